@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+import "math/bits"
+
+// request is an allocation on its way.
+type request struct {
+	bytes      uint64 // as asked for
+	size       uint64 // rounded
+	segment    uint64 // what the device is asked for if nothing fits
+	pool       *pool
+	poolIndex  uint16
+	stream     uint16
+	expandable bool
+}
+
+func (a *Allocator) alloc(n uint64, stream uint16) (int32, error) {
+	if n == 0 {
+		return 0, nil
+	}
+	if n >= absurdlyLarge {
+		return 0, &OutOfMemoryError{Version: a.version, Requested: n, Absurd: true}
+	}
+	if len(a.captures) == 0 && a.pending.any() {
+		a.processEvents()
+	}
+	r := a.newRequest(n, stream)
+	b := a.find(&r, r.pool)
+	if b == 0 {
+		var err error
+		if b, err = a.obtain(&r); err != nil {
+			return 0, err
+		}
+	}
+	return a.finish(&r, b), nil
+}
+
+func (a *Allocator) newRequest(n uint64, stream uint16) request {
+	size := a.round(n)
+	r := request{bytes: n, size: size, stream: stream, poolIndex: a.choosePool(size, stream)}
+	r.pool = a.pools[r.poolIndex]
+	r.expandable = a.opt.Expandable && !(a.rules.customPoolPlain && r.pool.isCustom())
+	return r
+}
+
+// round is the size of the block that n bytes get, before any remainder that
+// is too small to split off.
+func (a *Allocator) round(n uint64) uint64 {
+	if n < minBlock {
+		return minBlock
+	}
+	if a.rounds {
+		log := bits.Len64(n) - 1
+		d := a.opt.Divisions[min(max(log-divisionsStart, 0), divisionSlots-1)]
+		if d > 0 && (d > 1 || !a.rules.divisionsFrom2) && n > minBlock*d {
+			return roundToDivision(n, d, log)
+		}
+	}
+	return (n + minBlock - 1) &^ (minBlock - 1)
+}
+
+// roundToDivision rounds n up to the next of d equal steps between two powers
+// of two. Up to 2.3 a single division came here too, and left n as it was.
+func roundToDivision(n, d uint64, log int) uint64 {
+	if d <= 1 || powerOfTwo(n) {
+		return n
+	}
+	floor := uint64(1) << log
+	step := floor >> (bits.Len64(d) - 1)
+	if step == 0 {
+		return 2 * floor
+	}
+	return (n + step - 1) &^ (step - 1)
+}
+
+// segmentSize is what the device is asked for when size does not fit anywhere.
+func (a *Allocator) segmentSize(size uint64) uint64 {
+	switch {
+	case size <= smallSize:
+		return smallBuffer
+	case size < minLargeAlloc:
+		return a.opt.LargeSegment
+	default:
+		return roundUp(size, roundLarge)
+	}
+}
+
+// find takes the best fit out of p's free set: the smallest block that is big
+// enough. Only that one is looked at; if the rules of max_split_size refuse it,
+// there is no search for another.
+func (a *Allocator) find(r *request, p *pool) int32 {
+	if a.limited && a.opt.GCThreshold > 0 {
+		p.findCalls++
+	}
+	set := &p.free[r.stream]
+	c := set.seek(entry{size: r.size})
+	if set.end(c) {
+		return 0
+	}
+	i := set.entry(c).block
+	if a.blocks[i].vrange != 0 {
+		if c = a.stepExpandable(r, set, c); set.end(c) {
+			return 0
+		}
+		i = set.entry(c).block
+	}
+	size := a.blocks[i].size
+	if limit := a.opt.MaxSplitSize; limit != Unlimited {
+		if r.size < limit && size >= limit {
+			return 0
+		}
+		if r.size >= limit && size >= r.size+a.opt.MaxNonSplitRounding {
+			return 0
+		}
+	}
+	set.remove(c)
+	return i
+}
+
+// stepExpandable moves on from an expandable best fit. A block that touches the
+// unmapped end of its segment counts with what it could grow to, so that holes
+// inside are filled before the growing end is nibbled at. With the option off,
+// expandable blocks are left over from before and passed by.
+func (a *Allocator) stepExpandable(r *request, set *freeSet, c cursor) cursor {
+	if !r.expandable {
+		for c = set.next(c); !set.end(c) && a.blocks[set.entry(c).block].vrange != 0; {
+			c = set.next(c)
+		}
+		return c
+	}
+	for a.blocks[set.entry(c).block].vrange != 0 {
+		next := set.next(c)
+		if set.end(next) || a.reach(set.entry(next).block) >= a.reach(set.entry(c).block) {
+			break
+		}
+		c = next
+	}
+	return c
+}
+
+// reach is a free block's size with the unmapped stretch behind it.
+func (a *Allocator) reach(i int32) uint64 {
+	b := &a.blocks[i]
+	if b.next != 0 && !a.blocks[b.next].mapped() {
+		return b.size + a.blocks[b.next].size
+	}
+	return b.size
+}
+
+// finish turns a free block into the answer: split off what is left over, count.
+func (a *Allocator) finish(r *request, i int32) int32 {
+	b := &a.blocks[i]
+	row := a.pools[b.pool].row
+	wasSplit, plain := b.split(), b.vrange == 0
+	if a.shouldSplit(r, b) {
+		i = a.splitFront(i, r.size)
+		b = &a.blocks[i]
+		switch rest := a.blocks[b.next].size; {
+		case !plain:
+		case wasSplit:
+			a.stats.sub(row, inactiveSplitBytes, b.size)
+		default:
+			a.stats.add(row, inactiveSplitBytes, rest)
+			a.stats.add(row, inactiveSplit, 1)
+		}
+	} else if wasSplit && plain {
+		a.stats.sub(row, inactiveSplitBytes, b.size)
+		a.stats.sub(row, inactiveSplit, 1)
+	}
+	b.flags |= flagAllocated
+	b.requested = r.bytes
+	a.countAlloc(row, b.size, b.requested)
+	return i
+}
+
+func (a *Allocator) shouldSplit(r *request, b *block) bool {
+	p, rest := a.pools[b.pool], b.size-r.size
+	switch {
+	case p.owner != nil && p.owner.NoSplit && a.rules.noSplitPools:
+		return false
+	case p.small || r.expandable:
+		return rest >= minBlock
+	default:
+		return r.size < a.opt.MaxSplitSize && rest > smallSize
+	}
+}
+
+// splitFront cuts size bytes off the front of i as a new block, and returns it.
+// The old block keeps its identity, and with it its creation counter, as the tail.
+func (a *Allocator) splitFront(i int32, size uint64) int32 {
+	rest := &a.blocks[i]
+	front := a.newBlock(rest.pool, rest.stream, rest.addr, size)
+	a.linkBefore(front, i)
+	rest = &a.blocks[i]
+	a.blocks[front].vrange = rest.vrange
+	rest.addr += size
+	rest.size -= size
+	a.insertFree(i)
+	return front
+}
+
+func (a *Allocator) countAlloc(row int, size, requested uint64) {
+	for _, t := range [...]*tally{&a.stats.row[rowAll], &a.stats.row[row]} {
+		t[allocation].add(1)
+		t[allocatedBytes].add(size)
+		t[active].add(1)
+		t[activeBytes].add(size)
+		t[requestedBytes].add(requested)
+	}
+	if size >= a.opt.MaxSplitSize {
+		a.stats.oversize.add(1)
+	}
+}

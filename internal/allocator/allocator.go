@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package allocator is PyTorch's CUDA caching allocator with the memory taken
+// out: the same blocks in the same places, and nobody's bytes in them.
+//
+// # What it models
+//
+// PyTorch asks the driver for segments and cuts them into blocks. A block given
+// back goes into a free set, waits there for a request that it fits, and is
+// joined with its neighbours when they are free too. Which block a request gets
+// decides how the next ones fit, so peaks cannot be computed from sizes alone:
+// they have to be played. Given the same requests, version, options and segment
+// addresses, this package reaches the same state as the original after every
+// event, to the byte.
+//
+// # The path of a request
+//
+//	round the size → choose the small or the large pool → best fit in its free set
+//	  else collect old segments → grow → release oversize blocks, grow
+//	  → flush the whole cache, grow → out of memory
+//	split the block when enough is left over → count
+//
+// and back: count → wait for other CUDA streams → join with the neighbours →
+// into the free set.
+//
+// Versions differ in small things; [Version] and the rules of version.go say in
+// which. The facts were read in c10/cuda/CUDACachingAllocator.cpp of 2.1 to 2.12
+// and compared with that code running against a counting driver.
+//
+// # Cost
+//
+// Blocks live in one slice and name each other by index, so the garbage
+// collector has nothing to follow and a freed slot is reused at once. The free
+// sets are sorted chunks (freeset.go). An event costs one or two searches in
+// them and no heap allocation: a recording of a million events plays in about a
+// tenth of a second.
+//
+// An Allocator is one device's; it is not safe for concurrent use.
+package allocator
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Ref names a block that Alloc returned. It is valid until it is freed.
+type Ref int32
+
+// Null is the Ref of a request for zero bytes, which never reaches the allocator.
+const Null Ref = 0
+
+// ErrNotAllocated says that a Ref names no allocated block.
+var ErrNotAllocated = errors.New("block is not allocated")
+
+// Allocator is the caching allocator of one device.
+type Allocator struct {
+	dev     Device
+	version Version
+	rules   rules
+	opt     Options
+
+	arena
+	pools    []*pool // blocks name their pool by its place here; 0 is small, 1 is large
+	streams  []uint64
+	ranges   []virtualRange // expandable segments; 0 is none
+	created  uint64         // creation counter of blocks
+	total    uint64         // device memory held
+	limit    uint64         // set by a memory fraction
+	limited  bool
+	fraction float64
+	rounds   bool // whether any division is set: most runs have none
+
+	private  []*privatePool
+	captures []capture
+	pending  pendingFrees
+	stats    statistics
+	scratch  []int32
+}
+
+// New returns an empty allocator of PyTorch v on dev. The zero Options are the defaults.
+func New(dev Device, v Version, opt Options) (*Allocator, error) {
+	if err := v.check(); err != nil {
+		return nil, err
+	}
+	a := &Allocator{dev: dev, version: v, rules: rulesOf(v), fraction: 1}
+	a.blocks = make([]block, 1, 1024)
+	a.ranges = make([]virtualRange, 1)
+	a.pools = []*pool{{small: true, row: rowSmall}, {row: rowLarge}}
+	a.pending = newPendingFrees()
+	a.stream(0)
+	a.configure(opt.filled())
+	if opt.FractionSet {
+		return a, a.SetMemoryFraction(opt.Fraction)
+	}
+	return a, nil
+}
+
+// Configure is torch.cuda.memory._set_allocator_settings: new options for a
+// running process. The memory fraction among them only counts at start-up.
+func (a *Allocator) Configure(conf string) error {
+	opt, err := a.opt.Reparse(conf, a.version)
+	if err != nil {
+		return err
+	}
+	a.configure(opt)
+	return nil
+}
+
+func (a *Allocator) configure(opt Options) {
+	a.opt = opt
+	a.rounds = opt.Divisions != [divisionSlots]uint64{}
+}
+
+// Options are the options in force.
+func (a *Allocator) Options() Options { return a.opt }
+
+// SetMemoryFraction is torch.cuda.set_per_process_memory_fraction: a cap on
+// the segments of this allocator alone, as a share of the card.
+func (a *Allocator) SetMemoryFraction(f float64) error {
+	if !(f >= 0 && f <= 1) {
+		return fmt.Errorf("memory fraction %v is not between 0 and 1", f)
+	}
+	_, total := a.dev.Info()
+	a.fraction = f
+	a.limit = uint64(f * float64(total))
+	a.limited = f != 1 || !a.rules.fractionOneIsNone
+	return nil
+}
+
+// stream returns the index of a CUDA stream handle, adding it if it is new.
+func (a *Allocator) stream(handle uint64) uint16 {
+	for i, h := range a.streams {
+		if h == handle {
+			return uint16(i)
+		}
+	}
+	a.streams = append(a.streams, handle)
+	a.pending.queues = append(a.pending.queues, nil)
+	for _, p := range a.pools {
+		if p != nil {
+			p.streamsGrew(a.streams)
+		}
+	}
+	return uint16(len(a.streams) - 1)
+}
+
+// Alloc asks for n bytes on the CUDA stream with this handle (0 is the default
+// stream). The error is an *OutOfMemoryError when they do not fit.
+func (a *Allocator) Alloc(n uint64, stream uint64) (Ref, error) {
+	b, err := a.alloc(n, a.stream(stream))
+	return Ref(b), err
+}
+
+// Free gives a block back. If other streams use it, it stays active until they are done.
+func (a *Allocator) Free(r Ref) error {
+	if r == Null {
+		return nil
+	}
+	if !a.isAllocated(r) {
+		return ErrNotAllocated
+	}
+	a.free(int32(r))
+	return nil
+}
+
+// Size is the number of bytes that r takes: at least what was asked for.
+func (a *Allocator) Size(r Ref) uint64 {
+	if !a.isAllocated(r) {
+		return 0
+	}
+	return a.blocks[r].size
+}
+
+func (a *Allocator) isAllocated(r Ref) bool {
+	return r > 0 && int(r) < len(a.blocks) && a.blocks[r].flags&flagAllocated != 0
+}

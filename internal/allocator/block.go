@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+// block is a stretch of a segment. prev and next are its neighbours in the same
+// segment by address; 0 is none, so a block with neither is a whole segment.
+//
+// Blocks that are free and neighbours are always one block, unless memory is
+// behind only one of them.
+type block struct {
+	addr      uint64
+	size      uint64
+	requested uint64
+	order     uint64 // creation counter: the tie-break from 2.12
+	gcBase    uint64 // the pool's find counter when the block became free
+	prev      int32
+	next      int32
+	vrange    int32  // the expandable segment it belongs to, or 0
+	owner     uint32 // the allocation's ID in a trace, or NoID
+	waits     uint16 // events of other streams that are not over
+	pool      uint16
+	stream    uint16
+	flags     uint8
+}
+
+const (
+	flagAllocated uint8 = 1 << iota
+	flagUnmapped        // expandable: addresses without memory
+	flagUsed            // other streams were recorded (pendingFrees.uses)
+	flagHeld            // a recording says when its free completes
+)
+
+// idle says that nobody has or awaits the block; it may be unmapped.
+func (b *block) idle() bool { return b.flags&(flagAllocated|flagUsed) == 0 && b.waits == 0 }
+
+func (b *block) split() bool { return b.prev|b.next != 0 }
+
+func (b *block) mapped() bool { return b.flags&flagUnmapped == 0 }
+
+// arena is where blocks live. Slot 0 stays empty.
+type arena struct {
+	blocks []block
+	spare  []int32
+}
+
+func (m *arena) take() int32 {
+	if n := len(m.spare); n > 0 {
+		i := m.spare[n-1]
+		m.spare = m.spare[:n-1]
+		return i
+	}
+	m.blocks = append(m.blocks, block{})
+	return int32(len(m.blocks) - 1)
+}
+
+func (m *arena) drop(i int32) {
+	m.blocks[i] = block{}
+	m.spare = append(m.spare, i)
+}
+
+// newBlock makes a block like one of pool p on stream q. It may move the arena,
+// so pointers to blocks taken before do not survive it.
+func (a *Allocator) newBlock(pool, stream uint16, addr, size uint64) int32 {
+	i := a.take()
+	a.blocks[i] = block{
+		addr: addr, size: size, order: a.created,
+		pool: pool, stream: stream, owner: NoID,
+	}
+	a.created++
+	return i
+}
+
+// linkBefore puts i between b and what came before b.
+func (a *Allocator) linkBefore(i, b int32) {
+	prev := a.blocks[b].prev
+	a.blocks[i].prev, a.blocks[i].next = prev, b
+	a.blocks[b].prev = i
+	if prev != 0 {
+		a.blocks[prev].next = i
+	}
+}
+
+// linkAfter puts i between b and what came after b.
+func (a *Allocator) linkAfter(i, b int32) {
+	next := a.blocks[b].next
+	a.blocks[i].prev, a.blocks[i].next = b, next
+	a.blocks[b].next = i
+	if next != 0 {
+		a.blocks[next].prev = i
+	}
+}
+
+// merge lets dst swallow its neighbour src, and returns how many bytes it
+// gained. It refuses, with 0, a neighbour that is in use, awaited, or on the
+// other side of the mapped border.
+func (a *Allocator) merge(dst, src int32) uint64 {
+	if src == 0 {
+		return 0
+	}
+	d, s := &a.blocks[dst], &a.blocks[src]
+	if !s.idle() || (d.flags^s.flags)&flagUnmapped != 0 {
+		return 0
+	}
+	if s.mapped() {
+		a.eraseFree(src)
+	} else {
+		a.eraseUnmapped(src)
+	}
+	if d.prev == src {
+		d.addr, d.prev = s.addr, s.prev
+		if d.prev != 0 {
+			a.blocks[d.prev].next = dst
+		}
+	} else {
+		d.next = s.next
+		if d.next != 0 {
+			a.blocks[d.next].prev = dst
+		}
+	}
+	gained := s.size
+	d.size += gained
+	a.drop(src)
+	return gained
+}

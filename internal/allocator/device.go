@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+// Device is the driver as the allocator sees it: memory comes in segments at
+// addresses of the driver's choosing, until there is no more.
+//
+// The addresses matter: up to PyTorch 2.11 ties between free blocks of equal
+// size go to the lower address.
+type Device interface {
+	// Take is cudaMalloc: where the new bytes begin, or false when they do not fit.
+	Take(bytes uint64) (addr uint64, ok bool)
+	// Give is cudaFree of what Take returned.
+	Give(addr, bytes uint64)
+	// Reserve is cuMemAddressReserve: a range of addresses without memory behind it.
+	Reserve(bytes uint64) (addr uint64)
+	// Map puts memory behind one page of a reserved range, or returns false when there is none left.
+	Map(bytes uint64) bool
+	// Unmap takes that memory away again.
+	Unmap(bytes uint64)
+	// Info is cudaMemGetInfo: free and total bytes of the card.
+	Info() (free, total uint64)
+}
+
+// Adopter is a Device that can be told of memory taken before the allocator
+// existed: the segments of a restored snapshot. A Device without it starts
+// with that memory uncounted.
+type Adopter interface {
+	Adopt(addr, bytes uint64)
+}
+
+func adopt(d Device, addr, bytes uint64) {
+	if a, ok := d.(Adopter); ok {
+		a.Adopt(addr, bytes)
+	}
+}

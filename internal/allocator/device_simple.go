@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+import "snug/internal/units"
+
+// granularity is the unit in which the driver hands out memory.
+const granularity = 2 * units.MiB
+
+// firstAddress keeps the made-up addresses away from zero, which means "none"
+// to whoever prints them.
+const firstAddress = 1 << 32
+
+// Simple is a Device that only counts: a capacity, use by others, and addresses
+// that never come back. It is what the script language runs on, and enough
+// wherever no recording says how the real driver placed its segments.
+type Simple struct {
+	Total   uint64 // the card
+	Outside uint64 // held by everything that is not this allocator
+
+	used uint64
+	next uint64
+}
+
+// Take is cudaMalloc.
+func (d *Simple) Take(bytes uint64) (uint64, bool) {
+	bytes = roundUp(bytes, granularity)
+	if !d.Map(bytes) {
+		return 0, false
+	}
+	return d.Reserve(bytes), true
+}
+
+// Give is cudaFree.
+func (d *Simple) Give(_, bytes uint64) { d.used -= roundUp(bytes, granularity) }
+
+// Reserve hands out addresses alone.
+func (d *Simple) Reserve(bytes uint64) uint64 {
+	addr := firstAddress + d.next
+	d.next += roundUp(bytes, granularity)
+	return addr
+}
+
+// Map takes memory whose addresses are reserved already.
+func (d *Simple) Map(bytes uint64) bool {
+	bytes = roundUp(bytes, granularity)
+	if d.Outside > d.Total || bytes > d.Total-d.Outside || d.used > d.Total-d.Outside-bytes {
+		return false
+	}
+	d.used += bytes
+	return true
+}
+
+// Unmap gives such memory back.
+func (d *Simple) Unmap(bytes uint64) { d.used -= roundUp(bytes, granularity) }
+
+// Info is cudaMemGetInfo.
+func (d *Simple) Info() (free, total uint64) {
+	if busy := d.used + d.Outside; busy < d.Total {
+		free = d.Total - busy
+	}
+	return free, d.Total
+}
+
+// Used is what the allocator holds of the device.
+func (d *Simple) Used() uint64 { return d.used }
+
+// Adopt counts memory that a restored segment holds, and keeps new addresses above it.
+func (d *Simple) Adopt(addr, bytes uint64) {
+	bytes = roundUp(bytes, granularity)
+	d.used += bytes
+	if end := addr + bytes; end > firstAddress+d.next {
+		d.next = roundUp(end-firstAddress, granularity)
+	}
+}
+
+func roundUp(n, unit uint64) uint64 {
+	if rest := n % unit; rest != 0 {
+		return n - rest + unit
+	}
+	return n
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+// Expandable segments: one long range of addresses for each pool and stream, a
+// little longer than the card is big, with memory mapped behind its pages as it
+// is needed. Blocks grow into the unmapped stretch instead of leaving a rest in
+// each of many segments.
+//
+//	range  |A A A|f f|A A|f f f|u u u u u u u u u …|
+//	        mapped pages ─────┘ └ unmapped
+//
+// The unmapped stretches are blocks as well, kept in a set of their own by
+// address. Pages are 2 MiB in the small pool and a large segment in the large
+// one; memory goes back only page by page, and only when the cache is flushed.
+
+// virtualRange is one expandable segment.
+type virtualRange struct {
+	base, page uint64
+}
+
+// page is the unit in which the pool's expandable segments grow.
+func (a *Allocator) page(p *pool) uint64 {
+	if p.small {
+		return smallBuffer
+	}
+	return a.opt.LargeSegment
+}
+
+// growExpandable maps as many pages as r needs. When one of several mappings
+// fails, what the earlier ones brought stays reserved.
+func (a *Allocator) growExpandable(r *request) int32 {
+	c := a.findRoom(r)
+	if !a.blocks[c].mapped() && !a.mapPages(c, min(a.blocks[c].size, r.size)) {
+		return 0
+	}
+	for a.blocks[c].size < r.size {
+		// A free block followed by an unmapped one, which swallows it when mapped.
+		u := a.blocks[c].next
+		if u == 0 || !a.mapPages(u, min(r.size-a.blocks[c].size, a.blocks[u].size)) {
+			return 0
+		}
+		c = u
+	}
+	a.eraseFree(c)
+	return c
+}
+
+// findRoom returns the first block of a run of free and unmapped blocks that
+// is long enough, making a new range if there is none.
+func (a *Allocator) findRoom(r *request) int32 {
+	for _, u := range r.pool.unmapped[r.stream] {
+		c := u
+		if prev := a.blocks[u].prev; prev != 0 && a.blocks[prev].idle() {
+			c = prev
+		}
+		var bytes uint64
+		for i := c; i != 0 && bytes < r.size && a.blocks[i].idle(); i = a.blocks[i].next {
+			bytes += a.blocks[i].size
+		}
+		if bytes >= r.size {
+			return c
+		}
+	}
+	return a.newRange(r)
+}
+
+func (a *Allocator) newRange(r *request) int32 {
+	page, size := a.page(r.pool), a.rangeSize(r.pool)
+	base := a.dev.Reserve(size)
+	a.ranges = append(a.ranges, virtualRange{base, page})
+	c := a.newBlock(r.poolIndex, r.stream, base, size)
+	a.blocks[c].vrange = int32(len(a.ranges) - 1)
+	a.blocks[c].flags |= flagUnmapped
+	a.insertUnmapped(c)
+	return c
+}
+
+// rangeSize is an eighth more than the card, in whole pages.
+func (a *Allocator) rangeSize(p *pool) uint64 {
+	_, total := a.dev.Info()
+	return roundUp(total+total/8, a.page(p))
+}
+
+// mapPages puts memory behind the first bytes of the unmapped block u, in whole
+// pages, and makes it free.
+func (a *Allocator) mapPages(u int32, bytes uint64) bool {
+	b := &a.blocks[u]
+	page := a.ranges[b.vrange].page
+	bytes = roundUp(bytes, page)
+	for done := uint64(0); done < bytes; done += page {
+		if !a.dev.Map(page) {
+			for ; done > 0; done -= page {
+				a.dev.Unmap(page)
+			}
+			return false
+		}
+	}
+	a.eraseUnmapped(u)
+	b.flags &^= flagUnmapped
+	if bytes < b.size {
+		a.cutUnmapped(u, bytes)
+	}
+	a.merge(u, a.blocks[u].prev)
+	a.merge(u, a.blocks[u].next)
+	a.insertFree(u)
+	a.countGrowth(a.poolOf(&a.blocks[u]), bytes)
+	return true
+}
+
+// cutUnmapped leaves bytes in u and makes the rest an unmapped block.
+func (a *Allocator) cutUnmapped(u int32, bytes uint64) {
+	b := a.blocks[u]
+	rest := a.newBlock(b.pool, b.stream, b.addr+bytes, b.size-bytes)
+	a.blocks[rest].vrange = b.vrange
+	a.blocks[rest].flags |= flagUnmapped
+	a.linkAfter(rest, u)
+	a.blocks[u].size = bytes
+	a.insertUnmapped(rest)
+}
+
+// unmapPages returns the whole pages inside the free block i to the device. The
+// pieces before and behind them stay free.
+func (a *Allocator) unmapPages(i int32) {
+	b := a.blocks[i]
+	v := a.ranges[b.vrange]
+	first := v.base + roundUp(b.addr-v.base, v.page)
+	last := b.addr + b.size - (b.addr+b.size-v.base)%v.page
+	if first >= last {
+		return
+	}
+	a.eraseFree(i)
+	if before := first - b.addr; before > 0 {
+		a.linkBefore(a.freePiece(&b, b.addr, before), i)
+	}
+	if after := b.addr + b.size - last; after > 0 {
+		a.linkAfter(a.freePiece(&b, last, after), i)
+	}
+	u := &a.blocks[i]
+	u.addr, u.size = first, last-first
+	u.flags |= flagUnmapped
+	a.merge(i, u.prev)
+	a.merge(i, u.next)
+	a.insertUnmapped(i)
+	for at := first; at < last; at += v.page {
+		a.dev.Unmap(v.page)
+	}
+	a.countShrink(a.poolOf(&b), last-first)
+}
+
+// freePiece makes a free block out of part of b, not linked yet.
+func (a *Allocator) freePiece(b *block, addr, size uint64) int32 {
+	piece := a.newBlock(b.pool, b.stream, addr, size)
+	a.blocks[piece].vrange = b.vrange
+	a.insertFree(piece)
+	return piece
+}

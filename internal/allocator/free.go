@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+// Freeing has two halves. The program's half is immediate: the block no longer
+// counts as allocated. The allocator's half waits until every other CUDA stream
+// that used the block has passed the point of the free; only then is the block
+// inactive, joined with its neighbours and free to be given out.
+
+// pendingFrees are the blocks between the two halves.
+type pendingFrees struct {
+	queues    [][]int32          // by stream: blocks that wait for an event on it
+	queued    int                // blocks in all queues
+	done      bool               // whether events count as over when they are looked at
+	uses      map[int32][]uint16 // streams recorded on a block
+	graphUses map[int32][]uint16 // those of them recorded while a capture was on
+	deferred  []int32            // freed during a capture, when events cannot be recorded
+	held      []int32            // a recording says when these end; may hold stale entries
+	heldCount int
+}
+
+func newPendingFrees() pendingFrees {
+	return pendingFrees{done: true, uses: map[int32][]uint16{}, graphUses: map[int32][]uint16{}}
+}
+
+func (p *pendingFrees) any() bool { return p.queued > 0 || len(p.deferred) > 0 }
+
+// SetEventsDone chooses what an allocation finds when it looks at the events of
+// pending frees: all over (true, the default), or none. The truth lies between
+// and depends on the clock. A flush of the cache waits for all of them anyway.
+func (a *Allocator) SetEventsDone(done bool) { a.pending.done = done }
+
+// RecordStream is tensor.record_stream: stream uses the block too, so its Free will wait.
+func (a *Allocator) RecordStream(r Ref, stream uint64) error {
+	if r == Null {
+		return nil
+	}
+	if !a.isAllocated(r) {
+		return ErrNotAllocated
+	}
+	a.recordStream(int32(r), a.stream(stream))
+	return nil
+}
+
+func (a *Allocator) recordStream(i int32, stream uint16) {
+	b := &a.blocks[i]
+	if b.stream == stream {
+		return
+	}
+	b.flags |= flagUsed
+	addStream(a.pending.uses, i, stream)
+	if len(a.captures) > 0 {
+		addStream(a.pending.graphUses, i, stream)
+	}
+}
+
+func addStream(to map[int32][]uint16, i int32, stream uint16) {
+	for _, s := range to[i] {
+		if s == stream {
+			return
+		}
+	}
+	to[i] = append(to[i], stream)
+}
+
+// release is the program's half of a free.
+func (a *Allocator) release(i int32) {
+	b := &a.blocks[i]
+	b.flags &^= flagAllocated
+	row := a.pools[b.pool].row
+	a.stats.sub(row, allocation, 1)
+	a.stats.sub(row, allocatedBytes, b.size)
+	if b.size >= a.opt.MaxSplitSize {
+		a.stats.oversize.sub(1)
+	}
+}
+
+func (a *Allocator) free(i int32) {
+	a.release(i)
+	switch {
+	case a.blocks[i].flags&flagUsed == 0:
+		a.put(i)
+	case len(a.captures) > 0:
+		a.pending.deferred = append(a.pending.deferred, i)
+	default:
+		a.recordEvents(i)
+	}
+}
+
+// hold frees i and leaves it pending until complete, as a recording tells it.
+func (a *Allocator) hold(i int32) {
+	a.release(i)
+	b := &a.blocks[i]
+	b.flags |= flagHeld
+	b.waits++
+	a.compactHeld()
+	a.pending.held = append(a.pending.held, i)
+	a.pending.heldCount++
+}
+
+// compactHeld drops stale entries once they outnumber the blocks still held.
+func (a *Allocator) compactHeld() {
+	if len(a.pending.held) < 64 || len(a.pending.held) < 2*a.pending.heldCount {
+		return
+	}
+	kept := a.pending.held[:0]
+	for _, i := range a.pending.held {
+		if a.blocks[i].flags&flagHeld != 0 {
+			kept = append(kept, i)
+		}
+	}
+	a.pending.held = kept
+}
+
+// complete ends a hold.
+func (a *Allocator) complete(i int32) {
+	a.blocks[i].flags &^= flagHeld
+	a.pending.heldCount--
+	a.endWait(i)
+}
+
+// recordEvents queues i on every stream that uses it.
+func (a *Allocator) recordEvents(i int32) {
+	for _, s := range a.pending.uses[i] {
+		a.pending.queues[s] = append(a.pending.queues[s], i)
+		a.pending.queued++
+		a.blocks[i].waits++
+	}
+	delete(a.pending.uses, i)
+	delete(a.pending.graphUses, i)
+	a.blocks[i].flags &^= flagUsed
+}
+
+// processEvents opens every allocation outside a capture.
+func (a *Allocator) processEvents() {
+	a.recordDeferred(nil)
+	if a.pending.done {
+		a.drainQueues()
+	}
+}
+
+// recordDeferred catches up on the frees that came during a capture: all of
+// them, or those of one private pool. Streams recorded during the capture need
+// no event: by now the capture has joined them.
+func (a *Allocator) recordDeferred(only *privatePool) {
+	blocks := a.pending.deferred
+	a.pending.deferred = nil
+	for _, i := range blocks {
+		if only != nil && a.poolOf(&a.blocks[i]).owner != only {
+			a.pending.deferred = append(a.pending.deferred, i)
+			continue
+		}
+		a.pending.uses[i] = without(a.pending.uses[i], a.pending.graphUses[i])
+		a.recordEvents(i)
+		if a.blocks[i].waits == 0 {
+			a.put(i)
+		}
+	}
+}
+
+func without(streams, gone []uint16) []uint16 {
+	kept := streams[:0]
+	for _, s := range streams {
+		drop := false
+		for _, g := range gone {
+			drop = drop || s == g
+		}
+		if !drop {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+func (a *Allocator) drainQueues() {
+	for s := range a.pending.queues {
+		for _, i := range a.pending.queues[s] {
+			a.endWait(i)
+		}
+		a.pending.queues[s] = a.pending.queues[s][:0]
+	}
+	a.pending.queued = 0
+}
+
+func (a *Allocator) endWait(i int32) {
+	if a.blocks[i].waits--; a.blocks[i].waits == 0 {
+		a.put(i)
+	}
+}
+
+// synchronize waits for all streams and completes every pending free.
+func (a *Allocator) synchronize() {
+	a.stats.plain.SyncAllStreams++
+	a.recordDeferred(nil)
+	a.drainQueues()
+	for _, i := range a.pending.held {
+		if a.blocks[i].flags&flagHeld != 0 {
+			a.complete(i)
+		}
+	}
+	a.pending.held = a.pending.held[:0]
+}
+
+// put is the allocator's half of a free: join with the neighbours, into the free set.
+func (a *Allocator) put(i int32) {
+	b := &a.blocks[i]
+	size, requested := b.size, b.requested
+	b.owner = NoID
+	var count, bytes int64
+	for _, neighbour := range [...]int32{b.prev, b.next} {
+		if gained := a.merge(i, neighbour); gained > 0 {
+			count--
+			bytes -= int64(gained)
+		}
+	}
+	a.insertFree(i)
+	row := a.pools[b.pool].row
+	if b.vrange == 0 {
+		if b.split() {
+			count++
+			bytes += int64(b.size)
+		}
+		a.stats.change(row, inactiveSplit, count)
+		a.stats.change(row, inactiveSplitBytes, bytes)
+	}
+	for _, t := range [...]*tally{&a.stats.row[rowAll], &a.stats.row[row]} {
+		t[active].sub(1)
+		t[activeBytes].sub(size)
+		t[requestedBytes].sub(requested)
+	}
+}

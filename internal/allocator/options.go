@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+import (
+	"math"
+
+	"snug/internal/units"
+)
+
+// Unlimited is a max_split_size that is not set.
+const Unlimited = math.MaxUint64
+
+// divisionSlots is the number of size classes of roundup_power2_divisions:
+// under 2 MiB, then one for each doubling, the last for 32 GiB and above.
+const divisionSlots = 16
+
+// Options are the settings of PYTORCH_ALLOC_CONF that change where memory goes.
+// Settings for host memory and locking are checked by the parser and dropped.
+type Options struct {
+	Expandable          bool                  // expandable_segments
+	MaxSplitSize        uint64                // max_split_size_mb, in bytes
+	MaxNonSplitRounding uint64                // max_non_split_rounding_mb, in bytes
+	LargeSegment        uint64                // large_segment_size_mb, in bytes
+	GCThreshold         float64               // garbage_collection_threshold; 0 is off
+	Divisions           [divisionSlots]uint64 // roundup_power2_divisions by size class
+	Fraction            float64               // per_process_memory_fraction, applied at start-up
+	FractionSet         bool                  // whether Fraction was given
+	ThrowOnOOM          bool                  // throw_on_cudamalloc_oom
+}
+
+// DefaultOptions is what an empty PYTORCH_ALLOC_CONF means, in every version.
+func DefaultOptions() Options {
+	return Options{
+		MaxSplitSize:        Unlimited,
+		MaxNonSplitRounding: largeBuffer,
+		LargeSegment:        largeBuffer,
+		Fraction:            1,
+	}
+}
+
+// ParseOptions reads a PYTORCH_ALLOC_CONF string as PyTorch v does at start-up.
+func ParseOptions(conf string, v Version) (Options, error) {
+	return DefaultOptions().Reparse(conf, v)
+}
+
+// Reparse reads a string as torch.cuda.memory._set_allocator_settings does in a
+// running process: what conf leaves out goes back to its default, except for
+// the settings that PyTorch keeps. On error the options are unchanged.
+func (o Options) Reparse(conf string, v Version) (Options, error) {
+	if err := v.check(); err != nil {
+		return o, err
+	}
+	next := o
+	next.MaxSplitSize, next.GCThreshold, next.Divisions = Unlimited, 0, [divisionSlots]uint64{}
+	p := parser{tokens: tokenize(conf), v: v, rules: rulesOf(v), out: &next}
+	if err := p.parse(); err != nil {
+		return o, err
+	}
+	return next, nil
+}
+
+// filled gives the zero Options the meaning of the default ones.
+func (o Options) filled() Options {
+	d := DefaultOptions()
+	if o.MaxSplitSize == 0 {
+		o.MaxSplitSize = d.MaxSplitSize
+	}
+	if o.MaxNonSplitRounding == 0 {
+		o.MaxNonSplitRounding = d.MaxNonSplitRounding
+	}
+	if o.LargeSegment == 0 {
+		o.LargeSegment = d.LargeSegment
+	}
+	if !o.FractionSet {
+		o.Fraction = d.Fraction
+	}
+	return o
+}
+
+// The allocator's constants: the same in every version read, 1.7 to main.
+const (
+	minBlock       = 512             // rounding quantum and smallest block
+	smallSize      = units.MiB       // the largest rounded request of the small pool
+	smallBuffer    = 2 * units.MiB   // a segment, and an expandable page, of the small pool
+	minLargeAlloc  = 10 * units.MiB  // from here on a segment is made to measure
+	largeBuffer    = 20 * units.MiB  // the default of large_segment_size
+	roundLarge     = 2 * units.MiB   // segments made to measure are a multiple of this
+	absurdlyLarge  = uint64(1) << 60 // refused before anything else is tried
+	divisionsStart = 20              // log2 of the first size class of the divisions
+)

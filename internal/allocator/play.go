@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+import (
+	"errors"
+	"fmt"
+
+	"snug/internal/stream"
+)
+
+// PlayOptions are the choices of a replay. The zero value plays to the end and
+// watches nothing.
+type PlayOptions struct {
+	// Observe, if set, is called after every event, or every Every-th one, with
+	// the event's index. It may read the allocator and must not change it.
+	Observe func(index int)
+	// Every thins Observe out; 0 and 1 are every event. The last event is always shown.
+	Every int
+	// EventsAtSync completes the frees that wait for another stream only when the
+	// cache is flushed, instead of at the next allocation: the upper bound.
+	EventsAtSync bool
+}
+
+// Result is what a replay came to. Indices are those of the trace's events; a
+// peak that was there before the first event has index -1.
+type Result struct {
+	Events          int // events played, the one that ran out of memory included
+	PeakAllocated   uint64
+	PeakReserved    uint64
+	PeakAllocatedAt int
+	PeakReservedAt  int
+	OOM             *OutOfMemoryError // nil if everything fitted
+	OOMAt           int               // the event that did not fit, -1 if all did
+}
+
+// Play runs a trace through the allocator. It stops at the first request that
+// does not fit, as training does, and says so in the Result. The error is for
+// traces that no allocator could have seen: it names the event.
+func (a *Allocator) Play(t *stream.Trace, o PlayOptions) (Result, error) {
+	p, err := a.newPlayer(t)
+	if err != nil {
+		return Result{}, err
+	}
+	if o.EventsAtSync {
+		defer a.SetEventsDone(a.pending.done)
+		a.SetEventsDone(false)
+	}
+	for i := range t.Events {
+		e := &t.Events[i]
+		if err := p.play(i, e); err != nil {
+			return p.outcome(i, err)
+		}
+		if o.Observe != nil && (o.Every <= 1 || i%o.Every == 0 || i == len(t.Events)-1) {
+			o.Observe(i)
+		}
+	}
+	return p.result(len(t.Events)), nil
+}
+
+// player is a replay under way.
+//
+// live says for every ID of the trace what became of it: the block it has, or
+// one of the marks below. A block that was freed and awaits its completion is
+// stored negative.
+type player struct {
+	a       *Allocator
+	live    []int32
+	streams []uint16 // trace queue → allocator stream
+	res     Result
+}
+
+const (
+	notAlive  = 0
+	zeroBytes = -1 // alive, without a block
+)
+
+func awaiting(b int32) int32 { return -b - 1 } // b ≥ 1, so never zeroBytes
+
+func (a *Allocator) newPlayer(t *stream.Trace) (*player, error) {
+	p := &player{a: a, res: Result{PeakAllocatedAt: -1, PeakReservedAt: -1, OOMAt: -1}}
+	p.res.PeakAllocated = a.stats.row[rowAll][allocatedBytes].peak
+	p.res.PeakReserved = a.stats.row[rowAll][reservedBytes].peak
+	for _, handle := range t.Queues {
+		p.streams = append(p.streams, a.stream(handle))
+	}
+	p.live = make([]int32, max(t.Allocations(), t.Initial))
+	for i := range a.blocks {
+		b := &a.blocks[i]
+		if b.size == 0 || b.idle() || b.owner == NoID {
+			continue
+		}
+		if b.owner >= t.Initial || p.live[b.owner] != notAlive {
+			return nil, fmt.Errorf("restored block at %#x has ID %d, which is not one of the %d that the trace starts with, or has two blocks",
+				b.addr, b.owner, t.Initial)
+		}
+		p.live[b.owner] = int32(i)
+		if b.flags&flagHeld != 0 {
+			p.live[b.owner] = awaiting(int32(i))
+		}
+	}
+	return p, nil
+}
+
+func (p *player) play(i int, e *stream.Event) error {
+	switch e.Kind {
+	case stream.Alloc:
+		return p.alloc(i, e)
+	case stream.Free:
+		return p.free(e.ID)
+	case stream.FreeRequested:
+		return p.freeRequested(e.ID)
+	case stream.FreeCompleted:
+		return p.freeCompleted(e.ID)
+	case stream.RecordStream:
+		return p.recordStream(e)
+	case stream.EmptyCache:
+		return p.a.EmptyCache()
+	case stream.Mark:
+		return nil
+	default:
+		return fmt.Errorf("unknown kind of event %d", uint8(e.Kind))
+	}
+}
+
+// outcome tells a full card, which is a result, from a trace that makes no sense.
+func (p *player) outcome(i int, err error) (Result, error) {
+	var oom *OutOfMemoryError
+	if errors.As(err, &oom) {
+		p.res.OOM, p.res.OOMAt = oom, i
+		return p.result(i + 1), nil
+	}
+	return p.result(i), fmt.Errorf("event %d: %w", i, err)
+}
+
+// result closes the books. Memory mapped for a request that failed all the same
+// is part of the peak.
+func (p *player) result(events int) Result {
+	p.res.Events = events
+	p.notePeaks(events - 1)
+	return p.res
+}
+
+func (p *player) notePeaks(i int) {
+	all := &p.a.stats.row[rowAll]
+	if peak := all[allocatedBytes].peak; peak > p.res.PeakAllocated {
+		p.res.PeakAllocated, p.res.PeakAllocatedAt = peak, i
+	}
+	if peak := all[reservedBytes].peak; peak > p.res.PeakReserved {
+		p.res.PeakReserved, p.res.PeakReservedAt = peak, i
+	}
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+import (
+	"fmt"
+	"slices"
+)
+
+// PoolID names a private pool: A for those that CUDA graphs make, B for a
+// torch.cuda.MemPool. The zero PoolID is the default pool.
+type PoolID struct{ A, B uint64 }
+
+// PoolOptions is what a torch.cuda.MemPool can be told. The zero value is what
+// a CUDA graph uses.
+type PoolOptions struct {
+	Accept          func(stream uint64) bool // which streams the scope covers; nil is all
+	CustomAllocator bool                     // the pool's memory comes from the user's own allocator
+	NoSplit         bool                     // blocks are never split (from 2.10)
+	UseOnOOM        bool                     // the default pool may use its blocks when memory runs out (from 2.8)
+}
+
+// privatePool is a pair of pools of its own. Its blocks serve only requests
+// made inside its scopes.
+type privatePool struct {
+	PoolOptions
+	id           PoolID
+	small, large uint16 // places in Allocator.pools
+	uses         int    // begun and not released; at 0 empty_cache may return its memory
+	bytes        uint64 // device memory it holds
+}
+
+func (p *privatePool) half(small bool) uint16 {
+	if small {
+		return p.small
+	}
+	return p.large
+}
+
+// capture is an open scope: a graph being captured, or a use_mem_pool block.
+type capture struct {
+	pool   *privatePool
+	accept func(stream uint64) bool
+}
+
+// BeginPool opens a scope in which allocations come from the pool id, which is
+// made if it does not exist. While any scope is open, finished events are not
+// looked at and a request that does not fit does not flush the cache.
+func (a *Allocator) BeginPool(id PoolID, opt PoolOptions) error {
+	if id == (PoolID{}) {
+		return fmt.Errorf("pool (0,0) is the default pool and cannot be begun")
+	}
+	for _, c := range a.captures {
+		if c.pool.id == id {
+			return fmt.Errorf("private pool (%d,%d) is begun already", id.A, id.B)
+		}
+	}
+	p := a.findPool(id)
+	switch {
+	case p == nil:
+		p = a.newPrivatePool(id, opt)
+	case p.uses == 0:
+		return fmt.Errorf("private pool (%d,%d) was released and still holds memory", id.A, id.B)
+	}
+	p.uses++
+	a.captures = append(a.captures, capture{p, opt.Accept})
+	return nil
+}
+
+// EndPool closes the scope. The blocks stay with the pool.
+func (a *Allocator) EndPool(id PoolID) error {
+	for i, c := range a.captures {
+		if c.pool.id != id {
+			continue
+		}
+		a.captures = slices.Delete(a.captures, i, i+1)
+		if a.rules.deferredAtPoolEnd {
+			a.recordDeferred(c.pool)
+		}
+		return nil
+	}
+	return fmt.Errorf("private pool (%d,%d) is not begun", id.A, id.B)
+}
+
+// ReleasePool says that the pool's graph or MemPool is gone. The next flush of
+// the cache returns what is free of its memory.
+func (a *Allocator) ReleasePool(id PoolID) error {
+	p := a.findPool(id)
+	if p == nil || p.uses == 0 {
+		return fmt.Errorf("private pool (%d,%d) does not exist or is released already", id.A, id.B)
+	}
+	p.uses--
+	return nil
+}
+
+func (a *Allocator) findPool(id PoolID) *privatePool {
+	for _, p := range a.private {
+		if p.id == id {
+			return p
+		}
+	}
+	return nil
+}
+
+func (a *Allocator) newPrivatePool(id PoolID, opt PoolOptions) *privatePool {
+	p := &privatePool{PoolOptions: opt, id: id}
+	p.small = a.addPool(&pool{small: true, row: rowSmall, owner: p})
+	p.large = a.addPool(&pool{row: rowLarge, owner: p})
+	a.private = append(a.private, p)
+	return p
+}
+
+// addPool uses the place of a pool that is gone, so that a program that makes
+// graphs for ever does not run out of places.
+func (a *Allocator) addPool(p *pool) uint16 {
+	p.streamsGrew(a.streams)
+	at := slices.Index(a.pools, nil)
+	if at < 0 {
+		at = len(a.pools)
+		a.pools = append(a.pools, nil)
+	}
+	a.pools[at] = p
+	return uint16(at)
+}
+
+// forgetPool drops the i-th private pool, which holds no memory.
+func (a *Allocator) forgetPool(i int) {
+	p := a.private[i]
+	a.pools[p.small], a.pools[p.large] = nil, nil
+	a.private = slices.Delete(a.private, i, i+1)
+}
+
+// choosePool is the pool for a rounded size: the default one, or that of the
+// first open scope that covers the stream.
+func (a *Allocator) choosePool(size uint64, stream uint16) uint16 {
+	for i := range a.captures {
+		c := &a.captures[i]
+		if a.rules.newestCaptureFirst {
+			c = &a.captures[len(a.captures)-1-i]
+		}
+		if c.accept == nil || c.accept(a.streams[stream]) {
+			return c.pool.half(size <= smallSize)
+		}
+	}
+	if size <= smallSize {
+		return 0
+	}
+	return 1
+}
+
+// privateFree is the memory in free blocks of private pools, which error
+// messages call allocated because nobody else can have it.
+func (a *Allocator) privateFree() uint64 {
+	var bytes uint64
+	for _, p := range a.private {
+		for _, half := range []uint16{p.small, p.large} {
+			for _, i := range a.freeBlocks(a.pools[half]) {
+				bytes += a.blocks[i].size
+			}
+		}
+	}
+	return bytes
+}

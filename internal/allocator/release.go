@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+import "errors"
+
+// ErrSplitSegment is what PyTorch reports as a failed internal assertion:
+// expandable_segments was switched at run time together with max_split_size, an
+// oversize segment was split under the one and is to be returned under the other.
+var ErrSplitSegment = errors.New("max_split_size and expandable_segments, switched at run time, " +
+	"would return part of a segment; PyTorch fails its own assertion here")
+
+// EmptyCache is torch.cuda.empty_cache. During a capture it touches only
+// private pools that were released; before 2.8 PyTorch fails instead.
+func (a *Allocator) EmptyCache() error {
+	if len(a.captures) > 0 && !a.rules.emptyCacheInCapture {
+		return errors.New("empty_cache during a capture fails before PyTorch 2.8")
+	}
+	a.releaseAll()
+	return nil
+}
+
+// releaseAll returns everything that is wholly free: segments of one block, and
+// whole pages of expandable ones. A segment partly in use is never returned,
+// whatever the pressure.
+func (a *Allocator) releaseAll() {
+	if len(a.captures) == 0 {
+		a.synchronize()
+		a.releasePoolBlocks(a.pools[1])
+		a.releasePoolBlocks(a.pools[0])
+	}
+	for i := 0; i < len(a.private); {
+		p := a.private[i]
+		if p.uses > 0 {
+			i++
+			continue
+		}
+		a.releasePoolBlocks(a.pools[p.small])
+		a.releasePoolBlocks(a.pools[p.large])
+		if p.bytes > 0 {
+			i++
+			continue
+		}
+		a.forgetPool(i)
+	}
+}
+
+func (a *Allocator) releasePoolBlocks(p *pool) {
+	blocks := a.freeBlocks(p)
+	expandable := blocks[:0]
+	for _, i := range blocks {
+		if b := &a.blocks[i]; b.vrange != 0 {
+			expandable = append(expandable, i)
+		} else if !b.split() {
+			a.returnSegment(i)
+		}
+	}
+	// Unmapping changes the free set under way, so the list made before is walked.
+	for _, i := range expandable {
+		a.unmapPages(i)
+		if !a.blocks[i].split() && !a.blocks[i].mapped() {
+			a.eraseUnmapped(i)
+			a.drop(i)
+		}
+	}
+}
+
+// returnSegment gives the wholly free segment i back to the device.
+func (a *Allocator) returnSegment(i int32) {
+	a.eraseFree(i)
+	b := a.blocks[i]
+	p := a.poolOf(&b)
+	a.dev.Give(b.addr, b.size)
+	a.countShrink(p, b.size)
+	a.stats.sub(p.row, segmentCount, 1)
+	if b.size >= a.opt.MaxSplitSize {
+		a.stats.oversizeSg.sub(1)
+	}
+	a.drop(i)
+}
+
+// releaseSome works only under max_split_size: it returns one oversize block
+// that is big enough, or as many as it takes, the largest first. The answer says
+// whether it was enough; what was returned stays returned either way.
+func (a *Allocator) releaseSome(r *request) (bool, error) {
+	limit := a.opt.MaxSplitSize
+	if limit == Unlimited {
+		return false, nil
+	}
+	want := max(r.size, limit)
+	set := &r.pool.free[r.stream]
+	c := set.seek(entry{size: want})
+	if !set.end(c) {
+		if i := set.entry(c).block; a.blocks[i].vrange == 0 {
+			return true, a.returnWhole(i)
+		}
+	}
+	var released uint64
+	for _, i := range a.largestBelow(set, c) {
+		b := &a.blocks[i]
+		if released >= want || b.size < limit {
+			break
+		}
+		if b.vrange != 0 {
+			continue
+		}
+		released += b.size
+		if err := a.returnWhole(i); err != nil {
+			return false, err
+		}
+	}
+	return released >= want, nil
+}
+
+func (a *Allocator) returnWhole(i int32) error {
+	if a.blocks[i].split() {
+		return ErrSplitSegment
+	}
+	a.returnSegment(i)
+	return nil
+}
+
+// largestBelow lists the blocks before c, the largest first.
+func (a *Allocator) largestBelow(set *freeSet, c cursor) []int32 {
+	a.scratch = a.scratch[:0]
+	for at, ok := set.prev(c); ok; at, ok = set.prev(at) {
+		e := set.entry(at)
+		if e.size < a.opt.MaxSplitSize {
+			break
+		}
+		a.scratch = append(a.scratch, e.block)
+	}
+	return a.scratch
+}
+
+// collect is garbage_collection_threshold: above that share of the limit, whole
+// free segments of the large pool go back, those first that were passed over
+// most often. Age is counted in calls of find since the block became free.
+// (Before 2.3 each block counted for itself; the numbers are the same.)
+func (a *Allocator) collect() {
+	threshold := uint64(a.opt.GCThreshold * float64(a.limit))
+	if a.total <= threshold {
+		return
+	}
+	target, got := a.total-threshold, uint64(0)
+	p := a.pools[1]
+	age, count := 0.0, 0
+	for _, i := range a.freeBlocks(p) {
+		if b := &a.blocks[i]; !b.split() {
+			age += float64(p.findCalls - b.gcBase)
+			count++
+		}
+	}
+	for freed := true; got < target && freed && count > 0; {
+		freed = false
+		cut := age / float64(count)
+		for _, i := range a.freeBlocks(p) {
+			b := &a.blocks[i]
+			own := float64(p.findCalls - b.gcBase)
+			if b.split() || b.vrange != 0 || own < cut {
+				continue
+			}
+			freed, got, age = true, got+b.size, age-own
+			count--
+			a.returnSegment(i)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+// restoreSegment rebuilds one segment: its chain of blocks, then what the
+// statistics would have counted. Segments come in the order of their addresses.
+func (a *Allocator) restoreSegment(s *SegmentState) {
+	poolIndex := a.poolForRestore(s)
+	p, stream := a.pools[poolIndex], a.stream(s.Stream)
+	var vrange, last int32
+	if s.Expandable {
+		vrange, last = a.rangeForRestore(s, poolIndex, stream)
+	}
+	first := int32(len(a.blocks))
+	addr := s.Address
+	for _, b := range s.Blocks {
+		if b.Use == Inactive && last >= first && a.blocks[last].idle() {
+			a.blocks[last].size += b.Size // two free neighbours are one block
+			addr += b.Size
+			continue
+		}
+		last = a.restoreBlock(last, poolIndex, stream, addr, vrange, b)
+		addr += b.Size
+	}
+	a.total += s.Size
+	a.stats.add(p.row, reservedBytes, s.Size)
+	if p.owner != nil {
+		p.owner.bytes += s.Size
+	}
+	if !s.Expandable {
+		a.stats.add(p.row, segmentCount, 1)
+	}
+	adopt(a.dev, s.Address, s.Size)
+	for i := first; i < int32(len(a.blocks)); i++ {
+		a.settle(i, p.row)
+	}
+}
+
+func (a *Allocator) poolForRestore(s *SegmentState) uint16 {
+	if s.Pool == (PoolID{}) {
+		if s.Small {
+			return 0
+		}
+		return 1
+	}
+	p := a.findPool(s.Pool)
+	if p == nil {
+		p = a.newPrivatePool(s.Pool, PoolOptions{})
+		p.uses = 1
+	}
+	return p.half(s.Small)
+}
+
+// restoreBlock appends one block behind last.
+func (a *Allocator) restoreBlock(last int32, pool, stream uint16, addr uint64, vrange int32, s BlockState) int32 {
+	i := a.newBlock(pool, stream, addr, s.Size)
+	if last != 0 {
+		a.linkAfter(i, last)
+	}
+	b := &a.blocks[i]
+	b.vrange, b.owner = vrange, s.ID
+	switch s.Use {
+	case Inactive:
+		b.owner = NoID
+		return i
+	case ActiveAllocated:
+		b.flags |= flagAllocated
+	case ActivePending:
+		b.flags |= flagHeld
+		b.waits = 1
+		a.pending.held = append(a.pending.held, i)
+		a.pending.heldCount++
+	}
+	b.requested = s.Requested
+	return i
+}
+
+// settle counts a restored block and puts it where it belongs.
+func (a *Allocator) settle(i int32, row int) {
+	b := &a.blocks[i]
+	if b.idle() {
+		a.insertFree(i)
+		if b.split() && b.vrange == 0 {
+			a.stats.add(row, inactiveSplit, 1)
+			a.stats.add(row, inactiveSplitBytes, b.size)
+		}
+		return
+	}
+	a.countAlloc(row, b.size, b.requested)
+	if b.flags&flagAllocated == 0 {
+		a.stats.sub(row, allocation, 1)
+		a.stats.sub(row, allocatedBytes, b.size)
+	}
+}
+
+// rangeForRestore finds the expandable segment that a mapped stretch belongs
+// to, and the block before it. Stretches of the same pool and stream that lie
+// within one range's length are of one range; the gap between them becomes an
+// unmapped block. Where the range began is not in a snapshot: the first mapped
+// page is taken for it.
+func (a *Allocator) rangeForRestore(s *SegmentState, pool, stream uint16) (vrange, last int32) {
+	p := a.pools[pool]
+	size := a.rangeSize(p)
+	for v := int32(len(a.ranges) - 1); v > 0; v-- {
+		tail := a.rangeTail(v)
+		b := a.blocks[tail]
+		end := b.addr + b.size
+		if b.pool != pool || b.stream != stream || s.Address < end || s.Address+s.Size > a.ranges[v].base+size {
+			continue
+		}
+		if gap := s.Address - end; gap > 0 {
+			tail = a.appendUnmapped(tail, end, gap)
+		}
+		return v, tail
+	}
+	a.ranges = append(a.ranges, virtualRange{s.Address, a.page(p)})
+	return int32(len(a.ranges) - 1), 0
+}
+
+// rangeTail is the last block of a range while it is being restored.
+func (a *Allocator) rangeTail(v int32) int32 {
+	for i := int32(len(a.blocks) - 1); i > 0; i-- {
+		if b := &a.blocks[i]; b.vrange == v && b.next == 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+func (a *Allocator) appendUnmapped(last int32, addr, size uint64) int32 {
+	b := a.blocks[last]
+	u := a.newBlock(b.pool, b.stream, addr, size)
+	a.blocks[u].vrange = b.vrange
+	a.blocks[u].flags |= flagUnmapped
+	a.linkAfter(u, last)
+	a.insertUnmapped(u)
+	return u
+}
+
+// closeRanges adds the unmapped end of every restored range.
+func (a *Allocator) closeRanges() {
+	for v := int32(1); v < int32(len(a.ranges)); v++ {
+		last := a.rangeTail(v)
+		b := a.blocks[last]
+		end, size := b.addr+b.size, a.rangeSize(a.poolOf(&b))
+		if limit := a.ranges[v].base + size; limit > end {
+			a.appendUnmapped(last, end, limit-end)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// NoID is the ID of a block that belongs to no allocation of a trace.
+const NoID uint32 = math.MaxUint32
+
+// BlockUse says who has a block, in the words of PyTorch's snapshots.
+type BlockUse uint8
+
+// The three states of a block.
+const (
+	Inactive        BlockUse = iota // in the free set
+	ActiveAllocated                 // held by the program
+	ActivePending                   // freed, awaiting another CUDA stream
+)
+
+// BlockState is a block of a SegmentState. Blocks follow each other without
+// gaps, so their addresses need no saying.
+type BlockState struct {
+	Size      uint64
+	Requested uint64 // meaningless when inactive
+	Use       BlockUse
+	ID        uint32 // the allocation in the trace that is played, or NoID
+}
+
+// SegmentState is a segment as a snapshot shows it; of an expandable segment,
+// one unbroken mapped stretch.
+type SegmentState struct {
+	Address    uint64
+	Size       uint64
+	Stream     uint64 // CUDA stream handle
+	Small      bool
+	Expandable bool
+	Pool       PoolID
+	Blocks     []BlockState
+}
+
+// Segments lists everything held of the device, by address.
+func (a *Allocator) Segments() []SegmentState {
+	var out []SegmentState
+	for i := 1; i < len(a.blocks); i++ {
+		if b := &a.blocks[i]; b.size > 0 && b.prev == 0 {
+			out = a.appendSegments(out, int32(i))
+		}
+	}
+	slices.SortStableFunc(out, func(x, y SegmentState) int { return cmp.Compare(x.Address, y.Address) })
+	return out
+}
+
+// appendSegments walks one chain of blocks, breaking it where nothing is mapped.
+func (a *Allocator) appendSegments(out []SegmentState, head int32) []SegmentState {
+	open := false
+	for i := head; i != 0; i = a.blocks[i].next {
+		b := &a.blocks[i]
+		if !b.mapped() {
+			open = false
+			continue
+		}
+		if !open {
+			out = append(out, a.segmentAt(b))
+			open = true
+		}
+		s := &out[len(out)-1]
+		s.Size += b.size
+		s.Blocks = append(s.Blocks, BlockState{b.size, b.requested, b.use(), b.owner})
+	}
+	return out
+}
+
+func (a *Allocator) segmentAt(b *block) SegmentState {
+	p := a.poolOf(b)
+	s := SegmentState{Address: b.addr, Stream: a.streams[b.stream], Small: p.small, Expandable: b.vrange != 0}
+	if p.owner != nil {
+		s.Pool = p.owner.id
+	}
+	return s
+}
+
+func (b *block) use() BlockUse {
+	switch {
+	case b.flags&flagAllocated != 0:
+		return ActiveAllocated
+	case !b.idle():
+		return ActivePending
+	default:
+		return Inactive
+	}
+}
+
+// Restore rebuilds the state of a snapshot in an empty allocator, so that a
+// trace can be played from there. Peaks start at what is restored. A snapshot
+// does not say in which order blocks were made; from 2.12, where ties depend on
+// it, they are taken to have been made in the order given.
+func (a *Allocator) Restore(segments []SegmentState) error {
+	if len(a.blocks) > 1 {
+		return fmt.Errorf("restoring a snapshot: the allocator is in use already")
+	}
+	for i := range segments {
+		if err := segments[i].check(); err != nil {
+			return fmt.Errorf("restoring segment %d at %#x: %w", i, segments[i].Address, err)
+		}
+	}
+	byAddress := slices.Clone(segments)
+	slices.SortStableFunc(byAddress, func(x, y SegmentState) int { return cmp.Compare(x.Address, y.Address) })
+	for i := range byAddress {
+		a.restoreSegment(&byAddress[i])
+	}
+	a.closeRanges()
+	return nil
+}
+
+func (s *SegmentState) check() error {
+	if s.Size == 0 || s.Size >= absurdlyLarge {
+		return fmt.Errorf("size %d is out of range", s.Size)
+	}
+	var sum uint64
+	for i, b := range s.Blocks {
+		if b.Size == 0 || b.Size > s.Size-sum {
+			return fmt.Errorf("block %d of %d bytes does not fit into its segment of %d", i, b.Size, s.Size)
+		}
+		if b.Use > ActivePending {
+			return fmt.Errorf("block %d has the unknown state %d", i, b.Use)
+		}
+		sum += b.Size
+	}
+	if sum != s.Size {
+		return fmt.Errorf("its blocks are %d bytes, the segment %d", sum, s.Size)
+	}
+	return nil
+}

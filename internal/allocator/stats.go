@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+// Stat is one statistic of torch.cuda.memory_stats.
+type Stat struct {
+	Current   uint64 // now
+	Peak      uint64 // the most since the last ResetPeak
+	Allocated uint64 // every increase, summed
+	Freed     uint64 // every decrease, summed
+}
+
+// ByPool is a statistic for the whole allocator and for each kind of pool,
+// private pools included.
+type ByPool struct{ All, Small, Large Stat }
+
+// Stats is what torch.cuda.memory_stats reports, under the same names.
+type Stats struct {
+	Allocation         ByPool // allocations that the program holds
+	AllocatedBytes     ByPool // their blocks; All.Current is torch.cuda.memory_allocated
+	Active             ByPool // blocks held or waiting for another CUDA stream
+	ActiveBytes        ByPool
+	RequestedBytes     ByPool // what was asked for, before rounding, in active blocks
+	ReservedBytes      ByPool // device memory held; All.Current is torch.cuda.memory_reserved
+	Segment            ByPool // segments that are not expandable
+	InactiveSplit      ByPool // free blocks whose segment is partly in use
+	InactiveSplitBytes ByPool
+
+	OversizeAllocations Stat // blocks of max_split_size or more
+	OversizeSegments    Stat
+
+	AllocRetries   uint64 // times the cache was flushed for want of memory
+	OOMs           uint64
+	OOMRejections  uint64 // throw_on_cudamalloc_oom, from 2.12
+	SyncAllStreams uint64
+	DeviceAllocs   uint64
+	DeviceFrees    uint64
+}
+
+// counter is a Stat while it counts. Freed is not kept: it follows from the
+// rest, and every event would pay for it.
+type counter struct {
+	current, peak, allocated uint64
+	origin                   uint64 // current when the sums were last reset
+}
+
+func (c *counter) add(n uint64) {
+	c.current += n
+	c.allocated += n
+	if c.current > c.peak {
+		c.peak = c.current
+	}
+}
+
+func (c *counter) sub(n uint64) { c.current -= n }
+
+func (c *counter) stat() Stat {
+	return Stat{c.current, c.peak, c.allocated, c.origin + c.allocated - c.current}
+}
+
+func (c *counter) resetSums() { c.origin, c.allocated = c.current, 0 }
+
+// Places of a counter in a tally.
+const (
+	allocation = iota
+	allocatedBytes
+	active
+	activeBytes
+	requestedBytes
+	reservedBytes
+	segmentCount
+	inactiveSplit
+	inactiveSplitBytes
+	perPoolCounters
+)
+
+// tally is one row of statistics: of the small pools, of the large ones, or of all.
+type tally [perPoolCounters]counter
+
+// Rows of statistics. A pool's own row is chosen by whether it is small.
+const (
+	rowAll = iota
+	rowSmall
+	rowLarge
+	rows
+)
+
+type statistics struct {
+	row                  [rows]tally
+	oversize, oversizeSg counter
+	plain                Stats // only its plain counters are used
+}
+
+func (s *statistics) add(row int, what int, n uint64) {
+	s.row[rowAll][what].add(n)
+	s.row[row][what].add(n)
+}
+
+func (s *statistics) sub(row int, what int, n uint64) {
+	s.row[rowAll][what].sub(n)
+	s.row[row][what].sub(n)
+}
+
+// change applies a net difference as one step, so that a merge that removes two
+// blocks and adds one does not disturb the peak.
+func (s *statistics) change(row int, what int, n int64) {
+	switch {
+	case n > 0:
+		s.add(row, what, uint64(n))
+	case n < 0:
+		s.sub(row, what, uint64(-n))
+	}
+}
+
+func (s *statistics) byPool(what int) ByPool {
+	return ByPool{s.row[rowAll][what].stat(), s.row[rowSmall][what].stat(), s.row[rowLarge][what].stat()}
+}
+
+// Stats returns all statistics as they are now.
+func (a *Allocator) Stats() Stats {
+	s, out := &a.stats, a.stats.plain
+	for i, p := range []*ByPool{
+		&out.Allocation, &out.AllocatedBytes, &out.Active, &out.ActiveBytes, &out.RequestedBytes,
+		&out.ReservedBytes, &out.Segment, &out.InactiveSplit, &out.InactiveSplitBytes,
+	} {
+		*p = s.byPool(i)
+	}
+	out.OversizeAllocations, out.OversizeSegments = s.oversize.stat(), s.oversizeSg.stat()
+	return out
+}
+
+// Allocated is torch.cuda.memory_allocated, without the cost of Stats.
+func (a *Allocator) Allocated() uint64 { return a.stats.row[rowAll][allocatedBytes].current }
+
+// Reserved is torch.cuda.memory_reserved, without the cost of Stats.
+func (a *Allocator) Reserved() uint64 { return a.stats.row[rowAll][reservedBytes].current }
+
+// ResetPeak is torch.cuda.reset_peak_memory_stats.
+func (a *Allocator) ResetPeak() {
+	a.stats.each(func(c *counter) { c.peak = c.current })
+}
+
+// ResetAccumulated is torch.cuda.reset_accumulated_memory_stats.
+func (a *Allocator) ResetAccumulated() {
+	a.stats.each((*counter).resetSums)
+	a.stats.plain = Stats{}
+}
+
+func (s *statistics) each(do func(*counter)) {
+	for r := range s.row {
+		for i := range s.row[r] {
+			do(&s.row[r][i])
+		}
+	}
+	do(&s.oversize)
+	do(&s.oversizeSg)
+}

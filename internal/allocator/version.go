@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Version is a PyTorch release as far as memory cares: its major and minor number.
+type Version struct{ Major, Minor int }
+
+// Latest is the newest version whose allocator was read and compared.
+// PyTorch's main branch (2.13) places blocks as 2.12 does.
+var Latest = Version{2, 12}
+
+// Oldest is the first version modelled: expandable segments came with it.
+var Oldest = Version{2, 1}
+
+// ParseVersion reads what torch.__version__ says: "2.11", "2.11.0+cu130",
+// "2.12.0a0+gitdea39b1". A version whose rules nobody has read is an error,
+// because a guess would look exactly like a fact.
+func ParseVersion(text string) (Version, error) {
+	rest := strings.TrimPrefix(strings.TrimSpace(text), "v")
+	major, rest, found := strings.Cut(rest, ".")
+	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(rest)
+	}
+	v := Version{}
+	var err1, err2 error
+	v.Major, err1 = strconv.Atoi(major)
+	v.Minor, err2 = strconv.Atoi(rest[:end])
+	if !found || err1 != nil || err2 != nil || !endsCleanly(rest[end:]) {
+		return Version{}, fmt.Errorf("%q is not a PyTorch version; write it like 2.11 or 2.11.0+cu130", text)
+	}
+	if err := v.check(); err != nil {
+		return Version{}, err
+	}
+	return v, nil
+}
+
+// endsCleanly says whether what follows the minor number starts a patch level,
+// a pre-release, a build or a branch, not a stray letter glued to the number.
+func endsCleanly(rest string) bool {
+	return rest == "" || strings.ContainsAny(rest[:1], ".+-ar")
+}
+
+func (v Version) check() error {
+	if v.Major != 2 || v.Minor < Oldest.Minor || v.Minor > Latest.Minor+1 {
+		return fmt.Errorf("the allocator of PyTorch %s is not known; versions %s to %s are", v, Oldest, Latest)
+	}
+	return nil
+}
+
+// String writes the version as its two numbers.
+func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// AtLeast says whether v is 2.minor or later.
+func (v Version) AtLeast(minor int) bool { return v.Major > 2 || v.Major == 2 && v.Minor >= minor }
+
+// rules is everything in which the versions differ. The allocator asks these
+// fields and never a version number, so that this table is the whole story.
+// Each fact was read in the sources of the tags v2.1.0 to v2.11.0 and of the
+// branch release/2.12.
+type rules struct {
+	// Placement.
+	tieByCreation  bool // equal sizes: the block made first wins, not the lower address
+	divisionsFrom2 bool // roundup_power2_divisions of 1 means off (before: no rounding at all)
+
+	// Private pools.
+	privateExpandable   bool // pools of CUDA graphs may be expandable
+	memPoolRefusesExp   bool // any user MemPool together with expandable segments is an error
+	customPoolRefuseExp bool // … only one with an allocator of its own
+	customPoolPlain     bool // … which simply gets plain segments
+	noSplitPools        bool
+	newestCaptureFirst  bool
+	emptyCacheInCapture bool // empty_cache during a capture is allowed and touches released pools only
+	overflowPools       bool // MemPools marked use_on_oom help the default pool
+	overflowBeforeFlush bool // … before the cache is flushed, not after
+	deferredAtPoolEnd   bool // frees deferred by a capture are done when it ends
+
+	// Limits and options.
+	fractionOneIsNone   bool // a memory fraction of 1.0 removes the limit
+	lenientSeparators   bool // a wrong separator in the option string goes unnoticed
+	restStartsAfterLast bool // ">" in a divisions list leaves the last key's entry alone
+	splitMayEqualLarge  bool // max_split_size may be the large segment size itself
+	roundingResets      bool // parsing again resets max_non_split_rounding
+}
+
+func rulesOf(v Version) rules {
+	return rules{
+		tieByCreation:  v.AtLeast(12),
+		divisionsFrom2: v.AtLeast(4),
+
+		privateExpandable:   v.AtLeast(5),
+		memPoolRefusesExp:   v.Minor == 7,
+		customPoolRefuseExp: v.Minor == 8 || v.Minor == 9,
+		customPoolPlain:     v.AtLeast(10),
+		noSplitPools:        v.AtLeast(10),
+		newestCaptureFirst:  v.AtLeast(10),
+		emptyCacheInCapture: v.AtLeast(8),
+		overflowPools:       v.AtLeast(8),
+		overflowBeforeFlush: v.AtLeast(11),
+		deferredAtPoolEnd:   v.AtLeast(12),
+
+		fractionOneIsNone:   v.AtLeast(10),
+		lenientSeparators:   v.AtLeast(10),
+		restStartsAfterLast: v.AtLeast(10),
+		splitMayEqualLarge:  v.AtLeast(10),
+		roundingResets:      v.AtLeast(11),
+	}
+}
