@@ -91,6 +91,11 @@ func (a *Allocator) free(i int32) {
 func (a *Allocator) hold(i int32) {
 	a.release(i)
 	b := &a.blocks[i]
+	if b.flags&flagUsed != 0 {
+		b.flags &^= flagUsed // the recording knows better than our events
+		delete(a.pending.uses, i)
+		delete(a.pending.graphUses, i)
+	}
 	b.flags |= flagHeld
 	b.waits++
 	a.compactHeld()
