@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"fmt"
+
+	"snug/internal/allocator"
+	"snug/internal/snapshot"
+)
+
+// follower is a driver that does what the recorded one did. It hands out the
+// recorded addresses, so that ties between equal blocks fall as they fell; it
+// refuses where the recording shows that the card was full; and it holds every
+// request against the recording and remembers the first that differs. From
+// there on it makes addresses up.
+type follower struct {
+	events  []snapshot.SegmentEvent // those still to come
+	now     int                     // the event being played
+	part    uint64                  // of events[0], what single pages have covered
+	refused int                     // len(events) at the last refusal
+	wrong   string                  // the first difference
+	used    uint64
+	spare   uint64 // addresses above all recorded ones
+}
+
+// newDriver is the driver for a replay: the recorded one where the recording
+// can be followed, else one of our own.
+func newDriver(d *snapshot.Device, o Options) allocator.Device {
+	if !o.recorded() || len(d.SegmentEvents) == 0 && len(d.Start) == 0 {
+		return ownDriver()
+	}
+	f := &follower{events: d.SegmentEvents, refused: -1}
+	for _, s := range d.Start {
+		f.spare = max(f.spare, s.Addr+s.Size)
+	}
+	for _, e := range d.SegmentEvents {
+		f.spare = max(f.spare, e.Addr+e.Size)
+	}
+	f.spare = (f.spare>>30 + 1) << 30
+	return f
+}
+
+// Take is cudaMalloc.
+func (f *follower) Take(bytes uint64) (uint64, bool) {
+	if e := f.next(snapshot.SegmentFree); e != nil && !e.Flush && f.refused != len(f.events) {
+		f.refused = len(f.events)
+		return 0, false
+	}
+	e := f.next(snapshot.SegmentAlloc)
+	if e == nil || e.Size != bytes {
+		f.differ("takes a segment of %d bytes", bytes)
+		f.used += bytes
+		return f.Reserve(bytes), true
+	}
+	f.events = f.events[1:]
+	f.used += bytes
+	return e.Addr, true
+}
+
+// Give is cudaFree.
+func (f *follower) Give(addr, bytes uint64) {
+	f.used -= bytes
+	e := f.next(snapshot.SegmentFree)
+	if e == nil || e.Addr != addr || e.Size != bytes {
+		f.differ("gives back the segment of %d bytes at %#x", bytes, addr)
+		return
+	}
+	f.events = f.events[1:]
+}
+
+// Reserve is cuMemAddressReserve: the first page to be mapped tells where.
+func (f *follower) Reserve(bytes uint64) uint64 {
+	if e := f.next(snapshot.SegmentMap); e != nil && f.part == 0 {
+		return e.Addr
+	}
+	addr := f.spare
+	f.spare += (bytes>>30 + 1) << 30
+	return addr
+}
+
+// Map is one page; a recorded entry covers several.
+func (f *follower) Map(bytes uint64) bool {
+	if e := f.next(snapshot.SegmentUnmap); e != nil && !e.Flush && f.refused != len(f.events) {
+		f.refused = len(f.events)
+		return false
+	}
+	f.used += bytes
+	f.page(snapshot.SegmentMap, "maps", bytes)
+	return true
+}
+
+// Unmap is one page.
+func (f *follower) Unmap(bytes uint64) {
+	f.used -= bytes
+	f.page(snapshot.SegmentUnmap, "unmaps", bytes)
+}
+
+func (f *follower) page(kind snapshot.SegmentKind, does string, bytes uint64) {
+	e := f.next(kind)
+	if e == nil || f.part+bytes > e.Size {
+		f.differ("%s a page of %d bytes", does, bytes)
+		return
+	}
+	if f.part += bytes; f.part == e.Size {
+		f.events, f.part = f.events[1:], 0
+	}
+}
+
+// Info is cudaMemGetInfo.
+func (f *follower) Info() (free, total uint64) { return cardBytes - f.used, cardBytes }
+
+// Adopt counts a segment that was there before.
+func (f *follower) Adopt(_, bytes uint64) { f.used += bytes }
+
+// next is what the recording did next, if it is of that kind and belongs to the
+// event being played.
+func (f *follower) next(kind snapshot.SegmentKind) *snapshot.SegmentEvent {
+	if f.wrong != "" || len(f.events) == 0 || f.events[0].Kind != kind || f.events[0].Event != f.now {
+		return nil
+	}
+	return &f.events[0]
+}
+
+func (f *follower) differ(format string, args ...any) {
+	if f.wrong != "" {
+		return
+	}
+	f.wrong = fmt.Sprintf("event %d: the replay %s, the recording %s", f.now, fmt.Sprintf(format, args...), f.recording())
+}
+
+// recording says what the recording does next, for a message.
+func (f *follower) recording() string {
+	switch {
+	case len(f.events) == 0:
+		return "nothing"
+	case f.events[0].Event == f.now:
+		return "has a " + f.events[0].String()
+	default:
+		return fmt.Sprintf("nothing before a %v at event %d", f.events[0], f.events[0].Event)
+	}
+}
+
+// verdict is the first difference, "" if there was none.
+func (f *follower) verdict(r allocator.Result) string {
+	switch {
+	case f.wrong != "":
+		return f.wrong
+	case r.OOM != nil:
+		return fmt.Sprintf("event %d: the replay runs out of memory, the recording goes on", r.OOMAt)
+	case len(f.events) > 0:
+		return fmt.Sprintf("the recording has a %v at event %d that the replay does not", f.events[0], f.events[0].Event)
+	}
+	return ""
+}
+
+// ownDriver makes its own addresses on a card that is never full.
+func ownDriver() allocator.Device { return &allocator.Simple{Total: cardBytes} }

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package replay plays a recording through the allocator: as it was, to see
+// that the model does what the real allocator did, and as it would have been
+// under other options or on a smaller card.
+package replay
+
+import (
+	"errors"
+	"fmt"
+
+	"snug/internal/allocator"
+	"snug/internal/snapshot"
+)
+
+// Options say how to play. The zero value plays the recording as it was.
+type Options struct {
+	Torch   string  // "" is the version that the recording shows
+	Conf    *string // a PYTORCH_ALLOC_CONF string instead of the recorded options
+	Limit   uint64  // cap on reserved bytes; 0 is none
+	Own     bool    // addresses of our own instead of the recorded ones
+	Samples int     // length of Result.Timeline
+}
+
+// recorded says whether the recorded addresses can still hold.
+func (o Options) recorded() bool { return o.Conf == nil && o.Limit == 0 && !o.Own }
+
+// Sample is the most that was held during a stretch of events.
+type Sample struct{ Allocated, Reserved uint64 }
+
+// Result is what a replay came to.
+type Result struct {
+	allocator.Result
+	Torch    allocator.Version
+	Checked  bool   // whether the recording's own segment events could be compared
+	Mismatch string // the first that differed
+	Start    Sample // what was held before the first event
+	Timeline []Sample
+	AtPeak   Sample // at the event that brought the most reserved memory
+}
+
+// Exact says whether the replay took from the driver and gave back just what
+// the real run did, one for one.
+func (r *Result) Exact() bool { return r.Checked && r.Mismatch == "" }
+
+// cardBytes is the size of the card where nobody says: larger than any, and a
+// power of two so that a limit is an exact fraction of it.
+const cardBytes = 1 << 40
+
+// Run plays one device of a recording.
+func Run(rec *snapshot.Recording, d *snapshot.Device, o Options) (*Result, error) {
+	version, opt, err := settings(rec, d, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Limit >= cardBytes {
+		o.Limit = 0
+	}
+	driver := newDriver(d, o)
+	a, err := allocator.New(driver, version, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Restore(startOf(d)); err != nil {
+		return nil, err
+	}
+	if o.Limit > 0 {
+		if err := a.SetMemoryFraction(float64(o.Limit) / cardBytes); err != nil {
+			return nil, err
+		}
+	}
+	return play(a, d, driver, version, o)
+}
+
+func play(a *allocator.Allocator, d *snapshot.Device, driver allocator.Device, version allocator.Version, o Options) (*Result, error) {
+	out := &Result{Torch: version, Start: Sample{a.Allocated(), a.Reserved()}}
+	out.AtPeak = out.Start
+	follow, _ := driver.(*follower)
+	line := newTimeline(o.Samples, len(d.Trace.Events), out.Start)
+	peak := a.Reserved()
+	played, err := a.Play(d.Trace, allocator.PlayOptions{Observe: func(i int) {
+		now := Sample{a.Allocated(), a.Reserved()}
+		line.add(i, now)
+		if now.Reserved > peak {
+			peak, out.AtPeak = now.Reserved, now
+		}
+		if follow != nil {
+			follow.now = i + 1
+		}
+	}})
+	if err != nil {
+		return nil, err
+	}
+	out.Result, out.Timeline = played, line.samples
+	if played.OOM != nil {
+		asCard(played.OOM, o.Limit)
+	}
+	if follow != nil {
+		out.Checked, out.Mismatch = true, follow.verdict(played)
+	}
+	return out, nil
+}
+
+// asCard makes an error message speak of a card that is as large as the limit,
+// since a recording does not say how large the real one was.
+func asCard(oom *allocator.OutOfMemoryError, limit uint64) {
+	if limit == 0 {
+		return
+	}
+	oom.Total, oom.Free = limit, 0
+	if limit > oom.Reserved {
+		oom.Free = limit - oom.Reserved
+	}
+}
+
+// startOf is the state as the recording began. Allocations have their IDs in
+// the order of their addresses.
+func startOf(d *snapshot.Device) []allocator.SegmentState {
+	var out []allocator.SegmentState
+	id := uint32(0)
+	for _, s := range d.Start {
+		state := allocator.SegmentState{
+			Address: s.Addr, Size: s.Size, Stream: s.Stream, Small: s.Small, Expandable: s.Expandable,
+			Pool: allocator.PoolID{A: uint64(s.Pool[0]), B: uint64(s.Pool[1])},
+		}
+		for _, b := range s.Blocks {
+			block := allocator.BlockState{Size: b.Size, Requested: b.Requested, ID: allocator.NoID}
+			if b.State != snapshot.Inactive {
+				block.Use, block.ID = allocator.ActiveAllocated, id
+				id++
+			}
+			if b.State == snapshot.PendingFree {
+				block.Use = allocator.ActivePending
+			}
+			state.Blocks = append(state.Blocks, block)
+		}
+		out = append(out, state)
+	}
+	return out
+}
+
+// settings are the version and the options to play under.
+func settings(rec *snapshot.Recording, d *snapshot.Device, o Options) (allocator.Version, allocator.Options, error) {
+	version, err := Version(rec, o.Torch)
+	if err != nil {
+		return version, allocator.Options{}, err
+	}
+	if o.Conf != nil {
+		opt, err := allocator.ParseOptions(*o.Conf, version)
+		return version, opt, err
+	}
+	opt, err := recordedOptions(rec.Settings, version)
+	if !rec.Settings.Known {
+		opt.Expandable = expandableSeen(d)
+	}
+	return version, opt, err
+}
+
+// Version is the PyTorch named, or else the one that the recording shows.
+func Version(rec *snapshot.Recording, named string) (allocator.Version, error) {
+	if named != "" {
+		return allocator.ParseVersion(named)
+	}
+	if rec.Torch == "2.0" { // its allocator is 2.1's without expandable segments
+		return allocator.Oldest, nil
+	}
+	return allocator.ParseVersion(rec.Torch)
+}
+
+func expandableSeen(d *snapshot.Device) bool {
+	for _, e := range d.SegmentEvents {
+		if e.Kind == snapshot.SegmentMap {
+			return true
+		}
+	}
+	return false
+}
+
+// recordedOptions takes the option string where it can be read, and the values
+// beside it, which also hold what was set while the program ran.
+func recordedOptions(s snapshot.Settings, v allocator.Version) (allocator.Options, error) {
+	opt, err := allocator.ParseOptions(s.Conf, v)
+	if err != nil {
+		opt = allocator.DefaultOptions()
+	}
+	if !s.Known {
+		return opt, nil
+	}
+	opt.Expandable, opt.GCThreshold = s.ExpandableSegments, s.GCThreshold
+	if s.MaxSplitSize > 0 {
+		opt.MaxSplitSize = uint64(s.MaxSplitSize)
+	}
+	for i := range opt.Divisions {
+		opt.Divisions[i] = uint64(s.RoundupDivisions[fmt.Sprint(1<<i)])
+	}
+	if opt.GCThreshold < 0 || opt.GCThreshold >= 1 {
+		return opt, errors.New("the recorded garbage_collection_threshold is not between 0 and 1")
+	}
+	return opt, nil
+}

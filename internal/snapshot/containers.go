@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import "slices"
+
+// extend puts the value on top of the stack, or all above the mark, into the
+// dict or list below.
+func (m *machine) extend(op byte) error {
+	var above []value
+	var err error
+	switch op {
+	case opSetItems, opAppends:
+		above, err = m.popMark()
+	default:
+		n := 1
+		if op == opSetItem {
+			n = 2
+		}
+		above, err = m.popN(n)
+	}
+	if err != nil {
+		return err
+	}
+	if len(m.stack) == m.floor() {
+		return m.fail("items without a container")
+	}
+	into := m.stack[len(m.stack)-1]
+	isDict := op == opSetItem || op == opSetItems
+	switch {
+	case isDict && into.kind == vDict:
+		return m.setItems(&m.dicts[into.n], above)
+	case !isDict && into.kind == vList:
+		return m.appendTo(&m.lists[into.n], above)
+	}
+	return m.fail("items are put into %v", into.kind)
+}
+
+// popN returns the top n values, valid until the next push.
+func (m *machine) popN(n int) ([]value, error) {
+	at := len(m.stack) - n
+	if at < m.floor() {
+		return nil, m.fail("an opcode needs a value that is not there")
+	}
+	above := m.stack[at:]
+	m.stack = m.stack[:at]
+	return above, nil
+}
+
+// collect makes a dict, list or tuple of what is on the stack.
+func (m *machine) collect(op byte) error {
+	var above []value
+	var err error
+	switch op {
+	case opEmptyTuple:
+	case opTuple1:
+		above, err = m.popN(1)
+	case opTuple2:
+		above, err = m.popN(2)
+	case opTuple3:
+		above, err = m.popN(3)
+	default:
+		above, err = m.popMark()
+	}
+	if err != nil {
+		return err
+	}
+	switch op {
+	case opDict:
+		d := dict{}
+		err = m.setItems(&d, above)
+		m.push(vDict, uint64(len(m.dicts)))
+		m.dicts = append(m.dicts, d)
+	case opList:
+		l := list{}
+		err = m.appendTo(&l, above)
+		m.push(vList, uint64(len(m.lists)))
+		m.lists = append(m.lists, l)
+	default:
+		m.tuple(above)
+	}
+	return err
+}
+
+func (m *machine) tuple(vs []value) {
+	if len(vs) == 2 && vs[0].kind == vInt && vs[1].kind == vInt {
+		m.push(vTuple, uint64(m.pairOf(vs[0], vs[1])))
+		return
+	}
+	m.tuples = append(m.tuples, slices.Clone(vs))
+	m.push(vTuple, uint64(len(m.tuples)-1))
+}
+
+// appendTo puts values at the end of a list. The first decide what it is a list of.
+func (m *machine) appendTo(l *list, vs []value) error {
+	if len(vs) == 0 {
+		return nil
+	}
+	c, _ := m.rowOf(vs[0])
+	if l.n > 0 && l.class != c {
+		return m.fail("a list mixes kinds of things")
+	}
+	l.class = c
+	switch c {
+	case aFrame:
+		return m.appendFrames(l, vs)
+	case anything:
+		return m.appendValues(l, vs)
+	}
+	return m.appendRows(l, vs)
+}
+
+// rowOf tells what record a value is, and its row.
+func (m *machine) rowOf(v value) (class, uint32) {
+	switch v.kind {
+	case vEntry:
+		return anEntry, uint32(v.n)
+	case vDict:
+		return m.dicts[v.n].class, m.dicts[v.n].row
+	}
+	return anything, 0
+}
+
+// appendRows extends a range of a table: the rows must follow one another.
+func (m *machine) appendRows(l *list, vs []value) error {
+	for _, v := range vs {
+		c, row := m.rowOf(v)
+		if l.n == 0 {
+			l.start = row
+		}
+		if c != l.class || row != l.start+l.n {
+			return m.fail("a list holds the same record twice, or out of order")
+		}
+		l.n++
+	}
+	return nil
+}
+
+// appendValues adds to a list of anything, which moves to the end of the table
+// unless it is there.
+func (m *machine) appendValues(l *list, vs []value) error {
+	if int(l.start+l.n) != len(m.items) {
+		old := m.items[l.start : l.start+l.n]
+		l.start = uint32(len(m.items))
+		m.items = append(m.items, old...)
+	}
+	m.items = append(m.items, vs...)
+	l.n += uint32(len(vs))
+	if limit := looseStack + int(m.offset()); len(m.items) > limit {
+		return m.fail("more list items than a snapshot of this size has")
+	}
+	return nil
+}
+
+// appendFrames makes l a stack. Equal stacks become one.
+func (m *machine) appendFrames(l *list, vs []value) error {
+	from := len(m.frameRefs)
+	if l.n > 0 {
+		old := m.stacks[l.start]
+		m.frameRefs = append(m.frameRefs, m.frameRefs[old.start:old.start+old.n]...)
+	}
+	for _, v := range vs {
+		c, row := m.rowOf(v)
+		if c != aFrame {
+			return m.fail("a stack holds %v that is not a frame", v.kind)
+		}
+		m.frameRefs = append(m.frameRefs, row)
+	}
+	l.n += uint32(len(vs))
+	l.start = m.internStack(from)
+	return nil
+}
+
+// internStack gives the frames from there to the end of frameRefs a number, or
+// drops them for the number that an equal stack has.
+func (m *machine) internStack(from int) uint32 {
+	fresh := m.frameRefs[from:]
+	h := uint64(len(fresh))
+	for _, f := range fresh {
+		h = (h ^ uint64(f)) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	for {
+		id, ok := m.stackIDs[h]
+		if !ok {
+			break
+		}
+		s := m.stacks[id]
+		if slices.Equal(m.frameRefs[s.start:s.start+s.n], fresh) {
+			m.frameRefs = m.frameRefs[:from]
+			return id
+		}
+		h++
+	}
+	id := uint32(len(m.stacks))
+	m.stackIDs[h] = id
+	m.stacks = append(m.stacks, list{start: uint32(from), n: uint32(len(fresh))})
+	return id
+}
+
+// stackOf is the number of the stack that v, a list of frames, is.
+func (m *machine) stackOf(v value) (uint32, error) {
+	if v.kind != vList {
+		return 0, m.fail("the frames are %v", v.kind)
+	}
+	l := m.lists[v.n]
+	switch {
+	case l.n == 0:
+		return 0, nil
+	case l.class != aFrame:
+		return 0, m.fail("the frames are something else")
+	}
+	return l.start, nil
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import "encoding/binary"
+
+// The fast path: one trace entry of the shape that nearly all have,
+//
+//	EMPTY_DICT [MEMOIZE] MARK (GET key, number | GET text | new text [MEMOIZE])* SETITEMS
+//
+// read without the stack, five times as fast as opcode by opcode. What it does
+// not expect it leaves untouched for the machine, which also writes the error
+// messages. It looks ahead in the window without asking for more, so it wants
+// `ahead` bytes there, and the last few entries of a file go the slow way.
+
+// keyShape is a key as the last entry had it in the same place: the bytes of
+// its GET opcode, and what they mean. All entries of a recording look alike, so
+// the next one's bytes are nearly always the same.
+type keyShape struct {
+	bits, mask uint64
+	n          int
+	field      field
+}
+
+// fastEntry tries the fast path behind an EMPTY_DICT.
+func (m *machine) fastEntry() bool {
+	if m.entries.n == 0 || len(m.buf)-m.pos < ahead || m.entries.n > refMax {
+		return false
+	}
+	named := len(m.memo)
+	e := m.entries.peek()
+	n := m.scanEntry(m.buf[m.pos:m.pos+ahead], e)
+	if n == 0 || e.action == noAction {
+		*e = entry{}
+		m.memo = m.memo[:named]
+		clear(m.keys[:]) // a slot above named may get another meaning
+		return false
+	}
+	m.pos += n
+	m.push(vEntry, uint64(m.entries.n))
+	m.entries.n++
+	return true
+}
+
+// scanEntry fills e and returns how many bytes it took, 0 if it gave up.
+func (m *machine) scanEntry(b []byte, e *entry) int {
+	p := 0
+	if b[p] == opMemoize {
+		m.name(refTo(vEntry, m.entries.n))
+		p++
+	}
+	if b[p] != opMark {
+		return 0
+	}
+	p++
+	for i := range m.keys { // a key and a value take at most 265 bytes
+		if b[p] == opSetItems {
+			return p + 1
+		}
+		k := &m.keys[i]
+		if binary.LittleEndian.Uint64(b[p:])&k.mask != k.bits || k.n == 0 {
+			if !m.learnKey(k, b[p:]) {
+				return 0
+			}
+		}
+		p += k.n
+		v, n := m.scanNumber(b[p : p+16])
+		if n == 0 {
+			if v, n = m.scanOther(b[p:]); n == 0 {
+				return 0
+			}
+		}
+		p += n
+		switch {
+		case k.field == noField:
+		case k.field == fAddr && v.kind == vInt:
+			e.addr = v.n
+		case k.field == fTime && v.kind == vInt:
+			e.time = int64(v.n)
+		case m.setEntryField(e, k.field, v) != nil:
+			return 0
+		}
+	}
+	return 0
+}
+
+// learnKey makes k the key that b begins with, if it is one.
+func (m *machine) learnKey(k *keyShape, b []byte) bool {
+	key, n := m.scanRef(b)
+	if n == 0 || key.kind != vText {
+		return false
+	}
+	mask := uint64(1)<<(8*n) - 1
+	*k = keyShape{binary.LittleEndian.Uint64(b) & mask, mask, n, m.fields[key.n]}
+	return true
+}
+
+// scanNumber reads an int and returns its length, 0 if there is something else.
+func (m *machine) scanNumber(b []byte) (value, int) {
+	switch b[0] {
+	case opLong1:
+		if n := int(b[1]); n-1 < 8 && n > 0 {
+			return value{signed(binary.LittleEndian.Uint64(b[2:]), n), vInt}, n + 2
+		}
+	case opBinInt1:
+		if b[2] != opBinInt1 { // else it is a pool's id
+			return value{uint64(b[1]), vInt}, 2
+		}
+	case opBinInt2:
+		return value{uint64(binary.LittleEndian.Uint16(b[1:])), vInt}, 3
+	case opBinInt:
+		return value{uint64(int64(int32(binary.LittleEndian.Uint32(b[1:])))), vInt}, 5
+	}
+	return value{}, 0
+}
+
+// scanOther reads a text, a reference or a pair and returns its length.
+func (m *machine) scanOther(b []byte) (value, int) {
+	switch b[0] {
+	case opBinGet, opLongBinGet:
+		return m.scanRef(b)
+	case opShortBinUnicode:
+		end := int(b[1]) + 2
+		id := m.intern(b[2:end])
+		if b[end] == opMemoize {
+			m.name(refTo(vText, int(id)))
+			end++
+		}
+		return value{uint64(id), vText}, end
+	case opBinInt1:
+		if b[2] == opBinInt1 && b[4] == opTuple2 {
+			return m.scanPair(b)
+		}
+	}
+	return value{}, 0
+}
+
+// scanRef reads BINGET or LONG_BINGET and returns its length, 0 if it is neither.
+func (m *machine) scanRef(b []byte) (value, int) {
+	slot, n := uint(b[1]), 2
+	if b[0] == opLongBinGet {
+		slot, n = uint(binary.LittleEndian.Uint32(b[1:])), 5
+	} else if b[0] != opBinGet {
+		return value{}, 0
+	}
+	if slot >= uint(len(m.memo)) {
+		return value{}, 0
+	}
+	return m.memo[slot].value(), n
+}
+
+// scanPair reads a tuple of two small numbers and returns its length.
+func (m *machine) scanPair(b []byte) (value, int) {
+	id := m.pairOf(value{uint64(b[1]), vInt}, value{uint64(b[3]), vInt})
+	if b[5] != opMemoize {
+		return value{uint64(id), vTuple}, 5
+	}
+	m.name(refTo(vTuple, int(id)))
+	return value{uint64(id), vTuple}, 6
+}

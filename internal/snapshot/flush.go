@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import "snug/internal/stream"
+
+// Segments go back to the driver for two reasons: the program called
+// empty_cache, or an allocation found the card full and the allocator flushed
+// its cache to try again. The trace writes segment_free for both. A replay needs
+// to know: the first is an event of its own, the second follows from the card
+// being full and does not happen on a larger card or under other options.
+//
+// A run of segment_free that no new segment follows is an empty_cache (or the
+// flush of an allocation that failed all the same, which leaves the same state).
+// Where a new segment follows at once, it was the allocation if
+//
+//   - options are set that make the allocator return single segments
+//     (max_split_size, garbage collection), or else unless
+//   - the stacks differ: a flush has the stack of its allocation, or
+//   - what the allocation asked for on top of what was reserved is known to fit:
+//     the recording reaches that much elsewhere.
+
+// givenBack writes the run of segment_free or segment_unmap at entry i.
+func (w *writer) givenBack(i int) int {
+	end := i
+	for end < len(w.ids) && isGiven(w.entry(end).action) {
+		end++
+	}
+	flush := !w.causedByNext(i, end)
+	before := len(w.out.SegmentEvents)
+	for j := i; j < end; j++ {
+		w.segment(w.entry(j))
+	}
+	for j := before; j < len(w.out.SegmentEvents); j++ {
+		w.out.SegmentEvents[j].Flush = flush
+	}
+	if flush {
+		w.event(stream.Event{Kind: stream.EmptyCache}, w.entry(i))
+	}
+	return end - i
+}
+
+// causedByNext says whether the allocation at entry end had segments i to end
+// given back.
+func (w *writer) causedByNext(i, end int) bool {
+	if end == len(w.ids) || !isTaken(w.entry(end).action) {
+		return false
+	}
+	next := w.entry(end)
+	if w.partial() {
+		return true
+	}
+	return next.stack == w.entry(i).stack && w.reserved+int64(next.size) > w.most
+}
+
+// partial says whether the allocator may return some segments and keep others.
+func (w *writer) partial() bool {
+	return w.settings.GCThreshold > 0 || w.settings.Known && w.settings.MaxSplitSize > 0
+}
+
+func isGiven(a action) bool { return a == actSegmentFree || a == actSegmentUnmap }
+func isTaken(a action) bool { return a == actSegmentAlloc || a == actSegmentMap }
+
+// reserve follows the bytes held in segments, relative to the recording's start.
+func reserve(held int64, e *entry) int64 {
+	switch {
+	case isGiven(e.action):
+		return held - int64(e.size)
+	case isTaken(e.action):
+		return held + int64(e.size)
+	}
+	return held
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"snug/internal/stream"
+)
+
+// before is an allocation made before the recording began: its first entry is
+// its free, or there is none and it is in the final state.
+type before struct {
+	addr, requested uint64
+	block           uint64 // its block's size where the final state tells, else 0
+	pending         bool   // its free was requested before the recording too
+	key             uint32 // what entries call it until IDs are given
+}
+
+// early marks the key of a before in what resolve leaves in the entries.
+const early = 1 << 31
+
+// folder makes a Device of a range of entries. IDs of allocations made before
+// the recording come first in a stream.Trace, and how many there are is known
+// only at the end; so resolve finds them and emit writes the events.
+type folder struct {
+	m     *machine
+	list  list
+	out   *Device
+	byKey []uint32 // before.key → ID
+	early []before
+	seen  *addressTable
+	ids   []uint32 // by entry of alloc or free: the allocation, or early|key
+	fresh uint32   // allocations in the recording
+	most  int64    // the most bytes of segments at any time, relative to the start
+
+	settings Settings
+}
+
+func fold(m *machine, index int, trace list, final []Segment, settings Settings) (*Device, error) {
+	f := &folder{
+		m: m, list: trace,
+		out:  &Device{Index: index, Final: final, Entries: int(trace.n)},
+		seen: newAddressTable(),
+		ids:  make([]uint32, trace.n),
+
+		settings: settings,
+	}
+	if err := f.resolve(); err != nil {
+		return nil, err
+	}
+	f.survivors()
+	f.emit()
+	return f.out, f.rewind()
+}
+
+func (f *folder) entry(i int) *entry { return f.m.entries.at(int(f.list.start) + i) }
+
+// resolve gives every alloc and free its allocation.
+func (f *folder) resolve() error {
+	held := int64(0)
+	for i := range f.ids {
+		e := f.entry(i)
+		var err error
+		switch e.action {
+		case actAlloc:
+			err = f.alloc(i, e)
+		case actFreeRequested, actFreeCompleted:
+			err = f.free(i, e)
+		case noAction:
+			err = errors.New("has no action")
+		default:
+			held = reserve(held, e)
+			f.most = max(f.most, held)
+		}
+		if err != nil {
+			return fmt.Errorf("trace entry %d %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (f *folder) alloc(i int, e *entry) error {
+	s := f.seen.at(e.addr)
+	if s.fate == alive || s.fate == waiting {
+		return fmt.Errorf("allocates %#x, which is in use", e.addr)
+	}
+	f.seen.set(s, alive, f.fresh)
+	f.ids[i] = f.fresh
+	if f.fresh++; f.fresh == early {
+		return errors.New("is one allocation too many")
+	}
+	return nil
+}
+
+func (f *folder) free(i int, e *entry) error {
+	s := f.seen.at(e.addr)
+	completes := e.action == actFreeCompleted
+	switch {
+	case s.fate == unseen:
+		s.id = f.addEarly(before{addr: e.addr, requested: e.size, pending: completes})
+	case s.fate == gone, s.fate == waiting && !completes:
+		return fmt.Errorf("frees %#x, which is free already", e.addr)
+	case s.fate == alive && completes:
+		return fmt.Errorf("completes a free of %#x that was never requested", e.addr)
+	}
+	f.ids[i] = s.id
+	if completes {
+		f.seen.set(s, gone, s.id)
+	} else {
+		f.seen.set(s, waiting, s.id)
+	}
+	return nil
+}
+
+func (f *folder) addEarly(b before) uint32 {
+	b.key = uint32(len(f.early))
+	f.early = append(f.early, b)
+	return early | b.key
+}
+
+// survivors finds what was allocated before the recording and is still there.
+func (f *folder) survivors() {
+	for _, seg := range f.out.Final {
+		for _, b := range seg.Blocks {
+			if b.State == Inactive {
+				continue
+			}
+			s := f.seen.at(b.Addr)
+			switch {
+			case s.fate == unseen:
+				f.addEarly(before{addr: b.Addr, requested: b.Requested, block: b.Size, pending: b.State == PendingFree})
+			case s.id&early != 0 && s.fate == waiting:
+				f.early[s.id&^early].block = b.Size
+			}
+		}
+	}
+}
+
+// emit writes the events, IDs of earlier allocations first.
+func (f *folder) emit() {
+	slices.SortFunc(f.early, func(a, b before) int { return cmp.Compare(a.addr, b.addr) })
+	f.byKey = make([]uint32, len(f.early))
+	d := f.out
+	d.Trace = stream.New(f.countEvents())
+	d.Trace.Reserve(uint32(len(f.early)))
+	d.Addresses = make([]uint64, 0, len(f.early)+int(f.fresh))
+	w := newWriter(f)
+	for id, b := range f.early {
+		f.byKey[b.key] = uint32(id)
+		d.Addresses = append(d.Addresses, b.addr)
+	}
+	for i := 0; i < len(f.ids); {
+		i += w.write(i)
+	}
+}
+
+// countEvents is how many events the entries become, or a few less.
+func (f *folder) countEvents() int {
+	n := 0
+	for i := range f.ids {
+		if a := f.entry(i).action; a == actAlloc || a == actFreeCompleted {
+			n++
+		}
+	}
+	return n
+}
+
+// id is the allocation that entry i is about.
+func (f *folder) id(i int) uint32 {
+	if k := f.ids[i]; k&early != 0 {
+		return f.byKey[k&^early]
+	}
+	return uint32(len(f.early)) + f.ids[i]
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"encoding/binary"
+	"io"
+	"slices"
+)
+
+// The pickle machine. A pickle is a program for a stack machine: opcodes push
+// values, MARK remembers a height of the stack, SETITEMS and APPENDS move what
+// lies above the mark into the container below it, the memo names objects so
+// that they can be pushed again. This one knows the thirty-odd opcodes that a
+// snapshot needs and has no way to call anything.
+//
+// Dicts are recognised when they get their items: one with the key "action" is
+// a trace entry and becomes a row of forty bytes, and so on. Nothing that
+// belongs to a trace entry is allocated on its own, and a memo slot is four
+// bytes, so reading takes less memory than the file.
+//
+// What a hostile file can do is bounded: the stack, the memo and each table may
+// hold at most so many objects per byte read (checkSize), nesting and numbers
+// and strings have limits, and a string's length is believed only as far as
+// bytes really follow.
+type machine struct {
+	*window
+	stack []value
+	marks []int
+	memo  []ref
+
+	texts   []string
+	textIDs map[string]uint32
+	fields  []field // by text: what it means as a key
+	actions []action
+	lists   []list
+	tuples  [][]value
+	pairIDs map[[2]uint64]uint32
+	dicts   []dict
+	items   []value  // of lists of anything
+	maps    [][]pair // dicts of anything
+
+	entries     entryTable
+	blocks      []Block
+	segments    []rawSegment
+	annotations []Annotation
+	frames      []Frame
+	frameIDs    map[rawFrame]uint32
+	frameRefs   []uint32 // of all stacks, one after the other
+	stacks      []list
+	stackIDs    map[uint64]uint32
+	streams     []uint64
+
+	lastText, lastPair uint32
+	mapped             int // pairs in maps
+	keys               [maxKeys]keyShape
+}
+
+const (
+	maxDepth = 64   // nesting; a snapshot has eight
+	maxProto = 5    // Python 3.8 and later
+	maxKeys  = 12   // of a trace entry that fast.go reads
+	ahead    = 4096 // bytes that an opcode other than a long string can be sure of: more than maxKeys keys and values
+
+	looseStack = 1 << 19 // objects allowed before their number is held against the bytes read
+)
+
+func newMachine(w *window) *machine {
+	m := &machine{
+		window:   w,
+		textIDs:  map[string]uint32{},
+		pairIDs:  map[[2]uint64]uint32{},
+		frameIDs: map[rawFrame]uint32{},
+		stackIDs: map[uint64]uint32{},
+		stacks:   make([]list, 1),
+		frames:   []Frame{},
+	}
+	m.intern(nil)
+	return m
+}
+
+// run executes the pickle and returns what STOP leaves.
+func (m *machine) run() (value, error) {
+	for {
+		if len(m.buf)-m.pos < ahead && m.err == nil {
+			m.fill(windowSize / 2)
+			if err := m.checkSize(); err != nil {
+				return value{}, err
+			}
+		}
+		if m.pos >= len(m.buf) {
+			return value{}, m.short()
+		}
+		op := m.buf[m.pos]
+		m.pos++
+		if op == opEmptyDict && m.fastEntry() {
+			continue
+		}
+		if op == opStop {
+			return m.pop()
+		}
+		if err := m.step(op); err != nil {
+			return value{}, err
+		}
+	}
+}
+
+// checkSize holds the number of objects against the bytes that made them.
+func (m *machine) checkSize() error {
+	limit := looseStack + int(m.offset()/4)
+	switch {
+	case len(m.stack) > limit, len(m.lists) > limit, len(m.tuples) > limit, m.mapped > limit:
+		return m.fail("more objects than a snapshot of this size has")
+	case len(m.memo) > 2*limit, len(m.dicts) > limit, len(m.texts) > limit, len(m.dicts) > refMax:
+		return m.fail("more names than a snapshot of this size has")
+	}
+	return nil
+}
+
+func (m *machine) push(k kind, n uint64) { m.stack = append(m.stack, value{n, k}) }
+
+func (m *machine) pop() (value, error) {
+	if len(m.stack) == m.floor() {
+		return value{}, m.fail("an opcode needs a value that is not there")
+	}
+	v := m.stack[len(m.stack)-1]
+	m.stack = m.stack[:len(m.stack)-1]
+	return v, nil
+}
+
+// floor is the height of the stack at the innermost mark.
+func (m *machine) floor() int {
+	if len(m.marks) == 0 {
+		return 0
+	}
+	return m.marks[len(m.marks)-1]
+}
+
+// popMark returns what lies above the innermost mark, valid until the next push.
+func (m *machine) popMark() ([]value, error) {
+	if len(m.marks) == 0 {
+		return nil, m.fail("an opcode needs a mark that is not there")
+	}
+	at := m.floor()
+	m.marks = m.marks[:len(m.marks)-1]
+	above := m.stack[at:]
+	m.stack = m.stack[:at]
+	return above, nil
+}
+
+// step executes one opcode.
+func (m *machine) step(op byte) error {
+	switch op {
+	case opNone:
+		m.push(vNone, 0)
+	case opTrue:
+		m.push(vBool, 1)
+	case opFalse:
+		m.push(vBool, 0)
+	case opBinInt, opBinInt1, opBinInt2, opLong1, opBinFloat:
+		return m.number(op)
+	case opBinUnicode, opShortBinUnicode:
+		return m.text(op)
+	case opMark:
+		if len(m.marks) >= maxDepth {
+			return m.fail("nested more than %d deep", maxDepth)
+		}
+		m.marks = append(m.marks, len(m.stack))
+	case opEmptyDict:
+		m.push(vDict, uint64(len(m.dicts)))
+		m.dicts = append(m.dicts, dict{})
+	case opEmptyList:
+		m.push(vList, uint64(len(m.lists)))
+		m.lists = append(m.lists, list{})
+	case opMemoize, opBinPut, opLongBinPut, opBinGet, opLongBinGet:
+		return m.remember(op)
+	case opSetItem, opSetItems, opAppend, opAppends:
+		return m.extend(op)
+	case opDict, opList, opTuple, opEmptyTuple, opTuple1, opTuple2, opTuple3:
+		return m.collect(op)
+	case opProto, opFrame:
+		return m.header(op)
+	default:
+		return m.refuse(op)
+	}
+	return nil
+}
+
+// header checks PROTO, and skips FRAME's length: the frames say nothing new.
+func (m *machine) header(op byte) error {
+	if op == opFrame {
+		_, err := m.take(8)
+		return err
+	}
+	b, err := m.take(1)
+	if err == nil && b[0] > maxProto {
+		err = m.fail("pickle protocol %d is not known", b[0])
+	}
+	return err
+}
+
+// remember does what reads or writes the memo.
+func (m *machine) remember(op byte) error {
+	slot := len(m.memo)
+	if op != opMemoize {
+		width := 1
+		if op == opLongBinGet || op == opLongBinPut {
+			width = 4
+		}
+		b, err := m.take(width)
+		if err != nil {
+			return err
+		}
+		if slot = int(b[0]); width == 4 {
+			slot = int(binary.LittleEndian.Uint32(b))
+		}
+	}
+	if op == opBinGet || op == opLongBinGet {
+		if slot >= len(m.memo) {
+			return m.fail("memo slot %d is used before it is filled", slot)
+		}
+		m.stack = append(m.stack, m.memo[slot].value())
+		return nil
+	}
+	return m.memoize(slot)
+}
+
+func (m *machine) memoize(slot int) error {
+	if len(m.stack) == m.floor() {
+		return m.fail("an opcode needs a value that is not there")
+	}
+	v := m.stack[len(m.stack)-1]
+	if v.kind < vText {
+		return m.fail("%v is given a name; a snapshot never does that", v.kind)
+	}
+	switch r := refTo(v.kind, int(v.n)); {
+	case v.n > refMax:
+		return m.fail("more objects than can be held")
+	case slot < len(m.memo):
+		m.memo[slot] = r
+		clear(m.keys[:])
+	case slot == len(m.memo):
+		m.name(r)
+	default:
+		return m.fail("memo slot %d is filled before slot %d", slot, len(m.memo))
+	}
+	return nil
+}
+
+// name fills the next slot of the memo, which doubles when it is full: every
+// trace entry takes two slots, and growing in small steps would cost a fifth of
+// the time.
+func (m *machine) name(r ref) {
+	if len(m.memo) == cap(m.memo) {
+		m.memo = slices.Grow(m.memo, max(1024, len(m.memo)))
+	}
+	m.memo = append(m.memo, r)
+}
+
+// refuse is the error for an opcode that has no place here.
+func (m *machine) refuse(op byte) error {
+	m.pos-- // the message points at the opcode
+	switch op {
+	case opGlobal, opInst:
+		m.pos++
+		module, name := m.line(), m.line()
+		return m.fail("calls %s.%s; a snapshot never does", module, name)
+	case opStackGlobal:
+		return m.fail("calls %s.%s; a snapshot never does", m.under(2), m.under(1))
+	}
+	if name, ok := refused[op]; ok {
+		return m.fail("opcode %s has no place in a snapshot", name)
+	}
+	if m.offset() == 0 {
+		return m.fail("not a pickle (it begins with %#02x)", op)
+	}
+	return m.fail("%#02x is not a pickle opcode", op)
+}
+
+// line reads a line of at most 80 characters, for a message.
+func (m *machine) line() string {
+	var s []byte
+	for len(s) < 80 {
+		b, err := m.take(1)
+		if err != nil || b[0] == '\n' {
+			break
+		}
+		s = append(s, b[0])
+	}
+	return printable(string(s))
+}
+
+// under is the string i places under the top of the stack, for a message.
+func (m *machine) under(i int) string {
+	if at := len(m.stack) - i; at >= 0 && m.stack[at].kind == vText {
+		return printable(m.texts[m.stack[at].n])
+	}
+	return "?"
+}
+
+// read runs the machine over a whole file.
+func read(r io.Reader) (*machine, value, error) {
+	w, err := newWindow(r)
+	if err != nil {
+		return nil, value{}, err
+	}
+	m := newMachine(w)
+	root, err := m.run()
+	if err == nil {
+		err = m.drain()
+	}
+	return m, root, err
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import "fmt"
+
+const (
+	minBlock      = 512     // the allocator's quantum
+	unsplitAtMost = 1 << 20 // a large block keeps a remainder of up to this
+)
+
+// place puts the allocations made before the recording into the segments that
+// were there: blocks, with the free ranges between them.
+//
+// The size of a block that is freed during the recording is not in the file,
+// only what was asked for. Blocks of the large pool are all bigger than 1 MiB,
+// so a gap of at most that behind one is its own remainder, not a free block.
+func (f *folder) place() error {
+	next := 0
+	for i := range f.out.Start {
+		s := &f.out.Start[i]
+		at := s.Addr
+		for ; next < len(f.early) && f.early[next].addr < s.Addr+s.Size; next++ {
+			b := f.early[next]
+			if b.addr < at {
+				return fmt.Errorf("frees %#x, which was never allocated", b.addr)
+			}
+			if b.addr > at {
+				s.Blocks = append(s.Blocks, Block{Addr: at, Size: b.addr - at})
+			}
+			size, err := f.blockSize(s, next)
+			if err != nil {
+				return err
+			}
+			block := Block{Addr: b.addr, Size: size, Requested: b.requested, State: Allocated}
+			if b.pending {
+				block.State = PendingFree
+			}
+			s.Blocks = append(s.Blocks, block)
+			at = b.addr + size
+		}
+		if end := s.Addr + s.Size; at < end {
+			s.Blocks = append(s.Blocks, Block{Addr: at, Size: end - at})
+		}
+	}
+	if next < len(f.early) {
+		return fmt.Errorf("frees %#x, which was never allocated", f.early[next].addr)
+	}
+	return nil
+}
+
+// blockSize is the size of the block of f.early[i] in s.
+func (f *folder) blockSize(s *Segment, i int) (uint64, error) {
+	b := f.early[i]
+	end := s.Addr + s.Size
+	if i+1 < len(f.early) {
+		end = min(end, f.early[i+1].addr)
+	}
+	room := end - b.addr
+	size := b.block
+	if size == 0 {
+		size = max(minBlock, (b.requested+minBlock-1)/minBlock*minBlock)
+		if !s.Small && !s.Expandable && room >= size && room-size <= unsplitAtMost {
+			size = room
+		}
+	}
+	if size > room {
+		return 0, fmt.Errorf("frees %d bytes at %#x, where only %d were", b.requested, b.addr, room)
+	}
+	return size, nil
+}

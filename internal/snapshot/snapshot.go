@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package snapshot reads the files that torch.cuda.memory._dump_snapshot
+// writes: what PyTorch's caching allocator held, and how it came to that.
+//
+// A snapshot is one pickled dict. Unpickling runs arbitrary code, so this
+// package has a reader of its own that builds dicts, lists, tuples, strings and
+// numbers and refuses every other opcode by name. Nor does it build the objects:
+// the millions of trace entries go straight from the file's bytes into flat
+// tables (see machine.go), in one pass, without the file ever being in memory.
+//
+// The path of the data, a file a step:
+//
+//	window.go    bytes, plain or gzip, with the offset for messages
+//	machine.go   the pickle machine: stack, marks, memo
+//	records.go   dicts with known keys become rows of a table
+//	fast.go      the shape that nearly every trace entry has, without the stack
+//	recording.go the tables become a Recording
+//	fold.go      entries become the events of a stream.Trace
+//	rewind.go    the final state is walked back to where the recording begins
+//
+// Key names were read from torch/csrc/cuda/Module.cpp and memory_snapshot.cpp of
+// PyTorch 2.0 to 2.12; keys that are not known are skipped, those that came late
+// (time_us in 2.2, user_metadata in 2.10) may be missing.
+package snapshot
+
+import (
+	"fmt"
+
+	"snug/internal/stream"
+)
+
+// Recording is one snapshot file.
+type Recording struct {
+	Devices     []Device // those that have a trace or a segment, by index
+	Settings    Settings
+	Annotations []Annotation
+	Frames      []Frame
+	Stacks      [][]uint32 // lists of indices into Frames, innermost first; Stacks[0] is empty
+	Texts       []string   // what Device.Metadata refers to; Texts[0] is ""
+	Torch       string     // the PyTorch that wrote such keys, as near as they tell: "2.11"
+}
+
+// Device is what one GPU of the recording did.
+type Device struct {
+	Index     int
+	Trace     *stream.Trace
+	Addresses []uint64 // by allocation ID
+	Times     []int64  // by event: microseconds since the epoch; nil before PyTorch 2.2
+	Stacks    []uint32 // by event: index into Recording.Stacks; nil when none were recorded
+	Metadata  []uint32 // by event: index into Recording.Texts; nil when all are empty
+
+	SegmentEvents []SegmentEvent // what was asked of the driver, in order
+	OOMs          []OOM
+	Start         []Segment // as the recording began, by address
+	Final         []Segment // as it ended, by address
+	Entries       int       // trace entries in the file
+}
+
+// SegmentKind says what a SegmentEvent did.
+type SegmentKind uint8
+
+// The segment events of PyTorch's trace.
+const (
+	SegmentAlloc SegmentKind = iota
+	SegmentFree
+	SegmentMap
+	SegmentUnmap
+)
+
+var segmentKindNames = [...]string{"segment_alloc", "segment_free", "segment_map", "segment_unmap"}
+
+func (k SegmentKind) String() string { return segmentKindNames[k] }
+
+// SegmentEvent is memory taken from the driver or given back to it.
+type SegmentEvent struct {
+	Addr   uint64
+	Size   uint64
+	Stream uint64
+	Event  int // it came before this event of the trace
+	Stack  uint32
+	Kind   SegmentKind
+	Flush  bool // given back by an empty_cache, not to make room for an allocation
+}
+
+func (e SegmentEvent) String() string {
+	return fmt.Sprintf("%s of %d bytes at %#x", e.Kind, e.Size, e.Addr)
+}
+
+// OOM is an allocation that failed.
+type OOM struct {
+	Size       uint64 // the request, rounded
+	DeviceFree int64  // what the card still had
+	Event      int    // it came before this event of the trace
+	Time       int64
+	Stack      uint32
+}
+
+// BlockState says who has a block.
+type BlockState uint8
+
+// The states of a block.
+const (
+	Inactive BlockState = iota
+	Allocated
+	PendingFree // given back, but another CUDA stream may still use it
+)
+
+// Block is a piece of a segment.
+type Block struct {
+	Addr      uint64
+	Size      uint64
+	Requested uint64 // meaningless when inactive
+	Stack     uint32
+	State     BlockState
+}
+
+// Segment is a range of memory taken from the driver. With expandable segments
+// it is a range of mapped pages that touch.
+type Segment struct {
+	Addr       uint64
+	Size       uint64
+	Stream     uint64
+	Pool       [2]int64 // (0, 0) but for CUDA graphs and MemPools
+	Device     int
+	Small      bool
+	Expandable bool
+	Blocks     []Block // cover the segment without gaps
+}
+
+// Frame is a line of somebody's program.
+type Frame struct {
+	File string
+	Name string
+	Line int
+}
+
+// Annotation is one end of a record_function range.
+type Annotation struct {
+	Name   string
+	Start  bool
+	Device int
+	Time   int64
+}
+
+// Settings is the allocator's configuration as the file tells it; files before
+// PyTorch 2.3 do not.
+type Settings struct {
+	Known              bool
+	Conf               string // PYTORCH_CUDA_ALLOC_CONF
+	MaxSplitSize       int64  // -1: unlimited
+	GCThreshold        float64
+	ExpandableSegments bool
+	RoundupDivisions   map[string]int64 // by the power of two of MiB where a size class begins
+}
+
+// Busiest returns the device with the most trace entries, nil if there is none.
+func (r *Recording) Busiest() *Device {
+	var best *Device
+	for i := range r.Devices {
+		if d := &r.Devices[i]; best == nil || d.Entries > best.Entries {
+			best = d
+		}
+	}
+	return best
+}
+
+// Device returns the device with that index, nil if it is not in the recording.
+func (r *Recording) Device(index int) *Device {
+	for i := range r.Devices {
+		if r.Devices[i].Index == index {
+			return &r.Devices[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import "snug/internal/stream"
+
+// writer appends a folder's events to its device, and what lies beside them.
+type writer struct {
+	*folder
+	queues   []uint16 // by the machine's stream number
+	reserved int64    // bytes of segments, relative to the start
+}
+
+func newWriter(f *folder) *writer {
+	w := &writer{folder: f}
+	for _, handle := range f.m.streams {
+		w.queues = append(w.queues, f.out.Trace.Queue(handle))
+	}
+	return w
+}
+
+// write writes what begins at entry i and returns how many entries that was.
+func (w *writer) write(i int) int {
+	e := w.entry(i)
+	switch e.action {
+	case actAlloc:
+		w.out.Addresses = append(w.out.Addresses, e.addr)
+		w.event(stream.Event{Size: e.size, Queue: w.queues[e.stream], Kind: stream.Alloc}, e)
+	case actFreeRequested:
+		if i+1 < len(w.ids) {
+			if next := w.entry(i + 1); next.action == actFreeCompleted && next.addr == e.addr {
+				w.event(stream.Event{ID: w.id(i), Kind: stream.Free}, e)
+				return 2
+			}
+		}
+		w.event(stream.Event{ID: w.id(i), Kind: stream.FreeRequested}, e)
+	case actFreeCompleted:
+		w.event(stream.Event{ID: w.id(i), Kind: stream.FreeCompleted}, e)
+	case actSegmentAlloc, actSegmentMap:
+		w.segment(e)
+	case actSegmentFree, actSegmentUnmap:
+		return w.givenBack(i)
+	case actOOM:
+		w.out.OOMs = append(w.out.OOMs, OOM{
+			Size: e.size, DeviceFree: int64(e.addr), Event: len(w.out.Trace.Events), Time: e.time, Stack: e.stack,
+		})
+	}
+	return 1
+}
+
+// event appends an event and the columns beside it.
+func (w *writer) event(ev stream.Event, e *entry) {
+	d := w.out
+	if ev.Kind == stream.Alloc {
+		d.Trace.Alloc(ev.Size, ev.Queue)
+	} else {
+		d.Trace.Add(ev.Kind, ev.ID, ev.Queue)
+	}
+	if e.time != 0 || d.Times != nil {
+		d.Times = put(d.Times, e.time, d.Trace)
+	}
+	if e.stack != 0 || d.Stacks != nil {
+		d.Stacks = put(d.Stacks, e.stack, d.Trace)
+	}
+	if e.meta != 0 || d.Metadata != nil {
+		d.Metadata = put(d.Metadata, e.meta, d.Trace)
+	}
+}
+
+// put sets the last event's place in a column that begins with the first event
+// that has something to put there.
+func put[T any](column []T, v T, t *stream.Trace) []T {
+	if column == nil {
+		column = make([]T, len(t.Events)-1, cap(t.Events))
+	}
+	return append(column, v)
+}
+
+var segmentKinds = map[action]SegmentKind{
+	actSegmentAlloc: SegmentAlloc, actSegmentFree: SegmentFree,
+	actSegmentMap: SegmentMap, actSegmentUnmap: SegmentUnmap,
+}
+
+func (w *writer) segment(e *entry) {
+	w.out.SegmentEvents = append(w.out.SegmentEvents, SegmentEvent{
+		Addr: e.addr, Size: e.size, Stream: w.m.streams[e.stream],
+		Event: len(w.out.Trace.Events), Stack: e.stack, Kind: segmentKinds[e.action],
+	})
+	w.reserved = reserve(w.reserved, e)
+}
