@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"fmt"
+	"math"
+)
+
+// Config is the contents of a config.json. Keys that are left out take the
+// default that the family gives when it asks for them.
+type Config struct {
+	keys map[string]any
+	err  error
+}
+
+// NewConfig wraps decoded JSON.
+func NewConfig(keys map[string]any) *Config { return &Config{keys: keys} }
+
+// Err is the first value that was not what a family needs.
+func (c *Config) Err() error { return c.err }
+
+// ModelType is the key that chooses the family.
+func (c *Config) ModelType() string { return c.String("model_type", "") }
+
+func (c *Config) fail(key string, want string) {
+	if c.err == nil {
+		c.err = fmt.Errorf("config key %q is %v; it has to be %s", key, c.keys[key], want)
+	}
+}
+
+// Has tells whether a key is there and not null.
+func (c *Config) Has(key string) bool { return c.keys[key] != nil }
+
+// Int is a whole number; absent or null gives the default.
+func (c *Config) Int(key string, def int) int {
+	v := c.keys[key]
+	if v == nil {
+		return def
+	}
+	f, ok := v.(float64)
+	if !ok || f != math.Trunc(f) || f < 0 || f > 1e9 {
+		c.fail(key, "a whole number from 0 to 1e9")
+		return def
+	}
+	return int(f)
+}
+
+// Positive is an Int that cannot be zero.
+func (c *Config) Positive(key string, def int) int {
+	n := c.Int(key, def)
+	if n < 1 {
+		c.fail(key, "at least 1")
+		return 1
+	}
+	return n
+}
+
+// Float is a number.
+func (c *Config) Float(key string, def float64) float64 {
+	v := c.keys[key]
+	if v == nil {
+		return def
+	}
+	f, ok := v.(float64)
+	if !ok || math.IsNaN(f) || math.IsInf(f, 0) {
+		c.fail(key, "a number")
+		return def
+	}
+	return f
+}
+
+// Bool is true or false.
+func (c *Config) Bool(key string, def bool) bool {
+	v := c.keys[key]
+	if v == nil {
+		return def
+	}
+	b, ok := v.(bool)
+	if !ok {
+		c.fail(key, "true or false")
+		return def
+	}
+	return b
+}
+
+// String is text.
+func (c *Config) String(key, def string) string {
+	v := c.keys[key]
+	if v == nil {
+		return def
+	}
+	s, ok := v.(string)
+	if !ok {
+		c.fail(key, "text")
+		return def
+	}
+	return s
+}
+
+// Strings is a list of texts, or nil.
+func (c *Config) Strings(key string) []string {
+	list, _ := c.keys[key].([]any)
+	var out []string
+	for _, v := range list {
+		s, ok := v.(string)
+		if !ok {
+			c.fail(key, "a list of texts")
+			return nil
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// HeadDim is hidden over heads, which has to come out even.
+func (c *Config) HeadDim(hidden, heads int) int {
+	if hidden%heads != 0 && c.err == nil {
+		c.err = fmt.Errorf("hidden size %d is not divisible by %d attention heads", hidden, heads)
+	}
+	return max(hidden/heads, 1)
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package family holds the model families, one file each, written on the
+// shadow of PyTorch so that they read like the modules they stand for
+// (transformers 5.17 and torchvision 0.26 unless a comment says otherwise).
+package family
+
+import (
+	"fmt"
+	"sort"
+
+	"snug/internal/shadow"
+)
+
+// Run is how a model is fed and run.
+type Run struct {
+	Head          string // "causal-lm", "masked-lm", "encoder", "seq2seq-lm", "image-classification"
+	Batch         int
+	Seq           int
+	TargetSeq     int
+	Positives     int
+	Negatives     int
+	Attention     string // "sdpa", "eager", "flash"
+	Mask          bool   // the batch carries an attention mask
+	Checkpointing bool
+	Reentrant     bool // the older kind of checkpointing
+}
+
+// Model is a network with its loss: what one step of training runs forward.
+type Model interface {
+	// Batch makes the tensors of one micro-batch.
+	Batch() Batch
+	// Loss runs forward and returns the loss.
+	Loss(b Batch) *shadow.Tensor
+}
+
+// Batch is the tensors of one micro-batch, in the order of the dict that holds
+// them.
+type Batch struct {
+	IDs, Mask, Labels, Pixels *shadow.Tensor
+}
+
+// Drop lets go of the batch.
+func (b Batch) Drop() {
+	for _, t := range []*shadow.Tensor{b.IDs, b.Mask, b.Pixels, b.Labels} {
+		shadow.Release(t)
+	}
+}
+
+// net is what every family shares: the process it runs in and how it is run.
+type net struct {
+	w   *shadow.World
+	run Run
+}
+
+// maker builds a family's model: its parameters come into being in the order
+// of the original's constructors.
+type maker func(b *shadow.Builder, c *Config, run Run) (Model, error)
+
+var families = map[string]maker{
+	"llama": newLlama,
+}
+
+// Known is the model types that have a family, in order.
+func Known() []string {
+	out := make([]string, 0, len(families))
+	for k := range families {
+		out = append(out, k)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// New builds the model that a configuration describes.
+func New(b *shadow.Builder, c *Config, run Run) (Model, error) {
+	mt := c.ModelType()
+	mk := families[mt]
+	if mk == nil {
+		return nil, fmt.Errorf("model_type %q is not known; record a profile: snug profile -- <your command>", mt)
+	}
+	m, err := mk(b, c, run)
+	if err != nil {
+		return nil, err
+	}
+	return m, c.Err()
+}
+
+// textBatch is token ids, a mask of ones, and labels that copy the ids.
+func (n net) textBatch() Batch {
+	b := Batch{IDs: n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)}
+	if n.run.Mask {
+		b.Mask = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
+	}
+	if n.run.Head == "causal-lm" || n.run.Head == "masked-lm" {
+		b.Labels = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
+	}
+	return b
+}
+
+// layer runs one block of a model, checkpointed where that was asked for.
+// Others are the tensors that the block reaches besides its input.
+func (n net) layer(m shadow.Module, x *shadow.Tensor, others ...*shadow.Tensor) *shadow.Tensor {
+	if !n.run.Checkpointing {
+		return n.w.Call(m, x)
+	}
+	return n.w.Checkpoint(n.run.Reentrant, x, func(x *shadow.Tensor) *shadow.Tensor { return n.w.Call(m, x) }, others...)
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"fmt"
+
+	"snug/internal/shadow"
+)
+
+// Llama: transformers/models/llama/modeling_llama.py.
+
+type llama struct {
+	net
+	vocab  int
+	embed  *shadow.Embedding
+	layers []*llamaLayer
+	norm   *rmsNorm
+	rotary *rotary
+	lmHead *shadow.Linear
+}
+
+func newLlama(b *shadow.Builder, c *Config, run Run) (Model, error) {
+	hidden := c.Positive("hidden_size", 4096)
+	heads := c.Positive("num_attention_heads", 32)
+	kv := c.Positive("num_key_value_heads", heads)
+	dim := c.Int("head_dim", c.HeadDim(hidden, heads))
+	inter := c.Positive("intermediate_size", 11008)
+	bias := c.Bool("attention_bias", false)
+	m := &llama{net: net{b.W, run}, vocab: c.Positive("vocab_size", 32000)}
+
+	m.embed = b.Embedding("model.embed_tokens", m.vocab, hidden)
+	for i := range c.Int("num_hidden_layers", 32) {
+		at := fmt.Sprintf("model.layers.%d", i)
+		l := &llamaLayer{Path: shadow.Path(at)}
+		l.attn = newLlamaAttention(b, m, at+".self_attn", hidden, heads, kv, dim, bias, bias)
+		l.mlp = newLlamaMLP(b, at+".mlp", hidden, inter, c.Bool("mlp_bias", false))
+		l.inputNorm = newRMSNorm(b, at+".input_layernorm", hidden)
+		l.postNorm = newRMSNorm(b, at+".post_attention_layernorm", hidden)
+		m.layers = append(m.layers, l)
+	}
+	m.norm = newRMSNorm(b, "model.norm", hidden)
+	m.rotary = newRotary(b, "model.rotary_emb", dim)
+	m.lmHead = b.Linear("lm_head", hidden, m.vocab, false)
+	if c.Bool("tie_word_embeddings", false) {
+		b.Tie(&m.lmHead.Weight, m.embed.Weight)
+	}
+	return m, nil
+}
+
+func (m *llama) Batch() Batch { return m.textBatch() }
+
+// Loss is LlamaForCausalLM.forward.
+func (m *llama) Loss(b Batch) *shadow.Tensor {
+	fn := m.w.Func()
+	hidden := fn.Let(m.forward(b))
+	logits := fn.Let(m.lmHead.Call(hidden.Alias()))
+	return fn.Return(causalLoss(logits, b.Labels, m.vocab))
+}
+
+// forward is LlamaModel.forward.
+func (m *llama) forward(b Batch) *shadow.Tensor {
+	fn := m.w.Func()
+	embeds := fn.Let(m.embed.Call(b.IDs))
+	pos := positions(fn, m.w, m.run.Seq)
+	m.causalMask(fn, b.Mask)
+	hidden := fn.Let(embeds)
+	m.rotary.cos, m.rotary.sin = m.rotary.forward(hidden, pos)
+	fn.Let(m.rotary.cos)
+	fn.Let(m.rotary.sin)
+	for _, l := range m.layers {
+		fn.Set(&hidden, m.layer(l, hidden, pos, m.rotary.cos, m.rotary.sin))
+	}
+	fn.Set(&hidden, m.norm.Call(hidden))
+	return fn.Return(hidden)
+}
+
+type llamaLayer struct {
+	shadow.Path
+	attn                *llamaAttention
+	mlp                 *llamaMLP
+	inputNorm, postNorm *rmsNorm
+}
+
+func (l *llamaLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	residual := fn.Let(hidden)
+	fn.Set(&hidden, l.inputNorm.Call(hidden))
+	fn.Set(&hidden, l.attn.m.w.Call(l.attn, hidden))
+	fn.Set(&hidden, residual.Add(hidden))
+	fn.Set(&residual, hidden)
+	fn.Set(&hidden, l.postNorm.Call(hidden))
+	fn.Set(&hidden, hidden.World().Call(l.mlp, hidden))
+	fn.Set(&hidden, residual.Add(hidden))
+	return hidden
+}
+
+type llamaAttention struct {
+	shadow.Path
+	m          *llama
+	q, k, v, o *shadow.Linear
+	headDim    int
+	dropout    float64
+}
+
+func newLlamaAttention(b *shadow.Builder, m *llama, at string, hidden, heads, kv, dim int, qkvBias, oBias bool) *llamaAttention {
+	return &llamaAttention{
+		Path: shadow.Path(at), m: m, headDim: dim,
+		q: b.Linear(at+".q_proj", hidden, heads*dim, qkvBias),
+		k: b.Linear(at+".k_proj", hidden, kv*dim, qkvBias),
+		v: b.Linear(at+".v_proj", hidden, kv*dim, qkvBias),
+		o: b.Linear(at+".o_proj", heads*dim, hidden, oBias),
+	}
+}
+
+func (a *llamaAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	B, S := hidden.Size(0), hidden.Size(1)
+	query := fn.Let(a.q.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2)) // (B, H, S, D)
+	key := fn.Let(a.k.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))   // (B, Hkv, S, D)
+	value := fn.Let(a.v.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2)) // (B, Hkv, S, D)
+
+	q, k := applyRotary(query, key, a.m.rotary.cos, a.m.rotary.sin)
+	fn.Set2(&query, q, &key, k)
+
+	out := fn.Let(a.m.attention(query, key, value, true, a.dropout)) // (B, S, H, D)
+	fn.Set(&out, out.Reshape(B, S, -1).Contiguous())
+	fn.Set(&out, a.o.Call(out))
+	return out
+}
+
+type llamaMLP struct {
+	shadow.Path
+	gate, up, down *shadow.Linear
+}
+
+func newLlamaMLP(b *shadow.Builder, at string, hidden, inter int, bias bool) *llamaMLP {
+	return &llamaMLP{
+		Path: shadow.Path(at),
+		gate: b.Linear(at+".gate_proj", hidden, inter, bias),
+		up:   b.Linear(at+".up_proj", hidden, inter, bias),
+		down: b.Linear(at+".down_proj", inter, hidden, bias),
+	}
+}
+
+func (m *llamaMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	return m.down.Call(m.gate.Call(x).SiLU().Mul(m.up.Call(x)))
+}
+
+// rmsNorm is LlamaRMSNorm: in float32, cast back, then scaled.
+type rmsNorm struct {
+	shadow.Path
+	weight *shadow.Tensor
+}
+
+func newRMSNorm(b *shadow.Builder, at string, width int) *rmsNorm {
+	return &rmsNorm{Path: shadow.Path(at), weight: b.Parameter(at+".weight", width)}
+}
+
+func (n *rmsNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(n, x) }
+
+func (n *rmsNorm) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	dtype := hidden.DType()
+	fn.Set(&hidden, hidden.To(shadow.Float32))
+	variance := fn.Let(hidden.Pow().Mean(true, -1))
+	fn.Set(&hidden, hidden.Mul(variance.AddScalar().Rsqrt()))
+	return n.weight.Mul(hidden.To(dtype))
+}
+
+// rotary is LlamaRotaryEmbedding.
+type rotary struct {
+	invFreq  *shadow.Tensor
+	cos, sin *shadow.Tensor // of the forward that runs
+}
+
+func newRotary(b *shadow.Builder, at string, dim int) *rotary {
+	r := &rotary{invFreq: b.Buffer(shadow.Float32, dim/2)}
+	b.Buffer(shadow.Float32, dim/2) // original_inv_freq
+	return r
+}
+
+// forward computes the angles' cosines and sines, outside autocast and without
+// a graph.
+func (r *rotary) forward(x, pos *shadow.Tensor) (cos, sin *shadow.Tensor) {
+	fn := x.World().Func(x, pos)
+	defer x.World().NoGrad()()
+	dtype := x.DType()
+	freq := fn.Let(r.invFreq.Unsqueeze(0).Unsqueeze(2).Expand(pos.Size(0), -1, 1))
+	at := fn.Let(pos.Unsqueeze(1).To(shadow.Float32)) // (1, 1, S)
+	x.World().Autocast(shadow.None, func() {
+		freqs := fn.Let(freq.Matmul(at).Transpose(1, 2)) // (1, S, D/2)
+		emb := fn.Let(shadow.Cat(-1, freqs, freqs))
+		cos = fn.Let(emb.Cos().MulScalar())
+		sin = fn.Let(emb.Sin().MulScalar())
+	})
+	return fn.Return2(cos.To(dtype), sin.To(dtype))
+}
+
+// applyRotary is apply_rotary_pos_emb.
+func applyRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
+	fn := q.World().Func(q, k, cos, sin)
+	fn.Set(&cos, cos.Unsqueeze(1))
+	fn.Set(&sin, sin.Unsqueeze(1))
+	qe := fn.Let(q.Mul(cos).Add(rotateHalf(q).Mul(sin)))
+	ke := fn.Let(k.Mul(cos).Add(rotateHalf(k).Mul(sin)))
+	return fn.Return2(qe, ke)
+}
+
+// rotateHalf is cat((-x2, x1)).
+func rotateHalf(x *shadow.Tensor) *shadow.Tensor {
+	fn := x.World().Func(x)
+	d := x.Size(-1)
+	x1 := fn.Let(x.Slice(-1, 0, d/2))
+	x2 := fn.Let(x.Slice(-1, d/2, d))
+	return fn.Return(shadow.Cat(-1, x2.Neg(), x1))
+}

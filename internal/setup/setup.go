@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package setup is what a training run is: the model, the batch, the settings,
+// as users describe them in a file or with flags.
+package setup
+
+// Setup describes one training run.
+type Setup struct {
+	ID            string   `json:"id,omitempty"`
+	Model         Model    `json:"model"`
+	Batch         int      `json:"batch"`
+	Seq           int      `json:"seq,omitempty"`
+	TargetSeq     int      `json:"target_seq,omitempty"`
+	Positives     int      `json:"positives,omitempty"`
+	Negatives     int      `json:"negatives,omitempty"`
+	Precision     string   `json:"precision,omitempty"`
+	Optimizer     string   `json:"optimizer,omitempty"`
+	Checkpointing bool     `json:"checkpointing,omitempty"`
+	Attention     string   `json:"attention,omitempty"`
+	AttentionMask *bool    `json:"attention_mask,omitempty"`
+	Accumulation  int      `json:"accumulation,omitempty"`
+	Clip          bool     `json:"clip,omitempty"`
+	LoRA          *LoRA    `json:"lora,omitempty"`
+	Allocator     string   `json:"allocator,omitempty"`
+	Dist          *Dist    `json:"dist,omitempty"`
+	Limit         uint64   `json:"limit,omitempty"`
+	Versions      Versions `json:"versions,omitzero"`
+	Steps         int      `json:"steps,omitempty"`
+}
+
+// Model says which model is trained: exactly one of its sources is given.
+type Model struct {
+	Config  map[string]any `json:"config,omitempty"`
+	Name    string         `json:"name,omitempty"`
+	Profile string         `json:"profile,omitempty"`
+	Head    string         `json:"head,omitempty"`
+}
+
+// LoRA freezes all but low-rank adapters on the named linear layers.
+type LoRA struct {
+	Rank    int      `json:"rank"`
+	Alpha   float64  `json:"alpha,omitempty"`
+	Dropout float64  `json:"dropout,omitempty"`
+	Targets []string `json:"targets"`
+}
+
+// Dist is how the run is spread over GPUs.
+type Dist struct {
+	Kind        string `json:"kind"`
+	World       int    `json:"world"`
+	BucketView  bool   `json:"bucket_view,omitempty"`
+	ParamDType  string `json:"param_dtype,omitempty"`
+	ReduceDType string `json:"reduce_dtype,omitempty"`
+}
+
+// Versions are the installed libraries; empty means the newest known.
+type Versions struct {
+	Torch        string `json:"torch,omitempty"`
+	Transformers string `json:"transformers,omitempty"`
+	CUDA         string `json:"cuda,omitempty"`
+}

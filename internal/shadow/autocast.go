@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// castCache is autocast's: one 16-bit copy of each float32 leaf that requires
+// grad, made at its first use and kept until the outermost autocast ends.
+type castCache struct {
+	of    map[*Tensor]*Tensor
+	order []*Tensor
+}
+
+// withAutocast runs body under torch.autocast; None leaves everything as it is.
+func (w *World) withAutocast(dt DType, body func()) {
+	outer := w.autocast
+	w.autocast = dt
+	defer func() {
+		w.autocast = outer
+		if outer == None {
+			w.clearCasts()
+		}
+	}()
+	body()
+}
+
+// Autocast runs body under torch.autocast with the given type.
+func (w *World) Autocast(dt DType, body func()) { w.withAutocast(dt, body) }
+
+func (w *World) clearCasts() {
+	order := w.casts.order
+	w.casts = castCache{}
+	for _, t := range order {
+		t.drop()
+	}
+}
+
+// lower is what autocast does to an argument of a matrix product, a
+// convolution or attention: a float tensor becomes the 16-bit type. The result
+// is t itself, a cached copy, or a temporary.
+func (w *World) lower(t *Tensor) *Tensor {
+	if t == nil || w.autocast == None || !t.dtype.Floating() || t.dtype == w.autocast || t.dtype == Float64 {
+		return t
+	}
+	if !t.leaf || t.dtype != Float32 || !t.needs {
+		return t.cast(w.autocast)
+	}
+	if c := w.casts.of[t]; c != nil {
+		return c
+	}
+	c := t.cast(w.autocast).hold()
+	if w.casts.of == nil {
+		w.casts.of = map[*Tensor]*Tensor{}
+	}
+	w.casts.of[t] = c
+	w.casts.order = append(w.casts.order, c)
+	return c
+}
+
+// raise is what autocast does to an argument of an op that it wants in float32.
+func (w *World) raise(t *Tensor) *Tensor {
+	if t == nil || w.autocast == None || !t.dtype.Half() {
+		return t
+	}
+	return t.cast(Float32)
+}
+
+// lowered runs a product over its arguments as autocast casts them. C++
+// evaluates the casts from the last argument to the first and drops them in
+// reverse; what Python passed in is held until the op returns.
+func (w *World) lowered(args []*Tensor, run func(a []*Tensor) *Tensor) *Tensor {
+	var space [4]*Tensor
+	cast := space[:len(args)]
+	for _, t := range args {
+		t.hold()
+	}
+	for i := len(args) - 1; i >= 0; i-- {
+		cast[i] = w.lower(args[i]).hold()
+	}
+	out := run(cast)
+	for _, t := range cast {
+		t.drop()
+	}
+	for _, t := range args {
+		t.drop()
+	}
+	return out
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import "math"
+
+// node is one step of the autograd graph: torch::autograd::Node.
+//
+// It lives as long as a tensor or a later node points to it. What it saved for
+// its backward is given back when it has run, or when nobody points to it any
+// more.
+type node struct {
+	w     *World
+	name  string
+	seq   uint64
+	refs  int32
+	deps  int32 // gradients that have yet to arrive, while a backward runs
+	seen  uint64
+	next  []edge
+	saved []*saved
+	in    []*Tensor // the arrived gradients, one per output
+	back  func(g []*Tensor) []*Tensor
+	leaf  *Tensor // set on AccumulateGrad alone
+}
+
+// edge leads from a node to where the gradient of one of its inputs goes. It
+// carries what that gradient has to look like.
+type edge struct {
+	to    *node
+	nr    int32
+	size  Shape
+	dtype DType
+}
+
+// saved is a SavedVariable: a tensor kept for the backward, or what the hooks
+// of a checkpoint made of it.
+type saved struct {
+	t      *Tensor
+	holder *holder
+}
+
+// get is the saved tensor, once the engine has unpacked it.
+func (s *saved) get() *Tensor { return s.t }
+
+// record begins an op's node, or returns nil when nothing needs a gradient.
+// Every method of a nil node does nothing, so that ops need not ask.
+//
+// Autograd saves an op's inputs before the op runs: call record and save before
+// the first allocation.
+func (w *World) record(name string, inputs ...*Tensor) *node {
+	if !w.gradMode {
+		return nil
+	}
+	any := false
+	for _, t := range inputs {
+		any = any || (t != nil && t.needs)
+	}
+	if !any {
+		return nil
+	}
+	w.seq++
+	n := &node{w: w, name: name, seq: w.seq, next: make([]edge, len(inputs))}
+	for i, t := range inputs {
+		if t != nil && t.needs {
+			n.next[i] = t.gradientEdge()
+		}
+	}
+	return n
+}
+
+// gradientEdge is where this tensor's gradient is to go.
+func (t *Tensor) gradientEdge() edge {
+	to := t.fn
+	if t.leaf {
+		if t.acc == nil {
+			t.acc = &node{w: t.w, name: "AccumulateGrad", seq: math.MaxUint64, leaf: t}
+		}
+		to = t.acc
+	}
+	to.refs++
+	return edge{to: to, nr: t.nr, size: t.size, dtype: t.dtype}
+}
+
+// needs tells whether input i wants a gradient.
+func (n *node) needs(i int) bool { return n != nil && n.next[i].to != nil }
+
+// save keeps t for the backward. Save inputs in the order of their names in
+// PyTorch's derivatives, then outputs: that is the order they are released in.
+func (n *node) save(t *Tensor) *saved {
+	if n == nil {
+		return nil
+	}
+	s := &saved{}
+	if h := n.w.hooks; h != nil {
+		s.holder = h.pack(t)
+		s.t = h.kept(t)
+	} else {
+		s.t = t.alias(t.size, t.stride).hold()
+	}
+	n.saved = append(n.saved, s)
+	return s
+}
+
+// saveIf keeps t only where the condition holds: an input that is needed for
+// another input's gradient is not saved when that other wants none.
+func (n *node) saveIf(cond bool, t *Tensor) *saved {
+	if !cond {
+		return nil
+	}
+	return n.save(t)
+}
+
+// backward says how gradients flow through the op: from those of its outputs
+// to those of its inputs, in the order of record's inputs.
+func (n *node) backward(f func(g *Tensor) []*Tensor) {
+	if n != nil {
+		n.back = func(g []*Tensor) []*Tensor { return f(g[0]) }
+	}
+}
+
+// backwards is backward for an op with several outputs.
+func (n *node) backwards(f func(g []*Tensor) []*Tensor) {
+	if n != nil {
+		n.back = f
+	}
+}
+
+// result ends an op: its output gets its history, and its temporary arguments
+// die.
+func (n *node) result(out *Tensor, args ...*Tensor) *Tensor {
+	n.output(out, 0)
+	done(args...)
+	return out
+}
+
+// output makes t the output nr of the op.
+func (n *node) output(t *Tensor, nr int32) {
+	if n == nil {
+		return
+	}
+	t.fn, t.nr, t.needs = n, nr, true
+	n.refs++
+}
+
+// unref takes one pointer to the node away; the last one ends it.
+func (n *node) unref() {
+	n.refs--
+	if n.refs > 0 || n.leaf != nil {
+		return
+	}
+	n.release()
+	next := n.next
+	n.next = nil
+	for _, e := range next {
+		if e.to != nil {
+			e.to.unref()
+		}
+	}
+}
+
+// release gives back what the node saved.
+func (n *node) release() {
+	for _, s := range n.saved {
+		if s.holder != nil {
+			s.holder.leave()
+			s.holder = nil
+		}
+		if s.t != nil {
+			t := s.t
+			s.t = nil
+			t.drop()
+		}
+	}
+	n.saved = nil
+	n.back = nil
+}
+
+// each is the gradients of an op's inputs, in order.
+func each(g ...*Tensor) []*Tensor { return g }

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Activation checkpointing, both kinds (torch/utils/checkpoint.py, 2.11).
+//
+// The newer one (use_reentrant=False) runs the region with hooks on what
+// autograd saves: nothing is kept but a place for it. The first node of the
+// region that asks for its tensors in backward makes the region run again,
+// with the same hooks now keeping what they see, until the last place is
+// filled; there the recomputation stops, in the middle of the op if need be.
+// Each recomputed tensor dies with the node that used it.
+//
+// The older one (use_reentrant=True) runs the region without a graph, keeps its
+// input, and in backward runs the whole region again and a backward through it.
+
+// hooks are what saved-tensor hooks do while they are in force.
+type hooks struct {
+	region *region
+	replay bool
+}
+
+// region is one checkpointed call.
+type region struct {
+	w        *World
+	again    func() *Tensor
+	inputs   []*Tensor
+	holders  []*holder
+	at       int // the next holder to fill
+	replayed bool
+	users    int // places that nodes still hold
+}
+
+// holder is the place of one saved tensor.
+type holder struct {
+	region *region
+	t      *Tensor
+	gone   bool
+}
+
+// stopRecomputation is what early stop throws.
+type stopRecomputation struct{ r *region }
+
+// pack is called for each tensor that autograd saves inside a region.
+func (h *hooks) pack(t *Tensor) *holder {
+	r := h.region
+	if !h.replay {
+		p := &holder{region: r}
+		r.holders = append(r.holders, p)
+		r.users++
+		return p
+	}
+	if r.at < len(r.holders) {
+		if p := r.holders[r.at]; !p.gone {
+			p.t = t.alias(t.size, t.stride).hold()
+		}
+	}
+	r.at++
+	if r.at == len(r.holders) {
+		panic(stopRecomputation{r})
+	}
+	return nil
+}
+
+// kept is what the graph itself keeps: nothing the first time, the tensor when
+// the region runs again.
+func (h *hooks) kept(t *Tensor) *Tensor {
+	if !h.replay {
+		return nil
+	}
+	return t.alias(t.size, t.stride).hold()
+}
+
+// unpack makes a node's saved tensors available, recomputing its region if
+// need be. What came out of a region is returned: the node lets go of it when
+// it has run.
+func (n *node) unpack() []*Tensor {
+	var out []*Tensor
+	for _, s := range n.saved {
+		p := s.holder
+		if p == nil {
+			continue
+		}
+		if !p.region.replayed {
+			p.region.recompute()
+		}
+		s.t, p.t = p.t, nil
+		out = append(out, s.t)
+	}
+	return out
+}
+
+// leave is called when a node lets go of its place: with the last one goes what
+// the region kept to run again.
+func (p *holder) leave() {
+	p.gone = true
+	p.t.drop()
+	p.t = nil
+	if p.region.users--; p.region.users == 0 {
+		for _, t := range p.region.inputs {
+			t.drop()
+		}
+	}
+}
+
+// Checkpoint runs body, which takes x, without keeping what it saves.
+// Reentrant selects the older kind. Others are the tensors that body reaches
+// besides x: they are kept as long as the region may run again.
+func (w *World) Checkpoint(reentrant bool, x *Tensor, body func(x *Tensor) *Tensor, others ...*Tensor) *Tensor {
+	if !w.gradMode {
+		return body(x)
+	}
+	if reentrant {
+		return w.checkpointReentrant(x, body)
+	}
+	r := &region{w: w, inputs: append([]*Tensor{x}, others...)}
+	for _, t := range r.inputs {
+		t.hold()
+	}
+	cast := w.autocast
+	r.again = func() *Tensor {
+		w.withAutocast(cast, func() { body(x) })
+		return nil
+	}
+	outer := w.hooks
+	w.hooks = &hooks{region: r}
+	out := body(x)
+	w.hooks = outer
+	return out
+}
+
+// recompute runs the region again until its last place is filled.
+func (r *region) recompute() {
+	w := r.w
+	r.replayed = true
+	grad, outer, depth := w.gradMode, w.hooks, w.depth
+	path := w.path
+	watch := w.watch
+	w.gradMode, w.hooks, w.watch = true, &hooks{region: r, replay: true}, []*Tensor{}
+	defer func() {
+		w.gradMode, w.hooks = grad, outer
+		made := w.watch
+		w.watch = watch
+		if e := recover(); e != nil {
+			if s, ok := e.(stopRecomputation); !ok || s.r != r {
+				panic(e)
+			}
+			w.unwind(depth)
+			w.path = path
+		}
+		for _, t := range made {
+			if t.refs == 0 && !t.dead {
+				t.die()
+			}
+		}
+	}()
+	r.again()
+}
+
+// unwind leaves the frames that an exception passed through, innermost first.
+func (w *World) unwind(depth int) {
+	for w.depth > depth {
+		w.frames[w.depth-1].exit()
+	}
+}
+
+// checkpointReentrant is the older kind: torch.utils.checkpoint.CheckpointFunction.
+func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor) *Tensor {
+	n := w.record("CheckpointFunctionBackward", x)
+	kept := n.save(x)
+	w.gradMode = false
+	x.hold()
+	out := body(x)
+	x.loosen()
+	w.gradMode = true
+	cast := w.autocast
+	n.backward(func(g *Tensor) []*Tensor {
+		in := kept.get().alias(x.size, x.stride).hold()
+		in.needs, in.leaf = true, true
+		w.gradMode = true
+		var y *Tensor
+		w.withAutocast(cast, func() { y = body(in).hold() })
+		w.gradMode = false
+		w.backward(y, g)
+		y.drop()
+		gx := in.grad
+		in.grad = nil
+		in.drop()
+		return each(gx.loosen())
+	})
+	return n.result(out, x)
+}

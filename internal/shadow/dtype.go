@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// DType is the type of a tensor's elements.
+type DType uint8
+
+// The element types that training meets. None means "not given".
+const (
+	None DType = iota
+	Bool
+	UInt8
+	Int32
+	Int64
+	Float16
+	BFloat16
+	Float32
+	Float64
+)
+
+var dtypes = [...]struct {
+	name  string
+	bytes uint64
+}{
+	None: {"none", 0}, Bool: {"bool", 1}, UInt8: {"uint8", 1}, Int32: {"int32", 4}, Int64: {"int64", 8},
+	Float16: {"float16", 2}, BFloat16: {"bfloat16", 2}, Float32: {"float32", 4}, Float64: {"float64", 8},
+}
+
+func (d DType) String() string { return dtypes[d].name }
+
+// Bytes is the size of one element.
+func (d DType) Bytes() uint64 { return dtypes[d].bytes }
+
+// Floating tells whether gradients can flow through elements of this type.
+func (d DType) Floating() bool { return d >= Float16 }
+
+// Half tells whether the type is one of the two 16-bit ones.
+func (d DType) Half() bool { return d == Float16 || d == BFloat16 }
+
+// promote is torch.promote_types for the types above: the wider one wins, and
+// the two 16-bit floats, of which neither holds the other, meet in float32.
+func promote(a, b DType) DType {
+	if a.Half() && b.Half() && a != b {
+		return Float32
+	}
+	return max(a, b)
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// The backward pass, as torch/csrc/autograd/engine.cpp runs it (2.11).
+//
+// Nodes run when all their gradients have arrived, the latest recorded first.
+// For each node: unpack what it saved, compute, bring each result to the shape
+// and type of the input it belongs to, drop the incoming gradients, release
+// what was saved, and only then hand the results on. Where two gradients meet,
+// the second is added into the first in place if nobody else holds the first
+// and it is dense; otherwise the sum is a new tensor.
+
+// engine is one call of backward.
+type engine struct {
+	w     *World
+	ready []*node // a heap: the highest sequence number first
+	stamp uint64
+}
+
+// Backward runs the graph behind t, which must be a scalar, and leaves the
+// gradients in its leaves.
+func (t *Tensor) Backward() {
+	w := t.w
+	w.op("ones_like")
+	g := t.emptyLike(t.dtype)
+	w.backward(t, g)
+}
+
+// BackwardTemporary is (expression).backward(): the expression's value dies
+// when the call returns.
+func BackwardTemporary(t *Tensor) {
+	t.hold()
+	t.Backward()
+	t.drop()
+}
+
+// backward runs the graph from a root with its first gradient. The gradient
+// itself stays with the caller until the end, as it does in Tensor.backward.
+func (w *World) backward(root, g *Tensor) {
+	g.hold()
+	grad, thread := w.gradMode, w.thread
+	w.gradMode, w.thread = false, backwardThread
+	w.stamp++
+	e := &engine{w: w, stamp: w.stamp}
+	start := root.fn
+	e.count(start)
+	start.deps = 0
+	e.add(start, root.nr, g)
+	for len(e.ready) > 0 {
+		e.evaluate(e.pop())
+	}
+	w.gradMode, w.thread = grad, thread
+	g.drop()
+}
+
+// count finds how many gradients each node has to wait for.
+func (e *engine) count(root *node) {
+	stack := []*node{root}
+	root.seen = e.stamp
+	root.deps = 0
+	for len(stack) > 0 {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for i := range n.next {
+			to := n.next[i].to
+			if to == nil {
+				continue
+			}
+			if to.seen != e.stamp {
+				to.seen, to.deps = e.stamp, 0
+				stack = append(stack, to)
+			}
+			to.deps++
+		}
+	}
+}
+
+// evaluate runs one node.
+func (e *engine) evaluate(n *node) {
+	in := n.in
+	n.in = nil
+	if n.leaf != nil {
+		e.w.accumulateGrad(n.leaf, in[0])
+		return
+	}
+	unpacked := n.unpack()
+	e.w.op(n.name)
+	out := n.back(in)
+	for _, g := range out {
+		g.hold()
+	}
+	n.forget(unpacked)
+	n.validate(out)
+	for _, g := range in {
+		g.drop()
+	}
+	n.release()
+	e.handOn(n, out)
+}
+
+// forget ends what a node unpacked from a checkpoint: locals of its function,
+// which go in reverse when it returns.
+func (n *node) forget(unpacked []*Tensor) {
+	if len(unpacked) == 0 {
+		return
+	}
+	for _, s := range n.saved {
+		if s.holder != nil {
+			s.t = nil
+		}
+	}
+	for i := len(unpacked) - 1; i >= 0; i-- {
+		unpacked[i].drop()
+	}
+}
+
+// validate is validate_outputs: a gradient is summed to its input's shape and
+// cast to its type.
+func (n *node) validate(out []*Tensor) {
+	for i, g := range out {
+		if g == nil {
+			continue
+		}
+		ed := &n.next[i]
+		if ed.to == nil {
+			out[i] = nil
+			g.drop()
+			continue
+		}
+		if g.size != ed.size {
+			g = replace(g, g.sumTo(ed.size))
+		}
+		if g.dtype != ed.dtype {
+			g = replace(g, g.cast(ed.dtype))
+		}
+		out[i] = g
+	}
+}
+
+// replace moves a holder from one tensor to another.
+func replace(old, by *Tensor) *Tensor {
+	by.hold()
+	old.drop()
+	return by
+}
+
+// handOn gives the results to the nodes that wait for them.
+func (e *engine) handOn(n *node, out []*Tensor) {
+	for i := range n.next {
+		ed := n.next[i]
+		if ed.to == nil {
+			continue
+		}
+		ed.to.deps--
+		if i < len(out) && out[i] != nil {
+			e.meet(ed.to, ed.nr, out[i])
+		}
+		if ed.to.deps == 0 {
+			e.push(ed.to)
+		}
+	}
+}
+
+// add puts the first gradient in place and makes the node ready.
+func (e *engine) add(n *node, nr int32, g *Tensor) {
+	e.meet(n, nr, g.hold())
+	e.push(n)
+}
+
+// meet is InputBuffer::add: it takes over the caller's hold on g.
+func (e *engine) meet(n *node, nr int32, g *Tensor) {
+	for int(nr) >= len(n.in) {
+		n.in = append(n.in, nil)
+	}
+	old := n.in[nr]
+	if old == nil {
+		n.in[nr] = g
+		return
+	}
+	e.w.op("accumulate")
+	if !e.w.OutOfPlace && old.exclusive() && isDense(old.size, old.stride) {
+		e.w.kernel(old, g)
+		g.drop()
+		return
+	}
+	sum := old.Add(g).hold()
+	n.in[nr] = sum
+	old.drop()
+	g.drop()
+}
+
+// exclusive tells whether the one holder of t is also the only one of its memory.
+func (t *Tensor) exclusive() bool {
+	return t.refs == 1 && t.mem != nil && t.mem.refs == 1
+}
+
+// accumulateGrad is AccumulateGrad: the first gradient is taken over where it
+// can be, later ones are added to it. It takes over the hold on g.
+func (w *World) accumulateGrad(leaf, g *Tensor) {
+	if g == nil {
+		return
+	}
+	w.op("AccumulateGrad")
+	switch {
+	case leaf.grad != nil:
+		w.kernel(leaf.grad, g)
+	case g.refs == 1 && layoutObeys(g, leaf):
+		leaf.grad = g.alias(g.size, g.stride).hold()
+	default:
+		leaf.grad = w.emptyStrided(leaf.size, leaf.stride, g.dtype).hold()
+		w.kernel(leaf.grad, g)
+	}
+	w.tagGradient(leaf)
+	g.drop()
+	if w.afterGrad != nil {
+		w.afterGrad(leaf)
+	}
+}
+
+// layoutObeys is the gradient layout contract: a dense leaf's gradient has the
+// leaf's strides.
+func layoutObeys(g, leaf *Tensor) bool {
+	if g.size != leaf.size {
+		return false
+	}
+	if !isDense(leaf.size, leaf.stride) {
+		return g.contiguous()
+	}
+	for i := range g.size.n {
+		if g.size.d[i] > 1 && g.stride.d[i] != leaf.stride.d[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *engine) push(n *node) {
+	e.ready = append(e.ready, n)
+	for i := len(e.ready) - 1; i > 0; {
+		up := (i - 1) / 2
+		if e.ready[up].seq >= e.ready[i].seq {
+			break
+		}
+		e.ready[up], e.ready[i] = e.ready[i], e.ready[up]
+		i = up
+	}
+}
+
+func (e *engine) pop() *node {
+	top := e.ready[0]
+	last := len(e.ready) - 1
+	e.ready[0] = e.ready[last]
+	e.ready = e.ready[:last]
+	for i := 0; ; {
+		c := 2*i + 1
+		if c >= last {
+			break
+		}
+		if c+1 < last && e.ready[c+1].seq > e.ready[c].seq {
+			c++
+		}
+		if e.ready[i].seq >= e.ready[c].seq {
+			break
+		}
+		e.ready[i], e.ready[c] = e.ready[c], e.ready[i]
+		i = c
+	}
+	return top
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Frame is one call of a Python function: the names in it, and what they hold.
+//
+// When a tensor dies is decided by Python's names, so a family has to say which
+// results have one. The rule is short. A result that goes straight into the
+// next op is a temporary and dies there. One that gets a Python name is given
+// to Let, and lives until the function returns; Set binds the name anew, and
+// what it held before loses that holder, after the new value exists. A result
+// that is used twice without a name is a mistake, and panics.
+type Frame struct {
+	w     *World
+	slots []slot
+}
+
+// slot is one name. at is the Go variable that stands for it, once Set has
+// seen it.
+type slot struct {
+	at  **Tensor
+	val *Tensor
+}
+
+// Func enters a plain Python function: its parameters are its first names.
+func (w *World) Func(args ...*Tensor) *Frame {
+	f := w.frame()
+	for _, a := range args {
+		f.slots = append(f.slots, slot{val: a.hold()})
+	}
+	return f
+}
+
+// frame takes a Frame from the pool: frames come and go in strict order.
+func (w *World) frame() *Frame {
+	if w.depth == len(w.frames) {
+		w.frames = append(w.frames, &Frame{w: w})
+	}
+	f := w.frames[w.depth]
+	w.depth++
+	f.slots = f.slots[:0]
+	return f
+}
+
+// Let gives a value a name that lasts until the function returns.
+func (f *Frame) Let(v *Tensor) *Tensor {
+	f.slots = append(f.slots, slot{val: v.hold()})
+	return v
+}
+
+// Set binds the name that *at stands for to another value.
+func (f *Frame) Set(at **Tensor, v *Tensor) {
+	v.hold()
+	old := *at
+	*at = v
+	for i := range f.slots {
+		s := &f.slots[i]
+		if s.at == at || (s.at == nil && s.val == old && old != nil) {
+			s.at, s.val = at, v
+			old.drop()
+			return
+		}
+	}
+	f.slots = append(f.slots, slot{at: at, val: v})
+}
+
+// Del ends a name early, as Python's del does.
+func (f *Frame) Del(at **Tensor) {
+	f.Set(at, nil)
+}
+
+// Return leaves the function: its names go, in the order in which they were
+// first bound, and the result stays with the caller.
+func (f *Frame) Return(v *Tensor) *Tensor {
+	v.hold()
+	f.exit()
+	return v.loosen()
+}
+
+// Return2 leaves a function with two results.
+func (f *Frame) Return2(a, b *Tensor) (*Tensor, *Tensor) {
+	a.hold()
+	b.hold()
+	f.exit()
+	return a.loosen(), b.loosen()
+}
+
+// Return3 leaves a function with three results.
+func (f *Frame) Return3(a, b, c *Tensor) (*Tensor, *Tensor, *Tensor) {
+	c.hold()
+	a, b = f.Return2(a, b)
+	return a, b, c.loosen()
+}
+
+func (f *Frame) exit() {
+	f.w.depth--
+	for _, s := range f.slots {
+		s.val.drop()
+	}
+}
+
+// Set2 binds two names at once, as Python's a, b = f(a, b) does.
+func (f *Frame) Set2(at1 **Tensor, v1 *Tensor, at2 **Tensor, v2 *Tensor) {
+	v2.hold()
+	f.Set(at1, v1)
+	f.Set(at2, v2.loosen())
+}

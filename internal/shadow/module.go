@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Module is an nn.Module with one tensor in and one out, which most are. What
+// else a forward takes (a mask, rotary angles) is held by the model's own frame
+// and reached through the module.
+type Module interface {
+	Forward(fn *Frame, x *Tensor) *Tensor
+	At() string // the path, for people: "model.layers.0.mlp"
+}
+
+// Path is what a Module embeds to have At.
+type Path string
+
+// At is the module's path.
+func (p Path) At() string { return string(p) }
+
+// Call is module(x). nn.Module.__call__ hands its arguments on as a tuple, which
+// holds them until the call returns, whatever forward does with its own name.
+func (w *World) Call(m Module, x *Tensor) *Tensor {
+	x.hold()
+	w.path = append(w.path, m.At())
+	fn := w.Func(x)
+	out := fn.Return(m.Forward(fn, x))
+	w.path = w.path[:len(w.path)-1]
+	out.hold()
+	x.drop()
+	return out.loosen()
+}
+
+// Builder makes a model's parameters, in the order in which its modules are
+// constructed.
+type Builder struct {
+	W     *World
+	DType DType
+	Lora  *Lora
+	all   []*Tensor
+}
+
+// Parameter makes a leaf that requires grad.
+func (b *Builder) Parameter(name string, d ...int) *Tensor {
+	w := b.W
+	was, path := w.component, w.path
+	w.component, w.path = Parameters, []string{name}
+	p := w.empty(Dims(d...), b.DType).hold()
+	w.component, w.path = was, path
+	p.name, p.leaf, p.needs = name, true, true
+	b.all = append(b.all, p)
+	return p
+}
+
+// Buffer makes a tensor that belongs to the model but is not trained.
+func (b *Builder) Buffer(dt DType, d ...int) *Tensor {
+	was := b.W.component
+	b.W.component = Parameters
+	t := b.W.empty(Dims(d...), dt).hold()
+	b.W.component = was
+	return t
+}
+
+// Parameters is all of them, in order.
+func (b *Builder) Parameters() []*Tensor { return b.all }
+
+// Trainable is those that require grad.
+func (b *Builder) Trainable() []*Tensor {
+	var out []*Tensor
+	for _, p := range b.all {
+		if p.needs {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Tie replaces a parameter that was made with another: its memory goes back.
+func (b *Builder) Tie(p **Tensor, to *Tensor) {
+	for i, q := range b.all {
+		if q == *p {
+			b.all = append(b.all[:i], b.all[i+1:]...)
+			break
+		}
+	}
+	(*p).drop()
+	*p = to.hold()
+}
+
+// Linear is nn.Linear, or one with LoRA around it.
+type Linear struct {
+	Path
+	Weight, Bias *Tensor
+	In, Out      int
+	lora         *adapter
+}
+
+// Linear makes an nn.Linear.
+func (b *Builder) Linear(at string, in, out int, bias bool) *Linear {
+	l := &Linear{Path: Path(at), In: in, Out: out}
+	l.Weight = b.Parameter(at+".weight", out, in)
+	if bias {
+		l.Bias = b.Parameter(at+".bias", out)
+	}
+	return l
+}
+
+// Call is linear(x).
+func (l *Linear) Call(x *Tensor) *Tensor { return x.w.Call(l, x) }
+
+// Forward is what nn.Linear does.
+func (l *Linear) Forward(fn *Frame, x *Tensor) *Tensor {
+	if l.lora == nil {
+		return x.Linear(l.Weight, l.Bias)
+	}
+	return l.lora.forward(x, x.Linear(l.Weight, l.Bias))
+}
+
+// Embedding is nn.Embedding.
+type Embedding struct {
+	Path
+	Weight *Tensor
+}
+
+// Embedding makes an nn.Embedding.
+func (b *Builder) Embedding(at string, rows, width int) *Embedding {
+	return &Embedding{Path: Path(at), Weight: b.Parameter(at+".weight", rows, width)}
+}
+
+// Call is embedding(ids).
+func (e *Embedding) Call(ids *Tensor) *Tensor { return ids.w.Call(e, ids) }
+
+// Forward is what nn.Embedding does.
+func (e *Embedding) Forward(fn *Frame, ids *Tensor) *Tensor { return ids.Embedding(e.Weight) }
+
+// LayerNorm is nn.LayerNorm over the last dimension.
+type LayerNorm struct {
+	Path
+	Weight, Bias *Tensor
+}
+
+// LayerNorm makes an nn.LayerNorm with a bias or without.
+func (b *Builder) LayerNorm(at string, width int, bias bool) *LayerNorm {
+	l := &LayerNorm{Path: Path(at), Weight: b.Parameter(at+".weight", width)}
+	if bias {
+		l.Bias = b.Parameter(at+".bias", width)
+	}
+	return l
+}
+
+// Call is norm(x).
+func (l *LayerNorm) Call(x *Tensor) *Tensor { return x.w.Call(l, x) }
+
+// Forward is what nn.LayerNorm does.
+func (l *LayerNorm) Forward(fn *Frame, x *Tensor) *Tensor { return x.LayerNorm(l.Weight, l.Bias) }
+
+// Dropout is nn.Dropout while training.
+type Dropout float64
+
+// Call is dropout(x).
+func (p Dropout) Call(x *Tensor) *Tensor { return x.Dropout(float64(p)) }

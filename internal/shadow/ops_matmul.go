@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Matrix products, and what nn.Linear makes of them.
+
+// Mm is a product of two matrices.
+func (t *Tensor) Mm(o *Tensor) *Tensor {
+	return t.w.lowered([]*Tensor{t, o}, func(a []*Tensor) *Tensor { return a[0].mm(a[1]) })
+}
+
+func (t *Tensor) mm(o *Tensor) *Tensor {
+	w := t.w
+	n := w.record("MmBackward0", t, o)
+	mat2 := n.saveIf(n.needs(0), o)
+	self := n.saveIf(n.needs(1), t)
+	w.op("mm")
+	out := w.empty(Dims(t.size.d[0], o.size.d[1]), t.dtype)
+	w.cublas()
+	w.product(out, t, o)
+	colA, colB := columnMajor(t), columnMajor(o)
+	n.backward(func(g *Tensor) []*Tensor {
+		var ga, gb *Tensor
+		if self != nil {
+			gb = mat2Grad(g, self.get(), colB)
+		}
+		if mat2 != nil {
+			ga = mat1Grad(g, mat2.get(), colA)
+		}
+		return each(ga, gb)
+	})
+	return n.result(out, t, o)
+}
+
+// columnMajor tells whether a matrix lies in memory as its transpose would.
+func columnMajor(t *Tensor) bool {
+	return t.stride.d[0] == 1 && t.stride.d[1] == t.size.d[0]
+}
+
+// mat1Grad is the gradient of the first factor, laid out as that factor is.
+func mat1Grad(g, mat2 *Tensor, column bool) *Tensor {
+	if column {
+		return mat2.mm(g.T()).T()
+	}
+	return g.mm(mat2.T())
+}
+
+// mat2Grad is the gradient of the second factor, laid out as that factor is.
+func mat2Grad(g, mat1 *Tensor, column bool) *Tensor {
+	if column {
+		return g.T().mm(mat1).T()
+	}
+	return mat1.T().mm(g)
+}
+
+// Addmm is bias + t @ o: what a Linear with a bias runs on matrices. Products
+// with a vector bias go through cuBLASLt.
+func Addmm(bias, t, o *Tensor) *Tensor {
+	return t.w.lowered([]*Tensor{bias, t, o}, func(a []*Tensor) *Tensor { return addmm(a[0], a[1], a[2]) })
+}
+
+func addmm(bias, t, o *Tensor) *Tensor {
+	w := t.w
+	n := w.record("AddmmBackward0", bias, t, o)
+	mat1 := n.saveIf(n.needs(2), t)
+	mat2 := n.saveIf(n.needs(1), o)
+	w.op("addmm")
+	out := w.empty(Dims(t.size.d[0], o.size.d[1]), t.dtype)
+	if bias.size.n == 1 && o.size.d[0] > 1 && o.size.d[1] > 1 {
+		w.cublasLt()
+	} else {
+		w.cublas()
+	}
+	w.product(out, t, o)
+	colA, colB := columnMajor(t), columnMajor(o)
+	n.backward(func(g *Tensor) []*Tensor {
+		var ga, gb *Tensor
+		if mat2 != nil {
+			ga = mat1Grad(g, mat2.get(), colA)
+		}
+		if mat1 != nil {
+			gb = mat2Grad(g, mat1.get(), colB)
+		}
+		return each(g, ga, gb)
+	})
+	return n.result(out, bias, t, o)
+}
+
+// Bmm is a batch of products.
+func (t *Tensor) Bmm(o *Tensor) *Tensor {
+	return t.w.lowered([]*Tensor{t, o}, func(a []*Tensor) *Tensor { return a[0].bmm(a[1]) })
+}
+
+func (t *Tensor) bmm(o *Tensor) *Tensor {
+	w := t.w
+	n := w.record("BmmBackward0", t, o)
+	mat2 := n.saveIf(n.needs(0), o)
+	self := n.saveIf(n.needs(1), t)
+	w.op("bmm")
+	out := w.empty(Dims(t.size.d[0], t.size.d[1], o.size.d[2]), t.dtype)
+	w.cublas()
+	w.product(out, t, o)
+	n.backward(func(g *Tensor) []*Tensor {
+		var ga, gb *Tensor
+		if self != nil {
+			gb = self.get().Transpose(1, 2).bmm(g)
+		}
+		if mat2 != nil {
+			ga = g.bmm(mat2.get().Transpose(1, 2))
+		}
+		return each(ga, gb)
+	})
+	return n.result(out, t, o)
+}
+
+// Matmul is torch.matmul for any number of dimensions.
+func (t *Tensor) Matmul(o *Tensor) *Tensor {
+	return t.w.lowered([]*Tensor{t, o}, func(a []*Tensor) *Tensor { return a[0].matmul(a[1]) })
+}
+
+func (t *Tensor) matmul(o *Tensor) *Tensor {
+	switch {
+	case t.size.n == 2 && o.size.n == 2:
+		return t.mm(o)
+	case t.size.n >= 3 && o.size.n == 2 && (o.needs || foldable(t)):
+		size := t.size.with(t.size.n-1, o.size.d[1])
+		return t.Reshape(-1, t.Size(-1)).mm(o).unsafeView(size)
+	}
+	return t.batched(o)
+}
+
+// foldable tells whether the leading dimensions lie together.
+func foldable(t *Tensor) bool {
+	for i := 0; i < t.size.n-2; i++ {
+		if t.stride.d[i] != t.stride.d[i+1]*t.size.d[i+1] {
+			return false
+		}
+	}
+	return true
+}
+
+// batched expands the leading dimensions of both, flattens them (a copy where
+// they do not lie together) and runs one bmm.
+func (t *Tensor) batched(o *Tensor) *Tensor {
+	lead := broadcast(front(t.size), front(o.size))
+	n, k, m := t.Size(-2), t.Size(-1), o.Size(-1)
+	flat := lead.Numel()
+	a := t.ExpandAs(lead.insert(lead.n, n).insert(lead.n+1, k)).Reshape(flat, n, k)
+	b := o.ExpandAs(lead.insert(lead.n, k).insert(lead.n+1, m)).Reshape(flat, k, m)
+	return a.bmm(b).unsafeView(lead.insert(lead.n, n).insert(lead.n+1, m))
+}
+
+func front(s Shape) Shape {
+	s.n -= 2
+	return s
+}
+
+// Linear is F.linear(t, weight, bias).
+func (t *Tensor) Linear(weight, bias *Tensor) *Tensor {
+	if bias == nil {
+		return t.w.lowered([]*Tensor{t, weight}, func(a []*Tensor) *Tensor { return a[0].matmul(a[1].T()) })
+	}
+	return t.w.lowered([]*Tensor{t, weight, bias}, func(a []*Tensor) *Tensor { return a[0].linearBias(a[1], a[2]) })
+}
+
+func (t *Tensor) linearBias(weight, bias *Tensor) *Tensor {
+	switch {
+	case t.size.n == 2:
+		return addmm(bias, t, weight.T())
+	case t.contiguous():
+		size := t.size.with(t.size.n-1, weight.size.d[0])
+		return addmm(bias, t.View(-1, t.Size(-1)), weight.T()).ViewAs(size)
+	}
+	return t.matmul(weight.T()).addInPlace(bias)
+}
+
+// addInPlace is t.add_(o).
+func (t *Tensor) addInPlace(o *Tensor) *Tensor {
+	n := t.w.record("AddBackward0", t, o)
+	t.w.op("add_")
+	t.w.kernel(t, o)
+	if n == nil {
+		done(o)
+		return t
+	}
+	out := t.alias(t.size, t.stride)
+	n.backward(func(g *Tensor) []*Tensor { return each(g, g) })
+	return n.result(out, t, o)
+}
+
+// product counts the work of a matrix product.
+func (w *World) product(out, a, b *Tensor) {
+	if w.Cost == nil {
+		return
+	}
+	w.Cost(Kernel{
+		Op:    "matmul",
+		Flops: 2 * float64(out.Numel()) * float64(a.Size(-1)),
+		Bytes: float64(out.Bytes() + a.Bytes() + b.Bytes()),
+		DType: a.dtype,
+	})
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Embedding is F.embedding: rows of a table. Its gradient is a whole table of
+// zeros into which the rows are added.
+func (ids *Tensor) Embedding(table *Tensor) *Tensor {
+	w := ids.w
+	n := w.record("EmbeddingBackward0", table)
+	kept := n.save(ids)
+	w.op("embedding")
+	flat := ids.hold()
+	if !ids.contiguous() { // index_select over ids.reshape(-1)
+		flat = ids.clone(ids.size.contiguous()).hold()
+	}
+	out := w.empty(ids.size.insert(ids.size.n, table.Size(-1)), table.dtype)
+	w.kernel(out, out)
+	if flat != ids {
+		flat.drop()
+	}
+	ids.loosen()
+	rows, width := table.Size(0), table.Size(1)
+	n.backward(func(g *Tensor) []*Tensor { return each(g.embeddingGrad(kept.get(), rows, width)) })
+	return n.result(out, ids)
+}
+
+// embeddingGrad is embedding_dense_backward: up to 3072 indices one kernel adds
+// rows directly; above that they are sorted first.
+func (g *Tensor) embeddingGrad(ids *Tensor, rows, width int) *Tensor {
+	w := g.w
+	w.op("embedding_dense_backward")
+	c := g.Contiguous().hold()
+	flat := ids.Contiguous().hold()
+	var out *Tensor
+	if ids.Numel() <= 3072 {
+		out = w.empty(Dims(rows, width), g.dtype)
+		w.kernel(out, g)
+	} else {
+		out = w.embeddingSorted(g, ids, rows, width)
+	}
+	flat.drop()
+	c.drop()
+	return out
+}
+
+// embeddingSorted is EmbeddingBackwardKernel.cu with the sort before it.
+func (w *World) embeddingSorted(g, ids *Tensor, rows, width int) *Tensor {
+	out := w.empty(Dims(rows, width), g.dtype)
+	w.kernel(out, g)
+	return out
+}
+
+// LayerNorm is F.layer_norm over the last dimension. Mean and reciprocal
+// deviation are kept in float32 whatever the input is; autocast wants the input
+// in float32.
+func (t *Tensor) LayerNorm(weight, bias *Tensor) *Tensor {
+	return t.raised(func(t *Tensor) *Tensor {
+		weight, bias := t.w.raise(weight).hold(), t.w.raise(bias).hold()
+		out := t.layerNorm(weight, bias)
+		bias.drop()
+		weight.drop()
+		return out
+	})
+}
+
+func (t *Tensor) layerNorm(weight, bias *Tensor) *Tensor {
+	w := t.w
+	n := w.record("NativeLayerNormBackward0", t, weight, bias)
+	input := n.save(t)
+	w.op("native_layer_norm")
+	c := t.Contiguous().hold()
+	out := w.empty(t.size, t.dtype)
+	stat := t.size.with(t.size.n-1, 1)
+	mean := w.empty(stat, Float32)
+	rstd := w.empty(stat, Float32)
+	w.kernel(out, t)
+	if c != t {
+		c.drop()
+	} else {
+		c.loosen()
+	}
+	m, r := n.save(mean), n.save(rstd)
+	done(mean, rstd)
+	n.backward(func(g *Tensor) []*Tensor {
+		w.op("native_layer_norm_backward")
+		dx := w.empty(input.get().size, input.get().dtype)
+		var dw, db *Tensor
+		if n.needs(1) {
+			dw = w.empty(weight.size, weight.dtype)
+		}
+		if n.needs(2) {
+			db = w.empty(weight.size, weight.dtype)
+		}
+		_, _ = m, r
+		w.kernel(dx, g, input.get())
+		return each(dx, dw, db)
+	})
+	return n.result(out, t)
+}
+
+// CrossEntropy is F.cross_entropy(logits, target) over class indices.
+func (logits *Tensor) CrossEntropy(target *Tensor) *Tensor {
+	logits.hold()
+	target.hold()
+	// Inside cross_entropy_loss the log-softmax keeps its argument's type even
+	// under autocast; only the loss itself is raised.
+	p := logits.softmax("_log_softmax", "LogSoftmaxBackward0", logits.dtype).hold()
+	q := logits.w.raise(p).hold()
+	out := q.nllLoss(target)
+	q.drop()
+	p.drop()
+	target.drop()
+	logits.drop()
+	return out
+}
+
+func (t *Tensor) nllLoss(target *Tensor) *Tensor {
+	w := t.w
+	n := w.record("NllLossBackward0", t)
+	n.save(t)
+	n.save(target)
+	w.op("nll_loss_forward")
+	out := w.empty(Dims(), t.dtype)
+	total := w.empty(Dims(), t.dtype)
+	w.kernel(out, t)
+	n.save(total)
+	done(total)
+	size, dt := t.size, t.dtype
+	n.backward(func(g *Tensor) []*Tensor {
+		w.op("nll_loss_backward")
+		out := w.empty(size, dt)
+		w.kernel(out, out)
+		return each(out)
+	})
+	return n.result(out, t, target)
+}

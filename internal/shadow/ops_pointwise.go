@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Pointwise ops. C++ formulas keep each temporary until the whole expression is
+// done, while Python drops it as soon as it is used: formulas below that keep
+// one longer say so with hold and drop.
+
+// resultType is what two operands promote to; a scalar tensor does not widen
+// one with dimensions.
+func resultType(a, b *Tensor) DType {
+	switch {
+	case a.size.n == 0 && b.size.n > 0 && b.dtype.Floating():
+		return b.dtype
+	case b.size.n == 0 && a.size.n > 0 && a.dtype.Floating():
+		return a.dtype
+	}
+	return promote(a.dtype, b.dtype)
+}
+
+// binary allocates the result of a pointwise op on two tensors.
+func (t *Tensor) binary(op string, o *Tensor, dt DType) *Tensor {
+	size := broadcast(t.size, o.size)
+	t.w.op(op)
+	out := t.w.emptyStrided(size, iterStrides(size, t, o), dt)
+	t.w.kernel(out, t, o)
+	return out
+}
+
+// unary allocates the result of a pointwise op on one tensor.
+func (t *Tensor) unary(op string, dt DType) *Tensor {
+	t.w.op(op)
+	out := t.emptyLike(dt)
+	t.w.kernel(out, t)
+	return out
+}
+
+// Add is t + o.
+func (t *Tensor) Add(o *Tensor) *Tensor {
+	n := t.w.record("AddBackward0", t, o)
+	out := t.binary("add", o, resultType(t, o))
+	n.backward(func(g *Tensor) []*Tensor { return each(g, g) })
+	return n.result(out, t, o)
+}
+
+// Sub is t - o.
+func (t *Tensor) Sub(o *Tensor) *Tensor {
+	n := t.w.record("SubBackward0", t, o)
+	out := t.binary("sub", o, resultType(t, o))
+	other := n.needs(1)
+	n.backward(func(g *Tensor) []*Tensor {
+		if !other {
+			return each(g, nil)
+		}
+		return each(g, g.unary("neg", g.dtype))
+	})
+	return n.result(out, t, o)
+}
+
+// Mul is t * o.
+func (t *Tensor) Mul(o *Tensor) *Tensor {
+	n := t.w.record("MulBackward0", t, o)
+	other := n.saveIf(n.needs(0), o)
+	self := n.saveIf(n.needs(1), t)
+	out := t.binary("mul", o, resultType(t, o))
+	n.backward(func(g *Tensor) []*Tensor {
+		var gs, g2 *Tensor
+		if self != nil {
+			g2 = g.Mul(self.get())
+		}
+		if other != nil {
+			gs = g.Mul(other.get())
+		}
+		return each(gs, g2)
+	})
+	return n.result(out, t, o)
+}
+
+// Div is t / o.
+func (t *Tensor) Div(o *Tensor) *Tensor {
+	n := t.w.record("DivBackward0", t, o)
+	other := n.save(o)
+	self := n.saveIf(n.needs(1), t)
+	out := t.binary("div", o, resultType(t, o))
+	n.backward(func(g *Tensor) []*Tensor {
+		var gs, g2 *Tensor
+		if self != nil { // -grad * ((self / other) / other)
+			neg := g.unary("neg", g.dtype).hold()
+			a := self.get().Div(other.get()).hold()
+			b := a.Div(other.get()).hold()
+			g2 = neg.Mul(b)
+			b.drop()
+			a.drop()
+			neg.drop()
+		}
+		if n.needs(0) {
+			gs = g.Div(other.get())
+		}
+		return each(gs, g2)
+	})
+	return n.result(out, t, o)
+}
+
+// AddScalar is t + number.
+func (t *Tensor) AddScalar() *Tensor {
+	n := t.w.record("AddBackward0", t)
+	out := t.unary("add", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return each(g) })
+	return n.result(out, t)
+}
+
+// MulScalar is t * number; DivScalar takes the same memory.
+func (t *Tensor) MulScalar() *Tensor {
+	n := t.w.record("MulBackward0", t)
+	out := t.unary("mul", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return each(g.MulScalar()) })
+	return n.result(out, t)
+}
+
+// DivScalar is t / number.
+func (t *Tensor) DivScalar() *Tensor { return t.MulScalar() }
+
+// RSubScalar is number - t.
+func (t *Tensor) RSubScalar() *Tensor {
+	n := t.w.record("RsubBackward1", t)
+	out := t.unary("rsub", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return each(g.unary("neg", g.dtype)) })
+	return n.result(out, t)
+}
+
+// Neg is -t.
+func (t *Tensor) Neg() *Tensor {
+	n := t.w.record("NegBackward0", t)
+	out := t.unary("neg", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return each(g.Neg()) })
+	return n.result(out, t)
+}
+
+// Pow is t ** number. Autocast wants its argument in float32.
+func (t *Tensor) Pow() *Tensor {
+	return t.raised(func(t *Tensor) *Tensor {
+		n := t.w.record("PowBackward0", t)
+		self := n.save(t)
+		out := t.unary("pow", t.dtype)
+		n.backward(func(g *Tensor) []*Tensor { // grad * (exponent * self.pow(exponent - 1))
+			p := self.get().unary("pow", t.dtype).hold()
+			q := p.MulScalar().hold()
+			out := g.Mul(q)
+			q.drop()
+			p.drop()
+			return each(out)
+		})
+		return n.result(out, t)
+	})
+}
+
+// Rsqrt is 1 / sqrt(t). Autocast wants its argument in float32.
+func (t *Tensor) Rsqrt() *Tensor {
+	return t.raised(func(t *Tensor) *Tensor {
+		n := t.w.record("RsqrtBackward0", t)
+		out := t.unary("rsqrt", t.dtype)
+		result := n.save(out)
+		n.backward(func(g *Tensor) []*Tensor { // grad * (-0.5 * result.pow(3))
+			p := result.get().unary("pow", t.dtype).hold()
+			q := p.MulScalar().hold()
+			out := g.Mul(q)
+			q.drop()
+			p.drop()
+			return each(out)
+		})
+		return n.result(out, t)
+	})
+}
+
+// raised runs an op that autocast wants in float32.
+func (t *Tensor) raised(run func(t *Tensor) *Tensor) *Tensor {
+	t.hold()
+	c := t.w.raise(t).hold()
+	out := run(c)
+	c.drop()
+	t.drop()
+	return out
+}
+
+// keepsInput is an activation whose backward needs its input.
+func (t *Tensor) keepsInput(op, node string) *Tensor {
+	n := t.w.record(node, t)
+	self := n.save(t)
+	out := t.unary(op, t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout(op+"_backward", self.get())) })
+	return n.result(out, t)
+}
+
+// keepsOutput is an activation whose backward needs its result.
+func (t *Tensor) keepsOutput(op, node string) *Tensor {
+	n := t.w.record(node, t)
+	out := t.unary(op, t.dtype)
+	result := n.save(out)
+	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout(op+"_backward", result.get())) })
+	return n.result(out, t)
+}
+
+// withLayout allocates a gradient made from g and a saved tensor.
+func (g *Tensor) withLayout(op string, other *Tensor) *Tensor {
+	return g.binary(op, other, g.dtype)
+}
+
+// SiLU, GELU, Tanh, ReLU and Sigmoid are the activations.
+func (t *Tensor) SiLU() *Tensor { return t.keepsInput("silu", "SiluBackward0") }
+
+// GELU is either form of it.
+func (t *Tensor) GELU() *Tensor { return t.keepsInput("gelu", "GeluBackward0") }
+
+// Softplus keeps its input.
+func (t *Tensor) Softplus() *Tensor {
+	return t.raised(func(t *Tensor) *Tensor { return t.keepsInput("softplus", "SoftplusBackward0") })
+}
+
+// Tanh keeps its result.
+func (t *Tensor) Tanh() *Tensor { return t.keepsOutput("tanh", "TanhBackward0") }
+
+// ReLU keeps its result.
+func (t *Tensor) ReLU() *Tensor { return t.keepsOutput("relu", "ReluBackward0") }
+
+// Sigmoid keeps its result.
+func (t *Tensor) Sigmoid() *Tensor { return t.keepsOutput("sigmoid", "SigmoidBackward0") }
+
+// Exp keeps its result. Autocast wants its argument in float32.
+func (t *Tensor) Exp() *Tensor {
+	return t.raised(func(t *Tensor) *Tensor { return t.keepsOutput("exp", "ExpBackward0") })
+}
+
+// Cos and Sin are used on position angles, which need no gradient.
+func (t *Tensor) Cos() *Tensor { return t.plain("cos", t.dtype) }
+
+// Sin is like Cos.
+func (t *Tensor) Sin() *Tensor { return t.plain("sin", t.dtype) }
+
+// plain is a pointwise op without a gradient.
+func (t *Tensor) plain(op string, dt DType) *Tensor {
+	out := t.unary(op, dt)
+	done(t)
+	return out
+}
+
+// Compare is ==, <, >= and the like against a number.
+func (t *Tensor) Compare(op string) *Tensor { return t.plain(op, Bool) }
+
+// Dropout is F.dropout: a byte mask and the result. With p = 0, or outside
+// training, it is its input.
+func (t *Tensor) Dropout(p float64) *Tensor {
+	if p == 0 {
+		return t
+	}
+	w := t.w
+	n := w.record("NativeDropoutBackward0", t)
+	w.op("native_dropout")
+	mask := t.emptyLike(Bool)
+	out := t.emptyLike(t.dtype)
+	w.kernel(out, t, mask)
+	kept := n.save(mask)
+	done(mask)
+	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout("native_dropout_backward", kept.get())) })
+	return n.result(out, t)
+}
+
+// MaskedFill is t.masked_fill(mask, number).
+func (t *Tensor) MaskedFill(mask *Tensor) *Tensor {
+	n := t.w.record("MaskedFillBackward0", t)
+	m := n.save(mask)
+	out := t.binary("masked_fill", mask, t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout("masked_fill", m.get())) })
+	return n.result(out, t, mask)
+}

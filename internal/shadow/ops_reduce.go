@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// sumTo is at::sum_to: how a gradient comes back to the shape of an input that
+// was broadcast.
+func (t *Tensor) sumTo(size Shape) *Tensor {
+	lead := t.size.n - size.n
+	var dims []int
+	for i := range t.size.n {
+		if i < lead || (size.d[i-lead] == 1 && t.size.d[i] != 1) {
+			dims = append(dims, i)
+		}
+	}
+	out := t
+	if len(dims) > 0 {
+		out = t.reduce("sum", dims, true, t.dtype)
+	}
+	if lead > 0 {
+		out.hold()
+		v := out.alias(size, size.contiguous())
+		out.drop()
+		out = v
+	}
+	return out
+}
+
+// reduce allocates the result of a reduction over dims, and what the kernel
+// needs for a moment where several blocks share one output.
+func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
+	size := t.size
+	for i := len(dims) - 1; i >= 0; i-- {
+		if d := t.size.at(dims[i]); keep {
+			size.d[d] = 1
+		} else {
+			size = size.remove(d)
+		}
+	}
+	t.w.op(op)
+	out := t.w.empty(size, dt)
+	var wide *storage
+	if dt != t.dtype && !t.dtype.Floating() && dt != Bool { // whole numbers are widened in a copy
+		wide = t.w.alloc(uint64(t.Numel()) * dt.Bytes())
+	}
+	t.w.scratch(t.w.reduceScratch(t, dims, out))
+	t.w.release2(wide)
+	t.w.kernel(out, t)
+	return out
+}
+
+// Mean is t.mean(dims). Its gradient is one expanded and divided.
+func (t *Tensor) Mean(keep bool, dims ...int) *Tensor {
+	n := t.w.record("MeanBackward1", t)
+	out := t.reduce("mean", dims, keep, t.dtype)
+	from := t.size
+	n.backward(func(g *Tensor) []*Tensor {
+		e := g.restore(from, dims, keep).hold()
+		out := e.DivScalar()
+		e.drop()
+		return each(out)
+	})
+	return n.result(out, t)
+}
+
+// Sum is t.sum(dims). Its gradient is one expanded: a view.
+func (t *Tensor) Sum(keep bool, dims ...int) *Tensor {
+	n := t.w.record("SumBackward1", t)
+	dt := t.dtype
+	if !dt.Floating() {
+		dt = Int64
+	}
+	out := t.reduce("sum", dims, keep, dt)
+	from := t.size
+	n.backward(func(g *Tensor) []*Tensor { return each(g.restore(from, dims, keep)) })
+	return n.result(out, t)
+}
+
+// All is t.all(): one byte.
+func (t *Tensor) All() *Tensor {
+	out := t.reduce("all", allDims(t.size), false, Bool)
+	done(t)
+	return out
+}
+
+// restore puts reduced dimensions back and expands to the shape before.
+func (g *Tensor) restore(size Shape, dims []int, keep bool) *Tensor {
+	g.hold()
+	out := g.alias(g.size, g.stride)
+	if !keep {
+		for _, d := range sortedDims(size, dims) {
+			out = out.Unsqueeze(d)
+		}
+	}
+	out = out.ExpandAs(size)
+	g.drop()
+	return out
+}
+
+// sortedDims resolves and orders reduced dimensions.
+func sortedDims(size Shape, dims []int) []int {
+	var flag [maxDims]bool
+	for _, d := range dims {
+		flag[size.at(d)] = true
+	}
+	var out []int
+	for i := range size.n {
+		if flag[i] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func allDims(s Shape) []int {
+	out := make([]int, s.n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// Softmax is F.softmax(t, dim, dtype); None keeps the type. Autocast wants it
+// in float32 unless a type is given.
+func (t *Tensor) Softmax(dt DType) *Tensor { return t.softmax("_softmax", "SoftmaxBackward0", dt) }
+
+// LogSoftmax is F.log_softmax.
+func (t *Tensor) LogSoftmax(dt DType) *Tensor {
+	return t.softmax("_log_softmax", "LogSoftmaxBackward0", dt)
+}
+
+// softmax keeps its result. Where the type asked for is wider, a bfloat16
+// argument is copied first; float16 goes straight to float32 in the kernel.
+func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
+	w := t.w
+	if dt == None {
+		dt = t.dtype
+		if w.autocast != None && dt.Half() {
+			dt = Float32
+		}
+	}
+	t.hold()
+	in := t
+	if dt != t.dtype && !(t.dtype == Float16 && dt == Float32) {
+		in = t.cast(dt)
+	}
+	in.hold()
+	n := w.record(node, in)
+	w.op(op)
+	out := w.empty(in.size, dt)
+	w.kernel(out, in)
+	result := n.save(out)
+	from := in.dtype
+	n.backward(func(g *Tensor) []*Tensor {
+		w.op(op + "_backward_data")
+		c := g.Contiguous().hold()
+		out := w.empty(result.get().size, from)
+		w.kernel(out, c, result.get())
+		c.drop()
+		return each(out)
+	})
+	n.output(out, 0)
+	in.drop()
+	t.drop()
+	return out
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Views: another shape over the same memory. They allocate nothing going
+// forward; going back some do.
+
+// view makes a differentiable view.
+func (t *Tensor) view(name string, size, stride Shape, back func(g *Tensor) *Tensor) *Tensor {
+	n := t.w.record(name, t)
+	out := t.alias(size, stride)
+	n.backward(func(g *Tensor) []*Tensor { return each(back(g)) })
+	return n.result(out, t)
+}
+
+// View is Tensor.view; -1 stands for what is left. It panics where the memory
+// cannot be seen that way, as PyTorch raises.
+func (t *Tensor) View(d ...int) *Tensor { return t.ViewAs(t.infer(d)) }
+
+// ViewAs is View with a Shape.
+func (t *Tensor) ViewAs(size Shape) *Tensor {
+	stride, ok := viewStrides(t.size, t.stride, size)
+	if !ok {
+		panic("shadow: view of " + t.String() + " as " + size.String() + " needs a copy")
+	}
+	from := t.size
+	return t.view("ViewBackward0", size, stride, func(g *Tensor) *Tensor { return g.ReshapeAs(from) })
+}
+
+// Reshape is Tensor.reshape: a view where there can be one, else a copy.
+func (t *Tensor) Reshape(d ...int) *Tensor { return t.ReshapeAs(t.infer(d)) }
+
+// ReshapeAs is Reshape with a Shape.
+func (t *Tensor) ReshapeAs(size Shape) *Tensor {
+	if _, ok := viewStrides(t.size, t.stride, size); ok {
+		return t.ViewAs(size)
+	}
+	return t.clone(t.size.contiguous()).unsafeView(size)
+}
+
+func (t *Tensor) unsafeView(size Shape) *Tensor {
+	from := t.size
+	return t.view("UnsafeViewBackward0", size, size.contiguous(), func(g *Tensor) *Tensor { return g.ReshapeAs(from) })
+}
+
+// infer replaces a -1.
+func (t *Tensor) infer(d []int) Shape {
+	s := Dims(d...)
+	known, hole := 1, -1
+	for i, v := range d {
+		if v == -1 {
+			hole = i
+		} else {
+			known *= v
+		}
+	}
+	if hole >= 0 {
+		s.d[hole] = t.Numel() / max(known, 1)
+	}
+	if s.Numel() != t.Numel() {
+		panic("shadow: " + t.String() + " has not the elements of " + s.String())
+	}
+	return s
+}
+
+// viewStrides is at::detail::computeStride: the strides of a view, if the
+// dimensions that are joined or split lie together in memory.
+func viewStrides(size, stride, to Shape) (Shape, bool) {
+	out := Shape{n: to.n}
+	if size.Numel() == 0 {
+		return to.contiguous(), true
+	}
+	j := to.n - 1
+	chunk := 1
+	step := 1
+	if size.n > 0 {
+		step = stride.d[size.n-1]
+	}
+	base := step
+	for i := size.n - 1; i >= 0; i-- {
+		chunk *= size.d[i]
+		if i > 0 && (size.d[i-1] == 1 || stride.d[i-1] == chunk*base) {
+			continue
+		}
+		view := 1
+		for j >= 0 && (view < chunk || to.d[j] == 1) {
+			out.d[j] = view * base
+			view *= to.d[j]
+			j--
+		}
+		if view != chunk {
+			return Shape{}, false
+		}
+		if i > 0 {
+			base, chunk = stride.d[i-1], 1
+		}
+	}
+	for ; j >= 0; j-- {
+		out.d[j] = base
+	}
+	return out, true
+}
+
+// Transpose swaps two dimensions.
+func (t *Tensor) Transpose(a, b int) *Tensor {
+	a, b = t.size.at(a), t.size.at(b)
+	size, stride := t.size, t.stride
+	size.d[a], size.d[b] = size.d[b], size.d[a]
+	stride.d[a], stride.d[b] = stride.d[b], stride.d[a]
+	return t.view("TransposeBackward0", size, stride, func(g *Tensor) *Tensor { return g.Transpose(a, b) })
+}
+
+// T is Tensor.t() of a matrix.
+func (t *Tensor) T() *Tensor { return t.Transpose(0, 1) }
+
+// Permute reorders the dimensions.
+func (t *Tensor) Permute(order ...int) *Tensor {
+	size, stride := t.size, t.stride
+	back := make([]int, len(order))
+	for i, o := range order {
+		size.d[i], stride.d[i] = t.size.d[o], t.stride.d[o]
+		back[o] = i
+	}
+	return t.view("PermuteBackward0", size, stride, func(g *Tensor) *Tensor { return g.Permute(back...) })
+}
+
+// Unsqueeze adds a dimension of size one.
+func (t *Tensor) Unsqueeze(i int) *Tensor {
+	if i < 0 {
+		i += t.size.n + 1
+	}
+	step := 1
+	if i < t.size.n {
+		step = t.size.d[i] * t.stride.d[i]
+	}
+	return t.view("UnsqueezeBackward0", t.size.insert(i, 1), t.stride.insert(i, step), func(g *Tensor) *Tensor { return g.Squeeze(i) })
+}
+
+// Squeeze takes a dimension of size one away.
+func (t *Tensor) Squeeze(i int) *Tensor {
+	i = t.size.at(i)
+	return t.view("SqueezeBackward1", t.size.remove(i), t.stride.remove(i), func(g *Tensor) *Tensor { return g.Unsqueeze(i) })
+}
+
+// Expand repeats dimensions of size one without copying; -1 keeps a size.
+func (t *Tensor) Expand(d ...int) *Tensor {
+	to := Dims(d...)
+	for i := range to.n {
+		if to.d[i] == -1 {
+			to.d[i] = t.size.d[i-to.n+t.size.n]
+		}
+	}
+	return t.ExpandAs(to)
+}
+
+// ExpandAs is Expand with a Shape.
+func (t *Tensor) ExpandAs(to Shape) *Tensor {
+	from := t.size
+	stride := expandStrides(t.size, t.stride, to)
+	for i := range t.size.n { // dimensions that stay keep their stride, ones too
+		if j := to.n - t.size.n + i; t.size.d[i] == to.d[j] {
+			stride.d[j] = t.stride.d[i]
+		}
+	}
+	return t.view("ExpandBackward0", to, stride, func(g *Tensor) *Tensor { return g.sumTo(from) })
+}
+
+// Slice is t[..., from:to:step, ...] along one dimension.
+func (t *Tensor) Slice(dim, from, to int) *Tensor { return t.SliceStep(dim, from, to, 1) }
+
+// SliceStep is Slice with a step.
+func (t *Tensor) SliceStep(dim, from, to, step int) *Tensor {
+	dim = t.size.at(dim)
+	full := t.size
+	size := t.size.with(dim, (to-from+step-1)/step)
+	stride := t.stride.with(dim, t.stride.d[dim]*step)
+	return t.view("SliceBackward0", size, stride, func(g *Tensor) *Tensor {
+		out := g.w.empty(full, g.dtype)
+		g.w.kernel(out, g)
+		return out
+	})
+}
+
+// Select is t[..., i, ...]: one index of a dimension, which goes away.
+func (t *Tensor) Select(dim, _ int) *Tensor {
+	dim = t.size.at(dim)
+	full := t.size
+	return t.view("SelectBackward0", t.size.remove(dim), t.stride.remove(dim), func(g *Tensor) *Tensor {
+		out := g.w.empty(full, g.dtype)
+		g.w.kernel(out, g)
+		return out
+	})
+}
+
+// Split is torch.split or chunk: views along one dimension, which share one
+// node; its backward joins the parts in one copy, with zeros for those that
+// got no gradient.
+func (t *Tensor) Split(dim int, sizes ...int) []*Tensor {
+	dim = t.size.at(dim)
+	w, full := t.w, t.size
+	n := w.record("SplitBackward0", t)
+	out := make([]*Tensor, len(sizes))
+	for i, s := range sizes {
+		out[i] = t.alias(t.size.with(dim, s), t.stride)
+		n.output(out[i], int32(i))
+	}
+	dt := t.dtype
+	n.backwards(func(g []*Tensor) []*Tensor {
+		var zeros []*Tensor
+		for i, s := range sizes {
+			if i >= len(g) || g[i] == nil {
+				zeros = append(zeros, w.empty(full.with(dim, s), dt).hold())
+			}
+		}
+		sum := w.empty(full, dt)
+		w.kernel(sum, sum)
+		for _, z := range zeros {
+			z.drop()
+		}
+		return each(sum)
+	})
+	done(t)
+	return out
+}
+
+// Chunk is torch.chunk into equal parts.
+func (t *Tensor) Chunk(parts, dim int) []*Tensor {
+	sizes := make([]int, parts)
+	for i := range sizes {
+		sizes[i] = t.Size(dim) / parts
+	}
+	return t.Split(dim, sizes...)
+}
+
+// Contiguous is t itself where it is row-major already, else a copy.
+func (t *Tensor) Contiguous() *Tensor {
+	if t.contiguous() {
+		return t
+	}
+	return t.clone(t.size.contiguous())
+}
+
+// Clone copies t in its own layout.
+func (t *Tensor) Clone() *Tensor {
+	stride := t.stride
+	if !isDense(t.size, t.stride) {
+		stride = iterStrides(t.size, t)
+	}
+	return t.clone(stride)
+}
+
+func (t *Tensor) clone(stride Shape) *Tensor {
+	n := t.w.record("CloneBackward0", t)
+	t.w.op("clone")
+	out := t.w.emptyStrided(t.size, stride, t.dtype)
+	t.w.kernel(out, t)
+	n.backward(func(g *Tensor) []*Tensor { return each(g) })
+	return n.result(out, t)
+}
+
+// To is Tensor.to(dtype): t itself where it has that type already.
+func (t *Tensor) To(dt DType) *Tensor {
+	if t.dtype == dt {
+		return t
+	}
+	return t.cast(dt)
+}
+
+// Float is Tensor.float().
+func (t *Tensor) Float() *Tensor { return t.To(Float32) }
+
+// cast copies t into another type, keeping its layout. Unlike other ops it
+// leaves a temporary argument to its caller when called inside an op.
+func (t *Tensor) cast(dt DType) *Tensor {
+	n := t.w.record("ToCopyBackward0", t)
+	t.w.op("_to_copy")
+	out := t.emptyLike(dt)
+	t.w.kernel(out, t)
+	from := t.dtype
+	n.backward(func(g *Tensor) []*Tensor { return each(g.To(from)) })
+	return n.result(out, t)
+}
+
+// Cat joins tensors along a dimension, in row-major order.
+func Cat(dim int, ts ...*Tensor) *Tensor {
+	w := ts[0].w
+	dim = ts[0].size.at(dim)
+	size, dt := ts[0].size, ts[0].dtype
+	for _, t := range ts[1:] {
+		size.d[dim] += t.size.d[dim]
+		dt = promote(dt, t.dtype)
+	}
+	n := w.record("CatBackward0", ts...)
+	w.op("cat")
+	out := w.empty(size, dt)
+	w.kernel(out, out)
+	ends := make([]int, len(ts))
+	for i, t := range ts {
+		ends[i] = t.size.d[dim]
+	}
+	n.backward(func(g *Tensor) []*Tensor {
+		grads, at := make([]*Tensor, len(ends)), 0
+		for i, length := range ends {
+			grads[i] = g.Slice(dim, at, at+length)
+			at += length
+		}
+		return grads
+	})
+	return n.result(out, ts...)
+}
+
+// Stack joins tensors along a new dimension.
+func Stack(dim int, ts ...*Tensor) *Tensor {
+	parts := make([]*Tensor, len(ts))
+	for i, t := range ts {
+		parts[i] = t.Unsqueeze(dim)
+	}
+	return Cat(dim, parts...)
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import "fmt"
+
+const maxDims = 6
+
+// Shape is the sizes of a tensor's dimensions, or its strides. It is a value:
+// copying one allocates nothing.
+type Shape struct {
+	n int
+	d [maxDims]int
+}
+
+// Dims makes a Shape.
+func Dims(d ...int) Shape {
+	s := Shape{n: len(d)}
+	copy(s.d[:], d)
+	return s
+}
+
+// Numel is the number of elements.
+func (s Shape) Numel() int {
+	n := 1
+	for _, d := range s.d[:s.n] {
+		n *= d
+	}
+	return n
+}
+
+// at resolves a dimension counted from the end, as Python does with -1.
+func (s Shape) at(i int) int {
+	if i < 0 {
+		return i + s.n
+	}
+	return i
+}
+
+func (s Shape) String() string { return fmt.Sprint(s.d[:s.n]) }
+
+// insert puts a dimension in before position i.
+func (s Shape) insert(i, d int) Shape {
+	copy(s.d[i+1:], s.d[i:s.n])
+	s.d[i] = d
+	s.n++
+	return s
+}
+
+// remove takes dimension i out.
+func (s Shape) remove(i int) Shape {
+	copy(s.d[i:], s.d[i+1:s.n])
+	s.n--
+	return s
+}
+
+// with replaces dimension i.
+func (s Shape) with(i, d int) Shape {
+	s.d[i] = d
+	return s
+}
+
+// contiguous is the row-major strides of s.
+func (s Shape) contiguous() Shape {
+	out := Shape{n: s.n}
+	step := 1
+	for i := s.n - 1; i >= 0; i-- {
+		out.d[i] = step
+		step *= max(s.d[i], 1)
+	}
+	return out
+}
+
+// isContiguous is at::Tensor::is_contiguous: row-major, dimensions of size one
+// aside.
+func isContiguous(size, stride Shape) bool {
+	step := 1
+	for i := size.n - 1; i >= 0; i-- {
+		if size.d[i] == 1 {
+			continue
+		}
+		if stride.d[i] != step {
+			return false
+		}
+		step *= size.d[i]
+	}
+	return true
+}
+
+// isDense is is_non_overlapping_and_dense: some order of the dimensions is
+// contiguous.
+func isDense(size, stride Shape) bool {
+	var order [maxDims]int
+	n := 0
+	for i := range size.n {
+		if size.d[i] == 1 {
+			continue
+		}
+		j := n
+		for ; j > 0 && stride.d[order[j-1]] > stride.d[i]; j-- {
+			order[j] = order[j-1]
+		}
+		order[j] = i
+		n++
+	}
+	step := 1
+	for _, i := range order[:n] {
+		if stride.d[i] != step {
+			return false
+		}
+		step *= size.d[i]
+	}
+	return true
+}
+
+// broadcast is the shape that two operands expand to.
+func broadcast(a, b Shape) Shape {
+	if a.n < b.n {
+		a, b = b, a
+	}
+	for i := range b.n {
+		j := a.n - b.n + i
+		if a.d[j] == 1 {
+			a.d[j] = b.d[i]
+		} else if b.d[i] != 1 && b.d[i] != a.d[j] {
+			panic(fmt.Sprintf("shadow: shapes %v and %v do not broadcast", a, b))
+		}
+	}
+	return a
+}
+
+// expandStrides is the strides of an operand seen at a larger shape: zero
+// where it repeats.
+func expandStrides(size, stride, to Shape) Shape {
+	out := Shape{n: to.n}
+	for i := range size.n {
+		j := to.n - size.n + i
+		if size.d[i] == to.d[j] && size.d[i] != 1 {
+			out.d[j] = stride.d[i]
+		}
+	}
+	return out
+}
+
+// iterStrides is the layout that a pointwise op gives its result, as
+// TensorIterator chooses it: the operands' own where they all agree, else the
+// dimensions in the order of the first operand that tells them apart.
+func iterStrides(shape Shape, operands ...*Tensor) Shape {
+	same := true
+	for _, t := range operands {
+		if t.size != shape || !t.contiguous() {
+			same = false
+			break
+		}
+	}
+	if same {
+		return shape.contiguous()
+	}
+	if s, ok := sharedLayout(shape, operands); ok {
+		return s
+	}
+	return sortedLayout(shape, operands)
+}
+
+// sharedLayout is TensorIterator's short cut: operands of one shape that are
+// all dense in the same order give that order to the result.
+func sharedLayout(shape Shape, operands []*Tensor) (Shape, bool) {
+	first := operands[0]
+	for _, t := range operands {
+		if t.size != shape || t.stride != first.stride || !isDense(t.size, t.stride) {
+			return Shape{}, false
+		}
+	}
+	return first.stride, true
+}
+
+// sortedLayout orders the dimensions by the operands' strides (reorder_dimensions
+// in ATen/TensorIterator.cpp) and lays the result out densely in that order.
+func sortedLayout(shape Shape, operands []*Tensor) Shape {
+	var strides [4]Shape
+	for i, t := range operands {
+		strides[i] = expandStrides(t.size, t.stride, shape)
+	}
+	var perm [maxDims]int // fastest dimension first
+	for i := range shape.n {
+		perm[i] = shape.n - 1 - i
+	}
+	for i := 1; i < shape.n; i++ {
+		at := i
+		for j := i - 1; j >= 0; j-- {
+			c := compareDims(shape, strides[:len(operands)], perm[j], perm[at])
+			if c > 0 {
+				perm[j], perm[at] = perm[at], perm[j]
+				at = j
+			} else if c < 0 {
+				break
+			}
+		}
+	}
+	out, step := Shape{n: shape.n}, 1
+	for _, i := range perm[:shape.n] {
+		out.d[i] = step
+		step *= max(shape.d[i], 1)
+	}
+	return out
+}
+
+// compareDims says whether dimension a must come after b (1), before it (-1),
+// or whether no operand tells (0).
+func compareDims(shape Shape, strides []Shape, a, b int) int {
+	for _, s := range strides {
+		sa, sb := s.d[a], s.d[b]
+		switch {
+		case sa == 0 || sb == 0:
+			continue
+		case sa < sb:
+			return -1
+		case sa > sb:
+			return 1
+		case shape.d[a] > shape.d[b]:
+			return 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import "fmt"
+
+// storage is memory behind one or more tensors: it is given back when the last
+// of them is gone.
+type storage struct {
+	id    uint32 // in the trace
+	bytes uint64
+	refs  int32
+}
+
+// Tensor is a torch.Tensor without its numbers: shape, layout, element type, a
+// storage that it may share, and its place in the autograd graph.
+//
+// refs counts who holds it: names in Python frames, modules, saved variables,
+// gradient buffers. A result that nobody has named yet has none; such a
+// temporary dies at the end of the op that uses it, as it does in Python.
+type Tensor struct {
+	w      *World
+	mem    *storage // nil for an undefined or CPU tensor
+	size   Shape
+	stride Shape
+	dtype  DType
+	leaf   bool // requires_grad and no history: a parameter, or a detached input of a checkpoint
+	needs  bool // requires_grad
+	dead   bool
+	refs   int32
+	nr     int32 // which output of fn this is
+	fn     *node
+	acc    *node // AccumulateGrad, for a leaf
+	grad   *Tensor
+	name   string // a parameter's path
+}
+
+// Size is the size of dimension i, which may count from the end.
+func (t *Tensor) Size(i int) int { return t.size.d[t.size.at(i)] }
+
+// Shape is the sizes of all dimensions.
+func (t *Tensor) Shape() Shape { return t.size }
+
+// DType is the element type.
+func (t *Tensor) DType() DType { return t.dtype }
+
+// Numel is the number of elements.
+func (t *Tensor) Numel() int { return t.size.Numel() }
+
+// Bytes is what the elements take, whatever the storage behind them holds.
+func (t *Tensor) Bytes() uint64 { return uint64(t.Numel()) * t.dtype.Bytes() }
+
+// Grad is the accumulated gradient of a leaf, or nil.
+func (t *Tensor) Grad() *Tensor { return t.grad }
+
+// Name is a parameter's path in its model.
+func (t *Tensor) Name() string { return t.name }
+
+func (t *Tensor) String() string {
+	return fmt.Sprintf("%v%v", t.dtype, t.size)
+}
+
+func (t *Tensor) contiguous() bool { return isContiguous(t.size, t.stride) }
+
+// hold adds a holder.
+func (t *Tensor) hold() *Tensor {
+	if t != nil {
+		if t.dead {
+			panic("shadow: " + t.String() + " used after it was dropped: name it in its frame")
+		}
+		t.refs++
+	}
+	return t
+}
+
+// drop takes a holder away; the last one frees the tensor.
+func (t *Tensor) drop() {
+	if t == nil {
+		return
+	}
+	t.refs--
+	if t.refs <= 0 {
+		t.die()
+	}
+}
+
+// loosen takes a holder away but leaves the tensor alive as a temporary: how a
+// function hands its result to its caller.
+func (t *Tensor) loosen() *Tensor {
+	if t != nil {
+		t.refs--
+	}
+	return t
+}
+
+func (t *Tensor) die() {
+	if t.dead {
+		panic("shadow: " + t.String() + " dropped twice")
+	}
+	t.dead = true
+	if t.mem != nil {
+		t.w.release(t.mem)
+	}
+	if t.fn != nil {
+		t.fn.unref()
+	}
+}
+
+// done ends an op: the temporaries among its arguments die, left to right.
+func done(args ...*Tensor) {
+	for _, t := range args {
+		if t != nil && t.refs == 0 && !t.dead {
+			t.die()
+		}
+	}
+}
+
+// empty makes a new tensor in row-major order.
+func (w *World) empty(size Shape, dt DType) *Tensor {
+	return w.emptyStrided(size, size.contiguous(), dt)
+}
+
+func (w *World) emptyStrided(size, stride Shape, dt DType) *Tensor {
+	t := &Tensor{w: w, size: size, stride: stride, dtype: dt}
+	t.mem = w.alloc(uint64(size.Numel()) * dt.Bytes())
+	return t
+}
+
+// emptyLike makes a tensor with t's shape, and its layout where that is dense.
+func (t *Tensor) emptyLike(dt DType) *Tensor {
+	if isDense(t.size, t.stride) {
+		return t.w.emptyStrided(t.size, t.stride, dt)
+	}
+	return t.w.emptyStrided(t.size, iterStrides(t.size, t), dt)
+}
+
+// alias makes another tensor over the same storage, without history.
+func (t *Tensor) alias(size, stride Shape) *Tensor {
+	if t.dead {
+		panic("shadow: view of " + t.String() + " after it was dropped: name it in its frame")
+	}
+	if t.mem != nil {
+		t.mem.refs++
+	}
+	return &Tensor{w: t.w, mem: t.mem, size: size, stride: stride, dtype: t.dtype}
+}
+
+// Detach is the same memory outside the autograd graph.
+func (t *Tensor) Detach() *Tensor {
+	out := t.alias(t.size, t.stride)
+	done(t)
+	return out
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shadow is PyTorch's eager mode with the numbers taken out.
+//
+// A tensor is a shape, an element type and a reference-counted storage. Each op
+// allocates what the CUDA op allocates, in that order, and saves for backward
+// what autograd saves; backward walks the graph and frees as it goes; autocast
+// keeps its cast cache; checkpointing recomputes; optimizers allocate their
+// states at the first step and their temporaries at each. What comes out is the
+// stream of allocations and frees that the real run would make.
+//
+// The facts are those of torch 2.11 as read in its sources and in recordings of
+// real runs; where other versions differ, Rules says so.
+package shadow
+
+import (
+	"strings"
+
+	"snug/internal/stream"
+)
+
+// The threads that own cuBLAS handles: Python's, and the autograd engine's.
+const (
+	forwardThread = iota
+	backwardThread
+)
+
+// World is one process that trains: everything that PyTorch keeps outside
+// tensors and modules.
+type World struct {
+	Rules Rules
+	Trace *stream.Trace
+	Tags  []Tag // one per allocation of the trace
+
+	gradMode bool
+	autocast DType // None outside torch.autocast
+	casts    castCache
+	hooks    *hooks
+	watch    []*Tensor // every tensor made while a region recomputes
+	thread   int
+	queue    uint16
+	spaces   workspaces
+
+	seq, stamp uint64
+	frames     []*Frame
+	depth      int
+	path       []string
+	component  Component
+	afterGrad  func(leaf *Tensor)
+
+	// OutOfPlace makes gradients that meet never add in place, as under a
+	// dispatch mode that logs ops.
+	OutOfPlace bool
+	// Log is called with the name of each op before it allocates, for tests
+	// that lay the stream beside a recorded one.
+	Log func(op string)
+	// Cost receives each kernel, for whoever counts seconds.
+	Cost func(k Kernel)
+}
+
+// Rules are the facts that depend on the card and the library versions.
+type Rules struct {
+	Torch        int // 211 for 2.11
+	Transformers int // 517 for 5.17
+	Capability   int // compute capability: 90 for sm_90
+	SMs          int // multiprocessors
+}
+
+// NewWorld makes an empty process that writes to a new trace.
+func NewWorld(r Rules) *World {
+	return &World{Rules: r, Trace: stream.New(1 << 14), gradMode: true}
+}
+
+// alloc takes memory on the current CUDA stream.
+func (w *World) alloc(bytes uint64) *storage {
+	if bytes == 0 {
+		return nil
+	}
+	id := w.Trace.Alloc(bytes, w.queue)
+	w.Tags = append(w.Tags, Tag{Component: w.component, Path: w.modulePath()})
+	return &storage{id: id, bytes: bytes, refs: 1}
+}
+
+// release takes one tensor away from a storage; the last one frees it.
+func (w *World) release(m *storage) {
+	m.refs--
+	if m.refs == 0 {
+		w.Trace.Free(m.id)
+	}
+}
+
+// scratch takes and gives back memory that an op needs for a moment.
+func (w *World) scratch(bytes uint64) {
+	w.release2(w.alloc(bytes))
+}
+
+func (w *World) release2(m *storage) {
+	if m != nil {
+		w.release(m)
+	}
+}
+
+// Mark opens a phase in the trace.
+func (w *World) Mark(phase uint32) { w.Trace.Add(stream.Mark, phase, 0) }
+
+// Keep gives a temporary a holder outside any frame; Release takes it away.
+func (w *World) Keep(t *Tensor) *Tensor { return t.hold() }
+
+func (w *World) op(name string) {
+	if w.Log != nil {
+		w.Log(name)
+	}
+}
+
+func (w *World) modulePath() string {
+	if len(w.path) == 0 {
+		return ""
+	}
+	return w.path[len(w.path)-1]
+}
+
+// enter and leave keep the module path for tags.
+func (w *World) enter(name string) {
+	if name == "" {
+		return
+	}
+	if p := w.modulePath(); p != "" {
+		name = p + "." + name
+	}
+	w.path = append(w.path, name)
+}
+
+func (w *World) leave(name string) {
+	if name != "" {
+		w.path = w.path[:len(w.path)-1]
+	}
+}
+
+// Component says what memory is for.
+type Component uint8
+
+// The components that an estimate shows.
+const (
+	Activations Component = iota
+	Parameters
+	Gradients
+	OptimizerState
+	Logits
+	Batch
+	Temporaries
+	Workspace
+)
+
+// Tag is what is known about an allocation beside its size.
+type Tag struct {
+	Component Component
+	Path      string
+}
+
+// Kernel is the work of one launch.
+type Kernel struct {
+	Op    string
+	Flops float64
+	Bytes float64
+	DType DType
+}
+
+// kernel counts a launch that reads and writes the given tensors.
+func (w *World) kernel(touched ...*Tensor) {
+	if w.Cost == nil {
+		return
+	}
+	k := Kernel{}
+	for _, t := range touched {
+		if t != nil {
+			k.Bytes += float64(t.Bytes())
+			k.DType = t.dtype
+		}
+	}
+	w.Cost(k)
+}
+
+func (w *World) tagGradient(leaf *Tensor) {
+	if leaf.grad.mem != nil {
+		w.Tags[leaf.grad.mem.id] = Tag{Component: Gradients, Path: leaf.name}
+	}
+}
+
+func join(a, b string) string { return strings.TrimPrefix(a+"."+b, ".") }

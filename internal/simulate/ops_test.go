@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+
+	"snug/internal/setup"
+	"snug/internal/shadow"
+	"snug/internal/stream"
+)
+
+// A recorded run of two steps: for each allocation its size and the op it came
+// from, and what was freed since the one before.
+type moment struct {
+	op    string
+	size  uint64
+	freed []uint64 // sizes, sorted
+}
+
+// The recordings stand in testdata/ops; their first line is the case.
+func readOps(t *testing.T, path string) (map[string]any, []moment) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc := bufio.NewScanner(z)
+	sc.Buffer(nil, 1<<22)
+	var c map[string]any
+	var out []moment
+	size := map[string]uint64{}
+	var freed []uint64
+	op := ""
+	for sc.Scan() {
+		l := sc.Text()
+		switch {
+		case c == nil:
+			if err := json.Unmarshal([]byte(strings.TrimPrefix(l, "# ")), &c); err != nil {
+				t.Fatal(err)
+			}
+		case strings.HasPrefix(l, "    + "):
+			w := strings.Fields(l)
+			n, _ := strconv.ParseUint(w[1], 10, 64)
+			size[w[2]] = n
+			out = append(out, moment{op: op, size: n, freed: sorted(freed)})
+			freed = nil
+		case strings.HasPrefix(l, "    - "):
+			freed = append(freed, size[strings.Fields(l)[1]])
+		default:
+			op = l
+		}
+	}
+	out = append(out, moment{op: "end", freed: sorted(freed)})
+	return c, out
+}
+
+func sorted(v []uint64) []uint64 {
+	sort.Slice(v, func(i, j int) bool { return v[i] < v[j] })
+	return v
+}
+
+// caseSetup turns a recorded case into a setup.
+func caseSetup(c map[string]any) *setup.Setup {
+	cfg := map[string]any{"model_type": c["model_type"]}
+	if m, ok := c["config"].(map[string]any); ok {
+		for k, v := range m {
+			cfg[k] = v
+		}
+	}
+	num := func(k string, def int) int {
+		if f, ok := c[k].(float64); ok {
+			return int(f)
+		}
+		return def
+	}
+	str := func(k string) string { s, _ := c[k].(string); return s }
+	s := &setup.Setup{Model: setup.Model{Config: cfg}, Batch: num("batch", 1), Seq: num("seq", 0), Precision: str("precision"), Steps: 2, Attention: "sdpa"}
+	s.Model.Head = map[string]string{"causal": "causal-lm", "masked": "masked-lm", "plain": "encoder", "seq2seq": "seq2seq-lm", "image": "image-classification"}[str("head")]
+	if c["model"] == "torchvision" {
+		s.Model = setup.Model{Name: "torchvision/" + str("arch"), Head: "image-classification"}
+	}
+	s.TargetSeq = num("tgt", s.Seq/4)
+	s.Optimizer = strings.ReplaceAll(str("optimizer"), "_", "-")
+	if s.Optimizer == "sgdm" {
+		s.Optimizer = "sgd-momentum"
+	}
+	s.Checkpointing, _ = c["checkpointing"].(bool)
+	if a := str("attn"); a != "" {
+		s.Attention = a
+	}
+	if m, ok := c["mask"].(bool); ok {
+		s.AttentionMask = &m
+	}
+	if l, ok := c["lora"].(map[string]any); ok {
+		s.LoRA = &setup.LoRA{Rank: int(l["r"].(float64))}
+		for _, t := range l["targets"].([]any) {
+			s.LoRA.Targets = append(s.LoRA.Targets, t.(string))
+		}
+	}
+	return s
+}
+
+// simulated is the same list from the shadow.
+func simulated(t *testing.T, s *setup.Setup) []moment {
+	t.Helper()
+	type at struct {
+		event int
+		op    string
+	}
+	var ops []at
+	r, err := Run(s, Options{Alone: true, Out: true, Log: func(w *shadow.World, op string) {
+		ops = append(ops, at{len(w.Trace.Events), op})
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []moment
+	var freed []uint64
+	size := map[uint32]uint64{}
+	k, op := 0, ""
+	for i, e := range r.World.Trace.Events {
+		for k < len(ops) && ops[k].event <= i {
+			op = ops[k].op
+			k++
+		}
+		switch e.Kind {
+		case stream.Alloc:
+			size[e.ID] = e.Size
+			out = append(out, moment{op: op, size: e.Size, freed: sorted(freed)})
+			freed = nil
+		case stream.Free:
+			freed = append(freed, size[e.ID])
+		}
+	}
+	return append(out, moment{op: "end", freed: sorted(freed)})
+}
+
+// fromFirstStep cuts the loading of the model off.
+func fromFirstStep(m []moment) []moment {
+	for i := range m {
+		if strings.Contains(m[i].op, "step") || strings.Contains(m[i].op, "randint") || strings.Contains(m[i].op, "randn") {
+			return m[i:]
+		}
+	}
+	return m
+}
+
+func TestOps(t *testing.T) {
+	files, _ := filepath.Glob("testdata/ops/*.txt.gz")
+	if dir := os.Getenv("SNUG_OPS"); dir != "" {
+		files, _ = filepath.Glob(filepath.Join(dir, "*.txt.gz"))
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(filepath.Base(f), ".txt.gz")
+		t.Run(name, func(t *testing.T) {
+			c, want := readOps(t, f)
+			got := simulated(t, caseSetup(c))
+			compare(t, fromFirstStep(got), fromFirstStep(want))
+		})
+	}
+}
+
+func compare(t *testing.T, got, want []moment) {
+	t.Helper()
+	for i := range want {
+		if i >= len(got) {
+			t.Fatalf("the stream ends after %d allocations of %d; next is %d bytes in %s", len(got), len(want), want[i].size, want[i].op)
+		}
+		g, w := got[i], want[i]
+		if g.size != w.size || fmt.Sprint(g.freed) != fmt.Sprint(w.freed) {
+			for j := max(0, i-3); j < i; j++ {
+				t.Logf("  same %d  freed %v  [%s | %s]", want[j].size, want[j].freed, got[j].op, want[j].op)
+			}
+			t.Fatalf("allocation %d of %d:\n got %d, freed before it %v, in %s\nwant %d, freed before it %v, in %s", i, len(want), g.size, g.freed, g.op, w.size, w.freed, w.op)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("the stream goes on after its end: %d allocations, want %d", len(got), len(want))
+	}
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package simulate runs a training setup on the shadow of PyTorch and gives
+// back the stream of its allocations.
+package simulate
+
+import (
+	"fmt"
+
+	"snug/internal/family"
+	"snug/internal/setup"
+	"snug/internal/shadow"
+)
+
+// The phases that a trace is marked with.
+const (
+	Load = iota
+	Forward
+	Backward
+	Optimizer
+)
+
+// Result is a simulated run.
+type Result struct {
+	World     *shadow.World
+	Params    int
+	Trainable int
+}
+
+// Options are for tests and tools that look closer.
+type Options struct {
+	Log   func(w *shadow.World, op string) // each op and phase, as it comes
+	Alone bool                             // no division of the loss, as the op recordings were made
+	Out   bool                             // meeting gradients never add in place
+}
+
+// run is one training process under way.
+type run struct {
+	s       *setup.Setup
+	o       Options
+	w       *shadow.World
+	builder *shadow.Builder
+	model   family.Model
+	params  []*shadow.Tensor
+	opt     shadow.Optimizer
+}
+
+// Run simulates the steps of a setup.
+func Run(s *setup.Setup, o Options) (*Result, error) {
+	r := &run{s: s, o: o}
+	if err := r.load(); err != nil {
+		return nil, err
+	}
+	for range s.Steps {
+		r.step()
+	}
+	res := &Result{World: r.w}
+	for _, p := range r.builder.Parameters() {
+		res.Params += p.Numel()
+	}
+	for _, p := range r.params {
+		res.Trainable += p.Numel()
+	}
+	return res, nil
+}
+
+func (r *run) load() error {
+	s := r.s
+	r.w = shadow.NewWorld(shadow.Rules{Torch: 211, Transformers: 517, Capability: 90, SMs: 132})
+	r.w.OutOfPlace = r.o.Out
+	if r.o.Log != nil {
+		r.w.Log = func(op string) { r.o.Log(r.w, op) }
+	}
+	r.mark(Load, "")
+	r.builder = &shadow.Builder{W: r.w, DType: weightType(s.Precision)}
+	var err error
+	r.model, err = family.New(r.builder, family.NewConfig(s.Model.Config), family.Run{
+		Head: s.Model.Head, Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq,
+		Positives: s.Positives, Negatives: s.Negatives,
+		Attention: s.Attention, Mask: s.AttentionMask == nil || *s.AttentionMask,
+		Checkpointing: s.Checkpointing,
+	})
+	if err != nil {
+		return err
+	}
+	r.params = r.builder.Trainable()
+	r.opt, err = r.optimizer()
+	return err
+}
+
+func (r *run) optimizer() (shadow.Optimizer, error) {
+	switch r.s.Optimizer {
+	case "adamw", "":
+		return r.w.AdamW(r.params), nil
+	}
+	return nil, fmt.Errorf("optimizer %q is not known", r.s.Optimizer)
+}
+
+// step is one optimizer step: the micro-batches, then the update.
+func (r *run) step() {
+	for range max(r.s.Accumulation, 1) {
+		r.micro()
+	}
+	r.mark(Optimizer, "optimizer")
+	r.opt.Step()
+	r.mark(Optimizer, "zero_grad")
+	shadow.ZeroGrad(r.params)
+	r.note("step ends")
+}
+
+// micro is one forward and backward.
+func (r *run) micro() {
+	r.note("step: batch")
+	b := r.model.Batch()
+	r.mark(Forward, "forward")
+	var loss *shadow.Tensor
+	r.w.Autocast(autocastType(r.s.Precision), func() { loss = r.w.Keep(r.model.Loss(b)) })
+	r.mark(Backward, "backward")
+	if r.o.Alone {
+		loss.Backward()
+	} else {
+		shadow.BackwardTemporary(loss.DivScalar())
+	}
+	r.note("backward done, loss and batch dropped")
+	shadow.Release(loss)
+	b.Drop()
+}
+
+func (r *run) mark(phase uint32, text string) {
+	r.w.Mark(phase)
+	r.note(text)
+}
+
+func (r *run) note(text string) {
+	if r.o.Log != nil && text != "" {
+		r.o.Log(r.w, "# "+text)
+	}
+}
+
+// weightType is the type of the parameters themselves.
+func weightType(precision string) shadow.DType {
+	switch precision {
+	case "bf16":
+		return shadow.BFloat16
+	case "fp16":
+		return shadow.Float16
+	}
+	return shadow.Float32
+}
+
+// autocastType is the type that autocast lowers to, or None.
+func autocastType(precision string) shadow.DType {
+	switch precision {
+	case "amp-bf16":
+		return shadow.BFloat16
+	case "amp-fp16":
+		return shadow.Float16
+	}
+	return shadow.None
+}

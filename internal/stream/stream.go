@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package stream holds what a training step is to memory: a sequence of
+// events, this many bytes asked for, those given back.
+//
+// Everything in snug meets here. A model family, a recorded snapshot and a
+// profile each make a Trace; the allocator, the planner and the page each read
+// one. The package imports nothing of the rest.
+//
+// An Event is sixteen bytes and a Trace is one flat slice of them, so a
+// recording of a million events is sixteen megabytes and one of a hundred
+// million still fits into an ordinary machine.
+package stream
+
+import "fmt"
+
+// Kind says what an event does.
+type Kind uint8
+
+// The kinds of events. Their meaning follows PyTorch's own trace entries
+// (torch.cuda.memory._snapshot), with the two that belong together folded.
+const (
+	// Alloc asks for Size bytes on Queue; ID names the allocation from here on.
+	Alloc Kind = iota
+	// Free gives ID back, and nothing else uses it: the block can be reused at once.
+	Free
+	// FreeRequested gives ID back while another CUDA stream may still use it:
+	// it no longer counts as allocated but cannot be reused yet.
+	FreeRequested
+	// FreeCompleted ends the wait that FreeRequested began.
+	FreeCompleted
+	// RecordStream says that Queue uses ID too, so that its Free will wait for
+	// Queue. Recordings do not carry it (PyTorch does not trace it).
+	RecordStream
+	// EmptyCache is torch.cuda.empty_cache().
+	EmptyCache
+	// Mark opens phase ID (the meaning of the number is the maker's).
+	Mark
+)
+
+var kindNames = [...]string{"alloc", "free", "free_requested", "free_completed", "record_stream", "empty_cache", "mark"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// Event is one thing that happened to memory.
+type Event struct {
+	Size  uint64 // Alloc: bytes asked for, before any rounding
+	ID    uint32 // the allocation, or the phase of a Mark
+	Queue uint16 // index into Trace.Queues: the CUDA stream
+	Kind  Kind
+	_     uint8
+}
+
+// Trace is a sequence of events in the order in which the allocator saw them.
+//
+// The IDs of its Alloc events are 0, 1, 2, … in order, so that anything known
+// about an allocation (its module, its kind) can live in a slice beside the
+// trace. IDs below Initial belong to allocations made before the trace begins.
+type Trace struct {
+	Events  []Event
+	Queues  []uint64 // CUDA stream handles; Queues[0] is the default stream, 0
+	Initial uint32   // allocations alive at the start have the IDs [0, Initial)
+
+	next uint32
+}
+
+// New returns an empty trace with room for n events and the default CUDA stream.
+func New(n int) *Trace {
+	return &Trace{Events: make([]Event, 0, n), Queues: []uint64{0}}
+}
+
+// Reserve makes n IDs for allocations that are alive before the first event.
+// It must come before the first Alloc.
+func (t *Trace) Reserve(n uint32) {
+	t.Initial, t.next = n, n
+}
+
+// Alloc appends an allocation and returns its ID.
+func (t *Trace) Alloc(size uint64, queue uint16) uint32 {
+	id := t.next
+	t.next++
+	t.Events = append(t.Events, Event{Size: size, ID: id, Queue: queue, Kind: Alloc})
+	return id
+}
+
+// Free appends the end of an allocation that no other CUDA stream uses.
+func (t *Trace) Free(id uint32) {
+	t.Events = append(t.Events, Event{ID: id, Kind: Free})
+}
+
+// Add appends an event of any kind but Alloc, whose IDs the trace itself gives.
+func (t *Trace) Add(k Kind, id uint32, queue uint16) {
+	t.Events = append(t.Events, Event{ID: id, Queue: queue, Kind: k})
+}
+
+// Allocations is the number of IDs in use: every ID is below it.
+func (t *Trace) Allocations() uint32 { return t.next }
+
+// Queue returns the index of a CUDA stream handle, adding it if it is new.
+func (t *Trace) Queue(handle uint64) uint16 {
+	for i, h := range t.Queues {
+		if h == handle {
+			return uint16(i)
+		}
+	}
+	t.Queues = append(t.Queues, handle)
+	return uint16(len(t.Queues) - 1)
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package units is the one place where a number of bytes becomes text and text
+// becomes a number of bytes.
+package units
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Binary multiples of a byte.
+const (
+	KiB = 1 << 10
+	MiB = 1 << 20
+	GiB = 1 << 30
+	TiB = 1 << 40
+)
+
+// Bytes is a number of bytes.
+type Bytes uint64
+
+// String writes b for people: "512 B", "20.0 MiB", "7.43 GiB".
+func (b Bytes) String() string {
+	switch v := float64(b); {
+	case b < KiB:
+		return fmt.Sprintf("%d B", uint64(b))
+	case b < MiB:
+		return fmt.Sprintf("%.1f KiB", v/KiB)
+	case b < GiB:
+		return fmt.Sprintf("%.1f MiB", v/MiB)
+	case b < TiB:
+		return fmt.Sprintf("%.2f GiB", v/GiB)
+	default:
+		return fmt.Sprintf("%.2f TiB", v/TiB)
+	}
+}
+
+// Torch writes b as PyTorch's error messages do: inclusive bounds, two
+// decimals, nothing above GiB (c10/core/Allocator.h, format_size).
+func (b Bytes) Torch() string {
+	switch v := float64(b); {
+	case b <= KiB:
+		return fmt.Sprintf("%d bytes", uint64(b))
+	case b <= MiB:
+		return fmt.Sprintf("%.2f KiB", v/KiB)
+	case b <= GiB:
+		return fmt.Sprintf("%.2f MiB", v/MiB)
+	default:
+		return fmt.Sprintf("%.2f GiB", v/GiB)
+	}
+}
+
+var suffixes = []struct {
+	text  string
+	scale float64
+}{
+	// The longer suffix first, so that "GiB" is not read as "B".
+	{"kib", KiB}, {"mib", MiB}, {"gib", GiB}, {"tib", TiB},
+	{"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12},
+	{"k", KiB}, {"m", MiB}, {"g", GiB}, {"t", TiB},
+	{"b", 1},
+}
+
+// Parse reads "24GiB", "24 GB", "512MiB" or a plain number, which counts units
+// of plain bytes each (1 for bytes, GiB where cards are meant).
+func Parse(text string, plain float64) (Bytes, error) {
+	s := strings.ToLower(strings.TrimSpace(text))
+	scale := plain
+	for _, x := range suffixes {
+		if strings.HasSuffix(s, x.text) {
+			s, scale = strings.TrimSpace(strings.TrimSuffix(s, x.text)), x.scale
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(v) {
+		return 0, fmt.Errorf("%q is not a size; write it like 24GiB, 24GB or 24", text)
+	}
+	if v < 0 || v*scale >= 1<<60 {
+		return 0, fmt.Errorf("size %q is out of range", text)
+	}
+	return Bytes(v * scale), nil
+}
