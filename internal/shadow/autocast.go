@@ -69,18 +69,12 @@ func (w *World) raise(t *Tensor) *Tensor {
 func (w *World) lowered(args []*Tensor, run func(a []*Tensor) *Tensor) *Tensor {
 	var space [4]*Tensor
 	cast := space[:len(args)]
-	for _, t := range args {
-		t.hold()
-	}
+	mark := w.pin(args...)
 	for i := len(args) - 1; i >= 0; i-- {
-		cast[i] = w.lower(args[i]).hold()
+		cast[i] = w.lower(args[i])
+		w.pin(cast[i])
 	}
 	out := run(cast)
-	for _, t := range cast {
-		t.drop()
-	}
-	for _, t := range args {
-		t.drop()
-	}
+	w.unpin(mark)
 	return out
 }

@@ -92,7 +92,7 @@ func (n *node) save(t *Tensor) *saved {
 	}
 	s := &saved{}
 	if h := n.w.hooks; h != nil {
-		s.holder = h.pack(t)
+		s.holder = h.pack(n, t)
 		s.t = h.kept(t)
 	} else {
 		s.t = t.alias(t.size, t.stride).hold()
@@ -145,9 +145,13 @@ func (n *node) output(t *Tensor, nr int32) {
 // unref takes one pointer to the node away; the last one ends it.
 func (n *node) unref() {
 	n.refs--
-	if n.refs > 0 || n.leaf != nil {
-		return
+	if n.refs <= 0 && n.leaf == nil {
+		n.end()
 	}
+}
+
+// end lets go of everything that a node holds.
+func (n *node) end() {
 	n.release()
 	next := n.next
 	n.next = nil

@@ -41,8 +41,9 @@ type holder struct {
 // stopRecomputation is what early stop throws.
 type stopRecomputation struct{ r *region }
 
-// pack is called for each tensor that autograd saves inside a region.
-func (h *hooks) pack(t *Tensor) *holder {
+// pack is called for each tensor that autograd saves inside a region, for the
+// node n that is being made.
+func (h *hooks) pack(n *node, t *Tensor) *holder {
 	r := h.region
 	if !h.replay {
 		p := &holder{region: r}
@@ -57,6 +58,7 @@ func (h *hooks) pack(t *Tensor) *holder {
 	}
 	r.at++
 	if r.at == len(r.holders) {
+		n.end()
 		panic(stopRecomputation{r})
 	}
 	return nil
@@ -133,7 +135,7 @@ func (w *World) Checkpoint(reentrant bool, x *Tensor, body func(x *Tensor) *Tens
 func (r *region) recompute() {
 	w := r.w
 	r.replayed = true
-	grad, outer, depth := w.gradMode, w.hooks, w.depth
+	grad, outer, depth, pins := w.gradMode, w.hooks, w.depth, len(w.pins)
 	path := w.path
 	watch := w.watch
 	w.gradMode, w.hooks, w.watch = true, &hooks{region: r, replay: true}, []*Tensor{}
@@ -145,7 +147,7 @@ func (r *region) recompute() {
 			if s, ok := e.(stopRecomputation); !ok || s.r != r {
 				panic(e)
 			}
-			w.unwind(depth)
+			w.unwind(depth, pins)
 			w.path = path
 		}
 		for _, t := range made {
@@ -157,8 +159,17 @@ func (r *region) recompute() {
 	r.again()
 }
 
-// unwind leaves the frames that an exception passed through, innermost first.
-func (w *World) unwind(depth int) {
+// watched notes a tensor that comes into being while a region recomputes.
+func (w *World) watched(t *Tensor) {
+	if w.watch != nil {
+		w.watch = append(w.watch, t)
+	}
+}
+
+// unwind leaves the functions that an exception passed through, innermost
+// first.
+func (w *World) unwind(depth, pins int) {
+	w.unpin(pins)
 	for w.depth > depth {
 		w.frames[w.depth-1].exit()
 	}

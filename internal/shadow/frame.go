@@ -13,6 +13,7 @@ package shadow
 type Frame struct {
 	w     *World
 	slots []slot
+	args  *Tensor // the tuple that a module's __call__ passes on
 }
 
 // slot is one name. at is the Go variable that stands for it, once Set has
@@ -38,7 +39,7 @@ func (w *World) frame() *Frame {
 	}
 	f := w.frames[w.depth]
 	w.depth++
-	f.slots = f.slots[:0]
+	f.slots, f.args = f.slots[:0], nil
 	return f
 }
 
@@ -97,6 +98,7 @@ func (f *Frame) exit() {
 	for _, s := range f.slots {
 		s.val.drop()
 	}
+	f.args.drop()
 }
 
 // Set2 binds two names at once, as Python's a, b = f(a, b) does.

@@ -19,14 +19,12 @@ func (p Path) At() string { return string(p) }
 // Call is module(x). nn.Module.__call__ hands its arguments on as a tuple, which
 // holds them until the call returns, whatever forward does with its own name.
 func (w *World) Call(m Module, x *Tensor) *Tensor {
-	x.hold()
 	w.path = append(w.path, m.At())
 	fn := w.Func(x)
+	fn.args = x.hold()
 	out := fn.Return(m.Forward(fn, x))
 	w.path = w.path[:len(w.path)-1]
-	out.hold()
-	x.drop()
-	return out.loosen()
+	return out
 }
 
 // Builder makes a model's parameters, in the order in which its modules are

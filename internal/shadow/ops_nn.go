@@ -55,11 +55,9 @@ func (w *World) embeddingSorted(g, ids *Tensor, rows, width int) *Tensor {
 // in float32.
 func (t *Tensor) LayerNorm(weight, bias *Tensor) *Tensor {
 	return t.raised(func(t *Tensor) *Tensor {
-		weight, bias := t.w.raise(weight).hold(), t.w.raise(bias).hold()
-		out := t.layerNorm(weight, bias)
-		bias.drop()
-		weight.drop()
-		return out
+		weight, bias := t.w.raise(weight), t.w.raise(bias)
+		t.w.pin(weight, bias)
+		return t.layerNorm(weight, bias)
 	})
 }
 
@@ -100,17 +98,16 @@ func (t *Tensor) layerNorm(weight, bias *Tensor) *Tensor {
 
 // CrossEntropy is F.cross_entropy(logits, target) over class indices.
 func (logits *Tensor) CrossEntropy(target *Tensor) *Tensor {
-	logits.hold()
-	target.hold()
+	w := logits.w
+	mark := w.pin(logits, target)
 	// Inside cross_entropy_loss the log-softmax keeps its argument's type even
 	// under autocast; only the loss itself is raised.
-	p := logits.softmax("_log_softmax", "LogSoftmaxBackward0", logits.dtype).hold()
-	q := logits.w.raise(p).hold()
+	p := logits.softmax("_log_softmax", "LogSoftmaxBackward0", logits.dtype)
+	w.pin(p)
+	q := w.raise(p)
+	w.pin(q)
 	out := q.nllLoss(target)
-	q.drop()
-	p.drop()
-	target.drop()
-	logits.drop()
+	w.unpin(mark)
 	return out
 }
 

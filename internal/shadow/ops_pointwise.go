@@ -174,11 +174,11 @@ func (t *Tensor) Rsqrt() *Tensor {
 
 // raised runs an op that autocast wants in float32.
 func (t *Tensor) raised(run func(t *Tensor) *Tensor) *Tensor {
-	t.hold()
-	c := t.w.raise(t).hold()
+	mark := t.w.pin(t)
+	c := t.w.raise(t)
+	t.w.pin(c)
 	out := run(c)
-	c.drop()
-	t.drop()
+	t.w.unpin(mark)
 	return out
 }
 

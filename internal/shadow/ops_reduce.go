@@ -138,12 +138,12 @@ func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 			dt = Float32
 		}
 	}
-	t.hold()
+	mark := w.pin(t)
 	in := t
 	if dt != t.dtype && !(t.dtype == Float16 && dt == Float32) {
 		in = t.cast(dt)
 	}
-	in.hold()
+	w.pin(in)
 	n := w.record(node, in)
 	w.op(op)
 	out := w.empty(in.size, dt)
@@ -159,7 +159,6 @@ func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 		return each(out)
 	})
 	n.output(out, 0)
-	in.drop()
-	t.drop()
+	w.unpin(mark)
 	return out
 }

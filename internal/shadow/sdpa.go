@@ -28,12 +28,11 @@ type Attention struct {
 // so that transposing heads and tokens back is free.
 func (w *World) SDPA(a Attention) *Tensor {
 	args := []*Tensor{a.Query, a.Key, a.Value, a.Mask}
-	for _, t := range args {
-		t.hold()
-	}
+	mark := w.pin(args...)
 	low := make([]*Tensor, 4)
 	for i := 3; i >= 0; i-- {
-		low[i] = w.lower(args[i]).hold()
+		low[i] = w.lower(args[i])
+		w.pin(low[i])
 	}
 	b := a
 	b.Query, b.Key, b.Value, b.Mask = low[0], low[1], low[2], low[3]
@@ -48,12 +47,7 @@ func (w *World) SDPA(a Attention) *Tensor {
 	default:
 		out = w.mathAttention(b)
 	}
-	for _, t := range low {
-		t.drop()
-	}
-	for _, t := range args {
-		t.drop()
-	}
+	w.unpin(mark)
 	return out
 }
 

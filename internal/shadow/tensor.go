@@ -106,6 +106,24 @@ func (t *Tensor) die() {
 	}
 }
 
+// pin holds tensors while a C++ function runs; unpin lets go of those pinned
+// since, the last first. An exception that passes through lets go of them too.
+func (w *World) pin(ts ...*Tensor) (mark int) {
+	mark = len(w.pins)
+	for _, t := range ts {
+		w.pins = append(w.pins, t.hold())
+	}
+	return mark
+}
+
+func (w *World) unpin(mark int) {
+	for len(w.pins) > mark {
+		t := w.pins[len(w.pins)-1]
+		w.pins = w.pins[:len(w.pins)-1]
+		t.drop()
+	}
+}
+
 // done ends an op: the temporaries among its arguments die, left to right.
 func done(args ...*Tensor) {
 	for _, t := range args {
@@ -123,6 +141,7 @@ func (w *World) empty(size Shape, dt DType) *Tensor {
 func (w *World) emptyStrided(size, stride Shape, dt DType) *Tensor {
 	t := &Tensor{w: w, size: size, stride: stride, dtype: dt}
 	t.mem = w.alloc(uint64(size.Numel()) * dt.Bytes())
+	w.watched(t)
 	return t
 }
 
@@ -142,7 +161,9 @@ func (t *Tensor) alias(size, stride Shape) *Tensor {
 	if t.mem != nil {
 		t.mem.refs++
 	}
-	return &Tensor{w: t.w, mem: t.mem, size: size, stride: stride, dtype: t.dtype}
+	out := &Tensor{w: t.w, mem: t.mem, size: size, stride: stride, dtype: t.dtype}
+	t.w.watched(out)
+	return out
 }
 
 // Detach is the same memory outside the autograd graph.

@@ -44,6 +44,7 @@ type World struct {
 	seq, stamp uint64
 	frames     []*Frame
 	depth      int
+	pins       []*Tensor
 	path       []string
 	component  Component
 	afterGrad  func(leaf *Tensor)
