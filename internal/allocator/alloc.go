@@ -93,17 +93,17 @@ func (a *Allocator) find(r *request, p *pool) int32 {
 	if a.limited && a.opt.GCThreshold > 0 {
 		p.findCalls++
 	}
-	set := &p.free[r.stream]
-	c := set.seek(entry{size: r.size})
-	if set.end(c) {
+	set := p.free[r.stream]
+	c := set.seek(&entry{size: r.size})
+	if c.end() {
 		return 0
 	}
-	i := set.entry(c).block
+	i := set.at(c).block
 	if a.blocks[i].vrange != 0 {
-		if c = a.stepExpandable(r, set, c); set.end(c) {
+		if c = a.stepExpandable(r, set, c); c.end() {
 			return 0
 		}
-		i = set.entry(c).block
+		i = set.at(c).block
 	}
 	size := a.blocks[i].size
 	if limit := a.opt.MaxSplitSize; limit != Unlimited {
@@ -124,14 +124,14 @@ func (a *Allocator) find(r *request, p *pool) int32 {
 // expandable blocks are left over from before and passed by.
 func (a *Allocator) stepExpandable(r *request, set *freeSet, c cursor) cursor {
 	if !r.expandable {
-		for c = set.next(c); !set.end(c) && a.blocks[set.entry(c).block].vrange != 0; {
+		for c = set.next(c); !c.end() && a.blocks[set.at(c).block].vrange != 0; {
 			c = set.next(c)
 		}
 		return c
 	}
-	for a.blocks[set.entry(c).block].vrange != 0 {
+	for a.blocks[set.at(c).block].vrange != 0 {
 		next := set.next(c)
-		if set.end(next) || a.reach(set.entry(next).block) >= a.reach(set.entry(c).block) {
+		if next.end() || a.reach(set.at(next).block) >= a.reach(set.at(c).block) {
 			break
 		}
 		c = next

@@ -15,16 +15,16 @@ type pool struct {
 	small     bool
 	row       int // of the statistics
 	owner     *privatePool
-	free      []freeSet // by stream index
-	unmapped  [][]int32 // by stream index; blocks by address
-	byHandle  []uint16  // stream indices in the order of their handles
+	free      []*freeSet // by stream index
+	unmapped  [][]int32  // by stream index; blocks by address
+	byHandle  []uint16   // stream indices in the order of their handles
 	findCalls uint64
 }
 
 func (p *pool) streamsGrew(handles []uint64) {
 	for len(p.free) < len(handles) {
 		p.byHandle = append(p.byHandle, uint16(len(p.free)))
-		p.free = append(p.free, freeSet{})
+		p.free = append(p.free, new(freeSet))
 		p.unmapped = append(p.unmapped, nil)
 	}
 	slices.SortFunc(p.byHandle, func(x, y uint16) int { return cmp.Compare(handles[x], handles[y]) })
@@ -48,12 +48,14 @@ func (a *Allocator) insertFree(i int32) {
 	b := &a.blocks[i]
 	p := a.pools[b.pool]
 	b.gcBase = p.findCalls
-	p.free[b.stream].insert(a.entryOf(i))
+	e := a.entryOf(i)
+	p.free[b.stream].insert(&e)
 }
 
 func (a *Allocator) eraseFree(i int32) {
 	b := &a.blocks[i]
-	a.pools[b.pool].free[b.stream].erase(a.entryOf(i))
+	e := a.entryOf(i)
+	a.pools[b.pool].free[b.stream].erase(&e)
 }
 
 func (a *Allocator) placeUnmapped(i int32) (*[]int32, int) {
@@ -83,11 +85,7 @@ func (a *Allocator) eraseUnmapped(i int32) {
 func (a *Allocator) freeBlocks(p *pool) []int32 {
 	a.scratch = a.scratch[:0]
 	for _, q := range p.byHandle {
-		for _, chunk := range p.free[q].chunks {
-			for _, e := range chunk {
-				a.scratch = append(a.scratch, e.block)
-			}
-		}
+		a.scratch = p.free[q].appendBlocks(a.scratch)
 	}
 	return a.scratch
 }

@@ -88,10 +88,10 @@ func (a *Allocator) releaseSome(r *request) (bool, error) {
 		return false, nil
 	}
 	want := max(r.size, limit)
-	set := &r.pool.free[r.stream]
-	c := set.seek(entry{size: want})
-	if !set.end(c) {
-		if i := set.entry(c).block; a.blocks[i].vrange == 0 {
+	set := r.pool.free[r.stream]
+	c := set.seek(&entry{size: want})
+	if !c.end() {
+		if i := set.at(c).block; a.blocks[i].vrange == 0 {
 			return true, a.returnWhole(i)
 		}
 	}
@@ -124,7 +124,7 @@ func (a *Allocator) returnWhole(i int32) error {
 func (a *Allocator) largestBelow(set *freeSet, c cursor) []int32 {
 	a.scratch = a.scratch[:0]
 	for at, ok := set.prev(c); ok; at, ok = set.prev(at) {
-		e := set.entry(at)
+		e := set.at(at)
 		if e.size < a.opt.MaxSplitSize {
 			break
 		}
