@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command snug fits a training run to the GPU it runs on.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"snug/internal/cli"
+)
+
+// version is set by the linker for releases.
+var version = "dev"
+
+func main() {
+	os.Exit(cli.Run(context.Background(), cli.Env{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: version,
+		Open: func(path string) (io.ReadCloser, error) { return os.Open(path) },
+	}, os.Args[1:]))
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cli is the command line: it parses, calls and prints. What it
+// touches of the outside comes in an Env, so that tests need no process.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"snug/internal/term"
+)
+
+// Env is the outside world as the commands see it.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	Open           func(path string) (io.ReadCloser, error)
+	Version        string
+}
+
+// Run runs one command line (without the program's name) and returns the exit
+// code. Errors have been printed by then.
+func Run(ctx context.Context, env Env, args []string) int {
+	root := newRoot(env)
+	root.SetArgs(args)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	if msg := err.Error(); msg != "" {
+		fmt.Fprintf(env.Stderr, "snug: %s\n", oneLine(msg))
+		if slices.Contains(args, "--json") && exitCode(err) == exitFailed {
+			_ = printJSON(env.Stdout, struct {
+				Error string `json:"error"`
+			}{oneLine(msg)})
+		}
+	}
+	return exitCode(err)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// screen is what standard output can show.
+func (e Env) screen() term.Screen { return term.Detect(e.Stdout, e.Getenv) }
+
+// open opens a file to read; "-" is standard input.
+func (e Env) open(path string) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(e.Stdin), nil
+	}
+	f, err := e.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, reason(err))
+	}
+	return f, nil
+}
+
+// reason strips what the message says already: the operation and the path.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// printJSON writes one line.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

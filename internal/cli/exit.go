@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The exit codes.
+const (
+	exitDone   = 0
+	exitFound  = 1
+	exitFailed = 2
+)
+
+// exits is the one table of exit codes: every help text prints it.
+var exits = []struct {
+	code    int
+	meaning string
+}{
+	{exitDone, "done, and it fits / nothing found"},
+	{exitFound, "done, and it does not fit / something found"},
+	{exitFailed, "could not be done: bad arguments, unreadable file, no such GPU"},
+}
+
+func exitHelp() string {
+	var b strings.Builder
+	b.WriteString("Exit codes:\n")
+	for _, e := range exits {
+		fmt.Fprintf(&b, "  %d  %s\n", e.code, e.meaning)
+	}
+	return b.String()
+}
+
+// found is an error that is an answer: it does not fit, or there is something
+// to report. Its text may be empty when standard output has said it all.
+type found struct{ text string }
+
+func (f found) Error() string { return f.text }
+
+func exitCode(err error) int {
+	var f found
+	if errors.As(err, &f) {
+		return exitFound
+	}
+	return exitFailed
+}

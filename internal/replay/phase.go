@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/snapshot"
+)
+
+// Moment is an event in words.
+type Moment struct {
+	Event   int     // -1: before the recording
+	Seconds float64 // since the first event
+	Timed   bool    // whether the recording has times
+	Phase   string  // what the program was doing, as far as the recording tells; "" if it does not
+}
+
+// MomentOf describes an event of a device.
+func MomentOf(rec *snapshot.Recording, d *snapshot.Device, event int) Moment {
+	m := Moment{Event: event}
+	if event < 0 || event >= len(d.Trace.Events) {
+		return m
+	}
+	if d.Times != nil {
+		m.Timed = true
+		m.Seconds = float64(d.Times[event]-d.Times[0]) / 1e6
+		m.Phase = phaseFromAnnotations(rec.Annotations, d.Index, d.Times[event])
+	}
+	if d.Stacks != nil {
+		if p := phaseFromStack(rec, d.Stacks[event]); p != "" {
+			m.Phase = p
+		}
+	}
+	return m
+}
+
+// stepPrefix begins the annotation that PyTorch puts around every optimizer's step.
+const stepPrefix = "Optimizer.step#"
+
+// phaseFromAnnotations places a time between the optimizer steps.
+func phaseFromAnnotations(as []snapshot.Annotation, device int, at int64) string {
+	steps, inside := 0, false
+	for _, a := range as {
+		if a.Device != device || !strings.HasPrefix(a.Name, stepPrefix) {
+			continue
+		}
+		if a.Time > at {
+			break
+		}
+		if inside = a.Start; a.Start {
+			steps++
+		}
+	}
+	switch {
+	case inside:
+		return fmt.Sprintf("optimizer step %d", steps)
+	case steps > 0:
+		return fmt.Sprintf("forward or backward after optimizer step %d", steps)
+	case hasSteps(as):
+		return "before the first optimizer step"
+	}
+	return ""
+}
+
+func hasSteps(as []snapshot.Annotation) bool {
+	for _, a := range as {
+		if strings.HasPrefix(a.Name, stepPrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// phaseFromStack looks for a function that only one phase has. Backward comes
+// first: a recomputed forward runs inside it.
+func phaseFromStack(rec *snapshot.Recording, stack uint32) string {
+	found := ""
+	for _, id := range rec.Stacks[stack] {
+		f := rec.Frames[id]
+		switch {
+		case f.Name == "backward" && strings.Contains(f.File, "torch"):
+			return "backward"
+		case f.Name == "step" && strings.Contains(f.File, "optim"):
+			return "optimizer step"
+		case f.Name == "forward" || f.Name == "_call_impl":
+			found = "forward"
+		}
+	}
+	return found
+}

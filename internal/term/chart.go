@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package term
+
+import "strings"
+
+// Chart draws how two quantities of the same unit went, the inner never above
+// the outer: memory in use, solid, and memory held, a shade around it.
+type Chart struct {
+	Inner, Outer []uint64 // one value a column
+	Height       int      // rows
+	Top          string   // what the highest row stands for
+	Mark         int      // a column to point at from below, -1 for none
+}
+
+// Chart draws c as lines, with the axis on the left.
+func (s Screen) Chart(c Chart) []string {
+	full := uint64(1)
+	for i := range c.Outer {
+		full = max(full, c.Outer[i], c.Inner[i])
+	}
+	margin := max(len(c.Top), 1)
+	var lines []string
+	for row := c.Height - 1; row >= 0; row-- {
+		label := ""
+		if row == c.Height-1 {
+			label = c.Top
+		}
+		axis := s.pick(" │", " |")
+		lines = append(lines, strings.TrimRight(pad(label, margin, right)+axis+s.chartRow(c, row, full), " "))
+	}
+	floor := s.pick("─", "-")
+	lines = append(lines, pad("0", margin, right)+s.pick(" └", " +")+strings.Repeat(floor, len(c.Outer)))
+	if c.Mark >= 0 {
+		lines = append(lines, strings.Repeat(" ", margin+2+c.Mark)+s.pick("▲", "^"))
+	}
+	return lines
+}
+
+// chartRow is one row of cells, bottom row 0.
+func (s Screen) chartRow(c Chart, row int, full uint64) string {
+	var b strings.Builder
+	for i := range c.Outer {
+		inner := scale(c.Inner[i], full, 8*c.Height) - 8*row
+		outer := scale(c.Outer[i], full, 8*c.Height) - 8*row
+		b.WriteString(s.cell(inner, outer))
+	}
+	return b.String()
+}
+
+// cell is one cell, given how many of its eighths are under each quantity.
+func (s Screen) cell(inner, outer int) string {
+	switch {
+	case inner >= 8:
+		return s.pick("█", "#")
+	case inner > 0 && s.Unicode:
+		return string(rising[inner])
+	case inner >= 4:
+		return "#"
+	case outer >= 4:
+		return s.pick("░", ".")
+	default:
+		return " "
+	}
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package term draws on a terminal, or on the pipe or file that stands in for
+// one: bars, a chart of memory over time, tables. It decides once what the
+// other side can show (Screen) and everything it draws fits that.
+package term
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	xterm "golang.org/x/term"
+)
+
+// Screen is what the reader of the output can show.
+type Screen struct {
+	Width   int  // columns
+	Color   bool // escape sequences are understood and wanted
+	Unicode bool // block characters can be shown
+}
+
+const (
+	defaultWidth = 80
+	minWidth     = 40
+	maxWidth     = 120 // longer lines are hard to read
+)
+
+// Detect looks at where the output goes. Pipes and files get 80 columns and no
+// colour; NO_COLOR and TERM=dumb switch colour off; a locale that is not UTF-8
+// gets plain ASCII.
+func Detect(out io.Writer, getenv func(string) string) Screen {
+	s := Screen{Width: defaultWidth, Unicode: utf8Locale(getenv)}
+	f, ok := out.(*os.File)
+	if !ok || !xterm.IsTerminal(int(f.Fd())) {
+		return s
+	}
+	if w, _, err := xterm.GetSize(int(f.Fd())); err == nil && w > 0 {
+		s.Width = min(max(w, minWidth), maxWidth)
+	}
+	s.Color = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	return s
+}
+
+// utf8Locale reads the locale as setlocale does: the first variable set decides.
+func utf8Locale(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(getenv(name)); v != "" {
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		}
+	}
+	return false
+}
+
+// Style is how a text stands out.
+type Style string
+
+// The styles in use.
+const (
+	Bold  Style = "1"
+	Dim   Style = "2"
+	Red   Style = "31"
+	Green Style = "32"
+)
+
+// Paint gives s a style where there is colour, and leaves it alone elsewhere.
+func (s Screen) Paint(style Style, text string) string {
+	if !s.Color || text == "" {
+		return text
+	}
+	return "\x1b[" + string(style) + "m" + text + "\x1b[0m"
+}
+
+// pick is the first text where block characters can be shown, else the second.
+func (s Screen) pick(unicode, ascii string) string {
+	if s.Unicode {
+		return unicode
+	}
+	return ascii
+}
+
+// Dash is a dash between parts of a sentence.
+func (s Screen) Dash() string { return s.pick("–", "-") }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package term
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Align says on which side of its column a text stands.
+type Align bool
+
+// The two sides.
+const (
+	left  Align = false
+	right Align = true
+)
+
+// Table is rows of cells under a header. Columns named in Right stand on the
+// right, as numbers should.
+type Table struct {
+	Header []string
+	Rows   [][]string
+	Right  []int // columns
+	Indent int
+}
+
+// gap is between columns.
+const gap = 2
+
+// Table draws t. The first column is cut where the whole would be too wide.
+func (s Screen) Table(t Table) []string {
+	widths := t.widths()
+	total := t.Indent + gap*(len(widths)-1)
+	for _, w := range widths {
+		total += w
+	}
+	if over := total - s.Width; over > 0 {
+		widths[0] = max(widths[0]-over, 8)
+	}
+	lines := []string{s.Paint(Dim, t.line(s, t.Header, widths))}
+	for _, r := range t.Rows {
+		lines = append(lines, t.line(s, r, widths))
+	}
+	return lines
+}
+
+func (t Table) widths() []int {
+	widths := make([]int, len(t.Header))
+	for _, row := range append([][]string{t.Header}, t.Rows...) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	return widths
+}
+
+func (t Table) line(s Screen, cells []string, widths []int) string {
+	parts := make([]string, len(cells))
+	for i, cell := range cells {
+		side := left
+		for _, c := range t.Right {
+			side = side || Align(c == i)
+		}
+		parts[i] = pad(s.Cut(cell, widths[i]), widths[i], side)
+	}
+	line := strings.Repeat(" ", t.Indent) + strings.Join(parts, strings.Repeat(" ", gap))
+	return strings.TrimRight(line, " ")
+}
+
+// Cut shortens text to width columns.
+func (s Screen) Cut(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	more := s.pick("…", "~")
+	return string([]rune(text)[:max(width-1, 0)]) + more
+}
+
+func pad(text string, width int, side Align) string {
+	space := strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
+	if side == right {
+		return space + text
+	}
+	return text + space
+}
