@@ -94,7 +94,7 @@ func (a *Allocator) find(r *request, p *pool) int32 {
 		p.findCalls++
 	}
 	set := p.free[r.stream]
-	c := set.seek(&entry{size: r.size})
+	c := set.seekSize(r.size)
 	if c.end() {
 		return 0
 	}
@@ -201,13 +201,17 @@ func (a *Allocator) splitFront(i int32, size uint64) int32 {
 }
 
 func (a *Allocator) countAlloc(row int, size, requested uint64) {
-	for _, t := range [...]*tally{&a.stats.row[rowAll], &a.stats.row[row]} {
-		t[allocation].add(1)
-		t[allocatedBytes].add(size)
-		t[active].add(1)
-		t[activeBytes].add(size)
-		t[requestedBytes].add(requested)
-	}
+	all, own := &a.stats.row[rowAll], &a.stats.row[row]
+	all[allocation].raise(1)
+	all[allocatedBytes].raise(size)
+	all[active].raise(1)
+	all[activeBytes].raise(size)
+	all[requestedBytes].raise(requested)
+	own[allocation].add(1)
+	own[allocatedBytes].add(size)
+	own[active].add(1)
+	own[activeBytes].add(size)
+	own[requestedBytes].add(requested)
 	if size >= a.opt.MaxSplitSize {
 		a.stats.oversize.add(1)
 	}

@@ -2,41 +2,43 @@
 
 package allocator
 
-// bin is a sorted sequence of free blocks of about one size, cut into chunks of
-// at most chunkCap entries. Nearly always that is one chunk of one or two
-// entries. The cutting is for the program that leaves a hundred thousand holes
-// of the same size: an insertion moves at most a chunk.
+// bin is a sorted sequence of free blocks of about one size. Nearly always it
+// holds one or two, all in first. For the program that leaves a hundred thousand
+// holes of the same size the sequence goes on in more chunks, each of at most
+// chunkCap entries, so that an insertion never moves more than one.
 type bin struct {
-	chunks [][]entry // only a sole chunk may be empty: it keeps its storage
+	first []entry
+	more  [][]entry // none is empty
 }
 
 const chunkCap = 64
 
-// binCursor is a place in a bin.
+// binCursor is a place in a bin; chunk 0 is first.
 type binCursor struct{ chunk, place int32 }
 
-func (b *bin) at(c binCursor) *entry { return &b.chunks[c.chunk][c.place] }
+func (b *bin) chunk(k int) *[]entry {
+	if k == 0 {
+		return &b.first
+	}
+	return &b.more[k-1]
+}
+
+func (b *bin) at(c binCursor) *entry { return &(*b.chunk(int(c.chunk)))[c.place] }
 
 // seek returns the first place whose entry is not less than key; false if there is none.
 func (b *bin) seek(key *entry) (binCursor, bool) {
-	chunk := b.chunkFor(key)
-	if chunk == len(b.chunks) {
-		return binCursor{}, false
-	}
-	c := b.chunks[chunk]
+	k := b.chunkFor(key)
+	c := *b.chunk(k)
 	i := position(c, key)
-	return binCursor{int32(chunk), int32(i)}, i < len(c)
+	return binCursor{int32(k), int32(i)}, i < len(c)
 }
 
-// chunkFor is the first chunk that ends at or after key.
+// chunkFor is the first chunk that ends at or after key, or the last one.
 func (b *bin) chunkFor(key *entry) int {
-	lo, hi := 0, len(b.chunks)
-	if hi == 1 {
-		return 0
-	}
+	lo, hi := 0, len(b.more)
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
-		if c := b.chunks[mid]; c[len(c)-1].less(key) {
+		if c := *b.chunk(mid); len(c) == 0 || c[len(c)-1].less(key) {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -60,50 +62,58 @@ func position(c []entry, key *entry) int {
 }
 
 func (b *bin) next(c binCursor) (binCursor, bool) {
-	if int(c.place)+1 < len(b.chunks[c.chunk]) {
+	if int(c.place)+1 < len(*b.chunk(int(c.chunk))) {
 		return binCursor{c.chunk, c.place + 1}, true
 	}
-	return binCursor{c.chunk + 1, 0}, int(c.chunk)+1 < len(b.chunks)
+	return binCursor{c.chunk + 1, 0}, int(c.chunk) < len(b.more)
 }
 
 func (b *bin) prev(c binCursor) (binCursor, bool) {
 	if c.place > 0 {
 		return binCursor{c.chunk, c.place - 1}, true
 	}
-	if c.chunk == 0 {
+	if c.chunk == 0 || c.chunk == 1 && len(b.first) == 0 {
 		return c, false
 	}
-	return binCursor{c.chunk - 1, int32(len(b.chunks[c.chunk-1]) - 1)}, true
+	return binCursor{c.chunk - 1, int32(len(*b.chunk(int(c.chunk - 1))) - 1)}, true
+}
+
+// head is the place of the first entry.
+func (b *bin) head() binCursor {
+	if len(b.first) == 0 {
+		return binCursor{1, 0}
+	}
+	return binCursor{}
 }
 
 func (b *bin) last() binCursor {
-	k := len(b.chunks) - 1
-	return binCursor{int32(k), int32(len(b.chunks[k]) - 1)}
+	k := len(b.more)
+	return binCursor{int32(k), int32(len(*b.chunk(k)) - 1)}
 }
 
 func (b *bin) insert(e *entry) {
-	if len(b.chunks) == 0 {
-		b.chunks = append(b.chunks, nil)
-	}
-	k := min(b.chunkFor(e), len(b.chunks)-1)
-	i := position(b.chunks[k], e)
-	if len(b.chunks[k]) == chunkCap {
+	k := b.chunkFor(e)
+	i := position(*b.chunk(k), e)
+	if len(*b.chunk(k)) == chunkCap {
 		k, i = b.cut(k, i)
 	}
-	c := append(b.chunks[k], *e)
-	copy(c[i+1:], c[i:])
+	c := append(*b.chunk(k), *e)
+	for j := len(c) - 1; j > i; j-- { // mostly none to move, so no call to copy
+		c[j] = c[j-1]
+	}
 	c[i] = *e
-	b.chunks[k] = c
+	*b.chunk(k) = c
 }
 
 // cut halves the full chunk k and returns where its place i now is.
 func (b *bin) cut(k, i int) (int, int) {
 	const half = chunkCap / 2
-	full := b.chunks[k]
+	full := *b.chunk(k)
 	upper := append(make([]entry, 0, chunkCap), full[half:]...)
-	b.chunks = append(b.chunks, nil)
-	copy(b.chunks[k+2:], b.chunks[k+1:])
-	b.chunks[k], b.chunks[k+1] = full[:half], upper
+	b.more = append(b.more, nil)
+	copy(b.more[k+1:], b.more[k:])
+	b.more[k] = upper
+	*b.chunk(k) = full[:half]
 	if i > half {
 		return k + 1, i - half
 	}
@@ -112,24 +122,23 @@ func (b *bin) cut(k, i int) (int, int) {
 
 // remove takes the entry at c out and says whether the bin holds others.
 func (b *bin) remove(c binCursor) bool {
-	chunk := b.chunks[c.chunk]
-	copy(chunk[c.place:], chunk[c.place+1:])
-	chunk = chunk[:len(chunk)-1]
-	b.chunks[c.chunk] = chunk
-	if len(chunk) > 0 {
-		return true
+	p := b.chunk(int(c.chunk))
+	chunk := *p
+	end := len(chunk) - 1
+	for j := int(c.place); j < end; j++ {
+		chunk[j] = chunk[j+1]
 	}
-	if len(b.chunks) == 1 {
-		return false
+	*p = chunk[:end]
+	if end == 0 && c.chunk > 0 {
+		b.more = append(b.more[:c.chunk-1], b.more[c.chunk:]...)
 	}
-	b.chunks = append(b.chunks[:c.chunk], b.chunks[c.chunk+1:]...)
-	return true
+	return len(b.first) > 0 || len(b.more) > 0
 }
 
 func (b *bin) appendBlocks(to []int32) []int32 {
-	for _, c := range b.chunks {
-		for i := range c {
-			to = append(to, c[i].block)
+	for k := 0; k <= len(b.more); k++ {
+		for _, e := range *b.chunk(k) {
+			to = append(to, e.block)
 		}
 	}
 	return to

@@ -212,11 +212,13 @@ func (a *Allocator) put(i int32) {
 	size, requested := b.size, b.requested
 	b.owner = NoID
 	var count, bytes int64
-	for _, neighbour := range [...]int32{b.prev, b.next} {
-		if gained := a.merge(i, neighbour); gained > 0 {
-			count--
-			bytes -= int64(gained)
-		}
+	if gained := a.merge(i, b.prev); gained > 0 {
+		count--
+		bytes -= int64(gained)
+	}
+	if gained := a.merge(i, b.next); gained > 0 {
+		count--
+		bytes -= int64(gained)
 	}
 	a.insertFree(i)
 	row := a.pools[b.pool].row
@@ -228,9 +230,7 @@ func (a *Allocator) put(i int32) {
 		a.stats.change(row, inactiveSplit, count)
 		a.stats.change(row, inactiveSplitBytes, bytes)
 	}
-	for _, t := range [...]*tally{&a.stats.row[rowAll], &a.stats.row[row]} {
-		t[active].sub(1)
-		t[activeBytes].sub(size)
-		t[requestedBytes].sub(requested)
-	}
+	a.stats.sub(row, active, 1)
+	a.stats.sub(row, activeBytes, size)
+	a.stats.sub(row, requestedBytes, requested)
 }

@@ -68,15 +68,37 @@ func binOf(size uint64) int {
 
 func (s *freeSet) bin(i int) *bin { return &s.pages[i/64][i%64] }
 
+func (s *freeSet) holds(i int) bool { return s.occupied[i/64]&(1<<(i%64)) != 0 }
+
 // seek returns the first place whose entry is not less than key.
 func (s *freeSet) seek(key *entry) cursor {
 	i := binOf(key.size)
-	if s.occupied[i/64]&(1<<(i%64)) != 0 {
+	if s.holds(i) {
 		if c, ok := s.bin(i).seek(key); ok {
 			return cursor{i, c}
 		}
 	}
-	return cursor{bin: s.binAfter(i)}
+	return s.after(i)
+}
+
+// seekSize returns the first place with at least size bytes. A fine bin of a
+// whole number of quanta needs no look inside.
+func (s *freeSet) seekSize(size uint64) cursor {
+	if i := binOf(size); i < fineBins && size%minBlock == 0 {
+		if s.holds(i) {
+			return cursor{i, s.bin(i).head()}
+		}
+		return s.after(i)
+	}
+	return s.seek(&entry{size: size})
+}
+
+// after is the first place past bin i.
+func (s *freeSet) after(i int) cursor {
+	if i = s.binAfter(i); i == binCount {
+		return endCursor
+	}
+	return cursor{i, s.bin(i).head()}
 }
 
 // binAfter is the first occupied bin past i, or binCount.
@@ -118,7 +140,7 @@ func (s *freeSet) next(c cursor) cursor {
 	if n, ok := s.bin(c.bin).next(c.binCursor); ok {
 		return cursor{c.bin, n}
 	}
-	return cursor{bin: s.binAfter(c.bin)}
+	return s.after(c.bin)
 }
 
 // prev steps back, also from the end; false at the very first entry.

@@ -89,7 +89,7 @@ func (a *Allocator) releaseSome(r *request) (bool, error) {
 	}
 	want := max(r.size, limit)
 	set := r.pool.free[r.stream]
-	c := set.seek(&entry{size: want})
+	c := set.seekSize(want)
 	if !c.end() {
 		if i := set.at(c).block; a.blocks[i].vrange == 0 {
 			return true, a.returnWhole(i)

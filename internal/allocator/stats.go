@@ -52,6 +52,14 @@ func (c *counter) add(n uint64) {
 	}
 }
 
+// raise is add for the row of all pools, whose sums are those of the other two.
+func (c *counter) raise(n uint64) {
+	c.current += n
+	if c.current > c.peak {
+		c.peak = c.current
+	}
+}
+
 func (c *counter) sub(n uint64) { c.current -= n }
 
 func (c *counter) stat() Stat {
@@ -92,7 +100,7 @@ type statistics struct {
 }
 
 func (s *statistics) add(row int, what int, n uint64) {
-	s.row[rowAll][what].add(n)
+	s.row[rowAll][what].raise(n)
 	s.row[row][what].add(n)
 }
 
@@ -113,7 +121,10 @@ func (s *statistics) change(row int, what int, n int64) {
 }
 
 func (s *statistics) byPool(what int) ByPool {
-	return ByPool{s.row[rowAll][what].stat(), s.row[rowSmall][what].stat(), s.row[rowLarge][what].stat()}
+	p := ByPool{Small: s.row[rowSmall][what].stat(), Large: s.row[rowLarge][what].stat()}
+	all := &s.row[rowAll][what]
+	p.All = Stat{all.current, all.peak, p.Small.Allocated + p.Large.Allocated, p.Small.Freed + p.Large.Freed}
+	return p
 }
 
 // Stats returns all statistics as they are now.
