@@ -61,12 +61,13 @@ func newReplay(env Env) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	f.StringVar(&o.conf, "alloc-conf", "", "replay under this PYTORCH_ALLOC_CONF `string`")
-	f.StringVar(&o.limit, "limit", "", "cap on what PyTorch may reserve, like 24GiB (a plain number is bytes)")
+	f.StringVar(&o.limit, "limit", "", "cap on reserved memory: a `size` like 24GiB, or bytes")
 	f.BoolVar(&o.compare, "compare", false, "replay under every setting worth trying")
-	f.StringVar(&o.torch, "torch", "", "`version` of PyTorch whose rules apply (default: what the snapshot shows; 2.11 for scripts)")
-	f.IntVar(&o.device, "device", -1, "`index` of the GPU (default: the one with the most events)")
-	f.StringVar(&o.addresses, "addresses", "recorded", "segment addresses: `recorded` or own")
-	f.StringVar(&o.script, "script", "", "run a script of allocator commands from `file`")
+	f.StringVar(&o.torch, "torch", "", "PyTorch `version` (default as the file shows, 2.11 for scripts)")
+	f.IntVar(&o.device, "device", -1, "`index` of the GPU")
+	f.Lookup("device").DefValue = "the busiest"
+	f.StringVar(&o.addresses, "addresses", "recorded", "of segments, as `recorded` or own")
+	f.StringVar(&o.script, "script", "", "run allocator commands from a `file`")
 	return cmd
 }
 

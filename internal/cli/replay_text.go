@@ -72,7 +72,7 @@ func (r *replayReport) figures(b *strings.Builder, s term.Screen) {
 	line("peak reserved", units.Bytes(res.PeakReserved), r.when(res.PeakReservedAt))
 	line("peak allocated", units.Bytes(res.PeakAllocated), r.when(res.PeakAllocatedAt))
 	lost := res.PeakReserved - min(res.PeakAllocated, res.PeakReserved)
-	line("fragmentation", units.Bytes(lost), percent(lost, res.PeakReserved)+" of the peak reserved was never in use at once")
+	line("fragmentation", units.Bytes(lost), percent(lost, res.PeakReserved)+" of the peak: held, but in no use even then")
 	if start := res.Start.Reserved; start > 16*units.MiB {
 		line("at the start", units.Bytes(start), "reserved before the recording began")
 	}
@@ -93,7 +93,7 @@ func (r *replayReport) when(event int) string {
 		text += ", " + seconds(m.Seconds) + " in"
 	}
 	if m.Phase != "" {
-		text += ": " + m.Phase
+		text += ", " + m.Phase
 	}
 	return text
 }
@@ -112,7 +112,7 @@ func (r *replayReport) verdict(s term.Screen) string {
 	case r.limit > 0:
 		return "fits"
 	default:
-		return "at made-up addresses: ties between equal blocks can fall another way"
+		return "at made-up addresses: equal blocks can be taken in another order"
 	}
 }
 

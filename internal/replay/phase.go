@@ -55,9 +55,9 @@ func phaseFromAnnotations(as []snapshot.Annotation, device int, at int64) string
 	}
 	switch {
 	case inside:
-		return fmt.Sprintf("optimizer step %d", steps)
+		return fmt.Sprintf("in optimizer step %d", steps)
 	case steps > 0:
-		return fmt.Sprintf("forward or backward after optimizer step %d", steps)
+		return fmt.Sprintf("after optimizer step %d", steps)
 	case hasSteps(as):
 		return "before the first optimizer step"
 	}
@@ -74,18 +74,22 @@ func hasSteps(as []snapshot.Annotation) bool {
 }
 
 // phaseFromStack looks for a function that only one phase has. Backward comes
-// first: a recomputed forward runs inside it.
+// first: a recomputed forward runs inside it. Where stacks were recorded, an
+// event without one came from a thread without Python: autograd's.
 func phaseFromStack(rec *snapshot.Recording, stack uint32) string {
+	if len(rec.Stacks[stack]) == 0 {
+		return "in backward"
+	}
 	found := ""
 	for _, id := range rec.Stacks[stack] {
 		f := rec.Frames[id]
 		switch {
 		case f.Name == "backward" && strings.Contains(f.File, "torch"):
-			return "backward"
+			return "in backward"
 		case f.Name == "step" && strings.Contains(f.File, "optim"):
-			return "optimizer step"
-		case f.Name == "forward" || f.Name == "_call_impl":
-			found = "forward"
+			return "in the optimizer step"
+		case f.Name == "_call_impl":
+			found = "in forward"
 		}
 	}
 	return found

@@ -16,6 +16,7 @@ import (
 type before struct {
 	addr, requested uint64
 	block           uint64 // its block's size where the final state tells, else 0
+	learned         uint64 // the same by what was allocated behind it, for the large pool
 	pending         bool   // its free was requested before the recording too
 	key             uint32 // what entries call it until IDs are given
 }

@@ -2,7 +2,11 @@
 
 package snapshot
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 const (
 	minBlock      = 512     // the allocator's quantum
@@ -13,9 +17,12 @@ const (
 // were there: blocks, with the free ranges between them.
 //
 // The size of a block that is freed during the recording is not in the file,
-// only what was asked for. Blocks of the large pool are all bigger than 1 MiB,
-// so a gap of at most that behind one is its own remainder, not a free block.
+// only what was asked for; a block of the large pool can be up to 1 MiB larger.
+// Blocks of that pool are all bigger than 1 MiB, so a gap of at most that behind
+// one is its own remainder, not a free block. Where the gap is larger, learnSizes
+// may tell.
 func (f *folder) place() error {
+	f.learnSizes()
 	next := 0
 	for i := range f.out.Start {
 		s := &f.out.Start[i]
@@ -59,8 +66,11 @@ func (f *folder) blockSize(s *Segment, i int) (uint64, error) {
 	room := end - b.addr
 	size := b.block
 	if size == 0 {
-		size = max(minBlock, (b.requested+minBlock-1)/minBlock*minBlock)
-		if !s.Small && !s.Expandable && room >= size && room-size <= unsplitAtMost {
+		size = rounded(b.requested)
+		switch large := !s.Small && !s.Expandable; {
+		case large && b.learned > 0:
+			size = b.learned
+		case large && room >= size && room-size <= unsplitAtMost:
 			size = room
 		}
 	}
@@ -69,3 +79,34 @@ func (f *folder) blockSize(s *Segment, i int) (uint64, error) {
 	}
 	return size, nil
 }
+
+// learnSizes finds the end of blocks by what was allocated behind them: while a
+// block is alive, the free range behind it is one block, and an allocation takes
+// its front. So the first one there begins where the block ends.
+func (f *folder) learnSizes() {
+	if len(f.early) == 0 {
+		return
+	}
+	settled := make([]bool, len(f.early))
+	for i := range f.ids {
+		e := f.entry(i)
+		if e.action == actFreeRequested && f.ids[i]&early != 0 {
+			settled[f.id(i)] = true
+			continue
+		}
+		if e.action != actAlloc {
+			continue
+		}
+		at, exact := slices.BinarySearchFunc(f.early, e.addr, func(b before, addr uint64) int { return cmp.Compare(b.addr, addr) })
+		if exact || at == 0 || settled[at-1] {
+			continue
+		}
+		settled[at-1] = true
+		b := &f.early[at-1]
+		if size := rounded(b.requested); e.addr-b.addr >= size && e.addr-b.addr-size <= unsplitAtMost {
+			b.learned = e.addr - b.addr
+		}
+	}
+}
+
+func rounded(n uint64) uint64 { return max(minBlock, (n+minBlock-1)/minBlock*minBlock) }

@@ -16,6 +16,11 @@ func Read(r io.Reader) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.recording(root)
+}
+
+// recording makes a Recording of the tables.
+func (m *machine) recording(root value) (*Recording, error) {
 	top, err := m.sections(root)
 	if err != nil {
 		return nil, err
