@@ -1,0 +1,21 @@
+# Few targets: everything else is an argument of go.
+.PHONY: build test bench accuracy lint fuzz
+
+build:            ## the program, into bin/snug
+	go build -trimpath -o bin/snug ./cmd/snug
+
+test:             ## every test that needs nothing but Go
+	go vet ./...
+	go test ./...
+
+bench:            ## speed: replay, reading snapshots, estimates
+	go test -run '^$$' -bench . -benchtime 2s ./...
+
+accuracy: build   ## compare with testdata/measured and write docs/accuracy.md
+	go run ./internal/accuracy/report -out docs/accuracy.md
+
+lint:             ## the linters, at the versions CI uses
+	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0 run
+
+fuzz:             ## each fuzz target for FUZZTIME
+	./.ci/fuzz $${FUZZTIME:-60s}
