@@ -58,6 +58,7 @@ type net struct {
 type maker func(b *shadow.Builder, c *Config, run Run) (Model, error)
 
 var families = map[string]maker{
+	"bert":  newBert,
 	"llama": newLlama,
 }
 

@@ -32,6 +32,16 @@ func (w *World) Full(dt DType, d ...int) *Tensor {
 // Item reads a scalar back to Python.
 func Item(t *Tensor) { done(t) }
 
+// Gather is torch.gather(t, dim, index) of a table of whole numbers, which has
+// no gradient: one element for each index.
+func (t *Tensor) Gather(index *Tensor) *Tensor {
+	t.w.op("gather")
+	out := t.w.empty(index.size, t.dtype)
+	t.w.kernel(out, index)
+	done(t, index)
+	return out
+}
+
 // Alias is an indexing that changes nothing, such as t[:, slice(0, None), :].
 func (t *Tensor) Alias() *Tensor {
 	return t.view("AliasBackward0", t.size, t.stride, func(g *Tensor) *Tensor { return g })

@@ -57,13 +57,20 @@ func (b *Builder) Buffer(dt DType, d ...int) *Tensor {
 	return t
 }
 
-// Parameters is all of them, in order.
-func (b *Builder) Parameters() []*Tensor { return b.all }
+// Scratch makes a tensor that is gone at once, such as one that a buffer is
+// initialised from.
+func (b *Builder) Scratch(dt DType, d ...int) {
+	b.W.scratch(uint64(Dims(d...).Numel()) * dt.Bytes())
+}
+
+// Parameters is all of them, in the order of Module.parameters(): a module's
+// own before those of the modules inside it.
+func (b *Builder) Parameters() []*Tensor { return moduleOrder(b.all) }
 
 // Trainable is those that require grad.
 func (b *Builder) Trainable() []*Tensor {
 	var out []*Tensor
-	for _, p := range b.all {
+	for _, p := range b.Parameters() {
 		if p.needs {
 			out = append(out, p)
 		}
@@ -81,6 +88,16 @@ func (b *Builder) Tie(p **Tensor, to *Tensor) {
 	}
 	(*p).drop()
 	*p = to.hold()
+}
+
+// CopyData is p.data = F.pad(p.data, ...) by nothing: what transformers does to
+// the bias of a layer whose weight it ties. The copy exists before the old goes.
+func (b *Builder) CopyData(p *Tensor) {
+	old, was := p.mem, b.W.component
+	b.W.component = Parameters
+	p.mem = b.W.alloc(p.Bytes())
+	b.W.component = was
+	b.W.release2(old)
 }
 
 // Linear is nn.Linear, or one with LoRA around it.

@@ -85,13 +85,13 @@ func (t *Tensor) Div(o *Tensor) *Tensor {
 	n.backward(func(g *Tensor) []*Tensor {
 		var gs, g2 *Tensor
 		if self != nil { // -grad * ((self / other) / other)
-			neg := g.unary("neg", g.dtype).hold()
 			a := self.get().Div(other.get()).hold()
 			b := a.Div(other.get()).hold()
+			neg := g.unary("neg", g.dtype).hold()
 			g2 = neg.Mul(b)
+			neg.drop()
 			b.drop()
 			a.drop()
-			neg.drop()
 		}
 		if n.needs(0) {
 			gs = g.Div(other.get())

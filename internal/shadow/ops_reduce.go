@@ -154,6 +154,9 @@ func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 		w.op(op + "_backward_data")
 		c := g.Contiguous().hold()
 		out := w.empty(result.get().size, from)
+		if op == "_softmax" { // the kernel works on grad * output
+			w.scratch(result.get().Bytes())
+		}
 		w.kernel(out, c, result.get())
 		c.drop()
 		return each(out)

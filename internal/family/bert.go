@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"fmt"
+
+	"snug/internal/shadow"
+)
+
+// BERT: transformers/models/bert/modeling_bert.py. RoBERTa is made of the same
+// layers.
+
+// bertConfig is the keys that the layers read.
+type bertConfig struct {
+	vocab, hidden, layers, heads, headDim int
+	inter, positions, types               int
+	act                                   func(*shadow.Tensor) *shadow.Tensor
+	dropout, attnDropout                  float64
+	tie                                   bool
+}
+
+func readBert(c *Config) bertConfig {
+	b := bertConfig{
+		vocab:       c.Positive("vocab_size", 30522),
+		hidden:      c.Positive("hidden_size", 768),
+		layers:      c.Int("num_hidden_layers", 12),
+		heads:       c.Positive("num_attention_heads", 12),
+		inter:       c.Positive("intermediate_size", 3072),
+		positions:   c.Positive("max_position_embeddings", 512),
+		types:       c.Positive("type_vocab_size", 2),
+		act:         c.activation("hidden_act", "gelu"),
+		dropout:     c.Float("hidden_dropout_prob", 0.1),
+		attnDropout: c.Float("attention_probs_dropout_prob", 0.1),
+		tie:         c.Bool("tie_word_embeddings", true),
+	}
+	b.headDim = c.HeadDim(b.hidden, b.heads)
+	return b
+}
+
+type bert struct {
+	net
+	vocab      int
+	embeddings *bertEmbeddings
+	layers     []*bertLayer
+	pooler     *bertPooler
+	head       *bertHead
+}
+
+func newBert(b *shadow.Builder, c *Config, run Run) (Model, error) {
+	cfg := readBert(c)
+	m := &bert{net: net{b.W, run}, vocab: cfg.vocab}
+	at := ""
+	if run.Head == "masked-lm" {
+		at = "bert."
+	}
+	m.embeddings = newBertEmbeddings(b, at+"embeddings", cfg)
+	m.layers = newBertLayers(b, m.net, at+"encoder.layer", cfg)
+	if run.Head != "masked-lm" {
+		m.pooler = newBertPooler(b, at+"pooler", cfg.hidden)
+	}
+	b.Scratch(shadow.Int64, cfg.positions) // _init_weights copies an arange into position_ids
+	if run.Head == "masked-lm" {
+		m.head = newBertHead(b, "cls.predictions", cfg, m.embeddings.word)
+	}
+	return m, nil
+}
+
+func (m *bert) Batch() Batch { return m.textBatch() }
+
+// Loss is BertForMaskedLM.forward, or an embedder's loss over BertModel.
+func (m *bert) Loss(b Batch) *shadow.Tensor {
+	if m.head == nil {
+		return contrastiveLoss(m.forward(b))
+	}
+	fn := m.w.Func()
+	hidden := fn.Let(m.forward(b))
+	scores := fn.Let(m.head.Call(hidden)) // (B, S, V)
+	return fn.Return(maskedLoss(scores, b.Labels, m.vocab))
+}
+
+// forward is BertModel.forward.
+func (m *bert) forward(b Batch) *shadow.Tensor {
+	fn := m.w.Func()
+	embeds := fn.Let(m.embeddings.forward(m.net, b.IDs)) // (B, S, H)
+	m.bidirectionalMask(b.Mask)
+	hidden := fn.Let(m.encode(embeds))
+	if m.pooler != nil {
+		fn.Let(m.w.Call(m.pooler, hidden))
+	}
+	return fn.Return(hidden)
+}
+
+// encode is BertEncoder.forward.
+func (m *bert) encode(hidden *shadow.Tensor) *shadow.Tensor {
+	fn := m.w.Func(hidden)
+	for _, l := range m.layers {
+		fn.Set(&hidden, m.layer(l, hidden))
+	}
+	return fn.Return(hidden)
+}
+
+type bertEmbeddings struct {
+	word, position, tokenType   *shadow.Embedding
+	norm                        *shadow.LayerNorm
+	dropout                     shadow.Dropout
+	positionIDs, tokenTypeZeros *shadow.Tensor
+}
+
+func newBertEmbeddings(b *shadow.Builder, at string, cfg bertConfig) *bertEmbeddings {
+	return &bertEmbeddings{
+		word:           b.Embedding(at+".word_embeddings", cfg.vocab, cfg.hidden),
+		position:       b.Embedding(at+".position_embeddings", cfg.positions, cfg.hidden),
+		tokenType:      b.Embedding(at+".token_type_embeddings", cfg.types, cfg.hidden),
+		norm:           b.LayerNorm(at+".LayerNorm", cfg.hidden, true),
+		dropout:        shadow.Dropout(cfg.dropout),
+		positionIDs:    b.Buffer(shadow.Int64, 1, cfg.positions),
+		tokenTypeZeros: b.Buffer(shadow.Int64, 1, cfg.positions),
+	}
+}
+
+func (e *bertEmbeddings) forward(n net, ids *shadow.Tensor) *shadow.Tensor {
+	fn := n.w.Func(ids)
+	positions := fn.Let(e.positionIDs.Slice(1, 0, n.run.Seq)) // (1, S)
+	types := n.tokenTypes(fn, e.tokenTypeZeros, positions)
+	embeds := fn.Let(e.word.Call(ids))
+	typed := fn.Let(e.tokenType.Call(types))
+	hidden := fn.Let(embeds.Add(typed))
+	placed := fn.Let(e.position.Call(positions)) // (1, S, H)
+	fn.Set(&hidden, hidden.Add(placed))
+	fn.Set(&hidden, e.norm.Call(hidden))
+	fn.Set(&hidden, e.dropout.Call(hidden))
+	return fn.Return(hidden)
+}
+
+type bertLayer struct {
+	shadow.Path
+	attention    *bertAttention
+	intermediate *bertIntermediate
+	output       *bertOutput
+}
+
+func newBertLayers(b *shadow.Builder, n net, at string, cfg bertConfig) []*bertLayer {
+	layers := make([]*bertLayer, cfg.layers)
+	for i := range layers {
+		at := fmt.Sprintf("%s.%d", at, i)
+		layers[i] = &bertLayer{
+			Path:         shadow.Path(at),
+			attention:    newBertAttention(b, n, at+".attention", cfg),
+			intermediate: newBertIntermediate(b, at+".intermediate", cfg),
+			output:       newBertOutput(b, at+".output", cfg.inter, cfg),
+		}
+	}
+	return layers
+}
+
+func (l *bertLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	w := hidden.World()
+	l.attention.layer = fn
+	attended := fn.Let(w.Call(l.attention, hidden))
+	inner := fn.Let(w.Call(l.intermediate, attended)) // (B, S, I)
+	return l.output.Call(inner, attended)
+}

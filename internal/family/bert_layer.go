@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import "snug/internal/shadow"
+
+// The parts of a BERT layer, and its heads.
+
+// bertAttention is BertAttention with the BertSelfAttention inside it.
+type bertAttention struct {
+	shadow.Path
+	self   *bertSelfAttention
+	output *bertOutput
+	layer  *shadow.Frame // of the layer that runs
+}
+
+func newBertAttention(b *shadow.Builder, n net, at string, cfg bertConfig) *bertAttention {
+	return &bertAttention{
+		Path: shadow.Path(at),
+		self: &bertSelfAttention{
+			Path: shadow.Path(at + ".self"), net: n, headDim: cfg.headDim, dropout: cfg.attnDropout,
+			query: b.Linear(at+".self.query", cfg.hidden, cfg.heads*cfg.headDim, true),
+			key:   b.Linear(at+".self.key", cfg.hidden, cfg.heads*cfg.headDim, true),
+			value: b.Linear(at+".self.value", cfg.hidden, cfg.heads*cfg.headDim, true),
+		},
+		output: newBertOutput(b, at+".output", cfg.hidden, cfg),
+	}
+}
+
+func (a *bertAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	a.self.layer = a.layer
+	out := fn.Let(hidden.World().Call(a.self, hidden))
+	fn.Set(&out, a.output.Call(out, hidden))
+	return out
+}
+
+type bertSelfAttention struct {
+	shadow.Path
+	net
+	query, key, value *shadow.Linear
+	headDim           int
+	dropout           float64
+	layer             *shadow.Frame
+}
+
+func (a *bertSelfAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	B, S := hidden.Size(0), hidden.Size(1)
+	query := fn.Let(a.query.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2)) // (B, H, S, D)
+	key := fn.Let(a.key.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))
+	value := fn.Let(a.value.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))
+	out := fn.Let(a.bothWays(a.layer, query, key, value, a.dropout)) // (B, S, H, D)
+	fn.Set(&out, out.Reshape(B, S, -1).Contiguous())
+	return out
+}
+
+// bertOutput is BertSelfOutput and BertOutput: back to the model's width, with
+// dropout, the residual and the norm after it.
+type bertOutput struct {
+	shadow.Path
+	dense   *shadow.Linear
+	norm    *shadow.LayerNorm
+	dropout shadow.Dropout
+	input   *shadow.Tensor
+}
+
+func newBertOutput(b *shadow.Builder, at string, in int, cfg bertConfig) *bertOutput {
+	return &bertOutput{
+		Path:    shadow.Path(at),
+		dense:   b.Linear(at+".dense", in, cfg.hidden, true),
+		norm:    b.LayerNorm(at+".LayerNorm", cfg.hidden, true),
+		dropout: shadow.Dropout(cfg.dropout),
+	}
+}
+
+// Call is output(hidden, input). The caller has a name for the input.
+func (o *bertOutput) Call(hidden, input *shadow.Tensor) *shadow.Tensor {
+	o.input = input
+	return hidden.World().Call(o, hidden)
+}
+
+func (o *bertOutput) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	fn.Set(&hidden, o.dense.Call(hidden))
+	fn.Set(&hidden, o.dropout.Call(hidden))
+	fn.Set(&hidden, o.norm.Call(hidden.Add(o.input)))
+	return hidden
+}
+
+type bertIntermediate struct {
+	shadow.Path
+	dense *shadow.Linear
+	act   func(*shadow.Tensor) *shadow.Tensor
+}
+
+func newBertIntermediate(b *shadow.Builder, at string, cfg bertConfig) *bertIntermediate {
+	return &bertIntermediate{Path: shadow.Path(at), dense: b.Linear(at+".dense", cfg.hidden, cfg.inter, true), act: cfg.act}
+}
+
+func (m *bertIntermediate) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	fn.Set(&hidden, m.dense.Call(hidden))
+	fn.Set(&hidden, m.act(hidden))
+	return hidden
+}
+
+// bertPooler is the first token through a dense layer. Nothing trains it unless
+// a loss uses it.
+type bertPooler struct {
+	shadow.Path
+	dense *shadow.Linear
+}
+
+func newBertPooler(b *shadow.Builder, at string, hidden int) *bertPooler {
+	return &bertPooler{Path: shadow.Path(at), dense: b.Linear(at+".dense", hidden, hidden, true)}
+}
+
+func (p *bertPooler) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	first := fn.Let(hidden.Select(1, 0)) // (B, H)
+	pooled := fn.Let(p.dense.Call(first))
+	fn.Set(&pooled, pooled.Tanh())
+	return pooled
+}
+
+// bertHead is BertLMPredictionHead: a dense layer, the activation, a norm, and
+// the decoder, which shares its weight with the word embeddings and its bias
+// with the head itself.
+type bertHead struct {
+	shadow.Path
+	dense   *shadow.Linear
+	act     func(*shadow.Tensor) *shadow.Tensor
+	norm    *shadow.LayerNorm
+	decoder *shadow.Linear
+}
+
+func newBertHead(b *shadow.Builder, at string, cfg bertConfig, word *shadow.Embedding) *bertHead {
+	h := &bertHead{
+		Path:    shadow.Path(at),
+		dense:   b.Linear(at+".transform.dense", cfg.hidden, cfg.hidden, true),
+		act:     cfg.act,
+		norm:    b.LayerNorm(at+".transform.LayerNorm", cfg.hidden, true),
+		decoder: b.Linear(at+".decoder", cfg.hidden, cfg.vocab, true),
+	}
+	bias := b.Parameter(at+".bias", cfg.vocab)
+	if cfg.tie {
+		tieDecoder(b, h.decoder, word, bias)
+	}
+	return h
+}
+
+// tieDecoder is tie_weights for a decoder with a bias: each tensor that is tied
+// makes transformers pad the layer's bias, by nothing, into a copy.
+func tieDecoder(b *shadow.Builder, decoder *shadow.Linear, word *shadow.Embedding, bias *shadow.Tensor) {
+	b.Tie(&decoder.Weight, word.Weight)
+	b.CopyData(decoder.Bias)
+	if bias != nil {
+		b.Tie(&decoder.Bias, bias)
+		b.CopyData(decoder.Bias)
+	}
+}
+
+func (h *bertHead) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(h, x) }
+
+func (h *bertHead) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	fn.Set(&hidden, h.transform(hidden))
+	fn.Set(&hidden, h.decoder.Call(hidden))
+	return hidden
+}
+
+// transform is BertPredictionHeadTransform.
+func (h *bertHead) transform(hidden *shadow.Tensor) *shadow.Tensor {
+	fn := hidden.World().Func(hidden)
+	fn.Set(&hidden, h.dense.Call(hidden))
+	fn.Set(&hidden, h.act(hidden))
+	fn.Set(&hidden, h.norm.Call(hidden))
+	return fn.Return(hidden)
+}

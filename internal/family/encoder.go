@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import "snug/internal/shadow"
+
+// What encoders share in transformers: the mask that is none, attention in both
+// directions, and the losses of their heads.
+
+// bidirectionalMask is create_bidirectional_mask: a mask of ones is seen to be
+// one and left out, for eager attention too.
+func (n net) bidirectionalMask(mask *shadow.Tensor) {
+	if mask == nil {
+		return
+	}
+	fn := n.w.Func(mask)
+	padding := fn.Let(mask.To(shadow.Bool))
+	shadow.Item(padding.All())
+	fn.Return(nil)
+}
+
+// bothWays is the attention function of encoders without a mask: q, k and v are
+// (B, H, S, D), the result (B, S, H, D). Eager attention hands its weights back
+// too, and every caller up to the layer keeps them: layer is that frame.
+func (n net) bothWays(layer *shadow.Frame, q, k, v *shadow.Tensor, dropout float64) *shadow.Tensor {
+	fn := n.w.Func(q, k, v)
+	if n.run.Attention != "eager" {
+		out := fn.Let(n.w.SDPA(shadow.Attention{Query: q, Key: k, Value: v, Dropout: dropout})) // (B, H, S, D)
+		fn.Set(&out, out.Transpose(1, 2).Contiguous())
+		return fn.Return(out)
+	}
+	weights := fn.Let(q.Matmul(k.Transpose(2, 3)).MulScalar()) // (B, H, S, S)
+	fn.Set(&weights, weights.Softmax(shadow.None))
+	fn.Set(&weights, weights.Dropout(dropout))
+	layer.Let(weights)
+	out := fn.Let(weights.Matmul(v)) // (B, H, S, D)
+	fn.Set(&out, out.Transpose(1, 2).Contiguous())
+	return fn.Return(out)
+}
+
+// tokenTypes is the ids that an embedding module makes when none are given: a
+// row of zeros gathered at the positions, seen once for each sequence.
+func (n net) tokenTypes(fn *shadow.Frame, zeros, positions *shadow.Tensor) *shadow.Tensor {
+	buffered := fn.Let(zeros.Expand(positions.Size(0), -1))
+	fn.Set(&buffered, buffered.Gather(positions))
+	return fn.Let(buffered.Expand(n.run.Batch, n.run.Seq)) // (B, S)
+}
+
+// maskedLoss is CrossEntropyLoss over every token, in the type of the logits.
+func maskedLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
+	return logits.View(-1, vocab).CrossEntropy(labels.View(-1))
+}
+
+// contrastiveLoss is what an embedding model trains on: mean-pooled tokens of
+// unit length, each to be found among its batch.
+func contrastiveLoss(hidden *shadow.Tensor) *shadow.Tensor {
+	w := hidden.World()
+	fn := w.Func()
+	h := fn.Let(hidden.Mean(false, 1))    // (B, H)
+	s := fn.Let(h.Float().Normalize())    // (B, H)
+	scores := s.Matmul(s.T()).DivScalar() // (B, B)
+	return fn.Return(scores.CrossEntropy(w.Arange(s.Size(0))))
+}
+
+// activation is ACT2FN: the function that a config names.
+func (c *Config) activation(key, def string) func(*shadow.Tensor) *shadow.Tensor {
+	switch c.String(key, def) {
+	case "gelu", "gelu_pytorch_tanh":
+		return (*shadow.Tensor).GELU
+	case "silu", "swish":
+		return (*shadow.Tensor).SiLU
+	case "relu":
+		return (*shadow.Tensor).ReLU
+	case "tanh":
+		return (*shadow.Tensor).Tanh
+	}
+	c.fail(key, "gelu, gelu_pytorch_tanh, silu, relu or tanh")
+	return (*shadow.Tensor).GELU
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import "strings"
+
+// scope is a module in the tree that parameters' names span.
+type scope struct {
+	own   []*Tensor
+	inner []*scope
+	at    map[string]*scope
+}
+
+// moduleOrder puts parameters in the order in which nn.Module.parameters()
+// visits them, given the order in which they were made.
+func moduleOrder(made []*Tensor) []*Tensor {
+	root := &scope{}
+	for _, p := range made {
+		m := root
+		names := strings.Split(p.name, ".")
+		for _, name := range names[:len(names)-1] {
+			m = m.child(name)
+		}
+		m.own = append(m.own, p)
+	}
+	return root.visit(make([]*Tensor, 0, len(made)))
+}
+
+func (m *scope) child(name string) *scope {
+	c := m.at[name]
+	if c == nil {
+		c = &scope{}
+		if m.at == nil {
+			m.at = map[string]*scope{}
+		}
+		m.at[name] = c
+		m.inner = append(m.inner, c)
+	}
+	return c
+}
+
+func (m *scope) visit(out []*Tensor) []*Tensor {
+	out = append(out, m.own...)
+	for _, c := range m.inner {
+		out = c.visit(out)
+	}
+	return out
+}

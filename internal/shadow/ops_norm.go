@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// What F.normalize is made of.
+
+// Normalize is F.normalize(t, dim=-1): t over its length.
+func (t *Tensor) Normalize() *Tensor {
+	fn := t.w.Func(t)
+	denom := fn.Let(t.VectorNorm().ClampMin().ExpandAs(t.size))
+	return fn.Return(t.Div(denom))
+}
+
+// VectorNorm is t.norm(2, -1, keepdim=True). Autocast wants its argument in
+// float32.
+func (t *Tensor) VectorNorm() *Tensor {
+	return t.raised(func(t *Tensor) *Tensor {
+		n := t.w.record("LinalgVectorNormBackward0", t)
+		self := n.save(t)
+		out := t.reduce("linalg_vector_norm", []int{-1}, true, t.dtype)
+		result := n.save(out)
+		n.backward(func(g *Tensor) []*Tensor { // grad * (self / norm).masked_fill_(norm == 0, 0)
+			unit := self.get().Div(result.get()).hold()
+			zero := result.get().unary("eq", Bool).hold()
+			out := g.Mul(unit)
+			zero.drop()
+			unit.drop()
+			return each(out)
+		})
+		return n.result(out, t)
+	})
+}
+
+// ClampMin is t.clamp_min(number).
+func (t *Tensor) ClampMin() *Tensor {
+	n := t.w.record("ClampMinBackward0", t)
+	self := n.save(t)
+	out := t.unary("clamp_min", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { // where(self >= min, grad, scalar_tensor(0))
+		t.w.op("scalar_tensor")
+		zero := t.w.empty(Dims(), g.dtype).hold()
+		above := self.get().unary("ge", Bool).hold()
+		out := g.withLayout("where", above)
+		above.drop()
+		zero.drop()
+		return each(out)
+	})
+	return n.result(out, t)
+}
