@@ -192,7 +192,11 @@ func (s *freeSet) erase(e *entry) {
 
 // appendBlocks adds the set's blocks to a list, in order.
 func (s *freeSet) appendBlocks(to []int32) []int32 {
-	for i := s.binAfter(0); i < binCount; i = s.binAfter(i) {
+	i := 0
+	if !s.holds(i) {
+		i = s.binAfter(i)
+	}
+	for ; i < binCount; i = s.binAfter(i) {
 		to = s.bin(i).appendBlocks(to)
 	}
 	return to
