@@ -65,6 +65,10 @@ const (
 	looseStack = 1 << 19 // objects allowed before their number is held against the bytes read
 )
 
+// firstOpcodes begin a pickle: PROTO, or before protocol 2 any container, or a
+// call, which refuse puts into words. Letters would make text look like opcodes.
+var firstOpcodes = []byte{opProto, opMark, opEmptyDict, opEmptyList, opGlobal}
+
 func newMachine(w *window) *machine {
 	m := &machine{
 		window:   w,
@@ -81,6 +85,10 @@ func newMachine(w *window) *machine {
 
 // run executes the pickle and returns what STOP leaves.
 func (m *machine) run() (value, error) {
+	m.fill(1)
+	if len(m.buf) > 0 && !slices.Contains(firstOpcodes, m.buf[0]) {
+		return value{}, m.fail("not a pickle (it begins with %#02x)", m.buf[0])
+	}
 	for {
 		if len(m.buf)-m.pos < ahead && m.err == nil {
 			m.fill(windowSize / 2)
@@ -270,9 +278,6 @@ func (m *machine) refuse(op byte) error {
 	}
 	if name, ok := refused[op]; ok {
 		return m.fail("opcode %s has no place in a snapshot", name)
-	}
-	if m.offset() == 0 {
-		return m.fail("not a pickle (it begins with %#02x)", op)
 	}
 	return m.fail("%#02x is not a pickle opcode", op)
 }

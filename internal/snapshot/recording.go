@@ -111,11 +111,19 @@ func (m *machine) traces(v value) ([]list, error) {
 		return nil, fmt.Errorf("device_traces has %d devices", l.n)
 	}
 	var out []list
+	end := uint32(0)
 	for _, t := range m.items[l.start : l.start+l.n] {
 		if t.kind != vList || m.lists[t.n].n > 0 && m.lists[t.n].class != anEntry {
 			return nil, errors.New("device_traces is not a list of lists of entries")
 		}
-		out = append(out, m.lists[t.n])
+		trace := m.lists[t.n]
+		if trace.n > 0 && trace.start < end {
+			return nil, errors.New("device_traces has the same entries twice")
+		}
+		if trace.n > 0 {
+			end = trace.start + trace.n
+		}
+		out = append(out, trace)
 	}
 	return out, nil
 }
@@ -150,20 +158,23 @@ func (m *machine) finals(v value) (map[int][]Segment, error) {
 // settle gives the blocks the addresses that files before 2.1 leave out, and
 // checks that they cover the segment.
 func (s *Segment) settle() error {
+	if s.Size == 0 || s.Addr+s.Size < s.Addr {
+		return fmt.Errorf("the segment at %#x with %d bytes makes no sense", s.Addr, s.Size)
+	}
 	at := s.Addr
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		if b.Addr != at && b.Addr != 0 {
 			return fmt.Errorf("the segment at %#x has a gap before its block at %#x", s.Addr, b.Addr)
 		}
+		if b.Size == 0 || b.Size > s.Size {
+			return fmt.Errorf("the segment at %#x has a block of %d bytes", s.Addr, b.Size)
+		}
 		b.Addr = at
 		at += b.Size
 	}
 	if at != s.Addr+s.Size && len(s.Blocks) > 0 {
 		return fmt.Errorf("the segment at %#x has %d bytes, its blocks %d", s.Addr, s.Size, at-s.Addr)
-	}
-	if s.Addr+s.Size < s.Addr {
-		return fmt.Errorf("the segment at %#x with %d bytes ends beyond all addresses", s.Addr, s.Size)
 	}
 	return nil
 }

@@ -2,10 +2,7 @@
 
 package snapshot
 
-import (
-	"math"
-	"strconv"
-)
+import "strconv"
 
 // field is what a string means as a key of a record.
 type field uint8
@@ -174,6 +171,9 @@ func (m *machine) setEntryField(e *entry, f field, v value) (err error) {
 	return err
 }
 
+// maxStreams is far above what a program uses; PyTorch's own pool has 32 a priority.
+const maxStreams = 4096
+
 // streamOf returns the index of a CUDA stream's handle.
 func (m *machine) streamOf(v value) (uint16, error) {
 	if v.kind != vInt {
@@ -184,7 +184,7 @@ func (m *machine) streamOf(v value) (uint16, error) {
 			return uint16(i), nil
 		}
 	}
-	if len(m.streams) == math.MaxInt16 {
+	if len(m.streams) == maxStreams {
 		return 0, m.fail("more than %d streams", len(m.streams))
 	}
 	m.streams = append(m.streams, v.n)

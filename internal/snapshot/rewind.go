@@ -4,6 +4,7 @@ package snapshot
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -39,6 +40,9 @@ type rewinder struct {
 }
 
 func (r *rewinder) event(e SegmentEvent) error {
+	if e.Size == 0 || e.Addr+e.Size < e.Addr {
+		return errors.New("that makes no sense")
+	}
 	switch e.Kind {
 	case SegmentAlloc:
 		return r.remove(e)
@@ -66,7 +70,7 @@ func (r *rewinder) find(addr uint64) (int, bool) {
 func (r *rewinder) remove(e SegmentEvent) error {
 	i, ok := r.find(e.Addr)
 	if !ok || r.segs[i].Addr != e.Addr || r.segs[i].Size != e.Size {
-		return fmt.Errorf("the final state and later entries have no such segment")
+		return errors.New("the final state and later entries have no such segment")
 	}
 	r.segs = slices.Delete(r.segs, i, i+1)
 	return nil
@@ -76,7 +80,7 @@ func (r *rewinder) remove(e SegmentEvent) error {
 func (r *rewinder) cut(e SegmentEvent) error {
 	i, ok := r.find(e.Addr)
 	if !ok || e.Addr+e.Size > r.segs[i].Addr+r.segs[i].Size {
-		return fmt.Errorf("the final state and later entries have no such pages")
+		return errors.New("the final state and later entries have no such pages")
 	}
 	s := r.segs[i]
 	var rest []Segment
@@ -97,7 +101,7 @@ func (r *rewinder) cut(e SegmentEvent) error {
 func (r *rewinder) add(e SegmentEvent, expandable bool) error {
 	i, taken := r.find(e.Addr)
 	if taken || i < len(r.segs) && e.Addr+e.Size > r.segs[i].Addr {
-		return fmt.Errorf("the final state and later entries have a segment there")
+		return errors.New("the final state and later entries have a segment there")
 	}
 	s := Segment{
 		Addr: e.Addr, Size: e.Size, Stream: e.Stream, Device: r.device,

@@ -59,6 +59,7 @@ const (
 	aSegment
 	aFrame
 	anAnnotation
+	aText // of lists only
 )
 
 // list is a pickled list. Lists of records are ranges of that record's table,

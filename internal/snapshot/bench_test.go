@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot_test
+
+import (
+	"compress/gzip"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"snug/internal/snapshot"
+)
+
+// longest is a recording of 1.4 million entries.
+const longest = "hilbert-b1-s8192-amp-bf16-adamw.pickle.gz"
+
+// plainRecording is the longest recording, decompressed.
+func plainRecording(b *testing.B) string {
+	folder := os.Getenv("SNUG_TRUTH")
+	if folder == "" {
+		b.Skip("SNUG_TRUTH names no folder of measured recordings")
+	}
+	in, err := os.Open(filepath.Join(folder, "traces", longest))
+	if err != nil {
+		b.Skip(err)
+	}
+	defer in.Close()
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := os.Create(filepath.Join(b.TempDir(), "recording.pickle"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer out.Close()
+	if _, err := io.Copy(out, z); err != nil {
+		b.Fatal(err)
+	}
+	return out.Name()
+}
+
+// cpython is the time that Python's own unpickler takes for a file.
+func cpython(b *testing.B, path string) time.Duration {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		b.Skip("python3 is missing: nothing to compare with")
+	}
+	const program = `import pickle, sys, time
+with open(sys.argv[1], "rb") as f:
+    t = time.perf_counter()
+    pickle.load(f)
+    print(time.perf_counter() - t)`
+	out, err := exec.Command(python, "-c", program, path).Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(s * float64(time.Second))
+}
+
+// BenchmarkReadAgainstCPython takes turns, so that both see the same machine,
+// and prints the best of each.
+func BenchmarkReadAgainstCPython(b *testing.B) {
+	path := plainRecording(b)
+	info, err := os.Stat(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ours, theirs := time.Hour, time.Hour
+	for range 5 {
+		theirs = min(theirs, cpython(b, path))
+		for range 2 {
+			runtime.GC()
+			start := time.Now()
+			readFile(b, path)
+			ours = min(ours, time.Since(start))
+		}
+	}
+	for b.Loop() {
+		readFile(b, path)
+	}
+	b.SetBytes(info.Size())
+	b.Logf("snug %v, CPython %v: %.1f times as fast", ours.Round(time.Millisecond), theirs.Round(time.Millisecond), float64(theirs)/float64(ours))
+	b.ReportMetric(float64(theirs)/float64(ours), "x-CPython")
+	b.ReportMetric(peakRSS()/float64(info.Size()), "x-file-memory")
+}
+
+func readFile(b *testing.B, path string) {
+	f, err := os.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := snapshot.Read(f); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// peakRSS is the most memory this process ever had, in bytes, 0 where /proc does
+// not say.
+func peakRSS() float64 {
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		if kb, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			n, _ := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(kb), "kB")), 64)
+			return n * 1024
+		}
+	}
+	return 0
+}
