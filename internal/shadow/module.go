@@ -34,6 +34,7 @@ type Builder struct {
 	DType DType
 	Lora  *Lora
 	all   []*Tensor
+	made  []*Tensor // parameters and buffers, in the order of their making
 }
 
 // Parameter makes a leaf that requires grad.
@@ -45,6 +46,7 @@ func (b *Builder) Parameter(name string, d ...int) *Tensor {
 	w.component, w.path = was, path
 	p.name, p.leaf, p.needs = name, true, true
 	b.all = append(b.all, p)
+	b.made = append(b.made, p)
 	return p
 }
 
@@ -54,6 +56,7 @@ func (b *Builder) Buffer(dt DType, d ...int) *Tensor {
 	b.W.component = Parameters
 	t := b.W.empty(Dims(d...), dt).hold()
 	b.W.component = was
+	b.made = append(b.made, t)
 	return t
 }
 

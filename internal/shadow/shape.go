@@ -51,6 +51,7 @@ func (s Shape) insert(i, d int) Shape {
 func (s Shape) remove(i int) Shape {
 	copy(s.d[i:], s.d[i+1:s.n])
 	s.n--
+	s.d[s.n] = 0 // shapes compare as values
 	return s
 }
 

@@ -73,13 +73,18 @@ func (r *run) load() error {
 	}
 	r.mark(Load, "")
 	r.builder = &shadow.Builder{W: r.w, DType: weightType(s.Precision)}
-	var err error
-	r.model, err = family.New(r.builder, family.NewConfig(s.Model.Config), family.Run{
+	how := family.Run{
 		Head: s.Model.Head, Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq,
 		Positives: s.Positives, Negatives: s.Negatives,
 		Attention: s.Attention, Mask: s.AttentionMask == nil || *s.AttentionMask,
 		Checkpointing: s.Checkpointing,
-	})
+	}
+	var err error
+	if s.Model.Name != "" {
+		r.model, err = family.Named(r.builder, s.Model.Name, how)
+	} else {
+		r.model, err = family.New(r.builder, family.NewConfig(s.Model.Config), how)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// torchvision's models are known by name: they have no configuration.
+var torchvision = map[string]func(b *shadow.Builder) shadow.Module{
+	"resnet18":       func(b *shadow.Builder) shadow.Module { return newResNet(b, basicBlock, 2, 2, 2, 2) },
+	"resnet34":       func(b *shadow.Builder) shadow.Module { return newResNet(b, basicBlock, 3, 4, 6, 3) },
+	"resnet50":       func(b *shadow.Builder) shadow.Module { return newResNet(b, bottleneck, 3, 4, 6, 3) },
+	"resnet101":      func(b *shadow.Builder) shadow.Module { return newResNet(b, bottleneck, 3, 4, 23, 3) },
+	"resnet152":      func(b *shadow.Builder) shadow.Module { return newResNet(b, bottleneck, 3, 8, 36, 3) },
+	"convnext_tiny":  func(b *shadow.Builder) shadow.Module { return newConvNeXt(b, 0.1, 96, 3, 3, 9, 3) },
+	"convnext_small": func(b *shadow.Builder) shadow.Module { return newConvNeXt(b, 0.4, 96, 3, 3, 27, 3) },
+	"convnext_base":  func(b *shadow.Builder) shadow.Module { return newConvNeXt(b, 0.5, 128, 3, 3, 27, 3) },
+	"convnext_large": func(b *shadow.Builder) shadow.Module { return newConvNeXt(b, 0.5, 192, 3, 3, 27, 3) },
+}
+
+const (
+	torchvisionPrefix = "torchvision/"
+	imageNetClasses   = 1000
+	imageNetSide      = 224
+)
+
+// Named builds a model that is known by its name, such as torchvision/resnet50.
+func Named(b *shadow.Builder, name string, run Run) (Model, error) {
+	mk := torchvision[strings.TrimPrefix(name, torchvisionPrefix)]
+	if !strings.HasPrefix(name, torchvisionPrefix) || mk == nil {
+		return nil, fmt.Errorf("model.name %q is not known; known are %s", name, strings.Join(NamedModels(), ", "))
+	}
+	dtype := b.DType
+	b.DType = shadow.Float32
+	m := &imageClassifier{net: net{w: b.W, run: run}, model: mk(b)}
+	b.To(dtype)
+	return m, nil
+}
+
+// NamedModels is the names that Named knows, in order.
+func NamedModels() []string {
+	out := make([]string, 0, len(torchvision))
+	for k := range torchvision {
+		out = append(out, torchvisionPrefix+k)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// imageClassifier trains a torchvision model on images of ImageNet's size:
+// F.cross_entropy(model(pixel_values), labels).
+type imageClassifier struct {
+	net
+	model shadow.Module
+}
+
+// Batch is images and a class for each.
+func (m *imageClassifier) Batch() Batch {
+	return Batch{
+		Pixels: m.w.Input(shadow.Float32, m.run.Batch, 3, imageNetSide, imageNetSide),
+		Labels: m.w.Input(shadow.Int64, m.run.Batch),
+	}
+}
+
+// Loss is the cross entropy of the model's logits.
+func (m *imageClassifier) Loss(b Batch) *shadow.Tensor {
+	return m.w.Call(m.model, b.Pixels).CrossEntropy(b.Labels)
+}

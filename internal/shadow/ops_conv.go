@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Convolutions as cuDNN runs them (aten/src/ATen/native/cudnn/ConvShared.cpp).
+// Beside what it returns, each of the three kernels takes a workspace for a
+// moment; cudnn.go says how large.
+
+// Conv says how a kernel moves over an image; the same in both directions.
+type Conv struct {
+	Stride, Padding, Groups int
+}
+
+// out is the length of an output dimension.
+func (c Conv) out(in, kernel int) int { return (in+2*c.Padding-kernel)/c.Stride + 1 }
+
+// Conv2d is F.conv2d(t, weight, bias). Autocast lowers all three.
+func (t *Tensor) Conv2d(weight, bias *Tensor, c Conv) *Tensor {
+	return t.w.lowered([]*Tensor{t, weight, bias}, func(a []*Tensor) *Tensor { return a[0].convolution(a[1], a[2], c) })
+}
+
+func (t *Tensor) convolution(weight, bias *Tensor, c Conv) *Tensor {
+	w := t.w
+	n := w.record("ConvolutionBackward0", t, weight, bias)
+	input, filter := n.save(t), n.save(weight)
+	w.op("convolution")
+	last := t.channelsLast() || weight.channelsLast()
+	size := Dims(t.size.d[0], weight.size.d[0], c.out(t.size.d[2], weight.size.d[2]), c.out(t.size.d[3], weight.size.d[3]))
+	out := w.emptyStrided(size, layout(size, last), t.dtype)
+	mark := w.pin(weight.inLayout(last))
+	w.pin(t.inLayout(last))
+	w.scratch(cudnnWorkspace(fprop, t.size, weight.size, out.size, c, t.dtype, last))
+	w.unpin(mark)
+	w.convWork(out, t, weight)
+	n.backward(func(g *Tensor) []*Tensor { return convolutionBackward(n, g, input.get(), filter.get(), bias != nil, c) })
+	return n.result(out, t, weight, bias)
+}
+
+// convolutionBackward gives the gradients of input, weight and bias, in that
+// order. The arriving gradient is brought to the input's layout first; the
+// bias's gradient is summed from the original.
+func convolutionBackward(n *node, g, x, weight *Tensor, bias bool, c Conv) []*Tensor {
+	w := g.w
+	var dx, dw, db *Tensor
+	mark := w.pin(g.inLayout(x.channelsLast()))
+	dy := w.pins[mark]
+	if n.needs(0) {
+		dx = convInputGrad(dy, x.size, weight, c)
+		w.convWork(dy, dx, weight)
+	}
+	if n.needs(1) {
+		dw = convWeightGrad(dy, x, weight.size, c)
+		w.convWork(dy, x, dw)
+	}
+	w.unpin(mark)
+	if bias && n.needs(2) {
+		db = g.reduce("sum", []int{0, 2, 3}, false, g.dtype)
+	}
+	return each(dx, dw, db)
+}
+
+func convInputGrad(dy *Tensor, size Shape, weight *Tensor, c Conv) *Tensor {
+	w := dy.w
+	last := dy.channelsLast() || weight.channelsLast()
+	dx := w.emptyStrided(size, layout(size, last), dy.dtype)
+	mark := w.pin(weight.inLayout(last))
+	w.pin(dy.inLayout(last))
+	w.scratch(cudnnWorkspace(dgrad, size, weight.size, dy.size, c, dy.dtype, last))
+	w.unpin(mark)
+	return dx
+}
+
+func convWeightGrad(dy, x *Tensor, size Shape, c Conv) *Tensor {
+	w := dy.w
+	last := dy.channelsLast() || x.channelsLast()
+	mark := w.pin(dy.inLayout(last))
+	w.pin(x.inLayout(last))
+	dw := w.emptyStrided(size, layout(size, last), dy.dtype)
+	w.scratch(cudnnWorkspace(wgrad, x.size, size, dy.size, c, dy.dtype, last))
+	w.unpin(mark)
+	return dw
+}
+
+// channelsLast is what suggest_memory_format reads from the strides: dimension
+// 1 varies fastest, then 3, 2 and 0.
+func (t *Tensor) channelsLast() bool {
+	if t.size.n != 4 || t.stride.d[1] == 0 {
+		return false
+	}
+	least := 0
+	for _, d := range [...]int{1, 3, 2, 0} {
+		if t.stride.d[d] < least || (d == 0 && least == t.stride.d[1]) {
+			return false
+		}
+		least = t.stride.d[d] * max(t.size.d[d], 1)
+	}
+	return true
+}
+
+// layout is the strides of an image, channels last or first.
+func layout(size Shape, last bool) Shape {
+	if !last {
+		return size.contiguous()
+	}
+	c, h, w := size.d[1], size.d[2], size.d[3]
+	return Dims(h*w*c, 1, w*c, c)
+}
+
+// inLayout is Tensor.contiguous(memory_format): t itself where it lies that way.
+func (t *Tensor) inLayout(last bool) *Tensor {
+	want := layout(t.size, last)
+	for i := range t.size.n {
+		if t.size.d[i] != 1 && t.stride.d[i] != want.d[i] {
+			out := t.w.emptyStrided(t.size, want, t.dtype)
+			t.w.kernel(out, t)
+			return out
+		}
+	}
+	return t
+}
+
+// convWork counts the multiplications of one pass over the output.
+func (w *World) convWork(out, in, weight *Tensor) {
+	if w.Cost == nil {
+		return
+	}
+	perOutput := weight.Numel() / weight.size.d[0]
+	w.Cost(Kernel{
+		Op:    "convolution",
+		Flops: 2 * float64(out.Numel()) * float64(perOutput),
+		Bytes: float64(out.Bytes() + in.Bytes() + weight.Bytes()),
+		DType: in.dtype,
+	})
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// What image models run between their convolutions.
+
+// BatchNorm is F.batch_norm while training: the result, and the batch's mean
+// and reciprocal deviation in float32. cuDNN runs it, except on bfloat16, which
+// PyTorch's own kernels take; the memory is the same.
+func (t *Tensor) BatchNorm(weight, bias, runningMean, runningVar *Tensor) *Tensor {
+	w := t.w
+	n := w.record("BatchNormBackward", t, weight, bias)
+	input := n.save(t)
+	n.save(runningMean)
+	n.save(runningVar)
+	n.save(weight)
+	w.op("batch_norm")
+	out := t.emptyLike(t.dtype)
+	mean := w.empty(runningMean.size, Float32)
+	invstd := w.empty(runningMean.size, Float32)
+	w.kernel(out, t)
+	n.save(mean)
+	n.save(invstd)
+	done(mean, invstd)
+	n.backward(func(g *Tensor) []*Tensor {
+		w.op("batch_norm_backward")
+		x := input.get()
+		mark := w.pin(g.like(x))
+		dx := x.emptyLike(x.dtype)
+		dw := w.empty(weight.size, weight.dtype)
+		db := w.empty(weight.size, weight.dtype)
+		w.kernel(dx, g, x)
+		w.unpin(mark)
+		return each(dx, dw, db)
+	})
+	return n.result(out, t)
+}
+
+// like is t in the layout of another image of its shape.
+func (t *Tensor) like(o *Tensor) *Tensor { return t.inLayout(o.channelsLast()) }
+
+// ReLUInPlace is relu_: the result lies in the memory of the argument.
+func (t *Tensor) ReLUInPlace() *Tensor {
+	n := t.w.record("ReluBackward0", t)
+	t.w.op("relu_")
+	t.w.kernel(t)
+	if n == nil {
+		return t
+	}
+	out := t.alias(t.size, t.stride)
+	result := n.save(out)
+	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout("threshold_backward", result.get())) })
+	return n.result(out, t)
+}
+
+// AddInPlace is t += o.
+func (t *Tensor) AddInPlace(o *Tensor) *Tensor { return t.addInPlace(o) }
+
+// MaxPool2d is F.max_pool2d: the largest of each window, and where it was.
+func (t *Tensor) MaxPool2d(kernel int, c Conv) *Tensor {
+	w := t.w
+	n := w.record("MaxPool2DWithIndicesBackward0", t)
+	self := n.save(t)
+	w.op("max_pool2d_with_indices")
+	last := t.channelsLast()
+	mark := w.pin(t.inLayout(last))
+	size := t.size.with(2, c.out(t.size.d[2], kernel)).with(3, c.out(t.size.d[3], kernel))
+	out := w.emptyStrided(size, layout(size, last), t.dtype)
+	at := w.emptyStrided(size, layout(size, last), Int64)
+	w.kernel(out, t, at)
+	w.unpin(mark)
+	n.save(at)
+	done(at)
+	n.backward(func(g *Tensor) []*Tensor {
+		w.op("max_pool2d_with_indices_backward")
+		x := self.get()
+		mark := w.pin(g.like(x))
+		out := w.emptyStrided(x.size, layout(x.size, x.channelsLast()), x.dtype)
+		w.kernel(out, g)
+		w.unpin(mark)
+		return each(out)
+	})
+	return n.result(out, t)
+}
+
+// AdaptiveAvgPool2d is F.adaptive_avg_pool2d(t, 1): a mean over both image
+// dimensions. A result that came from channels last is told that it has that
+// layout too, and the backward of that is a tensor of its own.
+func (t *Tensor) AdaptiveAvgPool2d() *Tensor {
+	last := t.channelsLast()
+	out := t.Mean(true, -1, -2)
+	if !last {
+		return out
+	}
+	n, c := out.size.d[0], out.size.d[1]
+	return out.view("AsStridedBackward0", out.size, Dims(c, 1, c, c), func(g *Tensor) *Tensor {
+		base := g.w.empty(Dims(n*c), g.dtype).hold()
+		grad := base.alias(Dims(n, c, 1, 1), Dims(c, 1, 1, 1))
+		base.drop()
+		return grad
+	})
+}
+
+// Flatten is torch.flatten(t, from).
+func (t *Tensor) Flatten(from int) *Tensor {
+	size := t.size
+	for size.n > from+1 {
+		size = size.with(from, size.d[from]*size.d[from+1]).remove(from + 1)
+	}
+	return t.ReshapeAs(size)
+}
+
+// StochasticDepth is torchvision's, by row: each image keeps its branch or
+// loses it, by a number per image.
+func (t *Tensor) StochasticDepth(p float64) *Tensor {
+	if p == 0 {
+		return t
+	}
+	fn := t.w.Func(t)
+	t.w.op("empty")
+	noise := fn.Let(t.w.empty(Dims(t.size.d[0], 1, 1, 1), t.dtype))
+	return fn.Return(t.Mul(noise))
+}
