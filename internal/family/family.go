@@ -60,6 +60,7 @@ type maker func(b *shadow.Builder, c *Config, run Run) (Model, error)
 var families = map[string]maker{
 	"bert":  newBert,
 	"llama": newLlama,
+	"t5":    newT5,
 }
 
 // Known is the model types that have a family, in order.
@@ -94,6 +95,9 @@ func (n net) textBatch() Batch {
 	}
 	if n.run.Head == "causal-lm" || n.run.Head == "masked-lm" {
 		b.Labels = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
+	}
+	if n.run.Head == "seq2seq-lm" {
+		b.Labels = n.w.Input(shadow.Int64, n.run.Batch, n.run.TargetSeq)
 	}
 	return b
 }

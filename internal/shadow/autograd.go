@@ -73,7 +73,7 @@ func (t *Tensor) gradientEdge() edge {
 	to := t.fn
 	if t.leaf {
 		if t.acc == nil {
-			t.acc = &node{w: t.w, name: "AccumulateGrad", seq: math.MaxUint64, leaf: t}
+			t.acc = &node{w: t.w, name: "AccumulateGrad", seq: math.MaxUint64, leaf: t.hold()}
 		}
 		to = t.acc
 	}
@@ -145,7 +145,13 @@ func (n *node) output(t *Tensor, nr int32) {
 // unref takes one pointer to the node away; the last one ends it.
 func (n *node) unref() {
 	n.refs--
-	if n.refs <= 0 && n.leaf == nil {
+	switch {
+	case n.refs > 0:
+	case n.leaf != nil: // AccumulateGrad holds its leaf, not the other way round
+		leaf := n.leaf
+		leaf.acc = nil
+		leaf.drop()
+	default:
 		n.end()
 	}
 }

@@ -41,6 +41,8 @@ func (w *World) SDPA(a Attention) *Tensor {
 	case cudnnBackend:
 		out = w.cudnnAttention(b)
 	case efficientBackend:
+		b.Mask = b.biasFor()
+		w.pin(b.Mask)
 		out = w.efficientAttention(b)
 	case flashBackend:
 		out = w.flashAttention(b)
@@ -61,7 +63,7 @@ func (r Rules) attentionBackend(a Attention) backend {
 		return cudnnBackend
 	case half && a.Mask == nil && a.Query.Size(-1) <= 256 && r.Capability >= 80:
 		return flashBackend
-	case !a.GQA:
+	case !a.GQA && (a.Mask == nil || a.Mask.stride.d[a.Mask.size.n-1] == 1):
 		return efficientBackend
 	}
 	return mathBackend
@@ -210,16 +212,6 @@ func (w *World) flashAttention(a Attention) *Tensor {
 		return each(dq, dk, dv)
 	})
 	return n.result(out)
-}
-
-// mathAttention is the composite: scores, softmax and their gradients in full.
-func (w *World) mathAttention(a Attention) *Tensor {
-	q, k, v := a.Query.Contiguous(), a.Key, a.Value
-	scores := q.MulScalar().matmul(k.Transpose(-2, -1).MulScalar())
-	if a.Mask != nil {
-		scores = scores.Add(a.Mask)
-	}
-	return scores.Softmax(None).Dropout(a.Dropout).matmul(v)
 }
 
 // denseLayout is t's own strides where it is dense, else row-major: how cuDNN's

@@ -104,6 +104,7 @@ func (t *Tensor) die() {
 	if t.fn != nil {
 		t.fn.unref()
 	}
+	t.grad.drop()
 }
 
 // pin holds tensors while a C++ function runs; unpin lets go of those pinned

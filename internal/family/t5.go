@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// T5: transformers/models/t5/modeling_t5.py.
+
+type t5 struct {
+	net
+	shared           *shadow.Embedding
+	encoder, decoder *t5Stack
+	lmHead           *shadow.Linear
+	scale            bool // scale_decoder_outputs
+}
+
+func newT5(b *shadow.Builder, c *Config, run Run) (Model, error) {
+	if run.Head != "seq2seq-lm" {
+		return nil, fmt.Errorf("t5 is trained as seq2seq-lm, not as %q", run.Head)
+	}
+	vocab, width := c.Positive("vocab_size", 32128), c.Positive("d_model", 512)
+	layers := c.Int("num_layers", 6)
+	m := &t5{net: net{b.W, run}, scale: c.Bool("tie_word_embeddings", true)}
+	m.shared = b.Embedding("shared", vocab, width)
+	m.encoder = newT5Stack(b, c, m.net, "encoder", layers)
+	m.decoder = newT5Stack(b, c, m.net, "decoder", c.Int("num_decoder_layers", layers))
+	m.lmHead = b.Linear("lm_head", width, vocab, false)
+	b.Tie(&m.lmHead.Weight, m.shared.Weight)
+	b.Tie(&m.encoder.embed.Weight, m.shared.Weight)
+	b.Tie(&m.decoder.embed.Weight, m.shared.Weight)
+	return m, nil
+}
+
+func (m *t5) Batch() Batch { return m.textBatch() }
+
+// Loss is T5ForConditionalGeneration.forward.
+func (m *t5) Loss(b Batch) *shadow.Tensor {
+	fn := m.w.Func()
+	hidden := fn.Let(m.encoder.forward(fn, b.IDs, b.Mask, nil))
+	ids := fn.Let(shiftRight(b.Labels))
+	out := fn.Let(m.decoder.forward(fn, ids, b.Mask, hidden))
+	if m.scale {
+		out = fn.Let(out.MulScalar())
+	}
+	logits := fn.Let(m.lmHead.Call(out))
+	return fn.Return(logits.View(-1, logits.Size(-1)).CrossEntropy(b.Labels.View(-1)))
+}
+
+// shiftRight is _shift_right: the decoder's input from its labels.
+func shiftRight(labels *shadow.Tensor) *shadow.Tensor {
+	fn := labels.World().Func(labels)
+	ids := fn.Let(labels.FullLike())
+	ids.Slice(-1, 1, labels.Size(-1)).AddTo(labels.Slice(-1, 0, labels.Size(-1)-1).Clone())
+	shadow.Item(ids.Compare("eq"))
+	return fn.Return(ids)
+}
+
+// t5Stack is T5Stack: the encoder, or the decoder.
+type t5Stack struct {
+	net
+	embed   *shadow.Embedding
+	blocks  []*t5Block
+	norm    *t5LayerNorm
+	dropout shadow.Dropout
+	decoder bool
+}
+
+func newT5Stack(b *shadow.Builder, c *Config, n net, at string, layers int) *t5Stack {
+	width := c.Positive("d_model", 512)
+	s := &t5Stack{net: n, decoder: at == "decoder", dropout: shadow.Dropout(c.Float("dropout_rate", 0.1))}
+	s.embed = b.Embedding(at+".embed_tokens", c.Positive("vocab_size", 32128), width)
+	for i := range layers {
+		s.blocks = append(s.blocks, newT5Block(b, c, s, fmt.Sprintf("%s.block.%d", at, i), i == 0))
+	}
+	s.norm = newT5LayerNorm(b, at+".final_layer_norm", width)
+	return s
+}
+
+// forward is T5Stack.forward. The first block makes the position biases, which
+// all share. The decoder keeps a cache of keys and values even in training,
+// which lives as long as the output: in the caller's frame.
+func (s *t5Stack) forward(caller *shadow.Frame, ids, mask, encoder *shadow.Tensor) *shadow.Tensor {
+	fn := s.w.Func(ids, encoder)
+	embeds := fn.Let(s.embed.Call(ids))
+	s.bidirectionalMask(mask)
+	hidden := fn.Let(s.dropout.Call(embeds))
+	var bias, cross *shadow.Tensor
+	for _, block := range s.blocks {
+		call := &t5Call{t5Block: block, bias: bias, cross: cross, encoder: encoder}
+		if s.decoder && !s.run.Checkpointing {
+			call.cache = caller
+		}
+		fn.Set(&hidden, s.layer(call, hidden, bias, cross, encoder))
+		if bias == nil {
+			bias, cross = fn.Let(call.madeBias), fn.Let(call.madeCross)
+			shadow.Release(bias)
+			shadow.Release(cross)
+		}
+	}
+	fn.Set(&hidden, s.norm.Call(hidden))
+	fn.Set(&hidden, s.dropout.Call(hidden))
+	return fn.Return(hidden)
+}
+
+type t5Block struct {
+	shadow.Path
+	self, crossAttn *t5Attention
+	selfNorm        *t5LayerNorm
+	crossNorm       *t5LayerNorm
+	ff              *t5FF
+	dropout         shadow.Dropout
+}
+
+func newT5Block(b *shadow.Builder, c *Config, s *t5Stack, at string, first bool) *t5Block {
+	width := c.Positive("d_model", 512)
+	l := &t5Block{Path: shadow.Path(at), dropout: s.dropout}
+	l.self = newT5Attention(b, c, s, at+".layer.0.SelfAttention", first)
+	l.selfNorm = newT5LayerNorm(b, at+".layer.0.layer_norm", width)
+	ff := at + ".layer.1"
+	if s.decoder {
+		l.crossAttn = newT5Attention(b, c, s, at+".layer.1.EncDecAttention", false)
+		l.crossNorm = newT5LayerNorm(b, at+".layer.1.layer_norm", width)
+		ff = at + ".layer.2"
+	}
+	l.ff = newT5FF(b, c, ff, s.dropout)
+	return l
+}
+
+// t5Call is one call of a block, with what it takes and returns besides the
+// hidden states.
+type t5Call struct {
+	*t5Block
+	bias, cross, encoder *shadow.Tensor
+	madeBias, madeCross  *shadow.Tensor // held for the stack, the first time
+	cache                *shadow.Frame
+	ran                  bool
+}
+
+// Forward is T5Block.forward.
+func (l *t5Call) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	again := l.ran
+	l.ran = true
+	bias, cross := l.bias, l.cross
+	fn.Set(&hidden, l.attend(fn, hidden, l.self, l.selfNorm, nil, &bias))
+	fn.Set(&hidden, clampHalf(hidden))
+	if l.crossAttn != nil {
+		fn.Set(&hidden, l.attend(fn, hidden, l.crossAttn, l.crossNorm, l.encoder, &cross))
+		fn.Set(&hidden, clampHalf(hidden))
+	}
+	fn.Set(&hidden, hidden.World().Call(l.ff, hidden))
+	fn.Set(&hidden, clampHalf(hidden))
+	if l.bias == nil && !again {
+		l.madeBias, l.madeCross = hidden.World().Keep(bias), hidden.World().Keep(cross)
+	}
+	return hidden
+}
+
+// attend is T5LayerSelfAttention.forward and T5LayerCrossAttention.forward.
+// The block's frame holds the bias that the first of them makes.
+func (l *t5Call) attend(block *shadow.Frame, hidden *shadow.Tensor, a *t5Attention, norm *t5LayerNorm, states *shadow.Tensor, bias **shadow.Tensor) *shadow.Tensor {
+	fn := hidden.World().Func(hidden)
+	normed := fn.Let(norm.Call(hidden))
+	a.states, a.bias, a.block, a.cache = states, bias, block, l.cache
+	out := fn.Let(hidden.World().Call(a, normed))
+	return fn.Return(hidden.Add(l.dropout.Call(out)))
+}
+
+// clampHalf is the guard against infinities in float16.
+func clampHalf(hidden *shadow.Tensor) *shadow.Tensor {
+	if hidden.DType() != shadow.Float16 {
+		return hidden
+	}
+	return hidden.ClampInfinities()
+}
+
+// t5LayerNorm scales without a bias and without the mean.
+type t5LayerNorm struct {
+	shadow.Path
+	weight *shadow.Tensor
+}
+
+func newT5LayerNorm(b *shadow.Builder, at string, width int) *t5LayerNorm {
+	return &t5LayerNorm{Path: shadow.Path(at), weight: b.Parameter(at+".weight", width)}
+}
+
+func (n *t5LayerNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(n, x) }
+
+// Forward is T5LayerNorm.forward.
+func (n *t5LayerNorm) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	variance := fn.Let(hidden.To(shadow.Float32).Pow().Mean(true, -1))
+	fn.Set(&hidden, hidden.Mul(variance.AddScalar().Rsqrt()))
+	if n.weight.DType().Half() {
+		fn.Set(&hidden, hidden.To(n.weight.DType()))
+	}
+	return n.weight.Mul(hidden)
+}
+
+// t5FF is T5LayerFF around either form of its dense layers.
+type t5FF struct {
+	shadow.Path
+	wi, wi1, wo *shadow.Linear
+	norm        *t5LayerNorm
+	dropout     shadow.Dropout
+	act         func(x *shadow.Tensor) *shadow.Tensor
+}
+
+func newT5FF(b *shadow.Builder, c *Config, at string, dropout shadow.Dropout) *t5FF {
+	width, inner := c.Positive("d_model", 512), c.Positive("d_ff", 2048)
+	proj := c.String("feed_forward_proj", "relu")
+	f := &t5FF{Path: shadow.Path(at), dropout: dropout, act: c.t5Activation(proj)}
+	if strings.HasPrefix(proj, "gated-") {
+		f.wi = b.Linear(at+".DenseReluDense.wi_0", width, inner, false)
+		f.wi1 = b.Linear(at+".DenseReluDense.wi_1", width, inner, false)
+	} else {
+		f.wi = b.Linear(at+".DenseReluDense.wi", width, inner, false)
+	}
+	f.wo = b.Linear(at+".DenseReluDense.wo", inner, width, false)
+	f.norm = newT5LayerNorm(b, at+".layer_norm", width)
+	return f
+}
+
+// t5Activation is the function that feed_forward_proj names.
+func (c *Config) t5Activation(proj string) func(x *shadow.Tensor) *shadow.Tensor {
+	switch strings.TrimPrefix(proj, "gated-") {
+	case "relu":
+		return (*shadow.Tensor).ReLU
+	case "silu", "swish":
+		return (*shadow.Tensor).SiLU
+	case "gelu":
+		if proj == "gated-gelu" {
+			return newGELU
+		}
+		return (*shadow.Tensor).GELU
+	}
+	c.fail("feed_forward_proj", "relu, gelu or silu, gated- or not")
+	return (*shadow.Tensor).ReLU
+}
+
+// newGELU is NewGELUActivation, op by op.
+func newGELU(x *shadow.Tensor) *shadow.Tensor {
+	fn := x.World().Func(x)
+	half := x.MulScalar()
+	fn.Let(half)
+	inner := x.Add(x.Pow().MulScalar()).MulScalar().Tanh().AddScalar()
+	return fn.Return(half.Mul(inner))
+}
+
+// Forward is T5LayerFF.forward.
+func (f *t5FF) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	forwarded := fn.Let(f.norm.Call(hidden))
+	fn.Set(&forwarded, f.dense(forwarded))
+	fn.Set(&hidden, hidden.Add(f.dropout.Call(forwarded)))
+	return hidden
+}
+
+// dense is T5DenseActDense.forward or T5DenseGatedActDense.forward.
+func (f *t5FF) dense(x *shadow.Tensor) *shadow.Tensor {
+	fn := x.World().Func(x)
+	hidden := fn.Let(x)
+	if f.wi1 == nil {
+		fn.Set(&hidden, f.wi.Call(hidden))
+		fn.Set(&hidden, f.act(hidden))
+	} else {
+		gelu := fn.Let(f.act(f.wi.Call(hidden)))
+		linear := fn.Let(f.wi1.Call(hidden))
+		fn.Set(&hidden, gelu.Mul(linear))
+	}
+	fn.Set(&hidden, f.dropout.Call(hidden))
+	fn.Set(&hidden, hidden.To(f.wo.Weight.DType()))
+	fn.Set(&hidden, f.wo.Call(hidden))
+	return fn.Return(hidden)
+}

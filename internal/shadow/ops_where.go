@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Ops that choose and compare, element by element.
+
+// Where is torch.where(cond, t, number). The number becomes a tensor of one
+// element first.
+func Where(cond, t *Tensor) *Tensor {
+	n := t.w.record("WhereBackward0", t)
+	kept := n.save(cond)
+	out := cond.choose(t, true, t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return each(kept.get().choose(g, true, g.dtype)) })
+	return n.result(out, cond, t)
+}
+
+// choose allocates the result of where(cond, a, b) with a or both given.
+func (cond *Tensor) choose(a *Tensor, number bool, dt DType) *Tensor {
+	w := cond.w
+	var scalar *storage
+	if number {
+		w.op("scalar_tensor")
+		scalar = w.alloc(dt.Bytes())
+	}
+	size := broadcast(cond.size, a.size)
+	w.op("where")
+	out := w.emptyStrided(size, iterStrides(size, cond, a), dt)
+	w.kernel(out, cond, a)
+	w.release2(scalar)
+	return out
+}
+
+// WhereBoth is torch.where(cond, a, b) on tensors that need no gradient.
+func WhereBoth(cond, a, b *Tensor) *Tensor {
+	size := broadcast(broadcast(cond.size, a.size), b.size)
+	cond.w.op("where")
+	out := cond.w.emptyStrided(size, iterStrides(size, cond, a, b), promote(a.dtype, b.dtype))
+	cond.w.kernel(out, cond, a, b)
+	done(cond, a, b)
+	return out
+}
+
+// CompareWith is a comparison of two tensors, such as t >= o.
+func (t *Tensor) CompareWith(op string, o *Tensor) *Tensor {
+	out := t.binary(op, o, Bool)
+	done(t, o)
+	return out
+}
+
+// Minimum is torch.minimum of tensors that need no gradient.
+func (t *Tensor) Minimum(o *Tensor) *Tensor {
+	out := t.binary("minimum", o, promote(t.dtype, o.dtype))
+	done(t, o)
+	return out
+}
+
+// Abs is torch.abs of a tensor that needs no gradient.
+func (t *Tensor) Abs() *Tensor { return t.plain("abs", t.dtype) }
+
+// LogPlain is torch.log of a tensor that needs no gradient.
+func (t *Tensor) LogPlain() *Tensor { return t.plain("log", t.dtype) }
+
+// FullLike is torch.full_like or zeros_like.
+func (t *Tensor) FullLike() *Tensor { return t.plain("full_like", t.dtype) }
+
+// AddTo is t += o outside the graph: nothing new.
+func (t *Tensor) AddTo(o *Tensor) {
+	t.w.op("add_")
+	t.w.kernel(t, o)
+	done(o, t)
+}
+
+// RequireGrad makes t a leaf that wants a gradient.
+func (t *Tensor) RequireGrad() *Tensor {
+	t.leaf, t.needs = true, true
+	return t
+}
+
+// ClampInfinities is what models do to float16 activations: find out whether
+// one is infinite, choose a bound, and clamp to it.
+func (t *Tensor) ClampInfinities() *Tensor {
+	w := t.w
+	mark := w.pin(t)
+	inf := t.unary("isinf", Bool).hold()
+	any := inf.reduce("any", allDims(t.size), false, Bool).hold()
+	inf.drop()
+	bound := w.Full(Float32).hold()
+	any.drop()
+	n := w.record("ClampBackward1", t)
+	lo := bound.unary("neg", Float32).hold()
+	hi := n.save(bound)
+	low := n.save(lo)
+	self := n.save(t)
+	out := t.unary("clamp", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor {
+		_, _ = hi, low
+		return each(g.withLayout("where", self.get()))
+	})
+	lo.drop()
+	bound.drop()
+	n.output(out, 0)
+	w.unpin(mark)
+	return out
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// mathAttention is _scaled_dot_product_attention_math: the composite that takes
+// what no kernel takes. Half inputs are worked on in float32.
+//
+// Its locals are C++ ones: they go when it returns, the last declared first.
+func (w *World) mathAttention(a Attention) *Tensor {
+	dtype := a.Query.dtype
+	mark := w.pin(a.Query, a.Key, a.Value, a.Mask)
+	local := func(t *Tensor) *Tensor { w.pin(t); return t }
+	query, key, value := a.Query, a.Key, a.Value
+	if dtype.Half() {
+		query = local(query.cast(Float32))
+		key = local(key.cast(Float32))
+		value = local(value.cast(Float32))
+	}
+	q := local(query.MulScalar())
+	mask := a.Mask
+	if a.Causal && mask == nil {
+		mask = local(w.causalBias(q.Size(-2), key.Size(-2), q.dtype))
+	}
+	if a.GQA {
+		key = local(key.repeatInterleave(q.Size(1) / key.Size(1)))
+		value = local(value.repeatInterleave(q.Size(1) / value.Size(1)))
+	}
+	scaled := key.Transpose(-2, -1).MulScalar().hold()
+	attn := q.matmul(scaled).hold()
+	scaled.drop()
+	set := func(t *Tensor) {
+		t.hold()
+		attn.drop()
+		attn = t
+	}
+	if mask != nil && w.OutOfPlace {
+		set(attn.Add(mask))
+	} else if mask != nil {
+		set(attn.addInPlace(mask))
+	}
+	set(attn.safeSoftmax())
+	if a.Dropout > 0 {
+		set(attn.Dropout(a.Dropout))
+	}
+	weights := attn.To(dtype).hold() // the second result, which nobody takes
+	out := attn.matmul(value).To(dtype)
+	attn.drop()
+	out.hold()
+	w.unpin(mark)
+	weights.drop()
+	return out.loosen()
+}
+
+// causalBias is ones(L, S).tril() made into a float mask.
+func (w *World) causalBias(rows, cols int, dt DType) *Tensor {
+	w.op("ones")
+	ones := w.empty(Dims(rows, cols), Bool).hold()
+	w.op("tril")
+	low := w.empty(Dims(rows, cols), Bool).hold()
+	ones.drop()
+	w.op("zeros_like")
+	bias := w.empty(Dims(rows, cols), dt)
+	w.op("logical_not")
+	w.scratch(low.Bytes())
+	low.drop()
+	return bias
+}
+
+// repeatInterleave is t.repeat_interleave(times, 1) on [B, H, S, D].
+func (t *Tensor) repeatInterleave(times int) *Tensor {
+	b, h, s, d := t.Size(0), t.Size(1), t.Size(2), t.Size(3)
+	return t.Unsqueeze(2).Expand(b, h, times, s, d).clone(Dims(h*times*s*d, times*s*d, s*d, d, 1)).View(b, h*times, s, d)
+}
+
+// safeSoftmax is _safe_softmax over the last dimension: rows that are masked
+// entirely become zeros, which takes a comparison and a reduction to find out.
+func (t *Tensor) safeSoftmax() *Tensor {
+	w := t.w
+	n := w.record("SafeSoftmaxBackward0", t)
+	w.op("_safe_softmax")
+	out := w.empty(t.size, t.dtype)
+	masked := w.alloc(uint64(t.Numel()))
+	rows := w.alloc(uint64(t.Numel() / max(t.Size(-1), 1)))
+	zero := w.alloc(t.dtype.Bytes())
+	for _, m := range []*storage{zero, rows, masked} {
+		w.release2(m)
+	}
+	w.kernel(out, t)
+	result := n.save(out)
+	n.backward(func(g *Tensor) []*Tensor { return each(g.softmaxGrad(result.get(), g.dtype)) })
+	return n.result(out, t)
+}
+
+// softmaxGrad is _softmax_backward_data: the kernel wants grad * output.
+func (g *Tensor) softmaxGrad(output *Tensor, dt DType) *Tensor {
+	w := g.w
+	w.op("_softmax_backward_data")
+	out := w.empty(output.size, dt)
+	w.scratch(g.Bytes())
+	w.kernel(out, g, output)
+	return out
+}
+
+// biasFor is what the memory-efficient kernel makes of a mask: rows padded to
+// eight elements where they are not, and a view that has every batch and head.
+func (a Attention) biasFor() *Tensor {
+	m := a.Mask
+	if m == nil {
+		return nil
+	}
+	aligned := m.stride.d[m.size.n-1] == 1
+	for i := range m.size.n - 1 {
+		aligned = aligned && m.stride.d[i]%8 == 0
+	}
+	if !aligned {
+		cols := m.Size(-1)
+		m = m.Pad(0, 8-cols%8).Slice(-1, 0, cols)
+	}
+	return m.Expand(a.Query.Size(0), a.Query.Size(1), a.Query.Size(2), a.Key.Size(2))
+}
