@@ -43,13 +43,6 @@ func (g *Tensor) embeddingGrad(ids *Tensor, rows, width int) *Tensor {
 	return out
 }
 
-// embeddingSorted is EmbeddingBackwardKernel.cu with the sort before it.
-func (w *World) embeddingSorted(g, ids *Tensor, rows, width int) *Tensor {
-	out := w.empty(Dims(rows, width), g.dtype)
-	w.kernel(out, g)
-	return out
-}
-
 // LayerNorm is F.layer_norm over the last dimension. Mean and reciprocal
 // deviation are kept in float32 whatever the input is; autocast wants the input
 // in float32.
