@@ -17,8 +17,8 @@ import "math/bits"
 //
 // A training step keeps some tens to some hundreds of free blocks of not many
 // sizes, so most bins hold one or two and a search is a bit scan. One sorted
-// sequence for all sizes, which this replaced, took twice as long; a tree takes
-// longer still, because every level is a branch that cannot be foreseen.
+// sequence for all sizes, which this replaced, spent most of a replay halving
+// and moving; a tree would trade the moving for branches that cannot be foreseen.
 //
 // Bins come in pages of 64, one word of the bitmap each, made when first used:
 // an empty set is two kilobytes.

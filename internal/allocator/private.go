@@ -89,6 +89,9 @@ func (a *Allocator) ReleasePool(id PoolID) error {
 	if p == nil || p.uses == 0 {
 		return fmt.Errorf("private pool (%d,%d) does not exist or is released already", id.A, id.B)
 	}
+	if p.uses == 1 && slices.ContainsFunc(a.captures, func(c capture) bool { return c.pool == p }) {
+		return fmt.Errorf("private pool (%d,%d) is still begun; end it first", id.A, id.B)
+	}
 	p.uses--
 	return nil
 }
@@ -123,9 +126,17 @@ func (a *Allocator) addPool(p *pool) uint16 {
 	return uint16(at)
 }
 
-// forgetPool drops the i-th private pool, which holds no memory.
+// forgetPool drops the i-th private pool, which holds no memory, with the
+// ranges of addresses that it reserved and never got memory for.
 func (a *Allocator) forgetPool(i int) {
 	p := a.private[i]
+	for _, half := range []uint16{p.small, p.large} {
+		for _, ranges := range a.pools[half].unmapped {
+			for _, b := range ranges {
+				a.drop(b)
+			}
+		}
+	}
 	a.pools[p.small], a.pools[p.large] = nil, nil
 	a.private = slices.Delete(a.private, i, i+1)
 }

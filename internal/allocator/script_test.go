@@ -143,6 +143,7 @@ func TestScriptErrors(t *testing.T) {
 		{"conf nonsense:1", `unknown allocator option "nonsense"`},
 		{"pe", "is not begun"},
 		{"pr", "does not exist"},
+		{"pb;pr", "is still begun"},
 		{"pb;pb", "line 2: pb: private pool (0,1) is begun already"},
 		{"pb;a x 1;pe;pr;pb", "was released and still holds memory"},
 	}
