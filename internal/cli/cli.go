@@ -49,7 +49,10 @@ func Run(ctx context.Context, env Env, args []string) int {
 	return exitCode(err)
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine keeps a message on its line, whatever was wrapped into it.
+func oneLine(s string) string {
+	return strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ")
+}
 
 // screen is what standard output can show.
 func (e Env) screen() term.Screen { return term.Detect(e.Stdout, e.Getenv) }

@@ -39,7 +39,7 @@ With --script, run a script of allocator commands instead (- is standard input).
 
 const replayExample = `  snug replay snapshot.pickle
   snug replay snapshot.pickle.gz --compare
-  snug replay snapshot.pickle --alloc-conf expandable_segments:True --limit 24GiB
+  snug replay snapshot.pickle --alloc-conf max_split_size_mb:128 --limit 24GiB
   snug replay --script commands.txt --torch 2.12`
 
 func newReplay(env Env) *cobra.Command {
@@ -63,10 +63,10 @@ func newReplay(env Env) *cobra.Command {
 	f.StringVar(&o.conf, "alloc-conf", "", "replay under this PYTORCH_ALLOC_CONF `string`")
 	f.StringVar(&o.limit, "limit", "", "cap on reserved memory: a `size` like 24GiB, or bytes")
 	f.BoolVar(&o.compare, "compare", false, "replay under every setting worth trying")
-	f.StringVar(&o.torch, "torch", "", "PyTorch `version` (default as the file shows, 2.11 for scripts)")
+	f.StringVar(&o.torch, "torch", "", "PyTorch `version` (default: the file's; 2.11 for scripts)")
 	f.IntVar(&o.device, "device", -1, "`index` of the GPU")
-	f.Lookup("device").DefValue = "the busiest"
-	f.StringVar(&o.addresses, "addresses", "recorded", "of segments, as `recorded` or own")
+	f.Lookup("device").DefValue = "the busiest one"
+	f.StringVar(&o.addresses, "addresses", "recorded", "segment addresses: `recorded` or own")
 	f.StringVar(&o.script, "script", "", "run allocator commands from a `file`")
 	return cmd
 }

@@ -38,8 +38,11 @@ func (r *replayReport) row(o replay.Outcome, s term.Screen) []string {
 		name = "(none: PyTorch's defaults)"
 	}
 	change := difference(o.PeakReserved, r.result.PeakReserved, s)
-	if !o.Fits() {
+	switch {
+	case !o.Fits():
 		change = "does not fit"
+	case r.result.OOM != nil:
+		change = "fits"
 	}
 	return []string{name, units.Bytes(o.PeakReserved).String(), units.Bytes(o.PeakAllocated).String(), change}
 }

@@ -42,7 +42,8 @@ func (m *machine) fastEntry() bool {
 	return true
 }
 
-// scanEntry fills e and returns how many bytes it took, 0 if it gave up.
+// scanEntry fills e and returns how many bytes it took, 0 if it gave up. It is
+// where reading spends its time, so numbers are read here and not in a function.
 func (m *machine) scanEntry(b []byte, e *entry) int {
 	p := 0
 	if b[p] == opMemoize {
@@ -64,24 +65,54 @@ func (m *machine) scanEntry(b []byte, e *entry) int {
 			}
 		}
 		p += k.n
-		v, n := m.scanNumber(b[p : p+16])
-		if n == 0 {
+		var v value
+		switch head := binary.LittleEndian.Uint64(b[p:]); byte(head) {
+		case opLong1:
+			n := int(b[p+1])
+			if n == 0 || n > 8 {
+				return 0
+			}
+			v = value{signed(binary.LittleEndian.Uint64(b[p+2:]), n), vInt}
+			p += n + 2
+		case opBinInt:
+			v = value{uint64(int64(int32(head >> 8))), vInt}
+			p += 5
+		case opBinInt2:
+			v = value{head >> 8 & 0xffff, vInt}
+			p += 3
+		default:
+			n := 0
 			if v, n = m.scanOther(b[p:]); n == 0 {
 				return 0
 			}
+			p += n
 		}
-		p += n
-		switch {
-		case k.field == noField:
-		case k.field == fAddr && v.kind == vInt:
-			e.addr = v.n
-		case k.field == fTime && v.kind == vInt:
-			e.time = int64(v.n)
-		case m.setEntryField(e, k.field, v) != nil:
+		if !m.fillField(e, k.field, v) {
 			return 0
 		}
 	}
 	return 0
+}
+
+// fillField sets one field, the frequent ones at once.
+func (m *machine) fillField(e *entry, f field, v value) bool {
+	switch {
+	case f == noField:
+		return true
+	case f == fAddr && v.kind == vInt:
+		e.addr = v.n
+		return true
+	case f == fTime && v.kind == vInt:
+		e.time = int64(v.n)
+		return true
+	case f == fSize && v.kind == vInt && v.n <= maxSize:
+		e.size = v.n
+		return true
+	case f == fStream && v.kind == vInt && len(m.streams) > 0 && v.n == m.streams[0]:
+		e.stream = 0
+		return true
+	}
+	return m.setEntryField(e, f, v) == nil
 }
 
 // learnKey makes k the key that b begins with, if it is one.
@@ -95,26 +126,8 @@ func (m *machine) learnKey(k *keyShape, b []byte) bool {
 	return true
 }
 
-// scanNumber reads an int and returns its length, 0 if there is something else.
-func (m *machine) scanNumber(b []byte) (value, int) {
-	switch b[0] {
-	case opLong1:
-		if n := int(b[1]); n-1 < 8 && n > 0 {
-			return value{signed(binary.LittleEndian.Uint64(b[2:]), n), vInt}, n + 2
-		}
-	case opBinInt1:
-		if b[2] != opBinInt1 { // else it is a pool's id
-			return value{uint64(b[1]), vInt}, 2
-		}
-	case opBinInt2:
-		return value{uint64(binary.LittleEndian.Uint16(b[1:])), vInt}, 3
-	case opBinInt:
-		return value{uint64(int64(int32(binary.LittleEndian.Uint32(b[1:])))), vInt}, 5
-	}
-	return value{}, 0
-}
-
-// scanOther reads a text, a reference or a pair and returns its length.
+// scanOther reads a small number, a text, a reference or a pair of small numbers
+// and returns its length.
 func (m *machine) scanOther(b []byte) (value, int) {
 	switch b[0] {
 	case opBinGet, opLongBinGet:
@@ -128,7 +141,10 @@ func (m *machine) scanOther(b []byte) (value, int) {
 		}
 		return value{uint64(id), vText}, end
 	case opBinInt1:
-		if b[2] == opBinInt1 && b[4] == opTuple2 {
+		if b[2] != opBinInt1 {
+			return value{uint64(b[1]), vInt}, 2
+		}
+		if b[4] == opTuple2 {
 			return m.scanPair(b)
 		}
 	}

@@ -28,15 +28,16 @@ const early = 1 << 31
 // the recording come first in a stream.Trace, and how many there are is known
 // only at the end; so resolve finds them and emit writes the events.
 type folder struct {
-	m     *machine
-	list  list
-	out   *Device
-	byKey []uint32 // before.key → ID
-	early []before
-	seen  *addressTable
-	ids   []uint32 // by entry of alloc or free: the allocation, or early|key
-	fresh uint32   // allocations in the recording
-	most  int64    // the most bytes of segments at any time, relative to the start
+	m      *machine
+	list   list
+	out    *Device
+	byKey  []uint32 // before.key → ID
+	early  []before
+	seen   *addressTable
+	ids    []uint32 // by entry of alloc or free: the allocation, or early|key
+	fresh  uint32   // allocations in the recording
+	events int      // how many events the entries become, or a few less
+	most   int64    // the most bytes of segments at any time, relative to the start
 
 	settings Settings
 }
@@ -68,8 +69,12 @@ func (f *folder) resolve() error {
 		var err error
 		switch e.action {
 		case actAlloc:
+			f.events++
 			err = f.alloc(i, e)
-		case actFreeRequested, actFreeCompleted:
+		case actFreeRequested:
+			err = f.free(i, e)
+		case actFreeCompleted:
+			f.events++
 			err = f.free(i, e)
 		case noAction:
 			err = errors.New("has no action")
@@ -146,7 +151,7 @@ func (f *folder) emit() {
 	slices.SortFunc(f.early, func(a, b before) int { return cmp.Compare(a.addr, b.addr) })
 	f.byKey = make([]uint32, len(f.early))
 	d := f.out
-	d.Trace = stream.New(f.countEvents())
+	d.Trace = stream.New(f.events)
 	d.Trace.Reserve(uint32(len(f.early)))
 	d.Addresses = make([]uint64, 0, len(f.early)+int(f.fresh))
 	w := newWriter(f)
@@ -157,17 +162,6 @@ func (f *folder) emit() {
 	for i := 0; i < len(f.ids); {
 		i += w.write(i)
 	}
-}
-
-// countEvents is how many events the entries become, or a few less.
-func (f *folder) countEvents() int {
-	n := 0
-	for i := range f.ids {
-		if a := f.entry(i).action; a == actAlloc || a == actFreeCompleted {
-			n++
-		}
-	}
-	return n
 }
 
 // id is the allocation that entry i is about.

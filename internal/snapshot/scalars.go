@@ -132,9 +132,12 @@ func (m *machine) pairOf(a, b value) uint32 {
 	return id
 }
 
+// maxSize is more bytes than any machine has, and far from overflowing in sums.
+const maxSize = math.MaxInt64 >> 3
+
 // asSize reads v as a number of bytes that a machine could have.
 func (m *machine) asSize(v value, what string) (uint64, error) {
-	if v.kind != vInt || v.n > math.MaxInt64>>3 {
+	if v.kind != vInt || v.n > maxSize {
 		return 0, m.fail("%s is %s, not a size", what, m.show(v))
 	}
 	return v.n, nil
