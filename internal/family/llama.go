@@ -183,7 +183,7 @@ func (r *rotary) forward(x, pos *shadow.Tensor) (cos, sin *shadow.Tensor) {
 	fn := x.World().Func(x, pos)
 	defer x.World().NoGrad()()
 	dtype := x.DType()
-	freq := fn.Let(r.invFreq.Unsqueeze(0).Unsqueeze(2).Expand(pos.Size(0), -1, 1))
+	freq := fn.Let(r.invFreq.Unsqueeze(0).Unsqueeze(2).Expand(pos.Size(0), -1, 1).Float())
 	at := fn.Let(pos.Unsqueeze(1).To(shadow.Float32)) // (1, 1, S)
 	x.World().Autocast(shadow.None, func() {
 		freqs := fn.Let(freq.Matmul(at).Transpose(1, 2)) // (1, S, D/2)

@@ -17,19 +17,67 @@ type adapter struct {
 }
 
 // AddLora freezes a model and puts adapters around the linear layers that l
-// names, in the order of the model's modules.
-func (b *Builder) AddLora(l Lora, layers []*Linear) {
+// names, in the order of the model's modules. Adapters are made in float32 and
+// moved to the GPU all together; a 16-bit model is then cast as a whole, which
+// reaches them and the buffers that were kept in float32.
+func (b *Builder) AddLora(l Lora) {
 	for _, p := range b.all {
 		p.needs, p.leaf = false, false
 	}
-	for _, lin := range layers {
-		if l.Targets[lastName(lin.At())] {
+	layers, dtype := b.layers, b.DType
+	b.DType = Float32
+	for _, m := range layers {
+		if lin, ok := m.(*Linear); ok && l.Targets[lastName(lin.At())] {
 			lin.lora = &adapter{
 				a:    b.Linear(lin.At()+".A", lin.In, l.Rank, false),
 				b:    b.Linear(lin.At()+".B", l.Rank, lin.Out, false),
 				drop: l.Dropout,
 			}
 		}
+	}
+	b.DType = dtype
+	if dtype.Half() {
+		b.castLora(layers, dtype)
+	}
+}
+
+// castLora is model.to(dtype) for what is not of that type yet.
+func (b *Builder) castLora(layers []any, dt DType) {
+	for _, m := range layers {
+		switch m := m.(type) {
+		case *Linear:
+			if m.lora != nil {
+				m.lora.a.Weight.castInPlace(dt)
+				m.lora.b.Weight.castInPlace(dt)
+			}
+		case *Tensor:
+			m.castInPlace(dt)
+		}
+	}
+}
+
+// castInPlace is t.data = t.data.to(dtype) where t is of another floating type:
+// the copy exists before the old memory goes.
+func (t *Tensor) castInPlace(dt DType) {
+	if t.dead || !t.dtype.Floating() || t.dtype == dt {
+		return
+	}
+	w := t.w
+	was, path := w.component, w.path
+	w.component, w.path = Parameters, []string{t.name}
+	old := t.mem
+	t.dtype = dt
+	t.mem = w.alloc(t.Bytes())
+	w.release2(old)
+	w.component, w.path = was, path
+}
+
+// EnableInputRequireGrads makes the output of the input embedding a leaf that
+// requires a gradient, so that checkpointed layers over frozen weights have
+// something to go back to.
+func (b *Builder) EnableInputRequireGrads() {
+	if b.inputs != nil {
+		b.inputs.grads = true
 	}
 }
 

@@ -30,11 +30,12 @@ func (w *World) Call(m Module, x *Tensor) *Tensor {
 // Builder makes a model's parameters, in the order in which its modules are
 // constructed.
 type Builder struct {
-	W     *World
-	DType DType
-	Lora  *Lora
-	all   []*Tensor
-	made  []*Tensor // parameters and buffers, in the order of their making
+	W      *World
+	DType  DType
+	all    []*Tensor
+	made   []*Tensor  // parameters and buffers, in the order of their making
+	layers []any      // each *Linear and each buffer's *Tensor, in order
+	inputs *Embedding // the first one: what get_input_embeddings returns
 }
 
 // Parameter makes a leaf that requires grad.
@@ -57,6 +58,7 @@ func (b *Builder) Buffer(dt DType, d ...int) *Tensor {
 	t := b.W.empty(Dims(d...), dt).hold()
 	b.W.component = was
 	b.made = append(b.made, t)
+	b.layers = append(b.layers, t)
 	return t
 }
 
@@ -118,6 +120,7 @@ func (b *Builder) Linear(at string, in, out int, bias bool) *Linear {
 	if bias {
 		l.Bias = b.Parameter(at+".bias", out)
 	}
+	b.layers = append(b.layers, l)
 	return l
 }
 
@@ -136,18 +139,29 @@ func (l *Linear) Forward(fn *Frame, x *Tensor) *Tensor {
 type Embedding struct {
 	Path
 	Weight *Tensor
+	grads  bool // its output is made to require a gradient
 }
 
 // Embedding makes an nn.Embedding.
 func (b *Builder) Embedding(at string, rows, width int) *Embedding {
-	return &Embedding{Path: Path(at), Weight: b.Parameter(at+".weight", rows, width)}
+	e := &Embedding{Path: Path(at), Weight: b.Parameter(at+".weight", rows, width)}
+	if b.inputs == nil {
+		b.inputs = e
+	}
+	return e
 }
 
 // Call is embedding(ids).
 func (e *Embedding) Call(ids *Tensor) *Tensor { return ids.w.Call(e, ids) }
 
 // Forward is what nn.Embedding does.
-func (e *Embedding) Forward(fn *Frame, ids *Tensor) *Tensor { return ids.Embedding(e.Weight) }
+func (e *Embedding) Forward(fn *Frame, ids *Tensor) *Tensor {
+	out := ids.Embedding(e.Weight)
+	if e.grads && !out.needs && out.w.gradMode {
+		out.leaf, out.needs = true, true
+	}
+	return out
+}
 
 // LayerNorm is nn.LayerNorm over the last dimension.
 type LayerNorm struct {

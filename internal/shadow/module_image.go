@@ -82,18 +82,7 @@ func (b *Builder) Front(at int) {
 // goes back.
 func (b *Builder) To(dt DType) {
 	b.DType = dt
-	w := b.W
-	was, path := w.component, w.path
-	w.component = Parameters
 	for _, t := range b.made {
-		if t.dead || !t.dtype.Floating() || t.dtype == dt {
-			continue
-		}
-		w.path = []string{t.name}
-		old := t.mem
-		t.dtype = dt
-		t.mem = w.alloc(t.Bytes())
-		w.release2(old)
+		t.castInPlace(dt)
 	}
-	w.component, w.path = was, path
 }

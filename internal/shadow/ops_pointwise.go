@@ -35,6 +35,13 @@ func (t *Tensor) unary(op string, dt DType) *Tensor {
 	return out
 }
 
+// unaryDone is unary on a temporary, which dies in it.
+func (t *Tensor) unaryDone(op string) *Tensor {
+	out := t.unary(op, t.dtype)
+	done(t)
+	return out
+}
+
 // Add is t + o.
 func (t *Tensor) Add(o *Tensor) *Tensor {
 	n := t.w.record("AddBackward0", t, o)

@@ -42,10 +42,29 @@ func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 	if dt != t.dtype && !t.dtype.Floating() && dt != Bool { // whole numbers are widened in a copy
 		wide = t.w.alloc(uint64(t.Numel()) * dt.Bytes())
 	}
-	t.w.scratch(t.w.reduceScratch(t, dims, out))
+	from := t.dtype
+	if wide != nil {
+		from = dt
+	}
+	t.w.reduceScratch(reductionOf(op, from), t, from, dims, dt)
 	t.w.release2(wide)
 	t.w.kernel(out, t)
 	return out
+}
+
+// reductionOf is the kind of kernel behind an op.
+func reductionOf(op string, dt DType) reduction {
+	switch op {
+	case "any", "all":
+		return reduceSame(Bool)
+	case "amax", "amin":
+		return reduceSame(dt)
+	case "max", "min", "argmax", "argmin":
+		return reduceIndex
+	case "var", "std", "var_mean":
+		return reduceWelford
+	}
+	return reduceSum(dt)
 }
 
 // Mean is t.mean(dims). Its gradient is one expanded and divided.

@@ -241,12 +241,14 @@ func (t *Tensor) Contiguous() *Tensor {
 }
 
 // Clone copies t in its own layout.
-func (t *Tensor) Clone() *Tensor {
-	stride := t.stride
-	if !isDense(t.size, t.stride) {
-		stride = iterStrides(t.size, t)
+func (t *Tensor) Clone() *Tensor { return t.clone(t.cloneStrides()) }
+
+// cloneStrides is t's own layout where it is dense, else the nearest one that is.
+func (t *Tensor) cloneStrides() Shape {
+	if isDense(t.size, t.stride) {
+		return t.stride
 	}
-	return t.clone(stride)
+	return iterStrides(t.size, t)
 }
 
 func (t *Tensor) clone(stride Shape) *Tensor {

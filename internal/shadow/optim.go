@@ -2,6 +2,12 @@
 
 package shadow
 
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
 // Optimizers (torch/optim, 2.11): their states, which come into being at the
 // first step, and what a step needs for a moment.
 
@@ -10,42 +16,66 @@ type Optimizer interface {
 	Step()
 }
 
-// adam is torch.optim.AdamW in its default form: foreach.
-type adam struct {
-	w      *World
-	params []*Tensor
-	state  map[*Tensor][2]*Tensor
+// optimizers is every optimizer by the name that a setup gives it.
+var optimizers = map[string]func(w *World, params []*Tensor) Optimizer{
+	"adamw":        newAdam, // foreach, as PyTorch chooses on its own
+	"adamw-fused":  newAdamFused,
+	"adamw-loop":   newAdamLoop,
+	"adam":         newAdam, // without weight decay the two differ in no allocation
+	"adam-fused":   newAdamFused,
+	"adam-loop":    newAdamLoop,
+	"sgd":          newSGD,
+	"sgd-momentum": newSGDMomentum,
+	"adafactor":    newAdafactor,
+	"rmsprop":      newRMSprop,
+	"adagrad":      newAdagrad,
+	"lion":         newLion,
+	"adamw-8bit":   newAdam8bit,
+	"lion-8bit":    newLion8bit,
 }
 
-// AdamW makes torch.optim.AdamW(params).
-func (w *World) AdamW(params []*Tensor) Optimizer {
-	return &adam{w: w, params: params, state: map[*Tensor][2]*Tensor{}}
-}
-
-// Step makes both moments of each parameter that has a gradient for the first
-// time, then works on all parameters of a type at once: the one thing that it
-// allocates is the square roots of all second moments.
-func (a *adam) Step() {
-	live := withGrad(a.params)
-	for _, p := range live {
-		if _, ok := a.state[p]; !ok {
-			a.state[p] = [2]*Tensor{a.w.optimizerState(p), a.w.optimizerState(p)}
-		}
+// OptimizerNames is the names that NewOptimizer knows, in order.
+func OptimizerNames() []string {
+	names := make([]string, 0, len(optimizers))
+	for name := range optimizers {
+		names = append(names, name)
 	}
-	for _, group := range byType(live) {
-		roots := a.w.foreach("_foreach_sqrt", group)
-		dropList(roots)
-	}
+	sort.Strings(names)
+	return names
 }
 
-// optimizerState is zeros_like(p), kept.
-func (w *World) optimizerState(p *Tensor) *Tensor {
+// NewOptimizer makes an optimizer over the parameters that are trained. An
+// empty name is AdamW.
+func (w *World) NewOptimizer(name string, params []*Tensor) (Optimizer, error) {
+	if name == "" {
+		name = "adamw"
+	}
+	mk := optimizers[name]
+	if mk == nil {
+		return nil, fmt.Errorf("optimizer %q is not known; known are %s", name, strings.Join(OptimizerNames(), ", "))
+	}
+	return mk(w, params), nil
+}
+
+// stateOf makes a tensor of the optimizer's state for p.
+func (w *World) stateOf(p *Tensor, op string, size, stride Shape, dt DType) *Tensor {
 	was, path := w.component, w.path
 	w.component, w.path = OptimizerState, append(w.path, p.name)
-	w.op("zeros_like")
-	s := p.emptyLike(p.dtype).hold()
+	w.op(op)
+	s := w.emptyStrided(size, stride, dt).hold()
 	w.component, w.path = was, path
 	return s
+}
+
+// zerosLike is a state of p's shape.
+func (w *World) zerosLike(p *Tensor, dt DType) *Tensor {
+	return w.stateOf(p, "zeros_like", p.size, p.cloneStrides(), dt)
+}
+
+// zeros is a state of a shape of its own.
+func (w *World) zeros(p *Tensor, dt DType, d ...int) *Tensor {
+	size := Dims(d...)
+	return w.stateOf(p, "zeros", size, size.contiguous(), dt)
 }
 
 // foreach allocates one result per tensor.
@@ -56,6 +86,19 @@ func (w *World) foreach(op string, ts []*Tensor) []*Tensor {
 		out[i] = t.emptyLike(t.dtype).hold()
 	}
 	return out
+}
+
+// foreachEach runs a step over each group of parameters that share a type. The
+// list that a group's step makes has a Python name, so that it goes when the
+// next group's list is there, or at the end.
+func (w *World) foreachEach(params []*Tensor, temporaries func(group []*Tensor) []*Tensor) {
+	var held []*Tensor
+	for _, group := range byType(params) {
+		made := temporaries(group)
+		dropList(held)
+		held = made
+	}
+	dropList(held)
 }
 
 // dropList ends a Python list: it lets go of its items from the last to the
@@ -77,15 +120,15 @@ func withGrad(params []*Tensor) []*Tensor {
 	return out
 }
 
-// byType groups parameters by element type, in order of first appearance.
-func byType(params []*Tensor) [][]*Tensor {
+// byType groups tensors by element type, in order of first appearance.
+func byType(ts []*Tensor) [][]*Tensor {
 	var order []DType
 	groups := map[DType][]*Tensor{}
-	for _, p := range params {
-		if groups[p.dtype] == nil {
-			order = append(order, p.dtype)
+	for _, t := range ts {
+		if groups[t.dtype] == nil {
+			order = append(order, t.dtype)
 		}
-		groups[p.dtype] = append(groups[p.dtype], p)
+		groups[t.dtype] = append(groups[t.dtype], t)
 	}
 	out := make([][]*Tensor, len(order))
 	for i, d := range order {

@@ -100,6 +100,7 @@ func caseSetup(c map[string]any) *setup.Setup {
 		s.Optimizer = "sgd-momentum"
 	}
 	s.Checkpointing, _ = c["checkpointing"].(bool)
+	s.Clip, _ = c["clip"].(bool)
 	if a := str("attn"); a != "" {
 		s.Attention = a
 	}
@@ -108,6 +109,7 @@ func caseSetup(c map[string]any) *setup.Setup {
 	}
 	if l, ok := c["lora"].(map[string]any); ok {
 		s.LoRA = &setup.LoRA{Rank: int(l["r"].(float64))}
+		s.LoRA.Dropout, _ = l["dropout"].(float64)
 		for _, t := range l["targets"].([]any) {
 			s.LoRA.Targets = append(s.LoRA.Targets, t.(string))
 		}

@@ -43,6 +43,7 @@ type run struct {
 	model   family.Model
 	params  []*shadow.Tensor
 	opt     shadow.Optimizer
+	scaler  *shadow.GradScaler // for amp-fp16
 }
 
 // Run simulates the steps of a setup.
@@ -88,17 +89,38 @@ func (r *run) load() error {
 	if err != nil {
 		return err
 	}
+	if err := r.addLora(); err != nil {
+		return err
+	}
 	r.params = r.builder.Trainable()
-	r.opt, err = r.optimizer()
+	r.opt, err = r.w.NewOptimizer(s.Optimizer, r.params)
+	if s.Precision == "amp-fp16" {
+		r.scaler = r.w.NewGradScaler()
+	}
 	return err
 }
 
-func (r *run) optimizer() (shadow.Optimizer, error) {
-	switch r.s.Optimizer {
-	case "adamw", "":
-		return r.w.AdamW(r.params), nil
+// addLora freezes the model and adds adapters, where the setup asks for them.
+func (r *run) addLora() error {
+	l := r.s.LoRA
+	if l == nil {
+		return nil
 	}
-	return nil, fmt.Errorf("optimizer %q is not known", r.s.Optimizer)
+	if l.Rank < 1 {
+		return fmt.Errorf("lora rank is %d; it has to be at least 1", l.Rank)
+	}
+	targets := map[string]bool{}
+	for _, t := range l.Targets {
+		targets[t] = true
+	}
+	r.builder.AddLora(shadow.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets})
+	if len(r.builder.Trainable()) == 0 {
+		return fmt.Errorf("lora targets %v name no linear layer of this model", l.Targets)
+	}
+	if r.s.Checkpointing {
+		r.builder.EnableInputRequireGrads()
+	}
+	return nil
 }
 
 // step is one optimizer step: the micro-batches, then the update.
@@ -106,8 +128,17 @@ func (r *run) step() {
 	for range max(r.s.Accumulation, 1) {
 		r.micro()
 	}
+	if r.s.Clip {
+		r.mark(Optimizer, "clip")
+		r.clip()
+	}
 	r.mark(Optimizer, "optimizer")
-	r.opt.Step()
+	if r.scaler != nil {
+		r.scaler.Step(r.opt, r.params)
+		r.scaler.Update()
+	} else {
+		r.opt.Step()
+	}
 	r.mark(Optimizer, "zero_grad")
 	shadow.ZeroGrad(r.params)
 	r.note("step ends")
@@ -121,14 +152,29 @@ func (r *run) micro() {
 	var loss *shadow.Tensor
 	r.w.Autocast(autocastType(r.s.Precision), func() { loss = r.w.Keep(r.model.Loss(b)) })
 	r.mark(Backward, "backward")
-	if r.o.Alone {
-		loss.Backward()
-	} else {
-		shadow.BackwardTemporary(loss.DivScalar())
-	}
+	r.backward(loss)
 	r.note("backward done, loss and batch dropped")
 	shadow.Release(loss)
 	b.Drop()
+}
+
+// backward is scaler.scale(loss / accumulation).backward().
+func (r *run) backward(loss *shadow.Tensor) {
+	if !r.o.Alone {
+		loss = loss.DivScalar()
+	}
+	if r.scaler != nil {
+		loss = r.scaler.Scale(loss)
+	}
+	shadow.BackwardTemporary(loss)
+}
+
+// clip limits the norm of the gradients, which have to be unscaled for that.
+func (r *run) clip() {
+	if r.scaler != nil {
+		r.scaler.Unscale(r.params)
+	}
+	r.w.ClipGradNorm(r.params)
 }
 
 func (r *run) mark(phase uint32, text string) {

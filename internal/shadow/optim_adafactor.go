@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// transformers.optimization.Adafactor (5.17) with relative_step=False and
+// scale_parameter=False: no first moment. Matrices keep a row and a column of
+// second moments, vectors a whole one, all in float32.
+
+type adafactor struct {
+	w      *World
+	params []*Tensor
+	state  map[*Tensor]*factors
+}
+
+// factors is the state of one parameter.
+type factors struct {
+	row, col *Tensor // of a matrix
+	all      *Tensor // of a vector
+	rms      *Tensor
+}
+
+func newAdafactor(w *World, params []*Tensor) Optimizer {
+	return &adafactor{w: w, params: params, state: map[*Tensor]*factors{}}
+}
+
+// Step goes through the parameters one by one; the loop's names keep what the
+// one before left in them.
+func (a *adafactor) Step() {
+	defer a.w.NoGrad()()
+	fn := a.w.Func()
+	var grad, weight, update *Tensor
+	for _, p := range withGrad(a.params) {
+		fn.Set(&grad, p.grad.To(Float32))
+		s := a.state[p]
+		if s == nil {
+			s = a.init(p, grad)
+			a.state[p] = s
+		}
+		fn.Set(&weight, p.To(Float32))
+		rms := weight.rms().hold()
+		s.rms.drop()
+		s.rms = rms
+		fn.Set(&update, grad.unary("pow", Float32).AddScalar())
+		if s.all == nil {
+			update.Mean(false, -1).die() // row.mul_(beta).add_(…)
+			update.Mean(false, -2).die() // col.mul_(beta).add_(…)
+			fn.Set(&update, approxSquare(s.row, s.col))
+		} else {
+			fn.Set(&update, s.all.unary("rsqrt", Float32))
+		}
+		update.rms().DivScalar().die() // update.div_(….clamp_(min=1))
+		update.unary("neg", Float32).die()
+	}
+	fn.Return(nil)
+}
+
+func (a *adafactor) init(p, grad *Tensor) *factors {
+	n := grad.size.n
+	if n < 2 {
+		return &factors{all: a.w.zerosLike(p, Float32)}
+	}
+	d := grad.size.d
+	row := append([]int(nil), d[:n-1]...)
+	col := append(append([]int(nil), d[:n-2]...), d[n-1])
+	return &factors{row: a.w.zeros(p, Float32, row...), col: a.w.zeros(p, Float32, col...)}
+}
+
+// rms is t.norm(2) / sqrt(n).
+func (t *Tensor) rms() *Tensor {
+	return t.reduce("linalg_vector_norm", allDims(t.size), false, t.dtype).DivScalar()
+}
+
+// approxSquare is _approx_sq_grad: the outer product of what rows and columns
+// know of the gradient's square.
+func approxSquare(row, col *Tensor) *Tensor {
+	fn := row.w.Func(row, col)
+	r := fn.Let(row.Div(row.Mean(true, -1)).Unsqueeze(-1))
+	c := fn.Let(col.Unsqueeze(-2).unaryDone("rsqrt"))
+	return fn.Return(r.Mul(c))
+}

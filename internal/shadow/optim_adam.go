@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// torch.optim.Adam and AdamW (torch/optim/adam.py, 2.11). Both moments have the
+// parameter's type and come into being at the first step, for every parameter
+// before the first is updated. The step counters are on the CPU, except for the
+// fused kernels.
+
+// moments is what the three forms share.
+type moments struct {
+	w      *World
+	params []*Tensor
+	state  map[*Tensor][2]*Tensor
+}
+
+func newMoments(w *World, params []*Tensor) moments {
+	return moments{w: w, params: params, state: map[*Tensor][2]*Tensor{}}
+}
+
+// init makes the states of parameters that see their first gradient.
+func (m *moments) init(before func(p *Tensor)) []*Tensor {
+	live := withGrad(m.params)
+	for _, p := range live {
+		if _, ok := m.state[p]; ok {
+			continue
+		}
+		if before != nil {
+			before(p)
+		}
+		m.state[p] = [2]*Tensor{m.w.zerosLike(p, p.dtype), m.w.zerosLike(p, p.dtype)}
+	}
+	return live
+}
+
+// adam is the default form: foreach.
+type adam struct{ moments }
+
+func newAdam(w *World, params []*Tensor) Optimizer { return &adam{newMoments(w, params)} }
+
+// Step works on all parameters of a type at once: the one thing that it
+// allocates is the square roots of all second moments.
+func (a *adam) Step() {
+	a.w.foreachEach(a.init(nil), func(group []*Tensor) []*Tensor {
+		return a.w.foreach("_foreach_sqrt", group)
+	})
+}
+
+// adamFused is one kernel for everything. Its step counters are on the GPU.
+type adamFused struct {
+	moments
+	steps []*Tensor
+}
+
+func newAdamFused(w *World, params []*Tensor) Optimizer {
+	return &adamFused{moments: newMoments(w, params)}
+}
+
+// Step allocates nothing but the states.
+func (a *adamFused) Step() {
+	a.init(func(p *Tensor) { a.steps = append(a.steps, a.w.zeros(p, Float32)) })
+}
+
+// scalesItself marks an optimizer that takes the loss scale along, so that
+// gradients need not be divided before.
+func (a *adamFused) scalesItself() {}
+
+// adamLoop is foreach=False: one parameter after another.
+type adamLoop struct{ moments }
+
+func newAdamLoop(w *World, params []*Tensor) Optimizer { return &adamLoop{newMoments(w, params)} }
+
+// Step needs a square root and its quotient for each parameter; the quotient
+// has a name and stays until the next one is there.
+func (a *adamLoop) Step() {
+	defer a.w.NoGrad()()
+	var denom *Tensor
+	for _, p := range a.init(nil) {
+		next := a.state[p][1].unary("sqrt", p.dtype).DivScalar().hold()
+		denom.drop()
+		denom = next
+	}
+	denom.drop()
+}

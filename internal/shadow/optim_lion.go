@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Lion as lion-pytorch has it, and the 8-bit optimizers of bitsandbytes
+// (bitsandbytes/optim/optimizer.py, 0.44 and later).
+
+type lion struct {
+	w      *World
+	params []*Tensor
+	avg    map[*Tensor]*Tensor
+}
+
+func newLion(w *World, params []*Tensor) Optimizer {
+	return &lion{w: w, params: params, avg: map[*Tensor]*Tensor{}}
+}
+
+// Step is exp_avg.clone().mul_(b).add(grad).sign_() for one parameter after
+// another; each state is made just before its first update.
+func (l *lion) Step() {
+	defer l.w.NoGrad()()
+	for _, p := range withGrad(l.params) {
+		if l.avg[p] == nil {
+			l.avg[p] = l.w.zerosLike(p, p.dtype)
+		}
+		l.avg[p].Clone().Add(p.grad).die()
+	}
+}
+
+// In 8 bits a state is a byte per element, a float32 per 256 elements, and one
+// table of 256 values per kind of state, shared by all parameters. Tensors of
+// fewer than 4096 elements stay in float32.
+const (
+	blockElements = 256
+	tableEntries  = 256
+	least8bit     = 4096
+)
+
+// eightBit is Adam8bit and Lion8bit: the kernels work in place.
+type eightBit struct {
+	w      *World
+	params []*Tensor
+	states int // moments per parameter
+	tables []*Tensor
+	made   map[*Tensor]bool
+}
+
+func newAdam8bit(w *World, params []*Tensor) Optimizer {
+	return &eightBit{w: w, params: params, states: 2, made: map[*Tensor]bool{}}
+}
+
+func newLion8bit(w *World, params []*Tensor) Optimizer {
+	return &eightBit{w: w, params: params, states: 1, made: map[*Tensor]bool{}}
+}
+
+// Step makes the states that are missing.
+func (e *eightBit) Step() {
+	for _, p := range withGrad(e.params) {
+		if !e.made[p] {
+			e.made[p] = true
+			e.init(p)
+		}
+	}
+}
+
+func (e *eightBit) init(p *Tensor) {
+	dt := UInt8
+	if p.Numel() < least8bit {
+		dt = Float32
+	}
+	if dt == UInt8 && e.tables == nil {
+		for range e.states {
+			e.tables = append(e.tables, e.w.zeros(p, Float32, tableEntries))
+		}
+	}
+	for range e.states {
+		e.w.zerosLike(p, dt)
+	}
+	if dt == UInt8 {
+		for range e.states {
+			e.w.zeros(p, Float32, ceilDiv(p.Numel(), blockElements))
+		}
+	}
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// torch.optim.SGD, RMSprop and Adagrad in their foreach forms (torch/optim,
+// 2.11), with their default arguments.
+
+type sgd struct{}
+
+func newSGD(*World, []*Tensor) Optimizer { return sgd{} }
+
+// Step adds the gradients in place.
+func (sgd) Step() {}
+
+type sgdMomentum struct {
+	w      *World
+	params []*Tensor
+	buffer map[*Tensor]*Tensor
+}
+
+func newSGDMomentum(w *World, params []*Tensor) Optimizer {
+	return &sgdMomentum{w: w, params: params, buffer: map[*Tensor]*Tensor{}}
+}
+
+// Step makes each momentum buffer as a copy of the first gradient.
+func (s *sgdMomentum) Step() {
+	for _, p := range withGrad(s.params) {
+		if s.buffer[p] == nil {
+			g := p.grad
+			s.buffer[p] = s.w.stateOf(p, "clone", g.size, g.cloneStrides(), g.dtype)
+		}
+	}
+}
+
+type rmsprop struct {
+	w      *World
+	params []*Tensor
+	square map[*Tensor]*Tensor
+}
+
+func newRMSprop(w *World, params []*Tensor) Optimizer {
+	return &rmsprop{w: w, params: params, square: map[*Tensor]*Tensor{}}
+}
+
+// Step allocates the square roots of all averages.
+func (r *rmsprop) Step() {
+	live := withGrad(r.params)
+	for _, p := range live {
+		if r.square[p] == nil {
+			r.square[p] = r.w.zerosLike(p, p.dtype)
+		}
+	}
+	r.w.foreachEach(live, func(group []*Tensor) []*Tensor {
+		return r.w.foreach("_foreach_sqrt", group)
+	})
+}
+
+type adagrad struct {
+	w      *World
+	params []*Tensor
+}
+
+// newAdagrad makes the sums already: Adagrad does not wait for the first step.
+func newAdagrad(w *World, params []*Tensor) Optimizer {
+	for _, p := range params {
+		w.zerosLike(p, p.dtype)
+	}
+	return &adagrad{w: w, params: params}
+}
+
+// Step allocates the square roots of all sums and the scaled gradients.
+func (a *adagrad) Step() {
+	var std, numerator []*Tensor
+	for _, group := range byType(withGrad(a.params)) {
+		s := a.w.foreach("_foreach_sqrt", group)
+		dropList(std)
+		n := a.w.foreach("_foreach_mul", group)
+		dropList(numerator)
+		std, numerator = s, n
+	}
+	dropList(std)
+	dropList(numerator)
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// GradScaler is torch.amp.GradScaler, for float16: the loss is multiplied by a
+// scale before backward, gradients are divided by it before the update. No step
+// is taken to overflow.
+type GradScaler struct {
+	w        *World
+	scale    *Tensor
+	tracker  *Tensor
+	foundInf *Tensor // of the step under way, once gradients are unscaled
+}
+
+// NewGradScaler makes a scaler; its tensors come with the first loss.
+func (w *World) NewGradScaler() *GradScaler { return &GradScaler{w: w} }
+
+// Scale is scaler.scale(loss).
+func (s *GradScaler) Scale(loss *Tensor) *Tensor {
+	fn := s.w.Func(loss)
+	if s.scale == nil {
+		s.scale = s.w.Full(Float32).hold()
+		s.tracker = s.w.Full(Int32).hold()
+	}
+	return fn.Return(loss.Mul(s.scale))
+}
+
+// Unscale is scaler.unscale_(optimizer): one over the scale, in double
+// precision on the way, and a flag for infinities; each is copied for the
+// device, and the flag's copy lasts until Update.
+func (s *GradScaler) Unscale(params []*Tensor) {
+	inverse := s.scale.unary("_to_copy", Float64).unaryDone("reciprocal").To(Float32)
+	s.check(params, inverse)
+}
+
+// check is _unscale_grads_ with a new flag.
+func (s *GradScaler) check(params []*Tensor, inverse *Tensor) {
+	inverse.hold()
+	found := s.w.Full(Float32).hold()
+	var copied *Tensor
+	for range byType(withGrad(params)) {
+		if copied == nil {
+			s.foundInf = found.unary("_to_copy", Float32).hold()
+			copied = inverse.unary("_to_copy", Float32).hold()
+		}
+		s.w.op("_amp_foreach_non_finite_check_and_unscale_")
+	}
+	copied.drop()
+	inverse.drop()
+	found.drop()
+}
+
+// Step is scaler.step(optimizer). An optimizer that scales by itself is given
+// the scale, times one, and the sum of the flags; any other waits until
+// gradients are divided.
+func (s *GradScaler) Step(opt Optimizer, params []*Tensor) {
+	if _, ok := opt.(interface{ scalesItself() }); !ok {
+		if s.foundInf == nil {
+			s.Unscale(params)
+		}
+		opt.Step()
+		return
+	}
+	unscaled := s.foundInf != nil
+	if !unscaled { // _check_inf_per_device
+		s.check(params, s.w.Full(Float32))
+	}
+	found := s.foundInf.unary("add", Float32).hold() // sum() starts from 0
+	var scale *Tensor
+	if !unscaled {
+		scale = s.scale.unary("mul", Float32).hold()
+	}
+	opt.Step()
+	scale.drop()
+	found.drop()
+}
+
+// Update is scaler.update().
+func (s *GradScaler) Update() {
+	s.foundInf.drop()
+	s.foundInf = nil
+}
