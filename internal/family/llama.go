@@ -17,35 +17,62 @@ type llama struct {
 	layers []*llamaLayer
 	norm   *rmsNorm
 	rotary *rotary
+	masks  *layerMasks
 	lmHead *shadow.Linear
 }
 
-func newLlama(b *shadow.Builder, c *Config, run Run) (Model, error) {
-	hidden := c.Positive("hidden_size", 4096)
-	heads := c.Positive("num_attention_heads", 32)
-	kv := c.Positive("num_key_value_heads", heads)
-	dim := c.Int("head_dim", c.HeadDim(hidden, heads))
-	inter := c.Positive("intermediate_size", 11008)
-	bias := c.Bool("attention_bias", false)
-	m := &llama{net: net{b.W, run}, vocab: c.Positive("vocab_size", 32000)}
+// llamaShape is what the families that are built like Llama set themselves.
+type llamaShape struct {
+	hidden, layers, heads, kv, dim, inter, vocab int
+	qkvBias, oBias, mlpBias                      bool
+	headNorm                                     bool // queries and keys are normalised, head by head
+	windows                                      []int
+	fullToo                                      bool // a full mask is made whether or not a layer wants it
+}
 
-	m.embed = b.Embedding("model.embed_tokens", m.vocab, hidden)
-	for i := range c.Int("num_hidden_layers", 32) {
+func newLlama(b *shadow.Builder, c *Config, run Run) (Model, error) {
+	s := llamaShape{
+		hidden: c.Positive("hidden_size", 4096), layers: c.Int("num_hidden_layers", 32),
+		heads: c.Positive("num_attention_heads", 32),
+		inter: c.Positive("intermediate_size", 11008), vocab: c.Positive("vocab_size", 32000),
+		mlpBias: c.Bool("mlp_bias", false), fullToo: true,
+	}
+	s.kv = c.Positive("num_key_value_heads", s.heads)
+	s.dim = c.Int("head_dim", c.HeadDim(s.hidden, s.heads))
+	s.qkvBias = c.Bool("attention_bias", false)
+	s.oBias = s.qkvBias
+	s.windows = make([]int, s.layers)
+	return newLlamaLike(b, c, run, s), nil
+}
+
+// newLlamaLike makes LlamaForCausalLM.
+func newLlamaLike(b *shadow.Builder, c *Config, run Run, s llamaShape) *llama {
+	m := &llama{net: net{b.W, run}, vocab: s.vocab, masks: &layerMasks{windows: s.windows, fullToo: s.fullToo}}
+	act := c.Activation("hidden_act", "silu")
+	drop := c.Float("attention_dropout", 0)
+	m.embed = b.Embedding("model.embed_tokens", s.vocab, s.hidden)
+	for i := range s.layers {
 		at := fmt.Sprintf("model.layers.%d", i)
 		l := &llamaLayer{Path: shadow.Path(at)}
-		l.attn = newLlamaAttention(b, m, at+".self_attn", hidden, heads, kv, dim, bias, bias)
-		l.mlp = newLlamaMLP(b, at+".mlp", hidden, inter, c.Bool("mlp_bias", false))
-		l.inputNorm = newRMSNorm(b, at+".input_layernorm", hidden)
-		l.postNorm = newRMSNorm(b, at+".post_attention_layernorm", hidden)
+		l.attn = newLlamaAttention(b, m, at+".self_attn", s.hidden, s.heads, s.kv, s.dim, s.qkvBias, s.oBias)
+		l.attn.dropout, l.attn.window = drop, s.windows[i]
+		if s.headNorm {
+			l.attn.qNorm = newRMSNorm(b, at+".self_attn.q_norm", s.dim)
+			l.attn.kNorm = newRMSNorm(b, at+".self_attn.k_norm", s.dim)
+		}
+		l.mlp = newLlamaMLP(b, at+".mlp", s.hidden, s.inter, s.mlpBias)
+		l.mlp.act = act
+		l.inputNorm = newRMSNorm(b, at+".input_layernorm", s.hidden)
+		l.postNorm = newRMSNorm(b, at+".post_attention_layernorm", s.hidden)
 		m.layers = append(m.layers, l)
 	}
-	m.norm = newRMSNorm(b, "model.norm", hidden)
-	m.rotary = newRotary(b, "model.rotary_emb", dim)
-	m.lmHead = b.Linear("lm_head", hidden, m.vocab, false)
+	m.norm = newRMSNorm(b, "model.norm", s.hidden)
+	m.rotary = newRotary(b, "model.rotary_emb", s.dim)
+	m.lmHead = b.Linear("lm_head", s.hidden, s.vocab, false)
 	if c.Bool("tie_word_embeddings", false) {
 		b.Tie(&m.lmHead.Weight, m.embed.Weight)
 	}
-	return m, nil
+	return m
 }
 
 func (m *llama) Batch() Batch { return m.textBatch() }
@@ -63,13 +90,13 @@ func (m *llama) forward(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	embeds := fn.Let(m.embed.Call(b.IDs))
 	pos := positions(fn, m.w, m.run.Seq)
-	m.causalMask(fn, b.Mask)
+	m.masks.create(fn, m.net, embeds, b.Mask, pos)
 	hidden := fn.Let(embeds)
 	m.rotary.cos, m.rotary.sin = m.rotary.forward(hidden, pos)
 	fn.Let(m.rotary.cos)
 	fn.Let(m.rotary.sin)
 	for _, l := range m.layers {
-		fn.Set(&hidden, m.layer(l, hidden, pos, m.rotary.cos, m.rotary.sin))
+		fn.Set(&hidden, m.layer(l, hidden, pos, m.rotary.cos, m.rotary.sin, m.masks.of(l.attn.window)))
 	}
 	fn.Set(&hidden, m.norm.Call(hidden))
 	return fn.Return(hidden)
@@ -85,7 +112,9 @@ type llamaLayer struct {
 func (l *llamaLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
 	residual := fn.Let(hidden)
 	fn.Set(&hidden, l.inputNorm.Call(hidden))
-	fn.Set(&hidden, l.attn.m.w.Call(l.attn, hidden))
+	out, weights := l.attn.m.w.Call2(l.attn, hidden)
+	fn.Set(&hidden, out)
+	fn.Let(weights)
 	fn.Set(&hidden, residual.Add(hidden))
 	fn.Set(&residual, hidden)
 	fn.Set(&hidden, l.postNorm.Call(hidden))
@@ -96,10 +125,12 @@ func (l *llamaLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Te
 
 type llamaAttention struct {
 	shadow.Path
-	m          *llama
-	q, k, v, o *shadow.Linear
-	headDim    int
-	dropout    float64
+	m            *llama
+	q, k, v, o   *shadow.Linear
+	qNorm, kNorm *rmsNorm // of Qwen3
+	headDim      int
+	window       int // 0 sees everything
+	dropout      float64
 }
 
 func newLlamaAttention(b *shadow.Builder, m *llama, at string, hidden, heads, kv, dim int, qkvBias, oBias bool) *llamaAttention {
@@ -112,23 +143,26 @@ func newLlamaAttention(b *shadow.Builder, m *llama, at string, hidden, heads, kv
 	}
 }
 
-func (a *llamaAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+func (a *llamaAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
 	B, S := hidden.Size(0), hidden.Size(1)
-	query := fn.Let(a.q.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2)) // (B, H, S, D)
-	key := fn.Let(a.k.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))   // (B, Hkv, S, D)
-	value := fn.Let(a.v.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2)) // (B, Hkv, S, D)
+	query := fn.Let(a.qNorm.orNone(a.q.Call(hidden).View(B, S, -1, a.headDim)).Transpose(1, 2)) // (B, H, S, D)
+	key := fn.Let(a.kNorm.orNone(a.k.Call(hidden).View(B, S, -1, a.headDim)).Transpose(1, 2))   // (B, Hkv, S, D)
+	value := fn.Let(a.v.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))                 // (B, Hkv, S, D)
 
 	q, k := applyRotary(query, key, a.m.rotary.cos, a.m.rotary.sin)
 	fn.Set2(&query, q, &key, k)
 
-	out := fn.Let(a.m.attention(query, key, value, true, a.dropout)) // (B, S, H, D)
+	out, weights := a.m.attention(query, key, value, attending{mask: a.m.masks.of(a.window), causal: true, dropout: a.dropout})
+	fn.Let(out) // (B, S, H, D)
+	fn.Let(weights)
 	fn.Set(&out, out.Reshape(B, S, -1).Contiguous())
 	fn.Set(&out, a.o.Call(out))
-	return out
+	return out, weights
 }
 
 type llamaMLP struct {
 	shadow.Path
+	act            activation
 	gate, up, down *shadow.Linear
 }
 
@@ -142,7 +176,7 @@ func newLlamaMLP(b *shadow.Builder, at string, hidden, inter int, bias bool) *ll
 }
 
 func (m *llamaMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
-	return m.down.Call(m.gate.Call(x).SiLU().Mul(m.up.Call(x)))
+	return m.down.Call(m.act.call(m.gate.Call(x)).Mul(m.up.Call(x)))
 }
 
 // rmsNorm is LlamaRMSNorm: in float32, cast back, then scaled.
@@ -156,6 +190,14 @@ func newRMSNorm(b *shadow.Builder, at string, width int) *rmsNorm {
 }
 
 func (n *rmsNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(n, x) }
+
+// orNone is the norm where there is one.
+func (n *rmsNorm) orNone(x *shadow.Tensor) *shadow.Tensor {
+	if n == nil {
+		return x
+	}
+	return n.Call(x)
+}
 
 func (n *rmsNorm) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
 	dtype := hidden.DType()

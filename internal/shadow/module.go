@@ -10,6 +10,13 @@ type Module interface {
 	At() string // the path, for people: "model.layers.0.mlp"
 }
 
+// Module2 is a Module with two results, as attention is: its output and its
+// weights.
+type Module2 interface {
+	Forward(fn *Frame, x *Tensor) (*Tensor, *Tensor)
+	At() string
+}
+
 // Path is what a Module embeds to have At.
 type Path string
 
@@ -25,6 +32,16 @@ func (w *World) Call(m Module, x *Tensor) *Tensor {
 	out := fn.Return(m.Forward(fn, x))
 	w.path = w.path[:len(w.path)-1]
 	return out
+}
+
+// Call2 is module(x) for a module with two results; either may be nil.
+func (w *World) Call2(m Module2, x *Tensor) (*Tensor, *Tensor) {
+	w.path = append(w.path, m.At())
+	fn := w.Func(x)
+	fn.args = x.hold()
+	out, more := fn.Return2(m.Forward(fn, x))
+	w.path = w.path[:len(w.path)-1]
+	return out, more
 }
 
 // Builder makes a model's parameters, in the order in which its modules are

@@ -171,11 +171,11 @@ func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 	from := in.dtype
 	n.backward(func(g *Tensor) []*Tensor {
 		w.op(op + "_backward_data")
-		c := g.Contiguous().hold()
 		out := w.empty(result.get().size, from)
-		if op == "_softmax" { // the kernel works on grad * output
-			w.scratch(result.get().Bytes())
+		if op == "_softmax" { // grad * output first; the logarithm does without
+			g = g.Mul(result.get())
 		}
+		c := g.Contiguous().hold()
 		w.kernel(out, c, result.get())
 		c.drop()
 		return each(out)

@@ -178,6 +178,19 @@ func efficientWorkspace(heads, s, d uint64) uint64 {
 	return heads * ((s + 63) / 64) * (16 + 64*((d+63)/64*64)*4)
 }
 
+// FlashAttention is the flash-attn package's flash_attn_func, which PyTorch's
+// own kernel comes from, on [B, H, S, D]. It takes no float32: transformers
+// casts such queries, keys and values to autocast's type first.
+func (w *World) FlashAttention(q, k, v *Tensor) *Tensor {
+	fn := w.Func(q, k, v)
+	if q.dtype == Float32 && w.autocast != None {
+		fn.Set(&q, q.To(w.autocast))
+		fn.Set(&k, k.To(w.autocast))
+		fn.Set(&v, v.To(w.autocast))
+	}
+	return fn.Return(w.flashAttention(Attention{Query: q, Key: k, Value: v}))
+}
+
 func (w *World) flashAttention(a Attention) *Tensor {
 	q, k, v := a.Query, a.Key, a.Value
 	n := w.record("ScaledDotProductFlashAttentionBackward0", q, k, v)
@@ -193,25 +206,33 @@ func (w *World) flashAttention(a Attention) *Tensor {
 	n.save(rng)
 	n.save(unused)
 	done(lse, rng, unused)
-	n.backward(func(g *Tensor) []*Tensor {
-		q, k, v := sq.get(), sk.get(), sv.get()
-		w.op("_scaled_dot_product_flash_attention_backward")
-		dq := w.emptyStrided(q.size, bshd(q.size), q.dtype)
-		dk := w.emptyStrided(k.size, bshd(k.size), k.dtype)
-		dv := w.emptyStrided(v.size, bshd(v.size), v.dtype)
-		b, h, d := uint64(q.Size(0)), uint64(q.Size(1)), uint64(q.Size(3))
-		rows := (uint64(q.Size(2)) + 127) / 128 * 128
-		softmax := w.alloc(b * h * rows * 4)
-		step := uint64(32)
-		if d > 128 {
-			step = 64
-		}
-		w.scratch(b * h * rows * ((d + step - 1) / step * step) * 4)
-		w.release(softmax)
-		w.attentionCost(q, k, 5)
-		return each(dq, dk, dv)
-	})
+	n.backward(func(g *Tensor) []*Tensor { return w.flashBackward(sq.get(), sk.get(), sv.get()) })
 	return n.result(out)
+}
+
+// flashBackward needs one number per query and head, dq in float32, and with
+// grouped heads dk and dv for every query head, which are then summed.
+func (w *World) flashBackward(q, k, v *Tensor) []*Tensor {
+	w.op("_scaled_dot_product_flash_attention_backward")
+	dq := w.emptyStrided(q.size, bshd(q.size), q.dtype)
+	dk := w.emptyStrided(k.size, bshd(k.size), k.dtype)
+	dv := w.emptyStrided(v.size, bshd(v.size), v.dtype)
+	b, h, d := uint64(q.Size(0)), uint64(q.Size(1)), uint64(q.Size(3))
+	rows := (uint64(q.Size(2)) + 127) / 128 * 128
+	step := uint64(32)
+	if d > 128 {
+		step = 64
+	}
+	scratch := []*storage{w.alloc(b * h * rows * 4), w.alloc(b * h * rows * ((d + step - 1) / step * step) * 4)}
+	if k.Size(1) != q.Size(1) {
+		wide := b * h * uint64(k.Size(2)) * d * k.dtype.Bytes()
+		scratch = append(scratch, w.alloc(wide), w.alloc(wide))
+	}
+	for _, m := range scratch {
+		w.release2(m)
+	}
+	w.attentionCost(q, k, 5)
+	return each(dq, dk, dv)
 }
 
 // denseLayout is t's own strides where it is dense, else row-major: how cuDNN's

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import "snug/internal/shadow"
+
+// Attention masks of decoders: transformers/masking_utils.py.
+
+// causalMask is create_causal_mask, or create_sliding_window_causal_mask where
+// a window is given (0 is none). SDPA gets no mask where its causal flag says
+// as much: a mask of ones is looked at and left out. Eager attention gets a
+// float mask, flash attention none. Pos is the position ids; without a mask
+// they are searched for packed sequences, unless they are nil.
+func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Tensor {
+	fn := n.w.Func(embeds, mask, pos)
+	if mask != nil {
+		fn.Set(&mask, mask.To(shadow.Bool))
+	} else if pos != nil {
+		findPacked(pos.Expand(embeds.Size(0), -1))
+	}
+	switch n.run.Attention {
+	case "eager":
+		return fn.Return(n.eagerMask(embeds, mask, window))
+	case "flash":
+		if mask != nil {
+			shadow.Item(mask.Alias().All())
+		}
+		return fn.Return(nil)
+	}
+	if window == 0 || embeds.Size(1) < window {
+		n.allOnes(mask)
+		return fn.Return(nil)
+	}
+	return fn.Return(n.boolMask(embeds, mask, window))
+}
+
+// layerMasks is the masks of one forward pass for layers of which some look
+// through a window. The model's frame holds them.
+type layerMasks struct {
+	windows []int // of each layer, 0 for none
+	fullToo bool  // a full mask is made even if no layer uses it
+	full    *shadow.Tensor
+	sliding *shadow.Tensor
+}
+
+// create makes a mask of each kind that the layers use, the full one first.
+func (l *layerMasks) create(fn *shadow.Frame, n net, embeds, mask, pos *shadow.Tensor) {
+	l.full, l.sliding = nil, nil
+	window, full := 0, l.fullToo
+	for _, w := range l.windows {
+		window, full = max(window, w), full || w == 0
+	}
+	if full {
+		l.full = fn.Let(n.causalMask(embeds, mask, pos, 0))
+	}
+	if window > 0 {
+		l.sliding = fn.Let(n.causalMask(embeds, mask, pos, window))
+	}
+}
+
+// of is the mask for a layer with this window.
+func (l *layerMasks) of(window int) *shadow.Tensor {
+	if window > 0 {
+		return l.sliding
+	}
+	return l.full
+}
+
+// findPacked is find_packed_sequence_indices: positions that jump would tell of
+// several sequences in a row. Ours never jump.
+func findPacked(pos *shadow.Tensor) {
+	fn := pos.World().Func(pos)
+	S := pos.Size(1)
+	first := fn.Let(pos.Slice(1, 0, 1).AddScalar())        // (B, 1)
+	all := pos.World().Keep(shadow.Cat(-1, first, pos))    // (B, S + 1), inside torch.diff
+	diff := all.Slice(-1, 1, S+1).Sub(all.Slice(-1, 0, S)) // (B, S)
+	fn.Let(diff)
+	shadow.Release(all)
+	packed := fn.Let(diff.Compare("ne").Cumsum())
+	shadow.Item(packed.Select(1, S-1).Compare("eq").All())
+	fn.Return(nil)
+}
+
+// allOnes is fast_all, which asks whether a mask of ones is one.
+func (n net) allOnes(mask *shadow.Tensor) {
+	if mask != nil {
+		shadow.Item(mask.Sum(false, 0, 1).Compare("eq"))
+	}
+}
+
+// eagerMask is eager_mask: zero where a token may look, the least number
+// elsewhere.
+func (n net) eagerMask(embeds, padding *shadow.Tensor, window int) *shadow.Tensor {
+	fn := n.w.Func(padding)
+	mask := fn.Let(n.boolMask(embeds, padding, window))
+	zero := n.w.Full(embeds.DType())
+	return fn.Return(mask.Where(zero, n.w.Full(embeds.DType())))
+}
+
+// boolMask is what sdpa_mask makes where a mask is needed: true where a token
+// may look, (B, 1, S, S).
+func (n net) boolMask(embeds, padding *shadow.Tensor, window int) *shadow.Tensor {
+	fn := n.w.Func(padding)
+	B, S := embeds.Size(0), embeds.Size(1)
+	batch := fn.Let(n.w.Arange(B))
+	fn.Let(n.w.Arange(1)) // the heads
+	q := fn.Let(n.w.Arange(S).AddScalar())
+	kv := fn.Let(n.w.Arange(S).AddScalar())
+	mask := maskPattern(batch.View(B, 1, 1, 1), q.View(1, 1, S, 1), kv.View(1, 1, 1, S), padding, window)
+	return fn.Return(mask.Expand(B, -1, S, S))
+}
+
+// maskPattern is the mask function: what is causal, in the window and no
+// padding. The conditions are joined by and_masks, one for the window and one
+// around it for the padding.
+func maskPattern(batch, q, kv, padding *shadow.Tensor, window int) *shadow.Tensor {
+	w := q.World()
+	fn := w.Func(batch, q, kv)
+	pattern := func() *shadow.Tensor { return kv.Compare2("le", q) } // (1, 1, S, S)
+	if window > 0 {
+		causal := pattern
+		pattern = func() *shadow.Tensor {
+			return andMasks(w, func() *shadow.Tensor { return kv.Compare2("gt", q.AddScalar()) }, causal)
+		}
+	}
+	if padding == nil {
+		return fn.Return(pattern())
+	}
+	return fn.Return(andMasks(w, pattern, func() *shadow.Tensor { return padding.Index(batch, kv) }))
+}
+
+// andMasks is and_masks.
+func andMasks(w *shadow.World, masks ...func() *shadow.Tensor) *shadow.Tensor {
+	fn := w.Func()
+	result := fn.Let(w.Full(shadow.Bool))
+	for _, mask := range masks {
+		fn.Set(&result, result.And(mask()))
+	}
+	return fn.Return(result)
+}

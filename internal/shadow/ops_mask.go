@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Ops that masks are made with. None of them carries a gradient.
+
+// Compare2 is a comparison of two tensors.
+func (t *Tensor) Compare2(op string, o *Tensor) *Tensor {
+	out := t.binary(op, o, Bool)
+	done(t, o)
+	return out
+}
+
+// And is t & o.
+func (t *Tensor) And(o *Tensor) *Tensor {
+	out := t.binary("bitwise_and", o, promote(t.dtype, o.dtype))
+	done(t, o)
+	return out
+}
+
+// Where is torch.where(t, a, b) of numbers: b, a scalar that Python made into a
+// tensor, dies first.
+func (t *Tensor) Where(a, b *Tensor) *Tensor {
+	w := t.w
+	w.op("where")
+	size := broadcast(broadcast(t.size, a.size), b.size)
+	out := w.emptyStrided(size, iterStrides(size, t, a, b), resultType(a, b))
+	w.kernel(out, t)
+	done(b, a, t)
+	return out
+}
+
+// Index is t[i, j, …] with whole numbers. On the GPU all indices need the same
+// strides: where they differ once broadcast, each is copied.
+func (t *Tensor) Index(index ...*Tensor) *Tensor {
+	w := t.w
+	mark := w.pin(index...)
+	size := index[0].size
+	for _, i := range index[1:] {
+		size = broadcast(size, i.size)
+	}
+	same := true
+	wide := make([]*Tensor, len(index))
+	for k, i := range index {
+		wide[k] = i.ExpandAs(size)
+		w.pin(wide[k])
+		same = same && wide[k].stride == wide[0].stride
+	}
+	w.op("index")
+	if !same {
+		for _, i := range wide {
+			w.pin(i.Contiguous())
+		}
+	}
+	for k := len(index); k < t.size.n; k++ {
+		size = size.insert(size.n, t.size.d[k])
+	}
+	out := w.empty(size, t.dtype)
+	w.kernel(out, out)
+	w.unpin(mark)
+	done(t)
+	return out
+}
+
+// Cumsum is t.cumsum(-1). What is not int64 yet is widened in a copy.
+func (t *Tensor) Cumsum() *Tensor {
+	w := t.w
+	w.op("cumsum")
+	dt := t.dtype
+	if !dt.Floating() {
+		dt = Int64
+	}
+	out := w.emptyStrided(t.size, iterStrides(t.size, t), dt)
+	if dt != t.dtype {
+		w.scratch(uint64(t.Numel()) * dt.Bytes())
+	}
+	w.kernel(out, t)
+	done(t)
+	return out
+}
