@@ -3,17 +3,19 @@
 package family
 
 import (
-	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"snug/internal/shadow"
 )
 
 // activation is an entry of ACT2FN (transformers/activations.py).
-type activation string
+type activation = func(x *shadow.Tensor) *shadow.Tensor
 
 // The activations that are one op of PyTorch, and those written out in Python,
 // which keep more for their backward.
-var activations = map[activation]func(x *shadow.Tensor) *shadow.Tensor{
+var activations = map[string]activation{
 	"silu":              (*shadow.Tensor).SiLU,
 	"swish":             (*shadow.Tensor).SiLU,
 	"gelu":              (*shadow.Tensor).GELU,
@@ -27,39 +29,39 @@ var activations = map[activation]func(x *shadow.Tensor) *shadow.Tensor{
 	"relu2":             reluSquared,
 }
 
-// Activation is the name of an activation function.
-func (c *Config) Activation(key, def string) activation {
-	a := activation(c.String(key, def))
-	if activations[a] == nil && c.err == nil {
-		c.err = fmt.Errorf("config key %q is %q, an activation that is not known", key, a)
+// activation is the function that a key names.
+func (c *Config) activation(key, def string) activation {
+	act := activations[c.String(key, def)]
+	if act == nil {
+		c.fail(key, "one of "+strings.Join(slices.Sorted(maps.Keys(activations)), ", "))
+		return activations[def]
 	}
-	return a
-}
-
-// call is act(x).
-func (a activation) call(x *shadow.Tensor) *shadow.Tensor {
-	fn := x.World().Func(x)
-	return fn.Return(activations[a](x))
+	return act
 }
 
 // newGELU is 0.5 * x * (1 + tanh(c * (x + 0.044715 * x³))).
 func newGELU(x *shadow.Tensor) *shadow.Tensor {
+	fn := x.World().Func(x)
 	half := x.MulScalar()
-	return half.Mul(x.Add(x.Pow().MulScalar()).MulScalar().Tanh().AddScalar())
+	return fn.Return(half.Mul(x.Add(x.Pow().MulScalar()).MulScalar().Tanh().AddScalar()))
 }
 
 // fastGELU is 0.5 * x * (1 + tanh(x * c * (1 + 0.044715 * x * x))).
 func fastGELU(x *shadow.Tensor) *shadow.Tensor {
+	fn := x.World().Func(x)
 	half, scaled := x.MulScalar(), x.MulScalar()
-	return half.Mul(scaled.Mul(x.MulScalar().Mul(x).AddScalar()).Tanh().AddScalar())
+	return fn.Return(half.Mul(scaled.Mul(x.MulScalar().Mul(x).AddScalar()).Tanh().AddScalar()))
 }
 
 // quickGELU is x * sigmoid(1.702 * x).
-func quickGELU(x *shadow.Tensor) *shadow.Tensor { return x.Mul(x.MulScalar().Sigmoid()) }
+func quickGELU(x *shadow.Tensor) *shadow.Tensor {
+	fn := x.World().Func(x)
+	return fn.Return(x.Mul(x.MulScalar().Sigmoid()))
+}
 
 // reluSquared is torch.square(relu(x)), which is pow.
 func reluSquared(x *shadow.Tensor) *shadow.Tensor {
 	fn := x.World().Func(x)
-	r := fn.Let(x.ReLU())
-	return fn.Return(r.Pow())
+	relu := fn.Let(x.ReLU())
+	return fn.Return(relu.Pow())
 }

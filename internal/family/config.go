@@ -120,3 +120,11 @@ func (c *Config) HeadDim(hidden, heads int) int {
 	}
 	return max(hidden/heads, 1)
 }
+
+// headDim is the key head_dim, or hidden over heads where it is left out.
+func (c *Config) headDim(hidden, heads int) int {
+	if c.Has("head_dim") {
+		return c.Positive("head_dim", 1)
+	}
+	return c.HeadDim(hidden, heads)
+}

@@ -61,19 +61,3 @@ func contrastiveLoss(hidden *shadow.Tensor) *shadow.Tensor {
 	scores := s.Matmul(s.T()).DivScalar() // (B, B)
 	return fn.Return(scores.CrossEntropy(w.Arange(s.Size(0))))
 }
-
-// activation is ACT2FN: the function that a config names.
-func (c *Config) activation(key, def string) func(*shadow.Tensor) *shadow.Tensor {
-	switch c.String(key, def) {
-	case "gelu", "gelu_pytorch_tanh":
-		return (*shadow.Tensor).GELU
-	case "silu", "swish":
-		return (*shadow.Tensor).SiLU
-	case "relu":
-		return (*shadow.Tensor).ReLU
-	case "tanh":
-		return (*shadow.Tensor).Tanh
-	}
-	c.fail(key, "gelu, gelu_pytorch_tanh, silu, relu or tanh")
-	return (*shadow.Tensor).GELU
-}

@@ -58,9 +58,12 @@ type net struct {
 type maker func(b *shadow.Builder, c *Config, run Run) (Model, error)
 
 var families = map[string]maker{
-	"bert":  newBert,
-	"llama": newLlama,
-	"t5":    newT5,
+	"bert":    newBert,
+	"llama":   newLlama,
+	"mistral": newMistral,
+	"qwen2":   newQwen2,
+	"qwen3":   newQwen3,
+	"t5":      newT5,
 }
 
 // Known is the model types that have a family, in order.

@@ -38,7 +38,7 @@ func newLlama(b *shadow.Builder, c *Config, run Run) (Model, error) {
 		mlpBias: c.Bool("mlp_bias", false), fullToo: true,
 	}
 	s.kv = c.Positive("num_key_value_heads", s.heads)
-	s.dim = c.Int("head_dim", c.HeadDim(s.hidden, s.heads))
+	s.dim = c.headDim(s.hidden, s.heads)
 	s.qkvBias = c.Bool("attention_bias", false)
 	s.oBias = s.qkvBias
 	s.windows = make([]int, s.layers)
@@ -48,7 +48,7 @@ func newLlama(b *shadow.Builder, c *Config, run Run) (Model, error) {
 // newLlamaLike makes LlamaForCausalLM.
 func newLlamaLike(b *shadow.Builder, c *Config, run Run, s llamaShape) *llama {
 	m := &llama{net: net{b.W, run}, vocab: s.vocab, masks: &layerMasks{windows: s.windows, fullToo: s.fullToo}}
-	act := c.Activation("hidden_act", "silu")
+	act := c.activation("hidden_act", "silu")
 	drop := c.Float("attention_dropout", 0)
 	m.embed = b.Embedding("model.embed_tokens", s.vocab, s.hidden)
 	for i := range s.layers {
@@ -176,7 +176,7 @@ func newLlamaMLP(b *shadow.Builder, at string, hidden, inter int, bias bool) *ll
 }
 
 func (m *llamaMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
-	return m.down.Call(m.act.call(m.gate.Call(x)).Mul(m.up.Call(x)))
+	return m.down.Call(m.act(m.gate.Call(x)).Mul(m.up.Call(x)))
 }
 
 // rmsNorm is LlamaRMSNorm: in float32, cast back, then scaled.

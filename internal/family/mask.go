@@ -66,6 +66,32 @@ func (l *layerMasks) of(window int) *shadow.Tensor {
 	return l.full
 }
 
+// window is the key sliding_window; a null there means none, unlike a key that
+// is left out.
+func (c *Config) window(def int) int {
+	if _, there := c.keys["sliding_window"]; there {
+		def = 0
+	}
+	return c.Int("sliding_window", def)
+}
+
+// layerWindows is the window of each layer: by the key layer_types, or by the
+// family's own rule.
+func (c *Config) layerWindows(layers, window int, slides func(i int) bool) []int {
+	out := make([]int, layers)
+	types := c.Strings("layer_types")
+	if types != nil && len(types) < layers {
+		c.fail("layer_types", "one for each layer")
+		types = nil
+	}
+	for i := range out {
+		if types != nil && types[i] == "sliding_attention" || types == nil && slides(i) {
+			out[i] = window
+		}
+	}
+	return out
+}
+
 // findPacked is find_packed_sequence_indices: positions that jump would tell of
 // several sequences in a row. Ours never jump.
 func findPacked(pos *shadow.Tensor) {
@@ -94,7 +120,7 @@ func (n net) eagerMask(embeds, padding *shadow.Tensor, window int) *shadow.Tenso
 	fn := n.w.Func(padding)
 	mask := fn.Let(n.boolMask(embeds, padding, window))
 	zero := n.w.Full(embeds.DType())
-	return fn.Return(mask.Where(zero, n.w.Full(embeds.DType())))
+	return fn.Return(shadow.WhereBoth(mask, zero, n.w.Full(embeds.DType())))
 }
 
 // boolMask is what sdpa_mask makes where a mask is needed: true where a token
@@ -116,11 +142,11 @@ func (n net) boolMask(embeds, padding *shadow.Tensor, window int) *shadow.Tensor
 func maskPattern(batch, q, kv, padding *shadow.Tensor, window int) *shadow.Tensor {
 	w := q.World()
 	fn := w.Func(batch, q, kv)
-	pattern := func() *shadow.Tensor { return kv.Compare2("le", q) } // (1, 1, S, S)
+	pattern := func() *shadow.Tensor { return kv.CompareWith("le", q) } // (1, 1, S, S)
 	if window > 0 {
 		causal := pattern
 		pattern = func() *shadow.Tensor {
-			return andMasks(w, func() *shadow.Tensor { return kv.Compare2("gt", q.AddScalar()) }, causal)
+			return andMasks(w, func() *shadow.Tensor { return kv.CompareWith("gt", q.AddScalar()) }, causal)
 		}
 	}
 	if padding == nil {

@@ -241,15 +241,6 @@ func (c *Config) t5Activation(proj string) func(x *shadow.Tensor) *shadow.Tensor
 	return (*shadow.Tensor).ReLU
 }
 
-// newGELU is NewGELUActivation, op by op.
-func newGELU(x *shadow.Tensor) *shadow.Tensor {
-	fn := x.World().Func(x)
-	half := x.MulScalar()
-	fn.Let(half)
-	inner := x.Add(x.Pow().MulScalar()).MulScalar().Tanh().AddScalar()
-	return fn.Return(half.Mul(inner))
-}
-
 // Forward is T5LayerFF.forward.
 func (f *t5FF) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
 	forwarded := fn.Let(f.norm.Call(hidden))

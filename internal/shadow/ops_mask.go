@@ -4,29 +4,10 @@ package shadow
 
 // Ops that masks are made with. None of them carries a gradient.
 
-// Compare2 is a comparison of two tensors.
-func (t *Tensor) Compare2(op string, o *Tensor) *Tensor {
-	out := t.binary(op, o, Bool)
-	done(t, o)
-	return out
-}
-
 // And is t & o.
 func (t *Tensor) And(o *Tensor) *Tensor {
 	out := t.binary("bitwise_and", o, promote(t.dtype, o.dtype))
 	done(t, o)
-	return out
-}
-
-// Where is torch.where(t, a, b) of numbers: b, a scalar that Python made into a
-// tensor, dies first.
-func (t *Tensor) Where(a, b *Tensor) *Tensor {
-	w := t.w
-	w.op("where")
-	size := broadcast(broadcast(t.size, a.size), b.size)
-	out := w.emptyStrided(size, iterStrides(size, t, a, b), resultType(a, b))
-	w.kernel(out, t)
-	done(b, a, t)
 	return out
 }
 

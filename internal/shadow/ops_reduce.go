@@ -169,18 +169,23 @@ func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 	w.kernel(out, in)
 	result := n.save(out)
 	from := in.dtype
-	n.backward(func(g *Tensor) []*Tensor {
-		w.op(op + "_backward_data")
-		out := w.empty(result.get().size, from)
-		if op == "_softmax" { // grad * output first; the logarithm does without
-			g = g.Mul(result.get())
-		}
-		c := g.Contiguous().hold()
-		w.kernel(out, c, result.get())
-		c.drop()
-		return each(out)
-	})
+	n.backward(func(g *Tensor) []*Tensor { return each(g.softmaxGrad(op, result.get(), from)) })
 	n.output(out, 0)
 	w.unpin(mark)
+	return out
+}
+
+// softmaxGrad is the backward kernel: a softmax's begins with grad * output,
+// its logarithm's does without.
+func (g *Tensor) softmaxGrad(op string, result *Tensor, dt DType) *Tensor {
+	w := g.w
+	w.op(op + "_backward_data")
+	out := w.empty(result.size, dt)
+	if op == "_softmax" {
+		g = g.Mul(result)
+	}
+	c := g.Contiguous().hold()
+	w.kernel(out, c, result)
+	c.drop()
 	return out
 }

@@ -53,17 +53,14 @@ func (w *World) mathAttention(a Attention) *Tensor {
 
 // causalBias is ones(L, S).tril() made into a float mask.
 func (w *World) causalBias(rows, cols int, dt DType) *Tensor {
-	w.op("ones")
-	ones := w.empty(Dims(rows, cols), Bool).hold()
-	w.op("tril")
-	low := w.empty(Dims(rows, cols), Bool).hold()
-	ones.drop()
-	w.op("zeros_like")
-	bias := w.empty(Dims(rows, cols), dt)
-	w.op("logical_not")
-	w.scratch(low.Bytes())
-	low.drop()
-	return bias
+	return w.additiveMask(w.Full(Bool, rows, cols).plain("tril", Bool), dt)
+}
+
+// additiveMask is convert_boolean_attn_mask: zero where the mask is true, minus
+// infinity or the least number elsewhere.
+func (w *World) additiveMask(mask *Tensor, dt DType) *Tensor {
+	low := w.Full(dt)
+	return WhereBoth(mask, w.Full(dt), low)
 }
 
 // repeatInterleave is t.repeat_interleave(times, 1) on [B, H, S, D].
@@ -87,18 +84,8 @@ func (t *Tensor) safeSoftmax() *Tensor {
 	}
 	w.kernel(out, t)
 	result := n.save(out)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.softmaxGrad(result.get(), g.dtype)) })
+	n.backward(func(g *Tensor) []*Tensor { return each(g.softmaxGrad("_softmax", result.get(), g.dtype)) })
 	return n.result(out, t)
-}
-
-// softmaxGrad is _softmax_backward_data: the kernel wants grad * output.
-func (g *Tensor) softmaxGrad(output *Tensor, dt DType) *Tensor {
-	w := g.w
-	w.op("_softmax_backward_data")
-	out := w.empty(output.size, dt)
-	w.scratch(g.Bytes())
-	w.kernel(out, g, output)
-	return out
 }
 
 // biasFor is what the memory-efficient kernel makes of a mask: rows padded to

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import "snug/internal/shadow"
+
+// newMistral is Llama whose layers all look through a window:
+// transformers/models/mistral/modular_mistral.py.
+func newMistral(b *shadow.Builder, c *Config, run Run) (Model, error) {
+	s := llamaShape{
+		hidden: c.Positive("hidden_size", 4096), layers: c.Int("num_hidden_layers", 32),
+		heads: c.Positive("num_attention_heads", 32), kv: c.Positive("num_key_value_heads", 8),
+		inter: c.Positive("intermediate_size", 14336), vocab: c.Positive("vocab_size", 32000),
+	}
+	s.dim = c.headDim(s.hidden, s.heads)
+	s.windows = make([]int, s.layers)
+	for i := range s.windows {
+		s.windows[i] = c.window(4096)
+	}
+	return newLlamaLike(b, c, run, s), nil
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import "snug/internal/shadow"
+
+// Qwen2 and Qwen3 are Llama with other biases, with windows in some layers if
+// asked for, and Qwen3 with normalised queries and keys
+// (transformers/models/qwen2/modular_qwen2.py, qwen3/modular_qwen3.py).
+
+func newQwen2(b *shadow.Builder, c *Config, run Run) (Model, error) {
+	s := qwenShape(c)
+	s.dim = c.headDim(s.hidden, s.heads)
+	s.qkvBias = true
+	return newLlamaLike(b, c, run, s), nil
+}
+
+func newQwen3(b *shadow.Builder, c *Config, run Run) (Model, error) {
+	s := qwenShape(c)
+	s.dim = c.Positive("head_dim", 128)
+	s.qkvBias = c.Bool("attention_bias", false)
+	s.oBias, s.headNorm = s.qkvBias, true
+	return newLlamaLike(b, c, run, s), nil
+}
+
+func qwenShape(c *Config) llamaShape {
+	s := llamaShape{
+		hidden: c.Positive("hidden_size", 4096), layers: c.Int("num_hidden_layers", 32),
+		heads: c.Positive("num_attention_heads", 32), kv: c.Positive("num_key_value_heads", 32),
+		inter: c.Positive("intermediate_size", 22016), vocab: c.Positive("vocab_size", 151936),
+		fullToo: true,
+	}
+	window := 0
+	if c.Bool("use_sliding_window", false) {
+		window = c.window(4096)
+	}
+	from := c.Int("max_window_layers", 28)
+	s.windows = c.layerWindows(s.layers, window, func(i int) bool { return i >= from })
+	return s
+}
