@@ -4,6 +4,7 @@ package family
 
 import (
 	"fmt"
+	"maps"
 	"math"
 )
 
@@ -127,4 +128,14 @@ func (c *Config) headDim(hidden, heads int) int {
 		return c.Positive("head_dim", 1)
 	}
 	return c.HeadDim(hidden, heads)
+}
+
+// alias reads a key under a second name as well, as attribute_map does.
+func (c *Config) alias(key, other string) {
+	if c.Has(key) || !c.Has(other) {
+		return
+	}
+	keys := maps.Clone(c.keys)
+	keys[key] = keys[other]
+	c.keys = keys
 }

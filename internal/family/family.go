@@ -59,6 +59,7 @@ type maker func(b *shadow.Builder, c *Config, run Run) (Model, error)
 
 var families = map[string]maker{
 	"bert":    newBert,
+	"gpt2":    newGPT2,
 	"llama":   newLlama,
 	"mistral": newMistral,
 	"qwen2":   newQwen2,
