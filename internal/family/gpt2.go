@@ -92,7 +92,7 @@ func newGPT2Block(b *shadow.Builder, c *Config, m *gpt2, at string, hidden, head
 		Path:    shadow.Path(at + ".mlp"),
 		cFC:     newConv1D(b, at+".mlp.c_fc", inner, hidden),
 		cProj:   newConv1D(b, at+".mlp.c_proj", hidden, inner),
-		act:     c.Activation("activation_function", "gelu_new"),
+		act:     c.activation("activation_function", "gelu_new"),
 		dropout: resid,
 	}
 	return l
@@ -186,7 +186,7 @@ type gpt2MLP struct {
 
 func (m *gpt2MLP) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
 	fn.Set(&hidden, m.cFC.Call(hidden))
-	fn.Set(&hidden, m.act.call(hidden))
+	fn.Set(&hidden, m.act(hidden))
 	fn.Set(&hidden, m.cProj.Call(hidden))
 	return m.dropout.Call(hidden)
 }
