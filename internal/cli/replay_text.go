@@ -135,11 +135,12 @@ func (r *replayReport) chart(b *strings.Builder, s term.Screen) {
 	for _, l := range s.Chart(c) {
 		b.WriteString(strings.Repeat(" ", chartIndent) + l + "\n")
 	}
-	solid, shade := "█", "░"
+	solid, shade, mark := "█", "░", "▲"
 	if !s.Unicode {
-		solid, shade = "#", "."
+		solid, shade, mark = "#", ".", "^"
 	}
-	fmt.Fprintf(b, "%*s%s allocated  %s reserved  (left to right: events)\n", chartIndent+labelWidth, "", solid, shade)
+	fmt.Fprintf(b, "%*s%s allocated  %s reserved  %s peak allocated   (left to right: events)\n",
+		chartIndent+labelWidth, "", solid, shade, mark)
 }
 
 func seconds(x float64) string {

@@ -154,5 +154,6 @@ func (f *follower) verdict(r allocator.Result) string {
 	return ""
 }
 
-// ownDriver makes its own addresses on a card that is never full.
-func ownDriver() allocator.Device { return &allocator.Simple{Total: cardBytes} }
+// ownDriver places segments as the CUDA driver does, as far as that is known, on
+// a card that is never full.
+func ownDriver() allocator.Device { return allocator.NewDriver(cardBytes, 0) }
