@@ -9,9 +9,9 @@ import (
 )
 
 // BERT: transformers/models/bert/modeling_bert.py. RoBERTa is made of the same
-// layers.
+// layers, MPNet of parts of them.
 
-// bertConfig is the keys that the layers read.
+// bertConfig is the keys that those families share.
 type bertConfig struct {
 	vocab, hidden, layers, heads, headDim int
 	inter, positions, types               int
@@ -20,9 +20,9 @@ type bertConfig struct {
 	tie                                   bool
 }
 
-func readBert(c *Config) bertConfig {
+func readBert(c *Config, vocab int) bertConfig {
 	b := bertConfig{
-		vocab:       c.Positive("vocab_size", 30522),
+		vocab:       c.Positive("vocab_size", vocab),
 		hidden:      c.Positive("hidden_size", 768),
 		layers:      c.Int("num_hidden_layers", 12),
 		heads:       c.Positive("num_attention_heads", 12),
@@ -41,43 +41,44 @@ func readBert(c *Config) bertConfig {
 type bert struct {
 	net
 	vocab      int
-	embeddings *bertEmbeddings
+	embeddings embedder
 	layers     []*bertLayer
 	pooler     *bertPooler
-	head       *bertHead
+	head       *lmHead
+}
+
+// embedder turns token ids into the first hidden states.
+type embedder interface {
+	forward(n net, ids *shadow.Tensor) *shadow.Tensor
 }
 
 func newBert(b *shadow.Builder, c *Config, run Run) (Model, error) {
-	cfg := readBert(c)
+	cfg := readBert(c, 30522)
 	m := &bert{net: net{b.W, run}, vocab: cfg.vocab}
-	at := ""
+	at := m.prefix("bert")
+	emb := newBertEmbeddings(b, at+"embeddings", cfg)
+	m.embeddings = emb
+	m.build(b, at, cfg)
 	if run.Head == "masked-lm" {
-		at = "bert."
+		m.head = newBertHead(b, "cls.predictions", ".transform.dense", ".transform.LayerNorm", cfg, emb.word)
 	}
-	m.embeddings = newBertEmbeddings(b, at+"embeddings", cfg)
+	return m, nil
+}
+
+// build makes what follows the embeddings: the layers, and the pooler unless
+// there is a head.
+func (m *bert) build(b *shadow.Builder, at string, cfg bertConfig) {
 	m.layers = newBertLayers(b, m.net, at+"encoder.layer", cfg)
-	if run.Head != "masked-lm" {
+	if m.run.Head != "masked-lm" {
 		m.pooler = newBertPooler(b, at+"pooler", cfg.hidden)
 	}
 	b.Scratch(shadow.Int64, cfg.positions) // _init_weights copies an arange into position_ids
-	if run.Head == "masked-lm" {
-		m.head = newBertHead(b, "cls.predictions", cfg, m.embeddings.word)
-	}
-	return m, nil
 }
 
 func (m *bert) Batch() Batch { return m.textBatch() }
 
 // Loss is BertForMaskedLM.forward, or an embedder's loss over BertModel.
-func (m *bert) Loss(b Batch) *shadow.Tensor {
-	if m.head == nil {
-		return contrastiveLoss(m.forward(b))
-	}
-	fn := m.w.Func()
-	hidden := fn.Let(m.forward(b))
-	scores := fn.Let(m.head.Call(hidden)) // (B, S, V)
-	return fn.Return(maskedLoss(scores, b.Labels, m.vocab))
-}
+func (m *bert) Loss(b Batch) *shadow.Tensor { return m.encoderLoss(m.forward(b), m.head, b, m.vocab) }
 
 // forward is BertModel.forward.
 func (m *bert) forward(b Batch) *shadow.Tensor {

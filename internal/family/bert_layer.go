@@ -4,7 +4,7 @@ package family
 
 import "snug/internal/shadow"
 
-// The parts of a BERT layer, and its heads.
+// The parts of a BERT layer, and its pooler.
 
 // bertAttention is BertAttention with the BertSelfAttention inside it.
 type bertAttention struct {
@@ -117,58 +117,4 @@ func (p *bertPooler) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Te
 	pooled := fn.Let(p.dense.Call(first))
 	fn.Set(&pooled, pooled.Tanh())
 	return pooled
-}
-
-// bertHead is BertLMPredictionHead: a dense layer, the activation, a norm, and
-// the decoder, which shares its weight with the word embeddings and its bias
-// with the head itself.
-type bertHead struct {
-	shadow.Path
-	dense   *shadow.Linear
-	act     func(*shadow.Tensor) *shadow.Tensor
-	norm    *shadow.LayerNorm
-	decoder *shadow.Linear
-}
-
-func newBertHead(b *shadow.Builder, at string, cfg bertConfig, word *shadow.Embedding) *bertHead {
-	h := &bertHead{
-		Path:    shadow.Path(at),
-		dense:   b.Linear(at+".transform.dense", cfg.hidden, cfg.hidden, true),
-		act:     cfg.act,
-		norm:    b.LayerNorm(at+".transform.LayerNorm", cfg.hidden, true),
-		decoder: b.Linear(at+".decoder", cfg.hidden, cfg.vocab, true),
-	}
-	bias := b.Parameter(at+".bias", cfg.vocab)
-	if cfg.tie {
-		tieDecoder(b, h.decoder, word, bias)
-	}
-	return h
-}
-
-// tieDecoder is tie_weights for a decoder with a bias: each tensor that is tied
-// makes transformers pad the layer's bias, by nothing, into a copy.
-func tieDecoder(b *shadow.Builder, decoder *shadow.Linear, word *shadow.Embedding, bias *shadow.Tensor) {
-	b.Tie(&decoder.Weight, word.Weight)
-	b.CopyData(decoder.Bias)
-	if bias != nil {
-		b.Tie(&decoder.Bias, bias)
-		b.CopyData(decoder.Bias)
-	}
-}
-
-func (h *bertHead) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(h, x) }
-
-func (h *bertHead) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
-	fn.Set(&hidden, h.transform(hidden))
-	fn.Set(&hidden, h.decoder.Call(hidden))
-	return hidden
-}
-
-// transform is BertPredictionHeadTransform.
-func (h *bertHead) transform(hidden *shadow.Tensor) *shadow.Tensor {
-	fn := hidden.World().Func(hidden)
-	fn.Set(&hidden, h.dense.Call(hidden))
-	fn.Set(&hidden, h.act(hidden))
-	fn.Set(&hidden, h.norm.Call(hidden))
-	return fn.Return(hidden)
 }

@@ -7,6 +7,15 @@ import "snug/internal/shadow"
 // What encoders share in transformers: the mask that is none, attention in both
 // directions, and the losses of their heads.
 
+// prefix is where an encoder stands in its model: under its own name in one
+// with a head, else at the top.
+func (n net) prefix(name string) string {
+	if n.run.Head == "masked-lm" {
+		return name + "."
+	}
+	return ""
+}
+
 // bidirectionalMask is create_bidirectional_mask: a mask of ones is seen to be
 // one and left out, for eager attention too.
 func (n net) bidirectionalMask(mask *shadow.Tensor) {
@@ -44,6 +53,30 @@ func (n net) tokenTypes(fn *shadow.Frame, zeros, positions *shadow.Tensor) *shad
 	buffered := fn.Let(zeros.Expand(positions.Size(0), -1))
 	fn.Set(&buffered, buffered.Gather(positions))
 	return fn.Let(buffered.Expand(n.run.Batch, n.run.Seq)) // (B, S)
+}
+
+// positionsFrom is create_position_ids_from_input_ids: each token that is not
+// padding gets its number. RoBERTa adds the length of a cache, which is none.
+func positionsFrom(ids *shadow.Tensor, past bool) *shadow.Tensor {
+	fn := ids.World().Func(ids)
+	mask := fn.Let(ids.Compare("ne").To(shadow.Int32))
+	count := mask.Cumsum().To(shadow.Int32)
+	if past {
+		count = count.AddScalar()
+	}
+	count = fn.Let(count.Mul(mask))
+	return fn.Return(count.To(shadow.Int64).AddScalar())
+}
+
+// encoderLoss is what an encoder trains on: its masked language model's loss,
+// or without a head that of an embedder.
+func (n net) encoderLoss(hidden *shadow.Tensor, head *lmHead, b Batch, vocab int) *shadow.Tensor {
+	if head == nil {
+		return contrastiveLoss(hidden)
+	}
+	fn := n.w.Func(hidden)
+	logits := fn.Let(head.Call(hidden)) // (B, S, V)
+	return fn.Return(maskedLoss(logits, b.Labels, vocab))
 }
 
 // maskedLoss is CrossEntropyLoss over every token, in the type of the logits.

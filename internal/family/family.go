@@ -58,13 +58,16 @@ type net struct {
 type maker func(b *shadow.Builder, c *Config, run Run) (Model, error)
 
 var families = map[string]maker{
-	"bert":    newBert,
-	"gpt2":    newGPT2,
-	"llama":   newLlama,
-	"mistral": newMistral,
-	"qwen2":   newQwen2,
-	"qwen3":   newQwen3,
-	"t5":      newT5,
+	"bert":       newBert,
+	"distilbert": newDistilBert,
+	"gpt2":       newGPT2,
+	"llama":      newLlama,
+	"mistral":    newMistral,
+	"mpnet":      newMPNet,
+	"qwen2":      newQwen2,
+	"qwen3":      newQwen3,
+	"roberta":    newRoberta,
+	"t5":         newT5,
 }
 
 // Known is the model types that have a family, in order.

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import "snug/internal/shadow"
+
+// lmHead is the head of masked language models: a dense layer, an activation, a
+// norm, and the decoder, which shares its weight with the word embeddings and
+// in some families its bias with the head itself.
+type lmHead struct {
+	shadow.Path
+	dense   *shadow.Linear
+	act     func(*shadow.Tensor) *shadow.Tensor
+	norm    *shadow.LayerNorm
+	decoder *shadow.Linear
+}
+
+// newBertHead is BertLMPredictionHead, and with other names RobertaLMHead and
+// MPNetLMHead: their decoder's bias is the head's own.
+func newBertHead(b *shadow.Builder, at, dense, norm string, cfg bertConfig, word *shadow.Embedding) *lmHead {
+	h := &lmHead{
+		Path:    shadow.Path(at),
+		dense:   b.Linear(at+dense, cfg.hidden, cfg.hidden, true),
+		act:     cfg.act,
+		norm:    b.LayerNorm(at+norm, cfg.hidden, true),
+		decoder: b.Linear(at+".decoder", cfg.hidden, cfg.vocab, true),
+	}
+	bias := b.Parameter(at+".bias", cfg.vocab)
+	if cfg.tie {
+		tieDecoder(b, h.decoder, word)
+		b.Tie(&h.decoder.Bias, bias)
+		b.CopyData(h.decoder.Bias)
+	}
+	return h
+}
+
+// tieDecoder is tie_weights: where the decoder has a bias, transformers pads it
+// to the new weight's rows, by nothing, into a copy.
+func tieDecoder(b *shadow.Builder, decoder *shadow.Linear, word *shadow.Embedding) {
+	b.Tie(&decoder.Weight, word.Weight)
+	if decoder.Bias != nil {
+		b.CopyData(decoder.Bias)
+	}
+}
+
+func (h *lmHead) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(h, x) }
+
+func (h *lmHead) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	fn.Set(&hidden, h.dense.Call(hidden))
+	fn.Set(&hidden, h.act(hidden))
+	fn.Set(&hidden, h.norm.Call(hidden))
+	fn.Set(&hidden, h.decoder.Call(hidden)) // (B, S, V)
+	return hidden
+}
