@@ -157,8 +157,7 @@ func newBertLayers(b *shadow.Builder, n net, at string, cfg bertConfig) []*bertL
 
 func (l *bertLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
 	w := hidden.World()
-	l.attention.layer = fn
-	attended := fn.Let(w.Call(l.attention, hidden))
+	attended, _ := fn.Let2(w.Call2(l.attention, hidden))
 	inner := fn.Let(w.Call(l.intermediate, attended)) // (B, S, I)
 	return l.output.Call(inner, attended)
 }

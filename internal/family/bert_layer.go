@@ -11,7 +11,6 @@ type bertAttention struct {
 	shadow.Path
 	self   *bertSelfAttention
 	output *bertOutput
-	layer  *shadow.Frame // of the layer that runs
 }
 
 func newBertAttention(b *shadow.Builder, n net, at string, cfg bertConfig) *bertAttention {
@@ -27,11 +26,10 @@ func newBertAttention(b *shadow.Builder, n net, at string, cfg bertConfig) *bert
 	}
 }
 
-func (a *bertAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
-	a.self.layer = a.layer
-	out := fn.Let(hidden.World().Call(a.self, hidden))
+func (a *bertAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
+	out, weights := fn.Let2(hidden.World().Call2(a.self, hidden))
 	fn.Set(&out, a.output.Call(out, hidden))
-	return out
+	return out, weights
 }
 
 type bertSelfAttention struct {
@@ -40,17 +38,16 @@ type bertSelfAttention struct {
 	query, key, value *shadow.Linear
 	headDim           int
 	dropout           float64
-	layer             *shadow.Frame
 }
 
-func (a *bertSelfAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+func (a *bertSelfAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
 	B, S := hidden.Size(0), hidden.Size(1)
 	query := fn.Let(a.query.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2)) // (B, H, S, D)
 	key := fn.Let(a.key.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))
 	value := fn.Let(a.value.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))
-	out := fn.Let(a.bothWays(a.layer, query, key, value, a.dropout)) // (B, S, H, D)
+	out, weights := fn.Let2(a.bothWays(query, key, value, a.dropout)) // (B, S, H, D)
 	fn.Set(&out, out.Reshape(B, S, -1).Contiguous())
-	return out
+	return out, weights
 }
 
 // bertOutput is BertSelfOutput and BertOutput: back to the model's width, with

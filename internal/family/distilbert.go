@@ -114,8 +114,7 @@ type distilLayer struct {
 
 func (l *distilLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
 	w := hidden.World()
-	l.attn.layer = fn
-	attended := fn.Let(w.Call(l.attn, hidden))
+	attended, _ := fn.Let2(w.Call2(l.attn, hidden))
 	fn.Set(&attended, l.attnNorm.Call(attended.Add(hidden)))
 	out := fn.Let(w.Call(l.ffn, attended))
 	fn.Set(&out, l.outNorm.Call(out.Add(attended)))
@@ -128,18 +127,17 @@ type distilAttention struct {
 	q, k, v, out *shadow.Linear
 	headDim      int
 	dropout      float64
-	layer        *shadow.Frame
 }
 
-func (a *distilAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+func (a *distilAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
 	B, S := hidden.Size(0), hidden.Size(1)
 	query := fn.Let(a.q.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2)) // (B, H, S, D)
 	key := fn.Let(a.k.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))
 	value := fn.Let(a.v.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))
-	out := fn.Let(a.bothWays(a.layer, query, key, value, a.dropout)) // (B, S, H, D)
+	out, weights := fn.Let2(a.bothWays(query, key, value, a.dropout)) // (B, S, H, D)
 	fn.Set(&out, out.Reshape(B, S, -1).Contiguous())
 	fn.Set(&out, a.out.Call(out))
-	return out
+	return out, weights
 }
 
 type distilFFN struct {

@@ -28,23 +28,20 @@ func (n net) bidirectionalMask(mask *shadow.Tensor) {
 	fn.Return(nil)
 }
 
-// bothWays is the attention function of encoders without a mask: q, k and v are
-// (B, H, S, D), the result (B, S, H, D). Eager attention hands its weights back
-// too, and every caller up to the layer keeps them: layer is that frame.
-func (n net) bothWays(layer *shadow.Frame, q, k, v *shadow.Tensor, dropout float64) *shadow.Tensor {
-	fn := n.w.Func(q, k, v)
+// bothWays is the attention function of BERT and its kin: q, k and v are
+// (B, H, S, D), the result (B, S, H, D), and the weights where eager attention
+// makes them. Unlike that of decoders its softmax keeps the type of the scores.
+func (n net) bothWays(q, k, v *shadow.Tensor, dropout float64) (out, weights *shadow.Tensor) {
 	if n.run.Attention != "eager" {
-		out := fn.Let(n.w.SDPA(shadow.Attention{Query: q, Key: k, Value: v, Dropout: dropout})) // (B, H, S, D)
-		fn.Set(&out, out.Transpose(1, 2).Contiguous())
-		return fn.Return(out)
+		return n.attention(q, k, v, attending{dropout: dropout})
 	}
-	weights := fn.Let(q.Matmul(k.Transpose(2, 3)).MulScalar()) // (B, H, S, S)
+	fn := n.w.Func(q, k, v)
+	fn.Set(&weights, q.Matmul(k.Transpose(2, 3)).MulScalar()) // (B, H, S, S)
 	fn.Set(&weights, weights.Softmax(shadow.None))
 	fn.Set(&weights, weights.Dropout(dropout))
-	layer.Let(weights)
-	out := fn.Let(weights.Matmul(v)) // (B, H, S, D)
+	fn.Set(&out, weights.Matmul(v)) // (B, H, S, D)
 	fn.Set(&out, out.Transpose(1, 2).Contiguous())
-	return fn.Return(out)
+	return fn.Return2(out, weights)
 }
 
 // tokenTypes is the ids that an embedding module makes when none are given: a

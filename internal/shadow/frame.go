@@ -49,6 +49,9 @@ func (f *Frame) Let(v *Tensor) *Tensor {
 	return v
 }
 
+// Let2 gives names to two results of one call; either may be nil.
+func (f *Frame) Let2(a, b *Tensor) (*Tensor, *Tensor) { return f.Let(a), f.Let(b) }
+
 // Set binds the name that *at stands for to another value.
 func (f *Frame) Set(at **Tensor, v *Tensor) {
 	v.hold()
