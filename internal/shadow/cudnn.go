@@ -2,6 +2,37 @@
 
 package shadow
 
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// cuDNN's workspaces.
+//
+// For each convolution cuDNN's heuristics choose a kernel by shape, type,
+// layout and card, and PyTorch takes the memory that the kernel asks for from
+// its caching allocator, for the length of the call. What it is made of, as far
+// as recordings tell:
+//
+//   - Tensor core kernels want channels last, a multiple of eight of them in 16
+//     bits and of four in float32. Images and weights that lie otherwise are
+//     copied into the workspace: input, weight and output, and 16 bytes. A
+//     weight of one point needs no copy.
+//   - A 1x1 convolution can run on channels first as one product per image: no
+//     copies, but the weight's gradient then has one float32 part per image.
+//   - Where the output is small and the sum long, several blocks share it and
+//     each leaves a float32 part. This is what makes weight gradients take more.
+//   - Depthwise weight gradients keep one part per image, or in float32 copies
+//     of both images.
+//
+// Which of these a shape gets cannot be computed from outside, so it is
+// measured: cudnn_workspaces.txt. All parts are constant or proportional to the
+// batch, so between two measured sizes with the same kernel a straight line is
+// exact. Where the kernel changes between them, the larger of the two is taken.
+
 // convKind is which of a convolution's three products runs.
 type convKind int
 
@@ -11,17 +42,133 @@ const (
 	wgrad                 // the weight's gradient
 )
 
-// cudnnWorkspace is what cuDNN takes while it runs a convolution. Its tensor
-// core kernels want channels last, with at least eight of them: images that lie
-// otherwise are copied, and so are weights of more than one point.
+var convKinds = map[string]convKind{"fprop": fprop, "dgrad": dgrad, "wgrad": wgrad}
+
+// convCall is a convolution without its batch size, over square images.
+type convCall struct {
+	kind                    convKind
+	dtype                   DType
+	last                    bool // channels last
+	channels, side          int
+	filters, kernel         int
+	stride, padding, groups int
+}
+
+// batchBytes is the workspace at one batch size.
+type batchBytes struct {
+	batch int
+	bytes uint64
+}
+
+//go:embed cudnn_workspaces.txt
+var cudnnTable string
+
+// measuredWorkspaces is the table, parsed at its first use.
+var measuredWorkspaces = sync.OnceValue(func() map[convCall][]batchBytes {
+	out := map[convCall][]batchBytes{}
+	for line := range strings.Lines(cudnnTable) {
+		if line[0] == '#' {
+			continue
+		}
+		call, points, err := parseWorkspace(line)
+		if err != nil {
+			panic("shadow: cudnn_workspaces.txt: " + err.Error())
+		}
+		out[call] = points
+	}
+	return out
+})
+
+func parseWorkspace(line string) (c convCall, points []batchBytes, err error) {
+	f := strings.Fields(line)
+	if len(f) < 11 {
+		return c, nil, fmt.Errorf("too few columns in %q", line)
+	}
+	c.kind, c.last = convKinds[f[0]], f[2] == "nhwc"
+	for d := range dtypes {
+		if dtypes[d].name == f[1] {
+			c.dtype = DType(d)
+		}
+	}
+	for i, at := range []*int{&c.channels, &c.side, &c.filters, &c.kernel, &c.stride, &c.padding, &c.groups} {
+		if *at, err = strconv.Atoi(f[3+i]); err != nil {
+			return c, nil, err
+		}
+	}
+	for _, s := range f[10:] {
+		var p batchBytes
+		if _, err = fmt.Sscanf(s, "%d:%d", &p.batch, &p.bytes); err != nil {
+			return c, nil, fmt.Errorf("%q: %w", s, err)
+		}
+		points = append(points, p)
+	}
+	return c, points, nil
+}
+
+// cudnnWorkspace is what cuDNN takes while it runs a convolution over input x
+// and output y.
 func cudnnWorkspace(kind convKind, x, weight, y Shape, c Conv, dt DType, last bool) uint64 {
-	if last {
-		return 0
+	if x.d[2] == x.d[3] && weight.d[2] == weight.d[3] {
+		call := convCall{kind, dt, last, x.d[1], x.d[2], weight.d[0], weight.d[2], c.Stride, c.Padding, c.Groups}
+		points := measuredWorkspaces()[call]
+		if points == nil && dt == Float16 {
+			call.dtype = BFloat16
+			points = measuredWorkspaces()[call]
+		}
+		if points != nil {
+			return workspaceAt(points, x.d[0])
+		}
 	}
-	channels := (x.d[1] + 7) / 8 * 8
-	elements := x.Numel()/x.d[1]*channels + y.Numel()
-	if weight.d[2]*weight.d[3] > 1 {
-		elements += weight.Numel() / weight.d[1] * (channels / c.Groups)
+	return copiesWorkspace(kind, x, weight, y, c, dt, last)
+}
+
+// workspaceAt reads a row of the table at any batch size.
+func workspaceAt(points []batchBytes, batch int) uint64 {
+	hi := 0
+	for hi < len(points)-1 && points[hi].batch < batch {
+		hi++
 	}
-	return uint64(elements)*dt.Bytes() + 16
+	if points[hi].batch == batch || hi == 0 {
+		return points[hi].scaled(batch)
+	}
+	a, b := points[hi-1], points[hi]
+	if !sameKernel(a, b) {
+		if batch > b.batch {
+			return b.scaled(batch)
+		}
+		return max(a.scaled(batch), b.scaled(batch))
+	}
+	slope := (float64(b.bytes) - float64(a.bytes)) / float64(b.batch-a.batch)
+	return uint64(float64(a.bytes) + slope*float64(batch-a.batch))
+}
+
+// scaled takes the whole workspace as proportional to the batch, which bounds it
+// from above where the batch is larger.
+func (p batchBytes) scaled(batch int) uint64 {
+	return p.bytes * uint64(batch) / uint64(p.batch)
+}
+
+// sameKernel tells whether two sizes can have come from one kernel: the
+// workspace grows with the batch, and at most as fast.
+func sameKernel(a, b batchBytes) bool {
+	return a.bytes <= b.bytes && b.bytes <= a.scaled(b.batch)+a.scaled(b.batch)/8+1024
+}
+
+// copiesWorkspace is for convolutions that were not measured: everything is
+// copied to channels last, and a weight's gradient is summed in parts.
+func copiesWorkspace(kind convKind, x, weight, y Shape, c Conv, dt DType, last bool) uint64 {
+	step := int(16 / dt.Bytes())
+	channels := (weight.d[1] + step - 1) / step * step
+	var elements int
+	if !last {
+		elements = x.Numel()/x.d[1]*channels*c.Groups + y.Numel()
+		if weight.d[2]*weight.d[3] > 1 {
+			elements += weight.Numel() / weight.d[1] * channels
+		}
+	}
+	bytes := uint64(elements)*dt.Bytes() + 16
+	if kind == wgrad {
+		bytes += uint64(weight.Numel()) * Float32.Bytes()
+	}
+	return bytes
 }
