@@ -74,6 +74,7 @@ func (t *Tensor) layerNorm(weight, bias *Tensor) *Tensor {
 	done(mean, rstd)
 	n.backward(func(g *Tensor) []*Tensor {
 		w.op("native_layer_norm_backward")
+		mark := w.pin(input.get().Contiguous())
 		dx := w.empty(input.get().size, input.get().dtype)
 		var dw, db *Tensor
 		if n.needs(1) {
@@ -84,6 +85,7 @@ func (t *Tensor) layerNorm(weight, bias *Tensor) *Tensor {
 		}
 		_, _ = m, r
 		w.kernel(dx, g, input.get())
+		w.unpin(mark)
 		return each(dx, dw, db)
 	})
 	return n.result(out, t)
