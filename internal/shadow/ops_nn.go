@@ -73,19 +73,8 @@ func (t *Tensor) layerNorm(weight, bias *Tensor) *Tensor {
 	m, r := n.save(mean), n.save(rstd)
 	done(mean, rstd)
 	n.backward(func(g *Tensor) []*Tensor {
-		w.op("native_layer_norm_backward")
-		mark := w.pin(input.get().Contiguous())
-		dx := w.empty(input.get().size, input.get().dtype)
-		var dw, db *Tensor
-		if n.needs(1) {
-			dw = w.empty(weight.size, weight.dtype)
-		}
-		if n.needs(2) {
-			db = w.empty(weight.size, weight.dtype)
-		}
 		_, _ = m, r
-		w.kernel(dx, g, input.get())
-		w.unpin(mark)
+		dx, dw, db := w.normGrad("native_layer_norm_backward", g, input.get(), weight, [3]bool{n.needs(0), n.needs(1), n.needs(2)})
 		return each(dx, dw, db)
 	})
 	return n.result(out, t)

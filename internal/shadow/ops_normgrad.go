@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// normGrad is the backward of layer norm and of the fused RMS norm
+// (aten/src/ATen/native/cuda/layer_norm_kernel.cu, 2.11): gradients of input,
+// weight and bias, those that are wanted. With very many short rows the weight's
+// and the bias's are summed in two passes, by way of partial sums.
+func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw, db *Tensor) {
+	w.op(op)
+	mark := w.pin(x.Contiguous())
+	w.pin(g.Contiguous())
+	if want[0] {
+		dx = w.empty(x.size, x.dtype)
+	}
+	if want[1] {
+		dw = w.empty(weight.size, weight.dtype)
+	}
+	if want[2] {
+		db = w.empty(weight.size, weight.dtype)
+	}
+	if rows := w.Rules.normPartials(x.Numel()/weight.Numel(), weight.Numel()); rows > 0 {
+		partW, partB := w.partialsOf(dw, rows), w.partialsOf(db, rows)
+		dw, db = sumPartials(partW, dw), sumPartials(partB, db)
+		partB.drop()
+		partW.drop()
+	}
+	w.kernel(dx, g, x)
+	w.unpin(mark)
+	return dx, dw, db
+}
+
+// normPartials is how many rows of partial sums there are, or 0 where one pass
+// does.
+func (r Rules) normPartials(m, n int) int {
+	if m <= 64<<10 || n/32 >= r.SMs/2 {
+		return 0
+	}
+	return min(32<<10/ceilDiv(n, 32), ceilDiv(m, 32))
+}
+
+func (w *World) partialsOf(d *Tensor, rows int) *Tensor {
+	if d == nil {
+		return nil
+	}
+	return w.empty(Dims(rows, d.Numel()), d.dtype).hold()
+}
+
+// sumPartials is *d = partials.sum(0): the old memory goes when the sum is there.
+func sumPartials(partials, d *Tensor) *Tensor {
+	if d == nil {
+		return nil
+	}
+	sum := partials.reduce("sum", []int{0}, false, d.dtype)
+	d.die()
+	return sum
+}
