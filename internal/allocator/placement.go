@@ -4,72 +4,182 @@ package allocator
 
 import "snug/internal/units"
 
+// Where cudaMalloc puts a segment.
+//
+// NVIDIA does not say. What follows was read off 61 recordings of training runs
+// made with cudaMalloc, 6,500 segments in all, on one H200 with driver 580, CUDA
+// 13.0 and PyTorch 2.11, in five different layouts of the address space.
+//
+// The rule
+//
+//  1. Sizes are multiples of 2 MiB. Addresses are reserved in chunks that begin
+//     and end on multiples of 32 MiB, as large as the request needs.
+//  2. A request goes to the newest chunk that has a large enough hole, and there
+//     to the lowest such hole. Holes of two chunks are never joined.
+//  3. If there is none, a new chunk is reserved. It comes from the kernel's mmap,
+//     which works downwards: the top of the highest gap that is large enough, and
+//     mostly that is right below everything else.
+//  4. A chunk in which nothing is in use any more is given back at once, and
+//     becomes such a gap. A chunk in partial use keeps its freed ranges as holes.
+//
+// Since chunks mostly go downwards, "newest first" mostly looks like "lowest
+// address first". The few recordings that have a newer chunk above an older one
+// decide for the former; nothing in any single-GPU recording contradicts the rule.
+//
+// The others
+//
+// PyTorch is not alone in that address space. Every range that it skipped is
+// accounted for by something that the driver or a library took in between:
+//
+//   - The context holds 416 MiB, with the first 2 MiB that PyTorch asks for at
+//     their end, and a chunk above, of which 24 MiB are free.
+//   - The first kernel takes 2 MiB for code. The first that spills to the stack
+//     moves local memory to a new place, 506 MiB, and all the 416 MiB but that
+//     first segment fall free.
+//   - The first kernel that can assert (an embedding lookup) takes 10 MiB, which
+//     is what the device heap (8 MiB) and the print buffer come to.
+//   - A cuBLAS handle takes 64 MiB, just before PyTorch gives it a workspace,
+//     which on this card is 32 MiB. There are two handles: backward has its own.
+//   - Code goes on arriving, 2 to 10 MiB at a time, as new kernels are met.
+//
+// A Device hears of none of this, so two guesses stand in. Local memory moves
+// with the third segment, or the second if that is a small one: by then
+// parameters have been filled in. A segment of the workspace's size is the
+// workspace, and what goes before a handle is taken then; later code is left out.
+// A program that loads its weights without running a kernel will differ here.
+//
+// How sure is it
+//
+// Rules 1 to 3 are as good as certain for this driver, rule 4 rests on nine
+// recordings, and the sizes on all of them. With the two guesses instead of the
+// real moments, 99 in 100 pairs of segments of a single-GPU recording come out in
+// the right order, and replaying those 52 at these addresses gives all 52 peaks of
+// reserved memory, and of allocated, to the byte; plainly increasing addresses give
+// 44 and 32. It can still miss: leave out one of the 2 MiB pieces of code and one
+// recording is off by 0.6 or by 4 %, because a tie hangs on it. Other cards, drivers
+// and operating systems were not looked at.
+
+const (
+	contextBytes  = 416 * units.MiB
+	codePage      = 2 * units.MiB
+	localMemory   = 506 * units.MiB
+	deviceHeap    = 10 * units.MiB
+	blasHandle    = 64 * units.MiB
+	blasWorkspace = 32 * units.MiB
+	blasHandles   = 2
+)
+
+const (
+	// contextEnd is where the context's chunk ended in most recordings. The system
+	// moves it about; only the distances mean something.
+	contextEnd = 0x7f5ad2000000
+	// firstRange is where cuMemAddressReserve began. It works upwards, far below
+	// everything else; one recording with expandable segments shows it.
+	firstRange = 0x302000000
+	// hostAddresses tells the two apart.
+	hostAddresses = 1 << 46
+)
+
+// Driver is a Device that places segments as NVIDIA's driver was seen to.
 type Driver struct {
 	Simple // the account of memory
 
 	addresses
-	ranges   uint64 // where the next expandable range goes
-	takes    int
-	launched bool
-	handle   bool
+	nextRange uint64
+	takes     int
+	launched  bool // local memory has moved
+	handles   int
 }
 
-const (
-	contextEnd = 0x7f5ad2000000
-	contextLow = contextEnd - 416*units.MiB
-	rangesFrom = 0x302000000
-	codePage     = 2 * units.MiB
-	localMemory  = 506 * units.MiB
-	heapAndPrint = 10 * units.MiB
-	blasHandle   = 64 * units.MiB
-	blasWorkspace = 32 * units.MiB
-)
-
+// NewDriver is the driver of a card with total bytes, of which outside are held
+// by everything that is not the allocator.
 func NewDriver(total, outside uint64) *Driver {
-	d := &Driver{Simple: Simple{Total: total, Outside: outside}, ranges: rangesFrom}
-	d.floor = contextLow
-	d.chunks = []chunk{
-		{span: span{contextEnd + 64*units.MiB, contextEnd + 96*units.MiB}},
-		{span: span{contextLow, contextEnd}},
-	}
-	d.chunks[0].put(span{contextEnd + 72*units.MiB, contextEnd + 96*units.MiB})
-	d.chunks[1].put(span{contextEnd - 2*units.MiB, contextEnd})
+	d := &Driver{Simple: Simple{Total: total, Outside: outside}, nextRange: firstRange}
+	d.enter(contextEnd)
 	return d
 }
 
+// enter lays out what a new context has when PyTorch first asks for memory.
+func (d *Driver) enter(end uint64) {
+	d.floor = end - contextBytes
+	d.chunks = d.chunks[:0]
+	d.add(span{end + 64*units.MiB, end + 96*units.MiB}, end+72*units.MiB)
+	d.add(span{d.floor, end}, end-granularity)
+}
+
+// Take is cudaMalloc.
 func (d *Driver) Take(bytes uint64) (uint64, bool) {
 	bytes = roundUp(bytes, granularity)
 	if !d.Map(bytes) {
 		return 0, false
 	}
-	d.others(bytes)
+	d.takes++
+	if !d.launched && (d.takes == 3 || d.takes == 2 && bytes == granularity) {
+		d.launch()
+	}
+	if bytes == blasWorkspace && d.launched && d.handles < blasHandles {
+		return d.placeWorkspace(), true
+	}
 	return d.place(bytes), true
 }
 
-func (d *Driver) others(bytes uint64) {
-	d.takes++
-	if d.takes == 3 && !d.launched {
-		d.launched = true
-		d.place(codePage)
-		d.place(localMemory)
-		d.chunks[1].put(span{contextLow, contextEnd - 2*units.MiB})
-	}
-	if bytes == blasWorkspace && d.launched && !d.handle {
-		d.handle = true
-		d.place(heapAndPrint)
-		d.place(codePage)
-		d.place(blasHandle)
-	}
+// launch is what the first kernels bring about.
+func (d *Driver) launch() {
+	d.launched = true
+	context := d.chunks[1].span
+	d.place(codePage)
+	d.place(localMemory)
+	d.chunks[1].put(span{context.lo, context.hi - granularity})
 }
 
+// placeWorkspace places what comes with a cuBLAS handle around its workspace.
+func (d *Driver) placeWorkspace() uint64 {
+	first := d.handles == 0
+	d.handles++
+	if first {
+		d.place(deviceHeap)
+		d.place(codePage)
+	}
+	d.place(blasHandle)
+	addr := d.place(blasWorkspace)
+	if first {
+		d.place(codePage)
+	}
+	return addr
+}
+
+// Give is cudaFree.
 func (d *Driver) Give(addr, bytes uint64) {
 	bytes = roundUp(bytes, granularity)
 	d.Unmap(bytes)
 	d.release(span{addr, addr + bytes})
 }
 
+// Reserve hands out addresses for an expandable segment.
 func (d *Driver) Reserve(bytes uint64) uint64 {
-	addr := d.ranges
-	d.ranges += roundUp(bytes, chunkUnit)
+	addr := d.nextRange
+	d.nextRange += roundUp(bytes, chunkUnit)
 	return addr
+}
+
+// Adopt counts a restored segment. If it is the first and lies where a context
+// has its first segment, the context is taken to be around it. Otherwise the
+// restored process is well under way and its holes are unknown: everything new
+// goes below.
+func (d *Driver) Adopt(addr, bytes uint64) {
+	first := d.used == 0
+	d.Simple.Adopt(addr, bytes)
+	end := addr + roundUp(bytes, granularity)
+	if addr < hostAddresses {
+		d.nextRange = max(d.nextRange, roundUp(end, chunkUnit))
+		return
+	}
+	if first && end-addr == granularity && end%chunkUnit == 0 {
+		d.enter(end)
+		d.place(granularity)
+		d.takes = 1
+		return
+	}
+	d.chunks, d.launched, d.handles = nil, true, blasHandles
+	d.floor = min(d.floor, addr-addr%chunkUnit)
 }

@@ -80,6 +80,7 @@ type addresses struct {
 	chunks []chunk // oldest first
 	gaps   []span  // ranges that came back, by address
 	floor  uint64  // everything below is unused
+	spare  []span  // where new chunks get their list of holes from
 }
 
 // place finds addresses for bytes: in the newest chunk with a large enough
@@ -91,12 +92,22 @@ func (a *addresses) place(bytes uint64) uint64 {
 		}
 	}
 	lo := a.reserve(roundUp(bytes, chunkUnit))
-	c := chunk{span: span{lo, lo + roundUp(bytes, chunkUnit)}}
-	if lo+bytes < c.hi {
-		c.put(span{lo + bytes, c.hi})
+	a.add(span{lo, lo + roundUp(bytes, chunkUnit)}, lo+bytes)
+	return lo
+}
+
+// add notes a new chunk that is free from the given address on.
+func (a *addresses) add(s span, from uint64) {
+	const holes = 4 // more than most chunks ever have at a time
+	if len(a.spare) < holes {
+		a.spare = make([]span, 64*holes)
+	}
+	c := chunk{span: s, holes: a.spare[:0:holes]}
+	a.spare = a.spare[holes:]
+	if from < s.hi {
+		c.put(span{from, s.hi})
 	}
 	a.chunks = append(a.chunks, c)
-	return lo
 }
 
 // reserve is the kernel's mmap: the top of the highest gap that is large
