@@ -190,9 +190,11 @@ func (e *engine) meet(n *node, nr int32, g *Tensor) {
 	g.drop()
 }
 
-// exclusive tells whether the one holder of t is also the only one of its memory.
+// exclusive tells whether the one holder of t is also the only one of its
+// memory. A view never is: autograd keeps the tensor that it was taken from,
+// also where no gradient is recorded.
 func (t *Tensor) exclusive() bool {
-	return t.refs == 1 && t.mem != nil && t.mem.refs == 1
+	return t.refs == 1 && !t.isView && t.mem != nil && t.mem.refs == 1
 }
 
 // accumulateGrad is AccumulateGrad: the first gradient is taken over where it

@@ -27,6 +27,7 @@ type Tensor struct {
 	leaf   bool // requires_grad and no history: a parameter, or a detached input of a checkpoint
 	needs  bool // requires_grad
 	dead   bool
+	isView bool // shares another tensor's storage, and holds that tensor
 	refs   int32
 	nr     int32 // which output of fn this is
 	fn     *node
@@ -162,7 +163,7 @@ func (t *Tensor) alias(size, stride Shape) *Tensor {
 	if t.mem != nil {
 		t.mem.refs++
 	}
-	out := &Tensor{w: t.w, mem: t.mem, size: size, stride: stride, dtype: t.dtype}
+	out := &Tensor{w: t.w, mem: t.mem, size: size, stride: stride, dtype: t.dtype, isView: true}
 	t.w.watched(out)
 	return out
 }
