@@ -23,13 +23,14 @@ import "snug/internal/units"
 //     becomes such a gap. A chunk in partial use keeps its freed ranges as holes.
 //
 // Since chunks mostly go downwards, "newest first" mostly looks like "lowest
-// address first". The few recordings that have a newer chunk above an older one
-// decide for the former; nothing in any single-GPU recording contradicts the rule.
+// address first". Three recordings that have a newer chunk above an older one
+// decide for the former; nothing in any single-GPU recording contradicts it.
 //
 // The others
 //
-// PyTorch is not alone in that address space. Every range that it skipped is
-// accounted for by something that the driver or a library took in between:
+// PyTorch is not alone in that address space. It skips ranges that the driver or a
+// library took in between. Their sizes and moments are seen; the causes named here
+// are inferred from what ran just then:
 //
 //   - The context holds 416 MiB, with the first 2 MiB that PyTorch asks for at
 //     their end, and a chunk above, of which 24 MiB are free.
