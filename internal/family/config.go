@@ -114,6 +114,21 @@ func (c *Config) Strings(key string) []string {
 	return out
 }
 
+// Ints is a list of whole numbers, or nil.
+func (c *Config) Ints(key string) []int {
+	list, _ := c.keys[key].([]any)
+	var out []int
+	for _, v := range list {
+		f, ok := v.(float64)
+		if !ok || f != math.Trunc(f) || math.Abs(f) > 1e9 {
+			c.fail(key, "a list of whole numbers")
+			return nil
+		}
+		out = append(out, int(f))
+	}
+	return out
+}
+
 // HeadDim is hidden over heads, which has to come out even.
 func (c *Config) HeadDim(hidden, heads int) int {
 	if hidden%heads != 0 && c.err == nil {

@@ -63,9 +63,11 @@ var families = map[string]maker{
 	"gpt2":       newGPT2,
 	"llama":      newLlama,
 	"mistral":    newMistral,
+	"mixtral":    newMixtral,
 	"mpnet":      newMPNet,
 	"qwen2":      newQwen2,
 	"qwen3":      newQwen3,
+	"qwen3_moe":  newQwen3MoE,
 	"roberta":    newRoberta,
 	"t5":         newT5,
 }

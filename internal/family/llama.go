@@ -25,7 +25,8 @@ type llama struct {
 type llamaShape struct {
 	hidden, layers, heads, kv, dim, inter, vocab int
 	qkvBias, oBias, mlpBias                      bool
-	headNorm                                     bool // queries and keys are normalised, head by head
+	headNorm                                     bool      // queries and keys are normalised, head by head
+	moe                                          *moeShape // experts instead of the MLP
 	windows                                      []int
 	fullToo                                      bool // a full mask is made whether or not a layer wants it
 }
@@ -60,8 +61,11 @@ func newLlamaLike(b *shadow.Builder, c *Config, run Run, s llamaShape) *llama {
 			l.attn.qNorm = newRMSNorm(b, at+".self_attn.q_norm", s.dim)
 			l.attn.kNorm = newRMSNorm(b, at+".self_attn.k_norm", s.dim)
 		}
-		l.mlp = newLlamaMLP(b, at+".mlp", s.hidden, s.inter, s.mlpBias)
-		l.mlp.act = act
+		if s.moe != nil && s.moe.sparse(i) {
+			l.mlp = newMoeBlock(b, at+".mlp", s.hidden, *s.moe, act)
+		} else {
+			l.mlp = newLlamaMLP(b, at+".mlp", s.hidden, s.inter, s.mlpBias, act)
+		}
 		l.inputNorm = newRMSNorm(b, at+".input_layernorm", s.hidden)
 		l.postNorm = newRMSNorm(b, at+".post_attention_layernorm", s.hidden)
 		m.layers = append(m.layers, l)
@@ -105,7 +109,7 @@ func (m *llama) forward(b Batch) *shadow.Tensor {
 type llamaLayer struct {
 	shadow.Path
 	attn                *llamaAttention
-	mlp                 *llamaMLP
+	mlp                 shadow.Module
 	inputNorm, postNorm *rmsNorm
 }
 
@@ -166,9 +170,9 @@ type llamaMLP struct {
 	gate, up, down *shadow.Linear
 }
 
-func newLlamaMLP(b *shadow.Builder, at string, hidden, inter int, bias bool) *llamaMLP {
+func newLlamaMLP(b *shadow.Builder, at string, hidden, inter int, bias bool, act activation) *llamaMLP {
 	return &llamaMLP{
-		Path: shadow.Path(at),
+		Path: shadow.Path(at), act: act,
 		gate: b.Linear(at+".gate_proj", hidden, inter, bias),
 		up:   b.Linear(at+".up_proj", hidden, inter, bias),
 		down: b.Linear(at+".down_proj", inter, hidden, bias),

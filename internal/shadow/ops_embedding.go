@@ -13,18 +13,18 @@ func (w *World) embeddingSorted(g, ids *Tensor, rows, width int) *Tensor {
 	index := func(count int) *storage { return w.alloc(uint64(count) * ids.dtype.Bytes()) }
 	sorted, original := index(n), index(n)
 	positions := index(n)
-	w.scratch(radixSortBytes(n))
+	w.scratch(radixSortBytes(n, 64))
 	w.release(positions)
 
 	out := w.empty(Dims(rows, width), g.dtype)
 	segments := index(n)
 	count := w.alloc(8)
 	keys := index(n)
-	w.scratch(scanBytes(n, uniqueTile))
+	w.scratch(scanBytes(n, uniqueTile, 8))
 	w.release(keys)
 	most := min(n, rows)
 	parts, offsets := index(most), index(most)
-	w.scratch(scanBytes(most, scanTile))
+	w.scratch(scanBytes(most, scanTile, 8))
 	partCount := w.alloc(8)
 	mostParts := n/10 + most
 	partOffsets := index(mostParts)
@@ -56,23 +56,32 @@ func (r Rules) embeddingFused(segments, parts, width int) bool {
 // and 255 to align the first.
 const (
 	onesweepTile = 4608 // items a block sorts
+	singleTile   = 2304 // items that one block sorts alone
 	uniqueTile   = 4608
 	scanTile     = 896
 )
 
-// radixSortBytes is DeviceRadixSort::SortPairs over 64-bit keys and values: a
-// histogram for each of eight passes, what blocks tell each other, counters,
-// and a second buffer of keys and values.
-func radixSortBytes(n int) uint64 {
-	blocks := (n + onesweepTile - 1) / onesweepTile
-	return 8*256*8 + uint64(blocks)*256*4 + 2*align256(uint64(n)*8) + 256 + 255
+// radixSortBytes is DeviceRadixSort::SortPairs over 64-bit keys, of which so
+// many bits count, and 64-bit values: a histogram for each pass of eight bits,
+// what blocks tell each other, counters, and where there are several passes a
+// second buffer of keys and values.
+func radixSortBytes(n, bits int) uint64 {
+	if n <= singleTile {
+		return 1
+	}
+	passes, blocks := uint64(bits+7)/8, uint64(n+onesweepTile-1)/onesweepTile
+	bytes := passes*256*8 + blocks*256*4 + 256 + 255
+	if passes > 1 {
+		bytes += 2 * align256(uint64(n)*8)
+	}
+	return bytes
 }
 
-// scanBytes is a scan over 64-bit numbers: the state of each tile and of 32
-// more.
-func scanBytes(n, tile int) uint64 {
+// scanBytes is a scan over numbers of so many bytes: the state of each tile
+// and of 32 more.
+func scanBytes(n, tile, width int) uint64 {
 	tiles := (n + tile - 1) / tile
-	return 256 + align256(uint64(tiles+32)*16) + 255
+	return 256 + align256(uint64((tiles+32)*2*width)) + 255
 }
 
 func align256(n uint64) uint64 { return (n + 255) / 256 * 256 }

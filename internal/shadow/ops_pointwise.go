@@ -89,9 +89,16 @@ func (t *Tensor) Div(o *Tensor) *Tensor {
 	other := n.save(o)
 	self := n.saveIf(n.needs(1), t)
 	out := t.binary("div", o, resultType(t, o))
-	n.backward(func(g *Tensor) []*Tensor {
+	n.backward(divGrads(n, other, self))
+	return n.result(out, t, o)
+}
+
+// divGrads is the gradients of a quotient: -grad * ((self / other) / other) and
+// grad / other.
+func divGrads(n *node, other, self *saved) func(g *Tensor) []*Tensor {
+	return func(g *Tensor) []*Tensor {
 		var gs, g2 *Tensor
-		if self != nil { // -grad * ((self / other) / other)
+		if self != nil {
 			a := self.get().Div(other.get()).hold()
 			b := a.Div(other.get()).hold()
 			neg := g.unary("neg", g.dtype).hold()
@@ -104,8 +111,7 @@ func (t *Tensor) Div(o *Tensor) *Tensor {
 			gs = g.Div(other.get())
 		}
 		return each(gs, g2)
-	})
-	return n.result(out, t, o)
+	}
 }
 
 // AddScalar is t + number.

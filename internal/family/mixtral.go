@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import "snug/internal/shadow"
+
+// newMixtral is Mistral with experts in place of its MLPs:
+// transformers/models/mixtral/modular_mixtral.py.
+func newMixtral(b *shadow.Builder, c *Config, run Run) (Model, error) {
+	s := llamaShape{
+		hidden: c.Positive("hidden_size", 4096), layers: c.Int("num_hidden_layers", 32),
+		heads: c.Positive("num_attention_heads", 32), kv: c.Positive("num_key_value_heads", 8),
+		vocab: c.Positive("vocab_size", 32000),
+	}
+	s.dim = c.headDim(s.hidden, s.heads)
+	s.windows = make([]int, s.layers)
+	for i := range s.windows {
+		s.windows[i] = c.window(0)
+	}
+	s.moe = &moeShape{
+		experts: c.experts("num_local_experts", 8), chosen: c.Positive("num_experts_per_tok", 2),
+		inter: c.Positive("intermediate_size", 14336), every: 1,
+		routerFirst: true, normalised: true, scores: shadow.Float32,
+	}
+	c.noRouterLogits()
+	c.chosenFit(s.moe)
+	return newLlamaLike(b, c, run, s), nil
+}
+
+// newQwen3MoE is Qwen3 with experts in place of its MLPs:
+// transformers/models/qwen3_moe/modular_qwen3_moe.py.
+func newQwen3MoE(b *shadow.Builder, c *Config, run Run) (Model, error) {
+	s := llamaShape{
+		hidden: c.Positive("hidden_size", 2048), layers: c.Int("num_hidden_layers", 24),
+		heads: c.Positive("num_attention_heads", 32), kv: c.Positive("num_key_value_heads", 4),
+		inter: c.Positive("intermediate_size", 6144), vocab: c.Positive("vocab_size", 151936),
+		qkvBias: c.Bool("attention_bias", false), headNorm: true,
+	}
+	s.oBias = s.qkvBias
+	s.dim = c.headDim(s.hidden, s.heads)
+	s.windows = make([]int, s.layers)
+	if c.Bool("use_sliding_window", false) {
+		for i := range s.windows {
+			s.windows[i] = c.window(4096)
+		}
+	}
+	s.moe = &moeShape{
+		experts: c.experts("num_experts", 128), chosen: c.Positive("num_experts_per_tok", 8),
+		inter: c.Positive("moe_intermediate_size", 768), every: c.Positive("decoder_sparse_step", 1),
+		dense: c.Ints("mlp_only_layers"), normalised: c.Bool("norm_topk_prob", false),
+	}
+	c.noRouterLogits()
+	c.chosenFit(s.moe)
+	return newLlamaLike(b, c, run, s), nil
+}
+
+// experts is how many there are; files have them under either name.
+func (c *Config) experts(key string, def int) int {
+	for _, k := range []string{key, "num_local_experts", "num_experts"} {
+		if c.Has(k) {
+			return c.Positive(k, def)
+		}
+	}
+	return def
+}
+
+// noRouterLogits refuses the load-balancing loss, which keeps the logits of
+// every router.
+func (c *Config) noRouterLogits() {
+	if c.Bool("output_router_logits", false) {
+		c.fail("output_router_logits", "false: the load-balancing loss is not simulated")
+	}
+}
+
+// chosenFit sees to it that a token does not choose more experts than there are.
+func (c *Config) chosenFit(m *moeShape) {
+	if m.chosen > m.experts {
+		c.fail("num_experts_per_tok", "at most the number of experts")
+		m.chosen = m.experts
+	}
+}

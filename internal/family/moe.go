@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
+
+// Mixtures of experts as transformers runs them by default
+// (integrations/moe.py, grouped_mm): tokens are sorted by expert and all
+// experts work in one grouped product, so that no size depends on the routing.
+
+// moeShape is what sets one family's experts apart from another's.
+type moeShape struct {
+	experts, chosen, inter int
+	every                  int          // each so many layers has experts
+	dense                  []int        // layers that have none
+	routerFirst            bool         // the order of the constructor
+	normalised             bool         // the chosen weights sum to one
+	scores                 shadow.DType // of the weights; None is the logits' own
+}
+
+// sparse tells whether layer i has experts.
+func (m *moeShape) sparse(i int) bool {
+	return !slices.Contains(m.dense, i) && (i+1)%m.every == 0
+}
+
+// moeBlock is MixtralSparseMoeBlock or Qwen3MoeSparseMoeBlock.
+type moeBlock struct {
+	shadow.Path
+	moeShape
+	router       *shadow.Tensor // (E, H)
+	gateUp, down *shadow.Tensor // (E, 2I, H), (E, H, I)
+	act          activation
+}
+
+func newMoeBlock(b *shadow.Builder, at string, hidden int, s moeShape, act activation) *moeBlock {
+	m := &moeBlock{Path: shadow.Path(at), moeShape: s, act: act}
+	router := func() { m.router = b.Parameter(at+".gate.weight", s.experts, hidden) }
+	if s.routerFirst {
+		router()
+	}
+	m.gateUp = b.Parameter(at+".experts.gate_up_proj", s.experts, 2*s.inter, hidden)
+	m.down = b.Parameter(at+".experts.down_proj", s.experts, hidden, s.inter)
+	if !s.routerFirst {
+		router()
+	}
+	return m
+}
+
+func (m *moeBlock) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	B, S, H := hidden.Size(0), hidden.Size(1), hidden.Size(2)
+	fn.Set(&hidden, hidden.View(-1, H)) // (T, H)
+	logits, weights, index := m.route(hidden)
+	fn.Let(logits)
+	fn.Let(weights)
+	fn.Let(index)
+	fn.Set(&hidden, m.forwardExperts(hidden, index, weights))
+	return hidden.Reshape(B, S, H)
+}
+
+// route is the TopKRouter: for each token the experts it goes to, with weights.
+func (m *moeBlock) route(hidden *shadow.Tensor) (logits, weights, index *shadow.Tensor) {
+	fn := hidden.World().Func(hidden)
+	fn.Set(&hidden, hidden.Reshape(-1, hidden.Size(-1)))
+	logits = fn.Let(hidden.Linear(m.router, nil)) // (T, E)
+	probs := fn.Let(m.softmax(logits))
+	top, index := probs.TopK(m.chosen) // (T, K)
+	fn.Let(top)
+	fn.Let(index)
+	if m.normalised {
+		fn.Set(&top, top.DivTo(top.Sum(true, -1)))
+	}
+	if m.scores == shadow.None {
+		fn.Set(&top, top.To(logits.DType()))
+	}
+	return fn.Return3(logits, top, index)
+}
+
+// softmax is in float32: Mixtral casts first, Qwen3 asks softmax to.
+func (m *moeBlock) softmax(logits *shadow.Tensor) *shadow.Tensor {
+	if m.scores == shadow.None {
+		return logits.Softmax(shadow.Float32)
+	}
+	return logits.Float().Softmax(shadow.None)
+}
+
+// forwardExperts is grouped_mm_experts_forward.
+func (m *moeBlock) forwardExperts(hidden, index, weights *shadow.Tensor) *shadow.Tensor {
+	w, dtype := hidden.World(), hidden.DType()
+	fn := w.Func(hidden, index, weights)
+	sample := fn.Let(weights.Reshape(-1)) // (T·K,)
+	ids := fn.Let(index.Reshape(-1))
+	idsG, perm := ids.Sort()
+	fn.Let(idsG)
+	fn.Let(perm)
+	selected := fn.Let(hidden.Rows(perm.FloorDivide())) // (T·K, H)
+	sampleG := fn.Let(sample.Rows(perm))
+	counted := fn.Let(idsG.To(shadow.Int32))
+	tokens := fn.Let(counted.Histc(m.experts))
+	offsets := fn.Let(tokens.Offsets())
+	sentinel := fn.Let(idsG.Compare("ge").Unsqueeze(-1)) // (T·K, 1)
+	fn.Set(&selected, selected.MaskedFillTo(sentinel))
+
+	out := fn.Let(groupedLinear(selected, m.gateUp, offsets)) // (T·K, 2I)
+	fn.Set(&out, out.MaskedFill(sentinel))
+	fn.Set(&out, m.applyGate(out)) // (T·K, I)
+	fn.Set(&out, groupedLinear(out, m.down, offsets))
+	fn.Set(&out, out.MaskedFill(sentinel)) // (T·K, H)
+
+	weighted := fn.Let(out.Mul(sampleG.Unsqueeze(-1)))
+	inverse := fn.Let(perm.Inverse())
+	fn.Set(&weighted, weighted.Rows(inverse))
+	final := fn.Let(weighted.View(hidden.Size(0), m.chosen, hidden.Size(1)).Sum(false, 1)) // (T, H)
+	return fn.Return(final.To(dtype))
+}
+
+// groupedLinear is _grouped_linear. Autocast does not know grouped products:
+// the input takes the weight's type.
+func groupedLinear(x, weight, offsets *shadow.Tensor) *shadow.Tensor {
+	fn := x.World().Func(x, weight)
+	t := fn.Let(weight.Transpose(-2, -1))
+	return fn.Return(x.To(t.DType()).GroupedMm(t, offsets))
+}
+
+// applyGate is _default_apply_gate.
+func (m *moeBlock) applyGate(x *shadow.Tensor) *shadow.Tensor {
+	fn := x.World().Func(x)
+	halves := x.Chunk(2, -1)
+	gate, up := fn.Let(halves[0]), fn.Let(halves[1])
+	return fn.Return(m.act(gate).Mul(up))
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// GroupedMm is torch._grouped_mm(t, o, offs): row blocks of t, (S, K), each
+// times its own matrix of o, (G, K, N). The blocks end at offs.
+func (t *Tensor) GroupedMm(o, offs *Tensor) *Tensor {
+	w := t.w
+	n := w.record("GroupedMmBackward0", t, o)
+	mat2 := n.saveIf(n.needs(0), o)
+	kept := n.save(offs)
+	self := n.saveIf(n.needs(1), t)
+	groups := o.Size(0)
+	w.op("_grouped_mm")
+	out := w.groupedProduct(Dims(t.Size(0), o.Size(2)), t.dtype, groups)
+	w.product(out, t, o)
+	column := o.stride.d[1] == 1
+	n.backward(func(g *Tensor) []*Tensor {
+		var gs, g2 *Tensor
+		_ = kept
+		if self != nil { // laid out as o is
+			size := Dims(groups, self.get().Size(1), g.Size(1))
+			if column {
+				size = Dims(groups, g.Size(1), self.get().Size(1))
+			}
+			w.op("_grouped_mm")
+			g2 = w.groupedProduct(size, g.dtype, groups)
+			w.product(g2, g, g)
+			if column {
+				g2 = g2.Transpose(1, 2)
+			}
+		}
+		if mat2 != nil {
+			w.op("_grouped_mm")
+			gs = w.groupedProduct(Dims(g.Size(0), mat2.get().Size(1)), g.dtype, groups)
+			w.product(gs, g, g)
+		}
+		return each(gs, g2)
+	})
+	return n.result(out, t, o, offs)
+}
+
+// groupedProduct allocates a result and, for the CUTLASS kernel that bfloat16
+// has on Hopper and data-centre Blackwell, its arguments (pointers in pairs,
+// shapes, strides) and four tensor maps for each multiprocessor. Other types
+// loop over cuBLAS.
+func (w *World) groupedProduct(size Shape, dt DType, groups int) *Tensor {
+	out := w.empty(size, dt)
+	if dt != BFloat16 || w.Rules.Capability/10 != 9 && w.Rules.Capability/10 != 10 {
+		w.cublas()
+		return out
+	}
+	args := w.alloc(uint64((groups+1)/2*2*3*8 + groups*3*4 + groups*3*8))
+	w.scratch(uint64(w.Rules.SMs) * 4 * 128)
+	w.release(args)
+	return out
+}

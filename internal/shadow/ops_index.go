@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import "math/bits"
+
+// Ops that choose by index: what routing tokens to experts is made of.
+
+// TopK is torch.topk(t, k, -1): values, and their places.
+func (t *Tensor) TopK(k int) (values, indices *Tensor) {
+	w := t.w
+	n := w.record("TopkBackward0", t)
+	w.op("topk")
+	size := t.size.with(t.size.n-1, k)
+	values = w.empty(size, t.dtype)
+	indices = w.empty(size, Int64)
+	w.kernel(t, values, indices)
+	n.save(indices)
+	from := t.size
+	n.backward(func(g *Tensor) []*Tensor { // zeros.scatter_(-1, indices, grad)
+		zeros := w.empty(from, g.dtype)
+		w.kernel(zeros, g)
+		return each(w.unlessInPlace("scatter", zeros))
+	})
+	n.output(values, 0)
+	done(t)
+	return values, indices
+}
+
+// unlessInPlace is a formula that writes into its fresh argument, or into a
+// copy of it where a mode that sees every op forbids that.
+func (w *World) unlessInPlace(op string, fresh *Tensor) *Tensor {
+	if !w.OutOfPlace {
+		return fresh
+	}
+	w.op(op)
+	out := fresh.emptyLike(fresh.dtype)
+	done(fresh)
+	return out
+}
+
+// Sort is torch.sort of whole numbers in one dimension: values, and where they
+// were. Up to 4096 a kernel sorts in place what was copied to the results;
+// longer ones go through CUB.
+func (t *Tensor) Sort() (values, indices *Tensor) {
+	w, n := t.w, t.Numel()
+	w.op("sort")
+	values = w.empty(t.size, t.dtype)
+	indices = w.empty(t.size, Int64)
+	places := w.alloc(uint64(n) * 8)
+	if n > 4096 {
+		w.scratch(radixSortBytes(n, 64))
+	}
+	w.release2(places)
+	w.kernel(t, values, indices)
+	done(t)
+	return values, indices
+}
+
+// Rows is t[index] for an index in one dimension. Its gradient adds rows into
+// zeros.
+func (t *Tensor) Rows(index *Tensor) *Tensor {
+	w := t.w
+	n := w.record("IndexBackward0", t)
+	kept := n.save(index)
+	w.op("index")
+	size := t.size.with(0, index.Numel())
+	out := w.empty(size, t.dtype)
+	w.kernel(out, out)
+	from := t.size
+	n.backward(func(g *Tensor) []*Tensor {
+		w.op("new_zeros")
+		zeros := w.empty(from, g.dtype).hold()
+		out := w.unlessInPlace("index_put", zeros)
+		w.indexPut(kept.get().Numel(), from.d[0])
+		w.kernel(out, g)
+		if out == zeros {
+			return each(zeros.loosen())
+		}
+		zeros.drop()
+		return each(out)
+	})
+	return n.result(out, t, index)
+}
+
+// indexPut is what index_put_(accumulate=True) needs for a moment
+// (native/cuda/Indexing.cu): indices are wrapped, scaled and sorted. Checking
+// their range takes the smallest and the largest of them.
+func (w *World) indexPut(n, rows int) {
+	if w.OutOfPlace {
+		for range 2 {
+			most := w.alloc(8)
+			w.scratch(1)
+			w.release(most)
+		}
+	}
+	index := func() *storage { return w.alloc(uint64(n) * 8) }
+	wrapped := index()
+	linear := index()
+	w.release2(wrapped)
+	sorted, original := index(), index()
+	places := index()
+	w.scratch(radixSortBytes(n, bits.Len(uint(max(rows-1, 1)))))
+	for _, m := range []*storage{places, original, sorted, linear} {
+		w.release2(m)
+	}
+}
+
+// FloorDivide is t // number of whole numbers.
+func (t *Tensor) FloorDivide() *Tensor { return t.plain("floor_divide", t.dtype) }
+
+// Histc is torch.histc of whole numbers.
+func (t *Tensor) Histc(bins int) *Tensor {
+	t.w.op("histc")
+	out := t.w.empty(Dims(bins), t.dtype)
+	t.w.kernel(out, t)
+	done(t)
+	return out
+}
+
+// Offsets is torch.cumsum(t, 0, dtype=int32) of one dimension.
+func (t *Tensor) Offsets() *Tensor {
+	t.w.op("cumsum")
+	out := t.w.empty(t.size, Int32)
+	t.w.scratch(scanBytes(t.Numel(), scanTile, 4))
+	done(t)
+	return out
+}
+
+// Inverse is the permutation that undoes t: inv[t] = arange(n).
+func (t *Tensor) Inverse() *Tensor {
+	out := t.FullLike().hold()
+	t.w.op("arange")
+	t.w.scratch(t.Bytes())
+	return out.loosen()
+}
+
+// DivTo is t /= o. The quotient rule needs t as it was, so that a copy is kept.
+func (t *Tensor) DivTo(o *Tensor) *Tensor {
+	w := t.w
+	n := w.record("DivBackward0", t, o)
+	other := n.saveIf(n != nil, o)
+	var self *saved
+	if n.needs(1) {
+		w.op("clone")
+		before := t.emptyLike(t.dtype)
+		self = n.save(before)
+		done(before)
+	}
+	w.op("div_")
+	w.kernel(t, o)
+	n.backward(divGrads(n, other, self))
+	return n.inPlace(t, o)
+}
+
+// MaskedFillTo is t.masked_fill_(mask, number).
+func (t *Tensor) MaskedFillTo(mask *Tensor) *Tensor {
+	n := t.w.record("MaskedFillBackward0", t)
+	m := n.save(mask)
+	t.w.op("masked_fill_")
+	t.w.kernel(t, mask)
+	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout("masked_fill", m.get())) })
+	return n.inPlace(t, mask)
+}
+
+// inPlace ends an op that wrote into t: the result is the same memory with a
+// new history.
+func (n *node) inPlace(t, arg *Tensor) *Tensor {
+	if n == nil {
+		done(arg)
+		return t
+	}
+	return n.result(t.alias(t.size, t.stride), t, arg)
+}
