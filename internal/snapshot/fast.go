@@ -28,6 +28,7 @@ func (m *machine) fastEntry() bool {
 		return false
 	}
 	named := len(m.memo)
+	m.label = 0
 	e := m.entries.peek()
 	n := m.scanEntry(m.buf[m.pos:m.pos+ahead], e)
 	if n == 0 || e.action == noAction {
@@ -38,6 +39,7 @@ func (m *machine) fastEntry() bool {
 	}
 	m.pos += n
 	m.push(vEntry, uint64(m.entries.n))
+	m.keepLabel(uint32(m.entries.n))
 	m.entries.n++
 	return true
 }
@@ -96,23 +98,26 @@ func (m *machine) scanEntry(b []byte, e *entry) int {
 
 // fillField sets one field, the frequent ones at once.
 func (m *machine) fillField(e *entry, f field, v value) bool {
-	switch {
-	case f == noField:
-		return true
-	case f == fAddr && v.kind == vInt:
-		e.addr = v.n
-		return true
-	case f == fTime && v.kind == vInt:
-		e.time = int64(v.n)
-		return true
-	case f == fSize && v.kind == vInt && v.n <= maxSize:
-		e.size = v.n
-		return true
-	case f == fStream && v.kind == vInt && len(m.streams) > 0 && v.n == m.streams[0]:
-		e.stream = 0
-		return true
+	if v.kind == vInt {
+		switch f {
+		case fAddr:
+			e.addr = v.n
+			return true
+		case fTime:
+			e.time = int64(v.n)
+			return true
+		case fSize:
+			if v.n <= maxSize {
+				e.size = v.n
+				return true
+			}
+		case fStream:
+			if v.n == 0 {
+				return true
+			}
+		}
 	}
-	return m.setEntryField(e, f, v) == nil
+	return f == noField || m.setEntryField(e, f, v) == nil
 }
 
 // learnKey makes k the key that b begins with, if it is one.

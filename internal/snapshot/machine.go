@@ -3,7 +3,6 @@
 package snapshot
 
 import (
-	"encoding/binary"
 	"io"
 	"slices"
 )
@@ -15,7 +14,7 @@ import (
 // snapshot needs and has no way to call anything.
 //
 // Dicts are recognised when they get their items: one with the key "action" is
-// a trace entry and becomes a row of forty bytes, and so on. Nothing that
+// a trace entry and becomes a row of thirty-two bytes, and so on. Nothing that
 // belongs to a trace entry is allocated on its own, and a memo slot is four
 // bytes, so reading takes less memory than the file.
 //
@@ -41,6 +40,8 @@ type machine struct {
 	maps    [][]pair // dicts of anything
 
 	entries     entryTable
+	labels      []label // user_metadata, where it changes
+	label       uint32  // of the entry being read
 	blocks      []Block
 	segments    []rawSegment
 	annotations []Annotation
@@ -77,7 +78,7 @@ func newMachine(w *window) *machine {
 		frameIDs: map[rawFrame]uint32{},
 		stackIDs: map[uint64]uint32{},
 		stacks:   make([]list, 1),
-		frames:   []Frame{},
+		streams:  []uint64{0},
 	}
 	m.intern(nil)
 	return m
@@ -205,102 +206,6 @@ func (m *machine) header(op byte) error {
 		err = m.fail("pickle protocol %d is not known", b[0])
 	}
 	return err
-}
-
-// remember does what reads or writes the memo.
-func (m *machine) remember(op byte) error {
-	slot := len(m.memo)
-	if op != opMemoize {
-		width := 1
-		if op == opLongBinGet || op == opLongBinPut {
-			width = 4
-		}
-		b, err := m.take(width)
-		if err != nil {
-			return err
-		}
-		if slot = int(b[0]); width == 4 {
-			slot = int(binary.LittleEndian.Uint32(b))
-		}
-	}
-	if op == opBinGet || op == opLongBinGet {
-		if slot >= len(m.memo) {
-			return m.fail("memo slot %d is used before it is filled", slot)
-		}
-		m.stack = append(m.stack, m.memo[slot].value())
-		return nil
-	}
-	return m.memoize(slot)
-}
-
-func (m *machine) memoize(slot int) error {
-	if len(m.stack) == m.floor() {
-		return m.fail("an opcode needs a value that is not there")
-	}
-	v := m.stack[len(m.stack)-1]
-	if v.kind < vText {
-		return m.fail("%v is given a name; a snapshot never does that", v.kind)
-	}
-	switch r := refTo(v.kind, int(v.n)); {
-	case v.n > refMax:
-		return m.fail("more objects than can be held")
-	case slot < len(m.memo):
-		m.memo[slot] = r
-		clear(m.keys[:])
-	case slot == len(m.memo):
-		m.name(r)
-	default:
-		return m.fail("memo slot %d is filled before slot %d", slot, len(m.memo))
-	}
-	return nil
-}
-
-// name fills the next slot of the memo, which doubles when it is full: every
-// trace entry takes two slots, and growing in small steps would cost a fifth of
-// the time.
-func (m *machine) name(r ref) {
-	if len(m.memo) == cap(m.memo) {
-		m.memo = slices.Grow(m.memo, max(1024, len(m.memo)))
-	}
-	m.memo = append(m.memo, r)
-}
-
-// refuse is the error for an opcode that has no place here.
-func (m *machine) refuse(op byte) error {
-	m.pos-- // the message points at the opcode
-	switch op {
-	case opGlobal, opInst:
-		m.pos++
-		module, name := m.line(), m.line()
-		return m.fail("calls %s.%s; a snapshot never does", module, name)
-	case opStackGlobal:
-		return m.fail("calls %s.%s; a snapshot never does", m.under(2), m.under(1))
-	}
-	if name, ok := refused[op]; ok {
-		return m.fail("opcode %s has no place in a snapshot", name)
-	}
-	return m.fail("%#02x is not a pickle opcode", op)
-}
-
-// line reads a line of at most 80 characters, for a message.
-func (m *machine) line() string {
-	var s []byte
-	for len(s) < 80 {
-		b, err := m.take(1)
-		if err != nil || b[0] == '\n' {
-			break
-		}
-		s = append(s, b[0])
-	}
-	return printable(string(s))
-}
-
-// under is the string i places under the top of the stack, for a message.
-func (m *machine) under(i int) string {
-	if at := len(m.stack) - i; at >= 0 && m.stack[at].kind == vText {
-		return printable(m.texts[m.stack[at].n])
-	}
-	return "?"
 }
 
 // read runs the machine over a whole file.

@@ -246,6 +246,28 @@ func TestFastPathAgrees(t *testing.T) {
 	}
 }
 
+func TestMetadata(t *testing.T) {
+	labelled := func(text string, i int) d {
+		e := at("alloc", base+uint64(i)*512, 512)
+		e[len(e)-1] = text
+		return e
+	}
+	trace := l{at("segment_alloc", base, 2*mib)}
+	var want []string
+	for i, text := range []string{"", "", "one", "one", "", "two", "two"} {
+		trace = append(trace, labelled(text, i))
+		want = append(want, text)
+	}
+	rec := mustRead(t, snapshotOf(l{segmentOf(0, base, 2, true, 2*mib, "inactive")}, trace), false)
+	var got []string
+	for _, id := range rec.Devices[0].Metadata {
+		got = append(got, rec.Texts[id])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metadata (-want +got):\n%s", diff)
+	}
+}
+
 func TestQueues(t *testing.T) {
 	side := d{"action", "alloc", "addr", base, "size", 8, "stream", 0x5000, "time_us", 1}
 	rec := mustRead(t, snapshotOf(

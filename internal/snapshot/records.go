@@ -72,7 +72,7 @@ func (m *machine) setItems(d *dict, kv []value) error {
 	}
 	switch d.class {
 	case anEntry:
-		return m.setEntry(m.entries.at(int(d.row)), kv)
+		return m.setEntry(d.row, kv)
 	case aBlock:
 		return m.setBlock(&m.blocks[d.row], kv)
 	case aSegment:
@@ -128,13 +128,27 @@ func (m *machine) addRow(d *dict, c class) {
 	}
 }
 
-func (m *machine) setEntry(e *entry, kv []value) error {
+func (m *machine) setEntry(row uint32, kv []value) error {
+	e := m.entries.at(int(row))
+	m.label = 0
 	for i := 0; i < len(kv); i += 2 {
 		if err := m.setEntryField(e, m.field(kv[i]), kv[i+1]); err != nil {
 			return err
 		}
 	}
+	m.keepLabel(row)
 	return nil
+}
+
+// keepLabel notes the label of the entry just read, if it is not the last one's.
+func (m *machine) keepLabel(row uint32) {
+	var last label
+	if n := len(m.labels); n > 0 {
+		last = m.labels[n-1]
+	}
+	if m.label != last.text && row >= last.from {
+		m.labels = append(m.labels, label{row, m.label})
+	}
 }
 
 // setEntryField is the one place that knows what a trace entry's keys mean.
@@ -163,7 +177,7 @@ func (m *machine) setEntryField(e *entry, f field, v value) (err error) {
 		e.stack, err = m.stackOf(v)
 	case fMetadata:
 		if v.kind == vText {
-			e.meta = uint32(v.n)
+			m.label = uint32(v.n)
 		}
 	case fPoolID:
 		e.pool = m.poolOf(v) != [2]int64{}

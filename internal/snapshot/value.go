@@ -79,17 +79,20 @@ type dict struct {
 
 type pair struct{ key, val value }
 
-// entry is one element of device_traces, forty bytes.
+// entry is one element of device_traces, thirty-two bytes. Its user_metadata,
+// which stays the same for long stretches, stands in a table of its own.
 type entry struct {
 	addr   uint64
 	size   uint64
 	time   int64
 	stack  uint32 // into stacks
-	meta   uint32 // into texts
 	stream uint16 // into streams
 	action action
 	pool   bool // made in a private pool
 }
+
+// label says that the user_metadata from an entry on is this text.
+type label struct{ from, text uint32 }
 
 // action is what a trace entry did; the zero value is no action at all.
 type action uint8

@@ -9,10 +9,12 @@ type writer struct {
 	*folder
 	queues   []uint16 // by the machine's stream number
 	reserved int64    // bytes of segments, relative to the start
+	labels   []label  // those still to come
+	text     uint32   // the label in force
 }
 
 func newWriter(f *folder) *writer {
-	w := &writer{folder: f}
+	w := &writer{folder: f, labels: f.m.labels}
 	for _, handle := range f.m.streams {
 		w.queues = append(w.queues, f.out.Trace.Queue(handle))
 	}
@@ -22,6 +24,9 @@ func newWriter(f *folder) *writer {
 // write writes what begins at entry i and returns how many entries that was.
 func (w *writer) write(i int) int {
 	e := w.entry(i)
+	for len(w.labels) > 0 && int(w.labels[0].from) <= int(w.list.start)+i {
+		w.text, w.labels = w.labels[0].text, w.labels[1:]
+	}
 	switch e.action {
 	case actAlloc:
 		w.out.Addresses = append(w.out.Addresses, e.addr)
@@ -62,8 +67,8 @@ func (w *writer) event(ev stream.Event, e *entry) {
 	if e.stack != 0 || d.Stacks != nil {
 		d.Stacks = put(d.Stacks, e.stack, d.Trace)
 	}
-	if e.meta != 0 || d.Metadata != nil {
-		d.Metadata = put(d.Metadata, e.meta, d.Trace)
+	if w.text != 0 || d.Metadata != nil {
+		d.Metadata = put(d.Metadata, w.text, d.Trace)
 	}
 }
 
