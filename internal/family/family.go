@@ -70,6 +70,7 @@ var families = map[string]maker{
 	"qwen3_moe":  newQwen3MoE,
 	"roberta":    newRoberta,
 	"t5":         newT5,
+	"vit":        newViT,
 }
 
 // Known is the model types that have a family, in order.
