@@ -154,3 +154,9 @@ func (c *Config) alias(key, other string) {
 	keys[key] = keys[other]
 	c.keys = keys
 }
+
+// null tells whether a key is there with the value null.
+func (c *Config) null(key string) bool {
+	v, there := c.keys[key]
+	return there && v == nil
+}

@@ -60,11 +60,13 @@ type maker func(b *shadow.Builder, c *Config, run Run) (Model, error)
 var families = map[string]maker{
 	"bert":       newBert,
 	"distilbert": newDistilBert,
+	"gemma2":     newGemma2,
 	"gpt2":       newGPT2,
 	"llama":      newLlama,
 	"mistral":    newMistral,
 	"mixtral":    newMixtral,
 	"mpnet":      newMPNet,
+	"phi3":       newPhi3,
 	"qwen2":      newQwen2,
 	"qwen3":      newQwen3,
 	"qwen3_moe":  newQwen3MoE,

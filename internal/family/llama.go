@@ -14,11 +14,14 @@ type llama struct {
 	net
 	vocab  int
 	embed  *shadow.Embedding
-	layers []*llamaLayer
-	norm   *rmsNorm
+	layers []shadow.Module
+	norm   shadow.Module
 	rotary *rotary
 	masks  *layerMasks
 	lmHead *shadow.Linear
+
+	scale   *shadow.Tensor // Gemma multiplies its embeddings with it
+	softcap bool           // and squeezes its logits by a tanh
 }
 
 // llamaShape is what the families that are built like Llama set themselves.
@@ -27,8 +30,7 @@ type llamaShape struct {
 	qkvBias, oBias, mlpBias                      bool
 	headNorm                                     bool      // queries and keys are normalised, head by head
 	moe                                          *moeShape // experts instead of the MLP
-	windows                                      []int
-	fullToo                                      bool // a full mask is made whether or not a layer wants it
+	masks                                        layerMasks
 }
 
 func newLlama(b *shadow.Builder, c *Config, run Run) (Model, error) {
@@ -36,19 +38,19 @@ func newLlama(b *shadow.Builder, c *Config, run Run) (Model, error) {
 		hidden: c.Positive("hidden_size", 4096), layers: c.Int("num_hidden_layers", 32),
 		heads: c.Positive("num_attention_heads", 32),
 		inter: c.Positive("intermediate_size", 11008), vocab: c.Positive("vocab_size", 32000),
-		mlpBias: c.Bool("mlp_bias", false), fullToo: true,
+		mlpBias: c.Bool("mlp_bias", false),
 	}
 	s.kv = c.Positive("num_key_value_heads", s.heads)
 	s.dim = c.headDim(s.hidden, s.heads)
 	s.qkvBias = c.Bool("attention_bias", false)
 	s.oBias = s.qkvBias
-	s.windows = make([]int, s.layers)
+	s.masks = sameWindow(s.layers, 0)
 	return newLlamaLike(b, c, run, s), nil
 }
 
 // newLlamaLike makes LlamaForCausalLM.
 func newLlamaLike(b *shadow.Builder, c *Config, run Run, s llamaShape) *llama {
-	m := &llama{net: net{b.W, run}, vocab: s.vocab, masks: &layerMasks{windows: s.windows, fullToo: s.fullToo}}
+	m := &llama{net: net{b.W, run}, vocab: s.vocab, masks: &s.masks}
 	act := c.activation("hidden_act", "silu")
 	drop := c.Float("attention_dropout", 0)
 	m.embed = b.Embedding("model.embed_tokens", s.vocab, s.hidden)
@@ -56,7 +58,7 @@ func newLlamaLike(b *shadow.Builder, c *Config, run Run, s llamaShape) *llama {
 		at := fmt.Sprintf("model.layers.%d", i)
 		l := &llamaLayer{Path: shadow.Path(at)}
 		l.attn = newLlamaAttention(b, m, at+".self_attn", s.hidden, s.heads, s.kv, s.dim, s.qkvBias, s.oBias)
-		l.attn.dropout, l.attn.window = drop, s.windows[i]
+		l.attn.dropout, l.attn.window = drop, s.masks.windows[i]
 		if s.headNorm {
 			l.attn.qNorm = newRMSNorm(b, at+".self_attn.q_norm", s.dim)
 			l.attn.kNorm = newRMSNorm(b, at+".self_attn.k_norm", s.dim)
@@ -71,12 +73,17 @@ func newLlamaLike(b *shadow.Builder, c *Config, run Run, s llamaShape) *llama {
 		m.layers = append(m.layers, l)
 	}
 	m.norm = newRMSNorm(b, "model.norm", s.hidden)
-	m.rotary = newRotary(b, "model.rotary_emb", s.dim)
-	m.lmHead = b.Linear("lm_head", s.hidden, s.vocab, false)
-	if c.Bool("tie_word_embeddings", false) {
+	m.rotary = newRotary(b, c, s.dim)
+	m.newHead(b, c, s.hidden, false)
+	return m
+}
+
+// newHead makes lm_head, which may share the embedding's weight.
+func (m *llama) newHead(b *shadow.Builder, c *Config, hidden int, tied bool) {
+	m.lmHead = b.Linear("lm_head", hidden, m.vocab, false)
+	if c.Bool("tie_word_embeddings", tied) {
 		b.Tie(&m.lmHead.Weight, m.embed.Weight)
 	}
-	return m
 }
 
 func (m *llama) Batch() Batch { return m.textBatch() }
@@ -86,23 +93,32 @@ func (m *llama) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	hidden := fn.Let(m.forward(b))
 	logits := fn.Let(m.lmHead.Call(hidden.Alias()))
+	if m.softcap {
+		fn.Set(&logits, logits.DivScalar())
+		fn.Set(&logits, logits.Tanh())
+		fn.Set(&logits, logits.MulScalar())
+	}
 	return fn.Return(causalLoss(logits, b.Labels, m.vocab))
 }
 
 // forward is LlamaModel.forward.
 func (m *llama) forward(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
-	embeds := fn.Let(m.embed.Call(b.IDs))
+	embeds := m.embed.Call(b.IDs)
+	if m.scale != nil {
+		embeds = embeds.Mul(m.scale)
+	}
+	fn.Let(embeds)
 	pos := positions(fn, m.w, m.run.Seq)
 	m.masks.create(fn, m.net, embeds, b.Mask, pos)
 	hidden := fn.Let(embeds)
 	m.rotary.cos, m.rotary.sin = m.rotary.forward(hidden, pos)
 	fn.Let(m.rotary.cos)
 	fn.Let(m.rotary.sin)
-	for _, l := range m.layers {
-		fn.Set(&hidden, m.layer(l, hidden, pos, m.rotary.cos, m.rotary.sin, m.masks.of(l.attn.window)))
+	for i, l := range m.layers {
+		fn.Set(&hidden, m.layer(l, hidden, pos, m.rotary.cos, m.rotary.sin, m.masks.of(m.masks.windows[i])))
 	}
-	fn.Set(&hidden, m.norm.Call(hidden))
+	fn.Set(&hidden, m.w.Call(m.norm, hidden))
 	return fn.Return(hidden)
 }
 
@@ -135,6 +151,7 @@ type llamaAttention struct {
 	headDim      int
 	window       int // 0 sees everything
 	dropout      float64
+	softcap      bool
 }
 
 func newLlamaAttention(b *shadow.Builder, m *llama, at string, hidden, heads, kv, dim int, qkvBias, oBias bool) *llamaAttention {
@@ -156,7 +173,9 @@ func (a *llamaAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shad
 	q, k := applyRotary(query, key, a.m.rotary.cos, a.m.rotary.sin)
 	fn.Set2(&query, q, &key, k)
 
-	out, weights := a.m.attention(query, key, value, attending{mask: a.m.masks.of(a.window), causal: true, dropout: a.dropout})
+	out, weights := a.m.attention(query, key, value, attending{
+		mask: a.m.masks.of(a.window), causal: true, dropout: a.dropout, softcap: a.softcap,
+	})
 	fn.Let(out) // (B, S, H, D)
 	fn.Let(weights)
 	fn.Set(&out, out.Reshape(B, S, -1).Contiguous())
@@ -209,52 +228,4 @@ func (n *rmsNorm) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tenso
 	variance := fn.Let(hidden.Pow().Mean(true, -1))
 	fn.Set(&hidden, hidden.Mul(variance.AddScalar().Rsqrt()))
 	return n.weight.Mul(hidden.To(dtype))
-}
-
-// rotary is LlamaRotaryEmbedding.
-type rotary struct {
-	invFreq  *shadow.Tensor
-	cos, sin *shadow.Tensor // of the forward that runs
-}
-
-func newRotary(b *shadow.Builder, at string, dim int) *rotary {
-	r := &rotary{invFreq: b.Buffer(shadow.Float32, dim/2)}
-	b.Buffer(shadow.Float32, dim/2) // original_inv_freq
-	return r
-}
-
-// forward computes the angles' cosines and sines, outside autocast and without
-// a graph.
-func (r *rotary) forward(x, pos *shadow.Tensor) (cos, sin *shadow.Tensor) {
-	fn := x.World().Func(x, pos)
-	defer x.World().NoGrad()()
-	dtype := x.DType()
-	freq := fn.Let(r.invFreq.Unsqueeze(0).Unsqueeze(2).Expand(pos.Size(0), -1, 1).Float())
-	at := fn.Let(pos.Unsqueeze(1).To(shadow.Float32)) // (1, 1, S)
-	x.World().Autocast(shadow.None, func() {
-		freqs := fn.Let(freq.Matmul(at).Transpose(1, 2)) // (1, S, D/2)
-		emb := fn.Let(shadow.Cat(-1, freqs, freqs))
-		cos = fn.Let(emb.Cos().MulScalar())
-		sin = fn.Let(emb.Sin().MulScalar())
-	})
-	return fn.Return2(cos.To(dtype), sin.To(dtype))
-}
-
-// applyRotary is apply_rotary_pos_emb.
-func applyRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
-	fn := q.World().Func(q, k, cos, sin)
-	fn.Set(&cos, cos.Unsqueeze(1))
-	fn.Set(&sin, sin.Unsqueeze(1))
-	qe := fn.Let(q.Mul(cos).Add(rotateHalf(q).Mul(sin)))
-	ke := fn.Let(k.Mul(cos).Add(rotateHalf(k).Mul(sin)))
-	return fn.Return2(qe, ke)
-}
-
-// rotateHalf is cat((-x2, x1)).
-func rotateHalf(x *shadow.Tensor) *shadow.Tensor {
-	fn := x.World().Func(x)
-	d := x.Size(-1)
-	x1 := fn.Let(x.Slice(-1, 0, d/2))
-	x2 := fn.Let(x.Slice(-1, d/2, d))
-	return fn.Return(shadow.Cat(-1, x2.Neg(), x1))
 }

@@ -2,7 +2,11 @@
 
 package family
 
-import "snug/internal/shadow"
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
 
 // Attention masks of decoders: transformers/masking_utils.py.
 
@@ -34,27 +38,29 @@ func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Te
 	return fn.Return(n.boolMask(embeds, mask, window))
 }
 
-// layerMasks is the masks of one forward pass for layers of which some look
-// through a window. The model's frame holds them.
+// layerMasks is the masks of one forward pass, for models of which some layers
+// may look through a window. The model's frame holds them.
 type layerMasks struct {
 	windows []int // of each layer, 0 for none
-	fullToo bool  // a full mask is made even if no layer uses it
+	window  int   // the one that a mask is made for, 0 for none
+	both    bool  // with a window, the full mask is made too
 	full    *shadow.Tensor
 	sliding *shadow.Tensor
 }
 
-// create makes a mask of each kind that the layers use, the full one first.
+// sameWindow is for models whose layers are all alike; 0 is no window.
+func sameWindow(layers, window int) layerMasks {
+	return layerMasks{windows: slices.Repeat([]int{window}, layers), window: window}
+}
+
+// create makes the masks, the full one first.
 func (l *layerMasks) create(fn *shadow.Frame, n net, embeds, mask, pos *shadow.Tensor) {
 	l.full, l.sliding = nil, nil
-	window, full := 0, l.fullToo
-	for _, w := range l.windows {
-		window, full = max(window, w), full || w == 0
-	}
-	if full {
+	if l.window == 0 || l.both {
 		l.full = fn.Let(n.causalMask(embeds, mask, pos, 0))
 	}
-	if window > 0 {
-		l.sliding = fn.Let(n.causalMask(embeds, mask, pos, window))
+	if l.window > 0 {
+		l.sliding = fn.Let(n.causalMask(embeds, mask, pos, l.window))
 	}
 }
 

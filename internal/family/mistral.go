@@ -13,9 +13,6 @@ func newMistral(b *shadow.Builder, c *Config, run Run) (Model, error) {
 		inter: c.Positive("intermediate_size", 14336), vocab: c.Positive("vocab_size", 32000),
 	}
 	s.dim = c.headDim(s.hidden, s.heads)
-	s.windows = make([]int, s.layers)
-	for i := range s.windows {
-		s.windows[i] = c.window(4096)
-	}
+	s.masks = sameWindow(s.layers, c.window(4096))
 	return newLlamaLike(b, c, run, s), nil
 }

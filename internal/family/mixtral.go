@@ -13,10 +13,7 @@ func newMixtral(b *shadow.Builder, c *Config, run Run) (Model, error) {
 		vocab: c.Positive("vocab_size", 32000),
 	}
 	s.dim = c.headDim(s.hidden, s.heads)
-	s.windows = make([]int, s.layers)
-	for i := range s.windows {
-		s.windows[i] = c.window(0)
-	}
+	s.masks = sameWindow(s.layers, c.window(0))
 	s.moe = &moeShape{
 		experts: c.experts("num_local_experts", 8), chosen: c.Positive("num_experts_per_tok", 2),
 		inter: c.Positive("intermediate_size", 14336), every: 1,
@@ -38,11 +35,9 @@ func newQwen3MoE(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	}
 	s.oBias = s.qkvBias
 	s.dim = c.headDim(s.hidden, s.heads)
-	s.windows = make([]int, s.layers)
+	s.masks = sameWindow(s.layers, 0)
 	if c.Bool("use_sliding_window", false) {
-		for i := range s.windows {
-			s.windows[i] = c.window(4096)
-		}
+		s.masks = sameWindow(s.layers, c.window(4096))
 	}
 	s.moe = &moeShape{
 		experts: c.experts("num_experts", 128), chosen: c.Positive("num_experts_per_tok", 8),

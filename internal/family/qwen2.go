@@ -2,7 +2,11 @@
 
 package family
 
-import "snug/internal/shadow"
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
 
 // Qwen2 and Qwen3 are Llama with other biases, with windows in some layers if
 // asked for, and Qwen3 with normalised queries and keys
@@ -28,13 +32,15 @@ func qwenShape(c *Config) llamaShape {
 		hidden: c.Positive("hidden_size", 4096), layers: c.Int("num_hidden_layers", 32),
 		heads: c.Positive("num_attention_heads", 32), kv: c.Positive("num_key_value_heads", 32),
 		inter: c.Positive("intermediate_size", 22016), vocab: c.Positive("vocab_size", 151936),
-		fullToo: true,
 	}
 	window := 0
 	if c.Bool("use_sliding_window", false) {
 		window = c.window(4096)
 	}
 	from := c.Int("max_window_layers", 28)
-	s.windows = c.layerWindows(s.layers, window, func(i int) bool { return i >= from })
+	s.masks = layerMasks{windows: c.layerWindows(s.layers, window, func(i int) bool { return i >= from }), both: true}
+	if slices.Contains(s.masks.windows, window) {
+		s.masks.window = window
+	}
 	return s
 }

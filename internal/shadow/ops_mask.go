@@ -59,3 +59,10 @@ func (t *Tensor) Cumsum() *Tensor {
 	done(t)
 	return out
 }
+
+// Max is the largest element.
+func (t *Tensor) Max() *Tensor {
+	out := t.reduce("max", allDims(t.size), false, t.dtype)
+	done(t)
+	return out
+}

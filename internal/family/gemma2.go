@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"fmt"
+
+	"snug/internal/shadow"
+)
+
+// Gemma 2: transformers/models/gemma2/modeling_gemma2.py. Llama's attention, with
+// four norms a layer, every other layer looking through a window, and logits
+// squeezed by a tanh.
+
+func newGemma2(b *shadow.Builder, c *Config, run Run) (Model, error) {
+	hidden := c.Positive("hidden_size", 2304)
+	heads := c.Positive("num_attention_heads", 8)
+	c.HeadDim(hidden, heads)
+	kv, dim := c.Positive("num_key_value_heads", 4), c.Positive("head_dim", 256)
+	layers := c.Int("num_hidden_layers", 26)
+	bias := c.Bool("attention_bias", false)
+	window := c.window(4096)
+	if window == 0 {
+		c.fail("sliding_window", "a number of tokens")
+	}
+	windows := c.layerWindows(layers, window, func(i int) bool { return (i+1)%2 != 0 })
+	m := &llama{net: net{b.W, run}, vocab: c.Positive("vocab_size", 256000), softcap: !c.null("final_logit_softcapping")}
+	m.masks = &layerMasks{windows: windows, window: window, both: true}
+	m.embed = b.Embedding("model.embed_tokens", m.vocab, hidden)
+	m.scale = b.Buffer(b.DType)
+	act := c.activation("hidden_activation", "gelu_pytorch_tanh")
+	for i := range layers {
+		at := fmt.Sprintf("model.layers.%d", i)
+		l := &gemma2Layer{Path: shadow.Path(at)}
+		l.attn = newLlamaAttention(b, m, at+".self_attn", hidden, heads, kv, dim, bias, bias)
+		l.attn.window, l.attn.dropout = windows[i], c.Float("attention_dropout", 0)
+		l.attn.softcap = !c.null("attn_logit_softcapping")
+		l.mlp = newLlamaMLP(b, at+".mlp", hidden, c.Positive("intermediate_size", 9216), false, act)
+		l.input = newGemma2Norm(b, at+".input_layernorm", hidden)
+		l.postAttn = newGemma2Norm(b, at+".post_attention_layernorm", hidden)
+		l.preFeed = newGemma2Norm(b, at+".pre_feedforward_layernorm", hidden)
+		l.postFeed = newGemma2Norm(b, at+".post_feedforward_layernorm", hidden)
+		m.layers = append(m.layers, l)
+	}
+	m.norm = newGemma2Norm(b, "model.norm", hidden)
+	m.rotary = newRotary(b, c, dim)
+	m.newHead(b, c, hidden, true)
+	return m, nil
+}
+
+type gemma2Layer struct {
+	shadow.Path
+	attn                               *llamaAttention
+	mlp                                *llamaMLP
+	input, postAttn, preFeed, postFeed *gemma2Norm
+}
+
+func (l *gemma2Layer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	w := hidden.World()
+	residual := fn.Let(hidden)
+	fn.Set(&hidden, l.input.Call(hidden))
+	out, weights := w.Call2(l.attn, hidden)
+	fn.Set(&hidden, out)
+	fn.Let(weights)
+	fn.Set(&hidden, l.postAttn.Call(hidden))
+	fn.Set(&hidden, residual.Add(hidden))
+	fn.Set(&residual, hidden)
+	fn.Set(&hidden, l.preFeed.Call(hidden))
+	fn.Set(&hidden, w.Call(l.mlp, hidden))
+	fn.Set(&hidden, l.postFeed.Call(hidden))
+	fn.Set(&hidden, residual.Add(hidden))
+	return hidden
+}
+
+// gemma2Norm is Gemma2RMSNorm: scaled by one plus the weight in float32, then
+// cast back.
+type gemma2Norm struct {
+	shadow.Path
+	weight *shadow.Tensor
+}
+
+func newGemma2Norm(b *shadow.Builder, at string, width int) *gemma2Norm {
+	return &gemma2Norm{shadow.Path(at), b.Parameter(at+".weight", width)}
+}
+
+func (n *gemma2Norm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(n, x) }
+
+func (n *gemma2Norm) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	output := fn.Let(unitRMS(x.Float()))
+	fn.Set(&output, output.Mul(n.weight.Float().AddScalar()))
+	return output.To(x.DType())
+}
+
+// unitRMS is Gemma2RMSNorm._norm.
+func unitRMS(x *shadow.Tensor) *shadow.Tensor {
+	fn := x.World().Func(x)
+	return fn.Return(x.Mul(x.Pow().Mean(true, -1).AddScalar().Rsqrt()))
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// rotary is LlamaRotaryEmbedding.
+type rotary struct {
+	invFreq  *shadow.Tensor
+	measures bool           // it looks at the length of the sequence each time
+	cos, sin *shadow.Tensor // of the forward that runs
+}
+
+// newRotary makes the frequencies for heads of which dim elements are rotated.
+func newRotary(b *shadow.Builder, c *Config, dim int) *rotary {
+	kind := c.ropeType()
+	r := &rotary{measures: strings.Contains(kind, "dynamic") || kind == "longrope"}
+	r.invFreq = b.Buffer(shadow.Float32, (dim+1)/2)
+	b.Buffer(shadow.Float32, (dim+1)/2) // original_inv_freq
+	return r
+}
+
+// ropeKey is a key of rope_parameters, or of rope_scaling, as it was called.
+func (c *Config) ropeKey(key string) any {
+	for _, name := range []string{"rope_scaling", "rope_parameters"} {
+		if m, ok := c.keys[name].(map[string]any); ok && m[key] != nil {
+			return m[key]
+		}
+	}
+	return nil
+}
+
+// ropeType is how positions are scaled; only some kinds take memory for it.
+func (c *Config) ropeType() string {
+	kind, ok := c.ropeKey("rope_type").(string)
+	if !ok {
+		kind, _ = c.ropeKey("type").(string)
+	}
+	return kind
+}
+
+// rotaryDim is how many elements of a head are rotated: the part that
+// rope_parameters gives, or a key of the config itself.
+func (c *Config) rotaryDim(dim int, key string, part float64) int {
+	part = c.Float(key, part)
+	if f, ok := c.ropeKey("partial_rotary_factor").(float64); ok {
+		part = f
+	}
+	if part <= 0 || part > 1 {
+		c.fail(key, "above 0 and at most 1")
+		part = 1
+	}
+	return max(int(float64(dim)*part), 1)
+}
+
+// measure is what dynamic_rope_update does before the forward: the largest
+// position is read back.
+func (r *rotary) measure(pos *shadow.Tensor) {
+	fn := pos.World().Func(pos)
+	length := fn.Let(pos.Max().AddScalar())
+	shadow.Item(length.Compare("gt"))
+	fn.Return(nil)
+}
+
+// forward computes the angles' cosines and sines, outside autocast and without
+// a graph.
+func (r *rotary) forward(x, pos *shadow.Tensor) (cos, sin *shadow.Tensor) {
+	if r.measures {
+		r.measure(pos)
+	}
+	fn := x.World().Func(x, pos)
+	defer x.World().NoGrad()()
+	dtype := x.DType()
+	freq := fn.Let(r.invFreq.Unsqueeze(0).Unsqueeze(2).Expand(pos.Size(0), -1, 1).Float())
+	at := fn.Let(pos.Unsqueeze(1).To(shadow.Float32)) // (1, 1, S)
+	x.World().Autocast(shadow.None, func() {
+		freqs := fn.Let(freq.Matmul(at).Transpose(1, 2)) // (1, S, D/2)
+		emb := fn.Let(shadow.Cat(-1, freqs, freqs))
+		cos = fn.Let(emb.Cos().MulScalar())
+		sin = fn.Let(emb.Sin().MulScalar())
+	})
+	return fn.Return2(cos.To(dtype), sin.To(dtype))
+}
+
+// applyRotary is apply_rotary_pos_emb.
+func applyRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
+	fn := q.World().Func(q, k, cos, sin)
+	fn.Set(&cos, cos.Unsqueeze(1))
+	fn.Set(&sin, sin.Unsqueeze(1))
+	qe := fn.Let(q.Mul(cos).Add(rotateHalf(q).Mul(sin)))
+	ke := fn.Let(k.Mul(cos).Add(rotateHalf(k).Mul(sin)))
+	return fn.Return2(qe, ke)
+}
+
+// rotateHalf is cat((-x2, x1)).
+func rotateHalf(x *shadow.Tensor) *shadow.Tensor {
+	fn := x.World().Func(x)
+	d := x.Size(-1)
+	x1 := fn.Let(x.Slice(-1, 0, d/2))
+	x2 := fn.Let(x.Slice(-1, d/2, d))
+	return fn.Return(shadow.Cat(-1, x2.Neg(), x1))
+}
+
+// applyPartialRotary is apply_rotary_pos_emb of models that rotate the first
+// elements of each head and pass the others on. Late is GPT-NeoX's order: both
+// rotations before the first cat.
+func applyPartialRotary(q, k, cos, sin *shadow.Tensor, late bool) (*shadow.Tensor, *shadow.Tensor) {
+	fn := q.World().Func(q, k, cos, sin)
+	fn.Set(&cos, cos.Unsqueeze(1))
+	fn.Set(&sin, sin.Unsqueeze(1))
+	d, all := cos.Size(-1), q.Size(-1)
+	qRot, qPass := fn.Let(q.Slice(-1, 0, d)), fn.Let(q.Slice(-1, d, all))
+	kRot, kPass := fn.Let(k.Slice(-1, 0, d)), fn.Let(k.Slice(-1, d, all))
+	rotate := func(x *shadow.Tensor) *shadow.Tensor { return x.Mul(cos).Add(rotateHalf(x).Mul(sin)) }
+	if !late {
+		qe := fn.Let(shadow.Cat(-1, rotate(qRot), qPass))
+		return fn.Return2(qe, fn.Let(shadow.Cat(-1, rotate(kRot), kPass)))
+	}
+	qe := fn.Let(rotate(qRot))
+	ke := fn.Let(rotate(kRot))
+	fn.Set(&qe, shadow.Cat(-1, qe, qPass))
+	fn.Set(&ke, shadow.Cat(-1, ke, kPass))
+	return fn.Return2(qe, ke)
+}
