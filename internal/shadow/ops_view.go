@@ -168,9 +168,13 @@ func (t *Tensor) ExpandAs(to Shape) *Tensor {
 // Slice is t[..., from:to:step, ...] along one dimension.
 func (t *Tensor) Slice(dim, from, to int) *Tensor { return t.SliceStep(dim, from, to, 1) }
 
-// SliceStep is Slice with a step.
+// SliceStep is Slice with a step. Python's indexing makes an alias of a slice
+// that leaves nothing out.
 func (t *Tensor) SliceStep(dim, from, to, step int) *Tensor {
 	dim = t.size.at(dim)
+	if from == 0 && to == t.size.d[dim] && step == 1 {
+		return t.Alias()
+	}
 	full := t.size
 	size := t.size.with(dim, (to-from+step-1)/step)
 	stride := t.stride.with(dim, t.stride.d[dim]*step)
