@@ -91,7 +91,6 @@ type cnBlock struct {
 
 func newCNBlock(b *shadow.Builder, at string, dim int, drop float64) shadow.Module {
 	m := &cnBlock{Path: shadow.Path(at)}
-	first := b.Count()
 	in := at + ".block"
 	m.block = &shadow.Sequential{Path: shadow.Path(in), List: []shadow.Module{
 		b.Conv2d(in+".0", dim, dim, 7, shadow.Conv{Stride: 1, Padding: 3, Groups: dim}, true),
@@ -102,8 +101,9 @@ func newCNBlock(b *shadow.Builder, at string, dim int, drop float64) shadow.Modu
 		b.Linear(in+".5", 4*dim, dim, true),
 		permute(in+".6", 0, 3, 1, 2), // (B, C, H, W)
 	}}
+	ones := b.W.Keep(b.W.Full(shadow.Float32, dim, 1, 1)) // torch.ones(dim, 1, 1) * layer_scale
 	m.layerScale = b.Parameter(at+".layer_scale", dim, 1, 1)
-	b.Front(first) // a module's own parameters come before those of its children
+	shadow.Release(ones)
 	m.stochasticDepth = shadow.Apply{Path: shadow.Path(at + ".stochastic_depth"), Run: func(x *shadow.Tensor) *shadow.Tensor {
 		return x.StochasticDepth(drop)
 	}}

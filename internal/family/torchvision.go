@@ -37,7 +37,7 @@ func Named(b *shadow.Builder, name string, run Run) (Model, error) {
 	}
 	dtype := b.DType
 	b.DType = shadow.Float32
-	m := &imageClassifier{net: net{w: b.W, run: run}, model: mk(b)}
+	m := &imageClassifier{net: net{w: b.W, run: run}, model: mk(b), dtype: dtype}
 	b.To(dtype)
 	return m, nil
 }
@@ -53,16 +53,18 @@ func NamedModels() []string {
 }
 
 // imageClassifier trains a torchvision model on images of ImageNet's size:
-// F.cross_entropy(model(pixel_values), labels).
+// F.cross_entropy(model(pixel_values), labels). The images have the type of the
+// weights, which convolutions ask for.
 type imageClassifier struct {
 	net
 	model shadow.Module
+	dtype shadow.DType
 }
 
 // Batch is images and a class for each.
 func (m *imageClassifier) Batch() Batch {
 	return Batch{
-		Pixels: m.w.Input(shadow.Float32, m.run.Batch, 3, imageNetSide, imageNetSide),
+		Pixels: m.w.Input(m.dtype, m.run.Batch, 3, imageNetSide, imageNetSide),
 		Labels: m.w.Input(shadow.Int64, m.run.Batch),
 	}
 }

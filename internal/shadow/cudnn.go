@@ -122,24 +122,26 @@ func cudnnWorkspace(kind convKind, x, weight, y Shape, c Conv, dt DType, last bo
 	return copiesWorkspace(kind, x, weight, y, c, dt, last)
 }
 
-// workspaceAt reads a row of the table at any batch size.
+// workspaceAt reads a row of the table at any batch size: from the two measured
+// ones around it, or the two nearest.
 func workspaceAt(points []batchBytes, batch int) uint64 {
-	hi := 0
+	hi := min(1, len(points)-1)
 	for hi < len(points)-1 && points[hi].batch < batch {
 		hi++
 	}
-	if points[hi].batch == batch || hi == 0 {
-		return points[hi].scaled(batch)
+	a, b := points[max(hi-1, 0)], points[hi]
+	switch {
+	case a.batch == batch:
+		return a.bytes
+	case b.batch == batch:
+		return b.bytes
+	case sameKernel(a, b):
+		slope := (float64(b.bytes) - float64(a.bytes)) / float64(b.batch-a.batch)
+		return uint64(max(0, float64(a.bytes)+slope*float64(batch-a.batch)))
+	case batch > b.batch:
+		return b.scaled(batch)
 	}
-	a, b := points[hi-1], points[hi]
-	if !sameKernel(a, b) {
-		if batch > b.batch {
-			return b.scaled(batch)
-		}
-		return max(a.scaled(batch), b.scaled(batch))
-	}
-	slope := (float64(b.bytes) - float64(a.bytes)) / float64(b.batch-a.batch)
-	return uint64(float64(a.bytes) + slope*float64(batch-a.batch))
+	return max(a.scaled(batch), b.scaled(batch))
 }
 
 // scaled takes the whole workspace as proportional to the batch, which bounds it
@@ -151,7 +153,7 @@ func (p batchBytes) scaled(batch int) uint64 {
 // sameKernel tells whether two sizes can have come from one kernel: the
 // workspace grows with the batch, and at most as fast.
 func sameKernel(a, b batchBytes) bool {
-	return a.bytes <= b.bytes && b.bytes <= a.scaled(b.batch)+a.scaled(b.batch)/8+1024
+	return a.batch < b.batch && a.bytes <= b.bytes && b.bytes <= a.scaled(b.batch)+a.scaled(b.batch)/8+1024
 }
 
 // copiesWorkspace is for convolutions that were not measured: everything is

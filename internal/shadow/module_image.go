@@ -67,17 +67,6 @@ type Apply struct {
 // Forward runs the function.
 func (a Apply) Forward(fn *Frame, x *Tensor) *Tensor { return a.Run(x) }
 
-// Count is how many parameters there are so far.
-func (b *Builder) Count() int { return len(b.all) }
-
-// Front moves the parameter made last to the given place in the order in which
-// the model lists them.
-func (b *Builder) Front(at int) {
-	last := b.all[len(b.all)-1]
-	copy(b.all[at+1:], b.all[at:])
-	b.all[at] = last
-}
-
 // To is model.to(dtype): each floating tensor is copied, then its old memory
 // goes back.
 func (b *Builder) To(dt DType) {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWorkspaceTable(t *testing.T) {
+	rows := 0
+	for line := range strings.Lines(cudnnTable) {
+		if line[0] != '#' {
+			rows++
+		}
+	}
+	if got := len(measuredWorkspaces()); got != rows {
+		t.Errorf("%d convolutions from %d rows: some stand twice", got, rows)
+	}
+	for call, points := range measuredWorkspaces() {
+		if call.dtype == None {
+			t.Errorf("%+v has no known type", call)
+		}
+		for i := range points[1:] {
+			if points[i].batch >= points[i+1].batch {
+				t.Errorf("%+v: batch sizes do not rise", call)
+			}
+		}
+	}
+}
+
+func TestWorkspaceAt(t *testing.T) {
+	copies := []batchBytes{{4, 1000_016}, {8, 1800_016}, {16, 3400_016}} // 200000 and 200000 an image, and 16
+	changes := []batchBytes{{4, 400_000}, {8, 0}, {16, 8_000_000}}
+	for _, c := range []struct {
+		name   string
+		points []batchBytes
+		batch  int
+		want   uint64
+	}{
+		{"measured", copies, 8, 1800_016},
+		{"between", copies, 6, 1400_016},
+		{"beyond", copies, 32, 6600_016},
+		{"below", copies, 2, 600_016},
+		{"kernel changes: the larger, scaled up", changes, 6, 600_000},
+		{"kernel changes: the larger, scaled down", changes, 12, 6_000_000},
+		{"kernel changes: beyond", changes, 32, 16_000_000},
+	} {
+		if got := workspaceAt(c.points, c.batch); got != c.want {
+			t.Errorf("%s: %d at batch %d, want %d", c.name, got, c.batch, c.want)
+		}
+	}
+}
+
+// A convolution that the table lacks copies its images and weight.
+func TestWorkspaceOfUnmeasured(t *testing.T) {
+	x, w, y := Dims(2, 3, 100, 100), Dims(16, 3, 5, 5), Dims(2, 16, 100, 100)
+	c := Conv{Stride: 1, Padding: 2, Groups: 1}
+	const copies = (2*8*100*100+16*8*5*5+2*16*100*100)*2 + 16
+	if got := cudnnWorkspace(fprop, x, w, y, c, BFloat16, false); got != copies {
+		t.Errorf("forward takes %d, want %d", got, copies)
+	}
+	if got := cudnnWorkspace(wgrad, x, w, y, c, BFloat16, false); got <= copies {
+		t.Errorf("the weight's gradient takes %d, want more than the copies alone", got)
+	}
+}
