@@ -28,6 +28,29 @@ func (n net) bidirectionalMask(mask *shadow.Tensor) {
 	fn.Return(nil)
 }
 
+// windowMask is create_bidirectional_sliding_window_mask: tokens look no further
+// than the window either way. Only sequences shorter than it go without.
+func (n net) windowMask(embeds, mask *shadow.Tensor, window int) *shadow.Tensor {
+	fn := n.w.Func(embeds, mask)
+	if mask != nil {
+		fn.Set(&mask, mask.To(shadow.Bool))
+		shadow.Item(mask.All())
+	}
+	if embeds.Size(1) < window || n.run.Attention == "flash" {
+		return fn.Return(nil)
+	}
+	near := func(q, kv *shadow.Tensor) *shadow.Tensor {
+		return andMasks(n.w,
+			func() *shadow.Tensor { return q.Sub(kv).Abs().Compare("le") },
+			func() *shadow.Tensor { return q.Compare("ge") })
+	}
+	out := fn.Let(n.sdpaMask(embeds, mask, near))
+	if n.run.Attention == "eager" {
+		fn.Set(&out, n.floatMask(embeds.DType(), out))
+	}
+	return fn.Return(out)
+}
+
 // bothWays is the attention function of BERT and its kin: q, k and v are
 // (B, H, S, D), the result (B, S, H, D), and the weights where eager attention
 // makes them. Unlike that of decoders its softmax keeps the type of the scores.
@@ -79,6 +102,15 @@ func (n net) encoderLoss(hidden *shadow.Tensor, head *lmHead, b Batch, vocab int
 // maskedLoss is CrossEntropyLoss over every token, in the type of the logits.
 func maskedLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
 	return logits.View(-1, vocab).CrossEntropy(labels.View(-1))
+}
+
+// maskedLMLoss is ForMaskedLMLoss: the same in float32.
+func maskedLMLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
+	fn := logits.World().Func(logits, labels)
+	fn.Set(&logits, logits.Float())
+	fn.Set(&logits, logits.View(-1, vocab))
+	fn.Set(&labels, labels.View(-1))
+	return fn.Return(logits.CrossEntropy(labels))
 }
 
 // contrastiveLoss is what an embedding model trains on: mean-pooled tokens of

@@ -66,6 +66,7 @@ var families = map[string]maker{
 	"llama":      newLlama,
 	"mistral":    newMistral,
 	"mixtral":    newMixtral,
+	"modernbert": newModernBert,
 	"mpnet":      newMPNet,
 	"opt":        newOPT,
 	"phi3":       newPhi3,

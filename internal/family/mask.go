@@ -120,45 +120,65 @@ func (n net) allOnes(mask *shadow.Tensor) {
 	}
 }
 
-// eagerMask is eager_mask: zero where a token may look, the least number
-// elsewhere.
+// eagerMask is eager_mask for decoders.
 func (n net) eagerMask(embeds, padding *shadow.Tensor, window int) *shadow.Tensor {
 	fn := n.w.Func(padding)
 	mask := fn.Let(n.boolMask(embeds, padding, window))
-	zero := n.w.Full(embeds.DType())
-	return fn.Return(shadow.WhereBoth(mask, zero, n.w.Full(embeds.DType())))
+	return fn.Return(n.floatMask(embeds.DType(), mask))
 }
 
-// boolMask is what sdpa_mask makes where a mask is needed: true where a token
-// may look, (B, 1, S, S).
+// floatMask is what eager attention adds: zero where a token may look, the least
+// number elsewhere.
+func (n net) floatMask(dt shadow.DType, mask *shadow.Tensor) *shadow.Tensor {
+	zero := n.w.Full(dt)
+	return shadow.WhereBoth(mask, zero, n.w.Full(dt))
+}
+
+// boolMask is what sdpa_mask makes of the decoders' pattern where a mask is
+// needed: true where a token may look, (B, 1, S, S).
 func (n net) boolMask(embeds, padding *shadow.Tensor, window int) *shadow.Tensor {
+	return n.sdpaMask(embeds, padding, causalPattern(window))
+}
+
+// pattern is a mask function without padding: which of the keys (1, 1, 1, S)
+// the queries (1, 1, S, 1) may look at.
+type pattern func(q, kv *shadow.Tensor) *shadow.Tensor
+
+// causalPattern is what is causal, and in the window where there is one.
+func causalPattern(window int) pattern {
+	causal := func(q, kv *shadow.Tensor) *shadow.Tensor { return kv.CompareWith("le", q) } // (1, 1, S, S)
+	if window == 0 {
+		return causal
+	}
+	return func(q, kv *shadow.Tensor) *shadow.Tensor {
+		return andMasks(q.World(),
+			func() *shadow.Tensor { return kv.CompareWith("gt", q.AddScalar()) },
+			func() *shadow.Tensor { return causal(q, kv) })
+	}
+}
+
+// sdpaMask is the end of sdpa_mask: a pattern over the positions, and around it
+// the padding.
+func (n net) sdpaMask(embeds, padding *shadow.Tensor, look pattern) *shadow.Tensor {
 	fn := n.w.Func(padding)
 	B, S := embeds.Size(0), embeds.Size(1)
 	batch := fn.Let(n.w.Arange(B))
 	fn.Let(n.w.Arange(1)) // the heads
 	q := fn.Let(n.w.Arange(S).AddScalar())
 	kv := fn.Let(n.w.Arange(S).AddScalar())
-	mask := maskPattern(batch.View(B, 1, 1, 1), q.View(1, 1, S, 1), kv.View(1, 1, 1, S), padding, window)
+	mask := look.without(padding, batch.View(B, 1, 1, 1), q.View(1, 1, S, 1), kv.View(1, 1, 1, S))
 	return fn.Return(mask.Expand(B, -1, S, S))
 }
 
-// maskPattern is the mask function: what is causal, in the window and no
-// padding. The conditions are joined by and_masks, one for the window and one
-// around it for the padding.
-func maskPattern(batch, q, kv, padding *shadow.Tensor, window int) *shadow.Tensor {
-	w := q.World()
-	fn := w.Func(batch, q, kv)
-	pattern := func() *shadow.Tensor { return kv.CompareWith("le", q) } // (1, 1, S, S)
-	if window > 0 {
-		causal := pattern
-		pattern = func() *shadow.Tensor {
-			return andMasks(w, func() *shadow.Tensor { return kv.CompareWith("gt", q.AddScalar()) }, causal)
-		}
-	}
+// without takes padding out of a pattern: and_masks again.
+func (look pattern) without(padding, batch, q, kv *shadow.Tensor) *shadow.Tensor {
+	fn := q.World().Func(batch, q, kv)
 	if padding == nil {
-		return fn.Return(pattern())
+		return fn.Return(look(q, kv))
 	}
-	return fn.Return(andMasks(w, pattern, func() *shadow.Tensor { return padding.Index(batch, kv) }))
+	return fn.Return(andMasks(q.World(),
+		func() *shadow.Tensor { return look(q, kv) },
+		func() *shadow.Tensor { return padding.Index(batch, kv) }))
 }
 
 // andMasks is and_masks.

@@ -227,6 +227,27 @@ func (t *Tensor) Split(dim int, sizes ...int) []*Tensor {
 	return out
 }
 
+// Unbind is torch.unbind: one view for each index of a dimension, which goes
+// away. They share one node, whose backward stacks their gradients.
+func (t *Tensor) Unbind(dim int) []*Tensor {
+	dim = t.size.at(dim)
+	w, full, dt := t.w, t.size, t.dtype
+	n := w.record("UnbindBackward0", t)
+	out := make([]*Tensor, t.size.d[dim])
+	for i := range out {
+		out[i] = t.alias(t.size.remove(dim), t.stride.remove(dim))
+		n.output(out[i], int32(i))
+	}
+	n.backwards(func(g []*Tensor) []*Tensor {
+		w.op("stack")
+		sum := w.empty(full, dt)
+		w.kernel(sum, sum)
+		return each(sum)
+	})
+	done(t)
+	return out
+}
+
 // Chunk is torch.chunk into equal parts.
 func (t *Tensor) Chunk(parts, dim int) []*Tensor {
 	sizes := make([]int, parts)

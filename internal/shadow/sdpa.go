@@ -16,7 +16,7 @@ const (
 )
 
 // Attention is what SDPA is asked for. Query is [B, H, Sq, D]; Key and Value
-// are [B, Hkv, Skv, D]. Mask is additive, or nil.
+// are [B, Hkv, Skv, D]. Mask is added to the scores, or says yes and no, or is nil.
 type Attention struct {
 	Query, Key, Value, Mask *Tensor
 	Dropout                 float64
@@ -39,18 +39,34 @@ func (w *World) SDPA(a Attention) *Tensor {
 	var out *Tensor
 	switch w.Rules.attentionBackend(b) {
 	case cudnnBackend:
+		b.Mask = b.floatMask()
+		w.pin(b.Mask)
 		out = w.cudnnAttention(b)
 	case efficientBackend:
+		b.Mask = b.floatMask()
+		w.pin(b.Mask)
 		b.Mask = b.biasFor()
 		w.pin(b.Mask)
 		out = w.efficientAttention(b)
 	case flashBackend:
 		out = w.flashAttention(b)
 	default:
+		b.Mask = b.floatMask()
+		w.pin(b.Mask)
 		out = w.mathAttention(b)
 	}
 	w.unpin(mark)
 	return out
+}
+
+// floatMask is convert_boolean_attn_mask: a mask of yes and no becomes one that
+// is added, in the type of the queries.
+func (a Attention) floatMask() *Tensor {
+	if a.Mask == nil || a.Mask.dtype != Bool {
+		return a.Mask
+	}
+	low := a.Query.w.Full(a.Query.dtype)
+	return WhereBoth(a.Mask, a.Query.w.Full(a.Query.dtype), low)
 }
 
 // attentionBackend is sdp_utils.cpp: the first kernel in PyTorch's order of
