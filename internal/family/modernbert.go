@@ -54,7 +54,7 @@ func newModernBert(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	m.outNorm = b.LayerNorm(at+"final_norm", hidden, bias)
 	for _, slides := range []bool{false, true} {
 		if m.has(slides) {
-			m.angles[slides] = newRotary(b, at+"rotary_emb", m.headDim)
+			m.angles[slides] = newRotary(b, c, m.headDim)
 		}
 	}
 	if run.Head == "masked-lm" {
