@@ -13,15 +13,6 @@ import "encoding/binary"
 // messages. It looks ahead in the window without asking for more, so it wants
 // `ahead` bytes there, and the last few entries of a file go the slow way.
 
-// keyShape is a key as the last entry had it in the same place: the bytes of
-// its GET opcode, and what they mean. All entries of a recording look alike, so
-// the next one's bytes are nearly always the same.
-type keyShape struct {
-	bits, mask uint64
-	n          int
-	field      field
-}
-
 // fastEntry tries the fast path behind an EMPTY_DICT.
 func (m *machine) fastEntry() bool {
 	if m.entries.n == 0 || len(m.buf)-m.pos < ahead || m.entries.n > refMax {
@@ -61,6 +52,14 @@ func (m *machine) scanEntry(b []byte, e *entry) int {
 			return p + 1
 		}
 		k := &m.keys[i]
+		if k.idle.matches(b[p : p+16]) {
+			if k.idle.named {
+				m.name(k.idle.name)
+			}
+			p += k.idle.n
+			continue
+		}
+		from := p
 		if binary.LittleEndian.Uint64(b[p:])&k.mask != k.bits || k.n == 0 {
 			if !m.learnKey(k, b[p:]) {
 				return 0
@@ -88,6 +87,7 @@ func (m *machine) scanEntry(b []byte, e *entry) int {
 				return 0
 			}
 			p += n
+			m.learnIdle(k, v, b[from:p])
 		}
 		if !m.fillField(e, k.field, v) {
 			return 0
@@ -118,17 +118,6 @@ func (m *machine) fillField(e *entry, f field, v value) bool {
 		}
 	}
 	return f == noField || m.setEntryField(e, f, v) == nil
-}
-
-// learnKey makes k the key that b begins with, if it is one.
-func (m *machine) learnKey(k *keyShape, b []byte) bool {
-	key, n := m.scanRef(b)
-	if n == 0 || key.kind != vText {
-		return false
-	}
-	mask := uint64(1)<<(8*n) - 1
-	*k = keyShape{binary.LittleEndian.Uint64(b) & mask, mask, n, m.fields[key.n]}
-	return true
 }
 
 // scanOther reads a small number, a text, a reference or a pair of small numbers

@@ -45,6 +45,12 @@ func (p *pickler) value(v any) {
 	case l:
 		p.container(opEmptyList, opAppends, v)
 	case tup:
+		if len(v) == 2 {
+			p.all(v)
+			p.WriteByte(opTuple2)
+			p.name()
+			return
+		}
 		p.WriteByte(opMark)
 		p.all(v)
 		p.WriteByte(opTuple)
