@@ -19,9 +19,17 @@ type rotary struct {
 func newRotary(b *shadow.Builder, c *Config, dim int) *rotary {
 	kind := c.ropeType()
 	r := &rotary{measures: strings.Contains(kind, "dynamic") || kind == "longrope"}
-	r.invFreq = b.Buffer(shadow.Float32, (dim+1)/2)
-	b.Buffer(shadow.Float32, (dim+1)/2) // original_inv_freq
+	r.invFreq = b.W.Keep(frequencies(b.W, dim))
+	b.W.Keep(r.invFreq.Clone())                     // original_inv_freq
+	shadow.Release(b.W.Keep(frequencies(b.W, dim))) // again, when weights are initialised
 	return r
+}
+
+// frequencies is compute_default_rope_parameters: 1 / base ** (arange / dim).
+func frequencies(w *shadow.World, dim int) *shadow.Tensor {
+	fn := w.Func()
+	powers := fn.Let(w.Full(shadow.Float32, (dim+1)/2).DivScalar().ScalarPow())
+	return fn.Return(powers.MulScalar().MulScalar())
 }
 
 // ropeKey is a key of rope_parameters, or of rope_scaling, as it was called.

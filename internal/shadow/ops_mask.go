@@ -66,3 +66,11 @@ func (t *Tensor) Max() *Tensor {
 	done(t)
 	return out
 }
+
+// ScalarPow is number ** t: the number becomes a tensor for a moment.
+func (t *Tensor) ScalarPow() *Tensor {
+	out := t.unary("pow", t.dtype)
+	t.w.scratch(8)
+	done(t)
+	return out
+}
