@@ -66,7 +66,7 @@ func addmm(bias, t, o *Tensor) *Tensor {
 	mat2 := n.saveIf(n.needs(1), o)
 	w.op("addmm")
 	out := w.empty(Dims(t.size.d[0], o.size.d[1]), t.dtype)
-	if bias.size.n == 1 && o.size.d[0] > 1 && o.size.d[1] > 1 {
+	if bias.Numel() == o.size.d[1] && o.size.d[0] > 1 && o.size.d[1] > 1 {
 		w.cublasLt()
 	} else {
 		w.cublas()

@@ -36,37 +36,30 @@ func (w *World) SDPA(a Attention) *Tensor {
 	}
 	b := a
 	b.Query, b.Key, b.Value, b.Mask = low[0], low[1], low[2], low[3]
-	var out *Tensor
-	switch w.Rules.attentionBackend(b) {
-	case cudnnBackend:
-		b.Mask = b.floatMask()
-		w.pin(b.Mask)
-		out = w.cudnnAttention(b)
-	case efficientBackend:
-		b.Mask = b.floatMask()
-		w.pin(b.Mask)
-		b.Mask = b.biasFor()
-		w.pin(b.Mask)
-		out = w.efficientAttention(b)
-	case flashBackend:
-		out = w.flashAttention(b)
-	default:
-		b.Mask = b.floatMask()
-		w.pin(b.Mask)
-		out = w.mathAttention(b)
-	}
+	out := w.attend(w.Rules.attentionBackend(b), b)
 	w.unpin(mark)
 	return out
 }
 
-// floatMask is convert_boolean_attn_mask: a mask of yes and no becomes one that
-// is added, in the type of the queries.
-func (a Attention) floatMask() *Tensor {
-	if a.Mask == nil || a.Mask.dtype != Bool {
-		return a.Mask
+// attend runs one of the kernels. A boolean mask becomes an additive one first.
+func (w *World) attend(kernel backend, a Attention) *Tensor {
+	mark := w.pin()
+	if a.Mask != nil && a.Mask.dtype == Bool {
+		a.Mask = w.additiveMask(a.Mask, a.Query.dtype)
+		w.pin(a.Mask)
 	}
-	low := a.Query.w.Full(a.Query.dtype)
-	return WhereBoth(a.Mask, a.Query.w.Full(a.Query.dtype), low)
+	switch kernel {
+	case cudnnBackend:
+		return w.cudnnAttention(a)
+	case efficientBackend:
+		a.Mask = a.biasFor().hold()
+		w.unpin(mark) // a mask that was padded goes
+		w.pin(a.Mask.loosen())
+		return w.efficientAttention(a)
+	case flashBackend:
+		return w.flashAttention(a)
+	}
+	return w.mathAttention(a)
 }
 
 // attentionBackend is sdp_utils.cpp: the first kernel in PyTorch's order of
@@ -75,7 +68,7 @@ func (r Rules) attentionBackend(a Attention) backend {
 	half := a.Query.dtype.Half()
 	maskGrad := a.Mask != nil && a.Mask.needs
 	switch {
-	case r.cudnnFirst() && half && !maskGrad && a.Query.Size(-1)%8 == 0 && a.Query.Size(-1) <= 256:
+	case r.cudnnFirst() && half && !maskGrad && a.Key.Size(2) > 1 && a.Query.Size(-1)%8 == 0 && a.Query.Size(-1) <= 256:
 		return cudnnBackend
 	case half && a.Mask == nil && a.Query.Size(-1) <= 256 && r.Capability >= 80:
 		return flashBackend
@@ -105,7 +98,9 @@ func (w *World) cudnnAttention(a Attention) *Tensor {
 	offset := w.empty(Dims(), Int64)
 	out := w.emptyStrided(q.size.with(3, v.Size(-1)), q.denseLayout(), q.dtype)
 	lse := w.empty(q.size.with(3, 1), Float32)
-	w.scratch(256)
+	if q.Size(2) > 1 {
+		w.scratch(256)
+	}
 	w.attentionCost(q, k, 2)
 	n.save(lse)
 	n.save(out)
@@ -150,6 +145,9 @@ func (w *World) efficientAttention(a Attention) *Tensor {
 	b, h, s := q.Size(0), q.Size(1), q.Size(2)
 	out := w.emptyStrided(q.size, bshd(q.size), q.dtype)
 	lse := w.empty(Dims(b, h, (s+31)/32*32), Float32)
+	if q.dtype.Half() && v.Size(-1) > 128 { // a wide head is summed in float32
+		w.scratch(uint64(out.Numel()) * 4)
+	}
 	w.attentionCost(q, k, 2)
 	slse := n.save(lse)
 	sout := n.save(out)
@@ -167,88 +165,64 @@ func (w *World) efficientBackward(g, q, k, v, out, lse *Tensor, mask *saved, mas
 	dv := w.emptyStrided(v.size, bshd(v.size), v.dtype)
 	var dm *Tensor
 	if maskGrad {
-		dm = w.empty(mask.get().size, mask.get().dtype)
+		dm = w.biasGrad(mask.get())
 	}
-	b, h, s, d := uint64(q.Size(0)), uint64(q.Size(1)), uint64(q.Size(2)), uint64(q.Size(3))
-	if q.dtype == Float32 { // delta = (grad * out).sum(-1), put in order by head
-		prod := w.alloc(q.Bytes())
-		sum := w.alloc(b * h * s * 4)
-		delta := w.alloc(b * h * s * 4)
-		w.release(prod)
-		w.release(sum)
-		w.scratch(efficientWorkspace(b*h, s, d))
-		w.release(delta)
-	} else {
-		delta := w.alloc(b * h * s * 4)
-		w.scratch(efficientWorkspace(b*h, s, d))
-		w.release(delta)
-	}
+	delta := w.efficientDelta(q, uint64(q.Size(0)*q.Size(1)*q.Size(2))*4)
+	work := w.alloc(efficientWorkspace(q, k))
+	w.release(delta)
+	w.release(work)
 	w.attentionCost(q, k, 5)
 	return each(dq, dk, dv, dm)
 }
 
-// efficientWorkspace is the dq accumulator of the kernel: for each head and 64
-// queries a lock of 16 bytes and a float32 tile as wide as the head, in steps
-// of 64.
-func efficientWorkspace(heads, s, d uint64) uint64 {
-	return heads * ((s + 63) / 64) * (16 + 64*((d+63)/64*64)*4)
+// efficientDelta is one number per query and head. The kernel computes it for
+// halves; for float32 it is (grad * out).sum(-1), put in order by head, which
+// takes a copy where there are several heads and queries.
+func (w *World) efficientDelta(q *Tensor, bytes uint64) *storage {
+	if q.dtype != Float32 {
+		return w.alloc(bytes)
+	}
+	prod := w.alloc(q.Bytes())
+	sum := w.alloc(bytes)
+	delta := sum
+	if q.Size(1) > 1 && q.Size(2) > 1 {
+		delta = w.alloc(bytes)
+		w.release(sum)
+	}
+	w.release(prod)
+	return delta
 }
 
-// FlashAttention is the flash-attn package's flash_attn_func, which PyTorch's
-// own kernel comes from, on [B, H, S, D]. It takes no float32: transformers
-// casts such queries, keys and values to autocast's type first.
-func (w *World) FlashAttention(q, k, v *Tensor) *Tensor {
-	fn := w.Func(q, k, v)
-	if q.dtype == Float32 && w.autocast != None {
-		fn.Set(&q, q.To(w.autocast))
-		fn.Set(&k, k.To(w.autocast))
-		fn.Set(&v, v.To(w.autocast))
+// biasGrad has rows of a multiple of 16 elements, of which the mask's are a view.
+func (w *World) biasGrad(mask *Tensor) *Tensor {
+	cols := mask.Size(-1)
+	full := w.empty(mask.size.with(mask.size.n-1, (cols+15)/16*16), mask.dtype)
+	if full.size == mask.size {
+		return full
 	}
-	return fn.Return(w.flashAttention(Attention{Query: q, Key: k, Value: v}))
+	out := full.alias(mask.size, full.stride)
+	full.die()
+	return out
 }
 
-func (w *World) flashAttention(a Attention) *Tensor {
-	q, k, v := a.Query, a.Key, a.Value
-	n := w.record("ScaledDotProductFlashAttentionBackward0", q, k, v)
-	sk, sq, sv := n.save(k), n.save(q), n.save(v)
-	w.op("_scaled_dot_product_flash_attention")
-	out := w.emptyStrided(q.size, bshd(q.size), q.dtype)
-	lse := w.empty(Dims(q.Size(0), q.Size(1), q.Size(2)), Float32)
-	rng := w.empty(Dims(2), Int64)
-	unused := w.empty(Dims(), Int64)
-	w.attentionCost(q, k, 2)
-	n.save(lse)
-	n.save(out)
-	n.save(rng)
-	n.save(unused)
-	done(lse, rng, unused)
-	n.backward(func(g *Tensor) []*Tensor { return w.flashBackward(sq.get(), sk.get(), sv.get()) })
-	return n.result(out)
-}
-
-// flashBackward needs one number per query and head, dq in float32, and with
-// grouped heads dk and dv for every query head, which are then summed.
-func (w *World) flashBackward(q, k, v *Tensor) []*Tensor {
-	w.op("_scaled_dot_product_flash_attention_backward")
-	dq := w.emptyStrided(q.size, bshd(q.size), q.dtype)
-	dk := w.emptyStrided(k.size, bshd(k.size), k.dtype)
-	dv := w.emptyStrided(v.size, bshd(v.size), v.dtype)
-	b, h, d := uint64(q.Size(0)), uint64(q.Size(1)), uint64(q.Size(3))
-	rows := (uint64(q.Size(2)) + 127) / 128 * 128
-	step := uint64(32)
-	if d > 128 {
-		step = 64
+// efficientWorkspace is the dq accumulator of the kernel: for each head, block
+// of queries and part of the head a lock of 16 bytes and a float32 tile. The
+// tile depends on the head's width, and for halves grows beyond 64. Wide heads
+// of halves have accumulators for dk and dv too.
+func efficientWorkspace(q, k *Tensor) uint64 {
+	rows, cols := 64, (q.Size(3)+63)/64*64
+	switch {
+	case q.Size(3) > 128:
+		rows, cols = 128, 64
+	case q.Size(3) > 64 && q.dtype.Half():
+		rows = 128
 	}
-	scratch := []*storage{w.alloc(b * h * rows * 4), w.alloc(b * h * rows * ((d + step - 1) / step * step) * 4)}
-	if k.Size(1) != q.Size(1) {
-		wide := b * h * uint64(k.Size(2)) * d * k.dtype.Bytes()
-		scratch = append(scratch, w.alloc(wide), w.alloc(wide))
+	tiles := q.Size(0) * q.Size(1) * ceilDiv(q.Size(2), rows) * ceilDiv(q.Size(3), cols)
+	bytes := tiles * (16 + rows*cols*4)
+	if q.Size(3) > 128 && q.dtype.Half() {
+		bytes += 2 * q.Size(0) * q.Size(1) * (ceilDiv(k.Size(2), 64) * 64) * (ceilDiv(q.Size(3), rows) * rows) * 4
 	}
-	for _, m := range scratch {
-		w.release2(m)
-	}
-	w.attentionCost(q, k, 5)
-	return each(dq, dk, dv)
+	return uint64(bytes)
 }
 
 // denseLayout is t's own strides where it is dense, else row-major: how cuDNN's

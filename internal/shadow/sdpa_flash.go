@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import "math"
+
+// The flash kernel (aten/src/ATen/native/transformers/cuda/flash_attn, 2.11).
+
+// FlashAttention is the flash-attn package's flash_attn_func, which PyTorch's
+// own kernel comes from, on [B, H, S, D]. It takes no float32: transformers
+// casts such queries, keys and values to autocast's type first.
+func (w *World) FlashAttention(q, k, v *Tensor) *Tensor {
+	fn := w.Func(q, k, v)
+	if q.dtype == Float32 && w.autocast != None {
+		fn.Set(&q, q.To(w.autocast))
+		fn.Set(&k, k.To(w.autocast))
+		fn.Set(&v, v.To(w.autocast))
+	}
+	return fn.Return(w.flashAttention(Attention{Query: q, Key: k, Value: v}))
+}
+
+// flashAttention takes heads that are a multiple of eight wide; others are
+// padded, and the result is a slice.
+func (w *World) flashAttention(a Attention) *Tensor {
+	d := a.Query.Size(-1)
+	if d%8 == 0 {
+		return w.flashKernel(a)
+	}
+	pad := 8 - d%8
+	a.Query, a.Key, a.Value = a.Query.Pad(0, pad), a.Key.Pad(0, pad), a.Value.Pad(0, pad)
+	mark := w.pin(a.Query, a.Key, a.Value)
+	out := w.flashKernel(a).Slice(-1, 0, d)
+	w.unpin(mark)
+	return out
+}
+
+func (w *World) flashKernel(a Attention) *Tensor {
+	q, k, v := a.Query, a.Key, a.Value
+	n := w.record("ScaledDotProductFlashAttentionBackward0", q, k, v)
+	sk, sq, sv := n.save(k), n.save(q), n.save(v)
+	w.op("_scaled_dot_product_flash_attention")
+	out := w.emptyStrided(q.size, bshd(q.size), q.dtype)
+	lse := w.empty(Dims(q.Size(0), q.Size(1), q.Size(2)), Float32)
+	partial := w.flashSplits(a)
+	rng := w.empty(Dims(2), Int64)
+	unused := w.empty(Dims(), Int64)
+	if a.Dropout > 0 { // the generator's state replaces the empty one
+		state := w.empty(Dims(2), Int64)
+		rng.die()
+		rng = state
+	}
+	for _, m := range partial {
+		w.release(m)
+	}
+	w.attentionCost(q, k, 2)
+	n.save(lse)
+	n.save(out)
+	n.save(rng)
+	n.save(unused)
+	done(lse, rng, unused)
+	n.backward(func(g *Tensor) []*Tensor { return w.flashBackward(sq.get(), sk.get(), sv.get()) })
+	return n.result(out)
+}
+
+// flashSplits is the partial results where keys are split over blocks because
+// the queries alone leave the card idle.
+func (w *World) flashSplits(a Attention) []*storage {
+	b, h, s, d := a.Query.Size(0), a.Query.Size(1), a.Query.Size(2), a.Query.Size(3)
+	if a.Dropout > 0 {
+		return nil
+	}
+	keys := 64
+	switch {
+	case d <= 64:
+		keys = 256
+	case d <= 128:
+		keys = 128
+	}
+	splits := flashSplitCount(b*h*ceilDiv(s, 64), 2*w.Rules.SMs, ceilDiv(a.Key.Size(2), keys))
+	if splits < 2 {
+		return nil
+	}
+	rows := uint64(splits * b * h * s)
+	return []*storage{w.alloc(rows * 4), w.alloc(rows * flashWidth(uint64(d)) * 4)}
+}
+
+// flashSplitCount is num_splits_heuristic: the fewest splits that fill the card
+// nearly as well as the best number does.
+func flashSplitCount(blocks, slots, keyBlocks int) int {
+	if float64(blocks) >= 0.8*float64(slots) {
+		return 1
+	}
+	most := min(128, slots, keyBlocks)
+	full := make([]float64, most+1)
+	best := 0.0
+	for n := 1; n <= most; n++ {
+		if n > 1 && ceilDiv(keyBlocks, n) == ceilDiv(keyBlocks, n-1) {
+			continue
+		}
+		waves := float64(blocks*n) / float64(slots)
+		full[n] = waves / math.Ceil(waves)
+		best = max(best, full[n])
+	}
+	for n := 1; n <= most; n++ {
+		if full[n] > 0 && full[n] >= 0.85*best {
+			return n
+		}
+	}
+	return 1
+}
+
+// flashWidth is the head's width as the kernel rounds it.
+func flashWidth(d uint64) uint64 {
+	if d > 128 {
+		return (d + 63) / 64 * 64
+	}
+	return (d + 31) / 32 * 32
+}
+
+// flashBackward needs one number per query and head, dq in float32, and with
+// grouped heads dk and dv for every query head, which are then summed.
+func (w *World) flashBackward(q, k, v *Tensor) []*Tensor {
+	w.op("_scaled_dot_product_flash_attention_backward")
+	dq := w.emptyStrided(q.size, bshd(q.size), q.dtype)
+	dk := w.emptyStrided(k.size, bshd(k.size), k.dtype)
+	dv := w.emptyStrided(v.size, bshd(v.size), v.dtype)
+	b, h, d := uint64(q.Size(0)), uint64(q.Size(1)), uint64(q.Size(3))
+	rows := (uint64(q.Size(2)) + 127) / 128 * 128
+	scratch := []*storage{w.alloc(b * h * rows * 4), w.alloc(b * h * rows * flashWidth(d) * 4)}
+	if k.Size(1) != q.Size(1) {
+		wide := b * h * uint64(k.Size(2)) * d * k.dtype.Bytes()
+		scratch = append(scratch, w.alloc(wide), w.alloc(wide))
+	}
+	for i := len(scratch) - 1; i >= 0; i-- {
+		w.release(scratch[i])
+	}
+	w.attentionCost(q, k, 5)
+	return each(dq, dk, dv)
+}
