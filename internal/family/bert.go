@@ -53,7 +53,10 @@ type embedder interface {
 }
 
 func newBert(b *shadow.Builder, c *Config, run Run) (Model, error) {
-	cfg := readBert(c, 30522)
+	return newBertModel(b, readBert(c, 30522), run), nil
+}
+
+func newBertModel(b *shadow.Builder, cfg bertConfig, run Run) *bert {
 	m := &bert{net: net{b.W, run}, vocab: cfg.vocab}
 	at := m.prefix("bert")
 	emb := newBertEmbeddings(b, at+"embeddings", cfg)
@@ -62,7 +65,7 @@ func newBert(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	if run.Head == "masked-lm" {
 		m.head = newBertHead(b, "cls.predictions", ".transform.dense", ".transform.LayerNorm", cfg, emb.word)
 	}
-	return m, nil
+	return m
 }
 
 // build makes what follows the embeddings: the layers, and the pooler unless

@@ -14,6 +14,12 @@ func (w *World) Input(dt DType, d ...int) *Tensor {
 	return t
 }
 
+// RandInt is torch.randint made where it is used: token ids.
+func (w *World) RandInt(d ...int) *Tensor {
+	w.op("randint")
+	return w.empty(Dims(d...), Int64)
+}
+
 // Release lets go of a tensor that Input made; nil is nothing.
 func Release(t *Tensor) { t.drop() }
 

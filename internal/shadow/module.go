@@ -2,6 +2,8 @@
 
 package shadow
 
+import "slices"
+
 // Module is an nn.Module with one tensor in and one out, which most are. What
 // else a forward takes (a mask, rotary angles) is held by the model's own frame
 // and reached through the module.
@@ -53,18 +55,42 @@ type Builder struct {
 	made   []*Tensor  // parameters and buffers, in the order of their making
 	layers []any      // each *Linear and each buffer's *Tensor, in order
 	inputs *Embedding // the first one: what get_input_embeddings returns
+	outer  *Builder   // of the model that this one stands in
+	prefix string     // its path there
+}
+
+// Within is the builder of a model inside this one: what it makes belongs to
+// both, and what is done to the inner model leaves the rest of the outer alone.
+func (b *Builder) Within(name string) *Builder {
+	return &Builder{W: b.W, DType: b.DType, outer: b, prefix: b.prefix + name + "."}
+}
+
+// keep lists a parameter with the model and those around it.
+func (b *Builder) keep(p *Tensor) {
+	for ; b != nil; b = b.outer {
+		b.all = append(b.all, p)
+		b.made = append(b.made, p)
+	}
+}
+
+// Cast is model.to(dtype): each floating parameter is copied before its old
+// memory goes.
+func (b *Builder) Cast(dt DType) {
+	for _, p := range b.Parameters() {
+		p.castInPlace(dt)
+	}
 }
 
 // Parameter makes a leaf that requires grad.
 func (b *Builder) Parameter(name string, d ...int) *Tensor {
 	w := b.W
+	name = b.prefix + name
 	was, path := w.component, w.path
 	w.component, w.path = Parameters, []string{name}
 	p := w.empty(Dims(d...), b.DType).hold()
 	w.component, w.path = was, path
 	p.name, p.leaf, p.needs = name, true, true
-	b.all = append(b.all, p)
-	b.made = append(b.made, p)
+	b.keep(p)
 	return p
 }
 
@@ -102,10 +128,9 @@ func (b *Builder) Trainable() []*Tensor {
 
 // Tie replaces a parameter that was made with another: its memory goes back.
 func (b *Builder) Tie(p **Tensor, to *Tensor) {
-	for i, q := range b.all {
-		if q == *p {
-			b.all = append(b.all[:i], b.all[i+1:]...)
-			break
+	for o := b; o != nil; o = o.outer {
+		if i := slices.Index(o.all, *p); i >= 0 {
+			o.all = slices.Delete(o.all, i, i+1)
 		}
 	}
 	(*p).drop()

@@ -2,7 +2,7 @@
 
 package shadow
 
-// What F.normalize is made of.
+// What losses over embeddings are made of: F.normalize and logsumexp.
 
 // Normalize is F.normalize(t, dim=-1): t over its length.
 func (t *Tensor) Normalize() *Tensor {
@@ -46,4 +46,35 @@ func (t *Tensor) ClampMin() *Tensor {
 		return each(out)
 	})
 	return n.result(out, t)
+}
+
+// LogSumExp is torch.logsumexp(t, -1, keepdim=True). Autocast wants its argument
+// in float32.
+func (t *Tensor) LogSumExp() *Tensor {
+	return t.raised(func(t *Tensor) *Tensor {
+		w := t.w
+		n := w.record("LogsumexpBackward0", t)
+		self := n.save(t)
+		w.op("logsumexp")
+		row := t.size.with(t.size.n-1, 1)
+		most := w.empty(row, t.dtype).hold()
+		size := w.alloc(most.Bytes()) // |most|, and where it is infinite
+		w.scratch(uint64(most.Numel()))
+		w.release(size)
+		shifted := w.alloc(t.Bytes())
+		out := w.empty(row, t.dtype)
+		w.release(shifted)
+		most.drop()
+		w.kernel(out, t)
+		result := n.save(out)
+		n.backward(func(g *Tensor) []*Tensor { // grad * (self - result).exp()
+			diff := self.get().Sub(result.get()).hold()
+			exp := diff.unary("exp", diff.dtype).hold()
+			out := g.Mul(exp)
+			exp.drop()
+			diff.drop()
+			return each(out)
+		})
+		return n.result(out, t)
+	})
 }

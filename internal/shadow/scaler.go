@@ -75,6 +75,14 @@ func (s *GradScaler) Step(opt Optimizer, params []*Tensor) {
 	found.drop()
 }
 
+// Skip is scaler.step(optimizer) when a scaled gradient overflowed: it is seen,
+// and the optimizer is not called.
+func (s *GradScaler) Skip(params []*Tensor) {
+	if s.foundInf == nil {
+		s.Unscale(params)
+	}
+}
+
 // Update is scaler.update().
 func (s *GradScaler) Update() {
 	s.foundInf.drop()

@@ -32,6 +32,7 @@ type Options struct {
 	Log   func(w *shadow.World, op string) // each op and phase, as it comes
 	Alone bool                             // no division of the loss, as the op recordings were made
 	Out   bool                             // meeting gradients never add in place
+	Skips []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
 }
 
 // run is one training process under way.
@@ -52,8 +53,8 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if err := r.load(); err != nil {
 		return nil, err
 	}
-	for range s.Steps {
-		r.step()
+	for i := range s.Steps {
+		r.step(i < len(o.Skips) && o.Skips[i])
 	}
 	res := &Result{World: r.w}
 	for _, p := range r.builder.Parameters() {
@@ -124,7 +125,7 @@ func (r *run) addLora() error {
 }
 
 // step is one optimizer step: the micro-batches, then the update.
-func (r *run) step() {
+func (r *run) step(skip bool) {
 	for range max(r.s.Accumulation, 1) {
 		r.micro()
 	}
@@ -133,15 +134,24 @@ func (r *run) step() {
 		r.clip()
 	}
 	r.mark(Optimizer, "optimizer")
-	if r.scaler != nil {
-		r.scaler.Step(r.opt, r.params)
-		r.scaler.Update()
-	} else {
-		r.opt.Step()
-	}
+	r.update(skip)
 	r.mark(Optimizer, "zero_grad")
 	shadow.ZeroGrad(r.params)
 	r.note("step ends")
+}
+
+// update is the optimizer's step, through the scaler where there is one.
+func (r *run) update(skip bool) {
+	switch {
+	case r.scaler == nil:
+		r.opt.Step()
+		return
+	case skip:
+		r.scaler.Skip(r.params)
+	default:
+		r.scaler.Step(r.opt, r.params)
+	}
+	r.scaler.Update()
 }
 
 // micro is one forward and backward.

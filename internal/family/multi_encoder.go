@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"errors"
+	"fmt"
+
+	"snug/internal/shadow"
+)
+
+// An embedder of records with several text fields: one BERT with LoRA for each
+// field, their means joined, a mixture of experts and a projection; trained to
+// bring an anchor and its positives together, away from its negatives.
+
+type multiEncoder struct {
+	net
+	encoders []*bert
+	moe      *mixture
+	proj     *shadow.Linear
+}
+
+func newMultiEncoder(b *shadow.Builder, c *Config, run Run) (Model, error) {
+	if run.Positives < 1 || run.Negatives < 1 {
+		return nil, errors.New("a multi-encoder needs positives and negatives of at least 1")
+	}
+	channels := c.Positive("channels", 4)
+	hidden := c.Positive("hidden_size", 384)
+	dt := b.DType
+	b.DType = shadow.Float32 // a 16-bit model is cast as a whole
+	m := &multiEncoder{net: net{b.W, run}}
+	rows := run
+	rows.Batch, rows.Head, rows.Mask = run.Batch*(1+run.Positives+run.Negatives), "encoder", true
+	for i := range channels {
+		m.encoders = append(m.encoders, newLoraEncoder(b.Within(fmt.Sprintf("enc.%d", i)), c, rows))
+	}
+	m.moe = newMixture(b, c, "moe", channels*hidden)
+	m.proj = b.Linear("proj", channels*hidden, hidden, true)
+	if b.DType = dt; dt.Half() {
+		b.Cast(dt)
+	}
+	return m, nil
+}
+
+// newLoraEncoder is a frozen BERT with adapters.
+func newLoraEncoder(b *shadow.Builder, c *Config, run Run) *bert {
+	m := newBertModel(b, encoderConfig(c), run)
+	lora := shadow.Lora{Rank: c.Positive("lora_rank", 8), Targets: map[string]bool{}}
+	targets := c.Strings("lora_targets")
+	if targets == nil {
+		targets = []string{"query", "value"}
+	}
+	for _, t := range targets {
+		lora.Targets[t] = true
+	}
+	b.AddLora(lora)
+	if run.Checkpointing {
+		b.EnableInputRequireGrads()
+	}
+	return m
+}
+
+// encoderConfig is BERT's configuration with the widths of a small encoder.
+func encoderConfig(c *Config) bertConfig {
+	cfg := readBert(c, 30522)
+	cfg.hidden = c.Positive("hidden_size", 384)
+	cfg.layers = c.Int("num_hidden_layers", 6)
+	cfg.inter = c.Positive("intermediate_size", 1536)
+	cfg.headDim = c.HeadDim(cfg.hidden, cfg.heads)
+	return cfg
+}
+
+// Batch is empty: the loss makes its tokens.
+func (m *multiEncoder) Batch() Batch { return Batch{} }
+
+// Loss is the contrastive loss of anchors against positives and negatives.
+func (m *multiEncoder) Loss(Batch) *shadow.Tensor {
+	fn := m.w.Func()
+	B, P, N, S := m.run.Batch, m.run.Positives, m.run.Negatives, m.run.Seq
+	rows := B * (1 + P + N)
+	toks := make([]*shadow.Tensor, len(m.encoders))
+	for i := range toks {
+		toks[i] = fn.Let(m.w.RandInt(rows, S))
+	}
+	mask := fn.Let(m.w.Full(shadow.Int64, rows, S))
+	e := fn.Let(m.embed(toks, mask).Float().Normalize()) // (B + BP + BN, H)
+	a := fn.Let(e.Slice(0, 0, B))
+	p := fn.Let(e.Slice(0, B, B*(1+P)).View(B, P, -1))
+	n := fn.Let(e.Slice(0, B*(1+P), rows).View(B, N, -1))
+	sp := fn.Let(a.Unsqueeze(1).Mul(p).Sum(false, -1).DivScalar()) // (B, P)
+	sn := fn.Let(a.Unsqueeze(1).Mul(n).Sum(false, -1).DivScalar()) // (B, N)
+	return fn.Return(sp.Neg().Add(shadow.Cat(1, sp, sn).LogSumExp()).Mean(false, 0, 1))
+}
+
+// embed runs each field through its encoder, and what they say through the
+// experts.
+func (m *multiEncoder) embed(toks []*shadow.Tensor, mask *shadow.Tensor) *shadow.Tensor {
+	fn := m.w.Func()
+	outs := make([]*shadow.Tensor, len(m.encoders))
+	for i, enc := range m.encoders {
+		outs[i] = fn.Let(enc.forward(Batch{IDs: toks[i], Mask: mask}).Mean(false, 1)) // (rows, H)
+	}
+	return fn.Return(m.proj.Call(m.w.Call(m.moe, shadow.Cat(-1, outs...))))
+}
+
+// mixture is a dense mixture of experts: every expert sees every row, and the
+// best few of them count.
+type mixture struct {
+	shadow.Path
+	gate    *shadow.Linear
+	experts []*expert
+	k       int
+}
+
+func newMixture(b *shadow.Builder, c *Config, at string, dim int) *mixture {
+	m := &mixture{Path: shadow.Path(at), gate: b.Linear(at+".gate", dim, c.Positive("experts", 4), true)}
+	m.k = min(c.Positive("experts_per_token", 2), m.gate.Out)
+	inner := c.Positive("expert_hidden", 1024)
+	for i := range m.gate.Out {
+		at := fmt.Sprintf("%s.experts.%d", at, i)
+		m.experts = append(m.experts, &expert{
+			Path: shadow.Path(at), dropout: 0.1,
+			up:   b.Linear(at+".0", dim, inner, true),
+			down: b.Linear(at+".3", inner, dim, true),
+		})
+	}
+	return m
+}
+
+func (m *mixture) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	w := fn.Let(m.gate.Call(x).Softmax(shadow.None)) // (rows, experts)
+	tw, ti := fn.Let2(w.TopK(m.k))                   // (rows, k)
+	fn.Set(&tw, tw.Div(tw.Sum(true, -1)))
+	out := fn.Let(x.FullLike())
+	var y, weight *shadow.Tensor
+	for _, ex := range m.experts {
+		fn.Set(&y, x.World().Call(ex, x))
+		fn.Set(&weight, ti.Compare("eq").Mul(tw).Sum(true, -1)) // (rows, 1)
+		fn.Set(&out, out.Add(weight.To(y.DType()).Mul(y)))
+	}
+	return out
+}
+
+// expert is an nn.Sequential of two layers.
+type expert struct {
+	shadow.Path
+	up, down *shadow.Linear
+	dropout  shadow.Dropout
+}
+
+func (e *expert) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	fn.Set(&x, e.up.Call(x))
+	fn.Set(&x, x.ReLU())
+	fn.Set(&x, e.dropout.Call(x))
+	fn.Set(&x, e.down.Call(x))
+	return x
+}
