@@ -126,6 +126,11 @@ func (t *Tensor) matmul(o *Tensor) *Tensor {
 		size := t.size.with(t.size.n-1, o.size.d[1])
 		return t.Reshape(-1, t.Size(-1)).mm(o).unsafeView(size)
 	}
+	if t.size.n == 2 && o.size.n >= 3 && t.needs { // the transposed product, folded, transposed back and copied
+		size := o.size.with(o.size.n-2, o.Size(-1)).with(o.size.n-1, t.size.d[0])
+		flat := o.Transpose(-2, -1).Reshape(-1, o.Size(-2)).mm(t.T())
+		return flat.unsafeView(size).Transpose(-2, -1).Contiguous()
+	}
 	return t.batched(o)
 }
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"fmt"
+
+	"snug/internal/shadow"
+)
+
+// Mamba: transformers/models/mamba/modeling_mamba.py, without the fused kernels
+// of the mamba-ssm and causal-conv1d packages: the scan is a loop over tokens.
+
+type mamba struct {
+	net
+	vocab  int
+	embed  *shadow.Embedding
+	layers []*mambaBlock
+	norm   *rmsNorm
+	lmHead *shadow.Linear
+	mask   *shadow.Tensor // of the batch that runs
+}
+
+func newMamba(b *shadow.Builder, c *Config, run Run) (Model, error) {
+	hidden := c.Positive("hidden_size", 768)
+	rank := (hidden + 15) / 16
+	if c.keys["time_step_rank"] != "auto" {
+		rank = c.Positive("time_step_rank", rank)
+	}
+	return newMambaLike(b, c, run, hidden, 50280, 32, func(m *mamba, at string) shadow.Module {
+		return newMambaMixer(b, c, m, at, hidden, rank)
+	})
+}
+
+// newMambaLike makes MambaForCausalLM or Mamba2ForCausalLM around their mixers.
+func newMambaLike(b *shadow.Builder, c *Config, run Run, hidden, vocab, layers int, mix func(m *mamba, at string) shadow.Module) (Model, error) {
+	m := &mamba{net: net{b.W, run}, vocab: c.Positive("vocab_size", vocab)}
+	m.embed = b.Embedding("backbone.embeddings", m.vocab, hidden)
+	for i := range c.Int("num_hidden_layers", layers) {
+		at := fmt.Sprintf("backbone.layers.%d", i)
+		l := &mambaBlock{Path: shadow.Path(at), fp32: c.Bool("residual_in_fp32", true)}
+		l.norm = newRMSNorm(b, at+".norm", hidden)
+		l.mixer = mix(m, at+".mixer")
+		m.layers = append(m.layers, l)
+	}
+	m.norm = newRMSNorm(b, "backbone.norm_f", hidden)
+	m.lmHead = b.Linear("lm_head", hidden, m.vocab, false)
+	if c.Bool("tie_word_embeddings", c.ModelType() == "mamba") {
+		b.Tie(&m.lmHead.Weight, m.embed.Weight)
+	}
+	return m, nil
+}
+
+func (m *mamba) Batch() Batch { return m.textBatch() }
+
+// Loss is MambaForCausalLM.forward.
+func (m *mamba) Loss(b Batch) *shadow.Tensor {
+	fn := m.w.Func()
+	hidden := fn.Let(m.forward(b))
+	logits := fn.Let(m.lmHead.Call(hidden.Alias().To(m.lmHead.Weight.DType())).Float())
+	return fn.Return(causalLoss(logits, b.Labels, m.vocab))
+}
+
+// forward is MambaModel.forward.
+func (m *mamba) forward(b Batch) *shadow.Tensor {
+	fn := m.w.Func()
+	m.mask = b.Mask
+	embeds := fn.Let(m.embed.Call(b.IDs))
+	hidden := fn.Let(embeds)
+	for _, l := range m.layers {
+		fn.Set(&hidden, m.layer(l, hidden))
+	}
+	fn.Set(&hidden, m.norm.Call(hidden))
+	return fn.Return(hidden)
+}
+
+// mambaBlock is MambaBlock and Mamba2Block: the residual can be kept in float32.
+type mambaBlock struct {
+	shadow.Path
+	norm  *rmsNorm
+	mixer shadow.Module
+	fp32  bool
+}
+
+func (l *mambaBlock) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	residual := fn.Let(hidden)
+	fn.Set(&hidden, l.norm.Call(hidden.To(l.norm.weight.DType())))
+	if l.fp32 {
+		fn.Set(&residual, residual.To(shadow.Float32))
+	}
+	fn.Set(&hidden, hidden.World().Call(l.mixer, hidden))
+	fn.Set(&hidden, residual.Add(hidden))
+	return hidden
+}
+
+// maskPadding is apply_mask_to_padding_states: x is (B, S, H).
+func maskPadding(x, mask *shadow.Tensor) *shadow.Tensor {
+	if mask == nil {
+		return x
+	}
+	fn := x.World().Func(x, mask)
+	dtype := x.DType()
+	return fn.Return(x.Mul(mask.Unsqueeze(2)).To(dtype))
+}
+
+// causalConv is causal_conv1d_fn: x is (B, C, S), the weight (C, 1, K). The
+// output is as long as the input.
+func causalConv(x, weight, bias *shadow.Tensor, act activation) *shadow.Tensor {
+	fn := x.World().Func(x)
+	flat := fn.Let(weight.Squeeze(1)) // (C, K)
+	seq := x.Size(2)
+	out := fn.Let(x.To(weight.DType()).Conv1dDepthwise(flat.Unsqueeze(1), bias, weight.Size(2)-1).Slice(2, 0, seq))
+	fn.Set(&out, act(out))
+	return fn.Return(out.To(x.DType()))
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Conv1dDepthwise is F.conv1d with one channel to a group: t is (B, C, S),
+// weight (C, 1, K). PyTorch has kernels of its own for it (_conv_depthwise2d),
+// which want the input in row-major order.
+func (t *Tensor) Conv1dDepthwise(weight, bias *Tensor, padding int) *Tensor {
+	return t.w.lowered([]*Tensor{t, weight, bias}, func(a []*Tensor) *Tensor { return a[0].depthwise(a[1], a[2], padding) })
+}
+
+func (t *Tensor) depthwise(weight, bias *Tensor, padding int) *Tensor {
+	w := t.w
+	n := w.record("ConvolutionBackward0", t, weight, bias)
+	input, filter := n.save(t), n.save(weight)
+	w.op("convolution")
+	done := w.rowMajor(t)
+	out := w.empty(t.size.with(2, t.size.d[2]+2*padding-weight.size.d[2]+1), t.dtype)
+	done()
+	w.convWork(out, t, weight)
+	n.backward(func(g *Tensor) []*Tensor {
+		x, weight := input.get(), filter.get()
+		w.op("convolution_backward")
+		doneX := w.rowMajor(x)
+		doneG := w.rowMajor(g)
+		var dx, dw, db *Tensor
+		if n.needs(1) {
+			dw = w.empty(weight.size, weight.dtype)
+			w.convWork(g, x, dw)
+		}
+		if n.needs(0) {
+			dx = w.empty(x.size, x.dtype)
+			w.convWork(g, dx, weight)
+		}
+		if n.needs(2) {
+			db = g.reduce("sum", []int{0, 2}, false, g.dtype)
+		}
+		doneG()
+		doneX()
+		return each(dx, dw, db)
+	})
+	return n.result(out, t, weight, bias)
+}
+
+// rowMajor copies t for the length of an op where it lies otherwise; the
+// function that it returns ends the copy.
+func (w *World) rowMajor(t *Tensor) (end func()) {
+	if t.contiguous() {
+		return func() {}
+	}
+	c := w.empty(t.size, t.dtype).hold()
+	w.kernel(c, t)
+	return c.drop
+}
