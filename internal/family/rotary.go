@@ -19,8 +19,8 @@ type rotary struct {
 func newRotary(b *shadow.Builder, c *Config, dim int) *rotary {
 	kind := c.ropeType()
 	r := &rotary{measures: strings.Contains(kind, "dynamic") || kind == "longrope"}
-	r.invFreq = b.W.Keep(frequencies(b.W, dim))
-	b.W.Keep(r.invFreq.Clone())                     // original_inv_freq
+	r.invFreq = b.Register(frequencies(b.W, dim))
+	b.Register(r.invFreq.Clone())                   // original_inv_freq
 	shadow.Release(b.W.Keep(frequencies(b.W, dim))) // again, when weights are initialised
 	return r
 }

@@ -96,10 +96,15 @@ func (b *Builder) Parameter(name string, d ...int) *Tensor {
 
 // Buffer makes a tensor that belongs to the model but is not trained.
 func (b *Builder) Buffer(dt DType, d ...int) *Tensor {
-	was := b.W.component
-	b.W.component = Parameters
-	t := b.W.empty(Dims(d...), dt).hold()
-	b.W.component = was
+	return b.Register(b.W.empty(Dims(d...), dt))
+}
+
+// Register is register_buffer for a tensor that was computed.
+func (b *Builder) Register(t *Tensor) *Tensor {
+	t.hold()
+	if t.mem != nil {
+		b.W.Tags[t.mem.id] = Tag{Component: Parameters, Path: t.name}
+	}
 	b.made = append(b.made, t)
 	b.layers = append(b.layers, t)
 	return t
