@@ -40,7 +40,7 @@ func Run(ctx context.Context, env Env, args []string) int {
 	}
 	if msg := err.Error(); msg != "" {
 		fmt.Fprintf(env.Stderr, "snug: %s\n", oneLine(msg))
-		if slices.Contains(args, "--json") && exitCode(err) == exitFailed {
+		if slices.Contains(args, "--json") && exitCode(err) == exitFailed && !isAnswered(err) {
 			_ = printJSON(env.Stdout, struct {
 				Error string `json:"error"`
 			}{oneLine(msg)})

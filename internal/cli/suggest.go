@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"snug/internal/spelling"
 )
 
 // noSuchCommand is the root's check of its arguments: whatever is left is a
@@ -22,7 +24,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q%s", args[0], didYouMean(args[0], names, "see snug --help"))
+	return fmt.Errorf("unknown command %q%s", args[0], spelling.Hint(args[0], names, "see snug --help"))
 }
 
 // flagError makes one line of a flag that does not exist or has a bad value.
@@ -34,40 +36,5 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	return fmt.Errorf("unknown flag --%s%s", name, didYouMean("--"+name, names, "see "+cmd.CommandPath()+" --help"))
-}
-
-// didYouMean is a suggestion, or else where to look.
-func didYouMean(got string, names []string, otherwise string) string {
-	best, least := "", len(got)/3+2
-	for _, n := range names {
-		if d := distance(got, n); d < least {
-			best, least = n, d
-		}
-	}
-	if best == "" {
-		return "; " + otherwise
-	}
-	return "; did you mean " + best + "?"
-}
-
-// distance is the number of letters to add, drop or change (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return fmt.Errorf("unknown flag --%s%s", name, spelling.Hint("--"+name, names, "see "+cmd.CommandPath()+" --help"))
 }

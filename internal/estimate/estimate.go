@@ -5,84 +5,134 @@
 package estimate
 
 import (
+	"fmt"
+
 	"snug/internal/allocator"
+	"snug/internal/gpu"
 	"snug/internal/setup"
-	"snug/internal/shadow"
 	"snug/internal/simulate"
 )
 
-// Card is the GPU that a run is to fit.
-type Card struct {
-	Name       string
-	Total      uint64 // bytes the driver reports
-	Outside    uint64 // what the process holds outside PyTorch: context, kernels
-	Capability int
-	SMs        int
-}
-
-// Reference is the card that the measurements were made on: an H200, with what
-// a process held there outside PyTorch's allocator.
-var Reference = Card{Name: "H200", Total: 150_110_011_392, Outside: 758 << 20, Capability: 90, SMs: 132}
-
 // Answer is the estimate of one setup, in bytes.
 type Answer struct {
-	ID            string            `json:"id"`
-	PeakAllocated uint64            `json:"peak_allocated"`
-	PeakReserved  uint64            `json:"peak_reserved"`
-	Outside       uint64            `json:"outside"`
-	DevicePeak    uint64            `json:"device_peak"`
-	Phases        map[string]uint64 `json:"phases"`
-	Components    map[string]uint64 `json:"components"`
-	Params        int               `json:"params"`
-	Trainable     int               `json:"trainable"`
-	Fits          *bool             `json:"fits,omitempty"`
-	Source        string            `json:"source"`
-	Interval      [2]uint64         `json:"interval"`
+	ID            string     `json:"id"`
+	PeakAllocated uint64     `json:"peak_allocated"`
+	PeakReserved  uint64     `json:"peak_reserved"`
+	Outside       uint64     `json:"outside"`
+	DevicePeak    uint64     `json:"device_peak"`
+	Phases        Phases     `json:"phases"`
+	Components    Components `json:"components"`
+	Params        int        `json:"params"`
+	Trainable     int        `json:"trainable"`
+	Fits          *bool      `json:"fits,omitempty"`
+	Source        string     `json:"source"`
+	Interval      [2]uint64  `json:"interval"`
 
-	Run  *simulate.Result            `json:"-"`
-	Play allocator.Result            `json:"-"`
-	OOM  *allocator.OutOfMemoryError `json:"-"`
+	Setup *setup.Setup                `json:"-"`
+	Card  gpu.Card                    `json:"-"`
+	Run   *simulate.Result            `json:"-"`
+	Play  allocator.Result            `json:"-"`
+	OOM   *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 }
 
-// phaseNames are those of simulate's phases, in order.
-var phaseNames = [...]string{"load", "forward", "backward", "optimizer"}
+// Phases is the peak of allocated bytes in each part of the run.
+type Phases struct {
+	Load      uint64 `json:"load"`
+	Forward   uint64 `json:"forward"`
+	Backward  uint64 `json:"backward"`
+	Optimizer uint64 `json:"optimizer"`
+}
 
-// Estimate simulates a setup on a card. Whether it fits is said when the card
-// or the setup has a limit that was asked for.
-func Estimate(s *setup.Setup, card Card) (*Answer, error) {
-	run, err := simulate.Run(s, simulate.Options{})
+// Components is what the memory at the peak is for. They sum to the peak of
+// reserved bytes.
+type Components struct {
+	Parameters    uint64 `json:"parameters"`
+	Gradients     uint64 `json:"gradients"`
+	Optimizer     uint64 `json:"optimizer"`
+	Activations   uint64 `json:"activations"`
+	Logits        uint64 `json:"logits"`
+	Batch         uint64 `json:"batch"`
+	Temporaries   uint64 `json:"temporaries"`
+	Workspace     uint64 `json:"workspace"`
+	Fragmentation uint64 `json:"fragmentation"`
+}
+
+// endless is a card that nothing fills.
+const endless = 1 << 58
+
+// Estimate simulates a setup on a card. A card without a Total is one of which
+// only the kind matters. Whether the run fits is said when there is something
+// to fit into, the card or the setup's limit; what it takes is said as if there
+// were room.
+func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
+	a, err := simulated(s, card)
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{ID: s.ID, Run: run, Params: run.Params, Trainable: run.Trainable, Source: "simulated", Outside: card.Outside}
-	if err := a.play(s, card); err != nil {
+	if err := a.play(card, s.Limit); err != nil {
 		return nil, err
 	}
-	a.DevicePeak = a.PeakReserved + a.Outside
-	a.Components = components(a)
+	a.OOM = a.Play.OOM
+	if a.OOM != nil {
+		if err := a.play(gpu.Card{Outside: card.Outside}, 0); err != nil {
+			return nil, err
+		}
+		if a.Play.OOM != nil {
+			return nil, fmt.Errorf("a tensor of this run would be larger than any memory: %w", a.Play.OOM)
+		}
+	}
+	if card.Total > 0 || s.Limit > 0 {
+		fits := a.OOM == nil
+		a.Fits = &fits
+	}
+	a.sum()
 	return a, nil
 }
 
+// simulated runs the setup on the shadow of PyTorch.
+func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			a, err = nil, fmt.Errorf("simulating %s failed, which is a mistake in snug: %v", s.Model.Title(), p)
+		}
+	}()
+	run, err := simulate.Run(s, simulate.Options{Card: card})
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{
+		ID: s.ID, Setup: s, Card: card, Run: run, Params: run.Params, Trainable: run.Trainable,
+		Source: "simulated", Outside: card.Outside,
+	}, nil
+}
+
 // play runs the stream through the allocator of the setup's PyTorch.
-func (a *Answer) play(s *setup.Setup, card Card) error {
-	al, err := newAllocator(s, card)
+func (a *Answer) play(card gpu.Card, limit uint64) error {
+	al, err := newAllocator(a.Setup, card, limit)
 	if err != nil {
 		return err
 	}
-	phases := newPhaseWatch(a.Run.World.Trace, al)
-	res, err := al.Play(a.Run.World.Trace, allocator.PlayOptions{Observe: phases.observe})
-	if err != nil {
-		return err
-	}
-	a.Play, a.OOM = res, res.OOM
-	a.PeakAllocated, a.PeakReserved = res.PeakAllocated, res.PeakReserved
+	phases := phaseWatch{trace: a.Run.World.Trace, al: al}
+	a.Play, err = al.Play(a.Run.World.Trace, allocator.PlayOptions{Observe: phases.observe})
+	a.PeakAllocated, a.PeakReserved = a.Play.PeakAllocated, a.Play.PeakReserved
 	a.Phases = phases.peaks()
-	return nil
+	return err
+}
+
+// sum fills in what follows from the peaks.
+func (a *Answer) sum() {
+	a.DevicePeak = a.PeakReserved + a.Outside
+	a.Components = a.components()
+	a.Interval = a.interval()
 }
 
 // newAllocator makes the allocator that the setup's process would have.
-func newAllocator(s *setup.Setup, card Card) (*allocator.Allocator, error) {
-	v, err := allocator.ParseVersion(s.Versions.Torch)
+func newAllocator(s *setup.Setup, card gpu.Card, limit uint64) (*allocator.Allocator, error) {
+	torch := s.Versions.Torch
+	if torch == "" {
+		torch = setup.NewestTorch
+	}
+	v, err := allocator.ParseVersion(torch)
 	if err != nil {
 		return nil, err
 	}
@@ -90,19 +140,13 @@ func newAllocator(s *setup.Setup, card Card) (*allocator.Allocator, error) {
 	if err != nil {
 		return nil, err
 	}
-	al, err := allocator.New(allocator.NewDriver(card.Total, card.Outside), v, opt)
-	if err != nil {
-		return nil, err
+	total := card.Total
+	if total == 0 {
+		total = endless
 	}
-	if s.Limit > 0 && s.Limit < card.Total {
-		err = al.SetMemoryFraction(float64(s.Limit) / float64(card.Total))
+	al, err := allocator.New(allocator.NewDriver(total, card.Outside), v, opt)
+	if err == nil && limit > 0 && limit < total {
+		err = al.SetMemoryFraction(float64(limit) / float64(total))
 	}
 	return al, err
-}
-
-// Components, in the order in which they are shown.
-var componentNames = map[shadow.Component]string{
-	shadow.Parameters: "parameters", shadow.Gradients: "gradients", shadow.OptimizerState: "optimizer",
-	shadow.Activations: "activations", shadow.Logits: "logits", shadow.Batch: "batch",
-	shadow.Temporaries: "temporaries", shadow.Workspace: "workspace",
 }

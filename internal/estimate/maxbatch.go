@@ -2,7 +2,12 @@
 
 package estimate
 
-import "snug/internal/setup"
+import (
+	"errors"
+
+	"snug/internal/gpu"
+	"snug/internal/setup"
+)
 
 // MaxAnswer is the largest batch that trains within a limit.
 type MaxAnswer struct {
@@ -18,18 +23,24 @@ const largestBatch = 1 << 20
 // MaxBatch finds the largest batch of a setup that fits its limit and the card,
 // by doubling and then halving the gap: each try is a whole simulated run at
 // the limit, so that fragmentation and the allocator's retries count.
-func MaxBatch(s *setup.Setup, card Card) (*MaxAnswer, error) {
+func MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
+	if s.Limit == 0 && card.Total == 0 {
+		return nil, errors.New("there is nothing to fit into; give a limit, --gpu or --gpu-memory")
+	}
 	try := func(batch int) (*Answer, error) {
 		t := *s
 		t.Batch = batch
 		return Estimate(&t, card)
 	}
 	low, high := 0, 1
-	var best *Answer
+	var best, first *Answer
 	for high <= largestBatch {
 		a, err := try(high)
 		if err != nil {
 			return nil, err
+		}
+		if first == nil {
+			first = a
 		}
 		if a.OOM != nil {
 			break
@@ -50,19 +61,7 @@ func MaxBatch(s *setup.Setup, card Card) (*MaxAnswer, error) {
 		}
 	}
 	if best == nil {
-		return needsMore(s, card)
+		best = first
 	}
 	return &MaxAnswer{ID: s.ID, MaxBatch: low, PeakReserved: best.PeakReserved, At: best}, nil
-}
-
-// needsMore says what a batch of one would take with nothing in its way.
-func needsMore(s *setup.Setup, card Card) (*MaxAnswer, error) {
-	t := *s
-	t.Batch, t.Limit = 1, 0
-	card.Total = 1 << 50
-	a, err := Estimate(&t, card)
-	if err != nil {
-		return nil, err
-	}
-	return &MaxAnswer{ID: s.ID, PeakReserved: a.PeakReserved, At: a}, nil
 }

@@ -3,9 +3,11 @@
 package estimate
 
 import (
-	"sort"
+	"slices"
 
 	"snug/internal/allocator"
+	"snug/internal/shadow"
+	"snug/internal/simulate"
 	"snug/internal/stream"
 )
 
@@ -14,11 +16,7 @@ type phaseWatch struct {
 	trace *stream.Trace
 	al    *allocator.Allocator
 	phase uint32
-	high  [len(phaseNames)]uint64
-}
-
-func newPhaseWatch(t *stream.Trace, al *allocator.Allocator) *phaseWatch {
-	return &phaseWatch{trace: t, al: al}
+	high  [simulate.Optimizer + 1]uint64
 }
 
 func (p *phaseWatch) observe(i int) {
@@ -28,80 +26,61 @@ func (p *phaseWatch) observe(i int) {
 	p.high[p.phase] = max(p.high[p.phase], p.al.Allocated())
 }
 
-func (p *phaseWatch) peaks() map[string]uint64 {
-	out := map[string]uint64{}
-	for i, n := range phaseNames {
-		out[n] = p.high[i]
-	}
-	return out
+func (p *phaseWatch) peaks() Phases {
+	return Phases{p.high[simulate.Load], p.high[simulate.Forward], p.high[simulate.Backward], p.high[simulate.Optimizer]}
 }
 
 // Alive is one allocation that exists at the peak.
 type Alive struct {
 	Bytes     uint64
-	Component string
+	Component shadow.Component
 	Path      string
 }
 
 // AliveAtPeak lists what is allocated when the peak is reached, largest first.
 func (a *Answer) AliveAtPeak() []Alive {
-	t, tags := a.Run.World.Trace, a.Run.World.Tags
+	tags := a.Run.World.Tags
 	var out []Alive
-	for _, id := range aliveAt(t, a.Play.PeakAllocatedAt) {
-		out = append(out, Alive{Bytes: rounded(sizeOf(t)[id]), Component: componentNames[tags[id].Component], Path: tags[id].Path})
-	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].Bytes > out[j].Bytes })
+	a.atPeak(func(id uint32, bytes uint64) {
+		out = append(out, Alive{Bytes: bytes, Component: tags[id].Component, Path: tags[id].Path})
+	})
+	slices.SortStableFunc(out, func(x, y Alive) int { return int(y.Bytes>>9) - int(x.Bytes>>9) })
 	return out
 }
 
 // components sums up what is alive at the peak of allocated bytes; what the
 // allocator holds beyond that at its own peak is fragmentation.
-func components(a *Answer) map[string]uint64 {
-	out := map[string]uint64{"fragmentation": 0}
-	for _, n := range componentNames {
-		out[n] = 0
-	}
-	t, tags := a.Run.World.Trace, a.Run.World.Tags
-	sizes, total := sizeOf(t), uint64(0)
-	for _, id := range aliveAt(t, a.Play.PeakAllocatedAt) {
-		b := rounded(sizes[id])
-		out[componentNames[tags[id].Component]] += b
-		total += b
-	}
-	out["fragmentation"] = a.PeakReserved - total
-	return out
+func (a *Answer) components() Components {
+	var by [shadow.Workspace + 1]uint64
+	c := Components{Fragmentation: a.PeakReserved}
+	a.atPeak(func(id uint32, bytes uint64) {
+		by[a.Run.World.Tags[id].Component] += bytes
+		c.Fragmentation -= bytes
+	})
+	c.Parameters, c.Gradients, c.Optimizer = by[shadow.Parameters], by[shadow.Gradients], by[shadow.OptimizerState]
+	c.Activations, c.Logits, c.Batch = by[shadow.Activations], by[shadow.Logits], by[shadow.Batch]
+	c.Temporaries, c.Workspace = by[shadow.Temporaries], by[shadow.Workspace]
+	return c
 }
 
-// aliveAt is the allocations that exist after event at.
-func aliveAt(t *stream.Trace, at int) []uint32 {
-	alive := make([]bool, t.Allocations())
-	for i := 0; i <= at && i < len(t.Events); i++ {
+// atPeak calls yield for each allocation that exists when the peak is reached.
+func (a *Answer) atPeak(yield func(id uint32, bytes uint64)) {
+	t := a.Run.World.Trace
+	alive := make([]uint64, t.Allocations())
+	for i := range t.Events[:min(a.Play.PeakAllocatedAt+1, len(t.Events))] {
 		switch e := &t.Events[i]; e.Kind {
 		case stream.Alloc:
-			alive[e.ID] = true
+			alive[e.ID] = rounded(e.Size)
 		case stream.Free, stream.FreeRequested:
-			alive[e.ID] = false
+			alive[e.ID] = 0
 		}
 	}
-	var out []uint32
-	for id, is := range alive {
-		if is {
-			out = append(out, uint32(id))
+	for id, bytes := range alive {
+		if bytes > 0 {
+			yield(uint32(id), bytes)
 		}
 	}
-	return out
-}
-
-func sizeOf(t *stream.Trace) []uint64 {
-	out := make([]uint64, t.Allocations())
-	for i := range t.Events {
-		if e := &t.Events[i]; e.Kind == stream.Alloc {
-			out[e.ID] = e.Size
-		}
-	}
-	return out
 }
 
 // rounded is what the allocator makes of a request at its default options.
 func rounded(n uint64) uint64 { return (n + 511) / 512 * 512 }
-

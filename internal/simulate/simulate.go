@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"snug/internal/family"
+	"snug/internal/gpu"
 	"snug/internal/setup"
 	"snug/internal/shadow"
 )
@@ -33,6 +34,7 @@ type Options struct {
 	Alone bool                             // no division of the loss, as the op recordings were made
 	Out   bool                             // meeting gradients never add in place
 	Skips []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
+	Card  gpu.Card                         // what kernels are chosen for; the reference where it has no capability
 }
 
 // run is one training process under way.
@@ -68,7 +70,7 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 
 func (r *run) load() error {
 	s := r.s
-	r.w = shadow.NewWorld(shadow.Rules{Torch: 211, Transformers: 517, Capability: 90, SMs: 132})
+	r.w = shadow.NewWorld(rules(s.Versions, r.o.Card))
 	r.w.OutOfPlace = r.o.Out
 	if r.o.Log != nil {
 		r.w.Log = func(op string) { r.o.Log(r.w, op) }
@@ -82,7 +84,7 @@ func (r *run) load() error {
 		Checkpointing: s.Checkpointing,
 	}
 	var err error
-	if s.Model.Name != "" {
+	if s.Model.Config == nil {
 		r.model, err = family.Named(r.builder, s.Model.Name, how)
 	} else {
 		r.model, err = family.New(r.builder, family.NewConfig(s.Model.Config), how)
@@ -218,4 +220,25 @@ func autocastType(precision string) shadow.DType {
 		return shadow.Float16
 	}
 	return shadow.None
+}
+
+// rules is what depends on the card and the versions; empty means the reference
+// and the newest known.
+func rules(v setup.Versions, card gpu.Card) shadow.Rules {
+	if card.Capability == 0 {
+		card = gpu.Reference
+	}
+	return shadow.Rules{
+		Torch: number(v.Torch, 211), Transformers: number(v.Transformers, 517),
+		Capability: card.Capability, SMs: card.SMs,
+	}
+}
+
+// number is 211 for "2.11.0".
+func number(version string, otherwise int) int {
+	var major, minor int
+	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 {
+		return otherwise
+	}
+	return 100*major + minor
 }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package catalog knows well-known models by name: the values of their
+// config.json that decide their shapes.
+package catalog
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"strings"
+	"sync"
+)
+
+// models.jsonl is one model a line. Keys that transformers would give the same
+// value by default are left out.
+//
+//go:embed models.jsonl
+var lines []byte
+
+// Entry is one model.
+type Entry struct {
+	Name   string         `json:"name"`   // as users write it: llama-3.2-1b
+	Hub    string         `json:"hub"`    // its name on the Hugging Face hub
+	Params int            `json:"params"` // as published, with the usual head
+	Config map[string]any `json:"config"`
+}
+
+// all decodes the list when it is first asked for: most commands never do.
+var all = sync.OnceValue(func() []Entry {
+	var out []Entry
+	for line := range bytes.Lines(lines) {
+		var e Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			panic("catalog: " + err.Error() + " in " + string(line))
+		}
+		out = append(out, e)
+	}
+	return out
+})
+
+// Find is the model of that name, short or as on the hub, or nil.
+func Find(name string) *Entry {
+	for _, e := range all() {
+		if strings.EqualFold(e.Name, name) || strings.EqualFold(e.Hub, name) {
+			return &e
+		}
+	}
+	return nil
+}
+
+// Names is the short names, in the order of the list.
+func Names() []string {
+	var out []string
+	for _, e := range all() {
+		out = append(out, e.Name)
+	}
+	return out
+}
+
+// All is the whole list.
+func All() []Entry { return all() }

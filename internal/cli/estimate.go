@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/setup"
+)
+
+type estimateOptions struct {
+	setupFlags
+	json    bool
+	explain bool
+	top     int
+}
+
+const estimateLong = `Say how much GPU memory a training run takes, without running it.
+
+The run is simulated op by op and its allocations go through a model of
+PyTorch's caching allocator, so that fragmentation counts. A setup comes from a
+file (JSON, JSON Lines with many, or YAML), from flags, or from both: flags
+override the file.`
+
+const estimateExample = `  snug estimate --model llama-3.2-1b --batch 4 --seq 2048 --precision bf16 --gpu RTX-4090
+  snug estimate --setup run.yaml --explain
+  snug estimate --setup many.jsonl --json`
+
+func newEstimate(env Env) *cobra.Command {
+	var o estimateOptions
+	cmd := &cobra.Command{
+		Use:     "estimate",
+		Short:   "Say how much GPU memory a training run takes",
+		Long:    estimateLong,
+		Example: estimateExample,
+		Args:    noArgs,
+		RunE:    func(*cobra.Command, []string) error { return runEstimate(env, o) },
+	}
+	o.add(cmd)
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&o.json, "json", false, "print one JSON object a setup")
+	f.BoolVar(&o.explain, "explain", false, "name the tensors that are alive at the peak")
+	f.IntVar(&o.top, "top", 15, "`N`: how many of them")
+	return cmd
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%q is an argument too many; see %s --help", args[0], cmd.CommandPath())
+}
+
+// runEstimate is the command: read, simulate, print.
+func runEstimate(env Env, o estimateOptions) error {
+	if o.top < 1 {
+		return fmt.Errorf("--top %d: write at least 1", o.top)
+	}
+	card, err := o.card()
+	if err != nil {
+		return err
+	}
+	requests, err := o.requests(env)
+	if err != nil {
+		return err
+	}
+	over := false
+	failed, err := answer(env, o.json, requests,
+		func(s *setup.Setup) (*estimate.Answer, error) { return estimate.Estimate(s, card) },
+		func(a *estimate.Answer) error {
+			over = over || a.Fits != nil && !*a.Fits
+			if o.json {
+				return printJSON(env.Stdout, a)
+			}
+			return estimateReport{a, card, o}.text(env.Stdout, env.screen())
+		})
+	if err == nil && failed == 0 && over {
+		return found{}
+	}
+	return err
+}
+
+// answer asks each setup's question, several at a time, and prints the answers
+// in order. One that cannot be answered does not stop the rest.
+func answer[A any](env Env, json bool, requests []request, ask func(*setup.Setup) (A, error), show func(A) error) (failed int, err error) {
+	type reply struct {
+		answer A
+		err    error
+	}
+	replies := make([]chan reply, len(requests))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range requests {
+		replies[i] = make(chan reply, 1)
+	}
+	go func() {
+		for i, r := range requests {
+			slots <- struct{}{}
+			go func() {
+				defer func() { <-slots }()
+				if r.err != nil {
+					replies[i] <- reply{err: r.err}
+					return
+				}
+				a, err := ask(r.setup)
+				replies[i] <- reply{a, err}
+			}()
+		}
+	}()
+	var last error
+	for i, r := range requests {
+		got := <-replies[i]
+		switch {
+		case got.err != nil:
+			failed++
+			last = got.err
+			r.complain(env, json, got.err, len(requests) > 1)
+		default:
+			if err := show(got.answer); err != nil {
+				return failed, err
+			}
+		}
+	}
+	return failed, verdict(failed, len(requests), last, json)
+}
+
+// verdict is how a command ends that had failures: one setup alone could not be
+// done; among many it is something found.
+func verdict(failed, of int, last error, json bool) error {
+	switch {
+	case failed == 0:
+		return nil
+	case of > 1:
+		return found{fmt.Sprintf("%d of %d setups could not be answered", failed, of)}
+	case json:
+		return answered{last}
+	}
+	return last
+}
+
+// complain says what is wrong with one setup, where its answer would have been.
+func (r request) complain(env Env, json bool, err error, many bool) {
+	text := oneLine(err.Error())
+	if json {
+		_ = printJSON(env.Stdout, struct {
+			ID    string `json:"id"`
+			Error string `json:"error"`
+		}{r.id, text})
+		return
+	}
+	if !many {
+		return // the command's own error says it
+	}
+	if r.where != "" && !strings.HasPrefix(text, r.where) {
+		text = r.where + ": " + text
+	}
+	fmt.Fprintf(env.Stderr, "snug: %s\n", text)
+}
+
+// answered is an error that standard output has in JSON already.
+type answered struct{ error }
+
+func (a answered) Unwrap() error { return a.error }
+
+func isAnswered(err error) bool {
+	var a answered
+	return errors.As(err, &a)
+}
+
+// estimateReport is what `snug estimate` has to say to people.
+type estimateReport struct {
+	*estimate.Answer
+	card    gpu.Card
+	options estimateOptions
+}

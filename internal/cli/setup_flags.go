@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"snug/internal/gpu"
+	"snug/internal/setup"
+	"snug/internal/units"
+)
+
+// setupFlags are the flags of the commands that take a setup: a file, a flag for
+// each field, and the card. A flag beside a file overrides the file's field.
+type setupFlags struct {
+	file      string
+	gpu       string
+	gpuMemory string
+	model     string
+	config    string
+	flags     *pflag.FlagSet
+}
+
+// fieldFlag is a flag that stands for one field of a setup.
+type fieldFlag struct {
+	flag  string
+	field string // "lora.rank" is the field rank of the object lora
+	kind  string // "whole", "number", "words", "bool", or "" for text
+	usage string
+}
+
+var fieldFlags = []fieldFlag{
+	{"head", "model.head", "", "what is trained: " + strings.Join(setup.Heads, ", ")},
+	{"batch", "batch", "whole", "samples per GPU per forward"},
+	{"seq", "seq", "whole", "tokens per sample (default: the model's maximum)"},
+	{"target-seq", "target_seq", "whole", "tokens of the decoder per sample"},
+	{"positives", "positives", "whole", "positive samples per anchor"},
+	{"negatives", "negatives", "whole", "negative samples per anchor"},
+	{"precision", "precision", "", strings.Join(setup.Precisions, ", ")},
+	{"optimizer", "optimizer", "", "adamw, adamw-fused, sgd-momentum, adafactor, ..."},
+	{"checkpointing", "checkpointing", "bool", "gradient checkpointing"},
+	{"attention", "attention", "", strings.Join(setup.Attentions, ", ")},
+	{"attention-mask", "attention_mask", "bool", "the batch carries a mask (default true)"},
+	{"accumulation", "accumulation", "whole", "forwards per optimizer step"},
+	{"clip", "clip", "bool", "clip the gradients' norm"},
+	{"lora-rank", "lora.rank", "whole", "train LoRA adapters of this rank"},
+	{"lora-alpha", "lora.alpha", "number", "their scale"},
+	{"lora-dropout", "lora.dropout", "number", "their dropout"},
+	{"lora-targets", "lora.targets", "words", "linear layers that get one: q_proj,v_proj"},
+	{"dist", "dist.kind", "", strings.Join(setup.DistKinds, ", ")},
+	{"gpus", "dist.world", "whole", "GPUs the run is spread over"},
+	{"bucket-view", "dist.bucket_view", "bool", "DDP's gradient_as_bucket_view"},
+	{"param-dtype", "dist.param_dtype", "", "FSDP2's mixed precision: type of gathered parameters"},
+	{"reduce-dtype", "dist.reduce_dtype", "", "FSDP2's mixed precision: type of reduced gradients"},
+	{"allocator", "allocator", "", "a PYTORCH_ALLOC_CONF string"},
+	{"limit", "limit", "", "cap on what PyTorch may reserve: 24GiB, or bytes"},
+	{"torch", "versions.torch", "", "PyTorch version (default " + setup.NewestTorch + ")"},
+	{"transformers", "versions.transformers", "", "transformers version"},
+	{"steps", "steps", "whole", "optimizer steps to simulate (default 3)"},
+}
+
+// placeholders name the value of a flag in the help text.
+var placeholders = map[string]string{"whole": "N", "number": "X", "words": "names", "": "word"}
+
+func (f *setupFlags) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	f.flags = fs
+	fs.StringVar(&f.file, "setup", "", "`file` of setups: JSON, JSON Lines or YAML (- is standard input)")
+	fs.StringVar(&f.model, "model", "", "built-in `name`, org/name in the Hugging Face cache, or a path")
+	fs.StringVar(&f.config, "config", "", "`path` of a config.json or its folder")
+	for _, x := range fieldFlags {
+		usage := x.usage
+		switch x.kind {
+		case "bool":
+			fs.Bool(x.flag, false, usage)
+			fs.Lookup(x.flag).DefValue = "false"
+		case "whole":
+			fs.Int(x.flag, 0, "`"+placeholders[x.kind]+"`: "+usage)
+		case "number":
+			fs.Float64(x.flag, 0, "`"+placeholders[x.kind]+"`: "+usage)
+		case "words":
+			fs.StringSlice(x.flag, nil, "`"+placeholders[x.kind]+"`: "+usage)
+		default:
+			fs.String(x.flag, "", "`"+placeholders[x.kind]+"`: "+usage)
+		}
+	}
+	fs.StringVar(&f.gpu, "gpu", "", "`name` of the card to fit: H100-80GB, RTX-4090, ...")
+	fs.StringVar(&f.gpuMemory, "gpu-memory", "", "memory of the card: a `size` like 24 (GiB), 24GiB or 24GB")
+}
+
+// fields is what the flags say, as a setup file would.
+func (f *setupFlags) fields() (map[string]any, error) {
+	out := map[string]any{}
+	if f.model != "" && f.config != "" {
+		return nil, errors.New("--model and --config are two models; give one of them")
+	}
+	if f.model != "" {
+		put(out, "model.name", f.model)
+	}
+	if f.config != "" {
+		put(out, "model.config", f.config)
+	}
+	for _, x := range fieldFlags {
+		if !f.flags.Changed(x.flag) {
+			continue
+		}
+		put(out, x.field, f.value(x))
+	}
+	if _, has := out["dist"]; has {
+		if d := out["dist"].(map[string]any); d["kind"] == nil && f.file == "" && d["world"] == 1.0 {
+			delete(out, "dist") // --gpus 1 is no distribution
+		}
+	}
+	return out, nil
+}
+
+// value is a flag's value as JSON would have it.
+func (f *setupFlags) value(x fieldFlag) any {
+	switch x.kind {
+	case "bool":
+		v, _ := f.flags.GetBool(x.flag)
+		return v
+	case "whole":
+		v, _ := f.flags.GetInt(x.flag)
+		return float64(v)
+	case "number":
+		v, _ := f.flags.GetFloat64(x.flag)
+		return v
+	case "words":
+		names, _ := f.flags.GetStringSlice(x.flag)
+		var list []any
+		for _, n := range names {
+			list = append(list, strings.TrimSpace(n))
+		}
+		return list
+	}
+	v, _ := f.flags.GetString(x.flag)
+	return v
+}
+
+// put sets a field, making the object it is in.
+func put(fields map[string]any, field string, v any) {
+	outer, inner, nested := strings.Cut(field, ".")
+	if !nested {
+		fields[field] = v
+		return
+	}
+	in, _ := fields[outer].(map[string]any)
+	if in == nil {
+		in = map[string]any{}
+		fields[outer] = in
+	}
+	in[inner] = v
+}
+
+// request is one setup that was asked about, or why it cannot be.
+type request struct {
+	id    string
+	where string // file:line, where there are several
+	setup *setup.Setup
+	err   error
+}
+
+// requests reads the setups and lays the flags over them.
+func (f *setupFlags) requests(env Env) ([]request, error) {
+	over, err := f.fields()
+	if err != nil {
+		return nil, err
+	}
+	from := setup.Source{Open: env.Open, Hub: hub(env.Getenv)}
+	if f.file == "" {
+		if over["model"] == nil {
+			return nil, errors.New("which model? give --model NAME, --config PATH or --setup FILE")
+		}
+		return []request{decode(over, from)}, nil
+	}
+	in, err := env.open(f.file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	raws, err := setup.Read(in)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", f.file, reason(err))
+	}
+	if f.file != "-" {
+		from.Base = filepath.Dir(f.file)
+	}
+	var out []request
+	for _, raw := range raws {
+		r := request{err: raw.Err}
+		if raw.Err != nil {
+			r.err = fmt.Errorf("%s:%w", f.file, raw.Err)
+		} else {
+			r = decode(lay(over, raw.Fields), from)
+		}
+		r.where = fmt.Sprintf("%s:%d", f.file, raw.Line)
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func decode(fields map[string]any, from setup.Source) request {
+	id, _ := fields["id"].(string)
+	s, err := setup.Decode(fields, from)
+	return request{id: id, setup: s, err: err}
+}
+
+// lay puts the fields of over on top of those of a file.
+func lay(over, fields map[string]any) map[string]any {
+	for k, v := range over {
+		if in, ok := v.(map[string]any); ok {
+			if under, ok := fields[k].(map[string]any); ok {
+				if k == "model" && (in["name"] != nil || in["config"] != nil) {
+					under = map[string]any{} // another model, not a second one
+				}
+				fields[k] = lay(in, under)
+				continue
+			}
+		}
+		fields[k] = v
+	}
+	return fields
+}
+
+// hub is where the Hugging Face libraries keep what they downloaded.
+func hub(getenv func(string) string) string {
+	if v := getenv("HF_HUB_CACHE"); v != "" {
+		return v
+	}
+	home := getenv("HF_HOME")
+	if home == "" {
+		user := getenv("HOME")
+		if user == "" {
+			return ""
+		}
+		home = filepath.Join(user, ".cache", "huggingface")
+	}
+	return filepath.Join(home, "hub")
+}
+
+// card is the GPU that was named, or one of the memory that was given; without
+// either, the reference without a size.
+func (f *setupFlags) card() (gpu.Card, error) {
+	card := gpu.Reference
+	card.Total = 0
+	var err error
+	if f.gpu != "" {
+		if card, err = gpu.Find(f.gpu); err != nil {
+			return card, err
+		}
+	}
+	if f.gpuMemory == "" {
+		return card, nil
+	}
+	size, err := units.Parse(f.gpuMemory, units.GiB)
+	if err != nil {
+		return card, fmt.Errorf("--gpu-memory: %w", err)
+	}
+	if size == 0 {
+		return card, errors.New("--gpu-memory: nothing fits into 0 bytes")
+	}
+	if f.gpu == "" {
+		return gpu.Sized(uint64(size)), nil
+	}
+	card.Total = uint64(size)
+	return card, nil
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/allocator"
+	"snug/internal/shadow"
+)
+
+// The words that fields may hold.
+var (
+	Heads      = []string{"causal-lm", "masked-lm", "encoder", "seq2seq-lm", "image-classification"}
+	Precisions = []string{"fp32", "amp-bf16", "amp-fp16", "bf16", "fp16"}
+	Attentions = []string{"sdpa", "eager", "flash"}
+	DistKinds  = []string{"ddp", "fsdp2", "fsdp2-noreshard", "zero1", "zero2", "zero3"}
+
+	shardTypes = []string{"fp32", "bf16", "fp16"}
+)
+
+// NewestTorch is the version of PyTorch that is meant where none is named: the
+// newest whose runs were measured.
+const NewestTorch = "2.11"
+
+// Bounds beyond which a number is a slip of the hand. Their products still fit
+// into 64 bits.
+const (
+	mostBatch  = 1 << 20
+	mostSeq    = 1 << 22
+	mostTokens = 1 << 31 // batch × seq
+	mostPairs  = 1 << 46 // batch × seq × seq
+	mostSteps  = 64
+	mostWorld  = 1 << 16
+	mostRank   = 1 << 16
+)
+
+// Decode understands one setup: every field is checked, defaults are filled in,
+// and the model is looked up.
+func Decode(fields map[string]any, from Source) (*Setup, error) {
+	o := &object{keys: fields}
+	s := &Setup{
+		ID:            o.text("id"),
+		Batch:         o.whole("batch", 0, 1, mostBatch),
+		Seq:           o.whole("seq", 0, 1, mostSeq),
+		TargetSeq:     o.whole("target_seq", 0, 1, mostSeq),
+		Positives:     o.whole("positives", 0, 0, mostRank),
+		Negatives:     o.whole("negatives", 0, 0, mostRank),
+		Precision:     o.choice("precision", "fp32", Precisions),
+		Optimizer:     o.choice("optimizer", "adamw", shadow.OptimizerNames()),
+		Checkpointing: o.flag("checkpointing", false),
+		Attention:     o.choice("attention", "sdpa", Attentions),
+		Accumulation:  o.whole("accumulation", 1, 1, mostBatch),
+		Clip:          o.flag("clip", false),
+		Allocator:     o.text("allocator"),
+		Limit:         o.size("limit"),
+		Steps:         o.whole("steps", 3, 1, mostSteps),
+	}
+	mask := o.flag("attention_mask", true)
+	s.AttentionMask = &mask
+	o.versions(s)
+	o.lora(s)
+	o.dist(s)
+	model := o.inner("model")
+	if o.keys["model"] == nil {
+		o.fail("model", " is missing; give a config or a name")
+	}
+	if o.keys["batch"] == nil {
+		o.fail("batch", " is missing; it is the samples per GPU per forward")
+	}
+	if err := o.done(); err != nil {
+		return s, err
+	}
+	if err := model.model(s, from); err != nil {
+		return s, err
+	}
+	return s, s.complete()
+}
+
+func (o *object) versions(s *Setup) {
+	s.Versions.Torch = NewestTorch
+	if v := o.inner("versions"); v != nil {
+		if t := v.text("torch"); t != "" {
+			s.Versions.Torch = t
+		}
+		s.Versions.Transformers, s.Versions.CUDA = v.text("transformers"), v.text("cuda")
+		v.checkTransformers(s.Versions.Transformers)
+		o.adopt(v)
+	}
+	torch, err := allocator.ParseVersion(s.Versions.Torch)
+	if err != nil {
+		o.fail("versions.torch", ": %v", err)
+		return
+	}
+	if _, err := allocator.ParseOptions(s.Allocator, torch); err != nil {
+		o.fail("allocator", ": %v", err)
+	}
+}
+
+// checkTransformers wants a release of the majors that the families were held
+// against.
+func (o *object) checkTransformers(text string) {
+	if text == "" {
+		return
+	}
+	var major, minor int
+	if n, _ := fmt.Sscanf(text, "%d.%d", &major, &minor); n != 2 || major < 4 || major > 5 {
+		o.fail("transformers", " %q is not a known version; write it like 5.17 (4 and 5 are known)", text)
+	}
+}
+
+func (o *object) lora(s *Setup) {
+	l := o.inner("lora")
+	if l == nil {
+		return
+	}
+	s.LoRA = &LoRA{
+		Rank: l.whole("rank", 0, 1, mostRank), Alpha: l.number("alpha", 0, 0, 1e6),
+		Dropout: l.number("dropout", 0, 0, 1), Targets: l.words("targets"),
+	}
+	if l.keys["rank"] == nil {
+		l.fail("rank", " is missing; 8 or 16 is usual")
+	}
+	if len(s.LoRA.Targets) == 0 {
+		l.fail("targets", " is empty; name the linear layers to adapt, such as q_proj and v_proj")
+	}
+	o.adopt(l)
+}
+
+func (o *object) dist(s *Setup) {
+	d := o.inner("dist")
+	if d == nil {
+		return
+	}
+	s.Dist = &Dist{
+		Kind: d.choice("kind", "", DistKinds), World: d.whole("world", 0, 1, mostWorld), BucketView: d.flag("bucket_view", false),
+		ParamDType: d.choice("param_dtype", "", shardTypes), ReduceDType: d.choice("reduce_dtype", "", shardTypes),
+	}
+	sharded := strings.HasPrefix(s.Dist.Kind, "fsdp2")
+	switch {
+	case s.Dist.Kind == "":
+		d.fail("kind", " is missing; known are %s", strings.Join(DistKinds, ", "))
+	case s.Dist.World == 0:
+		d.fail("world", " is missing; it is the number of GPUs")
+	case s.Dist.BucketView && s.Dist.Kind != "ddp":
+		d.fail("bucket_view", " belongs to ddp, not to %s", s.Dist.Kind)
+	case !sharded && s.Dist.ParamDType+s.Dist.ReduceDType != "":
+		d.fail("param_dtype", " and reduce_dtype belong to fsdp2, not to %s", s.Dist.Kind)
+	}
+	o.adopt(d)
+}
+
+// complete fills in what the model decides and checks the numbers against it.
+func (s *Setup) complete() error {
+	f := factsOf(s.Model)
+	if s.Model.Head == "" {
+		s.Model.Head = f.head
+	}
+	if f.images {
+		return nil
+	}
+	longest := f.longest(s.Model.Config)
+	if s.Seq == 0 {
+		if s.Seq = longest; longest == 0 {
+			return fmt.Errorf("seq is missing, and %s has no maximum of its own; give the tokens per sample", s.Model.Title())
+		}
+	}
+	if s.Model.Head == "seq2seq-lm" && s.TargetSeq == 0 {
+		s.TargetSeq = s.Seq
+	}
+	for _, x := range []struct {
+		field string
+		n     int
+	}{{"seq", s.Seq}, {"target_seq", s.TargetSeq}} {
+		if f.learned && x.n > longest {
+			return fmt.Errorf("%s is %d; %s has %d learned positions, and a longer sequence crashes", x.field, x.n, s.Model.Title(), longest)
+		}
+		if s.Batch*x.n > mostTokens || s.Batch*x.n > mostPairs/max(x.n, 1) {
+			return fmt.Errorf("batch %d times %s %d is more than any GPU could hold", s.Batch, x.field, x.n)
+		}
+	}
+	return nil
+}
+
+// Title is what to call the model in a sentence.
+func (m Model) Title() string {
+	if m.Name != "" {
+		return m.Name
+	}
+	if t, ok := m.Config["model_type"].(string); ok && t != "" {
+		return t
+	}
+	return "the model"
+}

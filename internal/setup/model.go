@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"snug/internal/catalog"
+	"snug/internal/family"
+	"snug/internal/spelling"
+)
+
+// Source is where a setup finds what it names.
+type Source struct {
+	// Open reads a file; nil means that there are none.
+	Open func(path string) (io.ReadCloser, error)
+	// Hub is the folder of the Hugging Face cache that holds models--org--name.
+	Hub string
+	// Base is what relative paths in the setup start from.
+	Base string
+}
+
+const mostConfig = 16 << 20 // bytes of a config.json
+
+// model understands the field of that name.
+func (o *object) model(s *Setup, from Source) error {
+	s.Model = Model{Name: o.text("name"), Profile: o.text("profile"), Head: o.choice("head", "", Heads)}
+	config := o.value("config")
+	custom := o.value("custom")
+	o.value("args") // belongs to custom
+	if err := o.done(); err != nil {
+		return err
+	}
+	if custom != nil {
+		return fmt.Errorf("model.custom %s is code that snug does not know; record a profile: snug profile -- <your command>", show(custom))
+	}
+	given := 0
+	for _, is := range []bool{config != nil, s.Model.Name != "", s.Model.Profile != ""} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given == 0:
+		return errors.New("model has neither config nor name; give one of them")
+	case given > 1:
+		return errors.New("model has more than one of config, name and profile; keep one")
+	case s.Model.Profile != "":
+		return errors.New("model.profile cannot be estimated here; use snug predict with the recordings")
+	case s.Model.Name != "":
+		return s.Model.named(from)
+	}
+	return s.Model.configured(config, from)
+}
+
+// configured takes a config as it stands, or from the file that it names.
+func (m *Model) configured(config any, from Source) error {
+	switch v := config.(type) {
+	case map[string]any:
+		m.Config = v
+	case string:
+		var err error
+		if m.Config, err = from.config(v); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("model.config is %s; it has to be the object of a config.json, or the path to one", show(v))
+	}
+	return m.adopt()
+}
+
+// adopt checks a config and takes the head from it.
+func (m *Model) adopt() error {
+	if text, ok := m.Config["text_config"].(map[string]any); ok && m.Config["model_type"] == nil {
+		m.Config = text
+	}
+	if t, ok := m.Config["model_type"].(string); !ok || t == "" {
+		return fmt.Errorf("config key \"model_type\" is missing; known are %s", strings.Join(family.Known(), ", "))
+	}
+	if err := checkConfig(m.Config); err != nil {
+		return err
+	}
+	if m.Head != "" {
+		return nil
+	}
+	var err error
+	m.Head, err = headOf(m.Config)
+	return err
+}
+
+// named looks a name up: built in, in the Hugging Face cache, or a path.
+func (m *Model) named(from Source) error {
+	if strings.HasPrefix(m.Name, "torchvision/") {
+		known := family.NamedModels()
+		for _, n := range known {
+			if n == m.Name {
+				return nil
+			}
+		}
+		return fmt.Errorf("model.name %q is not known%s", m.Name, spelling.Hint(m.Name, known, "known are "+strings.Join(known, ", ")))
+	}
+	if e := catalog.Find(m.Name); e != nil {
+		m.Name, m.Config = e.Name, e.Config
+		return m.adopt()
+	}
+	config, err := from.found(m.Name)
+	if err != nil {
+		return err
+	}
+	m.Config = config
+	return m.adopt()
+}
+
+// found is the config of a model that is not built in.
+func (from Source) found(name string) (map[string]any, error) {
+	if from.Hub != "" && strings.Count(name, "/") == 1 && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "/") {
+		repo := path.Join(from.Hub, "models--"+strings.ReplaceAll(name, "/", "--"))
+		if ref, err := from.read(path.Join(repo, "refs", "main")); err == nil {
+			return from.config(path.Join(repo, "snapshots", strings.TrimSpace(string(ref))))
+		}
+	}
+	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".json") {
+		config, err := from.config(name)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return config, err
+		}
+	}
+	names := append(catalog.Names(), family.NamedModels()...)
+	return nil, fmt.Errorf("model %q is not known%s", name, spelling.Hint(name, names,
+		"it is neither built in nor a config.json nor in the Hugging Face cache; see snug models"))
+}
+
+// config reads a config.json, or the one in a folder.
+func (from Source) config(at string) (map[string]any, error) {
+	if at == "" {
+		return nil, errors.New("model.config is an empty path")
+	}
+	name := at
+	data, err := from.read(at)
+	if err != nil && !strings.HasSuffix(at, ".json") {
+		name = filepath.Join(at, "config.json")
+		data, err = from.read(name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the config %s: %w", name, reason(err))
+	}
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		return nil, fmt.Errorf("%s:%w", name, jsonError(data, 1, err))
+	}
+	config, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s holds %s; a config.json is an object", name, show(v))
+	}
+	return config, nil
+}
+
+func (from Source) read(name string) ([]byte, error) {
+	if from.Open == nil {
+		return nil, fs.ErrNotExist
+	}
+	if from.Base != "" && !filepath.IsAbs(name) {
+		name = filepath.Join(from.Base, name)
+	}
+	f, err := from.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, mostConfig+1))
+	if err == nil && len(data) > mostConfig {
+		err = errors.New("too large for a config.json")
+	}
+	return data, err
+}
+
+// reason strips what the message says already: the operation and the path.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

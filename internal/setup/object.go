@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"snug/internal/spelling"
+	"snug/internal/units"
+)
+
+// object reads the fields of a decoded JSON or YAML object. It remembers which
+// ones it was asked for, so that what is left is unknown, and keeps the first
+// thing that was wrong.
+type object struct {
+	keys  map[string]any
+	at    string // in front of each field's name: "model."
+	asked []string
+	err   error
+}
+
+func (o *object) fail(key, format string, args ...any) {
+	if o.err == nil {
+		o.err = errors.New(o.at + key + fmt.Sprintf(format, args...))
+	}
+}
+
+// value is the field, nil where it is absent or null.
+func (o *object) value(key string) any {
+	o.asked = append(o.asked, key)
+	return o.keys[key]
+}
+
+// done is the first error. A field that nobody asked for comes before the rest:
+// it is often the reason why another is missing.
+func (o *object) done() error {
+	var unknown []string
+	for k := range o.keys {
+		if !slices.Contains(o.asked, k) {
+			unknown = append(unknown, k)
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		return fmt.Errorf("field %q is not known%s", o.at+unknown[0],
+			spelling.Hint(unknown[0], o.asked, "known are "+strings.Join(o.asked, ", ")))
+	}
+	return o.err
+}
+
+func (o *object) text(key string) string {
+	switch v := o.value(key).(type) {
+	case nil:
+	case string:
+		return v
+	default:
+		o.fail(key, " is %s; it has to be text", show(v))
+	}
+	return ""
+}
+
+// choice is one of a few words.
+func (o *object) choice(key, otherwise string, words []string) string {
+	v := o.text(key)
+	if v == "" {
+		return otherwise
+	}
+	if !slices.Contains(words, v) {
+		o.fail(key, " %q is not known%s", v, spelling.Hint(v, words, "known are "+strings.Join(words, ", ")))
+	}
+	return v
+}
+
+func (o *object) flag(key string, otherwise bool) bool {
+	switch v := o.value(key).(type) {
+	case nil:
+	case bool:
+		return v
+	default:
+		o.fail(key, " is %s; it has to be true or false", show(v))
+	}
+	return otherwise
+}
+
+// whole is a whole number between two bounds.
+func (o *object) whole(key string, otherwise, least, most int) int {
+	v := o.value(key)
+	if v == nil {
+		return otherwise
+	}
+	f, ok := v.(float64)
+	switch {
+	case !ok || f != math.Trunc(f):
+		o.fail(key, " is %s; it has to be a whole number", show(v))
+	case f < float64(least):
+		o.fail(key, " is %s; it has to be at least %d", show(v), least)
+	case f > float64(most):
+		o.fail(key, " is %s; more than %d makes no sense", show(v), most)
+	default:
+		return int(f)
+	}
+	return otherwise
+}
+
+// number is any number between two bounds.
+func (o *object) number(key string, otherwise, least, most float64) float64 {
+	v := o.value(key)
+	if v == nil {
+		return otherwise
+	}
+	f, ok := v.(float64)
+	if !ok || math.IsNaN(f) || f < least || f > most {
+		o.fail(key, " is %s; it has to be a number from %g to %g", show(v), least, most)
+		return otherwise
+	}
+	return f
+}
+
+// size is a number of bytes, or text with a unit.
+func (o *object) size(key string) uint64 {
+	switch v := o.value(key).(type) {
+	case nil:
+	case float64:
+		if v >= 1 && v < 1<<60 && v == math.Trunc(v) {
+			return uint64(v)
+		}
+		o.fail(key, " is %s; it has to be bytes, at least 1, or a size like 24GiB", show(v))
+	case string:
+		b, err := units.Parse(v, 1)
+		if err == nil && b == 0 {
+			err = errors.New("nothing fits into 0 bytes")
+		}
+		if err != nil {
+			o.fail(key, ": %v", err)
+		}
+		return uint64(b)
+	default:
+		o.fail(key, " is %s; it has to be bytes or a size like 24GiB", show(v))
+	}
+	return 0
+}
+
+// words is a list of texts.
+func (o *object) words(key string) []string {
+	v := o.value(key)
+	list, ok := v.([]any)
+	if v != nil && !ok {
+		o.fail(key, " is %s; it has to be a list of names", show(v))
+	}
+	var out []string
+	for _, x := range list {
+		s, ok := x.(string)
+		if !ok || s == "" {
+			o.fail(key, " holds %s; it has to be a list of names", show(x))
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// inner is the object in a field, nil where there is none.
+func (o *object) inner(key string) *object {
+	switch v := o.value(key).(type) {
+	case nil:
+	case map[string]any:
+		return &object{keys: v, at: o.at + key + "."}
+	default:
+		o.fail(key, " is %s; it has to be an object", show(v))
+	}
+	return nil
+}
+
+// adopt takes over what went wrong in an inner object.
+func (o *object) adopt(in *object) {
+	if err := in.done(); err != nil && o.err == nil {
+		o.err = err
+	}
+}
+
+// show writes a value for an error, on one line and not too long.
+func show(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case string:
+		if len(v) > 40 {
+			v = v[:40] + "..."
+		}
+		return fmt.Sprintf("%q", v)
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+			return fmt.Sprintf("%.0f", v)
+		}
+		return fmt.Sprintf("%g", v)
+	default:
+		return fmt.Sprint(v)
+	}
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package spelling finds the name that somebody meant.
+package spelling
+
+import "strings"
+
+// Nearest is the name that is fewest letters away from got, or "" where none is
+// near enough to be what was meant.
+func Nearest(got string, names []string) string {
+	best, least := "", len(got)/3+2
+	for _, n := range names {
+		if d := Distance(strings.ToLower(got), strings.ToLower(n)); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// Hint is "; did you mean NAME?", or else what to do instead.
+func Hint(got string, names []string, otherwise string) string {
+	if best := Nearest(got, names); best != "" {
+		return "; did you mean " + best + "?"
+	}
+	return "; " + otherwise
+}
+
+// Distance is the number of letters to add, drop or change (Levenshtein).
+func Distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
