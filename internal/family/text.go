@@ -88,6 +88,7 @@ func repeatKV(x *shadow.Tensor, groups int) *shadow.Tensor {
 
 // causalLoss is ForCausalLMLoss.
 func causalLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
+	defer logits.World().As(shadow.Logits)()
 	fn := logits.World().Func(logits, labels)
 	fn.Set(&logits, logits.Float())
 	fn.Set(&labels, labels.Pad(0, 1))

@@ -21,6 +21,9 @@ type node struct {
 	in    []*Tensor // the arrived gradients, one per output
 	back  func(g []*Tensor) []*Tensor
 	leaf  *Tensor // set on AccumulateGrad alone
+
+	path   string // of the module that recorded it
+	logits bool   // it belongs to the logits and their loss
 }
 
 // edge leads from a node to where the gradient of one of its inputs goes. It
@@ -59,7 +62,7 @@ func (w *World) record(name string, inputs ...*Tensor) *node {
 		return nil
 	}
 	w.seq++
-	n := &node{w: w, name: name, seq: w.seq, next: make([]edge, len(inputs))}
+	n := &node{w: w, name: name, seq: w.seq, next: make([]edge, len(inputs)), path: w.modulePath(), logits: w.component == Logits}
 	for i, t := range inputs {
 		if t != nil && t.needs {
 			n.next[i] = t.gradientEdge()

@@ -139,6 +139,7 @@ func (r *region) recompute() {
 	path := w.path
 	watch := w.watch
 	w.gradMode, w.hooks, w.watch = true, &hooks{region: r, replay: true}, []*Tensor{}
+	defer w.As(Activations)()
 	defer func() {
 		w.gradMode, w.hooks = grad, outer
 		made := w.watch
@@ -190,7 +191,9 @@ func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor) *Te
 		in.needs, in.leaf = true, true
 		w.gradMode = true
 		var y *Tensor
+		back := w.As(Activations)
 		w.withAutocast(cast, func() { y = body(in).hold() })
+		back()
 		w.gradMode = false
 		w.backward(y, g)
 		y.drop()

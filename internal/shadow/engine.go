@@ -39,8 +39,8 @@ func BackwardTemporary(t *Tensor) {
 // itself stays with the caller until the end, as it does in Tensor.backward.
 func (w *World) backward(root, g *Tensor) {
 	g.hold()
-	grad, thread := w.gradMode, w.thread
-	w.gradMode, w.thread = false, backwardThread
+	grad, thread, component, path := w.gradMode, w.thread, w.component, w.path
+	w.gradMode, w.thread, w.component, w.path = false, backwardThread, Temporaries, nil
 	w.stamp++
 	e := &engine{w: w, stamp: w.stamp}
 	start := root.fn
@@ -50,7 +50,7 @@ func (w *World) backward(root, g *Tensor) {
 	for len(e.ready) > 0 {
 		e.evaluate(e.pop())
 	}
-	w.gradMode, w.thread = grad, thread
+	w.gradMode, w.thread, w.component, w.path = grad, thread, component, path
 	g.drop()
 }
 
@@ -85,6 +85,7 @@ func (e *engine) evaluate(n *node) {
 		return
 	}
 	unpacked := n.unpack()
+	e.w.asBackward(n)
 	e.w.op(n.name)
 	out := n.back(in)
 	for _, g := range out {

@@ -176,6 +176,9 @@ func (l *Linear) Call(x *Tensor) *Tensor { return x.w.Call(l, x) }
 
 // Forward is what nn.Linear does.
 func (l *Linear) Forward(fn *Frame, x *Tensor) *Tensor {
+	if vocabularyLayers[lastName(l.At())] {
+		defer x.w.As(Logits)()
+	}
 	if l.lora == nil {
 		return x.Linear(l.Weight, l.Bias)
 	}

@@ -82,6 +82,7 @@ func (t *Tensor) layerNorm(weight, bias *Tensor) *Tensor {
 
 // CrossEntropy is F.cross_entropy(logits, target) over class indices.
 func (logits *Tensor) CrossEntropy(target *Tensor) *Tensor {
+	defer logits.w.As(Logits)()
 	w := logits.w
 	mark := w.pin(logits, target)
 	// Inside cross_entropy_loss the log-softmax keeps its argument's type even

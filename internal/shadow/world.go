@@ -137,27 +137,6 @@ func (w *World) leave(name string) {
 	}
 }
 
-// Component says what memory is for.
-type Component uint8
-
-// The components that an estimate shows.
-const (
-	Activations Component = iota
-	Parameters
-	Gradients
-	OptimizerState
-	Logits
-	Batch
-	Temporaries
-	Workspace
-)
-
-// Tag is what is known about an allocation beside its size.
-type Tag struct {
-	Component Component
-	Path      string
-}
-
 // Kernel is the work of one launch.
 type Kernel struct {
 	Op    string
@@ -179,12 +158,6 @@ func (w *World) kernel(touched ...*Tensor) {
 		}
 	}
 	w.Cost(k)
-}
-
-func (w *World) tagGradient(leaf *Tensor) {
-	if leaf.grad.mem != nil {
-		w.Tags[leaf.grad.mem.id] = Tag{Component: Gradients, Path: leaf.name}
-	}
 }
 
 func join(a, b string) string { return strings.TrimPrefix(a+"."+b, ".") }

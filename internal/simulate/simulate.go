@@ -21,6 +21,10 @@ const (
 	Optimizer
 )
 
+// settled is after how many micro-batches every further one allocates and frees
+// the same again: gradients and casts exist, and the allocator has its segments.
+const settled = 4
+
 // Result is a simulated run.
 type Result struct {
 	World     *shadow.World
@@ -128,9 +132,10 @@ func (r *run) addLora() error {
 
 // step is one optimizer step: the micro-batches, then the update.
 func (r *run) step(skip bool) {
-	for range max(r.s.Accumulation, 1) {
+	for range min(max(r.s.Accumulation, 1), settled) {
 		r.micro()
 	}
+	defer r.w.As(shadow.Temporaries)()
 	if r.s.Clip {
 		r.mark(Optimizer, "clip")
 		r.clip()
