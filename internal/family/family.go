@@ -65,6 +65,7 @@ var families = map[string]maker{
 	"gpt_neox":      newGPTNeoX,
 	"llama":         newLlama,
 	"mamba":         newMamba,
+	"mamba2":        newMamba2,
 	"mistral":       newMistral,
 	"mixtral":       newMixtral,
 	"modernbert":    newModernBert,

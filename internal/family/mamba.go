@@ -19,6 +19,8 @@ type mamba struct {
 	norm   *rmsNorm
 	lmHead *shadow.Linear
 	mask   *shadow.Tensor // of the batch that runs
+
+	maskOfOnes bool // a mask of ones is seen to be one and left out
 }
 
 func newMamba(b *shadow.Builder, c *Config, run Run) (Model, error) {
@@ -64,14 +66,25 @@ func (m *mamba) Loss(b Batch) *shadow.Tensor {
 // forward is MambaModel.forward.
 func (m *mamba) forward(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
-	m.mask = b.Mask
 	embeds := fn.Let(m.embed.Call(b.IDs))
+	m.mask = b.Mask
+	if m.maskOfOnes {
+		m.recurrentMask(b.Mask)
+		m.mask = nil
+	}
 	hidden := fn.Let(embeds)
 	for _, l := range m.layers {
 		fn.Set(&hidden, m.layer(l, hidden))
 	}
 	fn.Set(&hidden, m.norm.Call(hidden))
 	return fn.Return(hidden)
+}
+
+// recurrentMask is create_recurrent_attention_mask.
+func (m *mamba) recurrentMask(mask *shadow.Tensor) {
+	if mask != nil && mask.Size(1) > 1 {
+		shadow.Item(mask.Compare("eq").All())
+	}
 }
 
 // mambaBlock is MambaBlock and Mamba2Block: the residual can be kept in float32.

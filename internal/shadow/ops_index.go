@@ -159,7 +159,7 @@ func (t *Tensor) MaskedFillTo(mask *Tensor) *Tensor {
 	m := n.save(mask)
 	t.w.op("masked_fill_")
 	t.w.kernel(t, mask)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout("masked_fill", m.get())) })
+	n.backward(func(g *Tensor) []*Tensor { return each(g.maskedFill(m.get())) })
 	return n.inPlace(t, mask)
 }
 

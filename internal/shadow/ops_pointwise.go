@@ -277,11 +277,18 @@ func (t *Tensor) Dropout(p float64) *Tensor {
 	return n.result(out, t)
 }
 
-// MaskedFill is t.masked_fill(mask, number).
+// MaskedFill is t.masked_fill(mask, number): a row-major copy, filled.
 func (t *Tensor) MaskedFill(mask *Tensor) *Tensor {
 	n := t.w.record("MaskedFillBackward0", t)
 	m := n.save(mask)
-	out := t.binary("masked_fill", mask, t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout("masked_fill", m.get())) })
+	out := t.maskedFill(mask)
+	n.backward(func(g *Tensor) []*Tensor { return each(g.maskedFill(m.get())) })
 	return n.result(out, t, mask)
+}
+
+func (t *Tensor) maskedFill(mask *Tensor) *Tensor {
+	t.w.op("masked_fill")
+	out := t.w.empty(broadcast(t.size, mask.size), t.dtype)
+	t.w.kernel(out, t, mask)
+	return out
 }

@@ -224,3 +224,11 @@ func compareDims(shape Shape, strides []Shape, a, b int) int {
 	}
 	return 0
 }
+
+// Append adds a dimension at the end.
+func (s Shape) Append(d int) Shape { return s.insert(s.n, d) }
+
+// Chunked splits dimension i, which has become so long, into chunks.
+func (s Shape) Chunked(i, chunk, length int) Shape {
+	return s.with(i, chunk).insert(i, length/chunk)
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Running sums, and what state-space models need around them.
+
+// CumsumDim is torch.cumsum(t, dim) of floats. The kernel wants its input in
+// row-major order and gives its result so. Going back it is the sum from the
+// other end.
+func (t *Tensor) CumsumDim(dim int) *Tensor {
+	return t.raised(func(t *Tensor) *Tensor {
+		dim := t.size.at(dim)
+		n := t.w.record("CumsumBackward0", t)
+		out := t.cumsum()
+		n.backward(func(g *Tensor) []*Tensor { // grad.flip(dim).cumsum(dim).flip(dim)
+			a := g.unary("flip", g.dtype).hold()
+			b := a.cumsum().hold()
+			out := b.unary("flip", g.dtype)
+			b.drop()
+			a.drop()
+			return each(out)
+		})
+		if t.Numel() == t.size.d[dim] { // one row: CUB
+			t.w.scratch(scanBytes(t.Numel(), scanTile, int(t.dtype.Bytes())))
+		}
+		return n.result(out, t)
+	})
+}
+
+func (t *Tensor) cumsum() *Tensor {
+	t.w.op("cumsum")
+	out := t.w.empty(t.size, t.dtype)
+	t.w.rowMajor(t)()
+	t.w.kernel(out, t)
+	return out
+}
+
+// Clamp is torch.clamp(t, min, max) with numbers: inside them the gradient
+// passes.
+func (t *Tensor) Clamp() *Tensor {
+	w := t.w
+	n := w.record("ClampBackward1", t)
+	self := n.save(t)
+	out := t.unary("clamp", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { // where((self >= min).logical_and_(self <= max), grad, 0)
+		zero := w.alloc(g.dtype.Bytes())
+		above := self.get().unary("ge", Bool).hold()
+		below := self.get().unary("le", Bool).hold()
+		out := above.binary("where", g, g.dtype)
+		below.drop()
+		above.drop()
+		w.release(zero)
+		return each(out)
+	})
+	return n.result(out, t)
+}
+
+// PadDim is F.pad with zeros along one dimension. Without any it is a copy. An
+// image's layout is kept.
+func (t *Tensor) PadDim(dim, before, after int) *Tensor {
+	dim = t.size.at(dim)
+	length := t.size.d[dim]
+	n := t.w.record("ConstantPadNdBackward0", t)
+	t.w.op("constant_pad_nd")
+	var out *Tensor
+	if before == 0 && after == 0 {
+		out = t.emptyLike(t.dtype)
+	} else {
+		size := t.size.with(dim, length+before+after)
+		stride := size.contiguous()
+		if t.channelsLast() {
+			stride = layout(size, true)
+		}
+		out = t.w.emptyStrided(size, stride, t.dtype)
+	}
+	t.w.kernel(out, t)
+	n.backward(func(g *Tensor) []*Tensor { return each(g.Slice(dim, before, before+length).Clone()) })
+	return n.result(out, t)
+}
+
+// RepeatInterleave is t.repeat_interleave(times, dim).
+func (t *Tensor) RepeatInterleave(times, dim int) *Tensor {
+	dim = t.size.at(dim)
+	wide := t.Unsqueeze(dim + 1)
+	wide = wide.ExpandAs(wide.size.with(dim+1, times))
+	return wide.clone(wide.size.contiguous()).ViewAs(t.size.with(dim, t.size.d[dim]*times))
+}
+
+// Tril is torch.tril of a mask.
+func (t *Tensor) Tril() *Tensor { return t.plain("tril", t.dtype) }
+
+// Not is ~t of a mask.
+func (t *Tensor) Not() *Tensor { return t.plain("bitwise_not", t.dtype) }
