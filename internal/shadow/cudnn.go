@@ -96,9 +96,13 @@ func parseWorkspace(line string) (c convCall, points []batchBytes, err error) {
 		}
 	}
 	for _, s := range f[10:] {
+		batch, bytes, _ := strings.Cut(s, ":")
 		var p batchBytes
-		if _, err = fmt.Sscanf(s, "%d:%d", &p.batch, &p.bytes); err != nil {
-			return c, nil, fmt.Errorf("%q: %w", s, err)
+		if p.batch, err = strconv.Atoi(batch); err != nil {
+			return c, nil, err
+		}
+		if p.bytes, err = strconv.ParseUint(bytes, 10, 64); err != nil {
+			return c, nil, err
 		}
 		points = append(points, p)
 	}
