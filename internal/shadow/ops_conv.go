@@ -129,14 +129,6 @@ func (t *Tensor) inLayout(last bool) *Tensor {
 
 // convWork counts the multiplications of one pass over the output.
 func (w *World) convWork(out, in, weight *Tensor) {
-	if w.Cost == nil {
-		return
-	}
 	perOutput := weight.Numel() / weight.size.d[0]
-	w.Cost(Kernel{
-		Op:    "convolution",
-		Flops: 2 * float64(out.Numel()) * float64(perOutput),
-		Bytes: float64(out.Bytes() + in.Bytes() + weight.Bytes()),
-		DType: in.dtype,
-	})
+	w.work(2*float64(out.Numel())*float64(perOutput), out, in, weight)
 }

@@ -192,16 +192,3 @@ func (t *Tensor) addInPlace(o *Tensor) *Tensor {
 	n.backward(func(g *Tensor) []*Tensor { return each(g, g) })
 	return n.result(out, t, o)
 }
-
-// product counts the work of a matrix product.
-func (w *World) product(out, a, b *Tensor) {
-	if w.Cost == nil {
-		return
-	}
-	w.Cost(Kernel{
-		Op:    "matmul",
-		Flops: 2 * float64(out.Numel()) * float64(a.Size(-1)),
-		Bytes: float64(out.Bytes() + a.Bytes() + b.Bytes()),
-		DType: a.dtype,
-	})
-}

@@ -243,13 +243,5 @@ func bshd(s Shape) Shape {
 
 // attentionCost counts the matrix products of an attention kernel.
 func (w *World) attentionCost(q, k *Tensor, products float64) {
-	if w.Cost == nil {
-		return
-	}
-	w.Cost(Kernel{
-		Op:    "attention",
-		Flops: 2 * products * float64(q.Numel()) * float64(k.Size(2)),
-		Bytes: float64(q.Bytes()*2 + k.Bytes()*2),
-		DType: q.dtype,
-	})
+	w.work(2*products*float64(q.Numel())*float64(k.Size(2)), q, q, k, k)
 }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Meter is told of the work of a run as it goes; who counts seconds implements
+// it. A World without one counts nothing.
+type Meter interface {
+	// Host is something that Python and the dispatcher do.
+	Host(h HostWork)
+	// Kernel is work for the device.
+	Kernel(k Kernel)
+	// Sync is where the host waits for the device.
+	Sync()
+}
+
+// HostWork is a kind of work of the host.
+type HostWork uint8
+
+// The kinds of work of the host that take noticeably different time.
+const (
+	HostOp   HostWork = iota // an op dispatched from Python
+	HostView                 // one that only makes a view
+	HostCall                 // entering and leaving an nn.Module
+	HostNode                 // a node of the backward pass
+	HostLeaf                 // a gradient put into a leaf
+)
+
+// Kernel is the work of one launch.
+type Kernel struct {
+	Product    bool // a matrix product (or attention, or a convolution)
+	B, M, N, K int  // its sizes, where they are known
+	Flops      float64
+	Bytes      float64
+	DType      DType
+}
+
+func (w *World) host(h HostWork) {
+	if w.Meter != nil {
+		w.Meter.Host(h)
+	}
+}
+
+// kernel counts a launch that reads and writes the given tensors.
+func (w *World) kernel(touched ...*Tensor) {
+	if w.Meter == nil {
+		return
+	}
+	k := Kernel{}
+	for _, t := range touched {
+		if t != nil {
+			k.Bytes += float64(t.Bytes())
+			k.DType = t.dtype
+		}
+	}
+	w.Meter.Kernel(k)
+}
+
+// product counts a matrix product, or a batch of them.
+func (w *World) product(out, a, b *Tensor) {
+	if w.Meter == nil {
+		return
+	}
+	k := Kernel{
+		Product: true, B: 1, M: out.Size(-2), N: out.Size(-1), K: a.Size(-1),
+		Flops: 2 * float64(out.Numel()) * float64(a.Size(-1)),
+		Bytes: float64(out.Bytes() + a.Bytes() + b.Bytes()),
+		DType: a.dtype,
+	}
+	if out.size.n == 3 {
+		k.B = out.size.d[0]
+	}
+	w.Meter.Kernel(k)
+}
+
+// work counts a kernel of matrix products whose tiles are its own business.
+func (w *World) work(flops float64, touched ...*Tensor) {
+	if w.Meter == nil {
+		return
+	}
+	k := Kernel{Product: true, Flops: flops}
+	for _, t := range touched {
+		k.Bytes += float64(t.Bytes())
+		k.DType = t.dtype
+	}
+	w.Meter.Kernel(k)
+}
