@@ -86,6 +86,7 @@ func (e *engine) evaluate(n *node) {
 	}
 	unpacked := n.unpack()
 	e.w.asBackward(n)
+	e.w.host(HostNode)
 	e.w.op(n.name)
 	out := n.back(in)
 	for _, g := range out {
@@ -204,6 +205,7 @@ func (w *World) accumulateGrad(leaf, g *Tensor) {
 	if g == nil {
 		return
 	}
+	w.host(HostLeaf)
 	w.op("AccumulateGrad")
 	switch {
 	case leaf.grad != nil:

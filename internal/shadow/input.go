@@ -36,7 +36,12 @@ func (w *World) Full(dt DType, d ...int) *Tensor {
 }
 
 // Item reads a scalar back to Python.
-func Item(t *Tensor) { done(t) }
+func Item(t *Tensor) {
+	if m := t.w.Meter; m != nil {
+		m.Sync()
+	}
+	done(t)
+}
 
 // Gather is torch.gather(t, dim, index) of a table of whole numbers, which has
 // no gradient: one element for each index.

@@ -28,6 +28,7 @@ func (p Path) At() string { return string(p) }
 // Call is module(x). nn.Module.__call__ hands its arguments on as a tuple, which
 // holds them until the call returns, whatever forward does with its own name.
 func (w *World) Call(m Module, x *Tensor) *Tensor {
+	w.host(HostCall)
 	w.path = append(w.path, m.At())
 	fn := w.Func(x)
 	fn.args = x.hold()
@@ -38,6 +39,7 @@ func (w *World) Call(m Module, x *Tensor) *Tensor {
 
 // Call2 is module(x) for a module with two results; either may be nil.
 func (w *World) Call2(m Module2, x *Tensor) (*Tensor, *Tensor) {
+	w.host(HostCall)
 	w.path = append(w.path, m.At())
 	fn := w.Func(x)
 	fn.args = x.hold()

@@ -8,6 +8,7 @@ package shadow
 // view makes a differentiable view.
 func (t *Tensor) view(name string, size, stride Shape, back func(g *Tensor) *Tensor) *Tensor {
 	n := t.w.record(name, t)
+	t.w.host(HostView)
 	out := t.alias(size, stride)
 	n.backward(func(g *Tensor) []*Tensor { return each(back(g)) })
 	return n.result(out, t)

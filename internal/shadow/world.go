@@ -13,11 +13,7 @@
 // real runs; where other versions differ, Rules says so.
 package shadow
 
-import (
-	"strings"
-
-	"snug/internal/stream"
-)
+import "snug/internal/stream"
 
 // The threads that own cuBLAS handles: Python's, and the autograd engine's.
 const (
@@ -55,8 +51,8 @@ type World struct {
 	// Log is called with the name of each op before it allocates, for tests
 	// that lay the stream beside a recorded one.
 	Log func(op string)
-	// Cost receives each kernel, for whoever counts seconds.
-	Cost func(k Kernel)
+	// Meter counts the work, if set.
+	Meter Meter
 }
 
 // Rules are the facts that depend on the card and the library versions.
@@ -107,7 +103,9 @@ func (w *World) Mark(phase uint32) { w.Trace.Add(stream.Mark, phase, 0) }
 // Keep gives a temporary a holder outside any frame; Release takes it away.
 func (w *World) Keep(t *Tensor) *Tensor { return t.hold() }
 
+// op is called where an op is dispatched, before it allocates.
 func (w *World) op(name string) {
+	w.host(HostOp)
 	if w.Log != nil {
 		w.Log(name)
 	}
@@ -119,45 +117,3 @@ func (w *World) modulePath() string {
 	}
 	return w.path[len(w.path)-1]
 }
-
-// enter and leave keep the module path for tags.
-func (w *World) enter(name string) {
-	if name == "" {
-		return
-	}
-	if p := w.modulePath(); p != "" {
-		name = p + "." + name
-	}
-	w.path = append(w.path, name)
-}
-
-func (w *World) leave(name string) {
-	if name != "" {
-		w.path = w.path[:len(w.path)-1]
-	}
-}
-
-// Kernel is the work of one launch.
-type Kernel struct {
-	Op    string
-	Flops float64
-	Bytes float64
-	DType DType
-}
-
-// kernel counts a launch that reads and writes the given tensors.
-func (w *World) kernel(touched ...*Tensor) {
-	if w.Cost == nil {
-		return
-	}
-	k := Kernel{}
-	for _, t := range touched {
-		if t != nil {
-			k.Bytes += float64(t.Bytes())
-			k.DType = t.dtype
-		}
-	}
-	w.Cost(k)
-}
-
-func join(a, b string) string { return strings.TrimPrefix(a+"."+b, ".") }
