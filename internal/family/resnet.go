@@ -90,18 +90,20 @@ type block struct {
 
 func basicBlock(b *shadow.Builder, at string, in, planes, stride int, down bool) (shadow.Module, int) {
 	m := &block{Path: shadow.Path(at), relu: relu(at + ".relu")}
-	m.add(b, conv3x3(b, at+".conv1", in, planes, stride), planes)
-	m.add(b, conv3x3(b, at+".conv2", planes, planes, 1), planes)
-	m.shortcut(b, in, planes, stride, down)
+	b.Early(func() { m.shortcut(b, in, planes, stride, down) }, func() {
+		m.add(b, conv3x3(b, at+".conv1", in, planes, stride), planes)
+		m.add(b, conv3x3(b, at+".conv2", planes, planes, 1), planes)
+	})
 	return m, planes
 }
 
 func bottleneck(b *shadow.Builder, at string, in, planes, stride int, down bool) (shadow.Module, int) {
 	m := &block{Path: shadow.Path(at), relu: relu(at + ".relu")}
-	m.add(b, conv1x1(b, at+".conv1", in, planes, 1), planes)
-	m.add(b, conv3x3(b, at+".conv2", planes, planes, stride), planes)
-	m.add(b, conv1x1(b, at+".conv3", planes, 4*planes, 1), 4*planes)
-	m.shortcut(b, in, 4*planes, stride, down)
+	b.Early(func() { m.shortcut(b, in, 4*planes, stride, down) }, func() {
+		m.add(b, conv1x1(b, at+".conv1", in, planes, 1), planes)
+		m.add(b, conv3x3(b, at+".conv2", planes, planes, stride), planes)
+		m.add(b, conv1x1(b, at+".conv3", planes, 4*planes, 1), 4*planes)
+	})
 	return m, 4 * planes
 }
 
@@ -111,7 +113,7 @@ func (m *block) add(b *shadow.Builder, c *shadow.Conv2d, width int) {
 }
 
 // shortcut makes the downsampling of a layer's first block where the shape
-// changes.
+// changes; _make_layer constructs it before the block.
 func (m *block) shortcut(b *shadow.Builder, in, out, stride int, first bool) {
 	if !first || (stride == 1 && in == out) {
 		return

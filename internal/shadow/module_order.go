@@ -46,3 +46,20 @@ func (m *scope) visit(out []*Tensor) []*Tensor {
 	}
 	return out
 }
+
+// Early runs construct now, as PyTorch does, but lists what it makes after what
+// follow makes: a module that is constructed first and assigned last.
+func (b *Builder) Early(construct, follow func()) {
+	all, made := len(b.all), len(b.made)
+	construct()
+	lateAll, lateMade := len(b.all), len(b.made)
+	follow()
+	b.all = rotated(b.all, all, lateAll)
+	b.made = rotated(b.made, made, lateMade)
+}
+
+// rotated moves ts[from:to] to the end.
+func rotated(ts []*Tensor, from, to int) []*Tensor {
+	head := append([]*Tensor(nil), ts[:from]...)
+	return append(append(head, ts[to:]...), ts[from:to]...)
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"snug/internal/setup"
+	"snug/internal/shadow"
+	"snug/internal/snapshot"
+	"snug/internal/stream"
+)
+
+// measuredRun is a row of measured data: what ran, and its recording.
+type measuredRun struct {
+	Setup setup.Setup `json:"setup"`
+	Trace string      `json:"trace"`
+}
+
+// measuredRuns reads the rows that have a recording from every .jsonl file of a
+// folder.
+func measuredRuns(t *testing.T, folder string) []measuredRun {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(folder, "*.jsonl"))
+	var out []measuredRun
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sc := bufio.NewScanner(f)
+		sc.Buffer(nil, 1<<24)
+		for sc.Scan() {
+			var r measuredRun
+			if err := json.Unmarshal(sc.Bytes(), &r); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if r.Trace != "" {
+				out = append(out, r)
+			}
+		}
+		f.Close()
+	}
+	return out
+}
+
+// moments is a trace as a list of allocations with what was freed before each.
+func moments(tr *stream.Trace, opAt func(event int) string) []moment {
+	var out []moment
+	var freed []uint64
+	size := map[uint32]uint64{}
+	for i, e := range tr.Events {
+		switch e.Kind {
+		case stream.Alloc:
+			size[e.ID] = e.Size
+			out = append(out, moment{op: opAt(i), size: e.Size, freed: sorted(freed)})
+			freed = nil
+		case stream.Free, stream.FreeRequested:
+			freed = append(freed, size[e.ID])
+		}
+	}
+	return append(out, moment{op: "end", freed: sorted(freed)})
+}
+
+// TestTraces lays whole simulated runs beside recordings of the same runs,
+// loading included. Testdata holds a few; SNUG_TRUTH names a folder with more.
+func TestTraces(t *testing.T) {
+	folder := "testdata"
+	if dir := os.Getenv("SNUG_TRUTH"); dir != "" {
+		folder = dir
+	}
+	runs := measuredRuns(t, folder)
+	if len(runs) == 0 {
+		t.Fatal("no recordings in " + folder)
+	}
+	for _, r := range runs {
+		t.Run(r.Setup.ID, func(t *testing.T) {
+			if r.Setup.Dist != nil {
+				t.Skip("spread over several GPUs")
+			}
+			compareTrace(t, &r.Setup, filepath.Join(folder, r.Trace))
+		})
+	}
+}
+
+func compareTrace(t *testing.T, s *setup.Setup, path string) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rec, err := snapshot.Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ops []string
+	var at []int
+	res, err := Run(s, Options{Log: func(w *shadow.World, op string) {
+		ops, at = append(ops, op), append(at, len(w.Trace.Events))
+	}})
+	if err != nil {
+		if strings.Contains(err.Error(), "is not known") {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	k := 0
+	got := moments(res.World.Trace, func(event int) string {
+		for k < len(at) && at[k] <= event {
+			k++
+		}
+		if k == 0 {
+			return ""
+		}
+		return ops[k-1]
+	})
+	want := moments(rec.Busiest().Trace, func(event int) string { return fmt.Sprintf("event %d", event) })
+	if want[0].size <= 4 { // a constant that a library makes when it is imported
+		want = want[1:]
+	}
+	compare(t, got, want)
+}
