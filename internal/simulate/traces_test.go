@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,9 +101,26 @@ func compareTrace(t *testing.T, s *setup.Setup, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	want := moments(rec.Busiest().Trace, func(event int) string { return fmt.Sprintf("event %d", event) })
+	if want[0].size <= 4 { // a constant that a library makes when it is imported
+		want = want[1:]
+	}
+	got := simulatedRun(t, s, nil)
+	if s.Precision == "amp-fp16" { // the first steps may have overflowed: numbers decide that, not shapes
+		for n := 1; n <= s.Steps && !slices.EqualFunc(got, want, sameMoment); n++ {
+			got = simulatedRun(t, s, slices.Repeat([]bool{true}, n))
+		}
+	}
+	compare(t, got, want)
+}
+
+func sameMoment(a, b moment) bool { return a.size == b.size && slices.Equal(a.freed, b.freed) }
+
+func simulatedRun(t *testing.T, s *setup.Setup, skips []bool) []moment {
+	t.Helper()
 	var ops []string
 	var at []int
-	res, err := Run(s, Options{Log: func(w *shadow.World, op string) {
+	res, err := Run(s, Options{Skips: skips, Log: func(w *shadow.World, op string) {
 		ops, at = append(ops, op), append(at, len(w.Trace.Events))
 	}})
 	if err != nil {
@@ -112,7 +130,7 @@ func compareTrace(t *testing.T, s *setup.Setup, path string) {
 		t.Fatal(err)
 	}
 	k := 0
-	got := moments(res.World.Trace, func(event int) string {
+	return moments(res.World.Trace, func(event int) string {
 		for k < len(at) && at[k] <= event {
 			k++
 		}
@@ -121,9 +139,4 @@ func compareTrace(t *testing.T, s *setup.Setup, path string) {
 		}
 		return ops[k-1]
 	})
-	want := moments(rec.Busiest().Trace, func(event int) string { return fmt.Sprintf("event %d", event) })
-	if want[0].size <= 4 { // a constant that a library makes when it is imported
-		want = want[1:]
-	}
-	compare(t, got, want)
 }
