@@ -112,6 +112,17 @@ func (b *Builder) Register(t *Tensor) *Tensor {
 	return t
 }
 
+// Buffers is the registered ones that are still there, in order.
+func (b *Builder) Buffers() []*Tensor {
+	var out []*Tensor
+	for _, m := range b.layers {
+		if t, ok := m.(*Tensor); ok && !t.dead {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // Scratch makes a tensor that is gone at once, such as one that a buffer is
 // initialised from.
 func (b *Builder) Scratch(dt DType, d ...int) {

@@ -24,6 +24,7 @@ import (
 type moment struct {
 	op    string
 	size  uint64
+	queue int      // CUDA streams in the order in which they first appear
 	freed []uint64 // sizes, sorted
 }
 
@@ -44,6 +45,7 @@ func readOps(t *testing.T, path string) (c map[string]any, out []moment, skips [
 	sc := bufio.NewScanner(z)
 	sc.Buffer(nil, 1<<22)
 	size := map[string]uint64{}
+	queues := map[string]int{}
 	var freed []uint64
 	op := ""
 	for sc.Scan() {
@@ -57,7 +59,7 @@ func readOps(t *testing.T, path string) (c map[string]any, out []moment, skips [
 			w := strings.Fields(l)
 			n, _ := strconv.ParseUint(w[1], 10, 64)
 			size[w[2]] = n
-			out = append(out, moment{op: op, size: n, freed: sorted(freed)})
+			out = append(out, moment{op: op, size: n, queue: order(queues, strings.Join(w[3:], " ")), freed: sorted(freed)})
 			freed = nil
 		case strings.HasPrefix(l, "    - "):
 			freed = append(freed, size[strings.Fields(l)[1]])
@@ -72,6 +74,17 @@ func readOps(t *testing.T, path string) (c map[string]any, out []moment, skips [
 		}
 	}
 	return c, append(out, moment{op: "end", freed: sorted(freed)}), skips
+}
+
+// order numbers names as they first appear; no name is 0.
+func order(seen map[string]int, name string) int {
+	if name == "" {
+		return 0
+	}
+	if seen[name] == 0 {
+		seen[name] = len(seen) + 1
+	}
+	return seen[name]
 }
 
 func sorted(v []uint64) []uint64 {
@@ -112,6 +125,13 @@ func caseSetup(c map[string]any) *setup.Setup {
 	}
 	s.Checkpointing, _ = c["checkpointing"].(bool)
 	s.Clip, _ = c["clip"].(bool)
+	if d, ok := c["dist"].(map[string]any); ok {
+		s.Dist = &setup.Dist{Kind: d["kind"].(string), World: int(d["world"].(float64))}
+		s.Dist.BucketView, _ = d["bucket_view"].(bool)
+		if s.Precision == "fsdp-bf16" {
+			s.Precision, s.Dist.ParamDType, s.Dist.ReduceDType = "fp32", "bf16", "fp32"
+		}
+	}
 	if a := str("attn"); a != "" {
 		s.Attention = a
 	}
@@ -154,7 +174,7 @@ func simulated(t *testing.T, s *setup.Setup, skips []bool) []moment {
 		switch e.Kind {
 		case stream.Alloc:
 			size[e.ID] = e.Size
-			out = append(out, moment{op: op, size: e.Size, freed: sorted(freed)})
+			out = append(out, moment{op: op, size: e.Size, queue: int(e.Queue), freed: sorted(freed)})
 			freed = nil
 		case stream.Free:
 			freed = append(freed, size[e.ID])
@@ -195,11 +215,11 @@ func compare(t *testing.T, got, want []moment) {
 			t.Fatalf("the stream ends after %d allocations of %d; next is %d bytes in %s", len(got), len(want), want[i].size, want[i].op)
 		}
 		g, w := got[i], want[i]
-		if g.size != w.size || fmt.Sprint(g.freed) != fmt.Sprint(w.freed) {
+		if g.size != w.size || g.queue != w.queue || fmt.Sprint(g.freed) != fmt.Sprint(w.freed) {
 			for j := max(0, i-3); j < i; j++ {
 				t.Logf("  same %d  freed %v  [%s | %s]", want[j].size, want[j].freed, got[j].op, want[j].op)
 			}
-			t.Fatalf("allocation %d of %d:\n got %d, freed before it %v, in %s\nwant %d, freed before it %v, in %s", i, len(want), g.size, g.freed, g.op, w.size, w.freed, w.op)
+			t.Fatalf("allocation %d of %d:\n got %d on %d, freed before it %v, in %s\nwant %d on %d, freed before it %v, in %s", i, len(want), g.size, g.queue, g.freed, g.op, w.size, w.queue, w.freed, w.op)
 		}
 	}
 	if len(got) != len(want) {

@@ -48,7 +48,9 @@ type run struct {
 	w       *shadow.World
 	builder *shadow.Builder
 	model   family.Model
-	params  []*shadow.Tensor
+	wrapper wrapper          // of a run on several GPUs
+	params  []*shadow.Tensor // what the optimizer is given
+	mine    []*shadow.Tensor // those of them that this process updates
 	opt     shadow.Optimizer
 	scaler  *shadow.GradScaler // for amp-fp16
 }
@@ -66,7 +68,7 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	for _, p := range r.builder.Parameters() {
 		res.Params += p.Numel()
 	}
-	for _, p := range r.params {
+	for _, p := range r.builder.Trainable() {
 		res.Trainable += p.Numel()
 	}
 	return res, nil
@@ -99,8 +101,10 @@ func (r *run) load() error {
 	if err := r.addLora(); err != nil {
 		return err
 	}
-	r.params = r.builder.Trainable()
-	r.opt, err = r.w.NewOptimizer(s.Optimizer, r.params)
+	if err := r.distribute(); err != nil {
+		return err
+	}
+	r.opt, err = r.w.NewOptimizer(s.Optimizer, r.mine)
 	if s.Precision == "amp-fp16" {
 		r.scaler = r.w.NewGradScaler()
 	}
@@ -167,7 +171,9 @@ func (r *run) micro() {
 	b := r.model.Batch()
 	r.mark(Forward, "forward")
 	var loss *shadow.Tensor
-	r.w.Autocast(autocastType(r.s.Precision), func() { loss = r.w.Keep(r.model.Loss(b)) })
+	r.w.Autocast(autocastType(r.s.Precision), func() {
+		loss = r.w.Keep(r.forward(func() *shadow.Tensor { return r.model.Loss(b) }))
+	})
 	r.mark(Backward, "backward")
 	r.backward(loss)
 	r.note("backward done, loss and batch dropped")

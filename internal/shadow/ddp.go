@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// DistributedDataParallel (torch/nn/parallel/distributed.py and
+// torch/csrc/distributed/c10d/reducer.cpp, 2.11).
+//
+// Gradients are copied into flat buckets as they come, and each full bucket is
+// reduced over all processes. The first backward has one bucket per element
+// type; before the second forward the buckets are made anew, in the order in
+// which the gradients came, with a small one first.
+
+const (
+	ddpBroadcastBytes = 250 << 20 // of one flat copy when states are broadcast
+	ddpFirstBytes     = 1 << 20   // the bucket that is ready first
+	ddpBucketBytes    = 25 << 20  // bucket_cap_mb
+	ddpInFlight       = 2         // broadcasts that run at a time
+)
+
+// DDP is DistributedDataParallel around a model.
+type DDP struct {
+	w       *World
+	view    bool // gradient_as_bucket_view
+	params  []*Tensor
+	buffers []*Tensor
+	buckets []*bucket
+	of      map[*Tensor]*bucket
+	ready   []*Tensor // in the order of the first backward's gradients
+	rebuilt bool
+}
+
+// bucket is one flat tensor that gradients are reduced in.
+type bucket struct {
+	flat   *Tensor
+	params []*Tensor
+}
+
+// NewDDP wraps a model for a world of so many processes: shapes are compared,
+// parameters and buffers broadcast, and the first buckets made.
+func NewDDP(b *Builder, world int, bucketView bool) *DDP {
+	d := &DDP{w: b.W, view: bucketView, params: b.Trainable(), buffers: b.Buffers()}
+	defer d.w.NoGrad()()
+	d.verify(world)
+	d.w.broadcast(append(b.Parameters(), d.buffers...))
+	d.fill(reversed(assignBuckets(d.params)))
+	d.w.afterGrad = d.reduce
+	return d
+}
+
+// Forward is the wrapper's forward around the model's.
+func (d *DDP) Forward(run func() *Tensor) *Tensor {
+	if len(d.ready) > 0 && !d.rebuilt {
+		d.rebuild()
+	}
+	d.w.broadcast(d.buffers)
+	return run()
+}
+
+// verify is verify_params_across_processes: the number of parameters is
+// gathered from every process, then sizes and strides go out from the first.
+func (d *DDP) verify(world int) {
+	w := d.w
+	mark := w.pin(w.empty(Dims(), Int64))
+	for range world {
+		w.pin(w.empty(Dims(1), Int64))
+	}
+	w.scratch(uint64(world) * Int64.Bytes())
+	dims := 0
+	for _, p := range d.params {
+		dims += p.size.n
+	}
+	w.scratch(2 * uint64(dims) * Int64.Bytes())
+	w.unpin(mark)
+}
+
+// broadcast is broadcast_coalesced: each bucket is copied into a flat tensor,
+// which goes when it has been sent. A bucket of one tensor needs no copy.
+func (w *World) broadcast(ts []*Tensor) {
+	var flying []*Tensor
+	for _, bucket := range assignBuckets(ts, ddpBroadcastBytes) {
+		if len(flying) == ddpInFlight {
+			flying[0].drop()
+			flying = flying[1:]
+		}
+		flying = append(flying, w.flatten(bucket))
+	}
+	for _, t := range flying {
+		t.drop()
+	}
+}
+
+// flatten is one flat copy of tensors that share a type.
+func (w *World) flatten(ts []*Tensor) *Tensor {
+	if len(ts) == 1 {
+		return ts[0].alias(ts[0].size, ts[0].stride).hold()
+	}
+	w.op("cat")
+	return w.empty(Dims(numelOf(ts)), ts[0].dtype).hold()
+}
+
+func numelOf(ts []*Tensor) int {
+	n := 0
+	for _, t := range ts {
+		n += t.Numel()
+	}
+	return n
+}
+
+// fill is initialize_buckets. A gradient that is there already moves into its
+// new bucket.
+func (d *DDP) fill(groups [][]*Tensor) {
+	old := d.buckets
+	d.buckets, d.of = nil, map[*Tensor]*bucket{}
+	for _, b := range old {
+		b.flat.drop()
+	}
+	was := d.w.component
+	d.w.component = Gradients
+	for _, group := range groups {
+		d.w.op("empty")
+		b := &bucket{flat: d.w.empty(Dims(numelOf(group)), group[0].dtype).hold(), params: group}
+		d.buckets = append(d.buckets, b)
+		for _, p := range group {
+			d.of[p] = b
+			if d.view && p.grad != nil {
+				b.takeOver(p)
+			}
+		}
+	}
+	d.w.component = was
+}
+
+// takeOver makes p's gradient a view of the bucket.
+func (b *bucket) takeOver(p *Tensor) {
+	old := p.grad
+	p.grad = b.flat.alias(p.size, p.stride).hold()
+	old.drop()
+}
+
+// rebuild is rebuild_buckets: the processes agree on the first one's order,
+// then old buckets go and new ones come.
+func (d *DDP) rebuild() {
+	d.rebuilt = true
+	groups := assignBuckets(d.ready, ddpFirstBytes, ddpBucketBytes)
+	indices := d.w.empty(Dims(len(d.ready)+1), Int32).hold()
+	sizes := d.w.empty(Dims(len(groups)), Int32).hold()
+	sizes.drop()
+	indices.drop()
+	d.fill(groups)
+}
+
+// reduce is the hook on AccumulateGrad: the gradient is copied into its bucket
+// or, as a view of it, is there from then on.
+func (d *DDP) reduce(p *Tensor) {
+	b := d.of[p]
+	if b == nil {
+		return
+	}
+	if !d.rebuilt {
+		d.ready = append(d.ready, p)
+	}
+	d.w.kernel(p.grad, p.grad)
+	if d.view && p.grad.mem != b.flat.mem {
+		b.takeOver(p)
+	}
+}
+
+// assignBuckets is compute_bucket_assignment_by_size: tensors of one type fill
+// a bucket until it has reached its limit. The last limit holds for all that
+// follow; without one a bucket takes everything.
+func assignBuckets(ts []*Tensor, limits ...uint64) [][]*Tensor {
+	type filling struct {
+		at    int // the index in out
+		bytes uint64
+		limit int
+		open  bool
+	}
+	var out [][]*Tensor
+	of := map[DType]*filling{}
+	for _, t := range ts {
+		f := of[t.dtype]
+		if f == nil {
+			f = &filling{}
+			of[t.dtype] = f
+		}
+		if !f.open {
+			f.open, f.at, f.bytes = true, len(out), 0
+			out = append(out, nil)
+		}
+		out[f.at] = append(out[f.at], t)
+		f.bytes += t.Bytes()
+		if len(limits) > 0 && f.bytes >= limits[f.limit] {
+			f.open = false
+			f.limit = min(f.limit+1, len(limits)-1)
+		}
+	}
+	return out
+}
+
+func reversed(groups [][]*Tensor) [][]*Tensor {
+	out := make([][]*Tensor, 0, len(groups))
+	for i := len(groups) - 1; i >= 0; i-- {
+		out = append(out, groups[i])
+	}
+	return out
+}

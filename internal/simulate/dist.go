@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"fmt"
+
+	"snug/internal/shadow"
+	"snug/internal/stream"
+)
+
+// wrapper is what stands around the model in each forward.
+type wrapper interface {
+	Forward(run func() *shadow.Tensor) *shadow.Tensor
+}
+
+// distribute wraps the model as the setup says, and leaves in r.params what
+// the optimizer is given and in r.mine what it keeps states for.
+func (r *run) distribute() error {
+	r.params = r.builder.Trainable()
+	r.mine = r.params
+	d := r.s.Dist
+	if d == nil {
+		return nil
+	}
+	if d.World < 1 {
+		return fmt.Errorf("dist.world is %d; it has to be at least 1", d.World)
+	}
+	switch d.Kind {
+	case "ddp":
+		r.wrapper = shadow.NewDDP(r.builder, d.World, d.BucketView)
+	case "zero1":
+		r.mine = shadow.ZeroPartition(r.params, d.World)
+	default:
+		return fmt.Errorf("dist.kind %q is not known; known are ddp, fsdp2, fsdp2-noreshard, zero1, zero2 and zero3", d.Kind)
+	}
+	// What wrapping left in the cache is given back before training.
+	r.w.Trace.Add(stream.EmptyCache, 0, 0)
+	return nil
+}
+
+// forward runs the model through its wrapper.
+func (r *run) forward(loss func() *shadow.Tensor) *shadow.Tensor {
+	if r.wrapper == nil {
+		return loss()
+	}
+	return r.wrapper.Forward(loss)
+}
