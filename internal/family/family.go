@@ -98,12 +98,21 @@ func New(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	if mk == nil {
 		return nil, fmt.Errorf("model_type %q is not known; record a profile: snug profile -- <your command>", mt)
 	}
+	if !importsLittle[mt] {
+		b.W.Constant(b.DType)
+	}
 	m, err := mk(b, c, run)
 	if err != nil {
 		return nil, err
 	}
 	return m, c.Err()
 }
+
+// importsLittle is the families whose modules do not import transformers'
+// modeling_layers. The others' do when the model is built, and with it
+// torch.distributed.pipelining, which keeps a torch.tensor(0.0) on the default
+// device.
+var importsLittle = map[string]bool{"mpnet": true}
 
 // textBatch is token ids, a mask of ones, and labels that copy the ids.
 func (n net) textBatch() Batch {

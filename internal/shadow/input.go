@@ -20,6 +20,14 @@ func (w *World) RandInt(d ...int) *Tensor {
 	return w.empty(Dims(d...), Int64)
 }
 
+// Constant is a tensor of one element that a Python module holds for good.
+func (w *World) Constant(dt DType) {
+	was := w.component
+	w.component = Temporaries
+	w.empty(Dims(), dt).hold()
+	w.component = was
+}
+
 // Release lets go of a tensor that Input made; nil is nothing.
 func Release(t *Tensor) { t.drop() }
 
