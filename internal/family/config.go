@@ -160,3 +160,23 @@ func (c *Config) null(key string) bool {
 	v, there := c.keys[key]
 	return there && v == nil
 }
+
+// kvHeads is the key num_key_value_heads, which has to divide the heads.
+func (c *Config) kvHeads(heads, def int) int {
+	kv := c.Positive("num_key_value_heads", def)
+	if heads%kv != 0 {
+		if c.err == nil {
+			c.err = fmt.Errorf("%d attention heads cannot share %d key-value heads evenly", heads, kv)
+		}
+		return heads
+	}
+	return kv
+}
+
+// refuse is for switches that would change the model in ways that are not
+// simulated.
+func (c *Config) refuse(key string) {
+	if c.Bool(key, false) {
+		c.fail(key, "false: what it does is not simulated")
+	}
+}

@@ -16,7 +16,8 @@ func newGemma2(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	hidden := c.Positive("hidden_size", 2304)
 	heads := c.Positive("num_attention_heads", 8)
 	c.HeadDim(hidden, heads)
-	kv, dim := c.Positive("num_key_value_heads", 4), c.Positive("head_dim", 256)
+	c.refuse("use_bidirectional_attention")
+	kv, dim := c.kvHeads(heads, 4), c.Positive("head_dim", 256)
 	layers := c.Int("num_hidden_layers", 26)
 	bias := c.Bool("attention_bias", false)
 	window := c.window(4096)
@@ -24,9 +25,9 @@ func newGemma2(b *shadow.Builder, c *Config, run Run) (Model, error) {
 		c.fail("sliding_window", "a number of tokens")
 	}
 	windows := c.layerWindows(layers, window, func(i int) bool { return (i+1)%2 != 0 })
-	m := &llama{net: net{b.W, run}, vocab: c.Positive("vocab_size", 256000), softcap: !c.null("final_logit_softcapping")}
+	m := &llama{net: net{b.W, run}}
 	m.masks = &layerMasks{windows: windows, window: window, both: true}
-	m.embed = b.Embedding("model.embed_tokens", m.vocab, hidden)
+	m.embed = b.Embedding("model.embed_tokens", c.Positive("vocab_size", 256000), hidden)
 	m.scale = b.Buffer(b.DType)
 	act := c.activation("hidden_activation", "gelu_pytorch_tanh")
 	for i := range layers {
@@ -44,7 +45,8 @@ func newGemma2(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	}
 	m.norm = newGemma2Norm(b, "model.norm", hidden)
 	m.rotary = newRotary(b, c, dim)
-	m.newHead(b, c, hidden, true)
+	m.head = newCausalHead(b, c, run, hidden, m.embed, true)
+	m.head.softcap = !c.null("final_logit_softcapping")
 	return m, nil
 }
 

@@ -12,12 +12,11 @@ import (
 
 type gpt2 struct {
 	net
-	vocab    int
 	wte, wpe *shadow.Embedding
 	drop     shadow.Dropout
 	h        []*gpt2Block
 	lnF      *shadow.LayerNorm
-	lmHead   *shadow.Linear
+	head     *causalHead
 	mask     *shadow.Tensor // of the forward that runs
 }
 
@@ -26,32 +25,26 @@ func newGPT2(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	c.alias("n_positions", "max_position_embeddings")
 	c.alias("n_head", "num_attention_heads")
 	c.alias("n_layer", "num_hidden_layers")
+	c.refuse("add_cross_attention")
+	c.refuse("reorder_and_upcast_attn")
 	hidden := c.Positive("n_embd", 768)
 	heads := c.Positive("n_head", 12)
-	m := &gpt2{net: net{b.W, run}, vocab: c.Positive("vocab_size", 50257)}
-	m.wte = b.Embedding("transformer.wte", m.vocab, hidden)
+	m := &gpt2{net: net{b.W, run}}
+	m.wte = b.Embedding("transformer.wte", c.Positive("vocab_size", 50257), hidden)
 	m.wpe = b.Embedding("transformer.wpe", c.Positive("n_positions", 1024), hidden)
 	m.drop = shadow.Dropout(c.Float("embd_pdrop", 0.1))
 	for i := range c.Int("n_layer", 12) {
 		m.h = append(m.h, newGPT2Block(b, c, m, fmt.Sprintf("transformer.h.%d", i), hidden, heads))
 	}
 	m.lnF = b.LayerNorm("transformer.ln_f", hidden, true)
-	m.lmHead = b.Linear("lm_head", hidden, m.vocab, false)
-	if c.Bool("tie_word_embeddings", true) {
-		b.Tie(&m.lmHead.Weight, m.wte.Weight)
-	}
+	m.head = newCausalHead(b, c, run, hidden, m.wte, true)
 	return m, nil
 }
 
 func (m *gpt2) Batch() Batch { return m.textBatch() }
 
 // Loss is GPT2LMHeadModel.forward.
-func (m *gpt2) Loss(b Batch) *shadow.Tensor {
-	fn := m.w.Func()
-	hidden := fn.Let(m.forward(b))
-	logits := fn.Let(m.lmHead.Call(hidden.Alias()))
-	return fn.Return(causalLoss(logits, b.Labels, m.vocab))
-}
+func (m *gpt2) Loss(b Batch) *shadow.Tensor { return m.head.loss(m.forward(b), b) }
 
 // forward is GPT2Model.forward.
 func (m *gpt2) forward(b Batch) *shadow.Tensor {

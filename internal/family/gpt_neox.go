@@ -13,43 +13,34 @@ import (
 
 type gptNeoX struct {
 	net
-	vocab   int
 	embedIn *shadow.Embedding
 	drop    shadow.Dropout
 	layers  []*gptNeoXLayer
 	norm    *shadow.LayerNorm
 	rotary  *rotary
 	mask    *shadow.Tensor // of the forward that runs
-	lmHead  *shadow.Linear
+	head    *causalHead
 }
 
 func newGPTNeoX(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	hidden := c.Positive("hidden_size", 6144)
 	heads := c.Positive("num_attention_heads", 64)
 	dim := c.HeadDim(hidden, heads)
-	m := &gptNeoX{net: net{b.W, run}, vocab: c.Positive("vocab_size", 50432), drop: shadow.Dropout(c.Float("hidden_dropout", 0))}
-	m.embedIn = b.Embedding("gpt_neox.embed_in", m.vocab, hidden)
+	m := &gptNeoX{net: net{b.W, run}, drop: shadow.Dropout(c.Float("hidden_dropout", 0))}
+	m.embedIn = b.Embedding("gpt_neox.embed_in", c.Positive("vocab_size", 50432), hidden)
 	for i := range c.Int("num_hidden_layers", 44) {
 		m.layers = append(m.layers, newGPTNeoXLayer(b, c, m, fmt.Sprintf("gpt_neox.layers.%d", i), hidden, dim))
 	}
 	m.norm = b.LayerNorm("gpt_neox.final_layer_norm", hidden, true)
 	m.rotary = newRotary(b, c, c.rotaryDim(dim, "rotary_pct", 0.25))
-	m.lmHead = b.Linear("lm_head", hidden, m.vocab, false)
-	if c.Bool("tie_word_embeddings", false) {
-		b.Tie(&m.lmHead.Weight, m.embedIn.Weight)
-	}
+	m.head = newCausalHead(b, c, run, hidden, m.embedIn, false)
 	return m, nil
 }
 
 func (m *gptNeoX) Batch() Batch { return m.textBatch() }
 
 // Loss is GPTNeoXForCausalLM.forward.
-func (m *gptNeoX) Loss(b Batch) *shadow.Tensor {
-	fn := m.w.Func()
-	hidden := fn.Let(m.forward(b))
-	logits := fn.Let(m.lmHead.Call(hidden.Alias()))
-	return fn.Return(causalLoss(logits, b.Labels, m.vocab))
-}
+func (m *gptNeoX) Loss(b Batch) *shadow.Tensor { return m.head.loss(m.forward(b), b) }
 
 // forward is GPTNeoXModel.forward.
 func (m *gptNeoX) forward(b Batch) *shadow.Tensor {

@@ -12,16 +12,13 @@ import (
 
 type llama struct {
 	net
-	vocab  int
 	embed  *shadow.Embedding
 	layers []shadow.Module
 	norm   shadow.Module
 	rotary *rotary
 	masks  *layerMasks
-	lmHead *shadow.Linear
-
-	scale   *shadow.Tensor // Gemma multiplies its embeddings with it
-	softcap bool           // and squeezes its logits by a tanh
+	head   *causalHead
+	scale  *shadow.Tensor // Gemma multiplies its embeddings with it
 }
 
 // llamaShape is what the families that are built like Llama set themselves.
@@ -40,7 +37,7 @@ func newLlama(b *shadow.Builder, c *Config, run Run) (Model, error) {
 		inter: c.Positive("intermediate_size", 11008), vocab: c.Positive("vocab_size", 32000),
 		mlpBias: c.Bool("mlp_bias", false),
 	}
-	s.kv = c.Positive("num_key_value_heads", s.heads)
+	s.kv = c.kvHeads(s.heads, s.heads)
 	s.dim = c.headDim(s.hidden, s.heads)
 	s.qkvBias = c.Bool("attention_bias", false)
 	s.oBias = s.qkvBias
@@ -50,7 +47,7 @@ func newLlama(b *shadow.Builder, c *Config, run Run) (Model, error) {
 
 // newLlamaLike makes LlamaForCausalLM.
 func newLlamaLike(b *shadow.Builder, c *Config, run Run, s llamaShape) *llama {
-	m := &llama{net: net{b.W, run}, vocab: s.vocab, masks: &s.masks}
+	m := &llama{net: net{b.W, run}, masks: &s.masks}
 	act := c.activation("hidden_act", "silu")
 	drop := c.Float("attention_dropout", 0)
 	m.embed = b.Embedding("model.embed_tokens", s.vocab, s.hidden)
@@ -74,32 +71,14 @@ func newLlamaLike(b *shadow.Builder, c *Config, run Run, s llamaShape) *llama {
 	}
 	m.norm = newRMSNorm(b, "model.norm", s.hidden)
 	m.rotary = newRotary(b, c, s.dim)
-	m.newHead(b, c, s.hidden, false)
+	m.head = newCausalHead(b, c, run, s.hidden, m.embed, false)
 	return m
-}
-
-// newHead makes lm_head, which may share the embedding's weight.
-func (m *llama) newHead(b *shadow.Builder, c *Config, hidden int, tied bool) {
-	m.lmHead = b.Linear("lm_head", hidden, m.vocab, false)
-	if c.Bool("tie_word_embeddings", tied) {
-		b.Tie(&m.lmHead.Weight, m.embed.Weight)
-	}
 }
 
 func (m *llama) Batch() Batch { return m.textBatch() }
 
 // Loss is LlamaForCausalLM.forward.
-func (m *llama) Loss(b Batch) *shadow.Tensor {
-	fn := m.w.Func()
-	hidden := fn.Let(m.forward(b))
-	logits := fn.Let(m.lmHead.Call(hidden.Alias()))
-	if m.softcap {
-		fn.Set(&logits, logits.DivScalar())
-		fn.Set(&logits, logits.Tanh())
-		fn.Set(&logits, logits.MulScalar())
-	}
-	return fn.Return(causalLoss(logits, b.Labels, m.vocab))
-}
+func (m *llama) Loss(b Batch) *shadow.Tensor { return m.head.loss(m.forward(b), b) }
 
 // forward is LlamaModel.forward.
 func (m *llama) forward(b Batch) *shadow.Tensor {

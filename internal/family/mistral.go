@@ -9,9 +9,10 @@ import "snug/internal/shadow"
 func newMistral(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	s := llamaShape{
 		hidden: c.Positive("hidden_size", 4096), layers: c.Int("num_hidden_layers", 32),
-		heads: c.Positive("num_attention_heads", 32), kv: c.Positive("num_key_value_heads", 8),
+		heads: c.Positive("num_attention_heads", 32),
 		inter: c.Positive("intermediate_size", 14336), vocab: c.Positive("vocab_size", 32000),
 	}
+	s.kv = c.kvHeads(s.heads, 8)
 	s.dim = c.headDim(s.hidden, s.heads)
 	s.masks = sameWindow(s.layers, c.window(4096))
 	return newLlamaLike(b, c, run, s), nil

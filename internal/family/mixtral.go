@@ -9,9 +9,10 @@ import "snug/internal/shadow"
 func newMixtral(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	s := llamaShape{
 		hidden: c.Positive("hidden_size", 4096), layers: c.Int("num_hidden_layers", 32),
-		heads: c.Positive("num_attention_heads", 32), kv: c.Positive("num_key_value_heads", 8),
+		heads: c.Positive("num_attention_heads", 32),
 		vocab: c.Positive("vocab_size", 32000),
 	}
+	s.kv = c.kvHeads(s.heads, 8)
 	s.dim = c.headDim(s.hidden, s.heads)
 	s.masks = sameWindow(s.layers, c.window(0))
 	s.moe = &moeShape{
@@ -29,11 +30,12 @@ func newMixtral(b *shadow.Builder, c *Config, run Run) (Model, error) {
 func newQwen3MoE(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	s := llamaShape{
 		hidden: c.Positive("hidden_size", 2048), layers: c.Int("num_hidden_layers", 24),
-		heads: c.Positive("num_attention_heads", 32), kv: c.Positive("num_key_value_heads", 4),
+		heads: c.Positive("num_attention_heads", 32),
 		inter: c.Positive("intermediate_size", 6144), vocab: c.Positive("vocab_size", 151936),
 		qkvBias: c.Bool("attention_bias", false), headNorm: true,
 	}
 	s.oBias = s.qkvBias
+	s.kv = c.kvHeads(s.heads, 4)
 	s.dim = c.headDim(s.hidden, s.heads)
 	s.masks = sameWindow(s.layers, 0)
 	if c.Bool("use_sliding_window", false) {

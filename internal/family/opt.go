@@ -12,21 +12,20 @@ import (
 
 type opt struct {
 	net
-	vocab                 int
 	tokens, places        *shadow.Embedding
 	projectIn, projectOut *shadow.Linear // where embeddings are narrower than layers
 	norm                  *shadow.LayerNorm
 	layers                []*optLayer
 	mask                  *shadow.Tensor // of the forward that runs
-	lmHead                *shadow.Linear
+	head                  *causalHead
 }
 
 func newOPT(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	hidden := c.Positive("hidden_size", 768)
 	narrow := c.Positive("word_embed_proj_dim", hidden)
 	before := c.Bool("do_layer_norm_before", true)
-	m := &opt{net: net{b.W, run}, vocab: c.Positive("vocab_size", 50272)}
-	m.tokens = b.Embedding("model.decoder.embed_tokens", m.vocab, narrow)
+	m := &opt{net: net{b.W, run}}
+	m.tokens = b.Embedding("model.decoder.embed_tokens", c.Positive("vocab_size", 50272), narrow)
 	m.places = b.Embedding("model.decoder.embed_positions", c.Positive("max_position_embeddings", 2048)+2, hidden)
 	if narrow != hidden {
 		m.projectOut = b.Linear("model.decoder.project_out", hidden, narrow, false)
@@ -39,10 +38,7 @@ func newOPT(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	for i := range c.Int("num_hidden_layers", 12) {
 		m.layers = append(m.layers, newOPTLayer(b, c, m, fmt.Sprintf("model.decoder.layers.%d", i), hidden, before, affine))
 	}
-	m.lmHead = b.Linear("lm_head", narrow, m.vocab, false)
-	if c.Bool("tie_word_embeddings", true) {
-		b.Tie(&m.lmHead.Weight, m.tokens.Weight)
-	}
+	m.head = newCausalHead(b, c, run, narrow, m.tokens, true)
 	return m, nil
 }
 
@@ -57,12 +53,7 @@ func newOPTNorm(b *shadow.Builder, at string, width int, affine bool) *shadow.La
 func (m *opt) Batch() Batch { return m.textBatch() }
 
 // Loss is OPTForCausalLM.forward.
-func (m *opt) Loss(b Batch) *shadow.Tensor {
-	fn := m.w.Func()
-	hidden := fn.Let(m.forward(b))
-	logits := fn.Let(m.lmHead.Call(hidden.Alias()).Contiguous())
-	return fn.Return(causalLoss(logits, b.Labels, m.vocab))
-}
+func (m *opt) Loss(b Batch) *shadow.Tensor { return m.head.loss(m.forward(b), b) }
 
 // forward is OPTDecoder.forward. Positions are counted over the mask, which is
 // made where the batch has none.

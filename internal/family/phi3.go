@@ -15,15 +15,15 @@ import (
 func newPhi3(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	hidden := c.Positive("hidden_size", 3072)
 	heads := c.Positive("num_attention_heads", 32)
-	kv := c.Positive("num_key_value_heads", heads)
+	kv := c.kvHeads(heads, heads)
 	dim := c.headDim(hidden, heads)
 	inter := c.Positive("intermediate_size", 8192)
 	layers := c.Int("num_hidden_layers", 32)
 	window := c.window(0)
-	m := &llama{net: net{b.W, run}, vocab: c.Positive("vocab_size", 32064)}
+	m := &llama{net: net{b.W, run}}
 	masks := sameWindow(layers, window)
 	m.masks = &masks
-	m.embed = b.Embedding("model.embed_tokens", m.vocab, hidden)
+	m.embed = b.Embedding("model.embed_tokens", c.Positive("vocab_size", 32064), hidden)
 	for i := range layers {
 		at := fmt.Sprintf("model.layers.%d", i)
 		l := &phi3Layer{Path: shadow.Path(at), drop: shadow.Dropout(c.Float("resid_pdrop", 0))}
@@ -44,7 +44,7 @@ func newPhi3(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	}
 	m.norm = newRMSNorm(b, "model.norm", hidden)
 	m.rotary = newRotary(b, c, c.rotaryDim(dim, "partial_rotary_factor", 1))
-	m.newHead(b, c, hidden, false)
+	m.head = newCausalHead(b, c, run, hidden, m.embed, false)
 	return m, nil
 }
 

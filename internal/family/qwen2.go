@@ -30,9 +30,10 @@ func newQwen3(b *shadow.Builder, c *Config, run Run) (Model, error) {
 func qwenShape(c *Config) llamaShape {
 	s := llamaShape{
 		hidden: c.Positive("hidden_size", 4096), layers: c.Int("num_hidden_layers", 32),
-		heads: c.Positive("num_attention_heads", 32), kv: c.Positive("num_key_value_heads", 32),
+		heads: c.Positive("num_attention_heads", 32),
 		inter: c.Positive("intermediate_size", 22016), vocab: c.Positive("vocab_size", 151936),
 	}
+	s.kv = c.kvHeads(s.heads, 32)
 	window := 0
 	if c.Bool("use_sliding_window", false) {
 		window = c.window(4096)

@@ -3,6 +3,7 @@
 package family
 
 import (
+	"fmt"
 	"strings"
 
 	"snug/internal/shadow"
@@ -17,6 +18,9 @@ type rotary struct {
 
 // newRotary makes the frequencies for heads of which dim elements are rotated.
 func newRotary(b *shadow.Builder, c *Config, dim int) *rotary {
+	if dim%2 != 0 && c.err == nil {
+		c.err = fmt.Errorf("%d elements of a head are to be rotated; it has to be an even number", dim)
+	}
 	kind := c.ropeType()
 	r := &rotary{measures: strings.Contains(kind, "dynamic") || kind == "longrope"}
 	r.invFreq = b.Register(frequencies(b.W, dim))

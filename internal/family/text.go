@@ -85,15 +85,3 @@ func repeatKV(x *shadow.Tensor, groups int) *shadow.Tensor {
 	fn.Set(&x, x.Unsqueeze(2).Expand(B, H, groups, S, D))
 	return fn.Return(x.Reshape(B, H*groups, S, D))
 }
-
-// causalLoss is ForCausalLMLoss.
-func causalLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
-	defer logits.World().As(shadow.Logits)()
-	fn := logits.World().Func(logits, labels)
-	fn.Set(&logits, logits.Float())
-	fn.Set(&labels, labels.Pad(0, 1))
-	shift := fn.Let(labels.Slice(-1, 1, labels.Size(-1)).Contiguous())
-	fn.Set(&logits, logits.View(-1, vocab))
-	fn.Set(&shift, shift.View(-1))
-	return fn.Return(logits.CrossEntropy(shift))
-}

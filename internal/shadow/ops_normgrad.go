@@ -19,7 +19,7 @@ func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw,
 	if want[2] {
 		db = w.empty(weight.size, weight.dtype)
 	}
-	if rows := w.Rules.normPartials(x.Numel()/weight.Numel(), weight.Numel()); rows > 0 {
+	if rows := w.Rules.normPartials(x.Numel()/x.Size(-1), x.Size(-1)); rows > 0 {
 		partW, partB := w.partialsOf(dw, rows), w.partialsOf(db, rows)
 		dw, db = sumPartials(partW, dw), sumPartials(partB, db)
 		partB.drop()

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"fmt"
+
+	"snug/internal/shadow"
+)
+
+// causalHead is what a decoder is trained with: lm_head and the loss of the next
+// token, or for an encoder nothing but the loss of an embedder.
+type causalHead struct {
+	lm      *shadow.Linear // nil for an encoder
+	vocab   int
+	softcap bool // Gemma squeezes its logits by a tanh
+}
+
+// newCausalHead makes lm_head, which may share the embedding's weight; tied is
+// what the family does if the config does not say.
+func newCausalHead(b *shadow.Builder, c *Config, run Run, width int, embed *shadow.Embedding, tied bool) *causalHead {
+	h := &causalHead{vocab: embed.Weight.Size(0)}
+	if run.Head == "encoder" {
+		return h
+	}
+	if run.Head != "causal-lm" && c.err == nil {
+		c.err = fmt.Errorf("%s is trained as causal-lm or encoder, not as %q", c.ModelType(), run.Head)
+	}
+	h.lm = b.Linear("lm_head", width, h.vocab, false)
+	if c.Bool("tie_word_embeddings", tied) {
+		b.Tie(&h.lm.Weight, embed.Weight)
+	}
+	return h
+}
+
+// loss is the end of a ForCausalLM.forward: logits of the last hidden states,
+// and ForCausalLMLoss.
+func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
+	if h.lm == nil {
+		return contrastiveLoss(hidden)
+	}
+	fn := hidden.World().Func(hidden)
+	logits := fn.Let(h.lm.Call(hidden.Alias())) // (B, S, V)
+	if h.softcap {
+		fn.Set(&logits, logits.DivScalar())
+		fn.Set(&logits, logits.Tanh())
+		fn.Set(&logits, logits.MulScalar())
+	}
+	return fn.Return(causalLoss(logits, b.Labels, h.vocab))
+}
+
+// causalLoss is ForCausalLMLoss.
+func causalLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
+	defer logits.World().As(shadow.Logits)()
+	fn := logits.World().Func(logits, labels)
+	fn.Set(&logits, logits.Float())
+	fn.Set(&labels, labels.Pad(0, 1))
+	shift := fn.Let(labels.Slice(-1, 1, labels.Size(-1)).Contiguous())
+	fn.Set(&logits, logits.View(-1, vocab))
+	fn.Set(&shift, shift.View(-1))
+	return fn.Return(logits.CrossEntropy(shift))
+}
