@@ -5,12 +5,300 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 
+	"snug/internal/estimate"
+	"snug/internal/setup"
+	"snug/internal/shadow"
 	"snug/internal/term"
 	"snug/internal/units"
 )
 
+// text writes the report for people.
 func (r estimateReport) text(w io.Writer, s term.Screen) error {
-	_, err := fmt.Fprintf(w, "%s: %v\n", r.Setup.Model.Title(), units.Bytes(r.PeakReserved))
+	var b strings.Builder
+	r.title(&b, s)
+	r.total(&b, s)
+	r.components(&b, s)
+	r.phases(&b, s)
+	err := r.timeline(&b, s)
+	if err == nil && r.options.explain {
+		r.alive(&b, s)
+	}
+	if err == nil {
+		err = r.whatFits(&b, s)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, b.String())
 	return err
+}
+
+func (r estimateReport) title(b *strings.Builder, s term.Screen) {
+	name := r.Setup.Model.Title()
+	if r.ID != "" && r.ID != name {
+		name = r.ID + ": " + name
+	}
+	params := term.Count(r.Params) + " parameters"
+	fmt.Fprintf(b, "%s\n", s.Paint(term.Bold, s.Cut(name, s.Width)))
+	switch {
+	case r.Trainable == r.Params:
+		fmt.Fprintf(b, "%s, all trained\n", params)
+	default:
+		fmt.Fprintf(b, "%s, %s trained (%s)\n", params, term.Count(r.Trainable), percent(uint64(r.Trainable), uint64(r.Params)))
+	}
+	for _, l := range wrap(settings(r.Setup), ", ", s.Width) {
+		b.WriteString(l + "\n")
+	}
+	b.WriteString("\n")
+}
+
+// settings is how the run was set up, in words that belong together.
+func settings(x *setup.Setup) []string {
+	batch := fmt.Sprintf("batch %s", term.Count(x.Batch))
+	if x.Seq > 0 {
+		batch += fmt.Sprintf(" of %s tokens", term.Count(x.Seq))
+	}
+	if x.TargetSeq > 0 {
+		batch += fmt.Sprintf(" to %s", term.Count(x.TargetSeq))
+	}
+	out := []string{batch, x.Precision, x.Optimizer, x.Attention + " attention"}
+	add := func(is bool, format string, args ...any) {
+		if is {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	add(x.Checkpointing, "checkpointing")
+	add(x.Accumulation > 1, "accumulation %d", x.Accumulation)
+	add(x.Clip, "clipping")
+	if l := x.LoRA; l != nil {
+		add(true, "LoRA rank %d on %s", l.Rank, strings.Join(l.Targets, " "))
+	}
+	if d := x.Dist; d != nil {
+		add(true, "%s over %d GPUs", d.Kind, d.World)
+	}
+	add(x.Allocator != "", "allocator %s", x.Allocator)
+	add(true, "PyTorch %s", x.Versions.Torch)
+	return out
+}
+
+// wrap joins words into lines that fit.
+func wrap(words []string, between string, width int) []string {
+	line, lines := "", []string(nil)
+	for _, w := range words {
+		switch {
+		case line == "":
+			line = w
+		case len(line)+len(between)+len(w) >= width:
+			lines = append(lines, line+strings.TrimRight(between, " "))
+			line = w
+		default:
+			line += between + w
+		}
+	}
+	return append(lines, line)
+}
+
+// total is the one number, against the card where there is one.
+func (r estimateReport) total(b *strings.Builder, s term.Screen) {
+	line := func(label string, value uint64, note string) {
+		fmt.Fprintf(b, "  %-16s %10s  %s\n", label, units.Bytes(value), note)
+	}
+	line("on the card", r.DevicePeak, r.against(s))
+	if full := r.card.Total; full > 0 {
+		width := s.Width - 12
+		bar := s.Bar(r.DevicePeak, full, width)
+		rest := strings.Repeat(s.Shade(), max(width-len([]rune(bar)), 0))
+		fmt.Fprintf(b, "  %s%s %s\n", s.Paint(r.color(), bar), s.Paint(term.Dim, rest), percent(r.DevicePeak, full))
+	}
+	line("reserved", r.PeakReserved, fmt.Sprintf("by PyTorch; expect %v %s %v",
+		units.Bytes(r.Interval[0]), s.Dash(), units.Bytes(r.Interval[1])))
+	line("allocated", r.PeakAllocated, "of it, in tensors; the peak is in "+r.decides())
+	b.WriteString("\n")
+}
+
+func (r estimateReport) color() term.Style {
+	if r.Fits != nil && !*r.Fits {
+		return term.Red
+	}
+	return term.Green
+}
+
+// against is the verdict.
+func (r estimateReport) against(s term.Screen) string {
+	into := ""
+	if r.card.Total > 0 {
+		into = fmt.Sprintf("of %v on %s", units.Bytes(r.card.Total), r.card.Name)
+	}
+	if limit := r.Setup.Limit; limit > 0 {
+		into = strings.TrimPrefix(into+fmt.Sprintf(", limit %v", units.Bytes(limit)), ", ")
+	}
+	switch {
+	case r.Fits == nil:
+		return "name a card with --gpu to see whether it fits"
+	case *r.Fits:
+		return into + ": " + s.Paint(term.Green, "fits")
+	}
+	return into + ": " + s.Paint(term.Red, "does not fit")
+}
+
+// part is one line of a list with bars.
+type part struct {
+	name  string
+	bytes uint64
+	note  string
+}
+
+// bars writes parts of a whole, each with its bar.
+func bars(b *strings.Builder, s term.Screen, parts []part, full uint64) {
+	const left = 2 + 16 + 1 + 10 + 2 + 7 + 2
+	room := s.Width - left
+	for _, p := range parts {
+		room = min(room, s.Width-left-len(p.note)-2)
+	}
+	for _, p := range parts {
+		if p.bytes == 0 {
+			continue
+		}
+		line := fmt.Sprintf("  %-16s %10s  %7s  %s  %s", p.name, units.Bytes(p.bytes), percent(p.bytes, full), s.Bar(p.bytes, full, room), p.note)
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+func (r estimateReport) components(b *strings.Builder, s term.Screen) {
+	c := r.Components
+	outside := "assumed"
+	if r.card.Measured {
+		outside = "measured on " + r.card.Name
+	}
+	b.WriteString("What it is for, at the peak\n")
+	bars(b, s, []part{
+		{"parameters", c.Parameters, ""}, {"gradients", c.Gradients, ""}, {"optimizer", c.Optimizer, ""},
+		{"activations", c.Activations, ""}, {"logits", c.Logits, ""}, {"batch", c.Batch, ""},
+		{"temporaries", c.Temporaries, ""}, {"workspace", c.Workspace, ""}, {"fragmentation", c.Fragmentation, ""},
+		{"outside PyTorch", r.Outside, outside},
+	}, r.DevicePeak)
+	b.WriteString("\n")
+}
+
+// decides is the phase in which the peak is.
+func (r estimateReport) decides() string {
+	name, most := "", uint64(0)
+	for _, p := range phaseParts(r.Phases) {
+		if p.bytes > most {
+			name, most = p.name, p.bytes
+		}
+	}
+	return name
+}
+
+func phaseParts(p estimate.Phases) []part {
+	return []part{{"load", p.Load, ""}, {"forward", p.Forward, ""}, {"backward", p.Backward, ""}, {"optimizer", p.Optimizer, ""}}
+}
+
+func (r estimateReport) phases(b *strings.Builder, s term.Screen) {
+	b.WriteString("Most allocated in each phase\n")
+	parts := phaseParts(r.Phases)
+	for i := range parts {
+		if parts[i].name == r.decides() {
+			parts[i].note = "decides"
+		}
+	}
+	bars(b, s, parts, r.PeakAllocated)
+}
+
+// timeline draws one step.
+func (r estimateReport) timeline(b *strings.Builder, s term.Screen) error {
+	line, err := r.Timeline(chartColumns(s))
+	if err != nil || len(line.Allocated) == 0 {
+		return err
+	}
+	most := uint64(0)
+	for _, x := range line.Reserved {
+		most = max(most, x)
+	}
+	b.WriteString("\nOne step, from left to right\n")
+	for _, l := range s.Chart(term.Chart{
+		Inner: line.Allocated, Outer: line.Reserved, Height: chartHeight, Mark: -1, Top: fmt.Sprintf("%10s", units.Bytes(most)),
+	}) {
+		b.WriteString(strings.Repeat(" ", chartIndent) + l + "\n")
+	}
+	fmt.Fprintf(b, "%*s%s\n", chartIndent+labelWidth, "", phaseAxis(line, s))
+	fmt.Fprintf(b, "%*s%s allocated  %s reserved\n", chartIndent+labelWidth, "", s.Solid(), s.Shade())
+	return nil
+}
+
+var phaseNames = [...]string{"load", "forward", "backward", "optimizer"}
+
+// phaseAxis writes each phase's name where it begins, as far as there is room.
+func phaseAxis(line estimate.Timeline, s term.Screen) string {
+	cells := []rune(strings.Repeat(" ", len(line.Allocated)))
+	for i, p := range line.Starts {
+		end := len(cells)
+		if i+1 < len(line.Starts) {
+			end = line.Starts[i+1].Column
+		}
+		name := []rune(s.Tick() + phaseNames[p.Phase])
+		if len(name) < end-p.Column {
+			copy(cells[p.Column:], name)
+		}
+	}
+	if line.Peak >= 0 {
+		at := []rune(s.Peak())
+		if cells[line.Peak] == ' ' {
+			copy(cells[line.Peak:], at)
+		}
+	}
+	return strings.TrimRight(string(cells), " ")
+}
+
+// alive lists what holds memory at the peak.
+func (r estimateReport) alive(b *strings.Builder, s term.Screen) {
+	groups := r.Groups()
+	t := term.Table{Header: []string{"tensors alive at the peak", "", "each", "all", "for"}, Right: []int{1, 2, 3}, Indent: 2}
+	var rest uint64
+	for i, g := range groups {
+		if i >= r.options.top {
+			rest += g.Bytes
+			continue
+		}
+		each := units.Bytes(g.Bytes / uint64(g.Count)).String()
+		t.Rows = append(t.Rows, []string{place(g), fmt.Sprintf("%s%d", s.Times(), g.Count), each, units.Bytes(g.Bytes).String(), g.Component.String()})
+	}
+	b.WriteString("\n")
+	for _, l := range s.Table(t) {
+		b.WriteString(l + "\n")
+	}
+	if rest > 0 {
+		fmt.Fprintf(b, "  and %s in %d more kinds (--top)\n", units.Bytes(rest), len(groups)-r.options.top)
+	}
+}
+
+// place is where a group's tensors were made.
+func place(g estimate.Group) string {
+	switch {
+	case g.Path != "":
+		return g.Path
+	case g.Component == shadow.Logits:
+		return "(the loss)"
+	}
+	return "(outside the modules)"
+}
+
+// searchable is how many events a run may have for its largest batch to be
+// looked for along the way.
+const searchable = 60_000
+
+// whatFits says which batch would fit, where finding it takes no time.
+func (r estimateReport) whatFits(b *strings.Builder, s term.Screen) error {
+	if r.Fits == nil || len(r.Run.World.Trace.Events) > searchable {
+		return nil
+	}
+	m, err := estimate.MaxBatch(r.Setup, r.card)
+	if err != nil {
+		return err
+	}
+	b.WriteString("\n" + strings.Join(wrap(strings.Fields(maxBatchText(m, r.card)), " ", s.Width), "\n") + "\n")
+	return nil
 }

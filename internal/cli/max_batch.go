@@ -3,13 +3,15 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"snug/internal/estimate"
+	"snug/internal/gpu"
 	"snug/internal/setup"
+	"snug/internal/term"
 	"snug/internal/units"
 )
 
@@ -51,9 +53,6 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 	none := false
 	failed, err := answer(env, o.json, requests,
 		func(s *setup.Setup) (*estimate.MaxAnswer, error) {
-			if s.Limit == 0 && card.Total == 0 {
-				return nil, errors.New("there is nothing to fit into; give a limit, --gpu or --gpu-memory")
-			}
 			return estimate.MaxBatch(s, card)
 		},
 		func(a *estimate.MaxAnswer) error {
@@ -61,7 +60,7 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 			if o.json {
 				return printJSON(env.Stdout, a)
 			}
-			_, err := fmt.Fprintln(env.Stdout, maxBatchText(a))
+			_, err := fmt.Fprintln(env.Stdout, strings.Join(wrap(strings.Fields(title(a)+maxBatchText(a, card)), " ", env.screen().Width), "\n"))
 			return err
 		})
 	if err == nil && failed == 0 && none {
@@ -80,10 +79,35 @@ func (o *maxBatchOptions) requestsForAnyBatch(env Env) ([]request, error) {
 	return o.requests(env)
 }
 
-func maxBatchText(a *estimate.MaxAnswer) string {
-	s := a.At.Setup
-	if a.MaxBatch == 0 {
-		return fmt.Sprintf("%s: not even a batch of 1 fits: it would take %v", s.Model.Title(), units.Bytes(a.PeakReserved))
+// title is in front of an answer that has a name.
+func title(m *estimate.MaxAnswer) string {
+	if m.ID == "" {
+		return ""
 	}
-	return fmt.Sprintf("%s: batch %d fits, reserving %v; %d does not", s.Model.Title(), a.MaxBatch, units.Bytes(a.PeakReserved), a.MaxBatch+1)
+	return m.ID + ": "
+}
+
+// maxBatchText is the answer in a sentence or two.
+func maxBatchText(m *estimate.MaxAnswer, card gpu.Card) string {
+	into := "the limit"
+	if card.Total > 0 {
+		into = card.Name
+	}
+	switch {
+	case m.Best == nil:
+		return fmt.Sprintf("Not even a batch of 1 fits %s: it takes %v.", into, held(m.Next))
+	case m.Next == nil:
+		return fmt.Sprintf("A batch of %s fits %s; larger ones were not tried.", term.Count(m.MaxBatch), into)
+	}
+	return fmt.Sprintf("The largest batch that fits %s is %s, with %v; %s would take %v.", into,
+		term.Count(m.MaxBatch), held(m.Best), term.Count(m.MaxBatch+1), held(m.Next))
+}
+
+// held is what a run holds of that which it has to fit into: a limit is on what
+// PyTorch reserves, a card has to hold the rest too.
+func held(a *estimate.Answer) units.Bytes {
+	if a.Setup.Limit > 0 {
+		return units.Bytes(a.PeakReserved)
+	}
+	return units.Bytes(a.DevicePeak)
 }

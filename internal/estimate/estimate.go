@@ -65,28 +65,61 @@ const endless = 1 << 58
 // to fit into, the card or the setup's limit; what it takes is said as if there
 // were room.
 func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
+	a, err := try(s, card)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.finish(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// try simulates a setup and plays it on the card, no more.
+func try(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	a, err := simulated(s, card)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.play(card, s.Limit); err != nil {
-		return nil, err
-	}
+	err = a.play(card, s.Limit)
 	a.OOM = a.Play.OOM
+	return a, err
+}
+
+// finish says what the run takes as if there were room, and sums up.
+func (a *Answer) finish() error {
 	if a.OOM != nil {
-		if err := a.play(gpu.Card{Outside: card.Outside}, 0); err != nil {
-			return nil, err
+		if err := a.play(a.shown(), a.shownLimit()); err != nil {
+			return err
 		}
 		if a.Play.OOM != nil {
-			return nil, fmt.Errorf("a tensor of this run would be larger than any memory: %w", a.Play.OOM)
+			return fmt.Errorf("a tensor of this run would be larger than any memory: %w", a.Play.OOM)
 		}
 	}
-	if card.Total > 0 || s.Limit > 0 {
+	if a.Card.Total > 0 || a.Setup.Limit > 0 {
 		fits := a.OOM == nil
 		a.Fits = &fits
 	}
-	a.sum()
-	return a, nil
+	a.DevicePeak = a.PeakReserved + a.Outside
+	a.Components = a.components()
+	a.Interval = a.interval()
+	return nil
+}
+
+// shown and shownLimit are what the answer's numbers were made under: the card,
+// or one without an end where the run does not fit.
+func (a *Answer) shown() gpu.Card {
+	if a.OOM != nil {
+		return gpu.Card{Outside: a.Card.Outside}
+	}
+	return a.Card
+}
+
+func (a *Answer) shownLimit() uint64 {
+	if a.OOM != nil {
+		return 0
+	}
+	return a.Setup.Limit
 }
 
 // simulated runs the setup on the shadow of PyTorch.
@@ -117,13 +150,6 @@ func (a *Answer) play(card gpu.Card, limit uint64) error {
 	a.PeakAllocated, a.PeakReserved = a.Play.PeakAllocated, a.Play.PeakReserved
 	a.Phases = phases.peaks()
 	return err
-}
-
-// sum fills in what follows from the peaks.
-func (a *Answer) sum() {
-	a.DevicePeak = a.PeakReserved + a.Outside
-	a.Components = a.components()
-	a.Interval = a.interval()
 }
 
 // newAllocator makes the allocator that the setup's process would have.

@@ -17,6 +17,10 @@ const (
 	Workspace
 )
 
+var componentNames = [...]string{"activations", "parameters", "gradients", "optimizer", "logits", "batch", "temporaries", "workspace"}
+
+func (c Component) String() string { return componentNames[c] }
+
 // As counts what is allocated from here on as c, until the function that it
 // returns is called.
 func (w *World) As(c Component) func() {

@@ -81,3 +81,18 @@ func (s Screen) pick(unicode, ascii string) string {
 
 // Dash is a dash between parts of a sentence.
 func (s Screen) Dash() string { return s.pick("–", "-") }
+
+// Solid and Shade are the fillings of bars and charts.
+func (s Screen) Solid() string { return s.pick("█", "#") }
+
+// Shade is the lighter filling.
+func (s Screen) Shade() string { return s.pick("░", ".") }
+
+// Tick points at where something begins.
+func (s Screen) Tick() string { return s.pick("╵", "|") }
+
+// Peak points up.
+func (s Screen) Peak() string { return s.pick("▲", "^") }
+
+// Times is the sign between a number and what there is that often.
+func (s Screen) Times() string { return s.pick("×", "x") }

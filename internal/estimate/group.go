@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// Group is the tensors of one kind that are alive at the peak, over all layers.
+type Group struct {
+	Path      string // with * for the layer's number: model.layers.*.mlp.gate_proj
+	Component shadow.Component
+	Count     int
+	Bytes     uint64
+}
+
+// Groups is what is alive at the peak, by module and component, largest first.
+func (a *Answer) Groups() []Group {
+	type key struct {
+		path      string
+		component shadow.Component
+	}
+	at := map[key]int{}
+	var out []Group
+	for _, x := range a.AliveAtPeak() {
+		k := key{pattern(x.Path), x.Component}
+		i, ok := at[k]
+		if !ok {
+			i = len(out)
+			at[k] = i
+			out = append(out, Group{Path: k.path, Component: k.component})
+		}
+		out[i].Count++
+		out[i].Bytes += x.Bytes
+	}
+	slices.SortStableFunc(out, func(x, y Group) int {
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Path, y.Path), cmp.Compare(x.Component, y.Component))
+	})
+	return out
+}
+
+// pattern puts a * where a path has a number.
+func pattern(path string) string {
+	parts := strings.Split(path, ".")
+	for i, p := range parts {
+		if p != "" && strings.Trim(p, "0123456789") == "" {
+			parts[i] = "*"
+		}
+	}
+	return strings.Join(parts, ".")
+}
