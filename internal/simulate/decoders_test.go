@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"fmt"
+	"testing"
+
+	"snug/internal/setup"
+	"snug/internal/stream"
+)
+
+// Small decoders with their rarer settings: windows shorter than the sequence,
+// heads of an odd width, dropout, norms without weights.
+var decoders = map[string]map[string]any{
+	"llama":    {"num_key_value_heads": 2.0, "attention_dropout": 0.1},
+	"mistral":  {"num_key_value_heads": 2.0, "sliding_window": 16.0},
+	"qwen2":    {"num_key_value_heads": 2.0, "use_sliding_window": true, "sliding_window": 16.0, "max_window_layers": 1.0},
+	"qwen3":    {"num_key_value_heads": 2.0, "head_dim": 24.0, "tie_word_embeddings": true},
+	"gemma2":   {"num_key_value_heads": 2.0, "sliding_window": 16.0, "head_dim": 300.0},
+	"phi3":     {"num_key_value_heads": 2.0, "resid_pdrop": 0.1, "partial_rotary_factor": 0.5, "rope_scaling": map[string]any{"type": "longrope"}},
+	"gpt_neox": {"hidden_dropout": 0.1, "attention_dropout": 0.1, "use_parallel_residual": false},
+	"opt":      {"ffn_dim": 100.0, "layer_norm_elementwise_affine": false, "attention_dropout": 0.1, "word_embed_proj_dim": 64.0},
+	"gpt2":     {"activation_function": "gelu_fast"},
+}
+
+func decoderSetup(family string, keys map[string]any) *setup.Setup {
+	c := map[string]any{
+		"model_type": family, "hidden_size": 96.0, "num_attention_heads": 6.0, "num_hidden_layers": 3.0,
+		"intermediate_size": 100.0, "vocab_size": 501.0,
+	}
+	for k, v := range keys {
+		c[k] = v
+	}
+	return &setup.Setup{Model: setup.Model{Config: c, Head: "causal-lm"}, Batch: 3, Seq: 17}
+}
+
+// live is what is still allocated when a run of that many steps ends.
+func live(t *testing.T, s *setup.Setup, steps int) uint64 {
+	t.Helper()
+	s.Steps = steps
+	r, err := Run(s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum uint64
+	size := map[uint32]uint64{}
+	for _, e := range r.World.Trace.Events {
+		switch e.Kind {
+		case stream.Alloc:
+			size[e.ID] = e.Size
+			sum += e.Size
+		case stream.Free:
+			sum -= size[e.ID]
+		}
+	}
+	return sum
+}
+
+// A step gives back all that it takes, whatever the options: after the second
+// as much is alive as after the third.
+func TestDecodersLeakNothing(t *testing.T) {
+	for family, keys := range decoders {
+		for _, precision := range []string{"fp32", "bf16", "amp-bf16", "amp-fp16"} {
+			for _, attention := range []string{"sdpa", "eager", "flash"} {
+				for _, i := range []int{0, 3, 5, 6} { // every pair of the three switches
+					s := decoderSetup(family, keys)
+					s.Precision, s.Attention, s.Checkpointing = precision, attention, i&1 == 0
+					mask := i&2 == 0
+					s.AttentionMask = &mask
+					if i&4 != 0 {
+						s.Batch, s.Seq, s.Model.Head = 1, 8, "encoder"
+					}
+					name := fmt.Sprintf("%s/%s/%s/mask=%t/checkpointing=%t/%s", family, precision, attention, mask, s.Checkpointing, s.Model.Head)
+					t.Run(name, func(t *testing.T) {
+						if two, three := live(t, s, 2), live(t, s, 3); two != three {
+							t.Errorf("%d bytes are alive after two steps, %d after three", two, three)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// A config that no model can be made of is refused in words.
+func TestDecodersRefuse(t *testing.T) {
+	for _, c := range []struct {
+		family, key string
+		value       any
+	}{
+		{"llama", "num_key_value_heads", 4.0},
+		{"llama", "hidden_size", 100.0},
+		{"llama", "hidden_size", "wide"},
+		{"llama", "hidden_act", "softer"},
+		{"mistral", "head_dim", 15.0},
+		{"qwen2", "layer_types", []any{"full_attention"}},
+		{"qwen3", "num_attention_heads", 0.0},
+		{"gemma2", "sliding_window", nil},
+		{"phi3", "partial_rotary_factor", 2.0},
+		{"gpt_neox", "num_attention_heads", 7.0},
+		{"gpt2", "reorder_and_upcast_attn", true},
+		{"opt", "vocab_size", -1.0},
+	} {
+		s := decoderSetup(c.family, map[string]any{c.key: c.value})
+		s.Steps = 1
+		if _, err := Run(s, Options{}); err == nil {
+			t.Errorf("%s with %s = %v: no error", c.family, c.key, c.value)
+		}
+	}
+}
