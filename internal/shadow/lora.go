@@ -92,7 +92,9 @@ func lastName(path string) string {
 
 // forward is base(x) + B(A(drop(x))) * scale.
 func (ad *adapter) forward(x, base *Tensor) *Tensor {
-	base.hold()
-	out := ad.b.Call(ad.a.Call(x.Dropout(ad.drop))).MulScalar()
-	return base.loosen().Add(out)
+	w := x.w
+	mark := w.pin(base)
+	out := base.Add(ad.b.Call(ad.a.Call(x.Dropout(ad.drop))).MulScalar())
+	w.unpin(mark)
+	return out
 }

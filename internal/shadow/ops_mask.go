@@ -52,9 +52,14 @@ func (t *Tensor) Cumsum() *Tensor {
 		dt = Int64
 	}
 	out := w.emptyStrided(t.size, iterStrides(t.size, t), dt)
+	var wide *storage
 	if dt != t.dtype {
-		w.scratch(uint64(t.Numel()) * dt.Bytes())
+		wide = w.alloc(uint64(t.Numel()) * dt.Bytes())
 	}
+	if t.Numel() == t.Size(-1) { // one row is scanned by cub, which takes memory for its tiles
+		w.scratch(scanBytes(t.Numel(), scanTile, int(dt.Bytes())))
+	}
+	w.release2(wide)
 	w.kernel(out, t)
 	done(t)
 	return out
