@@ -22,7 +22,7 @@ var lines []byte
 type Entry struct {
 	Name   string         `json:"name"`   // as users write it: llama-3.2-1b
 	Hub    string         `json:"hub"`    // its name on the Hugging Face hub
-	Params int            `json:"params"` // as published, with the usual head
+	Params int            `json:"params"` // as published; for T5's line with the tied head that transformers 5 gives it
 	Config map[string]any `json:"config"`
 }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"testing"
+
+	"snug/internal/catalog"
+	"snug/internal/setup"
+)
+
+// TestCatalogParameters builds every model that is known by name and compares
+// the number of its parameters with the published one.
+func TestCatalogParameters(t *testing.T) {
+	named := map[string]int{
+		"torchvision/resnet18": 11689512, "torchvision/resnet34": 21797672, "torchvision/resnet50": 25557032,
+		"torchvision/resnet101": 44549160, "torchvision/resnet152": 60192808,
+		"torchvision/convnext_tiny": 28589128, "torchvision/convnext_small": 50223688,
+		"torchvision/convnext_base": 88591464, "torchvision/convnext_large": 197767336,
+	}
+	for _, e := range catalog.All() {
+		named[e.Name] = e.Params
+	}
+	for name, want := range named {
+		t.Run(name, func(t *testing.T) {
+			fields := map[string]any{"model": map[string]any{"name": name}, "batch": 1.0, "seq": 16.0}
+			s, err := setup.Decode(fields, setup.Source{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Steps = 0
+			r, err := Run(s, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Params != want {
+				t.Errorf("%d parameters, want %d", r.Params, want)
+			}
+		})
+	}
+}
