@@ -28,7 +28,7 @@ func newGemma2(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	m := &llama{net: net{b.W, run}}
 	m.masks = &layerMasks{windows: windows, window: window, both: true}
 	m.embed = b.Embedding("model.embed_tokens", c.Positive("vocab_size", 256000), hidden)
-	m.scale = b.Buffer(b.DType)
+	m.embed.Scale = b.Buffer(b.DType)
 	act := c.activation("hidden_activation", "gelu_pytorch_tanh")
 	for i := range layers {
 		at := fmt.Sprintf("model.layers.%d", i)

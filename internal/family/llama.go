@@ -18,7 +18,6 @@ type llama struct {
 	rotary *rotary
 	masks  *layerMasks
 	head   *causalHead
-	scale  *shadow.Tensor // Gemma multiplies its embeddings with it
 }
 
 // llamaShape is what the families that are built like Llama set themselves.
@@ -84,9 +83,6 @@ func (m *llama) Loss(b Batch) *shadow.Tensor { return m.head.loss(m.forward(b), 
 func (m *llama) forward(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	embeds := m.embed.Call(b.IDs)
-	if m.scale != nil {
-		embeds = embeds.Mul(m.scale)
-	}
 	fn.Let(embeds)
 	pos := positions(fn, m.w, m.run.Seq)
 	m.masks.create(fn, m.net, embeds, b.Mask, pos)

@@ -202,7 +202,8 @@ func (l *Linear) Forward(fn *Frame, x *Tensor) *Tensor {
 type Embedding struct {
 	Path
 	Weight *Tensor
-	grads  bool // its output is made to require a gradient
+	Scale  *Tensor // multiplies the rows, where it is set (Gemma)
+	grads  bool    // its output is made to require a gradient
 }
 
 // Embedding makes an nn.Embedding.
@@ -220,6 +221,9 @@ func (e *Embedding) Call(ids *Tensor) *Tensor { return ids.w.Call(e, ids) }
 // Forward is what nn.Embedding does.
 func (e *Embedding) Forward(fn *Frame, ids *Tensor) *Tensor {
 	out := ids.Embedding(e.Weight)
+	if e.Scale != nil {
+		out = out.Mul(e.Scale)
+	}
 	if e.grads && !out.needs && out.w.gradMode {
 		out.leaf, out.needs = true, true
 	}
