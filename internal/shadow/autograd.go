@@ -22,6 +22,8 @@ type node struct {
 	back  func(g []*Tensor) []*Tensor
 	leaf  *Tensor // set on AccumulateGrad alone
 
+	before []func() // hooks on its output: they run when the gradient is complete
+
 	path   string // of the module that recorded it
 	logits bool   // it belongs to the logits and their loss
 }

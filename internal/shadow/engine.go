@@ -50,6 +50,9 @@ func (w *World) backward(root, g *Tensor) {
 	for len(e.ready) > 0 {
 		e.evaluate(e.pop())
 	}
+	if w.afterBackward != nil && thread == forwardThread {
+		w.afterBackward()
+	}
 	w.gradMode, w.thread, w.component, w.path = grad, thread, component, path
 	g.drop()
 }
@@ -83,6 +86,9 @@ func (e *engine) evaluate(n *node) {
 	if n.leaf != nil {
 		e.w.accumulateGrad(n.leaf, in[0])
 		return
+	}
+	for _, hook := range n.before {
+		hook()
 	}
 	unpacked := n.unpack()
 	e.w.asBackward(n)

@@ -30,9 +30,12 @@ func (p Path) At() string { return string(p) }
 func (w *World) Call(m Module, x *Tensor) *Tensor {
 	w.host(HostCall)
 	w.path = append(w.path, m.At())
+	args := x.hold()
+	x = w.preForward(m.At(), x)
 	fn := w.Func(x)
-	fn.args = x.hold()
+	fn.args = args
 	out := fn.Return(m.Forward(fn, x))
+	w.postForward(m.At(), out)
 	w.path = w.path[:len(w.path)-1]
 	return out
 }
@@ -41,11 +44,28 @@ func (w *World) Call(m Module, x *Tensor) *Tensor {
 func (w *World) Call2(m Module2, x *Tensor) (*Tensor, *Tensor) {
 	w.host(HostCall)
 	w.path = append(w.path, m.At())
+	args := x.hold()
+	x = w.preForward(m.At(), x)
 	fn := w.Func(x)
-	fn.args = x.hold()
+	fn.args = args
 	out, more := fn.Return2(m.Forward(fn, x))
+	w.postForward(m.At(), out)
 	w.path = w.path[:len(w.path)-1]
 	return out, more
+}
+
+// preForward and postForward are the hooks of a module that FSDP shards.
+func (w *World) preForward(at string, x *Tensor) *Tensor {
+	if g := w.wrapped[at]; g != nil {
+		return g.preForward(x)
+	}
+	return x
+}
+
+func (w *World) postForward(at string, out *Tensor) {
+	if g := w.wrapped[at]; g != nil {
+		g.postForward(out)
+	}
 }
 
 // Builder makes a model's parameters, in the order in which its modules are

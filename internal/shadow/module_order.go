@@ -2,7 +2,11 @@
 
 package shadow
 
-import "strings"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // scope is a module in the tree that parameters' names span.
 type scope struct {
@@ -14,6 +18,16 @@ type scope struct {
 // moduleOrder puts parameters in the order in which nn.Module.parameters()
 // visits them, given the order in which they were made.
 func moduleOrder(made []*Tensor) []*Tensor {
+	return scopeOf(made).visit(make([]*Tensor, 0, len(made)))
+}
+
+// moduleOrderInside is the same with the modules inside a module before the
+// module's own.
+func moduleOrderInside(made []*Tensor) []*Tensor {
+	return scopeOf(made).visitInside(make([]*Tensor, 0, len(made)))
+}
+
+func scopeOf(made []*Tensor) *scope {
 	root := &scope{}
 	for _, p := range made {
 		m := root
@@ -23,7 +37,7 @@ func moduleOrder(made []*Tensor) []*Tensor {
 		}
 		m.own = append(m.own, p)
 	}
-	return root.visit(make([]*Tensor, 0, len(made)))
+	return root
 }
 
 func (m *scope) child(name string) *scope {
@@ -45,6 +59,28 @@ func (m *scope) visit(out []*Tensor) []*Tensor {
 		out = c.visit(out)
 	}
 	return out
+}
+
+func (m *scope) visitInside(out []*Tensor) []*Tensor {
+	for _, c := range m.inner {
+		out = c.visitInside(out)
+	}
+	return append(out, m.own...)
+}
+
+// blockLists are the names that models give the list of their blocks.
+var blockLists = []string{"layers", "layer", "h", "block"}
+
+// blockOf is the path of the block that a parameter stands in, the outermost
+// where they nest, or nothing.
+func blockOf(name string) string {
+	names := strings.Split(name, ".")
+	for i := 1; i < len(names)-1; i++ {
+		if _, err := strconv.Atoi(names[i]); err == nil && slices.Contains(blockLists, names[i-1]) {
+			return strings.Join(names[:i+1], ".")
+		}
+	}
+	return ""
 }
 
 // Early runs construct now, as PyTorch does, but lists what it makes after what

@@ -29,6 +29,13 @@ func (r *run) distribute() error {
 	switch d.Kind {
 	case "ddp":
 		r.wrapper = shadow.NewDDP(r.builder, d.World, d.BucketView)
+	case "fsdp2", "fsdp2-noreshard":
+		f := shadow.NewFSDP(r.builder, shadow.Sharding{
+			World: d.World, Reshard: d.Kind == "fsdp2", Param: typeNamed(d.ParamDType), Reduce: typeNamed(d.ReduceDType),
+		})
+		r.wrapper = f
+		r.params = f.Shards(r.params)
+		r.mine = r.params
 	case "zero1":
 		r.mine = shadow.ZeroPartition(r.params, d.World)
 	default:
@@ -45,4 +52,17 @@ func (r *run) forward(loss func() *shadow.Tensor) *shadow.Tensor {
 		return loss()
 	}
 	return r.wrapper.Forward(loss)
+}
+
+// typeNamed is the element type that a setup names, or None.
+func typeNamed(name string) shadow.DType {
+	switch name {
+	case "fp32":
+		return shadow.Float32
+	case "bf16":
+		return shadow.BFloat16
+	case "fp16":
+		return shadow.Float16
+	}
+	return shadow.None
 }

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import "slices"
+
+// FSDP2: fully_shard on each block of a model and then on the model itself
+// (torch/distributed/fsdp/_fully_shard, 2.11).
+//
+// Each process keeps its part of every parameter, cut along the first
+// dimension. A group of parameters, one block's or what is left at the root, is
+// gathered before its block runs, forward and backward, and given up after it.
+// Gathering goes through one flat tensor that lives on a CUDA stream of its
+// own; gradients are reduced into a flat tensor on another. So this memory is
+// never shared with the model's.
+
+// Sharding is how FSDP2 is set up.
+type Sharding struct {
+	World   int
+	Reshard bool  // give gathered parameters up after forward
+	Param   DType // of gathered parameters; None keeps theirs
+	Reduce  DType // of reduced gradients; None keeps the gradients'
+}
+
+// FSDP is fully_shard around a model and its blocks.
+type FSDP struct {
+	w        *World
+	how      Sharding
+	groups   []*shardGroup // the root first, then blocks in the model's order
+	copyIn   uint16        // the stream that all-gather outputs live on
+	scatter  uint16        // the stream that reduced gradients live on
+	gathered *Tensor       // of the last group that ran forward: kept for the next copy-out
+	reducing *Tensor       // the last reduce-scatter's input: kept for the next one
+	order    []*shardGroup // in which groups ended their forward
+}
+
+// training is what a group is about to do, as FSDP's TrainingState has it.
+type training uint8
+
+const (
+	idle training = iota
+	inForward
+	preBackward
+	postBackward
+)
+
+// shardGroup is FSDPParamGroup: parameters that travel together.
+type shardGroup struct {
+	f         *FSDP
+	params    []shardParam
+	state     training
+	backward  bool // its block's backward has begun: running forward again is recomputation
+	unsharded bool
+	result    *Tensor // a gather whose copy-out is still to come
+	places    []int   // in the order of forwards
+}
+
+// shardParam is FSDPParam. Full is the parameter that the model computes with;
+// its storage comes and goes, so that what autograd saved of it stays valid.
+type shardParam struct {
+	full, shard *Tensor
+}
+
+// NewFSDP shards a model. The blocks are the modules whose path ends in a
+// number after layers, layer, h or block; what is not in one belongs to the
+// root.
+func NewFSDP(b *Builder, how Sharding) *FSDP {
+	w := b.W
+	f := &FSDP{w: w, how: how, copyIn: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
+	root := &shardGroup{f: f}
+	f.groups = []*shardGroup{root}
+	w.wrapped = map[string]*shardGroup{}
+	members := map[*shardGroup][]*Tensor{}
+	for _, p := range moduleOrderInside(b.all) {
+		g := root
+		if at := blockOf(p.name); at != "" {
+			if g = w.wrapped[at]; g == nil {
+				g = &shardGroup{f: f}
+				w.wrapped[at] = g
+				f.groups = append(f.groups, g)
+			}
+		}
+		members[g] = append(members[g], p)
+	}
+	for _, g := range f.groups[1:] {
+		g.shard(members[g])
+	}
+	root.shard(members[root])
+	w.afterBackward = f.finish
+	return f
+}
+
+// shard makes the group's shards, then lets go of the parameters they come from.
+func (g *shardGroup) shard(params []*Tensor) {
+	w := g.f.w
+	was, path := w.component, w.path
+	for _, p := range params {
+		size := p.size
+		if size.n > 0 {
+			size = size.with(0, ceilDiv(size.d[0], g.f.how.World))
+		}
+		w.component, w.path = Parameters, []string{p.name}
+		s := w.empty(size, p.dtype).hold()
+		s.name, s.leaf, s.needs = p.name, p.leaf, p.needs
+		g.params = append(g.params, shardParam{full: p, shard: s})
+	}
+	w.component, w.path = was, path
+	for _, p := range params {
+		w.release2(p.mem)
+		p.mem = nil
+		if g.f.how.Param != None {
+			p.dtype = g.f.how.Param
+		}
+	}
+}
+
+// Shards is what the optimizer updates in place of the given parameters.
+func (f *FSDP) Shards(params []*Tensor) []*Tensor {
+	of := map[*Tensor]*Tensor{}
+	for _, g := range f.groups {
+		for _, p := range g.params {
+			of[p.full] = p.shard
+		}
+	}
+	out := make([]*Tensor, len(params))
+	for i, p := range params {
+		out[i] = of[p]
+	}
+	return out
+}
+
+// Forward is the root's forward around the model's.
+func (f *FSDP) Forward(run func() *Tensor) *Tensor {
+	root := f.groups[0]
+	root.preForward(nil)
+	loss := run()
+	root.postForward(loss)
+	f.gathered.drop()
+	f.gathered = nil
+	return loss
+}
+
+// preForward gathers the group for its block, which takes x. The result is what
+// the block sees: x cast to the parameters' type, and with a node in the graph
+// that runs when x's gradient is there.
+func (g *shardGroup) preForward(x *Tensor) *Tensor {
+	if g.backward {
+		if !g.unsharded {
+			g.unshard()
+			g.copyOut()
+		}
+		return x
+	}
+	if dt := g.f.how.Param; dt != None && x != nil && x.dtype.Floating() {
+		x = x.To(dt)
+	}
+	g.state = inForward
+	g.unshard()
+	g.copyOut()
+	if x == nil || !x.needs || !g.f.w.gradMode {
+		return x
+	}
+	n := g.f.w.record("RegisterPostBackwardFunctionBackward", x)
+	n.backward(func(dx *Tensor) []*Tensor {
+		g.postBackward()
+		return each(dx)
+	})
+	return n.result(x.alias(x.size, x.stride), x)
+}
+
+// postForward gives the parameters up and waits for the output's gradient.
+func (g *shardGroup) postForward(out *Tensor) {
+	if g.backward {
+		return
+	}
+	if g.f.how.Reshard {
+		g.reshard()
+	}
+	g.places = append(g.places, len(g.f.order))
+	g.f.order = append(g.f.order, g)
+	g.state = idle
+	if out.needs && out.fn != nil && g.f.w.gradMode {
+		out.fn.before = append(out.fn.before, g.preBackward)
+	}
+}
+
+// preBackward gathers the group again, and begins to gather the one whose
+// backward comes next.
+func (g *shardGroup) preBackward() {
+	g.backward = true
+	if g.state == preBackward {
+		return
+	}
+	g.state = preBackward
+	g.unshard()
+	g.copyOut()
+	if len(g.places) == 0 {
+		return
+	}
+	at := g.places[len(g.places)-1]
+	g.places = g.places[:len(g.places)-1]
+	if at > 0 {
+		g.f.order[at-1].unshard()
+	}
+}
+
+// postBackward gives the parameters up and reduces their gradients.
+func (g *shardGroup) postBackward() {
+	g.state = postBackward
+	var with []shardParam
+	var grads []*Tensor
+	for _, p := range g.params {
+		if p.full.grad != nil {
+			with, grads = append(with, p), append(grads, p.full.grad)
+			p.full.grad = nil
+		}
+	}
+	g.reshard()
+	if len(grads) > 0 {
+		g.f.reducing.drop()
+		g.f.reducing = g.f.reduce(with, grads)
+	}
+}
+
+// finish is the root's callback at the end of backward: groups whose input had
+// no gradient, as the root's, have their turn now.
+func (f *FSDP) finish() {
+	for _, g := range f.groups {
+		if g.state != postBackward {
+			g.postBackward()
+		}
+		g.state, g.backward, g.places = idle, false, nil
+		g.result.drop()
+		g.result = nil
+	}
+	f.order = slices.Delete(f.order, 0, len(f.order))
+	f.reducing.drop()
+	f.reducing = nil
+}
