@@ -77,6 +77,7 @@ func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 
 // try simulates a setup and plays it on the card, no more.
 func try(s *setup.Setup, card gpu.Card) (*Answer, error) {
+	card = spread(card, s.Dist)
 	a, err := simulated(s, card)
 	if err != nil {
 		return nil, err

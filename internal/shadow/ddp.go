@@ -9,6 +9,11 @@ package shadow
 // reduced over all processes. The first backward has one bucket per element
 // type; before the second forward the buckets are made anew, in the order in
 // which the gradients came, with a small one first.
+//
+// One thing is left out, because it is a matter of milliseconds: a watchdog of
+// the NCCL process group looks every 100 ms for collectives that have ended,
+// and lets go of their tensors. Where the second forward comes sooner, the first
+// bucket is still there when the new ones are made.
 
 const (
 	ddpBroadcastBytes = 250 << 20 // of one flat copy when states are broadcast

@@ -4,6 +4,7 @@ package simulate
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -114,7 +115,21 @@ func compareTrace(t *testing.T, s *setup.Setup, path string) {
 			got = simulatedRun(t, s, slices.Repeat([]bool{true}, n))
 		}
 	}
+	if s.Dist != nil && s.Dist.Kind == "ddp" {
+		got, want = anyTime(got), anyTime(want)
+	}
 	compare(t, got, want)
+}
+
+// anyTime leaves out when the largest allocation of a DDP run is freed: it is
+// the first bucket, which the process group's watchdog may hold up to 100 ms
+// longer than DDP itself.
+func anyTime(m []moment) []moment {
+	largest := slices.MaxFunc(m, func(a, b moment) int { return cmp.Compare(a.size, b.size) }).size
+	for i := range m {
+		m[i].freed = slices.DeleteFunc(m[i].freed, func(size uint64) bool { return size == largest })
+	}
+	return m
 }
 
 // afterConstant leaves out a constant that a library makes when it is imported:
