@@ -29,13 +29,13 @@ func newMamba(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	if c.keys["time_step_rank"] != "auto" {
 		rank = c.Positive("time_step_rank", rank)
 	}
-	return newMambaLike(b, c, run, hidden, 50280, 32, func(m *mamba, at string) shadow.Module {
+	return newMambaLike(b, c, run, hidden, 50280, 32, func(m *mamba, at string) mambaLikeMixer {
 		return newMambaMixer(b, c, m, at, hidden, rank)
 	})
 }
 
 // newMambaLike makes MambaForCausalLM or Mamba2ForCausalLM around their mixers.
-func newMambaLike(b *shadow.Builder, c *Config, run Run, hidden, vocab, layers int, mix func(m *mamba, at string) shadow.Module) (Model, error) {
+func newMambaLike(b *shadow.Builder, c *Config, run Run, hidden, vocab, layers int, mix func(m *mamba, at string) mambaLikeMixer) (Model, error) {
 	m := &mamba{net: net{b.W, run}, vocab: c.Positive("vocab_size", vocab)}
 	m.embed = b.Embedding("backbone.embeddings", m.vocab, hidden)
 	for i := range c.Int("num_hidden_layers", layers) {
@@ -46,6 +46,9 @@ func newMambaLike(b *shadow.Builder, c *Config, run Run, hidden, vocab, layers i
 		m.layers = append(m.layers, l)
 	}
 	m.norm = newRMSNorm(b, "backbone.norm_f", hidden)
+	for _, l := range m.layers {
+		l.mixer.initWeights()
+	}
 	m.lmHead = b.Linear("lm_head", hidden, m.vocab, false)
 	if c.Bool("tie_word_embeddings", c.ModelType() == "mamba") {
 		b.Tie(&m.lmHead.Weight, m.embed.Weight)
@@ -87,11 +90,24 @@ func (m *mamba) recurrentMask(mask *shadow.Tensor) {
 	}
 }
 
+// mambaLikeMixer is a mixer whose first weights are computed.
+type mambaLikeMixer interface {
+	shadow.Module
+	initWeights()
+}
+
+// initTimeStep is the second half of init_mamba_weights: time steps of so many
+// channels, and what softplus would make them from. expm1 takes what exp takes.
+func initTimeStep(fn *shadow.Frame, w *shadow.World, width int) {
+	dt := fn.Let(w.Full(shadow.Float32, width).MulScalar().AddScalar().Exp().Clamp())
+	fn.Let(dt.Add(dt.Neg().Exp().Neg().LogPlain()))
+}
+
 // mambaBlock is MambaBlock and Mamba2Block: the residual can be kept in float32.
 type mambaBlock struct {
 	shadow.Path
 	norm  *rmsNorm
-	mixer shadow.Module
+	mixer mambaLikeMixer
 	fp32  bool
 }
 

@@ -22,7 +22,7 @@ func newMamba2(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	if heads%groups != 0 {
 		return nil, fmt.Errorf("mamba2: num_heads %d is not divisible by n_groups %d", heads, groups)
 	}
-	m, err := newMambaLike(b, c, run, hidden, 32768, 64, func(m *mamba, at string) shadow.Module {
+	m, err := newMambaLike(b, c, run, hidden, 32768, 64, func(m *mamba, at string) mambaLikeMixer {
 		m.maskOfOnes = true
 		return newMamba2Mixer(b, c, m, at, hidden, inner, heads, dim, groups)
 	})
@@ -60,6 +60,16 @@ func newMamba2Mixer(b *shadow.Builder, c *Config, m *mamba, at string, hidden, i
 	x.d = b.Parameter(at+".D", heads)
 	x.outProj = b.Linear(at+".out_proj", inner, hidden, bias)
 	return x
+}
+
+// initWeights is init_mamba2_weights.
+func (x *mamba2Mixer) initWeights() {
+	w := x.m.w
+	fn := w.Func()
+	a := fn.Let(w.Full(shadow.Float32, x.heads))
+	shadow.Item(a.LogPlain())
+	initTimeStep(fn, w, x.heads)
+	fn.Return(nil)
 }
 
 // Forward is Mamba2Mixer.forward.

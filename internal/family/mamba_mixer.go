@@ -33,6 +33,16 @@ func newMambaMixer(b *shadow.Builder, c *Config, m *mamba, at string, hidden, ra
 	return x
 }
 
+// initWeights is init_mamba_weights.
+func (x *mambaMixer) initWeights() {
+	w := x.m.w
+	fn := w.Func()
+	a := fn.Let(w.Full(shadow.Float32, x.state).Unsqueeze(0).Expand(x.inner, -1).Contiguous())
+	shadow.Item(a.LogPlain())
+	initTimeStep(fn, w, x.inner)
+	fn.Return(nil)
+}
+
 // Forward is MambaMixer.forward.
 func (x *mambaMixer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
 	dtype := hidden.DType()

@@ -4,7 +4,6 @@ package family
 
 import (
 	"fmt"
-	"strings"
 
 	"snug/internal/shadow"
 )
@@ -22,6 +21,9 @@ type t5 struct {
 func newT5(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	if run.Head != "seq2seq-lm" {
 		return nil, fmt.Errorf("t5 is trained as seq2seq-lm, not as %q", run.Head)
+	}
+	if run.Attention == "flash" {
+		return nil, fmt.Errorf("t5 has no flash attention: its position bias needs sdpa or eager")
 	}
 	vocab, width := c.Positive("vocab_size", 32128), c.Positive("d_model", 512)
 	layers := c.Int("num_layers", 6)
@@ -68,6 +70,7 @@ type t5Stack struct {
 	norm    *t5LayerNorm
 	dropout shadow.Dropout
 	decoder bool
+	causal  *shadow.Tensor // the float mask of eager attention, while the decoder runs
 }
 
 func newT5Stack(b *shadow.Builder, c *Config, n net, at string, layers int) *t5Stack {
@@ -87,6 +90,9 @@ func newT5Stack(b *shadow.Builder, c *Config, n net, at string, layers int) *t5S
 func (s *t5Stack) forward(caller *shadow.Frame, ids, mask, encoder *shadow.Tensor) *shadow.Tensor {
 	fn := s.w.Func(ids, encoder)
 	embeds := fn.Let(s.embed.Call(ids))
+	if s.decoder {
+		s.causal = fn.Let(s.causalMask(embeds, nil, nil, 0))
+	}
 	s.bidirectionalMask(mask)
 	hidden := fn.Let(s.dropout.Call(embeds))
 	var bias, cross *shadow.Tensor
@@ -95,7 +101,7 @@ func (s *t5Stack) forward(caller *shadow.Frame, ids, mask, encoder *shadow.Tenso
 		if s.decoder && !s.run.Checkpointing {
 			call.cache = caller
 		}
-		fn.Set(&hidden, s.layer(call, hidden, bias, cross, encoder))
+		fn.Set(&hidden, s.layer(call, hidden, s.causal, bias, cross, encoder))
 		if bias == nil {
 			bias, cross = fn.Let(call.madeBias), fn.Let(call.madeCross)
 			shadow.Release(bias)
@@ -146,10 +152,14 @@ func (l *t5Call) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor
 	again := l.ran
 	l.ran = true
 	bias, cross := l.bias, l.cross
-	fn.Set(&hidden, l.attend(fn, hidden, l.self, l.selfNorm, nil, &bias))
+	out, weights := l.attend(fn, hidden, l.self, l.selfNorm, nil, &bias)
+	fn.Set(&hidden, out)
+	kept := fn.Let(weights)
 	fn.Set(&hidden, clampHalf(hidden))
 	if l.crossAttn != nil {
-		fn.Set(&hidden, l.attend(fn, hidden, l.crossAttn, l.crossNorm, l.encoder, &cross))
+		out, weights = l.attend(fn, hidden, l.crossAttn, l.crossNorm, l.encoder, &cross)
+		fn.Set(&hidden, out)
+		fn.Set(&kept, weights)
 		fn.Set(&hidden, clampHalf(hidden))
 	}
 	fn.Set(&hidden, hidden.World().Call(l.ff, hidden))
@@ -161,108 +171,14 @@ func (l *t5Call) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor
 }
 
 // attend is T5LayerSelfAttention.forward and T5LayerCrossAttention.forward.
-// The block's frame holds the bias that the first of them makes.
-func (l *t5Call) attend(block *shadow.Frame, hidden *shadow.Tensor, a *t5Attention, norm *t5LayerNorm, states *shadow.Tensor, bias **shadow.Tensor) *shadow.Tensor {
+// The block's frame holds the bias that the first of them makes, and the weights
+// that eager attention gives back.
+func (l *t5Call) attend(block *shadow.Frame, hidden *shadow.Tensor, a *t5Attention, norm *t5LayerNorm, states *shadow.Tensor, bias **shadow.Tensor) (out, weights *shadow.Tensor) {
 	fn := hidden.World().Func(hidden)
 	normed := fn.Let(norm.Call(hidden))
 	a.states, a.bias, a.block, a.cache = states, bias, block, l.cache
-	out := fn.Let(hidden.World().Call(a, normed))
-	return fn.Return(hidden.Add(l.dropout.Call(out)))
-}
-
-// clampHalf is the guard against infinities in float16.
-func clampHalf(hidden *shadow.Tensor) *shadow.Tensor {
-	if hidden.DType() != shadow.Float16 {
-		return hidden
-	}
-	return hidden.ClampInfinities()
-}
-
-// t5LayerNorm scales without a bias and without the mean.
-type t5LayerNorm struct {
-	shadow.Path
-	weight *shadow.Tensor
-}
-
-func newT5LayerNorm(b *shadow.Builder, at string, width int) *t5LayerNorm {
-	return &t5LayerNorm{Path: shadow.Path(at), weight: b.Parameter(at+".weight", width)}
-}
-
-func (n *t5LayerNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(n, x) }
-
-// Forward is T5LayerNorm.forward.
-func (n *t5LayerNorm) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
-	variance := fn.Let(hidden.To(shadow.Float32).Pow().Mean(true, -1))
-	fn.Set(&hidden, hidden.Mul(variance.AddScalar().Rsqrt()))
-	if n.weight.DType().Half() {
-		fn.Set(&hidden, hidden.To(n.weight.DType()))
-	}
-	return n.weight.Mul(hidden)
-}
-
-// t5FF is T5LayerFF around either form of its dense layers.
-type t5FF struct {
-	shadow.Path
-	wi, wi1, wo *shadow.Linear
-	norm        *t5LayerNorm
-	dropout     shadow.Dropout
-	act         func(x *shadow.Tensor) *shadow.Tensor
-}
-
-func newT5FF(b *shadow.Builder, c *Config, at string, dropout shadow.Dropout) *t5FF {
-	width, inner := c.Positive("d_model", 512), c.Positive("d_ff", 2048)
-	proj := c.String("feed_forward_proj", "relu")
-	f := &t5FF{Path: shadow.Path(at), dropout: dropout, act: c.t5Activation(proj)}
-	if strings.HasPrefix(proj, "gated-") {
-		f.wi = b.Linear(at+".DenseReluDense.wi_0", width, inner, false)
-		f.wi1 = b.Linear(at+".DenseReluDense.wi_1", width, inner, false)
-	} else {
-		f.wi = b.Linear(at+".DenseReluDense.wi", width, inner, false)
-	}
-	f.wo = b.Linear(at+".DenseReluDense.wo", inner, width, false)
-	f.norm = newT5LayerNorm(b, at+".layer_norm", width)
-	return f
-}
-
-// t5Activation is the function that feed_forward_proj names.
-func (c *Config) t5Activation(proj string) func(x *shadow.Tensor) *shadow.Tensor {
-	switch strings.TrimPrefix(proj, "gated-") {
-	case "relu":
-		return (*shadow.Tensor).ReLU
-	case "silu", "swish":
-		return (*shadow.Tensor).SiLU
-	case "gelu":
-		if proj == "gated-gelu" {
-			return newGELU
-		}
-		return (*shadow.Tensor).GELU
-	}
-	c.fail("feed_forward_proj", "relu, gelu or silu, gated- or not")
-	return (*shadow.Tensor).ReLU
-}
-
-// Forward is T5LayerFF.forward.
-func (f *t5FF) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
-	forwarded := fn.Let(f.norm.Call(hidden))
-	fn.Set(&forwarded, f.dense(forwarded))
-	fn.Set(&hidden, hidden.Add(f.dropout.Call(forwarded)))
-	return hidden
-}
-
-// dense is T5DenseActDense.forward or T5DenseGatedActDense.forward.
-func (f *t5FF) dense(x *shadow.Tensor) *shadow.Tensor {
-	fn := x.World().Func(x)
-	hidden := fn.Let(x)
-	if f.wi1 == nil {
-		fn.Set(&hidden, f.wi.Call(hidden))
-		fn.Set(&hidden, f.act(hidden))
-	} else {
-		gelu := fn.Let(f.act(f.wi.Call(hidden)))
-		linear := fn.Let(f.wi1.Call(hidden))
-		fn.Set(&hidden, gelu.Mul(linear))
-	}
-	fn.Set(&hidden, f.dropout.Call(hidden))
-	fn.Set(&hidden, hidden.To(f.wo.Weight.DType()))
-	fn.Set(&hidden, f.wo.Call(hidden))
-	return fn.Return(hidden)
+	out, weights = hidden.World().Call2(a, normed)
+	fn.Let(out)
+	fn.Let(weights)
+	return fn.Return2(hidden.Add(l.dropout.Call(out)), weights)
 }

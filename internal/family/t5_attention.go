@@ -8,6 +8,7 @@ import "snug/internal/shadow"
 type t5Attention struct {
 	shadow.Path
 	net
+	stack      *t5Stack
 	q, k, v, o *shadow.Linear
 	relative   *shadow.Embedding // nil but in a stack's first block
 	dim        int
@@ -24,7 +25,7 @@ type t5Attention struct {
 func newT5Attention(b *shadow.Builder, c *Config, s *t5Stack, at string, relative bool) *t5Attention {
 	width, dim, heads := c.Positive("d_model", 512), c.Positive("d_kv", 64), c.Positive("num_heads", 8)
 	a := &t5Attention{
-		Path: shadow.Path(at), net: s.net, dim: dim, decoder: s.decoder, dropout: float64(s.dropout),
+		Path: shadow.Path(at), net: s.net, stack: s, dim: dim, decoder: s.decoder, dropout: float64(s.dropout),
 		q: b.Linear(at+".q", width, heads*dim, false),
 		k: b.Linear(at+".k", width, heads*dim, false),
 		v: b.Linear(at+".v", width, heads*dim, false),
@@ -37,7 +38,7 @@ func newT5Attention(b *shadow.Builder, c *Config, s *t5Stack, at string, relativ
 }
 
 // Forward is T5Attention.forward.
-func (a *t5Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+func (a *t5Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (out, weights *shadow.Tensor) {
 	B, S, cross := hidden.Size(0), hidden.Size(1), a.states != nil
 	bias, cache, block := a.bias, a.cache, a.block
 	query := fn.Let(a.q.Call(hidden).View(B, S, -1, a.dim).Transpose(1, 2)) // (B, H, S, D)
@@ -56,10 +57,12 @@ func (a *t5Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.T
 	if *bias == nil {
 		*bias = block.Let(a.positionBias(query, S, K)) // (1, H, S, K)
 	}
-	out := fn.Let(a.attention(query, key, value, *bias, a.decoder && !cross)) // (B, S, H, D)
+	out, weights = a.attention(query, key, value, *bias, a.decoder && !cross) // (B, S, H, D)
+	fn.Let(out)
+	fn.Let(weights)
 	fn.Set(&out, out.Reshape(B, S, -1).Contiguous())
 	fn.Set(&out, a.o.Call(out))
-	return out
+	return out, weights
 }
 
 // positionBias is zeros in a cross-attention. Checkpointing makes them want a
@@ -111,17 +114,21 @@ func (a *t5Attention) bucket(relative *shadow.Tensor) *shadow.Tensor {
 }
 
 // attention is the attention function that was asked for, with a bias.
-func (a *t5Attention) attention(q, k, v, bias *shadow.Tensor, causal bool) *shadow.Tensor {
+func (a *t5Attention) attention(q, k, v, bias *shadow.Tensor, causal bool) (out, weights *shadow.Tensor) {
 	if a.run.Attention == "eager" {
-		return a.eager(q, k, v, bias)
+		mask := a.stack.causal
+		if !causal {
+			mask = nil
+		}
+		return a.eager(q, k, v, bias, mask)
 	}
 	fn := a.w.Func(q, k, v, bias)
 	mask := fn.Let(bias)
 	if causal && q.Size(2) > 1 {
 		fn.Set(&mask, a.causalBias(bias, q.Size(2), k.Size(2)))
 	}
-	out := a.w.SDPA(shadow.Attention{Query: q, Key: k, Value: v, Mask: mask, Dropout: a.dropout})
-	return fn.Return(out.Transpose(1, 2).Contiguous())
+	out = a.w.SDPA(shadow.Attention{Query: q, Key: k, Value: v, Mask: mask, Dropout: a.dropout})
+	return fn.Return(out.Transpose(1, 2).Contiguous()), nil
 }
 
 // causalBias is create_position_bias_mask: the bias where a token may look.
@@ -133,13 +140,16 @@ func (a *t5Attention) causalBias(bias *shadow.Tensor, S, K int) *shadow.Tensor {
 }
 
 // eager is T5's own eager_attention_forward.
-func (a *t5Attention) eager(q, k, v, bias *shadow.Tensor) *shadow.Tensor {
-	fn := a.w.Func(q, k, v, bias)
-	weights := fn.Let(q.Matmul(k.Transpose(2, 3)).MulScalar()) // (B, H, S, K)
+func (a *t5Attention) eager(q, k, v, bias, mask *shadow.Tensor) (out, weights *shadow.Tensor) {
+	fn := a.w.Func(q, k, v, bias, mask)
+	fn.Set(&weights, q.Matmul(k.Transpose(2, 3)).MulScalar()) // (B, H, S, K)
 	fn.Set(&weights, weights.Add(bias))
+	if mask != nil {
+		fn.Set(&weights, weights.Add(mask))
+	}
 	fn.Set(&weights, weights.Softmax(shadow.None))
 	fn.Set(&weights, weights.Dropout(a.dropout))
-	out := fn.Let(weights.Matmul(v)) // (B, H, S, D)
+	fn.Set(&out, weights.Matmul(v)) // (B, H, S, D)
 	fn.Set(&out, out.Transpose(1, 2).Contiguous())
-	return fn.Return(out)
+	return fn.Return2(out, weights)
 }

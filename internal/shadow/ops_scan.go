@@ -42,17 +42,20 @@ func (t *Tensor) Clamp() *Tensor {
 	n := w.record("ClampBackward1", t)
 	self := n.save(t)
 	out := t.unary("clamp", t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { // where((self >= min).logical_and_(self <= max), grad, 0)
-		zero := w.alloc(g.dtype.Bytes())
-		above := self.get().unary("ge", Bool).hold()
-		below := self.get().unary("le", Bool).hold()
-		out := above.binary("where", g, g.dtype)
-		below.drop()
-		above.drop()
-		w.release(zero)
-		return each(out)
-	})
+	n.backward(func(g *Tensor) []*Tensor { return each(g.clampGrad(self.get(), g.dtype)) })
 	return n.result(out, t)
+}
+
+// clampGrad is where((self >= min).logical_and_(self <= max), grad, 0).
+func (g *Tensor) clampGrad(self *Tensor, dt DType) *Tensor {
+	zero := g.w.alloc(dt.Bytes())
+	above := self.unary("ge", Bool).hold()
+	below := self.unary("le", Bool).hold()
+	out := above.binary("where", g, dt)
+	below.drop()
+	above.drop()
+	g.w.release(zero)
+	return out
 }
 
 // PadDim is F.pad with zeros along one dimension. Without any it is a copy. An

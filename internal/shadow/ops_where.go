@@ -9,24 +9,21 @@ package shadow
 func Where(cond, t *Tensor) *Tensor {
 	n := t.w.record("WhereBackward0", t)
 	kept := n.save(cond)
-	out := cond.choose(t, true, t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(kept.get().choose(g, true, g.dtype)) })
+	out := cond.orNumber(t)
+	n.backward(func(g *Tensor) []*Tensor { return each(kept.get().orNumber(g)) })
 	return n.result(out, cond, t)
 }
 
-// choose allocates the result of where(cond, a, b) with a or both given.
-func (cond *Tensor) choose(a *Tensor, number bool, dt DType) *Tensor {
+// orNumber allocates the result of where(cond, t, number).
+func (cond *Tensor) orNumber(t *Tensor) *Tensor {
 	w := cond.w
-	var scalar *storage
-	if number {
-		w.op("scalar_tensor")
-		scalar = w.alloc(dt.Bytes())
-	}
-	size := broadcast(cond.size, a.size)
+	w.op("scalar_tensor")
+	number := w.alloc(t.dtype.Bytes())
+	size := broadcast(cond.size, t.size)
 	w.op("where")
-	out := w.emptyStrided(size, iterStrides(size, cond, a), dt)
-	w.kernel(out, cond, a)
-	w.release2(scalar)
+	out := w.emptyStrided(size, iterStrides(size, cond, t), t.dtype)
+	w.kernel(out, cond, t)
+	w.release(number)
 	return out
 }
 
@@ -77,28 +74,32 @@ func (t *Tensor) RequireGrad() *Tensor {
 }
 
 // ClampInfinities is what models do to float16 activations: find out whether
-// one is infinite, choose a bound, and clamp to it.
+// one is infinite, choose a bound by it, and clamp to minus and plus the bound.
 func (t *Tensor) ClampInfinities() *Tensor {
 	w := t.w
-	mark := w.pin(t)
+	fn := w.Func(t)
+	bound := fn.Let(w.infinityBound(t))
+	low := fn.Let(bound.unary("neg", bound.dtype))
+	n := w.record("ClampBackward1", t)
+	n.save(bound)
+	n.save(low)
+	self := n.save(t)
+	out := t.unary("clamp", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return each(g.clampGrad(self.get(), g.dtype)) })
+	n.output(out, 0)
+	return fn.Return(out)
+}
+
+// infinityBound is where(isinf(t).any(), one number, another).
+func (w *World) infinityBound(t *Tensor) *Tensor {
 	inf := t.unary("isinf", Bool).hold()
 	any := inf.reduce("any", allDims(t.size), false, Bool).hold()
 	inf.drop()
-	bound := w.Full(Float32).hold()
+	numbers := [2]*Tensor{w.Full(Float32).hold(), w.Full(Float32).hold()}
+	w.op("where")
+	out := w.empty(Dims(), Float32)
+	numbers[0].drop()
+	numbers[1].drop()
 	any.drop()
-	n := w.record("ClampBackward1", t)
-	lo := bound.unary("neg", Float32).hold()
-	hi := n.save(bound)
-	low := n.save(lo)
-	self := n.save(t)
-	out := t.unary("clamp", t.dtype)
-	n.backward(func(g *Tensor) []*Tensor {
-		_, _ = hi, low
-		return each(g.withLayout("where", self.get()))
-	})
-	lo.drop()
-	bound.drop()
-	n.output(out, 0)
-	w.unpin(mark)
 	return out
 }

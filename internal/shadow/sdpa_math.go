@@ -4,51 +4,45 @@ package shadow
 
 // mathAttention is _scaled_dot_product_attention_math: the composite that takes
 // what no kernel takes. Half inputs are worked on in float32.
-//
-// Its locals are C++ ones: they go when it returns, the last declared first.
 func (w *World) mathAttention(a Attention) *Tensor {
 	dtype := a.Query.dtype
-	mark := w.pin(a.Query, a.Key, a.Value, a.Mask)
-	local := func(t *Tensor) *Tensor { w.pin(t); return t }
-	query, key, value := a.Query, a.Key, a.Value
-	if dtype.Half() {
-		query = local(query.cast(Float32))
-		key = local(key.cast(Float32))
-		value = local(value.cast(Float32))
-	}
-	q := local(query.MulScalar())
+	fn := w.Func(a.Query, a.Key, a.Value, a.Mask)
+	query, key, value := fn.Let(a.Query.accurate()), fn.Let(a.Key.accurate()), fn.Let(a.Value.accurate())
+	q := fn.Let(query.MulScalar())
 	mask := a.Mask
 	if a.Causal && mask == nil {
-		mask = local(w.causalBias(q.Size(-2), key.Size(-2), q.dtype))
+		mask = fn.Let(w.causalBias(q.Size(-2), key.Size(-2), q.dtype))
 	}
 	if a.GQA {
-		key = local(key.repeatInterleave(q.Size(1) / key.Size(1)))
-		value = local(value.repeatInterleave(q.Size(1) / value.Size(1)))
+		key = fn.Let(key.repeatInterleave(q.Size(1) / key.Size(1)))
+		value = fn.Let(value.repeatInterleave(q.Size(1) / value.Size(1)))
 	}
-	scaled := key.Transpose(-2, -1).MulScalar().hold()
-	attn := q.matmul(scaled).hold()
-	scaled.drop()
-	set := func(t *Tensor) {
-		t.hold()
-		attn.drop()
-		attn = t
+	attn := fn.Let(w.scores(q, key)) // (B, H, Sq, Skv)
+	switch {
+	case mask != nil && w.OutOfPlace:
+		fn.Set(&attn, attn.Add(mask))
+	case mask != nil:
+		fn.Set(&attn, attn.addInPlace(mask))
 	}
-	if mask != nil && w.OutOfPlace {
-		set(attn.Add(mask))
-	} else if mask != nil {
-		set(attn.addInPlace(mask))
+	fn.Set(&attn, attn.safeSoftmax())
+	fn.Set(&attn, attn.Dropout(a.Dropout))
+	fn.Let(attn.To(dtype)) // the second result, which nobody takes
+	return fn.Return(attn.matmul(value).To(dtype))
+}
+
+// scores is q @ (scaled k).T; the scaled keys last until the product is made.
+func (w *World) scores(q, k *Tensor) *Tensor {
+	fn := w.Func(q)
+	scaled := fn.Let(k.Transpose(-2, -1).MulScalar())
+	return fn.Return(q.matmul(scaled))
+}
+
+// accurate is t in float32 if it is a 16-bit float.
+func (t *Tensor) accurate() *Tensor {
+	if t.dtype.Half() {
+		return t.cast(Float32)
 	}
-	set(attn.safeSoftmax())
-	if a.Dropout > 0 {
-		set(attn.Dropout(a.Dropout))
-	}
-	weights := attn.To(dtype).hold() // the second result, which nobody takes
-	out := attn.matmul(value).To(dtype)
-	attn.drop()
-	out.hold()
-	w.unpin(mark)
-	weights.drop()
-	return out.loosen()
+	return t
 }
 
 // causalBias is ones(L, S).tril() made into a float mask.
