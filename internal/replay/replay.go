@@ -61,7 +61,7 @@ func Run(rec *snapshot.Recording, d *snapshot.Device, o Options) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Restore(startOf(d)); err != nil {
+	if err := a.Restore(Start(d)); err != nil {
 		return nil, err
 	}
 	if o.Limit > 0 {
@@ -113,9 +113,9 @@ func asCard(oom *allocator.OutOfMemoryError, limit uint64) {
 	}
 }
 
-// startOf is the state as the recording began. Allocations have their IDs in
+// Start is the state as the recording began. Allocations have their IDs in
 // the order of their addresses.
-func startOf(d *snapshot.Device) []allocator.SegmentState {
+func Start(d *snapshot.Device) []allocator.SegmentState {
 	var out []allocator.SegmentState
 	id := uint32(0)
 	for _, s := range d.Start {
@@ -154,6 +154,11 @@ func settings(rec *snapshot.Recording, d *snapshot.Device, o Options) (allocator
 		opt.Expandable = expandableSeen(d)
 	}
 	return version, opt, err
+}
+
+// Settings are the PyTorch and the allocator's options of a recording.
+func Settings(rec *snapshot.Recording, d *snapshot.Device) (allocator.Version, allocator.Options, error) {
+	return settings(rec, d, Options{})
 }
 
 // Version is the PyTorch named, or else the one that the recording shows.

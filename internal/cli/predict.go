@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"snug/internal/profile"
+)
+
+type predictOptions struct {
+	json bool
+	at   []string
+}
+
+const predictLong = `Predict what a training step takes at sizes that were never run.
+
+From recordings of the same step at two or more sizes (what
+torch.cuda.memory._dump_snapshot writes, plain or gzip), each followed by @ and
+the size it was made at. Every allocation's size becomes a formula of the
+quantities named; the stream at the new size is played through a model of
+PyTorch's allocator. Nothing in the files is executed, and no GPU is needed.`
+
+const predictExample = `  snug predict a.pickle@batch=2 b.pickle@batch=3 --at batch=8 --at batch=24
+  snug predict a.pickle@batch=2,seq=128 b.pickle@batch=3,seq=128 \
+      c.pickle@batch=2,seq=192 --at batch=16,seq=512`
+
+func newPredict(env Env) *cobra.Command {
+	var o predictOptions
+	cmd := &cobra.Command{
+		Use:     "predict SNAPSHOT@SIZE... --at SIZE...",
+		Short:   "Predict a training step at other sizes, from recordings at small ones",
+		Long:    predictLong,
+		Example: predictExample,
+		RunE:    func(_ *cobra.Command, args []string) error { return runPredict(env, o, args) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print one JSON object for each --at")
+	f.StringArrayVar(&o.at, "at", nil, "`size` to predict, like batch=8 or batch=8,seq=128; may be repeated")
+	return cmd
+}
+
+// runPredict is the command: parse, read, fit, predict, print.
+func runPredict(env Env, o predictOptions, args []string) error {
+	points, err := o.points()
+	if err != nil {
+		return err
+	}
+	program, err := readProgram(env, args)
+	if err != nil {
+		return err
+	}
+	report := predictReport{program: program}
+	for _, at := range points {
+		p, err := program.Predict(at)
+		if err != nil {
+			return fmt.Errorf("--at %s: %w", at, err)
+		}
+		report.predictions = append(report.predictions, p)
+	}
+	if o.json {
+		return report.json(env.Stdout)
+	}
+	return report.text(env.Stdout, env.screen())
+}
+
+func (o *predictOptions) points() ([]profile.Point, error) {
+	if len(o.at) == 0 {
+		return nil, errors.New("predict needs a size to predict: add --at batch=8")
+	}
+	var out []profile.Point
+	for _, text := range o.at {
+		p, err := profile.ParsePoint(text)
+		if err != nil {
+			return nil, fmt.Errorf("--at: %w", err)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// readProgram fits the recordings named on the command line.
+func readProgram(env Env, args []string) (*profile.Program, error) {
+	var inputs []profile.Input
+	for _, arg := range args {
+		i := strings.LastIndex(arg, "@")
+		if i < 0 {
+			return nil, fmt.Errorf("%s: say at which size it was recorded, as in %s@batch=2", arg, arg)
+		}
+		at, err := profile.ParsePoint(arg[i+1:])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", arg, err)
+		}
+		inputs = append(inputs, profile.Input{Name: arg[:i], At: at})
+	}
+	for i := range inputs {
+		var err error
+		if inputs[i].Recording, err = readSnapshot(env, inputs[i].Name); err != nil {
+			return nil, err
+		}
+	}
+	return profile.Fit(inputs)
+}

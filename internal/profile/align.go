@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+// Two recordings of one training step at different sizes are nearly the same
+// sequence of allocations. Nearly: a reshape of a batch of one is a view and
+// needs no copy, an embedding's backward sorts its indices when there are many,
+// cuDNN takes another algorithm. The alignment finds which allocation of one is
+// which of the other.
+//
+// Only allocations are aligned. The end of an allocation goes with it, and when
+// it comes is read from the one recording that the program is written after.
+//
+// How it works. Two allocations are surely the same when stack and CUDA stream
+// agree, they live about as long, and their sizes stand in a ratio that a
+// quantity explains: equal, as the batches, as their squares. Nearly all are,
+// so the two sequences are walked in step. Where a pair is not sure but the next
+// few are, the odd pair is one whose size follows no simple rule. Otherwise an
+// allocation is missing on one side, and a small table of best scores (as for
+// texts, Needleman and Wunsch) over the next few dozen on each side says which;
+// a larger one where that does not suffice. A million allocations with ten
+// thousand such places align in well under a second.
+
+// aligner lays one sequence of allocations beside another.
+type aligner struct {
+	a, b   []lifetime
+	ratios []ratio // what sizes of b may be to sizes of a
+	pairs  []int32 // by allocation of b: the one of a, or none
+	table  []cell
+}
+
+// none marks an allocation without a counterpart.
+const none = -1
+
+// ratio is num to den, of the size in b to the size in a.
+type ratio struct{ num, den uint64 }
+
+// ahead is how many sure pairs prove that the pair before them is one.
+const ahead = 6
+
+// align returns, for each allocation of b, its counterpart in a, or none.
+func align(a, b []lifetime, ratios []ratio) []int32 {
+	al := &aligner{a: a, b: b, ratios: ratios, pairs: make([]int32, len(b))}
+	for j := range al.pairs {
+		al.pairs[j] = none
+	}
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		if al.sure(i, j) || al.odd(i, j) {
+			al.pairs[j] = int32(i)
+			i, j = i+1, j+1
+			continue
+		}
+		i, j = al.resync(i, j)
+	}
+	return al.pairs
+}
+
+// alike says that nothing but their sizes tells two allocations apart.
+func (al *aligner) alike(i, j int) bool {
+	x, y := &al.a[i], &al.b[j]
+	return x.stack == y.stack && x.queue == y.queue && sameSpan(x.span, y.span)
+}
+
+// sure says that two allocations are the same one.
+func (al *aligner) sure(i, j int) bool {
+	return al.alike(i, j) && al.explained(al.a[i].size, al.b[j].size)
+}
+
+func (al *aligner) explained(a, b uint64) bool {
+	if a == b {
+		return true
+	}
+	for _, r := range al.ratios {
+		if a*r.num == b*r.den {
+			return true
+		}
+	}
+	return false
+}
+
+// odd says that a pair belongs together though its sizes are not explained,
+// because what follows does.
+func (al *aligner) odd(i, j int) bool {
+	if !al.alike(i, j) {
+		return false
+	}
+	for k := 1; k <= ahead; k++ {
+		if i+k >= len(al.a) || j+k >= len(al.b) {
+			return len(al.a)-i == len(al.b)-j
+		}
+		if !al.sure(i+k, j+k) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameSpan says that two allocations live about as long, counted in allocations
+// made meanwhile. A few more or less are the differences between the recordings.
+func sameSpan(a, b int32) bool {
+	if a == forever || b == forever {
+		return a == b
+	}
+	if a > b {
+		a, b = b, a
+	}
+	return b-a <= 4+a/4
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/replay"
+)
+
+// check refuses recordings that no program can be made of, and fills in what
+// they share.
+func (f *fitter) check() error {
+	if len(f.inputs) < 2 {
+		return errors.New("a prediction needs recordings at two sizes or more: record a second one at another batch size")
+	}
+	for _, in := range f.inputs {
+		if err := complete(in); err != nil {
+			return err
+		}
+	}
+	for _, c := range []func() error{f.checkTorch, f.checkNames, f.checkDistinct} {
+		if err := c(); err != nil {
+			return err
+		}
+	}
+	return f.checkIndependent()
+}
+
+// complete refuses a recording that lacks its trace.
+func complete(in Input) error {
+	d := in.Recording.Busiest()
+	if d == nil || d.Entries == 0 {
+		return fmt.Errorf("%s has no trace: record with torch.cuda.memory._record_memory_history() before the run", in.Name)
+	}
+	if len(d.OOMs) > 0 {
+		return fmt.Errorf("%s ran out of memory while it was recorded: record at a smaller size", in.Name)
+	}
+	return nil
+}
+
+// checkTorch wants one PyTorch and one allocator configuration.
+func (f *fitter) checkTorch() error {
+	first := f.inputs[0]
+	version, options, err := replay.Settings(first.Recording, first.Recording.Busiest())
+	if err != nil {
+		return fmt.Errorf("%s: %w", first.Name, err)
+	}
+	f.program.Torch, f.program.Options = version, options
+	for _, in := range f.inputs[1:] {
+		v, o, err := replay.Settings(in.Recording, in.Recording.Busiest())
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", in.Name, err)
+		case v != version:
+			return fmt.Errorf("%s is from PyTorch %v, %s from %v: record both with one version", first.Name, version, in.Name, v)
+		case o != options:
+			return fmt.Errorf("%s and %s were recorded under different PYTORCH_ALLOC_CONF settings", first.Name, in.Name)
+		}
+	}
+	return nil
+}
+
+// checkNames tells the quantities that vary from those that do not.
+func (f *fitter) checkNames() error {
+	first := f.inputs[0]
+	names := first.At.Names()
+	for _, in := range f.inputs[1:] {
+		if got := in.At.Names(); !slices.Equal(got, names) {
+			return fmt.Errorf("%s gives %s, %s gives %s: name the same quantities for every recording",
+				first.Name, strings.Join(names, " and "), in.Name, strings.Join(got, " and "))
+		}
+	}
+	f.program.Fixed = Point{}
+	for _, name := range names {
+		varies := slices.ContainsFunc(f.inputs, func(in Input) bool { return in.At[name] != first.At[name] })
+		if varies {
+			f.program.Names = append(f.program.Names, name)
+		} else {
+			f.program.Fixed[name] = first.At[name]
+		}
+	}
+	if len(f.program.Names) > maxNames {
+		return fmt.Errorf("%d quantities vary; snug can follow %d", len(f.program.Names), maxNames)
+	}
+	return nil
+}
+
+// maxNames bounds the number of monomials.
+const maxNames = 4
+
+func (f *fitter) checkDistinct() error {
+	for i, a := range f.inputs {
+		for _, b := range f.inputs[:i] {
+			if a.At.String() == b.At.String() {
+				return fmt.Errorf("%s and %s are both recorded at %s: record at different sizes", b.Name, a.Name, a.At)
+			}
+		}
+	}
+	return nil
+}
+
+// checkIndependent refuses quantities that always changed in step: what is due
+// to one cannot be told from what is due to the other.
+func (f *fitter) checkIndependent() error {
+	names, first := f.program.Names, f.inputs[0].At
+	for i, a := range names {
+		for _, b := range names[:i] {
+			apart := slices.ContainsFunc(f.inputs, func(in Input) bool { return in.At[a]*first[b] != in.At[b]*first[a] })
+			if !apart {
+				return fmt.Errorf("%s and %s change in step in these recordings: record one where only one of them changes", b, a)
+			}
+		}
+	}
+	return nil
+}

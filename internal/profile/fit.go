@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"fmt"
+	"slices"
+
+	"snug/internal/replay"
+	"snug/internal/snapshot"
+	"snug/internal/stream"
+)
+
+// Input is a recording and the size it was made at.
+type Input struct {
+	Name      string // the file, for messages
+	At        Point
+	Recording *snapshot.Recording
+}
+
+// fitter makes a program of recordings.
+type fitter struct {
+	inputs  []Input // smallest first
+	devices []*snapshot.Device
+	points  [][]int64
+	lives   [][]lifetime
+	pairs   [][][]int32 // [to][from]: by allocation of to, the one of from
+	solver  *solver
+	program *Program
+	index   map[string]uint32 // of formulas, by text
+}
+
+// Fit makes a program of two or more recordings of the same training step.
+func Fit(inputs []Input) (*Program, error) {
+	f := &fitter{inputs: slices.Clone(inputs), index: map[string]uint32{}, program: &Program{}}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	f.arrange()
+	if err := f.align(); err != nil {
+		return nil, err
+	}
+	f.solver = newSolver(f.program.monos, f.points)
+	for k := range f.inputs {
+		f.write(k)
+	}
+	return f.program, nil
+}
+
+// arrange sorts the recordings by size and lists their allocations.
+func (f *fitter) arrange() {
+	p := f.program
+	slices.SortStableFunc(f.inputs, func(a, b Input) int {
+		return slices.Compare(a.At.values(p.Names), b.At.values(p.Names))
+	})
+	for _, in := range f.inputs {
+		d := in.Recording.Busiest()
+		f.devices = append(f.devices, d)
+		f.points = append(f.points, in.At.values(p.Names))
+		f.lives = append(f.lives, lifetimes(in.Recording, d))
+	}
+	p.monos = monomials(len(p.Names))
+}
+
+// align lays every recording beside every other.
+func (f *fitter) align() error {
+	f.pairs = make([][][]int32, len(f.inputs))
+	for k := range f.pairs {
+		f.pairs[k] = make([][]int32, len(f.inputs))
+	}
+	for to := range f.inputs {
+		for from := range to {
+			pairs := align(f.lives[from], f.lives[to], f.ratios(from, to))
+			if err := f.sameProgram(from, to, pairs); err != nil {
+				return err
+			}
+			f.pairs[to][from] = pairs
+			f.pairs[from][to] = inverse(pairs, len(f.lives[from]))
+		}
+	}
+	return nil
+}
+
+// ratios are what one recording's sizes may be to another's, by one monomial.
+func (f *fitter) ratios(from, to int) []ratio {
+	var out []ratio
+	for _, m := range f.program.monos[1:] {
+		out = append(out, ratio{uint64(m.exact(f.points[to])), uint64(m.exact(f.points[from]))})
+	}
+	return out
+}
+
+func inverse(pairs []int32, n int) []int32 {
+	out := make([]int32, n)
+	for i := range out {
+		out[i] = none
+	}
+	for j, i := range pairs {
+		if i != none {
+			out[i] = int32(j)
+		}
+	}
+	return out
+}
+
+// sameProgram refuses recordings that have little in common. Bytes decide: two
+// programs of one library share many small allocations.
+func (f *fitter) sameProgram(from, to int, pairs []int32) error {
+	var all, paired uint64
+	for j, i := range pairs {
+		size := min(f.lives[to][j].size, maxBytes)
+		all += size
+		if i != none {
+			paired += size
+		}
+	}
+	if paired*2 >= all {
+		return nil
+	}
+	return fmt.Errorf("%s and %s do not look like the same program: only %d %% of what they allocate has a counterpart",
+		f.inputs[from].Name, f.inputs[to].Name, paired*100/all)
+}
+
+// write makes a variant of recording k.
+func (f *fitter) write(k int) {
+	d := f.devices[k]
+	v := variant{
+		at: f.points[k], queues: d.Trace.Queues, start: replay.Start(d),
+		events: make([]event, len(d.Trace.Events)), made: d.Trace.Allocations(), before: d.Trace.Initial,
+	}
+	for i := range d.Trace.Events {
+		e := &d.Trace.Events[i]
+		v.events[i] = event{id: e.ID, queue: e.Queue, kind: e.Kind}
+		if e.Kind == stream.Alloc {
+			v.events[i].formula = f.formulaOf(k, e.ID)
+		}
+	}
+	f.program.variants = append(f.program.variants, v)
+}
+
+// formulaOf is the formula of an allocation of recording k.
+func (f *fitter) formulaOf(k int, id uint32) uint32 {
+	var few [8]observation
+	obs := few[:0]
+	for from := range f.inputs {
+		if from == k {
+			obs = append(obs, observation{k, f.lives[k][id].size})
+		} else if i := f.pairs[k][from][id]; i != none {
+			obs = append(obs, observation{from, f.lives[from][i].size})
+		}
+	}
+	found := f.solver.solve(obs)
+	if found == nil {
+		found = f.solver.bound(obs)
+	}
+	return f.intern(found)
+}
+
+// intern gives equal formulas one index.
+func (f *fitter) intern(x *formula) uint32 {
+	key := fmt.Sprint(x.certainty, x.terms)
+	i, ok := f.index[key]
+	if !ok {
+		i = uint32(len(f.program.formulas))
+		f.program.formulas = append(f.program.formulas, *x)
+		f.index[key] = i
+	}
+	return i
+}

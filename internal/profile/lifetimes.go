@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"hash/fnv"
+	"math"
+	"path"
+	"strconv"
+
+	"snug/internal/snapshot"
+	"snug/internal/stream"
+)
+
+// lifetime is one allocation of a recording as the alignment sees it.
+type lifetime struct {
+	size  uint64
+	stack uint64 // hash of the frames, 0 where there are none
+	span  int32  // allocations made while it lived; never ends: forever
+	queue uint16
+}
+
+// forever is the span of an allocation that outlives the recording.
+const forever = math.MaxInt32
+
+// lifetimes lists the allocations of a recording in the order they were made,
+// those that were there before it first.
+func lifetimes(rec *snapshot.Recording, d *snapshot.Device) []lifetime {
+	out := make([]lifetime, d.Trace.Allocations())
+	keys := stackKeys(rec)
+	made := int32(d.Trace.Initial)
+	for i := range out {
+		out[i].span = forever
+	}
+	for i := range d.Trace.Events {
+		switch e := &d.Trace.Events[i]; e.Kind {
+		case stream.Alloc:
+			l := &out[e.ID]
+			l.size, l.queue = e.Size, e.Queue
+			if d.Stacks != nil {
+				l.stack = keys[d.Stacks[i]]
+			}
+			made++
+		case stream.Free, stream.FreeRequested:
+			if l := &out[e.ID]; e.ID >= d.Trace.Initial {
+				l.span = made - int32(e.ID) - 1
+			}
+		}
+	}
+	return out
+}
+
+// stackKeys hashes the stacks of a recording. Of a file's path only the last two
+// parts count: the same program may be installed elsewhere.
+func stackKeys(rec *snapshot.Recording) []uint64 {
+	frames := make([]string, len(rec.Frames))
+	for i, f := range rec.Frames {
+		dir, file := path.Split(f.File)
+		frames[i] = path.Base(dir) + "/" + file + ":" + f.Name + ":" + strconv.Itoa(f.Line) + "\n"
+	}
+	keys := make([]uint64, len(rec.Stacks))
+	for i, stack := range rec.Stacks {
+		if len(stack) == 0 {
+			continue
+		}
+		h := fnv.New64a()
+		for _, f := range stack {
+			h.Write([]byte(frames[f]))
+		}
+		keys[i] = h.Sum64() | 1
+	}
+	return keys
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"strings"
+
+	"snug/internal/allocator"
+)
+
+// Prediction is what a training step takes at a size, in bytes.
+type Prediction struct {
+	At            Point  `json:"at"`
+	PeakAllocated uint64 `json:"peak_allocated"`
+	PeakReserved  uint64 `json:"peak_reserved"`
+}
+
+// endless is a card that nothing fills.
+const endless = 1 << 58
+
+// Predict generates the stream at a size and plays it through the allocator.
+func (p *Program) Predict(at Point) (*Prediction, error) {
+	values, err := p.values(at)
+	if err != nil {
+		return nil, err
+	}
+	v := p.nearest(values)
+	trace, err := p.trace(v, values, at)
+	if err != nil {
+		return nil, err
+	}
+	a, err := allocator.New(allocator.NewDriver(endless, 0), p.Torch, p.Options)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Restore(v.start); err != nil {
+		return nil, err
+	}
+	played, err := a.Play(trace, allocator.PlayOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return &Prediction{At: at, PeakAllocated: played.PeakAllocated, PeakReserved: played.PeakReserved}, nil
+}
+
+// list joins names for a sentence.
+func list(names []string) string {
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package profile makes any model plannable: a few short recordings of its
+// training step at small sizes become one program of batch, seq and whatever
+// else was varied, and the program gives the stream of allocations at any other
+// size.
+//
+// The path of the data, a file a step:
+//
+//	point.go      "batch=2,seq=128"
+//	lifetimes.go  a recording as a sequence of allocations
+//	align.go      which allocation of one recording is which of another
+//	formula.go    the size of an allocation as a function of the quantities
+//	solve.go      the simplest formula that gives every recorded size
+//	fit.go        recordings → Program
+//	generate.go   Program → the stream at any size
+//	predict.go    the stream through the allocator
+//
+// What is not guessed: an allocation whose sizes no simple formula explains
+// keeps a bound, and the answer says how many bytes of the peak rest on such.
+package profile
+
+import (
+	"snug/internal/allocator"
+	"snug/internal/stream"
+)
+
+// Program is a training step as a function of its sizes.
+type Program struct {
+	Names   []string // the quantities that were varied, in order
+	Fixed   Point    // those that were named and stayed the same
+	Torch   allocator.Version
+	Options allocator.Options
+
+	monos    []monomial
+	formulas []formula
+	variants []variant
+}
+
+// variant is the program as one recording ran it. Kernels change with size, so
+// the order of events is taken from the recording nearest to the size asked for.
+type variant struct {
+	at     []int64
+	queues []uint64
+	start  []allocator.SegmentState
+	events []event
+	made   uint32 // allocations, those before the first event included
+	before uint32 // allocations before the first event
+}
+
+// event is a stream.Event whose size is a formula.
+type event struct {
+	id      uint32
+	formula uint32 // of an Alloc
+	queue   uint16
+	kind    stream.Kind
+}
+
+// Recorded lists the sizes that the program was made from.
+func (p *Program) Recorded() []Point {
+	var out []Point
+	for i := range p.variants {
+		at := Point{}
+		for k, name := range p.Names {
+			at[name] = p.variants[i].at[k]
+		}
+		out = append(out, at)
+	}
+	return out
+}

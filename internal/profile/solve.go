@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"encoding/binary"
+	"math/big"
+)
+
+// solver finds the formula behind the sizes that one allocation had in several
+// recordings. The same sizes come thousands of times, so it remembers.
+type solver struct {
+	monos  []monomial
+	points [][]int64 // by recording: the quantities
+	values [][]int64 // by recording, by monomial
+	seen   map[string]*formula
+}
+
+func newSolver(monos []monomial, points [][]int64) *solver {
+	s := &solver{monos: monos, points: points, seen: map[string]*formula{}}
+	for _, p := range points {
+		var v []int64
+		for _, m := range monos {
+			v = append(v, m.exact(p))
+		}
+		s.values = append(s.values, v)
+	}
+	return s
+}
+
+// observation is the size of an allocation in a recording.
+type observation struct {
+	recording int
+	size      uint64
+}
+
+// maxTerms is how many parts a formula may have; sizes are sums of few things.
+const maxTerms = 3
+
+// solve returns the simplest formula that gives every observed size exactly, nil
+// if there is none. Fewer parts are simpler, then lower powers.
+func (s *solver) solve(obs []observation) *formula {
+	key := make([]byte, 0, 64)
+	for _, o := range obs {
+		key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(o.recording)), o.size)
+	}
+	if f, ok := s.seen[string(key)]; ok {
+		return f
+	}
+	var f *formula
+	for n := 1; n <= min(maxTerms, len(obs)) && f == nil; n++ {
+		f = s.withTerms(obs, n)
+	}
+	s.seen[string(key)] = f
+	return f
+}
+
+// withTerms tries every choice of n monomials, in their order.
+func (s *solver) withTerms(obs []observation, n int) *formula {
+	choice := make([]int, n)
+	for i := range choice {
+		choice[i] = i
+	}
+	for {
+		if f := s.fit(obs, choice); f != nil {
+			return f
+		}
+		i := n - 1
+		for i >= 0 && choice[i] == len(s.monos)-n+i {
+			i--
+		}
+		if i < 0 {
+			return nil
+		}
+		choice[i]++
+		for k := i + 1; k < n; k++ {
+			choice[k] = choice[k-1] + 1
+		}
+	}
+}
+
+// fit solves for the coefficients of the chosen monomials with the first
+// observations that determine them, and checks the rest.
+func (s *solver) fit(obs []observation, choice []int) *formula {
+	coefs, ok := s.eliminate(obs, choice)
+	if !ok {
+		return nil
+	}
+	f := &formula{certainty: Fitted}
+	if len(obs) > len(choice) {
+		f.certainty = Exact
+	}
+	for i, c := range coefs {
+		grows := s.monos[choice[i]].degree() > 0
+		if !c.IsInt() || !c.Num().IsInt64() || c.Sign() == 0 || grows && c.Sign() < 0 {
+			return nil
+		}
+		f.terms = append(f.terms, term{c.Num().Int64(), uint8(choice[i])})
+	}
+	return f
+}
+
+// eliminate is Gauss's, in fractions: all equations, as many unknowns as chosen.
+func (s *solver) eliminate(obs []observation, choice []int) ([]*big.Rat, bool) {
+	n := len(choice)
+	rows := make([][]*big.Rat, len(obs))
+	for r, o := range obs {
+		for _, c := range choice {
+			rows[r] = append(rows[r], new(big.Rat).SetInt64(s.values[o.recording][c]))
+		}
+		rows[r] = append(rows[r], new(big.Rat).SetInt64(int64(o.size)))
+	}
+	for col := range n {
+		pivot := col
+		for pivot < len(rows) && rows[pivot][col].Sign() == 0 {
+			pivot++
+		}
+		if pivot == len(rows) {
+			return nil, false
+		}
+		rows[col], rows[pivot] = rows[pivot], rows[col]
+		clearColumn(rows, col)
+	}
+	out := make([]*big.Rat, n)
+	for i, row := range rows {
+		if i < n {
+			out[i] = new(big.Rat).Quo(row[n], row[i])
+		} else if row[n].Sign() != 0 {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+// clearColumn takes the pivot's row off all others.
+func clearColumn(rows [][]*big.Rat, col int) {
+	for r := range rows {
+		if r == col || rows[r][col].Sign() == 0 {
+			continue
+		}
+		factor := new(big.Rat).Quo(rows[r][col], rows[col][col])
+		for c := range rows[r] {
+			rows[r][c].Sub(rows[r][c], new(big.Rat).Mul(factor, rows[col][c]))
+		}
+	}
+}
