@@ -2,6 +2,8 @@
 
 package shadow
 
+import "strings"
+
 // Lora says which linear layers get low-rank adapters. Everything else is
 // frozen.
 type Lora struct {
@@ -33,11 +35,22 @@ func (b *Builder) AddLora(l Lora) {
 				b:    b.Linear(lin.At()+".B", l.Rank, lin.Out, false),
 				drop: l.Dropout,
 			}
+			moveInside(lin.Weight)
+			moveInside(lin.Bias)
 		}
 	}
 	b.DType = dtype
 	if dtype.Half() {
 		b.castLora(layers, dtype)
+	}
+}
+
+// moveInside renames a parameter of a layer that is now the module base of
+// another, beside its adapters.
+func moveInside(p *Tensor) {
+	if p != nil {
+		own := lastName(p.name)
+		p.name = strings.TrimSuffix(p.name, own) + "base." + own
 	}
 }
 

@@ -72,13 +72,18 @@ func (m *scope) visitInside(out []*Tensor) []*Tensor {
 var blockLists = []string{"layers", "layer", "h", "block"}
 
 // blockOf is the path of the block that a parameter stands in, the outermost
-// where they nest, or nothing.
+// where they nest. It is empty for a parameter outside any, and where the
+// outermost list holds something else, such as whole models.
 func blockOf(name string) string {
 	names := strings.Split(name, ".")
 	for i := 1; i < len(names)-1; i++ {
-		if _, err := strconv.Atoi(names[i]); err == nil && slices.Contains(blockLists, names[i-1]) {
-			return strings.Join(names[:i+1], ".")
+		if _, err := strconv.Atoi(names[i]); err != nil {
+			continue
 		}
+		if !slices.Contains(blockLists, names[i-1]) {
+			return ""
+		}
+		return strings.Join(names[:i+1], ".")
 	}
 	return ""
 }
