@@ -11,8 +11,8 @@ test:             ## every test that needs nothing but Go
 bench:            ## speed: replay, reading snapshots, estimates
 	go test -run '^$$' -bench . -benchtime 2s ./...
 
-accuracy: build   ## compare with testdata/measured and write docs/accuracy.md
-	go run ./internal/accuracy/report -out docs/accuracy.md
+accuracy:         ## compare with testdata/measured and write docs/accuracy.md
+	go run ./internal/accuracy/report
 
 lint:             ## the linters, at the versions CI uses
 	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0 run

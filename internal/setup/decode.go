@@ -193,3 +193,11 @@ func (m Model) Title() string {
 	}
 	return "the model"
 }
+
+// Family is the kind of model: its model_type, or a name without its size.
+func (m Model) Family() string {
+	if t, ok := m.Config["model_type"].(string); ok {
+		return t
+	}
+	return strings.TrimRight(m.Name, "0123456789")
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package accuracy
+
+import (
+	"runtime"
+	"sync"
+
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+)
+
+// Case is an estimate beside what was measured.
+type Case struct {
+	*Row
+	Said *estimate.Answer // nil where there is none
+	Err  error
+}
+
+// Reserved is how far the estimate is off, as a share of the truth.
+func (c *Case) Reserved() float64 { return off(c.Said.PeakReserved, c.Measured.PeakReserved) }
+
+// Allocated is the same of the allocated bytes.
+func (c *Case) Allocated() float64 { return off(c.Said.PeakAllocated, c.Measured.PeakAllocated) }
+
+func off(said, truth uint64) float64 { return float64(said)/float64(truth) - 1 }
+
+// Compare estimates every row that can be, in order. The measurements' card had
+// room for all of them.
+func Compare(rows []Row) []Case {
+	out := make([]Case, len(rows))
+	each(len(rows), func(i int) {
+		c := Case{Row: &rows[i]}
+		if c.Setup != nil {
+			if c.Said, c.Err = estimate.Estimate(c.Setup, unlimited()); c.Said != nil {
+				c.Said.Run = nil // a trace each would be gigabytes
+			}
+		}
+		out[i] = c
+	})
+	return out
+}
+
+// unlimited is the card of the measurements, without its end.
+func unlimited() gpu.Card {
+	card := gpu.Reference
+	card.Total = 0
+	return card
+}
+
+// MaxCase is a search beside the measured one.
+type MaxCase struct {
+	*Row
+	Said int
+	Err  error
+	OOMs []OOM
+}
+
+// OOM is the request that a run ended with.
+type OOM struct {
+	Batch       int
+	Said, Truth string // as PyTorch writes it: "3.07 GiB"
+}
+
+// CompareMax searches the largest batch of every row that can be simulated.
+func CompareMax(rows []Row) []MaxCase {
+	var out []MaxCase
+	for i := range rows {
+		if rows[i].Setup != nil {
+			out = append(out, MaxCase{Row: &rows[i]})
+		}
+	}
+	each(len(out), func(i int) { out[i].run() })
+	return out
+}
+
+func (c *MaxCase) run() {
+	m, err := estimate.MaxBatch(c.Setup, gpu.Reference)
+	if err != nil {
+		c.Err = err
+		return
+	}
+	c.Said = m.MaxBatch
+	for _, t := range c.Measured.Tries {
+		if t.Fits {
+			continue
+		}
+		s := *c.Setup
+		s.Batch = t.Batch
+		a, err := estimate.Estimate(&s, gpu.Reference)
+		if err != nil {
+			c.Err = err
+			return
+		}
+		c.OOMs = append(c.OOMs, OOM{t.Batch, requestOf(a), triedToAllocate(t.OOM)})
+	}
+}
+
+// each calls f for 0 to n-1, on all cores.
+func each(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package accuracy
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"snug/internal/setup"
+)
+
+// Stats sums up a group of errors.
+type Stats struct {
+	Cases  int
+	Exact  int // to the byte
+	Median float64
+	P95    float64
+	Worst  float64 // with its sign
+	Under  int     // said less than what it took, by more than a thousandth
+	Low    float64 // the lowest and the highest of truth over estimate, less one
+	High   float64
+}
+
+// under is by how much an estimate has to be short to count as such.
+const under = 0.001
+
+// summarize sums up the errors said/truth - 1.
+func summarize(errs []float64) Stats {
+	s := Stats{Cases: len(errs)}
+	if len(errs) == 0 {
+		return s
+	}
+	sizes := make([]float64, len(errs))
+	for i, e := range errs {
+		sizes[i] = math.Abs(e)
+		if e == 0 {
+			s.Exact++
+		}
+		if e < -under {
+			s.Under++
+		}
+		if math.Abs(e) > math.Abs(s.Worst) {
+			s.Worst = e
+		}
+		truth := 1/(1+e) - 1
+		s.Low, s.High = min(s.Low, truth), max(s.High, truth)
+	}
+	slices.Sort(sizes)
+	s.Median = (sizes[(len(sizes)-1)/2] + sizes[len(sizes)/2]) / 2
+	s.P95 = sizes[min(len(sizes)-1, len(sizes)*95/100)]
+	return s
+}
+
+// Group is a name and how the cases under it fared.
+type Group struct {
+	Name string
+	Stats
+}
+
+// grouped puts errors under names and sums each group up, in order of name.
+func grouped(cases []Case, names func(*setup.Setup) []string) []Group {
+	errs := map[string][]float64{}
+	for i := range cases {
+		if c := &cases[i]; c.Said != nil {
+			for _, n := range names(c.Setup) {
+				errs[n] = append(errs[n], c.Reserved())
+			}
+		}
+	}
+	var out []Group
+	for n, e := range errs {
+		out = append(out, Group{n, summarize(e)})
+	}
+	slices.SortFunc(out, func(a, b Group) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}

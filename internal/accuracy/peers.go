@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package accuracy
+
+import (
+	"strings"
+
+	"snug/internal/setup"
+)
+
+// The formulas that are used where nobody simulates. Each is written here from
+// its published form, so that it can be held against the same measurements.
+
+// peer is one formula: the bytes that it says for a setup with so many
+// parameters, or 0 where it does not apply.
+type peer struct {
+	name    string
+	formula string
+	bytes   func(s *setup.Setup, params, trainable float64) float64
+}
+
+var peers = []peer{
+	{"accelerate estimate-memory", "parameters × bytes × 4 (weights, gradients, two moments)", fourTimes},
+	{"DeepSpeed ZeRO estimator", "4 × parameters + 16 × parameters ÷ GPUs", zero2},
+	{"Megatron activations", "states + s·b·h·L·(34 + 5·a·s÷h)", megatron},
+	{"EleutherAI transformer math", "weights + gradients + optimizer + s·b·h·L·(10 + 24 + 5·a·s÷h)", transformerMath},
+}
+
+// fourTimes is the rule of `accelerate estimate-memory`: training with Adam takes
+// four times the weights in the type they are loaded in. Activations are left
+// out, as its own documentation says.
+func fourTimes(s *setup.Setup, params, _ float64) float64 {
+	return 4 * params * weightBytes(s)
+}
+
+// zero2 is estimate_zero2_model_states_mem_needs without offloading: 16-bit
+// weights and gradients on every GPU, 16 bytes of fp32 states spread over them.
+func zero2(s *setup.Setup, params, _ float64) float64 {
+	world := 1.0
+	if s.Dist != nil {
+		world = float64(s.Dist.World)
+	}
+	return 4*params + 16*params/world
+}
+
+// megatron is the activation formula of Korthikanti et al., "Reducing Activation
+// Recomputation in Large Transformer Models" (2022), equation 2, without
+// parallelism: every layer keeps s·b·h·(34 + 5·a·s/h) bytes, or its input alone,
+// 2·s·b·h, when it is recomputed. The states are added as this setup has them:
+// weights, gradients and two moments in the weights' type.
+func megatron(s *setup.Setup, params, trainable float64) float64 {
+	t, ok := shapeOf(s)
+	if !ok {
+		return 0
+	}
+	act := t.sbh * (34 + 5*t.heads*t.seq/t.hidden)
+	if s.Checkpointing {
+		act = 2 * t.sbh
+	}
+	return weightBytes(s)*(params+3*trainable) + t.layers*act
+}
+
+// transformerMath is EleutherAI's "Transformer Math 101" (calc_transformer_mem):
+// mixed precision has 2 bytes of weights, 4 of gradients and 12 of optimizer a
+// parameter, fp32 has 4, 4 and 8; activations are s·b·h·L·(10 + 24/t + 5·a·s/(h·t))
+// with t = 1, or 2·s·b·h·L when recomputed.
+func transformerMath(s *setup.Setup, params, trainable float64) float64 {
+	t, ok := shapeOf(s)
+	if !ok {
+		return 0
+	}
+	states := 2*params + (4+12)*trainable
+	if s.Precision == "fp32" {
+		states = 4*params + (4+8)*trainable
+	}
+	act := t.sbh * (10 + 24 + 5*t.heads*t.seq/t.hidden)
+	if s.Checkpointing {
+		act = 2 * t.sbh
+	}
+	return states + t.layers*act
+}
+
+func weightBytes(s *setup.Setup) float64 {
+	if s.Precision == "bf16" || s.Precision == "fp16" {
+		return 2
+	}
+	return 4
+}
+
+// shape is what the formulas for transformers ask of a model.
+type shape struct{ sbh, seq, hidden, heads, layers float64 }
+
+// shapeOf reads it from a config; other models have none.
+func shapeOf(s *setup.Setup) (shape, bool) {
+	c := s.Model.Config
+	if c == nil || s.Model.Head == "image-classification" || strings.HasPrefix(s.Model.Family(), "mamba") {
+		return shape{}, false
+	}
+	t := shape{
+		seq:    float64(s.Seq),
+		hidden: first(c, defaults[s.Model.Family()].hidden, "hidden_size", "n_embd", "d_model", "dim"),
+		heads:  first(c, defaults[s.Model.Family()].heads, "num_attention_heads", "n_head", "num_heads", "n_heads"),
+		layers: first(c, defaults[s.Model.Family()].layers, "num_hidden_layers", "n_layer", "num_layers", "n_layers"),
+	}
+	t.sbh = t.seq * float64(s.Batch*(1+s.Positives+s.Negatives)) * t.hidden
+	return t, t.hidden > 0 && t.heads > 0 && t.layers > 0
+}
+
+// defaults is for configs that leave these keys to transformers.
+var defaults = map[string]struct{ hidden, heads, layers float64 }{
+	"gpt2": {768, 12, 12}, "bert": {768, 12, 12}, "t5": {512, 8, 6}, "llama": {4096, 32, 32}, "qwen2": {4096, 32, 32},
+}
+
+func first(config map[string]any, otherwise float64, keys ...string) float64 {
+	for _, k := range keys {
+		if v, ok := config[k].(float64); ok {
+			return v
+		}
+	}
+	return otherwise
+}

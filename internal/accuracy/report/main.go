@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command report compares the estimates with the measurements and writes what
+// came of it: the page for people and the table that intervals are taken from.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"snug/internal/accuracy"
+)
+
+func main() {
+	measured := flag.String("measured", "testdata/measured", "folder of measured cases")
+	out := flag.String("out", "docs/accuracy.md", "the page to write")
+	residuals := flag.String("residuals", "internal/estimate/residuals.json", "the table to write")
+	flag.Parse()
+	if err := run(*measured, *out, *residuals); err != nil {
+		fmt.Fprintln(os.Stderr, "report:", err)
+		os.Exit(2)
+	}
+}
+
+func run(measured, out, residuals string) error {
+	r, err := accuracy.Make(os.DirFS(measured))
+	if err != nil {
+		return err
+	}
+	table, err := r.Residuals()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(residuals, table, 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(out, []byte(r.Markdown()), 0o644)
+}

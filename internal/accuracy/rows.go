@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package accuracy lays estimates beside measurements: how far off they are, by
+// model family and by option, and how far off the formulas are that people use
+// instead.
+package accuracy
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+
+	"snug/internal/setup"
+)
+
+// Row is one measured case.
+type Row struct {
+	File     string
+	Fields   map[string]any // the setup as it stands in the file
+	Setup    *setup.Setup   // nil where it is not one that can be simulated
+	Measured Measured
+}
+
+// Measured is what a real run took.
+type Measured struct {
+	PeakAllocated uint64 `json:"peak_allocated"`
+	PeakReserved  uint64 `json:"peak_reserved"`
+	MaxBatch      int    `json:"max_batch"`
+	Tries         []Try  `json:"tries"`
+}
+
+// Try is one batch that a search ran.
+type Try struct {
+	Batch int    `json:"batch"`
+	Fits  bool   `json:"fits"`
+	OOM   string `json:"oom"`
+}
+
+// ID is the name of the case.
+func (r *Row) ID() string {
+	id, _ := r.Fields["id"].(string)
+	return id
+}
+
+// Custom tells whether the model is code of its own, which no family stands for.
+func (r *Row) Custom() bool {
+	m, _ := r.Fields["model"].(map[string]any)
+	return m["custom"] != nil
+}
+
+// Load reads a file of measured cases.
+func Load(files fs.FS, name string) ([]Row, error) {
+	f, err := files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []Row
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, 64<<20)
+	for n := 1; in.Scan(); n++ {
+		var line struct {
+			Setup    map[string]any `json:"setup"`
+			Measured Measured       `json:"measured"`
+		}
+		if err := json.Unmarshal(in.Bytes(), &line); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		row := Row{File: name, Fields: line.Setup, Measured: line.Measured}
+		if !row.Custom() {
+			if row.Setup, err = setup.Decode(line.Setup, setup.Source{}); err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+			}
+		}
+		out = append(out, row)
+	}
+	return out, in.Err()
+}
