@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package config finds, in the files that people train from, the settings that
+// decide over memory, each with where it stands, and says which edits would
+// change them.
+package config
+
+import (
+	"snug/internal/config/change"
+	"snug/internal/config/doc"
+)
+
+// Binding ties a setting to a value in a file.
+type Binding struct {
+	// Setting is a field of a setup: batch, accumulation, precision, …
+	Setting string
+	// System is whose convention the file follows: hf, deepspeed, lightning, …
+	System string
+	// File is relative to the project's folder.
+	File string
+	// Path is the value's place in the file.
+	Path doc.Path
+	// Value is what the setting is now, in a setup's terms: an inverted or
+	// spelled-out key has been read already.
+	Value any
+	// Text is the value as the file writes it.
+	Text string
+	// Line and Column are where it stands.
+	Line, Column int
+}
+
+// Project is what was found in a folder.
+type Project struct {
+	Root     string
+	Bindings []Binding
+	// Notes are what a person should know: a value that is computed, a key that
+	// is given twice.
+	Notes []string
+}
+
+// Plan is what changing some settings takes.
+type Plan struct {
+	Edits   []change.Edit
+	Creates []change.Create
+	// Notes say what was left as it is, and why.
+	Notes []string
+}

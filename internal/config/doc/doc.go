@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package doc reads configuration files and edits them in place.
+//
+// People write comments into their configs, line values up, share them through
+// anchors, and keep all of it under version control. So a file is never written
+// out anew: it is parsed for where its values stand, and an edit replaces the
+// bytes of one value, or puts one new line in. Everything else stays, to the
+// byte: comments, quoting, indentation, anchors and tags, line endings, key
+// order, the byte order mark, the final newline or its absence.
+//
+// Five kinds of file look alike from outside:
+//
+//	YAML     a tree; aliases and merge keys lead to where the value is defined
+//	JSON     a tree; comments and trailing commas are allowed
+//	TOML     a tree; [tables], dotted keys and {inline tables} are the same to Find
+//	Python   top-level assignments, the fields of top-level classes, and the
+//	         dicts and calls they hold: batch_size, Config.lr, train.batch_size
+//	shell    variables (BATCH), flags (--batch-size), and key=value arguments
+//
+// Each format has one file that parses and one that writes; finding, checking
+// and splicing is common to all. After each edit the new bytes are parsed again
+// and must say what the old ones said, except for the value that was to change:
+// an edit that would do anything else is refused, never written.
+package doc
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Format is a kind of file.
+type Format string
+
+// The formats.
+const (
+	YAML   Format = "yaml"
+	JSON   Format = "json"
+	TOML   Format = "toml"
+	Python Format = "python"
+	Shell  Format = "shell"
+)
+
+// extensions says which format a file name means.
+var extensions = map[string]Format{
+	".yaml": YAML, ".yml": YAML,
+	".json": JSON, ".jsonc": JSON, ".json5": JSON, ".hjson": JSON,
+	".toml": TOML,
+	".py":   Python,
+	".sh":   Shell, ".bash": Shell, ".zsh": Shell, ".slurm": Shell, ".sbatch": Shell,
+}
+
+// maxSize is more than any config and less than what would make us slow.
+const maxSize = 16 << 20
+
+// FormatOf is the format of a file by its name, or by its #! line.
+func FormatOf(name string, data []byte) (Format, bool) {
+	if f, ok := extensions[strings.ToLower(path.Ext(name))]; ok {
+		return f, true
+	}
+	first, _, _ := bytes.Cut(data, []byte("\n"))
+	if !bytes.HasPrefix(first, []byte("#!")) {
+		return "", false
+	}
+	switch {
+	case bytes.Contains(first, []byte("python")):
+		return Python, true
+	case bytes.HasSuffix(bytes.TrimSpace(first), []byte("sh")):
+		return Shell, true
+	}
+	return "", false
+}
+
+// Document is a parsed file. It does not change: an edit makes a new one.
+type Document struct {
+	name   string
+	format Format
+	src    []byte
+	root   *node
+	syntax syntax
+}
+
+// syntax is what a format knows that the others do not.
+type syntax interface {
+	// parse makes the tree of a document.
+	parse(src []byte) (*node, error)
+	// render is how a value is written in the place of another, in its style,
+	// and what it then reads as: a quoted number stays quoted.
+	render(src []byte, old *node, value any) (text string, reads any, err error)
+	// insert puts keys, each within the one before, into a map.
+	insert(src []byte, parent *node, keys []string, value any) ([]splice, error)
+}
+
+// Open parses a file. The name says the format and stands in front of errors,
+// which are of type *Error and carry line and column.
+func Open(name string, data []byte) (*Document, error) {
+	format, ok := FormatOf(name, data)
+	if !ok {
+		return nil, fmt.Errorf("%s: not a kind of file that snug can edit (.yaml, .json, .toml, .py or .sh)", name)
+	}
+	return OpenAs(name, format, data)
+}
+
+// OpenAs parses a file whose format the caller knows.
+func OpenAs(name string, format Format, data []byte) (*Document, error) {
+	d := &Document{name: name, format: format, src: slices.Clone(data)}
+	if len(data) > maxSize {
+		return nil, d.errorAt(0, fmt.Errorf("%d bytes are too many for a config (at most %d)", len(data), maxSize))
+	}
+	switch format {
+	case YAML:
+		d.syntax = yamlSyntax{}
+	case JSON:
+		d.syntax = jsonSyntax{}
+	case TOML:
+		d.syntax = tomlSyntax{}
+	case Python:
+		d.syntax = pythonSyntax{}
+	case Shell:
+		d.syntax = shellSyntax{}
+	default:
+		return nil, fmt.Errorf("%s: there is no format %q", name, format)
+	}
+	root, err := d.syntax.parse(d.src)
+	if err != nil {
+		return nil, d.located(err)
+	}
+	d.root = root
+	return d, nil
+}
+
+// Name is the name that the document was opened under.
+func (d *Document) Name() string { return d.name }
+
+// Format is the document's format.
+func (d *Document) Format() Format { return d.format }
+
+// Bytes is the document's text.
+func (d *Document) Bytes() []byte { return slices.Clone(d.src) }

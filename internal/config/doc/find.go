@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import "strconv"
+
+// Find is the value at a path. An alias, a merge key or a variable leads to its
+// definition: Via then says where the path itself stands.
+func (d *Document) Find(p Path) (Value, error) {
+	steps, err := d.lookup(p)
+	if err != nil {
+		return Value{}, err
+	}
+	v := d.value(p, steps[len(steps)-1].node.resolve())
+	for _, s := range steps {
+		if s.via != nil {
+			v.Via = s.via
+		}
+	}
+	v.Users = d.users(steps)
+	return v, nil
+}
+
+// Has says whether there is a value at a path.
+func (d *Document) Has(p Path) bool {
+	_, err := d.lookup(p)
+	return err == nil
+}
+
+// Walk calls f for every value in the order of the file, maps and lists before
+// what they hold, until f returns false. Values that come through an alias or a
+// merge key are not repeated: they are met where they are defined. A variable's
+// use is met as its definition, with Via set.
+func (d *Document) Walk(f func(Value) bool) {
+	d.walk(nil, d.root, f)
+}
+
+func (d *Document) walk(p Path, n *node, f func(Value) bool) bool {
+	v := d.value(p, n.resolve())
+	if n.target != nil {
+		v.Via = d.reference(n.name, p, n.start)
+	}
+	if !f(v) {
+		return false
+	}
+	if n.target != nil {
+		return true
+	}
+	for _, e := range n.entries {
+		if !d.walk(p.Join(e.key), e.value, f) {
+			return false
+		}
+	}
+	return true
+}
+
+// value describes a node to the outside.
+func (d *Document) value(p Path, n *node) Value {
+	v := Value{Path: p, Kind: n.kind, Data: n.data, Start: n.start, End: n.end, Anchor: n.anchor}
+	v.Text = string(d.src[n.start:n.end])
+	v.Line, v.Column = position(d.src, n.start)
+	v.Len = len(n.entries)
+	if n.kind == Map {
+		v.Keys = make([]string, 0, len(n.entries))
+		for _, e := range n.entries {
+			v.Keys = append(v.Keys, e.key)
+		}
+	}
+	return v
+}
+
+// users are the places other than this path that an edit of its value reaches:
+// the references to any map or value on the way to it.
+func (d *Document) users(steps []step) []Reference {
+	onTheWay := map[*node]bool{}
+	ours := map[*node]bool{}
+	for _, s := range steps {
+		ours[s.node] = true
+		if t := s.node.resolve(); t != d.root {
+			onTheWay[t] = true
+		}
+	}
+	var users []Reference
+	d.references(nil, d.root, func(p Path, n *node) {
+		if onTheWay[n.resolve()] && !ours[n] {
+			users = append(users, *d.reference(n.name, p, n.start))
+		}
+	})
+	return users
+}
+
+// references calls f for every reference in the tree.
+func (d *Document) references(p Path, n *node, f func(Path, *node)) {
+	if n.target != nil {
+		f(p, n)
+		return
+	}
+	for i, e := range n.entries {
+		key := e.key
+		if n.kind == List {
+			key = strconv.Itoa(i)
+		}
+		d.references(p.Join(key), e.value, f)
+	}
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Kind is what sort of value stands in a place.
+type Kind string
+
+// The kinds.
+const (
+	Map   Kind = "map"
+	List  Kind = "list"
+	Int   Kind = "whole number"
+	Float Kind = "number"
+	Bool  Kind = "yes or no"
+	Text  Kind = "text"
+	Null  Kind = "null"
+	// Expression is anything that only its own language can work out: a Python
+	// call, a shell substitution, a date.
+	Expression Kind = "expression"
+)
+
+// Value is one value and where it stands.
+type Value struct {
+	Path Path
+	Kind Kind
+	// Text is how the value is written, quotes included; "" for an empty one.
+	Text string
+	// Data is the decoded value: int64, float64, bool, string or nil. Maps,
+	// lists and expressions have none.
+	Data any
+	// Line and Column of the first character, from 1; columns count characters.
+	Line, Column int
+	// Start and End are the bytes of Text.
+	Start, End int
+	// Anchor is the YAML anchor on this value, without its &.
+	Anchor string
+	// Via is set where the value is defined elsewhere: an alias, a merge key, a
+	// shell variable. The other fields describe the definition.
+	Via *Reference
+	// Users are the other places that this value reaches: an edit changes them
+	// too, and Set refuses it.
+	Users []Reference
+	// Keys of a map in order; for a list the number of its items is Len.
+	Keys []string
+	Len  int
+}
+
+// Reference is a place that takes its value from elsewhere.
+type Reference struct {
+	Name         string // what it refers by: *name, <<, $NAME
+	Path         Path
+	Line, Column int
+}
+
+// The errors that callers tell apart, with errors.Is.
+var (
+	// ErrNotFound says that there is no value at a path.
+	ErrNotFound = errors.New("not there")
+	// ErrShared says that an edit would change other places as well.
+	ErrShared = errors.New("shared with other places")
+	// ErrAmbiguous says that a key stands there several times.
+	ErrAmbiguous = errors.New("there more than once")
+	// ErrFixed says that a value stands there but cannot be replaced safely.
+	ErrFixed = errors.New("cannot be edited in place")
+	// ErrKind says that the value is a map or a list, or that the new value is.
+	ErrKind = errors.New("wrong kind of value")
+)
+
+// Error is what went wrong and where.
+type Error struct {
+	File         string
+	Line, Column int
+	Err          error
+}
+
+// Error is file:line:column: what went wrong.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %v", e.File, e.Line, e.Column, e.Err)
+}
+
+// Unwrap gives the error without its place.
+func (e *Error) Unwrap() error { return e.Err }
+
+// offsetError is an error of a parser, before lines are counted.
+type offsetError struct {
+	at  int
+	err error
+}
+
+func (e *offsetError) Error() string { return e.err.Error() }
+func (e *offsetError) Unwrap() error { return e.err }
+
+func failAt(at int, format string, args ...any) error {
+	return &offsetError{at, fmt.Errorf(format, args...)}
+}
+
+// errorAt gives an error its place.
+func (d *Document) errorAt(at int, err error) error {
+	line, column := position(d.src, at)
+	return &Error{d.name, line, column, err}
+}
+
+// located gives an error of a parser its place.
+func (d *Document) located(err error) error {
+	var o *offsetError
+	if errors.As(err, &o) {
+		return d.errorAt(o.at, o.err)
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", d.name, err)
+}
+
+// position is the line and column of a byte, both from 1. A byte order mark
+// takes no column.
+func position(src []byte, at int) (line, column int) {
+	at = min(max(at, 0), len(src))
+	begin, line := 0, 1
+	for i := 0; i < at; i++ {
+		if src[i] == '\n' || src[i] == '\r' && (i+1 >= len(src) || src[i+1] != '\n') {
+			begin, line = i+1, line+1
+		}
+	}
+	before := src[begin:at]
+	column = utf8.RuneCount(before) + 1
+	if begin == 0 && len(before) >= len(bom) && string(before[:len(bom)]) == bom {
+		column--
+	}
+	return line, column
+}
+
+// bom is the byte order mark that Windows editors put first.
+const bom = "\ufeff"

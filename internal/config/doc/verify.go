@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import "fmt"
+
+// expected is the one difference that there may be between two trees: the value
+// at a node, or keys that are new in it.
+type expected struct {
+	at    *node
+	keys  []string // new ones, each within the one before
+	reads any
+}
+
+// differs holds the tree after an edit against the one before and says what is
+// not as it should be. References are compared by name, not followed: their
+// definitions are in the tree themselves.
+func (e expected) differs(old, now *node, depth int) error {
+	switch {
+	case depth > maxDepth:
+		return fmt.Errorf("the values are nested too deep")
+	case old == e.at && e.keys == nil:
+		return e.differsHere(now)
+	case old == e.at && len(e.keys) > 0:
+		return e.differsInside(old, now, depth)
+	case old.kind != now.kind || old.data != now.data:
+		return fmt.Errorf("the value %v would read as %v", old.data, now.data)
+	}
+	return e.differsShape(old, now, depth)
+}
+
+// differsShape compares all that is not the value: names, notes and entries.
+func (e expected) differsShape(old, now *node, depth int) error {
+	if old.anchor != now.anchor || old.name != now.name || old.style != now.style {
+		return fmt.Errorf("another value would be written differently")
+	}
+	if len(old.entries) != len(now.entries) {
+		return fmt.Errorf("keys would come or go")
+	}
+	for i := range old.entries {
+		a, b := &old.entries[i], &now.entries[i]
+		if a.key != b.key || a.merge != b.merge {
+			return fmt.Errorf("the key %s would become %s", Path{a.key}, Path{b.key})
+		}
+		if err := e.differs(a.value, b.value, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// differsHere checks the value that was set.
+func (e expected) differsHere(now *node) error {
+	if now.data != e.reads || now.kind == Map || now.kind == List || now.kind == Expression {
+		return fmt.Errorf("%v would read as %v", e.reads, now.data)
+	}
+	if e.at.anchor != now.anchor {
+		return fmt.Errorf("the anchor %s would be lost", e.at.anchor)
+	}
+	return nil
+}
+
+// differsInside checks a map that was to get one key more.
+func (e expected) differsInside(old, now *node, depth int) error {
+	if now.kind != Map || len(now.entries) != len(old.entries)+1 {
+		return fmt.Errorf("%d keys would become %d", len(old.entries), len(now.entries))
+	}
+	rest := *now
+	rest.entries = nil
+	var added *node
+	for _, entry := range now.entries {
+		if entry.key == e.keys[0] && added == nil {
+			added = entry.value
+			continue
+		}
+		rest.entries = append(rest.entries, entry)
+	}
+	for _, key := range e.keys[1:] {
+		if added == nil || added.kind != Map || len(added.entries) != 1 || added.entries[0].key != key {
+			return fmt.Errorf("%s would not be where it should", key)
+		}
+		added = added.entries[0].value
+	}
+	if added == nil || added.data != e.reads {
+		return fmt.Errorf("the new value would not be there")
+	}
+	return expected{}.differsShape(old, &rest, depth)
+}
