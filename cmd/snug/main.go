@@ -7,6 +7,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"snug/internal/cli"
 )
@@ -15,6 +16,7 @@ import (
 var version = "dev"
 
 func main() {
+	debug.SetGCPercent(400) // lives for a moment: memory is cheaper than collecting it
 	os.Exit(cli.Run(context.Background(), cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: version,
 		Open: func(path string) (io.ReadCloser, error) { return os.Open(path) },

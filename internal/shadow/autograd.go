@@ -64,7 +64,9 @@ func (w *World) record(name string, inputs ...*Tensor) *node {
 		return nil
 	}
 	w.seq++
-	n := &node{w: w, name: name, seq: w.seq, next: make([]edge, len(inputs)), path: w.modulePath(), logits: w.component == Logits}
+	n := take(&w.pages.nodes)
+	n.w, n.name, n.seq, n.next = w, name, w.seq, make([]edge, len(inputs))
+	n.path, n.logits = w.modulePath(), w.component == Logits
 	for i, t := range inputs {
 		if t != nil && t.needs {
 			n.next[i] = t.gradientEdge()
@@ -95,7 +97,7 @@ func (n *node) save(t *Tensor) *saved {
 	if n == nil {
 		return nil
 	}
-	s := &saved{}
+	s := take(&n.w.pages.saves)
 	if h := n.w.hooks; h != nil {
 		s.holder = h.pack(n, t)
 		s.t = h.kept(t)

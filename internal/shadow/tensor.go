@@ -141,7 +141,8 @@ func (w *World) empty(size Shape, dt DType) *Tensor {
 }
 
 func (w *World) emptyStrided(size, stride Shape, dt DType) *Tensor {
-	t := &Tensor{w: w, size: size, stride: stride, dtype: dt}
+	t := take(&w.pages.tensors)
+	t.w, t.size, t.stride, t.dtype = w, size, stride, dt
 	t.mem = w.alloc(uint64(size.Numel()) * dt.Bytes())
 	w.watched(t)
 	return t
@@ -163,7 +164,8 @@ func (t *Tensor) alias(size, stride Shape) *Tensor {
 	if t.mem != nil {
 		t.mem.refs++
 	}
-	out := &Tensor{w: t.w, mem: t.mem, size: size, stride: stride, dtype: t.dtype, isView: true}
+	out := take(&t.w.pages.tensors)
+	out.w, out.mem, out.size, out.stride, out.dtype, out.isView = t.w, t.mem, size, stride, t.dtype, true
 	t.w.watched(out)
 	return out
 }

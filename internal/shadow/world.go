@@ -37,6 +37,7 @@ type World struct {
 	queue    uint16
 	spaces   workspaces
 
+	pages      pages
 	seq, stamp uint64
 	frames     []*Frame
 	depth      int
@@ -78,7 +79,9 @@ func (w *World) alloc(bytes uint64) *storage {
 	}
 	id := w.Trace.Alloc(bytes, w.queue)
 	w.Tags = append(w.Tags, Tag{Component: w.component, Path: w.modulePath()})
-	return &storage{id: id, bytes: bytes, refs: 1}
+	m := take(&w.pages.storages)
+	m.id, m.bytes, m.refs = id, bytes, 1
+	return m
 }
 
 // release takes one tensor away from a storage; the last one frees it.
@@ -102,6 +105,18 @@ func (w *World) release2(m *storage) {
 
 // Mark opens a phase in the trace.
 func (w *World) Mark(phase uint32) { w.Trace.Add(stream.Mark, phase, 0) }
+
+// Repeat writes the events from index from on once more, where they leave
+// everything as it was: see stream.Trace.Repeat.
+func (w *World) Repeat(from int) bool {
+	before := w.Trace.Allocations()
+	if !w.Trace.Repeat(from) {
+		return false
+	}
+	made := w.Trace.Allocations() - before
+	w.Tags = append(w.Tags, w.Tags[before-made:before]...)
+	return true
+}
 
 // Keep gives a temporary a holder outside any frame; Release takes it away.
 func (w *World) Keep(t *Tensor) *Tensor { return t.hold() }

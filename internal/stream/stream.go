@@ -98,6 +98,41 @@ func (t *Trace) Add(k Kind, id uint32, queue uint16) {
 	t.Events = append(t.Events, Event{ID: id, Queue: queue, Kind: k})
 }
 
+// Repeat appends the events from index from to the end once more, with IDs of
+// their own. It does so only where they are complete in themselves, each
+// allocation among them given back and nothing older touched, and says whether
+// they were.
+func (t *Trace) Repeat(from int) bool {
+	events := t.Events[from:]
+	first, open := t.next, 0
+	for i := range events {
+		switch e := &events[i]; e.Kind {
+		case Alloc:
+			first = min(first, e.ID)
+			open++
+		case Free, FreeRequested:
+			if e.ID < first {
+				return false
+			}
+			open--
+		case FreeCompleted, RecordStream, EmptyCache:
+			return false
+		}
+	}
+	if open != 0 {
+		return false
+	}
+	shift := t.next - first
+	t.next += shift
+	for _, e := range events {
+		if e.Kind != Mark {
+			e.ID += shift
+		}
+		t.Events = append(t.Events, e)
+	}
+	return true
+}
+
 // Allocations is the number of IDs in use: every ID is below it.
 func (t *Trace) Allocations() uint32 { return t.next }
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"testing"
+
+	"snug/internal/gpu"
+	"snug/internal/setup"
+)
+
+func named(t testing.TB, fields map[string]any) *setup.Setup {
+	t.Helper()
+	s, err := setup.Decode(fields, setup.Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// anyCard is the reference without an end.
+func anyCard() gpu.Card {
+	c := gpu.Reference
+	c.Total = 0
+	return c
+}
+
+func BenchmarkLlama8B(b *testing.B) {
+	s := named(b, map[string]any{"model": map[string]any{"name": "llama-3.1-8b"}, "batch": 2.0, "seq": 2048.0, "precision": "bf16"})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Estimate(s, anyCard()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkMeasuredCases estimates every case of dev.jsonl, one after another.
+func BenchmarkMeasuredCases(b *testing.B) {
+	f, err := os.Open("../../testdata/measured/dev.jsonl")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	var setups []*setup.Setup
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var row struct{ Setup map[string]any }
+		if err := json.Unmarshal(in.Bytes(), &row); err != nil {
+			b.Fatal(err)
+		}
+		if s, err := setup.Decode(row.Setup, setup.Source{}); err == nil {
+			setups = append(setups, s)
+		}
+	}
+	b.ResetTimer()
+	for b.Loop() {
+		for _, s := range setups {
+			if _, err := Estimate(s, anyCard()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
