@@ -69,14 +69,15 @@ func NewFSDP(b *Builder, how Sharding) *FSDP {
 	f := &FSDP{w: w, how: how, copyIn: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
 	root := &shardGroup{f: f}
 	f.groups = []*shardGroup{root}
-	w.wrapped = map[string]*shardGroup{}
+	w.wrapped = map[string]hooked{}
+	blocks := map[string]*shardGroup{}
 	members := map[*shardGroup][]*Tensor{}
 	for _, p := range moduleOrderInside(b.all) {
 		g := root
 		if at := blockOf(p.name); at != "" {
-			if g = w.wrapped[at]; g == nil {
+			if g = blocks[at]; g == nil {
 				g = &shardGroup{f: f}
-				w.wrapped[at] = g
+				blocks[at], w.wrapped[at] = g, g
 				f.groups = append(f.groups, g)
 			}
 		}

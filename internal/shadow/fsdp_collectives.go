@@ -26,7 +26,7 @@ func (g *shardGroup) unshard() {
 			cast += n
 		}
 	}
-	w.onQueue(f.copyIn, func() {
+	w.onQueue(f.copyIn, Parameters, func() {
 		w.op("all_gather")
 		input := w.empty(Dims(cast), UInt8).hold()
 		g.result = w.empty(Dims(bytes*f.how.World), UInt8).hold()
@@ -107,18 +107,16 @@ func (f *FSDP) reduce(params []shardParam, grads []*Tensor) *Tensor {
 		chunks[i] = p.shard.Numel() * int(dt.Bytes())
 	}
 	w.op("reduce_scatter")
-	input := w.empty(Dims(numel*f.how.World), dt).hold()
+	var input *Tensor
+	w.onQueue(w.queue, Gradients, func() { input = w.empty(Dims(numel*f.how.World), dt).hold() })
 	w.chunkCat(chunks)
 	last := len(grads) - 1 // a loop's variable still names it
 	dropList(grads[:last])
-	w.onQueue(f.scatter, func() {
-		was := w.component
-		w.component = Gradients
+	w.onQueue(f.scatter, Gradients, func() {
 		output := w.empty(Dims(numel), dt).hold()
 		if orig := params[0].shard.dtype; orig != dt {
 			output = replace(output, w.empty(Dims(numel), orig))
 		}
-		w.component = was
 		for _, p := range params {
 			if p.shard.grad == nil {
 				p.shard.grad = output.alias(p.shard.size, p.shard.stride).hold()
@@ -130,12 +128,12 @@ func (f *FSDP) reduce(params []shardParam, grads []*Tensor) *Tensor {
 	return input
 }
 
-// onQueue is with torch.cuda.stream(...).
-func (w *World) onQueue(queue uint16, body func()) {
-	was := w.queue
-	w.queue = queue
+// onQueue is with torch.cuda.stream(...), for memory of one component.
+func (w *World) onQueue(queue uint16, c Component, body func()) {
+	was, component := w.queue, w.component
+	w.queue, w.component = queue, c
 	body()
-	w.queue = was
+	w.queue, w.component = was, component
 }
 
 // Blocks of the two kernels have 128 threads, each of which moves 16 bytes.

@@ -54,7 +54,12 @@ func (w *World) Call2(m Module2, x *Tensor) (*Tensor, *Tensor) {
 	return out, more
 }
 
-// preForward and postForward are the hooks of a module that FSDP shards.
+// hooked is a module's forward hooks, where something is wrapped around it.
+type hooked interface {
+	preForward(x *Tensor) *Tensor
+	postForward(out *Tensor)
+}
+
 func (w *World) preForward(at string, x *Tensor) *Tensor {
 	if g := w.wrapped[at]; g != nil {
 		return g.preForward(x)
@@ -79,6 +84,13 @@ type Builder struct {
 	inputs *Embedding // the first one: what get_input_embeddings returns
 	outer  *Builder   // of the model that this one stands in
 	prefix string     // its path there
+	tied   []tie
+}
+
+// tie is a module that uses a parameter of another as its own.
+type tie struct {
+	at string
+	to *Tensor
 }
 
 // Within is the builder of a model inside this one: what it makes belongs to
@@ -171,6 +183,7 @@ func (b *Builder) Tie(p **Tensor, to *Tensor) {
 			o.all = slices.Delete(o.all, i, i+1)
 		}
 	}
+	b.tied = append(b.tied, tie{at: ownerOf((*p).name), to: to})
 	(*p).drop()
 	*p = to.hold()
 }

@@ -46,8 +46,8 @@ type World struct {
 	component  Component
 	afterGrad  func(leaf *Tensor)
 
-	afterBackward func()                 // when the whole backward has run
-	wrapped       map[string]*shardGroup // by the path of the module
+	afterBackward func()            // when the whole backward has run
+	wrapped       map[string]hooked // by the path of the module
 
 	// OutOfPlace makes gradients that meet never add in place, as under a
 	// dispatch mode that logs ops.

@@ -33,17 +33,39 @@ func (r *run) distribute() error {
 		f := shadow.NewFSDP(r.builder, shadow.Sharding{
 			World: d.World, Reshard: d.Kind == "fsdp2", Param: typeNamed(d.ParamDType), Reduce: typeNamed(d.ReduceDType),
 		})
-		r.wrapper = f
-		r.params = f.Shards(r.params)
+		r.wrapper, r.params = f, f.Shards(r.params)
 		r.mine = r.params
 	case "zero1":
 		r.mine = shadow.ZeroPartition(r.params, d.World)
+	case "zero2":
+		z := shadow.NewZero2(r.builder, d.World)
+		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
+	case "zero3":
+		z := shadow.NewZero3(r.builder, d.World)
+		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
 	default:
 		return fmt.Errorf("dist.kind %q is not known; known are ddp, fsdp2, fsdp2-noreshard, zero1, zero2 and zero3", d.Kind)
 	}
 	// What wrapping left in the cache is given back before training.
 	r.w.Trace.Add(stream.EmptyCache, 0, 0)
 	return nil
+}
+
+// newOptimizer makes the optimizer of what this process updates. DeepSpeed puts
+// its own around it, and has one kernel for all of Adam.
+func (r *run) newOptimizer() (err error) {
+	name := r.s.Optimizer
+	z, deepspeed := r.wrapper.(interface {
+		Around(shadow.Optimizer) shadow.Optimizer
+	})
+	if deepspeed && (name == "" || name == "adam" || name == "adamw") {
+		name = "adamw-fused"
+	}
+	r.opt, err = r.w.NewOptimizer(name, r.mine)
+	if err == nil && deepspeed {
+		r.opt = z.Around(r.opt)
+	}
+	return err
 }
 
 // forward runs the model through its wrapper.

@@ -116,11 +116,13 @@ func (r *run) load() error {
 	if err := r.distribute(); err != nil {
 		return err
 	}
-	r.opt, err = r.w.NewOptimizer(s.Optimizer, r.mine)
+	if err := r.newOptimizer(); err != nil {
+		return err
+	}
 	if s.Precision == "amp-fp16" {
 		r.scaler = r.w.NewGradScaler()
 	}
-	return err
+	return nil
 }
 
 // addLora freezes the model and adds adapters, where the setup asks for them.

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import "strings"
+
+// DeepSpeed's ZeRO, stages 2 and 3 (deepspeed/runtime/zero, 0.19, with its
+// default settings). This is read from the sources: no recording has confirmed
+// it yet, and what a step allocates for less than a kernel's time is left out.
+//
+// What both stages share: parameters of the model's own type; a float32 copy of
+// this process's part of them, which the optimizer updates; and one flat bucket
+// that gradients are copied into and reduced in.
+
+// zeroBucket is reduce_bucket_size, in elements.
+const zeroBucket = 500_000_000
+
+// zero is the part that the stages share.
+type zero struct {
+	w         *World
+	world     int
+	params    []*Tensor // trainable
+	dtype     DType
+	master    *Tensor // this process's part in float32
+	bucket    *Tensor
+	filled    []*Tensor // parameters whose gradients stand in the bucket
+	elements  int
+	averaged  *Tensor // this process's part of the gradients, for the step
+	partition int     // its elements
+	keeps     bool    // averaged stays between steps
+}
+
+// Masters is what the optimizer updates.
+func (z *zero) Masters() []*Tensor { return []*Tensor{z.master} }
+
+// flat is a new tensor of n elements that stays.
+func (z *zero) flat(c Component, n int, dt DType) *Tensor {
+	was := z.w.component
+	z.w.component = c
+	t := z.w.empty(Dims(n), dt).hold()
+	z.w.component = was
+	return t
+}
+
+// addMaster makes the float32 copy, then the gradient of zeros that DeepSpeed
+// makes to set up its optimizer. A 16-bit part is copied before it is cast.
+func (z *zero) addMaster(part DType) {
+	copied := z.w.empty(Dims(z.partition), part).hold()
+	if part != Float32 {
+		copied = replace(copied, z.w.empty(Dims(z.partition), Float32))
+	}
+	z.master = copied
+	if m := copied.mem; m != nil {
+		z.w.Tags[m.id] = Tag{Component: OptimizerState, Path: "master weights"}
+	}
+	z.master.leaf, z.master.needs = true, true
+	z.w.scratch(z.master.Bytes())
+}
+
+// collect copies a gradient into the bucket, where it stays as a view; a bucket
+// that it does not fit into is reduced first. A gradient larger than the bucket
+// is reduced by itself.
+func (z *zero) collect(p *Tensor, reduce func()) {
+	if z.elements+p.Numel() > zeroBucket && len(z.filled) > 0 {
+		reduce()
+	}
+	if p.Numel() <= zeroBucket {
+		old := p.grad
+		p.grad = z.bucket.alias(p.size, p.stride).hold()
+		old.drop()
+	}
+	z.elements += p.Numel()
+	z.filled = append(z.filled, p)
+}
+
+// zeroOptimizer is the step of a ZeRO optimizer around that of another.
+type zeroOptimizer struct {
+	z     *zero
+	inner Optimizer
+}
+
+// Around is the optimizer that updates the master weights.
+func (z *zero) Around(o Optimizer) Optimizer { return &zeroOptimizer{z, o} }
+
+// Step makes one float32 gradient of this process's part, updates, and copies
+// the result into the model's parameters, whose other parts are then gathered
+// in place.
+func (o *zeroOptimizer) Step() {
+	z := o.z
+	if z.averaged == nil {
+		return
+	}
+	grad := z.w.empty(Dims(z.partition), z.averaged.dtype).hold()
+	if grad.dtype != Float32 {
+		grad = replace(grad, z.w.empty(Dims(z.partition), Float32))
+	}
+	if !z.keeps {
+		z.averaged.drop()
+		z.averaged = nil
+	}
+	z.master.grad = grad
+	o.inner.Step()
+	ZeroGrad(z.Masters())
+}
+
+// ownerOf is the path of the module that a parameter belongs to.
+func ownerOf(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(name, lastName(name)), ".")
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestBlockOf(t *testing.T) {
+	tests := []struct{ name, want string }{
+		{"model.layers.11.mlp.up_proj.weight", "model.layers.11"},
+		{"transformer.h.0.ln_1.bias", "transformer.h.0"},
+		{"model.layers.3.block_sparse_moe.experts.1.w1.weight", "model.layers.3"},
+		{"encoder.block.2.layer.0.SelfAttention.q.weight", "encoder.block.2"},
+		{"model.embed_tokens.weight", ""},
+		{"enc.0.encoder.layer.1.output.dense.weight", ""}, // a list of models
+		{"features.3.1.block.0.weight", ""},
+		{"layer1.0.conv1.weight", ""},
+		{"weight", ""},
+	}
+	for _, x := range tests {
+		if got := blockOf(x.name); got != x.want {
+			t.Errorf("blockOf(%q) = %q, want %q", x.name, got, x.want)
+		}
+	}
+}
+
+// tensorsOf makes float32 tensors of so many elements.
+func tensorsOf(w *World, numels ...int) []*Tensor {
+	var out []*Tensor
+	for _, n := range numels {
+		out = append(out, w.empty(Dims(n), Float32).hold())
+	}
+	return out
+}
+
+func TestAssignBuckets(t *testing.T) {
+	w := NewWorld(Rules{})
+	tests := []struct {
+		numels []int
+		limits []uint64
+		want   string
+	}{
+		{[]int{1, 2, 3}, nil, "[[1 2 3]]"},
+		{[]int{10, 1, 1, 9, 5}, []uint64{40}, "[[10] [1 1 9] [5]]"},
+		{[]int{1, 1, 3, 3, 1}, []uint64{4, 16}, "[[1] [1 3] [3 1]]"},
+		{nil, []uint64{4}, "[]"},
+	}
+	for _, x := range tests {
+		got := [][]int{}
+		for _, b := range assignBuckets(tensorsOf(w, x.numels...), x.limits...) {
+			var sizes []int
+			for _, p := range b {
+				sizes = append(sizes, p.Numel())
+			}
+			got = append(got, sizes)
+		}
+		if fmt.Sprint(got) != x.want {
+			t.Errorf("assignBuckets(%v, %v) = %v, want %s", x.numels, x.limits, got, x.want)
+		}
+	}
+}
+
+func TestZeroPartition(t *testing.T) {
+	w := NewWorld(Rules{})
+	params := tensorsOf(w, 3, 100, 5, 60, 40, 2)
+	for world, want := range map[int]int{1: 210, 2: 105, 3: 100} {
+		if got := numelOf(ZeroPartition(params, world)); got != want {
+			t.Errorf("of %d processes the first updates %d elements, want %d", world, got, want)
+		}
+	}
+}
+
+// The tables that the kernels read, with sizes from recordings: a block of four
+// square and three wide matrices and two vectors over four processes.
+func TestShardTables(t *testing.T) {
+	w := NewWorld(Rules{Torch: 211, Capability: 90, SMs: 132})
+	chunks := []int{589824, 589824, 589824, 589824, 2359296, 2359296, 2359296, 768, 768}
+	w.splitWithSizesCopy(chunks, 4)
+	w.chunkCat(chunks)
+	w.splitWithSizesCopy([]int{24576000, 768, 24576000}, 4)
+	want := []uint64{18744, 37328, 32112}
+	for i, e := range []int{0, 2, 4} {
+		if got := w.Trace.Events[e].Size; got != want[i] {
+			t.Errorf("table %d has %d bytes, want %d", i, got, want[i])
+		}
+	}
+}

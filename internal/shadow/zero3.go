@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Zero3 is DeepSpeed's stage 3 (stage3.py, partition_parameters.py and
+// partitioned_param_coordinator.py): a process has its part of every parameter.
+// A module's own parameters are gathered before it runs and given up after it,
+// except small ones, which stay. From the second step on, when the order of
+// modules is known, what is needed again soon is not given up. Gathering ahead
+// of time, which moves up to 50 million elements forward, is left out.
+type Zero3 struct {
+	zero
+	gather  uint16 // the stream that gathered parameters live on
+	scatter uint16 // the stream that reduces gradients
+	modules []*zeroModule
+	order   []*zeroModule // of the first forward
+	learned bool
+}
+
+const (
+	zeroPersistence = 100_000       // param_persistence_threshold, in elements
+	zeroReuse       = 1_000_000_000 // max_reuse_distance, in elements
+)
+
+// zeroModule is a module with parameters of its own.
+type zeroModule struct {
+	z      *Zero3
+	params []*Tensor // those that come and go
+	live   bool
+	again  bool // its backward has begun
+	later  int  // elements that the modules after it use in forward
+}
+
+// NewZero3 partitions a model: parameter by parameter, then all parts together
+// into one flat tensor, by way of the CPU.
+func NewZero3(b *Builder, world int) *Zero3 {
+	w := b.W
+	z := &Zero3{zero: zero{w: w, world: world, params: b.Trainable(), keeps: true}, gather: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
+	z.dtype = z.params[0].dtype
+	w.wrapped = map[string]hooked{}
+	var parts []*Tensor
+	for _, p := range b.Parameters() {
+		n := ceilDiv(p.Numel(), world)
+		if p.needs {
+			z.partition += n
+		}
+		parts = append(parts, w.empty(Dims(n), p.dtype).hold())
+		if p.Numel() > zeroPersistence {
+			w.release2(p.mem)
+			p.mem = nil
+			z.add(ownerOf(p.name), p)
+		}
+	}
+	for _, t := range b.tied {
+		z.add(t.at, t.to)
+	}
+	dropList(parts)
+	z.flat(Parameters, numelOf(parts), z.dtype)
+	z.addMaster(z.dtype)
+	z.bucket = z.flat(Gradients, zeroBucket, z.dtype)
+	z.averaged = z.flat(Gradients, z.partition, z.dtype)
+	w.afterGrad = func(p *Tensor) { z.collect(p, z.reduce) }
+	w.afterBackward = z.finish
+	return z
+}
+
+// add lists a parameter with the module at a path.
+func (z *Zero3) add(at string, p *Tensor) {
+	m, ok := z.w.wrapped[at].(*zeroModule)
+	if !ok {
+		m = &zeroModule{z: z}
+		z.w.wrapped[at] = m
+		z.modules = append(z.modules, m)
+	}
+	m.params = append(m.params, p)
+}
+
+// Forward runs the model; the first one teaches the order.
+func (z *Zero3) Forward(run func() *Tensor) *Tensor {
+	loss := run()
+	if !z.learned {
+		z.learned = true
+		later := 0
+		for i := len(z.order) - 1; i >= 0; i-- {
+			z.order[i].later = later
+			later += numelOf(z.order[i].params)
+		}
+	}
+	return loss
+}
+
+// preForward gathers the module's parameters and has x's gradient tell when
+// they are no longer needed.
+func (m *zeroModule) preForward(x *Tensor) *Tensor {
+	m.fetch()
+	if m.again {
+		return x
+	}
+	if !m.z.learned {
+		m.z.order = append(m.z.order, m)
+	}
+	if !x.needs || !m.z.w.gradMode {
+		return x
+	}
+	n := m.z.w.record("PostBackwardFunctionModuleBackward", x)
+	n.backward(func(dx *Tensor) []*Tensor {
+		m.release()
+		return each(dx)
+	})
+	return n.result(x.alias(x.size, x.stride), x)
+}
+
+// postForward gives the parameters up unless backward needs them within the
+// reuse distance.
+func (m *zeroModule) postForward(out *Tensor) {
+	if m.again {
+		return
+	}
+	if !m.z.learned || 2*m.later >= zeroReuse {
+		m.release()
+	}
+	if out.needs && out.fn != nil && m.z.w.gradMode {
+		out.fn.before = append(out.fn.before, func() {
+			m.again = true
+			m.fetch()
+		})
+	}
+}
+
+// fetch gathers: one parameter straight into its memory, several through a flat
+// tensor.
+func (m *zeroModule) fetch() {
+	if m.live {
+		return
+	}
+	m.live = true
+	w, world := m.z.w, m.z.world
+	w.onQueue(m.z.gather, Parameters, func() {
+		w.op("all_gather_coalesced")
+		var through *Tensor
+		if len(m.params) > 1 {
+			n := 0
+			for _, p := range m.params {
+				n += ceilDiv(p.Numel(), world) * world
+			}
+			through = w.empty(Dims(n), m.z.dtype).hold()
+		}
+		for _, p := range m.params {
+			p.refill(p.Numel())
+		}
+		through.drop()
+	})
+}
+
+// release gives the parameters up.
+func (m *zeroModule) release() {
+	if !m.live {
+		return
+	}
+	m.live = false
+	for _, p := range m.params {
+		m.z.w.Trace.Free(p.mem.id)
+	}
+}
+
+// reduce sums the bucket up, through a copy with the parts in order, and adds
+// this process's to its gradients.
+func (z *Zero3) reduce() {
+	z.w.onQueue(z.scatter, Gradients, func() {
+		if len(z.filled) > 1 {
+			z.w.scratch(uint64(z.elements) * z.dtype.Bytes())
+		}
+	})
+	ZeroGrad(z.filled)
+	z.filled, z.elements = nil, 0
+}
+
+// finish ends a backward: what is still gathered goes.
+func (z *Zero3) finish() {
+	z.reduce()
+	for _, m := range z.modules {
+		m.release()
+		m.again = false
+	}
+}

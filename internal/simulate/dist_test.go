@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"strings"
+	"testing"
+
+	"snug/internal/setup"
+	"snug/internal/shadow"
+	"snug/internal/stream"
+)
+
+func smallLlama() *setup.Setup {
+	return &setup.Setup{
+		Model: setup.Model{Head: "causal-lm", Config: map[string]any{
+			"model_type": "llama", "vocab_size": 1000.0, "hidden_size": 256.0, "intermediate_size": 512.0,
+			"num_hidden_layers": 3.0, "num_attention_heads": 4.0,
+		}},
+		Batch: 2, Seq: 64, Precision: "bf16", Optimizer: "adamw", Attention: "sdpa", Steps: 4,
+	}
+}
+
+// aliveAfterSteps is what is allocated when each step ends.
+func aliveAfterSteps(t *testing.T, s *setup.Setup) []uint64 {
+	t.Helper()
+	var ends []int
+	res, err := Run(s, Options{Log: func(w *shadow.World, op string) {
+		if op == "# step ends" {
+			ends = append(ends, len(w.Trace.Events))
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []uint64
+	size, alive := map[uint32]uint64{}, uint64(0)
+	for i, e := range res.World.Trace.Events {
+		if len(ends) > 0 && i == ends[0] {
+			out, ends = append(out, alive), ends[1:]
+		}
+		switch e.Kind {
+		case stream.Alloc:
+			size[e.ID] = e.Size
+			alive += e.Size
+		case stream.Free:
+			if _, ok := size[e.ID]; !ok {
+				t.Fatalf("event %d frees %d, which is not allocated", i, e.ID)
+			}
+			alive -= size[e.ID]
+			delete(size, e.ID)
+		}
+	}
+	for range ends {
+		out = append(out, alive)
+	}
+	return out
+}
+
+// However a run is spread, its third and fourth step leave what the second left.
+func TestStepsLeaveWhatTheyFound(t *testing.T) {
+	variants := map[string]func(s *setup.Setup){
+		"plain":         func(*setup.Setup) {},
+		"checkpointing": func(s *setup.Setup) { s.Checkpointing = true },
+		"accumulation":  func(s *setup.Setup) { s.Accumulation = 2 },
+		"clip":          func(s *setup.Setup) { s.Clip = true },
+		"lora":          func(s *setup.Setup) { s.LoRA = &setup.LoRA{Rank: 4, Targets: []string{"q_proj"}} },
+		"amp":           func(s *setup.Setup) { s.Precision = "amp-bf16" },
+	}
+	for _, kind := range setup.DistKinds {
+		for name, change := range variants {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				s := smallLlama()
+				s.Dist = &setup.Dist{Kind: kind, World: 4}
+				change(s)
+				got := aliveAfterSteps(t, s)
+				if got[1] != got[2] || got[2] != got[3] {
+					t.Errorf("allocated after each step: %v", got)
+				}
+			})
+		}
+	}
+}
+
+// Each process holds a part of the parameters and states under FSDP2: eight
+// processes need less than two, and those less than one process alone.
+func TestShardsShrink(t *testing.T) {
+	after := func(world int) uint64 {
+		s := smallLlama()
+		if world > 1 {
+			s.Dist = &setup.Dist{Kind: "fsdp2", World: world}
+		}
+		return aliveAfterSteps(t, s)[3]
+	}
+	if one, two, eight := after(1), after(2), after(8); !(eight < two && two < one) {
+		t.Errorf("one process keeps %d, two %d each, eight %d each", one, two, eight)
+	}
+}
+
+func TestDistErrors(t *testing.T) {
+	for _, x := range []struct {
+		dist setup.Dist
+		want string
+	}{
+		{setup.Dist{Kind: "ddp"}, "dist.world is 0"},
+		{setup.Dist{Kind: "tensor", World: 2}, `dist.kind "tensor" is not known`},
+	} {
+		s := smallLlama()
+		s.Dist = &x.dist
+		if _, err := Run(s, Options{}); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%+v: %v, want %s", x.dist, err, x.want)
+		}
+	}
+}
