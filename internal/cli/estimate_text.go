@@ -48,10 +48,23 @@ func (r estimateReport) title(b *strings.Builder, s term.Screen) {
 	default:
 		fmt.Fprintf(b, "%s, %s trained (%s)\n", params, term.Count(r.Trainable), percent(uint64(r.Trainable), uint64(r.Params)))
 	}
+	r.weights(b)
 	for _, l := range wrap(settings(r.Setup), ", ", s.Width) {
 		b.WriteString(l + "\n")
 	}
 	b.WriteString("\n")
+}
+
+// weights holds the model against the files that it would be loaded from.
+func (r estimateReport) weights(b *strings.Builder) {
+	w := r.Setup.Model.Weights
+	switch {
+	case w == nil:
+	case w.Params == r.Params || r.Setup.LoRA != nil:
+		fmt.Fprintf(b, "the files beside the config hold them in %s\n", w.Main())
+	default:
+		fmt.Fprintf(b, "the files beside the config hold %s in %s: another head, or tied weights\n", term.Count(w.Params), w.Main())
+	}
 }
 
 // settings is how the run was set up, in words that belong together.

@@ -66,8 +66,7 @@ func (m *Model) configured(config any, from Source) error {
 	case map[string]any:
 		m.Config = v
 	case string:
-		var err error
-		if m.Config, err = from.config(v); err != nil {
+		if err := m.load(v, from); err != nil {
 			return err
 		}
 	default:
@@ -110,37 +109,46 @@ func (m *Model) named(from Source) error {
 		m.Name, m.Config = e.Name, e.Config
 		return m.adopt()
 	}
-	config, err := from.found(m.Name)
-	if err != nil {
+	if err := m.found(from); err != nil {
 		return err
 	}
-	m.Config = config
 	return m.adopt()
 }
 
-// found is the config of a model that is not built in.
-func (from Source) found(name string) (map[string]any, error) {
+// found reads the config of a model that is not built in.
+func (m *Model) found(from Source) error {
+	name := m.Name
 	if from.Hub != "" && strings.Count(name, "/") == 1 && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "/") {
 		repo := path.Join(from.Hub, "models--"+strings.ReplaceAll(name, "/", "--"))
-		if ref, err := from.read(path.Join(repo, "refs", "main")); err == nil {
-			return from.config(path.Join(repo, "snapshots", strings.TrimSpace(string(ref))))
+		if ref, err := (Source{Open: from.Open}).read(path.Join(repo, "refs", "main")); err == nil {
+			return m.load(path.Join(repo, "snapshots", strings.TrimSpace(string(ref))), Source{Open: from.Open})
 		}
 	}
 	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".json") {
-		config, err := from.config(name)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return config, err
+		if err := m.load(name, from); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
 	names := append(catalog.Names(), family.NamedModels()...)
-	return nil, fmt.Errorf("model %q is not known%s", name, spelling.Hint(name, names,
-		"it is neither built in nor a config.json nor in the Hugging Face cache; see snug models"))
+	return fmt.Errorf("model %q is not known%s", name, spelling.Hint(name, names,
+		"it is neither built in nor a config.json nor in the Hugging Face cache"))
 }
 
-// config reads a config.json, or the one in a folder.
-func (from Source) config(at string) (map[string]any, error) {
+// load reads a config.json, or the one in a folder, and looks at the weights
+// beside it.
+func (m *Model) load(at string, from Source) error {
+	config, name, err := from.config(at)
+	if err != nil {
+		return err
+	}
+	m.Config, m.Weights = config, from.weights(filepath.Dir(name))
+	return nil
+}
+
+// config reads a config.json, or the one in a folder, and says where it was.
+func (from Source) config(at string) (map[string]any, string, error) {
 	if at == "" {
-		return nil, errors.New("model.config is an empty path")
+		return nil, "", errors.New("model.config is an empty path")
 	}
 	name := at
 	data, err := from.read(at)
@@ -149,27 +157,32 @@ func (from Source) config(at string) (map[string]any, error) {
 		data, err = from.read(name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the config %s: %w", name, reason(err))
+		return nil, "", fmt.Errorf("reading the config %s: %w", name, reason(err))
 	}
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {
-		return nil, fmt.Errorf("%s:%w", name, jsonError(data, 1, err))
+		return nil, "", fmt.Errorf("%s:%w", name, jsonError(data, 1, err))
 	}
 	config, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%s holds %s; a config.json is an object", name, show(v))
+		return nil, "", fmt.Errorf("%s holds %s; a config.json is an object", name, show(v))
 	}
-	return config, nil
+	return config, name, nil
 }
 
-func (from Source) read(name string) ([]byte, error) {
+// open opens a file that a setup names.
+func (from Source) open(name string) (io.ReadCloser, error) {
 	if from.Open == nil {
 		return nil, fs.ErrNotExist
 	}
 	if from.Base != "" && !filepath.IsAbs(name) {
 		name = filepath.Join(from.Base, name)
 	}
-	f, err := from.Open(name)
+	return from.Open(name)
+}
+
+func (from Source) read(name string) ([]byte, error) {
+	f, err := from.open(name)
 	if err != nil {
 		return nil, err
 	}

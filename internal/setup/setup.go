@@ -4,6 +4,8 @@
 // as users describe them in a file or with flags.
 package setup
 
+import "snug/internal/safetensors"
+
 // Setup describes one training run.
 type Setup struct {
 	ID            string   `json:"id,omitempty"`
@@ -34,6 +36,8 @@ type Model struct {
 	Name    string         `json:"name,omitempty"`
 	Profile string         `json:"profile,omitempty"`
 	Head    string         `json:"head,omitempty"`
+
+	Weights *safetensors.Header `json:"-"` // the files beside the config, where there are any
 }
 
 // LoRA freezes all but low-rank adapters on the named linear layers.

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package safetensors reads the header of a .safetensors file: which tensors it
+// holds, in which type. The numbers themselves are never read.
+//
+// The file begins with the length of the header, eight bytes, low byte first.
+// The header is a JSON object, from each tensor's name to its type, its shape
+// and where its bytes begin and end.
+package safetensors
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// mostHeader is the limit that the format's own library sets.
+const mostHeader = 100_000_000
+
+// Header is what a file says about its tensors.
+type Header struct {
+	Params int            // elements of all tensors
+	Types  map[string]int // of them, by type: "BF16"
+}
+
+// bits of an element, by type.
+var bits = map[string]uint64{
+	"F64": 64, "I64": 64, "U64": 64, "F32": 32, "I32": 32, "U32": 32, "F16": 16, "BF16": 16, "I16": 16, "U16": 16,
+	"F8_E4M3": 8, "F8_E5M2": 8, "I8": 8, "U8": 8, "BOOL": 8,
+}
+
+type tensor struct {
+	DType   string   `json:"dtype"`
+	Shape   []uint64 `json:"shape"`
+	Offsets []uint64 `json:"data_offsets"`
+}
+
+// ReadHeader reads the beginning of a file.
+func ReadHeader(r io.Reader) (*Header, error) {
+	var length [8]byte
+	if _, err := io.ReadFull(r, length[:]); err != nil {
+		return nil, errors.New("not a safetensors file: it is shorter than its first eight bytes")
+	}
+	n := binary.LittleEndian.Uint64(length[:])
+	if n < 2 || n > mostHeader {
+		return nil, fmt.Errorf("not a safetensors file: a header of %d bytes", n)
+	}
+	data, err := io.ReadAll(io.LimitReader(r, int64(n)))
+	if err != nil {
+		return nil, err
+	}
+	if uint64(len(data)) < n {
+		return nil, errors.New("the safetensors header is cut off")
+	}
+	return parse(data)
+}
+
+func parse(data []byte) (*Header, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, fmt.Errorf("the safetensors header is not JSON: %w", err)
+	}
+	h := &Header{Types: map[string]int{}}
+	for name, text := range all {
+		if name == "__metadata__" {
+			continue
+		}
+		var t tensor
+		if err := json.Unmarshal(text, &t); err != nil {
+			return nil, fmt.Errorf("tensor %q in the safetensors header: %w", name, err)
+		}
+		n, err := t.elements()
+		if err != nil {
+			return nil, fmt.Errorf("tensor %q in the safetensors header: %w", name, err)
+		}
+		if n > math.MaxInt64-h.Params {
+			return nil, errors.New("the safetensors header counts more elements than there can be")
+		}
+		h.Params += n
+		h.Types[t.DType] += n
+	}
+	return h, nil
+}
+
+// elements is how many there are, checked against the bytes they take.
+func (t *tensor) elements() (int, error) {
+	size, ok := bits[t.DType]
+	if !ok {
+		return 0, fmt.Errorf("type %q is not known", t.DType)
+	}
+	if len(t.Offsets) != 2 || t.Offsets[1] < t.Offsets[0] || t.Offsets[1] > 1<<56 {
+		return 0, fmt.Errorf("data_offsets are %v", t.Offsets)
+	}
+	n := uint64(1)
+	for _, d := range t.Shape {
+		if d > 0 && n > (1<<56)/d {
+			return 0, fmt.Errorf("shape %v is too large", t.Shape)
+		}
+		n *= d
+	}
+	if n*size != 8*(t.Offsets[1]-t.Offsets[0]) {
+		return 0, fmt.Errorf("shape %v does not take its %d bytes", t.Shape, t.Offsets[1]-t.Offsets[0])
+	}
+	return int(n), nil
+}
+
+// Add counts another file of the same model.
+func (h *Header) Add(more *Header) {
+	h.Params += more.Params
+	for k, n := range more.Types {
+		h.Types[k] += n
+	}
+}
+
+// Main is the type of most elements.
+func (h *Header) Main() string {
+	best, most := "", 0
+	for k, n := range h.Types {
+		if n > most || n == most && k < best {
+			best, most = k, n
+		}
+	}
+	return best
+}
+
+// Shards is the files that an index (model.safetensors.index.json) names.
+func Shards(index []byte) ([]string, error) {
+	var x struct {
+		WeightMap map[string]string `json:"weight_map"`
+	}
+	if err := json.Unmarshal(index, &x); err != nil {
+		return nil, fmt.Errorf("the safetensors index is not JSON: %w", err)
+	}
+	seen := map[string]bool{}
+	var out []string
+	for _, file := range x.WeightMap {
+		if !seen[file] {
+			seen[file] = true
+			out = append(out, file)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// source opens files from memory.
+func source(files fstest.MapFS) Source {
+	return Source{Open: func(path string) (io.ReadCloser, error) {
+		if path == "" || strings.HasPrefix(path, "/") {
+			return nil, fs.ErrNotExist
+		}
+		return files.Open(path)
+	}, Hub: "hub"}
+}
+
+// one reads text that holds one setup.
+func one(text string, from Source) (*Setup, error) {
+	raws, err := Read(strings.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	if raws[0].Err != nil {
+		return nil, raws[0].Err
+	}
+	return Decode(raws[0].Fields, from)
+}
+
+func TestDefaults(t *testing.T) {
+	yes := true
+	want := &Setup{
+		Batch: 4, Seq: 1024, Precision: "fp32", Optimizer: "adamw", Attention: "sdpa", AttentionMask: &yes,
+		Accumulation: 1, Steps: 3, Versions: Versions{Torch: NewestTorch},
+		Model: Model{Config: map[string]any{"model_type": "gpt2"}, Head: "causal-lm"},
+	}
+	for name, text := range map[string]string{
+		"json":  `{"model": {"config": {"model_type": "gpt2"}}, "batch": 4}`,
+		"lines": "\n{\"model\": {\"config\": {\"model_type\": \"gpt2\"}}, \"batch\": 4}\n\n",
+		"wide":  "{\n  \"model\": {\"config\": {\"model_type\": \"gpt2\"}},\n  \"batch\": 4\n}",
+		"yaml":  "# a run\nmodel:\n  config: {model_type: gpt2}\nbatch: 4\n",
+		"mark":  "\xef\xbb\xbf" + `{"model": {"config": {"model_type": "gpt2"}}, "batch": 4}`,
+		"null":  `{"model": {"config": {"model_type": "gpt2"}, "name": null}, "batch": 4, "seq": null}`,
+	} {
+		got, err := one(text, Source{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestHeadAndLength(t *testing.T) {
+	tests := map[string]struct {
+		head   string
+		seq    int
+		target int
+	}{
+		`{"model_type": "bert"}`:                                                   {"masked-lm", 512, 0},
+		`{"model_type": "bert", "architectures": ["BertModel"]}`:                   {"encoder", 512, 0},
+		`{"model_type": "roberta", "max_position_embeddings": 514}`:                {"masked-lm", 512, 0},
+		`{"model_type": "llama", "max_position_embeddings": 131072}`:               {"causal-lm", 131072, 0},
+		`{"model_type": "t5"}`:                                                     {"seq2seq-lm", 512, 512},
+		`{"model_type": "gpt2", "n_positions": 2048}`:                              {"causal-lm", 2048, 0},
+		`{"model_type": "gpt2", "max_position_embeddings": 256}`:                   {"causal-lm", 256, 0},
+		`{"model_type": "vit"}`:                                                    {"image-classification", 0, 0},
+		`{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`:           {"causal-lm", 2048, 0},
+		`{"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}`:    {"seq2seq-lm", 512, 512},
+		`{"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]}`:             {"causal-lm", 1024, 0},
+		`{"model_type": "modernbert", "architectures": ["ModernBertForMaskedLM"]}`: {"masked-lm", 8192, 0},
+	}
+	for config, tt := range tests {
+		s, err := one(`{"model": {"config": `+config+`}, "batch": 1}`, Source{})
+		if err != nil {
+			t.Errorf("%s: %v", config, err)
+			continue
+		}
+		if s.Model.Head != tt.head || s.Seq != tt.seq || s.TargetSeq != tt.target {
+			t.Errorf("%s: %s %d %d, want %+v", config, s.Model.Head, s.Seq, s.TargetSeq, tt)
+		}
+	}
+}
+
+// TestBadSetups has one line for each thing that can be wrong.
+func TestBadSetups(t *testing.T) {
+	const gpt2 = `"model": {"config": {"model_type": "gpt2"}}`
+	tests := map[string]string{
+		`{` + gpt2 + `, "batch": 4, "bacth": 8}`:                                               `field "bacth" is not known; did you mean batch?`,
+		`{` + gpt2 + `, "bacth": 8}`:                                                           `field "bacth" is not known; did you mean batch?`,
+		`{` + gpt2 + `, "batch": 4, "zzzzzzz": 8}`:                                             `field "zzzzzzz" is not known; known are id, batch,`,
+		`{` + gpt2 + `}`:                                                                       `batch is missing`,
+		`{"batch": 4}`:                                                                         `model is missing; give a config or a name`,
+		`{"model": "gpt2", "batch": 4}`:                                                        `model is "gpt2"; it has to be an object`,
+		`{"model": {}, "batch": 4}`:                                                            `model has neither config nor name`,
+		`{` + gpt2 + `, "batch": 0}`:                                                           `batch is 0; it has to be at least 1`,
+		`{` + gpt2 + `, "batch": -3}`:                                                          `batch is -3; it has to be at least 1`,
+		`{` + gpt2 + `, "batch": 2.5}`:                                                         `batch is 2.5; it has to be a whole number`,
+		`{` + gpt2 + `, "batch": "4"}`:                                                         `batch is "4"; it has to be a whole number`,
+		`{` + gpt2 + `, "batch": 1e12}`:                                                        `batch is 1000000000000; more than 1048576 makes no sense`,
+		`{` + gpt2 + `, "batch": NaN}`:                                                         `NaN is not a number in JSON`,
+		"model: {config: {model_type: gpt2}}\nbatch: .nan\n":                                   `batch is NaN; it has to be a whole number`,
+		"model: {config: {model_type: gpt2, n_embd: .inf}}\nbatch: 4\n":                        `config key "n_embd" is +Inf; write a number`,
+		`{` + gpt2 + `, "batch": 4, "precision": "bf61"}`:                                      `precision "bf61" is not known; did you mean bf16?`,
+		`{` + gpt2 + `, "batch": 4, "precision": "double"}`:                                    `precision "double" is not known; known are fp32`,
+		`{` + gpt2 + `, "batch": 4, "optimizer": "adamv"}`:                                     `optimizer "adamv" is not known; did you mean adam`,
+		`{` + gpt2 + `, "batch": 4, "attention": "flsh"}`:                                      `attention "flsh" is not known; did you mean flash?`,
+		`{` + gpt2 + `, "batch": 4, "checkpointing": 1}`:                                       `checkpointing is 1; it has to be true or false`,
+		`{` + gpt2 + `, "batch": 4, "accumulation": 0}`:                                        `accumulation is 0; it has to be at least 1`,
+		`{` + gpt2 + `, "batch": 4, "steps": 1000}`:                                            `steps is 1000; more than 64 makes no sense`,
+		`{` + gpt2 + `, "batch": 4, "limit": 0}`:                                               `limit is 0; it has to be bytes`,
+		`{` + gpt2 + `, "batch": 4, "limit": "24 parsecs"}`:                                    `limit: "24 parsecs" is not a size`,
+		`{` + gpt2 + `, "batch": 4, "seq": 2000}`:                                              `seq is 2000; gpt2 has 1024 learned positions`,
+		`{"model": {"config": {"model_type": "bert"}}, "batch": 4, "seq": 513}`:                `seq is 513; bert has 512 learned positions`,
+		`{"model": {"config": {"model_type": "llama"}}, "batch": 1000000, "seq": 4000000}`:     `batch 1000000 times seq 4000000 is more than any GPU could hold`,
+		`{"model": {"config": {"model_type": "mamba"}}, "batch": 4}`:                           `seq is missing, and mamba has no maximum of its own`,
+		`{"model": {"config": [1, 2]}, "batch": 4}`:                                            `model.config is a list; it has to be the object of a config.json`,
+		`{"model": {"config": {}}, "batch": 4}`:                                                `config key "model_type" is missing`,
+		`{"model": {"config": {"model_type": "gpt2"}, "name": "gpt2"}, "batch": 4}`:            `model has more than one of config, name and profile`,
+		`{"model": {"name": "gtp2"}, "batch": 4}`:                                              `model "gtp2" is not known; did you mean gpt2?`,
+		`{"model": {"name": "torchvision/resnet5"}, "batch": 4}`:                               `did you mean torchvision/resnet50?`,
+		`{"model": {"name": "no/such"}, "batch": 4}`:                                           `model "no/such" is not known; it is neither built in`,
+		`{"model": {"custom": "two-tower"}, "batch": 4}`:                                       `record a profile: snug profile -- <your command>`,
+		`{"model": {"profile": "x.profile"}, "batch": 4}`:                                      `model.profile cannot be estimated here`,
+		`{"model": {"name": "gpt2", "heads": 3}, "batch": 4}`:                                  `field "model.heads" is not known; did you mean head?`,
+		`{"model": {"name": "gpt2", "head": "causal"}, "batch": 4}`:                            `model.head "causal" is not known; did you mean causal-lm?`,
+		`{"model": {"config": "missing.json"}, "batch": 4}`:                                    `reading the config missing.json: file does not exist`,
+		`{"model": {"config": "list.json"}, "batch": 4}`:                                       `list.json holds a list; a config.json is an object`,
+		`{"model": {"config": "broken.json"}, "batch": 4}`:                                     `broken.json:2:1: not JSON`,
+		`{"model": {"config": {"model_type": "llama", "num_hidden_layers": 1e9}}, "batch": 4}`: `config key "num_hidden_layers" is 1000000000; more than 1000 makes no sense`,
+		`{"model": {"config": {"model_type": "bert", "architectures": ["BertForTokenClassification"]}}, "batch": 4}`: `set model.head to one of causal-lm`,
+		`{` + gpt2 + `, "batch": 4, "lora": {"rank": 8}}`:                                                            `lora.targets is empty; name the linear layers`,
+		`{` + gpt2 + `, "batch": 4, "lora": {"targets": ["c_attn"]}}`:                                                `lora.rank is missing`,
+		`{` + gpt2 + `, "batch": 4, "lora": {"rank": 0, "targets": ["c_attn"]}}`:                                     `lora.rank is 0; it has to be at least 1`,
+		`{` + gpt2 + `, "batch": 4, "lora": {"rank": 8, "targets": "c_attn"}}`:                                       `lora.targets is "c_attn"; it has to be a list of names`,
+		`{` + gpt2 + `, "batch": 4, "lora": {"rank": 8, "targets": ["q"], "dropout": 2}}`:                            `lora.dropout is 2; it has to be a number from 0 to 1`,
+		`{` + gpt2 + `, "batch": 4, "lora": {"rnak": 8, "targets": ["c_attn"]}}`:                                     `field "lora.rnak" is not known; did you mean rank?`,
+		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "dpp", "world": 8}}`:                                            `dist.kind "dpp" is not known; did you mean ddp?`,
+		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "ddp"}}`:                                                        `dist.world is missing`,
+		`{` + gpt2 + `, "batch": 4, "dist": {"world": 8}}`:                                                           `dist.kind is missing`,
+		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "fsdp2", "world": 8, "bucket_view": true}}`:                     `dist.bucket_view belongs to ddp`,
+		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "ddp", "world": 8, "param_dtype": "bf16"}}`:                     `dist.param_dtype and reduce_dtype belong to fsdp2`,
+		`{` + gpt2 + `, "batch": 4, "allocator": "expandable_segment:True"}`:                                         `allocator: `,
+		`{` + gpt2 + `, "batch": 4, "versions": {"torch": "1.13"}}`:                                                  `versions.torch: the allocator of PyTorch 1.13 is not known`,
+		`{` + gpt2 + `, "batch": 4, "versions": {"torch": "new"}}`:                                                   `versions.torch: "new" is not a PyTorch version`,
+		`{` + gpt2 + `, "batch": 4, "versions": {"transformers": "3.2"}}`:                                            `versions.transformers "3.2" is not a known version`,
+		`[{"batch": 4}]`: `a setup is an object, not a list`,
+		`"gpt2"`:         `a setup is an object, not "gpt2"`,
+		`{"batch": 4`:    `not JSON: unexpected end of JSON input`,
+		"batch: [":       `not YAML`,
+		"a: &a [*a]":     `not YAML`,
+		"":               `there is no setup in it`,
+	}
+	files := source(fstest.MapFS{"list.json": {Data: []byte("[]")}, "broken.json": {Data: []byte("{\n,}")}})
+	for text, want := range tests {
+		_, err := one(text, files)
+		switch {
+		case err == nil:
+			t.Errorf("%s: no error, want %q", text, want)
+		case !strings.Contains(err.Error(), want):
+			t.Errorf("%s:\n got %q\nwant %q", text, err, want)
+		case strings.Contains(err.Error(), "\n"):
+			t.Errorf("%s: more than one line: %q", text, err)
+		}
+	}
+}
+
+func TestConfigFiles(t *testing.T) {
+	config := &fstest.MapFile{Data: []byte(`{"model_type": "gpt2", "n_layer": 2}`)}
+	weights := "{\"a\":{\"dtype\":\"BF16\",\"shape\":[3],\"data_offsets\":[0,6]}}"
+	files := source(fstest.MapFS{
+		"run/config.json":                                config,
+		"run/model.safetensors":                          {Data: append([]byte{byte(len(weights)), 0, 0, 0, 0, 0, 0, 0}, weights...)},
+		"hub/models--me--mine/refs/main":                 {Data: []byte("abc\n")},
+		"hub/models--me--mine/snapshots/abc/config.json": config,
+	})
+	for _, model := range []string{`{"config": "run/config.json"}`, `{"config": "run"}`, `{"name": "me/mine"}`, `{"name": "./run"}`} {
+		s, err := one(`{"model": `+model+`, "batch": 1}`, files)
+		if err != nil {
+			t.Errorf("%s: %v", model, err)
+			continue
+		}
+		if s.Model.Config["n_layer"] != 2.0 {
+			t.Errorf("%s: %v", model, s.Model.Config)
+		}
+		if beside := !strings.Contains(model, "mine"); beside != (s.Model.Weights != nil && s.Model.Weights.Main() == "BF16") {
+			t.Errorf("%s: weights %+v", model, s.Model.Weights)
+		}
+	}
+}
+
+func TestReadMany(t *testing.T) {
+	lines := "{\"id\": \"a\"}\n\n{\"id\": \n{\"id\": \"c\"}\n"
+	raws, err := Read(strings.NewReader(lines))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(raws) != 3 || raws[0].Line != 1 || raws[1].Err == nil || raws[2].Fields["id"] != "c" || raws[2].Line != 4 {
+		t.Errorf("%+v", raws)
+	}
+	raws, err = Read(strings.NewReader("id: a\n---\nid: b\n"))
+	if err != nil || len(raws) != 2 || raws[1].Fields["id"] != "b" {
+		t.Errorf("%+v %v", raws, err)
+	}
+}
+
+func TestFillKeepsTheSetup(t *testing.T) {
+	s := &Setup{Model: Model{Name: "gpt2"}, Batch: 4}
+	filled, err := Fill(s, Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Fill(filled, Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(filled, again); diff != "" {
+		t.Errorf("filling twice differs (-once +twice):\n%s", diff)
+	}
+	if s.Seq != 0 || filled.Seq != 1024 {
+		t.Errorf("seq %d and %d", s.Seq, filled.Seq)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"model": {"config": {"model_type": "gpt2"}}, "batch": 4}`))
+	f.Add([]byte("model: {name: gpt2}\nbatch: 4\n---\nbatch: .nan\n"))
+	f.Add([]byte("{\n[\n{}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		raws, err := Read(strings.NewReader(string(data)))
+		if err != nil {
+			return
+		}
+		for _, r := range raws {
+			if r.Err != nil {
+				continue
+			}
+			s, err := Decode(r.Fields, Source{})
+			if err == nil && (s.Batch < 1 || s.Steps < 1) {
+				t.Errorf("accepted %+v", s)
+			}
+		}
+	})
+}
