@@ -13,7 +13,6 @@ import (
 
 	"snug/internal/gpu"
 	"snug/internal/setup"
-	"snug/internal/units"
 )
 
 // setupFlags are the flags of the commands that take a setup: a file, a flag for
@@ -259,16 +258,13 @@ func (f *setupFlags) card() (gpu.Card, error) {
 	if f.gpuMemory == "" {
 		return card, nil
 	}
-	size, err := units.Parse(f.gpuMemory, units.GiB)
+	size, err := gpu.ParseMemory(f.gpuMemory)
 	if err != nil {
 		return card, fmt.Errorf("--gpu-memory: %w", err)
 	}
-	if size == 0 {
-		return card, errors.New("--gpu-memory: nothing fits into 0 bytes")
-	}
 	if f.gpu == "" {
-		return gpu.Sized(uint64(size)), nil
+		return gpu.ForMemory(size), nil
 	}
-	card.Total = uint64(size)
+	card.Total = size
 	return card, nil
 }

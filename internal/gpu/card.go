@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package gpu knows the cards: how much memory each leaves to a process, how
+// fast it is, and what PyTorch asks of it. The catalogue is for planning
+// without a GPU; Detect asks the machine what is really there.
+package gpu
+
+import "snug/internal/units"
+
+// Maker is who made a card.
+type Maker string
+
+// The makers whose cards PyTorch trains on.
+const (
+	NVIDIA Maker = "NVIDIA"
+	AMD    Maker = "AMD"
+)
+
+// Card is one model of GPU.
+type Card struct {
+	Name       string
+	Maker      Maker
+	Memory     int     // GB as sold
+	Total      uint64  // bytes, as cudaMemGetInfo reports them
+	Seen       bool    // Total was read on such a card, not assumed by rule
+	Outside    uint64  // what a training process holds outside PyTorch's allocator: context, kernels
+	Measured   bool    // Outside was measured on this card, not assumed from another
+	Arch       string  // what the compiler calls it: sm_90, gfx942
+	Capability int     // compute capability: 90 for sm_90, 0 for AMD
+	SMs        int     // multiprocessors, or AMD's compute units
+	Bandwidth  float64 // bytes a second from and to its memory
+	Rates      Rates
+}
+
+// Rates are peak rates in operations a second (a multiply-add is two), dense,
+// and with sums kept in fp32 as training does; 0 where the card has no
+// hardware for it.
+type Rates struct {
+	FP32 float64 // on the plain cores
+	TF32 float64 // fp32 matrices on the tensor cores
+	FP16 float64
+	BF16 float64
+	FP8  float64
+}
+
+// Reference is the card that the measurements were made on.
+var Reference = mustFind("H200")
+
+// Outside of a process on the reference: 742 to 762 MiB in 165 training runs
+// (driver 580, CUDA 13.0, PyTorch 2.11), the lower without matrix products.
+const (
+	outsideMeasured = 758 * units.MiB
+	outsideOlder    = 520 * units.MiB
+)
+
+// outside is assumed for a card on which nobody measured it: the reference's
+// for its own and later generations and for AMD, less for older ones, whose
+// kernels are smaller.
+func outside(capability int) uint64 {
+	if capability > 0 && capability < 90 {
+		return outsideOlder
+	}
+	return outsideMeasured
+}
+
+// BF16 says whether the card computes in bf16. Older ones only imitate it, at
+// a fraction of the speed of fp16.
+func (c Card) BF16() bool { return c.Rates.BF16 > 0 || c.Maker == NVIDIA && c.Capability >= 80 }
+
+// TF32 says whether fp32 matrices can go through the tensor cores.
+func (c Card) TF32() bool { return c.Rates.TF32 > 0 || c.Maker == NVIDIA && c.Capability >= 80 }
+
+// FP8 says whether the card multiplies in fp8.
+func (c Card) FP8() bool { return c.Rates.FP8 > 0 || c.Maker == NVIDIA && c.Capability >= 89 }
+
+// Flash says whether PyTorch's flash attention has kernels for the card: from
+// sm_80, and from gfx90a among AMD's data-centre cards, gfx1100 among others.
+func (c Card) Flash() bool {
+	if c.Maker == AMD {
+		return c.Arch != "gfx908" && c.Arch != "gfx906"
+	}
+	return c.Capability >= 80
+}
+
+// Precisions are the settings of `precision` that make sense on the card, the
+// fastest with the fewest worries first.
+func (c Card) Precisions() []string {
+	if c.BF16() {
+		return []string{"bf16", "amp-bf16", "amp-fp16", "fp16", "fp32"}
+	}
+	return []string{"amp-fp16", "fp16", "fp32"}
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gpu
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"snug/internal/units"
+)
+
+// spec is a row of the catalogue, in the units of data sheets.
+type spec struct {
+	name      string
+	memory    int    // GB as sold
+	usable    usable // what a process can be given
+	arch      string
+	sms       int
+	bandwidth float64 // GB/s
+	rates     tera
+	also      string // other names, separated by |
+}
+
+// tera are rates in 10^12 operations a second: fp32, tf32, fp16, bf16, fp8.
+type tera [5]float64
+
+// usable is a card's memory as a process sees it.
+type usable struct {
+	bytes uint64
+	seen  bool
+}
+
+// seen is a total that PyTorch printed on the card ("total capacity of 23.51
+// GiB"), the lowest where drivers differ.
+func seen(gib float64) usable { return usable{uint64(gib * units.GiB), true} }
+
+// exact is a total read to the byte.
+func exact(bytes uint64) usable { return usable{bytes, true} }
+
+// less is assumed from the total that nvidia-smi shows: the driver keeps 384
+// MiB and half a percent for itself. On the cards where both are known it kept
+// between 290 MiB (V100) and 880 (A100 80GB); the rule is within 1.5 % of all
+// of them, mostly below.
+func less(mib uint64) usable {
+	return usable{(mib - 384 - mib/200) * units.MiB, false}
+}
+
+// but16 is AMD's: the driver keeps 16 MiB of a card's memory.
+func but16(gib uint64) usable { return usable{gib*units.GiB - 16*units.MiB, false} }
+
+// The generations differ in what their tensor cores do for one fp32 rate. The
+// ratios are those of the architecture white papers (GA102, AD102, GB202): on
+// GeForce, sums in fp32 run at half the speed that the same chip has on
+// professional cards.
+func turingPro(f float64) tera     { return tera{f, 0, 8 * f, 0, 0} }
+func turingGeForce(f float64) tera { return tera{f, 0, 4 * f, 0, 0} }
+func amperePro(f float64) tera     { return tera{f, 2 * f, 4 * f, 4 * f, 0} }
+func ampereGeForce(f float64) tera { return tera{f, f, 2 * f, 2 * f, 0} }
+func adaPro(f float64) tera        { return tera{f, 2 * f, 4 * f, 4 * f, 8 * f} }
+func adaGeForce(f float64) tera    { return tera{f, f, 2 * f, 2 * f, 4 * f} }
+
+// entry is a card and the words that it is known by.
+type entry struct {
+	Card
+	names [][]string // words of its name, then of its other names
+}
+
+// catalogue is every card known, in the order in which they are listed.
+var catalogue = slices.Concat(
+	entries(NVIDIA, datacenter), entries(NVIDIA, professional), entries(NVIDIA, geforce), entries(AMD, instinct))
+
+func entries(maker Maker, specs []spec) []entry {
+	out := make([]entry, 0, len(specs))
+	for _, s := range specs {
+		e := entry{Card: s.card(maker), names: [][]string{words(s.name)}}
+		for other := range strings.SplitSeq(s.also, "|") {
+			if other != "" {
+				e.names = append(e.names, words(other))
+			}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func (s spec) card(maker Maker) Card {
+	const t = 1e12
+	c := Card{
+		Name: s.name, Maker: maker, Memory: s.memory, Total: s.usable.bytes, Seen: s.usable.seen,
+		Arch: s.arch, SMs: s.sms, Bandwidth: s.bandwidth * 1e9,
+		Rates: Rates{s.rates[0] * t, s.rates[1] * t, s.rates[2] * t, s.rates[3] * t, s.rates[4] * t},
+	}
+	if digits, ok := strings.CutPrefix(s.arch, "sm_"); ok {
+		c.Capability, _ = strconv.Atoi(digits)
+	}
+	c.Outside = outside(c.Capability)
+	c.Measured = s.name == "H200"
+	return c
+}
+
+// Cards is the catalogue.
+func Cards() []Card {
+	out := make([]Card, len(catalogue))
+	for i, e := range catalogue {
+		out[i] = e.Card
+	}
+	return out
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gpu
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"snug/internal/spelling"
+)
+
+// Find is the card of that name, as people write it (rtx4090, a100-40) or as a
+// driver prints it (NVIDIA A100-SXM4-80GB). Case, separators, the order of
+// words and makers' prefixes do not matter. A name that several cards share has
+// to say which.
+func Find(name string) (Card, error) {
+	want := words(name)
+	if c, ok := lookup(want); ok {
+		return c, nil
+	}
+	some := mentioning(want)
+	if c, ok := plainest(some); ok {
+		return c, nil
+	}
+	if len(some) > 1 {
+		return Card{}, fmt.Errorf("GPU %q is one of several: %s; say which", name, list(some, 6, "and"))
+	}
+	if near := nearest(want); len(near) > 0 {
+		return Card{}, fmt.Errorf("no such GPU as %q; did you mean %s? (snug gpus --all lists them)", name, list(near, 3, "or"))
+	}
+	return Card{}, fmt.Errorf("no such GPU as %q; snug gpus --all lists those known, --gpu-memory takes any other", name)
+}
+
+// mustFind is for names that stand in this package.
+func mustFind(name string) Card {
+	c, err := Find(name)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// noise is what names carry that tells no two cards apart here: makers, series,
+// and the form that is meant where none is named.
+var noise = []string{
+	"nvidia", "geforce", "tesla", "amd", "radeon", "instinct", "rtx", "gtx", "gpu", "graphics", "generation",
+	"blackwell", "workstation", "edition", "sxm", "sxm2", "sxm3", "sxm4", "sxm5", "oam", "hbm2", "hbm2e", "hbm3", "hbm3e",
+}
+
+// words are what a name says, in lower case and without noise.
+func words(name string) []string {
+	var out []string
+	for _, w := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		for _, series := range []string{"geforce", "rtx", "gtx"} { // rtx4090
+			if rest := strings.TrimPrefix(w, series); rest != "" {
+				w = rest
+			}
+		}
+		if !slices.Contains(noise, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// lookup is the card that has exactly these words for a name.
+func lookup(want []string) (Card, bool) {
+	joined := strings.Join(want, "")
+	for _, e := range catalogue {
+		for _, has := range e.names {
+			if joined == strings.Join(has, "") || len(want) == len(has) && covers(has, want) {
+				return e.Card, true
+			}
+		}
+	}
+	return Card{}, false
+}
+
+// mentioning are the cards with a name that has all of these words.
+func mentioning(want []string) []entry {
+	if len(want) == 0 {
+		return nil
+	}
+	var out []entry
+	for _, e := range catalogue {
+		if slices.ContainsFunc(e.names, func(has []string) bool { return covers(has, want) }) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// covers says whether each wanted word is there; 80 stands for 80gb.
+func covers(has, want []string) bool {
+	for _, w := range want {
+		if !slices.Contains(has, w) && !slices.Contains(has, w+"gb") && !slices.Contains(has, w+"b") {
+			return false
+		}
+	}
+	return true
+}
+
+// plainest is the one card whose name says nothing that the others' do not:
+// A100-40GB beside A100-40GB-PCIe.
+func plainest(some []entry) (Card, bool) {
+	for _, e := range some {
+		if !slices.ContainsFunc(some, func(o entry) bool { return !covers(o.names[0], e.names[0]) }) {
+			return e.Card, true
+		}
+	}
+	return Card{}, false
+}
+
+// nearest are the cards whose names are the fewest letters away.
+func nearest(want []string) []entry {
+	joined := strings.Join(want, "")
+	distance := func(e entry) int { return spelling.Distance(joined, strings.Join(e.names[0], "")) }
+	most := len(joined)/3 + 1
+	var out []entry
+	for _, e := range catalogue {
+		if joined != "" && distance(e) <= most {
+			out = append(out, e)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b entry) int { return cmp.Compare(distance(a), distance(b)) })
+	return out
+}
+
+// list writes at most n names: "A, B or C".
+func list(some []entry, n int, last string) string {
+	var names []string
+	for _, e := range some {
+		names = append(names, e.Name)
+	}
+	if len(names) > n {
+		names = names[:n]
+		if last == "and" {
+			return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", len(some)-n)
+		}
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " " + last + " " + names[len(names)-1]
+}
