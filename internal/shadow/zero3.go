@@ -15,6 +15,7 @@ type Zero3 struct {
 	modules []*zeroModule
 	order   []*zeroModule // of the first forward
 	learned bool
+	users   map[*Tensor]int // modules that have a parameter gathered
 }
 
 const (
@@ -37,6 +38,7 @@ func NewZero3(b *Builder, world int) *Zero3 {
 	w := b.W
 	z := &Zero3{zero: zero{w: w, world: world, params: b.Trainable(), keeps: true}, gather: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
 	z.dtype = z.params[0].dtype
+	z.users = map[*Tensor]int{}
 	w.wrapped = map[string]hooked{}
 	var parts []*Tensor
 	for _, p := range b.Parameters() {
@@ -127,39 +129,45 @@ func (m *zeroModule) postForward(out *Tensor) {
 	}
 }
 
-// fetch gathers: one parameter straight into its memory, several through a flat
-// tensor.
+// fetch gathers what no other module has gathered: one parameter straight into
+// its memory, several through a flat tensor.
 func (m *zeroModule) fetch() {
 	if m.live {
 		return
 	}
 	m.live = true
-	w, world := m.z.w, m.z.world
-	w.onQueue(m.z.gather, Parameters, func() {
+	z, w := m.z, m.z.w
+	var absent []*Tensor
+	flat := 0
+	for _, p := range m.params {
+		if z.users[p]++; z.users[p] == 1 {
+			absent = append(absent, p)
+			flat += ceilDiv(p.Numel(), z.world) * z.world
+		}
+	}
+	w.onQueue(z.gather, Parameters, func() {
 		w.op("all_gather_coalesced")
 		var through *Tensor
-		if len(m.params) > 1 {
-			n := 0
-			for _, p := range m.params {
-				n += ceilDiv(p.Numel(), world) * world
-			}
-			through = w.empty(Dims(n), m.z.dtype).hold()
+		if len(absent) > 1 {
+			through = w.empty(Dims(flat), z.dtype).hold()
 		}
-		for _, p := range m.params {
+		for _, p := range absent {
 			p.refill(p.Numel())
 		}
 		through.drop()
 	})
 }
 
-// release gives the parameters up.
+// release gives up the parameters that no other module needs.
 func (m *zeroModule) release() {
 	if !m.live {
 		return
 	}
 	m.live = false
 	for _, p := range m.params {
-		m.z.w.Trace.Free(p.mem.id)
+		if m.z.users[p]--; m.z.users[p] == 0 {
+			m.z.w.Trace.Free(p.mem.id)
+		}
 	}
 }
 
