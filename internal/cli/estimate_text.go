@@ -150,10 +150,19 @@ func (r estimateReport) against(s term.Screen) string {
 	switch {
 	case r.Fits == nil:
 		return "name a card with --gpu to see whether it fits"
+	case *r.Fits && r.close():
+		return into + ": " + s.Paint(term.Green, "fits") + ", but only just"
 	case *r.Fits:
 		return into + ": " + s.Paint(term.Green, "fits")
 	}
 	return into + ": " + s.Paint(term.Red, "does not fit")
+}
+
+// close tells whether the run would not fit any more if the estimate were as far
+// off as others have been.
+func (r estimateReport) close() bool {
+	limit, total := r.Setup.Limit, r.card.Total
+	return limit > 0 && r.Interval[1] > limit || total > 0 && r.Interval[1]+r.Outside > total
 }
 
 // part is one line of a list with bars.
@@ -277,7 +286,7 @@ func (r estimateReport) alive(b *strings.Builder, s term.Screen) {
 			continue
 		}
 		each := units.Bytes(g.Bytes / uint64(g.Count)).String()
-		t.Rows = append(t.Rows, []string{place(g), fmt.Sprintf("%s%d", s.Times(), g.Count), each, units.Bytes(g.Bytes).String(), g.Component.String()})
+		t.Rows = append(t.Rows, []string{r.place(g), fmt.Sprintf("%s%d", s.Times(), g.Count), each, units.Bytes(g.Bytes).String(), g.Component.String()})
 	}
 	b.WriteString("\n")
 	for _, l := range s.Table(t) {
@@ -289,12 +298,14 @@ func (r estimateReport) alive(b *strings.Builder, s term.Screen) {
 }
 
 // place is where a group's tensors were made.
-func place(g estimate.Group) string {
+func (r estimateReport) place(g estimate.Group) string {
 	switch {
 	case g.Path != "":
 		return g.Path
 	case g.Component == shadow.Logits:
 		return "(the loss)"
+	case g.Component == shadow.Temporaries && r.decides() == "optimizer":
+		return "(the optimizer's step)"
 	}
 	return "(outside the modules)"
 }

@@ -63,9 +63,13 @@ func Options(s *setup.Setup) []string {
 }
 
 // Groups is every group that a setup counts under: all, its family, each option,
-// and each option with that family.
+// and each option with that family. What is off in a run over several GPUs says
+// nothing about one, so that those count for their kind alone.
 func Groups(s *setup.Setup) []string {
 	family := s.Model.Family()
+	if s.Dist != nil {
+		return []string{"dist " + s.Dist.Kind}
+	}
 	out := []string{"", family}
 	for _, o := range Options(s) {
 		out = append(out, o, family+", "+o)
