@@ -25,10 +25,22 @@ const (
 	HostLeaf                 // a gradient put into a leaf
 )
 
+// Work is a kind of kernel.
+type Work uint8
+
+// The kinds of kernels that reach noticeably different shares of a card's rates.
+const (
+	Streaming   Work = iota // reads, computes a little, writes
+	Random                  // the same with random numbers: dropout
+	Product                 // a matrix product, or a batch of them
+	Attending               // an attention kernel
+	Convolution             // one of cuDNN's
+)
+
 // Kernel is the work of one launch.
 type Kernel struct {
-	Product    bool // a matrix product (or attention, or a convolution)
-	B, M, N, K int  // its sizes, where they are known
+	Work       Work
+	B, M, N, K int // the sizes of a product
 	Flops      float64
 	Bytes      float64
 	DType      DType
@@ -61,7 +73,7 @@ func (w *World) product(out, a, b *Tensor) {
 		return
 	}
 	k := Kernel{
-		Product: true, B: 1, M: out.Size(-2), N: out.Size(-1), K: a.Size(-1),
+		Work: Product, B: 1, M: out.Size(-2), N: out.Size(-1), K: a.Size(-1),
 		Flops: 2 * float64(out.Numel()) * float64(a.Size(-1)),
 		Bytes: float64(out.Bytes() + a.Bytes() + b.Bytes()),
 		DType: a.dtype,
@@ -73,11 +85,11 @@ func (w *World) product(out, a, b *Tensor) {
 }
 
 // work counts a kernel of matrix products whose tiles are its own business.
-func (w *World) work(flops float64, touched ...*Tensor) {
+func (w *World) work(kind Work, flops float64, touched ...*Tensor) {
 	if w.Meter == nil {
 		return
 	}
-	k := Kernel{Product: true, Flops: flops}
+	k := Kernel{Work: kind, Flops: flops}
 	for _, t := range touched {
 		k.Bytes += float64(t.Bytes())
 		k.DType = t.dtype

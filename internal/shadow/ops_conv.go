@@ -87,6 +87,9 @@ func (w *World) convScratch(bytes uint64) {
 	w.component = Workspace
 	w.scratch(bytes)
 	w.component = was
+	if w.Meter != nil && bytes > 4096 { // what goes through it is written and read again
+		w.Meter.Kernel(Kernel{Bytes: 2 * float64(bytes)})
+	}
 }
 
 // channelsLast is what suggest_memory_format reads from the strides: dimension
@@ -130,5 +133,5 @@ func (t *Tensor) inLayout(last bool) *Tensor {
 // convWork counts the multiplications of one pass over the output.
 func (w *World) convWork(out, in, weight *Tensor) {
 	perOutput := weight.Numel() / weight.size.d[0]
-	w.work(2*float64(out.Numel())*float64(perOutput), out, in, weight)
+	w.work(Convolution, 2*float64(out.Numel())*float64(perOutput), out, in, weight)
 }

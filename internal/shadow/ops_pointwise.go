@@ -270,7 +270,7 @@ func (t *Tensor) Dropout(p float64) *Tensor {
 	w.op("native_dropout")
 	mask := t.emptyLike(Bool)
 	out := t.emptyLike(t.dtype)
-	w.kernel(out, t, mask)
+	w.work(Random, 0, out, t, mask)
 	kept := n.save(mask)
 	done(mask)
 	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout("native_dropout_backward", kept.get())) })

@@ -243,5 +243,5 @@ func bshd(s Shape) Shape {
 
 // attentionCost counts the matrix products of an attention kernel.
 func (w *World) attentionCost(q, k *Tensor, products float64) {
-	w.work(2*products*float64(q.Numel())*float64(k.Size(2)), q, q, k, k)
+	w.work(Attending, 2*products*float64(q.Numel())*float64(k.Size(2)), q, q, k, k)
 }

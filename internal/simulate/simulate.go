@@ -38,7 +38,16 @@ type Options struct {
 	Alone bool                             // no division of the loss, as the op recordings were made
 	Out   bool                             // meeting gradients never add in place
 	Skips []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
+	Watch Stopwatch                        // counts a step with everything in place, if set
 	Card  gpu.Card                         // what kernels are chosen for; the reference where it has no capability
+}
+
+// Stopwatch counts the time of a step: it is told of its work, of the end of
+// each micro-batch, and of the optimizer's update.
+type Stopwatch interface {
+	shadow.Meter
+	MicroDone()
+	Update(optimizer string, params []*shadow.Tensor, clip bool)
 }
 
 // run is one training process under way.
@@ -82,6 +91,9 @@ func (r *run) steps() {
 			continue
 		}
 		from = len(r.w.Trace.Events)
+		if o.Watch != nil && i == min(1, r.s.Steps-1) {
+			r.w.Meter = o.Watch
+		}
 		r.step(i < len(o.Skips) && o.Skips[i])
 	}
 }
@@ -152,8 +164,15 @@ func (r *run) addLora() error {
 func (r *run) step(skip bool) {
 	for range min(max(r.s.Accumulation, 1), settled) {
 		r.micro()
+		if r.w.Meter != nil {
+			r.o.Watch.MicroDone()
+		}
 	}
 	defer r.w.As(shadow.Temporaries)()
+	if r.w.Meter != nil {
+		r.o.Watch.Update(r.s.Optimizer, r.params, r.s.Clip)
+		r.w.Meter = nil
+	}
 	if r.s.Clip {
 		r.mark(Optimizer, "clip")
 		r.clip()

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cost says how long a training step takes on a card.
+//
+// Two clocks run side by side, as in a real process. The host's advances with
+// every op that Python dispatches; each kernel is queued on the device, whose
+// clock advances with the kernel's own time. The device starts a kernel when it
+// has finished the one before and the host has launched it: where the host is
+// slower, the GPU waits for Python, and the step is launch-bound without anybody
+// having to say so. Where the host reads a value back, it waits in turn.
+//
+// A kernel's time is what its arithmetic takes at the card's rate, with the
+// tiles of a matrix product counted in whole waves over the multiprocessors, or
+// what its bytes take at the card's bandwidth, whichever is longer.
+//
+// The constants were calibrated once, on 71 runs of many models on one H200, and
+// are the same for every model. Other cards scale by their rates.
+package cost
+
+import (
+	"math"
+
+	"snug/internal/shadow"
+)
+
+// Rates is what a card can do.
+type Rates struct {
+	Bandwidth float64 // bytes per second
+	Half      float64 // dense matrix operations per second in float16 and bfloat16
+	TF32      float64 // the same in TF32, which convolutions use for float32
+	Single    float64 // operations per second in float32
+	SMs       int
+}
+
+// Constants are the calibrated ones, in seconds unless said otherwise.
+type Constants struct {
+	Op, View, Call, Node, Leaf float64 // what the host takes for each kind of work
+	Param                      float64 // what the optimizer's Python takes for a parameter
+	Sync                       float64 // reading a value back
+	Step                       float64 // what a step takes beside its ops: the loop, the batch, zero_grad
+	Launch                     float64 // the shortest a kernel takes on the device
+	Memory, Random             float64 // share of the bandwidth that kernels reach, without random numbers and with
+	Half, Single               float64 // share of the matrix rates that products reach
+	Attention, Conv            float64 // the same for attention and convolutions
+}
+
+// Calibrated is what fits the measurements best.
+var Calibrated = Constants{
+	Op: 3.3e-6, View: 3.2e-6, Call: 36e-6, Node: 14.5e-6, Leaf: 7.5e-6,
+	Param: 17e-6, Sync: 100e-6, Step: 5.9e-3, Launch: 8.4e-6,
+	Memory: 0.64, Random: 0.09, Half: 1, Single: 0.91, Attention: 0.46, Conv: 0.156,
+}
+
+// Clock counts the seconds of a step. It is a shadow.Meter.
+type Clock struct {
+	rates Rates
+	c     Constants
+
+	host, device float64
+	micro        []float64 // when each micro-batch was done, by the later clock
+}
+
+// NewClock starts at zero.
+func NewClock(r Rates, c Constants) *Clock { return &Clock{rates: r, c: c} }
+
+// Host advances the host.
+func (k *Clock) Host(h shadow.HostWork) {
+	switch h {
+	case shadow.HostOp:
+		k.host += k.c.Op
+	case shadow.HostView:
+		k.host += k.c.View
+	case shadow.HostCall:
+		k.host += k.c.Call
+	case shadow.HostNode:
+		k.host += k.c.Node
+	case shadow.HostLeaf:
+		k.host += k.c.Leaf
+	}
+}
+
+// Kernel queues work on the device.
+func (k *Clock) Kernel(w shadow.Kernel) { k.run(k.seconds(w)) }
+
+func (k *Clock) run(seconds float64) {
+	k.device = max(k.device, k.host) + k.c.Launch + seconds
+}
+
+// Sync makes the host wait.
+func (k *Clock) Sync() { k.host = max(k.host, k.device) + k.c.Sync }
+
+// seconds is what a kernel takes on the device, its launch aside.
+func (k *Clock) seconds(w shadow.Kernel) float64 {
+	bytes := w.Bytes / k.rates.Bandwidth
+	switch w.Work {
+	case shadow.Streaming:
+		return bytes / k.c.Memory
+	case shadow.Random:
+		return bytes / k.c.Random
+	}
+	return max(bytes/k.c.Memory, k.arithmetic(w))
+}
+
+// arithmetic is the time of a kernel's multiplications. Products of float32 are
+// exact, while convolutions may use TF32, as PyTorch has it by default.
+func (k *Clock) arithmetic(w shadow.Kernel) float64 {
+	half := w.DType.Half()
+	switch {
+	case w.Work == shadow.Product && half:
+		return w.Flops / (k.rates.Half * k.c.Half) * waste(w, k.rates.SMs)
+	case w.Work == shadow.Product:
+		return w.Flops / (k.rates.Single * k.c.Single) * waste(w, k.rates.SMs)
+	case w.Work == shadow.Attending && half:
+		return w.Flops / (k.rates.Half * k.c.Attention)
+	case w.Work == shadow.Attending:
+		return w.Flops / (k.rates.Single * k.c.Attention)
+	case half:
+		return w.Flops / (k.rates.Half * k.c.Conv)
+	}
+	return w.Flops / (k.rates.TF32 * k.c.Conv)
+}
+
+// tile is the side of the square of results that one multiprocessor works on.
+const tile = 128
+
+// waste is how much longer a product takes because its tiles fill the card in
+// whole waves, and its edges whole tiles.
+func waste(w shadow.Kernel, sms int) float64 {
+	rows, cols := ceil(w.M, tile), ceil(w.N, tile)
+	tiles := float64(rows * cols * w.B)
+	padded := tiles * tile * tile / (float64(w.M) * float64(w.N) * float64(w.B))
+	waves := tiles / float64(sms)
+	if waves < 1 { // few tiles: the sum is split among the idle multiprocessors
+		return padded
+	}
+	return padded * math.Ceil(waves) / waves
+}
+
+func ceil(a, b int) int { return (a + b - 1) / b }
