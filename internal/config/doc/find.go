@@ -2,8 +2,6 @@
 
 package doc
 
-import "strconv"
-
 // Find is the value at a path. An alias, a merge key or a variable leads to its
 // definition: Via then says where the path itself stands.
 func (d *Document) Find(p Path) (Value, error) {
@@ -67,39 +65,4 @@ func (d *Document) value(p Path, n *node) Value {
 		}
 	}
 	return v
-}
-
-// users are the places other than this path that an edit of its value reaches:
-// the references to any map or value on the way to it.
-func (d *Document) users(steps []step) []Reference {
-	onTheWay := map[*node]bool{}
-	ours := map[*node]bool{}
-	for _, s := range steps {
-		ours[s.node] = true
-		if t := s.node.resolve(); t != d.root {
-			onTheWay[t] = true
-		}
-	}
-	var users []Reference
-	d.references(nil, d.root, func(p Path, n *node) {
-		if onTheWay[n.resolve()] && !ours[n] {
-			users = append(users, *d.reference(n.name, p, n.start))
-		}
-	})
-	return users
-}
-
-// references calls f for every reference in the tree.
-func (d *Document) references(p Path, n *node, f func(Path, *node)) {
-	if n.target != nil {
-		f(p, n)
-		return
-	}
-	for i, e := range n.entries {
-		key := e.key
-		if n.kind == List {
-			key = strconv.Itoa(i)
-		}
-		d.references(p.Join(key), e.value, f)
-	}
 }

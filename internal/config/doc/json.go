@@ -2,16 +2,179 @@
 
 package doc
 
-import "errors"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
+	"github.com/tailscale/hujson"
+)
+
+// jsonSyntax reads JSON, also with comments and trailing commas, as DeepSpeed's
+// users write it.
 type jsonSyntax struct{}
 
-func (jsonSyntax) parse([]byte) (*node, error) { return nil, errors.New("json: not yet") }
-
-func (jsonSyntax) render([]byte, *node, any) (string, any, error) {
-	return "", nil, errors.New("json: not yet")
+func (jsonSyntax) parse(src []byte) (*node, error) {
+	from := contentStart(src)
+	if !utf8.Valid(src) {
+		return nil, failAt(0, "the file is not UTF-8 text")
+	}
+	if at := tooDeep(src); at >= 0 {
+		return nil, failAt(at, "the values are nested too deep")
+	}
+	top, err := hujson.Parse(src[from:])
+	if err != nil {
+		return nil, jsonError(src, from, err)
+	}
+	return jsonNode(&top, from)
 }
 
-func (jsonSyntax) insert([]byte, *node, []string, any) ([]splice, error) {
-	return nil, errors.New("json: not yet")
+// tooDeep is where brackets are nested too deep to be followed, or -1. Brackets
+// in texts are counted too: no config comes near.
+func tooDeep(src []byte) int {
+	depth := 0
+	for i, c := range src {
+		switch c {
+		case '{', '[':
+			if depth++; depth > maxDepth {
+				return i
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return -1
+}
+
+var jsonMessage = regexp.MustCompile(`(?s)^(?:hujson: )?(?:line (\d+), column (\d+): )?(.*)`)
+
+// jsonError gives the library's error its place.
+func jsonError(src []byte, from int, err error) error {
+	parts := jsonMessage.FindStringSubmatch(err.Error())
+	line, _ := strconv.Atoi(parts[1])
+	column, _ := strconv.Atoi(parts[2])
+	at := from
+	for range line - 1 {
+		if i := bytes.IndexByte(src[at:], '\n'); i >= 0 {
+			at += i + 1
+		}
+	}
+	text := strings.Join(strings.Fields(parts[3]), " ")
+	return failAt(min(at+max(column-1, 0), len(src)), "%s", text)
+}
+
+// jsonNode converts one value.
+func jsonNode(v *hujson.Value, from int) (*node, error) {
+	n := &node{start: from + v.StartOffset, end: from + v.EndOffset}
+	switch value := v.Value.(type) {
+	case *hujson.Object:
+		n.kind = Map
+		for i := range value.Members {
+			m := &value.Members[i]
+			key, ok := m.Name.Value.(hujson.Literal)
+			if !ok {
+				return nil, failAt(from+m.Name.StartOffset, "a key has to be a text")
+			}
+			child, err := jsonNode(&m.Value, from)
+			if err != nil {
+				return nil, err
+			}
+			n.entries = append(n.entries, entry{key: key.String(), keyStart: from + m.Name.StartOffset, value: child})
+		}
+	case *hujson.Array:
+		n.kind = List
+		for i := range value.Elements {
+			child, err := jsonNode(&value.Elements[i], from)
+			if err != nil {
+				return nil, err
+			}
+			n.entries = append(n.entries, entry{key: strconv.Itoa(i), keyStart: child.start, value: child})
+		}
+	case hujson.Literal:
+		return n, jsonLiteral(n, value)
+	}
+	return n, nil
+}
+
+// jsonLiteral decodes a single value.
+func jsonLiteral(n *node, text hujson.Literal) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return failAt(n.start, "%v", err)
+	}
+	switch v := v.(type) {
+	case nil:
+		n.kind = Null
+	case bool:
+		n.kind, n.data = Bool, v
+	case string:
+		n.kind, n.data, n.style = Text, v, `"`
+	case json.Number:
+		return jsonNumber(n, v)
+	}
+	return nil
+}
+
+func jsonNumber(n *node, v json.Number) error {
+	if i, err := v.Int64(); err == nil {
+		n.kind, n.data = Int, i
+		return nil
+	}
+	f, err := v.Float64()
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return failAt(n.start, "%s is not a number", v)
+	}
+	if n.kind, n.data = Float, f; err != nil {
+		n.kind, n.data = Expression, v.String()
+	}
+	return nil
+}
+
+func (jsonSyntax) render(_ []byte, old *node, value any) (string, any, error) {
+	// "8" stays a text, "auto" may become a number.
+	if s, ok := old.data.(string); ok && numeric(s) && value != nil {
+		value = bare(value)
+	}
+	return jsonText(value), value, nil
+}
+
+// jsonText writes a value.
+func jsonText(value any) string {
+	s, ok := value.(string)
+	if !ok {
+		return bare(value)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string always can be
+	return strings.TrimSpace(b.String())
+}
+
+func (jsonSyntax) insert(src []byte, parent *node, keys []string, value any) ([]splice, error) {
+	if parent.kind != Map {
+		return nil, ErrKind
+	}
+	unit, nl := unitOf(src), newline(src)
+	indent := indentation(src, parent.start)
+	spread := bytes.ContainsRune(src[parent.start:parent.end], '\n')
+	text := jsonText(value)
+	for i := len(keys) - 1; i >= 0; i-- {
+		if text = jsonText(keys[i]) + ": " + text; i == 0 {
+			break
+		}
+		if spread {
+			within := nl + indent + strings.Repeat(unit, i)
+			text = "{" + within + unit + text + within + "}"
+		} else {
+			text = "{" + text + "}"
+		}
+	}
+	return bracketInsert(src, parent, text, "//", "/*"), nil
 }

@@ -47,50 +47,57 @@ func (n *node) resolve() *node {
 const maxDepth = 1000
 
 // child finds an entry by its key, also through merge keys: a map's own keys
-// win, then earlier merges over later ones.
-func (n *node) child(key string) (e *entry, merged bool, err error) {
+// win, then earlier merges over later ones. through are the merge keys'
+// references that led there.
+func (n *node) child(key string) (found *entry, through []*node, err error) {
 	return n.childWithin(key, 0)
 }
 
-func (n *node) childWithin(key string, depth int) (found *entry, merged bool, err error) {
-	if depth > 32 {
-		return nil, false, nil
-	}
-	for i := range n.entries {
-		e := &n.entries[i]
-		if e.merge || e.key != key {
-			continue
-		}
-		if found != nil {
-			return nil, false, failAt(e.keyStart, "%w: the key %s is written twice", ErrAmbiguous, Path{key})
-		}
-		found = e
-	}
-	if found != nil {
-		return found, false, nil
+// maxMerges bounds how many merge keys may lead from one to the next.
+const maxMerges = 16
+
+func (n *node) childWithin(key string, depth int) (found *entry, through []*node, err error) {
+	if found, err = n.own(key); found != nil || err != nil || depth > maxMerges {
+		return found, nil, err
 	}
 	for i := range n.entries {
 		if !n.entries[i].merge {
 			continue
 		}
 		for _, source := range mergeSources(n.entries[i].value) {
-			if e, _, err := source.childWithin(key, depth+1); e != nil || err != nil {
-				return e, true, err
+			e, through, err := source.resolve().childWithin(key, depth+1)
+			if e != nil || err != nil {
+				return e, append(through, n.entries[i].value, source), err
 			}
 		}
 	}
-	return nil, false, nil
+	return nil, nil, nil
 }
 
-// mergeSources are the maps that a << key brings in.
+// own finds a key that stands in the map itself.
+func (n *node) own(key string) (found *entry, err error) {
+	for i := range n.entries {
+		e := &n.entries[i]
+		if e.merge || e.key != key {
+			continue
+		}
+		if found != nil {
+			return nil, failAt(e.keyStart, "%w: the key %s is written twice", ErrAmbiguous, Path{key})
+		}
+		found = e
+	}
+	return found, nil
+}
+
+// mergeSources are the maps, or references to maps, that a << key brings in.
 func mergeSources(n *node) []*node {
-	if n = n.resolve(); n.kind == Map {
+	if n.resolve().kind == Map {
 		return []*node{n}
 	}
 	var sources []*node
-	for _, e := range n.entries {
-		if s := e.value.resolve(); s.kind == Map {
-			sources = append(sources, s)
+	for _, e := range n.resolve().entries {
+		if e.value.resolve().kind == Map {
+			sources = append(sources, e.value)
 		}
 	}
 	return sources
@@ -100,6 +107,8 @@ func mergeSources(n *node) []*node {
 type step struct {
 	node *node      // as it stands there: an alias is not followed yet
 	via  *Reference // set where this step left the path's own place
+	// through are the references that were followed to get here.
+	through []*node
 }
 
 // lookup walks down a path. The last step is the value itself.
@@ -110,19 +119,20 @@ func (d *Document) lookup(p Path) ([]step, error) {
 		if at.kind != Map && at.kind != List {
 			return nil, d.errorAt(at.start, fmt.Errorf("%s is %w: %s holds a %s", p, ErrNotFound, p[:i], at.kind))
 		}
-		e, merged, err := at.child(key)
+		e, through, err := at.child(key)
 		if err != nil {
 			return nil, d.located(err)
 		}
 		if e == nil {
 			return nil, d.notFound(at, p, i)
 		}
-		s := step{node: e.value}
-		switch {
-		case merged:
+		s := step{node: e.value, through: through}
+		if len(through) > 0 {
 			s.via = d.reference("<<", p[:i], mergeKey(at))
-		case e.value.target != nil:
+		}
+		if e.value.target != nil {
 			s.via = d.reference(e.value.name, p[:i+1], e.value.start)
+			s.through = append(s.through, e.value)
 		}
 		steps = append(steps, s)
 	}

@@ -19,9 +19,9 @@ func (e expected) differs(old, now *node, depth int) error {
 	switch {
 	case depth > maxDepth:
 		return fmt.Errorf("the values are nested too deep")
-	case old == e.at && e.keys == nil:
+	case old == e.at && len(e.keys) == 0:
 		return e.differsHere(now)
-	case old == e.at && len(e.keys) > 0:
+	case old == e.at:
 		return e.differsInside(old, now, depth)
 	case old.kind != now.kind || old.data != now.data:
 		return fmt.Errorf("the value %v would read as %v", old.data, now.data)
@@ -83,6 +83,9 @@ func (e expected) differsInside(old, now *node, depth int) error {
 	}
 	if added == nil || added.data != e.reads {
 		return fmt.Errorf("the new value would not be there")
+	}
+	if old.kind == Null {
+		rest.style = old.style // a map where there was nothing
 	}
 	return expected{}.differsShape(old, &rest, depth)
 }

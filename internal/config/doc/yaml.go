@@ -2,16 +2,265 @@
 
 package doc
 
-import "errors"
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
+	"go.yaml.in/yaml/v3"
+)
+
+// yamlSyntax reads YAML with the library and finds the bytes of each value from
+// the line and column that the library gives. A position is that of a value's
+// properties (&anchor, !!tag) where it has some; the end of a value is not
+// given at all and is found by scanning (yaml_span.go).
 type yamlSyntax struct{}
 
-func (yamlSyntax) parse([]byte) (*node, error) { return nil, errors.New("yaml: not yet") }
-
-func (yamlSyntax) render([]byte, *node, any) (string, any, error) {
-	return "", nil, errors.New("yaml: not yet")
+func (yamlSyntax) parse(src []byte) (*node, error) {
+	if !utf8.Valid(src) || bytes.IndexByte(src, 0) >= 0 {
+		return nil, failAt(0, "the file is not UTF-8 text")
+	}
+	top, err := firstDocument(src)
+	if err != nil {
+		return nil, err
+	}
+	if top == nil {
+		return &node{kind: Null, start: len(src), end: len(src), style: yamlEmpty}, nil
+	}
+	r := yamlReader{src: src, lines: yamlLines(src), made: map[*yaml.Node]*node{}}
+	root := r.node(top, -1, 0)
+	return root, r.err
 }
 
-func (yamlSyntax) insert([]byte, *node, []string, any) ([]splice, error) {
-	return nil, errors.New("yaml: not yet")
+// firstDocument is the first document of a stream that holds anything. The
+// others have to be well-formed, nothing else.
+func firstDocument(src []byte) (top *yaml.Node, err error) {
+	// The library is not proof against every hostile input.
+	defer func() {
+		if r := recover(); r != nil {
+			top, err = nil, failAt(0, "not YAML that can be read: %v", r)
+		}
+	}()
+	for dec := yaml.NewDecoder(bytes.NewReader(src)); ; {
+		var document yaml.Node
+		err := dec.Decode(&document)
+		switch {
+		case errors.Is(err, io.EOF):
+			return top, nil
+		case err != nil:
+			return nil, yamlError(src, err)
+		case len(document.Content) > 0 && (top == nil || top.Tag == "!!null"):
+			top = document.Content[0]
+		}
+	}
+}
+
+var yamlMessage = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)`)
+
+// yamlError gives the library's error a place: it knows the line only.
+func yamlError(src []byte, err error) error {
+	parts := yamlMessage.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
+	line, _ := strconv.Atoi(parts[1])
+	at := 0
+	if starts := yamlLines(src); line > 0 {
+		at = starts[min(line, len(starts))-1]
+		at += len(src[at:]) - len(bytes.TrimLeft(src[at:], " "))
+	}
+	return failAt(at, "%s", parts[2])
+}
+
+// yamlLines is where each line begins. YAML 1.1 has more line breaks than most.
+func yamlLines(src []byte) []int {
+	starts := []int{contentStart(src)}
+	for i := 0; i < len(src); {
+		n := yamlBreak(src[i:])
+		if n == 0 {
+			i++
+			continue
+		}
+		i += n
+		starts = append(starts, i)
+	}
+	return starts
+}
+
+// yamlBreak is the length of the line break that a text begins with.
+func yamlBreak(b []byte) int {
+	switch {
+	case len(b) == 0:
+		return 0
+	case b[0] == '\r' && len(b) > 1 && b[1] == '\n':
+		return 2
+	case b[0] == '\r' || b[0] == '\n':
+		return 1
+	case b[0] == 0xC2 && len(b) > 1 && b[1] == 0x85: // NEL
+		return 2
+	case b[0] == 0xE2 && len(b) > 2 && b[1] == 0x80 && (b[2] == 0xA8 || b[2] == 0xA9): // LS, PS
+		return 3
+	}
+	return 0
+}
+
+// yamlReader turns the library's tree into ours.
+type yamlReader struct {
+	src   []byte
+	lines []int
+	made  map[*yaml.Node]*node
+	err   error
+}
+
+// offset is the byte at a line and column.
+func (r *yamlReader) offset(line, column int) int {
+	if line < 1 || line > len(r.lines) {
+		r.fail(len(r.src), "line %d is not in the file", line)
+		return len(r.src)
+	}
+	at := r.lines[line-1]
+	for range column - 1 {
+		_, n := utf8.DecodeRune(r.src[at:])
+		at += n
+	}
+	return at
+}
+
+func (r *yamlReader) fail(at int, format string, args ...any) {
+	if r.err == nil {
+		r.err = failAt(at, format, args...)
+	}
+}
+
+// node converts one value. indent is that of the block around it.
+func (r *yamlReader) node(y *yaml.Node, indent, depth int) *node {
+	n := &node{anchor: y.Anchor}
+	r.made[y] = n
+	if depth > maxDepth {
+		r.fail(r.offset(y.Line, y.Column), "the values are nested too deep")
+	}
+	if r.err != nil {
+		return n
+	}
+	n.start = skipProperties(r.src, r.offset(y.Line, y.Column))
+	switch y.Kind {
+	case yaml.AliasNode:
+		r.alias(n, y)
+	case yaml.ScalarNode:
+		r.scalar(n, y, indent)
+	case yaml.MappingNode:
+		r.mapping(n, y, depth)
+	case yaml.SequenceNode:
+		r.sequence(n, y, indent, depth)
+	}
+	return n
+}
+
+func (r *yamlReader) alias(n *node, y *yaml.Node) {
+	n.kind, n.name = Expression, "*"+y.Value
+	n.end = min(n.start+len(n.name), len(r.src))
+	if n.target = r.made[y.Alias]; n.target == nil || string(r.src[n.start:n.end]) != n.name {
+		r.fail(n.start, "the alias %s leads nowhere", n.name)
+	}
+}
+
+func (r *yamlReader) mapping(n *node, y *yaml.Node, depth int) {
+	n.kind = Map
+	flow := n.start < len(r.src) && r.src[n.start] == '{' && y.Style&yaml.FlowStyle != 0
+	column := -1
+	n.end = n.start
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		key := y.Content[i]
+		k := r.node(key, column, depth+1)
+		if i == 0 && !flow {
+			n.start = k.start
+			if key.Anchor != "" {
+				n.start = r.offset(key.Line, key.Column)
+			}
+		}
+		column = r.columnOf(k.start)
+		v := r.node(y.Content[i+1], column, depth+1)
+		n.entries = append(n.entries, entry{key: r.keyText(key, k), keyStart: k.start, value: v, merge: key.Tag == "!!merge"})
+		n.end = max(k.end, v.end)
+		if r.err != nil {
+			return
+		}
+	}
+	n.style = yamlBlock
+	if flow {
+		n.style = yamlFlow
+		n.end = r.closing(n, '}')
+	}
+}
+
+// columnOf is how far a byte is indented.
+func (r *yamlReader) columnOf(at int) int {
+	begin := lineStart(r.src, at)
+	return utf8.RuneCount(bytes.TrimPrefix(r.src[begin:at], []byte(bom)))
+}
+
+// keyText is the name of a key. One that is not a plain value has the name that
+// it is written as.
+func (r *yamlReader) keyText(y *yaml.Node, k *node) string {
+	if y.Kind == yaml.AliasNode {
+		y = y.Alias
+	}
+	if y.Kind == yaml.ScalarNode {
+		return y.Value
+	}
+	return "? " + string(r.src[k.start:max(k.start, k.end)])
+}
+
+func (r *yamlReader) sequence(n *node, y *yaml.Node, indent, depth int) {
+	n.kind = List
+	flow := n.start < len(r.src) && r.src[n.start] == '[' && y.Style&yaml.FlowStyle != 0
+	column := indent
+	if !flow {
+		column = r.columnOf(n.start)
+		if y.Anchor != "" {
+			column = indent
+		}
+	}
+	n.end = n.start
+	for i, item := range y.Content {
+		v := r.node(item, column, depth+1)
+		n.entries = append(n.entries, entry{key: strconv.Itoa(i), keyStart: v.start, value: v})
+		n.end = v.end
+		if r.err != nil {
+			return
+		}
+	}
+	n.style = yamlBlock
+	if flow {
+		n.style = yamlFlow
+		n.end = r.closing(n, ']')
+	}
+}
+
+// closing is where a flow collection ends: after its bracket.
+func (r *yamlReader) closing(n *node, bracket byte) int {
+	at := n.end
+	if len(n.entries) == 0 {
+		at = n.start + 1
+	}
+	for at < len(r.src) {
+		switch c := r.src[at]; {
+		case c == bracket:
+			return at + 1
+		case c == '#':
+			at = yamlLineEnd(r.src, at)
+		case c == ',' || c == ' ' || c == '\t' || c == ':' || c == '?':
+			at++
+		default:
+			size := yamlBreak(r.src[at:])
+			if size == 0 {
+				r.fail(at, "found %q where %q should close what begins here", c, bracket)
+				return at
+			}
+			at += size
+		}
+	}
+	r.fail(at, "%q is missing", bracket)
+	return at
 }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import (
+	"bytes"
+	"strings"
+)
+
+// bracketInsert puts an item at the end of a collection in brackets, as its
+// neighbours are put: on a line of its own where the last one has its own line,
+// with a comma after it where the last one has a comma after it. A comment
+// behind the last item stays with that item.
+func bracketInsert(src []byte, parent *node, item string, comments ...string) []splice {
+	nl := newline(src)
+	if len(parent.entries) == 0 {
+		open := openBracket(src, parent)
+		if !bytes.ContainsRune(src[open:parent.end], '\n') {
+			return []splice{{open, open, item}}
+		}
+		indent := indentation(src, parent.end-1)
+		return []splice{{open, open, nl + indent + unitOf(src) + item}}
+	}
+	last := parent.entries[len(parent.entries)-1]
+	end := last.value.end
+	comma := trailingComma(src, end, parent.end, comments)
+	if !beginsLine(src, last.keyStart) {
+		if comma >= 0 {
+			return []splice{{comma + 1, comma + 1, " " + item + ","}}
+		}
+		return []splice{{end, end, ", " + item}}
+	}
+	line := nl + indentation(src, last.keyStart) + item
+	after := end
+	var splices []splice
+	if comma >= 0 {
+		after = comma + 1
+		line += ","
+	} else {
+		splices = append(splices, splice{end, end, ","})
+	}
+	if eol := lineEnd(src, after); eol < parent.end && startsComment(src[after:eol], comments) {
+		after = eol
+	}
+	return append(splices, splice{after, after, line})
+}
+
+// openBracket is the first byte within an empty collection.
+func openBracket(src []byte, parent *node) int {
+	return parent.start + bytes.IndexAny(src[parent.start:parent.end], "{[(") + 1
+}
+
+// trailingComma is where a comma follows the last item, or -1.
+func trailingComma(src []byte, at, end int, comments []string) int {
+	for at < end {
+		switch {
+		case src[at] == ',':
+			return at
+		case bytes.IndexByte([]byte(" \t\r\n"), src[at]) >= 0:
+			at++
+		case bytes.HasPrefix(src[at:], []byte("/*")) && len(comments) > 1:
+			size := bytes.Index(src[at:end], []byte("*/"))
+			if size < 0 {
+				return -1
+			}
+			at += size + 2
+		case startsComment(src[at:end], comments):
+			at = lineEnd(src, at)
+		default:
+			return -1
+		}
+	}
+	return -1
+}
+
+// startsComment says whether a text begins with a comment, after white space.
+func startsComment(text []byte, comments []string) bool {
+	trimmed := strings.TrimLeft(string(text), " \t")
+	for _, c := range comments {
+		if strings.HasPrefix(trimmed, c) {
+			return true
+		}
+	}
+	return false
+}
+
+// unitOf is by how much a file indents: its first indented line says so.
+func unitOf(src []byte) string {
+	for line := range bytes.Lines(src) {
+		if text := bytes.TrimLeft(line, " \t"); len(text) < len(line) && len(bytes.TrimSpace(text)) > 0 {
+			return string(line[:len(line)-len(text)])
+		}
+	}
+	return "    "
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// editCase is one edit: what a file is and becomes.
+type editCase struct {
+	name   string
+	file   string
+	before string
+	path   string
+	value  any
+	insert bool
+	after  string
+	err    error  // wanted instead of after
+	says   string // part of the error's text
+}
+
+func testEdits(t *testing.T, file string, cases []editCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			d, err := Open(file, []byte(c.before))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := ParsePath(c.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			edit := d.Set
+			if c.insert {
+				edit = d.Insert
+			}
+			edited, err := edit(p, c.value)
+			if c.err != nil || c.says != "" {
+				if err == nil || c.err != nil && !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.says) {
+					t.Fatalf("error is %v, want %v (%s)", err, c.err, c.says)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.after, string(edited.Bytes())); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if string(d.Bytes()) != c.before {
+				t.Error("the document that was edited has changed")
+			}
+		})
+	}
+}
+
+func TestPath(t *testing.T) {
+	for text, want := range map[string]Path{
+		"batch_size":          {"batch_size"},
+		"data.batch_size":     {"data", "batch_size"},
+		"stages[0].lr":        {"stages", "0", "lr"},
+		"stages.0.lr":         {"stages", "0", "lr"},
+		`model."layer.0".dim`: {"model", "layer.0", "dim"},
+		"--a.b":               {"--a.b"},
+		"--batch-size#2":      {"--batch-size#2"},
+	} {
+		got, err := ParsePath(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", text, diff)
+		}
+		if again, err := ParsePath(got.String()); err != nil || !again.Equal(got) {
+			t.Errorf("%s is written as %s, which reads as %v (%v)", text, got, again, err)
+		}
+	}
+	for _, text := range []string{"", "a..b", "a[x]", "a[1", `"a`, `a"b"`, "a[0]b", "."} {
+		if p, err := ParsePath(text); err == nil {
+			t.Errorf("%q reads as %v, want an error", text, p)
+		}
+	}
+}
+
+func TestErrorsHaveAPlace(t *testing.T) {
+	for _, c := range []struct{ file, text, want string }{
+		{"a.yaml", "a: 1\nb: [1, 2\nc: 3\n", "a.yaml:"},
+		{"a.yaml", "a: 1\n\tb: 2\n", "a.yaml:2:"},
+		{"a.json", "{\n  \"a\": 1,\n  b: 2\n}", "a.json:3:3: "},
+		{"a.json", "\ufeff{\"a\": }", "a.json:1:7: "},
+		{"a.ini", "a=1", "a.ini: not a kind of file"},
+	} {
+		_, err := Open(c.file, []byte(c.text))
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: error is %v, want one that begins with %s", c.text, err, c.want)
+		}
+	}
+}
