@@ -42,11 +42,12 @@ func newMaxBatch(env Env) *cobra.Command {
 }
 
 func runMaxBatch(env Env, o maxBatchOptions) error {
+	o.anyBatch = true
 	card, err := o.card()
 	if err != nil {
 		return err
 	}
-	requests, err := o.requestsForAnyBatch(env)
+	requests, err := o.requests(env)
 	if err != nil {
 		return err
 	}
@@ -67,16 +68,6 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 		return found{}
 	}
 	return err
-}
-
-// requestsForAnyBatch reads setups whose batch does not matter.
-func (o *maxBatchOptions) requestsForAnyBatch(env Env) ([]request, error) {
-	if o.file == "" && !o.flags.Changed("batch") {
-		if err := o.flags.Set("batch", "1"); err != nil {
-			return nil, err
-		}
-	}
-	return o.requests(env)
 }
 
 // title is in front of an answer that has a name.

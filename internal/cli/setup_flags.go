@@ -24,6 +24,7 @@ type setupFlags struct {
 	model     string
 	config    string
 	flags     *pflag.FlagSet
+	anyBatch  bool // the command looks for a batch, so that none need be given
 }
 
 // fieldFlag is a flag that stands for one field of a setup.
@@ -177,7 +178,7 @@ func (f *setupFlags) requests(env Env) ([]request, error) {
 		if over["model"] == nil {
 			return nil, errors.New("which model? give --model NAME, --config PATH or --setup FILE")
 		}
-		return []request{decode(over, from)}, nil
+		return []request{f.decode(over, from)}, nil
 	}
 	in, err := env.open(f.file)
 	if err != nil {
@@ -197,7 +198,7 @@ func (f *setupFlags) requests(env Env) ([]request, error) {
 		if raw.Err != nil {
 			r.err = fmt.Errorf("%s:%w", f.file, raw.Err)
 		} else {
-			r = decode(lay(over, raw.Fields), from)
+			r = f.decode(lay(over, raw.Fields), from)
 		}
 		r.where = fmt.Sprintf("%s:%d", f.file, raw.Line)
 		out = append(out, r)
@@ -205,7 +206,10 @@ func (f *setupFlags) requests(env Env) ([]request, error) {
 	return out, nil
 }
 
-func decode(fields map[string]any, from setup.Source) request {
+func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
+	if f.anyBatch && fields["batch"] == nil {
+		fields["batch"] = 1.0
+	}
 	id, _ := fields["id"].(string)
 	s, err := setup.Decode(fields, from)
 	return request{id: id, setup: s, err: err}

@@ -39,6 +39,7 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	if h.lm == nil {
 		return contrastiveLoss(hidden)
 	}
+	defer hidden.World().As(shadow.Logits)()
 	fn := hidden.World().Func(hidden)
 	logits := fn.Let(h.lm.Call(hidden.Alias())) // (B, S, V)
 	if h.softcap {

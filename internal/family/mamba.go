@@ -36,6 +36,9 @@ func newMamba(b *shadow.Builder, c *Config, run Run) (Model, error) {
 
 // newMambaLike makes MambaForCausalLM or Mamba2ForCausalLM around their mixers.
 func newMambaLike(b *shadow.Builder, c *Config, run Run, hidden, vocab, layers int, mix func(m *mamba, at string) mambaLikeMixer) (Model, error) {
+	if run.Head != "causal-lm" {
+		return nil, fmt.Errorf("%s is trained as causal-lm, not as %q", c.ModelType(), run.Head)
+	}
 	m := &mamba{net: net{b.W, run}, vocab: c.Positive("vocab_size", vocab)}
 	m.embed = b.Embedding("backbone.embeddings", m.vocab, hidden)
 	for i := range c.Int("num_hidden_layers", layers) {
@@ -62,6 +65,7 @@ func (m *mamba) Batch() Batch { return m.textBatch() }
 func (m *mamba) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	hidden := fn.Let(m.forward(b))
+	defer m.w.As(shadow.Logits)()
 	logits := fn.Let(m.lmHead.Call(hidden.Alias().To(m.lmHead.Weight.DType())).Float())
 	return fn.Return(causalLoss(logits, b.Labels, m.vocab))
 }

@@ -160,6 +160,9 @@ func (s *Setup) complete() error {
 	if f.images {
 		return nil
 	}
+	if s.Attention == "flash" && s.Precision == "fp32" {
+		return fmt.Errorf("attention flash computes in 16 bits, and precision is fp32; choose amp-bf16 or bf16, or attention sdpa")
+	}
 	longest := f.longest(s.Model.Config)
 	if s.Seq == 0 {
 		if s.Seq = longest; longest == 0 {

@@ -114,6 +114,7 @@ func TestBadSetups(t *testing.T) {
 		`{` + gpt2 + `, "batch": 4, "precision": "double"}`:                                    `precision "double" is not known; known are fp32`,
 		`{` + gpt2 + `, "batch": 4, "optimizer": "adamv"}`:                                     `optimizer "adamv" is not known; did you mean adam`,
 		`{` + gpt2 + `, "batch": 4, "attention": "flsh"}`:                                      `attention "flsh" is not known; did you mean flash?`,
+		`{` + gpt2 + `, "batch": 4, "attention": "flash"}`:                                     `attention flash computes in 16 bits, and precision is fp32`,
 		`{` + gpt2 + `, "batch": 4, "checkpointing": 1}`:                                       `checkpointing is 1; it has to be true or false`,
 		`{` + gpt2 + `, "batch": 4, "accumulation": 0}`:                                        `accumulation is 0; it has to be at least 1`,
 		`{` + gpt2 + `, "batch": 4, "steps": 1000}`:                                            `steps is 1000; more than 64 makes no sense`,

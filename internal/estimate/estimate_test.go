@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"testing"
+
+	"snug/internal/gpu"
+	"snug/internal/shadow"
+)
+
+// fields is a small run of a model, with more laid over it.
+func fields(model string, more map[string]any) map[string]any {
+	out := map[string]any{"model": map[string]any{"name": model}, "batch": 2.0, "seq": 64.0, "precision": "amp-bf16"}
+	for k, v := range more {
+		out[k] = v
+	}
+	return out
+}
+
+var variants = map[string]map[string]any{
+	"plain":         fields("gpt2", nil),
+	"fp32":          fields("gpt2", map[string]any{"precision": "fp32"}),
+	"checkpointing": fields("bert-base", map[string]any{"checkpointing": true}),
+	"accumulation":  fields("opt-125m", map[string]any{"accumulation": 3.0, "clip": true}),
+	"lora":          fields("smollm2-135m", map[string]any{"lora": map[string]any{"rank": 8.0, "targets": []any{"q_proj"}}}),
+	"expandable":    fields("t5-small", map[string]any{"allocator": "expandable_segments:True"}),
+	"rounded":       fields("gpt2", map[string]any{"allocator": "roundup_power2_divisions:4"}),
+	"images":        fields("torchvision/resnet18", map[string]any{"optimizer": "sgd-momentum"}),
+	"limited":       fields("gpt2", map[string]any{"limit": "1GiB"}),
+}
+
+// TestComponentsSum holds for every run: what the peak is made of is the peak.
+func TestComponentsSum(t *testing.T) {
+	for name, f := range variants {
+		t.Run(name, func(t *testing.T) {
+			a, err := Estimate(named(t, f), anyCard())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := a.Components
+			sum := c.Parameters + c.Gradients + c.Optimizer + c.Activations + c.Logits + c.Batch + c.Temporaries + c.Workspace + c.Fragmentation
+			if sum != a.PeakReserved {
+				t.Errorf("components sum to %d, reserved is %d", sum, a.PeakReserved)
+			}
+			p := a.Phases
+			if most := max(p.Load, p.Forward, p.Backward, p.Optimizer); most != a.PeakAllocated {
+				t.Errorf("the highest phase has %d, the peak is %d", most, a.PeakAllocated)
+			}
+			if a.Interval[0] >= a.PeakReserved || a.Interval[1] <= a.PeakReserved {
+				t.Errorf("interval %v does not hold %d", a.Interval, a.PeakReserved)
+			}
+			if a.DevicePeak != a.PeakReserved+a.Outside {
+				t.Errorf("device peak %d", a.DevicePeak)
+			}
+		})
+	}
+}
+
+// TestLogitsAreSeen wants the peak of a small model with a large vocabulary to
+// be in its logits: (B, S, V) in bf16, in fp32, as log-probabilities, and the
+// gradient of those.
+func TestLogitsAreSeen(t *testing.T) {
+	a, err := Estimate(named(t, fields("gpt2", map[string]any{"batch": 8.0, "seq": 1024.0})), anyCard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const one = 8 * 1024 * 50257 * 4
+	if got := a.Components.Logits; got < 3*one || got > 4*one {
+		t.Errorf("logits take %d, want 3 to 4 times %d", got, one)
+	}
+	if a.Components.Parameters < 124439808*4 {
+		t.Errorf("parameters take %d", a.Components.Parameters)
+	}
+}
+
+// TestOptimizerPeak wants a run with a tiny batch to peak in the optimizer, with
+// everything of the states there and nothing of the forward.
+func TestOptimizerPeak(t *testing.T) {
+	a, err := Estimate(named(t, fields("gpt2", map[string]any{"batch": 1.0, "seq": 8.0, "precision": "fp32"})), anyCard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := a.Components
+	if c.Optimizer != 2*c.Parameters || c.Gradients != c.Parameters || c.Temporaries < c.Parameters || c.Activations != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestGroups(t *testing.T) {
+	a, err := Estimate(named(t, fields("gpt2", map[string]any{"batch": 8.0, "seq": 512.0})), anyCard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := a.Groups()
+	var sum uint64
+	found := false
+	for i, g := range groups {
+		if i > 0 && g.Bytes > groups[i-1].Bytes {
+			t.Errorf("%+v is larger than the one before", g)
+		}
+		sum += g.Bytes
+		found = found || g.Path == "transformer.h.*.mlp.c_fc.weight" && g.Component == shadow.Parameters && g.Count == 12
+	}
+	if sum != a.PeakReserved-a.Components.Fragmentation {
+		t.Errorf("groups sum to %d", sum)
+	}
+	if !found {
+		t.Error("the twelve c_fc weights are not one group")
+	}
+}
+
+func TestDoesNotFit(t *testing.T) {
+	s := named(t, fields("gpt2", map[string]any{"batch": 8.0, "seq": 1024.0, "limit": "4GiB"}))
+	a, err := Estimate(s, anyCard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Fits == nil || *a.Fits || a.OOM == nil {
+		t.Error("it should not fit")
+	}
+	s.Limit = 0
+	free, err := Estimate(s, anyCard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if free.Fits != nil || free.PeakReserved != a.PeakReserved {
+		t.Errorf("what it takes is %d under a limit and %d without", a.PeakReserved, free.PeakReserved)
+	}
+}
+
+// TestMaxBatchIsTheLast wants the answer to fit and the next one not to.
+func TestMaxBatchIsTheLast(t *testing.T) {
+	card := gpu.Reference
+	card.Total = 8 << 30
+	s := named(t, fields("gpt2", map[string]any{"seq": 512.0}))
+	m, err := MaxBatch(s, card)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for batch, want := range map[int]bool{m.MaxBatch: true, m.MaxBatch + 1: false} {
+		s.Batch = batch
+		if a, err := Estimate(s, card); err != nil || *a.Fits != want {
+			t.Errorf("batch %d: fits %v, %v", batch, a.Fits, err)
+		}
+	}
+	if _, err := MaxBatch(s, anyCard()); err != ErrNoLimit {
+		t.Errorf("without a limit: %v", err)
+	}
+}
+
+func TestTimeline(t *testing.T) {
+	a, err := Estimate(named(t, variants["plain"]), anyCard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := a.Timeline(60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(line.Allocated) != 60 || len(line.Starts) != 3 || line.Peak < 0 || line.Allocated[line.Peak] != a.PeakAllocated {
+		t.Errorf("%+v", line)
+	}
+}
+
+func TestIntervalWidens(t *testing.T) {
+	r := Residuals{Groups: map[string]Range{
+		"": {Low: -0.2, High: 0.3}, "gpt2": {Low: -0.01, High: 0.01}, "gpt2, precision amp-bf16": {}, "gpt2, optimizer adamw": {},
+		"gpt2, attention sdpa": {}, "checkpointing": {Low: -0.05},
+	}}
+	tests := map[string]struct {
+		fields map[string]any
+		want   Range
+	}{
+		"measured":         {fields("gpt2", nil), Range{Low: -0.01, High: 0.01}},
+		"option elsewhere": {fields("gpt2", map[string]any{"checkpointing": true}), Range{Low: -0.05, High: 0.01}},
+		"option nowhere":   {fields("gpt2", map[string]any{"clip": true}), Range{Low: -0.2, High: 0.3}},
+		"family nowhere":   {fields("bert-base", nil), Range{Low: -0.2, High: 0.3}},
+	}
+	for name, tt := range tests {
+		got := r.around(named(t, tt.fields))
+		if got.Low != tt.want.Low || got.High != tt.want.High {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"slices"
+	"testing"
+
+	"snug/internal/setup"
+	"snug/internal/shadow"
+)
+
+// TestRepeatedSteps holds steps that were written again against steps that were
+// run: a log makes every one run.
+func TestRepeatedSteps(t *testing.T) {
+	base := map[string]any{"batch": 2.0, "seq": 32.0, "steps": 4.0, "precision": "amp-bf16"}
+	for name, more := range map[string]map[string]any{
+		"plain":         {},
+		"fp16":          {"precision": "amp-fp16"},
+		"checkpointing": {"checkpointing": true},
+		"clip":          {"clip": true, "accumulation": 2.0},
+		"adafactor":     {"optimizer": "adafactor"},
+		"fused":         {"optimizer": "adamw-fused"},
+		"ddp":           {"dist": map[string]any{"kind": "ddp", "world": 4.0}},
+		"zero1":         {"dist": map[string]any{"kind": "zero1", "world": 4.0}},
+		"fsdp2":         {"dist": map[string]any{"kind": "fsdp2", "world": 4.0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fields := map[string]any{"model": map[string]any{"config": map[string]any{"model_type": "gpt2", "n_layer": 2.0}}}
+			for _, m := range []map[string]any{base, more} {
+				for k, v := range m {
+					fields[k] = v
+				}
+			}
+			s, err := setup.Decode(fields, setup.Source{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			written, err := Run(s, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ran, err := Run(s, Options{Log: func(*shadow.World, string) {}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(written.World.Trace.Events, ran.World.Trace.Events) {
+				t.Errorf("%d events written, %d run, or others", len(written.World.Trace.Events), len(ran.World.Trace.Events))
+			}
+			if !slices.Equal(written.World.Tags, ran.World.Tags) {
+				t.Error("the tags differ")
+			}
+		})
+	}
+}
