@@ -18,12 +18,15 @@ type node struct {
 	seen  uint64
 	next  []edge
 	saved []*saved
-	in    []*Tensor // the arrived gradients, one per output
-	back  func(g []*Tensor) []*Tensor
-	leaf  *Tensor // set on AccumulateGrad alone
+	in    []*Tensor                   // the arrived gradients, one per output
+	back  func(g *Tensor) []*Tensor   // of an op with one output
+	backs func(g []*Tensor) []*Tensor // of one with several
+	leaf  *Tensor                     // set on AccumulateGrad alone
 
 	before []func() // hooks on its output: they run when the gradient is complete
 
+	edges  [2]edge // room for next, in, as most nodes need it
+	first  [1]*Tensor
 	path   string // of the module that recorded it
 	logits bool   // it belongs to the logits and their loss
 }
@@ -65,7 +68,11 @@ func (w *World) record(name string, inputs ...*Tensor) *node {
 	}
 	w.seq++
 	n := take(&w.pages.nodes)
-	n.w, n.name, n.seq, n.next = w, name, w.seq, make([]edge, len(inputs))
+	n.w, n.name, n.seq, n.next = w, name, w.seq, n.edges[:0]
+	if len(inputs) > len(n.edges) {
+		n.next = make([]edge, 0, len(inputs))
+	}
+	n.next = n.next[:len(inputs)]
 	n.path, n.logits = w.modulePath(), w.component == Logits
 	for i, t := range inputs {
 		if t != nil && t.needs {
@@ -121,14 +128,14 @@ func (n *node) saveIf(cond bool, t *Tensor) *saved {
 // to those of its inputs, in the order of record's inputs.
 func (n *node) backward(f func(g *Tensor) []*Tensor) {
 	if n != nil {
-		n.back = func(g []*Tensor) []*Tensor { return f(g[0]) }
+		n.back = f
 	}
 }
 
 // backwards is backward for an op with several outputs.
 func (n *node) backwards(f func(g []*Tensor) []*Tensor) {
 	if n != nil {
-		n.back = f
+		n.backs = f
 	}
 }
 
@@ -189,7 +196,7 @@ func (n *node) release() {
 		}
 	}
 	n.saved = nil
-	n.back = nil
+	n.back, n.backs = nil, nil
 }
 
 // each is the gradients of an op's inputs, in order.

@@ -94,7 +94,7 @@ func (e *engine) evaluate(n *node) {
 	e.w.asBackward(n)
 	e.w.host(HostNode)
 	e.w.op(n.name)
-	out := n.back(in)
+	out := n.run(in)
 	for _, g := range out {
 		g.hold()
 	}
@@ -105,6 +105,14 @@ func (e *engine) evaluate(n *node) {
 	}
 	n.release()
 	e.handOn(n, out)
+}
+
+// run computes the gradients of a node's inputs.
+func (n *node) run(g []*Tensor) []*Tensor {
+	if n.back != nil {
+		return n.back(g[0])
+	}
+	return n.backs(g)
 }
 
 // forget ends what a node unpacked from a checkpoint: locals of its function,
@@ -178,6 +186,9 @@ func (e *engine) add(n *node, nr int32, g *Tensor) {
 
 // meet is InputBuffer::add: it takes over the caller's hold on g.
 func (e *engine) meet(n *node, nr int32, g *Tensor) {
+	if n.in == nil {
+		n.in = n.first[:0]
+	}
 	for int(nr) >= len(n.in) {
 		n.in = append(n.in, nil)
 	}
