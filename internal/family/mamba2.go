@@ -86,10 +86,11 @@ func (x *mamba2Mixer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.T
 	parts = mixed.Split(-1, x.inner, x.groups*x.state, x.groups*x.state)
 	fn.Set(&hidden, parts[0])
 	b, c := fn.Let(parts[1]), fn.Let(parts[2])
-	out := fn.Let(x.chunkScan(
+	result := fn.Let(x.chunkScan(
 		hidden.View(B, S, x.heads, x.dim), dt, a,
 		b.View(B, S, x.groups, x.state), c.View(B, S, x.groups, x.state),
 	))
+	out := fn.Let(result)
 	fn.Set(&out, out.Reshape(B, S, -1))
 	x.norm.gate = gate
 	fn.Set(&out, x.norm.Call(out))

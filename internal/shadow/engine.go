@@ -249,12 +249,7 @@ func layoutObeys(g, leaf *Tensor) bool {
 	if !isDense(leaf.size, leaf.stride) {
 		return g.contiguous()
 	}
-	for i := range g.size.n {
-		if g.size.d[i] > 1 && g.stride.d[i] != leaf.stride.d[i] {
-			return false
-		}
-	}
-	return true
+	return sameStrides(g.size, g.stride, leaf.stride)
 }
 
 func (e *engine) push(n *node) {

@@ -39,7 +39,7 @@ func (w *World) flashKernel(a Attention) *Tensor {
 	n := w.record("ScaledDotProductFlashAttentionBackward0", q, k, v)
 	sk, sq, sv := n.save(k), n.save(q), n.save(v)
 	w.op("_scaled_dot_product_flash_attention")
-	out := w.emptyStrided(q.size, bshd(q.size), q.dtype)
+	out := w.emptyStrided(q.size, q.denseLayout(), q.dtype)
 	lse := w.empty(Dims(q.Size(0), q.Size(1), q.Size(2)), Float32)
 	partial := w.flashSplits(a)
 	rng := w.empty(Dims(2), Int64)
@@ -54,11 +54,11 @@ func (w *World) flashKernel(a Attention) *Tensor {
 	}
 	w.attentionCost(q, k, 2)
 	n.save(lse)
-	n.save(out)
+	so := n.save(out)
 	n.save(rng)
 	n.save(unused)
 	done(lse, rng, unused)
-	n.backward(func(g *Tensor) []*Tensor { return w.flashBackward(sq.get(), sk.get(), sv.get()) })
+	n.backward(func(g *Tensor) []*Tensor { return w.flashBackward(g, so.get(), sq.get(), sk.get(), sv.get()) })
 	return n.result(out)
 }
 
@@ -119,14 +119,20 @@ func flashWidth(d uint64) uint64 {
 
 // flashBackward needs one number per query and head, dq in float32, and with
 // grouped heads dk and dv for every query head, which are then summed.
-func (w *World) flashBackward(q, k, v *Tensor) []*Tensor {
+func (w *World) flashBackward(g, out, q, k, v *Tensor) []*Tensor {
 	w.op("_scaled_dot_product_flash_attention_backward")
-	dq := w.emptyStrided(q.size, bshd(q.size), q.dtype)
-	dk := w.emptyStrided(k.size, bshd(k.size), k.dtype)
-	dv := w.emptyStrided(v.size, bshd(v.size), v.dtype)
+	var copies []*storage // the kernel wants both with tokens before heads
+	for _, t := range []*Tensor{g, out} {
+		if stride := bshd(t.size); !sameStrides(t.size, t.stride, stride) {
+			copies = append(copies, w.alloc(t.Bytes()))
+		}
+	}
+	dq := w.emptyStrided(q.size, q.denseLayout(), q.dtype)
+	dk := w.emptyStrided(k.size, k.denseLayout(), k.dtype)
+	dv := w.emptyStrided(v.size, v.denseLayout(), v.dtype)
 	b, h, d := uint64(q.Size(0)), uint64(q.Size(1)), uint64(q.Size(3))
 	rows := (uint64(q.Size(2)) + 127) / 128 * 128
-	scratch := []*storage{w.alloc(b * h * rows * 4), w.alloc(b * h * rows * flashWidth(d) * 4)}
+	scratch := append(copies, w.alloc(b*h*rows*4), w.alloc(b*h*rows*flashWidth(d)*4))
 	if k.Size(1) != q.Size(1) {
 		wide := b * h * uint64(k.Size(2)) * d * k.dtype.Bytes()
 		scratch = append(scratch, w.alloc(wide), w.alloc(wide))

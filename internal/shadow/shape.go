@@ -114,6 +114,17 @@ func isDense(size, stride Shape) bool {
 	return true
 }
 
+// sameStrides tells whether two layouts of a shape are the same, dimensions of
+// size one aside.
+func sameStrides(size, a, b Shape) bool {
+	for i := range size.n {
+		if size.d[i] > 1 && a.d[i] != b.d[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // broadcast is the shape that two operands expand to.
 func broadcast(a, b Shape) Shape {
 	if a.n < b.n {

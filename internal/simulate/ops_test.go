@@ -28,7 +28,7 @@ type moment struct {
 	freed []uint64 // sizes, sorted
 }
 
-// The recordings stand in testdata/ops; their first line is the case.
+// The recordings' first line is the case.
 // Skips are the steps in which the gradient scaler found an overflow and did
 // not call the optimizer.
 func readOps(t *testing.T, path string) (c map[string]any, out []moment, skips []bool) {
@@ -194,7 +194,7 @@ func fromFirstStep(m []moment) []moment {
 }
 
 func TestOps(t *testing.T) {
-	files, _ := filepath.Glob("testdata/ops/*.txt.gz")
+	files, _ := filepath.Glob("../../testdata/measured/ops*/*.txt.gz")
 	if dir := os.Getenv("SNUG_OPS"); dir != "" {
 		files, _ = filepath.Glob(filepath.Join(dir, "*.txt.gz"))
 	}

@@ -17,13 +17,9 @@ import (
 
 // TestRequestedPeaks compares the most bytes asked for at once in the last step
 // with what was measured: it needs no allocator, so a difference is the
-// stream's. SNUG_TRUTH names the folder of measured runs.
+// stream's.
 func TestRequestedPeaks(t *testing.T) {
-	folder := os.Getenv("SNUG_TRUTH")
-	if folder == "" {
-		t.Skip("SNUG_TRUTH names no folder of measured runs")
-	}
-	f, err := os.Open(filepath.Join(folder, "dev.jsonl"))
+	f, err := os.Open(filepath.Join(measuredFolder(), "dev.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package snapshot_test
 
 import (
+	"cmp"
 	"compress/gzip"
 	"io"
 	"os"
@@ -22,10 +23,7 @@ const longest = "hilbert-b1-s8192-amp-bf16-adamw.pickle.gz"
 
 // plainRecording is the longest recording, decompressed.
 func plainRecording(b *testing.B) string {
-	folder := os.Getenv("SNUG_TRUTH")
-	if folder == "" {
-		b.Skip("SNUG_TRUTH names no folder of measured recordings")
-	}
+	folder := cmp.Or(os.Getenv("SNUG_TRUTH"), "../../testdata/measured")
 	in, err := os.Open(filepath.Join(folder, "traces", longest))
 	if err != nil {
 		b.Skip(err)
