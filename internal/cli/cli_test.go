@@ -11,7 +11,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -78,4 +80,20 @@ func head_(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), data[:n], 0o644))
+}
+
+// TestHelpFits wants every help text to fit a terminal of 80 columns.
+func TestHelpFits(t *testing.T) {
+	for _, c := range newRoot(Env{}).Commands() {
+		var out strings.Builder
+		env := Env{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }}
+		if code := Run(context.Background(), env, []string{c.Name(), "--help"}); code != exitDone {
+			t.Errorf("%s --help: exit code %d", c.Name(), code)
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("%s --help: %d columns: %s", c.Name(), n, line)
+			}
+		}
+	}
 }

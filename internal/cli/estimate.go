@@ -29,7 +29,7 @@ PyTorch's caching allocator, so that fragmentation counts. A setup comes from a
 file (JSON, JSON Lines with many, or YAML), from flags, or from both: flags
 override the file.`
 
-const estimateExample = `  snug estimate --model llama-3.2-1b --batch 4 --seq 2048 --precision bf16 --gpu RTX-4090
+const estimateExample = `  snug estimate --model llama-3.2-1b --batch 4 --seq 2048 --gpu RTX-4090
   snug estimate --setup run.yaml --explain
   snug estimate --setup many.jsonl --json`
 
@@ -45,10 +45,9 @@ func newEstimate(env Env) *cobra.Command {
 	}
 	o.add(cmd)
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.BoolVar(&o.json, "json", false, "print one JSON object a setup")
 	f.BoolVar(&o.explain, "explain", false, "name the tensors that are alive at the peak")
-	f.IntVar(&o.top, "top", 15, "`N`: how many of them")
+	f.IntVar(&o.top, "top", 15, "how many of them, a `number`")
 	return cmd
 }
 

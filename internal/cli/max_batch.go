@@ -31,12 +31,11 @@ func newMaxBatch(env Env) *cobra.Command {
 		Use:     "max-batch",
 		Short:   "Find the largest batch that fits",
 		Long:    maxBatchLong,
-		Example: "  snug max-batch --model gpt2 --seq 1024 --precision amp-bf16 --gpu RTX-4090",
+		Example: "  snug max-batch --model gpt2 --precision amp-bf16 --gpu RTX-4090",
 		Args:    noArgs,
 		RunE:    func(*cobra.Command, []string) error { return runMaxBatch(env, o) },
 	}
 	o.add(cmd)
-	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object a setup")
 	return cmd
 }

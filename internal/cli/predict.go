@@ -40,7 +40,7 @@ func newPredict(env Env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print one JSON object for each --at")
-	f.StringArrayVar(&o.at, "at", nil, "`size` to predict, like batch=8 or batch=8,seq=128; may be repeated")
+	f.StringArrayVar(&o.at, "at", nil, "`size` to predict, like batch=8,seq=128; may be repeated")
 	return cmd
 }
 

@@ -35,63 +35,60 @@ type fieldFlag struct {
 	usage string
 }
 
+// In a usage, the word in back quotes stands for the value in the help text.
 var fieldFlags = []fieldFlag{
-	{"head", "model.head", "", "what is trained: " + strings.Join(setup.Heads, ", ")},
-	{"batch", "batch", "whole", "samples per GPU per forward"},
-	{"seq", "seq", "whole", "tokens per sample (default: the model's maximum)"},
-	{"target-seq", "target_seq", "whole", "tokens of the decoder per sample"},
-	{"positives", "positives", "whole", "positive samples per anchor"},
-	{"negatives", "negatives", "whole", "negative samples per anchor"},
-	{"precision", "precision", "", strings.Join(setup.Precisions, ", ")},
-	{"optimizer", "optimizer", "", "adamw, adamw-fused, sgd-momentum, adafactor, ..."},
+	{"head", "model.head", "", "what is trained: a `head` like causal-lm, encoder"},
+	{"batch", "batch", "whole", "`samples` per GPU per forward"},
+	{"seq", "seq", "whole", "`tokens` per sample (default: the model's maximum)"},
+	{"target-seq", "target_seq", "whole", "`tokens` of the decoder per sample"},
+	{"positives", "positives", "whole", "positive `samples` per anchor"},
+	{"negatives", "negatives", "whole", "negative `samples` per anchor"},
+	{"precision", "precision", "", "`type`: " + strings.Join(setup.Precisions, ", ")},
+	{"optimizer", "optimizer", "", "`name`: adamw, adamw-fused, sgd-momentum, ..."},
 	{"checkpointing", "checkpointing", "bool", "gradient checkpointing"},
-	{"attention", "attention", "", strings.Join(setup.Attentions, ", ")},
+	{"attention", "attention", "", "`kind`: " + strings.Join(setup.Attentions, ", ")},
 	{"attention-mask", "attention_mask", "bool", "the batch carries a mask (default true)"},
-	{"accumulation", "accumulation", "whole", "forwards per optimizer step"},
+	{"accumulation", "accumulation", "whole", "`forwards` per optimizer step"},
 	{"clip", "clip", "bool", "clip the gradients' norm"},
-	{"lora-rank", "lora.rank", "whole", "train LoRA adapters of this rank"},
-	{"lora-alpha", "lora.alpha", "number", "their scale"},
-	{"lora-dropout", "lora.dropout", "number", "their dropout"},
-	{"lora-targets", "lora.targets", "words", "linear layers that get one: q_proj,v_proj"},
-	{"dist", "dist.kind", "", strings.Join(setup.DistKinds, ", ")},
-	{"gpus", "dist.world", "whole", "GPUs the run is spread over"},
+	{"lora-rank", "lora.rank", "whole", "train LoRA adapters of this `rank`"},
+	{"lora-alpha", "lora.alpha", "number", "their `scale`"},
+	{"lora-dropout", "lora.dropout", "number", "their dropout, a `share`"},
+	{"lora-targets", "lora.targets", "words", "`names` of linear layers: q_proj,v_proj"},
+	{"dist", "dist.kind", "", "`kind`: ddp, fsdp2, fsdp2-noreshard, zero1, ..."},
+	{"gpus", "dist.world", "whole", "`number` of GPUs the run is spread over"},
 	{"bucket-view", "dist.bucket_view", "bool", "DDP's gradient_as_bucket_view"},
-	{"param-dtype", "dist.param_dtype", "", "FSDP2's mixed precision: type of gathered parameters"},
-	{"reduce-dtype", "dist.reduce_dtype", "", "FSDP2's mixed precision: type of reduced gradients"},
-	{"allocator", "allocator", "", "a PYTORCH_ALLOC_CONF string"},
-	{"limit", "limit", "", "cap on what PyTorch may reserve: 24GiB, or bytes"},
-	{"torch", "versions.torch", "", "PyTorch version (default " + setup.NewestTorch + ")"},
-	{"transformers", "versions.transformers", "", "transformers version"},
-	{"steps", "steps", "whole", "optimizer steps to simulate (default 3)"},
+	{"param-dtype", "dist.param_dtype", "", "`type` of FSDP2's gathered parameters"},
+	{"reduce-dtype", "dist.reduce_dtype", "", "`type` of FSDP2's reduced gradients"},
+	{"allocator", "allocator", "", "a PYTORCH_ALLOC_CONF `string`"},
+	{"limit", "limit", "", "the most PyTorch may reserve: a `size` like 24GiB"},
+	{"torch", "versions.torch", "", "PyTorch `version` (default " + setup.NewestTorch + ")"},
+	{"transformers", "versions.transformers", "", "transformers `version`"},
+	{"steps", "steps", "whole", "simulate this `number` of steps (default 3)"},
 }
-
-// placeholders name the value of a flag in the help text.
-var placeholders = map[string]string{"whole": "N", "number": "X", "words": "names", "": "word"}
 
 func (f *setupFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
+	fs.SortFlags = false
 	f.flags = fs
-	fs.StringVar(&f.file, "setup", "", "`file` of setups: JSON, JSON Lines or YAML (- is standard input)")
-	fs.StringVar(&f.model, "model", "", "built-in `name`, org/name in the Hugging Face cache, or a path")
+	fs.StringVar(&f.file, "setup", "", "`file` of setups, JSON or YAML (- is stdin)")
+	fs.StringVar(&f.model, "model", "", "`name`: built in, org/name in the HF cache, a path")
 	fs.StringVar(&f.config, "config", "", "`path` of a config.json or its folder")
 	for _, x := range fieldFlags {
-		usage := x.usage
 		switch x.kind {
 		case "bool":
-			fs.Bool(x.flag, false, usage)
-			fs.Lookup(x.flag).DefValue = "false"
+			fs.Bool(x.flag, false, x.usage)
 		case "whole":
-			fs.Int(x.flag, 0, "`"+placeholders[x.kind]+"`: "+usage)
+			fs.Int(x.flag, 0, x.usage)
 		case "number":
-			fs.Float64(x.flag, 0, "`"+placeholders[x.kind]+"`: "+usage)
+			fs.Float64(x.flag, 0, x.usage)
 		case "words":
-			fs.StringSlice(x.flag, nil, "`"+placeholders[x.kind]+"`: "+usage)
+			fs.StringSlice(x.flag, nil, x.usage)
 		default:
-			fs.String(x.flag, "", "`"+placeholders[x.kind]+"`: "+usage)
+			fs.String(x.flag, "", x.usage)
 		}
 	}
-	fs.StringVar(&f.gpu, "gpu", "", "`name` of the card to fit: H100-80GB, RTX-4090, ...")
-	fs.StringVar(&f.gpuMemory, "gpu-memory", "", "memory of the card: a `size` like 24 (GiB), 24GiB or 24GB")
+	fs.StringVar(&f.gpu, "gpu", "", "`name` of the card to fit: H200, RTX-4090, ...")
+	fs.StringVar(&f.gpuMemory, "gpu-memory", "", "its memory: a `size` like 24 (GiB), 24GiB or 24GB")
 }
 
 // fields is what the flags say, as a setup file would.
