@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gpu
+
+import (
+	"context"
+	"slices"
+)
+
+// Source is something that can be asked which GPUs are here: a library, a
+// program, files of the kernel.
+type Source interface {
+	Name() string
+	Maker() Maker
+	Report(context.Context) (*Report, error)
+}
+
+// Report is a source's answer.
+type Report struct {
+	Driver  string // version
+	Runtime string // the newest CUDA, or the ROCm, that the driver serves
+	Devices []Device
+}
+
+// Machine is what is here, and who said so.
+type Machine struct {
+	Devices []Device
+	Drivers []Driver
+	Tried   []Attempt
+	Notes   []string // what the user should know about how GPUs are counted
+}
+
+// Driver is what runs one maker's cards.
+type Driver struct {
+	Maker   Maker  `json:"maker"`
+	Version string `json:"version,omitempty"`
+	Runtime string `json:"runtime,omitempty"`
+	Source  string `json:"source"`
+}
+
+// Attempt is a source that was asked; Err is nil where it answered.
+type Attempt struct {
+	Source string
+	Err    error
+}
+
+// Detect asks the sources in order. Once one has named a maker's GPUs, that
+// maker's other sources are left alone. What cannot be read is an attempt with
+// its error, never a failure of the whole.
+func Detect(ctx context.Context, sources []Source) *Machine {
+	m := &Machine{}
+	for _, s := range sources {
+		if slices.ContainsFunc(m.Drivers, func(d Driver) bool { return d.Maker == s.Maker() }) {
+			continue
+		}
+		r, err := s.Report(ctx)
+		m.Tried = append(m.Tried, Attempt{s.Name(), err})
+		if err != nil || len(r.Devices) == 0 {
+			continue
+		}
+		m.Drivers = append(m.Drivers, Driver{s.Maker(), r.Driver, r.Runtime, s.Name()})
+		m.Devices = append(m.Devices, r.Devices...)
+	}
+	m.count()
+	return m
+}
+
+// count gives each device the number that PyTorch would, nothing being hidden.
+func (m *Machine) count() {
+	next := map[Maker]int{}
+	for i := range m.Devices {
+		d := &m.Devices[i]
+		d.Ordinal = Hidden
+		for j := range d.Slices {
+			d.Slices[j].Ordinal = Hidden
+		}
+		if !d.MIG {
+			d.Ordinal = next[d.Maker]
+			next[d.Maker]++
+		}
+	}
+	if next[NVIDIA] > 0 {
+		return
+	}
+	// With nothing but slices, CUDA shows the first of them alone.
+	for i := range m.Devices {
+		if s := m.Devices[i].Slices; len(s) > 0 {
+			s[0].Ordinal = 0
+			return
+		}
+	}
+}
+
+// Visible are the cards that PyTorch would see, in its order, with the memory
+// that is free on each.
+func (m *Machine) Visible() []Place {
+	var out []Place
+	for _, d := range m.Devices {
+		if d.Ordinal != Hidden {
+			out = append(out, Place{d.Card(), d.Free, d.Ordinal})
+		}
+		for _, s := range d.Slices {
+			if s.Ordinal != Hidden {
+				out = append(out, Place{s.Card(d), s.Free, s.Ordinal})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Place) int { return a.Ordinal - b.Ordinal })
+	return out
+}
+
+// Place is where a process can train: a whole GPU or a slice.
+type Place struct {
+	Card
+	Free    uint64
+	Ordinal int
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package local knows how to ask this machine which GPUs it has.
+package local
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"snug/internal/gpu"
+	"snug/internal/gpu/nvml"
+	"snug/internal/gpu/rocm"
+	"snug/internal/gpu/smi"
+)
+
+// Sources are all ways to ask, the best of each maker first. Nothing is loaded
+// or started before one is asked.
+func Sources() []gpu.Source {
+	return []gpu.Source{
+		nvml.Source{}, smi.Source{Run: run},
+		rocm.AMDSMI{Run: run}, rocm.ROCmSMI{Run: run}, rocm.Sysfs{Root: os.DirFS("/")},
+	}
+}
+
+// patience is how long a program may take; nvidia-smi needs seconds where the
+// driver is not kept loaded.
+const patience = 15 * time.Second
+
+// run runs a program and returns what it wrote to standard output.
+func run(ctx context.Context, name string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = time.Second
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	err := cmd.Run()
+	switch {
+	case err == nil:
+		return out.Bytes(), nil
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, errors.New("not installed")
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("no answer within %v", patience)
+	}
+	// nvidia-smi complains on standard output.
+	for _, text := range []string{complaint.String(), out.String()} {
+		if line, _, _ := strings.Cut(strings.TrimSpace(text), "\n"); line != "" {
+			return nil, fmt.Errorf("%w: %s", err, line)
+		}
+	}
+	return nil, err
+}

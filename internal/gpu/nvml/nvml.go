@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package nvml asks NVIDIA's management library which GPUs are here. The
+// library comes with the driver and is loaded when first asked, without cgo;
+// where it is not there, or its initialisation fails, that is an error like any
+// other and no function of it is called.
+//
+// A binary built with the tag "static" leaves the package's loader out, and
+// with it the need for a dynamic linker; nvidia-smi is asked instead.
+package nvml
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"snug/internal/gpu"
+	"snug/internal/units"
+)
+
+// Source is the library.
+type Source struct {
+	// Paths are where to look for it; nil means where drivers install it.
+	Paths []string
+}
+
+// Name is what people know the source as.
+func (Source) Name() string { return "NVML" }
+
+// Maker is whose cards it knows.
+func (Source) Maker() gpu.Maker { return gpu.NVIDIA }
+
+// handle is the library's pointer to a device.
+type handle uintptr
+
+// code is what its functions return.
+type code int32
+
+// Codes that are handled here.
+const (
+	success  code = 0
+	tooSmall code = 7
+	notFound code = 13 // the library is too old to have the function
+)
+
+// library is what is used of NVML. A function that an old library lacks
+// returns notFound.
+type library interface {
+	Init() code
+	Shutdown() code
+	ErrorString(code) string
+	DriverVersion() (string, code)
+	CUDAVersion() (int, code)
+	Count() (int, code)
+	Handle(index int) (handle, code)
+	DeviceName(handle) (string, code)
+	UUID(handle) (string, code)
+	Bus(handle) (string, code)
+	Memory(handle) (memory, code)
+	Capability(handle) (major, minor int, _ code)
+	ECC(handle) (bool, code)
+	MIG(handle) (bool, code)
+	Slices(handle) (int, code)
+	Slice(h handle, index int) (handle, code)
+	Instance(slice handle) (gpuInstance, computeInstance int, _ code)
+	Attributes(slice handle) (attributes, code)
+	Processes(handle) ([]process, code)
+	ProcessName(pid int) (string, code)
+}
+
+// memory is in bytes; the driver's own share is reserved.
+type memory struct{ total, reserved, free, used uint64 }
+
+// attributes of a slice.
+type attributes struct {
+	multiprocessors, gpuSlices, computeSlices int
+	memoryMB                                  uint64
+}
+
+type process struct {
+	pid         int
+	used        uint64
+	gpuInstance int
+}
+
+// failure is a function of the library that did not succeed.
+func failure(l library, doing string, c code) error {
+	return fmt.Errorf("%s: %s", doing, l.ErrorString(c))
+}
+
+// Report loads the library, asks it everything and lets it go again.
+func (s Source) Report(context.Context) (*gpu.Report, error) {
+	l, unload, err := open(s.Paths)
+	if err != nil {
+		return nil, err
+	}
+	defer unload()
+	return report(l)
+}
+
+func report(l library) (*gpu.Report, error) {
+	if c := l.Init(); c != success {
+		return nil, failure(l, "starting", c)
+	}
+	defer l.Shutdown()
+	count, c := l.Count()
+	if c != success {
+		return nil, failure(l, "counting GPUs", c)
+	}
+	r := &gpu.Report{}
+	r.Driver, _ = l.DriverVersion()
+	if v, c := l.CUDAVersion(); c == success {
+		r.Runtime = fmt.Sprintf("%d.%d", v/1000, v%1000/10)
+	}
+	for i := range count {
+		d, err := device(l, i)
+		if err != nil {
+			return nil, fmt.Errorf("GPU %d: %w", i, err)
+		}
+		r.Devices = append(r.Devices, d)
+	}
+	return r, nil
+}
+
+func device(l library, index int) (gpu.Device, error) {
+	d := gpu.Device{Maker: gpu.NVIDIA, Index: index}
+	h, c := l.Handle(index)
+	if c != success {
+		return d, failure(l, "finding it", c)
+	}
+	if d.Name, c = l.DeviceName(h); c != success {
+		return d, failure(l, "its name", c)
+	}
+	m, c := l.Memory(h)
+	if c != success {
+		return d, failure(l, "its memory", c)
+	}
+	d.Total, d.Reserved, d.Used, d.Free = m.total-min(m.reserved, m.total), m.reserved, m.used, m.free
+	d.UUID, _ = l.UUID(h)
+	d.Bus, _ = l.Bus(h)
+	if major, minor, c := l.Capability(h); c == success {
+		d.Capability = 10*major + minor
+		d.Arch = "sm_" + strconv.Itoa(d.Capability)
+	}
+	if on, c := l.ECC(h); c == success {
+		d.ECC = map[bool]string{true: "on", false: "off"}[on]
+	}
+	if on, c := l.MIG(h); c == success && on {
+		d.MIG = true
+		d.Slices = cut(l, h, m.total)
+	}
+	claim(l, h, &d)
+	return d, nil
+}
+
+// cut lists a device's slices. The library counts places for them, of which
+// some are empty.
+func cut(l library, h handle, total uint64) []gpu.Slice {
+	places, _ := l.Slices(h)
+	var out []gpu.Slice
+	for i := range places {
+		slice, c := l.Slice(h, i)
+		if c != success {
+			continue
+		}
+		s := gpu.Slice{Index: i}
+		s.UUID, _ = l.UUID(slice)
+		s.GPUInstance, s.ComputeInstance, _ = l.Instance(slice)
+		if m, c := l.Memory(slice); c == success {
+			s.Total, s.Used, s.Free = m.total-min(m.reserved, m.total), m.used, m.free
+		}
+		if a, c := l.Attributes(slice); c == success {
+			s.SMs, s.Profile = a.multiprocessors, profile(a, total)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// profile names a slice as nvidia-smi does: 1g.10gb, or 1c.3g.40gb where the
+// compute instance is a part of the GPU instance. The memory in it is the share
+// in whole eighths of the device's.
+func profile(a attributes, total uint64) string {
+	gib := math.Ceil(float64(total) / units.GiB)
+	eighths := math.Ceil(8 * float64(a.memoryMB) * units.MiB / float64(max(total, 1)))
+	name := fmt.Sprintf("%dg.%.0fgb", a.gpuSlices, gib*eighths/8)
+	if a.computeSlices > 0 && a.computeSlices != a.gpuSlices {
+		name = fmt.Sprintf("%dc.%s", a.computeSlices, name)
+	}
+	return name
+}
+
+// claim lists who uses the device, slice by slice where it is cut.
+func claim(l library, h handle, d *gpu.Device) {
+	list, c := l.Processes(h)
+	if c != success {
+		return
+	}
+	for _, p := range list {
+		name, _ := l.ProcessName(p.pid)
+		to := &d.Processes
+		for i := range d.Slices {
+			if d.Slices[i].GPUInstance == p.gpuInstance {
+				to = &d.Slices[i].Processes
+			}
+		}
+		*to = append(*to, gpu.Process{PID: p.pid, Name: name, Used: p.used})
+	}
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux || !(amd64 || arm64) || static
+
+package nvml
+
+import "errors"
+
+// open says that this build has no loader.
+func open([]string) (library, func(), error) {
+	return nil, nil, errors.New("left out of this build")
+}

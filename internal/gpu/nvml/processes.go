@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && (amd64 || arm64) && !static
+
+package nvml
+
+// Processes are those that compute and those that draw; one that does both
+// counts once.
+func (f *functions) Processes(h handle) ([]process, code) {
+	var out []process
+	type key struct{ pid, gpuInstance uint32 }
+	seen := map[key]bool{}
+	last := notFound
+	for _, list := range []func(handle, *uint32, *processInfo) code{f.compute, f.graphics} {
+		infos, c := processes(list, h)
+		if c == success || last != success {
+			last = c
+		}
+		for _, p := range infos {
+			if seen[key{p.pid, p.gpuInstance}] {
+				continue
+			}
+			seen[key{p.pid, p.gpuInstance}] = true
+			if p.used == untold {
+				p.used = 0
+			}
+			out = append(out, process{int(p.pid), p.used, int(p.gpuInstance)})
+		}
+	}
+	return out, last
+}
+
+// processes asks until the room is enough: some may start in between.
+func processes(list func(handle, *uint32, *processInfo) code, h handle) ([]processInfo, code) {
+	if list == nil {
+		return nil, notFound
+	}
+	for room := uint32(64); room <= 1<<14; room *= 4 {
+		infos, n := make([]processInfo, room), room
+		c := list(h, &n, &infos[0])
+		if c != tooSmall {
+			return infos[:min(n, room)], c
+		}
+	}
+	return nil, tooSmall
+}
+
+func (f *functions) ProcessName(pid int) (string, code) {
+	if f.processName == nil {
+		return "", notFound
+	}
+	return text(func(b *byte, n uint32) code { return f.processName(uint32(pid), b, n) })
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && (amd64 || arm64) && !static
+
+package nvml
+
+import "unsafe"
+
+// functions are NVML's, with C's types in their order (nvml.h of CUDA 12 and
+// 13; the layouts have not changed since the driver 470).
+type functions struct {
+	init            func() code
+	shutdown        func() code
+	errorString     func(code) string
+	driverVersion   func(*byte, uint32) code
+	cudaVersion     func(*int32) code
+	count           func(*uint32) code
+	handleByIndex   func(uint32, *handle) code
+	name            func(handle, *byte, uint32) code
+	uuid            func(handle, *byte, uint32) code
+	pci             func(handle, *pciInfo) code
+	memory1         func(handle, *memoryInfo) code
+	memory2         func(handle, *memoryInfo2) code
+	capability      func(handle, *int32, *int32) code
+	ecc             func(handle, *int32, *int32) code
+	mig             func(handle, *uint32, *uint32) code
+	maxSlices       func(handle, *uint32) code
+	sliceByIndex    func(handle, uint32, *handle) code
+	gpuInstance     func(handle, *uint32) code
+	computeInstance func(handle, *uint32) code
+	attributes      func(handle, *attributesInfo) code
+	compute         func(handle, *uint32, *processInfo) code
+	graphics        func(handle, *uint32, *processInfo) code
+	processName     func(uint32, *byte, uint32) code
+}
+
+// table is the symbol of each function.
+func (f *functions) table() map[string]any {
+	return map[string]any{
+		"nvmlInit_v2":                              &f.init,
+		"nvmlShutdown":                             &f.shutdown,
+		"nvmlErrorString":                          &f.errorString,
+		"nvmlSystemGetDriverVersion":               &f.driverVersion,
+		"nvmlSystemGetCudaDriverVersion_v2":        &f.cudaVersion,
+		"nvmlDeviceGetCount_v2":                    &f.count,
+		"nvmlDeviceGetHandleByIndex_v2":            &f.handleByIndex,
+		"nvmlDeviceGetName":                        &f.name,
+		"nvmlDeviceGetUUID":                        &f.uuid,
+		"nvmlDeviceGetPciInfo_v3":                  &f.pci,
+		"nvmlDeviceGetMemoryInfo":                  &f.memory1,
+		"nvmlDeviceGetMemoryInfo_v2":               &f.memory2,
+		"nvmlDeviceGetCudaComputeCapability":       &f.capability,
+		"nvmlDeviceGetEccMode":                     &f.ecc,
+		"nvmlDeviceGetMigMode":                     &f.mig,
+		"nvmlDeviceGetMaxMigDeviceCount":           &f.maxSlices,
+		"nvmlDeviceGetMigDeviceHandleByIndex":      &f.sliceByIndex,
+		"nvmlDeviceGetGpuInstanceId":               &f.gpuInstance,
+		"nvmlDeviceGetComputeInstanceId":           &f.computeInstance,
+		"nvmlDeviceGetAttributes_v2":               &f.attributes,
+		"nvmlDeviceGetComputeRunningProcesses_v3":  &f.compute,
+		"nvmlDeviceGetGraphicsRunningProcesses_v3": &f.graphics,
+		"nvmlSystemGetProcessName":                 &f.processName,
+	}
+}
+
+// The library's structures.
+type (
+	pciInfo struct {
+		busIDLegacy                 [16]byte
+		domain, bus, device         uint32
+		pciDeviceID, pciSubsystemID uint32
+		busID                       [32]byte
+	}
+	memoryInfo  struct{ total, free, used uint64 }
+	memoryInfo2 struct {
+		version                     uint32
+		total, reserved, free, used uint64
+	}
+	attributesInfo struct {
+		multiprocessors                                uint32
+		copyEngines, decoders, encoders, jpegs, optics uint32
+		gpuSlices, computeSlices                       uint32
+		memoryMB                                       uint64
+	}
+	processInfo struct {
+		pid             uint32
+		used            uint64
+		gpuInstance     uint32
+		computeInstance uint32
+	}
+)
+
+// version2 is how a caller says which structure it passes.
+const version2 = uint32(unsafe.Sizeof(memoryInfo2{})) | 2<<24
+
+// untold is the memory of a process that the driver keeps to itself.
+const untold = ^uint64(0)

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rocm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"snug/internal/gpu"
+)
+
+// Sysfs is what the kernel's amdgpu driver shows of itself, which needs no
+// program. Root is the file system from / on.
+type Sysfs struct{ Root fs.FS }
+
+// Name is what people know the source as.
+func (Sysfs) Name() string { return "/sys/class/drm" }
+
+// Maker is whose cards it knows.
+func (Sysfs) Maker() gpu.Maker { return gpu.AMD }
+
+const amdVendor = "0x1002"
+
+// Report reads class/drm/card*/device for the memory and class/kfd for what
+// else the compute driver knows.
+func (s Sysfs) Report(context.Context) (*gpu.Report, error) {
+	cards, err := fs.Glob(s.Root, "sys/class/drm/card[0-9]*")
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(cards, func(a, b string) int { return number(a) - number(b) })
+	r := &gpu.Report{Driver: s.text("sys/module/amdgpu/version")}
+	nodes := s.nodes()
+	for _, card := range cards {
+		dir := path.Join(card, "device")
+		if strings.Contains(path.Base(card), "-") || s.text(dir+"/vendor") != amdVendor {
+			continue // an output of a card, or another maker's
+		}
+		total, err := strconv.ParseUint(s.text(dir+"/mem_info_vram_total"), 10, 62)
+		if err != nil {
+			continue
+		}
+		used, _ := strconv.ParseUint(s.text(dir+"/mem_info_vram_used"), 10, 62)
+		used = min(used, total)
+		d := gpu.Device{
+			Maker: gpu.AMD, Index: len(r.Devices), Name: s.product(dir), UUID: uuid("0x" + s.text(dir+"/unique_id")),
+			Bus: s.value(dir+"/uevent", "PCI_SLOT_NAME="), Total: total, Used: used, Free: total - used,
+		}
+		s.complete(&d, nodes, dir)
+		r.Devices = append(r.Devices, d)
+	}
+	if len(r.Devices) == 0 {
+		return nil, errors.New("no card of AMD's with memory of its own")
+	}
+	return r, nil
+}
+
+// node is a GPU as the compute driver (KFD) lists it.
+type node struct {
+	id     string // gpu_id
+	render int    // the minor number of its render device
+	arch   string
+	cus    int
+}
+
+func (s Sysfs) nodes() []node {
+	dirs, _ := fs.Glob(s.Root, "sys/class/kfd/kfd/topology/nodes/*")
+	var out []node
+	for _, dir := range dirs {
+		n := node{id: s.text(dir + "/gpu_id")}
+		if n.id == "" || n.id == "0" {
+			continue // a processor
+		}
+		file := dir + "/properties"
+		n.render, _ = strconv.Atoi(s.value(file, "drm_render_minor "))
+		simds, _ := strconv.Atoi(s.value(file, "simd_count "))
+		perCU, _ := strconv.Atoi(s.value(file, "simd_per_cu "))
+		n.cus = simds / max(perCU, 1)
+		version, _ := strconv.Atoi(s.value(file, "gfx_target_version "))
+		n.arch = architecture(version)
+		out = append(out, n)
+	}
+	return out
+}
+
+// architecture is gfx90a for 90010: two digits each for major, minor and
+// stepping, the last two in hexadecimal.
+func architecture(version int) string {
+	if version <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("gfx%d%x%x", version/10000, version/100%100, version%100)
+}
+
+// complete adds what the compute driver knows of the card, and the processes
+// that hold its memory.
+func (s Sysfs) complete(d *gpu.Device, nodes []node, dir string) {
+	renders, _ := fs.Glob(s.Root, dir+"/drm/renderD*")
+	for _, n := range nodes {
+		if !slices.ContainsFunc(renders, func(r string) bool { return number(r) == n.render }) {
+			continue
+		}
+		d.Arch, d.SMs = n.arch, n.cus
+		files, _ := fs.Glob(s.Root, "sys/class/kfd/kfd/proc/*/vram_"+n.id)
+		for _, f := range files {
+			used, err := strconv.ParseUint(s.text(f), 10, 62)
+			pid := path.Base(path.Dir(f))
+			if number, bad := strconv.Atoi(pid); err == nil && bad == nil && used > 0 {
+				d.Processes = append(d.Processes, gpu.Process{PID: number, Name: s.text("proc/" + pid + "/comm"), Used: used})
+			}
+		}
+	}
+}
+
+// product is the name that data-centre cards carry, else the device's number.
+func (s Sysfs) product(dir string) string {
+	if name := s.text(dir + "/product_name"); name != "" {
+		return name
+	}
+	return strings.TrimSpace("AMD GPU " + s.text(dir+"/device"))
+}
+
+// text is a file's content, or nothing.
+func (s Sysfs) text(file string) string {
+	data, err := fs.ReadFile(s.Root, file)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// value is what follows a key at the beginning of a line.
+func (s Sysfs) value(file, key string) string {
+	for line := range strings.Lines(s.text(file)) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), key); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// number is the one at the end of a name: card10, renderD128.
+func number(name string) int {
+	n, _ := strconv.Atoi(name[strings.LastIndexFunc(name, func(r rune) bool { return r < '0' || r > '9' })+1:])
+	return n
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package smi asks nvidia-smi which GPUs are here, where the driver's library
+// cannot be asked directly.
+package smi
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"snug/internal/gpu"
+	"snug/internal/units"
+)
+
+// Run runs a program and returns what it wrote to standard output.
+type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
+
+// Source is nvidia-smi.
+type Source struct{ Run Run }
+
+// Name is what people know the source as.
+func (Source) Name() string { return "nvidia-smi" }
+
+// Maker is whose cards it knows.
+func (Source) Maker() gpu.Maker { return gpu.NVIDIA }
+
+const program = "nvidia-smi"
+
+// Report reads the short CSV. Drivers that do not know one of its fields, and
+// cards cut into slices, are read from the long XML.
+func (s Source) Report(ctx context.Context) (*gpu.Report, error) {
+	r, err := s.short(ctx)
+	if err == nil && !cut(r) {
+		return r, nil
+	}
+	long, longErr := s.long(ctx)
+	if longErr != nil {
+		if err == nil {
+			return r, nil // the slices are lost, the cards are not
+		}
+		return nil, err
+	}
+	return long, nil
+}
+
+func cut(r *gpu.Report) bool {
+	for _, d := range r.Devices {
+		if d.MIG {
+			return true
+		}
+	}
+	return false
+}
+
+func (s Source) short(ctx context.Context) (*gpu.Report, error) {
+	out, err := s.Run(ctx, program, "--query-gpu="+strings.Join(fields, ","), "--format=csv,noheader,nounits")
+	if err != nil {
+		return nil, err
+	}
+	r, err := parseCSV(out)
+	if err != nil {
+		return nil, err
+	}
+	if apps, err := s.Run(ctx, program, "--query-compute-apps=gpu_uuid,pid,used_memory,process_name", "--format=csv,noheader,nounits"); err == nil {
+		addApps(r, apps)
+	}
+	return r, nil
+}
+
+func (s Source) long(ctx context.Context) (*gpu.Report, error) {
+	out, err := s.Run(ctx, program, "-q", "-x")
+	if err != nil {
+		return nil, err
+	}
+	r, err := parseXML(out)
+	if err != nil {
+		return nil, err
+	}
+	if cut(r) {
+		if list, err := s.Run(ctx, program, "-L"); err == nil {
+			addSliceNames(r, list)
+		}
+	}
+	return r, nil
+}
+
+// mebibytes reads "143771" or "143771 MiB"; what is not a number ("[N/A]",
+// "[Insufficient Permissions]") is not known.
+func mebibytes(text string) (uint64, bool) {
+	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "MiB"))
+	n, err := strconv.ParseUint(text, 10, 40)
+	return n * units.MiB, err == nil
+}
+
+// capability reads "9.0" as 90.
+func capability(text string) (int, error) {
+	major, minor, _ := strings.Cut(strings.TrimSpace(text), ".")
+	a, err1 := strconv.Atoi(major)
+	b, err2 := strconv.Atoi(minor)
+	if err1 != nil || err2 != nil || a < 0 || a > 99 || b < 0 || b > 9 {
+		return 0, fmt.Errorf("compute capability %q", text)
+	}
+	return 10*a + b, nil
+}
+
+// on reads Enabled and Disabled.
+func on(text string) string {
+	switch strings.TrimSpace(text) {
+	case "Enabled":
+		return "on"
+	case "Disabled":
+		return "off"
+	}
+	return ""
+}
+
+// settle fills in what follows from the rest: what processes can be given is
+// the total without the driver's share.
+func settle(d *gpu.Device, total uint64) {
+	d.Maker = gpu.NVIDIA
+	d.Total = total - min(d.Reserved, total)
+	if d.Reserved == 0 && d.Used+d.Free < total && d.Free > 0 {
+		d.Total = d.Used + d.Free
+	}
+	if d.Capability > 0 {
+		d.Arch = "sm_" + strconv.Itoa(d.Capability)
+	}
+}

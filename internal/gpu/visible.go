@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gpu
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Variables that hide GPUs from a process. HIP reads CUDA's as well as its own.
+const (
+	cudaVisible = "CUDA_VISIBLE_DEVICES"
+	cudaOrder   = "CUDA_DEVICE_ORDER"
+	hipVisible  = "HIP_VISIBLE_DEVICES"
+	rocrVisible = "ROCR_VISIBLE_DEVICES"
+)
+
+// Limit hides what the environment hides and numbers the rest as PyTorch does.
+// lookup is os.LookupEnv: a variable that is set but empty hides everything.
+func (m *Machine) Limit(lookup func(string) (string, bool)) {
+	if value, set := lookup(cudaVisible); set {
+		m.keep(NVIDIA, cudaVisible, value)
+	}
+	for _, name := range []string{rocrVisible, hipVisible, cudaVisible} {
+		if value, set := lookup(name); set {
+			m.keep(AMD, name, value)
+			break
+		}
+	}
+	if order, _ := lookup(cudaOrder); order != "PCI_BUS_ID" && m.differ(NVIDIA) {
+		m.Notes = append(m.Notes, "CUDA counts unlike cards fastest first; export CUDA_DEVICE_ORDER=PCI_BUS_ID to count as here")
+	}
+}
+
+// differ says whether a maker's cards are of several kinds.
+func (m *Machine) differ(maker Maker) bool {
+	name := ""
+	for _, d := range m.Devices {
+		if d.Maker != maker {
+			continue
+		}
+		if name != "" && d.Name != name {
+			return true
+		}
+		name = d.Name
+	}
+	return false
+}
+
+// keep leaves visible what the variable names, in its order. The rules are the
+// driver's as PyTorch repeats them (torch/cuda/__init__.py,
+// _parse_visible_devices): the list ends at the first entry that names nothing,
+// and naming something twice hides everything.
+func (m *Machine) keep(maker Maker, variable, value string) {
+	var all []*int
+	for i := range m.Devices {
+		if d := &m.Devices[i]; d.Maker == maker {
+			all = append(all, &d.Ordinal)
+			for j := range d.Slices {
+				all = append(all, &d.Slices[j].Ordinal)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	for _, ordinal := range all {
+		*ordinal = Hidden
+	}
+	next := 0
+	for entry := range strings.SplitSeq(value, ",") {
+		ordinal := m.named(maker, strings.TrimSpace(entry))
+		if ordinal == nil {
+			m.endsAt(variable, entry, value)
+			break
+		}
+		if *ordinal != Hidden {
+			for _, o := range all {
+				*o = Hidden
+			}
+			m.Notes = append(m.Notes, fmt.Sprintf("%s=%s names a GPU twice, which hides them all", variable, value))
+			return
+		}
+		*ordinal = next
+		next++
+	}
+}
+
+// endsAt notes an entry that names nothing; -1 and nothing at all are how
+// people hide everything on purpose.
+func (m *Machine) endsAt(variable, entry, value string) {
+	if e := strings.TrimSpace(entry); e != "" && e != "-1" {
+		m.Notes = append(m.Notes, fmt.Sprintf("%s=%s: %q is no GPU here, and what follows it does not count", variable, value, e))
+	}
+}
+
+// named is the ordinal of what an entry names: an index, the beginning of a
+// UUID that only one GPU has, or a slice.
+func (m *Machine) named(maker Maker, entry string) *int {
+	if strings.HasPrefix(entry, "MIG-") {
+		return m.slice(entry)
+	}
+	if strings.HasPrefix(entry, "GPU-") {
+		return m.unique(maker, entry)
+	}
+	index, ok := leadingNumber(entry)
+	if !ok {
+		return nil
+	}
+	for i := range m.Devices {
+		d := &m.Devices[i]
+		if d.Maker != maker {
+			continue
+		}
+		if index == 0 {
+			return d.whole()
+		}
+		index--
+	}
+	return nil
+}
+
+// whole is what stands for a device: itself, or its first slice where it is cut.
+func (d *Device) whole() *int {
+	switch {
+	case !d.MIG:
+		return &d.Ordinal
+	case len(d.Slices) > 0:
+		return &d.Slices[0].Ordinal
+	}
+	return nil
+}
+
+// leadingNumber reads digits as strtoul does: "1foo" is 1.
+func leadingNumber(s string) (int, bool) {
+	end := 0
+	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
+		end++
+	}
+	n, err := strconv.Atoi(s[:end])
+	return n, err == nil
+}
+
+// unique is the one device whose UUID begins so.
+func (m *Machine) unique(maker Maker, prefix string) *int {
+	var found *Device
+	for i := range m.Devices {
+		if d := &m.Devices[i]; d.Maker == maker && strings.HasPrefix(d.UUID, prefix) {
+			if found != nil {
+				return nil
+			}
+			found = d
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	return found.whole()
+}
+
+// slice finds MIG-UUID, or the form of older drivers, MIG-GPU-UUID/gi/ci.
+func (m *Machine) slice(entry string) *int {
+	for i := range m.Devices {
+		d := &m.Devices[i]
+		for j := range d.Slices {
+			s := &d.Slices[j]
+			older := fmt.Sprintf("MIG-%s/%d/%d", d.UUID, s.GPUInstance, s.ComputeInstance)
+			if entry == older || s.UUID != "" && strings.HasPrefix(s.UUID, entry) {
+				return &s.Ordinal
+			}
+		}
+	}
+	return nil
+}
