@@ -93,6 +93,10 @@ func TestErrorsHaveAPlace(t *testing.T) {
 		{"a.yaml", "a: 1\n\tb: 2\n", "a.yaml:2:"},
 		{"a.json", "{\n  \"a\": 1,\n  b: 2\n}", "a.json:3:3: "},
 		{"a.json", "\ufeff{\"a\": }", "a.json:1:7: "},
+		{"a.toml", "[a]\nb = 1\nc = \n", "a.toml:3:"},
+		{"a.toml", "a = 1\na = 2\n", "a.toml:2:1: "},
+		{"a.py", "a = 1\nb = (1,\n", "a.py:2:5: "},
+		{"a.sh", "a=1\n\nb='x\n", "a.sh:3:3: "},
 		{"a.ini", "a=1", "a.ini: not a kind of file"},
 	} {
 		_, err := Open(c.file, []byte(c.text))
@@ -100,4 +104,13 @@ func TestErrorsHaveAPlace(t *testing.T) {
 			t.Errorf("%q: error is %v, want one that begins with %s", c.text, err, c.want)
 		}
 	}
+}
+
+// replaceOnce is a text with one part changed, which has to be there.
+func replaceOnce(t *testing.T, text, old, now string) string {
+	t.Helper()
+	if strings.Count(text, old) != 1 {
+		t.Fatalf("%q is there %d times", old, strings.Count(text, old))
+	}
+	return strings.Replace(text, old, now, 1)
 }

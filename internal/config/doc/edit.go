@@ -51,7 +51,7 @@ func (d *Document) set(p Path, value any, shared bool) (*Document, error) {
 	if err := d.editable(p, old); err != nil {
 		return nil, err
 	}
-	if users := d.users(steps); !shared && len(users) > d.tolerated(steps) {
+	if users := d.users(steps); len(users) > 0 && !shared && !d.isVariable(steps) {
 		return nil, d.errorAt(old.start, fmt.Errorf("%s is %w: %s would change too", p, ErrShared, places(users)))
 	}
 	text, reads, err := d.syntax.render(d.src, old, value)
@@ -72,13 +72,10 @@ func (d *Document) editable(p Path, n *node) error {
 	return nil
 }
 
-// tolerated is how many references may follow a value: a variable is there to
-// be used, so its one use is no reason to leave it alone.
-func (d *Document) tolerated(steps []step) int {
-	if d.format == Shell && steps[len(steps)-1].node.target == nil {
-		return 1
-	}
-	return 0
+// isVariable says whether a path names a variable of a program. Variables are
+// there to be used: who names one means its uses too.
+func (d *Document) isVariable(steps []step) bool {
+	return (d.format == Shell || d.format == Python) && steps[len(steps)-1].node.target == nil
 }
 
 // places lists references for a message.

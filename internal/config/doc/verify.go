@@ -84,8 +84,6 @@ func (e expected) differsInside(old, now *node, depth int) error {
 	if added == nil || added.data != e.reads {
 		return fmt.Errorf("the new value would not be there")
 	}
-	if old.kind == Null {
-		rest.style = old.style // a map where there was nothing
-	}
+	rest.style = old.style // a map where there was nothing, a TOML table that gets a header
 	return expected{}.differsShape(old, &rest, depth)
 }

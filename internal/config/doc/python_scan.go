@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// pyToken is a word, a number, a text or a sign of Python.
+type pyToken struct {
+	kind       pyKind
+	text       string
+	start, end int
+	depth      int // how many brackets are open around it
+}
+
+type pyKind int
+
+const (
+	pyName pyKind = iota
+	pyNumber
+	pyString
+	pySign
+	pyNewline // the end of a logical line
+)
+
+// pyScanner cuts Python into tokens. It knows what a config needs: texts of
+// every kind, comments, brackets and lines that go on.
+type pyScanner struct {
+	src    []byte
+	at     int
+	open   []int // where the open brackets stand
+	tokens []pyToken
+}
+
+func scanPython(src []byte) ([]pyToken, error) {
+	s := pyScanner{src: src, at: contentStart(src)}
+	for s.at < len(src) {
+		if err := s.next(); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.open) > 0 {
+		at := s.open[len(s.open)-1]
+		return nil, failAt(at, "the bracket %c is not closed", src[at])
+	}
+	s.add(pyNewline, len(src))
+	return s.tokens, nil
+}
+
+func (s *pyScanner) add(kind pyKind, end int) {
+	s.tokens = append(s.tokens, pyToken{kind, string(s.src[s.at:end]), s.at, end, len(s.open)})
+	s.at = end
+}
+
+// next takes one token, or what lies between tokens.
+func (s *pyScanner) next() error {
+	c := s.src[s.at]
+	switch {
+	case c == '\n' && len(s.open) == 0:
+		s.add(pyNewline, s.at+1)
+	case c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f':
+		s.at++
+	case c == '\\':
+		s.at = min(lineEnd(s.src, s.at)+1, len(s.src))
+		if s.at < len(s.src) && s.src[s.at-1] == '\r' {
+			s.at++
+		}
+	case c == '#':
+		s.at = lineEnd(s.src, s.at)
+	case c == '"' || c == '\'':
+		return s.text(s.at)
+	case c >= '0' && c <= '9' || c == '.' && s.at+1 < len(s.src) && isDigit(s.src[s.at+1]):
+		s.number()
+	case c == '_' || c >= utf8.RuneSelf || unicode.IsLetter(rune(c)):
+		return s.word()
+	default:
+		return s.sign(c)
+	}
+	return nil
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// word takes a name, or the prefix of a text and the text.
+func (s *pyScanner) word() error {
+	end := s.at
+	for end < len(s.src) {
+		r, size := utf8.DecodeRune(s.src[end:])
+		if r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			break
+		}
+		end += size
+	}
+	if end == s.at {
+		return failAt(s.at, "found %q, which is no Python", s.src[s.at:min(s.at+1, len(s.src))])
+	}
+	prefix := strings.ToLower(string(s.src[s.at:end]))
+	if end < len(s.src) && (s.src[end] == '"' || s.src[end] == '\'') && len(prefix) <= 2 && strings.Trim(prefix, "rbuft") == "" {
+		return s.text(end)
+	}
+	s.add(pyName, end)
+	return nil
+}
+
+func (s *pyScanner) number() {
+	end := s.at
+	for end < len(s.src) {
+		c := s.src[end]
+		sign := (c == '+' || c == '-') && (s.src[end-min(1, end)]|0x20) == 'e' && !bytes.HasPrefix(bytes.ToLower(s.src[s.at:]), []byte("0x"))
+		if !isDigit(c) && c != '_' && c != '.' && !unicode.IsLetter(rune(c)) && !(sign && end > s.at) {
+			break
+		}
+		end++
+	}
+	s.add(pyNumber, end)
+}
+
+// text takes a text whose quotes begin at a byte.
+func (s *pyScanner) text(quotes int) error {
+	quote := s.src[quotes : quotes+1]
+	if triple := bytes.Repeat(quote, 3); bytes.HasPrefix(s.src[quotes:], triple) {
+		quote = triple
+	}
+	for i := quotes + len(quote); i < len(s.src); i++ {
+		switch {
+		case s.src[i] == '\\':
+			i++
+		case bytes.HasPrefix(s.src[i:], quote):
+			s.add(pyString, i+len(quote))
+			return nil
+		case s.src[i] == '\n' && len(quote) == 1:
+			return failAt(quotes, "the text is not closed")
+		}
+	}
+	return failAt(quotes, "the text is not closed")
+}
+
+// pySigns are the signs of more than one character that matter here.
+var pySigns = []string{"**=", "//=", ">>=", "<<=", "==", "!=", "<=", ">=", ":=", "->", "**", "//", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=", "<<", ">>"}
+
+var pyBrackets = map[byte]byte{')': '(', ']': '[', '}': '{'}
+
+func (s *pyScanner) sign(c byte) error {
+	if opening, ok := pyBrackets[c]; ok {
+		if len(s.open) == 0 || s.src[s.open[len(s.open)-1]] != opening {
+			return failAt(s.at, "the bracket %c closes nothing", c)
+		}
+		s.open = s.open[:len(s.open)-1]
+	}
+	end := s.at + 1
+	for _, sign := range pySigns {
+		if bytes.HasPrefix(s.src[s.at:], []byte(sign)) {
+			end = s.at + len(sign)
+			break
+		}
+	}
+	begin := s.at
+	s.add(pySign, end)
+	if c == '(' || c == '[' || c == '{' {
+		if s.open = append(s.open, begin); len(s.open) > maxDepth {
+			return failAt(begin, "the brackets are nested too deep")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// value reads an expression.
+func (p *pyParser) value(tokens []pyToken, depth int) *node {
+	if len(tokens) == 0 {
+		return &node{kind: Expression, style: pyPlain}
+	}
+	n := &node{kind: Expression, start: tokens[0].start, end: tokens[len(tokens)-1].end, style: pyPlain}
+	if depth > maxDepth {
+		return n
+	}
+	switch {
+	case len(tokens) == 1:
+		p.single(n, tokens[0])
+	case enclosed(tokens) && tokens[0].text == "{":
+		p.dict(n, tokens, depth)
+	case enclosed(tokens):
+		p.list(n, tokens, depth)
+	case isCall(tokens):
+		p.arguments(n, tokens, depth)
+	default:
+		if v, ok := evaluate(tokens); ok {
+			n.kind, n.data = Int, v
+		} else if f, ok := negativeFloat(tokens); ok {
+			n.kind, n.data = Float, f
+		}
+	}
+	return n
+}
+
+// single reads an expression of one token.
+func (p *pyParser) single(n *node, t pyToken) {
+	switch t.kind {
+	case pyNumber:
+		n.kind, n.data = pyNumberOf(t.text)
+	case pyString:
+		if s, ok := pyUnquote(t.text); ok {
+			n.kind, n.data = Text, s
+			n.style = t.text[len(t.text)-1:]
+			if n.style == t.text[len(t.text)-2:len(t.text)-1] && len(t.text) > 2 || t.text[0] != n.style[0] {
+				n.fixed = "it is not a plain text in quotes"
+			}
+		}
+	case pyName:
+		switch t.text {
+		case "True", "False":
+			n.kind, n.data = Bool, t.text == "True"
+		case "None":
+			n.kind = Null
+		default:
+			if target := p.names[t.text]; target != nil && target != n {
+				n.target, n.name = target, t.text
+			}
+		}
+	}
+}
+
+// pyNumberOf decodes a number.
+func pyNumberOf(text string) (Kind, any) {
+	digits := strings.ReplaceAll(text, "_", "")
+	if len(digits) > 1 && digits[0] == '0' && isDigit(digits[1]) && !strings.ContainsAny(digits, ".eEjJ") && strings.Trim(digits, "0") != "" {
+		return Expression, nil
+	}
+	if i, err := strconv.ParseInt(digits, 0, 64); err == nil {
+		return Int, i
+	}
+	if f, err := strconv.ParseFloat(digits, 64); err == nil && !strings.ContainsAny(digits, "xX") && !math.IsInf(f, 0) && !math.IsNaN(f) {
+		return Float, f
+	}
+	return Expression, nil
+}
+
+// pyUnquote decodes a text without prefix, or with one that changes nothing.
+func pyUnquote(text string) (string, bool) {
+	body := strings.TrimLeft(text, "uU")
+	if len(body) < 2 || body[0] != '"' && body[0] != '\'' {
+		return "", false
+	}
+	quote := body[:1]
+	if len(body) >= 6 && strings.HasPrefix(body, strings.Repeat(quote, 3)) {
+		quote = body[:3]
+	}
+	body = body[len(quote) : len(body)-len(quote)]
+	if !strings.Contains(body, `\`) {
+		return body, true
+	}
+	unescaped := strings.NewReplacer(`\\`, `\`, `\'`, `'`, `\"`, `"`)
+	if rest := strings.NewReplacer(`\\`, "", `\'`, "", `\"`, "").Replace(body); strings.Contains(rest, `\`) {
+		return "", false // an escape that only Python needs to know
+	}
+	return unescaped.Replace(body), true
+}
+
+// enclosed says whether the first bracket closes at the last token.
+func enclosed(tokens []pyToken) bool {
+	first, last := tokens[0], tokens[len(tokens)-1]
+	if !strings.Contains("([{", first.text) || !strings.Contains(")]}", last.text) || first.kind != pySign {
+		return false
+	}
+	for _, t := range tokens[1 : len(tokens)-1] {
+		if t.depth <= first.depth {
+			return false
+		}
+	}
+	return true
+}
+
+// isCall knows name(…) and a.b.name(…).
+func isCall(tokens []pyToken) bool {
+	for i, t := range tokens {
+		switch {
+		case t.text == "(" && i > 0:
+			return enclosed(tokens[i:])
+		case i%2 == 0 && t.kind != pyName, i%2 == 1 && t.text != ".":
+			return false
+		}
+	}
+	return false
+}
+
+// call is the keyword arguments of a call, as a map.
+func (p *pyParser) call(tokens []pyToken) *node {
+	n := &node{kind: Map, style: pyCall}
+	end := len(tokens)
+	for i := len(tokens) - 1; i > 0; i-- {
+		if tokens[i].text == ")" && tokens[i].depth == tokens[0].depth {
+			end = i + 1
+		}
+	}
+	p.arguments(n, tokens[:end], 0)
+	return n
+}
+
+func (p *pyParser) arguments(n *node, tokens []pyToken, depth int) {
+	n.kind, n.style = Map, pyCall
+	open := 0
+	for tokens[open].text != "(" {
+		open++
+	}
+	for _, part := range parts(tokens[open:]) {
+		if len(part) > 2 && part[0].kind == pyName && part[1].text == "=" {
+			n.entries = append(n.entries, entry{key: part[0].text, keyStart: part[0].start, value: p.value(part[2:], depth+1)})
+		}
+	}
+}
+
+// parts cuts what stands in brackets at its commas.
+func parts(tokens []pyToken) [][]pyToken {
+	var all [][]pyToken
+	inner := tokens[0].depth + 1
+	begin := 1
+	for i := 1; i < len(tokens); i++ {
+		if last := i == len(tokens)-1; last || tokens[i].text == "," && tokens[i].depth == inner {
+			if i > begin {
+				all = append(all, tokens[begin:i])
+			}
+			begin = i + 1
+		}
+	}
+	return all
+}
+
+// dict reads {"a": 1}. A comprehension or a set is left as an expression.
+func (p *pyParser) dict(n *node, tokens []pyToken, depth int) {
+	var entries []entry
+	for _, part := range parts(tokens) {
+		if part[0].text == "**" {
+			continue
+		}
+		if len(part) < 3 || part[1].text != ":" || comprehension(part) {
+			return
+		}
+		key := part[0].text
+		if part[0].kind == pyString {
+			var ok bool
+			if key, ok = pyUnquote(key); !ok {
+				return
+			}
+		}
+		entries = append(entries, entry{key: key, keyStart: part[0].start, value: p.value(part[2:], depth+1)})
+	}
+	n.kind, n.style, n.entries = Map, pyDict, entries
+}
+
+// list reads [1, 2] and (1, 2).
+func (p *pyParser) list(n *node, tokens []pyToken, depth int) {
+	all := parts(tokens)
+	if tokens[0].text == "(" && len(all) == 1 && tokens[len(tokens)-2].text != "," {
+		if v, ok := evaluate(tokens); ok {
+			n.kind, n.data = Int, v
+		}
+		return
+	}
+	if len(all) > 0 && comprehension(all[0]) {
+		return
+	}
+	n.kind = List
+	for i, part := range all {
+		v := p.value(part, depth+1)
+		n.entries = append(n.entries, entry{key: strconv.Itoa(i), keyStart: v.start, value: v})
+	}
+}
+
+func comprehension(tokens []pyToken) bool {
+	for _, t := range tokens {
+		if t.kind == pyName && t.text == "for" && t.depth == tokens[0].depth {
+			return true
+		}
+	}
+	return false
+}
+
+// negativeFloat reads -0.5.
+func negativeFloat(tokens []pyToken) (float64, bool) {
+	if len(tokens) != 2 || tokens[0].text != "-" || tokens[1].kind != pyNumber {
+		return 0, false
+	}
+	_, v := pyNumberOf(tokens[1].text)
+	f, ok := v.(float64)
+	return -f, ok
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import (
+	"fmt"
+	"strings"
+)
+
+func (shellSyntax) render(src []byte, old *node, value any) (string, any, error) {
+	was := strings.Trim(string(src[old.start:old.end]), `'"`)
+	if old.kind == Expression {
+		return "", nil, fmt.Errorf("%w: it is put together by the shell", ErrFixed)
+	}
+	text, err := shText(value, was)
+	if err != nil {
+		return "", nil, err
+	}
+	_, reads := shData(text)
+	switch old.style {
+	case shSingle, shDouble:
+		quoted, err := shQuote(text, old.style)
+		return quoted, reads, err
+	case shDefault, shWithin:
+		if !shLiteral.MatchString(text) || text == "" {
+			return "", nil, fmt.Errorf("%w: %q would need quotes within quotes", ErrKind, text)
+		}
+		return text, reads, nil
+	}
+	if !shLiteral.MatchString(text) || text == "" {
+		text, err = shQuote(text, shSingle)
+	}
+	return text, reads, err
+}
+
+// shText is a value as a program's argument.
+func shText(value any, was string) (string, error) {
+	switch v := value.(type) {
+	case nil:
+		return "", fmt.Errorf("%w: a flag has no null", ErrKind)
+	case bool:
+		return likeBool(v, was), nil
+	}
+	return bare(value), nil
+}
+
+// shQuote puts a text in quotes that keep it as it is.
+func shQuote(text, quote string) (string, error) {
+	if strings.ContainsAny(text, "$`\\\"'!") {
+		return "", fmt.Errorf("%w: %q has signs that a shell takes for its own", ErrKind, text)
+	}
+	return quote + text + quote, nil
+}
+
+// insert adds a flag or a key=value argument behind the last argument of the
+// command that has most of them.
+func (shellSyntax) insert(src []byte, parent *node, keys []string, value any) ([]splice, error) {
+	flag := shFlag.FindString(keys[0]) == keys[0] && strings.HasPrefix(keys[0], "-")
+	if len(keys) != 1 || !flag && !strings.Contains(keys[0], ".") {
+		return nil, fmt.Errorf("%w: only flags (--name) and arguments (a.b) can be added to a script", ErrKind)
+	}
+	text, err := shText(value, "")
+	if err != nil {
+		return nil, err
+	}
+	if !shLiteral.MatchString(text) || text == "" {
+		if text, err = shQuote(text, shSingle); err != nil {
+			return nil, err
+		}
+	}
+	words, err := scanShell(src)
+	if err != nil {
+		return nil, err
+	}
+	line := busiest(src, words, flag)
+	if line == nil {
+		return nil, fmt.Errorf("%w: no command in the script has such arguments", ErrFixed)
+	}
+	last := line[len(line)-1]
+	item := keys[0] + "=" + text
+	if flag && !usesEquals(src, line) {
+		item = keys[0] + " " + text
+	}
+	for _, w := range line[1:] {
+		if beginsLine(src, w.start) { // one argument a line
+			return []splice{{last.end, last.end, ` \` + newline(src) + indentation(src, w.start) + item}}, nil
+		}
+	}
+	return []splice{{last.end, last.end, " " + item}}, nil
+}
+
+// busiest is the command with most flags, or most key=value arguments.
+func busiest(src []byte, words []shWord, flags bool) []shWord {
+	var best []shWord
+	most := 0
+	for i := 0; i < len(words); {
+		end, count := i, 0
+		for end < len(words) && words[end].command == words[i].command {
+			text := string(src[words[end].start:words[end].end])
+			if end > i && (flags && shFlag.MatchString(text) || !flags && shOverride.MatchString(text)) {
+				count++
+			}
+			end++
+		}
+		if count > most {
+			best, most = words[i:end], count
+		}
+		i = end
+	}
+	return best
+}
+
+// usesEquals says whether a command's flags are written --name=value.
+func usesEquals(src []byte, words []shWord) bool {
+	with, without := 0, 0
+	for _, w := range words {
+		if m := shFlag.FindStringSubmatch(string(src[w.start:w.end])); m != nil && m[2] != "" {
+			with++
+		} else if m != nil {
+			without++
+		}
+	}
+	return with > without
+}
