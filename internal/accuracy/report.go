@@ -121,9 +121,9 @@ func (r *Report) exceptions(b *strings.Builder) {
 		c := &r.Cases[i]
 		switch {
 		case c.Err != nil:
-			lines = append(lines, fmt.Sprintf("| %s | no answer: %s | |", c.ID(), c.Err))
+			lines = append(lines, fmt.Sprintf("| %s | | | no answer: %s |", c.ID(), c.Err))
 		case c.Said != nil && math.Abs(c.Reserved()) > listed:
-			lines = append(lines, fmt.Sprintf("| %s | %s | %s |", c.ID(), signed(c.Reserved()), signed(c.Allocated())))
+			lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s |", c.ID(), signed(c.Reserved()), signed(c.Allocated()), c.note()))
 		}
 	}
 	if len(lines) == 0 {
@@ -131,7 +131,16 @@ func (r *Report) exceptions(b *strings.Builder) {
 		return
 	}
 	slices.Sort(lines)
-	b.WriteString("| case | reserved | allocated |\n| --- | ---: | ---: |\n" + strings.Join(slices.Compact(lines), "\n") + "\n")
+	b.WriteString("| case | reserved | allocated | |\n| --- | ---: | ---: | --- |\n" + strings.Join(slices.Compact(lines), "\n") + "\n")
+}
+
+// note says what was different about the real run.
+func (c *Case) note() string {
+	n, of := c.Skipped(), len(c.Measured.Steps)
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the real run left out %d of its %d updates: scaled gradients overflowed", n, of)
 }
 
 func (r *Report) maxBatch(b *strings.Builder) {

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"snug/internal/setup"
 )
@@ -26,8 +27,32 @@ type Row struct {
 type Measured struct {
 	PeakAllocated uint64 `json:"peak_allocated"`
 	PeakReserved  uint64 `json:"peak_reserved"`
+	Trainable     uint64 `json:"trainable"`
+	Loaded        moment `json:"loaded"` // before the first step
+	Steps         []step `json:"steps"`
 	MaxBatch      int    `json:"max_batch"`
 	Tries         []Try  `json:"tries"`
+}
+
+// moment is allocated and reserved bytes at one time.
+type moment [2]uint64
+
+type step struct {
+	End moment `json:"end"`
+}
+
+// Skipped is how many of the first updates the real run left out because its
+// scaled gradients had overflowed: until the first one there are no moments of
+// Adam, eight bytes a parameter.
+func (r *Row) Skipped() int {
+	m, n := &r.Measured, 0
+	if r.Setup == nil || r.Setup.Precision != "amp-fp16" || !strings.HasPrefix(r.Setup.Optimizer, "adam") {
+		return 0
+	}
+	for n < len(m.Steps) && m.Steps[n].End[0] < m.Loaded[0]+8*m.Trainable {
+		n++
+	}
+	return n
 }
 
 // Try is one batch that a search ran.
