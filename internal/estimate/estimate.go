@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"snug/internal/allocator"
+	"snug/internal/cost"
 	"snug/internal/gpu"
 	"snug/internal/setup"
 	"snug/internal/simulate"
@@ -24,6 +25,7 @@ type Answer struct {
 	Components    Components `json:"components"`
 	Params        int        `json:"params"`
 	Trainable     int        `json:"trainable"`
+	StepSeconds   float64    `json:"step_seconds,omitempty"`
 	Fits          *bool      `json:"fits,omitempty"`
 	Source        string     `json:"source"`
 	Interval      [2]uint64  `json:"interval"`
@@ -130,14 +132,25 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 			a, err = nil, fmt.Errorf("simulating %s failed, which is a mistake in snug: %v", s.Model.Title(), p)
 		}
 	}()
-	run, err := simulate.Run(s, simulate.Options{Card: card})
+	o := simulate.Options{Card: card}
+	rates, timed := cost.RatesOf(card)
+	timed = timed && card.Total > 0 // a card was named
+	clock := cost.NewClock(rates, cost.Calibrated)
+	if timed {
+		o.Watch = clock
+	}
+	run, err := simulate.Run(s, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{
+	a = &Answer{
 		ID: s.ID, Setup: s, Card: card, Run: run, Params: run.Params, Trainable: run.Trainable,
 		Source: "simulated", Outside: card.Outside,
-	}, nil
+	}
+	if timed {
+		a.StepSeconds = clock.Seconds(max(s.Accumulation, 1))
+	}
+	return a, nil
 }
 
 // play runs the stream through the allocator of the setup's PyTorch.

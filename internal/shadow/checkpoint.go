@@ -45,6 +45,7 @@ type stopRecomputation struct{ r *region }
 // node n that is being made.
 func (h *hooks) pack(n *node, t *Tensor) *holder {
 	r := h.region
+	n.w.host(HostHook)
 	if !h.replay {
 		p := &holder{region: r}
 		r.holders = append(r.holders, p)
@@ -86,6 +87,7 @@ func (n *node) unpack() []*Tensor {
 		if !p.region.replayed {
 			p.region.recompute()
 		}
+		n.w.host(HostHook)
 		s.t, p.t = p.t, nil
 		out = append(out, s.t)
 	}

@@ -23,6 +23,7 @@ const (
 	HostCall                 // entering and leaving an nn.Module
 	HostNode                 // a node of the backward pass
 	HostLeaf                 // a gradient put into a leaf
+	HostHook                 // a Python function that a checkpoint put around a saved tensor
 )
 
 // Work is a kind of kernel.

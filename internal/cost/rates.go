@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cost
+
+import "snug/internal/gpu"
+
+// RatesOf is what a card of the catalogue can do; false where nothing is known
+// of its speed.
+func RatesOf(c gpu.Card) (Rates, bool) {
+	r := Rates{
+		Bandwidth: c.Bandwidth,
+		Half:      max(c.Rates.FP16, c.Rates.BF16),
+		TF32:      c.Rates.TF32,
+		Single:    c.Rates.FP32,
+		SMs:       c.SMs,
+	}
+	if r.TF32 == 0 { // no such units: convolutions run as they are
+		r.TF32 = r.Single
+	}
+	if r.Half == 0 {
+		r.Half = r.Single
+	}
+	return r, r.Bandwidth > 0 && r.Single > 0 && r.SMs > 0
+}
