@@ -2,11 +2,56 @@
 
 package profile
 
-// bound is the formula for sizes that no simple one explains.
+import (
+	"math"
+	"slices"
+)
+
+// bound is the formula for sizes that no simple one explains: those of data,
+// such as the tokens that an expert is given, or of a kernel that was chosen
+// anew. It grows with all quantities from the largest share seen, and is exact
+// where it was recorded.
 func (s *solver) bound(obs []observation) *formula {
-	high := uint64(0)
+	mono := s.product()
+	share := 0.0
 	for _, o := range obs {
-		high = max(high, o.size)
+		share = max(share, float64(o.size)/float64(s.values[o.recording][mono]))
 	}
-	return &formula{terms: []term{{int64(high), 0}}, certainty: Bounded}
+	return &formula{terms: []term{{int64(math.Ceil(share)), uint8(mono)}}, seen: slices.Clone(obs), certainty: Bounded}
+}
+
+// alone is the formula for an allocation that only one recording has. What
+// divides by all quantities grows with them, what does not is constant.
+func (s *solver) alone(o observation) *formula {
+	for mono := s.product(); mono > 0; mono-- {
+		if v := uint64(s.values[o.recording][mono]); s.monos[mono].flat() && v > 1 && o.size%v == 0 {
+			return &formula{terms: []term{{int64(o.size / v), uint8(mono)}}, certainty: Fitted}
+		}
+	}
+	return &formula{terms: []term{{int64(o.size), 0}}, certainty: Fitted}
+}
+
+// product is the monomial of all quantities, each once.
+func (s *solver) product() int {
+	best := 0
+	for i, m := range s.monos {
+		if m.flat() && m.degree() > s.monos[best].degree() {
+			best = i
+		}
+	}
+	return best
+}
+
+// scaled is terms times num/den, rounded up, plus a constant.
+func scaled(terms []term, factor float64, more int64) []term {
+	var out []term
+	if more > 0 {
+		out = append(out, term{more, 0})
+	}
+	for _, t := range terms {
+		if c := int64(math.Ceil(float64(t.coef) * factor)); c != 0 {
+			out = append(out, term{c, t.mono})
+		}
+	}
+	return out
 }

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"snug/internal/replay"
 	"snug/internal/snapshot"
-	"snug/internal/stream"
 )
 
 // Input is a recording and the size it was made at.
@@ -27,12 +25,13 @@ type fitter struct {
 	pairs   [][][]int32 // [to][from]: by allocation of to, the one of from
 	solver  *solver
 	program *Program
-	index   map[string]uint32 // of formulas, by text
+	index   map[string]uint32   // of formulas, by text
+	known   map[*formula]uint32 // the same, by address
 }
 
 // Fit makes a program of two or more recordings of the same training step.
 func Fit(inputs []Input) (*Program, error) {
-	f := &fitter{inputs: slices.Clone(inputs), index: map[string]uint32{}, program: &Program{}}
+	f := &fitter{inputs: slices.Clone(inputs), index: map[string]uint32{}, known: map[*formula]uint32{}, program: &Program{}}
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -121,27 +120,10 @@ func (f *fitter) sameProgram(from, to int, pairs []int32) error {
 		f.inputs[from].Name, f.inputs[to].Name, paired*100/all)
 }
 
-// write makes a variant of recording k.
-func (f *fitter) write(k int) {
-	d := f.devices[k]
-	v := variant{
-		at: f.points[k], queues: d.Trace.Queues, start: replay.Start(d),
-		events: make([]event, len(d.Trace.Events)), made: d.Trace.Allocations(), before: d.Trace.Initial,
-	}
-	for i := range d.Trace.Events {
-		e := &d.Trace.Events[i]
-		v.events[i] = event{id: e.ID, queue: e.Queue, kind: e.Kind}
-		if e.Kind == stream.Alloc {
-			v.events[i].formula = f.formulaOf(k, e.ID)
-		}
-	}
-	f.program.variants = append(f.program.variants, v)
-}
-
-// formulaOf is the formula of an allocation of recording k.
-func (f *fitter) formulaOf(k int, id uint32) uint32 {
-	var few [8]observation
-	obs := few[:0]
+// observations are the sizes of an allocation of recording k wherever it has a
+// counterpart, in the order of the recordings.
+func (f *fitter) observations(k int, id uint32) []observation {
+	obs := make([]observation, 0, len(f.inputs))
 	for from := range f.inputs {
 		if from == k {
 			obs = append(obs, observation{k, f.lives[k][id].size})
@@ -149,21 +131,24 @@ func (f *fitter) formulaOf(k int, id uint32) uint32 {
 			obs = append(obs, observation{from, f.lives[from][i].size})
 		}
 	}
-	found := f.solver.solve(obs)
-	if found == nil {
-		found = f.solver.bound(obs)
-	}
-	return f.intern(found)
+	return obs
 }
 
 // intern gives equal formulas one index.
 func (f *fitter) intern(x *formula) uint32 {
-	key := fmt.Sprint(x.certainty, x.terms)
+	if i, ok := f.known[x]; ok {
+		return i
+	}
+	key := fmt.Sprint(x.certainty, x.terms, x.most, x.seen)
+	if x.sum != nil {
+		key += fmt.Sprint(*x.sum)
+	}
 	i, ok := f.index[key]
 	if !ok {
 		i = uint32(len(f.program.formulas))
 		f.program.formulas = append(f.program.formulas, *x)
 		f.index[key] = i
 	}
+	f.known[x] = i
 	return i
 }

@@ -4,7 +4,6 @@ package profile
 
 import (
 	"fmt"
-	"math"
 	"strings"
 )
 
@@ -106,20 +105,55 @@ const (
 // formula is the size of an allocation as a function of the quantities.
 type formula struct {
 	terms     []term
+	most      []term        // the size is never above this; nil is no limit
+	sum       *columnSum    // computed as the kernel computes it, instead of terms
+	seen      []observation // sizes in the recordings that terms do not give
 	certainty Certainty
 }
 
-// bytes evaluates f; values are those of the monomials. It never goes below 1,
-// since a request of nothing never reaches the allocator.
-func (f *formula) bytes(monos []float64) (uint64, error) {
+// bytes evaluates f at the values of the monomials; recording is the one made
+// at just that size, or none. Nothing means that the allocation is not made.
+func (f *formula) bytes(monos []float64, recording int) (uint64, error) {
+	for _, o := range f.seen {
+		if o.recording == recording {
+			return o.size, nil
+		}
+	}
+	if f.sum != nil {
+		return f.sum.bytes(monos), nil
+	}
+	size := evaluate(f.terms, monos)
+	if f.most != nil {
+		size = min(size, evaluate(f.most, monos))
+	}
+	if size >= maxBytes {
+		return 0, fmt.Errorf("an allocation of %.0f TiB", size/(1<<40))
+	}
+	return uint64(max(size, 0)), nil
+}
+
+func evaluate(terms []term, monos []float64) float64 {
 	sum := 0.0
-	for _, t := range f.terms {
+	for _, t := range terms {
 		sum += float64(t.coef) * monos[t.mono]
 	}
-	if sum >= maxBytes {
-		return 0, fmt.Errorf("an allocation of %.0f TiB", sum/(1<<40))
+	return sum
+}
+
+// constant says that the size is the same everywhere.
+func (f *formula) constant() bool {
+	return f.sum == nil && len(f.terms) == 1 && f.terms[0].mono == 0
+}
+
+// growing are the terms that change with the quantities.
+func (f *formula) growing() []term {
+	var out []term
+	for _, t := range f.terms {
+		if t.mono != 0 {
+			out = append(out, t)
+		}
 	}
-	return uint64(math.Max(sum, 1)), nil
+	return out
 }
 
 // maxBytes is beyond any card, and within what a float64 counts to the byte.

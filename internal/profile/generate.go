@@ -59,11 +59,20 @@ func (p *Program) trace(v *variant, values []int64, at Point) (*stream.Trace, er
 	t := stream.New(len(v.events))
 	t.Queues = v.queues
 	t.Reserve(v.before)
+	ids := make([]uint32, v.made) // in the new trace, one more; 0 is not made
+	for id := range v.before {
+		ids[id] = id + 1
+	}
 	for i := range v.events {
-		if e := &v.events[i]; e.kind == stream.Alloc {
-			t.Alloc(sizes[e.formula], e.queue)
-		} else {
+		switch e := &v.events[i]; {
+		case e.kind == stream.Alloc:
+			if size := sizes[e.formula]; size > 0 {
+				ids[e.id] = t.Alloc(size, e.queue) + 1
+			}
+		case e.kind == stream.EmptyCache || e.kind == stream.Mark:
 			t.Add(e.kind, e.id, e.queue)
+		case ids[e.id] > 0:
+			t.Add(e.kind, ids[e.id]-1, e.queue)
 		}
 	}
 	return t, nil
@@ -71,16 +80,32 @@ func (p *Program) trace(v *variant, values []int64, at Point) (*stream.Trace, er
 
 // sizes evaluates every formula.
 func (p *Program) sizes(values []int64) ([]uint64, error) {
-	monos := make([]float64, len(p.monos))
-	for i, m := range p.monos {
-		monos[i] = m.at(values)
-	}
+	monos, recording := p.at(values), p.recordedAt(values)
 	out := make([]uint64, len(p.formulas))
 	for i := range p.formulas {
 		var err error
-		if out[i], err = p.formulas[i].bytes(monos); err != nil {
+		if out[i], err = p.formulas[i].bytes(monos, recording); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// at evaluates the monomials.
+func (p *Program) at(values []int64) []float64 {
+	monos := make([]float64, len(p.monos))
+	for i, m := range p.monos {
+		monos[i] = m.at(values)
+	}
+	return monos
+}
+
+// recordedAt is the recording made at these values, or none.
+func (p *Program) recordedAt(values []int64) int {
+	for i := range p.variants {
+		if slices.Equal(p.variants[i].at, values) {
+			return i
+		}
+	}
+	return none
 }

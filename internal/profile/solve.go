@@ -37,22 +37,46 @@ type observation struct {
 // maxTerms is how many parts a formula may have; sizes are sums of few things.
 const maxTerms = 3
 
-// solve returns the simplest formula that gives every observed size exactly, nil
-// if there is none. Fewer parts are simpler, then lower powers.
+// solve returns the simplest formula that gives the observed sizes exactly, nil
+// if there is none. Fewer parts are simpler, then lower powers. Small sizes are
+// special (a batch of one, kernels for little work), so where three or more
+// recordings have no common formula, the larger ones may have.
 func (s *solver) solve(obs []observation) *formula {
 	key := make([]byte, 0, 64)
 	for _, o := range obs {
 		key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(o.recording)), o.size)
 	}
-	if f, ok := s.seen[string(key)]; ok {
-		return f
+	f, ok := s.seen[string(key)]
+	if !ok {
+		f = s.search(obs)
+		s.seen[string(key)] = f
 	}
-	var f *formula
-	for n := 1; n <= min(maxTerms, len(obs)) && f == nil; n++ {
-		f = s.withTerms(obs, n)
-	}
-	s.seen[string(key)] = f
 	return f
+}
+
+// formula is solve's, or else a bound.
+func (s *solver) formula(obs []observation) *formula {
+	f := s.solve(obs)
+	if f == nil {
+		f = s.bound(obs)
+	}
+	return f
+}
+
+func (s *solver) search(obs []observation) *formula {
+	for used := obs; len(used) >= 2; used = used[1:] {
+		terms := len(used) - 1
+		if len(obs) == 2 {
+			terms = 2
+		}
+		for n := 1; n <= min(maxTerms, terms); n++ {
+			if f := s.withTerms(used, n); f != nil {
+				f.seen = obs[:len(obs)-len(used)]
+				return f
+			}
+		}
+	}
+	return nil
 }
 
 // withTerms tries every choice of n monomials, in their order.

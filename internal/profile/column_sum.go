@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"snug/internal/gpu"
+	"snug/internal/shadow"
+	"snug/internal/stream"
+)
+
+// A linear layer's bias gradient is the sum of a matrix over its rows. With few
+// rows the kernel needs nothing; from about a thousand on it shares the work
+// among blocks and takes a buffer for a moment, which can be larger than the
+// matrix. Small recordings do not show it, so it is put where it belongs.
+//
+// The backward of a linear layer is easy to see in a stream: the gradients of
+// input, weight and bias are allocated one after the other, and then the
+// incoming gradient goes:
+//
+//	+ rows·inputs·e   + outputs·inputs·e   + outputs·e   (+ buffer + semaphores
+//	- semaphores - buffer)   - rows·outputs·e
+//
+// Five sizes that have to agree on rows, outputs and the bytes e of an element
+// leave little room for mistakes, and the rule is used only where it gives what
+// the recording has: the same buffer, or none.
+
+// columnSum is one of the two allocations of such a sum.
+type columnSum struct {
+	incoming   []term // bytes of the matrix
+	columns    int64
+	element    int64
+	semaphores bool
+}
+
+// rules are those of the card that recordings are taken to come from, since
+// they do not say.
+func rules() shadow.Rules {
+	return shadow.Rules{Torch: 211, Capability: gpu.Reference.Capability, SMs: gpu.Reference.SMs}
+}
+
+func (c *columnSum) bytes(monos []float64) uint64 {
+	rows := int(evaluate(c.incoming, monos)) / int(c.columns*c.element)
+	buffer, semaphores := rules().ColumnSum(rows, int(c.columns), int(c.element))
+	if c.semaphores {
+		return semaphores
+	}
+	return buffer
+}
+
+// linear looks for the end of a linear layer's backward at event i, which
+// allocates the bias's gradient. It returns the sum behind it, nil if this is
+// something else, and whether the recording has its buffer.
+func (w *writer) linear(i int) (sum *columnSum, there bool) {
+	if i < 2 || w.events[i-1].Kind != stream.Alloc || w.events[i-2].Kind != stream.Alloc {
+		return nil, false
+	}
+	there = w.hasBuffer(i + 1)
+	after := i + 1
+	if there {
+		after += 4
+	}
+	if after >= len(w.events) || w.events[after].Kind != stream.Free {
+		return nil, false
+	}
+	bias, weight := w.base[w.events[i].ID], w.base[w.events[i-1].ID]
+	input, incoming := w.base[w.events[i-2].ID], w.base[w.events[after].ID]
+	if incoming == nil || !bias.constant() || !weight.constant() || input.constant() || incoming.constant() {
+		return nil, false
+	}
+	sum = agree(bias.terms[0].coef, weight.terms[0].coef, input.terms, incoming.terms)
+	if sum == nil || !w.confirmed(sum, i, there) {
+		return nil, false
+	}
+	return sum, there
+}
+
+// agree finds rows, columns and element size in the four sizes.
+func agree(bias, weight int64, input, incoming []term) *columnSum {
+	if len(input) != 1 || len(incoming) != 1 || input[0].mono != incoming[0].mono || weight%bias != 0 || incoming[0].coef%bias != 0 {
+		return nil
+	}
+	rows, inputs := incoming[0].coef/bias, weight/bias
+	for _, e := range []int64{2, 4} {
+		if bias%e == 0 && input[0].coef == rows*inputs*e {
+			return &columnSum{incoming: incoming, columns: bias / e, element: e}
+		}
+	}
+	return nil
+}
+
+// hasBuffer says whether events from i on are a buffer and its semaphores.
+func (w *writer) hasBuffer(i int) bool {
+	if i+3 >= len(w.events) {
+		return false
+	}
+	e := w.events[i : i+4]
+	return e[0].Kind == stream.Alloc && e[1].Kind == stream.Alloc &&
+		e[2].Kind == stream.Free && e[2].ID == e[1].ID && e[3].Kind == stream.Free && e[3].ID == e[0].ID
+}
+
+// confirmed says whether the rule gives what the recording has.
+func (w *writer) confirmed(sum *columnSum, i int, there bool) bool {
+	monos := w.f.program.at(w.f.points[w.k])
+	semaphores := *sum
+	semaphores.semaphores = true
+	if !there {
+		return sum.bytes(monos) == 0
+	}
+	return sum.bytes(monos) == w.events[i+1].Size && semaphores.bytes(monos) == w.events[i+2].Size
+}
+
+// addSum writes the buffer and its semaphores, or gives those of the recording
+// their formulas.
+func (w *writer) addSum(i int, sum *columnSum, there bool) {
+	semaphores := *sum
+	semaphores.semaphores = true
+	buffer, count := &formula{sum: sum}, &formula{sum: &semaphores}
+	if there {
+		w.base[w.events[i+1].ID], w.base[w.events[i+2].ID] = buffer, count
+		return
+	}
+	a, b := w.made, w.made+1
+	w.made += 2
+	queue := w.events[i].Queue
+	w.out = append(w.out,
+		event{id: a, formula: w.f.intern(buffer), queue: queue, kind: stream.Alloc},
+		event{id: b, formula: w.f.intern(count), queue: queue, kind: stream.Alloc},
+		event{id: b, kind: stream.Free}, event{id: a, kind: stream.Free})
+}

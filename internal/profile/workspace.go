@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"math"
+
+	"snug/internal/stream"
+)
+
+// workspace says whether event i allocates what the very next event frees,
+// right after another allocation: a kernel's workspace, behind its output.
+func (w *writer) workspace(i int) bool {
+	return w.moment(i) && i > 0 && w.events[i-1].Kind == stream.Alloc
+}
+
+// moment says whether event i allocates what the very next event frees.
+func (w *writer) moment(i int) bool {
+	return i+1 < len(w.events) && w.events[i].Kind == stream.Alloc &&
+		w.events[i+1].Kind == stream.Free && w.events[i+1].ID == w.events[i].ID
+}
+
+// workspaceFormula is the size of a workspace. cuDNN takes a kernel by shape and
+// the kernel says what it needs, which no formula gives; but what is in there is
+// known:
+//
+//   - copies in the layout that the kernel likes of input, weight and output,
+//     the first and the last proportional to the batch;
+//   - for the gradient of a weight, partial sums: one for each image, or a
+//     number that depends on the card and stays as the batch grows.
+//
+// So a workspace that two recordings explain as a constant and a part that grows
+// is taken as that. One that grew faster, or shrank, changed its kernel; then
+// the part that grows is what the call's tensors would need as copies, and the
+// rest is constant. One sum for each image is not kept up when the copies take
+// less.
+func (w *writer) workspaceFormula(i int) *formula {
+	c := w.call(i)
+	f := w.base[w.events[i].ID]
+	obs := w.f.observations(w.k, w.events[i].ID)
+	switch {
+	case f.certainty == Exact && w.perImage(c, f):
+		capped := *f
+		capped.most = w.copies(c, 4*f.terms[0].coef)
+		return &capped
+	case f.certainty == Exact, w.tiny(obs):
+		return f
+	case f.certainty == Fitted && len(f.terms) == 2 && f.terms[0].mono == 0 && f.terms[0].coef >= 0:
+		return f
+	}
+	return &formula{terms: w.grown(c, obs), seen: obs, certainty: Bounded}
+}
+
+// tinyBytes is a workspace that holds no copies, only a few numbers.
+const tinyBytes = 4096
+
+func (w *writer) tiny(obs []observation) bool {
+	for _, o := range obs {
+		if o.size > tinyBytes {
+			return false
+		}
+	}
+	return true
+}
+
+// call is what the stream shows of the call that a workspace belongs to.
+type call struct {
+	output   *formula // what it computes
+	input    *formula // for a weight's gradient: that of the input, computed before
+	incoming *formula // for a weight's gradient: what is let go after it
+	sibling  *formula // for a weight's gradient: the workspace of the input's
+}
+
+func (w *writer) call(i int) call {
+	c := call{output: w.base[w.events[i-1].ID]}
+	if !c.output.constant() {
+		return c
+	}
+	j := i - 2
+	if j >= 1 && w.moment(j-1) {
+		c.sibling = w.base[w.events[j-1].ID]
+		j -= 2
+	}
+	if j >= 0 && w.events[j].Kind == stream.Alloc {
+		c.input = growingOnly(w.base[w.events[j].ID])
+	}
+	if i+2 < len(w.events) && w.events[i+2].Kind == stream.Free {
+		c.incoming = growingOnly(w.base[w.events[i+2].ID])
+	}
+	return c
+}
+
+func growingOnly(f *formula) *formula {
+	if f == nil || f.constant() || f.sum != nil {
+		return nil
+	}
+	return f
+}
+
+// perImage says that a workspace is one float32 sum for each image.
+func (w *writer) perImage(c call, f *formula) bool {
+	if !c.output.constant() || c.input == nil || c.incoming == nil || len(f.terms) != 1 || f.constant() {
+		return false
+	}
+	weight := c.output.terms[0].coef
+	return f.terms[0].coef == weight || f.terms[0].coef == 2*weight
+}
+
+// copies are the terms of a copy of input and output.
+func (w *writer) copies(c call, more int64) []term {
+	out := scaled(c.input.growing(), 1, more)
+	return append(out, c.incoming.growing()...)
+}
+
+// grown are the terms of a workspace whose kernel changed between recordings.
+func (w *writer) grown(c call, obs []observation) []term {
+	last := obs[len(obs)-1]
+	monos := w.f.program.at(w.f.points[last.recording])
+	size := float64(last.size)
+	var tries [][]term
+	if c.sibling != nil {
+		tries = append(tries, c.sibling.growing())
+	}
+	if c.input != nil && c.incoming != nil {
+		tries = append(tries, w.copies(c, 0), c.input.growing(), c.incoming.growing())
+	}
+	if steady := w.steady(c, obs); steady != nil {
+		tries = append(tries, steady)
+	}
+	for _, t := range tries {
+		if part := evaluate(t, monos); part > 0 && part <= size {
+			return scaled(t, 1, int64(size-part))
+		}
+	}
+	return w.f.solver.bound(obs).terms
+}
+
+// steady is the growth between the last two recordings, as a share of what the
+// call computes.
+func (w *writer) steady(c call, obs []observation) []term {
+	if len(obs) < 2 || c.output.constant() {
+		return nil
+	}
+	a, b := obs[len(obs)-2], obs[len(obs)-1]
+	before := evaluate(c.output.terms, w.f.program.at(w.f.points[a.recording]))
+	after := evaluate(c.output.terms, w.f.program.at(w.f.points[b.recording]))
+	share := (float64(b.size) - float64(a.size)) / (after - before)
+	if share <= 0 || math.IsInf(share, 0) || math.IsNaN(share) {
+		return nil
+	}
+	return scaled(c.output.growing(), share, 0)
+}

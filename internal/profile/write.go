@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"snug/internal/replay"
+	"snug/internal/snapshot"
+	"snug/internal/stream"
+)
+
+// writer makes a variant of one recording: its events, with formulas for sizes.
+type writer struct {
+	f      *fitter
+	k      int // the recording
+	events []stream.Event
+	base   []*formula // by allocation; nil for those before the first event
+	out    []event
+	made   uint32
+}
+
+func (f *fitter) write(k int) {
+	d := f.devices[k]
+	w := &writer{
+		f: f, k: k, events: d.Trace.Events, made: d.Trace.Allocations(),
+		base: make([]*formula, d.Trace.Allocations()),
+		out:  make([]event, 0, len(d.Trace.Events)),
+	}
+	w.solve(d)
+	for i := range w.events {
+		w.add(i)
+	}
+	f.program.variants = append(f.program.variants, variant{
+		at: f.points[k], queues: d.Trace.Queues, start: replay.Start(d),
+		events: w.out, made: w.made, before: d.Trace.Initial,
+	})
+}
+
+// solve finds a formula for every allocation from its sizes alone. Those that
+// this recording has alone take the formula of others of their size.
+func (w *writer) solve(d *snapshot.Device) {
+	var alone []uint32
+	votes := map[uint64]map[*formula]int{}
+	for id := d.Trace.Initial; id < d.Trace.Allocations(); id++ {
+		obs := w.f.observations(w.k, id)
+		if len(obs) == 1 {
+			alone = append(alone, id)
+			continue
+		}
+		w.base[id] = w.f.solver.formula(obs)
+		if w.base[id].certainty == Exact {
+			vote(votes, w.f.lives[w.k][id].size, w.base[id])
+		}
+	}
+	for _, id := range alone {
+		size := w.f.lives[w.k][id].size
+		if w.base[id] = elected(votes[size]); w.base[id] == nil {
+			w.base[id] = w.f.solver.alone(observation{w.k, size})
+		}
+	}
+}
+
+func vote(votes map[uint64]map[*formula]int, size uint64, f *formula) {
+	if votes[size] == nil {
+		votes[size] = map[*formula]int{}
+	}
+	votes[size][f]++
+}
+
+// elected is the formula with the most votes, the one that grows where two have
+// as many.
+func elected(votes map[*formula]int) *formula {
+	var best *formula
+	for f, n := range votes {
+		if best == nil || n > votes[best] || n == votes[best] && best.constant() {
+			best = f
+		}
+	}
+	return best
+}
+
+// add writes event i.
+func (w *writer) add(i int) {
+	e := &w.events[i]
+	out := event{id: e.ID, queue: e.Queue, kind: e.Kind}
+	if e.Kind != stream.Alloc {
+		w.out = append(w.out, out)
+		return
+	}
+	if w.workspace(i) {
+		w.base[e.ID] = w.workspaceFormula(i)
+	}
+	out.formula = w.f.intern(w.base[e.ID])
+	w.out = append(w.out, out)
+	if sum, there := w.linear(i); sum != nil {
+		w.addSum(i, sum, there)
+	}
+}
