@@ -40,15 +40,47 @@ func (w *writer) workspaceFormula(i int) *formula {
 	obs := w.f.observations(w.k, w.events[i].ID)
 	switch {
 	case f.certainty == Exact && w.perImage(c, f):
-		capped := *f
-		capped.most = w.copies(c, 4*f.terms[0].coef)
-		return &capped
+		return &formula{terms: f.terms, most: w.copies(c, w.partials(i)), certainty: Bounded}
 	case f.certainty == Exact, w.tiny(obs):
 		return f
 	case f.certainty == Fitted && len(f.terms) == 2 && f.terms[0].mono == 0 && f.terms[0].coef >= 0:
+		return w.withPartials(i, c, f.terms, obs, Fitted)
+	}
+	return w.withPartials(i, c, w.grown(c, obs), obs, Bounded)
+}
+
+// withPartials adds the partial sums of a weight's gradient that small batches
+// do without. They come with the work, up to a share for each multiprocessor.
+func (w *writer) withPartials(i int, c call, terms []term, obs []observation, how Certainty) *formula {
+	f := &formula{terms: terms, seen: obs, certainty: how}
+	if c.incoming == nil || len(terms) == 0 || terms[0].mono == 0 && terms[0].coef > c.output.terms[0].coef+tinyBytes {
 		return f
 	}
-	return &formula{terms: w.grown(c, obs), seen: obs, certainty: Bounded}
+	f.most = append([]term{{w.partials(i), 0}}, terms...)
+	f.terms = append(scaled(c.incoming.growing(), 0.5, 0), terms...)
+	f.certainty = Bounded
+	return f
+}
+
+// partials is the most that partial sums were seen to take: thirteen float32
+// sums, or half a tile of 128 by 128 for each multiprocessor of the reference.
+func (w *writer) partials(i int) int64 {
+	weight := w.base[w.events[i-1].ID].terms[0].coef
+	if w.castLater(i, 2*weight) {
+		weight *= 2
+	}
+	return min(13*weight, 120*64<<10)
+}
+
+// castLater says whether a copy twice as large as a weight's gradient is made
+// soon after it: the gradient was in 16 bits.
+func (w *writer) castLater(i int, size int64) bool {
+	for _, e := range w.events[i:min(i+6, len(w.events))] {
+		if e.Kind == stream.Alloc && e.Size == uint64(size) {
+			return true
+		}
+	}
+	return false
 }
 
 // tinyBytes is a workspace that holds no copies, only a few numbers.
