@@ -143,6 +143,9 @@ func (f *fitter) intern(x *formula) uint32 {
 	if x.sum != nil {
 		key += fmt.Sprint(*x.sum)
 	}
+	if x.measured != nil {
+		key += fmt.Sprint(*x.measured)
+	}
 	i, ok := f.index[key]
 	if !ok {
 		i = uint32(len(f.program.formulas))

@@ -107,13 +107,14 @@ type formula struct {
 	terms     []term
 	most      []term        // the size is never above this; nil is no limit
 	sum       *columnSum    // computed as the kernel computes it, instead of terms
+	measured  *measuredConv // looked up by the value of a quantity, instead of terms
 	seen      []observation // sizes in the recordings that terms do not give
 	certainty Certainty
 }
 
-// bytes evaluates f at the values of the monomials; recording is the one made
+// bytes evaluates f at the values of the quantities and of their monomials; recording is the one made
 // at just that size, or none. Nothing means that the allocation is not made.
-func (f *formula) bytes(monos []float64, recording int) (uint64, error) {
+func (f *formula) bytes(monos []float64, values []int64, recording int) (uint64, error) {
 	for _, o := range f.seen {
 		if o.recording == recording {
 			return o.size, nil
@@ -121,6 +122,9 @@ func (f *formula) bytes(monos []float64, recording int) (uint64, error) {
 	}
 	if f.sum != nil {
 		return f.sum.bytes(monos), nil
+	}
+	if f.measured != nil {
+		return f.measured.points.At(int(values[f.measured.quantity])), nil
 	}
 	size := evaluate(f.terms, monos)
 	if f.most != nil {
@@ -142,7 +146,7 @@ func evaluate(terms []term, monos []float64) float64 {
 
 // constant says that the size is the same everywhere.
 func (f *formula) constant() bool {
-	return f.sum == nil && len(f.terms) == 1 && f.terms[0].mono == 0
+	return len(f.terms) == 1 && f.terms[0].mono == 0
 }
 
 // growing are the terms that change with the quantities.

@@ -84,7 +84,7 @@ func (p *Program) sizes(values []int64) ([]uint64, error) {
 	out := make([]uint64, len(p.formulas))
 	for i := range p.formulas {
 		var err error
-		if out[i], err = p.formulas[i].bytes(monos, recording); err != nil {
+		if out[i], err = p.formulas[i].bytes(monos, values, recording); err != nil {
 			return nil, err
 		}
 	}

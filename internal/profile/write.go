@@ -14,6 +14,7 @@ type writer struct {
 	k      int // the recording
 	events []stream.Event
 	base   []*formula // by allocation; nil for those before the first event
+	found  finds
 	out    []event
 	made   uint32
 }
@@ -26,6 +27,7 @@ func (f *fitter) write(k int) {
 		out:  make([]event, 0, len(d.Trace.Events)),
 	}
 	w.solve(d)
+	w.convolutions(f.inputs[k].Recording, d)
 	for i := range w.events {
 		w.add(i)
 	}
@@ -86,12 +88,22 @@ func (w *writer) add(i int) {
 		w.out = append(w.out, out)
 		return
 	}
-	if w.workspace(i) {
+	if w.workspace(i) && w.found.there[e.ID] == nil {
 		w.base[e.ID] = w.workspaceFormula(i)
 	}
 	out.formula = w.f.intern(w.base[e.ID])
 	w.out = append(w.out, out)
+	if f := w.found.extra[i]; f != nil {
+		w.insert(f, e.Queue)
+	}
 	if sum, there := w.linear(i); sum != nil {
 		w.addSum(i, sum, there)
 	}
+}
+
+// insert writes an allocation that lives for a moment.
+func (w *writer) insert(f *formula, queue uint16) {
+	id := w.made
+	w.made++
+	w.out = append(w.out, event{id: id, formula: w.f.intern(f), queue: queue, kind: stream.Alloc}, event{id: id, kind: stream.Free})
 }

@@ -54,18 +54,18 @@ type convCall struct {
 	stride, padding, groups int
 }
 
-// batchBytes is the workspace at one batch size.
-type batchBytes struct {
-	batch int
-	bytes uint64
+// BatchBytes is a workspace at one batch size.
+type BatchBytes struct {
+	Batch int
+	Bytes uint64
 }
 
 //go:embed cudnn_workspaces.txt
 var cudnnTable string
 
 // measuredWorkspaces is the table, parsed at its first use.
-var measuredWorkspaces = sync.OnceValue(func() map[convCall][]batchBytes {
-	out := map[convCall][]batchBytes{}
+var measuredWorkspaces = sync.OnceValue(func() map[convCall][]BatchBytes {
+	out := map[convCall][]BatchBytes{}
 	for line := range strings.Lines(cudnnTable) {
 		if line[0] == '#' {
 			continue
@@ -79,7 +79,7 @@ var measuredWorkspaces = sync.OnceValue(func() map[convCall][]batchBytes {
 	return out
 })
 
-func parseWorkspace(line string) (c convCall, points []batchBytes, err error) {
+func parseWorkspace(line string) (c convCall, points []BatchBytes, err error) {
 	f := strings.Fields(line)
 	if len(f) < 11 {
 		return c, nil, fmt.Errorf("too few columns in %q", line)
@@ -97,11 +97,11 @@ func parseWorkspace(line string) (c convCall, points []batchBytes, err error) {
 	}
 	for _, s := range f[10:] {
 		batch, bytes, _ := strings.Cut(s, ":")
-		var p batchBytes
-		if p.batch, err = strconv.Atoi(batch); err != nil {
+		var p BatchBytes
+		if p.Batch, err = strconv.Atoi(batch); err != nil {
 			return c, nil, err
 		}
-		if p.bytes, err = strconv.ParseUint(bytes, 10, 64); err != nil {
+		if p.Bytes, err = strconv.ParseUint(bytes, 10, 64); err != nil {
 			return c, nil, err
 		}
 		points = append(points, p)
@@ -128,21 +128,21 @@ func cudnnWorkspace(kind convKind, x, weight, y Shape, c Conv, dt DType, last bo
 
 // workspaceAt reads a row of the table at any batch size: from the two measured
 // ones around it, or the two nearest.
-func workspaceAt(points []batchBytes, batch int) uint64 {
+func workspaceAt(points []BatchBytes, batch int) uint64 {
 	hi := min(1, len(points)-1)
-	for hi < len(points)-1 && points[hi].batch < batch {
+	for hi < len(points)-1 && points[hi].Batch < batch {
 		hi++
 	}
 	a, b := points[max(hi-1, 0)], points[hi]
 	switch {
-	case a.batch == batch:
-		return a.bytes
-	case b.batch == batch:
-		return b.bytes
+	case a.Batch == batch:
+		return a.Bytes
+	case b.Batch == batch:
+		return b.Bytes
 	case sameKernel(a, b):
-		slope := (float64(b.bytes) - float64(a.bytes)) / float64(b.batch-a.batch)
-		return uint64(max(0, float64(a.bytes)+slope*float64(batch-a.batch)))
-	case batch > b.batch:
+		slope := (float64(b.Bytes) - float64(a.Bytes)) / float64(b.Batch-a.Batch)
+		return uint64(max(0, float64(a.Bytes)+slope*float64(batch-a.Batch)))
+	case batch > b.Batch:
 		return b.scaled(batch)
 	}
 	return max(a.scaled(batch), b.scaled(batch))
@@ -150,14 +150,14 @@ func workspaceAt(points []batchBytes, batch int) uint64 {
 
 // scaled takes the whole workspace as proportional to the batch, which bounds it
 // from above where the batch is larger.
-func (p batchBytes) scaled(batch int) uint64 {
-	return p.bytes * uint64(batch) / uint64(p.batch)
+func (p BatchBytes) scaled(batch int) uint64 {
+	return p.Bytes * uint64(batch) / uint64(p.Batch)
 }
 
 // sameKernel tells whether two sizes can have come from one kernel: the
 // workspace grows with the batch, and at most as fast.
-func sameKernel(a, b batchBytes) bool {
-	return a.batch < b.batch && a.bytes <= b.bytes && b.bytes <= a.scaled(b.batch)+a.scaled(b.batch)/8+1024
+func sameKernel(a, b BatchBytes) bool {
+	return a.Batch < b.Batch && a.Bytes <= b.Bytes && b.Bytes <= a.scaled(b.Batch)+a.scaled(b.Batch)/8+1024
 }
 
 // copiesWorkspace is for convolutions that were not measured: everything is

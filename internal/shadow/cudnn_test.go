@@ -22,7 +22,7 @@ func TestWorkspaceTable(t *testing.T) {
 			t.Errorf("%+v has no known type", call)
 		}
 		for i := range points[1:] {
-			if points[i].batch >= points[i+1].batch {
+			if points[i].Batch >= points[i+1].Batch {
 				t.Errorf("%+v: batch sizes do not rise", call)
 			}
 		}
@@ -30,11 +30,11 @@ func TestWorkspaceTable(t *testing.T) {
 }
 
 func TestWorkspaceAt(t *testing.T) {
-	copies := []batchBytes{{4, 1000_016}, {8, 1800_016}, {16, 3400_016}} // 200000 and 200000 an image, and 16
-	changes := []batchBytes{{4, 400_000}, {8, 0}, {16, 8_000_000}}
+	copies := []BatchBytes{{4, 1000_016}, {8, 1800_016}, {16, 3400_016}} // 200000 and 200000 an image, and 16
+	changes := []BatchBytes{{4, 400_000}, {8, 0}, {16, 8_000_000}}
 	for _, c := range []struct {
 		name   string
-		points []batchBytes
+		points []BatchBytes
 		batch  int
 		want   uint64
 	}{

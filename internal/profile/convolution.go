@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"snug/internal/shadow"
+	"snug/internal/snapshot"
+	"snug/internal/stream"
+	"strings"
+)
+
+// Convolutions that were measured.
+//
+// The backward of a convolution shows itself as a linear layer's does: the
+// gradients of input and weight, each with the workspace of its kernel, and then
+// the incoming gradient goes.
+//
+//	+ batch·in·e (+ workspace -)   + weight·e (+ workspace -)   - batch·out·e
+//
+// The three sizes say which convolutions it can be, and the workspaces in the
+// recordings say which it is. Where that is one whose workspaces were measured
+// at many batch sizes (shadow's table), they are taken from there, also where
+// the small batch of the recording needed none.
+
+// measuredConv is a workspace that was measured by the value of a quantity.
+type measuredConv struct {
+	quantity int // index of the quantity that counts images
+	points   shadow.ConvWorkspace
+}
+
+// conv is one convolution of the program.
+type conv struct {
+	mono    uint8
+	element int64
+	sizes   shadow.ConvSizes
+}
+
+// convolutions finds the measured ones and notes the formulas of their
+// workspaces, in base for those that are there, in extra for those to add.
+// Sixteen bits are bfloat16 unless some workspace is float16's alone.
+func (w *writer) convolutions(rec *snapshot.Recording, d *snapshot.Device) {
+	plain := w.search(rec, d, false)
+	if half := w.search(rec, d, true); half.count() > plain.count() {
+		plain = half
+	}
+	for id, f := range plain.there {
+		w.base[id] = f
+	}
+	w.found = plain
+}
+
+// finds are the workspaces of measured convolutions.
+type finds struct {
+	there map[uint32]*formula // by allocation
+	extra map[int]*formula    // by event: to add behind it
+	half  bool
+}
+
+func (f finds) count() int { return len(f.there) + len(f.extra) }
+
+func (w *writer) search(rec *snapshot.Recording, d *snapshot.Device, half bool) finds {
+	w.found = finds{map[uint32]*formula{}, map[int]*formula{}, half}
+	var known []conv
+	for i := range w.events {
+		if c, ok := w.backwardOf(i); ok {
+			known = append(known, c)
+		}
+	}
+	if len(known) == 0 {
+		return w.found
+	}
+	named := convStacks(rec)
+	for i := range w.events {
+		w.forwardOf(i, known, d.Stacks != nil && named[d.Stacks[i]])
+	}
+	return w.found
+}
+
+// backwardOf looks for a convolution whose weight's gradient event i allocates.
+func (w *writer) backwardOf(i int) (conv, bool) {
+	if w.events[i].Kind != stream.Alloc || w.moment(i) || !w.base[w.events[i].ID].constant() {
+		return conv{}, false
+	}
+	dx, after := i-1, i+1
+	if dx >= 1 && w.moment(dx-1) {
+		dx -= 2
+	}
+	if w.moment(after) {
+		after += 2
+	}
+	if after >= len(w.events) || w.events[after].Kind != stream.Free || dx == i-1 && after == i+1 {
+		return conv{}, false
+	}
+	out := single(w.base[w.events[after].ID])
+	if out == nil || w.f.quantity(out.mono) < 0 {
+		return conv{}, false
+	}
+	var in *term
+	if dx >= 0 && w.events[dx].Kind == stream.Alloc {
+		in = single(w.base[w.events[dx].ID])
+	}
+	return w.measuredAt(i, dx, in, *out)
+}
+
+// measuredAt tries both sizes of elements. Without a gradient of the input, as
+// for the first layer, only the weight's workspace tells.
+func (w *writer) measuredAt(i, dx int, in *term, out term) (conv, bool) {
+	weight := w.base[w.events[i].ID].terms[0].coef
+	for _, e := range []int64{2, 4} {
+		c := conv{out.mono, e, shadow.ConvSizes{Out: int(out.coef / e), Weight: int(weight / e)}}
+		if in == nil {
+			if w.moment(i+1) && w.take(c, "wgrad", i) {
+				return c, true
+			}
+			continue
+		}
+		c.sizes.In = int(in.coef / e)
+		if in.mono == out.mono && w.measured(c, "dgrad", dx) != nil && w.take(c, "wgrad", i) {
+			return c, w.take(c, "dgrad", dx)
+		}
+	}
+	return conv{}, false
+}
+
+// forwardOf looks for the output of a known convolution at event i. One without
+// a workspace is known by its stack, or by the weight cast right before it.
+func (w *writer) forwardOf(i int, known []conv, named bool) {
+	if w.events[i].Kind != stream.Alloc || w.moment(i) || w.found.extra[i] != nil {
+		return
+	}
+	if w.moment(i+1) && w.found.there[w.events[i+1].ID] != nil {
+		return // the gradient of an input, of the same size
+	}
+	out := single(w.base[w.events[i].ID])
+	if out == nil {
+		return
+	}
+	for _, c := range known {
+		if c.mono != out.mono || int64(c.sizes.Out)*c.element != out.coef {
+			continue
+		}
+		cast := i > 0 && w.events[i-1].Kind == stream.Alloc && w.events[i-1].Size == uint64(int64(c.sizes.Weight)*c.element)
+		if (named || cast || w.moment(i+1)) && w.take(c, "fprop", i) {
+			return
+		}
+	}
+}
+
+// measured is the formula of the workspace behind event i as it was measured
+// for a convolution, nil where that differs from the recordings.
+func (w *writer) measured(c conv, kind string, i int) *formula {
+	quantity := w.f.quantity(c.mono)
+	obs := []observation{{w.k, 0}}
+	if w.moment(i + 1) {
+		obs = w.f.observations(w.k, w.events[i+1].ID)
+	}
+	for _, row := range shadow.MeasuredConvs(kind, int(c.element), w.found.half, c.sizes) {
+		if w.f.agrees(row, quantity, obs) {
+			return &formula{measured: &measuredConv{quantity, row}, seen: obs, certainty: Bounded}
+		}
+	}
+	return nil
+}
+
+// take notes the measured workspace behind event i, if it is one.
+func (w *writer) take(c conv, kind string, i int) bool {
+	f := w.measured(c, kind, i)
+	switch {
+	case f == nil:
+		return false
+	case w.moment(i + 1):
+		w.found.there[w.events[i+1].ID] = f
+	default:
+		w.found.extra[i] = f
+	}
+	return true
+}
+
+// agrees says whether measured workspaces are those of the recordings.
+func (f *fitter) agrees(row shadow.ConvWorkspace, quantity int, obs []observation) bool {
+	for _, o := range obs {
+		if row.At(int(f.points[o.recording][quantity])) != o.size {
+			return false
+		}
+	}
+	return true
+}
+
+// quantity is the one that a monomial is, -1 for products and powers.
+func (f *fitter) quantity(mono uint8) int {
+	m := f.program.monos[mono]
+	if m.degree() != 1 {
+		return -1
+	}
+	for i, power := range m {
+		if power == 1 {
+			return i
+		}
+	}
+	return -1
+}
+
+// single is the one term of a formula that grows, nil for other formulas.
+func single(f *formula) *term {
+	if f == nil || len(f.terms) != 1 || f.terms[0].mono == 0 || f.certainty != Exact {
+		return nil
+	}
+	return &f.terms[0]
+}
+
+// convStacks says which stacks end in a convolution.
+func convStacks(rec *snapshot.Recording) []bool {
+	out := make([]bool, len(rec.Stacks))
+	for i, stack := range rec.Stacks {
+		out[i] = len(stack) > 0 && strings.Contains(strings.ToLower(rec.Frames[stack[0]].Name), "conv")
+	}
+	return out
+}
