@@ -12,10 +12,10 @@ package profile
 // it comes is read from the one recording that the program is written after.
 //
 // How it works. Two allocations are surely the same when stack and CUDA stream
-// agree, they live about as long, and their sizes stand in a ratio that a
-// quantity explains: equal, as the batches, as their squares. Nearly all are,
-// so the two sequences are walked in step. Where a pair is not sure but the next
-// few are, the odd pair is one whose size follows no simple rule. Otherwise an
+// agree, they live as long, and their sizes stand in a ratio that a quantity
+// explains: equal, as the batches, as their squares. Nearly all are, so the two
+// sequences are walked in step. Where a pair is not sure but the next few are,
+// the odd pair is one whose size follows no simple rule. Otherwise an
 // allocation is missing on one side, and a small table of best scores (as for
 // texts, Needleman and Wunsch) over the next few dozen on each side says which;
 // a larger one where that does not suffice. A million allocations with ten
@@ -46,7 +46,7 @@ func align(a, b []lifetime, ratios []ratio) []int32 {
 	}
 	i, j := 0, 0
 	for i < len(a) && j < len(b) {
-		if al.sure(i, j) || al.odd(i, j) {
+		if al.sure(i, j) && a[i].span == b[j].span || al.alike(i, j) && al.inStep(i, j) {
 			al.pairs[j] = int32(i)
 			i, j = i+1, j+1
 			continue
@@ -79,12 +79,9 @@ func (al *aligner) explained(a, b uint64) bool {
 	return false
 }
 
-// odd says that a pair belongs together though its sizes are not explained,
-// because what follows does.
-func (al *aligner) odd(i, j int) bool {
-	if !al.alike(i, j) {
-		return false
-	}
+// inStep says that what follows a pair belongs together, so that the pair does
+// too, though its sizes are not explained or one lives longer.
+func (al *aligner) inStep(i, j int) bool {
 	for k := 1; k <= ahead; k++ {
 		if i+k >= len(al.a) || j+k >= len(al.b) {
 			return len(al.a)-i == len(al.b)-j

@@ -3,10 +3,12 @@
 package profile
 
 import (
+	"slices"
+	"strings"
+
 	"snug/internal/shadow"
 	"snug/internal/snapshot"
 	"snug/internal/stream"
-	"strings"
 )
 
 // Convolutions that were measured.
@@ -62,7 +64,7 @@ func (w *writer) search(rec *snapshot.Recording, d *snapshot.Device, half bool) 
 	w.found = finds{map[uint32]*formula{}, map[int]*formula{}, half}
 	var known []conv
 	for i := range w.events {
-		if c, ok := w.backwardOf(i); ok {
+		if c, ok := w.backwardOf(i); ok && !slices.Contains(known, c) {
 			known = append(known, c)
 		}
 	}
@@ -135,15 +137,36 @@ func (w *writer) forwardOf(i int, known []conv, named bool) {
 	if out == nil {
 		return
 	}
-	for _, c := range known {
-		if c.mono != out.mono || int64(c.sizes.Out)*c.element != out.coef {
+	if c := w.which(i, *out, known); c != nil && (named || w.castBefore(i, *c) || w.moment(i+1)) {
+		w.take(*c, "fprop", i)
+	}
+}
+
+// which is the convolution whose output event i allocates: the one whose weight
+// was cast for it, or the only one that it can be.
+func (w *writer) which(i int, out term, known []conv) *conv {
+	var only *conv
+	several := false
+	for k := range known {
+		c := &known[k]
+		if c.mono != out.mono || int64(c.sizes.Out)*c.element != out.coef || w.measured(*c, "fprop", i) == nil {
 			continue
 		}
-		cast := i > 0 && w.events[i-1].Kind == stream.Alloc && w.events[i-1].Size == uint64(int64(c.sizes.Weight)*c.element)
-		if (named || cast || w.moment(i+1)) && w.take(c, "fprop", i) {
-			return
+		if w.castBefore(i, *c) {
+			return c
 		}
+		several = several || only != nil && *only != *c
+		only = c
 	}
+	if several {
+		return nil
+	}
+	return only
+}
+
+// castBefore says whether the event before i allocates a copy of c's weight.
+func (w *writer) castBefore(i int, c conv) bool {
+	return i > 0 && w.events[i-1].Kind == stream.Alloc && w.events[i-1].Size == uint64(int64(c.sizes.Weight)*c.element)
 }
 
 // measured is the formula of the workspace behind event i as it was measured
@@ -154,7 +177,7 @@ func (w *writer) measured(c conv, kind string, i int) *formula {
 	if w.moment(i + 1) {
 		obs = w.f.observations(w.k, w.events[i+1].ID)
 	}
-	for _, row := range shadow.MeasuredConvs(kind, int(c.element), w.found.half, c.sizes) {
+	for _, row := range w.f.rows(convKey{kind, int(c.element), w.found.half, c.sizes}) {
 		if w.f.agrees(row, quantity, obs) {
 			return &formula{measured: &measuredConv{quantity, row}, seen: obs, certainty: Bounded}
 		}
@@ -174,6 +197,24 @@ func (w *writer) take(c conv, kind string, i int) bool {
 		w.found.extra[i] = f
 	}
 	return true
+}
+
+// convKey is a question to the table of measured convolutions.
+type convKey struct {
+	kind    string
+	element int
+	half    bool
+	sizes   shadow.ConvSizes
+}
+
+// rows asks the table once for each question.
+func (f *fitter) rows(k convKey) []shadow.ConvWorkspace {
+	rows, ok := f.convs[k]
+	if !ok {
+		rows = shadow.MeasuredConvs(k.kind, k.element, k.half, k.sizes)
+		f.convs[k] = rows
+	}
+	return rows
 }
 
 // agrees says whether measured workspaces are those of the recordings.

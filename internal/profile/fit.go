@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"snug/internal/shadow"
 	"snug/internal/snapshot"
 )
 
@@ -27,11 +28,12 @@ type fitter struct {
 	program *Program
 	index   map[string]uint32   // of formulas, by text
 	known   map[*formula]uint32 // the same, by address
+	convs   map[convKey][]shadow.ConvWorkspace
 }
 
 // Fit makes a program of two or more recordings of the same training step.
 func Fit(inputs []Input) (*Program, error) {
-	f := &fitter{inputs: slices.Clone(inputs), index: map[string]uint32{}, known: map[*formula]uint32{}, program: &Program{}}
+	f := &fitter{inputs: slices.Clone(inputs), index: map[string]uint32{}, known: map[*formula]uint32{}, convs: map[convKey][]shadow.ConvWorkspace{}, program: &Program{}}
 	if err := f.check(); err != nil {
 		return nil, err
 	}

@@ -19,11 +19,13 @@ const (
 )
 
 // The scores. A gap costs less than half of a sure pair is worth, so that one
-// missing allocation is seen as that and not as a row of strange sizes.
+// missing allocation is seen as that and not as a row of strange sizes. Among
+// sure pairs those are better that live just as long.
 const (
-	surePair = 5
-	oddPair  = 1
-	gapCost  = -2
+	surePair  = 10
+	oddPair   = 2
+	gapCost   = -4
+	spanShift = 3 // the most that a different lifetime takes off
 )
 
 // The table starts small and doubles where it does not lead back into step.
@@ -106,11 +108,19 @@ func (al *aligner) fill(i, j, n, m int) {
 func (al *aligner) worth(i, j int) int32 {
 	switch {
 	case al.sure(i, j):
-		return surePair
+		return surePair - min(apart(al.a[i].span, al.b[j].span), spanShift)
 	case al.alike(i, j):
 		return oddPair
 	}
 	return 2*gapCost - 1 // never better than two gaps
+}
+
+// apart is by how many allocations two lifetimes differ.
+func apart(a, b int32) int32 {
+	if a > b {
+		return a - b
+	}
+	return b - a
 }
 
 // best is the cell with the highest score.
