@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 
@@ -71,7 +72,7 @@ func runEstimate(env Env, o estimateOptions) error {
 	if err != nil {
 		return err
 	}
-	over := false
+	over, before := false, ""
 	failed, err := answer(env, o.json, requests,
 		func(s *setup.Setup) (*estimate.Answer, error) { return estimate.Estimate(s, card) },
 		func(a *estimate.Answer) error {
@@ -79,6 +80,8 @@ func runEstimate(env Env, o estimateOptions) error {
 			if o.json {
 				return printJSON(env.Stdout, a)
 			}
+			_, _ = io.WriteString(env.Stdout, before)
+			before = "\n\n"
 			return estimateReport{a, card, o}.text(env.Stdout, env.screen())
 		})
 	if err == nil && failed == 0 && over {
