@@ -6,6 +6,7 @@ package estimate
 
 import (
 	"fmt"
+	"math"
 
 	"snug/internal/allocator"
 	"snug/internal/cost"
@@ -148,7 +149,7 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 		Source: "simulated", Outside: card.Outside,
 	}
 	if timed {
-		a.StepSeconds = clock.Seconds(max(s.Accumulation, 1))
+		a.StepSeconds = math.Round(clock.Seconds(max(s.Accumulation, 1))*1e6) / 1e6
 	}
 	return a, nil
 }
