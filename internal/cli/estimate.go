@@ -74,7 +74,7 @@ func runEstimate(env Env, o estimateOptions) error {
 	}
 	over, before := false, ""
 	failed, err := answer(env, o.json, requests,
-		func(s *setup.Setup) (*estimate.Answer, error) { return estimate.Estimate(s, card) },
+		func(s *setup.Setup) (*estimate.Answer, error) { return o.ask(s, card) },
 		func(a *estimate.Answer) error {
 			over = over || a.Fits != nil && !*a.Fits
 			if o.json {
@@ -88,6 +88,16 @@ func runEstimate(env Env, o estimateOptions) error {
 		return found{}
 	}
 	return err
+}
+
+// ask estimates one setup. Seconds are those of a card that was named: one of
+// which only the memory is known has none.
+func (o *estimateOptions) ask(s *setup.Setup, card gpu.Card) (*estimate.Answer, error) {
+	a, err := estimate.Estimate(s, card)
+	if a != nil && o.gpu == "" {
+		a.StepSeconds = 0
+	}
+	return a, err
 }
 
 // answer asks each setup's question, several at a time, and prints the answers
