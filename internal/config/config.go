@@ -36,6 +36,11 @@ type Project struct {
 	// Notes are what a person should know: a value that is computed, a key that
 	// is given twice.
 	Notes []string
+
+	files Files
+	main  *source
+	own   *ownFile
+	bound []bound
 }
 
 // Plan is what changing some settings takes.

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import "snug/internal/config/doc"
+
+const axolotlSchema = "axolotl 0.19, utils/schemas/config.py, training.py and peft.py"
+
+// axolotl is Axolotl's YAML. Its bf16 and fp16 are also the type of the weights
+// (utils/config: torch_dtype), and batch_size is the total.
+var axolotl = Adapter{
+	Name: "axolotl", Title: "Axolotl", Formats: []doc.Format{doc.YAML},
+	Signs: []string{"base_model micro_batch_size", "base_model sequence_len", "base_model datasets", "base_model adapter"},
+	Keys: []Key{
+		{Setting: "model", Path: "base_model", Kind: Name, Source: axolotlSchema},
+		{Setting: "batch", Path: "micro_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "1", Source: axolotlSchema},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: axolotlSchema},
+		{Setting: "effective", Path: "batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: axolotlSchema},
+		{Setting: "precision", Path: "bf16", Kind: Word, Words: []word{{"true", "bf16"}, {"auto", "bf16"}, {"full", "bf16"}, {"false", ""}}, Default: "auto", Source: axolotlSchema},
+		{Setting: "precision", Path: "fp16", Kind: Switch, Means: "fp16", Source: axolotlSchema},
+		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Word,
+			Words: []word{{"true", "true"}, {"false", "false"}, {"offload", "true"}, {"offload_disk", "true"}, {"unsloth", "true"}}, Default: "false", Source: axolotlSchema},
+		{Setting: "seq", Path: "sequence_len", Kind: Whole, Unit: "tokens", Default: "512", Source: axolotlSchema},
+		{Setting: "workers", Path: "dataloader_num_workers", Kind: Whole, Unit: "processes per GPU", Source: axolotlSchema},
+		{Setting: "optimizer", Path: "optimizer", Kind: Word, Words: hfOptimizers, Default: "adamw_torch_fused", Source: axolotlSchema},
+		{Setting: "attention", Path: "attn_implementation", Kind: Word, Words: hfAttention, Source: axolotlSchema},
+		{Setting: "attention", Path: "flash_attention", Kind: Switch, Means: "flash", Source: axolotlSchema + " (deprecated)"},
+		{Setting: "attention", Path: "sdp_attention", Kind: Switch, Means: "sdpa", Source: axolotlSchema + " (deprecated)"},
+		{Setting: "attention", Path: "eager_attention", Kind: Switch, Means: "eager", Source: axolotlSchema + " (deprecated)"},
+		{Setting: "clip", Path: "max_grad_norm", Kind: Above0, Default: "1.0", Source: axolotlSchema},
+		{Setting: "lora", Path: "adapter", Kind: Word, Words: []word{{"lora", "true"}, {"qlora", "true"}, {"", "false"}}, Source: axolotlSchema},
+		{Setting: "lora.rank", Path: "lora_r", Kind: Whole, Source: axolotlSchema},
+		{Setting: "lora.alpha", Path: "lora_alpha", Kind: Number, Source: axolotlSchema},
+		{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Default: "0", Source: axolotlSchema},
+		{Setting: "lora.targets", Path: "lora_target_modules", Kind: Names, Source: axolotlSchema},
+		{Setting: "dist.kind", Path: "fsdp_version", Kind: Word, Words: []word{{"2", "fsdp2"}, {"1", "fsdp2"}}, Source: axolotlSchema},
+		{Setting: "dist.world", Path: "dp_shard_size", Kind: Whole, Unit: "GPUs", Source: axolotlSchema},
+		{Setting: "link", Path: "deepspeed", Kind: Link, Source: axolotlSchema},
+	},
+}

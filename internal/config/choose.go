@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// A folder often holds several configurations. One is the run's; others belong
+// to it (a DeepSpeed file, a launcher's, the stages of a curriculum), and others
+// have nothing to do with it. The rules, the strongest first:
+//
+//   - a script that starts the run and names a config means that config;
+//   - the most specific system wins, and the others are named in a note;
+//   - of several of one system the one with the main file's usual name wins;
+//   - else the user is asked.
+
+// mainNames are what people call the file that a run starts from.
+var mainNames = []string{"config", "train", "training", "main", "conf", "default"}
+
+// choose finds the run's main source, and leaves the others.
+func (p *Project) choose(found []*source, named bool) (main *source, rest []*source, err error) {
+	mains := slices.DeleteFunc(slices.Clone(found), func(s *source) bool { return s.adapter.Tied || !holds(s, "batch") })
+	if len(mains) == 0 {
+		mains = slices.DeleteFunc(slices.Clone(found), func(s *source) bool { return !holds(s, telling...) })
+	}
+	if len(mains) == 0 {
+		mains = found
+	}
+	if named {
+		mains = mains[:1]
+	}
+	if s := started(found, mains); s != nil && !named {
+		mains = []*source{s}
+	}
+	if len(mains) > 1 {
+		if mains, err = p.mostSpecific(mains); err != nil {
+			return nil, nil, err
+		}
+	}
+	main = mains[0]
+	return main, slices.DeleteFunc(slices.Clone(found), func(s *source) bool { return s == main }), nil
+}
+
+// holds says whether a source binds any of some settings.
+func holds(s *source, settings ...string) bool {
+	found, err := s.bind()
+	return err != nil || slices.ContainsFunc(found, func(b bound) bool { return slices.Contains(settings, b.Setting) })
+}
+
+// started is the config that the one script in the folder names; nil where
+// there is none.
+func started(found, mains []*source) *source {
+	var target *source
+	for _, s := range found {
+		if s.adapter != &shell {
+			continue
+		}
+		for _, link := range links(s) {
+			i := slices.IndexFunc(mains, func(m *source) bool { return m.file == path.Clean(link) })
+			if i < 0 || target != nil && target != mains[i] {
+				continue
+			}
+			target = mains[i]
+		}
+	}
+	return target
+}
+
+// links are the files that a source names.
+func links(s *source) []string {
+	found, err := s.bind()
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, b := range found {
+		if text, ok := b.Value.(string); ok && b.Setting == "link" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// mostSpecific keeps the sources of the system that comes first, and of those
+// the one with a main file's name.
+func (p *Project) mostSpecific(mains []*source) ([]*source, error) {
+	order := Adapters()
+	rank := func(s *source) int { return slices.Index(order, s.adapter) }
+	slices.SortStableFunc(mains, func(a, b *source) int {
+		if d := rank(a) - rank(b); d != 0 {
+			return d
+		}
+		return strings.Count(a.file, "/") - strings.Count(b.file, "/")
+	})
+	first := mains[0]
+	best := slices.DeleteFunc(slices.Clone(mains), func(s *source) bool { return s.adapter != first.adapter })
+	if len(best) > 1 {
+		if usual := slices.DeleteFunc(slices.Clone(best), func(s *source) bool { return !usualName(s.file) }); len(usual) == 1 {
+			best = usual
+		}
+	}
+	if len(best) > 1 {
+		return nil, fmt.Errorf("several configurations are here: %s; name the one to use: --config %s", list(fileNames(best)), best[0].file)
+	}
+	var others []string
+	for _, s := range mains {
+		if s != best[0] && !nearby(best[0], s) {
+			others = append(others, fmt.Sprintf("%s (%s)", s.file, s.adapter.Name))
+		}
+	}
+	if len(others) > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("using %s (%s), not %s; --config FILE chooses another", best[0].file, best[0].adapter.Name, list(others)))
+	}
+	return best[:1], nil
+}
+
+func fileNames(of []*source) []string {
+	var out []string
+	for _, s := range of {
+		out = append(out, s.file)
+	}
+	return out
+}
+
+func usualName(file string) bool {
+	base := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	return slices.Contains(mainNames, strings.ToLower(base))
+}
+
+// attached are the sources that belong to the main one: files that are read
+// beside it, the stages of a curriculum, and the script that starts it.
+func (p *Project) attached(main *source, rest []*source) []*source {
+	var out []*source
+	tied := map[*Adapter][]*source{}
+	for _, s := range rest {
+		switch {
+		case s.adapter == &shell && slices.ContainsFunc(links(s), func(l string) bool { return path.Clean(l) == main.file }):
+			out = append([]*source{s}, out...) // its flags win over the file
+		case s.adapter == &accelerate:
+			tied[s.adapter] = append(tied[s.adapter], s)
+		case nearby(main, s) && !holds(s, "batch"):
+			out = append(out, s)
+		}
+	}
+	for _, of := range tied {
+		if len(of) == 1 {
+			out = append(out, of[0])
+		} else {
+			p.Notes = append(p.Notes, fmt.Sprintf("several accelerate configs are here and none was used: %s", list(fileNames(of))))
+		}
+	}
+	return out
+}
+
+// stages looks under the folder of a main file that was named for the stages
+// that belong to it; whatever cannot be read there is none.
+func (p *Project) stages(main *source) []*source {
+	if main.adapter != &plain && main.adapter != &hydra {
+		return nil
+	}
+	names, err := scan(p.files)
+	if err != nil {
+		return nil
+	}
+	var out []*source
+	for _, name := range names {
+		if dir := path.Dir(main.file); name == main.file || dir != "." && !strings.HasPrefix(name, dir+"/") {
+			continue
+		}
+		if s, _, err := look(p.files, name); err == nil && s != nil && nearby(main, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// nearby says whether a file stands in or under the main file's folder and
+// holds samples per anchor: a stage of a curriculum.
+func nearby(main, s *source) bool {
+	dir := path.Dir(main.file)
+	in := dir == "." || strings.HasPrefix(s.file, dir+"/")
+	return in && s.adapter == &plain && holds(s, "positives", "negatives")
+}
+
+// follow reads the files that the sources name: DeepSpeed's.
+func (p *Project) follow() error {
+	for _, b := range p.of("link") {
+		name, ok := b.Value.(string)
+		if !ok || path.IsAbs(name) && !strings.HasSuffix(name, ".json") || slices.ContainsFunc(p.bound, func(o bound) bool { return o.File == name }) {
+			continue
+		}
+		s, _, err := look(p.files, path.Clean(name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			p.Notes = append(p.Notes, fmt.Sprintf("%s names %s, which is not there", b.where(), name))
+			continue
+		case err != nil:
+			return err
+		case s == nil || !s.adapter.Tied:
+			continue
+		}
+		s.link = &b
+		if err := p.take(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

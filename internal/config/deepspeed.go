@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import "snug/internal/config/doc"
+
+const deepspeedArgs = "deepspeed 0.19, runtime/config.py and runtime/constants.py"
+
+// deepspeed is DeepSpeed's JSON. Where transformers reads it, "auto" means
+// whatever TrainingArguments say and has to stay; a number has to agree with
+// them. train_batch_size is micro-batch times accumulation times GPUs, or
+// DeepSpeed refuses to start.
+var deepspeed = Adapter{
+	Name: "deepspeed", Title: "DeepSpeed", Formats: []doc.Format{doc.JSON, doc.YAML}, Tied: true,
+	Signs: []string{"train_micro_batch_size_per_gpu", "zero_optimization.stage", "zero_optimization train_batch_size"},
+	Keys: []Key{
+		{Setting: "batch", Path: "train_micro_batch_size_per_gpu", Kind: Whole, Unit: "samples per GPU", Source: deepspeedArgs},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: deepspeedArgs},
+		{Setting: "effective", Path: "train_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: deepspeedArgs},
+		{Setting: "precision", Path: "bf16.enabled", Kind: Switch, Means: "bf16", Source: deepspeedArgs},
+		{Setting: "precision", Path: "fp16.enabled", Kind: Switch, Means: "fp16", Source: deepspeedArgs},
+		{Setting: "clip", Path: "gradient_clipping", Kind: Above0, Source: deepspeedArgs},
+		{Setting: "optimizer", Path: "optimizer.type", Kind: Word, Words: torchOptimizers, Source: deepspeedArgs},
+		{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: zeroStages, Source: deepspeedArgs},
+	},
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"snug/internal/config/doc"
+)
+
+// byDefault is a key's default in a setup's terms; nil where there is none.
+func (k *Key) byDefault(world int) any {
+	if k.Default == "" {
+		return nil
+	}
+	d, err := doc.OpenAs("default", doc.YAML, []byte("v: "+k.Default+"\n"))
+	if err != nil {
+		return nil
+	}
+	t := tree{[]layer{{doc: d}}}
+	at, err := t.find(doc.Path{"v"})
+	if err != nil {
+		return nil
+	}
+	v, err := k.read(t, at)
+	if err != nil {
+		return nil
+	}
+	switch v := v.(type) {
+	case unknownWord:
+		return nil
+	case string:
+		if v == Auto || v == "" {
+			return nil
+		}
+	case int:
+		if k.OverGPUs && k.Setting != "effective" {
+			return max(v/max(world, 1), 1)
+		}
+	}
+	return v
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/setup"
+)
+
+// Missing is something about the run that no file says.
+type Missing struct {
+	Setting string
+	// Say is how to say it.
+	Say string
+}
+
+// Fields is what the files say, as a setup: what setup.Decode takes.
+func (p *Project) Fields() map[string]any {
+	out := map[string]any{}
+	for _, s := range Settings() {
+		v := p.Value(s.Name)
+		if v == nil {
+			v = p.fallback(s.Name)
+		}
+		switch s.Name {
+		case "model", "workers", "effective", "accumulation":
+		default:
+			put(out, s.Name, asJSON(v))
+		}
+	}
+	if p.whole("batch") > 0 {
+		out["accumulation"] = float64(p.accumulation())
+	}
+	p.model(out)
+	p.lora(out)
+	p.dist(out)
+	return out
+}
+
+// Setup is the run that the files describe.
+func (p *Project) Setup(from setup.Source) (*setup.Setup, error) {
+	return setup.Decode(p.Fields(), from)
+}
+
+// Missing is what has to be said before the run can be estimated.
+func (p *Project) Missing() []Missing {
+	var out []Missing
+	fields := p.Fields()
+	if fields["model"] == nil {
+		out = append(out, Missing{"model", "no file names the model: --model NAME, or model: {name: ...} in snug.yaml; for code of your own, snug profile -- <your command>"})
+	}
+	if fields["batch"] == nil {
+		out = append(out, Missing{"batch", p.noBatch()})
+	}
+	for _, b := range p.bound {
+		if b.unknown != "" && fields[b.Setting] == nil && !strings.Contains(b.Setting, ".") {
+			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: --%s WORD for the nearest", b.where(), b.unknown, b.Setting)})
+		}
+	}
+	return out
+}
+
+func (p *Project) noBatch() string {
+	for _, b := range p.of("batch") {
+		if b.Value == Auto {
+			return fmt.Sprintf("%s: %s is chosen when the run starts: --batch N", b.where(), b.Path)
+		}
+	}
+	return "no file holds the batch: --batch N, or bind it in snug.yaml (batch: file#path.to.key)"
+}
+
+// model says which model it is.
+func (p *Project) model(out map[string]any) {
+	if p.own != nil && p.own.Model != nil {
+		out["model"] = p.own.Model
+		return
+	}
+	switch v := p.Value("model").(type) {
+	case string:
+		if !strings.Contains(v, "${") && v != "" {
+			out["model"] = map[string]any{"name": p.modelName(v)}
+		}
+	case map[string]any:
+		config := map[string]any{"model_type": "llama"}
+		for k, x := range v {
+			if x != nil {
+				config[k] = x
+			}
+		}
+		out["model"] = map[string]any{"config": config}
+	}
+}
+
+// modelName is the name of a model as snug knows it: torchtitan has families
+// and sizes, and Ultralytics files of weights.
+func (p *Project) modelName(name string) string {
+	if p.main != nil && p.main.adapter == &torchtitan {
+		family, err := p.main.tree.find([]string{"model", "name"})
+		if text, _ := family.value.Data.(string); err == nil && text == "llama3" {
+			return "llama-3-" + strings.ToLower(name)
+		}
+	}
+	return name
+}
+
+// dist drops a spread over one GPU, and fills in what several mean.
+func (p *Project) dist(out map[string]any) {
+	kind, _ := p.Value("dist.kind").(string)
+	world := p.world()
+	delete(out, "dist")
+	if world < 2 {
+		return
+	}
+	if kind == "" {
+		kind = "ddp"
+		if p.main != nil && p.main.adapter == &torchtitan {
+			kind = "fsdp2"
+		}
+	}
+	d := map[string]any{"kind": kind, "world": float64(world)}
+	if v, ok := p.Value("dist.param_dtype").(string); ok && strings.HasPrefix(kind, "fsdp2") {
+		d["param_dtype"] = v
+	}
+	out["dist"] = d
+}
+
+// asJSON is a value as a decoded JSON file would have it.
+func asJSON(v any) any {
+	switch v := v.(type) {
+	case int:
+		return float64(v)
+	case []string:
+		var out []any
+		for _, s := range v {
+			out = append(out, s)
+		}
+		return out
+	}
+	return v
+}
+
+// put sets a field, making the object it is in.
+func put(fields map[string]any, field string, v any) {
+	if v == nil || v == "" {
+		return
+	}
+	outer, inner, nested := strings.Cut(field, ".")
+	if !nested {
+		fields[field] = v
+		return
+	}
+	in, _ := fields[outer].(map[string]any)
+	if in == nil {
+		in = map[string]any{}
+		fields[outer] = in
+	}
+	in[inner] = v
+}
+
+// lora drops adapters that are not in use.
+func (p *Project) lora(out map[string]any) {
+	in, _ := out["lora"].(map[string]any)
+	on := len(p.of("lora.rank")) > 0
+	if v, ok := p.Value("lora").(bool); ok {
+		on = v
+	} else if v, ok := p.fallback("lora").(bool); ok {
+		on = v
+	}
+	if in == nil || !on || in["rank"] == nil {
+		delete(out, "lora")
+		return
+	}
+	targets, _ := in["targets"].([]any)
+	if len(targets) == 0 || slices.ContainsFunc(targets, func(t any) bool { return t == "all" || t == "all-linear" }) {
+		in["targets"] = allLinear
+		return
+	}
+	for i, t := range targets {
+		if t == "output_proj" { // torchtune's name
+			targets[i] = "o_proj"
+		}
+	}
+}
+
+// allLinear is every linear layer of a Llama-like decoder, which is what "all"
+// means in the systems that write it.
+var allLinear = []any{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import "snug/internal/config/doc"
+
+const lightningTrainer = "lightning 2.6, pytorch/trainer/trainer.py"
+
+// lightning is what LightningCLI reads: the Trainer's arguments are known, those
+// of the data module are the user's, by custom batch_size and num_workers.
+var lightning = Adapter{
+	Name: "lightning", Title: "Lightning CLI", Formats: []doc.Format{doc.YAML},
+	Signs: []string{
+		"trainer.max_epochs data.class_path", "trainer.max_epochs data.init_args", "trainer data model.class_path",
+		"trainer seed_everything", "fit.trainer", "trainer.accelerator data", "trainer.max_steps data",
+	},
+	Keys: append(lightningKeys(""), lightningKeys("fit.")...),
+}
+
+func lightningKeys(under string) []Key {
+	user := "lightning 2.6, pytorch/tuner/tuning.py: batch_arg_name's default"
+	return []Key{
+		{Setting: "batch", Path: under + "data.init_args.batch_size", Kind: Whole, Unit: "samples per GPU", Source: user},
+		{Setting: "batch", Path: under + "data.batch_size", Kind: Whole, Unit: "samples per GPU", Source: user},
+		{Setting: "accumulation", Path: under + "trainer.accumulate_grad_batches", Kind: Whole, Unit: "forwards", Default: "1", Source: lightningTrainer},
+		{Setting: "accumulation", Path: under + "trainer.callbacks.*.init_args.scheduling", Kind: Schedule, Unit: "forwards by epoch",
+			Source: "lightning 2.6, pytorch/callbacks/gradient_accumulation_scheduler.py"},
+		{Setting: "precision", Path: under + "trainer.precision", Kind: Word, Words: lightningPrecision, Default: "32-true", Source: lightningTrainer},
+		{Setting: "checkpointing", Path: under + "model.init_args.gradient_checkpointing", Kind: Switch, Source: "by custom"},
+		{Setting: "seq", Path: under + "data.init_args.max_length", Kind: Whole, Unit: "tokens", Source: "by custom"},
+		{Setting: "seq", Path: under + "data.init_args.block_size", Kind: Whole, Unit: "tokens", Source: "by custom"},
+		{Setting: "positives", Path: under + "data.init_args.n_positives", Kind: Whole, Unit: "samples per anchor", Source: "by custom"},
+		{Setting: "negatives", Path: under + "data.init_args.n_negatives", Kind: Whole, Unit: "samples per anchor", Source: "by custom"},
+		{Setting: "workers", Path: under + "data.init_args.num_workers", Kind: Whole, Unit: "processes per GPU", Source: "by custom"},
+		{Setting: "workers", Path: under + "data.num_workers", Kind: Whole, Unit: "processes per GPU", Source: "by custom"},
+		{Setting: "model", Path: under + "model.init_args.model_name_or_path", Kind: Name, Source: "by custom"},
+		{Setting: "model", Path: under + "model.init_args.model_name", Kind: Name, Source: "by custom"},
+		{Setting: "optimizer", Path: under + "optimizer.class_path", Kind: Word, Words: torchOptimizers, Source: "lightning 2.6, pytorch/cli.py"},
+		{Setting: "clip", Path: under + "trainer.gradient_clip_val", Kind: Above0, Source: lightningTrainer},
+		{Setting: "dist.kind", Path: under + "trainer.strategy", Kind: Word, Words: lightningStrategies, Source: lightningTrainer},
+		{Setting: "dist.world", Path: under + "trainer.devices", Kind: Whole, Unit: "GPUs", Source: lightningTrainer},
+		{Setting: "nodes", Path: under + "trainer.num_nodes", Kind: Whole, Unit: "machines", Source: lightningTrainer},
+	}
+}
+
+// lightningStrategies is the registry's names (pytorch/strategies).
+var lightningStrategies = []word{
+	{"auto", ""}, {"single_device", ""},
+	{"ddp", "ddp"}, {"ddp_find_unused_parameters_true", "ddp"}, {"ddp_find_unused_parameters_false", "ddp"},
+	{"ddp_spawn", "ddp"}, {"ddp_notebook", "ddp"}, {"ddp_fork", "ddp"},
+	{"fsdp", "fsdp2"}, {"fsdp2", "fsdp2"},
+	{"deepspeed", "zero2"}, {"deepspeed_stage_1", "zero1"}, {"deepspeed_stage_2", "zero2"}, {"deepspeed_stage_3", "zero3"},
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import "snug/internal/config/doc"
+
+const llamaFactoryArgs = "llamafactory 0.9.5, hparams"
+
+// llamaFactory is LLaMA-Factory's YAML: TrainingArguments with names of its own
+// for the rest. Checkpointing is on unless the key turns it off.
+var llamaFactory = Adapter{
+	Name: "llama-factory", Title: "LLaMA-Factory", Formats: []doc.Format{doc.YAML, doc.JSON},
+	Signs: []string{
+		"model_name_or_path finetuning_type", "model_name_or_path cutoff_len", "model_name_or_path stage template",
+		"model_name_or_path disable_gradient_checkpointing",
+	},
+	Keys: llamaFactoryKeys(),
+}
+
+func llamaFactoryKeys() []Key {
+	args := llamaFactoryArgs
+	keys := []Key{{Setting: "precision", Path: "pure_bf16", Kind: Switch, Means: "bf16", Source: args + "/finetuning_args.py"}}
+	for _, k := range hfKeys(hfArgs) {
+		switch k.Path {
+		case "gradient_checkpointing", "attn_implementation":
+			continue
+		}
+		keys = append(keys, k)
+	}
+	return append(keys,
+		Key{Setting: "checkpointing", Path: "disable_gradient_checkpointing", Kind: Switch, Inverted: true, Default: "false", Source: args + "/model_args.py"},
+		Key{Setting: "seq", Path: "cutoff_len", Kind: Whole, Unit: "tokens", Default: "2048", Source: args + "/data_args.py"},
+		Key{Setting: "attention", Path: "flash_attn", Kind: Word, Default: "auto",
+			Words: []word{{"sdpa", "sdpa"}, {"auto", "sdpa"}, {"disabled", "eager"}, {"fa2", "flash"}, {"fa3", "flash"}}, Source: args + "/model_args.py"},
+		Key{Setting: "lora", Path: "finetuning_type", Kind: Word, Default: "lora",
+			Words: []word{{"full", "false"}, {"lora", "true"}, {"freeze", "false"}}, Source: args + "/finetuning_args.py"},
+		Key{Setting: "lora.rank", Path: "lora_rank", Kind: Whole, Default: "8", Source: args + "/finetuning_args.py"},
+		Key{Setting: "lora.alpha", Path: "lora_alpha", Kind: Number, Source: args + "/finetuning_args.py"},
+		Key{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Default: "0", Source: args + "/finetuning_args.py"},
+		Key{Setting: "lora.targets", Path: "lora_target", Kind: Names, Default: "all", Source: args + "/finetuning_args.py"},
+	)
+}

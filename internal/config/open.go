@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+)
+
+// Files is how a project is read: names are relative to its folder, with
+// slashes.
+type Files interface {
+	ReadFile(name string) ([]byte, error)
+	ReadDir(name string) ([]fs.DirEntry, error)
+}
+
+// Bounds of a search, so that a home folder is refused rather than walked.
+const (
+	deepestFolder = 6
+	mostFolders   = 2000
+	mostFiles     = 500
+	largestFile   = 1 << 20
+)
+
+// skipped are folders that hold no configuration of the user's own.
+var skipped = []string{
+	"node_modules", "__pycache__", "venv", "env", "site-packages", "dist-packages", "wandb", "mlruns", "outputs", "output",
+	"checkpoints", "lightning_logs", "logs", "runs", "build", "dist", "target", "data", "datasets", "test", "tests", "testdata",
+}
+
+// notOurs are JSON files that tools leave lying about.
+var notOurs = []string{
+	"config.json", "package.json", "package-lock.json", "tsconfig.json", "tokenizer.json", "tokenizer_config.json", "vocab.json",
+	"special_tokens_map.json", "generation_config.json", "trainer_state.json", "adapter_config.json", "docker-compose.yaml",
+	"docker-compose.yml", "mkdocs.yml", ".pre-commit-config.yaml", "pyproject.toml", "poetry.lock", "setup.py",
+}
+
+// scan looks through a folder for files that may be configurations.
+func scan(files Files) ([]string, error) {
+	var found []string
+	queue := []string{"."}
+	for n := 0; n < len(queue); n++ {
+		if n >= mostFolders {
+			return nil, fmt.Errorf("there are more than %d folders here; name the config: --config FILE", mostFolders)
+		}
+		entries, err := files.ReadDir(queue[n])
+		if err != nil {
+			if queue[n] == "." {
+				return nil, fmt.Errorf("reading the folder: %w", reason(err))
+			}
+			continue // a folder that may not be read is not the one
+		}
+		for _, e := range entries {
+			name := path.Join(queue[n], e.Name())
+			switch {
+			case e.IsDir():
+				if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(skipped, strings.ToLower(e.Name())) && strings.Count(name, "/") < deepestFolder {
+					queue = append(queue, name)
+				}
+			case worthReading(e):
+				if found = append(found, name); len(found) > mostFiles {
+					return nil, fmt.Errorf("there are more than %d files that might be configs here; name the one: --config FILE", mostFiles)
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+func worthReading(e fs.DirEntry) bool {
+	name := strings.ToLower(e.Name())
+	if _, ok := doc.FormatOf(name, nil); !ok || strings.HasPrefix(name, ".") || slices.Contains(notOurs, name) || name == snugFile {
+		return false
+	}
+	info, err := e.Info()
+	return err == nil && info.Size() <= largestFile
+}
+
+// look reads a file and finds whose it is; nil where it is nobody's.
+func look(files Files, name string) (*source, []string, error) {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", name, reason(err))
+	}
+	if format, _ := doc.FormatOf(name, data); format == doc.Python && !bytes.Contains(data, []byte("batch_size")) {
+		return nil, nil, nil // parsing every program here would take long
+	}
+	d, err := doc.Open(name, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	a := recognise(d)
+	if a == nil {
+		return nil, nil, nil
+	}
+	s := &source{file: name, adapter: a, tree: tree{[]layer{{file: name, doc: d}}}}
+	if a != &hydra {
+		return s, nil, nil
+	}
+	var notes []string
+	s.tree, notes, err = composeHydra(files, name, d)
+	return s, notes, err
+}
+
+// reason strips what the message says already: the operation and the path.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"snug/internal/config/change"
+	"snug/internal/config/doc"
+)
+
+// Change works out the edits that give settings new values, in every file that
+// holds them: all of them, or an error that says which one cannot be.
+func (p *Project) Change(want map[string]any) (Plan, error) {
+	c := &changing{project: p, want: map[string]any{}}
+	for name, v := range want {
+		s, err := settingNamed(name)
+		if err != nil {
+			return Plan{}, err
+		}
+		if err := s.Check(v); err != nil {
+			return Plan{}, err
+		}
+		c.want[name] = v
+	}
+	if err := c.batches(); err != nil {
+		return Plan{}, err
+	}
+	for _, setting := range settingNames() {
+		v, asked := c.want[setting]
+		if !asked {
+			continue
+		}
+		if err := c.setting(setting, v); err != nil {
+			return Plan{}, err
+		}
+	}
+	return c.finish()
+}
+
+// changing is a change being worked out.
+type changing struct {
+	project *Project
+	want    map[string]any
+	edits   []planned
+	notes   []string
+}
+
+// planned is an edit and the binding it came from.
+type planned struct {
+	change.Edit
+	source *source
+}
+
+func (c *changing) note(format string, args ...any) {
+	c.notes = append(c.notes, fmt.Sprintf(format, args...))
+}
+
+// setting plans the edits of one setting.
+func (c *changing) setting(setting string, v any) error {
+	of := c.project.of(setting)
+	written := 0
+	for _, b := range of {
+		switch {
+		case b.Value == Auto && b.source.adapter.Tied:
+			c.note("%s: %s stays \"auto\"", b.where(), b.Path)
+			continue
+		case b.place.computed != "":
+			return fmt.Errorf("%s: %s is %s, which cannot be changed in place; write a number there first", b.where(), b.place.at, b.place.computed)
+		case c.keepsStage(b, v):
+			written++
+			continue
+		}
+		if err := c.write(b, v); err != nil {
+			return err
+		}
+		written++
+	}
+	if c.says(of, setting, v) {
+		return nil
+	}
+	if written > 0 && !slices.ContainsFunc(of, func(b bound) bool { return b.key.together() }) {
+		return nil
+	}
+	return c.insert(setting, v)
+}
+
+// says is whether the keys that are there can say the value between them: bf16
+// alone cannot say fp16.
+func (c *changing) says(of []bound, setting string, v any) bool {
+	if len(of) == 0 {
+		return v == c.project.fallback(setting)
+	}
+	for _, b := range of {
+		if !b.key.together() || b.key.Means == v {
+			return true
+		}
+		if b.key.Kind == Word {
+			if _, ok := spelled(b.key.Words, fmt.Sprint(v), ""); ok {
+				return true
+			}
+		}
+	}
+	return setting == "precision" && v == "fp32"
+}
+
+// keepsStage is whether one of several stages stays: those below the largest
+// value do, as long as the new one is not smaller still.
+func (c *changing) keepsStage(b bound, v any) bool {
+	n, ok := v.(int)
+	now, also := b.Value.(int)
+	top, _ := c.project.Value(b.Setting).(int)
+	if !b.staged() || !ok || !also || now == top || now > n {
+		return false
+	}
+	c.note("%s: %s stays %d: another stage takes the most", b.where(), b.Path, now)
+	return true
+}
+
+// write plans the edit of one binding.
+func (c *changing) write(b bound, v any) error {
+	if phases, ok := b.Value.([]Phase); ok {
+		return c.schedule(b, phases, v)
+	}
+	file, err := b.key.write(v, b.place.value, c.project.world())
+	if err != nil {
+		return fmt.Errorf("%s: %w", b.where(), err)
+	}
+	if file == same || reflect.DeepEqual(b.Value, v) && !b.key.OverGPUs {
+		return nil
+	}
+	if b.place.value.Kind == doc.Expression {
+		return fmt.Errorf("%s: %s is %s, which is worked out; write %v there yourself", b.where(), b.Path, b.Text, file)
+	}
+	c.edit(b, b.Path, file)
+	return nil
+}
+
+// edit adds an edit, and says who else uses an interpolated value.
+func (c *changing) edit(b bound, p doc.Path, v any) {
+	for _, other := range b.source.tree.users(b.place) {
+		c.note("%s takes its value from %s and changes with it", other, b.place.path)
+	}
+	c.edits = append(c.edits, planned{change.Edit{File: b.File, Path: p, Value: v}, b.source})
+}
+
+// insert plans a new key, in the main file.
+func (c *changing) insert(setting string, v any) error {
+	p := c.project
+	if p.main == nil || p.main.adapter == &shell || p.main.adapter == &plain {
+		return fmt.Errorf("no file says %s; bind it in snug.yaml (%s: file#path.to.key) or add it by hand", setting, setting)
+	}
+	for _, k := range p.main.adapter.forSetting(setting) {
+		if strings.Contains(k.Path, "*") || k.Means != "" && k.Means != v {
+			continue
+		}
+		file, err := k.write(v, doc.Value{}, p.world())
+		if err != nil || file == same {
+			continue
+		}
+		path, err := doc.ParsePath(k.Path)
+		if err != nil || !p.main.insertable(path) {
+			continue
+		}
+		top := p.main.tree.layers[len(p.main.tree.layers)-1]
+		c.edits = append(c.edits, planned{change.Edit{File: top.file, Path: path, Value: file, Insert: true}, p.main})
+		return nil
+	}
+	return fmt.Errorf("%s (%s) has no key for %s %v", p.main.file, p.main.adapter.Title, setting, v)
+}
+
+// insertable is whether the section that a key would go into is there, unless
+// it is the file itself.
+func (s *source) insertable(path doc.Path) bool {
+	return len(path) == 1 || s.tree.has(path[:1]) || s.adapter == &torchtitan || s.adapter == &composer
+}

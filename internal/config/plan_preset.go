@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"snug/internal/config/change"
+	"snug/internal/config/doc"
+)
+
+// finish turns what was planned into a plan. Edits of a preset that others use
+// too become a copy of it, beside the user's config, which points there from
+// then on.
+func (c *changing) finish() (Plan, error) {
+	plan := Plan{}
+	copies := map[*source]bool{}
+	for _, e := range c.edits {
+		if !shared(e.File) || e.source.link == nil {
+			plan.Edits = append(plan.Edits, e.Edit)
+			continue
+		}
+		if copies[e.source] {
+			continue
+		}
+		copies[e.source] = true
+		if err := c.copyPreset(&plan, e.source); err != nil {
+			return Plan{}, err
+		}
+	}
+	slices.Sort(c.notes)
+	plan.Notes = slices.Compact(c.notes)
+	return plan, nil
+}
+
+// shared says whether a file belongs to a library rather than to the project.
+func shared(file string) bool {
+	if path.IsAbs(file) || strings.HasPrefix(file, "../") {
+		return true
+	}
+	for part := range strings.SplitSeq(file, "/") {
+		switch part {
+		case "site-packages", "dist-packages", "examples", "deepspeed_configs":
+			return true
+		}
+	}
+	return false
+}
+
+// copyPreset makes the copy, with the edits in it, and the edit that points to
+// it.
+func (c *changing) copyPreset(plan *Plan, s *source) error {
+	d := s.tree.layers[0].doc
+	for _, e := range c.edits {
+		if e.source != s {
+			continue
+		}
+		var err error
+		if d, err = d.Set(e.Path, e.Value); err != nil {
+			return err
+		}
+	}
+	to, err := c.unused(path.Join(path.Dir(s.link.File), path.Base(s.file)))
+	if err != nil {
+		return err
+	}
+	plan.Creates = append(plan.Creates, change.Create{File: to, Content: d.Bytes()})
+	plan.Edits = append(plan.Edits, change.Edit{File: s.link.File, Path: s.link.Path, Value: to})
+	c.note("%s is shared with others: it was copied to %s, and %s points there", s.file, to, s.link.where())
+	return nil
+}
+
+// unused is a name that no file has yet.
+func (c *changing) unused(name string) (string, error) {
+	ext := path.Ext(name)
+	for n := 1; n < 100; n++ {
+		try := name
+		if n > 1 {
+			try = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext)
+		}
+		if _, err := c.project.files.ReadFile(try); err != nil {
+			return try, nil
+		}
+	}
+	return "", fmt.Errorf("there are many copies of %s already; remove some", name)
+}
+
+// users are the other places of a tree that take their value from a leaf
+// through an interpolation.
+func (t tree) users(leaf place) []string {
+	var out []string
+	t.walk(func(p doc.Path, v doc.Value) {
+		text, _ := v.Data.(string)
+		if v.Kind != doc.Text || !strings.Contains(text, "${") || p.Equal(leaf.at) {
+			return
+		}
+		at, err := t.find(p)
+		if err == nil && at.computed == "" && at.file == leaf.file && at.path.Equal(leaf.path) {
+			out = append(out, p.String())
+		}
+	})
+	return out
+}

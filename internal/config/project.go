@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Open finds the settings of a project: in the files that are named, or else in
+// whatever its folder holds. A snug.yaml there has the first word.
+func Open(files Files, root string, names ...string) (*Project, error) {
+	p := &Project{Root: root, files: files}
+	own, err := readSnugFile(files)
+	if err != nil {
+		return nil, err
+	}
+	if own != nil && len(names) == 0 {
+		names = own.Files
+	}
+	if err := p.gather(names, own != nil && len(own.Bind) > 0); err != nil {
+		return nil, err
+	}
+	if own != nil {
+		if err := p.adopt(own); err != nil {
+			return nil, err
+		}
+	}
+	if len(p.bound) == 0 {
+		return nil, fmt.Errorf("no training configuration found in %s; name one with --config FILE, or write a snug.yaml: snug init", root)
+	}
+	p.settle()
+	return p, nil
+}
+
+// gather reads the sources and binds what they hold. With a snug.yaml that
+// binds settings itself there need not be any.
+func (p *Project) gather(names []string, bindsItself bool) error {
+	found, err := p.sources(names)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 || bindsItself && len(names) == 0 {
+		return nil
+	}
+	main, beside, err := p.choose(found, len(names) > 0)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		beside = append(beside, p.stages(main)...)
+	}
+	p.main = main
+	if err := p.take(main); err != nil {
+		return err
+	}
+	for _, s := range p.attached(main, beside) {
+		if err := p.take(s); err != nil {
+			return err
+		}
+	}
+	return p.follow()
+}
+
+// sources reads the named files, or looks for some.
+func (p *Project) sources(names []string) ([]*source, error) {
+	search := len(names) == 0
+	if search {
+		var err error
+		if names, err = scan(p.files); err != nil {
+			return nil, err
+		}
+	}
+	var found []*source
+	for _, name := range names {
+		s, notes, err := look(p.files, name)
+		switch {
+		case err != nil && search:
+			p.Notes = append(p.Notes, "passed over: "+err.Error())
+		case err != nil:
+			return nil, err
+		case s != nil:
+			found = append(found, s)
+			p.Notes = append(p.Notes, notes...)
+		case !search:
+			return nil, fmt.Errorf("%s holds no setting that snug knows; bind one in snug.yaml: snug init", name)
+		}
+	}
+	return withoutParts(found), nil
+}
+
+// withoutParts drops files that are layers of another's tree.
+func withoutParts(found []*source) []*source {
+	return slices.DeleteFunc(slices.Clone(found), func(s *source) bool {
+		return slices.ContainsFunc(found, func(other *source) bool {
+			return other != s && slices.ContainsFunc(other.tree.layers, func(l layer) bool { return l.file == s.file })
+		})
+	})
+}
+
+// take binds what a source holds.
+func (p *Project) take(s *source) error {
+	found, err := s.bind()
+	if err != nil {
+		return err
+	}
+	for _, b := range found {
+		p.Notes = append(p.Notes, b.notes()...)
+		if len(b.rivals) == 0 {
+			p.bound = append(p.bound, b)
+		}
+	}
+	return nil
+}
+
+// settle puts the bindings into order and shows them.
+func (p *Project) settle() {
+	order := settingNames()
+	slices.SortStableFunc(p.bound, func(a, b bound) int {
+		return slices.Index(order, a.Setting) - slices.Index(order, b.Setting)
+	})
+	p.Bindings = nil
+	for _, b := range p.bound {
+		if slices.Contains(order, b.Setting) {
+			p.Bindings = append(p.Bindings, b.Binding)
+		}
+	}
+	slices.Sort(p.Notes)
+	p.Notes = slices.Compact(p.Notes)
+}
+
+// of is the bindings of one setting.
+func (p *Project) of(setting string) []bound {
+	return slices.DeleteFunc(slices.Clone(p.bound), func(b bound) bool { return b.Setting != setting })
+}
+
+// Main is the file that holds the run's settings, and what kind it is; empty
+// where snug.yaml binds them all.
+func (p *Project) Main() (file, title string) {
+	if p.main == nil {
+		return "", ""
+	}
+	return p.main.file, p.main.adapter.Title
+}
+
+// where is file:line of a binding.
+func (b bound) where() string { return fmt.Sprintf("%s:%d", b.File, b.Line) }
+
+func list(names []string) string {
+	if len(names) > 4 {
+		names = append(names[:3:3], fmt.Sprintf("%d more", len(names)-3))
+	}
+	return strings.Join(names, ", ")
+}

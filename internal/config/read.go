@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"snug/internal/config/doc"
+)
+
+// Auto is the value of a setting that a file leaves to somebody else: DeepSpeed
+// takes "auto" from TrainingArguments, Composer and Ultralytics find a batch
+// themselves. It is never overwritten.
+const Auto = "auto"
+
+// Phase is one step of an accumulation schedule: from that epoch on, so many
+// forwards per optimizer step.
+type Phase struct{ From, Count int }
+
+// read understands a value in a setup's terms: an int, float64, bool, string,
+// []string, []Phase or map[string]any. Nil means that it says nothing.
+func (k *Key) read(t tree, at place) (any, error) {
+	v := at.value
+	if v.Kind == doc.Null && k.Kind != Word || at.computed != "" {
+		return nil, nil
+	}
+	if text, ok := v.Data.(string); ok && strings.EqualFold(text, "auto") && k.Kind != Word {
+		return Auto, nil
+	}
+	switch k.Kind {
+	case Whole:
+		return k.readWhole(t, at)
+	case Number, Above0:
+		f, ok := number(v)
+		if !ok {
+			return nil, k.wrong(at)
+		}
+		if k.Kind == Above0 {
+			return f > 0, nil
+		}
+		return f, nil
+	case Switch:
+		return k.readSwitch(at)
+	case Word:
+		return k.readWord(t, at)
+	case Names:
+		return k.readNames(t, at)
+	case Schedule:
+		return k.readSchedule(t, at)
+	case Object:
+		return object(t, at)
+	}
+	text, ok := v.Data.(string)
+	if !ok {
+		return nil, k.wrong(at)
+	}
+	return text, nil
+}
+
+// wrong says that the value is not of the kind that is due.
+func (k *Key) wrong(at place) error {
+	return fmt.Errorf("%s:%d:%d: %s holds a %s where a %s is due (%s)",
+		at.file, at.value.Line, at.value.Column, at.path, at.value.Kind, k.Kind, k.Setting)
+}
+
+func (k *Key) readWhole(t tree, at place) (any, error) {
+	switch at.value.Kind {
+	case doc.Map:
+		if k.Setting == "accumulation" {
+			return k.readSchedule(t, at)
+		}
+	case doc.List:
+		if k.Setting == "dist.world" { // devices: [0, 1]
+			return at.value.Len, nil
+		}
+	case doc.Expression:
+		if n, ok := product(at.value.Text); ok {
+			return n, nil
+		}
+		return nil, nil
+	}
+	f, ok := number(at.value)
+	switch {
+	case !ok:
+		return nil, k.wrong(at)
+	case f < 0 || f > 0 && f < 1: // -1 and shares: let the system choose
+		return Auto, nil
+	case f != math.Trunc(f) || f > 1<<40:
+		return nil, fmt.Errorf("%s:%d:%d: %s is %s; a whole number is due (%s)", at.file, at.value.Line, at.value.Column, at.path, at.value.Text, k.Setting)
+	}
+	return int(f), nil
+}
+
+// product works out the few sums that people write into configs: 5 * 8.
+func product(text string) (int, bool) {
+	n := 1
+	for factor := range strings.SplitSeq(text, "*") {
+		f, err := strconv.Atoi(strings.TrimSpace(factor))
+		if err != nil || f < 1 || f > 1<<20 || n > 1<<20 {
+			return 0, false
+		}
+		n *= f
+	}
+	return n, true
+}
+
+// number is a value as a number, quoted or not.
+func number(v doc.Value) (float64, bool) {
+	switch d := v.Data.(type) {
+	case int64:
+		return float64(d), true
+	case float64:
+		return d, !math.IsNaN(d) && !math.IsInf(d, 0)
+	case string:
+		f, err := strconv.ParseFloat(strings.TrimSpace(d), 64)
+		return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
+	}
+	return 0, false
+}
+
+func (k *Key) readSwitch(at place) (any, error) {
+	on, ok := truth(at.value)
+	switch {
+	case !ok:
+		return nil, k.wrong(at)
+	case k.Means != "" && on != k.Inverted:
+		return k.Means, nil
+	case k.Means != "":
+		return "", nil
+	}
+	return on != k.Inverted, nil
+}
+
+// truth is a value as yes or no.
+func truth(v doc.Value) (on, ok bool) {
+	switch d := v.Data.(type) {
+	case bool:
+		return d, true
+	case int64:
+		return d == 1, d == 0 || d == 1
+	case string:
+		switch strings.ToLower(d) {
+		case "true", "yes", "on", "1", "":
+			return true, true // a flag without a value is on
+		case "false", "no", "off", "0":
+			return false, true
+		}
+	}
+	return false, false
+}
+
+// scalarText is a value as a vocabulary writes it.
+func scalarText(v doc.Value) (string, bool) {
+	switch d := v.Data.(type) {
+	case nil:
+		return "", v.Kind == doc.Null
+	case bool:
+		return strconv.FormatBool(d), true
+	case int64:
+		return strconv.FormatInt(d, 10), true
+	case float64:
+		return strconv.FormatFloat(d, 'g', -1, 64), true
+	case string:
+		return d, true
+	}
+	return "", false
+}

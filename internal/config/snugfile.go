@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/spelling"
+)
+
+// A snug.yaml in the user's project says where its settings are, for configs
+// that no adapter knows:
+//
+//	model:                       # as in a setup: name, config, profile, head
+//	  name: all-mpnet-base-v2
+//	files: [conf/config.yaml]    # read these and look no further
+//	bind:                        # setting: file#path.to.key, or a list of them
+//	  batch: conf/config.yaml#data_loader.batch_size
+//	  checkpointing: not train.py#NO_CHECKPOINTS
+//	set:                         # what no file says
+//	  seq: 128
+//
+// Goals: short enough to write by hand, and anything with keys can be bound.
+// Not goals: describing a run in full (a setup does), or any kind of logic.
+
+// snugFile is its name.
+const snugFile = "snug.yaml"
+
+// ownFile is a snug.yaml.
+type ownFile struct {
+	Files []string
+	Model map[string]any
+	Bind  []ownBinding
+	Set   map[string]any
+}
+
+// ownBinding is one setting and the places that hold it.
+type ownBinding struct {
+	setting string
+	file    string
+	path    doc.Path
+	not     bool
+	where   string // in the snug.yaml
+}
+
+// bindings is the system of what snug.yaml binds.
+var bindings = Adapter{Name: "snug.yaml", Title: "bound in snug.yaml"}
+
+// readSnugFile reads the project's snug.yaml; nil where there is none.
+func readSnugFile(files Files) (*ownFile, error) {
+	data, err := files.ReadFile(snugFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", snugFile, reason(err))
+	}
+	return parseSnugFile(data)
+}
+
+func parseSnugFile(data []byte) (*ownFile, error) {
+	d, err := doc.OpenAs(snugFile, doc.YAML, data)
+	if err != nil {
+		return nil, err
+	}
+	root, err := d.Find(nil)
+	if err != nil {
+		return nil, err
+	}
+	r := &ownReader{t: tree{[]layer{{file: snugFile, doc: d}}}, own: &ownFile{Set: map[string]any{}}}
+	if root.Kind == doc.Null {
+		return r.own, nil
+	}
+	if root.Kind != doc.Map {
+		return nil, fmt.Errorf("%s:%d:%d: a snug.yaml has the keys model, files, bind and set, not a %s", snugFile, root.Line, root.Column, root.Kind)
+	}
+	for _, key := range root.Keys {
+		if err := r.section(key); err != nil {
+			return nil, err
+		}
+	}
+	return r.own, nil
+}
+
+// ownReader reads the sections of a snug.yaml.
+type ownReader struct {
+	t   tree
+	own *ownFile
+}
+
+func (r *ownReader) section(key string) error {
+	known := []string{"model", "files", "bind", "set"}
+	at, err := r.t.find(doc.Path{key})
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(known, key) {
+		return r.fail(at, "%q is not known%s", key, spelling.Hint(key, known, "known are "+strings.Join(known, ", ")))
+	}
+	if at.value.Kind == doc.Null {
+		return nil
+	}
+	if want := map[string]doc.Kind{"files": doc.List}[key]; want != "" && at.value.Kind != want || want == "" && at.value.Kind != doc.Map {
+		return r.fail(at, "%s holds a %s; see snug init for what belongs there", key, at.value.Kind)
+	}
+	switch key {
+	case "model":
+		v, err := object(r.t, at)
+		r.own.Model, _ = v.(map[string]any)
+		return err
+	case "files":
+		names, err := (&Key{Kind: Names, Setting: "files"}).readNames(r.t, at)
+		if err != nil {
+			return err
+		}
+		for _, n := range names.([]string) {
+			r.own.Files = append(r.own.Files, path.Clean(n))
+		}
+		return nil
+	case "set":
+		return r.set(at)
+	}
+	return r.bind(at)
+}
+
+func (r *ownReader) fail(at place, format string, args ...any) error {
+	return fmt.Errorf("%s:%d:%d: %s", snugFile, at.value.Line, at.value.Column, fmt.Sprintf(format, args...))
+}
+
+func (r *ownReader) set(at place) error {
+	for _, key := range at.value.Keys {
+		item, err := r.t.find(at.at.Join(key))
+		if err != nil {
+			return err
+		}
+		s, err := settingNamed(key)
+		if err != nil {
+			return r.fail(item, "%v", err)
+		}
+		k := Key{Setting: key, Kind: s.Kind}
+		if s.Kind == Word {
+			for _, w := range s.Words {
+				k.Words = append(k.Words, word{w, w})
+			}
+		}
+		v, err := k.read(r.t, item)
+		if err != nil {
+			return err
+		}
+		if u, ok := v.(unknownWord); ok {
+			return r.fail(item, "%v", s.Check(u.text))
+		}
+		if err := s.Check(v); err != nil {
+			return r.fail(item, "%v", err)
+		}
+		r.own.Set[key] = v
+	}
+	return nil
+}
+
+func (r *ownReader) bind(at place) error {
+	for _, key := range at.value.Keys {
+		item, err := r.t.find(at.at.Join(key))
+		if err != nil {
+			return err
+		}
+		if _, err := settingNamed(key); err != nil {
+			return r.fail(item, "%v", err)
+		}
+		places, err := (&Key{Kind: Names, Setting: key}).readPlaces(r.t, item)
+		if err != nil {
+			return err
+		}
+		for _, text := range places {
+			b := ownBinding{setting: key, where: fmt.Sprintf("%s:%d", snugFile, item.value.Line)}
+			text, b.not = strings.CutPrefix(text, "not ")
+			file, p, ok := strings.Cut(strings.TrimSpace(text), "#")
+			if b.path, err = doc.ParsePath(p); err != nil || !ok || file == "" {
+				return r.fail(item, "%q is not a place; write it like conf/config.yaml#data.batch_size", text)
+			}
+			b.file = path.Clean(file)
+			r.own.Bind = append(r.own.Bind, b)
+		}
+	}
+	return nil
+}
+
+// readPlaces is one text or a list of them; a place may have spaces in it.
+func (k *Key) readPlaces(t tree, at place) ([]string, error) {
+	if text, ok := at.value.Data.(string); ok {
+		return []string{text}, nil
+	}
+	if at.value.Kind != doc.List {
+		return nil, k.wrong(at)
+	}
+	names, err := k.readNames(t, at)
+	if err != nil {
+		return nil, err
+	}
+	return names.([]string), nil
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import "snug/internal/config/doc"
+
+// What a system of training knows about its files is a table: which setting
+// stands under which key, how it is written, and where that was read. The code
+// that finds and changes settings is the same for all of them; a new system is
+// one file with one table.
+
+// Kind is how a key writes its setting.
+type Kind string
+
+// The kinds.
+const (
+	Whole    Kind = "whole number"
+	Number   Kind = "number"
+	Switch   Kind = "true or false"
+	Word     Kind = "word"
+	Name     Kind = "name"
+	Names    Kind = "list of names"
+	Above0   Kind = "number, on above 0"
+	Schedule Kind = "map from epoch to number"
+	Object   Kind = "object"
+	Link     Kind = "path of another file"
+)
+
+// Key says where a system keeps one setting.
+type Key struct {
+	// Setting is the field of a setup that the key decides, or one of the few
+	// names that only files have: workers, effective, link.
+	Setting string
+	// Path leads to the value. A step * is any item of a list; **.name is that
+	// name at any depth.
+	Path string
+	Kind Kind
+	// Words translate between the file and the setup, for Kind Word. What is
+	// written is the first that has the meaning.
+	Words []word
+	// Means is what "true" says where the setting is a word: bf16: true means
+	// the precision amp-bf16.
+	Means string
+	// Inverted is for a switch that turns its setting off.
+	Inverted bool
+	// OverGPUs says that the number counts over all GPUs, not per GPU.
+	OverGPUs bool
+	// Unit is what the number counts.
+	Unit string
+	// Default is what the system takes where the key is absent, as its file
+	// would write it; "" where it has none.
+	Default string
+	// Source is where this was read.
+	Source string
+}
+
+// word is a value as files write it and as a setup does.
+type word struct{ file, means string }
+
+// Adapter is one system of training and its files.
+type Adapter struct {
+	// Name is how snug calls the system, Title how people do.
+	Name, Title string
+	Formats     []doc.Format
+	// Signs tell the system's files: any one of these groups, all there. A
+	// step may be *; "a=b" wants that value.
+	Signs []string
+	// Tied is for files that are read beside others and have to agree with
+	// them: DeepSpeed's and accelerate's.
+	Tied bool
+	Keys []Key
+}
+
+// Adapters is every system, the most specific first: where a file looks like
+// several, the first that matches has it.
+func Adapters() []*Adapter {
+	return []*Adapter{
+		&deepspeed, &accelerate, &axolotl, &llamaFactory, &torchtune, &composer,
+		&nanotron, &torchtitan, &kohya, &ultralytics, &trl, &hf, &hydra,
+		&lightning, &nanogpt, &shell, &plain,
+	}
+}
+
+// forSetting is the keys of one setting, in the order of the table.
+func (a *Adapter) forSetting(setting string) []*Key {
+	var out []*Key
+	for i := range a.Keys {
+		if a.Keys[i].Setting == setting {
+			out = append(out, &a.Keys[i])
+		}
+	}
+	return out
+}

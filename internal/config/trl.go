@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import "snug/internal/config/doc"
+
+const trlSFT = "trl 1.16, trainer/sft_config.py"
+
+// trl is TRL's configs (SFTConfig, DPOConfig, …) with its ModelConfig, as
+// TrlParser reads them from YAML: TrainingArguments with other defaults.
+var trl = Adapter{
+	Name: "trl", Title: "TRL", Formats: []doc.Format{doc.YAML, doc.JSON},
+	// Scripts of transformers' own have dataset_name and attn_implementation too.
+	Signs: []string{
+		"per_device_train_batch_size use_peft", "per_device_train_batch_size lora_r",
+		"per_device_train_batch_size max_length", "per_device_train_batch_size packing",
+		"per_device_train_batch_size loss_type", "per_device_train_batch_size beta",
+	},
+	Keys: trlKeys(),
+}
+
+func trlKeys() []Key {
+	keys := []Key{
+		// Weights of a type of their own come before autocast.
+		{Setting: "precision", Path: "dtype", Kind: Word, Words: trlWeights, Source: trlModel},
+		{Setting: "precision", Path: "torch_dtype", Kind: Word, Words: trlWeights, Source: trlModel + " (until 0.24)"},
+	}
+	for _, k := range hfKeys(hfArgs) {
+		switch k.Path {
+		case "bf16":
+			k.Default, k.Source = "true", "trl 1.16, trainer/base_config.py"
+		case "gradient_checkpointing":
+			k.Default, k.Source = "true", "trl 1.16, trainer/base_config.py"
+		}
+		keys = append(keys, k)
+	}
+	return append(keys,
+		Key{Setting: "seq", Path: "max_length", Kind: Whole, Unit: "tokens", Default: "1024", Source: trlSFT},
+		Key{Setting: "seq", Path: "max_seq_length", Kind: Whole, Unit: "tokens", Source: trlSFT + " (until 0.16)"},
+		Key{Setting: "lora.rank", Path: "lora_r", Kind: Whole, Default: "16", Source: trlModel},
+		Key{Setting: "lora.alpha", Path: "lora_alpha", Kind: Number, Default: "32", Source: trlModel},
+		Key{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Default: "0.05", Source: trlModel},
+		Key{Setting: "lora.targets", Path: "lora_target_modules", Kind: Names, Source: trlModel},
+		Key{Setting: "lora", Path: "use_peft", Kind: Switch, Default: "false", Source: trlModel},
+	)
+}
+
+// trlWeights is the type the weights are loaded in; "auto" and fp32 leave the
+// word to bf16 and fp16.
+var trlWeights = []word{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", ""}, {"auto", ""}}

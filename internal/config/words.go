@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+// Vocabularies that several systems share.
+
+// hfOptimizers is transformers' OptimizerNames (training_args.py, 5.22).
+var hfOptimizers = []word{
+	{"adamw_torch", "adamw"},
+	{"adamw_torch_fused", "adamw-fused"},
+	{"adamw_hf", "adamw-loop"}, // until 4.50
+	{"sgd", "sgd"},
+	{"adafactor", "adafactor"},
+	{"adamw_bnb_8bit", "adamw-8bit"},
+	{"adamw_8bit", "adamw-8bit"},
+	{"paged_adamw_8bit", "adamw-8bit"},
+	{"lion_32bit", "lion"},
+	{"paged_lion_32bit", "lion"},
+	{"lion_8bit", "lion-8bit"},
+	{"paged_lion_8bit", "lion-8bit"},
+}
+
+// hfAttention is what attn_implementation takes.
+var hfAttention = []word{
+	{"sdpa", "sdpa"},
+	{"eager", "eager"},
+	{"flash_attention_2", "flash"},
+	{"flash_attention_3", "flash"},
+	{"kernels-community/flash-attn2", "flash"},
+	{"kernels-community/flash-attn", "flash"},
+}
+
+// lightningPrecision is Lightning's --trainer.precision (fabric's
+// _PRECISION_INPUT, 2.6), the short old names last.
+var lightningPrecision = []word{
+	{"32-true", "fp32"},
+	{"bf16-mixed", "amp-bf16"},
+	{"16-mixed", "amp-fp16"},
+	{"bf16-true", "bf16"},
+	{"16-true", "fp16"},
+	{"32", "fp32"},
+	{"bf16", "amp-bf16"},
+	{"16", "amp-fp16"},
+}
+
+// mixedPrecision is accelerate's and kohya's mixed_precision.
+var mixedPrecision = []word{
+	{"no", "fp32"},
+	{"false", "fp32"}, // YAML 1.1 reads a bare no as false
+	{"bf16", "amp-bf16"},
+	{"fp16", "amp-fp16"},
+}
+
+// weightTypes is a type of the weights themselves.
+var weightTypes = []word{
+	{"float32", "fp32"}, {"bfloat16", "bf16"}, {"float16", "fp16"},
+	{"fp32", "fp32"}, {"bf16", "bf16"}, {"fp16", "fp16"},
+	{"torch.float32", "fp32"}, {"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"},
+}
+
+// plainPrecision is what people write under "precision" in files of their own:
+// Lightning's names, and short ones that mean autocast.
+var plainPrecision = append(lightningPrecision[:len(lightningPrecision):len(lightningPrecision)],
+	word{"fp32", "fp32"}, word{"float32", "fp32"}, word{"full", "fp32"},
+	word{"fp16", "amp-fp16"}, word{"float16", "amp-fp16"}, word{"bfloat16", "amp-bf16"},
+	word{"amp-bf16", "amp-bf16"}, word{"amp-fp16", "amp-fp16"},
+	word{"amp_bf16", "amp-bf16"}, word{"amp_fp16", "amp-fp16"}, word{"amp", "amp-fp16"},
+)
+
+// zeroStages is DeepSpeed's zero_optimization.stage.
+var zeroStages = []word{{"0", "ddp"}, {"1", "zero1"}, {"2", "zero2"}, {"3", "zero3"}}
+
+// torchOptimizers is classes by their names, with and without their module.
+var torchOptimizers = []word{
+	{"torch.optim.AdamW", "adamw"}, {"torch.optim.Adam", "adam"}, {"torch.optim.SGD", "sgd"},
+	{"bitsandbytes.optim.AdamW8bit", "adamw-8bit"}, {"bitsandbytes.optim.PagedAdamW8bit", "adamw-8bit"},
+	{"AdamW", "adamw"}, {"Adam", "adam"}, {"SGD", "sgd"}, {"adamw", "adamw"}, {"adam", "adam"}, {"sgd", "sgd"},
+	{"adamW", "adamw"}, {"decoupled_adamw", "adamw"}, {"adafactor", "adafactor"}, {"Adafactor", "adafactor"},
+	{"lion", "lion"}, {"Lion", "lion"}, {"decoupled_lionw", "lion"}, {"AdamW8bit", "adamw-8bit"},
+	{"PagedAdamW8bit", "adamw-8bit"}, {"Lion8bit", "lion-8bit"}, {"AdaFactor", "adafactor"},
+	{"adamw_fused", "adamw-fused"}, {"adamw-fused", "adamw-fused"},
+}
+
+// fusedOrNot is for systems where AdamW is one name and fused a switch beside it.
+func fusedOrNot(name string) []word {
+	return append(torchOptimizers[:len(torchOptimizers):len(torchOptimizers)], word{name, "adamw-fused"})
+}
+
+// meaning is what a word of a file says; ok is false where it is not known.
+func meaning(words []word, file string) (means string, ok bool) {
+	for _, w := range words {
+		if w.file == file {
+			return w.means, true
+		}
+	}
+	return "", false
+}
+
+// spelled is how a file writes a meaning. The word that stands there stays
+// where it means the same.
+func spelled(words []word, means, current string) (file string, ok bool) {
+	if m, known := meaning(words, current); known && m == means {
+		return current, true
+	}
+	for _, w := range words {
+		if w.means == means {
+			return w.file, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"strconv"
+
+	"snug/internal/config/doc"
+)
+
+// unchanged is the type of same.
+type unchanged struct{}
+
+// same says that a key already says what it should.
+var same any = unchanged{}
+
+// write is a setting's value as the key's file has it: a bool, int, float64 or
+// string, or same.
+func (k *Key) write(v any, now doc.Value, world int) (any, error) {
+	switch k.Kind {
+	case Whole:
+		n, ok := v.(int)
+		if !ok {
+			return nil, k.cannot(v)
+		}
+		if k.OverGPUs && k.Setting != "effective" {
+			n *= world
+		}
+		if f, ok := number(now); ok && f == float64(n) {
+			return same, nil
+		}
+		return n, nil
+	case Number:
+		f, ok := v.(float64)
+		if n, whole := v.(int); whole {
+			f, ok = float64(n), true
+		}
+		if !ok {
+			return nil, k.cannot(v)
+		}
+		if f == float64(int(f)) {
+			return int(f), nil
+		}
+		return f, nil
+	case Switch:
+		return k.writeSwitch(v, now)
+	case Word:
+		return k.writeWord(v, now)
+	case Name:
+		return v, nil
+	case Above0:
+		return nil, fmt.Errorf("%s is a number (%s), and snug does not choose one; write it yourself", k.Path, now.Text)
+	}
+	return nil, fmt.Errorf("%s (%s) is not changed by snug; write it yourself", k.Path, k.Kind)
+}
+
+func (k *Key) cannot(v any) error {
+	return fmt.Errorf("%s cannot say %s %v", k.Path, k.Setting, v)
+}
+
+func (k *Key) writeSwitch(v any, now doc.Value) (any, error) {
+	on, ok := v.(bool)
+	if k.Means != "" {
+		on, ok = v == k.Means, true
+	}
+	if !ok {
+		return nil, k.cannot(v)
+	}
+	on = on != k.Inverted
+	if was, known := truth(now); known && was == on && now.Kind != "" {
+		return same, nil
+	}
+	return on, nil
+}
+
+// writeWord picks the word of the file. A key that cannot say the value says
+// nothing, if it has a word for that: another key will say it.
+func (k *Key) writeWord(v any, now doc.Value) (any, error) {
+	current, _ := scalarText(now)
+	means := fmt.Sprint(v)
+	file, ok := spelled(k.Words, means, current)
+	if !ok {
+		if file, ok = spelled(k.Words, "", current); !ok || file == "" {
+			return nil, k.cannot(v)
+		}
+	}
+	if file == current && now.Kind != "" {
+		return same, nil
+	}
+	return typed(file), nil
+}
+
+// typed is a word as the file's format would read it: true is a bool there and
+// 2 a number.
+func typed(file string) any {
+	if b, err := strconv.ParseBool(file); err == nil && (file == "true" || file == "false") {
+		return b
+	}
+	if n, err := strconv.Atoi(file); err == nil {
+		return n
+	}
+	return file
+}
