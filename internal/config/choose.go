@@ -110,7 +110,8 @@ func (p *Project) mostSpecific(mains []*source) ([]*source, error) {
 	}
 	var others []string
 	for _, s := range mains {
-		if s != best[0] && !nearby(best[0], s) {
+		choice := best[0].adapter == &hydra && strings.HasPrefix(s.file, path.Dir(best[0].file)+"/") // of a group
+		if s != best[0] && !choice && !nearby(best[0], s) {
 			others = append(others, fmt.Sprintf("%s (%s)", s.file, s.adapter.Name))
 		}
 	}

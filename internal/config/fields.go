@@ -55,9 +55,17 @@ func (p *Project) Missing() []Missing {
 	if fields["batch"] == nil {
 		out = append(out, Missing{"batch", p.noBatch()})
 	}
+	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil {
+		out = append(out, Missing{"lora.targets", "no file names the layers that get an adapter: --lora-targets q_proj,v_proj"})
+	}
+	for _, b := range p.of("dist.world") {
+		if b.Value == Auto && p.own == nil {
+			out = append(out, Missing{"dist.world", fmt.Sprintf("%s: %s is decided when the run starts: --dist KIND --gpus N", b.where(), b.Path)})
+		}
+	}
 	for _, b := range p.bound {
 		if b.unknown != "" && fields[b.Setting] == nil && !strings.Contains(b.Setting, ".") {
-			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: --%s WORD for the nearest", b.where(), b.unknown, b.Setting)})
+			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: give the nearest with --%s", b.where(), b.unknown, b.Setting)})
 		}
 	}
 	return out
@@ -174,7 +182,7 @@ func (p *Project) lora(out map[string]any) {
 		return
 	}
 	targets, _ := in["targets"].([]any)
-	if len(targets) == 0 || slices.ContainsFunc(targets, func(t any) bool { return t == "all" || t == "all-linear" }) {
+	if slices.ContainsFunc(targets, func(t any) bool { return t == "all" || t == "all-linear" }) {
 		in["targets"] = allLinear
 		return
 	}

@@ -125,6 +125,9 @@ func (c *changing) write(b bound, v any) error {
 	if phases, ok := b.Value.([]Phase); ok {
 		return c.schedule(b, phases, v)
 	}
+	if text, ok := v.(string); ok && b.source.adapter == &deepspeed && b.source.link != nil {
+		v = strings.TrimPrefix(text, "amp-") // autocast belongs to TrainingArguments
+	}
 	file, err := b.key.write(v, b.place.value, c.project.world())
 	if err != nil {
 		return fmt.Errorf("%s: %w", b.where(), err)
@@ -154,7 +157,7 @@ func (c *changing) insert(setting string, v any) error {
 		return fmt.Errorf("no file says %s; bind it in snug.yaml (%s: file#path.to.key) or add it by hand", setting, setting)
 	}
 	for _, k := range p.main.adapter.forSetting(setting) {
-		if strings.Contains(k.Path, "*") || k.Means != "" && k.Means != v {
+		if _, says := spelled(k.Words, fmt.Sprint(v), ""); strings.Contains(k.Path, "*") || k.Means != "" && k.Means != v || k.Kind == Word && !says {
 			continue
 		}
 		file, err := k.write(v, doc.Value{}, p.world())
@@ -165,8 +168,8 @@ func (c *changing) insert(setting string, v any) error {
 		if err != nil || !p.main.insertable(path) {
 			continue
 		}
-		top := p.main.tree.layers[len(p.main.tree.layers)-1]
-		c.edits = append(c.edits, planned{change.Edit{File: top.file, Path: path, Value: file, Insert: true}, p.main})
+		l := p.main.tree.nearest(path)
+		c.edits = append(c.edits, planned{change.Edit{File: l.file, Path: path[len(l.mount):], Value: file, Insert: true}, p.main})
 		return nil
 	}
 	return fmt.Errorf("%s (%s) has no key for %s %v", p.main.file, p.main.adapter.Title, setting, v)

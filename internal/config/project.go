@@ -28,6 +28,9 @@ func Open(files Files, root string, names ...string) (*Project, error) {
 		}
 	}
 	if len(p.bound) == 0 {
+		if len(p.Notes) > 0 {
+			return nil, fmt.Errorf("no training configuration found in %s; %s", root, p.Notes[0])
+		}
 		return nil, fmt.Errorf("no training configuration found in %s; name one with --config FILE, or write a snug.yaml: snug init", root)
 	}
 	p.settle()

@@ -77,10 +77,7 @@ func (k *Key) readWhole(t tree, at place) (any, error) {
 			return at.value.Len, nil
 		}
 	case doc.Expression:
-		if n, ok := product(at.value.Text); ok {
-			return n, nil
-		}
-		return nil, nil
+		return nil, nil // only the program knows
 	}
 	f, ok := number(at.value)
 	switch {
@@ -92,19 +89,6 @@ func (k *Key) readWhole(t tree, at place) (any, error) {
 		return nil, fmt.Errorf("%s:%d:%d: %s is %s; a whole number is due (%s)", at.file, at.value.Line, at.value.Column, at.path, at.value.Text, k.Setting)
 	}
 	return int(f), nil
-}
-
-// product works out the few sums that people write into configs: 5 * 8.
-func product(text string) (int, bool) {
-	n := 1
-	for factor := range strings.SplitSeq(text, "*") {
-		f, err := strconv.Atoi(strings.TrimSpace(factor))
-		if err != nil || f < 1 || f > 1<<20 || n > 1<<20 {
-			return 0, false
-		}
-		n *= f
-	}
-	return n, true
 }
 
 // number is a value as a number, quoted or not.

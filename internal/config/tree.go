@@ -96,6 +96,18 @@ func (t tree) stands(p doc.Path) (place, error) {
 	return place{}, fmt.Errorf("%s: %w", p, errAbsent)
 }
 
+// nearest is the layer that a new key goes into: the last of those that are put
+// furthest down on the way to it.
+func (t tree) nearest(p doc.Path) layer {
+	best := t.layers[0]
+	for _, l := range t.layers[1:] {
+		if len(l.mount) < len(p) && p[:len(l.mount)].Equal(l.mount) && len(l.mount) >= len(best.mount) {
+			best = l
+		}
+	}
+	return best
+}
+
 // has says whether there is anything at a path.
 func (t tree) has(p doc.Path) bool {
 	_, err := t.stands(p)

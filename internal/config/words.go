@@ -2,6 +2,8 @@
 
 package config
 
+import "strings"
+
 // Vocabularies that several systems share.
 
 // hfOptimizers is transformers' OptimizerNames (training_args.py, 5.22).
@@ -97,15 +99,36 @@ func meaning(words []word, file string) (means string, ok bool) {
 }
 
 // spelled is how a file writes a meaning. The word that stands there stays
-// where it means the same.
+// where it means the same; else the new one is of its style, if there is one.
 func spelled(words []word, means, current string) (file string, ok bool) {
 	if m, known := meaning(words, current); known && m == means {
 		return current, true
 	}
 	for _, w := range words {
-		if w.means == means {
-			return w.file, true
+		if w.means != means {
+			continue
+		}
+		if !ok || style(file) != style(current) && style(w.file) == style(current) {
+			file, ok = w.file, true
 		}
 	}
-	return "", false
+	return file, ok
+}
+
+// style tells apart the ways in which one thing is written: bf16-mixed,
+// amp_bf16, torch.bfloat16, bfloat16, bf16.
+func style(w string) string {
+	switch {
+	case strings.HasSuffix(w, "-mixed"), strings.HasSuffix(w, "-true"):
+		return "lightning"
+	case strings.Contains(w, "."):
+		return "class"
+	case strings.Contains(w, "_"):
+		return "underscore"
+	case strings.Contains(w, "float"):
+		return "dtype"
+	case w != strings.ToLower(w):
+		return "upper"
+	}
+	return "short"
 }

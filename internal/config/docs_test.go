@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/catalog"
+	"snug/internal/config/doc"
+	"snug/internal/setup"
+)
+
+const docsFile = "../../docs/configs.md"
+
+// TestDocs keeps docs/configs.md in step with the tables.
+func TestDocs(t *testing.T) {
+	want := documentation()
+	if *update {
+		if err := os.WriteFile(docsFile, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(docsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("docs/configs.md is out of date; go test ./internal/config -run TestDocs -update\n%s", diff)
+	}
+}
+
+func documentation() []byte {
+	intro, err := os.ReadFile("testdata/configs.md")
+	if err != nil {
+		panic(err)
+	}
+	b := bytes.NewBuffer(intro)
+	for _, a := range Adapters() {
+		fmt.Fprintf(b, "\n### %s\n\n", a.Title)
+		if len(a.Signs) > 0 {
+			fmt.Fprintf(b, "`%s` in %s. Known by: %s.\n\n", a.Name, formats(a), signs(a))
+		} else {
+			fmt.Fprintf(b, "`%s` in %s. Known by any of the keys below for batch, accumulation, positives or negatives.\n\n", a.Name, formats(a))
+		}
+		fmt.Fprintf(b, "| setting | key | holds | default | read in |\n| --- | --- | --- | --- | --- |\n")
+		for _, row := range rows(a) {
+			fmt.Fprintln(b, row)
+		}
+	}
+	return b.Bytes()
+}
+
+// rows is one line a key; names that differ only in spelling share one.
+func rows(a *Adapter) []string {
+	var out []string
+	for i := 0; i < len(a.Keys); i++ {
+		k := a.Keys[i]
+		paths := []string{"`" + k.Path + "`"}
+		for i+1 < len(a.Keys) && alike(k, a.Keys[i+1]) {
+			i++
+			paths = append(paths, "`"+a.Keys[i].Path+"`")
+		}
+		out = append(out, fmt.Sprintf("| %s | %s | %s | %s | %s |", k.Setting, strings.Join(paths, ", "), holdsText(k), code(k.Default), k.Source))
+	}
+	return out
+}
+
+func alike(a, b Key) bool {
+	return a.Setting == b.Setting && a.Kind == b.Kind && a.Means == b.Means && a.Inverted == b.Inverted &&
+		a.Default == b.Default && a.Source == b.Source && slices.Equal(a.Words, b.Words)
+}
+
+func holdsText(k Key) string {
+	text := string(k.Kind)
+	switch {
+	case k.Means != "":
+		text = "true means " + k.Means
+	case k.Inverted:
+		text += ", the other way round"
+	case k.Kind == Word && len(k.Words) > 12:
+		text = "a name"
+	case k.Kind == Word:
+		var words []string
+		for _, w := range k.Words {
+			words = append(words, fmt.Sprintf("%s → %s", quoted(w.file), quoted(w.means)))
+		}
+		text = strings.Join(words, ", ")
+	}
+	if k.Unit != "" {
+		text += ": " + k.Unit
+	}
+	return text
+}
+
+func quoted(s string) string {
+	if s == "" {
+		return "(none)"
+	}
+	return s
+}
+
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}
+
+func formats(a *Adapter) string {
+	var out []string
+	for _, f := range a.Formats {
+		out = append(out, string(f))
+	}
+	return strings.Join(out, ", ")
+}
+
+func signs(a *Adapter) string {
+	var out []string
+	for _, s := range a.Signs {
+		out = append(out, "`"+strings.ReplaceAll(s, " ", "` with `")+"`")
+	}
+	return strings.Join(out, "; ")
+}
+
+// TestTables checks that the tables say what they may say.
+func TestTables(t *testing.T) {
+	known := append(settingNames(), "lora", "link", "nodes", "image")
+	for _, a := range Adapters() {
+		if a.Name == "" || a.Title == "" || len(a.Formats) == 0 {
+			t.Errorf("%q: an adapter has a name, a title and formats", a.Name)
+		}
+		for _, k := range a.Keys {
+			where := a.Name + " " + k.Path
+			if k.Source == "" || k.Kind == "" || !slices.Contains(known, k.Setting) {
+				t.Errorf("%s: source %q, kind %q, setting %q", where, k.Source, k.Kind, k.Setting)
+			}
+			if !strings.Contains(k.Path, "*") {
+				if _, err := doc.ParsePath(k.Path); err != nil {
+					t.Errorf("%s: %v", where, err)
+				}
+			}
+			if k.Default != "" && k.byDefault(1) == nil && k.Default != "auto" && k.Default != "-1" && k.Default != "false" && k.Default != "selective" {
+				t.Errorf("%s: the default %q is not one that the table can read", where, k.Default)
+			}
+			checkWords(t, where, k)
+		}
+	}
+}
+
+// checkWords wants every meaning to be one that a setup knows.
+func checkWords(t *testing.T, where string, k Key) {
+	t.Helper()
+	allowed := map[string][]string{
+		"precision": setup.Precisions, "attention": setup.Attentions, "dist.kind": setup.DistKinds,
+		"checkpointing": {"true", "false"}, "lora": {"true", "false"}, "dist.param_dtype": {"fp32", "bf16", "fp16"},
+	}
+	for _, w := range append(k.Words, word{means: k.Means}) {
+		if w.means == "" {
+			continue
+		}
+		if k.Setting == "model" {
+			if catalog.Find(w.means) == nil {
+				t.Errorf("%s: %s means %s, which is not built in", where, w.file, w.means)
+			}
+			continue
+		}
+		if words, ok := allowed[k.Setting]; ok && !slices.Contains(words, w.means) {
+			t.Errorf("%s: %s means %s, which no setup knows", where, w.file, w.means)
+		}
+		if k.Setting == "optimizer" {
+			if s, _ := settingNamed("optimizer"); s.Check(w.means) != nil {
+				t.Errorf("%s: %v", where, s.Check(w.means))
+			}
+		}
+	}
+}
