@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 
 	"snug/internal/cli"
+	"snug/internal/gpu/local"
 )
 
 // version is set by the linker for releases.
@@ -18,7 +19,8 @@ var version = "dev"
 func main() {
 	debug.SetGCPercent(400) // lives for a moment: memory is cheaper than collecting it
 	os.Exit(cli.Run(context.Background(), cli.Env{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: version,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Version: version,
+		GPUs: local.Sources(),
 		Open: func(path string) (io.ReadCloser, error) { return os.Open(path) },
 	}, os.Args[1:]))
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/gpu"
 	"snug/internal/term"
 )
 
@@ -22,7 +23,9 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
+	LookupEnv      func(string) (string, bool) // nil: what Getenv says is not empty is set
 	Open           func(path string) (io.ReadCloser, error)
+	GPUs           []gpu.Source // ways to ask which GPUs are here
 	Version        string
 }
 
@@ -56,6 +59,22 @@ func oneLine(s string) string {
 
 // screen is what standard output can show.
 func (e Env) screen() term.Screen { return term.Detect(e.Stdout, e.Getenv) }
+
+// lookupEnv is a variable, and whether it is set at all.
+func (e Env) lookupEnv(name string) (string, bool) {
+	if e.LookupEnv != nil {
+		return e.LookupEnv(name)
+	}
+	v := e.Getenv(name)
+	return v, v != ""
+}
+
+// machine is which GPUs are here, as far as PyTorch would see them.
+func (e Env) machine(ctx context.Context) *gpu.Machine {
+	m := gpu.Detect(ctx, e.GPUs)
+	m.Limit(e.lookupEnv)
+	return m
+}
 
 // open opens a file to read; "-" is standard input.
 func (e Env) open(path string) (io.ReadCloser, error) {

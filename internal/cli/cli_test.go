@@ -16,6 +16,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"snug/internal/gpu"
+	"snug/internal/gpu/rocm"
+	"snug/internal/gpu/smi"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata")
@@ -24,9 +28,24 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"snug": func() {
 		os.Exit(Run(context.Background(), Env{
 			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: "test",
-			Open: func(path string) (io.ReadCloser, error) { return os.Open(path) },
+			Open:      func(path string) (io.ReadCloser, error) { return os.Open(path) },
+			LookupEnv: os.LookupEnv, GPUs: recordedGPUs(os.Getenv("GPUS")),
 		}, os.Args[1:]))
 	}})
+}
+
+// recordedGPUs asks no machine but files in a folder, named after what would be
+// asked: nvidia-smi.query-gpu, amd-smi.static and so on.
+func recordedGPUs(dir string) []gpu.Source {
+	run := func(_ context.Context, name string, args ...string) ([]byte, error) {
+		ask, _, _ := strings.Cut(args[0], "=")
+		data, err := os.ReadFile(filepath.Join(dir, name+"."+strings.Trim(ask, "-")))
+		if err != nil {
+			return nil, errors.New("not installed")
+		}
+		return data, nil
+	}
+	return []gpu.Source{smi.Source{Run: run}, rocm.AMDSMI{Run: run}, rocm.ROCmSMI{Run: run}, rocm.Sysfs{Root: os.DirFS(dir)}}
 }
 
 // TestScripts runs testdata/*.txtar. Recordings stand in $RECORDINGS. Beyond
