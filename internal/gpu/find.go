@@ -119,15 +119,19 @@ func plainest(some []entry) (Card, bool) {
 // nearest are the cards whose names are the fewest letters away.
 func nearest(want []string) []entry {
 	joined := strings.Join(want, "")
-	distance := func(e entry) int { return spelling.Distance(joined, strings.Join(e.names[0], "")) }
-	most := len(joined)/3 + 1
+	const longest = 40 // no card's name is as long
+	if joined == "" || len(joined) > longest {
+		return nil
+	}
 	var out []entry
+	away := map[string]int{}
 	for _, e := range catalogue {
-		if joined != "" && distance(e) <= most {
+		d := spelling.Distance(joined, strings.Join(e.names[0], ""))
+		if away[e.Name] = d; d <= len(joined)/3+1 {
 			out = append(out, e)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b entry) int { return cmp.Compare(distance(a), distance(b)) })
+	slices.SortStableFunc(out, func(a, b entry) int { return cmp.Compare(away[a.Name], away[b.Name]) })
 	return out
 }
 
