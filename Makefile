@@ -17,5 +17,5 @@ accuracy:         ## compare with testdata/measured and write docs/accuracy.md
 lint:             ## the linters, at the versions CI uses
 	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0 run
 
-fuzz:             ## each fuzz target for FUZZTIME
-	./.ci/fuzz $${FUZZTIME:-60s}
+fuzz:             ## each fuzz target, FUZZTIME seconds for the most exposed
+	./.ci/fuzz $${FUZZTIME:-60}
