@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package change applies edits of several files as one: all or nothing, with a
-// way back.
+// Package change applies edits of several files as one: all of them or none,
+// with a way back.
+//
+// What is written, and in which order, so that a crash at any moment leaves
+// either the old files or the new ones:
+//
+//	1  .snug/lock                 keeps two snugs apart
+//	2  .snug/journal/N.begun      what each file was and is to be (journal.go)
+//	3  .name.snug-tmp             each new file beside the old one, synced
+//	4  rename over name           one after the other, folders synced
+//	5  rename N.begun to N.done   from here on the change is made
+//
+// Whoever comes next and finds an N.begun puts the old files back first. Taking
+// changes back is one file, journal/revert, written before anything is
+// restored: whoever finds it goes on where it stopped.
 package change
 
 import "snug/internal/config/doc"

@@ -75,6 +75,10 @@ func FuzzTOML(f *testing.F) {
 	fuzzFormat(f, TOML, titan, "a.b.c = 1\r\n[a.d]\r\n", "[[x]]\n[x.y]\nz = [{a=1},[]]\n")
 }
 
-func FuzzPython(f *testing.F) { fuzzFormat(f, Python, nano, "a = {'b': (1,), **c}\nd = f\"x\"\n", "a=b=1\n") }
+func FuzzPython(f *testing.F) {
+	fuzzFormat(f, Python, nano, "a = {'b': (1,), **c}\nd = f\"x\"\n", "a=b=1\n")
+}
 
-func FuzzShell(f *testing.F) { fuzzFormat(f, Shell, script, "a=`b` c=$(d \"e\" (f)) g --h=$i\n", "x=${y:-3}\n") }
+func FuzzShell(f *testing.F) {
+	fuzzFormat(f, Shell, script, "a=`b` c=$(d \"e\" (f)) g --h=$i\n", "x=${y:-3}\n")
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package change
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+)
+
+// Apply writes a change: all files or none. Each file that was there is kept as
+// NAME.backup too. The note says in the journal what it was.
+func (s *Store) Apply(c *Change, note string) (*Entry, error) {
+	if len(c.Files) == 0 {
+		return nil, errors.New("there is nothing to change")
+	}
+	if err := s.prepare(); err != nil {
+		return nil, err
+	}
+	unlock, err := s.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if stopped, err := s.interrupted(); err != nil || stopped {
+		return nil, errors.Join(err, errInterrupted)
+	}
+	files, err := s.withBackups(c.Files)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.unchanged(files); err != nil {
+		return nil, err
+	}
+	entry, err := s.entry(files, note)
+	if err != nil {
+		return nil, err
+	}
+	return entry, s.commit(entry, files)
+}
+
+// errInterrupted says that an earlier change has to be dealt with first.
+var errInterrupted = errors.New("an earlier change was interrupted; snug revert puts its files back")
+
+// unchanged checks that nothing was written since the change was planned.
+func (s *Store) unchanged(files []File) error {
+	for _, f := range files {
+		now, err := s.content(f.target)
+		if err != nil {
+			return err
+		}
+		if f.Before != nil && now == nil {
+			return fmt.Errorf("%s: the file has vanished since it was read", f.Path)
+		}
+		if (f.Before == nil) != (now == nil) || !bytes.Equal(f.Before, now) {
+			return fmt.Errorf("%s: the file was changed since it was read; run again", f.Path)
+		}
+	}
+	return nil
+}
+
+// content is what a file holds, nil where there is none.
+func (s *Store) content(target string) ([]byte, error) {
+	data, err := s.files.ReadFile(target)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", target, explain(err))
+	}
+	if data == nil {
+		data = []byte{}
+	}
+	return data, nil
+}
+
+// withBackups adds the .backup files. They come first, so that each file's copy
+// is there before the file changes.
+func (s *Store) withBackups(files []File) ([]File, error) {
+	var backups []File
+	for _, f := range files {
+		if f.Before == nil {
+			continue
+		}
+		b, err := s.backup(f)
+		if err != nil {
+			return nil, err
+		}
+		backups = append(backups, b)
+	}
+	return append(backups, files...), nil
+}
+
+// backup is the .backup file of a file. One that is there is replaced only if a
+// change of ours wrote it; else the next free name is taken.
+func (s *Store) backup(f File) (File, error) {
+	entries, err := s.entries(done)
+	if err != nil {
+		return File{}, err
+	}
+	for n := 1; n < 1000; n++ {
+		suffix := ".backup"
+		if n > 1 {
+			suffix += "." + fmt.Sprint(n)
+		}
+		target := f.target + suffix
+		now, err := s.content(target)
+		if err != nil {
+			return File{}, err
+		}
+		b := File{Path: f.Path + suffix, Before: now, After: f.Before, target: target, info: f.info, backup: true}
+		if now == nil || bytes.Equal(now, f.Before) || wroteBackup(entries, target, digest(now)) {
+			return b, nil
+		}
+	}
+	return File{}, fmt.Errorf("%s has too many .backup files; remove some", f.Path)
+}
+
+// wroteBackup says whether one of our changes wrote a backup as it is now.
+func wroteBackup(entries []*Entry, target, sum string) bool {
+	for _, e := range entries {
+		for _, f := range e.Files {
+			if f.Backup && f.Target == target && f.After == sum {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// entry is the journal's entry of a change.
+func (s *Store) entry(files []File, note string) (*Entry, error) {
+	id, err := s.nextID()
+	if err != nil {
+		return nil, err
+	}
+	e := &Entry{Version: journalVersion, ID: id, Time: s.now().UTC(), Note: note}
+	for _, f := range files {
+		e.Files = append(e.Files, journalFile{
+			Path: f.Path, Target: f.target, Mode: fmt.Sprintf("%04o", f.permissions()),
+			Before: f.Before, After: digest(f.After), Backup: f.backup,
+		})
+	}
+	return e, nil
+}
+
+// permissions of the new file: those of the old.
+func (f *File) permissions() fs.FileMode {
+	if f.info == nil {
+		return 0o644
+	}
+	return f.info.Mode().Perm()
+}
+
+// commit writes the files. Where something goes wrong on the way, what was
+// written is taken back and the error says so.
+func (s *Store) commit(entry *Entry, files []File) error {
+	if err := s.writeJSON(s.entryPath(entry.ID, begun), entry); err != nil {
+		_ = s.drop(s.entryPath(entry.ID, begun))
+		return fmt.Errorf("%w; nothing was changed", err)
+	}
+	if err := s.put(files); err != nil {
+		if undo := s.undo(entry, false); undo != nil {
+			return fmt.Errorf("%w; putting the old files back failed as well (%v): run snug revert", err, undo)
+		}
+		return fmt.Errorf("%w; nothing was changed", err)
+	}
+	from, to := s.entryPath(entry.ID, begun), s.entryPath(entry.ID, done)
+	if err := s.files.Rename(from, to); err != nil {
+		if undo := s.undo(entry, false); undo != nil {
+			return fmt.Errorf("writing %s: %w; run snug revert", to, explain(err))
+		}
+		return fmt.Errorf("writing %s: %w; nothing was changed", to, explain(err))
+	}
+	// The change is made; that its mark lasts is all that is left.
+	_ = s.files.SyncDir(s.journal())
+	return nil
+}
+
+// put stages every file, then renames them all.
+func (s *Store) put(files []File) error {
+	for _, f := range files {
+		if _, err := s.stage(f.target, f.After, f.permissions(), f.info); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		if err := s.files.Rename(staged(f.target), f.target); err != nil {
+			return fmt.Errorf("writing %s: %w", f.Path, explain(err))
+		}
+	}
+	for _, dir := range folders(files) {
+		if err := s.files.SyncDir(dir); err != nil {
+			return fmt.Errorf("writing %s: %w", dir, explain(err))
+		}
+	}
+	return nil
+}
+
+func folders(files []File) []string {
+	var dirs []string
+	seen := map[string]bool{}
+	for _, f := range files {
+		if dir := filepath.Dir(f.target); !seen[dir] {
+			seen[dir] = true
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package change
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/config/doc"
+)
+
+// project is a folder with a config and two stages, as the guides have it.
+var project = map[string]string{
+	"conf/config.yaml":   "data_loader:\n  batch_size: 45  # per GPU\ntraining:\n  trainer:\n    accumulate_grad_batches: 5\n",
+	"conf/01_stage.yaml": "n_negatives: 24\r\n",
+	"ds.json":            "{\n  // micro\n  \"train_micro_batch_size_per_gpu\": 45\n}",
+}
+
+var edits = []Edit{
+	{File: "conf/config.yaml", Path: doc.Path{"data_loader", "batch_size"}, Value: 64},
+	{File: "conf/config.yaml", Path: doc.Path{"training", "trainer", "accumulate_grad_batches"}, Value: 4},
+	{File: "conf/01_stage.yaml", Path: doc.Path{"n_negatives"}, Value: 16},
+	{File: "ds.json", Path: doc.Path{"train_micro_batch_size_per_gpu"}, Value: 64},
+}
+
+var creates = []Create{{File: "conf/copy.json", Content: []byte("{}\n")}}
+
+func write(t *testing.T, root string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// tree is every file of a folder, except .snug.
+func tree(t *testing.T, root string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if d.Name() == ".snug" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		name, _ := filepath.Rel(root, path)
+		files[filepath.ToSlash(name)] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func same(t *testing.T, want, got map[string]string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// quick is a disk that does not wait for the metal.
+type quick struct{ Disk }
+
+func (quick) SyncDir(string) error { return nil }
+
+func (q quick) Create(name string, mode fs.FileMode) (Output, error) {
+	out, err := q.Disk.Create(name, mode)
+	if err != nil {
+		return nil, err
+	}
+	return quickOutput{out}, nil
+}
+
+type quickOutput struct{ Output }
+
+func (quickOutput) Sync() error { return nil }
+
+func clock() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) }
+
+// apply plans and applies.
+func apply(s *Store, edits []Edit, creates []Create) error {
+	c, err := s.Plan(edits, creates)
+	if err != nil {
+		return err
+	}
+	_, err = s.Apply(c, "test")
+	return err
+}
+
+// changed is the project after the edits.
+func changed() map[string]string {
+	after := map[string]string{
+		"conf/config.yaml":   "data_loader:\n  batch_size: 64  # per GPU\ntraining:\n  trainer:\n    accumulate_grad_batches: 4\n",
+		"conf/01_stage.yaml": "n_negatives: 16\r\n",
+		"ds.json":            "{\n  // micro\n  \"train_micro_batch_size_per_gpu\": 64\n}",
+		"conf/copy.json":     "{}\n",
+	}
+	for name, text := range project {
+		after[name+".backup"] = text
+	}
+	return after
+}
+
+func TestApplyAndRevert(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, project)
+	s := Open(root, Options{Now: clock})
+	c, err := s.Plan(edits, creates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, project, tree(t, root)) // planning writes nothing
+	want := `--- a/conf/config.yaml
++++ b/conf/config.yaml
+@@ -1,5 +1,5 @@
+ data_loader:
+-  batch_size: 45  # per GPU
++  batch_size: 64  # per GPU
+ training:
+   trainer:
+-    accumulate_grad_batches: 5
++    accumulate_grad_batches: 4
+`
+	if got := string(c.Diff()); !strings.HasPrefix(got, want) {
+		t.Errorf("-want +got:\n%s", cmp.Diff(want, got))
+	}
+	if _, err := s.Apply(c, "batch=64"); err != nil {
+		t.Fatal(err)
+	}
+	same(t, changed(), tree(t, root))
+	if info, err := os.Stat(filepath.Join(root, "ds.json")); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("permissions became %v (%v)", info.Mode(), err)
+	}
+	if _, err := s.Apply(c, "again"); err == nil {
+		t.Error("a change that was planned on other files was applied")
+	}
+	back, err := s.Revert(1, false)
+	if err != nil || len(back.Entries) != 1 || back.Interrupted {
+		t.Fatal(back, err)
+	}
+	same(t, project, tree(t, root))
+	if _, err := s.Revert(1, false); err == nil || !strings.Contains(err.Error(), "can be taken back") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestSeveralBack(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, project)
+	s := Open(root, Options{Files: quick{}, Now: clock})
+	states := []map[string]string{tree(t, root)}
+	for n := range 4 {
+		if err := apply(s, []Edit{{File: "ds.json", Path: edits[3].Path, Value: 100 + n}, {File: "conf/01_stage.yaml", Path: doc.Path{"n_negatives"}, Value: n}}[n%2:], nil); err != nil {
+			t.Fatal(err)
+		}
+		states = append(states, tree(t, root))
+	}
+	if list, err := s.List(); err != nil || len(list) != 4 || list[0].ID != 4 {
+		t.Fatal(list, err)
+	}
+	if _, err := s.Revert(5, false); err == nil {
+		t.Error("five of four changes were taken back")
+	}
+	if _, err := s.Revert(1, false); err != nil {
+		t.Fatal(err)
+	}
+	same(t, states[3], tree(t, root))
+	if _, err := s.Revert(3, false); err != nil {
+		t.Fatal(err)
+	}
+	same(t, states[0], tree(t, root))
+}
+
+func TestEditedByHand(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, project)
+	s := Open(root, Options{Files: quick{}})
+	if err := apply(s, edits, nil); err != nil {
+		t.Fatal(err)
+	}
+	write(t, root, map[string]string{"ds.json": "{\"mine\": 1}"})
+	before := tree(t, root)
+	if _, err := s.Revert(1, false); !errors.Is(err, ErrEdited) || !strings.HasPrefix(err.Error(), "ds.json: ") {
+		t.Errorf("error is %v", err)
+	}
+	same(t, before, tree(t, root))
+	if _, err := s.Revert(1, true); err != nil {
+		t.Fatal(err)
+	}
+	same(t, project, tree(t, root))
+}
+
+func TestForeignBackupStays(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, project)
+	write(t, root, map[string]string{"ds.json.backup": "my own"})
+	before := tree(t, root)
+	s := Open(root, Options{Files: quick{}})
+	if err := apply(s, edits[3:], nil); err != nil {
+		t.Fatal(err)
+	}
+	got := tree(t, root)
+	if got["ds.json.backup"] != "my own" || got["ds.json.backup.2"] != project["ds.json"] {
+		t.Error(got)
+	}
+	if _, err := s.Revert(1, false); err != nil {
+		t.Fatal(err)
+	}
+	same(t, before, tree(t, root))
+}
+
+func TestLinksStayLinks(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, project)
+	if err := os.Symlink("conf/config.yaml", filepath.Join(root, "main.yaml")); err != nil {
+		t.Skip(err)
+	}
+	s := Open(root, Options{Files: quick{}})
+	two := []Edit{edits[0], edits[1]}
+	two[0].File = "main.yaml" // the same file by two names
+	c, err := s.Plan(two, nil)
+	if err != nil || len(c.Files) != 1 || len(c.Warnings) != 1 || !strings.HasPrefix(c.Warnings[0], "main.yaml is a link") {
+		t.Fatal(c, err)
+	}
+	if _, err := s.Apply(c, ""); err != nil {
+		t.Fatal(err)
+	}
+	if to, err := os.Readlink(filepath.Join(root, "main.yaml")); err != nil || to != "conf/config.yaml" {
+		t.Errorf("the link is %s (%v)", to, err)
+	}
+	if got := tree(t, root)["conf/config.yaml"]; got != changed()["conf/config.yaml"] {
+		t.Error(got)
+	}
+	if _, err := s.Revert(1, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := tree(t, root)["conf/config.yaml"]; got != project["conf/config.yaml"] {
+		t.Error(got)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		prepare func(root string) error
+		edits   []Edit
+		creates []Create
+		want    string
+	}{
+		{"read-only file", func(root string) error { return os.Chmod(filepath.Join(root, "ds.json"), 0o440) }, edits, nil, "ds.json: the file is read-only"},
+		{"read-only folder", func(root string) error { return os.Chmod(filepath.Join(root, "conf"), 0o555) }, edits, nil, "conf/config.yaml: its folder is read-only"},
+		{"vanished", func(root string) error { return os.Remove(filepath.Join(root, "ds.json")) }, edits, nil, "ds.json: the file is not there"},
+		{"link in a circle", func(root string) error {
+			return errors.Join(os.Remove(filepath.Join(root, "ds.json")), os.Symlink("ds.json", filepath.Join(root, "ds.json")))
+		}, edits, nil, "ds.json: "},
+		{"link to nothing", func(root string) error {
+			return errors.Join(os.Remove(filepath.Join(root, "ds.json")), os.Symlink("gone.json", filepath.Join(root, "ds.json")))
+		}, edits, nil, "ds.json: the file is not there"},
+		{"folder", func(root string) error { return os.Mkdir(filepath.Join(root, "x.yaml"), 0o755) }, []Edit{{File: "x.yaml"}}, nil, "x.yaml: not a plain file"},
+		{"malformed", func(root string) error {
+			return os.WriteFile(filepath.Join(root, "ds.json"), []byte("{\n  a: 1}"), 0o644)
+		}, edits, nil, "ds.json:2:3: "},
+		{"file to create is there", func(string) error { return nil }, nil, []Create{{File: "ds.json"}}, "ds.json: a file of that name"},
+		{"folder to create in is missing", func(string) error { return nil }, nil, []Create{{File: "gone/ds.json"}}, "gone: the file is not there"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			write(t, root, project)
+			if err := c.prepare(root); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.Chmod(filepath.Join(root, "conf"), 0o755) })
+			err := apply(Open(root, Options{Files: quick{}}), c.edits, c.creates)
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("error is %v, want %s", err, c.want)
+			}
+			if _, err := os.Stat(filepath.Join(root, ".snug")); err == nil {
+				t.Error("something was written")
+			}
+		})
+	}
+}
+
+func TestLock(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, project)
+	first := Open(root, Options{Files: quick{}, Pid: 1001, Alive: func(int) bool { return true }})
+	if err := first.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := first.lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := Open(root, Options{Files: quick{}, Pid: 1002, Alive: func(int) bool { return true }})
+	if err := apply(second, edits, nil); err == nil || !strings.Contains(err.Error(), "process 1001") {
+		t.Errorf("error is %v", err)
+	}
+	same(t, project, tree(t, root))
+	dead := Open(root, Options{Files: quick{}, Pid: 1003, Alive: func(pid int) bool { return pid != 1001 }})
+	if err := apply(dead, edits[3:], nil); err != nil {
+		t.Errorf("a stale lock was not taken over: %v", err)
+	}
+	unlock()
+	if err := apply(second, edits[:1], nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDamagedJournal(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, project)
+	s := Open(root, Options{Files: quick{}})
+	if err := apply(s, edits, nil); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(root, ".snug", "journal", "000001.done")
+	for _, text := range []string{"", "{", `{"version": 2}`, `{"version": 1, "files": [{"path": "x"}]}`} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Revert(1, false); err == nil {
+			t.Errorf("%q was taken for an entry", text)
+		}
+	}
+}
+
+func FuzzEntry(f *testing.F) {
+	f.Add([]byte(`{"version": 1, "id": 1, "files": [{"path": "a", "target": "/a", "mode": "0644", "before": "YQ==", "after": "00"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if e, err := parseEntry("x", data); err == nil && e.Version != journalVersion {
+			t.Error("an entry of another version was read")
+		}
+	})
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package change
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ErrEdited says that a file is not as snug left it. Only force overwrites it.
+var ErrEdited = errors.New("edited since")
+
+// Reverted is what taking back did.
+type Reverted struct {
+	// Entries are the changes that were taken back, newest first.
+	Entries []*Entry
+	// Interrupted says that the first of them had been begun and not finished.
+	Interrupted bool
+}
+
+// Revert takes back the last n changes, as one: their files are again what they
+// were before the oldest of them. A change that was interrupted is the first to
+// go. Files that were edited since stop it, unless force overwrites them.
+func (s *Store) Revert(n int, force bool) (Reverted, error) {
+	var out Reverted
+	if n < 1 {
+		return out, fmt.Errorf("%d changes cannot be taken back: say 1 or more", n)
+	}
+	if _, err := s.files.Stat(s.journal()); err != nil {
+		return out, fmt.Errorf("%s: there is no change to take back", s.root)
+	}
+	unlock, err := s.lock()
+	if err != nil {
+		return out, err
+	}
+	defer unlock()
+	if out.Interrupted, err = s.interrupted(); err != nil {
+		return out, err
+	}
+	if out.Entries, err = s.recover(force); err != nil {
+		return out, err
+	}
+	if left := n - max(len(out.Entries), steps(out.Interrupted)); left > 0 {
+		err = s.revertDone(&out, left, force)
+	}
+	return out, err
+}
+
+// steps is how much of what was asked for an interruption is: a revert that had
+// only its own mark left to remove counts as well.
+func steps(interrupted bool) int {
+	if interrupted {
+		return 1
+	}
+	return 0
+}
+
+// revertDone takes back finished changes.
+func (s *Store) revertDone(out *Reverted, n int, force bool) error {
+	all, err := s.List()
+	if err != nil {
+		return err
+	}
+	if len(all) < n {
+		return fmt.Errorf("%s: %d changes can be taken back, not %d; snug revert --list shows them", s.root, len(all), n)
+	}
+	entries := all[:n]
+	if !force {
+		if err := s.checkEdited(entries); err != nil {
+			return err
+		}
+	}
+	plan := reverting{Version: journalVersion, Force: force}
+	for _, e := range entries {
+		plan.IDs = append(plan.IDs, e.ID)
+	}
+	if err := s.writeJSON(s.revertPath(), plan); err != nil {
+		return err
+	}
+	if err := s.finishRevert(plan); err != nil {
+		return fmt.Errorf("%w; run snug revert again to finish", err)
+	}
+	out.Entries = append(out.Entries, entries...)
+	return nil
+}
+
+// reverting is the file that says which changes are being taken back.
+type reverting struct {
+	Version int   `json:"version"`
+	IDs     []int `json:"ids"`
+	Force   bool  `json:"force"`
+}
+
+func (s *Store) revertPath() string { return filepath.Join(s.journal(), "revert") }
+
+// checkEdited compares each file with what the newest change to it left.
+func (s *Store) checkEdited(entries []*Entry) error {
+	seen := map[string]bool{}
+	var edited []string
+	for _, e := range entries {
+		for _, f := range e.Files {
+			if seen[f.Target] || f.Backup {
+				continue
+			}
+			seen[f.Target] = true
+			now, err := s.content(f.Target)
+			if err != nil {
+				return err
+			}
+			if now == nil || digest(now) != f.After {
+				edited = append(edited, f.Path)
+			}
+		}
+	}
+	if len(edited) > 0 {
+		return fmt.Errorf("%s: %w snug changed it; --force overwrites it, the .backup file beside it is the old one", strings.Join(edited, ", "), ErrEdited)
+	}
+	return nil
+}
+
+// finishRevert restores the files of changes and drops their entries. It can be
+// stopped and begun again at any point: the newest entries go first, and an
+// entry goes when its files are back.
+func (s *Store) finishRevert(plan reverting) error {
+	for _, id := range plan.IDs {
+		e, err := s.readEntry(s.entryPath(id, done))
+		if err != nil {
+			if _, gone := s.files.Stat(s.entryPath(id, done)); errors.Is(gone, fs.ErrNotExist) {
+				continue
+			}
+			return err
+		}
+		if err := s.restore(e, plan.Force); err != nil {
+			return err
+		}
+		if err := s.drop(s.entryPath(id, done)); err != nil {
+			return err
+		}
+	}
+	if err := s.files.Remove(s.revertPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing %s: %w", s.revertPath(), explain(err))
+	}
+	// Where this does not last, whoever finds the mark finds nothing to do.
+	_ = s.files.SyncDir(s.journal())
+	return nil
+}
+
+// undo takes back a change that was begun.
+func (s *Store) undo(e *Entry, force bool) error {
+	if err := s.restore(e, force); err != nil {
+		return err
+	}
+	return s.drop(s.entryPath(e.ID, begun))
+}
+
+// restore puts the old files back. A file that is neither the old nor the new
+// one was edited by someone.
+func (s *Store) restore(e *Entry, force bool) error {
+	for _, f := range slices.Backward(e.Files) {
+		if err := s.files.Remove(staged(f.Target)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing %s: %w", staged(f.Target), explain(err))
+		}
+		if err := s.restoreFile(&f, force); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) restoreFile(f *journalFile, force bool) error {
+	now, err := s.content(f.Target)
+	if err != nil {
+		return err
+	}
+	isOld := now == nil && f.Before == nil || now != nil && f.Before != nil && digest(now) == digest(f.Before)
+	isNew := now != nil && digest(now) == f.After
+	switch {
+	case isOld:
+		return nil
+	case !isNew && f.Backup:
+		return nil // someone's own by now
+	case !isNew && !force:
+		return fmt.Errorf("%s: %w snug changed it; --force overwrites it, the .backup file beside it is the old one", f.Path, ErrEdited)
+	case f.Before == nil:
+		if err := s.files.Remove(f.Target); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing %s: %w", f.Path, explain(err))
+		}
+		return s.files.SyncDir(filepath.Dir(f.Target))
+	}
+	mode := f.mode()
+	info, err := s.files.Stat(f.Target)
+	if err == nil {
+		mode = info.Mode().Perm()
+	} else {
+		info = nil
+	}
+	return s.write(f.Target, f.Before, mode, info)
+}
+
+// Interrupted says whether a change or its taking back was begun and not
+// finished.
+func (s *Store) Interrupted() (bool, error) { return s.interrupted() }
+
+func (s *Store) interrupted() (bool, error) {
+	if _, err := s.files.Stat(s.revertPath()); err == nil {
+		return true, nil
+	}
+	all, err := s.entries(begun)
+	return len(all) > 0, err
+}
+
+// Recover deals with what was interrupted: a change that was begun is taken
+// back, taking back is finished. It returns the changes that are gone.
+func (s *Store) Recover(force bool) ([]*Entry, error) {
+	unlock, err := s.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	return s.recover(force)
+}
+
+func (s *Store) recover(force bool) ([]*Entry, error) {
+	gone, err := s.recoverRevert(force)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.entries(begun)
+	if err != nil {
+		return gone, err
+	}
+	for _, e := range slices.Backward(all) {
+		if err := s.undo(e, force); err != nil {
+			return gone, err
+		}
+		gone = append(gone, e)
+	}
+	return gone, nil
+}
+
+// recoverRevert goes on with taking back what was being taken back.
+func (s *Store) recoverRevert(force bool) (gone []*Entry, err error) {
+	data, err := s.files.ReadFile(s.revertPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", s.revertPath(), explain(err))
+	}
+	var plan reverting
+	if err := json.Unmarshal(data, &plan); err != nil || plan.Version != journalVersion {
+		return nil, fmt.Errorf("%s is damaged or of another version; restore from the .backup files and remove it", s.revertPath())
+	}
+	for _, id := range plan.IDs {
+		if e, err := s.readEntry(s.entryPath(id, done)); err == nil {
+			gone = append(gone, e)
+		}
+	}
+	plan.Force = plan.Force || force
+	return gone, s.finishRevert(plan)
+}
