@@ -154,8 +154,11 @@ func (r machineReport) holders(list []gpu.Process, indent string) []string {
 		if p.Used > 0 {
 			size = units.Bytes(p.Used).String()
 		}
-		line := fmt.Sprintf("%s%10s  %s", indent, size, strings.TrimSpace(fmt.Sprintf("pid %-8d %s", p.PID, filepath.Base(p.Name))))
-		out = append(out, r.screen.Cut(strings.TrimSuffix(line, "."), r.screen.Width))
+		name := "(name not told)"
+		if p.Name != "" {
+			name = filepath.Base(p.Name)
+		}
+		out = append(out, r.screen.Cut(fmt.Sprintf("%s%10s  pid %-8d %s", indent, size, p.PID, name), r.screen.Width))
 	}
 	return out
 }

@@ -63,13 +63,12 @@ func (f *functions) table() map[string]any {
 	}
 }
 
-// The library's structures.
+// The library's structures; what is not read here has no name.
 type (
 	pciInfo struct {
-		busIDLegacy                 [16]byte
-		domain, bus, device         uint32
-		pciDeviceID, pciSubsystemID uint32
-		busID                       [32]byte
+		_     [16]byte  // bus ID in the older form
+		_     [5]uint32 // domain, bus, device, PCI device and subsystem
+		busID [32]byte
 	}
 	memoryInfo  struct{ total, free, used uint64 }
 	memoryInfo2 struct {
@@ -77,16 +76,16 @@ type (
 		total, reserved, free, used uint64
 	}
 	attributesInfo struct {
-		multiprocessors                                uint32
-		copyEngines, decoders, encoders, jpegs, optics uint32
-		gpuSlices, computeSlices                       uint32
-		memoryMB                                       uint64
+		multiprocessors          uint32
+		_                        [5]uint32 // engines to copy, decode, encode, JPEG, optical flow
+		gpuSlices, computeSlices uint32
+		memoryMB                 uint64
 	}
 	processInfo struct {
-		pid             uint32
-		used            uint64
-		gpuInstance     uint32
-		computeInstance uint32
+		pid         uint32
+		used        uint64
+		gpuInstance uint32
+		_           uint32 // compute instance
 	}
 )
 
