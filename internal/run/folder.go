@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+//go:embed probe.py
+var probePy []byte
+
+// Settings is what the probe is told.
+type Settings struct {
+	Steps       int  `json:"steps"`
+	Stacks      bool `json:"stacks"`
+	KeepRunning bool `json:"keep_running"`
+	MaxEntries  int  `json:"max_entries"`
+}
+
+// maxEntries bounds a recording: beyond it PyTorch drops the oldest entries.
+const maxEntries = 4_000_000
+
+// Folder is the private folder of one run.
+type Folder struct {
+	Path  string
+	keeps bool // the run goes on after its last recorded step
+}
+
+// NewFolder makes one under parent ("" is the system's place for temporary
+// files) with the probe in it.
+func NewFolder(parent string, s Settings) (*Folder, error) {
+	path, err := os.MkdirTemp(parent, "snug-run-")
+	if err != nil {
+		return nil, fmt.Errorf("making a folder for the run: %w", err)
+	}
+	f := &Folder{path, s.KeepRunning}
+	if s.MaxEntries == 0 {
+		s.MaxEntries = maxEntries
+	}
+	text, err := json.Marshal(s)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(path, "sitecustomize.py"), probePy, 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(path, "probe.json"), text, 0o600)
+	}
+	if err != nil {
+		_ = f.Remove()
+		return nil, fmt.Errorf("putting the probe into %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// Remove takes the folder away with all in it.
+func (f *Folder) Remove() error { return os.RemoveAll(f.Path) }
+
+// markName is the variable by which a run's processes are found again.
+const markName = "SNUG_RUN"
+
+// Env is an environment with the probe in it. Nothing else changes, except that
+// Python does not hold output back: through a pipe it would, on a terminal not.
+func (f *Folder) Env(base []string) []string {
+	path := f.Path
+	out := slices.DeleteFunc(slices.Clone(base), func(v string) bool {
+		name, value, _ := strings.Cut(v, "=")
+		if name == "PYTHONPATH" && value != "" {
+			path += string(os.PathListSeparator) + value
+		}
+		return name == "PYTHONPATH" || name == markName
+	})
+	if !slices.ContainsFunc(out, func(v string) bool { return strings.HasPrefix(v, "PYTHONUNBUFFERED=") }) {
+		out = append(out, "PYTHONUNBUFFERED=1")
+	}
+	return append(out, "PYTHONPATH="+path, markName+"="+f.Path)
+}
+
+// markOf is the mark that an environment carries.
+func markOf(env []string) string {
+	for _, v := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(v, markName+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// Reports reads what the processes have told so far, in the order they began.
+func (f *Folder) Reports() ([]*Report, error) {
+	files, err := filepath.Glob(filepath.Join(f.Path, "*.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	var out []*Report
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		r := ReadReport(text)
+		if r.Snapshot != nil {
+			r.Snapshot.File = filepath.Join(f.Path, filepath.Base(r.Snapshot.File))
+		}
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(a, b *Report) int { return compareTimes(a.Began, b.Began) })
+	return out, nil
+}

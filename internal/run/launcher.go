@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Launch is what a command line is made of.
+type Launch struct {
+	Env      []string // NAME=value words in front of the command, as a shell takes them
+	Args     []string
+	Launcher string // what starts the training: python, torchrun, accelerate, deepspeed, bash, …
+	// Warning is why the probe may not get into the training, "" if it should.
+	Warning string
+}
+
+// ReadLaunch takes a command line apart. Whatever starts the training, the probe
+// travels in the environment, so that a launcher has to be known only where it
+// keeps the environment from its children.
+func ReadLaunch(words []string) Launch {
+	var l Launch
+	for len(words) > 0 && isAssignment(words[0]) {
+		l.Env, words = append(l.Env, words[0]), words[1:]
+	}
+	l.Args = words
+	rest := words
+	for len(rest) > 0 {
+		name := program(rest[0])
+		l.Launcher = name
+		if why := cutOff[name]; why != "" {
+			l.Warning = name + " " + why
+			return l
+		}
+		if isPython(name) {
+			l.Launcher = "python"
+			if flag := isolated(rest[1:]); flag != "" {
+				l.Warning = "python " + flag + " leaves PYTHONPATH out, and with it the probe; run it without " + flag
+			}
+			return l
+		}
+		skip, wraps := wrappers[name]
+		if !wraps {
+			return l
+		}
+		rest = behind(rest[1:], skip)
+	}
+	return l
+}
+
+// wrappers run another command: words of their own before it, and flags.
+var wrappers = map[string][]string{
+	"uv": {"run"}, "poetry": {"run"}, "pdm": {"run"}, "pipenv": {"run"}, "rye": {"run"}, "hatch": {"run"}, "pixi": {"run"},
+	"env": nil, "nohup": nil, "nice": nil, "time": nil, "stdbuf": nil, "numactl": nil, "taskset": nil, "exec": nil,
+}
+
+// cutOff are commands whose children do not have snug's environment.
+var cutOff = map[string]string{
+	"docker": "does not let the probe into the container; run snug inside it",
+	"podman": "does not let the probe into the container; run snug inside it",
+	"ssh":    "runs elsewhere; run snug on that machine",
+	"sudo":   "drops the environment, and with it the probe; run snug itself under sudo",
+	"sbatch": "only queues the run; put snug profile into the script that it queues",
+}
+
+// behind drops a wrapper's own words and flags.
+func behind(words, own []string) []string {
+	for len(words) > 0 && (slices.Contains(own, words[0]) || strings.HasPrefix(words[0], "-") || isAssignment(words[0])) {
+		words = words[1:]
+	}
+	return words
+}
+
+func program(word string) string { return strings.TrimSuffix(filepath.Base(word), ".exe") }
+
+func isPython(name string) bool {
+	return strings.HasPrefix(name, "python") && strings.Trim(name[len("python"):], "0123456789.") == ""
+}
+
+// isolated finds an option of Python that keeps PYTHONPATH or site out.
+func isolated(args []string) string {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case !strings.HasPrefix(a, "-") || a == "-" || a == "-c" || a == "-m":
+			return "" // the script begins
+		case a == "-W" || a == "-X":
+			i++
+		case strings.HasPrefix(a, "--"):
+		case strings.ContainsAny(a[1:], "IES"):
+			return a
+		}
+	}
+	return ""
+}
+
+// isAssignment recognises NAME=value.
+func isAssignment(word string) bool {
+	name, _, ok := strings.Cut(word, "=")
+	if !ok || name == "" {
+		return false
+	}
+	for i, r := range name {
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return true
+}

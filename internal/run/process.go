@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// Local starts commands on this machine.
+type Local struct{}
+
+// lastWords is how long output is waited for after the command itself has
+// ended: a process that it left behind may hold the pipes open for ever.
+const lastWords = 2 * time.Second
+
+// Start starts c in a process group of its own.
+func (Local) Start(_ context.Context, c Command) (Process, error) {
+	cmd := exec.Command(c.Args[0], c.Args[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, c.Stdout, c.Stderr
+	cmd.WaitDelay = lastWords
+	isolate(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, startError(c.Args[0], err)
+	}
+	return &local{cmd: cmd, mark: markOf(c.Env)}, nil
+}
+
+// startError says what to do about a command that cannot be started.
+func startError(name string, err error) error {
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return &StartError{name, "is not a command here; is its environment active?"}
+	case errors.Is(err, os.ErrPermission):
+		return &StartError{name, "is not a program; put what runs it in front, as in python " + name}
+	case errors.Is(err, os.ErrNotExist):
+		return &StartError{name, "does not exist"}
+	}
+	return err
+}
+
+// StartError is a command that could not be started.
+type StartError struct{ Name, Why string }
+
+func (e *StartError) Error() string { return e.Name + " " + e.Why }
+
+// local is a command running on this machine.
+type local struct {
+	cmd  *exec.Cmd
+	mark string
+}
+
+func (p *local) Wait() Exit {
+	err := p.cmd.Wait()
+	state := p.cmd.ProcessState
+	if state == nil {
+		return Exit{Code: 1}
+	}
+	if s, ok := state.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		return Exit{Code: 128 + int(s.Signal()), Signal: s.Signal()}
+	}
+	if code := state.ExitCode(); code >= 0 {
+		return Exit{Code: code}
+	}
+	if err != nil {
+		return Exit{Code: 1}
+	}
+	return Exit{}
+}
+
+// Sweep gives what is left a moment to end by itself, then asks, then insists.
+func (p *local) Sweep() {
+	if p.gone(time.Second) {
+		return
+	}
+	p.Signal(syscall.SIGTERM)
+	p.each(func(pid int) { end(pid, syscall.SIGTERM) })
+	if p.gone(3 * time.Second) {
+		return
+	}
+	p.Signal(os.Kill)
+	p.each(func(pid int) { end(pid, syscall.SIGKILL) })
+	p.gone(time.Second)
+}
+
+// gone waits for the last process.
+func (p *local) gone(atMost time.Duration) bool {
+	for deadline := time.Now().Add(atMost); ; time.Sleep(20 * time.Millisecond) {
+		if len(marked(p.mark)) == 0 && !groupAlive(p.cmd.Process.Pid) {
+			return true
+		}
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+}
+
+// each visits the processes that carry this run's mark. Launchers put their
+// workers into sessions of their own, where a signal to the group misses them.
+func (p *local) each(visit func(pid int)) {
+	for _, pid := range marked(p.mark) {
+		visit(pid)
+	}
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+)
+
+func isolate(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
+
+// Signal ends the command with all it started: Windows has no gentler way that
+// reaches another console group.
+func (p *local) Signal(os.Signal) {
+	_ = exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(p.cmd.Process.Pid)).Run()
+}
+
+func end(int, syscall.Signal) {}
+
+func groupAlive(int) bool { return false }

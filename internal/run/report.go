@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+)
+
+// Report is what one Python process has told through the probe, up to the
+// moment it was read.
+type Report struct {
+	PID      int
+	Began    float64 // seconds since 1970
+	Argv     []string
+	Rank     int // -1 where the process is none
+	World    int
+	Versions map[string]string // of Python, torch and what else it loaded
+	GPU      *GPU
+	NoGPU    bool // it trained, and not on a GPU
+	Batches  []Batch
+	Steps    []Step
+	Times    []float64 // seconds between the ends of steps, by the GPU's clock
+	State    *State
+	Snapshot *Snapshot
+	OOM      *Failure
+	Crash    *Failure
+	Failures []Failure // the probe's own
+	End      string    // "steps", "exit", or "" where it ended without a word
+}
+
+// GPU is the card that a process trained on.
+type GPU struct {
+	Index      int    `json:"index"`
+	Name       string `json:"name"`
+	Total      uint64 `json:"total"`
+	Free       uint64 `json:"free"`
+	Capability int    `json:"capability"`
+	Recording  bool   `json:"recording"`
+}
+
+// Batch is what a step's first module was called with.
+type Batch struct {
+	Module        string  `json:"module"`
+	Inputs        []Input `json:"inputs"`
+	Autocast      string  `json:"autocast"`
+	Checkpointing bool    `json:"checkpointing"`
+}
+
+// Input is one tensor of a batch.
+type Input struct {
+	Name   string `json:"name"`
+	Shape  []int  `json:"shape"`
+	Dtype  string `json:"dtype"`
+	Device string `json:"device"`
+}
+
+// Step is the state at the end of an optimizer step; peaks are of the run so far.
+type Step struct {
+	N             int     `json:"n"`
+	Optimizer     string  `json:"optimizer"`
+	Backwards     int     `json:"backwards"`
+	Skipped       int     `json:"skipped"`
+	Seconds       float64 `json:"seconds"`
+	Allocated     uint64  `json:"allocated"`
+	Reserved      uint64  `json:"reserved"`
+	PeakAllocated uint64  `json:"peak_allocated"`
+	PeakReserved  uint64  `json:"peak_reserved"`
+	Retries       int     `json:"retries"`
+}
+
+// State is what stays from step to step, in bytes, and how many parameters.
+type State struct {
+	Parameters uint64         `json:"parameters"`
+	Gradients  uint64         `json:"gradients"`
+	Optimizer  uint64         `json:"optimizer"`
+	Buffers    uint64         `json:"buffers"`
+	Params     int            `json:"params"`
+	Trainable  int            `json:"trainable"`
+	Dtypes     map[string]int `json:"dtypes"`
+}
+
+// Snapshot is a recording that the process has left.
+type Snapshot struct {
+	File          string `json:"file"`
+	Entries       []int  `json:"entries"`
+	PeakAllocated uint64 `json:"peak_allocated"`
+	PeakReserved  uint64 `json:"peak_reserved"`
+}
+
+// Failure is something that went wrong.
+type Failure struct {
+	Type  string `json:"type"`
+	Where string `json:"where"`
+	What  string `json:"what"`
+	Asked uint64 `json:"asked"`
+	Steps int    `json:"steps"`
+}
+
+// ReadReport reads a report. Lines that cannot be read are left out: the last
+// one may be half written, and a report is never worth failing for.
+func ReadReport(text []byte) *Report {
+	r := &Report{Rank: -1}
+	for line := range bytes.Lines(text) {
+		var head struct{ Event string }
+		if json.Unmarshal(line, &head) == nil {
+			r.take(head.Event, line)
+		}
+	}
+	return r
+}
+
+// take adds one line.
+func (r *Report) take(event string, line []byte) {
+	switch event {
+	case "start":
+		r.start(line)
+	case "torch":
+		x, _ := read[struct{ Versions map[string]string }](line)
+		r.Versions = x.Versions
+	case "rank":
+		if x, ok := read[place](line); ok && x.Rank != nil {
+			r.Rank, r.World = *x.Rank, x.World
+		}
+	case "gpu":
+		r.GPU = pointer[GPU](line)
+	case "nogpu":
+		r.NoGPU = true
+	case "batch":
+		r.Batches = add(r.Batches, line)
+	case "step":
+		r.Steps = add(r.Steps, line)
+	case "times":
+		x, _ := read[struct{ Seconds []float64 }](line)
+		r.Times = x.Seconds
+	case "state":
+		r.State = pointer[State](line)
+	case "snapshot":
+		r.Snapshot = pointer[Snapshot](line)
+	case "oom":
+		r.OOM = pointer[Failure](line)
+	case "exception":
+		r.Crash = pointer[Failure](line)
+	case "failure":
+		r.Failures = add(r.Failures, line)
+	case "end":
+		x, _ := read[struct{ Why string }](line)
+		r.End = x.Why
+	}
+}
+
+type place struct {
+	Rank  *int `json:"rank"`
+	World int  `json:"world_size"`
+}
+
+func (r *Report) start(line []byte) {
+	x, _ := read[struct {
+		place
+		PID  int
+		Time float64
+		Argv []string
+	}](line)
+	r.PID, r.Began, r.Argv, r.World = x.PID, x.Time, x.Argv, x.World
+	if x.Rank != nil {
+		r.Rank = *x.Rank
+	}
+}
+
+func read[T any](line []byte) (T, bool) {
+	var x T
+	err := json.Unmarshal(line, &x)
+	return x, err == nil
+}
+
+func pointer[T any](line []byte) *T {
+	if x, ok := read[T](line); ok {
+		return &x
+	}
+	return nil
+}
+
+func add[T any](list []T, line []byte) []T {
+	if x, ok := read[T](line); ok {
+		return append(list, x)
+	}
+	return list
+}
+
+// Trained says whether the process has taken a step.
+func (r *Report) Trained() bool { return len(r.Steps) > 0 }
+
+// PeakReserved is the most that PyTorch held of the card, as far as was told.
+func (r *Report) PeakReserved() uint64 {
+	peak := uint64(0)
+	for _, s := range r.Steps {
+		peak = max(peak, s.PeakReserved)
+	}
+	if r.Snapshot != nil {
+		peak = max(peak, r.Snapshot.PeakReserved)
+	}
+	return peak
+}
+
+// PeakAllocated is the most that tensors took.
+func (r *Report) PeakAllocated() uint64 {
+	peak := uint64(0)
+	for _, s := range r.Steps {
+		peak = max(peak, s.PeakAllocated)
+	}
+	if r.Snapshot != nil {
+		peak = max(peak, r.Snapshot.PeakAllocated)
+	}
+	return peak
+}
+
+// StepSeconds is the median time of a step after the first, 0 where unknown.
+func (r *Report) StepSeconds() float64 {
+	times := slices.Clone(r.Times)
+	if len(times) == 0 {
+		for _, s := range r.Steps {
+			if s.Seconds > 0 {
+				times = append(times, s.Seconds)
+			}
+		}
+	}
+	if len(times) == 0 {
+		return 0
+	}
+	slices.Sort(times)
+	return times[len(times)/2]
+}
+
+func compareTimes(a, b float64) int { return cmp.Compare(a, b) }

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"io"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Session is one run of the user's command with the probe in front.
+type Session struct {
+	Args           []string
+	Dir            string
+	Env            []string // the user's
+	Stdout, Stderr io.Writer
+	Timeout        time.Duration
+	Signals        <-chan os.Signal // to forward; the run ends with them
+	Runner         Runner           // nil: this machine
+	Progress       func(steps int)  // is told of each further step; may be nil
+	Grace          time.Duration    // between asking to end and insisting; 0: ten seconds
+}
+
+// Outcome is how a run went.
+type Outcome struct {
+	Exit     Exit
+	Reports  []*Report
+	Tail     []byte // the last of what it printed
+	Took     time.Duration
+	TimedOut bool
+	Stopped  os.Signal // what interrupted it, nil if nothing did
+	Lingered bool      // it had to be ended after its last step
+}
+
+const (
+	grace  = 10 * time.Second
+	linger = 20 * time.Second // after the last step, before the run is ended from outside
+	look   = 250 * time.Millisecond
+)
+
+// Run runs the command and comes back when its last process is gone.
+func (s *Session) Run(ctx context.Context, f *Folder) (*Outcome, error) {
+	runner, tail := s.Runner, &tail{}
+	if runner == nil {
+		runner = Local{}
+	}
+	began := time.Now()
+	p, err := runner.Start(ctx, Command{
+		Args: s.Args, Dir: s.Dir, Env: f.Env(s.Env),
+		Stdout: io.MultiWriter(tail, s.Stdout), Stderr: io.MultiWriter(tail, s.Stderr),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &Outcome{}
+	out.Exit = s.follow(ctx, p, f, out)
+	p.Sweep()
+	out.Took, out.Tail = time.Since(began), tail.bytes()
+	out.Reports, err = f.Reports()
+	return out, err
+}
+
+// follow waits for the end, and brings it about where it has to.
+func (s *Session) follow(ctx context.Context, p Process, f *Folder, out *Outcome) Exit {
+	done := make(chan Exit, 1)
+	go func() { done <- p.Wait() }()
+	timeout := newAlarm(s.Timeout)
+	ticks := time.NewTicker(look)
+	defer ticks.Stop()
+	watched := watcher{folder: f, tell: s.Progress}
+	for {
+		select {
+		case e := <-done:
+			return e
+		case sig := <-s.Signals:
+			out.Stopped = sig
+			return s.stop(p, done, sig)
+		case <-ctx.Done():
+			out.Stopped = os.Interrupt
+			return s.stop(p, done, os.Interrupt)
+		case <-timeout:
+			out.TimedOut = true
+			return s.stop(p, done, syscall.SIGTERM)
+		case now := <-ticks.C:
+			if watched.over(now) {
+				out.Lingered = true
+				return s.stop(p, done, syscall.SIGTERM)
+			}
+		}
+	}
+}
+
+// newAlarm fires once; never for a time-out of nothing.
+func newAlarm(d time.Duration) <-chan time.Time {
+	if d <= 0 {
+		return nil
+	}
+	return time.After(d)
+}
+
+// stop asks the command to end and, when it does not or when the user asks
+// again, makes it.
+func (s *Session) stop(p Process, done <-chan Exit, sig os.Signal) Exit {
+	wait := s.Grace
+	if wait == 0 {
+		wait = grace
+	}
+	p.Signal(sig)
+	for _, next := range []os.Signal{syscall.SIGTERM, os.Kill} {
+		select {
+		case e := <-done:
+			return e
+		case <-s.Signals:
+		case <-time.After(wait):
+		}
+		p.Signal(next)
+	}
+	p.Sweep()
+	return <-done
+}
+
+// watcher looks into the reports while the run goes on.
+type watcher struct {
+	folder   *Folder
+	tell     func(int)
+	told     int
+	finished time.Time
+}
+
+// over tells of new steps, and says whether the run has had its time to end
+// after the last of them.
+func (w *watcher) over(now time.Time) bool {
+	reports, err := w.folder.Reports()
+	if err != nil {
+		return false
+	}
+	steps, finished := 0, false
+	for _, r := range reports {
+		steps = max(steps, len(r.Steps))
+		if r.Trained() {
+			finished = r.End == "steps"
+			if !finished {
+				break
+			}
+		}
+	}
+	if steps > w.told && w.tell != nil {
+		w.tell(steps)
+	}
+	w.told = steps
+	if !finished || w.folder.keeps {
+		w.finished = time.Time{}
+		return false
+	}
+	if w.finished.IsZero() {
+		w.finished = now
+	}
+	return now.Sub(w.finished) > linger
+}

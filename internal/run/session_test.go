@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// said is an output that tells when a text has come.
+type said struct {
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	want string
+	came chan struct{}
+	once sync.Once
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.buf.Write(p)
+	if strings.Contains(s.buf.String(), s.want) {
+		s.once.Do(func() { close(s.came) })
+	}
+	return len(p), nil
+}
+
+func folder(t *testing.T) *Folder {
+	t.Helper()
+	f, err := NewFolder(t.TempDir(), Settings{Steps: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// A daemon in a session of its own, a child that ignores every polite signal.
+const stubborn = `trap '' INT TERM; setsid sleep 600 & sleep 600 & echo ready; while :; do sleep 1; done`
+
+func TestStop(t *testing.T) {
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		t.Skip("no /proc: processes in other sessions are not found here")
+	}
+	for name, script := range map[string]string{
+		"polite":   "setsid sleep 600 & sleep 600 & echo ready; wait",
+		"stubborn": stubborn,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := folder(t)
+			out := &said{want: "ready", came: make(chan struct{})}
+			signals := make(chan os.Signal, 2)
+			go func() { <-out.came; signals <- os.Interrupt }()
+			s := Session{Args: []string{"bash", "-c", script}, Env: os.Environ(), Stdout: out, Stderr: out, Signals: signals, Grace: 200 * time.Millisecond}
+			o, err := s.Run(context.Background(), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Stopped != os.Interrupt || o.Exit.Signal == 0 && o.Exit.Code == 0 {
+				t.Errorf("stopped by %v, %v", o.Stopped, o.Exit)
+			}
+			if left := marked(f.Path); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	s := Session{Args: []string{"sleep", "600"}, Env: os.Environ(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Timeout: 100 * time.Millisecond}
+	o, err := s.Run(context.Background(), folder(t))
+	if err != nil || !o.TimedOut || o.Exit.Signal != syscall.SIGTERM {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+func TestExitAndOutputComeThrough(t *testing.T) {
+	var out, errs bytes.Buffer
+	s := Session{Args: []string{"sh", "-c", `printf 'a\000\377b'; printf e >&2; exit 42`}, Env: os.Environ(), Stdout: &out, Stderr: &errs}
+	o, err := s.Run(context.Background(), folder(t))
+	if err != nil || o.Exit.Code != 42 || out.String() != "a\x00\xffb" || errs.String() != "e" {
+		t.Errorf("%v %+v %q %q", err, o.Exit, out.String(), errs.String())
+	}
+}
+
+// A process that keeps the pipe open does not keep snug.
+func TestLeftoversEnd(t *testing.T) {
+	f := folder(t)
+	s := Session{Args: []string{"sh", "-c", "sleep 600 & exit 0"}, Env: os.Environ(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}
+	if _, err := s.Run(context.Background(), f); err != nil {
+		t.Fatal(err)
+	}
+	if left := marked(f.Path); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestCannotStart(t *testing.T) {
+	script := t.TempDir() + "/train.py"
+	if err := os.WriteFile(script, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"no-such-command", "./no/such/file", script} {
+		s := Session{Args: []string{name}, Env: os.Environ(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}
+		_, err := s.Run(context.Background(), folder(t))
+		var start *StartError
+		if !errors.As(err, &start) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The tests in this file run real PyTorch, on the CPU. .ci/torch makes a Python
+// that has it.
+
+func python(t *testing.T) string {
+	t.Helper()
+	p := os.Getenv("SNUG_TEST_PYTHON")
+	if p == "" {
+		t.Skip("no PyTorch: export SNUG_TEST_PYTHON=$(.ci/torch)")
+	}
+	return p
+}
+
+// ran is what a test compares.
+type ran struct {
+	Code     int
+	Trained  []int    // steps of each process that trained
+	Ends     []string // and how each ended
+	Failures int      // of the probe itself
+}
+
+// watchRun runs a script of testdata under the probe.
+func watchRun(t *testing.T, s Settings, env []string, args ...string) (ran, string, *Outcome) {
+	t.Helper()
+	f, err := NewFolder(t.TempDir(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	session := Session{Args: args, Dir: "testdata", Env: append(os.Environ(), env...), Stdout: &out, Stderr: &bytes.Buffer{}, Timeout: 3 * time.Minute}
+	o, err := session.Run(context.Background(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.TimedOut {
+		t.Fatalf("timed out; it printed\n%s", o.Tail)
+	}
+	got := ran{Code: o.Exit.Code}
+	for _, r := range o.Reports {
+		got.Failures += len(r.Failures)
+		for _, x := range r.Failures {
+			t.Logf("probe: %s: %s", x.Where, x.What)
+		}
+		if r.Trained() {
+			got.Trained = append(got.Trained, len(r.Steps))
+			got.Ends = append(got.Ends, r.End)
+		}
+	}
+	if left := marked(f.Path); len(left) > 0 {
+		t.Errorf("processes left behind: %v", left)
+	}
+	return got, out.String(), o
+}
+
+func TestTorch(t *testing.T) {
+	py := python(t)
+	bin := func(name string) string { return filepath.Join(filepath.Dir(py), name) }
+	three := Settings{Steps: 3}
+	for _, x := range []struct {
+		name     string
+		settings Settings
+		env      []string
+		args     []string
+		want     ran
+		prints   string
+	}{
+		{"plain", three, nil, []string{py, "plain.py"}, ran{Trained: []int{3}, Ends: []string{"steps"}}, "step 1\nstep 2\n"},
+		{"keeps running", Settings{Steps: 2, KeepRunning: true}, nil, []string{py, "plain.py"},
+			ran{Trained: []int{2}, Ends: []string{"steps"}}, "done\n"},
+		{"crash", three, nil, []string{py, "crash.py"}, ran{Code: 1, Trained: []int{1}, Ends: []string{"exit"}}, ""},
+		{"os._exit", three, nil, []string{py, "hard_exit.py"}, ran{Code: 7, Trained: []int{2}, Ends: []string{""}}, "step 2\n"},
+		{"spawned", three, nil, []string{py, "spawn.py"},
+			ran{Trained: []int{3, 3}, Ends: []string{"steps", "steps"}}, "parent goes on\n"},
+		{"forked", three, nil, []string{py, "fork.py"}, ran{Trained: []int{3}, Ends: []string{"steps"}}, ""},
+		{"no step", three, nil, []string{py, "no_step.py"}, ran{}, "3.0\n"},
+		{"garbage", three, nil, []string{py, "garbage.py"}, ran{Trained: []int{3}, Ends: []string{"steps"}}, "\xfe\xff"},
+		{"swallows", three, nil, []string{py, "swallow.py"}, ran{Trained: []int{3}, Ends: []string{"steps"}}, "caught\ncaught\n"},
+		{"two optimizers", three, nil, []string{py, "two_optimizers.py"},
+			ran{Trained: []int{3}, Ends: []string{"steps"}}, "round 2\n"},
+		{"shell script", three, nil, []string{"sh", "-c", py + " plain.py; exit 4"},
+			ran{Code: 4, Trained: []int{3}, Ends: []string{"steps"}}, ""},
+		{"torchrun", three, nil, []string{bin("torchrun"), "--nproc_per_node", "2", "--master_port", "29611", "ranks.py"},
+			ran{Trained: []int{3, 3}, Ends: []string{"steps", "steps"}}, ""},
+		{"accelerate", three, nil, []string{bin("accelerate"), "launch", "--cpu", "--num_processes", "1", "accelerated.py"},
+			ran{Trained: []int{3}, Ends: []string{"steps"}}, ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			got, out, o := watchRun(t, x.settings, x.env, x.args...)
+			if diff := cmp.Diff(x.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s\n%s", diff, o.Tail)
+			}
+			if !strings.Contains(out, x.prints) {
+				t.Errorf("printed %q, want %q in it", out, x.prints)
+			}
+		})
+	}
+}
+
+func TestTorchDetails(t *testing.T) {
+	_, _, o := watchRun(t, Settings{Steps: 3}, nil, python(t), "plain.py", "6")
+	r := o.Reports[0]
+	if r.Versions["torch"] == "" || r.Versions["python"] == "" || !r.NoGPU {
+		t.Errorf("versions %v, no GPU %v", r.Versions, r.NoGPU)
+	}
+	want := []Batch{{Module: "Sequential", Inputs: []Input{{Name: "0", Shape: []int{6, 8}, Dtype: "float32", Device: "cpu"}}}}
+	if diff := cmp.Diff(want, r.Batches[:1]); diff != "" {
+		t.Errorf("batch (-want +got)\n%s", diff)
+	}
+	if s := r.Steps[1]; s.Optimizer != "AdamW" || s.Backwards != 2 {
+		t.Errorf("step %+v", s)
+	}
+	// 8·16+16+16·2+2 parameters of four bytes; two states and a counter each for AdamW.
+	wantState := &State{Parameters: 712, Gradients: 712, Optimizer: 2*712 + 16, Params: 178, Trainable: 178, Dtypes: map[string]int{"float32": 178}}
+	if diff := cmp.Diff(wantState, r.State); diff != "" {
+		t.Errorf("state (-want +got)\n%s", diff)
+	}
+}
+
+// A sitecustomize that was there before is still loaded, and its mistakes are
+// its own.
+func TestTorchKeepsSitecustomize(t *testing.T) {
+	dir := t.TempDir()
+	for _, x := range []struct{ text, want string }{
+		{"print('theirs')\n", "theirs\n"},
+		{"raise ValueError('theirs is broken')\n", "step 2\n"},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "sitecustomize.py"), []byte(x.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, out, o := watchRun(t, Settings{Steps: 3}, []string{"PYTHONPATH=" + dir}, python(t), "plain.py")
+		if !strings.Contains(out, x.want) || len(got.Trained) != 1 {
+			t.Errorf("%q: %+v, printed %q\n%s", x.text, got, out, o.Tail)
+		}
+	}
+}
+
+// Whatever fails inside the probe, the training goes on to its own end.
+func TestTorchProbeFails(t *testing.T) {
+	f, err := NewFolder(t.TempDir(), Settings{Steps: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(){
+		"settings": func() { _ = os.WriteFile(filepath.Join(f.Path, "probe.json"), []byte("{"), 0o600) },
+		"folder":   func() { _ = os.RemoveAll(f.Path) },
+	} {
+		change()
+		var out bytes.Buffer
+		session := Session{Args: []string{python(t), "plain.py"}, Dir: "testdata", Env: os.Environ(), Stdout: &out, Stderr: &bytes.Buffer{}}
+		o, err := session.Run(context.Background(), f)
+		if err != nil || o.Exit.Code != 0 || !strings.Contains(out.String(), "step 10\ndone\n") {
+			t.Errorf("%s: %v, %+v, printed %q", name, err, o, out.String())
+		}
+	}
+}
