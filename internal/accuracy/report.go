@@ -20,6 +20,8 @@ var files = []struct{ name, what string }{
 	{"dev_time.jsonl", "longer runs"},
 	{"dev_2l.jsonl", "two-layer models"},
 	{"dev_dist.jsonl", "one rank of DDP, FSDP2, ZeRO"},
+	{"more.jsonl", "other shapes and option mixes, measured after the families were written"},
+	{"more_time.jsonl", "longer runs of those"},
 }
 
 // Report is everything that the comparison came to.
@@ -68,6 +70,7 @@ func (r *Report) Markdown() string {
 	section(&b, "By option", "option", grouped(r.Cases, estimate.Options))
 	r.exceptions(&b)
 	r.maxBatch(&b)
+	r.times(&b)
 	r.peers(&b)
 	return b.String()
 }

@@ -38,18 +38,35 @@ type Measured struct {
 type moment [2]uint64
 
 type step struct {
-	End moment `json:"end"`
+	End     moment  `json:"end"`
+	Seconds float64 `json:"sec"`
+}
+
+// Seconds is the length of each step.
+func (r *Row) Seconds() []float64 {
+	var out []float64
+	for _, s := range r.Measured.Steps {
+		out = append(out, s.Seconds)
+	}
+	return out
 }
 
 // Skipped is how many of the first updates the real run left out because its
-// scaled gradients had overflowed: until the first one there are no moments of
-// Adam, eight bytes a parameter.
+// scaled gradients had overflowed: until the first one there are no states,
+// eight bytes a parameter for Adam, four for momentum.
 func (r *Row) Skipped() int {
 	m, n := &r.Measured, 0
-	if r.Setup == nil || r.Setup.Precision != "amp-fp16" || !strings.HasPrefix(r.Setup.Optimizer, "adam") {
+	if r.Setup == nil || r.Setup.Precision != "amp-fp16" {
 		return 0
 	}
-	for n < len(m.Steps) && m.Steps[n].End[0] < m.Loaded[0]+8*m.Trainable {
+	states := uint64(0)
+	switch {
+	case strings.HasPrefix(r.Setup.Optimizer, "adam"):
+		states = 8 * m.Trainable
+	case r.Setup.Optimizer == "sgd-momentum":
+		states = 4 * m.Trainable
+	}
+	for n < len(m.Steps) && m.Steps[n].End[0] < m.Loaded[0]+states {
 		n++
 	}
 	return n
