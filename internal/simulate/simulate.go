@@ -162,12 +162,7 @@ func (r *run) addLora() error {
 
 // step is one optimizer step: the micro-batches, then the update.
 func (r *run) step(skip bool) {
-	for range min(max(r.s.Accumulation, 1), settled) {
-		r.micro()
-		if r.w.Meter != nil {
-			r.o.Watch.MicroDone()
-		}
-	}
+	r.micros()
 	defer r.w.As(shadow.Temporaries)()
 	if r.w.Meter != nil {
 		r.o.Watch.Update(r.s.Optimizer, r.params, r.s.Clip)
@@ -182,6 +177,24 @@ func (r *run) step(skip bool) {
 	r.mark(Optimizer, "zero_grad")
 	shadow.ZeroGrad(r.params)
 	r.note("step ends")
+}
+
+// micros runs the micro-batches of a step. The second one finds the gradients
+// that the first one left; further ones mostly do as it did, and need only be
+// written.
+func (r *run) micros() {
+	from := 0
+	for i := range min(max(r.s.Accumulation, 1), settled) {
+		if i >= 2 && r.o.Log == nil && r.w.Repeat(from) {
+			from += (len(r.w.Trace.Events) - from) / 2
+			continue
+		}
+		from = len(r.w.Trace.Events)
+		r.micro()
+		if r.w.Meter != nil {
+			r.o.Watch.MicroDone()
+		}
+	}
 }
 
 // update is the optimizer's step, through the scaler where there is one.
