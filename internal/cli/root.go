@@ -21,7 +21,7 @@ func newRoot(env Env) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitHelp())
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newEstimate(env), newGPUs(env), newMaxBatch(env), newPredict(env), newReplay(env), newVersion(env))
+	root.AddCommand(newEstimate(env), newGPUs(env), newMaxBatch(env), newOptimize(env), newPredict(env), newReplay(env), newVersion(env))
 	return root
 }
 

@@ -170,6 +170,12 @@ func (f *setupFlags) requests(env Env) ([]request, error) {
 	if err != nil {
 		return nil, err
 	}
+	return f.requestsOver(env, over)
+}
+
+// requestsOver lays fields over those of the file, or makes a setup of them
+// alone.
+func (f *setupFlags) requestsOver(env Env, over map[string]any) ([]request, error) {
 	from := setup.Source{Open: env.Open, Hub: hub(env.Getenv)}
 	if f.file == "" {
 		if over["model"] == nil {

@@ -35,22 +35,22 @@ var updates = map[string]update{
 // Update counts the optimizer's step over the trainable parameters, with the
 // gradients clipped before it or not.
 func (k *Clock) Update(optimizer string, params []*shadow.Tensor, clip bool) {
-	u, ok := updates[optimizer]
+	k.updated(workOf(optimizer, params, clip))
+}
+
+func (k *Clock) updated(w work) {
+	u, ok := updates[w.optimizer]
 	if !ok {
 		u = updates["adamw"]
 	}
-	var bytes float64
-	for _, p := range params {
-		bytes += float64(p.Bytes())
-	}
 	passes, each, all := u.passes, u.each, u.all
-	if clip {
+	if w.clip {
 		passes, all = passes+3, all+6
 		k.host += 12 * k.c.Op
 	}
-	n := float64(len(params))
+	n := float64(w.params)
 	k.host += n*k.c.Param + n*each*k.c.Op + all*k.c.Op
-	k.run(passes*bytes/(k.rates.Bandwidth*k.c.Memory) + n*each*k.c.Launch)
+	k.run(passes*w.bytes/(k.rates.Bandwidth*k.c.Memory) + n*each*k.c.Launch)
 }
 
 // MicroDone notes that a micro-batch's forward and backward are through.

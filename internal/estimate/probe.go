@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"fmt"
+
+	"snug/internal/allocator"
+	"snug/internal/cost"
+	"snug/internal/gpu"
+	"snug/internal/setup"
+	"snug/internal/simulate"
+	"snug/internal/stream"
+)
+
+// Probe is a run simulated once, to be held against any number of limits and
+// timed on any number of cards: what a search tries. It runs three steps of at
+// most two micro-batches, after which memory has mostly settled; Estimate has
+// the last word on what the search finds.
+type Probe struct {
+	Setup         *setup.Setup
+	PeakAllocated uint64 // with nothing in the way
+	PeakReserved  uint64
+
+	trace *stream.Trace
+	last  int // the event that the last step begins with
+	tape  *cost.Tape
+}
+
+// How many steps, and how many micro-batches of each, a probe runs.
+const (
+	probeSteps  = 3
+	probeMicros = 2
+)
+
+// NewProbe simulates a setup as on the card's kind.
+func NewProbe(s *setup.Setup, card gpu.Card) (p *Probe, err error) {
+	short := *s
+	short.Steps, short.Accumulation = probeSteps, min(max(s.Accumulation, 1), probeMicros)
+	defer func() {
+		if r := recover(); r != nil {
+			p, err = nil, fmt.Errorf("simulating %s failed, which is a mistake in snug: %v", s.Model.Title(), r)
+		}
+	}()
+	tape := &cost.Tape{}
+	run, err := simulate.Run(&short, simulate.Options{Card: card, Watch: tape})
+	if err != nil {
+		return nil, err
+	}
+	p = &Probe{Setup: s, trace: run.World.Trace, last: lastStep(run.World.Trace), tape: tape}
+	got, _, err := p.play(s.Allocator, 0)
+	switch {
+	case err != nil:
+		return nil, err
+	case got.OOM != nil:
+		return nil, fmt.Errorf("a tensor of this run would be larger than any memory: %w", got.OOM)
+	}
+	p.PeakAllocated, p.PeakReserved = got.PeakAllocated, got.PeakReserved
+	return p, nil
+}
+
+// Seconds is how long a step of so many micro-batches takes on a card.
+func (p *Probe) Seconds(card gpu.Card, accumulation int) float64 {
+	rates, known := cost.RatesOf(card)
+	if !known {
+		rates, _ = cost.RatesOf(gpu.Reference)
+	}
+	return p.tape.Seconds(rates, accumulation)
+}
+
+// Verdict is whether a run fits, and how.
+type Verdict struct {
+	Fits    bool
+	Retries uint64 // times that each step makes PyTorch give back its cache for want of memory
+}
+
+// Within says whether the run fits where PyTorch may reserve so many bytes,
+// under these options of the allocator. Fragmentation and retries count: unless
+// the answer is plain, the stream is played at that limit.
+func (p *Probe) Within(reservable uint64, conf string) (Verdict, error) {
+	switch {
+	case p.PeakAllocated > reservable:
+		return Verdict{}, nil
+	case conf == p.Setup.Allocator && p.PeakReserved <= reservable:
+		return Verdict{Fits: true}, nil
+	}
+	got, retries, err := p.play(conf, reservable)
+	return Verdict{Fits: err == nil && got.OOM == nil, Retries: retries}, err
+}
+
+// Under is what the run reserves under these options of the allocator, with
+// nothing in the way.
+func (p *Probe) Under(conf string) (uint64, error) {
+	got, _, err := p.play(conf, 0)
+	return got.PeakReserved, err
+}
+
+// play also counts how often the last step has to give back the cache.
+func (p *Probe) play(conf string, limit uint64) (allocator.Result, uint64, error) {
+	s := *p.Setup
+	s.Allocator = conf
+	al, err := newAllocator(&s, gpu.Card{}, limit)
+	if err != nil {
+		return allocator.Result{}, 0, err
+	}
+	before := uint64(0)
+	o := allocator.PlayOptions{}
+	if limit > 0 {
+		o.Observe = func(i int) {
+			if i == p.last {
+				before = al.Stats().AllocRetries
+			}
+		}
+	}
+	got, err := al.Play(p.trace, o)
+	return got, al.Stats().AllocRetries - before, err
+}
+
+// lastStep is the event that the last step's first forward begins with.
+func lastStep(t *stream.Trace) int {
+	at, phase := 0, uint32(simulate.Load)
+	for i := range t.Events {
+		if e := &t.Events[i]; e.Kind == stream.Mark {
+			if e.ID == simulate.Forward && phase == simulate.Optimizer {
+				at = i
+			}
+			phase = e.ID
+		}
+	}
+	return at
+}
+
+// Outside is what the process of such a run holds of a card outside PyTorch's
+// allocator.
+func Outside(s *setup.Setup, card gpu.Card) uint64 { return spread(card, s.Dist).Outside }
+
+// Reservable is what of a card PyTorch may reserve in such a run, nothing where
+// the rest of the process fills it already. A card without a total has no end.
+func Reservable(s *setup.Setup, card gpu.Card) uint64 {
+	if card.Total == 0 {
+		return endless
+	}
+	return card.Total - min(Outside(s, card), card.Total)
+}
+
+// High is how much more than an estimate a run of this kind may reserve, given
+// how far off estimates have been.
+func High(s *setup.Setup, peak uint64) uint64 {
+	r := residuals().around(s)
+	return uint64(max(r.High*float64(peak), segment))
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+
+	"snug/internal/estimate"
+)
+
+// choice is settings with the whole estimate on this card.
+func (s *search) choice(x settings) (*Choice, error) {
+	c, err := s.timed(x)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.estimate(x, s.req.Card)
+	if err != nil {
+		return nil, err
+	}
+	out := &Choice{Settings: x.fields(), Estimate: a, settings: x, seconds: c.seconds}
+	if runs(a) {
+		out.SamplesPerSecond = c.rate
+	}
+	return out, nil
+}
+
+// runs says whether a run gets through.
+func runs(a *estimate.Answer) bool { return a.Fits == nil || *a.Fits }
+
+// fastest is the best choice in a room. Estimate has the last word on whether it
+// fits: it runs more micro-batches than a probe.
+func (s *search) fastest(variants []settings, r room) (*Choice, error) {
+	for {
+		best, err := s.best(variants, r)
+		if best == nil || err != nil {
+			return nil, err
+		}
+		c, err := s.choice(best.settings)
+		if err != nil || runs(c.Estimate) {
+			return c, err
+		}
+		s.refuse(best.settings)
+	}
+}
+
+func (s *search) refuse(x settings) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused[x] = true
+}
+
+func (s *search) isRefused(x settings) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused[x]
+}
+
+// chosen is what to recommend: the fastest that fits even if its estimate is as
+// far off as any has been, else the fastest that fits at all, else one that
+// spreads the run more thinly or shortens what may be shortened.
+func (s *search) chosen() (*Choice, error) {
+	share := s.req.Goal.share()
+	for _, set := range s.fallbacks() {
+		for _, r := range []room{{share, true}, {share, false}} {
+			c, err := s.fastest(set, r)
+			if err != nil {
+				return nil, err
+			}
+			if c != nil {
+				return s.rounder(c, r)
+			}
+		}
+	}
+	return nil, nil
+}
+
+// fallbacks is sets of variants to try one after another: as things are, then
+// what changes more than anyone should without need.
+func (s *search) fallbacks() [][]settings {
+	plain := s.variants()
+	out := [][]settings{plain}
+	for _, kind := range []string{"zero1", "fsdp2"} {
+		if s.today.world < 2 || s.rules.fixed("dist") || s.today.kind != "ddp" && s.today.kind != "zero1" || kind == s.today.kind {
+			continue
+		}
+		out = append(out, changed(plain, func(v *settings) { v.kind, v.bucketView = kind, false }))
+	}
+	return append(out, s.shortened(plain)...)
+}
+
+// shortened halves what may be cut, step by step, and no further than needed.
+func (s *search) shortened(plain []settings) [][]settings {
+	var out [][]settings
+	for part := 2; part <= 16; part *= 2 {
+		cut := func(n int, field string) int {
+			if s.rules.allowed[field] && n > 1 {
+				return max(n/part, 1)
+			}
+			return n
+		}
+		next := changed(plain, func(v *settings) {
+			v.negatives, v.positives = cut(v.negatives, "negatives"), cut(v.positives, "positives")
+			v.seq, v.targetSeq = cut(v.seq, "seq"), cut(v.targetSeq, "seq")
+		})
+		if next[0] != plain[0] {
+			out = append(out, next)
+		}
+	}
+	return out
+}
+
+func changed(variants []settings, change func(v *settings)) []settings {
+	out := make([]settings, len(variants))
+	for i, v := range variants {
+		change(&v)
+		out[i] = v
+	}
+	return out
+}
+
+// notes is what has to be said out loud about a choice.
+func (s *search) notes(c *Choice) []string {
+	var out []string
+	say := func(is bool, format string, args ...any) {
+		if is {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	x := c.settings
+	say(x.effective() != s.target, "%s = %d samples a step, not %d: no split comes to %d.", product(x), x.effective(), s.target, s.target)
+	say(x.kind != s.today.kind, "%s does not fit these GPUs; %s does.", s.today.kind, x.kind)
+	say(x.seq != s.today.seq, "Sequences are cut from %d to %d tokens, as allowed.", s.today.seq, x.seq)
+	say(x.negatives != s.today.negatives, "Negatives go from %d to %d, as allowed.", s.today.negatives, x.negatives)
+	say(x.positives != s.today.positives, "Positives go from %d to %d, as allowed.", s.today.positives, x.positives)
+	say(s.today.precision == "amp-bf16" && x.precision == "amp-fp16", "%s does not compute in bf16; fp16 needs a gradient scaler.", s.req.Card.Name)
+	say(s.today.precision == "fp32" && x.precision == "amp-fp16", "amp-fp16 needs a gradient scaler (torch.amp.GradScaler).")
+	say(s.close(c), "It fits only just: by as much as such estimates have been off, it would not.")
+	return out
+}
+
+// product writes out what makes an effective batch: 3 × 21 × 4.
+func product(x settings) string {
+	out := fmt.Sprintf("%d × %d", x.batch, x.accumulation)
+	if x.world > 1 {
+		out += fmt.Sprintf(" × %d", x.world)
+	}
+	return out
+}
+
+// close tells whether a choice fits only if its estimate is right.
+func (s *search) close(c *Choice) bool {
+	free := s.reservable(c.settings, room{share: 1})
+	return c.Estimate.Interval[1] > free
+}

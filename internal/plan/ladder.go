@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+// rungs of the ladder: how much of the card each may use, and what it risks.
+// Only the last one goes to the very end, on the word of the simulation.
+var rungs = []struct {
+	name    string
+	share   float64
+	careful bool
+	risk    string
+}{
+	{"safe", 0.7, true, "leaves room for evaluation, longer samples and other processes"},
+	{"medium", 0.8, true, "leaves room for evaluation at the same batch"},
+	{"aggressive", 0.9, true, "anything else on the card may end the run"},
+	{"maximum", 1, false, "fits in the simulation, to the last block; any surprise ends the run"},
+}
+
+// ladder is the fastest way to run within growing shares of the card.
+func (s *search) ladder() ([]Rung, error) {
+	out := make([]Rung, len(rungs))
+	variants := s.variants()
+	err := each(len(rungs), func(i int) error {
+		r := rungs[i]
+		c, err := s.fastest(variants, room{r.share, r.careful})
+		out[i] = Rung{r.name, r.share, c, r.risk}
+		if c == nil {
+			out[i].Risk = "nothing fits into so little"
+		}
+		return err
+	})
+	return out, err
+}
+
+// ahead simulates what every search is going to ask for, while there are
+// processors to do it.
+func (s *search) ahead() {
+	top := s.batches[len(s.batches)-1]
+	middle := s.batches[(len(s.batches)-1)/2]
+	go func() {
+		_, _ = s.probe(s.today, s.kind)
+	}()
+	for _, v := range s.variants() {
+		for _, batch := range []int{top, middle} {
+			go func() {
+				_, _ = s.probe(s.split(v, batch), s.kind) // whoever needs it gets the error
+			}()
+		}
+	}
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/setup"
+)
+
+// lever is a change that could be made to today's settings.
+type lever struct {
+	change string
+	price  string // beyond time, or ""
+	pull   func(x *settings)
+}
+
+// levers simulates each lever on its own, against today's settings, and ranks
+// those that save something.
+func (s *search) levers() ([]Lever, error) {
+	today, err := s.timed(s.today)
+	if err != nil {
+		return nil, err
+	}
+	pulls := s.pullable()
+	found := make([]Lever, len(pulls))
+	_ = each(len(pulls), func(i int) error {
+		found[i] = s.pulled(today, pulls[i])
+		return nil
+	})
+	out := []Lever{}
+	for _, l := range found {
+		if l.Saves > 0 {
+			out = append(out, l)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Lever) int { return cmp.Compare(b.Saves, a.Saves) })
+	return out, nil
+}
+
+// pulled is what a lever saves; nothing where the model cannot do it.
+func (s *search) pulled(today candidate, l lever) Lever {
+	x := s.today
+	l.pull(&x)
+	c, err := s.timed(x)
+	if err != nil {
+		return Lever{}
+	}
+	before, after := today.probe.PeakReserved, c.probe.PeakReserved
+	if x.allocator != s.today.allocator {
+		if after, err = c.probe.Under(x.allocator); err != nil {
+			return Lever{}
+		}
+	}
+	if after >= before {
+		return Lever{}
+	}
+	return Lever{Change: l.change, Saves: before - after, Costs: costs(today, c, l.price)}
+}
+
+// costs is the time that a lever takes or gives, and its price beyond that.
+func costs(today, c candidate, price string) string {
+	time := "no time"
+	switch share := today.rate/c.rate - 1; {
+	case share >= 0.005:
+		time = fmt.Sprintf("%.0f %% more time a sample", 100*share)
+	case share <= -0.005:
+		time = fmt.Sprintf("no time: %.0f %% faster", 100*(today.rate/c.rate)*-share/(today.rate/c.rate))
+	}
+	if price != "" {
+		return time + "; " + price
+	}
+	return time
+}
+
+// pullable is the levers that make sense for today's run.
+func (s *search) pullable() []lever {
+	x, base := s.today, s.base
+	var out []lever
+	add := func(is bool, change, price string, pull func(x *settings)) {
+		if is {
+			out = append(out, lever{change, price, pull})
+		}
+	}
+	images := base.Model.Config == nil
+	bf16 := s.req.Card.BF16()
+	add(x.batch > 1 && x.batch%2 == 0, fmt.Sprintf("batch %d, accumulation %d", x.batch/2, 2*x.accumulation), "",
+		func(x *settings) { x.batch, x.accumulation = x.batch/2, 2*x.accumulation })
+	add(x.precision == "fp32" && bf16, "precision amp-bf16", "activations in 16 bits", func(x *settings) { x.precision = "amp-bf16" })
+	add(x.precision == "fp32" && !bf16, "precision amp-fp16", "needs a gradient scaler", func(x *settings) { x.precision = "amp-fp16" })
+	add(x.precision != "bf16" && x.precision != "fp16" && bf16, "precision bf16", "weights and states in 16 bits lose small updates",
+		func(x *settings) { x.precision = "bf16" })
+	add(!x.checkpointing && !images, "checkpointing", "", func(x *settings) { x.checkpointing = true })
+	add(fused[x.optimizer] != "", "optimizer "+fused[x.optimizer], "", func(x *settings) { x.optimizer = fused[x.optimizer] })
+	add(strings.HasPrefix(x.optimizer, "adamw") && x.optimizer != "adamw-8bit", "optimizer adamw-8bit", "states in 8 bits, needs bitsandbytes",
+		func(x *settings) { x.optimizer = "adamw-8bit" })
+	add(x.attention == "eager" && !images, "attention sdpa", "", func(x *settings) { x.attention = "sdpa" })
+	add(x.attention != "flash" && x.precision != "fp32" && s.req.Card.Flash() && !images, "attention flash", "needs flash-attn installed",
+		func(x *settings) { x.attention = "flash" })
+	add(hasVocabulary(base), fmt.Sprintf("a vocabulary of %d", smallVocabulary), "another tokenizer; embeddings are trained anew",
+		func(x *settings) { x.vocabulary = smallVocabulary })
+	add(base.LoRA == nil && loraTargets(base.Model) != nil, fmt.Sprintf("LoRA of rank %d", usualRank), "only adapters are trained",
+		func(x *settings) { x.loraRank = usualRank })
+	add(x.negatives > 1, fmt.Sprintf("negatives %d", x.negatives/2), "less to compare each anchor with", func(x *settings) { x.negatives /= 2 })
+	add(!strings.Contains(x.allocator, "expandable"), "allocator "+expandable, "",
+		func(x *settings) { x.allocator = strings.TrimPrefix(x.allocator+","+expandable, ",") })
+	for _, kind := range []string{"zero1", "zero2", "fsdp2", "zero3"} {
+		add(x.kind == "ddp" && x.world > 1, fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs, which is not counted",
+			func(x *settings) { x.kind, x.bucketView = kind, false })
+	}
+	return out
+}
+
+// smallVocabulary is what a tokenizer made for one's own texts may have.
+const smallVocabulary = 10_000
+
+func hasVocabulary(s *setup.Setup) bool {
+	if s.Model.Config == nil || s.Model.Head == "encoder" || s.Model.Head == "image-classification" {
+		return false
+	}
+	v, given := s.Model.Config["vocab_size"].(float64)
+	return !given || v > 2*smallVocabulary
+}
+
+// usualRank of LoRA.
+const usualRank = 16
+
+// loraTargets is the layers that PEFT adapts when it is not told which; nil
+// where that is nothing that can be simulated.
+func loraTargets(m setup.Model) []string {
+	switch m.Family() {
+	case "llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3_text", "opt", "phi":
+		return []string{"q_proj", "v_proj"}
+	case "bert", "roberta", "xlm-roberta":
+		return []string{"query", "value"}
+	case "t5", "mpnet":
+		return []string{"q", "v"}
+	case "distilbert":
+		return []string{"q_lin", "v_lin"}
+	case "gpt_neox", "bloom", "falcon":
+		return []string{"query_key_value"}
+	case "phi3":
+		return []string{"qkv_proj"}
+	case "modernbert":
+		return []string{"Wqkv"}
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package plan chooses the settings of a training run: those that train the most
+// samples a second within a card's memory, at the effective batch that the user
+// asked for.
+//
+// Every number is simulated, none is a rule of thumb. What keeps the search
+// short is that memory grows with the batch: for each combination of the other
+// settings the largest batch that fits is found by halving, and only those that
+// divide the effective batch are looked at at all. Larger batches are not slower
+// either, but for some waste, so that a combination whose largest batch would be
+// slower than what was found already is left out without a closer look.
+package plan
+
+import (
+	"cmp"
+
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/setup"
+)
+
+// Request is what to plan.
+type Request struct {
+	Setup   *setup.Setup // the run as it is today
+	Card    gpu.Card
+	Target  int      // effective batch; 0 is today's
+	Margin  float64  // share of the card that stays free
+	Reserve uint64   // bytes of the card that are for others
+	Goal    Goal     // what matters most; the zero value is Throughput
+	Lock    []string // fields of the setup that stay as they are
+	Allow   []string // fields that may change though it changes what is trained
+}
+
+// Goal is what the settings are for.
+type Goal string
+
+// The goals.
+const (
+	Throughput Goal = "throughput" // the most samples a second that the card can do
+	Balanced   Goal = "balanced"   // the same within four fifths of the card
+	Quick      Goal = "quick"      // to try something out: only batch and accumulation change, within half the card
+)
+
+// Goals is all of them.
+var Goals = []Goal{Throughput, Balanced, Quick}
+
+// Plan is what was chosen, and why.
+type Plan struct {
+	GPU         string      `json:"gpu"`
+	Current     *Choice     `json:"current"`
+	Recommended *Choice     `json:"recommended"` // nil where nothing fits
+	Ladder      []Rung      `json:"ladder"`
+	Levers      []Lever     `json:"levers"`
+	Rejected    []Rejection `json:"rejected"`
+	Files       []File      `json:"files"`
+
+	Card    gpu.Card `json:"-"`
+	Target  int      `json:"-"` // the effective batch that was asked for
+	Notes   []string `json:"-"` // what has to be said out loud
+	Least   *Choice  `json:"-"` // where nothing fits: what takes least
+	Rescue  []string `json:"-"` // and the shortest list of levers that makes it fit
+	Rescued *Choice  `json:"-"` // with which it is this
+}
+
+// Choice is one way to run.
+type Choice struct {
+	Settings         map[string]any   `json:"settings"`
+	Estimate         *estimate.Answer `json:"estimate"`
+	SamplesPerSecond float64          `json:"samples_per_second"`
+
+	settings settings
+	seconds  float64
+}
+
+// Rung is the fastest way to run within a share of the card.
+type Rung struct {
+	Name  string  `json:"name"`
+	Share float64 `json:"share"` // of the card, at most
+	*Choice
+	Risk string `json:"risk"`
+}
+
+// Lever is something that can be changed to save memory, on its own, against
+// today's settings.
+type Lever struct {
+	Change string `json:"change"`
+	Saves  uint64 `json:"saves"` // bytes of peak memory
+	Costs  string `json:"costs"`
+}
+
+// Rejection is a choice that was not taken.
+type Rejection struct {
+	Settings map[string]any `json:"settings"`
+	Why      string         `json:"why"`
+}
+
+// File is a value in a file that the recommended settings change.
+type File struct {
+	Path string `json:"path"`
+	Key  string `json:"key"`
+	From any    `json:"from"`
+	To   any    `json:"to"`
+}
+
+// Search finds the settings for one card.
+func Search(r Request) (*Plan, error) {
+	s, err := newSearch(r, newProber(r.Setup), true)
+	if err != nil {
+		return nil, err
+	}
+	s.ahead()
+	p, err := s.recommend()
+	if err != nil {
+		return nil, err
+	}
+	err = each(3, func(i int) error {
+		var err error
+		switch i {
+		case 0:
+			p.Ladder, err = s.ladder()
+		case 1:
+			p.Levers, err = s.levers()
+		case 2:
+			p.Rejected, err = s.rejected(p.Recommended)
+		}
+		return err
+	})
+	return p, err
+}
+
+// SearchAll finds the best settings for each of several cards, without ladders
+// and levers. Cards of one generation share their simulations.
+func SearchAll(r Request, cards []gpu.Card) ([]*Plan, error) {
+	p := newProber(r.Setup)
+	out := make([]*Plan, len(cards))
+	err := each(len(cards), func(i int) error {
+		own := r
+		own.Card = cards[i]
+		s, err := newSearch(own, p, false)
+		if err == nil {
+			out[i], err = s.recommend()
+		}
+		return err
+	})
+	return out, err
+}
+
+// recommend finds the plan's first part: today's settings and better ones.
+func (s *search) recommend() (*Plan, error) {
+	p := &Plan{
+		GPU: s.req.Card.Name, Card: s.req.Card, Target: s.target,
+		Ladder: []Rung{}, Levers: []Lever{}, Rejected: []Rejection{}, Files: []File{},
+	}
+	var err error
+	if p.Current, err = s.choice(s.today); err != nil {
+		return nil, err
+	}
+	best, err := s.chosen()
+	switch {
+	case err != nil:
+		return nil, err
+	case best == nil:
+		return p, s.rescue(p)
+	}
+	p.Recommended = best
+	p.Notes = s.notes(best)
+	return p, nil
+}
+
+// goalShare is how much of the card a goal may use.
+func (g Goal) share() float64 {
+	switch cmp.Or(g, Throughput) {
+	case Balanced:
+		return 0.8
+	case Quick:
+		return 0.5
+	}
+	return 1
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/estimate"
+	"snug/internal/units"
+)
+
+// rejected is what came next to a choice, and why it was not taken: the next
+// larger batch, and the best of each variant that lost.
+func (s *search) rejected(best *Choice) ([]Rejection, error) {
+	out := []Rejection{}
+	if best == nil {
+		return out, nil
+	}
+	add := func(x settings, why string) {
+		out = append(out, Rejection{x.fields(), why})
+	}
+	for _, batch := range s.batches {
+		x := s.split(best.settings, batch)
+		if batch <= best.settings.batch {
+			continue
+		}
+		c, err := s.timed(x)
+		if err != nil {
+			return nil, err
+		}
+		why, err := s.against(c, best)
+		if err != nil {
+			return nil, err
+		}
+		add(x, why)
+		break
+	}
+	for _, v := range s.flipped(best.settings) {
+		c, err := s.bestOf(v)
+		if err != nil {
+			return nil, err
+		}
+		why, err := s.against(c, best)
+		if err != nil {
+			return nil, err
+		}
+		add(c.settings, why)
+	}
+	return out, nil
+}
+
+// flipped is a choice with one thing the other way.
+func (s *search) flipped(x settings) []settings {
+	var out []settings
+	if len(s.rules.checkpointing(s.base)) > 1 {
+		y := x
+		y.checkpointing = !x.checkpointing
+		out = append(out, y)
+	}
+	if x.optimizer != s.today.optimizer {
+		y := x
+		y.optimizer = s.today.optimizer
+		out = append(out, y)
+	}
+	if x.precision != s.today.precision && s.rules.sane(s.today, s.req.Card) {
+		y := x
+		y.precision = s.today.precision
+		out = append(out, y)
+	}
+	return out
+}
+
+// bestOf is a variant at the largest batch that fits, or at the smallest where
+// none does.
+func (s *search) bestOf(v settings) (candidate, error) {
+	r := room{s.req.Goal.share(), true}
+	v.allocator = s.today.allocator
+	i, err := s.largest(v, r)
+	if err != nil {
+		return candidate{}, err
+	}
+	c, err := s.timed(s.split(v, s.batches[max(i, 0)]))
+	if err == nil && i >= 0 {
+		c, _, err = s.placed(c, r)
+	}
+	return c, err
+}
+
+// against is why a candidate is not the choice.
+func (s *search) against(c candidate, best *Choice) (string, error) {
+	_, fits, err := s.placed(c, room{s.req.Goal.share(), true})
+	if err != nil {
+		return "", err
+	}
+	if !fits {
+		return s.tooLarge(c), nil
+	}
+	switch share := c.rate/best.SamplesPerSecond - 1; {
+	case share < -0.005:
+		return fmt.Sprintf("%.0f %% slower", -100*share), nil
+	case c.probe.PeakReserved >= best.Estimate.PeakReserved:
+		return "no faster, and takes more memory", nil
+	}
+	return "no faster, and changes more", nil
+}
+
+// tooLarge says what a candidate needs and what there is.
+func (s *search) tooLarge(c candidate) string {
+	need, have, what := s.needs(c), s.free(), s.having()
+	if need <= have {
+		return fmt.Sprintf("needs %v of %s's %v: too close", units.Bytes(need), what, units.Bytes(have))
+	}
+	return fmt.Sprintf("needs %v, %s has %v", units.Bytes(need), what, units.Bytes(have))
+}
+
+// needs is what a candidate takes of that which it has to fit into: of a limit,
+// what PyTorch reserves, of a card the rest of the process too.
+func (s *search) needs(c candidate) uint64 {
+	if s.byLimit(c.settings) {
+		return c.probe.PeakReserved
+	}
+	return c.probe.PeakReserved + s.outside(c.settings)
+}
+
+// free is what there is to fit into.
+func (s *search) free() uint64 {
+	share := s.req.Goal.share() * (1 - s.req.Margin)
+	if s.byLimit(s.today) {
+		return uint64(float64(s.base.Limit) * share)
+	}
+	total := uint64(float64(s.req.Card.Total) * share)
+	return total - min(s.req.Reserve, total)
+}
+
+func (s *search) having() string {
+	if s.byLimit(s.today) {
+		return "the limit"
+	}
+	return "the card"
+}
+
+// byLimit tells whether the setup's limit comes before the card's end.
+func (s *search) byLimit(x settings) bool {
+	limit := s.base.Limit
+	return limit > 0 && (s.req.Card.Total == 0 || limit+s.outside(x) < s.req.Card.Total)
+}
+
+func (s *search) outside(x settings) uint64 { return estimate.Outside(x.on(s.base), s.req.Card) }
+
+// describe writes settings as people say them: what differs from today's.
+func describe(x, from settings) string {
+	parts := []string{product(x)}
+	add := func(is bool, text string) {
+		if is {
+			parts = append(parts, text)
+		}
+	}
+	add(x.precision != from.precision, x.precision)
+	add(x.optimizer != from.optimizer, x.optimizer)
+	add(x.attention != from.attention, x.attention)
+	add(x.checkpointing && !from.checkpointing, "checkpointing")
+	add(!x.checkpointing && from.checkpointing, "no checkpointing")
+	add(x.allocator != from.allocator, x.allocator)
+	add(x.kind != from.kind, x.kind)
+	add(x.seq != from.seq, fmt.Sprintf("seq %d", x.seq))
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"slices"
+)
+
+// rescue says, where nothing fits, what takes least and which few further
+// changes would make it fit.
+func (s *search) rescue(p *Plan) error {
+	least, err := s.least()
+	if err != nil {
+		return err
+	}
+	if p.Least, err = s.choice(least.settings); err != nil {
+		return err
+	}
+	p.Rejected = append(p.Rejected, Rejection{least.fields(), s.tooLarge(least)})
+	names, x := s.shortest(least.settings)
+	if names == nil {
+		return nil
+	}
+	p.Rescue = names
+	p.Rescued, err = s.choice(x)
+	return err
+}
+
+// least is the variant that takes least memory at the smallest batch.
+func (s *search) least() (candidate, error) {
+	variants := s.variants()
+	found := make([]candidate, len(variants))
+	err := each(len(variants), func(i int) (err error) {
+		found[i], err = s.timed(s.split(variants[i], s.batches[0]))
+		return err
+	})
+	return slices.MinFunc(found, func(a, b candidate) int {
+		return int(int64(a.probe.PeakReserved) - int64(b.probe.PeakReserved))
+	}), err
+}
+
+// shortest is the shortest list of levers with which settings fit. Single ones
+// and pairs are all tried, in order of how little they change what is trained;
+// longer lists grow from the pair that takes least.
+func (s *search) shortest(x settings) ([]string, settings) {
+	levers := s.further(x)
+	var lists [][]int
+	for i := range levers {
+		lists = append(lists, []int{i})
+	}
+	for size := 1; size <= 4 && len(lists) > 0; size++ {
+		best, at := s.tryAll(x, levers, lists)
+		if at.fits {
+			var names []string
+			for _, i := range best {
+				names = append(names, levers[i].change)
+			}
+			return names, at.settings
+		}
+		from := [][]int{best}
+		if size == 1 {
+			from = lists
+		}
+		lists = longer(from, len(levers))
+	}
+	return nil, x
+}
+
+type attempt struct {
+	settings
+	fits  bool
+	takes uint64
+}
+
+// tryAll pulls each list of levers: the first that fits, else the one that takes
+// least.
+func (s *search) tryAll(x settings, levers []lever, lists [][]int) ([]int, attempt) {
+	tried := make([]attempt, len(lists))
+	_ = each(len(lists), func(i int) error {
+		y := x
+		for _, l := range lists[i] {
+			levers[l].pull(&y)
+		}
+		tried[i] = attempt{settings: y, takes: 1 << 62}
+		if c, err := s.timed(y); err == nil {
+			placed, fits, _ := s.placed(c, room{share: s.req.Goal.share()})
+			tried[i] = attempt{placed.settings, fits, c.probe.PeakReserved}
+		}
+		return nil
+	})
+	best := 0
+	for i, t := range tried {
+		if t.fits {
+			return lists[i], t
+		}
+		if t.takes < tried[best].takes {
+			best = i
+		}
+	}
+	return lists[best], tried[best]
+}
+
+// longer is each list with one more lever, in order and without doubles.
+func longer(lists [][]int, n int) [][]int {
+	var out [][]int
+	for _, l := range lists {
+		first := 0
+		if len(l) == 1 {
+			first = l[0] + 1 // pairs: each once
+		}
+		for i := first; i < n; i++ {
+			if !slices.Contains(l, i) {
+				out = append(out, append(slices.Clone(l), i))
+			}
+		}
+	}
+	return out
+}
+
+// further is the levers that the search itself may not pull, those first that
+// change least of what is trained.
+func (s *search) further(x settings) []lever {
+	var out []lever
+	add := func(is bool, change string, pull func(x *settings)) {
+		if is {
+			out = append(out, lever{change: change, pull: pull})
+		}
+	}
+	images, bf16 := s.base.Model.Config == nil, s.req.Card.BF16()
+	add(x.batch > 1, "batch 1", func(x *settings) { x.accumulation, x.batch = x.accumulation*x.batch, 1 })
+	add(!x.checkpointing && !images, "checkpointing", func(x *settings) { x.checkpointing = true })
+	add(fused[x.optimizer] != "", "optimizer "+fused[x.optimizer], func(x *settings) { x.optimizer = fused[x.optimizer] })
+	add(x.attention == "eager" && !images, "attention sdpa", func(x *settings) { x.attention = "sdpa" })
+	add(x.precision == "fp32" && bf16, "precision amp-bf16", func(x *settings) { x.precision = "amp-bf16" })
+	add(x.precision == "fp32" && !bf16, "precision amp-fp16", func(x *settings) { x.precision = "amp-fp16" })
+	add(x.optimizer != "adamw-8bit", "optimizer adamw-8bit", func(x *settings) { x.optimizer = "adamw-8bit" })
+	add(x.precision != "bf16" && x.precision != "fp16" && bf16, "precision bf16", func(x *settings) { x.precision = "bf16" })
+	add(s.base.LoRA == nil && loraTargets(s.base.Model) != nil, fmt.Sprintf("LoRA of rank %d", usualRank), func(x *settings) { x.loraRank = usualRank })
+	for _, part := range []int{2, 4} {
+		add(x.seq >= 64*part, fmt.Sprintf("seq %d", x.seq/part), func(x *settings) { x.seq, x.targetSeq = x.seq/part, x.targetSeq/part })
+	}
+	for _, world := range []int{2, 4, 8} {
+		add(world > x.world, fmt.Sprintf("fsdp2 over %d GPUs", world), func(x *settings) {
+			x.accumulation = max(x.accumulation*x.world/world, 1)
+			x.kind, x.world, x.bucketView = "fsdp2", world, false
+		})
+	}
+	return out
+}

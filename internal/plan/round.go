@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+// An effective batch that few numbers divide may leave only batches far smaller
+// than what fits: 251 is prime, and 251 steps of 1 are slow. Then the nearest
+// effective batch below is taken, and said out loud, as people do by hand
+// (3 × 21 × 4 = 252 for 256).
+const (
+	worthRounding = 1.1  // times faster, or the effective batch stays what it is
+	nearEnough    = 0.98 // of the effective batch
+)
+
+// rounder is a choice with a micro-batch that does not divide the effective
+// batch, where that is much faster; else the choice that is there already.
+func (s *search) rounder(c *Choice, r room) (*Choice, error) {
+	if len(s.batches) < 2 {
+		return c, nil
+	}
+	at, err := s.largest(c.settings, r)
+	if err != nil || at < 0 || at == len(s.batches)-1 {
+		return c, err
+	}
+	next, err := s.timed(s.split(c.settings, s.batches[at+1]))
+	if err != nil || next.rate < worthRounding*c.SamplesPerSecond {
+		return c, err // what lies between is no faster
+	}
+	batch, err := s.between(c.settings, s.batches[at], s.batches[at+1], r)
+	if err != nil || batch == s.batches[at] {
+		return c, err
+	}
+	x := s.split(c.settings, batch)
+	y, err := s.timed(x)
+	if err != nil || y.rate < worthRounding*c.SamplesPerSecond {
+		return c, err
+	}
+	y, fits, err := s.placed(y, r)
+	if err != nil || !fits {
+		return c, err
+	}
+	rounded, err := s.choice(y.settings)
+	if err != nil || !runs(rounded.Estimate) {
+		return c, err
+	}
+	return rounded, nil
+}
+
+// between is the largest batch from low to below high that fits and comes near
+// enough to the effective batch.
+func (s *search) between(v settings, low, high int, r room) (int, error) {
+	most := low
+	for high-most > 1 {
+		at := (most + high) / 2
+		c, err := s.timed(s.split(v, at))
+		if err != nil {
+			return low, err
+		}
+		_, fits, err := s.placed(c, r)
+		if err != nil {
+			return low, err
+		}
+		if fits {
+			most = at
+		} else {
+			high = at
+		}
+	}
+	for ; most > low; most-- {
+		if x := s.split(v, most); float64(x.effective()) >= nearEnough*float64(s.target) {
+			return most, nil
+		}
+	}
+	return low, nil
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/gpu"
+	"snug/internal/setup"
+	"snug/internal/spelling"
+)
+
+// rules is what may change.
+type rules struct {
+	locked, allowed map[string]bool
+	quick           bool // nothing but batch and accumulation
+}
+
+// fields is what a setup has that can be locked. What a plan never touches may
+// be named too, so that a list need not know the difference.
+var fields = []string{
+	"model", "batch", "seq", "target_seq", "positives", "negatives", "precision", "optimizer", "checkpointing",
+	"attention", "attention_mask", "accumulation", "clip", "lora", "allocator", "dist", "limit", "versions", "steps",
+}
+
+// allowable is the fields that change what is trained, or how exactly.
+var allowable = []string{"seq", "positives", "negatives", "precision", "optimizer"}
+
+// readRules checks locks and allowances, on their own and against each other.
+func readRules(r Request) (rules, error) {
+	out := rules{locked: map[string]bool{}, allowed: map[string]bool{}, quick: r.Goal == Quick}
+	for _, f := range r.Lock {
+		if !slices.Contains(fields, f) {
+			return out, fmt.Errorf("--lock %s: no such setting%s", f, spelling.Hint(f, fields, "known are "+strings.Join(fields, ", ")))
+		}
+		out.locked[f] = true
+	}
+	for _, f := range r.Allow {
+		switch {
+		case !slices.Contains(allowable, f):
+			return out, fmt.Errorf("--allow %s: no such allowance%s", f, spelling.Hint(f, allowable, "known are "+strings.Join(allowable, ", ")))
+		case out.locked[f]:
+			return out, fmt.Errorf("%s is both locked and allowed to change; keep one of --lock and --allow", f)
+		}
+		out.allowed[f] = true
+	}
+	if r.Goal != "" && !slices.Contains(Goals, r.Goal) {
+		return out, fmt.Errorf("--goal %q: write throughput, balanced or quick", r.Goal)
+	}
+	if r.Margin < 0 || r.Margin >= 1 {
+		return out, fmt.Errorf("--margin %g: it is the share of the card that stays free, from 0 to below 1", r.Margin)
+	}
+	return out, nil
+}
+
+func (r rules) fixed(field string) bool { return r.locked[field] || r.quick }
+
+// splits is the micro-batches to choose from: those that divide what each GPU
+// has of the effective batch.
+func (s *search) splits() ([]int, error) {
+	x, target := s.today, s.target
+	if target < x.world {
+		return nil, fmt.Errorf("the effective batch is %d, which is less than one sample for each of %d GPUs; raise --target-effective-batch or use fewer", target, x.world)
+	}
+	s.share = target / x.world
+	batch, accumulation := s.rules.locked["batch"], s.rules.locked["accumulation"]
+	switch {
+	case batch && accumulation && x.effective() != target:
+		return nil, fmt.Errorf("batch %d and accumulation %d are locked and make an effective batch of %d, not %d; unlock one or change the target",
+			x.batch, x.accumulation, x.effective(), target)
+	case batch && x.batch > s.share:
+		return nil, fmt.Errorf("batch is locked at %d, more than the %d that each of %d GPUs has of an effective batch of %d", x.batch, s.share, x.world, target)
+	case accumulation && x.accumulation > s.share:
+		return nil, fmt.Errorf("accumulation is locked at %d, more than the %d samples that each of %d GPUs has of an effective batch of %d",
+			x.accumulation, s.share, x.world, target)
+	case batch:
+		return []int{x.batch}, nil
+	case accumulation:
+		return []int{s.share / x.accumulation}, nil
+	}
+	return divisors(s.share), nil
+}
+
+// variants is the combinations of settings other than the batch, those without
+// checkpointing first: they are the faster ones, where they fit.
+func (s *search) variants() []settings {
+	var out []settings
+	for _, checkpointing := range s.rules.checkpointing(s.base) {
+		for _, precision := range s.rules.precisions(s.today.precision, s.req.Card) {
+			for _, optimizer := range s.rules.optimizers(s.today) {
+				v := s.today
+				v.checkpointing, v.precision, v.optimizer = checkpointing, precision, optimizer
+				if v.attention == "eager" && !s.rules.fixed("attention") {
+					v.attention = "sdpa"
+				}
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// checkpointing is both ways where the model knows them: torchvision's do not.
+func (r rules) checkpointing(base *setup.Setup) []bool {
+	if r.fixed("checkpointing") || base.Model.Config == nil {
+		return []bool{base.Checkpointing}
+	}
+	return []bool{false, true}
+}
+
+// precisions is what the card supports and what trains the same model: fp32 may
+// run under autocast, and where the card cannot do bf16, fp16 with a scaler
+// stands in for it. Weights in 16 bits are for those who have or allow them.
+func (r rules) precisions(today string, card gpu.Card) []string {
+	if r.fixed("precision") {
+		return []string{today}
+	}
+	out := []string{today}
+	switch {
+	case today == "amp-bf16" && !card.BF16():
+		out = []string{"amp-fp16"}
+	case today == "fp32" && card.BF16():
+		out = []string{"amp-bf16", today}
+	case today == "fp32" && card.Rates.FP16 > card.Rates.FP32:
+		out = []string{"amp-fp16", today}
+	}
+	if r.allowed["precision"] && card.BF16() && !slices.Contains(out, "bf16") {
+		out = append([]string{"bf16"}, out...)
+	}
+	return out
+}
+
+// sane says whether a card can do what settings ask of it.
+func (r rules) sane(x settings, card gpu.Card) bool {
+	return r.fixed("precision") || x.precision != "amp-bf16" || card.BF16()
+}
+
+// fused names the kind of an optimizer that does the same in one kernel: less
+// memory for a moment, and less time.
+var fused = map[string]string{"adamw": "adamw-fused", "adamw-loop": "adamw-fused", "adam": "adam-fused", "adam-loop": "adam-fused"}
+
+func (r rules) optimizers(x settings) []string {
+	if r.fixed("optimizer") {
+		return []string{x.optimizer}
+	}
+	out := []string{x.optimizer}
+	if f, ok := fused[x.optimizer]; ok && !strings.HasPrefix(x.kind, "zero") {
+		out = []string{f}
+	}
+	if r.allowed["optimizer"] && strings.HasPrefix(x.optimizer, "adamw") {
+		out = append(out, "adamw-8bit")
+	}
+	return out
+}
+
+const expandable = "expandable_segments:True"
+
+// allocators is the options of PyTorch's allocator to try, in order.
+func (r rules) allocators(base *setup.Setup) []string {
+	today := base.Allocator
+	if r.fixed("allocator") || strings.Contains(today, "expandable_segments") {
+		return []string{today}
+	}
+	return []string{today, strings.TrimPrefix(today+","+expandable, ",")}
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+)
+
+// search is a search on one card under way.
+type search struct {
+	*prober
+	req     Request
+	kind    gpu.Card // what decides which kernels run
+	today   settings
+	target  int // effective batch
+	share   int // of it, for each GPU
+	batches []int
+	rules   rules
+
+	mu      sync.Mutex
+	refused map[settings]bool // what Estimate would not have after all
+}
+
+// candidate is settings with what a probe says about them.
+type candidate struct {
+	settings
+	probe   *estimate.Probe
+	seconds float64
+	rate    float64 // samples a second, over all GPUs
+}
+
+// room is where a run has to fit: a share of the card, with how far off such
+// estimates have been taken off or not.
+type room struct {
+	share   float64
+	careful bool
+}
+
+// equal is how much slower still counts as equally fast: the clock does not tell
+// finer.
+const equal = 0.99
+
+func newSearch(r Request, p *prober, exact bool) (*search, error) {
+	s := &search{prober: p, req: r, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), refused: map[settings]bool{}}
+	var err error
+	if s.rules, err = readRules(r); err != nil {
+		return nil, err
+	}
+	s.target = cmp.Or(r.Target, s.today.effective())
+	s.batches, err = s.splits()
+	return s, err
+}
+
+// timed is settings with their speed.
+func (s *search) timed(x settings) (candidate, error) {
+	p, err := s.probe(x, s.kind)
+	if err != nil {
+		return candidate{}, err
+	}
+	sec := p.Seconds(s.req.Card, x.accumulation)
+	return candidate{x, p, sec, float64(x.effective()) / sec}, nil
+}
+
+// reservable is what PyTorch may reserve in a room.
+func (s *search) reservable(x settings, r room) uint64 {
+	card, share := s.req.Card, r.share*(1-s.req.Margin)
+	free := uint64(float64(card.Total) * share)
+	card.Total = free - min(s.req.Reserve, free)
+	if s.req.Card.Total > 0 && card.Total == 0 {
+		return 0
+	}
+	out := estimate.Reservable(x.on(s.base), card)
+	if limit := s.base.Limit; limit > 0 {
+		out = min(out, uint64(float64(limit)*share))
+	}
+	return out
+}
+
+// placed is the candidate with the allocator's options that let it fit, if any
+// do. Today's come first.
+func (s *search) placed(c candidate, r room) (candidate, bool, error) {
+	free := s.reservable(c.settings, r)
+	for _, conf := range s.rules.allocators(s.base) {
+		c.allocator = conf
+		if s.isRefused(c.settings) {
+			continue
+		}
+		limit := free
+		if r.careful {
+			limit -= min(estimate.High(c.on(s.base), free), free)
+		}
+		v, err := c.probe.Within(limit, conf)
+		if err != nil {
+			return c, false, err
+		}
+		if v.Fits && (v.Retries == 0 || !r.careful) {
+			return c, true, nil
+		}
+	}
+	return c, false, nil
+}
+
+// best is the fastest of the variants in a room; nil where none fits. Among
+// equally fast ones it is the one with the fewest changes, then the one that
+// takes least.
+func (s *search) best(variants []settings, r room) (*candidate, error) {
+	var all []candidate
+	fastest := 0.0
+	for _, v := range variants {
+		some, err := s.within(v, r, fastest)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range some {
+			fastest = max(fastest, c.rate)
+		}
+		all = append(all, some...)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	c := slices.MinFunc(all, s.order(fastest))
+	return s.simpler(c, r, fastest)
+}
+
+// order prefers the faster, then the one that changes less, then the one that
+// takes less.
+func (s *search) order(fastest float64) func(a, b candidate) int {
+	return func(a, b candidate) int {
+		if x, y := a.rate >= equal*fastest, b.rate >= equal*fastest; x != y {
+			return cmp.Compare(b.rate, a.rate)
+		}
+		return cmp.Or(
+			cmp.Compare(a.changes(s.today), b.changes(s.today)),
+			cmp.Compare(a.probe.PeakReserved, b.probe.PeakReserved),
+			cmp.Compare(b.rate, a.rate))
+	}
+}
+
+// within is the batches of one variant that fit and are worth comparing: the
+// largest, and smaller ones while they are about as fast. None are where not
+// even the largest of all batches would be as fast as what is there already.
+func (s *search) within(v settings, r room, fastest float64) ([]candidate, error) {
+	top, err := s.timed(s.split(v, s.batches[len(s.batches)-1]))
+	if err != nil || top.rate < equal*fastest {
+		return nil, err
+	}
+	i, err := s.largest(v, r)
+	if err != nil {
+		return nil, err
+	}
+	var out []candidate
+	for most := 0.0; i >= 0; i-- {
+		c, err := s.timed(s.split(v, s.batches[i]))
+		if err != nil {
+			return nil, err
+		}
+		if most = max(most, c.rate); c.rate < equal*max(most, fastest) {
+			break
+		}
+		c, fits, err := s.placed(c, r)
+		if err != nil {
+			return nil, err
+		}
+		if fits {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// largest is the index of the largest batch of a variant that fits, -1 if none
+// does.
+func (s *search) largest(v settings, r room) (int, error) {
+	low, high := -1, len(s.batches)
+	for high-low > 1 {
+		at := (low + high) / 2
+		c, err := s.timed(s.split(v, s.batches[at]))
+		if err != nil {
+			return -1, err
+		}
+		_, fits, err := s.placed(c, r)
+		if err != nil {
+			return -1, err
+		}
+		if fits {
+			low = at
+		} else {
+			high = at
+		}
+	}
+	return low, nil
+}
+
+// split is a variant at a batch, with the accumulation that goes with it.
+func (s *search) split(v settings, batch int) settings {
+	v.batch, v.accumulation = batch, max(s.share/batch, 1)
+	if s.rules.locked["accumulation"] {
+		v.accumulation = s.today.accumulation
+	}
+	return v
+}
+
+// simpler takes back each change that makes no difference.
+func (s *search) simpler(c candidate, r room, fastest float64) (*candidate, error) {
+	back := []func(x *settings){
+		func(x *settings) { x.allocator = s.today.allocator },
+		func(x *settings) { x.attention = s.today.attention },
+		func(x *settings) { x.optimizer = s.today.optimizer },
+		func(x *settings) { x.checkpointing = s.today.checkpointing },
+		func(x *settings) { x.precision = s.today.precision },
+	}
+	for _, undo := range back {
+		x := c.settings
+		if undo(&x); x == c.settings || !s.rules.sane(x, s.req.Card) {
+			continue
+		}
+		y, err := s.timed(x)
+		if err != nil {
+			return nil, err
+		}
+		if y.rate < equal*fastest {
+			continue
+		}
+		placed, fits, err := s.placed(y, r)
+		if err != nil {
+			return nil, err
+		}
+		if fits && placed.changes(s.today) < c.changes(s.today) {
+			c = placed
+		}
+	}
+	return &c, nil
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"maps"
+
+	"snug/internal/setup"
+)
+
+// settings is what of a setup a plan may change. It can be compared, and is what
+// a probe is remembered by.
+type settings struct {
+	batch, accumulation            int
+	seq, targetSeq                 int
+	positives, negatives           int
+	precision, optimizer           string
+	attention, allocator           string
+	checkpointing                  bool
+	kind                           string // of dist
+	world                          int
+	paramType, reduceType          string
+	bucketView                     bool
+	vocabulary, loraRank, chunking int // levers that a search never pulls: 0 leaves the model as it is
+}
+
+func settingsOf(s *setup.Setup) settings {
+	x := settings{
+		batch: s.Batch, accumulation: max(s.Accumulation, 1), seq: s.Seq, targetSeq: s.TargetSeq,
+		positives: s.Positives, negatives: s.Negatives, precision: s.Precision, optimizer: s.Optimizer,
+		attention: s.Attention, allocator: s.Allocator, checkpointing: s.Checkpointing, world: 1,
+	}
+	if d := s.Dist; d != nil {
+		x.kind, x.world, x.bucketView = d.Kind, d.World, d.BucketView
+		x.paramType, x.reduceType = d.ParamDType, d.ReduceDType
+	}
+	return x
+}
+
+// on is the setup with these settings.
+func (x settings) on(base *setup.Setup) *setup.Setup {
+	s := *base
+	s.Batch, s.Accumulation, s.Seq, s.TargetSeq = x.batch, x.accumulation, x.seq, x.targetSeq
+	s.Positives, s.Negatives, s.Precision, s.Optimizer = x.positives, x.negatives, x.precision, x.optimizer
+	s.Attention, s.Allocator, s.Checkpointing = x.attention, x.allocator, x.checkpointing
+	s.Dist = nil
+	if x.kind != "" {
+		s.Dist = &setup.Dist{Kind: x.kind, World: x.world, BucketView: x.bucketView, ParamDType: x.paramType, ReduceDType: x.reduceType}
+	}
+	if x.vocabulary > 0 {
+		s.Model.Config = maps.Clone(s.Model.Config)
+		s.Model.Config["vocab_size"] = float64(x.vocabulary)
+	}
+	if x.loraRank > 0 {
+		s.LoRA = &setup.LoRA{Rank: x.loraRank, Alpha: float64(2 * x.loraRank), Targets: loraTargets(s.Model)}
+	}
+	return &s
+}
+
+// effective is how many samples an optimizer's step sees.
+func (x settings) effective() int { return x.batch * x.accumulation * x.world }
+
+// changes counts in how many ways two settings differ; batch and accumulation
+// go together.
+func (x settings) changes(from settings) int {
+	n := 0
+	for _, differ := range []bool{
+		x.batch != from.batch || x.accumulation != from.accumulation,
+		x.seq != from.seq || x.targetSeq != from.targetSeq,
+		x.positives != from.positives, x.negatives != from.negatives,
+		x.precision != from.precision, x.optimizer != from.optimizer, x.attention != from.attention,
+		x.allocator != from.allocator, x.checkpointing != from.checkpointing,
+		x.kind != from.kind || x.world != from.world,
+	} {
+		if differ {
+			n++
+		}
+	}
+	return n
+}
+
+// fields are the settings under a setup's field names. Batch, accumulation and
+// checkpointing are always there, the rest where the run has such a thing.
+func (x settings) fields() map[string]any {
+	out := map[string]any{
+		"batch": x.batch, "accumulation": x.accumulation, "checkpointing": x.checkpointing,
+		"precision": x.precision, "optimizer": x.optimizer,
+	}
+	put := func(is bool, name string, v any) {
+		if is {
+			out[name] = v
+		}
+	}
+	put(x.attention != "", "attention", x.attention)
+	put(x.seq > 0, "seq", x.seq)
+	put(x.targetSeq > 0, "target_seq", x.targetSeq)
+	put(x.positives > 0, "positives", x.positives)
+	put(x.negatives > 0, "negatives", x.negatives)
+	put(x.allocator != "", "allocator", x.allocator)
+	put(x.kind != "", "dist", x.on(&setup.Setup{}).Dist)
+	return out
+}
