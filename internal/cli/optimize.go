@@ -53,16 +53,16 @@ func newOptimize(env Env) *cobra.Command {
 	o.add(cmd)
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Lookup("gpu").Usage = "`name` of the card to fit, several with commas between, or all"
-	f.BoolVar(&o.auto, "auto", false, "fit the GPU of this machine (what happens without --gpu)")
-	f.IntVar(&o.nodes, "nodes", 1, "`N`: machines with --gpus GPUs each")
-	f.IntVar(&o.target, "target-effective-batch", 0, "`N`: samples a step over all GPUs (default today's)")
+	f.Lookup("gpu").Usage = "`name` of the card to fit; several, or all"
+	f.BoolVar(&o.auto, "auto", false, "fit the GPU of this machine, as without --gpu")
+	f.IntVar(&o.nodes, "nodes", 1, "`N` machines with --gpus GPUs each")
+	f.IntVar(&o.target, "target-effective-batch", 0, "`N` samples a step over all GPUs (default today's)")
 	f.Float64Var(&o.margin, "margin", 0, "`share` of the card that stays free: 0.15")
 	f.StringVar(&o.reserve, "reserve", "", "`size` of the card that is for others: 2GiB")
-	f.StringVar(&o.goal, "goal", "throughput", "`word`: throughput, balanced or quick")
+	f.StringVar(&o.goal, "goal", "throughput", "`goal`: throughput, balanced, quick")
 	f.StringSliceVar(&o.lock, "lock", nil, "`fields` of the setup that stay as they are")
-	f.StringSliceVar(&o.allow, "allow", nil, "`fields` that may change what is trained: seq, negatives, ...")
-	f.StringVar(&o.configPath, "config-path", "", "`path` of the config file, or its folder, to read and change")
+	f.StringSliceVar(&o.allow, "allow", nil, "`fields` that may change what is trained: seq")
+	f.StringVar(&o.configPath, "config-path", "", "`path` of the config file to read and change")
 	f.BoolVar(&o.profile, "profile", false, "measure a real step first")
 	f.BoolVar(&o.apply, "apply", false, "write the settings into the config files")
 	f.BoolVar(&o.json, "json", false, "print one JSON object a setup and card")
@@ -150,7 +150,36 @@ func (o *optimizeOptions) runs(env Env) ([]request, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.spread(over)
+	if over["batch"] == nil && o.file == "" && o.target > 0 {
+		over["batch"] = 1.0 // where the search starts from does not matter
+		over["accumulation"] = float64(max(o.target/o.world(over), 1))
+	}
 	return o.requestsOver(env, over)
+}
+
+// spread puts the GPUs of all machines into the fields. More than one GPU
+// without a word on how is DistributedDataParallel.
+func (o *optimizeOptions) spread(over map[string]any) {
+	if o.nodes > 1 && !o.flags.Changed("gpus") {
+		put(over, "dist.world", 1.0)
+	}
+	d, ok := over["dist"].(map[string]any)
+	if !ok {
+		return
+	}
+	if world, ok := d["world"].(float64); ok {
+		d["world"] = world * float64(o.nodes)
+		if d["kind"] == nil && o.file == "" && world*float64(o.nodes) > 1 {
+			d["kind"] = "ddp"
+		}
+	}
+}
+
+func (o *optimizeOptions) world(over map[string]any) int {
+	d, _ := over["dist"].(map[string]any)
+	world, _ := d["world"].(float64)
+	return max(int(world), 1)
 }
 
 // cards is the cards to plan for.

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -20,6 +21,7 @@ func newRoot(env Env) *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitHelp())
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newEstimate(env), newGPUs(env), newMaxBatch(env), newOptimize(env), newPredict(env), newReplay(env), newVersion(env))
 	return root

@@ -122,7 +122,9 @@ func Search(r Request) (*Plan, error) {
 		case 1:
 			p.Levers, err = s.levers()
 		case 2:
-			p.Rejected, err = s.rejected(p.Recommended)
+			if p.Recommended != nil {
+				p.Rejected, err = s.rejected(p.Recommended)
+			}
 		}
 		return err
 	})

@@ -1,17 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package plan
-import ("testing";"snug/internal/gpu";"snug/internal/setup";"encoding/json";"fmt";"time")
-func TestTry(t *testing.T){
- for _,x:=range []struct{m string; b,acc,seq float64; prec,card string}{{"gpt2",4,8,1024,"fp32","RTX-4090"},{"llama-3.2-1b",1,16,2048,"bf16","RTX-4090"},{"llama-3.1-8b",1,16,2048,"bf16","RTX-4090"},{"bert-base",8,32,256,"amp-fp16","T4"}}{
- s,err:=setup.Decode(map[string]any{"model":map[string]any{"name":x.m},"batch":x.b,"accumulation":x.acc,"seq":x.seq,"precision":x.prec},setup.Source{})
- if err!=nil{t.Fatal(err)}
- card,_:=gpu.Find(x.card)
- for range 2 {t0:=time.Now()
- p,err:=Search(Request{Setup:s,Card:card})
- if err!=nil{t.Fatal(err)}
- fmt.Println(x.m,time.Since(t0))
- if p.Recommended!=nil{
- fmt.Println(" today", p.Current.SamplesPerSecond,p.Current.Estimate.DevicePeak>>20,"rec",p.Recommended.Settings,p.Recommended.SamplesPerSecond,p.Recommended.Estimate.DevicePeak>>20)}
- for _,r:=range p.Ladder {if r.Choice!=nil{fmt.Println("  ",r.Name,r.Settings,r.SamplesPerSecond,r.Estimate.DevicePeak>>20)}}
- b,_:=json.Marshal(p.Levers); fmt.Println("  ",string(b)); b,_=json.Marshal(p.Rejected); fmt.Println("  ",string(b)); fmt.Println(p.Notes,p.Rescue)
- }}
+
+import (
+	"testing"
+
+	"snug/internal/gpu"
+	"snug/internal/setup"
+)
+
+// run is a setup from its fields.
+func run(t testing.TB, fields map[string]any) *setup.Setup {
+	t.Helper()
+	s, err := setup.Decode(fields, setup.Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func card(t testing.TB, name string) gpu.Card {
+	t.Helper()
+	c, err := gpu.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func gpt2(t testing.TB, more map[string]any) *setup.Setup {
+	fields := map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "accumulation": 8.0, "seq": 512.0}
+	for k, v := range more {
+		fields[k] = v
+	}
+	return run(t, fields)
+}
+
+// TestEffectiveBatch is the first promise: it stays what it was, in every
+// recommendation and on every rung.
+func TestEffectiveBatch(t *testing.T) {
+	ddp := map[string]any{"kind": "ddp", "world": 4.0}
+	tests := map[string]struct {
+		r    Request
+		want int
+	}{
+		"today's":     {Request{Setup: gpt2(t, nil), Card: card(t, "RTX-4090")}, 32},
+		"another":     {Request{Setup: gpt2(t, nil), Card: card(t, "RTX-4090"), Target: 48}, 48},
+		"four GPUs":   {Request{Setup: gpt2(t, map[string]any{"dist": ddp}), Card: card(t, "RTX-4090"), Target: 256}, 256},
+		"not by four": {Request{Setup: gpt2(t, map[string]any{"dist": ddp}), Card: card(t, "RTX-4090"), Target: 255}, 252},
+		"batch":       {Request{Setup: gpt2(t, nil), Card: card(t, "RTX-4090"), Target: 64, Lock: []string{"batch"}}, 64},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p, err := Search(tt.r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Recommended == nil {
+				t.Fatal("nothing recommended")
+			}
+			if got := p.Recommended.settings.effective(); got != tt.want {
+				t.Errorf("effective batch %d, want %d", got, tt.want)
+			}
+			if said := len(p.Notes) > 0; said != (tt.want != p.Target) {
+				t.Errorf("notes %q for %d instead of %d", p.Notes, tt.want, p.Target)
+			}
+			for _, r := range p.Ladder {
+				if r.Choice != nil && r.settings.effective() != tt.want {
+					t.Errorf("%s: effective batch %d, want %d", r.Name, r.settings.effective(), tt.want)
+				}
+			}
+		})
+	}
 }

@@ -14,9 +14,6 @@ import (
 // larger batch, and the best of each variant that lost.
 func (s *search) rejected(best *Choice) ([]Rejection, error) {
 	out := []Rejection{}
-	if best == nil {
-		return out, nil
-	}
 	add := func(x settings, why string) {
 		out = append(out, Rejection{x.fields(), why})
 	}
