@@ -155,14 +155,8 @@ func (t *Tensor) Pow() *Tensor {
 		n := t.w.record("PowBackward0", t)
 		self := n.save(t)
 		out := t.unary("pow", t.dtype)
-		n.backward(func(g *Tensor) []*Tensor { // grad * (exponent * self.pow(exponent - 1))
-			p := self.get().unary("pow", t.dtype).hold()
-			q := p.MulScalar().hold()
-			out := g.Mul(q)
-			q.drop()
-			p.drop()
-			return each(out)
-		})
+		// grad * (exponent * self.pow(exponent - 1))
+		n.backward(func(g *Tensor) []*Tensor { return each(g.timesPower(self.get())) })
 		return n.result(out, t)
 	})
 }
@@ -173,16 +167,20 @@ func (t *Tensor) Rsqrt() *Tensor {
 		n := t.w.record("RsqrtBackward0", t)
 		out := t.unary("rsqrt", t.dtype)
 		result := n.save(out)
-		n.backward(func(g *Tensor) []*Tensor { // grad * (-0.5 * result.pow(3))
-			p := result.get().unary("pow", t.dtype).hold()
-			q := p.MulScalar().hold()
-			out := g.Mul(q)
-			q.drop()
-			p.drop()
-			return each(out)
-		})
+		// grad * (-0.5 * result.pow(3))
+		n.backward(func(g *Tensor) []*Tensor { return each(g.timesPower(result.get())) })
 		return n.result(out, t)
 	})
+}
+
+// timesPower is g times a number times a power of t, in one C++ expression.
+func (g *Tensor) timesPower(t *Tensor) *Tensor {
+	p := t.unary("pow", t.dtype).hold()
+	q := p.MulScalar().hold()
+	out := g.Mul(q)
+	q.drop()
+	p.drop()
+	return out
 }
 
 // raised runs an op that autocast wants in float32.
