@@ -15,8 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
-
-	"snug/internal/config/doc"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata")
@@ -141,36 +139,9 @@ func (c *fixture) change(t *testing.T, p *Project, notes []string) (string, []st
 	if err != nil {
 		return "error: " + err.Error() + "\n", notes
 	}
-	after := fstest.MapFS{}
-	for name, f := range c.files {
-		after[name] = f
-	}
-	for _, e := range plan.Edits {
-		after[e.File] = &fstest.MapFile{Data: edited(t, after, e.File, func(d *doc.Document) (*doc.Document, error) {
-			switch {
-			case e.Insert:
-				return d.Insert(e.Path, e.Value)
-			case e.Shared:
-				return d.SetShared(e.Path, e.Value)
-			}
-			return d.Set(e.Path, e.Value)
-		})}
-	}
-	for _, f := range plan.Creates {
-		after[f.File] = &fstest.MapFile{Data: f.Content}
+	after, err := applied(c.files, plan)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return lineDiff(c.files, after), append(notes, plan.Notes...)
-}
-
-func edited(t *testing.T, files fstest.MapFS, name string, edit func(*doc.Document) (*doc.Document, error)) []byte {
-	t.Helper()
-	d, err := doc.Open(name, files[name].Data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err = edit(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d.Bytes()
 }

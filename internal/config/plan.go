@@ -95,6 +95,9 @@ func (c *changing) says(of []bound, setting string, v any) bool {
 		return v == c.project.fallback(setting)
 	}
 	for _, b := range of {
+		if b.source.adapter.Tied && b.source != c.project.main {
+			continue // it follows the main file
+		}
 		if !b.key.together() || b.key.Means == v {
 			return true
 		}

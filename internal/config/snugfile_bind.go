@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"snug/internal/config/doc"
 )
@@ -68,6 +69,9 @@ func ownKey(b ownBinding) (*Key, error) {
 	switch b.setting {
 	case "precision":
 		k.Words = slices.Concat(plainPrecision, weightTypes, k.Words)
+		if strings.Contains(strings.ToLower(b.path[len(b.path)-1]), "type") { // dtype: of the weights
+			k.Words = slices.Concat(weightTypes, plainPrecision, k.Words)
+		}
 	case "optimizer":
 		k.Words = slices.Concat(torchOptimizers, hfOptimizers, k.Words)
 	case "attention":

@@ -105,8 +105,8 @@ func spelled(words []word, means, current string) (file string, ok bool) {
 		return current, true
 	}
 	for _, w := range words {
-		if w.means != means {
-			continue
+		if m, _ := meaning(words, w.file); w.means != means || m != means {
+			continue // an earlier line has the word for something else
 		}
 		if !ok || style(file) != style(current) && style(w.file) == style(current) {
 			file, ok = w.file, true

@@ -4,6 +4,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"snug/internal/config/doc"
@@ -80,6 +81,9 @@ func (k *Key) writeWord(v any, now doc.Value) (any, error) {
 	current, _ := scalarText(now)
 	means := fmt.Sprint(v)
 	file, ok := spelled(k.Words, means, current)
+	if !ok && slices.Contains(k.Words, word{current, means}) {
+		return same, nil // a switch beside it says the rest
+	}
 	if !ok {
 		if file, ok = spelled(k.Words, "", current); !ok || file == "" {
 			return nil, k.cannot(v)

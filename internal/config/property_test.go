@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"pgregory.net/rapid"
+
+	"snug/internal/config/doc"
+)
+
+// TestChangeIsRead draws settings for every fixture: whatever Change plans can
+// be applied, is read back as it was meant, and can be planned back to where it
+// was.
+func TestChangeIsRead(t *testing.T) {
+	names, err := filepath.Glob("testdata/adapters/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := parseCase(ar)
+			rapid.Check(t, c.changeIsRead)
+		})
+	}
+}
+
+func (c *fixture) changeIsRead(t *rapid.T) {
+	p, err := Open(c.files, ".", c.main...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := drawSettings(t, p)
+	plan, err := p.Change(want)
+	if err != nil {
+		return // refused as a whole is fine; the errors have tests of their own
+	}
+	after, err := applied(c.files, plan)
+	if err != nil {
+		t.Fatalf("set %v: %v", want, err)
+	}
+	q, err := Open(after, ".", c.main...)
+	if err != nil {
+		t.Fatalf("set %v: %v", want, err)
+	}
+	for setting, v := range want {
+		got := q.Value(setting)
+		if setting == "accumulation" {
+			got = q.accumulation()
+		}
+		if got == nil {
+			got = q.fallback(setting)
+		}
+		if got != v {
+			t.Fatalf("set %v: %s reads %v\n%s", want, setting, got, lineDiff(c.files, after))
+		}
+	}
+}
+
+// drawSettings draws values for a few of the settings that a project has.
+func drawSettings(t *rapid.T, p *Project) map[string]any {
+	draws := map[string]*rapid.Generator[any]{
+		"batch": asAny(rapid.IntRange(1, 64)), "accumulation": asAny(rapid.IntRange(1, 64)), "seq": asAny(rapid.IntRange(1, 8192)),
+		"positives": asAny(rapid.IntRange(1, 64)), "negatives": asAny(rapid.IntRange(1, 64)), "workers": asAny(rapid.IntRange(0, 16)),
+		"checkpointing": asAny(rapid.Bool()), "precision": asAny(rapid.SampledFrom([]string{"fp32", "amp-bf16", "amp-fp16", "bf16", "fp16"})),
+		"optimizer": asAny(rapid.SampledFrom([]string{"adamw", "adamw-fused", "adamw-8bit", "sgd"})), "lora.rank": asAny(rapid.IntRange(1, 128)),
+	}
+	names := slices.Sorted(maps.Keys(draws))
+	want := map[string]any{}
+	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, 4, rapid.ID).Draw(t, "settings") {
+		want[name] = draws[name].Draw(t, name)
+	}
+	return want
+}
+
+func asAny[T any](g *rapid.Generator[T]) *rapid.Generator[any] {
+	return rapid.Map(g, func(v T) any { return v })
+}
+
+// applied is files with a plan carried out.
+func applied(before fstest.MapFS, plan Plan) (fstest.MapFS, error) {
+	after := maps.Clone(before)
+	for _, e := range plan.Edits {
+		d, err := doc.Open(e.File, after[e.File].Data)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case e.Insert:
+			d, err = d.Insert(e.Path, e.Value)
+		case e.Shared:
+			d, err = d.SetShared(e.Path, e.Value)
+		default:
+			d, err = d.Set(e.Path, e.Value)
+		}
+		if err != nil {
+			return nil, err
+		}
+		after[e.File] = &fstest.MapFile{Data: d.Bytes()}
+	}
+	for _, f := range plan.Creates {
+		after[f.File] = &fstest.MapFile{Data: f.Content}
+	}
+	return after, nil
+}
+
+// FuzzOpen reads whatever comes as a project: an error or a project, and every
+// plan can be carried out or says why not.
+func FuzzOpen(f *testing.F) {
+	names, err := filepath.Glob("testdata/adapters/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range names {
+		ar, err := txtar.ParseFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range ar.Files {
+			if !slices.Contains(outputs, file.Name) {
+				f.Add(filepath.Base(file.Name), file.Data)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, name string, data []byte) {
+		if _, ok := doc.FormatOf(name, data); !ok || !validName(name) {
+			t.Skip()
+		}
+		files := fstest.MapFS{name: &fstest.MapFile{Data: data}}
+		p, err := Open(files, ".")
+		if err != nil {
+			return
+		}
+		p.Fields()
+		p.Missing()
+		plan, err := p.Change(map[string]any{"batch": 3, "accumulation": 5, "precision": "amp-bf16"})
+		if err == nil {
+			_, _ = applied(files, plan)
+		}
+	})
+}
+
+func validName(name string) bool {
+	return name != "" && !strings.ContainsAny(name, "/\\\x00") && name != "." && name != ".."
+}
