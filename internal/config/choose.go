@@ -106,7 +106,7 @@ func (p *Project) mostSpecific(mains []*source) ([]*source, error) {
 		}
 	}
 	if len(best) > 1 {
-		return nil, fmt.Errorf("several configurations are here: %s; name the one to use: --config %s", list(fileNames(best)), best[0].file)
+		return nil, fmt.Errorf("several configurations are here: %s; name the one to use: --config-path %s", list(fileNames(best)), best[0].file)
 	}
 	var others []string
 	for _, s := range mains {
@@ -116,7 +116,7 @@ func (p *Project) mostSpecific(mains []*source) ([]*source, error) {
 		}
 	}
 	if len(others) > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("using %s (%s), not %s; --config FILE chooses another", best[0].file, best[0].adapter.Name, list(others)))
+		p.Notes = append(p.Notes, fmt.Sprintf("using %s (%s), not %s; --config-path FILE chooses another", best[0].file, best[0].adapter.Name, list(others)))
 	}
 	return best[:1], nil
 }
@@ -197,6 +197,9 @@ func (p *Project) follow() error {
 			continue
 		}
 		s, _, err := look(p.files, path.Clean(name))
+		if beside := path.Join(path.Dir(b.File), name); errors.Is(err, fs.ErrNotExist) && !path.IsAbs(name) {
+			s, _, err = look(p.files, beside)
+		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			p.Notes = append(p.Notes, fmt.Sprintf("%s names %s, which is not there", b.where(), name))

@@ -16,7 +16,7 @@ func TestOpenErrors(t *testing.T) {
 		named []string
 		want  string
 	}{
-		{"nothing", nil, nil, "no training configuration found in .; name one with --config FILE, or write a snug.yaml: snug init"},
+		{"nothing", nil, nil, "no training configuration found in .; name one with --config-path FILE, or write a snug.yaml: snug init"},
 		{"no such file", nil, []string{"a.yaml"}, "reading a.yaml: file does not exist"},
 		{"malformed", map[string]string{"a.yaml": "x: 1\nbatch_size: [1, 2\ny: 3\n"}, []string{"a.yaml"}, "a.yaml:"},
 		{"not a config", map[string]string{"a.yaml": "x: 1\n"}, []string{"a.yaml"}, "a.yaml holds no setting that snug knows; bind one in snug.yaml: snug init"},
@@ -34,7 +34,7 @@ func TestOpenErrors(t *testing.T) {
 		{"not a schedule", map[string]string{"a.yaml": "batch_size: 2\ngradient_accumulation: {scheduling: {0: x}}\n"}, []string{"a.yaml"},
 			"a.yaml:2:41: gradient_accumulation.scheduling is not a schedule of accumulation like {0: 4, 8: 2}"},
 		{"two of a kind", map[string]string{"a.yaml": "batch_size: 2\n", "b.yaml": "batch_size: 3\n"}, nil,
-			"several configurations are here: a.yaml, b.yaml; name the one to use: --config a.yaml"},
+			"several configurations are here: a.yaml, b.yaml; name the one to use: --config-path a.yaml"},
 		{"a circle", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${a}'}\na: ${b}\nb: ${a}\n"}, nil, "a leads in a circle: ${a}, ${b}"},
 		{"nowhere", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${nope}'}\n"}, nil,
 			"config.yaml:2:20: ${nope} names nope, which is not there"},

@@ -59,7 +59,7 @@ func (p *Project) Missing() []Missing {
 		out = append(out, Missing{"lora.targets", "no file names the layers that get an adapter: --lora-targets q_proj,v_proj"})
 	}
 	for _, b := range p.of("dist.world") {
-		if b.Value == Auto && p.own == nil {
+		if b.Value == Auto && (p.own == nil || p.own.Set["dist.world"] == nil) {
 			out = append(out, Missing{"dist.world", fmt.Sprintf("%s: %s is decided when the run starts: --dist KIND --gpus N", b.where(), b.Path)})
 		}
 	}

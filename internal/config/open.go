@@ -48,7 +48,7 @@ func scan(files Files) ([]string, error) {
 	queue := []string{"."}
 	for n := 0; n < len(queue); n++ {
 		if n >= mostFolders {
-			return nil, fmt.Errorf("there are more than %d folders here; name the config: --config FILE", mostFolders)
+			return nil, fmt.Errorf("there are more than %d folders here; name the config: --config-path FILE", mostFolders)
 		}
 		entries, err := files.ReadDir(queue[n])
 		if err != nil {
@@ -66,7 +66,7 @@ func scan(files Files) ([]string, error) {
 				}
 			case worthReading(e):
 				if found = append(found, name); len(found) > mostFiles {
-					return nil, fmt.Errorf("there are more than %d files that might be configs here; name the one: --config FILE", mostFiles)
+					return nil, fmt.Errorf("there are more than %d files that might be configs here; name the one: --config-path FILE", mostFiles)
 				}
 			}
 		}

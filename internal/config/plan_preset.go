@@ -68,7 +68,11 @@ func (c *changing) copyPreset(plan *Plan, s *source) error {
 		return err
 	}
 	plan.Creates = append(plan.Creates, change.Create{File: to, Content: d.Bytes()})
-	plan.Edits = append(plan.Edits, change.Edit{File: s.link.File, Path: s.link.Path, Value: to})
+	target := to
+	if s.link.Value != s.file && path.Join(path.Dir(s.link.File), fmt.Sprint(s.link.Value)) == s.file {
+		target = path.Base(to) // the config names files as seen from its own folder
+	}
+	plan.Edits = append(plan.Edits, change.Edit{File: s.link.File, Path: s.link.Path, Value: target})
 	c.note("%s is shared with others: it was copied to %s, and %s points there", s.file, to, s.link.where())
 	return nil
 }

@@ -31,7 +31,7 @@ func Open(files Files, root string, names ...string) (*Project, error) {
 		if len(p.Notes) > 0 {
 			return nil, fmt.Errorf("no training configuration found in %s; %s", root, p.Notes[0])
 		}
-		return nil, fmt.Errorf("no training configuration found in %s; name one with --config FILE, or write a snug.yaml: snug init", root)
+		return nil, fmt.Errorf("no training configuration found in %s; name one with --config-path FILE, or write a snug.yaml: snug init", root)
 	}
 	p.settle()
 	return p, nil
@@ -51,19 +51,34 @@ func (p *Project) gather(names []string, bindsItself bool) error {
 	if err != nil {
 		return err
 	}
+	attached := p.attached(main, beside)
 	if len(names) > 0 {
-		beside = append(beside, p.stages(main)...)
+		attached = named(main, beside, append(attached, p.stages(main)...))
 	}
 	p.main = main
-	if err := p.take(main); err != nil {
-		return err
-	}
-	for _, s := range p.attached(main, beside) {
+	for _, s := range append([]*source{main}, attached...) {
 		if err := p.take(s); err != nil {
 			return err
 		}
 	}
 	return p.follow()
+}
+
+// named is what belongs to a main file that the user named: what was attached,
+// and everything else that was named and has to agree with it; each once.
+func named(main *source, beside, attached []*source) []*source {
+	for _, s := range beside {
+		if s.adapter.Tied {
+			attached = append(attached, s)
+		}
+	}
+	var out []*source
+	for _, s := range attached {
+		if s.file != main.file && !slices.ContainsFunc(out, func(o *source) bool { return o.file == s.file }) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // sources reads the named files, or looks for some.

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// TestNewSnugFile wants a snug.yaml that is read and changes nothing: the same
+// setup, and the same edits for the same settings.
+func TestNewSnugFile(t *testing.T) {
+	names, err := filepath.Glob("testdata/adapters/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := parseCase(ar)
+			if c.files[snugFile] != nil {
+				t.Skip("has one of its own")
+			}
+			before := c.run(t)
+			p, err := Open(c.files, ".", c.main...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := NewSnugFile(p)
+			with := *c
+			with.main = nil
+			with.files = maps.Clone(c.files)
+			with.files[snugFile] = &fstest.MapFile{Data: text}
+			after := with.run(t)
+			for _, part := range []string{"setup", "error"} {
+				if diff := cmp.Diff(before[part], after[part]); diff != "" {
+					t.Errorf("%s: -without +with:\n%s\n%s", part, diff, text)
+				}
+			}
+			if diff := cmp.Diff(sortedLines(before["diff"]), sortedLines(after["diff"])); diff != "" {
+				t.Errorf("diff: -without +with:\n%s\n%s", diff, text)
+			}
+		})
+	}
+}
+
+func sortedLines(text string) map[string]bool {
+	out := map[string]bool{}
+	for line := range strings.Lines(text) {
+		out[line] = true
+	}
+	return out
+}
+
+func TestEmptySnugFile(t *testing.T) {
+	own, err := parseSnugFile(NewSnugFile(nil))
+	if err != nil || len(own.Bind) != 0 || own.Model != nil {
+		t.Errorf("%+v %v", own, err)
+	}
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+const snugHead = `# snug.yaml: where this project keeps the settings that decide over GPU memory.
+# snug wrote it from what it found; it is yours to change.
+`
+
+const snugEmpty = `
+# Nothing was found here that snug knows. Take the # away where it fits.
+# model:
+#   name: gpt2                       # or config: path/to/config.json
+# bind:                              # setting: file#path.to.key
+#   batch: config.yaml#train.batch_size
+#   accumulation: config.yaml#train.accumulation_steps
+# set:                               # what no file says
+#   seq: 512
+`
+
+// NewSnugFile is a commented snug.yaml for a project; nil is one in which
+// nothing was found.
+func NewSnugFile(p *Project) []byte {
+	b := bytes.NewBufferString(snugHead)
+	if p == nil || len(p.bound) == 0 {
+		b.WriteString(snugEmpty)
+		return b.Bytes()
+	}
+	p.writeModel(b)
+	p.writeFiles(b)
+	p.writeBindings(b)
+	p.writeUnsaid(b)
+	return b.Bytes()
+}
+
+// SnugFileName is the name of the file that NewSnugFile makes.
+const SnugFileName = snugFile
+
+func (p *Project) writeModel(b *bytes.Buffer) {
+	b.WriteString("\n# The model: a built-in name, org/name, config: path/to/config.json or profile:\n# a recording of your own code (snug profile).\n")
+	model := p.of("model")
+	name, ok := p.Value("model").(string)
+	if p.own == nil && ok && name != "" && len(model) > 0 {
+		fmt.Fprintf(b, "# It stands in %s: %s.\n# model:\n#   name: %s\n", model[0].where(), name, p.modelName(name))
+		return
+	}
+	b.WriteString("# model:\n#   name: gpt2\n")
+}
+
+// writeFiles names the files, the main one first.
+func (p *Project) writeFiles(b *bytes.Buffer) {
+	var names []string
+	if p.main != nil {
+		names = append(names, p.main.file)
+	}
+	for _, x := range p.bound {
+		if x.source.link == nil && !slices.Contains(names, x.source.file) {
+			names = append(names, x.source.file)
+		}
+	}
+	b.WriteString("\n# Read these files, and look no further.\nfiles:\n")
+	for _, name := range names {
+		fmt.Fprintf(b, "  - %s\n", yamlText(name))
+	}
+}
+
+// writeBindings lists each setting and where it stands. Those that were found
+// by their names alone are bound, to be put right where the guess was wrong;
+// those of a known system are only shown.
+func (p *Project) writeBindings(b *bytes.Buffer) {
+	var lines [][2]string
+	bindable := false
+	for _, setting := range settingNames() {
+		of, binds := p.bindingLines(setting)
+		lines = append(lines, of...)
+		bindable = bindable || binds
+	}
+	b.WriteString("\n# setting: file#path.to.key, or a list of them.")
+	if !bindable {
+		b.WriteString(" snug knows this system and needs no\n# telling; this is what it reads.\n# bind:\n")
+	} else {
+		b.WriteString("\nbind:\n")
+	}
+	width := 0
+	for _, l := range lines {
+		width = max(width, len(l[0]))
+	}
+	for _, l := range lines {
+		fmt.Fprintln(b, strings.TrimRight(fmt.Sprintf("%-*s  %s", width, l[0], l[1]), " "))
+	}
+}
+
+// bindingLines is a setting's lines: what is bound, and what stands there.
+func (p *Project) bindingLines(setting string) (lines [][2]string, binds bool) {
+	of := p.of(setting)
+	binds = len(of) > 0 && !slices.ContainsFunc(of, func(x bound) bool { return !x.readsAlone() })
+	head := "  "
+	if !binds {
+		head = "#   "
+	}
+	if len(of) > 1 {
+		lines = append(lines, [2]string{head + setting + ":"})
+	}
+	for _, x := range of {
+		place := x.File + "#" + x.Path.String()
+		if x.key.Inverted {
+			place = "not " + place
+		}
+		value := "# " + oneLine(x.Text)
+		if x.System != plain.Name && x.System != shell.Name {
+			value += " (" + x.System + ")"
+		}
+		if len(of) > 1 {
+			lines = append(lines, [2]string{head + "  - " + yamlText(place), value})
+		} else {
+			lines = append(lines, [2]string{head + setting + ": " + yamlText(place), value})
+		}
+	}
+	return lines, binds
+}
+
+// readsAlone is whether a binding in snug.yaml would read the same value.
+func (x bound) readsAlone() bool {
+	if a := x.source.adapter; a != &plain && a != &shell && a != &bindings || x.key.OverGPUs && x.Setting != "effective" {
+		return false
+	}
+	k, err := ownKey(ownBinding{setting: x.Setting, path: x.Path, not: x.key.Inverted})
+	if err != nil {
+		return false
+	}
+	v, err := k.read(x.source.tree, x.place)
+	return err == nil && reflect.DeepEqual(v, x.Value)
+}
+
+// writeUnsaid shows the settings that no file has.
+func (p *Project) writeUnsaid(b *bytes.Buffer) {
+	b.WriteString("\n# What no file says.\n# set:\n")
+	for _, s := range []struct{ name, example string }{
+		{"seq", "512"}, {"precision", "amp-bf16"}, {"optimizer", "adamw"}, {"checkpointing", "false"}, {"attention", "sdpa"}, {"dist.world", "1"},
+	} {
+		if p.Value(s.name) == nil && p.fallback(s.name) == nil {
+			fmt.Fprintf(b, "#   %s: %s\n", s.name, s.example)
+		}
+	}
+}
+
+func oneLine(text string) string {
+	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if more || len(first) > 40 {
+		first = first[:min(len(first), 40)] + " ..."
+	}
+	return strings.TrimSpace(first)
+}
+
+// yamlText quotes a text that YAML would read otherwise.
+func yamlText(text string) string {
+	if strings.ContainsAny(text, ":#{}[]&*!|>'\"%@`,\\ ") && strings.ContainsAny(text, ":{}[]&*!|>'\"%@`,\\") || strings.Contains(text, " #") {
+		return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	}
+	return path.Clean(text)
+}
