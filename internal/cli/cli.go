@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/config/change"
 	"snug/internal/gpu"
 	"snug/internal/term"
 )
@@ -26,6 +27,7 @@ type Env struct {
 	LookupEnv      func(string) (string, bool) // nil: what Getenv says is not empty is set
 	Open           func(path string) (io.ReadCloser, error)
 	GPUs           []gpu.Source // ways to ask which GPUs are here
+	Files          change.Files // the file system of projects; nil is the real one
 	Version        string
 }
 

@@ -53,7 +53,7 @@ func scan(files Files) ([]string, error) {
 		entries, err := files.ReadDir(queue[n])
 		if err != nil {
 			if queue[n] == "." {
-				return nil, fmt.Errorf("reading the folder: %w", reason(err))
+				return nil, reason(err)
 			}
 			continue // a folder that may not be read is not the one
 		}

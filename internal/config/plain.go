@@ -10,7 +10,7 @@ const byCustom = "by custom"
 // it is, wherever it stands and in whatever case. The first name in the table
 // that is there decides; sections for evaluation are passed over.
 var plain = Adapter{
-	Name: "plain", Title: "well-known names in any YAML, JSON, TOML or Python file",
+	Name: "plain", Title: "a file of your own, by well-known names",
 	Formats: []doc.Format{doc.YAML, doc.JSON, doc.TOML, doc.Python},
 	Keys:    plainKeys(),
 }

@@ -3,10 +3,14 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 )
+
+// ErrNothing says that a folder holds no configuration that snug knows.
+var ErrNothing = errors.New("no training configuration found")
 
 // Open finds the settings of a project: in the files that are named, or else in
 // whatever its folder holds. A snug.yaml there has the first word.
@@ -29,9 +33,9 @@ func Open(files Files, root string, names ...string) (*Project, error) {
 	}
 	if len(p.bound) == 0 {
 		if len(p.Notes) > 0 {
-			return nil, fmt.Errorf("no training configuration found in %s; %s", root, p.Notes[0])
+			return nil, fmt.Errorf("%w in %s; %s", ErrNothing, root, p.Notes[0])
 		}
-		return nil, fmt.Errorf("no training configuration found in %s; name one with --config-path FILE, or write a snug.yaml: snug init", root)
+		return nil, fmt.Errorf("%w in %s; name one with --config-path FILE, or write a snug.yaml: snug init", ErrNothing, root)
 	}
 	p.settle()
 	return p, nil
@@ -87,7 +91,7 @@ func (p *Project) sources(names []string) ([]*source, error) {
 	if search {
 		var err error
 		if names, err = scan(p.files); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("looking through %s: %w", p.Root, err)
 		}
 	}
 	var found []*source

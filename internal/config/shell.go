@@ -11,7 +11,7 @@ const launchers = "torchrun, accelerate launch and deepspeed --help"
 // that plain knows. Dashes and underscores are the same; key=value arguments
 // count by their last part.
 var shell = Adapter{
-	Name: "shell", Title: "shell scripts with flags", Formats: []doc.Format{doc.Shell},
+	Name: "shell", Title: "a shell script with flags", Formats: []doc.Format{doc.Shell},
 	Keys: shellKeys(),
 }
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"snug/internal/config"
+	"snug/internal/config/change"
+)
+
+type initOptions struct {
+	projectFlags
+	dryRun bool
+}
+
+const initLong = `Find where a project keeps its settings, and write it down.
+
+The folder's YAML, JSON, TOML, Python and shell files are read for the model,
+the batch, accumulation, precision and the rest. What was found is shown and
+written to a commented snug.yaml, which is yours to put right: it binds each
+setting to file#path.to.key, so that any config works. snug revert takes it
+away again.`
+
+func newInit(env Env) *cobra.Command {
+	var o initOptions
+	cmd := &cobra.Command{
+		Use:     "init",
+		Short:   "Find where a project keeps its settings, and write it down",
+		Long:    initLong,
+		Example: "  snug init\n  snug init --config-path conf/config.yaml --dry-run",
+		Args:    noArgs,
+		RunE:    func(*cobra.Command, []string) error { return runInit(env, o) },
+	}
+	o.addTo(cmd.Flags())
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the file instead of writing it")
+	return cmd
+}
+
+// runInit is the command: look, show, write.
+func runInit(env Env, o initOptions) error {
+	at := filepath.Join(o.folder, config.SnugFileName)
+	if _, err := env.disk().Lstat(at); err == nil && !o.dryRun {
+		return fmt.Errorf("%s is there already; edit it, or look with --dry-run", at)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("reading %s: %w", at, reason(err))
+	}
+	p, err := o.open(env)
+	if err != nil && !errors.Is(err, config.ErrNothing) {
+		return err
+	}
+	content := config.NewSnugFile(p)
+	if o.dryRun {
+		_, err := env.Stdout.Write(content)
+		return err
+	}
+	c, err := o.store(env).Plan(nil, []change.Create{{File: config.SnugFileName, Content: content}})
+	if err == nil {
+		_, err = o.store(env).Apply(c, "snug init")
+	}
+	if err != nil {
+		return err
+	}
+	return printLines(env.Stdout, initReport(env, p, at))
+}
+
+// initReport is what was found and what to do next.
+func initReport(env Env, p *config.Project, at string) []string {
+	if p == nil {
+		return []string{"Nothing was found here that snug knows. " + at + " shows how to say where", "the settings are."}
+	}
+	screen := env.screen()
+	file, title := p.Main()
+	out := []string{fmt.Sprintf("%s, read as %s:", file, title), ""}
+	out = append(out, bindingsTable(p, screen)...)
+	for _, n := range p.Notes {
+		out = append(out, wrap(strings.Fields("Note: "+n), " ", screen.Width)...)
+	}
+	missing := p.Missing()
+	if len(missing) > 0 {
+		out = append(out, "", "Still to be said:")
+	}
+	for _, m := range missing {
+		out = append(out, wrap(strings.Fields(m.Setting+": "+m.Say), " ", screen.Width)...)
+	}
+	return append(out, "", "Written to "+at+".")
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
+
+	"snug/internal/config"
+	"snug/internal/config/change"
+	"snug/internal/term"
+)
+
+// projectFlags are the flags of the commands that read the user's own files.
+type projectFlags struct {
+	folder string
+	paths  []string
+}
+
+func (f *projectFlags) addTo(fs *pflag.FlagSet) {
+	fs.StringVarP(&f.folder, "directory", "C", ".", "`folder` of the project")
+	fs.StringArrayVar(&f.paths, "config-path", nil, "`file` to read, where the folder holds several configs (again for more)")
+}
+
+// open reads the project.
+func (f *projectFlags) open(env Env) (*config.Project, error) {
+	names, err := f.names()
+	if err != nil {
+		return nil, err
+	}
+	return config.Open(projectFiles{env.disk(), f.folder}, f.folder, names...)
+}
+
+// names are the named files as seen from the project's folder.
+func (f *projectFlags) names() ([]string, error) {
+	var out []string
+	for _, name := range f.paths {
+		if name == "" {
+			return nil, fmt.Errorf("--config-path is empty; name a file")
+		}
+		if filepath.IsAbs(name) {
+			inside, err := filepath.Abs(f.folder)
+			if err != nil {
+				return nil, err
+			}
+			if rel, err := filepath.Rel(inside, name); err == nil && filepath.IsLocal(rel) {
+				name = rel
+			}
+		}
+		out = append(out, path.Clean(filepath.ToSlash(name)))
+	}
+	return out, nil
+}
+
+// store is the project's folder with its journal.
+func (f *projectFlags) store(env Env) *change.Store {
+	return change.Open(f.folder, change.Options{Files: env.disk()})
+}
+
+// disk is the file system.
+func (e Env) disk() change.Files {
+	if e.Files == nil {
+		return change.Disk{}
+	}
+	return e.Files
+}
+
+// projectFiles reads files by their names in a project.
+type projectFiles struct {
+	files  change.Files
+	folder string
+}
+
+func (p projectFiles) at(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(p.folder, filepath.FromSlash(name))
+}
+
+// ReadFile reads a file of the project.
+func (p projectFiles) ReadFile(name string) ([]byte, error) { return p.files.ReadFile(p.at(name)) }
+
+// ReadDir lists a folder of the project.
+func (p projectFiles) ReadDir(name string) ([]fs.DirEntry, error) { return p.files.ReadDir(p.at(name)) }
+
+// bindingsTable is what was found, one line a place. Where the screen is narrow
+// the keys are left out: the line says where to look.
+func bindingsTable(p *config.Project, screen term.Screen) []string {
+	t := term.Table{Header: []string{"setting", "value", "where", "key"}}
+	last := ""
+	for _, b := range p.Bindings {
+		name := b.Setting
+		if name == last {
+			name = ""
+		}
+		last = b.Setting
+		t.Rows = append(t.Rows, []string{name, valueText(b), fmt.Sprintf("%s:%d", b.File, b.Line), b.Path.String()})
+	}
+	widest := 0
+	for _, line := range (term.Screen{Width: 1 << 20}).Table(t) {
+		widest = max(widest, utf8.RuneCountInString(line))
+	}
+	if widest > screen.Width {
+		t.Header = t.Header[:3]
+		for i := range t.Rows {
+			t.Rows[i] = t.Rows[i][:3]
+		}
+	}
+	return screen.Table(t)
+}
+
+// valueText is a binding's value, and how the file writes it where that differs.
+func valueText(b config.Binding) string {
+	text := strings.Trim(strings.SplitN(b.Text, "\n", 2)[0], `"'`)
+	switch v := b.Value.(type) {
+	case nil, []config.Phase, map[string]any, []string:
+		return short(text)
+	case string:
+		if v == "" {
+			return short(text)
+		}
+		if len(v) > widestValue {
+			return "..." + v[len(v)-widestValue+3:] // a model is told by the end of its name
+		}
+		return v
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+const widestValue = 24
+
+func short(text string) string {
+	if len(text) > widestValue {
+		return text[:widestValue-3] + "..."
+	}
+	return text
+}
