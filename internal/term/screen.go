@@ -96,3 +96,10 @@ func (s Screen) Peak() string { return s.pick("▲", "^") }
 
 // Times is the sign between a number and what there is that often.
 func (s Screen) Times() string { return s.pick("×", "x") }
+
+// Interactive says whether a person types what is read, rather than a pipe or a
+// file giving it.
+func Interactive(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	return ok && xterm.IsTerminal(int(f.Fd()))
+}

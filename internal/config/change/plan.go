@@ -29,8 +29,18 @@ type File struct {
 // Change is what is to be written.
 type Change struct {
 	Files []File
+	// Values are the values that change, in the order of the edits.
+	Values []Value
 	// Warnings are what a person should know before saying yes.
 	Warnings []string
+}
+
+// Value is one value that changes: From is empty where it is new.
+type Value struct {
+	File     string
+	Path     doc.Path
+	Line     int
+	From, To string
 }
 
 // Plan works out a change without writing anything: every edit is tried, every
@@ -47,7 +57,7 @@ func (s *Store) Plan(edits []Edit, creates []Create) (*Change, error) {
 			return nil, err
 		}
 	}
-	change := &Change{Warnings: p.warnings}
+	change := &Change{Warnings: p.warnings, Values: p.values}
 	for _, target := range p.order {
 		if f := p.files[target]; f.Before == nil || !bytes.Equal(f.Before, f.After) {
 			change.Files = append(change.Files, *f)
@@ -60,6 +70,7 @@ type planning struct {
 	store    *Store
 	files    map[string]*File // by target: two names of one file are one
 	order    []string
+	values   []Value
 	warnings []string
 }
 
@@ -85,6 +96,22 @@ func (p *planning) edit(e Edit) error {
 		return err
 	}
 	f.After = edited.Bytes()
+	return p.note(e, d, edited)
+}
+
+// note remembers what an edit changed.
+func (p *planning) note(e Edit, before, after *doc.Document) error {
+	now, err := after.Find(e.Path)
+	if err != nil {
+		return err
+	}
+	v := Value{File: e.File, Path: e.Path, Line: now.Line, To: now.Text}
+	if was, err := before.Find(e.Path); err == nil {
+		v.From = was.Text
+	}
+	if v.From != v.To {
+		p.values = append(p.values, v)
+	}
 	return nil
 }
 

@@ -137,3 +137,9 @@ func (s *Store) replace(tmp, target string) error {
 	}
 	return nil
 }
+
+// ReadFile reads a file of the project; names are relative, with slashes.
+func (s *Store) ReadFile(name string) ([]byte, error) { return s.files.ReadFile(s.path(name)) }
+
+// ReadDir lists a folder of the project.
+func (s *Store) ReadDir(name string) ([]fs.DirEntry, error) { return s.files.ReadDir(s.path(name)) }

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"snug/internal/config"
+	"snug/internal/config/change"
+	"snug/internal/term"
+)
+
+type applyOptions struct {
+	projectFlags
+	set    []string
+	rung   string
+	yes    bool
+	apply  bool
+	dryRun bool
+	json   bool
+}
+
+const applyLong = `Write settings into the config files that a training is started from.
+
+Without --yes it only shows the difference. The files are the ones found in the
+folder (YAML, JSON, TOML, Python or shell scripts of the trainers snug knows,
+or what snug.yaml binds), or those named. Only the values change: comments,
+quotes, indentation and line endings stay. All files are written or none; each
+old one is kept as FILE.backup, and snug revert puts it back exactly.
+
+The settings come from --set, or from snug optimize --json on standard input.`
+
+const applyExample = `  snug apply --set batch=8,accumulation=4
+  snug apply --set batch=8,accumulation=4 --yes
+  snug optimize --gpu RTX-4090 --json | snug apply --yes`
+
+func newApply(env Env) *cobra.Command {
+	var o applyOptions
+	cmd := &cobra.Command{
+		Use:     "apply",
+		Short:   "Write settings into the config files, or show what would change",
+		Long:    applyLong,
+		Example: applyExample,
+		Args:    noArgs,
+		RunE:    func(*cobra.Command, []string) error { return runApply(env, o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringArrayVar(&o.set, "set", nil, "`settings` to write, like batch=8,accumulation=4")
+	f.StringVar(&o.rung, "rung", "", "step of optimize's ladder to write: a `name` like safe")
+	o.addTo(f)
+	f.BoolVarP(&o.yes, "yes", "y", false, "write the files")
+	f.BoolVar(&o.apply, "apply", false, "the same as --yes")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show the difference only, which is the default")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// runApply is the command: read the settings, find the files, plan, show, write.
+func runApply(env Env, o applyOptions) error {
+	write := (o.yes || o.apply) && !o.dryRun
+	want, err := o.settings(env)
+	if err != nil {
+		return err
+	}
+	store := o.store(env)
+	report := applyReport{}
+	if err := o.recover(store, write, &report); err != nil {
+		return err
+	}
+	project, err := o.open(env)
+	if err != nil {
+		return err
+	}
+	if err := report.plan(store, project, want); err != nil {
+		return err
+	}
+	if write && len(report.change.Files) > 0 {
+		entry, err := store.Apply(report.change, settingsText(want.values))
+		if err != nil {
+			return err
+		}
+		report.id = entry.ID
+	}
+	if o.json {
+		return report.json(env.Stdout)
+	}
+	return report.text(env.Stdout, env.screen())
+}
+
+// recover deals with a change that was interrupted before.
+func (o *applyOptions) recover(store *change.Store, write bool, r *applyReport) error {
+	stopped, err := store.Interrupted()
+	if err != nil || !stopped {
+		return err
+	}
+	if !write {
+		r.note("an earlier change of these files was interrupted; --yes or snug revert puts the old ones back first")
+		return nil
+	}
+	if _, err := store.Recover(false); err != nil {
+		return err
+	}
+	r.note("an earlier change was interrupted: its files were put back first")
+	return nil
+}
+
+// settings are those to write.
+func (o *applyOptions) settings(env Env) (wanted, error) {
+	if len(o.set) > 0 {
+		if o.rung != "" {
+			return wanted{}, errors.New("--rung picks from what snug optimize says on standard input; it does not go with --set")
+		}
+		return parseSet(o.set)
+	}
+	if term.Interactive(env.Stdin) {
+		return wanted{}, errors.New("say what to write: --set batch=8,accumulation=4, or pipe snug optimize --json into it")
+	}
+	return readOptimized(env.Stdin, o.rung)
+}
+
+// parseSet reads --set batch=8,accumulation=4.
+func parseSet(texts []string) (wanted, error) {
+	w := wanted{values: map[string]any{}}
+	for _, text := range texts {
+		for part := range strings.SplitSeq(text, ",") {
+			name, value, err := config.ParseSetting(part)
+			if err != nil {
+				return w, fmt.Errorf("--set: %w", err)
+			}
+			if _, twice := w.values[name]; twice {
+				return w, fmt.Errorf("--set: %s is given twice", name)
+			}
+			w.values[name] = value
+		}
+	}
+	return w, nil
+}
+
+// settingsText is settings as --set takes them.
+func settingsText(values map[string]any) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		parts = append(parts, fmt.Sprintf("%s=%v", name, values[name]))
+	}
+	return strings.Join(parts, ",")
+}

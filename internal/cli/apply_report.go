@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"snug/internal/config"
+	"snug/internal/config/change"
+	"snug/internal/term"
+)
+
+// applyReport is what apply found, planned and wrote.
+type applyReport struct {
+	change *change.Change
+	notes  []string
+	id     int // of the change in the journal, 0 where nothing was written
+}
+
+func (r *applyReport) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// plan works the change out.
+func (r *applyReport) plan(store *change.Store, project *config.Project, want wanted) error {
+	plan, err := want.plan(project)
+	if err != nil {
+		return err
+	}
+	if r.change, err = store.Plan(plan.Edits, plan.Creates); err != nil {
+		return err
+	}
+	r.notes = append(r.notes, plan.Notes...)
+	r.notes = append(r.notes, r.change.Warnings...)
+	for _, e := range want.elsewhere {
+		r.note("%s is not a setting of these files: set it where the run is started", e)
+	}
+	if len(r.change.Files) > 0 {
+		r.notes = append(r.notes, resumed(store, project, want.values)...)
+	}
+	return nil
+}
+
+// resumed warns where a run may be taken up again with another batch.
+func resumed(store *change.Store, project *config.Project, want map[string]any) []string {
+	before := change.Batches{Batch: number(project.Value("batch"), 0), Accumulation: number(project.Value("accumulation"), 1)}
+	after := change.Batches{Batch: number(want["batch"], before.Batch), Accumulation: number(want["accumulation"], before.Accumulation)}
+	if before == after {
+		return nil
+	}
+	c := store.LastCheckpoint()
+	if c == nil {
+		return nil
+	}
+	return c.Warnings(before, after)
+}
+
+func number(v any, otherwise int) int {
+	if n, ok := v.(int); ok {
+		return n
+	}
+	return otherwise
+}
+
+func (r *applyReport) text(w io.Writer, s term.Screen) error {
+	var b strings.Builder
+	for line := range strings.Lines(string(r.change.Diff())) {
+		b.WriteString(paintDiff(s, line))
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	for _, n := range r.notes {
+		b.WriteString(strings.Join(wrap(strings.Fields("Note: "+n+"."), " ", s.Width), "\n") + "\n")
+	}
+	b.WriteString(strings.Join(wrap(strings.Fields(r.end()), " ", s.Width), "\n") + "\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// end is the last sentence: what was done, and what to do next.
+func (r *applyReport) end() string {
+	n := len(r.change.Files)
+	switch {
+	case n == 0:
+		return "The files say so already: there is nothing to change."
+	case r.id == 0 && n == 1:
+		return "Nothing was written. With --yes, the file changes as above."
+	case r.id == 0:
+		return fmt.Sprintf("Nothing was written. With --yes, the %d files change as above.", n)
+	case n == 1:
+		return "1 file changed; the old one is kept as .backup, and snug revert puts it back."
+	}
+	return fmt.Sprintf("%d files changed; the old ones are kept as .backup, and snug revert puts them back.", n)
+}
+
+// paintDiff colours a line of a diff.
+func paintDiff(s term.Screen, line string) string {
+	text := strings.TrimRight(line, "\r\n")
+	ending := line[len(text):]
+	switch {
+	case strings.HasPrefix(line, "---"), strings.HasPrefix(line, "+++"):
+		return s.Paint(term.Bold, text) + ending
+	case strings.HasPrefix(line, "@@"):
+		return s.Paint(term.Dim, text) + ending
+	case strings.HasPrefix(line, "+"):
+		return s.Paint(term.Green, text) + ending
+	case strings.HasPrefix(line, "-"):
+		return s.Paint(term.Red, text) + ending
+	}
+	return line
+}
+
+// applyAnswer is the machine's view.
+type applyAnswer struct {
+	Written bool          `json:"written"`
+	ID      int           `json:"id,omitempty"`
+	Files   []applyChange `json:"files"`
+	Diff    string        `json:"diff"`
+	Notes   []string      `json:"notes"`
+}
+
+type applyChange struct {
+	Path string `json:"path"`
+	Key  string `json:"key"`
+	Line int    `json:"line"`
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+func (r *applyReport) json(w io.Writer) error {
+	a := applyAnswer{Written: r.id > 0, ID: r.id, Files: []applyChange{}, Diff: string(r.change.Diff()), Notes: []string{}}
+	for _, v := range r.change.Values {
+		a.Files = append(a.Files, applyChange{v.File, v.Path.String(), v.Line, v.From, v.To})
+	}
+	a.Notes = append(a.Notes, r.notes...)
+	return printJSON(w, a)
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"snug/internal/config"
+)
+
+// wanted is what to write, and what cannot be because no file holds it.
+type wanted struct {
+	values    map[string]any
+	elsewhere []string
+	// advised says that optimize named the settings: all that it looked at, and
+	// not only those that a person wants written.
+	advised bool
+}
+
+// plan works out the edits. Of advice, what is off and in no file stays unsaid
+// where it cannot be said.
+func (w wanted) plan(project *config.Project) (config.Plan, error) {
+	plan, err := project.Change(w.values)
+	if err == nil || !w.advised {
+		return plan, err
+	}
+	said := maps.Clone(w.values)
+	maps.DeleteFunc(said, func(name string, v any) bool { return v == false && project.Value(name) == nil })
+	if len(said) == len(w.values) {
+		return plan, err
+	}
+	return project.Change(said)
+}
+
+// optimized is the part of snug optimize's answer that apply needs.
+type optimized struct {
+	Error   string `json:"error"`
+	Current struct {
+		Settings map[string]any `json:"settings"`
+	} `json:"current"`
+	Recommended struct {
+		Settings map[string]any `json:"settings"`
+	} `json:"recommended"`
+	Ladder []struct {
+		Name     string         `json:"name"`
+		Settings map[string]any `json:"settings"`
+	} `json:"ladder"`
+}
+
+// maxAnswer is more than any answer of optimize.
+const maxAnswer = 16 << 20
+
+// readOptimized reads the answer of snug optimize --json.
+func readOptimized(in io.Reader, rung string) (wanted, error) {
+	data, err := io.ReadAll(io.LimitReader(in, maxAnswer))
+	if err != nil {
+		return wanted{}, fmt.Errorf("reading standard input: %w", err)
+	}
+	if strings.TrimSpace(string(data)) == "" {
+		return wanted{}, errors.New("say what to write: --set batch=8,accumulation=4, or pipe snug optimize --json into it")
+	}
+	var o optimized
+	if err := json.Unmarshal(data, &o); err != nil {
+		return wanted{}, fmt.Errorf("standard input is not what snug optimize --json says: %w", err)
+	}
+	if o.Error != "" {
+		return wanted{}, fmt.Errorf("snug optimize said: %s", o.Error)
+	}
+	settings, err := o.pick(rung)
+	if err != nil {
+		return wanted{}, err
+	}
+	// What stays as it is need not be written.
+	settings = maps.Clone(settings)
+	maps.DeleteFunc(settings, func(name string, v any) bool {
+		now, said := o.Current.Settings[name]
+		return said && reflect.DeepEqual(now, v)
+	})
+	w, err := fromSettings(settings)
+	w.advised = true
+	return w, err
+}
+
+// pick is the recommended settings, or those of a step of the ladder.
+func (o *optimized) pick(rung string) (map[string]any, error) {
+	settings := o.Recommended.Settings
+	if rung != "" {
+		var names []string
+		settings = nil
+		for _, step := range o.Ladder {
+			names = append(names, step.Name)
+			if step.Name == rung {
+				settings = step.Settings
+			}
+		}
+		if settings == nil {
+			return nil, fmt.Errorf("--rung %s: the ladder has %s", rung, strings.Join(names, ", "))
+		}
+	}
+	if len(settings) == 0 && rung == "" && len(o.Current.Settings) > 0 {
+		return nil, errors.New("snug optimize found nothing that fits: there is nothing to write")
+	}
+	if len(settings) == 0 {
+		return nil, errors.New("standard input holds no settings; it should be what snug optimize --json says")
+	}
+	return settings, nil
+}
+
+// fromSettings turns a setup's fields into settings of files. Some are not the
+// files' business.
+func fromSettings(fields map[string]any) (wanted, error) {
+	w := wanted{values: map[string]any{}}
+	known := map[string]config.Setting{}
+	for _, s := range config.Settings() {
+		known[s.Name] = s
+	}
+	flat := map[string]any{}
+	flatten("", fields, flat)
+	for _, name := range slices.Sorted(maps.Keys(flat)) {
+		s, ok := known[name]
+		if !ok {
+			w.elsewhere = append(w.elsewhere, fmt.Sprintf("%s=%v", name, flat[name]))
+			continue
+		}
+		_, value, err := config.ParseSetting(fmt.Sprintf("%s=%v", s.Name, flat[name]))
+		if err != nil {
+			return w, fmt.Errorf("standard input: %w", err)
+		}
+		w.values[name] = value
+	}
+	return w, nil
+}
+
+// flatten makes lora.rank of {"lora": {"rank": 8}}; null is not said.
+func flatten(prefix string, fields, into map[string]any) {
+	for name, v := range fields {
+		switch v := v.(type) {
+		case nil:
+		case map[string]any:
+			flatten(prefix+name+".", v, into)
+		default:
+			into[prefix+name] = v
+		}
+	}
+}

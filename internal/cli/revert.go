@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snug/internal/config/change"
+	"snug/internal/term"
+)
+
+type revertOptions struct {
+	folder string
+	steps  int
+	list   bool
+	force  bool
+	json   bool
+}
+
+const revertLong = `Take back what snug apply wrote: the files are what they were, to the byte.
+
+A change that was interrupted, by a crash or a full disk, is the first to go. A
+file that was edited since is not overwritten without --force.`
+
+const revertExample = `  snug revert
+  snug revert --list
+  snug revert --steps 3`
+
+func newRevert(env Env) *cobra.Command {
+	var o revertOptions
+	cmd := &cobra.Command{
+		Use:     "revert",
+		Short:   "Take back what snug apply wrote",
+		Long:    revertLong,
+		Example: revertExample,
+		Args:    noArgs,
+		RunE:    func(*cobra.Command, []string) error { return runRevert(env, o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.IntVar(&o.steps, "steps", 1, "`how many` changes to take back")
+	f.BoolVar(&o.list, "list", false, "show the changes that can be taken back")
+	f.BoolVar(&o.force, "force", false, "overwrite files that were edited since")
+	f.StringVarP(&o.folder, "directory", "C", ".", "`folder` of the project")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runRevert(env Env, o revertOptions) error {
+	store := change.Open(o.folder, change.Options{Files: env.disk()})
+	if o.list {
+		entries, err := store.List()
+		if err != nil {
+			return err
+		}
+		if o.json {
+			return printJSON(env.Stdout, revertAnswer{Changes: revertEntries(entries)})
+		}
+		return printChanges(env.Stdout, env.screen(), entries)
+	}
+	back, err := store.Revert(o.steps, o.force)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(env.Stdout, revertAnswer{Changes: revertEntries(back.Entries), Interrupted: back.Interrupted})
+	}
+	return printReverted(env.Stdout, env.screen(), back)
+}
+
+// printReverted says what was taken back.
+func printReverted(w io.Writer, s term.Screen, back change.Reverted) error {
+	var b strings.Builder
+	if len(back.Entries) == 0 {
+		b.WriteString("What had been begun is finished: there was nothing left to put back.\n")
+	}
+	for i, e := range back.Entries {
+		what := fmt.Sprintf("Took back change %d", e.ID)
+		if back.Interrupted && i == 0 {
+			what = fmt.Sprintf("Took back change %d, which had been interrupted", e.ID)
+		}
+		text := fmt.Sprintf("%s (%s): %s.", what, e.Note, strings.Join(e.Paths(), ", "))
+		b.WriteString(strings.Join(wrap(strings.Fields(text), " ", s.Width), "\n") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// printChanges lists changes, newest first.
+func printChanges(w io.Writer, s term.Screen, entries []*change.Entry) error {
+	if len(entries) == 0 {
+		_, err := fmt.Fprintln(w, "There is no change to take back here.")
+		return err
+	}
+	t := term.Table{Header: []string{"what", "step", "when", "files"}, Right: []int{1}}
+	for i, e := range entries {
+		t.Rows = append(t.Rows, []string{e.Note, strconv.Itoa(i + 1), e.Time.Local().Format("2006-01-02 15:04"), filesText(e.Paths())})
+	}
+	_, err := fmt.Fprintln(w, strings.Join(s.Table(t), "\n"))
+	return err
+}
+
+// filesText is one name, or how many there are.
+func filesText(paths []string) string {
+	if len(paths) == 1 {
+		return paths[0]
+	}
+	return fmt.Sprintf("%d files", len(paths))
+}
+
+// revertAnswer is the machine's view.
+type revertAnswer struct {
+	Changes     []revertEntry `json:"changes"`
+	Interrupted bool          `json:"interrupted,omitempty"`
+}
+
+type revertEntry struct {
+	ID    int       `json:"id"`
+	Time  time.Time `json:"time"`
+	Note  string    `json:"note"`
+	Files []string  `json:"files"`
+}
+
+func revertEntries(entries []*change.Entry) []revertEntry {
+	out := []revertEntry{}
+	for _, e := range entries {
+		out = append(out, revertEntry{e.ID, e.Time, e.Note, e.Paths()})
+	}
+	return out
+}

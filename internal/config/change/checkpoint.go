@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package change
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Checkpoint is a run that was stopped and may be taken up again with the
+// config that is about to change.
+type Checkpoint struct {
+	Path     string // relative to the project's folder
+	Step     int    // optimizer steps so far, 0 where unknown
+	MaxSteps int    // of the whole run, 0 where unknown
+	Batch    int    // samples per GPU that the run had, 0 where unknown
+	Trainer  bool   // written by transformers' Trainer
+
+	made time.Time
+}
+
+// Bounds of the search.
+const (
+	checkpointDepth   = 5
+	checkpointEntries = 20000
+)
+
+var (
+	checkpointFolder = regexp.MustCompile(`^(?:checkpoint|step|global_step|iter)[-_]?([0-9]+)$`)
+	checkpointFile   = regexp.MustCompile(`^(?:last|.*step[=_-]?([0-9]+).*)\.ckpt$`)
+	checkpointSkips  = []string{"node_modules", "site-packages", "dist-packages", "__pycache__", "venv", "env"}
+)
+
+// LastCheckpoint is the newest checkpoint in a project's folder, nil where
+// there is none.
+func (s *Store) LastCheckpoint() *Checkpoint {
+	var newest *Checkpoint
+	seen := 0
+	queue := []string{"."}
+	for n := 0; n < len(queue) && seen < checkpointEntries; n++ {
+		entries, err := s.ReadDir(queue[n])
+		if err != nil {
+			continue // what may not be read is not resumed from either
+		}
+		for _, e := range entries {
+			seen++
+			name := path.Join(queue[n], e.Name())
+			if c := s.checkpoint(name, e, entries); c != nil && (newest == nil || c.later(newest)) {
+				newest = c
+			} else if c == nil && e.IsDir() && descend(name) {
+				queue = append(queue, name)
+			}
+		}
+	}
+	return newest
+}
+
+func (c *Checkpoint) later(than *Checkpoint) bool {
+	if !c.made.Equal(than.made) {
+		return c.made.After(than.made)
+	}
+	return c.Step > than.Step
+}
+
+func descend(name string) bool {
+	base := path.Base(name)
+	return !strings.HasPrefix(base, ".") && !slices.Contains(checkpointSkips, base) && strings.Count(name, "/") < checkpointDepth
+}
+
+// checkpoint reads what an entry of a folder says, nil where it is none.
+func (s *Store) checkpoint(name string, e fs.DirEntry, beside []fs.DirEntry) *Checkpoint {
+	c := &Checkpoint{Path: name}
+	switch m := checkpointFolder.FindStringSubmatch(e.Name()); {
+	case e.IsDir() && m != nil:
+		c.Step, _ = strconv.Atoi(m[1])
+		s.trainerState(c, path.Join(name, "trainer_state.json"))
+	case e.IsDir():
+		return nil
+	case checkpointFile.MatchString(e.Name()):
+		c.Step, _ = strconv.Atoi(checkpointFile.FindStringSubmatch(e.Name())[1])
+	case e.Name() == "trainer_state.json" && hasWeights(beside):
+		c.Path = path.Dir(name)
+		s.trainerState(c, name)
+	default:
+		return nil
+	}
+	if info, err := e.Info(); err == nil {
+		c.made = info.ModTime()
+	}
+	return c
+}
+
+func hasWeights(entries []fs.DirEntry) bool {
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		ext := path.Ext(e.Name())
+		return ext == ".pt" || ext == ".safetensors" || ext == ".bin"
+	})
+}
+
+// trainerState reads what transformers' Trainer wrote down.
+func (s *Store) trainerState(c *Checkpoint, name string) {
+	data, err := s.ReadFile(name)
+	if err != nil {
+		return
+	}
+	var state struct {
+		GlobalStep     int `json:"global_step"`
+		MaxSteps       int `json:"max_steps"`
+		TrainBatchSize int `json:"train_batch_size"`
+	}
+	if json.Unmarshal(data, &state) != nil {
+		return
+	}
+	c.Trainer = true
+	c.Step, c.MaxSteps, c.Batch = max(c.Step, state.GlobalStep), max(state.MaxSteps, 0), max(state.TrainBatchSize, 0)
+}
+
+// Batches is how a run's samples are dealt out.
+type Batches struct{ Batch, Accumulation int }
+
+// Effective is the samples per GPU of one optimizer step.
+func (b Batches) Effective() int { return b.Batch * b.Accumulation }
+
+// Warnings say what a change of the batch does to a run that is taken up again.
+func (c *Checkpoint) Warnings(before, after Batches) []string {
+	if before == after || before.Effective() == 0 || after.Effective() == 0 {
+		return nil
+	}
+	at := c.Path
+	if c.Step > 0 {
+		at += fmt.Sprintf(" is at step %d", c.Step)
+		if c.MaxSteps > 0 {
+			at += fmt.Sprintf(" of %d", c.MaxSteps)
+		}
+	} else {
+		at += " is a checkpoint"
+	}
+	var warnings []string
+	if before.Effective() == after.Effective() {
+		warnings = append(warnings, fmt.Sprintf("%s: the effective batch stays %d samples a GPU, so a run resumed from it keeps its steps and its schedule", at, before.Effective()))
+	} else {
+		warnings = append(warnings, fmt.Sprintf("%s: a run resumed from it goes on with %d instead of %d samples a GPU and step: its step count no longer says how much data it has seen, warmup, decay, max_steps and save_steps still count steps, and a length given in epochs becomes another number of steps", at, after.Effective(), before.Effective()))
+	}
+	// transformers pull requests 27568 (November 2023) and 43770 (February 2026).
+	if c.Trainer && c.Batch > 0 && c.Batch != after.Batch {
+		warnings = append(warnings, fmt.Sprintf("%s/trainer_state.json says train_batch_size %d: transformers from 4.36 on, until a fix of February 2026, resumes with that and not with the config's %d", c.Path, c.Batch, after.Batch))
+	}
+	return warnings
+}
