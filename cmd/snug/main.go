@@ -7,6 +7,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"snug/internal/cli"
@@ -20,7 +21,7 @@ func main() {
 	debug.SetGCPercent(400) // lives for a moment: memory is cheaper than collecting it
 	os.Exit(cli.Run(context.Background(), cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Version: version,
-		GPUs: local.Sources(),
+		GPUs: local.Sources(), CPUs: runtime.NumCPU(),
 		Open: func(path string) (io.ReadCloser, error) { return os.Open(path) },
 	}, os.Args[1:]))
 }

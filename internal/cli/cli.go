@@ -28,6 +28,7 @@ type Env struct {
 	Open           func(path string) (io.ReadCloser, error)
 	GPUs           []gpu.Source // ways to ask which GPUs are here
 	Files          change.Files // the file system of projects; nil is the real one
+	CPUs           int          // of this machine; 0 where nobody asked
 	Version        string
 }
 

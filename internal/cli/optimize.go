@@ -213,11 +213,19 @@ func limited(requests []request) bool {
 	return true
 }
 
+// print is one object a card for machines; for people a report, or a table where
+// there are several cards.
 func (o *optimizeOptions) print(env Env, plans []*plan.Plan) error {
-	for _, p := range plans {
-		if err := printJSON(env.Stdout, p); err != nil {
-			return err
+	switch {
+	case o.json:
+		for _, p := range plans {
+			if err := printJSON(env.Stdout, p); err != nil {
+				return err
+			}
 		}
+		return nil
+	case len(plans) > 1:
+		return cardsText(env.Stdout, env.screen(), plans, strings.EqualFold(o.gpu, "all"))
 	}
-	return nil
+	return planReport{plans[0], env.screen(), env.CPUs}.text(env.Stdout)
 }

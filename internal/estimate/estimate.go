@@ -6,7 +6,6 @@ package estimate
 
 import (
 	"fmt"
-	"math"
 
 	"snug/internal/allocator"
 	"snug/internal/cost"
@@ -149,7 +148,7 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 		Source: "simulated", Outside: card.Outside,
 	}
 	if timed {
-		a.StepSeconds = math.Round(clock.Seconds(max(s.Accumulation, 1))*1e6) / 1e6
+		a.StepSeconds = micros(clock.Seconds(max(s.Accumulation, 1)))
 	}
 	return a, nil
 }

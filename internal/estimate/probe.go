@@ -4,6 +4,8 @@ package estimate
 
 import (
 	"fmt"
+	"math"
+	"sync"
 
 	"snug/internal/allocator"
 	"snug/internal/cost"
@@ -25,6 +27,9 @@ type Probe struct {
 	trace *stream.Trace
 	last  int // the event that the last step begins with
 	tape  *cost.Tape
+
+	mu    sync.Mutex
+	under map[string]uint64 // what was reserved under which options
 }
 
 // How many steps, and how many micro-batches of each, a probe runs.
@@ -91,7 +96,18 @@ func (p *Probe) Within(reservable uint64, conf string) (Verdict, error) {
 // Under is what the run reserves under these options of the allocator, with
 // nothing in the way.
 func (p *Probe) Under(conf string) (uint64, error) {
+	if conf == p.Setup.Allocator {
+		return p.PeakReserved, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if peak, ok := p.under[conf]; ok {
+		return peak, nil
+	}
 	got, _, err := p.play(conf, 0)
+	if err == nil {
+		p.under = map[string]uint64{conf: got.PeakReserved}
+	}
 	return got.PeakReserved, err
 }
 
@@ -149,3 +165,18 @@ func High(s *setup.Setup, peak uint64) uint64 {
 	r := residuals().around(s)
 	return uint64(max(r.High*float64(peak), segment))
 }
+
+// On is the answer as it is on another card of the same kind, nil where the run
+// would meet an end there that it did not meet before.
+func (a *Answer) On(card gpu.Card, s *setup.Setup, seconds float64) *Answer {
+	if a.PeakReserved > Reservable(s, card) || s.Limit > 0 && a.PeakReserved > s.Limit {
+		return nil
+	}
+	b, fits := *a, true
+	b.Setup, b.Card, b.Outside = s, card, Outside(s, card)
+	b.DevicePeak, b.Fits, b.StepSeconds = b.PeakReserved+b.Outside, &fits, micros(seconds)
+	return &b
+}
+
+// micros is seconds to the microsecond.
+func micros(seconds float64) float64 { return math.Round(seconds*1e6) / 1e6 }

@@ -14,15 +14,22 @@ func (s *search) choice(x settings) (*Choice, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.estimate(x, s.req.Card)
+	a, err := s.answer(x, c.seconds)
 	if err != nil {
 		return nil, err
 	}
-	out := &Choice{Settings: x.fields(), Estimate: a, settings: x, seconds: c.seconds}
+	out := &Choice{Settings: x.fields(), Estimate: a, Change: describe(x, s.today), settings: x}
 	if runs(a) {
 		out.SamplesPerSecond = c.rate
 	}
 	return out, nil
+}
+
+func (s *search) answer(x settings, seconds float64) (*estimate.Answer, error) {
+	if s.exact {
+		return s.estimate(x, s.req.Card)
+	}
+	return s.roughly(x, s.req.Card, s.kind, seconds)
 }
 
 // runs says whether a run gets through.
@@ -37,7 +44,7 @@ func (s *search) fastest(variants []settings, r room) (*Choice, error) {
 			return nil, err
 		}
 		c, err := s.choice(best.settings)
-		if err != nil || runs(c.Estimate) {
+		if err != nil || s.inside(c, r) {
 			return c, err
 		}
 		s.refuse(best.settings)
@@ -150,6 +157,5 @@ func product(x settings) string {
 
 // close tells whether a choice fits only if its estimate is right.
 func (s *search) close(c *Choice) bool {
-	free := s.reservable(c.settings, room{share: 1})
-	return c.Estimate.Interval[1] > free
+	return c.Estimate.Interval[1] > s.reservable(c.settings, room{share: 1})
 }

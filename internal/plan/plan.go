@@ -69,8 +69,9 @@ type Choice struct {
 	Estimate         *estimate.Answer `json:"estimate"`
 	SamplesPerSecond float64          `json:"samples_per_second"`
 
+	Change string `json:"-"` // how it differs from today's settings, in words
+
 	settings settings
-	seconds  float64
 }
 
 // Rung is the fastest way to run within a share of the card.
@@ -93,6 +94,7 @@ type Lever struct {
 type Rejection struct {
 	Settings map[string]any `json:"settings"`
 	Why      string         `json:"why"`
+	Change   string         `json:"-"` // how it differs from what was chosen, in words
 }
 
 // File is a value in a file that the recommended settings change.

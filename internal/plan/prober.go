@@ -17,8 +17,9 @@ type prober struct {
 	base  *setup.Setup
 	slots chan struct{}
 
-	mu    sync.Mutex
-	known map[probeKey]*pending
+	mu      sync.Mutex
+	probes  map[probeKey]*once[*estimate.Probe]
+	answers map[probeKey]*once[*estimate.Answer]
 }
 
 // probeKey is what a simulated stream depends on.
@@ -27,40 +28,69 @@ type probeKey struct {
 	kind gpu.Card // of which only what chooses kernels is kept
 }
 
-type pending struct {
-	once  sync.Once
-	probe *estimate.Probe
+// once is a result that is computed when it is first asked for.
+type once[T any] struct {
+	sync.Once
+	value T
 	err   error
 }
 
 func newProber(base *setup.Setup) *prober {
-	return &prober{base: base, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), known: map[probeKey]*pending{}}
+	return &prober{
+		base: base, slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		probes: map[probeKey]*once[*estimate.Probe]{}, answers: map[probeKey]*once[*estimate.Answer]{},
+	}
+}
+
+// remembered is what make gives for a key, made by whoever asks first.
+func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, make func() (T, error)) (T, error) {
+	p.mu.Lock()
+	o := known[key]
+	if o == nil {
+		o = &once[T]{}
+		known[key] = o
+	}
+	p.mu.Unlock()
+	o.Do(func() {
+		p.slots <- struct{}{}
+		defer func() { <-p.slots }()
+		o.value, o.err = make()
+	})
+	return o.value, o.err
 }
 
 // probe is the simulated run with these settings on such a card.
 func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 	x.accumulation = min(x.accumulation, 2) // further micro-batches are as the second
 	x.allocator = p.base.Allocator          // which changes no stream
-	p.mu.Lock()
-	e := p.known[probeKey{x, kind}]
-	if e == nil {
-		e = &pending{}
-		p.known[probeKey{x, kind}] = e
-	}
-	p.mu.Unlock()
-	e.once.Do(func() {
-		p.slots <- struct{}{}
-		defer func() { <-p.slots }()
-		e.probe, e.err = estimate.NewProbe(x.on(p.base), kind)
+	return remembered(p, p.probes, probeKey{x, kind}, func() (*estimate.Probe, error) {
+		return estimate.NewProbe(x.on(p.base), kind)
 	})
-	return e.probe, e.err
 }
 
 // estimate is the whole answer for these settings on a card.
 func (p *prober) estimate(x settings, card gpu.Card) (*estimate.Answer, error) {
-	p.slots <- struct{}{}
-	defer func() { <-p.slots }()
-	return estimate.Estimate(x.on(p.base), card)
+	return remembered(p, p.answers, probeKey{x, card}, func() (*estimate.Answer, error) {
+		return estimate.Estimate(x.on(p.base), card)
+	})
+}
+
+// roughly is the answer on any card of a kind, from one that they share where
+// that is all there is to it: where the run meets no limit.
+func (p *prober) roughly(x settings, card, kind gpu.Card, seconds float64) (*estimate.Answer, error) {
+	a, err := remembered(p, p.answers, probeKey{x, kind}, func() (*estimate.Answer, error) {
+		free := x.on(p.base)
+		free.Limit = 0
+		return estimate.Estimate(free, kind)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := x.on(p.base)
+	if b := a.On(card, s, seconds); b != nil {
+		return b, nil
+	}
+	return p.estimate(x, card)
 }
 
 // each calls do for 0 to n-1, all at once, and gives back the first error in

@@ -4,7 +4,6 @@ package plan
 
 import (
 	"fmt"
-	"strings"
 
 	"snug/internal/estimate"
 	"snug/internal/units"
@@ -15,7 +14,7 @@ import (
 func (s *search) rejected(best *Choice) ([]Rejection, error) {
 	out := []Rejection{}
 	add := func(x settings, why string) {
-		out = append(out, Rejection{x.fields(), why})
+		out = append(out, Rejection{x.fields(), why, describe(x, best.settings)})
 	}
 	for _, batch := range s.batches {
 		x := s.split(best.settings, batch)
@@ -144,22 +143,3 @@ func (s *search) byLimit(x settings) bool {
 }
 
 func (s *search) outside(x settings) uint64 { return estimate.Outside(x.on(s.base), s.req.Card) }
-
-// describe writes settings as people say them: what differs from today's.
-func describe(x, from settings) string {
-	parts := []string{product(x)}
-	add := func(is bool, text string) {
-		if is {
-			parts = append(parts, text)
-		}
-	}
-	add(x.precision != from.precision, x.precision)
-	add(x.optimizer != from.optimizer, x.optimizer)
-	add(x.attention != from.attention, x.attention)
-	add(x.checkpointing && !from.checkpointing, "checkpointing")
-	add(!x.checkpointing && from.checkpointing, "no checkpointing")
-	add(x.allocator != from.allocator, x.allocator)
-	add(x.kind != from.kind, x.kind)
-	add(x.seq != from.seq, fmt.Sprintf("seq %d", x.seq))
-	return strings.Join(parts, ", ")
-}

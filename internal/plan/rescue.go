@@ -17,7 +17,7 @@ func (s *search) rescue(p *Plan) error {
 	if p.Least, err = s.choice(least.settings); err != nil {
 		return err
 	}
-	p.Rejected = append(p.Rejected, Rejection{least.fields(), s.tooLarge(least)})
+	p.Rejected = append(p.Rejected, Rejection{least.fields(), s.tooLarge(least), describe(least.settings, s.today)})
 	names, x := s.shortest(least.settings)
 	if names == nil {
 		return nil

@@ -15,6 +15,7 @@ import (
 type search struct {
 	*prober
 	req     Request
+	exact   bool     // on this very card, not on one of its generation
 	kind    gpu.Card // what decides which kernels run
 	today   settings
 	target  int // effective batch
@@ -34,19 +35,12 @@ type candidate struct {
 	rate    float64 // samples a second, over all GPUs
 }
 
-// room is where a run has to fit: a share of the card, with how far off such
-// estimates have been taken off or not.
-type room struct {
-	share   float64
-	careful bool
-}
-
 // equal is how much slower still counts as equally fast: the clock does not tell
 // finer.
 const equal = 0.99
 
 func newSearch(r Request, p *prober, exact bool) (*search, error) {
-	s := &search{prober: p, req: r, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), refused: map[settings]bool{}}
+	s := &search{prober: p, req: r, exact: exact, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), refused: map[settings]bool{}}
 	var err error
 	if s.rules, err = readRules(r); err != nil {
 		return nil, err
@@ -66,43 +60,36 @@ func (s *search) timed(x settings) (candidate, error) {
 	return candidate{x, p, sec, float64(x.effective()) / sec}, nil
 }
 
-// reservable is what PyTorch may reserve in a room.
-func (s *search) reservable(x settings, r room) uint64 {
-	card, share := s.req.Card, r.share*(1-s.req.Margin)
-	free := uint64(float64(card.Total) * share)
-	card.Total = free - min(s.req.Reserve, free)
-	if s.req.Card.Total > 0 && card.Total == 0 {
-		return 0
-	}
-	out := estimate.Reservable(x.on(s.base), card)
-	if limit := s.base.Limit; limit > 0 {
-		out = min(out, uint64(float64(limit)*share))
-	}
-	return out
-}
-
 // placed is the candidate with the allocator's options that let it fit, if any
 // do. Today's come first.
 func (s *search) placed(c candidate, r room) (candidate, bool, error) {
-	free := s.reservable(c.settings, r)
 	for _, conf := range s.rules.allocators(s.base) {
 		c.allocator = conf
 		if s.isRefused(c.settings) {
 			continue
 		}
-		limit := free
-		if r.careful {
-			limit -= min(estimate.High(c.on(s.base), free), free)
-		}
-		v, err := c.probe.Within(limit, conf)
-		if err != nil {
-			return c, false, err
-		}
-		if v.Fits && (v.Retries == 0 || !r.careful) {
-			return c, true, nil
+		if fits, err := s.fits(c, r); fits || err != nil {
+			return c, fits, err
 		}
 	}
 	return c, false, nil
+}
+
+// fits says whether a candidate fits a room. At the end of the card PyTorch
+// gives back its cache before it gives up, so that the stream is played there;
+// a smaller share is nothing that PyTorch would know of.
+func (s *search) fits(c candidate, r room) (bool, error) {
+	limit := s.reservable(c.settings, r)
+	if r.careful {
+		doubt := estimate.High(c.on(s.base), limit) + s.doubt()
+		limit -= min(doubt, limit)
+	}
+	if r.share*(1-s.req.Margin) < 1 {
+		peak, err := c.probe.Under(c.allocator)
+		return peak <= limit, err
+	}
+	v, err := c.probe.Within(limit, c.allocator)
+	return v.Fits && (v.Retries == 0 || !r.careful), err
 }
 
 // best is the fastest of the variants in a room; nil where none fits. Among

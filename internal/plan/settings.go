@@ -3,7 +3,10 @@
 package plan
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
+	"strings"
 
 	"snug/internal/setup"
 )
@@ -99,4 +102,24 @@ func (x settings) fields() map[string]any {
 	put(x.allocator != "", "allocator", x.allocator)
 	put(x.kind != "", "dist", x.on(&setup.Setup{}).Dist)
 	return out
+}
+
+// describe writes settings as people say them: the batch, and what
+// differs from others.
+func describe(x, from settings) string {
+	parts := []string{product(x)}
+	add := func(is bool, text string) {
+		if is {
+			parts = append(parts, text)
+		}
+	}
+	add(x.precision != from.precision, x.precision)
+	add(x.optimizer != from.optimizer, x.optimizer)
+	add(x.attention != from.attention, x.attention)
+	add(x.checkpointing && !from.checkpointing, "checkpointing")
+	add(!x.checkpointing && from.checkpointing, "no checkpointing")
+	add(x.allocator != from.allocator, cmp.Or(x.allocator, "default allocator"))
+	add(x.kind != from.kind, x.kind)
+	add(x.seq != from.seq, fmt.Sprintf("seq %d", x.seq))
+	return strings.Join(parts, ", ")
 }

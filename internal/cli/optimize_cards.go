@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"snug/internal/plan"
+	"snug/internal/term"
+	"snug/internal/units"
+)
+
+// cardsText is one table over cards: what to set on each, what it takes, and how
+// fast it is against the fastest.
+func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, sorted bool) error {
+	plans = slices.Clone(plans)
+	if sorted {
+		slices.SortStableFunc(plans, func(a, b *plan.Plan) int { return cmp.Compare(speedOf(b), speedOf(a)) })
+	}
+	fastest := 0.0
+	for _, p := range plans {
+		fastest = max(fastest, speedOf(p))
+	}
+	first := plans[0].Current.Estimate
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", s.Paint(term.Bold, s.Cut(first.Setup.Model.Title(), s.Width)))
+	fmt.Fprintf(&b, "%s parameters, %s samples a step\n\n", term.Count(first.Params), term.Count(plans[0].Target))
+	t := term.Table{Header: []string{"card", "batch " + s.Times() + " acc.", "settings", "memory", "card", "speed"}, Right: []int{3, 4, 5}}
+	for _, p := range plans {
+		t.Rows = append(t.Rows, cardRow(s, p, fastest))
+	}
+	for _, l := range s.Table(t) {
+		b.WriteString(l + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func speedOf(p *plan.Plan) float64 {
+	if p.Recommended == nil {
+		return 0
+	}
+	return p.Recommended.SamplesPerSecond
+}
+
+func cardRow(s term.Screen, p *plan.Plan, fastest float64) []string {
+	if p.Recommended == nil {
+		a := p.Least.Estimate
+		return []string{p.GPU, "nothing", "fits", units.Bytes(a.DevicePeak).String(), percent(a.DevicePeak, p.Card.Total), ""}
+	}
+	a := p.Recommended.Estimate
+	x := a.Setup
+	how := []string{x.Precision}
+	if x.Checkpointing {
+		how = append(how, "checkp.")
+	}
+	if x.Dist != nil {
+		how = append(how, x.Dist.Kind)
+	}
+	if strings.Contains(x.Allocator, "expandable") {
+		how = append(how, "exp.")
+	}
+	return []string{
+		p.GPU, fmt.Sprintf("%d %s %d", x.Batch, s.Times(), x.Accumulation), strings.Join(how, " "),
+		units.Bytes(a.DevicePeak).String(), percent(a.DevicePeak, p.Card.Total), fmt.Sprintf("%.2f", speedOf(p)/fastest),
+	}
+}

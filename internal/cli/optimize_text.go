@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"snug/internal/plan"
+	"snug/internal/setup"
+	"snug/internal/term"
+	"snug/internal/units"
+)
+
+// planReport is a plan as people read it.
+type planReport struct {
+	*plan.Plan
+	s    term.Screen
+	cpus int
+}
+
+func (r planReport) text(w io.Writer) error {
+	var b strings.Builder
+	r.title(&b)
+	if r.Recommended == nil {
+		r.nothing(&b)
+	} else {
+		r.sideBySide(&b)
+		r.said(&b)
+		r.rungs(&b)
+	}
+	r.levers(&b)
+	if r.Recommended != nil {
+		r.rejected(&b)
+		r.start(&b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r planReport) title(b *strings.Builder) {
+	a := r.Current.Estimate
+	name := a.Setup.Model.Title()
+	if a.ID != "" && a.ID != name {
+		name = a.ID + ": " + name
+	}
+	fmt.Fprintf(b, "%s\n", r.s.Paint(term.Bold, r.s.Cut(name+" on "+r.into(), r.s.Width)))
+	samples := fmt.Sprintf("%s samples a step", term.Count(r.Target))
+	if a.Setup.Seq > 0 {
+		samples += fmt.Sprintf(" of %s tokens", term.Count(a.Setup.Seq))
+	}
+	fmt.Fprintf(b, "%s parameters, %s\n\n", term.Count(a.Params), samples)
+}
+
+// into is what the run has to fit into.
+func (r planReport) into() string {
+	limit := r.Current.Estimate.Setup.Limit
+	switch {
+	case r.Card.Total == 0:
+		return fmt.Sprintf("%v, as fast as %s", units.Bytes(limit), r.GPU)
+	case limit > 0:
+		return fmt.Sprintf("%s with a limit of %v", r.GPU, units.Bytes(limit))
+	case strings.HasSuffix(r.GPU, "GPU"): // of which only the memory is known
+		return r.GPU + ", as fast as an H200"
+	}
+	return fmt.Sprintf("%s, %v", r.GPU, units.Bytes(r.Card.Total))
+}
+
+// takes is what a choice takes and which share of the card that is.
+func (r planReport) takes(c *plan.Choice) (size, share string) {
+	a := c.Estimate
+	limit := a.Setup.Limit
+	if limit > 0 && (r.Card.Total == 0 || limit < r.Card.Total) {
+		return units.Bytes(a.PeakReserved).String(), percent(a.PeakReserved, limit)
+	}
+	return units.Bytes(a.DevicePeak).String(), percent(a.DevicePeak, r.Card.Total)
+}
+
+// speed is a choice's against today's.
+func (r planReport) speed(c *plan.Choice) string {
+	if r.Current.SamplesPerSecond == 0 {
+		return fmt.Sprintf("%.3g/s", c.SamplesPerSecond)
+	}
+	return fmt.Sprintf("%.2f%s", c.SamplesPerSecond/r.Current.SamplesPerSecond, r.s.Times())
+}
+
+// sideBySide is today's settings beside the recommended ones.
+func (r planReport) sideBySide(b *strings.Builder) {
+	now, then := r.Current.Estimate.Setup, r.Recommended.Estimate.Setup
+	t := term.Table{Header: []string{"", "today", "recommended"}, Indent: 2}
+	for _, row := range settingRows(now, then) {
+		if row[1] == row[2] {
+			row[2] = "as it is"
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	memory := []string{"memory", "", ""}
+	for i, c := range []*plan.Choice{r.Current, r.Recommended} {
+		size, share := r.takes(c)
+		memory[i+1] = fmt.Sprintf("%s, %s", size, share)
+	}
+	if r.Current.SamplesPerSecond == 0 {
+		memory[1] += ": does not fit"
+	}
+	t.Rows = append(t.Rows, memory)
+	was := "does not run"
+	is := fmt.Sprintf("%.4g", r.Recommended.SamplesPerSecond)
+	if r.Current.SamplesPerSecond > 0 {
+		was = fmt.Sprintf("%.4g", r.Current.SamplesPerSecond)
+		is += ", " + r.speed(r.Recommended)
+	}
+	t.Rows = append(t.Rows, []string{"samples a second", was, is})
+	r.table(b, t)
+}
+
+func (r planReport) table(b *strings.Builder, t term.Table) {
+	for _, l := range r.s.Table(t) {
+		b.WriteString(l + "\n")
+	}
+	b.WriteString("\n")
+}
+
+// settingRows is what of a setup a plan may change, in two columns.
+func settingRows(now, then *setup.Setup) [][]string {
+	rows := [][]string{
+		{"batch", fmt.Sprint(now.Batch), fmt.Sprint(then.Batch)},
+		{"accumulation", fmt.Sprint(now.Accumulation), fmt.Sprint(then.Accumulation)},
+		{"precision", now.Precision, then.Precision},
+		{"optimizer", now.Optimizer, then.Optimizer},
+		{"checkpointing", yesNo(now.Checkpointing), yesNo(then.Checkpointing)},
+	}
+	add := func(is bool, name string, a, b any) {
+		if is {
+			rows = append(rows, []string{name, fmt.Sprint(a), fmt.Sprint(b)})
+		}
+	}
+	add(now.Model.Config != nil, "attention", now.Attention, then.Attention)
+	add(now.Seq != then.Seq, "seq", now.Seq, then.Seq)
+	add(now.Positives > 0, "positives", now.Positives, then.Positives)
+	add(now.Negatives > 0, "negatives", now.Negatives, then.Negatives)
+	add(now.Dist != nil || then.Dist != nil, "GPUs", spreadText(now.Dist), spreadText(then.Dist))
+	add(now.Allocator+then.Allocator != "", "allocator", orDefault(now.Allocator), orDefault(then.Allocator))
+	return rows
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func orDefault(s string) string {
+	if s == "" {
+		return "default"
+	}
+	return s
+}
+
+func spreadText(d *setup.Dist) string {
+	if d == nil {
+		return "1"
+	}
+	return fmt.Sprintf("%d, %s", d.World, d.Kind)
+}
+
+// said is what has to be said out loud.
+func (r planReport) said(b *strings.Builder) {
+	for _, n := range r.Notes {
+		for _, l := range wrap(strings.Fields(n), " ", r.s.Width-2) {
+			b.WriteString("  " + l + "\n")
+		}
+	}
+	if len(r.Notes) > 0 {
+		b.WriteString("\n")
+	}
+}
+
+func (r planReport) rungs(b *strings.Builder) {
+	t := term.Table{Header: []string{"ladder", "up to", "batch " + r.s.Times() + " acc.", "memory", "card", "speed"}, Right: []int{1, 3, 4, 5}, Indent: 2}
+	for _, x := range r.Ladder {
+		row := []string{x.Name, fmt.Sprintf("%.0f %%", 100*x.Share), "nothing fits", "", "", ""}
+		if x.Choice != nil {
+			size, share := r.takes(x.Choice)
+			row = []string{x.Name, row[1], r.how(x.Choice), size, share, r.speed(x.Choice)}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	r.table(b, t)
+	for _, x := range r.Ladder {
+		for i, l := range wrap(strings.Fields(x.Risk), " ", r.s.Width-16) {
+			name := x.Name
+			if i > 0 {
+				name = ""
+			}
+			fmt.Fprintf(b, "  %-12s%s\n", name, l)
+		}
+	}
+	b.WriteString("\n")
+}
+
+// how is a rung's batch, and what else differs from the recommended settings.
+func (r planReport) how(c *plan.Choice) string {
+	a, best := c.Estimate.Setup, r.Recommended.Estimate.Setup
+	out := fmt.Sprintf("%d %s %d", a.Batch, r.s.Times(), a.Accumulation)
+	add := func(is bool, text string) {
+		if is {
+			out += ", " + text
+		}
+	}
+	add(a.Checkpointing != best.Checkpointing, map[bool]string{true: "checkp.", false: "no checkp."}[a.Checkpointing])
+	add(a.Precision != best.Precision, a.Precision)
+	add(a.Optimizer != best.Optimizer, a.Optimizer)
+	add(a.Allocator != best.Allocator, map[bool]string{true: "expandable", false: "no expandable"}[a.Allocator != ""])
+	return out
+}
+
+func (r planReport) levers(b *strings.Builder) {
+	if len(r.Levers) == 0 {
+		return
+	}
+	t := term.Table{Header: []string{"lever, against today", "saves", "costs"}, Right: []int{1}, Indent: 2}
+	widest := len(t.Header[0])
+	for _, l := range r.Levers {
+		widest = max(widest, len(l.Change))
+	}
+	room := r.s.Width - 2 - widest - 2 - 10 - 2
+	for _, l := range r.Levers {
+		for i, part := range wrap(strings.Fields(l.Costs), " ", room) {
+			row := []string{l.Change, units.Bytes(l.Saves).String(), part}
+			if i > 0 {
+				row[0], row[1] = "", ""
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	r.table(b, t)
+}
+
+func (r planReport) rejected(b *strings.Builder) {
+	if len(r.Rejected) == 0 {
+		return
+	}
+	t := term.Table{Header: []string{"not taken", "because"}, Indent: 2}
+	for _, x := range r.Rejected {
+		t.Rows = append(t.Rows, []string{strings.ReplaceAll(x.Change, "×", r.s.Times()), x.Why})
+	}
+	r.table(b, t)
+}
+
+// start is what goes around the training script.
+func (r planReport) start(b *strings.Builder) {
+	s := r.Recommended.Estimate.Setup
+	if s.Allocator != "" {
+		fmt.Fprintf(b, "  export PYTORCH_CUDA_ALLOC_CONF=%s\n", s.Allocator)
+	}
+	gpus := 1
+	if s.Dist != nil {
+		gpus = s.Dist.World
+	}
+	if r.cpus > 0 {
+		l := plan.LoaderFor(r.cpus, gpus)
+		fmt.Fprintf(b, "  num_workers=%d, pin_memory=%s, persistent_workers=%s   (%s here)\n",
+			l.Workers, python(l.Pinned), python(l.Persistent), counted(r.cpus, "CPU"))
+	}
+}
+
+func python(b bool) string {
+	if b {
+		return "True"
+	}
+	return "False"
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// nothing says what it would take.
+func (r planReport) nothing(b *strings.Builder) {
+	size, share := r.takes(r.Least)
+	para := fmt.Sprintf("%s The least that it takes, at batch %d (%s), is %s: %s of what there is.",
+		r.s.Paint(term.Red, "Nothing fits."), r.Least.Estimate.Setup.Batch, strings.ReplaceAll(r.Least.Change, "×", r.s.Times()), size, share)
+	if r.Rescued != nil {
+		size, share := r.takes(r.Rescued)
+		para += fmt.Sprintf(" With %s it takes %s, %s.", strings.Join(r.Rescue, " and "), size, share)
+	} else {
+		para += " No list of up to four levers makes it fit."
+	}
+	b.WriteString(strings.Join(wrap(strings.Fields(para), " ", r.s.Width), "\n") + "\n\n")
+}

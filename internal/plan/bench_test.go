@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"testing"
+
+	"snug/internal/gpu"
+)
+
+// BenchmarkSearch is a full search on one card: recommendation, ladder, levers
+// and reasons.
+func BenchmarkSearch(b *testing.B) {
+	for _, x := range []struct {
+		model string
+		seq   float64
+	}{{"gpt2", 1024}, {"bert-base", 256}, {"llama-3.2-1b", 1024}} {
+		b.Run(x.model, func(b *testing.B) {
+			s := run(b, map[string]any{
+				"model": map[string]any{"name": x.model}, "batch": 2.0, "accumulation": 16.0, "seq": x.seq, "precision": "amp-bf16",
+			})
+			r := Request{Setup: s, Card: card(b, "A100-40GB")}
+			for b.Loop() {
+				if _, err := Search(r); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkSearchAll is the table over every card that is known.
+func BenchmarkSearchAll(b *testing.B) {
+	r := Request{Setup: gpt2(b, map[string]any{"seq": 1024.0})}
+	for b.Loop() {
+		if _, err := SearchAll(r, gpu.Cards()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

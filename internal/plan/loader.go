@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+// Loader is how a DataLoader keeps up with the GPU.
+type Loader struct {
+	Workers    int  // processes of each DataLoader
+	Pinned     bool // pin_memory: copies to the GPU do not hold up the host
+	Persistent bool // workers live on between epochs
+}
+
+// mostWorkers of one DataLoader: more seldom bring anything but memory.
+const mostWorkers = 8
+
+// LoaderFor shares out a machine's processors: each GPU's process keeps one for
+// itself, its loader gets the rest.
+func LoaderFor(cpus, gpus int) Loader {
+	each := cpus/max(gpus, 1) - 1
+	workers := min(max(each, 0), mostWorkers)
+	return Loader{Workers: workers, Pinned: true, Persistent: workers > 0}
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"snug/internal/estimate"
+	"snug/internal/units"
+)
+
+// room is where a run has to fit: a share of the card, with how far off such
+// estimates have been taken off or not.
+type room struct {
+	share   float64
+	careful bool
+}
+
+// reservable is what PyTorch may reserve in a room.
+func (s *search) reservable(x settings, r room) uint64 {
+	card, share := s.req.Card, r.share*(1-s.req.Margin)
+	if card.Total > 0 {
+		free := uint64(float64(card.Total) * share)
+		if free <= s.req.Reserve {
+			return 0
+		}
+		card.Total = free - s.req.Reserve
+	}
+	out := estimate.Reservable(x.on(s.base), card)
+	if limit := s.base.Limit; limit > 0 {
+		out = min(out, uint64(float64(limit)*share))
+	}
+	return out
+}
+
+// What is assumed of a card that nobody measured: its total by a rule that was
+// within 1.5 % wherever it could be checked, and what a process holds outside
+// PyTorch, which differs by some 200 MiB between generations.
+const (
+	totalDoubt   = 0.015
+	outsideDoubt = 200 * units.MiB
+)
+
+// doubt is how much less of the card there may be than is assumed. A limit is
+// what it is.
+func (s *search) doubt() uint64 {
+	card := s.req.Card
+	if card.Total == 0 || s.byLimit(s.today) {
+		return 0
+	}
+	out := uint64(0)
+	if !card.Seen {
+		out += uint64(totalDoubt * float64(card.Total))
+	}
+	if !card.Measured {
+		out += outsideDoubt
+	}
+	return out
+}
+
+// inside tells whether a choice's whole estimate stays in a room.
+func (s *search) inside(c *Choice, r room) bool {
+	if !runs(c.Estimate) {
+		return false
+	}
+	return r.share*(1-s.req.Margin) == 1 || c.Estimate.PeakReserved <= s.reservable(c.settings, r)
+}
