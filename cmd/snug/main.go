@@ -20,7 +20,7 @@ var version = "dev"
 func main() {
 	debug.SetGCPercent(400) // lives for a moment: memory is cheaper than collecting it
 	os.Exit(cli.Run(context.Background(), cli.Env{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Version: version,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Environ: os.Environ, Version: version,
 		GPUs: local.Sources(), CPUs: runtime.NumCPU(),
 		Open: func(path string) (io.ReadCloser, error) { return os.Open(path) },
 	}, os.Args[1:]))

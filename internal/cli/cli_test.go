@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"snug": func() {
 		os.Exit(Run(context.Background(), Env{
-			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: "test",
+			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Version: "test",
 			Open:      func(path string) (io.ReadCloser, error) { return os.Open(path) },
 			LookupEnv: os.LookupEnv, GPUs: recordedGPUs(os.Getenv("GPUS")),
 		}, os.Args[1:]))
@@ -48,7 +48,7 @@ func recordedGPUs(dir string) []gpu.Source {
 	return []gpu.Source{smi.Source{Run: run}, rocm.AMDSMI{Run: run}, rocm.ROCmSMI{Run: run}, rocm.Sysfs{Root: os.DirFS(dir)}}
 }
 
-// TestScripts runs testdata/*.txtar. Recordings stand in $RECORDINGS. Beyond
+// TestScripts runs testdata/*.txtar. Recordings stand in $RECORDINGS and $TRACES. Beyond
 // testscript's own commands there are
 //
 //	exits N COMMAND...     run a command and want this exit code
@@ -59,11 +59,16 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	traces, err := filepath.Abs("../../testdata/measured/traces")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata",
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("RECORDINGS", recordings)
+			e.Setenv("TRACES", traces)
 			e.Setenv("LANG", "C.UTF-8")
 			return nil
 		},

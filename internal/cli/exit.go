@@ -45,5 +45,9 @@ func exitCode(err error) int {
 	if errors.As(err, &f) {
 		return exitFound
 	}
+	var p passed
+	if errors.As(err, &p) {
+		return p.code
+	}
 	return exitFailed
 }

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snug/internal/profile"
+	"snug/internal/run"
+)
+
+type profileOptions struct {
+	vary        []string
+	steps       int
+	stacks      bool
+	keepRunning bool
+	timeout     time.Duration
+	out         string
+	keep        string
+	setup       string
+	configs     []string
+	quiet, json bool
+}
+
+const profileLong = `Run your training command, unchanged, for a few steps and record what it does
+to GPU memory; from two or more small sizes make a profile that says what any
+other size takes, on any machine, without a GPU.
+
+Everything after -- is the command: python, torchrun, accelerate, deepspeed, uv
+run or a script. With --vary it runs once for each size. The value goes where
+the command says {batch}; else into a temporary copy of the config file that
+holds it (yours stays as it is). Ranks, spawned and forked processes are all
+watched. The run ends after --steps optimizer steps, or goes on with
+--keep-running. Nothing leaves this machine.`
+
+const profileExample = `  snug profile --vary batch=2,3 -- python train.py --batch-size {batch}
+  snug profile --vary batch=2,3 --vary seq=128,192 -- \
+      torchrun --nproc_per_node 4 train.py --bs {batch} --len {seq}
+  snug profile --vary batch=2,3 -- python train.py --config conf.yaml
+  snug profile --keep-running --steps 5 -- bash train.sh`
+
+const profileExits = `A command that fails before it has taken its steps gives snug its own exit code.`
+
+func newProfile(env Env) *cobra.Command {
+	var o profileOptions
+	cmd := &cobra.Command{
+		Use:     "profile [--vary NAME=N,N...] -- COMMAND...",
+		Short:   "Record a training command at small sizes, to plan it at any other",
+		Long:    profileLong + "\n\n" + profileExits,
+		Example: profileExample,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.stacks = o.stacks && (cmd.Flags().Changed("stacks") || len(o.vary) > 0)
+			return runProfile(cmd.Context(), env, o, args)
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringArrayVar(&o.vary, "vary", nil, "`name=N,N` small values to run at, like batch=2,3; may be repeated")
+	f.IntVar(&o.steps, "steps", 3, "`N`: optimizer steps to record")
+	f.StringVarP(&o.out, "out", "o", "memory.snug", "`file` for the profile")
+	f.StringVar(&o.keep, "keep", "", "`folder` to keep the recordings in")
+	f.BoolVar(&o.stacks, "stacks", true, "record where allocations come from: slower steps, surer\nprofiles (default true with --vary)")
+	f.Lookup("stacks").DefValue = "false"
+	f.BoolVar(&o.keepRunning, "keep-running", false, "let the command go on after its recorded steps")
+	f.DurationVar(&o.timeout, "timeout", 15*time.Minute, "`time` that one run may take; 0 for any")
+	f.StringVar(&o.setup, "setup", "", "`file` with a setup, to show measured against estimated")
+	f.StringSliceVar(&o.configs, "config", nil, "config `files` that hold what is varied")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not show what the command prints")
+	f.BoolVar(&o.json, "json", false, "print one JSON object; the command's output goes to standard error")
+	return cmd
+}
+
+// runProfile is the command: runs, then what they say, then the profile.
+func runProfile(ctx context.Context, env Env, o profileOptions, args []string) error {
+	sizes, err := o.check(args)
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "snug-profile-")
+	if err != nil {
+		return fmt.Errorf("making a folder for the recordings: %w", reason(err))
+	}
+	defer os.RemoveAll(work)
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+
+	p := &profiling{env: env, options: o, work: work, signals: signals, launch: run.ReadLaunch(args)}
+	if err := p.prepare(sizes); err != nil {
+		return err
+	}
+	if err := p.measure(ctx); err != nil {
+		return err
+	}
+	if err := p.keepRecordings(); err != nil {
+		return err
+	}
+	if err := p.fit(); err != nil {
+		return err
+	}
+	p.compare()
+	if o.json {
+		return p.json(env.Stdout)
+	}
+	return p.text(env.Stdout, env.screen())
+}
+
+// check reads the sizes and refuses what cannot be done.
+func (o *profileOptions) check(args []string) ([]profile.Point, error) {
+	switch {
+	case len(args) == 0:
+		return nil, errors.New("profile needs your training command: snug profile -- python train.py")
+	case o.steps < 1:
+		return nil, fmt.Errorf("--steps %d: write at least 1", o.steps)
+	case o.timeout < 0:
+		return nil, fmt.Errorf("--timeout %v: write a time like 10m, or 0 for any", o.timeout)
+	}
+	if dir := filepath.Dir(o.out); len(o.vary) > 0 {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("--out %s: the folder %s does not exist", o.out, dir)
+		}
+	}
+	return readSizes(o.vary)
+}

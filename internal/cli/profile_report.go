@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"snug/internal/profile"
+	"snug/internal/run"
+	"snug/internal/term"
+	"snug/internal/units"
+)
+
+// profileJSON is what `snug profile --json` prints.
+type profileJSON struct {
+	Runs       []runJSON `json:"runs"`
+	Profile    string    `json:"profile,omitempty"`
+	Recordings []string  `json:"recordings,omitempty"`
+	Notes      []string  `json:"notes,omitempty"`
+}
+
+type runJSON struct {
+	At            profile.Point     `json:"at"`
+	ExitCode      int               `json:"exit_code"`
+	Steps         int               `json:"steps"`
+	Processes     int               `json:"processes"`
+	Seconds       float64           `json:"seconds"`
+	StepSeconds   float64           `json:"step_seconds,omitempty"`
+	PeakAllocated uint64            `json:"peak_allocated"`
+	PeakReserved  uint64            `json:"peak_reserved"`
+	GPU           *run.GPU          `json:"gpu,omitempty"`
+	State         *run.State        `json:"state,omitempty"`
+	Batch         *run.Batch        `json:"batch,omitempty"`
+	Versions      map[string]string `json:"versions"`
+	Compared      []compared        `json:"compared,omitempty"`
+}
+
+func (p *profiling) json(w io.Writer) error {
+	out := profileJSON{Runs: []runJSON{}, Profile: p.written, Recordings: p.kept, Notes: p.notes}
+	for _, r := range p.runs {
+		x := r.rank
+		j := runJSON{
+			At: r.at, ExitCode: r.outcome.Exit.Code, Steps: len(x.Steps), Processes: r.ranks, Seconds: r.outcome.Took.Seconds(),
+			StepSeconds: x.StepSeconds(), PeakAllocated: x.PeakAllocated(), PeakReserved: x.PeakReserved(),
+			GPU: x.GPU, State: x.State, Versions: x.Versions,
+		}
+		if len(x.Batches) > 0 {
+			j.Batch = &x.Batches[0]
+		}
+		if r.compared != nil {
+			j.Compared = r.compared.lines
+		}
+		out.Runs = append(out.Runs, j)
+	}
+	return printJSON(w, out)
+}
+
+// text is the report for people.
+func (p *profiling) text(w io.Writer, s term.Screen) error {
+	var lines []string
+	lines = append(lines, p.where(), "")
+	lines = append(lines, s.Table(p.table())...)
+	for _, r := range p.runs {
+		if r.compared != nil {
+			lines = append(lines, "", "measured against estimated"+named(r.at))
+			lines = append(lines, s.Table(comparedTable(r.compared.lines))...)
+		}
+	}
+	lines = append(lines, "")
+	for _, n := range p.notes {
+		lines = append(lines, wrap(strings.Fields("note: "+n), " ", s.Width)...)
+	}
+	lines = append(lines, wrap(strings.Fields(p.conclusion()), " ", s.Width)...)
+	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
+	return err
+}
+
+// where is on what it was measured.
+func (p *profiling) where() string {
+	x := p.runs[0].rank
+	text := "PyTorch " + x.Versions["torch"]
+	if x.GPU != nil {
+		text = fmt.Sprintf("%s, %v, %s", x.GPU.Name, units.Bytes(x.GPU.Total), text)
+	}
+	return text
+}
+
+func (p *profiling) table() term.Table {
+	t := term.Table{Header: []string{"size", "steps", "a step", "peak allocated", "peak reserved"}, Right: []int{1, 2, 3, 4}, Indent: 2}
+	for _, r := range p.runs {
+		size := r.at.String()
+		if size == "" {
+			size = "as it is"
+		}
+		t.Rows = append(t.Rows, []string{
+			size, fmt.Sprint(len(r.rank.Steps)), stepTime(r.rank), units.Bytes(r.rank.PeakAllocated()).String(), units.Bytes(r.rank.PeakReserved()).String(),
+		})
+	}
+	return t
+}
+
+func stepTime(x *run.Report) string {
+	d := time.Duration(x.StepSeconds() * float64(time.Second))
+	switch {
+	case d <= 0:
+		return "?"
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+	}
+	return d.Round(100 * time.Millisecond).String()
+}
+
+func comparedTable(lines []compared) term.Table {
+	t := term.Table{Header: []string{"", "measured", "estimated", "off"}, Right: []int{1, 2, 3}, Indent: 2}
+	for _, c := range lines {
+		off := "?"
+		if c.Measured > 0 {
+			off = fmt.Sprintf("%+.2f %%", (float64(c.Estimated)/float64(c.Measured)-1)*100)
+		}
+		t.Rows = append(t.Rows, []string{c.Name, units.Bytes(c.Measured).String(), units.Bytes(c.Estimated).String(), off})
+	}
+	return t
+}
+
+// conclusion is what to do next.
+func (p *profiling) conclusion() string {
+	switch {
+	case p.written != "":
+		at := p.program.Recorded()[0]
+		for name := range at {
+			at[name] *= 8
+		}
+		return fmt.Sprintf("%s holds the profile; ask it for any size: snug predict %s --at %s", p.written, p.written, at)
+	case len(p.kept) > 1:
+		return "the recordings are in " + p.options.keep
+	case len(p.runs) > 1:
+		return ""
+	}
+	return "one size says what it takes, two make it predictable: snug profile --vary batch=2,3 -- <command with {batch}>"
+}

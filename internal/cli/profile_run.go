@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"snug/internal/profile"
+	"snug/internal/run"
+	"snug/internal/units"
+)
+
+// profiling is one call of `snug profile`.
+type profiling struct {
+	env     Env
+	options profileOptions
+	work    string // a private folder, gone at the end
+	signals <-chan os.Signal
+	launch  run.Launch
+
+	runs    []*measuredRun
+	program *profile.Program
+	notes   []string
+	written string // the profile's file, "" where there is none
+	kept    []string
+}
+
+// measuredRun is the command at one size.
+type measuredRun struct {
+	at       profile.Point
+	args     []string
+	env      []string
+	folder   *run.Folder
+	outcome  *run.Outcome
+	rank     *run.Report // of the processes that trained, the one that took the most
+	ranks    int
+	compared *comparison
+}
+
+// prepare makes a folder for each size and puts the size into the command, so
+// that what cannot be done is said before anything runs.
+func (p *profiling) prepare(sizes []profile.Point) error {
+	for _, at := range sizes {
+		f, err := run.NewFolder(p.work, run.Settings{Steps: p.options.steps, Stacks: p.options.stacks, KeepRunning: p.options.keepRunning})
+		if err != nil {
+			return err
+		}
+		args, env, err := p.place(at, f.Path)
+		if err != nil {
+			return err
+		}
+		if len(args) == 0 {
+			return fmt.Errorf("%s sets variables and starts nothing; put the command behind them", strings.Join(env, " "))
+		}
+		p.runs = append(p.runs, &measuredRun{at: at, args: args, env: env, folder: f})
+	}
+	if p.launch.Warning != "" {
+		p.say("%s", p.launch.Warning)
+	}
+	return nil
+}
+
+// say tells the user what is going on, on standard error.
+func (p *profiling) say(format string, args ...any) {
+	fmt.Fprintf(p.env.Stderr, "snug: "+format+"\n", args...)
+}
+
+// measure runs every size, one after the other.
+func (p *profiling) measure(ctx context.Context) error {
+	for i, r := range p.runs {
+		p.say("run %d of %d%s: %s", i+1, len(p.runs), named(r.at), p.env.screen().Cut(strings.Join(p.launch.Args, " "), 60))
+		out, err := p.session(r).Run(ctx, r.folder)
+		if err != nil {
+			return err
+		}
+		r.take(out)
+		if err := p.judge(r); err != nil {
+			return err
+		}
+		p.say("%s", r.summary())
+	}
+	return nil
+}
+
+// named is a size in a sentence.
+func named(at profile.Point) string {
+	if len(at) == 0 {
+		return ""
+	}
+	return " at " + at.String()
+}
+
+func (p *profiling) session(r *measuredRun) *run.Session {
+	s := &run.Session{
+		Args: r.args, Stdout: p.env.Stdout, Stderr: p.env.Stderr, Timeout: p.options.timeout,
+		Signals: p.signals, Runner: p.env.Runner,
+	}
+	if p.env.Environ != nil {
+		s.Env = p.env.Environ()
+	}
+	s.Env = append(s.Env, r.env...)
+	if p.options.json {
+		s.Stdout = p.env.Stderr
+	}
+	if p.options.quiet {
+		s.Stdout, s.Stderr = io.Discard, io.Discard
+	}
+	return s
+}
+
+// take finds among the processes the one that counts.
+func (r *measuredRun) take(out *run.Outcome) {
+	r.outcome = out
+	for _, x := range out.Reports {
+		if !x.Trained() {
+			continue
+		}
+		r.ranks++
+		if r.rank == nil || x.PeakReserved() > r.rank.PeakReserved() {
+			r.rank = x
+		}
+	}
+}
+
+// summary is a run in a line.
+func (r *measuredRun) summary() string {
+	x := r.rank
+	text := fmt.Sprintf("%d steps in %v", len(x.Steps), r.outcome.Took.Round(100*time.Millisecond))
+	if r.ranks > 1 {
+		text += fmt.Sprintf(" in %d processes", r.ranks)
+	}
+	if peak := x.PeakReserved(); peak > 0 {
+		text += fmt.Sprintf(", %v reserved at the peak", units.Bytes(peak))
+	}
+	return text
+}
+
+// keepRecordings copies the snapshots where the user wants them.
+func (p *profiling) keepRecordings() error {
+	if p.options.keep == "" {
+		return nil
+	}
+	if err := os.MkdirAll(p.options.keep, 0o755); err != nil {
+		return fmt.Errorf("--keep: %w", err)
+	}
+	for _, r := range p.runs {
+		if r.rank == nil || r.rank.Snapshot == nil {
+			continue
+		}
+		name := strings.ReplaceAll(r.at.String(), ",", "_")
+		if name == "" {
+			name = "recording"
+		}
+		to := filepath.Join(p.options.keep, name+".pickle")
+		if err := copyFile(r.rank.Snapshot.File, to); err != nil {
+			return fmt.Errorf("--keep: %w", err)
+		}
+		p.kept = append(p.kept, to)
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		out.Close()
+		return err
+	}
+	return out.Close()
+}
