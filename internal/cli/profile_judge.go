@@ -31,7 +31,7 @@ func (p *profiling) judge(r *measuredRun) error {
 	}
 	switch {
 	case out.Stopped != nil:
-		return passed{128 + number(out.Stopped), "interrupted; nothing was written"}
+		return passed{128 + signalNumber(out.Stopped), "interrupted; nothing was written"}
 	case out.TimedOut:
 		return fmt.Errorf("%s; give it more with --timeout, or a smaller size", p.tooSlow(r))
 	case r.rank == nil:
@@ -64,7 +64,7 @@ func orPassed(e run.Exit, text string) error {
 	return fmt.Errorf("%s", text)
 }
 
-func number(s os.Signal) int {
+func signalNumber(s os.Signal) int {
 	if n, ok := s.(syscall.Signal); ok {
 		return int(n)
 	}
