@@ -24,7 +24,7 @@ type projectFlags struct {
 }
 
 func (f *projectFlags) addTo(fs *pflag.FlagSet) {
-	fs.StringVarP(&f.folder, "directory", "C", ".", "`folder` of the project")
+	fs.StringVar(&f.folder, "dir", ".", "`folder` of the project")
 	fs.StringArrayVar(&f.paths, "config-path", nil, "`file` to read, where the folder holds several configs (again for more)")
 }
 

@@ -123,10 +123,16 @@ func (c *hydraComposer) mounted(e defaultsEntry, d *doc.Document, group string, 
 		return nil
 	case pkg == "_here_":
 		return parent
-	case pkg != "" && pkg != "_group_":
+	case strings.HasPrefix(pkg, "_global_."):
 		return splitKey(strings.TrimPrefix(pkg, "_global_."), ".")
+	case e.pkg != "" && e.pkg != "_group_":
+		return parent.Join(splitKey(e.pkg, ".")...)
+	case pkg != "" && pkg != "_group_":
+		return splitKey(pkg, ".")
+	case strings.HasPrefix(e.group, "/"):
+		return splitKey(group, "/")
 	}
-	return splitKey(group, "/")
+	return parent.Join(splitKey(e.group, "/")...)
 }
 
 func splitKey(text, by string) doc.Path {
