@@ -47,6 +47,7 @@ type changing struct {
 	want    map[string]any
 	edits   []planned
 	notes   []string
+	kept    []bound // stages that stay as they are
 }
 
 // planned is an edit and the binding it came from.
@@ -119,8 +120,19 @@ func (c *changing) keepsStage(b bound, v any) bool {
 	if !b.staged() || !ok || !also || now == top || now > n {
 		return false
 	}
-	c.note("%s: %s stays %d: another stage takes the most", b.where(), b.Path, now)
+	c.kept = append(c.kept, b)
 	return true
+}
+
+// stagesKept says which stages stay, in one sentence a setting.
+func (c *changing) stagesKept() {
+	places := map[string][]string{}
+	for _, b := range c.kept {
+		places[b.Setting] = append(places[b.Setting], b.where())
+	}
+	for setting, at := range places {
+		c.note("%s stays as it is at %s: it is below the largest there", setting, list(at))
+	}
 }
 
 // write plans the edit of one binding.

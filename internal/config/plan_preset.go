@@ -31,6 +31,7 @@ func (c *changing) finish() (Plan, error) {
 			return Plan{}, err
 		}
 	}
+	c.stagesKept()
 	slices.Sort(c.notes)
 	plan.Notes = slices.Compact(c.notes)
 	return plan, nil
