@@ -62,31 +62,15 @@ func newApply(env Env) *cobra.Command {
 	return cmd
 }
 
-// runApply is the command: read the settings, find the files, plan, show, write.
+// runApply is the command: read the settings, write or show them.
 func runApply(env Env, o applyOptions) error {
-	write := (o.yes || o.apply) && !o.dryRun
 	want, err := o.settings(env)
 	if err != nil {
 		return err
 	}
-	store := o.store(env)
-	report := applyReport{}
-	if err := o.recover(store, write, &report); err != nil {
-		return err
-	}
-	project, err := o.open(env)
+	report, err := o.write(env, want, (o.yes || o.apply) && !o.dryRun)
 	if err != nil {
 		return err
-	}
-	if err := report.plan(store, project, want); err != nil {
-		return err
-	}
-	if write && len(report.change.Files) > 0 {
-		entry, err := store.Apply(report.change, settingsText(want.values))
-		if err != nil {
-			return err
-		}
-		report.id = entry.ID
 	}
 	if o.json {
 		return report.json(env.Stdout)
@@ -94,8 +78,34 @@ func runApply(env Env, o applyOptions) error {
 	return report.text(env.Stdout, env.screen())
 }
 
+// write puts settings into a project's files, or only works out what it would
+// do: find the files, plan, write.
+func (f *projectFlags) write(env Env, want wanted, yes bool) (*applyReport, error) {
+	store := f.store(env)
+	report := &applyReport{}
+	if err := report.recover(store, yes); err != nil {
+		return nil, err
+	}
+	project, err := f.open(env)
+	if err != nil {
+		return nil, err
+	}
+	if err := report.plan(store, project, want); err != nil {
+		return nil, err
+	}
+	if !yes || len(report.change.Files) == 0 {
+		return report, nil
+	}
+	entry, err := store.Apply(report.change, settingsText(want.values))
+	if err != nil {
+		return nil, err
+	}
+	report.id = entry.ID
+	return report, nil
+}
+
 // recover deals with a change that was interrupted before.
-func (o *applyOptions) recover(store *change.Store, write bool, r *applyReport) error {
+func (r *applyReport) recover(store *change.Store, write bool) error {
 	stopped, err := store.Interrupted()
 	if err != nil || !stopped {
 		return err

@@ -47,7 +47,7 @@ func newRevert(env Env) *cobra.Command {
 	f.IntVar(&o.steps, "steps", 1, "`how many` changes to take back")
 	f.BoolVar(&o.list, "list", false, "show the changes that can be taken back")
 	f.BoolVar(&o.force, "force", false, "overwrite files that were edited since")
-	f.StringVarP(&o.folder, "directory", "C", ".", "`folder` of the project")
+	f.StringVar(&o.folder, "dir", ".", "`folder` of the project")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
