@@ -51,7 +51,9 @@ func (c *columnSum) bytes(monos []float64) uint64 {
 // allocates the bias's gradient. It returns the sum behind it, nil if this is
 // something else, and whether the recording has its buffer.
 func (w *writer) linear(i int) (sum *columnSum, there bool) {
-	if i < 2 || w.events[i-1].Kind != stream.Alloc || w.events[i-2].Kind != stream.Alloc {
+	dw := w.before(i)
+	dx := w.before(dw)
+	if dx < 0 || w.events[i].Kind != stream.Alloc {
 		return nil, false
 	}
 	there = w.hasBuffer(i + 1)
@@ -59,30 +61,65 @@ func (w *writer) linear(i int) (sum *columnSum, there bool) {
 	if there {
 		after += 4
 	}
-	if after >= len(w.events) || w.events[after].Kind != stream.Free {
+	bias, weight, input := w.base[w.events[i].ID], w.base[w.events[dw].ID], single(w.base[w.events[dx].ID])
+	if input == nil || !bias.constant() || !weight.constant() {
 		return nil, false
 	}
-	bias, weight := w.base[w.events[i].ID], w.base[w.events[i-1].ID]
-	input, incoming := w.base[w.events[i-2].ID], w.base[w.events[after].ID]
-	if incoming == nil || !bias.constant() || !weight.constant() || input.constant() || incoming.constant() {
-		return nil, false
-	}
-	sum = agree(bias.terms[0].coef, weight.terms[0].coef, input.terms, incoming.terms)
+	sum = w.agreed(bias.terms[0].coef, weight.terms[0].coef, *input, after)
 	if sum == nil || !w.confirmed(sum, i, there) {
 		return nil, false
 	}
 	return sum, there
 }
 
-// agree finds rows, columns and element size in the four sizes.
-func agree(bias, weight int64, input, incoming []term) *columnSum {
-	if len(input) != 1 || len(incoming) != 1 || input[0].mono != incoming[0].mono || weight%bias != 0 || incoming[0].coef%bias != 0 {
+// before is the last allocation before event i with at most a few activations
+// freed between the two, as a checkpoint's recomputed ones are; -1 if none is.
+// A gradient freed in between means that it was cast, which is another matter.
+func (w *writer) before(i int) int {
+	for j := i - 1; j >= max(i-4, 0); j-- {
+		if w.events[j].Kind == stream.Alloc {
+			return j
+		}
+		if growingOnly(w.base[w.events[j].ID]) == nil {
+			return -1
+		}
+	}
+	return -1
+}
+
+// agreed looks among what is freed next for the incoming gradient. If that is
+// held elsewhere, the size of elements is the one that other layers had.
+func (w *writer) agreed(bias, weight int64, input term, after int) *columnSum {
+	for ; after < len(w.events) && w.events[after].Kind == stream.Free; after++ {
+		incoming := single(w.base[w.events[after].ID])
+		if incoming == nil {
+			continue
+		}
+		if sum := agree(bias, weight, input, *incoming); sum != nil {
+			w.element = sum.element
+			return sum
+		}
+	}
+	if w.element == 0 || bias%w.element != 0 || weight%bias != 0 || weight == bias {
 		return nil
 	}
-	rows, inputs := incoming[0].coef/bias, weight/bias
+	inputs := weight / bias
+	if input.coef%(inputs*w.element) != 0 {
+		return nil
+	}
+	incoming := term{input.coef / inputs / w.element * bias, input.mono}
+	return &columnSum{incoming: []term{incoming}, columns: bias / w.element, element: w.element}
+}
+
+// agree finds rows, columns and element size in the four sizes.
+func agree(bias, weight int64, input, incoming term) *columnSum {
+	if input.mono != incoming.mono || weight%bias != 0 || incoming.coef%bias != 0 || weight == bias {
+		return nil
+	}
+	rows, inputs := incoming.coef/bias, weight/bias
 	for _, e := range []int64{2, 4} {
-		if bias%e == 0 && input[0].coef == rows*inputs*e {
-			return &columnSum{incoming: incoming, columns: bias / e, element: e}
+		if bias%e == 0 && input.coef == rows*inputs*e {
+			return &columnSum{incoming: []term{incoming}, columns: bias / e, element: e}
 		}
 	}
 	return nil

@@ -15,8 +15,10 @@ type writer struct {
 	events []stream.Event
 	base   []*formula // by allocation; nil for those before the first event
 	found  finds
-	out    []event
-	made   uint32
+
+	element int64 // bytes of an element of gradients, as linear layers show; 0 is not known
+	out     []event
+	made    uint32
 }
 
 func (f *fitter) write(k int) {
