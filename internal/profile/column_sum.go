@@ -72,16 +72,21 @@ func (w *writer) linear(i int) (sum *columnSum, there bool) {
 	return sum, there
 }
 
-// before is the last allocation before event i with at most a few activations
-// freed between the two, as a checkpoint's recomputed ones are; -1 if none is.
-// A gradient freed in between means that it was cast, which is another matter.
+// before is the last allocation before event i with at most a few frees between
+// the two, as a checkpoint lets go of what it recomputed: activations, and the
+// cast of the weight whose gradient this is; -1 if none is. A free of another
+// size means that the gradient itself was cast, which is another matter.
 func (w *writer) before(i int) int {
+	size := none
 	for j := i - 1; j >= max(i-4, 0); j-- {
-		if w.events[j].Kind == stream.Alloc {
+		f := w.base[w.events[j].ID]
+		switch {
+		case w.events[j].Kind == stream.Alloc && (size == none || f.constant() && int(f.terms[0].coef) == size):
 			return j
-		}
-		if growingOnly(w.base[w.events[j].ID]) == nil {
+		case w.events[j].Kind == stream.Alloc, f == nil:
 			return -1
+		case f.constant():
+			size = int(f.terms[0].coef)
 		}
 	}
 	return -1
