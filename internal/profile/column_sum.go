@@ -38,13 +38,16 @@ func rules() shadow.Rules {
 	return shadow.Rules{Torch: 211, Capability: gpu.Reference.Capability, SMs: gpu.Reference.SMs}
 }
 
-func (c *columnSum) bytes(monos []float64) uint64 {
-	rows := int(evaluate(c.incoming, monos)) / int(c.columns*c.element)
-	buffer, semaphores := rules().ColumnSum(rows, int(c.columns), int(c.element))
-	if c.semaphores {
-		return semaphores
+func (c *columnSum) bytes(monos []float64) float64 {
+	incoming := evaluate(c.incoming, monos)
+	if incoming >= maxBytes {
+		return incoming
 	}
-	return buffer
+	buffer, semaphores := rules().ColumnSum(int(incoming)/int(c.columns*c.element), int(c.columns), int(c.element))
+	if c.semaphores {
+		return float64(semaphores)
+	}
+	return float64(buffer)
 }
 
 // linear looks for the end of a linear layer's backward at event i, which
@@ -148,7 +151,7 @@ func (w *writer) confirmed(sum *columnSum, i int, there bool) bool {
 	if !there {
 		return sum.bytes(monos) == 0
 	}
-	return sum.bytes(monos) == w.events[i+1].Size && semaphores.bytes(monos) == w.events[i+2].Size
+	return uint64(sum.bytes(monos)) == w.events[i+1].Size && uint64(semaphores.bytes(monos)) == w.events[i+2].Size
 }
 
 // addSum writes the buffer and its semaphores, or gives those of the recording

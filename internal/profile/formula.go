@@ -120,13 +120,15 @@ func (f *formula) bytes(monos []float64, values []int64, recording int) (uint64,
 			return o.size, nil
 		}
 	}
-	if f.sum != nil {
-		return f.sum.bytes(monos), nil
+	size := 0.0
+	switch {
+	case f.sum != nil:
+		size = f.sum.bytes(monos)
+	case f.measured != nil:
+		size = float64(f.measured.points.At(int(values[f.measured.quantity])))
+	default:
+		size = evaluate(f.terms, monos)
 	}
-	if f.measured != nil {
-		return f.measured.points.At(int(values[f.measured.quantity])), nil
-	}
-	size := evaluate(f.terms, monos)
 	if f.most != nil {
 		size = min(size, evaluate(f.most, monos))
 	}

@@ -14,7 +14,7 @@ import (
 type Point map[string]int64
 
 // maxQuantity keeps products of quantities within what a formula can compute.
-const maxQuantity = 1 << 31
+const maxQuantity = 1 << 24
 
 // ParsePoint reads "batch=2,seq=128".
 func ParsePoint(text string) (Point, error) {
@@ -27,7 +27,7 @@ func ParsePoint(text string) (Point, error) {
 		}
 		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
 		if err != nil || n < 1 || n > maxQuantity {
-			return nil, fmt.Errorf("%s is %q in %q, and should be a whole number from 1 on", name, strings.TrimSpace(value), text)
+			return nil, fmt.Errorf("%s is %q in %q, and should be a whole number from 1 to %d", name, strings.TrimSpace(value), text, maxQuantity)
 		}
 		if _, twice := p[name]; twice {
 			return nil, fmt.Errorf("%q gives %s twice", text, name)

@@ -15,6 +15,7 @@
 //	fit.go        recordings → Program
 //	generate.go   Program → the stream at any size
 //	predict.go    the stream through the allocator
+//	file.go       the program as a small file, memory.snug
 //
 // What is not guessed: an allocation whose sizes no simple formula explains
 // keeps a bound, and the answer says how many bytes of the peak rest on such.
@@ -31,6 +32,7 @@ type Program struct {
 	Fixed   Point    // those that were named and stayed the same
 	Torch   allocator.Version
 	Options allocator.Options
+	Card    string // what the recordings were made on; "" where nobody said
 
 	monos    []monomial
 	formulas []formula

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"snug/internal/allocator"
+)
+
+// memory.snug: a program in a file that belongs beside the training code.
+//
+// Goals: small (a step of a million events in well under a megabyte), the same
+// bytes for the same recordings, readable by every later snug, and damage is
+// noticed. Not a goal: reading part of it, or editing it.
+//
+//	 0  "snugmem\n"
+//	 8  version, 2 bytes
+//	10  0, 2 bytes
+//	12  CRC-32C of everything from 16 on, 4 bytes
+//	16  the body, compressed (deflate, RFC 1951)
+//
+// Numbers outside the body are little endian; inside they are varints, signed
+// ones zigzag, as encoding/binary has them. The body:
+//
+//	length, header      JSON: PyTorch, allocator options, quantities, card
+//	count, formulas     see file_formula.go
+//	count, variants     the events as each recording ran them
+//
+// A variant's events are five columns, each behind its length in bytes: kinds,
+// one byte each; of allocations the formulas and the queues; of all others how
+// many allocations ago theirs was, and the queues. Columns of a loop repeat, and
+// that is what deflate is good at.
+const (
+	fileMagic   = "snugmem\n"
+	fileVersion = 1
+	bodyAt      = 16
+	maxBody     = 512 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// fileHeader is what the numbers mean.
+type fileHeader struct {
+	Torch   string            `json:"torch"`
+	Options allocator.Options `json:"options"`
+	Names   []string          `json:"quantities"`
+	Fixed   Point             `json:"fixed,omitempty"`
+	Card    string            `json:"card,omitempty"`
+}
+
+// Write writes p as a memory.snug file.
+func (p *Program) Write(w io.Writer) error {
+	out := bytes.NewBufferString(fileMagic)
+	out.Write([]byte{fileVersion, 0, 0, 0, 0, 0, 0, 0})
+	z, err := flate.NewWriter(out, flate.BestCompression)
+	if err != nil {
+		return err
+	}
+	body, err := p.body()
+	if err != nil {
+		return err
+	}
+	if _, err := z.Write(body); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	file := out.Bytes()
+	binary.LittleEndian.PutUint32(file[12:], crc32.Checksum(file[bodyAt:], castagnoli))
+	_, err = w.Write(file)
+	return err
+}
+
+// Is says whether a file that begins with these bytes is a memory.snug.
+func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(fileMagic)) }
+
+// Read reads a memory.snug file.
+func Read(r io.Reader) (*Program, error) {
+	file, err := io.ReadAll(io.LimitReader(r, maxBody))
+	if err != nil {
+		return nil, err
+	}
+	if !Is(file) {
+		return nil, errors.New("not a snug profile: it should begin with \"snugmem\"")
+	}
+	if len(file) < bodyAt {
+		return nil, errors.New("the profile ends in its first line: copy or record it again")
+	}
+	if v := binary.LittleEndian.Uint16(file[8:]); v != fileVersion {
+		return nil, fmt.Errorf("the profile has format %d and this snug reads format %d: it was made by another version, use that one or record it again", v, fileVersion)
+	}
+	if crc32.Checksum(file[bodyAt:], castagnoli) != binary.LittleEndian.Uint32(file[12:]) {
+		return nil, errors.New("the profile is damaged: its checksum differs; copy or record it again")
+	}
+	body, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(file[bodyAt:])), maxBody))
+	if err != nil {
+		return nil, fmt.Errorf("the profile is damaged: %w", err)
+	}
+	return readBody(body)
+}
+
+func (p *Program) body() ([]byte, error) {
+	header, err := json.Marshal(fileHeader{p.Torch.String(), p.Options, p.Names, p.Fixed, p.Card})
+	if err != nil {
+		return nil, err
+	}
+	e := &encoder{}
+	e.bytes(header)
+	e.uint(uint64(len(p.formulas)))
+	for i := range p.formulas {
+		e.formula(&p.formulas[i])
+	}
+	e.uint(uint64(len(p.variants)))
+	for i := range p.variants {
+		e.variant(&p.variants[i])
+	}
+	return e.out, nil
+}
+
+func readBody(body []byte) (*Program, error) {
+	d := &decoder{in: body}
+	var h fileHeader
+	if err := json.Unmarshal(d.bytes(), &h); err != nil && d.err == nil {
+		d.fail("its header: %v", err)
+	}
+	version, err := allocator.ParseVersion(h.Torch)
+	if err != nil && d.err == nil {
+		d.fail("its header: %v", err)
+	}
+	if len(h.Names) > maxNames {
+		d.fail("%d quantities", len(h.Names))
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	p := &Program{Torch: version, Options: h.Options, Names: h.Names, Fixed: h.Fixed, Card: h.Card, monos: monomials(len(h.Names))}
+	for range d.count() {
+		p.formulas = append(p.formulas, d.formula(p))
+	}
+	for range d.count() {
+		p.variants = append(p.variants, d.variant(p))
+	}
+	if d.err == nil && (len(p.variants) == 0 || len(d.in) > 0) {
+		d.fail("nothing recorded, or more than there should be")
+	}
+	return p, d.err
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// encoder writes the body of a file.
+type encoder struct{ out []byte }
+
+func (e *encoder) uint(v uint64) { e.out = binary.AppendUvarint(e.out, v) }
+func (e *encoder) int(v int64)   { e.out = binary.AppendVarint(e.out, v) }
+
+func (e *encoder) bytes(b []byte) {
+	e.uint(uint64(len(b)))
+	e.out = append(e.out, b...)
+}
+
+// decoder reads it. The first mistake sticks; from then on everything is zero
+// and counts are none, so that loops end.
+type decoder struct {
+	in  []byte
+	err error
+}
+
+func (d *decoder) fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = fmt.Errorf("the profile makes no sense: "+format, args...)
+	}
+	d.in = nil
+}
+
+func (d *decoder) uint() uint64 {
+	v, n := binary.Uvarint(d.in)
+	if n <= 0 {
+		d.fail("it ends early")
+		return 0
+	}
+	d.in = d.in[n:]
+	return v
+}
+
+func (d *decoder) int() int64 {
+	v, n := binary.Varint(d.in)
+	if n <= 0 {
+		d.fail("it ends early")
+		return 0
+	}
+	d.in = d.in[n:]
+	return v
+}
+
+// below reads a number that indexes n things.
+func (d *decoder) below(n int, what string) int {
+	v := d.uint()
+	if v >= uint64(n) {
+		d.fail("%s %d of %d", what, v, n)
+		return 0
+	}
+	return int(v)
+}
+
+// count reads how many things follow. Each takes at least a byte, so that a
+// false count cannot ask for more memory than the file has bytes.
+func (d *decoder) count() int {
+	n := d.uint()
+	if n > uint64(len(d.in)) {
+		d.fail("%d things in %d bytes", n, len(d.in))
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) bytes() []byte {
+	n := d.count()
+	b := d.in[:n:n]
+	d.in = d.in[n:]
+	return b
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"encoding/json"
+
+	"snug/internal/allocator"
+	"snug/internal/stream"
+)
+
+// columns are a variant's events, taken apart.
+type columns struct {
+	kinds, formulas, allocQueues, ages, queues encoder
+}
+
+func (e *encoder) variant(v *variant) {
+	for _, q := range v.at {
+		e.int(q)
+	}
+	start, err := json.Marshal(v.start)
+	if err != nil {
+		panic("profile: a segment that is no JSON: " + err.Error()) // numbers and flags alone
+	}
+	e.bytes(start)
+	e.uint(uint64(len(v.queues)))
+	for _, q := range v.queues {
+		e.uint(q)
+	}
+	e.uint(uint64(v.before))
+	e.uint(uint64(v.made))
+	c := v.columns()
+	for _, column := range []*encoder{&c.kinds, &c.formulas, &c.allocQueues, &c.ages, &c.queues} {
+		e.bytes(column.out)
+	}
+}
+
+func (v *variant) columns() *columns {
+	c := &columns{}
+	names := v.order()
+	made := v.before
+	for i := range v.events {
+		ev := &v.events[i]
+		c.kinds.out = append(c.kinds.out, byte(ev.kind))
+		if ev.kind == stream.Alloc {
+			c.formulas.uint(uint64(ev.formula))
+			c.allocQueues.uint(uint64(ev.queue))
+			made++
+			continue
+		}
+		if ev.kind == stream.Mark || ev.kind == stream.EmptyCache {
+			c.ages.uint(uint64(ev.id))
+		} else {
+			c.ages.uint(uint64(made - 1 - names[ev.id]))
+		}
+		c.queues.uint(uint64(ev.queue))
+	}
+	return c
+}
+
+// order numbers the allocations as they are made, those put in included.
+func (v *variant) order() []uint32 {
+	names := make([]uint32, v.made)
+	made := v.before
+	for i := range v.before {
+		names[i] = i
+	}
+	for i := range v.events {
+		if ev := &v.events[i]; ev.kind == stream.Alloc {
+			names[ev.id] = made
+			made++
+		}
+	}
+	return names
+}
+
+func (d *decoder) variant(p *Program) variant {
+	var v variant
+	for range p.Names {
+		v.at = append(v.at, d.int())
+		if q := v.at[len(v.at)-1]; q < 1 || q > maxQuantity {
+			d.fail("a recording at size %d", q)
+		}
+	}
+	if err := json.Unmarshal(d.bytes(), &v.start); err != nil && d.err == nil {
+		d.fail("its segments: %v", err)
+	}
+	for range d.count() {
+		v.queues = append(v.queues, d.uint())
+	}
+	v.before, v.made = uint32(d.below(1<<31, "allocations,")), uint32(d.below(1<<31, "allocations,"))
+	d.checkStart(v.start, v.before)
+	in := [5]decoder{}
+	for i := range in {
+		in[i] = decoder{in: d.bytes()}
+	}
+	d.events(p, &v, &in)
+	return v
+}
+
+// checkStart makes sure that every allocation before the first event has a block.
+func (d *decoder) checkStart(start []allocator.SegmentState, before uint32) {
+	blocks := 0
+	for i := range start {
+		blocks += len(start[i].Blocks)
+	}
+	if int(before) > blocks {
+		d.fail("%d allocations in %d blocks", before, blocks)
+	}
+}
+
+func (d *decoder) events(p *Program, v *variant, in *[5]decoder) {
+	kinds, formulas, allocQueues, ages, queues := in[0].in, &in[1], &in[2], &in[3], &in[4]
+	v.events = make([]event, len(kinds))
+	made := v.before
+	for i, kind := range kinds {
+		e := event{kind: stream.Kind(kind)}
+		switch {
+		case e.kind > stream.Mark:
+			d.fail("an event of kind %d", kind)
+		case e.kind == stream.Alloc:
+			e.id, e.formula = made, uint32(formulas.below(len(p.formulas), "a formula,"))
+			e.queue = uint16(allocQueues.below(len(v.queues), "a queue,"))
+			made++
+		case e.kind == stream.Mark || e.kind == stream.EmptyCache:
+			e.id, e.queue = uint32(ages.uint()), uint16(queues.uint())
+		default:
+			e.id = made - 1 - uint32(ages.below(int(made), "an age,"))
+			e.queue = uint16(queues.below(len(v.queues), "a queue,"))
+		}
+		if v.events[i] = e; d.err != nil {
+			return
+		}
+	}
+	for i := range in {
+		if in[i].err != nil && d.err == nil {
+			d.err, d.in = in[i].err, nil
+		}
+	}
+	if made != v.made {
+		d.fail("%d allocations instead of %d", made, v.made)
+	}
+}
