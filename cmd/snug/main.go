@@ -5,8 +5,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 
@@ -22,6 +24,25 @@ func main() {
 	os.Exit(cli.Run(context.Background(), cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Environ: os.Environ, Version: version,
 		GPUs: local.Sources(), CPUs: runtime.NumCPU(),
-		Open: func(path string) (io.ReadCloser, error) { return os.Open(path) },
+		Open:      func(path string) (io.ReadCloser, error) { return os.Open(path) },
+		WriteFile: writeFile,
 	}, os.Args[1:]))
+}
+
+// writeFile puts a file in place when all of it is on disk, so that nobody ever
+// finds half of one.
+func writeFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".snug-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }

@@ -27,11 +27,12 @@ type Env struct {
 	Getenv         func(string) string
 	LookupEnv      func(string) (string, bool) // nil: what Getenv says is not empty is set
 	Open           func(path string) (io.ReadCloser, error)
-	GPUs           []gpu.Source    // ways to ask which GPUs are here
-	Files          change.Files    // the file system of projects; nil is the real one
-	CPUs           int             // of this machine; 0 where nobody asked
-	Environ        func() []string // what commands that snug starts find around them
-	Runner         run.Runner      // starts them; nil: this machine
+	WriteFile      func(path string, data []byte) error // the whole file or nothing of it
+	GPUs           []gpu.Source                         // ways to ask which GPUs are here
+	Files          change.Files                         // the file system of projects; nil is the real one
+	CPUs           int                                  // of this machine; 0 where nobody asked
+	Environ        func() []string                      // what commands that snug starts find around them
+	Runner         run.Runner                           // starts them; nil: this machine
 	Version        string
 }
 

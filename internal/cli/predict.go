@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,6 +17,7 @@ import (
 type predictOptions struct {
 	json bool
 	at   []string
+	save string
 }
 
 const predictLong = `Predict what a training step takes at sizes that were never run.
@@ -23,16 +26,21 @@ From recordings of the same step at two or more sizes (what
 torch.cuda.memory._dump_snapshot writes, plain or gzip), each followed by @ and
 the size it was made at. Every allocation's size becomes a formula of the
 quantities named; the stream at the new size is played through a model of
-PyTorch's allocator. Nothing in the files is executed, and no GPU is needed.`
+PyTorch's allocator. Nothing in the files is executed, and no GPU is needed.
+
+With --save the formulas are kept in a small file that later predictions take in
+place of the recordings.`
 
 const predictExample = `  snug predict a.pickle@batch=2 b.pickle@batch=3 --at batch=8 --at batch=24
   snug predict a.pickle@batch=2,seq=128 b.pickle@batch=3,seq=128 \
-      c.pickle@batch=2,seq=192 --at batch=16,seq=512`
+      c.pickle@batch=2,seq=192 --at batch=16,seq=512
+  snug predict a.pickle@batch=2 b.pickle@batch=3 --save memory.snug
+  snug predict memory.snug --at batch=24`
 
 func newPredict(env Env) *cobra.Command {
 	var o predictOptions
 	cmd := &cobra.Command{
-		Use:     "predict SNAPSHOT@SIZE... --at SIZE...",
+		Use:     "predict SNAPSHOT@SIZE... | PROFILE",
 		Short:   "Predict a training step at other sizes, from recordings at small ones",
 		Long:    predictLong,
 		Example: predictExample,
@@ -41,10 +49,11 @@ func newPredict(env Env) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print one JSON object for each --at")
 	f.StringArrayVar(&o.at, "at", nil, "`size` to predict, like batch=8,seq=128; may be repeated")
+	f.StringVar(&o.save, "save", "", "keep the formulas in a `file`, memory.snug by custom")
 	return cmd
 }
 
-// runPredict is the command: parse, read, fit, predict, print.
+// runPredict is the command: parse, read, fit, save, predict, print.
 func runPredict(env Env, o predictOptions, args []string) error {
 	points, err := o.points()
 	if err != nil {
@@ -54,7 +63,7 @@ func runPredict(env Env, o predictOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	report := predictReport{program: program}
+	report := predictReport{program: program, saved: o.save}
 	for _, at := range points {
 		p, err := program.Predict(at)
 		if err != nil {
@@ -62,14 +71,32 @@ func runPredict(env Env, o predictOptions, args []string) error {
 		}
 		report.predictions = append(report.predictions, p)
 	}
+	if err := o.write(env, program); err != nil {
+		return err
+	}
 	if o.json {
 		return report.json(env.Stdout)
 	}
 	return report.text(env.Stdout, env.screen())
 }
 
+// write keeps the program where --save says.
+func (o *predictOptions) write(env Env, program *profile.Program) error {
+	if o.save == "" {
+		return nil
+	}
+	var file bytes.Buffer
+	if err := program.Write(&file); err != nil {
+		return fmt.Errorf("writing %s: %w", o.save, err)
+	}
+	if err := env.WriteFile(o.save, file.Bytes()); err != nil {
+		return fmt.Errorf("writing %s: %w", o.save, reason(err))
+	}
+	return nil
+}
+
 func (o *predictOptions) points() ([]profile.Point, error) {
-	if len(o.at) == 0 {
+	if len(o.at) == 0 && o.save == "" {
 		return nil, errors.New("predict needs a size to predict: add --at batch=8")
 	}
 	var out []profile.Point
@@ -83,8 +110,15 @@ func (o *predictOptions) points() ([]profile.Point, error) {
 	return out, nil
 }
 
-// readProgram fits the recordings named on the command line.
+// readProgram fits the recordings named on the command line, or reads what was
+// fitted before.
 func readProgram(env Env, args []string) (*profile.Program, error) {
+	if len(args) == 0 {
+		return nil, errors.New("predict needs recordings: snug predict a.pickle@batch=2 b.pickle@batch=3 --at batch=8")
+	}
+	if len(args) == 1 && !strings.Contains(args[0], "@") {
+		return readProfile(env, args[0])
+	}
 	var inputs []profile.Input
 	for _, arg := range args {
 		i := strings.LastIndex(arg, "@")
@@ -104,4 +138,22 @@ func readProgram(env Env, args []string) (*profile.Program, error) {
 		}
 	}
 	return profile.Fit(inputs)
+}
+
+// readProfile reads a memory.snug. A single recording is a likely slip.
+func readProfile(env Env, path string) (*profile.Program, error) {
+	f, err := env.open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	in := bufio.NewReader(f)
+	if head, _ := in.Peek(8); !profile.Is(head) {
+		return nil, fmt.Errorf("%s is not a snug profile; if it is a recording, say at which size it was made, as in %s@batch=2, and add a second one", path, path)
+	}
+	program, err := profile.Read(in)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return program, nil
 }

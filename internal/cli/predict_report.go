@@ -16,6 +16,7 @@ import (
 type predictReport struct {
 	program     *profile.Program
 	predictions []*profile.Prediction
+	saved       string // where --save put the program
 }
 
 // json writes one line for each size.
@@ -30,12 +31,48 @@ func (r *predictReport) json(w io.Writer) error {
 
 // text writes the report for people.
 func (r *predictReport) text(w io.Writer, s term.Screen) error {
-	table := term.Table{Header: []string{"size", "peak reserved", "peak allocated"}, Right: []int{1, 2}, Indent: 2}
+	var b strings.Builder
+	r.title(&b, s)
+	if len(r.predictions) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(s.Table(r.table()), "\n"))
+	}
+	fmt.Fprintf(&b, "\n%s\n", r.basis())
+	if r.saved != "" {
+		fmt.Fprintf(&b, "saved to %s\n", r.saved)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *predictReport) title(b *strings.Builder, s term.Screen) {
+	var sizes []string
+	for _, at := range r.program.Recorded() {
+		sizes = append(sizes, at.String())
+	}
+	fmt.Fprintf(b, "%s, PyTorch %v\n", s.Paint(term.Bold, "recorded at "+strings.Join(sizes, " and ")), r.program.Torch)
+}
+
+func (r *predictReport) table() term.Table {
+	t := term.Table{Header: []string{"size", "peak reserved", "peak allocated", "fragmentation"}, Right: []int{1, 2, 3}, Indent: 2}
 	for _, p := range r.predictions {
-		table.Rows = append(table.Rows, []string{
-			p.At.String(), units.Bytes(p.PeakReserved).String(), units.Bytes(p.PeakAllocated).String(),
+		lost := p.PeakReserved - min(p.PeakAllocated, p.PeakReserved)
+		t.Rows = append(t.Rows, []string{
+			p.At.String(), units.Bytes(p.PeakReserved).String(), units.Bytes(p.PeakAllocated).String(), percent(lost, p.PeakReserved),
 		})
 	}
-	_, err := fmt.Fprintln(w, strings.Join(s.Table(table), "\n"))
-	return err
+	return t
+}
+
+// basis says what the figures rest on.
+func (r *predictReport) basis() string {
+	n := r.program.Certainties()
+	text := fmt.Sprintf("%s allocations: %s follow formulas that the recordings confirm",
+		term.Count(n[profile.Exact]+n[profile.Fitted]+n[profile.Bounded]), term.Count(n[profile.Exact]))
+	if n[profile.Fitted] > 0 {
+		text += fmt.Sprintf(",\n%s formulas that a further recording could check", term.Count(n[profile.Fitted]))
+	}
+	if n[profile.Bounded] > 0 {
+		text += fmt.Sprintf(",\n%s no formula: kernels' workspaces, measured elsewhere or bounded", term.Count(n[profile.Bounded]))
+	}
+	return text
 }

@@ -70,3 +70,16 @@ func (p *Program) Recorded() []Point {
 	}
 	return out
 }
+
+// Certainties counts the allocations of the largest recording by how well their
+// formulas are known.
+func (p *Program) Certainties() map[Certainty]int {
+	out := map[Certainty]int{}
+	v := &p.variants[len(p.variants)-1]
+	for i := range v.events {
+		if e := &v.events[i]; e.kind == stream.Alloc {
+			out[p.formulas[e.formula].certainty]++
+		}
+	}
+	return out
+}
