@@ -8,21 +8,28 @@ import (
 	"snug/internal/stream"
 )
 
-// A linear layer's bias gradient is the sum of a matrix over its rows. With few
-// rows the kernel needs nothing; from about a thousand on it shares the work
-// among blocks and takes a buffer for a moment, which can be larger than the
-// matrix. Small recordings do not show it, so it is put where it belongs.
+// Sums of a matrix over its rows: the gradients of biases and of norms' weights.
 //
-// The backward of a linear layer is easy to see in a stream: the gradients of
-// input, weight and bias are allocated one after the other, and then the
-// incoming gradient goes:
+// With few rows the kernel needs nothing; from about a thousand on it shares the
+// work among blocks and takes a buffer for a moment, which grows with the rows
+// until the card is full and can be larger than the matrix. Small recordings do
+// not show it, or only its beginning, so it is computed as the kernel does.
 //
-//	+ rows·inputs·e   + outputs·inputs·e   + outputs·e   (+ buffer + semaphores
-//	- semaphores - buffer)   - rows·outputs·e
+// Where the recording has the buffer, the sum is known by its sizes: whatever is
+// allocated right before or freed right after must give just this buffer.
 //
-// Five sizes that have to agree on rows, outputs and the bytes e of an element
-// leave little room for mistakes, and the rule is used only where it gives what
-// the recording has: the same buffer, or none.
+//	+ outputs·e   + buffer   + semaphores   - semaphores   - buffer
+//
+// Where it has none, two places are known to sum. The backward of a linear layer
+// allocates the gradients of input, weight and bias one after the other, and
+// then lets the incoming gradient go; a norm's weight takes the sum of a product
+// that is made for it and goes right after.
+//
+//	+ rows·inputs·e   + outputs·inputs·e   + outputs·e   - rows·outputs·e
+//	+ rows·outputs·e  + outputs·e   - rows·outputs·e
+//
+// The sizes have to agree on rows, outputs and the bytes e of an element, which
+// leaves little room for mistakes.
 
 // columnSum is one of the two allocations of such a sum.
 type columnSum struct {
@@ -50,29 +57,101 @@ func (c *columnSum) bytes(monos []float64) float64 {
 	return float64(buffer)
 }
 
+// sumAt looks for the result of a sum at event i. It returns the sum, nil if
+// this is something else, and whether the recording has its buffer.
+func (w *writer) sumAt(i int) (sum *columnSum, there bool) {
+	if w.events[i].Kind != stream.Alloc || w.moment(i) || !w.base[w.events[i].ID].constant() {
+		return nil, false
+	}
+	if w.hasBuffer(i + 1) {
+		return w.shown(i), true
+	}
+	if sum = w.linear(i); sum == nil {
+		sum = w.product(i)
+	}
+	if sum != nil && sum.bytes(w.f.program.at(w.f.points[w.k])) != 0 {
+		return nil, false
+	}
+	return sum, false
+}
+
+// shown finds the matrix of a sum whose buffer is in the recording.
+func (w *writer) shown(i int) *columnSum {
+	result := w.base[w.events[i].ID].terms[0].coef
+	for _, matrix := range w.around(i) {
+		for _, e := range []int64{2, 4} {
+			sum := &columnSum{incoming: []term{matrix}, columns: result / e, element: e}
+			if result%e == 0 && matrix.coef%result == 0 && w.confirmed(sum, i) {
+				w.noteElement(i, e)
+				return sum
+			}
+		}
+	}
+	return nil
+}
+
+// around are the growing sizes freed after a sum and allocated before it.
+func (w *writer) around(i int) []term {
+	var out []term
+	for j := i + 5; j < len(w.events) && w.events[j].Kind == stream.Free; j++ {
+		if t := single(w.base[w.events[j].ID]); t != nil {
+			out = append(out, *t)
+		}
+	}
+	for j := i - 1; j >= max(i-2, 0); j-- {
+		if t := single(w.base[w.events[j].ID]); t != nil && w.events[j].Kind == stream.Alloc {
+			out = append(out, *t)
+		}
+	}
+	return out
+}
+
 // linear looks for the end of a linear layer's backward at event i, which
-// allocates the bias's gradient. It returns the sum behind it, nil if this is
-// something else, and whether the recording has its buffer.
-func (w *writer) linear(i int) (sum *columnSum, there bool) {
+// allocates the bias's gradient.
+func (w *writer) linear(i int) *columnSum {
 	dw := w.before(i)
 	dx := w.before(dw)
-	if dx < 0 || w.events[i].Kind != stream.Alloc {
-		return nil, false
+	if dx < 0 || w.events[dw].Size == blasWorkspace {
+		return nil
 	}
-	there = w.hasBuffer(i + 1)
-	after := i + 1
-	if there {
-		after += 4
+	if first := w.before(dx); first >= 0 && w.events[dx].Size == blasWorkspace {
+		dx = first // the first product on this thread brings cuBLAS's workspace
 	}
 	bias, weight, input := w.base[w.events[i].ID], w.base[w.events[dw].ID], single(w.base[w.events[dx].ID])
-	if input == nil || !bias.constant() || !weight.constant() {
-		return nil, false
+	if input == nil || !weight.constant() {
+		return nil
 	}
-	sum = w.agreed(bias.terms[0].coef, weight.terms[0].coef, *input, after)
-	if sum == nil || !w.confirmed(sum, i, there) {
-		return nil, false
+	return w.agreed(bias.terms[0].coef, weight.terms[0].coef, *input, i)
+}
+
+// minRow is the fewest bytes that are taken for a sum over rows.
+const minRow = 256
+
+// blasWorkspace is what PyTorch gives cuBLAS on Hopper.
+const blasWorkspace = 32 << 20
+
+// product looks for the sum of a product made for it. Norms' weights are float32
+// where gradients are cast to it, and like all gradients elsewhere.
+func (w *writer) product(i int) *columnSum {
+	if i == 0 || i+1 >= len(w.events) || w.events[i+1].Kind != stream.Free || w.events[i-1].Kind != stream.Alloc || w.events[i+1].ID != w.events[i-1].ID {
+		return nil
 	}
-	return sum, there
+	matrix, result := single(w.base[w.events[i-1].ID]), w.base[w.events[i].ID].terms[0].coef
+	e := w.element
+	if w.casts || e == 0 {
+		e = 4
+	}
+	if matrix == nil || result < minRow || result%e != 0 || matrix.coef%result != 0 {
+		return nil // a few numbers can be anything
+	}
+	return &columnSum{incoming: []term{*matrix}, columns: result / e, element: e}
+}
+
+// noteElement remembers the elements of a linear layer's gradients, and whether
+// they are cast to twice the size before they are kept.
+func (w *writer) noteElement(i int, e int64) {
+	w.element = e
+	w.casts = w.casts || w.castLater(i, 2*int64(w.events[i].Size))
 }
 
 // before is the last allocation before event i with at most a few frees between
@@ -97,14 +176,14 @@ func (w *writer) before(i int) int {
 
 // agreed looks among what is freed next for the incoming gradient. If that is
 // held elsewhere, the size of elements is the one that other layers had.
-func (w *writer) agreed(bias, weight int64, input term, after int) *columnSum {
-	for ; after < len(w.events) && w.events[after].Kind == stream.Free; after++ {
-		incoming := single(w.base[w.events[after].ID])
+func (w *writer) agreed(bias, weight int64, input term, i int) *columnSum {
+	for j := i + 1; j < len(w.events) && w.events[j].Kind == stream.Free; j++ {
+		incoming := single(w.base[w.events[j].ID])
 		if incoming == nil {
 			continue
 		}
 		if sum := agree(bias, weight, input, *incoming); sum != nil {
-			w.element = sum.element
+			w.noteElement(i, sum.element)
 			return sum
 		}
 	}
@@ -143,15 +222,21 @@ func (w *writer) hasBuffer(i int) bool {
 		e[2].Kind == stream.Free && e[2].ID == e[1].ID && e[3].Kind == stream.Free && e[3].ID == e[0].ID
 }
 
-// confirmed says whether the rule gives what the recording has.
-func (w *writer) confirmed(sum *columnSum, i int, there bool) bool {
-	monos := w.f.program.at(w.f.points[w.k])
+// confirmed says whether a sum has the buffer and the semaphores that are behind
+// event i, in every recording that has them.
+func (w *writer) confirmed(sum *columnSum, i int) bool {
 	semaphores := *sum
 	semaphores.semaphores = true
-	if !there {
-		return sum.bytes(monos) == 0
+	return w.gives(sum, w.events[i+1].ID) && w.gives(&semaphores, w.events[i+2].ID)
+}
+
+func (w *writer) gives(sum *columnSum, id uint32) bool {
+	for _, o := range w.f.observations(w.k, id) {
+		if uint64(sum.bytes(w.f.program.at(w.f.points[o.recording]))) != o.size {
+			return false
+		}
 	}
-	return uint64(sum.bytes(monos)) == w.events[i+1].Size && uint64(semaphores.bytes(monos)) == w.events[i+2].Size
+	return true
 }
 
 // addSum writes the buffer and its semaphores, or gives those of the recording

@@ -17,6 +17,7 @@ type writer struct {
 	found  finds
 
 	element int64 // bytes of an element of gradients, as linear layers show; 0 is not known
+	casts   bool  // gradients are cast to twice the size before they are kept
 	out     []event
 	made    uint32
 }
@@ -30,6 +31,9 @@ func (f *fitter) write(k int) {
 	}
 	w.solve(d)
 	w.convolutions(f.inputs[k].Recording, d)
+	for i := range w.events {
+		w.sumAt(i) // for what the first sums do not show: the size of elements
+	}
 	for i := range w.events {
 		w.add(i)
 	}
@@ -98,7 +102,7 @@ func (w *writer) add(i int) {
 	if f := w.found.extra[i]; f != nil {
 		w.insert(f, e.Queue)
 	}
-	if sum, there := w.linear(i); sum != nil {
+	if sum, there := w.sumAt(i); sum != nil {
 		w.addSum(i, sum, there)
 	}
 }

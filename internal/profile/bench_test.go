@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"bytes"
+	"testing"
+
+	"snug/internal/stream"
+)
+
+// longTrace is a step of many events: a loop over time that keeps its states
+// until backward, as a recurrent model does.
+func longTrace(steps int, unit uint64) *stream.Trace {
+	t := stream.New(8 * steps)
+	var kept []uint32
+	for i := range steps {
+		x := t.Alloc(3*unit+uint64(i%7)*unit, 0)
+		y := t.Alloc(2*unit, 0)
+		t.Free(x)
+		kept = append(kept, y)
+		t.Free(t.Alloc(4096, 0))
+	}
+	for i := len(kept) - 1; i >= 0; i-- {
+		g := t.Alloc(2*unit, 0)
+		t.Free(kept[i])
+		t.Free(g)
+	}
+	return t
+}
+
+// million makes a step of a million events.
+const million = 125_000
+
+func BenchmarkFit(b *testing.B) {
+	small, large := at(2, longTrace(million, 2*640)), at(3, longTrace(million, 3*640))
+	b.ReportMetric(float64(len(large.Recording.Devices[0].Trace.Events)), "events")
+	for b.Loop() {
+		if _, err := Fit([]Input{small, large}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkPredict(b *testing.B) {
+	p := fitted(b, at(2, longTrace(million, 2*640)), at(3, longTrace(million, 3*640)))
+	for b.Loop() {
+		if _, err := p.Predict(Point{"batch": 8}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkFile(b *testing.B) {
+	p := fitted(b, at(2, longTrace(million, 2*640)), at(3, longTrace(million, 3*640)))
+	var file bytes.Buffer
+	for b.Loop() {
+		file.Reset()
+		if err := p.Write(&file); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := Read(&file); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

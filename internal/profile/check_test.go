@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/snapshot"
+	"snug/internal/stream"
+)
+
+func TestParsePoint(t *testing.T) {
+	tests := map[string]struct {
+		want Point
+		err  string
+	}{
+		"batch=2":         {Point{"batch": 2}, ""},
+		"batch=2,seq=128": {Point{"batch": 2, "seq": 128}, ""},
+		"batch = 2":       {Point{"batch": 2}, ""},
+		"":                {nil, "is not a size"},
+		"batch":           {nil, "is not a size"},
+		"2=batch":         {nil, "is not a size"},
+		"batch=0":         {nil, "a whole number"},
+		"batch=two":       {nil, "a whole number"},
+		"batch=1e99":      {nil, "a whole number"},
+		"batch=2,batch=3": {nil, "batch twice"},
+	}
+	for text, tt := range tests {
+		got, err := ParsePoint(text)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("ParsePoint(%q) (-want +got):\n%s", text, diff)
+		}
+		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("ParsePoint(%q): %v, want %q", text, err, tt.err)
+		}
+	}
+}
+
+func TestFitRefuses(t *testing.T) {
+	older, full, other := transformer(3), transformer(3), transformer(3)
+	older.Recording.Torch = "2.4"
+	full.Recording.Devices[0].OOMs = []snapshot.OOM{{Size: 1}}
+	other.Recording.Settings = snapshot.Settings{Known: true, MaxSplitSize: 1 << 20}
+	stranger := at(3, longTrace(50, 77777))
+	together := transformer(3)
+	together.At = Point{"batch": 3, "seq": 192}
+	both := transformer(2)
+	both.At = Point{"batch": 2, "seq": 128}
+	tests := map[string]struct {
+		inputs []Input
+		want   string
+	}{
+		"nothing":             {nil, "two sizes or more"},
+		"one":                 {[]Input{transformer(2)}, "two sizes or more"},
+		"twice the same size": {[]Input{transformer(2), transformer(2)}, "both recorded at batch=2"},
+		"another PyTorch":     {[]Input{transformer(2), older}, "from PyTorch 2.11"},
+		"other settings":      {[]Input{transformer(2), other}, "different PYTORCH_ALLOC_CONF"},
+		"another program":     {[]Input{transformer(2), stranger}, "do not look like the same program"},
+		"ran out of memory":   {[]Input{transformer(2), full}, "ran out of memory"},
+		"no trace":            {[]Input{transformer(2), at(3, stream.New(0))}, "has no trace"},
+		"other names":         {[]Input{transformer(2), both}, "name the same quantities"},
+		"in step":             {[]Input{both, together}, "change in step"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := Fit(tt.inputs)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestPredictRefuses(t *testing.T) {
+	a, b := transformer(2), transformer(3)
+	a.At["seq"], b.At["seq"] = 128, 128
+	p := fitted(t, a, b)
+	tests := map[string]struct {
+		at   Point
+		want string
+	}{
+		"not varied": {Point{"batch": 8, "seq": 256}, "seq is 128 in every recording"},
+		"not named":  {Point{"batch": 8, "depth": 2}, "depth is not a quantity"},
+		"left out":   {Point{"seq": 128}, "does not say what batch is"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := p.Predict(tt.at)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+	if _, err := p.Predict(Point{"batch": 8, "seq": 128}); err != nil {
+		t.Errorf("naming a quantity that is the same: %v", err)
+	}
+}
+
+func TestPredictBeyondAnyMemory(t *testing.T) {
+	p := fitted(t, at(2, longTrace(20, 2<<36)), at(3, longTrace(20, 3<<36)))
+	if _, err := p.Predict(Point{"batch": maxQuantity}); err == nil || !strings.Contains(err.Error(), "TiB") {
+		t.Errorf("got %v", err)
+	}
+}
