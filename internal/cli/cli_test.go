@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 		os.Exit(Run(context.Background(), Env{
 			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Version: "test",
 			Open:      func(path string) (io.ReadCloser, error) { return os.Open(path) },
+			WriteFile: func(path string, data []byte) error { return os.WriteFile(path, data, 0o644) },
 			LookupEnv: os.LookupEnv, GPUs: recordedGPUs(os.Getenv("GPUS")),
 		}, os.Args[1:]))
 	}})
