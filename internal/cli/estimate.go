@@ -18,6 +18,7 @@ import (
 
 type estimateOptions struct {
 	setupFlags
+	projectFlags
 	json    bool
 	explain bool
 	top     int
@@ -28,10 +29,12 @@ const estimateLong = `Say how much GPU memory a training run takes, without runn
 The run is simulated op by op and its allocations go through a model of
 PyTorch's caching allocator, so that fragmentation counts. A setup comes from a
 file (JSON, JSON Lines with many, or YAML), from flags, or from both: flags
-override the file.`
+override the file. Without either it comes from the config files of the folder
+that the training is started from.`
 
 const estimateExample = `  snug estimate --model llama-3.2-1b --batch 4 --seq 2048 --gpu RTX-4090
   snug estimate --setup run.yaml --explain
+  snug estimate --config-path conf/config.yaml --batch 16
   snug estimate --setup many.jsonl --json`
 
 func newEstimate(env Env) *cobra.Command {
@@ -46,6 +49,7 @@ func newEstimate(env Env) *cobra.Command {
 	}
 	o.add(cmd)
 	f := cmd.Flags()
+	o.addTo(f)
 	f.BoolVar(&o.json, "json", false, "print one JSON object a setup")
 	f.BoolVar(&o.explain, "explain", false, "name the tensors that are alive at the peak")
 	f.IntVar(&o.top, "top", 15, "how many of them, a `number`")
@@ -68,7 +72,7 @@ func runEstimate(env Env, o estimateOptions) error {
 	if err != nil {
 		return err
 	}
-	requests, err := o.requests(env)
+	requests, err := o.requestsIn(env, &o.projectFlags)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 
 type maxBatchOptions struct {
 	setupFlags
+	projectFlags
 	json bool
 }
 
@@ -36,6 +37,7 @@ func newMaxBatch(env Env) *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return runMaxBatch(env, o) },
 	}
 	o.add(cmd)
+	o.addTo(cmd.Flags())
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object a setup")
 	return cmd
 }
@@ -46,7 +48,7 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 	if err != nil {
 		return err
 	}
-	requests, err := o.requests(env)
+	requests, err := o.requestsIn(env, &o.projectFlags)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"snug/internal/config"
+)
+
+// requestsIn reads the setups from --setup or from flags; where neither says
+// which model, the config files of the folder do. Flags lie over what files say.
+func (f *setupFlags) requestsIn(env Env, p *projectFlags) ([]request, error) {
+	over, err := f.fields()
+	if err != nil {
+		return nil, err
+	}
+	asked := len(p.paths) > 0 || f.flags.Changed("dir")
+	if f.file != "" && asked {
+		return nil, errors.New("--setup describes the run, and --config-path another; give one of them")
+	}
+	if f.file != "" || over["model"] != nil && !asked {
+		return f.requestsOver(env, over)
+	}
+	project, err := p.open(env)
+	if errors.Is(err, config.ErrNothing) && !asked {
+		return nil, errors.New("which model? give --model NAME, --config PATH or --setup FILE; no training configuration was found here")
+	}
+	if err != nil {
+		return nil, err
+	}
+	fields := lay(over, project.Fields())
+	for _, m := range project.Missing() {
+		if f.lacks(fields, m.Setting) {
+			return nil, fmt.Errorf("%s: %s", m.Setting, m.Say)
+		}
+	}
+	requests, err := f.requestsOver(env, fields)
+	for i := range requests {
+		requests[i].where, _ = project.Main()
+	}
+	return requests, err
+}
+
+// lacks is whether a field that the files do not say is not said by a flag
+// either.
+func (f *setupFlags) lacks(fields map[string]any, field string) bool {
+	if field == "batch" && f.anyBatch {
+		return false
+	}
+	outer, inner, nested := strings.Cut(field, ".")
+	if !nested {
+		return fields[field] == nil
+	}
+	in, _ := fields[outer].(map[string]any)
+	return in[inner] == nil
+}
