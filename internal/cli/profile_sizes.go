@@ -90,7 +90,11 @@ func (p *profiling) place(at profile.Point, folder string) ([]string, []string, 
 // into the command.
 func (p *profiling) bind(words []string, want map[string]any, folder string) error {
 	name := firstKey(want)
-	project, err := config.Open(os.DirFS(".").(config.Files), ".", p.options.configs...)
+	files := p.options.configs
+	if len(files) == 0 {
+		files = configsIn(words)
+	}
+	project, err := config.Open(os.DirFS(".").(config.Files), ".", files...)
 	if err != nil {
 		return fmt.Errorf("the command has no {%s}, and %w", name, err)
 	}
@@ -124,6 +128,22 @@ func (p *profiling) bind(words []string, want map[string]any, folder string) err
 		}
 	}
 	return nil
+}
+
+// configsIn are the config files that a command names.
+func configsIn(words []string) []string {
+	var out []string
+	for _, w := range words {
+		value := w[strings.LastIndex(w, "=")+1:]
+		switch strings.ToLower(filepath.Ext(value)) {
+		case ".yaml", ".yml", ".json", ".toml":
+			if info, err := os.Stat(value); err == nil && info.Mode().IsRegular() && filepath.IsLocal(value) {
+				out = append(out, filepath.ToSlash(filepath.Clean(value)))
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func firstKey(m map[string]any) string {

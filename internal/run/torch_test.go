@@ -168,3 +168,28 @@ func TestTorchProbeFails(t *testing.T) {
 		}
 	}
 }
+
+// The examples, small enough for a CPU.
+func TestTorchExamples(t *testing.T) {
+	py := python(t)
+	for dir, args := range map[string][]string{
+		"two_tower":      {"main.py", "--batch-size", "4", "--hidden", "16", "--emb", "8", "--vocab", "50", "--doc-len", "8", "--num-workers", "1"},
+		"naics_embedder": {"train.py", "--config", "tiny.yaml"},
+		"gsa":            {"train.py", "--config", "configs/tiny.yaml"},
+		"hilbert_ssm":    {"train.py", "--config", "configs/tiny.yaml"},
+		"new_llm":        {"train.py", "--batch-size", "2", "--max-length", "8", "--context-dim", "16", "--embed-dim", "16", "--vocab-size", "50"},
+	} {
+		t.Run(dir, func(t *testing.T) {
+			args[0] = filepath.Join("../../../examples", dir, args[0])
+			for i, a := range args {
+				if strings.HasSuffix(a, ".yaml") {
+					args[i] = filepath.Join("../../../examples", dir, a)
+				}
+			}
+			got, _, o := watchRun(t, Settings{Steps: 2}, nil, append([]string{py}, args...)...)
+			if diff := cmp.Diff(ran{Trained: []int{2}, Ends: []string{"steps"}}, got); diff != "" {
+				t.Errorf("(-want +got)\n%s\n%s", diff, o.Tail)
+			}
+		})
+	}
+}
