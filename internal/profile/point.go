@@ -26,8 +26,11 @@ func ParsePoint(text string) (Point, error) {
 			return nil, fmt.Errorf("%q is not a size; write it like batch=8 or batch=8,seq=128", text)
 		}
 		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
-		if err != nil || n < 1 || n > maxQuantity {
-			return nil, fmt.Errorf("%s is %q in %q, and should be a whole number from 1 to %d", name, strings.TrimSpace(value), text, maxQuantity)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%s is %q in %q, and should be a whole number from 1 on", name, strings.TrimSpace(value), text)
+		}
+		if n > maxQuantity {
+			return nil, fmt.Errorf("%s is %d, which is more than any training step has", name, n)
 		}
 		if _, twice := p[name]; twice {
 			return nil, fmt.Errorf("%q gives %s twice", text, name)
