@@ -79,6 +79,8 @@ type Document struct {
 	name   string
 	format Format
 	src    []byte
+	lines  []int // where they begin
+	counts []int // characters before each block
 	root   *node
 	syntax syntax
 }
@@ -106,7 +108,7 @@ func Open(name string, data []byte) (*Document, error) {
 
 // OpenAs parses a file whose format the caller knows.
 func OpenAs(name string, format Format, data []byte) (*Document, error) {
-	d := &Document{name: name, format: format, src: slices.Clone(data)}
+	d := &Document{name: name, format: format, src: slices.Clone(data), lines: lineStarts(data), counts: characterCounts(data)}
 	if len(data) > maxSize {
 		return nil, d.errorAt(0, fmt.Errorf("%d bytes are too many for a config (at most %d)", len(data), maxSize))
 	}

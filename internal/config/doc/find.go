@@ -56,7 +56,7 @@ func (d *Document) walk(p Path, n *node, f func(Value) bool) bool {
 func (d *Document) value(p Path, n *node) Value {
 	v := Value{Path: p, Kind: n.kind, Data: n.data, Start: n.start, End: n.end, Anchor: n.anchor}
 	v.Text = string(d.src[n.start:n.end])
-	v.Line, v.Column = position(d.src, n.start)
+	v.Line, v.Column = d.position(n.start)
 	v.Len = len(n.entries)
 	if n.kind == Map {
 		v.Keys = make([]string, 0, len(n.entries))

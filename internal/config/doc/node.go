@@ -150,7 +150,7 @@ func mergeKey(n *node) int {
 }
 
 func (d *Document) reference(name string, p Path, at int) *Reference {
-	line, column := position(d.src, at)
+	line, column := d.position(at)
 	return &Reference{Name: name, Path: p.Join(), Line: line, Column: column}
 }
 

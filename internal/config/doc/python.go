@@ -163,54 +163,6 @@ func attribute(at *node, name pyToken) *node {
 	return n
 }
 
-// splitAssignment cuts target = value, with or without a type between.
-func splitAssignment(tokens []pyToken) (target, value []pyToken) {
-	for i, t := range tokens {
-		if t.depth > 0 || t.kind != pySign {
-			continue
-		}
-		switch t.text {
-		case ":":
-			if target == nil {
-				target = tokens[:i]
-			}
-		case "=":
-			if target == nil {
-				target = tokens[:i]
-			}
-			return target, tokens[i+1:]
-		}
-	}
-	return nil, nil
-}
-
-// targetSteps reads a, a.b and a["b"]; nil for anything else.
-func targetSteps(tokens []pyToken) []pyToken {
-	var steps []pyToken
-	for i := 0; i < len(tokens); {
-		switch t := tokens[i]; {
-		case i == 0 && t.kind == pyName:
-			steps = append(steps, t)
-			i++
-		case i > 0 && t.text == "." && i+1 < len(tokens) && tokens[i+1].kind == pyName:
-			steps = append(steps, tokens[i+1])
-			i += 2
-		case i > 0 && t.text == "[" && i+2 < len(tokens) && tokens[i+1].kind == pyString && tokens[i+2].text == "]":
-			key := tokens[i+1]
-			text, ok := pyUnquote(key.text)
-			if !ok {
-				return nil
-			}
-			key.text = text
-			steps = append(steps, key)
-			i += 3
-		default:
-			return nil
-		}
-	}
-	return steps
-}
-
 // argument reads the default of parser.add_argument("--name", default=8).
 func (p *pyParser) argument(into *node, tokens []pyToken) {
 	for i, t := range tokens {

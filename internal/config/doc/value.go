@@ -5,6 +5,7 @@ package doc
 import (
 	"errors"
 	"fmt"
+	"sort"
 	"unicode/utf8"
 )
 
@@ -102,7 +103,7 @@ func failAt(at int, format string, args ...any) error {
 
 // errorAt gives an error its place.
 func (d *Document) errorAt(at int, err error) error {
-	line, column := position(d.src, at)
+	line, column := d.position(at)
 	return &Error{d.name, line, column, err}
 }
 
@@ -119,22 +120,56 @@ func (d *Document) located(err error) error {
 	return fmt.Errorf("%s: %w", d.name, err)
 }
 
-// position is the line and column of a byte, both from 1. A byte order mark
-// takes no column.
-func position(src []byte, at int) (line, column int) {
-	at = min(max(at, 0), len(src))
-	begin, line := 0, 1
-	for i := 0; i < at; i++ {
-		if src[i] == '\n' || src[i] == '\r' && (i+1 >= len(src) || src[i+1] != '\n') {
-			begin, line = i+1, line+1
+// lineStarts is where each line of a text begins.
+func lineStarts(src []byte) []int {
+	starts := []int{0}
+	for i, c := range src {
+		if c == '\n' || c == '\r' && (i+1 >= len(src) || src[i+1] != '\n') {
+			starts = append(starts, i+1)
 		}
 	}
-	before := src[begin:at]
-	column = utf8.RuneCount(before) + 1
-	if begin == 0 && len(before) >= len(bom) && string(before[:len(bom)]) == bom {
-		column--
+	return starts
+}
+
+// position is the line and column of a byte, both from 1. A byte order mark
+// takes no column.
+func (d *Document) position(at int) (line, column int) {
+	at = min(max(at, 0), len(d.src))
+	line = sort.SearchInts(d.lines, at+1)
+	begin := d.lines[line-1]
+	if begin == 0 {
+		begin = min(contentStart(d.src), at)
 	}
-	return line, column
+	return line, d.characters(at) - d.characters(begin) + 1
+}
+
+// characters is how many there are before a byte. They are counted in blocks
+// once, because a config may be one line of a megabyte.
+func (d *Document) characters(at int) int {
+	block := at / characterBlock
+	return d.counts[block] + countCharacters(d.src[block*characterBlock:at])
+}
+
+const characterBlock = 1024
+
+// characterCounts is the characters before each block.
+func characterCounts(src []byte) []int {
+	counts := []int{0}
+	for at := 0; at+characterBlock <= len(src); at += characterBlock {
+		counts = append(counts, counts[len(counts)-1]+countCharacters(src[at:at+characterBlock]))
+	}
+	return counts
+}
+
+// countCharacters counts the bytes that begin one.
+func countCharacters(b []byte) int {
+	n := 0
+	for _, c := range b {
+		if utf8.RuneStart(c) {
+			n++
+		}
+	}
+	return n
 }
 
 // bom is the byte order mark that Windows editors put first.

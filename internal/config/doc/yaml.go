@@ -6,9 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -59,71 +57,31 @@ func firstDocument(src []byte) (top *yaml.Node, err error) {
 	}
 }
 
-var yamlMessage = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)`)
-
-// yamlError gives the library's error a place: it knows the line only.
-func yamlError(src []byte, err error) error {
-	parts := yamlMessage.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
-	line, _ := strconv.Atoi(parts[1])
-	at := 0
-	if starts := yamlLines(src); line > 0 {
-		at = starts[min(line, len(starts))-1]
-		at += len(src[at:]) - len(bytes.TrimLeft(src[at:], " "))
-	}
-	return failAt(at, "%s", parts[2])
-}
-
-// yamlLines is where each line begins. YAML 1.1 has more line breaks than most.
-func yamlLines(src []byte) []int {
-	starts := []int{contentStart(src)}
-	for i := 0; i < len(src); {
-		n := yamlBreak(src[i:])
-		if n == 0 {
-			i++
-			continue
-		}
-		i += n
-		starts = append(starts, i)
-	}
-	return starts
-}
-
-// yamlBreak is the length of the line break that a text begins with.
-func yamlBreak(b []byte) int {
-	switch {
-	case len(b) == 0:
-		return 0
-	case b[0] == '\r' && len(b) > 1 && b[1] == '\n':
-		return 2
-	case b[0] == '\r' || b[0] == '\n':
-		return 1
-	case b[0] == 0xC2 && len(b) > 1 && b[1] == 0x85: // NEL
-		return 2
-	case b[0] == 0xE2 && len(b) > 2 && b[1] == 0x80 && (b[2] == 0xA8 || b[2] == 0xA9): // LS, PS
-		return 3
-	}
-	return 0
-}
-
 // yamlReader turns the library's tree into ours.
 type yamlReader struct {
 	src   []byte
 	lines []int
 	made  map[*yaml.Node]*node
 	err   error
+	last  struct{ line, column, at int } // where the last value was found
 }
 
-// offset is the byte at a line and column.
+// offset is the byte at a line and column. Values come in order, so the search
+// goes on from the last one.
 func (r *yamlReader) offset(line, column int) int {
 	if line < 1 || line > len(r.lines) {
 		r.fail(len(r.src), "line %d is not in the file", line)
 		return len(r.src)
 	}
-	at := r.lines[line-1]
-	for range column - 1 {
+	from, at := 1, r.lines[line-1]
+	if r.last.line == line && r.last.column <= column {
+		from, at = r.last.column, r.last.at
+	}
+	for range column - from {
 		_, n := utf8.DecodeRune(r.src[at:])
 		at += n
 	}
+	r.last.line, r.last.column, r.last.at = line, column, at
 	return at
 }
 
@@ -179,7 +137,9 @@ func (r *yamlReader) mapping(n *node, y *yaml.Node, depth int) {
 				n.start = r.offset(key.Line, key.Column)
 			}
 		}
-		column = r.columnOf(k.start)
+		if !flow {
+			column = r.columnOf(k.start)
+		}
 		v := r.node(y.Content[i+1], column, depth+1)
 		n.entries = append(n.entries, entry{key: r.keyText(key, k), keyStart: k.start, value: v, merge: key.Tag == "!!merge"})
 		n.end = max(k.end, v.end)

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var yamlMessage = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)`)
+
+// yamlError gives the library's error a place: it knows the line only.
+func yamlError(src []byte, err error) error {
+	parts := yamlMessage.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
+	line, _ := strconv.Atoi(parts[1])
+	at := 0
+	if starts := yamlLines(src); line > 0 {
+		at = starts[min(line, len(starts))-1]
+		at += len(src[at:]) - len(bytes.TrimLeft(src[at:], " "))
+	}
+	return failAt(at, "%s", parts[2])
+}
+
+// yamlLines is where each line begins. YAML 1.1 has more line breaks than most.
+func yamlLines(src []byte) []int {
+	starts := []int{contentStart(src)}
+	for i := 0; i < len(src); {
+		n := yamlBreak(src[i:])
+		if n == 0 {
+			i++
+			continue
+		}
+		i += n
+		starts = append(starts, i)
+	}
+	return starts
+}
+
+// yamlBreak is the length of the line break that a text begins with.
+func yamlBreak(b []byte) int {
+	switch {
+	case len(b) == 0:
+		return 0
+	case b[0] == '\r' && len(b) > 1 && b[1] == '\n':
+		return 2
+	case b[0] == '\r' || b[0] == '\n':
+		return 1
+	case b[0] == 0xC2 && len(b) > 1 && b[1] == 0x85: // NEL
+		return 2
+	case b[0] == 0xE2 && len(b) > 2 && b[1] == 0x80 && (b[2] == 0xA8 || b[2] == 0xA9): // LS, PS
+		return 3
+	}
+	return 0
+}
