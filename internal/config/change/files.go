@@ -81,7 +81,7 @@ func (Disk) SyncDir(name string) error {
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer func() { _ = d.Close() }()
 	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) && !unsupportedSync(err) {
 		return err
 	}

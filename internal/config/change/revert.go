@@ -3,7 +3,6 @@
 package change
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"

@@ -13,7 +13,6 @@ import (
 // editCase is one edit: what a file is and becomes.
 type editCase struct {
 	name   string
-	file   string
 	before string
 	path   string
 	value  any

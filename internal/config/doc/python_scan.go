@@ -111,7 +111,7 @@ func (s *pyScanner) number() {
 	for end < len(s.src) {
 		c := s.src[end]
 		sign := (c == '+' || c == '-') && (s.src[end-min(1, end)]|0x20) == 'e' && !bytes.HasPrefix(bytes.ToLower(s.src[s.at:]), []byte("0x"))
-		if !isDigit(c) && c != '_' && c != '.' && !unicode.IsLetter(rune(c)) && !(sign && end > s.at) {
+		if !isDigit(c) && c != '_' && c != '.' && !unicode.IsLetter(rune(c)) && (!sign || end == s.at) {
 			break
 		}
 		end++
