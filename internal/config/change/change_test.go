@@ -158,7 +158,7 @@ func TestApplyAndRevert(t *testing.T) {
 		t.Fatal(back, err)
 	}
 	same(t, project, tree(t, root))
-	if _, err := s.Revert(1, false); err == nil || !strings.Contains(err.Error(), "can be taken back") {
+	if _, err := s.Revert(1, false); err == nil || !strings.Contains(err.Error(), "no change to take back") {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -65,6 +65,9 @@ func (s *Store) revertDone(out *Reverted, n int, force bool) error {
 	if err != nil {
 		return err
 	}
+	if len(all) == 0 {
+		return fmt.Errorf("%s: there is no change to take back", s.root)
+	}
 	if len(all) < n {
 		return fmt.Errorf("%s: %d changes can be taken back, not %d; snug revert --list shows them", s.root, len(all), n)
 	}
