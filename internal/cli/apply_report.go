@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -16,7 +17,8 @@ import (
 type applyReport struct {
 	change *change.Change
 	notes  []string
-	id     int // of the change in the journal, 0 where nothing was written
+	id     int    // of the change in the journal, 0 where nothing was written
+	flag   string // that would write, --yes where empty
 }
 
 func (r *applyReport) note(format string, args ...any) {
@@ -87,9 +89,9 @@ func (r *applyReport) end() string {
 	case n == 0:
 		return "The files say so already: there is nothing to change."
 	case r.id == 0 && n == 1:
-		return "Nothing was written. With --yes, the file changes as above."
+		return fmt.Sprintf("Nothing was written. With %s, the file changes as above.", cmp.Or(r.flag, "--yes"))
 	case r.id == 0:
-		return fmt.Sprintf("Nothing was written. With --yes, the %d files change as above.", n)
+		return fmt.Sprintf("Nothing was written. With %s, the %d files change as above.", cmp.Or(r.flag, "--yes"), n)
 	case n == 1:
 		return "1 file changed; the old one is kept as .backup, and snug revert puts it back."
 	}

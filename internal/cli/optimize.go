@@ -3,13 +3,13 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"snug/internal/gpu"
 	"snug/internal/plan"
 	"snug/internal/setup"
 	"snug/internal/units"
@@ -17,9 +17,9 @@ import (
 
 type optimizeOptions struct {
 	setupFlags
+	projectFlags
 	auto, profile, apply bool
 	target               int
-	configPath           string
 	nodes                int
 	margin               float64
 	reserve              string
@@ -48,7 +48,7 @@ func newOptimize(env Env) *cobra.Command {
 		Long:    optimizeLong,
 		Example: optimizeExample,
 		Args:    noArgs,
-		RunE:    func(*cobra.Command, []string) error { return runOptimize(env, o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runOptimize(cmd.Context(), env, o) },
 	}
 	o.add(cmd)
 	f := cmd.Flags()
@@ -62,34 +62,34 @@ func newOptimize(env Env) *cobra.Command {
 	f.StringVar(&o.goal, "goal", "throughput", "`goal`: throughput, balanced, quick")
 	f.StringSliceVar(&o.lock, "lock", nil, "`fields` of the setup that stay as they are")
 	f.StringSliceVar(&o.allow, "allow", nil, "`fields` that may change what is trained: seq")
-	f.StringVar(&o.configPath, "config-path", "", "`path` of the config file to read and change")
+	o.addTo(f)
 	f.BoolVar(&o.profile, "profile", false, "measure a real step first")
 	f.BoolVar(&o.apply, "apply", false, "write the settings into the config files")
 	f.BoolVar(&o.json, "json", false, "print one JSON object a setup and card")
 	return cmd
 }
 
-// runOptimize is the command: read, choose a card, search, print.
-func runOptimize(env Env, o optimizeOptions) error {
+// runOptimize is the command: read, choose a card, search, print, write.
+func runOptimize(ctx context.Context, env Env, o optimizeOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	requests, err := o.runs(env)
+	today, err := o.today(env)
 	if err != nil {
 		return err
 	}
-	cards, err := o.cards(requests)
+	where, err := o.place(ctx, env, today)
 	if err != nil {
 		return err
 	}
 	none := false
-	failed, err := answer(env, o.json, requests,
-		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(s, cards) },
+	failed, err := answer(env, o.json, today.requests,
+		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(s, where) },
 		func(plans []*plan.Plan) error {
 			for _, p := range plans {
 				none = none || p.Recommended == nil
 			}
-			return o.print(env, plans)
+			return o.finish(env, today, where, plans)
 		})
 	if err == nil && failed == 0 && none {
 		return found{}
@@ -102,8 +102,8 @@ func (o *optimizeOptions) check() error {
 	switch {
 	case o.profile:
 		return errors.New("--profile: measuring a real step is not part of this version; leave it out to plan by simulation")
-	case o.apply, o.configPath != "":
-		return errors.New("--apply and --config-path: writing config files is not part of this version; leave them out to see the settings")
+	case o.apply && o.file != "":
+		return errors.New("--apply writes the config files of a project, and --setup is none; leave one of them out")
 	case o.auto && (o.gpu != "" || o.gpuMemory != ""):
 		return errors.New("--auto looks for the GPU itself; leave out --gpu and --gpu-memory, or --auto")
 	case o.nodes < 1:
@@ -115,20 +115,20 @@ func (o *optimizeOptions) check() error {
 }
 
 // plans searches on one card in full, or on several side by side.
-func (o *optimizeOptions) plans(s *setup.Setup, cards []gpu.Card) ([]*plan.Plan, error) {
+func (o *optimizeOptions) plans(s *setup.Setup, where places) ([]*plan.Plan, error) {
 	r := plan.Request{
-		Setup: s, Card: cards[0], Target: o.target, Margin: o.margin, Goal: plan.Goal(o.goal),
-		Lock: trimmed(o.lock), Allow: trimmed(o.allow),
+		Setup: s, Card: where.cards[0], Target: o.target, Margin: o.margin, Goal: plan.Goal(o.goal),
+		Reserve: where.taken, Lock: trimmed(o.lock), Allow: trimmed(o.allow),
 	}
 	if o.reserve != "" {
 		size, err := units.Parse(o.reserve, units.GiB)
 		if err != nil {
 			return nil, fmt.Errorf("--reserve: %w", err)
 		}
-		r.Reserve = uint64(size)
+		r.Reserve += uint64(size)
 	}
-	if len(cards) > 1 {
-		return plan.SearchAll(r, cards)
+	if len(where.cards) > 1 {
+		return plan.SearchAll(r, where.cards)
 	}
 	p, err := plan.Search(r)
 	return []*plan.Plan{p}, err
@@ -142,90 +142,4 @@ func trimmed(names []string) []string {
 		}
 	}
 	return out
-}
-
-// runs reads the setups as they are today.
-func (o *optimizeOptions) runs(env Env) ([]request, error) {
-	over, err := o.fields()
-	if err != nil {
-		return nil, err
-	}
-	o.spread(over)
-	if over["batch"] == nil && o.file == "" && o.target > 0 {
-		over["batch"] = 1.0 // where the search starts from does not matter
-		over["accumulation"] = float64(max(o.target/o.world(over), 1))
-	}
-	return o.requestsOver(env, over)
-}
-
-// spread puts the GPUs of all machines into the fields. More than one GPU
-// without a word on how is DistributedDataParallel.
-func (o *optimizeOptions) spread(over map[string]any) {
-	if o.nodes > 1 && !o.flags.Changed("gpus") {
-		put(over, "dist.world", 1.0)
-	}
-	d, ok := over["dist"].(map[string]any)
-	if !ok {
-		return
-	}
-	if world, ok := d["world"].(float64); ok {
-		d["world"] = world * float64(o.nodes)
-		if d["kind"] == nil && o.file == "" && world*float64(o.nodes) > 1 {
-			d["kind"] = "ddp"
-		}
-	}
-}
-
-func (o *optimizeOptions) world(over map[string]any) int {
-	d, _ := over["dist"].(map[string]any)
-	world, _ := d["world"].(float64)
-	return max(int(world), 1)
-}
-
-// cards is the cards to plan for.
-func (o *optimizeOptions) cards(requests []request) ([]gpu.Card, error) {
-	if strings.EqualFold(o.gpu, "all") {
-		return gpu.Cards(), nil
-	}
-	var out []gpu.Card
-	for name := range strings.SplitSeq(o.gpu, ",") {
-		one := o.setupFlags
-		one.gpu = strings.TrimSpace(name)
-		card, err := one.card()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, card)
-	}
-	if out[0].Total == 0 && !limited(requests) {
-		return nil, errors.New("which GPU? none was found here; name one with --gpu, or give --gpu-memory")
-	}
-	return out, nil
-}
-
-// limited says whether every setup brings its own limit.
-func limited(requests []request) bool {
-	for _, r := range requests {
-		if r.err == nil && r.setup.Limit == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// print is one object a card for machines; for people a report, or a table where
-// there are several cards.
-func (o *optimizeOptions) print(env Env, plans []*plan.Plan) error {
-	switch {
-	case o.json:
-		for _, p := range plans {
-			if err := printJSON(env.Stdout, p); err != nil {
-				return err
-			}
-		}
-		return nil
-	case len(plans) > 1:
-		return cardsText(env.Stdout, env.screen(), plans, strings.EqualFold(o.gpu, "all"))
-	}
-	return planReport{plans[0], env.screen(), env.CPUs}.text(env.Stdout)
 }

@@ -64,6 +64,9 @@ func NewProbe(s *setup.Setup, card gpu.Card) (p *Probe, err error) {
 	return p, nil
 }
 
+// Events is how long the stream is, and with it what a simulation costs.
+func (p *Probe) Events() int { return len(p.trace.Events) }
+
 // Seconds is how long a step of so many micro-batches takes on a card.
 func (p *Probe) Seconds(card gpu.Card, accumulation int) float64 {
 	rates, known := cost.RatesOf(card)

@@ -14,12 +14,13 @@ type causalHead struct {
 	lm      *shadow.Linear // nil for an encoder
 	vocab   int
 	softcap bool // Gemma squeezes its logits by a tanh
+	chunks  int  // in how many pieces the loss is computed; 0 and 1 are all at once
 }
 
 // newCausalHead makes lm_head, which may share the embedding's weight; tied is
 // what the family does if the config does not say.
 func newCausalHead(b *shadow.Builder, c *Config, run Run, width int, embed *shadow.Embedding, tied bool) *causalHead {
-	h := &causalHead{vocab: embed.Weight.Size(0)}
+	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks}
 	if run.Head == "encoder" {
 		return h
 	}
@@ -40,6 +41,9 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 		return contrastiveLoss(hidden)
 	}
 	defer hidden.World().As(shadow.Logits)()
+	if h.chunks > 1 {
+		return h.chunkedLoss(hidden, b)
+	}
 	fn := hidden.World().Func(hidden)
 	logits := fn.Let(h.lm.Call(hidden.Alias())) // (B, S, V)
 	if h.softcap {

@@ -24,6 +24,7 @@ type Run struct {
 	Mask          bool   // the batch carries an attention mask
 	Checkpointing bool
 	Reentrant     bool // the older kind of checkpointing
+	LossChunks    int  // pieces in which a causal loss is computed; 0 is all at once
 }
 
 // Model is a network with its loss: what one step of training runs forward.

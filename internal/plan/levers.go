@@ -100,6 +100,8 @@ func (s *search) pullable() []lever {
 	add(x.attention == "eager" && !images, "attention sdpa", "", func(x *settings) { x.attention = "sdpa" })
 	add(x.attention != "flash" && x.precision != "fp32" && s.req.Card.Flash() && !images, "attention flash", "needs flash-attn installed",
 		func(x *settings) { x.attention = "flash" })
+	add(base.Model.Head == "causal-lm" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), "a loss function of your own",
+		func(x *settings) { x.chunks = lossChunks })
 	add(hasVocabulary(base), fmt.Sprintf("a vocabulary of %d", smallVocabulary), "another tokenizer; embeddings are trained anew",
 		func(x *settings) { x.vocabulary = smallVocabulary })
 	add(base.LoRA == nil && loraTargets(base.Model) != nil, fmt.Sprintf("LoRA of rank %d", usualRank), "only adapters are trained",
@@ -113,6 +115,9 @@ func (s *search) pullable() []lever {
 	}
 	return out
 }
+
+// lossChunks is into how many pieces of the sequence a loss is cut.
+const lossChunks = 8
 
 // smallVocabulary is what a tokenizer made for one's own texts may have.
 const smallVocabulary = 10_000

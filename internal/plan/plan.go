@@ -111,26 +111,43 @@ func Search(r Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.ahead()
+	today, err := s.probe(s.today, s.kind)
+	if err != nil {
+		return nil, err
+	}
+	long := today.Events() > longRun
+	if !long {
+		s.ahead()
+	}
 	p, err := s.recommend()
 	if err != nil {
 		return nil, err
 	}
-	err = each(3, func(i int) error {
-		var err error
-		switch i {
-		case 0:
+	if long {
+		p.Notes = append(p.Notes, "This run takes long to simulate: levers and what was not taken are left out.")
+		p.Ladder, err = s.ladder()
+		return p, err
+	}
+	return p, s.explain(p)
+}
+
+// longRun is how many events a run may have for more than the search itself to
+// be simulated: models that go token by token have millions.
+const longRun = 500_000
+
+// explain adds the ladder, the levers and the reasons.
+func (s *search) explain(p *Plan) error {
+	return each(3, func(i int) (err error) {
+		switch {
+		case i == 0:
 			p.Ladder, err = s.ladder()
-		case 1:
+		case i == 1:
 			p.Levers, err = s.levers()
-		case 2:
-			if p.Recommended != nil {
-				p.Rejected, err = s.rejected(p.Recommended)
-			}
+		case p.Recommended != nil:
+			p.Rejected, err = s.rejected(p.Recommended)
 		}
 		return err
 	})
-	return p, err
 }
 
 // SearchAll finds the best settings for each of several cards, without ladders

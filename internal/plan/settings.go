@@ -14,17 +14,17 @@ import (
 // settings is what of a setup a plan may change. It can be compared, and is what
 // a probe is remembered by.
 type settings struct {
-	batch, accumulation            int
-	seq, targetSeq                 int
-	positives, negatives           int
-	precision, optimizer           string
-	attention, allocator           string
-	checkpointing                  bool
-	kind                           string // of dist
-	world                          int
-	paramType, reduceType          string
-	bucketView                     bool
-	vocabulary, loraRank, chunking int // levers that a search never pulls: 0 leaves the model as it is
+	batch, accumulation          int
+	seq, targetSeq               int
+	positives, negatives         int
+	precision, optimizer         string
+	attention, allocator         string
+	checkpointing                bool
+	kind                         string // of dist
+	world                        int
+	paramType, reduceType        string
+	bucketView                   bool
+	vocabulary, loraRank, chunks int // levers that a search never pulls: 0 leaves the model as it is
 }
 
 func settingsOf(s *setup.Setup) settings {
@@ -50,6 +50,7 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 	if x.kind != "" {
 		s.Dist = &setup.Dist{Kind: x.kind, World: x.world, BucketView: x.bucketView, ParamDType: x.paramType, ReduceDType: x.reduceType}
 	}
+	s.LossChunks = x.chunks
 	if x.vocabulary > 0 {
 		s.Model.Config = maps.Clone(s.Model.Config)
 		s.Model.Config["vocab_size"] = float64(x.vocabulary)
@@ -100,7 +101,21 @@ func (x settings) fields() map[string]any {
 	put(x.positives > 0, "positives", x.positives)
 	put(x.negatives > 0, "negatives", x.negatives)
 	put(x.allocator != "", "allocator", x.allocator)
-	put(x.kind != "", "dist", x.on(&setup.Setup{}).Dist)
+	put(x.kind != "", "dist", x.dist())
+	return out
+}
+
+func (x settings) dist() map[string]any {
+	out := map[string]any{"kind": x.kind, "world": x.world}
+	if x.bucketView {
+		out["bucket_view"] = true
+	}
+	if x.paramType != "" {
+		out["param_dtype"] = x.paramType
+	}
+	if x.reduceType != "" {
+		out["reduce_dtype"] = x.reduceType
+	}
 	return out
 }
 

@@ -28,6 +28,8 @@ type Setup struct {
 	Limit         uint64   `json:"limit,omitempty"`
 	Versions      Versions `json:"versions,omitzero"`
 	Steps         int      `json:"steps,omitempty"`
+
+	LossChunks int `json:"-"` // pieces in which a causal loss is computed: what a lever tries, not what files say
 }
 
 // Model says which model is trained: exactly one of its sources is given.

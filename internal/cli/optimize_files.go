@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+
+	"snug/internal/plan"
+	"snug/internal/units"
+)
+
+// finish prints the plans, and writes the settings where that was asked for.
+func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.Plan) error {
+	report, err := o.files(env, t, plans)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.json:
+		for _, p := range plans {
+			if err := printJSON(env.Stdout, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	case len(plans) > 1:
+		return cardsText(env.Stdout, env.screen(), plans, strings.EqualFold(o.gpu, "all"))
+	}
+	if err := o.introduce(env, t, where); err != nil {
+		return err
+	}
+	if err := (planReport{plans[0], env.screen(), env.CPUs}).text(env.Stdout); err != nil || report == nil {
+		return err
+	}
+	_, err = fmt.Fprintln(env.Stdout)
+	if err != nil {
+		return err
+	}
+	return report.text(env.Stdout, env.screen())
+}
+
+// introduce says what nobody asked for: an example, a card that was found.
+func (o *optimizeOptions) introduce(env Env, t *today, where places) error {
+	var said []string
+	if t.example {
+		said = append(said, "No training configuration was found here: this is a built-in example. Name your own with --model and --batch, or --setup.")
+	}
+	if t.project != nil {
+		file, title := t.project.Main()
+		said = append(said, fmt.Sprintf("Today's settings are those of %s (%s).", file, title))
+	}
+	if where.found != "" {
+		text := "The card is " + where.found
+		if where.taken > 0 {
+			text += fmt.Sprintf(", with %v in use", units.Bytes(where.taken))
+		}
+		said = append(said, text+".")
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintln(env.Stdout, strings.Join(wrap(strings.Fields(strings.Join(said, " ")), " ", env.screen().Width), "\n")+"\n")
+	return err
+}
+
+// files says which values in the project's files the recommended settings
+// change, and changes them where that was asked for.
+func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyReport, error) {
+	if t.project == nil || len(plans) != 1 || plans[0].Recommended == nil {
+		return nil, nil
+	}
+	want, err := fromSettings(changes(plans[0]))
+	if err != nil {
+		return nil, err
+	}
+	want.advised = true
+	report, store := &applyReport{flag: "--apply"}, o.store(env)
+	if err := (&applyOptions{}).recover(store, o.apply, report); err != nil {
+		return nil, err
+	}
+	if err := report.plan(store, t.project, want); err != nil {
+		if o.apply {
+			return nil, err
+		}
+		plans[0].Notes = append(plans[0].Notes, oneLine(err.Error())+".")
+		return nil, nil
+	}
+	for _, v := range report.change.Values {
+		plans[0].Files = append(plans[0].Files, plan.File{Path: v.File, Key: v.Path.String(), From: v.From, To: v.To})
+	}
+	if o.apply && len(report.change.Files) > 0 {
+		entry, err := store.Apply(report.change, settingsText(want.values))
+		if err != nil {
+			return nil, err
+		}
+		report.id = entry.ID
+	}
+	return report, nil
+}
+
+// changes is what of the recommended settings differs from today's.
+func changes(p *plan.Plan) map[string]any {
+	out := maps.Clone(p.Recommended.Settings)
+	maps.DeleteFunc(out, func(name string, v any) bool {
+		now, said := p.Current.Settings[name]
+		return said && reflect.DeepEqual(now, v)
+	})
+	return out
+}

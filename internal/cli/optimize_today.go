@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"snug/internal/config"
+	"snug/internal/gpu"
+)
+
+// today is the runs as they are, and where they were found.
+type today struct {
+	requests []request
+	project  *config.Project // whose files say so, or nil
+	example  bool            // nothing was found: this is the built-in one
+}
+
+// example is what is shown to whoever has nothing to show yet: a small GPT-2 as
+// tutorials train it.
+func example() map[string]any {
+	return map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "accumulation": 16.0, "seq": 1024.0}
+}
+
+// exampleCard is for the example where there is no GPU.
+const exampleCard = "RTX-4090"
+
+// today reads the runs: from --setup, from flags, from the config files of the
+// folder, or the example. Flags lie over what files say.
+func (o *optimizeOptions) today(env Env) (*today, error) {
+	over, err := o.fields()
+	if err != nil {
+		return nil, err
+	}
+	o.spread(over)
+	t := &today{}
+	if o.file == "" {
+		if over, err = o.found(env, t, over); err != nil {
+			return nil, err
+		}
+	}
+	if over["batch"] == nil && o.file == "" && o.target > 0 {
+		over["batch"] = 1.0 // where the search starts from does not matter
+		over["accumulation"] = float64(max(o.target/worldOf(over), 1))
+	}
+	t.requests, err = o.requestsOver(env, over)
+	return t, err
+}
+
+// found lays the flags over what the folder's files say, or over the example. A
+// model on the command line is a question of its own, unless files are named.
+func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[string]any, error) {
+	asked := len(o.paths) > 0 || o.flags.Changed("directory") || o.apply
+	if over["model"] != nil && !asked {
+		return over, nil
+	}
+	project, err := o.projectFlags.open(env)
+	switch {
+	case err != nil && asked:
+		return nil, err
+	case err != nil:
+		t.example = true
+		return lay(over, example()), nil
+	}
+	t.project = project
+	fields := lay(over, project.Fields())
+	for _, m := range project.Missing() {
+		if missing(fields, m.Setting) && !(m.Setting == "batch" && o.target > 0) {
+			return nil, errors.New(m.Say)
+		}
+	}
+	return fields, nil
+}
+
+// missing tells whether fields lack one.
+func missing(fields map[string]any, field string) bool {
+	outer, inner, nested := strings.Cut(field, ".")
+	if !nested {
+		return fields[field] == nil
+	}
+	in, _ := fields[outer].(map[string]any)
+	return in[inner] == nil
+}
+
+// spread puts the GPUs of all machines into the fields. More than one GPU
+// without a word on how is DistributedDataParallel.
+func (o *optimizeOptions) spread(over map[string]any) {
+	if o.nodes > 1 && !o.flags.Changed("gpus") {
+		put(over, "dist.world", 1.0)
+	}
+	d, ok := over["dist"].(map[string]any)
+	if !ok {
+		return
+	}
+	if world, ok := d["world"].(float64); ok {
+		d["world"] = world * float64(o.nodes)
+		if d["kind"] == nil && o.file == "" && world*float64(o.nodes) > 1 {
+			d["kind"] = "ddp"
+		}
+	}
+}
+
+func worldOf(fields map[string]any) int {
+	d, _ := fields["dist"].(map[string]any)
+	world, _ := d["world"].(float64)
+	return max(int(world), 1)
+}
+
+// places is the cards to plan for.
+type places struct {
+	cards []gpu.Card
+	taken uint64 // bytes of it that others hold
+	found string // how it was found, where nobody named it
+}
+
+// place is the cards that were named, or the first one of this machine.
+func (o *optimizeOptions) place(ctx context.Context, env Env, t *today) (places, error) {
+	switch {
+	case strings.EqualFold(o.gpu, "all"):
+		return places{cards: gpu.Cards()}, nil
+	case o.gpu == "" && o.gpuMemory == "" && (o.auto || !limited(t.requests)):
+		return o.here(ctx, env, t)
+	}
+	var out places
+	for name := range strings.SplitSeq(o.gpu, ",") {
+		one := o.setupFlags
+		one.gpu = strings.TrimSpace(name)
+		card, err := one.card()
+		if err != nil {
+			return out, err
+		}
+		out.cards = append(out.cards, card)
+	}
+	return out, nil
+}
+
+// here is the first GPU of this machine that PyTorch would use, less what others
+// hold of it.
+func (o *optimizeOptions) here(ctx context.Context, env Env, t *today) (places, error) {
+	visible := env.machine(ctx).Visible()
+	if len(visible) > 0 {
+		p := visible[0]
+		out := places{cards: []gpu.Card{p.Card}, found: fmt.Sprintf("%s found here", p.Card.Name)}
+		if p.Free > 0 && p.Free < p.Total {
+			out.taken = p.Total - p.Free
+		}
+		return out, nil
+	}
+	if t.example && !o.auto {
+		card, err := gpu.Find(exampleCard)
+		return places{cards: []gpu.Card{card}, found: "an " + exampleCard + ", as no GPU was found here"}, err
+	}
+	return places{}, errors.New("which GPU? none was found here; name one with --gpu, or give --gpu-memory")
+}
+
+// limited says whether every setup brings its own limit.
+func limited(requests []request) bool {
+	for _, r := range requests {
+		if r.err == nil && r.setup.Limit == 0 {
+			return false
+		}
+	}
+	return true
+}
