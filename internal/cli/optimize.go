@@ -102,8 +102,8 @@ func (o *optimizeOptions) check() error {
 	switch {
 	case o.profile:
 		return errors.New("--profile: measuring a real step is not part of this version; leave it out to plan by simulation")
-	case o.apply && o.file != "":
-		return errors.New("--apply writes the config files of a project, and --setup is none; leave one of them out")
+	case o.file != "" && (o.apply || len(o.paths) > 0 || o.flags.Changed("dir")):
+		return errors.New("--setup describes the run, and --apply and --config-path are about config files; give one of them")
 	case o.auto && (o.gpu != "" || o.gpuMemory != ""):
 		return errors.New("--auto looks for the GPU itself; leave out --gpu and --gpu-memory, or --auto")
 	case o.nodes < 1:

@@ -77,26 +77,17 @@ func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyRe
 		return nil, err
 	}
 	want.advised = true
-	report, store := &applyReport{flag: "--apply"}, o.store(env)
-	if err := (&applyOptions{}).recover(store, o.apply, report); err != nil {
+	report, err := o.write(env, want, o.apply)
+	switch {
+	case err != nil && o.apply:
 		return nil, err
-	}
-	if err := report.plan(store, t.project, want); err != nil {
-		if o.apply {
-			return nil, err
-		}
+	case err != nil:
 		plans[0].Notes = append(plans[0].Notes, oneLine(err.Error())+".")
 		return nil, nil
 	}
+	report.flag = "--apply"
 	for _, v := range report.change.Values {
 		plans[0].Files = append(plans[0].Files, plan.File{Path: v.File, Key: v.Path.String(), From: v.From, To: v.To})
-	}
-	if o.apply && len(report.change.Files) > 0 {
-		entry, err := store.Apply(report.change, settingsText(want.values))
-		if err != nil {
-			return nil, err
-		}
-		report.id = entry.ID
 	}
 	return report, nil
 }

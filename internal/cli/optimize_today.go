@@ -53,13 +53,13 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 // found lays the flags over what the folder's files say, or over the example. A
 // model on the command line is a question of its own, unless files are named.
 func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[string]any, error) {
-	asked := len(o.paths) > 0 || o.flags.Changed("directory") || o.apply
+	asked := len(o.paths) > 0 || o.flags.Changed("dir") || o.apply
 	if over["model"] != nil && !asked {
 		return over, nil
 	}
 	project, err := o.projectFlags.open(env)
 	switch {
-	case err != nil && asked:
+	case err != nil && (asked || !errors.Is(err, config.ErrNothing)):
 		return nil, err
 	case err != nil:
 		t.example = true
@@ -68,21 +68,11 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	t.project = project
 	fields := lay(over, project.Fields())
 	for _, m := range project.Missing() {
-		if missing(fields, m.Setting) && !(m.Setting == "batch" && o.target > 0) {
-			return nil, errors.New(m.Say)
+		if o.lacks(fields, m.Setting) && (m.Setting != "batch" || o.target == 0) {
+			return nil, fmt.Errorf("%s: %s", m.Setting, m.Say)
 		}
 	}
 	return fields, nil
-}
-
-// missing tells whether fields lack one.
-func missing(fields map[string]any, field string) bool {
-	outer, inner, nested := strings.Cut(field, ".")
-	if !nested {
-		return fields[field] == nil
-	}
-	in, _ := fields[outer].(map[string]any)
-	return in[inner] == nil
 }
 
 // spread puts the GPUs of all machines into the fields. More than one GPU
