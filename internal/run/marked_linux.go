@@ -29,3 +29,21 @@ func marked(mark string) []int {
 	}
 	return out
 }
+
+// groupAlive says whether the group has a process left. Dead ones that nobody
+// has collected do not count: in a container that may take for ever.
+func groupAlive(group int) bool {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		// 12 (name) S 1 12 …: state, parent, group. The name may hold anything.
+		fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+		if len(fields) > 2 && string(fields[2]) == strconv.Itoa(group) && string(fields[0]) != "Z" {
+			return true
+		}
+	}
+	return false
+}

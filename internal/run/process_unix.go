@@ -20,7 +20,3 @@ func (p *local) Signal(s os.Signal) {
 }
 
 func end(pid int, s syscall.Signal) { _ = syscall.Kill(pid, s) }
-
-// groupAlive says whether the group has a process left. Its leader's number is
-// not given to another process while it has.
-func groupAlive(group int) bool { return syscall.Kill(-group, 0) == nil }
