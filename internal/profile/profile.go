@@ -12,7 +12,11 @@
 //	align.go      which allocation of one recording is which of another
 //	formula.go    the size of an allocation as a function of the quantities
 //	solve.go      the simplest formula that gives every recorded size
-//	fit.go        recordings → Program
+//	fit.go        recordings → Program, by way of
+//	write.go        one recording's events, with
+//	column_sum.go     buffers of sums over rows
+//	convolution.go    workspaces of convolutions that were measured
+//	workspace.go      and of those that were not
 //	generate.go   Program → the stream at any size
 //	predict.go    the stream through the allocator
 //	file.go       the program as a small file, memory.snug

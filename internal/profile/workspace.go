@@ -43,6 +43,12 @@ func (w *writer) workspaceFormula(i int) *formula {
 		return &formula{terms: f.terms, most: w.copies(c, w.partials(i)), certainty: Bounded}
 	case f.certainty == Exact, w.tiny(obs):
 		return f
+	case w.first(c, obs) != nil:
+		return w.first(c, obs)
+	case w.partly(c, f, obs) != nil:
+		return &formula{terms: w.partly(c, f, obs), seen: obs, certainty: Bounded}
+	case w.steep(c, f):
+		return w.withPartials(i, c, w.copies(c, c.output.terms[0].coef), obs, Bounded)
 	case f.certainty == Fitted && len(f.terms) == 2 && f.terms[0].mono == 0 && f.terms[0].coef >= 0:
 		return w.withPartials(i, c, f.terms, obs, Fitted)
 	}
@@ -69,8 +75,11 @@ func (w *writer) partials(i int) int64 {
 	if w.castLater(i, 2*weight) {
 		weight *= 2
 	}
-	return min(13*weight, 120*64<<10)
+	return min(13*weight, mostPartials)
 }
+
+// mostPartials is what partial sums take together when the card is full of them.
+const mostPartials = 120 * 64 << 10
 
 // castLater says whether a copy twice as large as a weight's gradient is made
 // soon after it: the gradient was in 16 bits.
@@ -93,40 +102,6 @@ func (w *writer) tiny(obs []observation) bool {
 		}
 	}
 	return true
-}
-
-// call is what the stream shows of the call that a workspace belongs to.
-type call struct {
-	output   *formula // what it computes
-	input    *formula // for a weight's gradient: that of the input, computed before
-	incoming *formula // for a weight's gradient: what is let go after it
-	sibling  *formula // for a weight's gradient: the workspace of the input's
-}
-
-func (w *writer) call(i int) call {
-	c := call{output: w.base[w.events[i-1].ID]}
-	if !c.output.constant() {
-		return c
-	}
-	j := i - 2
-	if j >= 1 && w.moment(j-1) {
-		c.sibling = w.base[w.events[j-1].ID]
-		j -= 2
-	}
-	if j >= 0 && w.events[j].Kind == stream.Alloc {
-		c.input = growingOnly(w.base[w.events[j].ID])
-	}
-	if i+2 < len(w.events) && w.events[i+2].Kind == stream.Free {
-		c.incoming = growingOnly(w.base[w.events[i+2].ID])
-	}
-	return c
-}
-
-func growingOnly(f *formula) *formula {
-	if f == nil || f.constant() || f.sum != nil {
-		return nil
-	}
-	return f
 }
 
 // perImage says that a workspace is one float32 sum for each image.

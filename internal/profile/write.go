@@ -15,6 +15,7 @@ type writer struct {
 	events []stream.Event
 	base   []*formula // by allocation; nil for those before the first event
 	found  finds
+	convs  []seenConv // nil until asked for
 
 	element int64 // bytes of an element of gradients, as linear layers show; 0 is not known
 	casts   bool  // gradients are cast to twice the size before they are kept

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"slices"
+
+	"snug/internal/stream"
+)
+
+// call is what the stream shows of the call that a workspace belongs to.
+type call struct {
+	output   *formula // what it computes
+	input    *formula // for a weight's gradient: that of the input, computed before
+	incoming *formula // for a weight's gradient: what is let go after it
+	sibling  *formula // for a weight's gradient: the workspace of the input's
+}
+
+func (w *writer) call(i int) call {
+	c := call{output: w.base[w.events[i-1].ID]}
+	if !c.output.constant() {
+		return c
+	}
+	j := i - 2
+	if j >= 1 && w.moment(j-1) {
+		c.sibling = w.base[w.events[j-1].ID]
+		j -= 2
+	}
+	if j >= 0 && w.events[j].Kind == stream.Alloc {
+		c.input = growingOnly(w.base[w.events[j].ID])
+	}
+	if i+2 < len(w.events) && w.events[i+2].Kind == stream.Free {
+		c.incoming = growingOnly(w.base[w.events[i+2].ID])
+	}
+	return c
+}
+
+func growingOnly(f *formula) *formula {
+	if f == nil || f.constant() || f.sum != nil {
+		return nil
+	}
+	return f
+}
+
+// first is for the weight's gradient of a layer whose input has none, the first.
+// It copies what its forward copied, and its partial sums may be double those of
+// a small batch. It is nil for other workspaces.
+func (w *writer) first(c call, obs []observation) *formula {
+	if c.input != nil || c.incoming == nil || !c.output.constant() {
+		return nil
+	}
+	copies := w.copiedFor(c.incoming)
+	rest := int64(0)
+	for _, o := range obs {
+		part := evaluate(copies, w.f.program.at(w.f.points[o.recording]))
+		if part == 0 || part > float64(o.size) {
+			return nil
+		}
+		rest = max(rest, int64(float64(o.size)-part))
+	}
+	return &formula{
+		terms: append(scaled(c.incoming.growing(), 0.5, rest), copies...),
+		most:  append([]term{{max(rest, min(2*rest, mostPartials)), 0}}, copies...),
+		seen:  obs, certainty: Bounded,
+	}
+}
+
+// copiedFor is the growing part of the first workspace behind an output of that
+// size.
+func (w *writer) copiedFor(output *formula) []term {
+	for i := range w.events {
+		if w.workspace(i) && slices.Equal(w.base[w.events[i-1].ID].terms, output.terms) {
+			return w.base[w.events[i].ID].growing()
+		}
+	}
+	return nil
+}
+
+// steep says that a workspace grew faster than copies of all tensors would, so
+// that it cannot go on like that.
+func (w *writer) steep(c call, f *formula) bool {
+	if c.input == nil || c.incoming == nil {
+		return false
+	}
+	return w.exceeds(f.growing(), w.copies(c, 0))
+}
+
+// partly is for a kernel that copied only some of its tensors in small batches,
+// or took more than all of them, which ends as batches grow: the terms of all
+// copies. Which input belongs to an output is read from backward. It is nil for
+// other workspaces.
+func (w *writer) partly(c call, f *formula, obs []observation) []term {
+	out := single(c.output)
+	if out == nil {
+		return nil
+	}
+	var partial, largest []term
+	steep := f.certainty != Exact
+	for _, k := range w.seenConvs() {
+		if k.out != *out && k.in != *out || k.in.mono != k.out.mono {
+			continue
+		}
+		all := []term{{k.weight, 0}, {k.in.coef + k.out.coef, k.out.mono}}
+		if w.explains(obs, all) {
+			return nil
+		}
+		if w.explains(obs, []term{{k.weight, 0}, k.out}) || w.explains(obs, []term{{k.weight, 0}, k.in}) {
+			partial = all
+		}
+		steep = steep && w.exceeds(f.growing(), all[1:])
+		if largest == nil || all[1].coef > largest[1].coef {
+			largest = all
+		}
+	}
+	if partial == nil && steep {
+		return largest
+	}
+	return partial
+}
+
+// exceeds says that terms are clearly more than what copies take.
+func (w *writer) exceeds(terms, copies []term) bool {
+	monos := w.f.program.at(w.f.points[w.k])
+	return evaluate(terms, monos) > 1.02*evaluate(copies, monos)
+}
+
+// explains says whether terms give the observed sizes but for a few numbers.
+func (w *writer) explains(obs []observation, terms []term) bool {
+	for _, o := range obs {
+		if d := float64(o.size) - evaluate(terms, w.f.program.at(w.f.points[o.recording])); d < 0 || d > tinyBytes {
+			return false
+		}
+	}
+	return true
+}
+
+// seenConv is a convolution as its backward shows it.
+type seenConv struct {
+	in, out term
+	weight  int64
+}
+
+// seenConvs are those of the recording, each once.
+func (w *writer) seenConvs() []seenConv {
+	if w.convs != nil {
+		return w.convs
+	}
+	w.convs = []seenConv{}
+	for i := range w.events {
+		if !w.workspace(i) || !w.base[w.events[i-1].ID].constant() {
+			continue
+		}
+		c := w.call(i)
+		in, out := single(c.input), single(c.incoming)
+		if in == nil || out == nil {
+			continue
+		}
+		if k := (seenConv{*in, *out, c.output.terms[0].coef}); !slices.Contains(w.convs, k) {
+			w.convs = append(w.convs, k)
+		}
+	}
+	return w.convs
+}
