@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"snug/internal/gpu"
@@ -28,7 +29,14 @@ func anyCard() gpu.Card {
 	return c
 }
 
+// asProgram collects as rarely as the program does.
+func asProgram(b *testing.B) {
+	was := debug.SetGCPercent(400)
+	b.Cleanup(func() { debug.SetGCPercent(was) })
+}
+
 func BenchmarkLlama8B(b *testing.B) {
+	asProgram(b)
 	s := named(b, map[string]any{"model": map[string]any{"name": "llama-3.1-8b"}, "batch": 2.0, "seq": 2048.0, "precision": "bf16"})
 	b.ReportAllocs()
 	for b.Loop() {
@@ -40,6 +48,7 @@ func BenchmarkLlama8B(b *testing.B) {
 
 // BenchmarkMeasuredCases estimates every case of dev.jsonl, one after another.
 func BenchmarkMeasuredCases(b *testing.B) {
+	asProgram(b)
 	f, err := os.Open("../../testdata/measured/dev.jsonl")
 	if err != nil {
 		b.Fatal(err)
