@@ -70,6 +70,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("RECORDINGS", recordings)
 			e.Setenv("TRACES", traces)
+			e.Setenv("SNUG_STORE", filepath.Join(e.WorkDir, "measured.db"))
 			e.Setenv("LANG", "C.UTF-8")
 			return nil
 		},

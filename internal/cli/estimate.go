@@ -76,9 +76,11 @@ func runEstimate(env Env, o estimateOptions) error {
 	if err != nil {
 		return err
 	}
+	past := openPast(env, o.gpu)
+	defer past.close()
 	over, before := false, ""
 	failed, err := answer(env, o.json, requests,
-		func(s *setup.Setup) (*estimate.Answer, error) { return o.ask(s, card) },
+		func(s *setup.Setup) (*estimate.Answer, error) { return o.ask(s, card, past) },
 		func(a *estimate.Answer) error {
 			over = over || a.Fits != nil && !*a.Fits
 			if o.json {
@@ -96,8 +98,9 @@ func runEstimate(env Env, o estimateOptions) error {
 
 // ask estimates one setup. Seconds are those of a card that was named: one of
 // which only the memory is known has none.
-func (o *estimateOptions) ask(s *setup.Setup, card gpu.Card) (*estimate.Answer, error) {
+func (o *estimateOptions) ask(s *setup.Setup, card gpu.Card, past *past) (*estimate.Answer, error) {
 	a, err := estimate.Estimate(s, card)
+	past.calibrate(a, card)
 	if a != nil && o.gpu == "" {
 		a.StepSeconds = 0
 	}

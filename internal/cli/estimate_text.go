@@ -125,8 +125,11 @@ func (r estimateReport) total(b *strings.Builder, s term.Screen) {
 		rest := strings.Repeat(s.Shade(), max(width-len([]rune(bar)), 0))
 		fmt.Fprintf(b, "  %s%s %s\n", s.Paint(r.color(), bar), s.Paint(term.Dim, rest), percent(r.DevicePeak, full))
 	}
-	line("reserved", r.PeakReserved, fmt.Sprintf("by PyTorch; expect %v %s %v",
-		units.Bytes(r.Interval[0]), s.Dash(), units.Bytes(r.Interval[1])))
+	expect := fmt.Sprintf("by PyTorch; expect %v %s %v", units.Bytes(r.Interval[0]), s.Dash(), units.Bytes(r.Interval[1]))
+	if r.Here > 0 {
+		expect += fmt.Sprintf(" (%d runs here)", r.Here)
+	}
+	line("reserved", r.PeakReserved, expect)
 	line("allocated", r.PeakAllocated, "of it, in tensors; the peak is in "+r.decides())
 	b.WriteString("\n")
 }

@@ -108,6 +108,7 @@ func runProfile(ctx context.Context, env Env, o profileOptions, args []string) e
 		return err
 	}
 	p.compare()
+	p.remember()
 	if o.json {
 		return p.json(env.Stdout)
 	}

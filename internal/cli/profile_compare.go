@@ -17,6 +17,7 @@ import (
 // comparison is a measured run beside its estimate.
 type comparison struct {
 	setup    *setup.Setup
+	fields   map[string]any // the setup as it was written, with the run's size
 	estimate *estimate.Answer
 	lines    []compared
 }
@@ -46,7 +47,7 @@ func (p *profiling) compare() {
 
 // estimateOf estimates the setup at a run's size, on its card and versions.
 func (p *profiling) estimateOf(r *measuredRun) (*comparison, error) {
-	s, err := p.setupOf(overrides(r.at, r.rank))
+	s, fields, err := p.setupOf(overrides(r.at, r.rank))
 	if err != nil {
 		return nil, err
 	}
@@ -58,27 +59,29 @@ func (p *profiling) estimateOf(r *measuredRun) (*comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &comparison{s, a, compareLines(r.rank, a)}, nil
+	return &comparison{s, fields, a, compareLines(r.rank, a)}, nil
 }
 
 // setupOf reads the setup with some of its fields overridden.
-func (p *profiling) setupOf(over map[string]any) (*setup.Setup, error) {
+func (p *profiling) setupOf(over map[string]any) (*setup.Setup, map[string]any, error) {
 	in, err := p.env.open(p.options.setup)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer in.Close()
 	raws, err := setup.Read(in)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", p.options.setup, reason(err))
+		return nil, nil, fmt.Errorf("reading %s: %w", p.options.setup, reason(err))
 	case len(raws) != 1:
-		return nil, fmt.Errorf("%s holds %d setups; give one", p.options.setup, len(raws))
+		return nil, nil, fmt.Errorf("%s holds %d setups; give one", p.options.setup, len(raws))
 	case raws[0].Err != nil:
-		return nil, fmt.Errorf("%s:%w", p.options.setup, raws[0].Err)
+		return nil, nil, fmt.Errorf("%s:%w", p.options.setup, raws[0].Err)
 	}
 	from := setup.Source{Open: p.env.Open, Hub: hub(p.env.Getenv), Base: filepath.Dir(p.options.setup)}
-	return setup.Decode(lay(over, raws[0].Fields), from)
+	fields := lay(over, raws[0].Fields)
+	out, err := setup.Decode(fields, from)
+	return out, fields, err
 }
 
 // overrides is what the run says of the setup: its size and versions.

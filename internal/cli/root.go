@@ -23,7 +23,7 @@ func newRoot(env Env) *cobra.Command {
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitHelp())
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newApply(env), newEstimate(env), newGPUs(env), newInit(env), newMaxBatch(env), newOptimize(env), newPredict(env), newProfile(env), newReplay(env), newRevert(env), newVersion(env))
+	root.AddCommand(newApply(env), newEstimate(env), newGPUs(env), newHistory(env), newInit(env), newMaxBatch(env), newOptimize(env), newPredict(env), newProfile(env), newReplay(env), newRevert(env), newVersion(env))
 	return root
 }
 

@@ -30,6 +30,7 @@ type Answer struct {
 	Source        string     `json:"source"`
 	Interval      [2]uint64  `json:"interval"`
 
+	Here  int                         `json:"-"` // runs on this machine that the interval comes from
 	Setup *setup.Setup                `json:"-"`
 	Card  gpu.Card                    `json:"-"`
 	Run   *simulate.Result            `json:"-"`

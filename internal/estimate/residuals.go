@@ -84,6 +84,16 @@ func (a *Answer) interval() [2]uint64 {
 	return [2]uint64{uint64(max(peak-max(-r.Low*peak, segment), 0)), uint64(peak + max(r.High*peak, segment))}
 }
 
+// Calibrate narrows or widens the interval to where such estimates have been on
+// the machine at hand: measurements of this card and these versions say more
+// than those of the reference.
+func (a *Answer) Calibrate(here Range) {
+	peak := float64(a.PeakReserved)
+	low, high := peak*(1+here.Low)-segment, peak*(1+here.High)+segment
+	a.Interval = [2]uint64{uint64(max(low, 0)), uint64(high)}
+	a.Here = here.Cases
+}
+
 // around is as far off as the family's measured cases have been. An option that
 // was never measured with this family widens it to where that option has been
 // with others, and what was never measured at all to where anything has been.

@@ -94,7 +94,7 @@ func TestTorch(t *testing.T) {
 			ran{Trained: []int{3}, Ends: []string{"steps"}}, "round 2\n"},
 		{"shell script", three, nil, []string{"sh", "-c", py + " plain.py; exit 4"},
 			ran{Code: 4, Trained: []int{3}, Ends: []string{"steps"}}, ""},
-		{"torchrun", three, nil, []string{bin("torchrun"), "--nproc_per_node", "2", "--master_port", "29611", "ranks.py"},
+		{"torchrun", three, nil, []string{bin("torchrun"), "--standalone", "--nproc_per_node", "2", "ranks.py"},
 			ran{Trained: []int{3, 3}, Ends: []string{"steps", "steps"}}, ""},
 		{"accelerate", three, nil, []string{bin("accelerate"), "launch", "--cpu", "--num_processes", "1", "accelerated.py"},
 			ran{Trained: []int{3}, Ends: []string{"steps"}}, ""},

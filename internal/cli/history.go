@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snug/internal/store"
+	"snug/internal/term"
+	"snug/internal/units"
+)
+
+const historyLong = `List what was measured on this machine, and how far estimates were off.
+
+Every run of snug profile is kept in one SQLite file, ~/.local/share/snug or
+where SNUG_STORE says. Estimates for the same card, PyTorch and kind of model
+take their interval from it once there are three. Nothing leaves the machine,
+except by your hand: export and import take it to another.`
+
+func newHistory(env Env) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:     "history",
+		Short:   "List what was measured on this machine before",
+		Long:    historyLong,
+		Example: "  snug history\n  snug history export runs.jsonl\n  snug history delete 3 4",
+		Args:    noArgs,
+		RunE:    func(*cobra.Command, []string) error { return runHistory(env, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a run")
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "export [FILE]", Short: "Write all runs, one JSON object a line", Args: atMostOne,
+			RunE: func(_ *cobra.Command, args []string) error { return exportHistory(env, args) },
+		},
+		&cobra.Command{
+			Use: "import FILE", Short: "Add the runs of an export (- is standard input)", Args: exactlyOne,
+			RunE: func(_ *cobra.Command, args []string) error { return importHistory(env, args[0]) },
+		},
+		&cobra.Command{
+			Use: "delete NUMBER... | all", Short: "Forget runs", Args: atLeastOne,
+			RunE: func(_ *cobra.Command, args []string) error { return deleteHistory(env, args) },
+		})
+	return cmd
+}
+
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%q is an argument too many; see %s --help", args[1], cmd.CommandPath())
+	}
+	return nil
+}
+
+func exactlyOne(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("%s needs a file; see %s --help", cmd.Name(), cmd.CommandPath())
+	}
+	return atMostOne(cmd, args)
+}
+
+func atLeastOne(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("delete needs the numbers of runs as snug history shows them, or all")
+	}
+	return nil
+}
+
+// pastRuns reads the store; where there is none, nothing was measured.
+func pastRuns(env Env) ([]store.Run, error) {
+	path := store.Path(env.Getenv)
+	if !store.Exists(path) {
+		return nil, nil
+	}
+	s, err := store.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.List()
+}
+
+func runHistory(env Env, asJSON bool) error {
+	runs, err := pastRuns(env)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeRuns(env.Stdout, runs)
+	}
+	if len(runs) == 0 {
+		_, err := fmt.Fprintln(env.Stdout, "nothing was measured here yet: snug profile -- <your command>")
+		return err
+	}
+	s := env.screen()
+	t := term.Table{Header: []string{"model", "no.", "day", "size", "card", "PyTorch", "reserved", "estimate"}, Right: []int{1, 6, 7}}
+	for _, r := range runs {
+		t.Rows = append(t.Rows, []string{
+			r.Model, fmt.Sprint(r.ID), time.Unix(r.At, 0).UTC().Format("2006-01-02"), r.Size, r.Card, r.Torch, units.Bytes(r.Reserved).String(), missed(r),
+		})
+	}
+	_, err = fmt.Fprintln(env.Stdout, strings.Join(s.Table(t), "\n"))
+	return err
+}
+
+// missed is how far off the estimate was.
+func missed(r store.Run) string {
+	if r.Predicted == 0 || r.Reserved == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%+.2f %%", (float64(r.Predicted)/float64(r.Reserved)-1)*100)
+}
+
+func writeRuns(w io.Writer, runs []store.Run) error {
+	for _, r := range runs {
+		if err := printJSON(w, struct {
+			ID int64 `json:"id"`
+			store.Run
+		}{r.ID, r}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func exportHistory(env Env, args []string) error {
+	runs, err := pastRuns(env)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	for _, r := range runs {
+		if err := printJSON(&b, r); err != nil {
+			return err
+		}
+	}
+	if len(args) == 0 || args[0] == "-" {
+		_, err := env.Stdout.Write(b.Bytes())
+		return err
+	}
+	if err := env.WriteFile(args[0], b.Bytes()); err != nil {
+		return fmt.Errorf("writing %s: %w", args[0], reason(err))
+	}
+	return nil
+}
+
+func importHistory(env Env, file string) error {
+	in, err := env.open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	s, err := store.Open(store.Path(env.Getenv))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	n, err := s.Import(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	_, err = fmt.Fprintf(env.Stdout, "%d runs added\n", n)
+	return err
+}
+
+func deleteHistory(env Env, args []string) error {
+	runs, err := pastRuns(env)
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	for _, a := range args {
+		if a == "all" {
+			for _, r := range runs {
+				ids = append(ids, r.ID)
+			}
+			continue
+		}
+		id, err := strconv.ParseInt(a, 10, 64)
+		if err != nil || !has(runs, id) {
+			return fmt.Errorf("there is no run %s; snug history lists them", a)
+		}
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	s, err := store.Open(store.Path(env.Getenv))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	n, err := s.Delete(ids...)
+	if err == nil {
+		_, err = fmt.Fprintf(env.Stdout, "%d runs deleted\n", n)
+	}
+	return err
+}
+
+func has(runs []store.Run, id int64) bool {
+	for _, r := range runs {
+		if r.ID == id {
+			return true
+		}
+	}
+	return false
+}

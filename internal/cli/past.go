@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/run"
+	"snug/internal/setup"
+	"snug/internal/store"
+)
+
+// past is what was measured on this machine before. A nil one knows nothing:
+// estimates never wait for a database that is not there, nor fail for one.
+type past struct {
+	mu    sync.Mutex // estimates are made several at a time
+	store *store.Store
+}
+
+// openPast opens the store where there is one and a card that rows can be for.
+func openPast(env Env, card string) *past {
+	path := store.Path(env.Getenv)
+	if card == "" || !store.Exists(path) {
+		return nil
+	}
+	s, err := store.Open(path)
+	if err != nil {
+		return nil
+	}
+	return &past{store: s}
+}
+
+func (p *past) close() {
+	if p != nil {
+		_ = p.store.Close()
+	}
+}
+
+// calibrate gives an estimate the interval that runs here support.
+func (p *past) calibrate(a *estimate.Answer, card gpu.Card) {
+	if p == nil || a == nil || a.Setup.Dist != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r, ok, err := p.store.Alike(card.Name, torchOf(a.Setup), a.Setup.Model.Family())
+	if err == nil && ok {
+		a.Calibrate(estimate.Range{Cases: r.Cases, Low: r.Low, High: r.High})
+	}
+}
+
+func torchOf(s *setup.Setup) string {
+	if s.Versions.Torch != "" {
+		return s.Versions.Torch
+	}
+	return setup.NewestTorch
+}
+
+// remember keeps what was measured. That it cannot is worth a note, no more.
+func (p *profiling) remember() {
+	s, err := store.Open(store.Path(p.env.Getenv))
+	if err == nil {
+		defer s.Close()
+		var rows []store.Run
+		for _, r := range p.runs {
+			rows = append(rows, p.row(r))
+		}
+		err = s.Add(rows...)
+	}
+	if err != nil {
+		p.note("not remembered for later: %v", err)
+	}
+}
+
+// row is a measured run as the store keeps it.
+func (p *profiling) row(r *measuredRun) store.Run {
+	x := r.rank
+	row := store.Run{
+		Card: cardOf(x), Torch: plainVersion(x.Versions["torch"]), CUDA: x.Versions["cuda"], Model: strings.Join(p.launch.Args, " "),
+		Size: r.at.String(), Allocated: x.PeakAllocated(), Reserved: x.PeakReserved(),
+	}
+	if !p.options.stacks { // with them a step takes longer than it would
+		row.StepSeconds = x.StepSeconds()
+	}
+	if c := r.compared; c != nil {
+		row.Family, row.Model, row.Predicted = c.setup.Model.Family(), c.setup.Model.Title(), c.estimate.PeakReserved
+		if text, err := json.Marshal(c.fields); err == nil {
+			row.Setup = string(text)
+		}
+	}
+	return row
+}
+
+// cardOf is the card as the catalogue names it, or as its driver does.
+func cardOf(x *run.Report) string {
+	if x.GPU == nil {
+		return ""
+	}
+	if c, err := gpu.Find(x.GPU.Name); err == nil {
+		return c.Name
+	}
+	return x.GPU.Name
+}
+
+func plainVersion(v string) string {
+	v, _, _ = strings.Cut(v, "+")
+	return v
+}
