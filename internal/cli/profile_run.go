@@ -110,6 +110,7 @@ func (p *profiling) session(r *measuredRun) *run.Session {
 	}
 	if p.options.quiet {
 		s.Stdout, s.Stderr = io.Discard, io.Discard
+		s.Progress = func(n int) { p.say("step %d of %d", n, p.options.steps) }
 	}
 	return s
 }

@@ -259,13 +259,17 @@ class Watch:
 
     def stepped(self, n, optimizer, slowest):
         """n is how often the busiest optimizer has stepped, slowest the laziest."""
-        if self.finished:
+        if self.finished or self.capturing():
             return
         if n > self.steps:
             self.steps = n
             self.tell_step(optimizer)
         if slowest >= self.wanted or n > self.wanted:
             self.finish("steps")
+
+    def capturing(self):
+        """A step that goes into a CUDA graph must not be waited for."""
+        return self.torch.cuda.is_initialized() and self.torch.cuda.is_current_stream_capturing()
 
     def tell_step(self, optimizer):
         now, torch = time.time(), self.torch

@@ -92,6 +92,7 @@ func TestTorch(t *testing.T) {
 		{"swallows", three, nil, []string{py, "swallow.py"}, ran{Trained: []int{3}, Ends: []string{"steps"}}, "caught\ncaught\n"},
 		{"two optimizers", three, nil, []string{py, "two_optimizers.py"},
 			ran{Trained: []int{3}, Ends: []string{"steps"}}, "round 2\n"},
+		{"deepspeed's engine", three, nil, []string{py, "engine.py"}, ran{Trained: []int{3}, Ends: []string{"steps"}}, "micro step 5\n"},
 		{"shell script", three, nil, []string{"sh", "-c", py + " plain.py; exit 4"},
 			ran{Code: 4, Trained: []int{3}, Ends: []string{"steps"}}, ""},
 		{"torchrun", three, nil, []string{bin("torchrun"), "--standalone", "--nproc_per_node", "2", "ranks.py"},
@@ -128,6 +129,30 @@ func TestTorchDetails(t *testing.T) {
 	wantState := &State{Parameters: 712, Gradients: 712, Optimizer: 2*712 + 16, Params: 178, Trainable: 178, Dtypes: map[string]int{"float32": 178}}
 	if diff := cmp.Diff(wantState, r.State); diff != "" {
 		t.Errorf("state (-want +got)\n%s", diff)
+	}
+}
+
+// Without a card the calls that the probe makes of one are at least walked.
+func TestTorchPretendedGPU(t *testing.T) {
+	got, out, o := watchRun(t, Settings{Steps: 3, KeepRunning: true}, nil, python(t), "fake_cuda.py")
+	if diff := cmp.Diff(ran{Trained: []int{3}, Ends: []string{"steps"}}, got); diff != "" {
+		t.Fatalf("(-want +got)\n%s\n%s", diff, o.Tail)
+	}
+	if want := "['history all', 'record', 'record', 'record', 'synchronize', 'history None']\n"; out != want {
+		t.Errorf("called %s want %s", out, want)
+	}
+	r := o.Reports[0]
+	if diff := cmp.Diff(&GPU{Name: "Pretended GPU", Total: 100, Free: 60, Capability: 90, Recording: true}, r.GPU); diff != "" {
+		t.Errorf("gpu (-want +got)\n%s", diff)
+	}
+	if r.PeakReserved() != 40 || r.PeakAllocated() != 20 || r.StepSeconds() != 0.25 || r.OOM == nil || r.OOM.Asked != 7 {
+		t.Errorf("%+v, %+v", r, r.OOM)
+	}
+	if r.Snapshot == nil || !cmp.Equal(r.Snapshot.Entries, []int{3}) {
+		t.Fatalf("snapshot %+v", r.Snapshot)
+	}
+	if info, err := os.Stat(r.Snapshot.File); err != nil || info.Size() == 0 {
+		t.Errorf("%v, %v", info, err)
 	}
 }
 

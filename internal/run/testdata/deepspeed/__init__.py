@@ -1,0 +1,1 @@
+"""Stands in for DeepSpeed: the parts that the probe follows."""
