@@ -64,11 +64,11 @@ func newProfile(env Env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringArrayVar(&o.vary, "vary", nil, "`name=N,N` small values to run at, like batch=2,3; may be repeated")
+	f.StringArrayVar(&o.vary, "vary", nil, "small values to run at, as `name=N,N`; may be repeated")
 	f.IntVar(&o.steps, "steps", 3, "`N`: optimizer steps to record")
 	f.StringVarP(&o.out, "out", "o", "memory.snug", "`file` for the profile")
 	f.StringVar(&o.keep, "keep", "", "`folder` to keep the recordings in")
-	f.BoolVar(&o.stacks, "stacks", true, "record where allocations come from: slower steps, surer\nprofiles (default true with --vary)")
+	f.BoolVar(&o.stacks, "stacks", true, "record where allocations come from: slower steps, surer profiles (default true with --vary)")
 	f.Lookup("stacks").DefValue = "false"
 	f.BoolVar(&o.keepRunning, "keep-running", false, "let the command go on after its recorded steps")
 	f.DurationVar(&o.timeout, "timeout", 15*time.Minute, "`time` that one run may take; 0 for any")
