@@ -39,6 +39,26 @@ func ExampleMaxBatch() {
 	// Output: largest batch: 10
 }
 
+func ExampleOptimize() {
+	card, err := snug.FindCard("RTX 4090")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	run := &snug.Setup{Model: snug.Model{Name: "gpt2"}, Batch: 4, Accumulation: 8, Seq: 1024, Precision: "amp-bf16"}
+	p, err := snug.Optimize(run, card, snug.PlanOptions{Lock: []string{"optimizer"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s := p.Recommended.Settings
+	fmt.Println(s["batch"], "×", s["accumulation"])
+	fmt.Println(p.Rejected[0].Why)
+	// Output:
+	// 8 × 4
+	// needs 24.37 GiB, the card has 23.51 GiB
+}
+
 func ExampleParse() {
 	_, err := snug.Parse([]byte(`{"model": {"name": "gpt2"}, "batch": 4, "precison": "bf16"}`))
 	fmt.Println(err)

@@ -18,6 +18,7 @@ import (
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
+	"snug/internal/plan"
 	"snug/internal/setup"
 )
 
@@ -47,6 +48,19 @@ type Answer = estimate.Answer
 
 // MaxAnswer is the largest batch that fits, and what it takes.
 type MaxAnswer = estimate.MaxAnswer
+
+// Plan is the settings that were chosen for a card, and why.
+type Plan = plan.Plan
+
+// PlanOptions is what a plan has to keep to. Its zero value is today's
+// effective batch, the whole card, and nothing locked.
+type PlanOptions struct {
+	Target  int      // effective batch: batch × accumulation × GPUs
+	Margin  float64  // share of the card that stays free
+	Reserve uint64   // bytes of the card that are for others
+	Lock    []string // fields of the setup that stay as they are
+	Allow   []string // fields that may change though it changes what is trained: seq, negatives, …
+}
 
 // FindCard is the GPU of that name, such as "H100-80GB" or "RTX 4090".
 func FindCard(name string) (Card, error) { return gpu.Find(name) }
@@ -85,6 +99,21 @@ func MaxBatch(s *Setup, card Card) (*MaxAnswer, error) {
 		return nil, err
 	}
 	return estimate.MaxBatch(filled, known(card))
+}
+
+// Optimize finds the settings that train a setup fastest on a card, or within
+// the setup's limit.
+func Optimize(s *Setup, card Card, o PlanOptions) (*Plan, error) {
+	filled, err := setup.Fill(s, source())
+	if err != nil {
+		return nil, err
+	}
+	if card.Total == 0 && filled.Limit == 0 {
+		return nil, estimate.ErrNoLimit
+	}
+	return plan.Search(plan.Request{
+		Setup: filled, Card: known(card), Target: o.Target, Margin: o.Margin, Reserve: o.Reserve, Lock: o.Lock, Allow: o.Allow,
+	})
 }
 
 // known fills in what a card of which only the size is given leaves open.

@@ -16,9 +16,9 @@ import (
 )
 
 // Probe is a run simulated once, to be held against any number of limits and
-// timed on any number of cards: what a search tries. It runs three steps of at
-// most two micro-batches, after which memory has mostly settled; Estimate has
-// the last word on what the search finds.
+// timed on any number of cards: what a search tries. It runs three steps, the
+// first with one micro-batch and the others with at most two, after which memory
+// has mostly settled; Estimate has the last word on what the search finds.
 type Probe struct {
 	Setup         *setup.Setup
 	PeakAllocated uint64 // with nothing in the way
@@ -48,7 +48,7 @@ func NewProbe(s *setup.Setup, card gpu.Card) (p *Probe, err error) {
 		}
 	}()
 	tape := &cost.Tape{}
-	run, err := simulate.Run(&short, simulate.Options{Card: card, Watch: tape})
+	run, err := simulate.Run(&short, simulate.Options{Card: card, Watch: tape, Brief: true})
 	if err != nil {
 		return nil, err
 	}
@@ -122,16 +122,18 @@ func (p *Probe) play(conf string, limit uint64) (allocator.Result, uint64, error
 	if err != nil {
 		return allocator.Result{}, 0, err
 	}
-	before := uint64(0)
-	o := allocator.PlayOptions{}
-	if limit > 0 {
-		o.Observe = func(i int) {
-			if i == p.last {
-				before = al.Stats().AllocRetries
-			}
-		}
+	if limit == 0 { // the last step is as the one before
+		short := *p.trace
+		short.Events = short.Events[:p.last]
+		got, err := al.Play(&short, allocator.PlayOptions{})
+		return got, 0, err
 	}
-	got, err := al.Play(p.trace, o)
+	before := uint64(0)
+	got, err := al.Play(p.trace, allocator.PlayOptions{Observe: func(i int) {
+		if i == p.last {
+			before = al.Stats().AllocRetries
+		}
+	}})
 	return got, al.Stats().AllocRetries - before, err
 }
 

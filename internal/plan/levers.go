@@ -68,7 +68,7 @@ func costs(today, c candidate, price string) string {
 	case share >= 0.005:
 		time = fmt.Sprintf("%.0f %% more time a sample", 100*share)
 	case share <= -0.005:
-		time = fmt.Sprintf("no time: %.0f %% faster", 100*(today.rate/c.rate)*-share/(today.rate/c.rate))
+		time = fmt.Sprintf("no time: %.0f %% less", -100*share)
 	}
 	if price != "" {
 		return time + "; " + price

@@ -39,6 +39,7 @@ type Options struct {
 	Out   bool                             // meeting gradients never add in place
 	Skips []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
 	Watch Stopwatch                        // counts a step with everything in place, if set
+	Brief bool                             // the first step, which makes the optimizer's states, has one micro-batch
 	Card  gpu.Card                         // what kernels are chosen for; the reference where it has no capability
 }
 
@@ -62,6 +63,7 @@ type run struct {
 	mine    []*shadow.Tensor // those of them that this process updates
 	opt     shadow.Optimizer
 	scaler  *shadow.GradScaler // for amp-fp16
+	brief   bool               // this step has one micro-batch
 }
 
 // Run simulates the steps of a setup.
@@ -94,6 +96,7 @@ func (r *run) steps() {
 		if o.Watch != nil && i == min(1, r.s.Steps-1) {
 			r.w.Meter = o.Watch
 		}
+		r.brief = o.Brief && i == 0
 		r.step(i < len(o.Skips) && o.Skips[i])
 	}
 }
@@ -183,8 +186,11 @@ func (r *run) step(skip bool) {
 // that the first one left; further ones mostly do as it did, and need only be
 // written.
 func (r *run) micros() {
-	from := 0
-	for i := range min(max(r.s.Accumulation, 1), settled) {
+	from, n := 0, min(max(r.s.Accumulation, 1), settled)
+	if r.brief {
+		n = 1
+	}
+	for i := range n {
 		if i >= 2 && r.o.Log == nil && r.w.Repeat(from) {
 			from += (len(r.w.Trace.Events) - from) / 2
 			continue

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"math"
+	"testing"
+
+	"snug/internal/gpu"
+	"snug/internal/units"
+)
+
+// TestProbe holds what a search goes by against the whole estimate.
+func TestProbe(t *testing.T) {
+	tests := map[string]map[string]any{
+		"gpt2":          {"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "seq": 512.0, "precision": "amp-bf16"},
+		"accumulation":  {"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "seq": 512.0, "precision": "amp-bf16", "accumulation": 8.0},
+		"checkpointing": {"model": map[string]any{"name": "smollm2-135m"}, "batch": 4.0, "seq": 512.0, "precision": "bf16", "accumulation": 4.0, "checkpointing": true},
+		"scaler":        {"model": map[string]any{"name": "bert-base"}, "batch": 8.0, "seq": 128.0, "precision": "amp-fp16", "accumulation": 2.0, "clip": true},
+		"images":        {"model": map[string]any{"name": "torchvision/resnet18"}, "batch": 32.0, "precision": "amp-bf16", "optimizer": "sgd-momentum"},
+	}
+	for name, fields := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := named(t, fields)
+			p, err := NewProbe(s, gpu.Reference)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := Estimate(s, gpu.Reference)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if off := math.Abs(float64(p.PeakReserved)/float64(a.PeakReserved) - 1); off > 0.02 {
+				t.Errorf("the probe reserves %v, the whole run %v", units.Bytes(p.PeakReserved), units.Bytes(a.PeakReserved))
+			}
+			if got := p.Seconds(gpu.Reference, max(s.Accumulation, 1)); math.Abs(got-a.StepSeconds) > 1e-6 {
+				t.Errorf("the probe takes %v s a step, the whole run %v", got, a.StepSeconds)
+			}
+			within(t, p)
+		})
+	}
+}
+
+// within wants more room never to be worse, up to the peaks.
+func within(t *testing.T, p *Probe) {
+	t.Helper()
+	fitted := false
+	for limit := p.PeakAllocated / 2; limit < p.PeakReserved*5/4; limit += p.PeakReserved / 16 {
+		v, err := p.Within(limit, p.Setup.Allocator)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fitted && !v.Fits {
+			t.Errorf("does not fit %v, but fits less", units.Bytes(limit))
+		}
+		if v.Fits && limit < p.PeakAllocated || !v.Fits && limit >= p.PeakReserved {
+			t.Errorf("fits %v: %t, with peaks of %v and %v", units.Bytes(limit), v.Fits, units.Bytes(p.PeakAllocated), units.Bytes(p.PeakReserved))
+		}
+		fitted = v.Fits
+	}
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/gpu"
+	"snug/internal/units"
+)
+
+// TestRescue wants a list of levers that makes it fit, and none that is shorter.
+func TestRescue(t *testing.T) {
+	s := run(t, map[string]any{
+		"model": map[string]any{"name": "gpt2"}, "batch": 1.0, "seq": 512.0, "precision": "amp-bf16", "limit": 1600.0 * units.MiB,
+	})
+	p, err := Search(Request{Setup: s, Card: gpu.Reference})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Recommended != nil {
+		t.Fatalf("recommended %v", p.Recommended.Settings)
+	}
+	if p.Least == nil || p.Least.Estimate.PeakReserved <= s.Limit {
+		t.Errorf("least is %+v", p.Least)
+	}
+	if len(p.Rescue) == 0 || p.Rescued == nil || !runs(p.Rescued.Estimate) {
+		t.Fatalf("rescued by %v: %+v", p.Rescue, p.Rescued)
+	}
+	if len(p.Rejected) != 1 || p.Rejected[0].Why == "" {
+		t.Errorf("rejected %+v", p.Rejected)
+	}
+}
+
+// TestAllow wants sequences cut only where that was allowed, and no further than
+// needed.
+func TestAllow(t *testing.T) {
+	s := small(t, map[string]any{"seq": 4096.0, "batch": 1.0, "limit": 300.0 * units.MiB})
+	p, err := Search(Request{Setup: s, Card: gpu.Reference})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Recommended != nil {
+		t.Fatalf("fits without being cut: %v", p.Recommended.Settings)
+	}
+	p, err = Search(Request{Setup: s, Card: gpu.Reference, Allow: []string{"seq"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Recommended == nil || p.Recommended.settings.seq >= 4096 || len(p.Notes) == 0 {
+		t.Fatalf("got %+v, notes %q", p.Recommended, p.Notes)
+	}
+	longer := p.Recommended.settings
+	longer.seq *= 2
+	again := longer.on(s)
+	if p, err = Search(Request{Setup: again, Card: gpu.Reference}); err != nil || p.Recommended != nil {
+		t.Errorf("seq %d fits too (%v)", longer.seq, err)
+	}
+}
+
+// TestSharding wants a run over GPUs that does not fit under DDP to be sharded,
+// and said.
+func TestSharding(t *testing.T) {
+	s := gpt2(t, map[string]any{"batch": 1.0, "precision": "amp-bf16", "seq": 128.0, "limit": 1700.0 * units.MiB, "dist": map[string]any{"kind": "ddp", "world": 8.0}})
+	p, err := Search(Request{Setup: s, Card: gpu.Reference})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Recommended == nil || p.Recommended.settings.kind == "ddp" {
+		t.Fatalf("got %+v", p.Recommended)
+	}
+	if len(p.Notes) == 0 {
+		t.Error("another kind of spreading, and not a word")
+	}
+}
+
+func TestDivisors(t *testing.T) {
+	for n, want := range map[int][]int{1: {1}, 12: {1, 2, 3, 4, 6, 12}, 16: {1, 2, 4, 8, 16}, 251: {1, 251}} {
+		if diff := cmp.Diff(want, divisors(n)); diff != "" {
+			t.Errorf("divisors of %d (-want +got):\n%s", n, diff)
+		}
+	}
+}
+
+// TestPrime wants an effective batch that nothing divides to be rounded down
+// rather than trained one sample at a time, and said out loud.
+func TestPrime(t *testing.T) {
+	s := small(t, map[string]any{"limit": 700.0 * units.MiB})
+	p, err := Search(Request{Setup: s, Card: gpu.Reference, Target: 251})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := p.Recommended.settings
+	if x.batch == 1 || x.effective() > 251 || float64(x.effective()) < nearEnough*251 {
+		t.Errorf("%d × %d for 251", x.batch, x.accumulation)
+	}
+	if len(p.Notes) == 0 {
+		t.Error("another effective batch, and not a word")
+	}
+}
+
+func TestLoaderFor(t *testing.T) {
+	for _, tt := range []struct {
+		cpus, gpus int
+		want       Loader
+	}{
+		{1, 1, Loader{0, true, false}},
+		{8, 1, Loader{7, true, true}},
+		{64, 8, Loader{7, true, true}},
+		{128, 2, Loader{8, true, true}},
+	} {
+		if got := LoaderFor(tt.cpus, tt.gpus); got != tt.want {
+			t.Errorf("%d CPUs, %d GPUs: %+v, want %+v", tt.cpus, tt.gpus, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/setup"
+	"snug/internal/units"
+)
+
+// small is a model that takes next to no time to simulate.
+func small(t testing.TB, more map[string]any) *setup.Setup {
+	fields := map[string]any{
+		"model": map[string]any{"config": map[string]any{
+			"model_type": "llama", "num_hidden_layers": 2.0, "hidden_size": 256.0, "intermediate_size": 512.0,
+			"num_attention_heads": 4.0, "vocab_size": 8000.0,
+		}},
+		"batch": 2.0, "accumulation": 12.0, "seq": 256.0, "precision": "amp-bf16",
+	}
+	for k, v := range more {
+		fields[k] = v
+	}
+	return run(t, fields)
+}
+
+// TestExhaustive holds the search against all that it could have chosen: nothing
+// that fits is faster by more than counts as equal, however much room there is.
+func TestExhaustive(t *testing.T) {
+	for i, effective := range []int{12, 24, 36, 64} {
+		for mib := 220 + 10*i; mib < 2500; mib = mib * 3 / 2 {
+			t.Run(fmt.Sprintf("%d in %d MiB", effective, mib), func(t *testing.T) {
+				exhaustive(t, effective, uint64(mib)*units.MiB)
+			})
+		}
+	}
+}
+
+func exhaustive(t *testing.T, effective int, limit uint64) {
+	s := small(t, map[string]any{"accumulation": float64(effective / 2), "limit": float64(limit)})
+	p, err := Search(Request{Setup: s, Card: gpu.Reference})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fastest := bruteForce(t, s, effective)
+	switch {
+	case p.Recommended == nil && fastest > 0:
+		t.Fatalf("nothing recommended where %.1f samples a second fit", fastest)
+	case p.Recommended == nil:
+		return
+	}
+	if !runs(p.Recommended.Estimate) || p.Recommended.Estimate.PeakReserved > s.Limit {
+		t.Errorf("recommended %v does not fit", p.Recommended.Settings)
+	}
+	if got := p.Recommended.SamplesPerSecond; got < equal*equal*fastest {
+		t.Errorf("recommended %v does %.1f samples a second, %.1f are possible", p.Recommended.Settings, got, fastest)
+	}
+}
+
+// bruteForce is the most samples a second of all settings that fit with room for
+// what estimates have been off.
+func bruteForce(t *testing.T, s *setup.Setup, effective int) float64 {
+	fastest := 0.0
+	for _, batch := range divisors(effective) {
+		for _, checkpointing := range []bool{false, true} {
+			for _, optimizer := range []string{"adamw", "adamw-fused"} {
+				x := *s
+				x.Batch, x.Accumulation, x.Checkpointing, x.Optimizer = batch, effective/batch, checkpointing, optimizer
+				p, err := estimate.NewProbe(&x, gpu.Reference)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p.PeakReserved+estimate.High(&x, s.Limit) <= s.Limit {
+					fastest = max(fastest, float64(effective)/p.Seconds(gpu.Reference, x.Accumulation))
+				}
+			}
+		}
+	}
+	return fastest
+}
+
+// TestLocks wants locked fields to stay, one at a time and all at once.
+func TestLocks(t *testing.T) {
+	s := small(t, map[string]any{"precision": "fp32", "attention": "eager"})
+	today := settingsOf(s).fields()
+	all := []string{"precision", "optimizer", "checkpointing", "attention", "allocator", "batch", "accumulation"}
+	for _, lock := range append([][]string{all}, [][]string{{"precision"}, {"optimizer"}, {"checkpointing"}, {"attention"}, {"batch"}, {"accumulation"}}...) {
+		p, err := Search(Request{Setup: s, Card: card(t, "RTX-4090"), Lock: lock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		choices := []*Choice{p.Recommended}
+		for _, r := range p.Ladder {
+			choices = append(choices, r.Choice)
+		}
+		for _, c := range choices {
+			for _, field := range lock {
+				if c.Settings[field] != today[field] {
+					t.Errorf("%v locked, but %s went from %v to %v", lock, field, today[field], c.Settings[field])
+				}
+			}
+		}
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	s := small(t, nil)
+	ddp := small(t, map[string]any{"dist": map[string]any{"kind": "ddp", "world": 8.0}})
+	tests := map[string]struct {
+		r    Request
+		want string
+	}{
+		"lock":          {Request{Setup: s, Lock: []string{"precison"}}, "did you mean precision"},
+		"allow":         {Request{Setup: s, Allow: []string{"model"}}, "no such allowance"},
+		"both":          {Request{Setup: s, Lock: []string{"seq"}, Allow: []string{"seq"}}, "both locked and allowed"},
+		"product":       {Request{Setup: s, Lock: []string{"batch", "accumulation"}, Target: 25}, "make an effective batch of 24, not 25"},
+		"batch":         {Request{Setup: s, Lock: []string{"batch"}, Target: 1}, "batch is locked at 2"},
+		"accumulation":  {Request{Setup: s, Lock: []string{"accumulation"}, Target: 6}, "accumulation is locked at 12"},
+		"fewer than":    {Request{Setup: ddp, Target: 7}, "less than one sample for each of 8 GPUs"},
+		"margin":        {Request{Setup: s, Margin: 1}, "--margin 1"},
+		"below nothing": {Request{Setup: s, Margin: -0.1}, "--margin -0.1"},
+		"goal":          {Request{Setup: s, Goal: "fast"}, "throughput, balanced or quick"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			tt.r.Card = card(t, "RTX-4090")
+			_, err := Search(tt.r)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestShares wants rungs, margins and goals to keep to their share of the card.
+func TestShares(t *testing.T) {
+	s := gpt2(t, map[string]any{"precision": "amp-bf16"})
+	c := card(t, "T4")
+	p, err := Search(Request{Setup: s, Card: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := 0.0
+	for _, r := range p.Ladder {
+		if got := float64(r.Estimate.DevicePeak) / float64(c.Total); got > r.Share {
+			t.Errorf("%s uses %.1f %% of the card", r.Name, 100*got)
+		}
+		if r.SamplesPerSecond < last*equal {
+			t.Errorf("%s is slower than the rung below", r.Name)
+		}
+		last = r.SamplesPerSecond
+	}
+	for name, tt := range map[string]struct {
+		r    Request
+		most float64
+	}{
+		"margin":   {Request{Margin: 0.4}, 0.6},
+		"balanced": {Request{Goal: Balanced}, 0.8},
+		"quick":    {Request{Goal: Quick}, 0.5},
+		"reserve":  {Request{Reserve: c.Total / 2}, 0.5},
+	} {
+		tt.r.Setup, tt.r.Card = s, c
+		p, err := Search(tt.r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := float64(p.Recommended.Estimate.DevicePeak) / float64(c.Total); got > tt.most {
+			t.Errorf("%s: %.1f %% of the card", name, 100*got)
+		}
+		if name == "quick" && p.Recommended.settings.changes(s0(s, p)) > 0 {
+			t.Errorf("quick changes more than the batch: %s", p.Recommended.Change)
+		}
+	}
+}
+
+// s0 is today's settings with the recommended batch.
+func s0(s *setup.Setup, p *Plan) settings {
+	x := settingsOf(s)
+	x.batch, x.accumulation = p.Recommended.settings.batch, p.Recommended.settings.accumulation
+	return x
+}
