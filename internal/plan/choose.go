@@ -75,6 +75,7 @@ func (s *search) chosen() (*Choice, error) {
 				return nil, err
 			}
 			if c != nil {
+				s.set = set
 				return s.rounder(c, r)
 			}
 		}

@@ -19,10 +19,9 @@ var rungs = []struct {
 // ladder is the fastest way to run within growing shares of the card.
 func (s *search) ladder() ([]Rung, error) {
 	out := make([]Rung, len(rungs))
-	variants := s.variants()
 	err := each(len(rungs), func(i int) error {
 		r := rungs[i]
-		c, err := s.fastest(variants, room{r.share, r.careful})
+		c, err := s.fastest(s.set, room{r.share, r.careful})
 		out[i] = Rung{r.name, r.share, c, r.risk}
 		if c == nil {
 			out[i].Risk = "nothing fits into so little"

@@ -74,6 +74,9 @@ func TestSharding(t *testing.T) {
 	if len(p.Notes) == 0 {
 		t.Error("another kind of spreading, and not a word")
 	}
+	if top := p.Ladder[len(p.Ladder)-1]; top.Choice == nil {
+		t.Error("the ladder has nothing that fits")
+	}
 }
 
 func TestDivisors(t *testing.T) {

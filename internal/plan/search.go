@@ -22,6 +22,7 @@ type search struct {
 	share   int // of it, for each GPU
 	batches []int
 	rules   rules
+	set     []settings // the variants that the choice was made from
 
 	mu      sync.Mutex
 	refused map[settings]bool // what Estimate would not have after all
@@ -46,6 +47,7 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 		return nil, err
 	}
 	s.target = cmp.Or(r.Target, s.today.effective())
+	s.set = s.variants()
 	s.batches, err = s.splits()
 	return s, err
 }
