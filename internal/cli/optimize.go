@@ -97,11 +97,14 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions) error {
 	return err
 }
 
+// mostEffective is where a number is a slip of the hand.
+const mostEffective = 1 << 30
+
 // check is what can be said against the flags alone.
 func (o *optimizeOptions) check() error {
 	switch {
 	case o.profile:
-		return errors.New("--profile: measuring a real step is not part of this version; leave it out to plan by simulation")
+		return errors.New("--profile: optimize plans by simulation alone; to measure a real step first, run snug profile -- <your command>")
 	case o.file != "" && (o.apply || len(o.paths) > 0 || o.flags.Changed("dir")):
 		return errors.New("--setup describes the run, and --apply and --config-path are about config files; give one of them")
 	case o.auto && (o.gpu != "" || o.gpuMemory != ""):
@@ -110,6 +113,8 @@ func (o *optimizeOptions) check() error {
 		return fmt.Errorf("--nodes %d: write at least 1", o.nodes)
 	case o.flags.Changed("target-effective-batch") && o.target < 1:
 		return fmt.Errorf("--target-effective-batch %d: write at least 1", o.target)
+	case o.target > mostEffective:
+		return fmt.Errorf("--target-effective-batch %d: no run sees that many samples a step", o.target)
 	}
 	return nil
 }

@@ -136,7 +136,7 @@ func (s *search) notes(c *Choice) []string {
 		}
 	}
 	x := c.settings
-	say(x.effective() != s.target, "%s = %d samples a step, not %d: no split comes to %d.", product(x), x.effective(), s.target, s.target)
+	say(x.effective() != s.target, "%s = %d samples a step, not %d, which does not split well.", product(x), x.effective(), s.target)
 	say(x.kind != s.today.kind, "%s does not fit these GPUs; %s does.", s.today.kind, x.kind)
 	say(x.seq != s.today.seq, "Sequences are cut from %d to %d tokens, as allowed.", s.today.seq, x.seq)
 	say(x.negatives != s.today.negatives, "Negatives go from %d to %d, as allowed.", s.today.negatives, x.negatives)

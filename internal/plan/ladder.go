@@ -21,7 +21,11 @@ func (s *search) ladder() ([]Rung, error) {
 	out := make([]Rung, len(rungs))
 	err := each(len(rungs), func(i int) error {
 		r := rungs[i]
-		c, err := s.fastest(s.set, room{r.share, r.careful})
+		room := room{r.share, r.careful}
+		c, err := s.fastest(s.set, room)
+		if c != nil && err == nil {
+			c, err = s.rounder(c, room)
+		}
 		out[i] = Rung{r.name, r.share, c, r.risk}
 		if c == nil {
 			out[i].Risk = "nothing fits into so little"

@@ -14,18 +14,25 @@ const (
 // rounder is a choice with a micro-batch that does not divide the effective
 // batch, where that is much faster; else the choice that is there already.
 func (s *search) rounder(c *Choice, r room) (*Choice, error) {
-	if len(s.batches) < 2 {
+	if s.rules.locked["batch"] || s.rules.locked["accumulation"] {
 		return c, nil
 	}
 	at, err := s.largest(c.settings, r)
-	if err != nil || at < 0 || at == len(s.batches)-1 {
+	if err != nil || at < 0 {
 		return c, err
 	}
-	next, err := s.timed(s.split(c.settings, s.batches[at+1]))
+	high := s.most()
+	if at+1 < len(s.batches) {
+		high = s.batches[at+1]
+	}
+	if high <= s.batches[at] {
+		return c, nil
+	}
+	next, err := s.timed(s.split(c.settings, high))
 	if err != nil || next.rate < worthRounding*c.SamplesPerSecond {
 		return c, err // what lies between is no faster
 	}
-	batch, err := s.between(c.settings, s.batches[at], s.batches[at+1], r)
+	batch, err := s.between(c.settings, s.batches[at], high, r)
 	if err != nil || batch == s.batches[at] {
 		return c, err
 	}

@@ -80,8 +80,17 @@ func (s *search) splits() ([]int, error) {
 	case accumulation:
 		return []int{s.share / x.accumulation}, nil
 	}
-	return divisors(s.share), nil
+	return slices.DeleteFunc(divisors(s.share), func(batch int) bool { return batch > s.most() }), nil
 }
+
+// Beyond these no batch is looked at: no card holds that many samples, or tokens.
+const (
+	mostSamples = 1 << 16
+	mostTokens  = 1 << 27
+)
+
+// most is the largest micro-batch that is worth a look.
+func (s *search) most() int { return max(min(s.share, mostSamples, mostTokens/max(s.today.seq, 1)), 1) }
 
 // variants is the combinations of settings other than the batch, those without
 // checkpointing first: they are the faster ones, where they fit.
