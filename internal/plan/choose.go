@@ -75,12 +75,41 @@ func (s *search) chosen() (*Choice, error) {
 				return nil, err
 			}
 			if c != nil {
+				if c, err = s.worthwhile(c, set, r); err != nil {
+					return nil, err
+				}
 				s.set = set
 				return s.rounder(c, r)
 			}
 		}
 	}
 	return nil, nil
+}
+
+// gain is how much faster checkpointing has to be to be turned on: less is
+// inside the clock's error, and computing everything twice is a poor bet then.
+const gain = 1.05
+
+// worthwhile is the choice, or the best one without checkpointing where that
+// comes close.
+func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) {
+	if !c.settings.checkpointing || s.today.checkpointing {
+		return c, nil
+	}
+	var plain []settings
+	for _, v := range set {
+		if !v.checkpointing {
+			plain = append(plain, v)
+		}
+	}
+	if len(plain) == 0 {
+		return c, nil
+	}
+	other, err := s.fastest(plain, r)
+	if err != nil || other == nil || other.SamplesPerSecond*gain < c.SamplesPerSecond {
+		return c, err
+	}
+	return other, nil
 }
 
 // fallbacks is sets of variants to try one after another: as things are, then
