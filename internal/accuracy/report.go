@@ -26,8 +26,10 @@ var files = []struct{ name, what string }{
 
 // Report is everything that the comparison came to.
 type Report struct {
-	Cases []Case // of all files
-	Max   []MaxCase
+	Cases    []Case // of all files
+	Max      []MaxCase
+	Choices  []measuredChoice
+	Profiles []measuredProfile
 }
 
 // Make compares all measured cases.
@@ -44,7 +46,15 @@ func Make(measured fs.FS) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Report{Cases: Compare(rows), Max: CompareMax(max)}, nil
+	choices, err := lines[measuredChoice](measured, "choices.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	profiles, err := lines[measuredProfile](measured, "profiles.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	return &Report{Cases: Compare(rows), Max: CompareMax(max), Choices: choices, Profiles: profiles}, nil
 }
 
 const opening = `# How accurate the estimates are
@@ -71,6 +81,8 @@ func (r *Report) Markdown() string {
 	r.exceptions(&b)
 	r.maxBatch(&b)
 	r.times(&b)
+	r.choices(&b)
+	r.profiles(&b)
 	r.peers(&b)
 	return b.String()
 }
