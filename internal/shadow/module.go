@@ -165,6 +165,18 @@ func (b *Builder) Scratch(dt DType, d ...int) {
 // own before those of the modules inside it.
 func (b *Builder) Parameters() []*Tensor { return moduleOrder(b.all) }
 
+// Count is the number of elements of all parameters, and of those that are
+// trained.
+func (b *Builder) Count() (all, trained int) {
+	for _, p := range b.all {
+		all += p.Numel()
+		if p.needs {
+			trained += p.Numel()
+		}
+	}
+	return all, trained
+}
+
 // Trainable is those that require grad.
 func (b *Builder) Trainable() []*Tensor {
 	var out []*Tensor

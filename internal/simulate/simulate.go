@@ -74,12 +74,7 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	}
 	r.steps()
 	res := &Result{World: r.w}
-	for _, p := range r.builder.Parameters() {
-		res.Params += p.Numel()
-	}
-	for _, p := range r.builder.Trainable() {
-		res.Trainable += p.Numel()
-	}
+	res.Params, res.Trainable = r.builder.Count()
 	return res, nil
 }
 
