@@ -54,7 +54,7 @@ func newOptimize(env Env) *cobra.Command {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.Lookup("gpu").Usage = "`name` of the card to fit; several, or all"
-	f.BoolVar(&o.auto, "auto", false, "fit the GPU of this machine, as without --gpu")
+	f.BoolVar(&o.auto, "auto", false, "fit the GPU of this machine, unless --gpu or --gpu-memory names another")
 	f.IntVar(&o.nodes, "nodes", 1, "`N` machines with --gpus GPUs each")
 	f.IntVar(&o.target, "target-effective-batch", 0, "`N` samples a step over all GPUs (default today's)")
 	f.Float64Var(&o.margin, "margin", 0, "`share` of the card that stays free: 0.15")
@@ -78,6 +78,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions) error {
 	if err != nil {
 		return err
 	}
+	o.lock = append(o.lock, o.unwritable(today)...)
 	where, err := o.place(ctx, env, today)
 	if err != nil {
 		return err
@@ -107,8 +108,6 @@ func (o *optimizeOptions) check() error {
 		return errors.New("--profile: optimize plans by simulation alone; to measure a real step first, run snug profile -- <your command>")
 	case o.file != "" && (o.apply || len(o.paths) > 0 || o.flags.Changed("dir")):
 		return errors.New("--setup describes the run, and --apply and --config-path are about config files; give one of them")
-	case o.auto && (o.gpu != "" || o.gpuMemory != ""):
-		return errors.New("--auto looks for the GPU itself; leave out --gpu and --gpu-memory, or --auto")
 	case o.nodes < 1:
 		return fmt.Errorf("--nodes %d: write at least 1", o.nodes)
 	case o.flags.Changed("target-effective-batch") && o.target < 1:
