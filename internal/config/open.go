@@ -31,7 +31,7 @@ const (
 
 // skipped are folders that hold no configuration of the user's own.
 var skipped = []string{
-	"node_modules", "__pycache__", "venv", "env", "site-packages", "dist-packages", "wandb", "mlruns", "outputs", "output",
+	"examples", "docs", "node_modules", "__pycache__", "venv", "env", "site-packages", "dist-packages", "wandb", "mlruns", "outputs", "output",
 	"checkpoints", "lightning_logs", "logs", "runs", "build", "dist", "target", "data", "datasets", "test", "tests", "testdata",
 }
 
