@@ -67,7 +67,7 @@ func (w *World) record(name string, inputs ...*Tensor) *node {
 		return nil
 	}
 	w.seq++
-	n := take(&w.pages.nodes)
+	n := w.pages.nodes.take(&nodePages)
 	n.w, n.name, n.seq, n.next = w, name, w.seq, n.edges[:0]
 	if len(inputs) > len(n.edges) {
 		n.next = make([]edge, 0, len(inputs))
@@ -104,7 +104,7 @@ func (n *node) save(t *Tensor) *saved {
 	if n == nil {
 		return nil
 	}
-	s := take(&n.w.pages.saves)
+	s := n.w.pages.saves.take(&savePages)
 	if h := n.w.hooks; h != nil {
 		s.holder = h.pack(n, t)
 		s.t = h.kept(t)

@@ -2,24 +2,64 @@
 
 package shadow
 
+import "sync"
+
 // pages is room for the objects that a run makes by the hundred thousand. They
-// come from pages of many, which is several times faster than one by one; a page
-// goes when nothing points into it any more.
+// come from pages of many, which is several times faster than one by one, and
+// the pages go back for the next run when this one is over.
 type pages struct {
-	tensors  []Tensor
-	nodes    []node
-	storages []storage
-	saves    []saved
+	tensors  shelf[Tensor]
+	nodes    shelf[node]
+	storages shelf[storage]
+	saves    shelf[saved]
 }
 
-const pageSize = 128 // objects
+// page is as many objects as are made at once.
+type page[T any] [128]T
 
-// take is the next object of a page, making a new page when it is used up.
-func take[T any](page *[]T) *T {
-	if len(*page) == 0 {
-		*page = make([]T, pageSize)
+// shelf is the pages of one kind of object.
+type shelf[T any] struct {
+	used []*page[T]
+	next int // the next free object of the last page
+}
+
+// The pages of runs that are over, cleared: nothing but a shortcut for the
+// garbage collector.
+var (
+	tensorPages  sync.Pool
+	nodePages    sync.Pool
+	storagePages sync.Pool
+	savePages    sync.Pool
+)
+
+// take is the next object of the last page, or the first of a new one.
+func (s *shelf[T]) take(pool *sync.Pool) *T {
+	if len(s.used) == 0 || s.next == len(page[T]{}) {
+		p, _ := pool.Get().(*page[T])
+		if p == nil {
+			p = new(page[T])
+		}
+		s.used, s.next = append(s.used, p), 0
 	}
-	t := &(*page)[0]
-	*page = (*page)[1:]
+	t := &s.used[len(s.used)-1][s.next]
+	s.next++
 	return t
+}
+
+// giveBack clears the pages and puts them where the next run finds them.
+func (s *shelf[T]) giveBack(pool *sync.Pool) {
+	for _, p := range s.used {
+		clear(p[:])
+		pool.Put(p)
+	}
+	s.used = nil
+}
+
+// Over ends a run: its tensors and graph are gone, its trace and tags stay.
+func (w *World) Over() {
+	w.pages.tensors.giveBack(&tensorPages)
+	w.pages.nodes.giveBack(&nodePages)
+	w.pages.storages.giveBack(&storagePages)
+	w.pages.saves.giveBack(&savePages)
+	w.frames, w.pins, w.watch, w.spaces, w.casts = nil, nil, nil, nil, castCache{}
 }

@@ -141,7 +141,7 @@ func (w *World) empty(size Shape, dt DType) *Tensor {
 }
 
 func (w *World) emptyStrided(size, stride Shape, dt DType) *Tensor {
-	t := take(&w.pages.tensors)
+	t := w.pages.tensors.take(&tensorPages)
 	t.w, t.size, t.stride, t.dtype = w, size, stride, dt
 	t.mem = w.alloc(uint64(size.Numel()) * dt.Bytes())
 	w.watched(t)
@@ -164,7 +164,7 @@ func (t *Tensor) alias(size, stride Shape) *Tensor {
 	if t.mem != nil {
 		t.mem.refs++
 	}
-	out := take(&t.w.pages.tensors)
+	out := t.w.pages.tensors.take(&tensorPages)
 	out.w, out.mem, out.size, out.stride, out.dtype, out.isView = t.w, t.mem, size, stride, t.dtype, true
 	t.w.watched(out)
 	return out

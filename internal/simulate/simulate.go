@@ -75,6 +75,7 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	r.steps()
 	res := &Result{World: r.w}
 	res.Params, res.Trainable = r.builder.Count()
+	r.w.Over()
 	return res, nil
 }
 
