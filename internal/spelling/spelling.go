@@ -14,7 +14,24 @@ func Nearest(got string, names []string) string {
 			best, least = n, d
 		}
 	}
+	if best == "" {
+		return beginning(got, names)
+	}
 	return best
+}
+
+// beginning is the name that got begins with or that begins with got: people
+// write words out, or cut them short.
+func beginning(got string, names []string) string {
+	const enough = 3 // letters
+	got = strings.ToLower(got)
+	for _, n := range names {
+		low := strings.ToLower(n)
+		if len(low) >= enough && len(got) >= enough && (strings.HasPrefix(got, low) || strings.HasPrefix(low, got)) {
+			return n
+		}
+	}
+	return ""
 }
 
 // Hint is "; did you mean NAME?", or else what to do instead.

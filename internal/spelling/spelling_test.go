@@ -18,7 +18,7 @@ func TestDistance(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	names := []string{"batch", "accumulation", "BF16"}
-	for got, want := range map[string]string{"bacth": "batch", "acumulation": "accumulation", "bf61": "BF16", "zzzz": "", "": ""} {
+	for got, want := range map[string]string{"bacth": "batch", "acumulation": "accumulation", "bf61": "BF16", "zzzz": "", "": "", "batch_size_per_gpu": "batch", "accum": "accumulation"} {
 		if n := Nearest(got, names); n != want {
 			t.Errorf("Nearest(%q) = %q, want %q", got, n, want)
 		}
