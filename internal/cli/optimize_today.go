@@ -11,6 +11,7 @@ import (
 
 	"snug/internal/config"
 	"snug/internal/gpu"
+	"snug/internal/setup"
 )
 
 // today is the runs as they are, and where they were found.
@@ -80,7 +81,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 // without a word on how is DistributedDataParallel.
 func (o *optimizeOptions) spread(over map[string]any) {
 	if o.nodes > 1 && !o.flags.Changed("gpus") {
-		put(over, "dist.world", 1.0)
+		setup.Put(over, "dist.world", 1.0)
 	}
 	d, ok := over["dist"].(map[string]any)
 	if !ok {

@@ -98,16 +98,16 @@ func (f *setupFlags) fields() (map[string]any, error) {
 		return nil, errors.New("--model and --config are two models; give one of them")
 	}
 	if f.model != "" {
-		put(out, "model.name", f.model)
+		setup.Put(out, "model.name", f.model)
 	}
 	if f.config != "" {
-		put(out, "model.config", f.config)
+		setup.Put(out, "model.config", f.config)
 	}
 	for _, x := range fieldFlags {
 		if !f.flags.Changed(x.flag) {
 			continue
 		}
-		put(out, x.field, f.value(x))
+		setup.Put(out, x.field, f.value(x))
 	}
 	if _, has := out["dist"]; has {
 		if d := out["dist"].(map[string]any); d["kind"] == nil && f.file == "" && d["world"] == 1.0 {
@@ -139,21 +139,6 @@ func (f *setupFlags) value(x fieldFlag) any {
 	}
 	v, _ := f.flags.GetString(x.flag)
 	return v
-}
-
-// put sets a field, making the object it is in.
-func put(fields map[string]any, field string, v any) {
-	outer, inner, nested := strings.Cut(field, ".")
-	if !nested {
-		fields[field] = v
-		return
-	}
-	in, _ := fields[outer].(map[string]any)
-	if in == nil {
-		in = map[string]any{}
-		fields[outer] = in
-	}
-	in[inner] = v
 }
 
 // request is one setup that was asked about, or why it cannot be.

@@ -150,22 +150,11 @@ func asJSON(v any) any {
 	return v
 }
 
-// put sets a field, making the object it is in.
+// put sets a field to what a file says, if it says anything.
 func put(fields map[string]any, field string, v any) {
-	if v == nil || v == "" {
-		return
+	if v != nil && v != "" {
+		setup.Put(fields, field, v)
 	}
-	outer, inner, nested := strings.Cut(field, ".")
-	if !nested {
-		fields[field] = v
-		return
-	}
-	in, _ := fields[outer].(map[string]any)
-	if in == nil {
-		in = map[string]any{}
-		fields[outer] = in
-	}
-	in[inner] = v
 }
 
 // lora drops adapters that are not in use.

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import "strings"
+
+// Put sets a field of a setup that is not decoded yet, such as "batch" or
+// "dist.world", making the object that it is in.
+func Put(fields map[string]any, field string, v any) {
+	outer, inner, nested := strings.Cut(field, ".")
+	if !nested {
+		fields[field] = v
+		return
+	}
+	in, _ := fields[outer].(map[string]any)
+	if in == nil {
+		in = map[string]any{}
+		fields[outer] = in
+	}
+	in[inner] = v
+}
