@@ -149,15 +149,6 @@ type request struct {
 	err   error
 }
 
-// requests reads the setups and lays the flags over them.
-func (f *setupFlags) requests(env Env) ([]request, error) {
-	over, err := f.fields()
-	if err != nil {
-		return nil, err
-	}
-	return f.requestsOver(env, over)
-}
-
 // requestsOver lays fields over those of the file, or makes a setup of them
 // alone.
 func (f *setupFlags) requestsOver(env Env, over map[string]any) ([]request, error) {

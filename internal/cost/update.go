@@ -10,7 +10,6 @@ import "snug/internal/shadow"
 type update struct {
 	passes    float64
 	each, all float64
-	single    bool // everything happens in one pass of Python over the parameters
 }
 
 // updates by optimizer. The passes are counted in torch/optim (2.11): AdamW in

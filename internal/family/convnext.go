@@ -62,9 +62,9 @@ func newDownsampling(b *shadow.Builder, at string, width int) shadow.Module {
 	}}
 }
 
-func (n *convNeXt) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+func (n *convNeXt) Forward(_ *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	w := x.World()
-	fn = w.Func(x) // _forward_impl
+	fn := w.Func(x) // _forward_impl
 	fn.Set(&x, w.Call(n.features, x))
 	fn.Set(&x, w.Call(n.avgpool, x))
 	fn.Set(&x, w.Call(n.classifier, x))

@@ -63,9 +63,9 @@ func conv1x1(b *shadow.Builder, at string, in, out, stride int) *shadow.Conv2d {
 	return b.Conv2d(at, in, out, 1, shadow.Conv{Stride: stride, Groups: 1}, false)
 }
 
-func (n *resNet) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+func (n *resNet) Forward(_ *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	w := x.World()
-	fn = w.Func(x) // _forward_impl
+	fn := w.Func(x) // _forward_impl
 	fn.Set(&x, w.Call(n.conv1, x))
 	fn.Set(&x, w.Call(n.bn1, x))
 	fn.Set(&x, w.Call(n.relu, x))

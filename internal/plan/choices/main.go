@@ -25,7 +25,6 @@ import (
 func main() {
 	log.SetFlags(0)
 	out := bufio.NewWriter(os.Stdout)
-	defer out.Flush()
 	enc := json.NewEncoder(out)
 	for _, r := range runs {
 		cases, err := r.cases()
@@ -37,6 +36,9 @@ func main() {
 				log.Fatal(err)
 			}
 		}
+	}
+	if err := out.Flush(); err != nil {
+		log.Fatal(err)
 	}
 }
 
