@@ -7,9 +7,8 @@ import "fmt"
 // storage is memory behind one or more tensors: it is given back when the last
 // of them is gone.
 type storage struct {
-	id    uint32 // in the trace
-	bytes uint64
-	refs  int32
+	id   uint32 // in the trace
+	refs int32
 }
 
 // Tensor is a torch.Tensor without its numbers: shape, layout, element type, a

@@ -80,7 +80,7 @@ func (w *World) alloc(bytes uint64) *storage {
 	id := w.Trace.Alloc(bytes, w.queue)
 	w.Tags = append(w.Tags, Tag{Component: w.component, Path: w.modulePath()})
 	m := w.pages.storages.take(&storagePages)
-	m.id, m.bytes, m.refs = id, bytes, 1
+	m.id, m.refs = id, 1
 	return m
 }
 

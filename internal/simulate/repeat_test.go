@@ -36,20 +36,34 @@ func TestRepeatedSteps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			written, err := Run(s, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ran, err := Run(s, Options{Log: func(*shadow.World, string) {}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Equal(written.World.Trace.Events, ran.World.Trace.Events) {
-				t.Errorf("%d events written, %d run, or others", len(written.World.Trace.Events), len(ran.World.Trace.Events))
-			}
-			if !slices.Equal(written.World.Tags, ran.World.Tags) {
-				t.Error("the tags differ")
-			}
+			compareWithRun(t, s)
 		})
+	}
+}
+
+// TestMeasuredCasesWritten does the same for every case that was measured.
+func TestMeasuredCasesWritten(t *testing.T) {
+	for _, row := range measuredRows(t) {
+		t.Run(row.Setup.ID, func(t *testing.T) { compareWithRun(t, &row.Setup) })
+	}
+}
+
+// compareWithRun holds a run of which as much as possible is written against
+// one that runs everything.
+func compareWithRun(t *testing.T, s *setup.Setup) {
+	t.Helper()
+	written, err := Run(s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran, err := Run(s, Options{Log: func(*shadow.World, string) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(written.World.Trace.Events, ran.World.Trace.Events) {
+		t.Errorf("%d events written, %d run, or others", len(written.World.Trace.Events), len(ran.World.Trace.Events))
+	}
+	if !slices.Equal(written.World.Tags, ran.World.Tags) {
+		t.Error("the tags differ")
 	}
 }

@@ -63,7 +63,8 @@ type run struct {
 	mine    []*shadow.Tensor // those of them that this process updates
 	opt     shadow.Optimizer
 	scaler  *shadow.GradScaler // for amp-fp16
-	brief   bool               // this step has one micro-batch
+	at      int                // the step under way
+	opening *shadow.Passage    // the first micro-batch, which every step begins with
 }
 
 // Run simulates the steps of a setup.
@@ -88,13 +89,23 @@ func (r *run) steps() {
 			from += (len(r.w.Trace.Events) - from) / 2
 			continue
 		}
-		from = len(r.w.Trace.Events)
-		if o.Watch != nil && i == min(1, r.s.Steps-1) {
-			r.w.Meter = o.Watch
-		}
-		r.brief = o.Brief && i == 0
+		from, r.at = len(r.w.Trace.Events), i
 		r.step(i < len(o.Skips) && o.Skips[i])
 	}
+}
+
+// written tells whether what is sure to come out the same may be written
+// instead of run: on one GPU, where no log wants to see every op.
+func (r *run) written() bool { return r.o.Log == nil && r.wrapper == nil }
+
+// metered tells whether the watch is to see micro-batch k of this step. It sees
+// each kind once, with everything in place: those that find gradients in the
+// second step, where optimizer states exist, and the opening one where it is run.
+func (r *run) metered(k int) bool {
+	if k == 0 && r.written() {
+		return r.at == 0
+	}
+	return r.at == min(1, r.s.Steps-1)
 }
 
 func (r *run) load() error {
@@ -163,9 +174,8 @@ func (r *run) addLora() error {
 func (r *run) step(skip bool) {
 	r.micros()
 	defer r.w.As(shadow.Temporaries)()
-	if r.w.Meter != nil {
+	if r.o.Watch != nil && r.at == min(1, r.s.Steps-1) {
 		r.o.Watch.Update(r.s.Optimizer, r.params, r.s.Clip)
-		r.w.Meter = nil
 	}
 	if r.s.Clip {
 		r.mark(Optimizer, "clip")
@@ -178,23 +188,26 @@ func (r *run) step(skip bool) {
 	r.note("step ends")
 }
 
-// micros runs the micro-batches of a step. The second one finds the gradients
-// that the first one left; further ones mostly do as it did, and need only be
-// written.
+// micros runs the micro-batches of a step. The first one finds no gradients and
+// is the same in every step; the second one finds those that it left; further
+// ones mostly do as the second did. What is the same need only be written.
 func (r *run) micros() {
 	from, n := 0, min(max(r.s.Accumulation, 1), settled)
-	if r.brief {
+	if r.o.Brief && r.at == 0 {
 		n = 1
 	}
-	for i := range n {
-		if i >= 2 && r.o.Log == nil && r.w.Repeat(from) {
+	for k := range n {
+		if k >= 2 && r.o.Log == nil && r.w.Repeat(from) {
 			from += (len(r.w.Trace.Events) - from) / 2
 			continue
 		}
 		from = len(r.w.Trace.Events)
-		r.micro()
-		if r.w.Meter != nil {
-			r.o.Watch.MicroDone()
+		if k == 0 && r.opening != nil && r.w.Again(r.opening) {
+			continue
+		}
+		r.micro(k)
+		if k == 0 && r.opening == nil && r.written() {
+			r.opening = r.w.Passage(from, r.params)
 		}
 	}
 }
@@ -213,8 +226,12 @@ func (r *run) update(skip bool) {
 	r.scaler.Update()
 }
 
-// micro is one forward and backward.
-func (r *run) micro() {
+// micro is one forward and backward, the k-th of its step.
+func (r *run) micro(k int) {
+	if r.o.Watch != nil && r.metered(k) {
+		r.w.Meter = r.o.Watch
+		defer r.timed()
+	}
 	r.note("step: batch")
 	b := r.model.Batch()
 	r.mark(Forward, "forward")
@@ -227,6 +244,12 @@ func (r *run) micro() {
 	r.note("backward done, loss and batch dropped")
 	shadow.Release(loss)
 	b.Drop()
+}
+
+// timed ends what the watch sees of a micro-batch.
+func (r *run) timed() {
+	r.w.Meter = nil
+	r.o.Watch.MicroDone()
 }
 
 // backward is scaler.scale(loss / accumulation).backward().
