@@ -13,7 +13,7 @@ func (w *writer) sumAt(i int) (sum *columnSum, there bool) {
 	if w.hasBuffer(i + 1) {
 		return w.shown(i), true
 	}
-	if sum = w.linear(i); sum == nil {
+	if sum = w.linear(i, i+1); sum == nil {
 		sum = w.product(i)
 	}
 	if sum != nil && sum.bytes(w.f.program.at(w.f.points[w.k])) != 0 {
@@ -33,6 +33,11 @@ func (w *writer) shown(i int) *columnSum {
 				return sum
 			}
 		}
+	}
+	// The matrix may be held by something else, as the gradient that also goes
+	// past a residual branch.
+	if sum := w.linear(i, i+5); sum != nil && w.confirmed(sum, i) {
+		return sum
 	}
 	return nil
 }
@@ -54,8 +59,8 @@ func (w *writer) around(i int) []term {
 }
 
 // linear looks for the end of a linear layer's backward at event i, which
-// allocates the bias's gradient.
-func (w *writer) linear(i int) *columnSum {
+// allocates the bias's gradient; what is let go then starts at event after.
+func (w *writer) linear(i, after int) *columnSum {
 	dw := w.before(i)
 	dx := w.before(dw)
 	if dx < 0 || w.events[dw].Size == blasWorkspace {
@@ -68,7 +73,7 @@ func (w *writer) linear(i int) *columnSum {
 	if input == nil || !weight.constant() {
 		return nil
 	}
-	return w.agreed(bias.terms[0].coef, weight.terms[0].coef, *input, i)
+	return w.agreed(bias.terms[0].coef, weight.terms[0].coef, *input, i, after)
 }
 
 // minRow is the fewest bytes that are taken for a sum over rows.
@@ -123,8 +128,8 @@ func (w *writer) before(i int) int {
 
 // agreed looks among what is freed next for the incoming gradient. If that is
 // held elsewhere, the size of elements is the one that other layers had.
-func (w *writer) agreed(bias, weight int64, input term, i int) *columnSum {
-	for j := i + 1; j < len(w.events) && w.events[j].Kind == stream.Free; j++ {
+func (w *writer) agreed(bias, weight int64, input term, i, after int) *columnSum {
+	for j := after; j < len(w.events) && w.events[j].Kind == stream.Free; j++ {
 		incoming := single(w.base[w.events[j].ID])
 		if incoming == nil {
 			continue
