@@ -25,7 +25,8 @@ func (a *Allocator) alloc(n uint64, stream uint16) (int32, error) {
 	if len(a.captures) == 0 && a.pending.any() {
 		a.processEvents()
 	}
-	r := a.newRequest(n, stream)
+	var r request
+	a.prepare(&r, n, stream)
 	b := a.find(&r, r.pool)
 	if b == 0 {
 		var err error
@@ -36,12 +37,12 @@ func (a *Allocator) alloc(n uint64, stream uint16) (int32, error) {
 	return a.finish(&r, b), nil
 }
 
-func (a *Allocator) newRequest(n uint64, stream uint16) request {
-	size := a.round(n)
-	r := request{bytes: n, size: size, stream: stream, poolIndex: a.choosePool(size, stream)}
+// prepare rounds a request and chooses its pool.
+func (a *Allocator) prepare(r *request, n uint64, stream uint16) {
+	r.bytes, r.size, r.stream = n, a.round(n), stream
+	r.poolIndex = a.choosePool(r.size, stream)
 	r.pool = a.pools[r.poolIndex]
 	r.expandable = a.opt.Expandable && !(a.rules.customPoolPlain && r.pool.isCustom())
-	return r
 }
 
 // round is the size of the block that n bytes get, before any remainder that

@@ -3,12 +3,14 @@
 package allocator
 
 // bin is a sorted sequence of free blocks of about one size. Nearly always it
-// holds one or two, all in first. For the program that leaves a hundred thousand
-// holes of the same size the sequence goes on in more chunks, each of at most
-// chunkCap entries, so that an insertion never moves more than one.
+// holds one or two, all in first, which has room for them in the bin itself. For
+// the program that leaves a hundred thousand holes of the same size the sequence
+// goes on in more chunks, each of at most chunkCap entries, so that an insertion
+// never moves more than one.
 type bin struct {
 	first []entry
 	more  [][]entry // none is empty
+	few   [2]entry
 }
 
 const chunkCap = 64
@@ -92,15 +94,27 @@ func (b *bin) last() binCursor {
 }
 
 func (b *bin) insert(e *entry) {
+	if len(b.more) > 0 || len(b.first) == chunkCap {
+		b.insertAmongMany(e)
+		return
+	}
+	c := append(b.first, *e)
+	i := len(c) - 1
+	for ; i > 0 && e.less(&c[i-1]); i-- {
+		c[i] = c[i-1]
+	}
+	c[i] = *e
+	b.first = c
+}
+
+func (b *bin) insertAmongMany(e *entry) {
 	k := b.chunkFor(e)
 	i := position(*b.chunk(k), e)
 	if len(*b.chunk(k)) == chunkCap {
 		k, i = b.cut(k, i)
 	}
 	c := append(*b.chunk(k), *e)
-	for j := len(c) - 1; j > i; j-- { // mostly none to move, so no call to copy
-		c[j] = c[j-1]
-	}
+	copy(c[i+1:], c[i:])
 	c[i] = *e
 	*b.chunk(k) = c
 }
@@ -118,6 +132,18 @@ func (b *bin) cut(k, i int) (int, int) {
 		return k + 1, i - half
 	}
 	return k, i
+}
+
+// find is the place of a block among few.
+func (b *bin) find(block int32) (binCursor, bool) {
+	if len(b.more) == 0 {
+		for i := range b.first {
+			if b.first[i].block == block {
+				return binCursor{0, int32(i)}, true
+			}
+		}
+	}
+	return binCursor{}, false
 }
 
 // remove takes the entry at c out and says whether the bin holds others.

@@ -161,11 +161,19 @@ func (s *freeSet) insert(e *entry) {
 	i := binOf(e.size)
 	w := i / 64
 	if s.pages[w] == nil {
-		s.pages[w] = new([64]bin)
+		s.pages[w] = newPage()
 	}
 	s.pages[w][i%64].insert(e)
 	s.occupied[w] |= 1 << (i % 64)
 	s.words[w/64] |= 1 << (w % 64)
+}
+
+func newPage() *[64]bin {
+	page := new([64]bin)
+	for i := range page {
+		page[i].first = page[i].few[:0]
+	}
+	return page
 }
 
 func (s *freeSet) remove(c cursor) {
@@ -181,6 +189,12 @@ func (s *freeSet) remove(c cursor) {
 // erase removes the entry of e's block. Two segments of a replayed recording
 // may lie at one address, so equal keys are told apart by the block.
 func (s *freeSet) erase(e *entry) {
+	if i := binOf(e.size); s.holds(i) {
+		if c, ok := s.bin(i).find(e.block); ok {
+			s.remove(cursor{i, c})
+			return
+		}
+	}
 	c := s.seek(e)
 	for !c.end() && s.at(c).block != e.block {
 		c = s.next(c)

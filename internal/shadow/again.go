@@ -2,6 +2,8 @@
 
 package shadow
 
+import "slices"
+
 // Passage is a micro-batch as it was: the stretch of the trace that it wrote and
 // the gradients that it left. A later one that finds no gradients either does
 // all of it again, but for what is made once and stays, such as workspaces; so
@@ -35,6 +37,7 @@ func (w *World) Again(p *Passage) bool {
 	if !ok {
 		return false
 	}
+	w.Tags = slices.Grow(w.Tags, len(made))
 	for _, old := range made {
 		w.Tags = append(w.Tags, w.Tags[old])
 	}

@@ -69,7 +69,7 @@ type Rules struct {
 
 // NewWorld makes an empty process that writes to a new trace.
 func NewWorld(r Rules) *World {
-	return &World{Rules: r, Trace: stream.New(1 << 15), gradMode: true}
+	return &World{Rules: r, Trace: stream.New(1 << 15), Tags: make([]Tag, 0, 1<<13), gradMode: true}
 }
 
 // alloc takes memory on the current CUDA stream.

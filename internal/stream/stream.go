@@ -12,7 +12,10 @@
 // million still fits into an ordinary machine.
 package stream
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Kind says what an event does.
 type Kind uint8
@@ -124,6 +127,7 @@ func (t *Trace) Repeat(from int) bool {
 	}
 	shift := t.next - first
 	t.next += shift
+	t.Events = slices.Grow(t.Events, len(events))
 	for _, e := range events {
 		if e.Kind != Mark {
 			e.ID += shift
@@ -169,6 +173,7 @@ func (t *Trace) Again(from, to int, renew []uint32) (made []uint32, ok bool) {
 		now[id-first] = goes
 	}
 	made = make([]uint32, 0, n)
+	t.Events = slices.Grow(t.Events, to-from)
 	for i := from; i < to; i++ {
 		switch e := t.Events[i]; {
 		case e.Kind == Mark:
