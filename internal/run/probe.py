@@ -8,11 +8,13 @@ waits for torch to be imported, records what the caching allocator does, counts
 optimizer steps, and after the asked number of them ends the run or lets it go on.
 
 What it sees goes, one JSON object a line, into PID.jsonl beside this file, so that
-a process that is killed has still told everything up to there; the recording goes
-into PID.pickle. What to do stands in probe.json. Python 3.8, torch 2.1 or later.
+a process that is killed has still told nearly everything up to there; the recording
+goes into PID.pickle. What to do stands in probe.json. Python 3.8, torch 2.1 or later.
 
 The rule above all others: a failure in here is noted and swallowed, and the
-training goes on. Nothing here starts CUDA, prints, or touches the user's files.
+training goes on. Nothing here starts CUDA, prints, or touches the user's files. And
+it is not to be felt: beyond the first steps, telling has a share of the run's time
+that it does not exceed, and once its steps are recorded it is out of the way.
 """
 import atexit
 import importlib.machinery
@@ -27,6 +29,9 @@ import weakref
 HOME = os.path.dirname(os.path.abspath(__file__))
 LIBRARIES = ("transformers", "accelerate", "deepspeed", "peft", "trl", "lightning", "pytorch_lightning", "torchvision",
              "timm", "bitsandbytes", "flash_attn", "xformers", "apex", "triton", "numpy")
+ALWAYS = 4     # steps that are told at once and in full, whatever that costs
+SHARE = 0.005  # of the time since then that telling may take
+CLOCKS = 1000  # steps that are timed on the GPU
 
 
 # ---------------------------------------------------------------- what is told
@@ -34,13 +39,19 @@ class Report:
     """The lines that this process has written so far. A forked child begins its own."""
 
     def __init__(self):
-        self.pid, self.file, self.failures = os.getpid(), None, 0
+        self.after_fork()
+
+    def hold(self, event, **fields):
+        """Goes out with the next line that is written."""
+        self.held.append(dict(event=event, time=time.time(), **fields))
 
     def write(self, event, **fields):
+        self.hold(event, **fields)
+        lines, self.held = self.held, []
         if self.file is None:
             self.file = os.open(os.path.join(HOME, "%d.jsonl" % self.pid), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        line = json.dumps(dict(event=event, time=time.time(), **fields), default=str)
-        os.write(self.file, line.encode("utf-8", "replace") + b"\n")
+        text = "".join(json.dumps(x, default=str) + "\n" for x in lines)
+        os.write(self.file, text.encode("utf-8", "replace"))
 
     def failed(self, where, err):
         self.failures += 1
@@ -51,7 +62,7 @@ class Report:
                 pass
 
     def after_fork(self):
-        self.pid, self.file, self.failures = os.getpid(), None, 0
+        self.pid, self.file, self.failures, self.held = os.getpid(), None, 0, []
 
 
 def quietly(f):
@@ -113,7 +124,7 @@ class Watch:
     def __init__(self, torch, steps, stacks, keep_running, max_entries):
         self.torch, self.wanted, self.stacks = torch, steps, stacks
         self.keep_running, self.max_entries = keep_running, max_entries
-        self.handles = []
+        self.patches = []  # what finish takes back
         self.engine = False  # DeepSpeed's engine counts, not its optimizers
         self.reset()
 
@@ -123,7 +134,7 @@ class Watch:
         self.model = lambda: None
         self.marks, self.clocks = [], []
         self.recording = self.finished = False
-        self.last = None
+        self.last, self.since, self.spent = None, 0.0, 0.0
 
     # -- hooking in
 
@@ -132,8 +143,8 @@ class Watch:
         report.write("torch", versions=self.versions())
         torch.cuda._lazy_call(quietly(self.cuda_started))  # now, or when CUDA starts
         from torch.optim import optimizer
-        self.handles += [optimizer.register_optimizer_step_pre_hook(self.pre_step),
-                         optimizer.register_optimizer_step_post_hook(self.post_step)]
+        optimizer.register_optimizer_step_pre_hook(self.pre_step)
+        optimizer.register_optimizer_step_post_hook(self.post_step)
         self.follow_backward()
         self.follow_scaler()
         self.follow_batch()
@@ -152,9 +163,25 @@ class Watch:
                  if hasattr(sys.modules.get(n), "__version__"))
         return {k: x for k, x in v.items() if x}
 
+    def put(self, owner, name, ours):
+        """Puts ours in the place of an attribute, until the run is on its own."""
+        plain = getattr(owner, name)
+        ours.__doc__, ours.__wrapped__ = plain.__doc__, plain
+        setattr(owner, name, ours)
+        self.patches.append((owner, name, ours, plain))
+
+    def take_back(self):
+        for owner, name, ours, plain in self.patches:
+            if getattr(owner, name) is ours:  # else somebody has put his own around it
+                setattr(owner, name, plain)
+        self.patches = []
+
     def cuda_started(self):
+        """Stacks of allocations only. Frees also happen while an exception goes through
+        C++, as at the end of every recomputation of torch.utils.checkpoint, and torch 2.11
+        loses the exception there when it looks for a stack (pytorch/pytorch#179536)."""
         memory = self.torch.cuda.memory
-        memory._record_memory_history(enabled="all", context="all" if self.stacks else None,
+        memory._record_memory_history(enabled="all", context="alloc" if self.stacks else None,
                                       stacks="python", max_entries=self.max_entries)
         self.recording = True
         self.torch._C._cuda_attach_out_of_memory_observer(quietly(self.out_of_memory))
@@ -166,8 +193,7 @@ class Watch:
         def backward(*args, **kwargs):
             begins()
             return plain(*args, **kwargs)
-        backward.__doc__, backward.__wrapped__ = plain.__doc__, plain
-        autograd.backward = backward
+        self.put(autograd, "backward", backward)
 
     def follow_scaler(self):
         home = self.torch.amp if hasattr(self.torch.amp, "GradScaler") else self.torch.cuda.amp
@@ -179,8 +205,7 @@ class Watch:
             if self.steps == before and scaler_.is_enabled() and not self.finished:
                 self.skipped += 1
             return out
-        step.__doc__, step.__wrapped__ = plain.__doc__, plain
-        scaler.step = step
+        self.put(scaler, "step", step)
 
     def follow_batch(self):
         """Notes what the next module with parameters is called with, once."""
@@ -193,7 +218,7 @@ class Watch:
                 module_class.__call__ = plain
                 note(module, args, kwargs)
             return plain(module, *args, **kwargs)
-        module_class.__call__ = call
+        self.put(module_class, "__call__", call)
 
     # -- what happens
 
@@ -243,7 +268,7 @@ class Watch:
         self.mark("optimizer")
 
     def post_step(self, optimizer, args, kwargs):
-        if not self.engine:
+        if not self.engine and not (self.finished and self.keep_running):
             quietly(self.step_ended)(optimizer)
             self.maybe_stop()
 
@@ -272,22 +297,32 @@ class Watch:
         return self.torch.cuda.is_initialized() and self.torch.cuda.is_current_stream_capturing()
 
     def tell_step(self, optimizer):
-        now, torch = time.time(), self.torch
+        now, on_gpu = time.perf_counter(), self.torch.cuda.is_initialized()
         fields = dict(n=self.steps, optimizer=type(optimizer).__name__, backwards=self.backwards, skipped=self.skipped)
         if self.last is not None:
             fields["seconds"] = now - self.last
         self.mark("end")
-        if torch.cuda.is_initialized():
-            fields.update(self.memory())
-            clock = torch.cuda.Event(enable_timing=True)
+        if on_gpu and self.steps <= CLOCKS:
+            clock = self.torch.cuda.Event(enable_timing=True)
             clock.record()
             self.clocks.append(clock)
+        in_full = self.affordable(now)
+        if in_full and on_gpu:
+            fields.update(self.memory())
         if self.steps == 1:
             self.tell_place()
-        report.write("step", marks=self.marks, **fields)
+        (report.write if in_full else report.hold)("step", marks=self.marks, **fields)
         self.marks, self.backwards = [], 0
         self.follow_batch_again()
-        self.last = time.time()
+        self.last = time.perf_counter()
+        self.spent += self.last - now
+
+    def affordable(self, now):
+        """Whether this step may be told at once, with what memory looks like."""
+        if self.steps <= ALWAYS:
+            self.since, self.spent = now, 0.0
+            return True
+        return self.spent <= SHARE * (now - self.since)
 
     def follow_batch_again(self):
         """Of two steps only: to watch calls, every class of modules is touched."""
@@ -336,11 +371,9 @@ class Watch:
         for part in (self.tell_times, self.tell_state, self.dump):
             quietly(part)()
         report.write("end", why=why, steps=self.steps, skipped=self.skipped)
+        quietly(self.take_back)()
         if why == "steps" and not self.keep_running:
             quietly(self.meet)()
-        else:
-            for h in self.handles:
-                h.remove()
 
     def tell_times(self):
         if self.torch.cuda.is_initialized():

@@ -134,12 +134,14 @@ func TestTorchDetails(t *testing.T) {
 
 // Without a card the calls that the probe makes of one are at least walked.
 func TestTorchPretendedGPU(t *testing.T) {
-	got, out, o := watchRun(t, Settings{Steps: 3, KeepRunning: true}, nil, python(t), "fake_cuda.py")
+	got, out, o := watchRun(t, Settings{Steps: 3, KeepRunning: true}, nil, python(t), "fake_cuda.py", "10")
 	if diff := cmp.Diff(ran{Trained: []int{3}, Ends: []string{"steps"}}, got); diff != "" {
 		t.Fatalf("(-want +got)\n%s\n%s", diff, o.Tail)
 	}
-	if want := "['history all', 'record', 'record', 'record', 'synchronize', 'history None']\n"; out != want {
-		t.Errorf("called %s want %s", out, want)
+	step := "record stats "
+	want := "history_all_None stats " + step + step + step + "synchronize history_off stats backward_as_it_was"
+	if got := calls(out); got != want {
+		t.Errorf("called %s want %s", got, want)
 	}
 	r := o.Reports[0]
 	if diff := cmp.Diff(&GPU{Name: "Pretended GPU", Total: 100, Free: 60, Capability: 90, Recording: true}, r.GPU); diff != "" {
@@ -153,6 +155,41 @@ func TestTorchPretendedGPU(t *testing.T) {
 	}
 	if info, err := os.Stat(r.Snapshot.File); err != nil || info.Size() == 0 {
 		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// calls is what fake_cuda.py printed, in a line.
+func calls(out string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(out), " ", "_"), "\n", " ")
+}
+
+// Stacks are those of allocations, never of frees: to look for one while an
+// exception is on its way is what broke runs.
+func TestTorchStacks(t *testing.T) {
+	_, out, _ := watchRun(t, Settings{Steps: 1, Stacks: true, KeepRunning: true}, nil, python(t), "fake_cuda.py", "1")
+	if got := calls(out); !strings.HasPrefix(got, "history_all_alloc ") {
+		t.Errorf("called %s", got)
+	}
+}
+
+// Of a long recording every step is told, and what that takes stays a small part
+// of the run: of a hundred steps of 10 ms, few may ask what takes 1 ms.
+func TestTorchShare(t *testing.T) {
+	got, out, o := watchRun(t, Settings{Steps: 100}, nil, python(t), "fake_cuda.py", "100")
+	if diff := cmp.Diff(ran{Trained: []int{100}, Ends: []string{"steps"}}, got); diff != "" {
+		t.Fatalf("(-want +got)\n%s\n%s", diff, o.Tail)
+	}
+	steps, asked := o.Reports[0].Steps, 0
+	for i, s := range steps {
+		if s.N != i+1 {
+			t.Fatalf("step %d is told at %d", s.N, i+1)
+		}
+		if s.PeakReserved > 0 {
+			asked++
+		}
+	}
+	if asked < 5 || asked > 4+6 {
+		t.Errorf("asked after %d steps of %d, printed %s", asked, len(steps), out)
 	}
 }
 

@@ -1,10 +1,15 @@
 """Trains on the CPU while torch.cuda pretends: every call that the probe makes of a
-real card is answered, so that its path there is walked without one."""
+real card is answered, so that its path there is walked without one. Time pretends too:
+a step takes 10 ms, and to ask the allocator how it is doing takes one."""
+import sys
+import time
 import types
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
-cuda, calls = torch.cuda, []
+cuda, calls, clock = torch.cuda, [], [0.0]
+time.perf_counter = lambda: clock[0]
 
 
 class Event:
@@ -18,8 +23,19 @@ class Event:
         return 250.0
 
 
-def record_history(enabled="all", **kwargs):
-    calls.append("history %s" % enabled)
+def record_history(enabled="all", context="all", **kwargs):
+    calls.append("history %s %s" % (enabled, context) if enabled else "history off")
+
+
+def memory_stats(device):
+    clock[0] += 0.001
+    calls.append("stats")
+    return stats
+
+
+def later_hook(optimizer, args, kwargs):
+    """Of somebody else, and after the probe's: what the probe does must not trip it."""
+    clock[0] += 0.010
 
 
 stats = dict(allocated_bytes=dict(all=dict(current=10, peak=20)), reserved_bytes=dict(all=dict(current=30, peak=40)), num_alloc_retries=1)
@@ -28,7 +44,7 @@ cuda.is_current_stream_capturing = lambda: False
 cuda.current_device = lambda: 0
 cuda.synchronize = lambda: calls.append("synchronize")
 cuda.Event = Event
-cuda.memory_stats_as_nested_dict = lambda device: stats
+cuda.memory_stats_as_nested_dict = memory_stats
 cuda.mem_get_info = lambda device: (60, 100)
 cuda.get_device_properties = lambda device: types.SimpleNamespace(name="Pretended GPU", major=9, minor=0)
 cuda.memory._record_memory_history = record_history
@@ -37,9 +53,14 @@ torch._C._cuda_attach_out_of_memory_observer = lambda f: f(0, 7, 100, 60)
 
 for call, _ in cuda._queued_calls:  # as when CUDA starts
     call()
+backward = torch.autograd.backward.__wrapped__
+register_optimizer_step_post_hook(later_hook)
 w = torch.zeros(3, requires_grad=True)
 optimizer = torch.optim.SGD([w], lr=0.1)
-for i in range(10):
+for i in range(int(sys.argv[1])):
     w.sum().backward()
     optimizer.step()
-print(calls)
+if torch.autograd.backward is backward:
+    calls.append("backward as it was")
+for call in calls:
+    print(call)
