@@ -52,8 +52,8 @@ var Calibrated = Constants{
 	Memory: 0.64, Random: 0.083, Half: 1, Single: 0.91, Attention: 0.44, Conv: 0.146,
 }
 
-// Clock counts the seconds of a step. It is a shadow.Meter.
-type Clock struct {
+// clock counts the seconds of a step as a Tape goes by.
+type clock struct {
 	rates Rates
 	c     Constants
 
@@ -61,11 +61,11 @@ type Clock struct {
 	micro        []float64 // when each micro-batch was done, by the later clock
 }
 
-// NewClock starts at zero.
-func NewClock(r Rates, c Constants) *Clock { return &Clock{rates: r, c: c} }
+// newClock starts at zero.
+func newClock(r Rates, c Constants) *clock { return &clock{rates: r, c: c} }
 
-// Host advances the host.
-func (k *Clock) Host(h shadow.HostWork) {
+// work advances the host.
+func (k *clock) work(h shadow.HostWork) {
 	switch h {
 	case shadow.HostOp:
 		k.host += k.c.Op
@@ -82,18 +82,18 @@ func (k *Clock) Host(h shadow.HostWork) {
 	}
 }
 
-// Kernel queues work on the device.
-func (k *Clock) Kernel(w shadow.Kernel) { k.run(k.seconds(w)) }
+// kernel queues work on the device.
+func (k *clock) kernel(w shadow.Kernel) { k.run(k.takes(w)) }
 
-func (k *Clock) run(seconds float64) {
+func (k *clock) run(seconds float64) {
 	k.device = max(k.device, k.host) + k.c.Launch + seconds
 }
 
-// Sync makes the host wait.
-func (k *Clock) Sync() { k.host = max(k.host, k.device) + k.c.Sync }
+// sync makes the host wait.
+func (k *clock) sync() { k.host = max(k.host, k.device) + k.c.Sync }
 
-// seconds is what a kernel takes on the device, its launch aside.
-func (k *Clock) seconds(w shadow.Kernel) float64 {
+// takes is what a kernel takes on the device, its launch aside.
+func (k *clock) takes(w shadow.Kernel) float64 {
 	bytes := w.Bytes / k.rates.Bandwidth
 	switch w.Work {
 	case shadow.Streaming:
@@ -106,7 +106,7 @@ func (k *Clock) seconds(w shadow.Kernel) float64 {
 
 // arithmetic is the time of a kernel's multiplications. Products of float32 are
 // exact, while convolutions may use TF32, as PyTorch has it by default.
-func (k *Clock) arithmetic(w shadow.Kernel) float64 {
+func (k *clock) arithmetic(w shadow.Kernel) float64 {
 	half := w.DType.Half()
 	switch {
 	case w.Work == shadow.Product && half:

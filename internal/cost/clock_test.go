@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cost_test
+package cost
 
 import (
 	"bufio"
@@ -10,16 +10,15 @@ import (
 	"slices"
 	"testing"
 
-	"snug/internal/cost"
 	"snug/internal/gpu"
 	"snug/internal/setup"
 	"snug/internal/shadow"
 	"snug/internal/simulate"
 )
 
-func reference(t *testing.T) cost.Rates {
+func reference(t *testing.T) Rates {
 	t.Helper()
-	r, ok := cost.RatesOf(gpu.Reference)
+	r, ok := RatesOf(gpu.Reference)
 	if !ok {
 		t.Fatal("the reference card has no rates")
 	}
@@ -31,12 +30,12 @@ func reference(t *testing.T) cost.Rates {
 func TestHostBound(t *testing.T) {
 	rates := reference(t)
 	run := func(bytes float64) float64 {
-		c := cost.NewClock(rates, cost.Constants{Op: 10e-6, Launch: 2e-6, Memory: 1, Random: 1})
+		k := newClock(rates, Constants{Op: 10e-6, Launch: 2e-6, Memory: 1, Random: 1})
 		for range 1000 {
-			c.Host(shadow.HostOp)
-			c.Kernel(shadow.Kernel{Bytes: bytes})
+			k.work(shadow.HostOp)
+			k.kernel(shadow.Kernel{Bytes: bytes})
 		}
-		return c.Seconds(1)
+		return k.seconds(1)
 	}
 	if got := run(1); math.Abs(got-10e-3) > 0.1e-3 {
 		t.Errorf("1000 tiny ops take %.4f s, want what the host needs, 0.0100", got)
@@ -50,12 +49,12 @@ func TestHostBound(t *testing.T) {
 // TestFurtherMicroBatches: micro-batches beyond those that ran take as long as
 // the last.
 func TestFurtherMicroBatches(t *testing.T) {
-	c := cost.NewClock(reference(t), cost.Constants{Op: 1})
+	k := newClock(reference(t), Constants{Op: 1})
 	for range 2 {
-		c.Host(shadow.HostOp)
-		c.MicroDone()
+		k.work(shadow.HostOp)
+		k.microDone()
 	}
-	if got := c.Seconds(5); got != 5 {
+	if got := k.seconds(5); got != 5 {
 		t.Errorf("five micro-batches of one second take %v", got)
 	}
 }
@@ -94,8 +93,8 @@ func errors(t *testing.T, path string) []float64 {
 			continue
 		}
 		row.Setup.Steps = 2
-		c := cost.NewClock(reference(t), cost.Calibrated)
-		if _, err := simulate.Run(&row.Setup, simulate.Options{Watch: c}); err != nil {
+		tape := &Tape{}
+		if _, err := simulate.Run(&row.Setup, simulate.Options{Watch: tape}); err != nil {
 			t.Fatal(err)
 		}
 		var secs []float64
@@ -103,7 +102,7 @@ func errors(t *testing.T, path string) []float64 {
 			secs = append(secs, s.Sec)
 		}
 		slices.Sort(secs)
-		off = append(off, math.Abs(c.Seconds(max(row.Setup.Accumulation, 1))/secs[len(secs)/2]-1))
+		off = append(off, math.Abs(tape.Seconds(reference(t), max(row.Setup.Accumulation, 1))/secs[len(secs)/2]-1))
 	}
 	return off
 }

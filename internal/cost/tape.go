@@ -8,7 +8,7 @@ import "snug/internal/shadow"
 // of cards without being simulated again. It is a simulate.Stopwatch.
 type Tape struct {
 	marks   []mark
-	kernels []shadow.Kernel
+	kernels []shadow.Kernel // of the marks that have one, in order
 	update  work
 }
 
@@ -24,7 +24,9 @@ const (
 	hostMark tapeKind = iota
 	kernelMark
 	syncMark
+	joinMark // a kernel where gradients are there already
 	microMark
+	moreMark // the first micro-batch once more, with gradients there
 	updateMark
 )
 
@@ -56,8 +58,17 @@ func (t *Tape) Kernel(k shadow.Kernel) {
 // Sync notes that the host waits.
 func (t *Tape) Sync() { t.marks = append(t.marks, mark{kind: syncMark}) }
 
+// Joins notes a gradient that a leaf takes over.
+func (t *Tape) Joins(k shadow.Kernel) {
+	t.marks = append(t.marks, mark{kind: joinMark})
+	t.kernels = append(t.kernels, k)
+}
+
 // MicroDone notes the end of a micro-batch.
 func (t *Tape) MicroDone() { t.marks = append(t.marks, mark{kind: microMark}) }
+
+// MicroMore notes a micro-batch like the first one that finds its gradients.
+func (t *Tape) MicroMore() { t.marks = append(t.marks, mark{kind: moreMark}) }
 
 // Update notes the optimizer's step.
 func (t *Tape) Update(optimizer string, params []*shadow.Tensor, clip bool) {
@@ -68,22 +79,38 @@ func (t *Tape) Update(optimizer string, params []*shadow.Tensor, clip bool) {
 // Seconds is how long the step takes on a card with these rates, with the given
 // number of micro-batches.
 func (t *Tape) Seconds(r Rates, accumulation int) float64 {
-	k := NewClock(r, Calibrated)
+	k := newClock(r, Calibrated)
+	t.play(k, false)
+	return k.seconds(accumulation)
+}
+
+// play runs the clock through the tape. With more it is through the first
+// micro-batch alone, as one that finds gradients.
+func (t *Tape) play(k *clock, more bool) {
 	next := 0
 	for _, m := range t.marks {
 		switch m.kind {
 		case hostMark:
-			k.Host(m.host)
+			k.work(m.host)
 		case kernelMark:
-			k.Kernel(t.kernels[next])
+			k.kernel(t.kernels[next])
+			next++
+		case joinMark:
+			if more {
+				k.kernel(t.kernels[next])
+			}
 			next++
 		case syncMark:
-			k.Sync()
+			k.sync()
 		case microMark:
-			k.MicroDone()
+			k.microDone()
+			if more {
+				return
+			}
+		case moreMark:
+			t.play(k, true)
 		case updateMark:
 			k.updated(t.update)
 		}
 	}
-	return k.Seconds(accumulation)
 }

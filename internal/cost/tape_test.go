@@ -3,34 +3,44 @@
 package cost
 
 import (
+	"math"
 	"testing"
 
 	"snug/internal/setup"
+	"snug/internal/shadow"
 	"snug/internal/simulate"
 )
 
 // h200 is the card that the constants were calibrated on.
 var h200 = Rates{Bandwidth: 4.8e12, Half: 989e12, TF32: 494e12, Single: 67e12, SMs: 132}
 
-// TestTapeIsTheClock times the same run through a tape and directly.
-func TestTapeIsTheClock(t *testing.T) {
-	for _, accumulation := range []int{1, 3, 8} {
-		s, err := setup.Decode(map[string]any{
-			"model": map[string]any{"name": "gpt2"}, "batch": 2.0, "seq": 128.0, "precision": "amp-fp16", "clip": true,
-			"accumulation": float64(accumulation),
-		}, setup.Source{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		clock, tape := NewClock(h200, Calibrated), &Tape{}
-		for _, w := range []simulate.Stopwatch{clock, tape} {
-			if _, err := simulate.Run(s, simulate.Options{Watch: w}); err != nil {
+// TestWrittenMicroBatches times a run of which most is written against one that
+// goes through all of it, which a log makes it do.
+func TestWrittenMicroBatches(t *testing.T) {
+	for _, model := range []string{"gpt2", "torchvision/resnet18"} {
+		for _, accumulation := range []int{1, 2} {
+			fields := map[string]any{
+				"model": map[string]any{"name": model}, "batch": 2.0, "precision": "amp-fp16", "clip": true,
+				"accumulation": float64(accumulation),
+			}
+			if model == "gpt2" {
+				fields["seq"] = 128.0
+			}
+			s, err := setup.Decode(fields, setup.Source{})
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		got, want := tape.Seconds(h200, accumulation), clock.Seconds(accumulation)
-		if got != want || want <= 0 {
-			t.Errorf("accumulation %d: tape says %v s, clock %v s", accumulation, got, want)
+			written, ran := &Tape{}, &Tape{}
+			if _, err := simulate.Run(s, simulate.Options{Watch: written}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := simulate.Run(s, simulate.Options{Watch: ran, Log: func(*shadow.World, string) {}}); err != nil {
+				t.Fatal(err)
+			}
+			got, want := written.Seconds(h200, accumulation), ran.Seconds(h200, accumulation)
+			if math.Abs(got-want) > 1e-9 || want <= 0 {
+				t.Errorf("%s, accumulation %d: %v s where it was written, %v s where it ran", model, accumulation, got, want)
+			}
 		}
 	}
 }

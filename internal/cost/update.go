@@ -2,8 +2,6 @@
 
 package cost
 
-import "snug/internal/shadow"
-
 // update is what an optimizer does to each parameter: how often it reads or
 // writes an element of it (parameter, gradient, states, temporaries), how many
 // kernels it launches for each parameter, and how many for all together.
@@ -31,13 +29,9 @@ var updates = map[string]update{
 	"adamw-8bit":   {passes: 5, each: 1},
 }
 
-// Update counts the optimizer's step over the trainable parameters, with the
+// updated counts the optimizer's step over the trainable parameters, with the
 // gradients clipped before it or not.
-func (k *Clock) Update(optimizer string, params []*shadow.Tensor, clip bool) {
-	k.updated(workOf(optimizer, params, clip))
-}
-
-func (k *Clock) updated(w work) {
+func (k *clock) updated(w work) {
 	u, ok := updates[w.optimizer]
 	if !ok {
 		u = updates["adamw"]
@@ -52,12 +46,12 @@ func (k *Clock) updated(w work) {
 	k.run(passes*w.bytes/(k.rates.Bandwidth*k.c.Memory) + n*each*k.c.Launch)
 }
 
-// MicroDone notes that a micro-batch's forward and backward are through.
-func (k *Clock) MicroDone() { k.micro = append(k.micro, max(k.host, k.device)) }
+// microDone notes that a micro-batch's forward and backward are through.
+func (k *clock) microDone() { k.micro = append(k.micro, max(k.host, k.device)) }
 
-// Seconds is the length of a step with the given number of micro-batches. The
+// seconds is the length of a step with the given number of micro-batches. The
 // clock need not have seen them all: further ones take as long as the last.
-func (k *Clock) Seconds(accumulation int) float64 {
+func (k *clock) seconds(accumulation int) float64 {
 	total := max(k.host, k.device) + k.c.Step
 	if n := len(k.micro); n > 1 && accumulation > n {
 		total += float64(accumulation-n) * (k.micro[n-1] - k.micro[n-2])

@@ -136,9 +136,9 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 	o := simulate.Options{Card: card}
 	rates, timed := cost.RatesOf(card)
 	timed = timed && card.Total > 0 // a card was named
-	clock := cost.NewClock(rates, cost.Calibrated)
+	tape := &cost.Tape{}
 	if timed {
-		o.Watch = clock
+		o.Watch = tape
 	}
 	run, err := simulate.Run(s, o)
 	if err != nil {
@@ -149,7 +149,7 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 		Source: "simulated", Outside: card.Outside,
 	}
 	if timed {
-		a.StepSeconds = micros(clock.Seconds(max(s.Accumulation, 1)))
+		a.StepSeconds = micros(tape.Seconds(rates, max(s.Accumulation, 1)))
 	}
 	return a, nil
 }

@@ -49,8 +49,10 @@ type Tag struct {
 	Path      string
 }
 
-func (w *World) tagGradient(leaf *Tensor) {
-	if leaf.grad.mem != nil {
-		w.Tags[leaf.grad.mem.id] = Tag{Component: Gradients, Path: leaf.name}
+func (w *World) tagGradient(leaf *Tensor) (was Tag) {
+	if m := leaf.grad.mem; m != nil {
+		was = w.Tags[m.id]
+		w.Tags[m.id] = Tag{Component: Gradients, Path: leaf.name}
 	}
+	return was
 }

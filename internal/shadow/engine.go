@@ -224,17 +224,23 @@ func (w *World) accumulateGrad(leaf, g *Tensor) {
 	}
 	w.host(HostLeaf)
 	w.op("AccumulateGrad")
+	had, came := leaf.grad != nil, arrival{leaf: leaf, at: len(w.Trace.Events)}
 	switch {
-	case leaf.grad != nil:
+	case had:
 		w.kernel(leaf.grad, g)
 	case g.refs == 1 && layoutObeys(g, leaf):
 		leaf.grad = g.alias(g.size, g.stride).hold()
+		came.taken = true
+		w.joins(leaf.grad, g)
 	default:
 		leaf.grad = w.emptyStrided(leaf.size, leaf.stride, g.dtype).hold()
 		w.kernel(leaf.grad, g)
 	}
-	w.tagGradient(leaf)
+	came.tag = w.tagGradient(leaf)
 	g.drop()
+	if w.passage != nil {
+		w.passage.arrives(came, had)
+	}
 	if w.afterGrad != nil {
 		w.afterGrad(leaf)
 	}

@@ -11,6 +11,9 @@ type Meter interface {
 	Kernel(k Kernel)
 	// Sync is where the host waits for the device.
 	Sync()
+	// Joins is where a leaf takes a gradient over. In a micro-batch that finds
+	// one there, the two are added by this kernel.
+	Joins(k Kernel)
 }
 
 // HostWork is a kind of work of the host.
@@ -53,11 +56,29 @@ func (w *World) host(h HostWork) {
 	}
 }
 
+// once is work of the first step alone, which is not what a step takes.
+func (w *World) once(do func()) {
+	meter := w.Meter
+	w.Meter = nil
+	do()
+	w.Meter = meter
+}
+
 // kernel counts a launch that reads and writes the given tensors.
 func (w *World) kernel(touched ...*Tensor) {
-	if w.Meter == nil {
-		return
+	if w.Meter != nil {
+		w.Meter.Kernel(streaming(touched))
 	}
+}
+
+// joins counts a gradient that a leaf takes over.
+func (w *World) joins(touched ...*Tensor) {
+	if w.Meter != nil {
+		w.Meter.Joins(streaming(touched))
+	}
+}
+
+func streaming(touched []*Tensor) Kernel {
 	k := Kernel{}
 	for _, t := range touched {
 		if t != nil {
@@ -65,7 +86,7 @@ func (w *World) kernel(touched ...*Tensor) {
 			k.DType = t.dtype
 		}
 	}
-	w.Meter.Kernel(k)
+	return k
 }
 
 // product counts a matrix product, or a batch of them.

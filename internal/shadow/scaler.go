@@ -19,8 +19,10 @@ func (w *World) NewGradScaler() *GradScaler { return &GradScaler{w: w} }
 func (s *GradScaler) Scale(loss *Tensor) *Tensor {
 	fn := s.w.Func(loss)
 	if s.scale == nil {
-		s.scale = s.w.Full(Float32).hold()
-		s.tracker = s.w.Full(Int32).hold()
+		s.w.once(func() {
+			s.scale = s.w.Full(Float32).hold()
+			s.tracker = s.w.Full(Int32).hold()
+		})
 	}
 	return fn.Return(loss.Mul(s.scale))
 }

@@ -45,6 +45,7 @@ type World struct {
 	path       []string
 	component  Component
 	afterGrad  func(leaf *Tensor)
+	passage    *Passage // being noted
 
 	afterBackward func()            // when the whole backward has run
 	wrapped       map[string]hooked // by the path of the module

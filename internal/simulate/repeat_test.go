@@ -44,7 +44,11 @@ func TestRepeatedSteps(t *testing.T) {
 // TestMeasuredCasesWritten does the same for every case that was measured.
 func TestMeasuredCasesWritten(t *testing.T) {
 	for _, row := range measuredRows(t) {
-		t.Run(row.Setup.ID, func(t *testing.T) { compareWithRun(t, &row.Setup) })
+		t.Run(row.Setup.ID, func(t *testing.T) {
+			compareWithRun(t, &row.Setup)
+			row.Setup.Accumulation = 3
+			compareWithRun(t, &row.Setup)
+		})
 	}
 }
 

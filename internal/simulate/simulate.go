@@ -44,10 +44,12 @@ type Options struct {
 }
 
 // Stopwatch counts the time of a step: it is told of its work, of the end of
-// each micro-batch, and of the optimizer's update.
+// each micro-batch, of one that is like the first but finds gradients, and of
+// the optimizer's update.
 type Stopwatch interface {
 	shadow.Meter
 	MicroDone()
+	MicroMore()
 	Update(optimizer string, params []*shadow.Tensor, clip bool)
 }
 
@@ -189,8 +191,8 @@ func (r *run) step(skip bool) {
 }
 
 // micros runs the micro-batches of a step. The first one finds no gradients and
-// is the same in every step; the second one finds those that it left; further
-// ones mostly do as the second did. What is the same need only be written.
+// is the same in every step; further ones do the same again and add to those
+// that it left. What is the same need only be written.
 func (r *run) micros() {
 	from, n := 0, min(max(r.s.Accumulation, 1), settled)
 	if r.o.Brief && r.at == 0 {
@@ -202,14 +204,22 @@ func (r *run) micros() {
 			continue
 		}
 		from = len(r.w.Trace.Events)
-		if k == 0 && r.opening != nil && r.w.Again(r.opening) {
-			continue
-		}
-		r.micro(k)
-		if k == 0 && r.opening == nil && r.written() {
-			r.opening = r.w.Passage(from, r.params)
+		if !r.rewritten(k) {
+			r.micro(k)
 		}
 	}
+}
+
+// rewritten writes micro-batch k from the first one there was, if that can be.
+func (r *run) rewritten(k int) bool {
+	if k == 0 {
+		return r.opening.Again()
+	}
+	ok := r.opening.More()
+	if ok && r.o.Watch != nil && r.metered(k) {
+		r.o.Watch.MicroMore()
+	}
+	return ok
 }
 
 // update is the optimizer's step, through the scaler where there is one.
@@ -231,6 +241,10 @@ func (r *run) micro(k int) {
 	if r.o.Watch != nil && r.metered(k) {
 		r.w.Meter = r.o.Watch
 		defer r.timed()
+	}
+	if r.opening == nil && r.written() {
+		r.opening = r.w.Begin()
+		defer r.opening.End()
 	}
 	r.note("step: batch")
 	b := r.model.Batch()

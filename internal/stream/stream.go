@@ -137,60 +137,6 @@ func (t *Trace) Repeat(from int) bool {
 	return true
 }
 
-// Again appends the events [from, to) once more, without the allocations that
-// they left alive: those are there already. It does so only where the events
-// touched nothing older, and says whether they did. Each of renew is the ID of
-// another one that was left alive but has since been given back: it is made
-// again, and its place in renew gets the new ID. made is the old ID of each new
-// one, in order.
-func (t *Trace) Again(from, to int, renew []uint32) (made []uint32, ok bool) {
-	events := t.Events[from:to]
-	first, n := t.next, uint32(0)
-	for i := range events {
-		switch e := &events[i]; e.Kind {
-		case Alloc:
-			first = min(first, e.ID)
-			n++
-		case Free:
-			if e.ID < first {
-				return nil, false
-			}
-		case FreeRequested, FreeCompleted, RecordStream, EmptyCache:
-			return nil, false
-		}
-	}
-	const stays, goes = 0, 1
-	now := make([]uint32, n) // what becomes of each: stays, goes, then its new ID
-	for i := range events {
-		if e := &events[i]; e.Kind == Free {
-			now[e.ID-first] = goes
-		}
-	}
-	for _, id := range renew {
-		if id < first || id-first >= n || now[id-first] == goes {
-			return nil, false
-		}
-		now[id-first] = goes
-	}
-	made = make([]uint32, 0, n)
-	t.Events = slices.Grow(t.Events, to-from)
-	for i := from; i < to; i++ {
-		switch e := t.Events[i]; {
-		case e.Kind == Mark:
-			t.Events = append(t.Events, e)
-		case e.Kind == Free:
-			t.Free(now[e.ID-first])
-		case now[e.ID-first] == goes:
-			made = append(made, e.ID)
-			now[e.ID-first] = t.Alloc(e.Size, e.Queue)
-		}
-	}
-	for i, id := range renew {
-		renew[i] = now[id-first]
-	}
-	return made, true
-}
-
 // Allocations is the number of IDs in use: every ID is below it.
 func (t *Trace) Allocations() uint32 { return t.next }
 

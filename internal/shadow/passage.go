@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import (
+	"slices"
+
+	"snug/internal/stream"
+)
+
+// Passage is a micro-batch that found no gradients: the stretch of the trace
+// that it wrote, and when each gradient came. Later ones do all of it again, but
+// for what is made once and stays, such as workspaces, so that they can be
+// written without being run: Again in a step of its own, More where gradients
+// are added to those that are there.
+type Passage struct {
+	w        *World
+	from, to int
+	arrivals []arrival
+	unlike   bool // what comes later would be something else
+}
+
+// arrival is a gradient that a leaf got.
+type arrival struct {
+	leaf  *Tensor
+	grad  *Tensor
+	id    uint32 // its memory
+	at    int    // the event before which it came
+	taken bool   // the leaf took the memory over, else it has a copy
+	lent  bool   // somebody else held that memory too
+	tag   Tag    // what the memory counted as before
+}
+
+// Begin starts to note a passage.
+func (w *World) Begin() *Passage {
+	w.passage = &Passage{w: w, from: len(w.Trace.Events)}
+	return w.passage
+}
+
+// End ends the passage. Leaves that are gone by then, the inputs of checkpoints,
+// had their gradients within it.
+func (p *Passage) End() {
+	p.to = len(p.w.Trace.Events)
+	p.w.passage = nil
+	p.arrivals = slices.DeleteFunc(p.arrivals, func(a arrival) bool {
+		return a.leaf.dead || a.leaf.grad != a.grad
+	})
+	for _, a := range p.arrivals {
+		p.unlike = p.unlike || a.lent
+	}
+}
+
+// arrives notes that a leaf has got a gradient; more says that it had one.
+func (p *Passage) arrives(a arrival, more bool) {
+	m := a.leaf.grad.mem
+	if m == nil || more {
+		p.unlike = true
+		return
+	}
+	a.grad, a.id, a.lent = a.leaf.grad, m.id, m.refs != 1
+	p.arrivals = append(p.arrivals, a)
+}
+
+// Again writes the passage once more and gives the leaves gradients as they had
+// then. It says whether it could.
+func (p *Passage) Again() bool {
+	if p == nil || p.unlike {
+		return false
+	}
+	ids := make([]uint32, len(p.arrivals))
+	for i := range p.arrivals {
+		ids[i] = p.arrivals[i].id
+	}
+	if !p.write(stream.Changes{Renew: ids}) {
+		return false
+	}
+	for i := range p.arrivals {
+		p.arrivals[i].renew(ids[i])
+	}
+	return true
+}
+
+// renew gives the leaf a gradient like the one it had, in other memory.
+func (a *arrival) renew(id uint32) {
+	was, w := a.grad, a.leaf.w
+	g := w.pages.tensors.take(&tensorPages)
+	g.w, g.size, g.stride, g.dtype, g.isView = w, was.size, was.stride, was.dtype, was.isView
+	g.mem = w.pages.storages.take(&storagePages)
+	g.mem.id, g.mem.refs = id, 1
+	a.leaf.grad = g.hold()
+}
+
+// More writes the passage as it is where the leaves have gradients: those that
+// come are added to them and go. It says whether it could.
+func (p *Passage) More() bool {
+	if p == nil || p.unlike {
+		return false
+	}
+	ends := make([]stream.End, 0, len(p.arrivals))
+	for _, a := range p.arrivals {
+		if a.taken {
+			ends = append(ends, stream.End{At: a.at, ID: a.id})
+		}
+	}
+	p.swapTags()
+	defer p.swapTags()
+	return p.write(stream.Changes{Ends: ends})
+}
+
+// swapTags makes gradients that were taken over count as they did before, and
+// the second time as they do now.
+func (p *Passage) swapTags() {
+	for i := range p.arrivals {
+		if a := &p.arrivals[i]; a.taken {
+			a.tag, p.w.Tags[a.id] = p.w.Tags[a.id], a.tag
+		}
+	}
+}
+
+// write appends the events, with the tags that they have.
+func (p *Passage) write(c stream.Changes) bool {
+	made, ok := p.w.Trace.Again(p.from, p.to, c)
+	p.w.Tags = slices.Grow(p.w.Tags, len(made))
+	for _, old := range made {
+		p.w.Tags = append(p.w.Tags, p.w.Tags[old])
+	}
+	return ok
+}

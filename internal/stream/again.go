@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stream
+
+import "slices"
+
+// Changes is how a stretch of a trace differs when it comes again.
+type Changes struct {
+	Renew []uint32 // allocations that it left alive and that are made anew; their places get the new IDs
+	Ends  []End    // others that it left alive, and which now end inside it, by place
+}
+
+// End is an allocation given back before the event at index At.
+type End struct {
+	At int
+	ID uint32
+}
+
+// Again appends the events [from, to) once more, with the changes. What they
+// left alive and the changes do not name is there already, and not made again.
+// It does so only where the events touched nothing older, and says whether that
+// was so. made is the old ID of each new one, in order.
+func (t *Trace) Again(from, to int, c Changes) (made []uint32, ok bool) {
+	first, now := t.fates(from, to)
+	if now == nil {
+		return nil, false
+	}
+	for _, id := range c.Renew {
+		if !now.turns(id - first) {
+			return nil, false
+		}
+	}
+	for _, e := range c.Ends {
+		if !now.turns(e.ID - first) {
+			return nil, false
+		}
+	}
+	made = make([]uint32, 0, len(now))
+	t.Events = slices.Grow(t.Events, to-from+len(c.Ends))
+	ends := c.Ends
+	for i := from; i < to; i++ {
+		for ; len(ends) > 0 && ends[0].At == i; ends = ends[1:] {
+			t.Free(now[ends[0].ID-first])
+		}
+		switch e := t.Events[i]; {
+		case e.Kind == Mark:
+			t.Events = append(t.Events, e)
+		case e.Kind == Free:
+			t.Free(now[e.ID-first])
+		case now[e.ID-first] == goes:
+			made = append(made, e.ID)
+			now[e.ID-first] = t.Alloc(e.Size, e.Queue)
+		}
+	}
+	for _, e := range ends {
+		t.Free(now[e.ID-first])
+	}
+	for i, id := range c.Renew {
+		c.Renew[i] = now[id-first]
+	}
+	return made, true
+}
+
+// fates is what becomes of each allocation of a stretch, from the first ID on:
+// whether it goes within it or stays.
+type fates []uint32
+
+const (
+	stays = iota
+	goes
+)
+
+// fates is nil where a stretch gives back something older, or another CUDA
+// stream is in play.
+func (t *Trace) fates(from, to int) (first uint32, f fates) {
+	first = t.next
+	f = fates{}
+	for i := range t.Events[from:to] {
+		switch e := &t.Events[from+i]; e.Kind {
+		case Alloc:
+			first = min(first, e.ID)
+			f = append(f, stays)
+		case Free:
+			if e.ID < first {
+				return 0, nil
+			}
+			f[e.ID-first] = goes
+		case FreeRequested, FreeCompleted, RecordStream, EmptyCache:
+			return 0, nil
+		}
+	}
+	return first, f
+}
+
+// turns makes one that stayed go; false where there is none such.
+func (f fates) turns(i uint32) bool {
+	if int(i) >= len(f) || f[i] == goes {
+		return false
+	}
+	f[i] = goes
+	return true
+}
