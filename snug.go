@@ -130,5 +130,5 @@ func known(card Card) Card {
 }
 
 func source() setup.Source {
-	return setup.Source{Open: func(path string) (io.ReadCloser, error) { return os.Open(path) }}
+	return setup.Source{Open: func(path string) (io.ReadCloser, error) { return os.Open(path) }, Profile: estimate.ReadProfile}
 }

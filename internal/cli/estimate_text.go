@@ -22,7 +22,10 @@ func (r estimateReport) text(w io.Writer, s term.Screen) error {
 	r.components(&b, s)
 	r.phases(&b, s)
 	err := r.timeline(&b, s)
-	if err == nil && r.options.explain {
+	switch {
+	case err == nil && r.options.explain && r.Run == nil:
+		b.WriteString("\n  A profile has sizes and no names of tensors; snug replay shows what a\n  recording holds at its peak.\n")
+	case err == nil && r.options.explain:
 		r.alive(&b, s)
 	}
 	if err == nil {
@@ -42,7 +45,11 @@ func (r estimateReport) title(b *strings.Builder, s term.Screen) {
 	}
 	params := term.Count(r.Params) + " parameters"
 	fmt.Fprintf(b, "%s\n", s.Paint(term.Bold, s.Cut(name, s.Width)))
+	if p := estimate.Profile(r.Setup); p != nil {
+		b.WriteString(strings.Join(wrap(strings.Fields(recordedText(p)), " ", s.Width), "\n") + "\n")
+	}
 	switch {
+	case r.Params == 0:
 	case r.Trainable == r.Params:
 		fmt.Fprintf(b, "%s, all trained\n", params)
 	default:
@@ -76,12 +83,18 @@ func settings(x *setup.Setup) []string {
 	if x.TargetSeq > 0 {
 		batch += fmt.Sprintf(" to %s", term.Count(x.TargetSeq))
 	}
-	out := []string{batch, x.Precision, x.Optimizer, x.Attention + " attention"}
+	out := []string{batch}
+	for name, n := range x.Sizes {
+		out = append(out, fmt.Sprintf("%s %s", name, term.Count(n)))
+	}
 	add := func(is bool, format string, args ...any) {
 		if is {
 			out = append(out, fmt.Sprintf(format, args...))
 		}
 	}
+	add(x.Precision != "", "%s", x.Precision)
+	add(x.Optimizer != "", "%s", x.Optimizer)
+	add(x.Attention != "", "%s attention", x.Attention)
 	add(x.Checkpointing, "checkpointing")
 	add(x.Accumulation > 1, "accumulation %d", x.Accumulation)
 	add(x.Clip, "clipping")
@@ -130,7 +143,11 @@ func (r estimateReport) total(b *strings.Builder, s term.Screen) {
 		expect += fmt.Sprintf(" (%d runs here)", r.Here)
 	}
 	line("reserved", r.PeakReserved, expect)
-	line("allocated", r.PeakAllocated, "of it, in tensors; the peak is in "+r.decides())
+	where := "of it, in tensors"
+	if r.decides() != "" {
+		where += "; the peak is in " + r.decides()
+	}
+	line("allocated", r.PeakAllocated, where)
 	b.WriteString("\n")
 }
 
@@ -197,10 +214,17 @@ func (r estimateReport) components(b *strings.Builder, s term.Screen) {
 	if r.card.Measured {
 		outside = "measured on " + r.card.Name
 	}
+	if c == (estimate.Components{}) {
+		return
+	}
+	activations := ""
+	if c.Recorded {
+		activations = "and all else"
+	}
 	b.WriteString("What it is for, at the peak\n")
 	bars(b, s, []part{
 		{"parameters", c.Parameters, ""}, {"gradients", c.Gradients, ""}, {"optimizer", c.Optimizer, ""},
-		{"activations", c.Activations, ""}, {"logits", c.Logits, ""}, {"batch", c.Batch, ""},
+		{"activations", c.Activations, activations}, {"logits", c.Logits, ""}, {"batch", c.Batch, ""},
 		{"temporaries", c.Temporaries, ""}, {"workspace", c.Workspace, ""}, {"fragmentation", c.Fragmentation, ""},
 		{"outside PyTorch", r.Outside, outside},
 	}, r.DevicePeak)
@@ -223,6 +247,9 @@ func phaseParts(p estimate.Phases) []part {
 }
 
 func (r estimateReport) phases(b *strings.Builder, s term.Screen) {
+	if r.Phases == (estimate.Phases{}) {
+		return
+	}
 	b.WriteString("Most allocated in each phase\n")
 	parts := phaseParts(r.Phases)
 	for i := range parts {
@@ -243,7 +270,11 @@ func (r estimateReport) timeline(b *strings.Builder, s term.Screen) error {
 	for _, x := range line.Reserved {
 		most = max(most, x)
 	}
-	b.WriteString("\nOne step, from left to right\n")
+	title := "\nOne step, from left to right\n"
+	if r.Run == nil {
+		title = "The recorded steps, from left to right\n"
+	}
+	b.WriteString(title)
 	for _, l := range s.Chart(term.Chart{
 		Inner: line.Allocated, Outer: line.Reserved, Height: chartHeight, Mark: -1, Top: fmt.Sprintf("%10s", units.Bytes(most)),
 	}) {
@@ -319,7 +350,7 @@ const searchable = 60_000
 
 // whatFits says which batch would fit, where finding it takes no time.
 func (r estimateReport) whatFits(b *strings.Builder, s term.Screen) error {
-	if r.Fits == nil || len(r.Run.World.Trace.Events) > searchable {
+	if r.Fits == nil || r.Events() > searchable {
 		return nil
 	}
 	m, err := estimate.MaxBatch(r.Setup, r.card)

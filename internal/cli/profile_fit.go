@@ -26,7 +26,10 @@ func (p *profiling) fit() error {
 	if err != nil {
 		return err
 	}
-	program.Card = p.card()
+	program.Card, program.Facts = p.card(), p.facts()
+	if seq, ok := p.steady(); ok && program.Fixed["seq"] == 0 {
+		program.Fixed["seq"] = seq
+	}
 	p.program = program
 	return p.writeProfile()
 }

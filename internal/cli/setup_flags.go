@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"snug/internal/estimate"
 	"snug/internal/gpu"
 	"snug/internal/setup"
 )
@@ -71,7 +72,7 @@ func (f *setupFlags) add(cmd *cobra.Command) {
 	fs.SortFlags = false
 	f.flags = fs
 	fs.StringVar(&f.file, "setup", "", "`file` of setups, JSON or YAML (- is stdin)")
-	fs.StringVar(&f.model, "model", "", "`name`: built in, org/name in the HF cache, a path")
+	fs.StringVar(&f.model, "model", "", "`name`: built in, org/name in the HF cache, a path, a .snug profile")
 	fs.StringVar(&f.config, "config", "", "`path` of a config.json or its folder")
 	for _, x := range fieldFlags {
 		switch x.kind {
@@ -91,13 +92,19 @@ func (f *setupFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.gpuMemory, "gpu-memory", "", "its memory: a `size` like 24 (GiB), 24GiB or 24GB")
 }
 
+// profileExt is how the name of a profile ends.
+const profileExt = ".snug"
+
 // fields is what the flags say, as a setup file would.
 func (f *setupFlags) fields() (map[string]any, error) {
 	out := map[string]any{}
 	if f.model != "" && f.config != "" {
 		return nil, errors.New("--model and --config are two models; give one of them")
 	}
-	if f.model != "" {
+	switch {
+	case strings.HasSuffix(f.model, profileExt):
+		setup.Put(out, "model.profile", f.model)
+	case f.model != "":
 		setup.Put(out, "model.name", f.model)
 	}
 	if f.config != "" {
@@ -152,7 +159,7 @@ type request struct {
 // requestsOver lays fields over those of the file, or makes a setup of them
 // alone.
 func (f *setupFlags) requestsOver(env Env, over map[string]any) ([]request, error) {
-	from := setup.Source{Open: env.Open, Hub: hub(env.Getenv)}
+	from := setup.Source{Open: env.Open, Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}}
 	if f.file == "" {
 		if over["model"] == nil {
 			return nil, errors.New("which model? give --model NAME, --config PATH or --setup FILE")
@@ -199,7 +206,7 @@ func lay(over, fields map[string]any) map[string]any {
 	for k, v := range over {
 		if in, ok := v.(map[string]any); ok {
 			if under, ok := fields[k].(map[string]any); ok {
-				if k == "model" && (in["name"] != nil || in["config"] != nil) {
+				if k == "model" && (in["name"] != nil || in["config"] != nil || in["profile"] != nil) {
 					under = map[string]any{} // another model, not a second one
 				}
 				fields[k] = lay(in, under)

@@ -21,10 +21,10 @@ type Answer struct {
 	PeakReserved  uint64     `json:"peak_reserved"`
 	Outside       uint64     `json:"outside"`
 	DevicePeak    uint64     `json:"device_peak"`
-	Phases        Phases     `json:"phases"`
-	Components    Components `json:"components"`
-	Params        int        `json:"params"`
-	Trainable     int        `json:"trainable"`
+	Phases        Phases     `json:"phases,omitzero"`
+	Components    Components `json:"components,omitzero"`
+	Params        int        `json:"params,omitempty"`
+	Trainable     int        `json:"trainable,omitempty"`
 	StepSeconds   float64    `json:"step_seconds,omitempty"`
 	Fits          *bool      `json:"fits,omitempty"`
 	Source        string     `json:"source"`
@@ -33,9 +33,11 @@ type Answer struct {
 	Here  int                         `json:"-"` // runs on this machine that the interval comes from
 	Setup *setup.Setup                `json:"-"`
 	Card  gpu.Card                    `json:"-"`
-	Run   *simulate.Result            `json:"-"`
+	Run   *simulate.Result            `json:"-"` // nil where the run was recorded
 	Play  allocator.Result            `json:"-"`
 	OOM   *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
+
+	run *run
 }
 
 // Phases is the peak of allocated bytes in each part of the run.
@@ -58,6 +60,8 @@ type Components struct {
 	Temporaries   uint64 `json:"temporaries"`
 	Workspace     uint64 `json:"workspace"`
 	Fragmentation uint64 `json:"fragmentation"`
+
+	Recorded bool `json:"-"` // of which logits, batch, temporaries and workspace are not told from activations
 }
 
 // endless is a card that nothing fills.
@@ -81,7 +85,11 @@ func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 // try simulates a setup and plays it on the card, no more.
 func try(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	card = spread(card, s.Dist)
-	a, err := simulated(s, card)
+	make := simulated
+	if s.Model.Program != nil {
+		make = recorded
+	}
+	a, err := make(s, card)
 	if err != nil {
 		return nil, err
 	}
@@ -140,13 +148,13 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 	if timed {
 		o.Watch = tape
 	}
-	run, err := simulate.Run(s, o)
+	result, err := simulate.Run(s, o)
 	if err != nil {
 		return nil, err
 	}
 	a = &Answer{
-		ID: s.ID, Setup: s, Card: card, Run: run, Params: run.Params, Trainable: run.Trainable,
-		Source: "simulated", Outside: card.Outside,
+		ID: s.ID, Setup: s, Card: card, Run: result, Params: result.Params, Trainable: result.Trainable,
+		Source: "simulated", Outside: card.Outside, run: &run{trace: result.World.Trace},
 	}
 	if timed {
 		a.StepSeconds = micros(tape.Seconds(rates, max(s.Accumulation, 1)))
@@ -156,38 +164,15 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 
 // play runs the stream through the allocator of the setup's PyTorch.
 func (a *Answer) play(card gpu.Card, limit uint64) error {
-	al, err := newAllocator(a.Setup, card, limit)
+	al, err := a.run.allocator(a.Setup, card, limit)
 	if err != nil {
 		return err
 	}
-	phases := phaseWatch{trace: a.Run.World.Trace, al: al}
-	a.Play, err = al.Play(a.Run.World.Trace, allocator.PlayOptions{Observe: phases.observe})
+	phases := phaseWatch{trace: a.run.trace, al: al}
+	a.Play, err = a.run.play(al, allocator.PlayOptions{Observe: phases.observe})
 	a.PeakAllocated, a.PeakReserved = a.Play.PeakAllocated, a.Play.PeakReserved
-	a.Phases = phases.peaks()
+	if a.Run != nil { // a recording has no marks
+		a.Phases = phases.peaks()
+	}
 	return err
-}
-
-// newAllocator makes the allocator that the setup's process would have.
-func newAllocator(s *setup.Setup, card gpu.Card, limit uint64) (*allocator.Allocator, error) {
-	torch := s.Versions.Torch
-	if torch == "" {
-		torch = setup.NewestTorch
-	}
-	v, err := allocator.ParseVersion(torch)
-	if err != nil {
-		return nil, err
-	}
-	opt, err := allocator.ParseOptions(s.Allocator, v)
-	if err != nil {
-		return nil, err
-	}
-	total := card.Total
-	if total == 0 {
-		total = endless
-	}
-	al, err := allocator.New(allocator.NewDriver(total, card.Outside), v, opt)
-	if err == nil && limit > 0 && limit < total {
-		err = al.SetMemoryFraction(float64(limit) / float64(total))
-	}
-	return al, err
 }

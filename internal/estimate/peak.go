@@ -39,6 +39,9 @@ type Alive struct {
 
 // AliveAtPeak lists what is allocated when the peak is reached, largest first.
 func (a *Answer) AliveAtPeak() []Alive {
+	if a.Run == nil {
+		return nil // a recording has sizes and no names
+	}
 	tags := a.Run.World.Tags
 	var out []Alive
 	a.atPeak(func(id uint32, bytes uint64) {
@@ -51,6 +54,9 @@ func (a *Answer) AliveAtPeak() []Alive {
 // components sums up what is alive at the peak of allocated bytes; what the
 // allocator holds beyond that at its own peak is fragmentation.
 func (a *Answer) components() Components {
+	if a.Run == nil {
+		return a.recordedComponents()
+	}
 	var by [shadow.Workspace + 1]uint64
 	c := Components{Fragmentation: a.PeakReserved}
 	a.atPeak(func(id uint32, bytes uint64) {
@@ -65,7 +71,7 @@ func (a *Answer) components() Components {
 
 // atPeak calls yield for each allocation that exists when the peak is reached.
 func (a *Answer) atPeak(yield func(id uint32, bytes uint64)) {
-	t := a.Run.World.Trace
+	t := a.run.trace
 	alive := make([]uint64, t.Allocations())
 	for i := range t.Events[:min(a.Play.PeakAllocatedAt+1, len(t.Events))] {
 		switch e := &t.Events[i]; e.Kind {

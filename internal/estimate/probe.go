@@ -24,9 +24,9 @@ type Probe struct {
 	PeakAllocated uint64 // with nothing in the way
 	PeakReserved  uint64
 
-	trace *stream.Trace
-	last  int // the event that the last step begins with
-	tape  *cost.Tape
+	run  *run
+	last int        // the event that the last step begins with
+	tape *cost.Tape // nil where the run was recorded
 
 	mu    sync.Mutex
 	under map[string]uint64 // what was reserved under which options
@@ -40,6 +40,9 @@ const (
 
 // NewProbe simulates a setup as on the card's kind.
 func NewProbe(s *setup.Setup, card gpu.Card) (p *Probe, err error) {
+	if s.Model.Program != nil {
+		return recordedProbe(s)
+	}
 	short := *s
 	short.Steps, short.Accumulation = probeSteps, min(max(s.Accumulation, 1), probeMicros)
 	defer func() {
@@ -48,27 +51,38 @@ func NewProbe(s *setup.Setup, card gpu.Card) (p *Probe, err error) {
 		}
 	}()
 	tape := &cost.Tape{}
-	run, err := simulate.Run(&short, simulate.Options{Card: card, Watch: tape, Brief: true})
+	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: tape, Brief: true})
 	if err != nil {
 		return nil, err
 	}
-	p = &Probe{Setup: s, trace: run.World.Trace, last: lastStep(run.World.Trace), tape: tape}
-	got, _, err := p.play(s.Allocator, 0)
+	p = &Probe{Setup: s, run: &run{trace: result.World.Trace}, last: lastStep(result.World.Trace), tape: tape}
+	return p, p.measure()
+}
+
+// measure finds the peaks with nothing in the way.
+func (p *Probe) measure() error {
+	got, _, err := p.play(p.Setup.Allocator, 0)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case got.OOM != nil:
-		return nil, fmt.Errorf("a tensor of this run would be larger than any memory: %w", got.OOM)
+		return fmt.Errorf("a tensor of this run would be larger than any memory: %w", got.OOM)
 	}
 	p.PeakAllocated, p.PeakReserved = got.PeakAllocated, got.PeakReserved
-	return p, nil
+	return nil
 }
 
 // Events is how long the stream is, and with it what a simulation costs.
-func (p *Probe) Events() int { return len(p.trace.Events) }
+func (p *Probe) Events() int { return len(p.run.trace.Events) }
 
-// Seconds is how long a step of so many micro-batches takes on a card.
+// Seconds is how long a step of so many micro-batches takes on a card. A
+// recorded run takes as long as on the card where it was recorded, 0 where
+// nobody timed it.
 func (p *Probe) Seconds(card gpu.Card, accumulation int) float64 {
+	if p.tape == nil {
+		micro, _ := Profile(p.Setup).Seconds(p.Setup.At())
+		return micro * float64(accumulation)
+	}
 	rates, known := cost.RatesOf(card)
 	if !known {
 		rates, _ = cost.RatesOf(gpu.Reference)
@@ -99,7 +113,7 @@ func (p *Probe) Within(reservable uint64, conf string) (Verdict, error) {
 // Under is what the run reserves under these options of the allocator, with
 // nothing in the way.
 func (p *Probe) Under(conf string) (uint64, error) {
-	if conf == p.Setup.Allocator {
+	if conf == p.Setup.Allocator || p.PeakReserved == endless {
 		return p.PeakReserved, nil
 	}
 	p.mu.Lock()
@@ -118,18 +132,16 @@ func (p *Probe) Under(conf string) (uint64, error) {
 func (p *Probe) play(conf string, limit uint64) (allocator.Result, uint64, error) {
 	s := *p.Setup
 	s.Allocator = conf
-	al, err := newAllocator(&s, gpu.Card{}, limit)
+	al, err := p.run.allocator(&s, gpu.Card{}, limit)
 	if err != nil {
 		return allocator.Result{}, 0, err
 	}
 	if limit == 0 { // the last step is as the one before
-		short := *p.trace
-		short.Events = short.Events[:p.last]
-		got, err := al.Play(&short, allocator.PlayOptions{})
+		got, err := p.run.first(p.last).play(al, allocator.PlayOptions{})
 		return got, 0, err
 	}
 	before := uint64(0)
-	got, err := al.Play(p.trace, allocator.PlayOptions{Observe: func(i int) {
+	got, err := p.run.play(al, allocator.PlayOptions{Observe: func(i int) {
 		if i == p.last {
 			before = al.Stats().AllocRetries
 		}

@@ -22,18 +22,22 @@ type PhaseStart struct {
 	Column int
 }
 
-// Timeline samples the step in which the peak is, or the last one.
+// Events is how long the stream is, and with it what playing it costs.
+func (a *Answer) Events() int { return len(a.run.trace.Events) }
+
+// Timeline samples the step in which the peak is, or the last one; of a
+// recording, which does not say where steps begin, all of it.
 func (a *Answer) Timeline(columns int) (Timeline, error) {
-	t := a.Run.World.Trace
+	t := a.run.trace
 	from, to := a.stepAround(a.Play.PeakAllocatedAt)
 	columns = min(columns, to-from)
 	out := Timeline{Allocated: make([]uint64, columns), Reserved: make([]uint64, columns), Peak: -1}
 	column := func(i int) int { return (i - from) * columns / (to - from) }
-	al, err := newAllocator(a.Setup, a.shown(), a.shownLimit())
+	al, err := a.run.allocator(a.Setup, a.shown(), a.shownLimit())
 	if err != nil {
 		return out, err
 	}
-	_, err = al.Play(t, allocator.PlayOptions{Observe: func(i int) {
+	_, err = a.run.play(al, allocator.PlayOptions{Observe: func(i int) {
 		if i < from || i >= to {
 			return
 		}
@@ -52,7 +56,7 @@ func (a *Answer) Timeline(columns int) (Timeline, error) {
 
 // stepAround is the events of the step that holds one, or of the last step.
 func (a *Answer) stepAround(at int) (from, to int) {
-	events := a.Run.World.Trace.Events
+	events := a.run.trace.Events
 	last := uint32(simulate.Load)
 	for i := range events {
 		e := &events[i]

@@ -30,7 +30,7 @@ import (
 // Numbers outside the body are little endian; inside they are varints, signed
 // ones zigzag, as encoding/binary has them. The body:
 //
-//	length, header      JSON: PyTorch, allocator options, quantities, card
+//	length, header      JSON: PyTorch, allocator options, quantities, card, facts
 //	count, formulas     see file_formula.go
 //	count, variants     the events as each recording ran them
 //
@@ -54,6 +54,7 @@ type fileHeader struct {
 	Names   []string          `json:"quantities"`
 	Fixed   Point             `json:"fixed,omitempty"`
 	Card    string            `json:"card,omitempty"`
+	Facts   Facts             `json:"facts,omitzero"`
 }
 
 // Write writes p as a memory.snug file.
@@ -109,7 +110,7 @@ func Read(r io.Reader) (*Program, error) {
 }
 
 func (p *Program) body() ([]byte, error) {
-	header, err := json.Marshal(fileHeader{p.Torch.String(), p.Options, p.Names, p.Fixed, p.Card})
+	header, err := json.Marshal(fileHeader{p.Torch.String(), p.Options, p.Names, p.Fixed, p.Card, p.Facts})
 	if err != nil {
 		return nil, err
 	}
@@ -139,10 +140,13 @@ func readBody(body []byte) (*Program, error) {
 	if len(h.Names) > maxNames {
 		d.fail("%d quantities", len(h.Names))
 	}
+	if !h.Facts.sane() {
+		d.fail("its header tells of what no run has")
+	}
 	if d.err != nil {
 		return nil, d.err
 	}
-	p := &Program{Torch: version, Options: h.Options, Names: h.Names, Fixed: h.Fixed, Card: h.Card, monos: monomials(len(h.Names))}
+	p := &Program{Torch: version, Options: h.Options, Names: h.Names, Fixed: h.Fixed, Card: h.Card, Facts: h.Facts, monos: monomials(len(h.Names))}
 	for range d.count() {
 		p.formulas = append(p.formulas, d.formula(p))
 	}

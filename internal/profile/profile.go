@@ -19,6 +19,8 @@
 //	workspace.go      and of those that were not
 //	generate.go   Program → the stream at any size
 //	predict.go    the stream through the allocator
+//	run.go        the stream for another's allocator, to plan with
+//	facts.go      what is known beside the stream: parameters, seconds
 //	file.go       the program as a small file, memory.snug
 //
 // What is not guessed: an allocation whose sizes no simple formula explains
@@ -37,6 +39,7 @@ type Program struct {
 	Torch   allocator.Version
 	Options allocator.Options
 	Card    string // what the recordings were made on; "" where nobody said
+	Facts   Facts
 
 	monos    []monomial
 	formulas []formula

@@ -65,6 +65,8 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	model := o.inner("model")
 	if o.keys["model"] == nil {
 		o.fail("model", " is missing; give a config or a name")
+	} else if err := o.profile(s, model, from); err != nil {
+		return s, err
 	}
 	if o.keys["batch"] == nil {
 		o.fail("batch", " is missing; it is the samples per GPU per forward")
@@ -74,6 +76,9 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	}
 	if err := model.model(s, from); err != nil {
 		return s, err
+	}
+	if s.Model.Program != nil {
+		return s, s.recorded(o)
 	}
 	return s, s.complete()
 }
@@ -190,6 +195,9 @@ func (s *Setup) complete() error {
 func (m Model) Title() string {
 	if m.Name != "" {
 		return m.Name
+	}
+	if m.Profile != "" {
+		return m.Profile
 	}
 	if t, ok := m.Config["model_type"].(string); ok && t != "" {
 		return t

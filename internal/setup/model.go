@@ -25,13 +25,17 @@ type Source struct {
 	Hub string
 	// Base is what relative paths in the setup start from.
 	Base string
+	// Profile reads a profile; nil means that there are none.
+	Profile func(io.Reader) (Program, error)
+	// Programs are those that were read, by name; nil remembers none.
+	Programs map[string]Program
 }
 
 const mostConfig = 16 << 20 // bytes of a config.json
 
 // model understands the field of that name.
 func (o *object) model(s *Setup, from Source) error {
-	s.Model = Model{Name: o.text("name"), Profile: o.text("profile"), Head: o.choice("head", "", Heads)}
+	s.Model = Model{Name: o.text("name"), Profile: o.text("profile"), Head: o.choice("head", "", Heads), Program: s.Model.Program}
 	config := o.value("config")
 	custom := o.value("custom")
 	o.value("args") // belongs to custom
@@ -49,11 +53,11 @@ func (o *object) model(s *Setup, from Source) error {
 	}
 	switch {
 	case given == 0:
-		return errors.New("model has neither config nor name; give one of them")
+		return errors.New("model has neither config nor name nor profile; give one of them")
 	case given > 1:
 		return errors.New("model has more than one of config, name and profile; keep one")
 	case s.Model.Profile != "":
-		return errors.New("model.profile cannot be estimated here; use snug predict with the recordings")
+		return nil // it was read before, as its quantities are fields
 	case s.Model.Name != "":
 		return s.Model.named(from)
 	}

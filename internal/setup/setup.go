@@ -29,7 +29,8 @@ type Setup struct {
 	Versions      Versions `json:"versions,omitzero"`
 	Steps         int      `json:"steps,omitempty"`
 
-	LossChunks int `json:"-"` // pieces in which a causal loss is computed: what a lever tries, not what files say
+	Sizes      map[string]int `json:"-"` // what a profile varies that has no field of its own
+	LossChunks int            `json:"-"` // pieces in which a causal loss is computed: what a lever tries, not what files say
 }
 
 // Model says which model is trained: exactly one of its sources is given.
@@ -40,6 +41,7 @@ type Model struct {
 	Head    string         `json:"head,omitempty"`
 
 	Weights *safetensors.Header `json:"-"` // the files beside the config, where there are any
+	Program Program             `json:"-"` // what Profile holds
 }
 
 // LoRA freezes all but low-rank adapters on the named linear layers.

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"encoding/json"
+	"io"
+
+	"snug/internal/gpu"
+	"snug/internal/profile"
+	"snug/internal/setup"
+	"snug/internal/stream"
+)
+
+// program is a profile as setups see it.
+type program struct{ *profile.Program }
+
+// Recorded is what setups have to agree with.
+func (p program) Recorded() setup.Recorded {
+	f := p.Facts
+	out := setup.Recorded{
+		Torch: p.Torch.String(), Names: p.Names, Fixed: p.Fixed, Precision: f.Precision, Optimizer: f.Optimizer,
+		Checkpointing: f.Checkpointing, Accumulation: f.Accumulation, World: f.World,
+	}
+	for _, at := range p.Program.Recorded() {
+		out.Sizes = append(out.Sizes, at)
+	}
+	return out
+}
+
+// AsModel makes a model of a profile.
+func AsModel(p *profile.Program) setup.Program { return program{p} }
+
+// ReadProfile reads a profile for setups that name one.
+func ReadProfile(r io.Reader) (setup.Program, error) {
+	p, err := profile.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	return program{p}, nil
+}
+
+// Profile is the profile that a setup's model is, nil where it is none.
+func Profile(s *setup.Setup) *profile.Program {
+	p, _ := s.Model.Program.(program)
+	return p.Program
+}
+
+// recorded takes the stream of a setup from its profile.
+func recorded(s *setup.Setup, card gpu.Card) (*Answer, error) {
+	r, err := recordedRun(s)
+	if err != nil {
+		return nil, err
+	}
+	f := Profile(s).Facts
+	a := &Answer{
+		ID: s.ID, Setup: s, Card: card, run: r, Params: f.Params, Trainable: f.Trainable, Source: "recorded", Outside: card.Outside,
+	}
+	if Timed(Profile(s), card) {
+		micro, _ := Profile(s).Seconds(s.At())
+		a.StepSeconds = micros(micro * float64(max(s.Accumulation, 1)))
+	}
+	return a, nil
+}
+
+// Timed says whether a profile's seconds are those of a card. They are not
+// carried over to another: a recording does not tell what a step waits for.
+func Timed(p *profile.Program, card gpu.Card) bool {
+	on, err := gpu.Find(p.Card)
+	return err == nil && on.Name == card.Name && len(p.Facts.Timings) > 0
+}
+
+func recordedRun(s *setup.Setup) (*run, error) {
+	r, err := Profile(s).Run(s.At())
+	if err != nil {
+		return nil, err
+	}
+	return &run{trace: r.Trace, start: r.Start, kept: Kept(s)}, nil
+}
+
+// Kept is what a run holds beyond its recordings. Gradients that are added up
+// over several forwards stay while the next one runs; where one forward a step
+// was recorded they were gone by then. DDP holds them once more, in buckets,
+// where one GPU was recorded. Both are counted in full for the whole run, which
+// is exact at the end of a forward and too much in the optimizer's step.
+func Kept(s *setup.Setup) uint64 {
+	p := Profile(s)
+	if p == nil {
+		return 0
+	}
+	f, kept := p.Facts, uint64(0)
+	adds := s.Accumulation > 1 && f.Accumulation == 1
+	if adds {
+		kept += f.Gradients
+	}
+	if d := s.Dist; d != nil && d.Kind == "ddp" && d.World > 1 && f.World <= 1 && !(adds && d.BucketView) {
+		kept += f.Gradients
+	}
+	return kept
+}
+
+// recordedProbe is a probe whose stream comes from a profile. A size whose
+// tensors would be larger than any memory fits nowhere, and is no mistake.
+func recordedProbe(s *setup.Setup) (*Probe, error) {
+	p := &Probe{Setup: s}
+	r, err := recordedRun(s)
+	if err == nil {
+		p.run, p.last = r, len(r.trace.Events)
+		err = p.measure()
+	}
+	if err != nil {
+		p.run = &run{trace: stream.New(0)}
+		p.PeakAllocated, p.PeakReserved = endless, endless
+	}
+	return p, nil
+}
+
+// recordedComponents is what the probe measured of what stays, and the rest.
+// Gradients are told apart only where they stay over the forward as well.
+func (a *Answer) recordedComponents() Components {
+	f := Profile(a.Setup).Facts
+	c := Components{Parameters: f.Parameters, Optimizer: f.States, Recorded: true, Fragmentation: a.PeakReserved - a.PeakAllocated}
+	if max(f.Accumulation, 1) > 1 || Kept(a.Setup) > 0 {
+		c.Gradients = max(f.Gradients, Kept(a.Setup))
+	}
+	stays := c.Parameters + c.Gradients + c.Optimizer
+	if f.Parameters == 0 || stays > a.PeakAllocated {
+		return Components{}
+	}
+	c.Activations = a.PeakAllocated - stays
+	return c
+}
+
+// MarshalJSON leaves out what a recording does not tell apart.
+func (c Components) MarshalJSON() ([]byte, error) {
+	type all Components
+	if !c.Recorded {
+		return json.Marshal(all(c))
+	}
+	return json.Marshal(struct {
+		Parameters    uint64 `json:"parameters"`
+		Gradients     uint64 `json:"gradients,omitempty"`
+		Optimizer     uint64 `json:"optimizer"`
+		Activations   uint64 `json:"activations"`
+		Fragmentation uint64 `json:"fragmentation"`
+	}{c.Parameters, c.Gradients, c.Optimizer, c.Activations, c.Fragmentation})
+}

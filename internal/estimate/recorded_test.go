@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"snug/internal/gpu"
+	"snug/internal/profile"
+	"snug/internal/setup"
+	"snug/internal/snapshot"
+)
+
+// towers is a model that no family covers, recorded at batch 64 and 96.
+func towers(t *testing.T) *profile.Program {
+	t.Helper()
+	var inputs []profile.Input
+	for name, batch := range map[string]int64{"two-tower-b64-s128-amp-fp16-adamw-stacks": 64, "two-tower-b96-s128-amp-fp16-adamw-stacks": 96} {
+		f, err := os.Open("../../testdata/measured/traces/" + name + ".pickle.gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec, err := snapshot.Read(f)
+		_ = f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs = append(inputs, profile.Input{Name: name, At: profile.Point{"batch": batch}, Recording: rec})
+	}
+	p, err := profile.Fit(inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Card = "NVIDIA H200"
+	p.Facts = profile.Facts{
+		Params: 11919864, Trainable: 11919864, Parameters: 47679456, Gradients: 47679456, States: 95358912, Accumulation: 1,
+		Timings: []profile.Timing{{At: profile.Point{"batch": 64}, Seconds: 0.020}, {At: profile.Point{"batch": 96}, Seconds: 0.025}},
+	}
+	return p
+}
+
+func decoded(t *testing.T, p *profile.Program, fields map[string]any) *setup.Setup {
+	t.Helper()
+	fields["model"] = map[string]any{"profile": "m.snug"}
+	s, err := setup.Decode(fields, setup.Source{Programs: map[string]setup.Program{"m.snug": AsModel(p)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func estimated(t *testing.T, s *setup.Setup, card gpu.Card) *Answer {
+	t.Helper()
+	a, err := Estimate(s, card)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// The peak is the measured one, at a size that was not recorded.
+func TestRecordedEstimate(t *testing.T) {
+	p := towers(t)
+	a := estimated(t, decoded(t, p, map[string]any{"batch": 512.0}), gpu.Reference)
+	if a.PeakReserved != 2323644416 || a.PeakAllocated != 1883687424 {
+		t.Errorf("peaks %d and %d, measured 2323644416 and 1883687424", a.PeakReserved, a.PeakAllocated)
+	}
+	if want := 0.02 + 448*0.005/32; a.StepSeconds != micros(want) {
+		t.Errorf("%g s a step, want %g", a.StepSeconds, want)
+	}
+	c := a.Components
+	if sum := c.Parameters + c.Gradients + c.Optimizer + c.Activations + c.Fragmentation; sum != a.PeakReserved || c.Parameters != 47679456 {
+		t.Errorf("components %+v sum to %d", c, sum)
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, unknown := range []string{"phases", "logits", "temporaries", "gradients"} {
+		if strings.Contains(string(text), unknown) {
+			t.Errorf("%s says %s, which a recording does not tell", text, unknown)
+		}
+	}
+	other, err := gpu.Find("T4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := estimated(t, decoded(t, p, map[string]any{"batch": 512.0}), other); a.StepSeconds != 0 {
+		t.Errorf("seconds of another card: %g", a.StepSeconds)
+	}
+}
+
+// Gradients that stay over several forwards, and DDP's buckets, come on top of
+// what one forward a step on one GPU shows.
+func TestRecordedAccumulation(t *testing.T) {
+	p := towers(t)
+	peak := func(fields map[string]any) uint64 {
+		fields["batch"] = 512.0
+		return estimated(t, decoded(t, p, fields), gpu.Card{}).PeakAllocated
+	}
+	const gradients = 47679456
+	near := func(got, want uint64) bool { return got >= want && got < want+2<<20 } // the end of a segment may stay with it
+	once := peak(map[string]any{})
+	if got := peak(map[string]any{"accumulation": 4.0}); !near(got, once+gradients) {
+		t.Errorf("accumulation adds %d, want %d", got-once, gradients)
+	}
+	ddp := map[string]any{"kind": "ddp", "world": 2.0}
+	if got := peak(map[string]any{"accumulation": 4.0, "dist": ddp}); !near(got, once+2*gradients) {
+		t.Errorf("with DDP it adds %d, want %d", got-once, 2*gradients)
+	}
+	p.Facts.Accumulation = 4
+	if got := peak(map[string]any{"accumulation": 8.0}); got != once {
+		t.Errorf("recorded with accumulation: %d, want %d", got, once)
+	}
+}
+
+func TestRecordedMaxBatch(t *testing.T) {
+	p := towers(t)
+	s := decoded(t, p, map[string]any{"batch": 1.0, "limit": 2323644416.0})
+	m, err := MaxBatch(s, gpu.Reference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.MaxBatch < 512 || m.PeakReserved > 2323644416 || m.Next == nil {
+		t.Errorf("largest batch %d with %d, where 512 was measured to fit", m.MaxBatch, m.PeakReserved)
+	}
+}

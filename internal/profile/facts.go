@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import "math"
+
+// Facts is what was told of the recorded runs beside their streams. Whatever
+// nobody told is zero: recordings that were made by hand have none of it.
+type Facts struct {
+	Model         string   `json:"model,omitempty"`         // class of the module that was trained
+	Params        int      `json:"params,omitempty"`        // how many parameters it has
+	Trainable     int      `json:"trainable,omitempty"`     // and how many of them are trained
+	Parameters    uint64   `json:"parameters,omitempty"`    // bytes on the card, with buffers
+	Gradients     uint64   `json:"gradients,omitempty"`     // bytes once all are there
+	States        uint64   `json:"states,omitempty"`        // bytes of the optimizer's states
+	Optimizer     string   `json:"optimizer,omitempty"`     // its class: AdamW
+	Precision     string   `json:"precision,omitempty"`     // as setups write it
+	Checkpointing *bool    `json:"checkpointing,omitempty"` // of activations
+	Accumulation  int      `json:"accumulation,omitempty"`  // backward passes a step
+	World         int      `json:"world,omitempty"`         // processes that trained together
+	Stacks        bool     `json:"stacks,omitempty"`        // recorded too, which slows a step down
+	Timings       []Timing `json:"timings,omitempty"`
+}
+
+// Timing is how long an optimizer's step took at a size.
+type Timing struct {
+	At      Point   `json:"at"`
+	Seconds float64 `json:"seconds"`
+}
+
+// Seconds is how long one forward and backward takes at a size, with its share
+// of the optimizer's step: a line through what was measured, over the product of
+// the quantities. It is 0 where nothing was timed; grows is false where the
+// recorded sizes were too small, or the clock too coarse, to show that more
+// samples take more time.
+func (p *Program) Seconds(at Point) (seconds float64, grows bool) {
+	var xs, ys []float64
+	for _, t := range p.Facts.Timings {
+		if t.Seconds > 0 && !math.IsInf(t.Seconds, 0) {
+			xs, ys = append(xs, p.work(t.At)), append(ys, t.Seconds/float64(max(p.Facts.Accumulation, 1)))
+		}
+	}
+	if len(xs) == 0 {
+		return 0, false
+	}
+	base, slope := line(xs, ys)
+	return base + slope*p.work(at), slope > 0
+}
+
+// work is what a size is counted as: batch times seq times what else varies.
+func (p *Program) work(at Point) float64 {
+	x := 1.0
+	for _, name := range p.Names {
+		x *= float64(max(at[name], 1))
+	}
+	return x
+}
+
+// line is the one nearest to some points, neither falling nor below zero at
+// nothing: no step is made faster by more work.
+func line(xs, ys []float64) (base, slope float64) {
+	n := float64(len(xs))
+	var mx, my, xy, xx float64
+	for i := range xs {
+		mx, my = mx+xs[i]/n, my+ys[i]/n
+	}
+	for i := range xs {
+		xy, xx = xy+(xs[i]-mx)*(ys[i]-my), xx+(xs[i]-mx)*(xs[i]-mx)
+	}
+	if xx > 0 {
+		slope = max(xy/xx, 0)
+	}
+	if base = my - slope*mx; base < 0 {
+		return 0, my / mx
+	}
+	return base, slope
+}
+
+// sane refuses facts that no run has, as a damaged file may hold them.
+func (f *Facts) sane() bool {
+	const most = 1 << 50
+	bytes := f.Parameters < most && f.Gradients < most && f.States < most
+	counts := f.Params >= 0 && f.Trainable >= 0 && f.Trainable <= f.Params
+	return bytes && counts && f.Accumulation >= 0 && f.Accumulation <= maxQuantity && f.World >= 0 && f.World <= 1<<16
+}

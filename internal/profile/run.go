@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"snug/internal/allocator"
+	"snug/internal/stream"
+)
+
+// Run is a training step at a size, for an allocator to play.
+type Run struct {
+	Trace *stream.Trace
+	Start []allocator.SegmentState // what was there before the first event
+}
+
+// Run generates the step at a size.
+func (p *Program) Run(at Point) (*Run, error) {
+	values, err := p.values(at)
+	if err != nil {
+		return nil, err
+	}
+	v := p.nearest(values)
+	trace, err := p.trace(v, values, at)
+	if err != nil {
+		return nil, err
+	}
+	return &Run{Trace: trace, Start: v.start}, nil
+}

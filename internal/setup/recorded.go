@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"snug/internal/allocator"
+)
+
+// A setup whose model is a profile describes the run that was recorded, at sizes
+// that may differ in what was varied. Anything else that it says has to be as it
+// was recorded; what the recordings do not tell is taken as said.
+
+// Program is a profile as setups see it.
+type Program interface {
+	// Recorded is what is known of the runs that it was made from.
+	Recorded() Recorded
+}
+
+// Recorded is the runs that a profile was made from. What nobody told is zero.
+type Recorded struct {
+	Torch         string
+	Names         []string           // the quantities that were varied
+	Sizes         []map[string]int64 // at which sizes
+	Fixed         map[string]int64   // quantities that stayed what they are
+	Precision     string
+	Optimizer     string // its class: AdamW
+	Checkpointing *bool
+	Accumulation  int
+	World         int
+}
+
+// profile reads the profile that a model names, and the quantities that it
+// varies and a setup has no field for.
+func (o *object) profile(s *Setup, model *object, from Source) error {
+	if model == nil {
+		return nil
+	}
+	name, _ := model.keys["profile"].(string)
+	if name == "" {
+		return nil
+	}
+	program, err := from.program(name)
+	if err != nil {
+		return err
+	}
+	s.Model.Program = program
+	for _, q := range program.Recorded().Names {
+		if !slices.Contains(sizeFields, q) && !slices.Contains(o.asked, q) {
+			if s.Sizes == nil {
+				s.Sizes = map[string]int{}
+			}
+			s.Sizes[q] = o.whole(q, 0, 1, mostSeq)
+		}
+	}
+	return nil
+}
+
+// sizeFields are the fields that say how large a step is.
+var sizeFields = []string{"batch", "seq", "target_seq", "positives", "negatives"}
+
+// program reads a profile, once.
+func (from Source) program(name string) (Program, error) {
+	if p := from.Programs[name]; p != nil {
+		return p, nil
+	}
+	f, err := from.open(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading the profile %s: %w", name, reason(err))
+	}
+	defer f.Close()
+	if from.Profile == nil {
+		return nil, fmt.Errorf("reading the profile %s: profiles cannot be read here", name)
+	}
+	p, err := from.Profile(f)
+	if err != nil {
+		return nil, fmt.Errorf("reading the profile %s: %w", name, reason(err))
+	}
+	if from.Programs != nil {
+		from.Programs[name] = p
+	}
+	return p, nil
+}
+
+// recorded fills in what the recordings tell and refuses what they contradict.
+func (s *Setup) recorded(o *object) error {
+	p, name := s.Model.Program.Recorded(), filepath.Base(s.Model.Profile)
+	if err := s.recordedSizes(o, p, name); err != nil {
+		return err
+	}
+	if err := s.recordedWords(o, p, name); err != nil {
+		return err
+	}
+	if err := s.recordedSpread(p, name); err != nil {
+		return err
+	}
+	torch := p.Torch
+	if v, _ := o.keys["versions"].(map[string]any); v["torch"] != nil && !strings.HasPrefix(s.Versions.Torch+".", torch+".") {
+		return fmt.Errorf("%s was recorded with PyTorch %s, and versions.torch is %s; record it with that one", name, torch, s.Versions.Torch)
+	}
+	s.Versions.Torch = torch
+	v, err := allocator.ParseVersion(torch)
+	if err == nil {
+		_, err = allocator.ParseOptions(s.Allocator, v)
+	}
+	return err
+}
+
+// recordedSizes checks each size: a varied one has to be given, any other has
+// to be the one of the recordings.
+func (s *Setup) recordedSizes(o *object, p Recorded, name string) error {
+	for _, q := range p.Names {
+		if s.size(q) == 0 {
+			return fmt.Errorf("%s is missing; %s was recorded at several, so say at which the run is", q, name)
+		}
+	}
+	for _, q := range sizeFields {
+		n := s.size(q)
+		if n == 0 || slices.Contains(p.Names, q) {
+			continue
+		}
+		switch was, known := p.Fixed[q]; {
+		case known && was != int64(n):
+			return fmt.Errorf("%s is %d, and %s was recorded at %d only; record other sizes: snug profile --vary %s=%d,%d --vary %s -- <your command>",
+				q, n, name, was, q, was, was+was/2+was%2, strings.Join(varied(p), " --vary "))
+		case !known && q == "batch":
+			return fmt.Errorf("%s does not tell how batch changes it; record several: snug profile --vary batch=2,3 --vary %s -- <your command>",
+				name, strings.Join(varied(p), " --vary "))
+		case !known:
+			return fmt.Errorf("%s is %d, and %s does not tell at which it was recorded; leave it out, or record several: snug profile --vary %s=%d,%d --vary %s -- <your command>",
+				q, n, name, q, max(n/4, 1), max(n/2, 2), strings.Join(varied(p), " --vary "))
+		}
+	}
+	if was, known := p.Fixed["seq"]; known {
+		s.Seq = int(was)
+	}
+	return nil
+}
+
+// varied is what was varied as --vary has it: batch=2,3.
+func varied(p Recorded) []string {
+	var out []string
+	for _, q := range p.Names {
+		var values []string
+		for _, at := range p.Sizes {
+			if v := fmt.Sprint(at[q]); !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+		out = append(out, q+"="+strings.Join(values, ","))
+	}
+	return out
+}
+
+// size is a quantity of the setup, 0 where it is not given.
+func (s *Setup) size(name string) int {
+	switch name {
+	case "batch":
+		return s.Batch
+	case "seq":
+		return s.Seq
+	case "target_seq":
+		return s.TargetSeq
+	case "positives":
+		return s.Positives
+	case "negatives":
+		return s.Negatives
+	}
+	return s.Sizes[name]
+}
+
+// At is the size of the run, in the quantities that its profile varies.
+func (s *Setup) At() map[string]int64 {
+	at := map[string]int64{}
+	for _, q := range s.Model.Program.Recorded().Names {
+		at[q] = int64(s.size(q))
+	}
+	return at
+}
+
+// recordedWords checks how the run was set up.
+func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
+	differs := func(field string, asked, was any, record string) error {
+		return fmt.Errorf("%s is %v, and %s was recorded with %v; record the run %s: snug profile --vary %s -- <your command>",
+			field, asked, name, was, record, strings.Join(varied(p), " --vary "))
+	}
+	given := func(field string) bool { return o.keys[field] != nil }
+	if !given("precision") {
+		s.Precision = p.Precision
+	} else if p.Precision != "" && s.Precision != p.Precision {
+		return differs("precision", s.Precision, p.Precision, "in "+s.Precision)
+	}
+	recorded := optimizerOf(p.Optimizer)
+	if !given("optimizer") {
+		s.Optimizer = cmp.Or(recorded, p.Optimizer)
+	} else if recorded != "" && plainOptimizer(s.Optimizer) != recorded {
+		return differs("optimizer", s.Optimizer, p.Optimizer, "with "+s.Optimizer)
+	}
+	if p.Checkpointing != nil {
+		if given("checkpointing") && s.Checkpointing != *p.Checkpointing {
+			return differs("checkpointing", s.Checkpointing, *p.Checkpointing, map[bool]string{true: "with it on", false: "with it off"}[s.Checkpointing])
+		}
+		s.Checkpointing = *p.Checkpointing
+	}
+	if !given("attention") {
+		s.Attention = ""
+	}
+	if !given("accumulation") {
+		s.Accumulation = max(p.Accumulation, 1)
+	}
+	return nil
+}
+
+// plainOptimizer is an optimizer's name without its kind of kernel, which its
+// class does not tell.
+func plainOptimizer(name string) string {
+	for _, kind := range []string{"-fused", "-loop", "-momentum", "-foreach"} {
+		name = strings.TrimSuffix(name, kind)
+	}
+	return name
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// optimizerOf is the name that a class of optimizers has in setups, "" for one
+// that they do not know: what wraps another does not say which.
+func optimizerOf(class string) string {
+	for _, name := range shadow.OptimizerNames() {
+		plain := plainOptimizer(name)
+		if strings.EqualFold(strings.ReplaceAll(plain, "-", ""), class) {
+			return plain
+		}
+	}
+	return ""
+}
+
+// recordedSpread checks over how many GPUs the run goes. DDP holds the same on
+// each of them, so that one process tells about any number; what is sharded
+// depends on it.
+func (s *Setup) recordedSpread(p Recorded, name string) error {
+	was := max(p.World, 1)
+	switch d := s.Dist; {
+	case d == nil && was > 1:
+		s.Dist = &Dist{Kind: "ddp", World: was}
+	case d == nil || d.World == was && was > 1 || d.Kind == "ddp":
+	default:
+		return fmt.Errorf("dist is %s over %d GPUs, and %s was recorded over %d; record it as it is to run, under torchrun or your own launcher",
+			d.Kind, d.World, name, was)
+	}
+	return nil
+}
+
+// Varies says whether a size may differ from what was recorded; it may for any
+// model that is no profile.
+func (m Model) Varies(field string) bool {
+	return m.Program == nil || slices.Contains(m.Program.Recorded().Names, field)
+}

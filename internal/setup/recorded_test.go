@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// recorded is a model recorded at two batches, with what a probe tells.
+type recorded struct{ is Recorded }
+
+func (r recorded) Recorded() Recorded { return r.is }
+
+func towers() recorded {
+	off := false
+	return recorded{Recorded{
+		Torch: "2.11", Names: []string{"batch"}, Sizes: []map[string]int64{{"batch": 2}, {"batch": 3}}, Fixed: map[string]int64{"seq": 64},
+		Precision: "amp-fp16", Optimizer: "AdamW", Checkpointing: &off, Accumulation: 4, World: 1,
+	}}
+}
+
+func TestRecordedSetups(t *testing.T) {
+	from := Source{Programs: map[string]Program{"run/memory.snug": towers()}}
+	decode := func(more map[string]any) (*Setup, error) {
+		fields := map[string]any{"model": map[string]any{"profile": "run/memory.snug"}, "batch": 8.0}
+		maps.Copy(fields, more)
+		return Decode(fields, from)
+	}
+	s, err := decode(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int64{"batch": 8}, s.At()); diff != "" {
+		t.Errorf("size (-want +got):\n%s", diff)
+	}
+	got := []any{s.Precision, s.Optimizer, s.Checkpointing, s.Accumulation, s.Seq, s.Attention, s.Versions.Torch}
+	if diff := cmp.Diff([]any{"amp-fp16", "adamw", false, 4, 64, "", "2.11"}, got); diff != "" {
+		t.Errorf("what the recordings tell (-want +got):\n%s", diff)
+	}
+	for _, fine := range []map[string]any{
+		{"seq": 64.0}, {"optimizer": "adamw-fused"}, {"precision": "amp-fp16"}, {"attention": "sdpa"}, {"accumulation": 1.0},
+		{"dist": map[string]any{"kind": "ddp", "world": 4.0}}, {"allocator": "expandable_segments:True"},
+		{"versions": map[string]any{"torch": "2.11.0"}},
+	} {
+		if _, err := decode(fine); err != nil {
+			t.Errorf("%v: %v", fine, err)
+		}
+	}
+	for _, c := range []struct {
+		more map[string]any
+		want string
+	}{
+		{map[string]any{"seq": 128.0}, "seq is 128, and memory.snug was recorded at 64 only; record other sizes: snug profile --vary seq=64,96 --vary batch=2,3"},
+		{map[string]any{"negatives": 8.0}, "negatives is 8, and memory.snug does not tell at which it was recorded"},
+		{map[string]any{"precision": "bf16"}, "precision is bf16, and memory.snug was recorded with amp-fp16; record the run in bf16: snug profile --vary batch=2,3"},
+		{map[string]any{"optimizer": "sgd"}, "optimizer is sgd, and memory.snug was recorded with AdamW"},
+		{map[string]any{"checkpointing": true}, "record the run with it on: snug profile"},
+		{map[string]any{"dist": map[string]any{"kind": "fsdp2", "world": 4.0}}, "dist is fsdp2 over 4 GPUs, and memory.snug was recorded over 1"},
+		{map[string]any{"versions": map[string]any{"torch": "2.6"}}, "recorded with PyTorch 2.11, and versions.torch is 2.6"},
+		{map[string]any{"batch": nil}, "batch is missing"},
+		{map[string]any{"frames": 8.0}, `field "frames" is not known`},
+	} {
+		_, err := decode(c.more)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: got %v, want %q", c.more, err, c.want)
+		}
+	}
+}
+
+// A quantity that setups have no field for becomes one.
+func TestQuantityOfOnesOwn(t *testing.T) {
+	p := towers()
+	p.is.Names, p.is.Fixed = []string{"frames"}, map[string]int64{"batch": 2}
+	from := Source{Programs: map[string]Program{"m.snug": p}}
+	fields := map[string]any{"model": map[string]any{"profile": "m.snug"}, "frames": 9.0}
+	if _, err := Decode(fields, from); err == nil || !strings.Contains(err.Error(), "batch is missing") {
+		t.Errorf("without a batch: %v", err)
+	}
+	fields["batch"] = 2.0
+	s, err := Decode(fields, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int64{"frames": 9}, s.At()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
