@@ -95,10 +95,7 @@ func runProfile(ctx context.Context, env Env, o profileOptions, args []string) e
 	defer signal.Stop(signals)
 
 	p := &profiling{env: env, options: o, work: work, signals: signals, launch: run.ReadLaunch(args)}
-	if err := p.prepare(sizes); err != nil {
-		return err
-	}
-	if err := p.measure(ctx); err != nil {
+	if err := p.record(ctx, sizes); err != nil {
 		return err
 	}
 	if err := p.keepRecordings(); err != nil {

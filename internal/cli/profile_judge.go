@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -53,6 +54,34 @@ func (p *profiling) judge(r *measuredRun) error {
 		p.note("after its %d recorded steps the command %s%s", p.options.steps, out.Exit, named(r.at))
 	}
 	return nil
+}
+
+// stacksMayHaveBroken says whether the last run ended in one of the ways in
+// which recording stacks, at work inside the allocator, could end it: Python's
+// error for an exception lost, a signal that no user sends, or, under a
+// launcher, a process that was gone without a word.
+func (p *profiling) stacksMayHaveBroken() bool {
+	out := p.last().outcome
+	if out == nil || out.Exit.Code == 0 || out.Stopped != nil || out.TimedOut {
+		return false
+	}
+	told, silent, lost := false, false, false
+	for _, x := range out.Reports {
+		told = told || x.OOM != nil || x.Crash != nil
+		silent = silent || x.Versions != nil && x.End == ""
+		lost = lost || x.Crash != nil && x.Crash.Type == "SystemError"
+	}
+	return lost || !told && (silent || out.Exit.Crashed())
+}
+
+// last is the last of the runs that was started.
+func (p *profiling) last() *measuredRun {
+	for _, r := range slices.Backward(p.runs) {
+		if r.outcome != nil {
+			return r
+		}
+	}
+	return &measuredRun{}
 }
 
 // orPassed is an error with the command's own exit code, or a plain one where

@@ -43,9 +43,33 @@ type measuredRun struct {
 	compared *comparison
 }
 
+// record runs every size, and all of them once more without stacks where
+// recording those may have been what broke a run.
+func (p *profiling) record(ctx context.Context, sizes []profile.Point) error {
+	if err := p.prepare(sizes); err != nil {
+		return err
+	}
+	if p.launch.Warning != "" {
+		p.say("%s", p.launch.Warning)
+	}
+	err := p.measure(ctx)
+	if err == nil || !p.options.stacks || !p.stacksMayHaveBroken() {
+		return err
+	}
+	p.say("%v", err)
+	p.say("recording stacks may have done that; recording again without them")
+	p.options.stacks, p.notes = false, nil
+	p.note("with --stacks the command failed (%v); this was recorded without", err)
+	if err := p.prepare(sizes); err != nil {
+		return err
+	}
+	return p.measure(ctx)
+}
+
 // prepare makes a folder for each size and puts the size into the command, so
 // that what cannot be done is said before anything runs.
 func (p *profiling) prepare(sizes []profile.Point) error {
+	p.runs = nil
 	for _, at := range sizes {
 		f, err := run.NewFolder(p.work, run.Settings{Steps: p.options.steps, Stacks: p.options.stacks, KeepRunning: p.options.keepRunning})
 		if err != nil {
@@ -59,9 +83,6 @@ func (p *profiling) prepare(sizes []profile.Point) error {
 			return fmt.Errorf("%s sets variables and starts nothing; put the command behind them", strings.Join(env, " "))
 		}
 		p.runs = append(p.runs, &measuredRun{at: at, args: args, env: env, folder: f})
-	}
-	if p.launch.Warning != "" {
-		p.say("%s", p.launch.Warning)
 	}
 	return nil
 }

@@ -49,6 +49,16 @@ type Exit struct {
 	Signal syscall.Signal // that ended it, if one did
 }
 
+// Crashed says whether a signal ended the command that stands for a fault or
+// for memory run out, be it told by a shell in between.
+func (e Exit) Crashed() bool {
+	switch e.Code - 128 {
+	case 4, 6, 7, 8, 9, 11: // ILL, ABRT, BUS, FPE, KILL, SEGV
+		return true
+	}
+	return false
+}
+
 // String says it in words.
 func (e Exit) String() string {
 	switch {

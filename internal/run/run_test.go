@@ -91,3 +91,11 @@ func TestTailKeepsTheEnd(t *testing.T) {
 		t.Errorf("%d bytes, ending in %q", len(got), got[len(got)-4:])
 	}
 }
+
+func TestCrashed(t *testing.T) {
+	for code, want := range map[int]bool{0: false, 1: false, 11: false, 130: false, 143: false, 134: true, 137: true, 139: true} {
+		if got := (Exit{Code: code}).Crashed(); got != want {
+			t.Errorf("exit code %d: crashed %v, want %v", code, got, want)
+		}
+	}
+}
