@@ -3,14 +3,22 @@
 package plan
 
 import (
+	"runtime/debug"
 	"testing"
 
 	"snug/internal/gpu"
 )
 
+// asProgram collects as rarely as the program does.
+func asProgram(b *testing.B) {
+	was := debug.SetGCPercent(400)
+	b.Cleanup(func() { debug.SetGCPercent(was) })
+}
+
 // BenchmarkSearch is a full search on one card: recommendation, ladder, levers
 // and reasons.
 func BenchmarkSearch(b *testing.B) {
+	asProgram(b)
 	for _, x := range []struct {
 		model string
 		seq   float64
@@ -31,6 +39,7 @@ func BenchmarkSearch(b *testing.B) {
 
 // BenchmarkSearchAll is the table over every card that is known.
 func BenchmarkSearchAll(b *testing.B) {
+	asProgram(b)
 	r := Request{Setup: gpt2(b, map[string]any{"seq": 1024.0})}
 	for b.Loop() {
 		if _, err := SearchAll(r, gpu.Cards()); err != nil {

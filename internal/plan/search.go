@@ -25,7 +25,8 @@ type search struct {
 	set     []settings // the variants that the choice was made from
 
 	mu      sync.Mutex
-	refused map[settings]bool // what Estimate would not have after all
+	refused map[settings]bool    // what Estimate would not have after all
+	seconds map[settings]float64 // what a step takes, of those asked before
 }
 
 // candidate is settings with what a probe says about them.
@@ -41,7 +42,7 @@ type candidate struct {
 const equal = 0.99
 
 func newSearch(r Request, p *prober, exact bool) (*search, error) {
-	s := &search{prober: p, req: r, exact: exact, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), refused: map[settings]bool{}}
+	s := &search{prober: p, req: r, exact: exact, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), refused: map[settings]bool{}, seconds: map[settings]float64{}}
 	var err error
 	if s.rules, err = readRules(r); err != nil {
 		return nil, err
@@ -58,8 +59,24 @@ func (s *search) timed(x settings) (candidate, error) {
 	if err != nil {
 		return candidate{}, err
 	}
-	sec := p.Seconds(s.req.Card, x.accumulation)
+	sec := s.stepSeconds(x, p)
 	return candidate{x, p, sec, float64(x.effective()) / sec}, nil
+}
+
+// stepSeconds is how long a step takes. The allocator's options change nothing
+// about it.
+func (s *search) stepSeconds(x settings, p *estimate.Probe) float64 {
+	x.allocator = ""
+	s.mu.Lock()
+	sec, known := s.seconds[x]
+	s.mu.Unlock()
+	if !known {
+		sec = p.Seconds(s.req.Card, x.accumulation)
+		s.mu.Lock()
+		s.seconds[x] = sec
+		s.mu.Unlock()
+	}
+	return sec
 }
 
 // placed is the candidate with the allocator's options that let it fit, if any
