@@ -1,0 +1,208 @@
+"""Reads a config file with the library that would read it in a training run. Each reader
+takes the path of a file and gives what the library sees; the settings of a run are read
+from the library's own objects. Each is called in a process of its own, in the folder of
+the project: these libraries keep much in global state."""
+import dataclasses
+import json
+import logging
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tomllib
+import types
+
+
+def preload():
+    """What takes seconds to import, once for all processes."""
+    logging.disable(logging.WARNING)
+    import accelerate.commands.launch
+    import deepspeed
+    import hydra
+    import lightning.pytorch.cli
+    import transformers.training_args
+    import trl.trainer.sft_config
+
+
+def pretend(gpus):
+    """A run of that many processes, of which this is the first: PyTorch's fake backend
+    knows the number and sends nothing."""
+    import deepspeed
+    import torch.distributed
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    torch.distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=gpus)
+    os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE=str(gpus), MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
+    deepspeed.ops.__compatible_ops__.clear()  # or it compiles a library to send with
+    deepspeed.init_distributed("fake")
+
+
+def on_cpu(arguments):
+    """The class with another default for use_cpu: without a GPU, TrainingArguments
+    refuses bf16 unless it is set. All its checks run."""
+    return dataclasses.make_dataclass("OnCPU", [("use_cpu", bool, True)], bases=(arguments,))
+
+
+def training_arguments(got):
+    """The fields, and under "ds" DeepSpeed's file as transformers completes it, with what
+    it finds to contradict the arguments."""
+    values = dict(vars(got))
+    if got.deepspeed:
+        values["ds"] = {**got.hf_deepspeed_config.config, "mismatches": got.hf_deepspeed_config.mismatches}
+    return values
+
+
+def hf(path, gpus=1):
+    """transformers' HfArgumentParser with TrainingArguments, started where the file is:
+    it takes the name of DeepSpeed's file as seen from there."""
+    from transformers import HfArgumentParser, TrainingArguments
+
+    pretend(gpus)
+    os.chdir(path.parent)
+    parser = HfArgumentParser(on_cpu(TrainingArguments))
+    read = parser.parse_json_file if path.suffix == ".json" else parser.parse_yaml_file
+    (got,) = read(path.name, allow_extra_keys=True)
+    return training_arguments(got)
+
+
+def hf_flags(path):
+    """The same parser with the flags of a script."""
+    from transformers import HfArgumentParser, TrainingArguments
+
+    got, _ = HfArgumentParser(on_cpu(TrainingArguments)).parse_args_into_dataclasses(words(path), return_remaining_strings=True)
+    return training_arguments(got)
+
+
+def trl(path):
+    """TRL's parser with the three groups of arguments of its SFT script."""
+    from trl import ModelConfig, ScriptArguments, SFTConfig, TrlParser
+
+    got = TrlParser((ScriptArguments, SFTConfig, ModelConfig)).parse_args_and_config(["--config", str(path), "--use_cpu"])
+    return {key: value for part in got for key, value in vars(part).items()}
+
+
+def accelerate(path):
+    """accelerate's loader; under "launch" what `accelerate launch` makes of it, and under
+    "env" what it tells the run."""
+    from accelerate.commands import launch
+    from accelerate.commands.config.config_args import load_config_from_file
+    from accelerate.utils.launch import prepare_deepspeed_cmd_env
+
+    values = vars(load_config_from_file(str(path)))
+    args = launch.launch_command_parser().parse_args(["--config_file", str(path), "train.py"])
+    args, defaults, _ = launch._validate_launch_command(args)
+    args.deepspeed_fields_from_accelerate_config = ",".join(defaults.deepspeed_config)
+    return {**values, "launch": vars(args), "env": prepare_deepspeed_cmd_env(args)[1]}
+
+
+def deepspeed(path, gpus=1):
+    """DeepSpeed's own reading, which checks that micro-batch × accumulation × GPUs is the
+    whole batch."""
+    from deepspeed.runtime.config import DeepSpeedConfig
+
+    pretend(gpus)
+    return vars(DeepSpeedConfig(str(path)))
+
+
+def hjson(path):
+    """The parser that DeepSpeed uses, for files that only a trainer can complete."""
+    import hjson as library
+
+    return library.loads(path.read_text())
+
+
+def hydra(path):
+    from hydra import compose, initialize_config_dir
+
+    with initialize_config_dir(str(path.parent.resolve()), version_base="1.3"):
+        config = compose(path.stem)
+    # data_dir is taken from a variable of the environment that is not there.
+    return {key: {k: config[key].get(k) for k in config[key] if k != "data_dir"} for key in ("data", "trainer", "net") if key in config}
+
+
+def omegaconf(path):
+    from omegaconf import OmegaConf
+
+    return OmegaConf.to_container(OmegaConf.load(path), resolve=True)
+
+
+def lightning(path):
+    """LightningCLI fits a model of a few weights for one step. The file asks for GPUs, so
+    that accelerator, devices and strategy are overridden; everything else is the file's."""
+    import torch
+    from lightning.pytorch import LightningDataModule, LightningModule
+    from lightning.pytorch.cli import LightningCLI
+
+    class Tagger(LightningModule):
+        def __init__(self, lr: float, model_name: str):
+            super().__init__()
+            self.layer, self.lr = torch.nn.Linear(4, 1), lr
+
+        def training_step(self, batch, _):
+            self.seen = {"shape": list(batch.shape), "dtype": str(self.layer(batch).dtype)}
+            return self.layer(batch).float().mean()
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=self.lr)
+
+    class Tagging(LightningDataModule):
+        def __init__(self, batch_size: int, num_workers: int, max_length: int):
+            super().__init__()
+            self.batch_size, self.num_workers = batch_size, num_workers
+
+        def train_dataloader(self):
+            return torch.utils.data.DataLoader(torch.ones(256, 4), batch_size=self.batch_size)
+
+    for module, cls in (("models", Tagger), ("data", Tagging)):
+        cls.__module__, cls.__qualname__ = module, cls.__name__
+        sys.modules[module] = types.ModuleType(module)
+        setattr(sys.modules[module], cls.__name__, cls)
+    here = ["--trainer.accelerator=cpu", "--trainer.devices=1", "--trainer.strategy=auto", "--trainer.fast_dev_run=true"]
+    cli = LightningCLI(save_config_callback=None, args=["fit", "--config", str(path), *here])
+    trainer = {key: getattr(cli.trainer, key) for key in ("accumulate_grad_batches", "precision", "gradient_clip_val")}
+    return {"trainer": trainer, "data": vars(cli.datamodule), "step": cli.model.seen}
+
+
+def yaml(path):
+    import yaml as library
+
+    return library.safe_load(path.read_text())
+
+
+def toml(path):
+    return tomllib.loads(path.read_text())
+
+
+def plain_json(path):
+    return json.loads(path.read_text())
+
+
+def nanogpt(path):
+    """nanoGPT's configurator runs the file."""
+    values = {}
+    exec(path.read_text(), values)
+    return values
+
+
+def words(path):
+    """bash runs the script; stand-ins for its programs write down what they were given."""
+    bin, given = pathlib.Path("stand-ins").resolve(), pathlib.Path("given").resolve()
+    bin.mkdir()
+    for program in ("torchrun", "python"):
+        (bin / program).write_text(f'#!/bin/sh\nfor a in "$@"; do echo "$a"; done > "{given}"\n')
+        (bin / program).chmod(0o755)
+    subprocess.run(["bash", path.name], cwd=path.parent, check=True, env={**os.environ, "PATH": f"{bin}:{os.environ['PATH']}"})
+    got = given.read_text().splitlines()
+    shutil.rmtree(bin)
+    given.unlink()
+    return got
+
+
+def bash(path):
+    got, flags = words(path), {}
+    for i, word in enumerate(got):
+        if word.startswith("--"):
+            flag, _, value = word.partition("=")
+            flags[flag] = value or got[i + 1]
+    return flags
