@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"snug/internal/allocator"
+	"snug/internal/bestfit"
 )
 
 // Prediction is what a training step takes at a size, in bytes.
@@ -25,6 +26,9 @@ func (p *Program) Predict(at Point) (*Prediction, error) {
 		return nil, err
 	}
 	v := p.nearest(values)
+	if v.most > 0 && bestfit.Suits(p.Options) {
+		return p.quick(v, values, at)
+	}
 	trace, err := p.trace(v, values, at)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,8 @@
 //	convolution.go    workspaces of convolutions that were measured
 //	workspace.go      and of those that were not
 //	generate.go   Program → the stream at any size
-//	predict.go    the stream through the allocator
+//	predict.go    the stream through the allocator, or
+//	quick.go        the events through a lean one, for peaks alone
 //	run.go        the stream for another's allocator, to plan with
 //	facts.go      what is known beside the stream: parameters, seconds
 //	file.go       the program as a small file, memory.snug
@@ -55,6 +56,7 @@ type variant struct {
 	events []event
 	made   uint32 // allocations, those before the first event included
 	before uint32 // allocations before the first event
+	most   int    // allocations alive at once; 0: not one for package bestfit
 }
 
 // event is a stream.Event whose size is a formula.

@@ -38,10 +38,12 @@ func (f *fitter) write(k int) {
 	for i := range w.events {
 		w.add(i)
 	}
-	f.program.variants = append(f.program.variants, variant{
+	v := variant{
 		at: f.points[k], queues: d.Trace.Queues, start: replay.Start(d),
 		events: w.out, made: w.made, before: d.Trace.Initial,
-	})
+	}
+	v.most = v.survey()
+	f.program.variants = append(f.program.variants, v)
 }
 
 // solve finds a formula for every allocation from its sizes alone. Those that

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package bestfit is PyTorch's caching allocator where nothing is asked of it
+// but two numbers, the peaks of allocated and of reserved memory: default
+// options, a card that is never full, and blocks that only one CUDA stream uses.
+//
+// Package allocator knows everything else, and is what this one is compared
+// with event for event; a search over many sizes of a training step of a million
+// events needs the two numbers only, and some five times as fast.
+//
+// What makes the difference: no statistics but the two, one place per free block
+// instead of a set behind a pool behind a stream, and an allocation that is
+// given back at once leaves everything as it was, so it is looked up and not
+// made.
+package bestfit
+
+import (
+	"snug/internal/allocator"
+	"snug/internal/units"
+)
+
+// The allocator's constants.
+const (
+	quantum     = 512
+	smallMost   = units.MiB      // the largest rounded request of the small pool
+	smallBuffer = 2 * units.MiB  // a segment of the small pool
+	largeBuffer = 20 * units.MiB // a segment for up to minLarge
+	minLarge    = 10 * units.MiB // from here on a segment is made to measure
+	roundLarge  = 2 * units.MiB
+)
+
+// block is a stretch of a segment; prev and next are its neighbours by address,
+// 0 is none.
+type block struct {
+	addr, size uint64
+	order      uint64 // creation counter
+	prev, next int32
+	set        int32 // of free blocks: pool and stream
+	free       bool
+}
+
+// Player is an allocator at work.
+type Player struct {
+	dev        allocator.Device
+	byCreation bool // equal sizes: the block made first wins, not the lower address
+	blocks     []block
+	spare      []int32
+	sets       []*freeSet
+	created    uint64
+
+	allocated, reserved uint64
+	PeakAllocated       uint64
+	PeakReserved        uint64
+}
+
+// Suits says whether options are those that this package knows.
+func Suits(o allocator.Options) bool {
+	return o == allocator.Options{} || o == allocator.DefaultOptions()
+}
+
+// New makes an allocator of a PyTorch version over a device that never runs
+// out, for CUDA streams numbered from 0 and about so many allocations at once.
+func New(dev allocator.Device, v allocator.Version, streams, alive int) *Player {
+	p := &Player{dev: dev, byCreation: v.AtLeast(12), blocks: make([]block, 1, 64+2*alive)}
+	for range 2 * streams {
+		p.sets = append(p.sets, new(freeSet))
+	}
+	return p
+}
+
+// Request is an allocation's size as the allocator sees it. A program of few
+// sizes works it out once for each.
+type Request struct {
+	size uint64
+	bin  int32
+	pool int32 // 0 small, 1 large
+}
+
+// Of is the request for n bytes, which must not be 0.
+func Of(n uint64) Request {
+	r := Request{size: (n + quantum - 1) &^ (quantum - 1)}
+	if r.size > smallMost {
+		r.pool = 1
+	}
+	r.bin = int32(binOf(r.size))
+	return r
+}
+
+// Alloc returns the block that a request gets on a stream.
+func (p *Player) Alloc(r *Request, stream uint16) int32 {
+	set := int32(stream)*2 + r.pool
+	i := p.take(r, set)
+	if i == 0 {
+		i = p.grow(r, set)
+	}
+	b := &p.blocks[i]
+	if rest := b.size - r.size; rest > smallMost || rest != 0 && r.pool == 0 {
+		i = p.split(i, r.size)
+		b = &p.blocks[i]
+	}
+	b.free = false
+	if p.allocated += b.size; p.allocated > p.PeakAllocated {
+		p.PeakAllocated = p.allocated
+	}
+	return i
+}
+
+// Moment is Alloc and Free at once.
+func (p *Player) Moment(r *Request, stream uint16) {
+	s := p.sets[int32(stream)*2+r.pool]
+	bin, at := s.seek(r.size, int(r.bin))
+	if bin == binCount {
+		p.Free(p.Alloc(r, stream))
+		return
+	}
+	got := s.bins[bin].at(at).size
+	if rest := got - r.size; rest > smallMost || r.pool == 0 {
+		got = r.size
+	}
+	if p.allocated+got > p.PeakAllocated {
+		p.PeakAllocated = p.allocated + got
+	}
+}
+
+// Free gives a block back: it joins its free neighbours.
+func (p *Player) Free(i int32) {
+	b := &p.blocks[i]
+	p.allocated -= b.size
+	s := p.sets[b.set]
+	if k := b.prev; k != 0 && p.blocks[k].free {
+		o := &p.blocks[k]
+		s.remove(o.size, p.tie(o))
+		b.addr, b.prev, b.size = o.addr, o.prev, b.size+o.size
+		if o.prev != 0 {
+			p.blocks[o.prev].next = i
+		}
+		p.spare = append(p.spare, k)
+	}
+	if k := b.next; k != 0 && p.blocks[k].free {
+		o := &p.blocks[k]
+		s.remove(o.size, p.tie(o))
+		b.next, b.size = o.next, b.size+o.size
+		if o.next != 0 {
+			p.blocks[o.next].prev = i
+		}
+		p.spare = append(p.spare, k)
+	}
+	b.free = true
+	s.insert(entry{b.size, p.tie(b), i})
+}
+
+// take removes the best fit from a set; 0 is none.
+func (p *Player) take(r *Request, set int32) int32 {
+	s := p.sets[set]
+	bin, at := s.seek(r.size, int(r.bin))
+	if bin == binCount {
+		return 0
+	}
+	i := s.bins[bin].at(at).block
+	s.removeAt(bin, at)
+	return i
+}
+
+// grow asks the device for a segment.
+func (p *Player) grow(r *Request, set int32) int32 {
+	bytes := uint64(smallBuffer)
+	switch {
+	case r.pool == 0:
+	case r.size < minLarge:
+		bytes = largeBuffer
+	default:
+		bytes = (r.size + roundLarge - 1) / roundLarge * roundLarge
+	}
+	addr, _ := p.dev.Take(bytes)
+	if p.reserved += bytes; p.reserved > p.PeakReserved {
+		p.PeakReserved = p.reserved
+	}
+	return p.newBlock(block{addr: addr, size: bytes, set: set})
+}
+
+// split cuts size bytes off the front of i as a new block and returns it. What
+// is left keeps its identity, and is free.
+func (p *Player) split(i int32, size uint64) int32 {
+	b := &p.blocks[i]
+	front := p.newBlock(block{addr: b.addr, size: size, prev: b.prev, next: i, set: b.set})
+	b = &p.blocks[i]
+	if b.prev != 0 {
+		p.blocks[b.prev].next = front
+	}
+	b.prev = front
+	b.addr += size
+	b.size -= size
+	b.free = true
+	p.sets[b.set].insert(entry{b.size, p.tie(b), i})
+	return front
+}
+
+func (p *Player) newBlock(b block) int32 {
+	b.order = p.created
+	p.created++
+	if n := len(p.spare); n > 0 {
+		i := p.spare[n-1]
+		p.spare = p.spare[:n-1]
+		p.blocks[i] = b
+		return i
+	}
+	p.blocks = append(p.blocks, b)
+	return int32(len(p.blocks) - 1)
+}
+
+// tie orders blocks of one size.
+func (p *Player) tie(b *block) uint64 {
+	if p.byCreation {
+		return b.order
+	}
+	return b.addr
+}

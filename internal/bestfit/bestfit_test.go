@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bestfit
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"snug/internal/allocator"
+	"snug/internal/stream"
+)
+
+// play runs a trace of allocations and frees.
+func play(t *stream.Trace, v allocator.Version) *Player {
+	p := New(allocator.NewDriver(1<<58, 0), v, len(t.Queues), 8)
+	blocks := make([]int32, t.Allocations())
+	for i := 0; i < len(t.Events); i++ {
+		switch e := &t.Events[i]; {
+		case e.Kind == stream.Free:
+			p.Free(blocks[e.ID])
+		case i+1 < len(t.Events) && t.Events[i+1].Kind == stream.Free && t.Events[i+1].ID == e.ID:
+			r := Of(e.Size)
+			p.Moment(&r, e.Queue)
+			i++
+		default:
+			r := Of(e.Size)
+			blocks[e.ID] = p.Alloc(&r, e.Queue)
+		}
+	}
+	return p
+}
+
+// The peaks are those of package allocator, whatever comes and goes.
+func TestIsTheAllocator(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := stream.New(400)
+		tr.Queues = []uint64{0, 7}
+		sizes := rapid.SliceOfN(rapid.OneOf(rapid.Uint64Range(1, 4096), rapid.Uint64Range(1, 3<<20), rapid.Uint64Range(1, 64<<20)), 1, 12).Draw(t, "sizes")
+		steps := rapid.SliceOfN(rapid.IntRange(0, 1<<20), 1, 400).Draw(t, "steps")
+		var alive []uint32
+		for _, s := range steps {
+			if kind := s % 5; kind < 2 && len(alive) > 0 {
+				k := s / 5 % len(alive)
+				tr.Free(alive[k])
+				alive[k] = alive[len(alive)-1]
+				alive = alive[:len(alive)-1]
+				continue
+			}
+			id := tr.Alloc(sizes[s/5%len(sizes)], uint16(s/5/len(sizes)%8/7))
+			if s%5 == 4 {
+				tr.Free(id)
+			} else {
+				alive = append(alive, id)
+			}
+		}
+		v := allocator.Version{Major: 2, Minor: rapid.SampledFrom([]int{4, 11, 12}).Draw(t, "version")}
+		a, err := allocator.New(allocator.NewDriver(1<<58, 0), v, allocator.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := a.Play(tr, allocator.PlayOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := play(tr, v); got.PeakAllocated != want.PeakAllocated || got.PeakReserved != want.PeakReserved {
+			t.Fatalf("peaks %d and %d, want %d and %d", got.PeakAllocated, got.PeakReserved, want.PeakAllocated, want.PeakReserved)
+		}
+	})
+}
+
+// Holes of one size by the thousand, freed in every order.
+func TestManyHoles(t *testing.T) {
+	for name, step := range map[string]int{"upwards": 1, "downwards": -1, "to and fro": 7919} {
+		const n = 20_000
+		tr := stream.New(6 * n)
+		var keep, holes []uint32
+		for range n {
+			holes = append(holes, tr.Alloc(3000, 0))
+			keep = append(keep, tr.Alloc(1000, 0))
+		}
+		for i := range n {
+			tr.Free(holes[((i*step)%n+n)%n])
+		}
+		for i := range n {
+			tr.Alloc(uint64(1000+i%2000), 0)
+			tr.Free(keep[((i*step)%n+n)%n])
+		}
+		v := allocator.Version{Major: 2, Minor: 11}
+		a, err := allocator.New(allocator.NewDriver(1<<58, 0), v, allocator.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := a.Play(tr, allocator.PlayOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := play(tr, v); got.PeakAllocated != want.PeakAllocated || got.PeakReserved != want.PeakReserved {
+			t.Errorf("%s: peaks %d and %d, want %d and %d", name, got.PeakAllocated, got.PeakReserved, want.PeakAllocated, want.PeakReserved)
+		}
+	}
+}
+
+func TestSuits(t *testing.T) {
+	v := allocator.Version{Major: 2, Minor: 11}
+	for conf, want := range map[string]bool{"": true, "expandable_segments:True": false, "max_split_size_mb:128": false, "roundup_power2_divisions:4": false} {
+		o, err := allocator.ParseOptions(conf, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Suits(o); got != want {
+			t.Errorf("%q: %v", conf, got)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"fmt"
+
+	"snug/internal/allocator"
+	"snug/internal/bestfit"
+	"snug/internal/stream"
+)
+
+// A search for the largest batch asks for many sizes of one program. What it
+// needs are two peaks, which package bestfit gives without the stream ever
+// being written down.
+
+// survey says whether a variant starts with an empty allocator, and then only
+// allocates and frees each allocation once, and how many live at most: 0 where
+// it is not so.
+func (v *variant) survey() (most int) {
+	if len(v.start) > 0 || v.before > 0 {
+		return 0
+	}
+	alive := make([]bool, v.made)
+	count := 0
+	for i := range v.events {
+		switch e := &v.events[i]; {
+		case e.kind == stream.Alloc && !alive[e.id]:
+			count++
+			alive[e.id] = true
+			most = max(most, count)
+		case e.kind == stream.Free && alive[e.id]:
+			count--
+			alive[e.id] = false
+		case e.kind != stream.Mark:
+			return 0
+		}
+	}
+	return most
+}
+
+// quick is Predict for a variant that was surveyed as plain.
+func (p *Program) quick(v *variant, values []int64, at Point) (*Prediction, error) {
+	requests, err := p.requests(values, at)
+	if err != nil {
+		return nil, err
+	}
+	player := bestfit.New(allocator.NewDriver(endless, 0), p.Torch, len(v.queues), v.most)
+	blocks := make([]int32, v.made) // 0 is not made
+	for i := 0; i < len(v.events); i++ {
+		switch e := &v.events[i]; e.kind {
+		case stream.Alloc:
+			r := &requests[e.formula]
+			switch {
+			case *r == bestfit.Request{}:
+			case i+1 < len(v.events) && v.events[i+1].kind == stream.Free && v.events[i+1].id == e.id:
+				player.Moment(r, e.queue)
+				i++
+			default:
+				blocks[e.id] = player.Alloc(r, e.queue)
+			}
+		case stream.Free:
+			if b := blocks[e.id]; b != 0 {
+				player.Free(b)
+			}
+		}
+	}
+	return &Prediction{At: at, PeakAllocated: player.PeakAllocated, PeakReserved: player.PeakReserved}, nil
+}
+
+// requests evaluates every formula; the zero Request is not made.
+func (p *Program) requests(values []int64, at Point) ([]bestfit.Request, error) {
+	sizes, err := p.sizes(values)
+	if err != nil {
+		return nil, fmt.Errorf("%s would need %w", at, err)
+	}
+	out := make([]bestfit.Request, len(sizes))
+	for i, n := range sizes {
+		if n > 0 {
+			out[i] = bestfit.Of(n)
+		}
+	}
+	return out, nil
+}
