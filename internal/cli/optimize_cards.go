@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/estimate"
 	"snug/internal/plan"
 	"snug/internal/term"
 	"snug/internal/units"
@@ -28,13 +29,23 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, sorted bool) erro
 	first := plans[0].Current.Estimate
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", s.Paint(term.Bold, s.Cut(first.Setup.Model.Title(), s.Width)))
-	fmt.Fprintf(&b, "%s parameters, %s samples a step\n\n", term.Count(first.Params), term.Count(plans[0].Target))
+	params := ""
+	if first.Params > 0 {
+		params = term.Count(first.Params) + " parameters, "
+	}
+	fmt.Fprintf(&b, "%s%s samples a step\n\n", params, term.Count(plans[0].Target))
 	t := term.Table{Header: []string{"card", "batch " + s.Times() + " acc.", "settings", "memory", "card", "speed"}, Right: []int{3, 4, 5}}
 	for _, p := range plans {
 		t.Rows = append(t.Rows, cardRow(s, p, fastest))
 	}
+	if !plans[0].Timed {
+		t.Header[5] = ""
+	}
 	for _, l := range s.Table(t) {
 		b.WriteString(l + "\n")
+	}
+	if p := estimate.Profile(first.Setup); p != nil && plans[0].Timed {
+		fmt.Fprintf(&b, "\nSpeeds are those of %s, where it was recorded.\n", p.Card)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -54,6 +65,10 @@ func cardRow(s term.Screen, p *plan.Plan, fastest float64) []string {
 	}
 	a := p.Recommended.Estimate
 	x := a.Setup
+	speed := ""
+	if p.Timed {
+		speed = fmt.Sprintf("%.2f", speedOf(p)/fastest)
+	}
 	how := []string{x.Precision}
 	if x.Checkpointing {
 		how = append(how, "checkp.")
@@ -66,6 +81,6 @@ func cardRow(s term.Screen, p *plan.Plan, fastest float64) []string {
 	}
 	return []string{
 		p.GPU, fmt.Sprintf("%d %s %d", x.Batch, s.Times(), x.Accumulation), strings.Join(how, " "),
-		units.Bytes(a.DevicePeak).String(), percent(a.DevicePeak, p.Card.Total), fmt.Sprintf("%.2f", speedOf(p)/fastest),
+		units.Bytes(a.DevicePeak).String(), percent(a.DevicePeak, p.Card.Total), speed,
 	}
 }

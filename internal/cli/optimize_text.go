@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"snug/internal/estimate"
 	"snug/internal/plan"
 	"snug/internal/setup"
 	"snug/internal/term"
@@ -50,17 +51,27 @@ func (r planReport) title(b *strings.Builder) {
 	if a.Setup.Seq > 0 {
 		samples += fmt.Sprintf(" of %s tokens", term.Count(a.Setup.Seq))
 	}
-	fmt.Fprintf(b, "%s parameters, %s\n\n", term.Count(a.Params), samples)
+	if a.Params > 0 {
+		samples = term.Count(a.Params) + " parameters, " + samples
+	}
+	if p := estimate.Profile(a.Setup); p != nil {
+		samples += "\n" + strings.Join(wrap(strings.Fields(recordedText(p)), " ", r.s.Width), "\n")
+	}
+	fmt.Fprintf(b, "%s\n\n", samples)
 }
 
 // into is what the run has to fit into.
 func (r planReport) into() string {
 	limit := r.Current.Estimate.Setup.Limit
 	switch {
+	case r.Card.Total == 0 && r.recorded():
+		return units.Bytes(limit).String()
 	case r.Card.Total == 0:
 		return fmt.Sprintf("%v, as fast as %s", units.Bytes(limit), r.GPU)
 	case limit > 0:
 		return fmt.Sprintf("%s with a limit of %v", r.GPU, units.Bytes(limit))
+	case strings.HasSuffix(r.GPU, "GPU") && r.recorded():
+		return r.GPU
 	case strings.HasSuffix(r.GPU, "GPU"): // of which only the memory is known
 		return r.GPU + ", as fast as an H200"
 	}
@@ -79,7 +90,10 @@ func (r planReport) takes(c *plan.Choice) (size, share string) {
 
 // speed is a choice's against today's.
 func (r planReport) speed(c *plan.Choice) string {
-	if r.Current.SamplesPerSecond == 0 {
+	if !r.Timed {
+		return ""
+	}
+	if !fits(r.Current) {
 		return fmt.Sprintf("%.3g/s", c.SamplesPerSecond)
 	}
 	return fmt.Sprintf("%.2f%s", c.SamplesPerSecond/r.Current.SamplesPerSecond, r.s.Times())
@@ -100,18 +114,31 @@ func (r planReport) sideBySide(b *strings.Builder) {
 		size, share := r.takes(c)
 		memory[i+1] = fmt.Sprintf("%s, %s", size, share)
 	}
-	if r.Current.SamplesPerSecond == 0 {
+	if !fits(r.Current) {
 		memory[1] += ": does not fit"
 	}
 	t.Rows = append(t.Rows, memory)
+	if r.Timed {
+		t.Rows = append(t.Rows, r.speeds())
+	}
+	r.table(b, t)
+}
+
+// fits tells whether a choice runs.
+func fits(c *plan.Choice) bool { return c.Estimate.Fits == nil || *c.Estimate.Fits }
+
+// recorded tells whether the model is a profile.
+func (r planReport) recorded() bool { return r.Current.Estimate.Setup.Model.Program != nil }
+
+// speeds is today's beside the recommended one.
+func (r planReport) speeds() []string {
 	was := "does not run"
 	is := fmt.Sprintf("%.4g", r.Recommended.SamplesPerSecond)
-	if r.Current.SamplesPerSecond > 0 {
+	if fits(r.Current) {
 		was = fmt.Sprintf("%.4g", r.Current.SamplesPerSecond)
 		is += ", " + r.speed(r.Recommended)
 	}
-	t.Rows = append(t.Rows, []string{"samples a second", was, is})
-	r.table(b, t)
+	return []string{"samples a second", was, is}
 }
 
 func (r planReport) table(b *strings.Builder, t term.Table) {
@@ -126,15 +153,16 @@ func settingRows(now, then *setup.Setup) [][]string {
 	rows := [][]string{
 		{"batch", fmt.Sprint(now.Batch), fmt.Sprint(then.Batch)},
 		{"accumulation", fmt.Sprint(now.Accumulation), fmt.Sprint(then.Accumulation)},
-		{"precision", now.Precision, then.Precision},
-		{"optimizer", now.Optimizer, then.Optimizer},
-		{"checkpointing", yesNo(now.Checkpointing), yesNo(then.Checkpointing)},
 	}
 	add := func(is bool, name string, a, b any) {
 		if is {
 			rows = append(rows, []string{name, fmt.Sprint(a), fmt.Sprint(b)})
 		}
 	}
+	add(now.Precision != "", "precision", now.Precision, then.Precision)
+	add(now.Optimizer != "", "optimizer", now.Optimizer, then.Optimizer)
+	untold := now.Model.Program != nil && now.Model.Program.Recorded().Checkpointing == nil
+	add(now.Checkpointing || !untold, "checkpointing", yesNo(now.Checkpointing), yesNo(then.Checkpointing))
 	add(now.Model.Config != nil, "attention", now.Attention, then.Attention)
 	add(now.Seq != then.Seq, "seq", now.Seq, then.Seq)
 	add(now.Positives > 0, "positives", now.Positives, then.Positives)
@@ -179,6 +207,9 @@ func (r planReport) said(b *strings.Builder) {
 
 func (r planReport) rungs(b *strings.Builder) {
 	t := term.Table{Header: []string{"ladder", "up to", "batch " + r.s.Times() + " acc.", "memory", "card", "speed"}, Right: []int{1, 3, 4, 5}, Indent: 2}
+	if !r.Timed {
+		t.Header[5] = ""
+	}
 	for _, x := range r.Ladder {
 		row := []string{x.Name, fmt.Sprintf("%.0f %%", 100*x.Share), "nothing fits", "", "", ""}
 		if x.Choice != nil {
@@ -224,6 +255,8 @@ func (r planReport) nothing(b *strings.Builder) {
 	if r.Rescued != nil {
 		size, share := r.takes(r.Rescued)
 		para += fmt.Sprintf(" With %s it takes %s, %s.", strings.Join(r.Rescue, " and "), size, share)
+	} else if r.recorded() {
+		para += " Checkpointing, other precisions and sharding are not in the profile: record the run with them."
 	} else {
 		para += " No list of up to four levers makes it fit."
 	}

@@ -68,7 +68,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		return lay(over, example()), nil
 	}
 	t.project = project
-	fields := lay(over, project.Fields())
+	fields := lay(over, o.modelled(env, project.Fields()))
 	for _, m := range project.Missing() {
 		if o.lacks(fields, m.Setting) && (m.Setting != "batch" || o.target == 0) {
 			return nil, fmt.Errorf("%s: %s", m.Setting, m.Say)

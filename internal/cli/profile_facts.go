@@ -3,8 +3,10 @@
 package cli
 
 import (
+	"os"
 	"slices"
 
+	"snug/internal/config"
 	"snug/internal/profile"
 	"snug/internal/run"
 )
@@ -68,19 +70,51 @@ func precisionOf(x *run.Report) string {
 	return "fp32"
 }
 
-// steady is the tokens per sample where they were not varied and every run's
-// batch shows the same: the second side of its token numbers.
-func (p *profiling) steady() (seq int64, ok bool) {
-	for i, r := range p.runs {
-		n := tokensIn(r.rank)
-		if _, varied := r.at["seq"]; varied || n == 0 || i > 0 && n != seq {
-			return 0, false
+// steady is the sizes that were not varied, as far as they can be told: tokens
+// per sample from the batches that the probe saw, and the rest from the config
+// files that were there when it ran.
+func (p *profiling) steady() profile.Point {
+	out := profile.Point{}
+	varied := p.runs[0].at
+	for name, n := range p.configured() {
+		if _, is := varied[name]; !is {
+			out[name] = n
 		}
-		seq = n
 	}
-	return seq, true
+	seq := tokensIn(p.runs[0].rank)
+	for _, r := range p.runs {
+		if tokensIn(r.rank) != seq {
+			seq = 0
+		}
+	}
+	if _, is := varied["seq"]; !is && seq > 0 {
+		out["seq"] = seq
+	}
+	return out
 }
 
+// configured is the sizes that config files hold: those that the command names,
+// or those of the folder.
+func (p *profiling) configured() profile.Point {
+	files := p.options.configs
+	if len(files) == 0 {
+		files = configsIn(p.launch.Args)
+	}
+	project, err := config.Open(os.DirFS(".").(config.Files), ".", files...)
+	if err != nil {
+		return nil
+	}
+	out := profile.Point{}
+	fields := project.Fields()
+	for _, name := range []string{"seq", "target_seq", "positives", "negatives"} {
+		if n, ok := fields[name].(float64); ok && n >= 1 {
+			out[name] = int64(n)
+		}
+	}
+	return out
+}
+
+// tokensIn is the second side of the token numbers that a model was called with.
 func tokensIn(x *run.Report) int64 {
 	if len(x.Batches) == 0 {
 		return 0

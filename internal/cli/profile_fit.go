@@ -27,8 +27,8 @@ func (p *profiling) fit() error {
 		return err
 	}
 	program.Card, program.Facts = p.card(), p.facts()
-	if seq, ok := p.steady(); ok && program.Fixed["seq"] == 0 {
-		program.Fixed["seq"] = seq
+	for name, n := range p.steady() {
+		program.Fixed[name] = n
 	}
 	p.program = program
 	return p.writeProfile()

@@ -31,7 +31,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) ([]request, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields := lay(over, project.Fields())
+	fields := lay(over, p.modelled(env, project.Fields()))
 	for _, m := range project.Missing() {
 		if f.lacks(fields, m.Setting) {
 			return nil, fmt.Errorf("%s: %s", m.Setting, m.Say)

@@ -4,10 +4,33 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"snug/internal/profile"
 )
+
+// profileFile is where a project's profile is by custom.
+const profileFile = "memory" + profileExt
+
+// modelled is what a project's files say, with the profile beside them for a
+// model where they name none, as they cannot where it is code of one's own. A
+// profile that snug.yaml names is seen from the project's folder.
+func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
+	m, _ := fields["model"].(map[string]any)
+	if name, _ := m["profile"].(string); name != "" && !filepath.IsAbs(name) {
+		m["profile"] = filepath.Join(f.folder, name)
+	}
+	if fields["model"] != nil {
+		return fields
+	}
+	beside := filepath.Join(f.folder, profileFile)
+	if in, err := env.open(beside); err == nil {
+		_ = in.Close()
+		fields["model"] = map[string]any{"profile": beside}
+	}
+	return fields
+}
 
 // recordedText is where a profile comes from.
 func recordedText(p *profile.Program) string {

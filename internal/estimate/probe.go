@@ -189,6 +189,9 @@ func (a *Answer) On(card gpu.Card, s *setup.Setup, seconds float64) *Answer {
 	if a.PeakReserved > Reservable(s, card) || s.Limit > 0 && a.PeakReserved > s.Limit {
 		return nil
 	}
+	if a.Run == nil && !Timed(Profile(s), card) {
+		seconds = 0
+	}
 	b, fits := *a, true
 	b.Setup, b.Card, b.Outside = s, card, Outside(s, card)
 	b.DevicePeak, b.Fits, b.StepSeconds = b.PeakReserved+b.Outside, &fits, micros(seconds)

@@ -20,7 +20,10 @@ func (s *search) choice(x settings) (*Choice, error) {
 	}
 	out := &Choice{Settings: x.fields(), Estimate: a, Change: describe(x, s.today), settings: x}
 	if runs(a) {
-		out.SamplesPerSecond = c.rate
+		out.rate = c.rate
+	}
+	if s.isTimed() {
+		out.SamplesPerSecond = out.rate
 	}
 	return out, nil
 }
@@ -106,7 +109,7 @@ func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) 
 		return c, nil
 	}
 	other, err := s.fastest(plain, r)
-	if err != nil || other == nil || other.SamplesPerSecond*gain < c.SamplesPerSecond {
+	if err != nil || other == nil || other.rate*gain < c.rate {
 		return c, err
 	}
 	return other, nil

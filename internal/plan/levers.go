@@ -58,13 +58,15 @@ func (s *search) pulled(today candidate, l lever) Lever {
 	if after >= before {
 		return Lever{}
 	}
-	return Lever{Change: l.change, Saves: before - after, Costs: costs(today, c, l.price)}
+	return Lever{Change: l.change, Saves: before - after, Costs: s.costs(today, c, l.price)}
 }
 
 // costs is the time that a lever takes or gives, and its price beyond that.
-func costs(today, c candidate, price string) string {
+func (s *search) costs(today, c candidate, price string) string {
 	time := "no time"
 	switch share := today.rate/c.rate - 1; {
+	case !s.isTimed() && share != 0:
+		time = "time that nobody measured"
 	case share >= 0.005:
 		time = fmt.Sprintf("%.0f %% more time a sample", 100*share)
 	case share <= -0.005:
@@ -86,16 +88,16 @@ func (s *search) pullable() []lever {
 		}
 	}
 	images := base.Model.Config == nil
-	bf16 := s.req.Card.BF16()
-	add(x.batch > 1 && x.batch%2 == 0, fmt.Sprintf("batch %d, accumulation %d", x.batch/2, 2*x.accumulation), "",
+	bf16 := s.req.Card.BF16() && !s.isRecorded()
+	add(x.batch > 1 && x.batch%2 == 0 && base.Model.Varies("batch"), fmt.Sprintf("batch %d, accumulation %d", x.batch/2, 2*x.accumulation), "",
 		func(x *settings) { x.batch, x.accumulation = x.batch/2, 2*x.accumulation })
 	add(x.precision == "fp32" && bf16, "precision amp-bf16", "activations in 16 bits", func(x *settings) { x.precision = "amp-bf16" })
-	add(x.precision == "fp32" && !bf16, "precision amp-fp16", "needs a gradient scaler", func(x *settings) { x.precision = "amp-fp16" })
+	add(x.precision == "fp32" && !bf16 && !s.isRecorded(), "precision amp-fp16", "needs a gradient scaler", func(x *settings) { x.precision = "amp-fp16" })
 	add(x.precision != "bf16" && x.precision != "fp16" && bf16, "precision bf16", "weights and states in 16 bits lose small updates",
 		func(x *settings) { x.precision = "bf16" })
 	add(!x.checkpointing && !images, "checkpointing", "", func(x *settings) { x.checkpointing = true })
-	add(fused[x.optimizer] != "", "optimizer "+fused[x.optimizer], "", func(x *settings) { x.optimizer = fused[x.optimizer] })
-	add(strings.HasPrefix(x.optimizer, "adamw") && x.optimizer != "adamw-8bit", "optimizer adamw-8bit", "states in 8 bits, needs bitsandbytes",
+	add(fused[x.optimizer] != "" && !s.isRecorded(), "optimizer "+fused[x.optimizer], "", func(x *settings) { x.optimizer = fused[x.optimizer] })
+	add(strings.HasPrefix(x.optimizer, "adamw") && x.optimizer != "adamw-8bit" && !s.isRecorded(), "optimizer adamw-8bit", "states in 8 bits, needs bitsandbytes",
 		func(x *settings) { x.optimizer = "adamw-8bit" })
 	add(x.attention == "eager" && !images, "attention sdpa", "", func(x *settings) { x.attention = "sdpa" })
 	add(x.attention != "flash" && x.precision != "fp32" && s.req.Card.Flash() && !images, "attention flash", "needs flash-attn installed",
@@ -106,11 +108,11 @@ func (s *search) pullable() []lever {
 		func(x *settings) { x.vocabulary = smallVocabulary })
 	add(base.LoRA == nil && loraTargets(base.Model) != nil, fmt.Sprintf("LoRA of rank %d", usualRank), "only adapters are trained",
 		func(x *settings) { x.loraRank = usualRank })
-	add(x.negatives > 1, fmt.Sprintf("negatives %d", x.negatives/2), "less to compare each anchor with", func(x *settings) { x.negatives /= 2 })
-	add(!strings.Contains(x.allocator, "expandable"), "allocator "+expandable, "",
+	add(x.negatives > 1 && base.Model.Varies("negatives"), fmt.Sprintf("negatives %d", x.negatives/2), "less to compare each anchor with", func(x *settings) { x.negatives /= 2 })
+	add(!strings.Contains(x.allocator, "expandable") && !recordedOptions(base), "allocator "+expandable, "",
 		func(x *settings) { x.allocator = strings.TrimPrefix(x.allocator+","+expandable, ",") })
 	for _, kind := range []string{"zero1", "zero2", "fsdp2", "zero3"} {
-		add(x.kind == "ddp" && x.world > 1, fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs, which is not counted",
+		add(x.kind == "ddp" && x.world > 1 && !s.isRecorded(), fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs, which is not counted",
 			func(x *settings) { x.kind, x.bucketView = kind, false })
 	}
 	return out

@@ -56,6 +56,7 @@ type Plan struct {
 	Files       []File      `json:"files"`
 
 	Card    gpu.Card `json:"-"`
+	Timed   bool     `json:"-"` // whether speeds are known at all
 	Target  int      `json:"-"` // the effective batch that was asked for
 	Notes   []string `json:"-"` // what has to be said out loud
 	Least   *Choice  `json:"-"` // where nothing fits: what takes least
@@ -72,6 +73,7 @@ type Choice struct {
 	Change string `json:"-"` // how it differs from today's settings, in words
 
 	settings settings
+	rate     float64 // samples a second, or what stands for it where nobody timed the run
 }
 
 // Rung is the fastest way to run within a share of the card.
@@ -170,7 +172,7 @@ func SearchAll(r Request, cards []gpu.Card) ([]*Plan, error) {
 // recommend finds the plan's first part: today's settings and better ones.
 func (s *search) recommend() (*Plan, error) {
 	p := &Plan{
-		GPU: s.req.Card.Name, Card: s.req.Card, Target: s.target,
+		GPU: s.req.Card.Name, Card: s.req.Card, Target: s.target, Timed: s.isTimed(),
 		Ladder: []Rung{}, Levers: []Lever{}, Rejected: []Rejection{}, Files: []File{},
 	}
 	var err error
@@ -185,7 +187,7 @@ func (s *search) recommend() (*Plan, error) {
 		return p, s.rescue(p)
 	}
 	p.Recommended = best
-	p.Notes = s.notes(best)
+	p.Notes = append(s.notes(best), s.recordedNotes(best)...)
 	return p, nil
 }
 

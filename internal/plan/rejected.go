@@ -92,7 +92,9 @@ func (s *search) against(c candidate, best *Choice) (string, error) {
 	if !fits {
 		return s.tooLarge(c), nil
 	}
-	switch share := c.rate/best.SamplesPerSecond - 1; {
+	switch share := c.rate/best.rate - 1; {
+	case !s.isTimed() && share < 0:
+		return "smaller, and nobody timed the recordings", nil
 	case share < -0.005:
 		return fmt.Sprintf("%.0f %% slower", -100*share), nil
 	case c.probe.PeakReserved >= best.Estimate.PeakReserved:

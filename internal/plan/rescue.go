@@ -121,6 +121,9 @@ func longer(lists [][]int, n int) [][]int {
 // further is the levers that the search itself may not pull, those first that
 // change least of what is trained.
 func (s *search) further(x settings) []lever {
+	if s.isRecorded() {
+		return s.furtherRecorded(x)
+	}
 	var out []lever
 	add := func(is bool, change string, pull func(x *settings)) {
 		if is {

@@ -8,6 +8,7 @@ package plan
 // (3 × 21 × 4 = 252 for 256).
 const (
 	worthRounding = 1.1  // times faster, or the effective batch stays what it is
+	untimedWorth  = 2    // times larger a batch, where nobody timed the run
 	nearEnough    = 0.98 // of the effective batch
 )
 
@@ -21,6 +22,10 @@ func (s *search) rounder(c *Choice, r room) (*Choice, error) {
 	if err != nil || at < 0 {
 		return c, err
 	}
+	worth := worthRounding
+	if !s.isTimed() {
+		worth = untimedWorth
+	}
 	high := s.most()
 	if at+1 < len(s.batches) {
 		high = s.batches[at+1]
@@ -29,7 +34,7 @@ func (s *search) rounder(c *Choice, r room) (*Choice, error) {
 		return c, nil
 	}
 	next, err := s.timed(s.split(c.settings, high))
-	if err != nil || next.rate < worthRounding*c.SamplesPerSecond {
+	if err != nil || next.rate < worth*c.rate {
 		return c, err // what lies between is no faster
 	}
 	batch, err := s.between(c.settings, s.batches[at], high, r)
@@ -38,7 +43,7 @@ func (s *search) rounder(c *Choice, r room) (*Choice, error) {
 	}
 	x := s.split(c.settings, batch)
 	y, err := s.timed(x)
-	if err != nil || y.rate < worthRounding*c.SamplesPerSecond {
+	if err != nil || y.rate < worth*c.rate {
 		return c, err
 	}
 	y, fits, err := s.placed(y, r)

@@ -37,8 +37,11 @@ func readRules(r Request) (rules, error) {
 		}
 		out.locked[f] = true
 	}
+	recorded := lockRecorded(r.Setup, out.locked)
 	for _, f := range r.Allow {
 		switch {
+		case recorded[f]:
+			return out, fmt.Errorf("--allow %s: a profile knows the run as it was recorded; record it at other values: snug profile --vary %s=N,N, or with that setting changed", f, f)
 		case !slices.Contains(allowable, f):
 			return out, fmt.Errorf("--allow %s: no such allowance%s", f, spelling.Hint(f, allowable, "known are "+strings.Join(allowable, ", ")))
 		case out.locked[f]:
@@ -169,7 +172,7 @@ const expandable = "expandable_segments:True"
 // allocators is the options of PyTorch's allocator to try, in order.
 func (r rules) allocators(base *setup.Setup) []string {
 	today := base.Allocator
-	if r.fixed("allocator") || strings.Contains(today, "expandable_segments") {
+	if r.fixed("allocator") || strings.Contains(today, "expandable_segments") || recordedOptions(base) {
 		return []string{today}
 	}
 	return []string{today, strings.TrimPrefix(today+","+expandable, ",")}

@@ -43,6 +43,9 @@ const equal = 0.99
 
 func newSearch(r Request, p *prober, exact bool) (*search, error) {
 	s := &search{prober: p, req: r, exact: exact, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), refused: map[settings]bool{}, seconds: map[settings]float64{}}
+	if s.isRecorded() {
+		s.kind = gpu.Card{} // kernels are those of the recording, on any card
+	}
 	var err error
 	if s.rules, err = readRules(r); err != nil {
 		return nil, err
@@ -60,6 +63,9 @@ func (s *search) timed(x settings) (candidate, error) {
 		return candidate{}, err
 	}
 	sec := s.stepSeconds(x, p)
+	if sec == 0 { // nobody timed it: fewer, larger batches stand for faster
+		sec = float64(x.accumulation)
+	}
 	return candidate{x, p, sec, float64(x.effective()) / sec}, nil
 }
 

@@ -88,13 +88,14 @@ func (x settings) changes(from settings) int {
 func (x settings) fields() map[string]any {
 	out := map[string]any{
 		"batch": x.batch, "accumulation": x.accumulation, "checkpointing": x.checkpointing,
-		"precision": x.precision, "optimizer": x.optimizer,
 	}
 	put := func(is bool, name string, v any) {
 		if is {
 			out[name] = v
 		}
 	}
+	put(x.precision != "", "precision", x.precision)
+	put(x.optimizer != "", "optimizer", x.optimizer)
 	put(x.attention != "", "attention", x.attention)
 	put(x.seq > 0, "seq", x.seq)
 	put(x.targetSeq > 0, "target_seq", x.targetSeq)

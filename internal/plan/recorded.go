@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+
+	"snug/internal/allocator"
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/setup"
+	"snug/internal/units"
+)
+
+// A run whose model is a profile is searched like any other: its probes take
+// their stream from the recordings instead of from a family. What the recordings
+// do not vary stays as it is, and speed is what they took.
+
+// isRecorded tells whether the model is a profile.
+func (s *search) isRecorded() bool { return s.base.Model.Program != nil }
+
+// isTimed tells whether anything is known about speed.
+func (s *search) isTimed() bool {
+	p := estimate.Profile(s.base)
+	return p == nil || len(p.Facts.Timings) > 0
+}
+
+// lockRecorded locks what a profile cannot change, and says what that is.
+func lockRecorded(base *setup.Setup, locked map[string]bool) map[string]bool {
+	if base.Model.Program == nil {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, f := range []string{"precision", "optimizer", "checkpointing", "attention", "dist"} {
+		out[f] = true
+	}
+	for _, f := range []string{"batch", "seq", "target_seq", "positives", "negatives"} {
+		if !base.Model.Varies(f) {
+			out[f] = true
+		}
+	}
+	for f := range out {
+		locked[f] = true
+	}
+	return out
+}
+
+// recordedOptions tells whether the recordings were made under options of the
+// allocator of their own, which a plan then leaves alone.
+func recordedOptions(base *setup.Setup) bool {
+	p := estimate.Profile(base)
+	return p != nil && p.Options != allocator.DefaultOptions()
+}
+
+// recordedNotes is what has to be said of a choice that rests on recordings.
+func (s *search) recordedNotes(c *Choice) []string {
+	p := estimate.Profile(s.base)
+	if p == nil {
+		return nil
+	}
+	out := []string{"Precision, checkpointing, attention and optimizer stay as recorded; to compare, change them and record again (snug profile)."}
+	say := func(is bool, format string, args ...any) {
+		if is {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	on, err := gpu.Find(p.Card)
+	_, grows := p.Seconds(c.settings.on(s.base).At())
+	say(!s.isTimed(), "Nobody timed the recordings: the largest batch counts as the fastest.")
+	say(s.isTimed() && (err != nil || on.Name != s.req.Card.Name), "Speeds are those of %s, where it was recorded.", p.Card)
+	say(s.isTimed() && p.Facts.Stacks, "Stacks were recorded too, which slows steps down: speeds say which is faster, not how fast.")
+	say(s.isTimed() && !grows, "The recorded steps took no longer for more samples, so that large batches look faster than they are.")
+	kept := estimate.Kept(c.settings.on(s.base))
+	say(kept > 0, "One forward a step on one GPU was recorded: %v of gradients are counted on top.", units.Bytes(kept))
+	say(p.Facts.Accumulation == 0 && c.settings.accumulation > 1,
+		"The recordings do not tell how many forwards a step they had; if it was one, accumulation adds the gradients, which are not counted.")
+	return out
+}
+
+// furtherRecorded is the levers that a profile has.
+func (s *search) furtherRecorded(x settings) []lever {
+	var out []lever
+	if x.batch > 1 && s.base.Model.Varies("batch") {
+		out = append(out, lever{change: "batch 1", pull: func(x *settings) { x.accumulation, x.batch = x.accumulation*x.batch, 1 }})
+	}
+	for _, part := range []int{2, 4} {
+		if x.negatives >= part && s.base.Model.Varies("negatives") {
+			out = append(out, lever{change: fmt.Sprintf("negatives %d", x.negatives/part), pull: func(x *settings) { x.negatives /= part }})
+		}
+		if x.seq >= 64*part && s.base.Model.Varies("seq") {
+			out = append(out, lever{change: fmt.Sprintf("seq %d", x.seq/part), pull: func(x *settings) { x.seq /= part }})
+		}
+	}
+	return out
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/profile"
+	"snug/internal/setup"
+	"snug/internal/snapshot"
+	"snug/internal/units"
+)
+
+// towers is a model that no family covers, recorded at batch 64 and 96.
+func towers(t *testing.T, facts profile.Facts) setup.Program {
+	t.Helper()
+	var inputs []profile.Input
+	for name, batch := range map[string]int64{"two-tower-b64-s128-amp-fp16-adamw-stacks": 64, "two-tower-b96-s128-amp-fp16-adamw-stacks": 96} {
+		f, err := os.Open("../../testdata/measured/traces/" + name + ".pickle.gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec, err := snapshot.Read(f)
+		_ = f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs = append(inputs, profile.Input{Name: name, At: profile.Point{"batch": batch}, Recording: rec})
+	}
+	p, err := profile.Fit(inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Card, p.Facts = "NVIDIA H200", facts
+	return estimate.AsModel(p)
+}
+
+func recordedSetup(t *testing.T, p setup.Program) *setup.Setup {
+	t.Helper()
+	s, err := setup.Decode(map[string]any{
+		"model": map[string]any{"profile": "m.snug"}, "batch": 64.0, "accumulation": 64.0,
+	}, setup.Source{Programs: map[string]setup.Program{"m.snug": p}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func timings(two, three float64) []profile.Timing {
+	return []profile.Timing{{At: profile.Point{"batch": 64}, Seconds: two}, {At: profile.Point{"batch": 96}, Seconds: three}}
+}
+
+// The recommended batch is the largest that splits the effective batch and fits,
+// where a larger one is faster: each is tried with a whole estimate.
+func TestRecordedSearch(t *testing.T) {
+	s := recordedSetup(t, towers(t, profile.Facts{
+		Params: 11919864, Trainable: 11919864, Parameters: 47679456, Gradients: 47679456, States: 95358912,
+		Accumulation: 2, Precision: "amp-fp16", Optimizer: "AdamW", Timings: timings(0.020, 0.025),
+	}))
+	card := gpu.ForMemory(8 * units.GiB)
+	p, err := Search(Request{Setup: s, Card: card})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := p.Recommended.settings
+	if got.effective() != 64*64 || got.precision != "amp-fp16" || got.optimizer != "adamw" || got.checkpointing {
+		t.Errorf("recommended %+v", got)
+	}
+	for _, batch := range divisors(64 * 64) {
+		x := got
+		x.batch, x.accumulation = batch, 4096/batch
+		a, err := estimate.Estimate(x.on(s), card)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if need := a.Interval[1] + a.Outside; batch > got.batch && need < card.Total*95/100 {
+			t.Errorf("batch %d was chosen, though %d takes no more than %d", got.batch, batch, need)
+		}
+	}
+	if len(p.Ladder) != 4 || p.Ladder[3].Choice == nil || p.Ladder[3].settings.batch < got.batch {
+		t.Errorf("ladder %+v", p.Ladder)
+	}
+	notes := strings.Join(p.Notes, "\n")
+	for _, want := range []string{"stay as recorded", "Speeds are those of NVIDIA H200"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no note says %q:\n%s", want, notes)
+		}
+	}
+	for _, l := range p.Levers {
+		if strings.Contains(l.Change, "precision") || strings.Contains(l.Change, "optimizer") {
+			t.Errorf("lever %q, which no recording tells about", l.Change)
+		}
+	}
+}
+
+func TestRecordedWithoutTimes(t *testing.T) {
+	s := recordedSetup(t, towers(t, profile.Facts{}))
+	p, err := Search(Request{Setup: s, Card: gpu.ForMemory(8 * units.GiB), Target: 251})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Timed || p.Recommended.SamplesPerSecond != 0 {
+		t.Errorf("%g samples a second of what nobody timed", p.Recommended.SamplesPerSecond)
+	}
+	if p.Recommended.settings.batch != 251 {
+		t.Errorf("batch %d", p.Recommended.settings.batch)
+	}
+	_, err = Search(Request{Setup: s, Card: gpu.Reference, Allow: []string{"precision"}})
+	if err == nil || !strings.Contains(err.Error(), "--allow precision: a profile knows the run as it was recorded") {
+		t.Errorf("allowed what a profile cannot change: %v", err)
+	}
+}
+
+// Where nothing fits, only what a profile can change is proposed.
+func TestRecordedRescue(t *testing.T) {
+	s := recordedSetup(t, towers(t, profile.Facts{}))
+	p, err := Search(Request{Setup: s, Card: gpu.ForMemory(900 * units.MiB)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Recommended != nil || p.Least == nil || p.Rescued != nil {
+		t.Errorf("recommended %+v, rescued %+v", p.Recommended, p.Rescued)
+	}
+}
+
+func TestRecordedOnManyCards(t *testing.T) {
+	s := recordedSetup(t, towers(t, profile.Facts{Timings: timings(0.020, 0.025)}))
+	plans, err := SearchAll(Request{Setup: s}, gpu.Cards())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range plans {
+		switch {
+		case p.Recommended == nil:
+			t.Errorf("%s: nothing fits", p.GPU)
+		case (p.Recommended.Estimate.StepSeconds > 0) != (p.GPU == "H200"):
+			t.Errorf("%s: %g s a step, recorded on an H200", p.GPU, p.Recommended.Estimate.StepSeconds)
+		}
+	}
+}
