@@ -113,3 +113,55 @@ func TestSuits(t *testing.T) {
 		}
 	}
 }
+
+// What was there before is taken over as it was.
+func TestRestore(t *testing.T) {
+	v := allocator.Version{Major: 2, Minor: 11}
+	held := func(size uint64, id uint32) allocator.BlockState {
+		return allocator.BlockState{Size: size, Requested: size, Use: allocator.ActiveAllocated, ID: id}
+	}
+	segments := []allocator.SegmentState{
+		{Address: 0x7f0040000000, Size: 20 << 20, Blocks: []allocator.BlockState{held(5<<20, 0), {Size: 4 << 20}, {Size: 3 << 20}, held(8<<20, allocator.NoID)}},
+		{Address: 0x7f0030000000, Size: 2 << 20, Small: true, Blocks: []allocator.BlockState{held(512, 1), {Size: 2<<20 - 512}}},
+	}
+	tr := stream.New(8)
+	tr.Reserve(2)
+	tr.Alloc(6<<20, 0)
+	tr.Free(0)
+	tr.Alloc(5<<20, 0)
+	tr.Free(1)
+	tr.Alloc(1<<20, 0)
+	tr.Alloc(1<<20, 0)
+	a, err := allocator.New(allocator.NewDriver(1<<58, 0), v, allocator.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Restore(segments); err != nil {
+		t.Fatal(err)
+	}
+	want, err := a.Play(tr, allocator.PlayOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !Restorable(segments, tr.Queues) {
+		t.Fatal("not restorable")
+	}
+	p := New(allocator.NewDriver(1<<58, 0), v, 1, 8)
+	blocks := make([]int32, tr.Allocations())
+	p.Restore(segments, tr.Queues, blocks[:2])
+	for _, e := range tr.Events {
+		if e.Kind == stream.Free {
+			p.Free(blocks[e.ID])
+			continue
+		}
+		r := Of(e.Size)
+		blocks[e.ID] = p.Alloc(&r, e.Queue)
+	}
+	if p.PeakAllocated != want.PeakAllocated || p.PeakReserved != want.PeakReserved {
+		t.Errorf("peaks %d and %d, want %d and %d", p.PeakAllocated, p.PeakReserved, want.PeakAllocated, want.PeakReserved)
+	}
+	segments[0].Blocks[1].Use = allocator.ActivePending
+	if Restorable(segments, tr.Queues) {
+		t.Error("a block that awaits a stream is taken over")
+	}
+}

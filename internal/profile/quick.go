@@ -14,15 +14,28 @@ import (
 // needs are two peaks, which package bestfit gives without the stream ever
 // being written down.
 
-// survey says whether a variant starts with an empty allocator, and then only
-// allocates and frees each allocation once, and how many live at most: 0 where
-// it is not so.
+// survey says how many allocations a variant has alive at most, and 0 where it
+// is not one for package bestfit: it starts with segments of another make, or
+// does something else than to allocate, and to free each allocation once.
 func (v *variant) survey() (most int) {
-	if len(v.start) > 0 || v.before > 0 {
+	if !bestfit.Restorable(v.start, v.queues) {
 		return 0
 	}
 	alive := make([]bool, v.made)
 	count := 0
+	for i := range v.start {
+		for _, b := range v.start[i].Blocks {
+			if b.Use == allocator.Inactive || b.ID == allocator.NoID {
+				continue
+			}
+			if b.ID >= v.before || alive[b.ID] {
+				return 0
+			}
+			count++
+			alive[b.ID] = true
+		}
+	}
+	most = count
 	for i := range v.events {
 		switch e := &v.events[i]; {
 		case e.kind == stream.Alloc && !alive[e.id]:
@@ -47,6 +60,7 @@ func (p *Program) quick(v *variant, values []int64, at Point) (*Prediction, erro
 	}
 	player := bestfit.New(allocator.NewDriver(endless, 0), p.Torch, len(v.queues), v.most)
 	blocks := make([]int32, v.made) // 0 is not made
+	player.Restore(v.start, v.queues, blocks[:v.before])
 	for i := 0; i < len(v.events); i++ {
 		switch e := &v.events[i]; e.kind {
 		case stream.Alloc:
