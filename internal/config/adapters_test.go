@@ -127,15 +127,7 @@ func (c *fixture) run(t *testing.T) map[string]string {
 // change applies what Change plans, and compares the lines.
 func (c *fixture) change(t *testing.T, p *Project, notes []string) (string, []string) {
 	t.Helper()
-	want := map[string]any{}
-	for _, s := range c.set {
-		name, v, err := ParseSetting(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want[name] = v
-	}
-	plan, err := p.Change(want)
+	plan, err := p.Change(c.settings(t))
 	if err != nil {
 		return "error: " + err.Error() + "\n", notes
 	}
@@ -144,4 +136,18 @@ func (c *fixture) change(t *testing.T, p *Project, notes []string) (string, []st
 		t.Fatal(err)
 	}
 	return lineDiff(c.files, after), append(notes, plan.Notes...)
+}
+
+// settings are what the fixture asks for.
+func (c *fixture) settings(t *testing.T) map[string]any {
+	t.Helper()
+	want := map[string]any{}
+	for _, s := range c.set {
+		name, v, err := ParseSetting(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[name] = v
+	}
+	return want
 }

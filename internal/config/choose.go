@@ -145,7 +145,7 @@ func (p *Project) attached(main *source, rest []*source) []*source {
 			out = append([]*source{s}, out...) // its flags win over the file
 		case s.adapter == &accelerate:
 			tied[s.adapter] = append(tied[s.adapter], s)
-		case nearby(main, s) && !holds(s, "batch"):
+		case nearby(main, s):
 			out = append(out, s)
 		}
 	}
@@ -181,12 +181,20 @@ func (p *Project) stages(main *source) []*source {
 	return out
 }
 
-// nearby says whether a file stands in or under the main file's folder and
-// holds samples per anchor: a stage of a curriculum.
+// nearby says whether a file stands in or under the main file's folder and is a
+// stage of a curriculum: it has keys for samples per anchor, and none for a
+// batch. Values do not matter here, so that a wrong one in a stage is an error
+// and one in any other file is not.
 func nearby(main, s *source) bool {
 	dir := path.Dir(main.file)
-	in := dir == "." || strings.HasPrefix(s.file, dir+"/")
-	return in && s.adapter == &plain && holds(s, "positives", "negatives")
+	if s.adapter != &plain || dir != "." && !strings.HasPrefix(s.file, dir+"/") {
+		return false
+	}
+	has := map[string]bool{}
+	for _, c := range s.adapter.search(s.tree) {
+		has[c.key.Setting] = true
+	}
+	return !has["batch"] && (has["positives"] || has["negatives"])
 }
 
 // follow reads the files that the sources name: DeepSpeed's.

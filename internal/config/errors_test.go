@@ -61,6 +61,20 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// TestOthersDoNotMatter names a file that is fine, beside others that are not. A
+// stage of its own is another matter.
+func TestOthersDoNotMatter(t *testing.T) {
+	of := map[string]string{"a.yaml": "batch_size: 2\n", "b.yaml": "batch_size: [1]\n", "c.yaml": "batch_size: 1\nbatch_size: 2\n", "d.yaml": "x: [\n"}
+	if _, err := Open(files(of), ".", "a.yaml"); err != nil {
+		t.Error(err)
+	}
+	of["stages/1.yaml"] = "n_negatives: [1]\n"
+	_, err := Open(files(of), ".", "a.yaml")
+	if want := "stages/1.yaml:1:14: n_negatives holds a list where a whole number is due (negatives)"; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
 func files(of map[string]string) fstest.MapFS {
 	out := fstest.MapFS{}
 	for name, text := range of {

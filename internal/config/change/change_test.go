@@ -209,6 +209,29 @@ func TestEditedByHand(t *testing.T) {
 	same(t, project, tree(t, root))
 }
 
+// TestRemovedByHand wants a file that is gone to be named as such, and one that
+// is back by hand to be no obstacle.
+func TestRemovedByHand(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, project)
+	s := Open(root, Options{Files: quick{}})
+	if err := apply(s, edits, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(root, "ds.json")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Revert(1, false)
+	if want := "ds.json: removed since snug changed it; --force puts the old one back"; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	write(t, root, map[string]string{"ds.json": project["ds.json"]})
+	if _, err := s.Revert(1, false); err != nil {
+		t.Fatal(err)
+	}
+	same(t, project, tree(t, root))
+}
+
 func TestForeignBackupStays(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, project)

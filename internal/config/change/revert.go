@@ -100,10 +100,11 @@ type reverting struct {
 
 func (s *Store) revertPath() string { return filepath.Join(s.journal(), "revert") }
 
-// checkEdited compares each file with what the newest change to it left.
+// checkEdited compares each file with what the newest change to it left. One
+// that is back already, by hand, is no obstacle.
 func (s *Store) checkEdited(entries []*Entry) error {
 	seen := map[string]bool{}
-	var edited []string
+	var edited, removed []string
 	for _, e := range entries {
 		for _, f := range e.Files {
 			if seen[f.Target] || f.Backup {
@@ -111,19 +112,41 @@ func (s *Store) checkEdited(entries []*Entry) error {
 			}
 			seen[f.Target] = true
 			now, err := s.content(f.Target)
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
-			}
-			if now == nil || digest(now) != f.After {
+			case f.isOld(now) || f.isNew(now):
+			case now == nil:
+				removed = append(removed, f.Path)
+			default:
 				edited = append(edited, f.Path)
 			}
 		}
 	}
 	if len(edited) > 0 {
-		return fmt.Errorf("%s: %w snug changed it; --force overwrites it, the .backup file beside it is the old one", strings.Join(edited, ", "), ErrEdited)
+		return editedError(edited...)
+	}
+	if len(removed) > 0 {
+		return removedError(removed...)
 	}
 	return nil
 }
+
+func editedError(files ...string) error {
+	return fmt.Errorf("%s: %w snug changed it; --force overwrites it, the .backup file beside it is the old one", strings.Join(files, ", "), ErrEdited)
+}
+
+func removedError(files ...string) error {
+	return fmt.Errorf("%s: removed since snug changed it; --force puts the old one back", strings.Join(files, ", "))
+}
+
+// isOld says whether a file, nil where it is not there, is as before the change.
+func (f *journalFile) isOld(now []byte) bool {
+	return now == nil && f.Before == nil || now != nil && f.Before != nil && digest(now) == digest(f.Before)
+}
+
+// isNew says whether a file is as the change left it.
+func (f *journalFile) isNew(now []byte) bool { return now != nil && digest(now) == f.After }
 
 // finishRevert restores the files of changes and drops their entries. It can be
 // stopped and begun again at any point: the newest entries go first, and an
@@ -179,15 +202,15 @@ func (s *Store) restoreFile(f *journalFile, force bool) error {
 	if err != nil {
 		return err
 	}
-	isOld := now == nil && f.Before == nil || now != nil && f.Before != nil && digest(now) == digest(f.Before)
-	isNew := now != nil && digest(now) == f.After
 	switch {
-	case isOld:
+	case f.isOld(now):
 		return nil
-	case !isNew && f.Backup:
+	case !f.isNew(now) && f.Backup:
 		return nil // someone's own by now
-	case !isNew && !force:
-		return fmt.Errorf("%s: %w snug changed it; --force overwrites it, the .backup file beside it is the old one", f.Path, ErrEdited)
+	case !f.isNew(now) && !force && now == nil:
+		return removedError(f.Path)
+	case !f.isNew(now) && !force:
+		return editedError(f.Path)
 	case f.Before == nil:
 		if err := s.files.Remove(f.Target); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing %s: %w", f.Path, explain(err))

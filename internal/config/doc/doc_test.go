@@ -88,8 +88,16 @@ func TestPath(t *testing.T) {
 
 func TestErrorsHaveAPlace(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
-		{"a.yaml", "a: 1\nb: [1, 2\nc: 3\n", "a.yaml:"},
-		{"a.yaml", "a: 1\n\tb: 2\n", "a.yaml:2:"},
+		{"a.yaml", "a: 1\nb: [1, 2\nc: 3\n", "a.yaml:2:5: did not find expected ',' or ']'"},
+		{"a.yaml", "a: 1\nb: {c: 1, d\n", "a.yaml:2:11: did not find expected ',' or '}'"},
+		{"a.yaml", "a: 1\n\tb: 2\n", "a.yaml:2:1: found a tab character"},
+		{"a.yaml", "a: 1\n  b: 2\nc: 3\n", "a.yaml:2:4: mapping values are not allowed"},
+		{"a.yaml", "a: 1\r\nb: c: d\r\ne: 2\r\n", "a.yaml:2:5: mapping values are not allowed"},
+		{"a.yaml", "ä: ö\nö: \"ä\nc: 3\n", "a.yaml:2:5: found unexpected end of stream"},
+		{"a.yaml", "a: 1\n- b\nc: 2\n", "a.yaml:2:1: did not find expected key"},
+		{"a.yaml", "a: &x 1\nb: *nope\nc: *x\n", "a.yaml:2:4: unknown anchor 'nope'"},
+		{"a.yaml", "a: 1\n---\nb: @c\n", "a.yaml:3:4: found character that cannot start any token"},
+		{"a.yaml", "a: 1\nb: \xff\n", "a.yaml:2:4: the file is not UTF-8 text"},
 		{"a.json", "{\n  \"a\": 1,\n  b: 2\n}", "a.json:3:3: "},
 		{"a.json", "\ufeff{\"a\": }", "a.json:1:7: "},
 		{"a.toml", "[a]\nb = 1\nc = \n", "a.toml:3:"},

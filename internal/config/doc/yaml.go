@@ -5,6 +5,7 @@ package doc
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"unicode/utf8"
@@ -19,8 +20,8 @@ import (
 type yamlSyntax struct{}
 
 func (yamlSyntax) parse(src []byte) (*node, error) {
-	if !utf8.Valid(src) || bytes.IndexByte(src, 0) >= 0 {
-		return nil, failAt(0, "the file is not UTF-8 text")
+	if at := notText(src); at >= 0 {
+		return nil, failAt(at, "the file is not UTF-8 text")
 	}
 	top, err := firstDocument(src)
 	if err != nil {
@@ -36,11 +37,20 @@ func (yamlSyntax) parse(src []byte) (*node, error) {
 
 // firstDocument is the first document of a stream that holds anything. The
 // others have to be well-formed, nothing else.
-func firstDocument(src []byte) (top *yaml.Node, err error) {
+func firstDocument(src []byte) (*yaml.Node, error) {
+	top, err := yamlDocuments(src)
+	if err != nil {
+		return nil, yamlError(src, err)
+	}
+	return top, nil
+}
+
+// yamlDocuments is firstDocument with the library's own errors.
+func yamlDocuments(src []byte) (top *yaml.Node, err error) {
 	// The library is not proof against every hostile input.
 	defer func() {
 		if r := recover(); r != nil {
-			top, err = nil, failAt(0, "not YAML that can be read: %v", r)
+			top, err = nil, fmt.Errorf("not YAML that can be read: %v", r)
 		}
 	}()
 	for dec := yaml.NewDecoder(bytes.NewReader(src)); ; {
@@ -50,7 +60,7 @@ func firstDocument(src []byte) (top *yaml.Node, err error) {
 		case errors.Is(err, io.EOF):
 			return top, nil
 		case err != nil:
-			return nil, yamlError(src, err)
+			return nil, err
 		case len(document.Content) > 0 && (top == nil || top.Tag == "!!null"):
 			top = document.Content[0]
 		}

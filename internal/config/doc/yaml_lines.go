@@ -2,27 +2,6 @@
 
 package doc
 
-import (
-	"bytes"
-	"regexp"
-	"strconv"
-	"strings"
-)
-
-var yamlMessage = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)`)
-
-// yamlError gives the library's error a place: it knows the line only.
-func yamlError(src []byte, err error) error {
-	parts := yamlMessage.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
-	line, _ := strconv.Atoi(parts[1])
-	at := 0
-	if starts := yamlLines(src); line > 0 {
-		at = starts[min(line, len(starts))-1]
-		at += len(src[at:]) - len(bytes.TrimLeft(src[at:], " "))
-	}
-	return failAt(at, "%s", parts[2])
-}
-
 // yamlLines is where each line begins. YAML 1.1 has more line breaks than most.
 func yamlLines(src []byte) []int {
 	starts := []int{contentStart(src)}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+// fixtures are all of testdata/adapters, by name.
+func fixtures(t *testing.T) map[string]*fixture {
+	t.Helper()
+	names, err := filepath.Glob("testdata/adapters/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]*fixture{}
+	for _, name := range names {
+		ar, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[strings.TrimSuffix(filepath.Base(name), ".txtar")] = parseCase(ar)
+	}
+	return out
+}
+
+// TestEveryAdapterHasAFixture wants each system to bind something in one.
+func TestEveryAdapterHasAFixture(t *testing.T) {
+	seen := map[string]bool{}
+	for name, c := range fixtures(t) {
+		p, err := Open(c.files, ".", c.main...)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, b := range p.Bindings {
+			seen[b.System] = true
+		}
+	}
+	for _, a := range Adapters() {
+		if !seen[a.Name] {
+			t.Errorf("no fixture in testdata/adapters is read as %s", a.Name)
+		}
+	}
+}
+
+// TestWindowsLineEndings wants every fixture changed to the same lines when its
+// files come from Windows. Scripts are left as they are: bash reads none that do.
+func TestWindowsLineEndings(t *testing.T) {
+	for name, c := range fixtures(t) {
+		t.Run(name, func(t *testing.T) {
+			want := windows(c.changed(t))
+			c.files = windows(c.files)
+			got := c.changed(t)
+			for file := range want {
+				if diff := cmp.Diff(string(want[file].Data), string(got[file].Data)); diff != "" {
+					t.Errorf("%s: -want +got:\n%s", file, diff)
+				}
+			}
+		})
+	}
+}
+
+// windows is a project with Windows line endings.
+func windows(files fstest.MapFS) fstest.MapFS {
+	out := fstest.MapFS{}
+	for name, f := range files {
+		data := f.Data
+		if filepath.Ext(name) != ".sh" {
+			data = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
+		}
+		out[name] = &fstest.MapFile{Data: data}
+	}
+	return out
+}
+
+// changed is the project after the change that the fixture asks for.
+func (c *fixture) changed(t *testing.T) fstest.MapFS {
+	t.Helper()
+	p, err := Open(c.files, ".", c.main...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := p.Change(c.settings(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := applied(c.files, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return after
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import (
+	"bytes"
+	"regexp"
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+var yamlMessage = regexp.MustCompile(`^(?:yaml: )?(?:line \d+: )?(.*)`)
+
+// yamlError gives the library's error a place. The library names a line at most,
+// and often that of the value around the mistake. But whatever stands behind a
+// mistake does not change what is said about it: so the place is where the
+// shortest text ends that gives the same message. Where something is not closed,
+// that is soon after it was opened.
+//
+// A text may pass through the same message more than once on its way; any such
+// place is one where it is wrong in this way.
+func yamlError(src []byte, err error) error {
+	message := yamlSays(err)
+	same := func(size int) bool {
+		_, err := yamlDocuments(src[:size])
+		return err != nil && yamlSays(err) == message
+	}
+	starts := append(yamlLines(src)[1:], len(src))
+	line := sort.Search(len(starts)-1, func(i int) bool { return same(starts[i]) })
+	begin := 0
+	if line > 0 {
+		begin = starts[line-1]
+	}
+	size := begin + 1 + sort.Search(starts[line]-begin-1, func(i int) bool { return same(begin + 1 + i) })
+	wrong := bytes.TrimRight(src[:min(size, len(src))], " \r\n")
+	_, last := utf8.DecodeLastRune(wrong)
+	at := len(wrong) - last
+	if name, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
+		at -= strings.Index(name, "'") // to its asterisk
+	}
+	return failAt(max(at, 0), "%s", message)
+}
+
+// yamlSays is the message without the line.
+func yamlSays(err error) string {
+	return yamlMessage.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))[1]
+}
+
+// notText is the first byte that no text holds, or -1.
+func notText(src []byte) int {
+	for at := 0; at < len(src); {
+		r, size := utf8.DecodeRune(src[at:])
+		if r == 0 || r == utf8.RuneError && size == 1 {
+			return at
+		}
+		at += size
+	}
+	return -1
+}
