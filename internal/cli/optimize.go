@@ -25,7 +25,11 @@ type optimizeOptions struct {
 	reserve              string
 	goal                 string
 	lock, allow          []string
+	vary                 []string
 	json                 bool
+
+	measured *profiling // what --profile ran
+	recorded string     // and the profile it made, where that is the model
 }
 
 const optimizeLong = `Choose the settings that train fastest on a card.
@@ -33,22 +37,33 @@ const optimizeLong = `Choose the settings that train fastest on a card.
 Micro-batch, accumulation, precision, checkpointing, attention, the optimizer's
 kernel, sharding and the allocator's options are searched; every figure is
 simulated. The effective batch (batch x accumulation x GPUs) stays what it is
-today, or what --target-effective-batch says.`
+today, or what --target-effective-batch says.
+
+With --profile the training command behind -- (or the one that snug.yaml names)
+runs a few steps at small batches first, as snug profile does. Of a known model
+that says how far off its estimates are here; of any other, what was recorded is
+planned with, as it is with --model memory.snug.`
 
 const optimizeExample = `  snug optimize --model gpt2 --batch 4 --accumulation 8 --gpu RTX-4090
   snug optimize --setup run.yaml --gpu A100-80GB --gpus 4 --lock precision
   snug optimize --setup run.yaml --gpu all
-  snug optimize --model bert-base --gpu-memory 24 --target-effective-batch 256`
+  snug optimize --model bert-base --gpu-memory 24 --target-effective-batch 256
+  snug optimize --profile -- python train.py --batch-size {batch}`
 
 func newOptimize(env Env) *cobra.Command {
 	var o optimizeOptions
 	cmd := &cobra.Command{
-		Use:     "optimize",
+		Use:     "optimize [--profile -- COMMAND...]",
 		Short:   "Choose the settings that train fastest on a card",
 		Long:    optimizeLong,
 		Example: optimizeExample,
-		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runOptimize(cmd.Context(), env, o) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.profile && cmd.ArgsLenAtDash() == 0 {
+				return nil
+			}
+			return noArgs(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return runOptimize(cmd.Context(), env, o, args) },
 	}
 	o.add(cmd)
 	f := cmd.Flags()
@@ -63,18 +78,19 @@ func newOptimize(env Env) *cobra.Command {
 	f.StringSliceVar(&o.lock, "lock", nil, "`fields` of the setup that stay as they are")
 	f.StringSliceVar(&o.allow, "allow", nil, "`fields` that may change what is trained: seq")
 	o.addTo(f)
-	f.BoolVar(&o.profile, "profile", false, "measure a real step first")
+	f.BoolVar(&o.profile, "profile", false, "measure real steps of the command behind -- first")
+	f.StringArrayVar(&o.vary, "vary", nil, "with --profile: sizes to run it at, as `name=N,N` (default batch=2,3)")
 	f.BoolVar(&o.apply, "apply", false, "write the settings into the config files")
 	f.BoolVar(&o.json, "json", false, "print one JSON object a setup and card")
 	return cmd
 }
 
 // runOptimize is the command: read, choose a card, search, print, write.
-func runOptimize(ctx context.Context, env Env, o optimizeOptions) error {
+func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	today, err := o.today(env)
+	today, err := o.read(ctx, env, args)
 	if err != nil {
 		return err
 	}
@@ -85,7 +101,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions) error {
 	}
 	none := false
 	failed, err := answer(env, o.json, today.requests,
-		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(s, where) },
+		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(env, s, where) },
 		func(plans []*plan.Plan) error {
 			for _, p := range plans {
 				none = none || p.Recommended == nil
@@ -104,8 +120,8 @@ const mostEffective = 1 << 30
 // check is what can be said against the flags alone.
 func (o *optimizeOptions) check() error {
 	switch {
-	case o.profile:
-		return errors.New("--profile: optimize plans by simulation alone; to measure a real step first, run snug profile -- <your command>")
+	case len(o.vary) > 0 && !o.profile:
+		return errors.New("--vary is what --profile runs the command at; give both")
 	case o.file != "" && (o.apply || len(o.paths) > 0 || o.flags.Changed("dir")):
 		return errors.New("--setup describes the run, and --apply and --config-path are about config files; give one of them")
 	case o.nodes < 1:
@@ -118,11 +134,22 @@ func (o *optimizeOptions) check() error {
 	return nil
 }
 
+// read is the runs as they are, measured first where that was asked for.
+func (o *optimizeOptions) read(ctx context.Context, env Env, args []string) (*today, error) {
+	if o.profile {
+		return o.measureFirst(ctx, env, args)
+	}
+	return o.today(env)
+}
+
 // plans searches on one card in full, or on several side by side.
-func (o *optimizeOptions) plans(s *setup.Setup, where places) ([]*plan.Plan, error) {
+func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places) ([]*plan.Plan, error) {
 	r := plan.Request{
 		Setup: s, Card: where.cards[0], Target: o.target, Margin: o.margin, Goal: plan.Goal(o.goal),
 		Reserve: where.taken, Lock: trimmed(o.lock), Allow: trimmed(o.allow),
+	}
+	if len(where.cards) == 1 {
+		r.Measured = o.residual(env, r.Card)
 	}
 	if o.reserve != "" {
 		size, err := units.Parse(o.reserve, units.GiB)

@@ -52,6 +52,9 @@ func (o *optimizeOptions) introduce(env Env, t *today, where places) error {
 		file, title := t.project.Main()
 		said = append(said, fmt.Sprintf("Today's settings are those of %s (%s).", file, title))
 	}
+	if o.measured != nil {
+		said = append(said, o.measuredText()...)
+	}
 	if where.found != "" {
 		text := "The card is " + where.found
 		if where.taken > 0 {

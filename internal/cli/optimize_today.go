@@ -56,13 +56,17 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 // model on the command line is a question of its own, unless files are named.
 func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[string]any, error) {
 	asked := len(o.paths) > 0 || o.flags.Changed("dir") || o.apply
-	if over["model"] != nil && !asked {
+	if o.recorded != "" {
+		over["model"] = map[string]any{"profile": o.recorded}
+	} else if over["model"] != nil && !asked {
 		return over, nil
 	}
 	project, err := o.projectFlags.open(env)
 	switch {
 	case err != nil && (asked || !errors.Is(err, config.ErrNothing)):
 		return nil, err
+	case err != nil && o.recorded != "":
+		return over, nil
 	case err != nil:
 		t.example = true
 		return lay(over, example()), nil
@@ -140,6 +144,14 @@ func (o *optimizeOptions) here(ctx context.Context, env Env, t *today) (places, 
 			out.taken = p.Total - p.Free
 		}
 		return out, nil
+	}
+	if o.measured != nil && o.measured.runs[0].rank.GPU != nil {
+		g := o.measured.runs[0].rank.GPU
+		card, err := gpu.Find(g.Name)
+		if err != nil {
+			card = gpu.ForMemory(g.Total)
+		}
+		return places{cards: []gpu.Card{card}, found: card.Name + ", where it was measured"}, nil
 	}
 	if t.example && !o.auto {
 		card, err := gpu.Find(exampleCard)

@@ -81,35 +81,54 @@ func newProfile(env Env) *cobra.Command {
 
 // runProfile is the command: runs, then what they say, then the profile.
 func runProfile(ctx context.Context, env Env, o profileOptions, args []string) error {
-	sizes, err := o.check(args)
+	p, err := newProfiling(env, o, args)
 	if err != nil {
 		return err
 	}
-	work, err := os.MkdirTemp("", "snug-profile-")
-	if err != nil {
-		return fmt.Errorf("making a folder for the recordings: %w", reason(err))
-	}
-	defer os.RemoveAll(work)
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(signals)
-
-	p := &profiling{env: env, options: o, work: work, signals: signals, launch: run.ReadLaunch(args)}
-	if err := p.record(ctx, sizes); err != nil {
+	defer p.close()
+	if err := p.run(ctx); err != nil {
 		return err
 	}
-	if err := p.keepRecordings(); err != nil {
-		return err
-	}
-	if err := p.fit(); err != nil {
-		return err
-	}
-	p.compare()
-	p.remember()
 	if o.json {
 		return p.json(env.Stdout)
 	}
 	return p.text(env.Stdout, env.screen())
+}
+
+// newProfiling prepares the runs; whoever gets it closes it.
+func newProfiling(env Env, o profileOptions, args []string) (*profiling, error) {
+	sizes, err := o.check(args)
+	if err != nil {
+		return nil, err
+	}
+	work, err := os.MkdirTemp("", "snug-profile-")
+	if err != nil {
+		return nil, fmt.Errorf("making a folder for the recordings: %w", reason(err))
+	}
+	p := &profiling{env: env, options: o, work: work, sizes: sizes, signals: make(chan os.Signal, 4), launch: run.ReadLaunch(args)}
+	signal.Notify(p.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	if err := p.prepare(); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *profiling) close() {
+	signal.Stop(p.signals)
+	_ = os.RemoveAll(p.work)
+}
+
+// run records every size and makes of it what can be made.
+func (p *profiling) run(ctx context.Context) error {
+	for _, step := range []func() error{func() error { return p.record(ctx) }, p.keepRecordings, p.fit} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	p.compare()
+	p.remember()
+	return nil
 }
 
 // check reads the sizes and refuses what cannot be done.

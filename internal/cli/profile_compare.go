@@ -32,7 +32,7 @@ type compared struct {
 // compare estimates every size that was measured, where a setup says what runs.
 // What cannot be estimated is a note: the measurement stands.
 func (p *profiling) compare() {
-	if p.options.setup == "" {
+	if p.options.setup == "" && p.base == nil {
 		return
 	}
 	for _, r := range p.runs {
@@ -47,7 +47,15 @@ func (p *profiling) compare() {
 
 // estimateOf estimates the setup at a run's size, on its card and versions.
 func (p *profiling) estimateOf(r *measuredRun) (*comparison, error) {
-	s, fields, err := p.setupOf(overrides(r.at, r.rank))
+	read := p.setupOf
+	if p.base != nil {
+		read = p.sized
+	}
+	over := overrides(r.at, r.rank)
+	if steps := r.rank.Steps; p.base != nil && steps[len(steps)-1].Backwards > 0 {
+		over["accumulation"], over["steps"] = float64(steps[len(steps)-1].Backwards), float64(len(steps))
+	}
+	s, fields, err := read(over)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"snug/internal/profile"
 	"snug/internal/run"
+	"snug/internal/setup"
 	"snug/internal/units"
 )
 
@@ -21,8 +22,10 @@ type profiling struct {
 	env     Env
 	options profileOptions
 	work    string // a private folder, gone at the end
-	signals <-chan os.Signal
+	signals chan os.Signal
 	launch  run.Launch
+	sizes   []profile.Point
+	base    *setup.Setup // the run that is measured, where --setup does not say so
 
 	runs    []*measuredRun
 	program *profile.Program
@@ -45,10 +48,7 @@ type measuredRun struct {
 
 // record runs every size, and all of them once more without stacks where
 // recording those may have been what broke a run.
-func (p *profiling) record(ctx context.Context, sizes []profile.Point) error {
-	if err := p.prepare(sizes); err != nil {
-		return err
-	}
+func (p *profiling) record(ctx context.Context) error {
 	if p.launch.Warning != "" {
 		p.say("%s", p.launch.Warning)
 	}
@@ -60,7 +60,7 @@ func (p *profiling) record(ctx context.Context, sizes []profile.Point) error {
 	p.say("recording stacks may have done that; recording again without them")
 	p.options.stacks, p.notes = false, nil
 	p.note("with --stacks the command failed (%v); this was recorded without", err)
-	if err := p.prepare(sizes); err != nil {
+	if err := p.prepare(); err != nil {
 		return err
 	}
 	return p.measure(ctx)
@@ -68,9 +68,9 @@ func (p *profiling) record(ctx context.Context, sizes []profile.Point) error {
 
 // prepare makes a folder for each size and puts the size into the command, so
 // that what cannot be done is said before anything runs.
-func (p *profiling) prepare(sizes []profile.Point) error {
+func (p *profiling) prepare() error {
 	p.runs = nil
-	for _, at := range sizes {
+	for _, at := range p.sizes {
 		f, err := run.NewFolder(p.work, run.Settings{Steps: p.options.steps, Stacks: p.options.stacks, KeepRunning: p.options.keepRunning})
 		if err != nil {
 			return err

@@ -25,6 +25,7 @@ import (
 //	  checkpointing: not train.py#NO_CHECKPOINTS
 //	set:                         # what no file says
 //	  seq: 128
+//	command: python train.py     # what trains, for snug optimize --profile
 //
 // Goals: short enough to write by hand, and anything with keys can be bound.
 // Not goals: describing a run in full (a setup does), or any kind of logic.
@@ -38,6 +39,8 @@ type ownFile struct {
 	Model map[string]any
 	Bind  []ownBinding
 	Set   map[string]any
+
+	Command []string
 }
 
 // ownBinding is one setting and the places that hold it.
@@ -78,7 +81,7 @@ func parseSnugFile(data []byte) (*ownFile, error) {
 		return r.own, nil
 	}
 	if root.Kind != doc.Map {
-		return nil, fmt.Errorf("%s:%d:%d: a snug.yaml has the keys model, files, bind and set, not a %s", snugFile, root.Line, root.Column, root.Kind)
+		return nil, fmt.Errorf("%s:%d:%d: a snug.yaml has the keys model, files, bind, set and command, not a %s", snugFile, root.Line, root.Column, root.Kind)
 	}
 	for _, key := range root.Keys {
 		if err := r.section(key); err != nil {
@@ -95,7 +98,7 @@ type ownReader struct {
 }
 
 func (r *ownReader) section(key string) error {
-	known := []string{"model", "files", "bind", "set"}
+	known := []string{"model", "files", "bind", "set", "command"}
 	at, err := r.t.find(doc.Path{key})
 	if err != nil {
 		return err
@@ -105,6 +108,9 @@ func (r *ownReader) section(key string) error {
 	}
 	if at.value.Kind == doc.Null {
 		return nil
+	}
+	if key == "command" {
+		return r.command(at)
 	}
 	if want := map[string]doc.Kind{"files": doc.List}[key]; want != "" && at.value.Kind != want || want == "" && at.value.Kind != doc.Map {
 		return r.fail(at, "%s holds a %s; see snug init for what belongs there", key, at.value.Kind)
@@ -131,6 +137,32 @@ func (r *ownReader) section(key string) error {
 
 func (r *ownReader) fail(at place, format string, args ...any) error {
 	return fmt.Errorf("%s:%d:%d: %s", snugFile, at.value.Line, at.value.Column, fmt.Sprintf(format, args...))
+}
+
+// command is the words of the training command, or one line without quotes.
+func (r *ownReader) command(at place) error {
+	words, err := (&Key{Kind: Names, Setting: "command"}).readPlaces(r.t, at)
+	if err != nil {
+		return err
+	}
+	if len(words) == 1 {
+		if strings.ContainsAny(words[0], "\"'`\\$|&;<>") {
+			return r.fail(at, "command holds what a shell would read; write it as a list of words, or put it into a script")
+		}
+		words = strings.Fields(words[0])
+	}
+	r.own.Command = words
+	return nil
+}
+
+// Command is the training command that a project's snug.yaml names, nil where it
+// names none.
+func Command(files Files) ([]string, error) {
+	own, err := readSnugFile(files)
+	if own == nil || err != nil {
+		return nil, err
+	}
+	return own.Command, nil
 }
 
 func (r *ownReader) set(at place) error {

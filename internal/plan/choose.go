@@ -18,6 +18,11 @@ func (s *search) choice(x settings) (*Choice, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.req.Measured != nil {
+		own := *a
+		own.Calibrate(*s.req.Measured)
+		a = &own
+	}
 	out := &Choice{Settings: x.fields(), Estimate: a, Change: describe(x, s.today), settings: x}
 	if runs(a) {
 		out.rate = c.rate

@@ -30,6 +30,8 @@ type Request struct {
 	Goal    Goal     // what matters most; the zero value is Throughput
 	Lock    []string // fields of the setup that stay as they are
 	Allow   []string // fields that may change though it changes what is trained
+
+	Measured *estimate.Range // how far off estimates of this run were, where it was measured; nil where not
 }
 
 // Goal is what the settings are for.

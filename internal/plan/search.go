@@ -106,7 +106,7 @@ func (s *search) placed(c candidate, r room) (candidate, bool, error) {
 func (s *search) fits(c candidate, r room) (bool, error) {
 	limit := s.reservable(c.settings, r)
 	if r.careful {
-		doubt := estimate.High(c.on(s.base), limit) + s.doubt()
+		doubt := estimate.High(c.on(s.base), limit, s.req.Measured) + s.doubt()
 		limit -= min(doubt, limit)
 	}
 	if r.share*(1-s.req.Margin) < 1 {

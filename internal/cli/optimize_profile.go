@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"snug/internal/config"
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/setup"
+	"snug/internal/units"
+)
+
+// Optimize with --profile runs the training command at small sizes first. Of a
+// model that snug knows, the measured peaks say how far off its estimates are;
+// of any other, the recordings are the model.
+
+// measureFirst runs the command and gives back today's runs as they are to be
+// planned then.
+func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []string) (*today, error) {
+	words, err := o.command(env, args)
+	if err != nil {
+		return nil, err
+	}
+	t, unknown := o.today(env)
+	var base *setup.Setup
+	switch {
+	case unknown == nil && len(t.requests) > 1:
+		return nil, errors.New("--profile measures one run; give one setup")
+	case unknown == nil && t.example:
+		unknown = errors.New("no training configuration was found here")
+	case unknown == nil:
+		base, unknown = t.requests[0].setup, t.requests[0].err
+	}
+	if unknown != nil || base.Model.Program != nil {
+		base = nil
+	}
+	if base == nil && !o.saysBatch(env) {
+		return nil, errors.New("--profile: no config file here says the batch of today; give it with --batch, or --target-effective-batch")
+	}
+	p, err := o.profiling(env, words, base)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	p.base = base
+	if err := p.run(ctx); err != nil {
+		return nil, err
+	}
+	o.measured = p
+	if base != nil {
+		return t, nil
+	}
+	if p.written == "" {
+		return nil, fmt.Errorf("one size makes no profile, and the model is not known otherwise (%w); write {batch} into the command", unknown)
+	}
+	o.recorded = p.written
+	return o.today(env)
+}
+
+// command is what trains: behind --, or what snug.yaml says.
+func (o *optimizeOptions) command(env Env, args []string) ([]string, error) {
+	if len(args) > 0 {
+		return args, nil
+	}
+	words, err := config.Command(projectFiles{env.disk(), o.folder})
+	if err == nil && len(words) == 0 {
+		err = errors.New("--profile: which command trains? put it behind --, as in snug optimize --profile -- python train.py --batch {batch}, or into snug.yaml as command")
+	}
+	return words, err
+}
+
+// saysBatch tells whether the effective batch of today will be known.
+func (o *optimizeOptions) saysBatch(env Env) bool {
+	if o.file != "" || o.target > 0 || o.flags.Changed("batch") {
+		return true
+	}
+	project, err := o.projectFlags.open(env)
+	return err == nil && project.Fields()["batch"] != nil
+}
+
+// smallBatches is what a command is run at where nobody says.
+var smallBatches = []string{"batch=2,3"}
+
+// profiling prepares the runs: at two small batches where the command or its
+// config files have a place for them, else, where that is enough, as it is.
+func (o *optimizeOptions) profiling(env Env, words []string, base *setup.Setup) (*profiling, error) {
+	names, err := o.names()
+	if err != nil {
+		return nil, err
+	}
+	options := profileOptions{
+		vary: o.vary, steps: 3, stacks: true, timeout: 15 * time.Minute, out: filepath.Join(o.folder, profileFile),
+		configs: names, json: true, // standard output is for the plan
+	}
+	if len(options.vary) > 0 {
+		return newProfiling(env, options, words)
+	}
+	options.vary = smallBatches
+	p, err := newProfiling(env, options, words)
+	if err != nil && base != nil {
+		options.vary, options.stacks = nil, false
+		return newProfiling(env, options, words)
+	}
+	return p, err
+}
+
+// sized is the run to hold against a measured one, with that one's size.
+func (p *profiling) sized(over map[string]any) (*setup.Setup, map[string]any, error) {
+	text, err := json.Marshal(p.base)
+	if err != nil {
+		return nil, nil, err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, nil, err
+	}
+	if m, _ := fields["model"].(map[string]any); m["config"] != nil {
+		delete(m, "name") // it was looked up already
+	}
+	fields = lay(over, fields)
+	s, err := setup.Decode(fields, setup.Source{Open: p.env.Open, Hub: hub(p.env.Getenv)})
+	if err == nil {
+		s.Model.Name = p.base.Model.Name
+	}
+	return s, fields, err
+}
+
+// residual is how far off the estimates of the measured run are on a card: as
+// on that card before and now, or at least as much on another.
+func (o *optimizeOptions) residual(env Env, card gpu.Card) *estimate.Range {
+	if o.measured == nil {
+		return nil
+	}
+	var out *estimate.Range
+	for _, r := range o.measured.runs {
+		if r.compared == nil || r.compared.estimate.PeakReserved == 0 {
+			continue
+		}
+		off := float64(r.rank.PeakReserved())/float64(r.compared.estimate.PeakReserved) - 1
+		if out == nil {
+			out = &estimate.Range{Low: off, High: off}
+		}
+		out.Cases, out.Low, out.High = out.Cases+1, min(out.Low, off), max(out.High, off)
+	}
+	if out == nil {
+		return nil
+	}
+	s := o.measured.base
+	if on := cardOf(o.measured.runs[0].rank); on != card.Name {
+		usual := estimate.Usual(s)
+		return &estimate.Range{Cases: out.Cases, Low: min(out.Low, usual.Low), High: max(out.High, usual.High)}
+	}
+	if here, ok := o.before(env, s, card); ok {
+		return here
+	}
+	return out
+}
+
+// before is how far off such estimates have been on this machine, this time
+// included, once there are enough of them.
+func (o *optimizeOptions) before(env Env, s *setup.Setup, card gpu.Card) (*estimate.Range, bool) {
+	past := openPast(env, card.Name)
+	if past == nil {
+		return nil, false
+	}
+	defer past.close()
+	r, ok, err := past.store.Alike(card.Name, plainVersion(o.measured.runs[0].rank.Versions["torch"]), s.Model.Family())
+	if err != nil || !ok {
+		return nil, false
+	}
+	return &estimate.Range{Cases: r.Cases, Low: r.Low, High: r.High}, true
+}
+
+// measuredText is what was measured, in sentences.
+func (o *optimizeOptions) measuredText() []string {
+	var out []string
+	for _, r := range o.measured.runs {
+		text := fmt.Sprintf("Measured%s: %v reserved", named(r.at), units.Bytes(r.rank.PeakReserved()))
+		if c := r.compared; c != nil {
+			off := float64(c.estimate.PeakReserved)/float64(max(r.rank.PeakReserved(), 1)) - 1
+			text += fmt.Sprintf(", estimated %v (%+.1f %%)", units.Bytes(c.estimate.PeakReserved), 100*off)
+		}
+		out = append(out, text+".")
+	}
+	for _, n := range o.measured.notes {
+		out = append(out, "Note: "+n+".")
+	}
+	if o.measured.written != "" {
+		out = append(out, o.measured.written+" holds the profile.")
+	}
+	return out
+}
