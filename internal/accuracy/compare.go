@@ -8,12 +8,14 @@ import (
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
+	"snug/internal/setup"
 )
 
 // Case is an estimate beside what was measured.
 type Case struct {
 	*Row
 	Said *estimate.Answer // nil where there is none
+	Told *estimate.Answer // as if it were known which updates the run left out, where it did
 	Err  error
 }
 
@@ -32,13 +34,24 @@ func Compare(rows []Row) []Case {
 	each(len(rows), func(i int) {
 		c := Case{Row: &rows[i]}
 		if c.Setup != nil {
-			if c.Said, c.Err = estimate.Estimate(c.Setup, unlimited()); c.Said != nil {
-				c.Said.Run = nil // a trace each would be gigabytes
+			c.Said, c.Err = bare(c.Setup)
+			if told := *c.Setup; c.Skipped() > 0 && c.Err == nil {
+				told.LeftOut = c.Skipped()
+				c.Told, c.Err = bare(&told)
 			}
 		}
 		out[i] = c
 	})
 	return out
+}
+
+// bare is the estimate without its trace: one each would be gigabytes.
+func bare(s *setup.Setup) (*estimate.Answer, error) {
+	a, err := estimate.Estimate(s, unlimited())
+	if a != nil {
+		a.Run = nil
+	}
+	return a, err
 }
 
 // unlimited is the card of the measurements, without its end.

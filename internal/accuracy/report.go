@@ -22,7 +22,14 @@ var files = []struct{ name, what string }{
 	{"dev_dist.jsonl", "one rank of DDP, FSDP2, ZeRO"},
 	{"more.jsonl", "other shapes and option mixes, measured after the families were written"},
 	{"more_time.jsonl", "longer runs of those"},
+	{longer, "runs that began by leaving out updates, again over twenty steps"},
 }
+
+// longer holds cases of other files again, named as there and then twentySteps.
+const (
+	longer      = "longer.jsonl"
+	twentySteps = "-20steps"
+)
 
 // Report is everything that the comparison came to.
 type Report struct {
@@ -138,7 +145,7 @@ func (r *Report) exceptions(b *strings.Builder) {
 		case c.Err != nil:
 			lines = append(lines, fmt.Sprintf("| %s | | | no answer: %s |", c.ID(), c.Err))
 		case c.Said != nil && math.Abs(c.Reserved()) > listed:
-			lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s |", c.ID(), signed(c.Reserved()), signed(c.Allocated()), c.note()))
+			lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s |", c.ID(), signed(c.Reserved()), signed(c.Allocated()), c.note()+r.again(c)))
 		}
 	}
 	if len(lines) == 0 {
@@ -155,7 +162,18 @@ func (c *Case) note() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the real run left out %d of its %d updates: scaled gradients overflowed", n, of)
+	return fmt.Sprintf("the real run left out %d of its %d updates: scaled gradients overflowed; knowing that, %s",
+		n, of, signed(off(c.Told.PeakReserved, c.Measured.PeakReserved)))
+}
+
+// again says how the same case came out where it was measured for longer.
+func (r *Report) again(c *Case) string {
+	for i := range r.Cases {
+		if o := &r.Cases[i]; o.File == longer && o.ID() == c.ID()+twentySteps && o.Said != nil {
+			return fmt.Sprintf(" (over twenty steps %s)", signed(o.Reserved()))
+		}
+	}
+	return ""
 }
 
 func (r *Report) maxBatch(b *strings.Builder) {

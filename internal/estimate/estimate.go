@@ -6,6 +6,7 @@ package estimate
 
 import (
 	"fmt"
+	"slices"
 
 	"snug/internal/allocator"
 	"snug/internal/cost"
@@ -141,7 +142,7 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 			a, err = nil, fmt.Errorf("simulating %s failed, which is a mistake in snug: %v", s.Model.Title(), p)
 		}
 	}()
-	o := simulate.Options{Card: card}
+	o := simulate.Options{Card: card, Skips: slices.Repeat([]bool{true}, s.LeftOut)}
 	rates, timed := cost.RatesOf(card)
 	timed = timed && card.Total > 0 // a card was named
 	tape := &cost.Tape{}

@@ -82,12 +82,12 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	return res, nil
 }
 
-// steps runs them. From the second one on a step mostly leaves everything as it
+// steps runs them. From the second update on a step mostly leaves everything as it
 // was; then the rest are the same again, and need only be written.
 func (r *run) steps() {
 	o, from := r.o, 0
 	for i := range r.s.Steps {
-		if i >= 2 && o.Log == nil && i >= len(o.Skips) && r.w.Repeat(from) {
+		if i >= len(o.Skips)+2 && o.Log == nil && r.w.Repeat(from) {
 			from += (len(r.w.Trace.Events) - from) / 2
 			continue
 		}
