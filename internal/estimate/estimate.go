@@ -170,10 +170,12 @@ func (a *Answer) play(card gpu.Card, limit uint64) error {
 		return err
 	}
 	phases := phaseWatch{trace: a.run.trace, al: al}
-	a.Play, err = a.run.play(al, allocator.PlayOptions{Observe: phases.observe})
-	a.PeakAllocated, a.PeakReserved = a.Play.PeakAllocated, a.Play.PeakReserved
-	if a.Run != nil { // a recording has no marks
-		a.Phases = phases.peaks()
+	o := allocator.PlayOptions{Observe: phases.observe}
+	if a.Run == nil { // a recording has no marks
+		o.Observe = nil
 	}
+	a.Play, err = a.run.play(al, o)
+	a.PeakAllocated, a.PeakReserved = a.Play.PeakAllocated, a.Play.PeakReserved
+	a.Phases = phases.peaks()
 	return err
 }

@@ -24,9 +24,9 @@ type Probe struct {
 	PeakAllocated uint64 // with nothing in the way
 	PeakReserved  uint64
 
-	run  *run
-	last int        // the event that the last step begins with
-	tape *cost.Tape // nil where the run was recorded
+	run  func() (*run, error) // made when first played
+	last int                  // the event that the last step begins with, of a recording -1
+	tape *cost.Tape           // nil where the run was recorded
 
 	mu    sync.Mutex
 	under map[string]uint64 // what was reserved under which options
@@ -55,7 +55,8 @@ func NewProbe(s *setup.Setup, card gpu.Card) (p *Probe, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p = &Probe{Setup: s, run: &run{trace: result.World.Trace}, last: lastStep(result.World.Trace), tape: tape}
+	made := &run{trace: result.World.Trace}
+	p = &Probe{Setup: s, run: func() (*run, error) { return made, nil }, last: lastStep(made.trace), tape: tape}
 	return p, p.measure()
 }
 
@@ -73,7 +74,13 @@ func (p *Probe) measure() error {
 }
 
 // Events is how long the stream is, and with it what a simulation costs.
-func (p *Probe) Events() int { return len(p.run.trace.Events) }
+func (p *Probe) Events() int {
+	r, err := p.run()
+	if err != nil {
+		return 0
+	}
+	return len(r.trace.Events)
+}
 
 // Seconds is how long a step of so many micro-batches takes on a card. A
 // recorded run takes as long as on the card where it was recorded, 0 where
@@ -132,16 +139,24 @@ func (p *Probe) Under(conf string) (uint64, error) {
 func (p *Probe) play(conf string, limit uint64) (allocator.Result, uint64, error) {
 	s := *p.Setup
 	s.Allocator = conf
-	al, err := p.run.allocator(&s, gpu.Card{}, limit)
+	r, err := p.run()
 	if err != nil {
 		return allocator.Result{}, 0, err
 	}
+	al, err := r.allocator(&s, gpu.Card{}, limit)
+	if err != nil {
+		return allocator.Result{}, 0, err
+	}
+	if p.last < 0 {
+		got, err := r.play(al, allocator.PlayOptions{})
+		return got, al.Stats().AllocRetries, err
+	}
 	if limit == 0 { // the last step is as the one before
-		got, err := p.run.first(p.last).play(al, allocator.PlayOptions{})
+		got, err := r.first(p.last).play(al, allocator.PlayOptions{})
 		return got, 0, err
 	}
 	before := uint64(0)
-	got, err := p.run.play(al, allocator.PlayOptions{Observe: func(i int) {
+	got, err := r.play(al, allocator.PlayOptions{Observe: func(i int) {
 		if i == p.last {
 			before = al.Stats().AllocRetries
 		}

@@ -5,11 +5,12 @@ package estimate
 import (
 	"encoding/json"
 	"io"
+	"strings"
+	"sync"
 
 	"snug/internal/gpu"
 	"snug/internal/profile"
 	"snug/internal/setup"
-	"snug/internal/stream"
 )
 
 // program is a profile as setups see it.
@@ -20,12 +21,24 @@ func (p program) Recorded() setup.Recorded {
 	f := p.Facts
 	out := setup.Recorded{
 		Torch: p.Torch.String(), Names: p.Names, Fixed: p.Fixed, Precision: f.Precision, Optimizer: f.Optimizer,
-		Checkpointing: f.Checkpointing, Accumulation: f.Accumulation, World: f.World,
+		Checkpointing: f.Checkpointing, Accumulation: f.Accumulation, World: f.World, Kind: spreadBy(f.Model),
 	}
 	for _, at := range p.Program.Recorded() {
 		out.Sizes = append(out.Sizes, at)
 	}
 	return out
+}
+
+// spreadBy is how a run was spread over GPUs, as the class of its outermost
+// module tells; "" where it does not.
+func spreadBy(class string) string {
+	switch {
+	case class == "DistributedDataParallel":
+		return "ddp"
+	case strings.HasPrefix(class, "FSDP"): // FSDP2 puts this before the class of the model
+		return "fsdp2"
+	}
+	return ""
 }
 
 // AsModel makes a model of a profile.
@@ -101,20 +114,29 @@ func Kept(s *setup.Setup) uint64 {
 	return kept
 }
 
-// recordedProbe is a probe whose stream comes from a profile. A size whose
+// recordedProbe is a probe whose stream comes from a profile, and is written
+// down only where its peaks alone do not say whether it fits. A size whose
 // tensors would be larger than any memory fits nowhere, and is no mistake.
 func recordedProbe(s *setup.Setup) (*Probe, error) {
-	p := &Probe{Setup: s}
-	r, err := recordedRun(s)
-	if err == nil {
-		p.run, p.last = r, len(r.trace.Events)
-		err = p.measure()
-	}
+	p := &Probe{Setup: s, last: -1, run: sync.OnceValues(func() (*run, error) { return recordedRun(s) })}
+	err := p.predict()
 	if err != nil {
-		p.run = &run{trace: stream.New(0)}
 		p.PeakAllocated, p.PeakReserved = endless, endless
 	}
 	return p, nil
+}
+
+// predict finds the peaks of a recorded run. As it was recorded, with nothing
+// beside it, the profile has a faster way than to play it.
+func (p *Probe) predict() error {
+	if p.Setup.Allocator != "" || Kept(p.Setup) > 0 {
+		return p.measure()
+	}
+	got, err := Profile(p.Setup).Predict(p.Setup.At())
+	if err == nil {
+		p.PeakAllocated, p.PeakReserved = got.PeakAllocated, got.PeakReserved
+	}
+	return err
 }
 
 // recordedComponents is what the probe measured of what stays, and the rest.

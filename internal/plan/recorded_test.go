@@ -12,6 +12,7 @@ import (
 	"snug/internal/profile"
 	"snug/internal/setup"
 	"snug/internal/snapshot"
+	"snug/internal/stream"
 	"snug/internal/units"
 )
 
@@ -139,6 +140,49 @@ func TestRecordedOnManyCards(t *testing.T) {
 			t.Errorf("%s: nothing fits", p.GPU)
 		case (p.Recommended.Estimate.StepSeconds > 0) != (p.GPU == "H200"):
 			t.Errorf("%s: %g s a step, recorded on an H200", p.GPU, p.Recommended.Estimate.StepSeconds)
+		}
+	}
+}
+
+// BenchmarkRecordedSearch plans a step of a million events, as a recurrent model
+// has that keeps its states until backward.
+func BenchmarkRecordedSearch(b *testing.B) {
+	long := func(unit uint64) *stream.Trace {
+		t := stream.New(1_000_000)
+		var kept []uint32
+		for i := range 125_000 {
+			x := t.Alloc(3*unit+uint64(i%7)*unit, 0)
+			kept = append(kept, t.Alloc(2*unit, 0))
+			t.Free(x)
+			t.Free(t.Alloc(4096, 0))
+		}
+		for i := len(kept) - 1; i >= 0; i-- {
+			g := t.Alloc(2*unit, 0)
+			t.Free(kept[i])
+			t.Free(g)
+		}
+		return t
+	}
+	var inputs []profile.Input
+	for batch := range int64(2) {
+		t := long(640 * uint64(batch+2))
+		inputs = append(inputs, profile.Input{Name: "long", At: profile.Point{"batch": batch + 2}, Recording: &snapshot.Recording{
+			Torch: "2.11", Settings: snapshot.Settings{MaxSplitSize: -1}, Stacks: [][]uint32{nil},
+			Devices: []snapshot.Device{{Trace: t, Entries: len(t.Events)}},
+		}})
+	}
+	p, err := profile.Fit(inputs)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := setup.Decode(map[string]any{"model": map[string]any{"profile": "m.snug"}, "batch": 2.0, "accumulation": 32.0},
+		setup.Source{Programs: map[string]setup.Program{"m.snug": estimate.AsModel(p)}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := Search(Request{Setup: s, Card: gpu.ForMemory(8 * units.GiB)}); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

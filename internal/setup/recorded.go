@@ -33,6 +33,7 @@ type Recorded struct {
 	Checkpointing *bool
 	Accumulation  int
 	World         int
+	Kind          string // of dist
 }
 
 // profile reads the profile that a model names, and the quantities that it

@@ -22,20 +22,28 @@ func optimizerOf(class string) string {
 	return ""
 }
 
-// recordedSpread checks over how many GPUs the run goes. DDP holds the same on
-// each of them, so that one process tells about any number; what is sharded
-// depends on it.
+// recordedSpread checks over how many GPUs the run goes, and how. DDP holds the
+// same on each of them, so that one process tells about any number; what is
+// sharded depends on it.
 func (s *Setup) recordedSpread(p Recorded, name string) error {
 	was := max(p.World, 1)
 	switch d := s.Dist; {
-	case d == nil && was > 1:
-		s.Dist = &Dist{Kind: "ddp", World: was}
-	case d == nil || d.World == was && was > 1 || d.Kind == "ddp":
-	default:
-		return fmt.Errorf("dist is %s over %d GPUs, and %s was recorded over %d; record it as it is to run, under torchrun or your own launcher",
-			d.Kind, d.World, name, was)
+	case d == nil && was == 1:
+		return nil
+	case d == nil && p.Kind == "":
+		return fmt.Errorf("%s was recorded over %d GPUs and does not tell how they shared the run; say so with dist, as in {kind: ddp, world: %d}", name, was, was)
+	case d == nil:
+		s.Dist = &Dist{Kind: p.Kind, World: was}
+		return nil
+	case d.Kind == "ddp" && (was == 1 || p.Kind == "" || p.Kind == "ddp"), was > 1 && d.World == was && (p.Kind == "" || p.Kind == d.Kind):
+		return nil
 	}
-	return nil
+	how := fmt.Sprintf("over %d", was)
+	if p.Kind != "" {
+		how = p.Kind + " " + how
+	}
+	return fmt.Errorf("dist is %s over %d GPUs, and %s was recorded %s; record it as it is to run, under torchrun or your own launcher",
+		s.Dist.Kind, s.Dist.World, name, how)
 }
 
 // Varies says whether a size may differ from what was recorded; it may for any

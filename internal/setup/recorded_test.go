@@ -3,6 +3,7 @@
 package setup
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -67,6 +68,46 @@ func TestRecordedSetups(t *testing.T) {
 		_, err := decode(c.more)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: got %v, want %q", c.more, err, c.want)
+		}
+	}
+}
+
+func TestRecordedSpread(t *testing.T) {
+	dist := func(kind string, world int) map[string]any {
+		return map[string]any{"kind": kind, "world": float64(world)}
+	}
+	for _, c := range []struct {
+		name  string
+		world int
+		kind  string
+		asked map[string]any
+		want  string // the dist that comes out, or part of an error
+	}{
+		{"one GPU", 1, "", nil, ""},
+		{"DDP around one", 1, "", dist("ddp", 8), "ddp 8"},
+		{"FSDP around one", 1, "", dist("fsdp2", 8), "recorded over 1; record it as it is to run"},
+		{"nobody says how", 4, "", nil, "say so with dist, as in {kind: ddp, world: 4}"},
+		{"the setup says how", 4, "", dist("zero2", 4), "zero2 4"},
+		{"the recording says how", 4, "fsdp2", nil, "fsdp2 4"},
+		{"sharded otherwise", 4, "fsdp2", dist("fsdp2", 8), "recorded fsdp2 over 4"},
+		{"another kind", 4, "fsdp2", dist("ddp", 4), "recorded fsdp2 over 4"},
+		{"DDP over more", 4, "ddp", dist("ddp", 16), "ddp 16"},
+	} {
+		p := towers()
+		p.is.World, p.is.Kind = c.world, c.kind
+		fields := map[string]any{"model": map[string]any{"profile": "m.snug"}, "batch": 8.0}
+		if c.asked != nil {
+			fields["dist"] = c.asked
+		}
+		s, err := Decode(fields, Source{Programs: map[string]Program{"m.snug": p}})
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else if s.Dist != nil {
+			got = fmt.Sprint(s.Dist.Kind, " ", s.Dist.World)
+		}
+		if !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }
