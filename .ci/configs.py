@@ -45,6 +45,7 @@ CASES = {
     "axolotl": [("qlora.yml", yaml, {"micro_batch_size": 1, "gradient_accumulation_steps": 8, "gradient_checkpointing": "offload", "sequence_len": 2048, "deepspeed": "zero2.json"}),
                 ("zero2.json", plain_json, {"gradient_accumulation_steps": 8, "train_batch_size": "auto"}),
                 ("deepspeed_configs/zero2.json", plain_json, {"gradient_accumulation_steps": 4})],
+    "axolotl_linear": [("lora.yml", yaml, {"micro_batch_size": 2, "gradient_accumulation_steps": 4, "eval_sequence_len": 2048})],
     "llama_factory": [("llama3_lora_sft.yaml", hf, {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 4}),
                       ("llama3_lora_sft.yaml", yaml, {"disable_gradient_checkpointing": False})],
     "torchtune": [("1B_lora.yaml", omegaconf, {"batch_size": 2, "gradient_accumulation_steps": 16, "enable_activation_checkpointing": True, "tokenizer.max_seq_len": 4096})],

@@ -50,6 +50,10 @@ func (f *setupFlags) lacks(fields map[string]any, field string) bool {
 	if field == "batch" && f.anyBatch {
 		return false
 	}
+	if field == config.Weights {
+		model, _ := fields["model"].(map[string]any)
+		return model["profile"] == nil
+	}
 	outer, inner, nested := strings.Cut(field, ".")
 	if !nested {
 		return fields[field] == nil

@@ -3,6 +3,9 @@
 package config
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -115,5 +118,31 @@ func TestChangeErrors(t *testing.T) {
 				t.Errorf("got  %v %+v\nwant %s", err, plan, c.want)
 			}
 		})
+	}
+}
+
+// TestAliases wants a value that another key takes by an alias to change for
+// both, unless that is a setting of its own.
+func TestAliases(t *testing.T) {
+	for _, c := range []struct{ text, note, refused string }{
+		{"batch_size: &n 4\nval_batch: *n\n", "a.yaml:2: val_batch takes its value from batch_size and changes with it", ""},
+		{"batch_size: &n 4\naccumulation_steps: *n\n", "", "a.yaml:1:16: batch_size is shared with other places: accumulation_steps (line 2) would change too"},
+		{"data: &d {batch_size: 4}\nmore: *d\n", "", "a.yaml:1:23: data.batch_size is shared with other places: more (line 2) would change too"},
+	} {
+		before := files(map[string]string{"a.yaml": c.text})
+		p, err := Open(before, ".", "a.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := p.Change(map[string]any{"batch": 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.note != "" && !slices.Contains(plan.Notes, c.note) {
+			t.Errorf("%q: notes are %q, want %q", c.text, plan.Notes, c.note)
+		}
+		if _, err = applied(before, plan); fmt.Sprint(err) != cmp.Or(c.refused, "<nil>") {
+			t.Errorf("%q: error is %v, want %q", c.text, err, c.refused)
+		}
 	}
 }

@@ -17,6 +17,10 @@ type Missing struct {
 	Say string
 }
 
+// Weights is what is missing where the weights are of a kind that cannot be
+// estimated. A recording of the run has them.
+const Weights = "weights"
+
 // Fields is what the files say, as a setup: what setup.Decode takes.
 func (p *Project) Fields() map[string]any {
 	out := map[string]any{}
@@ -57,6 +61,12 @@ func (p *Project) Missing() []Missing {
 	}
 	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil {
 		out = append(out, Missing{"lora.targets", "no file names the layers that get an adapter: --lora-targets q_proj,v_proj"})
+	}
+	for _, b := range p.of("quantized") {
+		if b.Value == true || b.Value == "4 bits" || b.Value == "8 bits" {
+			out = append(out, Missing{Weights, fmt.Sprintf("%s: %s packs them into fewer bits, which is not estimated yet; measure it: snug profile -- <your command>", b.where(), b.Path)})
+			break
+		}
 	}
 	for _, b := range p.of("dist.world") {
 		if b.Value == Auto && (p.own == nil || p.own.Set["dist.world"] == nil) {
@@ -171,6 +181,10 @@ func (p *Project) lora(out map[string]any) {
 		return
 	}
 	targets, _ := in["targets"].([]any)
+	if p.Value("lora.linear") == true {
+		in["targets"] = allLinear
+		return
+	}
 	if slices.ContainsFunc(targets, func(t any) bool { return t == "all" || t == "all-linear" }) {
 		in["targets"] = allLinear
 		return

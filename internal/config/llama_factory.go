@@ -38,5 +38,6 @@ func llamaFactoryKeys() []Key {
 		Key{Setting: "lora.alpha", Path: "lora_alpha", Kind: Number, Source: args + "/finetuning_args.py"},
 		Key{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Default: "0", Source: args + "/finetuning_args.py"},
 		Key{Setting: "lora.targets", Path: "lora_target", Kind: Names, Default: "all", Source: args + "/finetuning_args.py"},
+		Key{Setting: "quantized", Path: "quantization_bit", Kind: Above0, Source: args + "/model_args.py"},
 	)
 }

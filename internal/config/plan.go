@@ -157,12 +157,40 @@ func (c *changing) write(b bound, v any) error {
 	return nil
 }
 
-// edit adds an edit, and says who else uses an interpolated value.
+// edit adds an edit, and says who else uses the value.
 func (c *changing) edit(b bound, p doc.Path, v any) {
 	for _, other := range b.source.tree.users(b.place) {
 		c.note("%s takes its value from %s and changes with it", other, b.place.path)
 	}
-	c.edits = append(c.edits, planned{change.Edit{File: b.File, Path: p, Value: v}, b.source})
+	aliases, ok := c.aliases(b, p)
+	for _, u := range aliases {
+		if ok {
+			c.note("%s:%d: %s takes its value from %s and changes with it", b.File, u.Line, u.Path, b.place.path)
+		}
+	}
+	c.edits = append(c.edits, planned{change.Edit{File: b.File, Path: p, Value: v, Shared: ok && len(aliases) > 0}, b.source})
+}
+
+// aliases are the places that hold the same value by a YAML alias, and whether
+// they may change with it: not where one holds another setting, and not where
+// more than the value is shared.
+func (c *changing) aliases(b bound, p doc.Path) ([]doc.Reference, bool) {
+	i := slices.IndexFunc(b.source.tree.layers, func(l layer) bool { return l.file == b.File })
+	if i < 0 {
+		return nil, false
+	}
+	d := b.source.tree.layers[i].doc
+	users := d.Users(p)
+	for _, u := range users {
+		v, err := d.Find(u.Path)
+		if err != nil || v.Start != b.place.value.Start {
+			return nil, false
+		}
+		if slices.ContainsFunc(c.project.bound, func(o bound) bool { return o.File == b.File && o.Setting != b.Setting && o.Path.Equal(u.Path) }) {
+			return nil, false
+		}
+	}
+	return users, true
 }
 
 // insert plans a new key, in the main file.

@@ -42,6 +42,8 @@ func trlKeys() []Key {
 		Key{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Default: "0.05", Source: trlModel},
 		Key{Setting: "lora.targets", Path: "lora_target_modules", Kind: Names, Source: trlModel},
 		Key{Setting: "lora", Path: "use_peft", Kind: Switch, Default: "false", Source: trlModel},
+		Key{Setting: "quantized", Path: "load_in_4bit", Kind: Switch, Means: "4 bits", Source: trlModel},
+		Key{Setting: "quantized", Path: "load_in_8bit", Kind: Switch, Means: "8 bits", Source: trlModel},
 	)
 }
 

@@ -9,6 +9,16 @@ import "slices"
 // are expected to change. All others are users, and who asks for one place to
 // change has not asked for them.
 
+// Users are the places that setting the value at a path would change without
+// having been named: what Set refuses with ErrShared.
+func (d *Document) Users(p Path) []Reference {
+	steps, err := d.lookup(p)
+	if err != nil || d.isVariable(steps) {
+		return nil
+	}
+	return d.users(steps)
+}
+
 // users are the places that an edit of the value at the end of these steps
 // reaches without having been named.
 func (d *Document) users(steps []step) []Reference {
