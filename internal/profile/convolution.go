@@ -16,7 +16,7 @@ import (
 // gradients of input and weight, each with the workspace of its kernel, and then
 // the incoming gradient goes.
 //
-//	+ batch·in·e (+ workspace -)   + weight·e (+ workspace -)   - batch·out·e
+//	+ batch·in·e (+ workspace -)   + weight·e (+ workspace -)   (+ bias·e)   - batch·out·e
 //
 // The three sizes say which convolutions it can be, and the workspaces in the
 // recordings say which it is. Where that is one whose workspaces were measured
@@ -89,7 +89,9 @@ func (w *writer) backwardOf(i int) (conv, bool) {
 	if w.moment(after) {
 		after += 2
 	}
-	if after >= len(w.events) || w.events[after].Kind != stream.Free || dx == i-1 && after == i+1 {
+	plain := dx == i-1 && after == i+1 // no workspaces: it may as well be a linear layer
+	after = w.pastBias(after)
+	if plain || after >= len(w.events) || w.events[after].Kind != stream.Free {
 		return conv{}, false
 	}
 	out := single(w.base[w.events[after].ID])
@@ -101,6 +103,17 @@ func (w *writer) backwardOf(i int) (conv, bool) {
 		in = single(w.base[w.events[dx].ID])
 	}
 	return w.measuredAt(i, dx, in, *out)
+}
+
+// pastBias steps over the gradient of a bias and the buffers of its sum.
+func (w *writer) pastBias(i int) int {
+	if i >= len(w.events) || w.events[i].Kind != stream.Alloc || w.moment(i) || !w.base[w.events[i].ID].constant() {
+		return i
+	}
+	if w.hasBuffer(i + 1) {
+		return i + 5
+	}
+	return i + 1
 }
 
 // measuredAt tries both sizes of elements. Without a gradient of the input, as

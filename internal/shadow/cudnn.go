@@ -2,14 +2,6 @@
 
 package shadow
 
-import (
-	_ "embed"
-	"fmt"
-	"strconv"
-	"strings"
-	"sync"
-)
-
 // cuDNN's workspaces.
 //
 // For each convolution cuDNN's heuristics choose a kernel by shape, type,
@@ -26,7 +18,8 @@ import (
 //   - Where the output is small and the sum long, several blocks share it and
 //     each leaves a float32 part. This is what makes weight gradients take more.
 //   - Depthwise weight gradients keep one part per image, or in float32 copies
-//     of both images.
+//     of both images. Most depthwise convolutions run without cuDNN, in kernels
+//     of PyTorch's own that take nothing.
 //
 // Which of these a shape gets cannot be computed from outside, so it is
 // measured: cudnn_workspaces.txt. All parts are constant or proportional to the
@@ -44,14 +37,26 @@ const (
 
 var convKinds = map[string]convKind{"fprop": fprop, "dgrad": dgrad, "wgrad": wgrad}
 
-// convCall is a convolution without its batch size, over square images.
+// convCall is one of a convolution's products, without its batch size.
 type convCall struct {
-	kind                    convKind
-	dtype                   DType
-	last                    bool // channels last
-	channels, side          int
-	filters, kernel         int
-	stride, padding, groups int
+	kind  convKind
+	dtype DType
+	convShape
+}
+
+// pair is a length along height and along width.
+type pair struct{ h, w int }
+
+func square(n int) pair { return pair{n, n} }
+
+// convShape is a convolution without its batch size.
+type convShape struct {
+	last              bool // channels last
+	channels, filters int
+	size, kernel      pair
+	stride, padding   pair
+	dilation          pair
+	groups            int
 }
 
 // BatchBytes is a workspace at one batch size.
@@ -60,64 +65,19 @@ type BatchBytes struct {
 	Bytes uint64
 }
 
-//go:embed cudnn_workspaces.txt
-var cudnnTable string
-
-// measuredWorkspaces is the table, parsed at its first use.
-var measuredWorkspaces = sync.OnceValue(func() map[convCall][]BatchBytes {
-	out := map[convCall][]BatchBytes{}
-	for line := range strings.Lines(cudnnTable) {
-		if line[0] == '#' {
-			continue
-		}
-		call, points, err := parseWorkspace(line)
-		if err != nil {
-			panic("shadow: cudnn_workspaces.txt: " + err.Error())
-		}
-		out[call] = points
-	}
-	return out
-})
-
-func parseWorkspace(line string) (c convCall, points []BatchBytes, err error) {
-	f := strings.Fields(line)
-	if len(f) < 11 {
-		return c, nil, fmt.Errorf("too few columns in %q", line)
-	}
-	c.kind, c.last = convKinds[f[0]], f[2] == "nhwc"
-	for d := range dtypes {
-		if dtypes[d].name == f[1] {
-			c.dtype = DType(d)
-		}
-	}
-	for i, at := range []*int{&c.channels, &c.side, &c.filters, &c.kernel, &c.stride, &c.padding, &c.groups} {
-		if *at, err = strconv.Atoi(f[3+i]); err != nil {
-			return c, nil, err
-		}
-	}
-	for _, s := range f[10:] {
-		batch, bytes, _ := strings.Cut(s, ":")
-		var p BatchBytes
-		if p.Batch, err = strconv.Atoi(batch); err != nil {
-			return c, nil, err
-		}
-		if p.Bytes, err = strconv.ParseUint(bytes, 10, 64); err != nil {
-			return c, nil, err
-		}
-		points = append(points, p)
-	}
-	return c, points, nil
-}
-
 // cudnnWorkspace is what cuDNN takes while it runs a convolution over input x
 // and output y.
 func cudnnWorkspace(kind convKind, x, weight, y Shape, c Conv, dt DType, last bool) uint64 {
 	if x.d[2] == x.d[3] && weight.d[2] == weight.d[3] {
-		call := convCall{kind, dt, last, x.d[1], x.d[2], weight.d[0], weight.d[2], c.Stride, c.Padding, c.Groups}
-		points := measuredWorkspaces()[call]
+		call := convCall{kind, dt, convShape{
+			last: last, channels: x.d[1], filters: weight.d[0], size: square(x.d[2]), kernel: square(weight.d[2]),
+			stride: square(c.Stride), padding: square(c.Padding), dilation: square(1), groups: c.Groups,
+		}}
+		table := measuredWorkspaces()
+		points := table.points(call)
 		if points == nil && dt == Float16 {
 			call.dtype = BFloat16
-			points = measuredWorkspaces()[call]
+			points = table.points(call)
 		}
 		if points != nil {
 			return workspaceAt(points, x.d[0])

@@ -24,21 +24,40 @@ type ConvSizes struct{ In, Out, Weight int }
 // many bytes. Half asks for float16 instead of bfloat16 where they differ. They
 // come in a fixed order.
 func MeasuredConvs(kind string, elementBytes int, half bool, s ConvSizes) []ConvWorkspace {
-	var calls []convCall
-	for call := range measuredWorkspaces() {
-		if call.kind == convKinds[kind] && int(call.dtype.Bytes()) == elementBytes && s.fits(call.sizes()) {
-			calls = append(calls, call)
-		}
-	}
-	slices.SortFunc(calls, convCall.compare)
+	table := measuredWorkspaces()
 	var out []ConvWorkspace
-	for _, c := range calls {
-		other := c
-		if other.dtype = Float16; half && measuredWorkspaces()[other] != nil && c.dtype == BFloat16 || !half && c.dtype == Float16 {
-			continue
+	for _, shape := range table.like(s) {
+		call := convCall{convKinds[kind], Float32, shape}
+		if elementBytes == 2 {
+			call.dtype = BFloat16
+			if half {
+				call.dtype = Float16
+			}
 		}
-		out = append(out, measuredWorkspaces()[c])
+		points := table.points(call)
+		if points == nil && half {
+			call.dtype = BFloat16
+			points = table.points(call)
+		}
+		if points != nil {
+			out = append(out, points)
+		}
 	}
+	return out
+}
+
+// like are the shapes of such sizes, channels first before last.
+func (t *convTable) like(s ConvSizes) []convShape {
+	if s.In > 0 {
+		return t.bySizes[s]
+	}
+	var out []convShape
+	for have, shapes := range t.bySizes {
+		if s.fits(have) {
+			out = append(out, shapes...)
+		}
+	}
+	slices.SortFunc(out, convShape.compare)
 	return out
 }
 
@@ -46,25 +65,33 @@ func (s ConvSizes) fits(o ConvSizes) bool {
 	return (s.In == 0 || s.In == o.In) && (s.Out == 0 || s.Out == o.Out) && (s.Weight == 0 || s.Weight == o.Weight)
 }
 
-func (c convCall) sizes() ConvSizes {
-	out := Conv{Stride: c.stride, Padding: c.padding}.out(c.side, c.kernel)
+func (c convShape) sizes() ConvSizes {
+	out := c.out()
 	return ConvSizes{
-		In: c.channels * c.side * c.side, Out: c.filters * out * out,
-		Weight: c.filters * c.channels / c.groups * c.kernel * c.kernel,
+		In: c.channels * c.size.h * c.size.w, Out: c.filters * out.h * out.w,
+		Weight: c.filters * c.channels / c.groups * c.kernel.h * c.kernel.w,
 	}
 }
 
-// compare orders calls: bfloat16 before float16, channels first before last.
-func (c convCall) compare(d convCall) int {
-	key := func(c convCall) []int {
-		half, last := 0, 0
-		if c.dtype == Float16 {
-			half = 1
-		}
+// out is the size of the output.
+func (c convShape) out() pair {
+	along := func(in, kernel, stride, padding, dilation int) int {
+		return (in+2*padding-dilation*(kernel-1)-1)/stride + 1
+	}
+	return pair{
+		along(c.size.h, c.kernel.h, c.stride.h, c.padding.h, c.dilation.h),
+		along(c.size.w, c.kernel.w, c.stride.w, c.padding.w, c.dilation.w),
+	}
+}
+
+// compare orders shapes.
+func (c convShape) compare(d convShape) int {
+	key := func(c convShape) []int {
+		last := 0
 		if c.last {
 			last = 1
 		}
-		return []int{half, last, c.channels, c.side, c.filters, c.kernel, c.stride, c.padding, c.groups}
+		return []int{last, c.channels, c.size.h, c.size.w, c.filters, c.kernel.h, c.kernel.w, c.stride.h, c.stride.w, c.padding.h, c.padding.w, c.dilation.h, c.dilation.w, c.groups}
 	}
 	return slices.Compare(key(c), key(d))
 }

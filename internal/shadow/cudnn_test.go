@@ -10,17 +10,22 @@ import (
 func TestWorkspaceTable(t *testing.T) {
 	rows := 0
 	for line := range strings.Lines(cudnnTable) {
-		if line[0] != '#' {
+		if line[0] == ' ' {
 			rows++
 		}
 	}
-	if got := len(measuredWorkspaces()); got != rows {
+	table := measuredWorkspaces()
+	if got := len(table.rows); got != rows {
 		t.Errorf("%d convolutions from %d rows: some stand twice", got, rows)
 	}
-	for call, points := range measuredWorkspaces() {
+	for call := range table.rows {
 		if call.dtype == None {
 			t.Errorf("%+v has no known type", call)
 		}
+		if out := call.out(); out.h < 1 || out.w < 1 {
+			t.Errorf("%+v has no output", call)
+		}
+		points := table.points(call)
 		for i := range points[1:] {
 			if points[i].Batch >= points[i+1].Batch {
 				t.Errorf("%+v: batch sizes do not rise", call)
