@@ -33,7 +33,7 @@ type measuredConv struct {
 type conv struct {
 	mono    uint8
 	element int64
-	sizes   shadow.ConvSizes
+	shape   shadow.ConvShape
 }
 
 // convolutions finds the measured ones and notes the formulas of their
@@ -63,8 +63,10 @@ func (w *writer) search(rec *snapshot.Recording, d *snapshot.Device, half bool) 
 	w.found = finds{map[uint32]*formula{}, map[int]*formula{}, half}
 	var known []conv
 	for i := range w.events {
-		if c, ok := w.backwardOf(i); ok && !slices.Contains(known, c) {
-			known = append(known, c)
+		for _, c := range w.backwardOf(i) {
+			if !slices.Contains(known, c) {
+				known = append(known, c)
+			}
 		}
 	}
 	if len(known) == 0 {
@@ -78,9 +80,11 @@ func (w *writer) search(rec *snapshot.Recording, d *snapshot.Device, half bool) 
 }
 
 // backwardOf looks for a convolution whose weight's gradient event i allocates.
-func (w *writer) backwardOf(i int) (conv, bool) {
+// It returns all that it can be, as where only their dilation differs, and notes
+// the workspaces of the first.
+func (w *writer) backwardOf(i int) []conv {
 	if w.events[i].Kind != stream.Alloc || w.moment(i) || !w.base[w.events[i].ID].constant() {
-		return conv{}, false
+		return nil
 	}
 	dx, after := i-1, i+1
 	if dx >= 1 && w.moment(dx-1) {
@@ -92,17 +96,38 @@ func (w *writer) backwardOf(i int) (conv, bool) {
 	plain := dx == i-1 && after == i+1 // no workspaces: it may as well be a linear layer
 	after = w.pastBias(after)
 	if plain || after >= len(w.events) || w.events[after].Kind != stream.Free {
-		return conv{}, false
-	}
-	out := single(w.base[w.events[after].ID])
-	if out == nil || w.f.quantity(out.mono) < 0 {
-		return conv{}, false
+		return nil
 	}
 	var in *term
 	if dx >= 0 && w.events[dx].Kind == stream.Alloc {
-		in = single(w.base[w.events[dx].ID])
+		in = w.images(w.events[dx].ID)
 	}
-	return w.measuredAt(i, dx, in, *out)
+	for _, out := range w.incoming(after) {
+		if can := w.measuredAt(i, dx, in, out); can != nil {
+			return can
+		}
+	}
+	return nil
+}
+
+// incoming are what can be the incoming gradient: what is let go from event i on,
+// or, where something else holds it, nothing that is seen here.
+func (w *writer) incoming(i int) []*term {
+	var out []*term
+	for ; i < len(w.events) && w.events[i].Kind == stream.Free && len(out) < 4; i++ {
+		if t := w.images(w.events[i].ID); t != nil {
+			out = append(out, t)
+		}
+	}
+	return append(out, nil)
+}
+
+// images is the size of an allocation that grows with one quantity alone.
+func (w *writer) images(id uint32) *term {
+	if t := single(w.base[id]); t != nil && w.f.quantity(t.mono) >= 0 {
+		return t
+	}
+	return nil
 }
 
 // pastBias steps over the gradient of a bias and the buffers of its sum.
@@ -116,24 +141,45 @@ func (w *writer) pastBias(i int) int {
 	return i + 1
 }
 
-// measuredAt tries both sizes of elements. Without a gradient of the input, as
-// for the first layer, only the weight's workspace tells.
-func (w *writer) measuredAt(i, dx int, in *term, out term) (conv, bool) {
+// measuredAt tries both sizes of elements. Of three sizes one may be missing:
+// that of the input's gradient for the first layer, whose input has none, or that
+// of the incoming one. Then the workspaces must tell.
+func (w *writer) measuredAt(i, dx int, in, out *term) []conv {
 	weight := w.base[w.events[i].ID].terms[0].coef
 	for _, e := range []int64{2, 4} {
-		c := conv{out.mono, e, shadow.ConvSizes{Out: int(out.coef / e), Weight: int(weight / e)}}
-		if in == nil {
-			if w.moment(i+1) && w.take(c, "wgrad", i) {
-				return c, true
+		sizes := shadow.ConvSizes{Weight: int(weight / e)}
+		if out != nil {
+			sizes.Out = int(out.coef / e)
+		}
+		if in != nil && (out == nil || in.mono == out.mono) {
+			both := sizes
+			both.In = int(in.coef / e)
+			if can := w.agreeing(conv{mono: in.mono, element: e}, both, i, dx); can != nil {
+				w.take(can[0], "wgrad", i)
+				w.take(can[0], "dgrad", dx)
+				return can
 			}
+		}
+		if out == nil || !w.moment(i+1) || w.moment(dx+1) {
 			continue
 		}
-		c.sizes.In = int(in.coef / e)
-		if in.mono == out.mono && w.measured(c, "dgrad", dx) != nil && w.take(c, "wgrad", i) {
-			return c, w.take(c, "dgrad", dx)
+		if can := w.agreeing(conv{mono: out.mono, element: e}, sizes, i, none); can != nil {
+			w.take(can[0], "wgrad", i)
+			return can
 		}
 	}
-	return conv{}, false
+	return nil
+}
+
+// agreeing are the convolutions of such sizes whose workspaces are those of the
+// recordings; dx is none where there is no gradient of the input.
+func (w *writer) agreeing(c conv, sizes shadow.ConvSizes, i, dx int) (can []conv) {
+	for _, c.shape = range w.f.shapes(sizes) {
+		if w.measured(c, "wgrad", i) != nil && (dx == none || w.measured(c, "dgrad", dx) != nil) {
+			can = append(can, c)
+		}
+	}
+	return can
 }
 
 // measured is the formula of the workspace behind event i as it was measured
@@ -144,12 +190,11 @@ func (w *writer) measured(c conv, kind string, i int) *formula {
 	if w.moment(i + 1) {
 		obs = w.f.observations(w.k, w.events[i+1].ID)
 	}
-	for _, row := range w.f.rows(convKey{kind, int(c.element), w.found.half, c.sizes}) {
-		if w.f.agrees(row, quantity, obs) {
-			return &formula{measured: &measuredConv{quantity, row}, seen: obs, certainty: Bounded}
-		}
+	row := w.f.row(convKey{c.shape, kind, int(c.element), w.found.half})
+	if row == nil || !w.f.agrees(row, quantity, obs) {
+		return nil
 	}
-	return nil
+	return &formula{measured: &measuredConv{quantity, row}, seen: obs, certainty: Bounded}
 }
 
 // take notes the measured workspace behind event i, if it is one.

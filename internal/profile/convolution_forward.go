@@ -3,6 +3,7 @@
 package profile
 
 import (
+	"slices"
 	"strings"
 
 	"snug/internal/shadow"
@@ -23,26 +24,35 @@ func (w *writer) forwardOf(i int, known []conv, named bool) {
 	if out == nil {
 		return
 	}
-	if c := w.which(i, *out, known); c != nil && (named || w.castBefore(i, *c) || w.moment(i+1)) {
+	if c := w.which(i, *out, known); c != nil && (named || w.cast(i, *c) == theirs || w.moment(i+1)) {
 		w.take(*c, "fprop", i)
 	}
 }
 
 // which is the convolution whose output event i allocates: the one whose weight
-// was cast for it, or the only one that it can be.
+// was cast for it, or the only one that it can be. Those that take the same are
+// one.
 func (w *writer) which(i int, out term, known []conv) *conv {
 	var only *conv
+	var points shadow.ConvWorkspace
 	several := false
 	for k := range known {
 		c := &known[k]
-		if c.mono != out.mono || int64(c.sizes.Out)*c.element != out.coef || w.measured(*c, "fprop", i) == nil {
+		if c.mono != out.mono || int64(c.shape.Sizes().Out)*c.element != out.coef {
 			continue
 		}
-		if w.castBefore(i, *c) {
-			return c
+		f := w.measured(*c, "fprop", i)
+		if f == nil {
+			continue
 		}
-		several = several || only != nil && *only != *c
-		only = c
+		switch w.cast(i, *c) {
+		case theirs:
+			return c
+		case another:
+			continue
+		}
+		several = several || only != nil && !slices.Equal(points, f.measured.points)
+		only, points = c, f.measured.points
 	}
 	if several {
 		return nil
@@ -50,27 +60,65 @@ func (w *writer) which(i int, out term, known []conv) *conv {
 	return only
 }
 
-// castBefore says whether the event before i allocates a copy of c's weight.
-func (w *writer) castBefore(i int, c conv) bool {
-	return i > 0 && w.events[i-1].Kind == stream.Alloc && w.events[i-1].Size == uint64(int64(c.sizes.Weight)*c.element)
+// cast is what was cast for a call.
+type cast int
+
+const (
+	nothing cast = iota // that is seen
+	theirs              // the weight of the convolution asked about
+	another             // some other weight
+)
+
+// cast looks at what is allocated right before event i: autocast makes copies of
+// weight, input and bias in the precision that the call runs in.
+func (w *writer) cast(i int, c conv) cast {
+	got := nothing
+	for j := i - 1; j >= max(i-3, 0) && w.events[j].Kind == stream.Alloc && w.sameCall(j, i); j-- {
+		switch f := w.base[w.events[j].ID]; {
+		case w.events[j].Size == uint64(int64(c.shape.Sizes().Weight)*c.element):
+			return theirs
+		case f.constant() && w.stacks != nil:
+			got = another
+		}
+	}
+	return got
+}
+
+// sameCall says whether two events were caused by the same line; without stacks
+// only neighbours are.
+func (w *writer) sameCall(j, i int) bool {
+	if w.stacks == nil {
+		return j == i-1
+	}
+	return w.stacks[j] == w.stacks[i]
 }
 
 // convKey is a question to the table of measured convolutions.
 type convKey struct {
+	shape   shadow.ConvShape
 	kind    string
 	element int
 	half    bool
-	sizes   shadow.ConvSizes
 }
 
-// rows asks the table once for each question.
-func (f *fitter) rows(k convKey) []shadow.ConvWorkspace {
-	rows, ok := f.convs[k]
+// row asks the table once for each question.
+func (f *fitter) row(k convKey) shadow.ConvWorkspace {
+	row, ok := f.convs[k]
 	if !ok {
-		rows = shadow.MeasuredConvs(k.kind, k.element, k.half, k.sizes)
-		f.convs[k] = rows
+		row = k.shape.Workspace(k.kind, k.element, k.half)
+		f.convs[k] = row
 	}
-	return rows
+	return row
+}
+
+// shapes asks for the measured convolutions of such sizes once.
+func (f *fitter) shapes(s shadow.ConvSizes) []shadow.ConvShape {
+	shapes, ok := f.sizes[s]
+	if !ok {
+		shapes = shadow.MeasuredConvs(s)
+		f.sizes[s] = shapes
+	}
+	return shapes
 }
 
 // agrees says whether measured workspaces are those of the recordings.

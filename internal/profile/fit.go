@@ -28,12 +28,16 @@ type fitter struct {
 	program *Program
 	index   map[string]uint32   // of formulas, by text
 	known   map[*formula]uint32 // the same, by address
-	convs   map[convKey][]shadow.ConvWorkspace
+	convs   map[convKey]shadow.ConvWorkspace
+	sizes   map[shadow.ConvSizes][]shadow.ConvShape
 }
 
 // Fit makes a program of two or more recordings of the same training step.
 func Fit(inputs []Input) (*Program, error) {
-	f := &fitter{inputs: slices.Clone(inputs), index: map[string]uint32{}, known: map[*formula]uint32{}, convs: map[convKey][]shadow.ConvWorkspace{}, program: &Program{}}
+	f := &fitter{
+		inputs: slices.Clone(inputs), index: map[string]uint32{}, known: map[*formula]uint32{},
+		convs: map[convKey]shadow.ConvWorkspace{}, sizes: map[shadow.ConvSizes][]shadow.ConvShape{}, program: &Program{},
+	}
 	if err := f.check(); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ type writer struct {
 	f      *fitter
 	k      int // the recording
 	events []stream.Event
+	stacks []uint32   // by event; nil where the recording has none
 	base   []*formula // by allocation; nil for those before the first event
 	found  finds
 	convs  []seenConv // nil until asked for
@@ -26,7 +27,7 @@ type writer struct {
 func (f *fitter) write(k int) {
 	d := f.devices[k]
 	w := &writer{
-		f: f, k: k, events: d.Trace.Events, made: d.Trace.Allocations(),
+		f: f, k: k, events: d.Trace.Events, stacks: d.Stacks, made: d.Trace.Allocations(),
 		base: make([]*formula, d.Trace.Allocations()),
 		out:  make([]event, 0, len(d.Trace.Events)),
 	}

@@ -19,31 +19,37 @@ func (w ConvWorkspace) At(batch int) uint64 {
 // image that comes in, of one that goes out, and of the weight. Zero is unknown.
 type ConvSizes struct{ In, Out, Weight int }
 
-// MeasuredConvs are the workspaces of the convolutions that have such sizes and
-// were measured, of a kind ("fprop", "dgrad" or "wgrad") and with elements of so
-// many bytes. Half asks for float16 instead of bfloat16 where they differ. They
-// come in a fixed order.
-func MeasuredConvs(kind string, elementBytes int, half bool, s ConvSizes) []ConvWorkspace {
-	table := measuredWorkspaces()
-	var out []ConvWorkspace
-	for _, shape := range table.like(s) {
-		call := convCall{convKinds[kind], Float32, shape}
-		if elementBytes == 2 {
-			call.dtype = BFloat16
-			if half {
-				call.dtype = Float16
-			}
-		}
-		points := table.points(call)
-		if points == nil && half {
-			call.dtype = BFloat16
-			points = table.points(call)
-		}
-		if points != nil {
-			out = append(out, points)
-		}
+// ConvShape is a convolution whose workspaces were measured.
+type ConvShape struct{ shape convShape }
+
+// MeasuredConvs are the convolutions that have such sizes and were measured, in
+// a fixed order.
+func MeasuredConvs(s ConvSizes) []ConvShape {
+	var out []ConvShape
+	for _, shape := range measuredWorkspaces().like(s) {
+		out = append(out, ConvShape{shape})
 	}
 	return out
+}
+
+// Sizes are those of its tensors.
+func (c ConvShape) Sizes() ConvSizes { return c.shape.sizes() }
+
+// Workspace is that of a kind ("fprop", "dgrad" or "wgrad") with elements of so
+// many bytes, nil where it was not measured. Half asks for float16 instead of
+// bfloat16 where they differ.
+func (c ConvShape) Workspace(kind string, elementBytes int, half bool) ConvWorkspace {
+	call := convCall{convKinds[kind], Float32, c.shape}
+	if elementBytes == 2 {
+		call.dtype = BFloat16
+	}
+	if half {
+		other := call
+		if other.dtype = Float16; elementBytes == 2 && measuredWorkspaces().rows[other] != "" {
+			call = other
+		}
+	}
+	return measuredWorkspaces().points(call)
 }
 
 // like are the shapes of such sizes, channels first before last.
