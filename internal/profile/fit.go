@@ -75,7 +75,11 @@ func (f *fitter) align() error {
 	}
 	for to := range f.inputs {
 		for from := range to {
-			pairs := align(f.lives[from], f.lives[to], f.ratios(from, to))
+			a, b := f.lives[from], f.lives[to]
+			if !shareStacks(a, b) {
+				a, b = withoutStacks(a), withoutStacks(b)
+			}
+			pairs := align(a, b, f.ratios(from, to))
 			if err := f.sameProgram(from, to, pairs); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 
 	"snug/internal/snapshot"
@@ -50,13 +51,13 @@ func lifetimes(rec *snapshot.Recording, d *snapshot.Device) []lifetime {
 	return out
 }
 
-// stackKeys hashes the stacks of a recording. Of a file's path only the last two
-// parts count: the same program may be installed elsewhere.
+// stackKeys hashes the stacks of a recording. Of a file's path only its name
+// counts: the same program may be installed elsewhere, and what watches it lies in
+// a folder that is made for each run.
 func stackKeys(rec *snapshot.Recording) []uint64 {
 	frames := make([]string, len(rec.Frames))
 	for i, f := range rec.Frames {
-		dir, file := path.Split(f.File)
-		frames[i] = path.Base(dir) + "/" + file + ":" + f.Name + ":" + strconv.Itoa(f.Line) + "\n"
+		frames[i] = path.Base(f.File) + ":" + f.Name + ":" + strconv.Itoa(f.Line) + "\n"
 	}
 	keys := make([]uint64, len(rec.Stacks))
 	for i, stack := range rec.Stacks {
@@ -70,4 +71,30 @@ func stackKeys(rec *snapshot.Recording) []uint64 {
 		keys[i] = h.Sum64() | 1
 	}
 	return keys
+}
+
+// shareStacks says whether two recordings have stacks in common for at least
+// half of what they allocate. Otherwise they were made by programs that differ
+// in their lines, and the stacks tell nothing about which allocation is which.
+func shareStacks(a, b []lifetime) bool {
+	seen := map[uint64]bool{}
+	for i := range a {
+		seen[a[i].stack] = true
+	}
+	shared := 0
+	for i := range b {
+		if seen[b[i].stack] {
+			shared++
+		}
+	}
+	return 2*shared >= len(b)
+}
+
+// withoutStacks is a copy that only sizes and spans tell apart.
+func withoutStacks(l []lifetime) []lifetime {
+	out := slices.Clone(l)
+	for i := range out {
+		out[i].stack = 0
+	}
+	return out
 }
