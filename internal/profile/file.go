@@ -156,5 +156,9 @@ func readBody(body []byte) (*Program, error) {
 	if d.err == nil && (len(p.variants) == 0 || len(d.in) > 0) {
 		d.fail("nothing recorded, or more than there should be")
 	}
-	return p, d.err
+	if d.err != nil {
+		return nil, d.err
+	}
+	p.close()
+	return p, nil
 }

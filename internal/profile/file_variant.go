@@ -95,9 +95,6 @@ func (d *decoder) variant(p *Program) variant {
 		in[i] = decoder{in: d.bytes()}
 	}
 	d.events(p, &v, &in)
-	if d.err == nil {
-		v.most = v.survey()
-	}
 	return v
 }
 

@@ -49,6 +49,7 @@ func Fit(inputs []Input) (*Program, error) {
 	for k := range f.inputs {
 		f.write(k)
 	}
+	f.program.close()
 	return f.program, nil
 }
 

@@ -42,29 +42,30 @@ func (p *Program) nearest(values []int64) *variant {
 	return &p.variants[best]
 }
 
-// Trace is the stream of the training step at a size.
+// Trace is the stream of the recorded steps at a size.
 func (p *Program) Trace(at Point) (*stream.Trace, error) {
 	values, err := p.values(at)
 	if err != nil {
 		return nil, err
 	}
-	return p.trace(p.nearest(values), values, at)
+	v := p.nearest(values)
+	return p.trace(v, whole{events: v.events, made: v.made}, values, at)
 }
 
-func (p *Program) trace(v *variant, values []int64, at Point) (*stream.Trace, error) {
+func (p *Program) trace(v *variant, w whole, values []int64, at Point) (*stream.Trace, error) {
 	sizes, err := p.sizes(values)
 	if err != nil {
 		return nil, fmt.Errorf("%s would need %w", at, err)
 	}
-	t := stream.New(len(v.events))
+	t := stream.New(len(w.events))
 	t.Queues = v.queues
 	t.Reserve(v.before)
-	ids := make([]uint32, v.made) // in the new trace, one more; 0 is not made
+	ids := make([]uint32, w.made) // in the new trace, one more; 0 is not made
 	for id := range v.before {
 		ids[id] = id + 1
 	}
-	for i := range v.events {
-		switch e := &v.events[i]; {
+	for i := range w.events {
+		switch e := &w.events[i]; {
 		case e.kind == stream.Alloc:
 			if size := sizes[e.formula]; size > 0 {
 				ids[e.id] = t.Alloc(size, e.queue) + 1

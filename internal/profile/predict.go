@@ -26,10 +26,10 @@ func (p *Program) Predict(at Point) (*Prediction, error) {
 		return nil, err
 	}
 	v := p.nearest(values)
-	if v.most > 0 && bestfit.Suits(p.Options) {
+	if v.whole.most > 0 && bestfit.Suits(p.Options) {
 		return p.quick(v, values, at)
 	}
-	trace, err := p.trace(v, values, at)
+	trace, err := p.trace(v, v.whole, values, at)
 	if err != nil {
 		return nil, err
 	}

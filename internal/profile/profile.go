@@ -17,6 +17,7 @@
 //	column_sum.go     buffers of sums over rows
 //	convolution.go    workspaces of convolutions that were measured
 //	workspace.go      and of those that were not
+//	steady.go       and the steps that come after those recorded
 //	generate.go   Program → the stream at any size
 //	predict.go    the stream through the allocator, or
 //	quick.go        the events through a lean one, for peaks alone
@@ -56,7 +57,7 @@ type variant struct {
 	events []event
 	made   uint32 // allocations, those before the first event included
 	before uint32 // allocations before the first event
-	most   int    // allocations alive at once; 0: not one for package bestfit
+	whole  whole
 }
 
 // event is a stream.Event whose size is a formula.

@@ -21,7 +21,7 @@ func (v *variant) survey() (most int) {
 	if !bestfit.Restorable(v.start, v.queues) {
 		return 0
 	}
-	alive := make([]bool, v.made)
+	alive := make([]bool, v.whole.made)
 	count := 0
 	for i := range v.start {
 		for _, b := range v.start[i].Blocks {
@@ -36,8 +36,8 @@ func (v *variant) survey() (most int) {
 		}
 	}
 	most = count
-	for i := range v.events {
-		switch e := &v.events[i]; {
+	for i := range v.whole.events {
+		switch e := &v.whole.events[i]; {
 		case e.kind == stream.Alloc && !alive[e.id]:
 			count++
 			alive[e.id] = true
@@ -58,16 +58,17 @@ func (p *Program) quick(v *variant, values []int64, at Point) (*Prediction, erro
 	if err != nil {
 		return nil, err
 	}
-	player := bestfit.New(allocator.NewDriver(endless, 0), p.Torch, len(v.queues), v.most)
-	blocks := make([]int32, v.made) // 0 is not made
+	events := v.whole.events
+	player := bestfit.New(allocator.NewDriver(endless, 0), p.Torch, len(v.queues), v.whole.most)
+	blocks := make([]int32, v.whole.made) // 0 is not made
 	player.Restore(v.start, v.queues, blocks[:v.before])
-	for i := 0; i < len(v.events); i++ {
-		switch e := &v.events[i]; e.kind {
+	for i := 0; i < len(events); i++ {
+		switch e := &events[i]; e.kind {
 		case stream.Alloc:
 			r := &requests[e.formula]
 			switch {
 			case *r == bestfit.Request{}:
-			case i+1 < len(v.events) && v.events[i+1].kind == stream.Free && v.events[i+1].id == e.id:
+			case i+1 < len(events) && events[i+1].kind == stream.Free && events[i+1].id == e.id:
 				player.Moment(r, e.queue)
 				i++
 			default:

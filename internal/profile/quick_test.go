@@ -21,7 +21,7 @@ func TestQuickIsTheAllocator(t *testing.T) {
 			if err != nil {
 				t.Fatal(model, err)
 			}
-			trace, err := p.Trace(at)
+			run, err := p.Run(at)
 			if err != nil {
 				t.Fatal(model, err)
 			}
@@ -29,10 +29,10 @@ func TestQuickIsTheAllocator(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := a.Restore(p.nearest([]int64{batch}).start); err != nil {
+			if err := a.Restore(run.Start); err != nil {
 				t.Fatal(err)
 			}
-			want, err := a.Play(trace, allocator.PlayOptions{})
+			want, err := a.Play(run.Trace, allocator.PlayOptions{})
 			if err != nil {
 				t.Fatal(model, err)
 			}

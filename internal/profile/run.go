@@ -13,14 +13,14 @@ type Run struct {
 	Start []allocator.SegmentState // what was there before the first event
 }
 
-// Run generates the step at a size.
+// Run generates the steps at a size, those recorded and a few more.
 func (p *Program) Run(at Point) (*Run, error) {
 	values, err := p.values(at)
 	if err != nil {
 		return nil, err
 	}
 	v := p.nearest(values)
-	trace, err := p.trace(v, values, at)
+	trace, err := p.trace(v, v.whole, values, at)
 	if err != nil {
 		return nil, err
 	}

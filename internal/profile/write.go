@@ -43,7 +43,7 @@ func (f *fitter) write(k int) {
 		at: f.points[k], queues: d.Trace.Queues, start: replay.Start(d),
 		events: w.out, made: w.made, before: d.Trace.Initial,
 	}
-	v.most = v.survey()
+	v.inOrder()
 	f.program.variants = append(f.program.variants, v)
 }
 
