@@ -17,6 +17,9 @@ type PlayOptions struct {
 	Observe func(index int)
 	// Every thins Observe out; 0 and 1 are every event. The last event is always shown.
 	Every int
+	// PassCopies goes past stretches of the trace that come again and would
+	// change nothing. Observe does not hear of their events.
+	PassCopies bool
 	// EventsAtSync completes the frees that wait for another stream only when the
 	// cache is flushed, instead of at the next allocation: the upper bound.
 	EventsAtSync bool
@@ -46,14 +49,23 @@ func (a *Allocator) Play(t *stream.Trace, o PlayOptions) (Result, error) {
 		defer a.SetEventsDone(a.pending.done)
 		a.SetEventsDone(false)
 	}
-	for i := range t.Events {
-		e := &t.Events[i]
-		if err := p.play(i, e); err != nil {
+	c := copies{}
+	if o.PassCopies {
+		c = a.newCopies(t)
+	}
+	for i, point := 0, c.point(); i < len(t.Events); {
+		if i == point {
+			if i, point = c.pass(i), c.point(); i == point || i == len(t.Events) {
+				continue
+			}
+		}
+		if err := p.play(i, &t.Events[i]); err != nil {
 			return p.outcome(i, err)
 		}
 		if o.Observe != nil && (o.Every <= 1 || i%o.Every == 0 || i == len(t.Events)-1) {
 			o.Observe(i)
 		}
+		i++
 	}
 	return p.result(len(t.Events)), nil
 }

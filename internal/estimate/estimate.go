@@ -170,7 +170,7 @@ func (a *Answer) play(card gpu.Card, limit uint64) error {
 		return err
 	}
 	phases := phaseWatch{trace: a.run.trace, al: al}
-	o := allocator.PlayOptions{Observe: phases.observe}
+	o := allocator.PlayOptions{Observe: phases.observe, PassCopies: true}
 	if a.Run == nil { // a recording has no marks
 		o.Observe = nil
 	}

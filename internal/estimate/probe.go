@@ -24,9 +24,10 @@ type Probe struct {
 	PeakAllocated uint64 // with nothing in the way
 	PeakReserved  uint64
 
-	run  func() (*run, error) // made when first played
-	last int                  // the event that the last step begins with, of a recording -1
-	tape *cost.Tape           // nil where the run was recorded
+	run    func() (*run, error) // made when first played
+	last   int                  // the event that the last step begins with, of a recording -1
+	events int
+	tape   *cost.Tape // nil where the run was recorded
 
 	mu    sync.Mutex
 	under map[string]uint64 // what was reserved under which options
@@ -50,14 +51,31 @@ func NewProbe(s *setup.Setup, card gpu.Card) (p *Probe, err error) {
 			p, err = nil, fmt.Errorf("simulating %s failed, which is a mistake in snug: %v", s.Model.Title(), r)
 		}
 	}()
-	tape := &cost.Tape{}
-	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: tape, Brief: true})
+	p = &Probe{Setup: s, tape: &cost.Tape{}}
+	made, err := streamOf(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true})
 	if err != nil {
 		return nil, err
 	}
-	made := &run{trace: result.World.Trace}
-	p = &Probe{Setup: s, run: func() (*run, error) { return made, nil }, last: lastStep(made.trace), tape: tape}
-	return p, p.measure()
+	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
+	if err := p.measure(); err != nil {
+		return nil, err
+	}
+	if p.events > mostKept {
+		p.run = func() (*run, error) { return streamOf(&short, simulate.Options{Card: card, Brief: true}) }
+	}
+	return p, nil
+}
+
+// mostKept is how long a stream may be for a probe to keep it, and not to make it
+// again when it is asked for: a search has dozens of them.
+const mostKept = 1 << 19
+
+func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
+	result, err := simulate.Run(s, o)
+	if err != nil {
+		return nil, err
+	}
+	return &run{trace: result.World.Trace}, nil
 }
 
 // measure finds the peaks with nothing in the way.
@@ -75,11 +93,12 @@ func (p *Probe) measure() error {
 
 // Events is how long the stream is, and with it what a simulation costs.
 func (p *Probe) Events() int {
-	r, err := p.run()
-	if err != nil {
-		return 0
+	if p.tape == nil { // recorded, and written down when somebody asks
+		if r, err := p.run(); err == nil {
+			return len(r.trace.Events)
+		}
 	}
-	return len(r.trace.Events)
+	return p.events
 }
 
 // Seconds is how long a step of so many micro-batches takes on a card. A
@@ -155,12 +174,15 @@ func (p *Probe) play(conf string, limit uint64) (allocator.Result, uint64, error
 		got, err := r.first(p.last).play(al, allocator.PlayOptions{})
 		return got, 0, err
 	}
-	before := uint64(0)
-	got, err := r.play(al, allocator.PlayOptions{Observe: func(i int) {
+	before, seen := uint64(0), false
+	got, err := r.play(al, allocator.PlayOptions{PassCopies: true, Observe: func(i int) {
 		if i == p.last {
-			before = al.Stats().AllocRetries
+			before, seen = al.Stats().AllocRetries, true
 		}
 	}})
+	if !seen { // the last step was passed over
+		return got, 0, err
+	}
 	return got, al.Stats().AllocRetries - before, err
 }
 

@@ -68,9 +68,14 @@ type Trace struct {
 	Events  []Event
 	Queues  []uint64 // CUDA stream handles; Queues[0] is the default stream, 0
 	Initial uint32   // allocations alive at the start have the IDs [0, Initial)
+	Copies  []Copy   // stretches that come again, in order
 
 	next uint32
 }
+
+// Copy says that the N events after the N from index From on are the same once
+// more, with IDs of their own.
+type Copy struct{ From, N int }
 
 // New returns an empty trace with room for n events and the default CUDA stream.
 func New(n int) *Trace {
@@ -127,6 +132,7 @@ func (t *Trace) Repeat(from int) bool {
 	}
 	shift := t.next - first
 	t.next += shift
+	t.Copies = append(t.Copies, Copy{from, len(events)})
 	t.Events = slices.Grow(t.Events, len(events))
 	for _, e := range events {
 		if e.Kind != Mark {
