@@ -8,7 +8,6 @@ import (
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
-	"snug/internal/setup"
 )
 
 // Case is an estimate beside what was measured.
@@ -34,24 +33,15 @@ func Compare(rows []Row) []Case {
 	each(len(rows), func(i int) {
 		c := Case{Row: &rows[i]}
 		if c.Setup != nil {
-			c.Said, c.Err = bare(c.Setup)
+			c.Said, c.Err = estimate.Figures(c.Setup, unlimited())
 			if told := *c.Setup; c.Skipped() > 0 && c.Err == nil {
 				told.LeftOut = c.Skipped()
-				c.Told, c.Err = bare(&told)
+				c.Told, c.Err = estimate.Figures(&told, unlimited())
 			}
 		}
 		out[i] = c
 	})
 	return out
-}
-
-// bare is the estimate without its trace: one each would be gigabytes.
-func bare(s *setup.Setup) (*estimate.Answer, error) {
-	a, err := estimate.Estimate(s, unlimited())
-	if a != nil {
-		a.Run = nil
-	}
-	return a, err
 }
 
 // unlimited is the card of the measurements, without its end.

@@ -83,6 +83,15 @@ func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return a, nil
 }
 
+// Figures is Estimate without the stream behind it, for those who want many.
+func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
+	a, err := Estimate(s, card)
+	if a != nil {
+		a.Run, a.run = nil, nil
+	}
+	return a, err
+}
+
 // try simulates a setup and plays it on the card, no more.
 func try(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	card = spread(card, s.Dist)

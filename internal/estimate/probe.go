@@ -232,7 +232,7 @@ func (a *Answer) On(card gpu.Card, s *setup.Setup, seconds float64) *Answer {
 	if a.PeakReserved > Reservable(s, card) || s.Limit > 0 && a.PeakReserved > s.Limit {
 		return nil
 	}
-	if a.Run == nil && !Timed(Profile(s), card) {
+	if p := Profile(s); p != nil && !Timed(p, card) {
 		seconds = 0
 	}
 	b, fits := *a, true

@@ -71,17 +71,8 @@ func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 // estimate is the whole answer for these settings on a card.
 func (p *prober) estimate(x settings, card gpu.Card) (*estimate.Answer, error) {
 	return remembered(p, p.answers, probeKey{x, card}, func() (*estimate.Answer, error) {
-		return figures(x.on(p.base), card)
+		return estimate.Figures(x.on(p.base), card)
 	})
-}
-
-// figures is the answer without its stream, which a search has no use for.
-func figures(s *setup.Setup, card gpu.Card) (*estimate.Answer, error) {
-	a, err := estimate.Estimate(s, card)
-	if a != nil {
-		a.Run = nil
-	}
-	return a, err
 }
 
 // roughly is the answer on any card of a kind, from one that they share where
@@ -90,7 +81,7 @@ func (p *prober) roughly(x settings, card, kind gpu.Card, seconds float64) (*est
 	a, err := remembered(p, p.answers, probeKey{x, kind}, func() (*estimate.Answer, error) {
 		free := x.on(p.base)
 		free.Limit = 0
-		return figures(free, kind)
+		return estimate.Figures(free, kind)
 	})
 	if err != nil {
 		return nil, err
