@@ -6,12 +6,13 @@
 //
 // Package allocator knows everything else, and is what this one is compared
 // with event for event; a search over many sizes of a training step of a million
-// events needs the two numbers only, and some five times as fast.
+// events needs the two numbers only, and gets them here some two to three times
+// as fast.
 //
 // What makes the difference: no statistics but the two, one place per free block
 // instead of a set behind a pool behind a stream, and an allocation that is
-// given back at once leaves everything as it was, so it is looked up and not
-// made.
+// given back at once mostly leaves everything as it was, so that it is looked up
+// and not made.
 package bestfit
 
 import (
@@ -49,8 +50,9 @@ type Player struct {
 	created    uint64
 
 	allocated, reserved uint64
-	PeakAllocated       uint64
-	PeakReserved        uint64
+
+	PeakAllocated uint64 // the most that was given out at once, in whole blocks
+	PeakReserved  uint64 // the most that was taken from the device
 }
 
 // Suits says whether options are those that this package knows.
@@ -86,6 +88,12 @@ func Of(n uint64) Request {
 	return r
 }
 
+// cuts says whether the request leaves a block of its own of one that it gets.
+func (r *Request) cuts(size uint64) bool {
+	rest := size - r.size
+	return rest > smallMost || rest != 0 && r.pool == 0
+}
+
 // Alloc returns the block that a request gets on a stream.
 func (p *Player) Alloc(r *Request, stream uint16) int32 {
 	set := int32(stream)*2 + r.pool
@@ -94,7 +102,7 @@ func (p *Player) Alloc(r *Request, stream uint16) int32 {
 		i = p.grow(r, set)
 	}
 	b := &p.blocks[i]
-	if rest := b.size - r.size; rest > smallMost || rest != 0 && r.pool == 0 {
+	if r.cuts(b.size) {
 		i = p.split(i, r.size)
 		b = &p.blocks[i]
 	}
@@ -105,7 +113,8 @@ func (p *Player) Alloc(r *Request, stream uint16) int32 {
 	return i
 }
 
-// Moment is Alloc and Free at once.
+// Moment is Alloc and Free at once. Nothing is left of it but the peak, unless
+// it grows; or cuts a block where ties go by age, as the cut joins to a new one.
 func (p *Player) Moment(r *Request, stream uint16) {
 	s := p.sets[int32(stream)*2+r.pool]
 	bin, at := s.seek(r.size, int(r.bin))
@@ -114,7 +123,11 @@ func (p *Player) Moment(r *Request, stream uint16) {
 		return
 	}
 	got := s.bins[bin].at(at).size
-	if rest := got - r.size; rest > smallMost || r.pool == 0 {
+	if r.cuts(got) {
+		if p.byCreation {
+			p.Free(p.Alloc(r, stream))
+			return
+		}
 		got = r.size
 	}
 	if p.allocated+got > p.PeakAllocated {
