@@ -92,14 +92,14 @@ func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return a, err
 }
 
-// try simulates a setup and plays it on the card, no more.
+// try takes a setup's stream and plays it on the card, no more.
 func try(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	card = spread(card, s.Dist)
-	make := simulated
+	from := simulated
 	if s.Model.Program != nil {
-		make = recorded
+		from = recorded
 	}
-	a, err := make(s, card)
+	a, err := from(s, card)
 	if err != nil {
 		return nil, err
 	}
