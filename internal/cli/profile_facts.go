@@ -3,10 +3,9 @@
 package cli
 
 import (
-	"os"
+	"maps"
 	"slices"
 
-	"snug/internal/config"
 	"snug/internal/profile"
 	"snug/internal/run"
 )
@@ -51,8 +50,8 @@ func precisionOf(x *run.Report) string {
 		return ""
 	}
 	weights, most := "", 0
-	for name, n := range x.State.Dtypes {
-		if n > most {
+	for _, name := range slices.Sorted(maps.Keys(x.State.Dtypes)) {
+		if n := x.State.Dtypes[name]; n > most {
 			weights, most = name, n
 		}
 	}
@@ -93,14 +92,9 @@ func (p *profiling) steady() profile.Point {
 	return out
 }
 
-// configured is the sizes that config files hold: those that the command names,
-// or those of the folder.
+// configured is the sizes that the config files hold, where there are any.
 func (p *profiling) configured() profile.Point {
-	files := p.options.configs
-	if len(files) == 0 {
-		files = configsIn(p.launch.Args)
-	}
-	project, err := config.Open(os.DirFS(".").(config.Files), ".", files...)
+	project, err := p.project(p.launch.Args)
 	if err != nil {
 		return nil
 	}

@@ -90,11 +90,7 @@ func (p *profiling) place(at profile.Point, folder string) ([]string, []string, 
 // into the command.
 func (p *profiling) bind(words []string, want map[string]any, folder string) error {
 	name := firstKey(want)
-	files := p.options.configs
-	if len(files) == 0 {
-		files = configsIn(words)
-	}
-	project, err := config.Open(os.DirFS(".").(config.Files), ".", files...)
+	project, err := p.project(words)
 	if err != nil {
 		return fmt.Errorf("the command has no {%s}, and %w", name, err)
 	}
@@ -114,11 +110,7 @@ func (p *profiling) bind(words []string, want map[string]any, folder string) err
 				return err
 			}
 		}
-		set := d.Set
-		if e.Insert && !d.Has(e.Path) {
-			set = d.Insert
-		}
-		if changed[e.File], err = set(e.Path, e.Value); err != nil {
+		if changed[e.File], err = e.On(d); err != nil {
 			return err
 		}
 	}
@@ -128,6 +120,16 @@ func (p *profiling) bind(words []string, want map[string]any, folder string) err
 		}
 	}
 	return nil
+}
+
+// project is the config files that the options or else the command name, or
+// those of the folder.
+func (p *profiling) project(words []string) (*config.Project, error) {
+	files := p.options.configs
+	if len(files) == 0 {
+		files = configsIn(words)
+	}
+	return config.Open(os.DirFS(".").(config.Files), ".", files...)
 }
 
 // configsIn are the config files that a command names.

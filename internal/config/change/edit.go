@@ -34,6 +34,17 @@ type Edit struct {
 	Shared bool
 }
 
+// On is a document with the edit made.
+func (e Edit) On(d *doc.Document) (*doc.Document, error) {
+	switch {
+	case e.Insert && !d.Has(e.Path):
+		return d.Insert(e.Path, e.Value)
+	case e.Shared:
+		return d.SetShared(e.Path, e.Value)
+	}
+	return d.Set(e.Path, e.Value)
+}
+
 // Create is a file to write that is not there yet, such as a copy of a preset
 // that other projects share.
 type Create struct {

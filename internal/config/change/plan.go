@@ -84,14 +84,7 @@ func (p *planning) edit(e Edit) error {
 	if err != nil {
 		return err
 	}
-	set := d.Set
-	switch {
-	case e.Insert && !d.Has(e.Path):
-		set = d.Insert
-	case e.Shared:
-		set = d.SetShared
-	}
-	edited, err := set(e.Path, e.Value)
+	edited, err := e.On(d)
 	if err != nil {
 		return err
 	}
