@@ -5,6 +5,8 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"snug/internal/estimate"
@@ -84,8 +86,8 @@ func settings(x *setup.Setup) []string {
 		batch += fmt.Sprintf(" to %s", term.Count(x.TargetSeq))
 	}
 	out := []string{batch}
-	for name, n := range x.Sizes {
-		out = append(out, fmt.Sprintf("%s %s", name, term.Count(n)))
+	for _, name := range slices.Sorted(maps.Keys(x.Sizes)) {
+		out = append(out, fmt.Sprintf("%s %s", name, term.Count(x.Sizes[name])))
 	}
 	add := func(is bool, format string, args ...any) {
 		if is {

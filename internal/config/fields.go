@@ -4,6 +4,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -93,7 +94,7 @@ func (p *Project) noBatch() string {
 // model says which model it is.
 func (p *Project) model(out map[string]any) {
 	if p.own != nil && p.own.Model != nil {
-		out["model"] = p.own.Model
+		out["model"] = maps.Clone(p.own.Model)
 		return
 	}
 	switch v := p.Value("model").(type) {
