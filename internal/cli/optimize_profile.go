@@ -38,7 +38,10 @@ func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []stri
 	case unknown == nil:
 		base, unknown = t.requests[0].setup, t.requests[0].err
 	}
-	if unknown != nil || base.Model.Program != nil {
+	if unknown == nil && base.Model.Program != nil {
+		unknown = errors.New("it is a profile itself")
+	}
+	if unknown != nil {
 		base = nil
 	}
 	if base == nil && !o.saysBatch(env) {
