@@ -34,7 +34,7 @@ func lockRecorded(base *setup.Setup, locked map[string]bool) map[string]bool {
 	for _, f := range []string{"precision", "optimizer", "checkpointing", "attention", "dist"} {
 		out[f] = true
 	}
-	for _, f := range []string{"batch", "seq", "target_seq", "positives", "negatives"} {
+	for _, f := range setup.SizeFields {
 		if !base.Model.Varies(f) {
 			out[f] = true
 		}

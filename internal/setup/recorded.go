@@ -52,7 +52,7 @@ func (o *object) profile(s *Setup, model *object, from Source) error {
 	}
 	s.Model.Program = program
 	for _, q := range program.Recorded().Names {
-		if !slices.Contains(sizeFields, q) && !slices.Contains(o.asked, q) {
+		if !slices.Contains(SizeFields, q) && !slices.Contains(o.asked, q) {
 			if s.Sizes == nil {
 				s.Sizes = map[string]int{}
 			}
@@ -62,8 +62,8 @@ func (o *object) profile(s *Setup, model *object, from Source) error {
 	return nil
 }
 
-// sizeFields are the fields that say how large a step is.
-var sizeFields = []string{"batch", "seq", "target_seq", "positives", "negatives"}
+// SizeFields are the fields that say how large a step is.
+var SizeFields = []string{"batch", "seq", "target_seq", "positives", "negatives"}
 
 // program reads a profile, once.
 func (from Source) program(name string) (Program, error) {
@@ -120,7 +120,7 @@ func (s *Setup) recordedSizes(o *object, p Recorded, name string) error {
 			return fmt.Errorf("%s is missing; %s was recorded at several, so say at which the run is", q, name)
 		}
 	}
-	for _, q := range sizeFields {
+	for _, q := range SizeFields {
 		n := s.size(q)
 		if n == 0 || slices.Contains(p.Names, q) {
 			continue
