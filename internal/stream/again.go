@@ -94,7 +94,7 @@ func (t *Trace) fates(from, to int) (first uint32, f fates) {
 
 // turns makes one that stayed go; false where there is none such.
 func (f fates) turns(i uint32) bool {
-	if int(i) >= len(f) || f[i] == goes {
+	if i >= uint32(len(f)) || f[i] == goes {
 		return false
 	}
 	f[i] = goes
