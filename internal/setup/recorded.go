@@ -3,7 +3,6 @@
 package setup
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -182,46 +181,4 @@ func (s *Setup) At() map[string]int64 {
 		at[q] = int64(s.size(q))
 	}
 	return at
-}
-
-// recordedWords checks how the run was set up.
-func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
-	differs := func(field string, asked, was any, record string) error {
-		return fmt.Errorf("%s is %v, and %s was recorded with %v; record the run %s: snug profile --vary %s -- <your command>",
-			field, asked, name, was, record, strings.Join(varied(p), " --vary "))
-	}
-	given := func(field string) bool { return o.keys[field] != nil }
-	if !given("precision") {
-		s.Precision = p.Precision
-	} else if p.Precision != "" && s.Precision != p.Precision {
-		return differs("precision", s.Precision, p.Precision, "in "+s.Precision)
-	}
-	recorded := optimizerOf(p.Optimizer)
-	if !given("optimizer") {
-		s.Optimizer = cmp.Or(recorded, p.Optimizer)
-	} else if recorded != "" && plainOptimizer(s.Optimizer) != recorded {
-		return differs("optimizer", s.Optimizer, p.Optimizer, "with "+s.Optimizer)
-	}
-	if p.Checkpointing != nil {
-		if given("checkpointing") && s.Checkpointing != *p.Checkpointing {
-			return differs("checkpointing", s.Checkpointing, *p.Checkpointing, map[bool]string{true: "with it on", false: "with it off"}[s.Checkpointing])
-		}
-		s.Checkpointing = *p.Checkpointing
-	}
-	if !given("attention") {
-		s.Attention = ""
-	}
-	if !given("accumulation") {
-		s.Accumulation = max(p.Accumulation, 1)
-	}
-	return nil
-}
-
-// plainOptimizer is an optimizer's name without its kind of kernel, which its
-// class does not tell.
-func plainOptimizer(name string) string {
-	for _, kind := range []string{"-fused", "-loop", "-momentum", "-foreach"} {
-		name = strings.TrimSuffix(name, kind)
-	}
-	return name
 }

@@ -5,22 +5,7 @@ package setup
 import (
 	"fmt"
 	"slices"
-	"strings"
-
-	"snug/internal/shadow"
 )
-
-// optimizerOf is the name that a class of optimizers has in setups, "" for one
-// that they do not know: what wraps another does not say which.
-func optimizerOf(class string) string {
-	for _, name := range shadow.OptimizerNames() {
-		plain := plainOptimizer(name)
-		if strings.EqualFold(strings.ReplaceAll(plain, "-", ""), class) {
-			return plain
-		}
-	}
-	return ""
-}
 
 // recordedSpread checks over how many GPUs the run goes, and how. DDP holds the
 // same on each of them, so that one process tells about any number; what is
