@@ -31,9 +31,9 @@
 //
 // Blocks live in one slice and name each other by index, so the garbage
 // collector has nothing to follow and a freed slot is reused at once. The free
-// sets are sorted chunks (freeset.go). An event costs one or two searches in
-// them and no heap allocation: a recording of a million events plays in about a
-// tenth of a second.
+// sets are bins by size under a bitmap (freeset.go). An event costs one or two
+// searches in them and mostly no heap allocation: a recording of a million events
+// plays in about a tenth of a second.
 //
 // An Allocator is one device's; it is not safe for concurrent use.
 package allocator
