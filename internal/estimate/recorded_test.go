@@ -4,37 +4,19 @@ package estimate
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
 	"snug/internal/gpu"
 	"snug/internal/profile"
+	"snug/internal/profile/profiletest"
 	"snug/internal/setup"
-	"snug/internal/snapshot"
 )
 
-// towers is a model that no family covers, recorded at batch 64 and 96.
+// towers is a model that no family covers, with what a probe tells of it.
 func towers(t *testing.T) *profile.Program {
 	t.Helper()
-	var inputs []profile.Input
-	for name, batch := range map[string]int64{"two-tower-b64-s128-amp-fp16-adamw-stacks": 64, "two-tower-b96-s128-amp-fp16-adamw-stacks": 96} {
-		f, err := os.Open("../../testdata/measured/traces/" + name + ".pickle.gz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		rec, err := snapshot.Read(f)
-		_ = f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		inputs = append(inputs, profile.Input{Name: name, At: profile.Point{"batch": batch}, Recording: rec})
-	}
-	p, err := profile.Fit(inputs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Card = "NVIDIA H200"
+	p := profiletest.Towers(t)
 	p.Facts = profile.Facts{
 		Params: 11919864, Trainable: 11919864, Parameters: 47679456, Gradients: 47679456, States: 95358912, Accumulation: 1,
 		Timings: []profile.Timing{{At: profile.Point{"batch": 64}, Seconds: 0.020}, {At: profile.Point{"batch": 96}, Seconds: 0.025}},

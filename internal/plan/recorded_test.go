@@ -3,40 +3,24 @@
 package plan
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
 	"snug/internal/profile"
+	"snug/internal/profile/profiletest"
 	"snug/internal/setup"
 	"snug/internal/snapshot"
 	"snug/internal/stream"
 	"snug/internal/units"
 )
 
-// towers is a model that no family covers, recorded at batch 64 and 96.
+// towers is a model that no family covers, with what a probe may tell of it.
 func towers(t *testing.T, facts profile.Facts) setup.Program {
 	t.Helper()
-	var inputs []profile.Input
-	for name, batch := range map[string]int64{"two-tower-b64-s128-amp-fp16-adamw-stacks": 64, "two-tower-b96-s128-amp-fp16-adamw-stacks": 96} {
-		f, err := os.Open("../../testdata/measured/traces/" + name + ".pickle.gz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		rec, err := snapshot.Read(f)
-		_ = f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		inputs = append(inputs, profile.Input{Name: name, At: profile.Point{"batch": batch}, Recording: rec})
-	}
-	p, err := profile.Fit(inputs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Card, p.Facts = "NVIDIA H200", facts
+	p := profiletest.Towers(t)
+	p.Facts = facts
 	return estimate.AsModel(p)
 }
 
