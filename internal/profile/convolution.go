@@ -34,6 +34,7 @@ type conv struct {
 	mono    uint8
 	element int64
 	shape   shadow.ConvShape
+	guess   bool // not measured: its workspaces are those of one like it
 }
 
 // convolutions finds the measured ones and notes the formulas of their
@@ -107,7 +108,7 @@ func (w *writer) backwardOf(i int) []conv {
 			return can
 		}
 	}
-	return nil
+	return w.guessed(i, dx, in, after)
 }
 
 // incoming are what can be the incoming gradient: what is let go from event i on,
@@ -190,8 +191,13 @@ func (w *writer) measured(c conv, kind string, i int) *formula {
 	if w.moment(i + 1) {
 		obs = w.f.observations(w.k, w.events[i+1].ID)
 	}
-	row := w.f.row(convKey{c.shape, kind, int(c.element), w.found.half})
-	if row == nil || !w.f.agrees(row, quantity, obs) {
+	var row shadow.ConvWorkspace
+	if c.guess {
+		row = w.near(c, kind, quantity, obs)
+	} else if row = w.f.row(convKey{c.shape, kind, int(c.element), w.found.half}); !w.f.agrees(row, quantity, obs) {
+		return nil
+	}
+	if row == nil {
 		return nil
 	}
 	return &formula{measured: &measuredConv{quantity, row}, seen: obs, certainty: Bounded}

@@ -30,13 +30,15 @@ type fitter struct {
 	known   map[*formula]uint32 // the same, by address
 	convs   map[convKey]shadow.ConvWorkspace
 	sizes   map[shadow.ConvSizes][]shadow.ConvShape
+	near    map[string]shadow.ConvWorkspace
 }
 
 // Fit makes a program of two or more recordings of the same training step.
 func Fit(inputs []Input) (*Program, error) {
 	f := &fitter{
 		inputs: slices.Clone(inputs), index: map[string]uint32{}, known: map[*formula]uint32{},
-		convs: map[convKey]shadow.ConvWorkspace{}, sizes: map[shadow.ConvSizes][]shadow.ConvShape{}, program: &Program{},
+		convs: map[convKey]shadow.ConvWorkspace{}, sizes: map[shadow.ConvSizes][]shadow.ConvShape{},
+		near: map[string]shadow.ConvWorkspace{}, program: &Program{},
 	}
 	if err := f.check(); err != nil {
 		return nil, err

@@ -16,7 +16,8 @@
 //	write.go        one recording's events, with
 //	column_sum.go     buffers of sums over rows
 //	convolution.go    workspaces of convolutions that were measured
-//	workspace.go      and of those that were not
+//	convolution_guess.go  of those like them
+//	workspace.go      and of all others
 //	steady.go       and the steps that come after those recorded
 //	generate.go   Program → the stream at any size
 //	predict.go    the stream through the allocator, or

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"fmt"
+
+	"snug/internal/shadow"
+)
+
+// Convolutions that were not measured, but are like others that were. Their
+// shape is guessed from the sizes of their tensors; that it is one at all is
+// believed where a workspace is made of just what that shape needs.
+
+// guessed is backwardOf for such.
+func (w *writer) guessed(i, dx int, in *term, after int) []conv {
+	if in == nil {
+		return nil
+	}
+	weight := w.base[w.events[i].ID].terms[0].coef
+	for _, out := range w.incoming(after) {
+		for _, e := range []int64{2, 4} {
+			if out == nil || out.mono != in.mono || in.coef%e+out.coef%e+weight%e != 0 {
+				continue
+			}
+			shape, ok := shadow.GuessConv(shadow.ConvSizes{In: int(in.coef / e), Out: int(out.coef / e), Weight: int(weight / e)})
+			if !ok {
+				continue
+			}
+			c := conv{in.mono, e, shape, true}
+			if !w.explained(c, "dgrad", dx) && !w.explained(c, "wgrad", i) {
+				continue
+			}
+			tookIt := w.take(c, "wgrad", i)
+			if w.take(c, "dgrad", dx) || tookIt {
+				return []conv{c}
+			}
+		}
+	}
+	return nil
+}
+
+// explained says whether the workspace behind event i is just what c needs.
+func (w *writer) explained(c conv, kind string, i int) bool {
+	if !w.moment(i + 1) {
+		return false
+	}
+	for _, o := range w.f.observations(w.k, w.events[i+1].ID) {
+		batch := int(w.f.points[o.recording][w.f.quantity(c.mono)])
+		if !c.shape.Explains(kind, int(c.element), shadow.BatchBytes{Batch: batch, Bytes: o.size}) {
+			return false
+		}
+	}
+	return true
+}
+
+// near is what the convolution nearest to c takes, once for each question.
+func (w *writer) near(c conv, kind string, quantity int, obs []observation) shadow.ConvWorkspace {
+	var seen []shadow.BatchBytes
+	for _, o := range obs {
+		seen = append(seen, shadow.BatchBytes{Batch: int(w.f.points[o.recording][quantity]), Bytes: o.size})
+	}
+	key := fmt.Sprint(c, kind, w.found.half, seen)
+	row, ok := w.f.near[key]
+	if !ok {
+		row = c.shape.Near(kind, int(c.element), w.found.half, seen)
+		w.f.near[key] = row
+	}
+	return row
+}

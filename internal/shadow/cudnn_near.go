@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import (
+	"math"
+	"slices"
+)
+
+// Convolutions that were not measured take what those like them take, carried
+// over part by part: the copies of input, weight and output are computed, and the
+// partial sums, which depend on the card and not on the tensors, stay. Leaving
+// out one measured convolution after the other, this gives the workspace within
+// 2 % of the tensors' size for 19 in 20 forward and input gradients of 16 bits,
+// and for 3 in 4 weights' gradients.
+
+// use is what a workspace is mainly made of.
+type use int
+
+const (
+	useLittle use = iota // a few numbers
+	useCopies            // copies of everything, perhaps partial sums
+	useParts             // a float32 sum for each image
+	useOther
+)
+
+// littleBytes is a workspace that holds no tensors.
+const littleBytes = 4096
+
+// bytes are the parts that a workspace can have.
+type convBytes struct {
+	copies  uint64 // in the layout of tensor cores: channels last, in groups of 16 bytes
+	parts   uint64 // float32 sums for a weight's gradient, one for each image
+	tensors uint64 // input, weight and output themselves
+}
+
+func (c convShape) bytes(element, batch int) convBytes {
+	step := 16 / element
+	pad := func(n int) int { return (n + step - 1) / step * step }
+	out := c.out()
+	in, from := c.channels/c.groups, c.filters/c.groups
+	x, y := c.size.h*c.size.w, out.h*out.w
+	copies := batch * c.groups * (pad(in)*x + pad(from)*y)
+	if points := c.kernel.h * c.kernel.w; points > 1 {
+		copies += c.groups * pad(from) * pad(in) * points
+	}
+	s := c.sizes()
+	return convBytes{
+		copies:  uint64(copies * element),
+		parts:   uint64(batch * s.Weight * 4),
+		tensors: uint64((batch*(s.In+s.Out) + s.Weight) * element),
+	}
+}
+
+// use tells what n bytes are.
+func (b convBytes) use(kind convKind, n uint64) use {
+	switch {
+	case n <= littleBytes:
+		return useLittle
+	case kind == wgrad && b.parts <= n && n-b.parts < 1024:
+		return useParts
+	case n >= b.copies:
+		return useCopies
+	}
+	return useOther
+}
+
+// carry turns a workspace of one convolution into that of another.
+func (b convBytes) carry(to convBytes, kind convKind, n uint64) uint64 {
+	switch b.use(kind, n) {
+	case useLittle:
+		return n
+	case useParts:
+		return to.parts + n - b.parts
+	case useCopies:
+		return to.copies + n - b.copies
+	}
+	return uint64(float64(n) * float64(to.tensors) / float64(b.tensors))
+}
+
+// alike says that two shapes have the same choice of kernels: all but how large
+// they are agrees.
+func (c convShape) alike(d convShape, element int) bool {
+	step := 16 / element
+	return c.last == d.last && c.kernel == d.kernel && c.stride == d.stride && (c.dilation.h > 8) == (d.dilation.h > 8) &&
+		(c.groups > 1) == (d.groups > 1) && (c.channels%step == 0) == (d.channels%step == 0) && (c.filters%step == 0) == (d.filters%step == 0) &&
+		(c.size.h*c.size.w == 1) == (d.size.h*d.size.w == 1)
+}
+
+// far is how different in size two shapes are: the sum of squares of doublings.
+func (c convShape) far(d convShape) float64 {
+	out, other := c.out(), d.out()
+	sum := 0.0
+	for _, r := range [][2]int{{c.channels, d.channels}, {c.filters, d.filters}, {c.size.h * c.size.w, d.size.h * d.size.w}, {out.h * out.w, other.h * other.w}} {
+		l := math.Log2(float64(r[0]) / float64(r[1]))
+		sum += l * l
+	}
+	return sum
+}
+
+// Near is what the nearest measured convolution takes, carried over; nil where
+// none that is like c takes the same kinds of things at the sizes seen.
+func (c ConvShape) Near(kind string, elementBytes int, half bool, seen []BatchBytes) ConvWorkspace {
+	var best ConvWorkspace
+	var nearest ConvShape
+	least := math.Inf(1)
+	for _, shapes := range measuredWorkspaces().bySizes {
+		for _, s := range shapes {
+			far := c.shape.far(s)
+			if far > least || far == least && s.compare(nearest.shape) > 0 || !c.shape.alike(s, elementBytes) {
+				continue
+			}
+			o := ConvShape{s}
+			if points := o.Workspace(kind, elementBytes, half); points != nil && c.sameUses(o, convKinds[kind], elementBytes, points, seen) {
+				best, nearest, least = points, o, far
+			}
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	out := slices.Clone(best)
+	for i, p := range out {
+		from, to := nearest.shape.bytes(elementBytes, p.Batch), c.shape.bytes(elementBytes, p.Batch)
+		out[i].Bytes = from.carry(to, convKinds[kind], p.Bytes)
+	}
+	return out
+}
+
+func (c ConvShape) sameUses(o ConvShape, kind convKind, element int, points ConvWorkspace, seen []BatchBytes) bool {
+	for _, s := range seen {
+		if c.shape.bytes(element, s.Batch).use(kind, s.Bytes) != o.shape.bytes(element, s.Batch).use(kind, points.At(s.Batch)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Explains says whether a workspace is just copies of c's tensors, or just a sum
+// for each image: too much for chance.
+func (c ConvShape) Explains(kind string, elementBytes int, seen BatchBytes) bool {
+	b := c.shape.bytes(elementBytes, seen.Batch)
+	switch b.use(convKinds[kind], seen.Bytes) {
+	case useParts:
+		return true
+	case useCopies:
+		return seen.Bytes-b.copies < 1024
+	}
+	return false
+}
+
+// GuessConv finds the convolution that has such sizes, all of them known: square
+// images and kernels, and the usual strides and padding.
+func GuessConv(s ConvSizes) (ConvShape, bool) {
+	for side := 1; side <= 1024 && side*side <= s.In; side++ {
+		if s.In%(side*side) != 0 {
+			continue
+		}
+		for _, kernel := range []int{1, 3, 5, 7, 2, 4, 8, 14, 16, 32, 11, 9} {
+			for _, stride := range []int{1, 2, 4, 8, 14, 16, 32} {
+				if c, ok := s.guess(side, kernel, stride); ok {
+					return ConvShape{c}, true
+				}
+			}
+		}
+	}
+	return ConvShape{}, false
+}
+
+func (s ConvSizes) guess(side, kernel, stride int) (c convShape, ok bool) {
+	c = convShape{channels: s.In / (side * side), size: square(side), kernel: square(kernel), stride: square(stride), dilation: square(1), groups: 1}
+	if c.padding = square(kernel / 2); kernel%2 == 0 || kernel == stride {
+		c.padding = square(0)
+	}
+	if kernel < stride && kernel > 1 || kernel > side+2*c.padding.h {
+		return c, false
+	}
+	out := c.out()
+	if s.Out%(out.h*out.w) != 0 {
+		return c, false
+	}
+	c.filters = s.Out / (out.h * out.w)
+	full := c.channels * c.filters * kernel * kernel
+	if full%s.Weight != 0 {
+		return c, false
+	}
+	c.groups = full / s.Weight
+	if c.groups > 1 && (kernel == 1 || c.channels%c.groups != 0 || c.filters%c.groups != 0 || c.groups == c.channels) {
+		return c, false
+	}
+	return c, c.sizes() == s
+}
