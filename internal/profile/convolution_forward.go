@@ -31,33 +31,47 @@ func (w *writer) forwardOf(i int, known []conv, named bool) {
 
 // which is the convolution whose output event i allocates: the one whose weight
 // was cast for it, or the only one that it can be. Those that take the same are
-// one.
+// one, and a measured one, or one that needs just what is seen, goes before one
+// that is guessed.
 func (w *writer) which(i int, out term, known []conv) *conv {
-	var only *conv
+	var best *conv
 	var points shadow.ConvWorkspace
-	several := false
+	most, several := 0, false
 	for k := range known {
 		c := &known[k]
 		if c.mono != out.mono || int64(c.shape.Sizes().Out)*c.element != out.coef {
 			continue
 		}
 		f := w.measured(*c, "fprop", i)
-		if f == nil {
+		rank := w.rank(i, *c)
+		if f == nil || rank < most || rank == 0 {
 			continue
 		}
-		switch w.cast(i, *c) {
-		case theirs:
-			return c
-		case another:
-			continue
-		}
-		several = several || only != nil && !slices.Equal(points, f.measured.points)
-		only, points = c, f.measured.points
+		several = rank == most && best != nil && (several || !slices.Equal(points, f.measured.points))
+		best, points, most = c, f.measured.points, rank
 	}
-	if several {
+	if several && most&theirWeight == 0 {
 		return nil
 	}
-	return only
+	return best
+}
+
+// theirWeight is the rank of a convolution whose weight was cast for the call.
+const theirWeight = 4
+
+// rank says how likely c is the convolution at event i; 0 is not.
+func (w *writer) rank(i int, c conv) int {
+	rank := 1
+	if !c.guess || w.explained(c, "fprop", i) {
+		rank = 2
+	}
+	switch w.cast(i, c) {
+	case theirs:
+		return rank | theirWeight
+	case another:
+		return 0
+	}
+	return rank
 }
 
 // cast is what was cast for a call.

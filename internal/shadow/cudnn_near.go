@@ -4,6 +4,7 @@ package shadow
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -27,7 +28,7 @@ const (
 // littleBytes is a workspace that holds no tensors.
 const littleBytes = 4096
 
-// bytes are the parts that a workspace can have.
+// convBytes are the parts that a workspace can have.
 type convBytes struct {
 	copies  uint64 // in the layout of tensor cores: channels last, in groups of 16 bytes
 	parts   uint64 // float32 sums for a weight's gradient, one for each image
@@ -36,7 +37,12 @@ type convBytes struct {
 
 func (c convShape) bytes(element, batch int) convBytes {
 	step := 16 / element
-	pad := func(n int) int { return (n + step - 1) / step * step }
+	pad := func(n int) int {
+		if c.groups > 1 {
+			return 1 << bits.Len(uint(n-1)) // a group fills a power of two
+		}
+		return (n + step - 1) / step * step
+	}
 	out := c.out()
 	in, from := c.channels/c.groups, c.filters/c.groups
 	x, y := c.size.h*c.size.w, out.h*out.w
@@ -83,7 +89,7 @@ func (b convBytes) carry(to convBytes, kind convKind, n uint64) uint64 {
 func (c convShape) alike(d convShape, element int) bool {
 	step := 16 / element
 	return c.last == d.last && c.kernel == d.kernel && c.stride == d.stride && (c.dilation.h > 8) == (d.dilation.h > 8) &&
-		(c.groups > 1) == (d.groups > 1) && (c.channels%step == 0) == (d.channels%step == 0) && (c.filters%step == 0) == (d.filters%step == 0) &&
+		(c.groups > 1) == (d.groups > 1) && (c.groups == 1 || c.channels/c.groups == d.channels/d.groups) && (c.channels%step == 0) == (d.channels%step == 0) && (c.filters%step == 0) == (d.filters%step == 0) &&
 		(c.size.h*c.size.w == 1) == (d.size.h*d.size.w == 1)
 }
 
@@ -101,13 +107,18 @@ func (c convShape) far(d convShape) float64 {
 // Near is what the nearest measured convolution takes, carried over; nil where
 // none that is like c takes the same kinds of things at the sizes seen.
 func (c ConvShape) Near(kind string, elementBytes int, half bool, seen []BatchBytes) ConvWorkspace {
+	return c.near(kind, elementBytes, half, seen, convShape{})
+}
+
+// near leaves one shape out, as if it had not been measured.
+func (c ConvShape) near(kind string, elementBytes int, half bool, seen []BatchBytes, without convShape) ConvWorkspace {
 	var best ConvWorkspace
 	var nearest ConvShape
 	least := math.Inf(1)
 	for _, shapes := range measuredWorkspaces().bySizes {
 		for _, s := range shapes {
 			far := c.shape.far(s)
-			if far > least || far == least && s.compare(nearest.shape) > 0 || !c.shape.alike(s, elementBytes) {
+			if far > least || far == least && s.compare(nearest.shape) > 0 || s == without || !c.shape.alike(s, elementBytes) {
 				continue
 			}
 			o := ConvShape{s}
@@ -150,16 +161,16 @@ func (c ConvShape) Explains(kind string, elementBytes int, seen BatchBytes) bool
 }
 
 // GuessConv finds the convolution that has such sizes, all of them known: square
-// images and kernels, and the usual strides and padding.
+// images and kernels, and the usual strides and padding; one without groups
+// before one with, and then that of the widest groups.
 func GuessConv(s ConvSizes) (ConvShape, bool) {
-	for side := 1; side <= 1024 && side*side <= s.In; side++ {
-		if s.In%(side*side) != 0 {
-			continue
-		}
+	for _, grouped := range []bool{false, true} {
 		for _, kernel := range []int{1, 3, 5, 7, 2, 4, 8, 14, 16, 32, 11, 9} {
 			for _, stride := range []int{1, 2, 4, 8, 14, 16, 32} {
-				if c, ok := s.guess(side, kernel, stride); ok {
-					return ConvShape{c}, true
+				for side := min(1024, int(math.Sqrt(float64(s.In)))); side > 0; side-- {
+					if c, ok := s.guess(side, kernel, stride); ok && (c.groups > 1) == grouped {
+						return ConvShape{c}, true
+					}
 				}
 			}
 		}
@@ -168,6 +179,9 @@ func GuessConv(s ConvSizes) (ConvShape, bool) {
 }
 
 func (s ConvSizes) guess(side, kernel, stride int) (c convShape, ok bool) {
+	if s.In%(side*side) != 0 {
+		return c, false
+	}
 	c = convShape{channels: s.In / (side * side), size: square(side), kernel: square(kernel), stride: square(stride), dilation: square(1), groups: 1}
 	if c.padding = square(kernel / 2); kernel%2 == 0 || kernel == stride {
 		c.padding = square(0)
@@ -185,7 +199,7 @@ func (s ConvSizes) guess(side, kernel, stride int) (c convShape, ok bool) {
 		return c, false
 	}
 	c.groups = full / s.Weight
-	if c.groups > 1 && (kernel == 1 || c.channels%c.groups != 0 || c.filters%c.groups != 0 || c.groups == c.channels) {
+	if c.groups > 1 && (kernel == 1 || c.channels != c.filters || c.channels%c.groups != 0 || c.groups == c.channels) {
 		return c, false
 	}
 	return c, c.sizes() == s

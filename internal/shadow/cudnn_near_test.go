@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// everyNth lists measured shapes of square images, channels first, in order.
+func everyNth(n int) (out []convShape) {
+	var all []convShape
+	for _, shapes := range measuredWorkspaces().bySizes {
+		all = append(all, shapes...)
+	}
+	slices.SortFunc(all, convShape.compare)
+	for i := 0; i < len(all); i += n {
+		if c := all[i]; !c.last && c.size.h == c.size.w && c.size.h > 1 && c.kernel.h == c.kernel.w && c.dilation == square(1) && (c.groups == 1 || c.groups < c.channels) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Sizes alone tell nearly always which convolution it is.
+func TestGuessConv(t *testing.T) {
+	right, all := 0, 0
+	for _, c := range everyNth(7) {
+		all++
+		if got, ok := GuessConv(c.sizes()); ok && got.shape.channels == c.channels && got.shape.filters == c.filters && got.shape.kernel == c.kernel && got.shape.stride == c.stride {
+			right++
+		}
+	}
+	if float64(right) < 0.9*float64(all) {
+		t.Errorf("%d of %d are guessed", right, all)
+	}
+	if _, ok := GuessConv(ConvSizes{In: 7919, Out: 104729, Weight: 31}); ok {
+		t.Error("primes make a convolution")
+	}
+}
+
+// Leaving out one convolution, those like it say what it takes in a large batch.
+func TestNear(t *testing.T) {
+	for kind, share := range map[string]float64{"fprop": 0.85, "dgrad": 0.85, "wgrad": 0.65} {
+		right, all := 0, 0
+		for _, c := range everyNth(29) {
+			shape := ConvShape{c}
+			points := shape.Workspace(kind, 2, false)
+			if points == nil || points[len(points)-1].Batch < 96 {
+				continue
+			}
+			seen := []BatchBytes{{4, points.At(4)}, {6, points.At(6)}}
+			got := shape.near(kind, 2, false, seen, c)
+			if got == nil {
+				continue
+			}
+			all++
+			off := math.Abs(float64(got.At(96)) - float64(points.At(96)))
+			if off < 0.02*float64(c.bytes(2, 96).tensors) {
+				right++
+			}
+		}
+		if all < 20 || float64(right) < share*float64(all) {
+			t.Errorf("%s: %d of %d are right", kind, right, all)
+		}
+		t.Logf("%s: %d of %d", kind, right, all)
+	}
+}
+
+// Copies are carried over in size, what comes on top of them as it is.
+func TestCarry(t *testing.T) {
+	small := convShape{channels: 64, filters: 64, size: square(8), kernel: square(3), stride: square(1), padding: square(1), dilation: square(1), groups: 1}
+	large := small
+	large.size = square(16)
+	from, to := small.bytes(2, 4), large.bytes(2, 4)
+	if from.copies != 2*(2*4*64*64+64*64*9) {
+		t.Errorf("copies take %d", from.copies)
+	}
+	for _, c := range []struct {
+		name    string
+		kind    convKind
+		n, want uint64
+	}{
+		{"a few numbers", fprop, 272, 272},
+		{"copies", fprop, from.copies + 16, to.copies + 16},
+		{"copies and sums", wgrad, from.copies + 1<<20, to.copies + 1<<20},
+		{"a sum for each image", wgrad, from.parts + 272, to.parts + 272},
+	} {
+		if got := from.carry(to, c.kind, c.n); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
