@@ -37,6 +37,7 @@ type Report struct {
 	Max      []MaxCase
 	Choices  []measuredChoice
 	Profiles []measuredProfile
+	Ladders  []Rung
 }
 
 // Make compares all measured cases.
@@ -61,7 +62,11 @@ func Make(measured fs.FS) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Report{Cases: Compare(rows), Max: CompareMax(max), Choices: choices, Profiles: profiles}, nil
+	ladders, err := Ladders(measured)
+	if err != nil {
+		return nil, err
+	}
+	return &Report{Cases: Compare(rows), Max: CompareMax(max), Choices: choices, Profiles: profiles, Ladders: ladders}, nil
 }
 
 const opening = `# How accurate the estimates are
@@ -90,6 +95,7 @@ func (r *Report) Markdown() string {
 	r.times(&b)
 	r.choices(&b)
 	r.profiles(&b)
+	r.ladders(&b)
 	r.peers(&b)
 	return b.String()
 }
