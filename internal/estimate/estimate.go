@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package estimate answers what a training run takes: it simulates the run,
-// plays the stream through the allocator, and says what was alive at the peak.
+// Package estimate answers what a training run takes: it simulates the run, or
+// takes it from a profile, plays the stream through the allocator, and says what
+// was alive at the peak.
 package estimate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"snug/internal/allocator"
@@ -188,3 +190,21 @@ func (a *Answer) play(card gpu.Card, limit uint64) error {
 	a.Phases = phases.peaks()
 	return err
 }
+
+// On is the answer as it is on another card of the same kind, nil where the run
+// would meet an end there that it did not meet before.
+func (a *Answer) On(card gpu.Card, s *setup.Setup, seconds float64) *Answer {
+	if a.PeakReserved > Reservable(s, card) || s.Limit > 0 && a.PeakReserved > s.Limit {
+		return nil
+	}
+	if p := Profile(s); p != nil && !Timed(p, card) {
+		seconds = 0
+	}
+	b, fits := *a, true
+	b.Setup, b.Card, b.Outside = s, card, Outside(s, card)
+	b.DevicePeak, b.Fits, b.StepSeconds = b.PeakReserved+b.Outside, &fits, micros(seconds)
+	return &b
+}
+
+// micros is seconds to the microsecond.
+func micros(seconds float64) float64 { return math.Round(seconds*1e6) / 1e6 }

@@ -4,7 +4,6 @@ package estimate
 
 import (
 	"fmt"
-	"math"
 	"sync"
 
 	"snug/internal/allocator"
@@ -21,6 +20,7 @@ import (
 // has mostly settled; Estimate has the last word on what the search finds.
 type Probe struct {
 	Setup         *setup.Setup
+	PeakRequested uint64 // what tensors ask for at most, or less: no options take less than that
 	PeakAllocated uint64 // with nothing in the way
 	PeakReserved  uint64
 
@@ -80,14 +80,14 @@ func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
 
 // measure finds the peaks with nothing in the way.
 func (p *Probe) measure() error {
-	got, _, err := p.play(p.Setup.Allocator, 0)
+	got, err := p.play(p.Setup.Allocator, 0)
 	switch {
 	case err != nil:
 		return err
 	case got.OOM != nil:
 		return fmt.Errorf("a tensor of this run would be larger than any memory: %w", got.OOM)
 	}
-	p.PeakAllocated, p.PeakReserved = got.PeakAllocated, got.PeakReserved
+	p.PeakRequested, p.PeakAllocated, p.PeakReserved = got.requested, got.PeakAllocated, got.PeakReserved
 	return nil
 }
 
@@ -126,14 +126,15 @@ type Verdict struct {
 // under these options of the allocator. Fragmentation and retries count: unless
 // the answer is plain, the stream is played at that limit.
 func (p *Probe) Within(reservable uint64, conf string) (Verdict, error) {
+	own := conf == p.Setup.Allocator
 	switch {
-	case p.PeakAllocated > reservable:
+	case p.PeakRequested > reservable, own && p.PeakAllocated > reservable:
 		return Verdict{}, nil
-	case conf == p.Setup.Allocator && p.PeakReserved <= reservable:
+	case own && p.PeakReserved <= reservable:
 		return Verdict{Fits: true}, nil
 	}
-	got, retries, err := p.play(conf, reservable)
-	return Verdict{Fits: err == nil && got.OOM == nil, Retries: retries}, err
+	got, err := p.play(conf, reservable)
+	return Verdict{Fits: err == nil && got.OOM == nil, Retries: got.retries}, err
 }
 
 // Under is what the run reserves under these options of the allocator, with
@@ -147,43 +148,51 @@ func (p *Probe) Under(conf string) (uint64, error) {
 	if peak, ok := p.under[conf]; ok {
 		return peak, nil
 	}
-	got, _, err := p.play(conf, 0)
+	got, err := p.play(conf, 0)
 	if err == nil {
 		p.under = map[string]uint64{conf: got.PeakReserved}
 	}
 	return got.PeakReserved, err
 }
 
-// play also counts how often the last step has to give back the cache.
-func (p *Probe) play(conf string, limit uint64) (allocator.Result, uint64, error) {
+// played is what comes of a stream.
+type played struct {
+	allocator.Result
+	requested uint64 // at most at once
+	retries   uint64 // of the last step, or of all that was recorded
+}
+
+// play runs the stream, under some options and within a limit, 0 for none.
+func (p *Probe) play(conf string, limit uint64) (got played, err error) {
 	s := *p.Setup
 	s.Allocator = conf
 	r, err := p.run()
 	if err != nil {
-		return allocator.Result{}, 0, err
+		return got, err
 	}
 	al, err := r.allocator(&s, gpu.Card{}, limit)
 	if err != nil {
-		return allocator.Result{}, 0, err
+		return got, err
 	}
-	if p.last < 0 {
-		got, err := r.play(al, allocator.PlayOptions{})
-		return got, al.Stats().AllocRetries, err
+	before, seen := uint64(0), p.last < 0
+	o := allocator.PlayOptions{}
+	switch {
+	case p.last < 0:
+	case limit == 0: // the last step is as the one before
+		r = r.first(p.last)
+	default:
+		o = allocator.PlayOptions{PassCopies: true, Observe: func(i int) {
+			if i == p.last {
+				before, seen = al.Stats().AllocRetries, true
+			}
+		}}
 	}
-	if limit == 0 { // the last step is as the one before
-		got, err := r.first(p.last).play(al, allocator.PlayOptions{})
-		return got, 0, err
+	got.Result, err = r.play(al, o)
+	got.requested = al.Stats().RequestedBytes.All.Peak
+	if seen { // else the last step was passed over, or not played
+		got.retries = al.Stats().AllocRetries - before
 	}
-	before, seen := uint64(0), false
-	got, err := r.play(al, allocator.PlayOptions{PassCopies: true, Observe: func(i int) {
-		if i == p.last {
-			before, seen = al.Stats().AllocRetries, true
-		}
-	}})
-	if !seen { // the last step was passed over
-		return got, 0, err
-	}
-	return got, al.Stats().AllocRetries - before, err
+	return got, err
 }
 
 // lastStep is the event that the last step's first forward begins with.
@@ -199,47 +208,3 @@ func lastStep(t *stream.Trace) int {
 	}
 	return at
 }
-
-// Outside is what the process of such a run holds of a card outside PyTorch's
-// allocator.
-func Outside(s *setup.Setup, card gpu.Card) uint64 { return spread(card, s.Dist).Outside }
-
-// Reservable is what of a card PyTorch may reserve in such a run, nothing where
-// the rest of the process fills it already. A card without a total has no end.
-func Reservable(s *setup.Setup, card gpu.Card) uint64 {
-	if card.Total == 0 {
-		return endless
-	}
-	return card.Total - min(Outside(s, card), card.Total)
-}
-
-// High is how much more than an estimate a run of this kind may reserve, given
-// how far off estimates have been: here, where it was measured, else elsewhere.
-func High(s *setup.Setup, peak uint64, here *Range) uint64 {
-	r := Usual(s)
-	if here != nil {
-		r = *here
-	}
-	return uint64(max(r.High*float64(peak), segment))
-}
-
-// Usual is how far off estimates of such runs have been where they were measured.
-func Usual(s *setup.Setup) Range { return residuals().around(s) }
-
-// On is the answer as it is on another card of the same kind, nil where the run
-// would meet an end there that it did not meet before.
-func (a *Answer) On(card gpu.Card, s *setup.Setup, seconds float64) *Answer {
-	if a.PeakReserved > Reservable(s, card) || s.Limit > 0 && a.PeakReserved > s.Limit {
-		return nil
-	}
-	if p := Profile(s); p != nil && !Timed(p, card) {
-		seconds = 0
-	}
-	b, fits := *a, true
-	b.Setup, b.Card, b.Outside = s, card, Outside(s, card)
-	b.DevicePeak, b.Fits, b.StepSeconds = b.PeakReserved+b.Outside, &fits, micros(seconds)
-	return &b
-}
-
-// micros is seconds to the microsecond.
-func micros(seconds float64) float64 { return math.Round(seconds*1e6) / 1e6 }

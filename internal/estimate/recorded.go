@@ -121,7 +121,7 @@ func recordedProbe(s *setup.Setup) (*Probe, error) {
 	p := &Probe{Setup: s, last: -1, run: sync.OnceValues(func() (*run, error) { return recordedRun(s) })}
 	err := p.predict()
 	if err != nil {
-		p.PeakAllocated, p.PeakReserved = endless, endless
+		p.PeakRequested, p.PeakAllocated, p.PeakReserved = endless, endless, endless
 	}
 	return p, nil
 }
@@ -135,6 +135,7 @@ func (p *Probe) predict() error {
 	got, err := Profile(p.Setup).Predict(p.Setup.At())
 	if err == nil {
 		p.PeakAllocated, p.PeakReserved = got.PeakAllocated, got.PeakReserved
+		p.PeakRequested = got.PeakAllocated / 2 // a block is at most 1 MiB too large, and that from 1 MiB on
 	}
 	return err
 }

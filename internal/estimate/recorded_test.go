@@ -11,6 +11,8 @@ import (
 	"snug/internal/profile"
 	"snug/internal/profile/profiletest"
 	"snug/internal/setup"
+	"snug/internal/snapshot"
+	"snug/internal/stream"
 )
 
 // towers is a model that no family covers, with what a probe tells of it.
@@ -108,5 +110,38 @@ func TestRecordedMaxBatch(t *testing.T) {
 	}
 	if m.MaxBatch < 512 || m.PeakReserved > 2323644416 || m.Next == nil {
 		t.Errorf("largest batch %d with %d, where 512 was measured to fit", m.MaxBatch, m.PeakReserved)
+	}
+}
+
+// Tensors of 11 MiB get blocks of 12 where a segment is made for each, and of 11
+// in one that expands: it then fits where the blocks alone would be too much.
+func TestOtherOptionsTakeSmallerBlocks(t *testing.T) {
+	var inputs []profile.Input
+	for _, batch := range []int64{2, 3} {
+		tr := stream.New(200)
+		for range 100 {
+			tr.Alloc(uint64(batch)*11<<19, 0)
+		}
+		for id := range tr.Allocations() {
+			tr.Free(id)
+		}
+		inputs = append(inputs, profile.Input{Name: "equal", At: profile.Point{"batch": batch}, Recording: &snapshot.Recording{
+			Torch: "2.11", Settings: snapshot.Settings{MaxSplitSize: -1}, Stacks: [][]uint32{nil},
+			Devices: []snapshot.Device{{Trace: tr, Entries: len(tr.Events)}},
+		}})
+	}
+	program, err := profile.Fit(inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewProbe(decoded(t, program, map[string]any{"batch": 2.0}), gpu.Card{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const limit = 1120 << 20
+	for conf, want := range map[string]bool{"": false, "expandable_segments:True": true} {
+		if v, err := p.Within(limit, conf); err != nil || v.Fits != want {
+			t.Errorf("%q: fits %v, want %v (%v); blocks of %d", conf, v.Fits, want, err, p.PeakAllocated)
+		}
 	}
 }

@@ -124,3 +124,16 @@ func (t Residuals) find(group string) Range {
 	}
 	return t.Groups[""]
 }
+
+// High is how much more than an estimate a run of this kind may reserve, given
+// how far off estimates have been: here, where it was measured, else elsewhere.
+func High(s *setup.Setup, peak uint64, here *Range) uint64 {
+	r := Usual(s)
+	if here != nil {
+		r = *here
+	}
+	return uint64(max(r.High*float64(peak), segment))
+}
+
+// Usual is how far off estimates of such runs have been where they were measured.
+func Usual(s *setup.Setup) Range { return residuals().around(s) }

@@ -109,8 +109,8 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 		doubt := estimate.High(c.on(s.base), limit, s.req.Measured) + s.doubt()
 		limit -= min(doubt, limit)
 	}
-	if c.probe.PeakAllocated > limit+limit/32 {
-		return false, nil // options move it by ends of blocks, which is less
+	if c.probe.PeakRequested > limit {
+		return false, nil // under any options
 	}
 	if r.share*(1-s.req.Margin) < 1 {
 		peak, err := c.probe.Under(c.allocator)
