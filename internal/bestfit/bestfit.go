@@ -34,7 +34,6 @@ const (
 // 0 is none.
 type block struct {
 	addr, size uint64
-	order      uint64 // creation counter
 	prev, next int32
 	set        int32 // of free blocks: pool and stream
 	free       bool
@@ -48,6 +47,7 @@ type Player struct {
 	spare      []int32
 	sets       []*freeSet
 	created    uint64
+	orders     []uint64 // by block, where byCreation: how many were made before it
 
 	allocated, reserved uint64
 
@@ -142,7 +142,7 @@ func (p *Player) Free(i int32) {
 	s := p.sets[b.set]
 	if k := b.prev; k != 0 && p.blocks[k].free {
 		o := &p.blocks[k]
-		s.remove(o.size, p.tie(o))
+		s.remove(o.size, p.tie(k))
 		b.addr, b.prev, b.size = o.addr, o.prev, b.size+o.size
 		if o.prev != 0 {
 			p.blocks[o.prev].next = i
@@ -151,7 +151,7 @@ func (p *Player) Free(i int32) {
 	}
 	if k := b.next; k != 0 && p.blocks[k].free {
 		o := &p.blocks[k]
-		s.remove(o.size, p.tie(o))
+		s.remove(o.size, p.tie(k))
 		b.next, b.size = o.next, b.size+o.size
 		if o.next != 0 {
 			p.blocks[o.next].prev = i
@@ -159,7 +159,7 @@ func (p *Player) Free(i int32) {
 		p.spare = append(p.spare, k)
 	}
 	b.free = true
-	s.insert(entry{b.size, p.tie(b), i})
+	s.insert(entry{b.size, p.tie(i), i})
 }
 
 // take removes the best fit from a set; 0 is none.
@@ -204,27 +204,33 @@ func (p *Player) split(i int32, size uint64) int32 {
 	b.addr += size
 	b.size -= size
 	b.free = true
-	p.sets[b.set].insert(entry{b.size, p.tie(b), i})
+	p.sets[b.set].insert(entry{b.size, p.tie(i), i})
 	return front
 }
 
-func (p *Player) newBlock(b block) int32 {
-	b.order = p.created
-	p.created++
+func (p *Player) newBlock(b block) (i int32) {
 	if n := len(p.spare); n > 0 {
-		i := p.spare[n-1]
+		i = p.spare[n-1]
 		p.spare = p.spare[:n-1]
 		p.blocks[i] = b
-		return i
+	} else {
+		i = int32(len(p.blocks))
+		p.blocks = append(p.blocks, b)
 	}
-	p.blocks = append(p.blocks, b)
-	return int32(len(p.blocks) - 1)
+	if p.byCreation {
+		for len(p.orders) < len(p.blocks) {
+			p.orders = append(p.orders, 0)
+		}
+		p.orders[i] = p.created
+		p.created++
+	}
+	return i
 }
 
 // tie orders blocks of one size.
-func (p *Player) tie(b *block) uint64 {
+func (p *Player) tie(i int32) uint64 {
 	if p.byCreation {
-		return b.order
+		return p.orders[i]
 	}
-	return b.addr
+	return p.blocks[i].addr
 }

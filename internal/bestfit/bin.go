@@ -84,11 +84,10 @@ func (b *bin) insert(e entry) {
 	}
 	c := b.chunks[k]
 	at := within(c, e.size, e.tie)
-	c = append(c, e)
-	for j := len(c) - 1; j > at; j-- {
-		c[j] = c[j-1]
+	if c = append(c, e); at < len(c)-1 {
+		copy(c[at+1:], c[at:])
+		c[at] = e
 	}
-	c[at] = e
 	b.chunks[k] = c
 }
 
@@ -105,8 +104,8 @@ func (b *bin) cut(k int) {
 func (b *bin) remove(p place) {
 	c := b.chunks[p.chunk]
 	end := len(c) - 1
-	for j := p.at; j < end; j++ {
-		c[j] = c[j+1]
+	if p.at < end {
+		copy(c[p.at:], c[p.at+1:])
 	}
 	b.chunks[p.chunk] = c[:end]
 	if end == 0 && len(b.chunks) > 1 {
