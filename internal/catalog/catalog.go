@@ -8,6 +8,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"path"
 	"strings"
 	"sync"
 )
@@ -39,10 +40,17 @@ var all = sync.OnceValue(func() []Entry {
 	return out
 })
 
-// Find is the model of that name, short or as on the hub, or nil.
+// Find is the model of that name, short or as on the hub, or nil. On the hub's
+// names the organisation may be left out, as code from before there were any does:
+// bert-base-uncased.
 func Find(name string) *Entry {
 	for _, e := range all() {
 		if strings.EqualFold(e.Name, name) || strings.EqualFold(e.Hub, name) {
+			return &e
+		}
+	}
+	for _, e := range all() {
+		if strings.EqualFold(path.Base(e.Hub), name) {
 			return &e
 		}
 	}

@@ -93,14 +93,18 @@ func (o *optimized) pick(rung string) (map[string]any, error) {
 	settings := o.Recommended.Settings
 	if rung != "" {
 		var names []string
+		there := false
 		settings = nil
 		for _, step := range o.Ladder {
 			names = append(names, step.Name)
 			if step.Name == rung {
-				settings = step.Settings
+				settings, there = step.Settings, true
 			}
 		}
-		if settings == nil {
+		switch {
+		case there && settings == nil:
+			return nil, fmt.Errorf("--rung %s: nothing fits into so little: there is nothing to write", rung)
+		case !there:
 			return nil, fmt.Errorf("--rung %s: the ladder has %s", rung, strings.Join(names, ", "))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"snug/internal/gpu"
@@ -110,16 +111,42 @@ func head_(ts *testscript.TestScript, _ bool, args []string) {
 
 // TestHelpFits wants every help text to fit a terminal of 80 columns.
 func TestHelpFits(t *testing.T) {
+	lines := [][]string{{"--help"}}
 	for _, c := range newRoot(Env{}).Commands() {
+		lines = append(lines, []string{c.Name(), "--help"})
+	}
+	for _, args := range lines {
 		var out strings.Builder
 		env := Env{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }}
-		if code := Run(context.Background(), env, []string{c.Name(), "--help"}); code != exitDone {
-			t.Errorf("%s --help: exit code %d", c.Name(), code)
+		if code := Run(context.Background(), env, args); code != exitDone {
+			t.Errorf("%v: exit code %d", args, code)
 		}
 		for line := range strings.Lines(out.String()) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
-				t.Errorf("%s --help: %d columns: %s", c.Name(), n, line)
+				t.Errorf("%v: %d columns: %s", args, n, line)
 			}
 		}
+	}
+}
+
+// TestReadme runs the README's first command, which has to print what is shown.
+func TestReadme(t *testing.T) {
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(page), "```\n$ go run ./cmd/snug ")
+	block, _, _ = strings.Cut(block, "```")
+	command, rest, _ := strings.Cut(block, "\\\n")
+	more, want, _ := strings.Cut(rest, "\n")
+	var out strings.Builder
+	env := Env{Stdout: &out, Stderr: &out, Getenv: func(name string) string {
+		return map[string]string{"LANG": "C.UTF-8", "SNUG_STORE": filepath.Join(t.TempDir(), "measured.db")}[name]
+	}}
+	if code := Run(context.Background(), env, strings.Fields(command+more)); code != exitDone {
+		t.Errorf("exit code %d", code)
+	}
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("the README shows (-), the command prints (+):\n%s", diff)
 	}
 }

@@ -61,7 +61,40 @@ func (r estimateReport) title(b *strings.Builder, s term.Screen) {
 	for _, l := range wrap(settings(r.Setup), ", ", s.Width) {
 		b.WriteString(l + "\n")
 	}
+	if from := r.options.from; from != "" {
+		b.WriteString(s.Cut(from, s.Width) + "\n")
+	}
+	if names := untold(r.Setup); len(names) > 0 {
+		said := fmt.Sprintf("%s: on your word, as the recordings do not tell; the figures are those of the run that was recorded", strings.Join(names, ", "))
+		b.WriteString(strings.Join(wrap(strings.Fields(said), " ", s.Width), "\n") + "\n")
+	}
 	b.WriteString("\n")
+}
+
+// untold is what a setup says of a profile's run that its recordings do not.
+func untold(x *setup.Setup) []string {
+	if x.Model.Program == nil {
+		return nil
+	}
+	p := x.Model.Program.Recorded()
+	var out []string
+	for _, f := range []struct {
+		name string
+		is   bool
+	}{
+		{"precision", x.Precision != "" && p.Precision == ""},
+		{"optimizer", x.Optimizer != "" && p.Optimizer == ""},
+		{"attention", x.Attention != ""},
+		{"checkpointing", x.Checkpointing && p.Checkpointing == nil},
+		{"accumulation", x.Accumulation > 1 && p.Accumulation == 0},
+		{"clipping", x.Clip},
+		{"LoRA", x.LoRA != nil},
+	} {
+		if f.is {
+			out = append(out, f.name)
+		}
+	}
+	return out
 }
 
 // weights holds the model against the files that it would be loaded from.

@@ -156,6 +156,9 @@ func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places) ([]*plan.
 		if err != nil {
 			return nil, fmt.Errorf("--reserve: %w", err)
 		}
+		if total := r.Card.Total; len(where.cards) == 1 && total > 0 && uint64(size) >= total {
+			return nil, fmt.Errorf("--reserve %s: the card has %v, so that nothing is left", o.reserve, units.Bytes(total))
+		}
 		r.Reserve += uint64(size)
 	}
 	if len(where.cards) > 1 {

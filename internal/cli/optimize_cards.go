@@ -33,7 +33,7 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, sorted bool) erro
 	if first.Params > 0 {
 		params = term.Count(first.Params) + " parameters, "
 	}
-	fmt.Fprintf(&b, "%s%s samples a step\n\n", params, term.Count(plans[0].Target))
+	fmt.Fprintf(&b, "%s%s\n\n", params, samplesText(plans[0].Target))
 	t := term.Table{Header: []string{"card", "batch " + s.Times() + " acc.", "settings", "memory", "card", "speed"}, Right: []int{3, 4, 5}}
 	for _, p := range plans {
 		t.Rows = append(t.Rows, cardRow(s, p, fastest))

@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"strings"
 
@@ -47,6 +48,10 @@ func (o *optimizeOptions) introduce(env Env, t *today, where places) error {
 	var said []string
 	if t.example {
 		said = append(said, "No training configuration was found here: this is a built-in example. Name your own with --model and --batch, or --setup.")
+		if in, err := env.open(filepath.Join(o.folder, profileFile)); err == nil {
+			_ = in.Close()
+			said = append(said, fmt.Sprintf("For the run that was recorded here, --model %s --batch N.", profileFile))
+		}
 	}
 	if t.project != nil {
 		file, title := t.project.Main()

@@ -47,7 +47,7 @@ func (r planReport) title(b *strings.Builder) {
 		name = a.ID + ": " + name
 	}
 	fmt.Fprintf(b, "%s\n", r.s.Paint(term.Bold, r.s.Cut(name+" on "+r.into(), r.s.Width)))
-	samples := fmt.Sprintf("%s samples a step", term.Count(r.Target))
+	samples := samplesText(r.Target)
 	if a.Setup.Seq > 0 {
 		samples += fmt.Sprintf(" of %s tokens", term.Count(a.Setup.Seq))
 	}
@@ -58,6 +58,14 @@ func (r planReport) title(b *strings.Builder) {
 		samples += "\n" + strings.Join(wrap(strings.Fields(recordedText(p)), " ", r.s.Width), "\n")
 	}
 	fmt.Fprintf(b, "%s\n\n", samples)
+}
+
+// samplesText is an effective batch in words.
+func samplesText(n int) string {
+	if n == 1 {
+		return "1 sample a step"
+	}
+	return term.Count(n) + " samples a step"
 }
 
 // into is what the run has to fit into.
@@ -235,6 +243,13 @@ func (r planReport) rungs(b *strings.Builder) {
 func (r planReport) how(c *plan.Choice) string {
 	a, best := c.Estimate.Setup, r.Recommended.Estimate.Setup
 	out := fmt.Sprintf("%d %s %d", a.Batch, r.s.Times(), a.Accumulation)
+	world := 1
+	if a.Dist != nil {
+		world = a.Dist.World
+	}
+	if n := a.Batch * a.Accumulation * world; n != r.Target {
+		out += fmt.Sprintf(" (%d a step)", n)
+	}
 	add := func(is bool, text string) {
 		if is {
 			out += ", " + text
@@ -250,6 +265,9 @@ func (r planReport) how(c *plan.Choice) string {
 // nothing says what it would take.
 func (r planReport) nothing(b *strings.Builder) {
 	size, share := r.takes(r.Least)
+	if limit := r.Least.Estimate.Setup.Limit; limit == 0 || r.Card.Total > 0 && limit >= r.Card.Total {
+		share = percent(r.Least.Estimate.DevicePeak, r.Room)
+	}
 	para := fmt.Sprintf("%s The least that it takes, at batch %d (%s), is %s: %s of what there is.",
 		r.s.Paint(term.Red, "Nothing fits."), r.Least.Estimate.Setup.Batch, strings.ReplaceAll(r.Least.Change, "×", r.s.Times()), size, share)
 	if r.Rescued != nil {

@@ -58,7 +58,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	asked := len(o.paths) > 0 || o.flags.Changed("dir") || o.apply
 	if o.recorded != "" {
 		over["model"] = map[string]any{"profile": o.recorded}
-	} else if over["model"] != nil && !asked {
+	} else if over["model"] != nil && !asked && !o.completedBy(env, over) {
 		return over, nil
 	}
 	project, err := o.projectFlags.open(env)

@@ -41,7 +41,7 @@ func newPredict(env Env) *cobra.Command {
 	var o predictOptions
 	cmd := &cobra.Command{
 		Use:     "predict SNAPSHOT@SIZE... | PROFILE",
-		Short:   "Predict a training step at other sizes, from recordings at small ones",
+		Short:   "Predict a step at other sizes, from recordings at small ones",
 		Long:    predictLong,
 		Example: predictExample,
 		RunE:    func(_ *cobra.Command, args []string) error { return runPredict(env, o, args) },

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -91,6 +92,9 @@ func (p *profiling) place(at profile.Point, folder string) ([]string, []string, 
 func (p *profiling) bind(words []string, want map[string]any, folder string) error {
 	name := firstKey(want)
 	project, err := p.project(words)
+	if errors.Is(err, config.ErrNothing) {
+		return fmt.Errorf("the command has no {%s}, and no config file here says the %s; put {%s} where its value goes, or name the file with --config", name, name, name)
+	}
 	if err != nil {
 		return fmt.Errorf("the command has no {%s}, and %w", name, err)
 	}

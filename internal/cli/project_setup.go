@@ -21,7 +21,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) ([]request, error) {
 	if f.file != "" && asked {
 		return nil, errors.New("--setup describes the run, and --config-path another; give one of them")
 	}
-	if f.file != "" || over["model"] != nil && !asked {
+	if f.file != "" || over["model"] != nil && !asked && !p.completedBy(env, over) {
 		return f.requestsOver(env, over)
 	}
 	project, err := p.open(env)
@@ -38,10 +38,24 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) ([]request, error) {
 		}
 	}
 	requests, err := f.requestsOver(env, fields)
+	file, title := project.Main()
 	for i := range requests {
-		requests[i].where, _ = project.Main()
+		requests[i].where = file
 	}
+	f.from = fmt.Sprintf("settings of %s (%s)", file, title)
 	return requests, err
+}
+
+// completedBy tells whether the flags add just what the files of the folder do
+// not say, the model: otherwise a model on the command line is a question of its
+// own. A profile is one too, as it knows how it was run.
+func (f *projectFlags) completedBy(env Env, over map[string]any) bool {
+	model, _ := over["model"].(map[string]any)
+	if model == nil || model["profile"] != nil || over["batch"] != nil {
+		return false
+	}
+	project, err := f.open(env)
+	return err == nil && project.Fields()["model"] == nil
 }
 
 // lacks is whether a field that the files do not say is not said by a flag

@@ -139,7 +139,7 @@ func (r *replayReport) chart(b *strings.Builder, s term.Screen) {
 	if !s.Unicode {
 		solid, shade, mark = "#", ".", "^"
 	}
-	fmt.Fprintf(b, "%*s%s allocated  %s reserved  %s peak allocated   (left to right: events)\n",
+	fmt.Fprintf(b, "%*s%s allocated  %s reserved  %s peak allocated  (left to right: events)\n",
 		chartIndent+labelWidth, "", solid, shade, mark)
 }
 

@@ -9,11 +9,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
+const rootLong = `snug says how much GPU memory a PyTorch training run takes, to the byte, and
+finds the settings that use the card best.`
+
 func newRoot(env Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "snug",
 		Short:         "Fit a training run to the GPU it runs on",
-		Long:          "snug says how much GPU memory a PyTorch training run takes, to the byte, and finds the settings that use the card best.",
+		Long:          rootLong,
+		Version:       env.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noSuchCommand,
@@ -22,9 +26,26 @@ func newRoot(env Env) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitHelp())
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
+	root.SetVersionTemplate("snug {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newApply(env), newEstimate(env), newGPUs(env), newHistory(env), newInit(env), newMaxBatch(env), newOptimize(env), newPredict(env), newProfile(env), newReplay(env), newRevert(env), newVersion(env))
+	root.SetHelpCommand(newHelp(root))
 	return root
+}
+
+// newHelp is cobra's own, but for commands that do not exist: those are an error.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err == nil && len(rest) == 0 {
+				return cmd.Help()
+			}
+			return noSuchCommand(cmd, args[len(args)-len(rest):])
+		},
+	}
 }
 
 func newVersion(env Env) *cobra.Command {

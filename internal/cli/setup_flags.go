@@ -26,6 +26,8 @@ type setupFlags struct {
 	config    string
 	flags     *pflag.FlagSet
 	anyBatch  bool // the command looks for a batch, so that none need be given
+
+	from string // the files that the setup was found in, in words
 }
 
 // fieldFlag is a flag that stands for one field of a setup.
@@ -54,7 +56,7 @@ var fieldFlags = []fieldFlag{
 	{"lora-rank", "lora.rank", "whole", "train LoRA adapters of this `rank`"},
 	{"lora-alpha", "lora.alpha", "number", "their `scale`"},
 	{"lora-dropout", "lora.dropout", "number", "their dropout, a `share`"},
-	{"lora-targets", "lora.targets", "words", "`names` of linear layers: q_proj,v_proj"},
+	{"lora-targets", "lora.targets", "words", "`names` of linear layers: q_proj,v_proj; or all-linear"},
 	{"dist", "dist.kind", "", "`kind`: ddp, fsdp2, fsdp2-noreshard, zero1, ..."},
 	{"gpus", "dist.world", "whole", "`number` of GPUs the run is spread over"},
 	{"bucket-view", "dist.bucket_view", "bool", "DDP's gradient_as_bucket_view"},

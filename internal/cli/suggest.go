@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -31,10 +32,28 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 func flagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	name, unknown := strings.CutPrefix(text, "unknown flag: --")
+	if bad := new(pflag.InvalidValueError); errors.As(err, &bad) {
+		return fmt.Errorf("--%s %q: %s", bad.GetFlag().Name, bad.GetValue(), wantedBy(bad.GetFlag()))
+	}
 	if !unknown {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	return fmt.Errorf("unknown flag --%s%s", name, spelling.Hint("--"+name, names, "see "+cmd.CommandPath()+" --help"))
+}
+
+// wantedBy is what a flag takes, for people.
+func wantedBy(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "int":
+		return "write a whole number"
+	case "float64":
+		return "write a number"
+	case "bool":
+		return "write true or false"
+	case "duration":
+		return "write a time like 30s or 10m"
+	}
+	return "that is no " + f.Value.Type()
 }

@@ -182,12 +182,9 @@ func (p *Project) lora(out map[string]any) {
 		return
 	}
 	targets, _ := in["targets"].([]any)
-	if p.Value("lora.linear") == true {
-		in["targets"] = allLinear
-		return
-	}
-	if slices.ContainsFunc(targets, func(t any) bool { return t == "all" || t == "all-linear" }) {
-		in["targets"] = allLinear
+	all := slices.ContainsFunc(targets, func(t any) bool { return t == "all" || t == setup.AllLinear })
+	if all || p.Value("lora.linear") == true {
+		in["targets"] = []any{setup.AllLinear}
 		return
 	}
 	for i, t := range targets {
@@ -196,7 +193,3 @@ func (p *Project) lora(out map[string]any) {
 		}
 	}
 }
-
-// allLinear is every linear layer of a Llama-like decoder, which is what "all"
-// means in the systems that write it.
-var allLinear = []any{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}

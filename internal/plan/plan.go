@@ -61,6 +61,7 @@ type Plan struct {
 	Timed   bool     `json:"-"` // whether speeds are known at all
 	Target  int      `json:"-"` // the effective batch that was asked for
 	Notes   []string `json:"-"` // what has to be said out loud
+	Room    uint64   `json:"-"` // bytes that there are to fit into
 	Least   *Choice  `json:"-"` // where nothing fits: what takes least
 	Rescue  []string `json:"-"` // and the shortest list of levers that makes it fit
 	Rescued *Choice  `json:"-"` // with which it is this
@@ -124,6 +125,9 @@ func Search(r Request) (*Plan, error) {
 		s.ahead()
 	}
 	p, err := s.recommend()
+	if err == nil {
+		err = s.rescue(p)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +178,7 @@ func SearchAll(r Request, cards []gpu.Card) ([]*Plan, error) {
 // recommend finds the plan's first part: today's settings and better ones.
 func (s *search) recommend() (*Plan, error) {
 	p := &Plan{
-		GPU: s.req.Card.Name, Card: s.req.Card, Target: s.target, Timed: s.isTimed(),
+		GPU: s.req.Card.Name, Card: s.req.Card, Target: s.target, Timed: s.isTimed(), Room: s.free(),
 		Ladder: []Rung{}, Levers: []Lever{}, Rejected: []Rejection{}, Files: []File{},
 	}
 	var err error
@@ -186,7 +190,7 @@ func (s *search) recommend() (*Plan, error) {
 	case err != nil:
 		return nil, err
 	case best == nil:
-		return p, s.rescue(p)
+		return p, s.tooSmall(p)
 	}
 	p.Recommended = best
 	p.Notes = append(s.notes(best), s.recordedNotes(best)...)

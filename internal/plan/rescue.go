@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// rescue says, where nothing fits, what takes least and which few further
-// changes would make it fit.
-func (s *search) rescue(p *Plan) error {
+// tooSmall says, where nothing fits, what takes least.
+func (s *search) tooSmall(p *Plan) error {
 	least, err := s.least()
 	if err != nil {
 		return err
@@ -18,7 +17,16 @@ func (s *search) rescue(p *Plan) error {
 		return err
 	}
 	p.Rejected = append(p.Rejected, Rejection{least.fields(), s.tooLarge(least), describe(least.settings, s.today)})
-	names, x := s.shortest(least.settings)
+	return nil
+}
+
+// rescue says, where nothing fits, which few further changes to what takes least
+// would make it fit.
+func (s *search) rescue(p *Plan) (err error) {
+	if p.Recommended != nil {
+		return nil
+	}
+	names, x := s.shortest(p.Least.settings)
 	if names == nil {
 		return nil
 	}

@@ -52,7 +52,7 @@ func readRules(r Request) (rules, error) {
 	if r.Goal != "" && !slices.Contains(Goals, r.Goal) {
 		return out, fmt.Errorf("--goal %q: write throughput, balanced or quick", r.Goal)
 	}
-	if r.Margin < 0 || r.Margin >= 1 {
+	if !(r.Margin >= 0 && r.Margin < 1) { // which NaN is not either
 		return out, fmt.Errorf("--margin %g: it is the share of the card that stays free, from 0 to below 1", r.Margin)
 	}
 	return out, nil

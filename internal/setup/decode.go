@@ -128,7 +128,7 @@ func (o *object) lora(s *Setup) {
 		l.fail("rank", " is missing; 8 or 16 is usual")
 	}
 	if len(s.LoRA.Targets) == 0 {
-		l.fail("targets", " is empty; name the linear layers to adapt, such as q_proj and v_proj")
+		l.fail("targets", " is empty; name the linear layers to adapt, such as q_proj and v_proj, or all-linear")
 	}
 	o.adopt(l)
 }
@@ -163,7 +163,7 @@ func (s *Setup) complete() error {
 		s.Model.Head = f.head
 	}
 	if f.images {
-		return nil
+		return s.noTokens()
 	}
 	if s.Attention == "flash" && s.Precision == "fp32" {
 		return fmt.Errorf("attention flash computes in 16 bits, and precision is fp32; choose amp-bf16 or bf16, or attention sdpa")
@@ -189,6 +189,14 @@ func (s *Setup) complete() error {
 		}
 	}
 	return nil
+}
+
+// noTokens refuses lengths of a model that sees images.
+func (s *Setup) noTokens() error {
+	if s.Model.Head != "image-classification" || s.Seq+s.TargetSeq == 0 {
+		return nil
+	}
+	return fmt.Errorf("seq is %d, and %s sees images, which have no tokens; leave it out", max(s.Seq, s.TargetSeq), s.Model.Title())
 }
 
 // Title is what to call the model in a sentence.

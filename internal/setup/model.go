@@ -122,7 +122,7 @@ func (m *Model) named(from Source) error {
 // found reads the config of a model that is not built in.
 func (m *Model) found(from Source) error {
 	name := m.Name
-	if from.Hub != "" && strings.Count(name, "/") == 1 && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "/") {
+	if from.Hub != "" && strings.Count(name, "/") <= 1 && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "/") {
 		repo := path.Join(from.Hub, "models--"+strings.ReplaceAll(name, "/", "--"))
 		if ref, err := (Source{Open: from.Open}).read(path.Join(repo, "refs", "main")); err == nil {
 			return m.load(path.Join(repo, "snapshots", strings.TrimSpace(string(ref))), Source{Open: from.Open})
@@ -134,7 +134,11 @@ func (m *Model) found(from Source) error {
 		}
 	}
 	names := append(catalog.Names(), family.NamedModels()...)
-	return fmt.Errorf("model %q is not known%s", name, spelling.Hint(name, names,
+	near := name
+	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, ".") {
+		near = path.Base(name) // somebody's copy of a model is called as the model is
+	}
+	return fmt.Errorf("model %q is not known%s", name, spelling.Hint(near, names,
 		"it is neither built in nor a config.json nor in the Hugging Face cache"))
 }
 

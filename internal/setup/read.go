@@ -139,7 +139,7 @@ func yamlError(err error) error {
 			return fmt.Errorf("%s: not YAML: %s", n, what)
 		}
 	}
-	return fmt.Errorf("not YAML: %s", text)
+	return fmt.Errorf(" not YAML: %s", text)
 }
 
 // plain turns what YAML decodes to into what JSON would have given.

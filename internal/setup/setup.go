@@ -45,6 +45,9 @@ type Model struct {
 	Program Program             `json:"-"` // what Profile holds
 }
 
+// AllLinear as a target of LoRA is every linear layer but the head, as in PEFT.
+const AllLinear = "all-linear"
+
 // LoRA freezes all but low-rank adapters on the named linear layers.
 type LoRA struct {
 	Rank    int      `json:"rank"`

@@ -184,8 +184,10 @@ func TestConfigFiles(t *testing.T) {
 		"run/model.safetensors":                          {Data: append([]byte{byte(len(weights)), 0, 0, 0, 0, 0, 0, 0}, weights...)},
 		"hub/models--me--mine/refs/main":                 {Data: []byte("abc\n")},
 		"hub/models--me--mine/snapshots/abc/config.json": config,
+		"hub/models--minegpt2/refs/main":                 {Data: []byte("abc\n")},
+		"hub/models--minegpt2/snapshots/abc/config.json": config,
 	})
-	for _, model := range []string{`{"config": "run/config.json"}`, `{"config": "run"}`, `{"name": "me/mine"}`, `{"name": "./run"}`} {
+	for _, model := range []string{`{"config": "run/config.json"}`, `{"config": "run"}`, `{"name": "me/mine"}`, `{"name": "minegpt2"}`, `{"name": "./run"}`} {
 		s, err := one(`{"model": `+model+`, "batch": 1}`, files)
 		if err != nil {
 			t.Errorf("%s: %v", model, err)

@@ -2,7 +2,10 @@
 
 package shadow
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Lora says which linear layers get low-rank adapters. Everything else is
 // frozen.
@@ -43,6 +46,18 @@ func (b *Builder) AddLora(l Lora) {
 	if dtype.Half() {
 		b.castLora(layers, dtype)
 	}
+}
+
+// LinearNames is what targets can name: the last names of the linear layers, each
+// once, in the order of the model's modules.
+func (b *Builder) LinearNames() []string {
+	var out []string
+	for _, m := range b.layers {
+		if lin, ok := m.(*Linear); ok && !slices.Contains(out, lastName(lin.At())) {
+			out = append(out, lastName(lin.At()))
+		}
+	}
+	return out
 }
 
 // moveInside renames a parameter of a layer that is now the module base of

@@ -6,6 +6,8 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"snug/internal/family"
 	"snug/internal/gpu"
@@ -158,18 +160,35 @@ func (r *run) addLora() error {
 	if l.Rank < 1 {
 		return fmt.Errorf("lora rank is %d; it has to be at least 1", l.Rank)
 	}
-	targets := map[string]bool{}
+	names, targets := r.builder.LinearNames(), map[string]bool{}
 	for _, t := range l.Targets {
 		targets[t] = true
 	}
+	if targets[setup.AllLinear] {
+		for _, n := range names {
+			targets[n] = !slices.Contains(heads, n)
+		}
+	}
 	r.builder.AddLora(shadow.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets})
 	if len(r.builder.Trainable()) == 0 {
-		return fmt.Errorf("lora targets %v name no linear layer of this model", l.Targets)
+		return fmt.Errorf("lora targets %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), known(names))
 	}
 	if r.s.Checkpointing {
 		r.builder.EnableInputRequireGrads()
 	}
 	return nil
+}
+
+// heads are the names of the layers that make logits, which PEFT leaves out of
+// "all-linear".
+var heads = []string{"lm_head", "decoder", "vocab_projector", "classifier"}
+
+// known is the end of a sentence about targets that are none.
+func known(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "; there are " + strings.Join(names, ", ")
 }
 
 // step is one optimizer step: the micro-batches, then the update.
