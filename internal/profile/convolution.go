@@ -156,8 +156,8 @@ func (w *writer) measuredAt(i, dx int, in, out *term) []conv {
 			both := sizes
 			both.In = int(in.coef / e)
 			if can := w.agreeing(conv{mono: in.mono, element: e}, both, i, dx); can != nil {
-				w.take(can[0], "wgrad", i)
-				w.take(can[0], "dgrad", dx)
+				w.take(can[0], shadow.WGrad, i)
+				w.take(can[0], shadow.DGrad, dx)
 				return can
 			}
 		}
@@ -165,7 +165,7 @@ func (w *writer) measuredAt(i, dx int, in, out *term) []conv {
 			continue
 		}
 		if can := w.agreeing(conv{mono: out.mono, element: e}, sizes, i, none); can != nil {
-			w.take(can[0], "wgrad", i)
+			w.take(can[0], shadow.WGrad, i)
 			return can
 		}
 	}
@@ -176,7 +176,7 @@ func (w *writer) measuredAt(i, dx int, in, out *term) []conv {
 // recordings; dx is none where there is no gradient of the input.
 func (w *writer) agreeing(c conv, sizes shadow.ConvSizes, i, dx int) (can []conv) {
 	for _, c.shape = range w.f.shapes(sizes) {
-		if w.measured(c, "wgrad", i) != nil && (dx == none || w.measured(c, "dgrad", dx) != nil) {
+		if w.measured(c, shadow.WGrad, i) != nil && (dx == none || w.measured(c, shadow.DGrad, dx) != nil) {
 			can = append(can, c)
 		}
 	}
@@ -185,7 +185,7 @@ func (w *writer) agreeing(c conv, sizes shadow.ConvSizes, i, dx int) (can []conv
 
 // measured is the formula of the workspace behind event i as it was measured
 // for a convolution, nil where that differs from the recordings.
-func (w *writer) measured(c conv, kind string, i int) *formula {
+func (w *writer) measured(c conv, kind shadow.ConvKind, i int) *formula {
 	quantity := w.f.quantity(c.mono)
 	obs := []observation{{w.k, 0}}
 	if w.moment(i + 1) {
@@ -204,7 +204,7 @@ func (w *writer) measured(c conv, kind string, i int) *formula {
 }
 
 // take notes the measured workspace behind event i, if it is one.
-func (w *writer) take(c conv, kind string, i int) bool {
+func (w *writer) take(c conv, kind shadow.ConvKind, i int) bool {
 	f := w.measured(c, kind, i)
 	switch {
 	case f == nil:

@@ -25,7 +25,7 @@ func (w *writer) forwardOf(i int, known []conv, named bool) {
 		return
 	}
 	if c := w.which(i, *out, known); c != nil && (named || w.cast(i, *c) == theirs || w.moment(i+1)) {
-		w.take(*c, "fprop", i)
+		w.take(*c, shadow.FProp, i)
 	}
 }
 
@@ -42,7 +42,7 @@ func (w *writer) which(i int, out term, known []conv) *conv {
 		if c.mono != out.mono || int64(c.shape.Sizes().Out)*c.element != out.coef {
 			continue
 		}
-		f := w.measured(*c, "fprop", i)
+		f := w.measured(*c, shadow.FProp, i)
 		rank := w.rank(i, *c)
 		if f == nil || rank < most || rank == 0 {
 			continue
@@ -62,7 +62,7 @@ const theirWeight = 4
 // rank says how likely c is the convolution at event i; 0 is not.
 func (w *writer) rank(i int, c conv) int {
 	rank := 1
-	if !c.guess || w.explained(c, "fprop", i) {
+	if !c.guess || w.explained(c, shadow.FProp, i) {
 		rank = 2
 	}
 	switch w.cast(i, c) {
@@ -110,7 +110,7 @@ func (w *writer) sameCall(j, i int) bool {
 // convKey is a question to the table of measured convolutions.
 type convKey struct {
 	shape   shadow.ConvShape
-	kind    string
+	kind    shadow.ConvKind
 	element int
 	half    bool
 }

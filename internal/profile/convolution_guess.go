@@ -28,11 +28,11 @@ func (w *writer) guessed(i, dx int, in *term, after int) []conv {
 				continue
 			}
 			c := conv{in.mono, e, shape, true}
-			if !w.explained(c, "dgrad", dx) && !w.explained(c, "wgrad", i) {
+			if !w.explained(c, shadow.DGrad, dx) && !w.explained(c, shadow.WGrad, i) {
 				continue
 			}
-			tookIt := w.take(c, "wgrad", i)
-			if w.take(c, "dgrad", dx) || tookIt {
+			tookIt := w.take(c, shadow.WGrad, i)
+			if w.take(c, shadow.DGrad, dx) || tookIt {
 				return []conv{c}
 			}
 		}
@@ -41,7 +41,7 @@ func (w *writer) guessed(i, dx int, in *term, after int) []conv {
 }
 
 // explained says whether the workspace behind event i is just what c needs.
-func (w *writer) explained(c conv, kind string, i int) bool {
+func (w *writer) explained(c conv, kind shadow.ConvKind, i int) bool {
 	if !w.moment(i + 1) {
 		return false
 	}
@@ -55,7 +55,7 @@ func (w *writer) explained(c conv, kind string, i int) bool {
 }
 
 // near is what the convolution nearest to c takes, once for each question.
-func (w *writer) near(c conv, kind string, quantity int, obs []observation) shadow.ConvWorkspace {
+func (w *writer) near(c conv, kind shadow.ConvKind, quantity int, obs []observation) shadow.ConvWorkspace {
 	var seen []shadow.BatchBytes
 	for _, o := range obs {
 		seen = append(seen, shadow.BatchBytes{Batch: int(w.f.points[o.recording][quantity]), Bytes: o.size})

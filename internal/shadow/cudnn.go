@@ -26,20 +26,23 @@ package shadow
 // batch, so between two measured sizes with the same kernel a straight line is
 // exact. Where the kernel changes between them, the larger of the two is taken.
 
-// convKind is which of a convolution's three products runs.
-type convKind int
+// ConvKind is which of a convolution's three products runs.
+type ConvKind int
 
+// The three, as cuDNN calls them.
 const (
-	fprop convKind = iota // the output
-	dgrad                 // the input's gradient
-	wgrad                 // the weight's gradient
+	FProp ConvKind = iota // the output
+	DGrad                 // the input's gradient
+	WGrad                 // the weight's gradient
 )
 
-var convKinds = map[string]convKind{"fprop": fprop, "dgrad": dgrad, "wgrad": wgrad}
+var convKinds = [...]string{"fprop", "dgrad", "wgrad"}
+
+func (k ConvKind) String() string { return convKinds[k] }
 
 // convCall is one of a convolution's products, without its batch size.
 type convCall struct {
-	kind  convKind
+	kind  ConvKind
 	dtype DType
 	convShape
 }
@@ -67,7 +70,7 @@ type BatchBytes struct {
 
 // cudnnWorkspace is what cuDNN takes while it runs a convolution over input x
 // and output y.
-func cudnnWorkspace(kind convKind, x, weight, y Shape, c Conv, dt DType, last bool) uint64 {
+func cudnnWorkspace(kind ConvKind, x, weight, y Shape, c Conv, dt DType, last bool) uint64 {
 	if x.d[2] == x.d[3] && weight.d[2] == weight.d[3] {
 		call := convCall{kind, dt, convShape{
 			last: last, channels: x.d[1], filters: weight.d[0], size: square(x.d[2]), kernel: square(weight.d[2]),
@@ -122,7 +125,7 @@ func sameKernel(a, b BatchBytes) bool {
 
 // copiesWorkspace is for convolutions that were not measured: everything is
 // copied to channels last, and a weight's gradient is summed in parts.
-func copiesWorkspace(kind convKind, x, weight, y Shape, c Conv, dt DType, last bool) uint64 {
+func copiesWorkspace(kind ConvKind, x, weight, y Shape, c Conv, dt DType, last bool) uint64 {
 	step := int(16 / dt.Bytes())
 	channels := (weight.d[1] + step - 1) / step * step
 	var elements int
@@ -133,7 +136,7 @@ func copiesWorkspace(kind convKind, x, weight, y Shape, c Conv, dt DType, last b
 		}
 	}
 	bytes := uint64(elements)*dt.Bytes() + 16
-	if kind == wgrad {
+	if kind == WGrad {
 		bytes += uint64(weight.Numel()) * Float32.Bytes()
 	}
 	return bytes

@@ -35,21 +35,19 @@ func MeasuredConvs(s ConvSizes) []ConvShape {
 // Sizes are those of its tensors.
 func (c ConvShape) Sizes() ConvSizes { return c.shape.sizes() }
 
-// Workspace is that of a kind ("fprop", "dgrad" or "wgrad") with elements of so
-// many bytes, nil where it was not measured. Half asks for float16 instead of
+// Workspace is that of a kind of product with elements of so many bytes, nil where it was not measured. Half asks for float16 instead of
 // bfloat16 where they differ.
-func (c ConvShape) Workspace(kind string, elementBytes int, half bool) ConvWorkspace {
-	call := convCall{convKinds[kind], Float32, c.shape}
-	if elementBytes == 2 {
-		call.dtype = BFloat16
+func (c ConvShape) Workspace(kind ConvKind, elementBytes int, half bool) ConvWorkspace {
+	table := measuredWorkspaces()
+	if elementBytes != 2 {
+		return table.points(convCall{kind, Float32, c.shape})
 	}
 	if half {
-		other := call
-		if other.dtype = Float16; elementBytes == 2 && measuredWorkspaces().rows[other] != "" {
-			call = other
+		if points := table.points(convCall{kind, Float16, c.shape}); points != nil {
+			return points
 		}
 	}
-	return measuredWorkspaces().points(call)
+	return table.points(convCall{kind, BFloat16, c.shape})
 }
 
 // like are the shapes of such sizes, channels first before last.

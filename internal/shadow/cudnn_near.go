@@ -59,11 +59,11 @@ func (c convShape) bytes(element, batch int) convBytes {
 }
 
 // use tells what n bytes are.
-func (b convBytes) use(kind convKind, n uint64) use {
+func (b convBytes) use(kind ConvKind, n uint64) use {
 	switch {
 	case n <= littleBytes:
 		return useLittle
-	case kind == wgrad && b.parts <= n && n-b.parts < 1024:
+	case kind == WGrad && b.parts <= n && n-b.parts < 1024:
 		return useParts
 	case n >= b.copies:
 		return useCopies
@@ -72,7 +72,7 @@ func (b convBytes) use(kind convKind, n uint64) use {
 }
 
 // carry turns a workspace of one convolution into that of another.
-func (b convBytes) carry(to convBytes, kind convKind, n uint64) uint64 {
+func (b convBytes) carry(to convBytes, kind ConvKind, n uint64) uint64 {
 	switch b.use(kind, n) {
 	case useLittle:
 		return n
@@ -106,12 +106,12 @@ func (c convShape) far(d convShape) float64 {
 
 // Near is what the nearest measured convolution takes, carried over; nil where
 // none that is like c takes the same kinds of things at the sizes seen.
-func (c ConvShape) Near(kind string, elementBytes int, half bool, seen []BatchBytes) ConvWorkspace {
+func (c ConvShape) Near(kind ConvKind, elementBytes int, half bool, seen []BatchBytes) ConvWorkspace {
 	return c.near(kind, elementBytes, half, seen, convShape{})
 }
 
 // near leaves one shape out, as if it had not been measured.
-func (c ConvShape) near(kind string, elementBytes int, half bool, seen []BatchBytes, without convShape) ConvWorkspace {
+func (c ConvShape) near(kind ConvKind, elementBytes int, half bool, seen []BatchBytes, without convShape) ConvWorkspace {
 	var best ConvWorkspace
 	var nearest ConvShape
 	least := math.Inf(1)
@@ -122,7 +122,7 @@ func (c ConvShape) near(kind string, elementBytes int, half bool, seen []BatchBy
 				continue
 			}
 			o := ConvShape{s}
-			if points := o.Workspace(kind, elementBytes, half); points != nil && c.sameUses(o, convKinds[kind], elementBytes, points, seen) {
+			if points := o.Workspace(kind, elementBytes, half); points != nil && c.sameUses(o, kind, elementBytes, points, seen) {
 				best, nearest, least = points, o, far
 			}
 		}
@@ -133,12 +133,12 @@ func (c ConvShape) near(kind string, elementBytes int, half bool, seen []BatchBy
 	out := slices.Clone(best)
 	for i, p := range out {
 		from, to := nearest.shape.bytes(elementBytes, p.Batch), c.shape.bytes(elementBytes, p.Batch)
-		out[i].Bytes = from.carry(to, convKinds[kind], p.Bytes)
+		out[i].Bytes = from.carry(to, kind, p.Bytes)
 	}
 	return out
 }
 
-func (c ConvShape) sameUses(o ConvShape, kind convKind, element int, points ConvWorkspace, seen []BatchBytes) bool {
+func (c ConvShape) sameUses(o ConvShape, kind ConvKind, element int, points ConvWorkspace, seen []BatchBytes) bool {
 	for _, s := range seen {
 		if c.shape.bytes(element, s.Batch).use(kind, s.Bytes) != o.shape.bytes(element, s.Batch).use(kind, points.At(s.Batch)) {
 			return false
@@ -149,9 +149,9 @@ func (c ConvShape) sameUses(o ConvShape, kind convKind, element int, points Conv
 
 // Explains says whether a workspace is just copies of c's tensors, or just a sum
 // for each image: too much for chance.
-func (c ConvShape) Explains(kind string, elementBytes int, seen BatchBytes) bool {
+func (c ConvShape) Explains(kind ConvKind, elementBytes int, seen BatchBytes) bool {
 	b := c.shape.bytes(elementBytes, seen.Batch)
-	switch b.use(convKinds[kind], seen.Bytes) {
+	switch b.use(kind, seen.Bytes) {
 	case useParts:
 		return true
 	case useCopies:

@@ -42,7 +42,7 @@ func TestGuessConv(t *testing.T) {
 
 // Leaving out one convolution, those like it say what it takes in a large batch.
 func TestNear(t *testing.T) {
-	for kind, share := range map[string]float64{"fprop": 0.85, "dgrad": 0.85, "wgrad": 0.65} {
+	for kind, share := range map[ConvKind]float64{FProp: 0.85, DGrad: 0.85, WGrad: 0.65} {
 		right, all := 0, 0
 		for _, c := range everyNth(29) {
 			shape := ConvShape{c}
@@ -79,13 +79,13 @@ func TestCarry(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		kind    convKind
+		kind    ConvKind
 		n, want uint64
 	}{
-		{"a few numbers", fprop, 272, 272},
-		{"copies", fprop, from.copies + 16, to.copies + 16},
-		{"copies and sums", wgrad, from.copies + 1<<20, to.copies + 1<<20},
-		{"a sum for each image", wgrad, from.parts + 272, to.parts + 272},
+		{"a few numbers", FProp, 272, 272},
+		{"copies", FProp, from.copies + 16, to.copies + 16},
+		{"copies and sums", WGrad, from.copies + 1<<20, to.copies + 1<<20},
+		{"a sum for each image", WGrad, from.parts + 272, to.parts + 272},
 	} {
 		if got := from.carry(to, c.kind, c.n); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)

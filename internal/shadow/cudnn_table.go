@@ -13,16 +13,16 @@ import (
 //go:embed cudnn_workspaces.txt
 var cudnnTable string
 
-// convTable is cudnn_workspaces.txt. Its fourteen thousand rows are read when
-// they are asked for; at first only what they are about.
+// convTable is cudnn_workspaces.txt: what its rows are about. The rows themselves
+// are read when they are asked for.
 type convTable struct {
-	rows    map[convCall]string
+	rows    map[convShape]string // those of one shape, a line each
 	bySizes map[ConvSizes][]convShape
 }
 
 // measuredWorkspaces is the table, opened at its first use.
 var measuredWorkspaces = sync.OnceValue(func() *convTable {
-	t := &convTable{rows: map[convCall]string{}, bySizes: map[ConvSizes][]convShape{}}
+	t := &convTable{rows: map[convShape]string{}, bySizes: map[ConvSizes][]convShape{}}
 	if err := t.open(cudnnTable); err != nil {
 		panic("shadow: cudnn_workspaces.txt: " + err.Error())
 	}
@@ -30,32 +30,25 @@ var measuredWorkspaces = sync.OnceValue(func() *convTable {
 })
 
 func (t *convTable) open(text string) error {
-	var shape convShape
-	var err error
-	for line := range strings.Lines(text) {
-		switch line[0] {
-		case '#':
-		case ' ':
-			kind, rest, _ := strings.Cut(line[1:], " ")
-			dtype, points, _ := strings.Cut(rest, " ")
-			t.rows[convCall{convKinds[kind], dtypeNamed(dtype), shape}] = points
-		default:
-			if shape, err = parseShape(line); err != nil {
-				return err
-			}
-			t.bySizes[shape.sizes()] = append(t.bySizes[shape.sizes()], shape)
+	for text != "" {
+		line, rest, _ := strings.Cut(text, "\n")
+		text = rest
+		if line[0] == '#' {
+			continue
 		}
+		shape, err := parseShape(line)
+		if err != nil {
+			return err
+		}
+		end := 0
+		for end < len(text) && text[end] == ' ' {
+			end += strings.IndexByte(text[end:], '\n') + 1
+		}
+		t.rows[shape], text = text[:end], text[end:]
+		sizes := shape.sizes()
+		t.bySizes[sizes] = append(t.bySizes[sizes], shape)
 	}
 	return nil
-}
-
-func dtypeNamed(name string) DType {
-	for d := range dtypes {
-		if dtypes[d].name == name {
-			return DType(d)
-		}
-	}
-	return None
 }
 
 func parseShape(line string) (c convShape, err error) {
@@ -63,18 +56,23 @@ func parseShape(line string) (c convShape, err error) {
 	if len(f) != 9 {
 		return c, fmt.Errorf("%q has not nine columns", line)
 	}
-	c.last = f[0] == "nhwc"
-	for i, to := range map[int]*int{1: &c.channels, 3: &c.filters, 8: &c.groups} {
-		if *to, err = strconv.Atoi(f[i]); err != nil {
-			return c, err
+	number := func(i int) (n int) {
+		if err == nil {
+			n, err = strconv.Atoi(f[i])
 		}
+		return n
 	}
-	for i, to := range map[int]*pair{2: &c.size, 4: &c.kernel, 5: &c.stride, 6: &c.padding, 7: &c.dilation} {
-		if *to, err = parsePair(f[i]); err != nil {
-			return c, err
+	both := func(i int) (p pair) {
+		if err == nil {
+			p, err = parsePair(f[i])
 		}
+		return p
 	}
-	return c, nil
+	c = convShape{
+		last: f[0] == "nhwc", channels: number(1), size: both(2), filters: number(3),
+		kernel: both(4), stride: both(5), padding: both(6), dilation: both(7), groups: number(8),
+	}
+	return c, err
 }
 
 // parsePair reads "3" or "1x3".
@@ -93,11 +91,12 @@ func parsePair(text string) (p pair, err error) {
 // points are the workspaces of a call by batch size, nil where it was not
 // measured.
 func (t *convTable) points(c convCall) ConvWorkspace {
-	text, ok := t.rows[c]
+	_, row, ok := strings.Cut(t.rows[c.convShape], " "+c.kind.String()+" "+c.dtype.String()+" ")
 	if !ok {
 		return nil
 	}
-	points, err := parsePoints(text)
+	row, _, _ = strings.Cut(row, "\n")
+	points, err := parsePoints(row)
 	if err != nil {
 		panic("shadow: cudnn_workspaces.txt: " + err.Error())
 	}

@@ -3,35 +3,50 @@
 package shadow
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
 
 func TestWorkspaceTable(t *testing.T) {
-	rows := 0
-	for line := range strings.Lines(cudnnTable) {
-		if line[0] == ' ' {
-			rows++
-		}
-	}
 	table := measuredWorkspaces()
-	if got := len(table.rows); got != rows {
-		t.Errorf("%d convolutions from %d rows: some stand twice", got, rows)
+	shapes := 0
+	for line := range strings.Lines(cudnnTable) {
+		if line[0] != ' ' && line[0] != '#' {
+			shapes++
+		}
 	}
-	for call := range table.rows {
-		if call.dtype == None {
-			t.Errorf("%+v has no known type", call)
+	if got := len(table.rows); got != shapes {
+		t.Errorf("%d convolutions from %d headings: some stand twice", got, shapes)
+	}
+	for shape, rows := range table.rows {
+		if out := shape.out(); out.h < 1 || out.w < 1 {
+			t.Errorf("%+v has no output", shape)
 		}
-		if out := call.out(); out.h < 1 || out.w < 1 {
-			t.Errorf("%+v has no output", call)
-		}
-		points := table.points(call)
-		for i := range points[1:] {
-			if points[i].Batch >= points[i+1].Batch {
-				t.Errorf("%+v: batch sizes do not rise", call)
+		for row := range strings.Lines(rows) {
+			f := strings.Fields(row)
+			kind := slices.Index(convKinds[:], f[0])
+			points := table.points(convCall{ConvKind(kind), dtypeNamed(f[1]), shape})
+			if len(points) != len(f)-2 || len(points) == 0 {
+				t.Fatalf("%+v: %q was read as %v", shape, row, points)
+			}
+			for i := range points[1:] {
+				if points[i].Batch >= points[i+1].Batch {
+					t.Errorf("%+v: batch sizes do not rise", shape)
+				}
 			}
 		}
 	}
+}
+
+// dtypeNamed is the element type of that name, or None.
+func dtypeNamed(name string) DType {
+	for d := range dtypes {
+		if dtypes[d].name == name {
+			return DType(d)
+		}
+	}
+	return None
 }
 
 func TestWorkspaceAt(t *testing.T) {
@@ -62,10 +77,10 @@ func TestWorkspaceOfUnmeasured(t *testing.T) {
 	x, w, y := Dims(2, 3, 100, 100), Dims(16, 3, 5, 5), Dims(2, 16, 100, 100)
 	c := Conv{Stride: 1, Padding: 2, Groups: 1}
 	const copies = (2*8*100*100+16*8*5*5+2*16*100*100)*2 + 16
-	if got := cudnnWorkspace(fprop, x, w, y, c, BFloat16, false); got != copies {
+	if got := cudnnWorkspace(FProp, x, w, y, c, BFloat16, false); got != copies {
 		t.Errorf("forward takes %d, want %d", got, copies)
 	}
-	if got := cudnnWorkspace(wgrad, x, w, y, c, BFloat16, false); got <= copies {
+	if got := cudnnWorkspace(WGrad, x, w, y, c, BFloat16, false); got <= copies {
 		t.Errorf("the weight's gradient takes %d, want more than the copies alone", got)
 	}
 }

@@ -29,7 +29,7 @@ func (t *Tensor) convolution(weight, bias *Tensor, c Conv) *Tensor {
 	out := w.emptyStrided(size, layout(size, last), t.dtype)
 	mark := w.pin(weight.inLayout(last))
 	w.pin(t.inLayout(last))
-	w.convScratch(cudnnWorkspace(fprop, t.size, weight.size, out.size, c, t.dtype, last))
+	w.convScratch(cudnnWorkspace(FProp, t.size, weight.size, out.size, c, t.dtype, last))
 	w.unpin(mark)
 	w.convWork(out, t, weight)
 	n.backward(func(g *Tensor) []*Tensor { return convolutionBackward(n, g, input.get(), filter.get(), bias != nil, c) })
@@ -65,7 +65,7 @@ func convInputGrad(dy *Tensor, size Shape, weight *Tensor, c Conv) *Tensor {
 	dx := w.emptyStrided(size, layout(size, last), dy.dtype)
 	mark := w.pin(weight.inLayout(last))
 	w.pin(dy.inLayout(last))
-	w.convScratch(cudnnWorkspace(dgrad, size, weight.size, dy.size, c, dy.dtype, last))
+	w.convScratch(cudnnWorkspace(DGrad, size, weight.size, dy.size, c, dy.dtype, last))
 	w.unpin(mark)
 	return dx
 }
@@ -76,7 +76,7 @@ func convWeightGrad(dy, x *Tensor, size Shape, c Conv) *Tensor {
 	mark := w.pin(dy.inLayout(last))
 	w.pin(x.inLayout(last))
 	dw := w.emptyStrided(size, layout(size, last), dy.dtype)
-	w.convScratch(cudnnWorkspace(wgrad, x.size, size, dy.size, c, dy.dtype, last))
+	w.convScratch(cudnnWorkspace(WGrad, x.size, size, dy.size, c, dy.dtype, last))
 	w.unpin(mark)
 	return dw
 }
