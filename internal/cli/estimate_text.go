@@ -12,6 +12,7 @@ import (
 	"snug/internal/estimate"
 	"snug/internal/setup"
 	"snug/internal/shadow"
+	"snug/internal/simulate"
 	"snug/internal/term"
 	"snug/internal/units"
 )
@@ -306,6 +307,9 @@ func (r estimateReport) timeline(b *strings.Builder, s term.Screen) error {
 		most = max(most, x)
 	}
 	title := "\nOne step, from left to right\n"
+	if n := simulate.Settled; r.Setup.Accumulation > n {
+		title = fmt.Sprintf("\nOne step, from left to right (%d of its %s forwards: the rest is alike)\n", n, term.Count(r.Setup.Accumulation))
+	}
 	if r.Run == nil {
 		title = "The recorded steps, from left to right\n"
 	}

@@ -44,11 +44,44 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, sorted bool) erro
 	for _, l := range s.Table(t) {
 		b.WriteString(l + "\n")
 	}
+	b.WriteString(elsewise(plans))
 	if p := estimate.Profile(first.Setup); p != nil && plans[0].Timed {
 		fmt.Fprintf(&b, "\nSpeeds are those of %s, where it was recorded.\n", p.Card)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// elsewise is the changes that the table has no room for.
+func elsewise(plans []*plan.Plan) string {
+	now := plans[0].Current.Estimate.Setup
+	count, fit, order := map[string]int{}, 0, []string(nil)
+	for _, p := range plans {
+		if p.Recommended == nil {
+			continue
+		}
+		fit++
+		then := p.Recommended.Estimate.Setup
+		for _, x := range [][2]string{{now.Optimizer, then.Optimizer}, {now.Attention, then.Attention}} {
+			if change := fmt.Sprintf("%s in place of %s", x[1], x[0]); x[0] != x[1] {
+				if count[change]++; count[change] == 1 {
+					order = append(order, change)
+				}
+			}
+		}
+	}
+	if len(order) == 0 {
+		return ""
+	}
+	out := "\n"
+	for _, change := range order {
+		on := fmt.Sprintf("%d of %d cards", count[change], fit)
+		if count[change] == fit {
+			on = "every card"
+		}
+		out += fmt.Sprintf("With %s on %s.\n", change, on)
+	}
+	return out
 }
 
 func speedOf(p *plan.Plan) float64 {

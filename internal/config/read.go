@@ -30,6 +30,9 @@ func (k *Key) read(t tree, at place) (any, error) {
 	if text, ok := v.Data.(string); ok && strings.EqualFold(text, "auto") && k.Kind != Word {
 		return Auto, nil
 	}
+	if v.Kind == doc.Expression && (k.Kind == Whole || k.Kind == Number || k.Kind == Above0 || k.Kind == Switch) {
+		return nil, nil // only the program knows
+	}
 	switch k.Kind {
 	case Whole:
 		return k.readWhole(t, at)
@@ -76,8 +79,6 @@ func (k *Key) readWhole(t tree, at place) (any, error) {
 		if k.Setting == "dist.world" { // devices: [0, 1]
 			return at.value.Len, nil
 		}
-	case doc.Expression:
-		return nil, nil // only the program knows
 	}
 	f, ok := number(at.value)
 	switch {

@@ -85,7 +85,7 @@ func (p *Project) writeBindings(b *bytes.Buffer) {
 	}
 	b.WriteString("\n# setting: file#path.to.key, or a list of them.")
 	if !bindable {
-		b.WriteString(" snug knows this system and needs no\n# telling; this is what it reads.\n# bind:\n")
+		b.WriteString(" snug knows this system and\n# needs no telling; this is what it reads.\n# bind:\n")
 	} else {
 		b.WriteString("\nbind:\n")
 	}

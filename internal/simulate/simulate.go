@@ -23,9 +23,9 @@ const (
 	Optimizer
 )
 
-// settled is after how many micro-batches every further one allocates and frees
+// Settled is after how many micro-batches every further one allocates and frees
 // the same again: gradients and casts exist, and the allocator has its segments.
-const settled = 4
+const Settled = 4
 
 // Result is a simulated run.
 type Result struct {
@@ -213,7 +213,7 @@ func (r *run) step(skip bool) {
 // is the same in every step; further ones do the same again and add to those
 // that it left. What is the same need only be written.
 func (r *run) micros() {
-	from, n := 0, min(max(r.s.Accumulation, 1), settled)
+	from, n := 0, min(max(r.s.Accumulation, 1), Settled)
 	if r.o.Brief && r.at == 0 {
 		n = 1
 	}
