@@ -200,6 +200,9 @@ func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
 	}
 	id, _ := fields["id"].(string)
 	s, err := setup.Decode(fields, from)
+	if err == nil && s.Model.Head == "image-classification" && f.flags.Changed("seq") {
+		err = fmt.Errorf("--seq is given, and %s sees images, which have no tokens; leave it out", s.Model.Title())
+	}
 	return request{id: id, setup: s, err: err}
 }
 

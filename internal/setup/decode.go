@@ -162,8 +162,9 @@ func (s *Setup) complete() error {
 	if s.Model.Head == "" {
 		s.Model.Head = f.head
 	}
-	if f.images {
-		return s.noTokens()
+	if f.images { // which have no tokens, whatever else a file says
+		s.Seq, s.TargetSeq = 0, 0
+		return nil
 	}
 	if s.Attention == "flash" && s.Precision == "fp32" {
 		return fmt.Errorf("attention flash computes in 16 bits, and precision is fp32; choose amp-bf16 or bf16, or attention sdpa")
@@ -189,14 +190,6 @@ func (s *Setup) complete() error {
 		}
 	}
 	return nil
-}
-
-// noTokens refuses lengths of a model that sees images.
-func (s *Setup) noTokens() error {
-	if s.Model.Head != "image-classification" || s.Seq+s.TargetSeq == 0 {
-		return nil
-	}
-	return fmt.Errorf("seq is %d, and %s sees images, which have no tokens; leave it out", max(s.Seq, s.TargetSeq), s.Model.Title())
 }
 
 // Title is what to call the model in a sentence.
