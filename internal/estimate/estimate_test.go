@@ -26,7 +26,7 @@ var variants = map[string]map[string]any{
 	"lora":          fields("smollm2-135m", map[string]any{"lora": map[string]any{"rank": 8.0, "targets": []any{"q_proj"}}}),
 	"expandable":    fields("t5-small", map[string]any{"allocator": "expandable_segments:True"}),
 	"rounded":       fields("gpt2", map[string]any{"allocator": "roundup_power2_divisions:4"}),
-	"images":        fields("torchvision/resnet18", map[string]any{"optimizer": "sgd-momentum"}),
+	"images":        fields("torchvision/resnet18", map[string]any{"optimizer": "sgd-momentum", "seq": nil}),
 	"limited":       fields("gpt2", map[string]any{"limit": "1GiB"}),
 }
 
