@@ -123,7 +123,9 @@ func (o *optimizeOptions) place(ctx context.Context, env Env, t *today) (places,
 	var out places
 	for name := range strings.SplitSeq(o.gpu, ",") {
 		one := o.setupFlags
-		one.gpu = strings.TrimSpace(name)
+		if one.gpu = strings.TrimSpace(name); one.gpu == "" && o.gpu != "" {
+			return out, fmt.Errorf("--gpu %q names no card between its commas", o.gpu)
+		}
 		card, err := one.card()
 		if err != nil {
 			return out, err

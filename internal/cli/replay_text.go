@@ -34,12 +34,13 @@ func (r *replayReport) text(w io.Writer, s term.Screen) error {
 
 func (r *replayReport) title(b *strings.Builder, s term.Screen) {
 	d := r.device
-	name := s.Cut(filepath.Base(r.path), max(s.Width-45, 20))
-	fmt.Fprintf(b, "%s: %s events", s.Paint(term.Bold, name), term.Count(len(d.Trace.Events)))
+	what := fmt.Sprintf(": %s events", term.Count(len(d.Trace.Events)))
 	if n := len(d.Times); n > 0 {
-		fmt.Fprintf(b, " in %s", seconds(float64(d.Times[n-1]-d.Times[0])/1e6))
+		what += fmt.Sprintf(" in %s", seconds(float64(d.Times[n-1]-d.Times[0])/1e6))
 	}
-	fmt.Fprintf(b, ", PyTorch %s, GPU %d\n", r.result.Torch, d.Index)
+	what += fmt.Sprintf(", PyTorch %s, GPU %d", r.result.Torch, d.Index)
+	name := s.Cut(filepath.Base(r.path), max(s.Width-len(what), 20))
+	fmt.Fprintf(b, "%s%s\n", s.Paint(term.Bold, name), what)
 	if others := len(r.rec.Devices) - 1; others > 0 {
 		fmt.Fprintf(b, "%d more GPUs in the file: --device N\n", others)
 	}
@@ -69,33 +70,35 @@ func (r *replayReport) figures(b *strings.Builder, s term.Screen) {
 	line := func(label string, value units.Bytes, note string) {
 		fmt.Fprintf(b, "  %-15s %10s  %s\n", label, value, note)
 	}
-	line("peak reserved", units.Bytes(res.PeakReserved), r.when(res.PeakReservedAt))
-	line("peak allocated", units.Bytes(res.PeakAllocated), r.when(res.PeakAllocatedAt))
+	room := s.Width - 2 - 15 - 1 - 10 - 2
+	line("peak reserved", units.Bytes(res.PeakReserved), r.when(res.PeakReservedAt, room))
+	line("peak allocated", units.Bytes(res.PeakAllocated), r.when(res.PeakAllocatedAt, room))
 	lost := res.PeakReserved - min(res.PeakAllocated, res.PeakReserved)
 	line("fragmentation", units.Bytes(lost), percent(lost, res.PeakReserved)+" of the peak: held, but in no use even then")
 	if start := res.Start.Reserved; start > 16*units.MiB {
 		line("at the start", units.Bytes(start), "reserved before the recording began")
 	}
 	for _, o := range r.device.OOMs {
-		fmt.Fprintf(b, "  %-15s %10s  refused in the recorded run, %s\n", "out of memory", units.Bytes(o.Size), r.when(o.Event))
+		const refused = "refused in the recorded run, "
+		line("out of memory", units.Bytes(o.Size), refused+r.when(o.Event, room-len(refused)))
 	}
 	fmt.Fprintf(b, "  %-15s %s\n", "replay", r.verdict(s))
 }
 
-// when describes an event.
-func (r *replayReport) when(event int) string {
+// when describes an event, without the time where there is no room for it.
+func (r *replayReport) when(event, room int) string {
 	m := replay.MomentOf(r.rec, r.device, event)
 	if m.Event < 0 {
 		return "before the recording"
 	}
-	text := "at event " + term.Count(m.Event)
-	if m.Timed {
-		text += ", " + seconds(m.Seconds) + " in"
-	}
+	text, phase := "at event "+term.Count(m.Event), ""
 	if m.Phase != "" {
-		text += ", " + m.Phase
+		phase = ", " + m.Phase
 	}
-	return text
+	if in := ", " + seconds(m.Seconds) + " in"; m.Timed && len(text+in+phase) <= room {
+		text += in
+	}
+	return text + phase
 }
 
 func (r *replayReport) verdict(s term.Screen) string {
