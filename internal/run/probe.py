@@ -30,7 +30,7 @@ HOME = os.path.dirname(os.path.abspath(__file__))
 LIBRARIES = ("transformers", "accelerate", "deepspeed", "peft", "trl", "lightning", "pytorch_lightning", "torchvision",
              "timm", "bitsandbytes", "flash_attn", "xformers", "apex", "triton", "numpy")
 ALWAYS = 4     # steps that are told at once and in full, whatever that costs
-SHARE = 0.005  # of the time since then that telling may take
+SHARE = 0.001  # of the time since then that telling may take
 CLOCKS = 1000  # steps that are timed on the GPU
 
 
@@ -180,11 +180,20 @@ class Watch:
         """Stacks of allocations only. Frees also happen while an exception goes through
         C++, as at the end of every recomputation of torch.utils.checkpoint, and torch 2.11
         loses the exception there when it looks for a stack (pytorch/pytorch#179536)."""
-        memory = self.torch.cuda.memory
-        memory._record_memory_history(enabled="all", context="alloc" if self.stacks else None,
-                                      stacks="python", max_entries=self.max_entries)
+        how = dict(enabled="all", context="alloc" if self.stacks else None, stacks="python", max_entries=self.max_entries)
+        record = self.torch.cuda.memory._record_memory_history
+        try:
+            record(skip_actions=self.needless(), **how)
+        except TypeError:  # before 2.11
+            record(**how)
         self.recording = True
         self.torch._C._cuda_attach_out_of_memory_observer(quietly(self.out_of_memory))
+
+    def needless(self):
+        """Where a process works alone, a free is completed as it is requested: one of the two
+        is enough to record, and recording is what the probe costs. Another CUDA stream may
+        still use the memory then, which counts as allocated for so much longer."""
+        return ["free_requested"] if os.environ.get("WORLD_SIZE", "1") == "1" else []
 
     def follow_backward(self):
         autograd, plain = self.torch.autograd, self.torch.autograd.backward

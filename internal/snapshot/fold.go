@@ -38,6 +38,7 @@ type folder struct {
 	fresh  uint32   // allocations in the recording
 	events int      // how many events the entries become, or a few less
 	most   int64    // the most bytes of segments at any time, relative to the start
+	whole  bool     // requests of frees were not recorded (skip_actions, from 2.11): each completion is a free
 
 	settings Settings
 }
@@ -51,6 +52,7 @@ func fold(m *machine, index int, trace list, final []Segment, settings Settings)
 
 		settings: settings,
 	}
+	f.whole = !f.has(actFreeRequested)
 	if err := f.resolve(); err != nil {
 		return nil, err
 	}
@@ -60,6 +62,15 @@ func fold(m *machine, index int, trace list, final []Segment, settings Settings)
 }
 
 func (f *folder) entry(i int) *entry { return f.m.entries.at(int(f.list.start) + i) }
+
+func (f *folder) has(a action) bool {
+	for i := range f.ids {
+		if f.entry(i).action == a {
+			return true
+		}
+	}
+	return false
+}
 
 // resolve gives every alloc and free its allocation.
 func (f *folder) resolve() error {
@@ -107,10 +118,10 @@ func (f *folder) free(i int, e *entry) error {
 	completes := e.action == actFreeCompleted
 	switch {
 	case s.fate == unseen:
-		s.id = f.addEarly(before{addr: e.addr, requested: e.size, pending: completes})
+		s.id = f.addEarly(before{addr: e.addr, requested: e.size, pending: completes && !f.whole})
 	case s.fate == gone, s.fate == waiting && !completes:
 		return fmt.Errorf("frees %#x, which is free already", e.addr)
-	case s.fate == alive && completes:
+	case s.fate == alive && completes && !f.whole:
 		return fmt.Errorf("completes a free of %#x that was never requested", e.addr)
 	}
 	f.ids[i] = s.id

@@ -90,7 +90,7 @@ func (f *folder) learnSizes() {
 	settled := make([]bool, len(f.early))
 	for i := range f.ids {
 		e := f.entry(i)
-		if e.action == actFreeRequested && f.ids[i]&early != 0 {
+		if (e.action == actFreeRequested || f.whole && e.action == actFreeCompleted) && f.ids[i]&early != 0 {
 			settled[f.id(i)] = true
 			continue
 		}

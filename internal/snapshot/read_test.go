@@ -80,6 +80,24 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// A recording made without the requests of frees: what completes is the free,
+// also of what was there before.
+func TestRequestsLeftOut(t *testing.T) {
+	rec := mustRead(t, snapshotOf(
+		l{segmentOf(0, base, 2, true, 2*mib, "inactive")},
+		l{
+			at("free_completed", base+1024, 100),
+			at("alloc", base+512, 1000),
+			at("free_completed", base+512, 1000),
+			at("free_completed", base, 500),
+		},
+	), false)
+	want := []event{{"free", 1, 0}, {"alloc", 2, 1000}, {"free", 2, 0}, {"free", 0, 0}}
+	if diff := cmp.Diff(want, eventsOf(&rec.Devices[0])); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestFreeThatWaits(t *testing.T) {
 	rec := mustRead(t, snapshotOf(
 		l{segmentOf(0, base, 2, true, 2*mib, "inactive")},

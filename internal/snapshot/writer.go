@@ -40,7 +40,11 @@ func (w *writer) write(i int) int {
 		}
 		w.event(stream.Event{ID: w.id(i), Kind: stream.FreeRequested}, e)
 	case actFreeCompleted:
-		w.event(stream.Event{ID: w.id(i), Kind: stream.FreeCompleted}, e)
+		kind := stream.FreeCompleted
+		if w.whole {
+			kind = stream.Free
+		}
+		w.event(stream.Event{ID: w.id(i), Kind: kind}, e)
 	case actSegmentAlloc, actSegmentMap:
 		w.segment(e)
 	case actSegmentFree, actSegmentUnmap:
