@@ -37,6 +37,7 @@ type Report struct {
 	Max      []MaxCase
 	Choices  []measuredChoice
 	Profiles []measuredProfile
+	Overhead []measuredOverhead
 	Ladders  []Rung
 }
 
@@ -62,11 +63,15 @@ func Make(measured fs.FS) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	overhead, err := lines[measuredOverhead](measured, "overhead.jsonl")
+	if err != nil {
+		return nil, err
+	}
 	ladders, err := Ladders(measured)
 	if err != nil {
 		return nil, err
 	}
-	return &Report{Cases: Compare(rows), Max: CompareMax(max), Choices: choices, Profiles: profiles, Ladders: ladders}, nil
+	return &Report{Cases: Compare(rows), Max: CompareMax(max), Choices: choices, Profiles: profiles, Overhead: overhead, Ladders: ladders}, nil
 }
 
 const opening = `# How accurate the estimates are
@@ -95,6 +100,7 @@ func (r *Report) Markdown() string {
 	r.times(&b)
 	r.choices(&b)
 	r.profiles(&b)
+	r.overhead(&b)
 	r.ladders(&b)
 	r.peers(&b)
 	return b.String()
