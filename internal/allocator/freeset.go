@@ -20,8 +20,8 @@ import "math/bits"
 // sequence for all sizes, which this replaced, spent most of a replay halving
 // and moving; a tree would trade the moving for branches that cannot be foreseen.
 //
-// Bins come in pages of 64, one word of the bitmap each, made when first used:
-// an empty set is two kilobytes.
+// Bins come in pages of 16, made when first used: an empty set is some four
+// kilobytes.
 
 const (
 	fineBins   = smallBuffer / minBlock // bins of 512 bytes each
@@ -29,6 +29,7 @@ const (
 	coarseBits = 6                      // log2 of the bins of one doubling
 	binWords   = (fineBins + (64-fineLog)<<coarseBits) / 64
 	binCount   = binWords * 64
+	pageBins   = 16
 )
 
 // entry is a free block under its key: size first, then the tie.
@@ -44,7 +45,7 @@ func (e *entry) less(f *entry) bool {
 type freeSet struct {
 	occupied [binWords]uint64
 	words    [(binWords + 63) / 64]uint64 // which words of occupied are not zero
-	pages    [binWords]*[64]bin
+	pages    [binCount / pageBins]*[pageBins]bin
 }
 
 // cursor is a place in a free set; bin == binCount is the end.
@@ -66,7 +67,7 @@ func binOf(size uint64) int {
 	return fineBins + (log-fineLog)<<coarseBits + within
 }
 
-func (s *freeSet) bin(i int) *bin { return &s.pages[i/64][i%64] }
+func (s *freeSet) bin(i int) *bin { return &s.pages[i/pageBins][i%pageBins] }
 
 func (s *freeSet) holds(i int) bool { return s.occupied[i/64]&(1<<(i%64)) != 0 }
 
@@ -159,17 +160,18 @@ func (s *freeSet) prev(c cursor) (cursor, bool) {
 
 func (s *freeSet) insert(e *entry) {
 	i := binOf(e.size)
-	w := i / 64
-	if s.pages[w] == nil {
-		s.pages[w] = newPage()
+	page := &s.pages[i/pageBins]
+	if *page == nil {
+		*page = newPage()
 	}
-	s.pages[w][i%64].insert(e)
+	(*page)[i%pageBins].insert(e)
+	w := i / 64
 	s.occupied[w] |= 1 << (i % 64)
 	s.words[w/64] |= 1 << (w % 64)
 }
 
-func newPage() *[64]bin {
-	page := new([64]bin)
+func newPage() *[pageBins]bin {
+	page := new([pageBins]bin)
 	for i := range page {
 		page[i].first = page[i].few[:0]
 	}

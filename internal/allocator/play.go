@@ -17,6 +17,9 @@ type PlayOptions struct {
 	Observe func(index int)
 	// Every thins Observe out; 0 and 1 are every event. The last event is always shown.
 	Every int
+	// Phases gets the highest allocated bytes of each phase that a Mark opens, by
+	// its number. What comes before the first is phase 0.
+	Phases []uint64
 	// PassCopies goes past stretches of the trace that come again and would
 	// change nothing. Observe does not hear of their events.
 	PassCopies bool
@@ -45,6 +48,7 @@ func (a *Allocator) Play(t *stream.Trace, o PlayOptions) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	p.phases = o.Phases
 	if o.EventsAtSync {
 		defer a.SetEventsDone(a.pending.done)
 		a.SetEventsDone(false)
@@ -79,6 +83,8 @@ type player struct {
 	a       *Allocator
 	live    []int32
 	streams []uint16 // trace queue → allocator stream
+	phases  []uint64
+	phase   uint32
 	res     Result
 }
 
@@ -129,6 +135,8 @@ func (p *player) play(i int, e *stream.Event) error {
 	case stream.EmptyCache:
 		return p.a.EmptyCache()
 	case stream.Mark:
+		p.phase = e.ID
+		p.notePhase()
 		return nil
 	default:
 		return fmt.Errorf("unknown kind of event %d", uint8(e.Kind))
@@ -151,6 +159,13 @@ func (p *player) result(events int) Result {
 	p.res.Events = events
 	p.notePeaks(events - 1)
 	return p.res
+}
+
+// notePhase raises the peak of the phase.
+func (p *player) notePhase() {
+	if int(p.phase) < len(p.phases) {
+		p.phases[p.phase] = max(p.phases[p.phase], p.a.Allocated())
+	}
 }
 
 func (p *player) notePeaks(i int) {

@@ -26,6 +26,7 @@ func (p *player) alloc(i int, e *stream.Event) error {
 	p.live[e.ID] = b
 	p.a.blocks[b].owner = e.ID
 	p.notePeaks(i)
+	p.notePhase()
 	return nil
 }
 

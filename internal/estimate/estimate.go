@@ -180,14 +180,15 @@ func (a *Answer) play(card gpu.Card, limit uint64) error {
 	if err != nil {
 		return err
 	}
-	phases := phaseWatch{trace: a.run.trace, al: al}
-	o := allocator.PlayOptions{Observe: phases.observe, PassCopies: true}
-	if a.Run == nil { // a recording has no marks
-		o.Observe = nil
+	o := allocator.PlayOptions{PassCopies: true}
+	if a.Run != nil { // a recording has no marks
+		o.Phases = make([]uint64, simulate.Optimizer+1)
 	}
 	a.Play, err = a.run.play(al, o)
 	a.PeakAllocated, a.PeakReserved = a.Play.PeakAllocated, a.Play.PeakReserved
-	a.Phases = phases.peaks()
+	if p := o.Phases; p != nil {
+		a.Phases = Phases{p[simulate.Load], p[simulate.Forward], p[simulate.Backward], p[simulate.Optimizer]}
+	}
 	return err
 }
 

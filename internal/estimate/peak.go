@@ -5,30 +5,9 @@ package estimate
 import (
 	"slices"
 
-	"snug/internal/allocator"
 	"snug/internal/shadow"
-	"snug/internal/simulate"
 	"snug/internal/stream"
 )
-
-// phaseWatch notes the highest allocated bytes of each phase.
-type phaseWatch struct {
-	trace *stream.Trace
-	al    *allocator.Allocator
-	phase uint32
-	high  [simulate.Optimizer + 1]uint64
-}
-
-func (p *phaseWatch) observe(i int) {
-	if e := &p.trace.Events[i]; e.Kind == stream.Mark {
-		p.phase = e.ID
-	}
-	p.high[p.phase] = max(p.high[p.phase], p.al.Allocated())
-}
-
-func (p *phaseWatch) peaks() Phases {
-	return Phases{p.high[simulate.Load], p.high[simulate.Forward], p.high[simulate.Backward], p.high[simulate.Optimizer]}
-}
 
 // Alive is one allocation that exists at the peak.
 type Alive struct {
