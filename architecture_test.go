@@ -15,6 +15,7 @@ import (
 // in a slash where it forbids a whole tree.
 var layers = map[string][]string{
 	"internal/stream":    {"os", "net", "snug/"},
+	"internal/freeset":   {"os", "net", "snug/"},
 	"internal/allocator": {"os", "net", "snug/internal/shadow", "snug/internal/family", "snug/internal/setup", "snug/internal/cli"},
 	"internal/bestfit":   {"os", "net", "snug/internal/shadow", "snug/internal/profile", "snug/internal/setup", "snug/internal/cli"},
 	"internal/profile":   {"snug/internal/setup", "snug/internal/estimate", "snug/internal/plan", "snug/internal/cli"},

@@ -2,7 +2,11 @@
 
 package allocator
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"snug/internal/freeset"
+)
 
 // request is an allocation on its way.
 type request struct {
@@ -95,16 +99,16 @@ func (a *Allocator) find(r *request, p *pool) int32 {
 		p.findCalls++
 	}
 	set := p.free[r.stream]
-	c := set.seekSize(r.size)
-	if c.end() {
+	c := set.SeekSize(r.size)
+	if c.End() {
 		return 0
 	}
-	i := set.at(c).block
+	i := set.At(c).Block
 	if a.blocks[i].vrange != 0 {
-		if c = a.stepExpandable(r, set, c); c.end() {
+		if c = a.stepExpandable(r, set, c); c.End() {
 			return 0
 		}
-		i = set.at(c).block
+		i = set.At(c).Block
 	}
 	size := a.blocks[i].size
 	if limit := a.opt.MaxSplitSize; limit != Unlimited {
@@ -115,7 +119,7 @@ func (a *Allocator) find(r *request, p *pool) int32 {
 			return 0
 		}
 	}
-	set.remove(c)
+	set.Remove(c)
 	return i
 }
 
@@ -123,16 +127,16 @@ func (a *Allocator) find(r *request, p *pool) int32 {
 // unmapped end of its segment counts with what it could grow to, so that holes
 // inside are filled before the growing end is nibbled at. With the option off,
 // expandable blocks are left over from before and passed by.
-func (a *Allocator) stepExpandable(r *request, set *freeSet, c cursor) cursor {
+func (a *Allocator) stepExpandable(r *request, set *freeset.Set, c freeset.Cursor) freeset.Cursor {
 	if !r.expandable {
-		for c = set.next(c); !c.end() && a.blocks[set.at(c).block].vrange != 0; {
-			c = set.next(c)
+		for c = set.Next(c); !c.End() && a.blocks[set.At(c).Block].vrange != 0; {
+			c = set.Next(c)
 		}
 		return c
 	}
-	for a.blocks[set.at(c).block].vrange != 0 {
-		next := set.next(c)
-		if next.end() || a.reach(set.at(next).block) >= a.reach(set.at(c).block) {
+	for a.blocks[set.At(c).Block].vrange != 0 {
+		next := set.Next(c)
+		if next.End() || a.reach(set.At(next).Block) >= a.reach(set.At(c).Block) {
 			break
 		}
 		c = next

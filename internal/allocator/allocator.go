@@ -31,7 +31,7 @@
 //
 // Blocks live in one slice and name each other by index, so the garbage
 // collector has nothing to follow and a freed slot is reused at once. The free
-// sets are bins by size under a bitmap (freeset.go). An event costs one or two
+// sets are bins by size under a bitmap (package freeset). An event costs one or two
 // searches in them and mostly no heap allocation: a recording of a million events
 // plays in about a tenth of a second.
 //

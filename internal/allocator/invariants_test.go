@@ -5,6 +5,8 @@ package allocator
 import (
 	"fmt"
 	"slices"
+
+	"snug/internal/freeset"
 )
 
 // audit walks every block and compares what it finds with the sets and the
@@ -97,11 +99,11 @@ func (w *walk) compareSets() error {
 			if mapped, ok := w.sets[i]; !ok || !mapped {
 				return fmt.Errorf("block %d is in a free set and not free", i)
 			}
-			x, y := a.entryOf(i), entry{}
+			x, y := a.entryOf(i), freeset.Entry{}
 			if k+1 < len(free) {
 				y = a.entryOf(free[k+1])
 			}
-			if k+1 < len(free) && a.blocks[i].stream == a.blocks[free[k+1]].stream && y.less(&x) {
+			if k+1 < len(free) && a.blocks[i].stream == a.blocks[free[k+1]].stream && y.Less(x) {
 				return fmt.Errorf("free set out of order at block %d", i)
 			}
 			found++

@@ -5,6 +5,8 @@ package allocator
 import (
 	"cmp"
 	"slices"
+
+	"snug/internal/freeset"
 )
 
 // pool holds the free blocks of one size class, small or large, for all
@@ -15,16 +17,16 @@ type pool struct {
 	small     bool
 	row       int // of the statistics
 	owner     *privatePool
-	free      []*freeSet // by stream index
-	unmapped  [][]int32  // by stream index; blocks by address
-	byHandle  []uint16   // stream indices in the order of their handles
+	free      []*freeset.Set // by stream index
+	unmapped  [][]int32      // by stream index; blocks by address
+	byHandle  []uint16       // stream indices in the order of their handles
 	findCalls uint64
 }
 
 func (p *pool) streamsGrew(handles []uint64) {
 	for len(p.free) < len(handles) {
 		p.byHandle = append(p.byHandle, uint16(len(p.free)))
-		p.free = append(p.free, new(freeSet))
+		p.free = append(p.free, new(freeset.Set))
 		p.unmapped = append(p.unmapped, nil)
 	}
 	slices.SortFunc(p.byHandle, func(x, y uint16) int { return cmp.Compare(handles[x], handles[y]) })
@@ -36,26 +38,24 @@ func (a *Allocator) poolOf(b *block) *pool { return a.pools[b.pool] }
 
 // entryOf is the block's key in a free set. Up to 2.11 equal sizes go to the
 // lower address, from 2.12 to the block that was made first.
-func (a *Allocator) entryOf(i int32) entry {
+func (a *Allocator) entryOf(i int32) freeset.Entry {
 	b := &a.blocks[i]
 	if a.rules.tieByCreation {
-		return entry{b.size, b.order, i}
+		return freeset.Entry{Size: b.size, Tie: b.order, Block: i}
 	}
-	return entry{b.size, b.addr, i}
+	return freeset.Entry{Size: b.size, Tie: b.addr, Block: i}
 }
 
 func (a *Allocator) insertFree(i int32) {
 	b := &a.blocks[i]
 	p := a.pools[b.pool]
 	b.gcBase = p.findCalls
-	e := a.entryOf(i)
-	p.free[b.stream].insert(&e)
+	p.free[b.stream].Insert(a.entryOf(i))
 }
 
 func (a *Allocator) eraseFree(i int32) {
 	b := &a.blocks[i]
-	e := a.entryOf(i)
-	a.pools[b.pool].free[b.stream].erase(&e)
+	a.pools[b.pool].free[b.stream].Erase(a.entryOf(i))
 }
 
 func (a *Allocator) placeUnmapped(i int32) (*[]int32, int) {
@@ -85,7 +85,7 @@ func (a *Allocator) eraseUnmapped(i int32) {
 func (a *Allocator) freeBlocks(p *pool) []int32 {
 	a.scratch = a.scratch[:0]
 	for _, q := range p.byHandle {
-		a.scratch = p.free[q].appendBlocks(a.scratch)
+		a.scratch = p.free[q].AppendBlocks(a.scratch)
 	}
 	return a.scratch
 }

@@ -2,7 +2,11 @@
 
 package allocator
 
-import "errors"
+import (
+	"errors"
+
+	"snug/internal/freeset"
+)
 
 // ErrSplitSegment is what PyTorch reports as a failed internal assertion:
 // expandable_segments was switched at run time together with max_split_size, an
@@ -89,9 +93,9 @@ func (a *Allocator) releaseSome(r *request) (bool, error) {
 	}
 	want := max(r.size, limit)
 	set := r.pool.free[r.stream]
-	c := set.seekSize(want)
-	if !c.end() {
-		if i := set.at(c).block; a.blocks[i].vrange == 0 {
+	c := set.SeekSize(want)
+	if !c.End() {
+		if i := set.At(c).Block; a.blocks[i].vrange == 0 {
 			return true, a.returnWhole(i)
 		}
 	}
@@ -121,14 +125,14 @@ func (a *Allocator) returnWhole(i int32) error {
 }
 
 // largestBelow lists the blocks before c, the largest first.
-func (a *Allocator) largestBelow(set *freeSet, c cursor) []int32 {
+func (a *Allocator) largestBelow(set *freeset.Set, c freeset.Cursor) []int32 {
 	a.scratch = a.scratch[:0]
-	for at, ok := set.prev(c); ok; at, ok = set.prev(at) {
-		e := set.at(at)
-		if e.size < a.opt.MaxSplitSize {
+	for at, ok := set.Prev(c); ok; at, ok = set.Prev(at) {
+		e := set.At(at)
+		if e.Size < a.opt.MaxSplitSize {
 			break
 		}
-		a.scratch = append(a.scratch, e.block)
+		a.scratch = append(a.scratch, e.Block)
 	}
 	return a.scratch
 }

@@ -17,6 +17,7 @@ package bestfit
 
 import (
 	"snug/internal/allocator"
+	"snug/internal/freeset"
 	"snug/internal/units"
 )
 
@@ -45,7 +46,7 @@ type Player struct {
 	byCreation bool // equal sizes: the block made first wins, not the lower address
 	blocks     []block
 	spare      []int32
-	sets       []*freeSet
+	sets       []*freeset.Set
 	created    uint64
 	orders     []uint64 // by block, where byCreation: how many were made before it
 
@@ -65,7 +66,7 @@ func Suits(o allocator.Options) bool {
 func New(dev allocator.Device, v allocator.Version, streams, alive int) *Player {
 	p := &Player{dev: dev, byCreation: v.AtLeast(12), blocks: make([]block, 1, 64+2*alive)}
 	for range 2 * streams {
-		p.sets = append(p.sets, new(freeSet))
+		p.sets = append(p.sets, new(freeset.Set))
 	}
 	return p
 }
@@ -84,7 +85,7 @@ func Of(n uint64) Request {
 	if r.size > smallMost {
 		r.pool = 1
 	}
-	r.bin = int32(binOf(r.size))
+	r.bin = int32(freeset.BinOf(r.size))
 	return r
 }
 
@@ -117,12 +118,12 @@ func (p *Player) Alloc(r *Request, stream uint16) int32 {
 // it grows; or cuts a block where ties go by age, as the cut joins to a new one.
 func (p *Player) Moment(r *Request, stream uint16) {
 	s := p.sets[int32(stream)*2+r.pool]
-	bin, at := s.seek(r.size, int(r.bin))
-	if bin == binCount {
+	c := s.SeekFrom(int(r.bin), r.size)
+	if c.End() {
 		p.Free(p.Alloc(r, stream))
 		return
 	}
-	got := s.bins[bin].at(at).size
+	got := s.At(c).Size
 	if r.cuts(got) {
 		if p.byCreation {
 			p.Free(p.Alloc(r, stream))
@@ -142,7 +143,7 @@ func (p *Player) Free(i int32) {
 	s := p.sets[b.set]
 	if k := b.prev; k != 0 && p.blocks[k].free {
 		o := &p.blocks[k]
-		s.remove(o.size, p.tie(k))
+		s.Erase(p.entry(k))
 		b.addr, b.prev, b.size = o.addr, o.prev, b.size+o.size
 		if o.prev != 0 {
 			p.blocks[o.prev].next = i
@@ -151,7 +152,7 @@ func (p *Player) Free(i int32) {
 	}
 	if k := b.next; k != 0 && p.blocks[k].free {
 		o := &p.blocks[k]
-		s.remove(o.size, p.tie(k))
+		s.Erase(p.entry(k))
 		b.next, b.size = o.next, b.size+o.size
 		if o.next != 0 {
 			p.blocks[o.next].prev = i
@@ -159,18 +160,18 @@ func (p *Player) Free(i int32) {
 		p.spare = append(p.spare, k)
 	}
 	b.free = true
-	s.insert(entry{b.size, p.tie(i), i})
+	s.Insert(p.entry(i))
 }
 
 // take removes the best fit from a set; 0 is none.
 func (p *Player) take(r *Request, set int32) int32 {
 	s := p.sets[set]
-	bin, at := s.seek(r.size, int(r.bin))
-	if bin == binCount {
+	c := s.SeekFrom(int(r.bin), r.size)
+	if c.End() {
 		return 0
 	}
-	i := s.bins[bin].at(at).block
-	s.removeAt(bin, at)
+	i := s.At(c).Block
+	s.Remove(c)
 	return i
 }
 
@@ -204,7 +205,7 @@ func (p *Player) split(i int32, size uint64) int32 {
 	b.addr += size
 	b.size -= size
 	b.free = true
-	p.sets[b.set].insert(entry{b.size, p.tie(i), i})
+	p.sets[b.set].Insert(p.entry(i))
 	return front
 }
 
@@ -227,10 +228,11 @@ func (p *Player) newBlock(b block) (i int32) {
 	return i
 }
 
-// tie orders blocks of one size.
-func (p *Player) tie(i int32) uint64 {
+// entry is a block under its key in a free set.
+func (p *Player) entry(i int32) freeset.Entry {
+	b := &p.blocks[i]
 	if p.byCreation {
-		return p.orders[i]
+		return freeset.Entry{Size: b.size, Tie: p.orders[i], Block: i}
 	}
-	return p.blocks[i].addr
+	return freeset.Entry{Size: b.size, Tie: b.addr, Block: i}
 }

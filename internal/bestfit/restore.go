@@ -73,7 +73,7 @@ func (p *Player) restore(s *allocator.SegmentState, stream int32, blocks []int32
 	}
 	for i := first; i < int32(len(p.blocks)); i++ {
 		if b := &p.blocks[i]; b.free {
-			p.sets[set].insert(entry{b.size, p.tie(i), i})
+			p.sets[set].Insert(p.entry(i))
 		}
 	}
 }

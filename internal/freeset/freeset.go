@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package allocator
-
-import "math/bits"
-
+// Package freeset keeps the free blocks of an allocator in order of their sizes.
+//
 // A free set answers one question, "the smallest block that is big enough, the
 // lowest of those", some ten million times a second, and changes as often.
 //
@@ -22,9 +20,13 @@ import "math/bits"
 //
 // Bins come in pages of 16, made when first used: an empty set is some four
 // kilobytes.
+package freeset
+
+import "math/bits"
 
 const (
-	fineBins   = smallBuffer / minBlock // bins of 512 bytes each
+	quantum    = 512
+	fineBins   = 1 << fineLog / quantum // bins of one quantum each
 	fineLog    = 21                     // log2 of where they end
 	coarseBits = 6                      // log2 of the bins of one doubling
 	binWords   = (fineBins + (64-fineLog)<<coarseBits) / 64
@@ -32,78 +34,87 @@ const (
 	pageBins   = 16
 )
 
-// entry is a free block under its key: size first, then the tie.
-type entry struct {
-	size, tie uint64
-	block     int32
+// Entry is a free block under its key: size first, then the tie.
+type Entry struct {
+	Size, Tie uint64
+	Block     int32
 }
 
-func (e *entry) less(f *entry) bool {
-	return e.size < f.size || e.size == f.size && e.tie < f.tie
+// Less orders entries.
+func (e *Entry) Less(f Entry) bool {
+	return e.Size < f.Size || e.Size == f.Size && e.Tie < f.Tie
 }
 
-type freeSet struct {
+// Set is the free blocks of one pool and stream. The zero value is empty.
+type Set struct {
 	occupied [binWords]uint64
 	words    [(binWords + 63) / 64]uint64 // which words of occupied are not zero
 	pages    [binCount / pageBins]*[pageBins]bin
 }
 
-// cursor is a place in a free set; bin == binCount is the end.
-type cursor struct {
+// Cursor is a place in a free set; bin == binCount is the end.
+type Cursor struct {
 	bin int
-	binCursor
+	place
 }
 
-var endCursor = cursor{bin: binCount}
+var endCursor = Cursor{bin: binCount}
 
-func (c cursor) end() bool { return c.bin == binCount }
+// End says that there is no such place.
+func (c Cursor) End() bool { return c.bin == binCount }
 
-func binOf(size uint64) int {
-	if size < fineBins*minBlock {
-		return int(size / minBlock)
+// BinOf is the bin that a size belongs to.
+func BinOf(size uint64) int {
+	if size < fineBins*quantum {
+		return int(size / quantum)
 	}
 	log := bits.Len64(size) - 1
 	within := int(size>>(log-coarseBits)) & (1<<coarseBits - 1)
 	return fineBins + (log-fineLog)<<coarseBits + within
 }
 
-func (s *freeSet) bin(i int) *bin { return &s.pages[i/pageBins][i%pageBins] }
+func (s *Set) bin(i int) *bin { return &s.pages[i/pageBins][i%pageBins] }
 
-func (s *freeSet) holds(i int) bool { return s.occupied[i/64]&(1<<(i%64)) != 0 }
+func (s *Set) holds(i int) bool { return s.occupied[i/64]&(1<<(i%64)) != 0 }
 
-// seek returns the first place whose entry is not less than key.
-func (s *freeSet) seek(key *entry) cursor {
-	i := binOf(key.size)
+// Seek returns the first place whose entry is not less than key.
+func (s *Set) Seek(key Entry) Cursor {
+	i := BinOf(key.Size)
 	if s.holds(i) {
 		if c, ok := s.bin(i).seek(key); ok {
-			return cursor{i, c}
+			return Cursor{i, c}
 		}
 	}
 	return s.after(i)
 }
 
-// seekSize returns the first place with at least size bytes. A fine bin of a
-// whole number of quanta needs no look inside.
-func (s *freeSet) seekSize(size uint64) cursor {
-	if i := binOf(size); i < fineBins && size%minBlock == 0 {
-		if s.holds(i) {
-			return cursor{i, s.bin(i).head()}
+// SeekSize returns the first place with at least size bytes.
+func (s *Set) SeekSize(size uint64) Cursor { return s.SeekFrom(BinOf(size), size) }
+
+// SeekFrom is SeekSize for who has kept the size's bin. A fine bin of a whole
+// number of quanta needs no look inside.
+func (s *Set) SeekFrom(i int, size uint64) Cursor {
+	if s.holds(i) {
+		if i < fineBins && size%quantum == 0 {
+			return Cursor{i, s.bin(i).head()}
 		}
-		return s.after(i)
+		if c, ok := s.bin(i).seek(Entry{Size: size}); ok {
+			return Cursor{i, c}
+		}
 	}
-	return s.seek(&entry{size: size})
+	return s.after(i)
 }
 
 // after is the first place past bin i.
-func (s *freeSet) after(i int) cursor {
+func (s *Set) after(i int) Cursor {
 	if i = s.binAfter(i); i == binCount {
 		return endCursor
 	}
-	return cursor{i, s.bin(i).head()}
+	return Cursor{i, s.bin(i).head()}
 }
 
 // binAfter is the first occupied bin past i, or binCount.
-func (s *freeSet) binAfter(i int) int {
+func (s *Set) binAfter(i int) int {
 	w := i / 64
 	if rest := s.occupied[w] >> (i % 64) >> 1; rest != 0 {
 		return i + 1 + bits.TrailingZeros64(rest)
@@ -122,7 +133,7 @@ func (s *freeSet) binAfter(i int) int {
 }
 
 // binBefore is the last occupied bin before i, or -1.
-func (s *freeSet) binBefore(i int) int {
+func (s *Set) binBefore(i int) int {
 	for i--; i >= 0; i-- {
 		if s.occupied[i/64] == 0 {
 			i -= i % 64
@@ -135,31 +146,34 @@ func (s *freeSet) binBefore(i int) int {
 	return -1
 }
 
-func (s *freeSet) at(c cursor) *entry { return s.bin(c.bin).at(c.binCursor) }
+// At is the entry at a place. It holds until the set changes.
+func (s *Set) At(c Cursor) *Entry { return s.bin(c.bin).at(c.place) }
 
-func (s *freeSet) next(c cursor) cursor {
-	if n, ok := s.bin(c.bin).next(c.binCursor); ok {
-		return cursor{c.bin, n}
+// Next steps on.
+func (s *Set) Next(c Cursor) Cursor {
+	if n, ok := s.bin(c.bin).next(c.place); ok {
+		return Cursor{c.bin, n}
 	}
 	return s.after(c.bin)
 }
 
-// prev steps back, also from the end; false at the very first entry.
-func (s *freeSet) prev(c cursor) (cursor, bool) {
-	if !c.end() {
-		if p, ok := s.bin(c.bin).prev(c.binCursor); ok {
-			return cursor{c.bin, p}, true
+// Prev steps back, also from the end; false at the very first entry.
+func (s *Set) Prev(c Cursor) (Cursor, bool) {
+	if !c.End() {
+		if p, ok := s.bin(c.bin).prev(c.place); ok {
+			return Cursor{c.bin, p}, true
 		}
 	}
 	i := s.binBefore(c.bin)
 	if i < 0 {
 		return c, false
 	}
-	return cursor{i, s.bin(i).last()}, true
+	return Cursor{i, s.bin(i).tail()}, true
 }
 
-func (s *freeSet) insert(e *entry) {
-	i := binOf(e.size)
+// Insert adds a block.
+func (s *Set) Insert(e Entry) {
+	i := BinOf(e.Size)
 	page := &s.pages[i/pageBins]
 	if *page == nil {
 		*page = newPage()
@@ -178,8 +192,9 @@ func newPage() *[pageBins]bin {
 	return page
 }
 
-func (s *freeSet) remove(c cursor) {
-	if s.bin(c.bin).remove(c.binCursor) {
+// Remove takes out what is at a place.
+func (s *Set) Remove(c Cursor) {
+	if s.bin(c.bin).remove(c.place) {
 		return
 	}
 	w := c.bin / 64
@@ -188,26 +203,26 @@ func (s *freeSet) remove(c cursor) {
 	}
 }
 
-// erase removes the entry of e's block. Two segments of a replayed recording
+// Erase removes the entry of e's block. Two segments of a replayed recording
 // may lie at one address, so equal keys are told apart by the block.
-func (s *freeSet) erase(e *entry) {
-	if i := binOf(e.size); s.holds(i) {
-		if c, ok := s.bin(i).find(e.block); ok {
-			s.remove(cursor{i, c})
+func (s *Set) Erase(e Entry) {
+	if i := BinOf(e.Size); s.holds(i) {
+		if c, ok := s.bin(i).find(e.Block); ok {
+			s.Remove(Cursor{i, c})
 			return
 		}
 	}
-	c := s.seek(e)
-	for !c.end() && s.at(c).block != e.block {
-		c = s.next(c)
+	c := s.Seek(e)
+	for !c.End() && s.At(c).Block != e.Block {
+		c = s.Next(c)
 	}
-	if !c.end() {
-		s.remove(c)
+	if !c.End() {
+		s.Remove(c)
 	}
 }
 
-// appendBlocks adds the set's blocks to a list, in order.
-func (s *freeSet) appendBlocks(to []int32) []int32 {
+// AppendBlocks adds the set's blocks to a list, in order.
+func (s *Set) AppendBlocks(to []int32) []int32 {
 	i := 0
 	if !s.holds(i) {
 		i = s.binAfter(i)
