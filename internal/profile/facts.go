@@ -81,5 +81,10 @@ func (f *Facts) sane() bool {
 	const most = 1 << 50
 	bytes := f.Parameters < most && f.Gradients < most && f.States < most
 	counts := f.Params >= 0 && f.Trainable >= 0 && f.Trainable <= f.Params
+	for _, t := range f.Timings {
+		if !(t.Seconds > 0 && t.Seconds < most) {
+			return false
+		}
+	}
 	return bytes && counts && f.Accumulation >= 0 && f.Accumulation <= maxQuantity && f.World >= 0 && f.World <= 1<<16
 }

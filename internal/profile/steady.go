@@ -13,9 +13,9 @@ import "snug/internal/stream"
 // again. After one or two more steps nothing new comes.
 const moreSteps = 2
 
-// fewestParts is how many times the repeated part must fit into a recording at
-// most: shorter ones are loops within a step.
-const fewestParts = 8
+// mostParts is how many times the repeated part may fit into a recording:
+// shorter ones are loops within a step.
+const mostParts = 8
 
 // repeats is how many events at the end of a variant are the same as those right
 // before them, 0 where none are; sizes are those of its formulas as recorded. In
@@ -33,11 +33,26 @@ func (v *variant) repeats(sizes []uint64) int {
 		codes[n-1-i] = code
 	}
 	for q, same := range matches(codes) {
-		if q <= n/2 && q*fewestParts >= n && int(same) >= q && q > 0 {
+		if q <= n/2 && q*mostParts >= n && int(same) >= q && q > 0 && v.balanced(q) {
 			return q
 		}
 	}
 	return 0
+}
+
+// balanced says that the last events let go as often as they allocate: a run
+// that keeps something each time is not one that has settled.
+func (v *variant) balanced(events int) bool {
+	open := 0
+	for _, e := range v.events[len(v.events)-events:] {
+		switch e.kind {
+		case stream.Alloc:
+			open++
+		case stream.Free, stream.FreeRequested:
+			open--
+		}
+	}
+	return open == 0
 }
 
 // matches is, for each place of a sequence, how many elements from there on are

@@ -69,6 +69,25 @@ func TestStepsThatDifferEndThere(t *testing.T) {
 	}
 }
 
+// What keeps more and more is not made to keep even more.
+func TestWhatGrowsIsNotContinued(t *testing.T) {
+	kept := func(unit uint64) *stream.Trace {
+		tr := stream.New(64)
+		for range 100 {
+			tr.Alloc(11*unit, 0)
+		}
+		return tr
+	}
+	p := fitted(t, at(2, kept(2<<20)), at(3, kept(3<<20)))
+	run, err := p.Run(Point{"batch": 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(run.Trace.Events); got != 100 {
+		t.Errorf("%d events, want 100", got)
+	}
+}
+
 // Stacks that share nothing, as those of another version of a program, are not
 // held against two recordings.
 func TestStacksThatShareNothing(t *testing.T) {
