@@ -110,11 +110,17 @@ func (r estimateReport) weights(b *strings.Builder) {
 	}
 }
 
+// usualSeq is the longest that people train with who do not say so.
+const usualSeq = 8192
+
 // settings is how the run was set up, in words that belong together.
 func settings(x *setup.Setup) []string {
 	batch := fmt.Sprintf("batch %s", term.Count(x.Batch))
 	if x.Seq > 0 {
 		batch += fmt.Sprintf(" of %s tokens", term.Count(x.Seq))
+	}
+	if x.Seq > usualSeq && x.Seq == x.Model.Longest() {
+		batch += " (its maximum; --seq gives another)"
 	}
 	if x.TargetSeq > 0 {
 		batch += fmt.Sprintf(" to %s", term.Count(x.TargetSeq))
@@ -130,7 +136,7 @@ func settings(x *setup.Setup) []string {
 	}
 	add(x.Precision != "", "%s", x.Precision)
 	add(x.Optimizer != "", "%s", x.Optimizer)
-	add(x.Attention != "", "%s attention", x.Attention)
+	add(x.Attention != "" && !strings.HasPrefix(x.Model.Name, "torchvision/"), "%s attention", x.Attention)
 	add(x.Checkpointing, "checkpointing")
 	add(x.Accumulation > 1, "accumulation %d", x.Accumulation)
 	add(x.Clip, "clipping")

@@ -192,6 +192,9 @@ func (s *Setup) complete() error {
 	return nil
 }
 
+// Longest is the most tokens that the model can see, 0 where there is no end.
+func (m Model) Longest() int { return factsOf(m).longest(m.Config) }
+
 // Title is what to call the model in a sentence.
 func (m Model) Title() string {
 	if m.Name != "" {
