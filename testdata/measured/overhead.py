@@ -1,0 +1,84 @@
+"""What the probe of `snug profile` adds to a training step while it records.
+
+    python testdata/measured/overhead.py 60 examples/gsa/train.py --config configs/pretrain.yaml
+
+Runs one of the example scripts, which read the clock once a step, for so many rounds. In each
+round five steps run with the probe on and five with it off; the first two of each are left out.
+Prints the medians, the median of the rounds' own ratios, and where nine in ten resamples of it
+lie. Run it in the repository's root, alone on the card.
+"""
+import json, os, random, runpy, statistics, subprocess, sys, tempfile, time
+
+BLOCK, LEFT_OUT, WARM_UP = 5, 2, 8
+
+
+def steps(rounds, script, args):
+    """Inside the probed process: the seconds of each step, with the probe off and on."""
+    import torch
+    probe = sys.modules["_snug_probe"]
+    watch, patches = probe.watch, list(probe.watch.patches)
+    took, state = {False: [], True: []}, dict(n=0, last=0.0)
+    record = torch.cuda.memory._record_memory_history
+
+    def switch(on):
+        watch.engine = not on
+        if torch.cuda.is_available():
+            record(enabled=None)
+            if on:
+                record(enabled="all", context=None, stacks="python", max_entries=4_000_000, skip_actions=watch.needless())
+        for owner, name, ours, plain in patches:
+            if name != "__call__":
+                setattr(owner, name, ours if on else plain)
+
+    def step_ended():
+        block, at = divmod(state["n"] - WARM_UP, BLOCK)
+        if 0 <= block < 2 * rounds:
+            on = block % 2 == block // 2 % 2  # off on, on off: drift falls on both alike
+            if at >= LEFT_OUT:
+                took[on].append(time.perf_counter() - state["last"])
+        nxt = state["n"] + 1 - WARM_UP
+        if nxt >= 0 and nxt % BLOCK == 0:
+            block = nxt // BLOCK
+            switch(block % 2 == block // 2 % 2)
+        state["n"] += 1
+        state["last"] = time.perf_counter()
+
+    plain_time, file = time.time, os.path.abspath(script)
+
+    def clock():
+        if sys._getframe(1).f_code.co_filename == file:
+            step_ended()
+        return plain_time()
+    time.time = clock
+    os.chdir(os.path.dirname(file))
+    sys.argv = [file] + args + ["--max-steps", str(WARM_UP + 2 * rounds * BLOCK + 1)]
+    runpy.run_path(file, run_name="__main__")
+    time.time = plain_time
+    return took
+
+
+def main(rounds, script, args):
+    with tempfile.TemporaryDirectory() as home:
+        with open("internal/run/probe.py") as f, open(os.path.join(home, "sitecustomize.py"), "w") as g:
+            g.write(f.read())
+        with open(os.path.join(home, "probe.json"), "w") as f:
+            json.dump(dict(steps=10 ** 9, stacks=False, keep_running=True, max_entries=4_000_000), f)
+        out = os.path.join(home, "took.json")
+        env = dict(os.environ, PYTHONPATH=home, OVERHEAD_OUT=out)
+        subprocess.run([sys.executable, os.path.abspath(__file__), str(rounds), script] + args, env=env, check=True, stdout=subprocess.DEVNULL)
+        off, on = json.load(open(out))
+    per = BLOCK - LEFT_OUT
+    halves = [[statistics.median(x[i * per:i * per + per]) for i in range(rounds)] for x in (off, on)]
+    ratios = [b / a - 1 for a, b in zip(*halves)]
+    resampled = sorted(statistics.median(random.choices(ratios, k=rounds)) for _ in range(1000))
+    print("plain %.3f ms, probed %.3f ms, paired %+.2f %% (%+.2f to %+.2f), %d rounds" % (
+        statistics.median(off) * 1e3, statistics.median(on) * 1e3, 100 * statistics.median(ratios), 100 * resampled[50], 100 * resampled[950], rounds))
+
+
+if __name__ == "__main__":
+    if "OVERHEAD_OUT" in os.environ:
+        result = steps(int(sys.argv[1]), sys.argv[2], sys.argv[3:])
+        with open(os.environ["OVERHEAD_OUT"], "w") as f:
+            json.dump([result[False], result[True]], f)
+    else:
+        main(int(sys.argv[1]), sys.argv[2], sys.argv[3:])
