@@ -185,6 +185,9 @@ func (r estimateReport) total(b *strings.Builder, s term.Screen) {
 		expect += fmt.Sprintf(" (%d runs here)", r.Here)
 	}
 	line("reserved", r.PeakReserved, expect)
+	if r.Setup.Precision == "amp-fp16" && r.Here == 0 {
+		fmt.Fprintf(b, "%-31s%s\n", "", "(first updates may be left out in float16)")
+	}
 	where := "of it, in tensors"
 	if r.decides() != "" {
 		where += "; the peak is in " + r.decides()

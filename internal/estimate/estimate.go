@@ -126,8 +126,9 @@ func (a *Answer) finish() error {
 	}
 	a.DevicePeak = a.PeakReserved + a.Outside
 	a.Components = a.components()
-	a.Interval = a.interval()
-	return nil
+	var err error
+	a.Interval, err = a.interval()
+	return err
 }
 
 // shown and shownLimit are what the answer's numbers were made under: the card,
