@@ -105,7 +105,8 @@ func (a *Allocator) find(r *request, p *pool) int32 {
 	}
 	i := set.At(c).Block
 	if a.blocks[i].vrange != 0 {
-		if c = a.stepExpandable(r, set, c); c.End() {
+		set.Settle()
+		if c = a.stepExpandable(r, set, set.SeekSize(r.size)); c.End() {
 			return 0
 		}
 		i = set.At(c).Block

@@ -93,6 +93,7 @@ func (a *Allocator) releaseSome(r *request) (bool, error) {
 	}
 	want := max(r.size, limit)
 	set := r.pool.free[r.stream]
+	set.Settle()
 	c := set.SeekSize(want)
 	if !c.End() {
 		if i := set.At(c).Block; a.blocks[i].vrange == 0 {

@@ -46,22 +46,33 @@ func (e *Entry) Less(f Entry) bool {
 }
 
 // Set is the free blocks of one pool and stream. The zero value is empty.
+//
+// The block that came last is held apart from the bins: what is left of a block
+// that was cut, or what two have joined to, is mostly the next to go.
 type Set struct {
+	held    Entry
+	holding bool
+
 	occupied [binWords]uint64
 	words    [(binWords + 63) / 64]uint64 // which words of occupied are not zero
 	pages    [binCount / pageBins]*[pageBins]bin
 }
 
-// Cursor is a place in a free set; bin == binCount is the end.
+// Cursor is a place in a free set. It holds until the set changes.
 type Cursor struct {
-	bin int
+	bin int // or one of the two below
 	place
 }
 
-var endCursor = Cursor{bin: binCount}
+const (
+	atEnd  = binCount
+	atHeld = binCount + 1
+)
+
+var endCursor = Cursor{bin: atEnd}
 
 // End says that there is no such place.
-func (c Cursor) End() bool { return c.bin == binCount }
+func (c Cursor) End() bool { return c.bin == atEnd }
 
 // BinOf is the bin that a size belongs to.
 func BinOf(size uint64) int {
@@ -79,6 +90,7 @@ func (s *Set) holds(i int) bool { return s.occupied[i/64]&(1<<(i%64)) != 0 }
 
 // Seek returns the first place whose entry is not less than key.
 func (s *Set) Seek(key Entry) Cursor {
+	s.Settle()
 	i := BinOf(key.Size)
 	if s.holds(i) {
 		if c, ok := s.bin(i).seek(key); ok {
@@ -91,9 +103,18 @@ func (s *Set) Seek(key Entry) Cursor {
 // SeekSize returns the first place with at least size bytes.
 func (s *Set) SeekSize(size uint64) Cursor { return s.SeekFrom(BinOf(size), size) }
 
-// SeekFrom is SeekSize for who has kept the size's bin. A fine bin of a whole
-// number of quanta needs no look inside.
+// SeekFrom is SeekSize for who has kept the size's bin.
 func (s *Set) SeekFrom(i int, size uint64) Cursor {
+	c := s.seekBins(i, size)
+	if s.holding && s.held.Size >= size && (c.End() || s.held.Less(*s.At(c))) {
+		return Cursor{bin: atHeld}
+	}
+	return c
+}
+
+// seekBins is SeekFrom of what is in bins. A fine bin of a whole number of quanta
+// needs no look inside.
+func (s *Set) seekBins(i int, size uint64) Cursor {
 	if s.holds(i) {
 		if i < fineBins && size%quantum == 0 {
 			return Cursor{i, s.bin(i).head()}
@@ -147,9 +168,23 @@ func (s *Set) binBefore(i int) int {
 }
 
 // At is the entry at a place. It holds until the set changes.
-func (s *Set) At(c Cursor) *Entry { return s.bin(c.bin).at(c.place) }
+func (s *Set) At(c Cursor) *Entry {
+	if c.bin == atHeld {
+		return &s.held
+	}
+	return s.bin(c.bin).at(c.place)
+}
 
-// Next steps on.
+// Settle puts what is held into its bin. Who steps from place to place has to
+// call it before the first.
+func (s *Set) Settle() {
+	if s.holding {
+		s.holding = false
+		s.put(s.held)
+	}
+}
+
+// Next steps on, in a set that is settled.
 func (s *Set) Next(c Cursor) Cursor {
 	if n, ok := s.bin(c.bin).next(c.place); ok {
 		return Cursor{c.bin, n}
@@ -157,7 +192,8 @@ func (s *Set) Next(c Cursor) Cursor {
 	return s.after(c.bin)
 }
 
-// Prev steps back, also from the end; false at the very first entry.
+// Prev steps back, also from the end, in a set that is settled; false at the very
+// first entry.
 func (s *Set) Prev(c Cursor) (Cursor, bool) {
 	if !c.End() {
 		if p, ok := s.bin(c.bin).prev(c.place); ok {
@@ -173,6 +209,12 @@ func (s *Set) Prev(c Cursor) (Cursor, bool) {
 
 // Insert adds a block.
 func (s *Set) Insert(e Entry) {
+	s.Settle()
+	s.held, s.holding = e, true
+}
+
+// put adds a block to its bin.
+func (s *Set) put(e Entry) {
 	i := BinOf(e.Size)
 	page := &s.pages[i/pageBins]
 	if *page == nil {
@@ -194,6 +236,10 @@ func newPage() *[pageBins]bin {
 
 // Remove takes out what is at a place.
 func (s *Set) Remove(c Cursor) {
+	if c.bin == atHeld {
+		s.holding = false
+		return
+	}
 	if s.bin(c.bin).remove(c.place) {
 		return
 	}
@@ -206,6 +252,10 @@ func (s *Set) Remove(c Cursor) {
 // Erase removes the entry of e's block. Two segments of a replayed recording
 // may lie at one address, so equal keys are told apart by the block.
 func (s *Set) Erase(e Entry) {
+	if s.holding && s.held.Block == e.Block {
+		s.holding = false
+		return
+	}
 	if i := BinOf(e.Size); s.holds(i) {
 		if c, ok := s.bin(i).find(e.Block); ok {
 			s.Remove(Cursor{i, c})
@@ -223,6 +273,7 @@ func (s *Set) Erase(e Entry) {
 
 // AppendBlocks adds the set's blocks to a list, in order.
 func (s *Set) AppendBlocks(to []int32) []int32 {
+	s.Settle()
 	i := 0
 	if !s.holds(i) {
 		i = s.binAfter(i)

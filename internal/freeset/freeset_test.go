@@ -37,7 +37,8 @@ func TestFreeSet(t *testing.T) {
 			if c.End() != (at == len(model)) || !c.End() && *set.At(c) != model[at] {
 				t.Fatalf("SeekSize(%d) differs from the model", want)
 			}
-			if p, ok := set.Prev(c); ok != (at > 0) || ok && *set.At(p) != model[at-1] {
+			set.Settle()
+			if p, ok := set.Prev(set.SeekSize(want)); ok != (at > 0) || ok && *set.At(p) != model[at-1] {
 				t.Fatalf("the place before %d differs from the model", want)
 			}
 		}
@@ -50,6 +51,7 @@ func checkOrder(t *rapid.T, set *Set, model []Entry) {
 	for _, e := range model {
 		want = append(want, e.Block)
 	}
+	set.Settle()
 	for c := set.SeekSize(0); !c.End(); c = set.Next(c) {
 		got = append(got, set.At(c).Block)
 	}
