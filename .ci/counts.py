@@ -1,16 +1,27 @@
-"""Counts the tests in `go test -json` output, prints failures, ends with one line."""
+"""Counts the tests in `go test -json` output, prints what failed, ends with one line."""
+import collections
 import json
 import sys
 
 count = {"pass": 0, "fail": 0, "skip": 0}
+said = collections.defaultdict(list)
+broken = False
 for line in sys.stdin:
     try:
         event = json.loads(line)
     except ValueError:
+        print(line, end="")
         continue
-    if event.get("Test") and event.get("Action") in count:
-        count[event["Action"]] += 1
-        if event["Action"] == "fail":
-            print("FAIL", event["Package"], event["Test"])
+    action, name = event.get("Action"), (event.get("Package") or event.get("ImportPath"), event.get("Test"))
+    if action in ("output", "build-output"):
+        said[name].append(event["Output"])
+    elif action in ("fail", "build-fail"):
+        broken = True
+        print("FAIL", *filter(None, name))
+        print("".join(said.pop(name, [])), end="")
+    else:
+        said.pop(name, None)
+    if event.get("Test") and action in count:
+        count[action] += 1
 print("%(pass)d passed, %(fail)d failed, %(skip)d skipped" % count)
-sys.exit(1 if count["fail"] else 0)
+sys.exit(1 if broken else 0)
