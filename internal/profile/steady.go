@@ -20,7 +20,8 @@ const mostParts = 8
 // repeats is how many events at the end of a variant are the same as those right
 // before them, 0 where none are; sizes are those of its formulas as recorded. In
 // which order things are let go can differ from step to step, as where a cache is
-// cleared, and does not count.
+// cleared, and does not count; but as many go as come: a run that keeps something
+// each time has not settled.
 func (v *variant) repeats(sizes []uint64) int {
 	n := len(v.events)
 	codes := make([]uint64, n) // from the last event to the first
@@ -32,27 +33,22 @@ func (v *variant) repeats(sizes []uint64) int {
 		}
 		codes[n-1-i] = code
 	}
+	open := 0 // how much more often the last q events allocate than they let go
 	for q, same := range matches(codes) {
-		if q <= n/2 && q*mostParts >= n && int(same) >= q && q > 0 && v.balanced(q) {
-			return q
+		if q == 0 {
+			continue
 		}
-	}
-	return 0
-}
-
-// balanced says that the last events let go as often as they allocate: a run
-// that keeps something each time is not one that has settled.
-func (v *variant) balanced(events int) bool {
-	open := 0
-	for _, e := range v.events[len(v.events)-events:] {
-		switch e.kind {
+		switch v.events[n-q].kind {
 		case stream.Alloc:
 			open++
 		case stream.Free, stream.FreeRequested:
 			open--
 		}
+		if q <= n/2 && q*mostParts >= n && int(same) >= q && open == 0 {
+			return q
+		}
 	}
-	return open == 0
+	return 0
 }
 
 // matches is, for each place of a sequence, how many elements from there on are
