@@ -108,10 +108,13 @@ type measuredOverhead struct {
 func (r *Report) overhead(b *strings.Builder) {
 	b.WriteString("\nWhat the probe adds to a step while it records, without stacks; afterwards it is out of the way. In one process five steps with it\n" +
 		"and five without took turns, the first two of each left out; \"paired\" is the median over the rounds of one against the other,\n" +
-		"with where nine in ten resamples of it lie. Steps of these scripts vary by a tenth by themselves.\n\n" +
+		"with where nine in ten resamples of it lie. Steps of these scripts vary by a tenth by themselves.\n" +
+		"All runs are listed, in the order in which they were made. After the first five the probe stopped recording both entries of a free; two_tower\n" +
+		"was not measured again. Meant to be below 3 %: the last medians are, the ranges of two of them are not.\n\n" +
 		"| script | batch | events a step | plain | probed | paired | rounds |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, o := range r.Overhead {
 		fmt.Fprintf(b, "| %s | %d | %d | %.1f ms | %.1f ms, %s | %s (%s to %s) | %d |\n", o.Example, o.Batch, o.Events,
 			o.Plain, o.Probed, signed(o.Probed/o.Plain-1), signed(o.Paired), signed(o.Low), signed(o.High), o.Rounds)
 	}
+	b.WriteString("\nA step of a million events is fitted in 0.3 s. To plan one size of it took 41 to 68 ms on two shared cores, where at most 50 ms is wanted.\n")
 }
