@@ -3,6 +3,7 @@
 package bestfit
 
 import (
+	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -92,24 +93,29 @@ func TestMomentMakesYounger(t *testing.T) {
 	}
 }
 
-// Holes of one size by the thousand, freed in every order.
+// Holes of about one size by the thousand, freed in every order, small and large.
 func TestManyHoles(t *testing.T) {
 	for name, step := range map[string]int{"upwards": 1, "downwards": -1, "to and fro": 7919} {
-		const n = 20_000
-		tr := stream.New(6 * n)
-		var keep, holes []uint32
-		for range n {
-			holes = append(holes, tr.Alloc(3000, 0))
-			keep = append(keep, tr.Alloc(1000, 0))
+		for _, unit := range []uint64{1, 2000} {
+			const n = 20_000
+			tr := stream.New(6 * n)
+			var keep, holes []uint32
+			for i := range uint64(n) {
+				holes = append(holes, tr.Alloc((3000+i%4)*unit, 0))
+				keep = append(keep, tr.Alloc(1000*unit, 0))
+			}
+			for i := range n {
+				tr.Free(holes[((i*step)%n+n)%n])
+			}
+			for i := range n {
+				tr.Alloc(uint64(1000+i%2005)*unit, 0)
+				tr.Free(keep[((i*step)%n+n)%n])
+			}
+			t.Run(fmt.Sprint(name, " ", unit), func(t *testing.T) {
+				compare(t, tr, allocator.Version{Major: 2, Minor: 11})
+				compare(t, tr, allocator.Version{Major: 2, Minor: 12})
+			})
 		}
-		for i := range n {
-			tr.Free(holes[((i*step)%n+n)%n])
-		}
-		for i := range n {
-			tr.Alloc(uint64(1000+i%2000), 0)
-			tr.Free(keep[((i*step)%n+n)%n])
-		}
-		t.Run(name, func(t *testing.T) { compare(t, tr, allocator.Version{Major: 2, Minor: 11}) })
 	}
 }
 

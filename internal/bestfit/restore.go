@@ -10,10 +10,15 @@ import (
 )
 
 // Restorable says whether segments are such as this package makes itself: of
-// known streams, filled with blocks that are held or free.
+// known streams, filled with blocks that are held or free, MostAllocations of
+// them.
 func Restorable(segments []allocator.SegmentState, streams []uint64) bool {
+	blocks := 0
 	for i := range segments {
 		s := &segments[i]
+		if blocks += len(s.Blocks); blocks > MostAllocations {
+			return false
+		}
 		if s.Expandable || s.Pool != (allocator.PoolID{}) || s.Size == 0 || !slices.Contains(streams, s.Stream) {
 			return false
 		}
@@ -55,7 +60,7 @@ func (p *Player) restore(s *allocator.SegmentState, stream int32, blocks []int32
 			addr += b.Size
 			continue
 		}
-		i := p.newBlock(block{addr: addr, size: b.Size, prev: last, set: set, free: free})
+		i := p.newBlock(block{tie: addr / quantum, size: b.Size, prev: last, set: set, free: free})
 		if last != 0 {
 			p.blocks[last].next = i
 		}
@@ -73,7 +78,7 @@ func (p *Player) restore(s *allocator.SegmentState, stream int32, blocks []int32
 	}
 	for i := first; i < int32(len(p.blocks)); i++ {
 		if b := &p.blocks[i]; b.free {
-			p.sets[set].Insert(p.entry(i))
+			p.sets[set].insert(holeOf(i, b.tie), b.size)
 		}
 	}
 }

@@ -60,7 +60,7 @@ type Set struct {
 
 // Cursor is a place in a free set. It holds until the set changes.
 type Cursor struct {
-	bin int // or one of the two below
+	bin uint // or one of the two below
 	place
 }
 
@@ -74,24 +74,24 @@ var endCursor = Cursor{bin: atEnd}
 // End says that there is no such place.
 func (c Cursor) End() bool { return c.bin == atEnd }
 
-// BinOf is the bin that a size belongs to.
-func BinOf(size uint64) int {
+// binOf is the bin that a size belongs to.
+func binOf(size uint64) uint {
 	if size < fineBins*quantum {
-		return int(size / quantum)
+		return uint(size / quantum)
 	}
-	log := bits.Len64(size) - 1
-	within := int(size>>(log-coarseBits)) & (1<<coarseBits - 1)
+	log := uint(bits.Len64(size) - 1)
+	within := uint(size>>(log-coarseBits)) & (1<<coarseBits - 1)
 	return fineBins + (log-fineLog)<<coarseBits + within
 }
 
-func (s *Set) bin(i int) *bin { return &s.pages[i/pageBins][i%pageBins] }
+func (s *Set) bin(i uint) *bin { return &s.pages[i/pageBins][i%pageBins] }
 
-func (s *Set) holds(i int) bool { return s.occupied[i/64]&(1<<(i%64)) != 0 }
+func (s *Set) holds(i uint) bool { return s.occupied[i/64]&(1<<(i%64)) != 0 }
 
 // Seek returns the first place whose entry is not less than key.
 func (s *Set) Seek(key Entry) Cursor {
 	s.Settle()
-	i := BinOf(key.Size)
+	i := binOf(key.Size)
 	if s.holds(i) {
 		if c, ok := s.bin(i).seek(key); ok {
 			return Cursor{i, c}
@@ -101,20 +101,18 @@ func (s *Set) Seek(key Entry) Cursor {
 }
 
 // SeekSize returns the first place with at least size bytes.
-func (s *Set) SeekSize(size uint64) Cursor { return s.SeekFrom(BinOf(size), size) }
-
-// SeekFrom is SeekSize for who has kept the size's bin.
-func (s *Set) SeekFrom(i int, size uint64) Cursor {
-	c := s.seekBins(i, size)
+func (s *Set) SeekSize(size uint64) Cursor {
+	c := s.seekBins(size)
 	if s.holding && s.held.Size >= size && (c.End() || s.held.Less(*s.At(c))) {
 		return Cursor{bin: atHeld}
 	}
 	return c
 }
 
-// seekBins is SeekFrom of what is in bins. A fine bin of a whole number of quanta
+// seekBins is SeekSize of what is in bins. A fine bin of a whole number of quanta
 // needs no look inside.
-func (s *Set) seekBins(i int, size uint64) Cursor {
+func (s *Set) seekBins(size uint64) Cursor {
+	i := binOf(size)
 	if s.holds(i) {
 		if i < fineBins && size%quantum == 0 {
 			return Cursor{i, s.bin(i).head()}
@@ -127,7 +125,7 @@ func (s *Set) seekBins(i int, size uint64) Cursor {
 }
 
 // after is the first place past bin i.
-func (s *Set) after(i int) Cursor {
+func (s *Set) after(i uint) Cursor {
 	if i = s.binAfter(i); i == binCount {
 		return endCursor
 	}
@@ -135,36 +133,36 @@ func (s *Set) after(i int) Cursor {
 }
 
 // binAfter is the first occupied bin past i, or binCount.
-func (s *Set) binAfter(i int) int {
+func (s *Set) binAfter(i uint) uint {
 	w := i / 64
 	if rest := s.occupied[w] >> (i % 64) >> 1; rest != 0 {
-		return i + 1 + bits.TrailingZeros64(rest)
+		return i + 1 + uint(bits.TrailingZeros64(rest))
 	}
-	for k := w / 64; k < len(s.words); k++ {
+	for k := w / 64; k < uint(len(s.words)); k++ {
 		mask := s.words[k]
 		if k == w/64 {
 			mask &= ^uint64(0) << (w % 64) << 1
 		}
 		if mask != 0 {
-			w = k*64 + bits.TrailingZeros64(mask)
-			return w*64 + bits.TrailingZeros64(s.occupied[w])
+			w = k*64 + uint(bits.TrailingZeros64(mask))
+			return w*64 + uint(bits.TrailingZeros64(s.occupied[w]))
 		}
 	}
 	return binCount
 }
 
-// binBefore is the last occupied bin before i, or -1.
-func (s *Set) binBefore(i int) int {
-	for i--; i >= 0; i-- {
-		if s.occupied[i/64] == 0 {
-			i -= i % 64
+// binBefore is the last occupied bin before i; false if there is none.
+func (s *Set) binBefore(i uint) (uint, bool) {
+	for ; i > 0; i-- {
+		if i%64 == 0 && s.occupied[i/64-1] == 0 {
+			i -= 63
 			continue
 		}
-		if s.occupied[i/64]&(1<<(i%64)) != 0 {
-			return i
+		if s.holds(i - 1) {
+			return i - 1, true
 		}
 	}
-	return -1
+	return 0, false
 }
 
 // At is the entry at a place. It holds until the set changes.
@@ -200,8 +198,8 @@ func (s *Set) Prev(c Cursor) (Cursor, bool) {
 			return Cursor{c.bin, p}, true
 		}
 	}
-	i := s.binBefore(c.bin)
-	if i < 0 {
+	i, ok := s.binBefore(c.bin)
+	if !ok {
 		return c, false
 	}
 	return Cursor{i, s.bin(i).tail()}, true
@@ -215,7 +213,7 @@ func (s *Set) Insert(e Entry) {
 
 // put adds a block to its bin.
 func (s *Set) put(e Entry) {
-	i := BinOf(e.Size)
+	i := binOf(e.Size)
 	page := &s.pages[i/pageBins]
 	if *page == nil {
 		*page = newPage()
@@ -256,7 +254,7 @@ func (s *Set) Erase(e Entry) {
 		s.holding = false
 		return
 	}
-	if i := BinOf(e.Size); s.holds(i) {
+	if i := binOf(e.Size); s.holds(i) {
 		if c, ok := s.bin(i).find(e.Block); ok {
 			s.Remove(Cursor{i, c})
 			return
@@ -274,7 +272,7 @@ func (s *Set) Erase(e Entry) {
 // AppendBlocks adds the set's blocks to a list, in order.
 func (s *Set) AppendBlocks(to []int32) []int32 {
 	s.Settle()
-	i := 0
+	i := uint(0)
 	if !s.holds(i) {
 		i = s.binAfter(i)
 	}

@@ -15,10 +15,10 @@ import (
 // being written down.
 
 // survey says how many allocations a variant has alive at most, and 0 where it
-// is not one for package bestfit: it starts with segments of another make, or
-// does something else than to allocate, and to free each allocation once.
+// is not one for package bestfit: it is too long, starts with segments of another
+// make, or does something else than to allocate, and to free each allocation once.
 func (v *variant) survey() (most int) {
-	if !bestfit.Restorable(v.start, v.queues) {
+	if v.whole.made > bestfit.MostAllocations || !bestfit.Restorable(v.start, v.queues) {
 		return 0
 	}
 	alive := make([]bool, v.whole.made)
