@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 )
 
@@ -86,7 +87,7 @@ func (r *Report) profiles(b *strings.Builder) {
 		"`snug profile` on the scripts in `examples/`, unchanged, at two small batches; the prediction at four times the larger one and the real run beside it.\n" +
 		"\n| script | recorded at | stacks | batch | predicted | real | off |\n| --- | --- | --- | ---: | ---: | ---: | ---: |\n")
 	for _, p := range r.Profiles {
-		stacks := map[bool]string{true: "yes", false: "no"}[p.Stacks]
+		stacks := yesNo(p.Stacks)
 		fmt.Fprintf(b, "| %s | %s | %s | %d | %.3f GiB | %.3f GiB | %s |\n", p.Example, p.Recorded, stacks, p.At, p.Predicted, p.Real, signed(p.Off))
 	}
 }
@@ -101,19 +102,37 @@ type measuredOverhead struct {
 	Low     float64 `json:"low"`    // where nine in ten resamples of it are
 	High    float64 `json:"high"`
 	Rounds  int     `json:"rounds"`
-	Events  int     `json:"events"` // recorded a step
+	Events  int     `json:"events"` // recorded a step; 0 where they were not counted
+
+	LargePages bool `json:"large_pages"` // the process asked for them
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func (o *measuredOverhead) events() string {
+	if o.Events == 0 {
+		return ""
+	}
+	return strconv.Itoa(o.Events)
 }
 
 // overhead writes what recording costs while it lasts.
 func (r *Report) overhead(b *strings.Builder) {
-	b.WriteString("\nWhat the probe adds to a step while it records, without stacks; afterwards it is out of the way. In one process five steps with it\n" +
-		"and five without took turns, the first two of each left out; \"paired\" is the median over the rounds of one against the other,\n" +
-		"with where nine in ten resamples of it lie. Steps of these scripts vary by a tenth by themselves.\n" +
-		"All runs are listed, in the order in which they were made. After the first five the probe stopped recording both entries of a free; two_tower\n" +
-		"was not measured again. Meant to be below 3 %: the last medians are, the ranges of two of them are not.\n\n" +
-		"| script | batch | events a step | plain | probed | paired | rounds |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	b.WriteString("\nWhat the probe adds to a step while it records, without stacks; afterwards it is out of the way. In one process some steps with it\n" +
+		"and some without take turns; \"paired\" is the median over the rounds of one against the other, with where nine in ten resamples of it\n" +
+		"lie. These scripts wait for their CPU, and by themselves their steps vary by a tenth, hilbert_ssm's by more. All runs are listed, in\n" +
+		"the order in which they were made. After the first five the probe stopped recording both entries of a free. Meant to be below 3 %: the last\n" +
+		"paired medians are, but for hilbert_ssm's: its three runs lie between −4 and +6 % and so tell little.\n" +
+		"Most of it is PyTorch's own recording: in a loop of nothing but allocations 0.24 µs an event, of which half were page faults as its list\n" +
+		"grows; with large pages, which `snug profile` now asks for, 0.12 µs.\n\n" +
+		"| script | batch | events a step | large pages | plain | probed | paired | rounds |\n| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |\n")
 	for _, o := range r.Overhead {
-		fmt.Fprintf(b, "| %s | %d | %d | %.1f ms | %.1f ms, %s | %s (%s to %s) | %d |\n", o.Example, o.Batch, o.Events,
+		fmt.Fprintf(b, "| %s | %d | %s | %s | %.1f ms | %.1f ms, %s | %s (%s to %s) | %d |\n", o.Example, o.Batch, o.events(), yesNo(o.LargePages),
 			o.Plain, o.Probed, signed(o.Probed/o.Plain-1), signed(o.Paired), signed(o.Low), signed(o.High), o.Rounds)
 	}
 	b.WriteString("\nA step of a million events is fitted in 0.3 s. To plan one size of it takes 24 to 39 ms on two shared cores (at most 50 ms is wanted).\n")

@@ -42,13 +42,18 @@ func TestReadLaunch(t *testing.T) {
 
 func TestFolderEnv(t *testing.T) {
 	f := &Folder{Path: "/f"}
-	got := f.Env([]string{"A=1", "PYTHONPATH=/theirs", "SNUG_RUN=old", "PYTHONUNBUFFERED=0"})
-	want := []string{"A=1", "PYTHONUNBUFFERED=0", "PYTHONPATH=/f" + string(os.PathListSeparator) + "/theirs", "SNUG_RUN=/f"}
+	got := f.Env([]string{"A=1", "PYTHONPATH=/theirs", "SNUG_RUN=old", "PYTHONUNBUFFERED=0", "GLIBC_TUNABLES=glibc.malloc.check=1"})
+	want := []string{"A=1", "PYTHONUNBUFFERED=0", "GLIBC_TUNABLES=glibc.malloc.check=1:glibc.malloc.hugetlb=1", "PYTHONPATH=/f" + string(os.PathListSeparator) + "/theirs", "SNUG_RUN=/f"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	if m := markOf(got); m != "/f" {
 		t.Errorf("mark %q", m)
+	}
+	for theirs, want := range map[string]string{"": "glibc.malloc.hugetlb=1", "glibc.malloc.hugetlb=0": "glibc.malloc.hugetlb=0"} {
+		if got := withLargePages(theirs); got != want {
+			t.Errorf("%q becomes %q", theirs, got)
+		}
 	}
 }
 

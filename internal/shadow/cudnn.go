@@ -19,7 +19,7 @@ package shadow
 //     each leaves a float32 part. This is what makes weight gradients take more.
 //   - Depthwise weight gradients keep one part per image, or in float32 copies
 //     of both images. Most depthwise convolutions run without cuDNN, in kernels
-//     of PyTorch's own that take nothing.
+//     of PyTorch's own that take nothing: all but float16 on channels first.
 //
 // Which of these a shape gets cannot be computed from outside, so it is
 // measured: cudnn_workspaces.txt. All parts are constant or proportional to the
@@ -85,6 +85,9 @@ func cudnnWorkspace(kind ConvKind, x, weight, y Shape, c Conv, dt DType, last bo
 		if points != nil {
 			return workspaceAt(points, x.d[0])
 		}
+	}
+	if !last && c.Groups == x.d[1] && c.Groups > 1 {
+		return 0
 	}
 	return copiesWorkspace(kind, x, weight, y, c, dt, last)
 }

@@ -1,6 +1,7 @@
 """Workspaces of convolutions: what each call takes from the caching allocator and gives back before it returns.
 
-usage: OUT=dir python3 convolutions.py [SECONDS] [PROCESSES]
+usage: OUT=dir python3 convolutions.py [SECONDS] [PROCESSES] [TYPE,...] [CONVOLUTIONS]
+Collects the convolutions of some 180 networks, or takes those of an earlier run's conv_log.txt.
 Writes $OUT/conv.txt, one line per (type, convolution, product):
   type layout kind C H W K R S strideH strideW padH padW dilH dilW groups backend  batch:bytes[+bytes...] ...
 (bytes: allocations freed before the call returned, in order; 0 none; x failed). Layout: nchw or nhwc.
@@ -13,6 +14,7 @@ import torch.nn as nn
 T0 = time.time()
 LIMIT = float(sys.argv[1]) if len(sys.argv) > 1 else 225.0
 PROCS = int(sys.argv[2]) if len(sys.argv) > 2 else 11
+TYPES = sys.argv[3].split(",") if len(sys.argv) > 3 else ["bfloat16", "float32", "float16"]
 OUT = os.environ.get("OUT", ".")
 BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 MARK = 70001
@@ -96,6 +98,14 @@ def networks(log):
         except Exception as e: log.append("collect %s: %r" % (j, e))
     pool.terminate()
     for key in written(): found.setdefault(key, "written")
+    return found
+
+
+def earlier(path):
+    found = collections.OrderedDict()
+    for l in open(path):
+        w = l.split()
+        if len(w) == 16 and w[0] == "#": found[(w[2],) + tuple(int(v) for v in w[3:])] = w[1]
     return found
 
 
@@ -275,15 +285,15 @@ def kernel_names(m, key, dtname, names):
 if __name__ == "__main__":
     os.makedirs(OUT, exist_ok=True)
     log = []
-    found = networks(log)
+    found = earlier(sys.argv[4]) if len(sys.argv) > 4 else networks(log)
     configs = list(found)
     print("convolutions:", len(configs), "collected in %.0f s" % (time.time() - T0), flush=True)
     weights = [tag for tag in found.values()]
-    jobs = [(c, "bfloat16", False) for c in configs]
+    jobs = [(c, TYPES[0], False) for c in configs]
     few = [c for c, tag in found.items() if tag.startswith(("timm.resnet50", "timm.regnety_016", "timm.efficientnet_b0", "timm.mobilenetv3", "tv.vgg16", "timm.vgg16", "timm.resnext", "timm.densenet121", "seg."))][:260]
-    jobs += [(c, "bfloat16", True) for c in few[:40]]
-    jobs += [(c, "float32", False) for c in configs] + [(c, "float16", False) for c in configs]
-    jobs += [(c, "bfloat16", True) for c in few[40:]]
+    jobs += [(c, TYPES[0], True) for c in few[:40]]
+    for t in TYPES[1:]: jobs += [(c, t, False) for c in configs]
+    jobs += [(c, TYPES[0], True) for c in few[40:]]
     mp.set_start_method("fork", force=True)
     counter = mp.Value("i", 0)
     procs, nth = [], 0

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bestfit
+
+import "math/bits"
+
+// hole is a free block, as one word: its tie above, its index below. Of blocks
+// of one size the least hole is the one to take.
+type hole uint64
+
+// blockBits is how many bits of a hole are the block's index. The other 40 are
+// enough for an address in quanta, on cards of today (2⁴⁹ bytes), and for the
+// number of blocks ever made.
+const blockBits = 24
+
+// MostAllocations is how many there may be, in all and from before: each makes two
+// blocks at most, a segment and what is cut off it.
+const MostAllocations = 1 << (blockBits - 2)
+
+func holeOf(i int32, tie uint64) hole { return hole(tie<<blockBits | uint64(i)) }
+
+func (x hole) block() int32 { return int32(x & (1<<blockBits - 1)) }
+
+// Up to 2 MiB each multiple of the quantum has a bin of its own, so that a bin's
+// holes are in order as words; above, each doubling has 64 bins, and sizes are
+// looked up.
+const (
+	fineLog    = 21
+	fineBins   = 1 << fineLog / quantum
+	coarseBits = 6
+	binWords   = (fineBins + (64-fineLog)<<coarseBits) / 64
+	noBin      = binWords * 64
+)
+
+// holes are the free blocks of one pool and stream, in bins under a bitmap.
+//
+// Mostly a bin has one hole, which stands in a row of its own; what else there
+// is of its size is in the bin. The block that came last is held apart from all:
+// what is left of a block that was cut, or what two have joined to, is mostly the
+// next to go.
+type holes struct {
+	blocks   *[]block
+	held     hole // 0 is none
+	heldSize uint64
+
+	occupied [binWords]uint64
+	words    [(binWords + 63) / 64]uint64 // which words of occupied are not zero
+	crowded  [binWords]uint64             // which bins have more than one
+	first    [noBin]hole
+	rest     [binWords]*[64]bin // made when first used
+}
+
+// binOf is the bin that a size belongs to.
+func binOf(size uint64) uint32 {
+	if size < fineBins*quantum {
+		return uint32(size / quantum)
+	}
+	log := bits.Len64(size) - 1
+	within := uint32(size>>(log-coarseBits)) & (1<<coarseBits - 1)
+	return fineBins + uint32(log-fineLog)<<coarseBits + within
+}
+
+func (h *holes) size(x hole) uint64 { return (*h.blocks)[x.block()].size }
+
+func (h *holes) isCrowded(i uint32) bool { return h.crowded[i/64]>>(i%64)&1 != 0 }
+
+func (h *holes) bin(i uint32) *bin { return &h.rest[i/64][i%64] }
+
+// place is where a hole is: first in its bin, or at a place of what else is there.
+type place struct {
+	bin   uint32
+	first bool
+	spot
+}
+
+func (h *holes) at(p place) hole {
+	if p.first {
+		return h.first[p.bin]
+	}
+	return h.bin(p.bin).at(p.spot)
+}
+
+// best is the size of the block that a request gets, 0 for none, and where it
+// is; held says that it is the one held apart.
+func (h *holes) best(r *Request) (size uint64, at place, held bool) {
+	at = h.seek(r)
+	switch {
+	case at.bin < fineBins:
+		size = uint64(at.bin) * quantum
+	case at.bin < noBin:
+		size = h.size(h.at(at))
+	}
+	if h.held == 0 || h.heldSize < r.size {
+		return size, at, false
+	}
+	if size == 0 || h.heldSize < size || h.heldSize == size && h.held < h.at(at) {
+		return h.heldSize, at, true
+	}
+	return size, at, false
+}
+
+// seek is the place of the first hole in bins that is large enough.
+func (h *holes) seek(r *Request) place {
+	i := r.bin
+	if h.occupied[i/64]>>(i%64)&1 != 0 {
+		if i < fineBins || h.size(h.first[i]) >= r.size {
+			return place{bin: i, first: true}
+		}
+		if h.isCrowded(i) {
+			if s, ok := h.seekIn(h.bin(i), r.size); ok {
+				return place{bin: i, spot: s}
+			}
+		}
+	}
+	return place{bin: h.binAfter(i), first: true}
+}
+
+// binAfter is the first occupied bin past i, or noBin.
+func (h *holes) binAfter(i uint32) uint32 {
+	w := i / 64
+	if rest := h.occupied[w] >> (i % 64) >> 1; rest != 0 {
+		return i + 1 + uint32(bits.TrailingZeros64(rest))
+	}
+	k := w / 64
+	mask := h.words[k] & (^uint64(0) << (w % 64) << 1)
+	for mask == 0 {
+		if k++; int(k) == len(h.words) {
+			return noBin
+		}
+		mask = h.words[k]
+	}
+	w = k*64 + uint32(bits.TrailingZeros64(mask))
+	return w*64 + uint32(bits.TrailingZeros64(h.occupied[w]))
+}
+
+// take removes the block that a request gets; 0 is none.
+func (h *holes) take(r *Request) int32 {
+	size, at, held := h.best(r)
+	if size == 0 {
+		return 0
+	}
+	if held {
+		i := h.held.block()
+		h.held = 0
+		return i
+	}
+	i := h.at(at).block()
+	h.remove(at)
+	return i
+}
+
+// insert adds a block, and holds it instead of the one before.
+func (h *holes) insert(x hole, size uint64) {
+	if h.held != 0 {
+		h.put(h.held, h.heldSize)
+	}
+	h.held, h.heldSize = x, size
+}
+
+// put adds a block to its bin.
+func (h *holes) put(x hole, size uint64) {
+	i := binOf(size)
+	w, bit := i/64, uint64(1)<<(i%64)
+	if h.occupied[w]&bit != 0 {
+		h.crowd(i, key{x, size, i < fineBins})
+		return
+	}
+	h.first[i] = x
+	h.occupied[w] |= bit
+	h.words[w/64] |= 1 << (w % 64)
+}
+
+// crowd adds a block to a bin that has one.
+func (h *holes) crowd(i uint32, k key) {
+	if !h.before(h.first[i], k) {
+		k.hole, h.first[i] = h.first[i], k.hole
+		if !k.fine {
+			k.size = h.size(k.hole)
+		}
+	}
+	page := h.rest[i/64]
+	if page == nil {
+		page = new([64]bin)
+		h.rest[i/64] = page
+	}
+	h.insertIn(&page[i%64], k)
+	h.crowded[i/64] |= 1 << (i % 64)
+}
+
+// erase removes a block that is there.
+func (h *holes) erase(x hole, size uint64) {
+	if x == h.held {
+		h.held = 0
+		return
+	}
+	i := binOf(size)
+	if x == h.first[i] {
+		h.remove(place{bin: i, first: true})
+		return
+	}
+	h.remove(place{bin: i, spot: h.find(h.bin(i), key{x, size, i < fineBins})})
+}
+
+// remove takes out what is at a place.
+func (h *holes) remove(p place) {
+	w, bit := p.bin/64, uint64(1)<<(p.bin%64)
+	if h.crowded[w]&bit != 0 {
+		b := h.bin(p.bin)
+		if p.first {
+			h.first[p.bin] = b.at(spot{})
+		}
+		if !b.remove(p.spot) {
+			h.crowded[w] &^= bit
+		}
+		return
+	}
+	h.first[p.bin] = 0
+	if h.occupied[w] &^= bit; h.occupied[w] == 0 {
+		h.words[w/64] &^= 1 << (w % 64)
+	}
+}
