@@ -29,6 +29,22 @@ func longTrace(steps int, unit uint64) *stream.Trace {
 	return t
 }
 
+// repeated is a run of several such steps.
+func repeated(step *stream.Trace, times int) *stream.Trace {
+	t := stream.New(times * len(step.Events))
+	for range times {
+		names := map[uint32]uint32{}
+		for _, e := range step.Events {
+			if e.Kind == stream.Alloc {
+				names[e.ID] = t.Alloc(e.Size, e.Queue)
+			} else {
+				t.Free(names[e.ID])
+			}
+		}
+	}
+	return t
+}
+
 // million makes a step of a million events.
 const million = 125_000
 

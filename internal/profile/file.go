@@ -25,7 +25,8 @@ import (
 //	 8  version, 2 bytes
 //	10  0, 2 bytes
 //	12  CRC-32C of everything from 16 on, 4 bytes
-//	16  the body, compressed (deflate, RFC 1951)
+//	16  the body, its long repetitions taken out (file_repeat.go), compressed
+//	    (deflate, RFC 1951)
 //
 // Numbers outside the body are little endian; inside they are varints, signed
 // ones zigzag, as encoding/binary has them. The body:
@@ -35,12 +36,12 @@ import (
 //	count, variants     the events as each recording ran them
 //
 // A variant's events are five columns, each behind its length in bytes: kinds,
-// one byte each; of allocations the formulas and the queues; of all others how
-// many allocations ago theirs was, and the queues. Columns of a loop repeat, and
-// that is what deflate is good at.
+// one byte each; of allocations the formulas and the queues; of all others which
+// allocation they are about, and the queues. Columns of a loop repeat, and that is
+// what deflate is good at.
 const (
 	fileMagic   = "snugmem\n"
-	fileVersion = 1
+	fileVersion = 2
 	bodyAt      = 16
 	maxBody     = 512 << 20
 )
@@ -69,7 +70,7 @@ func (p *Program) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := z.Write(body); err != nil {
+	if _, err := z.Write(withoutRepeats(body)); err != nil {
 		return err
 	}
 	if err := z.Close(); err != nil {
@@ -105,6 +106,9 @@ func Read(r io.Reader) (*Program, error) {
 	body, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(file[bodyAt:])), maxBody))
 	if err != nil {
 		return nil, fmt.Errorf("the profile is damaged: %w", err)
+	}
+	if body, err = withRepeats(body, maxBody); err != nil {
+		return nil, err
 	}
 	return readBody(body)
 }

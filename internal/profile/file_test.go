@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 // saved is a program as a file.
@@ -56,8 +57,8 @@ func TestFileThatIsNotOne(t *testing.T) {
 	damaged := bytes.Clone(file)
 	damaged[len(damaged)/2] ^= 1
 	newer := bytes.Clone(file)
-	newer[8] = 2
-	empty := []byte(fileMagic + "\x01\x00\x00\x00\x00\x00\x00\x00")
+	newer[8] = 3
+	empty := []byte(fileMagic + "\x02\x00\x00\x00\x00\x00\x00\x00")
 	binary.LittleEndian.PutUint32(empty[12:], crc32.Checksum(nil, castagnoli))
 	tests := map[string]struct {
 		file []byte
@@ -68,7 +69,7 @@ func TestFileThatIsNotOne(t *testing.T) {
 		"cut short": {file[:12], "ends in its first line"},
 		"cut":       {file[:len(file)-1], "damaged"},
 		"damaged":   {damaged, "checksum differs"},
-		"newer":     {newer, "format 2 and this snug reads format 1"},
+		"newer":     {newer, "format 3 and this snug reads format 2"},
 		"no body":   {empty, "damaged"},
 	}
 	for name, tt := range tests {
@@ -79,6 +80,59 @@ func TestFileThatIsNotOne(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A step of a million events, recorded for three steps at two sizes, stays below a
+// megabyte.
+func TestFileOfALongRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	long := func(batch int64) Input {
+		return at(batch, repeated(longTrace(million, uint64(batch)*640), 3))
+	}
+	file := saved(t, fitted(t, long(2), long(3)))
+	if len(file) > 1_000_000 {
+		t.Errorf("%d bytes", len(file))
+	}
+	if _, err := Read(bytes.NewReader(file)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever repeats itself comes back as it was.
+func TestRepeats(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var body []byte
+		for range rapid.IntRange(0, 12).Draw(t, "parts") {
+			if len(body) > 0 && rapid.Bool().Draw(t, "again") {
+				from := rapid.IntRange(0, len(body)-1).Draw(t, "from")
+				body = append(body, body[from:rapid.IntRange(from, len(body)).Draw(t, "to")]...)
+				continue
+			}
+			body = append(body, rapid.SliceOfN(rapid.ByteRange(0, 3), 0, 300).Draw(t, "new")...)
+		}
+		got, err := withRepeats(withoutRepeats(body), len(body))
+		if err != nil || !bytes.Equal(got, body) {
+			t.Fatalf("%v: %d bytes became %d", err, len(body), len(got))
+		}
+		if len(body) > 0 {
+			if _, err := withRepeats(withoutRepeats(bytes.Repeat(body, 200)), 199*len(body)); err == nil && len(body) > repeatMin {
+				t.Fatal("more than was allowed")
+			}
+		}
+	})
+}
+
+// FuzzRepeats reads what nobody wrote.
+func FuzzRepeats(f *testing.F) {
+	f.Add(withoutRepeats(bytes.Repeat([]byte("sixty-four bytes are enough to be seen again "), 9)))
+	f.Add([]byte{1, 'a', 200, 1, 1, 0, 0})
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if out, err := withRepeats(in, 1<<16); err == nil && len(out) > 1<<16+len(in) {
+			t.Errorf("%d bytes", len(out))
+		}
+	})
 }
 
 // FuzzRead feeds bodies with a right checksum, so that what is behind it is

@@ -38,7 +38,7 @@ func (e *encoder) variant(v *variant) {
 func (v *variant) columns() *columns {
 	c := &columns{}
 	names := v.order()
-	made := v.before
+	made, far := v.before, uint32(0)
 	for i := range v.events {
 		ev := &v.events[i]
 		c.kinds.out = append(c.kinds.out, byte(ev.kind))
@@ -51,11 +51,44 @@ func (v *variant) columns() *columns {
 		if ev.kind == stream.Mark || ev.kind == stream.EmptyCache {
 			c.ages.uint(uint64(ev.id))
 		} else {
-			c.ages.uint(uint64(made - 1 - names[ev.id]))
+			c.ages.age(made, names[ev.id], &far)
 		}
 		c.queues.uint(uint64(ev.queue))
 	}
 	return c
+}
+
+// nearAge is the age from which on a free is written by the one before it.
+const nearAge = 64
+
+// age writes which allocation an event is about: of the last nearAge ones how many
+// were made since; of older ones, which a backward pass lets go in the order of their
+// making or against it, how far it is from the older one before.
+func (e *encoder) age(made, id uint32, far *uint32) {
+	if age := made - 1 - id; age < nearAge {
+		e.uint(uint64(age) << 1)
+		return
+	}
+	delta := int64(id) - int64(*far)
+	e.uint(uint64(delta<<1^delta>>63)<<1 | 1)
+	*far = id
+}
+
+// age reads it back.
+func (d *decoder) age(made uint32, far *uint32) uint32 {
+	v := d.uint()
+	id := int64(made) - 1 - int64(v>>1)
+	if v&1 != 0 {
+		z := v >> 1 // zigzag
+		delta := int64(z>>1) ^ -int64(z&1)
+		id = int64(*far) + delta
+		*far = uint32(id)
+	}
+	if id < 0 || id >= int64(made) {
+		d.fail("allocation %d of %d", id, made)
+		return 0
+	}
+	return uint32(id)
 }
 
 // order numbers the allocations as they are made, those put in included.
@@ -112,7 +145,7 @@ func (d *decoder) checkStart(start []allocator.SegmentState, before uint32) {
 func (d *decoder) events(p *Program, v *variant, in *[5]decoder) {
 	kinds, formulas, allocQueues, ages, queues := in[0].in, &in[1], &in[2], &in[3], &in[4]
 	v.events = make([]event, len(kinds))
-	made := v.before
+	made, far := v.before, uint32(0)
 	for i, kind := range kinds {
 		e := event{kind: stream.Kind(kind)}
 		switch {
@@ -125,7 +158,7 @@ func (d *decoder) events(p *Program, v *variant, in *[5]decoder) {
 		case e.kind == stream.Mark || e.kind == stream.EmptyCache:
 			e.id, e.queue = uint32(ages.uint()), uint16(queues.uint())
 		default:
-			e.id = made - 1 - uint32(ages.below(int(made), "an age,"))
+			e.id = ages.age(made, &far)
 			e.queue = uint16(queues.below(len(v.queues), "a queue,"))
 		}
 		if v.events[i] = e; d.err != nil {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+)
+
+// Steps of a recording are alike, and so are recordings at two sizes, but they
+// are megabytes apart and deflate looks back 32 KiB. So long repetitions are taken
+// out first. What is left is a sequence of
+//
+//	length, bytes       as they are
+//	length, distance    so many bytes of what stands so far back
+//
+// that ends with a length of 0 instead of a repetition.
+
+// repeatMin is what a repetition has at least. Places are remembered that far
+// apart, so that one of twice the length is always found.
+const repeatMin = 64
+
+// withoutRepeats writes body with its long repetitions taken out.
+func withoutRepeats(body []byte) []byte {
+	e := &encoder{}
+	seen := map[uint64]int{} // the hash of repeatMin bytes: where they last began
+	from := 0                // what is written already
+	for at := 0; at+repeatMin <= len(body); {
+		hash := hashOf(body[at:])
+		was, ok := seen[hash]
+		if at%repeatMin == 0 {
+			seen[hash] = at
+		}
+		if !ok || !bytes.Equal(body[was:was+repeatMin], body[at:at+repeatMin]) {
+			at++
+			continue
+		}
+		begin, end := at, at+repeatMin
+		for begin > from && was > 0 && body[begin-1] == body[was-1] {
+			begin, was = begin-1, was-1
+		}
+		back := begin - was
+		for end < len(body) && body[end] == body[end-back] {
+			end++
+		}
+		e.bytes(body[from:begin])
+		e.uint(uint64(end - begin))
+		e.uint(uint64(back))
+		for next := (at/repeatMin + 1) * repeatMin; next+repeatMin <= end; next += repeatMin {
+			seen[hashOf(body[next:])] = next
+		}
+		from, at = end, end
+	}
+	e.bytes(body[from:])
+	e.uint(0)
+	return e.out
+}
+
+// hashOf mixes the first repeatMin bytes.
+func hashOf(b []byte) uint64 {
+	hash := uint64(0)
+	for i := 0; i < repeatMin; i += 8 {
+		hash = (hash ^ binary.LittleEndian.Uint64(b[i:])) * 0x9e3779b97f4a7c15
+		hash ^= hash >> 29
+	}
+	return hash
+}
+
+// withRepeats puts them back; what would be longer than most bytes is refused.
+func withRepeats(in []byte, most int) ([]byte, error) {
+	d := &decoder{in: in}
+	var out []byte
+	for {
+		out = append(out, d.bytes()...)
+		length := d.uint()
+		if d.err != nil {
+			return nil, d.err
+		}
+		if length == 0 {
+			return out, nil
+		}
+		back := d.uint()
+		if back == 0 || back > uint64(len(out)) || length > uint64(most-len(out)) {
+			return nil, errors.New("the profile makes no sense: it repeats what is not there")
+		}
+		for from := len(out) - int(back); length > 0; { // may overlap what it writes
+			n := min(int(length), len(out)-from)
+			out = append(out, out[from:from+n]...)
+			length -= uint64(n)
+		}
+	}
+}
