@@ -75,16 +75,16 @@ func newGPT2Block(b *shadow.Builder, c *Config, m *gpt2, at string, hidden, head
 	l.ln1 = b.LayerNorm(at+".ln_1", hidden, true)
 	l.attn = &gpt2Attention{
 		Path: shadow.Path(at + ".attn"), m: m, headDim: c.HeadDim(hidden, heads),
-		cAttn:   newConv1D(b, at+".attn.c_attn", 3*hidden, hidden),
-		cProj:   newConv1D(b, at+".attn.c_proj", hidden, hidden),
+		cAttn:   b.Conv1D(at+".attn.c_attn", 3*hidden, hidden),
+		cProj:   b.Conv1D(at+".attn.c_proj", hidden, hidden),
 		dropout: c.Float("attn_pdrop", 0.1), resid: resid,
 	}
 	l.ln2 = b.LayerNorm(at+".ln_2", hidden, true)
 	inner := c.Positive("n_inner", 4*hidden)
 	l.mlp = &gpt2MLP{
 		Path:    shadow.Path(at + ".mlp"),
-		cFC:     newConv1D(b, at+".mlp.c_fc", inner, hidden),
-		cProj:   newConv1D(b, at+".mlp.c_proj", hidden, inner),
+		cFC:     b.Conv1D(at+".mlp.c_fc", inner, hidden),
+		cProj:   b.Conv1D(at+".mlp.c_proj", hidden, inner),
 		act:     c.activation("activation_function", "gelu_new"),
 		dropout: resid,
 	}
@@ -109,7 +109,7 @@ func (l *gpt2Block) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Ten
 type gpt2Attention struct {
 	shadow.Path
 	m            *gpt2
-	cAttn, cProj *conv1D
+	cAttn, cProj *shadow.Conv1D
 	headDim      int
 	dropout      float64
 	resid        shadow.Dropout
@@ -151,28 +151,9 @@ func (a *gpt2Attention) attention(q, k, v *shadow.Tensor) (out, weights *shadow.
 	return fn.Return2(out, weights)
 }
 
-// conv1D is a Linear whose weight lies the other way round, and which always
-// has a bias: transformers/pytorch_utils.py.
-type conv1D struct {
-	shadow.Path
-	weight, bias *shadow.Tensor
-}
-
-func newConv1D(b *shadow.Builder, at string, out, in int) *conv1D {
-	return &conv1D{shadow.Path(at), b.Parameter(at+".weight", in, out), b.Parameter(at+".bias", out)}
-}
-
-func (l *conv1D) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }
-
-func (l *conv1D) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
-	B, S := x.Size(0), x.Size(1)
-	fn.Set(&x, shadow.Addmm(l.bias, x.View(-1, x.Size(-1)), l.weight))
-	return x.View(B, S, -1)
-}
-
 type gpt2MLP struct {
 	shadow.Path
-	cFC, cProj *conv1D
+	cFC, cProj *shadow.Conv1D
 	act        activation
 	dropout    shadow.Dropout
 }

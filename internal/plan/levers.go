@@ -149,6 +149,8 @@ func loraTargets(m setup.Model) []string {
 		return []string{"q_lin", "v_lin"}
 	case "gpt_neox", "bloom", "falcon":
 		return []string{"query_key_value"}
+	case "gpt2":
+		return []string{"c_attn"}
 	case "phi3":
 		return []string{"qkv_proj"}
 	case "modernbert":

@@ -12,7 +12,18 @@ import (
 type Lora struct {
 	Rank    int
 	Dropout float64
-	Targets map[string]bool // the last name of a module's path
+	Targets map[string]bool // the end of a module's path: c_proj, mlp.c_proj
+}
+
+// adapts tells whether a target names the module at a path, as PEFT matches a
+// list of them: by whole names, from the end.
+func (l Lora) adapts(at string) bool {
+	for i := len(at) - 1; i >= 0; i-- {
+		if at[i] == '.' && l.Targets[at[i+1:]] {
+			return true
+		}
+	}
+	return l.Targets[at]
 }
 
 // adapter is the pair of small matrices beside a frozen Linear.
@@ -32,7 +43,7 @@ func (b *Builder) AddLora(l Lora) {
 	layers, dtype := b.layers, b.DType
 	b.DType = Float32
 	for _, m := range layers {
-		if lin, ok := m.(*Linear); ok && l.Targets[lastName(lin.At())] {
+		if lin, ok := m.(*Linear); ok && l.adapts(lin.At()) {
 			lin.lora = &adapter{
 				a:    b.Linear(lin.At()+".A", lin.In, l.Rank, false),
 				b:    b.Linear(lin.At()+".B", l.Rank, lin.Out, false),

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Conv1D is transformers' Conv1D, a Linear whose weight lies the other way round
+// and which always has a bias: transformers/pytorch_utils.py. To LoRA it is a
+// Linear: PEFT's lora.Linear stands around either, and its two matrices are
+// nn.Linears in both cases.
+type Conv1D struct{ Linear }
+
+// Conv1D makes a transformers Conv1D.
+func (b *Builder) Conv1D(at string, out, in int) *Conv1D {
+	l := &Conv1D{Linear{Path: Path(at), In: in, Out: out}}
+	l.Weight = b.Parameter(at+".weight", in, out)
+	l.Bias = b.Parameter(at+".bias", out)
+	b.layers = append(b.layers, &l.Linear)
+	return l
+}
+
+// Call is conv1d(x).
+func (l *Conv1D) Call(x *Tensor) *Tensor { return x.w.Call(l, x) }
+
+// Forward is what Conv1D does, with LoRA around it where there is one.
+func (l *Conv1D) Forward(fn *Frame, x *Tensor) *Tensor {
+	if l.lora == nil {
+		return l.base(fn, x)
+	}
+	inner := x.w.Func(x)
+	return l.lora.forward(x, inner.Return(l.base(inner, x)))
+}
+
+func (l *Conv1D) base(fn *Frame, x *Tensor) *Tensor {
+	size := x.size.with(x.size.n-1, l.Out)
+	fn.Set(&x, Addmm(l.Bias, x.View(-1, x.Size(-1)), l.Weight))
+	return x.ViewAs(size)
+}
