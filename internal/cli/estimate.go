@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -139,7 +138,7 @@ func answer[A any](env Env, json bool, requests []request, ask func(*setup.Setup
 		switch {
 		case got.err != nil:
 			failed++
-			last = got.err
+			last = errors.New(r.from.located(got.err))
 			r.complain(env, json, got.err, len(requests) > 1)
 		default:
 			if err := show(got.answer); err != nil {
@@ -166,21 +165,17 @@ func verdict(failed, of int, last error, json bool) error {
 
 // complain says what is wrong with one setup, where its answer would have been.
 func (r request) complain(env Env, json bool, err error, many bool) {
-	text := oneLine(err.Error())
 	if json {
 		_ = printJSON(env.Stdout, struct {
 			ID    string `json:"id"`
 			Error string `json:"error"`
-		}{r.id, text})
+		}{r.id, r.from.text(err)})
 		return
 	}
 	if !many {
 		return // the command's own error says it
 	}
-	if r.where != "" && !strings.HasPrefix(text, r.where) {
-		text = r.where + ": " + text
-	}
-	fmt.Fprintf(env.Stderr, "snug: %s\n", text)
+	fmt.Fprintf(env.Stderr, "snug: %s\n", r.from.located(err))
 }
 
 // answered is an error that standard output has in JSON already.

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -55,7 +56,11 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 	none := false
 	failed, err := answer(env, o.json, requests,
 		func(s *setup.Setup) (*estimate.MaxAnswer, error) {
-			return estimate.MaxBatch(s, card)
+			m, err := estimate.MaxBatch(s, card)
+			if errors.Is(err, estimate.ErrNoLimit) {
+				err = errNoRoom
+			}
+			return m, err
 		},
 		func(a *estimate.MaxAnswer) error {
 			none = none || a.MaxBatch == 0
@@ -70,6 +75,9 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 	}
 	return err
 }
+
+// errNoRoom begins with a flag's name, as it is about what no flag said.
+var errNoRoom = errors.New("--gpu, --gpu-memory or --limit has to say what the batch is to fit into")
 
 // title is in front of an answer that has a name.
 func title(m *estimate.MaxAnswer) string {

@@ -28,21 +28,10 @@ func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []stri
 	if err != nil {
 		return nil, err
 	}
-	t, unknown := o.today(env)
-	var base *setup.Setup
-	switch {
-	case unknown == nil && len(t.requests) > 1:
-		return nil, errors.New("--profile measures one run; give one setup")
-	case unknown == nil && t.example:
-		unknown = errors.New("no training configuration was found here")
-	case unknown == nil:
-		base, unknown = t.requests[0].setup, t.requests[0].err
-	}
-	if unknown == nil && base.Model.Program != nil {
-		unknown = errors.New("it is a profile itself")
-	}
-	if unknown != nil {
-		base = nil
+	t, err := o.today(env)
+	base, unknown, err := known(t, err)
+	if err != nil {
+		return nil, err
 	}
 	if base == nil && !o.saysBatch(env) {
 		return nil, errors.New("--profile: no config file here says the batch of today; give it with --batch, or --target-effective-batch")
@@ -65,6 +54,34 @@ func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []stri
 	}
 	o.recorded = p.written
 	return o.today(env)
+}
+
+// known is the run of a model that snug knows, or else why it does not, so that
+// recordings have to tell. Whatever else is wrong would be wrong after a run, too,
+// and is an error before it.
+func known(t *today, err error) (base *setup.Setup, unknown, wrong error) {
+	switch {
+	case errors.Is(err, setup.ErrUnknownModel):
+		return nil, err, nil
+	case err != nil:
+		return nil, nil, err
+	case len(t.requests) > 1:
+		return nil, nil, errors.New("--profile measures one run; give one setup")
+	case t.example:
+		return nil, errors.New("no training configuration was found here"), nil
+	}
+	r := t.requests[0]
+	switch {
+	case errors.Is(r.err, setup.ErrUnknownModel):
+		return nil, r.err, nil
+	case r.err != nil:
+		return nil, nil, errors.New(r.from.located(r.err))
+	case r.setup.Model.Program != nil:
+		return nil, errors.New("it is a profile itself"), nil
+	case !r.setup.Model.Known():
+		return nil, fmt.Errorf("model_type %q is not known", r.setup.Model.Family()), nil
+	}
+	return r.setup, nil, nil
 }
 
 // command is what trains: behind --, or what snug.yaml says.

@@ -38,6 +38,9 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 		return nil, err
 	}
 	o.spread(over)
+	if o.recorded != "" {
+		over["model"] = map[string]any{"profile": o.recorded}
+	}
 	t := &today{}
 	if o.file == "" {
 		if over, err = o.found(env, t, over); err != nil {
@@ -56,9 +59,7 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 // model on the command line is a question of its own, unless files are named.
 func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[string]any, error) {
 	asked := len(o.paths) > 0 || o.flags.Changed("dir") || o.apply
-	if o.recorded != "" {
-		over["model"] = map[string]any{"profile": o.recorded}
-	} else if over["model"] != nil && !asked && !o.completedBy(env, over) {
+	if o.recorded == "" && over["model"] != nil && !asked && !o.completedBy(env, over) {
 		return over, nil
 	}
 	project, err := o.projectFlags.open(env)
@@ -71,11 +72,11 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		t.example = true
 		return lay(over, example()), nil
 	}
-	t.project = project
+	t.project, o.project = project, fromProject(project)
 	fields := lay(over, o.modelled(env, project.Fields()))
 	for _, m := range project.Missing() {
 		if o.lacks(fields, m.Setting) && (m.Setting != "batch" || o.target == 0) {
-			return nil, fmt.Errorf("%s: %s", m.Setting, m.Say)
+			return nil, lacking{m}
 		}
 	}
 	return fields, nil

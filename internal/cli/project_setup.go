@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"snug/internal/config"
+	"snug/internal/setup"
 )
 
 // requestsIn reads the setups from --setup or from flags; where neither says
@@ -34,16 +35,12 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) ([]request, error) {
 	fields := lay(over, p.modelled(env, project.Fields()))
 	for _, m := range project.Missing() {
 		if f.lacks(fields, m.Setting) {
-			return nil, fmt.Errorf("%s: %s", m.Setting, m.Say)
+			return nil, lacking{m}
 		}
 	}
-	requests, err := f.requestsOver(env, fields)
 	file, title := project.Main()
-	for i := range requests {
-		requests[i].where = file
-	}
-	f.from = fmt.Sprintf("settings of %s (%s)", file, title)
-	return requests, err
+	f.from, f.project = fmt.Sprintf("settings of %s (%s)", file, title), fromProject(project)
+	return f.requestsOver(env, fields)
 }
 
 // completedBy tells whether the flags add just what the files of the folder do
@@ -74,4 +71,14 @@ func (f *setupFlags) lacks(fields map[string]any, field string) bool {
 	}
 	in, _ := fields[outer].(map[string]any)
 	return in[inner] == nil
+}
+
+// lacking is that neither files nor flags say what has to be known.
+type lacking struct{ config.Missing }
+
+func (l lacking) Error() string { return l.Setting + ": " + l.Say }
+
+// Is tells what only a recording can make up for.
+func (l lacking) Is(target error) bool {
+	return target == setup.ErrUnknownModel && (l.Setting == "model" || l.Setting == config.Weights)
 }

@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 
@@ -27,7 +28,8 @@ type setupFlags struct {
 	flags     *pflag.FlagSet
 	anyBatch  bool // the command looks for a batch, so that none need be given
 
-	from string // the files that the setup was found in, in words
+	from    string // the files that the setup was found in, in words
+	project origin // and what they say; zero where there are none
 }
 
 // fieldFlag is a flag that stands for one field of a setup.
@@ -153,7 +155,7 @@ func (f *setupFlags) value(x fieldFlag) any {
 // request is one setup that was asked about, or why it cannot be.
 type request struct {
 	id    string
-	where string // file:line, where there are several
+	from  origin
 	setup *setup.Setup
 	err   error
 }
@@ -166,7 +168,10 @@ func (f *setupFlags) requestsOver(env Env, over map[string]any) ([]request, erro
 		if over["model"] == nil {
 			return nil, errors.New("which model? give --model NAME, --config PATH or --setup FILE")
 		}
-		return []request{f.decode(over, from)}, nil
+		r := f.decode(over, from)
+		r.from = f.project
+		r.from.flags = f.given()
+		return []request{r}, nil
 	}
 	in, err := env.open(f.file)
 	if err != nil {
@@ -179,19 +184,34 @@ func (f *setupFlags) requestsOver(env Env, over map[string]any) ([]request, erro
 	}
 	if f.file != "-" {
 		from.Base = filepath.Dir(f.file)
+		over = fromHere(over)
 	}
 	var out []request
 	for _, raw := range raws {
-		r := request{err: raw.Err}
-		if raw.Err != nil {
-			r.err = fmt.Errorf("%s:%w", f.file, raw.Err)
-		} else {
-			r = f.decode(lay(over, raw.Fields), from)
+		if raw.Err != nil { // which says where
+			out = append(out, request{err: fmt.Errorf("%s:%w", f.file, raw.Err)})
+			continue
 		}
-		r.where = fmt.Sprintf("%s:%d", f.file, raw.Line)
+		where := origin{flags: f.given(), under: maps.Clone(raw.Fields), place: fmt.Sprintf("%s:%d", f.file, raw.Line)}
+		r := f.decode(lay(over, raw.Fields), from)
+		r.from = where
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// fromHere makes the path of a model that flags name one from here: beside a file
+// of setups it would be seen from that file's folder.
+func fromHere(over map[string]any) map[string]any {
+	model, _ := over["model"].(map[string]any)
+	for key, v := range model {
+		at, _ := v.(string)
+		isPath := key == "profile" || key == "config" || key == "name" && strings.HasPrefix(at, ".")
+		if whole, err := filepath.Abs(at); isPath && at != "" && err == nil {
+			model[key] = whole
+		}
+	}
+	return over
 }
 
 func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {

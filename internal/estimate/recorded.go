@@ -4,10 +4,12 @@ package estimate
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 	"sync"
 
+	"snug/internal/allocator"
 	"snug/internal/gpu"
 	"snug/internal/profile"
 	"snug/internal/setup"
@@ -120,8 +122,13 @@ func Kept(s *setup.Setup) uint64 {
 func recordedProbe(s *setup.Setup) (*Probe, error) {
 	p := &Probe{Setup: s, last: -1, run: sync.OnceValues(func() (*run, error) { return recordedRun(s) })}
 	err := p.predict()
-	if err != nil {
+	var oom *allocator.OutOfMemoryError
+	if errors.Is(err, profile.ErrTooLarge) || errors.As(err, &oom) {
 		p.PeakRequested, p.PeakAllocated, p.PeakReserved = endless, endless, endless
+		return p, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	return p, nil
 }

@@ -145,3 +145,33 @@ func TestOtherOptionsTakeSmallerBlocks(t *testing.T) {
 		}
 	}
 }
+
+// A size beyond any memory fits nowhere, which is an answer; any other mistake is
+// one, and is told.
+func TestRecordedProbeErrors(t *testing.T) {
+	p := towers(t)
+	for _, c := range []struct {
+		name   string
+		change func(*setup.Setup)
+		err    string
+	}{
+		{"as recorded", func(*setup.Setup) {}, ""},
+		{"an absurd batch", func(s *setup.Setup) { s.Batch = 1 << 50 }, ""},
+		{"an absurd batch, played", func(s *setup.Setup) { s.Batch, s.Accumulation = 1<<50, 2 }, ""},
+		{"options that are none", func(s *setup.Setup) { s.Allocator = "nonsense:1" }, "nonsense"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := decoded(t, p, map[string]any{"batch": 64.0})
+			c.change(s)
+			probe, err := NewProbe(s, gpu.Card{})
+			switch {
+			case c.err == "" && err != nil:
+				t.Fatal(err)
+			case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
+				t.Fatalf("error %v, want one about %s", err, c.err)
+			case c.err == "" && (probe.PeakReserved == endless) != (s.Batch > 1<<40):
+				t.Errorf("batch %d: %d bytes reserved", s.Batch, probe.PeakReserved)
+			}
+		})
+	}
+}

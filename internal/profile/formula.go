@@ -3,6 +3,7 @@
 package profile
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -133,10 +134,22 @@ func (f *formula) bytes(monos []float64, values []int64, recording int) (uint64,
 		size = min(size, evaluate(f.most, monos))
 	}
 	if size >= maxBytes {
-		return 0, fmt.Errorf("an allocation of %.0f TiB", size/(1<<40))
+		return 0, tooLarge{size / (1 << 40)}
 	}
 	return uint64(max(size, 0)), nil
 }
+
+// ErrTooLarge is that a size asks for an allocation that no memory holds: such a
+// run fits nowhere, and is no mistake of the profile.
+var ErrTooLarge = errors.New("an allocation larger than any memory")
+
+// tooLarge is how large.
+type tooLarge struct{ tebibytes float64 }
+
+func (t tooLarge) Error() string { return fmt.Sprintf("an allocation of %.0f TiB", t.tebibytes) }
+
+// Is makes it an ErrTooLarge.
+func (t tooLarge) Is(target error) bool { return target == ErrTooLarge }
 
 func evaluate(terms []term, monos []float64) float64 {
 	sum := 0.0

@@ -3,7 +3,9 @@
 package setup
 
 import (
+	"cmp"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"snug/internal/allocator"
@@ -64,7 +66,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	o.dist(s)
 	model := o.inner("model")
 	if o.keys["model"] == nil {
-		o.fail("model", " is missing; give a config or a name")
+		o.err = cmp.Or(o.err, unknownModel("{model} is missing; give a config or a name"))
 	} else if err := o.profile(s, model, from); err != nil {
 		return s, err
 	}
@@ -151,7 +153,7 @@ func (o *object) dist(s *Setup) {
 	case s.Dist.BucketView && s.Dist.Kind != "ddp":
 		d.fail("bucket_view", " belongs to ddp, not to %s", s.Dist.Kind)
 	case !sharded && s.Dist.ParamDType+s.Dist.ReduceDType != "":
-		d.fail("param_dtype", " and reduce_dtype belong to fsdp2, not to %s", s.Dist.Kind)
+		d.fail("param_dtype", " and {dist.reduce_dtype} belong to fsdp2, not to %s", s.Dist.Kind)
 	}
 	o.adopt(d)
 }
@@ -167,12 +169,12 @@ func (s *Setup) complete() error {
 		return nil
 	}
 	if s.Attention == "flash" && s.Precision == "fp32" {
-		return fmt.Errorf("attention flash computes in 16 bits, and precision is fp32; choose amp-bf16 or bf16, or attention sdpa")
+		return Wrong("{attention} flash computes in 16 bits, and {precision} is fp32; choose amp-bf16 or bf16, or {attention} sdpa")
 	}
 	longest := f.longest(s.Model.Config)
 	if s.Seq == 0 {
 		if s.Seq = longest; longest == 0 {
-			return fmt.Errorf("seq is missing, and %s has no maximum of its own; give the tokens per sample", s.Model.Title())
+			return Wrong("{seq} is missing, and %s has no maximum of its own; give the tokens per sample", s.Model.Title())
 		}
 	}
 	if s.Model.Head == "seq2seq-lm" && s.TargetSeq == 0 {
@@ -183,10 +185,10 @@ func (s *Setup) complete() error {
 		n     int
 	}{{"seq", s.Seq}, {"target_seq", s.TargetSeq}} {
 		if f.learned && x.n > longest {
-			return fmt.Errorf("%s is %d; %s has %d learned positions, and a longer sequence crashes", x.field, x.n, s.Model.Title(), longest)
+			return Wrong("{"+x.field+"} is %d; %s has %d learned positions, and a longer sequence crashes", x.n, s.Model.Title(), longest)
 		}
 		if s.Batch*x.n > mostTokens || s.Batch*x.n > mostPairs/max(x.n, 1) {
-			return fmt.Errorf("batch %d times %s %d is more than any GPU could hold", s.Batch, x.field, x.n)
+			return Wrong("{batch} %d times {"+x.field+"} %d is more than any GPU could hold", s.Batch, x.n)
 		}
 	}
 	return nil
@@ -199,6 +201,9 @@ func (m Model) Longest() int { return factsOf(m).longest(m.Config) }
 func (m Model) Title() string {
 	if m.Name != "" {
 		return m.Name
+	}
+	if filepath.IsAbs(m.Profile) {
+		return filepath.Base(m.Profile) // which is long enough for a sentence
 	}
 	if m.Profile != "" {
 		return m.Profile

@@ -97,7 +97,7 @@ func headOf(config map[string]any) (string, error) {
 			return x.head, nil
 		}
 	}
-	return "", fmt.Errorf("architectures names %q, whose head is not known; set model.head to one of %s", class, strings.Join(Heads, ", "))
+	return "", unknownModel("architectures names %q, whose head is not known; set {model.head} to one of %s", class, strings.Join(Heads, ", "))
 }
 
 // layerKeys count what a model is a stack of: an absurd one would take for ever.

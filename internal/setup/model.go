@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"snug/internal/catalog"
@@ -43,7 +44,7 @@ func (o *object) model(s *Setup, from Source) error {
 		return err
 	}
 	if custom != nil {
-		return fmt.Errorf("model.custom %s is code that snug does not know; record a profile: snug profile -- <your command>", show(custom))
+		return unknownModel("{model.custom} %s is code that snug does not know; record a profile: snug profile -- <your command>", show(custom))
 	}
 	given := 0
 	for _, is := range []bool{config != nil, s.Model.Name != "", s.Model.Profile != ""} {
@@ -53,9 +54,9 @@ func (o *object) model(s *Setup, from Source) error {
 	}
 	switch {
 	case given == 0:
-		return errors.New("model has neither config nor name nor profile; give one of them")
+		return unknownModel("{model} has neither config nor name nor profile; give one of them")
 	case given > 1:
-		return errors.New("model has more than one of config, name and profile; keep one")
+		return Wrong("{model} has more than one of config, name and profile; keep one")
 	case s.Model.Profile != "":
 		return nil // it was read before, as its quantities are fields
 	case s.Model.Name != "":
@@ -74,7 +75,7 @@ func (m *Model) configured(config any, from Source) error {
 			return err
 		}
 	default:
-		return fmt.Errorf("model.config is %s; it has to be the object of a config.json, or the path to one", show(v))
+		return Wrong("{model.config} is %s; it has to be the object of a config.json, or the path to one", show(v))
 	}
 	return m.adopt()
 }
@@ -107,7 +108,7 @@ func (m *Model) named(from Source) error {
 				return nil
 			}
 		}
-		return fmt.Errorf("model.name %q is not known%s", m.Name, spelling.Hint(m.Name, known, "known are "+strings.Join(known, ", ")))
+		return unknownModel("{model.name} %q is not known%s", m.Name, spelling.Hint(m.Name, known, "known are "+strings.Join(known, ", ")))
 	}
 	if e := catalog.Find(m.Name); e != nil {
 		m.Name, m.Config = e.Name, e.Config
@@ -138,7 +139,7 @@ func (m *Model) found(from Source) error {
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, ".") {
 		near = path.Base(name) // somebody's copy of a model is called as the model is
 	}
-	return fmt.Errorf("model %q is not known%s", name, spelling.Hint(near, names,
+	return unknownModel("{model.name} %q is not known%s", name, spelling.Hint(near, names,
 		"it is neither built in nor a config.json nor in the Hugging Face cache"))
 }
 
@@ -156,7 +157,7 @@ func (m *Model) load(at string, from Source) error {
 // config reads a config.json, or the one in a folder, and says where it was.
 func (from Source) config(at string) (map[string]any, string, error) {
 	if at == "" {
-		return nil, "", errors.New("model.config is an empty path")
+		return nil, "", Wrong("{model.config} is an empty path")
 	}
 	name := at
 	data, err := from.read(at)
@@ -209,4 +210,10 @@ func reason(err error) error {
 		return p.Err
 	}
 	return err
+}
+
+// Known says whether a family covers the model.
+func (m Model) Known() bool {
+	t, _ := m.Config["model_type"].(string)
+	return m.Config == nil || slices.Contains(family.Known(), t)
 }

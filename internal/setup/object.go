@@ -25,7 +25,7 @@ type object struct {
 
 func (o *object) fail(key, format string, args ...any) {
 	if o.err == nil {
-		o.err = errors.New(o.at + key + fmt.Sprintf(format, args...))
+		o.err = Wrong("{"+o.at+key+"}"+format, args...)
 	}
 }
 

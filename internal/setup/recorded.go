@@ -101,7 +101,7 @@ func (s *Setup) recorded(o *object) error {
 	}
 	torch := p.Torch
 	if v, _ := o.keys["versions"].(map[string]any); v["torch"] != nil && !strings.HasPrefix(s.Versions.Torch+".", torch+".") {
-		return fmt.Errorf("%s was recorded with PyTorch %s, and versions.torch is %s; record it with that one", name, torch, s.Versions.Torch)
+		return Wrong("%s was recorded with PyTorch %s, and {versions.torch} is %s; record it with that one", name, torch, s.Versions.Torch)
 	}
 	s.Versions.Torch = torch
 	v, err := allocator.ParseVersion(torch)
@@ -116,7 +116,7 @@ func (s *Setup) recorded(o *object) error {
 func (s *Setup) recordedSizes(o *object, p Recorded, name string) error {
 	for _, q := range p.Names {
 		if s.size(q) == 0 {
-			return fmt.Errorf("%s is missing; %s was recorded at several, so say at which the run is", q, name)
+			return Wrong("{"+q+"} is missing; %s was recorded at several, so say at which the run is", name)
 		}
 	}
 	for _, q := range SizeFields {
@@ -126,14 +126,14 @@ func (s *Setup) recordedSizes(o *object, p Recorded, name string) error {
 		}
 		switch was, known := p.Fixed[q]; {
 		case known && was != int64(n):
-			return fmt.Errorf("%s is %d, and %s was recorded at %d only; record other sizes: snug profile --vary %s=%d,%d --vary %s -- <your command>",
-				q, n, name, was, q, was, was+was/2+was%2, strings.Join(varied(p), " --vary "))
+			return Wrong("{"+q+"} is %d, and %s was recorded at %d only; record other sizes: snug profile --vary %s=%d,%d --vary %s -- <your command>",
+				n, name, was, q, was, was+was/2+was%2, strings.Join(varied(p), " --vary "))
 		case !known && q == "batch":
-			return fmt.Errorf("%s does not tell how batch changes it; record several: snug profile --vary batch=2,3 --vary %s -- <your command>",
+			return Wrong("%s does not tell how {batch} changes it; record several: snug profile --vary batch=2,3 --vary %s -- <your command>",
 				name, strings.Join(varied(p), " --vary "))
 		case !known:
-			return fmt.Errorf("%s is %d, and %s does not tell at which it was recorded; leave it out, or record several: snug profile --vary %s=%d,%d --vary %s -- <your command>",
-				q, n, name, q, max(n/4, 1), max(n/2, 2), strings.Join(varied(p), " --vary "))
+			return Wrong("{"+q+"} is %d, and %s does not tell at which it was recorded; leave it out, or record several: snug profile --vary %s=%d,%d --vary %s -- <your command>",
+				n, name, q, max(n/4, 1), max(n/2, 2), strings.Join(varied(p), " --vary "))
 		}
 	}
 	if was, known := p.Fixed["seq"]; known {

@@ -16,7 +16,7 @@ func (s *Setup) recordedSpread(p Recorded, name string) error {
 	case d == nil && was == 1:
 		return nil
 	case d == nil && p.Kind == "":
-		return fmt.Errorf("%s was recorded over %d GPUs and does not tell how they shared the run; say so with dist, as in {kind: ddp, world: %d}", name, was, was)
+		return Wrong("%s was recorded over %d GPUs and does not tell how they shared the run; say so with {dist.kind} and {dist.world}, as in ddp and %d", name, was, was)
 	case d == nil:
 		s.Dist = &Dist{Kind: p.Kind, World: was}
 		return nil
@@ -27,7 +27,7 @@ func (s *Setup) recordedSpread(p Recorded, name string) error {
 	if p.Kind != "" {
 		how = p.Kind + " " + how
 	}
-	return fmt.Errorf("dist is %s over %d GPUs, and %s was recorded %s; record it as it is to run, under torchrun or your own launcher",
+	return Wrong("{dist.kind} is %s over %d GPUs, and %s was recorded %s; record it as it is to run, under torchrun or your own launcher",
 		s.Dist.Kind, s.Dist.World, name, how)
 }
 

@@ -4,7 +4,6 @@ package setup
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"snug/internal/shadow"
@@ -13,8 +12,8 @@ import (
 // recordedWords checks how the run was set up.
 func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
 	differs := func(field string, asked, was any, record string) error {
-		return fmt.Errorf("%s is %v, and %s was recorded with %v; record the run %s: snug profile --vary %s -- <your command>",
-			field, asked, name, was, record, strings.Join(varied(p), " --vary "))
+		return Wrong("{"+field+"} is %v, and %s was recorded with %v; record the run %s: snug profile --vary %s -- <your command>",
+			asked, name, was, record, strings.Join(varied(p), " --vary "))
 	}
 	given := func(field string) bool { return o.keys[field] != nil }
 	if !given("precision") {

@@ -158,7 +158,7 @@ func (r *run) addLora() error {
 		return nil
 	}
 	if l.Rank < 1 {
-		return fmt.Errorf("lora rank is %d; it has to be at least 1", l.Rank)
+		return setup.Wrong("{lora.rank} is %d; it has to be at least 1", l.Rank)
 	}
 	names, targets := r.builder.LinearNames(), map[string]bool{}
 	for _, t := range l.Targets {
@@ -171,7 +171,7 @@ func (r *run) addLora() error {
 	}
 	r.builder.AddLora(shadow.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets})
 	if len(r.builder.Trainable()) == 0 {
-		return fmt.Errorf("lora targets %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), known(names))
+		return setup.Wrong("{lora.targets} %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), known(names))
 	}
 	if r.s.Checkpointing {
 		r.builder.EnableInputRequireGrads()

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"snug/internal/config"
+	"snug/internal/setup"
+)
+
+// A setup comes from flags, from a file, or from both. What is wrong with a field
+// is said about the flag where that gave it, and else about the field, with the
+// place in the file that it stands in.
+
+// origin is where the fields of one setup were read.
+type origin struct {
+	flags map[string]bool // the fields that flags gave
+	under map[string]any  // what a file said before flags were laid over it; nil where there is none
+	place string          // of the whole setup: file, or file:line
+	lines map[string]string
+}
+
+// modelFlags are the flags of a model, which have more to them than one field.
+var modelFlags = map[string]string{"model": "model", "model.name": "model", "model.profile": "model", "model.config": "config"}
+
+// flagOf is the flag that gives a field, "" where there is none.
+func flagOf(field string) string {
+	for _, x := range fieldFlags {
+		if x.field == field {
+			return x.flag
+		}
+	}
+	return modelFlags[field]
+}
+
+// name is what the user calls a field. One that is missing altogether is asked
+// for as a flag where nothing but flags was given, or where they made the object
+// that it belongs into.
+func (o origin) name(field string) string {
+	flag := flagOf(field)
+	outer, _, nested := strings.Cut(field, ".")
+	if flag != "" && (o.flags[field] || o.under == nil || nested && o.under[outer] == nil) {
+		return "--" + flag
+	}
+	return field
+}
+
+// text is an error in the user's words.
+func (o origin) text(err error) string {
+	var field *setup.FieldError
+	if errors.As(err, &field) && field.Error() == err.Error() {
+		return oneLine(field.Named(o.name))
+	}
+	return oneLine(err.Error())
+}
+
+// located is the text with the place in a file that it is about. What begins
+// with a flag is about no file.
+func (o origin) located(err error) string {
+	text, place := o.text(err), o.place
+	var field *setup.FieldError
+	if errors.As(err, &field) && o.lines[field.Field] != "" {
+		place = o.lines[field.Field]
+	}
+	if place == "" || strings.HasPrefix(text, "--") || strings.HasPrefix(text, place+":") {
+		return text
+	}
+	return place + ": " + text
+}
+
+// given is the fields that flags gave.
+func (f *setupFlags) given() map[string]bool {
+	out := map[string]bool{}
+	for _, x := range fieldFlags {
+		out[x.field] = f.flags.Changed(x.flag)
+	}
+	for field, flag := range modelFlags {
+		out[field] = f.flags.Changed(flag)
+	}
+	return out
+}
+
+// fromProject is the origin of fields that the config files of a folder gave.
+func fromProject(p *config.Project) origin {
+	file, _ := p.Main()
+	o := origin{under: p.Fields(), place: file, lines: map[string]string{}}
+	for _, b := range p.Bindings {
+		field := b.Setting
+		if field == "model" {
+			field = "model.name"
+		}
+		if o.lines[field] == "" {
+			o.lines[field] = fmt.Sprintf("%s:%d", b.File, b.Line)
+		}
+	}
+	return o
+}

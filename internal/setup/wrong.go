@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+)
+
+// ErrUnknownModel is that a setup describes a model that snug does not know, or
+// does not say which it is: only a recording can tell what it takes.
+var ErrUnknownModel = errors.New("the model is not known")
+
+// FieldError is something wrong with a field of a setup. A setup may come from a
+// file or from flags, and only who read it knows how the user calls the field.
+type FieldError struct {
+	Field string // the one at fault
+
+	format string // with each field that it speaks of in braces
+	args   []any
+	kind   error // ErrUnknownModel, or nil
+}
+
+var fieldInBraces = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.-]*\}`)
+
+// Wrong makes a FieldError of a message that has fields in braces, as in
+// "{batch} is %d", the one at fault first.
+func Wrong(format string, args ...any) *FieldError {
+	field := fieldInBraces.FindString(format)
+	if field != "" {
+		field = field[1 : len(field)-1]
+	}
+	return &FieldError{Field: field, format: format, args: args}
+}
+
+// unknownModel is a FieldError that is an ErrUnknownModel.
+func unknownModel(format string, args ...any) error {
+	e := Wrong(format, args...)
+	e.kind = ErrUnknownModel
+	return e
+}
+
+// Error is the message with the fields as files call them.
+func (e *FieldError) Error() string {
+	return e.Named(func(field string) string { return field })
+}
+
+// Named is the message with the fields as name calls them.
+func (e *FieldError) Named(name func(field string) string) string {
+	format := fieldInBraces.ReplaceAllStringFunc(e.format, func(in string) string { return name(in[1 : len(in)-1]) })
+	return fmt.Sprintf(format, e.args...)
+}
+
+// Unwrap is what kind of mistake it is.
+func (e *FieldError) Unwrap() error { return e.kind }
