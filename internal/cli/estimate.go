@@ -77,11 +77,12 @@ func runEstimate(env Env, o estimateOptions) error {
 	}
 	past := openPast(env, o.gpu)
 	defer past.close()
-	over, before := false, ""
+	over, before, notes := false, "", asides{}
 	failed, err := answer(env, o.json, requests,
 		func(s *setup.Setup) (*estimate.Answer, error) { return o.ask(s, card, past) },
 		func(a *estimate.Answer) error {
 			over = over || a.Fits != nil && !*a.Fits
+			notes.about(env, a.Setup, card)
 			if o.json {
 				return printJSON(env.Stdout, a)
 			}

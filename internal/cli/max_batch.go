@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -53,7 +54,7 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 	if err != nil {
 		return err
 	}
-	none := false
+	none, notes := false, asides{}
 	failed, err := answer(env, o.json, requests,
 		func(s *setup.Setup) (*estimate.MaxAnswer, error) {
 			m, err := estimate.MaxBatch(s, card)
@@ -64,6 +65,7 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 		},
 		func(a *estimate.MaxAnswer) error {
 			none = none || a.MaxBatch == 0
+			notes.about(env, tried(a).Setup, card)
 			if o.json {
 				return printJSON(env.Stdout, a)
 			}
@@ -78,6 +80,9 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 
 // errNoRoom begins with a flag's name, as it is about what no flag said.
 var errNoRoom = errors.New("--gpu, --gpu-memory or --limit has to say what the batch is to fit into")
+
+// tried is a run that the search looked at.
+func tried(m *estimate.MaxAnswer) *estimate.Answer { return cmp.Or(m.Best, m.Next) }
 
 // title is in front of an answer that has a name.
 func title(m *estimate.MaxAnswer) string {

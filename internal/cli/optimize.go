@@ -99,12 +99,15 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 	if err != nil {
 		return err
 	}
-	none := false
+	none, notes := false, asides{}
 	failed, err := answer(env, o.json, today.requests,
 		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(env, s, where) },
 		func(plans []*plan.Plan) error {
 			for _, p := range plans {
 				none = none || p.Recommended == nil
+				if len(plans) == 1 { // a table over cards has the precision of each
+					notes.about(env, p.Current.Estimate.Setup, p.Card)
+				}
 			}
 			return o.finish(env, today, where, plans)
 		})

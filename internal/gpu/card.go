@@ -67,6 +67,12 @@ func outside(capability int) uint64 {
 // a fraction of the speed of fp16.
 func (c Card) BF16() bool { return c.Rates.BF16 > 0 || c.Maker == NVIDIA && c.Capability >= 80 }
 
+// LacksBF16 says that the card is known to have no hardware for bf16. Of a card
+// of which nobody knows the generation it is not said.
+func (c Card) LacksBF16() bool {
+	return !c.BF16() && (c.Capability > 0 || c.Maker == AMD && c.Rates.FP16 > 0)
+}
+
 // TF32 says whether fp32 matrices can go through the tensor cores.
 func (c Card) TF32() bool { return c.Rates.TF32 > 0 || c.Maker == NVIDIA && c.Capability >= 80 }
 

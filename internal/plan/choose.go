@@ -179,6 +179,7 @@ func (s *search) notes(c *Choice) []string {
 	say(x.negatives != s.today.negatives, "Negatives go from %d to %d, as allowed.", s.today.negatives, x.negatives)
 	say(x.positives != s.today.positives, "Positives go from %d to %d, as allowed.", s.today.positives, x.positives)
 	say(s.today.precision == "amp-bf16" && x.precision == "amp-fp16", "%s does not compute in bf16; fp16 needs a gradient scaler.", s.req.Card.Name)
+	say(s.today.precision == "bf16" && x.precision == "amp-fp16", "%s does not compute in bf16; amp-fp16 keeps weights in fp32 and needs a gradient scaler.", s.req.Card.Name)
 	say(s.today.precision == "fp32" && x.precision == "amp-fp16", "amp-fp16 needs a gradient scaler (torch.amp.GradScaler).")
 	say(s.close(c), "It fits only just: by as much as such estimates have been off, it would not.")
 	return out

@@ -32,6 +32,10 @@ func (s *search) rejected(best *Choice) ([]Rejection, error) {
 		add(x, why)
 		break
 	}
+	if x := best.settings; s.req.Card.LacksBF16() && !s.rules.sane(s.today, s.req.Card) {
+		x.precision = s.today.precision
+		add(x, s.req.Card.Name+" has no bf16 hardware")
+	}
 	for _, v := range s.flipped(best.settings) {
 		c, err := s.bestOf(v)
 		if err != nil {

@@ -131,7 +131,7 @@ func (r rules) precisions(today string, card gpu.Card) []string {
 	}
 	out := []string{today}
 	switch {
-	case today == "amp-bf16" && !card.BF16():
+	case isBF16(today) && !card.BF16():
 		out = []string{"amp-fp16"}
 	case today == "fp32" && card.BF16():
 		out = []string{"amp-bf16", today}
@@ -146,8 +146,10 @@ func (r rules) precisions(today string, card gpu.Card) []string {
 
 // sane says whether a card can do what settings ask of it.
 func (r rules) sane(x settings, card gpu.Card) bool {
-	return r.fixed("precision") || x.precision != "amp-bf16" || card.BF16()
+	return r.fixed("precision") || !isBF16(x.precision) || card.BF16()
 }
+
+func isBF16(precision string) bool { return precision == "bf16" || precision == "amp-bf16" }
 
 // fused names the kind of an optimizer that does the same in one kernel: less
 // memory for a moment, and less time.
