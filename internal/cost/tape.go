@@ -10,6 +10,7 @@ type Tape struct {
 	marks   []mark
 	kernels []shadow.Kernel // of the marks that have one, in order
 	update  work
+	times   int // what the turn that stands for others is done
 }
 
 // mark is one thing that happened: a kind, and for the host's work which.
@@ -28,6 +29,8 @@ const (
 	microMark
 	moreMark // the first micro-batch once more, with gradients there
 	updateMark
+	timesMark // what follows is done several times over
+	onceMark  // and what follows here is not
 )
 
 // work is what an optimizer's step is counted from.
@@ -64,6 +67,18 @@ func (t *Tape) Joins(k shadow.Kernel) {
 	t.kernels = append(t.kernels, k)
 }
 
+// Times notes that what follows is done several times over, or no longer.
+func (t *Tape) Times(n int) {
+	kind := onceMark
+	if n > 1 {
+		kind, t.times = timesMark, n
+	}
+	t.marks = append(t.marks, mark{kind: kind})
+}
+
+// Reset makes the tape empty.
+func (t *Tape) Reset() { *t = Tape{} }
+
 // MicroDone notes the end of a micro-batch.
 func (t *Tape) MicroDone() { t.marks = append(t.marks, mark{kind: microMark}) }
 
@@ -88,8 +103,9 @@ func (t *Tape) Seconds(r Rates, accumulation int) float64 {
 // micro-batch alone, as one that finds gradients.
 func (t *Tape) play(k *clock, more bool) {
 	next := 0
-	for _, m := range t.marks {
-		switch m.kind {
+	var again struct{ mark, next, left int } // where what is done several times over begins
+	for i := 0; i < len(t.marks); i++ {
+		switch m := t.marks[i]; m.kind {
 		case hostMark:
 			k.work(m.host)
 		case kernelMark:
@@ -111,6 +127,13 @@ func (t *Tape) play(k *clock, more bool) {
 			t.play(k, true)
 		case updateMark:
 			k.updated(t.update)
+		case timesMark:
+			again.mark, again.next, again.left = i, next, t.times-1
+		case onceMark:
+			if again.left > 0 {
+				again.left--
+				i, next = again.mark, again.next
+			}
 		}
 	}
 }

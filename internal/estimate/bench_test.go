@@ -46,6 +46,18 @@ func BenchmarkLlama8B(b *testing.B) {
 	}
 }
 
+// BenchmarkProbeMamba is one try of a search for a model that goes token by token.
+func BenchmarkProbeMamba(b *testing.B) {
+	asProgram(b)
+	s := named(b, map[string]any{"model": map[string]any{"name": "mamba-130m"}, "batch": 4.0, "seq": 1024.0})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := NewProbe(s, anyCard()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // BenchmarkMeasuredCases estimates every case of dev.jsonl, one after another.
 func BenchmarkMeasuredCases(b *testing.B) {
 	asProgram(b)

@@ -21,10 +21,10 @@ func (a *Answer) AliveAtPeak() []Alive {
 	if a.Run == nil {
 		return nil // a recording has sizes and no names
 	}
-	tags := a.Run.World.Tags
 	var out []Alive
 	a.atPeak(func(id uint32, bytes uint64) {
-		out = append(out, Alive{Bytes: bytes, Component: tags[id].Component, Path: tags[id].Path})
+		tag := a.Run.World.Tag(id)
+		out = append(out, Alive{Bytes: bytes, Component: tag.Component, Path: tag.Path})
 	})
 	slices.SortStableFunc(out, func(x, y Alive) int { return int(y.Bytes>>9) - int(x.Bytes>>9) })
 	return out
@@ -39,7 +39,7 @@ func (a *Answer) components() Components {
 	var by [shadow.Workspace + 1]uint64
 	c := Components{Fragmentation: a.PeakReserved}
 	a.atPeak(func(id uint32, bytes uint64) {
-		by[a.Run.World.Tags[id].Component] += bytes
+		by[a.Run.World.Tag(id).Component] += bytes
 		c.Fragmentation -= bytes
 	})
 	c.Parameters, c.Gradients, c.Optimizer = by[shadow.Parameters], by[shadow.Gradients], by[shadow.OptimizerState]

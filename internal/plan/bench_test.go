@@ -22,7 +22,7 @@ func BenchmarkSearch(b *testing.B) {
 	for _, x := range []struct {
 		model string
 		seq   float64
-	}{{"gpt2", 1024}, {"bert-base", 256}, {"llama-3.2-1b", 1024}} {
+	}{{"gpt2", 1024}, {"bert-base", 256}, {"llama-3.2-1b", 1024}, {"mamba-130m", 1024}} {
 		b.Run(x.model, func(b *testing.B) {
 			s := run(b, map[string]any{
 				"model": map[string]any{"name": x.model}, "batch": 2.0, "accumulation": 16.0, "seq": x.seq, "precision": "amp-bf16",

@@ -29,6 +29,7 @@ type node struct {
 	first  [1]*Tensor
 	path   string // of the module that recorded it
 	logits bool   // it belongs to the logits and their loss
+	turn   uint8  // of the loop that recorded it
 }
 
 // edge leads from a node to where the gradient of one of its inputs goes. It
@@ -73,7 +74,7 @@ func (w *World) record(name string, inputs ...*Tensor) *node {
 		n.next = make([]edge, 0, len(inputs))
 	}
 	n.next = n.next[:len(inputs)]
-	n.path, n.logits = w.modulePath(), w.component == Logits
+	n.path, n.logits, n.turn = w.modulePath(), w.component == Logits, w.turns.now
 	for i, t := range inputs {
 		if t != nil && t.needs {
 			n.next[i] = t.gradientEdge()

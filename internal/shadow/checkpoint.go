@@ -138,7 +138,7 @@ func (r *region) recompute() {
 	w := r.w
 	r.replayed = true
 	grad, outer, depth, pins := w.gradMode, w.hooks, w.depth, len(w.pins)
-	path := w.path
+	path, turn := w.path, w.turns.now
 	watch := w.watch
 	w.gradMode, w.hooks, w.watch = true, &hooks{region: r, replay: true}, []*Tensor{}
 	defer w.As(Activations)()
@@ -146,6 +146,7 @@ func (r *region) recompute() {
 		w.gradMode, w.hooks = grad, outer
 		made := w.watch
 		w.watch = watch
+		w.enter(turn)
 		if e := recover(); e != nil {
 			if s, ok := e.(stopRecomputation); !ok || s.r != r {
 				panic(e)

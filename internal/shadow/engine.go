@@ -39,7 +39,7 @@ func BackwardTemporary(t *Tensor) {
 // itself stays with the caller until the end, as it does in Tensor.backward.
 func (w *World) backward(root, g *Tensor) {
 	g.hold()
-	grad, thread, component, path := w.gradMode, w.thread, w.component, w.path
+	grad, thread, component, path, turn := w.gradMode, w.thread, w.component, w.path, w.turns.now
 	w.gradMode, w.thread, w.component, w.path = false, backwardThread, Temporaries, nil
 	w.stamp++
 	e := &engine{w: w, stamp: w.stamp}
@@ -50,6 +50,7 @@ func (w *World) backward(root, g *Tensor) {
 	for len(e.ready) > 0 {
 		e.evaluate(e.pop())
 	}
+	w.enter(turn)
 	if w.afterBackward != nil && thread == forwardThread {
 		w.afterBackward()
 	}
@@ -83,6 +84,7 @@ func (e *engine) count(root *node) {
 func (e *engine) evaluate(n *node) {
 	in := n.in
 	n.in = nil
+	e.w.enter(n.turn)
 	if n.leaf != nil {
 		e.w.accumulateGrad(n.leaf, in[0])
 		return

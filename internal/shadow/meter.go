@@ -14,6 +14,9 @@ type Meter interface {
 	// Joins is where a leaf takes a gradient over. In a micro-batch that finds
 	// one there, the two are added by this kernel.
 	Joins(k Kernel)
+	// Times says how many times over what follows is done, until it is called
+	// again: the turn of a loop that stands for others, then 1.
+	Times(n int)
 }
 
 // HostWork is a kind of work of the host.

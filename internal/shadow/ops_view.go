@@ -2,6 +2,8 @@
 
 package shadow
 
+import "slices"
+
 // Views: another shape over the same memory. They allocate nothing going
 // forward; going back some do.
 
@@ -309,28 +311,33 @@ func (t *Tensor) cast(dt DType) *Tensor {
 	return n.result(out, t)
 }
 
-// Cat joins tensors along a dimension, in row-major order.
+// Cat joins tensors along a dimension, in row-major order. Those that are nil
+// are from turns that were left out, and as the first.
 func Cat(dim int, ts ...*Tensor) *Tensor {
 	w := ts[0].w
 	dim = ts[0].size.at(dim)
 	size, dt := ts[0].size, ts[0].dtype
-	for _, t := range ts[1:] {
-		size.d[dim] += t.size.d[dim]
+	ends := make([]int, len(ts))
+	for i, t := range ts {
+		if t == nil {
+			t = ts[0]
+		}
+		ends[i] = t.size.d[dim]
 		dt = promote(dt, t.dtype)
+		if i > 0 {
+			size.d[dim] += ends[i]
+		}
 	}
 	n := w.record("CatBackward0", ts...)
 	w.op("cat")
 	out := w.empty(size, dt)
 	w.kernel(out, out)
-	ends := make([]int, len(ts))
-	for i, t := range ts {
-		ends[i] = t.size.d[dim]
-	}
+	folded := slices.Contains(ts, nil)
 	n.backward(func(g *Tensor) []*Tensor {
 		grads, at := make([]*Tensor, len(ends)), 0
-		for i, length := range ends {
-			grads[i] = g.Slice(dim, at, at+length)
-			at += length
+		for i := range w.turnsOf(len(ends), folded) {
+			grads[i] = g.Slice(dim, at, at+ends[i])
+			at += ends[i]
 		}
 		return grads
 	})
@@ -340,8 +347,8 @@ func Cat(dim int, ts ...*Tensor) *Tensor {
 // Stack joins tensors along a new dimension.
 func Stack(dim int, ts ...*Tensor) *Tensor {
 	parts := make([]*Tensor, len(ts))
-	for i, t := range ts {
-		parts[i] = t.Unsqueeze(dim)
+	for i := range ts[0].w.turnsOf(len(ts), slices.Contains(ts, nil)) {
+		parts[i] = ts[i].Unsqueeze(dim)
 	}
 	return Cat(dim, parts...)
 }

@@ -9,6 +9,7 @@ import "fmt"
 type storage struct {
 	id   uint32 // in the trace
 	refs int32
+	turn uint8 // of the loop that made it
 }
 
 // Tensor is a torch.Tensor without its numbers: shape, layout, element type, a

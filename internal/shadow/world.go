@@ -13,7 +13,11 @@
 // real runs; where other versions differ, Rules says so.
 package shadow
 
-import "snug/internal/stream"
+import (
+	"cmp"
+
+	"snug/internal/stream"
+)
 
 // The threads that own cuBLAS handles: Python's, and the autograd engine's.
 const (
@@ -26,7 +30,7 @@ const (
 type World struct {
 	Rules Rules
 	Trace *stream.Trace
-	Tags  []Tag // one per allocation of the trace
+	Tags  []Tag // one per allocation of the trace, folded as it was; see Tag
 
 	gradMode bool
 	autocast DType // None outside torch.autocast
@@ -46,6 +50,8 @@ type World struct {
 	component  Component
 	afterGrad  func(leaf *Tensor)
 	passage    *Passage // being noted
+	turns      turns
+	origin     []uint32 // of an unfolded trace: the ID that each had before
 
 	afterBackward func()            // when the whole backward has run
 	wrapped       map[string]hooked // by the path of the module
@@ -58,6 +64,8 @@ type World struct {
 	Log func(op string)
 	// Meter counts the work, if set.
 	Meter Meter
+	// Folds lets long loops run a few of their turns: see Turns.
+	Folds bool
 }
 
 // Rules are the facts that depend on the card and the library versions.
@@ -81,7 +89,8 @@ func (w *World) alloc(bytes uint64) *storage {
 	id := w.Trace.Alloc(bytes, w.queue)
 	w.Tags = append(w.Tags, Tag{Component: w.component, Path: w.modulePath()})
 	m := w.pages.storages.take(&storagePages)
-	m.id, m.refs = id, 1
+	m.id, m.refs, m.turn = id, 1, w.turns.now
+	w.inTurn(m.turn)
 	return m
 }
 
@@ -90,6 +99,7 @@ func (w *World) release(m *storage) {
 	m.refs--
 	if m.refs == 0 {
 		w.Trace.Free(m.id)
+		w.inTurn(cmp.Or(w.turns.now, m.turn))
 	}
 }
 

@@ -43,7 +43,7 @@ func TestMicroBatchesRepeat(t *testing.T) {
 			if diff := cmp.Diff(whole.World.Trace.Events, quick.World.Trace.Events); diff != "" {
 				t.Errorf("the streams differ (-whole +quick):\n%.2000s", diff)
 			}
-			if diff := cmp.Diff(whole.World.Tags, quick.World.Tags); diff != "" {
+			if diff := cmp.Diff(tags(whole), tags(quick)); diff != "" {
 				t.Errorf("the tags differ:\n%.2000s", diff)
 			}
 		})

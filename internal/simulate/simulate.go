@@ -52,6 +52,7 @@ type Stopwatch interface {
 	shadow.Meter
 	MicroDone()
 	MicroMore()
+	Reset() // forget all: the run begins anew
 	Update(optimizer string, params []*shadow.Tensor, clip bool)
 }
 
@@ -68,16 +69,33 @@ type run struct {
 	opt     shadow.Optimizer
 	scaler  *shadow.GradScaler // for amp-fp16
 	at      int                // the step under way
+	folds   bool               // long loops run a few of their turns
 	opening *shadow.Passage    // the first micro-batch, which every step begins with
 }
 
-// Run simulates the steps of a setup.
+// Run simulates the steps of a setup. Of long loops it runs a few turns, unless
+// a log wants to see every op, or they turn out not to be alike.
 func Run(s *setup.Setup, o Options) (*Result, error) {
-	r := &run{s: s, o: o}
+	res, err := runFolded(s, o, o.Log == nil)
+	if err != nil || res != nil {
+		return res, err
+	}
+	if o.Watch != nil {
+		o.Watch.Reset()
+	}
+	return runFolded(s, o, false)
+}
+
+// runFolded is nil where the run could not be unfolded.
+func runFolded(s *setup.Setup, o Options, folds bool) (*Result, error) {
+	r := &run{s: s, o: o, folds: folds}
 	if err := r.load(); err != nil {
 		return nil, err
 	}
 	r.steps()
+	if !r.w.Unfold() {
+		return nil, nil
+	}
 	res := &Result{World: r.w}
 	res.Params, res.Trainable = r.builder.Count()
 	r.w.Over()
@@ -115,7 +133,7 @@ func (r *run) metered(k int) bool {
 func (r *run) load() error {
 	s := r.s
 	r.w = shadow.NewWorld(rules(s.Versions, r.o.Card))
-	r.w.OutOfPlace = r.o.Out
+	r.w.OutOfPlace, r.w.Folds = r.o.Out, r.folds
 	if r.o.Log != nil {
 		r.w.Log = func(op string) { r.o.Log(r.w, op) }
 	}

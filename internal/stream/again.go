@@ -46,10 +46,14 @@ func (t *Trace) Again(from, to int, c Changes) (made []uint32, ok bool) {
 		case e.Kind == Mark:
 			t.Events = append(t.Events, e)
 		case e.Kind == Free:
-			t.Free(now[e.ID-first])
+			e.ID = now[e.ID-first]
+			t.Events = append(t.Events, e)
 		case now[e.ID-first] == goes:
 			made = append(made, e.ID)
-			now[e.ID-first] = t.Alloc(e.Size, e.Queue)
+			now[e.ID-first] = t.next
+			e.ID = t.next
+			t.Events = append(t.Events, e)
+			t.next++
 		}
 	}
 	for _, e := range ends {

@@ -56,7 +56,7 @@ type Event struct {
 	ID    uint32 // the allocation, or the phase of a Mark
 	Queue uint16 // index into Trace.Queues: the CUDA stream
 	Kind  Kind
-	_     uint8
+	Turn  uint8 // the turn of a folded loop that it belongs to, from 1; 0 is none
 }
 
 // Trace is a sequence of events in the order in which the allocator saw them.

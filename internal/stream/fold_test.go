@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stream
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// loop is what a turn does: what it makes, and when each of that goes.
+type loop struct {
+	sizes []uint64
+	fates []int
+	back  []uint64 // what a turn makes going back, all of which the turn behind it gives back
+	down  bool     // what is left goes from the last turn on
+}
+
+// The fates of what a turn makes.
+const (
+	withTurn  = iota // it goes with its own turn
+	withNext         // with the next one
+	withThird        // or the one after that
+	backAgain        // in its turn on the way back
+	backLater        // in the one before it on the way back
+	atEnd            // when the loop is left
+	fateCount
+)
+
+// writer writes a loop of some turns, labelled or not.
+type writer struct {
+	t     *Trace
+	label bool
+	made  [][]uint32
+	back  [][]uint32
+}
+
+// write is the loop of n turns on the way there and back.
+func (l loop) write(n int, label bool) *Trace {
+	w := &writer{t: New(64), label: label, made: make([][]uint32, n), back: make([][]uint32, n)}
+	frame := w.t.Alloc(1, 0)
+	for i := range n {
+		for _, size := range l.sizes {
+			w.made[i] = append(w.made[i], w.alloc(size, i))
+		}
+		w.free(l, i, i, withTurn)
+		w.free(l, i-1, i, withNext)
+		w.free(l, i-2, i, withThird)
+	}
+	w.t.Add(Mark, 3, 0)
+	for i := range n {
+		if l.down {
+			i = n - 1 - i
+		}
+		w.free(l, i, i, atEnd)
+	}
+	w.t.Free(frame)
+	for i := n - 1; i >= 0; i-- {
+		for _, size := range l.back {
+			w.back[i] = append(w.back[i], w.alloc(size, i))
+		}
+		w.free(l, i, i, backAgain)
+		w.free(l, i+1, i, backLater)
+		if i+1 < n {
+			for _, id := range w.back[i+1] {
+				w.end(id, i)
+			}
+		}
+	}
+	return w.t
+}
+
+func (w *writer) alloc(size uint64, turn int) uint32 {
+	id := w.t.Alloc(size, 0)
+	w.mark(turn)
+	return id
+}
+
+func (w *writer) end(id uint32, turn int) {
+	w.t.Free(id)
+	w.mark(turn)
+}
+
+func (w *writer) mark(turn int) {
+	if w.label {
+		w.t.Events[len(w.t.Events)-1].Turn = uint8(turn + 1)
+	}
+}
+
+// free gives back what turn of made has that fate, during another.
+func (w *writer) free(l loop, of, during, fate int) {
+	if of < 0 || of >= len(w.made) {
+		return
+	}
+	for i, id := range w.made[of] {
+		if l.fates[i] == fate {
+			w.end(id, during)
+		}
+	}
+}
+
+// TestUnfold: nine turns unfold to as many as were asked for.
+func TestUnfold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.Uint64Range(1, 4), 0, 4)
+		l := loop{sizes: sizes.Draw(t, "sizes"), back: sizes.Draw(t, "back"), down: rapid.Bool().Draw(t, "down")}
+		for range l.sizes {
+			l.fates = append(l.fates, rapid.IntRange(0, fateCount-1).Draw(t, "fate"))
+		}
+		n := rapid.IntRange(12, 60).Draw(t, "turns")
+		folded := l.write(9, true)
+		got, old, ok := folded.Unfold(Fold{Middle: 5, Times: n - 8})
+		want := l.write(n, false)
+		switch {
+		case !ok:
+			t.Fatal("refused")
+		case !slices.Equal(got.Events, want.Events):
+			t.Fatalf("got %v, want %v", got.Events, want.Events)
+		case got.Allocations() != want.Allocations() || len(old) != int(want.Allocations()):
+			t.Fatalf("%d allocations and %d origins, want %d", got.Allocations(), len(old), want.Allocations())
+		}
+		sizeOf := func(tr *Trace) (out []uint64) {
+			for _, e := range tr.Events {
+				if e.Kind == Alloc {
+					out = append(out, e.Size)
+				}
+			}
+			return out
+		}
+		was := sizeOf(folded)
+		for id, size := range sizeOf(got) {
+			if was[old[id]] != size {
+				t.Fatalf("%d comes from %d, which has another size", id, old[id])
+			}
+		}
+	})
+}
+
+// TestUnfoldCopies: a stretch that came again does so unfolded too.
+func TestUnfoldCopies(t *testing.T) {
+	l := loop{sizes: []uint64{1, 2, 3}, fates: []int{withTurn, backAgain, withNext}}
+	write := func(n int, label bool) *Trace {
+		tr := l.write(n, label)
+		tr.Free(2 + uint32(3*(n-1)) + 1) // the last of those that go with the next turn
+		if !tr.Repeat(0) {
+			t.Fatal("not complete in itself")
+		}
+		return tr
+	}
+	got, _, ok := write(9, true).Unfold(Fold{Middle: 5, Times: 30})
+	want := write(38, false)
+	if !ok || !slices.Equal(got.Events, want.Events) || !slices.Equal(got.Copies, want.Copies) {
+		t.Errorf("%v: %d events, copies %v; want %d and %v", ok, len(got.Events), got.Copies, len(want.Events), want.Copies)
+	}
+}
+
+// TestUnfoldRefuses: turns that are not alike are not unfolded.
+func TestUnfoldRefuses(t *testing.T) {
+	l := loop{sizes: []uint64{10, 20}, fates: []int{withNext, backAgain}}
+	// at is the nth event of the fifth turn.
+	at := func(tr *Trace, n int) *Event {
+		return &tr.Events[slices.IndexFunc(tr.Events, func(e Event) bool { return e.Turn == 5 })+n]
+	}
+	for name, spoil := range map[string]func(tr *Trace){
+		"another size":                 func(tr *Trace) { at(tr, 0).Size = 11 },
+		"another CUDA stream":          func(tr *Trace) { at(tr, 0).Queue = 1 },
+		"a wait for another stream":    func(tr *Trace) { at(tr, 2).Kind = FreeRequested },
+		"something older":              func(tr *Trace) { at(tr, 2).ID = 0 },
+		"of another place":             func(tr *Trace) { at(tr, 2).ID++ },
+		"from too far away":            func(tr *Trace) { at(tr, 2).ID -= 6 },
+		"an event of no turn within":   func(tr *Trace) { at(tr, 1).Turn = 0 },
+		"a turn that is not there":     func(tr *Trace) { at(tr, 0).Turn, at(tr, 0).Turn, at(tr, 0).Turn = 6, 6, 6 },
+		"what a turn made goes behind": func(tr *Trace) { tr.Free(7) },
+	} {
+		tr := l.write(9, true)
+		spoil(tr)
+		if _, _, ok := tr.Unfold(Fold{Middle: 5, Times: 30}); ok {
+			t.Errorf("%s: unfolded", name)
+		}
+	}
+	if _, _, ok := l.write(9, true).Unfold(Fold{Middle: 5, Times: 30}); !ok {
+		t.Error("refused as it was")
+	}
+}
