@@ -141,7 +141,8 @@ func settings(x *setup.Setup) []string {
 	add(x.Accumulation > 1, "accumulation %d", x.Accumulation)
 	add(x.Clip, "clipping")
 	if l := x.LoRA; l != nil {
-		add(true, "LoRA rank %d on %s", l.Rank, strings.Join(l.Targets, " "))
+		add(!l.PEFT, "LoRA rank %d on %s", l.Rank, strings.Join(l.Targets, " "))
+		add(l.PEFT, "PEFT's LoRA rank %d on %s", l.Rank, strings.Join(l.Targets, " "))
 	}
 	if d := x.Dist; d != nil {
 		add(true, "%s over %d GPUs", d.Kind, d.World)

@@ -54,6 +54,7 @@ type LoRA struct {
 	Alpha   float64  `json:"alpha,omitempty"`
 	Dropout float64  `json:"dropout,omitempty"`
 	Targets []string `json:"targets"`
+	PEFT    bool     `json:"peft,omitempty"` // as that library does it: adapters in float32, inputs cast to them
 }
 
 // Dist is how the run is spread over GPUs.

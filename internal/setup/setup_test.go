@@ -145,6 +145,7 @@ func TestBadSetups(t *testing.T) {
 		`{` + gpt2 + `, "batch": 4, "lora": {"rank": 0, "targets": ["c_attn"]}}`:                                     `lora.rank is 0; it has to be at least 1`,
 		`{` + gpt2 + `, "batch": 4, "lora": {"rank": 8, "targets": "c_attn"}}`:                                       `lora.targets is "c_attn"; it has to be a list of names`,
 		`{` + gpt2 + `, "batch": 4, "lora": {"rank": 8, "targets": ["q"], "dropout": 2}}`:                            `lora.dropout is 2; it has to be a number from 0 to 1`,
+		`{` + gpt2 + `, "batch": 4, "lora": {"rank": 8, "targets": ["q"], "peft": "yes"}}`:                           `lora.peft is`,
 		`{` + gpt2 + `, "batch": 4, "lora": {"rnak": 8, "targets": ["c_attn"]}}`:                                     `field "lora.rnak" is not known; did you mean rank?`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "dpp", "world": 8}}`:                                            `dist.kind "dpp" is not known; did you mean ddp?`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "ddp"}}`:                                                        `dist.world is missing`,

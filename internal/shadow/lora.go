@@ -13,6 +13,7 @@ type Lora struct {
 	Rank    int
 	Dropout float64
 	Targets map[string]bool // the end of a module's path: c_proj, mlp.c_proj
+	PEFT    bool            // as that library does it, with adapters in float32
 }
 
 // adapts tells whether a target names the module at a path, as PEFT matches a
@@ -30,32 +31,47 @@ func (l Lora) adapts(at string) bool {
 type adapter struct {
 	a, b *Linear
 	drop float64
+	peft bool
 }
 
 // AddLora freezes a model and puts adapters around the linear layers that l
 // names, in the order of the model's modules. Adapters are made in float32 and
 // moved to the GPU all together; a 16-bit model is then cast as a whole, which
 // reaches them and the buffers that were kept in float32.
+//
+// PEFT makes them of the model's type instead, and in the end casts them alone,
+// to float32 (autocast_adapter_dtype, which is on unless turned off).
 func (b *Builder) AddLora(l Lora) {
 	for _, p := range b.all {
 		p.needs, p.leaf = false, false
 	}
 	layers, dtype := b.layers, b.DType
-	b.DType = Float32
+	if !l.PEFT {
+		b.DType = Float32
+	}
+	b.adapt(layers, l)
+	b.DType = dtype
+	switch {
+	case l.PEFT:
+		castAdapters(layers, Float32)
+	case dtype.Half():
+		castLora(layers, dtype)
+	}
+}
+
+// adapt makes the adapters.
+func (b *Builder) adapt(layers []any, l Lora) {
 	for _, m := range layers {
 		if lin, ok := m.(*Linear); ok && l.adapts(lin.At()) {
 			lin.lora = &adapter{
 				a:    b.Linear(lin.At()+".A", lin.In, l.Rank, false),
 				b:    b.Linear(lin.At()+".B", l.Rank, lin.Out, false),
 				drop: l.Dropout,
+				peft: l.PEFT,
 			}
 			moveInside(lin.Weight)
 			moveInside(lin.Bias)
 		}
-	}
-	b.DType = dtype
-	if dtype.Half() {
-		b.castLora(layers, dtype)
 	}
 }
 
@@ -81,17 +97,30 @@ func moveInside(p *Tensor) {
 }
 
 // castLora is model.to(dtype) for what is not of that type yet.
-func (b *Builder) castLora(layers []any, dt DType) {
+func castLora(layers []any, dt DType) {
 	for _, m := range layers {
 		switch m := m.(type) {
 		case *Linear:
-			if m.lora != nil {
-				m.lora.a.Weight.castInPlace(dt)
-				m.lora.b.Weight.castInPlace(dt)
-			}
+			m.lora.cast(dt)
 		case *Tensor:
 			m.castInPlace(dt)
 		}
+	}
+}
+
+// castAdapters is PEFT's cast_adapter_dtype.
+func castAdapters(layers []any, dt DType) {
+	for _, m := range layers {
+		if lin, ok := m.(*Linear); ok {
+			lin.lora.cast(dt)
+		}
+	}
+}
+
+func (ad *adapter) cast(dt DType) {
+	if ad != nil {
+		ad.a.Weight.castInPlace(dt)
+		ad.b.Weight.castInPlace(dt)
 	}
 }
 
@@ -130,10 +159,31 @@ func lastName(path string) string {
 }
 
 // forward is base(x) + B(A(drop(x))) * scale.
-func (ad *adapter) forward(x, base *Tensor) *Tensor {
+func (ad *adapter) forward(fn *Frame, x, base *Tensor) *Tensor {
+	if ad.peft {
+		return ad.forwardPEFT(fn, x, base)
+	}
 	w := x.w
 	mark := w.pin(base)
-	out := base.Add(ad.b.Call(ad.a.Call(x.Dropout(ad.drop))).MulScalar())
+	out := base.Add(ad.delta(x))
 	w.unpin(mark)
 	return out
+}
+
+// forwardPEFT is Linear.forward of peft/tuners/lora/layer.py, the same from 0.18
+// to 0.21: the input goes to the adapters' type first, the result comes back to
+// the layer's. Under autocast an input of 16 bits so becomes float32 and is then
+// lowered again, into a copy that is kept beside the one it came from.
+func (ad *adapter) forwardPEFT(fn *Frame, x, result *Tensor) *Tensor {
+	fn.Let(result)
+	dtype := result.dtype
+	fn.Set(&x, x.To(ad.a.Weight.dtype))
+	fn.Set(&result, result.Add(ad.delta(x)))
+	fn.Set(&result, result.To(dtype))
+	return result
+}
+
+// delta is B(A(drop(x))) * scale.
+func (ad *adapter) delta(x *Tensor) *Tensor {
+	return ad.b.Call(ad.a.Call(x.Dropout(ad.drop))).MulScalar()
 }

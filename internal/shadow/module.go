@@ -240,7 +240,7 @@ func (l *Linear) Forward(fn *Frame, x *Tensor) *Tensor {
 	if l.lora == nil {
 		return x.Linear(l.Weight, l.Bias)
 	}
-	return l.lora.forward(x, x.Linear(l.Weight, l.Bias))
+	return l.lora.forward(fn, x, x.Linear(l.Weight, l.Bias))
 }
 
 // Embedding is nn.Embedding.

@@ -26,7 +26,7 @@ func (l *Conv1D) Forward(fn *Frame, x *Tensor) *Tensor {
 		return l.base(fn, x)
 	}
 	inner := x.w.Func(x)
-	return l.lora.forward(x, inner.Return(l.base(inner, x)))
+	return l.lora.forward(fn, x, inner.Return(l.base(inner, x)))
 }
 
 func (l *Conv1D) base(fn *Frame, x *Tensor) *Tensor {

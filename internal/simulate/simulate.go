@@ -187,7 +187,7 @@ func (r *run) addLora() error {
 			targets[n] = !slices.Contains(heads, n)
 		}
 	}
-	r.builder.AddLora(shadow.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets})
+	r.builder.AddLora(shadow.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT})
 	if len(r.builder.Trainable()) == 0 {
 		return setup.Wrong("{lora.targets} %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), known(names))
 	}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"snug/internal/setup"
+	"snug/internal/shadow"
+	"snug/internal/stream"
+)
+
+// rows is how many tokens the recordings have in a batch.
+const rows = 3 * 100
+
+// peftEvent is an allocation or a free, and the how-manieth op it came in.
+type peftEvent struct {
+	op    int
+	id    int
+	size  uint64
+	freed bool
+}
+
+// peftLog is a run as peft_ops.py writes it.
+type peftLog struct {
+	ops    []string
+	events []peftEvent
+}
+
+// TestPEFT lays what is played beside what PEFT dispatched on tensors without
+// numbers (testdata/measured/peft_ops.py): each result with memory of its own, in
+// order, and what died since the one before. Kernels' own needs are not in there,
+// and are left out of what is played; so is what comes before the first block,
+// since masks are made otherwise while tracing.
+func TestPEFT(t *testing.T) {
+	files, _ := filepath.Glob("testdata/peft/*.txt.gz")
+	if len(files) == 0 {
+		t.Fatal("there are no recordings")
+	}
+	for _, f := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".txt.gz"), func(t *testing.T) {
+			c, recorded := readPEFT(t, f)
+			s := caseSetup(c)
+			s.Steps = 1
+			s.LoRA.PEFT = c["lora"].(map[string]any)["upcast"].(bool)
+			want := recorded.blocks()
+			got := playPEFT(t, s).blocks()
+			if c["device"] == "cuda" { // the forward pass only
+				got = got[:min(len(got), len(want))]
+			}
+			compare(t, got, want)
+		})
+	}
+}
+
+func readPEFT(t *testing.T, path string) (c map[string]any, log peftLog) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sc := bufio.NewScanner(z); sc.Scan(); {
+		l := sc.Text()
+		id, _ := strconv.Atoi(l[strings.LastIndexByte(l, '#')+1:])
+		switch {
+		case c == nil:
+			if err := json.Unmarshal([]byte(l[2:]), &c); err != nil {
+				t.Fatal(err)
+			}
+		case strings.HasPrefix(l, "    + "):
+			size, _ := strconv.ParseUint(strings.Fields(l)[1], 10, 64)
+			if size == 2*rows && strings.Contains(log.ops[len(log.ops)-1], "native_layer_norm") {
+				size = 4 * rows // its statistics, which the GPU keeps in float32 whatever the input is
+			}
+			log.events = append(log.events, peftEvent{op: len(log.ops) - 1, id: id, size: size})
+		case strings.HasPrefix(l, "    - "):
+			log.events = append(log.events, peftEvent{op: len(log.ops) - 1, id: id, freed: true})
+		default:
+			log.ops = append(log.ops, l)
+		}
+	}
+	return c, log
+}
+
+// playPEFT is the same from the shadow, without workspaces.
+func playPEFT(t *testing.T, s *setup.Setup) (log peftLog) {
+	t.Helper()
+	var at []int // the event that each op begins with
+	r, err := Run(s, Options{Alone: true, Out: true, Log: func(w *shadow.World, op string) {
+		log.ops, at = append(log.ops, op), append(at, len(w.Trace.Events))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := -1
+	for i, e := range r.World.Trace.Events {
+		for op+1 < len(at) && at[op+1] <= i {
+			op++
+		}
+		if e.Kind == stream.Mark || r.World.Tags[e.ID].Component == shadow.Workspace {
+			continue
+		}
+		log.events = append(log.events, peftEvent{op: op, id: int(e.ID), size: e.Size, freed: e.Kind == stream.Free})
+	}
+	return log
+}
+
+// blocks is what happens from the first norm to the end of backward, but
+// for what lives no longer than its op.
+func (l peftLog) blocks() (out []moment) {
+	forward := l.find(0, "# forward")
+	from := min(l.find(forward, "native_layer_norm"), l.find(forward, "pow"))
+	to := l.find(forward, "# backward done")
+	born, brief := map[int]peftEvent{}, map[int]bool{}
+	for _, e := range l.events {
+		if e.freed {
+			brief[e.id] = born[e.id].op == e.op
+		} else {
+			born[e.id] = e
+		}
+	}
+	var freed []uint64
+	for _, e := range l.events {
+		old := born[e.id]
+		switch {
+		case old.op < from || e.op >= to || brief[e.id]:
+		case e.freed:
+			freed = append(freed, old.size)
+		default:
+			out = append(out, moment{op: l.ops[e.op], size: e.size, freed: sorted(freed)})
+			freed = nil
+		}
+	}
+	return out
+}
+
+// find is the first op from one on that has a text in it, or the end.
+func (l peftLog) find(from int, text string) int {
+	for i := from; i < len(l.ops); i++ {
+		if strings.Contains(l.ops[i], text) {
+			return i
+		}
+	}
+	return len(l.ops)
+}

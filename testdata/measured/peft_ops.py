@@ -1,0 +1,150 @@
+"""What PEFT's LoRA does, op by op, without a GPU: a step on fake tensors, which have a shape,
+a type and a device but no numbers. Written for internal/simulate/peft_test.go.
+
+usage: peft_ops.py OUTDIR      line forms, as in opslog.py:
+  # phase
+  op aten.mm.default(f32[8,4], f32[4,2]) -> f32[8,2]
+    + 1024  #7      a result with memory of its own
+    - #7            its memory is gone
+
+On "cuda" only the forward pass can be had so: autograd's engine asks the driver for its
+devices. Forward and backward are recorded on "cpu", where kernels differ but the graph does
+not; relu and no dropout keep to ops that both devices dispatch alike. What an op needs for
+itself while it runs is not seen."""
+import gzip, itertools, json, os, sys, warnings, weakref
+
+warnings.simplefilter("ignore")
+import peft, torch, transformers
+from peft.tuners.tuners_utils import BaseTunerLayer
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_iter
+
+SHORT = {torch.float32: "f32", torch.bfloat16: "bf16", torch.int64: "i64", torch.bool: "b8"}
+QUIET = {"embd_pdrop": 0, "attn_pdrop": 0, "resid_pdrop": 0, "activation_function": "relu"}
+SMALL = {"hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024, "vocab_size": 1000}
+MODELS = {  # config, some targets and all of them
+    "gpt2": (dict(QUIET, n_layer=2), ["c_attn"], ["c_attn", "c_proj", "c_fc"]),
+    "llama": (dict(SMALL, num_hidden_layers=2), ["q_proj", "v_proj"], ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]),
+}
+
+
+def show(x):
+    if isinstance(x, torch.Tensor):
+        return SHORT.get(x.dtype, str(x.dtype)) + str(list(x.shape)).replace(" ", "")
+    if isinstance(x, (list, tuple)):
+        return "[%s]" % ", ".join(show(i) for i in x[:4])
+    return repr(x)[:40]
+
+
+class Log(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.lines, self.known, self.count = [], {}, 0
+
+    def note(self, text):
+        self.lines.append("# " + text)
+
+    def own(self, t):
+        storage = t.untyped_storage()
+        key = storage._cdata
+        if key in self.known:
+            return
+        self.count += 1
+        n = self.known[key] = self.count
+        self.lines.append("    + %d  #%d" % (storage.nbytes(), n))
+
+        def gone():
+            self.lines.append("    - #%d" % n)
+            self.known.pop(key, None)
+
+        weakref.finalize(storage, gone)
+
+    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+        if "prim.device" in str(op):
+            return op(*args, **(kwargs or {}))
+        at = len(self.lines)
+        self.lines.append("op %s(%s)" % (op, ", ".join(show(a) for a in args)))
+        out = op(*args, **(kwargs or {}))
+        self.lines[at] += " -> " + show(out)
+        for t in tree_iter(out):
+            if isinstance(t, torch.Tensor):
+                self.own(t)
+        return out
+
+
+def recast(module, dtype):
+    """module.to(dtype), which does not work on fake parameters; tied ones stay tied"""
+    done = {}
+    for m in module.modules():
+        for name, p in list(m._parameters.items()):
+            if p is not None and p.dtype != dtype:
+                if p not in done:
+                    done[p] = torch.nn.Parameter(p.detach().to(dtype), requires_grad=p.requires_grad)
+                m._parameters[name] = done[p]
+
+
+def to_base(self, adapter, device=None):
+    """what the method of this name does, by recast"""
+    for part in (self.lora_A, self.lora_B):
+        recast(part[adapter], self.get_base_layer().weight.dtype)
+
+
+def build(c):
+    config = transformers.AutoConfig.for_model(c["model_type"], **c["config"])
+    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=c["attn"])
+    model.config.use_cache = False
+    if c["precision"] == "bf16":
+        recast(model, torch.bfloat16)
+    lora = peft.LoraConfig(r=c["lora"]["r"], lora_alpha=16, target_modules=c["lora"]["targets"], task_type="CAUSAL_LM")
+    return peft.get_peft_model(model, lora, autocast_adapter_dtype=c["lora"]["upcast"]).train()
+
+
+def forward(model, batch, device, amp):
+    """torch.autocast would turn itself off where there is no GPU"""
+    torch.set_autocast_enabled(device, amp)
+    torch.set_autocast_dtype(device, torch.bfloat16)
+    torch.autocast_increment_nesting()
+    loss = model(**batch).loss
+    if torch.autocast_decrement_nesting() == 0:
+        torch.clear_autocast_cache()
+    torch.set_autocast_enabled(device, False)
+    return loss
+
+
+def record(c, path):
+    log, device = Log(), c["device"]
+    with FakeTensorMode(), torch.device(device):
+        model = build(c)
+        for t in list(model.parameters()) + list(model.buffers()):
+            log.known[t.untyped_storage()._cdata] = 0
+        ids = torch.zeros(c["batch"], c["seq"], dtype=torch.int64)
+        batch = dict(input_ids=ids, labels=ids.clone())
+        with log:
+            log.note("forward")
+            loss = forward(model, batch, device, c["precision"] == "amp-bf16")
+            if device == "cpu":
+                log.note("backward")
+                loss.backward()
+            log.note("end")
+    versions = "torch %s, transformers %s, peft %s" % (torch.__version__, transformers.__version__, peft.__version__)
+    trained, params = model.get_nb_trainable_parameters()
+    with gzip.GzipFile(path, "w", mtime=0) as f:
+        text = "# %s\n# %s; %d parameters, %d trained\n" % (json.dumps(c), versions, params, trained)
+        f.write((text + "\n".join(log.lines) + "\n").encode())
+    print(os.path.basename(path), len(log.lines))
+
+
+if __name__ == "__main__":
+    BaseTunerLayer._move_adapter_to_device_of_base_layer = to_base
+    torch.nn.Module.to = lambda self, *args, **kwargs: self  # all is where it belongs
+    os.makedirs(sys.argv[1], exist_ok=True)
+    for model, device, precision, upcast in itertools.product(MODELS, ("cpu", "cuda"), ("fp32", "amp-bf16", "bf16"), (True, False)):
+        config, some, every = MODELS[model]
+        for name, targets in (("some", some), ("all", every)):
+            if not upcast and precision != "bf16":
+                continue
+            c = dict(model="hf", model_type=model, head="causal", config=config, batch=3, seq=100, attn="eager", mask=False,
+                     precision=precision, optimizer="adamw", device=device, lora=dict(r=8, targets=targets, upcast=upcast))
+            c["id"] = "-".join([model, device, precision, name] + ([] if upcast else ["low"]))
+            record(c, os.path.join(sys.argv[1], c["id"] + ".txt.gz"))
