@@ -141,6 +141,7 @@ func caseSetup(c map[string]any) *setup.Setup {
 	if l, ok := c["lora"].(map[string]any); ok {
 		s.LoRA = &setup.LoRA{Rank: int(l["r"].(float64))}
 		s.LoRA.Dropout, _ = l["dropout"].(float64)
+		s.LoRA.PEFT, _ = l["peft"].(bool)
 		for _, t := range l["targets"].([]any) {
 			s.LoRA.Targets = append(s.LoRA.Targets, t.(string))
 		}

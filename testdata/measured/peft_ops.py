@@ -97,7 +97,7 @@ def build(c):
     if c["precision"] == "bf16":
         recast(model, torch.bfloat16)
     lora = peft.LoraConfig(r=c["lora"]["r"], lora_alpha=16, target_modules=c["lora"]["targets"], task_type="CAUSAL_LM")
-    return peft.get_peft_model(model, lora, autocast_adapter_dtype=c["lora"]["upcast"]).train()
+    return peft.get_peft_model(model, lora, autocast_adapter_dtype=c["lora"]["peft"]).train()
 
 
 def forward(model, batch, device, amp):
@@ -145,6 +145,6 @@ if __name__ == "__main__":
             if not upcast and precision != "bf16":
                 continue
             c = dict(model="hf", model_type=model, head="causal", config=config, batch=3, seq=100, attn="eager", mask=False,
-                     precision=precision, optimizer="adamw", device=device, lora=dict(r=8, targets=targets, upcast=upcast))
+                     precision=precision, optimizer="adamw", device=device, lora=dict(r=8, targets=targets, peft=upcast))
             c["id"] = "-".join([model, device, precision, name] + ([] if upcast else ["low"]))
             record(c, os.path.join(sys.argv[1], c["id"] + ".txt.gz"))
