@@ -65,8 +65,11 @@ func TestStepsLeaveWhatTheyFound(t *testing.T) {
 		"accumulation":  func(s *setup.Setup) { s.Accumulation = 2 },
 		"clip":          func(s *setup.Setup) { s.Clip = true },
 		"lora":          func(s *setup.Setup) { s.LoRA = &setup.LoRA{Rank: 4, Targets: []string{"q_proj"}} },
-		"tied":          func(s *setup.Setup) { s.Model.Config["tie_word_embeddings"] = true },
-		"amp":           func(s *setup.Setup) { s.Precision = "amp-bf16" },
+		"peft": func(s *setup.Setup) {
+			s.Precision, s.LoRA = "bf16", &setup.LoRA{Rank: 4, Targets: []string{"q_proj", "down_proj"}, PEFT: true}
+		},
+		"tied": func(s *setup.Setup) { s.Model.Config["tie_word_embeddings"] = true },
+		"amp":  func(s *setup.Setup) { s.Precision = "amp-bf16" },
 	}
 	for _, kind := range setup.DistKinds {
 		for name, change := range variants {
