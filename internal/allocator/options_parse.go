@@ -5,6 +5,7 @@ package allocator
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,6 +73,18 @@ type parser struct {
 	out    *Options
 }
 
+// options is the names of those that a version has.
+func (v Version) options() []string {
+	var out []string
+	for name, s := range settings {
+		if v.AtLeast(s.since) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 func (p *parser) parse() error {
 	if err := p.largeSegment(); err != nil {
 		return err
@@ -83,7 +96,7 @@ func (p *parser) parse() error {
 		key := p.next()
 		s, known := settings[key]
 		if !known {
-			return fmt.Errorf("unknown allocator option %q", key)
+			return fmt.Errorf("unknown allocator option %q; PyTorch %s has %s", key, p.v, strings.Join(p.v.options(), ", "))
 		}
 		if !p.v.AtLeast(s.since) {
 			return fmt.Errorf("allocator option %q needs PyTorch 2.%d, this is %s", key, s.since, p.v)

@@ -58,13 +58,29 @@ func runScript(r io.Reader, w io.Writer, v Version) error {
 			continue
 		}
 		if err := s.run(fields[0], fields[1:]); err != nil {
-			return fmt.Errorf("line %d: %s: %w", n, fields[0], err)
+			return fmt.Errorf("line %d: %s: %w", n, shown(fields[0]), err)
 		}
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("line %d: %w", n+1, err)
 	}
+	if n == 0 {
+		return errors.New("the script is empty")
+	}
 	return nil
+}
+
+// shown is a word for a message: as it is where it is one, in quotes and cut
+// short where it comes from a file that is no script.
+func shown(word string) string {
+	const most = 20
+	if len(word) > most {
+		word = word[:most]
+	}
+	if quoted := strconv.Quote(word); quoted != `"`+word+`"` {
+		return quoted
+	}
+	return word
 }
 
 // scriptRun is a run under way.

@@ -81,6 +81,9 @@ func runApply(env Env, o applyOptions) error {
 // write puts settings into a project's files, or only works out what it would
 // do: find the files, plan, write.
 func (f *projectFlags) write(env Env, want wanted, yes bool) (*applyReport, error) {
+	if err := env.checkFolder(f.folder); err != nil {
+		return nil, err
+	}
 	store := f.store(env)
 	report := &applyReport{}
 	if err := report.recover(store, yes); err != nil {

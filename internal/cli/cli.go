@@ -92,6 +92,12 @@ func (e Env) open(path string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, reason(err))
 	}
+	if s, ok := f.(interface{ Stat() (fs.FileInfo, error) }); ok {
+		if info, err := s.Stat(); err == nil && info.IsDir() {
+			_ = f.Close()
+			return nil, fmt.Errorf("reading %s: it is a folder; name a file", path)
+		}
+	}
 	return f, nil
 }
 

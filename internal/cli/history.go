@@ -32,7 +32,7 @@ func newHistory(env Env) *cobra.Command {
 		Short:   "List what was measured on this machine before",
 		Long:    historyLong,
 		Example: "  snug history\n  snug history export runs.jsonl\n  snug history delete 3 4",
-		Args:    noArgs,
+		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return runHistory(env, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a run")
@@ -145,10 +145,7 @@ func exportHistory(env Env, args []string) error {
 		_, err := env.Stdout.Write(b.Bytes())
 		return err
 	}
-	if err := env.WriteFile(args[0], b.Bytes()); err != nil {
-		return fmt.Errorf("writing %s: %w", args[0], reason(err))
-	}
-	return nil
+	return env.write(args[0], b.Bytes())
 }
 
 func importHistory(env Env, file string) error {
@@ -164,7 +161,7 @@ func importHistory(env Env, file string) error {
 	defer s.Close()
 	n, err := s.Import(in)
 	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return fmt.Errorf("%s: %w; import reads what snug history export wrote", file, err)
 	}
 	_, err = fmt.Fprintf(env.Stdout, "%d runs added\n", n)
 	return err

@@ -45,6 +45,9 @@ func newInit(env Env) *cobra.Command {
 
 // runInit is the command: look, show, write.
 func runInit(env Env, o initOptions) error {
+	if err := env.checkFolder(o.folder); err != nil {
+		return err
+	}
 	at := filepath.Join(o.folder, config.SnugFileName)
 	if _, err := env.disk().Lstat(at); err == nil && !o.dryRun {
 		return fmt.Errorf("%s is there already; edit it, or look with --dry-run", at)

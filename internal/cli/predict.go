@@ -89,10 +89,7 @@ func (o *predictOptions) write(env Env, program *profile.Program) error {
 	if err := program.Write(&file); err != nil {
 		return fmt.Errorf("writing %s: %w", o.save, err)
 	}
-	if err := env.WriteFile(o.save, file.Bytes()); err != nil {
-		return fmt.Errorf("writing %s: %w", o.save, reason(err))
-	}
-	return nil
+	return env.write(o.save, file.Bytes())
 }
 
 func (o *predictOptions) points() ([]profile.Point, error) {

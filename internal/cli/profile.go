@@ -107,7 +107,11 @@ func newProfiling(env Env, o profileOptions, args []string) (*profiling, error) 
 	}
 	p := &profiling{env: env, options: o, work: work, sizes: sizes, signals: make(chan os.Signal, 4), launch: run.ReadLaunch(args)}
 	signal.Notify(p.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	if err := p.prepare(); err != nil {
+	err = p.checkPlaces()
+	if err == nil {
+		err = p.prepare()
+	}
+	if err != nil {
 		p.close()
 		return nil, err
 	}
@@ -136,6 +140,8 @@ func (o *profileOptions) check(args []string) ([]profile.Point, error) {
 	switch {
 	case len(args) == 0:
 		return nil, errors.New("profile needs your training command: snug profile -- python train.py")
+	case args[0] == "":
+		return nil, errors.New("the training command is empty: write snug profile -- python train.py")
 	case o.steps < 1:
 		return nil, fmt.Errorf("--steps %d: write at least 1", o.steps)
 	case o.timeout < 0:
@@ -147,4 +153,23 @@ func (o *profileOptions) check(args []string) ([]profile.Point, error) {
 		}
 	}
 	return readSizes(o.vary)
+}
+
+// checkPlaces refuses, before anything runs, files that could not be read or
+// written after it.
+func (p *profiling) checkPlaces() error {
+	o := p.options
+	if len(o.vary) > 0 && p.env.isFolder(o.out) {
+		return fmt.Errorf("--out %s: %w", o.out, errFolder)
+	}
+	if o.keep != "" {
+		if info, err := p.env.disk().Stat(o.keep); err == nil && !info.IsDir() {
+			return fmt.Errorf("--keep %s: it is a file; name a folder", o.keep)
+		}
+	}
+	if o.setup == "" || o.setup == "-" {
+		return nil
+	}
+	_, err := p.rawSetup()
+	return err
 }

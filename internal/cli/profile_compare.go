@@ -70,24 +70,33 @@ func (p *profiling) estimateOf(r *measuredRun) (*comparison, error) {
 	return &comparison{s, fields, a, compareLines(r.rank, a)}, nil
 }
 
-// setupOf reads the setup with some of its fields overridden.
-func (p *profiling) setupOf(over map[string]any) (*setup.Setup, map[string]any, error) {
+// rawSetup reads the one setup of --setup.
+func (p *profiling) rawSetup() (map[string]any, error) {
 	in, err := p.env.open(p.options.setup)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer in.Close()
 	raws, err := setup.Read(in)
 	switch {
 	case err != nil:
-		return nil, nil, fmt.Errorf("reading %s: %w", p.options.setup, reason(err))
+		return nil, fmt.Errorf("reading %s: %w", p.options.setup, reason(err))
 	case len(raws) != 1:
-		return nil, nil, fmt.Errorf("%s holds %d setups; give one", p.options.setup, len(raws))
+		return nil, fmt.Errorf("%s holds %d setups; give one", p.options.setup, len(raws))
 	case raws[0].Err != nil:
-		return nil, nil, fmt.Errorf("%s:%w", p.options.setup, raws[0].Err)
+		return nil, fmt.Errorf("%s:%w", p.options.setup, raws[0].Err)
+	}
+	return raws[0].Fields, nil
+}
+
+// setupOf reads the setup with some of its fields overridden.
+func (p *profiling) setupOf(over map[string]any) (*setup.Setup, map[string]any, error) {
+	raw, err := p.rawSetup()
+	if err != nil {
+		return nil, nil, err
 	}
 	from := setup.Source{Open: p.env.Open, Hub: hub(p.env.Getenv), Base: filepath.Dir(p.options.setup)}
-	fields := lay(over, raws[0].Fields)
+	fields := lay(over, raw)
 	out, err := setup.Decode(fields, from)
 	return out, fields, err
 }

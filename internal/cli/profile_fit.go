@@ -47,8 +47,8 @@ func (p *profiling) writeProfile() error {
 	if err := p.program.Write(&b); err != nil {
 		return fmt.Errorf("writing %s: %w", p.options.out, err)
 	}
-	if err := p.env.WriteFile(p.options.out, b.Bytes()); err != nil {
-		return fmt.Errorf("writing %s: %w", p.options.out, reason(err))
+	if err := p.env.write(p.options.out, b.Bytes()); err != nil {
+		return err
 	}
 	p.written = p.options.out
 	return nil

@@ -32,6 +32,9 @@ func (f *projectFlags) addTo(fs *pflag.FlagSet) {
 // open reads the project.
 func (f *projectFlags) open(env Env) (*config.Project, error) {
 	names, err := f.names()
+	if err == nil {
+		err = env.checkFolder(f.folder)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,12 @@ func newRevert(env Env) *cobra.Command {
 }
 
 func runRevert(env Env, o revertOptions) error {
+	if o.steps < 1 {
+		return fmt.Errorf("--steps %d: write at least 1", o.steps)
+	}
+	if err := env.checkFolder(o.folder); err != nil {
+		return err
+	}
 	store := change.Open(o.folder, change.Options{Files: env.disk()})
 	if o.list {
 		entries, err := store.List()

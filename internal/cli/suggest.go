@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,8 +14,8 @@ import (
 	"snug/internal/spelling"
 )
 
-// noSuchCommand is the root's check of its arguments: whatever is left is a
-// command that does not exist.
+// noSuchCommand is how a command with others under it checks its arguments:
+// whatever is left is a command that does not exist.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -25,7 +26,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q%s", args[0], spelling.Hint(args[0], names, "see snug --help"))
+	return fmt.Errorf("unknown command %q%s", args[0], spelling.Hint(args[0], names, "see "+cmd.CommandPath()+" --help"))
 }
 
 // flagError makes one line of a flag that does not exist or has a bad value.
@@ -33,6 +34,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	name, unknown := strings.CutPrefix(text, "unknown flag: --")
 	if bad := new(pflag.InvalidValueError); errors.As(err, &bad) {
+		if errors.Is(err, strconv.ErrRange) {
+			return fmt.Errorf("--%s %s: that is too large a number", bad.GetFlag().Name, bad.GetValue())
+		}
 		return fmt.Errorf("--%s %q: %s", bad.GetFlag().Name, bad.GetValue(), wantedBy(bad.GetFlag()))
 	}
 	if !unknown {

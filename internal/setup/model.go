@@ -3,6 +3,7 @@
 package setup
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -162,11 +163,17 @@ func (from Source) config(at string) (map[string]any, string, error) {
 	name := at
 	data, err := from.read(at)
 	if err != nil && !strings.HasSuffix(at, ".json") {
+		missing := errors.Is(err, fs.ErrNotExist)
 		name = filepath.Join(at, "config.json")
-		data, err = from.read(name)
+		if data, err = from.read(name); err != nil && missing {
+			name = at // there is no such folder either
+		}
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, "", fmt.Errorf("reading the config %s: %w", name, reason(err))
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, "", fmt.Errorf("reading the config %s: the file is empty", name)
 	}
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {

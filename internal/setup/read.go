@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -40,6 +41,9 @@ func Read(r io.Reader) ([]Raw, error) {
 		return nil, fmt.Errorf("more than %d MiB of setups", most>>20)
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark
+	if isBinary(data) {
+		return nil, errors.New("it is not text; a setup is JSON or YAML")
+	}
 	var out []Raw
 	switch {
 	case jsonLines(data):
@@ -53,6 +57,15 @@ func Read(r io.Reader) ([]Raw, error) {
 		return nil, errors.New("there is no setup in it")
 	}
 	return out, nil
+}
+
+// isBinary tells what is no text of any kind. UTF-16, which some editors write,
+// is one that YAML knows.
+func isBinary(data []byte) bool {
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		return false
+	}
+	return bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data)
 }
 
 // jsonLines tells whether every line that is not blank begins an object.

@@ -8,7 +8,7 @@ func TestDistance(t *testing.T) {
 	tests := []struct {
 		a, b string
 		want int
-	}{{"replay", "replay", 0}, {"repaly", "replay", 2}, {"", "abc", 3}, {"abc", "", 3}, {"limits", "limit", 1}}
+	}{{"replay", "replay", 0}, {"repaly", "replay", 1}, {"", "abc", 3}, {"abc", "", 3}, {"limits", "limit", 1}}
 	for _, tt := range tests {
 		if got := Distance(tt.a, tt.b); got != tt.want {
 			t.Errorf("Distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)

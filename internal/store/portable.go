@@ -54,6 +54,9 @@ func ReadExport(r io.Reader) ([]Run, error) {
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("line %d: %w", len(out)+1, err)
 	}
+	if len(out) == 0 {
+		return nil, errors.New("there is no run in it")
+	}
 	return out, nil
 }
 

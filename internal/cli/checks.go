@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Mistakes that every command can be given: values that are empty, because a
+// variable of a script was, and folders in the place of files.
+
+// mayBeEmpty are the flags for which nothing is a value: no options at all.
+var mayBeEmpty = []string{"allocator", "alloc-conf"}
+
+// refuseEmpty has a command and those under it refuse empty flags and arguments.
+// What stands behind -- is somebody else's command line.
+func refuseEmpty(cmd *cobra.Command) {
+	own := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		var err error
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if err == nil && f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(mayBeEmpty, f.Name) {
+				err = fmt.Errorf("--%s is empty; give it a value or leave it out", f.Name)
+			}
+		})
+		mine := args
+		if n := cmd.ArgsLenAtDash(); n >= 0 {
+			mine = args[:n]
+		}
+		if err == nil && slices.Contains(mine, "") {
+			err = fmt.Errorf("an argument of %s is empty; see %s --help", cmd.CommandPath(), cmd.CommandPath())
+		}
+		if err != nil || own == nil {
+			return err
+		}
+		return own(cmd, args)
+	}
+	for _, c := range cmd.Commands() {
+		refuseEmpty(c)
+	}
+}
+
+// isFolder tells whether there is a folder of that name.
+func (e Env) isFolder(name string) bool {
+	info, err := e.disk().Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// errFolder is in the place of what a system says on writing over a folder.
+var errFolder = errors.New("it is a folder; name a file")
+
+// write writes a whole file, or says why not.
+func (e Env) write(path string, data []byte) error {
+	err := errFolder
+	if !e.isFolder(path) {
+		err = e.WriteFile(path, data)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, reason(err))
+	}
+	return nil
+}
+
+// checkFolder wants the folder of --dir to be one.
+func (e Env) checkFolder(name string) error {
+	info, err := e.disk().Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("--dir %s: there is no such folder", name)
+	case err != nil:
+		return fmt.Errorf("--dir %s: %w", name, reason(err))
+	case !info.IsDir():
+		return fmt.Errorf("--dir %s: it is a file; name the folder of the project, or the file with --config-path", name)
+	}
+	return nil
+}
