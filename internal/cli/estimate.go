@@ -31,6 +31,11 @@ file (JSON, JSON Lines with many, or YAML), from flags, or from both: flags
 override the file. Without either it comes from the config files of the folder
 that the training is started from.`
 
+// manySetups is for the help of the commands that take a file of setups.
+const manySetups = `A file of many setups is answered in its order, each on its own: one that cannot
+be answered says why in its place, does not stop the others, and makes the exit
+code 1. A single one that cannot is exit code 2.`
+
 const estimateExample = `  snug estimate --model llama-3.2-1b --batch 4 --seq 2048 --gpu RTX-4090
   snug estimate --setup run.yaml --explain
   snug estimate --config-path conf/config.yaml --batch 16
@@ -41,7 +46,7 @@ func newEstimate(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "estimate",
 		Short:   "Say how much GPU memory a training run takes",
-		Long:    estimateLong,
+		Long:    estimateLong + "\n\n" + manySetups,
 		Example: estimateExample,
 		Args:    noArgs,
 		RunE:    func(*cobra.Command, []string) error { return runEstimate(env, o) },

@@ -33,7 +33,7 @@ func newMaxBatch(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "max-batch",
 		Short:   "Find the largest batch that fits",
-		Long:    maxBatchLong,
+		Long:    maxBatchLong + "\n\n" + manySetups,
 		Example: "  snug max-batch --model gpt2 --precision amp-bf16 --gpu RTX-4090",
 		Args:    noArgs,
 		RunE:    func(*cobra.Command, []string) error { return runMaxBatch(env, o) },

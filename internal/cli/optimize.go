@@ -55,7 +55,7 @@ func newOptimize(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "optimize [--profile -- COMMAND...]",
 		Short:   "Choose the settings that train fastest on a card",
-		Long:    optimizeLong,
+		Long:    optimizeLong + "\n\n" + manySetups,
 		Example: optimizeExample,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.profile && cmd.ArgsLenAtDash() == 0 {
