@@ -3,11 +3,13 @@
 package config
 
 import (
+	"bytes"
 	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -36,6 +38,12 @@ func TestNewSnugFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := NewSnugFile(p)
+			for line := range strings.Lines(string(text)) {
+				line = strings.TrimSuffix(line, "\n")
+				if n := utf8.RuneCountInString(line); n > pageWidth && (strings.Contains(line, "  # ") || !strings.Contains(line, "#")) {
+					t.Errorf("%d columns: %s", n, line)
+				}
+			}
 			with := *c
 			with.main = nil
 			with.files = maps.Clone(c.files)
@@ -88,5 +96,28 @@ func TestSnugFileCommand(t *testing.T) {
 		if _, err := parseSnugFile([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+}
+
+func TestWriteAside(t *testing.T) {
+	long := "  accumulation: training/configs/pretrain_512m_low_memory.yaml#gradient_accumulation_steps"
+	var b bytes.Buffer
+	writeAside(&b, []bindingLine{
+		{"  batch: a.yaml#batch", "2", "hf"},
+		{"  precision:", "", ""},
+		{"    - a.yaml#precision", "\"sechzehn größer\"", ""},
+		{"  model: conf/model/encoder/kernel/fast.yaml#model", strings.Repeat("m", 40), "hf"},
+		{"  workers: conf/model/encoder/kernel/fast.yaml#dataloader_workers", "4", "llama-factory"},
+		{long, "32", "hf"},
+	})
+	want := `  batch: a.yaml#batch   # 2 (hf)
+  precision:
+    - a.yaml#precision  # "sechzehn größer"
+  model: conf/model/encoder/kernel/fast.yaml#model  # mmmmmmmmmmmmmmmmmmmmmm ...
+  workers: conf/model/encoder/kernel/fast.yaml#dataloader_workers  # 4
+  # today: 32 (hf)
+` + long + "\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 const snugHead = `# snug.yaml: where this project keeps the settings that decide over GPU memory.
@@ -49,7 +50,11 @@ func (p *Project) writeModel(b *bytes.Buffer) {
 	model := p.of("model")
 	name, ok := p.Value("model").(string)
 	if p.own == nil && ok && name != "" && len(model) > 0 {
-		fmt.Fprintf(b, "# It stands in %s: %s.\n# model:\n#   name: %s\n", model[0].where(), name, p.modelName(name))
+		stands := fmt.Sprintf("# It stands in %s: %s.", model[0].where(), name)
+		if utf8.RuneCountInString(stands) > pageWidth {
+			stands = fmt.Sprintf("# It stands in %s:\n# %s.", model[0].where(), name)
+		}
+		fmt.Fprintf(b, "%s\n# model:\n#   name: %s\n", stands, p.modelName(name))
 		return
 	}
 	b.WriteString("# model:\n#   name: gpt2\n")
@@ -76,7 +81,7 @@ func (p *Project) writeFiles(b *bytes.Buffer) {
 // by their names alone are bound, to be put right where the guess was wrong;
 // those of a known system are only shown.
 func (p *Project) writeBindings(b *bytes.Buffer) {
-	var lines [][2]string
+	var lines []bindingLine
 	bindable := false
 	for _, setting := range settingNames() {
 		of, binds := p.bindingLines(setting)
@@ -89,17 +94,11 @@ func (p *Project) writeBindings(b *bytes.Buffer) {
 	} else {
 		b.WriteString("\nbind:\n")
 	}
-	width := 0
-	for _, l := range lines {
-		width = max(width, len(l[0]))
-	}
-	for _, l := range lines {
-		fmt.Fprintln(b, strings.TrimRight(fmt.Sprintf("%-*s  %s", width, l[0], l[1]), " "))
-	}
+	writeAside(b, lines)
 }
 
 // bindingLines is a setting's lines: what is bound, and what stands there.
-func (p *Project) bindingLines(setting string) (lines [][2]string, binds bool) {
+func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool) {
 	of := p.of(setting)
 	binds = len(of) > 0 && !slices.ContainsFunc(of, func(x bound) bool { return !x.readsAlone() })
 	head := "  "
@@ -107,22 +106,21 @@ func (p *Project) bindingLines(setting string) (lines [][2]string, binds bool) {
 		head = "#   "
 	}
 	if len(of) > 1 {
-		lines = append(lines, [2]string{head + setting + ":"})
+		lines = append(lines, bindingLine{text: head + setting + ":"})
 	}
 	for _, x := range of {
 		place := x.File + "#" + x.Path.String()
 		if x.key.Inverted {
 			place = "not " + place
 		}
-		value := "# " + oneLine(x.Text)
-		if x.System != plain.Name && x.System != shell.Name {
-			value += " (" + x.System + ")"
-		}
+		l := bindingLine{head + setting + ": " + yamlText(place), oneLine(x.Text), x.System}
 		if len(of) > 1 {
-			lines = append(lines, [2]string{head + "  - " + yamlText(place), value})
-		} else {
-			lines = append(lines, [2]string{head + setting + ": " + yamlText(place), value})
+			l.text = head + "  - " + yamlText(place)
 		}
+		if x.System == plain.Name || x.System == shell.Name {
+			l.system = ""
+		}
+		lines = append(lines, l)
 	}
 	return lines, binds
 }
@@ -150,14 +148,6 @@ func (p *Project) writeUnsaid(b *bytes.Buffer) {
 			fmt.Fprintf(b, "#   %s: %s\n", s.name, s.example)
 		}
 	}
-}
-
-func oneLine(text string) string {
-	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
-	if more || len(first) > 40 {
-		first = first[:min(len(first), 40)] + " ..."
-	}
-	return strings.TrimSpace(first)
 }
 
 // yamlText quotes a text that YAML would read otherwise.
