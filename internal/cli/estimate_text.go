@@ -60,6 +60,9 @@ func (r estimateReport) title(b *strings.Builder, s term.Screen) {
 	}
 	r.weights(b)
 	for _, l := range wrap(settings(r.Setup), ", ", s.Width) {
+		if len(l) > s.Width { // a list of its own
+			l = strings.Join(wrap(strings.Fields(l), " ", s.Width), "\n")
+		}
 		b.WriteString(l + "\n")
 	}
 	if from := r.options.from; from != "" {
@@ -106,7 +109,7 @@ func (r estimateReport) weights(b *strings.Builder) {
 	case w.Params == r.Params || r.Setup.LoRA != nil:
 		fmt.Fprintf(b, "the files beside the config hold them in %s\n", w.Main())
 	default:
-		fmt.Fprintf(b, "the files beside the config hold %s in %s: another head, or tied weights\n", term.Count(w.Params), w.Main())
+		fmt.Fprintf(b, "the files beside it hold %s in %s: another head, or tied weights\n", term.Count(w.Params), w.Main())
 	}
 }
 
@@ -147,7 +150,7 @@ func settings(x *setup.Setup) []string {
 	if d := x.Dist; d != nil {
 		add(true, "%s over %d GPUs", d.Kind, d.World)
 	}
-	add(x.Allocator != "", "allocator %s", x.Allocator)
+	add(x.Allocator != "", "allocator %s", strings.ReplaceAll(x.Allocator, ",", ", "))
 	add(true, "PyTorch %s", x.Versions.Torch)
 	return out
 }
@@ -176,7 +179,7 @@ func (r estimateReport) total(b *strings.Builder, s term.Screen) {
 	}
 	line("on the card", r.DevicePeak, r.against(s))
 	if full := r.card.Total; full > 0 {
-		width := s.Width - 12
+		width := s.Width - max(12, 4+len(percent(r.DevicePeak, full)))
 		bar := s.Bar(r.DevicePeak, full, width)
 		rest := strings.Repeat(s.Shade(), max(width-len([]rune(bar)), 0))
 		fmt.Fprintf(b, "  %s%s %s\n", s.Paint(r.color(), bar), s.Paint(term.Dim, rest), percent(r.DevicePeak, full))

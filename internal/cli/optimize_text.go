@@ -115,7 +115,7 @@ func (r planReport) sideBySide(b *strings.Builder) {
 		if row[1] == row[2] {
 			row[2] = "as it is"
 		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, listed(row)...)
 	}
 	memory := []string{"memory", "", ""}
 	for i, c := range []*plan.Choice{r.Current, r.Recommended} {
@@ -130,6 +130,20 @@ func (r planReport) sideBySide(b *strings.Builder) {
 		t.Rows = append(t.Rows, r.speeds())
 	}
 	r.table(b, t)
+}
+
+// listed is a row with one item a line, where its columns hold lists.
+func listed(row []string) [][]string {
+	var out [][]string
+	for column, text := range row {
+		for i, item := range strings.Split(text, ",") {
+			if i == len(out) {
+				out = append(out, make([]string, len(row)))
+			}
+			out[i][column] = item
+		}
+	}
+	return out
 }
 
 // fits tells whether a choice runs.

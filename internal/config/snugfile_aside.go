@@ -21,12 +21,12 @@ type bindingLine struct {
 // shortened, so that the comments beside them give way.
 const (
 	pageWidth   = 80
-	asideColumn = 46 // no further right do comments stand in a column
+	asideColumn = 64 // no further right do comments stand in a column
 	leastAside  = 20 // columns of a comment that is cut: less says nothing
 )
 
-// writeAside writes lines with their comments in a column. Those that reach
-// beyond it have theirs behind them.
+// writeAside writes lines with their comments in a column. A line that reaches
+// beyond it, and a comment that would be cut there, stand as close as they can.
 func writeAside(b *bytes.Buffer, lines []bindingLine) {
 	column := 0
 	for _, l := range lines {
@@ -35,7 +35,10 @@ func writeAside(b *bytes.Buffer, lines []bindingLine) {
 		}
 	}
 	for _, l := range lines {
-		at := max(column, utf8.RuneCountInString(l.text))
+		at := utf8.RuneCountInString(l.text)
+		if column > at && column+2+utf8.RuneCountInString("# "+l.value) <= pageWidth {
+			at = column
+		}
 		aside := l.aside(pageWidth - at - 2)
 		if l.value != "" && aside == "" { // above it, then
 			indent := len(l.text) - len(strings.TrimLeft(l.text, "# "))

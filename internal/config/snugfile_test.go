@@ -110,9 +110,9 @@ func TestWriteAside(t *testing.T) {
 		{"  workers: conf/model/encoder/kernel/fast.yaml#dataloader_workers", "4", "llama-factory"},
 		{long, "32", "hf"},
 	})
-	want := `  batch: a.yaml#batch   # 2 (hf)
+	want := `  batch: a.yaml#batch                               # 2 (hf)
   precision:
-    - a.yaml#precision  # "sechzehn größer"
+    - a.yaml#precision                              # "sechzehn größer"
   model: conf/model/encoder/kernel/fast.yaml#model  # mmmmmmmmmmmmmmmmmmmmmm ...
   workers: conf/model/encoder/kernel/fast.yaml#dataloader_workers  # 4
   # today: 32 (hf)
