@@ -5,8 +5,10 @@ package config
 import "snug/internal/config/doc"
 
 const (
-	hfArgs   = "transformers 5.22, training_args.py"
-	trlModel = "trl 1.16, trainer/model_config.py"
+	hfArgs       = "transformers 5.22, training_args.py"
+	hfOptim      = hfArgs + "; adamw_torch with torch before 2.8"
+	trainerBatch = "per_device_train_batch_size"
+	trlModel     = "trl 1.16, trainer/model_config.py"
 )
 
 // hf is Hugging Face's TrainingArguments, as HfArgumentParser reads them from
@@ -14,24 +16,25 @@ const (
 // model_name_or_path.
 var hf = Adapter{
 	Name: "hf", Title: "Hugging Face TrainingArguments", Formats: []doc.Format{doc.JSON, doc.YAML},
-	Signs: []string{"per_device_train_batch_size", "gradient_accumulation_steps output_dir"},
+	Signs: []string{trainerBatch, "gradient_accumulation_steps output_dir"},
 	Keys: append(hfKeys(hfArgs),
 		Key{Setting: "seq", Path: "max_seq_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_*.py"},
 		Key{Setting: "seq", Path: "block_size", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_clm.py"},
 	),
 }
 
-// hfKeys is what every trainer on top of TrainingArguments shares.
+// hfKeys is what every trainer on top of TrainingArguments shares, and the one
+// place that knows its defaults. Scripts that pass its flags have them from here.
 func hfKeys(source string) []Key {
 	return []Key{
 		{Setting: "model", Path: "model_name_or_path", Kind: Name, Source: "transformers' examples: ModelArguments"},
-		{Setting: "batch", Path: "per_device_train_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "8", Source: source},
+		{Setting: "batch", Path: trainerBatch, Kind: Whole, Unit: "samples per GPU", Default: "8", Source: source},
 		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: source},
 		{Setting: "precision", Path: "bf16", Kind: Switch, Means: "amp-bf16", Default: "false", Source: source},
 		{Setting: "precision", Path: "fp16", Kind: Switch, Means: "amp-fp16", Source: source},
 		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Switch, Default: "false", Source: source},
 		{Setting: "workers", Path: "dataloader_num_workers", Kind: Whole, Unit: "processes per GPU", Default: "0", Source: source},
-		{Setting: "optimizer", Path: "optim", Kind: Word, Words: hfOptimizers, Default: "adamw_torch_fused", Source: source},
+		{Setting: "optimizer", Path: "optim", Kind: Word, Words: hfOptimizers, Default: "adamw_torch_fused", Source: hfOptim},
 		{Setting: "attention", Path: "attn_implementation", Kind: Word, Words: hfAttention, Source: trlModel},
 		{Setting: "clip", Path: "max_grad_norm", Kind: Above0, Default: "1.0", Source: source},
 		{Setting: "dist.kind", Path: "fsdp", Kind: Word, Words: hfFSDP, Source: source},

@@ -126,10 +126,23 @@ func (s *source) bindNamed() ([]bound, error) {
 			if rivals := s.rivals(of, c); len(rivals) > 0 && setting != "link" {
 				b.rivals = rivals
 			}
-			out = append(out, *b)
+			out = addReading(out, *b)
 		}
 	}
 	return out, nil
+}
+
+// addReading adds a binding. Where two vocabularies read one value, the first
+// that knows it has it.
+func addReading(out []bound, b bound) []bound {
+	i := slices.IndexFunc(out, func(o bound) bool { return o.Setting == b.Setting && o.place.at.Equal(b.place.at) })
+	switch {
+	case i < 0:
+		return append(out, b)
+	case out[i].unknown != "" && b.unknown == "":
+		out[i] = b
+	}
+	return out
 }
 
 // rivals are the other places that have as good a claim to a setting.

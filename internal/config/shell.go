@@ -19,7 +19,7 @@ func shellKeys() []Key {
 	megatron := "Megatron-LM, megatron/training/arguments.py"
 	swift := "ms-swift, command line parameters"
 	out := []Key{
-		{Setting: "batch", Path: "**.per_device_train_batch_size", Kind: Whole, Unit: "samples per GPU", Source: hfArgs},
+		{Setting: "batch", Path: "**." + trainerBatch, Kind: Whole, Unit: "samples per GPU", Source: hfArgs},
 		{Setting: "effective", Path: "**.global_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: megatron},
 		{Setting: "precision", Path: "**.torch_dtype", Kind: Word, Words: weightTypes, Source: swift},
 		{Setting: "precision", Path: "**.mixed_precision", Kind: Word, Words: mixedPrecision, Source: launchers},

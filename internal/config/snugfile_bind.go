@@ -74,6 +74,9 @@ func ownKey(b ownBinding) (*Key, error) {
 		}
 	case "optimizer":
 		k.Words = slices.Concat(torchOptimizers, hfOptimizers, k.Words)
+		if slices.Equal(nameParts(b.path[len(b.path)-1:]), []string{"optim"}) { // TrainingArguments' name for it
+			k.Words = slices.Concat(hfOptimizers, torchOptimizers, k.Words)
+		}
 	case "attention":
 		k.Words = slices.Concat(hfAttention, k.Words)
 	case "dist.kind":

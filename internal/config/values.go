@@ -111,12 +111,13 @@ func (p *Project) whole(setting string) int {
 	return n
 }
 
-// fallback is what the main file's system takes where no key says otherwise.
+// fallback is what the run's system takes where no key says otherwise.
 func (p *Project) fallback(setting string) any {
-	if p.main == nil || len(p.of(setting)) > 0 && setting != "precision" {
+	system := p.system()
+	if system == nil || len(p.of(setting)) > 0 && setting != "precision" {
 		return nil
 	}
-	for _, k := range p.main.adapter.forSetting(setting) {
+	for _, k := range system.forSetting(setting) {
 		if v := k.byDefault(p.world()); v != nil {
 			return v
 		}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"regexp"
+	"slices"
+
+	"snug/internal/config/doc"
+)
+
+// What a file does not say its system takes by default, and the system's table
+// knows that. A script that passes flags is no system; whose defaults hold where
+// it passes none, the program decides that it starts.
+
+// system is whose defaults hold where no file says a setting; nil is nobody's.
+func (p *Project) system() *Adapter {
+	if p.main != nil {
+		return p.main.system()
+	}
+	for _, b := range p.of("batch") { // all settings are bound in snug.yaml
+		d := b.source.tree.layers[0].doc
+		if a := recognise(d); a == &hf || a == &shell && passesArguments(d) {
+			return &hf
+		}
+	}
+	return nil
+}
+
+// system is the one that reads a source: its own, or the one that its flags are
+// for.
+func (s *source) system() *Adapter {
+	if s.adapter == &shell && passesArguments(s.tree.layers[0].doc) {
+		return &hf
+	}
+	return s.adapter
+}
+
+// othersDefaults are programs that take TrainingArguments' flags and have other
+// defaults: command lines around the trainer, and transformers' examples that
+// do without it.
+var othersDefaults = regexp.MustCompile(`(?:^|[\s;&|("'/])(?:trl|swift|megatron|llamafactory-cli|lmf)\s+[a-z]|_no_trainer\.py`)
+
+// passesArguments tells whether a script passes TrainingArguments' flags to a
+// program that is most likely transformers' Trainer: only its batch has that
+// name. Other flags are everybody's.
+func passesArguments(d *doc.Document) bool {
+	if othersDefaults.Match(d.Bytes()) {
+		return false
+	}
+	found := false
+	d.Walk(func(v doc.Value) bool {
+		found = found || slices.Equal(nameParts(v.Path), []string{trainerBatch})
+		return !found
+	})
+	return found
+}
