@@ -117,8 +117,11 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 	return err
 }
 
-// mostEffective is where a number is a slip of the hand.
-const mostEffective = 1 << 30
+// Beyond these a number is a slip of the hand.
+const (
+	mostEffective = 1 << 30
+	mostNodes     = 1 << 13
+)
 
 // check is what can be said against the flags alone.
 func (o *optimizeOptions) check() error {
@@ -129,6 +132,8 @@ func (o *optimizeOptions) check() error {
 		return errors.New("--setup describes the run, and --apply and --config-path are about config files; give one of them")
 	case o.nodes < 1:
 		return fmt.Errorf("--nodes %d: write at least 1", o.nodes)
+	case o.nodes > mostNodes:
+		return fmt.Errorf("--nodes %d: more than %d makes no sense", o.nodes, mostNodes)
 	case o.flags.Changed("target-effective-batch") && o.target < 1:
 		return fmt.Errorf("--target-effective-batch %d: write at least 1", o.target)
 	case o.target > mostEffective:

@@ -127,6 +127,9 @@ func (o *optimizeOptions) place(ctx context.Context, env Env, t *today) (places,
 		if one.gpu = strings.TrimSpace(name); one.gpu == "" && o.gpu != "" {
 			return out, fmt.Errorf("--gpu %q names no card between its commas", o.gpu)
 		}
+		if strings.EqualFold(one.gpu, "all") {
+			return out, fmt.Errorf("--gpu %q: all is every card there is; give it alone", o.gpu)
+		}
 		card, err := one.card()
 		if err != nil {
 			return out, err

@@ -79,6 +79,8 @@ func (o *replayOptions) check(args []string) error {
 		return errors.New("replay needs a snapshot file; see snug replay --help")
 	case len(args) > 1:
 		return fmt.Errorf("replay takes one snapshot, not %d", len(args))
+	case o.device < -1:
+		return fmt.Errorf("--device %d: write the index of a GPU, from 0 on", o.device)
 	case o.addresses != "recorded" && o.addresses != "own":
 		return fmt.Errorf("--addresses %q: write recorded or own", o.addresses)
 	}
@@ -93,6 +95,9 @@ func runReplay(env Env, o replayOptions, path string) error {
 	}
 	rec, err := readSnapshot(env, path)
 	if err != nil {
+		return err
+	}
+	if err := o.checkConf(rec); err != nil {
 		return err
 	}
 	device, err := o.pick(rec)
@@ -126,6 +131,11 @@ func (o *replayOptions) replay() (replay.Options, error) {
 	if o.confSet {
 		opt.Conf = &o.conf
 	}
+	if o.torch != "" {
+		if _, err := allocator.ParseVersion(o.torch); err != nil {
+			return opt, fmt.Errorf("--torch: %w", err)
+		}
+	}
 	if o.limit != "" {
 		limit, err := units.Parse(o.limit, 1)
 		if err != nil {
@@ -152,12 +162,24 @@ func readSnapshot(env Env, path string) (*snapshot.Recording, error) {
 	return rec, nil
 }
 
+// checkConf wants options that the recording's PyTorch has, or the one of --torch.
+func (o *replayOptions) checkConf(rec *snapshot.Recording) error {
+	version, err := replay.Version(rec, o.torch)
+	if err != nil || !o.confSet {
+		return nil // which the replay says of the file
+	}
+	if _, err := allocator.ParseOptions(o.conf, version); err != nil {
+		return fmt.Errorf("--alloc-conf: %w", err)
+	}
+	return nil
+}
+
 // pick is the device asked for, or the busiest.
 func (o *replayOptions) pick(rec *snapshot.Recording) (*snapshot.Device, error) {
 	d := rec.Busiest()
 	if o.device >= 0 {
 		if d = rec.Device(o.device); d == nil {
-			return nil, fmt.Errorf("GPU %d is not in the snapshot", o.device)
+			return nil, fmt.Errorf("GPU %d is not in the snapshot; leave --device out for the busiest", o.device)
 		}
 	}
 	if d.Entries == 0 {

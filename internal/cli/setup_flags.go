@@ -224,6 +224,9 @@ func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
 	if err == nil && s.Model.Head == "image-classification" && f.flags.Changed("seq") {
 		err = fmt.Errorf("--seq is given, and %s sees images, which have no tokens; leave it out", s.Model.Title())
 	}
+	if err == nil && s.Model.Program == nil && s.Model.Head != "seq2seq-lm" && f.flags.Changed("target-seq") {
+		err = fmt.Errorf("--target-seq is given, and %s has no decoder beside its encoder; leave it out", s.Model.Title())
+	}
 	return request{id: id, setup: s, err: err}
 }
 

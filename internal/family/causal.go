@@ -2,11 +2,7 @@
 
 package family
 
-import (
-	"fmt"
-
-	"snug/internal/shadow"
-)
+import "snug/internal/shadow"
 
 // causalHead is what a decoder is trained with: lm_head and the loss of the next
 // token, or for an encoder nothing but the loss of an embedder.
@@ -25,7 +21,7 @@ func newCausalHead(b *shadow.Builder, c *Config, run Run, width int, embed *shad
 		return h
 	}
 	if run.Head != "causal-lm" && c.err == nil {
-		c.err = fmt.Errorf("%s is trained as causal-lm or encoder, not as %q", c.ModelType(), run.Head)
+		c.err = refuse("model.head", "%s is trained as causal-lm or encoder, not as %q", c.ModelType(), run.Head)
 	}
 	h.lm = b.Linear("lm_head", width, h.vocab, false)
 	if c.Bool("tie_word_embeddings", tied) {

@@ -92,12 +92,18 @@ func Known() []string {
 	return out
 }
 
+// masked are the encoders, whose heads New checks for all of them.
+var masked = map[string]bool{"bert": true, "distilbert": true, "modernbert": true, "mpnet": true, "roberta": true}
+
 // New builds the model that a configuration describes.
 func New(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	mt := c.ModelType()
 	mk := families[mt]
 	if mk == nil {
 		return nil, fmt.Errorf("model_type %q is not known; record a profile: snug profile -- <your command>", mt)
+	}
+	if masked[mt] && run.Head != "masked-lm" && run.Head != "encoder" {
+		return nil, refuse("model.head", "%s is trained as masked-lm or encoder, not as %q", mt, run.Head)
 	}
 	if !importsLittle[mt] {
 		b.W.Constant(b.DType)

@@ -37,7 +37,7 @@ func newMamba(b *shadow.Builder, c *Config, run Run) (Model, error) {
 // newMambaLike makes MambaForCausalLM or Mamba2ForCausalLM around their mixers.
 func newMambaLike(b *shadow.Builder, c *Config, run Run, hidden, vocab, layers int, mix func(m *mamba, at string) mambaLikeMixer) (Model, error) {
 	if run.Head != "causal-lm" {
-		return nil, fmt.Errorf("%s is trained as causal-lm, not as %q", c.ModelType(), run.Head)
+		return nil, refuse("model.head", "%s is trained as causal-lm, not as %q", c.ModelType(), run.Head)
 	}
 	m := &mamba{net: net{b.W, run}, vocab: c.Positive("vocab_size", vocab)}
 	m.embed = b.Embedding("backbone.embeddings", m.vocab, hidden)

@@ -3,7 +3,6 @@
 package family
 
 import (
-	"errors"
 	"fmt"
 
 	"snug/internal/shadow"
@@ -27,7 +26,7 @@ type mpnet struct {
 
 func newMPNet(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	if run.Checkpointing {
-		return nil, errors.New("mpnet does not support gradient checkpointing in transformers")
+		return nil, refuse("checkpointing", "mpnet does not support gradient checkpointing in transformers")
 	}
 	cfg := readBert(c, 30527)
 	m := &mpnet{net: net{b.W, run}, vocab: cfg.vocab, dropout: shadow.Dropout(cfg.dropout)}

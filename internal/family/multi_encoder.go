@@ -3,7 +3,6 @@
 package family
 
 import (
-	"errors"
 	"fmt"
 
 	"snug/internal/shadow"
@@ -22,7 +21,7 @@ type multiEncoder struct {
 
 func newMultiEncoder(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	if run.Positives < 1 || run.Negatives < 1 {
-		return nil, errors.New("a multi-encoder needs positives and negatives of at least 1")
+		return nil, refuse("positives", "a multi-encoder needs positives and negatives of at least 1")
 	}
 	channels := c.Positive("channels", 4)
 	hidden := c.Positive("hidden_size", 384)

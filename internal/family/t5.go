@@ -20,10 +20,10 @@ type t5 struct {
 
 func newT5(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	if run.Head != "seq2seq-lm" {
-		return nil, fmt.Errorf("t5 is trained as seq2seq-lm, not as %q", run.Head)
+		return nil, refuse("model.head", "t5 is trained as seq2seq-lm, not as %q", run.Head)
 	}
 	if run.Attention == "flash" {
-		return nil, fmt.Errorf("t5 has no flash attention: its position bias needs sdpa or eager")
+		return nil, refuse("attention", "t5 has no flash attention: its position bias needs sdpa or eager")
 	}
 	vocab, width := c.Positive("vocab_size", 32128), c.Positive("d_model", 512)
 	layers := c.Int("num_layers", 6)

@@ -35,6 +35,9 @@ func Named(b *shadow.Builder, name string, run Run) (Model, error) {
 	if !strings.HasPrefix(name, torchvisionPrefix) || mk == nil {
 		return nil, fmt.Errorf("model.name %q is not known; known are %s", name, strings.Join(NamedModels(), ", "))
 	}
+	if run.Head != "image-classification" && run.Head != "" { // they have no other
+		return nil, refuse("model.head", "%s is trained as image-classification, not as %q", name, run.Head)
+	}
 	dtype := b.DType
 	b.DType = shadow.Float32
 	m := &imageClassifier{net: net{w: b.W, run: run}, model: mk(b), dtype: dtype}

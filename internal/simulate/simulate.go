@@ -5,6 +5,7 @@
 package simulate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -150,6 +151,10 @@ func (r *run) load() error {
 		r.model, err = family.Named(r.builder, s.Model.Name, how)
 	} else {
 		r.model, err = family.New(r.builder, family.NewConfig(s.Model.Config), how)
+	}
+	var no *family.Refusal
+	if errors.As(err, &no) {
+		return setup.Wrong("{"+no.Field+"}: %s", no.Why)
 	}
 	if err != nil {
 		return err
