@@ -3,6 +3,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -153,7 +154,24 @@ func (c *changing) write(b bound, v any) error {
 	if b.place.value.Kind == doc.Expression {
 		return fmt.Errorf("%s: %s is %s, which is worked out; write %v there yourself", b.where(), b.Path, b.Text, file)
 	}
+	if err := b.fixed(file); err != nil {
+		return err
+	}
 	c.edit(b, b.Path, file)
+	return nil
+}
+
+// fixed is why a value cannot be replaced where it stands, such as a flag of a
+// script that has none: a plan with it in would be refused when it is written.
+func (b bound) fixed(v any) error {
+	for _, l := range b.source.tree.layers {
+		if l.file != b.File {
+			continue
+		}
+		if _, err := l.doc.Set(b.Path, v); errors.Is(err, doc.ErrFixed) {
+			return err
+		}
+	}
 	return nil
 }
 
