@@ -5,14 +5,11 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"snug/internal/estimate"
 	"snug/internal/gpu"
 	"snug/internal/setup"
 )
@@ -151,116 +148,6 @@ func (f *setupFlags) value(x fieldFlag) any {
 	}
 	v, _ := f.flags.GetString(x.flag)
 	return v
-}
-
-// request is one setup that was asked about, or why it cannot be.
-type request struct {
-	id    string
-	from  origin
-	setup *setup.Setup
-	err   error
-}
-
-// requestsOver lays fields over those of the file, or makes a setup of them
-// alone.
-func (f *setupFlags) requestsOver(env Env, over map[string]any) ([]request, error) {
-	from := setup.Source{Open: env.Open, Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}}
-	if f.file == "" {
-		if over["model"] == nil {
-			return nil, errors.New("which model? give --model NAME, --config PATH or --setup FILE")
-		}
-		r := f.decode(over, from)
-		r.from = f.project
-		r.from.flags = f.given()
-		return []request{r}, nil
-	}
-	in, err := env.open(f.file)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	raws, err := setup.Read(in)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", f.file, reason(err))
-	}
-	if f.file != "-" {
-		from.Base = filepath.Dir(f.file)
-		over = fromHere(over)
-	}
-	var out []request
-	for _, raw := range raws {
-		if raw.Err != nil { // which says where
-			out = append(out, request{err: fmt.Errorf("%s:%w", f.file, raw.Err)})
-			continue
-		}
-		where := origin{flags: f.given(), under: maps.Clone(raw.Fields), place: fmt.Sprintf("%s:%d", f.file, raw.Line)}
-		r := f.decode(lay(over, raw.Fields), from)
-		r.from = where
-		out = append(out, r)
-	}
-	return out, nil
-}
-
-// fromHere makes the path of a model that flags name one from here: beside a file
-// of setups it would be seen from that file's folder.
-func fromHere(over map[string]any) map[string]any {
-	model, _ := over["model"].(map[string]any)
-	for key, v := range model {
-		at, _ := v.(string)
-		isPath := key == "profile" || key == "config" || key == "name" && strings.HasPrefix(at, ".")
-		if whole, err := filepath.Abs(at); isPath && at != "" && err == nil {
-			model[key] = whole
-		}
-	}
-	return over
-}
-
-func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
-	if f.anyBatch && fields["batch"] == nil {
-		fields["batch"] = 1.0
-	}
-	id, _ := fields["id"].(string)
-	s, err := setup.Decode(fields, from)
-	if err == nil && s.Model.Head == "image-classification" && f.flags.Changed("seq") {
-		err = fmt.Errorf("--seq is given, and %s sees images, which have no tokens; leave it out", s.Model.Title())
-	}
-	if err == nil && s.Model.Program == nil && s.Model.Head != "seq2seq-lm" && f.flags.Changed("target-seq") {
-		err = fmt.Errorf("--target-seq is given, and %s has no decoder beside its encoder; leave it out", s.Model.Title())
-	}
-	return request{id: id, setup: s, err: err}
-}
-
-// lay puts the fields of over on top of those of a file.
-func lay(over, fields map[string]any) map[string]any {
-	for k, v := range over {
-		if in, ok := v.(map[string]any); ok {
-			if under, ok := fields[k].(map[string]any); ok {
-				if k == "model" && (in["name"] != nil || in["config"] != nil || in["profile"] != nil) {
-					under = map[string]any{} // another model, not a second one
-				}
-				fields[k] = lay(in, under)
-				continue
-			}
-		}
-		fields[k] = v
-	}
-	return fields
-}
-
-// hub is where the Hugging Face libraries keep what they downloaded.
-func hub(getenv func(string) string) string {
-	if v := getenv("HF_HUB_CACHE"); v != "" {
-		return v
-	}
-	home := getenv("HF_HOME")
-	if home == "" {
-		user := getenv("HOME")
-		if user == "" {
-			return ""
-		}
-		home = filepath.Join(user, ".cache", "huggingface")
-	}
-	return filepath.Join(home, "hub")
 }
 
 // card is the GPU that was named, or one of the memory that was given; without
