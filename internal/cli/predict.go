@@ -63,6 +63,9 @@ func runPredict(env Env, o predictOptions, args []string) error {
 	if err != nil {
 		return err
 	}
+	for _, d := range program.Doubts {
+		fmt.Fprintf(env.Stderr, "snug: note: %s\n", d)
+	}
 	report := predictReport{program: program, saved: o.save}
 	for _, at := range points {
 		p, err := program.Predict(at)
@@ -119,6 +122,13 @@ func readProgram(env Env, args []string) (*profile.Program, error) {
 	var inputs []profile.Input
 	for _, arg := range args {
 		i := strings.LastIndex(arg, "@")
+		file := arg
+		if i > 0 {
+			file = arg[:i]
+		}
+		if isProfile(env, file) {
+			return nil, fmt.Errorf("%s is a profile, made of recordings already: give it alone, without a size", file)
+		}
 		if i < 0 {
 			return nil, fmt.Errorf("%s: say at which size it was recorded, as in %s@batch=2", arg, arg)
 		}
@@ -135,6 +145,17 @@ func readProgram(env Env, args []string) (*profile.Program, error) {
 		}
 	}
 	return profile.Fit(inputs)
+}
+
+// isProfile says whether a file is a memory.snug.
+func isProfile(env Env, path string) bool {
+	f, err := env.open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, _ := bufio.NewReader(f).Peek(8)
+	return profile.Is(head)
 }
 
 // readProfile reads a memory.snug. A single recording is a likely slip.

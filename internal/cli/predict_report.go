@@ -38,7 +38,7 @@ func (r *predictReport) text(w io.Writer, s term.Screen) error {
 	}
 	fmt.Fprintf(&b, "\n%s\n", r.basis())
 	if r.saved != "" {
-		fmt.Fprintf(&b, "saved to %s\n", r.saved)
+		fmt.Fprintf(&b, "saved to %s; what fits:\nsnug max-batch --model %s --gpu CARD\n", r.saved, r.saved)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -42,9 +42,23 @@ func flagError(cmd *cobra.Command, err error) error {
 	if !unknown {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	}
+	if others := commandsWith(cmd, name); len(others) > 0 {
+		return fmt.Errorf("%s has no --%s, which is of %s; see %s --help", cmd.CommandPath(), name, strings.Join(others, ", "), cmd.CommandPath())
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	return fmt.Errorf("unknown flag --%s%s", name, spelling.Hint("--"+name, names, "see "+cmd.CommandPath()+" --help"))
+}
+
+// commandsWith are the other commands that have a flag of this name.
+func commandsWith(cmd *cobra.Command, name string) []string {
+	var out []string
+	for _, c := range cmd.Root().Commands() {
+		if c.IsAvailableCommand() && c.LocalFlags().Lookup(name) != nil {
+			out = append(out, c.Name())
+		}
+	}
+	return out
 }
 
 // wantedBy is what a flag takes, for people.

@@ -64,6 +64,9 @@ func TestFitRefuses(t *testing.T) {
 		"no trace":            {[]Input{transformer(2), at(3, stream.New(0))}, "has no trace"},
 		"other names":         {[]Input{transformer(2), both}, "name the same quantities"},
 		"in step":             {[]Input{both, together}, "change in step"},
+		"nothing changed":     {[]Input{transformer(2), labelled(transformer(2), 3)}, "allocate the same at batch=2 and at batch=3"},
+		"swapped":             {[]Input{labelled(transformer(2), 3), labelled(transformer(3), 2)}, "are the sizes swapped?"},
+		"another size":        {[]Input{transformer(4), labelled(transformer(6), 5)}, "grow faster than batch"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -73,6 +76,36 @@ func TestFitRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// labelled is a recording that somebody takes for one of another batch.
+func labelled(in Input, batch int64) Input {
+	in.At = Point{"batch": batch}
+	return in
+}
+
+func TestFitDoubts(t *testing.T) {
+	longer := at(4, simulatedLlama(4, 128))
+	tests := map[string]struct {
+		inputs []Input
+		want   string
+	}{
+		"as it should be":          {[]Input{at(2, simulatedLlama(2, 64)), at(3, simulatedLlama(3, 64))}, ""},
+		"longer sequences as well": {[]Input{at(2, simulatedLlama(2, 64)), longer}, "square of batch"},
+	}
+	for name, tt := range tests {
+		p := fitted(t, tt.inputs...)
+		if got := strings.Join(p.Doubts, "\n"); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// simulatedLlama is a small one with fused attention, in which all sizes are of
+// batch times sequence length.
+func simulatedLlama(batch, seq int64) *stream.Trace {
+	return withBatch(map[string]any{"model": map[string]any{"config": map[string]any{"model_type": "llama", "hidden_size": 128.0, "num_hidden_layers": 2.0,
+		"num_attention_heads": 4.0, "intermediate_size": 256.0, "vocab_size": 2000.0}}, "precision": "amp-bf16", "seq": float64(seq)}, batch)
 }
 
 func TestPredictRefuses(t *testing.T) {

@@ -86,6 +86,9 @@ func (f *fitter) align() error {
 			if err := f.sameProgram(from, to, pairs); err != nil {
 				return err
 			}
+			if err := f.likely(from, to, pairs); err != nil {
+				return err
+			}
 			f.pairs[to][from] = pairs
 			f.pairs[from][to] = inverse(pairs, len(f.lives[from]))
 		}

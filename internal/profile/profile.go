@@ -43,6 +43,7 @@ type Program struct {
 	Options allocator.Options
 	Card    string // what the recordings were made on; "" where nobody said
 	Facts   Facts
+	Doubts  []string // what makes the recordings look unlike what was said of them; not kept in a file
 
 	monos    []monomial
 	formulas []formula

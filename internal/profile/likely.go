@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Formulas go through any two sizes, those of a mistake as well: of a script that
+// ignores its batch, of files whose sizes were swapped or written down wrong, of
+// runs that differ in something else too. Some of it shows in how sizes change.
+
+// change is how the allocations of one recording compare with those of a smaller
+// one, in bytes of the larger.
+type change struct {
+	all           uint64
+	grown, shrunk uint64 // shrunk in bytes of the smaller one
+	kept          uint64 // what has grown and was there while others were made
+	faster        uint64 // of those, what grew faster than the quantity, but not as its square or cube
+	squares       uint64 // of those, what grew as its square or cube
+}
+
+// likely refuses two recordings whose sizes are hardly those that were named, and
+// notes what is odd about others.
+func (f *fitter) likely(from, to int, pairs []int32) error {
+	name, ratio := f.grew(from, to)
+	if ratio == 0 {
+		return nil
+	}
+	c := f.change(from, to, pairs, ratio)
+	small, large := f.inputs[from], f.inputs[to]
+	doubt := func(format string, args ...any) {
+		f.program.Doubts = append(f.program.Doubts, fmt.Sprintf("from %s to %s ", small.At, large.At)+fmt.Sprintf(format, args...))
+	}
+	switch {
+	case c.grown+c.shrunk <= c.all/1000:
+		return fmt.Errorf("%s and %s allocate the same at %s and at %s: does the program use what varies, and are these the right files?",
+			small.Name, large.Name, small.At, large.At)
+	case c.shrunk > c.grown:
+		return fmt.Errorf("%s allocates less at %s than %s at %s: are the sizes swapped?", large.Name, large.At, small.Name, small.At)
+	case name != "" && c.faster > c.kept/2:
+		return fmt.Errorf("from %s at %s to %s at %s most tensors grow faster than %s, and not as its square: are the sizes right, and all else the same?",
+			small.Name, small.At, large.Name, large.At, name)
+	case name == "batch" && c.squares > c.kept/2:
+		doubt("most tensors grow with the square of batch: if samples do not meet each other, something else changed too (sequence length, image size)")
+	case c.grown < c.all/50:
+		doubt("only %.1f %% of what is allocated has grown: were both runs of the sizes named?", 100*float64(c.grown)/float64(c.all))
+	case c.shrunk > c.grown/50:
+		doubt("some tensors have become smaller: were both runs the same but for %s?", strings.Join(f.program.Names, " and "))
+	}
+	return nil
+}
+
+// grew is by how much the quantities grew from one recording to another, all
+// together; 0 where one of them fell. The name is that of the only one that grew.
+func (f *fitter) grew(from, to int) (name string, ratio float64) {
+	ratio = 1
+	count := 0
+	for i, a := range f.points[from] {
+		b := f.points[to][i]
+		if b < a {
+			return "", 0
+		}
+		if b > a {
+			count++
+			name = f.program.Names[i]
+		}
+		ratio *= float64(b) / float64(a)
+	}
+	if count != 1 {
+		name = ""
+	}
+	return name, ratio
+}
+
+func (f *fitter) change(from, to int, pairs []int32, ratio float64) (c change) {
+	for j, i := range pairs {
+		l := f.lives[to][j]
+		size := min(l.size, maxBytes)
+		c.all += size
+		if i == none {
+			continue
+		}
+		was := min(f.lives[from][i].size, maxBytes)
+		switch {
+		case size < was:
+			c.shrunk += was
+		case size > was:
+			c.grown += size
+			if l.span > 0 && was > 0 {
+				c.count(size, float64(size)/float64(was), ratio)
+			}
+		}
+	}
+	return c
+}
+
+// count notes a tensor that has grown.
+func (c *change) count(size uint64, by, ratio float64) {
+	about := func(a, b float64) bool { return math.Abs(a-b) <= 0.02*b }
+	c.kept += size
+	switch {
+	case about(by, ratio*ratio) || about(by, ratio*ratio*ratio):
+		c.squares += size
+	case by > 1.02*ratio:
+		c.faster += size
+	}
+}
