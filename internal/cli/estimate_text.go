@@ -59,7 +59,7 @@ func (r estimateReport) title(b *strings.Builder, s term.Screen) {
 		fmt.Fprintf(b, "%s, %s trained (%s)\n", params, term.Count(r.Trainable), percent(uint64(r.Trainable), uint64(r.Params)))
 	}
 	r.weights(b)
-	for _, l := range wrap(settings(r.Setup), ", ", s.Width) {
+	for _, l := range wrap(settings(r.Setup.AsRecorded()), ", ", s.Width) {
 		if len(l) > s.Width { // a list of its own
 			l = strings.Join(wrap(strings.Fields(l), " ", s.Width), "\n")
 		}
@@ -68,37 +68,7 @@ func (r estimateReport) title(b *strings.Builder, s term.Screen) {
 	if from := r.options.from; from != "" {
 		b.WriteString(s.Cut(from, s.Width) + "\n")
 	}
-	if names := untold(r.Setup); len(names) > 0 {
-		said := fmt.Sprintf("%s: on your word, as the recordings do not tell; the figures are those of the run that was recorded", strings.Join(names, ", "))
-		b.WriteString(strings.Join(wrap(strings.Fields(said), " ", s.Width), "\n") + "\n")
-	}
 	b.WriteString("\n")
-}
-
-// untold is what a setup says of a profile's run that its recordings do not.
-func untold(x *setup.Setup) []string {
-	if x.Model.Program == nil {
-		return nil
-	}
-	p := x.Model.Program.Recorded()
-	var out []string
-	for _, f := range []struct {
-		name string
-		is   bool
-	}{
-		{"precision", x.Precision != "" && p.Precision == ""},
-		{"optimizer", x.Optimizer != "" && p.Optimizer == ""},
-		{"attention", x.Attention != ""},
-		{"checkpointing", x.Checkpointing && p.Checkpointing == nil},
-		{"accumulation", x.Accumulation > 1 && p.Accumulation == 0},
-		{"clipping", x.Clip},
-		{"LoRA", x.LoRA != nil},
-	} {
-		if f.is {
-			out = append(out, f.name)
-		}
-	}
-	return out
 }
 
 // weights holds the model against the files that it would be loaded from.
@@ -189,7 +159,7 @@ func (r estimateReport) total(b *strings.Builder, s term.Screen) {
 		expect += fmt.Sprintf(" (%d runs here)", r.Here)
 	}
 	line("reserved", r.PeakReserved, expect)
-	if r.Setup.Precision == "amp-fp16" && r.Here == 0 {
+	if r.Setup.AsRecorded().Precision == "amp-fp16" && r.Here == 0 {
 		fmt.Fprintf(b, "%-31s%s\n", "", "(first updates may be left out in float16)")
 	}
 	where := "of it, in tensors"

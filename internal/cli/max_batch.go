@@ -66,6 +66,7 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 		func(a *estimate.MaxAnswer) error {
 			none = none || a.MaxBatch == 0
 			notes.about(env, tried(a).Setup, card)
+			notes.uncounted(env, tried(a).Setup)
 			if o.json {
 				return printJSON(env.Stdout, a)
 			}

@@ -16,7 +16,14 @@ type asides map[string]bool
 
 // about says what there is to say of a run on a card.
 func (a asides) about(env Env, s *setup.Setup, card gpu.Card) {
-	for _, text := range estimate.Notes(s, card) {
+	a.say(env, estimate.Notes(s, card))
+}
+
+// uncounted says what the figures of a run leave out.
+func (a asides) uncounted(env Env, s *setup.Setup) { a.say(env, estimate.Uncounted(s)) }
+
+func (a asides) say(env Env, texts []string) {
+	for _, text := range texts {
 		if !a[text] {
 			a[text] = true
 			fmt.Fprintf(env.Stderr, "snug: note: %s\n", text)

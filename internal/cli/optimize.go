@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snug/internal/gpu"
 	"snug/internal/plan"
 	"snug/internal/setup"
 	"snug/internal/units"
@@ -105,8 +106,13 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 		func(plans []*plan.Plan) error {
 			for _, p := range plans {
 				none = none || p.Recommended == nil
-				if len(plans) == 1 { // a table over cards has the precision of each
-					notes.about(env, p.Current.Estimate.Setup, p.Card)
+				now, card := p.Current.Estimate.Setup, p.Card
+				if len(plans) > 1 {
+					card = gpu.Card{} // a table over cards has the precision of each
+				}
+				notes.about(env, now, card)
+				if len(plans) > 1 || p.Recommended == nil { // a plan alone says it among its own notes
+					notes.uncounted(env, now)
 				}
 			}
 			return o.finish(env, today, where, plans)

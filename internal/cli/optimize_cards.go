@@ -97,7 +97,7 @@ func cardRow(s term.Screen, p *plan.Plan, fastest float64) []string {
 		return []string{p.GPU, "nothing", "fits", units.Bytes(a.DevicePeak).String(), percent(a.DevicePeak, p.Card.Total), ""}
 	}
 	a := p.Recommended.Estimate
-	x := a.Setup
+	x := a.Setup.AsRecorded()
 	speed := ""
 	if p.Timed {
 		speed = fmt.Sprintf("%.2f", speedOf(p)/fastest)

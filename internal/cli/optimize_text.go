@@ -48,8 +48,8 @@ func (r planReport) title(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "%s\n", r.s.Paint(term.Bold, r.s.Cut(name+" on "+r.into(), r.s.Width)))
 	samples := samplesText(r.Target)
-	if a.Setup.Seq > 0 {
-		samples += fmt.Sprintf(" of %s tokens", term.Count(a.Setup.Seq))
+	if seq := a.Setup.AsRecorded().Seq; seq > 0 {
+		samples += fmt.Sprintf(" of %s tokens", term.Count(seq))
 	}
 	if a.Params > 0 {
 		samples = term.Count(a.Params) + " parameters, " + samples
@@ -109,7 +109,7 @@ func (r planReport) speed(c *plan.Choice) string {
 
 // sideBySide is today's settings beside the recommended ones.
 func (r planReport) sideBySide(b *strings.Builder) {
-	now, then := r.Current.Estimate.Setup, r.Recommended.Estimate.Setup
+	now, then := r.Current.Estimate.Setup.AsRecorded(), r.Recommended.Estimate.Setup.AsRecorded()
 	t := term.Table{Header: []string{"", "today", "recommended"}, Indent: 2}
 	for _, row := range settingRows(now, then) {
 		if row[1] == row[2] {
@@ -184,7 +184,7 @@ func settingRows(now, then *setup.Setup) [][]string {
 	add(now.Precision != "", "precision", now.Precision, then.Precision)
 	add(now.Optimizer != "", "optimizer", now.Optimizer, then.Optimizer)
 	untold := now.Model.Program != nil && now.Model.Program.Recorded().Checkpointing == nil
-	add(now.Checkpointing || !untold, "checkpointing", yesNo(now.Checkpointing), yesNo(then.Checkpointing))
+	add(!untold, "checkpointing", yesNo(now.Checkpointing), yesNo(then.Checkpointing))
 	add(now.Model.Config != nil, "attention", now.Attention, then.Attention)
 	add(now.Seq != then.Seq, "seq", now.Seq, then.Seq)
 	add(now.Positives > 0, "positives", now.Positives, then.Positives)

@@ -5,9 +5,11 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"snug/internal/profile"
+	"snug/internal/setup"
 )
 
 // profileFile is where a project's profile is by custom.
@@ -30,6 +32,19 @@ func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
 		fields["model"] = map[string]any{"profile": beside}
 	}
 	return fields
+}
+
+// untold refuses a size on the command line that a profile does not tell. A config
+// file says what the training needs; a flag asks about that very size, and there is
+// no answer.
+func (f *setupFlags) untold(s *setup.Setup) error {
+	for _, x := range fieldFlags {
+		if f.flags.Changed(x.flag) && slices.Contains(setup.SizeFields, x.field) && slices.Contains(s.OnWord, x.field) {
+			return setup.Wrong("{"+x.field+"} is %v, and %s does not tell at which it was recorded; leave it out, or record several (snug profile --vary)",
+				f.value(x), filepath.Base(s.Model.Profile))
+		}
+	}
+	return nil
 }
 
 // recordedText is where a profile comes from.

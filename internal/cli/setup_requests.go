@@ -87,6 +87,9 @@ func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
 	if err == nil && s.Model.Program == nil && s.Model.Head != "seq2seq-lm" && f.flags.Changed("target-seq") {
 		err = fmt.Errorf("--target-seq is given, and %s has no decoder beside its encoder; leave it out", s.Model.Title())
 	}
+	if err == nil {
+		err = f.untold(s)
+	}
 	return request{id: id, setup: s, err: err}
 }
 

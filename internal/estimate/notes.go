@@ -4,26 +4,57 @@ package estimate
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"snug/internal/gpu"
 	"snug/internal/setup"
 )
 
-// Notes is what has to be said about a run on a card beside its figures: that
-// the card cannot do in hardware what the setup asks for, and what to use.
+// Notes is what has to be said about a run on a card beside its figures: what
+// they leave open, and that the card cannot do in hardware what the setup asks for.
 func Notes(s *setup.Setup, card gpu.Card) []string {
-	if !card.LacksBF16() {
-		return nil
+	var out []string
+	if n := len(s.OnWord); n > 0 {
+		out = append(out, fmt.Sprintf("%s: %s does not tell, so that the figures are as recorded, whatever %s",
+			strings.Join(s.OnWord, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
-	instead := ""
+	if instead := insteadOfBF16(s); instead != "" && card.LacksBF16() {
+		out = append(out, fmt.Sprintf("%s has no bf16 hardware and imitates it, slower than any time given here; use %s", card.Name, instead))
+	}
+	return out
+}
+
+// insteadOfBF16 is what a run can use on a card without it, "" for one that does
+// not ask for it.
+func insteadOfBF16(s *setup.Setup) string {
 	switch d := s.Dist; {
 	case s.Precision == "amp-bf16", s.Precision == "bf16":
-		instead = "precision amp-fp16, with a gradient scaler"
+		return "precision amp-fp16, with a gradient scaler"
 	case d != nil && strings.Contains(d.ParamDType+d.ReduceDType, "bf16"):
-		instead = "fp16 or fp32 for FSDP2's param_dtype and reduce_dtype"
-	default:
+		return "fp16 or fp32 for FSDP2's param_dtype and reduce_dtype"
+	}
+	return ""
+}
+
+// Uncounted is what a run would hold beyond its recordings and nobody can count,
+// as the profile does not tell how large it is, or whether it is in there already.
+func Uncounted(s *setup.Setup) []string {
+	p := Profile(s)
+	if p == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s has no bf16 hardware and imitates it, slower than any time given here; use %s", card.Name, instead)}
+	var out []string
+	say := func(is bool, text string) {
+		if is {
+			out = append(out, fmt.Sprintf(text, filepath.Base(s.Model.Profile)))
+		}
+	}
+	unsized := p.Facts.Gradients == 0
+	say(s.Accumulation > 1 && p.Facts.Accumulation == 0,
+		"%s does not tell how many forwards a step it was recorded with; if it was one, accumulation adds the gradients, which are not counted")
+	say(addsGradients(s) && unsized, "%s does not tell how large the gradients are, which accumulation adds: they are not counted")
+	say(addsBuckets(s) && unsized,
+		"DDP's buckets, one copy of the gradients, are not counted: %s does not tell how large the gradients are; snug profile records it")
+	return out
 }

@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"snug/internal/gpu"
+	"snug/internal/profile"
 	"snug/internal/setup"
 )
 
@@ -37,5 +40,52 @@ func TestNotes(t *testing.T) {
 	}
 	if got := Notes(&setup.Setup{Precision: "bf16"}, gpu.Card{Name: "unheard of", Maker: gpu.NVIDIA}); got != nil {
 		t.Errorf("a card that nobody knows: %q", got)
+	}
+}
+
+// A profile that does not tell how large the gradients are says what it leaves
+// out; one that does counts it.
+func TestUncounted(t *testing.T) {
+	ddp := map[string]any{"kind": "ddp", "world": 4.0}
+	view := map[string]any{"kind": "ddp", "world": 4.0, "bucket_view": true}
+	for _, c := range []struct {
+		name   string
+		fields map[string]any
+		change func(*profile.Facts)
+		want   []string
+	}{
+		{"everything told", map[string]any{"accumulation": 4.0, "dist": ddp}, func(*profile.Facts) {}, nil},
+		{"one forward on one GPU", map[string]any{}, func(f *profile.Facts) { *f = profile.Facts{} }, nil},
+		{"DDP", map[string]any{"dist": ddp}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"DDP's buckets"}},
+		{"DDP around one GPU", map[string]any{"dist": map[string]any{"kind": "ddp", "world": 1.0}}, func(f *profile.Facts) { *f = profile.Facts{} }, nil},
+		{"recorded under DDP", map[string]any{"dist": ddp}, func(f *profile.Facts) { *f = profile.Facts{World: 2} }, nil},
+		{"accumulation", map[string]any{"accumulation": 4.0}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"how many forwards"}},
+		{"both, of one forward", map[string]any{"accumulation": 4.0, "dist": ddp}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"which accumulation adds", "DDP's buckets"}},
+		{"the buckets are the gradients", map[string]any{"accumulation": 4.0, "dist": view}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"which accumulation adds"}},
+	} {
+		p := towers(t)
+		c.change(&p.Facts)
+		c.fields["batch"] = 64.0
+		got := Uncounted(decoded(t, p, c.fields))
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			continue
+		}
+		for i := range got {
+			if !strings.Contains(got[i], c.want[i]) || !strings.Contains(got[i], "m.snug") {
+				t.Errorf("%s: %q, want %q", c.name, got[i], c.want[i])
+			}
+		}
+	}
+	if got := Uncounted(&setup.Setup{Accumulation: 4}); got != nil {
+		t.Errorf("a simulated run: %q", got)
+	}
+}
+
+func TestNotesOnWord(t *testing.T) {
+	s := decoded(t, towers(t), map[string]any{"batch": 64.0, "steps": 5.0})
+	want := []string{"steps: m.snug does not tell, so that the figures are as recorded, whatever it was"}
+	if diff := cmp.Diff(want, Notes(s, gpu.Card{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

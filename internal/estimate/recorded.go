@@ -105,15 +105,27 @@ func Kept(s *setup.Setup) uint64 {
 	if p == nil {
 		return 0
 	}
-	f, kept := p.Facts, uint64(0)
-	adds := s.Accumulation > 1 && f.Accumulation == 1
-	if adds {
-		kept += f.Gradients
+	kept := uint64(0)
+	if addsGradients(s) {
+		kept += p.Facts.Gradients
 	}
-	if d := s.Dist; d != nil && d.Kind == "ddp" && d.World > 1 && f.World <= 1 && !(adds && d.BucketView) {
-		kept += f.Gradients
+	if addsBuckets(s) {
+		kept += p.Facts.Gradients
 	}
 	return kept
+}
+
+// addsGradients tells whether gradients stay over forwards where the recordings
+// had one a step.
+func addsGradients(s *setup.Setup) bool {
+	return s.Accumulation > 1 && Profile(s).Facts.Accumulation == 1
+}
+
+// addsBuckets tells whether DDP's buckets come on top of what was recorded. With
+// gradient_as_bucket_view they are the gradients that stay.
+func addsBuckets(s *setup.Setup) bool {
+	d := s.Dist
+	return d != nil && d.Kind == "ddp" && d.World > 1 && Profile(s).Facts.World <= 1 && !(addsGradients(s) && d.BucketView)
 }
 
 // recordedProbe is a probe whose stream comes from a profile, and is written

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"snug/internal/allocator"
 	"snug/internal/estimate"
@@ -72,8 +73,19 @@ func (s *search) recordedNotes(c *Choice) []string {
 	say(s.isTimed() && !grows, "The recorded steps took no longer for more samples, so that large batches look faster than they are.")
 	kept := estimate.Kept(c.settings.on(s.base))
 	say(kept > 0, "One forward a step on one GPU was recorded: %v of gradients are counted on top.", units.Bytes(kept))
-	say(p.Facts.Accumulation == 0 && c.settings.accumulation > 1,
-		"The recordings do not tell how many forwards a step they had; if it was one, accumulation adds the gradients, which are not counted.")
+	return append(out, s.uncounted(c)...)
+}
+
+// uncounted is what the figures of a choice or of today's settings leave out.
+func (s *search) uncounted(c *Choice) []string {
+	var out []string
+	for _, x := range []settings{s.today, c.settings} {
+		for _, text := range estimate.Uncounted(x.on(s.base)) {
+			if text += "."; !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+	}
 	return out
 }
 

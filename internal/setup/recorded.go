@@ -13,7 +13,8 @@ import (
 
 // A setup whose model is a profile describes the run that was recorded, at sizes
 // that may differ in what was varied. Anything else that it says has to be as it
-// was recorded; what the recordings do not tell is taken as said.
+// was recorded; what the recordings do not tell is taken on the user's word, and
+// changes no figure.
 
 // Program is a profile as setups see it.
 type Program interface {
@@ -99,6 +100,7 @@ func (s *Setup) recorded(o *object) error {
 	if err := s.recordedSpread(p, name); err != nil {
 		return err
 	}
+	s.onWord(o, p)
 	torch := p.Torch
 	if v, _ := o.keys["versions"].(map[string]any); v["torch"] != nil && !strings.HasPrefix(s.Versions.Torch+".", torch+".") {
 		return Wrong("%s was recorded with PyTorch %s, and {versions.torch} is %s; record it with that one", name, torch, s.Versions.Torch)
@@ -132,8 +134,7 @@ func (s *Setup) recordedSizes(o *object, p Recorded, name string) error {
 			return Wrong("%s does not tell how {batch} changes it; record several: snug profile --vary batch=2,3 --vary %s -- <your command>",
 				name, strings.Join(varied(p), " --vary "))
 		case !known:
-			return Wrong("{"+q+"} is %d, and %s does not tell at which it was recorded; leave it out, or record several: snug profile --vary %s=%d,%d --vary %s -- <your command>",
-				n, name, q, max(n/4, 1), max(n/2, 2), strings.Join(varied(p), " --vary "))
+			s.OnWord = append(s.OnWord, q)
 		}
 	}
 	if was, known := p.Fixed["seq"]; known {

@@ -56,7 +56,6 @@ func TestRecordedSetups(t *testing.T) {
 		want string
 	}{
 		{map[string]any{"seq": 128.0}, "seq is 128, and memory.snug was recorded at 64 only; record other sizes: snug profile --vary seq=64,96 --vary batch=2,3"},
-		{map[string]any{"negatives": 8.0}, "negatives is 8, and memory.snug does not tell at which it was recorded"},
 		{map[string]any{"precision": "bf16"}, "precision is bf16, and memory.snug was recorded with amp-fp16; record the run in bf16: snug profile --vary batch=2,3"},
 		{map[string]any{"optimizer": "sgd"}, "optimizer is sgd, and memory.snug was recorded with AdamW"},
 		{map[string]any{"checkpointing": true}, "record the run with it on: snug profile"},
@@ -108,6 +107,40 @@ func TestRecordedSpread(t *testing.T) {
 		}
 		if !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// What a profile does not tell is taken on the user's word, and not shown over
+// its figures; what it does tell is not.
+func TestOnWord(t *testing.T) {
+	said := map[string]any{
+		"model": map[string]any{"profile": "m.snug"}, "batch": 8.0, "seq": 64.0, "negatives": 7.0, "precision": "amp-fp16", "optimizer": "adamw",
+		"checkpointing": false, "attention": "eager", "clip": true, "steps": 5.0, "accumulation": 4.0,
+	}
+	silent := recorded{Recorded{Torch: "2.11", Names: []string{"batch"}, Sizes: []map[string]int64{{"batch": 2}, {"batch": 3}}}}
+	for _, c := range []struct {
+		name string
+		by   recorded
+		want []string
+		left []any // of precision, optimizer, attention, seq, negatives, clipping, accumulation
+	}{
+		{"told by a probe", towers(), []string{"negatives", "attention", "clip", "steps"}, []any{"amp-fp16", "adamw", "", 64, 0, false, 4}},
+		{"nobody told", silent, []string{"seq", "negatives", "precision", "optimizer", "checkpointing", "attention", "clip", "steps"}, []any{"", "", "", 0, 0, false, 4}},
+	} {
+		s, err := Decode(maps.Clone(said), Source{Programs: map[string]Program{"m.snug": c.by}})
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		if diff := cmp.Diff(c.want, s.OnWord); diff != "" {
+			t.Errorf("%s: on the user's word (-want +got):\n%s", c.name, diff)
+		}
+		r := s.AsRecorded()
+		if diff := cmp.Diff(c.left, []any{r.Precision, r.Optimizer, r.Attention, r.Seq, r.Negatives, r.Clip, r.Accumulation}); diff != "" {
+			t.Errorf("%s: over the figures (-want +got):\n%s", c.name, diff)
+		}
+		if s.Attention != "eager" || s.Negatives != 7 {
+			t.Errorf("%s: the setup itself lost what it says: %+v", c.name, s)
 		}
 	}
 }

@@ -30,6 +30,7 @@ type Setup struct {
 	Steps         int      `json:"steps,omitempty"`
 
 	Sizes      map[string]int `json:"-"` // what a profile varies that has no field of its own
+	OnWord     []string       `json:"-"` // fields that it gives and its profile does not tell: no figure depends on them
 	LeftOut    int            `json:"-"` // updates at the start that a measured run is known to have left out
 	LossChunks int            `json:"-"` // pieces in which a causal loss is computed: what a lever tries, not what files say
 }
