@@ -117,7 +117,7 @@ func (o *optimizeOptions) profiling(env Env, words []string, base *setup.Setup) 
 	}
 	options := profileOptions{
 		vary: o.vary, steps: 3, stacks: true, timeout: 15 * time.Minute, out: filepath.Join(o.folder, profileFile),
-		configs: names, json: true, // standard output is for the plan
+		configs: names, oneSize: true, json: true, // standard output is for the plan
 	}
 	if len(options.vary) > 0 {
 		return newProfiling(env, options, words)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"snug/internal/profile"
 	"snug/internal/run"
@@ -29,6 +30,7 @@ type profileOptions struct {
 	setup       string
 	configs     []string
 	quiet, json bool
+	oneSize     bool // will do: no profile is asked for
 }
 
 const profileLong = `Run your training command, unchanged, for a few steps and record what it does
@@ -37,8 +39,9 @@ other size takes, on any machine, without a GPU.
 
 Everything after -- is the command: python, torchrun, accelerate, deepspeed, uv
 run or a script. With --vary it runs once for each size. The value goes where
-the command says {batch}; else into a temporary copy of the config file that
-holds it (yours stays as it is). Ranks, spawned and forked processes are all
+the command says {batch}; else it is added as the option that the script has for
+it, or goes into a temporary copy of the config file that holds it (yours stays
+as it is). Ranks, spawned and forked processes are all
 watched. The run ends after --steps optimizer steps, or goes on with
 --keep-running. Nothing leaves this machine.`
 
@@ -73,7 +76,13 @@ func newProfile(env Env) *cobra.Command {
 	f.BoolVar(&o.keepRunning, "keep-running", false, "let the command go on after its recorded steps")
 	f.DurationVar(&o.timeout, "timeout", 15*time.Minute, "`time` that one run may take; 0 for any")
 	f.StringVar(&o.setup, "setup", "", "`file` with a setup, to show measured against estimated")
-	f.StringSliceVar(&o.configs, "config", nil, "config `files` that hold what is varied")
+	f.StringSliceVar(&o.configs, "config-path", nil, "config `files` that hold what is varied")
+	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "config" { // what the flag was called before it was called as elsewhere
+			name = "config-path"
+		}
+		return pflag.NormalizedName(name)
+	})
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not show what the command prints")
 	f.BoolVar(&o.json, "json", false, "print one JSON object; the command's output goes to standard error")
 	return cmd
@@ -152,7 +161,14 @@ func (o *profileOptions) check(args []string) ([]profile.Point, error) {
 			return nil, fmt.Errorf("--out %s: the folder %s does not exist", o.out, dir)
 		}
 	}
-	return readSizes(o.vary)
+	sizes, err := readSizes(o.vary)
+	if err == nil && !o.oneSize {
+		err = twoSizes(o.vary, sizes)
+	}
+	if err == nil {
+		err = checkHoles(args, o.vary, sizes[0])
+	}
+	return sizes, err
 }
 
 // checkPlaces refuses, before anything runs, files that could not be read or

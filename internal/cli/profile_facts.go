@@ -94,7 +94,7 @@ func (p *profiling) steady() profile.Point {
 
 // configured is the sizes that the config files hold, where there are any.
 func (p *profiling) configured() profile.Point {
-	project, err := p.project(p.launch.Args)
+	project, err := p.project(p.launch.Args, "batch")
 	if err != nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,8 +38,7 @@ type profiling struct {
 // measuredRun is the command at one size.
 type measuredRun struct {
 	at       profile.Point
-	args     []string
-	env      []string
+	command  *placed
 	folder   *run.Folder
 	outcome  *run.Outcome
 	rank     *run.Report // of the processes that trained, the one that took the most
@@ -75,14 +75,14 @@ func (p *profiling) prepare() error {
 		if err != nil {
 			return err
 		}
-		args, env, err := p.place(at, f.Path)
+		c, err := p.place(at, f.Path)
 		if err != nil {
 			return err
 		}
-		if len(args) == 0 {
-			return fmt.Errorf("%s sets variables and starts nothing; put the command behind them", strings.Join(env, " "))
+		if len(c.words) == 0 {
+			return fmt.Errorf("%s sets variables and starts nothing; put the command behind them", strings.Join(c.env, " "))
 		}
-		p.runs = append(p.runs, &measuredRun{at: at, args: args, env: env, folder: f})
+		p.runs = append(p.runs, &measuredRun{at: at, command: c, folder: f})
 	}
 	return nil
 }
@@ -92,10 +92,23 @@ func (p *profiling) say(format string, args ...any) {
 	fmt.Fprintf(p.env.Stderr, "snug: "+format+"\n", args...)
 }
 
+// substituted is what was put where without having been asked for by {name}.
+func (p *profiling) substituted() []string {
+	var out []string
+	for _, r := range p.runs {
+		out = append(out, r.command.where...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // measure runs every size, one after the other.
 func (p *profiling) measure(ctx context.Context) error {
+	for _, text := range p.substituted() {
+		p.say("%s", text)
+	}
 	for i, r := range p.runs {
-		p.say("run %d of %d%s: %s", i+1, len(p.runs), named(r.at), p.env.screen().Cut(strings.Join(p.launch.Args, " "), 60))
+		p.say("run %d of %d%s: %s", i+1, len(p.runs), named(r.at), p.env.screen().Cut(strings.Join(r.command.shown, " "), 60))
 		out, err := p.session(r).Run(ctx, r.folder)
 		if err != nil {
 			return err
@@ -119,13 +132,13 @@ func named(at profile.Point) string {
 
 func (p *profiling) session(r *measuredRun) *run.Session {
 	s := &run.Session{
-		Args: r.args, Stdout: p.env.Stdout, Stderr: p.env.Stderr, Timeout: p.options.timeout,
+		Args: r.command.words, Stdout: p.env.Stdout, Stderr: p.env.Stderr, Timeout: p.options.timeout,
 		Signals: p.signals, Runner: p.env.Runner,
 	}
 	if p.env.Environ != nil {
 		s.Env = p.env.Environ()
 	}
-	s.Env = append(s.Env, r.env...)
+	s.Env = append(s.Env, r.command.env...)
 	if p.options.json {
 		s.Stdout = p.env.Stderr
 	}
@@ -153,7 +166,7 @@ func (r *measuredRun) take(out *run.Outcome) {
 // summary is a run in a line.
 func (r *measuredRun) summary() string {
 	x := r.rank
-	text := fmt.Sprintf("%d steps in %v", len(x.Steps), r.outcome.Took.Round(100*time.Millisecond))
+	text := fmt.Sprintf("%d steps in %s", len(x.Steps), roughly(r.outcome.Took))
 	if r.ranks > 1 {
 		text += fmt.Sprintf(" in %d processes", r.ranks)
 	}
@@ -161,6 +174,14 @@ func (r *measuredRun) summary() string {
 		text += fmt.Sprintf(", %v reserved at the peak", units.Bytes(peak))
 	}
 	return text
+}
+
+// roughly is a time as people say it.
+func roughly(d time.Duration) string {
+	if d = d.Round(100 * time.Millisecond); d <= 100*time.Millisecond {
+		return "under 0.2s"
+	}
+	return d.String()
 }
 
 // keepRecordings copies the snapshots where the user wants them.

@@ -3,16 +3,11 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"snug/internal/config"
-	"snug/internal/config/doc"
 	"snug/internal/profile"
 )
 
@@ -63,124 +58,35 @@ func readSizes(vary []string) ([]profile.Point, error) {
 	return points, nil
 }
 
-// place puts a size into the command: where it says {batch}, or into copies of
-// the config files that hold the setting. It returns the words of the command.
-func (p *profiling) place(at profile.Point, folder string) ([]string, []string, error) {
-	words := slices.Clone(p.launch.Args)
-	env := slices.Clone(p.launch.Env)
-	bound := map[string]any{}
-	for _, name := range at.Names() {
-		hole, found := "{"+name+"}", false
-		for _, list := range [][]string{words, env} {
-			for i := range list {
-				found = found || strings.Contains(list[i], hole)
-				list[i] = strings.ReplaceAll(list[i], hole, strconv.FormatInt(at[name], 10))
-			}
-		}
-		if !found {
-			bound[name] = int(at[name])
-		}
+// twoSizes refuses what would be run at one size only: no profile comes of it.
+func twoSizes(vary []string, sizes []profile.Point) error {
+	if len(vary) == 0 || len(sizes) > 1 {
+		return nil
 	}
-	if len(bound) > 0 {
-		return words, env, p.bind(words, bound, folder)
-	}
-	return words, env, nil
+	name, _, _ := strings.Cut(vary[0], "=")
+	n := sizes[0][name]
+	return fmt.Errorf("--vary %s=%d is one size, and a profile takes two: name a second, as in --vary %s=%d,%d", name, n, name, n, n+max(1, n/2))
 }
 
-// bind writes settings into copies of the config files, and the copies' names
-// into the command.
-func (p *profiling) bind(words []string, want map[string]any, folder string) error {
-	name := firstKey(want)
-	project, err := p.project(words)
-	if errors.Is(err, config.ErrNothing) {
-		return fmt.Errorf("the command has no {%s}, and no config file here says the %s; put {%s} where its value goes, or name the file with --config", name, name, name)
-	}
-	if err != nil {
-		return fmt.Errorf("the command has no {%s}, and %w", name, err)
-	}
-	plan, err := project.Change(want)
-	if err != nil {
-		return fmt.Errorf("the command has no {%s}, and %w", name, err)
-	}
-	changed := map[string]*doc.Document{}
-	for _, e := range plan.Edits {
-		d := changed[e.File]
-		if d == nil {
-			data, err := os.ReadFile(e.File)
-			if err != nil {
-				return fmt.Errorf("reading %s: %w", e.File, reason(err))
-			}
-			if d, err = doc.Open(e.File, data); err != nil {
-				return err
-			}
+// hole is what looks like a place for a value: {bs} as a word or behind an =.
+var hole = regexp.MustCompile(`^(?:.*=)?\{([A-Za-z_][A-Za-z0-9_-]*)\}$`)
+
+// checkHoles refuses a place in the command that no --vary fills.
+func checkHoles(words []string, vary []string, at profile.Point) error {
+	for _, w := range words {
+		name := ""
+		if m := hole.FindStringSubmatch(w); m != nil {
+			name = m[1]
+		} else if w = strings.ReplaceAll(w, "${", ""); strings.Contains(w, "{batch}") { // within the text of sh -c
+			name = "batch"
 		}
-		if changed[e.File], err = e.On(d); err != nil {
-			return err
+		if _, filled := at[name]; name == "" || filled {
+			continue
 		}
-	}
-	for file, d := range changed {
-		if err := replaceFile(words, file, d.Bytes(), folder); err != nil {
-			return fmt.Errorf("%s holds %s, but %w; write {%s} into the command instead", file, name, err, name)
+		if len(vary) == 0 {
+			return fmt.Errorf("the command has {%s}, and nothing says its values: --vary %s=2,3", name, name)
 		}
+		return fmt.Errorf("the command has {%s}, which --vary does not give; write {%s} there, or add --vary %s=2,3", name, at.Names()[0], name)
 	}
 	return nil
-}
-
-// project is the config files that the options or else the command name, or
-// those of the folder.
-func (p *profiling) project(words []string) (*config.Project, error) {
-	files := p.options.configs
-	if len(files) == 0 {
-		files = configsIn(words)
-	}
-	return config.Open(os.DirFS(".").(config.Files), ".", files...)
-}
-
-// configsIn are the config files that a command names.
-func configsIn(words []string) []string {
-	var out []string
-	for _, w := range words {
-		value := w[strings.LastIndex(w, "=")+1:]
-		switch strings.ToLower(filepath.Ext(value)) {
-		case ".yaml", ".yml", ".json", ".toml":
-			if info, err := os.Stat(value); err == nil && info.Mode().IsRegular() && filepath.IsLocal(value) {
-				out = append(out, filepath.ToSlash(filepath.Clean(value)))
-			}
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-func firstKey(m map[string]any) string {
-	first := ""
-	for k := range m {
-		if first == "" || k < first {
-			first = k
-		}
-	}
-	return first
-}
-
-// replaceFile writes a copy of a config and has the command read that one.
-func replaceFile(words []string, file string, data []byte, folder string) error {
-	folder = filepath.Join(folder, "files")
-	copied := filepath.Join(folder, filepath.Base(file))
-	found := false
-	for i, w := range words {
-		prefix, value := "", w
-		if k := strings.LastIndex(w, "="); k >= 0 {
-			prefix, value = w[:k+1], w[k+1:]
-		}
-		if filepath.Clean(value) == filepath.Clean(file) {
-			words[i], found = prefix+copied, true
-		}
-	}
-	if !found {
-		return fmt.Errorf("the command does not name that file")
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(copied, data, 0o600)
 }

@@ -89,7 +89,7 @@ func look(files Files, name string) (*source, []string, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", name, reason(err))
 	}
-	if format, _ := doc.FormatOf(name, data); format == doc.Python && !bytes.Contains(data, []byte("batch_size")) {
+	if format, _ := doc.FormatOf(name, data); format == doc.Python && !bytes.Contains(data, []byte("batch_size")) && !bytes.Contains(data, []byte("batch-size")) {
 		return nil, nil, nil // parsing every program here would take long
 	}
 	d, err := doc.Open(name, data)

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"snug/internal/config"
+	"snug/internal/profile"
+)
+
+// A size goes into a command in one of three ways, the surest first: where the
+// command says {batch}; as an option of the script that it runs; or into a copy
+// of a file that it names.
+
+// placed is the command with a size in it.
+type placed struct {
+	words []string
+	shown []string // the words with the user's own names of copied files
+	env   []string
+	where []string // what was put where, in words
+}
+
+// place puts a size into the command.
+func (p *profiling) place(at profile.Point, folder string) (*placed, error) {
+	out := &placed{words: slices.Clone(p.launch.Args), env: slices.Clone(p.launch.Env)}
+	bound := map[string]any{}
+	for _, name := range at.Names() {
+		if !out.fill(name, at[name]) {
+			bound[name] = int(at[name])
+		}
+	}
+	out.shown = slices.Clone(out.words)
+	if len(bound) == 0 {
+		return out, nil
+	}
+	return out, p.bind(out, bound, folder)
+}
+
+// fill writes a value where the command asks for it.
+func (c *placed) fill(name string, n int64) (found bool) {
+	hole := "{" + name + "}"
+	for _, list := range [][]string{c.words, c.env} {
+		for i := range list {
+			found = found || strings.Contains(list[i], hole)
+			list[i] = strings.ReplaceAll(list[i], hole, strconv.FormatInt(n, 10))
+		}
+	}
+	return found
+}
+
+// unsaid refuses a size that the command itself gives already: whatever a file
+// says, the command's own word would hold.
+func (c *placed) unsaid(name string) error {
+	for _, b := range config.Spoken(c.words) {
+		if b.Setting == name {
+			return said(name, b.Path[len(b.Path)-1], b.Text)
+		}
+	}
+	return nil
+}
+
+func said(name, flag, value string) error {
+	glue := "="
+	if strings.HasPrefix(flag, "-") {
+		glue = " "
+	}
+	return fmt.Errorf("the command says %s%s%s, which would hold at every size; write {%s} there: %s%s{%s}", flag, glue, value, name, flag, glue, name)
+}
+
+// addOption gives the script an option: behind its other words, but before a --
+// of its own.
+func (c *placed) addOption(script, name, option string, value any) error {
+	for i, w := range c.words {
+		if flag, given, glued := strings.Cut(w, "="); flag == option {
+			if !glued && i+1 < len(c.words) {
+				given = c.words[i+1]
+			}
+			return said(name, option, given)
+		}
+	}
+	add := func(words []string) []string {
+		at := len(words)
+		begin := slices.IndexFunc(words, func(w string) bool { return local(w) == script })
+		if i := slices.Index(words[begin+1:], "--"); begin >= 0 && i >= 0 {
+			at = begin + 1 + i
+		}
+		return slices.Insert(words, at, option, fmt.Sprint(value))
+	}
+	c.words, c.shown = add(c.words), add(c.shown)
+	c.where = append(c.where, fmt.Sprintf("%s: %s of %s", name, option, script))
+	return nil
+}
+
+// useCopy has the command read a copy of a file.
+func (c *placed) useCopy(file, copied string) bool {
+	found := false
+	for i, w := range c.words {
+		prefix, value := "", w
+		if k := strings.LastIndex(w, "="); k >= 0 {
+			prefix, value = w[:k+1], w[k+1:]
+		}
+		if local(value) == filepath.ToSlash(filepath.Clean(file)) {
+			c.words[i], found = prefix+copied, true
+		}
+	}
+	return found
+}

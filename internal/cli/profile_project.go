@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"snug/internal/config"
+)
+
+// project is the config files that the options or else the command name, with
+// the script that the command runs where that holds some of the settings; or
+// those of the folder.
+func (p *profiling) project(words []string, settings ...string) (*config.Project, error) {
+	here := os.DirFS(".").(config.Files)
+	files := p.options.configs
+	if len(files) == 0 {
+		files = configsIn(words)
+		if script := p.script(words); script != "" && holdsAny(here, script, settings) {
+			files = append(files, script)
+		}
+	}
+	return config.Open(here, ".", files...)
+}
+
+// holdsAny says whether a script has a value for one of some settings.
+func holdsAny(here config.Files, script string, settings []string) bool {
+	project, err := config.Open(here, ".", script)
+	return err == nil && slices.ContainsFunc(project.Bindings, func(b config.Binding) bool {
+		return b.File == script && slices.Contains(settings, b.Setting)
+	})
+}
+
+// configsIn are the config files that a command names.
+func configsIn(words []string) []string {
+	var out []string
+	for _, w := range words {
+		value := w[strings.LastIndex(w, "=")+1:]
+		switch strings.ToLower(filepath.Ext(value)) {
+		case ".yaml", ".yml", ".json", ".toml":
+			if file := local(value); isPlainFile(file) {
+				out = append(out, file)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// shells are launchers that take a script of their own, whose words mean what
+// it makes of them.
+var shells = []string{"sh", "bash", "dash", "zsh", "fish", "make", "just"}
+
+// script is the Python file that the command runs, as a path from here; "" where
+// it names none.
+func (p *profiling) script(words []string) string {
+	if slices.Contains(shells, p.launch.Launcher) {
+		return ""
+	}
+	for i, w := range words {
+		file := ""
+		switch {
+		case strings.HasSuffix(w, ".py"):
+			file = local(w)
+		case i > 0 && words[i-1] == "-m":
+			file = strings.ReplaceAll(w, ".", "/") + ".py"
+		}
+		if isPlainFile(file) {
+			return file
+		}
+	}
+	return ""
+}
+
+// local is a path as seen from this folder, with slashes; "" for one that leads
+// out of it.
+func local(name string) string {
+	if filepath.IsAbs(name) {
+		rel, err := filepath.Rel(absolute("."), name)
+		if err != nil {
+			return ""
+		}
+		name = rel
+	}
+	if !filepath.IsLocal(name) {
+		return ""
+	}
+	return filepath.ToSlash(filepath.Clean(name))
+}
+
+// absolute is a path from the root, or as it is where that cannot be told.
+func absolute(name string) string {
+	if abs, err := filepath.Abs(name); err == nil {
+		return abs
+	}
+	return name
+}
+
+func isPlainFile(name string) bool {
+	if name == "" {
+		return false
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
