@@ -55,10 +55,18 @@ func (e Env) isFolder(name string) bool {
 // errFolder is in the place of what a system says on writing over a folder.
 var errFolder = errors.New("it is a folder; name a file")
 
+// errNotPlain is for devices and pipes, in whose place a file would be put.
+var errNotPlain = errors.New("it is not a plain file; name one")
+
 // write writes a whole file, or says why not.
 func (e Env) write(path string, data []byte) error {
-	err := errFolder
-	if !e.isFolder(path) {
+	info, err := e.disk().Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		err = errFolder
+	case err == nil && !info.Mode().IsRegular():
+		err = errNotPlain
+	default:
 		err = e.WriteFile(path, data)
 	}
 	if err != nil {

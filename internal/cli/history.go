@@ -3,11 +3,8 @@
 package cli
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -37,18 +34,12 @@ func newHistory(env Env) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a run")
 	cmd.AddCommand(
-		&cobra.Command{
-			Use: "export [FILE]", Short: "Write all runs, one JSON object a line", Args: atMostOne,
-			RunE: func(_ *cobra.Command, args []string) error { return exportHistory(env, args) },
-		},
+		newHistoryExport(env),
 		&cobra.Command{
 			Use: "import FILE", Short: "Add the runs of an export (- is standard input)", Args: exactlyOne,
 			RunE: func(_ *cobra.Command, args []string) error { return importHistory(env, args[0]) },
 		},
-		&cobra.Command{
-			Use: "delete NUMBER... | all", Short: "Forget runs", Args: atLeastOne,
-			RunE: func(_ *cobra.Command, args []string) error { return deleteHistory(env, args) },
-		})
+		newHistoryDelete(env))
 	return cmd
 }
 
@@ -64,13 +55,6 @@ func exactlyOne(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s needs a file; see %s --help", cmd.Name(), cmd.CommandPath())
 	}
 	return atMostOne(cmd, args)
-}
-
-func atLeastOne(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return errors.New("delete needs the numbers of runs as snug history shows them, or all")
-	}
-	return nil
 }
 
 // pastRuns reads the store; where there is none, nothing was measured.
@@ -128,84 +112,4 @@ func writeRuns(w io.Writer, runs []store.Run) error {
 		}
 	}
 	return nil
-}
-
-func exportHistory(env Env, args []string) error {
-	runs, err := pastRuns(env)
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	for _, r := range runs {
-		if err := printJSON(&b, r); err != nil {
-			return err
-		}
-	}
-	if len(args) == 0 || args[0] == "-" {
-		_, err := env.Stdout.Write(b.Bytes())
-		return err
-	}
-	return env.write(args[0], b.Bytes())
-}
-
-func importHistory(env Env, file string) error {
-	in, err := env.open(file)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	s, err := store.Open(store.Path(env.Getenv))
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	n, err := s.Import(in)
-	if err != nil {
-		return fmt.Errorf("%s: %w; import reads what snug history export wrote", file, err)
-	}
-	_, err = fmt.Fprintf(env.Stdout, "%d runs added\n", n)
-	return err
-}
-
-func deleteHistory(env Env, args []string) error {
-	runs, err := pastRuns(env)
-	if err != nil {
-		return err
-	}
-	var ids []int64
-	for _, a := range args {
-		if a == "all" {
-			for _, r := range runs {
-				ids = append(ids, r.ID)
-			}
-			continue
-		}
-		id, err := strconv.ParseInt(a, 10, 64)
-		if err != nil || !has(runs, id) {
-			return fmt.Errorf("there is no run %s; snug history lists them", a)
-		}
-		ids = append(ids, id)
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	s, err := store.Open(store.Path(env.Getenv))
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	n, err := s.Delete(ids...)
-	if err == nil {
-		_, err = fmt.Fprintf(env.Stdout, "%d runs deleted\n", n)
-	}
-	return err
-}
-
-func has(runs []store.Run, id int64) bool {
-	for _, r := range runs {
-		if r.ID == id {
-			return true
-		}
-	}
-	return false
 }

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"snug/internal/store"
+	"snug/internal/term"
+)
+
+func newHistoryDelete(env Env) *cobra.Command {
+	yes := false
+	cmd := &cobra.Command{
+		Use: "delete NUMBER... | all", Short: "Forget runs, by their numbers in snug history", Args: atLeastOne,
+		RunE: func(_ *cobra.Command, args []string) error { return deleteHistory(env, args, yes) },
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "delete all without being asked")
+	return cmd
+}
+
+func atLeastOne(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("delete needs the numbers of runs as snug history shows them, or all")
+	}
+	return nil
+}
+
+func deleteHistory(env Env, args []string, yes bool) error {
+	runs, err := pastRuns(env)
+	if err != nil {
+		return err
+	}
+	ids, err := chosenRuns(runs, args)
+	if err != nil {
+		return err
+	}
+	if len(ids) == 0 {
+		_, err := fmt.Fprintln(env.Stdout, "nothing was measured here yet, so that there is nothing to delete")
+		return err
+	}
+	if slices.Contains(args, "all") && !yes {
+		if err := env.confirm(fmt.Sprintf("delete %s, with no way back?", counted(len(ids), "run"))); err != nil {
+			return err
+		}
+	}
+	s, err := store.Open(store.Path(env.Getenv))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	n, err := s.Delete(ids...)
+	if err == nil {
+		_, err = fmt.Fprintf(env.Stdout, "%s deleted\n", counted(n, "run"))
+	}
+	return err
+}
+
+// chosenRuns are the runs that numbers, or all, stand for.
+func chosenRuns(runs []store.Run, args []string) ([]int64, error) {
+	var all, ids []int64
+	for _, r := range runs {
+		all = append(all, r.ID)
+	}
+	for _, a := range args {
+		id, err := strconv.ParseInt(a, 10, 64)
+		switch {
+		case a == "all":
+			ids = append(ids, all...)
+		case err != nil || !slices.Contains(all, id):
+			return nil, fmt.Errorf("there is no run %s; the numbers are in the column no. of snug history", a)
+		default:
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// confirm asks who types; whatever is not a yes is a no. Where nobody does, --yes
+// has to say it.
+func (e Env) confirm(question string) error {
+	if !term.Interactive(e.Stdin) {
+		return errors.New("all runs would be deleted, with no way back; --yes says that they may be")
+	}
+	fmt.Fprintf(e.Stderr, "%s [y/N] ", question)
+	line, _ := bufio.NewReader(e.Stdin).ReadString('\n')
+	if a := strings.ToLower(strings.TrimSpace(line)); a != "y" && a != "yes" {
+		return errors.New("nothing was deleted")
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"snug/internal/store"
+)
+
+// History goes to other machines and comes from there as a file, one run a line.
+
+func newHistoryExport(env Env) *cobra.Command {
+	force := false
+	cmd := &cobra.Command{
+		Use: "export [FILE]", Short: "Write all runs, one JSON object a line", Args: atMostOne,
+		RunE: func(_ *cobra.Command, args []string) error { return exportHistory(env, args, force) },
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "replace a file that is there")
+	return cmd
+}
+
+func exportHistory(env Env, args []string, force bool) error {
+	runs, err := pastRuns(env)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	for _, r := range runs {
+		if err := printJSON(&b, r); err != nil {
+			return err
+		}
+	}
+	if len(args) == 0 || args[0] == "-" {
+		_, err := env.Stdout.Write(b.Bytes())
+		return err
+	}
+	if err := env.mayReplace(args[0], len(runs) == 0, force); err != nil {
+		return fmt.Errorf("writing %s: %w", args[0], err)
+	}
+	return env.write(args[0], b.Bytes())
+}
+
+// mayReplace wants to be told before an export takes the place of a file. One that
+// holds something is never replaced by nothing, which would be all that is lost.
+func (e Env) mayReplace(path string, empty, force bool) error {
+	info, err := e.disk().Stat(path)
+	switch {
+	case err != nil || !info.Mode().IsRegular(): // writing says what is wrong with it
+		return nil
+	case empty && info.Size() > 0:
+		return errors.New("nothing was measured here, and the file is not empty; it stays as it is")
+	case !force:
+		return errors.New("it is there already; --force replaces it, or name another file")
+	}
+	return nil
+}
+
+func importHistory(env Env, file string) error {
+	in, err := env.open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	s, err := store.Open(store.Path(env.Getenv))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	n, err := s.Import(in)
+	if err != nil {
+		return fmt.Errorf("%s is not what snug history export writes: %w", file, err)
+	}
+	_, err = fmt.Fprintf(env.Stdout, "%s added\n", counted(n, "run"))
+	return err
+}
