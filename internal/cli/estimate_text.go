@@ -189,19 +189,12 @@ func (r estimateReport) against(s term.Screen) string {
 	switch {
 	case r.Fits == nil:
 		return "name a card with --gpu to see whether it fits"
-	case *r.Fits && r.close():
+	case *r.Fits && r.Close():
 		return into + ": " + s.Paint(term.Green, "fits") + ", but only just"
 	case *r.Fits:
 		return into + ": " + s.Paint(term.Green, "fits")
 	}
 	return into + ": " + s.Paint(term.Red, "does not fit")
-}
-
-// close tells whether the run would not fit any more if the estimate were as far
-// off as others have been.
-func (r estimateReport) close() bool {
-	limit, total := r.Setup.Limit, r.card.Total
-	return limit > 0 && r.Interval[1] > limit || total > 0 && r.Interval[1]+r.Outside > total
 }
 
 // part is one line of a list with bars.
@@ -379,6 +372,10 @@ func (r estimateReport) whatFits(b *strings.Builder, s term.Screen) error {
 	if err != nil {
 		return err
 	}
-	b.WriteString("\n" + strings.Join(wrap(strings.Fields(maxBatchText(m, r.card)), " ", s.Width), "\n") + "\n")
+	sure, err := m.Sure(r.Answer)
+	if err != nil {
+		return err
+	}
+	b.WriteString("\n" + strings.Join(wrap(strings.Fields(edge{m, sure}.text(r.card)), " ", s.Width), "\n") + "\n")
 	return nil
 }

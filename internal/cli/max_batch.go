@@ -56,21 +56,15 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 	}
 	none, notes := false, asides{}
 	failed, err := answer(env, o.json, requests,
-		func(s *setup.Setup) (*estimate.MaxAnswer, error) {
-			m, err := estimate.MaxBatch(s, card)
-			if errors.Is(err, estimate.ErrNoLimit) {
-				err = errNoRoom
-			}
-			return m, err
-		},
-		func(a *estimate.MaxAnswer) error {
+		func(s *setup.Setup) (edge, error) { return o.ask(s, card) },
+		func(a edge) error {
 			none = none || a.MaxBatch == 0
-			notes.about(env, tried(a).Setup, card)
-			notes.uncounted(env, tried(a).Setup)
+			notes.about(env, a.tried().Setup, card)
+			notes.uncounted(env, a.tried().Setup)
 			if o.json {
-				return printJSON(env.Stdout, a)
+				return printJSON(env.Stdout, a.MaxAnswer)
 			}
-			_, err := fmt.Fprintln(env.Stdout, strings.Join(wrap(strings.Fields(title(a)+maxBatchText(a, card)), " ", env.screen().Width), "\n"))
+			_, err := fmt.Fprintln(env.Stdout, strings.Join(wrap(strings.Fields(a.title()+a.text(card)), " ", env.screen().Width), "\n"))
 			return err
 		})
 	if err == nil && failed == 0 && none {
@@ -82,19 +76,39 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 // errNoRoom begins with a flag's name, as it is about what no flag said.
 var errNoRoom = errors.New("--gpu, --gpu-memory or --limit has to say what the batch is to fit into")
 
+// edge is the largest batch, and the run at the largest one that is sure to fit.
+type edge struct {
+	*estimate.MaxAnswer
+	sure *estimate.Answer
+}
+
+// ask looks for both; JSON has no place for the second.
+func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card) (edge, error) {
+	m, err := estimate.MaxBatch(s, card)
+	if errors.Is(err, estimate.ErrNoLimit) {
+		err = errNoRoom
+	}
+	if err != nil || o.json {
+		return edge{m, nil}, err
+	}
+	sure, err := m.Sure(nil)
+	return edge{m, sure}, err
+}
+
 // tried is a run that the search looked at.
-func tried(m *estimate.MaxAnswer) *estimate.Answer { return cmp.Or(m.Best, m.Next) }
+func (m edge) tried() *estimate.Answer { return cmp.Or(m.Best, m.Next) }
 
 // title is in front of an answer that has a name.
-func title(m *estimate.MaxAnswer) string {
+func (m edge) title() string {
 	if m.ID == "" {
 		return ""
 	}
 	return m.ID + ": "
 }
 
-// maxBatchText is the answer in a sentence or two.
-func maxBatchText(m *estimate.MaxAnswer, card gpu.Card) string {
+// text is the answer in a sentence or two: the edge, and how far below it
+// the run fits with its whole interval.
+func (m edge) text(card gpu.Card) string {
 	into := "the limit"
 	if card.Total > 0 {
 		into = card.Name
@@ -105,8 +119,16 @@ func maxBatchText(m *estimate.MaxAnswer, card gpu.Card) string {
 	case m.Next == nil:
 		return fmt.Sprintf("A batch of %s fits %s; larger ones were not tried.", term.Count(m.MaxBatch), into)
 	}
-	return fmt.Sprintf("The largest batch that fits %s is %s, with %v; %s would take %v.", into,
+	text := fmt.Sprintf("The largest batch that fits %s is %s, with %v; %s would take %v.", into,
 		term.Count(m.MaxBatch), held(m.Best), term.Count(m.MaxBatch+1), held(m.Next))
+	const off = "if the estimate is as far off as others have been."
+	switch {
+	case m.sure == nil:
+		return text + " None is safe: even 1 would not fit " + off
+	case m.sure.Setup.Batch < m.MaxBatch:
+		return text + fmt.Sprintf(" Safe are batches up to %s: larger ones would not fit ", term.Count(m.sure.Setup.Batch)) + off
+	}
+	return text
 }
 
 // held is what a run holds of that which it has to fit into: a limit is on what

@@ -40,7 +40,8 @@ type Answer struct {
 	Play  allocator.Result            `json:"-"`
 	OOM   *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 
-	run *run
+	run      *run
+	measured *Range // what it was calibrated with
 }
 
 // Phases is the peak of allocated bytes in each part of the run.

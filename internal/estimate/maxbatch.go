@@ -17,6 +17,8 @@ type MaxAnswer struct {
 
 	Best *Answer `json:"-"` // the run at MaxBatch, nil where that is 0
 	Next *Answer `json:"-"` // the run with one more, nil where the search ended before it
+
+	card gpu.Card // that it was looked for on
 }
 
 // largestBatch ends the search where no card could follow.
@@ -32,7 +34,7 @@ func MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	if s.Limit == 0 && card.Total == 0 {
 		return nil, ErrNoLimit
 	}
-	m := &MaxAnswer{ID: s.ID}
+	m := &MaxAnswer{ID: s.ID, card: card}
 	low, high := 0, 1
 	for high <= largestBatch && (m.Next == nil || high-low > 1) {
 		at := high

@@ -113,6 +113,42 @@ func TestRecordedMaxBatch(t *testing.T) {
 	}
 }
 
+// The largest batch that is sure to fit is the last whose interval does.
+func TestSure(t *testing.T) {
+	p := towers(t)
+	for _, c := range []struct {
+		limit float64
+		like  *Answer
+	}{{2323644416, nil}, {700 << 20, nil}, {2323644416, &Answer{measured: &Range{Cases: 4, High: 0.2}}}, {64 << 20, nil}} {
+		m, err := MaxBatch(decoded(t, p, map[string]any{"batch": 1.0, "limit": c.limit}), gpu.Reference)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sure, err := m.Sure(c.like)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := 0
+		for batch := 1; batch <= m.MaxBatch; batch++ {
+			a, err := m.at(batch, c.like)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Close() {
+				break
+			}
+			last = batch
+		}
+		got := 0
+		if sure != nil {
+			got = sure.Setup.Batch
+		}
+		if got != last || m.MaxBatch > 0 && got >= m.MaxBatch {
+			t.Errorf("limit %.0f: sure up to %d, want %d; the edge is %d", c.limit, got, last, m.MaxBatch)
+		}
+	}
+}
+
 // Tensors of 11 MiB get blocks of 12 where a segment is made for each, and of 11
 // in one that expands: it then fits where the blocks alone would be too much.
 func TestOtherOptionsTakeSmallerBlocks(t *testing.T) {

@@ -116,7 +116,7 @@ func (a *Answer) Calibrate(here Range) {
 	peak := float64(a.PeakReserved)
 	low, high := peak*(1+here.Low)-segment, peak*(1+here.High)+segment
 	a.Interval = [2]uint64{uint64(max(low, 0)), uint64(high)}
-	a.Here = here.Cases
+	a.Here, a.measured = here.Cases, &here
 }
 
 // recordedRange is how far off predictions from two recordings can be. Of 54 for
