@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestProfilePage runs the commands of docs/profile.md, one after the other in a
+// folder with the measured recordings, which have to print what is shown.
+func TestProfilePage(t *testing.T) {
+	const path = "../../docs/profile.md"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := shownAgain(t, string(page))
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(page), got); diff != "" {
+		t.Errorf("the page shows (-), the commands print (+); -update writes it:\n%s", diff)
+	}
+}
+
+// shownAgain is a page with what its commands print now. What they write they
+// find again, and nobody else does.
+func shownAgain(t *testing.T, page string) string {
+	t.Helper()
+	written := map[string][]byte{}
+	env := Env{
+		Getenv: func(name string) string {
+			return map[string]string{"LANG": "C.UTF-8", "SNUG_STORE": filepath.Join(t.TempDir(), "measured.db")}[name]
+		},
+		Open: func(path string) (io.ReadCloser, error) {
+			if data, ok := written[path]; ok {
+				return io.NopCloser(bytes.NewReader(data)), nil
+			}
+			return os.Open(filepath.Join("../../testdata/measured/traces", path))
+		},
+		WriteFile: func(path string, data []byte) error {
+			written[path] = data
+			return nil
+		},
+	}
+	const fence, prompt = "```\n", "```\n$ snug "
+	parts := strings.Split(page, prompt)
+	for i, part := range parts[1:] {
+		shown, after, _ := strings.Cut(part, "\n"+fence)
+		command, _, _ := strings.Cut(strings.ReplaceAll(shown, "\\\n", "\\\r"), "\n")
+		var out strings.Builder
+		env.Stdout, env.Stderr = &out, &out
+		args := strings.Fields(strings.ReplaceAll(command, "\\\r", " "))
+		if code := Run(context.Background(), env, args); code != exitDone {
+			t.Errorf("snug %s: exit code %d: %s", strings.Join(args, " "), code, out.String())
+		}
+		parts[i+1] = strings.ReplaceAll(command, "\r", "\n") + "\n" + out.String() + fence + after
+	}
+	return strings.Join(parts, prompt)
+}
