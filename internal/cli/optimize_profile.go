@@ -36,7 +36,7 @@ func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []stri
 	if base == nil && !o.saysBatch(env) {
 		return nil, errors.New("--profile: no config file here says the batch of today; give it with --batch, or --target-effective-batch")
 	}
-	p, err := o.profiling(env, words, base)
+	p, err := o.profiling(ctx, env, words, base)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ var smallBatches = []string{"batch=2,3"}
 
 // profiling prepares the runs: at two small batches where the command or its
 // config files have a place for them, else, where that is enough, as it is.
-func (o *optimizeOptions) profiling(env Env, words []string, base *setup.Setup) (*profiling, error) {
+func (o *optimizeOptions) profiling(ctx context.Context, env Env, words []string, base *setup.Setup) (*profiling, error) {
 	names, err := o.names()
 	if err != nil {
 		return nil, err
@@ -120,13 +120,13 @@ func (o *optimizeOptions) profiling(env Env, words []string, base *setup.Setup) 
 		configs: names, oneSize: true, json: true, // standard output is for the plan
 	}
 	if len(options.vary) > 0 {
-		return newProfiling(env, options, words)
+		return newProfiling(ctx, env, options, words)
 	}
 	options.vary = smallBatches
-	p, err := newProfiling(env, options, words)
+	p, err := newProfiling(ctx, env, options, words)
 	if err != nil && base != nil {
 		options.vary, options.stacks = nil, false
-		return newProfiling(env, options, words)
+		return newProfiling(ctx, env, options, words)
 	}
 	return p, err
 }

@@ -90,7 +90,7 @@ func newProfile(env Env) *cobra.Command {
 
 // runProfile is the command: runs, then what they say, then the profile.
 func runProfile(ctx context.Context, env Env, o profileOptions, args []string) error {
-	p, err := newProfiling(env, o, args)
+	p, err := newProfiling(ctx, env, o, args)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func runProfile(ctx context.Context, env Env, o profileOptions, args []string) e
 }
 
 // newProfiling prepares the runs; whoever gets it closes it.
-func newProfiling(env Env, o profileOptions, args []string) (*profiling, error) {
+func newProfiling(ctx context.Context, env Env, o profileOptions, args []string) (*profiling, error) {
 	sizes, err := o.check(args)
 	if err != nil {
 		return nil, err
@@ -117,6 +117,7 @@ func newProfiling(env Env, o profileOptions, args []string) (*profiling, error) 
 	p := &profiling{env: env, options: o, work: work, sizes: sizes, signals: make(chan os.Signal, 4), launch: run.ReadLaunch(args)}
 	signal.Notify(p.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err = p.checkPlaces()
+	p.hasGPU = p.seesGPU(ctx)
 	if err == nil {
 		err = p.prepare()
 	}

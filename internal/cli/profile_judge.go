@@ -36,7 +36,7 @@ func (p *profiling) judge(r *measuredRun) error {
 	case out.TimedOut:
 		return fmt.Errorf("%s; give it more with --timeout, or a smaller size", p.tooSlow(r))
 	case r.rank == nil:
-		return p.untrained(out)
+		return p.untrained(r)
 	}
 	short := len(r.rank.Steps) < p.options.steps
 	if short && (out.Exit.Code != 0 || r.rank.OOM != nil) {
@@ -133,8 +133,20 @@ func failure(f *run.Failure) string {
 	return f.Type + ": " + what
 }
 
+// built is why PyTorch has no GPU, where that is its own doing.
+func built(x *run.Report) string {
+	if x.Versions["cuda"] != "" || x.Versions["hip"] != "" {
+		return ", of which PyTorch sees none here"
+	}
+	return ", which PyTorch " + x.Versions["torch"] + " is not built for"
+}
+
 // untrained is a run without a single step.
-func (p *profiling) untrained(out *run.Outcome) error {
+func (p *profiling) untrained(r *measuredRun) error {
+	out := r.outcome
+	if i := slices.IndexFunc(out.Reports, func(x *run.Report) bool { return x.End == "nogpu" }); i >= 0 {
+		return fmt.Errorf("the command trains%s without a GPU%s: there is no GPU memory to record", named(r.at), built(out.Reports[i]))
+	}
 	torch, crash, oom := false, "", false
 	for _, x := range out.Reports {
 		torch = torch || x.Versions != nil

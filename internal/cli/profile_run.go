@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"snug/internal/gpu"
 	"snug/internal/profile"
 	"snug/internal/run"
 	"snug/internal/setup"
@@ -26,6 +27,7 @@ type profiling struct {
 	signals chan os.Signal
 	launch  run.Launch
 	sizes   []profile.Point
+	hasGPU  bool         // the command will see one
 	base    *setup.Setup // the run that is measured, where --setup does not say so
 
 	runs    []*measuredRun
@@ -71,7 +73,9 @@ func (p *profiling) record(ctx context.Context) error {
 func (p *profiling) prepare() error {
 	p.runs = nil
 	for _, at := range p.sizes {
-		f, err := run.NewFolder(p.work, run.Settings{Steps: p.options.steps, Stacks: p.options.stacks, KeepRunning: p.options.keepRunning})
+		f, err := run.NewFolder(p.work, run.Settings{
+			Steps: p.options.steps, Stacks: p.options.stacks, KeepRunning: p.options.keepRunning, NeedsGPU: true, HasGPU: p.hasGPU,
+		})
 		if err != nil {
 			return err
 		}
@@ -85,6 +89,20 @@ func (p *profiling) prepare() error {
 		p.runs = append(p.runs, &measuredRun{at: at, command: c, folder: f})
 	}
 	return nil
+}
+
+// seesGPU says whether this machine has a GPU that the command is shown.
+func (p *profiling) seesGPU(ctx context.Context) bool {
+	m := gpu.Detect(ctx, p.env.GPUs)
+	m.Limit(func(name string) (string, bool) {
+		for _, v := range slices.Backward(p.launch.Env) {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value, true
+			}
+		}
+		return p.env.lookupEnv(name)
+	})
+	return len(m.Visible()) > 0
 }
 
 // say tells the user what is going on, on standard error.

@@ -21,6 +21,8 @@ type Settings struct {
 	Stacks      bool `json:"stacks"`
 	KeepRunning bool `json:"keep_running"`
 	MaxEntries  int  `json:"max_entries"`
+	NeedsGPU    bool `json:"needs_gpu"` // end a run that trains without one, unless it is to go on
+	HasGPU      bool `json:"has_gpu"`   // this machine does, and shows it to the command
 }
 
 // maxEntries bounds a recording: beyond it PyTorch drops the oldest entries.

@@ -121,9 +121,10 @@ class Finder:
 class Watch:
     """One process's training loop."""
 
-    def __init__(self, torch, steps, stacks, keep_running, max_entries):
+    def __init__(self, torch, steps, stacks, keep_running, max_entries, needs_gpu, has_gpu):
         self.torch, self.wanted, self.stacks = torch, steps, stacks
         self.keep_running, self.max_entries = keep_running, max_entries
+        self.needs_gpu, self.has_gpu = needs_gpu and not keep_running, has_gpu
         self.patches = []  # what finish takes back
         self.engine = False  # DeepSpeed's engine counts, not its optimizers
         self.reset()
@@ -133,7 +134,7 @@ class Watch:
         self.steps = self.backwards = self.skipped = self.asked = 0
         self.model = lambda: None
         self.marks, self.clocks = [], []
-        self.recording = self.finished = False
+        self.recording = self.finished = self.looked = False
         self.last, self.since, self.spent = None, 0.0, 0.0
 
     # -- hooking in
@@ -200,7 +201,8 @@ class Watch:
         begins = quietly(self.backward)
 
         def backward(*args, **kwargs):
-            begins()
+            if begins():
+                self.maybe_stop()
             return plain(*args, **kwargs)
         self.put(autograd, "backward", backward)
 
@@ -259,10 +261,46 @@ class Watch:
         return str(torch.get_autocast_dtype("cuda") if hasattr(torch, "get_autocast_dtype") else torch.get_autocast_gpu_dtype())[6:]
 
     def backward(self):
+        """Says whether the run is to end here."""
         self.depth.clear()  # a step that failed must not hide the next
-        if not self.finished:
-            self.backwards += 1
-            self.mark("backward")
+        if self.finished:
+            return False
+        self.backwards += 1
+        self.mark("backward")
+        return self.ends_without_gpu()
+
+    def ends_without_gpu(self):
+        """A run that has no GPU ends where it begins to train: CPUs may take minutes for a step
+        of which nothing is recorded."""
+        if self.looked or not self.needs_gpu:
+            return False
+        self.looked = True
+        if self.torch.cuda.is_initialized() or not self.hopeless():
+            return False
+        self.tell_place()
+        self.finish("nogpu")
+        return True
+
+    def hopeless(self):
+        """Whether training cannot be on a GPU. Where the machine has some, one that a process does
+        not see was hidden from it by the command itself, and others may see it."""
+        v = self.torch.version
+        if not (v.cuda or getattr(v, "hip", None)):
+            return True
+        return not self.has_gpu and not self.available()
+
+    def available(self):
+        """Asked so that nothing of CUDA starts, which a fork later on would not survive."""
+        name = "PYTORCH_NVML_BASED_CUDA_CHECK"
+        before = os.environ.get(name)
+        os.environ[name] = "1"
+        try:
+            return self.torch.cuda.is_available()
+        finally:
+            if before is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = before
 
     def mark(self, phase):
         self.marks.append((phase, int(time.time() * 1e6)))
@@ -346,7 +384,7 @@ class Watch:
             report.write("rank", rank=dist.get_rank(), world_size=dist.get_world_size(), backend=str(dist.get_backend()))
         report.write("torch", versions=self.versions())
         if not torch.cuda.is_initialized():
-            report.write("nogpu", available=torch.cuda.is_available())
+            report.write("nogpu", available=self.available())
             return
         i = torch.cuda.current_device()
         p = torch.cuda.get_device_properties(i)
@@ -381,7 +419,7 @@ class Watch:
             quietly(part)()
         report.write("end", why=why, steps=self.steps, skipped=self.skipped)
         quietly(self.take_back)()
-        if why == "steps" and not self.keep_running:
+        if why != "exit" and not self.keep_running:
             quietly(self.meet)()
 
     def tell_times(self):

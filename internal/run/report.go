@@ -28,7 +28,7 @@ type Report struct {
 	OOM      *Failure
 	Crash    *Failure
 	Failures []Failure // the probe's own
-	End      string    // "steps", "exit", or "" where it ended without a word
+	End      string    // "steps", "nogpu", "exit", or "" where it ended without a word
 }
 
 // GPU is the card that a process trained on.
@@ -191,6 +191,9 @@ func add[T any](list []T, line []byte) []T {
 
 // Trained says whether the process has taken a step.
 func (r *Report) Trained() bool { return len(r.Steps) > 0 }
+
+// Ended says whether the probe has ended the process.
+func (r *Report) Ended() bool { return r.End == "steps" || r.End == "nogpu" }
 
 // PeakReserved is the most that PyTorch held of the card, as far as was told.
 func (r *Report) PeakReserved() uint64 {

@@ -139,8 +139,8 @@ func (w *watcher) over(now time.Time) bool {
 	steps, finished := 0, false
 	for _, r := range reports {
 		steps = max(steps, len(r.Steps))
-		if r.Trained() {
-			finished = r.End == "steps"
+		if r.Trained() || r.Ended() {
+			finished = r.Ended()
 			if !finished {
 				break
 			}

@@ -132,6 +132,41 @@ func TestTorchDetails(t *testing.T) {
 	}
 }
 
+// A run without a GPU ends where it begins to train, in every process and even
+// where it is caught; not one that is to go on.
+func TestTorchWithoutGPU(t *testing.T) {
+	py := python(t)
+	for _, x := range []struct {
+		name     string
+		settings Settings
+		args     []string
+		ended    int // processes that the probe ended
+		trained  []int
+		prints   string
+	}{
+		{"ends", Settings{Steps: 3, NeedsGPU: true}, []string{py, "plain.py"}, 1, nil, ""},
+		{"keeps running", Settings{Steps: 3, NeedsGPU: true, KeepRunning: true}, []string{py, "plain.py"}, 0, []int{3}, "done\n"},
+		{"swallows", Settings{Steps: 3, NeedsGPU: true}, []string{py, "swallow.py"}, 1, nil, "caught\n"},
+		{"ranks", Settings{Steps: 3, NeedsGPU: true}, []string{filepath.Join(filepath.Dir(py), "torchrun"), "--standalone", "--nproc_per_node", "2", "ranks.py"}, 2, nil, ""},
+		{"none to see", Settings{Steps: 3, NeedsGPU: true}, []string{py, "built_for_cuda.py"}, 1, nil, ""},
+		{"hidden by the command", Settings{Steps: 3, NeedsGPU: true, HasGPU: true}, []string{py, "built_for_cuda.py"}, 0, []int{3}, "step 2\n"},
+		{"pretended GPU", Settings{Steps: 3, NeedsGPU: true}, []string{py, "fake_cuda.py", "10"}, 0, []int{3}, ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			got, out, o := watchRun(t, x.settings, nil, x.args...)
+			ended := 0
+			for _, r := range o.Reports {
+				if r.End == "nogpu" && r.NoGPU {
+					ended++
+				}
+			}
+			if ended != x.ended || !cmp.Equal(got.Trained, x.trained) || got.Code != 0 || got.Failures > 0 || !strings.Contains(out, x.prints) {
+				t.Errorf("%d ended, %+v, printed %q\n%s", ended, got, out, o.Tail)
+			}
+		})
+	}
+}
+
 // Without a card the calls that the probe makes of one are at least walked.
 func TestTorchPretendedGPU(t *testing.T) {
 	got, out, o := watchRun(t, Settings{Steps: 3, KeepRunning: true}, nil, python(t), "fake_cuda.py", "10")
