@@ -181,7 +181,7 @@ func (r estimateReport) color() term.Style {
 func (r estimateReport) against(s term.Screen) string {
 	into := ""
 	if r.card.Total > 0 {
-		into = fmt.Sprintf("of %v on %s", units.Bytes(r.card.Total), r.card.Name)
+		into = room(r.card)
 	}
 	if limit := r.Setup.Limit; limit > 0 {
 		into = strings.TrimPrefix(into+fmt.Sprintf(", limit %v", units.Bytes(limit)), ", ")

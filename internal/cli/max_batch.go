@@ -111,7 +111,7 @@ func (m edge) title() string {
 func (m edge) text(card gpu.Card) string {
 	into := "the limit"
 	if card.Total > 0 {
-		into = card.Name
+		into = called(card)
 	}
 	switch {
 	case m.Best == nil:

@@ -33,7 +33,11 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	if err := o.introduce(env, t, where); err != nil {
 		return err
 	}
-	if err := (planReport{plans[0], env.screen(), env.CPUs}).text(env.Stdout); err != nil || report == nil {
+	cpus := 0
+	if where.here {
+		cpus = env.CPUs
+	}
+	if err := (planReport{plans[0], env.screen(), cpus}).text(env.Stdout); err != nil || report == nil {
 		return err
 	}
 	_, err = fmt.Fprintln(env.Stdout)

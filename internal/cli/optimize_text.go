@@ -18,7 +18,7 @@ import (
 type planReport struct {
 	*plan.Plan
 	s    term.Screen
-	cpus int
+	cpus int // of the machine with the card; 0 where that is not this one
 }
 
 func (r planReport) text(w io.Writer) error {
@@ -77,11 +77,11 @@ func (r planReport) into() string {
 	case r.Card.Total == 0:
 		return fmt.Sprintf("%v, as fast as %s", units.Bytes(limit), r.GPU)
 	case limit > 0:
-		return fmt.Sprintf("%s with a limit of %v", r.GPU, units.Bytes(limit))
-	case strings.HasSuffix(r.GPU, "GPU") && r.recorded():
-		return r.GPU
-	case strings.HasSuffix(r.GPU, "GPU"): // of which only the memory is known
-		return r.GPU + ", as fast as an H200"
+		return fmt.Sprintf("%s with a limit of %v", called(r.Card), units.Bytes(limit))
+	case r.Card.Unnamed && !r.recorded():
+		return called(r.Card) + ", as fast as an H200"
+	case r.Card.Unnamed, r.Card.Resized:
+		return called(r.Card)
 	}
 	return fmt.Sprintf("%s, %v", r.GPU, units.Bytes(r.Card.Total))
 }

@@ -111,6 +111,7 @@ type places struct {
 	cards []gpu.Card
 	taken uint64 // bytes of it that others hold
 	found string // how it was found, where nobody named it
+	here  bool   // it is in this machine, whose processors then count
 }
 
 // place is the cards that were named, or the first one of this machine.
@@ -145,7 +146,7 @@ func (o *optimizeOptions) here(ctx context.Context, env Env, t *today) (places, 
 	visible := env.machine(ctx).Visible()
 	if len(visible) > 0 {
 		p := visible[0]
-		out := places{cards: []gpu.Card{p.Card}, found: fmt.Sprintf("%s found here", p.Card.Name)}
+		out := places{cards: []gpu.Card{p.Card}, found: fmt.Sprintf("%s found here", p.Card.Name), here: true}
 		if p.Free > 0 && p.Free < p.Total {
 			out.taken = p.Total - p.Free
 		}
@@ -157,7 +158,7 @@ func (o *optimizeOptions) here(ctx context.Context, env Env, t *today) (places, 
 		if err != nil {
 			card = gpu.ForMemory(g.Total)
 		}
-		return places{cards: []gpu.Card{card}, found: card.Name + ", where it was measured"}, nil
+		return places{cards: []gpu.Card{card}, found: card.Name + ", where it was measured", here: true}, nil
 	}
 	if t.example && !o.auto {
 		card, err := gpu.Find(exampleCard)

@@ -31,6 +31,7 @@ func newRoot(env Env) *cobra.Command {
 	root.AddCommand(newApply(env), newEstimate(env), newGPUs(env), newHistory(env), newInit(env), newMaxBatch(env), newOptimize(env), newPredict(env), newProfile(env), newReplay(env), newRevert(env), newVersion(env))
 	root.SetHelpCommand(newHelp(root))
 	refuseEmpty(root)
+	refuseTwice(root)
 	return root
 }
 

@@ -171,6 +171,7 @@ func (f *setupFlags) card() (gpu.Card, error) {
 	if f.gpu == "" {
 		return gpu.ForMemory(size), nil
 	}
+	card.Resized = size != card.Total
 	card.Total = size
 	return card, nil
 }

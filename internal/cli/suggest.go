@@ -34,6 +34,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	name, unknown := strings.CutPrefix(text, "unknown flag: --")
 	if bad := new(pflag.InvalidValueError); errors.As(err, &bad) {
+		if twice := new(twiceError); errors.As(err, &twice) {
+			return fmt.Errorf("--%s is %w", bad.GetFlag().Name, twice)
+		}
 		if errors.Is(err, strconv.ErrRange) {
 			return fmt.Errorf("--%s %s: that is too large a number", bad.GetFlag().Name, bad.GetValue())
 		}

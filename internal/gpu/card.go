@@ -30,6 +30,9 @@ type Card struct {
 	SMs        int     // multiprocessors, or AMD's compute units
 	Bandwidth  float64 // bytes a second from and to its memory
 	Rates      Rates
+
+	Unnamed bool // nothing is known but Total: the rest is the reference's
+	Resized bool // Total is not that of such cards but what the user says
 }
 
 // Rates are peak rates in operations a second (a multiply-add is two), dense,

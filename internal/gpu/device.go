@@ -78,7 +78,7 @@ func (d Device) Card() Card {
 	}
 	if err != nil {
 		c = ForMemory(d.Total)
-		c.Name, c.Maker = d.Name, d.Maker
+		c.Name, c.Maker, c.Unnamed = d.Name, d.Maker, false
 		if d.Arch != "" {
 			c.Arch, c.Capability = d.Arch, d.Capability
 		}

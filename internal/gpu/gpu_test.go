@@ -168,7 +168,7 @@ func TestParseMemory(t *testing.T) {
 func TestForMemory(t *testing.T) {
 	c := ForMemory(24 * units.GiB)
 	want := Reference
-	want.Name, want.Total, want.Memory, want.Measured = "24.00 GiB GPU", 24*units.GiB, 24, false
+	want.Name, want.Total, want.Memory, want.Measured, want.Unnamed = "24.00 GiB GPU", 24*units.GiB, 24, false, true
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -16,7 +16,7 @@ import (
 func ForMemory(total uint64) Card {
 	c := Reference
 	c.Name, c.Total, c.Memory = units.Bytes(total).String()+" GPU", total, int(total/units.GiB)
-	c.Measured = false
+	c.Measured, c.Unnamed = false, true
 	return c
 }
 
