@@ -135,9 +135,9 @@ func (p *profiling) close() {
 
 // run records every size and makes of it what can be made.
 func (p *profiling) run(ctx context.Context) error {
-	for _, step := range []func() error{func() error { return p.record(ctx) }, p.keepRecordings, p.fit} {
+	for _, step := range []func() error{func() error { return p.record(ctx) }, p.fit} {
 		if err := step(); err != nil {
-			return err
+			return p.withKept(err)
 		}
 	}
 	p.compare()

@@ -32,7 +32,7 @@ func (p *profiling) judge(r *measuredRun) error {
 	}
 	switch {
 	case out.Stopped != nil:
-		return passed{128 + signalNumber(out.Stopped), "interrupted; nothing was written"}
+		return passed{128 + signalNumber(out.Stopped), "interrupted; no profile was written"}
 	case out.TimedOut:
 		return fmt.Errorf("%s; give it more with --timeout, or a smaller size", p.tooSlow(r))
 	case r.rank == nil:

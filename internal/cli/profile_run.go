@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -136,6 +135,9 @@ func (p *profiling) measure(ctx context.Context) error {
 			return err
 		}
 		p.say("%s", r.summary())
+		if err := p.keepRecording(r); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -200,46 +202,4 @@ func roughly(d time.Duration) string {
 		return "under 0.2s"
 	}
 	return d.String()
-}
-
-// keepRecordings copies the snapshots where the user wants them.
-func (p *profiling) keepRecordings() error {
-	if p.options.keep == "" {
-		return nil
-	}
-	if err := os.MkdirAll(p.options.keep, 0o755); err != nil {
-		return fmt.Errorf("--keep: %w", err)
-	}
-	for _, r := range p.runs {
-		if r.rank == nil || r.rank.Snapshot == nil {
-			continue
-		}
-		name := strings.ReplaceAll(r.at.String(), ",", "_")
-		if name == "" {
-			name = "recording"
-		}
-		to := filepath.Join(p.options.keep, name+".pickle")
-		if err := copyFile(r.rank.Snapshot.File, to); err != nil {
-			return fmt.Errorf("--keep: %w", err)
-		}
-		p.kept = append(p.kept, to)
-	}
-	return nil
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		_ = out.Close()
-		return err
-	}
-	return out.Close()
 }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// keepRecording copies a run's snapshot where the user wants it, as soon as it
+// is there: what later runs come to is not its fault.
+func (p *profiling) keepRecording(r *measuredRun) error {
+	if p.options.keep == "" || r.rank.Snapshot == nil {
+		return nil
+	}
+	if err := os.MkdirAll(p.options.keep, 0o755); err != nil {
+		return fmt.Errorf("--keep %s: %w", p.options.keep, reason(err))
+	}
+	name := strings.ReplaceAll(r.at.String(), ",", "_")
+	if name == "" {
+		name = "recording"
+	}
+	to := filepath.Join(p.options.keep, name+".pickle")
+	if err := copyFile(r.rank.Snapshot.File, to); err != nil {
+		return fmt.Errorf("--keep %s: %w", to, reason(err))
+	}
+	if !slices.Contains(p.kept, to) { // a run that is recorded again takes its place
+		p.kept = append(p.kept, to)
+	}
+	p.say("kept as %s", to)
+	return nil
+}
+
+// withKept says in the error that ends it all what there is nevertheless.
+func (p *profiling) withKept(err error) error {
+	if len(p.kept) == 0 {
+		return err
+	}
+	is := "is"
+	if len(p.kept) > 1 {
+		is = "are"
+	}
+	text := fmt.Sprintf("%v; %s %s kept", err, strings.Join(p.kept, ", "), is)
+	var own passed
+	if errors.As(err, &own) {
+		return passed{own.code, text}
+	}
+	return errors.New(text)
+}
+
+// copyFile copies a file, whole or not at all.
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.CreateTemp(filepath.Dir(to), ".snug-")
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err == nil {
+		err = out.Chmod(0o644)
+	}
+	if closed := out.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(out.Name(), to)
+	}
+	if err != nil {
+		_ = os.Remove(out.Name())
+	}
+	return err
+}
