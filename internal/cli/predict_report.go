@@ -36,7 +36,7 @@ func (r *predictReport) text(w io.Writer, s term.Screen) error {
 	if len(r.predictions) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(s.Table(r.table()), "\n"))
 	}
-	fmt.Fprintf(&b, "\n%s\n", r.basis())
+	fmt.Fprintf(&b, "\n%s\n", basis(r.program))
 	if r.saved != "" {
 		fmt.Fprintf(&b, "saved to %s; what fits:\nsnug max-batch --model %s --gpu CARD\n", r.saved, r.saved)
 	}
@@ -64,8 +64,8 @@ func (r *predictReport) table() term.Table {
 }
 
 // basis says what the figures rest on.
-func (r *predictReport) basis() string {
-	n := r.program.Certainties()
+func basis(program *profile.Program) string {
+	n := program.Certainties()
 	text := fmt.Sprintf("%s allocations: %s follow formulas that the recordings confirm",
 		term.Count(n[profile.Exact]+n[profile.Fitted]+n[profile.Bounded]), term.Count(n[profile.Exact]))
 	if n[profile.Fitted] > 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"snug/internal/gpu"
 	"snug/internal/profile"
 	"snug/internal/run"
 	"snug/internal/term"
@@ -73,7 +74,7 @@ func (p *profiling) text(w io.Writer, s term.Screen) error {
 	for _, n := range p.notes {
 		lines = append(lines, wrap(strings.Fields("note: "+n), " ", s.Width)...)
 	}
-	lines = append(lines, wrap(strings.Fields(p.conclusion()), " ", s.Width)...)
+	lines = append(lines, p.conclusion(s.Width)...)
 	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
 	return err
 }
@@ -125,19 +126,42 @@ func comparedTable(lines []compared) term.Table {
 	return t
 }
 
-// conclusion is what to do next.
-func (p *profiling) conclusion() string {
+// conclusion is what has come of it, and what to do next.
+func (p *profiling) conclusion(width int) []string {
+	text := ""
 	switch {
 	case p.written != "":
-		at := p.program.Recorded()[0]
-		for name := range at {
-			at[name] *= 8
-		}
-		return fmt.Sprintf("%s holds the profile; ask it for any size: snug predict %s --at %s", p.written, p.written, at)
+		return append(strings.Split(basis(p.program), "\n"), p.next()...)
 	case len(p.kept) > 1:
-		return "the recordings are in " + p.options.keep
+		text = "the recordings are in " + p.options.keep
 	case len(p.runs) > 1:
-		return ""
+	default:
+		text = "one size says what it takes, two make it predictable: snug profile --vary batch=2,3 -- <command with {batch}>"
 	}
-	return "one size says what it takes, two make it predictable: snug profile --vary batch=2,3 -- <command with {batch}>"
+	return wrap(strings.Fields(text), " ", width)
+}
+
+// next is what the profile answers: commands to copy, each in a line.
+func (p *profiling) next() []string {
+	at, card := p.program.Recorded()[0], "CARD"
+	for name := range at {
+		at[name] *= 8
+	}
+	if c, err := gpu.Find(p.card()); err == nil {
+		card = c.Name
+	}
+	seq := ""
+	if n, varied := at["seq"]; varied {
+		seq = fmt.Sprintf(" --seq %d", n)
+	}
+	batch, varied := at["batch"]
+	if plain := len(at) == 1 || len(at) == 2 && seq != ""; !varied || !plain {
+		return []string{p.written + " holds the profile; ask it for any size:", fmt.Sprintf("  snug predict %s --at %s", p.written, at)}
+	}
+	return []string{
+		p.written + " holds the profile; ask it for any size, on any card:",
+		fmt.Sprintf("  snug estimate --model %s --batch %d%s --gpu %s", p.written, batch, seq, card),
+		fmt.Sprintf("  snug max-batch --model %s%s --gpu %s", p.written, seq, card),
+		fmt.Sprintf("  snug optimize --model %s --batch %d%s --gpu %s", p.written, batch, seq, card),
+	}
 }
