@@ -62,7 +62,7 @@ def main(rounds, script, args):
         with open("internal/run/probe.py") as f, open(os.path.join(home, "sitecustomize.py"), "w") as g:
             g.write(f.read())
         with open(os.path.join(home, "probe.json"), "w") as f:
-            json.dump(dict(steps=10 ** 9, stacks=False, keep_running=True, max_entries=4_000_000), f)
+            json.dump(dict(steps=10 ** 9, stacks=False, keep_running=True, max_entries=4_000_000, needs_gpu=False, has_gpu=True), f)
         out = os.path.join(home, "took.json")
         env = dict(os.environ, PYTHONPATH=home, OVERHEAD_OUT=out, GLIBC_TUNABLES="glibc.malloc.hugetlb=1")  # as snug profile sets it
         subprocess.run([sys.executable, os.path.abspath(__file__), str(rounds), script] + args, env=env, check=True, stdout=subprocess.DEVNULL)
