@@ -31,6 +31,11 @@ file (JSON, JSON Lines with many, or YAML), from flags, or from both: flags
 override the file. Without either it comes from the config files of the folder
 that the training is started from.`
 
+// ofProfiles is for the help of the commands that take a profile for a model.
+const ofProfiles = `A profile (--model memory.snug) answers for the run that was recorded, at any
+value of the sizes that were varied. Whatever it knows to have been otherwise is
+refused; what it does not tell changes no figure, and a note says so.`
+
 // manySetups is for the help of the commands that take a file of setups.
 const manySetups = `A file of many setups is answered in its order, each on its own: one that cannot
 be answered says why in its place, does not stop the others, and makes the exit
@@ -46,7 +51,7 @@ func newEstimate(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "estimate",
 		Short:   "Say how much GPU memory a training run takes",
-		Long:    estimateLong + "\n\n" + manySetups,
+		Long:    estimateLong + "\n\n" + ofProfiles + "\n\n" + manySetups,
 		Example: estimateExample,
 		Args:    noArgs,
 		RunE:    func(*cobra.Command, []string) error { return runEstimate(env, o) },

@@ -26,14 +26,15 @@ type maxBatchOptions struct {
 const maxBatchLong = `Find the largest batch that trains within a limit or a card's memory.
 
 Every batch that is tried is a whole simulated run at that limit, so that
-fragmentation and the allocator's retries count.`
+fragmentation and the allocator's retries count. Beside the largest one stands
+up to which it fits even if the estimate is as far off as others have been.`
 
 func newMaxBatch(env Env) *cobra.Command {
 	var o maxBatchOptions
 	cmd := &cobra.Command{
 		Use:     "max-batch",
 		Short:   "Find the largest batch that fits",
-		Long:    maxBatchLong + "\n\n" + manySetups,
+		Long:    maxBatchLong + "\n\n" + ofProfiles + "\n\n" + manySetups,
 		Example: "  snug max-batch --model gpt2 --precision amp-bf16 --gpu RTX-4090",
 		Args:    noArgs,
 		RunE:    func(*cobra.Command, []string) error { return runMaxBatch(env, o) },

@@ -36,7 +36,7 @@ func (r planReport) text(w io.Writer) error {
 		r.rejected(&b)
 		r.start(&b)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n") // tables end in an empty line
 	return err
 }
 
