@@ -26,6 +26,9 @@ func (p *profiling) fit() error {
 	if err != nil {
 		return err
 	}
+	for _, d := range program.Doubts {
+		p.say("note: %s", d)
+	}
 	program.Card, program.Facts = p.card(), p.facts()
 	for name, n := range p.steady() {
 		program.Fixed[name] = n

@@ -31,24 +31,25 @@ func (f *fitter) likely(from, to int, pairs []int32) error {
 	}
 	c := f.change(from, to, pairs, ratio)
 	small, large := f.inputs[from], f.inputs[to]
+	varied := strings.Join(f.program.Names, " and ")
 	doubt := func(format string, args ...any) {
 		f.program.Doubts = append(f.program.Doubts, fmt.Sprintf("from %s to %s ", small.At, large.At)+fmt.Sprintf(format, args...))
 	}
 	switch {
 	case c.grown+c.shrunk <= c.all/1000:
-		return fmt.Errorf("%s and %s allocate the same at %s and at %s: does the program use what varies, and are these the right files?",
-			small.Name, large.Name, small.At, large.At)
+		return fmt.Errorf("%s and %s allocate the same, although %s varies: does the program use it, and are these the right recordings?",
+			small.Name, large.Name, varied)
 	case c.shrunk > c.grown:
-		return fmt.Errorf("%s allocates less at %s than %s at %s: are the sizes swapped?", large.Name, large.At, small.Name, small.At)
+		return fmt.Errorf("%s is of a larger %s than %s and allocates less: are the sizes swapped?", large.Name, varied, small.Name)
 	case name != "" && c.faster > c.kept/2:
-		return fmt.Errorf("from %s at %s to %s at %s most tensors grow faster than %s, and not as its square: are the sizes right, and all else the same?",
-			small.Name, small.At, large.Name, large.At, name)
+		return fmt.Errorf("from %s to %s most tensors grow faster than %s, and not as its square: are the sizes right, and all else the same?",
+			small.Name, large.Name, name)
 	case name == "batch" && c.squares > c.kept/2:
 		doubt("most tensors grow with the square of batch: if samples do not meet each other, something else changed too (sequence length, image size)")
 	case c.grown < c.all/50:
 		doubt("only %.1f %% of what is allocated has grown: were both runs of the sizes named?", 100*float64(c.grown)/float64(c.all))
 	case c.shrunk > c.grown/50:
-		doubt("some tensors have become smaller: were both runs the same but for %s?", strings.Join(f.program.Names, " and "))
+		doubt("some tensors have become smaller: were both runs the same but for %s?", varied)
 	}
 	return nil
 }
