@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -60,20 +61,32 @@ func (e Env) mayReplace(path string, empty, force bool) error {
 	return nil
 }
 
+// importHistory reads the whole export before it touches the store, which a file
+// that is none should not even make.
 func importHistory(env Env, file string) error {
 	in, err := env.open(file)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	if file == "-" {
+		file = "standard input"
+	}
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", file, reason(err))
+	}
+	if _, err := store.ReadExport(bytes.NewReader(data)); err != nil {
+		return fmt.Errorf("%s is not what snug history export writes: %w", file, err)
+	}
 	s, err := store.Open(store.Path(env.Getenv))
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	n, err := s.Import(in)
+	n, err := s.Import(bytes.NewReader(data))
 	if err != nil {
-		return fmt.Errorf("%s is not what snug history export writes: %w", file, err)
+		return err
 	}
 	_, err = fmt.Fprintf(env.Stdout, "%s added\n", counted(n, "run"))
 	return err
