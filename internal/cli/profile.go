@@ -110,7 +110,8 @@ func newProfiling(ctx context.Context, env Env, o profileOptions, args []string)
 	if err != nil {
 		return nil, err
 	}
-	work, err := os.MkdirTemp("", "snug-profile-")
+	run.RemoveLeft("")
+	work, err := run.NewWork("")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for the recordings: %w", reason(err))
 	}
@@ -130,7 +131,7 @@ func newProfiling(ctx context.Context, env Env, o profileOptions, args []string)
 
 func (p *profiling) close() {
 	signal.Stop(p.signals)
-	_ = os.RemoveAll(p.work)
+	_ = p.work.Remove()
 }
 
 // run records every size and makes of it what can be made.

@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -141,11 +142,31 @@ func built(x *run.Report) string {
 	return ", which PyTorch " + x.Versions["torch"] + " is not built for"
 }
 
+// cannotOpen is what Python prints, and exits with 2, where its script is not
+// there; a launcher in between has an exit code of its own.
+var cannotOpen = regexp.MustCompile(`(?m)^\S*python\S*: can't open file '([^'\n]+)': \[Errno 2\]`)
+
+// notFound is the script that Python did not find, "" where that is not why the
+// command failed.
+func notFound(out *run.Outcome) string {
+	m := cannotOpen.FindSubmatch(out.Tail)
+	if m == nil || out.Exit.Code == 0 {
+		return ""
+	}
+	if name := local(string(m[1])); name != "" {
+		return name
+	}
+	return string(m[1])
+}
+
 // untrained is a run without a single step.
 func (p *profiling) untrained(r *measuredRun) error {
 	out := r.outcome
 	if i := slices.IndexFunc(out.Reports, func(x *run.Report) bool { return x.End == "nogpu" }); i >= 0 {
 		return fmt.Errorf("the command trains%s without a GPU%s: there is no GPU memory to record", named(r.at), built(out.Reports[i]))
+	}
+	if script := notFound(out); script != "" {
+		return passed{out.Exit.Code, fmt.Sprintf("Python did not find %s; is that the right path, from this folder?", script)}
 	}
 	torch, crash, oom := false, "", false
 	for _, x := range out.Reports {

@@ -22,7 +22,7 @@ import (
 type profiling struct {
 	env     Env
 	options profileOptions
-	work    string // a private folder, gone at the end
+	work    *run.Work // a private folder, gone at the end
 	signals chan os.Signal
 	launch  run.Launch
 	sizes   []profile.Point
@@ -72,7 +72,7 @@ func (p *profiling) record(ctx context.Context) error {
 func (p *profiling) prepare() error {
 	p.runs = nil
 	for _, at := range p.sizes {
-		f, err := run.NewFolder(p.work, run.Settings{
+		f, err := run.NewFolder(p.work.Path, run.Settings{
 			Steps: p.options.steps, Stacks: p.options.stacks, KeepRunning: p.options.keepRunning, NeedsGPU: true, HasGPU: p.hasGPU,
 		})
 		if err != nil {

@@ -5,6 +5,7 @@
 // output passed on and kept, signals forwarded, and nothing left behind.
 //
 //	folder.go    the private folder: the probe goes in, reports come out
+//	left.go      what a snug that was killed has left behind
 //	probe.py     what runs inside the user's Python processes
 //	session.go   one run, from its start to its last process
 //	process_*.go how this system starts, signals and finds processes
