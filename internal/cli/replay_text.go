@@ -138,12 +138,8 @@ func (r *replayReport) chart(b *strings.Builder, s term.Screen) {
 	for _, l := range s.Chart(c) {
 		b.WriteString(strings.Repeat(" ", chartIndent) + l + "\n")
 	}
-	solid, shade, mark := "█", "░", "▲"
-	if !s.Unicode {
-		solid, shade, mark = "#", ".", "^"
-	}
 	fmt.Fprintf(b, "%*s%s allocated  %s reserved  %s peak allocated  (left to right: events)\n",
-		chartIndent+labelWidth, "", solid, shade, mark)
+		chartIndent+labelWidth, "", s.Solid(), s.Shade(), s.Peak())
 }
 
 func seconds(x float64) string {

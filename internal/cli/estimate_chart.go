@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/estimate"
+	"snug/internal/simulate"
+	"snug/internal/term"
+	"snug/internal/units"
+)
+
+// part is one line of a list with bars.
+type part struct {
+	name  string
+	bytes uint64
+	note  string
+}
+
+// bars writes parts of a whole, each with its bar.
+func bars(b *strings.Builder, s term.Screen, parts []part, full uint64) {
+	const left = 2 + 16 + 1 + 10 + 2 + 7 + 2
+	room := s.Width - left
+	for _, p := range parts {
+		room = min(room, s.Width-left-len(p.note)-2)
+	}
+	for _, p := range parts {
+		if p.bytes == 0 {
+			continue
+		}
+		line := fmt.Sprintf("  %-16s %10s  %7s  %s  %s", p.name, units.Bytes(p.bytes), percent(p.bytes, full), s.Bar(p.bytes, full, room), p.note)
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+func (r estimateReport) components(b *strings.Builder, s term.Screen) {
+	c := r.Components
+	outside := "assumed"
+	if r.card.Measured {
+		outside = "measured on " + r.card.Name
+	}
+	if c == (estimate.Components{}) {
+		return
+	}
+	activations := ""
+	if c.Recorded {
+		activations = "and all else"
+	}
+	b.WriteString("What it is for, at the peak\n")
+	bars(b, s, []part{
+		{"parameters", c.Parameters, ""}, {"gradients", c.Gradients, ""}, {"optimizer", c.Optimizer, ""},
+		{"activations", c.Activations, activations}, {"logits", c.Logits, ""}, {"batch", c.Batch, ""},
+		{"temporaries", c.Temporaries, ""}, {"workspace", c.Workspace, ""}, {"fragmentation", c.Fragmentation, ""},
+		{"outside PyTorch", r.Outside, outside},
+	}, r.DevicePeak)
+	b.WriteString("\n")
+}
+
+// decides is the phase in which the peak is.
+func (r estimateReport) decides() string {
+	name, most := "", uint64(0)
+	for _, p := range phaseParts(r.Phases) {
+		if p.bytes > most {
+			name, most = p.name, p.bytes
+		}
+	}
+	return name
+}
+
+func phaseParts(p estimate.Phases) []part {
+	return []part{{"load", p.Load, ""}, {"forward", p.Forward, ""}, {"backward", p.Backward, ""}, {"optimizer", p.Optimizer, ""}}
+}
+
+func (r estimateReport) phases(b *strings.Builder, s term.Screen) {
+	if r.Phases == (estimate.Phases{}) {
+		return
+	}
+	b.WriteString("Most allocated in each phase\n")
+	parts := phaseParts(r.Phases)
+	for i := range parts {
+		if parts[i].name == r.decides() {
+			parts[i].note = "decides"
+		}
+	}
+	bars(b, s, parts, r.PeakAllocated)
+}
+
+// timeline draws one step.
+func (r estimateReport) timeline(b *strings.Builder, s term.Screen) error {
+	line, err := r.Timeline(chartColumns(s))
+	if err != nil || len(line.Allocated) == 0 {
+		return err
+	}
+	most := uint64(0)
+	for _, x := range line.Reserved {
+		most = max(most, x)
+	}
+	title := "\nOne step, from left to right\n"
+	if n := simulate.Settled; r.Setup.Accumulation > n {
+		title = fmt.Sprintf("\nOne step, from left to right (%d of its %s forwards: the rest is alike)\n", n, term.Count(r.Setup.Accumulation))
+	}
+	if r.Run == nil {
+		title = "The recorded steps, from left to right\n"
+	}
+	b.WriteString(title)
+	for _, l := range s.Chart(term.Chart{
+		Inner: line.Allocated, Outer: line.Reserved, Height: chartHeight, Mark: -1, Top: fmt.Sprintf("%10s", units.Bytes(most)),
+	}) {
+		b.WriteString(strings.Repeat(" ", chartIndent) + l + "\n")
+	}
+	axis, peak := phaseAxis(line, s), ""
+	if strings.Contains(axis, s.Peak()) {
+		peak = "  " + s.Peak() + " peak"
+	}
+	fmt.Fprintf(b, "%*s%s\n", chartIndent+labelWidth, "", axis)
+	fmt.Fprintf(b, "%*s%s allocated  %s reserved%s\n", chartIndent+labelWidth, "", s.Solid(), s.Shade(), peak)
+	return nil
+}
+
+var phaseNames = [...]string{"load", "forward", "backward", "optimizer"}
+
+// phaseAxis writes each phase's name where it begins, as far as there is room.
+func phaseAxis(line estimate.Timeline, s term.Screen) string {
+	cells := []rune(strings.Repeat(" ", len(line.Allocated)))
+	for i, p := range line.Starts {
+		end := len(cells)
+		if i+1 < len(line.Starts) {
+			end = line.Starts[i+1].Column
+		}
+		name := []rune(s.Tick() + phaseNames[p.Phase])
+		if len(name) < end-p.Column {
+			copy(cells[p.Column:], name)
+		}
+	}
+	if line.Peak >= 0 {
+		at := []rune(s.Peak())
+		if cells[line.Peak] == ' ' {
+			copy(cells[line.Peak:], at)
+		}
+	}
+	return strings.TrimRight(string(cells), " ")
+}
