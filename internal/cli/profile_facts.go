@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"snug/internal/config"
 	"snug/internal/profile"
 	"snug/internal/run"
 )
@@ -92,17 +93,24 @@ func (p *profiling) steady() profile.Point {
 	return out
 }
 
-// configured is the sizes that the config files hold, where there are any.
+// steadySizes are the sizes that files and commands hold beside the batch.
+var steadySizes = []string{"seq", "target_seq", "positives", "negatives"}
+
+// configured is the sizes that the config files hold, where there are any, or
+// that the command itself gives over them.
 func (p *profiling) configured() profile.Point {
-	project, err := p.project(p.launch.Args, "batch")
-	if err != nil {
-		return nil
-	}
 	out := profile.Point{}
-	fields := project.Fields()
-	for _, name := range []string{"seq", "target_seq", "positives", "negatives"} {
-		if n, ok := fields[name].(float64); ok && n >= 1 {
-			out[name] = int64(n)
+	if project, err := p.project(p.launch.Args, "batch"); err == nil {
+		fields := project.Fields()
+		for _, name := range steadySizes {
+			if n, ok := fields[name].(float64); ok && n >= 1 {
+				out[name] = int64(n)
+			}
+		}
+	}
+	for _, b := range config.Spoken(p.launch.Args) {
+		if n, ok := b.Value.(int); ok && n >= 1 && slices.Contains(steadySizes, b.Setting) {
+			out[b.Setting] = int64(n)
 		}
 	}
 	return out

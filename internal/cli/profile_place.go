@@ -4,7 +4,9 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,12 +77,13 @@ func said(name, flag, value string) error {
 // addOption gives the script an option: behind its other words, but before a --
 // of its own.
 func (c *placed) addOption(script, name, option string, value any) error {
+	names := aliases(script, option)
 	for i, w := range c.words {
-		if flag, given, glued := strings.Cut(w, "="); flag == option {
+		if flag, given, glued := strings.Cut(w, "="); slices.Contains(names, flag) {
 			if !glued && i+1 < len(c.words) {
 				given = c.words[i+1]
 			}
-			return said(name, option, given)
+			return said(name, flag, given)
 		}
 	}
 	add := func(words []string) []string {
@@ -94,6 +97,24 @@ func (c *placed) addOption(script, name, option string, value any) error {
 	c.words, c.shown = add(c.words), add(c.shown)
 	c.where = append(c.where, fmt.Sprintf("%s: %s of %s", name, option, script))
 	return nil
+}
+
+// arguments are the names that a script gives an option of argparse.
+var arguments = regexp.MustCompile(`add_argument\(\s*((?:["'][^"'\n]+["']\s*,\s*)+)`)
+
+// aliases are all names of an option, as in add_argument("-b", "--batch-size").
+func aliases(script, option string) []string {
+	text, err := os.ReadFile(script)
+	if err != nil {
+		return []string{option}
+	}
+	for _, m := range arguments.FindAllSubmatch(text, -1) {
+		names := strings.FieldsFunc(string(m[1]), func(r rune) bool { return strings.ContainsRune("\"', \t\r\n", r) })
+		if slices.Contains(names, option) {
+			return names
+		}
+	}
+	return []string{option}
 }
 
 // useCopy has the command read a copy of a file.
