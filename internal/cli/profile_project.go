@@ -78,17 +78,11 @@ func (p *profiling) script(words []string) string {
 // local is a path as seen from this folder, with slashes; "" for one that leads
 // out of it.
 func local(name string) string {
-	if filepath.IsAbs(name) {
-		rel, err := filepath.Rel(absolute("."), name)
-		if err != nil {
-			return ""
-		}
-		name = rel
-	}
-	if !filepath.IsLocal(name) {
+	rel, err := filepath.Rel(absolute("."), absolute(name))
+	if name == "" || err != nil || !filepath.IsLocal(rel) {
 		return ""
 	}
-	return filepath.ToSlash(filepath.Clean(name))
+	return filepath.ToSlash(rel)
 }
 
 // absolute is a path from the root, or as it is where that cannot be told.
