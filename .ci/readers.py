@@ -47,7 +47,7 @@ def on_cpu(arguments):
 def training_arguments(got):
     """The fields, and under "ds" DeepSpeed's file as transformers completes it, with what
     it finds to contradict the arguments."""
-    values = dict(vars(got))
+    values = {**vars(got), "optim": getattr(got.optim, "value", got.optim)}
     if got.deepspeed:
         values["ds"] = {**got.hf_deepspeed_config.config, "mismatches": got.hf_deepspeed_config.mismatches}
     return values
@@ -189,7 +189,7 @@ def words(path):
     """bash runs the script; stand-ins for its programs write down what they were given."""
     bin, given = pathlib.Path("stand-ins").resolve(), pathlib.Path("given").resolve()
     bin.mkdir()
-    for program in ("torchrun", "python"):
+    for program in ("torchrun", "python", "accelerate"):
         (bin / program).write_text(f'#!/bin/sh\nfor a in "$@"; do echo "$a"; done > "{given}"\n')
         (bin / program).chmod(0o755)
     subprocess.run(["bash", path.name], cwd=path.parent, check=True, env={**os.environ, "PATH": f"{bin}:{os.environ['PATH']}"})
