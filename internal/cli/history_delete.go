@@ -47,7 +47,7 @@ func deleteHistory(env Env, args []string, yes bool) error {
 		return err
 	}
 	if slices.Contains(args, "all") && !yes {
-		if err := env.confirm(fmt.Sprintf("delete %s, with no way back?", counted(len(ids), "run"))); err != nil {
+		if err := env.confirmDelete(len(ids)); err != nil {
 			return err
 		}
 	}
@@ -84,13 +84,13 @@ func chosenRuns(runs []store.Run, args []string) ([]int64, error) {
 	return slices.Compact(ids), nil
 }
 
-// confirm asks who types; whatever is not a yes is a no. Where nobody does, --yes
-// has to say it.
-func (e Env) confirm(question string) error {
+// confirmDelete asks who types; whatever is not a yes is a no. Where nobody does,
+// --yes has to say it.
+func (e Env) confirmDelete(runs int) error {
 	if !term.Interactive(e.Stdin) {
 		return errors.New("all runs would be deleted, with no way back; --yes says that they may be")
 	}
-	fmt.Fprintf(e.Stderr, "%s [y/N] ", question)
+	fmt.Fprintf(e.Stderr, "delete %s, with no way back? [y/N] ", counted(runs, "run"))
 	line, _ := bufio.NewReader(e.Stdin).ReadString('\n')
 	if a := strings.ToLower(strings.TrimSpace(line)); a != "y" && a != "yes" {
 		return errors.New("nothing was deleted")
