@@ -23,7 +23,8 @@ type change struct {
 }
 
 // likely refuses two recordings whose sizes are hardly those that were named, and
-// notes what is odd about others.
+// notes what is odd about others. Squares are odd of batch alone: attention has
+// them of a sequence, and an image of its side.
 func (f *fitter) likely(from, to int, pairs []int32) error {
 	name, ratio := f.grew(from, to)
 	if ratio == 0 {
