@@ -73,7 +73,7 @@ func (p *profiling) carryOut(c *placed, project *config.Project, edits []change.
 		c.where = append(c.where, fmt.Sprintf("%s: %s in a copy of %s", name, strings.Join(e.Path, "."), e.File))
 	}
 	for _, file := range slices.Sorted(maps.Keys(copies)) {
-		if err := c.writeCopy(file, copies[file].Bytes(), folder); err != nil {
+		if err := p.substitute(c, file, copies[file], folder); err != nil {
 			return err
 		}
 		if file == script { // what it imports from beside it is still found
@@ -81,6 +81,16 @@ func (p *profiling) carryOut(c *placed, project *config.Project, edits []change.
 		}
 	}
 	return nil
+}
+
+// substitute has the command read a changed file instead of the user's.
+func (p *profiling) substitute(c *placed, file string, d *doc.Document, folder string) error {
+	if d.Format() == doc.Shell {
+		if ran, err := c.runText(p.launch.Program, file, d.Bytes()); ran || err != nil {
+			return err
+		}
+	}
+	return c.writeCopy(file, d.Bytes(), folder)
 }
 
 // settingAt is the setting that an edit changes.
@@ -128,7 +138,11 @@ func (c *placed) writeCopy(file string, data []byte, folder string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("copying %s: %w", file, reason(err))
 	}
-	if err := os.WriteFile(copied, data, 0o600); err != nil {
+	mode := os.FileMode(0o600)
+	if isProgram(file) {
+		mode = 0o700
+	}
+	if err := os.WriteFile(copied, data, mode); err != nil {
 		return fmt.Errorf("copying %s: %w", file, reason(err))
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"snug/internal/config"
+	"snug/internal/config/doc"
 )
 
 // project is the config files that the options or else the command name, with
@@ -19,8 +20,10 @@ func (p *profiling) project(words []string, settings ...string) (*config.Project
 	files := p.options.configs
 	if len(files) == 0 {
 		files = configsIn(words)
-		if script := p.script(words); script != "" && holdsAny(here, script, settings) {
-			files = append(files, script)
+		for _, script := range []string{p.script(words), p.shellScript(words)} {
+			if script != "" && holdsAny(here, script, settings) {
+				files = append(files, script)
+			}
 		}
 	}
 	return config.Open(here, ".", files...)
@@ -73,6 +76,34 @@ func (p *profiling) script(words []string) string {
 		}
 	}
 	return ""
+}
+
+// shellScript is the shell script that the command runs; "" where it is none.
+func (p *profiling) shellScript(words []string) string {
+	at := p.launch.Program
+	if at < len(words) && isShell(words[at]) {
+		at += 1 + optionsOf(words[at+1:])
+	}
+	if at < p.launch.Program || at >= len(words) {
+		return ""
+	}
+	if file := local(words[at]); isPlainFile(file) && isShellScript(file) {
+		return file
+	}
+	return ""
+}
+
+// isShellScript goes by the name, or by the first line where that says nothing.
+func isShellScript(file string) bool {
+	head := make([]byte, 128)
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	n, _ := f.Read(head)
+	format, _ := doc.FormatOf(file, head[:n])
+	return format == doc.Shell
 }
 
 // local is a path as seen from this folder, with slashes; "" for one that leads

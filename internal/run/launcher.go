@@ -13,6 +13,7 @@ type Launch struct {
 	Env      []string // NAME=value words in front of the command, as a shell takes them
 	Args     []string
 	Launcher string // what starts the training: python, torchrun, accelerate, deepspeed, bash, …
+	Program  int    // where in Args that stands, behind commands that only run another
 	// Warning is why the probe may not get into the training, "" if it should.
 	Warning string
 }
@@ -29,7 +30,7 @@ func ReadLaunch(words []string) Launch {
 	rest := words
 	for len(rest) > 0 {
 		name := program(rest[0])
-		l.Launcher = name
+		l.Launcher, l.Program = name, len(words)-len(rest)
 		if why := cutOff[name]; why != "" {
 			l.Warning = name + " " + why
 			return l
