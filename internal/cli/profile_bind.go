@@ -57,6 +57,7 @@ func isSetting(name string) bool {
 func (p *profiling) carryOut(c *placed, project *config.Project, edits []change.Edit, folder string) error {
 	copies := map[string]*doc.Document{}
 	script := p.script(c.words)
+	_, takesOverrides := p.hydraMain(c.words)
 	for _, e := range edits {
 		name := settingAt(project, e)
 		if option := optionAt(e.Path); e.File == script && option != "" {
@@ -64,6 +65,15 @@ func (p *profiling) carryOut(c *placed, project *config.Project, edits []change.
 				return err
 			}
 			continue
+		}
+		override := project.Override(e)
+		if takesOverrides && override != "" {
+			c.addOverride(name, override, e.File)
+			continue
+		}
+		if override != "" && project.IsHydra() && !c.names(e.File) {
+			key, _, _ := strings.Cut(override, "=")
+			return fmt.Errorf("%s holds the %s, but the command does not name that file; if Hydra reads it, write %s={%s} into the command", e.File, name, key, name)
 		}
 		d, err := edited(copies[e.File], e)
 		if err != nil {

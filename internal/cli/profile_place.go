@@ -16,8 +16,8 @@ import (
 )
 
 // A size goes into a command in one of three ways, the surest first: where the
-// command says {batch}; as an option of the script that it runs; or into a copy
-// of a file that it names.
+// command says {batch}; as an option of the script that it runs, or an override
+// where that is Hydra's; or into a copy of a file that it names.
 
 // placed is the command with a size in it.
 type placed struct {
@@ -99,6 +99,13 @@ func (c *placed) addOption(script, name, option string, value any) error {
 	return nil
 }
 
+// addOverride gives Hydra a value over that of a file.
+func (c *placed) addOverride(name, override, file string) {
+	c.words, c.shown = append(c.words, override), append(c.shown, override)
+	key, _, _ := strings.Cut(override, "=")
+	c.where = append(c.where, fmt.Sprintf("%s: %s of %s, overridden in the command", name, strings.TrimLeft(key, "+"), file))
+}
+
 // arguments are the names that a script gives an option of argparse.
 var arguments = regexp.MustCompile(`add_argument\(\s*((?:["'][^"'\n]+["']\s*,\s*)+)`)
 
@@ -118,16 +125,21 @@ func aliases(script, option string) []string {
 }
 
 // useCopy has the command read a copy of a file.
-func (c *placed) useCopy(file, copied string) bool {
-	found := false
+func (c *placed) useCopy(file, copied string) (found bool) {
 	for i, w := range c.words {
-		prefix, value := "", w
-		if k := strings.LastIndex(w, "="); k >= 0 {
-			prefix, value = w[:k+1], w[k+1:]
-		}
-		if local(value) == filepath.ToSlash(filepath.Clean(file)) {
-			c.words[i], found = prefix+copied, true
+		if namesFile(w, file) {
+			c.words[i], found = w[:strings.LastIndex(w, "=")+1]+copied, true
 		}
 	}
 	return found
+}
+
+// names says whether the command names a file.
+func (c *placed) names(file string) bool {
+	return slices.ContainsFunc(c.words, func(w string) bool { return namesFile(w, file) })
+}
+
+// namesFile is for train.yaml and --config=train.yaml.
+func namesFile(word, file string) bool {
+	return local(word[strings.LastIndex(word, "=")+1:]) == filepath.ToSlash(filepath.Clean(file))
 }

@@ -14,10 +14,13 @@ import (
 
 // project is the config files that the options or else the command name, with
 // the script that the command runs where that holds some of the settings; or
-// those of the folder.
+// those of the folder. A script that Hydra runs says itself where it starts.
 func (p *profiling) project(words []string, settings ...string) (*config.Project, error) {
 	here := os.DirFS(".").(config.Files)
 	files := p.options.configs
+	if main, _ := p.hydraMain(words); len(files) == 0 && main != "" && holdsAny(here, main, settings) {
+		files = []string{main}
+	}
 	if len(files) == 0 {
 		files = configsIn(words)
 		for _, script := range []string{p.script(words), p.shellScript(words)} {
@@ -29,12 +32,32 @@ func (p *profiling) project(words []string, settings ...string) (*config.Project
 	return config.Open(here, ".", files...)
 }
 
-// holdsAny says whether a script has a value for one of some settings.
-func holdsAny(here config.Files, script string, settings []string) bool {
-	project, err := config.Open(here, ".", script)
-	return err == nil && slices.ContainsFunc(project.Bindings, func(b config.Binding) bool {
-		return b.File == script && slices.Contains(settings, b.Setting)
+// holdsAny says whether a script, or a tree by its main file, has a value for one
+// of some settings.
+func holdsAny(here config.Files, file string, settings []string) bool {
+	project, err := config.Open(here, ".", file)
+	if err != nil {
+		return false
+	}
+	main, _ := project.Main()
+	return slices.ContainsFunc(project.Bindings, func(b config.Binding) bool {
+		return (b.File == file || main == file && project.IsHydra()) && slices.Contains(settings, b.Setting)
 	})
+}
+
+// hydraMain is the config that the script of a command has Hydra start from, ""
+// where that cannot be told; false where it does not use Hydra.
+func (p *profiling) hydraMain(words []string) (file string, ok bool) {
+	script := p.script(words)
+	text, err := os.ReadFile(script)
+	if script == "" || err != nil {
+		return "", false
+	}
+	file, ok = config.HydraMain(script, text, words)
+	if file = local(file); !isPlainFile(file) {
+		file = ""
+	}
+	return file, ok
 }
 
 // configsIn are the config files that a command names.

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"snug/internal/config/change"
+	"snug/internal/config/doc"
+)
+
+// A script under @hydra.main takes any value of its configuration as a word of
+// the command, data.batch_size=2, over whatever the files say. Which file it
+// starts from stands in the decorator and in Hydra's own flags.
+
+var (
+	hydraCall = regexp.MustCompile(`(?m)^[^#\n]*(?:\bhydra\.main|@main)\s*\(([^)]*)`)
+	hydraWord = regexp.MustCompile(`^(?:(\w+)\s*=\s*)?r?(?:"([^"\n]*)"|'([^'\n]*)')$`)
+)
+
+// HydraMain is the file that a script has Hydra start from, "" where only the
+// program itself knows; ok is false for a script that does not use Hydra. Words
+// are the command, whose flags hold over the script.
+func HydraMain(script string, text []byte, words []string) (file string, ok bool) {
+	m := hydraCall.FindSubmatch(text)
+	if m == nil || !strings.Contains(string(text), "hydra") {
+		return "", false
+	}
+	given := hydraArguments(string(m[1]))
+	folder := hydraFlag(words, given["config_path"], "--config-path", "-cp")
+	name := hydraFlag(words, given["config_name"], "--config-name", "-cn")
+	if folder == "?" || name == "?" || name == "" || strings.Contains(folder, "://") {
+		return "", true
+	}
+	if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" {
+		name += ".yaml"
+	}
+	if path.IsAbs(folder) {
+		return path.Join(folder, name), true
+	}
+	return path.Join(path.Dir(script), folder, name), true
+}
+
+// hydraArguments reads config_path and config_name, by name or by place; "?" is
+// one that is worked out.
+func hydraArguments(text string) map[string]string {
+	out := map[string]string{}
+	order := []string{"config_path", "config_name"}
+	for i, arg := range strings.Split(text, ",") {
+		arg = strings.TrimSpace(arg)
+		name, value, named := strings.Cut(arg, "=")
+		if name = strings.TrimSpace(name); !named {
+			if i >= len(order) || arg == "" {
+				continue
+			}
+			name, value = order[i], arg
+		}
+		m := hydraWord.FindStringSubmatch(arg)
+		switch {
+		case m != nil:
+			out[name] = m[2] + m[3]
+		case strings.TrimSpace(value) == "None":
+		default:
+			out[name] = "?"
+		}
+	}
+	return out
+}
+
+// hydraFlag is what a command gives for one of Hydra's flags, or else what the
+// script says.
+func hydraFlag(words []string, otherwise string, names ...string) string {
+	for i, w := range words {
+		flag, value, glued := strings.Cut(w, "=")
+		switch {
+		case !slices.Contains(names, flag):
+		case glued:
+			return value
+		case i+1 < len(words):
+			return words[i+1]
+		}
+	}
+	return otherwise
+}
+
+// hydraKey is a key that Hydra's grammar takes without quoting.
+var hydraKey = regexp.MustCompile(`^[\w-]+$`)
+
+// Override is an edit as a word on Hydra's command line, data.batch_size=2; ""
+// where the value is not one of the main tree or its name cannot be written.
+func (p *Project) Override(e change.Edit) string {
+	if p.main == nil {
+		return ""
+	}
+	for _, l := range slices.Backward(p.main.tree.layers) {
+		key := l.mount.Join(e.Path...)
+		if l.file != e.File || slices.ContainsFunc(key, func(k string) bool { return !hydraKey.MatchString(k) }) {
+			continue
+		}
+		found, err := p.main.tree.stands(key)
+		switch {
+		case err == nil && found.file == e.File:
+			return fmt.Sprintf("%s=%v", dotted(key), e.Value)
+		case err != nil && e.Insert:
+			return fmt.Sprintf("++%s=%v", dotted(key), e.Value)
+		}
+	}
+	return ""
+}
+
+func dotted(p doc.Path) string { return strings.Join(p, ".") }
+
+// IsHydra says whether the settings stand in a tree that Hydra composes.
+func (p *Project) IsHydra() bool { return p.main != nil && p.main.adapter == &hydra }
