@@ -40,10 +40,11 @@ other size takes, on any machine, without a GPU.
 Everything after -- is the command: python, torchrun, accelerate, deepspeed, uv
 run or a script. With --vary it runs once for each size. The value goes where
 the command says {batch}; else it is added as the option that the script has for
-it, or as an override for Hydra, or goes into a temporary copy of the config file
-or shell script that holds it (yours stays as it is). Ranks, spawned and forked processes are all watched. The run ends
-after --steps optimizer steps, or goes on with --keep-running; without a GPU it
-ends where it begins to train. Nothing leaves this machine.`
+it, or as an override for Hydra, or goes into a temporary copy of the config or
+shell script that holds it (yours stays as it is). Ranks, spawned and forked
+processes are all watched. The run ends after --steps optimizer steps, or goes
+on with --keep-running; without a GPU it ends where it begins to train. Nothing
+leaves this machine.`
 
 const profileExample = `  snug profile --vary batch=2,3 -- python train.py --batch-size {batch}
   snug profile --vary batch=2,3 --vary seq=128,192 -- \
