@@ -111,6 +111,27 @@ func TestRecordedSpread(t *testing.T) {
 	}
 }
 
+// What stands within another field is taken on the user's word as well.
+func TestOnWordWithin(t *testing.T) {
+	fields := map[string]any{
+		"model": map[string]any{"profile": "m.snug", "head": "encoder"}, "batch": 8.0, "optimizer": "adamw-fused",
+		"dist":     map[string]any{"kind": "fsdp2", "world": 2.0, "param_dtype": "bf16"},
+		"versions": map[string]any{"torch": "2.11", "transformers": "5.17", "cuda": "13.0"},
+	}
+	by := recorded{Recorded{Torch: "2.11", Names: []string{"batch"}, Optimizer: "AdamW", World: 2, Kind: "fsdp2"}}
+	s, err := Decode(fields, Source{Programs: map[string]Program{"m.snug": by}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"model.head", "dist.param_dtype", "versions.transformers", "versions.cuda", optimizerVariant}
+	if diff := cmp.Diff(want, s.OnWord); diff != "" {
+		t.Error(diff)
+	}
+	if got := s.AsRecorded().Optimizer; got != "adamw" {
+		t.Errorf("%s stands over the figures", got)
+	}
+}
+
 // What a profile does not tell is taken on the user's word, and not shown over
 // its figures; what it does tell is not.
 func TestOnWord(t *testing.T) {
