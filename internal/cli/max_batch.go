@@ -55,9 +55,11 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 	if err != nil {
 		return err
 	}
+	past := openPast(env, o.gpu)
+	defer past.close()
 	none, notes := false, asides{}
 	failed, err := answer(env, o.json, requests,
-		func(s *setup.Setup) (edge, error) { return o.ask(s, card) },
+		func(s *setup.Setup) (edge, error) { return o.ask(s, card, past) },
 		func(a edge) error {
 			none = none || a.MaxBatch == 0
 			notes.about(env, a.tried().Setup, card)
@@ -84,7 +86,7 @@ type edge struct {
 }
 
 // ask looks for both; JSON has no place for the second.
-func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card) (edge, error) {
+func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *past) (edge, error) {
 	m, err := estimate.MaxBatch(s, card)
 	if errors.Is(err, estimate.ErrNoLimit) {
 		err = errNoRoom
@@ -92,7 +94,8 @@ func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card) (edge, error) {
 	if err != nil || o.json {
 		return edge{m, nil}, err
 	}
-	sure, err := m.Sure(nil)
+	past.calibrate(m.Best, card)
+	sure, err := m.Sure(m.Best)
 	return edge{m, sure}, err
 }
 
@@ -111,7 +114,7 @@ func (m edge) title() string {
 // the run fits with its whole interval.
 func (m edge) text(card gpu.Card) string {
 	into := "the limit"
-	if card.Total > 0 {
+	if limit := m.tried().Setup.Limit; card.Total > 0 && (limit == 0 || limit > card.Total) {
 		into = called(card)
 	}
 	switch {

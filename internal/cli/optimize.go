@@ -163,7 +163,7 @@ func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places) ([]*plan.
 		Reserve: where.taken, Lock: trimmed(o.lock), Allow: trimmed(o.allow),
 	}
 	if len(where.cards) == 1 {
-		r.Measured = o.residual(env, r.Card)
+		r.Measured = o.residual(env, s, r.Card)
 	}
 	if o.reserve != "" {
 		size, err := units.Parse(o.reserve, units.GiB)

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -152,11 +153,14 @@ func (p *profiling) sized(over map[string]any) (*setup.Setup, map[string]any, er
 	return s, fields, err
 }
 
-// residual is how far off the estimates of the measured run are on a card: as
-// on that card before and now, or at least as much on another.
-func (o *optimizeOptions) residual(env Env, card gpu.Card) *estimate.Range {
+// residual is how far off the estimates of a run are on a card: as they have been
+// here; as those of the run that was measured first; or, where that was on another
+// card, at least as far as usual. Nil where nothing was measured.
+func (o *optimizeOptions) residual(env Env, s *setup.Setup, card gpu.Card) *estimate.Range {
+	past := openPast(env, card.Name)
+	defer past.close()
 	if o.measured == nil {
-		return nil
+		return past.alike(s, card, torchOf(s))
 	}
 	var out *estimate.Range
 	for _, r := range o.measured.runs {
@@ -172,30 +176,12 @@ func (o *optimizeOptions) residual(env Env, card gpu.Card) *estimate.Range {
 	if out == nil {
 		return nil
 	}
-	s := o.measured.base
 	if on := cardOf(o.measured.runs[0].rank); on != card.Name {
-		usual := estimate.Usual(s)
+		usual := estimate.Usual(o.measured.base)
 		return &estimate.Range{Cases: out.Cases, Low: min(out.Low, usual.Low), High: max(out.High, usual.High)}
 	}
-	if here, ok := o.before(env, s, card); ok {
-		return here
-	}
-	return out
-}
-
-// before is how far off such estimates have been on this machine, this time
-// included, once there are enough of them.
-func (o *optimizeOptions) before(env Env, s *setup.Setup, card gpu.Card) (*estimate.Range, bool) {
-	past := openPast(env, card.Name)
-	if past == nil {
-		return nil, false
-	}
-	defer past.close()
-	r, ok, err := past.store.Alike(card.Name, plainVersion(o.measured.runs[0].rank.Versions["torch"]), s.Model.Family())
-	if err != nil || !ok {
-		return nil, false
-	}
-	return &estimate.Range{Cases: r.Cases, Low: r.Low, High: r.High}, true
+	torch := plainVersion(o.measured.runs[0].rank.Versions["torch"])
+	return cmp.Or(past.alike(o.measured.base, card, torch), out)
 }
 
 // measuredText is what was measured, in sentences.

@@ -40,16 +40,29 @@ func (p *past) close() {
 	}
 }
 
-// calibrate gives an estimate the interval that runs here support.
-func (p *past) calibrate(a *estimate.Answer, card gpu.Card) {
-	if p == nil || a == nil || a.Setup.Dist != nil {
-		return
+// alike is how far off estimates of such runs have been on a card of this machine;
+// nil where too few were measured. What is off in one process says nothing about a
+// run over several GPUs. All commands ask here, so that they say the same.
+func (p *past) alike(s *setup.Setup, card gpu.Card, torch string) *estimate.Range {
+	if p == nil || s.Dist != nil {
+		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r, ok, err := p.store.Alike(card.Name, torchOf(a.Setup), a.Setup.Model.Family())
-	if err == nil && ok {
-		a.Calibrate(estimate.Range{Cases: r.Cases, Low: r.Low, High: r.High})
+	r, ok, err := p.store.Alike(card.Name, torch, s.Model.Family())
+	if err != nil || !ok {
+		return nil
+	}
+	return &estimate.Range{Cases: r.Cases, Low: r.Low, High: r.High}
+}
+
+// calibrate gives an estimate the interval that runs here support.
+func (p *past) calibrate(a *estimate.Answer, card gpu.Card) {
+	if a == nil {
+		return
+	}
+	if r := p.alike(a.Setup, card, torchOf(a.Setup)); r != nil {
+		a.Calibrate(*r)
 	}
 }
 
