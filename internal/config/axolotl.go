@@ -4,7 +4,10 @@ package config
 
 import "snug/internal/config/doc"
 
-const axolotlSchema = "axolotl 0.19, utils/schemas/config.py, training.py and peft.py"
+const (
+	axolotlSchema = "axolotl 0.19, utils/schemas/config.py, training.py and peft.py"
+	axolotlTypes  = "axolotl 0.19, utils/config (torch_dtype) and core/builders/base.py"
+)
 
 // axolotl is Axolotl's YAML. Its bf16 and fp16 are also the type of the weights
 // (utils/config: torch_dtype), and batch_size is the total.
@@ -34,6 +37,14 @@ var axolotl = Adapter{
 		{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Default: "0", Source: axolotlSchema},
 		{Setting: "lora.targets", Path: "lora_target_modules", Kind: Names, Source: axolotlSchema},
 		{Setting: "lora.linear", Path: "lora_target_linear", Kind: Switch, Source: axolotlSchema},
+		{Setting: "lora.peft", Path: "peft_autocast_adapter_dtype", Kind: Switch, Default: "true", Source: "axolotl 0.19, loaders/adapter.py; " + upcast},
+		{Setting: "lora.base", Path: "bf16", Kind: Word, Words: []word{{"true", "bf16"}, {"auto", "bf16"}, {"full", "bf16"}, {"false", ""}}, Default: "auto", Source: axolotlTypes},
+		{Setting: "lora.base", Path: "fp16", Kind: Switch, Means: "fp16", Source: axolotlTypes},
+		{Setting: "autocast", Path: "bf16", Kind: Word, Words: []word{{"true", "amp-bf16"}, {"auto", "amp-bf16"}, {"full", ""}, {"false", ""}}, Default: "auto", Source: axolotlTypes},
+		{Setting: "autocast", Path: "fp16", Kind: Switch, Means: "amp-fp16", Source: axolotlTypes},
+		{Setting: "uncounted", Path: "peft_use_dora", Kind: Switch, Means: "DoRA", Source: axolotlSchema},
+		{Setting: "uncounted", Path: "lora_modules_to_save", Kind: Names, Source: axolotlSchema},
+		{Setting: "uncounted", Path: "lora_target_parameters", Kind: Names, Source: axolotlSchema},
 		{Setting: "quantized", Path: "load_in_4bit", Kind: Switch, Means: "4 bits", Source: axolotlSchema},
 		{Setting: "quantized", Path: "load_in_8bit", Kind: Switch, Means: "8 bits", Source: axolotlSchema},
 		{Setting: "dist.kind", Path: "fsdp_version", Kind: Word, Words: []word{{"2", "fsdp2"}, {"1", "fsdp2"}}, Source: axolotlSchema},

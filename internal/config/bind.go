@@ -32,7 +32,7 @@ func (s *source) bind() ([]bound, error) {
 	settled := map[string]bool{}
 	for i := range s.adapter.Keys {
 		k := &s.adapter.Keys[i]
-		if settled[k.Setting] && !k.together() {
+		if settled[k.Setting] && !k.together() || k.Path == "" {
 			continue
 		}
 		for _, p := range s.tree.expand(k.Path) {

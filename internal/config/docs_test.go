@@ -63,6 +63,9 @@ func rows(a *Adapter) []string {
 	for i := 0; i < len(a.Keys); i++ {
 		k := a.Keys[i]
 		paths := []string{"`" + k.Path + "`"}
+		if k.Path == "" {
+			paths[0] = "(always)"
+		}
 		for i+1 < len(a.Keys) && alike(k, a.Keys[i+1]) {
 			i++
 			paths = append(paths, "`"+a.Keys[i].Path+"`")
@@ -131,7 +134,7 @@ func signs(a *Adapter) string {
 
 // TestTables checks that the tables say what they may say.
 func TestTables(t *testing.T) {
-	known := append(settingNames(), "lora", "lora.linear", "quantized", "link", "nodes", "image")
+	known := append(settingNames(), "lora", "lora.linear", "autocast", "uncounted", "quantized", "link", "nodes", "image")
 	for _, a := range Adapters() {
 		if a.Name == "" || a.Title == "" || len(a.Formats) == 0 {
 			t.Errorf("%q: an adapter has a name, a title and formats", a.Name)
@@ -141,7 +144,10 @@ func TestTables(t *testing.T) {
 			if k.Source == "" || k.Kind == "" || !slices.Contains(known, k.Setting) {
 				t.Errorf("%s: source %q, kind %q, setting %q", where, k.Source, k.Kind, k.Setting)
 			}
-			if !strings.Contains(k.Path, "*") {
+			if k.Path == "" && k.Default == "" {
+				t.Errorf("%s: a setting without a key is always the default, and there is none", where)
+			}
+			if k.Path != "" && !strings.Contains(k.Path, "*") {
 				if _, err := doc.ParsePath(k.Path); err != nil {
 					t.Errorf("%s: %v", where, err)
 				}
@@ -160,6 +166,7 @@ func checkWords(t *testing.T, where string, k Key) {
 	allowed := map[string][]string{
 		"precision": setup.Precisions, "attention": setup.Attentions, "dist.kind": setup.DistKinds,
 		"checkpointing": {"true", "false"}, "lora": {"true", "false"}, "dist.param_dtype": {"fp32", "bf16", "fp16"},
+		"lora.base": setup.BaseTypes, "autocast": setup.Precisions,
 	}
 	for _, w := range append(k.Words, word{means: k.Means}) {
 		if w.means == "" {

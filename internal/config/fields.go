@@ -5,7 +5,6 @@ package config
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"snug/internal/setup"
@@ -60,7 +59,7 @@ func (p *Project) Missing() []Missing {
 	if fields["batch"] == nil {
 		out = append(out, Missing{"batch", p.noBatch()})
 	}
-	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil {
+	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil && !p.usualTargets() {
 		out = append(out, Missing{"lora.targets", "no file names the layers that get an adapter: --lora-targets q_proj,v_proj"})
 	}
 	for _, b := range p.of("quantized") {
@@ -69,6 +68,7 @@ func (p *Project) Missing() []Missing {
 			break
 		}
 	}
+	out = append(out, p.uncounted(fields)...)
 	for _, b := range p.of("dist.world") {
 		if b.Value == Auto && (p.own == nil || p.own.Set["dist.world"] == nil) {
 			out = append(out, Missing{"dist.world", fmt.Sprintf("%s: %s is decided when the run starts: --dist KIND --gpus N", b.where(), b.Path)})
@@ -165,31 +165,5 @@ func asJSON(v any) any {
 func put(fields map[string]any, field string, v any) {
 	if v != nil && v != "" {
 		setup.Put(fields, field, v)
-	}
-}
-
-// lora drops adapters that are not in use.
-func (p *Project) lora(out map[string]any) {
-	in, _ := out["lora"].(map[string]any)
-	on := len(p.of("lora.rank")) > 0
-	if v, ok := p.Value("lora").(bool); ok {
-		on = v
-	} else if v, ok := p.fallback("lora").(bool); ok {
-		on = v
-	}
-	if in == nil || !on || in["rank"] == nil {
-		delete(out, "lora")
-		return
-	}
-	targets, _ := in["targets"].([]any)
-	all := slices.ContainsFunc(targets, func(t any) bool { return t == "all" || t == setup.AllLinear })
-	if all || p.Value("lora.linear") == true {
-		in["targets"] = []any{setup.AllLinear}
-		return
-	}
-	for i, t := range targets {
-		if t == "output_proj" { // torchtune's name
-			targets[i] = "o_proj"
-		}
 	}
 }

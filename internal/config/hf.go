@@ -20,6 +20,17 @@ var hf = Adapter{
 	Keys: append(hfKeys(hfArgs),
 		Key{Setting: "seq", Path: "max_seq_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_*.py"},
 		Key{Setting: "seq", Path: "block_size", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_clm.py"},
+		Key{Setting: "lora.rank", Path: "lora_rank", Kind: Whole, Source: byCustom},
+		Key{Setting: "lora.rank", Path: "lora_r", Kind: Whole, Source: byCustom},
+		Key{Setting: "lora.alpha", Path: "lora_alpha", Kind: Number, Source: byCustom},
+		Key{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Source: byCustom},
+		Key{Setting: "lora.targets", Path: "lora_target_modules", Kind: Names, Source: byCustom},
+		Key{Setting: "lora.targets", Path: "target_modules", Kind: Names, Source: byCustom},
+		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: "the trainer knows no other adapters; " + upcast},
+		Key{Setting: "uncounted", Path: "use_dora", Kind: Switch, Means: "DoRA", Source: byCustom},
+		Key{Setting: "uncounted", Path: "modules_to_save", Kind: Names, Source: byCustom},
+		Key{Setting: "lora", Path: "use_lora", Kind: Switch, Source: byCustom},
+		Key{Setting: "lora", Path: "use_peft", Kind: Switch, Source: byCustom},
 	),
 }
 

@@ -24,6 +24,8 @@ func llamaFactoryKeys() []Key {
 		switch k.Path {
 		case "gradient_checkpointing", "attn_implementation":
 			continue
+		case "bf16", "fp16":
+			keys = append(keys, k.deciding("autocast"))
 		}
 		keys = append(keys, k)
 	}
@@ -38,6 +40,10 @@ func llamaFactoryKeys() []Key {
 		Key{Setting: "lora.alpha", Path: "lora_alpha", Kind: Number, Source: args + "/finetuning_args.py"},
 		Key{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Default: "0", Source: args + "/finetuning_args.py"},
 		Key{Setting: "lora.targets", Path: "lora_target", Kind: Names, Default: "all", Source: args + "/finetuning_args.py"},
+		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: "llamafactory 0.9.5, model/adapter.py: get_peft_model, also with pure_bf16; " + upcast},
+		Key{Setting: "lora.base", Kind: Word, Words: torchTypes, Default: "auto", Source: "llamafactory 0.9.5, model/loader.py"},
+		Key{Setting: "uncounted", Path: "use_dora", Kind: Switch, Means: "DoRA", Source: args + "/finetuning_args.py"},
+		Key{Setting: "uncounted", Path: "additional_target", Kind: Names, Source: args + "/finetuning_args.py"},
 		Key{Setting: "quantized", Path: "quantization_bit", Kind: Above0, Source: args + "/model_args.py"},
 	)
 }

@@ -218,7 +218,7 @@ func (c *changing) insert(setting string, v any) error {
 		return fmt.Errorf("no file says %s; bind it in snug.yaml (%s: file#path.to.key) or add it by hand", setting, setting)
 	}
 	for _, k := range p.main.adapter.forSetting(setting) {
-		if _, says := spelled(k.Words, fmt.Sprint(v), ""); strings.Contains(k.Path, "*") || k.Means != "" && k.Means != v || k.Kind == Word && !says {
+		if _, says := spelled(k.Words, fmt.Sprint(v), ""); k.Path == "" || strings.Contains(k.Path, "*") || k.Means != "" && k.Means != v || k.Kind == Word && !says {
 			continue
 		}
 		file, err := k.write(v, doc.Value{}, p.world())

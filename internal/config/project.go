@@ -144,7 +144,7 @@ func (p *Project) settle() {
 	})
 	p.Bindings = nil
 	for _, b := range p.bound {
-		if slices.Contains(order, b.Setting) {
+		if slices.Contains(order, b.Setting) && !p.idle(b.Setting) {
 			p.Bindings = append(p.Bindings, b.Binding)
 		}
 	}

@@ -42,6 +42,8 @@ func Settings() []Setting {
 		{"lora.alpha", Number, nil, "their scale"},
 		{"lora.dropout", Number, nil, "their dropout"},
 		{"lora.targets", Names, nil, "the layers that get one"},
+		{"lora.peft", Switch, nil, "adapters as PEFT makes them: in float32, inputs cast to them"},
+		{"lora.base", Word, setup.BaseTypes, "type of the frozen weights, under autocast"},
 		{"dist.kind", Word, setup.DistKinds, "how the run is spread over GPUs"},
 		{"dist.world", Whole, nil, "how many GPUs"},
 		{"dist.param_dtype", Word, []string{"fp32", "bf16", "fp16"}, "type of gathered parameters"},

@@ -84,6 +84,9 @@ func (p *Project) writeBindings(b *bytes.Buffer) {
 	var lines []bindingLine
 	bindable := false
 	for _, setting := range settingNames() {
+		if p.idle(setting) {
+			continue
+		}
 		of, binds := p.bindingLines(setting)
 		lines = append(lines, of...)
 		bindable = bindable || binds

@@ -32,7 +32,8 @@ type Key struct {
 	// names that only files have: workers, effective, link.
 	Setting string
 	// Path leads to the value. A step * is any item of a list; **.name is that
-	// name at any depth.
+	// name at any depth. It is "" where the system has no key: Default is how it
+	// always is there.
 	Path string
 	Kind Kind
 	// Words translate between the file and the setup, for Kind Word. What is

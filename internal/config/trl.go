@@ -4,7 +4,10 @@ package config
 
 import "snug/internal/config/doc"
 
-const trlSFT = "trl 1.16, trainer/sft_config.py"
+const (
+	trlSFT  = "trl 1.16, trainer/sft_config.py"
+	trlPEFT = "trl 1.16, trainer/sft_trainer.py: get_peft_model; " + upcast
+)
 
 // trl is TRL's configs (SFTConfig, DPOConfig, …) with its ModelConfig, as
 // TrlParser reads them from YAML: TrainingArguments with other defaults.
@@ -29,6 +32,9 @@ func trlKeys() []Key {
 		switch k.Path {
 		case "bf16":
 			k.Default, k.Source = "true", "trl 1.16, trainer/base_config.py"
+			keys = append(keys, k.deciding("autocast"))
+		case "fp16":
+			keys = append(keys, k.deciding("autocast"))
 		case "gradient_checkpointing":
 			k.Default, k.Source = "true", "trl 1.16, trainer/base_config.py"
 		}
@@ -41,6 +47,12 @@ func trlKeys() []Key {
 		Key{Setting: "lora.alpha", Path: "lora_alpha", Kind: Number, Default: "32", Source: trlModel},
 		Key{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Default: "0.05", Source: trlModel},
 		Key{Setting: "lora.targets", Path: "lora_target_modules", Kind: Names, Source: trlModel},
+		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: trlPEFT},
+		Key{Setting: "lora.base", Path: "dtype", Kind: Word, Words: torchTypes, Default: "float32", Source: trlModel},
+		Key{Setting: "lora.base", Path: "torch_dtype", Kind: Word, Words: torchTypes, Source: trlModel + " (until 0.24)"},
+		Key{Setting: "uncounted", Path: "use_dora", Kind: Switch, Means: "DoRA", Source: trlModel},
+		Key{Setting: "uncounted", Path: "lora_modules_to_save", Kind: Names, Source: trlModel},
+		Key{Setting: "uncounted", Path: "lora_target_parameters", Kind: Names, Source: trlModel},
 		Key{Setting: "lora", Path: "use_peft", Kind: Switch, Default: "false", Source: trlModel},
 		Key{Setting: "quantized", Path: "load_in_4bit", Kind: Switch, Means: "4 bits", Source: trlModel},
 		Key{Setting: "quantized", Path: "load_in_8bit", Kind: Switch, Means: "8 bits", Source: trlModel},

@@ -19,6 +19,9 @@ func Notes(s *setup.Setup, card gpu.Card) []string {
 		out = append(out, fmt.Sprintf("%s: %s does not tell, so that the figures are as recorded, whatever %s",
 			strings.Join(s.OnWord, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
+	if l := s.LoRA; l != nil && l.Guessed {
+		out = append(out, fmt.Sprintf("the frozen weights are taken to be %s: nothing here says what type %s is saved in; give it with lora.base", l.Base, s.Model.Title()))
+	}
 	if instead := insteadOfBF16(s); instead != "" && card.LacksBF16() {
 		out = append(out, fmt.Sprintf("%s has no bf16 hardware and imitates it, slower than any time given here; use %s", card.Name, instead))
 	}

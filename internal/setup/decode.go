@@ -17,6 +17,7 @@ var (
 	Heads      = []string{"causal-lm", "masked-lm", "encoder", "seq2seq-lm", "image-classification"}
 	Precisions = []string{"fp32", "amp-bf16", "amp-fp16", "bf16", "fp16"}
 	Attentions = []string{"sdpa", "eager", "flash"}
+	BaseTypes  = []string{"fp32", "bf16", "fp16", Saved}
 	DistKinds  = []string{"ddp", "fsdp2", "fsdp2-noreshard", "zero1", "zero2", "zero3"}
 
 	shardTypes = []string{"fp32", "bf16", "fp16"}
@@ -125,12 +126,12 @@ func (o *object) lora(s *Setup) {
 	s.LoRA = &LoRA{
 		Rank: l.whole("rank", 0, 1, mostRank), Alpha: l.number("alpha", 0, 0, 1e6),
 		Dropout: l.number("dropout", 0, 0, 1), Targets: l.words("targets"),
-		PEFT: l.flag("peft", false),
+		PEFT: l.flag("peft", false), Base: l.choice("base", "", BaseTypes),
 	}
 	if l.keys["rank"] == nil {
 		l.fail("rank", " is missing; 8 or 16 is usual")
 	}
-	if len(s.LoRA.Targets) == 0 {
+	if len(s.LoRA.Targets) == 0 && !s.LoRA.PEFT {
 		l.fail("targets", " is empty; name the linear layers to adapt, such as q_proj and v_proj, or all-linear")
 	}
 	o.adopt(l)
@@ -164,6 +165,9 @@ func (s *Setup) complete() error {
 	f := factsOf(s.Model)
 	if s.Model.Head == "" {
 		s.Model.Head = f.head
+	}
+	if err := s.completeLoRA(); err != nil {
+		return err
 	}
 	if f.images { // which have no tokens, whatever else a file says
 		s.Seq, s.TargetSeq = 0, 0

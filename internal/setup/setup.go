@@ -56,6 +56,9 @@ type LoRA struct {
 	Dropout float64  `json:"dropout,omitempty"`
 	Targets []string `json:"targets"`
 	PEFT    bool     `json:"peft,omitempty"` // as that library does it: adapters in float32, inputs cast to them
+	Base    string   `json:"base,omitempty"` // type of the frozen weights under autocast, where it is not float32
+
+	Guessed bool `json:"-"` // nothing says what type the frozen weights are saved in: Base is the usual one
 }
 
 // Dist is how the run is spread over GPUs.

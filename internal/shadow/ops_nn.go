@@ -44,20 +44,27 @@ func (g *Tensor) embeddingGrad(ids *Tensor, rows, width int) *Tensor {
 }
 
 // LayerNorm is F.layer_norm over the last dimension. Mean and reciprocal
-// deviation are kept in float32 whatever the input is; autocast wants the input
-// in float32.
+// deviation are kept in float32 whatever the input is; autocast wants all three
+// arguments in float32.
 func (t *Tensor) LayerNorm(weight, bias *Tensor) *Tensor {
-	return t.raised(func(t *Tensor) *Tensor {
-		weight, bias := t.w.raise(weight), t.w.raise(bias)
-		t.w.pin(weight, bias)
-		return t.layerNorm(weight, bias)
-	})
+	w := t.w
+	mark := w.pin(t)
+	args := [3]*Tensor{t, weight, bias}
+	for i := 2; i >= 0; i-- { // as C++ evaluates them
+		args[i] = w.raise(args[i])
+		w.pin(args[i])
+	}
+	out := args[0].layerNorm(args[1], args[2])
+	w.unpin(mark)
+	return out
 }
 
 func (t *Tensor) layerNorm(weight, bias *Tensor) *Tensor {
 	w := t.w
 	n := w.record("NativeLayerNormBackward0", t, weight, bias)
 	input := n.save(t)
+	n.saveIf(weight != nil, weight)
+	n.saveIf(bias != nil, bias)
 	w.op("native_layer_norm")
 	c := t.Contiguous().hold()
 	out := w.empty(t.size, t.dtype)

@@ -142,6 +142,7 @@ func caseSetup(c map[string]any) *setup.Setup {
 		s.LoRA = &setup.LoRA{Rank: int(l["r"].(float64))}
 		s.LoRA.Dropout, _ = l["dropout"].(float64)
 		s.LoRA.PEFT, _ = l["peft"].(bool)
+		s.LoRA.Base, _ = l["base"].(string)
 		for _, t := range l["targets"].([]any) {
 			s.LoRA.Targets = append(s.LoRA.Targets, t.(string))
 		}

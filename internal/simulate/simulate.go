@@ -139,7 +139,7 @@ func (r *run) load() error {
 		r.w.Log = func(op string) { r.o.Log(r.w, op) }
 	}
 	r.mark(Load, "")
-	r.builder = &shadow.Builder{W: r.w, DType: weightType(s.Precision)}
+	r.builder = &shadow.Builder{W: r.w, DType: weightType(s)}
 	how := family.Run{
 		Head: s.Model.Head, Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq,
 		Positives: s.Positives, Negatives: s.Negatives,
@@ -338,9 +338,14 @@ func (r *run) note(text string) {
 	}
 }
 
-// weightType is the type of the parameters themselves.
-func weightType(precision string) shadow.DType {
-	switch precision {
+// weightType is the type of the parameters themselves. Those that LoRA freezes
+// may be of 16 bits under autocast too.
+func weightType(s *setup.Setup) shadow.DType {
+	held := s.Precision
+	if s.LoRA != nil && s.LoRA.Base != "" && autocastType(held) != shadow.None {
+		held = s.LoRA.Base
+	}
+	switch held {
 	case "bf16":
 		return shadow.BFloat16
 	case "fp16":

@@ -1,7 +1,7 @@
 """What PEFT's LoRA does, op by op, without a GPU: a step on fake tensors, which have a shape,
 a type and a device but no numbers. Written for internal/simulate/peft_test.go.
 
-usage: peft_ops.py OUTDIR      line forms, as in opslog.py:
+usage: peft_ops.py OUTDIR [WORD]      only cases with WORD in their names; line forms, as in opslog.py:
   # phase
   op aten.mm.default(f32[8,4], f32[4,2]) -> f32[8,2]
     + 1024  #7      a result with memory of its own
@@ -27,6 +27,7 @@ MODELS = {  # config, some targets and all of them
     "gpt2": (dict(QUIET, n_layer=2), ["c_attn"], ["c_attn", "c_proj", "c_fc"]),
     "llama": (dict(SMALL, num_hidden_layers=2), ["q_proj", "v_proj"], ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]),
 }
+TYPES = [("fp32", ""), ("amp-bf16", ""), ("bf16", ""), ("amp-bf16", "bf16")]  # precision, and the frozen weights' type under autocast
 
 
 def show(x):
@@ -94,7 +95,7 @@ def build(c):
     config = transformers.AutoConfig.for_model(c["model_type"], **c["config"])
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=c["attn"])
     model.config.use_cache = False
-    if c["precision"] == "bf16":
+    if c["precision"] == "bf16" or c["lora"].get("base") == "bf16":
         recast(model, torch.bfloat16)
     lora = peft.LoraConfig(r=c["lora"]["r"], lora_alpha=16, target_modules=c["lora"]["targets"], task_type="CAUSAL_LM")
     return peft.get_peft_model(model, lora, autocast_adapter_dtype=c["lora"]["peft"]).train()
@@ -139,12 +140,18 @@ if __name__ == "__main__":
     BaseTunerLayer._move_adapter_to_device_of_base_layer = to_base
     torch.nn.Module.to = lambda self, *args, **kwargs: self  # all is where it belongs
     os.makedirs(sys.argv[1], exist_ok=True)
-    for model, device, precision, upcast in itertools.product(MODELS, ("cpu", "cuda"), ("fp32", "amp-bf16", "bf16"), (True, False)):
+    word = sys.argv[2] if len(sys.argv) > 2 else ""
+    for model, device, (precision, base), upcast in itertools.product(MODELS, ("cpu", "cuda"), TYPES, (True, False)):
         config, some, every = MODELS[model]
         for name, targets in (("some", some), ("all", every)):
             if not upcast and precision != "bf16":
                 continue
+            if base and device == "cpu" and model == "gpt2":  # autocast raises layer_norm on a GPU alone
+                continue
             c = dict(model="hf", model_type=model, head="causal", config=config, batch=3, seq=100, attn="eager", mask=False,
                      precision=precision, optimizer="adamw", device=device, lora=dict(r=8, targets=targets, peft=upcast))
-            c["id"] = "-".join([model, device, precision, name] + ([] if upcast else ["low"]))
-            record(c, os.path.join(sys.argv[1], c["id"] + ".txt.gz"))
+            if base:
+                c["lora"]["base"] = base
+            c["id"] = "-".join([model, device, precision, name] + ([] if upcast else ["low"]) + (["frozen", base] if base else []))
+            if word in c["id"]:
+                record(c, os.path.join(sys.argv[1], c["id"] + ".txt.gz"))
