@@ -93,6 +93,7 @@ func runEstimate(env Env, o estimateOptions) error {
 		func(a *estimate.Answer) error {
 			over = over || a.Fits != nil && !*a.Fits
 			notes.about(env, a.Setup, card)
+			notes.say(env, o.doubts)
 			notes.uncounted(env, a.Setup)
 			if o.json {
 				return printJSON(env.Stdout, a)

@@ -63,6 +63,7 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 		func(a edge) error {
 			none = none || a.MaxBatch == 0
 			notes.about(env, a.tried().Setup, card)
+			notes.say(env, o.doubts)
 			notes.uncounted(env, a.tried().Setup)
 			if o.json {
 				return printJSON(env.Stdout, a.MaxAnswer)

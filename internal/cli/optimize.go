@@ -102,7 +102,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 	}
 	none, notes := false, asides{}
 	failed, err := answer(env, o.json, today.requests,
-		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(env, s, where) },
+		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(env, s, where, today.library(s)) },
 		func(plans []*plan.Plan) error {
 			for _, p := range plans {
 				none = none || p.Recommended == nil
@@ -111,6 +111,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 					card = gpu.Card{} // a table over cards has the precision of each
 				}
 				notes.about(env, now, card)
+				notes.say(env, o.doubts)
 				if len(plans) > 1 || p.Recommended == nil { // a plan alone says it among its own notes
 					notes.uncounted(env, now)
 				}
@@ -157,10 +158,10 @@ func (o *optimizeOptions) read(ctx context.Context, env Env, args []string) (*to
 }
 
 // plans searches on one card in full, or on several side by side.
-func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places) ([]*plan.Plan, error) {
+func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library plan.Library) ([]*plan.Plan, error) {
 	r := plan.Request{
 		Setup: s, Card: where.cards[0], Target: o.target, Margin: o.margin, Goal: plan.Goal(o.goal),
-		Reserve: where.taken, Lock: trimmed(o.lock), Allow: trimmed(o.allow),
+		Reserve: where.taken, Lock: trimmed(o.lock), Allow: trimmed(o.allow), Library: library,
 	}
 	if len(where.cards) == 1 {
 		r.Measured = o.residual(env, s, r.Card)

@@ -11,6 +11,7 @@ import (
 
 	"snug/internal/config"
 	"snug/internal/gpu"
+	"snug/internal/plan"
 	"snug/internal/setup"
 )
 
@@ -19,6 +20,19 @@ type today struct {
 	requests []request
 	project  *config.Project // whose files say so, or nil
 	example  bool            // nothing was found: this is the built-in one
+}
+
+// library is how the project's library does LoRA. A precision that a flag gives
+// stays as it is.
+func (t *today) library(s *setup.Setup) plan.Library {
+	if t.project == nil {
+		return plan.Library{}
+	}
+	a := t.project.LoRA()
+	if now, _ := t.project.Fields()["precision"].(string); now != s.Precision {
+		return plan.Library{PEFT: a.PEFT}
+	}
+	return plan.Library{PEFT: a.PEFT, Base: a.Base, Precision: a.Precision}
 }
 
 // example is what is shown to whoever has nothing to show yet: a small GPT-2 as
@@ -72,7 +86,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		t.example = true
 		return lay(over, example()), nil
 	}
-	t.project, o.project = project, fromProject(project)
+	t.project, o.project, o.doubts = project, fromProject(project), project.Doubts()
 	fields := lay(over, o.modelled(env, project.Fields()))
 	for _, m := range project.Missing() {
 		if o.lacks(fields, m.Setting) && (m.Setting != "batch" || o.target == 0) {

@@ -25,8 +25,9 @@ type setupFlags struct {
 	flags     *pflag.FlagSet
 	anyBatch  bool // the command looks for a batch, so that none need be given
 
-	from    string // the files that the setup was found in, in words
-	project origin // and what they say; zero where there are none
+	from    string   // the files that the setup was found in, in words
+	project origin   // and what they say; zero where there are none
+	doubts  []string // and what of them no figure shows
 }
 
 // fieldFlag is a flag that stands for one field of a setup.

@@ -100,6 +100,23 @@ func (p *Project) adapterTypes(out, in map[string]any) {
 	}
 }
 
+// LoRA is how adapters are made in a project, or would be.
+type LoRA struct {
+	PEFT            bool
+	Base, Precision string
+}
+
+// LoRA tells what turning it on would mean.
+func (p *Project) LoRA() LoRA {
+	precision, _ := p.said("precision").(string)
+	base, _ := p.said("lora.base").(string)
+	out, in := map[string]any{"precision": precision}, map[string]any{"base": base}
+	p.adapterTypes(out, in)
+	a := LoRA{PEFT: in["peft"] == true, Precision: out["precision"].(string)}
+	a.Base, _ = in["base"].(string)
+	return a
+}
+
 // peft tells whether adapters are PEFT's, with its casts.
 func (p *Project) peft() bool {
 	if on, ok := p.said("lora.peft").(bool); ok {
@@ -115,6 +132,21 @@ var startsPEFT = regexp.MustCompile(`(?:^|[\s;&|("'/])(?:trl|swift|llamafactory-
 // Axolotl tells it that there are none.
 func (p *Project) usualTargets() bool {
 	return p.peft() && p.system() != &axolotl
+}
+
+// Doubts is what the figures of a project's run leave out, and cannot be refused
+// for it. Axolotl puts kernels of its own in the place of PEFT's layers unless a
+// file says anything about them (0.19, check_auto_enable_lora_kernels).
+func (p *Project) Doubts() []string {
+	if p.system() != &axolotl || !p.adapts() {
+		return nil
+	}
+	keys := p.of("kernels")
+	if len(keys) > 0 && !slices.ContainsFunc(keys, func(b bound) bool { return b.Value == true }) {
+		return nil
+	}
+	return []string{p.main.file + ": Axolotl runs LoRA in kernels of its own (lora_mlp_kernel, lora_qkv_kernel, lora_o_kernel), " +
+		"which keep less for backward than PEFT's layers, which are counted here"}
 }
 
 // uncounted is what makes adapters take more than is simulated.

@@ -106,8 +106,8 @@ func (s *search) pullable() []lever {
 		func(x *settings) { x.chunks = lossChunks })
 	add(hasVocabulary(base), fmt.Sprintf("a vocabulary of %d", smallVocabulary), "another tokenizer; embeddings are trained anew",
 		func(x *settings) { x.vocabulary = smallVocabulary })
-	add(base.LoRA == nil && loraTargets(base.Model) != nil, fmt.Sprintf("LoRA of rank %d", usualRank), "only adapters are trained",
-		func(x *settings) { x.loraRank = usualRank })
+	add(base.LoRA == nil && loraTargets(base.Model) != nil, s.adapters().String(), "only adapters are trained",
+		func(x *settings) { x.lora = s.adapters() })
 	add(x.negatives > 1 && base.Model.Varies("negatives"), fmt.Sprintf("negatives %d", x.negatives/2), "less to compare each anchor with", func(x *settings) { x.negatives /= 2 })
 	add(!strings.Contains(x.allocator, "expandable") && !recordedOptions(base), "allocator "+expandable, "",
 		func(x *settings) { x.allocator = strings.TrimPrefix(x.allocator+","+expandable, ",") })
@@ -135,26 +135,32 @@ func hasVocabulary(s *setup.Setup) bool {
 // usualRank of LoRA.
 const usualRank = 16
 
-// loraTargets is the layers that PEFT adapts when it is not told which; nil
-// where that is nothing that can be simulated.
+// adapters is the LoRA that a run could have.
+func (s *search) adapters() adapters { return adapters{usualRank, s.req.Library} }
+
+// String names the library where one makes the adapters: they take more then.
+func (a adapters) String() string {
+	if a.PEFT {
+		return fmt.Sprintf("PEFT's LoRA of rank %d", a.rank)
+	}
+	return fmt.Sprintf("LoRA of rank %d", a.rank)
+}
+
+// loraTargets is the layers that PEFT adapts when it is not told which, and the
+// like of them where it wants to be told; nil where that is nothing that can be
+// simulated.
 func loraTargets(m setup.Model) []string {
 	switch m.Family() {
-	case "llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3_text", "opt", "phi":
+	case "qwen3_moe":
 		return []string{"q_proj", "v_proj"}
-	case "bert", "roberta", "xlm-roberta":
-		return []string{"query", "value"}
-	case "t5", "mpnet":
+	case "mpnet":
 		return []string{"q", "v"}
 	case "distilbert":
 		return []string{"q_lin", "v_lin"}
-	case "gpt_neox", "bloom", "falcon":
-		return []string{"query_key_value"}
-	case "gpt2":
-		return []string{"c_attn"}
 	case "phi3":
 		return []string{"qkv_proj"}
 	case "modernbert":
 		return []string{"Wqkv"}
 	}
-	return nil
+	return m.PEFTTargets()
 }

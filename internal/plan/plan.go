@@ -31,7 +31,16 @@ type Request struct {
 	Lock    []string // fields of the setup that stay as they are
 	Allow   []string // fields that may change though it changes what is trained
 
+	Library Library // how adapters would be made, if there were any
+
 	Measured *estimate.Range // how far off estimates of this run were, where it was measured; nil where not
+}
+
+// Library is how a run's library does LoRA, where it is known.
+type Library struct {
+	PEFT      bool   // adapters are PEFT's
+	Base      string // type of the frozen weights, as setup.LoRA has it
+	Precision string // the precision then, where it is another than without adapters
 }
 
 // Goal is what the settings are for.

@@ -14,17 +14,31 @@ import (
 // settings is what of a setup a plan may change. It can be compared, and is what
 // a probe is remembered by.
 type settings struct {
-	batch, accumulation          int
-	seq, targetSeq               int
-	positives, negatives         int
-	precision, optimizer         string
-	attention, allocator         string
-	checkpointing                bool
-	kind                         string // of dist
-	world                        int
-	paramType, reduceType        string
-	bucketView                   bool
-	vocabulary, loraRank, chunks int // levers that a search never pulls: 0 leaves the model as it is
+	batch, accumulation   int
+	seq, targetSeq        int
+	positives, negatives  int
+	precision, optimizer  string
+	attention, allocator  string
+	checkpointing         bool
+	kind                  string // of dist
+	world                 int
+	paramType, reduceType string
+	bucketView            bool
+	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
+	lora                  adapters
+}
+
+// adapters is a lever too: LoRA of a rank, as the run's library does it.
+type adapters struct {
+	rank int
+	Library
+}
+
+// of is the adapters of a run that has none.
+func (a adapters) of(s *setup.Setup) *setup.LoRA {
+	l := &setup.LoRA{Rank: a.rank, Alpha: float64(2 * a.rank), Targets: loraTargets(s.Model), PEFT: a.PEFT}
+	l.Base = s.Model.Frozen(a.Base, s.Precision)
+	return l
 }
 
 func settingsOf(s *setup.Setup) settings {
@@ -55,8 +69,15 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 		s.Model.Config = maps.Clone(s.Model.Config)
 		s.Model.Config["vocab_size"] = float64(x.vocabulary)
 	}
-	if x.loraRank > 0 {
-		s.LoRA = &setup.LoRA{Rank: x.loraRank, Alpha: float64(2 * x.loraRank), Targets: loraTargets(s.Model)}
+	switch {
+	case x.lora.rank > 0:
+		if x.precision == base.Precision && x.lora.Precision != "" {
+			s.Precision = x.lora.Precision
+		}
+		s.LoRA = x.lora.of(&s)
+	case s.LoRA != nil && s.LoRA.Base != "" && !strings.HasPrefix(x.precision, "amp-"):
+		l := *s.LoRA
+		l.Base, s.LoRA = "", &l // without autocast the precision says it
 	}
 	return &s
 }

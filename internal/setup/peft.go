@@ -38,9 +38,7 @@ func (s *Setup) completeBase() error {
 		return nil
 	}
 	if l.Base == Saved {
-		if l.Base = s.Model.savedIn(); l.Base == "" {
-			l.Base, l.Guessed = cast, true
-		}
+		l.Base, l.Guessed = s.Model.savedIn(cast)
 	}
 	if l.Base == "fp32" {
 		l.Base = ""
@@ -48,18 +46,32 @@ func (s *Setup) completeBase() error {
 	return nil
 }
 
-// savedIn is the type of the model's weights as its files say, "" where they
-// do not.
-func (m Model) savedIn() string {
+// Frozen is the type of weights under autocast to a precision, with "" for
+// float32, where a library loads them as base says.
+func (m Model) Frozen(base, precision string) string {
+	cast, autocast := strings.CutPrefix(precision, "amp-")
+	if base == Saved {
+		base, _ = m.savedIn(cast)
+	}
+	if !autocast || base == "fp32" {
+		return ""
+	}
+	return base
+}
+
+// savedIn is the type of the model's weights as its files say. Where they do not
+// it is the usual one, that of the arithmetic, and a guess.
+func (m Model) savedIn(usual string) (dtype string, guessed bool) {
 	for _, key := range []string{"dtype", "torch_dtype"} {
-		if text, ok := m.Config[key].(string); ok {
-			return weightTypes[strings.TrimPrefix(text, "torch.")]
+		text, _ := m.Config[key].(string)
+		if known := weightTypes[strings.TrimPrefix(text, "torch.")]; known != "" {
+			return known, false
 		}
 	}
-	if m.Weights != nil {
-		return weightTypes[m.Weights.Main()]
+	if m.Weights != nil && weightTypes[m.Weights.Main()] != "" {
+		return weightTypes[m.Weights.Main()], false
 	}
-	return ""
+	return usual, true
 }
 
 // weightTypes is the types of weights as config.json and safetensors call them.

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What turning LoRA on would mean, for runs that do without.
+func TestLoRAOf(t *testing.T) {
+	for name, x := range map[string]struct {
+		file, text string
+		want       LoRA
+		doubts     int
+	}{
+		"trl":           {"sft.yaml", "per_device_train_batch_size: 2\nmax_length: 64\n", LoRA{PEFT: true, Precision: "amp-bf16"}, 0},
+		"trl, bf16":     {"sft.yaml", "per_device_train_batch_size: 2\nmax_length: 64\ndtype: bfloat16\n", LoRA{true, "bf16", "amp-bf16"}, 0},
+		"trl, no amp":   {"sft.yaml", "per_device_train_batch_size: 2\nmax_length: 64\ndtype: float16\nbf16: false\n", LoRA{PEFT: true, Precision: "fp16"}, 0},
+		"axolotl":       {"a.yml", "base_model: x\nmicro_batch_size: 2\nbf16: true\n", LoRA{true, "bf16", "amp-bf16"}, 0},
+		"axolotl, lora": {"a.yml", "base_model: x\nmicro_batch_size: 2\nadapter: lora\nlora_r: 8\n", LoRA{true, "bf16", "amp-bf16"}, 1},
+		"axolotl, own": {"a.yml", "base_model: x\nmicro_batch_size: 2\nadapter: lora\nlora_r: 8\nlora_mlp_kernel: false\n",
+			LoRA{true, "bf16", "amp-bf16"}, 0},
+		"llama-factory": {"l.yaml", "model_name_or_path: x\nfinetuning_type: full\nper_device_train_batch_size: 2\nfp16: true\n", LoRA{true, "saved", "amp-fp16"}, 0},
+		"nanogpt":       {"train.py", "block_size = 64\nbatch_size = 4\ngradient_accumulation_steps = 2\ndtype = 'bfloat16'\n", LoRA{Precision: "amp-bf16"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Open(fstest.MapFS{x.file: {Data: []byte(x.text)}}, ".")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(x.want, p.LoRA()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			if got := p.Doubts(); len(got) != x.doubts {
+				t.Errorf("doubts %q", got)
+			}
+		})
+	}
+}
