@@ -115,6 +115,7 @@ func settings(x *setup.Setup) []string {
 	if l := x.LoRA; l != nil {
 		add(!l.PEFT, "LoRA rank %d on %s", l.Rank, strings.Join(l.Targets, " "))
 		add(l.PEFT, "PEFT's LoRA rank %d on %s", l.Rank, strings.Join(l.Targets, " "))
+		add(len(l.Save) > 0, "%s trained whole", strings.Join(l.Save, " "))
 		add(l.Base != "", "frozen weights in %s", l.Base)
 	}
 	if d := x.Dist; d != nil {

@@ -31,7 +31,7 @@ var composer = Adapter{
 		{Setting: "lora.targets", Path: "model.peft_config.target_modules", Kind: Names, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},
 		{Setting: "lora.peft", Kind: Switch, Default: "true", Source: "composer 0.32, models/huggingface.py: get_peft_model; " + upcast},
 		{Setting: "uncounted", Path: "model.peft_config.use_dora", Kind: Switch, Means: "DoRA", Source: peftConfig},
-		{Setting: "uncounted", Path: "model.peft_config.modules_to_save", Kind: Names, Source: peftConfig},
+		{Setting: "lora.save", Path: "model.peft_config.modules_to_save", Kind: Names, Source: peftConfig},
 		{Setting: "uncounted", Path: "model.peft_config.target_parameters", Kind: Names, Source: peftConfig},
 		{Setting: "uncounted", Path: "model.peft_config.lora_bias", Kind: Switch, Means: "biases of adapters", Source: peftConfig},
 		{Setting: "uncounted", Path: "model.peft_config.bias", Kind: Word, Words: []word{{"none", ""}, {"all", "trained biases"}, {"lora_only", "trained biases"}}, Source: peftConfig},

@@ -42,6 +42,7 @@ func Settings() []Setting {
 		{"lora.alpha", Number, nil, "their scale"},
 		{"lora.dropout", Number, nil, "their dropout"},
 		{"lora.targets", Names, nil, "the layers that get one"},
+		{"lora.save", Names, nil, "layers that are trained whole beside them"},
 		{"lora.peft", Switch, nil, "adapters as PEFT makes them: in float32, inputs cast to them"},
 		{"lora.base", Word, setup.BaseTypes, "type of the frozen weights, under autocast"},
 		{"dist.kind", Word, setup.DistKinds, "how the run is spread over GPUs"},

@@ -56,6 +56,7 @@ type LoRA struct {
 	Dropout float64  `json:"dropout,omitempty"`
 	Targets []string `json:"targets"`
 	PEFT    bool     `json:"peft,omitempty"` // as that library does it: adapters in float32, inputs cast to them
+	Save    []string `json:"save,omitempty"` // layers that are trained whole, beside the adapters: PEFT's modules_to_save
 	Base    string   `json:"base,omitempty"` // type of the frozen weights under autocast, where it is not float32
 
 	Guessed bool `json:"-"` // nothing says what type the frozen weights are saved in: Base is the usual one

@@ -14,6 +14,7 @@ type Lora struct {
 	Dropout float64
 	Targets map[string]bool // the end of a module's path: c_proj, mlp.c_proj
 	PEFT    bool            // as that library does it, with adapters in float32
+	Save    []string        // layers that are trained whole: PEFT's modules_to_save
 }
 
 // adapts tells whether a target names the module at a path, as PEFT matches a
@@ -51,6 +52,7 @@ func (b *Builder) AddLora(l Lora) {
 	}
 	b.adapt(layers, l)
 	b.DType = dtype
+	b.save(layers, l)
 	switch {
 	case l.PEFT:
 		castAdapters(layers, Float32)
@@ -62,17 +64,25 @@ func (b *Builder) AddLora(l Lora) {
 // adapt makes the adapters.
 func (b *Builder) adapt(layers []any, l Lora) {
 	for _, m := range layers {
-		if lin, ok := m.(*Linear); ok && l.adapts(lin.At()) {
+		if lin, ok := m.(*Linear); ok && l.adapts(lin.At()) && !l.saves(lin.At()) {
 			lin.lora = &adapter{
 				a:    b.Linear(lin.At()+".A", lin.In, l.Rank, false),
 				b:    b.Linear(lin.At()+".B", l.Rank, lin.Out, false),
 				drop: l.Dropout,
 				peft: l.PEFT,
 			}
-			moveInside(lin.Weight)
-			moveInside(lin.Bias)
+			moveInside("base", lin.Weight)
+			moveInside("base", lin.Bias)
 		}
 	}
+}
+
+// Adapted tells whether any layer has adapters.
+func (b *Builder) Adapted() bool {
+	return slices.ContainsFunc(b.layers, func(m any) bool {
+		lin, ok := m.(*Linear)
+		return ok && lin.lora != nil
+	})
 }
 
 // LinearNames is what targets can name: the last names of the linear layers, each
@@ -87,12 +97,12 @@ func (b *Builder) LinearNames() []string {
 	return out
 }
 
-// moveInside renames a parameter of a layer that is now the module base of
-// another, beside its adapters.
-func moveInside(p *Tensor) {
+// moveInside renames a parameter of a layer that is now a module inside another,
+// beside its adapters.
+func moveInside(module string, p *Tensor) {
 	if p != nil {
 		own := lastName(p.name)
-		p.name = strings.TrimSuffix(p.name, own) + "base." + own
+		p.name = strings.TrimSuffix(p.name, own) + module + "." + own
 	}
 }
 

@@ -80,7 +80,7 @@ type Builder struct {
 	DType  DType
 	all    []*Tensor
 	made   []*Tensor  // parameters and buffers, in the order of their making
-	layers []any      // each *Linear and each buffer's *Tensor, in order
+	layers []any      // each *Linear, *Embedding and buffer's *Tensor, in order
 	inputs *Embedding // the first one: what get_input_embeddings returns
 	outer  *Builder   // of the model that this one stands in
 	prefix string     // its path there
@@ -257,6 +257,7 @@ func (b *Builder) Embedding(at string, rows, width int) *Embedding {
 	if b.inputs == nil {
 		b.inputs = e
 	}
+	b.layers = append(b.layers, e)
 	return e
 }
 

@@ -68,6 +68,9 @@ func TestStepsLeaveWhatTheyFound(t *testing.T) {
 		"peft": func(s *setup.Setup) {
 			s.Precision, s.LoRA = "bf16", &setup.LoRA{Rank: 4, Targets: []string{"q_proj", "down_proj"}, PEFT: true}
 		},
+		"peft saved": func(s *setup.Setup) {
+			s.Precision, s.LoRA = "amp-bf16", &setup.LoRA{Rank: 4, Targets: []string{"q_proj"}, PEFT: true, Base: "bf16", Save: []string{"embed_tokens", "lm_head"}}
+		},
 		"tied": func(s *setup.Setup) { s.Model.Config["tie_word_embeddings"] = true },
 		"amp":  func(s *setup.Setup) { s.Precision = "amp-bf16" },
 	}

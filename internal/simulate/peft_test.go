@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -33,6 +34,8 @@ type peftEvent struct {
 type peftLog struct {
 	ops    []string
 	events []peftEvent
+
+	params, trained int
 }
 
 // TestPEFT lays what is played beside what PEFT dispatched on tensors without
@@ -54,7 +57,11 @@ func TestPEFT(t *testing.T) {
 			if len(want) < 50 {
 				t.Fatalf("only %d allocations are recorded", len(want))
 			}
-			got := playPEFT(t, s).blocks()
+			played := playPEFT(t, s)
+			if played.params != recorded.params || played.trained != recorded.trained {
+				t.Errorf("%d parameters, %d trained; want %d, %d", played.params, played.trained, recorded.params, recorded.trained)
+			}
+			got := played.blocks()
 			if c["device"] == "cuda" { // the forward pass only
 				got = got[:min(len(got), len(want))]
 			}
@@ -79,6 +86,10 @@ func readPEFT(t *testing.T, path string) (c map[string]any, log peftLog) {
 		switch {
 		case c == nil:
 			if err := json.Unmarshal([]byte(l[2:]), &c); err != nil {
+				t.Fatal(err)
+			}
+		case strings.HasPrefix(l, "# torch "):
+			if _, err := fmt.Sscanf(l[strings.Index(l, "; "):], "; %d parameters, %d trained", &log.params, &log.trained); err != nil {
 				t.Fatal(err)
 			}
 		case strings.HasPrefix(l, "    + "):
@@ -106,6 +117,7 @@ func playPEFT(t *testing.T, s *setup.Setup) (log peftLog) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	log.params, log.trained = r.Params, r.Trainable
 	op := -1
 	for i, e := range r.World.Trace.Events {
 		for op+1 < len(at) && at[op+1] <= i {

@@ -192,8 +192,13 @@ func (r *run) addLora() error {
 			targets[n] = !slices.Contains(heads, n)
 		}
 	}
-	r.builder.AddLora(shadow.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT})
-	if len(r.builder.Trainable()) == 0 {
+	for _, name := range l.Save {
+		if !r.builder.Saves(name) {
+			return setup.Wrong("{lora.save} %s: no linear layer or embedding of this model is called so, and others are not trained whole here", name)
+		}
+	}
+	r.builder.AddLora(shadow.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, Save: l.Save})
+	if !r.builder.Adapted() {
 		return setup.Wrong("{lora.targets} %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), known(names))
 	}
 	if r.s.Checkpointing {

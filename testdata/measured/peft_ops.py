@@ -11,7 +11,7 @@ On "cuda" only the forward pass can be had so: autograd's engine asks the driver
 devices. Forward and backward are recorded on "cpu", where kernels differ but the graph does
 not; relu and no dropout keep to ops that both devices dispatch alike. What an op needs for
 itself while it runs is not seen."""
-import gzip, itertools, json, os, sys, warnings, weakref
+import copy, gzip, itertools, json, os, sys, warnings, weakref
 
 warnings.simplefilter("ignore")
 import peft, torch, transformers
@@ -27,6 +27,7 @@ MODELS = {  # config, some targets and all of them
     "gpt2": (dict(QUIET, n_layer=2), ["c_attn"], ["c_attn", "c_proj", "c_fc"]),
     "llama": (dict(SMALL, num_hidden_layers=2), ["q_proj", "v_proj"], ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]),
 }
+SAVED = {"gpt2": ["lm_head"], "llama": ["embed_tokens", "lm_head"]}  # modules_to_save; GPT-2's shares its weight with the embedding
 TYPES = [("fp32", ""), ("amp-bf16", ""), ("bf16", ""), ("amp-bf16", "bf16")]  # precision, and the frozen weights' type under autocast
 
 
@@ -91,13 +92,22 @@ def to_base(self, adapter, device=None):
         recast(part[adapter], self.get_base_layer().weight.dtype)
 
 
+def twin(x, memo=None, deepcopy=copy.deepcopy):
+    """copy.deepcopy, which does not work on fake parameters, for a layer"""
+    if not isinstance(x, torch.nn.Module):
+        return deepcopy(x, memo)
+    out = copy.copy(x)
+    out._parameters = {n: p if p is None else torch.nn.Parameter(p.detach().clone()) for n, p in x._parameters.items()}
+    return out
+
+
 def build(c):
     config = transformers.AutoConfig.for_model(c["model_type"], **c["config"])
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=c["attn"])
     model.config.use_cache = False
     if c["precision"] == "bf16" or c["lora"].get("base") == "bf16":
         recast(model, torch.bfloat16)
-    lora = peft.LoraConfig(r=c["lora"]["r"], lora_alpha=16, target_modules=c["lora"]["targets"], task_type="CAUSAL_LM")
+    lora = peft.LoraConfig(r=c["lora"]["r"], lora_alpha=16, target_modules=c["lora"]["targets"], modules_to_save=c["lora"].get("save"), task_type="CAUSAL_LM")
     return peft.get_peft_model(model, lora, autocast_adapter_dtype=c["lora"]["peft"]).train()
 
 
@@ -136,11 +146,7 @@ def record(c, path):
     print(os.path.basename(path), len(log.lines))
 
 
-if __name__ == "__main__":
-    BaseTunerLayer._move_adapter_to_device_of_base_layer = to_base
-    torch.nn.Module.to = lambda self, *args, **kwargs: self  # all is where it belongs
-    os.makedirs(sys.argv[1], exist_ok=True)
-    word = sys.argv[2] if len(sys.argv) > 2 else ""
+def cases():
     for model, device, (precision, base), upcast in itertools.product(MODELS, ("cpu", "cuda"), TYPES, (True, False)):
         config, some, every = MODELS[model]
         for name, targets in (("some", some), ("all", every)):
@@ -153,5 +159,17 @@ if __name__ == "__main__":
             if base:
                 c["lora"]["base"] = base
             c["id"] = "-".join([model, device, precision, name] + ([] if upcast else ["low"]) + (["frozen", base] if base else []))
-            if word in c["id"]:
-                record(c, os.path.join(sys.argv[1], c["id"] + ".txt.gz"))
+            yield c
+            if name == "some" and upcast:
+                yield dict(c, lora=dict(c["lora"], save=SAVED[model]), id=c["id"] + "-saved")
+
+
+if __name__ == "__main__":
+    BaseTunerLayer._move_adapter_to_device_of_base_layer = to_base
+    torch.nn.Module.to = lambda self, *args, **kwargs: self  # all is where it belongs
+    copy.deepcopy = twin
+    os.makedirs(sys.argv[1], exist_ok=True)
+    word = sys.argv[2] if len(sys.argv) > 2 else ""
+    for c in cases():
+        if word in c["id"]:
+            record(c, os.path.join(sys.argv[1], c["id"] + ".txt.gz"))
