@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"snug/internal/plan"
 	"snug/internal/term"
@@ -38,8 +39,18 @@ func (r planReport) rejected(b *strings.Builder) {
 		return
 	}
 	t := term.Table{Header: []string{"not taken", "because"}, Indent: 2}
+	widest := len(t.Header[0])
 	for _, x := range r.Rejected {
-		t.Rows = append(t.Rows, []string{strings.ReplaceAll(x.Change, "×", r.s.Times()), x.Why})
+		widest = max(widest, utf8.RuneCountInString(x.Change))
+	}
+	for _, x := range r.Rejected {
+		for i, part := range wrap(strings.Fields(x.Why), " ", max(r.s.Width-2-widest-2, 20)) {
+			row := []string{strings.ReplaceAll(x.Change, "×", r.s.Times()), part}
+			if i > 0 {
+				row[0] = ""
+			}
+			t.Rows = append(t.Rows, row)
+		}
 	}
 	r.table(b, t)
 }

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,16 +20,17 @@ type lever struct {
 }
 
 // levers simulates each lever on its own, against today's settings, and ranks
-// those that save something.
-func (s *search) levers() ([]Lever, error) {
+// those that save something. What the model cannot do is not taken, with why.
+func (s *search) levers() ([]Lever, []Rejection, error) {
 	today, err := s.timed(s.today)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	pulls := s.pullable()
 	found := make([]Lever, len(pulls))
+	fails := make([]error, len(pulls))
 	_ = each(len(pulls), func(i int) error {
-		found[i] = s.pulled(today, pulls[i])
+		found[i], fails[i] = s.pulled(today, pulls[i])
 		return nil
 	})
 	out := []Lever{}
@@ -38,27 +40,56 @@ func (s *search) levers() ([]Lever, error) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Lever) int { return cmp.Compare(b.Saves, a.Saves) })
-	return out, nil
+	return out, s.impossible(pulls, fails), nil
 }
 
-// pulled is what a lever saves; nothing where the model cannot do it.
-func (s *search) pulled(today candidate, l lever) Lever {
+// impossible is the levers that cannot be simulated. Those that fail for one
+// reason are one rejection, so that it is read once.
+func (s *search) impossible(pulls []lever, fails []error) []Rejection {
+	var out []Rejection
+	for i, err := range fails {
+		if err == nil {
+			continue
+		}
+		why := reason(err)
+		if at := slices.IndexFunc(out, func(r Rejection) bool { return r.Why == why }); at >= 0 {
+			out[at].Change += ", " + pulls[i].change
+			continue
+		}
+		x := s.today
+		pulls[i].pull(&x)
+		out = append(out, Rejection{x.fields(), why, pulls[i].change})
+	}
+	return out
+}
+
+// reason is an error without the name of its field, which stands beside it.
+func reason(err error) string {
+	var field *setup.FieldError
+	if errors.As(err, &field) {
+		return strings.TrimPrefix(field.Error(), field.Field+": ")
+	}
+	return err.Error()
+}
+
+// pulled is what a lever saves; an error where the model cannot do it.
+func (s *search) pulled(today candidate, l lever) (Lever, error) {
 	x := s.today
 	l.pull(&x)
 	c, err := s.timed(x)
 	if err != nil {
-		return Lever{}
+		return Lever{}, err
 	}
 	before, after := today.probe.PeakReserved, c.probe.PeakReserved
 	if x.allocator != s.today.allocator {
 		if after, err = c.probe.Under(x.allocator); err != nil {
-			return Lever{}
+			return Lever{}, err
 		}
 	}
 	if after >= before {
-		return Lever{}
+		return Lever{}, nil
 	}
-	return Lever{Change: l.change, Saves: before - after, Costs: s.costs(today, c, l.price)}
+	return Lever{Change: l.change, Saves: before - after, Costs: s.costs(today, c, l.price)}, nil
 }
 
 // costs is the time that a lever takes or gives, and its price beyond that.

@@ -14,6 +14,7 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
@@ -154,17 +155,20 @@ const longRun = 500_000
 
 // explain adds the ladder, the levers and the reasons.
 func (s *search) explain(p *Plan) error {
-	return each(3, func(i int) (err error) {
+	var rejected, impossible []Rejection
+	err := each(3, func(i int) (err error) {
 		switch {
 		case i == 0:
 			p.Ladder, err = s.ladder()
 		case i == 1:
-			p.Levers, err = s.levers()
+			p.Levers, impossible, err = s.levers()
 		case p.Recommended != nil:
-			p.Rejected, err = s.rejected(p.Recommended)
+			rejected, err = s.rejected(p.Recommended)
 		}
 		return err
 	})
+	p.Rejected = slices.Concat(p.Rejected, rejected, impossible)
+	return err
 }
 
 // SearchAll finds the best settings for each of several cards, without ladders

@@ -3,12 +3,14 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"snug/internal/gpu"
 	"snug/internal/setup"
+	"snug/internal/simulate"
 	"snug/internal/spelling"
 )
 
@@ -112,6 +114,18 @@ func (s *search) variants() []settings {
 		}
 	}
 	return out
+}
+
+// neverCheckpoints tells whether the model's family cannot do it at all. Whatever
+// else is wrong with the setup, its simulation says.
+func (s *search) neverCheckpoints() bool {
+	if s.base.Model.Config == nil || s.isRecorded() || s.rules.fixed("checkpointing") {
+		return false
+	}
+	x := s.split(s.today, 1)
+	x.checkpointing = true
+	var no *setup.FieldError
+	return errors.As(simulate.Check(x.on(s.base), s.kind), &no) && no.Field == "checkpointing"
 }
 
 // checkpointing is both ways where the model knows them: torchvision's do not.

@@ -51,6 +51,9 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 		return nil, err
 	}
 	s.target = cmp.Or(r.Target, s.today.effective())
+	if s.neverCheckpoints() {
+		s.rules.locked["checkpointing"] = true
+	}
 	s.set = s.variants()
 	s.batches, err = s.splits()
 	return s, err

@@ -3,9 +3,12 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
@@ -182,4 +185,43 @@ func s0(s *setup.Setup, p *Plan) settings {
 	x := settingsOf(s)
 	x.batch, x.accumulation = p.Recommended.settings.batch, p.Recommended.settings.accumulation
 	return x
+}
+
+// What a model cannot do is neither searched nor hidden: it is named once, with
+// the family's reason.
+func TestImpossible(t *testing.T) {
+	for _, c := range []struct{ model, change, why string }{
+		{"mpnet-base", "checkpointing", "mpnet does not support gradient checkpointing in transformers"},
+		{"t5-small", "attention flash", "t5 has no flash attention: its position bias needs sdpa or eager"},
+	} {
+		s := run(t, map[string]any{"model": map[string]any{"name": c.model}, "batch": 2.0, "seq": 64.0, "precision": "amp-bf16"})
+		p, err := Search(Request{Setup: s, Card: card(t, "A100-80GB")})
+		if err != nil {
+			t.Fatal(c.model, err)
+		}
+		found := 0
+		for _, r := range p.Rejected {
+			if r.Change == c.change && r.Why == c.why {
+				found++
+			}
+		}
+		if found != 1 {
+			t.Errorf("%s: %s is named %d times in %+v", c.model, c.change, found, p.Rejected)
+		}
+	}
+}
+
+// Levers that fail for one reason are one rejection.
+func TestImpossibleOnce(t *testing.T) {
+	same := errors.New("no")
+	none := func(*settings) {}
+	s := &search{}
+	got := s.impossible([]lever{{"a", "", none}, {"b", "", none}, {"c", "", none}, {"d", "", none}}, []error{same, nil, same, setup.Wrong("{x}: not %s", "this")})
+	var text []string
+	for _, r := range got {
+		text = append(text, r.Change+": "+r.Why)
+	}
+	if diff := cmp.Diff([]string{"a, c: no", "d: not this"}, text); diff != "" {
+		t.Error(diff)
+	}
 }

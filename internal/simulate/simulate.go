@@ -87,6 +87,13 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	return runFolded(s, o, false)
 }
 
+// Check builds the model of a setup, runs nothing, and says what its family
+// cannot do.
+func Check(s *setup.Setup, card gpu.Card) error {
+	r := &run{s: s, o: Options{Card: card}}
+	return r.load()
+}
+
 // runFolded is nil where the run could not be unfolded.
 func runFolded(s *setup.Setup, o Options, folds bool) (*Result, error) {
 	r := &run{s: s, o: o, folds: folds}
