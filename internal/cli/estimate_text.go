@@ -113,8 +113,9 @@ func settings(x *setup.Setup) []string {
 	add(x.Accumulation > 1, "accumulation %d", x.Accumulation)
 	add(x.Clip, "clipping")
 	if l := x.LoRA; l != nil {
-		add(!l.PEFT, "LoRA rank %d on %s", l.Rank, strings.Join(l.Targets, " "))
-		add(l.PEFT, "PEFT's LoRA rank %d on %s", l.Rank, strings.Join(l.Targets, " "))
+		name := map[bool]string{false: "LoRA", true: "DoRA"}[l.DoRA]
+		add(!l.PEFT, "%s rank %d on %s", name, l.Rank, strings.Join(l.Targets, " "))
+		add(l.PEFT, "PEFT's %s rank %d on %s", name, l.Rank, strings.Join(l.Targets, " "))
 		add(len(l.Save) > 0, "%s trained whole", strings.Join(l.Save, " "))
 		add(l.Base != "", "frozen weights in %s", l.Base)
 	}

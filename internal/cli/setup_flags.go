@@ -58,6 +58,7 @@ var fieldFlags = []fieldFlag{
 	{"lora-dropout", "lora.dropout", "number", "their dropout, a `share`"},
 	{"lora-targets", "lora.targets", "words", "`names` of linear layers: q_proj,v_proj; or all-linear"},
 	{"lora-peft", "lora.peft", "bool", "PEFT's adapters: in float32, inputs cast to them"},
+	{"lora-dora", "lora.dora", "bool", "DoRA: the lengths of the weights' rows are trained too"},
 	{"lora-save", "lora.save", "words", "`names` of layers that are trained whole: PEFT's modules_to_save"},
 	{"lora-base", "lora.base", "", "`type` of the frozen weights under autocast: " + strings.Join(setup.BaseTypes, ", ")},
 	{"dist", "dist.kind", "", "`kind`: ddp, fsdp2, fsdp2-noreshard, zero1, ..."},

@@ -45,7 +45,7 @@ var axolotl = Adapter{
 		{Setting: "kernels", Path: "lora_mlp_kernel", Kind: Switch, Source: axolotlSchema},
 		{Setting: "kernels", Path: "lora_qkv_kernel", Kind: Switch, Source: axolotlSchema},
 		{Setting: "kernels", Path: "lora_o_kernel", Kind: Switch, Source: axolotlSchema},
-		{Setting: "uncounted", Path: "peft_use_dora", Kind: Switch, Means: "DoRA", Source: axolotlSchema},
+		{Setting: "lora.dora", Path: "peft_use_dora", Kind: Switch, Source: axolotlSchema},
 		{Setting: "lora.save", Path: "lora_modules_to_save", Kind: Names, Source: axolotlSchema},
 		{Setting: "uncounted", Path: "lora_target_parameters", Kind: Names, Source: axolotlSchema},
 		{Setting: "quantized", Path: "load_in_4bit", Kind: Switch, Means: "4 bits", Source: axolotlSchema},

@@ -30,7 +30,7 @@ var composer = Adapter{
 		{Setting: "lora.dropout", Path: "model.peft_config.lora_dropout", Kind: Number, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},
 		{Setting: "lora.targets", Path: "model.peft_config.target_modules", Kind: Names, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},
 		{Setting: "lora.peft", Kind: Switch, Default: "true", Source: "composer 0.32, models/huggingface.py: get_peft_model; " + upcast},
-		{Setting: "uncounted", Path: "model.peft_config.use_dora", Kind: Switch, Means: "DoRA", Source: peftConfig},
+		{Setting: "lora.dora", Path: "model.peft_config.use_dora", Kind: Switch, Source: peftConfig},
 		{Setting: "lora.save", Path: "model.peft_config.modules_to_save", Kind: Names, Source: peftConfig},
 		{Setting: "uncounted", Path: "model.peft_config.target_parameters", Kind: Names, Source: peftConfig},
 		{Setting: "uncounted", Path: "model.peft_config.lora_bias", Kind: Switch, Means: "biases of adapters", Source: peftConfig},

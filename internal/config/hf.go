@@ -27,7 +27,7 @@ var hf = Adapter{
 		Key{Setting: "lora.targets", Path: "lora_target_modules", Kind: Names, Source: byCustom},
 		Key{Setting: "lora.targets", Path: "target_modules", Kind: Names, Source: byCustom},
 		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: "the trainer knows no other adapters; " + upcast},
-		Key{Setting: "uncounted", Path: "use_dora", Kind: Switch, Means: "DoRA", Source: byCustom},
+		Key{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: byCustom},
 		Key{Setting: "lora.save", Path: "modules_to_save", Kind: Names, Source: byCustom},
 		Key{Setting: "lora", Path: "use_lora", Kind: Switch, Source: byCustom},
 		Key{Setting: "lora", Path: "use_peft", Kind: Switch, Source: byCustom},

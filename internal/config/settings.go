@@ -42,6 +42,7 @@ func Settings() []Setting {
 		{"lora.alpha", Number, nil, "their scale"},
 		{"lora.dropout", Number, nil, "their dropout"},
 		{"lora.targets", Names, nil, "the layers that get one"},
+		{"lora.dora", Switch, nil, "DoRA: the lengths of the weights' rows are trained too"},
 		{"lora.save", Names, nil, "layers that are trained whole beside them"},
 		{"lora.peft", Switch, nil, "adapters as PEFT makes them: in float32, inputs cast to them"},
 		{"lora.base", Word, setup.BaseTypes, "type of the frozen weights, under autocast"},

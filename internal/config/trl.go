@@ -50,7 +50,7 @@ func trlKeys() []Key {
 		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: trlPEFT},
 		Key{Setting: "lora.base", Path: "dtype", Kind: Word, Words: torchTypes, Default: "float32", Source: trlModel},
 		Key{Setting: "lora.base", Path: "torch_dtype", Kind: Word, Words: torchTypes, Source: trlModel + " (until 0.24)"},
-		Key{Setting: "uncounted", Path: "use_dora", Kind: Switch, Means: "DoRA", Source: trlModel},
+		Key{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: trlModel},
 		Key{Setting: "lora.save", Path: "lora_modules_to_save", Kind: Names, Source: trlModel},
 		Key{Setting: "uncounted", Path: "lora_target_parameters", Kind: Names, Source: trlModel},
 		Key{Setting: "lora", Path: "use_peft", Kind: Switch, Default: "false", Source: trlModel},

@@ -126,7 +126,7 @@ func (o *object) lora(s *Setup) {
 	s.LoRA = &LoRA{
 		Rank: l.whole("rank", 0, 1, mostRank), Alpha: l.number("alpha", 0, 0, 1e6),
 		Dropout: l.number("dropout", 0, 0, 1), Targets: l.words("targets"),
-		PEFT: l.flag("peft", false), Save: l.words("save"), Base: l.choice("base", "", BaseTypes),
+		PEFT: l.flag("peft", false), DoRA: l.flag("dora", false), Save: l.words("save"), Base: l.choice("base", "", BaseTypes),
 	}
 	if l.keys["rank"] == nil {
 		l.fail("rank", " is missing; 8 or 16 is usual")

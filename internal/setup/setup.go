@@ -56,6 +56,7 @@ type LoRA struct {
 	Dropout float64  `json:"dropout,omitempty"`
 	Targets []string `json:"targets"`
 	PEFT    bool     `json:"peft,omitempty"` // as that library does it: adapters in float32, inputs cast to them
+	DoRA    bool     `json:"dora,omitempty"` // PEFT's use_dora: the lengths of the weights' rows are trained too
 	Save    []string `json:"save,omitempty"` // layers that are trained whole, beside the adapters: PEFT's modules_to_save
 	Base    string   `json:"base,omitempty"` // type of the frozen weights under autocast, where it is not float32
 

@@ -14,6 +14,7 @@ type Lora struct {
 	Dropout float64
 	Targets map[string]bool // the end of a module's path: c_proj, mlp.c_proj
 	PEFT    bool            // as that library does it, with adapters in float32
+	DoRA    bool            // lengths of the weights' rows are trained too
 	Save    []string        // layers that are trained whole: PEFT's modules_to_save
 }
 
@@ -30,9 +31,11 @@ func (l Lora) adapts(at string) bool {
 
 // adapter is the pair of small matrices beside a frozen Linear.
 type adapter struct {
-	a, b *Linear
-	drop float64
-	peft bool
+	of      *Linear
+	a, b    *Linear
+	lengths *Tensor // of DoRA
+	drop    float64
+	peft    bool
 }
 
 // AddLora freezes a model and puts adapters around the linear layers that l
@@ -66,10 +69,14 @@ func (b *Builder) adapt(layers []any, l Lora) {
 	for _, m := range layers {
 		if lin, ok := m.(*Linear); ok && l.adapts(lin.At()) && !l.saves(lin.At()) {
 			lin.lora = &adapter{
+				of:   lin,
 				a:    b.Linear(lin.At()+".A", lin.In, l.Rank, false),
 				b:    b.Linear(lin.At()+".B", l.Rank, lin.Out, false),
 				drop: l.Dropout,
 				peft: l.PEFT,
+			}
+			if l.DoRA {
+				lin.lora.lengths = b.magnitude(lin, lin.lora)
 			}
 			moveInside("base", lin.Weight)
 			moveInside("base", lin.Bias)
@@ -131,6 +138,9 @@ func (ad *adapter) cast(dt DType) {
 	if ad != nil {
 		ad.a.Weight.castInPlace(dt)
 		ad.b.Weight.castInPlace(dt)
+		if ad.lengths != nil {
+			ad.lengths.castInPlace(dt)
+		}
 	}
 }
 
@@ -170,7 +180,7 @@ func lastName(path string) string {
 
 // forward is base(x) + B(A(drop(x))) * scale.
 func (ad *adapter) forward(fn *Frame, x, base *Tensor) *Tensor {
-	if ad.peft {
+	if ad.peft || ad.lengths != nil {
 		return ad.forwardPEFT(fn, x, base)
 	}
 	w := x.w
@@ -188,7 +198,11 @@ func (ad *adapter) forwardPEFT(fn *Frame, x, result *Tensor) *Tensor {
 	fn.Let(result)
 	dtype := result.dtype
 	fn.Set(&x, x.To(ad.a.Weight.dtype))
-	fn.Set(&result, result.Add(ad.delta(x)))
+	if ad.lengths != nil {
+		fn.Set(&result, ad.dora(x, result))
+	} else {
+		fn.Set(&result, result.Add(ad.delta(x)))
+	}
 	fn.Set(&result, result.To(dtype))
 	return result
 }

@@ -215,6 +215,7 @@ type Linear struct {
 	Path
 	Weight, Bias *Tensor
 	In, Out      int
+	flipped      bool // its weight lies the other way round
 	lora         *adapter
 }
 

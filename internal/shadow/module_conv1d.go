@@ -10,7 +10,7 @@ type Conv1D struct{ Linear }
 
 // Conv1D makes a transformers Conv1D.
 func (b *Builder) Conv1D(at string, out, in int) *Conv1D {
-	l := &Conv1D{Linear{Path: Path(at), In: in, Out: out}}
+	l := &Conv1D{Linear{Path: Path(at), In: in, Out: out, flipped: true}}
 	l.Weight = b.Parameter(at+".weight", in, out)
 	l.Bias = b.Parameter(at+".bias", out)
 	b.layers = append(b.layers, &l.Linear)

@@ -71,6 +71,9 @@ func TestStepsLeaveWhatTheyFound(t *testing.T) {
 		"peft saved": func(s *setup.Setup) {
 			s.Precision, s.LoRA = "amp-bf16", &setup.LoRA{Rank: 4, Targets: []string{"q_proj"}, PEFT: true, Base: "bf16", Save: []string{"embed_tokens", "lm_head"}}
 		},
+		"dora": func(s *setup.Setup) {
+			s.LoRA = &setup.LoRA{Rank: 4, Targets: []string{"q_proj"}, PEFT: true, DoRA: true, Dropout: 0.1}
+		},
 		"tied": func(s *setup.Setup) { s.Model.Config["tie_word_embeddings"] = true },
 		"amp":  func(s *setup.Setup) { s.Precision = "amp-bf16" },
 	}

@@ -143,6 +143,7 @@ func caseSetup(c map[string]any) *setup.Setup {
 		s.LoRA.Dropout, _ = l["dropout"].(float64)
 		s.LoRA.PEFT, _ = l["peft"].(bool)
 		s.LoRA.Base, _ = l["base"].(string)
+		s.LoRA.DoRA, _ = l["dora"].(bool)
 		if save, ok := l["save"].([]any); ok {
 			for _, name := range save {
 				s.LoRA.Save = append(s.LoRA.Save, name.(string))

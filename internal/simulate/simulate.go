@@ -204,7 +204,11 @@ func (r *run) addLora() error {
 			return setup.Wrong("{lora.save} %s: no linear layer or embedding of this model is called so, and others are not trained whole here", name)
 		}
 	}
-	r.builder.AddLora(shadow.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, Save: l.Save})
+	how := shadow.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}
+	if r.builder.TrainsCopies(how) {
+		return setup.Wrong("{lora.dora} with {lora.dropout} on %s: PEFT makes gradients of whole weights there, which are not simulated; set {lora.dropout} to 0", r.s.Model.Title())
+	}
+	r.builder.AddLora(how)
 	if !r.builder.Adapted() {
 		return setup.Wrong("{lora.targets} %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), known(names))
 	}

@@ -107,7 +107,8 @@ def build(c):
     model.config.use_cache = False
     if c["precision"] == "bf16" or c["lora"].get("base") == "bf16":
         recast(model, torch.bfloat16)
-    lora = peft.LoraConfig(r=c["lora"]["r"], lora_alpha=16, target_modules=c["lora"]["targets"], modules_to_save=c["lora"].get("save"), task_type="CAUSAL_LM")
+    lora = peft.LoraConfig(r=c["lora"]["r"], lora_alpha=16, target_modules=c["lora"]["targets"], modules_to_save=c["lora"].get("save"),
+                           use_dora=c["lora"].get("dora", False), lora_dropout=c["lora"].get("dropout", 0), task_type="CAUSAL_LM")
     return peft.get_peft_model(model, lora, autocast_adapter_dtype=c["lora"]["peft"]).train()
 
 
@@ -162,6 +163,11 @@ def cases():
             yield c
             if name == "some" and upcast:
                 yield dict(c, lora=dict(c["lora"], save=SAVED[model]), id=c["id"] + "-saved")
+            if upcast:
+                yield dict(c, lora=dict(c["lora"], dora=True), id=c["id"] + "-dora")
+            # The dropout of a GPU is one kernel; PEFT makes a Parameter of a Conv1D's float32 weight there, which is not simulated.
+            if upcast and device == "cuda" and not (model == "gpt2" and precision in ("fp32", "amp-bf16") and not base):
+                yield dict(c, lora=dict(c["lora"], dora=True, dropout=0.1), id=c["id"] + "-dora-dropout")
 
 
 if __name__ == "__main__":

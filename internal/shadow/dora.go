@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import "slices"
+
+// DoRA, which trains the length of each row of a weight beside LoRA's direction:
+// DoraLinearLayer of peft/tuners/lora/dora.py, 0.21. It works out the whole weight
+// anew in each forward, in the type of the adapters, which is where its memory
+// goes: B(A(1)) of a square of ones, a copy of the weight, and their sum.
+
+// magnitude is the trained lengths, one a row. They are made of the weight's
+// type, from the weight and the product of the adapters.
+func (b *Builder) magnitude(lin *Linear, ad *adapter) *Tensor {
+	w := b.W
+	delta := w.empty(Dims(lin.Out, lin.In), b.DType).hold()
+	scaled := delta.unary("mul", delta.dtype).hold()
+	sum := w.empty(delta.size, promote(lin.Weight.dtype, delta.dtype)).hold()
+	scaled.drop()
+	p := b.Parameter(lin.At()+".magnitude.weight", lin.Out)
+	sum.drop()
+	delta.drop()
+	return p
+}
+
+// dora is a layer's result with what DoRA adds to it (DoraLinearVariant.forward
+// of variants.py). With dropout the layer's own part is computed again, from what
+// is left of x.
+func (ad *adapter) dora(x, result *Tensor) *Tensor {
+	fn := x.w.Func(x, result)
+	base := result
+	if ad.drop > 0 {
+		fn.Set(&x, x.Dropout(ad.drop))
+		base = nil
+	}
+	return fn.Return(result.Add(ad.doraDelta(x, base)))
+}
+
+// doraDelta is DoraLinearLayer.forward.
+func (ad *adapter) doraDelta(x, base *Tensor) *Tensor {
+	fn := x.w.Func(x, base)
+	delta := ad.product(x.w)
+	fn.Set(&delta, delta.To(x.dtype))
+	weight := ad.of.Weight
+	fn.Set(&weight, weight.To(x.dtype))
+	norm := ad.norm(weight, delta.Detach())
+	fn.Set(&norm, norm.Detach())
+	scale := fn.Let(ad.lengths.Div(norm).View(1, -1))
+	lora := fn.Let(ad.b.Call(ad.a.Call(x)))
+	switch {
+	case base == nil:
+		fn.Set(&base, x.Linear(ad.rows(weight), nil))
+	case ad.of.Bias != nil:
+		fn.Set(&base, base.Sub(ad.of.Bias))
+	}
+	return fn.Return(scale.AddScalar().Mul(base).Add(scale.Mul(lora).MulScalar()))
+}
+
+// product is get_lora_weight: the adapters' product, by way of their forward.
+func (ad *adapter) product(w *World) *Tensor {
+	fn := w.Func()
+	w.op("eye")
+	eye := fn.Let(w.empty(Dims(ad.of.In, ad.of.In), ad.a.Weight.dtype))
+	return fn.Return(ad.b.Call(ad.a.Call(eye)).T())
+}
+
+// norm is get_weight_norm: the length of each row.
+func (ad *adapter) norm(weight, delta *Tensor) *Tensor {
+	fn := weight.w.Func(weight, delta)
+	rows := ad.rows(weight)
+	fn.Set(&weight, rows)
+	fn.Set(&weight, weight.Add(delta.MulScalar()))
+	return fn.Return(fn.Let(weight.reduce("linalg_vector_norm", []int{1}, false, weight.dtype)))
+}
+
+// TrainsCopies tells of a slip in PEFT: with dropout the weight of a Conv1D is laid
+// the other way round as a Parameter, which then gets a gradient of its own. That
+// is not simulated.
+func (b *Builder) TrainsCopies(l Lora) bool {
+	return l.DoRA && l.Dropout > 0 && slices.ContainsFunc(b.layers, func(m any) bool {
+		lin, ok := m.(*Linear)
+		return ok && lin.flipped && lin.Weight.dtype == Float32 && l.adapts(lin.At())
+	})
+}
+
+// rows is a weight the way nn.Linear has it.
+func (ad *adapter) rows(weight *Tensor) *Tensor {
+	if ad.of.flipped {
+		return weight.T()
+	}
+	return weight
+}
