@@ -44,13 +44,19 @@ func TestAdaptersOfLibrary(t *testing.T) {
 
 // Without autocast the frozen weights have the type of the precision.
 func TestBaseGoesWithAutocast(t *testing.T) {
-	base := &setup.Setup{Precision: "amp-bf16", LoRA: &setup.LoRA{Rank: 8, Base: "bf16"}}
-	x := settingsOf(base)
-	if got := x.on(base).LoRA.Base; got != "bf16" {
-		t.Errorf("under autocast they are %q", got)
-	}
-	x.precision = "bf16"
-	if got := x.on(base).LoRA.Base; got != "" || base.LoRA.Base != "bf16" {
-		t.Errorf("without they are %q, and the run's %q", got, base.LoRA.Base)
+	for _, c := range []struct{ from, held, to, want string }{
+		{"amp-bf16", "bf16", "amp-bf16", "bf16"},
+		{"amp-bf16", "bf16", "bf16", ""},
+		{"amp-bf16", "bf16", "amp-fp16", "fp16"},
+		{"amp-bf16", "fp16", "amp-fp16", "fp16"},
+		{"amp-fp16", "bf16", "amp-bf16", "bf16"},
+		{"amp-bf16", "", "amp-fp16", ""},
+	} {
+		base := &setup.Setup{Precision: c.from, LoRA: &setup.LoRA{Rank: 8, Base: c.held}}
+		x := settingsOf(base)
+		x.precision = c.to
+		if got := x.on(base).LoRA.Base; got != c.want || base.LoRA.Base != c.held {
+			t.Errorf("%s on %s, to %s: %q, want %q; the run itself has %q", c.from, c.held, c.to, got, c.want, base.LoRA.Base)
+		}
 	}
 }

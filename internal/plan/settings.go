@@ -75,11 +75,24 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 			s.Precision = x.lora.Precision
 		}
 		s.LoRA = x.lora.of(&s)
-	case s.LoRA != nil && s.LoRA.Base != "" && !strings.HasPrefix(x.precision, "amp-"):
+	case s.LoRA != nil && x.precision != base.Precision:
 		l := *s.LoRA
-		l.Base, s.LoRA = "", &l // without autocast the precision says it
+		l.Base, s.LoRA = frozen(l.Base, base.Precision, x.precision), &l
 	}
 	return &s
+}
+
+// frozen is the type of weights under another precision: they go with the
+// arithmetic, and without autocast the precision alone says it.
+func frozen(held, from, to string) string {
+	cast, autocast := strings.CutPrefix(to, "amp-")
+	switch {
+	case !autocast || held == "":
+		return ""
+	case "amp-"+held == from:
+		return cast
+	}
+	return held
 }
 
 // effective is how many samples an optimizer's step sees.
