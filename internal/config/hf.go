@@ -27,6 +27,8 @@ var hf = Adapter{
 		Key{Setting: "lora.targets", Path: "lora_target_modules", Kind: Names, Source: byCustom},
 		Key{Setting: "lora.targets", Path: "target_modules", Kind: Names, Source: byCustom},
 		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: "the trainer knows no other adapters; " + upcast},
+		Key{Setting: "lora.base", Path: "dtype", Kind: Word, Words: torchTypes, Default: "auto", Source: "transformers 5.22, modeling_utils.py: from_pretrained; float32 before 5"},
+		Key{Setting: "lora.base", Path: "torch_dtype", Kind: Word, Words: torchTypes, Source: "transformers' examples: ModelArguments"},
 		Key{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: byCustom},
 		Key{Setting: "lora.save", Path: "modules_to_save", Kind: Names, Source: byCustom},
 		Key{Setting: "lora", Path: "use_lora", Kind: Switch, Source: byCustom},

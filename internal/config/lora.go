@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -90,6 +91,9 @@ func (p *Project) adapterTypes(out, in map[string]any) {
 		in["peft"] = true
 	}
 	autocast, _ := p.said("autocast").(string)
+	if strings.HasPrefix(precision, "amp-") {
+		autocast = cmp.Or(autocast, precision)
+	}
 	switch {
 	case strings.HasPrefix(kind, "zero") && precision != "" && precision != "fp32":
 		out["precision"] = strings.TrimPrefix(precision, "amp-")
