@@ -24,6 +24,8 @@ type Probe struct {
 	PeakAllocated uint64 // with nothing in the way
 	PeakReserved  uint64
 
+	requested func() uint64 // PeakRequested more closely, for a recording; nil where it is exact
+
 	run    func() (*run, error) // made when first played
 	last   int                  // the event that the last step begins with, of a recording -1
 	events int
@@ -116,6 +118,15 @@ func (p *Probe) Seconds(card gpu.Card, accumulation int) float64 {
 	return p.tape.Seconds(rates, accumulation)
 }
 
+// Exceeds says whether tensors alone take more than so many bytes at once, so that
+// no options of the allocator help.
+func (p *Probe) Exceeds(limit uint64) bool {
+	if p.PeakRequested > limit {
+		return true
+	}
+	return p.requested != nil && p.PeakAllocated > limit && p.requested() > limit
+}
+
 // Verdict is whether a run fits, and how.
 type Verdict struct {
 	Fits    bool
@@ -128,7 +139,7 @@ type Verdict struct {
 func (p *Probe) Within(reservable uint64, conf string) (Verdict, error) {
 	own := conf == p.Setup.Allocator
 	switch {
-	case p.PeakRequested > reservable, own && p.PeakAllocated > reservable:
+	case own && p.PeakAllocated > reservable, p.Exceeds(reservable):
 		return Verdict{}, nil
 	case own && p.PeakReserved <= reservable:
 		return Verdict{Fits: true}, nil

@@ -145,18 +145,27 @@ func recordedProbe(s *setup.Setup) (*Probe, error) {
 	return p, nil
 }
 
-// predict finds the peaks of a recorded run. As it was recorded, with nothing
-// beside it, the profile has a faster way than to play it.
+// predict finds the peaks of a recorded run. Under the options that it was
+// recorded with, the profile has a faster way than to play it.
 func (p *Probe) predict() error {
-	if p.Setup.Allocator != "" || Kept(p.Setup) > 0 {
+	if p.Setup.Allocator != "" {
 		return p.measure()
 	}
-	got, err := Profile(p.Setup).Predict(p.Setup.At())
-	if err == nil {
-		p.PeakAllocated, p.PeakReserved = got.PeakAllocated, got.PeakReserved
-		p.PeakRequested = got.PeakAllocated / 2 // a block is at most 1 MiB too large, and that from 1 MiB on
+	kept := Kept(p.Setup)
+	got, err := Profile(p.Setup).PredictBeside(p.Setup.At(), kept)
+	if err != nil {
+		return err
 	}
-	return err
+	p.PeakAllocated, p.PeakReserved = got.PeakAllocated, got.PeakReserved
+	p.PeakRequested = got.PeakAllocated / 2 // a block is at most 1 MiB too large, and that from 1 MiB on
+	p.requested = sync.OnceValue(func() uint64 {
+		n, err := Profile(p.Setup).Requested(p.Setup.At())
+		if err != nil {
+			return 0
+		}
+		return n + kept
+	})
+	return nil
 }
 
 // recordedComponents is what the probe measured of what stays, and the rest.

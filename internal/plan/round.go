@@ -57,30 +57,32 @@ func (s *search) rounder(c *Choice, r room) (*Choice, error) {
 	return rounded, nil
 }
 
-// between is the largest batch from low to below high that fits and comes near
-// enough to the effective batch.
+// between is the largest batch above low and below high that comes near enough to
+// the effective batch and fits; low where none does. Few come near enough, and
+// only those are simulated.
 func (s *search) between(v settings, low, high int, r room) (int, error) {
-	most := low
-	for high-most > 1 {
-		at := (most + high) / 2
-		c, err := s.timed(s.split(v, at))
+	near := []int{low}
+	for batch := low + 1; batch < high; batch++ {
+		if x := s.split(v, batch); float64(x.effective()) >= nearEnough*float64(s.target) {
+			near = append(near, batch)
+		}
+	}
+	fits, beyond := 0, len(near)
+	for beyond-fits > 1 {
+		at := (fits + beyond) / 2
+		c, err := s.timed(s.split(v, near[at]))
 		if err != nil {
 			return low, err
 		}
-		_, fits, err := s.placed(c, r)
-		if err != nil {
+		_, ok, err := s.placed(c, r)
+		switch {
+		case err != nil:
 			return low, err
-		}
-		if fits {
-			most = at
-		} else {
-			high = at
-		}
-	}
-	for ; most > low; most-- {
-		if x := s.split(v, most); float64(x.effective()) >= nearEnough*float64(s.target) {
-			return most, nil
+		case ok:
+			fits = at
+		default:
+			beyond = at
 		}
 	}
-	return low, nil
+	return near[fits], nil
 }

@@ -112,7 +112,7 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 		doubt := estimate.High(c.on(s.base), limit, s.req.Measured) + s.doubt()
 		limit -= min(doubt, limit)
 	}
-	if c.probe.PeakRequested > limit {
+	if c.probe.Exceeds(limit) {
 		return false, nil // under any options
 	}
 	if r.share*(1-s.req.Margin) < 1 {

@@ -225,3 +225,36 @@ func TestImpossibleOnce(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Rounding looks only at batches that come near enough, and finds the largest of
+// them that fits.
+func TestBetween(t *testing.T) {
+	for _, target := range []int{61, 64, 97, 251} {
+		s := small(t, map[string]any{"batch": 1.0})
+		q, err := newSearch(Request{Setup: s, Card: card(t, "T4"), Target: target}, newProber(s), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := room{0.09 + 0.01*float64(target%7), false}
+		got, err := q.between(q.today, 1, target, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 1
+		for batch := 2; batch < target; batch++ {
+			x := q.split(q.today, batch)
+			c, err := q.timed(x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, fits, err := q.placed(c, r); err != nil {
+				t.Fatal(err)
+			} else if fits && float64(x.effective()) >= nearEnough*float64(target) {
+				want = batch
+			}
+		}
+		if got != want {
+			t.Errorf("target %d: %d, want %d", target, got, want)
+		}
+	}
+}

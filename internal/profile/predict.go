@@ -20,14 +20,18 @@ type Prediction struct {
 const endless = 1 << 58
 
 // Predict generates the stream at a size and plays it through the allocator.
-func (p *Program) Predict(at Point) (*Prediction, error) {
+func (p *Program) Predict(at Point) (*Prediction, error) { return p.PredictBeside(at, 0) }
+
+// PredictBeside is Predict with so many bytes held beside the stream, from before
+// its first event on.
+func (p *Program) PredictBeside(at Point, kept uint64) (*Prediction, error) {
 	values, err := p.values(at)
 	if err != nil {
 		return nil, err
 	}
 	v := p.nearest(values)
 	if v.whole.most > 0 && bestfit.Suits(p.Options) {
-		return p.quick(v, values, at)
+		return p.quick(v, values, at, kept)
 	}
 	trace, err := p.trace(v, v.whole, values, at)
 	if err != nil {
@@ -39,6 +43,11 @@ func (p *Program) Predict(at Point) (*Prediction, error) {
 	}
 	if err := a.Restore(v.start); err != nil {
 		return nil, err
+	}
+	if kept > 0 {
+		if _, err := a.Alloc(kept, 0); err != nil {
+			return nil, err
+		}
 	}
 	played, err := a.Play(trace, allocator.PlayOptions{})
 	if err != nil {

@@ -53,15 +53,19 @@ func (v *variant) survey() (most int) {
 }
 
 // quick is Predict for a variant that was surveyed as plain.
-func (p *Program) quick(v *variant, values []int64, at Point) (*Prediction, error) {
+func (p *Program) quick(v *variant, values []int64, at Point, kept uint64) (*Prediction, error) {
 	requests, err := p.requests(values, at)
 	if err != nil {
 		return nil, err
 	}
 	events := v.whole.events
-	player := bestfit.New(allocator.NewDriver(endless, 0), p.Torch, len(v.queues), v.whole.most)
+	player := bestfit.New(allocator.NewDriver(endless, 0), p.Torch, len(v.queues), v.whole.most+1)
 	blocks := make([]int32, v.whole.made) // 0 is not made
 	player.Restore(v.start, v.queues, blocks[:v.before])
+	if kept > 0 {
+		beside := bestfit.Of(kept)
+		player.Alloc(&beside, 0)
+	}
 	for i := 0; i < len(events); i++ {
 		switch e := &events[i]; e.kind {
 		case stream.Alloc:

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"fmt"
+
+	"snug/internal/allocator"
+	"snug/internal/stream"
+)
+
+// quantum is what PyTorch rounds every allocation up to, at least.
+const quantum = 512
+
+// Requested is the most that the tensors of a run hold at once at a size, each
+// rounded up as under any options: no allocator can do with less. It takes one
+// walk over the events, where to play them takes a search for each.
+func (p *Program) Requested(at Point) (uint64, error) {
+	values, err := p.values(at)
+	if err != nil {
+		return 0, err
+	}
+	sizes, err := p.sizes(values)
+	if err != nil {
+		return 0, fmt.Errorf("%s would need %w", at, err)
+	}
+	v := p.nearest(values)
+	held := make([]uint64, v.whole.made) // by each allocation, while it is there
+	now := v.begun(held)
+	most := now
+	for i := range v.whole.events {
+		switch e := &v.whole.events[i]; e.kind {
+		case stream.Alloc:
+			held[e.id] = (sizes[e.formula] + quantum - 1) &^ (quantum - 1)
+			now += held[e.id]
+			most = max(most, now)
+		case stream.Free, stream.FreeRequested:
+			now -= held[e.id]
+			held[e.id] = 0
+		}
+	}
+	return most, nil
+}
+
+// begun is what a variant begins with, written down by allocation where it may
+// be given back.
+func (v *variant) begun(held []uint64) (sum uint64) {
+	for i := range v.start {
+		for _, b := range v.start[i].Blocks {
+			if b.Use != allocator.ActiveAllocated {
+				continue
+			}
+			sum += b.Requested
+			if b.ID < v.before {
+				held[b.ID] = b.Requested
+			}
+		}
+	}
+	return sum
+}
