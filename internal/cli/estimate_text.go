@@ -161,8 +161,8 @@ func (r estimateReport) total(b *strings.Builder, s term.Screen) {
 		expect += fmt.Sprintf(" (%d runs here)", r.Here)
 	}
 	line("reserved", r.PeakReserved, expect)
-	if r.Setup.AsRecorded().Precision == "amp-fp16" && r.Here == 0 {
-		fmt.Fprintf(b, "%-31s%s\n", "", "(first updates may be left out in float16)")
+	for _, why := range r.causes() {
+		fmt.Fprintf(b, "%-31s(%s)\n", "", why)
 	}
 	where := "of it, in tensors"
 	if r.decides() != "" {

@@ -126,7 +126,10 @@ func (m edge) text(card gpu.Card) string {
 	}
 	text := fmt.Sprintf("The largest batch that fits %s is %s, with %v; %s would take %v.", into,
 		term.Count(m.MaxBatch), held(m.Best), term.Count(m.MaxBatch+1), held(m.Next))
-	const off = "if the estimate is as far off as others have been."
+	off := "if the estimate is as far off as others have been."
+	if estimate.Profile(m.Best.Setup) != nil { // where it also counts what the profile leaves open
+		off = "if the estimate is as far off as it may be."
+	}
 	switch {
 	case m.sure == nil:
 		return text + " None is safe: even 1 would not fit " + off

@@ -67,12 +67,15 @@ func (r *predictReport) table() term.Table {
 func basis(program *profile.Program) string {
 	n := program.Certainties()
 	text := fmt.Sprintf("%s allocations: %s follow formulas that the recordings confirm",
-		term.Count(n[profile.Exact]+n[profile.Fitted]+n[profile.Bounded]), term.Count(n[profile.Exact]))
+		term.Count(n[profile.Exact]+n[profile.Fitted]+n[profile.Bounded]+n[profile.Measured]), term.Count(n[profile.Exact]))
+	if n[profile.Measured] > 0 {
+		text += fmt.Sprintf(",\n%s sizes of workspaces that were measured elsewhere", term.Count(n[profile.Measured]))
+	}
 	if n[profile.Fitted] > 0 {
 		text += fmt.Sprintf(",\n%s formulas that a further recording could check", term.Count(n[profile.Fitted]))
 	}
 	if n[profile.Bounded] > 0 {
-		text += fmt.Sprintf(",\n%s no formula: kernels' workspaces, measured elsewhere or bounded", term.Count(n[profile.Bounded]))
+		text += fmt.Sprintf(",\n%s no formula; they are bounded by what was seen", term.Count(n[profile.Bounded]))
 	}
 	return text
 }

@@ -13,6 +13,7 @@ import (
 	"snug/internal/allocator"
 	"snug/internal/cost"
 	"snug/internal/gpu"
+	"snug/internal/profile"
 	"snug/internal/setup"
 	"snug/internal/simulate"
 )
@@ -33,12 +34,13 @@ type Answer struct {
 	Source        string     `json:"source"`
 	Interval      [2]uint64  `json:"interval"`
 
-	Here  int                         `json:"-"` // runs on this machine that the interval comes from
-	Setup *setup.Setup                `json:"-"`
-	Card  gpu.Card                    `json:"-"`
-	Run   *simulate.Result            `json:"-"` // nil where the run was recorded
-	Play  allocator.Result            `json:"-"`
-	OOM   *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
+	Here   int                         `json:"-"` // runs on this machine that the interval comes from
+	Causes []profile.Cause             `json:"-"` // why the interval of a recorded run is as wide as it is
+	Setup  *setup.Setup                `json:"-"`
+	Card   gpu.Card                    `json:"-"`
+	Run    *simulate.Result            `json:"-"` // nil where the run was recorded
+	Play   allocator.Result            `json:"-"`
+	OOM    *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 
 	run      *run
 	measured *Range // what it was calibrated with

@@ -132,7 +132,7 @@ func addsBuckets(s *setup.Setup) bool {
 // down only where its peaks alone do not say whether it fits. A size whose
 // tensors would be larger than any memory fits nowhere, and is no mistake.
 func recordedProbe(s *setup.Setup) (*Probe, error) {
-	p := &Probe{Setup: s, last: -1, run: sync.OnceValues(func() (*run, error) { return recordedRun(s) })}
+	p := unplayed(s)
 	err := p.predict()
 	var oom *allocator.OutOfMemoryError
 	if errors.Is(err, profile.ErrTooLarge) || errors.As(err, &oom) {
@@ -143,6 +143,10 @@ func recordedProbe(s *setup.Setup) (*Probe, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+func unplayed(s *setup.Setup) *Probe {
+	return &Probe{Setup: s, last: -1, run: sync.OnceValues(func() (*run, error) { return recordedRun(s) })}
 }
 
 // predict finds the peaks of a recorded run. Under the options that it was

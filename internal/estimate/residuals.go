@@ -85,6 +85,11 @@ func Groups(s *setup.Setup) []string {
 
 // interval is where the true peak of reserved bytes is to be expected.
 func (a *Answer) interval() ([2]uint64, error) {
+	if Profile(a.Setup) != nil {
+		m, err := margin(a.Setup, a.PeakReserved)
+		a.Causes = m.Causes
+		return [2]uint64{a.PeakReserved - min(m.Less, a.PeakReserved), a.PeakReserved + m.More}, err
+	}
 	r := residuals().around(a.Setup)
 	least, most, err := a.leftOut()
 	low, high := float64(least), float64(most)
@@ -98,7 +103,7 @@ func (a *Answer) interval() ([2]uint64, error) {
 // are no optimizer states, and where they come later they find other holes.
 func (a *Answer) leftOut() (least, most uint64, err error) {
 	least, most = a.PeakReserved, a.PeakReserved
-	if a.Setup.Precision != "amp-fp16" || a.Setup.LeftOut > 0 || Profile(a.Setup) != nil {
+	if a.Setup.Precision != "amp-fp16" || a.Setup.LeftOut > 0 {
 		return least, most, nil
 	}
 	for _, n := range []int{1, a.Setup.Steps} {
@@ -122,23 +127,13 @@ func (a *Answer) Calibrate(here Range) {
 	peak := float64(a.PeakReserved)
 	low, high := peak*(1+here.Low)-segment, peak*(1+here.High)+segment
 	a.Interval = [2]uint64{uint64(max(low, 0)), uint64(high)}
-	a.Here, a.measured = here.Cases, &here
+	a.Here, a.measured, a.Causes = here.Cases, &here, nil
 }
-
-// recordedRange is how far off predictions from two recordings can be. Of 54 for
-// 27 models of vision and speech, at 2.7 to 24 times the recorded batch, all were
-// within 0.1 %; with the convolutions that only those networks have taken out of
-// cuDNN's table, as for a network that nobody has measured, within 4.4 %. A run in
-// float16 that leaves out its first update has taken 5.4 % less (docs/accuracy.md).
-var recordedRange = Range{Cases: 54, Low: -0.0534, High: 0.0437}
 
 // around is as far off as the family's measured cases have been. An option that
 // was never measured with this family widens it to where that option has been
 // with others, and what was never measured at all to where anything has been.
 func (t Residuals) around(s *setup.Setup) Range {
-	if s.Model.Program != nil {
-		return recordedRange
-	}
 	family := s.Model.Family()
 	out := t.find(family)
 	for _, o := range Options(s) {
@@ -160,6 +155,11 @@ func (t Residuals) find(group string) Range {
 // High is how much more than an estimate a run of this kind may reserve, given
 // how far off estimates have been: here, where it was measured, else elsewhere.
 func High(s *setup.Setup, peak uint64, here *Range) uint64 {
+	if here == nil && Profile(s) != nil {
+		if m, err := margin(s, peak); err == nil {
+			return m.More
+		}
+	}
 	r := Usual(s)
 	if here != nil {
 		r = *here
@@ -168,4 +168,9 @@ func High(s *setup.Setup, peak uint64, here *Range) uint64 {
 }
 
 // Usual is how far off estimates of such runs have been where they were measured.
-func Usual(s *setup.Setup) Range { return residuals().around(s) }
+func Usual(s *setup.Setup) Range {
+	if p := Profile(s); p != nil {
+		return besides(s).or(p.Residual())
+	}
+	return residuals().around(s)
+}

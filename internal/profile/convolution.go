@@ -200,7 +200,11 @@ func (w *writer) measured(c conv, kind shadow.ConvKind, i int) *formula {
 	if row == nil {
 		return nil
 	}
-	return &formula{measured: &measuredConv{quantity, row}, seen: obs, certainty: Bounded}
+	how := Measured
+	if c.guess {
+		how = Bounded
+	}
+	return &formula{measured: &measuredConv{quantity, row}, seen: obs, certainty: how}
 }
 
 // take notes the measured workspace behind event i, if it is one.

@@ -63,7 +63,11 @@ func (w *writer) near(c conv, kind shadow.ConvKind, quantity int, obs []observat
 	key := fmt.Sprint(c, kind, w.found.half, seen)
 	row, ok := w.f.near[key]
 	if !ok {
-		row = c.shape.Near(kind, int(c.element), w.found.half, seen)
+		near := c.shape.Near
+		if w.f.strange {
+			near = c.shape.NearOther
+		}
+		row = near(kind, int(c.element), w.found.half, seen)
 		w.f.near[key] = row
 	}
 	return row

@@ -41,7 +41,8 @@ import (
 // what deflate is good at.
 const (
 	fileMagic   = "snugmem\n"
-	fileVersion = 2
+	fileVersion = 3
+	oldestFile  = 2 // has no certainty of its own for what was measured elsewhere
 	bodyAt      = 16
 	maxBody     = 512 << 20
 )
@@ -97,8 +98,8 @@ func Read(r io.Reader) (*Program, error) {
 	if len(file) < bodyAt {
 		return nil, errors.New("the profile ends in its first line: copy or record it again")
 	}
-	if v := binary.LittleEndian.Uint16(file[8:]); v != fileVersion {
-		return nil, fmt.Errorf("the profile has format %d and this snug reads format %d: it was made by another version, use that one or record it again", v, fileVersion)
+	if v := binary.LittleEndian.Uint16(file[8:]); v < oldestFile || v > fileVersion {
+		return nil, fmt.Errorf("the profile has format %d and this snug reads formats %d to %d: it was made by another version, use that one or record it again", v, oldestFile, fileVersion)
 	}
 	if crc32.Checksum(file[bodyAt:], castagnoli) != binary.LittleEndian.Uint32(file[12:]) {
 		return nil, errors.New("the profile is damaged: its checksum differs; copy or record it again")

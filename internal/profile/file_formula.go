@@ -69,7 +69,7 @@ func (e *encoder) terms(terms []term) {
 func (d *decoder) formula(p *Program) formula {
 	var f formula
 	form := d.below(forms, "a form of formula,")
-	f.certainty = Certainty(d.below(int(Bounded)+1, "a certainty,"))
+	f.certainty = Certainty(d.below(int(Measured)+1, "a certainty,"))
 	switch form {
 	case formSum:
 		f.sum = &columnSum{incoming: d.terms(p), columns: d.int(), element: d.int(), semaphores: d.below(2, "a flag,") == 1}

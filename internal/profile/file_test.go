@@ -57,7 +57,7 @@ func TestFileThatIsNotOne(t *testing.T) {
 	damaged := bytes.Clone(file)
 	damaged[len(damaged)/2] ^= 1
 	newer := bytes.Clone(file)
-	newer[8] = 3
+	newer[8] = fileVersion + 1
 	empty := []byte(fileMagic + "\x02\x00\x00\x00\x00\x00\x00\x00")
 	binary.LittleEndian.PutUint32(empty[12:], crc32.Checksum(nil, castagnoli))
 	tests := map[string]struct {
@@ -69,7 +69,7 @@ func TestFileThatIsNotOne(t *testing.T) {
 		"cut short": {file[:12], "ends in its first line"},
 		"cut":       {file[:len(file)-1], "damaged"},
 		"damaged":   {damaged, "checksum differs"},
-		"newer":     {newer, "format 3 and this snug reads format 2"},
+		"newer":     {newer, "format 4 and this snug reads formats 2 to 3"},
 		"no body":   {empty, "damaged"},
 	}
 	for name, tt := range tests {

@@ -31,15 +31,21 @@ type fitter struct {
 	convs   map[convKey]shadow.ConvWorkspace
 	sizes   map[shadow.ConvSizes][]shadow.ConvShape
 	near    map[string]shadow.ConvWorkspace
+	strange bool // as if none of these convolutions had been measured
 }
 
 // Fit makes a program of two or more recordings of the same training step.
-func Fit(inputs []Input) (*Program, error) {
-	f := &fitter{
+func Fit(inputs []Input) (*Program, error) { return newFitter(inputs).fit() }
+
+func newFitter(inputs []Input) *fitter {
+	return &fitter{
 		inputs: slices.Clone(inputs), index: map[string]uint32{}, known: map[*formula]uint32{},
 		convs: map[convKey]shadow.ConvWorkspace{}, sizes: map[shadow.ConvSizes][]shadow.ConvShape{},
 		near: map[string]shadow.ConvWorkspace{}, program: &Program{},
 	}
+}
+
+func (f *fitter) fit() (*Program, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}

@@ -101,6 +101,9 @@ const (
 	// Bounded: no simple formula explains the recordings; this one is an upper
 	// bound of what the allocation can be expected to take.
 	Bounded
+	// Measured: a kernel's workspace that was measured elsewhere at many sizes,
+	// those of the recordings among them, and was the same there.
+	Measured
 )
 
 // formula is the size of an allocation as a function of the quantities.

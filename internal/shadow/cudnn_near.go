@@ -110,6 +110,11 @@ func (c ConvShape) Near(kind ConvKind, elementBytes int, half bool, seen []Batch
 	return c.near(kind, elementBytes, half, seen, convShape{})
 }
 
+// NearOther is Near as if c itself had not been measured.
+func (c ConvShape) NearOther(kind ConvKind, elementBytes int, half bool, seen []BatchBytes) ConvWorkspace {
+	return c.near(kind, elementBytes, half, seen, c.shape)
+}
+
 // near leaves one shape out, as if it had not been measured.
 func (c ConvShape) near(kind ConvKind, elementBytes int, half bool, seen []BatchBytes, without convShape) ConvWorkspace {
 	var best ConvWorkspace

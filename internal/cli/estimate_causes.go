@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import "snug/internal/profile"
+
+// causes is why the interval is as wide as it is, where that is not how far off
+// such estimates have been.
+func (r estimateReport) causes() (out []string) {
+	if r.Setup.AsRecorded().Precision == "amp-fp16" && r.Here == 0 {
+		out = append(out, "first updates may be left out in float16")
+	}
+	for _, c := range r.Causes {
+		switch c {
+		case profile.Workspaces:
+			out = append(out, "kernels' workspaces that nobody measured")
+		case profile.Unlike:
+			out = append(out, "the recordings differ in more than size")
+		case profile.Smaller:
+			out = append(out, "smaller than any size recorded")
+		}
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"errors"
+
+	"snug/internal/allocator"
+	"snug/internal/profile"
+	"snug/internal/setup"
+)
+
+// margin is how much less and more than its estimate a recorded run may reserve:
+// what its profile leaves open, what it holds beside what was recorded, and one
+// segment in any case, which a run may take more or less by chance.
+func margin(s *setup.Setup, peak uint64) (profile.Margin, error) {
+	m, err := Profile(s).Margin(s.At(), func(p *profile.Program) (uint64, error) { return reserved(s, p) })
+	r := besides(s)
+	m.Less = max(m.Less, uint64(-r.Low*float64(peak)), segment)
+	m.More = max(m.More, uint64(r.High*float64(peak)), segment)
+	return m, err
+}
+
+// reserved is the peak of a run that follows another program, with nothing in
+// the way.
+func reserved(s *setup.Setup, p *profile.Program) (uint64, error) {
+	other := *s
+	other.Model.Program = program{p}
+	probe := unplayed(&other)
+	err := probe.predict()
+	var oom *allocator.OutOfMemoryError
+	if errors.As(err, &oom) {
+		err = profile.ErrTooLarge
+	}
+	return probe.PeakReserved, err
+}
+
+// addedRange is how far the truth lay from estimates that count gradients or
+// buckets on top of what was recorded (see Kept).
+var addedRange = Range{Low: -0.0311, High: 0.0132}
+
+// besides is how far off recorded runs have been for reasons that lie outside
+// their profile. Over several GPUs a free can wait for another stream, so that
+// not even two runs of the same reserve the same.
+func besides(s *setup.Setup) (r Range) {
+	if Kept(s) > 0 {
+		r = addedRange
+	}
+	if s.Dist != nil {
+		g := residuals().find("dist " + s.Dist.Kind)
+		far := max(-g.Low, g.High)
+		r.Low, r.High = min(r.Low, -far), max(r.High, far)
+	}
+	return r
+}
+
+// or holds both what a run and what its profile is known for.
+func (r Range) or(o profile.Residual) Range {
+	return Range{Cases: r.Cases, Low: min(r.Low, o.Low), High: max(r.High, o.High)}
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/gpu"
+)
+
+// Each cause widens the interval of a recorded run on its own side, and what is
+// known of the machine takes the place of all of them.
+func TestRecordedInterval(t *testing.T) {
+	ddp := map[string]any{"kind": "ddp", "world": 2.0}
+	const without = 2323644416 - 1960837120 // what the measured run would take less of without its updates
+	for _, c := range []struct {
+		name       string
+		fields     map[string]any
+		precision  string
+		less, more float64 // as a share of the peak
+	}{
+		{"all known", map[string]any{"batch": 512.0}, "", 0, 0},
+		{"as recorded", map[string]any{"batch": 64.0}, "", 0, 0},
+		{"with room", map[string]any{"batch": 512.0, "limit": float64(40 << 30)}, "", 0, 0},
+		{"updates that may be left out", map[string]any{"batch": 512.0}, "amp-fp16", without / 2323644416.0, 0},
+		{"gradients on top", map[string]any{"batch": 2048.0, "accumulation": 4.0}, "", 0.0311, 0.0132},
+		{"over two GPUs", map[string]any{"batch": 2048.0, "dist": ddp}, "", 0.0592, 0.0592},
+	} {
+		p := towers(t)
+		p.Facts.Precision = c.precision
+		a := estimated(t, decoded(t, p, c.fields), gpu.Reference)
+		share := func(x float64) uint64 { return uint64(max(x*float64(a.PeakReserved), segment)) }
+		if less, more := a.PeakReserved-a.Interval[0], a.Interval[1]-a.PeakReserved; less != share(c.less) || more != share(c.more) {
+			t.Errorf("%s: %d less and %d more than %d, want %d and %d", c.name, less, more, a.PeakReserved, share(c.less), share(c.more))
+		}
+		a.Calibrate(Range{Cases: 4, Low: -0.01, High: 0.02})
+		peak := float64(a.PeakReserved)
+		want := [2]uint64{uint64(peak*0.99 - segment), uint64(peak*1.02 + segment)}
+		if diff := cmp.Diff(want, a.Interval); diff != "" || a.Causes != nil {
+			t.Errorf("%s, measured here (-want +got):\n%s%v", c.name, diff, a.Causes)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"slices"
+
+	"snug/internal/stream"
+)
+
+// In float16 the scale of the gradients begins so high that they often overflow.
+// The update is left out then and the scale halved, which numbers decide that
+// nobody has before the run. Until its first update a run has no optimizer
+// states, and where they come later they find other holes.
+//
+// A recording shows the states: of all stretches of events in which nothing of
+// the batch's size is allocated, as in an update, the one in the first update
+// leaves by far the most behind for good.
+
+// leavingOut are the programs of runs that never get to an update, and that get
+// to it one step later, where that can be told. Only runs in float16 do either.
+func (p *Program) leavingOut() []*Program {
+	if p.Facts.Precision != "amp-fp16" {
+		return nil
+	}
+	never, late := *p, *p
+	never.variants, late.variants = nil, nil
+	for i := range p.variants {
+		v := &p.variants[i]
+		states := p.states(v)
+		if len(states) == 0 {
+			return nil
+		}
+		begins := v.updates(states)
+		none := *v
+		none.events = v.without(p.inUpdates(v, states, begins))
+		none.inOrder()
+		never.variants = append(never.variants, none)
+		if len(begins) > 1 {
+			late.variants = append(late.variants, v.moving(states, begins[1]))
+		}
+	}
+	never.close()
+	if len(late.variants) < len(p.variants) {
+		return []*Program{&never}
+	}
+	late.close()
+	return []*Program{&never, &late}
+}
+
+// states are the events that allocate them.
+func (p *Program) states(v *variant) (states []int) {
+	freed := make([]bool, v.made)
+	for i := range v.events {
+		if e := &v.events[i]; e.kind == stream.Free || e.kind == stream.FreeRequested {
+			freed[e.id] = true
+		}
+	}
+	var these []int
+	begun := false // the first step: before it come the parameters
+	for i := range v.events {
+		e := &v.events[i]
+		if e.kind != stream.Alloc {
+			continue
+		}
+		switch {
+		case !p.formulas[e.formula].fixed():
+			these, begun = nil, true
+		case begun && !freed[e.id]:
+			if these = append(these, i); len(these) > len(states) {
+				states = these
+			}
+		}
+	}
+	return states
+}
+
+// fixed says that a size does not depend on the quantities.
+func (f *formula) fixed() bool {
+	return f.sum == nil && f.measured == nil && len(f.growing()) == 0
+}
+
+// passage is how many events before an update are compared to find the next one:
+// the end of a backward pass.
+const passage = 64
+
+// updates are the events that the first update, which makes the states, and later
+// ones begin with: before each stands a passage like that before the states.
+func (v *variant) updates(states []int) []int {
+	first, last := states[0], states[len(states)-1]
+	n := min(passage, first)
+	want := v.events[first-n : first]
+	out := []int{first}
+	for at := last + n; n > 0 && at <= len(v.events); at++ {
+		if slices.EqualFunc(want, v.events[at-n:at], event.alike) {
+			out = append(out, at)
+			at += n
+		}
+	}
+	return out
+}
+
+// inUpdates are the states, and what is allocated and freed again before anything
+// of the batch's size is.
+func (p *Program) inUpdates(v *variant, states, begins []int) map[int]bool {
+	out := map[int]bool{}
+	for _, i := range states {
+		out[i] = true
+	}
+	for _, begin := range begins {
+		made := map[uint32]int{}
+		for i := begin; i < len(v.events); i++ {
+			e := &v.events[i]
+			if e.kind == stream.Alloc {
+				if !p.formulas[e.formula].fixed() {
+					break
+				}
+				made[e.id] = i
+			} else if at, ok := made[e.id]; ok && e.kind == stream.Free {
+				out[at], out[i] = true, true
+			}
+		}
+	}
+	return out
+}
+
+// alike says that two events do the same, whatever they do it to.
+func (e event) alike(o event) bool {
+	return e.kind == o.kind && e.queue == o.queue && (e.kind != stream.Alloc || e.formula == o.formula)
+}
+
+// without are v's events less some of them.
+func (v *variant) without(events map[int]bool) []event {
+	var out []event
+	for i, e := range v.events {
+		if !events[i] {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// moving is v with the allocations of some events made before a later one.
+func (v *variant) moving(events []int, to int) variant {
+	gone := map[int]bool{}
+	var later []event
+	for _, i := range events {
+		gone[i] = true
+		later = append(later, v.events[i])
+	}
+	out := *v
+	out.events = slices.Insert(v.without(gone), to-len(events), later...)
+	out.inOrder()
+	return out
+}
