@@ -14,7 +14,9 @@ import (
 )
 
 // models.jsonl is one model a line. Keys that transformers would give the same
-// value by default are left out.
+// value by default are left out. dtype is what from_pretrained(dtype="auto") loads:
+// the config's own, or that of the weights where it names none (as of BERT, GPT-2,
+// T5); an entry without it could not be looked up.
 //
 //go:embed models.jsonl
 var lines []byte
