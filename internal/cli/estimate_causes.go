@@ -2,7 +2,10 @@
 
 package cli
 
-import "snug/internal/profile"
+import (
+	"snug/internal/estimate"
+	"snug/internal/profile"
+)
 
 // causes is why the interval is as wide as it is, where that is not how far off
 // such estimates have been.
@@ -16,6 +19,12 @@ func (r estimateReport) causes() (out []string) {
 			out = append(out, "kernels' workspaces that nobody measured")
 		case profile.Unlike:
 			out = append(out, "the recordings differ in more than size")
+		case profile.Elsewhere:
+			if estimate.Profile(r.Setup).Card == "" {
+				out = append(out, "the recordings do not name their card")
+			} else {
+				out = append(out, "recorded on another kind of card")
+			}
 		case profile.Smaller:
 			out = append(out, "smaller than any size recorded")
 		}

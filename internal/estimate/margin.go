@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"snug/internal/allocator"
+	"snug/internal/gpu"
 	"snug/internal/profile"
 	"snug/internal/setup"
 )
@@ -13,8 +14,8 @@ import (
 // margin is how much less and more than its estimate a recorded run may reserve:
 // what its profile leaves open, what it holds beside what was recorded, and one
 // segment in any case, which a run may take more or less by chance.
-func margin(s *setup.Setup, peak uint64) (profile.Margin, error) {
-	m, err := Profile(s).Margin(s.At(), func(p *profile.Program) (uint64, error) { return reserved(s, p) })
+func margin(s *setup.Setup, card gpu.Card, peak uint64) (profile.Margin, error) {
+	m, err := Profile(s).Margin(s.At(), card, func(p *profile.Program) (uint64, error) { return reserved(s, p) })
 	r := besides(s)
 	m.Less = max(m.Less, uint64(-r.Low*float64(peak)), segment)
 	m.More = max(m.More, uint64(r.High*float64(peak)), segment)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"snug/internal/gpu"
+	"snug/internal/profile"
 )
 
 // Each cause widens the interval of a recorded run on its own side, and what is
@@ -40,6 +41,29 @@ func TestRecordedInterval(t *testing.T) {
 		want := [2]uint64{uint64(peak*0.99 - segment), uint64(peak*1.02 + segment)}
 		if diff := cmp.Diff(want, a.Interval); diff != "" || a.Causes != nil {
 			t.Errorf("%s, measured here (-want +got):\n%s%v", c.name, diff, a.Causes)
+		}
+	}
+}
+
+// On another kind of card cuBLAS keeps smaller workspaces, and the interval reaches
+// down to what the run takes with those; on the card of the recordings it does not.
+func TestRecordedElsewhere(t *testing.T) {
+	other, err := gpu.Find("RTX-4090")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := decoded(t, towers(t), map[string]any{"batch": 512.0})
+	for _, c := range []struct {
+		card   gpu.Card
+		less   uint64
+		causes []profile.Cause
+	}{{gpu.Reference, segment, nil}, {other, 38 << 20, []profile.Cause{profile.Elsewhere}}} {
+		a := estimated(t, s, c.card)
+		if less := a.PeakReserved - a.Interval[0]; less != c.less {
+			t.Errorf("%s: %d less, want %d", c.card.Name, less, c.less)
+		}
+		if diff := cmp.Diff(c.causes, a.Causes); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.card.Name, diff)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"snug/internal/gpu"
 	"snug/internal/setup"
 	"snug/internal/units"
 )
@@ -86,7 +87,7 @@ func Groups(s *setup.Setup) []string {
 // interval is where the true peak of reserved bytes is to be expected.
 func (a *Answer) interval() ([2]uint64, error) {
 	if Profile(a.Setup) != nil {
-		m, err := margin(a.Setup, a.PeakReserved)
+		m, err := margin(a.Setup, a.Card, a.PeakReserved)
 		a.Causes = m.Causes
 		return [2]uint64{a.PeakReserved - min(m.Less, a.PeakReserved), a.PeakReserved + m.More}, err
 	}
@@ -152,11 +153,11 @@ func (t Residuals) find(group string) Range {
 	return t.Groups[""]
 }
 
-// High is how much more than an estimate a run of this kind may reserve, given
-// how far off estimates have been: here, where it was measured, else elsewhere.
-func High(s *setup.Setup, peak uint64, here *Range) uint64 {
+// High is how much more than an estimate a run of this kind may reserve on a card,
+// given how far off estimates have been: here, where it was measured, else elsewhere.
+func High(s *setup.Setup, card gpu.Card, peak uint64, here *Range) uint64 {
 	if here == nil && Profile(s) != nil {
-		if m, err := margin(s, peak); err == nil {
+		if m, err := margin(s, card, peak); err == nil {
 			return m.More
 		}
 	}

@@ -109,7 +109,7 @@ func (s *search) placed(c candidate, r room) (candidate, bool, error) {
 func (s *search) fits(c candidate, r room) (bool, error) {
 	limit := s.reservable(c.settings, r)
 	if r.careful {
-		doubt := estimate.High(c.on(s.base), limit, s.req.Measured) + s.doubt()
+		doubt := estimate.High(c.on(s.base), s.req.Card, limit, s.req.Measured) + s.doubt()
 		limit -= min(doubt, limit)
 	}
 	if c.probe.Exceeds(limit) {

@@ -36,6 +36,7 @@ type columnSum struct {
 	columns    int64
 	element    int64
 	semaphores bool
+	on         *shadow.Rules // the card, where it is not the one of the recordings
 }
 
 // rules are those of the card that recordings are taken to come from, since
@@ -49,7 +50,11 @@ func (c *columnSum) bytes(monos []float64) float64 {
 	if incoming >= maxBytes {
 		return incoming
 	}
-	buffer, semaphores := rules().ColumnSum(int(incoming)/int(c.columns*c.element), int(c.columns), int(c.element))
+	on := rules()
+	if c.on != nil {
+		on = *c.on
+	}
+	buffer, semaphores := on.ColumnSum(int(incoming)/int(c.columns*c.element), int(c.columns), int(c.element))
 	if c.semaphores {
 		return float64(semaphores)
 	}

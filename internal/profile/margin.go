@@ -5,6 +5,7 @@ package profile
 import (
 	"slices"
 
+	"snug/internal/gpu"
 	"snug/internal/stream"
 	"snug/internal/units"
 )
@@ -26,6 +27,9 @@ import (
 //   - Sizes below all recorded ones, where kernels for little work come in
 //     (smaller).
 //   - A gradient scaler that leaves out updates (updates.go).
+//
+// All of them were on one kind of card. On another the run is planned with what is
+// known of it (elsewhere.go), and no convolution counts as measured.
 //
 // How far beyond the recordings a size lies explains nothing: of 256 predictions
 // without any of this, up to 43 times as far, one was off, by 10 MiB.
@@ -77,15 +81,17 @@ const (
 	Unlike                  // recordings that differ in more than their size
 	Smaller                 // a size below all recorded ones
 	Updates                 // that a gradient scaler may leave out
+	Elsewhere               // a card of another kind than that of the recordings
 )
 
 // matters is from where on plans differ: less than the smallest segment for
 // large tensors is lost in how the allocator rounds.
 const matters = 20 * units.MiB
 
-// Margin finds what a prediction leaves open. Peak is asked for what other programs
-// like p reserve at that size, and not at all where p leaves nothing open.
-func (p *Program) Margin(at Point, peak func(*Program) (uint64, error)) (Margin, error) {
+// Margin finds what a prediction for a card leaves open; one without a compute
+// capability is that of the recordings. Peak is asked for what other programs like
+// p reserve at that size, and not at all where p leaves nothing open.
+func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, error)) (Margin, error) {
 	values, err := p.values(at)
 	if err != nil {
 		return Margin{}, err
@@ -97,11 +103,17 @@ func (p *Program) Margin(at Point, peak func(*Program) (uint64, error)) (Margin,
 	v := p.nearest(values)
 	w := &weighing{peak: peak, plain: p}
 	w.plan(Updates, p.leavingOut())
+	guess := (*formula).guess
+	if q := p.elsewhere(card); q != nil {
+		w.because(Elsewhere)
+		w.plan(Elsewhere, []*Program{q})
+		guess = func(f *formula) bool { return f.measured != nil } // on the card of the table
+	}
 	if p.recordedAt(values) == none {
 		w.known(Unlike, unlike, p.unpaired(v, sizes) > matters)
 		w.known(Smaller, smaller, p.below(values))
 		w.plan(Workspaces, p.otherwise(v, sizes, (*formula).bounded))
-		w.guess(p.otherwise(v, sizes, (*formula).guess))
+		w.guess(p.otherwise(v, sizes, guess))
 	}
 	return w.margin()
 }

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"snug/internal/gpu"
 	"snug/internal/stream"
 )
 
@@ -32,7 +33,7 @@ func around(t testing.TB, p *Program, at Point) (low, high uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := p.Margin(at, peak)
+	d, err := p.Margin(at, gpu.Card{}, peak)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestMarginHasCauses(t *testing.T) {
 			t.Skip(err)
 		}
 		for _, batch := range []int64{1, 2, 3, 7} {
-			m, err := p.Margin(Point{"batch": batch}, reservedAt(Point{"batch": batch}))
+			m, err := p.Margin(Point{"batch": batch}, gpu.Card{}, reservedAt(Point{"batch": batch}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,7 +24,8 @@
 //	quick.go        the events through a lean one, for peaks alone
 //	margin.go     how far a run may be from that, by cause (weigh.go), with
 //	otherwise.go    other sizes for what has no formula
-//	updates.go      and updates that are left out
+//	updates.go      updates that are left out
+//	elsewhere.go    and other cards
 //	run.go        the stream for another's allocator, to plan with
 //	facts.go      what is known beside the stream: parameters, seconds
 //	file.go       the program as a small file, memory.snug

@@ -50,26 +50,16 @@ func (p *Program) leavingOut() []*Program {
 
 // states are the events that allocate them.
 func (p *Program) states(v *variant) (states []int) {
-	freed := make([]bool, v.made)
-	for i := range v.events {
-		if e := &v.events[i]; e.kind == stream.Free || e.kind == stream.FreeRequested {
-			freed[e.id] = true
-		}
-	}
 	var these []int
-	begun := false // the first step: before it come the parameters
-	for i := range v.events {
-		e := &v.events[i]
-		if e.kind != stream.Alloc {
-			continue
-		}
-		switch {
-		case !p.formulas[e.formula].fixed():
-			these, begun = nil, true
-		case begun && !freed[e.id]:
-			if these = append(these, i); len(these) > len(states) {
-				states = these
+	next := 0 // event
+	for _, i := range p.kept(v) {
+		for ; next < i; next++ {
+			if e := &v.events[next]; e.kind == stream.Alloc && !p.formulas[e.formula].fixed() {
+				these = nil
 			}
+		}
+		if these = append(these, i); len(these) > len(states) {
+			states = these
 		}
 	}
 	return states

@@ -23,7 +23,7 @@ type workspaces map[workspaceKey]*storage
 
 // cublas makes sure that the current thread and stream have their workspace.
 func (w *World) cublas() {
-	w.workspace(workspaceKey{w.thread, w.queue, false}, w.Rules.cublasBytes())
+	w.workspace(workspaceKey{w.thread, w.queue, false}, w.Rules.CublasBytes())
 }
 
 // cublasLt is for products with a bias. Its handle is made from the plain one,
@@ -52,8 +52,8 @@ func (w *World) workspace(k workspaceKey, bytes uint64) {
 	w.component = was
 }
 
-// cublasBytes is the default size on this card. Versions 2.2 and 2.3 set none.
-func (r Rules) cublasBytes() uint64 {
+// CublasBytes is the default size of a workspace on this card. Versions 2.2 and 2.3 set none.
+func (r Rules) CublasBytes() uint64 {
 	switch {
 	case r.Torch == 202 || r.Torch == 203:
 		return 0
