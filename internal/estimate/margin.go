@@ -22,6 +22,29 @@ func margin(s *setup.Setup, card gpu.Card, peak uint64) (profile.Margin, error) 
 	return m, err
 }
 
+// High is how much more than its estimate the run may reserve on a card where
+// nothing was measured, as s has it. For one that was recorded it is found once.
+func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
+	if Profile(s) == nil {
+		return High(s, limit, nil)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kind := [2]int{card.Capability, card.SMs}
+	if more, ok := p.more[kind]; ok {
+		return more
+	}
+	m, err := margin(p.Setup, card, p.PeakReserved)
+	if err != nil { // a size beyond any memory
+		return High(s, limit, nil)
+	}
+	if p.more == nil {
+		p.more = map[[2]int]uint64{}
+	}
+	p.more[kind] = m.More
+	return m.More
+}
+
 // reserved is the peak of a run that follows another program, with nothing in
 // the way.
 func reserved(s *setup.Setup, p *profile.Program) (uint64, error) {

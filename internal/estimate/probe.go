@@ -33,6 +33,7 @@ type Probe struct {
 
 	mu    sync.Mutex
 	under map[string]uint64 // what was reserved under which options
+	more  map[[2]int]uint64 // how much more a recorded run may reserve, by kind of card
 }
 
 // How many steps, and how many micro-batches of each, a probe runs.

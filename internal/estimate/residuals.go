@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"snug/internal/gpu"
 	"snug/internal/setup"
 	"snug/internal/units"
 )
@@ -153,14 +152,9 @@ func (t Residuals) find(group string) Range {
 	return t.Groups[""]
 }
 
-// High is how much more than an estimate a run of this kind may reserve on a card,
-// given how far off estimates have been: here, where it was measured, else elsewhere.
-func High(s *setup.Setup, card gpu.Card, peak uint64, here *Range) uint64 {
-	if here == nil && Profile(s) != nil {
-		if m, err := margin(s, card, peak); err == nil {
-			return m.More
-		}
-	}
+// High is how much more than an estimate a run of this kind may reserve, given
+// how far off estimates have been: here, where it was measured, else elsewhere.
+func High(s *setup.Setup, peak uint64, here *Range) uint64 {
 	r := Usual(s)
 	if here != nil {
 		r = *here

@@ -108,12 +108,14 @@ func (s *search) placed(c candidate, r room) (candidate, bool, error) {
 // a smaller share is nothing that PyTorch would know of.
 func (s *search) fits(c candidate, r room) (bool, error) {
 	limit := s.reservable(c.settings, r)
-	if r.careful {
-		doubt := estimate.High(c.on(s.base), s.req.Card, limit, s.req.Measured) + s.doubt()
-		limit -= min(doubt, limit)
-	}
 	if c.probe.Exceeds(limit) {
 		return false, nil // under any options
+	}
+	if r.careful {
+		limit -= min(s.off(c, limit)+s.doubt(), limit)
+		if c.probe.Exceeds(limit) {
+			return false, nil
+		}
 	}
 	if r.share*(1-s.req.Margin) < 1 {
 		peak, err := c.probe.Under(c.allocator)
@@ -121,6 +123,14 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 	}
 	v, err := c.probe.Within(limit, c.allocator)
 	return v.Fits && (v.Retries == 0 || !r.careful), err
+}
+
+// off is by how much a candidate's estimate may be too low.
+func (s *search) off(c candidate, limit uint64) uint64 {
+	if s.req.Measured != nil {
+		return estimate.High(c.on(s.base), limit, s.req.Measured)
+	}
+	return c.probe.High(c.on(s.base), s.req.Card, limit)
 }
 
 // best is the fastest of the variants in a room; nil where none fits. Among

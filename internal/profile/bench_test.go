@@ -4,8 +4,10 @@ package profile
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
+	"snug/internal/gpu"
 	"snug/internal/stream"
 )
 
@@ -78,5 +80,35 @@ func BenchmarkFile(b *testing.B) {
 		if _, err := Read(&file); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkMargin is the interval at one size: of a network whose convolutions
+// were measured, as if they had not been, and with updates that may be left out.
+func BenchmarkMargin(b *testing.B) {
+	for _, c := range []struct {
+		name, precision string
+		strange         bool
+	}{{"measured", "", false}, {"guessed", "", true}, {"float16", "amp-fp16", false}} {
+		b.Run(c.name, func(b *testing.B) {
+			var inputs []Input
+			for _, batch := range []int64{4, 6} {
+				rec := recorded(b, fmt.Sprintf("timm-regnety_016-b%d-amp-bf16-sgdm-stacks.pickle.gz", batch))
+				inputs = append(inputs, Input{Name: c.name, At: Point{"batch": batch}, Recording: rec})
+			}
+			f := newFitter(inputs)
+			f.strange = c.strange
+			p, err := f.fit()
+			if err != nil {
+				b.Fatal(err)
+			}
+			p.Facts.Precision = c.precision
+			at := Point{"batch": 96}
+			for b.Loop() {
+				if _, err := p.Margin(at, gpu.Card{}, reservedAt(at)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -15,9 +15,9 @@ import (
 // sm_90 as elsewhere, and the buffers of sums. They are planned with; what
 // convolutions and attention take there is not known.
 
-// elsewhere is the program on another kind of card, nil where that is the one of
-// the recordings or nobody said which it is.
-func (p *Program) elsewhere(card gpu.Card) *Program {
+// elsewhere is the program as far as one of its variants goes on another kind of
+// card, nil where that is the one of the recordings or nobody said which it is.
+func (p *Program) elsewhere(card gpu.Card, like *variant) *Program {
 	was, now := p.recordedOn(), shadow.Rules{Torch: rules().Torch, Capability: card.Capability, SMs: card.SMs}
 	if card.Capability == 0 || now.Capability == was.Capability && now.SMs == was.SMs {
 		return nil
@@ -32,17 +32,24 @@ func (p *Program) elsewhere(card gpu.Card) *Program {
 		}
 	}
 	q.formulas = append(q.formulas, formula{terms: []term{{int64(now.CublasBytes()), 0}}})
-	q.variants = nil
-	for i := range p.variants {
-		v := p.variants[i]
-		v.events = slices.Clone(v.events)
-		for _, k := range p.cublas(&p.variants[i], was.CublasBytes()) {
-			v.events[k].formula = uint32(len(p.formulas))
-		}
-		q.variants = append(q.variants, v)
+	v := *like
+	v.events = slices.Clone(like.events)
+	for _, k := range p.cublas(like, was.CublasBytes()) {
+		v.events[k].formula = uint32(len(p.formulas))
 	}
-	q.close()
-	return &q
+	return q.with(like, v)
+}
+
+// with is p with one variant in place of another.
+func (p Program) with(like *variant, v variant) *Program {
+	p.variants = slices.Clone(p.variants)
+	for i := range p.variants {
+		if slices.Equal(p.variants[i].at, like.at) {
+			p.variants[i] = v
+			p.variants[i].close(&p)
+		}
+	}
+	return &p
 }
 
 // recordedOn is what counts of the card of the recordings: the reference, where

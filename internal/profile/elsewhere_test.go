@@ -43,7 +43,7 @@ func TestElsewhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := p.elsewhere(card).Predict(Point{"batch": 24})
+			got, err := p.elsewhere(card, &p.variants[1]).Predict(Point{"batch": 24})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestElsewhere(t *testing.T) {
 				t.Errorf("%s on %s: %d reserved, simulated %d", name, on, got.PeakReserved, want.PeakReserved)
 			}
 		}
-		if p.elsewhere(gpu.Reference) != nil || p.elsewhere(gpu.Card{}) != nil {
+		if p.elsewhere(gpu.Reference, &p.variants[1]) != nil || p.elsewhere(gpu.Card{}, &p.variants[1]) != nil {
 			t.Errorf("%s: the card of the recordings, or none, counts as another", name)
 		}
 	}

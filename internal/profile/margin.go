@@ -102,9 +102,9 @@ func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, e
 	}
 	v := p.nearest(values)
 	w := &weighing{peak: peak, plain: p}
-	w.plan(Updates, p.leavingOut())
+	w.plan(Updates, p.leavingOut(v))
 	guess := (*formula).guess
-	if q := p.elsewhere(card); q != nil {
+	if q := p.elsewhere(card, v); q != nil {
 		w.because(Elsewhere)
 		w.plan(Elsewhere, []*Program{q})
 		guess = func(f *formula) bool { return f.measured != nil } // on the card of the table

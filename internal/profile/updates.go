@@ -18,34 +18,25 @@ import (
 // leaves by far the most behind for good.
 
 // leavingOut are the programs of runs that never get to an update, and that get
-// to it one step later, where that can be told. Only runs in float16 do either.
-func (p *Program) leavingOut() []*Program {
+// to it one step later, where that can be told, as far as one variant goes. Only
+// runs in float16 do either.
+func (p *Program) leavingOut(v *variant) []*Program {
 	if p.Facts.Precision != "amp-fp16" {
 		return nil
 	}
-	never, late := *p, *p
-	never.variants, late.variants = nil, nil
-	for i := range p.variants {
-		v := &p.variants[i]
-		states := p.states(v)
-		if len(states) == 0 {
-			return nil
-		}
-		begins := v.updates(states)
-		none := *v
-		none.events = v.without(p.inUpdates(v, states, begins))
-		none.inOrder()
-		never.variants = append(never.variants, none)
-		if len(begins) > 1 {
-			late.variants = append(late.variants, v.moving(states, begins[1]))
-		}
+	states := p.states(v)
+	if len(states) == 0 {
+		return nil
 	}
-	never.close()
-	if len(late.variants) < len(p.variants) {
-		return []*Program{&never}
+	begins := v.updates(states)
+	never := *v
+	never.events = v.without(p.inUpdates(v, states, begins))
+	never.inOrder()
+	out := []*Program{p.with(v, never)}
+	if len(begins) > 1 {
+		out = append(out, p.with(v, v.moving(states, begins[1])))
 	}
-	late.close()
-	return []*Program{&never, &late}
+	return out
 }
 
 // states are the events that allocate them.

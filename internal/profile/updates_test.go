@@ -39,7 +39,7 @@ func TestLeavingOutUpdates(t *testing.T) {
 		}
 		p := fitted(t, at(2, of(2, 0)), at(3, of(3, 0)))
 		p.Facts.Precision = "amp-fp16"
-		ways := p.leavingOut()
+		ways := p.leavingOut(&p.variants[1])
 		if len(ways) != 2 {
 			t.Errorf("%s: %d ways, want never and late", optimizer, len(ways))
 			continue
