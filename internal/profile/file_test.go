@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"snug/internal/gpu"
 )
 
 // saved is a program as a file.
@@ -136,7 +138,7 @@ func FuzzRepeats(f *testing.F) {
 }
 
 // FuzzRead feeds bodies with a right checksum, so that what is behind it is
-// reached. Whatever can be read can be asked for a prediction.
+// reached. Whatever can be read can be asked for a prediction and its margin.
 func FuzzRead(f *testing.F) {
 	p := fitted(f, transformer(2), transformer(3))
 	body, err := p.body()
@@ -155,5 +157,7 @@ func FuzzRead(f *testing.F) {
 			at[name] = 4
 		}
 		_, _ = p.Predict(at)
+		p.Facts.Precision = "amp-fp16" // whatever the file says, so that all causes are looked for
+		_, _ = p.Margin(at, gpu.Card{Capability: 80, SMs: 108}, reservedAt(at))
 	})
 }
