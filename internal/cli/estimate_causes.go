@@ -25,6 +25,12 @@ func (r estimateReport) causes() (out []string) {
 			} else {
 				out = append(out, "recorded on another kind of card")
 			}
+		case profile.Attention:
+			if !r.Card.Flash() {
+				out = append(out, r.Card.Name+" has no flash attention")
+			} else {
+				out = append(out, "recorded on a card without flash attention")
+			}
 		case profile.Smaller:
 			out = append(out, "smaller than any size recorded")
 		}

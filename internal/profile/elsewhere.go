@@ -52,14 +52,19 @@ func (p Program) with(like *variant, v variant) *Program {
 	return &p
 }
 
-// recordedOn is what counts of the card of the recordings: the reference, where
-// they do not say.
+// recordedOn is what counts of the card of the recordings.
 func (p *Program) recordedOn() shadow.Rules {
-	r := rules()
-	if card, err := gpu.Find(p.Card); err == nil && card.Capability > 0 {
-		r.Capability, r.SMs = card.Capability, card.SMs
-	}
+	r, card := rules(), p.card()
+	r.Capability, r.SMs = card.Capability, card.SMs
 	return r
+}
+
+// card is that of the recordings: the reference, where they do not say.
+func (p *Program) card() gpu.Card {
+	if card, err := gpu.Find(p.Card); err == nil && card.Capability > 0 {
+		return card
+	}
+	return gpu.Reference
 }
 
 // cublas are the events that allocate its workspaces: of just that size, made in
