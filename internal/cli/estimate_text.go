@@ -107,6 +107,7 @@ func settings(x *setup.Setup) []string {
 		}
 	}
 	add(x.Precision != "", "%s", x.Precision)
+	add(x.Weights != "" && x.LoRA == nil, "weights in %s", weightsText(x))
 	add(x.Optimizer != "", "%s", x.Optimizer)
 	add(x.Attention != "" && !strings.HasPrefix(x.Model.Name, "torchvision/"), "%s attention", x.Attention)
 	add(x.Checkpointing, "checkpointing")
@@ -117,7 +118,7 @@ func settings(x *setup.Setup) []string {
 		add(!l.PEFT, "%s rank %d on %s", name, l.Rank, strings.Join(l.Targets, " "))
 		add(l.PEFT, "PEFT's %s rank %d on %s", name, l.Rank, strings.Join(l.Targets, " "))
 		add(len(l.Save) > 0, "%s trained whole", strings.Join(l.Save, " "))
-		add(l.Base != "", "frozen weights in %s", l.Base)
+		add(x.Weights != "", "frozen weights in %s", weightsText(x))
 	}
 	if d := x.Dist; d != nil {
 		add(true, "%s over %d GPUs", d.Kind, d.World)

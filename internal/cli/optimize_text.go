@@ -182,6 +182,7 @@ func settingRows(now, then *setup.Setup) [][]string {
 		}
 	}
 	add(now.Precision != "", "precision", now.Precision, then.Precision)
+	add(now.Weights+then.Weights != "", "weights", weightsText(now), weightsText(then))
 	add(now.Optimizer != "", "optimizer", now.Optimizer, then.Optimizer)
 	untold := now.Model.Program != nil && now.Model.Program.Recorded().Checkpointing == nil
 	add(!untold, "checkpointing", yesNo(now.Checkpointing), yesNo(then.Checkpointing))
@@ -192,6 +193,19 @@ func settingRows(now, then *setup.Setup) [][]string {
 	add(now.Dist != nil || then.Dist != nil, "GPUs", spreadText(now.Dist), spreadText(then.Dist))
 	add(now.Allocator+then.Allocator != "", "allocator", orDefault(now.Allocator), orDefault(then.Allocator))
 	return rows
+}
+
+// weightsText is the type that weights are held in, under autocast or without.
+func weightsText(s *setup.Setup) string {
+	switch {
+	case s.Weights != "" && s.Loaded == setup.Saved:
+		return s.Weights + " as saved"
+	case s.Weights != "":
+		return s.Weights
+	case strings.HasPrefix(s.Precision, "amp-"):
+		return "fp32"
+	}
+	return s.Precision
 }
 
 func yesNo(b bool) string {

@@ -32,7 +32,7 @@ func (t *today) library(s *setup.Setup) plan.Library {
 	if now, _ := t.project.Fields()["precision"].(string); now != s.Precision {
 		return plan.Library{PEFT: a.PEFT}
 	}
-	return plan.Library{PEFT: a.PEFT, Base: a.Base, Precision: a.Precision}
+	return plan.Library{PEFT: a.PEFT, Weights: a.Weights, Precision: a.Precision}
 }
 
 // example is what is shown to whoever has nothing to show yet: a small GPT-2 as
@@ -86,6 +86,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		t.example = true
 		return lay(over, example()), nil
 	}
+	project.Uses(transformersOf(over))
 	t.project, o.project, o.doubts = project, fromProject(project), project.Doubts()
 	fields := lay(over, o.modelled(env, project.Fields()))
 	for _, m := range project.Missing() {

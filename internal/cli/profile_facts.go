@@ -58,6 +58,8 @@ func precisionOf(x *run.Report) string {
 	}
 	short := map[string]string{"bfloat16": "bf16", "float16": "fp16"}
 	switch cast := x.Batches[0].Autocast; {
+	case short[weights] != "" && short[cast] != "":
+		return "amp-" + short[cast]
 	case short[weights] != "":
 		return short[weights]
 	case weights != "float32":

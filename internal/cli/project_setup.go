@@ -32,6 +32,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) ([]request, error) {
 	if err != nil {
 		return nil, err
 	}
+	project.Uses(transformersOf(over))
 	fields := lay(over, p.modelled(env, project.Fields()))
 	for _, m := range project.Missing() {
 		if f.lacks(fields, m.Setting) {
@@ -42,6 +43,13 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) ([]request, error) {
 	f.doubts = project.Doubts()
 	f.from, f.project = fmt.Sprintf("settings of %s (%s)", file, title), fromProject(project)
 	return f.requestsOver(env, fields)
+}
+
+// transformersOf is the version that a flag names, "" where none does.
+func transformersOf(over map[string]any) string {
+	versions, _ := over["versions"].(map[string]any)
+	text, _ := versions["transformers"].(string)
+	return text
 }
 
 // completedBy tells whether the flags add just what the files of the folder do

@@ -87,13 +87,14 @@ func (f *setupFlags) given() map[string]bool {
 func fromProject(p *config.Project) origin {
 	file, _ := p.Main()
 	o := origin{under: p.Fields(), place: file, lines: map[string]string{}}
+	decided := map[string]bool{}
 	for _, b := range p.Bindings {
 		field := b.Setting
 		if field == "model" {
 			field = "model.name"
 		}
-		if o.lines[field] == "" {
-			o.lines[field] = fmt.Sprintf("%s:%d", b.File, b.Line)
+		if says := b.Value != ""; o.lines[field] == "" || says && !decided[field] { // bf16: false leaves the word to fp16
+			o.lines[field], decided[field] = fmt.Sprintf("%s:%d", b.File, b.Line), says
 		}
 	}
 	return o

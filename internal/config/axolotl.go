@@ -9,8 +9,8 @@ const (
 	axolotlTypes  = "axolotl 0.19, utils/config (torch_dtype) and core/builders/base.py"
 )
 
-// axolotl is Axolotl's YAML. Its bf16 and fp16 are also the type of the weights
-// (utils/config: torch_dtype), and batch_size is the total.
+// axolotl is Axolotl's YAML. Its bf16 and fp16 are the type of the weights and
+// autocast at once, "full" is the type alone; batch_size is the total.
 var axolotl = Adapter{
 	Name: "axolotl", Title: "Axolotl", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"base_model micro_batch_size", "base_model sequence_len", "base_model datasets", "base_model adapter"},
@@ -21,6 +21,10 @@ var axolotl = Adapter{
 		{Setting: "effective", Path: "batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: axolotlSchema},
 		{Setting: "precision", Path: "bf16", Kind: Word, Words: []word{{"true", "bf16"}, {"auto", "bf16"}, {"full", "bf16"}, {"false", ""}}, Default: "auto", Source: axolotlSchema},
 		{Setting: "precision", Path: "fp16", Kind: Switch, Means: "fp16", Source: axolotlSchema},
+		{Setting: "autocast", Path: "bf16", Kind: Word, Words: []word{{"true", "amp-bf16"}, {"auto", "amp-bf16"}, {"full", ""}, {"false", ""}}, Default: "auto", Source: axolotlTypes},
+		{Setting: "autocast", Path: "fp16", Kind: Switch, Means: "amp-fp16", Source: axolotlTypes},
+		{Setting: "weights", Path: "bf16", Kind: Word, Words: []word{{"true", "bf16"}, {"auto", "bf16"}, {"full", "bf16"}, {"false", ""}}, Default: "auto", Source: axolotlTypes},
+		{Setting: "weights", Path: "fp16", Kind: Switch, Means: "fp16", Source: axolotlTypes},
 		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Word,
 			Words: []word{{"true", "true"}, {"false", "false"}, {"offload", "true"}, {"offload_disk", "true"}, {"unsloth", "true"}}, Default: "false", Source: axolotlSchema},
 		{Setting: "seq", Path: "sequence_len", Kind: Whole, Unit: "tokens", Default: "512", Source: axolotlSchema},
@@ -38,10 +42,6 @@ var axolotl = Adapter{
 		{Setting: "lora.targets", Path: "lora_target_modules", Kind: Names, Source: axolotlSchema},
 		{Setting: "lora.linear", Path: "lora_target_linear", Kind: Switch, Source: axolotlSchema},
 		{Setting: "lora.peft", Path: "peft_autocast_adapter_dtype", Kind: Switch, Default: "true", Source: "axolotl 0.19, loaders/adapter.py; " + upcast},
-		{Setting: "lora.base", Path: "bf16", Kind: Word, Words: []word{{"true", "bf16"}, {"auto", "bf16"}, {"full", "bf16"}, {"false", ""}}, Default: "auto", Source: axolotlTypes},
-		{Setting: "lora.base", Path: "fp16", Kind: Switch, Means: "fp16", Source: axolotlTypes},
-		{Setting: "autocast", Path: "bf16", Kind: Word, Words: []word{{"true", "amp-bf16"}, {"auto", "amp-bf16"}, {"full", ""}, {"false", ""}}, Default: "auto", Source: axolotlTypes},
-		{Setting: "autocast", Path: "fp16", Kind: Switch, Means: "amp-fp16", Source: axolotlTypes},
 		{Setting: "kernels", Path: "lora_mlp_kernel", Kind: Switch, Source: axolotlSchema},
 		{Setting: "kernels", Path: "lora_qkv_kernel", Kind: Switch, Source: axolotlSchema},
 		{Setting: "kernels", Path: "lora_o_kernel", Kind: Switch, Source: axolotlSchema},

@@ -41,6 +41,8 @@ type Project struct {
 	main  *source
 	own   *ownFile
 	bound []bound
+
+	transformers string // its version, where it is known
 }
 
 // Plan is what changing some settings takes.

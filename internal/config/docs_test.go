@@ -166,7 +166,7 @@ func checkWords(t *testing.T, where string, k Key) {
 	allowed := map[string][]string{
 		"precision": setup.Precisions, "attention": setup.Attentions, "dist.kind": setup.DistKinds,
 		"checkpointing": {"true", "false"}, "lora": {"true", "false"}, "dist.param_dtype": {"fp32", "bf16", "fp16"},
-		"lora.base": setup.BaseTypes, "autocast": setup.Precisions,
+		"weights": setup.WeightTypes, "autocast": setup.Precisions,
 	}
 	for _, w := range append(k.Words, word{means: k.Means}) {
 		if w.means == "" {

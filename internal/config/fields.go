@@ -38,7 +38,11 @@ func (p *Project) Fields() map[string]any {
 	if p.whole("batch") > 0 {
 		out["accumulation"] = float64(p.accumulation())
 	}
+	if p.transformers != "" {
+		setup.Put(out, "versions.transformers", p.transformers)
+	}
 	p.model(out)
+	p.loaded(out, p.adapts())
 	p.lora(out)
 	p.dist(out)
 	return out
@@ -75,7 +79,7 @@ func (p *Project) Missing() []Missing {
 		}
 	}
 	for _, b := range p.bound {
-		if b.unknown != "" && fields[b.Setting] == nil && !strings.Contains(b.Setting, ".") {
+		if b.unknown != "" && fields[b.Setting] == nil && b.Setting != "weights" && !strings.Contains(b.Setting, ".") {
 			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: give the nearest with --%s", b.where(), b.unknown, b.Setting)})
 		}
 	}

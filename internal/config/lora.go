@@ -3,7 +3,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -13,32 +12,13 @@ import (
 )
 
 // What trainers have in common about LoRA: nearly all leave it to PEFT, and PEFT
-// casts adapters of 16 bits to float32 unless it is told otherwise. What the
-// frozen weights are loaded in is another matter than autocast: an adapter on
-// weights of bfloat16 under autocast to bfloat16 is what most people run.
+// casts adapters of 16 bits to float32 unless it is told otherwise.
 
 // upcast is where PEFT does so.
 const (
 	upcast     = "autocast_adapter_dtype is on in peft 0.16 to 0.21, mapping_func.py"
 	peftConfig = "peft 0.16, tuners/lora/config.py"
 )
-
-// torchTypes is the types that models are loaded in.
-var torchTypes = []word{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}, {"auto", setup.Saved}}
-
-// deciding is a key that decides over something else too.
-func (k Key) deciding(setting string) Key {
-	k.Setting = setting
-	return k
-}
-
-// said is what files say of a setting, or else the system by itself.
-func (p *Project) said(setting string) any {
-	if v := p.Value(setting); v != nil {
-		return v
-	}
-	return p.fallback(setting)
-}
 
 // lora drops adapters that are not in use, and says how the others are made.
 func (p *Project) lora(out map[string]any) {
@@ -48,7 +28,10 @@ func (p *Project) lora(out map[string]any) {
 		return
 	}
 	p.targets(in)
-	p.adapterTypes(out, in)
+	delete(in, "peft")
+	if p.upcasts(out) {
+		in["peft"] = true
+	}
 }
 
 // adapts tells whether LoRA is on.
@@ -58,9 +41,6 @@ func (p *Project) adapts() bool {
 	}
 	return len(p.of("lora.rank")) > 0
 }
-
-// idle is a setting that says nothing while LoRA is off: its key is another's.
-func (p *Project) idle(setting string) bool { return setting == "lora.base" && !p.adapts() }
 
 // targets are the layers by the names that setups have for them.
 func (p *Project) targets(in map[string]any) {
@@ -77,47 +57,27 @@ func (p *Project) targets(in map[string]any) {
 	}
 }
 
-// adapterTypes says whether adapters are float32, and what the frozen weights are.
-// DeepSpeed casts every parameter to its 16 bits and needs no autocast
-// (deepspeed 0.19, runtime/engine.py).
-func (p *Project) adapterTypes(out, in map[string]any) {
+// upcasts tells whether adapters are PEFT's, in float32. DeepSpeed casts every
+// parameter to its 16 bits (deepspeed 0.19, runtime/engine.py).
+func (p *Project) upcasts(out map[string]any) bool {
 	precision, _ := out["precision"].(string)
-	kind, _ := p.Value("dist.kind").(string)
-	base, _ := in["base"].(string)
-	delete(in, "base")
-	if !p.peft() {
-		delete(in, "peft")
-	} else {
-		in["peft"] = true
-	}
-	autocast, _ := p.said("autocast").(string)
-	if strings.HasPrefix(precision, "amp-") {
-		autocast = cmp.Or(autocast, precision)
-	}
-	switch {
-	case strings.HasPrefix(kind, "zero") && precision != "" && precision != "fp32":
-		out["precision"] = strings.TrimPrefix(precision, "amp-")
-		delete(in, "peft")
-	case autocast == "" || base == "" || base == "fp32":
-	default:
-		out["precision"], in["base"] = autocast, base
-	}
+	return p.peft() && (!p.deepspeed() || precision == "" || precision == "fp32")
 }
 
 // LoRA is how adapters are made in a project, or would be.
 type LoRA struct {
-	PEFT            bool
-	Base, Precision string
+	PEFT               bool
+	Weights, Precision string
 }
 
 // LoRA tells what turning it on would mean.
 func (p *Project) LoRA() LoRA {
 	precision, _ := p.said("precision").(string)
-	base, _ := p.said("lora.base").(string)
-	out, in := map[string]any{"precision": precision}, map[string]any{"base": base}
-	p.adapterTypes(out, in)
-	a := LoRA{PEFT: in["peft"] == true, Precision: out["precision"].(string)}
-	a.Base, _ = in["base"].(string)
+	out := map[string]any{"precision": precision, "weights": p.said("weights")}
+	p.loaded(out, true)
+	a := LoRA{PEFT: p.upcasts(out)}
+	a.Precision, _ = out["precision"].(string)
+	a.Weights, _ = out["weights"].(string)
 	return a
 }
 
@@ -142,8 +102,11 @@ func (p *Project) usualTargets() bool {
 // for it. Axolotl puts kernels of its own in the place of PEFT's layers unless a
 // file says anything about them (0.19, check_auto_enable_lora_kernels).
 func (p *Project) Doubts() []string {
-	if p.system() != &axolotl || !p.adapts() {
+	if p.system() != &axolotl {
 		return nil
+	}
+	if !p.adapts() {
+		return p.raised()
 	}
 	keys := p.of("kernels")
 	if len(keys) > 0 && !slices.ContainsFunc(keys, func(b bound) bool { return b.Value == true }) {

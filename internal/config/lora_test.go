@@ -16,11 +16,12 @@ func TestLoRAOf(t *testing.T) {
 		want       LoRA
 		doubts     int
 	}{
-		"trl":           {"sft.yaml", "per_device_train_batch_size: 2\nmax_length: 64\n", LoRA{PEFT: true, Precision: "amp-bf16"}, 0},
-		"trl, bf16":     {"sft.yaml", "per_device_train_batch_size: 2\nmax_length: 64\ndtype: bfloat16\n", LoRA{true, "bf16", "amp-bf16"}, 0},
-		"trl, no amp":   {"sft.yaml", "per_device_train_batch_size: 2\nmax_length: 64\ndtype: float16\nbf16: false\n", LoRA{PEFT: true, Precision: "fp16"}, 0},
-		"axolotl":       {"a.yml", "base_model: x\nmicro_batch_size: 2\nbf16: true\n", LoRA{true, "bf16", "amp-bf16"}, 0},
-		"axolotl, lora": {"a.yml", "base_model: x\nmicro_batch_size: 2\nadapter: lora\nlora_r: 8\n", LoRA{true, "bf16", "amp-bf16"}, 1},
+		"trl":            {"sft.yaml", "per_device_train_batch_size: 2\nmax_length: 64\n", LoRA{PEFT: true, Precision: "amp-bf16"}, 0},
+		"trl, bf16":      {"sft.yaml", "per_device_train_batch_size: 2\nmax_length: 64\ndtype: bfloat16\n", LoRA{true, "bf16", "amp-bf16"}, 0},
+		"trl, no amp":    {"sft.yaml", "per_device_train_batch_size: 2\nmax_length: 64\ndtype: float16\nbf16: false\n", LoRA{true, "fp16", "fp16"}, 0},
+		"axolotl":        {"a.yml", "base_model: x\nmicro_batch_size: 2\nbf16: true\n", LoRA{true, "bf16", "amp-bf16"}, 1},
+		"axolotl, flash": {"a.yml", "base_model: x\nmicro_batch_size: 2\nbf16: true\nflash_attention: true\n", LoRA{true, "bf16", "amp-bf16"}, 0},
+		"axolotl, lora":  {"a.yml", "base_model: x\nmicro_batch_size: 2\nadapter: lora\nlora_r: 8\n", LoRA{true, "bf16", "amp-bf16"}, 1},
 		"axolotl, own": {"a.yml", "base_model: x\nmicro_batch_size: 2\nadapter: lora\nlora_r: 8\nlora_mlp_kernel: false\n",
 			LoRA{true, "bf16", "amp-bf16"}, 0},
 		"llama-factory": {"l.yaml", "model_name_or_path: x\nfinetuning_type: full\nper_device_train_batch_size: 2\nfp16: true\n", LoRA{true, "saved", "amp-fp16"}, 0},

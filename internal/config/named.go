@@ -110,7 +110,7 @@ func (s *source) bindNamed() ([]bound, error) {
 	found := s.adapter.search(s.tree)
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
 	var out []bound
-	for _, setting := range append(settingNames(), "link", "nodes", "lora") {
+	for _, setting := range append(settingNames(), "link", "nodes", "lora", "autocast") {
 		of := slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return c.key.Setting != setting })
 		for i, c := range of {
 			if i > 0 && !c.key.together() && setting != "link" {

@@ -19,13 +19,28 @@ func Notes(s *setup.Setup, card gpu.Card) []string {
 		out = append(out, fmt.Sprintf("%s: %s does not tell, so that the figures are as recorded, whatever %s",
 			strings.Join(s.OnWord, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
-	if l := s.LoRA; l != nil && l.Guessed {
-		out = append(out, fmt.Sprintf("the frozen weights are taken to be %s: nothing here says what type %s is saved in; give it with lora.base", l.Base, s.Model.Title()))
+	if text := loadedNote(s); text != "" {
+		out = append(out, text)
 	}
 	if instead := insteadOfBF16(s); instead != "" && card.LacksBF16() {
 		out = append(out, fmt.Sprintf("%s has no bf16 hardware and imitates it, slower than any time given here; use %s", card.Name, instead))
 	}
 	return out
+}
+
+// loadedNote is what is open about the type of the weights: what they are saved in,
+// or that a run without autocast computes in that.
+func loadedNote(s *setup.Setup) string {
+	saved := s.Model.SavedIn()
+	switch {
+	case s.Guessed && s.LoRA != nil:
+		return fmt.Sprintf("the frozen weights are taken to be %s: nothing here says what type %s is saved in; give it with --weights", s.Weights, s.Model.Title())
+	case s.Guessed:
+		return fmt.Sprintf("the weights are taken to be fp32: nothing here says what type %s is saved in; in 16 bits it takes about half; give it with --weights", s.Model.Title())
+	case s.Loaded == setup.Saved && s.Precision == "fp32" && saved != "" && saved != "fp32":
+		return fmt.Sprintf("%s is saved in %s, and transformers 5 trains it so where nothing says otherwise; if that is meant: --precision %[2]s", s.Model.Title(), saved)
+	}
+	return ""
 }
 
 // insteadOfBF16 is what a run can use on a card without it, "" for one that does

@@ -51,11 +51,11 @@ func Options(s *setup.Setup) []string {
 	}
 	add(s.Model.Config != nil, "attention "+s.Attention)
 	add(s.AttentionMask != nil && !*s.AttentionMask, "no mask")
+	add(s.Weights != "", "weights of 16 bits under autocast")
 	add(s.Checkpointing, "checkpointing")
 	if l := s.LoRA; l != nil {
 		add(true, "lora")
 		add(l.PEFT && s.Precision != "fp32", "lora by PEFT") // in float32 its adapters are like others
-		add(l.Base != "", "lora on 16 bits under autocast")
 		add(l.DoRA, "dora")
 		add(len(l.Save) > 0, "lora beside whole layers")
 	}

@@ -18,11 +18,11 @@ func TestAdaptersOfLibrary(t *testing.T) {
 		library   Library
 		precision string
 		peft      bool
-		base      string
+		weights   string
 	}{
 		"no library":        {"fp32", "fp32", Library{}, "fp32", false, ""},
 		"PEFT":              {"amp-bf16", "amp-bf16", Library{PEFT: true}, "amp-bf16", true, ""},
-		"as saved":          {"amp-bf16", "amp-bf16", Library{PEFT: true, Base: setup.Saved}, "amp-bf16", true, "bf16"},
+		"as saved":          {"amp-bf16", "amp-bf16", Library{PEFT: true, Weights: setup.Saved}, "amp-bf16", true, "bf16"},
 		"autocast with it":  {"bf16", "bf16", Library{true, "bf16", "amp-bf16"}, "amp-bf16", true, "bf16"},
 		"another precision": {"amp-bf16", "bf16", Library{true, "bf16", "amp-bf16"}, "bf16", true, ""},
 	} {
@@ -31,9 +31,9 @@ func TestAdaptersOfLibrary(t *testing.T) {
 			with := settingsOf(base)
 			with.precision, with.lora = x.to, adapters{usualRank, x.library}
 			got := with.on(base)
-			want := &setup.LoRA{Rank: 16, Alpha: 32, Targets: []string{"q_proj", "v_proj"}, PEFT: x.peft, Base: x.base}
-			if diff := cmp.Diff(want, got.LoRA); diff != "" || got.Precision != x.precision {
-				t.Errorf("precision %s, want %s; -want +got\n%s", got.Precision, x.precision, diff)
+			want := &setup.LoRA{Rank: 16, Alpha: 32, Targets: []string{"q_proj", "v_proj"}, PEFT: x.peft}
+			if diff := cmp.Diff(want, got.LoRA); diff != "" || got.Precision != x.precision || got.Weights != x.weights {
+				t.Errorf("precision %s, want %s; weights %q, want %q; -want +got\n%s", got.Precision, x.precision, got.Weights, x.weights, diff)
 			}
 			if base.LoRA != nil {
 				t.Error("the run itself has adapters now")
@@ -42,21 +42,32 @@ func TestAdaptersOfLibrary(t *testing.T) {
 	}
 }
 
-// Without autocast the frozen weights have the type of the precision.
-func TestBaseGoesWithAutocast(t *testing.T) {
-	for _, c := range []struct{ from, held, to, want string }{
-		{"amp-bf16", "bf16", "amp-bf16", "bf16"},
-		{"amp-bf16", "bf16", "bf16", ""},
-		{"amp-bf16", "bf16", "amp-fp16", "fp16"},
-		{"amp-bf16", "fp16", "amp-fp16", "fp16"},
-		{"amp-fp16", "bf16", "amp-bf16", "bf16"},
-		{"amp-bf16", "", "amp-fp16", ""},
+// Without autocast the weights have the type of the precision, and a gradient
+// scaler wants what is trained in float32.
+func TestWeightsGoWithAutocast(t *testing.T) {
+	saved := setup.Model{Config: map[string]any{"model_type": "llama", "dtype": "bfloat16"}}
+	for _, c := range []struct {
+		from, loaded, to string
+		trained, frozen  string
+	}{
+		{"amp-bf16", "bf16", "amp-bf16", "bf16", "bf16"},
+		{"amp-bf16", "bf16", "bf16", "", ""},
+		{"amp-bf16", "bf16", "amp-fp16", "", "fp16"},
+		{"amp-bf16", "fp16", "amp-fp16", "", "fp16"},
+		{"amp-fp16", "bf16", "amp-bf16", "bf16", "bf16"},
+		{"amp-bf16", "", "amp-fp16", "", ""},
+		{"amp-bf16", setup.Saved, "amp-fp16", "", "bf16"},
+		{"fp32", setup.Saved, "amp-bf16", "bf16", "bf16"},
+		{"bf16", "bf16", "amp-bf16", "bf16", "bf16"},
 	} {
-		base := &setup.Setup{Precision: c.from, LoRA: &setup.LoRA{Rank: 8, Base: c.held}}
-		x := settingsOf(base)
-		x.precision = c.to
-		if got := x.on(base).LoRA.Base; got != c.want || base.LoRA.Base != c.held {
-			t.Errorf("%s on %s, to %s: %q, want %q; the run itself has %q", c.from, c.held, c.to, got, c.want, base.LoRA.Base)
+		for want, adapters := range map[*string]*setup.LoRA{&c.trained: nil, &c.frozen: {Rank: 8, PEFT: true}} {
+			base := &setup.Setup{Model: saved, Precision: c.from, Loaded: c.loaded, LoRA: adapters}
+			base.Weights = base.WeightsUnder(c.from)
+			x, held := settingsOf(base), base.Weights
+			x.precision = c.to
+			if got := x.on(base).Weights; got != *want || base.Weights != held {
+				t.Errorf("%s loaded as %s, to %s: %q, want %q; the run itself had %q and has %q", c.from, c.loaded, c.to, got, *want, held, base.Weights)
+			}
 		}
 	}
 }

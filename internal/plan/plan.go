@@ -40,7 +40,7 @@ type Request struct {
 // Library is how a run's library does LoRA, where it is known.
 type Library struct {
 	PEFT      bool   // adapters are PEFT's
-	Base      string // type of the frozen weights, as setup.LoRA has it
+	Weights   string // type that the frozen weights are loaded in, as a setup says it
 	Precision string // the precision then, where it is another than without adapters
 }
 

@@ -23,7 +23,7 @@ type rules struct {
 // fields is what a setup has that can be locked. What a plan never touches may
 // be named too, so that a list need not know the difference.
 var fields = []string{
-	"model", "batch", "seq", "target_seq", "positives", "negatives", "precision", "optimizer", "checkpointing",
+	"model", "batch", "seq", "target_seq", "positives", "negatives", "precision", "weights", "optimizer", "checkpointing",
 	"attention", "attention_mask", "accumulation", "clip", "lora", "allocator", "dist", "limit", "versions", "steps",
 }
 

@@ -36,9 +36,7 @@ type adapters struct {
 
 // of is the adapters of a run that has none.
 func (a adapters) of(s *setup.Setup) *setup.LoRA {
-	l := &setup.LoRA{Rank: a.rank, Alpha: float64(2 * a.rank), Targets: loraTargets(s.Model), PEFT: a.PEFT}
-	l.Base = s.Model.Frozen(a.Base, s.Precision)
-	return l
+	return &setup.LoRA{Rank: a.rank, Alpha: float64(2 * a.rank), Targets: loraTargets(s.Model), PEFT: a.PEFT}
 }
 
 func settingsOf(s *setup.Setup) settings {
@@ -69,30 +67,17 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 		s.Model.Config = maps.Clone(s.Model.Config)
 		s.Model.Config["vocab_size"] = float64(x.vocabulary)
 	}
-	switch {
-	case x.lora.rank > 0:
+	if x.precision != base.Precision {
+		s.Weights = base.WeightsUnder(x.precision)
+	}
+	if x.lora.rank > 0 {
 		if x.precision == base.Precision && x.lora.Precision != "" {
 			s.Precision = x.lora.Precision
 		}
-		s.LoRA = x.lora.of(&s)
-	case s.LoRA != nil && x.precision != base.Precision:
-		l := *s.LoRA
-		l.Base, s.LoRA = frozen(l.Base, base.Precision, x.precision), &l
+		s.LoRA, s.Loaded = x.lora.of(&s), x.lora.Weights
+		s.Weights = s.WeightsUnder(s.Precision)
 	}
 	return &s
-}
-
-// frozen is the type of weights under another precision: they go with the
-// arithmetic, and without autocast the precision alone says it.
-func frozen(held, from, to string) string {
-	cast, autocast := strings.CutPrefix(to, "amp-")
-	switch {
-	case !autocast || held == "":
-		return ""
-	case "amp-"+held == from:
-		return cast
-	}
-	return held
 }
 
 // effective is how many samples an optimizer's step sees.

@@ -16,9 +16,10 @@ import (
 var (
 	Heads      = []string{"causal-lm", "masked-lm", "encoder", "seq2seq-lm", "image-classification"}
 	Precisions = []string{"fp32", "amp-bf16", "amp-fp16", "bf16", "fp16"}
-	Attentions = []string{"sdpa", "eager", "flash"}
-	BaseTypes  = []string{"fp32", "bf16", "fp16", Saved}
-	DistKinds  = []string{"ddp", "fsdp2", "fsdp2-noreshard", "zero1", "zero2", "zero3"}
+	// WeightTypes is what weights are loaded in.
+	WeightTypes = []string{"fp32", "bf16", "fp16", Saved}
+	Attentions  = []string{"sdpa", "eager", "flash"}
+	DistKinds   = []string{"ddp", "fsdp2", "fsdp2-noreshard", "zero1", "zero2", "zero3"}
 
 	shardTypes = []string{"fp32", "bf16", "fp16"}
 )
@@ -51,6 +52,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 		Positives:     o.whole("positives", 0, 0, mostRank),
 		Negatives:     o.whole("negatives", 0, 0, mostRank),
 		Precision:     o.choice("precision", "fp32", Precisions),
+		Weights:       o.choice("weights", "", WeightTypes),
 		Optimizer:     o.choice("optimizer", "adamw", shadow.OptimizerNames()),
 		Checkpointing: o.flag("checkpointing", false),
 		Attention:     o.choice("attention", "sdpa", Attentions),
@@ -126,7 +128,7 @@ func (o *object) lora(s *Setup) {
 	s.LoRA = &LoRA{
 		Rank: l.whole("rank", 0, 1, mostRank), Alpha: l.number("alpha", 0, 0, 1e6),
 		Dropout: l.number("dropout", 0, 0, 1), Targets: l.words("targets"),
-		PEFT: l.flag("peft", false), DoRA: l.flag("dora", false), Save: l.words("save"), Base: l.choice("base", "", BaseTypes),
+		PEFT: l.flag("peft", false), DoRA: l.flag("dora", false), Save: l.words("save"),
 	}
 	if l.keys["rank"] == nil {
 		l.fail("rank", " is missing; 8 or 16 is usual")
@@ -167,6 +169,9 @@ func (s *Setup) complete() error {
 		s.Model.Head = f.head
 	}
 	if err := s.completeLoRA(); err != nil {
+		return err
+	}
+	if err := s.completeWeights(); err != nil {
 		return err
 	}
 	if f.images { // which have no tokens, whatever else a file says

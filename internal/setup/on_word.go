@@ -15,6 +15,7 @@ func (s *Setup) onWord(o *object, p Recorded) {
 	}{
 		{"model.head", false},
 		{"precision", p.Precision != ""},
+		{"weights", p.Precision != ""},
 		{"optimizer", class},
 		{"checkpointing", p.Checkpointing != nil},
 		{"attention", false},

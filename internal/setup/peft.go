@@ -2,13 +2,7 @@
 
 package setup
 
-import "strings"
-
-// Saved as the type of LoRA's frozen weights is the one that the model's files
-// have, as from_pretrained(dtype="auto") loads it.
-const Saved = "saved"
-
-// completeLoRA fills in what PEFT and the model's files decide.
+// completeLoRA fills in what PEFT decides.
 func (s *Setup) completeLoRA() error {
 	l := s.LoRA
 	if l == nil {
@@ -19,65 +13,7 @@ func (s *Setup) completeLoRA() error {
 			return Wrong("{lora.targets} is empty, and PEFT knows no usual ones for %s; name the linear layers to adapt, such as q_proj and v_proj, or all-linear", s.Model.Title())
 		}
 	}
-	return s.completeBase()
-}
-
-// completeBase decides the type of the frozen weights. Without autocast they have
-// that of the precision.
-func (s *Setup) completeBase() error {
-	l := s.LoRA
-	cast, autocast := strings.CutPrefix(s.Precision, "amp-")
-	switch {
-	case l.Base == "":
-		return nil
-	case !autocast && l.Base != Saved && l.Base != s.Precision:
-		return Wrong("{lora.base} is %s and {precision} %s: weights of another type than the precision's are for autocast; choose amp-bf16 or amp-fp16, or {lora.base} %[2]s",
-			l.Base, s.Precision)
-	case !autocast:
-		l.Base = ""
-		return nil
-	}
-	if l.Base == Saved {
-		l.Base, l.Guessed = s.Model.savedIn(cast)
-	}
-	if l.Base == "fp32" {
-		l.Base = ""
-	}
 	return nil
-}
-
-// Frozen is the type of weights under autocast to a precision, with "" for
-// float32, where a library loads them as base says.
-func (m Model) Frozen(base, precision string) string {
-	cast, autocast := strings.CutPrefix(precision, "amp-")
-	if base == Saved {
-		base, _ = m.savedIn(cast)
-	}
-	if !autocast || base == "fp32" {
-		return ""
-	}
-	return base
-}
-
-// savedIn is the type of the model's weights as its files say. Where they do not
-// it is the usual one, that of the arithmetic, and a guess.
-func (m Model) savedIn(usual string) (dtype string, guessed bool) {
-	for _, key := range []string{"dtype", "torch_dtype"} {
-		text, _ := m.Config[key].(string)
-		if known := weightTypes[strings.TrimPrefix(text, "torch.")]; known != "" {
-			return known, false
-		}
-	}
-	if m.Weights != nil && weightTypes[m.Weights.Main()] != "" {
-		return weightTypes[m.Weights.Main()], false
-	}
-	return usual, true
-}
-
-// weightTypes is the types of weights as config.json and safetensors call them.
-var weightTypes = map[string]string{
-	"float32": "fp32", "bfloat16": "bf16", "float16": "fp16",
-	"F32": "fp32", "BF16": "bf16", "F16": "fp16",
 }
 
 // PEFTTargets is the layers that PEFT adapts where it is not told which: its

@@ -71,6 +71,36 @@ func TestRecordedSetups(t *testing.T) {
 	}
 }
 
+// Weights of bfloat16 under autocast to it are bfloat16 to a profile that did not
+// look whether there was any.
+func TestRecordedWeights(t *testing.T) {
+	for _, c := range []struct {
+		was, asked, weights string
+		fine                bool
+	}{
+		{"bf16", "amp-bf16", Saved, true},
+		{"bf16", "amp-bf16", "bf16", true},
+		{"amp-bf16", "amp-bf16", Saved, true},
+		{"bf16", "amp-bf16", "", false},
+		{"bf16", "amp-bf16", "fp32", false},
+		{"fp16", "amp-bf16", "fp16", false},
+	} {
+		p := towers()
+		p.is.Precision = c.was
+		fields := map[string]any{"model": map[string]any{"profile": "memory.snug"}, "batch": 8.0, "precision": c.asked}
+		if c.weights != "" {
+			fields["weights"] = c.weights
+		}
+		s, err := Decode(fields, Source{Programs: map[string]Program{"memory.snug": p}})
+		if (err == nil) != c.fine {
+			t.Errorf("%+v: error %v", c, err)
+		}
+		if err == nil && (s.Weights != "" || len(s.OnWord) > 0) {
+			t.Errorf("%+v: weights %q, on word %v", c, s.Weights, s.OnWord)
+		}
+	}
+}
+
 func TestRecordedSpread(t *testing.T) {
 	dist := func(kind string, world int) map[string]any {
 		return map[string]any{"kind": kind, "world": float64(world)}

@@ -18,9 +18,10 @@ func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
 	given := func(field string) bool { return o.keys[field] != nil }
 	if !given("precision") {
 		s.Precision = p.Precision
-	} else if p.Precision != "" && s.Precision != p.Precision {
+	} else if p.Precision != "" && s.Precision != p.Precision && !s.loadedIn(p.Precision) {
 		return differs("precision", s.Precision, p.Precision, "in "+s.Precision)
 	}
+	s.Weights = "" // they are as recorded, and the precision tells it
 	recorded := optimizerOf(p.Optimizer)
 	if !given("optimizer") {
 		s.Optimizer = cmp.Or(recorded, p.Optimizer)
@@ -40,6 +41,12 @@ func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
 		s.Accumulation = max(p.Accumulation, 1)
 	}
 	return nil
+}
+
+// loadedIn tells whether weights of a type under autocast to it may be meant, which
+// a profile may have as that type alone.
+func (s *Setup) loadedIn(precision string) bool {
+	return s.Precision == "amp-"+precision && (s.Weights == Saved || s.Weights == precision)
 }
 
 // plainOptimizer is an optimizer's name without its kind of kernel, which its

@@ -16,6 +16,7 @@ type Setup struct {
 	Positives     int      `json:"positives,omitempty"`
 	Negatives     int      `json:"negatives,omitempty"`
 	Precision     string   `json:"precision,omitempty"`
+	Weights       string   `json:"weights,omitempty"` // their type under autocast, where it is not float32; with LoRA of those that are frozen
 	Optimizer     string   `json:"optimizer,omitempty"`
 	Checkpointing bool     `json:"checkpointing,omitempty"`
 	Attention     string   `json:"attention,omitempty"`
@@ -30,6 +31,8 @@ type Setup struct {
 	Steps         int      `json:"steps,omitempty"`
 
 	Sizes      map[string]int `json:"-"` // what a profile varies that has no field of its own
+	Loaded     string         `json:"-"` // what was said of Weights before the model's files were asked: a type, or Saved
+	Guessed    bool           `json:"-"` // nothing says what type the weights are saved in
 	OnWord     []string       `json:"-"` // fields that it gives and its profile does not tell: no figure depends on them
 	LeftOut    int            `json:"-"` // updates at the start that a measured run is known to have left out
 	LossChunks int            `json:"-"` // pieces in which a causal loss is computed: what a lever tries, not what files say
@@ -58,9 +61,6 @@ type LoRA struct {
 	PEFT    bool     `json:"peft,omitempty"` // as that library does it: adapters in float32, inputs cast to them
 	DoRA    bool     `json:"dora,omitempty"` // PEFT's use_dora: the lengths of the weights' rows are trained too
 	Save    []string `json:"save,omitempty"` // layers that are trained whole, beside the adapters: PEFT's modules_to_save
-	Base    string   `json:"base,omitempty"` // type of the frozen weights under autocast, where it is not float32
-
-	Guessed bool `json:"-"` // nothing says what type the frozen weights are saved in: Base is the usual one
 }
 
 // Dist is how the run is spread over GPUs.

@@ -3,6 +3,7 @@
 package simulate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,13 +70,14 @@ func TestStepsLeaveWhatTheyFound(t *testing.T) {
 			s.Precision, s.LoRA = "bf16", &setup.LoRA{Rank: 4, Targets: []string{"q_proj", "down_proj"}, PEFT: true}
 		},
 		"peft saved": func(s *setup.Setup) {
-			s.Precision, s.LoRA = "amp-bf16", &setup.LoRA{Rank: 4, Targets: []string{"q_proj"}, PEFT: true, Base: "bf16", Save: []string{"embed_tokens", "lm_head"}}
+			s.Precision, s.Weights, s.LoRA = "amp-bf16", "bf16", &setup.LoRA{Rank: 4, Targets: []string{"q_proj"}, PEFT: true, Save: []string{"embed_tokens", "lm_head"}}
 		},
 		"dora": func(s *setup.Setup) {
 			s.LoRA = &setup.LoRA{Rank: 4, Targets: []string{"q_proj"}, PEFT: true, DoRA: true, Dropout: 0.1}
 		},
-		"tied": func(s *setup.Setup) { s.Model.Config["tie_word_embeddings"] = true },
-		"amp":  func(s *setup.Setup) { s.Precision = "amp-bf16" },
+		"tied":     func(s *setup.Setup) { s.Model.Config["tie_word_embeddings"] = true },
+		"amp":      func(s *setup.Setup) { s.Precision = "amp-bf16" },
+		"as saved": func(s *setup.Setup) { s.Precision, s.Weights = "amp-bf16", "bf16" },
 	}
 	for _, kind := range setup.DistKinds {
 		for name, change := range variants {
@@ -88,6 +90,21 @@ func TestStepsLeaveWhatTheyFound(t *testing.T) {
 					t.Errorf("allocated after each step: %v", got)
 				}
 			})
+		}
+	}
+}
+
+// Weights that were loaded in bfloat16 are kept as those of a run in bfloat16 are,
+// with their states, buckets and copies: autocast keeps nothing between steps.
+func TestWeightsAreKeptAsLoaded(t *testing.T) {
+	for _, kind := range append(setup.DistKinds, "") {
+		plain, loaded := smallLlama(), smallLlama()
+		loaded.Precision, loaded.Weights = "amp-bf16", "bf16"
+		if kind != "" {
+			plain.Dist, loaded.Dist = &setup.Dist{Kind: kind, World: 4}, &setup.Dist{Kind: kind, World: 4}
+		}
+		if want, got := aliveAfterSteps(t, plain), aliveAfterSteps(t, loaded); !slices.Equal(got, want) {
+			t.Errorf("%q: allocated after each step: %v, want %v", kind, got, want)
 		}
 	}
 }

@@ -125,6 +125,7 @@ func caseSetup(c map[string]any) *setup.Setup {
 	}
 	s.Checkpointing, _ = c["checkpointing"].(bool)
 	s.Clip, _ = c["clip"].(bool)
+	s.Weights = str("weights")
 	if d, ok := c["dist"].(map[string]any); ok {
 		s.Dist = &setup.Dist{Kind: d["kind"].(string), World: int(d["world"].(float64))}
 		s.Dist.BucketView, _ = d["bucket_view"].(bool)
@@ -142,7 +143,9 @@ func caseSetup(c map[string]any) *setup.Setup {
 		s.LoRA = &setup.LoRA{Rank: int(l["r"].(float64))}
 		s.LoRA.Dropout, _ = l["dropout"].(float64)
 		s.LoRA.PEFT, _ = l["peft"].(bool)
-		s.LoRA.Base, _ = l["base"].(string)
+		if base, ok := l["base"].(string); ok {
+			s.Weights = base
+		}
 		s.LoRA.DoRA, _ = l["dora"].(bool)
 		if save, ok := l["save"].([]any); ok {
 			for _, name := range save {

@@ -44,8 +44,14 @@ type peftLog struct {
 // order, and what died since the one before. Kernels' own needs are not in there,
 // and are left out of what is played; so is what comes before the first block,
 // since masks are made otherwise while tracing.
-func TestPEFT(t *testing.T) {
-	files, _ := filepath.Glob("testdata/peft/*.txt.gz")
+func TestPEFT(t *testing.T) { testDispatched(t, "testdata/peft") }
+
+// TestWeights does the same for steps whose weights are of 16 bits under autocast,
+// all of them trained (testdata/measured/weights_ops.py).
+func TestWeights(t *testing.T) { testDispatched(t, "testdata/weights") }
+
+func testDispatched(t *testing.T, folder string) {
+	files, _ := filepath.Glob(filepath.Join(folder, "*.txt.gz"))
 	if len(files) == 0 {
 		t.Fatal("there are no recordings")
 	}
@@ -97,6 +103,9 @@ func readPEFT(t *testing.T, path string) (c map[string]any, log peftLog) {
 			size, _ := strconv.ParseUint(strings.Fields(l)[1], 10, 64)
 			if size == 2*rows && strings.Contains(log.ops[len(log.ops)-1], "native_layer_norm") {
 				size = 4 * rows // its statistics, which the GPU keeps in float32 whatever the input is
+			}
+			if size == 0 || strings.Contains(log.ops[len(log.ops)-1], "eq.Scalar") { // of labels, played as one op with what it is for
+				continue
 			}
 			at := len(log.events)
 			if last := len(log.ops) - 1; at > 0 && log.events[at-1].op == last && strings.Contains(log.ops[last], "native_dropout") {
@@ -155,6 +164,7 @@ func (l peftLog) blocks() (out []moment) {
 		old := born[e.id]
 		switch {
 		case old.op < from || e.op >= to || brief[e.id]:
+		case old.size == 2: // a number to fill masks with, which the host has at hand
 		case e.freed:
 			freed = append(freed, old.size)
 		default:

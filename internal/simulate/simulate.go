@@ -354,12 +354,12 @@ func (r *run) note(text string) {
 	}
 }
 
-// weightType is the type of the parameters themselves. Those that LoRA freezes
-// may be of 16 bits under autocast too.
+// weightType is the type of the parameters themselves: under autocast float32,
+// unless they were loaded in another.
 func weightType(s *setup.Setup) shadow.DType {
 	held := s.Precision
-	if s.LoRA != nil && s.LoRA.Base != "" && autocastType(held) != shadow.None {
-		held = s.LoRA.Base
+	if autocastType(held) != shadow.None {
+		held = s.Weights
 	}
 	switch held {
 	case "bf16":

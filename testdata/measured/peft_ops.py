@@ -20,7 +20,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
-SHORT = {torch.float32: "f32", torch.bfloat16: "bf16", torch.int64: "i64", torch.bool: "b8"}
+SHORT = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16", torch.int64: "i64", torch.bool: "b8"}
 QUIET = {"embd_pdrop": 0, "attn_pdrop": 0, "resid_pdrop": 0, "activation_function": "relu"}
 SMALL = {"hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024, "vocab_size": 1000}
 MODELS = {  # config, some targets and all of them
@@ -71,7 +71,8 @@ class Log(TorchDispatchMode):
         self.lines[at] += " -> " + show(out)
         for t in tree_iter(out):
             if isinstance(t, torch.Tensor):
-                self.own(t)
+                if "lift_fresh" not in str(op):  # which is a number of Python's, and the host's
+                    self.own(t)
         return out
 
 
@@ -139,8 +140,12 @@ def record(c, path):
                 log.note("backward")
                 loss.backward()
             log.note("end")
-    versions = "torch %s, transformers %s, peft %s" % (torch.__version__, transformers.__version__, peft.__version__)
     trained, params = model.get_nb_trainable_parameters()
+    save(c, path, log, params, trained)
+
+
+def save(c, path, log, params, trained):
+    versions = "torch %s, transformers %s, peft %s" % (torch.__version__, transformers.__version__, peft.__version__)
     with gzip.GzipFile(path, "w", mtime=0) as f:
         text = "# %s\n# %s; %d parameters, %d trained\n" % (json.dumps(c), versions, params, trained)
         f.write((text + "\n".join(log.lines) + "\n").encode())

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"cmp"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// environments are the folders that hold a project's own Python.
+var environments = []string{".venv", "venv", "env"}
+
+// distInfo is how pip and uv note down which transformers is installed. Families
+// were held to these majors, and no other is taken for known.
+var distInfo = regexp.MustCompile(`^transformers-([45]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
+
+// installed is the version of transformers in a project's own environment, "" where
+// it has none there: nothing is run to find out.
+func installed(files Files) string {
+	for _, env := range environments {
+		for _, lib := range libraries(files, env) {
+			entries, err := files.ReadDir(path.Join(lib, "site-packages"))
+			if err != nil {
+				continue
+			}
+			for _, e := range entries {
+				if found := distInfo.FindStringSubmatch(e.Name()); found != nil {
+					return found[1]
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// libraries are where an environment may keep its packages.
+func libraries(files Files, env string) []string {
+	out := []string{path.Join(env, "Lib")} // on Windows
+	entries, err := files.ReadDir(path.Join(env, "lib"))
+	if err != nil {
+		return out
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "python3") {
+			out = append(out, path.Join(env, "lib", e.Name()))
+		}
+	}
+	return out
+}
+
+// Uses has the project run with a version of transformers that its user names; ""
+// leaves it as it is.
+func (p *Project) Uses(transformers string) {
+	p.transformers = cmp.Or(transformers, p.transformers)
+}

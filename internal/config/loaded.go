@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/setup"
+)
+
+// What weights are loaded in is another matter than autocast: weights of bfloat16
+// under autocast to bfloat16 are what most people run, since transformers 5 loads a
+// model as it is saved. What trains is then of 16 bits as well, gradients and
+// optimizer states with it, unless the trainer casts it.
+
+const (
+	fromPretrained = "transformers 5.22, modeling_utils.py: from_pretrained; float32 before 5"
+	modelArguments = "transformers' examples: ModelArguments"
+)
+
+// torchTypes is the types that models are loaded in.
+var torchTypes = []word{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}, {"auto", setup.Saved}}
+
+// deciding is a key that decides over something else too.
+func (k Key) deciding(setting string) Key {
+	k.Setting = setting
+	return k
+}
+
+// said is what files say of a setting, or else the system by itself.
+func (p *Project) said(setting string) any {
+	if v := p.Value(setting); v != nil {
+		return v
+	}
+	return p.fallback(setting)
+}
+
+// idle is a setting that says nothing: flags of a program that nobody knows may be
+// called like those that load a model.
+func (p *Project) idle(setting string) bool {
+	return setting == "weights" && p.system() == &shell && !p.adapts()
+}
+
+// loaded brings the type of the weights and the precision together, for a run with
+// adapters or without: a setup has both, and a type of its own without autocast is
+// the precision.
+func (p *Project) loaded(out map[string]any, adapts bool) {
+	precision, _ := out["precision"].(string)
+	held := p.heldIn(out)
+	delete(out, "weights")
+	typed := held != "" && (adapts || p.system() == &hf || p.system() == &axolotl)
+	if on, _ := p.said("autocast").(string); on != "" && (typed || precision == "fp32") {
+		precision = on // a key that names the type of the weights was read as the precision
+	}
+	held, precision = p.trained(held, precision, adapts)
+	if precision != "" {
+		out["precision"] = precision
+	}
+	if held != "" {
+		out["weights"] = held
+	}
+}
+
+// heldIn is what the files and the system say of the weights, "" for float32.
+func (p *Project) heldIn(out map[string]any) string {
+	held, _ := out["weights"].(string)
+	before5 := p.system() == &hf && strings.HasPrefix(p.transformers, "4.") && p.Value("weights") == nil
+	if held == "fp32" || before5 || p.idle("weights") {
+		return ""
+	}
+	return held
+}
+
+// trained is what becomes of weights that were loaded so. DeepSpeed casts all of
+// them to its 16 bits and keeps copies of what it trains in float32 (deepspeed 0.19,
+// runtime/engine.py); accelerate raises what FSDP shards to float32 under autocast
+// (accelerate 1.11, utils/fsdp_utils.py: fsdp2_prepare_model); and LLaMA-Factory
+// raises what is trained (llamafactory 0.9.5, model/adapter.py: init_adapter).
+func (p *Project) trained(held, precision string, adapts bool) (weights, arithmetic string) {
+	cast, autocast := strings.CutPrefix(precision, "amp-")
+	kind, _ := p.Value("dist.kind").(string)
+	switch {
+	case p.deepspeed() && adapts:
+		return "", cast
+	case p.deepspeed() && autocast && kind != "zero1" && p.world() > 1:
+		return cast, precision
+	case p.deepspeed(), p.system() == &llamaFactory && !adapts, autocast && strings.HasPrefix(kind, "fsdp2"):
+		return "", precision
+	case autocast, held == "":
+		return held, precision
+	case held == setup.Saved && (precision == "" || precision == "fp32"):
+		return held, precision
+	case precision == "" || precision == "fp32":
+		return held, held
+	case held == precision:
+		return held, precision
+	}
+	return "", precision
+}
+
+// deepspeed tells whether DeepSpeed holds the weights.
+func (p *Project) deepspeed() bool {
+	kind, _ := p.Value("dist.kind").(string)
+	return strings.HasPrefix(kind, "zero")
+}
+
+// raised is what Axolotl holds in float32 beside weights of 16 bits: unless
+// attention or adapters want one type everywhere, it casts embeddings, the head and
+// norms there and not back (0.18, loaders/model.py: _configure_embedding_dtypes).
+func (p *Project) raised() []string {
+	held, _ := p.Fields()["weights"].(string)
+	if held == "" || p.deepspeed() || p.said("attention") == "flash" {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: without flash attention Axolotl raises embeddings, the head and norms to float32; here they are counted in %s, with their gradients and states", p.main.file, held)}
+}

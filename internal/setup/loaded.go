@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The type that weights are loaded in is another matter than autocast. Float32 is
+// what autocast was made for; but from_pretrained of transformers 5 loads a model as
+// it is saved, mostly in bfloat16, and then gradients and optimizer states have that
+// type too, and autocast has nothing to cast. With LoRA it is the type of what is
+// frozen: adapters have their own.
+
+// Saved as the type of weights is the one that the model's files have, as
+// from_pretrained(dtype="auto") loads it.
+const Saved = "saved"
+
+// completeWeights decides the type of the weights. Without autocast they have that
+// of the precision.
+func (s *Setup) completeWeights() error {
+	s.Loaded = s.Weights
+	if s.Weights != "" && s.Weights != Saved && s.Weights != s.Precision && !autocasts(s.Precision) {
+		return Wrong("{weights} is %s and {precision} %s: weights of another type than the precision's are for autocast; choose amp-bf16 or amp-fp16, or {weights} %[2]s",
+			s.Weights, s.Precision)
+	}
+	s.Weights, s.Guessed = s.held(s.Loaded, s.Precision)
+	if s.Precision != "amp-fp16" || !s.trains16() {
+		return nil
+	}
+	return s.unscalable()
+}
+
+func autocasts(precision string) bool { return strings.HasPrefix(precision, "amp-") }
+
+// held is the type of weights that are loaded so, under a precision: "" where that
+// is float32 or what the precision itself says. Where nothing says what the model is
+// saved in, adapters are taken to stand on the usual 16 bits, and what is trained
+// itself to be float32, which takes more.
+func (s *Setup) held(loaded, precision string) (dtype string, guessed bool) {
+	if !autocasts(precision) {
+		return "", false
+	}
+	if loaded == Saved {
+		usual := "fp32"
+		if s.LoRA != nil {
+			usual = strings.TrimPrefix(precision, "amp-")
+		}
+		loaded, guessed = s.Model.savedIn(usual)
+	}
+	if loaded == "fp32" {
+		loaded = ""
+	}
+	return loaded, guessed
+}
+
+// WeightsUnder is the type of the weights if the precision were another. Where they
+// are loaded as they are saved they stay so; otherwise they go with the arithmetic,
+// if they do today. A gradient scaler wants what is trained in float32.
+func (s *Setup) WeightsUnder(precision string) string {
+	loaded := s.Loaded
+	if loaded != "" && "amp-"+loaded == s.Precision {
+		loaded = strings.TrimPrefix(precision, "amp-")
+	}
+	t := *s
+	t.Weights, _ = s.held(loaded, precision)
+	if precision == "amp-fp16" && t.trains16() {
+		return ""
+	}
+	return t.Weights
+}
+
+// trains16 tells whether a torch.amp.GradScaler would see gradients of 16 bits.
+// PEFT's adapters are float32, and so are DeepSpeed's copies of what it trains.
+func (s *Setup) trains16() bool {
+	if s.Dist != nil && (s.Dist.Kind == "zero2" || s.Dist.Kind == "zero3") {
+		return false
+	}
+	return s.Weights != "" && (s.LoRA == nil || !s.LoRA.PEFT || len(s.LoRA.Save) > 0)
+}
+
+// unscalable is why PyTorch cannot train such weights with a gradient scaler: its
+// kernel knows no bfloat16 (2.11, AmpKernels.cu), and of float16 it only lets an
+// optimizer through that divides by the scale itself.
+func (s *Setup) unscalable() error {
+	held := s.Weights
+	if s.Loaded == Saved {
+		held = fmt.Sprintf("%s, which of %s is %s,", Saved, s.Model.Title(), held)
+	}
+	switch {
+	case s.Weights == "bf16":
+		return Wrong("{weights} is %s and {precision} amp-fp16: PyTorch's GradScaler cannot unscale bfloat16 gradients; choose amp-bf16, or {weights} fp32", held)
+	case s.Clip || !strings.HasSuffix(s.Optimizer, "-fused"):
+		return Wrong("{weights} is %s and {precision} amp-fp16: PyTorch's GradScaler stops at that (\"Attempting to unscale FP16 gradients\"); choose {weights} fp32, or amp-bf16", held)
+	}
+	return nil
+}
+
+// SavedIn is the type of the model's weights as its files say, "" where they do not.
+func (m Model) SavedIn() string {
+	dtype, _ := m.savedIn("")
+	return dtype
+}
+
+// savedIn is the type of the model's weights as its files say, and else the one
+// that is usual, as a guess.
+func (m Model) savedIn(usual string) (dtype string, guessed bool) {
+	for _, key := range []string{"dtype", "torch_dtype"} {
+		text, _ := m.Config[key].(string)
+		if known := weightTypes[strings.TrimPrefix(text, "torch.")]; known != "" {
+			return known, false
+		}
+	}
+	if m.Weights != nil && weightTypes[m.Weights.Main()] != "" {
+		return weightTypes[m.Weights.Main()], false
+	}
+	return usual, true
+}
+
+// weightTypes is the types of weights as config.json and safetensors call them.
+var weightTypes = map[string]string{
+	"float32": "fp32", "bfloat16": "bf16", "float16": "fp16",
+	"F32": "fp32", "BF16": "bf16", "F16": "fp16",
+}

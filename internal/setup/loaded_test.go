@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"snug/internal/safetensors"
+)
+
+// saved is a model whose config says such things.
+func saved(keys ...string) Model {
+	config := map[string]any{"model_type": "llama"}
+	for i := 0; i < len(keys); i += 2 {
+		config[keys[i]] = keys[i+1]
+	}
+	return Model{Config: config}
+}
+
+func TestCompleteWeights(t *testing.T) {
+	files := Model{Config: saved().Config, Weights: &safetensors.Header{Types: map[string]int{"F16": 3}}}
+	for name, x := range map[string]struct {
+		model             Model
+		loaded, precision string
+		lora, full        string // what frozen weights are, and what is trained itself
+		guessed           bool
+		err               string
+	}{
+		"not said":           {saved(), "", "amp-bf16", "", "", false, ""},
+		"said":               {saved(), "bf16", "amp-bf16", "bf16", "bf16", false, ""},
+		"another 16 bits":    {saved(), "fp16", "amp-bf16", "fp16", "fp16", false, ""},
+		"float32":            {saved(), "fp32", "amp-bf16", "", "", false, ""},
+		"saved, torch_dtype": {saved("torch_dtype", "torch.float16"), Saved, "amp-bf16", "fp16", "fp16", false, ""},
+		"saved, dtype":       {saved("dtype", "bfloat16"), Saved, "amp-bf16", "bf16", "bf16", false, ""},
+		"saved in float32":   {saved("dtype", "float32"), Saved, "amp-bf16", "", "", false, ""},
+		"saved, by files":    {files, Saved, "amp-bf16", "fp16", "fp16", false, ""},
+		"saved, no word":     {saved("dtype", "float8_e4m3fn"), Saved, "amp-bf16", "bf16", "", true, ""},
+		"without autocast":   {saved("dtype", "float16"), Saved, "bf16", "", "", false, ""},
+		"the precision's":    {saved(), "bf16", "bf16", "", "", false, ""},
+		"not the precision":  {saved(), "bf16", "fp32", "bf16", "bf16", false, "or weights fp32"},
+	} {
+		for want, adapters := range map[*string]*LoRA{&x.full: nil, &x.lora: {PEFT: true}} {
+			s := &Setup{Model: x.model, Precision: x.precision, Weights: x.loaded, LoRA: adapters}
+			err := s.completeWeights()
+			if (err != nil) != (x.err != "") || err != nil && !strings.Contains(err.Error(), x.err) {
+				t.Fatalf("%s: error %v, want %q", name, err, x.err)
+			}
+			if s.Weights != *want || s.Guessed != x.guessed {
+				t.Errorf("%s, adapters %v: %q, guessed %v; want %q, %v", name, adapters != nil, s.Weights, s.Guessed, *want, x.guessed)
+			}
+		}
+	}
+}
+
+// A gradient scaler trains weights of 16 bits in hardly any way.
+func TestScaledWeights(t *testing.T) {
+	for name, x := range map[string]struct {
+		s   Setup
+		err string
+	}{
+		"float16":            {Setup{Weights: "fp16"}, "Attempting to unscale FP16 gradients"},
+		"bfloat16":           {Setup{Weights: "bf16"}, "weights is bf16 and precision amp-fp16: PyTorch's GradScaler cannot unscale bfloat16"},
+		"as saved":           {Setup{Weights: Saved, Model: saved("dtype", "bfloat16")}, "weights is saved, which of llama is bf16, and precision"},
+		"fused":              {Setup{Weights: "fp16", Optimizer: "adamw-fused"}, ""},
+		"fused, clipped":     {Setup{Weights: "fp16", Optimizer: "adamw-fused", Clip: true}, "Attempting"},
+		"fused, bfloat16":    {Setup{Weights: "bf16", Optimizer: "adamw-fused"}, "cannot unscale"},
+		"float32":            {Setup{Weights: "fp32"}, ""},
+		"adapters":           {Setup{Weights: "fp16", LoRA: &LoRA{PEFT: true}}, ""},
+		"adapters of 16":     {Setup{Weights: "fp16", LoRA: &LoRA{}}, "Attempting"},
+		"adapters and heads": {Setup{Weights: "fp16", LoRA: &LoRA{PEFT: true, Save: []string{"lm_head"}}}, "Attempting"},
+		"deepspeed":          {Setup{Weights: "fp16", Dist: &Dist{Kind: "zero3", World: 4}}, ""},
+		"ddp":                {Setup{Weights: "fp16", Dist: &Dist{Kind: "ddp", World: 4}}, "Attempting"},
+	} {
+		s := x.s
+		s.Precision = "amp-fp16"
+		if err := s.completeWeights(); (err != nil) != (x.err != "") || err != nil && !strings.Contains(err.Error(), x.err) {
+			t.Errorf("%s: error %v, want %q", name, err, x.err)
+		}
+	}
+}
+
+// What WeightsUnder says of another precision is what such a setup would have, or
+// float32 where it would be refused.
+func TestWeightsUnder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := &Setup{
+			Model:     rapid.SampledFrom([]Model{saved(), saved("dtype", "bfloat16"), saved("dtype", "float16"), saved("dtype", "float32")}).Draw(t, "model"),
+			Weights:   rapid.SampledFrom([]string{"", "fp32", Saved}).Draw(t, "weights"),
+			Precision: rapid.SampledFrom(Precisions).Draw(t, "precision"),
+			LoRA:      rapid.SampledFrom([]*LoRA{nil, {}, {PEFT: true}}).Draw(t, "lora"),
+			Clip:      true,
+		}
+		other := *s
+		other.Precision = rapid.SampledFrom(Precisions).Draw(t, "other")
+		fails := other.completeWeights() != nil
+		if s.Weights == "fp32" && !autocasts(s.Precision) || s.completeWeights() != nil {
+			return
+		}
+		got := s.WeightsUnder(other.Precision)
+		switch {
+		case fails && other.Precision == "amp-fp16" && got != "", !fails && got != other.Weights:
+			t.Fatalf("%q, want %q (refused: %v)", got, other.Weights, fails)
+		}
+	})
+}
