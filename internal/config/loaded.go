@@ -74,9 +74,9 @@ func (p *Project) heldIn(out map[string]any) string {
 
 // trained is what becomes of weights that were loaded so. DeepSpeed casts all of
 // them to its 16 bits and keeps copies of what it trains in float32 (deepspeed 0.19,
-// runtime/engine.py); accelerate raises what FSDP shards to float32 under autocast
-// (accelerate 1.11, utils/fsdp_utils.py: fsdp2_prepare_model); and LLaMA-Factory
-// raises what is trained (llamafactory 0.9.5, model/adapter.py: init_adapter).
+// runtime/engine.py). What is trained accelerate raises to float32 under FSDP and
+// autocast (accelerate 1.15, utils/fsdp_utils.py: fsdp2_prepare_model), and
+// LLaMA-Factory always (llamafactory 0.9.5, model/adapter.py: init_adapter).
 func (p *Project) trained(held, precision string, adapts bool) (weights, arithmetic string) {
 	cast, autocast := strings.CutPrefix(precision, "amp-")
 	kind, _ := p.Value("dist.kind").(string)
@@ -85,7 +85,7 @@ func (p *Project) trained(held, precision string, adapts bool) (weights, arithme
 		return "", cast
 	case p.deepspeed() && autocast && kind != "zero1" && p.world() > 1:
 		return cast, precision
-	case p.deepspeed(), p.system() == &llamaFactory && !adapts, autocast && strings.HasPrefix(kind, "fsdp2"):
+	case p.deepspeed(), !adapts && (p.system() == &llamaFactory || autocast && strings.HasPrefix(kind, "fsdp2")):
 		return "", precision
 	case autocast, held == "":
 		return held, precision
