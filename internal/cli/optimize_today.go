@@ -55,7 +55,7 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 	if o.recorded != "" {
 		over["model"] = map[string]any{"profile": o.recorded}
 	}
-	t := &today{}
+	t, flags := &today{}, over
 	if o.file == "" {
 		if over, err = o.found(env, t, over); err != nil {
 			return nil, err
@@ -65,7 +65,9 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 		over["batch"] = 1.0 // where the search starts from does not matter
 		over["accumulation"] = float64(max(o.target/worldOf(over), 1))
 	}
-	t.requests, err = o.requestsOver(env, over)
+	if t.requests, err = o.requestsOver(env, over); err == nil {
+		o.loads(env, t, flags)
+	}
 	return t, err
 }
 

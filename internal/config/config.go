@@ -38,6 +38,7 @@ type Project struct {
 	Notes []string
 
 	files Files
+	names []string // of the files that were named, where any were
 	main  *source
 	own   *ownFile
 	bound []bound

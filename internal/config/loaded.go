@@ -49,7 +49,7 @@ func (p *Project) loaded(out map[string]any, adapts bool) {
 	precision, _ := out["precision"].(string)
 	held := p.heldIn(out)
 	delete(out, "weights")
-	typed := held != "" && (adapts || p.system() == &hf || p.system() == &axolotl)
+	typed := held != "" && (adapts || p.system() == &hf)
 	if on, _ := p.said("autocast").(string); on != "" && (typed || precision == "fp32") {
 		precision = on // a key that names the type of the weights was read as the precision
 	}
@@ -113,5 +113,5 @@ func (p *Project) raised() []string {
 	if held == "" || p.deepspeed() || p.said("attention") == "flash" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: without flash attention Axolotl raises embeddings, the head and norms to float32; here they are counted in %s, with their gradients and states", p.main.file, held)}
+	return []string{fmt.Sprintf("%s: without flash attention Axolotl raises embeddings, head and norms to float32; they are counted in %s, with gradients and states", p.main.file, held)}
 }

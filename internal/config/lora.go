@@ -112,8 +112,7 @@ func (p *Project) Doubts() []string {
 	if len(keys) > 0 && !slices.ContainsFunc(keys, func(b bound) bool { return b.Value == true }) {
 		return nil
 	}
-	return []string{p.main.file + ": Axolotl runs LoRA in kernels of its own (lora_mlp_kernel, lora_qkv_kernel, lora_o_kernel), " +
-		"which keep less for backward than PEFT's layers, which are counted here"}
+	return []string{p.main.file + ": PEFT's layers are counted; Axolotl's own kernels (lora_mlp_kernel, lora_qkv_kernel, lora_o_kernel) keep less for backward"}
 }
 
 // uncounted is what makes adapters take more than is simulated.

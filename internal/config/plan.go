@@ -72,7 +72,7 @@ func (c *changing) setting(setting string, v any) error {
 			continue
 		case b.place.computed != "":
 			return fmt.Errorf("%s: %s is %s, which cannot be changed in place; write a number there first", b.where(), b.place.at, b.place.computed)
-		case c.keepsStage(b, v):
+		case c.keepsStage(b, v), c.namesWeights(b):
 			written++
 			continue
 		}
@@ -123,6 +123,13 @@ func (c *changing) keepsStage(b bound, v any) bool {
 	}
 	c.kept = append(c.kept, b)
 	return true
+}
+
+// namesWeights is whether a key of the precision is the one of the weights as well,
+// which get a value of their own.
+func (c *changing) namesWeights(b bound) bool {
+	return b.Setting == "precision" && c.want["weights"] != nil &&
+		slices.ContainsFunc(c.project.of("weights"), func(w bound) bool { return w.File == b.File && w.Path.Equal(b.Path) })
 }
 
 // stagesKept says which stages stay, in one sentence a setting.
@@ -228,6 +235,9 @@ func (c *changing) insert(setting string, v any) error {
 		path, err := doc.ParsePath(k.Path)
 		if err != nil || !p.main.insertable(path) {
 			continue
+		}
+		if p.main.adapter == &hf && setting == "weights" {
+			c.note("%s is an argument of scripts like run_clm.py; in one of your own, give it to from_pretrained instead", k.Path)
 		}
 		l := p.main.tree.nearest(path)
 		c.edits = append(c.edits, planned{change.Edit{File: l.file, Path: path[len(l.mount):], Value: file, Insert: true}, p.main})

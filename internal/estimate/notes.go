@@ -23,7 +23,7 @@ func Notes(s *setup.Setup, card gpu.Card) []string {
 		out = append(out, text)
 	}
 	if instead := insteadOfBF16(s); instead != "" && card.LacksBF16() {
-		out = append(out, fmt.Sprintf("%s has no bf16 hardware and imitates it, slower than any time given here; use %s", card.Name, instead))
+		out = append(out, fmt.Sprintf("%s has no bf16 hardware and imitates it, slower than any time given here; %s", card.Name, instead))
 	}
 	return out
 }
@@ -46,11 +46,14 @@ func loadedNote(s *setup.Setup) string {
 // insteadOfBF16 is what a run can use on a card without it, "" for one that does
 // not ask for it.
 func insteadOfBF16(s *setup.Setup) string {
+	asked := s.Precision == "amp-bf16" || s.Precision == "bf16"
 	switch d := s.Dist; {
-	case s.Precision == "amp-bf16", s.Precision == "bf16":
-		return "precision amp-fp16, with a gradient scaler"
+	case asked && s.Loads["amp-fp16"].Never:
+		return "these files cannot say amp-fp16 with weights that a gradient scaler trains"
+	case asked:
+		return "use precision amp-fp16, with a gradient scaler"
 	case d != nil && strings.Contains(d.ParamDType+d.ReduceDType, "bf16"):
-		return "fp16 or fp32 for FSDP2's param_dtype and reduce_dtype"
+		return "use fp16 or fp32 for FSDP2's param_dtype and reduce_dtype"
 	}
 	return ""
 }

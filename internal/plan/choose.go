@@ -23,7 +23,7 @@ func (s *search) choice(x settings) (*Choice, error) {
 		own.Calibrate(*s.req.Measured)
 		a = &own
 	}
-	out := &Choice{Settings: x.fields(), Estimate: a, Change: describe(x, s.today), settings: x}
+	out := &Choice{Settings: s.fields(x), Estimate: a, Change: describe(x, s.today), settings: x}
 	if runs(a) {
 		out.rate = c.rate
 	}
@@ -31,6 +31,16 @@ func (s *search) choice(x settings) (*Choice, error) {
 		out.SamplesPerSecond = out.rate
 	}
 	return out, nil
+}
+
+// fields are settings under a setup's names, with what has to be said of the weights
+// where the precision is another.
+func (s *search) fields(x settings) map[string]any {
+	out := x.fields()
+	if say := s.base.Loads[x.precision].Say; say != "" && x.precision != s.today.precision {
+		out["weights"] = say
+	}
+	return out
 }
 
 func (s *search) answer(x settings, seconds float64) (*estimate.Answer, error) {

@@ -57,7 +57,18 @@ func readRules(r Request) (rules, error) {
 	if !(r.Margin >= 0 && r.Margin < 1) { // which NaN is not either
 		return out, fmt.Errorf("--margin %g: it is the share of the card that stays free, from 0 to below 1", r.Margin)
 	}
+	if r.unreachable(out) {
+		out.locked["precision"] = true
+	}
 	return out, nil
+}
+
+// unreachable tells whether none of the precisions that would be tried can be
+// written so that the run trains.
+func (r Request) unreachable(rules rules) bool {
+	return !slices.ContainsFunc(rules.precisions(r.Setup.Precision, r.Card), func(precision string) bool {
+		return !r.Setup.Loads[precision].Never
+	})
 }
 
 func (r rules) fixed(field string) bool { return r.locked[field] || r.quick }

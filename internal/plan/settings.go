@@ -74,7 +74,7 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 		if x.precision == base.Precision && x.lora.Precision != "" {
 			s.Precision = x.lora.Precision
 		}
-		s.LoRA, s.Loaded = x.lora.of(&s), x.lora.Weights
+		s.LoRA, s.Loaded, s.Loads = x.lora.of(&s), x.lora.Weights, nil
 		s.Weights = s.WeightsUnder(s.Precision)
 	}
 	return &s

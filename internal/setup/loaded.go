@@ -55,10 +55,21 @@ func (s *Setup) held(loaded, precision string) (dtype string, guessed bool) {
 	return loaded, guessed
 }
 
+// Loading is how the files of a run would load its weights once another precision
+// is written there.
+type Loading struct {
+	Weights string // their type, "" for float32
+	Say     string // what has to be written of the weights beside it, "" for nothing
+	Never   bool   // whatever is written, it does not train
+}
+
 // WeightsUnder is the type of the weights if the precision were another. Where they
 // are loaded as they are saved they stay so; otherwise they go with the arithmetic,
 // if they do today. A gradient scaler wants what is trained in float32.
 func (s *Setup) WeightsUnder(precision string) string {
+	if l, known := s.Loads[precision]; known {
+		return l.Weights
+	}
 	loaded := s.Loaded
 	if loaded != "" && "amp-"+loaded == s.Precision {
 		loaded = strings.TrimPrefix(precision, "amp-")

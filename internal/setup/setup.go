@@ -30,12 +30,13 @@ type Setup struct {
 	Versions      Versions `json:"versions,omitzero"`
 	Steps         int      `json:"steps,omitempty"`
 
-	Sizes      map[string]int `json:"-"` // what a profile varies that has no field of its own
-	Loaded     string         `json:"-"` // what was said of Weights before the model's files were asked: a type, or Saved
-	Guessed    bool           `json:"-"` // nothing says what type the weights are saved in
-	OnWord     []string       `json:"-"` // fields that it gives and its profile does not tell: no figure depends on them
-	LeftOut    int            `json:"-"` // updates at the start that a measured run is known to have left out
-	LossChunks int            `json:"-"` // pieces in which a causal loss is computed: what a lever tries, not what files say
+	Sizes      map[string]int     `json:"-"` // what a profile varies that has no field of its own
+	Loaded     string             `json:"-"` // what was said of Weights before the model's files were asked: a type, or Saved
+	Loads      map[string]Loading `json:"-"` // how its files would load weights, by precision, where they were asked
+	Guessed    bool               `json:"-"` // nothing says what type the weights are saved in
+	OnWord     []string           `json:"-"` // fields that it gives and its profile does not tell: no figure depends on them
+	LeftOut    int                `json:"-"` // updates at the start that a measured run is known to have left out
+	LossChunks int                `json:"-"` // pieces in which a causal loss is computed: what a lever tries, not what files say
 }
 
 // Model says which model is trained: exactly one of its sources is given.

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"maps"
+
+	"snug/internal/setup"
+)
+
+// autocasts is the precisions that a plan may turn to.
+var autocasts = []string{"amp-bf16", "amp-fp16"}
+
+// loads asks the project's files how they would load the weights under another
+// precision: writing fp16 over bf16 may change them, leave them as they are, or make
+// a run of it that PyTorch stops. Where flags say either, the files are not asked.
+func (o *optimizeOptions) loads(env Env, t *today, flags map[string]any) {
+	if t.project == nil || flags["precision"] != nil || flags["weights"] != nil {
+		return
+	}
+	for _, r := range t.requests {
+		if r.err != nil || r.setup.Model.Program != nil {
+			continue
+		}
+		found := map[string]setup.Loading{}
+		for _, precision := range autocasts {
+			if l, known := o.loading(env, t, flags, r.setup, precision); known && precision != r.setup.Precision {
+				found[precision] = l
+			}
+		}
+		r.setup.Loads = found
+	}
+}
+
+// loading is how weights are loaded once a precision is written, unknown where no
+// file has a place for it. The files are told the type of the weights only where they
+// would take another than the run should have.
+func (o *optimizeOptions) loading(env Env, t *today, flags map[string]any, s *setup.Setup, precision string) (setup.Loading, bool) {
+	best := cmp.Or(s.WeightsUnder(precision), "fp32")
+	written, alone := o.rewritten(env, t, flags, map[string]any{"precision": precision})
+	switch {
+	case !written:
+		return setup.Loading{}, false
+	case alone != nil && alone.Precision == precision && cmp.Or(alone.Weights, "fp32") == best:
+		return setup.Loading{Weights: alone.Weights}, true
+	}
+	_, both := o.rewritten(env, t, flags, map[string]any{"precision": precision, "weights": best})
+	switch {
+	case both != nil && both.Precision == precision && cmp.Or(both.Weights, "fp32") == best:
+		return setup.Loading{Weights: both.Weights, Say: best}, true
+	case alone != nil && alone.Precision == precision:
+		return setup.Loading{Weights: alone.Weights}, true
+	}
+	return setup.Loading{Never: true}, true
+}
+
+// rewritten is the run once settings are written, nil where that is none that could
+// be started; written is whether files have a place for them.
+func (o *optimizeOptions) rewritten(env Env, t *today, flags, want map[string]any) (written bool, s *setup.Setup) {
+	p, err := t.project.With(want)
+	if err != nil {
+		return false, nil
+	}
+	r, err := o.requestsOver(env, lay(flags, o.modelled(env, maps.Clone(p.Fields()))))
+	if err != nil || r[0].err != nil {
+		return true, nil
+	}
+	return true, r[0].setup
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"path"
+
+	"snug/internal/config/doc"
+)
+
+// With is the project as it will be read once settings are written. One key can
+// mean more than the setting it is written for, and what it means then is best
+// asked of whoever reads it.
+func (p *Project) With(want map[string]any) (*Project, error) {
+	plan, err := p.Change(want)
+	if err != nil {
+		return nil, err
+	}
+	files := edited{p.files, map[string][]byte{}}
+	for _, c := range plan.Creates {
+		files.content[path.Clean(c.File)] = c.Content
+	}
+	for _, e := range plan.Edits {
+		data, err := files.ReadFile(e.File)
+		if err != nil {
+			return nil, err
+		}
+		before, err := doc.Open(e.File, data)
+		if err != nil {
+			return nil, err
+		}
+		after, err := e.On(before)
+		if err != nil {
+			return nil, err
+		}
+		files.content[path.Clean(e.File)] = after.Bytes()
+	}
+	q, err := Open(files, p.Root, p.names...)
+	if err != nil {
+		return nil, err
+	}
+	q.Uses(p.transformers)
+	return q, nil
+}
+
+// edited is files of which some have another content.
+type edited struct {
+	Files
+	content map[string][]byte
+}
+
+// ReadFile reads what a file would hold.
+func (f edited) ReadFile(name string) ([]byte, error) {
+	if data, ok := f.content[path.Clean(name)]; ok {
+		return data, nil
+	}
+	return f.Files.ReadFile(name)
+}
