@@ -31,6 +31,7 @@ func TestAppliedAsPromised(t *testing.T) {
 		{"TRL's LoRA", trainer + "max_length: 256\ndtype: bfloat16\nuse_peft: true\n", "amp-fp16", "fp16", "dtype: float16"},
 		{"Axolotl", axolotl + "bf16: auto\n", "amp-bf16", "", "bf16: auto"},
 		{"Axolotl's LoRA", axolotl + "bf16: auto\nadapter: lora\nlora_r: 8\nlora_alpha: 16\nlora_target_linear: true\n", "amp-fp16", "", "fp16: true"},
+		{"flash attention", axolotl + "bf16: full\nflash_attention: true\n", "bf16", "", "attn_implementation: sdpa"},
 		{"LLaMA-Factory", trainer + "cutoff_len: 256\nfinetuning_type: full\nbf16: true\n", "amp-fp16", "", "fp16: true"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -68,7 +69,7 @@ func advice(t *testing.T) (takes, map[string]any) {
 	var p struct {
 		Recommended struct {
 			Settings map[string]any `json:"settings"`
-			Estimate takes       `json:"estimate"`
+			Estimate takes          `json:"estimate"`
 		} `json:"recommended"`
 	}
 	parse(t, snugs(t, "optimize --gpu T4 --json"), &p)

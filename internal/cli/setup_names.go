@@ -21,6 +21,7 @@ type origin struct {
 	under map[string]any  // what a file said before flags were laid over it; nil where there is none
 	place string          // of the whole setup: file, or file:line
 	lines map[string]string
+	spell func(field, value string) string // how files would say it; nil where there are none
 }
 
 // modelFlags are the flags of a model, which have more to them than one field.
@@ -40,12 +41,30 @@ func flagOf(field string) string {
 // for as a flag where nothing but flags was given, or where they made the object
 // that it belongs into.
 func (o origin) name(field string) string {
+	field, value, assigned := strings.Cut(field, "=")
+	if assigned {
+		return o.assigned(field, value)
+	}
 	flag := flagOf(field)
 	outer, _, nested := strings.Cut(field, ".")
 	if flag != "" && (o.flags[field] || o.under == nil || nested && o.under[outer] == nil) {
 		return "--" + flag
 	}
 	return field
+}
+
+// assigned is how the user gives a field a value: in the file that the run is from
+// where that has a key for it, and no flag stands over it.
+func (o origin) assigned(field, value string) string {
+	if o.spell != nil && !o.flags[field] {
+		if text := o.spell(field, value); text != "" {
+			return text
+		}
+	}
+	if flag := flagOf(field); flag != "" && (o.spell != nil || o.under == nil || o.flags[field]) {
+		return "--" + flag + " " + value
+	}
+	return field + " " + value
 }
 
 // text is an error in the user's words.
@@ -86,7 +105,7 @@ func (f *setupFlags) given() map[string]bool {
 // fromProject is the origin of fields that the config files of a folder gave.
 func fromProject(p *config.Project) origin {
 	file, _ := p.Main()
-	o := origin{under: p.Fields(), place: file, lines: map[string]string{}}
+	o := origin{under: p.Fields(), place: file, lines: map[string]string{}, spell: p.Spell}
 	decided := map[string]bool{}
 	for _, b := range p.Bindings {
 		field := b.Setting

@@ -25,6 +25,9 @@ func Notes(s *setup.Setup, card gpu.Card) []string {
 	if instead := insteadOfBF16(s); instead != "" && card.LacksBF16() {
 		out = append(out, fmt.Sprintf("%s has no bf16 hardware and imitates it, slower than any time given here; %s", card.Name, instead))
 	}
+	if s.Attention == "flash" && card.LacksFlash() {
+		out = append(out, fmt.Sprintf("%s has no kernels for flash attention, and the run would stop at it; use attention sdpa", card.Name))
+	}
 	return out
 }
 
@@ -35,6 +38,8 @@ func loadedNote(s *setup.Setup) string {
 	switch {
 	case s.Guessed && s.LoRA != nil:
 		return fmt.Sprintf("the frozen weights are taken to be %s: nothing here says what type %s is saved in; give it with --weights", s.Weights, s.Model.Title())
+	case s.Guessed && s.Precision == "amp-fp16":
+		return fmt.Sprintf("the weights are taken to be fp32: nothing here says what type %s is saved in; in 16 bits the gradient scaler would stop it; give it with --weights", s.Model.Title())
 	case s.Guessed:
 		return fmt.Sprintf("the weights are taken to be fp32: nothing here says what type %s is saved in; in 16 bits it takes about half; give it with --weights", s.Model.Title())
 	case s.Loaded == setup.Saved && s.Precision == "fp32" && saved != "" && saved != "fp32":

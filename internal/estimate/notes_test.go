@@ -28,6 +28,10 @@ func TestNotes(t *testing.T) {
 		{"T4", setup.Setup{Precision: "fp32", Dist: &setup.Dist{Kind: "ddp", World: 2}}, ""},
 		{"A100-40GB", setup.Setup{Precision: "bf16", Dist: sharded}, ""},
 		{"MI300X", setup.Setup{Precision: "bf16"}, ""},
+		{"T4", setup.Setup{Precision: "amp-bf16", Loads: map[string]setup.Loading{"amp-fp16": {Never: true}}}, "these files cannot say amp-fp16"},
+		{"T4", setup.Setup{Precision: "amp-fp16", Guessed: true}, "the gradient scaler would stop it"},
+		{"T4", setup.Setup{Precision: "amp-fp16", Attention: "flash"}, "T4 has no kernels for flash attention"},
+		{"A100-40GB", setup.Setup{Precision: "amp-fp16", Attention: "flash"}, ""},
 	} {
 		card, err := gpu.Find(c.card)
 		if err != nil {

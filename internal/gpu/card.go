@@ -91,6 +91,9 @@ func (c Card) Flash() bool {
 	return c.Capability >= 80
 }
 
+// LacksFlash says that the card is known to have no kernels for flash attention.
+func (c Card) LacksFlash() bool { return !c.Flash() && (c.Capability > 0 || c.Maker == AMD) }
+
 // Precisions are the settings of `precision` that make sense on the card, the
 // fastest with the fewest worries first.
 func (c Card) Precisions() []string {

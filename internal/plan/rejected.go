@@ -32,7 +32,7 @@ func (s *search) rejected(best *Choice) ([]Rejection, error) {
 		add(x, why)
 		break
 	}
-	if x := best.settings; s.req.Card.LacksBF16() && !s.rules.sane(s.today, s.req.Card) {
+	if x := best.settings; s.req.Card.LacksBF16() && !s.rules.computes(s.today, s.req.Card) {
 		x.precision = s.today.precision
 		add(x, s.req.Card.Name+" has no bf16 hardware")
 	}
@@ -63,7 +63,7 @@ func (s *search) flipped(x settings) []settings {
 		y.optimizer = s.today.optimizer
 		out = append(out, y)
 	}
-	if x.precision != s.today.precision && s.rules.sane(s.today, s.req.Card) {
+	if x.precision != s.today.precision && s.rules.computes(s.today, s.req.Card) {
 		y := x
 		y.precision = s.today.precision
 		out = append(out, y)

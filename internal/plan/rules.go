@@ -117,7 +117,7 @@ func (s *search) variants() []settings {
 			for _, optimizer := range s.rules.optimizers(s.today) {
 				v := s.today
 				v.checkpointing, v.precision, v.optimizer = checkpointing, precision, optimizer
-				if v.attention == "eager" && !s.rules.fixed("attention") {
+				if (v.attention == "eager" || s.flashless()) && !s.rules.fixed("attention") {
 					v.attention = "sdpa"
 				}
 				out = append(out, v)
@@ -126,6 +126,9 @@ func (s *search) variants() []settings {
 	}
 	return out
 }
+
+// flashless tells whether the run asks for flash attention and the card has none.
+func (s *search) flashless() bool { return s.today.attention == "flash" && s.req.Card.LacksFlash() }
 
 // neverCheckpoints tells whether the model's family cannot do it at all. Whatever
 // else is wrong with the setup, its simulation says.
@@ -171,6 +174,11 @@ func (r rules) precisions(today string, card gpu.Card) []string {
 
 // sane says whether a card can do what settings ask of it.
 func (r rules) sane(x settings, card gpu.Card) bool {
+	return r.computes(x, card) && (r.fixed("attention") || x.attention != "flash" || !card.LacksFlash())
+}
+
+// computes says the same of the precision alone.
+func (r rules) computes(x settings, card gpu.Card) bool {
 	return r.fixed("precision") || !isBF16(x.precision) || card.BF16()
 }
 

@@ -95,15 +95,18 @@ func (s *Setup) trains16() bool {
 // kernel knows no bfloat16 (2.11, AmpKernels.cu), and of float16 it only lets an
 // optimizer through that divides by the scale itself.
 func (s *Setup) unscalable() error {
-	held := s.Weights
-	if s.Loaded == Saved {
-		held = fmt.Sprintf("%s, which of %s is %s,", Saved, s.Model.Title(), held)
+	held, from := s.Weights, ""
+	switch {
+	case s.Guessed:
+		from = fmt.Sprintf(", as nothing says what %s is saved in", s.Model.Title())
+	case s.Loaded == Saved:
+		from = fmt.Sprintf(", as %s is saved", s.Model.Title())
 	}
 	switch {
-	case s.Weights == "bf16":
-		return Wrong("{weights} is %s and {precision} amp-fp16: PyTorch's GradScaler cannot unscale bfloat16 gradients; choose amp-bf16, or {weights} fp32", held)
+	case held == "bf16":
+		return Wrong("{precision} is amp-fp16 and {weights} bf16%s: PyTorch's GradScaler cannot unscale bfloat16 gradients; choose {precision=amp-bf16}, or {weights=fp32}", from)
 	case s.Clip || !strings.HasSuffix(s.Optimizer, "-fused"):
-		return Wrong("{weights} is %s and {precision} amp-fp16: PyTorch's GradScaler stops at that (\"Attempting to unscale FP16 gradients\"); choose {weights} fp32, or amp-bf16", held)
+		return Wrong("{precision} is amp-fp16 and {weights} fp16%s: PyTorch's GradScaler stops at that (\"Attempting to unscale FP16 gradients\"); choose {weights=fp32}, or {precision=amp-bf16}", from)
 	}
 	return nil
 }

@@ -62,8 +62,8 @@ func TestScaledWeights(t *testing.T) {
 		err string
 	}{
 		"float16":            {Setup{Weights: "fp16"}, "Attempting to unscale FP16 gradients"},
-		"bfloat16":           {Setup{Weights: "bf16"}, "weights is bf16 and precision amp-fp16: PyTorch's GradScaler cannot unscale bfloat16"},
-		"as saved":           {Setup{Weights: Saved, Model: saved("dtype", "bfloat16")}, "weights is saved, which of llama is bf16, and precision"},
+		"bfloat16":           {Setup{Weights: "bf16"}, "precision is amp-fp16 and weights bf16: PyTorch's GradScaler cannot unscale bfloat16"},
+		"as saved":           {Setup{Weights: Saved, Model: saved("dtype", "bfloat16")}, "precision is amp-fp16 and weights bf16, as llama is saved: "},
 		"fused":              {Setup{Weights: "fp16", Optimizer: "adamw-fused"}, ""},
 		"fused, clipped":     {Setup{Weights: "fp16", Optimizer: "adamw-fused", Clip: true}, "Attempting"},
 		"fused, bfloat16":    {Setup{Weights: "bf16", Optimizer: "adamw-fused"}, "cannot unscale"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // ErrUnknownModel is that a setup describes a model that snug does not know, or
@@ -22,10 +23,11 @@ type FieldError struct {
 	kind   error // ErrUnknownModel, or nil
 }
 
-var fieldInBraces = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.-]*\}`)
+var fieldInBraces = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.-]*(=[a-z0-9-]+)?\}`)
 
 // Wrong makes a FieldError of a message that has fields in braces, as in
-// "{batch} is %d", the one at fault first.
+// "{batch} is %d", the one at fault first. {weights=fp32} is a field with the value
+// that it should have.
 func Wrong(format string, args ...any) *FieldError {
 	field := fieldInBraces.FindString(format)
 	if field != "" {
@@ -43,10 +45,10 @@ func unknownModel(format string, args ...any) error {
 
 // Error is the message with the fields as files call them.
 func (e *FieldError) Error() string {
-	return e.Named(func(field string) string { return field })
+	return e.Named(func(field string) string { return strings.Replace(field, "=", " ", 1) })
 }
 
-// Named is the message with the fields as name calls them.
+// Named is the message with the fields as name calls them, field=value as well.
 func (e *FieldError) Named(name func(field string) string) string {
 	format := fieldInBraces.ReplaceAllStringFunc(e.format, func(in string) string { return name(in[1 : len(in)-1]) })
 	return fmt.Sprintf(format, e.args...)

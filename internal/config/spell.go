@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/config/doc"
+)
+
+// Spell is how the project's main file would say a setting, as in dtype: float32;
+// "" where its system has no key for that. It is for messages: a flag of snug answers
+// for once, a key of the file for good.
+func (p *Project) Spell(setting, value string) string {
+	system := p.system()
+	if p.main == nil || system == nil || system == &plain || system == &shell {
+		return ""
+	}
+	format := p.main.tree.layers[0].doc.Format()
+	for _, b := range p.of(setting) { // a key that is there comes before its other names
+		if file, ok := b.key.spell(value); ok && b.source == p.main {
+			return assignment(format, b.Path.String(), file)
+		}
+	}
+	for _, k := range system.forSetting(setting) {
+		if file, ok := k.spell(value); ok && k.Path != "" {
+			return assignment(format, k.Path, file)
+		}
+	}
+	return ""
+}
+
+// spell is a value as the key has it, where the key alone can say it.
+func (k *Key) spell(value string) (file any, ok bool) {
+	if k.Kind == Word {
+		_, ok = spelled(k.Words, value, "")
+	} else {
+		ok = k.Kind == Switch && k.Means == value
+	}
+	if !ok {
+		return nil, false
+	}
+	file, err := k.write(value, doc.Value{}, 1)
+	return file, err == nil
+}
+
+// assignment is a key with its value as a file of that format has them.
+func assignment(format doc.Format, key string, value any) string {
+	switch {
+	case format == doc.Shell && value == true:
+		return "--" + strings.TrimLeft(key, "-")
+	case format == doc.Shell:
+		return fmt.Sprintf("--%s %v", strings.TrimLeft(key, "-"), value)
+	case format == doc.JSON:
+		if text, ok := value.(string); ok {
+			value = fmt.Sprintf("%q", text)
+		}
+		return fmt.Sprintf("%q: %v", key, value)
+	case format == doc.YAML:
+		return fmt.Sprintf("%s: %v", key, value)
+	}
+	return fmt.Sprintf("%s = %v", key, value)
+}

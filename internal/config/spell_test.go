@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"testing"
+	"testing/fstest"
+)
+
+// A message says what to write in the words of the file that it is about.
+func TestSpell(t *testing.T) {
+	for name, c := range map[string]struct{ file, text, setting, value, want string }{
+		"JSON":          {"a.json", `{"per_device_train_batch_size": 2}`, "weights", "fp32", `"dtype": "float32"`},
+		"YAML":          {"a.yaml", "per_device_train_batch_size: 2\n", "weights", "fp32", "dtype: float32"},
+		"a switch":      {"a.yaml", "per_device_train_batch_size: 2\n", "precision", "amp-bf16", "bf16: true"},
+		"another name":  {"a.yaml", "per_device_train_batch_size: 2\ntorch_dtype: float16\n", "weights", "fp32", "torch_dtype: float32"},
+		"shell":         {"a.sh", "python run_clm.py --per_device_train_batch_size 2\n", "weights", "fp32", "--dtype float32"},
+		"shell, there":  {"a.sh", "python run_clm.py --per_device_train_batch_size 2 --torch_dtype float16\n", "weights", "fp32", "--torch_dtype float32"},
+		"shell, switch": {"a.sh", "python run_clm.py --per_device_train_batch_size 2\n", "precision", "amp-bf16", "--bf16"},
+		"no key":        {"a.yml", "base_model: x\nmicro_batch_size: 2\n", "weights", "fp32", ""},
+		"no system":     {"a.yaml", "batch_size: 2\n", "weights", "fp32", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Open(fstest.MapFS{c.file: {Data: []byte(c.text)}}, ".")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Spell(c.setting, c.value); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
