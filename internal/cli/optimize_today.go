@@ -89,6 +89,12 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		return lay(over, example()), nil
 	}
 	project.Uses(transformersOf(over))
+	if gpus := o.gpus(); gpus > 0 || o.nodes > 1 {
+		project.Spans(max(gpus, 1) * o.nodes)
+	}
+	if d, ok := over["dist"].(map[string]any); ok && !o.flags.Changed("dist") {
+		delete(d, "kind") // the files know it, or it is DistributedDataParallel
+	}
 	t.project, o.project, o.doubts = project, fromProject(project), project.Doubts()
 	fields := lay(over, o.modelled(env, project.Fields()))
 	for _, m := range project.Missing() {

@@ -33,6 +33,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) ([]request, error) {
 		return nil, err
 	}
 	project.Uses(transformersOf(over))
+	project.Spans(f.gpus())
 	fields := lay(over, p.modelled(env, project.Fields()))
 	for _, m := range project.Missing() {
 		if f.lacks(fields, m.Setting) {
@@ -50,6 +51,15 @@ func transformersOf(over map[string]any) string {
 	versions, _ := over["versions"].(map[string]any)
 	text, _ := versions["transformers"].(string)
 	return text
+}
+
+// gpus is how many a flag names, 0 where none does.
+func (f *setupFlags) gpus() int {
+	if !f.flags.Changed("gpus") {
+		return 0
+	}
+	n, _ := f.flags.GetInt("gpus")
+	return max(n, 0)
 }
 
 // completedBy tells whether the flags add just what the files of the folder do

@@ -102,6 +102,19 @@ func (p *Project) usualTargets() bool {
 // for it. Axolotl puts kernels of its own in the place of PEFT's layers unless a
 // file says anything about them (0.19, check_auto_enable_lora_kernels).
 func (p *Project) Doubts() []string {
+	return append(p.unspread(), p.axolotlDoubts()...)
+}
+
+// unspread is that files shard a run and do not say over how many GPUs.
+func (p *Project) unspread() []string {
+	kind, _ := p.Value("dist.kind").(string)
+	if of := p.of("dist.kind"); len(of) > 0 && kind != "ddp" && p.world() < 2 && p.gpus == 0 && len(p.of("dist.world")) == 0 {
+		return []string{fmt.Sprintf("%s: no file says over how many GPUs %s is spread: one is counted, without it; give --gpus N", of[0].where(), kind)}
+	}
+	return nil
+}
+
+func (p *Project) axolotlDoubts() []string {
 	if p.system() != &axolotl {
 		return nil
 	}

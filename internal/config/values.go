@@ -2,7 +2,10 @@
 
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Value is what a setting is now, in a setup's terms, or nil where no file says
 // it: an int, float64, bool, string, []string or map[string]any. Of a schedule
@@ -73,8 +76,11 @@ func (b bound) staged() bool {
 	return b.Setting == "positives" || b.Setting == "negatives" || strings.Contains(b.key.Path, ".*.")
 }
 
-// world is how many GPUs the run has as far as the files say, else 1.
+// world is how many GPUs the run has as far as its user or the files say, else 1.
 func (p *Project) world() int {
+	if p.gpus > 0 {
+		return p.gpus
+	}
 	if p.own != nil {
 		if v, ok := p.own.Set["dist.world"].(int); ok {
 			return v
@@ -111,10 +117,12 @@ func (p *Project) whole(setting string) int {
 	return n
 }
 
-// fallback is what the run's system takes where no key says otherwise.
+// fallback is what the run's system takes where no key says otherwise: "auto" in
+// DeepSpeed's file leaves the word to the trainer.
 func (p *Project) fallback(setting string) any {
 	system := p.system()
-	if system == nil || len(p.of(setting)) > 0 && setting != "precision" {
+	said := slices.ContainsFunc(p.of(setting), func(b bound) bool { return b.Value != Auto || !b.source.adapter.Tied })
+	if system == nil || said && setting != "precision" {
 		return nil
 	}
 	for _, k := range system.forSetting(setting) {

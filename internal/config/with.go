@@ -40,6 +40,7 @@ func (p *Project) With(want map[string]any) (*Project, error) {
 		return nil, err
 	}
 	q.Uses(p.transformers)
+	q.Spans(p.gpus)
 	return q, nil
 }
 
