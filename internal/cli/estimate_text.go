@@ -106,7 +106,7 @@ func settings(x *setup.Setup) []string {
 			out = append(out, fmt.Sprintf(format, args...))
 		}
 	}
-	add(x.Precision != "", "%s", x.Precision)
+	add(x.Precision != "", "%s", precisionText(x))
 	add(x.Weights != "" && x.LoRA == nil, "weights in %s", weightsText(x))
 	add(x.Optimizer != "", "%s", x.Optimizer)
 	add(x.Attention != "" && !strings.HasPrefix(x.Model.Name, "torchvision/"), "%s attention", x.Attention)

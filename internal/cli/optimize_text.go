@@ -181,7 +181,7 @@ func settingRows(now, then *setup.Setup) [][]string {
 			rows = append(rows, []string{name, fmt.Sprint(a), fmt.Sprint(b)})
 		}
 	}
-	add(now.Precision != "", "precision", now.Precision, then.Precision)
+	add(now.Precision != "", "precision", precisionText(now), precisionText(then))
 	add(now.Weights+then.Weights != "", "weights", weightsText(now), weightsText(then))
 	add(now.Optimizer != "", "optimizer", now.Optimizer, then.Optimizer)
 	untold := now.Model.Program != nil && now.Model.Program.Recorded().Checkpointing == nil
@@ -195,6 +195,14 @@ func settingRows(now, then *setup.Setup) [][]string {
 	return rows
 }
 
+// precisionText is the precision, and that the model's files decide it where they do.
+func precisionText(s *setup.Setup) string {
+	if s.Loaded == setup.Saved && !s.Autocasts() && s.Precision == s.Model.SavedIn() {
+		return s.Precision + " as saved"
+	}
+	return s.Precision
+}
+
 // weightsText is the type that weights are held in, under autocast or without.
 func weightsText(s *setup.Setup) string {
 	switch {
@@ -202,7 +210,7 @@ func weightsText(s *setup.Setup) string {
 		return s.Weights + " as saved"
 	case s.Weights != "":
 		return s.Weights
-	case strings.HasPrefix(s.Precision, "amp-"):
+	case s.Autocasts():
 		return "fp32"
 	}
 	return s.Precision

@@ -21,7 +21,7 @@ type origin struct {
 	under map[string]any  // what a file said before flags were laid over it; nil where there is none
 	place string          // of the whole setup: file, or file:line
 	lines map[string]string
-	spell func(field, value string) string // how files would say it; nil where there are none
+	spell func(field string, value any) string // how files would say it; nil where there are none
 }
 
 // modelFlags are the flags of a model, which have more to them than one field.

@@ -54,6 +54,7 @@ func (p *Project) loaded(out map[string]any, adapts bool) {
 		precision = on // a key that names the type of the weights was read as the precision
 	}
 	held, precision = p.trained(held, precision, adapts)
+	delete(out, "precision")
 	if precision != "" {
 		out["precision"] = precision
 	}
@@ -66,7 +67,8 @@ func (p *Project) loaded(out map[string]any, adapts bool) {
 func (p *Project) heldIn(out map[string]any) string {
 	held, _ := out["weights"].(string)
 	before5 := p.system() == &hf && strings.HasPrefix(p.transformers, "4.") && p.Value("weights") == nil
-	if held == "fp32" || before5 || p.idle("weights") {
+	single := p.own != nil && p.own.Set["precision"] == "fp32"
+	if held == "fp32" || before5 || single || p.idle("weights") {
 		return ""
 	}
 	return held
@@ -90,7 +92,7 @@ func (p *Project) trained(held, precision string, adapts bool) (weights, arithme
 	case autocast, held == "":
 		return held, precision
 	case held == setup.Saved && (precision == "" || precision == "fp32"):
-		return held, precision
+		return held, "" // no autocast: as it is saved it trains
 	case precision == "" || precision == "fp32":
 		return held, held
 	case held == precision:

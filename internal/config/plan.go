@@ -222,6 +222,9 @@ func (c *changing) aliases(b bound, p doc.Path) ([]doc.Reference, bool) {
 func (c *changing) insert(setting string, v any) error {
 	p := c.project
 	if p.main == nil || p.main.adapter == &shell || p.main.adapter == &plain {
+		if text := p.Spell(setting, v); text != "" {
+			return fmt.Errorf("%s does not say %s; add %s by hand, or bind it in snug.yaml (%s: file#path.to.key)", p.main.file, setting, text, setting)
+		}
 		return fmt.Errorf("no file says %s; bind it in snug.yaml (%s: file#path.to.key) or add it by hand", setting, setting)
 	}
 	for _, k := range p.main.adapter.forSetting(setting) {

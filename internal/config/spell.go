@@ -12,7 +12,7 @@ import (
 // Spell is how the project's main file would say a setting, as in dtype: float32;
 // "" where its system has no key for that. It is for messages: a flag of snug answers
 // for once, a key of the file for good.
-func (p *Project) Spell(setting, value string) string {
+func (p *Project) Spell(setting string, value any) string {
 	system := p.system()
 	if p.main == nil || system == nil || system == &plain || system == &shell {
 		return ""
@@ -32,11 +32,12 @@ func (p *Project) Spell(setting, value string) string {
 }
 
 // spell is a value as the key has it, where the key alone can say it.
-func (k *Key) spell(value string) (file any, ok bool) {
-	if k.Kind == Word {
-		_, ok = spelled(k.Words, value, "")
-	} else {
-		ok = k.Kind == Switch && k.Means == value
+func (k *Key) spell(value any) (file any, ok bool) {
+	switch k.Kind {
+	case Word:
+		_, ok = spelled(k.Words, fmt.Sprint(value), "")
+	case Switch:
+		ok = k.Means == "" || k.Means == value
 	}
 	if !ok {
 		return nil, false

@@ -31,19 +31,15 @@ func Notes(s *setup.Setup, card gpu.Card) []string {
 	return out
 }
 
-// loadedNote is what is open about the type of the weights: what they are saved in,
-// or that a run without autocast computes in that.
+// loadedNote is what is open about the type of the weights: what they are saved in.
 func loadedNote(s *setup.Setup) string {
-	saved := s.Model.SavedIn()
 	switch {
 	case s.Guessed && s.LoRA != nil:
 		return fmt.Sprintf("the frozen weights are taken to be %s: nothing here says what type %s is saved in; give it with --weights", s.Weights, s.Model.Title())
 	case s.Guessed && s.Precision == "amp-fp16":
 		return fmt.Sprintf("the weights are taken to be fp32: nothing here says what type %s is saved in; in 16 bits the gradient scaler would stop it; give it with --weights", s.Model.Title())
 	case s.Guessed:
-		return fmt.Sprintf("the weights are taken to be fp32: nothing here says what type %s is saved in; in 16 bits it takes about half; give it with --weights", s.Model.Title())
-	case s.Loaded == setup.Saved && s.Precision == "fp32" && saved != "" && saved != "fp32":
-		return fmt.Sprintf("%s is saved in %s, and transformers 5 trains it so where nothing says otherwise; if that is meant: --precision %[2]s", s.Model.Title(), saved)
+		return fmt.Sprintf("the weights are taken to be fp32: nothing here says what type %s is saved in; in 16 bits it takes about half; give it with --%s", s.Model.Title(), map[bool]string{true: "weights", false: "precision"}[s.Autocasts()])
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"snug/internal/estimate"
+	"snug/internal/setup"
 )
 
 // choice is settings with the whole estimate on this card.
@@ -191,7 +192,8 @@ func (s *search) notes(c *Choice) []string {
 	say(s.today.precision == "amp-bf16" && x.precision == "amp-fp16", "%s does not compute in bf16; fp16 needs a gradient scaler.", s.req.Card.Name)
 	say(s.today.precision == "bf16" && x.precision == "amp-fp16", "%s does not compute in bf16; amp-fp16 keeps weights in fp32 and needs a gradient scaler.", s.req.Card.Name)
 	say(s.today.precision == "fp32" && x.precision == "amp-fp16", "amp-fp16 needs a gradient scaler (torch.amp.GradScaler).")
-	say(s.base.Weights != "" && c.Estimate.Setup.Weights == "" && x.precision == "amp-fp16",
+	loaded16 := s.base.Weights != "" || s.base.Loaded == setup.Saved && isBF16(s.base.Precision)
+	say(loaded16 && c.Estimate.Setup.Weights == "" && x.precision == "amp-fp16",
 		"Weights have to be loaded in float32 for that: a gradient scaler trains no others.")
 	say(s.close(c), "It fits only just: by as much as such estimates have been off, it would not.")
 	return out

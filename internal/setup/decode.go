@@ -62,6 +62,9 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 		Limit:         o.size("limit"),
 		Steps:         o.whole("steps", 3, 1, mostSteps),
 	}
+	if s.Weights == Saved && fields["precision"] == nil {
+		s.Precision = "" // that of the model's files
+	}
 	mask := o.flag("attention_mask", true)
 	s.AttentionMask = &mask
 	o.versions(s)

@@ -18,9 +18,15 @@ import (
 const Saved = "saved"
 
 // completeWeights decides the type of the weights. Without autocast they have that
-// of the precision.
+// of the precision, and where nothing says a precision either, a model that is loaded
+// as it is saved trains in that.
 func (s *Setup) completeWeights() error {
 	s.Loaded = s.Weights
+	if s.Precision == "" && s.Loaded == Saved {
+		s.Precision, s.Guessed = s.Model.savedIn("fp32")
+		s.Weights = ""
+		return nil
+	}
 	if s.Weights != "" && s.Weights != Saved && s.Weights != s.Precision && !autocasts(s.Precision) {
 		return Wrong("{weights} is %s and {precision} %s: weights of another type than the precision's are for autocast; choose amp-bf16 or amp-fp16, or {weights} %[2]s",
 			s.Weights, s.Precision)
@@ -31,6 +37,9 @@ func (s *Setup) completeWeights() error {
 	}
 	return s.unscalable()
 }
+
+// Autocasts tells whether the run computes under autocast.
+func (s *Setup) Autocasts() bool { return autocasts(s.Precision) }
 
 func autocasts(precision string) bool { return strings.HasPrefix(precision, "amp-") }
 

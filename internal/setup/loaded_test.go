@@ -55,6 +55,30 @@ func TestCompleteWeights(t *testing.T) {
 	}
 }
 
+// Where nothing says a precision, a model that is loaded as it is saved trains so.
+func TestPrecisionAsSaved(t *testing.T) {
+	for name, x := range map[string]struct {
+		fields    map[string]any
+		precision string
+		guessed   bool
+	}{
+		"saved":       {map[string]any{"weights": Saved, "model": map[string]any{"name": "llama-3.2-1b"}}, "bf16", false},
+		"in float32":  {map[string]any{"weights": Saved, "model": map[string]any{"name": "gpt2"}}, "fp32", false},
+		"nobody says": {map[string]any{"weights": Saved, "model": map[string]any{"name": "tinyllama-1.1b"}}, "fp32", true},
+		"said":        {map[string]any{"weights": Saved, "precision": "fp32", "model": map[string]any{"name": "llama-3.2-1b"}}, "fp32", false},
+		"no weights":  {map[string]any{"model": map[string]any{"name": "llama-3.2-1b"}}, "fp32", false},
+	} {
+		x.fields["batch"] = 1.0
+		s, err := Decode(x.fields, Source{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if s.Precision != x.precision || s.Weights != "" || s.Guessed != x.guessed {
+			t.Errorf("%s: precision %q, weights %q, guessed %v; want %q, none, %v", name, s.Precision, s.Weights, s.Guessed, x.precision, x.guessed)
+		}
+	}
+}
+
 // A gradient scaler trains weights of 16 bits in hardly any way.
 func TestScaledWeights(t *testing.T) {
 	for name, x := range map[string]struct {
