@@ -95,8 +95,8 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	if d, ok := over["dist"].(map[string]any); ok && !o.flags.Changed("dist") {
 		delete(d, "kind") // the files know it, or it is DistributedDataParallel
 	}
-	t.project, o.project, o.doubts = project, fromProject(project), project.Doubts()
 	fields := lay(over, o.modelled(env, project.Fields()))
+	t.project, o.project, o.doubts = project, fromProject(project), project.Doubts(fields)
 	for _, m := range project.Missing() {
 		if o.lacks(fields, m.Setting) && (m.Setting != "batch" || o.target == 0) {
 			return nil, lacking{m}

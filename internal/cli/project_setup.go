@@ -41,7 +41,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) ([]request, error) {
 		}
 	}
 	file, title := project.Main()
-	f.doubts = project.Doubts()
+	f.doubts = project.Doubts(fields)
 	f.from, f.project = fmt.Sprintf("settings of %s (%s)", file, title), fromProject(project)
 	return f.requestsOver(env, fields)
 }

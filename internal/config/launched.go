@@ -3,6 +3,7 @@
 package config
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 
@@ -12,6 +13,38 @@ import (
 // What a file does not say its system takes by default, and the system's table
 // knows that. A script that passes flags is no system; whose defaults hold where
 // it passes none, the program decides that it starts.
+
+// loadsIn is the type that a Python script names where it loads its model, "" where
+// it names none.
+func (p *Project) loadsIn() string {
+	if p.main == nil || p.main.adapter != &plain || p.system() != &hf {
+		return ""
+	}
+	found := newDType.FindSubmatch(p.main.tree.layers[0].doc.Bytes())
+	if found == nil {
+		return ""
+	}
+	held, _ := meaning(torchTypes, string(found[1]))
+	return held
+}
+
+var newDType = regexp.MustCompile(`\bfrom_pretrained\([^)]*\b(?:torch_)?dtype\s*=\s*(?:torch\.|["'])?([a-z0-9]+)`)
+
+// madeInCode is the line of a Python script that puts PEFT's adapters onto its model,
+// 0 where none does.
+func (p *Project) madeInCode() int {
+	if p.main == nil || p.main.adapter != &plain || p.adapts() {
+		return 0
+	}
+	d := p.main.tree.layers[0].doc
+	at := newAdapters.FindIndex(d.Bytes())
+	if at == nil || d.Format() != doc.Python {
+		return 0
+	}
+	return 1 + bytes.Count(d.Bytes()[:at[1]], []byte("\n"))
+}
+
+var newAdapters = regexp.MustCompile(`(?m)^[^#\n]*\b(?:get_peft_model|LoraConfig)\(`)
 
 // system is whose defaults hold where no file says a setting; nil is nobody's.
 func (p *Project) system() *Adapter {
@@ -30,11 +63,20 @@ func (p *Project) system() *Adapter {
 // system is the one that reads a source: its own, or the one that its flags are
 // for.
 func (s *source) system() *Adapter {
-	if s.adapter == &shell && passesArguments(s.tree.layers[0].doc) {
+	d := s.tree.layers[0].doc
+	if s.adapter == &shell && passesArguments(d) || s.adapter == &plain && makesArguments(d) {
 		return &hf
 	}
 	return s.adapter
 }
+
+// makesArguments tells whether a Python script makes TrainingArguments itself: what
+// it leaves out has their defaults.
+func makesArguments(d *doc.Document) bool {
+	return d.Format() == doc.Python && newArguments.Match(d.Bytes())
+}
+
+var newArguments = regexp.MustCompile(`\b(?:Seq2Seq)?TrainingArguments\(`)
 
 // othersDefaults are programs that take TrainingArguments' flags and have other
 // defaults: command lines around the trainer, and transformers' examples that

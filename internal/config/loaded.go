@@ -3,7 +3,7 @@
 package config
 
 import (
-	"fmt"
+	"cmp"
 	"strings"
 
 	"snug/internal/setup"
@@ -66,7 +66,9 @@ func (p *Project) loaded(out map[string]any, adapts bool) {
 // heldIn is what the files and the system say of the weights, "" for float32.
 func (p *Project) heldIn(out map[string]any) string {
 	held, _ := out["weights"].(string)
-	before5 := p.system() == &hf && strings.HasPrefix(p.transformers, "4.") && p.Value("weights") == nil
+	inScript := p.loadsIn()
+	held = cmp.Or(inScript, held)
+	before5 := p.system() == &hf && strings.HasPrefix(p.transformers, "4.") && p.Value("weights") == nil && inScript == ""
 	single := p.own != nil && p.own.Set["precision"] == "fp32"
 	if held == "fp32" || before5 || single || p.idle("weights") {
 		return ""
@@ -105,15 +107,4 @@ func (p *Project) trained(held, precision string, adapts bool) (weights, arithme
 func (p *Project) deepspeed() bool {
 	kind, _ := p.Value("dist.kind").(string)
 	return strings.HasPrefix(kind, "zero")
-}
-
-// raised is what Axolotl holds in float32 beside weights of 16 bits: unless
-// attention or adapters want one type everywhere, it casts embeddings, the head and
-// norms there and not back (0.18, loaders/model.py: _configure_embedding_dtypes).
-func (p *Project) raised() []string {
-	held, _ := p.Fields()["weights"].(string)
-	if held == "" || p.deepspeed() || p.said("attention") == "flash" {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s: without flash attention Axolotl raises embeddings, head and norms to float32; they are counted in %s, with gradients and states", p.main.file, held)}
 }

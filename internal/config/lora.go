@@ -98,36 +98,6 @@ func (p *Project) usualTargets() bool {
 	return p.peft() && p.system() != &axolotl
 }
 
-// Doubts is what the figures of a project's run leave out, and cannot be refused
-// for it. Axolotl puts kernels of its own in the place of PEFT's layers unless a
-// file says anything about them (0.19, check_auto_enable_lora_kernels).
-func (p *Project) Doubts() []string {
-	return append(p.unspread(), p.axolotlDoubts()...)
-}
-
-// unspread is that files shard a run and do not say over how many GPUs.
-func (p *Project) unspread() []string {
-	kind, _ := p.Value("dist.kind").(string)
-	if of := p.of("dist.kind"); len(of) > 0 && kind != "ddp" && p.world() < 2 && p.gpus == 0 && len(p.of("dist.world")) == 0 {
-		return []string{fmt.Sprintf("%s: no file says over how many GPUs %s is spread: one is counted, without it; give --gpus N", of[0].where(), kind)}
-	}
-	return nil
-}
-
-func (p *Project) axolotlDoubts() []string {
-	if p.system() != &axolotl {
-		return nil
-	}
-	if !p.adapts() {
-		return p.raised()
-	}
-	keys := p.of("kernels")
-	if len(keys) > 0 && !slices.ContainsFunc(keys, func(b bound) bool { return b.Value == true }) {
-		return nil
-	}
-	return []string{p.main.file + ": PEFT's layers are counted; Axolotl's own kernels (lora_mlp_kernel, lora_qkv_kernel, lora_o_kernel) keep less for backward"}
-}
-
 // uncounted is what makes adapters take more than is simulated.
 func (p *Project) uncounted(fields map[string]any) []Missing {
 	if fields["lora"] == nil {

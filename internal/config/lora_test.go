@@ -25,7 +25,13 @@ func TestLoRAOf(t *testing.T) {
 		"axolotl, own": {"a.yml", "base_model: x\nmicro_batch_size: 2\nadapter: lora\nlora_r: 8\nlora_mlp_kernel: false\n",
 			LoRA{true, "bf16", "amp-bf16"}, 0},
 		"llama-factory": {"l.yaml", "model_name_or_path: x\nfinetuning_type: full\nper_device_train_batch_size: 2\nfp16: true\n", LoRA{true, "saved", "amp-fp16"}, 0},
-		"nanogpt":       {"train.py", "block_size = 64\nbatch_size = 4\ngradient_accumulation_steps = 2\ndtype = 'bfloat16'\n", LoRA{Precision: "amp-bf16"}, 0},
+		"made in code": {"train.py", "model = get_peft_model(model, LoraConfig(r=8))\nargs = TrainingArguments(per_device_train_batch_size=2)\n",
+			LoRA{PEFT: true, Weights: "saved"}, 1},
+		"in a comment": {"train.py", "# model = get_peft_model(model)\nargs = TrainingArguments(per_device_train_batch_size=2)\n",
+			LoRA{PEFT: true, Weights: "saved"}, 0},
+		"not spread":     {"a.yaml", "per_device_train_batch_size: 2\nfsdp: full_shard\n", LoRA{PEFT: true, Weights: "saved"}, 1},
+		"spread by none": {"a.yaml", "per_device_train_batch_size: 2\nfsdp: ''\n", LoRA{PEFT: true, Weights: "saved"}, 0},
+		"nanogpt":        {"train.py", "block_size = 64\nbatch_size = 4\ngradient_accumulation_steps = 2\ndtype = 'bfloat16'\n", LoRA{Precision: "amp-bf16"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := Open(fstest.MapFS{x.file: {Data: []byte(x.text)}}, ".")
@@ -35,7 +41,7 @@ func TestLoRAOf(t *testing.T) {
 			if diff := cmp.Diff(x.want, p.LoRA()); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
-			if got := p.Doubts(); len(got) != x.doubts {
+			if got := p.Doubts(p.Fields()); len(got) != x.doubts {
 				t.Errorf("doubts %q", got)
 			}
 		})

@@ -36,6 +36,8 @@ func (k *Key) spell(value any) (file any, ok bool) {
 	switch k.Kind {
 	case Word:
 		_, ok = spelled(k.Words, fmt.Sprint(value), "")
+	case Whole:
+		_, ok = value.(int)
 	case Switch:
 		ok = k.Means == "" || k.Means == value
 	}
@@ -58,6 +60,11 @@ func assignment(format doc.Format, key string, value any) string {
 			value = fmt.Sprintf("%q", text)
 		}
 		return fmt.Sprintf("%q: %v", key, value)
+	case format == doc.Python:
+		if text, ok := value.(string); ok {
+			return fmt.Sprintf("%s=%q", key, text)
+		}
+		return key + "=" + strings.ToUpper(fmt.Sprint(value)[:1]) + fmt.Sprint(value)[1:]
 	case format == doc.YAML:
 		return fmt.Sprintf("%s: %v", key, value)
 	}

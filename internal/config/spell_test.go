@@ -22,6 +22,8 @@ func TestSpell(t *testing.T) {
 		"shell, there":  {"a.sh", "python run_clm.py --per_device_train_batch_size 2 --torch_dtype float16\n", "weights", "fp32", "--torch_dtype float32"},
 		"shell, switch": {"a.sh", "python run_clm.py --per_device_train_batch_size 2\n", "precision", "amp-bf16", "--bf16"},
 		"yes or no":     {"a.sh", "python run_clm.py --per_device_train_batch_size 2\n", "checkpointing", true, "--gradient_checkpointing"},
+		"Python":        {"a.py", "args = TrainingArguments(per_device_train_batch_size=2)\n", "precision", "amp-bf16", "bf16=True"},
+		"Python, text":  {"a.py", "args = TrainingArguments(per_device_train_batch_size=2)\n", "weights", "fp32", `dtype="float32"`},
 		"no key":        {"a.yml", "base_model: x\nmicro_batch_size: 2\n", "weights", "fp32", ""},
 		"no system":     {"a.yaml", "batch_size: 2\n", "weights", "fp32", ""},
 	} {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Doubts is what the figures of a run leave out, and cannot be refused for it. The
+// run is what the project's files say, with what its user said over them.
+func (p *Project) Doubts(run map[string]any) []string {
+	out := append(p.unspread(), p.axolotlDoubts()...)
+	if line := p.madeInCode(); line > 0 && run["lora"] == nil {
+		out = append(out, fmt.Sprintf("%s:%d: adapters are made in code, and are not counted: give --lora-peft --lora-rank N, and --lora-targets", p.main.file, line))
+	}
+	return out
+}
+
+// unspread is that files shard a run and do not say over how many GPUs.
+func (p *Project) unspread() []string {
+	kind, _ := p.Value("dist.kind").(string)
+	said := p.world() > 1 || p.gpus > 0 || len(p.of("dist.world")) > 0
+	of := p.of("dist.kind")
+	if said || kind == "" || kind == "ddp" || len(of) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: no file says over how many GPUs %s is spread: one is counted, without it; give --gpus N", of[0].where(), kind)}
+}
+
+// axolotlDoubts are those of Axolotl's files. It puts kernels of its own in the place
+// of PEFT's layers unless a file says anything about them (0.19,
+// check_auto_enable_lora_kernels).
+func (p *Project) axolotlDoubts() []string {
+	if p.system() != &axolotl {
+		return nil
+	}
+	if !p.adapts() {
+		return p.raised()
+	}
+	keys := p.of("kernels")
+	if len(keys) > 0 && !slices.ContainsFunc(keys, func(b bound) bool { return b.Value == true }) {
+		return nil
+	}
+	return []string{p.main.file + ": PEFT's layers are counted; Axolotl's own kernels (lora_mlp_kernel, lora_qkv_kernel, lora_o_kernel) keep less for backward"}
+}
+
+// raised is what Axolotl holds in float32 beside weights of 16 bits: unless
+// attention or adapters want one type everywhere, it casts embeddings, the head and
+// norms there and not back (0.18, loaders/model.py: _configure_embedding_dtypes).
+func (p *Project) raised() []string {
+	held, _ := p.Fields()["weights"].(string)
+	if held == "" || p.deepspeed() || p.said("attention") == "flash" {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: without flash attention Axolotl raises embeddings, head and norms to float32; they are counted in %s, with gradients and states", p.main.file, held)}
+}
