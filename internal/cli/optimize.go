@@ -95,7 +95,8 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 	if err != nil {
 		return err
 	}
-	o.lock = append(o.lock, o.unwritable(today)...)
+	unwritable := o.unwritable(today)
+	o.lock = append(o.lock, unwritable...)
 	where, err := o.place(ctx, env, today)
 	if err != nil {
 		return err
@@ -112,6 +113,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 				}
 				notes.about(env, now, card)
 				notes.say(env, o.doubts)
+				notes.say(env, outOfReach(today, p, unwritable))
 				if len(plans) > 1 || p.Recommended == nil { // a plan alone says it among its own notes
 					notes.uncounted(env, now)
 				}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"snug/internal/config"
@@ -198,26 +197,4 @@ func limited(requests []request) bool {
 		}
 	}
 	return true
-}
-
-// unwritable is the settings that no file of the project has a place for: what is
-// to be written there must leave them as they are.
-func (o *optimizeOptions) unwritable(t *today) []string {
-	if !o.apply || t.project == nil {
-		return nil
-	}
-	fields := t.project.Fields()
-	on, _ := fields["checkpointing"].(bool)
-	other := map[string]any{"checkpointing": !on, "precision": "amp-bf16", "optimizer": "adamw-fused", "attention": "sdpa"}
-	var out []string
-	for _, name := range []string{"checkpointing", "precision", "optimizer", "attention"} {
-		value := other[name]
-		if fields[name] == value {
-			value = map[string]any{"precision": "fp32", "optimizer": "adamw", "attention": "eager"}[name]
-		}
-		if _, err := t.project.Change(map[string]any{name: value}); err != nil && !slices.Contains(o.allow, name) {
-			out = append(out, name)
-		}
-	}
-	return out
 }

@@ -223,7 +223,7 @@ func (c *changing) insert(setting string, v any) error {
 	p := c.project
 	if p.main == nil || p.main.adapter == &shell || p.main.adapter == &plain {
 		if text := p.Spell(setting, v); text != "" {
-			return fmt.Errorf("%s does not say %s; add %s by hand, or bind it in snug.yaml (%s: file#path.to.key)", p.main.file, setting, text, setting)
+			return fmt.Errorf("%s does not say %s; add %s there, or bind it in snug.yaml", p.main.file, setting, text)
 		}
 		return fmt.Errorf("no file says %s; bind it in snug.yaml (%s: file#path.to.key) or add it by hand", setting, setting)
 	}

@@ -37,7 +37,7 @@ func loadedNote(s *setup.Setup) string {
 	case s.Guessed && s.LoRA != nil:
 		return fmt.Sprintf("the frozen weights are taken to be %s: nothing here says what type %s is saved in; give it with --weights", s.Weights, s.Model.Title())
 	case s.Guessed && s.Precision == "amp-fp16":
-		return fmt.Sprintf("the weights are taken to be fp32: nothing here says what type %s is saved in; in 16 bits the gradient scaler would stop it; give it with --weights", s.Model.Title())
+		return fmt.Sprintf("the weights are taken to be fp32: nothing says what type %s is saved in; in 16 bits a gradient scaler would stop it; give it with --weights", s.Model.Title())
 	case s.Guessed:
 		return fmt.Sprintf("the weights are taken to be fp32: nothing here says what type %s is saved in; in 16 bits it takes about half; give it with --%s", s.Model.Title(), map[bool]string{true: "weights", false: "precision"}[s.Autocasts()])
 	}
