@@ -84,6 +84,9 @@ func (o origin) located(err error) string {
 	if errors.As(err, &field) && o.lines[field.Field] != "" {
 		place = o.lines[field.Field]
 	}
+	if o.spell != nil && field != nil && field.Field == "model.name" && !o.flags["model.name"] {
+		text += fmt.Sprintf(" (one like it: --config-path %s --model NAME)", o.place) // a model alone asks about no file
+	}
 	if place == "" || strings.HasPrefix(text, "--") || strings.HasPrefix(text, place+":") {
 		return text
 	}
