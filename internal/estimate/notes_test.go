@@ -29,7 +29,7 @@ func TestNotes(t *testing.T) {
 		{"A100-40GB", setup.Setup{Precision: "bf16", Dist: sharded}, ""},
 		{"MI300X", setup.Setup{Precision: "bf16"}, ""},
 		{"T4", setup.Setup{Precision: "amp-bf16", Loads: map[string]setup.Loading{"amp-fp16": {Never: true}}}, "these files cannot say amp-fp16"},
-		{"T4", setup.Setup{Precision: "amp-fp16", Guessed: true}, "the gradient scaler would stop it"},
+		{"T4", setup.Setup{Precision: "amp-fp16", Guessed: true}, "a gradient scaler would stop it"},
 		{"L4", setup.Setup{Precision: "fp32", Guessed: true}, "give it with --precision"},
 		{"L4", setup.Setup{Precision: "amp-bf16", Guessed: true}, "give it with --weights"},
 		{"T4", setup.Setup{Precision: "amp-fp16", Attention: "flash"}, "T4 has no kernels for flash attention"},
