@@ -140,8 +140,12 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		p.Fields()
+		p.Doubts(p.Fields())
 		p.Missing()
+		p.Spell("weights", "fp32")
+		if q, err := p.With(map[string]any{"precision": "amp-fp16", "weights": "fp32"}); err == nil {
+			q.Fields()
+		}
 		plan, err := p.Change(map[string]any{"batch": 3, "accumulation": 5, "precision": "amp-bf16"})
 		if err == nil {
 			_, _ = applied(files, plan)

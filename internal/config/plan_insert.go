@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/config/change"
+	"snug/internal/config/doc"
+)
+
+// insert plans a new key, in the main file.
+func (c *changing) insert(setting string, v any) error {
+	p := c.project
+	if p.main == nil || p.main.adapter == &shell || p.main.adapter == &plain {
+		if text := p.Spell(setting, v); text != "" {
+			return fmt.Errorf("%s does not say %s; add %s there, or bind it in snug.yaml", p.main.file, setting, text)
+		}
+		return fmt.Errorf("no file says %s; bind it in snug.yaml (%s: file#path.to.key) or add it by hand", setting, setting)
+	}
+	for _, k := range p.main.adapter.forSetting(setting) {
+		if _, says := spelled(k.Words, fmt.Sprint(v), ""); k.Path == "" || strings.Contains(k.Path, "*") || k.Means != "" && k.Means != v || k.Kind == Word && !says {
+			continue
+		}
+		file, err := k.write(v, doc.Value{}, p.world())
+		if err != nil || file == same {
+			continue
+		}
+		path, err := doc.ParsePath(k.Path)
+		if err != nil || !p.main.insertable(path) {
+			continue
+		}
+		if p.main.adapter == &hf && setting == "weights" {
+			c.note("%s is an argument of scripts like run_clm.py; in one of your own, give it to from_pretrained instead", k.Path)
+		}
+		l := p.main.tree.nearest(path)
+		c.edits = append(c.edits, planned{change.Edit{File: l.file, Path: path[len(l.mount):], Value: file, Insert: true}, p.main})
+		return nil
+	}
+	return fmt.Errorf("%s (%s) has no key for %s %v", p.main.file, p.main.adapter.Title, setting, v)
+}
+
+// insertable is whether the section that a key would go into is there, unless
+// it is the file itself.
+func (s *source) insertable(path doc.Path) bool {
+	return len(path) == 1 || s.tree.has(path[:1]) || s.adapter == &torchtitan || s.adapter == &composer
+}
