@@ -32,6 +32,9 @@ func (c *changing) insert(setting string, v any) error {
 			continue
 		}
 		if p.main.adapter == &hf && setting == "weights" {
+			if !p.main.tree.has(doc.Path{"model_name_or_path"}) {
+				continue // TrainingArguments alone know no type and would refuse the file
+			}
 			c.note("%s is an argument of scripts like run_clm.py; in one of your own, give it to from_pretrained instead", k.Path)
 		}
 		l := p.main.tree.nearest(path)
