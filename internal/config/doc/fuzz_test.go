@@ -72,7 +72,7 @@ func FuzzJSON(f *testing.F) {
 }
 
 func FuzzTOML(f *testing.F) {
-	fuzzFormat(f, TOML, titan, "a.b.c = 1\r\n[a.d]\r\n", "[[x]]\n[x.y]\nz = [{a=1},[]]\n")
+	fuzzFormat(f, TOML, titan, "a.b.c = 1\r\n[a.d]\r\n", "\na.b.c=1", "[[x]]\n[x.y]\nz = [{a=1},[]]\n")
 }
 
 func FuzzPython(f *testing.F) {

@@ -128,7 +128,7 @@ func (w *writer) toml(size int) {
 			w.line(w.pick("header", fmt.Sprintf("[t%d]", w.n), fmt.Sprintf("[[l%d]]", w.n), fmt.Sprintf("[t%d.'sub.key']", w.n)) + w.comment("#"))
 			w.n++
 		}
-		key := strings.ReplaceAll(w.name(), "größe", "q") + w.pick("dot", "", "", ".sub")
+		key := strings.ReplaceAll(w.name(), "größe", "q") + w.pick("dot", "", "", ".sub", ".sub.deep")
 		w.line(w.pick("indent", "", "  ") + key + w.pick("gap", " = ", "=") + w.pick("value", "8", "1_000", "0.5", "true", "'lit'", `"a\tb"`, `"8"`, "[1, [2,], ]", "{ a = 1, b.c = 'x' }", "2026-01-01", "'''x'''") + w.comment("#"))
 	}
 }

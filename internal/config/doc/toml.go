@@ -155,10 +155,12 @@ func (b *tomlBuilder) item(at *node, k tomlKey, line int, key string) *node {
 	return n
 }
 
-// keyValue adds a key to a table and returns where its value ends.
+// keyValue adds a key to a table and returns where its value ends: there every
+// table that a dotted key leads through ends too.
 func (b *tomlBuilder) keyValue(at *node, kv *unstable.Node) int {
 	keys := b.keys(kv.Key())
 	var written []string
+	tables := []*node{at}
 	for _, k := range keys[:len(keys)-1] {
 		written = append(written, k.raw)
 		e, _ := at.own(k.name)
@@ -168,11 +170,14 @@ func (b *tomlBuilder) keyValue(at *node, kv *unstable.Node) int {
 			e = &at.entries[len(at.entries)-1]
 		}
 		at = e.value
+		tables = append(tables, at)
 	}
 	last := keys[len(keys)-1]
 	equals := last.end + bytes.IndexByte(b.src[last.end:], '=')
 	value := b.value(kv.Value(), equals+1)
 	at.entries = append(at.entries, entry{key: last.name, keyStart: keys[0].start, value: value})
-	at.end = max(at.end, value.end)
+	for _, t := range tables {
+		t.end = max(t.end, value.end)
+	}
 	return value.end
 }

@@ -47,6 +47,7 @@ func TestTOML(t *testing.T) {
 		{name: "insert", insert: true, before: titan, path: "training.accum", value: 4, after: replace("\"bfloat16\"\n", "\"bfloat16\"\naccum = 4\n")},
 		{name: "insert indented", insert: true, before: titan, path: "training.inner.off", value: false, after: replace("on = true\n", "on = true\n  off = false\n")},
 		{name: "insert dotted", insert: true, before: titan, path: "training.mixed.reduce", value: "float32", after: replace("\"bfloat16\"\n", "\"bfloat16\"\nmixed.reduce = \"float32\"\n")},
+		{name: "insert into a dotted table of a dotted table", insert: true, before: "x = 1\na.b.c = 1\ny = 1\n", path: "a.d", value: 2, after: "x = 1\na.b.c = 1\na.d = 2\ny = 1\n"},
 		{name: "insert inline", insert: true, before: titan, path: "stage[0].inline.d", value: 1, after: replace("\"2\" }", "\"2\", d = 1 }")},
 		{name: "insert into the last table", insert: true, before: titan, path: "stage[1].wd", value: 0.1, after: titan + "wd = 0.1\n"},
 		{name: "insert into the first item", insert: true, before: titan, path: "stage[0].wd", value: 0.1, after: replace("\"2\" }\n", "\"2\" }\nwd = 0.1\n")},
@@ -59,4 +60,24 @@ func TestTOML(t *testing.T) {
 		{name: "insert under an empty header", insert: true, before: "[a]\n[b]\n", path: "a.d", value: 2, after: "[a]\nd = 2\n[b]\n"},
 		{name: "insert into nothing", insert: true, before: "", path: "a", value: 2, after: "a = 2"},
 	})
+}
+
+func TestTOMLDottedTablesEndWithTheirLastValue(t *testing.T) {
+	const text = "x = 1\na.b.c = 1\na.d = 22\n"
+	d, err := OpenAs("train.toml", TOML, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path Path
+		want string
+	}{
+		{Path{"a"}, "a.b.c = 1\na.d = 22"},
+		{Path{"a", "b"}, "a.b.c = 1"},
+	} {
+		v, err := d.Find(c.path)
+		if err != nil || v.Text != c.want {
+			t.Errorf("%s: %q (%v), want %q", c.path, v.Text, err, c.want)
+		}
+	}
 }
