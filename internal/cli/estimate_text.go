@@ -111,6 +111,7 @@ func settings(x *setup.Setup) []string {
 	add(x.Optimizer != "", "%s", x.Optimizer)
 	add(x.Attention != "" && !strings.HasPrefix(x.Model.Name, "torchvision/"), "%s attention", x.Attention)
 	add(x.Checkpointing, "checkpointing")
+	add(x.Loss != "", "loss by %s", strings.ToUpper(x.Loss))
 	add(x.Accumulation > 1, "accumulation %d", x.Accumulation)
 	add(x.Clip, "clipping")
 	if l := x.LoRA; l != nil {

@@ -50,6 +50,7 @@ var fieldFlags = []fieldFlag{
 	{"weights", "weights", "", "`type` that weights are loaded in, under autocast: " + strings.Join(setup.WeightTypes, ", ")},
 	{"optimizer", "optimizer", "", "`name`: adamw, adamw-fused, sgd-momentum, ..."},
 	{"checkpointing", "checkpointing", "bool", "gradient checkpointing"},
+	{"loss", "loss", "", "`whose` code computes a causal model's loss: model (all logits at once), trl (SFTTrainer of TRL 1.15 and later)"},
 	{"attention", "attention", "", "`kind`: " + strings.Join(setup.Attentions, ", ")},
 	{"attention-mask", "attention_mask", "bool", "the batch carries a mask (default true)"},
 	{"accumulation", "accumulation", "whole", "`forwards` per optimizer step"},

@@ -37,6 +37,7 @@ func Settings() []Setting {
 		{"negatives", Whole, nil, "negative samples per anchor"},
 		{"workers", Whole, nil, "processes that load data, per GPU"},
 		{"optimizer", Word, shadow.OptimizerNames(), "the optimizer"},
+		{"loss", Word, setup.Losses, "whose code computes a causal model's loss"},
 		{"attention", Word, setup.Attentions, "the implementation of attention"},
 		{"clip", Switch, nil, "gradient norm clipping"},
 		{"lora.rank", Whole, nil, "rank of LoRA's adapters"},

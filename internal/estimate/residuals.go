@@ -52,6 +52,7 @@ func Options(s *setup.Setup) []string {
 	add(s.Model.Config != nil, "attention "+s.Attention)
 	add(s.AttentionMask != nil && !*s.AttentionMask, "no mask")
 	add(s.Weights != "", "weights of 16 bits under autocast")
+	add(s.Loss != "", "loss by "+s.Loss)
 	add(s.Checkpointing, "checkpointing")
 	if l := s.LoRA; l != nil {
 		add(true, "lora")

@@ -23,8 +23,9 @@ type Run struct {
 	Attention     string // "sdpa", "eager", "flash"
 	Mask          bool   // the batch carries an attention mask
 	Checkpointing bool
-	Reentrant     bool // the older kind of checkpointing
-	LossChunks    int  // pieces in which a causal loss is computed; 0 is all at once
+	Reentrant     bool   // the older kind of checkpointing
+	Loss          string // whose code computes a causal loss, "" for the model's own
+	LossChunks    int    // pieces in which a causal loss is computed; 0 is all at once
 }
 
 // Model is a network with its loss: what one step of training runs forward.

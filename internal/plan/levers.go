@@ -133,7 +133,7 @@ func (s *search) pullable() []lever {
 	add(x.attention == "eager" && !images, "attention sdpa", "", func(x *settings) { x.attention = "sdpa" })
 	add(x.attention != "flash" && x.precision != "fp32" && s.req.Card.Flash() && !images, "attention flash", "needs flash-attn installed",
 		func(x *settings) { x.attention = "flash" })
-	add(base.Model.Head == "causal-lm" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), "a loss function of your own",
+	add(base.Model.Head == "causal-lm" && base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), "a loss function of your own",
 		func(x *settings) { x.chunks = lossChunks })
 	add(hasVocabulary(base), fmt.Sprintf("a vocabulary of %d", smallVocabulary), "another tokenizer; embeddings are trained anew",
 		func(x *settings) { x.vocabulary = smallVocabulary })

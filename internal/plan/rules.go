@@ -24,7 +24,7 @@ type rules struct {
 // be named too, so that a list need not know the difference.
 var fields = []string{
 	"model", "batch", "seq", "target_seq", "positives", "negatives", "precision", "weights", "optimizer", "checkpointing",
-	"attention", "attention_mask", "accumulation", "clip", "lora", "allocator", "dist", "limit", "versions", "steps",
+	"loss", "attention", "attention_mask", "accumulation", "clip", "lora", "allocator", "dist", "limit", "versions", "steps",
 }
 
 // allowable is the fields that change what is trained, or how exactly.

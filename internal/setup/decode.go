@@ -19,9 +19,17 @@ var (
 	// WeightTypes is what weights are loaded in.
 	WeightTypes = []string{"fp32", "bf16", "fp16", Saved}
 	Attentions  = []string{"sdpa", "eager", "flash"}
+	Losses      = []string{ModelLoss, TRLLoss}
 	DistKinds   = []string{"ddp", "fsdp2", "fsdp2-noreshard", "zero1", "zero2", "zero3"}
 
 	shardTypes = []string{"fp32", "bf16", "fp16"}
+)
+
+// Whose code computes the loss of a causal model. The model's own makes the logits
+// of every token at once; TRL's never has more than a tile of them.
+const (
+	ModelLoss = "model"
+	TRLLoss   = "trl"
 )
 
 // NewestTorch is the version of PyTorch that is meant where none is named: the
@@ -55,6 +63,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 		Weights:       o.choice("weights", "", WeightTypes),
 		Optimizer:     o.choice("optimizer", "adamw", shadow.OptimizerNames()),
 		Checkpointing: o.flag("checkpointing", false),
+		Loss:          o.choice("loss", "", Losses),
 		Attention:     o.choice("attention", "sdpa", Attentions),
 		Accumulation:  o.whole("accumulation", 1, 1, mostBatch),
 		Clip:          o.flag("clip", false),
@@ -64,6 +73,9 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	}
 	if s.Weights == Saved && fields["precision"] == nil {
 		s.Precision = "" // that of the model's files
+	}
+	if s.Loss == ModelLoss {
+		s.Loss = ""
 	}
 	mask := o.flag("attention_mask", true)
 	s.AttentionMask = &mask
@@ -176,6 +188,9 @@ func (s *Setup) complete() error {
 	}
 	if err := s.completeWeights(); err != nil {
 		return err
+	}
+	if s.Loss != "" && s.Model.Head != "causal-lm" {
+		return Wrong("{loss} %s is that of a causal-lm, and %s is trained as %s; leave it out", s.Loss, s.Model.Title(), s.Model.Head)
 	}
 	if f.images { // which have no tokens, whatever else a file says
 		s.Seq, s.TargetSeq = 0, 0

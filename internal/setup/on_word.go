@@ -18,6 +18,7 @@ func (s *Setup) onWord(o *object, p Recorded) {
 		{"weights", p.Precision != ""},
 		{"optimizer", class},
 		{"checkpointing", p.Checkpointing != nil},
+		{"loss", false},
 		{"attention", false},
 		{"attention_mask", false},
 		{"clip", false},
@@ -74,6 +75,8 @@ func (s *Setup) AsRecorded() *Setup {
 			t.Optimizer = plainOptimizer(s.Optimizer)
 		case "checkpointing":
 			t.Checkpointing = false
+		case "loss":
+			t.Loss = ""
 		case "attention":
 			t.Attention = ""
 		case "clip":

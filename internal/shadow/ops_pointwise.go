@@ -83,12 +83,16 @@ func (t *Tensor) Mul(o *Tensor) *Tensor {
 	return n.result(out, t, o)
 }
 
-// Div is t / o.
+// Div is t / o: a number with a point even of whole ones.
 func (t *Tensor) Div(o *Tensor) *Tensor {
 	n := t.w.record("DivBackward0", t, o)
 	other := n.save(o)
 	self := n.saveIf(n.needs(1), t)
-	out := t.binary("div", o, resultType(t, o))
+	dt := resultType(t, o)
+	if !dt.Floating() {
+		dt = Float32
+	}
+	out := t.binary("div", o, dt)
 	n.backward(divGrads(n, other, self))
 	return n.result(out, t, o)
 }

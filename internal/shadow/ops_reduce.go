@@ -94,6 +94,9 @@ func (t *Tensor) Sum(keep bool, dims ...int) *Tensor {
 	return n.result(out, t)
 }
 
+// SumAll is t.sum().
+func (t *Tensor) SumAll() *Tensor { return t.Sum(false, allDims(t.size)...) }
+
 // All is t.all(): one byte.
 func (t *Tensor) All() *Tensor {
 	out := t.reduce("all", allDims(t.size), false, Bool)

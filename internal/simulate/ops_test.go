@@ -125,7 +125,7 @@ func caseSetup(c map[string]any) *setup.Setup {
 	}
 	s.Checkpointing, _ = c["checkpointing"].(bool)
 	s.Clip, _ = c["clip"].(bool)
-	s.Weights = str("weights")
+	s.Weights, s.Loss = str("weights"), str("loss")
 	if d, ok := c["dist"].(map[string]any); ok {
 		s.Dist = &setup.Dist{Kind: d["kind"].(string), World: int(d["world"].(float64))}
 		s.Dist.BucketView, _ = d["bucket_view"].(bool)

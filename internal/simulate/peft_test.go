@@ -50,6 +50,9 @@ func TestPEFT(t *testing.T) { testDispatched(t, "testdata/peft") }
 // all of them trained (testdata/measured/weights_ops.py).
 func TestWeights(t *testing.T) { testDispatched(t, "testdata/weights") }
 
+// The loss of TRL's SFTTrainer, on real tensors (testdata/measured/trl_ops.py).
+func TestTRL(t *testing.T) { testDispatched(t, "testdata/trl") }
+
 func testDispatched(t *testing.T, folder string) {
 	files, _ := filepath.Glob(filepath.Join(folder, "*.txt.gz"))
 	if len(files) == 0 {

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// The loss of TRL's trainers, which never has more than a tile of the logits:
+// ChunkedLogProbFunction of trl/kernels/chunked_logprob.py, 1.16. Products are
+// made tile by tile into one buffer; kernels, which take no memory, fold each
+// into what is known of its tokens so far, and in backward turn it into its own
+// gradient.
+
+// Tile is how much of the logits exists at a time.
+type Tile struct {
+	Tokens, Words int
+}
+
+// LogProbs is, for each row of t, the log of its target's probability, the
+// entropy, and whether no word is likelier.
+func (t *Tensor) LogProbs(weight, targets *Tensor, tile Tile) (logProbs, entropy, top *Tensor) {
+	w := t.w
+	n := w.record("ChunkedLogProbFunctionBackward", t, weight)
+	record := w.NoGrad()
+	fn := w.Func(t, weight, targets)
+	p := &projection{t: t, weight: weight, tile: tile, dtype: t.dtype}
+	if w.autocast != None {
+		p.dtype = w.autocast
+	}
+	var known [7]*Tensor // greatest, sums of exp, x·exp and squares, sum, greatest before the target, the target's
+	for i := range known {
+		w.op("zeros")
+		known[i] = fn.Let(w.empty(Dims(t.Size(0)), Float32))
+	}
+	p.forward(fn)
+	greatest, sum, target := known[0], known[1], known[6]
+	logZ := fn.Let(greatest.Add(sum.plain("log", Float32)))
+	logProbs = fn.Let(target.Sub(logZ))
+	entropy = fn.Let(logZ.Sub(known[2].Div(sum)))
+	reached := target.CompareWith("ge", greatest).hold()
+	top = fn.Let(reached.And(target.CompareWith("gt", known[5])))
+	reached.drop()
+	kept, part := n.save(t), n.save(weight)
+	for _, x := range []*Tensor{targets, logZ, entropy} {
+		n.save(x)
+	}
+	p.carries, p.trains = n.needs(0), n.needs(1)
+	n.backwards(func([]*Tensor) []*Tensor {
+		p.t, p.weight = kept.get(), part.get()
+		return p.backward()
+	})
+	logProbs, entropy, top = fn.Return3(logProbs, entropy, top)
+	record()
+	n.output(logProbs, 0)
+	n.output(entropy, 1)
+	return logProbs, entropy, top
+}
+
+// projection is t @ weight.T, a tile at a time.
+type projection struct {
+	t, weight       *Tensor
+	tile            Tile
+	dtype           DType // of the products
+	carries, trains bool  // gradients that are wanted: of t, of the weight
+}
+
+// forward makes every tile once. A part of the weight lives as long as its
+// product takes.
+func (p *projection) forward(fn *Frame) {
+	w := p.t.w
+	buffer := p.buffer(fn)
+	var rows, tile *Tensor
+	for from := 0; from < p.t.Size(0); from += p.tile.Tokens {
+		fn.Set(&rows, p.rows(from))
+		for start := 0; start < p.weight.Size(0); start += p.tile.Words {
+			fn.Set(&tile, p.part(buffer, rows, start))
+			words := p.words(start)
+			p.product(tile, rows, words)
+			done(words)
+			w.kernel(tile)
+		}
+	}
+}
+
+// backward makes every tile again, and adds up gradients in float32.
+func (p *projection) backward() []*Tensor {
+	w := p.t.w
+	fn := w.Func()
+	var dt, dw *Tensor
+	if p.carries {
+		w.op("zeros")
+		dt = fn.Let(w.empty(p.t.size, Float32))
+	}
+	if p.trains {
+		w.op("zeros")
+		dw = fn.Let(w.empty(p.weight.size, Float32))
+	}
+	buffer := p.buffer(fn)
+	var rows, words, tile *Tensor
+	for from := 0; from < p.t.Size(0); from += p.tile.Tokens {
+		fn.Set(&rows, p.rows(from))
+		for start := 0; start < p.weight.Size(0); start += p.tile.Words {
+			fn.Set(&words, p.words(start))
+			fn.Set(&tile, p.part(buffer, rows, start))
+			p.product(tile, rows, words)
+			w.kernel(tile, tile)
+			if p.carries {
+				p.product(rows, tile, words)
+			}
+			if p.trains {
+				flipped := tile.T()
+				p.product(words, flipped, rows)
+				done(flipped)
+			}
+		}
+	}
+	var grads [2]*Tensor
+	if p.carries {
+		grads[0] = dt.To(p.t.dtype)
+	}
+	if p.trains {
+		grads[1] = dw.To(p.weight.dtype)
+	}
+	a, b := fn.Return2(grads[0], grads[1])
+	return each(a, b)
+}
+
+// buffer is where the tiles are made.
+func (p *projection) buffer(fn *Frame) *Tensor {
+	p.t.w.op("empty")
+	return fn.Let(p.t.w.empty(Dims(min(p.t.Size(0), p.tile.Tokens), p.tile.Words), p.dtype))
+}
+
+// rows is some tokens, in the products' type.
+func (p *projection) rows(from int) *Tensor {
+	return p.t.Slice(0, from, min(from+p.tile.Tokens, p.t.Size(0))).To(p.dtype)
+}
+
+// words is some of the weight, in the products' type.
+func (p *projection) words(start int) *Tensor {
+	return p.weight.Slice(0, start, min(start+p.tile.Words, p.weight.Size(0))).To(p.dtype)
+}
+
+// part is as much of the buffer as a tile takes.
+func (p *projection) part(buffer, rows *Tensor, start int) *Tensor {
+	return buffer.Slice(0, 0, rows.Size(0)).Slice(1, 0, min(p.tile.Words, p.weight.Size(0)-start))
+}
+
+// product is a product whose result has its place already.
+func (p *projection) product(out, a, b *Tensor) {
+	p.t.w.op("mm")
+	p.t.w.cublas()
+	p.t.w.product(out, a, b)
+}
+
+// Masked is t[mask] for a mask over its first dimensions that leaves nothing
+// out. Where the true ones are is worked out anew each time.
+func (t *Tensor) Masked(mask *Tensor) *Tensor {
+	w := t.w
+	n := w.record("IndexBackward0", t)
+	kept := n.save(mask)
+	count, from := mask.Numel(), t.size
+	size := t.size
+	for size.n > t.size.n-mask.size.n {
+		size = size.remove(0)
+	}
+	w.op("index")
+	places := w.nonzero(mask)
+	out := w.empty(size.insert(0, count), t.dtype)
+	w.kernel(out, t)
+	w.release2(places)
+	n.backward(func(g *Tensor) []*Tensor {
+		w.op("new_zeros")
+		zeros := w.empty(from, g.dtype).hold()
+		out := w.unlessInPlace("index_put", zeros)
+		places := w.nonzero(kept.get())
+		w.indexPut(count, count)
+		w.release2(places)
+		w.kernel(out, g)
+		if out == zeros {
+			return each(zeros.loosen())
+		}
+		zeros.drop()
+		return each(out)
+	})
+	return n.result(out, t)
+}
+
+// MaskedScatter is zeros of the mask's shape, with source where it is true.
+func (source *Tensor) MaskedScatter(mask *Tensor) *Tensor {
+	w := source.w
+	w.op("new_zeros")
+	zeros := w.empty(mask.size, source.dtype).hold()
+	n := w.record("MaskedScatterBackward0", source)
+	kept := n.save(mask)
+	w.op("masked_scatter")
+	out := w.empty(mask.size, source.dtype)
+	w.scratch(uint64(mask.Numel()) * Int64.Bytes()) // how many are true before each
+	w.kernel(out, source, mask)
+	rows := source.size
+	n.backward(func(g *Tensor) []*Tensor {
+		w.op("masked_scatter_backward")
+		places := w.nonzero(kept.get())
+		out := w.empty(rows, g.dtype)
+		w.release2(places)
+		w.kernel(out, g)
+		return each(out)
+	})
+	out = n.result(out, source)
+	zeros.drop()
+	return out
+}
+
+// Item is t.item(), the number on the host.
+func (t *Tensor) Item() {
+	t.w.op("_local_scalar_dense")
+	done(t)
+}
+
+// nonzero is where a mask is true (native/cuda/Nonzero.cu): whole numbers, one
+// for each dimension.
+func (w *World) nonzero(mask *Tensor) *storage {
+	count := w.alloc(4)
+	w.scratch(1)
+	places := w.alloc(uint64(mask.Numel()*mask.size.n) * Int64.Bytes())
+	w.scratch(scanBytes(mask.Numel(), scanTile, 4))
+	w.release(count)
+	return places
+}
