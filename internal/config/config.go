@@ -44,6 +44,7 @@ type Project struct {
 	bound []bound
 
 	transformers string // its version, where it is known
+	trl          string // and TRL's
 	gpus         int    // how many its user names, 0 where the files are to say
 }
 

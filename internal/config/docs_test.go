@@ -134,7 +134,7 @@ func signs(a *Adapter) string {
 
 // TestTables checks that the tables say what they may say.
 func TestTables(t *testing.T) {
-	known := append(settingNames(), "lora", "lora.linear", "autocast", "kernels", "uncounted", "quantized", "link", "nodes", "image")
+	known := append(settingNames(), "lora", "lora.linear", "autocast", "kernels", "chunks", "uncounted", "quantized", "link", "nodes", "image")
 	for _, a := range Adapters() {
 		if a.Name == "" || a.Title == "" || len(a.Formats) == 0 {
 			t.Errorf("%q: an adapter has a name, a title and formats", a.Name)

@@ -11,6 +11,7 @@ import (
 // run is what the project's files say, with what its user said over them.
 func (p *Project) Doubts(run map[string]any) []string {
 	out := append(p.unspread(), p.axolotlDoubts()...)
+	out = append(out, p.pieces(run)...)
 	if line := p.madeInCode(); line > 0 && run["lora"] == nil {
 		out = append(out, fmt.Sprintf("%s:%d: adapters are made in code, and are not counted: give --lora-peft --lora-rank N, and --lora-targets", p.main.file, line))
 	}

@@ -43,6 +43,7 @@ func (p *Project) Fields() map[string]any {
 	}
 	p.model(out)
 	p.loaded(out, p.adapts())
+	p.computed(out)
 	p.lora(out)
 	p.dist(out)
 	return out

@@ -12,13 +12,16 @@ import (
 // environments are the folders that hold a project's own Python.
 var environments = []string{".venv", "venv", "env"}
 
-// distInfo is how pip and uv note down which transformers is installed. Families
-// were held to these majors, and no other is taken for known.
-var distInfo = regexp.MustCompile(`^transformers-([45]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
+// How pip and uv note down what is installed. Families were held to these majors of
+// transformers, and no other is taken for known.
+var (
+	transformersInfo = regexp.MustCompile(`^transformers-([45]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
+	trlInfo          = regexp.MustCompile(`^trl-([01]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
+)
 
-// installed is the version of transformers in a project's own environment, "" where
-// it has none there: nothing is run to find out.
-func installed(files Files) string {
+// installed is the version of a library in a project's own environment, "" where it
+// has none there: nothing is run to find out.
+func installed(files Files, info *regexp.Regexp) string {
 	for _, env := range environments {
 		for _, lib := range libraries(files, env) {
 			entries, err := files.ReadDir(path.Join(lib, "site-packages"))
@@ -26,7 +29,7 @@ func installed(files Files) string {
 				continue
 			}
 			for _, e := range entries {
-				if found := distInfo.FindStringSubmatch(e.Name()); found != nil {
+				if found := info.FindStringSubmatch(e.Name()); found != nil {
 					return found[1]
 				}
 			}

@@ -19,7 +19,7 @@ func TestInstalled(t *testing.T) {
 		".venv/lib/python2.7/site-packages/transformers-4.57.1.dist-info/METADATA":  "",
 		".venv/lib": "", // a file
 	} {
-		if got := installed(fstest.MapFS{name: {}}); got != want {
+		if got := installed(fstest.MapFS{name: {}}, transformersInfo); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

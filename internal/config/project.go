@@ -15,7 +15,7 @@ var ErrNothing = errors.New("no training configuration found")
 // Open finds the settings of a project: in the files that are named, or else in
 // whatever its folder holds. A snug.yaml there has the first word.
 func Open(files Files, root string, names ...string) (*Project, error) {
-	p := &Project{Root: root, files: files, names: names, transformers: installed(files)}
+	p := &Project{Root: root, files: files, names: names, transformers: installed(files, transformersInfo), trl: installed(files, trlInfo)}
 	own, err := readSnugFile(files)
 	if err != nil {
 		return nil, err
