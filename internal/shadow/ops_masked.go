@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Ops that choose by a mask, of which every element is taken to be true.
+
+// Masked is t[mask] for a mask over its first dimensions. Where it is true is
+// worked out anew each time.
+func (t *Tensor) Masked(mask *Tensor) *Tensor {
+	w := t.w
+	n := w.record("IndexBackward0", t)
+	kept := n.save(mask)
+	count, from := mask.Numel(), t.size
+	size := t.size
+	for size.n > t.size.n-mask.size.n {
+		size = size.remove(0)
+	}
+	w.op("index")
+	places := w.nonzero(mask)
+	out := w.empty(size.insert(0, count), t.dtype)
+	w.kernel(out, t)
+	w.release2(places)
+	n.backward(func(g *Tensor) []*Tensor {
+		w.op("new_zeros")
+		zeros := w.empty(from, g.dtype).hold()
+		out := w.unlessInPlace("index_put", zeros)
+		places := w.nonzero(kept.get())
+		w.indexPut(count, count)
+		w.release2(places)
+		w.kernel(out, g)
+		if out == zeros {
+			return each(zeros.loosen())
+		}
+		zeros.drop()
+		return each(out)
+	})
+	return n.result(out, t)
+}
+
+// MaskedScatter is zeros of the mask's shape, with source where it is true.
+func (source *Tensor) MaskedScatter(mask *Tensor) *Tensor {
+	w := source.w
+	w.op("new_zeros")
+	zeros := w.empty(mask.size, source.dtype).hold()
+	n := w.record("MaskedScatterBackward0", source)
+	kept := n.save(mask)
+	w.op("masked_scatter")
+	out := w.empty(mask.size, source.dtype)
+	w.scratch(uint64(mask.Numel()) * Int64.Bytes()) // how many are true before each
+	w.kernel(out, source, mask)
+	rows := source.size
+	n.backward(func(g *Tensor) []*Tensor {
+		w.op("masked_scatter_backward")
+		places := w.nonzero(kept.get())
+		out := w.empty(rows, g.dtype)
+		w.release2(places)
+		w.kernel(out, g)
+		return each(out)
+	})
+	out = n.result(out, source)
+	zeros.drop()
+	return out
+}
+
+// Item is t.item(), the number on the host.
+func (t *Tensor) Item() {
+	t.w.op("_local_scalar_dense")
+	done(t)
+}
+
+// nonzero is where a mask is true (native/cuda/Nonzero.cu): whole numbers, one
+// for each dimension.
+func (w *World) nonzero(mask *Tensor) *storage {
+	count := w.alloc(4)
+	w.scratch(1)
+	places := w.alloc(uint64(mask.Numel()*mask.size.n) * Int64.Bytes())
+	w.scratch(scanBytes(mask.Numel(), scanTile, 4))
+	w.release(count)
+	return places
+}
