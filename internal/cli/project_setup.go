@@ -80,7 +80,7 @@ func (f *setupFlags) lacks(fields map[string]any, field string) bool {
 	if field == "batch" && f.anyBatch {
 		return false
 	}
-	if field == config.Weights {
+	if field == config.Weights || field == config.Training {
 		model, _ := fields["model"].(map[string]any)
 		return model["profile"] == nil
 	}
@@ -99,5 +99,5 @@ func (l lacking) Error() string { return l.Setting + ": " + l.Say }
 
 // Is tells what only a recording can make up for.
 func (l lacking) Is(target error) bool {
-	return target == setup.ErrUnknownModel && (l.Setting == "model" || l.Setting == config.Weights)
+	return target == setup.ErrUnknownModel && (l.Setting == "model" || l.Setting == config.Weights || l.Setting == config.Training)
 }

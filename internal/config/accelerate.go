@@ -22,6 +22,13 @@ var accelerate = Adapter{
 		{Setting: "dist.kind", Path: "distributed_type", Kind: Word, Words: accelerateTypes, Source: accelerateArgs},
 		{Setting: "dist.world", Path: "num_processes", Kind: Whole, Unit: "GPUs", Source: accelerateArgs},
 		{Setting: "link", Path: "deepspeed_config.deepspeed_config_file", Kind: Link, Source: accelerateArgs},
+		offloads("deepspeed_config.offload_optimizer_device", offloadsStates, accelerateArgs),
+		offloads("deepspeed_config.offload_param_device", offloadsWeights, accelerateArgs),
+		less("fsdp_config.fsdp_offload_params", offloadsAll, accelerateArgs),
+		compilesUnless("dynamo_config.dynamo_backend", accelerateArgs),
+		splits("parallelism_config.parallelism_config_tp_size", accelerateArgs),
+		shares("parallelism_config.parallelism_config_cp_size", accelerateArgs),
+		shares("parallelism_config.parallelism_config_sp_size", accelerateArgs),
 	},
 }
 

@@ -22,8 +22,8 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 // TestAdapters runs testdata/adapters/*.txtar. Each holds a project's files; its
 // comment says which settings to change (set:), which file is meant where the
 // folder holds several (main:), and which files have Windows line endings
-// (crlf:). Expected are what was found (found), what stays unsaid (notes), the
-// setup (setup) and the lines that change (diff).
+// (crlf:). Expected are what was found (found), what stays unsaid (notes), what no
+// figure counts (doubts), the setup (setup) and the lines that change (diff).
 func TestAdapters(t *testing.T) {
 	names, err := filepath.Glob("testdata/adapters/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -59,7 +59,7 @@ type fixture struct {
 	want    map[string]string
 }
 
-var outputs = []string{"found", "setup", "diff", "notes", "error"}
+var outputs = []string{"found", "setup", "diff", "notes", "doubts", "error"}
 
 func parseCase(ar *txtar.Archive) *fixture {
 	c := &fixture{comment: ar.Comment, files: fstest.MapFS{}, want: map[string]string{}}
@@ -114,6 +114,9 @@ func (c *fixture) run(t *testing.T) map[string]string {
 	}
 	out["found"] = found.String()
 	out["setup"] = setupText(p)
+	if doubts := p.Doubts(p.Fields()); len(doubts) > 0 {
+		out["doubts"] = strings.Join(doubts, "\n") + "\n"
+	}
 	notes := slices.Clone(p.Notes)
 	if len(c.set) > 0 {
 		out["diff"], notes = c.change(t, p, notes)

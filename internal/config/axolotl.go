@@ -6,6 +6,7 @@ import "snug/internal/config/doc"
 
 const (
 	axolotlSchema = "axolotl 0.19, utils/schemas/config.py, training.py and peft.py"
+	axolotlFSDP   = "axolotl 0.19, utils/schemas/config.py and fsdp.py"
 	axolotlTypes  = "axolotl 0.19, utils/config (torch_dtype) and core/builders/base.py"
 )
 
@@ -48,8 +49,31 @@ var axolotl = Adapter{
 		{Setting: "uncounted", Path: "lora_target_parameters", Kind: Names, Source: axolotlSchema},
 		{Setting: "quantized", Path: "load_in_4bit", Kind: Switch, Means: "4 bits", Source: axolotlSchema},
 		{Setting: "quantized", Path: "load_in_8bit", Kind: Switch, Means: "8 bits", Source: axolotlSchema},
+		{Setting: "dist.kind", Path: "fsdp_config.reshard_after_forward", Kind: Word, Words: fsdp2Reshard, Source: axolotlFSDP},
+		{Setting: "dist.kind", Path: "fsdp_config.fsdp_sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: axolotlFSDP},
+		{Setting: "dist.kind", Path: "fsdp", Kind: Word, Words: hfFSDP, Source: axolotlFSDP + " (deprecated)"},
 		{Setting: "dist.kind", Path: "fsdp_version", Kind: Word, Words: []word{{"2", "fsdp2"}, {"1", "fsdp2"}}, Source: axolotlSchema},
 		{Setting: "dist.world", Path: "dp_shard_size", Kind: Whole, Unit: "GPUs", Source: axolotlSchema},
 		{Setting: "link", Path: "deepspeed", Kind: Link, Source: axolotlSchema},
+		objective("rl", axolotlSchema),
+		{Setting: "refused", Path: "reward_model", Kind: Switch, Means: scoresAnswers, Source: axolotlSchema},
+		{Setting: "refused", Path: "process_reward_model", Kind: Switch, Means: scoresAnswers, Source: axolotlSchema},
+		splits("tensor_parallel_size", axolotlSchema),
+		shares("context_parallel_size", axolotlSchema),
+		shares("sequence_parallel_degree", axolotlSchema+" (deprecated)"),
+		{Setting: "noted", Path: "fsdp", Kind: Word, Words: hfOffload, Then: takesLess, Source: axolotlFSDP + " (deprecated)"},
+		less("fsdp_config.offload_params", offloadsAll, axolotlFSDP),
+		less("fsdp_config.fsdp_offload_params", offloadsAll, axolotlFSDP),
+		{Setting: "noted", Path: "unfrozen_parameters", Kind: Present, Means: fewLayers, Then: takesLess, Source: axolotlSchema},
+		{Setting: "noted", Path: "lisa_n_layers", Kind: Present, Means: fewLayers, Then: takesLess, Source: axolotlSchema},
+		marked("gradient_checkpointing", takesLess, axolotlSchema, word{"offload", offloadsActivations}, word{"offload_disk", offloadsActivations}, word{"unsloth", offloadsActivations}),
+		{Setting: "noted", Path: "selective_checkpointing", Kind: Present, Means: "keeps some results instead of making them anew", Then: takesMore, Source: axolotlSchema},
+		{Setting: "noted", Path: "activation_offloading", Kind: Present, Means: offloadsActivations, Then: takesLess, Source: axolotlSchema},
+		less("layer_offloading", "keeps frozen layers in the CPU's memory", axolotlSchema),
+		less("tiled_mlp", "runs the feed-forward layers piece by piece", axolotlSchema),
+		less("cut_cross_entropy", "never makes the logits", "axolotl 0.19, integrations/cut_cross_entropy"),
+		less("chunked_cross_entropy", noLogits, axolotlSchema),
+		compilesUnless("torch_compile", axolotlSchema),
+		paged("optimizer", axolotlSchema),
 	},
 }

@@ -5,8 +5,11 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"snug/internal/config/doc"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -70,7 +73,9 @@ func (s *source) more(out []bound) ([]bound, error) {
 
 // together is for settings that several keys make up between them: bf16 and
 // fp16. Of the others the first key that is there decides.
-func (k *Key) together() bool { return k.Kind == Switch && k.Means != "" || k.Kind == Word }
+func (k *Key) together() bool {
+	return k.Kind == Switch && k.Means != "" || k.Kind == Word || k.aside()
+}
 
 // bound reads one key where it stands; nil where it is not there after all.
 func (s *source) bound(k *Key, p []string) (*bound, error) {
@@ -80,6 +85,9 @@ func (s *source) bound(k *Key, p []string) (*bound, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if at.value.Kind == doc.Map && s.adapter.within(k.Path) {
+		return nil, nil // its own keys say it
 	}
 	value, err := k.read(s.tree, at)
 	if err != nil {
@@ -93,6 +101,11 @@ func (s *source) bound(k *Key, p []string) (*bound, error) {
 		b.Value, b.unknown = nil, u.text
 	}
 	return b, nil
+}
+
+// within tells whether a system has keys below another.
+func (a *Adapter) within(path string) bool {
+	return slices.ContainsFunc(a.Keys, func(k Key) bool { return strings.HasPrefix(k.Path, path+".") })
 }
 
 // notes are what a person should know about a binding.

@@ -25,6 +25,8 @@ var composer = Adapter{
 			Words: []word{{"torch", "eager"}, {"flash", "flash"}}, Source: "llm-foundry 0.22, models/mpt/configuration_mpt.py"},
 		{Setting: "clip", Path: "algorithms.gradient_clipping.clipping_threshold", Kind: Above0, Source: "composer, algorithms/gradient_clipping"},
 		{Setting: "dist.kind", Path: "fsdp_config.sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: "composer, FSDPConfig"},
+		less("fsdp_config.activation_cpu_offload", offloadsActivations, "composer, FSDPConfig"),
+		{Setting: "noted", Path: "compile_config", Kind: Present, Means: compiles, Then: takesEither, Source: foundryConfig},
 		{Setting: "lora.rank", Path: "model.peft_config.r", Kind: Whole, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},
 		{Setting: "lora.alpha", Path: "model.peft_config.lora_alpha", Kind: Number, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},
 		{Setting: "lora.dropout", Path: "model.peft_config.lora_dropout", Kind: Number, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},

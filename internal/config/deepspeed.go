@@ -4,7 +4,10 @@ package config
 
 import "snug/internal/config/doc"
 
-const deepspeedArgs = "deepspeed 0.19, runtime/config.py and runtime/constants.py"
+const (
+	deepspeedArgs = "deepspeed 0.19, runtime/config.py and runtime/constants.py"
+	deepspeedZero = "deepspeed 0.19, runtime/zero/config.py and offload_config.py"
+)
 
 // deepspeed is DeepSpeed's JSON. Where transformers reads it, "auto" means
 // whatever TrainingArguments say and has to stay; a number has to agree with
@@ -22,5 +25,10 @@ var deepspeed = Adapter{
 		{Setting: "clip", Path: "gradient_clipping", Kind: Above0, Source: deepspeedArgs},
 		{Setting: "optimizer", Path: "optimizer.type", Kind: Word, Words: torchOptimizers, Source: deepspeedArgs},
 		{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: zeroStages, Source: deepspeedArgs},
+		offloads("zero_optimization.offload_optimizer.device", offloadsStates, deepspeedZero),
+		offloads("zero_optimization.offload_param.device", offloadsWeights, deepspeedZero),
+		less("zero_optimization.cpu_offload", offloadsStates, deepspeedZero+" (deprecated)"),
+		splits("tensor_parallel.autotp_size", "deepspeed 0.19, runtime/tensor_parallel/config.py"),
+		shares("sequence_parallel_size", deepspeedArgs),
 	},
 }

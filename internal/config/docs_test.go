@@ -77,13 +77,15 @@ func rows(a *Adapter) []string {
 
 func alike(a, b Key) bool {
 	return a.Setting == b.Setting && a.Kind == b.Kind && a.Means == b.Means && a.Inverted == b.Inverted &&
-		a.Default == b.Default && a.Source == b.Source && slices.Equal(a.Words, b.Words)
+		a.Default == b.Default && a.Then == b.Then && a.Source == b.Source && slices.Equal(a.Words, b.Words)
 }
 
 func holdsText(k Key) string {
 	text := string(k.Kind)
 	switch {
-	case k.Means != "":
+	case k.aside():
+		text = asideText(k)
+	case k.Kind == Switch && k.Means != "":
 		text = "true means " + k.Means
 	case k.Inverted:
 		text += ", the other way round"
@@ -100,6 +102,33 @@ func holdsText(k Key) string {
 		text += ": " + k.Unit
 	}
 	return text
+}
+
+// asideText is what a key does that decides over no setting, once for all words that
+// do the same.
+func asideText(k Key) string {
+	is := map[Kind]string{Above1: "above 1", Present: "any value", Above0: "above 0", Switch: "true", Word: "any other"}[k.Kind]
+	var parts, done []string
+	for _, w := range k.Words {
+		if w.means == "" || slices.Contains(done, w.means) {
+			continue
+		}
+		done = append(done, w.means)
+		var words []string
+		for _, o := range k.Words {
+			if o.means == w.means {
+				words = append(words, o.file)
+			}
+		}
+		parts = append(parts, strings.Join(words, ", ")+": "+w.means)
+	}
+	switch {
+	case k.Means != "":
+		parts = append(parts, is+": "+k.Means)
+	case len(parts) == 0:
+		parts = append(parts, string(k.Kind))
+	}
+	return strings.Join(parts, "; ")
 }
 
 func quoted(s string) string {
@@ -134,7 +163,7 @@ func signs(a *Adapter) string {
 
 // TestTables checks that the tables say what they may say.
 func TestTables(t *testing.T) {
-	known := append(settingNames(), "lora", "lora.linear", "autocast", "kernels", "chunks", "uncounted", "quantized", "link", "nodes", "image")
+	known := append(settingNames(), "lora", "lora.linear", "autocast", "kernels", "chunks", "lora.mlp", "lora.output", "uncounted", "quantized", "refused", "noted", "link", "nodes", "image")
 	for _, a := range Adapters() {
 		if a.Name == "" || a.Title == "" || len(a.Formats) == 0 {
 			t.Errorf("%q: an adapter has a name, a title and formats", a.Name)

@@ -10,7 +10,8 @@ import (
 // Doubts is what the figures of a run leave out, and cannot be refused for it. The
 // run is what the project's files say, with what its user said over them.
 func (p *Project) Doubts(run map[string]any) []string {
-	out := append(p.unspread(), p.axolotlDoubts()...)
+	out := append(p.unspread(), p.noted()...)
+	out = append(out, p.axolotlDoubts()...)
 	out = append(out, p.pieces(run)...)
 	if line := p.madeInCode(); line > 0 && run["lora"] == nil {
 		out = append(out, fmt.Sprintf("%s:%d: adapters are made in code, and are not counted: give --lora-peft --lora-rank N, and --lora-targets", p.main.file, line))

@@ -5,6 +5,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"snug/internal/setup"
@@ -74,14 +75,16 @@ func (p *Project) Missing() []Missing {
 		}
 	}
 	out = append(out, p.uncounted(fields)...)
+	out = append(out, p.refused()...)
 	for _, b := range p.of("dist.world") {
 		if b.Value == Auto && (p.own == nil || p.own.Set["dist.world"] == nil) {
 			out = append(out, Missing{"dist.world", fmt.Sprintf("%s: %s is decided when the run starts: --dist KIND --gpus N", b.where(), b.Path)})
 		}
 	}
 	for _, b := range p.bound {
-		if b.unknown != "" && fields[b.Setting] == nil && b.Setting != "weights" && !strings.Contains(b.Setting, ".") {
-			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: give the nearest with --%s", b.where(), b.unknown, b.Setting)})
+		flag, asked := strings.CutSuffix(b.Setting, ".kind")
+		if b.unknown != "" && fields[flag] == nil && (!asked || p.world() > 1) && b.Setting != "weights" && b.Setting != "loss" && (asked || !strings.Contains(flag, ".")) {
+			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: give the nearest with --%s", b.where(), b.unknown, flag)})
 		}
 	}
 	return out
@@ -138,6 +141,9 @@ func (p *Project) dist(out map[string]any) {
 	if world < 2 {
 		return
 	}
+	if kind == "" && slices.ContainsFunc(p.of("dist.kind"), func(b bound) bool { return b.unknown != "" }) {
+		return // and Missing says so
+	}
 	if kind == "" {
 		kind = "ddp"
 		if p.main != nil && p.main.adapter == &torchtitan {
@@ -145,7 +151,7 @@ func (p *Project) dist(out map[string]any) {
 		}
 	}
 	d := map[string]any{"kind": kind, "world": float64(world)}
-	if v, ok := p.Value("dist.param_dtype").(string); ok && strings.HasPrefix(kind, "fsdp2") {
+	if v, ok := p.said("dist.param_dtype").(string); ok && strings.HasPrefix(kind, "fsdp2") {
 		d["param_dtype"] = v
 	}
 	out["dist"] = d

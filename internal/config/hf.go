@@ -52,11 +52,32 @@ func hfKeys(source string) []Key {
 		{Setting: "clip", Path: "max_grad_norm", Kind: Above0, Default: "1.0", Source: source},
 		{Setting: "dist.kind", Path: "fsdp", Kind: Word, Words: hfFSDP, Source: source},
 		{Setting: "link", Path: "deepspeed", Kind: Link, Source: source},
+		{Setting: "noted", Path: "fsdp", Kind: Word, Words: hfOffload, Then: takesLess, Source: source},
+		less("fsdp_config.cpu_offload", offloadsAll, source),
+		less("fsdp_config.offload_params", offloadsAll, source),
+		less("fsdp_config.fsdp_offload_params", offloadsAll, source),
+		either("torch_compile", compiles, source),
+		paged("optim", source),
 	}
 }
 
 // hfFSDP is TrainingArguments' fsdp: options in one text; a bare true since 5.
-var hfFSDP = []word{
-	{"full_shard", "fsdp2"}, {"full_shard auto_wrap", "fsdp2"}, {"true", "fsdp2"},
-	{"shard_grad_op", "fsdp2-noreshard"}, {"shard_grad_op auto_wrap", "fsdp2-noreshard"}, {"", ""}, {"false", ""},
+// hfOffload is those of them that have more to say.
+var hfFSDP, hfOffload = hfOptions()
+
+func hfOptions() (kinds, offloads []word) {
+	for _, s := range []word{
+		{"full_shard", "fsdp2"}, {"true", "fsdp2"}, {"shard_grad_op", "fsdp2-noreshard"}, {"no_shard", "ddp"}, {"", ""}, {"false", ""},
+	} {
+		kinds = append(kinds, s)
+		if s.means == "" || s.file == "true" {
+			continue
+		}
+		kinds = append(kinds, word{s.file + " auto_wrap", s.means})
+		for _, more := range []string{" offload", " offload auto_wrap", " auto_wrap offload"} {
+			kinds = append(kinds, word{s.file + more, s.means})
+			offloads = append(offloads, word{s.file + more, offloadsAll})
+		}
+	}
+	return kinds, offloads
 }

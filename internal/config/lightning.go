@@ -19,7 +19,7 @@ var lightning = Adapter{
 
 func lightningKeys(under string) []Key {
 	user := "lightning 2.6, pytorch/tuner/tuning.py: batch_arg_name's default"
-	return []Key{
+	keys := []Key{
 		{Setting: "batch", Path: under + "data.init_args.batch_size", Kind: Whole, Unit: "samples per GPU", Source: user},
 		{Setting: "batch", Path: under + "data.batch_size", Kind: Whole, Unit: "samples per GPU", Source: user},
 		{Setting: "accumulation", Path: under + "trainer.accumulate_grad_batches", Kind: Whole, Unit: "forwards", Default: "1", Source: lightningTrainer},
@@ -37,10 +37,43 @@ func lightningKeys(under string) []Key {
 		{Setting: "model", Path: under + "model.init_args.model_name", Kind: Name, Source: "by custom"},
 		{Setting: "optimizer", Path: under + "optimizer.class_path", Kind: Word, Words: torchOptimizers, Source: "lightning 2.6, pytorch/cli.py"},
 		{Setting: "clip", Path: under + "trainer.gradient_clip_val", Kind: Above0, Source: lightningTrainer},
-		{Setting: "dist.kind", Path: under + "trainer.strategy", Kind: Word, Words: lightningStrategies, Source: lightningTrainer},
 		{Setting: "dist.world", Path: under + "trainer.devices", Kind: Whole, Unit: "GPUs", Source: lightningTrainer},
 		{Setting: "nodes", Path: under + "trainer.num_nodes", Kind: Whole, Unit: "machines", Source: lightningTrainer},
 	}
+	return append(keys, at(under+"trainer.strategy", strategyKeys()...)...)
+}
+
+// strategyKeys is a strategy by its name, or by its class with arguments.
+func strategyKeys() []Key {
+	classes := "lightning 2.6, pytorch/strategies"
+	return []Key{
+		{Setting: "dist.kind", Path: ".init_args.stage", Kind: Word, Words: zeroStages, Source: classes},
+		{Setting: "dist.kind", Path: ".class_path", Kind: Word, Words: strategyClasses(), Source: classes},
+		{Setting: "dist.kind", Kind: Word, Words: lightningStrategies, Source: lightningTrainer},
+		marked("", takesLess, classes, offloadingStrategies...),
+		less(".init_args.offload_optimizer", offloadsStates, classes),
+		less(".init_args.offload_parameters", offloadsWeights, classes),
+		less(".init_args.cpu_offload", offloadsAll, classes),
+		splits(".init_args.tensor_parallel_size", classes),
+	}
+}
+
+// strategyClasses is the classes with their modules, as class_path has them.
+func strategyClasses() []word {
+	var out []word
+	for _, module := range []string{"lightning.pytorch.strategies.", "pytorch_lightning.strategies.", ""} {
+		out = append(out, word{module + "DDPStrategy", "ddp"}, word{module + "FSDPStrategy", "fsdp2"},
+			word{module + "ModelParallelStrategy", "fsdp2"}, word{module + "DeepSpeedStrategy", "zero2"})
+	}
+	return out
+}
+
+// offloadingStrategies is the registry's names that have more to say than how a run is
+// sharded.
+var offloadingStrategies = []word{
+	{"fsdp_cpu_offload", offloadsAll}, {"deepspeed_stage_2_offload", offloadsStates},
+	{"deepspeed_stage_3_offload", "keeps weights and optimizer states in the CPU's memory"},
+	{"deepspeed_stage_3_offload_nvme", "keeps weights and optimizer states on disk"},
 }
 
 // lightningStrategies is the registry's names (pytorch/strategies).
@@ -50,4 +83,6 @@ var lightningStrategies = []word{
 	{"ddp_spawn", "ddp"}, {"ddp_notebook", "ddp"}, {"ddp_fork", "ddp"},
 	{"fsdp", "fsdp2"}, {"fsdp2", "fsdp2"},
 	{"deepspeed", "zero2"}, {"deepspeed_stage_1", "zero1"}, {"deepspeed_stage_2", "zero2"}, {"deepspeed_stage_3", "zero3"},
+	{"fsdp_cpu_offload", "fsdp2"}, {"deepspeed_stage_2_offload", "zero2"},
+	{"deepspeed_stage_3_offload", "zero3"}, {"deepspeed_stage_3_offload_nvme", "zero3"},
 }

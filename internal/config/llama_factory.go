@@ -29,6 +29,7 @@ func llamaFactoryKeys() []Key {
 		}
 		keys = append(keys, k)
 	}
+	keys = append(keys, llamaFactoryAsides(args)...)
 	return append(keys,
 		Key{Setting: "checkpointing", Path: "disable_gradient_checkpointing", Kind: Switch, Inverted: true, Default: "false", Source: args + "/model_args.py"},
 		Key{Setting: "seq", Path: "cutoff_len", Kind: Whole, Unit: "tokens", Default: "2048", Source: args + "/data_args.py"},
@@ -46,4 +47,22 @@ func llamaFactoryKeys() []Key {
 		Key{Setting: "uncounted", Path: "additional_target", Kind: Names, Source: args + "/finetuning_args.py"},
 		Key{Setting: "quantized", Path: "quantization_bit", Kind: Above0, Source: args + "/model_args.py"},
 	)
+}
+
+// llamaFactoryAsides are the keys that are not counted. stage is sft by default, and pt
+// is the same to memory.
+func llamaFactoryAsides(args string) []Key {
+	tuning, model := args+"/finetuning_args.py", args+"/model_args.py"
+	return []Key{
+		objective("stage", tuning),
+		marked("finetuning_type", takesLess, tuning, word{"freeze", fewLayers}),
+		less("use_llama_pro", fewLayers, tuning),
+		less("use_galore", lowRankStates, tuning),
+		less("use_apollo", lowRankStates, tuning),
+		less("use_badam", "trains one block of layers at a time", tuning),
+		less("use_adam_mini", "keeps one state for many weights", tuning),
+		either("use_muon", "keeps one state for each weight of a matrix, and has buffers of its own", tuning),
+		either("use_unsloth", "puts kernels of its own in the place of layers", model),
+		less("use_unsloth_gc", offloadsActivations, model),
+	}
 }

@@ -55,6 +55,15 @@ func (p *Project) targets(in map[string]any) {
 			targets[i] = "o_proj"
 		}
 	}
+	if p.Value("lora.mlp") == true {
+		targets = append(targets, "gate_proj", "up_proj", "down_proj")
+	}
+	if p.Value("lora.output") == true {
+		targets = append(targets, "lm_head")
+	}
+	if len(targets) > 0 {
+		in["targets"] = targets
+	}
 }
 
 // upcasts tells whether adapters are PEFT's, in float32. DeepSpeed casts every

@@ -110,7 +110,7 @@ func (s *source) bindNamed() ([]bound, error) {
 	found := s.adapter.search(s.tree)
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
 	var out []bound
-	for _, setting := range append(settingNames(), "link", "nodes", "lora", "autocast") {
+	for _, setting := range append(settingNames(), "link", "nodes", "lora", "autocast", "quantized", "refused", "noted") {
 		of := slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return c.key.Setting != setting })
 		for i, c := range of {
 			if i > 0 && !c.key.together() && setting != "link" {
@@ -123,7 +123,7 @@ func (s *source) bindNamed() ([]bound, error) {
 			if b == nil {
 				continue
 			}
-			if rivals := s.rivals(of, c); len(rivals) > 0 && setting != "link" {
+			if rivals := s.rivals(of, c); len(rivals) > 0 && setting != "link" && !c.key.aside() {
 				b.rivals = rivals
 			}
 			out = addReading(out, *b)

@@ -23,5 +23,9 @@ var nanotron = Adapter{
 		{Setting: "clip", Path: "optimizer.clip_grad", Kind: Above0, Source: nanotronArgs},
 		{Setting: "dist.kind", Path: "optimizer.zero_stage", Kind: Word, Words: zeroStages, Source: nanotronArgs},
 		{Setting: "dist.world", Path: "parallelism.dp", Kind: Whole, Unit: "replicas", Source: nanotronArgs},
+		splits("parallelism.tp", nanotronArgs),
+		splits("parallelism.pp", nanotronArgs),
+		splits("parallelism.expert_parallel_size", nanotronArgs),
+		shares("parallelism.context_parallel_size", nanotronArgs),
 	},
 }

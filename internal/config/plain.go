@@ -50,6 +50,9 @@ func plainKeys() []Key {
 	add(Key{Setting: "dist.kind", Kind: Word, Words: lightningStrategies}, "strategy")
 	add(Key{Setting: "dist.world", Kind: Whole, Unit: "GPUs"}, "devices", "num_gpus", "n_gpus")
 	add(Key{Setting: "link", Kind: Link}, "deepspeed", "deepspeed_config")
+	add(Key{Setting: "quantized", Kind: Switch, Means: "4 bits"}, "load_in_4bit")
+	add(Key{Setting: "quantized", Kind: Switch, Means: "8 bits"}, "load_in_8bit")
+	add(either("", compiles, byCustom), "torch_compile", "use_compile", "compile_model", "compile")
 	return out
 }
 

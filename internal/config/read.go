@@ -30,7 +30,7 @@ func (k *Key) read(t tree, at place) (any, error) {
 	if text, ok := v.Data.(string); ok && strings.EqualFold(text, "auto") && k.Kind != Word {
 		return Auto, nil
 	}
-	if v.Kind == doc.Expression && (k.Kind == Whole || k.Kind == Number || k.Kind == Above0 || k.Kind == Switch) {
+	if v.Kind == doc.Expression && k.Kind != Present && k.Kind != Name && k.Kind != Link {
 		return nil, nil // only the program knows
 	}
 	switch k.Kind {
@@ -45,6 +45,8 @@ func (k *Key) read(t tree, at place) (any, error) {
 			return f > 0, nil
 		}
 		return f, nil
+	case Above1, Present:
+		return k.readOn(at), nil
 	case Switch:
 		return k.readSwitch(at)
 	case Word:

@@ -38,8 +38,28 @@ func (k *Key) readWord(t tree, at place) (any, error) {
 		return means, nil
 	case at.value.Kind == doc.Null:
 		return nil, nil
+	case k.aside():
+		return k.Means, nil
 	}
 	return unknownWord{text}, nil
+}
+
+// aside tells whether a key decides over no setting, and only has something said.
+func (k *Key) aside() bool {
+	return k.Setting == "refused" || k.Setting == "noted" || k.Setting == "quantized"
+}
+
+// readOn is what a key means that is on above 1, or by being there.
+func (k *Key) readOn(at place) any {
+	f, counts := number(at.value)
+	on, switches := truth(at.value)
+	switch {
+	case k.Kind == Above1 && f > 1, k.Kind == Present && at.value.Len+len(at.value.Keys) > 0:
+		return k.Means
+	case k.Kind == Present && at.value.Data != nil && at.value.Data != "" && (counts || !switches || on):
+		return k.Means
+	}
+	return ""
 }
 
 // sets is the kind of the setting that the key decides.

@@ -37,10 +37,49 @@ func shellKeys() []Key {
 		{Setting: "dist.world", Path: "**.nproc_per_node", Kind: Whole, Unit: "GPUs", Source: launchers},
 		{Setting: "dist.world", Path: "**.num_processes", Kind: Whole, Unit: "GPUs", Source: launchers},
 		{Setting: "nodes", Path: "**.nnodes", Kind: Whole, Unit: "machines", Source: launchers},
+		{Setting: "dist.kind", Path: "**.zero_stage", Kind: Word, Words: zeroStages, Source: launchers},
+		{Setting: "dist.kind", Path: "**.fsdp_sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: launchers},
+		{Setting: "dist.kind", Path: "**.fsdp_reshard_after_forward", Kind: Word, Words: fsdp2Reshard, Source: launchers},
+		{Setting: "dist.kind", Path: "**.fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
+		{Setting: "dist.kind", Path: "**.use_deepspeed", Kind: Switch, Means: "zero2", Source: accelerateArgs},
+		{Setting: "dist.kind", Path: "**.use_fsdp", Kind: Switch, Means: "fsdp2", Source: accelerateArgs},
 		{Setting: "link", Path: "**.config_file", Kind: Link, Source: launchers},
+		{Setting: "link", Path: "**.deepspeed_config_file", Kind: Link, Source: launchers},
 		{Setting: "link", Path: "**.config", Kind: Link, Source: byCustom},
 		{Setting: "link", Path: "**.config_path", Kind: Link, Source: byCustom},
 		{Setting: "link", Path: "**.dataset_config", Kind: Link, Source: kohyaArgs},
 	}
+	out = append(out, at("**.", shellAsides(megatron, swift)...)...)
 	return append(out, plainKeys()...)
+}
+
+// shellAsides are the flags that are not counted.
+func shellAsides(megatron, swift string) []Key {
+	return []Key{
+		objective("stage", llamaFactoryArgs+"/finetuning_args.py"),
+		objective("rlhf_type", swift),
+		offloads("offload_optimizer_device", offloadsStates, accelerateArgs),
+		offloads("offload_param_device", offloadsWeights, accelerateArgs),
+		less("fsdp_offload_params", offloadsAll, accelerateArgs),
+		{Setting: "noted", Path: "fsdp", Kind: Word, Words: hfOffload, Then: takesLess, Source: hfArgs},
+		marked("strategy", takesLess, lightningTrainer, offloadingStrategies...),
+		marked("finetuning_type", takesLess, llamaFactoryArgs, word{"freeze", fewLayers}),
+		less("optimizer_cpu_offload", offloadsStates, megatron),
+		less("activation_offloading", offloadsActivations, trlSFT),
+		less("use_galore", lowRankStates, llamaFactoryArgs),
+		less("use_apollo", lowRankStates, llamaFactoryArgs),
+		less("use_badam", "trains one block of layers at a time", llamaFactoryArgs),
+		either("use_unsloth", "puts kernels of its own in the place of layers", llamaFactoryArgs),
+		either("torch_compile", compiles, hfArgs),
+		compilesUnless("dynamo_backend", accelerateArgs),
+		paged("optim", hfArgs),
+		splits("tensor_model_parallel_size", megatron),
+		splits("pipeline_model_parallel_size", megatron),
+		splits("expert_model_parallel_size", megatron),
+		splits("parallelism_config_tp_size", accelerateArgs),
+		shares("parallelism_config_cp_size", accelerateArgs),
+		shares("context_parallel_size", megatron),
+		{Setting: "quantized", Path: "quantization_bit", Kind: Above0, Source: llamaFactoryArgs},
+		{Setting: "quantized", Path: "quant_bits", Kind: Above0, Source: swift},
+	}
 }

@@ -21,6 +21,8 @@ const (
 	Name     Kind = "name"
 	Names    Kind = "list of names"
 	Above0   Kind = "number, on above 0"
+	Above1   Kind = "number, on above 1"
+	Present  Kind = "anything"
 	Schedule Kind = "map from epoch to number"
 	Object   Kind = "object"
 	Link     Kind = "path of another file"
@@ -29,7 +31,8 @@ const (
 // Key says where a system keeps one setting.
 type Key struct {
 	// Setting is the field of a setup that the key decides, or one of the few
-	// names that only files have: workers, effective, link.
+	// names that only files have: workers, effective, link; refused is what no
+	// figure is given for, noted what figures leave out.
 	Setting string
 	// Path leads to the value. A step * is any item of a list; **.name is that
 	// name at any depth. It is "" where the system has no key: Default is how it
@@ -40,8 +43,11 @@ type Key struct {
 	// written is the first that has the meaning.
 	Words []word
 	// Means is what "true" says where the setting is a word: bf16: true means
-	// the precision amp-bf16.
+	// the precision amp-bf16. Of what is refused or noted it says what the key
+	// does, as its sentence goes on after the key, Words likewise.
 	Means string
+	// Then is, of what is noted, on which side of the figures the run is.
+	Then side
 	// Inverted is for a switch that turns its setting off.
 	Inverted bool
 	// OverGPUs says that the number counts over all GPUs, not per GPU.

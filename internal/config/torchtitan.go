@@ -25,5 +25,12 @@ var torchtitan = Adapter{
 		{Setting: "optimizer", Path: "optimizer.name", Kind: Word, Words: torchOptimizers, Default: "AdamW", Source: torchtitanJob},
 		{Setting: "clip", Path: "training.max_norm", Kind: Above0, Default: "1.0", Source: torchtitanJob},
 		{Setting: "dist.world", Path: "parallelism.data_parallel_shard_degree", Kind: Whole, Unit: "GPUs", Source: torchtitanJob},
+		splits("parallelism.tensor_parallel_degree", torchtitanJob),
+		splits("parallelism.pipeline_parallel_degree", torchtitanJob),
+		splits("parallelism.expert_parallel_degree", torchtitanJob),
+		shares("parallelism.context_parallel_degree", torchtitanJob),
+		less("training.enable_cpu_offload", offloadsAll, torchtitanJob),
+		either("compile.enable", compiles, torchtitanJob),
+		either("training.compile", compiles, torchtitanJob+" (until mid 2025)"),
 	},
 }

@@ -24,7 +24,26 @@ var torchtune = Adapter{
 		{Setting: "lora.alpha", Path: "model.lora_alpha", Kind: Number, Source: torchtuneConfigs},
 		{Setting: "lora.dropout", Path: "model.lora_dropout", Kind: Number, Source: torchtuneConfigs},
 		{Setting: "lora.targets", Path: "model.lora_attn_modules", Kind: Names, Source: torchtuneConfigs},
+		{Setting: "lora.mlp", Path: "model.apply_lora_to_mlp", Kind: Switch, Source: torchtuneConfigs},
+		{Setting: "lora.output", Path: "model.apply_lora_to_output", Kind: Switch, Source: torchtuneConfigs},
+		{Setting: "lora.dora", Path: "model.use_dora", Kind: Switch, Source: torchtuneConfigs},
+		{Setting: "quantized", Path: "model.quantize_base", Kind: Switch, Means: "4 bits", Source: torchtuneConfigs},
+		{Setting: "quantized", Path: "model._component_", Kind: Word, Words: torchtuneQuantized, Source: torchtuneConfigs},
+		splits("tensor_parallel_dim", torchtuneConfigs),
+		shares("context_parallel_dim", torchtuneConfigs),
+		less("fsdp_cpu_offload", offloadsAll, torchtuneConfigs),
+		less("optimizer_in_bwd", "takes a step for each weight as soon as its gradient is there", torchtuneConfigs),
+		less("enable_activation_offloading", offloadsActivations, torchtuneConfigs),
+		either("compile", compiles, torchtuneConfigs),
+		marked("loss._component_", takesLess, torchtuneConfigs, torchtuneLosses...),
+		paged("optimizer._component_", torchtuneConfigs),
 	},
+}
+
+// torchtuneLosses is those that never hold all logits at once.
+var torchtuneLosses = []word{
+	{"torchtune.modules.loss.CEWithChunkedOutputLoss", noLogits},
+	{"torchtune.modules.loss.LinearCrossEntropyLoss", noLogits},
 }
 
 // torchtuneModels is the builders of models that are built in here.

@@ -7,6 +7,19 @@ import (
 	"strings"
 )
 
+// torchtuneQuantized is the builders whose weights are of 4 bits.
+var torchtuneQuantized = quantizedBuilders(torchtuneModels)
+
+func quantizedBuilders(builders []word) []word {
+	var out []word
+	for _, b := range builders {
+		if strings.Contains(b.file, ".qlora_") {
+			out = append(out, word{b.file, "4 bits"})
+		}
+	}
+	return out
+}
+
 // torchtuneBuilders writes each builder out with its LoRA variants, as configs
 // name them: torchtune.models.llama3_2.lora_llama3_2_1b.
 func torchtuneBuilders(models map[string]string) []word {

@@ -23,6 +23,8 @@ var trl = Adapter{
 		"per_device_train_batch_size use_peft", "per_device_train_batch_size lora_r",
 		"per_device_train_batch_size max_length", "per_device_train_batch_size packing",
 		"per_device_train_batch_size loss_type", "per_device_train_batch_size beta",
+		"per_device_train_batch_size max_prompt_length", "per_device_train_batch_size max_completion_length",
+		"per_device_train_batch_size num_generations", "per_device_train_batch_size center_rewards_coefficient",
 	},
 	Keys: trlKeys(),
 }
@@ -45,6 +47,7 @@ func trlKeys() []Key {
 		}
 		keys = append(keys, k)
 	}
+	keys = append(keys, trlObjectives()...)
 	return append(keys,
 		Key{Setting: "loss", Path: "loss_type", Kind: Word, Words: trlLosses, Default: "nll", Source: trlSFT + "; the model's own before 1.6"},
 		Key{Setting: "chunks", Path: "loss_type", Kind: Word, Words: []word{{"chunked_nll", "yes"}, {"nll", "no"}, {"dft", "no"}}, Source: trlSFT},
