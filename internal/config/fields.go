@@ -81,9 +81,20 @@ func (p *Project) Missing() []Missing {
 			out = append(out, Missing{"dist.world", fmt.Sprintf("%s: %s is decided when the run starts: --dist KIND --gpus N", b.where(), b.Path)})
 		}
 	}
+	return append(out, p.unknownWords(fields)...)
+}
+
+// unknownWords is what files say in words that nobody here knows, and nothing else
+// says instead. What is refused for its word is spoken of already.
+func (p *Project) unknownWords(fields map[string]any) []Missing {
+	var out []Missing
 	for _, b := range p.bound {
-		flag, asked := strings.CutSuffix(b.Setting, ".kind")
-		if b.unknown != "" && fields[flag] == nil && (!asked || p.world() > 1) && b.Setting != "weights" && b.Setting != "loss" && (asked || !strings.Contains(flag, ".")) {
+		flag, kind := strings.CutSuffix(b.Setting, ".kind")
+		spoken := slices.ContainsFunc(p.of("refused"), func(r bound) bool { return r.place.at.Equal(b.place.at) })
+		switch {
+		case b.unknown == "" || fields[flag] != nil || spoken || !slices.Contains(settingNames(), b.Setting):
+		case b.Setting == "weights" || strings.Contains(flag, ".") || kind && p.world() < 2:
+		default:
 			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: give the nearest with --%s", b.where(), b.unknown, flag)})
 		}
 	}
