@@ -62,7 +62,7 @@ var fieldFlags = []fieldFlag{
 	{"lora-peft", "lora.peft", "bool", "PEFT's adapters: in float32, inputs cast to them"},
 	{"lora-dora", "lora.dora", "bool", "DoRA: the lengths of the weights' rows are trained too"},
 	{"lora-save", "lora.save", "words", "`names` of layers that are trained whole: PEFT's modules_to_save"},
-	{"dist", "dist.kind", "", "`kind`: ddp, fsdp2, fsdp2-noreshard, zero1, ..."},
+	{"dist", "dist.kind", "", "`kind`: ddp, fsdp2, zero1 (PyTorch's), zero1-deepspeed, zero2, ..."},
 	{"gpus", "dist.world", "whole", "`number` of GPUs the run is spread over"},
 	{"bucket-view", "dist.bucket_view", "bool", "DDP's gradient_as_bucket_view"},
 	{"param-dtype", "dist.param_dtype", "", "`type` of FSDP2's gathered parameters"},

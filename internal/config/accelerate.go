@@ -19,7 +19,7 @@ var accelerate = Adapter{
 		{Setting: "dist.kind", Path: "deepspeed_config.zero_stage", Kind: Word, Words: zeroStages, Source: accelerateArgs},
 		{Setting: "dist.kind", Path: "fsdp_config.fsdp_sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: accelerateArgs},
 		{Setting: "dist.kind", Path: "fsdp_config.fsdp_reshard_after_forward", Kind: Word, Words: fsdp2Reshard, Source: accelerateArgs},
-		{Setting: "dist.kind", Path: "distributed_type", Kind: Word, Words: accelerateTypes, Source: accelerateArgs},
+		{Setting: "dist.kind", Path: "distributed_type", Kind: Word, Words: accelerateTypes, Vague: true, Source: accelerateArgs},
 		{Setting: "dist.world", Path: "num_processes", Kind: Whole, Unit: "GPUs", Source: accelerateArgs},
 		{Setting: "link", Path: "deepspeed_config.deepspeed_config_file", Kind: Link, Source: accelerateArgs},
 		offloads("deepspeed_config.offload_optimizer_device", offloadsStates, accelerateArgs),

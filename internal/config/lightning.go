@@ -82,7 +82,7 @@ var lightningStrategies = []word{
 	{"ddp", "ddp"}, {"ddp_find_unused_parameters_true", "ddp"}, {"ddp_find_unused_parameters_false", "ddp"},
 	{"ddp_spawn", "ddp"}, {"ddp_notebook", "ddp"}, {"ddp_fork", "ddp"},
 	{"fsdp", "fsdp2"}, {"fsdp2", "fsdp2"},
-	{"deepspeed", "zero2"}, {"deepspeed_stage_1", "zero1"}, {"deepspeed_stage_2", "zero2"}, {"deepspeed_stage_3", "zero3"},
+	{"deepspeed", "zero2"}, {"deepspeed_stage_1", "zero1-deepspeed"}, {"deepspeed_stage_2", "zero2"}, {"deepspeed_stage_3", "zero3"},
 	{"fsdp_cpu_offload", "fsdp2"}, {"deepspeed_stage_2_offload", "zero2"},
 	{"deepspeed_stage_3_offload", "zero3"}, {"deepspeed_stage_3_offload_nvme", "zero3"},
 }

@@ -87,7 +87,7 @@ func (p *Project) trained(held, precision string, adapts bool) (weights, arithme
 	switch {
 	case p.deepspeed() && adapts:
 		return "", cast
-	case p.deepspeed() && autocast && kind != "zero1" && p.world() > 1:
+	case p.deepspeed() && autocast && p.world() > 1:
 		return cast, precision
 	case p.deepspeed(), !adapts && (p.system() == &llamaFactory || autocast && strings.HasPrefix(kind, "fsdp2")):
 		return "", precision
@@ -106,5 +106,5 @@ func (p *Project) trained(held, precision string, adapts bool) (weights, arithme
 // deepspeed tells whether DeepSpeed holds the weights.
 func (p *Project) deepspeed() bool {
 	kind, _ := p.Value("dist.kind").(string)
-	return strings.HasPrefix(kind, "zero")
+	return (&setup.Dist{Kind: kind}).DeepSpeed()
 }

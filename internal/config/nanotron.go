@@ -21,7 +21,7 @@ var nanotron = Adapter{
 		{Setting: "optimizer", Path: "optimizer.optimizer_factory.torch_adam_is_fused", Kind: Switch, Means: "adamw-fused", Source: nanotronArgs},
 		{Setting: "optimizer", Path: "optimizer.optimizer_factory.name", Kind: Word, Words: fusedOrNot("adamW"), Source: nanotronArgs},
 		{Setting: "clip", Path: "optimizer.clip_grad", Kind: Above0, Source: nanotronArgs},
-		{Setting: "dist.kind", Path: "optimizer.zero_stage", Kind: Word, Words: zeroStages, Source: nanotronArgs},
+		{Setting: "dist.kind", Path: "optimizer.zero_stage", Kind: Word, Words: nanotronStages, Source: nanotronArgs},
 		{Setting: "dist.world", Path: "parallelism.dp", Kind: Whole, Unit: "replicas", Source: nanotronArgs},
 		splits("parallelism.tp", nanotronArgs),
 		splits("parallelism.pp", nanotronArgs),
@@ -29,3 +29,6 @@ var nanotron = Adapter{
 		shares("parallelism.context_parallel_size", nanotronArgs),
 	},
 }
+
+// nanotronStages is its own ZeRO, which partitions the optimizer alone.
+var nanotronStages = []word{{"0", "ddp"}, {"1", "zero1"}}

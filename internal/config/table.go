@@ -52,6 +52,9 @@ type Key struct {
 	Inverted bool
 	// OverGPUs says that the number counts over all GPUs, not per GPU.
 	OverGPUs bool
+	// Vague says that any other key of the setting knows better: that it is
+	// DeepSpeed says less than which stage.
+	Vague bool
 	// Unit is what the number counts.
 	Unit string
 	// Default is what the system takes where the key is absent, as its file

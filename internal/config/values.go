@@ -16,7 +16,7 @@ func (p *Project) Value(setting string) any {
 			return v
 		}
 	}
-	var best any
+	var best, vague any
 	neutral := false
 	for _, b := range p.of(setting) {
 		switch v := b.Value.(type) {
@@ -34,6 +34,10 @@ func (p *Project) Value(setting string) any {
 			best = later(best, v[0].Count)
 			continue
 		}
+		if b.key.Vague {
+			vague = later(vague, b.Value)
+			continue
+		}
 		v := b.Value
 		if b.key.OverGPUs && setting != "effective" {
 			if n, ok := v.(int); ok {
@@ -46,6 +50,7 @@ func (p *Project) Value(setting string) any {
 			best = later(best, v)
 		}
 	}
+	best = later(best, vague)
 	if best == nil && neutral && setting == "precision" {
 		return "fp32"
 	}

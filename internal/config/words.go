@@ -70,7 +70,7 @@ var plainPrecision = append(lightningPrecision[:len(lightningPrecision):len(ligh
 )
 
 // zeroStages is DeepSpeed's zero_optimization.stage.
-var zeroStages = []word{{"0", "ddp"}, {"1", "zero1"}, {"2", "zero2"}, {"3", "zero3"}}
+var zeroStages = []word{{"0", "ddp"}, {"1", "zero1-deepspeed"}, {"2", "zero2"}, {"3", "zero3"}}
 
 // torchOptimizers is classes by their names, with and without their module.
 var torchOptimizers = []word{

@@ -136,11 +136,10 @@ func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) 
 func (s *search) fallbacks() [][]settings {
 	plain := s.variants()
 	out := [][]settings{plain}
-	for _, kind := range []string{"zero1", "fsdp2"} {
-		if s.today.world < 2 || s.rules.fixed("dist") || s.today.kind != "ddp" && s.today.kind != "zero1" || kind == s.today.kind {
-			continue
+	if s.today.world > 1 && !s.rules.fixed("dist") {
+		for _, kind := range thinner[s.today.kind] {
+			out = append(out, changed(plain, func(v *settings) { v.kind, v.bucketView = kind, false }))
 		}
-		out = append(out, changed(plain, func(v *settings) { v.kind, v.bucketView = kind, false }))
 	}
 	return append(out, s.shortened(plain)...)
 }

@@ -20,7 +20,7 @@ var (
 	WeightTypes = []string{"fp32", "bf16", "fp16", Saved}
 	Attentions  = []string{"sdpa", "eager", "flash"}
 	Losses      = []string{ModelLoss, TRLLoss}
-	DistKinds   = []string{"ddp", "fsdp2", "fsdp2-noreshard", "zero1", "zero2", "zero3"}
+	DistKinds   = []string{"ddp", "fsdp2", "fsdp2-noreshard", "zero1", "zero1-deepspeed", "zero2", "zero3"}
 
 	shardTypes = []string{"fp32", "bf16", "fp16"}
 )

@@ -94,7 +94,7 @@ func (s *Setup) WeightsUnder(precision string) string {
 // trains16 tells whether a torch.amp.GradScaler would see gradients of 16 bits.
 // PEFT's adapters are float32, and so are DeepSpeed's copies of what it trains.
 func (s *Setup) trains16() bool {
-	if s.Dist != nil && (s.Dist.Kind == "zero2" || s.Dist.Kind == "zero3") {
+	if s.Dist.DeepSpeed() {
 		return false
 	}
 	return s.Weights != "" && (s.LoRA == nil || !s.LoRA.PEFT || len(s.LoRA.Save) > 0)

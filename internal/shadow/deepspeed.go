@@ -4,11 +4,11 @@ package shadow
 
 import "strings"
 
-// DeepSpeed's ZeRO, stages 2 and 3 (deepspeed/runtime/zero, 0.19, with its
+// DeepSpeed's ZeRO, stages 1 to 3 (deepspeed/runtime/zero, 0.19, with its
 // default settings). This is read from the sources: no recording has confirmed
 // it yet, and what a step allocates for less than a kernel's time is left out.
 //
-// What both stages share: parameters of the model's own type; a float32 copy of
+// What all stages share: parameters of the model's own type; a float32 copy of
 // this process's part of them, which the optimizer updates; and one flat bucket
 // that gradients are copied into and reduced in.
 

@@ -4,7 +4,9 @@ package simulate
 
 import (
 	"fmt"
+	"strings"
 
+	"snug/internal/setup"
 	"snug/internal/shadow"
 	"snug/internal/stream"
 )
@@ -37,6 +39,9 @@ func (r *run) distribute() error {
 		r.mine = r.params
 	case "zero1":
 		r.mine = shadow.ZeroPartition(r.params, d.World)
+	case "zero1-deepspeed":
+		z := shadow.NewZero1(r.builder, d.World)
+		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
 	case "zero2":
 		z := shadow.NewZero2(r.builder, d.World)
 		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
@@ -44,11 +49,21 @@ func (r *run) distribute() error {
 		z := shadow.NewZero3(r.builder, d.World)
 		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
 	default:
-		return fmt.Errorf("dist.kind %q is not known; known are ddp, fsdp2, fsdp2-noreshard, zero1, zero2 and zero3", d.Kind)
+		return fmt.Errorf("dist.kind %q is not known; known are %s", d.Kind, strings.Join(setup.DistKinds, ", "))
 	}
 	// What wrapping left in the cache is given back before training.
 	r.w.Trace.Add(stream.EmptyCache, 0, 0)
 	return nil
+}
+
+// boundary tells the wrapper whether the backward ahead is the last one before an
+// update, and says whether that makes it another one than those before it.
+func (r *run) boundary(last bool) bool {
+	z, ok := r.wrapper.(interface{ Boundary(last bool) })
+	if ok {
+		z.Boundary(last)
+	}
+	return ok && last
 }
 
 // newOptimizer makes the optimizer of what this process updates. DeepSpeed puts

@@ -124,6 +124,60 @@ func TestShardsShrink(t *testing.T) {
 	}
 }
 
+// DeepSpeed's first stage keeps what its second keeps, and PyTorch's own lacks
+// the float32 copies; while gradients are made it holds all of them at once.
+func TestStages(t *testing.T) {
+	of := func(kind string) *setup.Setup {
+		s := smallLlama()
+		s.Dist, s.Accumulation = &setup.Dist{Kind: kind, World: 4}, 3
+		return s
+	}
+	first, second, own := aliveAfterSteps(t, of("zero1-deepspeed"))[3], aliveAfterSteps(t, of("zero2"))[3], aliveAfterSteps(t, of("zero1"))[3]
+	if first != second || own >= first {
+		t.Errorf("after a step stage 1 keeps %d, stage 2 %d, PyTorch's own %d", first, second, own)
+	}
+	whole := gradientsAtMost(t, of("zero1-deepspeed"))
+	params, _ := smallLlamaCount(t)
+	if want := uint64(2 * params); whole < want {
+		t.Errorf("stage 1 holds %d bytes of gradients at most, which is less than all: %d", whole, want)
+	}
+	if part := gradientsAtMost(t, of("zero2")); part >= whole {
+		t.Errorf("stage 2 holds %d bytes of gradients, stage 1 %d", part, whole)
+	}
+}
+
+// gradientsAtMost is the most that gradients take at once, without the bucket.
+func gradientsAtMost(t *testing.T, s *setup.Setup) uint64 {
+	t.Helper()
+	res, err := Run(s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const bucket = 1_000_000_000
+	size, alive, most := map[uint32]uint64{}, uint64(0), uint64(0)
+	for _, e := range res.World.Trace.Events {
+		switch {
+		case e.Kind == stream.Alloc && e.Size < bucket && res.World.Tag(e.ID).Component == shadow.Gradients:
+			size[e.ID] = e.Size
+			alive += e.Size
+			most = max(most, alive)
+		case e.Kind == stream.Free:
+			alive -= size[e.ID]
+			delete(size, e.ID)
+		}
+	}
+	return most
+}
+
+func smallLlamaCount(t *testing.T) (all, trained int) {
+	t.Helper()
+	res, err := Run(smallLlama(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Params, res.Trainable
+}
+
 func TestDistErrors(t *testing.T) {
 	for _, x := range []struct {
 		dist setup.Dist

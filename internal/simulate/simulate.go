@@ -257,7 +257,8 @@ func (r *run) micros() {
 		n = 1
 	}
 	for k := range n {
-		if k >= 2 && r.o.Log == nil && r.w.Repeat(from) {
+		other := r.boundary(k == n-1)
+		if k >= 2 && !other && r.o.Log == nil && r.w.Repeat(from) {
 			from += (len(r.w.Trace.Events) - from) / 2
 			continue
 		}
