@@ -38,6 +38,13 @@ func (s *source) bind() ([]bound, error) {
 		if settled[k.Setting] && !k.together() || k.Path == "" {
 			continue
 		}
+		if k.Beside != nil && !strings.Contains(k.Path, "*") {
+			more, err := s.beside(k, strings.Split(k.Path, "."))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, more...)
+		}
 		for _, p := range s.tree.expand(k.Path) {
 			b, err := s.bound(k, p)
 			if err != nil {

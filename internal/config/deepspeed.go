@@ -23,7 +23,7 @@ var deepspeed = Adapter{
 		{Setting: "precision", Path: "bf16.enabled", Kind: Switch, Means: "bf16", Source: deepspeedArgs},
 		{Setting: "precision", Path: "fp16.enabled", Kind: Switch, Means: "fp16", Source: deepspeedArgs},
 		{Setting: "clip", Path: "gradient_clipping", Kind: Above0, Source: deepspeedArgs},
-		{Setting: "optimizer", Path: "optimizer.type", Kind: Word, Words: torchOptimizers, Source: deepspeedArgs},
+		{Setting: "optimizer", Path: "optimizer.type", Kind: Word, Words: deepspeedOptimizers, Reads: anyOptimizer, Source: deepspeedArgs},
 		{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: zeroStages, Source: deepspeedArgs},
 		offloads("zero_optimization.offload_optimizer.device", offloadsStates, deepspeedZero),
 		offloads("zero_optimization.offload_param.device", offloadsWeights, deepspeedZero),

@@ -71,13 +71,18 @@ func rows(a *Adapter) []string {
 			paths = append(paths, "`"+a.Keys[i].Path+"`")
 		}
 		out = append(out, fmt.Sprintf("| %s | %s | %s | %s | %s |", k.Setting, strings.Join(paths, ", "), holdsText(k), code(k.Default), k.Source))
+		if b := k.Beside; b != nil {
+			at := k.Path[:strings.LastIndex(k.Path, ".")+1] + b.Path
+			out = append(out, fmt.Sprintf("| its kernel | `%s` | %s | %s | %s |", at, holdsText(*b), code(b.Default), b.Source))
+		}
 	}
 	return out
 }
 
 func alike(a, b Key) bool {
 	return a.Setting == b.Setting && a.Kind == b.Kind && a.Means == b.Means && a.Inverted == b.Inverted &&
-		a.Default == b.Default && a.Then == b.Then && a.Source == b.Source && slices.Equal(a.Words, b.Words)
+		a.Default == b.Default && a.Then == b.Then && a.Source == b.Source && a.Beside == b.Beside &&
+		slices.Equal(a.Words, b.Words) && slices.Equal(a.Reads, b.Reads)
 }
 
 func holdsText(k Key) string {
@@ -89,6 +94,8 @@ func holdsText(k Key) string {
 		text = "true means " + k.Means
 	case k.Inverted:
 		text += ", the other way round"
+	case k.Kind == Word && len(k.Words) == 0:
+		text = "a name, which is only read"
 	case k.Kind == Word && len(k.Words) > 12:
 		text = "a name"
 	case k.Kind == Word:

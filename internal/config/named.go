@@ -127,6 +127,11 @@ func (s *source) bindNamed() ([]bound, error) {
 				b.rivals = rivals
 			}
 			out = addReading(out, *b)
+			more, err := s.beside(c.key, c.path)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, more...)
 		}
 	}
 	return out, nil

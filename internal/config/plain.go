@@ -40,7 +40,11 @@ func plainKeys() []Key {
 	add(Key{Setting: "positives", Kind: Whole, Unit: "samples per anchor"}, "n_positives", "num_positives")
 	add(Key{Setting: "negatives", Kind: Whole, Unit: "samples per anchor"}, "n_negatives", "num_negatives", "num_hard_negatives")
 	add(Key{Setting: "workers", Kind: Whole, Unit: "processes per GPU"}, "num_workers", "dataloader_num_workers", "n_workers")
-	add(Key{Setting: "optimizer", Kind: Word, Words: torchOptimizers}, "optimizer.name", "optimizer.type", "optimizer._target_", "optimizer", "optimizer_type", "optim")
+	// What else a program of one's own would understand, only that program knows.
+	add(Key{Setting: "optimizer", Kind: Word, Reads: anyOptimizer}, "optimizer.name", "optimizer.type")
+	add(Key{Setting: "optimizer", Kind: Word, Words: torchClasses, Reads: anyOptimizer, Beside: fusedSwitch("fused", torchFused)}, "optimizer._target_")
+	add(Key{Setting: "optimizer", Kind: Word, Reads: anyOptimizer}, "optimizer", "optimizer_type")
+	add(Key{Setting: "optimizer", Kind: Word, Words: hfOptimizers, Reads: anyOptimizer}, "optim")
 	add(Key{Setting: "attention", Kind: Word, Words: hfAttention}, "attn_implementation")
 	add(Key{Setting: "clip", Kind: Above0}, "max_grad_norm", "gradient_clip_val", "clip_grad_norm", "grad_clip")
 	add(Key{Setting: "lora.rank", Kind: Whole}, "lora_r", "lora_rank", "lora.r", "lora.rank")

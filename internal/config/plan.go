@@ -35,7 +35,11 @@ func (p *Project) Change(want map[string]any) (Plan, error) {
 		if !asked {
 			continue
 		}
-		if err := c.setting(setting, v); err != nil {
+		change := c.setting
+		if setting == "optimizer" {
+			change = func(_ string, v any) error { return c.optimizer(fmt.Sprint(v)) }
+		}
+		if err := change(setting, v); err != nil {
 			return Plan{}, err
 		}
 	}
@@ -100,7 +104,7 @@ func (c *changing) says(of []bound, setting string, v any) bool {
 		if b.source.adapter.Tied && b.source != c.project.main {
 			continue // it follows the main file
 		}
-		if !b.key.together() || b.key.Means == v {
+		if !b.key.together() || b.key.Means == v || reflect.DeepEqual(b.Value, v) {
 			return true
 		}
 		if b.key.Kind == Word {

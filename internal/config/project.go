@@ -144,9 +144,13 @@ func (p *Project) settle() {
 	})
 	p.Bindings = nil
 	for _, b := range p.bound {
-		if slices.Contains(order, b.Setting) && !p.idle(b.Setting) {
-			p.Bindings = append(p.Bindings, b.Binding)
+		if !slices.Contains(order, b.Setting) || p.idle(b.Setting) {
+			continue
 		}
+		if b.Setting == "optimizer" && b.key.Beside != nil {
+			b.Value = p.withKernel(b.Value)
+		}
+		p.Bindings = append(p.Bindings, b.Binding)
 	}
 	slices.Sort(p.Notes)
 	p.Notes = slices.Compact(p.Notes)

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"snug/internal/config/doc"
+	"snug/internal/shadow"
 )
 
 // TestChangeIsRead draws a fixture and settings for it: whatever Change plans can
@@ -52,6 +53,7 @@ func (c *fixture) changeIsRead(t *rapid.T) {
 	if err != nil {
 		t.Fatalf("set %v: %v", want, err)
 	}
+	ownWords(t, p, plan)
 	for setting, v := range want {
 		got := q.Value(setting)
 		if setting == "accumulation" {
@@ -66,13 +68,50 @@ func (c *fixture) changeIsRead(t *rapid.T) {
 	}
 }
 
+// ownWords wants every word that a plan writes to be one of the system's own: what
+// is only read, no system need understand.
+func ownWords(t interface{ Fatalf(string, ...any) }, p *Project, plan Plan) {
+	for _, e := range plan.Edits {
+		text, ok := e.Value.(string)
+		if !ok {
+			continue
+		}
+		k := keyAt(p, e.File, e.Path)
+		if k == nil {
+			t.Fatalf("%s: %s is written, and no key of a table stands there", e.Path, text)
+		}
+		if _, own := meaning(k.Words, text); k.Kind == Word && !own {
+			t.Fatalf("%s: %s is written, which is no word of that system: %v", e.Path, text, k.Words)
+		}
+	}
+}
+
+// keyAt is the key of a table that stands at a path, or would.
+func keyAt(p *Project, file string, at doc.Path) *Key {
+	for _, b := range p.bound {
+		if b.File == file && b.Path.Equal(at) {
+			return b.key
+		}
+	}
+	for i := range p.main.adapter.Keys {
+		k := &p.main.adapter.Keys[i]
+		if k.Path == at.String() {
+			return k
+		}
+		if k.Beside != nil && besidePath(strings.Split(k.Path, "."), k.Beside).Equal(at) {
+			return k.Beside
+		}
+	}
+	return nil
+}
+
 // drawSettings draws values for a few of the settings that a project has.
 func drawSettings(t *rapid.T, p *Project) map[string]any {
 	draws := map[string]*rapid.Generator[any]{
 		"batch": asAny(rapid.IntRange(1, 64)), "accumulation": asAny(rapid.IntRange(1, 64)), "seq": asAny(rapid.IntRange(1, 8192)),
 		"positives": asAny(rapid.IntRange(1, 64)), "negatives": asAny(rapid.IntRange(1, 64)), "workers": asAny(rapid.IntRange(0, 16)),
 		"checkpointing": asAny(rapid.Bool()), "precision": asAny(rapid.SampledFrom([]string{"fp32", "amp-bf16", "amp-fp16", "bf16", "fp16"})),
-		"optimizer": asAny(rapid.SampledFrom([]string{"adamw", "adamw-fused", "adamw-8bit", "sgd"})), "lora.rank": asAny(rapid.IntRange(1, 128)),
+		"optimizer": asAny(rapid.SampledFrom(shadow.OptimizerNames())), "lora.rank": asAny(rapid.IntRange(1, 128)),
 	}
 	names := slices.Sorted(maps.Keys(draws))
 	want := map[string]any{}
@@ -149,6 +188,11 @@ func FuzzOpen(f *testing.F) {
 		plan, err := p.Change(map[string]any{"batch": 3, "accumulation": 5, "precision": "amp-bf16"})
 		if err == nil {
 			_, _ = applied(files, plan)
+		}
+		for _, name := range shadow.OptimizerNames() {
+			if plan, err := p.Change(map[string]any{"optimizer": name}); err == nil {
+				ownWords(t, p, plan)
+			}
 		}
 	})
 }

@@ -27,10 +27,7 @@ func (k *Key) readWord(t tree, at place) (any, error) {
 	if !ok {
 		return nil, k.wrong(at)
 	}
-	means, known := meaning(k.Words, text)
-	if !known {
-		means, known = meaning(k.Words, strings.ToLower(text))
-	}
+	means, known := k.means(text)
 	switch {
 	case known && k.sets() == Switch:
 		return means == "true", nil

@@ -73,9 +73,9 @@ func ownKey(b ownBinding) (*Key, error) {
 			k.Words = slices.Concat(weightTypes, plainPrecision, k.Words)
 		}
 	case "optimizer":
-		k.Words = slices.Concat(torchOptimizers, hfOptimizers, k.Words)
+		k.Words, k.Reads = nil, slices.Concat(anyOptimizer, hfOptimizers, k.Words)
 		if slices.Equal(nameParts(b.path[len(b.path)-1:]), []string{"optim"}) { // TrainingArguments' name for it
-			k.Words = slices.Concat(hfOptimizers, torchOptimizers, k.Words)
+			k.Words = hfOptimizers
 		}
 	case "attention":
 		k.Words = slices.Concat(hfAttention, k.Words)

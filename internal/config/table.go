@@ -39,9 +39,15 @@ type Key struct {
 	// always is there.
 	Path string
 	Kind Kind
-	// Words translate between the file and the setup, for Kind Word. What is
-	// written is the first that has the meaning.
+	// Words translate between the file and the setup, for Kind Word: the
+	// system's own. What is written is the first that has the meaning.
 	Words []word
+	// Reads are further words that are understood and never written: another
+	// system's, or those of a program that nobody here knows.
+	Reads []word
+	// Beside is the key that picks the kernel of an optimizer, where there is
+	// one: its path starts in the section that this key stands in.
+	Beside *Key
 	// Means is what "true" says where the setting is a word: bf16: true means
 	// the precision amp-bf16. Of what is refused or noted it says what the key
 	// does, as its sentence goes on after the key, Words likewise.

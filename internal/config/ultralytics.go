@@ -18,6 +18,6 @@ var ultralytics = Adapter{
 		{Setting: "precision", Path: "amp", Kind: Word, Words: []word{{"true", "amp-fp16"}, {"fp16", "amp-fp16"}, {"bf16", "amp-bf16"}, {"false", "fp32"}, {"fp32", "fp32"}}, Default: "true", Source: ultralyticsDefaults},
 		{Setting: "image", Path: "imgsz", Kind: Whole, Unit: "pixels", Default: "640", Source: ultralyticsDefaults},
 		{Setting: "workers", Path: "workers", Kind: Whole, Unit: "processes per GPU", Default: "8", Source: ultralyticsDefaults},
-		{Setting: "optimizer", Path: "optimizer", Kind: Word, Words: torchOptimizers, Default: "auto", Source: ultralyticsDefaults},
+		{Setting: "optimizer", Path: "optimizer", Kind: Word, Words: []word{{"AdamW", "adamw"}, {"Adam", "adam"}, {"SGD", "sgd"}}, Reads: anyOptimizer, Default: "auto", Source: ultralyticsDefaults},
 	},
 }

@@ -16,6 +16,14 @@ func (p *Project) Value(setting string) any {
 			return v
 		}
 	}
+	if setting == "optimizer" {
+		return p.withKernel(p.bestOf(setting))
+	}
+	return p.bestOf(setting)
+}
+
+// bestOf is the value of a setting that counts among those that files hold.
+func (p *Project) bestOf(setting string) any {
 	var best, vague any
 	neutral := false
 	for _, b := range p.of(setting) {
@@ -132,6 +140,9 @@ func (p *Project) fallback(setting string) any {
 	}
 	for _, k := range system.forSetting(setting) {
 		if v := k.byDefault(p.world()); v != nil {
+			if setting == "optimizer" {
+				return p.withKernel(v)
+			}
 			return v
 		}
 	}

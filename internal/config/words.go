@@ -72,27 +72,23 @@ var plainPrecision = append(lightningPrecision[:len(lightningPrecision):len(ligh
 // zeroStages is DeepSpeed's zero_optimization.stage.
 var zeroStages = []word{{"0", "ddp"}, {"1", "zero1-deepspeed"}, {"2", "zero2"}, {"3", "zero3"}}
 
-// torchOptimizers is classes by their names, with and without their module.
-var torchOptimizers = []word{
-	{"torch.optim.AdamW", "adamw"}, {"torch.optim.Adam", "adam"}, {"torch.optim.SGD", "sgd"},
-	{"bitsandbytes.optim.AdamW8bit", "adamw-8bit"}, {"bitsandbytes.optim.PagedAdamW8bit", "adamw-8bit"},
-	{"AdamW", "adamw"}, {"Adam", "adam"}, {"SGD", "sgd"}, {"adamw", "adamw"}, {"adam", "adam"}, {"sgd", "sgd"},
-	{"adamW", "adamw"}, {"decoupled_adamw", "adamw"}, {"adafactor", "adafactor"}, {"Adafactor", "adafactor"},
-	{"lion", "lion"}, {"Lion", "lion"}, {"decoupled_lionw", "lion"}, {"AdamW8bit", "adamw-8bit"},
-	{"PagedAdamW8bit", "adamw-8bit"}, {"Lion8bit", "lion-8bit"}, {"AdaFactor", "adafactor"},
-	{"adamw_fused", "adamw-fused"}, {"adamw-fused", "adamw-fused"},
-}
-
-// fusedOrNot is for systems where AdamW is one name and fused a switch beside it.
-func fusedOrNot(name string) []word {
-	return append(torchOptimizers[:len(torchOptimizers):len(torchOptimizers)], word{name, "adamw-fused"})
-}
-
 // meaning is what a word of a file says; ok is false where it is not known.
 func meaning(words []word, file string) (means string, ok bool) {
 	for _, w := range words {
 		if w.file == file {
 			return w.means, true
+		}
+	}
+	return "", false
+}
+
+// means is what a word says under a key, in whatever case.
+func (k *Key) means(text string) (means string, ok bool) {
+	for _, words := range [][]word{k.Words, k.Reads} {
+		for _, t := range []string{text, strings.ToLower(text)} {
+			if means, ok = meaning(words, t); ok {
+				return means, true
+			}
 		}
 	}
 	return "", false
@@ -116,7 +112,7 @@ func spelled(words []word, means, current string) (file string, ok bool) {
 }
 
 // style tells apart the ways in which one thing is written: bf16-mixed,
-// amp_bf16, torch.bfloat16, bfloat16, bf16.
+// amp_bf16, torch.bfloat16, bfloat16, bf16, 16.
 func style(w string) string {
 	switch {
 	case strings.HasSuffix(w, "-mixed"), strings.HasSuffix(w, "-true"):
@@ -127,6 +123,8 @@ func style(w string) string {
 		return "underscore"
 	case strings.Contains(w, "float"):
 		return "dtype"
+	case strings.Trim(w, "0123456789") == "":
+		return "digits"
 	case w != strings.ToLower(w):
 		return "upper"
 	}

@@ -4,8 +4,8 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
+	"strings"
 
 	"snug/internal/config/doc"
 )
@@ -57,7 +57,11 @@ func (k *Key) write(v any, now doc.Value, world int) (any, error) {
 }
 
 func (k *Key) cannot(v any) error {
-	return fmt.Errorf("%s cannot say %s %v", k.Path, k.Setting, v)
+	name := strings.TrimPrefix(k.Path, "**.")
+	if k.Kind == Word && len(k.Reads) > 0 && (len(k.Words) == 0 || k.Source == byCustom) {
+		return fmt.Errorf("which words %s may have only your program knows; for %s %v, write it there yourself", name, k.Setting, v)
+	}
+	return fmt.Errorf("%s cannot say %s %v", name, k.Setting, v)
 }
 
 func (k *Key) writeSwitch(v any, now doc.Value) (any, error) {
@@ -80,10 +84,14 @@ func (k *Key) writeSwitch(v any, now doc.Value) (any, error) {
 func (k *Key) writeWord(v any, now doc.Value) (any, error) {
 	current, _ := scalarText(now)
 	means := fmt.Sprint(v)
-	file, ok := spelled(k.Words, means, current)
-	if !ok && slices.Contains(k.Words, word{current, means}) {
-		return same, nil // a switch beside it says the rest
+	is, known := k.means(current)
+	if known && is == means && now.Kind != "" {
+		return same, nil
 	}
+	if _, own := meaning(k.Words, current); known && !own && len(k.Reads) > 0 {
+		return nil, k.cannot(v) // what stands there is no word of the system's
+	}
+	file, ok := spelled(k.Words, means, current)
 	if !ok {
 		if file, ok = spelled(k.Words, "", current); !ok || file == "" {
 			return nil, k.cannot(v)
