@@ -95,15 +95,14 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 	if err != nil {
 		return err
 	}
-	unwritable := o.unwritable(today)
-	o.lock = append(o.lock, unwritable...)
+	files := today.writer()
 	where, err := o.place(ctx, env, today)
 	if err != nil {
 		return err
 	}
 	none, notes := false, asides{}
 	failed, err := answer(env, o.json, today.requests,
-		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(env, s, where, today.library(s)) },
+		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(env, s, where, today.library(s), files) },
 		func(plans []*plan.Plan) error {
 			for _, p := range plans {
 				none = none || p.Recommended == nil
@@ -113,7 +112,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 				}
 				notes.about(env, now, card)
 				notes.say(env, o.doubts)
-				notes.say(env, outOfReach(today, p, unwritable))
+				notes.say(env, files.refusals(p.Rescue))
 				if len(plans) > 1 || p.Recommended == nil { // a plan alone says it among its own notes
 					notes.uncounted(env, now)
 				}
@@ -160,10 +159,13 @@ func (o *optimizeOptions) read(ctx context.Context, env Env, args []string) (*to
 }
 
 // plans searches on one card in full, or on several side by side.
-func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library plan.Library) ([]*plan.Plan, error) {
+func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library plan.Library, files *writer) ([]*plan.Plan, error) {
 	r := plan.Request{
 		Setup: s, Card: where.cards[0], Target: o.target, Margin: o.margin, Goal: plan.Goal(o.goal),
 		Reserve: where.taken, Lock: trimmed(o.lock), Allow: trimmed(o.allow), Library: library,
+	}
+	if files != nil {
+		r.Writable = files.writable
 	}
 	if len(where.cards) == 1 {
 		r.Measured = o.residual(env, s, r.Card)

@@ -5,50 +5,56 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"snug/internal/config"
-	"snug/internal/plan"
 )
 
-// unwritable is the settings that no file of the project has a place for: what is
-// to be written there must leave them as they are.
-func (o *optimizeOptions) unwritable(t *today) []string {
-	if !o.apply || t.project == nil {
-		return nil
-	}
-	fields := t.project.Fields()
-	on, _ := fields["checkpointing"].(bool)
-	other := map[string]any{"checkpointing": !on, "precision": "amp-bf16", "optimizer": "adamw-fused", "attention": "sdpa"}
-	var out []string
-	for _, name := range []string{"checkpointing", "precision", "optimizer", "attention"} {
-		value := other[name]
-		if fields[name] == value {
-			value = map[string]any{"precision": "fp32", "optimizer": "adamw", "attention": "eager"}[name]
-		}
-		if _, err := t.project.Change(map[string]any{name: value}); err != nil && !slices.Contains(o.allow, name) {
-			out = append(out, name)
-		}
-	}
-	return out
+// writer knows what the files of a project can say. A plan counts on nothing else,
+// whether it is to be written or only shown: --apply writes what was shown.
+type writer struct {
+	project *config.Project
+
+	mu      sync.Mutex
+	refused map[string]bool // why settings cannot have values that were asked for
 }
 
-// outOfReach is why what would make a run fit was not written.
-func outOfReach(t *today, p *plan.Plan, unwritable []string) []string {
-	var out []string
-	for _, lever := range p.Rescue {
+// writer is that of the run's files; nil where there are none.
+func (t *today) writer() *writer {
+	if t.project == nil {
+		return nil
+	}
+	return &writer{project: t.project, refused: map[string]bool{}}
+}
+
+// writable tells whether the files have a place for a value.
+func (w *writer) writable(setting string, value any) bool {
+	_, err := w.project.Change(map[string]any{setting: value})
+	if err == nil {
+		return true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refused[fmt.Sprintf("%s was left as it is: %s", setting, oneLine(err.Error()))] = true
+	return false
+}
+
+// refusals is what was left out of a plan, and why, those among the levers that
+// would make a run fit included.
+func (w *writer) refusals(levers []string) []string {
+	if w == nil {
+		return nil
+	}
+	for _, lever := range levers {
 		name, value, _ := strings.Cut(lever, " ")
-		if !slices.Contains(unwritable, name) {
-			continue
-		}
-		_, want, err := config.ParseSetting(name + "=" + cmp.Or(value, "true"))
-		if err == nil {
-			_, err = t.project.Change(map[string]any{name: want})
-		}
-		if err != nil {
-			out = append(out, fmt.Sprintf("%s was left as it is: %s", name, oneLine(err.Error())))
+		if _, want, err := config.ParseSetting(name + "=" + cmp.Or(value, "true")); err == nil {
+			w.writable(name, want)
 		}
 	}
-	return out
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.refused))
 }

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,8 +14,15 @@ import (
 // insert plans a new key, in the main file.
 func (c *changing) insert(setting string, v any) error {
 	p := c.project
+	if in := p.arguments(); in != nil && c.argument(in, setting, v) {
+		return nil
+	}
 	if p.main == nil || p.main.adapter == &shell || p.main.adapter == &plain {
-		if text := p.Spell(setting, v); text != "" {
+		text := p.Spell(setting, v)
+		if of := p.of(setting); len(of) > 0 && p.main != nil {
+			return fmt.Errorf("%s: %s cannot say %s; write %s yourself", of[0].where(), of[0].Path, v, cmp.Or(text, "it there"))
+		}
+		if text != "" {
 			return fmt.Errorf("%s does not say %s; add %s there, or bind it in snug.yaml", p.main.file, setting, text)
 		}
 		return fmt.Errorf("no file says %s; bind it in snug.yaml (%s: file#path.to.key) or add it by hand", setting, setting)
@@ -42,6 +50,42 @@ func (c *changing) insert(setting string, v any) error {
 		return nil
 	}
 	return fmt.Errorf("%s (%s) has no key for %s %v", p.main.file, p.main.adapter.Title, setting, v)
+}
+
+// arguments is the call in a Python script that makes TrainingArguments, where it
+// has arguments by name; nil where there is none.
+func (p *Project) arguments() doc.Path {
+	if p.main == nil || p.main.adapter != &plain || !makesArguments(p.main.tree.layers[0].doc) {
+		return nil
+	}
+	for _, b := range p.of("batch") {
+		if n := len(b.Path); b.source == p.main && n > 1 && b.Path[n-1] == trainerBatch {
+			return b.Path[:n-1]
+		}
+	}
+	return nil
+}
+
+// argument plans a new argument of TrainingArguments, and says whether it has one
+// for the value.
+func (c *changing) argument(call doc.Path, setting string, v any) bool {
+	main := c.project.main
+	for _, k := range hfKeys(hfArgs) {
+		if k.Setting != setting || k.Source == trlModel || k.Means != "" && k.Means != v {
+			continue
+		}
+		file, err := k.write(v, doc.Value{}, 1)
+		if err != nil || file == same {
+			continue
+		}
+		at := call.Join(k.Path)
+		if _, err := main.tree.layers[0].doc.Insert(at, file); err != nil {
+			continue
+		}
+		c.edits = append(c.edits, planned{change.Edit{File: main.file, Path: at, Value: file, Insert: true}, main})
+		return true
+	}
+	return false
 }
 
 // insertable is whether the section that a key would go into is there, unless

@@ -30,3 +30,30 @@ func TestWeightsAreInsertedBesideTheModel(t *testing.T) {
 		}
 	}
 }
+
+// A script that makes TrainingArguments gets what it does not say as arguments of
+// the call.
+func TestArgumentsAreInserted(t *testing.T) {
+	const before = "m = f(batch_size=2)\nargs = TrainingArguments(\n    per_device_train_batch_size=4,\n    bf16=True,\n)\n"
+	const want = "m = f(batch_size=2)\nargs = TrainingArguments(\n    per_device_train_batch_size=2,\n    bf16=False,\n" +
+		"    gradient_accumulation_steps=2,\n    fp16=True,\n    gradient_checkpointing=True,\n    optim=\"adamw_torch\",\n)\n"
+	files := fstest.MapFS{"t.py": {Data: []byte(before)}}
+	p, err := Open(files, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := p.Change(map[string]any{"batch": 2, "accumulation": 2, "precision": "amp-fp16", "checkpointing": true, "optimizer": "adamw"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := applied(files, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(after["t.py"].Data)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if _, err := p.Change(map[string]any{"attention": "sdpa"}); err == nil {
+		t.Error("TrainingArguments know no attention, and it was written there")
+	}
+}

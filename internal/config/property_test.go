@@ -93,8 +93,12 @@ func keyAt(p *Project, file string, at doc.Path) *Key {
 			return b.key
 		}
 	}
-	for i := range p.main.adapter.Keys {
-		k := &p.main.adapter.Keys[i]
+	keys := p.main.adapter.Keys
+	if p.arguments() != nil {
+		keys, at = hfKeys(hfArgs), at[len(at)-1:]
+	}
+	for i := range keys {
+		k := &keys[i]
 		if k.Path == at.String() {
 			return k
 		}

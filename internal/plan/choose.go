@@ -136,9 +136,14 @@ func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) 
 func (s *search) fallbacks() [][]settings {
 	plain := s.variants()
 	out := [][]settings{plain}
+	if s.imitates() && !s.rules.fixed("precision") {
+		out = append(out, changed(plain, func(v *settings) { v.precision = s.today.precision }))
+	}
 	if s.today.world > 1 && !s.rules.fixed("dist") {
 		for _, kind := range thinner[s.today.kind] {
-			out = append(out, changed(plain, func(v *settings) { v.kind, v.bucketView = kind, false }))
+			if s.rules.writes("dist.kind", kind) {
+				out = append(out, changed(plain, func(v *settings) { v.kind, v.bucketView = kind, false }))
+			}
 		}
 	}
 	return append(out, s.shortened(plain)...)
@@ -188,6 +193,8 @@ func (s *search) notes(c *Choice) []string {
 	say(x.seq != s.today.seq, "Sequences are cut from %d to %d tokens, as allowed.", s.today.seq, x.seq)
 	say(x.negatives != s.today.negatives, "Negatives go from %d to %d, as allowed.", s.today.negatives, x.negatives)
 	say(x.positives != s.today.positives, "Positives go from %d to %d, as allowed.", s.today.positives, x.positives)
+	say(s.imitates() && x.precision == s.today.precision && !s.rules.fixed("precision"),
+		"amp-fp16, which %s computes in, keeps weights in fp32 and does not fit; %s does, imitated and slow.", s.req.Card.Name, x.precision)
 	say(s.today.precision == "amp-bf16" && x.precision == "amp-fp16", "%s does not compute in bf16; fp16 needs a gradient scaler.", s.req.Card.Name)
 	say(s.today.precision == "bf16" && x.precision == "amp-fp16", "%s does not compute in bf16; amp-fp16 keeps weights in fp32 and needs a gradient scaler.", s.req.Card.Name)
 	say(s.today.precision == "fp32" && x.precision == "amp-fp16", "amp-fp16 needs a gradient scaler (torch.amp.GradScaler).")

@@ -34,6 +34,11 @@ type Request struct {
 
 	Library Library // how adapters would be made, if there were any
 
+	// Writable tells whether a setting can be given a value at all, where the run's
+	// files are to hold it; nil is that nothing stands in the way. It may be asked
+	// from several goroutines.
+	Writable func(setting string, value any) bool
+
 	Measured *estimate.Range // how far off estimates of this run were, where it was measured; nil where not
 }
 

@@ -32,7 +32,7 @@ func (s *search) rejected(best *Choice) ([]Rejection, error) {
 		add(x, why)
 		break
 	}
-	if x := best.settings; s.req.Card.LacksBF16() && !s.rules.computes(s.today, s.req.Card) {
+	if x := best.settings; x.precision != s.today.precision && s.req.Card.LacksBF16() && !s.rules.computes(s.today, s.req.Card) {
 		x.precision = s.today.precision
 		add(x, s.req.Card.Name+" has no bf16 hardware")
 	}
@@ -61,6 +61,11 @@ func (s *search) flipped(x settings) []settings {
 	if x.optimizer != s.today.optimizer {
 		y := x
 		y.optimizer = s.today.optimizer
+		out = append(out, y)
+	}
+	if x.precision == s.today.precision && s.imitates() && !s.rules.fixed("precision") {
+		y := x
+		y.precision = "amp-fp16"
 		out = append(out, y)
 	}
 	if x.precision != s.today.precision && s.rules.computes(s.today, s.req.Card) {

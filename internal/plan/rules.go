@@ -18,6 +18,12 @@ import (
 type rules struct {
 	locked, allowed map[string]bool
 	quick           bool // nothing but batch and accumulation
+	writable        func(setting string, value any) bool
+}
+
+// writes says whether a setting may get a value.
+func (r rules) writes(setting string, value any) bool {
+	return r.writable == nil || r.writable(setting, value)
 }
 
 // fields is what a setup has that can be locked. What a plan never touches may
@@ -32,7 +38,7 @@ var allowable = []string{"seq", "positives", "negatives", "precision", "optimize
 
 // readRules checks locks and allowances, on their own and against each other.
 func readRules(r Request) (rules, error) {
-	out := rules{locked: map[string]bool{}, allowed: map[string]bool{}, quick: r.Goal == Quick}
+	out := rules{locked: map[string]bool{}, allowed: map[string]bool{}, quick: r.Goal == Quick, writable: r.Writable}
 	for _, f := range r.Lock {
 		if !slices.Contains(fields, f) {
 			return out, fmt.Errorf("--lock %s: no such setting%s", f, spelling.Hint(f, fields, "known are "+strings.Join(fields, ", ")))
@@ -66,9 +72,24 @@ func readRules(r Request) (rules, error) {
 // unreachable tells whether none of the precisions that would be tried can be
 // written so that the run trains.
 func (r Request) unreachable(rules rules) bool {
-	return !slices.ContainsFunc(rules.precisions(r.Setup.Precision, r.Card), func(precision string) bool {
-		return !r.Setup.Loads[precision].Never
+	today := r.Setup.Precision
+	return !slices.ContainsFunc(rules.precisions(today, r.Card), func(precision string) bool {
+		return precision == today || !r.Setup.Loads[precision].Never && rules.writes("precision", precision)
 	})
+}
+
+// lockUnwritable locks what has one other value, where that cannot be written.
+func (s *search) lockUnwritable() {
+	if s.rules.writable == nil {
+		return
+	}
+	x, r := s.today, s.rules
+	if !r.fixed("checkpointing") && s.base.Model.Config != nil && !r.writes("checkpointing", !x.checkpointing) {
+		r.locked["checkpointing"] = true
+	}
+	if (x.attention == "eager" || s.flashless()) && !r.fixed("attention") && !r.writes("attention", "sdpa") {
+		r.locked["attention"] = true
+	}
 }
 
 func (r rules) fixed(field string) bool { return r.locked[field] || r.quick }
@@ -169,7 +190,7 @@ func (r rules) precisions(today string, card gpu.Card) []string {
 	if r.allowed["precision"] && card.BF16() && !slices.Contains(out, "bf16") {
 		out = append([]string{"bf16"}, out...)
 	}
-	return out
+	return slices.DeleteFunc(out, func(p string) bool { return p != today && len(out) > 1 && !r.writes("precision", p) })
 }
 
 // sane says whether a card can do what settings ask of it.
@@ -182,6 +203,9 @@ func (r rules) computes(x settings, card gpu.Card) bool {
 	return r.fixed("precision") || !isBF16(x.precision) || card.BF16()
 }
 
+// imitates says that the run computes in bf16 as it is, and the card only imitates it.
+func (s *search) imitates() bool { return isBF16(s.today.precision) && !s.req.Card.BF16() }
+
 func isBF16(precision string) bool { return precision == "bf16" || precision == "amp-bf16" }
 
 // fused names the kind of an optimizer that does the same in one kernel: less
@@ -193,10 +217,10 @@ func (r rules) optimizers(x settings) []string {
 		return []string{x.optimizer}
 	}
 	out := []string{x.optimizer}
-	if f, ok := fused[x.optimizer]; ok && !strings.HasPrefix(x.kind, "zero") {
+	if f, ok := fused[x.optimizer]; ok && !strings.HasPrefix(x.kind, "zero") && r.writes("optimizer", f) {
 		out = []string{f}
 	}
-	if r.allowed["optimizer"] && strings.HasPrefix(x.optimizer, "adamw") {
+	if r.allowed["optimizer"] && strings.HasPrefix(x.optimizer, "adamw") && r.writes("optimizer", "adamw-8bit") {
 		out = append(out, "adamw-8bit")
 	}
 	return out

@@ -54,6 +54,7 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 	if s.neverCheckpoints() {
 		s.rules.locked["checkpointing"] = true
 	}
+	s.lockUnwritable()
 	s.set = s.variants()
 	s.batches, err = s.splits()
 	return s, err
@@ -245,7 +246,7 @@ func (s *search) simpler(c candidate, r room, fastest float64) (*candidate, erro
 	}
 	for _, undo := range back {
 		x := c.settings
-		if undo(&x); x == c.settings || !s.rules.sane(x, s.req.Card) {
+		if undo(&x); x == c.settings || !s.rules.sane(x, s.req.Card) && s.rules.sane(c.settings, s.req.Card) {
 			continue
 		}
 		y, err := s.timed(x)
