@@ -76,21 +76,22 @@ func ownWords(t interface{ Fatalf(string, ...any) }, p *Project, plan Plan) {
 		if !ok {
 			continue
 		}
-		k := keyAt(p, e.File, e.Path)
-		if k == nil {
-			t.Fatalf("%s: %s is written, and no key of a table stands there", e.Path, text)
-		}
-		if _, own := meaning(k.Words, text); k.Kind == Word && !own {
-			t.Fatalf("%s: %s is written, which is no word of that system: %v", e.Path, text, k.Words)
+		if !slices.ContainsFunc(keysAt(p, e.File, e.Path), func(k *Key) bool {
+			_, own := meaning(k.Words, text)
+			return own || k.Kind != Word
+		}) {
+			t.Fatalf("%s: %s is written, which no key of that system has among its words", e.Path, text)
 		}
 	}
 }
 
-// keyAt is the key of a table that stands at a path, or would.
-func keyAt(p *Project, file string, at doc.Path) *Key {
+// keysAt is the keys of tables that stand at a path, or would, and decide a setting
+// that can be written.
+func keysAt(p *Project, file string, at doc.Path) []*Key {
+	var out []*Key
 	for _, b := range p.bound {
-		if b.File == file && b.Path.Equal(at) {
-			return b.key
+		if b.File == file && b.Path.Equal(at) && (slices.Contains(settingNames(), b.Setting) || b.Setting == "optimizer.kernel" || b.Setting == "link") {
+			out = append(out, b.key)
 		}
 	}
 	keys := p.main.adapter.Keys
@@ -99,14 +100,14 @@ func keyAt(p *Project, file string, at doc.Path) *Key {
 	}
 	for i := range keys {
 		k := &keys[i]
-		if k.Path == at.String() {
-			return k
+		if k.Path == at.String() && slices.Contains(settingNames(), k.Setting) {
+			out = append(out, k)
 		}
 		if k.Beside != nil && besidePath(strings.Split(k.Path, "."), k.Beside).Equal(at) {
-			return k.Beside
+			out = append(out, k.Beside)
 		}
 	}
-	return nil
+	return out
 }
 
 // drawSettings draws values for a few of the settings that a project has.
