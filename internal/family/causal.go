@@ -12,12 +12,13 @@ type causalHead struct {
 	softcap bool // Gemma squeezes its logits by a tanh
 	chunks  int  // in how many pieces the loss is computed; 0 and 1 are all at once
 	trl     bool // it is computed as TRL does
+	liger   bool // the loss is Liger's
 }
 
 // newCausalHead makes lm_head, which may share the embedding's weight; tied is
 // what the family does if the config does not say.
 func newCausalHead(b *shadow.Builder, c *Config, run Run, width int, embed *shadow.Embedding, tied bool) *causalHead {
-	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl"}
+	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger"}
 	if run.Head == "encoder" {
 		return h
 	}
@@ -40,6 +41,9 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	defer hidden.World().As(shadow.Logits)()
 	if h.trl {
 		return h.trlLoss(hidden, b)
+	}
+	if h.liger {
+		return h.ligerLoss(hidden, b)
 	}
 	if h.chunks > 1 {
 		return h.chunkedLoss(hidden, b)

@@ -23,9 +23,10 @@ type Run struct {
 	Attention     string // "sdpa", "eager", "flash"
 	Mask          bool   // the batch carries an attention mask
 	Checkpointing bool
-	Reentrant     bool   // the older kind of checkpointing
-	Loss          string // whose code computes a causal loss, "" for the model's own
-	LossChunks    int    // pieces in which a causal loss is computed; 0 is all at once
+	Reentrant     bool     // the older kind of checkpointing
+	Loss          string   // whose code computes a causal loss, "" for the model's own
+	LossChunks    int      // pieces in which a causal loss is computed; 0 is all at once
+	Liger         []string // the layers that are Liger's: "rope", "norm", "mlp"
 }
 
 // Model is a network with its loss: what one step of training runs forward.
@@ -105,6 +106,9 @@ func New(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	}
 	if masked[mt] && run.Head != "masked-lm" && run.Head != "encoder" {
 		return nil, refuse("model.head", "%s is trained as masked-lm or encoder, not as %q", mt, run.Head)
+	}
+	if err := run.checkLiger(mt); err != nil {
+		return nil, err
 	}
 	if !importsLittle[mt] {
 		b.W.Constant(b.DType)

@@ -36,14 +36,14 @@ func newGemma2(b *shadow.Builder, c *Config, run Run) (Model, error) {
 		l.attn = newLlamaAttention(b, m, at+".self_attn", hidden, heads, kv, dim, bias, bias)
 		l.attn.window, l.attn.dropout = windows[i], c.Float("attention_dropout", 0)
 		l.attn.softcap = !c.null("attn_logit_softcapping")
-		l.mlp = newLlamaMLP(b, at+".mlp", hidden, c.Positive("intermediate_size", 9216), false, act)
-		l.input = newGemma2Norm(b, at+".input_layernorm", hidden)
-		l.postAttn = newGemma2Norm(b, at+".post_attention_layernorm", hidden)
-		l.preFeed = newGemma2Norm(b, at+".pre_feedforward_layernorm", hidden)
-		l.postFeed = newGemma2Norm(b, at+".post_feedforward_layernorm", hidden)
+		l.mlp = newLlamaMLP(b, run, at+".mlp", hidden, c.Positive("intermediate_size", 9216), false, act)
+		l.input = newGemma2Norm(b, run, at+".input_layernorm", hidden)
+		l.postAttn = newGemma2Norm(b, run, at+".post_attention_layernorm", hidden)
+		l.preFeed = newGemma2Norm(b, run, at+".pre_feedforward_layernorm", hidden)
+		l.postFeed = newGemma2Norm(b, run, at+".post_feedforward_layernorm", hidden)
 		m.layers = append(m.layers, l)
 	}
-	m.norm = newGemma2Norm(b, "model.norm", hidden)
+	m.norm = newGemma2Norm(b, run, "model.norm", hidden)
 	m.rotary = newRotary(b, c, dim)
 	m.head = newCausalHead(b, c, run, hidden, m.embed, true)
 	m.head.softcap = !c.null("final_logit_softcapping")
@@ -79,15 +79,19 @@ func (l *gemma2Layer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.T
 type gemma2Norm struct {
 	shadow.Path
 	weight *shadow.Tensor
+	liger  bool
 }
 
-func newGemma2Norm(b *shadow.Builder, at string, width int) *gemma2Norm {
-	return &gemma2Norm{shadow.Path(at), b.Parameter(at+".weight", width)}
+func newGemma2Norm(b *shadow.Builder, run Run, at string, width int) *gemma2Norm {
+	return &gemma2Norm{shadow.Path(at), b.Parameter(at+".weight", width), run.liger("norm")}
 }
 
 func (n *gemma2Norm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(n, x) }
 
 func (n *gemma2Norm) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	if n.liger {
+		return x.LigerRMSNorm(n.weight, false)
+	}
 	output := fn.Let(unitRMS(x.Float()))
 	fn.Set(&output, output.Mul(n.weight.Float().AddScalar()))
 	return output.To(x.DType())

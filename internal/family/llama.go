@@ -56,19 +56,19 @@ func newLlamaLike(b *shadow.Builder, c *Config, run Run, s llamaShape) *llama {
 		l.attn = newLlamaAttention(b, m, at+".self_attn", s.hidden, s.heads, s.kv, s.dim, s.qkvBias, s.oBias)
 		l.attn.dropout, l.attn.window = drop, s.masks.windows[i]
 		if s.headNorm {
-			l.attn.qNorm = newRMSNorm(b, at+".self_attn.q_norm", s.dim)
-			l.attn.kNorm = newRMSNorm(b, at+".self_attn.k_norm", s.dim)
+			l.attn.qNorm = newRMSNorm(b, run, at+".self_attn.q_norm", s.dim)
+			l.attn.kNorm = newRMSNorm(b, run, at+".self_attn.k_norm", s.dim)
 		}
 		if s.moe != nil && s.moe.sparse(i) {
-			l.mlp = newMoeBlock(b, at+".mlp", s.hidden, *s.moe, act)
+			l.mlp = newMoeBlock(b, run, at+".mlp", s.hidden, *s.moe, act)
 		} else {
-			l.mlp = newLlamaMLP(b, at+".mlp", s.hidden, s.inter, s.mlpBias, act)
+			l.mlp = newLlamaMLP(b, run, at+".mlp", s.hidden, s.inter, s.mlpBias, act)
 		}
-		l.inputNorm = newRMSNorm(b, at+".input_layernorm", s.hidden)
-		l.postNorm = newRMSNorm(b, at+".post_attention_layernorm", s.hidden)
+		l.inputNorm = newRMSNorm(b, run, at+".input_layernorm", s.hidden)
+		l.postNorm = newRMSNorm(b, run, at+".post_attention_layernorm", s.hidden)
 		m.layers = append(m.layers, l)
 	}
-	m.norm = newRMSNorm(b, "model.norm", s.hidden)
+	m.norm = newRMSNorm(b, run, "model.norm", s.hidden)
 	m.rotary = newRotary(b, c, s.dim)
 	m.head = newCausalHead(b, c, run, s.hidden, m.embed, false)
 	return m
@@ -145,7 +145,7 @@ func (a *llamaAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shad
 	key := fn.Let(a.kNorm.orNone(a.k.Call(hidden).View(B, S, -1, a.headDim)).Transpose(1, 2))   // (B, Hkv, S, D)
 	value := fn.Let(a.v.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))                 // (B, Hkv, S, D)
 
-	q, k := applyRotary(query, key, a.m.rotary.cos, a.m.rotary.sin)
+	q, k := a.m.applyRotary(query, key)
 	fn.Set2(&query, q, &key, k)
 
 	out, weights := a.m.attention(query, key, value, attending{
@@ -161,12 +161,13 @@ func (a *llamaAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shad
 type llamaMLP struct {
 	shadow.Path
 	act            activation
+	liger          bool
 	gate, up, down *shadow.Linear
 }
 
-func newLlamaMLP(b *shadow.Builder, at string, hidden, inter int, bias bool, act activation) *llamaMLP {
+func newLlamaMLP(b *shadow.Builder, run Run, at string, hidden, inter int, bias bool, act activation) *llamaMLP {
 	return &llamaMLP{
-		Path: shadow.Path(at), act: act,
+		Path: shadow.Path(at), act: act, liger: run.liger("mlp"),
 		gate: b.Linear(at+".gate_proj", hidden, inter, bias),
 		up:   b.Linear(at+".up_proj", hidden, inter, bias),
 		down: b.Linear(at+".down_proj", inter, hidden, bias),
@@ -174,6 +175,9 @@ func newLlamaMLP(b *shadow.Builder, at string, hidden, inter int, bias bool, act
 }
 
 func (m *llamaMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	if m.liger {
+		return m.down.Call(m.gate.Call(x).LigerGLU(m.up.Call(x)))
+	}
 	return m.down.Call(m.act(m.gate.Call(x)).Mul(m.up.Call(x)))
 }
 
@@ -181,10 +185,11 @@ func (m *llamaMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 type rmsNorm struct {
 	shadow.Path
 	weight *shadow.Tensor
+	liger  bool
 }
 
-func newRMSNorm(b *shadow.Builder, at string, width int) *rmsNorm {
-	return &rmsNorm{Path: shadow.Path(at), weight: b.Parameter(at+".weight", width)}
+func newRMSNorm(b *shadow.Builder, run Run, at string, width int) *rmsNorm {
+	return &rmsNorm{Path: shadow.Path(at), weight: b.Parameter(at+".weight", width), liger: run.liger("norm")}
 }
 
 func (n *rmsNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(n, x) }
@@ -198,6 +203,9 @@ func (n *rmsNorm) orNone(x *shadow.Tensor) *shadow.Tensor {
 }
 
 func (n *rmsNorm) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	if n.liger {
+		return hidden.LigerRMSNorm(n.weight, true)
+	}
 	dtype := hidden.DType()
 	fn.Set(&hidden, hidden.To(shadow.Float32))
 	variance := fn.Let(hidden.Pow().Mean(true, -1))

@@ -44,11 +44,11 @@ func newMambaLike(b *shadow.Builder, c *Config, run Run, hidden, vocab, layers i
 	for i := range c.Int("num_hidden_layers", layers) {
 		at := fmt.Sprintf("backbone.layers.%d", i)
 		l := &mambaBlock{Path: shadow.Path(at), fp32: c.Bool("residual_in_fp32", true)}
-		l.norm = newRMSNorm(b, at+".norm", hidden)
+		l.norm = newRMSNorm(b, run, at+".norm", hidden)
 		l.mixer = mix(m, at+".mixer")
 		m.layers = append(m.layers, l)
 	}
-	m.norm = newRMSNorm(b, "backbone.norm_f", hidden)
+	m.norm = newRMSNorm(b, run, "backbone.norm_f", hidden)
 	for _, l := range m.layers {
 		l.mixer.initWeights()
 	}

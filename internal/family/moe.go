@@ -34,10 +34,11 @@ type moeBlock struct {
 	router       *shadow.Tensor // (E, H)
 	gateUp, down *shadow.Tensor // (E, 2I, H), (E, H, I)
 	act          activation
+	liger        bool
 }
 
-func newMoeBlock(b *shadow.Builder, at string, hidden int, s moeShape, act activation) *moeBlock {
-	m := &moeBlock{Path: shadow.Path(at), moeShape: s, act: act}
+func newMoeBlock(b *shadow.Builder, run Run, at string, hidden int, s moeShape, act activation) *moeBlock {
+	m := &moeBlock{Path: shadow.Path(at), moeShape: s, act: act, liger: run.liger("mlp")}
 	router := func() { m.router = b.Parameter(at+".gate.weight", s.experts, hidden) }
 	if s.routerFirst {
 		router()
@@ -89,6 +90,9 @@ func (m *moeBlock) softmax(logits *shadow.Tensor) *shadow.Tensor {
 
 // forwardExperts is grouped_mm_experts_forward.
 func (m *moeBlock) forwardExperts(hidden, index, weights *shadow.Tensor) *shadow.Tensor {
+	if m.liger {
+		return m.ligerExperts(hidden, index, weights)
+	}
 	w, dtype := hidden.World(), hidden.DType()
 	fn := w.Func(hidden, index, weights)
 	sample := fn.Let(weights.Reshape(-1)) // (T·K,)

@@ -34,15 +34,15 @@ func newPhi3(b *shadow.Builder, c *Config, run Run) (Model, error) {
 			dropout: c.Float("attention_dropout", 0),
 		}
 		l.mlp = &phi3MLP{
-			Path: shadow.Path(at + ".mlp"), act: c.activation("hidden_act", "silu"),
+			Path: shadow.Path(at + ".mlp"), act: c.activation("hidden_act", "silu"), liger: run.liger("mlp"),
 			gateUp: b.Linear(at+".mlp.gate_up_proj", hidden, 2*inter, false),
 			down:   b.Linear(at+".mlp.down_proj", inter, hidden, false),
 		}
-		l.inputNorm = newRMSNorm(b, at+".input_layernorm", hidden)
-		l.postNorm = newRMSNorm(b, at+".post_attention_layernorm", hidden)
+		l.inputNorm = newRMSNorm(b, run, at+".input_layernorm", hidden)
+		l.postNorm = newRMSNorm(b, run, at+".post_attention_layernorm", hidden)
 		m.layers = append(m.layers, l)
 	}
-	m.norm = newRMSNorm(b, "model.norm", hidden)
+	m.norm = newRMSNorm(b, run, "model.norm", hidden)
 	m.rotary = newRotary(b, c, c.rotaryDim(dim, "partial_rotary_factor", 1))
 	m.head = newCausalHead(b, c, run, hidden, m.embed, false)
 	return m, nil
@@ -90,7 +90,7 @@ func (a *phi3Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shado
 	fn.Set(&key, key.View(B, S, -1, D).Transpose(1, 2))     // (B, Hkv, S, D)
 	fn.Set(&value, value.View(B, S, -1, D).Transpose(1, 2)) // (B, Hkv, S, D)
 
-	q, k := applyPartialRotary(query, key, a.m.rotary.cos, a.m.rotary.sin, false)
+	q, k := a.rotate(query, key)
 	fn.Set2(&query, q, &key, k)
 
 	out, weights := a.m.attention(query, key, value, attending{mask: a.m.masks.of(a.window), causal: true, dropout: a.dropout})
@@ -101,10 +101,19 @@ func (a *phi3Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shado
 	return out, weights
 }
 
+// rotate is apply_rotary_pos_emb, or Liger's in its place.
+func (a *phi3Attention) rotate(query, key *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
+	if a.m.run.liger("rope") {
+		return shadow.LigerRope(query, key, a.m.rotary.cos, a.m.rotary.sin)
+	}
+	return applyPartialRotary(query, key, a.m.rotary.cos, a.m.rotary.sin, false)
+}
+
 type phi3MLP struct {
 	shadow.Path
 	gateUp, down *shadow.Linear
 	act          activation
+	liger        bool
 }
 
 func (m *phi3MLP) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
@@ -112,6 +121,9 @@ func (m *phi3MLP) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tenso
 	halves := up.Chunk(2, -1)
 	gate := fn.Let(halves[0])
 	fn.Set(&up, halves[1])
+	if m.liger {
+		return m.down.Call(gate.LigerGLU(up))
+	}
 	fn.Set(&up, up.Mul(m.act(gate)))
 	return m.down.Call(up)
 }

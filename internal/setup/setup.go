@@ -23,7 +23,8 @@ type Setup struct {
 	Weights       string   `json:"weights,omitempty"` // their type under autocast, where it is not float32; with LoRA of those that are frozen
 	Optimizer     string   `json:"optimizer,omitempty"`
 	Checkpointing bool     `json:"checkpointing,omitempty"`
-	Loss          string   `json:"loss,omitempty"` // whose code computes it from the last hidden states, where it is not the model's own
+	Loss          string   `json:"loss,omitempty"`  // whose code computes it from the last hidden states, where it is not the model's own
+	Liger         []string `json:"liger,omitempty"` // the layers that are Liger's: "rope", "norm", "mlp"
 	Attention     string   `json:"attention,omitempty"`
 	AttentionMask *bool    `json:"attention_mask,omitempty"`
 	Accumulation  int      `json:"accumulation,omitempty"`

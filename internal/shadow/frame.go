@@ -96,6 +96,18 @@ func (f *Frame) Return3(a, b, c *Tensor) (*Tensor, *Tensor, *Tensor) {
 	return a, b, c.loosen()
 }
 
+// Returns leaves a function with any number of results.
+func (f *Frame) Returns(vs ...*Tensor) []*Tensor {
+	for _, v := range vs {
+		v.hold()
+	}
+	f.exit()
+	for _, v := range vs {
+		v.loosen()
+	}
+	return vs
+}
+
 func (f *Frame) exit() {
 	f.w.depth--
 	for _, s := range f.slots {

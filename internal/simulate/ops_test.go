@@ -126,6 +126,10 @@ func caseSetup(c map[string]any) *setup.Setup {
 	s.Checkpointing, _ = c["checkpointing"].(bool)
 	s.Clip, _ = c["clip"].(bool)
 	s.Weights, s.Loss = str("weights"), str("loss")
+	parts, _ := c["liger"].([]any)
+	for _, p := range parts {
+		s.Liger = append(s.Liger, p.(string))
+	}
 	if d, ok := c["dist"].(map[string]any); ok {
 		s.Dist = &setup.Dist{Kind: d["kind"].(string), World: int(d["world"].(float64))}
 		s.Dist.BucketView, _ = d["bucket_view"].(bool)

@@ -53,6 +53,9 @@ func TestWeights(t *testing.T) { testDispatched(t, "testdata/weights") }
 // The loss of TRL's SFTTrainer, on real tensors (testdata/measured/trl_ops.py).
 func TestTRL(t *testing.T) { testDispatched(t, "testdata/trl") }
 
+// TestLiger does the same for Liger's kernels (testdata/measured/liger_ops.py).
+func TestLiger(t *testing.T) { testDispatched(t, "testdata/liger") }
+
 func testDispatched(t *testing.T, folder string) {
 	files, _ := filepath.Glob(filepath.Join(folder, "*.txt.gz"))
 	if len(files) == 0 {
@@ -152,7 +155,7 @@ func playPEFT(t *testing.T, s *setup.Setup) (log peftLog) {
 // for what lives no longer than its op.
 func (l peftLog) blocks() (out []moment) {
 	forward := l.find(0, "# forward")
-	from := min(l.find(forward, "native_layer_norm"), l.find(forward, "pow"))
+	from := min(l.find(forward, "native_layer_norm"), l.find(forward, "pow"), l.find(forward, "rms_norm"))
 	to := l.find(forward, "# backward done")
 	born, brief := map[int]peftEvent{}, map[int]bool{}
 	for _, e := range l.events {

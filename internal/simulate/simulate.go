@@ -151,7 +151,7 @@ func (r *run) load() error {
 		Head: s.Model.Head, Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq,
 		Positives: s.Positives, Negatives: s.Negatives,
 		Attention: s.Attention, Mask: s.AttentionMask == nil || *s.AttentionMask,
-		Checkpointing: s.Checkpointing, Loss: s.Loss, LossChunks: s.LossChunks,
+		Checkpointing: s.Checkpointing, Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger,
 	}
 	var err error
 	if s.Model.Config == nil {

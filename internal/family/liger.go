@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"slices"
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// What Liger's kernels replace in a model (liger_kernel/transformers/monkey_patch.py,
+// 0.8.5): the rotation of queries and keys, the norms, what lies between the two
+// products of an MLP, and the end of a ForCausalLM.forward.
+
+// ligerFamilies are those that Liger knows and that are written here.
+var ligerFamilies = []string{"gemma2", "llama", "mistral", "mixtral", "phi3", "qwen2", "qwen3", "qwen3_moe"}
+
+// liger tells whether Liger runs a kind of layer.
+func (r Run) liger(part string) bool { return slices.Contains(r.Liger, part) }
+
+// checkLiger refuses Liger's kernels for a family that it does not patch.
+func (r Run) checkLiger(modelType string) error {
+	field := "liger"
+	if len(r.Liger) == 0 {
+		field = "loss"
+	}
+	if (len(r.Liger) > 0 || r.Loss == "liger") && !slices.Contains(ligerFamilies, modelType) {
+		return refuse(field, "Liger's kernels are known for %s, not for %s", strings.Join(ligerFamilies, ", "), modelType)
+	}
+	return nil
+}
+
+// applyRotary is apply_rotary_pos_emb, or Liger's in its place.
+func (m *llama) applyRotary(q, k *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
+	if m.run.liger("rope") {
+		return shadow.LigerRope(q, k, m.rotary.cos, m.rotary.sin)
+	}
+	return applyRotary(q, k, m.rotary.cos, m.rotary.sin)
+}
+
+// ligerExperts is LigerExperts.forward.
+func (m *moeBlock) ligerExperts(hidden, index, weights *shadow.Tensor) *shadow.Tensor {
+	fn := hidden.World().Func(hidden, index, weights)
+	x := fn.Let(hidden.View(-1, hidden.Size(-1)))
+	chosen := fn.Let(index.View(-1, m.chosen).To(shadow.Int32))
+	share := fn.Let(weights.View(-1, m.chosen))
+	out := fn.Let(x.LigerExperts(m.gateUp, m.down, chosen, share))
+	return fn.Return(out.ViewAs(hidden.Shape()))
+}
+
+// ligerLoss is the end of lce_forward: the loss without the logits. It stands where
+// lm_head would run, whose weight it reads.
+func (h *causalHead) ligerLoss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
+	fn := hidden.World().Func(hidden)
+	kept := fn.Let(hidden.Alias()) // hidden_states[:, slice_indices, :]
+	return fn.Return(hidden.World().Call(&ligerCausalLoss{h.lm.Path, h.lm.Weight, b.Labels}, kept))
+}
+
+// ligerCausalLoss is LigerForCausalLMLoss.
+type ligerCausalLoss struct {
+	shadow.Path
+	weight, labels *shadow.Tensor
+}
+
+func (l *ligerCausalLoss) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	labels := fn.Let(l.labels.Pad(0, 1))
+	shift := fn.Let(labels.Slice(-1, 1, labels.Size(-1)).Contiguous())
+	fn.Set(&hidden, hidden.View(-1, hidden.Size(-1)))
+	fn.Set(&shift, shift.View(-1))
+	return hidden.LigerCrossEntropy(l.weight, shift)
+}

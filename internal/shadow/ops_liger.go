@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Liger's kernels for the layers of a decoder (liger_kernel/ops, 0.8.5): what their
+// autograd functions allocate around kernels of Triton, which take nothing
+// themselves. Each is one node that keeps its inputs and little else, and writes
+// gradients over what it no longer needs. An argument that is not row-major is
+// copied first. Functions written in Python save when they have run, unlike ops of
+// PyTorch's own.
+
+// LigerRMSNorm is LigerRMSNormFunction: the input is kept, and a number for each
+// row. Its backward writes over the gradient that came, except in Gemma 2, where
+// another still needs that.
+func (t *Tensor) LigerRMSNorm(weight *Tensor, inPlace bool) *Tensor {
+	w := t.w
+	n := w.record("LigerRMSNormFunctionBackward", t, weight)
+	defer w.NoGrad()()
+	fn := w.Func(t, weight)
+	w.op("liger_rms_norm")
+	x := fn.Let(t.Contiguous())
+	w.op("empty")
+	out := fn.Let(w.empty(x.size, x.dtype))
+	rstd := fn.Let(w.Full(Float32, x.Numel()/x.Size(-1)))
+	w.op("rms_norm_kernel")
+	w.kernel(out, x)
+	input, scale := n.save(x), n.save(weight)
+	n.save(rstd)
+	n.backward(func(g *Tensor) []*Tensor { return n.ligerNormGrads(g, input.get(), scale.get(), inPlace) })
+	return n.result(fn.Return(out), t)
+}
+
+// ligerNormGrads is rms_norm_backward. Each multiprocessor sums the gradient of
+// the weight over its rows; a sum of those sums follows.
+func (n *node) ligerNormGrads(g, x, weight *Tensor, inPlace bool) []*Tensor {
+	w := g.w
+	fn := w.Func(g)
+	dy := fn.Let(g.Contiguous())
+	var parts, dx, dw *Tensor
+	if n.needs(1) {
+		parts = fn.Let(w.Full(Float32, w.Rules.SMs, dy.Size(-1)))
+	}
+	if inPlace {
+		dx = fn.Let(dy.alias(dy.size, dy.stride))
+	} else {
+		w.op("zeros_like")
+		dx = fn.Let(dy.emptyLike(dy.dtype))
+	}
+	w.kernel(dx, dy, x)
+	if parts != nil {
+		dw = parts.Sum(false, 0).To(weight.dtype)
+	}
+	return each(fn.Return2(dx, dw))
+}
+
+// LigerGLU is LigerSiLUMulFunction or LigerGELUMulFunction: t, through the
+// activation, times up. Both are kept, and become their gradients.
+func (t *Tensor) LigerGLU(up *Tensor) *Tensor {
+	w := t.w
+	n := w.record("LigerSiLUMulFunctionBackward", t, up)
+	defer w.NoGrad()()
+	fn := w.Func(t, up)
+	a, b := fn.Let2(t.Contiguous(), up.Contiguous())
+	out := fn.Let(a.unary("empty_like", a.dtype))
+	w.kernel(b)
+	gate, times := n.save(a), n.save(b)
+	n.backward(func(g *Tensor) []*Tensor {
+		fn := w.Func(g)
+		fn.Let(g.Contiguous())
+		a, b := gate.get(), times.get()
+		w.kernel(g, a, a, b, b)
+		return each(fn.Return2(a.alias(a.size, a.stride), b.alias(b.size, b.stride)))
+	})
+	return n.result(fn.Return(out), t, up)
+}
+
+// LigerRope is LigerRopeFunction: queries and keys (B, H, S, D) are rotated where
+// they are, if they lie in memory as (B, S, H, D), and so are their gradients.
+func LigerRope(q, k, cos, sin *Tensor) (*Tensor, *Tensor) {
+	w := q.w
+	n := w.record("LigerRopeFunctionBackward", q, k)
+	defer w.NoGrad()()
+	fn := w.Func(q, k)
+	qr, kr := fn.Let2(ligerRotate(q, k))
+	n.save(cos)
+	n.save(sin)
+	n.backwards(func(g []*Tensor) []*Tensor { return each(ligerRotate(g[0], g[1])) })
+	n.output(qr, 0)
+	n.output(kr, 1)
+	qr, kr = fn.Return2(qr, kr)
+	done(q, k)
+	return qr, kr
+}
+
+// ligerRotate is rope_forward, and rope_backward.
+func ligerRotate(q, k *Tensor) (*Tensor, *Tensor) {
+	w := q.w
+	fn := w.Func(q, k)
+	fn.Set(&q, q.Transpose(1, 2))
+	fn.Set(&k, k.Transpose(1, 2))
+	fn.Set(&q, q.Contiguous())
+	fn.Set(&k, k.Contiguous())
+	w.op("rope")
+	w.kernel(q, q, k, k)
+	return fn.Return2(q.Transpose(1, 2), k.Transpose(1, 2))
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import "math/bits"
+
+// Liger's fused linear cross-entropy (liger_kernel/ops/fused_linear_cross_entropy.py,
+// 0.8.5, its Triton kernel, which models get on every card).
+//
+// The last hidden states go through lm_head a few rows at a time. The kernel of the
+// loss writes the gradient of a piece's logits over the logits, and the gradients of
+// the hidden states and of the weight are made from that at once, in forward. Rows
+// are so many that a piece's logits have about as many elements as all the hidden
+// states; where no cast is in the way all pieces use one buffer.
+
+// LigerCrossEntropy is LigerFusedLinearCrossEntropyFunction: the loss of hidden
+// states (N, H) through a weight (V, H) against targets (N,).
+func (t *Tensor) LigerCrossEntropy(weight, target *Tensor) *Tensor {
+	w := t.w
+	n := w.record("LigerFusedLinearCrossEntropyFunctionBackward", t, weight)
+	defer w.NoGrad()()
+	fn := w.Func(t, target)
+	p := &ligerPieces{w: w, weight: weight, trained: t.needs}
+	loss := fn.Let(p.forward(t, target))
+	fn.Let(p.gi)
+	fn.Let(p.gw)
+	dx, dw := n.saveDetached(p.gi), n.saveDetached(p.gw)
+	n.backward(func(g *Tensor) []*Tensor {
+		w.equalsOne(g)
+		return each(dx.get(), dw.get())
+	})
+	return n.result(fn.Return(loss), t, target)
+}
+
+// equalsOne is torch.equal(g, torch.tensor(1.0)): whether a loss is the last thing
+// that was computed, read back.
+func (w *World) equalsOne(g *Tensor) {
+	w.op("equal")
+	one := w.alloc(Float32.Bytes())
+	same := w.alloc(Bool.Bytes())
+	w.scratch(Bool.Bytes()) // all of them
+	w.release(same)
+	w.release(one)
+	w.kernel(g)
+	if w.Meter != nil {
+		w.Meter.Sync()
+	}
+}
+
+// saveDetached keeps t.detach(), which is the only tensor of its memory when t is
+// gone, and so one that a second gradient may be added into.
+func (n *node) saveDetached(t *Tensor) *saved {
+	if n == nil || t == nil {
+		return &saved{}
+	}
+	s := n.save(t)
+	if s.t != nil {
+		s.t.isView = false
+	}
+	return s
+}
+
+// ligerRows is how many rows are worked on at a time.
+func ligerRows(rows, width, vocab int) int {
+	share := ceilDiv(rows, ceilDiv(vocab, width))
+	return min(1<<bits.Len(uint(share-1)), rows)
+}
+
+// ligerPieces is a call of fused_linear_cross_entropy_forward.
+type ligerPieces struct {
+	w       *World
+	weight  *Tensor // (V, H)
+	trained bool    // whether anything before the head is
+	buffer  *Tensor // (C, V), for logits, if it can be used
+	gi, gw  *Tensor // the gradients of the hidden states and of the weight
+}
+
+// forward is the loss of all rows.
+func (p *ligerPieces) forward(t, target *Tensor) *Tensor {
+	w := p.w
+	fn := w.Func(t, target)
+	rows, size := t.Size(0), ligerRows(t.Size(0), t.Size(1), p.weight.Size(0))
+	p.gi = fn.Let(t.unary("zeros_like", t.dtype))
+	if p.trained && p.weight.needs {
+		p.gw = fn.Let(p.weight.unary("zeros_like", p.weight.dtype))
+	}
+	losses := fn.Let(w.Full(Float32, rows))
+	counted := fn.Let(target.Compare("ne"))
+	sum := counted.Sum(false, 0)
+	w.op("item")
+	Item(sum)
+	if p.writesInto(t) {
+		fn.Set(&p.buffer, w.Full(t.dtype, size, p.weight.Size(0)))
+	}
+	for from := 0; from < rows; from += size {
+		p.piece(t.Slice(0, from, min(from+size, rows)))
+	}
+	fn.Del(&p.buffer)
+	loss := fn.Let(losses.Sum(false, 0))
+	out, _, _ := fn.Return3(loss, p.gi, p.gw)
+	return out
+}
+
+// writesInto is _can_use_mm_out: products may be written into memory that is there
+// where autocast would not cast their factors.
+func (p *ligerPieces) writesInto(t *Tensor) bool {
+	cast := p.w.autocast
+	return t.dtype == p.weight.dtype && (cast == None || cast == t.dtype)
+}
+
+// piece is a turn of the loop, on rows x (C, H): logits, their gradient in their
+// place, and what that gives for the hidden states and the weight.
+func (p *ligerPieces) piece(x *Tensor) {
+	w := p.w
+	fn := w.Func(x)
+	var logits *Tensor // (C, V)
+	if p.buffer != nil {
+		logits = fn.Let(p.buffer.Slice(0, 0, x.Size(0)))
+		w.productInto(logits, x, p.weight.T())
+	} else {
+		logits = fn.Let(x.Mm(p.weight.T()))
+	}
+	w.op("cross_entropy")
+	w.kernel(logits, logits)
+	switch {
+	case !p.trained:
+	case p.buffer != nil:
+		w.productInto(x, logits, p.weight)
+	default:
+		dx := logits.Mm(p.weight)
+		w.op("copy_")
+		w.kernel(dx, x)
+		done(dx)
+	}
+	if p.gw != nil {
+		p.addWeight(logits, x)
+	}
+	fn.Return(nil)
+}
+
+// addWeight adds a piece's gradient of the weight to that of the others: in the
+// product itself where types and card allow, else by way of a whole new one.
+func (p *ligerPieces) addWeight(logits, x *Tensor) {
+	w, dt := p.w, p.gw.dtype
+	wide := dt == Float32 && w.Rules.Torch >= 208
+	if logits.dtype.Half() && w.Rules.Capability >= 80 && (wide || dt == logits.dtype) {
+		fn := w.Func(x)
+		fn.Set(&x, x.To(logits.dtype))
+		w.productInto(p.gw, logits.T(), x)
+		fn.Return(nil)
+		return
+	}
+	more := logits.T().Mm(x).Float()
+	w.op("add_")
+	w.kernel(p.gw, more)
+	done(more)
+}
+
+// productInto is torch.mm or addmm with out=, which takes no memory.
+func (w *World) productInto(out, a, b *Tensor) {
+	w.op("mm.out")
+	w.cublas()
+	w.product(out, a, b)
+	done(a, b)
+}
