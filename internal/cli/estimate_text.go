@@ -111,7 +111,8 @@ func settings(x *setup.Setup) []string {
 	add(x.Optimizer != "", "%s", x.Optimizer)
 	add(x.Attention != "" && !strings.HasPrefix(x.Model.Name, "torchvision/"), "%s attention", x.Attention)
 	add(x.Checkpointing, "checkpointing")
-	add(x.Loss != "", "loss by %s", strings.ToUpper(x.Loss))
+	add(x.Loss != "", "loss by %s", lossText(x.Loss))
+	add(len(x.Liger) > 0, "Liger's %s", strings.Join(x.Liger, " "))
 	add(x.Accumulation > 1, "accumulation %d", x.Accumulation)
 	add(x.Clip, "clipping")
 	if l := x.LoRA; l != nil {
@@ -127,6 +128,11 @@ func settings(x *setup.Setup) []string {
 	add(x.Allocator != "", "allocator %s", strings.ReplaceAll(x.Allocator, ",", ", "))
 	add(true, "PyTorch %s", x.Versions.Torch)
 	return out
+}
+
+// lossText is whose code computes a loss, as people write the name.
+func lossText(by string) string {
+	return map[string]string{setup.TRLLoss: "TRL", setup.LigerLoss: "Liger"}[by]
 }
 
 // wrap joins words into lines that fit.

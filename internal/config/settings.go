@@ -38,6 +38,7 @@ func Settings() []Setting {
 		{"workers", Whole, nil, "processes that load data, per GPU"},
 		{"optimizer", Word, shadow.OptimizerNames(), "the optimizer"},
 		{"loss", Word, setup.Losses, "whose code computes a causal model's loss"},
+		{"liger", Names, nil, "the layers that run on Liger's kernels"},
 		{"attention", Word, setup.Attentions, "the implementation of attention"},
 		{"clip", Switch, nil, "gradient norm clipping"},
 		{"lora.rank", Whole, nil, "rank of LoRA's adapters"},

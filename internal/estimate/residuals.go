@@ -53,6 +53,9 @@ func Options(s *setup.Setup) []string {
 	add(s.AttentionMask != nil && !*s.AttentionMask, "no mask")
 	add(s.Weights != "", "weights of 16 bits under autocast")
 	add(s.Loss != "", "loss by "+s.Loss)
+	for _, part := range s.Liger {
+		add(true, "liger "+part)
+	}
 	add(s.Checkpointing, "checkpointing")
 	if l := s.LoRA; l != nil {
 		add(true, "lora")

@@ -19,14 +19,25 @@ var ligerFamilies = []string{"gemma2", "llama", "mistral", "mixtral", "phi3", "q
 // liger tells whether Liger runs a kind of layer.
 func (r Run) liger(part string) bool { return slices.Contains(r.Liger, part) }
 
-// checkLiger refuses Liger's kernels for a family that it does not patch.
-func (r Run) checkLiger(modelType string) error {
+// checkLiger refuses Liger's kernels for a model that it has none for.
+func (r Run) checkLiger(model string) error {
 	field := "liger"
-	if len(r.Liger) == 0 {
+	switch {
+	case slices.Contains(ligerFamilies, model) || len(r.Liger) == 0 && r.Loss != "liger":
+		return nil
+	case len(r.Liger) == 0:
 		field = "loss"
 	}
-	if (len(r.Liger) > 0 || r.Loss == "liger") && !slices.Contains(ligerFamilies, modelType) {
-		return refuse(field, "Liger's kernels are known for %s, not for %s", strings.Join(ligerFamilies, ", "), modelType)
+	return refuse(field, "Liger has no kernels for %s and leaves it as it is, so leave this out; it has them for %s", model, strings.Join(ligerFamilies, ", "))
+}
+
+// checkLigerExperts refuses Liger's MLP where some layers have experts and others
+// have none: it looks for them in every layer, and stops.
+func (r Run) checkLigerExperts(s llamaShape) error {
+	for i := range s.layers {
+		if r.liger("mlp") && !s.moe.sparse(i) {
+			return refuse("liger", "layer %d has no experts, and Liger's mlp looks for them in every layer and stops; leave mlp out", i)
+		}
 	}
 	return nil
 }

@@ -48,6 +48,9 @@ func newQwen3MoE(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	}
 	c.noRouterLogits()
 	c.chosenFit(s.moe)
+	if err := run.checkLigerExperts(s); err != nil {
+		return nil, err
+	}
 	return newLlamaLike(b, c, run, s), nil
 }
 

@@ -38,6 +38,9 @@ func Named(b *shadow.Builder, name string, run Run) (Model, error) {
 	if run.Head != "image-classification" && run.Head != "" { // they have no other
 		return nil, refuse("model.head", "%s is trained as image-classification, not as %q", name, run.Head)
 	}
+	if err := run.checkLiger(name); err != nil {
+		return nil, err
+	}
 	dtype := b.DType
 	b.DType = shadow.Float32
 	m := &imageClassifier{net: net{w: b.W, run: run}, model: mk(b), dtype: dtype}

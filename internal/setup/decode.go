@@ -19,17 +19,19 @@ var (
 	// WeightTypes is what weights are loaded in.
 	WeightTypes = []string{"fp32", "bf16", "fp16", Saved}
 	Attentions  = []string{"sdpa", "eager", "flash"}
-	Losses      = []string{ModelLoss, TRLLoss}
+	Losses      = []string{ModelLoss, TRLLoss, LigerLoss}
 	DistKinds   = []string{"ddp", "fsdp2", "fsdp2-noreshard", "zero1", "zero1-deepspeed", "zero2", "zero3"}
 
 	shardTypes = []string{"fp32", "bf16", "fp16"}
 )
 
 // Whose code computes the loss of a causal model. The model's own makes the logits
-// of every token at once; TRL's never has more than a tile of them.
+// of every token at once; TRL's never has more than a tile of them, and Liger's no
+// more than a few rows.
 const (
 	ModelLoss = "model"
 	TRLLoss   = "trl"
+	LigerLoss = "liger"
 )
 
 // NewestTorch is the version of PyTorch that is meant where none is named: the
@@ -64,6 +66,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 		Optimizer:     o.choice("optimizer", "adamw", shadow.OptimizerNames()),
 		Checkpointing: o.flag("checkpointing", false),
 		Loss:          o.choice("loss", "", Losses),
+		Liger:         o.liger("liger"),
 		Attention:     o.choice("attention", "sdpa", Attentions),
 		Accumulation:  o.whole("accumulation", 1, 1, mostBatch),
 		Clip:          o.flag("clip", false),

@@ -19,6 +19,7 @@ func (s *Setup) onWord(o *object, p Recorded) {
 		{"optimizer", class},
 		{"checkpointing", p.Checkpointing != nil},
 		{"loss", false},
+		{"liger", false},
 		{"attention", false},
 		{"attention_mask", false},
 		{"clip", false},
@@ -77,6 +78,8 @@ func (s *Setup) AsRecorded() *Setup {
 			t.Checkpointing = false
 		case "loss":
 			t.Loss = ""
+		case "liger":
+			t.Liger = nil
 		case "attention":
 			t.Attention = ""
 		case "clip":

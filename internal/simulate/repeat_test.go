@@ -3,6 +3,7 @@
 package simulate
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -32,6 +33,36 @@ func TestRepeatedSteps(t *testing.T) {
 					fields[k] = v
 				}
 			}
+			s, err := setup.Decode(fields, setup.Source{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			compareWithRun(t, s)
+		})
+	}
+}
+
+// TestRepeatedLiger does so for Liger's kernels, whose loss has its gradients before
+// backward begins.
+func TestRepeatedLiger(t *testing.T) {
+	small := map[string]any{"hidden_size": 64.0, "num_hidden_layers": 2.0, "num_attention_heads": 4.0, "num_key_value_heads": 2.0, "intermediate_size": 128.0, "vocab_size": 500.0}
+	for name, more := range map[string]map[string]any{
+		"plain":         {},
+		"tied":          {"tie": true},
+		"accumulation":  {"accumulation": 3.0, "clip": true},
+		"checkpointing": {"checkpointing": true, "precision": "bf16"},
+		"zero3":         {"dist": map[string]any{"kind": "zero3", "world": 4.0}, "precision": "bf16"},
+		"fsdp2":         {"dist": map[string]any{"kind": "fsdp2", "world": 4.0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := maps.Clone(small)
+			config["model_type"], config["tie_word_embeddings"] = "llama", more["tie"] == true
+			fields := map[string]any{
+				"model": map[string]any{"config": config}, "batch": 2.0, "seq": 32.0, "steps": 4.0, "precision": "amp-bf16",
+				"loss": "liger", "liger": []any{"all"},
+			}
+			maps.Copy(fields, more)
+			delete(fields, "tie")
 			s, err := setup.Decode(fields, setup.Source{})
 			if err != nil {
 				t.Fatal(err)

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"slices"
+	"strings"
+
+	"snug/internal/spelling"
+)
+
+// LigerParts are the kinds of layers that Liger has kernels for: the rotation of
+// queries and keys, norms, and what lies between the products of an MLP or its
+// experts. AllLiger is all of them.
+var LigerParts = []string{"rope", "norm", "mlp"}
+
+// AllLiger stands for all of LigerParts.
+const AllLiger = "all"
+
+// liger reads which layers are Liger's, each once and in one order.
+func (o *object) liger(key string) []string {
+	given := o.words(key)
+	known := append(slices.Clone(LigerParts), AllLiger)
+	for _, w := range given {
+		if !slices.Contains(known, w) {
+			o.fail(key, " %q is not known%s", w, spelling.Hint(w, known, "known are "+strings.Join(known, ", ")))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(LigerParts), func(part string) bool {
+		return !slices.Contains(given, part) && !slices.Contains(given, AllLiger)
+	})
+}
