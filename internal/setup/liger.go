@@ -26,7 +26,11 @@ func (o *object) liger(key string) []string {
 			o.fail(key, " %q is not known%s", w, spelling.Hint(w, known, "known are "+strings.Join(known, ", ")))
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(LigerParts), func(part string) bool {
-		return !slices.Contains(given, part) && !slices.Contains(given, AllLiger)
-	})
+	var out []string
+	for _, part := range LigerParts {
+		if slices.Contains(given, part) || slices.Contains(given, AllLiger) {
+			out = append(out, part)
+		}
+	}
+	return out
 }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"snug/internal/stream"
+)
+
+// TestLigerRows holds the rule to numbers from the original.
+func TestLigerRows(t *testing.T) {
+	for _, c := range []struct{ rows, width, vocab, want int }{
+		{16384, 4096, 32000, 2048},
+		{16384, 2048, 128256, 512},
+		{300, 512, 1000, 256},
+		{256, 512, 1000, 128},
+		{7, 512, 512, 7}, // a power of two, but no more than there are
+		{1, 64, 500, 1},
+		{5, 4096, 100, 5},
+	} {
+		if got := ligerRows(c.rows, c.width, c.vocab); got != c.want {
+			t.Errorf("%d rows of %d, %d words: %d, want %d", c.rows, c.width, c.vocab, got, c.want)
+		}
+	}
+}
+
+// The logits of a piece have less than twice as many elements as the hidden states,
+// but for a rest, or a piece is a row.
+func TestLigerRowsBound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows := rapid.IntRange(1, 1<<20).Draw(t, "rows")
+		width := rapid.IntRange(1, 1<<14).Draw(t, "width")
+		vocab := rapid.IntRange(1, 1<<19).Draw(t, "vocab")
+		got := ligerRows(rows, width, vocab)
+		if got < 1 || got > rows || got > 1 && (got/2)*vocab > (rows+vocab)*width {
+			t.Fatalf("%d", got)
+		}
+	})
+}
+
+// TestLigerKeeps trains one weight through each kernel: what is alive when
+// backward begins, and that all of it is gone after.
+func TestLigerKeeps(t *testing.T) {
+	for name, c := range map[string]struct {
+		run  func(b *Builder, x *Tensor) *Tensor
+		want uint64 // bytes beside the parameters and the input
+	}{
+		"norm": {func(b *Builder, x *Tensor) *Tensor { return x.LigerRMSNorm(b.Parameter("n", 64), true) }, 2*8*64*4 + 2*8*4},
+		"glu":  {func(b *Builder, x *Tensor) *Tensor { return x.LigerGLU(x.MulScalar()) }, 2 * 2 * 8 * 64 * 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := NewWorld(Rules{Torch: 211, Capability: 90, SMs: 132})
+			b := &Builder{W: w, DType: Float32}
+			x := b.Parameter("x", 2, 8, 64)
+			before := live(w)
+			fn := w.Func()
+			y := fn.Let(c.run(b, x))
+			weights := uint64(0)
+			for _, p := range b.Parameters()[1:] {
+				weights += p.Bytes()
+			}
+			if got := live(w) - before - weights; got != c.want {
+				t.Errorf("%d bytes are alive, want %d", got, c.want)
+			}
+			loss := fn.Let(y.Sum(false, 0, 1, 2))
+			loss.Backward()
+			fn.Return(nil)
+			grads := uint64(0)
+			for _, p := range b.Parameters() {
+				if p.Grad() != nil {
+					grads += p.Grad().Bytes()
+				}
+			}
+			if got := live(w) - before - weights; got != grads {
+				t.Errorf("%d bytes are alive after backward, want %d of gradients", got, grads)
+			}
+		})
+	}
+}
+
+// live is how many bytes the trace leaves allocated.
+func live(w *World) uint64 {
+	sizes, total := map[uint32]uint64{}, uint64(0)
+	for _, e := range w.Trace.Events {
+		switch e.Kind {
+		case stream.Alloc:
+			sizes[e.ID] = e.Size
+			total += e.Size
+		case stream.Free:
+			total -= sizes[e.ID]
+		}
+	}
+	return total
+}
