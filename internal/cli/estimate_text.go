@@ -98,6 +98,9 @@ func settings(x *setup.Setup) []string {
 		batch += fmt.Sprintf(" to %s", term.Count(x.TargetSeq))
 	}
 	out := []string{batch}
+	if head := x.Model.Head; x.Model.Program == nil && (head == "masked-lm" || head == "encoder") {
+		out = append(out, head+" head") // such models are trained with either
+	}
 	for _, name := range slices.Sorted(maps.Keys(x.Sizes)) {
 		out = append(out, fmt.Sprintf("%s %s", name, term.Count(x.Sizes[name])))
 	}

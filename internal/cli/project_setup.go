@@ -67,7 +67,10 @@ func (f *setupFlags) gpus() int {
 // own. A profile is one too, as it knows how it was run.
 func (f *projectFlags) completedBy(env Env, over map[string]any) bool {
 	model, _ := over["model"].(map[string]any)
-	if model == nil || model["profile"] != nil || over["batch"] != nil {
+	if model["name"] == nil && model["config"] == nil && model["profile"] == nil {
+		return model != nil // a head is one of the folder's model
+	}
+	if model["profile"] != nil || over["batch"] != nil {
 		return false
 	}
 	project, err := f.open(env)

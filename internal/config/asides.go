@@ -4,6 +4,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -79,6 +80,21 @@ func (p *Project) noted() []string {
 	for _, b := range p.of("noted") {
 		if does, _ := b.Value.(string); does != "" {
 			out = append(out, fmt.Sprintf("%s: %s %s; %s", b.where(), b.asWritten(), does, b.key.Then))
+		}
+	}
+	return append(out, p.notedByDefault()...)
+}
+
+// notedByDefault is what a system does that its files do not turn off.
+func (p *Project) notedByDefault() []string {
+	var out []string
+	if p.main == nil || p.system() == nil {
+		return nil
+	}
+	for _, k := range p.system().forSetting("noted") {
+		said := slices.ContainsFunc(p.of("noted"), func(b bound) bool { return b.key.Path == k.Path })
+		if does, _ := k.byDefault(1).(string); does != "" && !said {
+			out = append(out, fmt.Sprintf("%s: %s is on by default and %s; %s", p.main.file, k.Path, does, k.Then))
 		}
 	}
 	return out

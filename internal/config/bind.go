@@ -28,7 +28,7 @@ type bound struct {
 
 // bind finds the settings of a source.
 func (s *source) bind() ([]bound, error) {
-	if s.adapter == &shell || s.adapter == &plain {
+	if s.adapter.ByName {
 		return s.bindNamed()
 	}
 	var out []bound

@@ -91,7 +91,12 @@ func links(s *source) []string {
 // the one with a main file's name.
 func (p *Project) mostSpecific(mains []*source) ([]*source, error) {
 	order := Adapters()
-	rank := func(s *source) int { return slices.Index(order, s.adapter) }
+	rank := func(s *source) int {
+		if s.adapter.For != nil {
+			return slices.Index(order, &shell) // flags give a script's arguments their values
+		}
+		return slices.Index(order, s.adapter)
+	}
 	slices.SortStableFunc(mains, func(a, b *source) int {
 		if d := rank(a) - rank(b); d != 0 {
 			return d

@@ -44,6 +44,10 @@ func documentation() []byte {
 	b := bytes.NewBuffer(intro)
 	for _, a := range Adapters() {
 		fmt.Fprintf(b, "\n### %s\n\n", a.Title)
+		if a.Makes != nil {
+			fmt.Fprintf(b, "`%s`. Its arguments are those of %s, at any depth and with the defaults they have there,\nand else well-known names. The model is the one that it loads (`from_pretrained`) or names to its trainer.\n", a.Name, a.For.Title)
+			continue
+		}
 		if len(a.Signs) > 0 {
 			fmt.Fprintf(b, "`%s` in %s. Known by: %s.\n\n", a.Name, formats(a), signs(a))
 		} else {
@@ -170,7 +174,8 @@ func signs(a *Adapter) string {
 
 // TestTables checks that the tables say what they may say.
 func TestTables(t *testing.T) {
-	known := append(settingNames(), "lora", "lora.linear", "autocast", "kernels", "chunks", "lora.mlp", "lora.output", "uncounted", "quantized", "refused", "noted", "link", "nodes", "image")
+	known := append(settingNames(), "lora", "lora.linear", "autocast", "kernels", "chunks", "lora.mlp", "lora.output", "uncounted", "quantized", "refused", "noted", "link", "nodes", "image",
+		"allocator", "target_seq", "eval.batch", "eval.when", "shape.n_layer", "shape.n_head", "shape.n_embd", "shape.dropout")
 	for _, a := range Adapters() {
 		if a.Name == "" || a.Title == "" || len(a.Formats) == 0 {
 			t.Errorf("%q: an adapter has a name, a title and formats", a.Name)

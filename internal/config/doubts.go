@@ -4,7 +4,9 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 )
 
 // Doubts is what the figures of a run leave out, and cannot be refused for it. The
@@ -13,6 +15,9 @@ func (p *Project) Doubts(run map[string]any) []string {
 	out := append(p.unspread(), p.noted()...)
 	out = append(out, p.axolotlDoubts()...)
 	out = append(out, p.pieces(run)...)
+	out = append(out, p.headless(run)...)
+	out = append(out, p.nanoDoubts(run)...)
+	out = append(out, p.workedOut(run)...)
 	if line := p.madeInCode(); line > 0 && run["lora"] == nil {
 		out = append(out, fmt.Sprintf("%s:%d: adapters are made in code, and are not counted: give --lora-peft --lora-rank N, and --lora-targets", p.main.file, line))
 	}
@@ -56,4 +61,64 @@ func (p *Project) raised() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: without flash attention Axolotl raises embeddings, head and norms to float32; they are counted in %s, with gradients and states", p.main.file, held)}
+}
+
+// workedOut is settings that only the run itself works out, and what is counted for
+// them where its user does not say.
+func (p *Project) workedOut(run map[string]any) []string {
+	var out []string
+	fields := p.Fields()
+	for _, b := range p.bound {
+		computed := b.place.computed != "" || worked(b.place.value)
+		counted := field(fields, b.Setting)
+		flag := flagOf(b.Setting)
+		if b.Value != nil || b.unknown != "" || !computed || flag == "" || !reflect.DeepEqual(counted, field(run, b.Setting)) {
+			continue
+		}
+		then := "it is taken for absent"
+		if counted != nil {
+			then = fmt.Sprintf("%v is counted", counted)
+		}
+		out = append(out, fmt.Sprintf("%s: %s is %s, which only the run works out; %s, --%s gives another", b.where(), b.Path, short(b.Text), then, flag))
+	}
+	return out
+}
+
+// field is what a setup says of a setting, as lora.rank.
+func field(fields map[string]any, setting string) any {
+	outer, inner, nested := strings.Cut(setting, ".")
+	if !nested {
+		return fields[setting]
+	}
+	in, _ := fields[outer].(map[string]any)
+	return in[inner]
+}
+
+// flagOf is the flag that says a setting, "" where it is no matter for a note: a batch
+// and a model have to be said in any case, and workers take no memory of the card.
+func flagOf(setting string) string {
+	switch setting {
+	case "model", "batch", "workers", "effective":
+		return ""
+	case "dist.kind":
+		return "dist"
+	case "dist.world":
+		return "gpus"
+	}
+	if !slices.Contains(settingNames(), setting) {
+		return ""
+	}
+	return strings.NewReplacer(".", "-", "_", "-").Replace(setting)
+}
+
+// short is a value that is no longer than a line has room for.
+func short(text string) string {
+	line, _, cut := strings.Cut(text, "\n")
+	if runes := []rune(line); len(runes) > 32 {
+		line, cut = string(runes[:32]), true
+	}
+	if cut {
+		return line + "…"
+	}
+	return line
 }

@@ -42,6 +42,8 @@ func (p *Project) Fields() map[string]any {
 	if p.transformers != "" {
 		setup.Put(out, "versions.transformers", p.transformers)
 	}
+	put(out, "allocator", p.Value("allocator"))
+	put(out, "target_seq", asJSON(p.Value("target_seq")))
 	p.model(out)
 	p.loaded(out, p.adapts())
 	p.computed(out)
@@ -57,8 +59,8 @@ func (p *Project) Setup(from setup.Source) (*setup.Setup, error) {
 
 // Missing is what has to be said before the run can be estimated.
 func (p *Project) Missing() []Missing {
-	var out []Missing
 	fields := p.Fields()
+	out := p.refused()
 	if fields["model"] == nil {
 		out = append(out, Missing{"model", "no file names the model: --model NAME, or model: {name: ...} in snug.yaml; for code of your own, snug profile -- <your command>"})
 	}
@@ -75,7 +77,6 @@ func (p *Project) Missing() []Missing {
 		}
 	}
 	out = append(out, p.uncounted(fields)...)
-	out = append(out, p.refused()...)
 	for _, b := range p.of("dist.world") {
 		if b.Value == Auto && (p.own == nil || p.own.Set["dist.world"] == nil) {
 			out = append(out, Missing{"dist.world", fmt.Sprintf("%s: %s is decided when the run starts: --dist KIND --gpus N", b.where(), b.Path)})
@@ -116,10 +117,20 @@ func (p *Project) model(out map[string]any) {
 		out["model"] = maps.Clone(p.own.Model)
 		return
 	}
-	switch v := p.Value("model").(type) {
+	if p.system() == &nanogpt {
+		p.nanoModel(out)
+		return
+	}
+	loads := p.loads()
+	name := p.Value("model")
+	if loads.name != "" {
+		name = loads.name
+	}
+	switch v := name.(type) {
 	case string:
 		if !strings.Contains(v, "${") && v != "" {
 			out["model"] = map[string]any{"name": p.modelName(v)}
+			put(out, "model.head", loads.head)
 		}
 	case map[string]any:
 		config := map[string]any{"model_type": "llama"}

@@ -20,6 +20,8 @@ var hf = Adapter{
 	Keys: append(hfKeys(hfArgs),
 		Key{Setting: "seq", Path: "max_seq_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_*.py"},
 		Key{Setting: "seq", Path: "block_size", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_clm.py"},
+		Key{Setting: "seq", Path: "max_source_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
+		Key{Setting: "target_seq", Path: "max_target_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
 		Key{Setting: "lora.rank", Path: "lora_rank", Kind: Whole, Source: byCustom},
 		Key{Setting: "lora.rank", Path: "lora_r", Kind: Whole, Source: byCustom},
 		Key{Setting: "lora.alpha", Path: "lora_alpha", Kind: Number, Source: byCustom},

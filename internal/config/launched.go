@@ -4,10 +4,13 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/setup"
 )
 
 // What a file does not say its system takes by default, and the system's table
@@ -17,15 +20,18 @@ import (
 // loadsIn is the type that a Python script names where it loads its model, "" where
 // it names none.
 func (p *Project) loadsIn() string {
-	if p.main == nil || p.main.adapter != &plain || p.system() != &hf {
+	if p.main == nil || p.main.adapter.For == nil {
 		return ""
 	}
 	found := newDType.FindSubmatch(p.main.tree.layers[0].doc.Bytes())
-	if found == nil {
-		return ""
+	switch {
+	case found != nil:
+		held, _ := meaning(torchTypes, string(found[1]))
+		return held
+	case p.main.adapter == &trlScript && p.loads().inScript && !strings.HasPrefix(p.transformers, "4."):
+		return setup.Saved // SFTTrainer is given a model, and loads none
 	}
-	held, _ := meaning(torchTypes, string(found[1]))
-	return held
+	return ""
 }
 
 var newDType = regexp.MustCompile(`\bfrom_pretrained\([^)]*\b(?:torch_)?dtype\s*=\s*(?:torch\.|["'])?([a-z0-9]+)`)
@@ -33,7 +39,7 @@ var newDType = regexp.MustCompile(`\bfrom_pretrained\([^)]*\b(?:torch_)?dtype\s*
 // madeInCode is the line of a Python script that puts PEFT's adapters onto its model,
 // 0 where none does.
 func (p *Project) madeInCode() int {
-	if p.main == nil || p.main.adapter != &plain || p.adapts() {
+	if p.main == nil || !p.main.adapter.ByName || p.adapts() {
 		return 0
 	}
 	d := p.main.tree.layers[0].doc
@@ -63,20 +69,11 @@ func (p *Project) system() *Adapter {
 // system is the one that reads a source: its own, or the one that its flags are
 // for.
 func (s *source) system() *Adapter {
-	d := s.tree.layers[0].doc
-	if s.adapter == &shell && passesArguments(d) || s.adapter == &plain && makesArguments(d) {
+	if s.adapter == &shell && passesArguments(s.tree.layers[0].doc) {
 		return &hf
 	}
-	return s.adapter
+	return cmp.Or(s.adapter.For, s.adapter)
 }
-
-// makesArguments tells whether a Python script makes TrainingArguments itself: what
-// it leaves out has their defaults.
-func makesArguments(d *doc.Document) bool {
-	return d.Format() == doc.Python && newArguments.Match(d.Bytes())
-}
-
-var newArguments = regexp.MustCompile(`\b(?:Seq2Seq)?TrainingArguments\(`)
 
 // othersDefaults are programs that take TrainingArguments' flags and have other
 // defaults: command lines around the trainer, and transformers' examples that

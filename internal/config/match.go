@@ -23,7 +23,7 @@ type source struct {
 func recognise(d *doc.Document) *Adapter {
 	t := tree{[]layer{{doc: d}}}
 	for _, a := range Adapters() {
-		if slices.Contains(a.Formats, d.Format()) && a.matches(t) {
+		if slices.Contains(a.Formats, d.Format()) && (a.Makes == nil || a.Makes.Match(d.Bytes())) && a.matches(t) {
 			return a
 		}
 	}
@@ -32,7 +32,7 @@ func recognise(d *doc.Document) *Adapter {
 
 // matches says whether a tree shows the signs of a system.
 func (a *Adapter) matches(t tree) bool {
-	if a == &shell || a == &plain {
+	if a.ByName {
 		return len(a.search(t)) > 0
 	}
 	return slices.ContainsFunc(a.Signs, func(group string) bool {

@@ -26,15 +26,20 @@ func (a *Adapter) search(t tree) []candidate {
 	told := false
 	t.walk(func(p doc.Path, v doc.Value) {
 		parts := nameParts(p)
-		if len(parts) == 0 || passedOver(parts) {
+		if len(parts) == 0 {
 			return
 		}
+		over := passedOver(parts)
 		for i := range a.Keys {
 			k := &a.Keys[i]
-			if !endsIn(parts, k.Path) || !k.fits(v) {
+			if over && !strings.HasPrefix(k.Setting, "eval") || k.Path == "" || !endsIn(parts, k.Path) || !k.fits(v) {
 				continue
 			}
-			out = append(out, candidate{k, p, v, i*4 + section(parts, p)})
+			rank := i*4 + section(parts, p)
+			if worked(v) {
+				rank += 4 * len(a.Keys) // better one that says something
+			}
+			out = append(out, candidate{k, p, v, rank})
 			told = told || slices.Contains(telling, k.Setting) || a == &shell && slices.Contains([]string{"dist.world", "link"}, k.Setting)
 		}
 	})
@@ -97,7 +102,7 @@ func section(parts []string, p doc.Path) int {
 func (k *Key) fits(v doc.Value) bool {
 	switch v.Kind {
 	case doc.Map:
-		return k.Kind == Schedule
+		return k.Kind == Schedule || worked(v) && k.Setting != "optimizer"
 	case doc.List:
 		return k.Kind == Whole || k.Kind == Names
 	}
@@ -110,7 +115,7 @@ func (s *source) bindNamed() ([]bound, error) {
 	found := s.adapter.search(s.tree)
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
 	var out []bound
-	for _, setting := range append(settingNames(), "link", "nodes", "lora", "autocast", "quantized", "refused", "noted") {
+	for _, setting := range append(settingNames(), filesOwn...) {
 		of := slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return c.key.Setting != setting })
 		for i, c := range of {
 			if i > 0 && !c.key.together() && setting != "link" {
@@ -136,6 +141,9 @@ func (s *source) bindNamed() ([]bound, error) {
 	}
 	return out, nil
 }
+
+// filesOwn are the settings that only files have, beside those of a setup.
+var filesOwn = []string{"link", "nodes", "lora", "autocast", "chunks", "quantized", "refused", "noted", "allocator", "target_seq", "eval.batch", "eval.when"}
 
 // addReading adds a binding. Where two vocabularies read one value, the first
 // that knows it has it.

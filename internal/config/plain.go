@@ -11,8 +11,8 @@ const byCustom = "by custom"
 // that is there decides; sections for evaluation are passed over.
 var plain = Adapter{
 	Name: "plain", Title: "a file of your own, by well-known names",
-	Formats: []doc.Format{doc.YAML, doc.JSON, doc.TOML, doc.Python},
-	Keys:    plainKeys(),
+	Formats: []doc.Format{doc.YAML, doc.JSON, doc.TOML, doc.Python}, ByName: true,
+	Keys: plainKeys(),
 }
 
 func plainKeys() []Key {

@@ -162,7 +162,7 @@ func (c *changing) write(b bound, v any) error {
 	if file == same || reflect.DeepEqual(b.Value, v) && !b.key.OverGPUs {
 		return nil
 	}
-	if b.place.value.Kind == doc.Expression {
+	if worked(b.place.value) {
 		return fmt.Errorf("%s: %s is %s, which is worked out; write %v there yourself", b.where(), b.Path, b.Text, file)
 	}
 	if err := b.fixed(file); err != nil {

@@ -17,7 +17,7 @@ func (c *changing) insert(setting string, v any) error {
 	if in := p.arguments(); in != nil && c.argument(in, setting, v) {
 		return nil
 	}
-	if p.main == nil || p.main.adapter == &shell || p.main.adapter == &plain {
+	if p.main == nil || p.main.adapter.ByName {
 		text := p.Spell(setting, v)
 		if of := p.of(setting); len(of) > 0 && p.main != nil {
 			return fmt.Errorf("%s: %s cannot say %s; write %s yourself", of[0].where(), of[0].Path, v, cmp.Or(text, "it there"))
@@ -55,7 +55,7 @@ func (c *changing) insert(setting string, v any) error {
 // arguments is the call in a Python script that makes TrainingArguments, where it
 // has arguments by name; nil where there is none.
 func (p *Project) arguments() doc.Path {
-	if p.main == nil || p.main.adapter != &plain || !makesArguments(p.main.tree.layers[0].doc) {
+	if p.main == nil || p.main.adapter.For == nil {
 		return nil
 	}
 	for _, b := range p.of("batch") {

@@ -5,6 +5,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -30,8 +31,8 @@ func (k *Key) read(t tree, at place) (any, error) {
 	if text, ok := v.Data.(string); ok && strings.EqualFold(text, "auto") && k.Kind != Word {
 		return Auto, nil
 	}
-	if v.Kind == doc.Expression && k.Kind != Present && k.Kind != Name && k.Kind != Link {
-		return nil, nil // only the program knows
+	if worked(v) && k.Kind != Present && k.Kind != Schedule {
+		return k.readType(v), nil
 	}
 	switch k.Kind {
 	case Whole:
@@ -65,10 +66,38 @@ func (k *Key) read(t tree, at place) (any, error) {
 	return text, nil
 }
 
+// worked tells whether only a program knows a value: an expression, or a call.
+func worked(v doc.Value) bool {
+	return v.Kind == doc.Expression || v.Kind == doc.Map && aCall.MatchString(v.Text)
+}
+
+var aCall = regexp.MustCompile(`^[A-Za-z_][\w.]*\(`)
+
+// readType is a type that a program names, torch.bfloat16; what else a program works
+// out only the program knows.
+func (k *Key) readType(v doc.Value) any {
+	name, typed := strings.CutPrefix(v.Text, "torch.")
+	if means, known := meaning(k.Words, name); typed && known {
+		return means
+	}
+	return nil
+}
+
 // wrong says that the value is not of the kind that is due.
 func (k *Key) wrong(at place) error {
-	return fmt.Errorf("%s:%d:%d: %s holds a %s where a %s is due (%s)",
-		at.file, at.value.Line, at.value.Column, at.path, at.value.Kind, k.Kind, k.Setting)
+	return fmt.Errorf("%s:%d:%d: %s holds %s where %s is due (%s)",
+		at.file, at.value.Line, at.value.Column, at.path, article(string(at.value.Kind)), article(string(k.Kind)), k.Setting)
+}
+
+// article puts a or an before the name of a kind.
+func article(kind string) string {
+	switch {
+	case kind == string(doc.Null), kind == string(Present):
+		return kind
+	case strings.ContainsRune("aeio", rune(kind[0])):
+		return "an " + kind
+	}
+	return "a " + kind
 }
 
 func (k *Key) readWhole(t tree, at place) (any, error) {

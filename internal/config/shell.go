@@ -11,7 +11,7 @@ const launchers = "torchrun, accelerate launch and deepspeed --help"
 // that plain knows. Dashes and underscores are the same; key=value arguments
 // count by their last part.
 var shell = Adapter{
-	Name: "shell", Title: "a shell script with flags", Formats: []doc.Format{doc.Shell},
+	Name: "shell", Title: "a shell script with flags", Formats: []doc.Format{doc.Shell}, ByName: true,
 	Keys: shellKeys(),
 }
 
@@ -43,6 +43,10 @@ func shellKeys() []Key {
 		{Setting: "dist.kind", Path: "**.fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
 		{Setting: "dist.kind", Path: "**.use_deepspeed", Kind: Switch, Means: "zero2", Source: accelerateArgs},
 		{Setting: "dist.kind", Path: "**.use_fsdp", Kind: Switch, Means: "fsdp2", Source: accelerateArgs},
+		{Setting: "allocator", Path: "**.pytorch_alloc_conf", Kind: Name, Source: "PyTorch 2.11, c10/core/AllocatorConfig.h"},
+		{Setting: "allocator", Path: "**.pytorch_cuda_alloc_conf", Kind: Name, Source: "PyTorch 2.11, c10/core/AllocatorConfig.h (deprecated)"},
+		{Setting: "seq", Path: "**.max_source_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
+		{Setting: "target_seq", Path: "**.max_target_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
 		{Setting: "link", Path: "**.config_file", Kind: Link, Source: launchers},
 		{Setting: "link", Path: "**.deepspeed_config_file", Kind: Link, Source: launchers},
 		{Setting: "link", Path: "**.config", Kind: Link, Source: byCustom},

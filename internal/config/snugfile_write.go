@@ -120,7 +120,7 @@ func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool)
 		if len(of) > 1 {
 			l.text = head + "  - " + yamlText(place)
 		}
-		if x.System == plain.Name || x.System == shell.Name {
+		if x.source.adapter.ByName {
 			l.system = ""
 		}
 		lines = append(lines, l)
@@ -130,7 +130,7 @@ func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool)
 
 // readsAlone is whether a binding in snug.yaml would read the same value.
 func (x bound) readsAlone() bool {
-	if a := x.source.adapter; a != &plain && a != &shell && a != &bindings || x.key.OverGPUs && x.Setting != "effective" {
+	if a := x.source.adapter; !a.ByName && a != &bindings || x.key.OverGPUs && x.Setting != "effective" {
 		return false
 	}
 	k, err := ownKey(ownBinding{setting: x.Setting, path: x.Path, not: x.key.Inverted})

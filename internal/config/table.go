@@ -2,7 +2,11 @@
 
 package config
 
-import "snug/internal/config/doc"
+import (
+	"regexp"
+
+	"snug/internal/config/doc"
+)
 
 // What a system of training knows about its files is a table: which setting
 // stands under which key, how it is written, and where that was read. The code
@@ -84,7 +88,14 @@ type Adapter struct {
 	// Tied is for files that are read beside others and have to agree with
 	// them: DeepSpeed's and accelerate's.
 	Tied bool
-	Keys []Key
+	// ByName is for files of anybody's making: keys count by their last names,
+	// wherever they stand.
+	ByName bool
+	// Makes is what a Python script calls that is one of the system, and For the
+	// system whose defaults it then has.
+	Makes *regexp.Regexp
+	For   *Adapter
+	Keys  []Key
 }
 
 // Adapters is every system, the most specific first: where a file looks like
@@ -93,7 +104,7 @@ func Adapters() []*Adapter {
 	return []*Adapter{
 		&deepspeed, &accelerate, &axolotl, &llamaFactory, &torchtune, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &trl, &hf, &hydra,
-		&lightning, &nanogpt, &shell, &plain,
+		&lightning, &trlScript, &hfScript, &nanogpt, &shell, &plain,
 	}
 }
 

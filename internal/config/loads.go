@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+)
+
+// Which model a script trains stands where it loads it: from_pretrained("gpt2") of a
+// class that is a model's, or SFTTrainer(model="gpt2"). Tokenizers and configs are
+// loaded by the same name and are not the model.
+
+// loading is the model that a script loads, and with which head.
+type loading struct {
+	name, head string
+	// class is what has that head, and where it stands.
+	class, where string
+	// inScript is that the script has the model itself, rather than its trainer.
+	inScript bool
+}
+
+const aName = `("[^"\n]*"|'[^'\n]*'|[A-Za-z_][\w.]*)`
+
+var (
+	fromPretrainedCall = regexp.MustCompile(`(?m)^[^#\n]*?\b(\w*Model\w*|\w+For[A-Z]\w+)\.from_pretrained\(\s*(?:pretrained_model_name_or_path\s*=\s*)?` + aName)
+	trainerCall        = regexp.MustCompile(`(?ms)^[^#\n]*?\bSFTTrainer\((?:[^()]|\([^()]*\)){0,800}?\bmodel\s*=\s*` + aName + `|^[^#\n]*?\bSFTTrainer\(\s*("[^"\n]*")`)
+	exampleProgram     = regexp.MustCompile(`(?m)^[^#\n]*?\b(run_(?:glue|qa|ner|swag|classification|xnli)(?:_no_trainer|_beam_search)?\.py)\b`)
+)
+
+// encoders are endings of classes without logits over the vocabulary: what trains is
+// counted as a sentence encoder.
+var encoders = []string{"ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice"}
+
+// loads is what the main script says of its model.
+func (p *Project) loads() loading {
+	if p.main == nil {
+		return loading{}
+	}
+	d := p.main.tree.layers[0].doc
+	switch d.Format() {
+	case doc.Shell:
+		return p.main.starts(d)
+	case doc.Python:
+		if l := p.main.loadsModel(d); l.class != "" {
+			return l
+		}
+		if at := trainerCall.FindSubmatchIndex(d.Bytes()); at != nil {
+			return loading{name: p.main.literal(group(d, at, 1) + group(d, at, 2))}
+		}
+	}
+	return loading{}
+}
+
+// starts is the head that one of transformers' examples trains.
+func (s *source) starts(d *doc.Document) loading {
+	at := exampleProgram.FindSubmatchIndex(d.Bytes())
+	if at == nil {
+		return loading{}
+	}
+	return loading{head: "encoder", class: group(d, at, 1), where: s.lineOf(d, at[2])}
+}
+
+// loadsModel is the first model that a script loads by its class.
+func (s *source) loadsModel(d *doc.Document) loading {
+	for _, at := range fromPretrainedCall.FindAllSubmatchIndex(d.Bytes(), -1) {
+		class := group(d, at, 1)
+		if strings.HasPrefix(class, "Peft") || strings.HasPrefix(class, "AutoPeft") {
+			continue
+		}
+		l := loading{name: s.literal(group(d, at, 2)), class: class, where: s.lineOf(d, at[2]), inScript: true}
+		if class == "AutoModel" || slices.ContainsFunc(encoders, func(e string) bool { return strings.HasSuffix(class, e) }) {
+			l.head = "encoder"
+		}
+		return l
+	}
+	return loading{}
+}
+
+// literal is a text in quotes, or the one that the file binds a name to, as an
+// argument's default too.
+func (s *source) literal(text string) string {
+	if strings.ContainsAny(text, `"'`) {
+		return strings.Trim(text, `"'`)
+	}
+	last := strings.ToLower(text[strings.LastIndex(text, ".")+1:])
+	var found []string
+	s.tree.walk(func(p doc.Path, v doc.Value) {
+		parts := nameParts(p)
+		if value, ok := v.Data.(string); ok && len(parts) > 0 && parts[len(parts)-1] == last && !slices.Contains(found, value) {
+			found = append(found, value)
+		}
+	})
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
+func group(d *doc.Document, at []int, n int) string {
+	if at[2*n] < 0 {
+		return ""
+	}
+	return string(d.Bytes()[at[2*n]:at[2*n+1]])
+}
+
+func (s *source) lineOf(d *doc.Document, offset int) string {
+	return fmt.Sprintf("%s:%d", s.file, 1+bytes.Count(d.Bytes()[:offset], []byte("\n")))
+}
+
+// headless is that a model is counted with another head than it has.
+func (p *Project) headless(run map[string]any) []string {
+	l := p.loads()
+	model, _ := run["model"].(map[string]any)
+	if l.head == "" || model["head"] != l.head {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s: counted as a sentence encoder, whose head is small like its own; --head gives another", l.where, l.class)}
+}
