@@ -31,6 +31,9 @@ func (r estimateReport) text(w io.Writer, s term.Screen) error {
 		r.alive(&b, s)
 	}
 	if err == nil {
+		err = r.loading(&b, s)
+	}
+	if err == nil {
 		err = r.whatFits(&b, s)
 	}
 	if err != nil {
@@ -127,6 +130,7 @@ func settings(x *setup.Setup) []string {
 	}
 	if d := x.Dist; d != nil {
 		add(true, "%s over %d GPUs", d.Kind, d.World)
+		add(d.Load != "", "loaded %s", d.Load)
 	}
 	add(x.Allocator != "", "allocator %s", strings.ReplaceAll(x.Allocator, ",", ", "))
 	add(true, "PyTorch %s", x.Versions.Torch)

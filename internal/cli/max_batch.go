@@ -68,7 +68,10 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 			if o.json {
 				return printJSON(env.Stdout, a.MaxAnswer)
 			}
-			_, err := fmt.Fprintln(env.Stdout, strings.Join(wrap(strings.Fields(a.title()+a.text(card)), " ", env.screen().Width), "\n"))
+			text, err := a.said(card)
+			if err == nil {
+				_, err = fmt.Fprintln(env.Stdout, strings.Join(wrap(strings.Fields(a.title()+text), " ", env.screen().Width), "\n"))
+			}
 			return err
 		})
 	if err == nil && failed == 0 && none {
@@ -109,6 +112,15 @@ func (m edge) title() string {
 		return ""
 	}
 	return m.ID + ": "
+}
+
+// said is the text, with what loading has to do with it where nothing fits.
+func (m edge) said(card gpu.Card) (string, error) {
+	if m.Best != nil {
+		return m.text(card), nil
+	}
+	load, err := loadText(m.Next, card)
+	return m.text(card) + " " + load, err
 }
 
 // text is the answer in a sentence or two: the edge, and how far below it

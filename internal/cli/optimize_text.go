@@ -191,6 +191,7 @@ func settingRows(now, then *setup.Setup) [][]string {
 	add(now.Positives > 0, "positives", now.Positives, then.Positives)
 	add(now.Negatives > 0, "negatives", now.Negatives, then.Negatives)
 	add(now.Dist != nil || then.Dist != nil, "GPUs", spreadText(now.Dist), spreadText(then.Dist))
+	add(now.Dist.LoadsSharded() != then.Dist.LoadsSharded(), "loaded", loadedText(now.Dist), loadedText(then.Dist))
 	add(now.Allocator+then.Allocator != "", "allocator", orDefault(now.Allocator), orDefault(then.Allocator))
 	return rows
 }

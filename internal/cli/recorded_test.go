@@ -24,7 +24,7 @@ func TestFlagsBesideProfiles(t *testing.T) {
 	used := []string{"batch", "accumulation", "dist", "gpus", "bucket-view", "allocator", "limit"}
 	values := map[string]string{
 		"head": "encoder", "precision": "bf16", "optimizer": "sgd", "checkpointing": "true", "attention": "eager", "attention-mask": "false",
-		"clip": "true", "lora-peft": "true", "lora-targets": "q", "dist": "ddp", "bucket-view": "true", "param-dtype": "bf16", "reduce-dtype": "bf16",
+		"clip": "true", "lora-peft": "true", "lora-targets": "q", "dist": "ddp", "bucket-view": "true", "param-dtype": "bf16", "reduce-dtype": "bf16", "dist-load": "sharded",
 		"allocator": "expandable_segments:True", "limit": "24GiB", "torch": "2.6", "transformers": "5.17",
 	}
 	for _, x := range fieldFlags {
@@ -44,7 +44,7 @@ func TestFlagsBesideProfiles(t *testing.T) {
 		case "dist", "gpus", "bucket-view":
 			set("dist", "ddp")
 			set("gpus", "2")
-		case "param-dtype", "reduce-dtype":
+		case "param-dtype", "reduce-dtype", "dist-load":
 			set("dist", "fsdp2")
 			set("gpus", "2")
 		}

@@ -68,6 +68,7 @@ var fieldFlags = []fieldFlag{
 	{"bucket-view", "dist.bucket_view", "bool", "DDP's gradient_as_bucket_view"},
 	{"param-dtype", "dist.param_dtype", "", "`type` of FSDP2's gathered parameters"},
 	{"reduce-dtype", "dist.reduce_dtype", "", "`type` of FSDP2's reduced gradients"},
+	{"dist-load", "dist.load", "", "weights come to each GPU `how`: whole, sharded (meta device, zero.Init)"},
 	{"allocator", "allocator", "", "a PYTORCH_ALLOC_CONF `string`"},
 	{"limit", "limit", "", "the most PyTorch may reserve: a `size` like 24GiB"},
 	{"torch", "versions.torch", "", "PyTorch `version` (default " + setup.NewestTorch + ")"},

@@ -101,6 +101,10 @@ func lay(over, fields map[string]any) map[string]any {
 				if k == "model" && (in["name"] != nil || in["config"] != nil || in["profile"] != nil) {
 					under = map[string]any{} // another model, not a second one
 				}
+				if kind, ok := in["kind"].(string); ok && k == "dist" {
+					under = maps.Clone(under)
+					maps.DeleteFunc(under, func(field string, _ any) bool { return !setup.DistTakes(kind, field) })
+				}
 				fields[k] = lay(in, under)
 				continue
 			}

@@ -205,7 +205,7 @@ func TestTables(t *testing.T) {
 func checkWords(t *testing.T, where string, k Key) {
 	t.Helper()
 	allowed := map[string][]string{
-		"precision": setup.Precisions, "attention": setup.Attentions, "dist.kind": setup.DistKinds,
+		"precision": setup.Precisions, "attention": setup.Attentions, "dist.kind": setup.DistKinds, "dist.load": setup.Loads,
 		"checkpointing": {"true", "false"}, "lora": {"true", "false"}, "dist.param_dtype": {"fp32", "bf16", "fp16"},
 		"weights": setup.WeightTypes, "autocast": setup.Precisions,
 	}

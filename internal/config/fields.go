@@ -176,6 +176,7 @@ func (p *Project) dist(out map[string]any) {
 	if v, ok := p.said("dist.param_dtype").(string); ok && strings.HasPrefix(kind, "fsdp2") {
 		d["param_dtype"] = v
 	}
+	put(d, "load", p.arrives(kind))
 	out["dist"] = d
 }
 

@@ -51,6 +51,7 @@ func Settings() []Setting {
 		{"dist.kind", Word, setup.DistKinds, "how the run is spread over GPUs"},
 		{"dist.world", Whole, nil, "how many GPUs"},
 		{"dist.param_dtype", Word, []string{"fp32", "bf16", "fp16"}, "type of gathered parameters"},
+		{"dist.load", Word, setup.Loads, "how weights come to each GPU that keeps a part of them"},
 		{"effective", Whole, nil, "samples per optimizer step, over all GPUs"},
 	}
 }

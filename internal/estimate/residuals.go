@@ -69,6 +69,7 @@ func Options(s *setup.Setup) []string {
 	if s.Dist != nil {
 		out = append(out, "dist "+s.Dist.Kind)
 	}
+	add(s.Dist.LoadsSharded(), "sharded load")
 	return out
 }
 

@@ -139,13 +139,7 @@ func (s *search) fallbacks() [][]settings {
 	if s.imitates() && !s.rules.fixed("precision") {
 		out = append(out, changed(plain, func(v *settings) { v.precision = s.today.precision }))
 	}
-	if s.today.world > 1 && !s.rules.fixed("dist") {
-		for _, kind := range thinner[s.today.kind] {
-			if s.rules.writes("dist.kind", kind) {
-				out = append(out, changed(plain, func(v *settings) { v.kind, v.bucketView = kind, false }))
-			}
-		}
-	}
+	out = append(out, s.fallbackSpreads(plain)...)
 	return append(out, s.shortened(plain)...)
 }
 
@@ -201,6 +195,9 @@ func (s *search) notes(c *Choice) []string {
 	loaded16 := s.base.Weights != "" || s.base.Loaded == setup.Saved && isBF16(s.base.Precision)
 	say(loaded16 && c.Estimate.Setup.Weights == "" && x.precision == "amp-fp16",
 		"Weights have to be loaded in float32 for that: a gradient scaler trains no others.")
+	if note := s.loadNote(c); note != "" {
+		out = append(out, note)
+	}
 	say(s.close(c), "It fits only just: by as much as such estimates have been off, it would not.")
 	return out
 }

@@ -5,6 +5,8 @@ package plan
 import (
 	"fmt"
 	"slices"
+
+	"snug/internal/setup"
 )
 
 // tooSmall says, where nothing fits, what takes least.
@@ -38,6 +40,9 @@ func (s *search) rescue(p *Plan) (err error) {
 // least is the variant that takes least memory at the smallest batch.
 func (s *search) least() (candidate, error) {
 	variants := s.variants()
+	if !s.rules.fixed("dist") && s.today.shardsLater() {
+		variants = changed(variants, (*settings).shardFirst)
+	}
 	found := make([]candidate, len(variants))
 	err := each(len(variants), func(i int) (err error) {
 		found[i], err = s.timed(s.split(variants[i], s.batches[0]))
@@ -153,10 +158,16 @@ func (s *search) further(x settings) []lever {
 	for _, part := range []int{2, 4} {
 		add(x.seq >= 64*part, fmt.Sprintf("seq %d", x.seq/part), func(x *settings) { x.seq, x.targetSeq = x.seq/part, x.targetSeq/part })
 	}
-	for _, world := range []int{2, 4, 8} {
-		add(world > x.world, fmt.Sprintf("fsdp2 over %d GPUs", world), func(x *settings) {
+	kind := "fsdp2"
+	if setup.DistTakes(x.kind, "load") {
+		kind = x.kind // it is sharded already
+	}
+	add(!x.spread().LoadsSharded(), loadSharded, (*settings).shardFirst)
+	for _, times := range []int{2, 4, 8} {
+		world := times * x.world
+		add(true, fmt.Sprintf("%s over %d GPUs", kind, world), func(x *settings) {
 			x.accumulation = max(x.accumulation*x.world/world, 1)
-			x.kind, x.world, x.bucketView = "fsdp2", world, false
+			x.kind, x.world, x.bucketView = kind, world, false
 		})
 	}
 	return out

@@ -23,6 +23,7 @@ type settings struct {
 	kind                  string // of dist
 	world                 int
 	paramType, reduceType string
+	load                  string // how weights come to it
 	bucketView            bool
 	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
 	lora                  adapters
@@ -47,7 +48,7 @@ func settingsOf(s *setup.Setup) settings {
 	}
 	if d := s.Dist; d != nil {
 		x.kind, x.world, x.bucketView = d.Kind, d.World, d.BucketView
-		x.paramType, x.reduceType = d.ParamDType, d.ReduceDType
+		x.paramType, x.reduceType, x.load = d.ParamDType, d.ReduceDType, d.Load
 	}
 	return x
 }
@@ -60,7 +61,7 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 	s.Attention, s.Allocator, s.Checkpointing = x.attention, x.allocator, x.checkpointing
 	s.Dist = nil
 	if x.kind != "" {
-		s.Dist = &setup.Dist{Kind: x.kind, World: x.world, BucketView: x.bucketView, ParamDType: x.paramType, ReduceDType: x.reduceType}
+		s.Dist = x.spread()
 	}
 	s.LossChunks = x.chunks
 	if x.vocabulary > 0 {
@@ -93,7 +94,7 @@ func (x settings) changes(from settings) int {
 		x.positives != from.positives, x.negatives != from.negatives,
 		x.precision != from.precision, x.optimizer != from.optimizer, x.attention != from.attention,
 		x.allocator != from.allocator, x.checkpointing != from.checkpointing,
-		x.kind != from.kind || x.world != from.world,
+		x.kind != from.kind || x.world != from.world, x.shardsLater() != from.shardsLater(),
 	} {
 		if differ {
 			n++
@@ -136,6 +137,9 @@ func (x settings) dist() map[string]any {
 	if x.reduceType != "" {
 		out["reduce_dtype"] = x.reduceType
 	}
+	if d := x.spread(); d != nil && d.Load != "" {
+		out["load"] = d.Load
+	}
 	return out
 }
 
@@ -155,6 +159,7 @@ func describe(x, from settings) string {
 	add(!x.checkpointing && from.checkpointing, "no checkpointing")
 	add(x.allocator != from.allocator, cmp.Or(x.allocator, "default allocator"))
 	add(x.kind != from.kind, x.kind)
+	add(x.shardsLater() != from.shardsLater() && x.spread().LoadsSharded(), "loaded sharded")
 	add(x.seq != from.seq, fmt.Sprintf("seq %d", x.seq))
 	return strings.Join(parts, ", ")
 }

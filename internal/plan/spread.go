@@ -2,6 +2,13 @@
 
 package plan
 
+import (
+	"fmt"
+
+	"snug/internal/setup"
+	"snug/internal/units"
+)
+
 // thinner is which kinds spread a run more thinly, to be tried in order where it
 // does not fit. DeepSpeed's runs stay with it: another stage is one number there.
 var thinner = map[string][]string{
@@ -13,4 +20,65 @@ var thinner = map[string][]string{
 var spreads = map[string][]string{
 	"ddp":             {"zero1", "zero2", "fsdp2", "zero3"},
 	"zero1-deepspeed": {"zero2", "zero3"}, "zero2": {"zero3"},
+}
+
+// spread is how settings share a run out, nil where they do not.
+func (x settings) spread() *setup.Dist {
+	if x.kind == "" {
+		return nil
+	}
+	d := &setup.Dist{Kind: x.kind, World: x.world, BucketView: x.bucketView, ParamDType: x.paramType, ReduceDType: x.reduceType}
+	if setup.DistTakes(x.kind, "load") {
+		d.Load = x.load
+	}
+	return d
+}
+
+// shardsLater tells whether every GPU holds the whole model before it is sharded.
+func (x settings) shardsLater() bool { return x.spread().LoadsWhole() }
+
+// loadSharded is the lever that keeps the whole model from ever being on one GPU.
+// It changes nothing that is trained, but how the run is started.
+const loadSharded = "load sharded"
+
+func (x *settings) shardFirst() { x.load = setup.LoadSharded }
+
+// fallbackSpreads is the variants as other kinds spread them, and then with their
+// weights loaded in parts.
+func (s *search) fallbackSpreads(plain []settings) [][]settings {
+	if s.today.world < 2 || s.rules.fixed("dist") {
+		return nil
+	}
+	sets := [][]settings{plain}
+	for _, kind := range thinner[s.today.kind] {
+		if s.rules.writes("dist.kind", kind) {
+			sets = append(sets, changed(plain, func(v *settings) { v.kind, v.bucketView = kind, false }))
+		}
+	}
+	var out [][]settings
+	for i, set := range sets {
+		if i > 0 {
+			out = append(out, set)
+		}
+		if set[0].shardsLater() && s.rules.writes("dist.load", setup.LoadSharded) {
+			out = append(out, changed(set, (*settings).shardFirst))
+		}
+	}
+	return out
+}
+
+// loadNote is what loading decides over a choice: that it is to be loaded in
+// parts, or would take less so.
+func (s *search) loadNote(c *Choice) string {
+	if !c.settings.spread().LoadsSharded() || !s.today.shardsLater() && c.settings.kind == s.today.kind {
+		return ""
+	}
+	whole := c.settings
+	whole.load = setup.LoadWhole
+	p, err := s.timed(whole)
+	if err != nil || p.probe.PeakReserved <= c.Estimate.PeakReserved {
+		return ""
+	}
+	return fmt.Sprintf("Moved to the GPU whole and sharded there, it would take %v; load it sharded: %s.",
+		units.Bytes(p.probe.PeakReserved+c.Estimate.Outside), setup.HowToShard(c.settings.kind))
 }

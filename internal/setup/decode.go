@@ -157,29 +157,6 @@ func (o *object) lora(s *Setup) {
 	o.adopt(l)
 }
 
-func (o *object) dist(s *Setup) {
-	d := o.inner("dist")
-	if d == nil {
-		return
-	}
-	s.Dist = &Dist{
-		Kind: d.choice("kind", "", DistKinds), World: d.whole("world", 0, 1, mostWorld), BucketView: d.flag("bucket_view", false),
-		ParamDType: d.choice("param_dtype", "", shardTypes), ReduceDType: d.choice("reduce_dtype", "", shardTypes),
-	}
-	sharded := strings.HasPrefix(s.Dist.Kind, "fsdp2")
-	switch {
-	case s.Dist.Kind == "":
-		d.fail("kind", " is missing; known are %s", strings.Join(DistKinds, ", "))
-	case s.Dist.World == 0:
-		d.fail("world", " is missing; it is the number of GPUs")
-	case s.Dist.BucketView && s.Dist.Kind != "ddp":
-		d.fail("bucket_view", " belongs to ddp, not to %s", s.Dist.Kind)
-	case !sharded && s.Dist.ParamDType+s.Dist.ReduceDType != "":
-		d.fail("param_dtype", " and {dist.reduce_dtype} belong to fsdp2, not to %s", s.Dist.Kind)
-	}
-	o.adopt(d)
-}
-
 // complete fills in what the model decides and checks the numbers against it.
 func (s *Setup) complete() error {
 	f := factsOf(s.Model)

@@ -26,6 +26,7 @@ func (s *Setup) onWord(o *object, p Recorded) {
 		{"lora", false},
 		{"dist.param_dtype", false},
 		{"dist.reduce_dtype", false},
+		{"dist.load", false},
 		{"dist.bucket_view", max(p.World, 1) == 1}, // the buckets are counted on top
 		{"versions.transformers", false},
 		{"versions.cuda", false},

@@ -4,11 +4,7 @@
 // as users describe them in a file or with flags.
 package setup
 
-import (
-	"strings"
-
-	"snug/internal/safetensors"
-)
+import "snug/internal/safetensors"
 
 // Setup describes one training run.
 type Setup struct {
@@ -77,12 +73,7 @@ type Dist struct {
 	BucketView  bool   `json:"bucket_view,omitempty"`
 	ParamDType  string `json:"param_dtype,omitempty"`
 	ReduceDType string `json:"reduce_dtype,omitempty"`
-}
-
-// DeepSpeed tells whether its ZeRO spreads the run. Kind zero1 is PyTorch's own
-// ZeroRedundancyOptimizer.
-func (d *Dist) DeepSpeed() bool {
-	return d != nil && strings.HasPrefix(d.Kind, "zero") && d.Kind != "zero1"
+	Load        string `json:"load,omitempty"` // whole or sharded; "" is as the kind is mostly loaded
 }
 
 // Versions are the installed libraries; empty means the newest known.

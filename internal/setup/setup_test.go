@@ -149,6 +149,8 @@ func TestBadSetups(t *testing.T) {
 		`{` + gpt2 + `, "batch": 4, "lora": {"rnak": 8, "targets": ["c_attn"]}}`:                                     `field "lora.rnak" is not known; did you mean rank?`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "dpp", "world": 8}}`:                                            `dist.kind "dpp" is not known; did you mean ddp?`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "ddp"}}`:                                                        `dist.world is missing`,
+		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "zero2", "world": 8, "load": "sharded"}}`:                       `dist.load belongs to fsdp2 and zero3, which shard weights, not to zero2`,
+		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "fsdp2", "world": 8, "load": "shared"}}`:                        `dist.load "shared" is not known; did you mean sharded?`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"world": 8}}`:                                                           `dist.kind is missing`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "fsdp2", "world": 8, "bucket_view": true}}`:                     `dist.bucket_view belongs to ddp`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "ddp", "world": 8, "param_dtype": "bf16"}}`:                     `dist.param_dtype and dist.reduce_dtype belong to fsdp2`,

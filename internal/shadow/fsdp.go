@@ -90,9 +90,16 @@ func NewFSDP(b *Builder, how Sharding) *FSDP {
 }
 
 // shard makes the group's shards, then lets go of the parameters they come from.
+// A model that was not on the GPU before is moved there a group at a time, which
+// is the most of it that is ever whole: fully_shard does so for one on the CPU, and
+// filling one on the meta device takes less, a parameter (accelerate's
+// fsdp2_load_full_state_dict) or nothing (to_empty).
 func (g *shardGroup) shard(params []*Tensor) {
 	w := g.f.w
 	was, path := w.component, w.path
+	for _, p := range params {
+		p.fill()
+	}
 	for _, p := range params {
 		size := p.size
 		if size.n > 0 {

@@ -155,7 +155,9 @@ func (t *Tensor) castInPlace(dt DType) {
 	w.component, w.path = Parameters, []string{t.name}
 	old := t.mem
 	t.dtype = dt
-	t.mem = w.alloc(t.Bytes())
+	if old != nil { // on the meta device there is nothing to copy
+		t.mem = w.alloc(t.Bytes())
+	}
 	w.release2(old)
 	w.component, w.path = was, path
 }

@@ -78,6 +78,7 @@ func (w *World) postForward(at string, out *Tensor) {
 type Builder struct {
 	W      *World
 	DType  DType
+	Meta   bool // parameters have no memory until they are sharded
 	all    []*Tensor
 	made   []*Tensor  // parameters and buffers, in the order of their making
 	layers []any      // each *Linear, *Embedding and buffer's *Tensor, in order
@@ -96,7 +97,7 @@ type tie struct {
 // Within is the builder of a model inside this one: what it makes belongs to
 // both, and what is done to the inner model leaves the rest of the outer alone.
 func (b *Builder) Within(name string) *Builder {
-	return &Builder{W: b.W, DType: b.DType, outer: b, prefix: b.prefix + name + "."}
+	return &Builder{W: b.W, DType: b.DType, Meta: b.Meta, outer: b, prefix: b.prefix + name + "."}
 }
 
 // keep lists a parameter with the model and those around it.
@@ -121,11 +122,28 @@ func (b *Builder) Parameter(name string, d ...int) *Tensor {
 	name = b.prefix + name
 	was, path := w.component, w.path
 	w.component, w.path = Parameters, []string{name}
-	p := w.empty(Dims(d...), b.DType).hold()
+	p := b.unfilled(Dims(d...)).hold()
 	w.component, w.path = was, path
 	p.name, p.leaf, p.needs = name, true, true
 	b.keep(p)
 	return p
+}
+
+// unfilled is a parameter's tensor, on the GPU or on the meta device.
+func (b *Builder) unfilled(size Shape) *Tensor {
+	if !b.Meta {
+		return b.W.empty(size, b.DType)
+	}
+	p := b.W.pages.tensors.take(&tensorPages)
+	p.w, p.size, p.stride, p.dtype = b.W, size, size.contiguous(), b.DType
+	return p
+}
+
+// fill gives a parameter that was on the meta device its memory.
+func (t *Tensor) fill() {
+	if t.mem == nil {
+		t.refill(t.Numel())
+	}
 }
 
 // Buffer makes a tensor that belongs to the model but is not trained.

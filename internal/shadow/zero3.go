@@ -33,7 +33,8 @@ type zeroModule struct {
 }
 
 // NewZero3 partitions a model: parameter by parameter, then all parts together
-// into one flat tensor, by way of the CPU.
+// into one flat tensor, by way of the CPU. Under zero.Init each parameter is made
+// here and is whole no longer than until its part is cut out.
 func NewZero3(b *Builder, world int) *Zero3 {
 	w := b.W
 	z := &Zero3{zero: zero{w: w, world: world, params: b.Trainable(), keeps: true}, gather: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
@@ -46,6 +47,7 @@ func NewZero3(b *Builder, world int) *Zero3 {
 		if p.needs {
 			z.partition += n
 		}
+		p.fill()
 		parts = append(parts, w.empty(Dims(n), p.dtype).hold())
 		if p.Numel() > zeroPersistence {
 			w.release2(p.mem)

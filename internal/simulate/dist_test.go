@@ -109,6 +109,49 @@ func TestWeightsAreKeptAsLoaded(t *testing.T) {
 	}
 }
 
+// However weights come to a GPU, it keeps the same of them; loaded sharded, it
+// never holds all.
+func TestShardedLoads(t *testing.T) {
+	variants := map[string]func(s *setup.Setup){
+		"plain": func(*setup.Setup) {},
+		"tied":  func(s *setup.Setup) { s.Model.Config["tie_word_embeddings"] = true },
+		"amp":   func(s *setup.Setup) { s.Precision = "amp-bf16" },
+		"cast":  func(s *setup.Setup) { s.Dist.ParamDType, s.Dist.ReduceDType = "bf16", "fp32" },
+		"lora":  func(s *setup.Setup) { s.LoRA = &setup.LoRA{Rank: 4, Targets: []string{"q_proj"}} },
+		"peft saved": func(s *setup.Setup) {
+			s.LoRA = &setup.LoRA{Rank: 4, Targets: []string{"q_proj"}, PEFT: true, Save: []string{"lm_head"}}
+		},
+		"dora": func(s *setup.Setup) {
+			s.LoRA = &setup.LoRA{Rank: 4, Targets: []string{"q_proj"}, PEFT: true, DoRA: true}
+		},
+	}
+	for _, kind := range []string{"fsdp2", "fsdp2-noreshard", "zero3"} {
+		for name, change := range variants {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				of := func(load string) *setup.Setup {
+					s := smallLlama()
+					s.Dist = &setup.Dist{Kind: kind, World: 4, Load: load}
+					change(s)
+					return s
+				}
+				if want, got := aliveAfterSteps(t, of(setup.LoadWhole)), aliveAfterSteps(t, of(setup.LoadSharded)); !slices.Equal(got, want) {
+					t.Errorf("allocated after each step: %v, want %v", got, want)
+				}
+				whole, sharded := parametersInLoad(t, of(setup.LoadWhole)), parametersInLoad(t, of(setup.LoadSharded))
+				if sharded >= whole { // what is small stays whole under ZeRO-3, which is much of this model
+					t.Errorf("loaded sharded parameters take %d at most, whole %d", sharded, whole)
+				}
+			})
+		}
+	}
+}
+
+// parametersInLoad is the most that parameters take before the first step.
+func parametersInLoad(t *testing.T, s *setup.Setup) uint64 {
+	t.Helper()
+	return most(t, s, func(e stream.Event, tag shadow.Tag) bool { return tag.Component == shadow.Parameters }, true)
+}
+
 // Each process holds a part of the parameters and states under FSDP2: eight
 // processes need less than two, and those less than one process alone.
 func TestShardsShrink(t *testing.T) {
@@ -149,15 +192,26 @@ func TestStages(t *testing.T) {
 // gradientsAtMost is the most that gradients take at once, without the bucket.
 func gradientsAtMost(t *testing.T, s *setup.Setup) uint64 {
 	t.Helper()
+	const bucket = 1_000_000_000
+	return most(t, s, func(e stream.Event, tag shadow.Tag) bool {
+		return tag.Component == shadow.Gradients && e.Size < bucket
+	}, false)
+}
+
+// most is how much of what counts is alive at once, in all of a run or while it
+// is loaded.
+func most(t *testing.T, s *setup.Setup, counts func(e stream.Event, tag shadow.Tag) bool, loading bool) uint64 {
+	t.Helper()
 	res, err := Run(s, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const bucket = 1_000_000_000
 	size, alive, most := map[uint32]uint64{}, uint64(0), uint64(0)
 	for _, e := range res.World.Trace.Events {
 		switch {
-		case e.Kind == stream.Alloc && e.Size < bucket && res.World.Tag(e.ID).Component == shadow.Gradients:
+		case e.Kind == stream.Mark && e.ID != Load && loading:
+			return most
+		case e.Kind == stream.Alloc && counts(e, res.World.Tag(e.ID)):
 			size[e.ID] = e.Size
 			alive += e.Size
 			most = max(most, alive)

@@ -146,7 +146,7 @@ func (r *run) load() error {
 		r.w.Log = func(op string) { r.o.Log(r.w, op) }
 	}
 	r.mark(Load, "")
-	r.builder = &shadow.Builder{W: r.w, DType: weightType(s)}
+	r.builder = &shadow.Builder{W: r.w, DType: weightType(s), Meta: s.Dist.LoadsSharded()}
 	how := family.Run{
 		Head: s.Model.Head, Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq,
 		Positives: s.Positives, Negatives: s.Negatives,

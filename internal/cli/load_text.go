@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/setup"
+	"snug/internal/term"
+	"snug/internal/units"
+)
+
+// loadText says, where the model is whole on each GPU before it is sharded and
+// that is what takes most, what steps take and how it could be loaded; "" else.
+func loadText(a *estimate.Answer, card gpu.Card) (string, error) {
+	b, err := a.Sharded(card)
+	if b == nil || err != nil {
+		return "", err
+	}
+	verdict := ""
+	if b.Fits != nil {
+		verdict = map[bool]string{true: ", and fits", false: ", and does not fit either"}[*b.Fits]
+	}
+	return fmt.Sprintf("Loading decides: each GPU holds the whole model, %v, before it is sharded; steps take %v of tensors at most. "+
+		"Loaded sharded it takes %v%s: %s. Then say --dist-load sharded.",
+		units.Bytes(a.Phases.Load), units.Bytes(a.Phases.Steps()), held(b), verdict, setup.HowToShard(a.Setup.Dist.Kind)), nil
+}
+
+// loading is that paragraph of the report.
+func (r estimateReport) loading(b *strings.Builder, s term.Screen) error {
+	text, err := loadText(r.Answer, r.card)
+	if text != "" {
+		b.WriteString("\n" + strings.Join(wrap(strings.Fields(text), " ", s.Width), "\n") + "\n")
+	}
+	return err
+}
+
+// loadedText is how weights come to a GPU, in a word.
+func loadedText(d *setup.Dist) string {
+	if d.LoadsSharded() {
+		return setup.LoadSharded
+	}
+	return setup.LoadWhole
+}

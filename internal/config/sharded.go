@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"slices"
+
+	"snug/internal/setup"
+)
+
+// How weights come to a GPU that keeps a part of them. Every library that has a
+// key for FSDP leaves the model on the CPU or on the meta device until it is
+// sharded, so that no GPU holds all of it: torchtitan (0.2, train.py: meta device
+// and to_empty), accelerate and with it transformers, TRL, Axolotl and
+// LLaMA-Factory (1.15, accelerator.py: device_placement, and utils/fsdp_utils.py;
+// cpu_ram_efficient_loading saves the CPU's memory), Lightning (2.6,
+// strategies/fsdp.py and model_parallel.py) and Composer. Code of one's own may
+// load it as it likes. Under ZeRO-3 transformers makes a model with zero.Init
+// (5.22, modeling_utils.py), whatever accelerate's zero3_init_flag says: 1.15 tells
+// transformers of DeepSpeed's config in any case (set_deepspeed_weakref).
+
+// arrives is dist.load of a kind, "" where it has none, nobody can tell or a
+// setup means it anyway.
+func (p *Project) arrives(kind string) string {
+	if !setup.DistTakes(kind, "load") {
+		return ""
+	}
+	if said, _ := p.Value("dist.load").(string); said != "" {
+		return said
+	}
+	if kind == "zero3" || !p.isLibrarys("dist.kind") {
+		return "" // which is sharded for ZeRO-3
+	}
+	return setup.LoadSharded
+}
+
+// isLibrarys tells whether the key of a setting is one that a library reads.
+// Without any, torchtitan shards by itself.
+func (p *Project) isLibrarys(setting string) bool {
+	of := p.of(setting)
+	return len(of) == 0 && p.system() == &torchtitan || slices.ContainsFunc(of, func(b bound) bool {
+		return b.source.adapter != &plain && b.source.adapter != &shell && b.source.adapter != &bindings
+	})
+}

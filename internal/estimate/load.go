@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"snug/internal/gpu"
+	"snug/internal/setup"
+)
+
+// Steps is the most that is allocated once the run is loaded.
+func (p Phases) Steps() uint64 { return max(p.Forward, p.Backward, p.Optimizer) }
+
+// loadDecides is by how much loading has to take more than any step to be what a
+// run should be changed for.
+const loadDecides = 1.05
+
+// Sharded is the run with its weights loaded in parts, where loading them whole
+// is what takes most; nil where that would change nothing.
+func (a *Answer) Sharded(card gpu.Card) (*Answer, error) {
+	if !a.Setup.Dist.LoadsWhole() || float64(a.Phases.Load) < loadDecides*float64(a.Phases.Steps()) {
+		return nil, nil
+	}
+	s, d := *a.Setup, *a.Setup.Dist
+	d.Load = setup.LoadSharded
+	s.Dist = &d
+	return Figures(&s, card)
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"snug/internal/gpu"
+	"snug/internal/units"
+)
+
+// A run whose weights are whole on each GPU before they are sharded is loaded
+// sharded where that alone keeps it from fitting, and not otherwise.
+func TestLoadSharded(t *testing.T) {
+	of := func(limit float64) *Plan {
+		t.Helper()
+		s := run(t, map[string]any{
+			"model": map[string]any{"name": "llama-3.1-8b"}, "batch": 1.0, "seq": 128.0, "precision": "bf16", "checkpointing": true,
+			"dist": map[string]any{"kind": "fsdp2", "world": 64.0}, "limit": limit * units.GiB,
+		})
+		p, err := Search(Request{Setup: s, Card: gpu.Reference})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Recommended == nil {
+			t.Fatalf("nothing fits %g GiB", limit)
+		}
+		return p
+	}
+	tight := of(13)
+	if d := tight.Recommended.Estimate.Setup.Dist; !d.LoadsSharded() || d.Kind != "fsdp2" {
+		t.Errorf("spread as %+v", d)
+	}
+	if got := tight.Recommended.Settings["dist"].(map[string]any)["load"]; got != "sharded" {
+		t.Errorf("load is %v in the settings", got)
+	}
+	if len(tight.Notes) == 0 || !strings.Contains(tight.Notes[0], "load it sharded") {
+		t.Errorf("notes %q", tight.Notes)
+	}
+	if d := of(24).Recommended.Estimate.Setup.Dist; d.LoadsSharded() {
+		t.Errorf("with room it is loaded as %+v", d)
+	}
+}
+
+// DeepSpeed's runs go on to its next stages, which are one number in its files.
+func TestNextStages(t *testing.T) {
+	s := run(t, map[string]any{
+		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 1.0, "seq": 128.0, "precision": "bf16", "checkpointing": true,
+		"dist": map[string]any{"kind": "zero1-deepspeed", "world": 8.0}, "limit": 8.0 * units.GiB,
+	})
+	p, err := Search(Request{Setup: s, Card: gpu.Reference})
+	if err != nil || p.Recommended == nil {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if kind := p.Recommended.Estimate.Setup.Dist.Kind; kind != "zero2" {
+		t.Errorf("recommended %s", kind)
+	}
+}
