@@ -137,12 +137,9 @@ func (o *replayOptions) replay() (replay.Options, error) {
 		}
 	}
 	if o.limit != "" {
-		limit, err := units.Parse(o.limit, 1)
+		limit, err := units.ParseLimit(o.limit)
 		if err != nil {
 			return opt, fmt.Errorf("--limit: %w", err)
-		}
-		if limit == 0 {
-			return opt, errors.New("--limit: nothing fits into 0 bytes")
 		}
 		opt.Limit = uint64(limit)
 	}

@@ -108,10 +108,11 @@ func (t tree) nearest(p doc.Path) layer {
 	return best
 }
 
-// has says whether there is anything at a path.
+// has says whether there is anything at a path. What is written twice is there:
+// whoever asks for it learns why it cannot be read.
 func (t tree) has(p doc.Path) bool {
 	_, err := t.stands(p)
-	return err == nil
+	return !errors.Is(err, errAbsent)
 }
 
 // walk calls f with every value that is not a map or list, and every map and

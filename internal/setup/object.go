@@ -3,10 +3,10 @@
 package setup
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"snug/internal/spelling"
@@ -125,23 +125,25 @@ func (o *object) size(key string) uint64 {
 	switch v := o.value(key).(type) {
 	case nil:
 	case float64:
-		if v >= 1 && v < 1<<60 && v == math.Trunc(v) {
-			return uint64(v)
+		if v < 1 || v >= 1<<60 || v != math.Trunc(v) {
+			o.fail(key, " is %s; it has to be bytes, at least 1, or a size like 24GiB", show(v))
+			return 0
 		}
-		o.fail(key, " is %s; it has to be bytes, at least 1, or a size like 24GiB", show(v))
+		return o.bytes(key, strconv.FormatFloat(v, 'f', 0, 64))
 	case string:
-		b, err := units.Parse(v, 1)
-		if err == nil && b == 0 {
-			err = errors.New("nothing fits into 0 bytes")
-		}
-		if err != nil {
-			o.fail(key, ": %v", err)
-		}
-		return uint64(b)
+		return o.bytes(key, v)
 	default:
 		o.fail(key, " is %s; it has to be bytes or a size like 24GiB", show(v))
 	}
 	return 0
+}
+
+func (o *object) bytes(key, text string) uint64 {
+	b, err := units.ParseLimit(text)
+	if err != nil {
+		o.fail(key, ": %v", err)
+	}
+	return uint64(b)
 }
 
 // words is a list of texts.

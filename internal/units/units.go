@@ -5,6 +5,7 @@
 package units
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -83,4 +84,23 @@ func Parse(text string, plain float64) (Bytes, error) {
 		return 0, fmt.Errorf("size %q is out of range", text)
 	}
 	return Bytes(v * scale), nil
+}
+
+// leastLimit is less than PyTorch ever asks the driver for.
+const leastLimit = MiB
+
+// ParseLimit reads how much memory something may take: bytes, or text with a unit.
+// A bare number that is too small for anything was meant with one, and who wrote it
+// is told so: 24 would be 24 bytes.
+func ParseLimit(text string) (Bytes, error) {
+	b, err := Parse(text, 1)
+	switch {
+	case err != nil:
+		return 0, err
+	case b == 0:
+		return 0, errors.New("nothing fits into 0 bytes")
+	case b < leastLimit && strings.Trim(text, "0123456789. ") == "":
+		return 0, fmt.Errorf("%s alone is bytes, and nothing fits into so few; write %sGiB", strings.TrimSpace(text), strings.TrimSpace(text))
+	}
+	return b, nil
 }
