@@ -85,16 +85,13 @@ func (r estimateReport) weights(b *strings.Builder) {
 	}
 }
 
-// usualSeq is the longest that people train with who do not say so.
-const usualSeq = 8192
-
 // settings is how the run was set up, in words that belong together.
 func settings(x *setup.Setup) []string {
 	batch := fmt.Sprintf("batch %s", term.Count(x.Batch))
 	if x.Seq > 0 {
 		batch += fmt.Sprintf(" of %s tokens", term.Count(x.Seq))
 	}
-	if x.Seq > usualSeq && x.Seq == x.Model.Longest() {
+	if x.Longest {
 		batch += " (its maximum; --seq gives another)"
 	}
 	if x.TargetSeq > 0 {
@@ -250,12 +247,16 @@ func (r estimateReport) place(g estimate.Group) string {
 }
 
 // searchable is how many events a run may have for its largest batch to be
-// looked for along the way.
-const searchable = 60_000
+// looked for along the way: a search plays a dozen such runs, in a second or so.
+const searchable = 500_000
 
-// whatFits says which batch would fit, where finding it takes no time.
+// whatFits says which batch would fit, or who finds it where that takes a while.
 func (r estimateReport) whatFits(b *strings.Builder, s term.Screen) error {
-	if r.Fits == nil || r.Events() > searchable {
+	if r.Fits == nil {
+		return nil
+	}
+	if r.Events() > searchable {
+		b.WriteString("\nThis run takes long to simulate; snug max-batch finds the largest batch that\nfits.\n")
 		return nil
 	}
 	m, err := estimate.MaxBatch(r.Setup, r.card)

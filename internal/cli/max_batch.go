@@ -91,6 +91,9 @@ type edge struct {
 
 // ask looks for both; JSON has no place for the second.
 func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *past) (edge, error) {
+	if err := runnable(s, card); err != nil {
+		return edge{}, err
+	}
 	m, err := estimate.MaxBatch(s, card)
 	if errors.Is(err, estimate.ErrNoLimit) {
 		err = errNoRoom

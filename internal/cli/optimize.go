@@ -112,7 +112,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 				}
 				notes.about(env, now, card)
 				notes.say(env, o.doubts)
-				notes.say(env, files.refusals(p.Rescue))
+				notes.say(env, files.refusals(p))
 				if len(plans) > 1 || p.Recommended == nil { // a plan alone says it among its own notes
 					notes.uncounted(env, now)
 				}

@@ -83,6 +83,8 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		return nil, err
 	case err != nil && o.recorded != "":
 		return over, nil
+	case err != nil && config.Unusable(err) != "":
+		return nil, unusable(config.Unusable(err))
 	case err != nil:
 		t.example = true
 		return lay(over, example()), nil

@@ -5,12 +5,12 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 
 	"snug/internal/config"
+	"snug/internal/plan"
 )
 
 // writer knows what the files of a project can say. A plan counts on nothing else,
@@ -19,15 +19,18 @@ type writer struct {
 	project *config.Project
 
 	mu      sync.Mutex
-	refused map[string]bool // why settings cannot have values that were asked for
+	refused map[refusal]bool
 }
+
+// refusal is why a setting cannot have a value that was asked for.
+type refusal struct{ setting, value, why string }
 
 // writer is that of the run's files; nil where there are none.
 func (t *today) writer() *writer {
 	if t.project == nil {
 		return nil
 	}
-	return &writer{project: t.project, refused: map[string]bool{}}
+	return &writer{project: t.project, refused: map[refusal]bool{}}
 }
 
 // writable tells whether the files have a place for a value.
@@ -38,17 +41,18 @@ func (w *writer) writable(setting string, value any) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.refused[fmt.Sprintf("%s was left as it is: %s", setting, oneLine(err.Error()))] = true
+	w.refused[refusal{setting, fmt.Sprint(value), oneLine(err.Error())}] = true
 	return false
 }
 
 // refusals is what was left out of a plan, and why, those among the levers that
-// would make a run fit included.
-func (w *writer) refusals(levers []string) []string {
+// would make a run fit included. That a run which fits cannot be checkpointed is
+// no loss.
+func (w *writer) refusals(p *plan.Plan) []string {
 	if w == nil {
 		return nil
 	}
-	for _, lever := range levers {
+	for _, lever := range p.Rescue {
 		name, value, _ := strings.Cut(lever, " ")
 		if _, want, err := config.ParseSetting(name + "=" + cmp.Or(value, "true")); err == nil {
 			w.writable(name, want)
@@ -56,5 +60,12 @@ func (w *writer) refusals(levers []string) []string {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Sorted(maps.Keys(w.refused))
+	var out []string
+	for r := range w.refused {
+		if r.setting != "checkpointing" || r.value != "true" || p.Recommended == nil {
+			out = append(out, fmt.Sprintf("%s was left as it is: %s", r.setting, r.why))
+		}
+	}
+	slices.Sort(out)
+	return out
 }

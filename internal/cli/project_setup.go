@@ -27,6 +27,9 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) ([]request, error) {
 	}
 	project, err := p.open(env)
 	if errors.Is(err, config.ErrNothing) && !asked {
+		if why := config.Unusable(err); why != "" {
+			return nil, unusable(why)
+		}
 		return nil, errors.New("which model? give --model NAME, --config PATH or --setup FILE; no training configuration was found here")
 	}
 	if err != nil {
@@ -44,6 +47,11 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) ([]request, error) {
 	f.doubts = project.Doubts(fields)
 	f.from, f.project = fmt.Sprintf("settings of %s (%s)", file, title), fromProject(project)
 	return f.requestsOver(env, fields)
+}
+
+// unusable is what is said where a configuration is there and cannot be used.
+func unusable(why string) error {
+	return fmt.Errorf("no training configuration could be read here: %s; or name the run with --model, --config or --setup", why)
 }
 
 // transformersOf is the version that a flag names, "" where none does.
@@ -80,7 +88,7 @@ func (f *projectFlags) completedBy(env Env, over map[string]any) bool {
 // lacks is whether a field that the files do not say is not said by a flag
 // either.
 func (f *setupFlags) lacks(fields map[string]any, field string) bool {
-	if field == "batch" && f.anyBatch {
+	if field == "batch" && f.anyBatch || field == "dist.world" && f.gpus() > 0 {
 		return false
 	}
 	if field == config.Weights || field == config.Training {

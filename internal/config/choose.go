@@ -206,7 +206,7 @@ func nearby(main, s *source) bool {
 func (p *Project) follow() error {
 	for _, b := range p.of("link") {
 		name, ok := b.Value.(string)
-		if !ok || path.IsAbs(name) && !strings.HasSuffix(name, ".json") || slices.ContainsFunc(p.bound, func(o bound) bool { return o.File == name }) {
+		if !ok || name == "" || path.IsAbs(name) && !strings.HasSuffix(name, ".json") || slices.ContainsFunc(p.bound, func(o bound) bool { return o.File == name }) {
 			continue
 		}
 		s, _, err := look(p.files, path.Clean(name))
@@ -216,6 +216,7 @@ func (p *Project) follow() error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			p.Notes = append(p.Notes, fmt.Sprintf("%s names %s, which is not there", b.where(), name))
+			p.absent(b, name)
 			continue
 		case err != nil:
 			return err

@@ -42,6 +42,7 @@ type Project struct {
 	main  *source
 	own   *ownFile
 	bound []bound
+	gone  []bound // keys that name files which are not there
 
 	transformers string // its version, where it is known
 	trl          string // and TRL's

@@ -12,7 +12,9 @@ import (
 // Doubts is what the figures of a run leave out, and cannot be refused for it. The
 // run is what the project's files say, with what its user said over them.
 func (p *Project) Doubts(run map[string]any) []string {
-	out := append(p.unspread(), p.noted()...)
+	out := append(p.slips(), p.unread(run)...)
+	out = append(out, p.unspread()...)
+	out = append(out, p.noted()...)
 	out = append(out, p.axolotlDoubts()...)
 	out = append(out, p.pieces(run)...)
 	out = append(out, p.headless(run)...)

@@ -46,6 +46,9 @@ func (p *Project) Fields() map[string]any {
 	put(out, "target_seq", asJSON(p.Value("target_seq")))
 	p.model(out)
 	p.loaded(out, p.adapts())
+	if p.bothPrecisions() != "" {
+		delete(out, "precision")
+	}
 	p.computed(out)
 	p.lora(out)
 	p.dist(out)
@@ -67,6 +70,9 @@ func (p *Project) Missing() []Missing {
 	if fields["batch"] == nil {
 		out = append(out, Missing{"batch", p.noBatch()})
 	}
+	if both := p.bothPrecisions(); both != "" {
+		out = append(out, Missing{"precision", both})
+	}
 	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil && !p.usualTargets() {
 		out = append(out, Missing{"lora.targets", "no file names the layers that get an adapter: --lora-targets q_proj,v_proj"})
 	}
@@ -79,7 +85,7 @@ func (p *Project) Missing() []Missing {
 	out = append(out, p.uncounted(fields)...)
 	for _, b := range p.of("dist.world") {
 		if b.Value == Auto && (p.own == nil || p.own.Set["dist.world"] == nil) {
-			out = append(out, Missing{"dist.world", fmt.Sprintf("%s: %s is decided when the run starts: --dist KIND --gpus N", b.where(), b.Path)})
+			out = append(out, Missing{"dist.world", fmt.Sprintf("%s: %s is decided when the run starts: --gpus N", b.where(), b.Path)})
 		}
 	}
 	return append(out, p.unknownWords(fields)...)
@@ -93,6 +99,8 @@ func (p *Project) unknownWords(fields map[string]any) []Missing {
 		flag, kind := strings.CutSuffix(b.Setting, ".kind")
 		spoken := slices.ContainsFunc(p.of("refused"), func(r bound) bool { return r.place.at.Equal(b.place.at) })
 		switch {
+		case b.unknown != "" && b.Setting == "lora" && fields["lora"] == nil && !spoken:
+			out = append(out, Missing{"lora", fmt.Sprintf("%s: %q is not one that snug knows; LoRA of a like size has --lora-rank N --lora-targets all-linear, and snug profile -- <your command> measures it", b.where(), b.unknown)})
 		case b.unknown == "" || fields[flag] != nil || spoken || !slices.Contains(settingNames(), b.Setting):
 		case b.Setting == "weights" || strings.Contains(flag, ".") || kind && p.world() < 2:
 		default:

@@ -12,6 +12,34 @@ import (
 // ErrNothing says that a folder holds no configuration that snug knows.
 var ErrNothing = errors.New("no training configuration found")
 
+// nothing is ErrNothing where something was there and could not be used.
+type nothing struct{ root, why string }
+
+func (n nothing) Error() string   { return fmt.Sprintf("%v in %s; %s", ErrNothing, n.root, n.why) }
+func (n nothing) Is(e error) bool { return e == ErrNothing }
+
+// Unusable is why what looked like a configuration is none, "" where there was
+// nothing like one.
+func Unusable(err error) string {
+	var n nothing
+	errors.As(err, &n)
+	return strings.TrimPrefix(n.why, unreadable)
+}
+
+// likeliest is the note on the file that a run would start from, by its name.
+func likeliest(notes []string) string {
+	for _, note := range notes {
+		file, _, _ := strings.Cut(strings.TrimPrefix(note, unreadable), ":")
+		if usualName(file) {
+			return note
+		}
+	}
+	return notes[0]
+}
+
+// unreadable is how the note on a file begins that cannot be read.
+const unreadable = "passed over: "
+
 // Open finds the settings of a project: in the files that are named, or else in
 // whatever its folder holds. A snug.yaml there has the first word.
 func Open(files Files, root string, names ...string) (*Project, error) {
@@ -33,7 +61,7 @@ func Open(files Files, root string, names ...string) (*Project, error) {
 	}
 	if len(p.bound) == 0 {
 		if len(p.Notes) > 0 {
-			return nil, fmt.Errorf("%w in %s; %s", ErrNothing, root, p.Notes[0])
+			return nil, nothing{root, likeliest(p.Notes)}
 		}
 		return nil, fmt.Errorf("%w in %s; name one with --config-path FILE, or write a snug.yaml: snug init", ErrNothing, root)
 	}
@@ -99,7 +127,7 @@ func (p *Project) sources(names []string) ([]*source, error) {
 		s, notes, err := look(p.files, name)
 		switch {
 		case err != nil && search:
-			p.Notes = append(p.Notes, "passed over: "+err.Error())
+			p.Notes = append(p.Notes, unreadable+err.Error())
 		case err != nil:
 			return nil, err
 		case s != nil:

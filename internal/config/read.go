@@ -60,7 +60,10 @@ func (k *Key) read(t tree, at place) (any, error) {
 		return object(t, at)
 	}
 	text, ok := v.Data.(string)
-	if !ok {
+	switch {
+	case !ok && k.Kind == Link && v.Kind == doc.Bool:
+		return nil, nil // --deepspeed alone turns it on, and another flag names the file
+	case !ok:
 		return nil, k.wrong(at)
 	}
 	return text, nil

@@ -22,6 +22,6 @@ func Fill(s *Setup, from Source) (*Setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	filled.Model.Name = s.Model.Name
+	filled.Model.Name, filled.Longest = s.Model.Name, filled.Longest || s.Longest
 	return filled, nil
 }

@@ -68,20 +68,24 @@ func isBinary(data []byte) bool {
 	return bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data)
 }
 
-// jsonLines tells whether every line that is not blank begins an object.
+// jsonLines tells whether a file has an object a line. One whole object in a line
+// of its own is enough, so that a line that is no JSON is that line's mistake alone;
+// so is that every line begins one.
 func jsonLines(data []byte) bool {
-	some := false
-	for line := range bytes.Lines(data) {
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
-			continue
-		}
-		if line[0] != '{' {
-			return false
-		}
-		some = true
+	if json.Valid(data) || bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		return false
 	}
-	return some
+	some, all := false, true
+	for line := range bytes.Lines(data) {
+		switch {
+		case len(bytes.TrimSpace(line)) == 0:
+			continue
+		case line[0] == '{' && json.Valid(line):
+			return true
+		}
+		some, all = true, all && bytes.TrimSpace(line)[0] == '{'
+	}
+	return some && all
 }
 
 func readLines(data []byte) []Raw {

@@ -35,6 +35,7 @@ type Setup struct {
 	Sizes      map[string]int     `json:"-"` // what a profile varies that has no field of its own
 	Loaded     string             `json:"-"` // what was said of Weights before the model's files were asked: a type, or Saved
 	Loads      map[string]Loading `json:"-"` // how its files would load weights, by precision, where they were asked
+	Longest    bool               `json:"-"` // nobody said how long samples are: they are as long as the model can see
 	Guessed    bool               `json:"-"` // nothing says what type the weights are saved in
 	OnWord     []string           `json:"-"` // fields that it gives and its profile does not tell: no figure depends on them
 	LeftOut    int                `json:"-"` // updates at the start that a measured run is known to have left out

@@ -38,7 +38,7 @@ func TestDefaults(t *testing.T) {
 	yes := true
 	want := &Setup{
 		Batch: 4, Seq: 1024, Precision: "fp32", Optimizer: "adamw", Attention: "sdpa", AttentionMask: &yes,
-		Accumulation: 1, Steps: 3, Versions: Versions{Torch: NewestTorch},
+		Accumulation: 1, Steps: 3, Versions: Versions{Torch: NewestTorch}, Longest: true,
 		Model: Model{Config: map[string]any{"model_type": "gpt2"}, Head: "causal-lm"},
 	}
 	for name, text := range map[string]string{

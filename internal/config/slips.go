@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/spelling"
+)
+
+// A key that is misspelt is a key that nobody reads: most trainers leave it at
+// their default without a word. Systems have many more keys than their tables here,
+// so that only what is a slip of the fingers away from one that matters is spoken of,
+// and only where that one is not there itself.
+
+// slips is the keys that are most likely others, misspelt.
+func (p *Project) slips() []string {
+	var out []string
+	for _, s := range p.sourcesRead() {
+		out = append(out, s.slips()...)
+	}
+	return out
+}
+
+// sourcesRead is the sources that hold any of the run's settings, each once.
+func (p *Project) sourcesRead() []*source {
+	var out []*source
+	for _, b := range p.bound {
+		if !slices.Contains(out, b.source) {
+			out = append(out, b.source)
+		}
+	}
+	return out
+}
+
+// slips is those of one source.
+func (s *source) slips() []string {
+	if s.adapter == &plain || s.adapter == &shell || s.adapter == &hydra {
+		return nil
+	}
+	known := map[string][]string{} // names of keys, by the section they stand in
+	for _, k := range s.adapter.Keys {
+		at := strings.Split(k.Path, ".")
+		if name := at[len(at)-1]; k.Path != "" && !strings.Contains(k.Path, "*") {
+			section := strings.Join(at[:len(at)-1], ".")
+			known[section] = append(known[section], name)
+		}
+	}
+	var out []string
+	s.tree.walk(func(p doc.Path, v doc.Value) {
+		if len(p) == 0 {
+			return
+		}
+		section := p[:len(p)-1]
+		names := known[strings.Join(section, ".")]
+		if near := meant(p[len(p)-1], names); near != "" && !s.tree.has(section.Join(near)) {
+			out = append(out, fmt.Sprintf("%s:%d: %s is no key that snug knows, and is not counted; did you mean %s?", s.file, v.Line, p, near))
+		}
+	})
+	return out
+}
+
+// meant is the name that another was most likely to be, "" where it is one itself or
+// near none. The longer a name, the more letters may be wrong.
+func meant(got string, names []string) string {
+	if slices.Contains(names, got) {
+		return ""
+	}
+	best, least := "", 4
+	for _, n := range names {
+		allowed := 3
+		switch {
+		case len(n) < 5:
+			continue
+		case len(n) < 8:
+			allowed = 1
+		case len(n) < 14:
+			allowed = 2
+		}
+		if d := spelling.Distance(got, n); d <= allowed && d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// bothPrecisions is where bf16 and fp16 are both turned on, which trainers refuse;
+// "" where they are not.
+func (p *Project) bothPrecisions() string {
+	var on []bound
+	for _, b := range p.of("precision") {
+		if name := b.Path[len(b.Path)-1]; b.source == p.main && (name == "bf16" || name == "fp16") && b.Value != nil && b.Value != "" {
+			on = append(on, b)
+		}
+	}
+	if len(on) < 2 || on[0].Value == on[1].Value {
+		return ""
+	}
+	return fmt.Sprintf("%s and %s turn on both bf16 and fp16, which no trainer does; keep one, or give --precision", on[0].where(), on[1].where())
+}
