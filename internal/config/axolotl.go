@@ -15,7 +15,7 @@ const (
 var axolotl = Adapter{
 	Name: "axolotl", Title: "Axolotl", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"base_model micro_batch_size", "base_model sequence_len", "base_model datasets", "base_model adapter"},
-	Keys: []Key{
+	Keys: append([]Key{
 		{Setting: "model", Path: "base_model", Kind: Name, Source: axolotlSchema},
 		{Setting: "batch", Path: "micro_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "1", Source: axolotlSchema},
 		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: axolotlSchema},
@@ -75,5 +75,5 @@ var axolotl = Adapter{
 		less("chunked_cross_entropy", noLogits, axolotlSchema),
 		compilesUnless("torch_compile", axolotlSchema),
 		paged("optimizer", axolotlSchema),
-	},
+	}, axolotlLigerKeys()...),
 }

@@ -50,6 +50,7 @@ func (p *Project) Fields() map[string]any {
 		delete(out, "precision")
 	}
 	p.computed(out)
+	p.liger(out)
 	p.lora(out)
 	p.dist(out)
 	return out

@@ -41,7 +41,7 @@ var hf = Adapter{
 // hfKeys is what every trainer on top of TrainingArguments shares, and the one
 // place that knows its defaults. Scripts that pass its flags have them from here.
 func hfKeys(source string) []Key {
-	return []Key{
+	return append([]Key{
 		{Setting: "model", Path: "model_name_or_path", Kind: Name, Source: "transformers' examples: ModelArguments"},
 		{Setting: "batch", Path: trainerBatch, Kind: Whole, Unit: "samples per GPU", Default: "8", Source: source},
 		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: source},
@@ -60,7 +60,7 @@ func hfKeys(source string) []Key {
 		less("fsdp_config.fsdp_offload_params", offloadsAll, source),
 		either("torch_compile", compiles, source),
 		paged("optim", source),
-	}
+	}, ligerKeys(source)...)
 }
 
 // hfFSDP is TrainingArguments' fsdp: options in one text; a bare true since 5.

@@ -44,6 +44,7 @@ func llamaFactoryKeys() []Key {
 		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: "llamafactory 0.9.5, model/adapter.py: get_peft_model, also with pure_bf16; " + upcast},
 		Key{Setting: "weights", Kind: Word, Words: torchTypes, Default: "auto", Source: "llamafactory 0.9.5, model/loader.py; what is trained is raised to float32, model/adapter.py"},
 		Key{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: args + "/finetuning_args.py"},
+		Key{Setting: "liger", Path: "enable_liger_kernel", Kind: Switch, Source: args + "/model_args.py; model/model_utils/liger_kernel.py"},
 		Key{Setting: "uncounted", Path: "additional_target", Kind: Names, Source: args + "/finetuning_args.py"},
 		Key{Setting: "quantized", Path: "quantization_bit", Kind: Above0, Source: args + "/model_args.py"},
 	)

@@ -46,6 +46,7 @@ func plainKeys() []Key {
 	add(Key{Setting: "optimizer", Kind: Word, Reads: anyOptimizer}, "optimizer", "optimizer_type")
 	add(Key{Setting: "optimizer", Kind: Word, Words: hfOptimizers, Reads: anyOptimizer}, "optim")
 	add(Key{Setting: "attention", Kind: Word, Words: hfAttention}, "attn_implementation")
+	add(Key{Setting: "liger", Kind: Switch}, "use_liger_kernel", "enable_liger_kernel", "use_liger")
 	add(Key{Setting: "clip", Kind: Above0}, "max_grad_norm", "gradient_clip_val", "clip_grad_norm", "grad_clip")
 	add(Key{Setting: "lora.rank", Kind: Whole}, "lora_r", "lora_rank", "lora.r", "lora.rank")
 	add(Key{Setting: "lora.alpha", Kind: Number}, "lora_alpha", "lora.alpha")

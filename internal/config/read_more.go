@@ -72,8 +72,12 @@ func (k *Key) sets() Kind {
 	return k.Kind
 }
 
-// readNames is a list, or names in one text.
+// readNames is a list, or names in one text. Which layers are Liger's is often one
+// switch for all.
 func (k *Key) readNames(t tree, at place) (any, error) {
+	if on, ok := at.value.Data.(bool); ok && k.Setting == "liger" {
+		return on, nil
+	}
 	if at.value.Kind != doc.List {
 		text, ok := at.value.Data.(string)
 		if !ok {

@@ -16,6 +16,9 @@ import (
 // ligerFamilies are those that Liger knows and that are written here.
 var ligerFamilies = []string{"gemma2", "llama", "mistral", "mixtral", "phi3", "qwen2", "qwen3", "qwen3_moe"}
 
+// HasLiger tells whether Liger has kernels for a model_type.
+func HasLiger(modelType string) bool { return slices.Contains(ligerFamilies, modelType) }
+
 // liger tells whether Liger runs a kind of layer.
 func (r Run) liger(part string) bool { return slices.Contains(r.Liger, part) }
 
@@ -23,7 +26,7 @@ func (r Run) liger(part string) bool { return slices.Contains(r.Liger, part) }
 func (r Run) checkLiger(model string) error {
 	field := "liger"
 	switch {
-	case slices.Contains(ligerFamilies, model) || len(r.Liger) == 0 && r.Loss != "liger":
+	case HasLiger(model) || len(r.Liger) == 0 && r.Loss != "liger":
 		return nil
 	case len(r.Liger) == 0:
 		field = "loss"

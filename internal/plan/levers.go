@@ -135,6 +135,7 @@ func (s *search) pullable() []lever {
 		func(x *settings) { x.attention = "flash" })
 	add(base.Model.Head == "causal-lm" && base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), "a loss function of your own",
 		func(x *settings) { x.chunks = lossChunks })
+	add(base.Model.HasLiger() && len(base.Liger) == 0, ligerLever, "needs liger-kernel installed", func(x *settings) { x.liger = true })
 	add(hasVocabulary(base), fmt.Sprintf("a vocabulary of %d", smallVocabulary), "another tokenizer; embeddings are trained anew",
 		func(x *settings) { x.vocabulary = smallVocabulary })
 	add(base.LoRA == nil && loraTargets(base.Model) != nil, s.adapters().String(), "only adapters are trained",
@@ -149,6 +150,9 @@ func (s *search) pullable() []lever {
 	}
 	return out
 }
+
+// ligerLever is all that Liger has for a model.
+const ligerLever = "Liger's kernels"
 
 // lossChunks is into how many pieces of the sequence a loss is cut.
 const lossChunks = 8

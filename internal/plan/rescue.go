@@ -150,6 +150,7 @@ func (s *search) further(x settings) []lever {
 	add(x.attention == "eager" && !images, "attention sdpa", func(x *settings) { x.attention = "sdpa" })
 	add(x.precision == "fp32" && bf16, "precision amp-bf16", func(x *settings) { x.precision = "amp-bf16" })
 	add(x.precision == "fp32" && !bf16, "precision amp-fp16", func(x *settings) { x.precision = "amp-fp16" })
+	add(s.base.Model.HasLiger() && len(s.base.Liger) == 0, ligerLever, func(x *settings) { x.liger = true })
 	add(s.base.Model.Head == "causal-lm" && s.base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), func(x *settings) { x.chunks = lossChunks })
 	add(x.optimizer != "adamw-8bit", "optimizer adamw-8bit", func(x *settings) { x.optimizer = "adamw-8bit" })
 	add(x.precision != "bf16" && x.precision != "fp16" && bf16, "precision bf16", func(x *settings) { x.precision = "bf16" })

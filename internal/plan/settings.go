@@ -27,6 +27,7 @@ type settings struct {
 	bucketView            bool
 	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
 	lora                  adapters
+	liger                 bool // a lever as well: all of Liger's kernels
 }
 
 // adapters is a lever too: LoRA of a rank, as the run's library does it.
@@ -64,6 +65,12 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 		s.Dist = x.spread()
 	}
 	s.LossChunks = x.chunks
+	if x.liger {
+		s.Liger = setup.LigerParts
+	}
+	if x.liger && s.Loss == "" && s.Model.Head == "causal-lm" {
+		s.Loss = setup.LigerLoss
+	}
 	if x.vocabulary > 0 {
 		s.Model.Config = maps.Clone(s.Model.Config)
 		s.Model.Config["vocab_size"] = float64(x.vocabulary)

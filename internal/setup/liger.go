@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/family"
 	"snug/internal/spelling"
 )
 
@@ -16,6 +17,9 @@ var LigerParts = []string{"rope", "norm", "mlp"}
 
 // AllLiger stands for all of LigerParts.
 const AllLiger = "all"
+
+// HasLiger tells whether Liger has kernels for the model.
+func (m Model) HasLiger() bool { return m.Config != nil && family.HasLiger(m.Family()) }
 
 // liger reads which layers are Liger's, each once and in one order.
 func (o *object) liger(key string) []string {
