@@ -94,6 +94,9 @@ func keysAt(p *Project, file string, at doc.Path) []*Key {
 			out = append(out, b.key)
 		}
 	}
+	if p.main == nil { // all of it is bound in snug.yaml
+		return out
+	}
 	keys := p.main.adapter.Keys
 	if p.arguments() != nil {
 		keys, at = hfKeys(hfArgs), at[len(at)-1:]
