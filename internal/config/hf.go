@@ -58,6 +58,9 @@ func hfKeys(source string) []Key {
 		less("fsdp_config.cpu_offload", offloadsAll, source),
 		less("fsdp_config.offload_params", offloadsAll, source),
 		less("fsdp_config.fsdp_offload_params", offloadsAll, source),
+		{Setting: "eval.batch", Path: "per_device_eval_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "8", Source: source},
+		{Setting: "eval.when", Path: "eval_strategy", Kind: Word, Words: evalTimes, Source: source},
+		{Setting: "eval.when", Path: "evaluation_strategy", Kind: Word, Words: evalTimes, Source: source + " (until 4.46)"},
 		either("torch_compile", compiles, source),
 		paged("optim", source),
 	}, ligerKeys(source)...)

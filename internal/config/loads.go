@@ -34,7 +34,7 @@ var (
 )
 
 // encoders are endings of classes without logits over the vocabulary: what trains is
-// counted as a sentence encoder.
+// counted as a sentence encoder. So is a model without any head (BertModel).
 var encoders = []string{"ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice"}
 
 // loads is what the main script says of its model.
@@ -74,7 +74,8 @@ func (s *source) loadsModel(d *doc.Document) loading {
 			continue
 		}
 		l := loading{name: s.literal(group(d, at, 2)), class: class, where: s.lineOf(d, at[2]), inScript: true}
-		if class == "AutoModel" || slices.ContainsFunc(encoders, func(e string) bool { return strings.HasSuffix(class, e) }) {
+		bare := strings.HasSuffix(class, "Model") && !strings.HasSuffix(class, "LMHeadModel")
+		if bare || slices.ContainsFunc(encoders, func(e string) bool { return strings.HasSuffix(class, e) }) {
 			l.head = "encoder"
 		}
 		return l

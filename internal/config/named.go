@@ -139,6 +139,9 @@ func (s *source) bindNamed() ([]bound, error) {
 			out = append(out, more...)
 		}
 	}
+	if s.tree.layers[0].doc.Format() == doc.Python {
+		return s.adaptersInCode(out)
+	}
 	return out, nil
 }
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import "fmt"
+
+// evalTimes is when transformers' trainer evaluates.
+var evalTimes = []word{{"no", ""}, {"false", ""}, {"steps", "steps"}, {"epoch", "epoch"}, {"best", "epoch"}}
+
+// evaluated is that evaluation takes more samples at a time than training does. It
+// keeps nothing for backward, but its logits are whole, and are no part of a training
+// step.
+func (p *Project) evaluated(run map[string]any) []string {
+	when := p.said("eval.when")
+	if when == nil || when == "" || when == false {
+		return nil
+	}
+	size, _ := p.said("eval.batch").(int)
+	batch, _ := run["batch"].(float64)
+	if size == 0 || float64(size) <= batch || batch == 0 {
+		return nil
+	}
+	where := p.main.file
+	if of := p.of("eval.batch"); len(of) > 0 {
+		where = of[0].where()
+	}
+	return []string{fmt.Sprintf("%s: evaluation has %d samples at a time, training %.0f; its logits are not counted, and the run may take more", where, size, batch)}
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"regexp"
+	"slices"
+
+	"snug/internal/config/doc"
+)
+
+// A script puts adapters onto its model with PEFT's LoraConfig. Its arguments count
+// where the call has a name or is an argument by name, as peft_config=LoraConfig(...).
+
+var loraConfig = regexp.MustCompile(`^(?:[A-Za-z_]\w*\.)*LoraConfig\(`)
+
+// loraArguments is those that decide over memory. Rank is 8 unless it is given.
+var loraArguments = []Key{
+	{Setting: "lora.rank", Path: "r", Kind: Whole, Source: peftConfig},
+	{Setting: "lora.alpha", Path: "lora_alpha", Kind: Number, Source: peftConfig},
+	{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Source: peftConfig},
+	{Setting: "lora.targets", Path: "target_modules", Kind: Names, Source: peftConfig},
+	{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: peftConfig},
+	{Setting: "lora.save", Path: "modules_to_save", Kind: Names, Source: peftConfig},
+	{Setting: "uncounted", Path: "target_parameters", Kind: Names, Source: peftConfig},
+	{Setting: "uncounted", Path: "lora_bias", Kind: Switch, Means: "biases of adapters", Source: peftConfig},
+	{Setting: "uncounted", Path: "bias", Kind: Word, Words: []word{{"none", ""}, {"all", "trained biases"}, {"lora_only", "trained biases"}}, Source: peftConfig},
+}
+
+// loraMade is what making the call says by itself.
+var loraMade = []Key{
+	{Setting: "lora", Kind: Switch, Source: peftConfig},
+	{Setting: "lora.peft", Kind: Switch, Source: upcast},
+}
+
+// adaptersInCode binds the arguments of the one LoraConfig of a Python script, where its
+// rank is a number: of several only the program knows which one it takes.
+func (s *source) adaptersInCode(out []bound) ([]bound, error) {
+	var calls []place
+	s.tree.walk(func(p doc.Path, v doc.Value) {
+		if at, err := s.tree.find(p); err == nil && v.Kind == doc.Map && loraConfig.MatchString(v.Text) {
+			if !slices.ContainsFunc(calls, func(o place) bool { return o.value.Start == at.value.Start }) {
+				calls = append(calls, at)
+			}
+		}
+	})
+	if len(calls) != 1 {
+		return out, nil
+	}
+	var found []bound
+	for i := range loraArguments {
+		k := &loraArguments[i]
+		b, err := s.bound(k, calls[0].at.Join(k.Path))
+		if err != nil {
+			return nil, err
+		}
+		taken := slices.ContainsFunc(out, func(o bound) bool { return o.Setting == k.Setting })
+		if b != nil && !taken {
+			found = append(found, *b)
+		}
+	}
+	if !slices.ContainsFunc(append(out, found...), func(b bound) bool { _, is := b.Value.(int); return is && b.Setting == "lora.rank" }) {
+		return out, nil
+	}
+	for i := range loraMade {
+		at := calls[0]
+		found = append(found, bound{key: &loraMade[i], source: s, place: at, Binding: Binding{
+			Setting: loraMade[i].Setting, System: s.adapter.Name, File: at.file, Path: at.path, Value: true,
+			Text: at.value.Text, Line: at.value.Line, Column: at.value.Column,
+		}})
+	}
+	return append(out, found...), nil
+}
