@@ -5,6 +5,7 @@ package config
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,16 +70,38 @@ func (p *Project) system() *Adapter {
 // system is the one that reads a source: its own, or the one that its flags are
 // for.
 func (s *source) system() *Adapter {
-	if s.adapter == &shell && passesArguments(s.tree.layers[0].doc) {
-		return &hf
+	if d := s.tree.layers[0].doc; s.adapter == &shell {
+		switch {
+		case startsSFT.Match(d.Bytes()):
+			return &trl
+		case passesArguments(d):
+			return &hf
+		}
 	}
 	return cmp.Or(s.adapter.For, s.adapter)
 }
 
+// startsSFT is TRL's own command line, whose flags are those of its files.
+var startsSFT = regexp.MustCompile(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])trl\s+sft\s`)
+
 // othersDefaults are programs that take TrainingArguments' flags and have other
 // defaults: command lines around the trainer, and transformers' examples that
 // do without it.
-var othersDefaults = regexp.MustCompile(`(?:^|[\s;&|("'/])(?:trl|swift|megatron|llamafactory-cli|lmf)\s+[a-z]|_no_trainer\.py`)
+var othersDefaults = regexp.MustCompile(`(?:^|[\s;&|("'/])((?:trl|swift|megatron|llamafactory-cli|lmf)\s+[a-z]+|\w+_no_trainer\.py)`)
+
+// unassumed is that a script starts a program whose defaults nobody knows here.
+func (p *Project) unassumed() []string {
+	if p.main == nil || p.system() != &shell {
+		return nil
+	}
+	d := p.main.tree.layers[0].doc
+	at := othersDefaults.FindSubmatchIndex(d.Bytes())
+	if at == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s has defaults of its own: what its flags leave out is not taken from them; give --precision, --checkpointing, --optimizer",
+		p.main.lineOf(d, at[2]), group(d, at, 1))}
+}
 
 // passesArguments tells whether a script passes TrainingArguments' flags to a
 // program that is most likely transformers' Trainer: only its batch has that

@@ -49,7 +49,7 @@ func (p *Project) loaded(out map[string]any, adapts bool) {
 	precision, _ := out["precision"].(string)
 	held := p.heldIn(out)
 	delete(out, "weights")
-	typed := held != "" && (adapts || p.system() == &hf || p.main != nil && p.main.adapter == &trlScript)
+	typed := held != "" && (adapts || p.system() == &hf || p.system() == &trl && p.main.adapter != &trl)
 	if on, _ := p.said("autocast").(string); on != "" && (typed || precision == "fp32") {
 		precision = on // a key that names the type of the weights was read as the precision
 	}

@@ -33,6 +33,7 @@ func shellKeys() []Key {
 			Words: []word{{"sdpa", "sdpa"}, {"eager", "eager"}, {"flash_attn", "flash"}, {"flash_attention_2", "flash"}}},
 		{Setting: "optimizer", Path: "**.optim", Kind: Word, Words: hfOptimizers, Source: hfArgs},
 		{Setting: "model", Path: "**.model", Kind: Name, Source: swift},
+		{Setting: "lora", Path: "**.use_peft", Kind: Switch, Source: trlModel},
 		{Setting: "lora.targets", Path: "**.target_modules", Kind: Names, Source: swift},
 		{Setting: "dist.world", Path: "**.nproc_per_node", Kind: Whole, Unit: "GPUs", Source: launchers},
 		{Setting: "dist.world", Path: "**.num_processes", Kind: Whole, Unit: "GPUs", Source: launchers},
