@@ -215,7 +215,9 @@ func (c *changing) aliases(b bound, p doc.Path) ([]doc.Reference, bool) {
 		if err != nil || v.Start != b.place.value.Start {
 			return nil, false
 		}
-		if slices.ContainsFunc(c.project.bound, func(o bound) bool { return o.File == b.File && o.Setting != b.Setting && o.Setting != "eval.batch" && o.Path.Equal(u.Path) }) {
+		if slices.ContainsFunc(c.project.bound, func(o bound) bool {
+			return o.File == b.File && o.Setting != b.Setting && o.Setting != "eval.batch" && o.Path.Equal(u.Path)
+		}) {
 			return nil, false
 		}
 	}
