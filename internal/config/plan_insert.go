@@ -59,7 +59,7 @@ func (p *Project) arguments() doc.Path {
 		return nil
 	}
 	for _, b := range p.of("batch") {
-		if n := len(b.Path); b.source == p.main && n > 1 && b.Path[n-1] == trainerBatch {
+		if n := len(b.Path); b.File == p.main.file && n > 1 && b.Path[n-1] == trainerBatch {
 			return b.Path[:n-1]
 		}
 	}

@@ -42,6 +42,7 @@ func shellKeys() []Key {
 		{Setting: "dist.kind", Path: "**.fsdp_sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: launchers},
 		{Setting: "dist.kind", Path: "**.fsdp_reshard_after_forward", Kind: Word, Words: fsdp2Reshard, Source: launchers},
 		{Setting: "dist.kind", Path: "**.fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
+		{Setting: "dist.kind", Path: "**.deepspeed", Kind: Word, Words: swiftStages, Source: swift},
 		{Setting: "dist.kind", Path: "**.use_deepspeed", Kind: Switch, Means: "zero2", Source: accelerateArgs},
 		{Setting: "dist.kind", Path: "**.use_fsdp", Kind: Switch, Means: "fsdp2", Source: accelerateArgs},
 		{Setting: "allocator", Path: "**.pytorch_alloc_conf", Kind: Name, Source: "PyTorch 2.11, c10/core/AllocatorConfig.h"},
@@ -61,6 +62,11 @@ func shellKeys() []Key {
 	return append(out, plainKeys()...)
 }
 
+// swiftStages is ms-swift's names for DeepSpeed files of its own.
+var swiftStages = []word{
+	{"zero0", "ddp"}, {"zero1", "zero1"}, {"zero2", "zero2"}, {"zero2_offload", "zero2"}, {"zero3", "zero3"}, {"zero3_offload", "zero3"},
+}
+
 // shellAsides are the flags that are not counted.
 func shellAsides(megatron, swift string) []Key {
 	return []Key{
@@ -70,6 +76,7 @@ func shellAsides(megatron, swift string) []Key {
 		offloads("offload_param_device", offloadsWeights, accelerateArgs),
 		less("fsdp_offload_params", offloadsAll, accelerateArgs),
 		{Setting: "noted", Path: "fsdp", Kind: Word, Words: hfOffload, Then: takesLess, Source: hfArgs},
+		marked("deepspeed", takesLess, swift, word{"zero2_offload", offloadsStates}, word{"zero3_offload", "keeps weights and optimizer states in the CPU's memory"}),
 		marked("strategy", takesLess, lightningTrainer, offloadingStrategies...),
 		marked("finetuning_type", takesLess, llamaFactoryArgs, word{"freeze", fewLayers}),
 		less("optimizer_cpu_offload", offloadsStates, megatron),

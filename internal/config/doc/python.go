@@ -19,6 +19,7 @@ import (
 //	def main():                              main.args.bf16
 //	    args = TrainingArguments(bf16=True)
 //	parser.add_argument("--bs", default=4)   --bs (its default)
+//	Trainer(args=T(bf16=True)).train()       Trainer.args.bf16
 //
 // What stands under if __name__ == "__main__" counts as the file's own. Other
 // statements are passed over. Nothing is executed; 5 * 8 is worked out.
@@ -128,6 +129,7 @@ func (p *pyParser) statement(into *node, tokens []pyToken) {
 	target, value := splitAssignment(tokens)
 	if value == nil {
 		p.argument(into, tokens)
+		p.trainer(into, tokens)
 		return
 	}
 	steps := targetSteps(target)
@@ -181,6 +183,27 @@ func (p *pyParser) argument(into *node, tokens []pyToken) {
 		if e, _ := call.own("default"); e != nil && name != "" {
 			into.entries = append(into.entries, entry{key: name, keyStart: tokens[i+2].start, value: e.value})
 		}
+		return
+	}
+}
+
+// trainer reads a call of a trainer that nobody gives a name: its arguments can be a
+// run's whole configuration.
+func (p *pyParser) trainer(into *node, tokens []pyToken) {
+	for i, t := range tokens[:len(tokens)-1] {
+		if t.kind != pyName || !strings.HasSuffix(t.text, "Trainer") || tokens[i+1].text != "(" || t.depth > 0 {
+			continue
+		}
+		end := i + 2
+		for end < len(tokens) && tokens[end].depth > t.depth {
+			end++
+		}
+		if end == len(tokens) || tokens[end].text != ")" {
+			return
+		}
+		n := &node{start: t.start, end: tokens[end].end, style: pyCall}
+		p.arguments(n, tokens[i:end+1], 0)
+		into.entries = append(into.entries, entry{key: t.text, keyStart: t.start, value: n})
 		return
 	}
 }

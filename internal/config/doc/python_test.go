@@ -57,6 +57,7 @@ func TestPython(t *testing.T) {
 		{name: "subscript", before: nano, path: "cfg.seed", value: 5, after: replace("\"seed\"] = 1", "\"seed\"] = 5")},
 		{name: "field of a class", before: nano, path: "Config.batch", value: 5, after: replace("int = 8", "int = 5")},
 		{name: "default of an argument", before: nano, path: "--batch-size", value: 64, after: replace("default=512", "default=64")},
+		{name: "trainer without a name", before: "A.MyTrainer(m, args=T(a=1), b=(2)).train()\n", path: "MyTrainer.args.a", value: 2, after: "A.MyTrainer(m, args=T(a=2), b=(2)).train()\n"},
 		{name: "under main", before: nano, path: "epochs", value: 5, after: replace("epochs = 3", "epochs = 5")},
 		{name: "through a name", before: nano, path: "model_args.block", value: 5, after: replace("= 12 #", "= 5 #")},
 		{name: "call in a function", before: nano, path: "main.args.bf16", value: false, after: replace("bf16=True", "bf16=False")},
