@@ -100,9 +100,6 @@ func section(parts []string, p doc.Path) int {
 // fits says whether a value can be what a key holds at all: an optimizer may be
 // a section, and its name stand in there.
 func (k *Key) fits(v doc.Value) bool {
-	if text, _ := v.Data.(string); k.Setting == "dist.kind" && strings.HasSuffix(text, ".json") {
-		return false // what kind it is, that file says
-	}
 	switch v.Kind {
 	case doc.Map:
 		return k.Kind == Schedule || worked(v) && k.Setting != "optimizer"

@@ -42,7 +42,6 @@ func shellKeys() []Key {
 		{Setting: "dist.kind", Path: "**.fsdp_sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: launchers},
 		{Setting: "dist.kind", Path: "**.fsdp_reshard_after_forward", Kind: Word, Words: fsdp2Reshard, Source: launchers},
 		{Setting: "dist.kind", Path: "**.fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
-		{Setting: "dist.kind", Path: "**.deepspeed", Kind: Word, Words: swiftStages, Source: swift},
 		{Setting: "dist.kind", Path: "**.use_deepspeed", Kind: Switch, Means: "zero2", Source: accelerateArgs},
 		{Setting: "dist.kind", Path: "**.use_fsdp", Kind: Switch, Means: "fsdp2", Source: accelerateArgs},
 		{Setting: "allocator", Path: "**.pytorch_alloc_conf", Kind: Name, Source: "PyTorch 2.11, c10/core/AllocatorConfig.h"},
@@ -60,11 +59,6 @@ func shellKeys() []Key {
 	}
 	out = append(out, at("**.", shellAsides(megatron, swift)...)...)
 	return append(out, plainKeys()...)
-}
-
-// swiftStages is ms-swift's names for DeepSpeed files of its own.
-var swiftStages = []word{
-	{"zero0", "ddp"}, {"zero1", "zero1"}, {"zero2", "zero2"}, {"zero2_offload", "zero2"}, {"zero3", "zero3"}, {"zero3_offload", "zero3"},
 }
 
 // shellAsides are the flags that are not counted.
