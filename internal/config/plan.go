@@ -212,7 +212,8 @@ func (c *changing) aliases(b bound, p doc.Path) ([]doc.Reference, bool) {
 	users := d.Users(p)
 	for _, u := range users {
 		v, err := d.Find(u.Path)
-		if err != nil || v.Start != b.place.value.Start {
+		passed := err == nil && v.Kind == doc.Map && d.Format() == doc.Python // the call that has it as an argument
+		if err != nil || v.Start != b.place.value.Start && !passed {
 			return nil, false
 		}
 		if slices.ContainsFunc(c.project.bound, func(o bound) bool {
