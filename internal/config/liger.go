@@ -49,7 +49,7 @@ func axolotlLigerKeys() []Key {
 
 // liger says which layers are Liger's, and whether the loss is.
 func (p *Project) liger(out map[string]any) {
-	on := out["liger"] == true || p.plugged("liger") || p.written(ligerInCode)
+	on := out["liger"] == true || p.plugged("liger") || p.ligerInCode()
 	if p.says("liger") {
 		return // in a setup's own words
 	}
@@ -66,11 +66,7 @@ func (p *Project) liger(out map[string]any) {
 	if len(parts) > 0 {
 		out["liger"] = parts
 	}
-	switch {
-	case !p.ligerHas("loss") || p.says("loss"):
-	case p.trlComputes():
-		out["loss"] = setup.TRLLoss
-	default:
+	if p.ligerHas("loss") && !p.says("loss") && !p.trlComputes() {
 		out["loss"] = setup.LigerLoss
 	}
 }
@@ -94,17 +90,12 @@ func (p *Project) says(setting string) bool {
 
 // trlComputes tells whether the loss is TRL's whatever Liger could do: from 1.15 on
 // it turns Liger's off (trainer/sft_trainer.py).
-func (p *Project) trlComputes() bool {
-	return p.trlMinor() >= 15 && (p.system() == &trl || p.written(trlInCode))
+func (p *Project) trlComputes() bool { return p.system() == &trl && p.trlMinor() >= 15 }
+
+// ligerInCode tells whether the project's main file is a script that patches a model,
+// or loads a patched one.
+func (p *Project) ligerInCode() bool {
+	return p.main != nil && p.main.adapter.ByName && patches.Match(p.main.tree.layers[0].doc.Bytes())
 }
 
-// written tells whether the project's main file, a script, has a text in it.
-func (p *Project) written(text *regexp.Regexp) bool {
-	return p.main != nil && p.main.adapter.ByName && text.Match(p.main.tree.layers[0].doc.Bytes())
-}
-
-// How Python scripts patch a model or load a patched one, and how others start TRL.
-var (
-	ligerInCode = regexp.MustCompile(`(?m)^[^#\n]*\b(?:AutoLigerKernelForCausalLM\.|apply_liger_kernel_to_\w+\(\s*\))`)
-	trlInCode   = regexp.MustCompile(`(?m)^(?:[^#\n]*[\s;&|("'/])?trl\s+sft\b`)
-)
+var patches = regexp.MustCompile(`(?m)^[^#\n]*\b(?:AutoLigerKernelForCausalLM\.|apply_liger_kernel_to_\w+\(\s*\))`)
