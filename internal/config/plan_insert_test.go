@@ -34,9 +34,9 @@ func TestWeightsAreInsertedBesideTheModel(t *testing.T) {
 // A script that makes TrainingArguments gets what it does not say as arguments of
 // the call.
 func TestArgumentsAreInserted(t *testing.T) {
-	const before = "m = f(batch_size=2)\nargs = TrainingArguments(\n    per_device_train_batch_size=4,\n    bf16=True,\n)\n"
+	const before = "m = f(batch_size=2)\nargs = TrainingArguments(\n    per_device_train_batch_size=4,\n    bf16=True,\n)\ntrainer = Trainer(m, args=args)\n"
 	const want = "m = f(batch_size=2)\nargs = TrainingArguments(\n    per_device_train_batch_size=2,\n    bf16=False,\n" +
-		"    gradient_accumulation_steps=2,\n    fp16=True,\n    gradient_checkpointing=True,\n    optim=\"adamw_torch\",\n)\n"
+		"    gradient_accumulation_steps=2,\n    fp16=True,\n    gradient_checkpointing=True,\n    optim=\"adamw_torch\",\n)\ntrainer = Trainer(m, args=args)\n"
 	files := fstest.MapFS{"t.py": {Data: []byte(before)}}
 	p, err := Open(files, ".")
 	if err != nil {

@@ -105,7 +105,7 @@ func (d *Document) insert(p Path, value any) (*Document, error) {
 		return nil, err
 	}
 	parent := steps[len(steps)-1].node.resolve()
-	if users := d.users(steps); len(users) > 0 {
+	if users := d.users(steps); len(users) > 0 && !d.isVariable(steps) {
 		return nil, d.errorAt(parent.start, fmt.Errorf("%s is %w: %s would change too", p[:depth], ErrShared, places(users)))
 	}
 	if parent.kind != Map && parent.kind != Null {
