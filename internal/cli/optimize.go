@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -170,6 +171,9 @@ func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library p
 	if len(where.cards) == 1 {
 		r.Measured = o.residual(env, s, r.Card)
 	}
+	if err := o.stops(s, where, files); err != nil {
+		return nil, err
+	}
 	if o.reserve != "" {
 		size, err := units.Parse(o.reserve, units.GiB)
 		if err != nil {
@@ -185,6 +189,19 @@ func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library p
 	}
 	p, err := plan.Search(r)
 	return []*plan.Plan{p}, err
+}
+
+// stops is why the run would stop on the card whatever is planned: what it would
+// have to change for that stays as it is.
+func (o *optimizeOptions) stops(s *setup.Setup, where places, files *writer) error {
+	err := runnable(s, where.cards[0])
+	if err == nil || len(where.cards) > 1 {
+		return nil
+	}
+	if slices.Contains(trimmed(o.lock), "attention") || o.goal == string(plan.Quick) || files != nil && !files.writable("attention", "sdpa") {
+		return err
+	}
+	return nil
 }
 
 func trimmed(names []string) []string {
