@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"snug/internal/gpu"
 	"snug/internal/setup"
 	"snug/internal/shadow"
 	"snug/internal/stream"
@@ -70,7 +71,7 @@ func testDispatched(t *testing.T, folder string) {
 			if len(want) < 50 {
 				t.Fatalf("only %d allocations are recorded", len(want))
 			}
-			played := playPEFT(t, s)
+			played := playPEFT(t, s, caseCard(c))
 			if played.params != recorded.params || played.trained != recorded.trained {
 				t.Errorf("%d parameters, %d trained; want %d, %d", played.params, played.trained, recorded.params, recorded.trained)
 			}
@@ -127,11 +128,20 @@ func readPEFT(t *testing.T, path string) (c map[string]any, log peftLog) {
 	return c, log
 }
 
+// caseCard is the card of a recording, where it is not the reference.
+func caseCard(c map[string]any) gpu.Card {
+	card := gpu.Reference
+	if v, ok := c["capability"].(float64); ok {
+		card.Capability = int(v)
+	}
+	return card
+}
+
 // playPEFT is the same from the shadow, without workspaces.
-func playPEFT(t *testing.T, s *setup.Setup) (log peftLog) {
+func playPEFT(t *testing.T, s *setup.Setup, card gpu.Card) (log peftLog) {
 	t.Helper()
 	var at []int // the event that each op begins with
-	r, err := Run(s, Options{Alone: true, Out: true, Log: func(w *shadow.World, op string) {
+	r, err := Run(s, Options{Alone: true, Out: true, Card: card, Log: func(w *shadow.World, op string) {
 		log.ops, at = append(log.ops, op), append(at, len(w.Trace.Events))
 	}})
 	if err != nil {
