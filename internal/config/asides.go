@@ -94,7 +94,8 @@ func (p *Project) notedByDefault() []string {
 	for _, k := range p.system().forSetting("noted") {
 		said := slices.ContainsFunc(p.of("noted"), func(b bound) bool { return b.key.Path == k.Path })
 		if does, _ := k.byDefault(1).(string); does != "" && !said {
-			out = append(out, fmt.Sprintf("%s: %s is on by default and %s; %s", p.main.file, k.Path, does, k.Then))
+			by := map[bool]string{true: "on", false: k.Default}[k.Kind == Switch]
+			out = append(out, fmt.Sprintf("%s: %s is %s by default and %s; %s", p.main.file, k.Path, by, does, k.Then))
 		}
 	}
 	return out

@@ -30,6 +30,8 @@ var torchtitan = Adapter{
 		splits("parallelism.pipeline_parallel_degree", torchtitanJob),
 		splits("parallelism.expert_parallel_degree", torchtitanJob),
 		shares("parallelism.context_parallel_degree", torchtitanJob),
+		{Setting: "noted", Path: "activation_checkpoint.mode", Kind: Word, Default: "selective", Then: takesEither, Source: torchtitanJob,
+			Words: []word{{"selective", "keeps some results of each layer and makes the others anew"}}},
 		less("training.enable_cpu_offload", offloadsAll, torchtitanJob),
 		either("compile.enable", compiles, torchtitanJob),
 		either("training.compile", compiles, torchtitanJob+" (until mid 2025)"),
