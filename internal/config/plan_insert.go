@@ -28,14 +28,15 @@ func (c *changing) insert(setting string, v any) error {
 		return fmt.Errorf("no file says %s; bind it in snug.yaml (%s: file#path.to.key) or add it by hand", setting, setting)
 	}
 	for _, k := range p.main.adapter.forSetting(setting) {
-		if _, says := spelled(k.Words, fmt.Sprint(v), ""); k.Path == "" || strings.Contains(k.Path, "*") || k.Means != "" && k.Means != v || k.Kind == Word && !says {
+		at := p.main.spot(k)
+		if _, says := spelled(k.Words, fmt.Sprint(v), ""); at == "" || strings.Contains(at, "*") || k.Means != "" && k.Means != v || k.Kind == Word && !says {
 			continue
 		}
 		file, err := k.write(v, doc.Value{}, p.world())
 		if err != nil || file == same {
 			continue
 		}
-		path, err := doc.ParsePath(k.Path)
+		path, err := doc.ParsePath(at)
 		if err != nil || !p.main.insertable(path) {
 			continue
 		}
@@ -50,6 +51,25 @@ func (c *changing) insert(setting string, v any) error {
 		return nil
 	}
 	return fmt.Errorf("%s (%s) has no key for %s %v", p.main.file, p.main.adapter.Title, setting, v)
+}
+
+// spot is where a key would stand: one that may stand in any section goes to the
+// keys of its kind that are there.
+func (s *source) spot(k *Key) string {
+	name, anywhere := strings.CutPrefix(k.Path, "**.")
+	if !anywhere || strings.Contains(name, ".") {
+		return k.Path
+	}
+	for i := range s.adapter.Keys {
+		other := &s.adapter.Keys[i]
+		if !strings.HasPrefix(other.Path, "**.") {
+			continue
+		}
+		for _, p := range s.tree.expand(other.Path) {
+			return p[:len(p)-1].Join(name).String()
+		}
+	}
+	return k.Path
 }
 
 // arguments is the call in a Python script that makes TrainingArguments, where it

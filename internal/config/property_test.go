@@ -103,7 +103,7 @@ func keysAt(p *Project, file string, at doc.Path) []*Key {
 	}
 	for i := range keys {
 		k := &keys[i]
-		if k.Path == at.String() && slices.Contains(settingNames(), k.Setting) {
+		if (k.Path == at.String() || k.Path == "**."+at[len(at)-1]) && slices.Contains(settingNames(), k.Setting) {
 			out = append(out, k)
 		}
 		if k.Beside != nil && besidePath(strings.Split(k.Path, "."), k.Beside).Equal(at) {
