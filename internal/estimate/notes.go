@@ -5,6 +5,7 @@ package estimate
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"snug/internal/gpu"
@@ -27,6 +28,9 @@ func Notes(s *setup.Setup, card gpu.Card) []string {
 	}
 	if s.Attention == "flash" && card.LacksFlash() {
 		out = append(out, fmt.Sprintf("%s has no kernels for flash attention, and the run would stop at it; use attention sdpa", card.Name))
+	}
+	if slices.Contains(s.Liger, "mlp") && s.Model.HasExperts() {
+		out = append(out, "Liger tries settings of its kernels for experts in the first step: Triton takes 256 MiB then for a moment, which are not counted; LIGER_FUSED_MOE_AUTOTUNE=0 does without")
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 
 func TestNotes(t *testing.T) {
 	sharded := &setup.Dist{Kind: "fsdp2", World: 2, ParamDType: "bf16"}
+	experts := setup.Model{Config: map[string]any{"model_type": "qwen3_moe"}}
 	for _, c := range []struct {
 		card string
 		s    setup.Setup
@@ -34,6 +35,9 @@ func TestNotes(t *testing.T) {
 		{"L4", setup.Setup{Precision: "amp-bf16", Guessed: true}, "give it with --weights"},
 		{"T4", setup.Setup{Precision: "amp-fp16", Attention: "flash"}, "T4 has no kernels for flash attention"},
 		{"A100-40GB", setup.Setup{Precision: "amp-fp16", Attention: "flash"}, ""},
+		{"L4", setup.Setup{Liger: []string{"mlp"}, Model: experts}, "LIGER_FUSED_MOE_AUTOTUNE=0"},
+		{"L4", setup.Setup{Liger: []string{"norm"}, Model: experts}, ""},
+		{"L4", setup.Setup{Liger: []string{"mlp"}, Model: setup.Model{Config: map[string]any{"model_type": "llama"}}}, ""},
 	} {
 		card, err := gpu.Find(c.card)
 		if err != nil {

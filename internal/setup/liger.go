@@ -21,6 +21,9 @@ const AllLiger = "all"
 // HasLiger tells whether Liger has kernels for the model.
 func (m Model) HasLiger() bool { return m.Config != nil && family.HasLiger(m.Family()) }
 
+// HasExperts tells whether tokens of the model go to some of many MLPs each.
+func (m Model) HasExperts() bool { return m.Family() == "mixtral" || m.Family() == "qwen3_moe" }
+
 // liger reads which layers are Liger's, each once and in one order.
 func (o *object) liger(key string) []string {
 	given := o.words(key)
