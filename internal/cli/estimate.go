@@ -96,7 +96,10 @@ func runEstimate(env Env, o estimateOptions) error {
 			notes.say(env, o.doubts)
 			notes.uncounted(env, a.Setup)
 			if o.json {
-				return printJSON(env.Stdout, a)
+				return printJSON(env.Stdout, struct {
+					*estimate.Answer
+					Notes []string `json:"notes,omitempty"`
+				}{a, o.doubts})
 			}
 			_, _ = io.WriteString(env.Stdout, before)
 			before = "\n\n"

@@ -66,7 +66,10 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 			notes.say(env, o.doubts)
 			notes.uncounted(env, a.tried().Setup)
 			if o.json {
-				return printJSON(env.Stdout, a.MaxAnswer)
+				return printJSON(env.Stdout, struct {
+					*estimate.MaxAnswer
+					Notes []string `json:"notes,omitempty"`
+				}{a.MaxAnswer, o.doubts})
 			}
 			text, err := a.said(card)
 			if err == nil {
