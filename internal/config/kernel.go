@@ -28,8 +28,8 @@ func (p *Project) withKernel(class any) any {
 // kernel is what the key beside the optimizer says, or else its default; "" where
 // there is no such key.
 func (p *Project) kernel() string {
-	for _, b := range p.of("optimizer.kernel") {
-		name, _ := b.Value.(string)
+	if of := p.of("optimizer.kernel"); len(of) > 0 {
+		name, _ := of[0].Value.(string)
 		return name
 	}
 	k := p.optimizerKey()
@@ -43,8 +43,8 @@ func (p *Project) kernel() string {
 // optimizerKey is the key that the optimizer stands under, or would; nil where
 // nobody knows.
 func (p *Project) optimizerKey() *Key {
-	for _, b := range p.of("optimizer") {
-		return b.key
+	if of := p.of("optimizer"); len(of) > 0 {
+		return of[0].key
 	}
 	if p.main == nil || p.system() != p.main.adapter {
 		return nil
@@ -117,11 +117,12 @@ func (c *changing) kernelKey() (*Key, doc.Path) {
 	if k == nil || k.Beside == nil {
 		return nil, nil
 	}
-	for _, b := range c.project.of("optimizer") {
-		if class, _ := b.Value.(string); class != "adamw" && class != "adam" || len(b.place.at) < 2 {
+	if of := c.project.of("optimizer"); len(of) > 0 {
+		at := of[0].place.at
+		if class, _ := of[0].Value.(string); class != "adamw" && class != "adam" || len(at) < 2 {
 			return nil, nil
 		}
-		return k.Beside, besidePath(b.place.at, k.Beside)
+		return k.Beside, besidePath(at, k.Beside)
 	}
 	return k.Beside, besidePath(strings.Split(k.Path, "."), k.Beside)
 }
@@ -132,11 +133,11 @@ func (c *changing) kernel(key *Key, at doc.Path, class, kernel string) error {
 	if key.Kind == Switch && kernel == "loop" {
 		return key.cannot(kernel)
 	}
-	for _, b := range p.of("optimizer.kernel") {
+	if of := p.of("optimizer.kernel"); len(of) > 0 {
 		if kernel == "" {
-			return fmt.Errorf("%s: %s is for Adam and AdamW, and %s has none; take it out first", b.where(), b.Path, class)
+			return fmt.Errorf("%s: %s is for Adam and AdamW, and %s has none; take it out first", of[0].where(), of[0].Path, class)
 		}
-		return c.write(b, kernel)
+		return c.write(of[0], kernel)
 	}
 	file, err := key.write(kernel, doc.Value{}, 1)
 	if err != nil {
