@@ -64,7 +64,7 @@ func tryEdits(t *testing.T, d *Document, v Value) {
 }
 
 func FuzzYAML(f *testing.F) {
-	fuzzFormat(f, YAML, stages, "a: {b: [1, 'x'], \"c\": ~}\r\n", "? a\n: &x !!int 1\nb: *x\n", "- |\n  t\n- >+2\n   t\n\n", "a:\n- b: 1\n---\n")
+	fuzzFormat(f, YAML, stages, "a: {b: [1, 'x'], \"c\": ~}\r\n", "? a\n: &x !!int 1\nb: *x\n", "- |\n  t\n- >+2\n   t\n\n", "a:\n- b: 1\n---\n", "? &x:1:")
 }
 
 func FuzzJSON(f *testing.F) {

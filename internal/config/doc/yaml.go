@@ -151,11 +151,11 @@ func (r *yamlReader) mapping(n *node, y *yaml.Node, depth int) {
 			column = r.columnOf(k.start)
 		}
 		v := r.node(y.Content[i+1], column, depth+1)
+		if r.err != nil {
+			return // ends that were not found are nowhere
+		}
 		n.entries = append(n.entries, entry{key: r.keyText(key, k), keyStart: k.start, value: v, merge: key.Tag == "!!merge"})
 		n.end = max(k.end, v.end)
-		if r.err != nil {
-			return
-		}
 	}
 	n.style = yamlBlock
 	if flow {
