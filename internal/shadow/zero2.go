@@ -37,12 +37,12 @@ func (z *Zero2) reduce() {
 // added to.
 func (z *Zero2) finish() {
 	z.reduce()
+	z.bucket.drop()
+	z.bucket = nil
 	if z.averaged == nil {
 		z.averaged = z.part
 	} else {
 		z.part.drop()
 	}
 	z.part = nil
-	z.bucket.drop()
-	z.bucket = nil
 }

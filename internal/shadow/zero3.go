@@ -46,6 +46,7 @@ func NewZero3(b *Builder, world int) *Zero3 {
 		n := ceilDiv(p.Numel(), world)
 		if p.needs {
 			z.partition += n
+			z.slices = append(z.slices, n)
 		}
 		p.fill()
 		parts = append(parts, w.empty(Dims(n), p.dtype).hold())
@@ -60,7 +61,7 @@ func NewZero3(b *Builder, world int) *Zero3 {
 	}
 	dropList(parts)
 	z.flat(Parameters, numelOf(parts), z.dtype)
-	z.addMaster(z.dtype)
+	z.addMaster(Float32)
 	z.bucket = z.flat(Gradients, zeroBucket, z.dtype)
 	z.averaged = z.flat(Gradients, z.partition, z.dtype)
 	w.afterGrad = func(p *Tensor) { z.collect(p, z.reduce) }

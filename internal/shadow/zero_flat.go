@@ -33,6 +33,7 @@ func newFlatZero(b *Builder, world int) flatZero {
 		if start < z.partition {
 			z.mine[p] = true
 			z.own += p.Numel()
+			z.slices = append(z.slices, min(p.Numel(), z.partition-start))
 		}
 		start += p.Numel()
 	}

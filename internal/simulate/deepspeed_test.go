@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/setup"
+	"snug/internal/shadow"
+	"snug/internal/stream"
+)
+
+// What DeepSpeed itself takes and gives back, in order, as its own code did on the
+// CPU (testdata/measured/deepspeed_cpu.py).
+func TestDeepSpeed(t *testing.T) {
+	for _, c := range []struct {
+		name, kind string
+		least      uint64 // bytes
+		without    string // a part of the run that is simulated more simply
+	}{
+		{"zero1", "zero1-deepspeed", 1_200_000, ""},
+		{"zero2", "zero2", 1_200_000, ""},
+		{"zero3", "zero3", 1_200_000, "forward"}, // where parameters are gathered ahead of time
+		{"init", "zero3", 200_000, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := recordedEvents(t, c.name, c.without)
+			s := smallLlama()
+			s.Dist, s.Accumulation, s.Steps = &setup.Dist{Kind: c.kind, World: 4}, 3, 2
+			got := ownEvents(t, s, c.least)
+			if c.name == "init" { // which ends with the load
+				got = got[:min(len(want), len(got))]
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("DeepSpeed's events (-) and those simulated (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// recordedEvents is +bytes and -bytes of a recording, without one of its parts.
+func recordedEvents(t *testing.T, name, without string) []string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/deepspeed/" + name + ".txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	part := ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if p, ok := strings.CutPrefix(line, "# "); ok {
+			part = p
+		} else if part != without {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// ownEvents is the same of a simulated run, where nothing that the model itself
+// computes is as large.
+func ownEvents(t *testing.T, s *setup.Setup, least uint64) []string {
+	t.Helper()
+	res, err := Run(s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	size := map[uint32]uint64{}
+	for _, e := range res.World.Trace.Events {
+		switch {
+		case e.Kind == stream.Alloc && e.Size >= least && res.World.Tag(e.ID).Component != shadow.Workspace:
+			size[e.ID] = e.Size
+			out = append(out, fmt.Sprintf("+%d", e.Size))
+		case e.Kind == stream.Free && size[e.ID] > 0:
+			out = append(out, fmt.Sprintf("-%d", size[e.ID]))
+		}
+	}
+	return out
+}
