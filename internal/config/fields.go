@@ -185,6 +185,10 @@ func (p *Project) dist(out map[string]any) {
 	if v, ok := p.said("dist.param_dtype").(string); ok && strings.HasPrefix(kind, "fsdp2") {
 		d["param_dtype"] = v
 	}
+	if precision, _ := out["precision"].(string); d["param_dtype"] == nil {
+		put(d, "param_dtype", p.gathers(kind, precision))
+		put(d, "reduce_dtype", p.gathers(kind, precision))
+	}
 	put(d, "load", p.arrives(kind))
 	out["dist"] = d
 }

@@ -76,6 +76,8 @@ func (c *changing) setting(setting string, v any) error {
 			continue
 		case b.place.computed != "":
 			return fmt.Errorf("%s: %s is %s, which cannot be changed in place; write a number there first", b.where(), b.place.at, b.place.computed)
+		case b.key.Vague && likeKinds(b.Value, v):
+			continue // another key says which of them
 		case c.keepsStage(b, v), c.namesWeights(b):
 			written++
 			continue
@@ -101,8 +103,8 @@ func (c *changing) says(of []bound, setting string, v any) bool {
 		return v == c.project.fallback(setting)
 	}
 	for _, b := range of {
-		if b.source.adapter.Tied && b.source != c.project.main {
-			continue // it follows the main file
+		if b.source.adapter.Tied && b.source != c.project.main && setting != "dist.kind" {
+			continue // it follows the main file, which has no word for a stage
 		}
 		if !b.key.together() || b.key.Means == v || reflect.DeepEqual(b.Value, v) {
 			return true

@@ -4,6 +4,7 @@ package config
 
 import (
 	"slices"
+	"strings"
 
 	"snug/internal/setup"
 )
@@ -40,5 +41,35 @@ func (p *Project) isLibrarys(setting string) bool {
 	of := p.of(setting)
 	return len(of) == 0 && p.system() == &torchtitan || slices.ContainsFunc(of, func(b bound) bool {
 		return b.source.adapter != &plain && b.source.adapter != &shell && b.source.adapter != &bindings
+	})
+}
+
+// likeKinds tells whether two kinds are one library's.
+func likeKinds(a, b any) bool {
+	of := func(v any) setup.Dist { kind, _ := v.(string); return setup.Dist{Kind: kind} }
+	x, y := of(a), of(b)
+	return x.DeepSpeed() && y.DeepSpeed() || strings.HasPrefix(x.Kind, "fsdp2") && strings.HasPrefix(y.Kind, "fsdp2")
+}
+
+// gathers is the type that FSDP gathers and reduces in under autocast, "" where it
+// keeps that of the weights: accelerate and Lightning give FSDP a policy of the
+// autocast's type (accelerate 1.15, utils/dataclasses.py: set_mixed_precision;
+// lightning 2.6, plugins/precision/fsdp.py), so that autocast finds nothing to cast.
+func (p *Project) gathers(kind, precision string) string {
+	cast, autocast := strings.CutPrefix(precision, "amp-")
+	if !autocast || !strings.HasPrefix(kind, "fsdp2") || !p.isPolicys() {
+		return ""
+	}
+	return cast
+}
+
+// isPolicys tells whether accelerate or Lightning wraps the model.
+func (p *Project) isPolicys() bool {
+	return slices.ContainsFunc(p.of("dist.kind"), func(b bound) bool {
+		switch b.source.adapter {
+		case &hf, &trl, &axolotl, &llamaFactory, &accelerate, &lightning, &hydra:
+			return true
+		}
+		return false
 	})
 }
