@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -77,13 +76,7 @@ func readOptimized(in io.Reader, rung string) (wanted, error) {
 	if err != nil {
 		return wanted{}, err
 	}
-	// What stays as it is need not be written.
-	settings = maps.Clone(settings)
-	maps.DeleteFunc(settings, func(name string, v any) bool {
-		now, said := o.Current.Settings[name]
-		return said && reflect.DeepEqual(now, v)
-	})
-	w, err := fromSettings(settings)
+	w, err := fromSettings(differing(settings, o.Current.Settings)) // what stays need not be written
 	w.advised = true
 	return w, err
 }
