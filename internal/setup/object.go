@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"snug/internal/spelling"
@@ -129,21 +128,17 @@ func (o *object) size(key string) uint64 {
 			o.fail(key, " is %s; it has to be bytes, at least 1, or a size like 24GiB", show(v))
 			return 0
 		}
-		return o.bytes(key, strconv.FormatFloat(v, 'f', 0, 64))
+		return uint64(v) // of a program, which means what it writes
 	case string:
-		return o.bytes(key, v)
+		b, err := units.ParseLimit(v)
+		if err != nil {
+			o.fail(key, ": %v", err)
+		}
+		return uint64(b)
 	default:
 		o.fail(key, " is %s; it has to be bytes or a size like 24GiB", show(v))
 	}
 	return 0
-}
-
-func (o *object) bytes(key, text string) uint64 {
-	b, err := units.ParseLimit(text)
-	if err != nil {
-		o.fail(key, ": %v", err)
-	}
-	return uint64(b)
 }
 
 // words is a list of texts.

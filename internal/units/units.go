@@ -86,8 +86,9 @@ func Parse(text string, plain float64) (Bytes, error) {
 	return Bytes(v * scale), nil
 }
 
-// leastLimit is less than PyTorch ever asks the driver for.
-const leastLimit = MiB
+// leastLimit is more than anybody has gigabytes for one run, and less than any run
+// takes in bytes.
+const leastLimit = KiB
 
 // ParseLimit reads how much memory something may take: bytes, or text with a unit.
 // A bare number that is too small for anything was meant with one, and who wrote it
