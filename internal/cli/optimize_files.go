@@ -104,7 +104,9 @@ func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyRe
 }
 
 // changes is what of the recommended settings differs from today's.
-func changes(p *plan.Plan) map[string]any { return differing(p.Recommended.Settings, p.Current.Settings) }
+func changes(p *plan.Plan) map[string]any {
+	return differing(p.Recommended.Settings, p.Current.Settings)
+}
 
 // differing is the fields that are not as they were, also inside of objects.
 func differing(then, was map[string]any) map[string]any {
