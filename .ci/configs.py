@@ -16,18 +16,21 @@ from functools import partial
 os.environ.update(TRANSFORMERS_VERBOSITY="error", HF_HUB_OFFLINE="1", DS_ACCELERATOR="cpu", CUDA_VISIBLE_DEVICES="")
 warnings.simplefilter("ignore")
 
-from readers import accelerate, bash, deepspeed, hf, hf_flags, hjson, hydra, lightning, nanogpt, omegaconf, plain_json, preload, toml, trl, yaml
+from readers import accelerate, assigned, bash, deepspeed, hf, hf_flags, hjson, hydra, lightning, nanogpt, omegaconf, plain_json, preload, script, toml, trl, yaml
 
 # Who reads: the package, or the part of Python.
 LIBRARIES = {accelerate: "accelerate", deepspeed: "deepspeed", hf: "transformers", hf_flags: "transformers", hjson: "hjson",
              hydra: "hydra-core", lightning: "lightning", omegaconf: "omegaconf", trl: "trl", yaml: "pyyaml",
-             toml: "tomllib", plain_json: "json", nanogpt: "exec", bash: "bash"}
+             toml: "tomllib", plain_json: "json", nanogpt: "exec", assigned: "ast", script: "transformers", bash: "bash"}
 
 # fixture: [(file, reader, {path: value})]
 CASES = {
     "hf": [("args.json", hf, {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 16, "bf16": True, "fp16": False, "gradient_checkpointing": True,
                                "ds.train_micro_batch_size_per_gpu": 4, "ds.gradient_accumulation_steps": 16, "ds.bf16.enabled": True, "ds.mismatches": []}),
            ("ds.json", hjson, {"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"})],
+    "hf_zero1": [("ds_z1.json", hjson, {"zero_optimization.stage": 3, "train_micro_batch_size_per_gpu": "auto"})],
+    "script_optim": [("train.py", script, {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 8, "optim": "adamw_torch_fused"})],
+    "script_trainer": [("sft.py", script, {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 2, "gradient_checkpointing": True})],
     "hf_yaml": [("train.yaml", hf, {"per_device_train_batch_size": "16", "gradient_accumulation_steps": "2", "bf16": True}),
                 ("train.yaml", yaml, {"batch": "16"})],
     "hf_yaml_absent": [("train.yaml", hf, {"per_device_train_batch_size": 8, "gradient_accumulation_steps": 2, "gradient_checkpointing": True})],
@@ -56,13 +59,16 @@ CASES = {
     "ultralytics": [("yolo.yaml", yaml, {"batch": 32, "nbs": 64, "workers": 4})],
     "kohya": [("lora.toml", toml, {"training.train_batch_size": 2, "training.gradient_accumulation_steps": 2, "training.mixed_precision": "bf16", "training.gradient_checkpointing": True})],
     "kohya_datasets": [("dataset.toml", toml, {"datasets.0.batch_size": 3, "datasets.1.batch_size": 2})],
+    "kohya_insert": [("lora.toml", toml, {"training_arguments.gradient_accumulation_steps": 2, "training_arguments.mixed_precision": "bf16",
+                                          "training_arguments.gradient_checkpointing": True, "training_arguments.optimizer_type": "AdamW"})],
+    "nanogpt_stock": [("train.py", assigned, {"batch_size": 6, "block_size": 1024})],
     "nanogpt": [("config/train_gpt2.py", nanogpt, {"batch_size": 6, "block_size": 512, "gradient_accumulation_steps": 40})],
     "shell": [("train.sh", bash, {"--nproc_per_node": "2", "--block_size": "512"}),
               ("train.sh", hf_flags, {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 4, "bf16": True, "fp16": False, "dataloader_num_workers": 8})],
     "shell_hf": [("run.sh", hf_flags, {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 4, "bf16": True, "gradient_checkpointing": False})],
     "shell_hf_dtype": [("run.sh", hf_flags, {"per_device_train_batch_size": 2, "bf16": True})],
     "shell_hf_said": [("run.sh", hf_flags, {"per_device_train_batch_size": 8, "gradient_accumulation_steps": 1, "optim": "sgd", "max_grad_norm": 0.0, "gradient_checkpointing": True})],
-    "shell_optim": [("run.sh", bash, {"--batch-size": "4", "--optim": "SGD"})],
+    "shell_optim": [("run.sh", bash, {"--batch-size": "8", "--optim": "AdamW"})],
     "shell_seed_000": [("train.sh", bash, {"--batch-size": "256", "--accumulation-steps": "4", "--num-workers": "4"})],
     "shell_seed_004": [("train_t4.sh", bash, {"--batch-size": "32", "--max-length": "128", "--context-dim": "512"})],
     "plain_curriculum": [("conf/config.yaml", omegaconf, {"data_loader.batch_size": 45, "training.trainer.accumulate_grad_batches": 5}),

@@ -2,6 +2,7 @@
 takes the path of a file and gives what the library sees; the settings of a run are read
 from the library's own objects. Each is called in a process of its own, in the folder of
 the project: these libraries keep much in global state."""
+import ast
 import dataclasses
 import json
 import logging
@@ -80,6 +81,19 @@ def trl(path):
 
     got = TrlParser((ScriptArguments, SFTConfig, ModelConfig)).parse_args_and_config(["--config", str(path), "--use_cpu"])
     return {key: value for part in got for key, value in vars(part).items()}
+
+
+def script(path):
+    """The class that a script makes its arguments of, made of those that can be read
+    without running it."""
+    import transformers
+    import trl
+
+    calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    (call,) = [c for c in calls if c.func.id in ("TrainingArguments", "SFTConfig")]
+    given = {k.arg: k.value.value for k in call.keywords if isinstance(k.value, ast.Constant)}
+    made = transformers.TrainingArguments if call.func.id == "TrainingArguments" else trl.SFTConfig
+    return training_arguments(made(**{"output_dir": "out", "use_cpu": True, **given, "torch_compile": False}))
 
 
 def accelerate(path):
@@ -182,6 +196,15 @@ def nanogpt(path):
     """nanoGPT's configurator runs the file."""
     values = {}
     exec(path.read_text(), values)
+    return values
+
+
+def assigned(path):
+    """What Python takes the names of a script for that are given a value as it stands."""
+    values = {}
+    for line in ast.parse(path.read_text()).body:
+        if isinstance(line, ast.Assign) and isinstance(line.value, ast.Constant):
+            values.update({name.id: line.value.value for name in line.targets})
     return values
 
 
