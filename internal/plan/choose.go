@@ -211,7 +211,17 @@ func product(x settings) string {
 	return out
 }
 
-// close tells whether a choice fits only if its estimate is right.
+// close tells whether a choice fits only if its estimate is right. Near the end of a
+// card PyTorch takes less than it would of a larger one, so that the end of the
+// interval is no answer: the run is played with that much less room.
 func (s *search) close(c *Choice) bool {
-	return c.Estimate.Interval[1] > s.reservable(c.settings, room{share: 1})
+	if c.Estimate.Interval[1] <= s.reservable(c.settings, room{share: 1}) {
+		return false
+	}
+	at, err := s.timed(c.settings)
+	if err != nil {
+		return true
+	}
+	sure, err := s.fits(at, room{share: 1, careful: true})
+	return err != nil || !sure
 }
