@@ -74,6 +74,8 @@ func (s *source) system() *Adapter {
 		switch {
 		case startsSFT.Match(d.Bytes()):
 			return &trl
+		case s.program != nil:
+			return s.program
 		case passesArguments(d):
 			return &hf
 		}
@@ -81,8 +83,9 @@ func (s *source) system() *Adapter {
 	return cmp.Or(s.adapter.For, s.adapter)
 }
 
-// startsSFT is TRL's own command line, whose flags are those of its files.
-var startsSFT = regexp.MustCompile(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])trl\s+sft\s`)
+// startsSFT is TRL's own command line, whose flags are those of its files, and the
+// program behind it by its path in a checkout or as a module.
+var startsSFT = regexp.MustCompile(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:trl\s+sft\s|trl/scripts/sft\.py\b|trl\.scripts\.sft\b)`)
 
 // othersDefaults are programs that take TrainingArguments' flags and have other
 // defaults: command lines around the trainer, and transformers' examples that

@@ -16,6 +16,9 @@ type source struct {
 	tree    tree
 	// link is the binding that names the file, where one does.
 	link *bound
+	// program is the system of the program that a shell script passes its flags
+	// to, where that program is here and says so.
+	program *Adapter
 }
 
 // recognise finds the system that a document follows: the first adapter that

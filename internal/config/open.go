@@ -101,6 +101,9 @@ func look(files Files, name string) (*source, []string, error) {
 		return nil, nil, nil
 	}
 	s := &source{file: name, adapter: a, tree: tree{[]layer{{file: name, doc: d}}}}
+	if a == &shell {
+		s.program = s.flagsOf(files)
+	}
 	if a != &hydra {
 		return s, nil, nil
 	}

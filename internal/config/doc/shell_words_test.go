@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCommands(t *testing.T) {
+	d, err := Open("run.sh", []byte("N=4 torchrun \\\n  train.py 'a b.yaml' # c\ncd x && tune run $Y\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"N=4", "torchrun", "train.py", "a b.yaml"}, {"cd", "x"}, {"tune", "run", "$Y"}}
+	if diff := cmp.Diff(want, d.Commands()); diff != "" {
+		t.Error(diff)
+	}
+	if d, err = Open("a.yaml", []byte("a: 1\n")); err != nil || d.Commands() != nil {
+		t.Error(err, d.Commands())
+	}
+}

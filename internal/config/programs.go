@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+// parsesSFT is a program whose flags are SFTConfig's: it hands the class to a parser
+// rather than make one itself.
+var parsesSFT = regexp.MustCompile(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?[^)\]]*\bSFTConfig\b`)
+
+// programs are the Python files that a shell script starts, as it names them.
+func (s *source) programs() []string {
+	var out []string
+	for _, words := range s.tree.layers[0].doc.Commands() {
+		for _, w := range words {
+			if strings.HasSuffix(w, ".py") {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+// flagsOf is the system whose flags a program of the user's own takes that a shell
+// script starts, nil where no such program is here or it does not say.
+func (s *source) flagsOf(files Files) *Adapter {
+	for _, name := range s.programs() {
+		for _, at := range []string{path.Clean(name), path.Join(path.Dir(s.file), name)} {
+			if text, err := files.ReadFile(at); err == nil && len(text) <= largestFile && parsesSFT.Match(text) {
+				return &trl
+			}
+		}
+	}
+	return nil
+}
