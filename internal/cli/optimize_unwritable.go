@@ -46,8 +46,8 @@ func (w *writer) writable(setting string, value any) bool {
 }
 
 // refusals is what was left out of a plan, and why, those among the levers that
-// would make a run fit included. That a run which fits cannot be checkpointed is
-// no loss.
+// would make a run fit included. That a run which fits cannot be checkpointed or
+// shared out more thinly is no loss.
 func (w *writer) refusals(p *plan.Plan) []string {
 	if w == nil {
 		return nil
@@ -65,7 +65,8 @@ func (w *writer) refusals(p *plan.Plan) []string {
 	defer w.mu.Unlock()
 	var out []string
 	for r := range w.refused {
-		if r.setting != "checkpointing" || r.value != "true" || p.Recommended == nil {
+		spares := r.setting == "checkpointing" && r.value == "true" || strings.HasPrefix(r.setting, "dist.")
+		if !spares || p.Recommended == nil {
 			out = append(out, fmt.Sprintf("%s was left as it is: %s", r.setting, r.why))
 		}
 	}

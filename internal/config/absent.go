@@ -32,6 +32,13 @@ func (p *Project) absent(b bound, name string) {
 // namesDeepSpeed is whether a key is for DeepSpeed's files.
 func (b bound) namesDeepSpeed() bool { return strings.Contains(b.key.Path, "deepspeed") }
 
+// namesFile is whether the value of a key is a file. dataset_config is one for
+// kohya, TOML or JSON, and for everybody else a part of a data set, such as ro-en.
+func (b bound) namesFile(name string) bool {
+	ext := path.Ext(name)
+	return b.key.Source != kohyaArgs || ext == ".toml" || ext == ".json"
+}
+
 // unread is what is not known for want of a file.
 func (p *Project) unread(run map[string]any) []string {
 	var out []string

@@ -206,7 +206,7 @@ func nearby(main, s *source) bool {
 func (p *Project) follow() error {
 	for _, b := range p.of("link") {
 		name, ok := b.Value.(string)
-		if !ok || name == "" || path.IsAbs(name) && !strings.HasSuffix(name, ".json") || slices.ContainsFunc(p.bound, func(o bound) bool { return o.File == name }) {
+		if !ok || name == "" || path.IsAbs(name) && !strings.HasSuffix(name, ".json") || !b.namesFile(name) || slices.ContainsFunc(p.bound, func(o bound) bool { return o.File == name }) {
 			continue
 		}
 		s, _, err := look(p.files, path.Clean(name))

@@ -100,7 +100,7 @@ func holdsText(k Key) string {
 		text += ", the other way round"
 	case k.Kind == Word && len(k.Words) == 0:
 		text = "a name, which is only read"
-	case k.Kind == Word && len(k.Words) > 12:
+	case k.Kind == Word && len(k.Words) > 13:
 		text = "a name"
 	case k.Kind == Word:
 		var words []string

@@ -50,5 +50,7 @@ func at(prefix string, keys ...Key) []Key {
 func paged(path, source string) Key {
 	return marked(path, takesEither, source,
 		word{"paged_adamw_32bit", pagedStates}, word{"paged_adamw_8bit", pagedStates}, word{"paged_lion_32bit", pagedStates}, word{"paged_lion_8bit", pagedStates},
-		word{"bitsandbytes.optim.PagedAdamW8bit", pagedStates}, word{"PagedAdamW8bit", pagedStates})
+		word{"bitsandbytes.optim.PagedAdamW8bit", pagedStates}, word{"PagedAdamW8bit", pagedStates},
+		word{"bitsandbytes.optim.PagedAdamW32bit", pagedStates}, word{"bitsandbytes.optim.PagedAdamW", pagedStates},
+		word{"PagedAdamW32bit", pagedStates}, word{"PagedAdamW", pagedStates})
 }

@@ -11,7 +11,8 @@ var anyOptimizer = append(torchClasses[:len(torchClasses):len(torchClasses)],
 	word{"AdamW", "adamw"}, word{"Adam", "adam"}, word{"SGD", "sgd"}, word{"adamw", "adamw"}, word{"adam", "adam"}, word{"sgd", "sgd"},
 	word{"adamW", "adamw"}, word{"decoupled_adamw", "adamw"}, word{"adafactor", "adafactor"}, word{"Adafactor", "adafactor"},
 	word{"lion", "lion"}, word{"Lion", "lion"}, word{"decoupled_lionw", "lion"}, word{"AdamW8bit", "adamw-8bit"},
-	word{"PagedAdamW8bit", "adamw-8bit"}, word{"Lion8bit", "lion-8bit"}, word{"AdaFactor", "adafactor"},
+	word{"PagedAdamW8bit", "adamw-8bit"}, word{"PagedAdamW32bit", "adamw-fused"}, word{"PagedAdamW", "adamw-fused"},
+	word{"bitsandbytes.optim.PagedAdamW32bit", "adamw-fused"}, word{"bitsandbytes.optim.PagedAdamW", "adamw-fused"}, word{"Lion8bit", "lion-8bit"}, word{"AdaFactor", "adafactor"},
 	word{"adamw_fused", "adamw-fused"}, word{"adamw-fused", "adamw-fused"},
 )
 

@@ -20,7 +20,7 @@ var torchtitan = Adapter{
 		{Setting: "dist.param_dtype", Path: "training.mixed_precision_param", Kind: Word,
 			Words: []word{{"bfloat16", "bf16"}, {"float32", "fp32"}}, Default: "bfloat16", Source: torchtitanJob},
 		{Setting: "checkpointing", Path: "activation_checkpoint.mode", Kind: Word, Default: "selective",
-			Words: []word{{"full", "true"}, {"none", "false"}}, Source: torchtitanJob},
+			Words: []word{{"full", "true"}, {"none", "false"}, {"selective", "false"}}, Source: torchtitanJob}, // with a note
 		{Setting: "seq", Path: "training.seq_len", Kind: Whole, Unit: "tokens", Default: "2048", Source: torchtitanJob},
 		{Setting: "optimizer", Path: "optimizer.name", Kind: Word, Default: "AdamW",
 			Words: []word{{"AdamW", "adamw"}, {"Adam", "adam"}}, Beside: &titanKernel, Source: torchtitanJob},

@@ -10,7 +10,8 @@ import "strings"
 var hfOptimizers = []word{
 	{"adamw_torch", "adamw"},
 	{"adamw_torch_fused", "adamw-fused"},
-	{"adamw_hf", "adamw-loop"}, // until 4.50
+	{"paged_adamw_32bit", "adamw-fused"}, // two states a weight, and one kernel that needs no copies
+	{"adamw_hf", "adamw-loop"},           // until 4.50
 	{"sgd", "sgd"},
 	{"adafactor", "adafactor"},
 	{"adamw_bnb_8bit", "adamw-8bit"},

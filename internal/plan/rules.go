@@ -18,6 +18,7 @@ import (
 type rules struct {
 	locked, allowed map[string]bool
 	quick           bool // nothing but batch and accumulation
+	gathers16       bool // FSDP computes in 16 bits as it is
 	writable        func(setting string, value any) bool
 }
 
@@ -38,7 +39,7 @@ var allowable = []string{"seq", "positives", "negatives", "precision", "optimize
 
 // readRules checks locks and allowances, on their own and against each other.
 func readRules(r Request) (rules, error) {
-	out := rules{locked: map[string]bool{}, allowed: map[string]bool{}, quick: r.Goal == Quick, writable: r.Writable}
+	out := rules{locked: map[string]bool{}, allowed: map[string]bool{}, quick: r.Goal == Quick, gathers16: gathers16(r.Setup.Dist), writable: r.Writable}
 	for _, f := range r.Lock {
 		if !slices.Contains(fields, f) {
 			return out, fmt.Errorf("--lock %s: no such setting%s", f, spelling.Hint(f, fields, "known are "+strings.Join(fields, ", ")))
@@ -182,6 +183,7 @@ func (r rules) precisions(today string, card gpu.Card) []string {
 	switch {
 	case isBF16(today) && !card.BF16():
 		out = []string{"amp-fp16"}
+	case today == "fp32" && r.gathers16:
 	case today == "fp32" && card.BF16():
 		out = []string{"amp-bf16", today}
 	case today == "fp32" && card.Rates.FP16 > card.Rates.FP32:

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"snug/internal/setup"
 	"snug/internal/units"
@@ -32,6 +33,12 @@ func (x settings) spread() *setup.Dist {
 		d.Load = x.load
 	}
 	return d
+}
+
+// gathers16 tells whether FSDP gathers weights in 16 bits and computes in them, so
+// that autocast has nothing left to do.
+func gathers16(d *setup.Dist) bool {
+	return d != nil && strings.HasPrefix(d.Kind, "fsdp2") && (d.ParamDType == "bf16" || d.ParamDType == "fp16")
 }
 
 // shardsLater tells whether every GPU holds the whole model before it is sharded.
