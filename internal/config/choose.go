@@ -53,25 +53,6 @@ func holds(s *source, settings ...string) bool {
 	return err != nil || slices.ContainsFunc(found, func(b bound) bool { return slices.Contains(settings, b.Setting) })
 }
 
-// started is the config that the one script in the folder names; nil where
-// there is none.
-func started(found, mains []*source) *source {
-	var target *source
-	for _, s := range found {
-		if s.adapter != &shell {
-			continue
-		}
-		for _, link := range links(s) {
-			i := slices.IndexFunc(mains, func(m *source) bool { return m.file == path.Clean(link) })
-			if i < 0 || target != nil && target != mains[i] {
-				continue
-			}
-			target = mains[i]
-		}
-	}
-	return target
-}
-
 // links are the files that a source names.
 func links(s *source) []string {
 	found, err := s.bind()
@@ -146,7 +127,7 @@ func (p *Project) attached(main *source, rest []*source) []*source {
 	tied := map[*Adapter][]*source{}
 	for _, s := range rest {
 		switch {
-		case s.adapter == &shell && slices.ContainsFunc(links(s), func(l string) bool { return path.Clean(l) == main.file }):
+		case s.startsMain(main):
 			out = append([]*source{s}, out...) // its flags win over the file
 		case s.adapter == &accelerate:
 			tied[s.adapter] = append(tied[s.adapter], s)

@@ -123,6 +123,7 @@ func (p *Project) sources(names []string) ([]*source, error) {
 		}
 	}
 	var found []*source
+	var silent []string
 	for _, name := range names {
 		s, notes, err := look(p.files, name)
 		switch {
@@ -135,9 +136,12 @@ func (p *Project) sources(names []string) ([]*source, error) {
 			p.Notes = append(p.Notes, notes...)
 		case !search:
 			return nil, fmt.Errorf("%s holds no setting that snug knows; bind one in snug.yaml: snug init", name)
+		default:
+			silent = append(silent, name)
 		}
 	}
-	return withoutParts(found), nil
+	found = withoutParts(found)
+	return append(found, p.starters(silent, found)...), nil
 }
 
 // withoutParts drops files that are layers of another's tree.

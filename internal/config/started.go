@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+)
+
+// A shell script names the run's configuration by a flag (--config a.yaml) or by its
+// place in the command: axolotl train a.yml, torchrun run_clm.py args.yaml, torchrun
+// train.py. A flag says more, and comes first.
+
+// started is the config that the one script in the folder names; nil where there
+// is none, or where several are started.
+func started(found, mains []*source) *source {
+	var byPlace []*source
+	for _, s := range found {
+		if s.adapter != &shell {
+			continue
+		}
+		for _, link := range links(s) {
+			if i := slices.IndexFunc(mains, func(m *source) bool { return m.file == path.Clean(link) }); i >= 0 {
+				return mains[i]
+			}
+		}
+		byPlace = append(byPlace, s.startsOf(mains)...)
+	}
+	if len(byPlace) == 0 || slices.ContainsFunc(byPlace, func(m *source) bool { return m != byPlace[0] }) {
+		return nil
+	}
+	return byPlace[0]
+}
+
+// startsOf is the sources that the commands of a script start, one a command: of a
+// program and the file after it the file is meant.
+func (s *source) startsOf(of []*source) []*source {
+	var out []*source
+	for _, words := range s.tree.layers[0].doc.Commands() {
+		named := placed(words)
+		for _, word := range slices.Backward(named) {
+			i := slices.IndexFunc(of, func(m *source) bool { return m != s && s.names(m, word) })
+			if i >= 0 {
+				out = append(out, of[i])
+				break
+			}
+		}
+	}
+	return out
+}
+
+// names tells whether a word of a script is a source that holds a run's settings. A
+// program of Python does where it makes a trainer's arguments itself, and takes none
+// of them from the script's flags.
+func (s *source) names(m *source, word string) bool {
+	if m.file != path.Clean(word) && m.file != path.Join(path.Dir(s.file), word) {
+		return false
+	}
+	if m.tree.layers[0].doc.Format() != doc.Python {
+		return m.adapter != &shell
+	}
+	return (m.adapter.For != nil || m.adapter == &nanogpt) && !holds(s, "batch")
+}
+
+// placed is the words of a command that are files by their place. The word after a
+// flag is most likely its value; a program is none.
+func placed(words []string) []string {
+	var out []string
+	for i, w := range words {
+		format, known := doc.FormatOf(w, nil)
+		value := i > 0 && strings.HasPrefix(words[i-1], "-") && !strings.Contains(words[i-1], "=")
+		if i > 0 && known && !strings.HasPrefix(w, "-") && (format == doc.Python || !value) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// startsMain tells whether a script names the main source, by a flag or by place.
+func (s *source) startsMain(main *source) bool {
+	return s.adapter == &shell && (slices.ContainsFunc(links(s), func(l string) bool { return path.Clean(l) == main.file }) ||
+		len(s.startsOf([]*source{main})) > 0)
+}
+
+// starters are the scripts among some files that hold no setting themselves and start
+// one of the sources.
+func (p *Project) starters(names []string, found []*source) []*source {
+	var out []*source
+	for _, name := range names {
+		data, err := p.files.ReadFile(name)
+		if format, _ := doc.FormatOf(name, data); err != nil || format != doc.Shell {
+			continue
+		}
+		d, err := doc.Open(name, data)
+		if err != nil {
+			continue
+		}
+		if s := (&source{file: name, adapter: &shell, tree: tree{[]layer{{file: name, doc: d}}}}); len(s.startsOf(found)) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
