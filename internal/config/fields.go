@@ -177,7 +177,7 @@ func (p *Project) dist(out map[string]any) {
 	}
 	if kind == "" {
 		kind = "ddp"
-		if p.main != nil && p.main.adapter == &torchtitan {
+		if p.shardsItself() {
 			kind = "fsdp2"
 		}
 	}

@@ -36,11 +36,32 @@ func (p *Project) arrives(kind string) string {
 }
 
 // isLibrarys tells whether the key of a setting is one that a library reads.
-// Without any, torchtitan shards by itself.
+// Without any, some shard by themselves.
 func (p *Project) isLibrarys(setting string) bool {
 	of := p.of(setting)
-	return len(of) == 0 && p.system() == &torchtitan || slices.ContainsFunc(of, func(b bound) bool {
+	return len(of) == 0 && p.shardsItself() || slices.ContainsFunc(of, func(b bound) bool {
 		return b.source.adapter != &plain && b.source.adapter != &shell && b.source.adapter != &bindings
+	})
+}
+
+// shardsItself tells whether a run over several GPUs is FSDP's without a key that says
+// so: torchtitan's, and those of torchtune's recipes that are called distributed, which
+// make the model on the meta device (torchtune 0.6.1, recipes/*_distributed.py).
+func (p *Project) shardsItself() bool {
+	switch {
+	case p.main == nil:
+		return false
+	case p.main.adapter == &torchtune:
+		return slices.ContainsFunc(p.read(), startsDistributed)
+	}
+	return p.main.adapter == &torchtitan
+}
+
+// startsDistributed tells whether a script starts a recipe of torchtune's for several
+// GPUs, by its name or by the path of a copy.
+func startsDistributed(s *source) bool {
+	return slices.ContainsFunc(s.tree.layers[0].doc.Commands(), func(words []string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(strings.TrimSuffix(w, ".py"), "_distributed") })
 	})
 }
 
