@@ -15,6 +15,7 @@ func (p *Project) Doubts(run map[string]any) []string {
 	out := append(p.slips(), p.unread(run)...)
 	out = append(out, p.unspread()...)
 	out = append(out, p.noted()...)
+	out = append(out, p.twice()...)
 	out = append(out, p.axolotlDoubts()...)
 	out = append(out, p.pieces(run)...)
 	out = append(out, p.headless(run)...)

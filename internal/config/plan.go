@@ -36,7 +36,10 @@ func (p *Project) Change(want map[string]any) (Plan, error) {
 			continue
 		}
 		change := c.setting
-		if setting == "optimizer" {
+		switch setting {
+		case "checkpointing":
+			change = c.checkpointing
+		case "optimizer":
 			change = func(_ string, v any) error { return c.optimizer(fmt.Sprint(v)) }
 		}
 		if err := change(setting, v); err != nil {
@@ -67,7 +70,11 @@ func (c *changing) note(format string, args ...any) {
 
 // setting plans the edits of one setting.
 func (c *changing) setting(setting string, v any) error {
-	of := c.project.of(setting)
+	return c.among(c.project.of(setting), setting, v)
+}
+
+// among plans the edits of one setting that some keys hold.
+func (c *changing) among(of []bound, setting string, v any) error {
 	written := 0
 	for _, b := range of {
 		switch {

@@ -16,8 +16,11 @@ func (p *Project) Value(setting string) any {
 			return v
 		}
 	}
-	if setting == "optimizer" {
+	switch sharded, _ := p.switches(); {
+	case setting == "optimizer":
 		return p.withKernel(p.bestOf(setting))
+	case setting == "checkpointing" && isOn(sharded):
+		return true
 	}
 	return p.bestOf(setting)
 }
@@ -27,6 +30,9 @@ func (p *Project) bestOf(setting string) any {
 	var best, vague any
 	neutral := false
 	for _, b := range p.of(setting) {
+		if b.yields() {
+			continue
+		}
 		switch v := b.Value.(type) {
 		case nil:
 			continue
@@ -133,9 +139,17 @@ func (p *Project) whole(setting string) int {
 // fallback is what the run's system takes where no key says otherwise: "auto" in
 // DeepSpeed's file leaves the word to the trainer.
 func (p *Project) fallback(setting string) any {
+	said := slices.ContainsFunc(p.of(setting), func(b bound) bool { return (b.Value != Auto || !b.source.adapter.Tied) && !b.yields() })
+	if said && setting != "precision" {
+		return nil
+	}
+	return p.byDefault(setting)
+}
+
+// byDefault is what the run's system takes where there is no key.
+func (p *Project) byDefault(setting string) any {
 	system := p.system()
-	said := slices.ContainsFunc(p.of(setting), func(b bound) bool { return b.Value != Auto || !b.source.adapter.Tied })
-	if system == nil || said && setting != "precision" {
+	if system == nil {
 		return nil
 	}
 	for _, k := range system.forSetting(setting) {
