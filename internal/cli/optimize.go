@@ -167,6 +167,9 @@ func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library p
 	}
 	if files != nil {
 		r.Writable = files.writable
+		for _, l := range files.project.Locks() {
+			r.Lock = append(r.Lock, l.Setting)
+		}
 	}
 	if len(where.cards) == 1 {
 		r.Measured = o.residual(env, s, r.Card)

@@ -30,6 +30,9 @@ func (p *Project) Change(want map[string]any) (Plan, error) {
 	if err := c.batches(); err != nil {
 		return Plan{}, err
 	}
+	if err := c.accumulates(); err != nil {
+		return Plan{}, err
+	}
 	for _, setting := range settingNames() {
 		v, asked := c.want[setting]
 		if !asked {

@@ -32,7 +32,7 @@ var torchtune = Adapter{
 		splits("tensor_parallel_dim", torchtuneConfigs),
 		shares("context_parallel_dim", torchtuneConfigs),
 		less("fsdp_cpu_offload", offloadsAll, torchtuneConfigs),
-		less("optimizer_in_bwd", "takes a step for each weight as soon as its gradient is there", torchtuneConfigs),
+		less(inBackward, "takes a step for each weight as soon as its gradient is there", torchtuneConfigs),
 		less("enable_activation_offloading", offloadsActivations, torchtuneConfigs),
 		either("compile", compiles, torchtuneConfigs),
 		marked("loss._component_", takesLess, torchtuneConfigs, torchtuneLosses...),

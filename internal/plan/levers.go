@@ -120,7 +120,9 @@ func (s *search) pullable() []lever {
 	}
 	images := base.Model.Config == nil
 	bf16 := s.req.Card.BF16() && !s.isRecorded()
-	add(x.batch > 1 && x.batch%2 == 0 && base.Model.Varies("batch"), fmt.Sprintf("batch %d, accumulation %d", x.batch/2, 2*x.accumulation), "",
+	halves := x.batch > 1 && x.batch%2 == 0 && base.Model.Varies("batch")
+	add(halves && s.rules.locked["accumulation"], fmt.Sprintf("batch %d", x.batch/2), "half the effective batch", func(x *settings) { x.batch /= 2 })
+	add(halves && !s.rules.locked["accumulation"], fmt.Sprintf("batch %d, accumulation %d", x.batch/2, 2*x.accumulation), "",
 		func(x *settings) { x.batch, x.accumulation = x.batch/2, 2*x.accumulation })
 	add(x.precision == "fp32" && bf16 && !s.rules.gathers16, "precision amp-bf16", "activations in 16 bits", func(x *settings) { x.precision = "amp-bf16" })
 	add(x.precision == "fp32" && !bf16 && !s.rules.gathers16 && !s.isRecorded(), "precision amp-fp16", "needs a gradient scaler", func(x *settings) { x.precision = "amp-fp16" })

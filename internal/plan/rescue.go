@@ -144,7 +144,8 @@ func (s *search) further(x settings) []lever {
 		}
 	}
 	images, bf16 := s.base.Model.Config == nil, s.req.Card.BF16()
-	add(x.batch > 1, "batch 1", func(x *settings) { x.accumulation, x.batch = x.accumulation*x.batch, 1 })
+	add(x.batch > 1 && s.rules.locked["accumulation"], "batch 1", func(x *settings) { x.batch = 1 })
+	add(x.batch > 1 && !s.rules.locked["accumulation"], "batch 1", func(x *settings) { x.accumulation, x.batch = x.accumulation*x.batch, 1 })
 	add(!x.checkpointing && !images, "checkpointing", func(x *settings) { x.checkpointing = true })
 	add(fused[x.optimizer] != "", "optimizer "+fused[x.optimizer], func(x *settings) { x.optimizer = fused[x.optimizer] })
 	add(x.attention == "eager" && !images, "attention sdpa", func(x *settings) { x.attention = "sdpa" })
