@@ -58,5 +58,20 @@ func (p *Project) unread(run map[string]any) []string {
 			out = append(out, fmt.Sprintf("%s: %s is not there, and nothing of it is counted", b.where(), name))
 		}
 	}
+	if p.Value("dist.kind") == nil && !strings.HasPrefix(said, "zero") {
+		out = append(out, p.made()...)
+	}
+	return out
+}
+
+// made is configs of DeepSpeed's that only the run makes or finds.
+func (p *Project) made() []string {
+	var out []string
+	for _, b := range p.of("link") {
+		if b.namesDeepSpeed() && b.Value == nil && (worked(b.place.value) || b.place.computed != "") {
+			out = append(out, fmt.Sprintf("%s: %s is %s, which only the run works out, and nothing of it is counted; say what it does with --dist zero2 or zero3 and --gpus N",
+				b.where(), b.Path, short(b.Text)))
+		}
+	}
 	return out
 }

@@ -78,5 +78,5 @@ var axolotl = Adapter{
 		{Setting: "eval.when", Path: "val_set_size", Kind: Above0, Source: axolotlSchema},
 		compilesUnless("torch_compile", axolotlSchema),
 		paged("optimizer", axolotlSchema),
-	}, axolotlLigerKeys()...),
+	}, append(axolotlLigerKeys(), deepspeedWithin()...)...),
 }

@@ -93,7 +93,7 @@ func (s *source) bound(k *Key, p []string) (*bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at.value.Kind == doc.Map && s.adapter.within(k.Path) {
+	if at.value.Kind == doc.Map && s.adapter.within(k.Path) && (k.Kind != Link || !worked(at.value)) {
 		return nil, nil // its own keys say it
 	}
 	value, err := k.read(s.tree, at)

@@ -2,7 +2,11 @@
 
 package config
 
-import "snug/internal/config/doc"
+import (
+	"strings"
+
+	"snug/internal/config/doc"
+)
 
 const (
 	deepspeedArgs = "deepspeed 0.19, runtime/config.py and runtime/constants.py"
@@ -31,4 +35,21 @@ var deepspeed = Adapter{
 		splits("tensor_parallel.autotp_size", "deepspeed 0.19, runtime/tensor_parallel/config.py"),
 		shares("sequence_parallel_size", deepspeedArgs),
 	},
+}
+
+// withinDeepSpeed begins the keys of a config of DeepSpeed's in another file.
+const withinDeepSpeed = "deepspeed."
+
+// isDeepSpeeds tells whether a key is one of those. They are changed and never added: a
+// stage alone is no config.
+func (k *Key) isDeepSpeeds() bool { return strings.HasPrefix(k.Path, withinDeepSpeed) }
+
+// deepspeedWithin is what TrainingArguments' deepspeed says that is the config itself
+// and no path of one.
+func deepspeedWithin() []Key {
+	return at(withinDeepSpeed,
+		Key{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: zeroStages, Source: deepspeedArgs},
+		offloads("zero_optimization.offload_optimizer.device", offloadsStates, deepspeedZero),
+		offloads("zero_optimization.offload_param.device", offloadsWeights, deepspeedZero),
+	)
 }

@@ -2,7 +2,11 @@
 
 package config
 
-import "snug/internal/config/doc"
+import (
+	"slices"
+
+	"snug/internal/config/doc"
+)
 
 const (
 	hfArgs       = "transformers 5.22, training_args.py"
@@ -41,7 +45,7 @@ var hf = Adapter{
 // hfKeys is what every trainer on top of TrainingArguments shares, and the one
 // place that knows its defaults. Scripts that pass its flags have them from here.
 func hfKeys(source string) []Key {
-	return append([]Key{
+	return slices.Concat([]Key{
 		{Setting: "model", Path: "model_name_or_path", Kind: Name, Source: "transformers' examples: ModelArguments"},
 		{Setting: "batch", Path: trainerBatch, Kind: Whole, Unit: "samples per GPU", Default: "8", Source: source},
 		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: source},
@@ -63,7 +67,7 @@ func hfKeys(source string) []Key {
 		{Setting: "eval.when", Path: "evaluation_strategy", Kind: Word, Words: evalTimes, Source: source + " (until 4.46)"},
 		either("torch_compile", compiles, source),
 		paged("optim", source),
-	}, ligerKeys(source)...)
+	}, deepspeedWithin(), ligerKeys(source))
 }
 
 // hfFSDP is TrainingArguments' fsdp: options in one text; a bare true since 5.

@@ -29,10 +29,14 @@ func (a *Adapter) search(t tree) []candidate {
 		if len(parts) == 0 {
 			return
 		}
+		out = append(out, a.passed(t, p, v)...)
 		over := passedOver(parts)
 		for i := range a.Keys {
 			k := &a.Keys[i]
 			if over && !strings.HasPrefix(k.Setting, "eval") || k.Path == "" || !endsIn(parts, k.Path) || !k.fits(v) {
+				continue
+			}
+			if a.For != nil && !strings.Contains(k.Path, "zero_optimization") && t.inDeepSpeed(p) {
 				continue
 			}
 			rank := i*4 + section(parts, p)

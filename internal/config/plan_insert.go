@@ -28,6 +28,9 @@ func (c *changing) insert(setting string, v any) error {
 		return fmt.Errorf("no file says %s; bind it in snug.yaml (%s: file#path.to.key) or add it by hand", setting, setting)
 	}
 	for _, k := range p.main.adapter.forSetting(setting) {
+		if k.isDeepSpeeds() {
+			continue
+		}
 		at := p.main.spot(k)
 		if _, says := spelled(k.Words, fmt.Sprint(v), ""); at == "" || strings.Contains(at, "*") || k.Means != "" && k.Means != v || k.Kind == Word && !says {
 			continue
@@ -91,7 +94,7 @@ func (p *Project) arguments() doc.Path {
 func (c *changing) argument(call doc.Path, setting string, v any) bool {
 	main := c.project.main
 	for _, k := range hfKeys(hfArgs) {
-		if k.Setting != setting || k.Source == trlModel || k.Means != "" && k.Means != v {
+		if k.Setting != setting || k.Source == trlModel || k.isDeepSpeeds() || k.Means != "" && k.Means != v {
 			continue
 		}
 		file, err := k.write(v, doc.Value{}, 1)

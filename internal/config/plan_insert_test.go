@@ -57,3 +57,19 @@ func TestArgumentsAreInserted(t *testing.T) {
 		t.Error("TrainingArguments know no attention, and it was written there")
 	}
 }
+
+// A stage alone is no config of DeepSpeed's: where none stands there, none is added.
+func TestStageIsNotInserted(t *testing.T) {
+	for name, text := range map[string]string{
+		"a.yaml": "per_device_train_batch_size: 2\noutput_dir: out\nmodel_name_or_path: gpt2\ndeepspeed:\n  bf16: {enabled: auto}\n",
+		"t.py":   "args = TrainingArguments(per_device_train_batch_size=4, deepspeed=None)\n",
+	} {
+		p, err := Open(fstest.MapFS{name: {Data: []byte(text)}}, ".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan, err := p.Change(map[string]any{"dist.kind": "zero2"}); err == nil {
+			t.Errorf("%s: a stage was written: %v", name, plan)
+		}
+	}
+}
