@@ -231,11 +231,12 @@ func orDefault(s string) string {
 	return s
 }
 
+// spreadText is how many GPUs there are, and how they share the run.
 func spreadText(d *setup.Dist) string {
 	if d == nil {
 		return "1"
 	}
-	return fmt.Sprintf("%d, %s", d.World, d.Kind)
+	return fmt.Sprintf("%d by %s", d.World, d.Kind)
 }
 
 // said is what has to be said out loud.
