@@ -9,17 +9,17 @@ import "slices"
 // anew in each forward, in the type of the adapters, which is where its memory
 // goes: B(A(1)) of a square of ones, a copy of the weight, and their sum.
 
-// magnitude is the trained lengths, one a row. They are made of the weight's
-// type, from the weight and the product of the adapters.
+// magnitude is the trained lengths, one a row: what update_layer makes, of the
+// weight's type, from the weight and the product of the adapters. The product is
+// the first on the GPU, so that cuBLAS takes its workspace here.
 func (b *Builder) magnitude(lin *Linear, ad *adapter) *Tensor {
-	w := b.W
-	delta := w.empty(Dims(lin.Out, lin.In), b.DType).hold()
-	scaled := delta.unary("mul", delta.dtype).hold()
-	sum := w.empty(delta.size, promote(lin.Weight.dtype, delta.dtype)).hold()
-	scaled.drop()
+	defer b.W.NoGrad()()
+	delta := ad.b.Weight.mm(ad.a.Weight).hold()
+	sum := ad.rows(lin.Weight).Add(delta.MulScalar()).hold()
 	p := b.Parameter(lin.At()+".magnitude.weight", lin.Out)
-	sum.drop()
+	b.W.reduceScratch(reduceSum(sum.dtype), sum, sum.dtype, []int{1}, p.dtype)
 	delta.drop()
+	sum.drop()
 	return p
 }
 

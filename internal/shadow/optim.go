@@ -120,7 +120,9 @@ func withGrad(params []*Tensor) []*Tensor {
 	return out
 }
 
-// byType groups tensors by element type, in order of first appearance.
+// byType groups tensors by element type. The type seen last comes first: PyTorch
+// collects the groups in a C++ hash map (_group_tensors_by_device_and_dtype), which
+// hands them out so.
 func byType(ts []*Tensor) [][]*Tensor {
 	var order []DType
 	groups := map[DType][]*Tensor{}
@@ -132,7 +134,7 @@ func byType(ts []*Tensor) [][]*Tensor {
 	}
 	out := make([][]*Tensor, len(order))
 	for i, d := range order {
-		out[i] = groups[d]
+		out[len(order)-1-i] = groups[d]
 	}
 	return out
 }
