@@ -127,7 +127,8 @@ func (r *Report) overhead(b *strings.Builder) {
 		"and some without take turns; \"paired\" is the median over the rounds of one against the other, with where nine in ten resamples of it\n" +
 		"lie. These scripts wait for their CPU, and by themselves their steps vary by a tenth, hilbert_ssm's by more. All runs are listed, in\n" +
 		"the order in which they were made. After the first five the probe stopped recording both entries of a free. Meant to be below 3 %: the last\n" +
-		"paired medians are, but for hilbert_ssm's: its three runs lie between −4 and +6 % and so tell little.\n" +
+		"paired medians are, but for hilbert_ssm's second long run. Its five runs lie between −4 and +6 %; weighed by their rounds, all 245 of them,\n" +
+		"they come to 2.6 %, which the noise does not set apart from 3 %.\n" +
 		"Most of it is PyTorch's own recording: in a loop of nothing but allocations 0.24 µs an event, of which half were page faults as its list\n" +
 		"grows; with large pages, which `snug profile` now asks for, 0.12 µs.\n\n" +
 		"| script | batch | events a step | large pages | plain | probed | paired | rounds |\n| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |\n")

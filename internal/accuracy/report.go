@@ -22,6 +22,7 @@ var files = []struct{ name, what string }{
 	{"dev_dist.jsonl", "one rank of DDP, FSDP2, ZeRO"},
 	{"more.jsonl", "other shapes and option mixes, measured after the families were written"},
 	{"more_time.jsonl", "longer runs of those"},
+	{"libraries.jsonl", "TRL's loss, Liger's kernels, 16-bit weights under autocast, DeepSpeed, loads in parts; simulated before they were measured"},
 	{longer, "runs that began by leaving out updates, again over twenty steps"},
 }
 

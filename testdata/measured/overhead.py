@@ -4,9 +4,10 @@
 
 Runs one of the example scripts, which read the clock once a step, for so many rounds. In each
 round two steps run with the probe on and two with it off. Prints the medians, the median of the
-rounds' own ratios, and where nine in ten resamples of it lie; and the same of the fastest quarters
-of all steps, which other work on the machine disturbs least. Run it in the repository's root,
-alone on the card.
+rounds' own ratios, and where nine in ten resamples of it lie; the same of the process's own time on
+the processors, which waiting for a busy machine does not count in; and of the fastest quarters of
+all steps, which other work on the machine disturbs least. Run it in the repository's root, alone on
+the card.
 """
 import json, os, random, runpy, statistics, subprocess, sys, tempfile, time
 
@@ -14,11 +15,11 @@ BLOCK, WARM_UP = 2, 8
 
 
 def steps(rounds, script, args):
-    """Inside the probed process: the seconds of each step, with the probe off and on."""
+    """Inside the probed process: the seconds of each step and of its processors, with the probe off and on."""
     import torch
     probe = sys.modules["_snug_probe"]
     watch, patches = probe.watch, list(probe.watch.patches)
-    took, state = {False: [], True: []}, dict(n=0, last=0.0)
+    took, state = {False: [], True: []}, dict(n=0, last=(0.0, 0.0))
     record = torch.cuda.memory._record_memory_history
 
     def switch(on):
@@ -31,17 +32,20 @@ def steps(rounds, script, args):
             if name != "__call__":
                 setattr(owner, name, ours if on else plain)
 
+    def clocks():
+        return time.perf_counter(), time.process_time()
+
     def step_ended():
         block = (state["n"] - WARM_UP) // BLOCK
         if 0 <= block < 2 * rounds:
             on = block % 2 == block // 2 % 2  # off on, on off: drift falls on both alike
-            took[on].append(time.perf_counter() - state["last"])
+            took[on].append([now - then for now, then in zip(clocks(), state["last"])])
         nxt = state["n"] + 1 - WARM_UP
         if nxt >= 0 and nxt % BLOCK == 0:
             block = nxt // BLOCK
             switch(block % 2 == block // 2 % 2)
         state["n"] += 1
-        state["last"] = time.perf_counter()
+        state["last"] = clocks()
 
     plain_time, file = time.time, os.path.abspath(script)
 
@@ -67,15 +71,22 @@ def main(rounds, script, args):
         env = dict(os.environ, PYTHONPATH=home, OVERHEAD_OUT=out, GLIBC_TUNABLES="glibc.malloc.hugetlb=1")  # as snug profile sets it
         subprocess.run([sys.executable, os.path.abspath(__file__), str(rounds), script] + args, env=env, check=True, stdout=subprocess.DEVNULL)
         off, on = json.load(open(out))
-    halves = [[statistics.mean(x[i:i + BLOCK]) for i in range(0, len(x), BLOCK)] for x in (off, on)]
-    ratios = [b / a - 1 for a, b in zip(*halves)]
-    ms = lambda x: statistics.median(x) * 1e3
-    print("plain %.3f ms, probed %.3f ms, paired %+.2f %% (%+.2f to %+.2f), %d rounds" % (
-        (ms(off), ms(on), 100 * statistics.median(ratios)) + range_of(lambda: statistics.median(random.choices(ratios, k=rounds))) + (rounds,)))
+    wall, own = ([[step[i] for step in x] for x in (off, on)] for i in (0, 1))
+    print("plain %.3f ms, probed %.3f ms, paired %+.2f %% (%+.2f to %+.2f), %d rounds" % (paired(*wall) + (rounds,)))
+    print("processors: plain %.3f ms, probed %.3f ms, paired %+.2f %% (%+.2f to %+.2f)" % paired(*own))
     fast = lambda x: statistics.quantiles(x, n=4)[0]
     again = lambda x: fast(random.choices(x, k=len(x)))
+    off, on = wall
     print("fastest quarter: plain %.3f ms, probed %.3f ms, %+.2f %% (%+.2f to %+.2f)" % (
         (fast(off) * 1e3, fast(on) * 1e3, 100 * (fast(on) / fast(off) - 1)) + range_of(lambda: again(on) / again(off) - 1)))
+
+
+def paired(off, on):
+    """The medians, the median of the rounds' ratios and its range."""
+    halves = [[statistics.mean(x[i:i + BLOCK]) for i in range(0, len(x), BLOCK)] for x in (off, on)]
+    ratios = [b / a - 1 for a, b in zip(*halves)]
+    return (statistics.median(off) * 1e3, statistics.median(on) * 1e3, 100 * statistics.median(ratios)) + range_of(
+        lambda: statistics.median(random.choices(ratios, k=len(ratios))))
 
 
 def range_of(draw):
