@@ -8,7 +8,9 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -21,6 +23,20 @@ import (
 //go:embed models.jsonl
 var lines []byte
 
+// variants.jsonl is models that share a config with one of models.jsonl, but for the
+// values they have anew: its chat model, its copies, its shape with another vocabulary.
+//
+//go:embed variants.jsonl
+var variantLines []byte
+
+// variant is a line of it.
+type variant struct {
+	Hub    string         `json:"hub"`
+	Of     string         `json:"of"`
+	With   map[string]any `json:"with"`
+	Params int            `json:"params"` // where they are not the original's
+}
+
 // Entry is one model.
 type Entry struct {
 	Name   string         `json:"name"`   // as users write it: llama-3.2-1b
@@ -30,28 +46,53 @@ type Entry struct {
 }
 
 // all decodes the list when it is first asked for: most commands never do.
-var all = sync.OnceValue(func() []Entry {
+var all = sync.OnceValue(func() []Entry { return decode[Entry](lines) })
+
+// others are the variants, called as on the hub.
+var others = sync.OnceValue(func() []Entry {
 	var out []Entry
-	for line := range bytes.Lines(lines) {
-		var e Entry
-		if err := json.Unmarshal(line, &e); err != nil {
-			panic("catalog: " + err.Error() + " in " + string(line))
+	for _, v := range decode[variant](variantLines) {
+		e := *match(all(), v.Of)
+		config := maps.Clone(e.Config)
+		maps.Copy(config, v.With)
+		e.Name, e.Hub, e.Config = v.Hub, v.Hub, config
+		if v.Params != 0 {
+			e.Params = v.Params
 		}
 		out = append(out, e)
 	}
 	return out
 })
 
+func decode[T any](lines []byte) []T {
+	var out []T
+	for line := range bytes.Lines(lines) {
+		var v T
+		if err := json.Unmarshal(line, &v); err != nil {
+			panic("catalog: " + err.Error() + " in " + string(line))
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
 // Find is the model of that name, short or as on the hub, or nil. On the hub's
 // names the organisation may be left out, as code from before there were any does:
 // bert-base-uncased.
 func Find(name string) *Entry {
-	for _, e := range all() {
+	if e := match(all(), name); e != nil {
+		return e
+	}
+	return match(others(), name)
+}
+
+func match(entries []Entry, name string) *Entry {
+	for _, e := range entries {
 		if strings.EqualFold(e.Name, name) || strings.EqualFold(e.Hub, name) {
 			return &e
 		}
 	}
-	for _, e := range all() {
+	for _, e := range entries {
 		if strings.EqualFold(path.Base(e.Hub), name) {
 			return &e
 		}
@@ -59,7 +100,7 @@ func Find(name string) *Entry {
 	return nil
 }
 
-// Names is the short names, in the order of the list.
+// Names is the short names, in the order of the list, without the variants.
 func Names() []string {
 	var out []string
 	for _, e := range all() {
@@ -68,5 +109,5 @@ func Names() []string {
 	return out
 }
 
-// All is the whole list.
-func All() []Entry { return all() }
+// All is the whole list, with the variants.
+func All() []Entry { return slices.Concat(all(), others()) }

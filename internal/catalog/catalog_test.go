@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import "testing"
+
+func TestFind(t *testing.T) {
+	for name, want := range map[string]string{
+		"llama-3.2-1b":                       "llama-3.2-1b",
+		"meta-llama/Llama-3.2-1B":            "llama-3.2-1b",
+		"bert-base-uncased":                  "bert-base",
+		"meta-llama/Llama-3.2-1B-Instruct":   "meta-llama/Llama-3.2-1B-Instruct",
+		"llama-3.2-1b-instruct":              "meta-llama/Llama-3.2-1B-Instruct",
+		"distilgpt2":                         "distilbert/distilgpt2",
+		"mistralai/mistral-7b-instruct-v0.2": "mistralai/Mistral-7B-Instruct-v0.2",
+	} {
+		if e := Find(name); e == nil || e.Name != want {
+			t.Errorf("%s is %+v, want %s", name, e, want)
+		}
+	}
+	if e := Find("llama-4-1b"); e != nil {
+		t.Errorf("there is no llama-4-1b, but %s was found", e.Name)
+	}
+}
+
+// A variant has its own values and the original keeps those it has.
+func TestVariant(t *testing.T) {
+	if got := Find("google-bert/bert-base-cased").Config["vocab_size"]; got != 28996.0 {
+		t.Errorf("the cased vocabulary has %v words", got)
+	}
+	if got := Find("bert-base").Config["vocab_size"]; got != 30522.0 {
+		t.Errorf("the uncased vocabulary has %v words", got)
+	}
+	if got, is := Find("mistralai/Mistral-7B-Instruct-v0.2").Config["sliding_window"]; got != nil || !is {
+		t.Errorf("Mistral's second version has a window of %v", got)
+	}
+}
+
+func TestNamesOnce(t *testing.T) {
+	seen := map[string]bool{}
+	for _, e := range All() {
+		for _, name := range []string{e.Name, e.Hub} {
+			if seen[name] && e.Name != e.Hub {
+				t.Errorf("%s is there twice", name)
+			}
+			seen[name] = true
+		}
+	}
+}
