@@ -88,9 +88,22 @@ func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
 		err = fmt.Errorf("--target-seq is given, and %s has no decoder beside its encoder; leave it out", s.Model.Title())
 	}
 	if err == nil {
+		f.withoutLiger(s)
 		err = f.untold(s)
 	}
 	return request{id: id, setup: s, err: err}
+}
+
+// withoutLiger does as Liger does with a model it has no kernels for, where a file
+// turns it on for whatever is trained: it leaves the model as it is.
+func (f *setupFlags) withoutLiger(s *setup.Setup) {
+	asked := f.flags.Changed("liger") || f.flags.Changed("loss")
+	on := len(s.Liger) > 0 || s.Loss == setup.LigerLoss
+	if asked || !on || f.project.place == "" || s.Model.Config == nil || s.Model.HasLiger() {
+		return
+	}
+	s.Liger, s.Loss = nil, ""
+	f.doubts = append(f.doubts, fmt.Sprintf("%s: Liger has no kernels for %s and leaves it as it is, so none are counted", f.project.place, s.Model.Title()))
 }
 
 // lay puts the fields of over on top of those of a file.
