@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,15 +84,25 @@ func runHistory(env Env, asJSON bool) error {
 		_, err := fmt.Fprintln(env.Stdout, "nothing was measured here yet: snug profile -- <your command>")
 		return err
 	}
-	s := env.screen()
-	t := term.Table{Header: []string{"model", "no.", "day", "size", "card", "PyTorch", "reserved", "estimate"}, Right: []int{1, 6, 7}}
-	for _, r := range runs {
-		t.Rows = append(t.Rows, []string{
-			r.Model, fmt.Sprint(r.ID), time.Unix(r.At, 0).UTC().Format("2006-01-02"), r.Size, r.Card, r.Torch, units.Bytes(r.Reserved).String(), missed(r),
-		})
-	}
-	_, err = fmt.Fprintln(env.Stdout, strings.Join(s.Table(t), "\n"))
+	_, err = fmt.Fprintln(env.Stdout, strings.Join(env.screen().Table(historyTable(runs)), "\n"))
 	return err
+}
+
+// historyTable has a column for estimates only where there are some: names need
+// the room.
+func historyTable(runs []store.Run) term.Table {
+	t := term.Table{Header: []string{"model", "no.", "day", "size", "card", "PyTorch", "reserved", "estimate"}, Right: []int{1, 6, 7}}
+	if !slices.ContainsFunc(runs, func(r store.Run) bool { return missed(r) != "" }) {
+		t.Header = t.Header[:len(t.Header)-1]
+	}
+	names := runNames(runs)
+	for i, r := range runs {
+		row := []string{
+			names[i], fmt.Sprint(r.ID), time.Unix(r.At, 0).UTC().Format("2006-01-02"), r.Size, r.Card, r.Torch, units.Bytes(r.Reserved).String(), missed(r),
+		}
+		t.Rows = append(t.Rows, row[:len(t.Header)])
+	}
+	return t
 }
 
 // missed is how far off the estimate was.

@@ -93,7 +93,7 @@ func (p *profiling) remember() {
 func (p *profiling) row(r *measuredRun) store.Run {
 	x := r.rank
 	row := store.Run{
-		Card: cardOf(x), Torch: plainVersion(x.Versions["torch"]), CUDA: x.Versions["cuda"], Model: strings.Join(p.launch.Args, " "),
+		Card: cardOf(x), Torch: plainVersion(x.Versions["torch"]), CUDA: x.Versions["cuda"], Model: p.commandKept(),
 		Size: r.at.String(), Allocated: x.PeakAllocated(), Reserved: x.PeakReserved(),
 	}
 	if !p.options.stacks { // with them a step takes longer than it would

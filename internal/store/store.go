@@ -23,7 +23,7 @@ import (
 //	card          as the catalogue names it: H200
 //	torch, cuda   versions, without a build suffix: 2.11.0, 13.0
 //	family        the model's family in snug, "" for code of the user's own
-//	model         its name, or the command that ran
+//	model         its name, or the command that ran, its script from the root
 //	size          batch=4,seq=512
 //	setup         the setup as JSON, "" where none was given
 //	predicted     peak of reserved bytes, said before or without the run

@@ -62,7 +62,7 @@ func (t Table) line(s Screen, cells []string, widths []int) string {
 		for _, c := range t.Right {
 			side = side || Align(c == i)
 		}
-		parts[i] = pad(s.Cut(cell, widths[i]), widths[i], side)
+		parts[i] = pad(s.cutCell(cell, widths[i]), widths[i], side)
 	}
 	line := strings.Repeat(" ", t.Indent) + strings.Join(parts, strings.Repeat(" ", gap))
 	return strings.TrimRight(line, " ")
@@ -75,6 +75,15 @@ func (s Screen) Cut(text string, width int) string {
 	}
 	more := s.pick("…", "~")
 	return string([]rune(text)[:max(width-1, 0)]) + more
+}
+
+// cutCell shortens a cell. Of a path the end says which it is.
+func (s Screen) cutCell(text string, width int) string {
+	n := utf8.RuneCountInString(text)
+	if n <= width || !strings.Contains(text, "/") || strings.Contains(text, " ") {
+		return s.Cut(text, width)
+	}
+	return s.pick("…", "~") + string([]rune(text)[n-max(width-1, 0):])
 }
 
 func pad(text string, width int, side Align) string {

@@ -51,6 +51,16 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
+func TestTableKeepsEndsOfPaths(t *testing.T) {
+	s := Screen{Width: 20, Unicode: true}
+	lines := s.Table(Table{Header: []string{"model", "no."}, Rows: [][]string{{"projects/two_tower/main.py", "1"}, {"python -c 'a/b' and more", "2"}}})
+	for i, want := range []string{"…_tower/main.py  1", "python -c 'a/b…  2"} {
+		if lines[i+1] != want {
+			t.Errorf("%q, want %q", lines[i+1], want)
+		}
+	}
+}
+
 func TestBar(t *testing.T) {
 	tests := []struct {
 		value uint64

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"snug/internal/run"
+	"snug/internal/store"
+)
+
+// A run is kept with its whole command, in which the interpreter comes first and
+// often takes more room than a column has. People call it by its script.
+
+// commandKept is the command as the store has it. The script's path is from the
+// root, since train.py alone is every project's.
+func (p *profiling) commandKept() string {
+	words := slices.Clone(p.launch.Args)
+	if i := run.Script(words); i >= 0 && isPlainFile(words[i]) {
+		words[i] = absolute(words[i])
+	}
+	return strings.Join(words, " ")
+}
+
+// runNames are what the runs are called in a list: the model, or the script with
+// the folder it stands in, and as many folders more as tell it from another.
+func runNames(runs []store.Run) []string {
+	paths := make([]string, len(runs))
+	for i, r := range runs {
+		paths[i] = r.Model
+		if r.Family == "" {
+			paths[i] = calledBy(strings.Fields(r.Model))
+		}
+	}
+	names := make([]string, len(runs))
+	for i, path := range paths {
+		for n := 2; ; n++ {
+			names[i] = lastElements(path, n)
+			if names[i] == path || !slices.ContainsFunc(paths, func(o string) bool { return o != path && lastElements(o, n) == names[i] }) {
+				break
+			}
+		}
+	}
+	return names
+}
+
+// calledBy is the script of a command, or the command without the folders of its
+// program where it has none.
+func calledBy(words []string) string {
+	if i := run.Script(words); i >= 0 {
+		return filepath.ToSlash(filepath.Clean(words[i]))
+	}
+	l := run.ReadLaunch(words)
+	if l.Program >= len(l.Args) {
+		return strings.Join(words, " ")
+	}
+	words = slices.Clone(l.Args[l.Program:])
+	words[0] = filepath.Base(words[0])
+	return strings.Join(words, " ")
+}
+
+// lastElements is the end of a path; of anything else, all of it.
+func lastElements(path string, n int) string {
+	parts := strings.Split(path, "/")
+	if strings.Contains(path, " ") || len(parts) <= n {
+		return path
+	}
+	return strings.Join(parts[len(parts)-n:], "/")
+}
