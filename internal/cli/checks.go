@@ -75,6 +75,16 @@ func (e Env) write(path string, data []byte) error {
 	return nil
 }
 
+// mayKeepProfile refuses to write a profile over a file that is something else: a
+// script or a recording, which a slip of the hand would be the end of.
+func (e Env) mayKeepProfile(option, path string) error {
+	info, err := e.disk().Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || isProfile(e, path) {
+		return nil // writing says what is wrong, if anything is
+	}
+	return fmt.Errorf("%s %s: it is there and is no profile, so that it stays as it is; name another file", option, path)
+}
+
 // checkFolder wants the folder of --dir to be one.
 func (e Env) checkFolder(name string) error {
 	info, err := e.disk().Stat(name)

@@ -55,8 +55,14 @@ func newPredict(env Env) *cobra.Command {
 
 // runPredict is the command: parse, read, fit, save, predict, print.
 func runPredict(env Env, o predictOptions, args []string) error {
+	if len(args) == 0 {
+		return errors.New("predict needs recordings: snug predict a.pickle@batch=2 b.pickle@batch=3 --at batch=8")
+	}
 	points, err := o.points()
 	if err != nil {
+		return err
+	}
+	if err := env.mayKeepProfile("--save", o.save); err != nil {
 		return err
 	}
 	program, err := readProgram(env, args)
@@ -113,9 +119,6 @@ func (o *predictOptions) points() ([]profile.Point, error) {
 // readProgram fits the recordings named on the command line, or reads what was
 // fitted before.
 func readProgram(env Env, args []string) (*profile.Program, error) {
-	if len(args) == 0 {
-		return nil, errors.New("predict needs recordings: snug predict a.pickle@batch=2 b.pickle@batch=3 --at batch=8")
-	}
 	if len(args) == 1 && !strings.Contains(args[0], "@") {
 		return readProfile(env, args[0])
 	}

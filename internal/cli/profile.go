@@ -181,6 +181,9 @@ func (p *profiling) checkPlaces() error {
 	if len(o.vary) > 0 && p.env.isFolder(o.out) {
 		return fmt.Errorf("--out %s: %w", o.out, errFolder)
 	}
+	if err := p.env.mayKeepProfile("--out", o.out); err != nil && len(o.vary) > 0 {
+		return err
+	}
 	if o.keep != "" {
 		if info, err := p.env.disk().Stat(o.keep); err == nil && !info.IsDir() {
 			return fmt.Errorf("--keep %s: it is a file; name a folder", o.keep)

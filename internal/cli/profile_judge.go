@@ -44,7 +44,7 @@ func (p *profiling) judge(r *measuredRun) error {
 		return orPassed(out.Exit, p.broken(r))
 	}
 	if r.rank.NoGPU {
-		return orPassed(run.Exit{}, fmt.Sprintf("the command took %d steps%s without a GPU: there is no GPU memory to record", len(r.rank.Steps), named(r.at)))
+		return orPassed(run.Exit{}, fmt.Sprintf("the command took %s%s on the CPU, so that there is no GPU memory to record; does it put its model on the GPU, and on this machine?", counted(len(r.rank.Steps), "step"), named(r.at)))
 	}
 	if r.rank.Snapshot == nil {
 		return orPassed(out.Exit, fmt.Sprintf("the command took %d steps%s and left no recording; it %s", len(r.rank.Steps), named(r.at), out.Exit))
@@ -134,12 +134,12 @@ func failure(f *run.Failure) string {
 	return f.Type + ": " + what
 }
 
-// built is why PyTorch has no GPU, where that is its own doing.
+// built is why PyTorch has no GPU, and what to do.
 func built(x *run.Report) string {
 	if x.Versions["cuda"] != "" || x.Versions["hip"] != "" {
-		return ", of which PyTorch sees none here"
+		return "PyTorch sees none here; run this on a machine with one"
 	}
-	return ", which PyTorch " + x.Versions["torch"] + " is not built for"
+	return "PyTorch " + x.Versions["torch"] + " is built for CPUs alone; run this where PyTorch has CUDA"
 }
 
 // cannotOpen is what Python prints, and exits with 2, where its script is not
@@ -159,11 +159,14 @@ func notFound(out *run.Outcome) string {
 	return string(m[1])
 }
 
+// noTorch is what an interpreter says that PyTorch is not installed for.
+var noTorch = regexp.MustCompile(`(?m)^ModuleNotFoundError: No module named 'torch'$`)
+
 // untrained is a run without a single step.
 func (p *profiling) untrained(r *measuredRun) error {
 	out := r.outcome
 	if i := slices.IndexFunc(out.Reports, func(x *run.Report) bool { return x.End == "nogpu" }); i >= 0 {
-		return fmt.Errorf("the command trains%s without a GPU%s: there is no GPU memory to record", named(r.at), built(out.Reports[i]))
+		return fmt.Errorf("the command trains%s without a GPU, so that there is no GPU memory to record: %s", named(r.at), built(out.Reports[i]))
 	}
 	if script := notFound(out); script != "" {
 		return passed{out.Exit.Code, fmt.Sprintf("Python did not find %s; is that the right path, from this folder?", script)}
@@ -184,6 +187,8 @@ func (p *profiling) untrained(r *measuredRun) error {
 		why = "imported torch, but no optimizer took a step"
 	case torch:
 		why = "imported torch, but no optimizer took a step; is this the command that trains?"
+	case len(out.Reports) > 0 && out.Exit.Code != 0 && noTorch.Match(out.Tail):
+		return passed{out.Exit.Code, "the Python of this command has no torch; is the right environment active?"}
 	case len(out.Reports) > 0:
 		why = "ran Python, but never imported torch"
 	case p.launch.Warning != "":

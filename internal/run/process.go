@@ -33,6 +33,8 @@ func (Local) Start(_ context.Context, c Command) (Process, error) {
 // startError says what to do about a command that cannot be started.
 func startError(name string, err error) error {
 	switch {
+	case errors.Is(err, exec.ErrNotFound) && isFile(name):
+		return &StartError{name, "is a file, not a command; put what runs it in front, as in python " + name + ", or ./ if it runs by itself"}
 	case errors.Is(err, exec.ErrNotFound):
 		return &StartError{name, "is not a command here; is its environment active?"}
 	case errors.Is(err, os.ErrPermission):
@@ -41,6 +43,11 @@ func startError(name string, err error) error {
 		return &StartError{name, "does not exist"}
 	}
 	return err
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // StartError is a command that could not be started.
