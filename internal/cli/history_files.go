@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +42,11 @@ func exportHistory(env Env, args []string, force bool) error {
 	if err := env.mayReplace(args[0], len(runs) == 0, force); err != nil {
 		return fmt.Errorf("writing %s: %w", args[0], err)
 	}
-	return env.write(args[0], b.Bytes())
+	if err := env.write(args[0], b.Bytes()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.Stdout, "%s written to %s\n", counted(len(runs), "run"), args[0])
+	return err
 }
 
 // mayReplace wants to be told before an export takes the place of a file. One that
@@ -72,22 +75,34 @@ func importHistory(env Env, file string) error {
 	if file == "-" {
 		file = "standard input"
 	}
-	data, err := io.ReadAll(in)
+	runs, err := store.ReadExport(in)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", file, reason(err))
-	}
-	if _, err := store.ReadExport(bytes.NewReader(data)); err != nil {
-		return fmt.Errorf("%s is not what snug history export writes: %w", file, err)
+		return fmt.Errorf("%s is not what snug history export writes: %w", file, reason(err))
 	}
 	s, err := store.Open(store.Path(env.Getenv))
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	n, err := s.Import(bytes.NewReader(data))
+	n, err := s.Import(runs)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.Stdout, "%s added\n", counted(n, "run"))
+	text := counted(n, "run") + " added"
+	if known := len(runs) - n; known > 0 {
+		text += fmt.Sprintf("; %s here already", wereOf(known, len(runs)))
+	}
+	_, err = fmt.Fprintln(env.Stdout, text)
 	return err
+}
+
+// wereOf is how many of some there were, in a sentence.
+func wereOf(n, all int) string {
+	switch {
+	case n == 1:
+		return fmt.Sprintf("1 of %d was", all)
+	case n == all:
+		return fmt.Sprintf("all %d were", all)
+	}
+	return fmt.Sprintf("%d of %d were", n, all)
 }

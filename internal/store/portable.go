@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Export writes every run as a line of JSON.
@@ -27,37 +28,66 @@ func (s *Store) Export(w io.Writer) error {
 	return nil
 }
 
-// maxLine bounds a line of an export; a setup is a few kilobytes.
-const maxLine = 1 << 20
+// maxLine bounds a line of an export, a setup being a few kilobytes, and maxRuns
+// their number: more than anybody measures.
+const (
+	maxLine = 1 << 20
+	maxRuns = 1 << 20
+)
 
 // ReadExport reads what Export writes.
 func ReadExport(r io.Reader) ([]Run, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	var out []Run
-	for n := 1; lines.Scan(); n++ {
+	n := 0
+	for lines.Scan() {
+		n++
 		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) == 0 {
 			continue
 		}
-		var x Run
-		dec := json.NewDecoder(bytes.NewReader(line))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&x); err != nil {
+		x, err := readRun(line)
+		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		if err := x.check(); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+		if out = append(out, x); len(out) > maxRuns {
+			return nil, fmt.Errorf("it has more than %d runs", maxRuns)
 		}
-		out = append(out, x)
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", len(out)+1, err)
-	}
-	if len(out) == 0 {
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("line %d: it is longer than any run", n+1)
+	case err != nil:
+		return nil, fmt.Errorf("line %d: %w", n+1, err)
+	case len(out) == 0:
 		return nil, errors.New("there is no run in it")
 	}
 	return out, nil
+}
+
+// readRun reads a line. The number that a run has here, which snug history --json
+// gives, means nothing elsewhere.
+func readRun(line []byte) (Run, error) {
+	var x struct {
+		Number int64 `json:"id"`
+		Run
+	}
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(&x)
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind) && kind.Field == "":
+		return Run{}, fmt.Errorf("it should be one run, as {...}, and is of type %s", kind.Value)
+	case errors.As(err, &kind):
+		return Run{}, fmt.Errorf("%q cannot be of type %s", strings.TrimPrefix(kind.Field, "Run."), kind.Value)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return Run{}, errors.New("it ends within a run; is the file whole?")
+	case err != nil:
+		return Run{}, errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return x.Run, x.check()
 }
 
 func (r *Run) check() error {
@@ -74,11 +104,7 @@ func (r *Run) check() error {
 
 // Import adds the runs of an export that are not there yet, all or none, and
 // says how many those were.
-func (s *Store) Import(r io.Reader) (int, error) {
-	runs, err := ReadExport(r)
-	if err != nil {
-		return 0, err
-	}
+func (s *Store) Import(runs []Run) (int, error) {
 	have, err := s.List()
 	if err != nil {
 		return 0, err

@@ -12,9 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"time"
-
-	_ "modernc.org/sqlite" // the driver, registered as "sqlite"
 )
 
 // schema is the database. A measured run is a row; bytes and Unix seconds are
@@ -53,23 +50,6 @@ PRAGMA user_version = 1;`
 
 const version = 1
 
-// Run is one measured run.
-type Run struct {
-	ID          int64   `json:"-"`
-	At          int64   `json:"at"`
-	Card        string  `json:"card"`
-	Torch       string  `json:"torch"`
-	CUDA        string  `json:"cuda,omitempty"`
-	Family      string  `json:"family,omitempty"`
-	Model       string  `json:"model"`
-	Size        string  `json:"size,omitempty"`
-	Setup       string  `json:"setup,omitempty"`
-	Predicted   uint64  `json:"predicted,omitempty"`
-	Allocated   uint64  `json:"allocated"`
-	Reserved    uint64  `json:"reserved"`
-	StepSeconds float64 `json:"step_seconds,omitempty"`
-}
-
 // Path is where the store is: $SNUG_STORE, or the user's folder for data. It is
 // empty where there is no such folder.
 func Path(getenv func(string) string) string {
@@ -86,15 +66,18 @@ func Path(getenv func(string) string) string {
 	return ""
 }
 
-// Exists says whether there is a store to open. It costs next to nothing, which
-// opening one does not.
+// Exists says whether there is a store to open, or something in its place that
+// Open refuses. It costs next to nothing, which opening one does not.
 func Exists(path string) bool {
 	info, err := os.Stat(path)
-	return path != "" && err == nil && info.Mode().IsRegular() && info.Size() > 0
+	return path != "" && err == nil && (info.Size() > 0 || !info.Mode().IsRegular())
 }
 
 // Store is an open store.
-type Store struct{ db *sql.DB }
+type Store struct {
+	db   *sql.DB
+	path string
+}
 
 // Open opens the store at path and makes it where there is none.
 func Open(path string) (*Store, error) {
@@ -102,7 +85,10 @@ func Open(path string) (*Store, error) {
 		return nil, errors.New("there is no folder to keep measurements in; set SNUG_STORE to a file")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder of %s: %w", path, err)
+		return nil, fmt.Errorf("making the folder of the store of measurements: %w", err)
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("the store of measurements %s is not a plain file; set SNUG_STORE to one", path)
 	}
 	// Two runs may end at once: the second waits for the first.
 	name := "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?_pragma=busy_timeout(5000)&_txlock=immediate"
@@ -111,26 +97,32 @@ func Open(path string) (*Store, error) {
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
 	db.SetMaxOpenConns(1)
-	s := &Store{db}
+	s := &Store{db, path}
 	if err := s.prepare(); err != nil {
 		_ = db.Close()
-		return nil, fmt.Errorf("%s cannot be used as the store of measurements: %w; move it away, or set SNUG_STORE", path, err)
+		return nil, failed(path, err)
 	}
 	return s, nil
 }
 
-// prepare makes the schema in a new file and refuses a newer one.
+// prepare makes the schema in a new file, and refuses a newer one or another
+// program's.
 func (s *Store) prepare() error {
 	tx, err := s.db.Begin()
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
-	var have int
+	var have, tables, ours int
 	if err := tx.QueryRow("PRAGMA user_version").Scan(&have); err != nil {
 		return err
 	}
+	if err := tx.QueryRow("SELECT count(*), coalesce(sum(name = 'runs'), 0) FROM sqlite_master WHERE type = 'table'").Scan(&tables, &ours); err != nil {
+		return err
+	}
 	switch {
+	case have == 0 && tables > 0 || have > 0 && tables > 0 && ours == 0:
+		return errors.New("it is a database of another program")
 	case have > version:
 		return fmt.Errorf("it has format %d and this snug reads up to %d", have, version)
 	case have == 0:
@@ -143,65 +135,3 @@ func (s *Store) prepare() error {
 
 // Close closes the store.
 func (s *Store) Close() error { return s.db.Close() }
-
-const columns = "at, card, torch, cuda, family, model, size, setup, predicted, allocated, reserved, step_seconds"
-
-// Add keeps runs: all of them or none.
-func (s *Store) Add(runs ...Run) error {
-	tx, err := s.db.Begin()
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() //nolint:errcheck // as above
-	for _, r := range runs {
-		if r.At == 0 {
-			r.At = time.Now().Unix()
-		}
-		_, err := tx.Exec("INSERT INTO runs ("+columns+") VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-			r.At, r.Card, r.Torch, r.CUDA, r.Family, r.Model, r.Size, r.Setup, r.Predicted, r.Allocated, r.Reserved, r.StepSeconds)
-		if err != nil {
-			return err
-		}
-	}
-	return tx.Commit()
-}
-
-// List is every run, the latest last.
-func (s *Store) List() ([]Run, error) { return s.query("ORDER BY at, id") }
-
-func (s *Store) query(rest string, args ...any) ([]Run, error) {
-	rows, err := s.db.Query("SELECT id, "+columns+" FROM runs "+rest, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []Run
-	for rows.Next() {
-		var r Run
-		if err := rows.Scan(&r.ID, &r.At, &r.Card, &r.Torch, &r.CUDA, &r.Family, &r.Model, &r.Size, &r.Setup,
-			&r.Predicted, &r.Allocated, &r.Reserved, &r.StepSeconds); err != nil {
-			return nil, err
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
-}
-
-// Delete removes the runs with these numbers, and says how many there were.
-func (s *Store) Delete(ids ...int64) (int, error) {
-	tx, err := s.db.Begin()
-	if err != nil {
-		return 0, err
-	}
-	defer tx.Rollback() //nolint:errcheck // as above
-	n := 0
-	for _, id := range ids {
-		done, err := tx.Exec("DELETE FROM runs WHERE id = ?", id)
-		if err != nil {
-			return 0, err
-		}
-		k, _ := done.RowsAffected()
-		n += int(k)
-	}
-	return n, tx.Commit()
-}

@@ -52,7 +52,11 @@ func TestRoundTrip(t *testing.T) {
 	}
 	other := open(t, filepath.Join(t.TempDir(), "n.db"))
 	for i, added := range []int{2, 0} { // the second time there is nothing new
-		n, err := other.Import(bytes.NewReader(file.Bytes()))
+		runs, err := ReadExport(bytes.NewReader(file.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := other.Import(runs)
 		if err != nil || n != added {
 			t.Errorf("import %d: %d, %v", i, n, err)
 		}
@@ -108,29 +112,64 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = db.Close()
-	for path, want := range map[string]string{junk: "not a database", newer: "format 99", "": "SNUG_STORE", dir: ""} {
+	foreign := filepath.Join(dir, "foreign.db")
+	if db, err = sql.Open("sqlite", foreign); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("CREATE TABLE bookmarks (url TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	_ = db.Close()
+	for path, want := range map[string]string{junk: "not a database", newer: "format 99", foreign: "another program", "": "SNUG_STORE", dir: "plain file"} {
 		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", path, err)
 		}
 	}
 }
 
-func TestImportBad(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "m.db"))
+func TestReadExportBad(t *testing.T) {
 	good := `{"at":1,"card":"A","torch":"2.11","model":"m","allocated":1,"reserved":2}` + "\n"
 	for text, want := range map[string]string{
 		good + "{":                           "line 2",
 		good + `{"at":1,"reserved":2,"x":1}`: "unknown field",
 		`{"at":1,"reserved":-2}`:             "line 1",
 		`{"at":0,"reserved":2}`:              "since 1970",
-		`[]`:                                 "line 1",
+		`[]`:                                 "line 1: it should be one run, as {...}, and is of type array",
+		`{"at":"x"}`:                         `line 1: "at" cannot be of type string`,
+		good + "\n" + `{"at":1`:              "line 3: it ends within a run",
+		strings.Repeat(" ", maxLine+1):       "line 1: it is longer than any run",
 	} {
-		if _, err := s.Import(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", text, err)
+		if _, err := ReadExport(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.80q: %v", text, err)
 		}
 	}
-	if runs, _ := s.List(); len(runs) != 0 {
-		t.Errorf("half an import: %d runs", len(runs))
+	if runs, err := ReadExport(strings.NewReader(`{"id":7,` + good[1:])); err != nil || len(runs) != 1 || runs[0].ID != 0 {
+		t.Errorf("what snug history --json prints: %+v, %v", runs, err)
+	}
+}
+
+// What goes wrong later says which file it is about, too.
+func TestFailures(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.db")
+	s := open(t, path)
+	if err := s.Add(sample(1000)); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ do, want string }{
+		{"PRAGMA query_only = 1", path + " may be read but not changed"},
+		{"PRAGMA query_only = 0; PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', ''); PRAGMA writable_schema = RESET; UPDATE runs SET at = NULL",
+			path + " cannot be used as the store of measurements: it is damaged"},
+	} {
+		if _, err := s.db.Exec(x.do); err != nil {
+			t.Fatal(err)
+		}
+		err := s.Add(sample(1))
+		if err == nil {
+			_, err = s.List()
+		}
+		if err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %v", x.do, err)
+		}
 	}
 }
 

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite" // also the driver, registered as "sqlite"
+)
+
+// SQLite's result codes, of those that a person can do something about
+// (sqlite.org/rescode.html); the lowest byte is the kind.
+const (
+	busy     = 5
+	locked   = 6
+	readOnly = 8
+	ioError  = 10
+	corrupt  = 11
+	full     = 13
+	cantOpen = 14
+	notADB   = 26
+)
+
+var errDamaged = errors.New("it is damaged")
+
+// failed says of an error which file it is about and what to do.
+func failed(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	kind := 0
+	var own *sqlite.Error
+	if errors.As(err, &own) {
+		kind = own.Code() & 0xff
+	}
+	switch kind {
+	case busy, locked:
+		return fmt.Errorf("the store of measurements %s is in use by another process; try again when that is done", path)
+	case readOnly:
+		return fmt.Errorf("the store of measurements %s may be read but not changed; SNUG_STORE names another", path)
+	case full:
+		return fmt.Errorf("writing the store of measurements %s: no space left on its disk", path)
+	case ioError, cantOpen:
+		return fmt.Errorf("the store of measurements %s cannot be read or written (%w); SNUG_STORE names another", path, err)
+	case corrupt:
+		err = errDamaged
+	case notADB:
+		err = errors.New("it is not a database")
+	}
+	return fmt.Errorf("%s cannot be used as the store of measurements: %w; move it away, or set SNUG_STORE", path, err)
+}
