@@ -36,6 +36,14 @@ type Env struct {
 	Version        string
 }
 
+// asksJSON says whether snug was asked for JSON; behind -- another command is.
+func asksJSON(args []string) bool {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	return slices.Contains(args, "--json")
+}
+
 // Run runs one command line (without the program's name) and returns the exit
 // code. Errors have been printed by then.
 func Run(ctx context.Context, env Env, args []string) int {
@@ -50,7 +58,7 @@ func Run(ctx context.Context, env Env, args []string) int {
 	}
 	if msg := err.Error(); msg != "" {
 		fmt.Fprintf(env.Stderr, "snug: %s\n", oneLine(msg))
-		if slices.Contains(args, "--json") && exitCode(err) == exitFailed && !isAnswered(err) {
+		if asksJSON(args) && isFailure(err) && !isAnswered(err) {
 			_ = printJSON(env.Stdout, struct {
 				Error string `json:"error"`
 			}{oneLine(msg)})

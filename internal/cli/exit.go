@@ -51,3 +51,9 @@ func exitCode(err error) int {
 	}
 	return exitFailed
 }
+
+// isFailure says whether an error is no answer, whatever its exit code.
+func isFailure(err error) bool {
+	var p passed
+	return errors.As(err, &p) || exitCode(err) == exitFailed
+}

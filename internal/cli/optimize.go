@@ -63,6 +63,9 @@ func newOptimize(env Env) *cobra.Command {
 			if o.profile && cmd.ArgsLenAtDash() == 0 {
 				return nil
 			}
+			if o.profile && len(args) > 0 && cmd.ArgsLenAtDash() < 0 {
+				return dashMissing(cmd, args)
+			}
 			return noArgs(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return runOptimize(cmd.Context(), env, o, args) },

@@ -62,12 +62,16 @@ func newProfile(env Env) *cobra.Command {
 		Long:    profileLong + "\n\n" + profileExits,
 		Example: profileExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := optionsFirst(cmd, args); err != nil {
+				return err
+			}
 			o.stacks = o.stacks && (cmd.Flags().Changed("stacks") || len(o.vary) > 0)
 			return runProfile(cmd.Context(), env, o, args)
 		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
+	f.SetInterspersed(false) // without -- too, the command's own flags are its own
 	f.StringArrayVar(&o.vary, "vary", nil, "small values to run at, as `name=N,N`; may be repeated")
 	f.IntVar(&o.steps, "steps", 3, "`N`: optimizer steps to record")
 	f.StringVarP(&o.out, "out", "o", "memory.snug", "`file` for the profile")
@@ -165,6 +169,9 @@ func (o *profileOptions) check(args []string) ([]profile.Point, error) {
 		}
 	}
 	sizes, err := readSizes(o.vary)
+	if err == nil {
+		err = ownNames(o.vary)
+	}
 	if err == nil && !o.oneSize {
 		err = twoSizes(o.vary, sizes)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/config"
 	"snug/internal/profile"
 )
 
@@ -58,6 +59,39 @@ func readSizes(vary []string) ([]profile.Point, error) {
 	return points, nil
 }
 
+// ownNames refuses another word for a setting: what is recorded as bs, only
+// snug predict could be asked for.
+func ownNames(vary []string) error {
+	for _, text := range vary {
+		name, values, _ := strings.Cut(text, "=")
+		if own := ownName(name); own != name {
+			return fmt.Errorf("--vary %s: call it %s, which estimate, max-batch and optimize know: --vary %[2]s=%s, and {%[2]s} in the command", text, own, values)
+		}
+	}
+	return nil
+}
+
+// shortNames are what people call settings in their own scripts, beyond what
+// libraries do.
+var shortNames = map[string]string{
+	"bs": "batch", "bsz": "batch", "mbs": "batch", "b": "batch", "batchsize": "batch", "BATCH": "batch",
+	"len": "seq", "length": "seq", "seqlen": "seq", "SEQ": "seq",
+}
+
+// ownName is what snug calls a quantity: batch for bs and batch_size.
+func ownName(name string) string {
+	if own, ok := shortNames[name]; ok {
+		return own
+	}
+	if isSetting(name) {
+		return name
+	}
+	for _, b := range config.Spoken([]string{"--" + name, "2"}) {
+		return b.Setting
+	}
+	return name
+}
+
 // twoSizes refuses what would be run at one size only: no profile comes of it.
 func twoSizes(vary []string, sizes []profile.Point) error {
 	if len(vary) == 0 || len(sizes) > 1 {
@@ -83,7 +117,14 @@ func checkHoles(words []string, vary []string, at profile.Point) error {
 		if _, filled := at[name]; name == "" || filled {
 			continue
 		}
-		if len(vary) == 0 {
+		own := ownName(name)
+		_, given := at[own]
+		switch {
+		case given:
+			return fmt.Errorf("the command has {%s}, which --vary does not give; write {%s} there", name, own)
+		case own != name:
+			return fmt.Errorf("the command has {%s}, and nothing says its values; write {%s} there, and --vary %[2]s=2,3", name, own)
+		case len(vary) == 0:
 			return fmt.Errorf("the command has {%s}, and nothing says its values: --vary %s=2,3", name, name)
 		}
 		return fmt.Errorf("the command has {%s}, which --vary does not give; write {%s} there, or add --vary %s=2,3", name, at.Names()[0], name)

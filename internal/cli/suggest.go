@@ -42,6 +42,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		return fmt.Errorf("--%s %q: %s", bad.GetFlag().Name, bad.GetValue(), wantedBy(bad.GetFlag()))
 	}
+	if takesCommand(cmd) && cmd.Flags().NArg() > 0 && cmd.ArgsLenAtDash() < 0 {
+		return dashMissing(cmd, cmd.Flags().Args())
+	}
 	if !unknown {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	}
@@ -49,8 +52,11 @@ func flagError(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%s has no --%s, which is of %s; see %s --help", cmd.CommandPath(), name, strings.Join(others, ", "), cmd.CommandPath())
 	}
 	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	return fmt.Errorf("unknown flag --%s%s", name, spelling.Hint("--"+name, names, "see "+cmd.CommandPath()+" --help"))
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := spelling.Nearest(name, names); near != "" {
+		return fmt.Errorf("unknown flag --%s; did you mean --%s?", name, near)
+	}
+	return fmt.Errorf("unknown flag --%s; see %s --help", name, cmd.CommandPath())
 }
 
 // commandsWith are the other commands that have a flag of this name.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -32,7 +34,10 @@ func (Local) Start(_ context.Context, c Command) (Process, error) {
 
 // startError says what to do about a command that cannot be started.
 func startError(name string, err error) error {
+	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)
 	switch {
+	case missing && strings.ContainsAny(name, " \t") && !isFile(name):
+		return &StartError{strconv.Quote(name), "is one word, and no program; write the command without quotes around the whole"}
 	case errors.Is(err, exec.ErrNotFound) && isFile(name):
 		return &StartError{name, "is a file, not a command; put what runs it in front, as in python " + name + ", or ./ if it runs by itself"}
 	case errors.Is(err, exec.ErrNotFound):

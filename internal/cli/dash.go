@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Some commands take a training command behind --, which is easily forgotten. Its
+// flags are then snug's, or nobody's.
+
+// takesCommand says whether a command runs another.
+func takesCommand(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "-- COMMAND") }
+
+// dashMissing says where the -- goes.
+func dashMissing(cmd *cobra.Command, words []string) error {
+	flag := ""
+	if cmd.Flags().Lookup("profile") != nil {
+		flag = " --profile"
+	}
+	return fmt.Errorf("put -- in front of the training command, behind all options of snug: %s%s -- %s", cmd.CommandPath(), flag, strings.Join(words, " ")+" ...")
+}
+
+// optionsFirst refuses an option of snug behind a command without --: the command
+// would get it, and few say so.
+func optionsFirst(cmd *cobra.Command, words []string) error {
+	behind := slices.ContainsFunc(words, func(w string) bool { return w == "--vary" || strings.HasPrefix(w, "--vary=") })
+	if cmd.ArgsLenAtDash() >= 0 || !behind {
+		return nil
+	}
+	return fmt.Errorf("--vary stands behind the training command, which would get it; put options of snug first: %s --vary batch=2,3 -- %s ...", cmd.CommandPath(), words[0])
+}
