@@ -3,12 +3,15 @@
 package config
 
 import (
-	"fmt"
+	"cmp"
 
 	"snug/internal/config/doc"
 )
 
 const nanogptTrain = "karpathy/nanoGPT, train.py"
+
+// resumes is what train.py's name state_dict does: nothing binds it anew.
+const resumes = "keeps the checkpoint's weights on the GPU beside the model's"
 
 // nanogpt is Python files that only assign, as nanoGPT's configurator runs
 // them, and train.py itself. gradient_accumulation_steps counts over all GPUs:
@@ -23,6 +26,8 @@ var nanogpt = Adapter{
 		{Setting: "shape.n_head", Path: "n_head", Kind: Whole, Unit: "heads", Default: "12", Source: nanogptTrain},
 		{Setting: "shape.n_embd", Path: "n_embd", Kind: Whole, Unit: "channels", Default: "768", Source: nanogptTrain},
 		{Setting: "shape.dropout", Path: "dropout", Kind: Number, Default: "0.0", Source: nanogptTrain},
+		{Setting: "shape.bias", Path: "bias", Kind: Switch, Default: "false", Source: nanogptTrain},
+		{Setting: "shape.dataset", Path: "dataset", Kind: Name, Default: "openwebtext", Source: nanogptTrain + ": meta_vocab_size"},
 		{Setting: "batch", Path: "batch_size", Kind: Whole, Unit: "samples per GPU", Default: "12", Source: nanogptTrain},
 		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, OverGPUs: true, Unit: "forwards over all GPUs", Default: "40", Source: nanogptTrain},
 		{Setting: "precision", Path: "dtype", Kind: Word, Default: "bfloat16",
@@ -30,6 +35,8 @@ var nanogpt = Adapter{
 		{Setting: "seq", Path: "block_size", Kind: Whole, Unit: "tokens", Default: "1024", Source: nanogptTrain},
 		{Setting: "optimizer", Kind: Word, Words: []word{{"fused", "adamw-fused"}}, Default: "fused", Source: "karpathy/nanoGPT, model.py: configure_optimizers"},
 		{Setting: "clip", Path: "grad_clip", Kind: Above0, Default: "1.0", Source: nanogptTrain},
+		{Setting: "noted", Path: "init_from", Kind: Word, Words: []word{{"scratch", ""}, {"resume", resumes}, {"gpt2", ""}, {"gpt2-medium", ""}, {"gpt2-large", ""}, {"gpt2-xl", ""}},
+			Then: takesMore, Source: nanogptTrain},
 		{Setting: "noted", Path: "compile", Kind: Switch, Means: compiles, Then: takesEither, Default: "true", Source: nanogptTrain},
 	},
 }
@@ -40,35 +47,26 @@ var nanoShapes = map[any][3]int{
 }
 
 // nanoVocabulary is GPT-2's 50257 filled up to a multiple of 64, as models from scratch
-// have it.
+// have it unless their data brings its own (meta.pkl): one of characters is small.
 const nanoVocabulary, gpt2Vocabulary = 50304, 50257
 
-// nanoModel is nanoGPT's model in the terms of transformers' GPT-2, which is the same
-// but for the loss, biases and the function between the feed-forward layers, which a
-// config can say. It has no mask.
-func (p *Project) nanoModel(out map[string]any) {
-	config := map[string]any{"model_type": "gpt2", "architectures": []any{"GPT2LMHeadModel"}, "activation_function": "gelu"}
-	shape, known := nanoShapes[p.Value("model")]
-	vocabulary, positions := gpt2Vocabulary, 1024
-	if !known {
-		shape = [3]int{p.whole("shape.n_layer"), p.whole("shape.n_head"), p.whole("shape.n_embd")}
-		vocabulary, positions = nanoVocabulary, p.whole("seq")
-	}
-	config["n_layer"], config["n_head"], config["n_embd"] = float64(shape[0]), float64(shape[1]), float64(shape[2])
-	config["vocab_size"], config["n_positions"] = float64(vocabulary), float64(positions)
-	dropout, _ := p.said("shape.dropout").(float64)
-	for _, key := range []string{"embd_pdrop", "resid_pdrop", "attn_pdrop"} {
-		config[key] = dropout
-	}
-	out["model"] = map[string]any{"config": config}
-	out["attention_mask"] = false
-}
+// nanoCharacters is how many characters there are in data that nanoGPT prepares by
+// itself (data/shakespeare_char/prepare.py).
+var nanoCharacters = map[any]int{"shakespeare_char": 65}
 
-// nanoDoubts are those of nanoGPT.
-func (p *Project) nanoDoubts(run map[string]any) []string {
-	model, _ := run["model"].(map[string]any)
-	if p.system() != &nanogpt || model["config"] == nil {
-		return nil
+// nanoModel is nanoGPT's own model. Weights of GPT-2 have biases, its vocabulary, and
+// positions for 1024 tokens, which train.py crops to the block.
+func (p *Project) nanoModel(out map[string]any) {
+	shape, loaded := nanoShapes[p.Value("model")]
+	vocabulary, block, bias := gpt2Vocabulary, min(p.whole("seq"), 1024), true
+	if !loaded {
+		shape = [3]int{p.whole("shape.n_layer"), p.whole("shape.n_head"), p.whole("shape.n_embd")}
+		vocabulary, block = cmp.Or(nanoCharacters[p.Value("shape.dataset")], nanoVocabulary), p.whole("seq")
+		bias, _ = p.said("shape.bias").(bool)
 	}
-	return []string{fmt.Sprintf("%s: nanoGPT's model is counted as transformers' GPT-2 of its shape, whose loss makes more of its logits", p.main.file)}
+	dropout, _ := p.said("shape.dropout").(float64)
+	out["model"] = map[string]any{"config": map[string]any{
+		"model_type": "nanogpt", "n_layer": float64(shape[0]), "n_head": float64(shape[1]), "n_embd": float64(shape[2]),
+		"vocab_size": float64(vocabulary), "block_size": float64(block), "bias": bias, "dropout": dropout,
+	}}
 }

@@ -37,6 +37,18 @@ type Model interface {
 	Loss(b Batch) *shadow.Tensor
 }
 
+// Scripted is a model with a training script of its own, whose loop has names for
+// what other trainers let go of with each micro-batch.
+type Scripted interface {
+	Model
+	// Forward is logits and loss.
+	Forward(b Batch) (logits, loss *shadow.Tensor)
+	// Eval turns evaluation on, or off again.
+	Eval(on bool)
+	// Groups is how the script hands parameters to the optimizer.
+	Groups(params []*shadow.Tensor) [][]*shadow.Tensor
+}
+
 // Batch is the tensors of one micro-batch, in the order of the dict that holds
 // them.
 type Batch struct {
@@ -74,6 +86,7 @@ var families = map[string]maker{
 	"modernbert":    newModernBert,
 	"mpnet":         newMPNet,
 	"multi-encoder": newMultiEncoder,
+	"nanogpt":       newNanoGPT,
 	"opt":           newOPT,
 	"phi3":          newPhi3,
 	"qwen2":         newQwen2,
@@ -121,10 +134,10 @@ func New(b *shadow.Builder, c *Config, run Run) (Model, error) {
 }
 
 // importsLittle is the families whose modules do not import transformers'
-// modeling_layers. The others' do when the model is built, and with it
+// modeling_layers, or do so for the CPU. The others' do when the model is built, and with it
 // torch.distributed.pipelining, which keeps a torch.tensor(0.0) on the default
 // device.
-var importsLittle = map[string]bool{"mpnet": true}
+var importsLittle = map[string]bool{"mpnet": true, "nanogpt": true}
 
 // textBatch is token ids, a mask of ones, and labels that copy the ids.
 func (n net) textBatch() Batch {

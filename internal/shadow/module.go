@@ -248,6 +248,15 @@ func (b *Builder) Linear(at string, in, out int, bias bool) *Linear {
 	return l
 }
 
+// SharedLinear makes an nn.Linear without a bias whose weight was another module's
+// before the model came to the GPU.
+func (b *Builder) SharedLinear(at string, weight *Tensor) *Linear {
+	l := &Linear{Path: Path(at), Weight: weight.hold(), In: weight.Size(1), Out: weight.Size(0)}
+	b.tied = append(b.tied, tie{at: at, to: weight})
+	b.layers = append(b.layers, l)
+	return l
+}
+
 // Call is linear(x).
 func (l *Linear) Call(x *Tensor) *Tensor { return x.w.Call(l, x) }
 

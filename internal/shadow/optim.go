@@ -44,9 +44,9 @@ func OptimizerNames() []string {
 	return names
 }
 
-// NewOptimizer makes an optimizer over the parameters that are trained. An
-// empty name is AdamW.
-func (w *World) NewOptimizer(name string, params []*Tensor) (Optimizer, error) {
+// NewOptimizer makes an optimizer over the parameters that are trained, in one
+// group or several. An empty name is AdamW.
+func (w *World) NewOptimizer(name string, params ...[]*Tensor) (Optimizer, error) {
 	if name == "" {
 		name = "adamw"
 	}
@@ -54,8 +54,34 @@ func (w *World) NewOptimizer(name string, params []*Tensor) (Optimizer, error) {
 	if mk == nil {
 		return nil, fmt.Errorf("optimizer %q is not known; known are %s", name, strings.Join(OptimizerNames(), ", "))
 	}
-	return mk(w, params), nil
+	if len(params) == 1 {
+		return mk(w, params[0]), nil
+	}
+	all := make(groups, len(params))
+	for i, group := range params {
+		all[i] = mk(w, group)
+	}
+	if _, ok := all[0].(interface{ scalesItself() }); ok {
+		return scaledGroups{all}, nil
+	}
+	return all, nil
 }
+
+// groups is an optimizer over several groups of parameters: it goes through them
+// one by one, and each makes its states when its turn comes.
+type groups []Optimizer
+
+// Step updates one group after the other.
+func (g groups) Step() {
+	for _, o := range g {
+		o.Step()
+	}
+}
+
+// scaledGroups is groups whose optimizer takes the loss scale along.
+type scaledGroups struct{ groups }
+
+func (scaledGroups) scalesItself() {}
 
 // stateOf makes a tensor of the optimizer's state for p.
 func (w *World) stateOf(p *Tensor, op string, size, stride Shape, dt DType) *Tensor {

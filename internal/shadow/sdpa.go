@@ -97,7 +97,7 @@ func (w *World) cudnnAttention(a Attention) *Tensor {
 	seed := w.empty(Dims(), Int64)
 	offset := w.empty(Dims(), Int64)
 	out := w.emptyStrided(q.size.with(3, v.Size(-1)), q.denseLayout(), q.dtype)
-	lse := w.empty(q.size.with(3, 1), Float32)
+	lse := n.logSumExp(q.size.with(3, 1))
 	if q.Size(2) > 1 {
 		w.scratch(256)
 	}
@@ -144,7 +144,7 @@ func (w *World) efficientAttention(a Attention) *Tensor {
 	w.op("_scaled_dot_product_efficient_attention")
 	b, h, s := q.Size(0), q.Size(1), q.Size(2)
 	out := w.emptyStrided(q.size, bshd(q.size), q.dtype)
-	lse := w.empty(Dims(b, h, (s+31)/32*32), Float32)
+	lse := n.logSumExp(Dims(b, h, (s+31)/32*32))
 	if q.dtype.Half() && v.Size(-1) > 128 { // a wide head is summed in float32
 		w.scratch(uint64(out.Numel()) * 4)
 	}
@@ -156,6 +156,15 @@ func (w *World) efficientAttention(a Attention) *Tensor {
 		return w.efficientBackward(g, sq.get(), sk.get(), sv.get(), sout.get(), slse.get(), mask, n.needs(3))
 	})
 	return n.result(out)
+}
+
+// logSumExp is one number per query and head, which these kernels write for the
+// backward pass alone (sdp_utils.h: should_compute_logsumexp).
+func (n *node) logSumExp(size Shape) *Tensor {
+	if n == nil {
+		return nil
+	}
+	return n.w.empty(size, Float32)
 }
 
 func (w *World) efficientBackward(g, q, k, v, out, lse *Tensor, mask *saved, maskGrad bool) []*Tensor {

@@ -39,6 +39,9 @@ type Tensor struct {
 // Size is the size of dimension i, which may count from the end.
 func (t *Tensor) Size(i int) int { return t.size.d[t.size.at(i)] }
 
+// Dim is the number of dimensions.
+func (t *Tensor) Dim() int { return t.size.n }
+
 // Shape is the sizes of all dimensions.
 func (t *Tensor) Shape() Shape { return t.size }
 

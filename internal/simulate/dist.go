@@ -4,6 +4,7 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"snug/internal/setup"
@@ -76,7 +77,12 @@ func (r *run) newOptimizer() (err error) {
 	if deepspeed && (name == "" || name == "adam" || name == "adamw") {
 		name = "adamw-fused"
 	}
-	r.opt, err = r.w.NewOptimizer(name, r.mine)
+	mine := [][]*shadow.Tensor{r.mine}
+	if r.script != nil && !deepspeed {
+		mine = r.script.Groups(r.mine)
+		r.params = slices.Concat(r.script.Groups(r.params)...)
+	}
+	r.opt, err = r.w.NewOptimizer(name, mine...)
 	if err == nil && deepspeed {
 		r.opt = z.Around(r.opt)
 	}

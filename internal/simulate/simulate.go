@@ -44,7 +44,12 @@ type Options struct {
 	Watch Stopwatch                        // counts a step with everything in place, if set
 	Brief bool                             // the first step, which makes the optimizer's states, has one micro-batch
 	Card  gpu.Card                         // what kernels are chosen for; the reference where it has no capability
+	Local bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
+	Model Maker                            // makes a model in the place of the setup's, if set
 }
+
+// Maker builds a model by hand.
+type Maker func(b *shadow.Builder, how family.Run) (family.Model, error)
 
 // Stopwatch counts the time of a step: it is told of its work, of the end of
 // each micro-batch, of one that is like the first but finds gradients, and of
@@ -64,6 +69,8 @@ type run struct {
 	w       *shadow.World
 	builder *shadow.Builder
 	model   family.Model
+	script  family.Scripted  // the model, where it has a script of its own
+	names   names            // of that script
 	wrapper wrapper          // of a run on several GPUs
 	params  []*shadow.Tensor // what the optimizer is given
 	mine    []*shadow.Tensor // those of them that this process updates
@@ -100,6 +107,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (*Result, error) {
 	if err := r.load(); err != nil {
 		return nil, err
 	}
+	r.begin()
 	r.steps()
 	if !r.w.Unfold() {
 		return nil, nil
@@ -126,7 +134,7 @@ func (r *run) steps() {
 
 // written tells whether what is sure to come out the same may be written
 // instead of run: on one GPU, where no log wants to see every op.
-func (r *run) written() bool { return r.o.Log == nil && r.wrapper == nil }
+func (r *run) written() bool { return r.o.Log == nil && r.wrapper == nil && r.script == nil }
 
 // metered tells whether the watch is to see micro-batch k of this step. It sees
 // each kind once, with everything in place: those that find gradients in the
@@ -154,11 +162,15 @@ func (r *run) load() error {
 		Checkpointing: s.Checkpointing, Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger,
 	}
 	var err error
-	if s.Model.Config == nil {
+	switch {
+	case r.o.Model != nil:
+		r.model, err = r.o.Model(r.builder, how)
+	case s.Model.Config == nil:
 		r.model, err = family.Named(r.builder, s.Model.Name, how)
-	} else {
+	default:
 		r.model, err = family.New(r.builder, family.NewConfig(s.Model.Config), how)
 	}
+	r.script, _ = r.model.(family.Scripted)
 	var no *family.Refusal
 	if errors.As(err, &no) {
 		return setup.Wrong("{"+no.Field+"}: %s", no.Why)
@@ -245,6 +257,9 @@ func (r *run) step(skip bool) {
 	r.update(skip)
 	r.mark(Optimizer, "zero_grad")
 	shadow.ZeroGrad(r.params)
+	if r.script != nil && r.o.Local {
+		r.names.end(r.w)
+	}
 	r.note("step ends")
 }
 
@@ -305,6 +320,10 @@ func (r *run) micro(k int) {
 		r.opening = r.w.Begin()
 		defer r.opening.End()
 	}
+	if r.script != nil {
+		r.scripted()
+		return
+	}
 	r.note("step: batch")
 	b := r.model.Batch()
 	r.mark(Forward, "forward")
@@ -330,6 +349,11 @@ func (r *run) backward(loss *shadow.Tensor) {
 	if !r.o.Alone {
 		loss = loss.DivScalar()
 	}
+	r.scaled(loss)
+}
+
+// scaled is scaler.scale(loss).backward().
+func (r *run) scaled(loss *shadow.Tensor) {
 	if r.scaler != nil {
 		loss = r.scaler.Scale(loss)
 	}

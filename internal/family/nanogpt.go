@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"fmt"
+
+	"snug/internal/shadow"
+)
+
+// nanoGPT: karpathy/nanoGPT, model.py. It is GPT-2 with linear layers, biases only
+// where the config wants them, and a loss without a shift: targets are a tensor of
+// their own. train.py makes it on the CPU, so that the head shares its weight with
+// the embedding before either has memory on the GPU.
+
+type nanoGPT struct {
+	net
+	wte, wpe *shadow.Embedding
+	h        []*nanoBlock
+	lnF      *shadow.LayerNorm
+	lmHead   *shadow.Linear
+	dropout  float64
+	eval     bool // between model.eval() and model.train()
+}
+
+func newNanoGPT(b *shadow.Builder, c *Config, run Run) (Model, error) {
+	if err := nanoRefuses(run); err != nil {
+		return nil, err
+	}
+	width, vocab, bias := c.Positive("n_embd", 768), c.Positive("vocab_size", 50304), c.Bool("bias", true)
+	m := &nanoGPT{net: net{b.W, run}, dropout: c.Float("dropout", 0)}
+	m.wte = b.Embedding("transformer.wte", vocab, width)
+	m.wpe = b.Embedding("transformer.wpe", c.Positive("block_size", 1024), width)
+	heads := c.Positive("n_head", 12)
+	c.HeadDim(width, heads)
+	for i := range c.Int("n_layer", 12) {
+		m.h = append(m.h, newNanoBlock(b, m, fmt.Sprintf("transformer.h.%d", i), width, heads, bias))
+	}
+	m.lnF = b.LayerNorm("transformer.ln_f", width, bias)
+	m.lmHead = b.SharedLinear("lm_head", m.wte.Weight)
+	return m, nil
+}
+
+// nanoRefuses is what model.py has no code for.
+func nanoRefuses(run Run) error {
+	switch {
+	case run.Head != "causal-lm":
+		return refuse("model.head", "nanogpt is trained as causal-lm, not as %q", run.Head)
+	case run.Checkpointing:
+		return refuse("checkpointing", "nanoGPT's model.py has no gradient checkpointing")
+	case run.Attention != "" && run.Attention != "sdpa":
+		return refuse("attention", "nanoGPT's model.py attends by scaled_dot_product_attention (sdpa), not by %s", run.Attention)
+	case run.Loss != "" || run.LossChunks > 1:
+		return refuse("loss", "nanoGPT's model.py computes its loss itself, over all logits at once")
+	}
+	return nil
+}
+
+// Batch is get_batch: x, and the tokens that follow as y.
+func (m *nanoGPT) Batch() Batch {
+	x := m.w.Input(shadow.Int64, m.run.Batch, m.run.Seq)
+	return Batch{IDs: x, Labels: m.w.Input(shadow.Int64, m.run.Batch, m.run.Seq)}
+}
+
+// Loss is the loss alone.
+func (m *nanoGPT) Loss(b Batch) *shadow.Tensor {
+	fn := m.w.Func()
+	_, loss := fn.Let2(m.Forward(b))
+	return fn.Return(loss)
+}
+
+// Eval is model.eval(), or model.train().
+func (m *nanoGPT) Eval(on bool) { m.eval = on }
+
+// Groups is configure_optimizers: matrices decay, vectors do not.
+func (m *nanoGPT) Groups(params []*shadow.Tensor) [][]*shadow.Tensor {
+	var decay, rest []*shadow.Tensor
+	for _, p := range params {
+		if p.Dim() >= 2 {
+			decay = append(decay, p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	return [][]*shadow.Tensor{decay, rest}
+}
+
+// Forward is GPT.forward.
+func (m *nanoGPT) Forward(b Batch) (*shadow.Tensor, *shadow.Tensor) {
+	idx, targets := b.IDs, b.Labels
+	fn := m.w.Func(idx, targets)
+	pos := fn.Let(m.w.Arange(idx.Size(1)))  // (T)
+	tokEmb := fn.Let(m.wte.Call(idx))       // (B, T, C)
+	posEmb := fn.Let(m.wpe.Call(pos))       // (T, C)
+	x := fn.Let(m.drop(tokEmb.Add(posEmb))) // (B, T, C)
+	for _, block := range m.h {
+		fn.Set(&x, m.w.Call(block, x))
+	}
+	fn.Set(&x, m.lnF.Call(x))
+	logits := fn.Let(m.lmHead.Call(x)) // (B, T, V)
+	loss := fn.Let(logits.View(-1, logits.Size(-1)).CrossEntropy(targets.View(-1)))
+	return fn.Return2(logits, loss)
+}
+
+// drop is each nn.Dropout of the model: all have the same probability.
+func (m *nanoGPT) drop(x *shadow.Tensor) *shadow.Tensor { return x.Dropout(m.dropping()) }
+
+// dropping is dropout if self.training else 0.
+func (m *nanoGPT) dropping() float64 {
+	if m.eval {
+		return 0
+	}
+	return m.dropout
+}
+
+type nanoBlock struct {
+	shadow.Path
+	ln1, ln2 *shadow.LayerNorm
+	attn     *nanoAttention
+	mlp      *nanoMLP
+}
+
+func newNanoBlock(b *shadow.Builder, m *nanoGPT, at string, width, heads int, bias bool) *nanoBlock {
+	l := &nanoBlock{Path: shadow.Path(at)}
+	l.ln1 = b.LayerNorm(at+".ln_1", width, bias)
+	l.attn = &nanoAttention{
+		Path: shadow.Path(at + ".attn"), m: m, heads: heads,
+		cAttn: b.Linear(at+".attn.c_attn", width, 3*width, bias),
+		cProj: b.Linear(at+".attn.c_proj", width, width, bias),
+	}
+	l.ln2 = b.LayerNorm(at+".ln_2", width, bias)
+	l.mlp = &nanoMLP{
+		Path: shadow.Path(at + ".mlp"), m: m,
+		cFC:   b.Linear(at+".mlp.c_fc", width, 4*width, bias),
+		cProj: b.Linear(at+".mlp.c_proj", 4*width, width, bias),
+	}
+	return l
+}
+
+// Forward is Block.forward.
+func (l *nanoBlock) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	w := x.World()
+	fn.Set(&x, x.Add(w.Call(l.attn, l.ln1.Call(x))))
+	fn.Set(&x, x.Add(w.Call(l.mlp, l.ln2.Call(x))))
+	return x
+}
+
+type nanoAttention struct {
+	shadow.Path
+	m            *nanoGPT
+	heads        int
+	cAttn, cProj *shadow.Linear
+}
+
+// Forward is CausalSelfAttention.forward.
+func (a *nanoAttention) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	B, T, C := x.Size(0), x.Size(1), x.Size(2)
+	qkv := a.cAttn.Call(x).Split(2, C, C, C)
+	q, k, v := fn.Let(qkv[0]), fn.Let(qkv[1]), fn.Let(qkv[2])
+	fn.Set(&k, k.View(B, T, a.heads, C/a.heads).Transpose(1, 2)) // (B, nh, T, hs)
+	fn.Set(&q, q.View(B, T, a.heads, C/a.heads).Transpose(1, 2)) // (B, nh, T, hs)
+	fn.Set(&v, v.View(B, T, a.heads, C/a.heads).Transpose(1, 2)) // (B, nh, T, hs)
+
+	y := fn.Let(a.m.w.SDPA(shadow.Attention{Query: q, Key: k, Value: v, Dropout: a.m.dropping(), Causal: true}))
+	fn.Set(&y, y.Transpose(1, 2).Contiguous().View(B, T, C))
+	fn.Set(&y, a.m.drop(a.cProj.Call(y)))
+	return y
+}
+
+type nanoMLP struct {
+	shadow.Path
+	m          *nanoGPT
+	cFC, cProj *shadow.Linear
+}
+
+// Forward is MLP.forward.
+func (p *nanoMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	fn.Set(&x, p.cFC.Call(x))
+	fn.Set(&x, x.GELU())
+	fn.Set(&x, p.cProj.Call(x))
+	fn.Set(&x, p.m.drop(x))
+	return x
+}
