@@ -99,8 +99,9 @@ func runProfile(ctx context.Context, env Env, o profileOptions, args []string) e
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if err := p.run(ctx); err != nil {
+	err = p.run(ctx)
+	p.close() // before anything is printed: whoever reads it may go away
+	if err != nil {
 		return err
 	}
 	if o.json {
@@ -118,10 +119,10 @@ func newProfiling(ctx context.Context, env Env, o profileOptions, args []string)
 	run.RemoveLeft("")
 	work, err := run.NewWork("")
 	if err != nil {
-		return nil, fmt.Errorf("making a folder for the recordings: %w", reason(err))
+		return nil, fmt.Errorf("making a folder for the recordings: %w; TMPDIR names another place for it", err)
 	}
 	p := &profiling{env: env, options: o, work: work, sizes: sizes, signals: make(chan os.Signal, 4), launch: run.ReadLaunch(args)}
-	signal.Notify(p.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(p.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	err = p.checkPlaces()
 	p.hasGPU = p.seesGPU(ctx)
 	if err == nil {
@@ -191,9 +192,15 @@ func (p *profiling) checkPlaces() error {
 	if err := p.env.mayKeepProfile("--out", o.out); err != nil && len(o.vary) > 0 {
 		return err
 	}
+	if err := mayWriteIn(filepath.Dir(o.out)); err != nil && len(o.vary) > 0 {
+		return fmt.Errorf("--out %s: %w", o.out, reason(err))
+	}
 	if o.keep != "" {
 		if info, err := p.env.disk().Stat(o.keep); err == nil && !info.IsDir() {
 			return fmt.Errorf("--keep %s: it is a file; name a folder", o.keep)
+		}
+		if err := mayWriteIn(o.keep); err != nil {
+			return fmt.Errorf("--keep %s: %w", o.keep, reason(err))
 		}
 	}
 	if o.setup == "" || o.setup == "-" {

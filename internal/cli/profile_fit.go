@@ -14,15 +14,7 @@ func (p *profiling) fit() error {
 	if len(p.runs) < 2 {
 		return nil
 	}
-	var inputs []profile.Input
-	for _, r := range p.runs {
-		rec, err := readSnapshot(p.env, r.rank.Snapshot.File)
-		if err != nil {
-			return fmt.Errorf("the recording at %s: %w", r.at, err)
-		}
-		inputs = append(inputs, profile.Input{Name: "the recording at " + r.at.String(), At: r.at, Recording: rec})
-	}
-	program, err := profile.Fit(inputs)
+	program, err := p.fitted()
 	if err != nil {
 		return err
 	}
@@ -35,6 +27,44 @@ func (p *profiling) fit() error {
 	}
 	p.program = program
 	return p.writeProfile()
+}
+
+// fitted makes the program of the recordings, unless a signal comes first: of
+// long ones that takes a while.
+func (p *profiling) fitted() (*profile.Program, error) {
+	type result struct {
+		program *profile.Program
+		err     error
+	}
+	done := make(chan result, 1)
+	go func() {
+		inputs, err := p.recordings()
+		if err != nil {
+			done <- result{nil, err}
+			return
+		}
+		program, err := profile.Fit(inputs)
+		done <- result{program, err}
+	}()
+	select {
+	case by := <-p.signals:
+		return nil, interrupted(by)
+	case r := <-done:
+		return r.program, r.err
+	}
+}
+
+// recordings reads what the runs have left.
+func (p *profiling) recordings() ([]profile.Input, error) {
+	var out []profile.Input
+	for _, r := range p.runs {
+		rec, err := readSnapshot(p.env, r.rank.Snapshot.File)
+		if err != nil {
+			return nil, fmt.Errorf("the recording at %s: %w", r.at, err)
+		}
+		out = append(out, profile.Input{Name: "the recording at " + r.at.String(), At: r.at, Recording: rec})
+	}
+	return out, nil
 }
 
 // card is what was recorded on.

@@ -32,7 +32,7 @@ func (p *profiling) judge(r *measuredRun) error {
 	}
 	switch {
 	case out.Stopped != nil:
-		return passed{128 + signalNumber(out.Stopped), "interrupted; no profile was written"}
+		return interrupted(out.Stopped)
 	case out.TimedOut:
 		return fmt.Errorf("%s; give it more with --timeout, or a smaller size", p.tooSlow(r))
 	case r.rank == nil:
@@ -58,6 +58,11 @@ func (p *profiling) judge(r *measuredRun) error {
 		p.note("after its %d recorded steps the command %s%s", p.options.steps, out.Exit, named(r.at))
 	}
 	return nil
+}
+
+// interrupted is the end by a signal.
+func interrupted(by os.Signal) error {
+	return passed{128 + signalNumber(by), "interrupted; no profile was written"}
 }
 
 // stacksMayHaveBroken says whether the last run ended in one of the ways in

@@ -53,6 +53,23 @@ func (p *profiling) withKept(err error) error {
 	return errors.New(text)
 }
 
+// mayWriteIn tries whether files can be made in a folder, or in the nearest above
+// it where it is yet to be made. To learn that after the runs would be late.
+func mayWriteIn(folder string) error {
+	for folder != filepath.Dir(folder) {
+		if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		folder = filepath.Dir(folder)
+	}
+	f, err := os.CreateTemp(folder, ".snug-")
+	if err != nil {
+		return err
+	}
+	_ = f.Close()
+	return os.Remove(f.Name())
+}
+
 // copyFile copies a file, whole or not at all.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)

@@ -153,7 +153,7 @@ func named(at profile.Point) string {
 func (p *profiling) session(r *measuredRun) *run.Session {
 	s := &run.Session{
 		Args: r.command.words, Stdout: p.env.Stdout, Stderr: p.env.Stderr, Timeout: p.options.timeout,
-		Signals: p.signals, Runner: p.env.Runner,
+		Signals: p.signals, Runner: p.env.Runner, Slow: func() { p.say("waiting for the command to end; Ctrl-C again insists") },
 	}
 	if p.env.Environ != nil {
 		s.Env = p.env.Environ()

@@ -54,7 +54,7 @@ func NewFolder(parent string, s Settings) (*Folder, error) {
 	}
 	if err != nil {
 		_ = f.Remove()
-		return nil, fmt.Errorf("putting the probe into %s: %w", path, err)
+		return nil, fmt.Errorf("making the run's folder: %w; TMPDIR names another place for it", err)
 	}
 	return f, nil
 }

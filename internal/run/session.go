@@ -21,6 +21,7 @@ type Session struct {
 	Runner         Runner           // nil: this machine
 	Progress       func(steps int)  // is told of each further step; may be nil
 	Grace          time.Duration    // between asking to end and insisting; 0: ten seconds
+	Slow           func()           // is called where the command takes its time to end; may be nil
 }
 
 // Outcome is how a run went.
@@ -36,6 +37,7 @@ type Outcome struct {
 
 const (
 	grace  = 10 * time.Second
+	slow   = 2 * time.Second  // until whoever waits for the end is told so
 	linger = 20 * time.Second // after the last step, before the run is ended from outside
 	look   = 250 * time.Millisecond
 )
@@ -107,7 +109,11 @@ func (s *Session) stop(p Process, done <-chan Exit, sig os.Signal) Exit {
 	if wait == 0 {
 		wait = grace
 	}
+	if sig == syscall.SIGPIPE { // nobody reads the output: Python would not mind
+		sig = syscall.SIGTERM
+	}
 	p.Signal(sig)
+	defer time.AfterFunc(slow, s.tellSlow).Stop()
 	for _, next := range []os.Signal{syscall.SIGTERM, os.Kill} {
 		select {
 		case e := <-done:
@@ -119,6 +125,12 @@ func (s *Session) stop(p Process, done <-chan Exit, sig os.Signal) Exit {
 	}
 	p.Sweep()
 	return <-done
+}
+
+func (s *Session) tellSlow() {
+	if s.Slow != nil {
+		s.Slow()
+	}
 }
 
 // watcher looks into the reports while the run goes on.

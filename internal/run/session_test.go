@@ -75,6 +75,22 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// Where nobody reads the output any more, the run ends; and who waits for one that
+// takes its time is told.
+func TestStopSlowly(t *testing.T) {
+	signals, told := make(chan os.Signal, 2), make(chan struct{})
+	signals <- syscall.SIGPIPE
+	s := Session{
+		Args: []string{"sh", "-c", `trap "sleep 600" TERM; while :; do sleep 0.1; done`}, Env: os.Environ(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
+		Signals: signals, Grace: time.Minute, Slow: func() { close(told) },
+	}
+	go func() { <-told; signals <- os.Interrupt; signals <- os.Interrupt }()
+	o, err := s.Run(context.Background(), folder(t))
+	if err != nil || o.Stopped != syscall.SIGPIPE || o.Exit.Signal != syscall.SIGKILL {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
 func TestTimeout(t *testing.T) {
 	s := Session{Args: []string{"sleep", "600"}, Env: os.Environ(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Timeout: 100 * time.Millisecond}
 	o, err := s.Run(context.Background(), folder(t))
