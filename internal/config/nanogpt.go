@@ -54,19 +54,21 @@ const nanoVocabulary, gpt2Vocabulary = 50304, 50257
 // itself (data/shakespeare_char/prepare.py).
 var nanoCharacters = map[any]int{"shakespeare_char": 65}
 
-// nanoModel is nanoGPT's own model. Weights of GPT-2 have biases, its vocabulary, and
-// positions for 1024 tokens, which train.py crops to the block.
+// nanoModel is nanoGPT's own model. From scratch it has positions for the block that
+// it is fed. Weights of GPT-2 have biases, its vocabulary, and positions for 1024 tokens,
+// which train.py crops to the block.
 func (p *Project) nanoModel(out map[string]any) {
+	config := map[string]any{"model_type": "nanogpt"}
 	shape, loaded := nanoShapes[p.Value("model")]
-	vocabulary, block, bias := gpt2Vocabulary, min(p.whole("seq"), 1024), true
-	if !loaded {
+	if loaded {
+		config["vocab_size"], config["bias"] = float64(gpt2Vocabulary), true
+		config["block_size"] = float64(min(p.whole("seq"), 1024))
+	} else {
 		shape = [3]int{p.whole("shape.n_layer"), p.whole("shape.n_head"), p.whole("shape.n_embd")}
-		vocabulary, block = cmp.Or(nanoCharacters[p.Value("shape.dataset")], nanoVocabulary), p.whole("seq")
-		bias, _ = p.said("shape.bias").(bool)
+		config["vocab_size"] = float64(cmp.Or(nanoCharacters[p.Value("shape.dataset")], nanoVocabulary))
+		config["bias"], _ = p.said("shape.bias").(bool)
 	}
-	dropout, _ := p.said("shape.dropout").(float64)
-	out["model"] = map[string]any{"config": map[string]any{
-		"model_type": "nanogpt", "n_layer": float64(shape[0]), "n_head": float64(shape[1]), "n_embd": float64(shape[2]),
-		"vocab_size": float64(vocabulary), "block_size": float64(block), "bias": bias, "dropout": dropout,
-	}}
+	config["n_layer"], config["n_head"], config["n_embd"] = float64(shape[0]), float64(shape[1]), float64(shape[2])
+	config["dropout"], _ = p.said("shape.dropout").(float64)
+	out["model"] = map[string]any{"config": config}
 }

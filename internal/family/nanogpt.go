@@ -29,8 +29,12 @@ func newNanoGPT(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	}
 	width, vocab, bias := c.Positive("n_embd", 768), c.Positive("vocab_size", 50304), c.Bool("bias", true)
 	m := &nanoGPT{net: net{b.W, run}, dropout: c.Float("dropout", 0)}
+	block := c.Positive("block_size", run.Seq) // train.py feeds whole blocks
+	if run.Seq > block {
+		return nil, refuse("seq", "nanogpt has %d learned positions (block_size), and a longer sequence crashes", block)
+	}
 	m.wte = b.Embedding("transformer.wte", vocab, width)
-	m.wpe = b.Embedding("transformer.wpe", c.Positive("block_size", 1024), width)
+	m.wpe = b.Embedding("transformer.wpe", block, width)
 	heads := c.Positive("n_head", 12)
 	c.HeadDim(width, heads)
 	for i := range c.Int("n_layer", 12) {

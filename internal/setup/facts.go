@@ -37,7 +37,7 @@ var families = map[string]facts{
 	"modernbert":    {head: "masked-lm", key: "max_position_embeddings", positions: 8192},
 	"mpnet":         {head: "masked-lm", key: "max_position_embeddings", positions: 512, offset: 2, learned: true},
 	"multi-encoder": {head: "encoder", key: "max_position_embeddings", positions: 512, learned: true},
-	"nanogpt":       {head: "causal-lm", key: "block_size", positions: 1024, learned: true},
+	"nanogpt":       {head: "causal-lm", key: "block_size", positions: 1024},
 	"opt":           {head: "causal-lm", key: "max_position_embeddings", positions: 2048, learned: true},
 	"phi":           {head: "causal-lm", key: "max_position_embeddings", positions: 2048},
 	"phi3":          {head: "causal-lm", key: "max_position_embeddings", positions: 4096},
