@@ -4,6 +4,7 @@ package simulate
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,7 +14,6 @@ import (
 	"snug/internal/gpu"
 	"snug/internal/setup"
 	"snug/internal/shadow"
-	"snug/internal/stream"
 )
 
 // terse is nanoGPT's model as the script wrote it that was measured: embeddings and
@@ -149,21 +149,12 @@ func nanoSetup(t *testing.T, fields map[string]any) *setup.Setup {
 
 // TestNanoGPTLoop lays a run beside train.py's own on the CPU, from the first batch to
 // the last update (testdata/measured/nanogpt_ops.py): when batches and
-// whatever has the size of the logits come and go.
+// whatever has the size of the logits come and go, and in which order states are made.
 func TestNanoGPTLoop(t *testing.T) {
 	c, recorded := readPEFT(t, "testdata/nanogpt_loop/loop.txt.gz")
 	s := caseSetup(c)
 	s.Steps, s.Accumulation = 3, 3
-	var played peftLog
-	res, err := Run(s, Options{Out: true, Log: func(*shadow.World, string) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range res.World.Trace.Events {
-		if e.Kind != stream.Mark {
-			played.events = append(played.events, peftEvent{id: int(e.ID), size: e.Size, freed: e.Kind == stream.Free})
-		}
-	}
+	played := play(t, s, Options{Out: true})
 	const tokens, vocabulary = 3 * 100, 1000
 	for what, size := range map[string]uint64{"batches": tokens * 8, "logits": tokens * vocabulary * 4} {
 		want := recorded.lives(size)
@@ -174,6 +165,19 @@ func TestNanoGPTLoop(t *testing.T) {
 			t.Errorf("%s: -recorded +played\n%s", what, diff)
 		}
 	}
+	if diff := cmp.Diff(recorded.made("zeros_like"), played.made("zeros_like")); diff != "" {
+		t.Errorf("states: -recorded +played\n%s", diff)
+	}
+}
+
+// made is the sizes of what an op made, in order.
+func (l peftLog) made(op string) (out []uint64) {
+	for _, e := range l.events {
+		if !e.freed && e.op >= 0 && strings.Contains(l.ops[e.op], op) {
+			out = append(out, e.size)
+		}
+	}
+	return out
 }
 
 // lives is when tensors of a size come and go, each by its place among them.

@@ -75,7 +75,7 @@ func testDispatched(t *testing.T, folder string) {
 			if len(want) < 50 {
 				t.Fatalf("only %d allocations are recorded", len(want))
 			}
-			played := playPEFT(t, s, caseCard(c))
+			played := play(t, s, Options{Alone: true, Out: true, Local: true, Card: caseCard(c)})
 			if played.params != recorded.params || played.trained != recorded.trained {
 				t.Errorf("%d parameters, %d trained; want %d, %d", played.params, played.trained, recorded.params, recorded.trained)
 			}
@@ -141,13 +141,14 @@ func caseCard(c map[string]any) gpu.Card {
 	return card
 }
 
-// playPEFT is the same from the shadow, without workspaces.
-func playPEFT(t *testing.T, s *setup.Setup, card gpu.Card) (log peftLog) {
+// play is the same from the shadow, without workspaces.
+func play(t *testing.T, s *setup.Setup, o Options) (log peftLog) {
 	t.Helper()
 	var at []int // the event that each op begins with
-	r, err := Run(s, Options{Alone: true, Out: true, Local: true, Card: card, Log: func(w *shadow.World, op string) {
+	o.Log = func(w *shadow.World, op string) {
 		log.ops, at = append(log.ops, op), append(at, len(w.Trace.Events))
-	}})
+	}
+	r, err := Run(s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
