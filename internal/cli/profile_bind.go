@@ -8,7 +8,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"snug/internal/config"
@@ -31,10 +33,12 @@ func (p *profiling) bind(c *placed, want map[string]any, folder string) error {
 		}
 	}
 	project, err := p.project(c.words, names...)
-	if errors.Is(err, config.ErrNothing) {
+	switch {
+	case errors.Is(err, config.ErrNothing):
 		return fmt.Errorf("the command has no {%s}, and no config file here says the %[1]s; put {%[1]s} where its value goes, or name the file with --config-path", names[0])
-	}
-	if err != nil {
+	case errors.Is(err, config.ErrSeveral):
+		return fmt.Errorf("the command has no {%s}, and %w, or put {%[1]s} where its value goes", names[0], err)
+	case err != nil:
 		return fmt.Errorf("the command has no {%s}, and %w", names[0], err)
 	}
 	plan, err := project.Change(want)
@@ -100,7 +104,19 @@ func (p *profiling) substitute(c *placed, file string, d *doc.Document, folder s
 			return err
 		}
 	}
-	return c.writeCopy(file, d.Bytes(), folder)
+	data := d.Bytes()
+	if d.Format() == doc.Python {
+		data = standing(data, absolute(file))
+	}
+	return c.writeCopy(file, data, folder)
+}
+
+// ownPath is where a Python file stands, as it asks itself.
+var ownPath = regexp.MustCompile(`\b__file__\b`)
+
+// standing is a Python file that finds what is beside it from wherever it runs.
+func standing(text []byte, path string) []byte {
+	return ownPath.ReplaceAllLiteral(text, []byte(strconv.Quote(path)))
 }
 
 // settingAt is the setting that an edit changes.

@@ -92,7 +92,7 @@ func (p *Project) mostSpecific(mains []*source) ([]*source, error) {
 		}
 	}
 	if len(best) > 1 {
-		return nil, fmt.Errorf("several configurations are here: %s; name the one to use: --config-path %s", list(fileNames(best)), best[0].file)
+		return nil, fmt.Errorf("%w: %s; name the one to use: --config-path %s", ErrSeveral, list(fileNames(best)), best[0].file)
 	}
 	var others []string
 	for _, s := range mains {

@@ -3,11 +3,11 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -83,13 +83,16 @@ func worthReading(e fs.DirEntry) bool {
 	return err == nil && info.Size() <= largestFile
 }
 
+// saysBatch is a Python file that may hold what plain looks for.
+var saysBatch = regexp.MustCompile(`(?i)batch[_-]?size|["']--bs["']`)
+
 // look reads a file and finds whose it is; nil where it is nobody's.
 func look(files Files, name string) (*source, []string, error) {
 	data, err := files.ReadFile(name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", name, reason(err))
 	}
-	if format, _ := doc.FormatOf(name, data); format == doc.Python && !bytes.Contains(data, []byte("batch_size")) && !bytes.Contains(data, []byte("batch-size")) {
+	if format, _ := doc.FormatOf(name, data); format == doc.Python && !saysBatch.Match(data) {
 		return nil, nil, nil // parsing every program here would take long
 	}
 	d, err := doc.Open(name, data)

@@ -12,6 +12,9 @@ import (
 // ErrNothing says that a folder holds no configuration that snug knows.
 var ErrNothing = errors.New("no training configuration found")
 
+// ErrSeveral says that a folder holds configurations of more than one run.
+var ErrSeveral = errors.New("several configurations are here")
+
 // nothing is ErrNothing where something was there and could not be used.
 type nothing struct{ root, why string }
 
