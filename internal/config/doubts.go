@@ -20,6 +20,7 @@ func (p *Project) Doubts(run map[string]any) []string {
 	out = append(out, p.pieces(run)...)
 	out = append(out, p.headless(run)...)
 	out = append(out, p.evaluated(run)...)
+	out = append(out, p.nanoDoubts()...)
 	out = append(out, p.unassumed()...)
 	out = append(out, p.workedOut(run)...)
 	if line := p.madeInCode(); line > 0 && run["lora"] == nil {

@@ -2,11 +2,7 @@
 
 package config
 
-import (
-	"cmp"
-
-	"snug/internal/config/doc"
-)
+import "snug/internal/config/doc"
 
 const nanogptTrain = "karpathy/nanoGPT, train.py"
 
@@ -42,30 +38,31 @@ var nanogpt = Adapter{
 }
 
 // nanoShapes is the sizes that nanoGPT loads GPT-2 in (model.py: from_pretrained).
-var nanoShapes = map[any][3]int{
+var nanoShapes = map[string][3]int{
 	"gpt2": {12, 12, 768}, "gpt2-medium": {24, 16, 1024}, "gpt2-large": {36, 20, 1280}, "gpt2-xl": {48, 25, 1600},
 }
 
-// nanoVocabulary is GPT-2's 50257 filled up to a multiple of 64, as models from scratch
-// have it unless their data brings its own (meta.pkl): one of characters is small.
-const nanoVocabulary, gpt2Vocabulary = 50304, 50257
-
-// nanoCharacters is how many characters there are in data that nanoGPT prepares by
-// itself (data/shakespeare_char/prepare.py).
-var nanoCharacters = map[any]int{"shakespeare_char": 65}
+// nanoLoads is the shape of the weights that a run begins with; a model from scratch
+// has its own.
+func (p *Project) nanoLoads() (shape [3]int, loaded bool) {
+	name, _ := p.Value("model").(string)
+	shape, loaded = nanoShapes[name]
+	return shape, loaded
+}
 
 // nanoModel is nanoGPT's own model. From scratch it has positions for the block that
 // it is fed. Weights of GPT-2 have biases, its vocabulary, and positions for 1024 tokens,
 // which train.py crops to the block.
 func (p *Project) nanoModel(out map[string]any) {
 	config := map[string]any{"model_type": "nanogpt"}
-	shape, loaded := nanoShapes[p.Value("model")]
+	shape, loaded := p.nanoLoads()
 	if loaded {
 		config["vocab_size"], config["bias"] = float64(gpt2Vocabulary), true
 		config["block_size"] = float64(min(p.whole("seq"), 1024))
 	} else {
 		shape = [3]int{p.whole("shape.n_layer"), p.whole("shape.n_head"), p.whole("shape.n_embd")}
-		config["vocab_size"] = float64(cmp.Or(nanoCharacters[p.Value("shape.dataset")], nanoVocabulary))
+		tokens, _ := p.nanoTokens()
+		config["vocab_size"] = float64(tokens)
 		config["bias"], _ = p.said("shape.bias").(bool)
 	}
 	config["n_layer"], config["n_head"], config["n_embd"] = float64(shape[0]), float64(shape[1]), float64(shape[2])
