@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"snug/internal/estimate"
 	"snug/internal/gpu"
 	"snug/internal/setup"
-	"snug/internal/units"
 )
 
 // Optimize with --profile runs the training command at small sizes first. Of a
@@ -30,7 +28,7 @@ func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []stri
 		return nil, err
 	}
 	t, err := o.today(env)
-	base, unknown, err := known(t, err)
+	base, err := known(t, err)
 	if err != nil {
 		return nil, err
 	}
@@ -50,39 +48,34 @@ func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []stri
 	if base != nil {
 		return t, nil
 	}
-	if p.written == "" {
-		return nil, fmt.Errorf("one size makes no profile, and the model is not known otherwise (%w); write {batch} into the command", unknown)
-	}
 	o.recorded = p.written
 	return o.today(env)
 }
 
-// known is the run of a model that snug knows, or else why it does not, so that
+// known is the run of a model that snug knows; nil where it does not, so that
 // recordings have to tell. Whatever else is wrong would be wrong after a run, too,
 // and is an error before it.
-func known(t *today, err error) (base *setup.Setup, unknown, wrong error) {
+func known(t *today, err error) (*setup.Setup, error) {
 	switch {
 	case errors.Is(err, setup.ErrUnknownModel):
-		return nil, err, nil
+		return nil, nil
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	case len(t.requests) > 1:
-		return nil, nil, errors.New("--profile measures one run; give one setup")
-	case t.example:
-		return nil, errors.New("no training configuration was found here"), nil
+		return nil, errors.New("--profile measures one run; give one setup")
+	case t.example: // no configuration was found here
+		return nil, nil
 	}
 	r := t.requests[0]
 	switch {
 	case errors.Is(r.err, setup.ErrUnknownModel):
-		return nil, r.err, nil
+		return nil, nil
 	case r.err != nil:
-		return nil, nil, errors.New(r.from.located(r.err))
-	case r.setup.Model.Program != nil:
-		return nil, errors.New("it is a profile itself"), nil
-	case !r.setup.Model.Known():
-		return nil, fmt.Errorf("model_type %q is not known", r.setup.Model.Family()), nil
+		return nil, errors.New(r.from.located(r.err))
+	case r.setup.Model.Program != nil || !r.setup.Model.Known(): // a profile, or another's model_type
+		return nil, nil
 	}
-	return r.setup, nil, nil
+	return r.setup, nil
 }
 
 // command is what trains: behind --, or what snug.yaml says.
@@ -118,7 +111,7 @@ func (o *optimizeOptions) profiling(ctx context.Context, env Env, words []string
 	}
 	options := profileOptions{
 		vary: o.vary, steps: 3, stacks: true, timeout: 15 * time.Minute, out: filepath.Join(o.folder, profileFile),
-		configs: names, oneSize: true, json: true, // standard output is for the plan
+		configs: names, oneSize: base != nil, json: true, // standard output is for the plan
 	}
 	if len(options.vary) > 0 {
 		return newProfiling(ctx, env, options, words)
@@ -182,24 +175,4 @@ func (o *optimizeOptions) residual(env Env, s *setup.Setup, card gpu.Card) *esti
 	}
 	torch := plainVersion(o.measured.runs[0].rank.Versions["torch"])
 	return cmp.Or(past.alike(o.measured.base, card, torch), out)
-}
-
-// measuredText is what was measured, in sentences.
-func (o *optimizeOptions) measuredText() []string {
-	var out []string
-	for _, r := range o.measured.runs {
-		text := fmt.Sprintf("Measured%s: %v reserved", named(r.at), units.Bytes(r.rank.PeakReserved()))
-		if c := r.compared; c != nil {
-			off := float64(c.estimate.PeakReserved)/float64(max(r.rank.PeakReserved(), 1)) - 1
-			text += fmt.Sprintf(", estimated %v (%+.1f %%)", units.Bytes(c.estimate.PeakReserved), 100*off)
-		}
-		out = append(out, text+".")
-	}
-	for _, n := range o.measured.notes {
-		out = append(out, "Note: "+n+".")
-	}
-	if o.measured.written != "" {
-		out = append(out, o.measured.written+" holds the profile.")
-	}
-	return out
 }

@@ -42,6 +42,9 @@ func (p *profiling) bind(c *placed, want map[string]any, folder string) error {
 		return fmt.Errorf("the command has no {%s}, and %w", names[0], err)
 	}
 	plan, err := project.Change(want)
+	if unsaid := slices.IndexFunc(names, func(n string) bool { return project.Value(n) == nil }); err != nil && unsaid >= 0 {
+		return fmt.Errorf("the command has no {%s}, and no file says the %[1]s; put {%[1]s} where its value goes", names[unsaid])
+	}
 	if err != nil {
 		return fmt.Errorf("the command has no {%s}, and %w", names[0], err)
 	}
