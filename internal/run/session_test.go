@@ -79,12 +79,18 @@ func TestStop(t *testing.T) {
 // takes its time is told.
 func TestStopSlowly(t *testing.T) {
 	signals, told := make(chan os.Signal, 2), make(chan struct{})
-	signals <- syscall.SIGPIPE
+	out := &said{want: "ready", came: make(chan struct{})}
 	s := Session{
-		Args: []string{"sh", "-c", `trap "sleep 600" TERM; while :; do sleep 0.1; done`}, Env: os.Environ(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
+		Args: []string{"sh", "-c", `trap "sleep 600" TERM; echo ready; while :; do sleep 0.1; done`}, Env: os.Environ(), Stdout: out, Stderr: out,
 		Signals: signals, Grace: time.Minute, Slow: func() { close(told) },
 	}
-	go func() { <-told; signals <- os.Interrupt; signals <- os.Interrupt }()
+	go func() {
+		<-out.came
+		signals <- syscall.SIGPIPE
+		<-told
+		signals <- os.Interrupt
+		signals <- os.Interrupt
+	}()
 	o, err := s.Run(context.Background(), folder(t))
 	if err != nil || o.Stopped != syscall.SIGPIPE || o.Exit.Signal != syscall.SIGKILL {
 		t.Errorf("%+v, %v", o, err)
