@@ -4,18 +4,15 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"snug/internal/profile"
 	"snug/internal/run"
 )
 
@@ -123,7 +120,10 @@ func newProfiling(ctx context.Context, env Env, o profileOptions, args []string)
 	}
 	p := &profiling{env: env, options: o, work: work, sizes: sizes, signals: make(chan os.Signal, 4), launch: run.ReadLaunch(args)}
 	signal.Notify(p.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	err = p.checkPlaces()
+	err = p.checkLaunch()
+	if err == nil {
+		err = p.checkPlaces()
+	}
 	p.hasGPU = p.seesGPU(ctx)
 	if err == nil {
 		err = p.prepare()
@@ -150,62 +150,4 @@ func (p *profiling) run(ctx context.Context) error {
 	p.compare()
 	p.remember()
 	return nil
-}
-
-// check reads the sizes and refuses what cannot be done.
-func (o *profileOptions) check(args []string) ([]profile.Point, error) {
-	switch {
-	case len(args) == 0:
-		return nil, errors.New("profile needs your training command: snug profile -- python train.py")
-	case args[0] == "":
-		return nil, errors.New("the training command is empty: write snug profile -- python train.py")
-	case o.steps < 1:
-		return nil, fmt.Errorf("--steps %d: write at least 1", o.steps)
-	case o.timeout < 0:
-		return nil, fmt.Errorf("--timeout %v: write a time like 10m, or 0 for any", o.timeout)
-	}
-	if dir := filepath.Dir(o.out); len(o.vary) > 0 {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("--out %s: the folder %s does not exist", o.out, dir)
-		}
-	}
-	sizes, err := readSizes(o.vary)
-	if err == nil {
-		err = ownNames(o.vary)
-	}
-	if err == nil && !o.oneSize {
-		err = twoSizes(o.vary, sizes)
-	}
-	if err == nil {
-		err = checkHoles(args, o.vary, sizes[0])
-	}
-	return sizes, err
-}
-
-// checkPlaces refuses, before anything runs, files that could not be read or
-// written after it.
-func (p *profiling) checkPlaces() error {
-	o := p.options
-	if len(o.vary) > 0 && p.env.isFolder(o.out) {
-		return fmt.Errorf("--out %s: %w", o.out, errFolder)
-	}
-	if err := p.env.mayKeepProfile("--out", o.out); err != nil && len(o.vary) > 0 {
-		return err
-	}
-	if err := mayWriteIn(filepath.Dir(o.out)); err != nil && len(o.vary) > 0 {
-		return fmt.Errorf("--out %s: %w", o.out, reason(err))
-	}
-	if o.keep != "" {
-		if info, err := p.env.disk().Stat(o.keep); err == nil && !info.IsDir() {
-			return fmt.Errorf("--keep %s: it is a file; name a folder", o.keep)
-		}
-		if err := mayWriteIn(o.keep); err != nil {
-			return fmt.Errorf("--keep %s: %w", o.keep, reason(err))
-		}
-	}
-	if o.setup == "" || o.setup == "-" {
-		return nil
-	}
-	_, err := p.rawSetup()
-	return err
 }

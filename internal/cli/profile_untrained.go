@@ -77,12 +77,16 @@ func (p *profiling) untrained(r *measuredRun) error {
 		why = "imported torch, but no optimizer took a step; is this the command that trains?"
 	case len(out.Reports) > 0 && out.Exit.Code != 0 && noTorch.Match(out.Tail):
 		return passed{out.Exit.Code, "the Python of this command has no torch; is the right environment active?"}
-	case len(out.Reports) > 0:
+	case len(out.Reports) > 0 && out.Exit.Code != 0:
 		why = "ran Python, but never imported torch"
+	case len(out.Reports) > 0:
+		why = "ran Python, but never imported torch where the probe could see it; is this the command that trains?"
 	case p.launch.Warning != "":
 		why = "ran without the probe: " + p.launch.Warning
-	default:
+	case out.Exit.Code != 0:
 		why = "started no Python that would load the probe"
+	default:
+		why = "started no Python that would load the probe; is it the one that trains, and does the environment (PYTHONPATH) reach its Python?"
 	}
 	if out.Exit.Code != 0 {
 		if crash == "" && p.options.quiet { // nobody has seen what it said

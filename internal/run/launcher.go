@@ -16,6 +16,7 @@ type Launch struct {
 	Program  int    // where in Args that stands, behind commands that only run another
 	// Warning is why the probe may not get into the training, "" if it should.
 	Warning string
+	Lost    bool // it cannot: to run the command would show nothing
 }
 
 // ReadLaunch takes a command line apart. Whatever starts the training, the probe
@@ -32,13 +33,13 @@ func ReadLaunch(words []string) Launch {
 		name := program(rest[0])
 		l.Launcher, l.Program = name, len(words)-len(rest)
 		if why := cutOff[name]; why != "" {
-			l.Warning = name + " " + why
+			l.Warning, l.Lost = name+" "+why, name != "sudo" // which may be told to keep it
 			return l
 		}
 		if isPython(name) {
 			l.Launcher = "python"
 			if flag := isolated(rest[1:]); flag != "" {
-				l.Warning = "python " + flag + " leaves PYTHONPATH out, and with it the probe; run it without " + flag
+				l.Warning, l.Lost = "python "+flag+" leaves PYTHONPATH out, and with it the probe; run it without "+flag, true
 			}
 			return l
 		}
