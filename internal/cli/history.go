@@ -110,7 +110,7 @@ func missed(r store.Run) string {
 	if r.Predicted == 0 || r.Reserved == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%+.2f %%", (float64(r.Predicted)/float64(r.Reserved)-1)*100)
+	return offBy(r.Predicted, r.Reserved)
 }
 
 func writeRuns(w io.Writer, runs []store.Run) error {

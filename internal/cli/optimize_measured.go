@@ -36,7 +36,7 @@ func (o *optimizeOptions) measuredText() []string {
 		out = append(out, text+".")
 	}
 	if o.measured.isOther() {
-		out = append(out, "That is far apart: is it what the command trains, at this sequence and precision?")
+		out = append(out, "That is far apart: is it what the command trains, at this sequence and precision? If not, snug history delete keeps it out of later estimates.")
 	}
 	for _, n := range o.measured.notes {
 		out = append(out, "Note: "+n+".")

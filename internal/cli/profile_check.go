@@ -73,9 +73,8 @@ func (p *profiling) checkPlaces() error {
 			return fmt.Errorf("--keep %s: %w", o.keep, reason(err))
 		}
 	}
-	if o.setup == "" || o.setup == "-" {
+	if o.setup == "" {
 		return nil
 	}
-	_, err := p.rawSetup()
-	return err
+	return p.readSetup()
 }

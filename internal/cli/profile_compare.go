@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -70,33 +71,38 @@ func (p *profiling) estimateOf(r *measuredRun) (*comparison, error) {
 	return &comparison{s, fields, a, compareLines(r.rank, a)}, nil
 }
 
-// rawSetup reads the one setup of --setup.
-func (p *profiling) rawSetup() (map[string]any, error) {
-	in, err := p.env.open(p.options.setup)
+// readSetup reads the one setup of --setup, before anything runs: a mistake in it
+// would otherwise show afterwards. A model that no family covers is no mistake.
+func (p *profiling) readSetup() error {
+	name := p.options.setup
+	in, err := p.env.open(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer in.Close()
+	if name == "-" {
+		name = "standard input"
+	}
 	raws, err := setup.Read(in)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", p.options.setup, reason(err))
+		return fmt.Errorf("reading %s: %w", name, reason(err))
 	case len(raws) != 1:
-		return nil, fmt.Errorf("%s holds %d setups; give one", p.options.setup, len(raws))
+		return fmt.Errorf("%s holds %d setups; give one", name, len(raws))
 	case raws[0].Err != nil:
-		return nil, fmt.Errorf("%s:%w", p.options.setup, raws[0].Err)
+		return fmt.Errorf("%s:%w", name, raws[0].Err)
 	}
-	return raws[0].Fields, nil
+	p.raw = raws[0].Fields
+	if _, _, err := p.setupOf(overrides(p.sizes[0], &run.Report{})); err != nil && !errors.Is(err, setup.ErrUnknownModel) {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 // setupOf reads the setup with some of its fields overridden.
 func (p *profiling) setupOf(over map[string]any) (*setup.Setup, map[string]any, error) {
-	raw, err := p.rawSetup()
-	if err != nil {
-		return nil, nil, err
-	}
 	from := setup.Source{Open: p.env.Open, Hub: hub(p.env.Getenv), Base: filepath.Dir(p.options.setup)}
-	fields := lay(over, raw)
+	fields := lay(over, p.raw)
 	out, err := setup.Decode(fields, from)
 	return out, fields, err
 }

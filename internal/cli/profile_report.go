@@ -119,11 +119,21 @@ func comparedTable(lines []compared) term.Table {
 	for _, c := range lines {
 		off := "?"
 		if c.Measured > 0 {
-			off = fmt.Sprintf("%+.2f %%", (float64(c.Estimated)/float64(c.Measured)-1)*100)
+			off = offBy(c.Estimated, c.Measured)
 		}
 		t.Rows = append(t.Rows, []string{c.Name, units.Bytes(c.Measured).String(), units.Bytes(c.Estimated).String(), off})
 	}
 	return t
+}
+
+// offBy is how far off an estimate is, in per cent. What rounds to nothing has no
+// sign of its own.
+func offBy(estimated, measured uint64) string {
+	text := fmt.Sprintf("%+.2f %%", (float64(estimated)/float64(measured)-1)*100)
+	if text == "-0.00 %" {
+		return "+0.00 %"
+	}
+	return text
 }
 
 // conclusion is what has come of it, and what to do next.

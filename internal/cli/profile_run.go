@@ -26,8 +26,9 @@ type profiling struct {
 	signals chan os.Signal
 	launch  run.Launch
 	sizes   []profile.Point
-	hasGPU  bool         // the command will see one
-	base    *setup.Setup // the run that is measured, where --setup does not say so
+	hasGPU  bool           // the command will see one
+	raw     map[string]any // the setup of --setup
+	base    *setup.Setup   // the run that is measured, where --setup does not say so
 
 	runs    []*measuredRun
 	program *profile.Program
