@@ -98,7 +98,7 @@ func historyTable(runs []store.Run) term.Table {
 	names := runNames(runs)
 	for i, r := range runs {
 		row := []string{
-			names[i], fmt.Sprint(r.ID), time.Unix(r.At, 0).UTC().Format("2006-01-02"), r.Size, r.Card, r.Torch, units.Bytes(r.Reserved).String(), missed(r),
+			names[i], fmt.Sprint(r.ID), time.Unix(r.At, 0).UTC().Format("2006-01-02"), oneRow(r.Size), oneRow(r.Card), oneRow(r.Torch), units.Bytes(r.Reserved).String(), missed(r),
 		}
 		t.Rows = append(t.Rows, row[:len(t.Header)])
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"snug/internal/run"
 	"snug/internal/store"
@@ -29,21 +30,47 @@ func (p *profiling) commandKept() string {
 func runNames(runs []store.Run) []string {
 	paths := make([]string, len(runs))
 	for i, r := range runs {
-		paths[i] = r.Model
+		paths[i] = oneRow(r.Model)
 		if r.Family == "" {
-			paths[i] = calledBy(strings.Fields(r.Model))
+			paths[i] = calledBy(strings.Fields(paths[i]))
 		}
 	}
-	names := make([]string, len(runs))
+	short := shortest(paths)
 	for i, path := range paths {
-		for n := 2; ; n++ {
-			names[i] = lastElements(path, n)
-			if names[i] == path || !slices.ContainsFunc(paths, func(o string) bool { return o != path && lastElements(o, n) == names[i] }) {
-				break
+		paths[i] = short[path]
+	}
+	return paths
+}
+
+// shortest is for each path as much of its end as no other of them has.
+func shortest(paths []string) map[string]string {
+	names, open := map[string]string{}, map[string]bool{}
+	for _, p := range paths {
+		open[p] = true
+	}
+	for n := 2; len(open) > 0; n++ {
+		alike := map[string]int{}
+		for p := range open {
+			alike[lastElements(p, n)]++
+		}
+		for p := range open {
+			names[p] = lastElements(p, n)
+			if alike[names[p]] == 1 || names[p] == p {
+				delete(open, p)
 			}
 		}
 	}
 	return names
+}
+
+// oneRow is a text that stays in its row of a table, whoever wrote it.
+func oneRow(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 // calledBy is the script of a command, or the command without the folders of its

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,6 +26,7 @@ func TestRunNames(t *testing.T) {
 			[]string{"torchrun --nproc_per_node 2 /x/y/train.py", "python -m pkg.train", "uv run -q axolotl train c.yml", "/usr/bin/bash -c 'python /a/t.py'", ""},
 			[]string{"y/train.py", "pkg.train", "axolotl train c.yml", "bash -c 'python /a/t.py'", ""},
 		},
+		{[]string{"bash -c 'echo \x1b[31m\nls'"}, []string{"bash -c 'echo [31m ls'"}},
 	} {
 		var runs []store.Run
 		for _, m := range x.runs {
@@ -37,5 +39,15 @@ func TestRunNames(t *testing.T) {
 	known := []store.Run{{Family: "llama", Model: "meta-llama/x/python a.py"}}
 	if diff := cmp.Diff([]string{"meta-llama/x/python a.py"}, runNames(known)); diff != "" {
 		t.Errorf("a model's own name (-want +got)\n%s", diff)
+	}
+}
+
+func BenchmarkRunNames(b *testing.B) {
+	var runs []store.Run
+	for i := range 3000 {
+		runs = append(runs, store.Run{Model: fmt.Sprintf("python /home/a/project%d/train.py --batch {batch}", i)})
+	}
+	for b.Loop() {
+		runNames(runs)
 	}
 }

@@ -126,7 +126,7 @@ func (p *profiling) measure(ctx context.Context) error {
 		p.say("%s", text)
 	}
 	for i, r := range p.runs {
-		p.say("run %d of %d%s: %s", i+1, len(p.runs), named(r.at), p.env.screen().Cut(strings.Join(r.command.shown, " "), 60))
+		p.say("run %d of %d%s: %s", i+1, len(p.runs), named(r.at), p.env.screen().Cut(oneRow(strings.Join(r.command.shown, " ")), 60))
 		out, err := p.session(r).Run(ctx, r.folder)
 		if err != nil {
 			return err

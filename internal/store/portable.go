@@ -92,7 +92,7 @@ func readRun(line []byte) (Run, error) {
 
 func (r *Run) check() error {
 	switch {
-	case r.At <= 0:
+	case r.At <= 0 || r.At >= 1<<33:
 		return errors.New("\"at\" should be seconds since 1970")
 	case r.Reserved == 0 || r.Reserved >= 1<<50 || r.Predicted >= 1<<50 || r.Allocated >= 1<<50:
 		return errors.New("\"reserved\", \"allocated\" and \"predicted\" should be bytes of a GPU")
