@@ -130,6 +130,8 @@ func (p *profiling) broken(r *measuredRun) string {
 		return fmt.Sprintf("%s: it ran out of GPU memory, asking for %v; record at a smaller size", did, units.Bytes(x.OOM.Asked))
 	case x.Crash != nil:
 		return did + ": " + failure(x.Crash)
+	case r.outcome.Exit.Signal == syscall.SIGKILL:
+		return did + "; the system does that where the machine's own memory is full"
 	}
 	return did
 }

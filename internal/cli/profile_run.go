@@ -187,7 +187,7 @@ func (r *measuredRun) take(out *run.Outcome) {
 // summary is a run in a line.
 func (r *measuredRun) summary() string {
 	x := r.rank
-	text := fmt.Sprintf("%d steps in %s", len(x.Steps), roughly(r.outcome.Took))
+	text := fmt.Sprintf("%s in %s", counted(len(x.Steps), "step"), roughly(r.outcome.Took))
 	if r.ranks > 1 {
 		text += fmt.Sprintf(" in %d processes", r.ranks)
 	}
