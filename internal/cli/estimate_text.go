@@ -123,7 +123,13 @@ func settings(x *setup.Setup) []string {
 		add(!l.PEFT, "%s rank %d on %s", name, l.Rank, strings.Join(l.Targets, " "))
 		add(l.PEFT, "PEFT's %s rank %d on %s", name, l.Rank, strings.Join(l.Targets, " "))
 		add(len(l.Save) > 0, "%s trained whole", strings.Join(l.Save, " "))
-		add(x.Weights != "", "frozen weights in %s", weightsText(x))
+		add(x.Weights != "" && x.Packed == nil, "frozen weights in %s", weightsText(x))
+	}
+	if p := x.Packed; p != nil {
+		add(true, "weights packed into %s", p)
+		add(p.Compute != "", "computed in %s", p.Compute)
+		add(p.Raised, "the rest raised to fp32")
+		add(!p.Raised && x.Weights != "", "the rest in %s", weightsText(x))
 	}
 	if d := x.Dist; d != nil {
 		add(true, "%s over %d GPUs", d.Kind, d.World)

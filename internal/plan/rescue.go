@@ -160,6 +160,9 @@ func (s *search) further(x settings) []lever {
 	for _, part := range []int{2, 4} {
 		add(x.seq >= 64*part, fmt.Sprintf("seq %d", x.seq/part), func(x *settings) { x.seq, x.targetSeq = x.seq/part, x.targetSeq/part })
 	}
+	if s.base.Packed != nil { // which is not simulated in parts
+		return out
+	}
 	kind := "fsdp2"
 	if setup.DistTakes(x.kind, "load") {
 		kind = x.kind // it is sharded already

@@ -84,6 +84,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	s.AttentionMask = &mask
 	o.versions(s)
 	o.lora(s)
+	o.packed(s)
 	o.dist(s)
 	model := o.inner("model")
 	if o.keys["model"] == nil {
@@ -164,6 +165,9 @@ func (s *Setup) complete() error {
 		s.Model.Head = f.head
 	}
 	if err := s.completeLoRA(); err != nil {
+		return err
+	}
+	if err := s.completePacked(); err != nil {
 		return err
 	}
 	if err := s.completeWeights(); err != nil {

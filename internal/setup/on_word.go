@@ -24,6 +24,7 @@ func (s *Setup) onWord(o *object, p Recorded) {
 		{"attention_mask", false},
 		{"clip", false},
 		{"lora", false},
+		{"packed", false},
 		{"dist.param_dtype", false},
 		{"dist.reduce_dtype", false},
 		{"dist.load", false},
@@ -87,6 +88,8 @@ func (s *Setup) AsRecorded() *Setup {
 			t.Clip = false
 		case "lora":
 			t.LoRA = nil
+		case "packed":
+			t.Packed = nil
 		}
 	}
 	return &t

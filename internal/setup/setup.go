@@ -26,6 +26,7 @@ type Setup struct {
 	Accumulation  int      `json:"accumulation,omitempty"`
 	Clip          bool     `json:"clip,omitempty"`
 	LoRA          *LoRA    `json:"lora,omitempty"`
+	Packed        *Packed  `json:"packed,omitempty"`
 	Allocator     string   `json:"allocator,omitempty"`
 	Dist          *Dist    `json:"dist,omitempty"`
 	Limit         uint64   `json:"limit,omitempty"`

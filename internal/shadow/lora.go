@@ -68,6 +68,10 @@ func (b *Builder) AddLora(l Lora) {
 func (b *Builder) adapt(layers []any, l Lora) {
 	for _, m := range layers {
 		if lin, ok := m.(*Linear); ok && l.adapts(lin.At()) && !l.saves(lin.At()) {
+			held := b.DType
+			if lin.quant != nil { // bytes, which tell no type
+				b.DType = Float32
+			}
 			lin.lora = &adapter{
 				of:   lin,
 				a:    b.Linear(lin.At()+".A", lin.In, l.Rank, false),
@@ -78,6 +82,7 @@ func (b *Builder) adapt(layers []any, l Lora) {
 			if l.DoRA {
 				lin.lora.lengths = b.magnitude(lin, lin.lora)
 			}
+			b.DType = held
 			moveInside("base", lin.Weight)
 			moveInside("base", lin.Bias)
 		}

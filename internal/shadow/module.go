@@ -78,7 +78,7 @@ func (w *World) postForward(at string, out *Tensor) {
 type Builder struct {
 	W      *World
 	DType  DType
-	Meta   bool // parameters have no memory until they are sharded
+	Meta   bool // parameters have no memory until they are sharded or packed
 	all    []*Tensor
 	made   []*Tensor  // parameters and buffers, in the order of their making
 	layers []any      // each *Linear, *Embedding and buffer's *Tensor, in order
@@ -86,6 +86,7 @@ type Builder struct {
 	outer  *Builder   // of the model that this one stands in
 	prefix string     // its path there
 	tied   []tie
+	mapped bool // what packed scales mean is on the GPU
 }
 
 // tie is a module that uses a parameter of another as its own.
@@ -192,7 +193,7 @@ func (b *Builder) Count() (all, trained int) {
 			trained += p.Numel()
 		}
 	}
-	return all, trained
+	return all + b.packedAway(), trained
 }
 
 // Trainable is those that require grad.
@@ -222,6 +223,9 @@ func (b *Builder) Tie(p **Tensor, to *Tensor) {
 // the bias of a layer whose weight it ties. The copy exists before the old goes.
 func (b *Builder) CopyData(p *Tensor) {
 	old, was := p.mem, b.W.component
+	if old == nil { // not loaded yet
+		return
+	}
 	b.W.component = Parameters
 	p.mem = b.W.alloc(p.Bytes())
 	b.W.component = was
@@ -233,7 +237,8 @@ type Linear struct {
 	Path
 	Weight, Bias *Tensor
 	In, Out      int
-	flipped      bool // its weight lies the other way round
+	flipped      bool        // its weight lies the other way round
+	quant        *quantState // of a weight that is packed
 	lora         *adapter
 }
 
@@ -265,7 +270,13 @@ func (l *Linear) Forward(fn *Frame, x *Tensor) *Tensor {
 	if vocabularyLayers[lastName(l.At())] {
 		defer x.w.As(Logits)()
 	}
-	if l.lora == nil {
+	switch {
+	case l.quant != nil && l.lora != nil:
+		inner := x.w.Func(x)
+		return l.lora.forwardPacked(fn, x, inner.Return(l.forwardPacked(inner, x)))
+	case l.quant != nil:
+		return l.forwardPacked(fn, x)
+	case l.lora == nil:
 		return x.Linear(l.Weight, l.Bias)
 	}
 	return l.lora.forward(fn, x, x.Linear(l.Weight, l.Bias))

@@ -22,6 +22,9 @@ func (l *Conv1D) Call(x *Tensor) *Tensor { return x.w.Call(l, x) }
 
 // Forward is what Conv1D does, with LoRA around it where there is one.
 func (l *Conv1D) Forward(fn *Frame, x *Tensor) *Tensor {
+	if l.quant != nil { // it became a Linear4bit
+		return l.Linear.Forward(fn, x)
+	}
 	if l.lora == nil {
 		return l.base(fn, x)
 	}

@@ -2,19 +2,23 @@
 
 package shadow
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // The flash kernel (aten/src/ATen/native/transformers/cuda/flash_attn, 2.11).
 
 // FlashAttention is the flash-attn package's flash_attn_func, which PyTorch's
 // own kernel comes from, on [B, H, S, D]. It takes no float32: transformers
-// casts such queries, keys and values to autocast's type first.
+// casts such queries, keys and values to autocast's type first, or to the one that
+// a packed model was loaded in.
 func (w *World) FlashAttention(q, k, v *Tensor) *Tensor {
 	fn := w.Func(q, k, v)
-	if q.dtype == Float32 && w.autocast != None {
-		fn.Set(&q, q.To(w.autocast))
-		fn.Set(&k, k.To(w.autocast))
-		fn.Set(&v, v.To(w.autocast))
+	if dt := cmp.Or(w.autocast, w.loaded); q.dtype == Float32 && dt != None {
+		fn.Set(&q, q.To(dt))
+		fn.Set(&k, k.To(dt))
+		fn.Set(&v, v.To(dt))
 	}
 	return fn.Return(w.flashAttention(Attention{Query: q, Key: k, Value: v}))
 }

@@ -143,6 +143,9 @@ func caseSetup(c map[string]any) *setup.Setup {
 	if m, ok := c["mask"].(bool); ok {
 		s.AttentionMask = &m
 	}
+	if p, ok := c["packed"].(map[string]any); ok {
+		s.Packed = &setup.Packed{Bits: 4, Double: p["double"].(bool), Compute: p["compute"].(string), Raised: p["raised"].(bool)}
+	}
 	if l, ok := c["lora"].(map[string]any); ok {
 		s.LoRA = &setup.LoRA{Rank: int(l["r"].(float64))}
 		s.LoRA.Dropout, _ = l["dropout"].(float64)

@@ -57,6 +57,10 @@ func TestTRL(t *testing.T) { testDispatched(t, "testdata/trl") }
 // TestLiger does the same for Liger's kernels (testdata/measured/liger_ops.py).
 func TestLiger(t *testing.T) { testDispatched(t, "testdata/liger") }
 
+// TestQLoRA does the same for weights that bitsandbytes packs into 4 bits, with
+// PEFT's adapters around them (testdata/measured/qlora_ops.py).
+func TestQLoRA(t *testing.T) { testDispatched(t, "testdata/qlora") }
+
 // TestNanoGPT does the same for nanoGPT's own model, with biases and without
 // (testdata/measured/nanogpt_ops.py).
 func TestNanoGPT(t *testing.T) { testDispatched(t, "testdata/nanogpt") }

@@ -154,7 +154,7 @@ func (r *run) load() error {
 		r.w.Log = func(op string) { r.o.Log(r.w, op) }
 	}
 	r.mark(Load, "")
-	r.builder = &shadow.Builder{W: r.w, DType: weightType(s), Meta: s.Dist.LoadsSharded()}
+	r.builder = &shadow.Builder{W: r.w, DType: weightType(s), Meta: s.Dist.LoadsSharded() || s.Packed != nil}
 	how := family.Run{
 		Head: s.Model.Head, Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq,
 		Positives: s.Positives, Negatives: s.Negatives,
@@ -176,6 +176,9 @@ func (r *run) load() error {
 		return setup.Wrong("{"+no.Field+"}: %s", no.Why)
 	}
 	if err != nil {
+		return err
+	}
+	if err := r.pack(); err != nil {
 		return err
 	}
 	if err := r.addLora(); err != nil {
@@ -214,6 +217,9 @@ func (r *run) addLora() error {
 	for _, name := range l.Save {
 		if !r.builder.Saves(name) {
 			return setup.Wrong("{lora.save} %s: no linear layer or embedding of this model is called so, and others are not trained whole here", name)
+		}
+		if slices.ContainsFunc(r.builder.PackedLayers(), func(at string) bool { return strings.HasSuffix(at, name) }) {
+			return setup.Wrong("{lora.save} %s: its weight is packed, and cannot be trained; leave it out", name)
 		}
 	}
 	how := shadow.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}
@@ -386,7 +392,12 @@ func weightType(s *setup.Setup) shadow.DType {
 	if autocastType(held) != shadow.None {
 		held = s.Weights
 	}
-	switch held {
+	return typeOf(held)
+}
+
+// typeOf is a type by its name, float32 where it has none.
+func typeOf(name string) shadow.DType {
+	switch name {
 	case "bf16":
 		return shadow.BFloat16
 	case "fp16":

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Packed is frozen weights that bitsandbytes packs into fewer bits, with adapters of
+// PEFT beside them: QLoRA. The fields are those of transformers' BitsAndBytesConfig,
+// with its defaults.
+type Packed struct {
+	Bits    int    `json:"bits"`
+	Type    string `json:"type,omitempty"`    // which numbers the bits stand for
+	Double  bool   `json:"double,omitempty"`  // the scales are packed too
+	Compute string `json:"compute,omitempty"` // the type that products are computed in
+	Raised  bool   `json:"raised,omitempty"`  // PEFT's prepare_model_for_kbit_training: what is not packed becomes float32
+}
+
+// The words of packed weights.
+var (
+	PackedTypes  = []string{"nf4", "fp4"}
+	ComputeTypes = []string{"bf16", "fp16", "fp32"}
+)
+
+// packedBits is how many bits weights can be packed into, as far as is simulated.
+const packedBits = 4
+
+// packable is the families whose linear layers transformers replaces as a test holds
+// it against: all of them but the one that makes logits.
+var packable = []string{
+	"bert", "bloom", "distilbert", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "llama", "mistral", "mixtral",
+	"modernbert", "mpnet", "opt", "phi", "phi3", "qwen2", "qwen3", "qwen3_moe", "roberta", "xlm-roberta",
+}
+
+func (o *object) packed(s *Setup) {
+	p := o.inner("packed")
+	if p == nil {
+		return
+	}
+	s.Packed = &Packed{
+		Bits: p.whole("bits", packedBits, 1, 16), Type: p.choice("type", "fp4", PackedTypes), Double: p.flag("double", false),
+		Compute: p.choice("compute", "fp32", ComputeTypes), Raised: p.flag("raised", false),
+	}
+	switch {
+	case p.keys["bits"] == nil:
+		p.fail("bits", " is missing; 4 is what can be simulated")
+	case s.Packed.Bits != packedBits:
+		p.fail("bits", " is %d; only 4 can be simulated: choose 4, or measure the run: snug profile -- <your command>", s.Packed.Bits)
+	}
+	o.adopt(p)
+}
+
+// completePacked refuses what cannot be trained with packed weights, or is not known.
+func (s *Setup) completePacked() error {
+	l := s.LoRA
+	switch {
+	case s.Packed == nil:
+		return nil
+	case l == nil:
+		return Wrong("{packed.bits} is 4: packed weights cannot be trained; train PEFT's adapters beside them, with {lora.rank} and {lora.peft}")
+	case !l.PEFT:
+		return Wrong("{packed.bits} is 4: adapters beside packed weights are PEFT's; set {lora.peft}")
+	case l.DoRA:
+		return Wrong("{packed.bits} is 4, with {lora.dora}: DoRA over packed weights is not simulated; leave one of them out, or measure the run: snug profile -- <your command>")
+	case s.Dist != nil && s.Dist.Kind != "ddp":
+		return Wrong("{packed.bits} is 4, with {dist.kind} %s: packed weights are simulated on one GPU or under ddp; choose {dist.kind=ddp}, or measure the run: snug profile -- <your command>", s.Dist.Kind)
+	case !slices.Contains(packable, s.Model.Family()):
+		return Wrong("{packed.bits} is 4: which layers of %s are packed is not known; leave it out, or measure the run: snug profile -- <your command>", s.Model.Title())
+	}
+	return nil
+}
+
+// String is how weights are packed, in words.
+func (p *Packed) String() string {
+	how := p.Type
+	if p.Double {
+		how += ", double"
+	}
+	return fmt.Sprintf("%d bits (%s)", p.Bits, how)
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// packedFields is a setup whose weights are packed, with changes.
+func packedFields(change map[string]any) map[string]any {
+	fields := map[string]any{
+		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 1.0, "seq": 64.0, "precision": "bf16",
+		"lora": map[string]any{"rank": 8.0, "peft": true}, "packed": map[string]any{"bits": 4.0},
+	}
+	for k, v := range change {
+		Put(fields, k, v)
+	}
+	return fields
+}
+
+func TestPackedDefaults(t *testing.T) {
+	s, err := Decode(packedFields(nil), Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&Packed{Bits: 4, Type: "fp4", Compute: "fp32"}, s.Packed); diff != "" {
+		t.Error(diff)
+	}
+	again, err := Fill(s, Source{})
+	if err != nil || cmp.Diff(s.Packed, again.Packed) != "" {
+		t.Errorf("filled again: %v, %v", again, err)
+	}
+}
+
+func TestPackedRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change map[string]any
+		want   string
+	}{
+		{"no adapters", map[string]any{"lora": nil}, "packed weights cannot be trained"},
+		{"adapters of another kind", map[string]any{"lora.peft": false, "lora.targets": []any{"q_proj"}}, "set lora.peft"},
+		{"DoRA", map[string]any{"lora.dora": true}, "DoRA over packed weights is not simulated"},
+		{"8 bits", map[string]any{"packed.bits": 8.0}, "packed.bits is 8; only 4 can be simulated"},
+		{"no bits", map[string]any{"packed": map[string]any{"double": true}}, "packed.bits is missing"},
+		{"a type", map[string]any{"packed.type": "nf5"}, `"nf5" is not known; did you mean nf4`},
+		{"a compute type", map[string]any{"packed.compute": "bfloat16"}, `"bfloat16" is not known`},
+		{"a slip", map[string]any{"packed.doubel": true}, `field "packed.doubel" is not known; did you mean double`},
+		{"no object", map[string]any{"packed": true}, "packed is true; it has to be an object"},
+		{"sharded", map[string]any{"dist": map[string]any{"kind": "fsdp2", "world": 2.0}}, "choose dist.kind ddp"},
+		{"not packed by transformers", map[string]any{"model": map[string]any{"config": map[string]any{"model_type": "falcon"}}, "lora.targets": []any{"dense"}}, "which layers of falcon are packed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := Decode(packedFields(c.change), Source{}); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q in it", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// forwardPacked is Linear4bit.forward: the input goes to the type that is computed
+// in, the result comes back. A bias of another type is cast for good, at the first
+// forward that meets it.
+func (l *Linear) forwardPacked(fn *Frame, x *Tensor) *Tensor {
+	dtype := x.dtype
+	fn.Set(&x, x.To(l.quant.compute))
+	if l.Bias != nil && l.Bias.dtype != x.dtype {
+		x.w.op("_to_copy")
+		l.Bias.castInPlace(x.dtype)
+	}
+	return x.matmul4bit(l.quant, l.Bias).To(dtype)
+}
+
+// matmul4bit is MatMul4Bit of bitsandbytes/autograd/_functions.py: one node that
+// keeps nothing but the packed weight, and unpacks it again in backward.
+func (t *Tensor) matmul4bit(q *quantState, bias *Tensor) *Tensor {
+	w := t.w
+	n := w.record("MatMul4BitBackward", t)
+	defer w.NoGrad()()
+	out := q.product(t, bias)
+	n.backward(func(g *Tensor) []*Tensor {
+		fn := w.Func(g)
+		return each(fn.Return(g.Matmul(q.unpack(w).To(g.dtype))))
+	})
+	return n.result(out, t)
+}
+
+// product is gemm_4bit for CUDA (backends/cuda/ops.py). One kernel does it where the
+// rows are few, else the weight is unpacked and multiplied; autocast reaches that.
+func (q *quantState) product(x, bias *Tensor) *Tensor {
+	w := x.w
+	fn := w.Func(x)
+	if w.Rules.fuses4bit(x.dtype, x.Numel()/q.in, q.out, q.in) {
+		fn.Set(&x, x.Contiguous())
+		w.op("gemm_4bit")
+		out := w.empty(x.size.with(x.size.n-1, q.out), x.dtype)
+		w.kernel(out, x)
+		return fn.Return(out)
+	}
+	if q.double {
+		w.op("empty_like")
+		fn.Let(w.empty(Dims(q.scales), Float32))
+		w.op("add")
+		fn.Let(w.empty(Dims(q.scales), Float32))
+	}
+	w.op("empty")
+	weight := fn.Let(w.empty(Dims(q.out, q.in), x.dtype))
+	w.kernel(weight)
+	return fn.Return(x.Linear(weight, bias))
+}
+
+// unpack is dequantize_4bit, which gives a weight in the type that it had.
+func (q *quantState) unpack(w *World) *Tensor {
+	fn := w.Func()
+	if q.double {
+		w.op("dequantize_blockwise")
+		fn.Let(w.empty(Dims(q.scales), Float32))
+	}
+	w.op("dequantize_4bit")
+	out := fn.Let(w.empty(Dims(q.out, q.in), q.dtype))
+	w.kernel(out)
+	return fn.Return(out)
+}
+
+// forwardPacked is Linear4bit.forward of peft/tuners/lora/bnb.py, 0.21. The result
+// of the layer is copied; types are only seen to where autocast does not.
+func (ad *adapter) forwardPacked(fn *Frame, x, result *Tensor) *Tensor {
+	fn.Let(result)
+	fn.Set(&result, result.Clone())
+	dtype, converts := result.dtype, x.w.autocast == None
+	if converts {
+		fn.Set(&x, x.To(ad.a.Weight.dtype))
+	}
+	output := ad.delta(x)
+	fn.Let(output)
+	if converts {
+		fn.Set(&output, output.To(dtype))
+	}
+	fn.Set(&result, result.Add(output))
+	return result
+}

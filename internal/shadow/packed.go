@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"snug/internal/stream"
+)
+
+// Weights packed into 4 bits by bitsandbytes, 0.50 (nn/modules.py and
+// functional.py), as from_pretrained of transformers 5.17 loads them
+// (core_model_loading.py, quantizers/quantizer_bnb_4bit.py): each weight comes to
+// the GPU whole, is packed there, and goes before the next one comes.
+
+const (
+	packedBlock = 64  // numbers that share a scale
+	scaleBlock  = 256 // scales that share one, where those are packed too
+	packedCodes = 16  // numbers that 4 bits can mean
+	scaleCodes  = 256 // and 8 bits
+)
+
+// Packed is how the frozen weights of linear layers are packed. Which 16 numbers
+// the 4 bits stand for does not matter to memory.
+type Packed struct {
+	Double  bool  // scales are packed too, into 8 bits
+	Compute DType // bnb_4bit_compute_dtype: inputs are cast to it, and so are results of unpacking
+	Raised  bool  // prepare_model_for_kbit_training: what is not packed becomes float32
+}
+
+// quantState is what a packed weight is unpacked by: bitsandbytes' QuantState.
+type quantState struct {
+	in, out int
+	dtype   DType // of the weight before it was packed
+	compute DType
+	double  bool
+	scales  int // how many
+}
+
+// Pack loads a model whose parameters are on the meta device: weights of linear
+// layers packed, but for the one that makes logits, and the rest as it is.
+func (b *Builder) Pack(p Packed) {
+	layers := map[*Tensor]*Linear{}
+	for _, m := range b.layers {
+		if lin, ok := m.(*Linear); ok && !vocabularyLayers[lastName(lin.At())] {
+			layers[lin.Weight] = lin
+		}
+	}
+	b.warmUp(layers)
+	b.Meta, b.W.loaded = false, b.DType
+	for _, t := range loadOrder(b.all) {
+		if lin := layers[t]; lin != nil {
+			b.pack(lin, p)
+		} else {
+			t.fill()
+		}
+	}
+	if p.Raised {
+		b.raise()
+	}
+}
+
+// Packs tells whether the model has linear layers that would be packed.
+func (b *Builder) Packs() bool {
+	return slices.ContainsFunc(b.layers, func(m any) bool {
+		lin, ok := m.(*Linear)
+		return ok && !vocabularyLayers[lastName(lin.At())]
+	})
+}
+
+// warmUp is caching_allocator_warmup: memory for the whole model is taken at once
+// and given back, so that the allocator has it.
+func (b *Builder) warmUp(layers map[*Tensor]*Linear) {
+	halves := 0 // bytes, twice
+	for _, t := range b.all {
+		if layers[t] != nil {
+			halves += t.Numel()
+		} else {
+			halves += 2 * int(t.Bytes())
+		}
+	}
+	defer b.W.As(Parameters)()
+	b.W.scratch(uint64(halves/4) * Float16.Bytes())
+}
+
+// loadOrder is the order in which from_pretrained loads parameters: by their names,
+// the numbers in them as numbers (dot_natural_key).
+func loadOrder(all []*Tensor) []*Tensor {
+	out := slices.Clone(all)
+	slices.SortStableFunc(out, func(x, y *Tensor) int { return naturally(x.name, y.name) })
+	return out
+}
+
+func naturally(x, y string) int {
+	return slices.CompareFunc(strings.Split(x, "."), strings.Split(y, "."), func(x, y string) int {
+		m, notX := strconv.Atoi(x)
+		n, notY := strconv.Atoi(y)
+		switch {
+		case notX == nil && notY == nil:
+			return cmp.Compare(m, n)
+		case notX == nil:
+			return -1
+		case notY == nil:
+			return 1
+		}
+		return strings.Compare(x, y)
+	})
+}
+
+// pack is Params4bit._quantize and quantize_4bit: the whole weight goes when what
+// it is packed into is there.
+func (b *Builder) pack(lin *Linear, p Packed) {
+	w, t := b.W, lin.Weight
+	defer w.As(Parameters)()
+	was := w.path
+	w.path = []string{t.name}
+	defer func() { w.path = was }()
+	n := t.Numel()
+	q := &quantState{in: lin.In, out: lin.Out, dtype: t.dtype, compute: p.Compute, double: p.Double, scales: ceilDiv(n, packedBlock)}
+	whole := w.alloc(t.Bytes())
+	scales := w.empty(Dims(q.scales), Float32).hold()
+	t.size, t.dtype = Dims((n+1)/2, 1), UInt8
+	t.stride = t.size.contiguous()
+	t.mem = w.alloc(t.Bytes())
+	w.scratch(2 * packedCodes * Float32.Bytes()) // the largest of the codes, to divide by
+	w.empty(Dims(packedCodes), Float32).hold()
+	if p.Double {
+		b.packScales(scales)
+	}
+	lin.quant, lin.flipped = q, false
+	w.release2(whole)
+}
+
+// packScales packs the scales too, about their mean.
+func (b *Builder) packScales(scales *Tensor) {
+	w, n := b.W, scales.Numel()
+	defer w.NoGrad()()
+	mean := scales.Mean(false, 0).hold()
+	apart := scales.Sub(mean).hold()
+	if !b.mapped { // a table that is made once and stays
+		b.mapped = true
+		w.empty(Dims(scaleCodes), Float32).hold()
+	}
+	w.empty(Dims(ceilDiv(n, scaleBlock)), Float32).hold()
+	w.empty(Dims(n), UInt8).hold()
+	w.empty(Dims(scaleCodes), Float32).hold()
+	apart.drop()
+	scales.drop()
+}
+
+// raise is what prepare_model_for_kbit_training of PEFT 0.21 does to parameters of
+// 16 bits. The cache is emptied after it.
+func (b *Builder) raise() {
+	for _, p := range b.Parameters() {
+		if p.dtype.Half() {
+			p.castInPlace(Float32)
+		}
+	}
+	b.W.Trace.Add(stream.EmptyCache, 0, 0)
+}
+
+// packedAway is how many more numbers are in packed weights than bytes.
+func (b *Builder) packedAway() (n int) {
+	for _, m := range b.layers {
+		if lin, ok := m.(*Linear); ok && lin.quant != nil {
+			n += lin.In*lin.Out - lin.Weight.Numel()
+		}
+	}
+	return n
+}
+
+// PackedLayers is the paths of the layers whose weights are packed.
+func (b *Builder) PackedLayers() (out []string) {
+	for _, m := range b.layers {
+		if lin, ok := m.(*Linear); ok && lin.quant != nil {
+			out = append(out, lin.At())
+		}
+	}
+	return out
+}
