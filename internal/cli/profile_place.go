@@ -43,13 +43,16 @@ func (p *profiling) place(at profile.Point, folder string) (*placed, error) {
 	return out, p.bind(out, bound, folder)
 }
 
-// fill writes a value where the command asks for it.
+// fill writes a value where the command asks for it. What a shell would call
+// ${batch} is its own.
 func (c *placed) fill(name string, n int64) (found bool) {
 	hole := "{" + name + "}"
 	for _, list := range [][]string{c.words, c.env} {
-		for i := range list {
-			found = found || strings.Contains(list[i], hole)
-			list[i] = strings.ReplaceAll(list[i], hole, strconv.FormatInt(n, 10))
+		for i, w := range list {
+			own := strings.ReplaceAll(w, "$"+hole, "\x00") // which no word of a command can hold
+			found = found || strings.Contains(own, hole)
+			own = strings.ReplaceAll(own, hole, strconv.FormatInt(n, 10))
+			list[i] = strings.ReplaceAll(own, "\x00", "$"+hole)
 		}
 	}
 	return found
