@@ -43,19 +43,41 @@ func ReadLaunch(words []string) Launch {
 			}
 			return l
 		}
-		skip, wraps := wrappers[name]
+		w, wraps := wrappers[name]
 		if !wraps {
 			return l
 		}
-		rest = behind(rest[1:], skip)
+		rest = w.behind(rest[1:])
 	}
 	return l
 }
 
-// wrappers run another command: words of their own before it, and flags.
-var wrappers = map[string][]string{
-	"uv": {"run"}, "poetry": {"run"}, "pdm": {"run"}, "pipenv": {"run"}, "rye": {"run"}, "hatch": {"run"}, "pixi": {"run"},
-	"env": nil, "nohup": nil, "nice": nil, "time": nil, "stdbuf": nil, "numactl": nil, "taskset": nil, "exec": nil,
+// wrapper is a command that runs another.
+type wrapper struct {
+	own    []string // words before it
+	valued []string // flags whose value is a word of its own
+	first  int      // words that come before the other command in any case
+}
+
+var inProject = wrapper{own: []string{"run"}}
+
+var wrappers = map[string]wrapper{
+	"uv": {own: []string{"run"}, valued: []string{
+		"--with", "-w", "--with-requirements", "--with-editable", "--extra", "--group", "--env-file", "--python", "-p", "--project", "--directory", "--package", "--index-url", "-i",
+	}},
+	"poetry": {own: []string{"run"}, valued: []string{"-C", "--directory", "-P", "--project"}},
+	"pdm":    inProject, "pipenv": inProject, "rye": inProject, "hatch": inProject,
+	"pixi":    {own: []string{"run"}, valued: []string{"-e", "--environment", "--manifest-path"}},
+	"conda":   {own: []string{"run"}, valued: []string{"-n", "--name", "-p", "--prefix", "--cwd"}},
+	"mamba":   {own: []string{"run"}, valued: []string{"-n", "--name", "-p", "--prefix", "--cwd"}},
+	"env":     {valued: []string{"-u", "--unset", "-C", "--chdir"}},
+	"nice":    {valued: []string{"-n", "--adjustment"}},
+	"time":    {valued: []string{"-f", "--format", "-o", "--output"}},
+	"stdbuf":  {valued: []string{"-i", "-o", "-e"}},
+	"numactl": {valued: []string{"-N", "-m", "-C", "-i", "-p"}},
+	"taskset": {first: 1}, // the CPUs
+	"timeout": {valued: []string{"-s", "--signal", "-k", "--kill-after"}, first: 1},
+	"nohup":   {}, "exec": {}, "setsid": {},
 }
 
 // cutOff are commands whose children do not have snug's environment.
@@ -68,9 +90,16 @@ var cutOff = map[string]string{
 }
 
 // behind drops a wrapper's own words and flags.
-func behind(words, own []string) []string {
-	for len(words) > 0 && (slices.Contains(own, words[0]) || strings.HasPrefix(words[0], "-") || isAssignment(words[0])) {
-		words = words[1:]
+func (w wrapper) behind(words []string) []string {
+	for len(words) > 0 {
+		switch {
+		case slices.Contains(w.valued, words[0]):
+			words = words[1:]
+		case slices.Contains(w.own, words[0]) || strings.HasPrefix(words[0], "-") || isAssignment(words[0]):
+		default:
+			return words[min(w.first, len(words)):]
+		}
+		words = words[min(1, len(words)):]
 	}
 	return words
 }
