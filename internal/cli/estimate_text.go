@@ -128,8 +128,9 @@ func settings(x *setup.Setup) []string {
 	if p := x.Packed; p != nil {
 		add(true, "weights packed into %s", p)
 		add(p.Compute != "", "computed in %s", p.Compute)
-		add(p.Raised, "the rest raised to fp32")
-		add(!p.Raised && x.Weights != "", "the rest in %s", weightsText(x))
+		add(p.Raised && !p.Lowered, "the rest raised to fp32")
+		add((!p.Raised || p.Lowered) && x.Weights != "", "the rest in %s", weightsText(x))
+		add(p.Adapters != "", "adapters in %s", p.Adapters)
 	}
 	if d := x.Dist; d != nil {
 		add(true, "%s over %d GPUs", d.Kind, d.World)

@@ -68,6 +68,8 @@ var fieldFlags = []fieldFlag{
 	{"packed-double", "packed.double", "bool", "their scales are packed too"},
 	{"packed-compute", "packed.compute", "", "`type` that products with them are computed in: " + strings.Join(setup.ComputeTypes, ", ")},
 	{"packed-raised", "packed.raised", "bool", "what is not packed becomes float32: PEFT's prepare_model_for_kbit_training"},
+	{"packed-lowered", "packed.lowered", "bool", "norms, embeddings and head are cast back after that, as Axolotl does"},
+	{"packed-adapters", "packed.adapters", "", "`type` that adapters are cast to: " + strings.Join(setup.ComputeTypes, ", ") + " (bf16 in TRL)"},
 	{"dist", "dist.kind", "", "`kind`: ddp, fsdp2, zero1 (PyTorch's), zero1-deepspeed, zero2, ..."},
 	{"gpus", "dist.world", "whole", "`number` of GPUs the run is spread over"},
 	{"bucket-view", "dist.bucket_view", "bool", "DDP's gradient_as_bucket_view"},

@@ -16,6 +16,9 @@ type Packed struct {
 	Double  bool   `json:"double,omitempty"`  // the scales are packed too
 	Compute string `json:"compute,omitempty"` // the type that products are computed in
 	Raised  bool   `json:"raised,omitempty"`  // PEFT's prepare_model_for_kbit_training: what is not packed becomes float32
+
+	Lowered  bool   `json:"lowered,omitempty"`  // norms, embeddings and head are cast back after that, as Axolotl does
+	Adapters string `json:"adapters,omitempty"` // the type that adapters are cast to, as TRL does; "" is float32
 }
 
 // The words of packed weights.
@@ -42,10 +45,16 @@ func (o *object) packed(s *Setup) {
 	s.Packed = &Packed{
 		Bits: p.whole("bits", packedBits, 1, 16), Type: p.choice("type", "fp4", PackedTypes), Double: p.flag("double", false),
 		Compute: p.choice("compute", "fp32", ComputeTypes), Raised: p.flag("raised", false),
+		Lowered: p.flag("lowered", false), Adapters: p.choice("adapters", "", ComputeTypes),
+	}
+	if s.Packed.Adapters == "fp32" {
+		s.Packed.Adapters = ""
 	}
 	switch {
 	case p.keys["bits"] == nil:
 		p.fail("bits", " is missing; 4 is what can be simulated")
+	case s.Packed.Lowered && !s.Packed.Raised:
+		p.fail("lowered", " casts back what was raised, and packed.raised is not on; set both, or neither")
 	case s.Packed.Bits != packedBits:
 		p.fail("bits", " is %d; only 4 can be simulated: choose 4, or measure the run: snug profile -- <your command>", s.Packed.Bits)
 	}
@@ -64,6 +73,8 @@ func (s *Setup) completePacked() error {
 		return Wrong("{packed.bits} is 4: adapters beside packed weights are PEFT's; set {lora.peft}")
 	case l.DoRA:
 		return Wrong("{packed.bits} is 4, with {lora.dora}: DoRA over packed weights is not simulated; leave one of them out, or measure the run: snug profile -- <your command>")
+	case s.Packed.Adapters != "" && s.Precision == "amp-fp16":
+		return Wrong("{packed.adapters} is %s and {precision} amp-fp16: PyTorch's GradScaler cannot unscale gradients of 16 bits; choose {precision=amp-bf16}, or {packed.adapters=fp32}", s.Packed.Adapters)
 	case s.Dist != nil && s.Dist.Kind != "ddp":
 		return Wrong("{packed.bits} is 4, with {dist.kind} %s: packed weights are simulated on one GPU or under ddp; choose {dist.kind=ddp}, or measure the run: snug profile -- <your command>", s.Dist.Kind)
 	case !slices.Contains(packable, s.Model.Family()):

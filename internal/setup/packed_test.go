@@ -45,6 +45,8 @@ func TestPackedRefusals(t *testing.T) {
 		{"adapters of another kind", map[string]any{"lora.peft": false, "lora.targets": []any{"q_proj"}}, "set lora.peft"},
 		{"DoRA", map[string]any{"lora.dora": true}, "DoRA over packed weights is not simulated"},
 		{"8 bits", map[string]any{"packed.bits": 8.0}, "packed.bits is 8; only 4 can be simulated"},
+		{"lowered alone", map[string]any{"packed.lowered": true}, "packed.lowered casts back what was raised"},
+		{"a scaler", map[string]any{"packed.adapters": "bf16", "precision": "amp-fp16"}, "GradScaler cannot unscale gradients of 16 bits"},
 		{"no bits", map[string]any{"packed": map[string]any{"double": true}}, "packed.bits is missing"},
 		{"a type", map[string]any{"packed.type": "nf5"}, `"nf5" is not known; did you mean nf4`},
 		{"a compute type", map[string]any{"packed.compute": "bfloat16"}, `"bfloat16" is not known`},

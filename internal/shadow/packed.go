@@ -29,6 +29,7 @@ type Packed struct {
 	Double  bool  // scales are packed too, into 8 bits
 	Compute DType // bnb_4bit_compute_dtype: inputs are cast to it, and so are results of unpacking
 	Raised  bool  // prepare_model_for_kbit_training: what is not packed becomes float32
+	Lowered bool  // norms, embeddings and head are cast back after that, as Axolotl does
 }
 
 // quantState is what a packed weight is unpacked by: bitsandbytes' QuantState.
@@ -60,6 +61,9 @@ func (b *Builder) Pack(p Packed) {
 	}
 	if p.Raised {
 		b.raise()
+	}
+	if p.Lowered {
+		b.lower()
 	}
 }
 
@@ -160,6 +164,27 @@ func (b *Builder) raise() {
 		}
 	}
 	b.W.Trace.Add(stream.EmptyCache, 0, 0)
+}
+
+// lower is _convert_embedding_modules_dtype of Axolotl 0.19 (loaders/model.py), which
+// leaves biases as they are. What it frees the allocator keeps.
+func (b *Builder) lower() {
+	for _, p := range b.Parameters() {
+		if slices.ContainsFunc(axolotlCasts, func(part string) bool { return strings.Contains(p.name, part) }) {
+			p.castInPlace(b.DType)
+		}
+	}
+}
+
+// axolotlCasts are parts of the names of what Axolotl casts.
+var axolotlCasts = []string{"norm", "embed_tokens", "lm_head", "embed_in", "embed_out"}
+
+// CastTrained casts what is trained, one after another, as TRL 1.16 does to adapters
+// of packed weights (trainer/sft_trainer.py).
+func (b *Builder) CastTrained(dt DType) {
+	for _, p := range b.Trainable() {
+		p.castInPlace(dt)
+	}
 }
 
 // packedAway is how many more numbers are in packed weights than bytes.

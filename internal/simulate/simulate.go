@@ -230,6 +230,9 @@ func (r *run) addLora() error {
 	if !r.builder.Adapted() {
 		return setup.Wrong("{lora.targets} %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), known(names))
 	}
+	if p := r.s.Packed; p != nil && p.Adapters != "" {
+		r.builder.CastTrained(typeOf(p.Adapters))
+	}
 	if r.s.Checkpointing {
 		r.builder.EnableInputRequireGrads()
 	}

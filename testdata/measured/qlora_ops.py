@@ -70,6 +70,10 @@ def build(c):
         peft.prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
     lora = peft.LoraConfig(r=c["lora"]["r"], lora_alpha=16, target_modules=c["lora"]["targets"], lora_dropout=0, task_type="CAUSAL_LM")
     model = peft.get_peft_model(model, lora)
+    if "adapters" in c["packed"]:  # the lines of SFTTrainer.__init__
+        for param in model.parameters():
+            if param.requires_grad:
+                param.data = param.data.to(TORCH[c["packed"]["adapters"]])
     if c.get("checkpointing"):
         model.enable_input_require_grads()
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False, "preserve_rng_state": False})
@@ -113,6 +117,7 @@ def cases():
         yield dict(c, id="-".join(words))
         if model == "llama" and double and not raised and not checkpointing:
             yield dict(c, seq=8, id="-".join(words + ["fused"]))
+            yield dict(c, packed=dict(c["packed"], adapters="bf16"), id="-".join(words + ["adapters"]))
 
 
 if __name__ == "__main__":
