@@ -99,7 +99,11 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	fields := lay(over, o.modelled(env, project.Fields()))
 	t.project, o.project, o.doubts = project, fromProject(project), project.Doubts(fields)
 	for _, l := range project.Locks() {
-		o.doubts = append(o.doubts, fmt.Sprintf("%s; %s stays as it is, and --target-effective-batch N gives another batch", l.Why, l.Setting))
+		text := fmt.Sprintf("%s; %s stays as it is", l.Why, l.Setting)
+		if l.Setting == "accumulation" {
+			text += ", and --target-effective-batch N gives another batch"
+		}
+		o.doubts = append(o.doubts, text)
 	}
 	for _, m := range project.Missing() {
 		if o.lacks(fields, m.Setting) && (m.Setting != "batch" || o.target == 0) {

@@ -109,6 +109,9 @@ func (f *setupFlags) given() map[string]bool {
 func fromProject(p *config.Project) origin {
 	file, _ := p.Main()
 	o := origin{under: p.Fields(), place: file, lines: map[string]string{}, spell: p.Spell}
+	if at := p.PackedAt(); at != "" {
+		o.lines["packed.bits"] = at
+	}
 	decided := map[string]bool{}
 	for _, b := range p.Bindings {
 		field := b.Setting

@@ -22,6 +22,7 @@ func (p *Project) Doubts(run map[string]any) []string {
 	out = append(out, p.evaluated(run)...)
 	out = append(out, p.nanoDoubts()...)
 	out = append(out, p.unassumed()...)
+	out = append(out, p.packedDoubts(run)...)
 	out = append(out, p.workedOut(run)...)
 	if line := p.madeInCode(); line > 0 && run["lora"] == nil {
 		out = append(out, fmt.Sprintf("%s:%d: adapters are made in code, and are not counted: give --lora-peft --lora-rank N, and --lora-targets", p.main.file, line))

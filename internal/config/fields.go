@@ -52,6 +52,7 @@ func (p *Project) Fields() map[string]any {
 	p.computed(out)
 	p.liger(out)
 	p.lora(out)
+	p.packed(out)
 	p.dist(out)
 	return out
 }
@@ -77,12 +78,7 @@ func (p *Project) Missing() []Missing {
 	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil && !p.usualTargets() {
 		out = append(out, Missing{"lora.targets", "no file names the layers that get an adapter: --lora-targets q_proj,v_proj"})
 	}
-	for _, b := range p.of("quantized") {
-		if b.Value == true || b.Value == "4 bits" || b.Value == "8 bits" {
-			out = append(out, Missing{Weights, fmt.Sprintf("%s: %s packs them into fewer bits, which is not estimated yet; measure it: snug profile -- <your command>", b.where(), b.Path)})
-			break
-		}
-	}
+	out = append(out, p.refusedPacking()...)
 	out = append(out, p.uncounted(fields)...)
 	for _, b := range p.of("dist.world") {
 		if b.Value == Auto && (p.own == nil || p.own.Set["dist.world"] == nil) {

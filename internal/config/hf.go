@@ -21,7 +21,7 @@ const (
 var hf = Adapter{
 	Name: "hf", Title: "Hugging Face TrainingArguments", Formats: []doc.Format{doc.JSON, doc.YAML},
 	Signs: []string{trainerBatch, "gradient_accumulation_steps output_dir"},
-	Keys: append(hfKeys(hfArgs),
+	Keys: append(append(hfKeys(hfArgs), bnbKeys("", bnbConfig)...),
 		Key{Setting: "seq", Path: "max_seq_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_*.py"},
 		Key{Setting: "seq", Path: "block_size", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_clm.py"},
 		Key{Setting: "seq", Path: "max_source_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
@@ -39,6 +39,8 @@ var hf = Adapter{
 		Key{Setting: "lora.save", Path: "modules_to_save", Kind: Names, Source: byCustom},
 		Key{Setting: "lora", Path: "use_lora", Kind: Switch, Source: byCustom},
 		Key{Setting: "lora", Path: "use_peft", Kind: Switch, Source: byCustom},
+		Key{Setting: "quantized", Path: "load_in_4bit", Kind: Switch, Means: packedTo4, Source: byCustom},
+		Key{Setting: "quantized", Path: "load_in_8bit", Kind: Switch, Means: packedTo8, Source: byCustom},
 	),
 }
 

@@ -35,7 +35,7 @@ func (p *Project) loadsIn() string {
 	return ""
 }
 
-var newDType = regexp.MustCompile(`\bfrom_pretrained\([^)]*\b(?:torch_)?dtype\s*=\s*(?:torch\.|["'])?([a-z0-9]+)`)
+var newDType = regexp.MustCompile(`\bfrom_pretrained\((?:[^()]|\([^()]*\))*?[\s,(](?:torch_)?dtype\s*=\s*(?:torch\.|["'])?([a-z0-9]+)`)
 
 // madeInCode is the line of a Python script that puts PEFT's adapters onto its model,
 // 0 where none does.

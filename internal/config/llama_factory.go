@@ -46,7 +46,10 @@ func llamaFactoryKeys() []Key {
 		Key{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: args + "/finetuning_args.py"},
 		Key{Setting: "liger", Path: "enable_liger_kernel", Kind: Switch, Source: args + "/model_args.py; model/model_utils/liger_kernel.py"},
 		Key{Setting: "uncounted", Path: "additional_target", Kind: Names, Source: args + "/finetuning_args.py"},
-		Key{Setting: "quantized", Path: "quantization_bit", Kind: Above0, Source: args + "/model_args.py"},
+		packsInto("quantization_bit", args+"/model_args.py"),
+		packsBy("quantization_method", args+"/model_args.py"),
+		Key{Setting: "packed.type", Path: "quantization_type", Kind: Word, Words: packedTypes, Default: "nf4", Source: args + "/model_args.py; " + factoryBnb},
+		Key{Setting: "packed.double", Path: "double_quantization", Kind: Switch, Default: "true", Source: args + "/model_args.py"},
 	)
 }
 
@@ -65,5 +68,6 @@ func llamaFactoryAsides(args string) []Key {
 		either("use_muon", "keeps one state for each weight of a matrix, and has buffers of its own", tuning),
 		either("use_unsloth", "puts kernels of its own in the place of layers", model),
 		less("use_unsloth_gc", offloadsActivations, model),
+		{Setting: "noted", Path: "upcast_layernorm", Kind: Switch, Means: "keeps norms in float32", Then: takesMore, Source: model},
 	}
 }

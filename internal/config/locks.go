@@ -14,6 +14,9 @@ const inBackward = "optimizer_in_bwd"
 
 // Locks is the settings that no plan may change.
 func (p *Project) Locks() []Lock {
+	if b := p.packing(); b != nil && p.checkpointsInCode() {
+		return []Lock{{"checkpointing", p.main.file + ": prepare_model_for_kbit_training turns checkpointing on, whatever other keys say"}}
+	}
 	for _, b := range p.of("noted") {
 		if b.key.Path == inBackward && b.source.adapter == &torchtune && b.Value != nil && b.Value != "" {
 			return []Lock{{"accumulation", fmt.Sprintf("%s: %s is on, with which torchtune accumulates nothing", b.where(), b.Path)}}
@@ -22,11 +25,13 @@ func (p *Project) Locks() []Lock {
 	return nil
 }
 
-// accumulates refuses an accumulation that the run would not start with.
-func (c *changing) accumulates() error {
-	n, asked := c.want["accumulation"].(int)
-	if locks := c.project.Locks(); asked && n > 1 && len(locks) > 0 {
-		return fmt.Errorf("%s: accumulation cannot be %d", locks[0].Why, n)
+// unlocked refuses what the run would not start with, or not do.
+func (c *changing) unlocked() error {
+	for _, l := range c.project.Locks() {
+		n, _ := c.want[l.Setting].(int)
+		if n > 1 || c.want[l.Setting] == false {
+			return fmt.Errorf("%s: %s cannot be %v", l.Why, l.Setting, c.want[l.Setting])
+		}
 	}
 	return nil
 }

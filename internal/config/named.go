@@ -150,7 +150,7 @@ func (s *source) bindNamed() ([]bound, error) {
 }
 
 // filesOwn are the settings that only files have, beside those of a setup.
-var filesOwn = []string{"link", "nodes", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "refused", "noted", "allocator", "target_seq", "eval.batch", "eval.when"}
+var filesOwn = []string{"link", "nodes", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "packs", "refused", "noted", "allocator", "target_seq", "eval.batch", "eval.when"}
 
 // addReading adds a binding. Where two vocabularies read one value, the first
 // that knows it has it.

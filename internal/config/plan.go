@@ -30,7 +30,7 @@ func (p *Project) Change(want map[string]any) (Plan, error) {
 	if err := c.batches(); err != nil {
 		return Plan{}, err
 	}
-	if err := c.accumulates(); err != nil {
+	if err := c.unlocked(); err != nil {
 		return Plan{}, err
 	}
 	for _, setting := range settingNames() {

@@ -88,7 +88,12 @@ func shellAsides(megatron, swift string) []Key {
 		splits("parallelism_config_tp_size", accelerateArgs),
 		shares("parallelism_config_cp_size", accelerateArgs),
 		shares("context_parallel_size", megatron),
-		{Setting: "quantized", Path: "quantization_bit", Kind: Above0, Source: llamaFactoryArgs},
-		{Setting: "quantized", Path: "quant_bits", Kind: Above0, Source: swift},
+		packsInto("quantization_bit", llamaFactoryArgs),
+		packsInto("quant_bits", swiftQuant),
+		packsBy("quant_method", swiftQuant),
+		packsBy("quantization_method", llamaFactoryArgs),
+		{Setting: "packed.double", Path: "use_bnb_nested_quant", Kind: Switch, Source: trlModel},
+		{Setting: "packed.double", Path: "double_quantization", Kind: Switch, Source: llamaFactoryArgs},
+		{Setting: "packed.type", Path: "quantization_type", Kind: Word, Words: packedTypes, Source: llamaFactoryArgs},
 	}
 }
