@@ -37,6 +37,11 @@ func (p *profiling) place(at profile.Point, folder string) (*placed, error) {
 		}
 	}
 	out.shown = slices.Clone(out.words)
+	for i, w := range out.words[:min(p.launch.Program, len(out.words))] { // env PYTHONPATH=src python train.py
+		if path, ok := strings.CutPrefix(w, "PYTHONPATH="); ok {
+			out.words[i] = "PYTHONPATH=" + folder + string(os.PathListSeparator) + path
+		}
+	}
 	if len(bound) == 0 {
 		return out, nil
 	}

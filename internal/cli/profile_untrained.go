@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -55,6 +56,9 @@ func (p *profiling) untrained(r *measuredRun) error {
 	out := r.outcome
 	if i := slices.IndexFunc(out.Reports, func(x *run.Report) bool { return x.End == "nogpu" }); i >= 0 {
 		return fmt.Errorf("the command trains%s without a GPU, so that there is no GPU memory to record: %s", named(r.at), built(out.Reports[i]))
+	}
+	if out.Unprobed {
+		return errors.New("the command's Python runs without the probe: PYTHONPATH is set anew on the way to it; have it add to that, as in PYTHONPATH=src:$PYTHONPATH")
 	}
 	if script := notFound(out); script != "" {
 		return passed{out.Exit.Code, fmt.Sprintf("Python did not find %s; is that the right path, from this folder?", script)}

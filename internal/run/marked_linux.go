@@ -30,6 +30,33 @@ func marked(mark string) []int {
 	return out
 }
 
+// unprobed says whether a process of a run has loaded PyTorch and was started
+// without the probe's folder in PYTHONPATH: something on the way has set that anew.
+func unprobed(mark string) bool {
+	for _, pid := range marked(mark) {
+		proc := filepath.Join("/proc", strconv.Itoa(pid))
+		env, err := os.ReadFile(filepath.Join(proc, "environ"))
+		if err != nil || len(env) == 0 || hasProbe(env, mark) {
+			continue
+		}
+		if maps, err := os.ReadFile(filepath.Join(proc, "maps")); err == nil && bytes.Contains(maps, []byte("/libtorch")) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasProbe says whether PYTHONPATH leads to the probe in an environment as /proc
+// shows it.
+func hasProbe(env []byte, folder string) bool {
+	for v := range bytes.SplitSeq(env, []byte{0}) {
+		if path, ok := bytes.CutPrefix(v, []byte("PYTHONPATH=")); ok {
+			return bytes.Contains(path, []byte(folder))
+		}
+	}
+	return false
+}
+
 // groupAlive says whether the group has a process left. Dead ones that nobody
 // has collected do not count: in a container that may take for ever.
 func groupAlive(group int) bool {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -33,12 +34,14 @@ type Outcome struct {
 	TimedOut bool
 	Stopped  os.Signal // what interrupted it, nil if nothing did
 	Lingered bool      // it had to be ended after its last step
+	Unprobed bool      // PyTorch was seen to run where the probe is not, and nowhere else
 }
 
 const (
 	grace  = 10 * time.Second
 	slow   = 2 * time.Second  // until whoever waits for the end is told so
 	linger = 20 * time.Second // after the last step, before the run is ended from outside
+	blind  = 15 * time.Second // of PyTorch without the probe, before a run is ended of which nothing will be seen
 	look   = 250 * time.Millisecond
 )
 
@@ -61,6 +64,7 @@ func (s *Session) Run(ctx context.Context, f *Folder) (*Outcome, error) {
 	p.Sweep()
 	out.Took, out.Tail = time.Since(began), tail.bytes()
 	out.Reports, err = f.Reports()
+	out.Unprobed = out.Unprobed && !slices.ContainsFunc(out.Reports, func(r *Report) bool { return r.Versions != nil })
 	return out, err
 }
 
@@ -88,6 +92,9 @@ func (s *Session) follow(ctx context.Context, p Process, f *Folder, out *Outcome
 		case now := <-ticks.C:
 			if watched.over(now) {
 				out.Lingered = true
+				return s.stop(p, done, syscall.SIGTERM)
+			}
+			if watched.sees(now, out) {
 				return s.stop(p, done, syscall.SIGTERM)
 			}
 		}
@@ -131,43 +138,4 @@ func (s *Session) tellSlow() {
 	if s.Slow != nil {
 		s.Slow()
 	}
-}
-
-// watcher looks into the reports while the run goes on.
-type watcher struct {
-	folder   *Folder
-	tell     func(int)
-	told     int
-	finished time.Time
-}
-
-// over tells of new steps, and says whether the run has had its time to end
-// after the last of them.
-func (w *watcher) over(now time.Time) bool {
-	reports, err := w.folder.Reports()
-	if err != nil {
-		return false
-	}
-	steps, finished := 0, false
-	for _, r := range reports {
-		steps = max(steps, len(r.Steps))
-		if r.Trained() || r.Ended() {
-			finished = r.Ended()
-			if !finished {
-				break
-			}
-		}
-	}
-	if steps > w.told && w.tell != nil {
-		w.tell(steps)
-	}
-	w.told = steps
-	if !finished || w.folder.keeps {
-		w.finished = time.Time{}
-		return false
-	}
-	if w.finished.IsZero() {
-		w.finished = now
-	}
-	return now.Sub(w.finished) > linger
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,24 @@ func watchRun(t *testing.T, s Settings, env []string, args ...string) (ran, stri
 		t.Errorf("processes left behind: %v", left)
 	}
 	return got, out.String(), o
+}
+
+// A command that sets PYTHONPATH anew leaves the probe out, and that is noticed.
+func TestUnprobed(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other processes are not looked into here")
+	}
+	py := python(t)
+	for line, want := range map[string]bool{
+		"PYTHONPATH=/nowhere " + py + " -c 'import torch, time; time.sleep(3)'":                      true,
+		"PYTHONPATH=/nowhere " + py + " -c 'import time; time.sleep(3)'":                             false,
+		"PYTHONPATH=/nowhere:$PYTHONPATH " + py + " -c 'import torch, time; time.sleep(3)'":          false,
+		"PYTHONPATH=/nowhere " + py + " -c 'import torch, time; time.sleep(2)'; " + py + " plain.py": false,
+	} {
+		if _, _, o := watchRun(t, Settings{Steps: 3}, nil, "sh", "-c", line); o.Unprobed != want {
+			t.Errorf("%s: unprobed %v", line, o.Unprobed)
+		}
+	}
 }
 
 func TestTorch(t *testing.T) {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import "time"
+
+// watcher looks into the reports while the run goes on.
+type watcher struct {
+	folder   *Folder
+	tell     func(int)
+	told     int
+	torch    bool // a process has imported it, where the probe saw it
+	finished time.Time
+	blind    time.Time // since when PyTorch is in use that the probe does not see
+	looked   time.Time
+}
+
+// over tells of new steps, and says whether the run has had its time to end
+// after the last of them.
+func (w *watcher) over(now time.Time) bool {
+	reports, err := w.folder.Reports()
+	if err != nil {
+		return false
+	}
+	steps, finished := 0, false
+	for _, r := range reports {
+		steps = max(steps, len(r.Steps))
+		w.torch = w.torch || r.Versions != nil
+		if r.Trained() || r.Ended() {
+			finished = r.Ended()
+			if !finished {
+				break
+			}
+		}
+	}
+	if steps > w.told && w.tell != nil {
+		w.tell(steps)
+	}
+	w.told = steps
+	if !finished || w.folder.keeps {
+		w.finished = time.Time{}
+		return false
+	}
+	if w.finished.IsZero() {
+		w.finished = now
+	}
+	return now.Sub(w.finished) > linger
+}
+
+// sees looks now and then whether PyTorch runs without the probe, and says whether
+// to give up: such a run would train to its end, of which nothing is recorded.
+func (w *watcher) sees(now time.Time, out *Outcome) (giveUp bool) {
+	if w.torch || now.Sub(w.looked) < time.Second {
+		return false
+	}
+	w.looked = now
+	if !unprobed(w.folder.Path) {
+		w.blind = time.Time{}
+		return false
+	}
+	if w.blind.IsZero() {
+		w.blind = now
+	}
+	out.Unprobed = true
+	return !w.folder.keeps && now.Sub(w.blind) > blind
+}
