@@ -142,6 +142,7 @@ func (s *search) pullable() []lever {
 		func(x *settings) { x.vocabulary = smallVocabulary })
 	add(base.LoRA == nil && loraTargets(base.Model) != nil, s.adapters().String(), "only adapters are trained",
 		func(x *settings) { x.lora = s.adapters() })
+	add(base.CanPack(), packedLever, "needs bitsandbytes; what is frozen is rounded; how long unpacking takes was not measured", func(x *settings) { x.packed = true })
 	add(x.negatives > 1 && base.Model.Varies("negatives"), fmt.Sprintf("negatives %d", x.negatives/2), "less to compare each anchor with", func(x *settings) { x.negatives /= 2 })
 	add(!strings.Contains(x.allocator, "expandable") && !recordedOptions(base), "allocator "+expandable, "",
 		func(x *settings) { x.allocator = strings.TrimPrefix(x.allocator+","+expandable, ",") })
@@ -152,6 +153,9 @@ func (s *search) pullable() []lever {
 	}
 	return out
 }
+
+// packedLever is QLoRA, for a run whose adapters are PEFT's.
+const packedLever = "weights packed into 4 bits"
 
 // ligerLever is all that Liger has for a model.
 const ligerLever = "Liger's kernels"

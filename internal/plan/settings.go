@@ -28,6 +28,7 @@ type settings struct {
 	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
 	lora                  adapters
 	liger                 bool // a lever as well: all of Liger's kernels
+	packed                bool // and another: frozen weights in 4 bits
 }
 
 // adapters is a lever too: LoRA of a rank, as the run's library does it.
@@ -70,6 +71,9 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 	}
 	if x.liger && s.Loss == "" && s.Model.Head == "causal-lm" {
 		s.Loss = setup.LigerLoss
+	}
+	if x.packed {
+		s.Packed = s.PackedInto4()
 	}
 	if x.vocabulary > 0 {
 		s.Model.Config = maps.Clone(s.Model.Config)

@@ -3,8 +3,10 @@
 package setup
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Packed is frozen weights that bitsandbytes packs into fewer bits, with adapters of
@@ -19,6 +21,8 @@ type Packed struct {
 
 	Lowered  bool   `json:"lowered,omitempty"`  // norms, embeddings and head are cast back after that, as Axolotl does
 	Adapters string `json:"adapters,omitempty"` // the type that adapters are cast to, as TRL does; "" is float32
+
+	Saved bool `json:"-"` // the model's files hold its weights packed
 }
 
 // The words of packed weights.
@@ -61,8 +65,39 @@ func (o *object) packed(s *Setup) {
 	o.adopt(p)
 }
 
+// savedPacked is what the config of a model says whose files hold packed weights. It
+// has the last word on how they are packed.
+func (s *Setup) savedPacked() error {
+	q, _ := s.Model.Config["quantization_config"].(map[string]any)
+	if q == nil {
+		return nil
+	}
+	four := q["load_in_4bit"] == true || q["_load_in_4bit"] == true
+	method, _ := q["quant_method"].(string)
+	if method != "" && method != "bitsandbytes" || !four {
+		return unknownModel("the config of %s says that its weights are packed (quantization_config, %s), in a way that is not simulated; measure the run: snug profile -- <your command>",
+			s.Model.Title(), cmp.Or(method, "no quant_method"))
+	}
+	if s.Packed == nil {
+		s.Packed = &Packed{}
+	}
+	p := s.Packed
+	p.Bits, p.Type, p.Compute, p.Saved = packedBits, "fp4", "fp32", true
+	p.Double, _ = q["bnb_4bit_use_double_quant"].(bool)
+	if t, _ := q["bnb_4bit_quant_type"].(string); slices.Contains(PackedTypes, t) {
+		p.Type = t
+	}
+	if t, _ := q["bnb_4bit_compute_dtype"].(string); weightTypes[t] != "" {
+		p.Compute = weightTypes[t]
+	}
+	return nil
+}
+
 // completePacked refuses what cannot be trained with packed weights, or is not known.
 func (s *Setup) completePacked() error {
+	if err := s.savedPacked(); err != nil {
+		return err
+	}
 	l := s.LoRA
 	switch {
 	case s.Packed == nil:
@@ -81,6 +116,22 @@ func (s *Setup) completePacked() error {
 		return Wrong("{packed.bits} is 4: which layers of %s are packed is not known; leave it out, or measure the run: snug profile -- <your command>", s.Model.Title())
 	}
 	return nil
+}
+
+// CanPack tells whether the weights that a run freezes could be packed.
+func (s *Setup) CanPack() bool {
+	return s.Packed == nil && s.LoRA != nil && s.LoRA.PEFT && !s.LoRA.DoRA && (s.Dist == nil || s.Dist.Kind == "ddp") &&
+		s.Model.Program == nil && slices.Contains(packable, s.Model.Family())
+}
+
+// PackedInto4 is the usual way to pack: that of the paper (nf4, scales packed too),
+// computed in the type of the arithmetic.
+func (s *Setup) PackedInto4() *Packed {
+	p := &Packed{Bits: packedBits, Type: "nf4", Double: true, Compute: "fp32"}
+	if half := strings.TrimPrefix(s.Precision, "amp-"); slices.Contains(ComputeTypes, half) {
+		p.Compute = half
+	}
+	return p
 }
 
 // String is how weights are packed, in words.

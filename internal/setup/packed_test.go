@@ -62,3 +62,25 @@ func TestPackedRefusals(t *testing.T) {
 		})
 	}
 }
+
+// A model whose files hold packed weights says so in its config.
+func TestPackedInFiles(t *testing.T) {
+	config := func(q map[string]any) map[string]any {
+		return packedFields(map[string]any{"packed": nil, "model": map[string]any{"config": map[string]any{"model_type": "llama", "quantization_config": q}}})
+	}
+	s, err := Decode(config(map[string]any{
+		"quant_method": "bitsandbytes", "_load_in_4bit": true, "load_in_4bit": true, "bnb_4bit_quant_type": "nf4",
+		"bnb_4bit_use_double_quant": true, "bnb_4bit_compute_dtype": "bfloat16",
+	}), Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&Packed{Bits: 4, Type: "nf4", Double: true, Compute: "bf16", Saved: true}, s.Packed); diff != "" {
+		t.Error(diff)
+	}
+	for _, q := range []map[string]any{{"quant_method": "gptq", "bits": 4.0}, {"quant_method": "bitsandbytes", "load_in_8bit": true}, {}} {
+		if _, err := Decode(config(q), Source{}); err == nil || !strings.Contains(err.Error(), "in a way that is not simulated") {
+			t.Errorf("%v: %v", q, err)
+		}
+	}
+}

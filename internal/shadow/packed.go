@@ -29,6 +29,7 @@ type Packed struct {
 	Double  bool  // scales are packed too, into 8 bits
 	Compute DType // bnb_4bit_compute_dtype: inputs are cast to it, and so are results of unpacking
 	Raised  bool  // prepare_model_for_kbit_training: what is not packed becomes float32
+	Saved   bool  // files hold them packed: no weight is ever whole
 	Lowered bool  // norms, embeddings and head are cast back after that, as Axolotl does
 }
 
@@ -124,18 +125,42 @@ func (b *Builder) pack(lin *Linear, p Packed) {
 	defer func() { w.path = was }()
 	n := t.Numel()
 	q := &quantState{in: lin.In, out: lin.Out, dtype: t.dtype, compute: p.Compute, double: p.Double, scales: ceilDiv(n, packedBlock)}
+	lin.quant, lin.flipped = q, false
+	if p.Saved {
+		t.becomeBytes(n)
+		b.placeScales(q)
+		return
+	}
 	whole := w.alloc(t.Bytes())
 	scales := w.empty(Dims(q.scales), Float32).hold()
-	t.size, t.dtype = Dims((n+1)/2, 1), UInt8
-	t.stride = t.size.contiguous()
-	t.mem = w.alloc(t.Bytes())
+	t.becomeBytes(n)
 	w.scratch(2 * packedCodes * Float32.Bytes()) // the largest of the codes, to divide by
 	w.empty(Dims(packedCodes), Float32).hold()
 	if p.Double {
 		b.packScales(scales)
 	}
-	lin.quant, lin.flipped = q, false
 	w.release2(whole)
+}
+
+// becomeBytes gives a weight of n numbers its memory, two of them in a byte.
+func (t *Tensor) becomeBytes(n int) {
+	t.size, t.dtype = Dims((n+1)/2, 1), UInt8
+	t.stride = t.size.contiguous()
+	t.mem = t.w.alloc(t.Bytes())
+}
+
+// placeScales is QuantState.from_dict: what a file holds beside a packed weight.
+func (b *Builder) placeScales(q *quantState) {
+	w := b.W
+	if q.double {
+		w.empty(Dims(), Float32).hold()
+		w.empty(Dims(ceilDiv(q.scales, scaleBlock)), Float32).hold()
+		w.empty(Dims(scaleCodes), Float32).hold()
+		w.empty(Dims(q.scales), UInt8).hold()
+	} else {
+		w.empty(Dims(q.scales), Float32).hold()
+	}
+	w.empty(Dims(packedCodes), Float32).hold()
 }
 
 // packScales packs the scales too, about their mean.

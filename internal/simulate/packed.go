@@ -19,6 +19,6 @@ func (r *run) pack() error {
 	if !r.builder.Packs() {
 		return setup.Wrong("{packed.bits} is 4: %s has no linear layers that could be packed; leave it out", r.s.Model.Title())
 	}
-	r.builder.Pack(shadow.Packed{Double: p.Double, Compute: typeOf(p.Compute), Raised: p.Raised, Lowered: p.Lowered})
+	r.builder.Pack(shadow.Packed{Double: p.Double, Compute: typeOf(p.Compute), Raised: p.Raised, Lowered: p.Lowered, Saved: p.Saved})
 	return nil
 }
