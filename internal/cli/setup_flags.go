@@ -80,6 +80,7 @@ var fieldFlags = []fieldFlag{
 	{"limit", "limit", "", "the most PyTorch may reserve: a `size` like 24GiB"},
 	{"torch", "versions.torch", "", "PyTorch `version` (default " + setup.NewestTorch + ")"},
 	{"transformers", "versions.transformers", "", "transformers `version`"},
+	{"bitsandbytes", "versions.bitsandbytes", "", "bitsandbytes `version`"},
 	{"steps", "steps", "whole", "simulate this `number` of steps (default 3)"},
 }
 

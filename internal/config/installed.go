@@ -16,6 +16,7 @@ var environments = []string{".venv", "venv", "env"}
 // transformers, and no other is taken for known.
 var (
 	transformersInfo = regexp.MustCompile(`^transformers-([45]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
+	bnbInfo          = regexp.MustCompile(`^bitsandbytes-(0\.(?:4[3-9]|[5-9][0-9])(?:\.[0-9]+)*)\.dist-info$`)
 	trlInfo          = regexp.MustCompile(`^trl-([01]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
 )
 

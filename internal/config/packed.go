@@ -4,12 +4,9 @@ package config
 
 import (
 	"cmp"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
-	"snug/internal/config/doc"
 	"snug/internal/setup"
 )
 
@@ -105,6 +102,7 @@ func (p *Project) packed(out map[string]any) {
 		in["raised"], in["lowered"] = true, true
 	}
 	out["packed"] = in
+	put(out, "versions.bitsandbytes", installed(p.files, bnbInfo))
 	p.loadedPacked(out)
 	if lora, _ := out["lora"].(map[string]any); lora != nil {
 		lora["peft"] = true // nobody else has adapters beside packed weights
@@ -124,17 +122,6 @@ func (p *Project) loadedPacked(out map[string]any) {
 		out["checkpointing"] = true
 	}
 }
-
-// checkpointsInCode tells whether prepare_model_for_kbit_training does so.
-func (p *Project) checkpointsInCode() bool {
-	return p.raises() && !preparesAlone.Match(p.main.tree.layers[0].doc.Bytes())
-}
-
-var preparesAlone = regexp.MustCompile(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_gradient_checkpointing\s*=\s*False`)
-
-// idles tells whether nothing is packed for want of a second flag: ms-swift wants to
-// be told by what.
-func (p *Project) idles(b *bound) bool { return b.from("quant_bits") && len(p.of("packs")) == 0 }
 
 // from tells whether a key is called so.
 func (b *bound) from(name string) bool {
@@ -182,81 +169,4 @@ func (p *Project) adaptersIn() string {
 		return "bf16"
 	}
 	return ""
-}
-
-// raises tells whether a script raises what is not packed.
-func (p *Project) raises() bool {
-	return p.inCode() && prepares.Match(p.main.tree.layers[0].doc.Bytes())
-}
-
-var prepares = regexp.MustCompile(`(?m)^[^#\n]*\bprepare_model_for_kbit_training\(`)
-
-// inCode tells whether the project's main file is a Python script.
-func (p *Project) inCode() bool {
-	return p.main != nil && p.main.tree.layers[0].doc.Format() == doc.Python
-}
-
-// computeInCode is the type that a script names, itself or by a variable.
-func (p *Project) computeInCode() string {
-	text := p.main.tree.layers[0].doc.Bytes()
-	found := computeArgument.FindSubmatch(text)
-	if found == nil {
-		return ""
-	}
-	if means, ok := meaning(computeTypes, string(found[1])); ok {
-		return means
-	}
-	named := regexp.MustCompile(`(?m)^[^#\n]*\b` + regexp.QuoteMeta(string(found[1])) + `\s*(?::[^=\n]*)?=\s*(?:torch\.|getattr\(\s*torch\s*,\s*)?["']?((?:b?float)[0-9]+)`).FindSubmatch(text)
-	if named == nil {
-		return ""
-	}
-	means, _ := meaning(computeTypes, string(named[1]))
-	return means
-}
-
-var computeArgument = regexp.MustCompile(`\bbnb_4bit_compute_dtype\s*=\s*(?:torch\.|["'])?(\w+)`)
-
-// unpackable is why packed weights are not simulated, "" where they are.
-func (p *Project) unpackable(b *bound) string {
-	switch {
-	case p.system() == &torchtune:
-		return "packs them into fewer bits by code of torchtune's own, which is not simulated"
-	case b.Value != packedTo4:
-		return "packs them into fewer bits, which is not estimated yet"
-	case slices.ContainsFunc(p.of("packs"), func(b bound) bool { return b.Value == otherLibrary }):
-		return "packs them by another library than bitsandbytes, which is not simulated"
-	case p.deepspeed() && p.world() > 1:
-		return "packs them, which is not simulated with DeepSpeed around it; leave that out"
-	}
-	return ""
-}
-
-// refusedPacking is what is missing where weights are packed in a way that is not
-// simulated.
-func (p *Project) refusedPacking() []Missing {
-	b := p.packing()
-	if b == nil || p.unpackable(b) == "" {
-		return nil
-	}
-	return []Missing{{Weights, fmt.Sprintf("%s: %s %s; measure it: snug profile -- <your command>", b.where(), b.Path, p.unpackable(b))}}
-}
-
-// packedDoubts is what files leave open about packed weights: a program of one's own
-// decides the rest.
-func (p *Project) packedDoubts(run map[string]any) []string {
-	b, in := p.packing(), run["packed"]
-	if b != nil && p.idles(b) && in == nil {
-		return []string{fmt.Sprintf("%s: %s packs nothing without --quant_method bnb, and nothing is counted as packed", b.where(), b.Path)}
-	}
-	if b == nil || in == nil || p.unpackable(b) != "" || p.says("packed.bits") {
-		return nil
-	}
-	own := p.system() == &hf || p.system() == &plain || p.system() == &shell
-	switch {
-	case own && !p.inCode() && !b.from("quantization_bit") && !b.from("quant_bits"):
-		return []string{fmt.Sprintf("%s: %s packs weights; whether the program raises the rest to float32 (prepare_model_for_kbit_training) no file says: it is counted as loaded, --packed-raised counts it raised", b.where(), b.Path)}
-	case p.inCode() && !p.raises() && p.system() != &trl:
-		return []string{fmt.Sprintf("%s: %s packs weights; the rest is counted as loaded, as prepare_model_for_kbit_training is not called here", b.where(), b.Path)}
-	}
-	return nil
 }

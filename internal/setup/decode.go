@@ -115,6 +115,8 @@ func (o *object) versions(s *Setup) {
 		}
 		s.Versions.Transformers, s.Versions.CUDA = v.text("transformers"), v.text("cuda")
 		v.checkTransformers(s.Versions.Transformers)
+		s.Versions.BitsAndBytes = v.text("bitsandbytes")
+		v.checkBitsAndBytes(s.Versions.BitsAndBytes)
 		o.adopt(v)
 	}
 	torch, err := allocator.ParseVersion(s.Versions.Torch)

@@ -31,6 +31,7 @@ func (s *Setup) onWord(o *object, p Recorded) {
 		{"dist.bucket_view", max(p.World, 1) == 1}, // the buckets are counted on top
 		{"versions.transformers", false},
 		{"versions.cuda", false},
+		{"versions.bitsandbytes", false},
 		{"steps", false},
 	} {
 		if o.has(f.field) && !f.told {

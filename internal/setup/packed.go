@@ -65,6 +65,14 @@ func (o *object) packed(s *Setup) {
 	o.adopt(p)
 }
 
+// checkBitsAndBytes wants a release whose code was read.
+func (o *object) checkBitsAndBytes(text string) {
+	var major, minor int
+	if n, _ := fmt.Sscanf(text, "%d.%d", &major, &minor); text != "" && (n != 2 || major != 0 || minor < 43) {
+		o.fail("bitsandbytes", " %q is not a known version; write it like 0.50 (known from 0.43 on)", text)
+	}
+}
+
 // savedPacked is what the config of a model says whose files hold packed weights. It
 // has the last word on how they are packed.
 func (s *Setup) savedPacked() error {

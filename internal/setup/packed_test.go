@@ -47,6 +47,7 @@ func TestPackedRefusals(t *testing.T) {
 		{"8 bits", map[string]any{"packed.bits": 8.0}, "packed.bits is 8; only 4 can be simulated"},
 		{"lowered alone", map[string]any{"packed.lowered": true}, "packed.lowered casts back what was raised"},
 		{"a scaler", map[string]any{"packed.adapters": "bf16", "precision": "amp-fp16"}, "GradScaler cannot unscale gradients of 16 bits"},
+		{"an old bitsandbytes", map[string]any{"versions.bitsandbytes": "0.41"}, `versions.bitsandbytes "0.41" is not a known version`},
 		{"no bits", map[string]any{"packed": map[string]any{"double": true}}, "packed.bits is missing"},
 		{"a type", map[string]any{"packed.type": "nf5"}, `"nf5" is not known; did you mean nf4`},
 		{"a compute type", map[string]any{"packed.compute": "bfloat16"}, `"bfloat16" is not known`},

@@ -83,4 +83,5 @@ type Versions struct {
 	Torch        string `json:"torch,omitempty"`
 	Transformers string `json:"transformers,omitempty"`
 	CUDA         string `json:"cuda,omitempty"`
+	BitsAndBytes string `json:"bitsandbytes,omitempty"` // which unpacked every weight before 0.50
 }

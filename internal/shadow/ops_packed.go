@@ -4,15 +4,31 @@ package shadow
 
 // forwardPacked is Linear4bit.forward: the input goes to the type that is computed
 // in, the result comes back. A bias of another type is cast for good, at the first
-// forward that meets it.
+// forward that meets it; before 0.50 to the input's type, and from there each time.
 func (l *Linear) forwardPacked(fn *Frame, x *Tensor) *Tensor {
-	dtype := x.dtype
-	fn.Set(&x, x.To(l.quant.compute))
-	if l.Bias != nil && l.Bias.dtype != x.dtype {
-		x.w.op("_to_copy")
-		l.Bias.castInPlace(x.dtype)
+	dtype, older := x.dtype, x.w.Rules.BitsAndBytes < 50
+	if older {
+		l.castBias(dtype)
 	}
-	return x.matmul4bit(l.quant, l.Bias).To(dtype)
+	fn.Set(&x, x.To(l.quant.compute))
+	bias := l.Bias
+	switch {
+	case bias == nil:
+	case older:
+		fn.Let(bias)
+		fn.Set(&bias, bias.To(x.dtype))
+	default:
+		l.castBias(x.dtype)
+	}
+	return x.matmul4bit(l.quant, bias).To(dtype)
+}
+
+// castBias is bias.data = bias.data.to(dtype).
+func (l *Linear) castBias(dt DType) {
+	if l.Bias != nil && l.Bias.dtype != dt {
+		l.Bias.w.op("_to_copy")
+		l.Bias.castInPlace(dt)
+	}
 }
 
 // matmul4bit is MatMul4Bit of bitsandbytes/autograd/_functions.py: one node that
@@ -31,9 +47,15 @@ func (t *Tensor) matmul4bit(q *quantState, bias *Tensor) *Tensor {
 
 // product is gemm_4bit for CUDA (backends/cuda/ops.py). One kernel does it where the
 // rows are few, else the weight is unpacked and multiplied; autocast reaches that.
+//
+// Before 0.50 there was no such op: a weight was always unpacked, into the type that it
+// had, and cast to the input's.
 func (q *quantState) product(x, bias *Tensor) *Tensor {
 	w := x.w
 	fn := w.Func(x)
+	if w.Rules.BitsAndBytes < 50 {
+		return fn.Return(x.Linear(q.unpack(w).To(x.dtype), bias))
+	}
 	if w.Rules.fuses4bit(x.dtype, x.Numel()/q.in, q.out, q.in) {
 		fn.Set(&x, x.Contiguous())
 		w.op("gemm_4bit")

@@ -73,6 +73,7 @@ type World struct {
 type Rules struct {
 	Torch        int // 211 for 2.11
 	Transformers int // 517 for 5.17
+	BitsAndBytes int // 50 for 0.50
 	Capability   int // compute capability: 90 for sm_90
 	SMs          int // multiprocessors
 }

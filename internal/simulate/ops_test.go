@@ -146,6 +146,7 @@ func caseSetup(c map[string]any) *setup.Setup {
 	if p, ok := c["packed"].(map[string]any); ok {
 		s.Packed = &setup.Packed{Bits: 4, Double: p["double"].(bool), Compute: p["compute"].(string), Raised: p["raised"].(bool)}
 		s.Packed.Adapters, _ = p["adapters"].(string)
+		s.Versions.BitsAndBytes = str("bitsandbytes")
 	}
 	if l, ok := c["lora"].(map[string]any); ok {
 		s.LoRA = &setup.LoRA{Rank: int(l["r"].(float64))}

@@ -134,6 +134,7 @@ func TestPackedLeavesNothing(t *testing.T) {
 		if pick("precision", "amp-bf16", "bf16") == "bf16" {
 			s.Precision, s.Weights = "bf16", ""
 		}
+		s.Versions.BitsAndBytes = pick("bitsandbytes", "", "0.49.2")
 		s.LoRA.Dropout = rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "dropout")
 		s.Steps = 2
 		two := alive(t, s)

@@ -427,7 +427,7 @@ func rules(v setup.Versions, card gpu.Card) shadow.Rules {
 		card = gpu.Reference
 	}
 	return shadow.Rules{
-		Torch: number(v.Torch, 211), Transformers: number(v.Transformers, 517),
+		Torch: number(v.Torch, 211), Transformers: number(v.Transformers, 517), BitsAndBytes: number(v.BitsAndBytes, 50),
 		Capability: card.Capability, SMs: card.SMs,
 	}
 }

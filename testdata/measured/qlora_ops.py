@@ -2,6 +2,7 @@
 on real tensors of the CPU. Written for TestQLoRA of internal/simulate.
 
 usage: qlora_ops.py OUTDIR [WORD]     needs bitsandbytes 0.50.2; line forms as in peft_ops.py
+With an older bitsandbytes, 0.49.2, it records what unpacks every weight, which is seen as it is.
 
 The product of a packed weight is bitsandbytes' own function for CUDA, with kernels that do nothing
 when they are launched; all memory is taken in Python around them. It is called where the op would
@@ -11,7 +12,6 @@ import itertools, os, sys, warnings
 
 warnings.simplefilter("ignore")
 import bitsandbytes, peft, torch, transformers
-from bitsandbytes.backends.cuda import ops as cuda
 from peft_ops import Log, SMALL, forward, recast, save
 from transformers.integrations.bitsandbytes import replace_with_bnb_linear
 from transformers.quantizers.base import HfQuantizer
@@ -24,6 +24,11 @@ MODELS = {"llama": (SMALL, EVERY), "qwen2": (SMALL, ["q_proj", "v_proj", "down_p
 WAYS = [("amp-bf16", "bf16", "bf16"), ("bf16", "", "bf16"), ("amp-bf16", "bf16", "fp32"), ("bf16", "", "fp32"), ("fp32", "", "fp32"), ("amp-bf16", "", "bf16")]
 TORCH = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 CARDS = {90: (132, 9, 0), 80: (108, 8, 0), 89: (128, 8, 9), 75: (40, 7, 5)}
+
+
+NEW = bitsandbytes.__version__ >= "0.50"
+if NEW:
+    from bitsandbytes.backends.cuda import ops as cuda
 
 
 def gemm(card):
@@ -82,7 +87,10 @@ def build(c):
 
 def record(c, path):
     log = Log()
-    torch.ops.bitsandbytes.gemm_4bit.default = gemm(CARDS[c["capability"]])
+    if NEW:
+        torch.ops.bitsandbytes.gemm_4bit.default = gemm(CARDS[c["capability"]])
+    else:  # the CPU's own way changes the type that weights are unpacked into
+        bitsandbytes.matmul_4bit = lambda A, B, quant_state, out=None, bias=None: bitsandbytes.autograd._functions.MatMul4Bit.apply(A, B, out, bias, quant_state)
     model = build(c)
     kept = [t.untyped_storage() for t in list(model.parameters()) + list(model.buffers())]  # a bias that is cast leaves its address to others
     for storage in kept:
@@ -114,6 +122,10 @@ def cases():
         if checkpointing:
             c["checkpointing"] = True
         words = [model, precision, weights or "own", compute] + ["double"] * double + ["raised"] * raised + ["checkpointing"] * checkpointing
+        if not NEW:
+            if model != "gpt2" and not checkpointing and (double or raised):
+                yield dict(c, bitsandbytes="0.49", id="-".join(words + ["older"]))
+            continue
         yield dict(c, id="-".join(words))
         if model == "llama" and double and not raised and not checkpointing:
             yield dict(c, seq=8, id="-".join(words + ["fused"]))
