@@ -75,7 +75,7 @@ func readRules(r Request) (rules, error) {
 func (r Request) unreachable(rules rules) bool {
 	today := r.Setup.Precision
 	return !slices.ContainsFunc(rules.precisions(today, r.Card), func(precision string) bool {
-		return precision == today || !r.Setup.Loads[precision].Never && rules.writes("precision", precision)
+		return precision == today || !r.Setup.NeverTrains(precision) && rules.writes("precision", precision)
 	})
 }
 

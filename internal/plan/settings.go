@@ -72,15 +72,15 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 	if x.liger && s.Loss == "" && s.Model.Head == "causal-lm" {
 		s.Loss = setup.LigerLoss
 	}
-	if x.packed {
-		s.Packed = s.PackedInto4()
-	}
 	if x.vocabulary > 0 {
 		s.Model.Config = maps.Clone(s.Model.Config)
 		s.Model.Config["vocab_size"] = float64(x.vocabulary)
 	}
 	if x.precision != base.Precision {
-		s.Weights = base.WeightsUnder(x.precision)
+		s.Weights, s.Packed = base.WeightsUnder(x.precision), base.PackedUnder(x.precision)
+	}
+	if x.packed {
+		s.Packed = s.PackedInto4()
 	}
 	if x.lora.rank > 0 {
 		if x.precision == base.Precision && x.lora.Precision != "" {

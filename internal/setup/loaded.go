@@ -72,6 +72,12 @@ type Loading struct {
 	Never   bool   // whatever is written, it does not train
 }
 
+// NeverTrains tells whether the run could not train under a precision, whatever is
+// written of its weights: a gradient scaler takes no adapters of 16 bits.
+func (s *Setup) NeverTrains(precision string) bool {
+	return s.Loads[precision].Never || precision == "amp-fp16" && s.Packed != nil && s.Packed.Adapters != ""
+}
+
 // WeightsUnder is the type of the weights if the precision were another. Where they
 // are loaded as they are saved they stay so; otherwise they go with the arithmetic,
 // if they do today. A gradient scaler wants what is trained in float32.

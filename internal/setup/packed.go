@@ -142,6 +142,18 @@ func (s *Setup) PackedInto4() *Packed {
 	return p
 }
 
+// PackedUnder is how weights would be packed if the precision were another: what is
+// computed in the type of the arithmetic goes with it, as trainers have it.
+func (s *Setup) PackedUnder(precision string) *Packed {
+	was, now := strings.TrimPrefix(s.Precision, "amp-"), strings.TrimPrefix(precision, "amp-")
+	if s.Packed == nil || s.Packed.Saved || s.Packed.Compute != was || !slices.Contains(ComputeTypes, now) {
+		return s.Packed
+	}
+	p := *s.Packed
+	p.Compute = now
+	return &p
+}
+
 // String is how weights are packed, in words.
 func (p *Packed) String() string {
 	how := p.Type

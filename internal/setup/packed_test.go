@@ -85,3 +85,14 @@ func TestPackedInFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestPackedUnder(t *testing.T) {
+	for _, c := range []struct{ was, compute, precision, want string }{
+		{"amp-bf16", "bf16", "amp-fp16", "fp16"}, {"amp-bf16", "fp32", "amp-fp16", "fp32"}, {"fp32", "fp32", "amp-bf16", "bf16"}, {"bf16", "bf16", "amp-bf16", "bf16"},
+	} {
+		s := &Setup{Precision: c.was, Packed: &Packed{Bits: 4, Compute: c.compute}}
+		if got := s.PackedUnder(c.precision).Compute; got != c.want || s.Packed.Compute != c.compute {
+			t.Errorf("%s computed in %s, under %s: %s, want %s", c.was, c.compute, c.precision, got, c.want)
+		}
+	}
+}

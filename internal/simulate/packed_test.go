@@ -66,6 +66,32 @@ func TestPackedLayers(t *testing.T) {
 	}
 }
 
+// TestPackedOrder lays the order in which parameters come to the GPU beside that in
+// which from_pretrained of transformers 5.17 set them, packed, of a Qwen2 of 11 blocks.
+func TestPackedOrder(t *testing.T) {
+	data, err := os.ReadFile("testdata/packed_order.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := qlora(map[string]any{
+		"model_type": "qwen2", "hidden_size": 128.0, "intermediate_size": 256.0, "num_hidden_layers": 11.0,
+		"num_attention_heads": 4.0, "num_key_value_heads": 2.0, "vocab_size": 300.0, "tie_word_embeddings": false,
+	}, "causal-lm")
+	r := &run{s: s}
+	if err := r.load(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range r.w.Trace.Events {
+		if path := r.w.Tags[e.ID].Path; e.Kind == stream.Alloc && path != "" && !slices.Contains(got, path) && !strings.Contains(path, ".A.") && !strings.Contains(path, ".B.") {
+			got = append(got, path)
+		}
+	}
+	if diff := cmp.Diff(strings.Fields(string(data)), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestPackedBytes works out by hand what the weights of llama-3.2-1b take, as
 // bitsandbytes documents it: 4 bits a number, and of each block of 64 a scale in
 // float32, or 8 bits and of each 256 of those a scale in float32.
