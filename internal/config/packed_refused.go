@@ -48,6 +48,9 @@ func (p *Project) packedDoubts(run map[string]any) []string {
 	if b == nil || in == nil || p.unpackable(b) != "" || p.says("packed.bits") {
 		return nil
 	}
+	if older := p.olderTRL(); older != "" {
+		return []string{older}
+	}
 	own := p.system() == &hf || p.system() == &plain || p.system() == &shell
 	switch {
 	case own && !p.inCode() && !b.from("quantization_bit") && !b.from("quant_bits"):
@@ -56,4 +59,15 @@ func (p *Project) packedDoubts(run map[string]any) []string {
 		return []string{fmt.Sprintf("%s: %s packs weights; the rest is counted as loaded, as prepare_model_for_kbit_training is not called here", b.where(), b.Path)}
 	}
 	return nil
+}
+
+// olderTRL is that the TRL that is installed has another way with packed weights:
+// before 0.26 it raised them by PEFT's function, and with bf16 lowered embeddings and
+// head again (models/utils.py: prepare_peft_model).
+func (p *Project) olderTRL() string {
+	var minor int
+	if n, _ := fmt.Sscanf(p.trl, "0.%d", &minor); p.system() != &trl || n != 1 || minor >= 26 {
+		return ""
+	}
+	return fmt.Sprintf("TRL %s, which is installed, keeps norms and adapters beside packed weights in float32; they are counted as TRL 1.16 has them, and the run takes more", p.trl)
 }
