@@ -161,6 +161,20 @@ func TestPackedLeavesNothing(t *testing.T) {
 			s.Precision, s.Weights = "bf16", ""
 		}
 		s.Versions.BitsAndBytes = pick("bitsandbytes", "", "0.49.2")
+		s.Attention, s.Loss = pick("attention", "sdpa", "eager", "flash"), pick("loss", "", setup.TRLLoss, setup.LigerLoss)
+		if s.Packed.Raised {
+			s.Packed.Lowered = rapid.Bool().Draw(t, "lowered")
+		}
+		if config["model_type"] != "opt" { // for which Liger has nothing
+			s.Liger = rapid.SliceOfDistinct(rapid.SampledFrom(setup.LigerParts), rapid.ID[string]).Draw(t, "liger")
+		} else if s.Loss == setup.LigerLoss {
+			s.Loss = ""
+		}
+		s.Packed.Adapters, s.Clip = pick("adapters", "", "bf16"), rapid.Bool().Draw(t, "clip")
+		s.Optimizer = pick("optimizer", "adamw", "adamw-fused", "adamw-8bit", "lion")
+		if rapid.Bool().Draw(t, "ddp") {
+			s.Dist = &setup.Dist{Kind: "ddp", World: 2}
+		}
 		s.LoRA.Dropout = rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "dropout")
 		s.Steps = 2
 		two := alive(t, s)
