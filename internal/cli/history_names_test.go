@@ -13,7 +13,7 @@ import (
 
 func TestRunNames(t *testing.T) {
 	for _, x := range []struct{ runs, want []string }{
-		{[]string{"/opt/torch/.venv/bin/python main.py --batch-size 64"}, []string{"main.py"}},
+		{[]string{"/opt/venv/bin/python main.py --batch-size 64"}, []string{"main.py"}},
 		{
 			[]string{"/v/bin/python /home/a/two_tower/main.py --batch-size {batch}", "/v/bin/python /home/a/gsa/main.py"},
 			[]string{"two_tower/main.py", "gsa/main.py"},
