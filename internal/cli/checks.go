@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,7 @@ func refuseEmpty(cmd *cobra.Command) {
 
 // isFolder tells whether there is a folder of that name.
 func (e Env) isFolder(name string) bool {
-	info, err := e.disk().Stat(name)
+	info, err := os.Stat(name)
 	return err == nil && info.IsDir()
 }
 
@@ -60,7 +61,7 @@ var errNotPlain = errors.New("it is not a plain file; name one")
 
 // write writes a whole file, or says why not.
 func (e Env) write(path string, data []byte) error {
-	info, err := e.disk().Stat(path)
+	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
 		err = errFolder
@@ -78,7 +79,7 @@ func (e Env) write(path string, data []byte) error {
 // mayKeepProfile refuses to write a profile over a file that is something else: a
 // script or a recording, which a slip of the hand would be the end of.
 func (e Env) mayKeepProfile(option, path string) error {
-	info, err := e.disk().Stat(path)
+	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || isProfile(e, path) {
 		return nil // writing says what is wrong, if anything is
 	}
@@ -87,7 +88,7 @@ func (e Env) mayKeepProfile(option, path string) error {
 
 // checkFolder wants the folder of --dir to be one.
 func (e Env) checkFolder(name string) error {
-	info, err := e.disk().Stat(name)
+	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("--dir %s: there is no such folder", name)

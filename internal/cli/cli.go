@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"snug/internal/config/change"
 	"snug/internal/gpu"
 	"snug/internal/run"
 	"snug/internal/term"
@@ -29,7 +28,6 @@ type Env struct {
 	Open           func(path string) (io.ReadCloser, error)
 	WriteFile      func(path string, data []byte) error // the whole file or nothing of it
 	GPUs           []gpu.Source                         // ways to ask which GPUs are here
-	Files          change.Files                         // the file system of projects; nil is the real one
 	CPUs           int                                  // of this machine; 0 where nobody asked
 	Environ        func() []string                      // what commands that snug starts find around them
 	Runner         run.Runner                           // starts them; nil: this machine

@@ -83,7 +83,7 @@ func (o *optimizeOptions) command(env Env, args []string) ([]string, error) {
 	if len(args) > 0 {
 		return args, nil
 	}
-	words, err := config.Command(projectFiles{env.disk(), o.folder})
+	words, err := config.Command(projectFiles{o.folder})
 	if err == nil && len(words) == 0 {
 		err = errors.New("--profile: which command trains? put it behind --, as in snug optimize --profile -- python train.py --batch {batch}, or into snug.yaml as command")
 	}

@@ -66,7 +66,7 @@ func (p *profiling) checkPlaces() error {
 		return fmt.Errorf("--out %s: %w", o.out, reason(err))
 	}
 	if o.keep != "" {
-		if info, err := p.env.disk().Stat(o.keep); err == nil && !info.IsDir() {
+		if info, err := os.Stat(o.keep); err == nil && !info.IsDir() {
 			return fmt.Errorf("--keep %s: it is a file; name a folder", o.keep)
 		}
 		if err := mayWriteIn(o.keep); err != nil {

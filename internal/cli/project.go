@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -38,7 +39,7 @@ func (f *projectFlags) open(env Env) (*config.Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.Open(projectFiles{env.disk(), f.folder}, f.folder, names...)
+	return config.Open(projectFiles{f.folder}, f.folder, names...)
 }
 
 // names are the named files as seen from the project's folder.
@@ -63,23 +64,12 @@ func (f *projectFlags) names() ([]string, error) {
 }
 
 // store is the project's folder with its journal.
-func (f *projectFlags) store(env Env) *change.Store {
-	return change.Open(f.folder, change.Options{Files: env.disk()})
-}
-
-// disk is the file system.
-func (e Env) disk() change.Files {
-	if e.Files == nil {
-		return change.Disk{}
-	}
-	return e.Files
+func (f *projectFlags) store() (*change.Store, error) {
+	return change.Open(f.folder, change.Options{})
 }
 
 // projectFiles reads files by their names in a project.
-type projectFiles struct {
-	files  change.Files
-	folder string
-}
+type projectFiles struct{ folder string }
 
 func (p projectFiles) at(name string) string {
 	if filepath.IsAbs(name) {
@@ -91,14 +81,14 @@ func (p projectFiles) at(name string) string {
 // ReadFile reads a file of the project. A pipe would be waited for, and cannot
 // be changed in place.
 func (p projectFiles) ReadFile(name string) ([]byte, error) {
-	if info, err := p.files.Stat(p.at(name)); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+	if info, err := os.Stat(p.at(name)); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return nil, errors.New("not a plain file")
 	}
-	return p.files.ReadFile(p.at(name))
+	return os.ReadFile(p.at(name))
 }
 
 // ReadDir lists a folder of the project.
-func (p projectFiles) ReadDir(name string) ([]fs.DirEntry, error) { return p.files.ReadDir(p.at(name)) }
+func (p projectFiles) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(p.at(name)) }
 
 // bindingsTable is what was found, one line a place. Where the screen is narrow
 // the keys are left out: the line says where to look.

@@ -45,7 +45,7 @@ func (s *Store) LastCheckpoint() *Checkpoint {
 	seen := 0
 	queue := []string{"."}
 	for n := 0; n < len(queue) && seen < checkpointEntries; n++ {
-		entries, err := s.ReadDir(queue[n])
+		entries, err := s.folder.ReadDir(queue[n])
 		if err != nil {
 			continue // what may not be read is not resumed from either
 		}
@@ -106,7 +106,7 @@ func hasWeights(entries []fs.DirEntry) bool {
 
 // trainerState reads what transformers' Trainer wrote down.
 func (s *Store) trainerState(c *Checkpoint, name string) {
-	data, err := s.ReadFile(name)
+	data, err := s.folder.ReadFile(name)
 	if err != nil {
 		return
 	}
