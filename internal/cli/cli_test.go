@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -50,6 +51,14 @@ func recordedGPUs(dir string) []gpu.Source {
 	return []gpu.Source{smi.Source{Run: run}, rocm.AMDSMI{Run: run}, rocm.ROCmSMI{Run: run}, rocm.Sysfs{Root: os.DirFS(dir)}}
 }
 
+// condition answers what scripts ask beyond testscript's own conditions.
+func condition(cond string) (bool, error) {
+	if cond == "root" {
+		return os.Geteuid() == 0, nil
+	}
+	return false, fmt.Errorf("%q is not known", cond)
+}
+
 // TestScripts runs testdata/*.txtar. Recordings stand in $RECORDINGS and $TRACES. Beyond
 // testscript's own commands there are
 //
@@ -75,7 +84,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("LANG", "C.UTF-8")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits_, "bytes": bytes_, "head": head_},
+		Condition: condition,
+		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"exits": exits_, "bytes": bytes_, "head": head_},
 	})
 }
 

@@ -132,6 +132,7 @@ func (p *Project) sources(names []string) ([]*source, error) {
 		switch {
 		case err != nil && search:
 			p.Notes = append(p.Notes, unreadable+err.Error())
+			p.broken = append(p.broken, brokenFile{name, err})
 		case err != nil:
 			return nil, err
 		case s != nil:
