@@ -45,6 +45,7 @@ func asksJSON(args []string) bool {
 // Run runs one command line (without the program's name) and returns the exit
 // code. Errors have been printed by then.
 func Run(ctx context.Context, env Env, args []string) int {
+	env.Stdout, env.Stderr = term.NewOutput(env.Stdout, env.Getenv), term.NewOutput(env.Stderr, env.Getenv)
 	root := newRoot(env)
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
@@ -71,7 +72,20 @@ func oneLine(s string) string {
 }
 
 // screen is what standard output can show.
-func (e Env) screen() term.Screen { return term.Detect(e.Stdout, e.Getenv) }
+func (e Env) screen() term.Screen {
+	if o, ok := e.Stdout.(*term.Output); ok {
+		return o.Screen()
+	}
+	return term.Detect(e.Stdout, e.Getenv)
+}
+
+// raw is standard output or standard error itself, for a command that snug starts.
+func raw(w io.Writer) io.Writer {
+	if o, ok := w.(*term.Output); ok {
+		return o.Unwrap()
+	}
+	return w
+}
 
 // lookupEnv is a variable, and whether it is set at all.
 func (e Env) lookupEnv(name string) (string, bool) {

@@ -153,7 +153,7 @@ func named(at profile.Point) string {
 
 func (p *profiling) session(r *measuredRun) *run.Session {
 	s := &run.Session{
-		Args: r.command.words, Stdout: p.env.Stdout, Stderr: p.env.Stderr, Timeout: p.options.timeout,
+		Args: r.command.words, Stdout: raw(p.env.Stdout), Stderr: raw(p.env.Stderr), Timeout: p.options.timeout,
 		Signals: p.signals, Runner: p.env.Runner, Slow: func() { p.say("waiting for the command to end; Ctrl-C again insists") },
 	}
 	if p.env.Environ != nil {
@@ -161,7 +161,7 @@ func (p *profiling) session(r *measuredRun) *run.Session {
 	}
 	s.Env = append(s.Env, r.command.env...)
 	if p.options.json {
-		s.Stdout = p.env.Stderr
+		s.Stdout = raw(p.env.Stderr)
 	}
 	if p.options.quiet {
 		s.Stdout, s.Stderr = io.Discard, io.Discard

@@ -147,7 +147,7 @@ func (p *planning) add(f *File) *File {
 func (s *Store) inside(name string) (string, error) {
 	target, err := s.folder.Resolve(name)
 	if errors.Is(err, ErrOutside) {
-		return "", fmt.Errorf("%s: %w %s, where snug does not write; copy it into the project, or run snug with --dir on the folder it belongs to", name, err, s.root)
+		return "", fmt.Errorf("%s: %w (%s), where snug does not write; copy it into the project, or run snug with --dir on the folder it belongs to", name, err, s.folder.Path())
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, explain(err))
