@@ -3,12 +3,17 @@
 package snug_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"snug/internal/family"
 )
 
 // layers says what packages may not import: arrows point one way. A rule ends
@@ -48,5 +53,44 @@ func TestArrowsPointOneWay(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// namesModels are files that may name a model type: what they say is about one
+// trainer or one measured run, not about models.
+var namesModels = []string{
+	"internal/config/fields.go",      // nanotron's own model is Llama
+	"internal/config/nanogpt.go",     // its own script
+	"internal/cli/optimize_today.go", // the example that is shown in an empty folder
+	"internal/run/launcher.go",       // a package manager of that name
+	"internal/plan/choices/runs.go",  // which runs were measured
+}
+
+// TestOneTableOfModels wants nobody but family to know model types by name.
+func TestOneTableOfModels(t *testing.T) {
+	known := family.Known()
+	err := filepath.WalkDir("internal", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		if strings.HasPrefix(path, "internal/family/") || slices.Contains(namesModels, filepath.ToSlash(path)) {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				if text, _ := strconv.Unquote(lit.Value); slices.Contains(known, text) {
+					t.Errorf("%s names %q: ask family.FactsOf", path, text)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

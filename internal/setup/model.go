@@ -37,7 +37,7 @@ const mostConfig = 16 << 20 // bytes of a config.json
 
 // model understands the field of that name.
 func (o *object) model(s *Setup, from Source) error {
-	s.Model = Model{Name: o.text("name"), Profile: o.text("profile"), Head: o.choice("head", "", Heads), Program: s.Model.Program}
+	s.Model = Model{Name: o.text("name"), Profile: o.text("profile"), Head: o.choice("head", "", family.Heads()), Program: s.Model.Program}
 	config := o.value("config")
 	custom := o.value("custom")
 	o.value("args") // belongs to custom
