@@ -118,7 +118,7 @@ func newProfiling(ctx context.Context, env Env, o profileOptions, args []string)
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for the recordings: %w; TMPDIR names another place for it", err)
 	}
-	p := &profiling{env: env, options: o, work: work, sizes: sizes, signals: make(chan os.Signal, 4), launch: run.ReadLaunch(args)}
+	p := &profiling{env: env, options: o, work: work, sizes: sizes, secrets: env.secrets(args), signals: make(chan os.Signal, 4), launch: run.ReadLaunch(args)}
 	signal.Notify(p.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	err = p.checkLaunch()
 	if err == nil {

@@ -110,7 +110,7 @@ func signalNumber(s os.Signal) int {
 }
 
 func (p *profiling) note(format string, args ...any) {
-	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+	p.notes = append(p.notes, p.secrets.Hide(fmt.Sprintf(format, args...)))
 }
 
 func (p *profiling) tooSlow(r *measuredRun) string {

@@ -13,6 +13,7 @@ import (
 
 	"snug/internal/gpu"
 	"snug/internal/profile"
+	"snug/internal/redact"
 	"snug/internal/run"
 	"snug/internal/setup"
 	"snug/internal/units"
@@ -24,6 +25,7 @@ type profiling struct {
 	options profileOptions
 	work    *run.Work // a private folder, gone at the end
 	signals chan os.Signal
+	secrets redact.Values // which neither shows nor is kept
 	launch  run.Launch
 	sizes   []profile.Point
 	hasGPU  bool           // the command will see one
@@ -84,7 +86,7 @@ func (p *profiling) prepare() error {
 			return err
 		}
 		if len(c.words) == 0 {
-			return fmt.Errorf("%s sets variables and starts nothing; put the command behind them", strings.Join(c.env, " "))
+			return fmt.Errorf("%s sets variables and starts nothing; put the command behind them", strings.Join(redact.Words(c.env), " "))
 		}
 		p.runs = append(p.runs, &measuredRun{at: at, command: c, folder: f})
 	}
@@ -107,7 +109,7 @@ func (p *profiling) seesGPU(ctx context.Context) bool {
 
 // say tells the user what is going on, on standard error.
 func (p *profiling) say(format string, args ...any) {
-	fmt.Fprintf(p.env.Stderr, "snug: "+format+"\n", args...)
+	fmt.Fprintf(p.env.Stderr, "snug: %s\n", p.secrets.Hide(fmt.Sprintf(format, args...)))
 }
 
 // substituted is what was put where without having been asked for by {name}.
@@ -126,7 +128,7 @@ func (p *profiling) measure(ctx context.Context) error {
 		p.say("%s", text)
 	}
 	for i, r := range p.runs {
-		p.say("run %d of %d%s: %s", i+1, len(p.runs), named(r.at), p.env.screen().Cut(oneRow(strings.Join(r.command.shown, " ")), 60))
+		p.say("run %d of %d%s: %s", i+1, len(p.runs), named(r.at), p.env.screen().Cut(oneRow(strings.Join(redact.Words(r.command.shown), " ")), 60))
 		out, err := p.session(r).Run(ctx, r.folder)
 		if err != nil {
 			return err
