@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 
 	"snug/internal/profile"
@@ -76,13 +75,10 @@ func (p *profiling) card() string {
 }
 
 func (p *profiling) writeProfile() error {
-	var b bytes.Buffer
-	if err := p.program.Write(&b); err != nil {
-		return fmt.Errorf("writing %s: %w", p.options.out, err)
+	out := p.options.out
+	err := p.env.writeWith(out, func() error { return p.work.Put(out, p.program.Write) })
+	if err == nil {
+		p.written = out
 	}
-	if err := p.env.write(p.options.out, b.Bytes()); err != nil {
-		return err
-	}
-	p.written = p.options.out
-	return nil
+	return err
 }

@@ -141,5 +141,8 @@ func failure(f *run.Failure) string {
 	if first, _, more := strings.Cut(what, "\n"); more {
 		what = first
 	}
+	if f.Type == "EOFError" { // of input()
+		what += "; it asked for input, and there is none here"
+	}
 	return f.Type + ": " + what
 }

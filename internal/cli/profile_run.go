@@ -35,6 +35,7 @@ type profiling struct {
 	runs    []*measuredRun
 	program *profile.Program
 	notes   []string
+	inputAt *int64 // where standard input was, if it is a file
 	written string // the profile's file, "" where there is none
 	kept    []string
 }
@@ -155,8 +156,9 @@ func named(at profile.Point) string {
 
 func (p *profiling) session(r *measuredRun) *run.Session {
 	s := &run.Session{
-		Args: r.command.words, Stdout: p.env.Stdout, Stderr: p.env.Stderr, Timeout: p.options.timeout,
+		Args: r.command.words, Stdin: p.input(), Stdout: p.env.Stdout, Stderr: p.env.Stderr, Timeout: p.options.timeout,
 		Signals: p.signals, Runner: p.env.Runner, Slow: func() { p.say("waiting for the command to end; Ctrl-C again insists") },
+		Asked: p.asked, Resumed: func() { run.Notify(p.signals) },
 	}
 	if p.env.Environ != nil {
 		s.Env = p.env.Environ()

@@ -24,12 +24,15 @@ const lastWords = 2 * time.Second
 func (Local) Start(_ context.Context, c Command) (Process, error) {
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, c.Stdout, c.Stderr
+	if c.Stdin != nil {
+		cmd.Stdin = c.Stdin
+	}
 	cmd.WaitDelay = lastWords
 	isolate(cmd)
-	if err := cmd.Start(); err != nil {
+	if err := start(cmd); err != nil {
 		return nil, startError(c.Args[0], err)
 	}
-	return &local{cmd: cmd, mark: markOf(c.Env)}, nil
+	return &local{cmd: cmd, mark: markOf(c.Env), tty: openTerminal()}, nil
 }
 
 // startError says what to do about a command that cannot be started.
@@ -64,6 +67,7 @@ func (e *StartError) Error() string { return e.Name + " " + e.Why }
 type local struct {
 	cmd  *exec.Cmd
 	mark string
+	tty  *terminal // nil where there is none
 }
 
 func (p *local) Wait() Exit {
@@ -84,19 +88,37 @@ func (p *local) Wait() Exit {
 	return Exit{}
 }
 
-// Sweep gives what is left a moment to end by itself, then asks, then insists.
-func (p *local) Sweep() {
-	if p.gone(time.Second) {
+// End reaches the processes that carry this run's mark, too. Launchers put their
+// workers into sessions of their own, where a signal to the group misses them.
+func (p *local) End(s os.Signal) {
+	p.Signal(s)
+	n, _ := s.(syscall.Signal)
+	for _, pid := range marked(p.mark) {
+		if !inGroup(pid, p.cmd.Process.Pid) {
+			end(pid, n)
+		}
+	}
+}
+
+// Sweep gives what is left a moment to end by itself, then asks, then insists. What
+// was asked already has had that moment.
+func (p *local) Sweep(hurry bool) {
+	moment, polite := time.Second, 3*time.Second
+	if hurry {
+		moment, polite = 0, 700*time.Millisecond
+	}
+	p.tty.takeBack()
+	defer p.tty.close()
+	if p.gone(moment) {
 		return
 	}
-	p.Signal(syscall.SIGTERM)
-	p.each(func(pid int) { end(pid, syscall.SIGTERM) })
-	if p.gone(3 * time.Second) {
+	p.End(syscall.SIGTERM)
+	if p.gone(polite) {
 		return
 	}
-	p.Signal(os.Kill)
-	p.each(func(pid int) { end(pid, syscall.SIGKILL) })
-	p.gone(time.Second)
+	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline) && !p.gone(0); time.Sleep(20 * time.Millisecond) {
+		p.End(os.Kill) // again: what is being killed may start others
+	}
 }
 
 // gone waits for the last process.
@@ -105,16 +127,8 @@ func (p *local) gone(atMost time.Duration) bool {
 		if len(marked(p.mark)) == 0 && !groupAlive(p.cmd.Process.Pid) {
 			return true
 		}
-		if time.Now().After(deadline) {
+		if !time.Now().Before(deadline) {
 			return false
 		}
-	}
-}
-
-// each visits the processes that carry this run's mark. Launchers put their
-// workers into sessions of their own, where a signal to the group misses them.
-func (p *local) each(visit func(pid int)) {
-	for _, pid := range marked(p.mark) {
-		visit(pid)
 	}
 }

@@ -7,11 +7,20 @@ package run
 import (
 	"errors"
 	"os"
-	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
 	"syscall"
 )
 
-func isolate(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// Notify has signals sent to where a Session looks for them: those that end a run, and
+// the one that pauses it. Who said nohup does not mean the run to end with the terminal.
+func Notify(to chan<- os.Signal) {
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(to, syscall.SIGHUP)
+	}
+	signal.Notify(to, append(pauses(), os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGPIPE)...)
+}
 
 // Signal reaches the whole process group.
 func (p *local) Signal(s os.Signal) {
@@ -22,6 +31,12 @@ func (p *local) Signal(s os.Signal) {
 
 func end(pid int, s syscall.Signal) { _ = syscall.Kill(pid, s) }
 
+// inGroup says whether a process is in a group.
+func inGroup(pid, group int) bool {
+	g, err := syscall.Getpgid(pid)
+	return err == nil && g == group
+}
+
 // gone says whether no process has that number.
 func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
@@ -29,6 +44,12 @@ func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) 
 func isMine(info os.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int64(s.Uid) == int64(os.Getuid())
+}
+
+// isMyProcess says whether the user who runs this runs a process, too.
+func isMyProcess(pid int) bool {
+	info, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid)))
+	return err == nil && isMine(info)
 }
 
 // tryLock locks a file for as long as it is open, unless another process has.
