@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -117,7 +116,7 @@ func newProfiling(ctx context.Context, env Env, o profileOptions, args []string)
 	run.Notify(p.signals)
 	p.tellLeft(run.RemoveLeft(""))
 	if p.work, err = run.NewWork(""); err != nil {
-		signal.Stop(p.signals)
+		run.Stop(p.signals)
 		return nil, fmt.Errorf("making a folder for the recordings: %w; TMPDIR names another place for it", err)
 	}
 	err = p.checkLaunch()
@@ -146,8 +145,8 @@ func (p *profiling) tellLeft(left run.Left) {
 }
 
 func (p *profiling) close() {
-	signal.Stop(p.signals)
 	_ = p.work.Remove()
+	run.Stop(p.signals) // last: a second Ctrl-C would leave the folder behind
 }
 
 // run records every size and makes of it what can be made.

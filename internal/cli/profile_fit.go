@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"snug/internal/profile"
+	"snug/internal/run"
 )
 
 // fit makes the profile of the recordings and writes it.
@@ -45,11 +46,16 @@ func (p *profiling) fitted() (*profile.Program, error) {
 		program, err := profile.Fit(inputs)
 		done <- result{program, err}
 	}()
-	select {
-	case by := <-p.signals:
-		return nil, interrupted(by)
-	case r := <-done:
-		return r.program, r.err
+	for {
+		select {
+		case by := <-p.signals:
+			if run.Paused(by, p.signals) {
+				continue
+			}
+			return nil, interrupted(by)
+		case r := <-done:
+			return r.program, r.err
+		}
 	}
 }
 

@@ -3,7 +3,6 @@
 package run
 
 import (
-	"bufio"
 	"encoding/json"
 	"io"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -66,7 +64,6 @@ func (l *Left) clean(work string, runs []string) {
 	for _, r := range runs {
 		l.Processes += endRun(r)
 	}
-	removeOutside(work)
 	if removeWork(work) == nil {
 		l.Folders++
 	}
@@ -141,22 +138,4 @@ func endRun(run string) int {
 		}
 	}
 	return len(ended)
-}
-
-// removeOutside takes away what a process was writing beside the user's files.
-func removeOutside(work string) {
-	f, err := os.Open(filepath.Join(work, outsideName))
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		path, err := strconv.Unquote(lines.Text())
-		if err != nil || !filepath.IsAbs(path) || !strings.HasPrefix(filepath.Base(path), asidePrefix(work)) {
-			continue
-		}
-		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && isMine(info) {
-			_ = os.Remove(path)
-		}
-	}
 }

@@ -233,6 +233,11 @@ func TestRemoveLeftOutside(t *testing.T) {
 	if RemoveLeft(parent).Folders != 0 {
 		t.Fatal("its snug lives")
 	}
+	if w, err := NewWork(parent); err != nil {
+		t.Fatal(err)
+	} else if _, err = w.Aside(user); err != nil || w.Remove() != nil { // one that ends by itself leaves none either
+		t.Fatal(err)
+	}
 	_ = w.lock.Close() // it is killed
 	if RemoveLeft(parent).Folders != 1 {
 		t.Error("the folder stays")

@@ -22,6 +22,12 @@ func Notify(to chan<- os.Signal) {
 	signal.Notify(to, append(pauses(), os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGPIPE)...)
 }
 
+// Stop is the end of Notify: signals mean again what they usually do.
+func Stop(to chan<- os.Signal) {
+	signal.Stop(to)
+	pauseAlone()
+}
+
 // Signal reaches the whole process group.
 func (p *local) Signal(s os.Signal) {
 	if n, ok := s.(syscall.Signal); ok {

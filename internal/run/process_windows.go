@@ -25,6 +25,9 @@ func Notify(to chan<- os.Signal) {
 	signal.Notify(to, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 }
 
+// Stop is the end of Notify.
+func Stop(to chan<- os.Signal) { signal.Stop(to) }
+
 func end(int, syscall.Signal) {}
 
 func inGroup(int, int) bool { return true }

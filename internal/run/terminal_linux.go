@@ -173,6 +173,30 @@ func pauses() []os.Signal { return []os.Signal{syscall.SIGTSTP} }
 
 func isPause(s os.Signal) bool { return s == syscall.SIGTSTP }
 
+// Paused says whether a signal was the one of Ctrl-Z, after it has done what that
+// asks for: snug was stopped and is to go on. It has further ones sent.
+func Paused(s os.Signal, to chan<- os.Signal) bool {
+	if !isPause(s) {
+		return false
+	}
+	stopHere()
+	Notify(to)
+	return true
+}
+
+// pauseAlone has Ctrl-Z stop a snug that runs no command: to Go, a signal that was
+// asked for once has no default any more.
+func pauseAlone() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, pauses()...)
+	go func() {
+		for range c {
+			stopHere()
+			signal.Notify(c, pauses()...)
+		}
+	}()
+}
+
 // Pause stops the command and snug, as Ctrl-Z asks, until both are to go on. It
 // takes the handler of that signal away.
 func (p *local) Pause() {

@@ -24,4 +24,9 @@ func pauses() []os.Signal { return nil }
 
 func isPause(os.Signal) bool { return false }
 
+func pauseAlone() {}
+
+// Paused says whether a signal was the one of Ctrl-Z.
+func Paused(os.Signal, chan<- os.Signal) bool { return false }
+
 func start(cmd *exec.Cmd) error { return cmd.Start() }

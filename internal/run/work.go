@@ -3,6 +3,7 @@
 package run
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -71,18 +72,43 @@ func (w *Work) Remove() error {
 	return removeWork(w.Path)
 }
 
-// removeWork takes the lock away last: by that one can see that the rest is of no use.
+// removeWork takes a folder away, and what its process was writing beside the user's
+// files. Of the folder itself the note of those and the lock are last: by these the
+// next can tell what is still to be done.
 func removeWork(path string) error {
 	entries, err := os.ReadDir(path)
 	for _, e := range entries {
-		if e.Name() != lockName {
+		if e.Name() != lockName && e.Name() != outsideName {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(path, e.Name())))
 		}
 	}
-	if err != nil {
-		return err
+	err = errors.Join(err, removeOutside(path))
+	for _, last := range []string{filepath.Join(path, outsideName), filepath.Join(path, lockName), path} {
+		if err == nil {
+			err = os.RemoveAll(last)
+		}
 	}
-	return os.RemoveAll(path)
+	return err
+}
+
+// removeOutside takes away what a process was writing beside the user's files.
+func removeOutside(work string) error {
+	f, err := os.Open(filepath.Join(work, outsideName))
+	if err != nil {
+		return nil // there was nothing
+	}
+	defer f.Close()
+	var failed error
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		path, err := strconv.Unquote(lines.Text())
+		if err != nil || !filepath.IsAbs(path) || !strings.HasPrefix(filepath.Base(path), asidePrefix(work)) {
+			continue
+		}
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && isMine(info) {
+			failed = errors.Join(failed, os.Remove(path))
+		}
+	}
+	return failed
 }
 
 // Aside makes a temporary file in a folder of the user's. It is noted first, so that

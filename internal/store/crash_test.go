@@ -152,7 +152,7 @@ func (x crashing) run(f crash.Fault) crash.Result {
 		err = errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, x.data, 0o600))
 	}
 	self, missing := os.Executable()
-	r, failed := crash.Run(crash.Program{Path: self, Args: []string{"program"}, Env: []string{"STORE_TEST_PATH=" + path}, Dir: dir, Output: output}, f)
+	r, failed := crash.Run(crash.Program{Path: self, Args: []string{"program"}, Env: []string{"STORE_TEST_PATH=" + path, "GOMAXPROCS=1", "GOGC=off"}, Dir: dir, Output: output}, f)
 	said, unread := os.ReadFile(output)
 	if err := errors.Join(err, missing, failed, unread); err != nil {
 		x.t.Errorf("%+v: %v", f, err)
