@@ -129,7 +129,7 @@ func newProfiling(ctx context.Context, env Env, o profileOptions, args []string)
 	}
 	if err != nil {
 		p.close()
-		return nil, err
+		return nil, p.hide(err)
 	}
 	return p, nil
 }
@@ -153,7 +153,7 @@ func (p *profiling) close() {
 func (p *profiling) run(ctx context.Context) error {
 	for _, step := range []func() error{func() error { return p.record(ctx) }, p.fit} {
 		if err := step(); err != nil {
-			return p.withKept(err)
+			return p.hide(p.withKept(err))
 		}
 	}
 	p.compare()

@@ -45,12 +45,7 @@ func (p *profiling) withKept(err error) error {
 	if len(p.kept) > 1 {
 		is = "are"
 	}
-	text := fmt.Sprintf("%v; %s %s kept", err, strings.Join(p.kept, ", "), is)
-	var own passed
-	if errors.As(err, &own) {
-		return passed{own.code, text}
-	}
-	return errors.New(text)
+	return reworded(err, fmt.Sprintf("%v; %s %s kept", err, strings.Join(p.kept, ", "), is))
 }
 
 // mayWriteIn tries whether files can be made in a folder, or in the nearest above

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"snug/internal/gpu"
@@ -94,8 +96,11 @@ func (p *profiling) prepare() error {
 	return nil
 }
 
-// seesGPU says whether this machine has a GPU that the command is shown.
+// seesGPU says whether this machine has a GPU that the command is shown. A driver that
+// does not answer is not waited for by whoever presses Ctrl-C.
 func (p *profiling) seesGPU(ctx context.Context) bool {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
+	defer stop()
 	m := gpu.Detect(ctx, p.env.GPUs)
 	m.Limit(func(name string) (string, bool) {
 		for _, v := range slices.Backward(p.launch.Env) {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -63,6 +64,13 @@ func TestRemoveLeft(t *testing.T) {
 	defer holder.Close()
 	if err := tryLock(holder); err != nil {
 		t.Skip("no locks here: ", err)
+	}
+	if os.Getuid() == 0 { // another user's
+		theirs := put(fmt.Sprintf("snug-profile-%d-6", pid), true)
+		if err := os.Chown(filepath.Join(parent, theirs), 4711, 4711); err != nil {
+			t.Fatal(err)
+		}
+		keep = append(keep, theirs)
 	}
 	link := fmt.Sprintf("snug-profile-%d-5", pid)
 	if err := os.Symlink(filepath.Join(parent, "other-"+fmt.Sprint(pid)+"-1"), filepath.Join(parent, link)); err != nil {
@@ -154,6 +162,27 @@ func TestRemoveLeftEndsRuns(t *testing.T) {
 	}
 	if _, err := os.Stat(alive.Path); err != nil {
 		t.Error(err)
+	}
+}
+
+// The process of another user is not touched, whatever it calls itself.
+func TestRemoveLeftOfOthers(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can run something as another user")
+	}
+	parent := t.TempDir()
+	_, training := leftWork(t, parent, "{}", "sh", "-c", "echo; exec sleep 60")
+	theirs := exec.Command("/bin/sleep", "60")
+	theirs.Env, theirs.SysProcAttr = training.Env, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 4711, Gid: 4711}}
+	if err := theirs.Start(); err != nil {
+		t.Skip("nor can this one: ", err)
+	}
+	defer func() { _ = theirs.Process.Kill(); _ = theirs.Wait() }()
+	if left := RemoveLeft(parent); left != (Left{Folders: 1, Processes: 1}) {
+		t.Errorf("%+v", left)
+	}
+	if s, ok := os.ReadFile(fmt.Sprintf("/proc/%d/stat", theirs.Process.Pid)); ok != nil || !strings.Contains(string(s), ") S ") {
+		t.Errorf("it is gone: %s", s)
 	}
 }
 
