@@ -38,14 +38,18 @@ func (t *attendant) look() {
 	}
 }
 
-func (t *attendant) pause() {
-	if t.process == nil {
-		return
+// paused says whether a signal was to pause the run, which goes on by then.
+func (t *attendant) paused(sig os.Signal) bool {
+	if !isPause(sig) {
+		return false
 	}
-	t.process.Pause()
+	if t.process != nil {
+		t.process.Pause()
+	}
 	if t.resumed != nil {
 		t.resumed()
 	}
+	return true
 }
 
 // typedBefore is the key that ended a command which had the terminal, nil for none.

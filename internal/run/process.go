@@ -20,6 +20,9 @@ type Local struct{}
 // ended: a process that it left behind may hold the pipes open for ever.
 const lastWords = 2 * time.Second
 
+// lastLook is how long the system may take to get rid of what was killed.
+const lastLook = 300 * time.Millisecond
+
 // Start starts c in a process group of its own.
 func (Local) Start(_ context.Context, c Command) (Process, error) {
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
@@ -68,6 +71,8 @@ type local struct {
 	cmd  *exec.Cmd
 	mark string
 	tty  *terminal // nil where there is none
+
+	killed bool // all that was found of it has been
 }
 
 func (p *local) Wait() Exit {
@@ -91,6 +96,7 @@ func (p *local) Wait() Exit {
 // End reaches the processes that carry this run's mark, too. Launchers put their
 // workers into sessions of their own, where a signal to the group misses them.
 func (p *local) End(s os.Signal) {
+	p.killed = p.killed || s == os.Kill
 	p.Signal(s)
 	n, _ := s.(syscall.Signal)
 	for _, pid := range marked(p.mark) {
@@ -101,22 +107,27 @@ func (p *local) End(s os.Signal) {
 }
 
 // Sweep gives what is left a moment to end by itself, then asks, then insists. What
-// was asked already has had that moment.
+// was asked already has had that moment, and what was killed is only waited for.
 func (p *local) Sweep(hurry bool) {
-	moment, polite := time.Second, 3*time.Second
-	if hurry {
-		moment, polite = 0, 700*time.Millisecond
-	}
 	p.tty.takeBack()
 	defer p.tty.close()
+	moment, asked, insist := time.Second, 3*time.Second, time.Second
+	switch {
+	case p.killed:
+		moment, asked, insist = 0, 0, lastLook
+	case hurry:
+		moment, asked = 0, 700*time.Millisecond
+	}
 	if p.gone(moment) {
 		return
 	}
-	p.End(syscall.SIGTERM)
-	if p.gone(polite) {
+	if !p.killed {
+		p.End(syscall.SIGTERM)
+	}
+	if p.gone(asked) {
 		return
 	}
-	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline) && !p.gone(0); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(insist); time.Now().Before(deadline) && !p.gone(0); time.Sleep(20 * time.Millisecond) {
 		p.End(os.Kill) // again: what is being killed may start others
 	}
 }

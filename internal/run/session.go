@@ -92,16 +92,14 @@ func (s *Session) follow(ctx context.Context, p Process, f *Folder, out *Outcome
 			out.Stopped = t.typedBefore(e)
 			return e
 		case sig := <-s.Signals:
-			if isPause(sig) {
-				t.pause()
+			if t.paused(sig) {
 				last = time.Now()
 				continue
 			}
 			out.Stopped = sig
 			return s.stop(p, t, done, polite(sig), hurry)
 		case sig := <-t.typed:
-			if isPause(sig) {
-				t.pause()
+			if t.paused(sig) {
 				last = time.Now()
 				continue
 			}

@@ -80,7 +80,7 @@ func TestStop(t *testing.T) {
 // Whatever a command does, who has pressed Ctrl-C waits five seconds at most: twice
 // until more is done, for output, and for the system to do it.
 func TestStopIsQuick(t *testing.T) {
-	if most := 2*hurry + lastWords + 500*time.Millisecond; most > 5*time.Second {
+	if most := 2*hurry + lastWords + lastLook + 100*time.Millisecond; most > 5*time.Second {
 		t.Errorf("%v", most)
 	}
 }
