@@ -305,3 +305,10 @@ func TestPut(t *testing.T) {
 		t.Errorf("%v", entries)
 	}
 }
+
+// BenchmarkMarked looks at every process of the machine, as is done each second.
+func BenchmarkMarked(b *testing.B) {
+	for b.Loop() {
+		marked("/tmp/none")
+	}
+}

@@ -34,15 +34,9 @@ func marked(mark string) []int {
 
 // marks are the marks of all processes but this one, as far as they may be read.
 func marks() map[int]string {
-	files, _ := filepath.Glob("/proc/[0-9]*/environ")
-	name := []byte(markName + "=")
 	out := map[int]string{}
-	for _, f := range files {
-		env, err := os.ReadFile(f)
-		if err != nil || !bytes.Contains(env, name) {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+	for _, pid := range pids() {
+		env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 		if mark, ok := variable(env, markName); ok && err == nil && pid != os.Getpid() {
 			out[pid] = mark
 		}
@@ -52,8 +46,12 @@ func marks() map[int]string {
 
 // variable is a variable of an environment as /proc shows it.
 func variable(env []byte, name string) (string, bool) {
+	start := []byte(name + "=")
+	if !bytes.Contains(env, start) {
+		return "", false
+	}
 	for v := range bytes.SplitSeq(env, []byte{0}) {
-		if n, value, ok := bytes.Cut(v, []byte("=")); ok && string(n) == name {
+		if value, ok := bytes.CutPrefix(v, start); ok {
 			return string(value), true
 		}
 	}

@@ -22,15 +22,29 @@ type stat struct {
 	stopped    int // by which signal; 0 before Linux 5.17
 }
 
+// pids are the numbers of all processes.
+func pids() []int {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	var out []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
 // stats are those of all processes.
 func stats() []stat {
-	folders, _ := filepath.Glob("/proc/[0-9]*")
 	var out []stat
-	for _, f := range folders {
-		if pid, err := strconv.Atoi(filepath.Base(f)); err == nil {
-			if s, ok := statOf(pid); ok {
-				out = append(out, s)
-			}
+	for _, pid := range pids() {
+		if s, ok := statOf(pid); ok {
+			out = append(out, s)
 		}
 	}
 	return out
