@@ -61,6 +61,11 @@ var errNotPlain = errors.New("it is not a plain file; name one")
 
 // write writes a whole file, or says why not.
 func (e Env) write(path string, data []byte) error {
+	return e.writeWith(path, func() error { return e.WriteFile(path, data) })
+}
+
+// writeWith has a file written, unless something else is in its place.
+func (e Env) writeWith(path string, write func() error) error {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
@@ -68,7 +73,7 @@ func (e Env) write(path string, data []byte) error {
 	case err == nil && !info.Mode().IsRegular():
 		err = errNotPlain
 	default:
-		err = e.WriteFile(path, data)
+		err = write()
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, reason(err))

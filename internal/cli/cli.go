@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"snug/internal/gpu"
+	"snug/internal/redact"
 	"snug/internal/run"
 	"snug/internal/term"
 )
@@ -55,15 +56,23 @@ func Run(ctx context.Context, env Env, args []string) int {
 	if err == nil {
 		return exitDone
 	}
-	if msg := err.Error(); msg != "" {
-		fmt.Fprintf(env.Stderr, "snug: %s\n", oneLine(msg))
+	if msg := env.secrets(args).Hide(oneLine(err.Error())); msg != "" {
+		fmt.Fprintf(env.Stderr, "snug: %s\n", msg)
 		if asksJSON(args) && isFailure(err) && !isAnswered(err) {
 			_ = printJSON(env.Stdout, struct {
 				Error string `json:"error"`
-			}{oneLine(msg)})
+			}{msg})
 		}
 	}
 	return exitCode(err)
+}
+
+// secrets are those that a command line and the environment hold.
+func (e Env) secrets(args []string) redact.Values {
+	if e.Environ == nil {
+		return redact.ValuesOf(args, nil)
+	}
+	return redact.ValuesOf(args, e.Environ())
 }
 
 // oneLine keeps a message on its line, whatever was wrapped into it.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"snug/internal/redact"
 	"snug/internal/run"
 	"snug/internal/store"
 )
@@ -15,14 +16,14 @@ import (
 // A run is kept with its whole command, in which the interpreter comes first and
 // often takes more room than a column has. People call it by its script.
 
-// commandKept is the command as the store has it. The script's path is from the
-// root, since train.py alone is every project's.
+// commandKept is the command as the store has it, without its secrets. The script's
+// path is from the root, since train.py alone is every project's.
 func (p *profiling) commandKept() string {
 	words := slices.Clone(p.launch.Args)
 	if i := run.Script(words); i >= 0 && isPlainFile(words[i]) {
 		words[i] = absolute(words[i])
 	}
-	return strings.Join(words, " ")
+	return strings.Join(redact.Words(words), " ")
 }
 
 // runNames are what the runs are called in a list: the model, or the script with

@@ -111,7 +111,7 @@ func (o *optimizeOptions) profiling(ctx context.Context, env Env, words []string
 	}
 	options := profileOptions{
 		vary: o.vary, steps: 3, stacks: true, timeout: 15 * time.Minute, out: filepath.Join(o.folder, profileFile),
-		configs: names, oneSize: base != nil, json: true, // standard output is for the plan
+		configs: names, oneSize: base != nil, ownInput: o.file == "-", json: true, // standard output is for the plan
 	}
 	if len(options.vary) > 0 {
 		return newProfiling(ctx, env, options, words)

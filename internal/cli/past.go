@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
+	"time"
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
@@ -19,7 +20,12 @@ import (
 type past struct {
 	mu    sync.Mutex // estimates are made several at a time
 	store *store.Store
+	lost  bool // it could not be read once, and is not asked again
 }
+
+// aMoment is how long an estimate waits for a store that another process writes;
+// to write takes a few milliseconds.
+const aMoment = 25 * time.Millisecond
 
 // openPast opens the store where there is one and a card that rows can be for.
 func openPast(env Env, card string) *past {
@@ -27,7 +33,7 @@ func openPast(env Env, card string) *past {
 	if card == "" || !store.Exists(path) {
 		return nil
 	}
-	s, err := store.Open(path)
+	s, err := store.Read(path, aMoment)
 	if err != nil {
 		return nil
 	}
@@ -49,8 +55,11 @@ func (p *past) alike(s *setup.Setup, card gpu.Card, torch string) *estimate.Rang
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.lost {
+		return nil
+	}
 	r, ok, err := p.store.Alike(card.Name, torch, s.Model.Family())
-	if err != nil || !ok {
+	if p.lost = err != nil; p.lost || !ok {
 		return nil
 	}
 	return &estimate.Range{Cases: r.Cases, Low: r.Low, High: r.High}

@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,6 +26,7 @@ type profileOptions struct {
 	configs     []string
 	quiet, json bool
 	oneSize     bool // will do: no profile is asked for
+	ownInput    bool // standard input is read by snug, and is not the command's
 }
 
 const profileLong = `Run your training command, unchanged, for a few steps and record what it does
@@ -113,13 +112,13 @@ func newProfiling(ctx context.Context, env Env, o profileOptions, args []string)
 	if err != nil {
 		return nil, err
 	}
-	run.RemoveLeft("")
-	work, err := run.NewWork("")
-	if err != nil {
+	p := &profiling{env: env, options: o, sizes: sizes, secrets: env.secrets(args), signals: make(chan os.Signal, 4), launch: run.ReadLaunch(args)}
+	run.Notify(p.signals)
+	p.tellLeft(run.RemoveLeft(""))
+	if p.work, err = run.NewWork(""); err != nil {
+		run.Stop(p.signals)
 		return nil, fmt.Errorf("making a folder for the recordings: %w; TMPDIR names another place for it", err)
 	}
-	p := &profiling{env: env, options: o, work: work, sizes: sizes, signals: make(chan os.Signal, 4), launch: run.ReadLaunch(args)}
-	signal.Notify(p.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	err = p.checkLaunch()
 	if err == nil {
 		err = p.checkPlaces()
@@ -130,21 +129,31 @@ func newProfiling(ctx context.Context, env Env, o profileOptions, args []string)
 	}
 	if err != nil {
 		p.close()
-		return nil, err
+		return nil, p.hide(err)
 	}
 	return p, nil
 }
 
+// tellLeft says what of an earlier snug was found that somebody may wonder about.
+func (p *profiling) tellLeft(left run.Left) {
+	if left.Processes > 0 {
+		p.say("an earlier snug was killed and left its training running; that is ended now")
+	}
+	if left.Spared > 0 {
+		p.say("an earlier snug was killed; its training was to be kept running, and runs on")
+	}
+}
+
 func (p *profiling) close() {
-	signal.Stop(p.signals)
 	_ = p.work.Remove()
+	run.Stop(p.signals) // last: a second Ctrl-C would leave the folder behind
 }
 
 // run records every size and makes of it what can be made.
 func (p *profiling) run(ctx context.Context) error {
 	for _, step := range []func() error{func() error { return p.record(ctx) }, p.fit} {
 		if err := step(); err != nil {
-			return p.withKept(err)
+			return p.hide(p.withKept(err))
 		}
 	}
 	p.compare()

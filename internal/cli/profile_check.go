@@ -62,14 +62,14 @@ func (p *profiling) checkPlaces() error {
 	if err := p.env.mayKeepProfile("--out", o.out); err != nil && len(o.vary) > 0 {
 		return err
 	}
-	if err := mayWriteIn(filepath.Dir(o.out)); err != nil && len(o.vary) > 0 {
+	if err := p.mayWriteIn(filepath.Dir(o.out)); err != nil && len(o.vary) > 0 {
 		return fmt.Errorf("--out %s: %w", o.out, reason(err))
 	}
 	if o.keep != "" {
 		if info, err := os.Stat(o.keep); err == nil && !info.IsDir() {
 			return fmt.Errorf("--keep %s: it is a file; name a folder", o.keep)
 		}
-		if err := mayWriteIn(o.keep); err != nil {
+		if err := p.mayWriteIn(o.keep); err != nil {
 			return fmt.Errorf("--keep %s: %w", o.keep, reason(err))
 		}
 	}

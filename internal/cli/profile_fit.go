@@ -3,10 +3,10 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 
 	"snug/internal/profile"
+	"snug/internal/run"
 )
 
 // fit makes the profile of the recordings and writes it.
@@ -46,11 +46,16 @@ func (p *profiling) fitted() (*profile.Program, error) {
 		program, err := profile.Fit(inputs)
 		done <- result{program, err}
 	}()
-	select {
-	case by := <-p.signals:
-		return nil, interrupted(by)
-	case r := <-done:
-		return r.program, r.err
+	for {
+		select {
+		case by := <-p.signals:
+			if run.Paused(by, p.signals) {
+				continue
+			}
+			return nil, interrupted(by)
+		case r := <-done:
+			return r.program, r.err
+		}
 	}
 }
 
@@ -76,13 +81,10 @@ func (p *profiling) card() string {
 }
 
 func (p *profiling) writeProfile() error {
-	var b bytes.Buffer
-	if err := p.program.Write(&b); err != nil {
-		return fmt.Errorf("writing %s: %w", p.options.out, err)
+	out := p.options.out
+	err := p.env.writeWith(out, func() error { return p.work.Put(out, p.program.Write) })
+	if err == nil {
+		p.written = out
 	}
-	if err := p.env.write(p.options.out, b.Bytes()); err != nil {
-		return err
-	}
-	p.written = p.options.out
-	return nil
+	return err
 }

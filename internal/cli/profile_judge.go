@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -21,6 +22,23 @@ type passed struct {
 }
 
 func (p passed) Error() string { return p.text }
+
+// reworded is an error with another text and the same exit code.
+func reworded(err error, text string) error {
+	var own passed
+	if errors.As(err, &own) {
+		return passed{own.code, text}
+	}
+	return errors.New(text)
+}
+
+// hide takes the command's secrets out of an error.
+func (p *profiling) hide(err error) error {
+	if text := p.secrets.Hide(err.Error()); text != err.Error() {
+		return reworded(err, text)
+	}
+	return err
+}
 
 // judge says whether a run can be used, and if not, what happened.
 func (p *profiling) judge(r *measuredRun) error {
@@ -110,7 +128,7 @@ func signalNumber(s os.Signal) int {
 }
 
 func (p *profiling) note(format string, args ...any) {
-	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+	p.notes = append(p.notes, p.secrets.Hide(fmt.Sprintf(format, args...)))
 }
 
 func (p *profiling) tooSlow(r *measuredRun) string {
@@ -140,6 +158,9 @@ func failure(f *run.Failure) string {
 	what := strings.TrimSpace(f.What)
 	if first, _, more := strings.Cut(what, "\n"); more {
 		what = first
+	}
+	if f.Type == "EOFError" { // of input()
+		what += "; it asked for input, and there is none here"
 	}
 	return f.Type + ": " + what
 }

@@ -26,7 +26,7 @@ func (p *profiling) keepRecording(r *measuredRun) error {
 		name = "recording"
 	}
 	to := filepath.Join(p.options.keep, name+".pickle")
-	if err := copyFile(r.rank.Snapshot.File, to); err != nil {
+	if err := p.copyFile(r.rank.Snapshot.File, to); err != nil {
 		return fmt.Errorf("--keep %s: %w", to, reason(err))
 	}
 	if !slices.Contains(p.kept, to) { // a run that is recorded again takes its place
@@ -45,54 +45,30 @@ func (p *profiling) withKept(err error) error {
 	if len(p.kept) > 1 {
 		is = "are"
 	}
-	text := fmt.Sprintf("%v; %s %s kept", err, strings.Join(p.kept, ", "), is)
-	var own passed
-	if errors.As(err, &own) {
-		return passed{own.code, text}
-	}
-	return errors.New(text)
+	return reworded(err, fmt.Sprintf("%v; %s %s kept", err, strings.Join(p.kept, ", "), is))
 }
 
 // mayWriteIn tries whether files can be made in a folder, or in the nearest above
 // it where it is yet to be made. To learn that after the runs would be late.
-func mayWriteIn(folder string) error {
+func (p *profiling) mayWriteIn(folder string) error {
 	for folder != filepath.Dir(folder) {
 		if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
 			break
 		}
 		folder = filepath.Dir(folder)
 	}
-	f, err := os.CreateTemp(folder, ".snug-")
-	if err != nil {
-		return err
-	}
-	_ = f.Close()
-	return os.Remove(f.Name())
+	return p.work.MayWriteIn(folder)
 }
 
 // copyFile copies a file, whole or not at all.
-func copyFile(from, to string) error {
+func (p *profiling) copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := os.CreateTemp(filepath.Dir(to), ".snug-")
-	if err != nil {
+	return p.work.Put(to, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
 		return err
-	}
-	_, err = io.Copy(out, in)
-	if err == nil {
-		err = out.Chmod(0o644)
-	}
-	if closed := out.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(out.Name(), to)
-	}
-	if err != nil {
-		_ = os.Remove(out.Name())
-	}
-	return err
+	})
 }

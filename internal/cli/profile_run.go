@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"snug/internal/gpu"
 	"snug/internal/profile"
+	"snug/internal/redact"
 	"snug/internal/run"
 	"snug/internal/setup"
 	"snug/internal/units"
@@ -24,6 +27,7 @@ type profiling struct {
 	options profileOptions
 	work    *run.Work // a private folder, gone at the end
 	signals chan os.Signal
+	secrets redact.Values // which neither shows nor is kept
 	launch  run.Launch
 	sizes   []profile.Point
 	hasGPU  bool           // the command will see one
@@ -33,6 +37,7 @@ type profiling struct {
 	runs    []*measuredRun
 	program *profile.Program
 	notes   []string
+	inputAt *int64 // where standard input was, if it is a file
 	written string // the profile's file, "" where there is none
 	kept    []string
 }
@@ -84,15 +89,18 @@ func (p *profiling) prepare() error {
 			return err
 		}
 		if len(c.words) == 0 {
-			return fmt.Errorf("%s sets variables and starts nothing; put the command behind them", strings.Join(c.env, " "))
+			return fmt.Errorf("%s sets variables and starts nothing; put the command behind them", strings.Join(redact.Words(c.env), " "))
 		}
 		p.runs = append(p.runs, &measuredRun{at: at, command: c, folder: f})
 	}
 	return nil
 }
 
-// seesGPU says whether this machine has a GPU that the command is shown.
+// seesGPU says whether this machine has a GPU that the command is shown. A driver that
+// does not answer is not waited for by whoever presses Ctrl-C.
 func (p *profiling) seesGPU(ctx context.Context) bool {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
+	defer stop()
 	m := gpu.Detect(ctx, p.env.GPUs)
 	m.Limit(func(name string) (string, bool) {
 		for _, v := range slices.Backward(p.launch.Env) {
@@ -107,7 +115,7 @@ func (p *profiling) seesGPU(ctx context.Context) bool {
 
 // say tells the user what is going on, on standard error.
 func (p *profiling) say(format string, args ...any) {
-	fmt.Fprintf(p.env.Stderr, "snug: "+format+"\n", args...)
+	fmt.Fprintf(p.env.Stderr, "snug: %s\n", p.secrets.Hide(fmt.Sprintf(format, args...)))
 }
 
 // substituted is what was put where without having been asked for by {name}.
@@ -126,7 +134,7 @@ func (p *profiling) measure(ctx context.Context) error {
 		p.say("%s", text)
 	}
 	for i, r := range p.runs {
-		p.say("run %d of %d%s: %s", i+1, len(p.runs), named(r.at), p.env.screen().Cut(oneRow(strings.Join(r.command.shown, " ")), 60))
+		p.say("run %d of %d%s: %s", i+1, len(p.runs), named(r.at), p.env.screen().Cut(oneRow(strings.Join(redact.Words(r.command.shown), " ")), 60))
 		out, err := p.session(r).Run(ctx, r.folder)
 		if err != nil {
 			return err
@@ -153,8 +161,9 @@ func named(at profile.Point) string {
 
 func (p *profiling) session(r *measuredRun) *run.Session {
 	s := &run.Session{
-		Args: r.command.words, Stdout: raw(p.env.Stdout), Stderr: raw(p.env.Stderr), Timeout: p.options.timeout,
+		Args: r.command.words, Stdin: p.input(), Stdout: raw(p.env.Stdout), Stderr: raw(p.env.Stderr), Timeout: p.options.timeout,
 		Signals: p.signals, Runner: p.env.Runner, Slow: func() { p.say("waiting for the command to end; Ctrl-C again insists") },
+		Asked: p.asked, Resumed: func() { run.Notify(p.signals) },
 	}
 	if p.env.Environ != nil {
 		s.Env = p.env.Environ()
