@@ -12,6 +12,7 @@ import (
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
+	"snug/internal/record"
 	"snug/internal/setup"
 )
 
@@ -85,8 +86,8 @@ func runEstimate(env Env, o estimateOptions) error {
 	if err != nil {
 		return err
 	}
-	past := openPast(env, o.gpu)
-	defer past.close()
+	past := env.past(o.gpu)
+	defer past.Close()
 	over, before, notes := false, "", asides{}
 	failed, err := answer(env, o.json, requests,
 		func(s *setup.Setup) (*estimate.Answer, error) { return o.ask(s, card, past) },
@@ -113,12 +114,12 @@ func runEstimate(env Env, o estimateOptions) error {
 
 // ask estimates one setup. Seconds are those of a card that was named: one of
 // which only the memory is known has none.
-func (o *estimateOptions) ask(s *setup.Setup, card gpu.Card, past *past) (*estimate.Answer, error) {
+func (o *estimateOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past) (*estimate.Answer, error) {
 	if err := runnable(s, card); err != nil {
 		return nil, err
 	}
 	a, err := estimate.Estimate(s, card)
-	past.calibrate(a, card)
+	past.Calibrate(a, card)
 	if a != nil && o.gpu == "" {
 		a.StepSeconds = 0
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snug/internal/profile"
+	"snug/internal/record"
 )
 
 type predictOptions struct {
@@ -62,8 +63,8 @@ func runPredict(env Env, o predictOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := env.mayKeepProfile("--save", o.save); err != nil {
-		return err
+	if err := record.CheckReplaceable(nil, o.save); err != nil {
+		return fmt.Errorf("--save %s: %w", o.save, err)
 	}
 	program, err := readProgram(env, args)
 	if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package record
 
 import (
 	"os"
@@ -35,15 +35,15 @@ func TestRunText(t *testing.T) {
 		{"bash -c ./train.sh train.sh", "train.sh", ""},
 	} {
 		l := run.ReadLaunch(strings.Fields(c.command))
-		placed := &placed{words: l.Args}
+		bound := &command{files: userFiles{localFiles{}}, args: l.Args}
 		text, err := os.ReadFile(c.file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ran, err := placed.runText(l.Program, c.file, text)
+		ran, err := bound.runText(l.Program, c.file, text)
 		got := ""
 		if ran {
-			got = strings.ReplaceAll(strings.Join(placed.words, " "), string(text), "TEXT")
+			got = strings.ReplaceAll(strings.Join(bound.args, " "), string(text), "TEXT")
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v\n%s", c.command, err, diff)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package record
 
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,31 +24,31 @@ import (
 // that instead. What cannot work this way is refused: a script that starts itself
 // again would start the one that is not changed.
 
-// longestText is what Linux takes as one word of a command, its end included.
-const longestText = 128<<10 - 1
+// longestWord is what Linux takes as one word of a command, its end included.
+const longestWord = 128<<10 - 1
 
 // runText has the command run a changed script; false where the script is not
 // what the command itself runs.
-func (c *placed) runText(program int, file string, data []byte) (bool, error) {
-	at := slices.IndexFunc(c.words, func(w string) bool { return local(w) == file })
+func (c *command) runText(program int, file string, data []byte) (bool, error) {
+	at := slices.IndexFunc(c.args, func(w string) bool { return c.files.local(w) == file })
 	if at < 0 {
 		return false, nil
 	}
 	text := bashSource.ReplaceAllString(string(data), "${1}0$2")
 	shell := c.shellOf(program, at, text)
 	switch {
-	case at == program && (!isProgram(file) || !strings.HasPrefix(text, "#!")):
+	case at == program && (!c.files.isExecutable(file) || !strings.HasPrefix(text, "#!")):
 		return true, nil // as it is: the system says why it cannot be started
-	case shell == nil && asksWhere.MatchString(text):
+	case shell == nil && usesOwnPath.MatchString(text):
 		return false, fmt.Errorf("%s asks where it stands ($0), which a changed copy cannot answer in this command; %s", file, fromOutside)
 	case shell == nil:
 		return false, nil
 	case startsItself(text):
 		return false, fmt.Errorf("%s starts itself again ($0), and that would be without the change; %s", file, fromOutside)
-	case len(text) >= longestText:
+	case len(text) >= longestWord:
 		return false, fmt.Errorf("%s is too long to be run with another value in it; %s", file, fromOutside)
 	}
-	c.words = slices.Concat(shell, []string{"-c", text}, c.words[at:])
+	c.args = slices.Concat(shell, []string{"-c", text}, c.args[at:])
 	return true, nil
 }
 
@@ -58,22 +57,22 @@ const fromOutside = "have it read the value from outside, as in BATCH=${BATCH:-8
 // bashSource is the script's own path as bash gives it, up to where $0 differs.
 var bashSource = regexp.MustCompile(`(\$\{?)BASH_SOURCE(?:\[(?:0|-1)\])?([^\[\w]|$)`)
 
-// asksWhere is a script that uses its own path.
-var asksWhere = regexp.MustCompile(`\$(?:0\b|\{0\b)`)
+// usesOwnPath is a script that uses its own path.
+var usesOwnPath = regexp.MustCompile(`\$(?:0\b|\{0\b)`)
 
 // shellOf is the words of the command up to the shell that runs the script and
 // its options; nil where the script is not run so.
-func (c *placed) shellOf(program, at int, text string) []string {
+func (c *command) shellOf(program, at int, text string) []string {
 	switch {
 	case at == program:
 		if shell := interpreter(text); shell != nil {
-			return slices.Concat(c.words[:at], shell)
+			return slices.Concat(c.args[:at], shell)
 		}
-	case at > program && isShell(c.words[program]) && at == program+1+optionsOf(c.words[program+1:]):
-		if c.words[at-1] == "--" {
+	case at > program && isShell(c.args[program]) && at == program+1+shellOptions(c.args[program+1:]):
+		if c.args[at-1] == "--" {
 			at--
 		}
-		return slices.Clone(c.words[:at])
+		return slices.Clone(c.args[:at])
 	}
 	return nil
 }
@@ -109,8 +108,8 @@ func interpreter(text string) []string {
 	return words
 }
 
-// optionsOf counts a shell's options and their values, up to its script.
-func optionsOf(words []string) int {
+// shellOptions counts a shell's options and their values, up to its script.
+func shellOptions(words []string) int {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		switch {
@@ -131,24 +130,18 @@ func optionsOf(words []string) int {
 }
 
 var (
-	runs  = regexp.MustCompile(`(?:\b(?:then|do|else|exec|source|bash|sh|dash|zsh|nohup|setsid|srun|sbatch|time)|^\.|[;&|(])\s+(?:-\S+\s+)*"?\$(?:0\b|\{0\})`)
-	again = regexp.MustCompile(`(?:^"\$\{?0\}?")|\$\{?0\}?"?\s.*\$[@*]`)
+	startsOwnPath   = regexp.MustCompile(`(?:\b(?:then|do|else|exec|source|bash|sh|dash|zsh|nohup|setsid|srun|sbatch|time)|^\.|[;&|(])\s+(?:-\S+\s+)*"?\$(?:0\b|\{0\})`)
+	passesArguments = regexp.MustCompile(`(?:^"\$\{?0\}?")|\$\{?0\}?"?\s.*\$[@*]`)
 )
 
 // startsItself says whether a script runs the file that it stands in.
 func startsItself(text string) bool {
 	for line := range bytes.Lines([]byte(text)) {
 		line = bytes.TrimSpace(line)
-		said := slices.ContainsFunc([]string{"#", "echo", "printf"}, func(p string) bool { return bytes.HasPrefix(line, []byte(p)) })
-		if !said && (runs.Match(line) || again.Match(line)) {
+		printed := slices.ContainsFunc([]string{"#", "echo", "printf"}, func(p string) bool { return bytes.HasPrefix(line, []byte(p)) })
+		if !printed && (startsOwnPath.Match(line) || passesArguments.Match(line)) {
 			return true
 		}
 	}
 	return false
-}
-
-// isProgram says whether a file may be run as it is.
-func isProgram(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"snug/internal/record"
+	"snug/internal/store"
+)
+
+// recording is the outside world as internal/record sees it: the command that it runs
+// has the streams and the environment of snug itself.
+func (e Env) recording() record.Env {
+	in, _ := e.Stdin.(*os.File)
+	return record.Env{
+		Stdin: in, Stdout: raw(e.Stdout), Stderr: raw(e.Stderr), Environ: e.Environ, LookupEnv: e.lookupEnv,
+		GPUs: e.GPUs, Runner: e.Runner,
+		Store:  func() (record.Store, error) { return store.Open(store.Path(e.Getenv)) },
+		Events: record.Events{Say: e.say},
+	}
+}
+
+// say tells the user what is going on.
+func (e Env) say(text string) { fmt.Fprintf(e.Stderr, "snug: %s\n", text) }
+
+// past is what was measured here before, on a card.
+func (e Env) past(card string) *record.Past {
+	return record.OpenPast(store.Path(e.Getenv), card)
+}

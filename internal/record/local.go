@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"snug/internal/run"
+)
+
+// This machine. No other file of the package touches it.
+
+// localFiles is its file system, seen from this process's folder.
+type localFiles struct{}
+
+func (localFiles) Open(name string) (fs.File, error)          { return os.Open(name) }
+func (localFiles) ReadFile(name string) ([]byte, error)       { return os.ReadFile(name) }
+func (localFiles) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
+func (localFiles) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
+func (localFiles) Abs(name string) (string, error)            { return filepath.Abs(name) }
+func (localFiles) MkdirAll(name string, mode fs.FileMode) error {
+	return os.MkdirAll(name, mode)
+}
+func (localFiles) WriteFile(name string, data []byte, mode fs.FileMode) error {
+	return os.WriteFile(name, data, mode)
+}
+
+// processSignals are those that this process gets.
+type processSignals struct{}
+
+func (processSignals) Notify(to chan<- os.Signal) { run.Notify(to) }
+func (processSignals) Stop(to chan<- os.Signal)   { run.Stop(to) }
+func (processSignals) Pause(s os.Signal, to chan<- os.Signal) bool {
+	return run.Paused(s, to)
+}
