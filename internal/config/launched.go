@@ -3,14 +3,13 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 	"snug/internal/setup"
 )
 
@@ -24,10 +23,10 @@ func (p *Project) loadsIn() string {
 	if p.main == nil || p.main.adapter.For == nil {
 		return ""
 	}
-	found := newDType.FindSubmatch(p.main.tree.layers[0].doc.Bytes())
+	found := newDType.Find(p.main.tree.layers[0].doc.Text())
 	switch {
 	case found != nil:
-		held, _ := meaning(torchTypes, string(found[1]))
+		held, _ := meaning(torchTypes, found[1])
 		return held
 	case p.main.adapter == &trlScript && p.loads().inScript && !strings.HasPrefix(p.transformers, "4."):
 		return setup.Saved // SFTTrainer is given a model, and loads none
@@ -35,7 +34,7 @@ func (p *Project) loadsIn() string {
 	return ""
 }
 
-var newDType = regexp.MustCompile(`\bfrom_pretrained\((?:[^()]|\([^()]*\))*?[\s,(](?:torch_)?dtype\s*=\s*(?:torch\.|["'])?([a-z0-9]+)`)
+var newDType = pattern.New(`\bfrom_pretrained\((?:[^()]|\([^()]*\))*?[\s,(](?:torch_)?dtype\s*=\s*(?:torch\.|["'])?([a-z0-9]+)`, "from_pretrained(")
 
 // madeInCode is the line of a Python script that puts PEFT's adapters onto its model,
 // 0 where none does.
@@ -44,14 +43,14 @@ func (p *Project) madeInCode() int {
 		return 0
 	}
 	d := p.main.tree.layers[0].doc
-	at := newAdapters.FindIndex(d.Bytes())
+	at := newAdapters.Index(d.Text())
 	if at == nil || d.Format() != doc.Python {
 		return 0
 	}
-	return 1 + bytes.Count(d.Bytes()[:at[1]], []byte("\n"))
+	return 1 + strings.Count(d.Text()[:at[1]], "\n")
 }
 
-var newAdapters = regexp.MustCompile(`(?m)^[^#\n]*\b(?:get_peft_model|LoraConfig)\(`)
+var newAdapters = pattern.New(`(?m)^[^#\n]*\b(?:get_peft_model|LoraConfig)\(`, "get_peft_model(", "LoraConfig(")
 
 // system is whose defaults hold where no file says a setting; nil is nobody's.
 func (p *Project) system() *Adapter {
@@ -72,7 +71,7 @@ func (p *Project) system() *Adapter {
 func (s *source) system() *Adapter {
 	if d := s.tree.layers[0].doc; s.adapter == &shell {
 		switch {
-		case startsSFT.Match(d.Bytes()):
+		case startsSFT.In(d.Text()):
 			return &trl
 		case s.program != nil:
 			return s.program
@@ -85,12 +84,13 @@ func (s *source) system() *Adapter {
 
 // startsSFT is TRL's own command line, whose flags are those of its files, and the
 // program behind it by its path in a checkout or as a module.
-var startsSFT = regexp.MustCompile(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:trl\s+sft\s|trl/scripts/sft\.py\b|trl\.scripts\.sft\b)`)
+var startsSFT = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:trl\s+sft\s|trl/scripts/sft\.py\b|trl\.scripts\.sft\b)`, "trl")
 
 // othersDefaults are programs that take TrainingArguments' flags and have other
 // defaults: command lines around the trainer, and transformers' examples that
 // do without it.
-var othersDefaults = regexp.MustCompile(`(?:^|[\s;&|("'/])((?:trl|swift|megatron|llamafactory-cli|lmf)\s+[a-z]+|\w+_no_trainer\.py)`)
+var othersDefaults = pattern.New(`(?:^|[\s;&|("'/])((?:trl|swift|megatron|llamafactory-cli|lmf)\s+[a-z]+|\w+_no_trainer\.py)`,
+	"trl", "swift", "megatron", "llamafactory-cli", "lmf", "_no_trainer.py")
 
 // unassumed is that a script starts a program whose defaults nobody knows here.
 func (p *Project) unassumed() []string {
@@ -98,7 +98,7 @@ func (p *Project) unassumed() []string {
 		return nil
 	}
 	d := p.main.tree.layers[0].doc
-	at := othersDefaults.FindSubmatchIndex(d.Bytes())
+	at := othersDefaults.Index(d.Text())
 	if at == nil {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (p *Project) unassumed() []string {
 // program that is most likely transformers' Trainer: only its batch has that
 // name. Other flags are everybody's.
 func passesArguments(d *doc.Document) bool {
-	if othersDefaults.Match(d.Bytes()) {
+	if othersDefaults.In(d.Text()) {
 		return false
 	}
 	found := false

@@ -26,7 +26,7 @@ type source struct {
 func recognise(d *doc.Document) *Adapter {
 	t := tree{[]layer{{doc: d}}}
 	for _, a := range Adapters() {
-		if slices.Contains(a.Formats, d.Format()) && (a.Makes == nil || a.Makes.Match(d.Bytes())) && a.matches(t) {
+		if slices.Contains(a.Formats, d.Format()) && (a.Makes == nil || a.Makes.In(d.Text())) && a.matches(t) {
 			return a
 		}
 	}

@@ -3,10 +3,10 @@
 package config
 
 import (
-	"regexp"
 	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // A Python script that makes a trainer's arguments itself speaks that trainer's
@@ -16,14 +16,14 @@ import (
 // hfScript is scripts around transformers' Trainer.
 var hfScript = Adapter{
 	Name: "hf-script", Title: "a Python script with TrainingArguments", Formats: []doc.Format{doc.Python}, ByName: true,
-	Makes: regexp.MustCompile(`(?m)^[^#\n]*\b(?:Seq2Seq)?TrainingArguments\(`), For: &hf,
+	Makes: pattern.New(`(?m)^[^#\n]*\b(?:Seq2Seq)?TrainingArguments\(`, "TrainingArguments("), For: &hf,
 	Keys: append(scriptKeys(hf.Keys), plainKeys()...),
 }
 
 // trlScript is scripts around TRL's SFTTrainer.
 var trlScript = Adapter{
 	Name: "trl-script", Title: "a Python script with SFTConfig", Formats: []doc.Format{doc.Python}, ByName: true,
-	Makes: regexp.MustCompile(`(?m)^[^#\n]*\bSFTConfig\(`), For: &trl,
+	Makes: pattern.New(`(?m)^[^#\n]*\bSFTConfig\(`, "SFTConfig("), For: &trl,
 	Keys: append(scriptKeys(trl.Keys), plainKeys()...),
 }
 

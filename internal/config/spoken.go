@@ -3,15 +3,15 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // bare is a word that a shell takes as it stands.
-var bare = regexp.MustCompile(`^[A-Za-z0-9_./:+,=@%^-]+$`)
+var bare = pattern.New(`^[A-Za-z0-9_./:+,=@%^-]+$`)
 
 // reads makes every setting of a line count: flags alone are anybody's, those of
 // a command that reads a config are a training's.
@@ -44,7 +44,7 @@ func Spoken(words []string) []Binding {
 func asLine(words []string) string {
 	var line []string
 	for _, w := range strings.Fields(strings.Join(words, " ")) {
-		if !bare.MatchString(w) {
+		if !bare.In(w) {
 			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 		line = append(line, w)

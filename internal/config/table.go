@@ -3,9 +3,8 @@
 package config
 
 import (
-	"regexp"
-
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // What a system of training knows about its files is a table: which setting
@@ -93,7 +92,7 @@ type Adapter struct {
 	ByName bool
 	// Makes is what a Python script calls that is one of the system, and For the
 	// system whose defaults it then has.
-	Makes *regexp.Regexp
+	Makes *pattern.Pattern
 	For   *Adapter
 	Keys  []Key
 }

@@ -5,10 +5,10 @@ package config
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // A run's configuration is often not one file: Hydra composes it from a folder,
@@ -132,12 +132,12 @@ func (t tree) walk(f func(doc.Path, doc.Value)) {
 }
 
 // interpolation is OmegaConf's ${name}, alone in its value.
-var interpolation = regexp.MustCompile(`^\$\{([^${}:]+)\}$`)
+var interpolation = pattern.New(`^\$\{([^${}:]+)\}$`)
 
 // interpolated is the name in a ${name}; a resolver (${oc.env:X}) or text
 // around it is not simple.
 func interpolated(text string) (name string, simple bool) {
-	m := interpolation.FindStringSubmatch(strings.TrimSpace(text))
+	m := interpolation.Find(strings.TrimSpace(text))
 	if m == nil {
 		return "", false
 	}
