@@ -27,7 +27,7 @@ func (p *Project) absent(b bound, name string) {
 	}
 	kind, _ := meaning(zeroStages, stage[1])
 	b.Setting, b.Value = "dist.kind", kind
-	p.bound = append(p.bound, b)
+	p.bind(b)
 }
 
 // namesDeepSpeed is whether a key is for DeepSpeed's files.

@@ -5,7 +5,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -28,13 +27,20 @@ type bound struct {
 
 // bind finds the settings of a source.
 func (s *source) bind() ([]bound, error) {
+	s.binding.Do(func() { s.bindings, s.wrong = s.read() })
+	return s.bindings, s.wrong
+}
+
+// read does so, once.
+func (s *source) read() ([]bound, error) {
 	if s.adapter.ByName {
 		return s.bindNamed()
 	}
 	var out []bound
 	settled := map[string]bool{}
-	for i := range s.adapter.Keys {
-		k := &s.adapter.Keys[i]
+	keys := s.adapter.Keys().all
+	for i := range keys {
+		k := &keys[i]
 		if settled[k.Setting] && !k.together() || k.Path == "" {
 			continue
 		}
@@ -111,9 +117,7 @@ func (s *source) bound(k *Key, p []string) (*bound, error) {
 }
 
 // within tells whether a system has keys below another.
-func (a *Adapter) within(path string) bool {
-	return slices.ContainsFunc(a.Keys, func(k Key) bool { return strings.HasPrefix(k.Path, path+".") })
-}
+func (a *Adapter) within(path string) bool { return a.Keys().sections[path] }
 
 // notes are what a person should know about a binding.
 func (b bound) notes() []string {

@@ -42,7 +42,9 @@ type Project struct {
 	main  *source
 	own   *ownFile
 	bound []bound
-	gone  []bound // keys that name files which are not there
+	// bySetting is the same by setting, in the same order.
+	bySetting map[string][]bound
+	gone      []bound // keys that name files which are not there
 
 	transformers string // its version, where it is known
 	trl          string // and TRL's

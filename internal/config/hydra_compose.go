@@ -44,7 +44,7 @@ func composeHydra(files Files, main string, d *doc.Document) (tree, []string, er
 			return tree{}, nil, err
 		}
 	}
-	return tree{c.layers}, c.notes, nil
+	return newTree(c.layers...), c.notes, nil
 }
 
 // add composes one file of a group: its defaults, and itself among them.

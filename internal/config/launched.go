@@ -59,7 +59,7 @@ func (p *Project) system() *Adapter {
 	}
 	for _, b := range p.of("batch") { // all settings are bound in snug.yaml
 		d := b.source.tree.layers[0].doc
-		if a := recognise(d); a == &hf || a == &shell && passesArguments(d) {
+		if a := recognise(b.source.tree); a == &hf || a == &shell && passesArguments(d) {
 			return &hf
 		}
 	}

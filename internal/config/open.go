@@ -126,11 +126,12 @@ func look(files Files, name string) (*source, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	a := recognise(d)
+	t := newTree(layer{file: name, doc: d})
+	a := recognise(t)
 	if a == nil {
 		return nil, nil, nil
 	}
-	s := &source{file: name, adapter: a, tree: tree{[]layer{{file: name, doc: d}}}}
+	s := &source{file: name, adapter: a, tree: t}
 	if a == &shell {
 		s.program = s.flagsOf(files)
 	}

@@ -3,7 +3,6 @@
 package config
 
 import (
-	"slices"
 	"strings"
 
 	"snug/internal/config/doc"
@@ -25,14 +24,14 @@ func Spoken(words []string) []Binding {
 	if err != nil {
 		return nil // no command that was ever typed
 	}
-	s := &source{file: "command.sh", adapter: &shell, tree: tree{[]layer{{file: "command.sh", doc: d}}}}
+	s := &source{file: "command.sh", adapter: &shell, tree: newTree(layer{file: "command.sh", doc: d})}
 	found, err := s.bind()
 	if err != nil {
 		return nil
 	}
 	var out []Binding
 	for _, b := range found {
-		if slices.Contains(settingNames(), b.Setting) {
+		if isSetting(b.Setting) {
 			out = append(out, b.Binding)
 		}
 	}

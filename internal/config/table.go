@@ -94,7 +94,9 @@ type Adapter struct {
 	// system whose defaults it then has.
 	Makes *pattern.Pattern
 	For   *Adapter
-	Keys  []Key
+	// Keys is the table itself, with its indexes; nobody needs most of them in
+	// one run.
+	Keys func() *keyTable
 }
 
 // Adapters is every system, the most specific first: where a file looks like
@@ -108,12 +110,4 @@ func Adapters() []*Adapter {
 }
 
 // forSetting is the keys of one setting, in the order of the table.
-func (a *Adapter) forSetting(setting string) []*Key {
-	var out []*Key
-	for i := range a.Keys {
-		if a.Keys[i].Setting == setting {
-			out = append(out, &a.Keys[i])
-		}
-	}
-	return out
-}
+func (a *Adapter) forSetting(setting string) []*Key { return a.Keys().bySetting[setting] }

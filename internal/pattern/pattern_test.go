@@ -11,10 +11,10 @@ import (
 func TestFind(t *testing.T) {
 	call := New(`(?m)^[^#\n]*\b(Trainer|Config)\((\w*)`, "Trainer(", "Config(")
 	for text, want := range map[string][]string{
-		"":                                         nil,
-		"Trainers(a)":                              nil,
-		"# Trainer(a)\n":                           nil,
-		"x = Trainer(a)":                           {"x = Trainer(a", "Trainer", "a"},
+		"":               nil,
+		"Trainers(a)":    nil,
+		"# Trainer(a)\n": nil,
+		"x = Trainer(a)": {"x = Trainer(a", "Trainer", "a"},
 		"# Trainer(a)\n#Config(\n y = Config(b)\n": {" y = Config(b", "Config", "b"},
 		"x = 1 # Trainer(a)\nTrainer(b)":           {"Trainer(b", "Trainer", "b"},
 		"MyTrainer(a)\nz\nTrainer(b)":              {"Trainer(b", "Trainer", "b"},

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
+
+	"snug/internal/pattern"
 )
 
 // A folder of recordings carries the process in its name,
@@ -20,7 +21,7 @@ import (
 // a lock that nobody holds; the last one because in a container that shares the
 // folder for temporary files, numbers of processes say nothing.
 
-var workName = regexp.MustCompile(`^snug-profile-([1-9][0-9]{0,9})-[0-9]+$`)
+var workName = pattern.New(`^snug-profile-([1-9][0-9]{0,9})-[0-9]+$`)
 
 // lockName is the file in a folder that its process holds locked.
 const lockName = "lock"
@@ -74,7 +75,7 @@ func RemoveLeft(parent string) int {
 
 // abandoned says whether nobody needs a folder any more.
 func abandoned(path string) bool {
-	m := workName.FindStringSubmatch(filepath.Base(path))
+	m := workName.Find(filepath.Base(path))
 	if m == nil {
 		return false
 	}
