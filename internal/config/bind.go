@@ -25,14 +25,8 @@ type bound struct {
 	rivals []string
 }
 
-// bind finds the settings of a source.
-func (s *source) bind() ([]bound, error) {
-	s.binding.Do(func() { s.bindings, s.wrong = s.read() })
-	return s.bindings, s.wrong
-}
-
-// read does so, once.
-func (s *source) read() ([]bound, error) {
+// findSettings finds the settings of a source.
+func (s *source) findSettings() ([]bound, error) {
 	if s.adapter.ByName {
 		return s.bindNamed()
 	}
@@ -74,7 +68,7 @@ func (s *source) more(out []bound) ([]bound, error) {
 	for _, b := range out {
 		known[b.Setting] = true
 	}
-	named, err := (&source{file: s.file, adapter: &plain, tree: s.tree}).bindNamed()
+	named, err := newSource(s.file, &plain, s.tree).bindNamed()
 	for _, b := range named {
 		if !known[b.Setting] {
 			b.source = s

@@ -5,7 +5,6 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"snug/internal/config/doc"
@@ -23,13 +22,20 @@ func (p *Project) loadsIn() string {
 	if p.main == nil || p.main.adapter.For == nil {
 		return ""
 	}
-	found := newDType.Find(p.main.tree.layers[0].doc.Text())
-	switch {
-	case found != nil:
-		held, _ := meaning(torchTypes, found[1])
+	switch named := p.main.dtype(); {
+	case named != "":
+		held, _ := meaning(torchTypes, named)
 		return held
 	case p.main.adapter == &trlScript && p.loads().inScript && !strings.HasPrefix(p.transformers, "4."):
 		return setup.Saved // SFTTrainer is given a model, and loads none
+	}
+	return ""
+}
+
+// findType is the type that a script loads its model in, "" where it names none.
+func (s *source) findType() string {
+	if found := newDType.Find(s.tree.layers[0].doc.Text()); found != nil {
+		return found[1]
 	}
 	return ""
 }
@@ -58,24 +64,23 @@ func (p *Project) system() *Adapter {
 		return p.main.system()
 	}
 	for _, b := range p.of("batch") { // all settings are bound in snug.yaml
-		d := b.source.tree.layers[0].doc
-		if a := recognise(b.source.tree); a == &hf || a == &shell && passesArguments(d) {
+		if a := recognise(b.source.tree); a == &hf || a == &shell && passesArguments(b.source.tree) {
 			return &hf
 		}
 	}
 	return nil
 }
 
-// system is the one that reads a source: its own, or the one that its flags are
+// findSystem is the one that reads a source: its own, or the one that its flags are
 // for.
-func (s *source) system() *Adapter {
-	if d := s.tree.layers[0].doc; s.adapter == &shell {
+func (s *source) findSystem() *Adapter {
+	if s.adapter == &shell {
 		switch {
-		case startsSFT.In(d.Text()):
+		case startsSFT.In(s.tree.layers[0].doc.Text()):
 			return &trl
 		case s.program != nil:
 			return s.program
-		case passesArguments(d):
+		case passesArguments(s.tree):
 			return &hf
 		}
 	}
@@ -109,14 +114,14 @@ func (p *Project) unassumed() []string {
 // passesArguments tells whether a script passes TrainingArguments' flags to a
 // program that is most likely transformers' Trainer: only its batch has that
 // name. Other flags are everybody's.
-func passesArguments(d *doc.Document) bool {
-	if othersDefaults.In(d.Text()) {
+func passesArguments(t tree) bool {
+	if othersDefaults.In(t.layers[0].doc.Text()) {
 		return false
 	}
-	found := false
-	d.Walk(func(v doc.Value) bool {
-		found = found || slices.Equal(nameParts(v.Path), []string{trainerBatch})
-		return !found
-	})
-	return found
+	for _, v := range t.index().named(trainerBatch) {
+		if len(v.parts) == 1 {
+			return true
+		}
+	}
+	return false
 }

@@ -41,16 +41,21 @@ func (p *Project) loads() loading {
 	if p.main == nil {
 		return loading{}
 	}
-	d := p.main.tree.layers[0].doc
+	return p.main.loads()
+}
+
+// findModel is what a script says of its model.
+func (s *source) findModel() loading {
+	d := s.tree.layers[0].doc
 	switch d.Format() {
 	case doc.Shell:
-		return p.main.starts(d)
+		return s.starts(d)
 	case doc.Python:
-		if l := p.main.loadsModel(d); l.class != "" {
+		if l := s.loadsModel(d); l.class != "" {
 			return l
 		}
 		if name := trainerModel(d.Text()); name != "" {
-			return loading{name: p.main.literal(name)}
+			return loading{name: s.literal(name)}
 		}
 	}
 	return loading{}
@@ -103,12 +108,11 @@ func (s *source) literal(text string) string {
 	}
 	last := strings.ToLower(text[strings.LastIndex(text, ".")+1:])
 	var found []string
-	s.tree.walk(func(p doc.Path, v doc.Value) {
-		parts := nameParts(p)
-		if value, ok := v.Data.(string); ok && len(parts) > 0 && parts[len(parts)-1] == last && !slices.Contains(found, value) {
+	for _, v := range s.tree.index().named(last) {
+		if value, ok := v.value.Data.(string); ok && !slices.Contains(found, value) {
 			found = append(found, value)
 		}
-	})
+	}
 	if len(found) != 1 {
 		return ""
 	}

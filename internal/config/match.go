@@ -21,9 +21,20 @@ type source struct {
 	// to, where that program is here and says so.
 	program *Adapter
 
-	binding  sync.Once
-	bindings []bound // what bind found
-	wrong    error
+	// What is asked again and again is worked out once.
+	bind   func() ([]bound, error) // the settings
+	system func() *Adapter         // the one that reads it
+	loads  func() loading          // the model that a script loads
+	dtype  func() string           // and the type that it names for it
+}
+
+func newSource(file string, a *Adapter, t tree) *source {
+	s := &source{file: file, adapter: a, tree: t}
+	s.bind = sync.OnceValues(s.findSettings)
+	s.system = sync.OnceValue(s.findSystem)
+	s.loads = sync.OnceValue(s.findModel)
+	s.dtype = sync.OnceValue(s.findType)
+	return s
 }
 
 // recognise finds the system that a tree of one document follows: the first

@@ -59,17 +59,17 @@ func (a *Adapter) hits(x *treeIndex) []hit {
 	table := a.Keys()
 	var out []hit
 	for name, keys := range table.byName {
-		for _, v := range x.byName[name] {
+		for i, v := range x.named(name) {
 			for _, k := range keys {
-				if endsIn(x.values[v].parts, table.all[k].Path) {
-					out = append(out, hit{v, k})
+				if endsIn(v.parts, table.all[k].Path) {
+					out = append(out, hit{i, k})
 				}
 			}
 		}
 	}
 	if a.For != nil {
-		for _, v := range x.byKey[strings.TrimSuffix(withinDeepSpeed, ".")] {
-			out = append(out, hit{v, -1})
+		for i := range x.named(strings.TrimSuffix(withinDeepSpeed, ".")) {
+			out = append(out, hit{i, -1})
 		}
 	}
 	slices.SortFunc(out, func(a, b hit) int { return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.key, b.key)) })
@@ -79,14 +79,17 @@ func (a *Adapter) hits(x *treeIndex) []hit {
 // nameParts is a path in lower case with underscores, without a flag's dashes
 // and number.
 func nameParts(p doc.Path) []string {
-	var parts []string
+	parts := make([]string, 0, len(p))
 	for _, step := range p {
 		step, _, _ = strings.Cut(strings.TrimLeft(step, "-"), "#")
 		step = strings.ReplaceAll(strings.ToLower(step), "-", "_")
-		if strings.HasPrefix(step, "@") || step == "" {
-			continue
+		switch {
+		case strings.HasPrefix(step, "@") || step == "":
+		case strings.IndexByte(step, '.') < 0:
+			parts = append(parts, step)
+		default:
+			parts = append(parts, strings.Split(step, ".")...)
 		}
-		parts = append(parts, strings.Split(step, ".")...)
 	}
 	return parts
 }

@@ -131,7 +131,7 @@ func look(files Files, name string) (*source, []string, error) {
 	if a == nil {
 		return nil, nil, nil
 	}
-	s := &source{file: name, adapter: a, tree: t}
+	s := newSource(name, a, t)
 	if a == &shell {
 		s.program = s.flagsOf(files)
 	}

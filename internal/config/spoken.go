@@ -24,7 +24,7 @@ func Spoken(words []string) []Binding {
 	if err != nil {
 		return nil // no command that was ever typed
 	}
-	s := &source{file: "command.sh", adapter: &shell, tree: newTree(layer{file: "command.sh", doc: d})}
+	s := newSource("command.sh", &shell, newTree(layer{file: "command.sh", doc: d}))
 	found, err := s.bind()
 	if err != nil {
 		return nil
