@@ -73,6 +73,9 @@ func meant(got string, names []string) string {
 		case len(n) < 14:
 			allowed = 2
 		}
+		if apart := len(got) - len(n); apart > allowed || -apart > allowed {
+			continue // as many letters at least are wrong
+		}
 		if d := spelling.Distance(got, n); d <= allowed && d < least {
 			best, least = n, d
 		}
