@@ -12,15 +12,15 @@ import (
 // pyToken is a word, a number, a text or a sign of Python.
 type pyToken struct {
 	kind       pyKind
+	depth      int32 // how many brackets are open around it
 	text       string
 	start, end int
-	depth      int // how many brackets are open around it
 	// closing is, of a bracket that opens, how many tokens after it the one
 	// stands that closes it.
 	closing int
 }
 
-type pyKind int
+type pyKind uint8
 
 const (
 	pyName pyKind = iota
@@ -41,7 +41,7 @@ type pyScanner struct {
 }
 
 func scanPython(src []byte) ([]pyToken, error) {
-	s := pyScanner{src: src, text: string(src), at: contentStart(src), tokens: make([]pyToken, 0, len(src)/8)}
+	s := pyScanner{src: src, text: string(src), at: contentStart(src), tokens: make([]pyToken, 0, len(src)/4)}
 	for s.at < len(src) {
 		if err := s.next(); err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ func scanPython(src []byte) ([]pyToken, error) {
 }
 
 func (s *pyScanner) add(kind pyKind, end int) {
-	s.tokens = append(s.tokens, pyToken{kind: kind, text: s.text[s.at:end], start: s.at, end: end, depth: len(s.open)})
+	s.tokens = append(s.tokens, pyToken{kind: kind, text: s.text[s.at:end], start: s.at, end: end, depth: int32(len(s.open))})
 	s.at = end
 }
 
