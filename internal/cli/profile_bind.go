@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"snug/internal/config"
 	"snug/internal/config/change"
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 	"snug/internal/spelling"
 )
 
@@ -115,11 +115,11 @@ func (p *profiling) substitute(c *placed, file string, d *doc.Document, folder s
 }
 
 // ownPath is where a Python file stands, as it asks itself.
-var ownPath = regexp.MustCompile(`\b__file__\b`)
+var ownPath = pattern.New(`\b__file__\b`)
 
 // standing is a Python file that finds what is beside it from wherever it runs.
 func standing(text []byte, path string) []byte {
-	return ownPath.ReplaceAllLiteral(text, []byte(strconv.Quote(path)))
+	return ownPath.Regexp().ReplaceAllLiteral(text, []byte(strconv.Quote(path)))
 }
 
 // settingAt is the setting that an edit changes.

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"snug/internal/config"
+	"snug/internal/pattern"
 	"snug/internal/profile"
 )
 
@@ -115,7 +115,7 @@ func (c *placed) addOverride(name, override, file string) {
 }
 
 // arguments are the names that a script gives an option of argparse.
-var arguments = regexp.MustCompile(`add_argument\(\s*((?:["'][^"'\n]+["']\s*,\s*)+)`)
+var arguments = pattern.New(`add_argument\(\s*((?:["'][^"'\n]+["']\s*,\s*)+)`)
 
 // aliases are all names of an option, as in add_argument("-b", "--batch-size").
 func aliases(script, option string) []string {
@@ -123,7 +123,7 @@ func aliases(script, option string) []string {
 	if err != nil {
 		return []string{option}
 	}
-	for _, m := range arguments.FindAllSubmatch(text, -1) {
+	for _, m := range arguments.Regexp().FindAllSubmatch(text, -1) {
 		names := strings.FieldsFunc(string(m[1]), func(r rune) bool { return strings.ContainsRune("\"', \t\r\n", r) })
 		if slices.Contains(names, option) {
 			return names

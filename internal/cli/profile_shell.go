@@ -3,13 +3,13 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"snug/internal/pattern"
 )
 
 // A shell script should not notice that a value in it was changed for a run:
@@ -35,12 +35,12 @@ func (c *placed) runText(program int, file string, data []byte) (bool, error) {
 	if at < 0 {
 		return false, nil
 	}
-	text := bashSource.ReplaceAllString(string(data), "${1}0$2")
+	text := bashSource.Regexp().ReplaceAllString(string(data), "${1}0$2")
 	shell := c.shellOf(program, at, text)
 	switch {
 	case at == program && (!isProgram(file) || !strings.HasPrefix(text, "#!")):
 		return true, nil // as it is: the system says why it cannot be started
-	case shell == nil && asksWhere.MatchString(text):
+	case shell == nil && asksWhere.In(text):
 		return false, fmt.Errorf("%s asks where it stands ($0), which a changed copy cannot answer in this command; %s", file, fromOutside)
 	case shell == nil:
 		return false, nil
@@ -56,10 +56,10 @@ func (c *placed) runText(program int, file string, data []byte) (bool, error) {
 const fromOutside = "have it read the value from outside, as in BATCH=${BATCH:-8}, and put BATCH={batch} in front of the command"
 
 // bashSource is the script's own path as bash gives it, up to where $0 differs.
-var bashSource = regexp.MustCompile(`(\$\{?)BASH_SOURCE(?:\[(?:0|-1)\])?([^\[\w]|$)`)
+var bashSource = pattern.New(`(\$\{?)BASH_SOURCE(?:\[(?:0|-1)\])?([^\[\w]|$)`)
 
 // asksWhere is a script that uses its own path.
-var asksWhere = regexp.MustCompile(`\$(?:0\b|\{0\b)`)
+var asksWhere = pattern.New(`\$(?:0\b|\{0\b)`)
 
 // shellOf is the words of the command up to the shell that runs the script and
 // its options; nil where the script is not run so.
@@ -131,16 +131,16 @@ func optionsOf(words []string) int {
 }
 
 var (
-	runs  = regexp.MustCompile(`(?:\b(?:then|do|else|exec|source|bash|sh|dash|zsh|nohup|setsid|srun|sbatch|time)|^\.|[;&|(])\s+(?:-\S+\s+)*"?\$(?:0\b|\{0\})`)
-	again = regexp.MustCompile(`(?:^"\$\{?0\}?")|\$\{?0\}?"?\s.*\$[@*]`)
+	runs  = pattern.New(`(?:\b(?:then|do|else|exec|source|bash|sh|dash|zsh|nohup|setsid|srun|sbatch|time)|^\.|[;&|(])\s+(?:-\S+\s+)*"?\$(?:0\b|\{0\})`)
+	again = pattern.New(`(?:^"\$\{?0\}?")|\$\{?0\}?"?\s.*\$[@*]`)
 )
 
 // startsItself says whether a script runs the file that it stands in.
 func startsItself(text string) bool {
-	for line := range bytes.Lines([]byte(text)) {
-		line = bytes.TrimSpace(line)
-		said := slices.ContainsFunc([]string{"#", "echo", "printf"}, func(p string) bool { return bytes.HasPrefix(line, []byte(p)) })
-		if !said && (runs.Match(line) || again.Match(line)) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		said := slices.ContainsFunc([]string{"#", "echo", "printf"}, func(p string) bool { return strings.HasPrefix(line, p) })
+		if !said && (runs.In(line) || again.In(line)) {
 			return true
 		}
 	}

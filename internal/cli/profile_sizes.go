@@ -4,11 +4,11 @@ package cli
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"snug/internal/config"
+	"snug/internal/pattern"
 	"snug/internal/profile"
 )
 
@@ -103,13 +103,13 @@ func twoSizes(vary []string, sizes []profile.Point) error {
 }
 
 // hole is what looks like a place for a value: {bs} as a word or behind an =.
-var hole = regexp.MustCompile(`^(?:.*=)?\{([A-Za-z_][A-Za-z0-9_-]*)\}$`)
+var hole = pattern.New(`^(?:.*=)?\{([A-Za-z_][A-Za-z0-9_-]*)\}$`)
 
 // checkHoles refuses a place in the command that no --vary fills.
 func checkHoles(words []string, vary []string, at profile.Point) error {
 	for _, w := range words {
 		name := ""
-		if m := hole.FindStringSubmatch(w); m != nil {
+		if m := hole.Find(w); m != nil {
 			name = m[1]
 		} else if w = strings.ReplaceAll(w, "${", ""); strings.Contains(w, "{batch}") { // within the text of sh -c
 			name = "batch"

@@ -5,11 +5,11 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"snug/internal/pattern"
 	"snug/internal/run"
 )
 
@@ -23,23 +23,23 @@ func built(x *run.Report) string {
 
 // cannotOpen is what Python prints, and exits with 2, where its script is not
 // there; a launcher in between has an exit code of its own.
-var cannotOpen = regexp.MustCompile(`(?m)^\S*python\S*: can't open file '([^'\n]+)': \[Errno 2\]`)
+var cannotOpen = pattern.New(`(?m)^\S*python\S*: can't open file '([^'\n]+)': \[Errno 2\]`)
 
 // notFound is the script that Python did not find, "" where that is not why the
 // command failed.
 func notFound(out *run.Outcome) string {
-	m := cannotOpen.FindSubmatch(out.Tail)
+	m := cannotOpen.Find(string(out.Tail))
 	if m == nil || out.Exit.Code == 0 {
 		return ""
 	}
-	if name := local(string(m[1])); name != "" {
+	if name := local(m[1]); name != "" {
 		return name
 	}
-	return string(m[1])
+	return m[1]
 }
 
 // noTorch is what an interpreter says that PyTorch is not installed for.
-var noTorch = regexp.MustCompile(`(?m)^ModuleNotFoundError: No module named 'torch'$`)
+var noTorch = pattern.New(`(?m)^ModuleNotFoundError: No module named 'torch'$`)
 
 // lastWords is the last line that a command has printed, behind a colon.
 func lastWords(tail []byte) string {
@@ -79,7 +79,7 @@ func (p *profiling) untrained(r *measuredRun) error {
 		why = "imported torch, but no optimizer took a step"
 	case torch:
 		why = "imported torch, but no optimizer took a step; is this the command that trains?"
-	case len(out.Reports) > 0 && out.Exit.Code != 0 && noTorch.Match(out.Tail):
+	case len(out.Reports) > 0 && out.Exit.Code != 0 && noTorch.In(string(out.Tail)):
 		return passed{out.Exit.Code, "the Python of this command has no torch; is the right environment active?"}
 	case len(out.Reports) > 0 && out.Exit.Code != 0:
 		why = "ran Python, but never imported torch"
