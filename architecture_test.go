@@ -94,3 +94,46 @@ func TestOneTableOfModels(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestNothingIsCompiledAtTheStart keeps the start of the program free of regular
+// expressions: internal/pattern has those that are compiled when they are used.
+func TestNothingIsCompiledAtTheStart(t *testing.T) {
+	files, _ := filepath.Glob("internal/*/*.go")
+	deeper, _ := filepath.Glob("internal/*/*/*.go")
+	seen := 0
+	for _, name := range slices.Concat(files, deeper) {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		for _, d := range f.Decls {
+			if vars, ok := d.(*ast.GenDecl); ok && vars.Tok == token.VAR && compiles(vars) {
+				t.Errorf("%s compiles a regular expression before the program begins; use pattern.New", name)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no file was looked at")
+	}
+}
+
+// compiles says whether a declaration calls the regexp package, other than in
+// functions of its own.
+func compiles(n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if s, ok := call.Fun.(*ast.SelectorExpr); ok {
+				pkg, _ := s.X.(*ast.Ident)
+				found = found || pkg != nil && pkg.Name == "regexp"
+			}
+		}
+		_, function := n.(*ast.FuncLit)
+		return !function
+	})
+	return found
+}

@@ -111,7 +111,7 @@ func flagOf(setting string) string {
 	case "dist.world":
 		return "gpus"
 	}
-	if !slices.Contains(settingNames(), setting) {
+	if !isSetting(setting) {
 		return ""
 	}
 	return strings.NewReplacer(".", "-", "_", "-").Replace(setting)

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // Hydra's composition, as its documentation of the defaults list says: each
@@ -44,7 +44,7 @@ func composeHydra(files Files, main string, d *doc.Document) (tree, []string, er
 			return tree{}, nil, err
 		}
 	}
-	return tree{c.layers}, c.notes, nil
+	return newTree(c.layers...), c.notes, nil
 }
 
 // add composes one file of a group: its defaults, and itself among them.
@@ -114,8 +114,8 @@ func (c *hydraComposer) entry(e defaultsEntry, file, group string, mount doc.Pat
 func (c *hydraComposer) mounted(e defaultsEntry, d *doc.Document, group string, parent doc.Path) doc.Path {
 	pkg := e.pkg
 	if pkg == "" {
-		if m := packageHeader.FindSubmatch(d.Bytes()); m != nil {
-			pkg = string(m[1])
+		if m := packageHeader.Find(d.Text()); m != nil {
+			pkg = m[1]
 		}
 	}
 	switch {
@@ -144,7 +144,7 @@ func splitKey(text, by string) doc.Path {
 }
 
 // packageHeader is the first line of a file that says where it goes.
-var packageHeader = regexp.MustCompile(`(?m)\A(?:\s*#[^\n]*\n)*?\s*#\s*@package\s+(\S+)`)
+var packageHeader = pattern.New(`(?m)\A(?:\s*#[^\n]*\n)*?\s*#\s*@package\s+(\S+)`)
 
 // open reads a file of a group, with or without its extension.
 func (c *hydraComposer) open(name string) (*doc.Document, string, error) {

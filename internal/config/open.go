@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -83,8 +82,36 @@ func worthReading(e fs.DirEntry) bool {
 	return err == nil && info.Size() <= largestFile
 }
 
-// saysBatch is a Python file that may hold what plain looks for.
-var saysBatch = regexp.MustCompile(`(?i)batch[_-]?size|["']--bs["']`)
+// saysBatch tells whether a Python file may hold what plain looks for: batch_size,
+// batch-size or batchsize in whatever case, or "--bs".
+func saysBatch(text []byte) bool {
+	for i, c := range text {
+		switch c {
+		case 'b', 'B':
+			rest, ok := cutFold(text[i:], "batch")
+			if ok && len(rest) > 0 && (rest[0] == '_' || rest[0] == '-') {
+				rest = rest[1:]
+			}
+			if _, size := cutFold(rest, "size"); ok && size {
+				return true
+			}
+		case '"', '\'':
+			rest, ok := cutFold(text[i+1:], "--bs")
+			if ok && len(rest) > 0 && (rest[0] == '"' || rest[0] == '\'') {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cutFold takes a word off the beginning of a text, in whatever case.
+func cutFold(text []byte, word string) (rest []byte, ok bool) {
+	if len(text) < len(word) || !strings.EqualFold(string(text[:len(word)]), word) {
+		return text, false
+	}
+	return text[len(word):], true
+}
 
 // look reads a file and finds whose it is; nil where it is nobody's.
 func look(files Files, name string) (*source, []string, error) {
@@ -92,18 +119,19 @@ func look(files Files, name string) (*source, []string, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", name, reason(err))
 	}
-	if format, _ := doc.FormatOf(name, data); format == doc.Python && !saysBatch.Match(data) {
+	if format, _ := doc.FormatOf(name, data); format == doc.Python && !saysBatch(data) {
 		return nil, nil, nil // parsing every program here would take long
 	}
 	d, err := doc.Open(name, data)
 	if err != nil {
 		return nil, nil, err
 	}
-	a := recognise(d)
+	t := newTree(layer{file: name, doc: d})
+	a := recognise(t)
 	if a == nil {
 		return nil, nil, nil
 	}
-	s := &source{file: name, adapter: a, tree: tree{[]layer{{file: name, doc: d}}}}
+	s := newSource(name, a, t)
 	if a == &shell {
 		s.program = s.flagsOf(files)
 	}

@@ -166,7 +166,7 @@ func (p *Project) take(s *source) error {
 	for _, b := range found {
 		p.Notes = append(p.Notes, b.notes()...)
 		if len(b.rivals) == 0 {
-			p.bound = append(p.bound, b)
+			p.bind(b)
 		}
 	}
 	return nil
@@ -174,13 +174,16 @@ func (p *Project) take(s *source) error {
 
 // settle puts the bindings into order and shows them.
 func (p *Project) settle() {
-	order := settingNames()
-	slices.SortStableFunc(p.bound, func(a, b bound) int {
-		return slices.Index(order, a.Setting) - slices.Index(order, b.Setting)
-	})
+	order := func(b bound) int {
+		if i, ok := settingOrder()[b.Setting]; ok {
+			return i
+		}
+		return -1
+	}
+	slices.SortStableFunc(p.bound, func(a, b bound) int { return order(a) - order(b) })
 	p.Bindings = nil
 	for _, b := range p.bound {
-		if !slices.Contains(order, b.Setting) || p.idle(b.Setting) {
+		if !isSetting(b.Setting) || p.idle(b.Setting) {
 			continue
 		}
 		if b.Setting == "optimizer" && b.key.Beside != nil {
@@ -192,10 +195,23 @@ func (p *Project) settle() {
 	p.Notes = slices.Compact(p.Notes)
 }
 
-// of is the bindings of one setting.
-func (p *Project) of(setting string) []bound {
-	return slices.DeleteFunc(slices.Clone(p.bound), func(b bound) bool { return b.Setting != setting })
+// bind adds a binding to those of its setting.
+func (p *Project) bind(b bound) {
+	if p.bySetting == nil {
+		p.bySetting = map[string][]bound{}
+	}
+	p.bound = append(p.bound, b)
+	p.bySetting[b.Setting] = append(p.bySetting[b.Setting], b)
 }
+
+// unbind takes away the bindings of a setting.
+func (p *Project) unbind(setting string) {
+	p.bound = slices.DeleteFunc(p.bound, func(o bound) bool { return o.Setting == setting })
+	delete(p.bySetting, setting)
+}
+
+// of is the bindings of one setting, to look at.
+func (p *Project) of(setting string) []bound { return p.bySetting[setting] }
 
 // Main is the file that holds the run's settings, and what kind it is; empty
 // where snug.yaml binds them all.

@@ -98,7 +98,7 @@ func (p *Project) starters(names []string, found []*source) []*source {
 		if err != nil {
 			continue
 		}
-		if s := (&source{file: name, adapter: &shell, tree: tree{[]layer{{file: name, doc: d}}}}); len(s.startsOf(found)) > 0 {
+		if s := newSource(name, &shell, newTree(layer{file: name, doc: d})); len(s.startsOf(found)) > 0 {
 			out = append(out, s)
 		}
 	}

@@ -5,10 +5,12 @@ package config
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // A run's configuration is often not one file: Hydra composes it from a folder,
@@ -24,7 +26,15 @@ type layer struct {
 }
 
 // tree is the layers of a configuration; later ones win.
-type tree struct{ layers []layer }
+type tree struct {
+	layers []layer
+	index  func() *treeIndex
+}
+
+// newTree is the tree of some layers, whose values are gone through once at most.
+func newTree(layers ...layer) tree {
+	return tree{layers, sync.OnceValue(func() *treeIndex { return indexOf(layers) })}
+}
 
 // place is a value of a tree and where it stands.
 type place struct {
@@ -111,33 +121,18 @@ func (t tree) nearest(p doc.Path) layer {
 // has says whether there is anything at a path. What is written twice is there:
 // whoever asks for it learns why it cannot be read.
 func (t tree) has(p doc.Path) bool {
-	_, err := t.stands(p)
-	return !errors.Is(err, errAbsent)
-}
-
-// walk calls f with every value that is not a map or list, and every map and
-// list too, in the order of the files; values that a later layer replaces are
-// left out.
-func (t tree) walk(f func(doc.Path, doc.Value)) {
-	for i, l := range t.layers {
-		later := tree{t.layers[i+1:]}
-		l.doc.Walk(func(v doc.Value) bool {
-			p := l.mount.Join(v.Path...)
-			if v.Kind == doc.Map || !later.has(p) {
-				f(p, v)
-			}
-			return true
-		})
-	}
+	return slices.ContainsFunc(t.layers, func(l layer) bool {
+		return len(p) >= len(l.mount) && p[:len(l.mount)].Equal(l.mount) && l.doc.Mentions(p[len(l.mount):])
+	})
 }
 
 // interpolation is OmegaConf's ${name}, alone in its value.
-var interpolation = regexp.MustCompile(`^\$\{([^${}:]+)\}$`)
+var interpolation = pattern.New(`^\$\{([^${}:]+)\}$`)
 
 // interpolated is the name in a ${name}; a resolver (${oc.env:X}) or text
 // around it is not simple.
 func interpolated(text string) (name string, simple bool) {
-	m := interpolation.FindStringSubmatch(strings.TrimSpace(text))
+	m := interpolation.Find(strings.TrimSpace(text))
 	if m == nil {
 		return "", false
 	}

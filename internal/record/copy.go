@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"snug/internal/config/change"
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // The user's files stay as they are: the command reads copies that hold other values.
@@ -61,11 +61,11 @@ func (b binder) replaceFile(c *command, file string, d *doc.Document, folder str
 }
 
 // ownPath is where a Python file asks for its own path.
-var ownPath = regexp.MustCompile(`\b__file__\b`)
+var ownPath = pattern.New(`\b__file__\b`)
 
 // withPath is a Python file that finds what is beside its original, wherever it runs.
 func withPath(text []byte, path string) []byte {
-	return ownPath.ReplaceAllLiteral(text, []byte(strconv.Quote(path)))
+	return ownPath.Regexp().ReplaceAllLiteral(text, []byte(strconv.Quote(path)))
 }
 
 // writeCopy writes a changed copy of a file and has the command read that one.

@@ -3,13 +3,14 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"snug/internal/pattern"
 	"snug/internal/run"
 )
 
@@ -89,30 +90,26 @@ func (t *Trial) importedTorch() bool {
 }
 
 // torchNotFound is what an interpreter says that PyTorch is not installed for.
-var torchNotFound = regexp.MustCompile(`(?m)^ModuleNotFoundError: No module named 'torch'$`)
+var torchNotFound = pattern.New(`(?m)^ModuleNotFoundError: No module named 'torch'$`)
 
 // lacksTorch says whether the command failed for want of PyTorch.
 func (t *Trial) lacksTorch() bool {
 	out := t.Outcome
-	return t.OutOfMemory() == nil && !t.importedTorch() && len(out.Reports) > 0 && out.Exit.Code != 0 && torchNotFound.Match(out.Tail)
+	return t.OutOfMemory() == nil && !t.importedTorch() && len(out.Reports) > 0 && out.Exit.Code != 0 && torchNotFound.In(string(out.Tail))
 }
 
 // scriptNotFound is what Python prints, and exits with 2, where its script is not
 // there; a launcher in between has an exit code of its own.
-var scriptNotFound = regexp.MustCompile(`(?m)^\S*python\S*: can't open file '([^'\n]+)': \[Errno 2\]`)
+var scriptNotFound = pattern.New(`(?m)^\S*python\S*: can't open file '([^'\n]+)': \[Errno 2\]`)
 
 // missingScript is the script that Python did not find, "" where that is not why the
 // command failed.
 func (t *Trial) missingScript() string {
-	m := scriptNotFound.FindSubmatch(t.Outcome.Tail)
+	m := scriptNotFound.Find(string(t.Outcome.Tail))
 	if m == nil || t.Outcome.Exit.Code == 0 {
 		return ""
 	}
-	name := string(m[1])
-	if local := t.command.files.local(name); local != "" {
-		return local
-	}
-	return name
+	return cmp.Or(t.command.files.local(m[1]), m[1])
 }
 
 // whyNoGPU is why PyTorch has no GPU, and what to do.

@@ -4,9 +4,10 @@ package record
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"snug/internal/pattern"
 )
 
 // addOption gives the script an option: behind its other words, but before a -- of
@@ -44,7 +45,7 @@ func (c *command) addOverride(name, override, file string) {
 }
 
 // optionNames is the names that a script gives an option of argparse.
-var optionNames = regexp.MustCompile(`add_argument\(\s*((?:["'][^"'\n]+["']\s*,\s*)+)`)
+var optionNames = pattern.New(`add_argument\(\s*((?:["'][^"'\n]+["']\s*,\s*)+)`)
 
 // aliases are all names of an option, as in add_argument("-b", "--batch-size").
 func (c *command) aliases(script, option string) []string {
@@ -52,7 +53,7 @@ func (c *command) aliases(script, option string) []string {
 	if err != nil {
 		return []string{option}
 	}
-	for _, m := range optionNames.FindAllSubmatch(text, -1) {
+	for _, m := range optionNames.Regexp().FindAllSubmatch(text, -1) {
 		names := strings.FieldsFunc(string(m[1]), func(r rune) bool { return strings.ContainsRune("\"', \t\r\n", r) })
 		if slices.Contains(names, option) {
 			return names

@@ -4,10 +4,10 @@ package record
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"snug/internal/config"
+	"snug/internal/pattern"
 	"snug/internal/profile"
 )
 
@@ -34,11 +34,11 @@ func SettingName(name string) string {
 }
 
 // placeholder is what looks like a place for a value: {bs} as a word or behind an =.
-var placeholder = regexp.MustCompile(`^(?:.*=)?\{([A-Za-z_][A-Za-z0-9_-]*)\}$`)
+var placeholder = pattern.New(`^(?:.*=)?\{([A-Za-z_][A-Za-z0-9_-]*)\}$`)
 
 // placeholderIn is the name of the placeholder in a word, "" where there is none.
 func placeholderIn(word string) string {
-	if m := placeholder.FindStringSubmatch(word); m != nil {
+	if m := placeholder.Find(word); m != nil {
 		return m[1]
 	}
 	if strings.Contains(strings.ReplaceAll(word, "${", ""), "{batch}") { // within the text of sh -c

@@ -3,12 +3,12 @@
 package record
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"snug/internal/pattern"
 )
 
 // A shell script should not notice that a value in it was changed for a run:
@@ -34,12 +34,12 @@ func (c *command) runText(program int, file string, data []byte) (bool, error) {
 	if at < 0 {
 		return false, nil
 	}
-	text := bashSource.ReplaceAllString(string(data), "${1}0$2")
+	text := bashSource.Regexp().ReplaceAllString(string(data), "${1}0$2")
 	shell := c.shellOf(program, at, text)
 	switch {
 	case at == program && (!c.files.isExecutable(file) || !strings.HasPrefix(text, "#!")):
 		return true, nil // as it is: the system says why it cannot be started
-	case shell == nil && usesOwnPath.MatchString(text):
+	case shell == nil && usesOwnPath.In(text):
 		return false, fmt.Errorf("%s asks where it stands ($0), which a changed copy cannot answer in this command; %s", file, fromOutside)
 	case shell == nil:
 		return false, nil
@@ -55,10 +55,10 @@ func (c *command) runText(program int, file string, data []byte) (bool, error) {
 const fromOutside = "have it read the value from outside, as in BATCH=${BATCH:-8}, and put BATCH={batch} in front of the command"
 
 // bashSource is the script's own path as bash gives it, up to where $0 differs.
-var bashSource = regexp.MustCompile(`(\$\{?)BASH_SOURCE(?:\[(?:0|-1)\])?([^\[\w]|$)`)
+var bashSource = pattern.New(`(\$\{?)BASH_SOURCE(?:\[(?:0|-1)\])?([^\[\w]|$)`)
 
 // usesOwnPath is a script that uses its own path.
-var usesOwnPath = regexp.MustCompile(`\$(?:0\b|\{0\b)`)
+var usesOwnPath = pattern.New(`\$(?:0\b|\{0\b)`)
 
 // shellOf is the words of the command up to the shell that runs the script and
 // its options; nil where the script is not run so.
@@ -130,16 +130,16 @@ func shellOptions(words []string) int {
 }
 
 var (
-	startsOwnPath   = regexp.MustCompile(`(?:\b(?:then|do|else|exec|source|bash|sh|dash|zsh|nohup|setsid|srun|sbatch|time)|^\.|[;&|(])\s+(?:-\S+\s+)*"?\$(?:0\b|\{0\})`)
-	passesArguments = regexp.MustCompile(`(?:^"\$\{?0\}?")|\$\{?0\}?"?\s.*\$[@*]`)
+	startsOwnPath   = pattern.New(`(?:\b(?:then|do|else|exec|source|bash|sh|dash|zsh|nohup|setsid|srun|sbatch|time)|^\.|[;&|(])\s+(?:-\S+\s+)*"?\$(?:0\b|\{0\})`)
+	passesArguments = pattern.New(`(?:^"\$\{?0\}?")|\$\{?0\}?"?\s.*\$[@*]`)
 )
 
 // startsItself says whether a script runs the file that it stands in.
 func startsItself(text string) bool {
-	for line := range bytes.Lines([]byte(text)) {
-		line = bytes.TrimSpace(line)
-		printed := slices.ContainsFunc([]string{"#", "echo", "printf"}, func(p string) bool { return bytes.HasPrefix(line, []byte(p)) })
-		if !printed && (startsOwnPath.Match(line) || passesArguments.Match(line)) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		printed := slices.ContainsFunc([]string{"#", "echo", "printf"}, func(p string) bool { return strings.HasPrefix(line, p) })
+		if !printed && (startsOwnPath.In(line) || passesArguments.In(line)) {
 			return true
 		}
 	}

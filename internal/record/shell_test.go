@@ -60,7 +60,7 @@ func TestBashSourceIsZero(t *testing.T) {
 		{`x=${BASH_SOURCE[-1]}`, `x=${0}`},
 		{`x=${BASH_SOURCE[1]} ${#BASH_SOURCE[@]} $BASH_SOURCES`, `x=${BASH_SOURCE[1]} ${#BASH_SOURCE[@]} $BASH_SOURCES`},
 	} {
-		if got := bashSource.ReplaceAllString(c[0], "${1}0$2"); got != c[1] {
+		if got := bashSource.Regexp().ReplaceAllString(c[0], "${1}0$2"); got != c[1] {
 			t.Errorf("%s became %s, want %s", c[0], got, c[1])
 		}
 	}
