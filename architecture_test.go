@@ -24,6 +24,7 @@ var layers = map[string][]string{
 	"internal/allocator": {"os", "net", "snug/internal/shadow", "snug/internal/family", "snug/internal/setup", "snug/internal/cli"},
 	"internal/bestfit":   {"os", "net", "snug/internal/shadow", "snug/internal/profile", "snug/internal/setup", "snug/internal/cli"},
 	"internal/profile":   {"snug/internal/setup", "snug/internal/estimate", "snug/internal/plan", "snug/internal/cli"},
+	"internal/record":    {"net", "snug/internal/plan", "snug/internal/cli"},
 	"internal/setup":     {"snug/internal/profile", "snug/internal/simulate", "snug/internal/estimate", "snug/internal/plan", "snug/internal/cli"},
 	"internal/shadow":    {"os", "net", "snug/internal/family", "snug/internal/setup", "snug/internal/allocator", "snug/internal/cli"},
 	"internal/family":    {"os", "net", "snug/internal/allocator", "snug/internal/simulate", "snug/internal/cli"},

@@ -11,15 +11,22 @@ import (
 )
 
 // recording is the outside world as internal/record sees it: the command that it runs
-// has the streams and the environment of snug itself.
-func (e Env) recording() record.Env {
-	in, _ := e.Stdin.(*os.File)
-	return record.Env{
-		Stdin: in, Stdout: raw(e.Stdout), Stderr: raw(e.Stderr), Environ: e.Environ, LookupEnv: e.lookupEnv,
-		GPUs: e.GPUs, Runner: e.Runner,
+// has the streams and the environment of snug itself. Standard input is not the
+// command's where snug reads it, which a file called - says; nor is standard output
+// where it is for an answer alone.
+func (e Env) recording(events record.Events, file string, answerAlone bool) record.Env {
+	out := record.Env{
+		Stdout: raw(e.Stdout), Stderr: raw(e.Stderr), Environ: e.Environ, LookupEnv: e.lookupEnv, GPUs: e.GPUs, Runner: e.Runner,
 		Store:  func() (record.Store, error) { return store.Open(store.Path(e.Getenv)) },
-		Events: record.Events{Say: e.say},
+		Events: events,
 	}
+	if file != "-" {
+		out.Stdin, _ = e.Stdin.(*os.File)
+	}
+	if answerAlone {
+		out.Stdout = out.Stderr
+	}
+	return out
 }
 
 // say tells the user what is going on.

@@ -13,7 +13,7 @@ func (o *optimizeOptions) measuredText() []string {
 	var out []string
 	for _, t := range o.measured.Trials {
 		measured := t.Report.PeakReserved()
-		text := fmt.Sprintf("Measured%s: %v reserved", atSize(t.At), units.Bytes(measured))
+		text := fmt.Sprintf("Measured%s: %v reserved", t.AtSize(), units.Bytes(measured))
 		if c := t.Comparison; c != nil {
 			off := float64(c.Estimate.PeakReserved)/float64(max(measured, 1)) - 1
 			text += fmt.Sprintf(", estimated %v (%+.1f %%)", units.Bytes(c.Estimate.PeakReserved), 100*off)

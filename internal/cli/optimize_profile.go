@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"time"
 
 	"snug/internal/config"
 	"snug/internal/estimate"
@@ -103,7 +102,7 @@ func (o *optimizeOptions) record(ctx context.Context, env Env, words []string, b
 	if err != nil {
 		return nil, err
 	}
-	world := o.recording(env, p.Steps)
+	world := env.recording(progress(env, p.Steps, false), o.file, true) // standard output is for the plan
 	s, err := record.Open(ctx, world, p)
 	if err != nil && base != nil && len(o.vary) == 0 && !record.IsInterrupted(err) {
 		p.Sizes, p.Stacks = []profile.Point{{}}, false
@@ -123,7 +122,7 @@ func (o *optimizeOptions) plan(env Env, words []string, base *setup.Setup) (reco
 	if len(vary) == 0 {
 		vary = smallBatches
 	}
-	p := record.Plan{Command: words, Steps: 3, Stacks: true, Timeout: 15 * time.Minute, Out: filepath.Join(o.folder, profileFile)}
+	p := record.Plan{Command: words, Steps: record.DefaultSteps, Stacks: true, Timeout: record.DefaultTimeout, Out: filepath.Join(o.folder, profileFile)}
 	var err error
 	if p.Configs, err = o.names(); err != nil {
 		return p, err
@@ -134,20 +133,8 @@ func (o *optimizeOptions) plan(env Env, words []string, base *setup.Setup) (reco
 	if base == nil {
 		return p, checkTwoSizes(vary, p.Sizes)
 	}
-	p.Reference, err = record.DecodedSetup(base, setup.Source{Open: env.Open, Hub: hub(env.Getenv)})
+	p.Reference, err = record.ReferenceTo(base, setup.Source{Open: env.Open, Hub: hub(env.Getenv)})
 	return p, err
-}
-
-// recording is the outside world of the runs. Standard output is for the plan; what
-// snug itself reads, the command does not.
-func (o *optimizeOptions) recording(env Env, steps int) record.Env {
-	e := env.recording()
-	e.Events = progress(env, steps, false)
-	e.Stdout = e.Stderr
-	if o.file == "-" {
-		e.Stdin = nil
-	}
-	return e
 }
 
 // residual is how far off the estimates of a run are on a card: as they have been

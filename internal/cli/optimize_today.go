@@ -183,7 +183,7 @@ func (o *optimizeOptions) here(ctx context.Context, env Env, t *today) (places, 
 		}
 		return out, nil
 	}
-	if o.measured != nil && o.measured.Trials[0].Report.GPU != nil {
+	if o.measured != nil && o.measured.Trials[0].GPU() != nil {
 		card := o.measured.Trials[0].Card()
 		return places{cards: []gpu.Card{card}, found: card.Name + ", where it was measured", here: true}, nil
 	}

@@ -67,13 +67,13 @@ func newProfile(env Env) *cobra.Command {
 	f.SortFlags = false
 	f.SetInterspersed(false) // without -- too, the command's own flags are its own
 	f.StringArrayVar(&o.vary, "vary", nil, "small values to run at, as `name=N,N`; may be repeated")
-	f.IntVar(&o.steps, "steps", 3, "`N`: optimizer steps to record")
+	f.IntVar(&o.steps, "steps", record.DefaultSteps, "`N`: optimizer steps to record")
 	f.StringVarP(&o.out, "out", "o", "memory.snug", "`file` for the profile")
 	f.StringVar(&o.keep, "keep", "", "`folder` to keep the recordings in")
 	f.BoolVar(&o.stacks, "stacks", true, "record where allocations come from: slower steps, surer profiles (default true with --vary)")
 	f.Lookup("stacks").DefValue = "false"
 	f.BoolVar(&o.keepRunning, "keep-running", false, "let the command go on after its recorded steps")
-	f.DurationVar(&o.timeout, "timeout", 15*time.Minute, "`time` that one run may take; 0 for any")
+	f.DurationVar(&o.timeout, "timeout", record.DefaultTimeout, "`time` that one run may take; 0 for any")
 	f.StringVar(&o.setup, "setup", "", "`file` with a setup, to show measured against estimated")
 	f.StringSliceVar(&o.configs, "config-path", nil, "config `files` that hold what is varied")
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -96,7 +96,7 @@ func runProfile(ctx context.Context, env Env, o profileOptions, args []string) e
 	if err != nil {
 		return err
 	}
-	r, err := record.Run(ctx, o.recording(env), plan)
+	r, err := record.Run(ctx, env.recording(progress(env, o.steps, o.quiet), o.setup, o.json), plan)
 	if err != nil {
 		return err
 	}
@@ -137,18 +137,4 @@ func (o *profileOptions) plan(env Env, args []string) (record.Plan, error) {
 		Steps: o.steps, Stacks: o.stacks, KeepRunning: o.keepRunning, Timeout: o.timeout, Quiet: o.quiet,
 		Out: o.out, Keep: o.keep,
 	}, err
-}
-
-// recording is the outside world of the runs. In JSON, standard output is for the
-// answer alone; what snug itself reads, the command does not.
-func (o *profileOptions) recording(env Env) record.Env {
-	e := env.recording()
-	e.Events = progress(env, o.steps, o.quiet)
-	if o.json {
-		e.Stdout = e.Stderr
-	}
-	if o.setup == "-" {
-		e.Stdin = nil
-	}
-	return e
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"snug/internal/profile"
 	"snug/internal/record"
 	"snug/internal/units"
 )
@@ -17,7 +16,7 @@ func progress(env Env, steps int, quiet bool) record.Events {
 	e := record.Events{
 		Say: env.say,
 		Started: func(t *record.Trial, n, of int) {
-			env.say(fmt.Sprintf("run %d of %d%s: %s", n, of, atSize(t.At), env.screen().Cut(oneRow(t.CommandLine()), 60)))
+			env.say(fmt.Sprintf("run %d of %d%s: %s", n, of, t.AtSize(), env.screen().Cut(oneRow(t.CommandLine()), 60)))
 		},
 		Ended: func(t *record.Trial) { env.say(runText(t)) },
 	}
@@ -25,14 +24,6 @@ func progress(env Env, steps int, quiet bool) record.Events {
 		e.Stepped = func(_ *record.Trial, n int) { env.say(fmt.Sprintf("step %d of %d", n, steps)) }
 	}
 	return e
-}
-
-// atSize is a size in a sentence.
-func atSize(at profile.Point) string {
-	if len(at) == 0 {
-		return ""
-	}
-	return " at " + at.String()
 }
 
 // runText is a run in a line.

@@ -73,7 +73,7 @@ func (r profileReport) text(w io.Writer, s term.Screen) error {
 	lines = append(lines, s.Table(r.table())...)
 	for _, t := range r.Trials {
 		if t.Comparison != nil {
-			lines = append(lines, "", "measured against estimated"+atSize(t.At))
+			lines = append(lines, "", "measured against estimated"+t.AtSize())
 			lines = append(lines, s.Table(comparisonTable(t.Comparison.Figures))...)
 		}
 	}

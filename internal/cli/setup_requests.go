@@ -89,7 +89,7 @@ func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
 	}
 	if err == nil {
 		f.withoutLiger(s)
-		err = f.untold(s)
+		err = f.refuseUnrecordedSizes(s)
 	}
 	return request{id: id, setup: s, err: err}
 }

@@ -36,7 +36,7 @@ func (s *Session) compare(r *Result) {
 	for _, t := range r.Trials {
 		c, err := s.plan.Reference.compare(t)
 		if err != nil {
-			s.note(r, "no estimate%s: %v", t.atSize(), err)
+			s.note(r, "no estimate%s: %v", t.AtSize(), err)
 			continue
 		}
 		t.Comparison = c

@@ -82,7 +82,7 @@ func (e Env) withDefaults() Env {
 		e.Signals = processSignals{}
 	}
 	if e.Now == nil {
-		e.Now = time.Now
+		e.Now = localClock
 	}
 	return e
 }

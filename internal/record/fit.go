@@ -21,7 +21,7 @@ func (s *Session) fit(r *Result) error {
 	for _, d := range program.Doubts {
 		s.say("note: %s", d)
 	}
-	if g := r.Trials[0].Report.GPU; g != nil {
+	if g := r.Trials[0].GPU(); g != nil {
 		program.Card = g.Name
 	}
 	program.Facts = facts(r.Trials)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"snug/internal/run"
 )
@@ -26,6 +27,8 @@ func (localFiles) MkdirAll(name string, mode fs.FileMode) error {
 func (localFiles) WriteFile(name string, data []byte, mode fs.FileMode) error {
 	return os.WriteFile(name, data, mode)
 }
+
+func localClock() time.Time { return time.Now() }
 
 // processSignals are those that this process gets.
 type processSignals struct{}

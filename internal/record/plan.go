@@ -8,8 +8,14 @@ import (
 	"snug/internal/profile"
 )
 
-// Plan is what to record. Steps and Out have no default here: the commands that
-// record have flags for them.
+// What a recording takes where nobody asks for something else: PyTorch's optimizers
+// make their states in the first step, and the third is like all after it.
+const (
+	DefaultSteps   = 3
+	DefaultTimeout = 15 * time.Minute
+)
+
+// Plan is what to record.
 type Plan struct {
 	// Command is what trains, as the user would type it. {batch} stands where a
 	// size goes.
@@ -23,14 +29,15 @@ type Plan struct {
 	// Reference is what the measured runs are compared with; nil: with nothing.
 	Reference *Reference
 
-	Steps       int           // optimizer steps to record
+	Steps       int           // optimizer steps to record, at least 1
 	Stacks      bool          // record where allocations come from: slower steps, surer profiles
 	KeepRunning bool          // the command goes on after its recorded steps
 	Timeout     time.Duration // of one run; 0: none
 	Quiet       bool          // the user does not see what the command prints
 
-	Out  string // file for the profile, where sizes are varied
-	Keep string // folder to copy the recordings to; "": they are not kept
+	// Out is the file for the profile, where sizes are varied, and Keep the folder to
+	// copy the recordings to, "" for none. Both are written whole or not at all.
+	Out, Keep string
 }
 
 // varies says whether the plan runs the command at sizes of its own, and so is to

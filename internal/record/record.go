@@ -87,6 +87,9 @@ func (s *Session) measure(ctx context.Context, r *Result) error {
 	s.say("recording stacks may have done that; recording again without them")
 	r.Notes = nil
 	s.note(r, "with --stacks the command failed (%v); this was recorded without", err)
+	for _, t := range s.bound {
+		_ = t.Discard() // Close tries once more
+	}
 	s.plan.Stacks = false
 	if err := s.bindAll(); err != nil {
 		return err
@@ -103,14 +106,13 @@ func (s *Session) runAll(ctx context.Context, r *Result) error {
 	for i, t := range s.bound {
 		s.env.Events.started(t, i+1, len(s.bound))
 		r.Trials = append(r.Trials, t)
-		err := s.Run(ctx, t)
-		if err == nil {
-			err = t.Err()
-			r.Notes = append(r.Notes, t.Notes...)
-		}
-		if err != nil {
+		if err := s.Run(ctx, t); err != nil {
 			return err
 		}
+		if err := t.Err(); err != nil {
+			return err
+		}
+		r.Notes = append(r.Notes, t.Notes...)
 		s.env.Events.ended(t)
 		if err := s.keepRecording(r, t); err != nil {
 			return err

@@ -20,14 +20,14 @@ type Reference struct {
 	base   *setup.Setup // where the setup was decoded before; nil otherwise
 }
 
-// SetupFields is a reference to a setup as a file has it.
-func SetupFields(fields map[string]any, source setup.Source) *Reference {
+// NewReference is a reference to a setup as a file has it.
+func NewReference(fields map[string]any, source setup.Source) *Reference {
 	return &Reference{fields: fields, source: source}
 }
 
-// DecodedSetup is a reference to a setup that was decoded. How often the run
+// ReferenceTo is a reference to a setup that was decoded. How often the run
 // accumulates, and how many steps it takes, is then asked of the run itself.
-func DecodedSetup(s *setup.Setup, source setup.Source) (*Reference, error) {
+func ReferenceTo(s *setup.Setup, source setup.Source) (*Reference, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, err

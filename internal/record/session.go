@@ -71,15 +71,21 @@ func (s *Session) Close() {
 
 // checkPlan refuses what needs no look at the machine.
 func (s *Session) checkPlan() error {
-	if s.plan.varies() {
+	p := s.plan
+	switch {
+	case len(p.Command) == 0:
+		return errors.New("there is no command to record")
+	case p.Steps < 1:
+		return fmt.Errorf("%d steps cannot be recorded; ask for at least 1", p.Steps)
+	case len(p.Sizes) == 0:
+		return nil
+	}
+	if p.varies() {
 		if err := s.checkOutFolder(); err != nil {
 			return err
 		}
 	}
-	if len(s.plan.Sizes) == 0 {
-		return nil
-	}
-	return checkPlaceholders(s.plan.Command, s.plan.Sizes[0])
+	return checkPlaceholders(p.Command, p.Sizes[0])
 }
 
 // prepare does what has to be done before the first run.

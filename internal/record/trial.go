@@ -21,12 +21,21 @@ type Trial struct {
 	Report     *run.Report  // of the processes that trained, the one that reserved the most; nil where none did
 	Processes  int          // how many trained
 	Comparison *Comparison  // nil where there is nothing to compare it with
-	Notes      []string     // what Err has noticed
+	Notes      []string     // what is worth knowing about a run that can be used
 
+	err     error
 	command *command
 	folder  *run.Folder
 	session *Session
 }
+
+// Err says why a run that is over cannot be used, nil where it can. One that ended
+// with an exit code of its own is an *ExitError.
+func (t *Trial) Err() error { return t.err }
+
+// Discard removes what the run has left on disk, its recording too: of many runs the
+// recordings would fill it. What was collected stays.
+func (t *Trial) Discard() error { return t.folder.Remove() }
 
 // CommandLine is the command with its size in it, as the user would write it: with
 // the user's own names of files that were copied, and without secrets.
@@ -37,6 +46,9 @@ func (t *Trial) CommandLine() string {
 // OutOfMemory is what a process of the run asked for when it ran out of GPU memory,
 // nil where none did.
 func (t *Trial) OutOfMemory() *run.Failure {
+	if t.Outcome == nil {
+		return nil
+	}
 	for _, x := range t.Outcome.Reports {
 		if x.OOM != nil {
 			return x.OOM
@@ -45,26 +57,40 @@ func (t *Trial) OutOfMemory() *run.Failure {
 	return nil
 }
 
-// Card is the GPU that a trial trained on: from the catalogue, or else one of its
-// size.
+// GPU is the card that a trial trained on, as the driver tells of it; nil where that
+// is not known.
+func (t *Trial) GPU() *run.GPU {
+	if t.Report == nil {
+		return nil
+	}
+	return t.Report.GPU
+}
+
+// Card is that card: from the catalogue, or else one of its size; none where it is
+// not known.
 func (t *Trial) Card() gpu.Card {
-	card, err := gpu.Find(t.Report.GPU.Name)
+	g := t.GPU()
+	if g == nil {
+		return gpu.Card{}
+	}
+	card, err := gpu.Find(g.Name)
 	if err != nil {
-		return gpu.ForMemory(t.Report.GPU.Total)
+		return gpu.ForMemory(g.Total)
 	}
 	return card
 }
 
-// cardName is the GPU as the catalogue names it, or as its driver does; "" where the
-// run did not say.
+// cardName is the card as the catalogue names it, or as its driver does; "" where it
+// is not known.
 func (t *Trial) cardName() string {
-	if t.Report.GPU == nil {
+	g := t.GPU()
+	if g == nil {
 		return ""
 	}
-	if c, err := gpu.Find(t.Report.GPU.Name); err == nil {
+	if c, err := gpu.Find(g.Name); err == nil {
 		return c.Name
 	}
-	return t.Report.GPU.Name
+	return g.Name
 }
 
 // torch is the version of PyTorch without its build.
@@ -75,7 +101,8 @@ func plainVersion(v string) string {
 	return v
 }
 
-// collect finds among the processes of a run the one that counts.
+// collect finds among the processes of a run the one that counts, and judges the run
+// by it.
 func (t *Trial) collect(out *run.Outcome) {
 	t.Outcome = out
 	for _, x := range out.Reports {
@@ -87,10 +114,11 @@ func (t *Trial) collect(out *run.Outcome) {
 			t.Report = x
 		}
 	}
+	t.err = t.verdict()
 }
 
-// atSize is the size in a sentence.
-func (t *Trial) atSize() string {
+// AtSize is the size within a sentence, " at batch=2"; "" for the command as it is.
+func (t *Trial) AtSize() string {
 	if len(t.At) == 0 {
 		return ""
 	}

@@ -12,10 +12,8 @@ import (
 	"snug/internal/units"
 )
 
-// Err says why a run that is over cannot be used, nil where it can. What is worth
-// knowing about one that can is in Notes afterwards.
-func (t *Trial) Err() error {
-	t.Notes = nil
+// verdict is why a run cannot be used, nil where it can.
+func (t *Trial) verdict() error {
 	out, steps := t.Outcome, t.session.plan.Steps
 	for _, x := range out.Reports {
 		for _, f := range x.Failures {
@@ -35,13 +33,13 @@ func (t *Trial) Err() error {
 	case short && (out.Exit.Code != 0 || t.Report.OOM != nil):
 		return exitError(out.Exit, t.failedEarly())
 	case t.Report.NoGPU:
-		return fmt.Errorf("the command took %s%s on the CPU, so that there is no GPU memory to record; does it put its model on the GPU?", stepCount(len(t.Report.Steps)), t.atSize())
+		return fmt.Errorf("the command took %s%s on the CPU, so that there is no GPU memory to record; does it put its model on the GPU?", stepCount(len(t.Report.Steps)), t.AtSize())
 	case t.Report.Snapshot == nil:
 		return exitError(out.Exit, t.noRecording())
 	case short:
-		t.note("the command ended by itself after %d of %d steps%s", len(t.Report.Steps), steps, t.atSize())
+		t.note("the command ended by itself after %d of %d steps%s", len(t.Report.Steps), steps, t.AtSize())
 	case out.Exit.Code != 0 && !out.Lingered:
-		t.note("after its %d recorded steps the command %s%s", steps, out.Exit, t.atSize())
+		t.note("after its %d recorded steps the command %s%s", steps, out.Exit, t.AtSize())
 	}
 	return nil
 }
@@ -55,13 +53,13 @@ func (t *Trial) tooSlow() string {
 	if t.Report != nil {
 		steps = len(t.Report.Steps)
 	}
-	return fmt.Sprintf("the command took %d of %d steps%s in %v and was ended", steps, plan.Steps, t.atSize(), plan.Timeout)
+	return fmt.Sprintf("the command took %d of %d steps%s in %v and was ended", steps, plan.Steps, t.AtSize(), plan.Timeout)
 }
 
 // failedEarly is a run that trained and ended before its steps.
 func (t *Trial) failedEarly() string {
 	x, exit := t.Report, t.Outcome.Exit
-	did := fmt.Sprintf("the command %s%s after %d of %d steps", exit, t.atSize(), len(x.Steps), t.session.plan.Steps)
+	did := fmt.Sprintf("the command %s%s after %d of %d steps", exit, t.AtSize(), len(x.Steps), t.session.plan.Steps)
 	switch {
 	case x.OOM != nil:
 		return fmt.Sprintf("%s: it ran out of GPU memory, asking for %v; record at a smaller size", did, units.Bytes(x.OOM.Asked))
@@ -79,7 +77,7 @@ func (t *Trial) noRecording() string {
 	for _, f := range t.Report.Failures {
 		why = fmt.Sprintf("; the probe failed in %s (%s)", f.Where, f.What)
 	}
-	return fmt.Sprintf("the command took %s%s and left no recording; it %s%s", stepCount(len(t.Report.Steps)), t.atSize(), t.Outcome.Exit, why)
+	return fmt.Sprintf("the command took %s%s and left no recording; it %s%s", stepCount(len(t.Report.Steps)), t.AtSize(), t.Outcome.Exit, why)
 }
 
 func stepCount(n int) string {
