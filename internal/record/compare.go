@@ -86,7 +86,8 @@ func above(a, b uint64) uint64 {
 // what was really run the worst was a quarter.
 const farApart = 0.3
 
-// FarApart says whether what was measured cannot well be what was estimated.
+// FarApart says whether estimate and measurement differ by so much that they are
+// probably not of the same run.
 func (r *Result) FarApart() bool {
 	return slices.ContainsFunc(r.Trials, func(t *Trial) bool {
 		if t.Comparison == nil || t.Report.PeakReserved() == 0 {
@@ -97,10 +98,10 @@ func (r *Result) FarApart() bool {
 	})
 }
 
-// Residual is how far off estimates of a setup on a card have to be taken for after
-// these runs: as far as such runs have been off there before, or as far as these were.
-// For another card than they ran on, it is at least as far as usual. Nil where nothing
-// was compared.
+// Residual is how far off an estimate of a setup on a card may be, now that these runs
+// were measured: as far as estimates of such runs have been off on this machine, or else
+// as far as those of these runs were. For another card than they ran on it is at least
+// what is usual. It is nil where nothing was compared.
 func (r *Result) Residual(s *setup.Setup, card gpu.Card, past *Past) *estimate.Range {
 	off := r.residual()
 	if off == nil {

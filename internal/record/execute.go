@@ -10,12 +10,12 @@ import (
 	"snug/internal/run"
 )
 
-// Run runs what was bound, and collects what its processes have told. An error is
-// that it could not be started; Trial.Err says what came of one that was.
+// Run runs what was bound, and collects what its processes have told. An error says
+// that it could not be started; Trial.Err is about one that was.
 func (s *Session) Run(ctx context.Context, t *Trial) error {
 	out, err := s.process(t).Run(ctx, t.folder)
 	if err != nil {
-		return err
+		return s.hide(err)
 	}
 	t.collect(out)
 	return nil

@@ -10,8 +10,8 @@ import (
 	"snug/internal/run"
 )
 
-// ExitError is the end of a run that is not snug's to judge: snug ends with the exit
-// code of the command, or of the signal that ended it.
+// ExitError is an error that comes with an exit code for snug to end with: that of the
+// command, or of the signal that ended it.
 type ExitError struct {
 	Code int
 	Text string
@@ -48,8 +48,8 @@ func interrupted(by os.Signal) error {
 	return &ExitError{Code: 128 + int(number), Text: "interrupted; no profile was written", interrupted: true}
 }
 
-// IsInterrupted says whether an error is the end by a signal: the user wants nothing
-// else to be tried.
+// IsInterrupted says whether an error means that a signal ended the run, after which
+// nothing else should be tried.
 func IsInterrupted(err error) bool {
 	var exit *ExitError
 	return errors.As(err, &exit) && exit.interrupted

@@ -12,8 +12,8 @@ import (
 	"snug/internal/store"
 )
 
-// Past is what was measured on this machine before. A nil one knows nothing:
-// estimates never wait for a database that is not there, nor fail for one.
+// Past is what was measured on this machine before. A nil Past knows nothing, so that
+// estimates neither wait for a database that is not there nor fail because of it.
 type Past struct {
 	mu         sync.Mutex // estimates are made several at a time
 	store      *store.Store
@@ -24,8 +24,8 @@ type Past struct {
 // write takes a few milliseconds.
 const storeWait = 25 * time.Millisecond
 
-// OpenPast opens the store at a path, where there is one, for a card that it may hold
-// rows of.
+// OpenPast opens the store at a path to ask about a card; nil where there is no store
+// or no card.
 func OpenPast(path, card string) *Past {
 	if card == "" || !store.Exists(path) {
 		return nil

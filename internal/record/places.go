@@ -63,9 +63,8 @@ func (s *Session) checkKeep() error {
 	return s.mayWriteIn(s.plan.Keep)
 }
 
-// CheckReplaceable refuses to write a profile over a file that is something else: a
-// script or a recording, which a typo would be the end of. Nil files are those of
-// this machine.
+// CheckReplaceable refuses to write a profile over a file that is something else, such
+// as a script that was named by mistake. Nil files are those of this machine.
 func CheckReplaceable(files Files, path string) error {
 	if files == nil {
 		files = localFiles{}

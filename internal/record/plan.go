@@ -8,8 +8,8 @@ import (
 	"snug/internal/profile"
 )
 
-// What a recording takes where nobody asks for something else: PyTorch's optimizers
-// make their states in the first step, and the third is like all after it.
+// The defaults of every command that records. Optimizers make their states in the first
+// step, and the third step is like all that follow.
 const (
 	DefaultSteps   = 3
 	DefaultTimeout = 15 * time.Minute

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package record records training runs: it puts sizes into the user's command,
-// runs it for a few steps with the probe in front, and keeps what the probe told.
-// `snug profile` and `snug optimize --profile` are two ways to ask for that and to
-// print what came of it.
+// Package record records training runs: it puts sizes into the user's command, runs
+// it for a few steps with the probe in front, and keeps what the probe told. A command
+// line makes a Plan of its flags, calls one of these, and prints the result:
+//
+//	Run                  every size of a plan, made into a profile and kept
+//	Open, Record, Close  the same, where something is tried in between
+//	Open, Bind, Run, …   trials, each at settings that the last one suggests; that one
+//	                     ran out of memory is an answer (Trial.OutOfMemory)
+//	Events.Reported      the probe's figures, while a trial runs
+//
+// The files:
 //
 //	plan.go      what to record: the command, the sizes, how long
 //	env.go       the outside world, as a session sees it
@@ -26,8 +33,8 @@
 //	keep     memory.snug, the folder of --keep, and the store of this machine
 //	           keep.go, places.go, remember.go
 //
-// What was measured can be held against an estimate (reference.go, compare.go), and
-// past.go says how far off estimates have been on this machine before.
+// Measurements are compared with estimates in reference.go and compare.go; past.go says
+// how far off estimates have been on this machine before.
 package record
 
 import (

@@ -16,9 +16,9 @@ import (
 	"snug/internal/run"
 )
 
-// Session is the time in which a command is run, once or many times: it has a
-// private folder, hears the signals of this process, and knows the secrets that may
-// neither be shown nor kept. Whoever opens one closes it.
+// Session runs one command, once or many times, but one run at a time. It has a private
+// folder, receives the signals of this process, and knows which secrets may neither be
+// shown nor kept. Whoever opens a session closes it.
 //
 //	s, err := record.Open(ctx, env, plan)
 //	defer s.Close()
@@ -37,9 +37,9 @@ type Session struct {
 	inputAt *int64   // where standard input was, if it is a file
 }
 
-// Open prepares a session. A run takes minutes of a GPU, so whatever can be refused
-// is refused here: the sizes of the plan are bound, and files that will be written can
-// be. What an earlier snug left behind when it was killed is cleaned up.
+// Open prepares a session. A run takes minutes of a GPU, so whatever can be refused is
+// refused here: it binds the sizes of the plan, and tries whether the files can be
+// written that will be. It also cleans up after an earlier snug that was killed.
 func Open(ctx context.Context, env Env, p Plan) (*Session, error) {
 	env = env.withDefaults()
 	s := &Session{
@@ -151,10 +151,18 @@ func (s *Session) bindAll() error {
 	return nil
 }
 
-// Bind prepares a run of the command at a size, with further settings of config files
-// (checkpointing, precision, …) where they are not nil. Nothing runs yet; what has no
-// place in the command or its files is an error.
+// Bind prepares a run of the command at a size, and with other values for settings of
+// its config files, such as checkpointing or precision; settings may be nil. Nothing
+// runs yet. A value that has no place in the command or its files is an error.
 func (s *Session) Bind(at profile.Point, settings map[string]any) (*Trial, error) {
+	t, err := s.newTrial(at, settings)
+	if err != nil {
+		return nil, s.hide(err)
+	}
+	return t, nil
+}
+
+func (s *Session) newTrial(at profile.Point, settings map[string]any) (*Trial, error) {
 	f, err := run.NewFolder(s.work.Path, run.Settings{
 		Steps: s.plan.Steps, Stacks: s.plan.Stacks, KeepRunning: s.plan.KeepRunning, NeedsGPU: true, HasGPU: s.hasGPU,
 	})

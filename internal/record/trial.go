@@ -33,8 +33,8 @@ type Trial struct {
 // with an exit code of its own is an *ExitError.
 func (t *Trial) Err() error { return t.err }
 
-// Discard removes what the run has left on disk, its recording too: of many runs the
-// recordings would fill it. What was collected stays.
+// Discard removes what the run left on disk, its recording included; the recordings of
+// many runs would fill it. What was collected stays.
 func (t *Trial) Discard() error { return t.folder.Remove() }
 
 // CommandLine is the command with its size in it, as the user would write it: with
@@ -57,8 +57,8 @@ func (t *Trial) OutOfMemory() *run.Failure {
 	return nil
 }
 
-// GPU is the card that a trial trained on, as the driver tells of it; nil where that
-// is not known.
+// GPU is the card that a trial trained on, as its driver describes it; nil where the
+// run did not tell.
 func (t *Trial) GPU() *run.GPU {
 	if t.Report == nil {
 		return nil
@@ -66,8 +66,8 @@ func (t *Trial) GPU() *run.GPU {
 	return t.Report.GPU
 }
 
-// Card is that card: from the catalogue, or else one of its size; none where it is
-// not known.
+// Card is the card that a trial trained on as estimates know it: from the catalogue, or
+// else one of its size. It is the zero Card where the run did not tell.
 func (t *Trial) Card() gpu.Card {
 	g := t.GPU()
 	if g == nil {
@@ -80,8 +80,8 @@ func (t *Trial) Card() gpu.Card {
 	return card
 }
 
-// cardName is the card as the catalogue names it, or as its driver does; "" where it
-// is not known.
+// cardName is the card as the catalogue names it, or as its driver does; "" where the
+// run did not tell.
 func (t *Trial) cardName() string {
 	g := t.GPU()
 	if g == nil {
@@ -114,7 +114,9 @@ func (t *Trial) collect(out *run.Outcome) {
 			t.Report = x
 		}
 	}
-	t.err = t.verdict()
+	if err := t.verdict(); err != nil {
+		t.err = t.session.hide(err)
+	}
 }
 
 // AtSize is the size within a sentence, " at batch=2"; "" for the command as it is.
