@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -88,14 +87,8 @@ func (p projectFiles) at(name string) string {
 	return filepath.Join(p.folder, filepath.FromSlash(name))
 }
 
-// ReadFile reads a file of the project. A pipe would be waited for, and cannot
-// be changed in place.
-func (p projectFiles) ReadFile(name string) ([]byte, error) {
-	if info, err := p.files.Stat(p.at(name)); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return nil, errors.New("not a plain file")
-	}
-	return p.files.ReadFile(p.at(name))
-}
+// ReadFile reads a file of the project.
+func (p projectFiles) ReadFile(name string) ([]byte, error) { return p.files.ReadFile(p.at(name)) }
 
 // ReadDir lists a folder of the project.
 func (p projectFiles) ReadDir(name string) ([]fs.DirEntry, error) { return p.files.ReadDir(p.at(name)) }

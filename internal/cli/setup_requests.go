@@ -24,7 +24,7 @@ type request struct {
 // requestsOver lays fields over those of the file, or makes a setup of them
 // alone.
 func (f *setupFlags) requestsOver(env Env, over map[string]any) ([]request, error) {
-	from := setup.Source{Open: env.Open, Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}}
+	from := setup.Source{Open: env.opener(f.model, f.config), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}}
 	if f.file == "" {
 		if over["model"] == nil {
 			return nil, errors.New("which model? give --model NAME, --config PATH or --setup FILE")

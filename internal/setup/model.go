@@ -16,6 +16,7 @@ import (
 
 	"snug/internal/catalog"
 	"snug/internal/family"
+	"snug/internal/files"
 	"snug/internal/spelling"
 )
 
@@ -203,11 +204,7 @@ func (from Source) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, mostConfig+1))
-	if err == nil && len(data) > mostConfig {
-		err = errors.New("too large for a config.json")
-	}
-	return data, err
+	return files.ReadAll(f, mostConfig)
 }
 
 // reason strips what the message says already: the operation and the path.

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"snug/internal/files"
 )
 
 // Files is the file system as a change needs it. Paths are those of the system.
@@ -39,11 +41,14 @@ type Output interface {
 	Close() error
 }
 
+// largestFile holds every config file that is changed, and the journal of several.
+const largestFile = 64 << 20
+
 // Disk is the real file system.
 type Disk struct{}
 
 // ReadFile reads a file.
-func (Disk) ReadFile(name string) ([]byte, error) { return os.ReadFile(name) }
+func (Disk) ReadFile(name string) ([]byte, error) { return files.Read(name, largestFile) }
 
 // ReadDir lists a folder.
 func (Disk) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
