@@ -98,7 +98,10 @@ func (a *Allocator) find(r *request, p *pool) int32 {
 	if a.limited && a.opt.GCThreshold > 0 {
 		p.findCalls++
 	}
-	set := p.free[r.stream]
+	set := p.set(r.stream)
+	if set == nil {
+		return 0
+	}
 	c := set.SeekSize(r.size)
 	if c.End() {
 		return 0

@@ -111,7 +111,7 @@ func (d *Driver) enter(end uint64) {
 // Take is cudaMalloc.
 func (d *Driver) Take(bytes uint64) (uint64, bool) {
 	bytes = roundUp(bytes, granularity)
-	if !d.Map(bytes) {
+	if d.Map(bytes, 1) == 0 {
 		return 0, false
 	}
 	d.takes++
@@ -152,7 +152,7 @@ func (d *Driver) placeWorkspace() uint64 {
 // Give is cudaFree.
 func (d *Driver) Give(addr, bytes uint64) {
 	bytes = roundUp(bytes, granularity)
-	d.Unmap(bytes)
+	d.Unmap(bytes, 1)
 	d.release(span{addr, addr + bytes})
 }
 

@@ -116,7 +116,6 @@ func (a *Allocator) newPrivatePool(id PoolID, opt PoolOptions) *privatePool {
 // addPool uses the place of a pool that is gone, so that a program that makes
 // graphs for ever does not run out of places.
 func (a *Allocator) addPool(p *pool) uint16 {
-	p.streamsGrew(a.streams)
 	at := slices.Index(a.pools, nil)
 	if at < 0 {
 		at = len(a.pools)

@@ -92,7 +92,7 @@ func (a *Allocator) releaseSome(r *request) (bool, error) {
 		return false, nil
 	}
 	want := max(r.size, limit)
-	set := r.pool.free[r.stream]
+	set := r.pool.makeSet(r.stream)
 	set.Settle()
 	c := set.SeekSize(want)
 	if !c.End() {
