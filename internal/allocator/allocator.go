@@ -77,6 +77,7 @@ type Allocator struct {
 	pending  pendingFrees
 	stats    statistics
 	scratch  []int32
+	work     uint64 // blocks that were looked at one by one
 }
 
 // New returns an empty allocator of PyTorch v on dev. The zero Options are the defaults.

@@ -19,7 +19,7 @@ type pool struct {
 	row       int // of the statistics
 	owner     *privatePool
 	free      []*freeset.Set // by stream index; nil or missing where nothing was ever free
-	unmapped  [][]int32      // by stream index, as far as there are any; blocks by address
+	unmapped  []rangeList    // by stream index, as far as there are any
 	findCalls uint64
 }
 
@@ -42,10 +42,10 @@ func (p *pool) makeSet(stream uint16) *freeset.Set {
 	return p.free[stream]
 }
 
-// ranges is the unmapped blocks of a stream, by address.
-func (p *pool) ranges(stream uint16) *[]int32 {
+// ranges is the unmapped blocks of a stream.
+func (p *pool) ranges(stream uint16) *rangeList {
 	if n := int(stream) + 1 - len(p.unmapped); n > 0 {
-		p.unmapped = append(p.unmapped, make([][]int32, n)...)
+		p.unmapped = append(p.unmapped, make([]rangeList, n)...)
 	}
 	return &p.unmapped[stream]
 }
@@ -76,26 +76,14 @@ func (a *Allocator) eraseFree(i int32) {
 	a.pools[b.pool].free[b.stream].Erase(a.entryOf(i))
 }
 
-func (a *Allocator) placeUnmapped(i int32) (*[]int32, int) {
-	b := &a.blocks[i]
-	set := a.pools[b.pool].ranges(b.stream)
-	at, _ := slices.BinarySearchFunc(*set, b.addr, func(x int32, addr uint64) int {
-		return cmp.Compare(a.blocks[x].addr, addr)
-	})
-	return set, at
-}
-
 func (a *Allocator) insertUnmapped(i int32) {
-	set, at := a.placeUnmapped(i)
-	*set = slices.Insert(*set, at, i)
+	b := &a.blocks[i]
+	a.pools[b.pool].ranges(b.stream).insert(a.blocks, i)
 }
 
 func (a *Allocator) eraseUnmapped(i int32) {
-	set, at := a.placeUnmapped(i)
-	for at < len(*set) && (*set)[at] != i {
-		at++
-	}
-	*set = slices.Delete(*set, at, at+1)
+	b := &a.blocks[i]
+	a.pools[b.pool].ranges(b.stream).erase(a.blocks, i)
 }
 
 // freeBlocks lists the pool's free blocks in PyTorch's order: by stream handle,
@@ -107,6 +95,7 @@ func (a *Allocator) freeBlocks(p *pool) []int32 {
 			a.scratch = set.AppendBlocks(a.scratch)
 		}
 	}
+	a.work += uint64(len(a.scratch) + len(a.streams))
 	return a.scratch
 }
 

@@ -113,6 +113,11 @@ func (a *Allocator) Restore(segments []SegmentState) error {
 	}
 	byAddress := slices.Clone(segments)
 	slices.SortStableFunc(byAddress, func(x, y SegmentState) int { return cmp.Compare(x.Address, y.Address) })
+	for i := 1; i < len(byAddress); i++ {
+		if last := &byAddress[i-1]; byAddress[i].Address-last.Address < last.Size {
+			return fmt.Errorf("restoring a snapshot: the segments at %#x and %#x overlap", last.Address, byAddress[i].Address)
+		}
+	}
 	so := &restoring{tails: make([]int32, 1), newest: map[rangeOwner]int32{}}
 	for i := range byAddress {
 		a.restoreSegment(&byAddress[i], so)
