@@ -112,7 +112,7 @@ func readAll(r io.Reader, size, most int64) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case len(data) == cap(data):
-			data = append(data, 0)[:len(data)]
+			data = append(make([]byte, 0, min(2*int64(cap(data)), most+1)), data...)
 		}
 	}
 }
