@@ -14,6 +14,7 @@ import (
 
 	"snug/internal/config"
 	"snug/internal/config/change"
+	"snug/internal/files"
 	"snug/internal/term"
 )
 
@@ -90,8 +91,17 @@ func (p projectFiles) at(name string) string {
 // ReadFile reads a file of the project.
 func (p projectFiles) ReadFile(name string) ([]byte, error) { return p.files.ReadFile(p.at(name)) }
 
+// mostListed is how many entries of a folder are looked at: of a folder of ten
+// million the list alone takes gigabytes.
+const mostListed = 200_000
+
 // ReadDir lists a folder of the project.
-func (p projectFiles) ReadDir(name string) ([]fs.DirEntry, error) { return p.files.ReadDir(p.at(name)) }
+func (p projectFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	if _, real := p.files.(change.Disk); real {
+		return files.ReadDir(p.at(name), mostListed)
+	}
+	return p.files.ReadDir(p.at(name))
+}
 
 // bindingsTable is what was found, one line a place. Where the screen is narrow
 // the keys are left out: the line says where to look.

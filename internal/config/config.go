@@ -37,12 +37,14 @@ type Project struct {
 	// is given twice.
 	Notes []string
 
-	files Files
+	files *reader
 	names []string // of the files that were named, where any were
 	main  *source
 	own   *ownFile
 	bound []bound
 	gone  []bound // keys that name files which are not there
+
+	unsearched string // what a search did not read, "" where it read all
 
 	transformers string // its version, where it is known
 	trl          string // and TRL's

@@ -15,7 +15,7 @@ func (k *Key) byDefault(world int) any {
 	if err != nil {
 		return nil
 	}
-	t := tree{[]layer{{doc: d}}}
+	t := tree{layers: []layer{{doc: d}}}
 	at, err := t.find(doc.Path{"v"})
 	if err != nil {
 		return nil

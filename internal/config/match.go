@@ -24,7 +24,7 @@ type source struct {
 // recognise finds the system that a document follows: the first adapter that
 // sees its signs. Nil means that nobody knows it.
 func recognise(d *doc.Document) *Adapter {
-	t := tree{[]layer{{doc: d}}}
+	t := tree{layers: []layer{{doc: d}}}
 	for _, a := range Adapters() {
 		if slices.Contains(a.Formats, d.Format()) && (a.Makes == nil || a.Makes.Match(d.Bytes())) && a.matches(t) {
 			return a
@@ -64,6 +64,9 @@ func (t tree) expand(pattern string) []doc.Path {
 	return paths
 }
 
+// mostItems is how many items of a list are looked into.
+const mostItems = 1000
+
 func (t tree) step(p doc.Path, step string) []doc.Path {
 	if step != "*" {
 		if p = p.Join(step); t.has(p) {
@@ -76,7 +79,7 @@ func (t tree) step(p doc.Path, step string) []doc.Path {
 		return nil
 	}
 	var out []doc.Path
-	for i := range list.value.Len {
+	for i := range min(list.value.Len, mostItems) {
 		out = append(out, p.Join(itoa(i)))
 	}
 	return out

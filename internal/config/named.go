@@ -23,15 +23,21 @@ type candidate struct {
 // holds anything telling.
 func (a *Adapter) search(t tree) []candidate {
 	var out []candidate
-	told := false
+	told, values := false, 0
+	ends := a.byEnd()
 	t.walk(func(p doc.Path, v doc.Value) {
+		values++
 		parts := nameParts(p)
-		if len(parts) == 0 {
+		if len(parts) == 0 || len(out) > mostCandidates {
 			return
 		}
 		out = append(out, a.passed(t, p, v)...)
+		keys := ends[parts[len(parts)-1]]
+		if len(keys) == 0 {
+			return
+		}
 		over := passedOver(parts)
-		for i := range a.Keys {
+		for _, i := range keys {
 			k := &a.Keys[i]
 			if over && !strings.HasPrefix(k.Setting, "eval") || k.Path == "" || !endsIn(parts, k.Path) || !k.fits(v) {
 				continue
@@ -49,6 +55,25 @@ func (a *Adapter) search(t tree) []candidate {
 	})
 	if !told {
 		return nil
+	}
+	return out[:min(len(out), max(leastCandidates, mostLooks/values))]
+}
+
+// How many candidates there may be: more than any file has that people train from. To
+// look one up takes a look at all values of its file, of which a large one has many.
+const (
+	mostCandidates  = 1000
+	leastCandidates = 20
+	mostLooks       = 2_000_000
+)
+
+// byEnd is the keys of a table by the last step of their names, in its order.
+func (a *Adapter) byEnd() map[string][]int {
+	out := map[string][]int{}
+	for i := range a.Keys {
+		name := a.Keys[i].Path
+		name = name[strings.LastIndex(name, ".")+1:]
+		out[name] = append(out[name], i)
 	}
 	return out
 }
@@ -165,13 +190,19 @@ func addReading(out []bound, b bound) []bound {
 	return out
 }
 
+// mostRivals is how many of them are named.
+const mostRivals = 4
+
 // rivals are the other places that have as good a claim to a setting.
 func (s *source) rivals(of []candidate, c candidate) []string {
 	var out []string
+	mine, _ := s.tree.find(c.path)
 	for _, o := range of {
+		if len(out) == mostRivals {
+			return append(out, "others")
+		}
 		if o.rank == c.rank && !o.path.Equal(c.path) {
 			at, err := s.tree.find(o.path)
-			mine, _ := s.tree.find(c.path)
 			if err == nil && at.value.Start == mine.value.Start && at.file == mine.file {
 				continue // the same value by two ways
 			}

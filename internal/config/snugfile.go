@@ -76,7 +76,7 @@ func parseSnugFile(data []byte) (*ownFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &ownReader{t: tree{[]layer{{file: snugFile, doc: d}}}, own: &ownFile{Set: map[string]any{}}}
+	r := &ownReader{t: tree{layers: []layer{{file: snugFile, doc: d}}}, own: &ownFile{Set: map[string]any{}}}
 	if root.Kind == doc.Null {
 		return r.own, nil
 	}

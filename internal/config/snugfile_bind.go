@@ -27,7 +27,7 @@ func (p *Project) adopt(own *ownFile) error {
 			if err != nil {
 				return err
 			}
-			s = &source{file: b.file, adapter: &bindings, tree: tree{[]layer{{file: b.file, doc: d}}}}
+			s = &source{file: b.file, adapter: &bindings, tree: tree{layers: []layer{{file: b.file, doc: d}}}}
 			open[b.file] = s
 		}
 		k, err := ownKey(b)

@@ -25,7 +25,7 @@ func Spoken(words []string) []Binding {
 	if err != nil {
 		return nil // no command that was ever typed
 	}
-	s := &source{file: "command.sh", adapter: &shell, tree: tree{[]layer{{file: "command.sh", doc: d}}}}
+	s := &source{file: "command.sh", adapter: &shell, tree: tree{layers: []layer{{file: "command.sh", doc: d}}}}
 	found, err := s.bind()
 	if err != nil {
 		return nil

@@ -24,7 +24,10 @@ type layer struct {
 }
 
 // tree is the layers of a configuration; later ones win.
-type tree struct{ layers []layer }
+type tree struct {
+	layers []layer
+	index  *treeIndex // nil where they are few
+}
 
 // place is a value of a tree and where it stands.
 type place struct {
@@ -77,9 +80,12 @@ func (t tree) follow(p doc.Path, through []string) (place, error) {
 }
 
 // stands is the value at a path as the last layer has it.
-func (t tree) stands(p doc.Path) (place, error) {
-	for i := len(t.layers) - 1; i >= 0; i-- {
-		l := t.layers[i]
+func (t tree) stands(p doc.Path) (place, error) { return t.standsAbove(-1, p) }
+
+// standsAbove is the same of the layers beyond one.
+func (t tree) standsAbove(i int, p doc.Path) (place, error) {
+	for _, k := range t.candidates(i, p) {
+		l := t.layers[k]
 		if len(p) < len(l.mount) || !p[:len(l.mount)].Equal(l.mount) {
 			continue
 		}
@@ -110,8 +116,11 @@ func (t tree) nearest(p doc.Path) layer {
 
 // has says whether there is anything at a path. What is written twice is there:
 // whoever asks for it learns why it cannot be read.
-func (t tree) has(p doc.Path) bool {
-	_, err := t.stands(p)
+func (t tree) has(p doc.Path) bool { return t.hasAbove(-1, p) }
+
+// hasAbove is the same of the layers beyond one.
+func (t tree) hasAbove(i int, p doc.Path) bool {
+	_, err := t.standsAbove(i, p)
 	return !errors.Is(err, errAbsent)
 }
 
@@ -120,10 +129,9 @@ func (t tree) has(p doc.Path) bool {
 // left out.
 func (t tree) walk(f func(doc.Path, doc.Value)) {
 	for i, l := range t.layers {
-		later := tree{t.layers[i+1:]}
 		l.doc.Walk(func(v doc.Value) bool {
 			p := l.mount.Join(v.Path...)
-			if v.Kind == doc.Map || !later.has(p) {
+			if v.Kind == doc.Map || !t.hasAbove(i, p) {
 				f(p, v)
 			}
 			return true
