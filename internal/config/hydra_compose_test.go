@@ -170,6 +170,7 @@ func said(t tree) map[string]string {
 func FuzzHydra(f *testing.F) {
 	for _, files := range []map[string]string{
 		circle(8),
+		{"config.yaml": merged(15, 8)},
 		{"config.yaml": "defaults: [data: a, override /data: b, _self_]\nbatch_size: ${data.n}\n", "data/a.yaml": "n: 4\n", "data/b.yaml": "# @package _global_\nn: 8\n"},
 		{"config.yaml": "defaults: [g@x: a, g@y: a]\nbatch_size: 4\n", "g/a.yaml": "defaults: [b, b]\nz: &z {a: 1}\n", "g/b.yaml": "z: {<<: *z}\n"},
 	} {

@@ -116,7 +116,7 @@ func look(files *reader, name string, searching bool) (*source, []string, error)
 			return nil, nil, errSpent
 		}
 	}
-	d, err := doc.Open(name, data)
+	d, err := openFile(name, data)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -95,7 +95,7 @@ func (r *reader) open(name string) (*doc.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := doc.OpenAs(name, doc.YAML, data)
+	d, err := openYAML(name, data)
 	if err != nil {
 		return nil, err
 	}

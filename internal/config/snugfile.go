@@ -68,7 +68,7 @@ func readSnugFile(files Files) (*ownFile, error) {
 }
 
 func parseSnugFile(data []byte) (*ownFile, error) {
-	d, err := doc.OpenAs(snugFile, doc.YAML, data)
+	d, err := openYAML(snugFile, data)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"snug/internal/config/doc"
 )
 
 // adopt puts what a snug.yaml binds in the place of what was found.
@@ -23,7 +21,7 @@ func (p *Project) adopt(own *ownFile) error {
 			if err != nil {
 				return fmt.Errorf("%s binds %s to %s: %w", b.where, b.setting, b.file, reason(err))
 			}
-			d, err := doc.Open(b.file, data)
+			d, err := openFile(b.file, data)
 			if err != nil {
 				return err
 			}

@@ -101,7 +101,7 @@ func (p *Project) starters(names []string, found []*source) []*source {
 		if format, _ := doc.FormatOf(name, data); err != nil || format != doc.Shell {
 			continue
 		}
-		d, err := doc.Open(name, data)
+		d, err := openFile(name, data)
 		if err != nil {
 			continue
 		}
