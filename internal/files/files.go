@@ -14,6 +14,7 @@ package files
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -61,17 +62,21 @@ func notRegular(m fs.FileMode) error {
 	case m.IsDir():
 		return ErrFolder
 	case m&fs.ModeNamedPipe != 0:
-		return errors.New("it is a pipe; only a regular file is read here")
+		return fmt.Errorf("it is a pipe; %w", ErrNotRegular)
 	case m&fs.ModeSocket != 0:
-		return errors.New("it is a socket; only a regular file is read here")
+		return fmt.Errorf("it is a socket; %w", ErrNotRegular)
 	case m&fs.ModeDevice != 0:
-		return errors.New("it is a device; only a regular file is read here")
+		return fmt.Errorf("it is a device; %w", ErrNotRegular)
 	}
-	return errors.New("it is not a regular file")
+	return ErrNotRegular
 }
 
-// ErrFolder says that a name is that of a folder.
-var ErrFolder = errors.New("it is a folder; name a file")
+var (
+	// ErrFolder says that a name is that of a folder.
+	ErrFolder = errors.New("it is a folder; name a file")
+	// ErrNotRegular says that a name is that of something else.
+	ErrNotRegular = errors.New("only a regular file is read here")
+)
 
 // Read reads a regular file of at most that many bytes.
 func Read(name string, most int64) ([]byte, error) {

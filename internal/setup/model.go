@@ -163,7 +163,7 @@ func (from Source) config(at string) (map[string]any, string, error) {
 	}
 	name := at
 	data, err := from.read(at)
-	if err != nil && !strings.HasSuffix(at, ".json") {
+	if err != nil && !errors.Is(err, files.ErrNotRegular) && !strings.HasSuffix(at, ".json") {
 		missing := errors.Is(err, fs.ErrNotExist)
 		name = filepath.Join(at, "config.json")
 		if data, err = from.read(name); err != nil && missing {
