@@ -29,6 +29,7 @@ func main() {
 		Open:      func(path string) (io.ReadCloser, error) { return files.OpenNamed(path) },
 		Find:      func(path string) (io.ReadCloser, error) { return files.Open(path) },
 		WriteFile: writeFile,
+		GoesOn:    func() { debug.SetMemoryLimit(160 << 20) }, // for longer than a moment
 	}, os.Args[1:]))
 }
 

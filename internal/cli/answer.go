@@ -39,10 +39,15 @@ func answer[A any](env Env, json bool, rs requests, ask func(*setup.Setup) (A, e
 				return failed, err
 			}
 		}
-		asked++
+		if asked++; asked == many && env.GoesOn != nil {
+			env.GoesOn()
+		}
 	}
 	return failed, verdict(failed, asked, last, json)
 }
+
+// many is from how many answers on a command takes its time.
+const many = 100
 
 // queue is the replies to come, in the order of their requests. It has an end, so that
 // of a file of many setups no more are read than are being answered.
@@ -53,8 +58,11 @@ type queue[A any] struct {
 }
 
 func newQueue[A any]() *queue[A] {
-	return &queue[A]{coming: make(chan chan reply[A], 4*runtime.GOMAXPROCS(0)), stop: make(chan struct{})}
+	return &queue[A]{coming: make(chan chan reply[A], atOnce()), stop: make(chan struct{})}
 }
+
+// atOnce is how many questions are asked at a time. Each takes some megabytes.
+func atOnce() int { return min(runtime.GOMAXPROCS(0), 16) }
 
 // next is where the next reply will come.
 func (q *queue[A]) next() (chan reply[A], bool) {
@@ -73,10 +81,10 @@ func (q *queue[A]) more() bool {
 	return ok
 }
 
-// fill asks one question after the other, as many at once as there are processors.
+// fill asks one question after the other, several at once.
 func (q *queue[A]) fill(rs requests, ask func(*setup.Setup) (A, error)) {
 	defer close(q.coming)
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	slots := make(chan struct{}, atOnce())
 	for r, err := range rs {
 		to := make(chan reply[A], 1)
 		select {

@@ -34,6 +34,7 @@ type Env struct {
 	CPUs           int                                      // of this machine; 0 where nobody asked
 	Environ        func() []string                          // what commands that snug starts find around them
 	Runner         run.Runner                               // starts them; nil: this machine
+	GoesOn         func()                                   // called where a command will go on for long; nil is nothing
 	Version        string
 }
 

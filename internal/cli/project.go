@@ -88,8 +88,14 @@ func (p projectFiles) at(name string) string {
 	return filepath.Join(p.folder, filepath.FromSlash(name))
 }
 
-// ReadFile reads a file of the project.
-func (p projectFiles) ReadFile(name string) ([]byte, error) { return p.files.ReadFile(p.at(name)) }
+// ReadFile reads a file of the project. The journal of its changes, which has the same
+// files under it, may be larger than any of them.
+func (p projectFiles) ReadFile(name string) ([]byte, error) {
+	if _, real := p.files.(change.Disk); real {
+		return files.Read(p.at(name), mostScript)
+	}
+	return p.files.ReadFile(p.at(name))
+}
 
 // mostListed is how many entries of a folder are looked at: of a folder of ten
 // million the list alone takes gigabytes.
