@@ -139,7 +139,7 @@ func (p *profiling) sized(over map[string]any) (*setup.Setup, map[string]any, er
 		delete(m, "name") // it was looked up already
 	}
 	fields = lay(over, fields)
-	s, err := setup.Decode(fields, setup.Source{Open: p.env.Open, Hub: hub(p.env.Getenv)})
+	s, err := setup.Decode(fields, setup.Source{Open: p.env.find, Hub: hub(p.env.Getenv)})
 	if err == nil {
 		s.Model.Name = p.base.Model.Name
 	}

@@ -15,6 +15,7 @@ import (
 	"snug/internal/config"
 	"snug/internal/config/change"
 	"snug/internal/config/doc"
+	"snug/internal/files"
 	"snug/internal/pattern"
 	"snug/internal/spelling"
 )
@@ -145,7 +146,7 @@ func optionAt(p doc.Path) string {
 // edited is a file, as far as it is changed already, with one more edit.
 func edited(d *doc.Document, e change.Edit) (*doc.Document, error) {
 	if d == nil {
-		data, err := os.ReadFile(e.File)
+		data, err := files.Read(e.File, mostScript)
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", e.File, reason(err))
 		}

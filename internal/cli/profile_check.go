@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"snug/internal/files"
 	"snug/internal/profile"
 )
 
@@ -57,7 +58,7 @@ func (p *profiling) checkLaunch() error {
 func (p *profiling) checkPlaces() error {
 	o := p.options
 	if len(o.vary) > 0 && p.env.isFolder(o.out) {
-		return fmt.Errorf("--out %s: %w", o.out, errFolder)
+		return fmt.Errorf("--out %s: %w", o.out, files.ErrFolder)
 	}
 	if err := p.env.mayKeepProfile("--out", o.out); err != nil && len(o.vary) > 0 {
 		return err

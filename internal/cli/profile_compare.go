@@ -101,7 +101,7 @@ func (p *profiling) readSetup() error {
 
 // setupOf reads the setup with some of its fields overridden.
 func (p *profiling) setupOf(over map[string]any) (*setup.Setup, map[string]any, error) {
-	from := setup.Source{Open: p.env.Open, Hub: hub(p.env.Getenv), Base: filepath.Dir(p.options.setup)}
+	from := setup.Source{Open: p.env.find, Hub: hub(p.env.Getenv), Base: filepath.Dir(p.options.setup)}
 	fields := lay(over, p.raw)
 	out, err := setup.Decode(fields, from)
 	return out, fields, err

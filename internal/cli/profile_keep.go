@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"snug/internal/files"
 )
 
 // keepRecording copies a run's snapshot where the user wants it, as soon as it
@@ -62,7 +64,7 @@ func (p *profiling) mayWriteIn(folder string) error {
 
 // copyFile copies a file, whole or not at all.
 func (p *profiling) copyFile(from, to string) error {
-	in, err := os.Open(from)
+	in, err := files.Open(from)
 	if err != nil {
 		return err
 	}

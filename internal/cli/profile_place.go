@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"snug/internal/config"
+	"snug/internal/files"
 	"snug/internal/pattern"
 	"snug/internal/profile"
 )
@@ -119,7 +120,7 @@ var arguments = pattern.New(`add_argument\(\s*((?:["'][^"'\n]+["']\s*,\s*)+)`)
 
 // aliases are all names of an option, as in add_argument("-b", "--batch-size").
 func aliases(script, option string) []string {
-	text, err := os.ReadFile(script)
+	text, err := files.Read(script, mostScript)
 	if err != nil {
 		return []string{option}
 	}

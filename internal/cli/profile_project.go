@@ -10,13 +10,14 @@ import (
 
 	"snug/internal/config"
 	"snug/internal/config/doc"
+	"snug/internal/files"
 )
 
 // project is the config files that the options or else the command name, with
 // the script that the command runs where that holds some of the settings; or
 // those of the folder. A script that Hydra runs says itself where it starts.
 func (p *profiling) project(words []string, settings ...string) (*config.Project, error) {
-	here := os.DirFS(".").(config.Files)
+	here := projectFiles{"."}
 	files := p.options.configs
 	if main, _ := p.hydraMain(words); len(files) == 0 && main != "" && holdsAny(here, main, settings) {
 		files = []string{main}
@@ -45,11 +46,14 @@ func holdsAny(here config.Files, file string, settings []string) bool {
 	})
 }
 
+// mostScript is more than any script of a training run has.
+const mostScript = 4 << 20
+
 // hydraMain is the config that the script of a command has Hydra start from, ""
 // where that cannot be told; false where it does not use Hydra.
 func (p *profiling) hydraMain(words []string) (file string, ok bool) {
 	script := p.script(words)
-	text, err := os.ReadFile(script)
+	text, err := files.Read(script, mostScript)
 	if script == "" || err != nil {
 		return "", false
 	}
@@ -119,7 +123,7 @@ func (p *profiling) shellScript(words []string) string {
 // isShellScript goes by the name, or by the first line where that says nothing.
 func isShellScript(file string) bool {
 	head := make([]byte, 128)
-	f, err := os.Open(file)
+	f, err := files.Open(file)
 	if err != nil {
 		return false
 	}
