@@ -138,3 +138,79 @@ func compiles(n ast.Node) bool {
 	})
 	return found
 }
+
+// reading are the functions that read files without a bound, or wait for what is no
+// file. Package files has others in their place.
+var reading = []string{"os.Open", "os.ReadFile", "os.DirFS", "io.ReadAll", "fs.ReadFile", "os.OpenFile", "os.OpenRoot"}
+
+// readersOfTheirOwn are the places that may call them, and why.
+var readersOfTheirOwn = map[string]string{
+	"internal/files":                 "the one reader",
+	"internal/config/change":         "opens a project's folder as an os.Root, with bounds of its own",
+	"internal/run/left.go":           "locks its own temporary folders",
+	"internal/run/marked_linux.go":   "reads /proc",
+	"internal/run/stat_linux.go":     "reads /proc",
+	"internal/run/terminal_linux.go": "opens the terminal",
+	"internal/run/work.go":           "makes its own temporary folders",
+	"internal/crash":                 "stops other programs, in tests",
+	"internal/gpu/local":             "reads /sys",
+	"internal/gpu/rocm":              "reads /sys",
+	"internal/accuracy":              "reads this repository's measurements",
+	"internal/profile/profiletest":   "reads this repository's recordings",
+}
+
+// TestOneReader wants every file to be opened by package files: a folder may hold a
+// FIFO or a link to /dev/zero in the place of any of them.
+func TestOneReader(t *testing.T) {
+	used := map[string]bool{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		own := exception(name)
+		for _, call := range callsIn(t, name) {
+			if own == "" {
+				t.Errorf("%s calls %s; use package files, which has a bound and takes regular files only", name, call)
+			}
+			used[own] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range readersOfTheirOwn {
+		if !used[name] {
+			t.Errorf("%s is an exception and needs none", name)
+		}
+	}
+}
+
+// exception is the entry of readersOfTheirOwn that covers a file, "" where none does.
+func exception(name string) string {
+	name = filepath.ToSlash(name)
+	for at := range readersOfTheirOwn {
+		if name == at || strings.HasPrefix(name, at+"/") {
+			return at
+		}
+	}
+	return ""
+}
+
+// callsIn are the functions of reading that a file names.
+func callsIn(t *testing.T, name string) []string {
+	f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if pkg, ok := s.X.(*ast.Ident); ok && slices.Contains(reading, pkg.Name+"."+s.Sel.Name) {
+				out = append(out, pkg.Name+"."+s.Sel.Name)
+			}
+		}
+		return true
+	})
+	return out
+}

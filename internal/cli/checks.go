@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"snug/internal/files"
 )
 
 // Mistakes that every command can be given: values that are empty, because a
@@ -47,9 +49,6 @@ func refuseEmpty(cmd *cobra.Command) {
 	}
 }
 
-// errFolder is in the place of what a system says on writing over a folder.
-var errFolder = errors.New("it is a folder; name a file")
-
 // errNotPlain is for devices and pipes, in whose place a file would be put.
 var errNotPlain = errors.New("it is not a plain file; name one")
 
@@ -58,7 +57,7 @@ func (e Env) write(path string, data []byte) error {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		err = errFolder
+		err = files.ErrFolder
 	case err == nil && !info.Mode().IsRegular():
 		err = errNotPlain
 	default:

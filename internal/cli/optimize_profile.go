@@ -133,7 +133,7 @@ func (o *optimizeOptions) plan(env Env, words []string, base *setup.Setup) (reco
 	if base == nil {
 		return p, checkTwoSizes(vary, p.Sizes)
 	}
-	p.Reference, err = record.ReferenceTo(base, setup.Source{Open: env.Open, Hub: hub(env.Getenv)})
+	p.Reference, err = record.ReferenceTo(base, setup.Source{Open: env.find, Hub: hub(env.Getenv)})
 	return p, err
 }
 

@@ -64,7 +64,7 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 		over["batch"] = 1.0 // where the search starts from does not matter
 		over["accumulation"] = float64(max(o.target/worldOf(over), 1))
 	}
-	if t.requests, err = o.requestsOver(env, over); err == nil {
+	if t.requests, err = all(o.requestsOver(env, over)); err == nil {
 		o.loads(env, t, flags)
 	}
 	return t, err

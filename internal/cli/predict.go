@@ -151,9 +151,10 @@ func readProgram(env Env, args []string) (*profile.Program, error) {
 	return profile.Fit(inputs)
 }
 
-// isProfile says whether a file is a memory.snug.
+// isProfile says whether a file is a memory.snug. A pipe is taken for none: what
+// was read of it is gone.
 func isProfile(env Env, path string) bool {
-	f, err := env.open(path)
+	f, err := env.find(path)
 	if err != nil {
 		return false
 	}

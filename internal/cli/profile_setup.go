@@ -35,7 +35,7 @@ func readReference(env Env, file string, at profile.Point) (*record.Reference, e
 	case raws[0].Err != nil:
 		return nil, fmt.Errorf("%s:%w", name, raws[0].Err)
 	}
-	r := record.NewReference(raws[0].Fields, setup.Source{Open: env.Open, Hub: hub(env.Getenv), Base: filepath.Dir(file)})
+	r := record.NewReference(raws[0].Fields, setup.Source{Open: env.find, Hub: hub(env.Getenv), Base: filepath.Dir(file)})
 	if err := r.Check(at); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -27,7 +27,7 @@ func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
 		return fields
 	}
 	beside := filepath.Join(f.folder, profileFile)
-	if in, err := env.open(beside); err == nil {
+	if in, err := env.find(beside); err == nil {
 		_ = in.Close()
 		fields["model"] = map[string]any{"profile": beside}
 	}

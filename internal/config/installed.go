@@ -40,6 +40,9 @@ func installed(files Files, info *pattern.Pattern) string {
 	return ""
 }
 
+// mostPythons is how many an environment is looked through for.
+const mostPythons = 8
+
 // libraries are where an environment may keep its packages.
 func libraries(files Files, env string) []string {
 	out := []string{path.Join(env, "Lib")} // on Windows
@@ -48,7 +51,7 @@ func libraries(files Files, env string) []string {
 		return out
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "python3") {
+		if strings.HasPrefix(e.Name(), "python3") && len(out) < mostPythons {
 			out = append(out, path.Join(env, "lib", e.Name()))
 		}
 	}

@@ -80,6 +80,9 @@ func (t tree) expand(pattern string) []doc.Path {
 	return paths
 }
 
+// mostItems is how many items of a list are looked into.
+const mostItems = 1000
+
 func (t tree) step(p doc.Path, step string) []doc.Path {
 	if step != "*" {
 		if p = p.Join(step); t.has(p) {
@@ -92,7 +95,7 @@ func (t tree) step(p doc.Path, step string) []doc.Path {
 		return nil
 	}
 	var out []doc.Path
-	for i := range list.value.Len {
+	for i := range min(list.value.Len, mostItems) {
 		out = append(out, p.Join(itoa(i)))
 	}
 	return out

@@ -28,12 +28,15 @@ type layer struct {
 // tree is the layers of a configuration; later ones win.
 type tree struct {
 	layers []layer
-	index  func() *treeIndex
+	index  func() *treeIndex  // every value
+	writes func() *layerIndex // which layer has the last word on a path
 }
 
 // newTree is the tree of some layers, whose values are gone through once at most.
 func newTree(layers ...layer) tree {
-	return tree{layers, sync.OnceValue(func() *treeIndex { return indexOf(layers) })}
+	t := tree{layers: layers, writes: sync.OnceValue(func() *layerIndex { return layersOf(layers) })}
+	t.index = sync.OnceValue(func() *treeIndex { return indexOf(t) })
+	return t
 }
 
 // place is a value of a tree and where it stands.
@@ -87,9 +90,12 @@ func (t tree) follow(p doc.Path, through []string) (place, error) {
 }
 
 // stands is the value at a path as the last layer has it.
-func (t tree) stands(p doc.Path) (place, error) {
-	for i := len(t.layers) - 1; i >= 0; i-- {
-		l := t.layers[i]
+func (t tree) stands(p doc.Path) (place, error) { return t.standsAbove(-1, p) }
+
+// standsAbove is the same of the layers beyond one.
+func (t tree) standsAbove(i int, p doc.Path) (place, error) {
+	for _, k := range t.candidates(i, p) {
+		l := t.layers[k]
 		if len(p) < len(l.mount) || !p[:len(l.mount)].Equal(l.mount) {
 			continue
 		}
@@ -120,8 +126,12 @@ func (t tree) nearest(p doc.Path) layer {
 
 // has says whether there is anything at a path. What is written twice is there:
 // whoever asks for it learns why it cannot be read.
-func (t tree) has(p doc.Path) bool {
-	return slices.ContainsFunc(t.layers, func(l layer) bool {
+func (t tree) has(p doc.Path) bool { return t.hasAbove(-1, p) }
+
+// hasAbove is the same of the layers beyond one.
+func (t tree) hasAbove(i int, p doc.Path) bool {
+	return slices.ContainsFunc(t.candidates(i, p), func(k int) bool {
+		l := t.layers[k]
 		return len(p) >= len(l.mount) && p[:len(l.mount)].Equal(l.mount) && l.doc.Mentions(p[len(l.mount):])
 	})
 }

@@ -28,16 +28,15 @@ type treeValue struct {
 // indexOf goes through every value that is not a map or list, and every map and
 // list too, in the order of the files; values that a later layer replaces are left
 // out.
-func indexOf(layers []layer) *treeIndex {
+func indexOf(t tree) *treeIndex {
 	x := &treeIndex{first: map[string]int{}}
-	for i, l := range layers {
-		later := tree{layers: layers[i+1:]}
+	for i, l := range t.layers {
 		l.doc.Walk(func(v doc.Value) bool {
 			p := v.Path
 			if len(l.mount) > 0 {
 				p = l.mount.Join(v.Path...)
 			}
-			if v.Kind == doc.Map || !later.has(p) {
+			if v.Kind == doc.Map || !t.hasAbove(i, p) {
 				x.values = append(x.values, treeValue{path: p, value: v, parts: nameParts(p)})
 			}
 			return true

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"snug/internal/files"
 )
 
 // keepRecording copies a run's snapshot where the user wants it, as soon as it is
@@ -65,7 +67,7 @@ func (s *Session) writeProfile(r *Result) error {
 	info, err := s.env.Files.Stat(out)
 	switch {
 	case err == nil && info.IsDir():
-		err = errFolder
+		err = files.ErrFolder
 	case err == nil && !info.Mode().IsRegular():
 		err = errNotRegular
 	default:

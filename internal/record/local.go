@@ -8,19 +8,30 @@ import (
 	"path/filepath"
 	"time"
 
+	"snug/internal/files"
 	"snug/internal/run"
 )
 
 // This machine. No other file of the package touches it.
 
-// localFiles is its file system, seen from this process's folder.
+// localFiles is its file system, seen from this process's folder. Pipes and devices
+// are refused without waiting for them.
 type localFiles struct{}
 
-func (localFiles) Open(name string) (fs.File, error)          { return os.Open(name) }
-func (localFiles) ReadFile(name string) ([]byte, error)       { return os.ReadFile(name) }
-func (localFiles) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
-func (localFiles) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
-func (localFiles) Abs(name string) (string, error)            { return filepath.Abs(name) }
+// What is read of a file or a folder at most: more than any script of a training run
+// has, and a list that fits in memory.
+const (
+	mostScript = 4 << 20
+	mostListed = 200_000
+)
+
+func (localFiles) Open(name string) (fs.File, error)     { return files.Open(name) }
+func (localFiles) ReadFile(name string) ([]byte, error)  { return files.Read(name, mostScript) }
+func (localFiles) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+func (localFiles) Abs(name string) (string, error)       { return filepath.Abs(name) }
+func (localFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	return files.ReadDir(name, mostListed)
+}
 func (localFiles) MkdirAll(name string, mode fs.FileMode) error {
 	return os.MkdirAll(name, mode)
 }

@@ -9,16 +9,14 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"snug/internal/files"
 	"snug/internal/profile"
 )
 
 // Files that could not be written after the runs are refused before them.
 
-// What is in the place of a file that is to be written.
-var (
-	errFolder     = errors.New("it is a folder; name a file")
-	errNotRegular = errors.New("it is not a plain file; name one")
-)
+// errNotRegular is for devices and pipes, in whose place a file would be put.
+var errNotRegular = errors.New("it is not a plain file; name one")
 
 // checkOutFolder wants the folder that the profile goes into to be there.
 func (s *Session) checkOutFolder() error {
@@ -48,7 +46,7 @@ func (s *Session) checkPlaces() error {
 func (s *Session) checkOut() error {
 	out := s.plan.Out
 	if info, err := s.env.Files.Stat(out); err == nil && info.IsDir() {
-		return errFolder
+		return files.ErrFolder
 	}
 	if err := CheckReplaceable(s.env.Files, out); err != nil {
 		return err
@@ -64,21 +62,21 @@ func (s *Session) checkKeep() error {
 }
 
 // CheckReplaceable refuses to write a profile over a file that is something else, such
-// as a script that was named by mistake. Nil files are those of this machine.
-func CheckReplaceable(files Files, path string) error {
-	if files == nil {
-		files = localFiles{}
+// as a script that was named by mistake. Nil is the file system of this machine.
+func CheckReplaceable(in Files, path string) error {
+	if in == nil {
+		in = localFiles{}
 	}
-	info, err := files.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || isProfile(files, path) {
+	info, err := in.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || isProfile(in, path) {
 		return nil // writing says what is wrong, if anything is
 	}
 	return errors.New("it is there and is no profile, so that it stays as it is; name another file")
 }
 
 // isProfile says whether a file is a memory.snug.
-func isProfile(files Files, path string) bool {
-	f, err := files.Open(path)
+func isProfile(in Files, path string) bool {
+	f, err := in.Open(path)
 	if err != nil {
 		return false
 	}

@@ -30,7 +30,7 @@ func (b binder) project(words []string, settings ...string) (*config.Project, er
 }
 
 func (b binder) open(files ...string) (*config.Project, error) {
-	return config.Open(projectFiles{b.files.Files}, ".", files...)
+	return config.Open(b.files, ".", files...)
 }
 
 // holdsAny says whether a script, or a tree by its main file, has a value for one of

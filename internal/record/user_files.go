@@ -3,7 +3,6 @@
 package record
 
 import (
-	"io/fs"
 	"path/filepath"
 
 	"snug/internal/config/doc"
@@ -56,22 +55,4 @@ func (f userFiles) isShellScript(name string) bool {
 	n, _ := file.Read(head)
 	format, _ := doc.FormatOf(name, head[:n])
 	return format == doc.Shell
-}
-
-// projectFiles is the files as internal/config reads them: those of the folder and
-// below it.
-type projectFiles struct{ Files }
-
-func (f projectFiles) ReadFile(name string) ([]byte, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
-	}
-	return f.Files.ReadFile(name)
-}
-
-func (f projectFiles) ReadDir(name string) ([]fs.DirEntry, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
-	}
-	return f.Files.ReadDir(name)
 }

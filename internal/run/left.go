@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"snug/internal/filelock"
+	"snug/internal/files"
 	"snug/internal/pattern"
 )
 
@@ -115,10 +116,13 @@ func runsLeft() map[string][]string {
 	return out
 }
 
+// mostSettings bounds the probe's settings, a few hundred bytes.
+const mostSettings = 1 << 20
+
 // goesOn says whether a run was to go on after its recorded steps.
 func goesOn(run string) bool {
 	var s Settings
-	text, err := os.ReadFile(filepath.Join(run, "probe.json"))
+	text, err := files.Read(filepath.Join(run, "probe.json"), mostSettings)
 	return err == nil && json.Unmarshal(text, &s) == nil && s.KeepRunning
 }
 
