@@ -4,7 +4,11 @@ package snapshot
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -166,6 +170,37 @@ func TestFastPathAgrees(t *testing.T) {
 				t.Errorf("the fast path read %d of 3000 entries, want %d %%", n, tt.share)
 			}
 		})
+	}
+}
+
+// TestFastPathAgreesOnRecordings reads what PyTorch wrote: one in five recordings, or
+// all where SNUG_TEST_ALL=1.
+func TestFastPathAgreesOnRecordings(t *testing.T) {
+	paths, _ := filepath.Glob("../../testdata/measured/traces/*-stacks.pickle.gz")
+	if len(paths) == 0 {
+		t.Fatal("there are no recordings with stacks")
+	}
+	for i, path := range paths {
+		if i%5 > 0 && os.Getenv("SNUG_TEST_ALL") != "1" {
+			continue
+		}
+		in, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fast, slow := bothWays(t, file)
+		if n := slow.entries.n; len(slow.dicts)-len(fast.dicts) < n*9/10 {
+			t.Errorf("%s: the fast path read %d of %d entries", filepath.Base(path), len(slow.dicts)-len(fast.dicts), n)
+		}
 	}
 }
 
