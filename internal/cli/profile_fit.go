@@ -21,7 +21,7 @@ func (p *profiling) fit() error {
 	for _, d := range program.Doubts {
 		p.say("note: %s", d)
 	}
-	program.Card, program.Facts = p.card(), p.facts()
+	program.Facts = p.facts()
 	for name, n := range p.steady() {
 		program.Fixed[name] = n
 	}
@@ -67,7 +67,7 @@ func (p *profiling) recordings() ([]profile.Input, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the recording at %s: %w", r.at, err)
 		}
-		out = append(out, profile.Input{Name: "the recording at " + r.at.String(), At: r.at, Recording: rec})
+		out = append(out, profile.Input{Name: "the recording at " + r.at.String(), At: r.at, Card: p.card(), Recording: rec})
 	}
 	return out, nil
 }

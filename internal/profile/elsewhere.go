@@ -5,8 +5,9 @@ package profile
 import (
 	"slices"
 
+	"snug/internal/allocator"
 	"snug/internal/gpu"
-	"snug/internal/shadow"
+	"snug/internal/kernel"
 	"snug/internal/stream"
 )
 
@@ -18,26 +19,31 @@ import (
 // elsewhere is the program as far as one of its variants goes on another kind of
 // card, nil where that is the one of the recordings or nobody said which it is.
 func (p *Program) elsewhere(card gpu.Card, like *variant) *Program {
-	was, now := p.recordedOn(), shadow.Rules{Torch: rules().Torch, Capability: card.Capability, SMs: card.SMs}
+	was, now := p.rules(), rulesOf(card, p.Torch)
 	if card.Capability == 0 || now.Capability == was.Capability && now.SMs == was.SMs {
 		return nil
 	}
-	q := *p
-	q.formulas = slices.Clone(p.formulas)
-	for i := range q.formulas {
-		if f := &q.formulas[i]; f.sum != nil {
-			sum := *f.sum
-			sum.on = &now
-			f.sum, f.seen = &sum, nil
-		}
-	}
-	q.formulas = append(q.formulas, formula{terms: []term{{int64(now.CublasBytes()), 0}}})
+	q := p.summing(now)
+	q.formulas = append(q.formulas, formula{terms: []term{{int64(now.Cublas()), 0}}})
 	v := *like
 	v.events = slices.Clone(like.events)
-	for _, k := range p.cublas(like, was.CublasBytes()) {
+	for _, k := range p.cublas(like, was.Cublas()) {
 		v.events[k].formula = uint32(len(p.formulas))
 	}
 	return q.with(like, v)
+}
+
+// summing is p with its sums as on another card, those of the recordings too.
+func (p *Program) summing(on kernel.Rules) Program {
+	q := *p
+	q.on = &on
+	q.formulas = slices.Clone(p.formulas)
+	for i := range q.formulas {
+		if f := &q.formulas[i]; f.sum != nil {
+			f.seen = nil
+		}
+	}
+	return q
 }
 
 // with is p with one variant in place of another.
@@ -52,11 +58,16 @@ func (p Program) with(like *variant, v variant) *Program {
 	return &p
 }
 
-// recordedOn is what counts of the card of the recordings.
-func (p *Program) recordedOn() shadow.Rules {
-	r, card := rules(), p.card()
-	r.Capability, r.SMs = card.Capability, card.SMs
-	return r
+// rules are those of the card that the program is for: the one of the recordings.
+func (p *Program) rules() kernel.Rules {
+	if p.on != nil {
+		return *p.on
+	}
+	return rulesOf(p.card(), p.Torch)
+}
+
+func rulesOf(card gpu.Card, torch allocator.Version) kernel.Rules {
+	return kernel.Rules{Torch: 100*torch.Major + torch.Minor, Capability: card.Capability, SMs: card.SMs}
 }
 
 // card is that of the recordings: the reference, where they do not say.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"snug/internal/shadow"
+	"snug/internal/kernel"
 	"snug/internal/snapshot"
 )
 
@@ -14,6 +14,7 @@ import (
 type Input struct {
 	Name      string // the file, for messages
 	At        Point
+	Card      string // what it was made on, as its driver or the catalogue names it; "" where nobody said
 	Recording *snapshot.Recording
 }
 
@@ -26,11 +27,12 @@ type fitter struct {
 	pairs   [][][]int32 // [to][from]: by allocation of to, the one of from
 	solver  *solver
 	program *Program
+	rules   kernel.Rules        // of the card of the recordings
 	index   map[string]uint32   // of formulas, by text
 	known   map[*formula]uint32 // the same, by address
-	convs   map[convKey]shadow.ConvWorkspace
-	sizes   map[shadow.ConvSizes][]shadow.ConvShape
-	near    map[string]shadow.ConvWorkspace
+	convs   map[convKey]kernel.ConvWorkspace
+	sizes   map[kernel.ConvSizes][]kernel.ConvShape
+	near    map[string]kernel.ConvWorkspace
 	strange bool // as if none of these convolutions had been measured
 }
 
@@ -40,8 +42,8 @@ func Fit(inputs []Input) (*Program, error) { return newFitter(inputs).fit() }
 func newFitter(inputs []Input) *fitter {
 	return &fitter{
 		inputs: slices.Clone(inputs), index: map[string]uint32{}, known: map[*formula]uint32{},
-		convs: map[convKey]shadow.ConvWorkspace{}, sizes: map[shadow.ConvSizes][]shadow.ConvShape{},
-		near: map[string]shadow.ConvWorkspace{}, program: &Program{},
+		convs: map[convKey]kernel.ConvWorkspace{}, sizes: map[kernel.ConvSizes][]kernel.ConvShape{},
+		near: map[string]kernel.ConvWorkspace{}, program: &Program{},
 	}
 }
 
@@ -53,7 +55,7 @@ func (f *fitter) fit() (*Program, error) {
 	if err := f.align(); err != nil {
 		return nil, err
 	}
-	f.solver = newSolver(f.program.monos, f.points)
+	f.solver, f.rules = newSolver(f.program.monos, f.points), f.program.rules()
 	for k := range f.inputs {
 		f.write(k)
 	}

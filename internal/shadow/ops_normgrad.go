@@ -19,7 +19,7 @@ func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw,
 	if want[2] {
 		db = w.empty(weight.size, weight.dtype)
 	}
-	if rows := w.Rules.normPartials(x.Numel()/x.Size(-1), x.Size(-1)); rows > 0 {
+	if rows := w.Rules.NormPartials(x.Numel()/x.Size(-1), x.Size(-1)); rows > 0 {
 		partW, partB := w.partialsOf(dw, rows), w.partialsOf(db, rows)
 		dw, db = sumPartials(partW, dw), sumPartials(partB, db)
 		partB.drop()
@@ -28,15 +28,6 @@ func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw,
 	w.kernel(dx, g, x)
 	w.unpin(mark)
 	return dx, dw, db
-}
-
-// normPartials is how many rows of partial sums there are, or 0 where one pass
-// does.
-func (r Rules) normPartials(m, n int) int {
-	if m <= 64<<10 || n/32 >= r.SMs/2 {
-		return 0
-	}
-	return min(32<<10/ceilDiv(n, 32), ceilDiv(m, 32))
 }
 
 func (w *World) partialsOf(d *Tensor, rows int) *Tensor {

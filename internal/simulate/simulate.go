@@ -12,6 +12,7 @@ import (
 
 	"snug/internal/family"
 	"snug/internal/gpu"
+	"snug/internal/kernel"
 	"snug/internal/setup"
 	"snug/internal/shadow"
 )
@@ -418,13 +419,12 @@ func autocastType(precision string) shadow.DType {
 
 // rules is what depends on the card and the versions; empty means the reference
 // and the newest known.
-func rules(v setup.Versions, card gpu.Card) shadow.Rules {
+func rules(v setup.Versions, card gpu.Card) kernel.Rules {
 	if card.Capability == 0 {
 		card = gpu.Reference
 	}
-	return shadow.Rules{
-		Torch: number(v.Torch, 211), Transformers: number(v.Transformers, 517), BitsAndBytes: number(v.BitsAndBytes, 50),
-		Capability: card.Capability, SMs: card.SMs,
+	return kernel.Rules{
+		Torch: number(v.Torch, 211), BitsAndBytes: number(v.BitsAndBytes, 50), Capability: card.Capability, SMs: card.SMs,
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package kernel
 
 import "testing"
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kernel
+
+// cuBLAS workspaces (aten/src/ATen/cuda/CublasHandlePool.cpp). One per handle
+// and CUDA stream, taken from the caching allocator at the first product and
+// kept. Handles belong to threads, so a training process has one set for the
+// forward pass and one for the backward pass.
+
+const (
+	cublasDefault   = 8519680  // 2 × 4 MiB and 8 × 16 KiB
+	cublasHopper    = 32 << 20 // sm_90
+	cublasLtDefault = 1 << 20
+)
+
+// Cublas is the size of a workspace. Versions 2.2 and 2.3 set none.
+func (r Rules) Cublas() uint64 {
+	switch {
+	case r.Torch == 202 || r.Torch == 203:
+		return 0
+	case r.Capability == 90, r.Torch >= 212 && r.Capability >= 90:
+		return cublasHopper
+	default:
+		return cublasDefault
+	}
+}
+
+// IsCublas tells whether such a workspace has so many bytes on some card: for
+// recordings of which nobody knows the card.
+func IsCublas(bytes uint64) bool { return bytes == cublasDefault || bytes == cublasHopper }
+
+// CublasLt is what cuBLASLt takes for a product with a bias, beside the plain
+// workspace, and whether it is kept as that is or taken for each product. From 2.12
+// on the two share one.
+func (r Rules) CublasLt() (bytes uint64, kept bool) {
+	switch {
+	case r.Torch >= 212:
+		return 0, true
+	case r.Torch >= 209:
+		return cublasLtDefault, true
+	}
+	return cublasLtDefault, false
+}
