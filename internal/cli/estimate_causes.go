@@ -31,6 +31,8 @@ func (r estimateReport) causes() (out []string) {
 			} else {
 				out = append(out, "recorded on a card without flash attention")
 			}
+		case profile.Unplaced:
+			out = append(out, "the recordings do not name their card")
 		case profile.Smaller:
 			out = append(out, "smaller than any size recorded")
 		}

@@ -59,21 +59,26 @@ func (r Rules) cudnnFirst() bool {
 // rows is how many queries there are, over all heads.
 func (a Attention) rows() int { return a.Batch * a.Heads * a.Queries }
 
-// CudnnForward is cuDNN's workspace in the forward pass.
-func (r Rules) CudnnForward(a Attention) uint64 {
+// CudnnForward is cuDNN's workspace in the forward pass. At most it would be one
+// number per query and head.
+func (r Rules) CudnnForward(a Attention) Figure {
+	bytes := uint64(0)
 	if a.Queries > 1 {
-		return 256
+		bytes = 256
 	}
-	return 0
+	return r.between(CudnnAttention, bytes, 0, uint64(a.rows()*4))
 }
 
 // CudnnBackward is cuDNN's workspace: the queries' gradient in float32, one number
 // per query and head, and with grouped heads the gradients of keys and values for
-// every query head.
-func (r Rules) CudnnBackward(a Attention) uint64 {
+// every query head. Any such kernel needs the one number; at most it would have all
+// three gradients in float32, for every query head.
+func (r Rules) CudnnBackward(a Attention) Figure {
 	bytes := a.rows()*a.Width*4 + a.rows()*4 + 256
 	if a.KeyHeads != a.Heads {
 		bytes += 2 * a.Batch * a.Heads * a.Keys * a.Width * a.Type.Bytes()
 	}
-	return uint64(bytes)
+	heads := a.Batch * a.Heads
+	least, most := a.rows()*4, heads*(a.Queries+2*a.Keys)*a.Width*4+2*a.rows()*4+256
+	return r.between(CudnnAttention, uint64(bytes), uint64(least), uint64(most))
 }

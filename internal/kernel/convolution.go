@@ -85,8 +85,19 @@ type BatchBytes struct {
 	Bytes uint64
 }
 
-// Convolution is what cuDNN takes while it runs one.
-func (r Rules) Convolution(c Conv) uint64 {
+// Convolution is what cuDNN takes while it runs one. A card of which that was not
+// measured may need nothing, or copies of everything and a card full of partial sums,
+// which is as much as seven in eight of the measured ones take at most.
+func (r Rules) Convolution(c Conv) Figure {
+	most := c.shape().bytes(c.Type.Bytes(), c.Batch).copies + littleBytes
+	if c.Kind == WGrad {
+		most += MostConvPartials
+	}
+	return r.between(Convolutions, c.workspace(), 0, most)
+}
+
+// workspace is what was measured, or what one like it would take.
+func (c Conv) workspace() uint64 {
 	if c.Size.H == c.Size.W && c.Kernel.H == c.Kernel.W {
 		call := convCall{c.Kind, c.Type, c.shape()}
 		table := measuredWorkspaces()

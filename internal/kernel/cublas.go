@@ -13,16 +13,23 @@ const (
 	cublasLtDefault = 1 << 20
 )
 
+// ROCm's libraries stand in their place on AMD's cards: 32 MiB, and 128 on gfx94x
+// and gfx95x; for products with a bias 76.
+const (
+	hipblas   = 128 << 20
+	hipblasLt = 76 << 20
+)
+
 // Cublas is the size of a workspace. Versions 2.2 and 2.3 set none.
-func (r Rules) Cublas() uint64 {
+func (r Rules) Cublas() Figure {
+	bytes := uint64(cublasDefault)
 	switch {
 	case r.Torch == 202 || r.Torch == 203:
-		return 0
+		bytes = 0
 	case r.Capability == 90, r.Torch >= 212 && r.Capability >= 90:
-		return cublasHopper
-	default:
-		return cublasDefault
+		bytes = cublasHopper
 	}
+	return r.between(Products, bytes, 0, hipblas)
 }
 
 // IsCublas tells whether such a workspace has so many bytes on some card: for
@@ -32,12 +39,12 @@ func IsCublas(bytes uint64) bool { return bytes == cublasDefault || bytes == cub
 // CublasLt is what cuBLASLt takes for a product with a bias, beside the plain
 // workspace, and whether it is kept as that is or taken for each product. From 2.12
 // on the two share one.
-func (r Rules) CublasLt() (bytes uint64, kept bool) {
+func (r Rules) CublasLt() (bytes Figure, kept bool) {
 	switch {
 	case r.Torch >= 212:
-		return 0, true
+		return r.between(Products, 0, 0, hipblasLt), true
 	case r.Torch >= 209:
-		return cublasLtDefault, true
+		return r.between(Products, cublasLtDefault, 0, hipblasLt), true
 	}
-	return cublasLtDefault, false
+	return r.between(Products, cublasLtDefault, 0, hipblasLt), false
 }

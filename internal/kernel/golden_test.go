@@ -82,6 +82,8 @@ func listed(n ...uint64) string {
 	return strings.Join(out, " ")
 }
 
+var h200 = Rules{Torch: 211, Capability: 90, SMs: 132}
+
 // rules are what a line of each name asks.
 var rules = map[string]func(g *golden) string{
 	"reduce": func(g *golden) string {
@@ -104,10 +106,10 @@ var rules = map[string]func(g *golden) string{
 		return fmt.Sprint(buffer, semaphores)
 	},
 	"conv": func(g *golden) string {
-		return fmt.Sprint(Rules{Torch: 211, Capability: 90, SMs: 132}.Convolution(Conv{
+		return fmt.Sprint(h200.Convolution(Conv{
 			Kind: g.kind(), Type: g.dtype(), Last: g.flag(), Batch: g.int(), Channels: g.int(), Size: g.pair(),
 			Filters: g.int(), Kernel: g.pair(), Stride: g.int(), Padding: g.int(), Groups: g.int(),
-		}))
+		}).N)
 	},
 	"near": func(g *golden) string {
 		s := convShape{
@@ -128,8 +130,7 @@ var rules = map[string]func(g *golden) string{
 	"attention": func(g *golden) string {
 		a := g.shape()
 		a.Type = g.element()
-		r := Rules{Torch: 211, Capability: 90, SMs: 132}
-		return fmt.Sprint(r.CudnnBackward(a), r.EfficientBackward(a))
+		return fmt.Sprint(h200.CudnnBackward(a).N, h200.EfficientBackward(a).N)
 	},
 	"flash": func(g *golden) string {
 		r, a := g.card(), g.shape()
@@ -142,23 +143,23 @@ var rules = map[string]func(g *golden) string{
 		return listed(delta, dq, wide, wide)
 	},
 	"sort": func(g *golden) string {
-		return fmt.Sprint(Rules{Torch: 211, Capability: 90, SMs: 132}.Sort(g.int(), g.int()))
+		return fmt.Sprint(h200.Sort(g.int(), g.int()).N)
 	},
 	"scan": func(g *golden) string { return fmt.Sprint(scanBytes(g.int(), g.int(), g.int())) },
 	"fused": func(g *golden) string {
 		return fmt.Sprint(g.release().EmbeddingFused(g.int(), g.int(), g.int()))
 	},
-	"norm":   func(g *golden) string { return fmt.Sprint(g.card().NormPartials(g.int(), g.int())) },
+	"norm":   func(g *golden) string { return fmt.Sprint(g.card().NormPartials(g.int(), g.int()).N) },
 	"split":  func(g *golden) string { return fmt.Sprint(g.card().SplitWithSizes(g.ints(), g.int())) },
 	"chunks": func(g *golden) string { return fmt.Sprint(ChunkCat(g.ints())) },
-	"cublas": func(g *golden) string { return fmt.Sprint(g.release().Cublas()) },
+	"cublas": func(g *golden) string { return fmt.Sprint(g.release().Cublas().N) },
 	"cublaslt": func(g *golden) string {
 		r := g.release()
 		bytes, kept := r.CublasLt()
 		if kept {
-			return listed(r.Cublas(), bytes) + " | "
+			return listed(r.Cublas().N, bytes.N) + " | "
 		}
-		return listed(r.Cublas(), bytes) + " | " + listed(bytes)
+		return listed(r.Cublas().N, bytes.N) + " | " + listed(bytes.N)
 	},
 	"grouped": func(g *golden) string {
 		r, t, groups := g.card(), g.dtype(), g.int()
@@ -167,7 +168,7 @@ var rules = map[string]func(g *golden) string{
 		if args, maps, ok := r.Grouped(t, groups); ok {
 			return listed(out, args, maps)
 		}
-		return listed(out, r.Cublas())
+		return listed(out, r.Cublas().N)
 	},
 }
 

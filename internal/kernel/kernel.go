@@ -16,6 +16,8 @@ type Rules struct {
 	BitsAndBytes int // 50 for 0.50
 	Capability   int // compute capability: 90 for sm_90
 	SMs          int // multiprocessors
+
+	Foreign bool // not a card of CUDA's: the rest is the nearest there is to it
 }
 
 // Type is the type of the numbers that a kernel works on, as far as kernels are

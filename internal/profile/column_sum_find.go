@@ -88,7 +88,7 @@ func (w *writer) isCublas(i int) bool {
 	if w.f.program.Card == "" {
 		return kernel.IsCublas(w.events[i].Size)
 	}
-	return w.events[i].Size == w.f.rules.Cublas()
+	return w.events[i].Size == w.f.rules.Cublas().N
 }
 
 // product looks for the sum of a product made for it. Norms' weights are float32

@@ -201,7 +201,7 @@ func (w *writer) measured(c conv, kind kernel.ConvKind, i int) *formula {
 		return nil
 	}
 	how := Measured
-	if c.guess {
+	if c.guess || !w.f.rules.Known(kernel.Convolutions) { // on the card of the table alone
 		how = Bounded
 	}
 	return &formula{measured: &measuredConv{quantity, row}, seen: obs, certainty: how}

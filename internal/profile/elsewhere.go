@@ -5,7 +5,6 @@ package profile
 import (
 	"slices"
 
-	"snug/internal/allocator"
 	"snug/internal/gpu"
 	"snug/internal/kernel"
 	"snug/internal/stream"
@@ -19,15 +18,15 @@ import (
 // elsewhere is the program as far as one of its variants goes on another kind of
 // card, nil where that is the one of the recordings or nobody said which it is.
 func (p *Program) elsewhere(card gpu.Card, like *variant) *Program {
-	was, now := p.rules(), rulesOf(card, p.Torch)
-	if card.Capability == 0 || now.Capability == was.Capability && now.SMs == was.SMs {
+	was, now := p.rules(), card.Kernels(p.torch())
+	if card.Capability == 0 && card.Maker != gpu.AMD || now == was {
 		return nil
 	}
 	q := p.summing(now)
-	q.formulas = append(q.formulas, formula{terms: []term{{int64(now.Cublas()), 0}}})
+	q.formulas = append(q.formulas, formula{terms: []term{{int64(now.Cublas().N), 0}}})
 	v := *like
 	v.events = slices.Clone(like.events)
-	for _, k := range p.cublas(like, was.Cublas()) {
+	for _, k := range p.cublas(like, was.Cublas().N) {
 		v.events[k].formula = uint32(len(p.formulas))
 	}
 	return q.with(like, v)
@@ -63,19 +62,54 @@ func (p *Program) rules() kernel.Rules {
 	if p.on != nil {
 		return *p.on
 	}
-	return rulesOf(p.card(), p.Torch)
+	card, _ := p.card()
+	return card.Kernels(p.torch())
 }
 
-func rulesOf(card gpu.Card, torch allocator.Version) kernel.Rules {
-	return kernel.Rules{Torch: 100*torch.Major + torch.Minor, Capability: card.Capability, SMs: card.SMs}
-}
+// torch is the release that was recorded: 211 for 2.11.
+func (p *Program) torch() int { return 100*p.Torch.Major + p.Torch.Minor }
 
-// card is that of the recordings: the reference, where they do not say.
-func (p *Program) card() gpu.Card {
-	if card, err := gpu.Find(p.Card); err == nil && card.Capability > 0 {
-		return card
+// card is that of the recordings: the reference, where they do not say or say one
+// that nobody knows.
+func (p *Program) card() (card gpu.Card, known bool) {
+	card, err := gpu.Find(p.Card)
+	if err != nil {
+		return gpu.Reference, false
 	}
-	return gpu.Reference
+	return card, true
+}
+
+// Unplaced tells that nobody knows the card of the recordings, and that nothing in
+// them shows it: no sum took just what it takes on the reference, and no convolution.
+func (p *Program) Unplaced() bool {
+	if _, known := p.card(); known {
+		return false
+	}
+	for i := range p.formulas {
+		switch f := &p.formulas[i]; {
+		case f.certainty == Measured:
+			return false
+		case f.sum == nil:
+			continue
+		}
+		for _, v := range p.variants {
+			if p.formulas[i].sum.bytes(p.at(v.at), p.rules()) > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// onOthers are programs that sum as on one card of each generation.
+func (p *Program) onOthers() (out []*Program) {
+	for _, name := range []string{"T4", "A100-80GB", "RTX-4090", "H100-80GB", "B200", "RTX-5090"} {
+		if card, err := gpu.Find(name); err == nil {
+			q := p.summing(card.Kernels(p.torch()))
+			out = append(out, &q)
+		}
+	}
+	return out
 }
 
 // cublas are the events that allocate its workspaces: of just that size, made in

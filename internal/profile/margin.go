@@ -90,6 +90,7 @@ const (
 	Updates                 // that a gradient scaler may leave out
 	Elsewhere               // a card of another kind than that of the recordings
 	Attention               // that only one of the two cards has fast kernels for
+	Unplaced                // recordings of which nobody knows the card
 )
 
 // matters is from where on plans differ: less than the smallest segment for
@@ -115,12 +116,16 @@ func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, e
 	if q := p.elsewhere(card, v); q != nil {
 		w.because(Elsewhere)
 		w.plan(Elsewhere, []*Program{q})
-		had, has := p.card().Flash(), card.Flash()
+		was, _ := p.card()
+		had, has := was.Flash(), card.Flash()
 		w.known(Attention, flashLost, had && !has)
 		w.known(Attention, flashGained, has && !had)
 		guess = func(f *formula) bool { return f.measured != nil } // on the card of the table
 	}
 	if p.recordedAt(values) == none {
+		if p.Unplaced() {
+			w.plan(Unplaced, p.onOthers())
+		}
 		w.known(Unlike, unlike, p.unpaired(v, sizes) > matters)
 		w.known(Smaller, smaller, p.below(values))
 		w.plan(Workspaces, p.otherwise(v, sizes, (*formula).bounded))

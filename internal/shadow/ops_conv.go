@@ -94,7 +94,7 @@ func (c Conv) product(kind kernel.ConvKind, x, weight Shape, dt DType, last bool
 
 // convScratch takes a product's workspace for the length of the call.
 func (w *World) convScratch(c kernel.Conv) {
-	bytes := w.Rules.Convolution(c)
+	bytes := w.takes(w.Rules.Convolution(c))
 	was := w.component
 	w.component = Workspace
 	w.scratch(bytes)

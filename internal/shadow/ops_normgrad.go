@@ -19,7 +19,7 @@ func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw,
 	if want[2] {
 		db = w.empty(weight.size, weight.dtype)
 	}
-	if rows := w.Rules.NormPartials(x.Numel()/x.Size(-1), x.Size(-1)); rows > 0 {
+	if rows := w.normPartials(x); rows > 0 {
 		partW, partB := w.partialsOf(dw, rows), w.partialsOf(db, rows)
 		dw, db = sumPartials(partW, dw), sumPartials(partB, db)
 		partB.drop()
@@ -28,6 +28,13 @@ func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw,
 	w.kernel(dx, g, x)
 	w.unpin(mark)
 	return dx, dw, db
+}
+
+// normPartials is how many rows of partial sums there are over those of x.
+func (w *World) normPartials(x *Tensor) int {
+	n := x.Size(-1)
+	row := max(uint64(n)*x.dtype.Bytes(), 1)
+	return int(w.takes(w.Rules.NormPartials(x.Numel()/n, n).Times(row)) / row)
 }
 
 func (w *World) partialsOf(d *Tensor, rows int) *Tensor {

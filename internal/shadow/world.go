@@ -30,6 +30,8 @@ const (
 // tensors and modules.
 type World struct {
 	Rules kernel.Rules // the card and the library versions
+	Side  kernel.Side  // to go by where what a kernel takes is not known on the card
+	Open  Open
 	Trace *stream.Trace
 	Tags  []Tag // one per allocation of the trace, folded as it was; see Tag
 
@@ -107,6 +109,21 @@ func (w *World) release2(m *storage) {
 		w.release(m)
 	}
 }
+
+// Open is how much is left open on a card of which kernels' needs are not known: for
+// each fact that it lacks, the bytes between the ends of the widest figure.
+type Open [kernel.Facts]uint64
+
+// takes is a figure of a kernel's, on the side that this run goes by.
+func (w *World) takes(f kernel.Figure) uint64 {
+	if f.Lacks != kernel.None {
+		w.Open[f.Lacks] = max(w.Open[f.Lacks], f.Open())
+	}
+	return f.On(w.Side)
+}
+
+// needs takes and gives back what a kernel needs for a moment.
+func (w *World) needs(f kernel.Figure) { w.scratch(w.takes(f)) }
 
 // Mark opens a phase in the trace.
 func (w *World) Mark(phase uint32) { w.Trace.Add(stream.Mark, phase, 0) }

@@ -45,6 +45,7 @@ type Options struct {
 	Watch Stopwatch                        // counts a step with everything in place, if set
 	Brief bool                             // the first step, which makes the optimizer's states, has one micro-batch
 	Card  gpu.Card                         // what kernels are chosen for; the reference where it has no capability
+	Side  kernel.Side                      // to go by where what kernels take is not known on that card
 	Local bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
 	Model Maker                            // makes a model in the place of the setup's, if set
 }
@@ -150,7 +151,7 @@ func (r *run) metered(k int) bool {
 func (r *run) load() error {
 	s := r.s
 	r.w = shadow.NewWorld(rules(s.Versions, r.o.Card))
-	r.w.OutOfPlace, r.w.Folds = r.o.Out, r.folds
+	r.w.OutOfPlace, r.w.Folds, r.w.Side = r.o.Out, r.folds, r.o.Side
 	if r.o.Log != nil {
 		r.w.Log = func(op string) { r.o.Log(r.w, op) }
 	}
@@ -420,12 +421,9 @@ func autocastType(precision string) shadow.DType {
 // rules is what depends on the card and the versions; empty means the reference
 // and the newest known.
 func rules(v setup.Versions, card gpu.Card) kernel.Rules {
-	if card.Capability == 0 {
-		card = gpu.Reference
-	}
-	return kernel.Rules{
-		Torch: number(v.Torch, 211), BitsAndBytes: number(v.BitsAndBytes, 50), Capability: card.Capability, SMs: card.SMs,
-	}
+	r := card.Kernels(number(v.Torch, 211))
+	r.BitsAndBytes = number(v.BitsAndBytes, 50)
+	return r
 }
 
 // number is 211 for "2.11.0".
