@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"snug/internal/files"
 )
 
 // Mistakes that every command can be given: values that are empty, because a
@@ -47,48 +49,24 @@ func refuseEmpty(cmd *cobra.Command) {
 	}
 }
 
-// isFolder tells whether there is a folder of that name.
-func (e Env) isFolder(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
-}
-
-// errFolder is in the place of what a system says on writing over a folder.
-var errFolder = errors.New("it is a folder; name a file")
-
 // errNotPlain is for devices and pipes, in whose place a file would be put.
 var errNotPlain = errors.New("it is not a plain file; name one")
 
 // write writes a whole file, or says why not.
 func (e Env) write(path string, data []byte) error {
-	return e.writeWith(path, func() error { return e.WriteFile(path, data) })
-}
-
-// writeWith has a file written, unless something else is in its place.
-func (e Env) writeWith(path string, write func() error) error {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		err = errFolder
+		err = files.ErrFolder
 	case err == nil && !info.Mode().IsRegular():
 		err = errNotPlain
 	default:
-		err = write()
+		err = e.WriteFile(path, data)
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, reason(err))
 	}
 	return nil
-}
-
-// mayKeepProfile refuses to write a profile over a file that is something else: a
-// script or a recording, which a slip of the hand would be the end of.
-func (e Env) mayKeepProfile(option, path string) error {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || isProfile(e, path) {
-		return nil // writing says what is wrong, if anything is
-	}
-	return fmt.Errorf("%s %s: it is there and is no profile, so that it stays as it is; name another file", option, path)
 }
 
 // checkFolder wants the folder of --dir to be one.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,13 +26,15 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
-	LookupEnv      func(string) (string, bool) // nil: what Getenv says is not empty is set
-	Open           func(path string) (io.ReadCloser, error)
-	WriteFile      func(path string, data []byte) error // the whole file or nothing of it
-	GPUs           []gpu.Source                         // ways to ask which GPUs are here
-	CPUs           int                                  // of this machine; 0 where nobody asked
-	Environ        func() []string                      // what commands that snug starts find around them
-	Runner         run.Runner                           // starts them; nil: this machine
+	LookupEnv      func(string) (string, bool)              // nil: what Getenv says is not empty is set
+	Open           func(path string) (io.ReadCloser, error) // a file that the user named, or a pipe
+	Find           func(path string) (io.ReadCloser, error) // a regular file found in a folder or named by another file; nil: Open
+	WriteFile      func(path string, data []byte) error     // the whole file or nothing of it
+	GPUs           []gpu.Source                             // ways to ask which GPUs are here
+	CPUs           int                                      // of this machine; 0 where nobody asked
+	Environ        func() []string                          // what commands that snug starts find around them
+	Runner         run.Runner                               // starts them; nil: this machine
+	GoesOn         func()                                   // called where a command will go on for long; nil is nothing
 	Version        string
 }
 
@@ -112,7 +115,7 @@ func (e Env) machine(ctx context.Context) *gpu.Machine {
 	return m
 }
 
-// open opens a file to read; "-" is standard input.
+// open opens a file that the user named; "-" is standard input.
 func (e Env) open(path string) (io.ReadCloser, error) {
 	if path == "-" {
 		return io.NopCloser(e.Stdin), nil
@@ -121,13 +124,34 @@ func (e Env) open(path string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, reason(err))
 	}
-	if s, ok := f.(interface{ Stat() (fs.FileInfo, error) }); ok {
-		if info, err := s.Stat(); err == nil && info.IsDir() {
-			_ = f.Close()
-			return nil, fmt.Errorf("reading %s: it is a folder; name a file", path)
-		}
-	}
 	return f, nil
+}
+
+// find opens a regular file that nobody named.
+func (e Env) find(path string) (io.ReadCloser, error) {
+	if e.Find == nil {
+		return e.Open(path)
+	}
+	return e.Find(path)
+}
+
+// opener opens the files that setups name. Only those that the user typed may be
+// pipes.
+func (e Env) opener(typed ...string) func(string) (io.ReadCloser, error) {
+	return func(path string) (io.ReadCloser, error) {
+		if slices.ContainsFunc(typed, func(t string) bool { return t != "" && absolute(t) == absolute(path) }) {
+			return e.Open(path)
+		}
+		return e.find(path)
+	}
+}
+
+// absolute is a path from the root, or as it is where that cannot be told.
+func absolute(name string) string {
+	if abs, err := filepath.Abs(name); err == nil {
+		return abs
+	}
+	return name
 }
 
 // reason strips what the message says already: the operation and the path.

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"snug/internal/files"
 	"snug/internal/gpu"
 	"snug/internal/gpu/rocm"
 	"snug/internal/gpu/smi"
@@ -30,7 +31,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"snug": func() {
 		os.Exit(Run(context.Background(), Env{
 			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Version: "test",
-			Open:      func(path string) (io.ReadCloser, error) { return os.Open(path) },
+			Open:      func(path string) (io.ReadCloser, error) { return files.OpenNamed(path) },
+			Find:      func(path string) (io.ReadCloser, error) { return files.Open(path) },
 			WriteFile: func(path string, data []byte) error { return os.WriteFile(path, data, 0o644) },
 			LookupEnv: os.LookupEnv, GPUs: recordedGPUs(os.Getenv("GPUS")),
 		}, os.Args[1:]))

@@ -8,23 +8,12 @@ import (
 	"strings"
 	"unicode"
 
-	"snug/internal/redact"
 	"snug/internal/run"
 	"snug/internal/store"
 )
 
 // A run is kept with its whole command, in which the interpreter comes first and
 // often takes more room than a column has. People call it by its script.
-
-// commandKept is the command as the store has it, without its secrets. The script's
-// path is from the root, since train.py alone is every project's.
-func (p *profiling) commandKept() string {
-	words := slices.Clone(p.launch.Args)
-	if i := run.Script(words); i >= 0 && isPlainFile(words[i]) {
-		words[i] = absolute(words[i])
-	}
-	return strings.Join(redact.Words(words), " ")
-}
 
 // runNames are what the runs are called in a list: the model, or the script with
 // the folder it stands in, and as many folders more as tell it from another.

@@ -3,10 +3,8 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -16,6 +14,7 @@ import (
 
 	"snug/internal/config"
 	"snug/internal/config/change"
+	"snug/internal/files"
 	"snug/internal/term"
 )
 
@@ -78,17 +77,22 @@ func (p projectFiles) at(name string) string {
 	return filepath.Join(p.folder, filepath.FromSlash(name))
 }
 
-// ReadFile reads a file of the project. A pipe would be waited for, and cannot
-// be changed in place.
+// mostScript is more than any script or config of a training run has.
+const mostScript = 4 << 20
+
+// ReadFile reads a file of the project.
 func (p projectFiles) ReadFile(name string) ([]byte, error) {
-	if info, err := os.Stat(p.at(name)); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return nil, errors.New("not a plain file")
-	}
-	return os.ReadFile(p.at(name))
+	return files.Read(p.at(name), mostScript)
 }
 
+// mostListed is how many entries of a folder are looked at: of a folder of ten
+// million the list alone takes gigabytes.
+const mostListed = 200_000
+
 // ReadDir lists a folder of the project.
-func (p projectFiles) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(p.at(name)) }
+func (p projectFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	return files.ReadDir(p.at(name), mostListed)
+}
 
 // bindingsTable is what was found, one line a place. Where the screen is narrow
 // the keys are left out: the line says where to look.

@@ -3,17 +3,18 @@
 package redact
 
 import (
-	"regexp"
 	"strings"
+
+	"snug/internal/pattern"
 )
 
 var (
 	// scheme://user:password@host
-	userinfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.\-]*)://([^\s/"'@]*(?:@[^\s/"'@]+)*)@`)
+	userinfo = pattern.New(`([A-Za-z][A-Za-z0-9+.\-]*)://([^\s/"'@]*(?:@[^\s/"'@]+)*)@`)
 	// Bearer x, as in a header.
-	bearer = regexp.MustCompile(`(?i)\b(bearer|authorization:\s*\w+)(\s+)[A-Za-z0-9._~+/=\-]{8,}`)
+	bearer = pattern.New(`(?i)\b(bearer|authorization:\s*\w+)(\s+)[A-Za-z0-9._~+/=\-]{8,}`)
 	// Tokens that their makers gave a form of their own.
-	formed = regexp.MustCompile(`\b(?:hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w\-]{16,}|sk-[\w\-]{20,}|xox[abeprs]-[\w\-]{10,}|A[KS]IA[A-Z0-9]{16}|AIza[\w\-]{30,}|eyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*)|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*-----)?`)
+	formed = pattern.New(`\b(?:hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w\-]{16,}|sk-[\w\-]{20,}|xox[abeprs]-[\w\-]{10,}|A[KS]IA[A-Z0-9]{16}|AIza[\w\-]{30,}|eyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*)|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*-----)?`)
 )
 
 // forms are what texts with a token of such a form have; to look for them first is
@@ -23,16 +24,16 @@ var forms = []string{"hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_
 // Text is a text without the secrets that can be told by their names or forms.
 func Text(text string) string {
 	if strings.Contains(text, "://") {
-		text = userinfo.ReplaceAllStringFunc(text, func(m string) string {
-			parts := userinfo.FindStringSubmatch(m)
+		text = userinfo.Regexp().ReplaceAllStringFunc(text, func(m string) string {
+			parts := userinfo.Find(m)
 			return parts[1] + "://" + hideUser(parts[1], parts[2]) + "@"
 		})
 	}
 	if hasAny(text, forms) {
-		text = formed.ReplaceAllString(text, hidden)
+		text = formed.Regexp().ReplaceAllString(text, hidden)
 	}
 	if hasAny(strings.ToLower(text), []string{"bearer", "authorization"}) {
-		text = bearer.ReplaceAllString(text, "${1}${2}"+hidden)
+		text = bearer.Regexp().ReplaceAllString(text, "${1}${2}"+hidden)
 	}
 	return hideNamed(text)
 }

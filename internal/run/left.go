@@ -7,13 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"syscall"
 	"time"
 
 	"snug/internal/filelock"
+	"snug/internal/files"
+	"snug/internal/pattern"
 )
 
 // A snug that is killed leaves its folder behind, files that it was writing, and the
@@ -25,7 +26,7 @@ import (
 // A command that was to go on after its recorded steps is somebody's training, and
 // is left alone.
 
-var workName = regexp.MustCompile(`^` + workPrefix + `([1-9][0-9]{0,9})-[0-9]+$`)
+var workName = pattern.New(`^` + workPrefix + `([1-9][0-9]{0,9})-[0-9]+$`)
 
 // Left is what was found of processes that were killed.
 type Left struct {
@@ -77,7 +78,7 @@ const young = 2 * time.Second
 
 // claim is the lock of a folder that nobody needs any more, nil where it has none.
 func claim(work string) (lock *os.File, ok bool) {
-	m := workName.FindStringSubmatch(filepath.Base(work))
+	m := workName.Find(filepath.Base(work))
 	info, err := os.Lstat(work)
 	if m == nil || err != nil || !info.IsDir() || !isMine(info) {
 		return nil, false
@@ -115,10 +116,13 @@ func runsLeft() map[string][]string {
 	return out
 }
 
+// mostSettings bounds the probe's settings, a few hundred bytes.
+const mostSettings = 1 << 20
+
 // goesOn says whether a run was to go on after its recorded steps.
 func goesOn(run string) bool {
 	var s Settings
-	text, err := os.ReadFile(filepath.Join(run, "probe.json"))
+	text, err := files.Read(filepath.Join(run, "probe.json"), mostSettings)
 	return err == nil && json.Unmarshal(text, &s) == nil && s.KeepRunning
 }
 

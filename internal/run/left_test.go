@@ -123,6 +123,9 @@ func leftWork(t *testing.T, parent, settings string, command ...string) (work st
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := training.StdinPipe(); err != nil { // which stays open: what reads it waits
+		t.Fatal(err)
+	}
 	if err := training.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +176,7 @@ func TestRemoveLeftOfOthers(t *testing.T) {
 		t.Skip("only root can run something as another user")
 	}
 	parent := t.TempDir()
-	_, training := leftWork(t, parent, "{}", "sh", "-c", "echo; exec sleep 60")
+	_, training := leftWork(t, parent, "{}", "sh", "-c", "echo; read line")
 	theirs := exec.Command("/bin/sleep", "60")
 	theirs.Env, theirs.SysProcAttr = training.Env, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 4711, Gid: 4711}}
 	if err := theirs.Start(); err != nil {
@@ -191,7 +194,7 @@ func TestRemoveLeftOfOthers(t *testing.T) {
 // A training that was to go on is its user's, and keeps its folder as long as it lasts.
 func TestRemoveLeftSparesRuns(t *testing.T) {
 	parent := t.TempDir()
-	_, training := leftWork(t, parent, `{"keep_running":true}`, "sh", "-c", "echo; exec sleep 60")
+	_, training := leftWork(t, parent, `{"keep_running":true}`, "sh", "-c", "echo; read line")
 	if left := RemoveLeft(parent); left != (Left{Spared: 1}) {
 		t.Errorf("%+v: the run was to go on", left)
 	}

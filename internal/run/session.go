@@ -21,7 +21,7 @@ type Session struct {
 	Timeout        time.Duration
 	Signals        <-chan os.Signal // to forward; the run ends with them
 	Runner         Runner           // nil: this machine
-	Progress       func(steps int)  // is told of each further step; may be nil
+	Reported       func([]*Report)  // is given what was reported so far, at each look; may be nil
 	Grace          time.Duration    // between asking to end and insisting; 0: as stop.go has it
 	Slow           func()           // is called where the command takes its time to end; may be nil
 	Asked          func(Asked)      // is called where the command asks for the terminal; may be nil
@@ -84,7 +84,7 @@ func (s *Session) follow(ctx context.Context, p Process, f *Folder, out *Outcome
 	t := s.attend(p)
 	ticks := time.NewTicker(look)
 	defer ticks.Stop()
-	watched := watcher{folder: f, tell: s.Progress}
+	watched := watcher{folder: f, tell: s.Reported}
 	left := s.Timeout
 	for last := time.Now(); ; {
 		select {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+
+	"snug/internal/files"
 )
 
 // Apply writes a change: all files or none. Each file that was there is kept as
@@ -69,8 +71,8 @@ func (s *Store) content(name string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && !info.Mode().IsRegular() {
-		err = errNotRegular
+	if err == nil {
+		err = files.Regular(info)
 	}
 	var data []byte
 	if err == nil {

@@ -314,7 +314,7 @@ func TestRefused(t *testing.T) {
 		{"link to nothing", func(root string) error {
 			return errors.Join(os.Remove(filepath.Join(root, "ds.json")), os.Symlink("gone.json", filepath.Join(root, "ds.json")))
 		}, edits, nil, "ds.json: the file is not there"},
-		{"folder", func(root string) error { return os.Mkdir(filepath.Join(root, "x.yaml"), 0o755) }, []Edit{{File: "x.yaml"}}, nil, "x.yaml: not a regular file"},
+		{"folder", func(root string) error { return os.Mkdir(filepath.Join(root, "x.yaml"), 0o755) }, []Edit{{File: "x.yaml"}}, nil, "x.yaml: it is a folder"},
 		{"malformed", func(root string) error {
 			return os.WriteFile(filepath.Join(root, "ds.json"), []byte("{\n  a: 1}"), 0o644)
 		}, edits, nil, "ds.json:2:3: "},

@@ -9,8 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"snug/internal/filelock"
+	"snug/internal/files"
 )
 
 // Disk is a folder of the real file system. Every call goes through an os.Root,
@@ -79,26 +82,8 @@ func (d *Disk) ReadFile(name string) ([]byte, error) {
 		return nil, outside(err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errNotRegular
-	case info.Size() > largestFile:
-		return nil, errTooLarge
-	}
-	data, err := io.ReadAll(io.LimitReader(f, largestFile+1))
-	if err == nil && len(data) > largestFile {
-		err = errTooLarge
-	}
-	return data, err
+	return files.ReadOpen(f, largestFile)
 }
-
-var (
-	errNotRegular = errors.New("not a regular file")
-	errTooLarge   = fmt.Errorf("larger than %d MiB", largestFile>>20)
-)
 
 // outside tells an os.Root's refusal to leave the folder from other errors.
 func outside(err error) error {
@@ -109,9 +94,26 @@ func outside(err error) error {
 	return err
 }
 
+// mostListed is how many entries of a folder are looked at: of a folder of ten
+// million the list alone takes gigabytes.
+const mostListed = 200_000
+
 // ReadDir lists a folder, sorted by name.
 func (d *Disk) ReadDir(name string) ([]fs.DirEntry, error) {
-	return fs.ReadDir(d.root.FS(), name)
+	f, err := d.root.Open(name)
+	if err != nil {
+		return nil, outside(err)
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(mostListed + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if len(entries) > mostListed {
+		return nil, fmt.Errorf("it holds more than %d files", mostListed)
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, nil
 }
 
 // Lstat describes a file or a link.
@@ -193,8 +195,10 @@ func (d *Disk) Lock(name, holder string) (release func(), err error) {
 }
 
 func (d *Disk) lockFile(name string) (*os.File, error) {
-	if info, err := d.root.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, errNotRegular
+	if info, err := d.root.Lstat(name); err == nil {
+		if err := files.Regular(info); err != nil {
+			return nil, err
+		}
 	}
 	return d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|dontWait, 0o600)
 }

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"snug/internal/files"
 )
 
 // The journal, version 2. Goals: everything needed to restore the files exactly,
@@ -196,8 +198,8 @@ func (s *Store) damaged(name string, err error) error {
 // readEntry reads one entry and its size.
 func (s *Store) readEntry(name string) (*Entry, int, error) {
 	info, err := s.folder.Lstat(name)
-	if err == nil && !info.Mode().IsRegular() {
-		err = errNotRegular
+	if err == nil {
+		err = files.Regular(info)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading %s: %w", s.at(name), explain(err))

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"snug/internal/config/doc"
+	"snug/internal/files"
 )
 
 // File is one file of a change, before and after.
@@ -160,8 +161,8 @@ func (s *Store) inside(name string) (string, error) {
 
 // writable refuses what a rename would overwrite although it says not to.
 func (p *planning) writable(name, target string, info fs.FileInfo) error {
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: %w", name, errNotRegular)
+	if err := files.Regular(info); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	if info.Mode().Perm()&0o200 == 0 {
 		return fmt.Errorf("%s: the file is read-only; make it writable (chmod u+w) or change it by hand", name)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+
+	"snug/internal/files"
 )
 
 // Interrupted says whether a change or its taking back was begun here and not
@@ -76,8 +78,8 @@ func (s *Store) readReverting() (*reverting, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && !info.Mode().IsRegular() {
-		err = errNotRegular
+	if err == nil {
+		err = files.Regular(info)
 	}
 	var data []byte
 	if err == nil {
