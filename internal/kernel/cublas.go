@@ -29,7 +29,10 @@ func (r Rules) Cublas() Figure {
 	case r.Capability == 90, r.Torch >= 212 && r.Capability >= 90:
 		bytes = cublasHopper
 	}
-	return r.between(Products, bytes, 0, hipblas)
+	if r.Foreign {
+		return r.between(Products, bytes, 0, hipblas)
+	}
+	return r.between(Products, bytes, cublasDefault, cublasHopper)
 }
 
 // IsCublas tells whether such a workspace has so many bytes on some card: for
@@ -40,11 +43,12 @@ func IsCublas(bytes uint64) bool { return bytes == cublasDefault || bytes == cub
 // workspace, and whether it is kept as that is or taken for each product. From 2.12
 // on the two share one.
 func (r Rules) CublasLt() (bytes Figure, kept bool) {
-	switch {
-	case r.Torch >= 212:
-		return r.between(Products, 0, 0, hipblasLt), true
-	case r.Torch >= 209:
-		return r.between(Products, cublasLtDefault, 0, hipblasLt), true
+	n := uint64(cublasLtDefault)
+	if r.Torch >= 212 {
+		n = 0
 	}
-	return r.between(Products, cublasLtDefault, 0, hipblasLt), false
+	if r.Foreign {
+		return r.between(Products, n, 0, hipblasLt), r.Torch >= 209
+	}
+	return sure(n), r.Torch >= 209
 }

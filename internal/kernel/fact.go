@@ -36,7 +36,7 @@ func (r Rules) Known(f Fact) bool {
 	switch {
 	case f == None:
 		return true
-	case r.Foreign:
+	case r.Unnamed, r.Foreign:
 		return false
 	}
 	switch f {

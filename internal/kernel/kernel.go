@@ -17,6 +17,7 @@ type Rules struct {
 	Capability   int // compute capability: 90 for sm_90
 	SMs          int // multiprocessors
 
+	Unnamed bool // nobody said which card it is: the rest is what it is taken for
 	Foreign bool // not a card of CUDA's: the rest is the nearest there is to it
 }
 
