@@ -34,6 +34,7 @@ type Result struct {
 	World     *shadow.World
 	Params    int
 	Trainable int
+	Gradients uint64 // bytes of what is trained, in the type of the parameters
 }
 
 // Options are for tests and tools that look closer.
@@ -41,6 +42,7 @@ type Options struct {
 	Log   func(w *shadow.World, op string) // each op and phase, as it comes
 	Alone bool                             // no division of the loss, as the op recordings were made
 	Out   bool                             // meeting gradients never add in place
+	Late  bool                             // DDP's first buckets are let go in the step after next
 	Skips []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
 	Watch Stopwatch                        // counts a step with everything in place, if set
 	Brief bool                             // the first step, which makes the optimizer's states, has one micro-batch
@@ -116,6 +118,9 @@ func runFolded(s *setup.Setup, o Options, folds bool) (*Result, error) {
 	}
 	res := &Result{World: r.w}
 	res.Params, res.Trainable = r.builder.Count()
+	for _, p := range r.builder.Trainable() {
+		res.Gradients += p.Bytes()
+	}
 	r.w.Over()
 	return res, nil
 }
