@@ -39,6 +39,14 @@ type fitter struct {
 // Fit makes a program of two or more recordings of the same training step.
 func Fit(inputs []Input) (*Program, error) { return newFitter(inputs).fit() }
 
+// FitUnmeasured fits as if nobody had measured any convolution of the recordings: how
+// a network fares that is like no other.
+func FitUnmeasured(inputs []Input) (*Program, error) {
+	f := newFitter(inputs)
+	f.strange = true
+	return f.fit()
+}
+
 func newFitter(inputs []Input) *fitter {
 	return &fitter{
 		inputs: slices.Clone(inputs), index: map[string]uint32{}, known: map[*formula]uint32{},
