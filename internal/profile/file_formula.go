@@ -2,7 +2,7 @@
 
 package profile
 
-import "snug/internal/shadow"
+import "snug/internal/kernel"
 
 // A formula in the file:
 //
@@ -97,13 +97,13 @@ func (d *decoder) formula(p *Program) formula {
 // maxWorkspace times maxQuantity still fits into 64 bits.
 const maxWorkspace = 1 << 38
 
-func (d *decoder) point() shadow.BatchBytes {
+func (d *decoder) point() kernel.BatchBytes {
 	batch, bytes := d.uint(), d.uint()
 	if batch == 0 || batch > maxQuantity || bytes > maxWorkspace {
 		d.fail("a workspace of %d bytes at %d images", bytes, batch)
-		return shadow.BatchBytes{Batch: 1}
+		return kernel.BatchBytes{Batch: 1}
 	}
-	return shadow.BatchBytes{Batch: int(batch), Bytes: bytes}
+	return kernel.BatchBytes{Batch: int(batch), Bytes: bytes}
 }
 
 func (d *decoder) terms(p *Program) []term {

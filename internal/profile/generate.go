@@ -83,11 +83,11 @@ func (p *Program) trace(v *variant, w whole, values []int64, at Point) (*stream.
 
 // sizes evaluates every formula.
 func (p *Program) sizes(values []int64) ([]uint64, error) {
-	monos, recording := p.at(values), p.recordedAt(values)
+	monos, recording, on := p.at(values), p.recordedAt(values), p.rules()
 	out := make([]uint64, len(p.formulas))
 	for i := range p.formulas {
 		var err error
-		if out[i], err = p.formulas[i].bytes(monos, values, recording); err != nil {
+		if out[i], err = p.formulas[i].bytes(on, monos, values, recording); err != nil {
 			return nil, err
 		}
 	}

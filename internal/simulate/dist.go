@@ -31,7 +31,9 @@ func (r *run) distribute() error {
 	}
 	switch d.Kind {
 	case "ddp":
-		r.wrapper = shadow.NewDDP(r.builder, d.World, d.BucketView)
+		ddp := shadow.NewDDP(r.builder, d.World, d.BucketView)
+		ddp.Late = r.o.Late
+		r.wrapper = ddp
 	case "fsdp2", "fsdp2-noreshard":
 		f := shadow.NewFSDP(r.builder, shadow.Sharding{
 			World: d.World, Reshard: d.Kind == "fsdp2", Param: typeNamed(d.ParamDType), Reduce: typeNamed(d.ReduceDType),
