@@ -14,6 +14,7 @@ import (
 	"snug/internal/gpu"
 	"snug/internal/setup"
 	"snug/internal/shadow"
+	"snug/internal/stream"
 )
 
 // The phases that a trace is marked with.
@@ -31,6 +32,7 @@ const Settled = 4
 // Result is a simulated run.
 type Result struct {
 	World     *shadow.World
+	Loops     *stream.Folded // the trace, where it is folded
 	Params    int
 	Trainable int
 }
@@ -46,6 +48,7 @@ type Options struct {
 	Card  gpu.Card                         // what kernels are chosen for; the reference where it has no capability
 	Local bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
 	Model Maker                            // makes a model in the place of the setup's, if set
+	Folds bool                             // long loops stay folded in the result
 }
 
 // Maker builds a model by hand.
@@ -109,10 +112,15 @@ func runFolded(s *setup.Setup, o Options, folds bool) (*Result, error) {
 	}
 	r.begin()
 	r.steps()
-	if !r.w.Unfold() {
+	loops, ok := r.w.Folded()
+	if !ok {
 		return nil, nil
 	}
-	res := &Result{World: r.w}
+	if loops != nil && !o.Folds {
+		r.w.Unfold(loops)
+		loops = nil
+	}
+	res := &Result{World: r.w, Loops: loops}
 	res.Params, res.Trainable = r.builder.Count()
 	r.w.Over()
 	return res, nil
