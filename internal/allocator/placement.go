@@ -103,7 +103,7 @@ func NewDriver(total, outside uint64) *Driver {
 // enter lays out what a new context has when PyTorch first asks for memory.
 func (d *Driver) enter(end uint64) {
 	d.floor = end - contextBytes
-	d.chunks = d.chunks[:0]
+	d.chunks, d.most = d.chunks[:0], d.most[:0]
 	d.add(span{end + 64*units.MiB, end + 96*units.MiB}, end+72*units.MiB)
 	d.add(span{d.floor, end}, end-granularity)
 }
@@ -130,7 +130,9 @@ func (d *Driver) launch() {
 	context := d.chunks[1].span
 	d.place(codePage)
 	d.place(localMemory)
+	d.changes(1)
 	d.chunks[1].put(span{context.lo, context.hi - granularity})
+	d.remeasure(1)
 }
 
 // placeWorkspace places what comes with a cuBLAS handle around its workspace.
@@ -181,6 +183,6 @@ func (d *Driver) Adopt(addr, bytes uint64) {
 		d.takes = 1
 		return
 	}
-	d.chunks, d.launched, d.handles = nil, true, blasHandles
+	d.chunks, d.most, d.launched, d.handles = nil, nil, true, blasHandles
 	d.floor = min(d.floor, addr-addr%chunkUnit)
 }

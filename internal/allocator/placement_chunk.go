@@ -77,20 +77,26 @@ func insertSpan(spans []span, s span) []span {
 // addresses is the part of the process's address space that the driver draws
 // on: the chunks it has, and where it gets the next one.
 type addresses struct {
-	chunks []chunk // oldest first
-	gaps   []span  // ranges that came back, by address
-	floor  uint64  // everything below is unused
-	spare  []span  // where new chunks get their list of holes from
+	chunks []chunk  // oldest first
+	most   []uint64 // the most room in each chunk and those before it
+	gaps   []span   // ranges that came back, by address
+	floor  uint64   // everything below is unused
+	spare  []span   // where new chunks get their list of holes from
+	undo   undo
 }
 
 // place finds addresses for bytes: in the newest chunk with a large enough
 // hole, or in a new chunk.
 func (a *addresses) place(bytes uint64) uint64 {
-	for i := len(a.chunks) - 1; i >= 0; i-- {
+	for i := len(a.chunks) - 1; i >= 0 && a.most[i] >= bytes; i-- {
 		if c := &a.chunks[i]; c.room >= bytes {
-			return c.take(bytes)
+			a.changes(i)
+			addr := c.take(bytes)
+			a.remeasure(i)
+			return addr
 		}
 	}
+	a.grows()
 	lo := a.reserve(roundUp(bytes, chunkUnit))
 	a.add(span{lo, lo + roundUp(bytes, chunkUnit)}, lo+bytes)
 	return lo
@@ -108,6 +114,20 @@ func (a *addresses) add(s span, from uint64) {
 		c.put(span{from, s.hi})
 	}
 	a.chunks = append(a.chunks, c)
+	a.remeasure(len(a.chunks) - 1)
+}
+
+// remeasure finds the most room anew, from a chunk on that has changed.
+func (a *addresses) remeasure(from int) {
+	a.most = a.most[:min(from, len(a.most))]
+	before := uint64(0)
+	if from > 0 {
+		before = a.most[from-1]
+	}
+	for i := from; i < len(a.chunks); i++ {
+		before = max(before, a.chunks[i].room)
+		a.most = append(a.most, before)
+	}
 }
 
 // reserve is the kernel's mmap: the top of the highest gap that is large
@@ -141,6 +161,7 @@ func (a *addresses) release(s span) {
 			a.gaps = insertSpan(a.gaps, c.span)
 			a.chunks = slices.Delete(a.chunks, i, i+1)
 		}
+		a.remeasure(i)
 		return
 	}
 }
