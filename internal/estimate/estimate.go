@@ -43,6 +43,7 @@ type Answer struct {
 	OOM    *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 
 	run      *run
+	work     int    // what playing it costs, in events
 	measured *Range // what it was calibrated with
 }
 
@@ -157,7 +158,7 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 			a, err = nil, fmt.Errorf("simulating %s failed, which is a mistake in snug: %v", s.Model.Title(), p)
 		}
 	}()
-	o := simulate.Options{Card: card, Skips: slices.Repeat([]bool{true}, s.LeftOut)}
+	o := simulate.Options{Card: card, Folds: true, Skips: slices.Repeat([]bool{true}, s.LeftOut)}
 	rates, timed := cost.RatesOf(card)
 	timed = timed && card.Total > 0 // a card was named
 	tape := &cost.Tape{}
@@ -170,7 +171,7 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 	}
 	a = &Answer{
 		ID: s.ID, Setup: s, Card: card, Run: result, Params: result.Params, Trainable: result.Trainable,
-		Source: "simulated", Outside: card.Outside, run: &run{trace: result.World.Trace},
+		Source: "simulated", Outside: card.Outside, run: runOf(result, true),
 	}
 	if timed {
 		a.StepSeconds = micros(tape.Seconds(rates, max(s.Accumulation, 1)))
@@ -180,17 +181,14 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 
 // play runs the stream through the allocator of the setup's PyTorch.
 func (a *Answer) play(card gpu.Card, limit uint64) error {
-	al, err := a.run.allocator(a.Setup, card, limit)
-	if err != nil {
-		return err
-	}
-	o := allocator.PlayOptions{PassCopies: true}
+	o := playing{brief: true}
 	if a.Run != nil { // a recording has no marks
-		o.Phases = make([]uint64, simulate.Optimizer+1)
+		o.phases = make([]uint64, simulate.Optimizer+1)
 	}
-	a.Play, err = a.run.play(al, o)
+	got, err := a.run.play(a.Setup, card, limit, o)
+	a.Play, a.work = got.Result, got.work
 	a.PeakAllocated, a.PeakReserved = a.Play.PeakAllocated, a.Play.PeakReserved
-	if p := o.Phases; p != nil {
+	if p := o.phases; p != nil {
 		a.Phases = Phases{p[simulate.Load], p[simulate.Forward], p[simulate.Backward], p[simulate.Optimizer]}
 	}
 	return err
