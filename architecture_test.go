@@ -3,12 +3,17 @@
 package snug_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"snug/internal/family"
 )
 
 // layers says what packages may not import: arrows point one way. A rule ends
@@ -19,6 +24,7 @@ var layers = map[string][]string{
 	"internal/allocator": {"os", "net", "snug/internal/shadow", "snug/internal/family", "snug/internal/setup", "snug/internal/cli"},
 	"internal/bestfit":   {"os", "net", "snug/internal/shadow", "snug/internal/profile", "snug/internal/setup", "snug/internal/cli"},
 	"internal/profile":   {"snug/internal/setup", "snug/internal/estimate", "snug/internal/plan", "snug/internal/cli"},
+	"internal/record":    {"net", "snug/internal/plan", "snug/internal/cli"},
 	"internal/setup":     {"snug/internal/profile", "snug/internal/simulate", "snug/internal/estimate", "snug/internal/plan", "snug/internal/cli"},
 	"internal/shadow":    {"os", "net", "snug/internal/family", "snug/internal/setup", "snug/internal/allocator", "snug/internal/cli"},
 	"internal/family":    {"os", "net", "snug/internal/allocator", "snug/internal/simulate", "snug/internal/cli"},
@@ -49,4 +55,162 @@ func TestArrowsPointOneWay(t *testing.T) {
 			}
 		}
 	}
+}
+
+// namesModels are files that may name a model type: what they say is about one
+// trainer or one measured run, not about models.
+var namesModels = []string{
+	"internal/config/fields.go",      // nanotron's own model is Llama
+	"internal/config/nanogpt.go",     // its own script
+	"internal/cli/optimize_today.go", // the example that is shown in an empty folder
+	"internal/run/launcher.go",       // a package manager of that name
+	"internal/plan/choices/runs.go",  // which runs were measured
+}
+
+// TestOneTableOfModels wants nobody but family to know model types by name.
+func TestOneTableOfModels(t *testing.T) {
+	known := family.Known()
+	err := filepath.WalkDir("internal", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		if strings.HasPrefix(path, "internal/family/") || slices.Contains(namesModels, filepath.ToSlash(path)) {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				if text, _ := strconv.Unquote(lit.Value); slices.Contains(known, text) {
+					t.Errorf("%s names %q: ask family.FactsOf", path, text)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNothingIsCompiledAtTheStart keeps the start of the program free of regular
+// expressions: internal/pattern has those that are compiled when they are used.
+func TestNothingIsCompiledAtTheStart(t *testing.T) {
+	files, _ := filepath.Glob("internal/*/*.go")
+	deeper, _ := filepath.Glob("internal/*/*/*.go")
+	seen := 0
+	for _, name := range slices.Concat(files, deeper) {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		for _, d := range f.Decls {
+			if vars, ok := d.(*ast.GenDecl); ok && vars.Tok == token.VAR && compiles(vars) {
+				t.Errorf("%s compiles a regular expression before the program begins; use pattern.New", name)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no file was looked at")
+	}
+}
+
+// compiles says whether a declaration calls the regexp package, other than in
+// functions of its own.
+func compiles(n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if s, ok := call.Fun.(*ast.SelectorExpr); ok {
+				pkg, _ := s.X.(*ast.Ident)
+				found = found || pkg != nil && pkg.Name == "regexp"
+			}
+		}
+		_, function := n.(*ast.FuncLit)
+		return !function
+	})
+	return found
+}
+
+// reading are the functions that read files without a bound, or wait for what is no
+// file. Package files has others in their place.
+var reading = []string{"os.Open", "os.ReadFile", "os.DirFS", "io.ReadAll", "fs.ReadFile", "os.OpenFile", "os.OpenRoot"}
+
+// readersOfTheirOwn are the places that may call them, and why.
+var readersOfTheirOwn = map[string]string{
+	"internal/files":                 "the one reader",
+	"internal/config/change":         "opens a project's folder as an os.Root, with bounds of its own",
+	"internal/run/left.go":           "locks its own temporary folders",
+	"internal/run/marked_linux.go":   "reads /proc",
+	"internal/run/stat_linux.go":     "reads /proc",
+	"internal/run/terminal_linux.go": "opens the terminal",
+	"internal/run/work.go":           "makes its own temporary folders",
+	"internal/crash":                 "stops other programs, in tests",
+	"internal/gpu/local":             "reads /sys",
+	"internal/gpu/rocm":              "reads /sys",
+	"internal/accuracy":              "reads this repository's measurements",
+	"internal/profile/profiletest":   "reads this repository's recordings",
+}
+
+// TestOneReader wants every file to be opened by package files: a folder may hold a
+// FIFO or a link to /dev/zero in the place of any of them.
+func TestOneReader(t *testing.T) {
+	used := map[string]bool{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		own := exception(name)
+		for _, call := range callsIn(t, name) {
+			if own == "" {
+				t.Errorf("%s calls %s; use package files, which has a bound and takes regular files only", name, call)
+			}
+			used[own] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range readersOfTheirOwn {
+		if !used[name] {
+			t.Errorf("%s is an exception and needs none", name)
+		}
+	}
+}
+
+// exception is the entry of readersOfTheirOwn that covers a file, "" where none does.
+func exception(name string) string {
+	name = filepath.ToSlash(name)
+	for at := range readersOfTheirOwn {
+		if name == at || strings.HasPrefix(name, at+"/") {
+			return at
+		}
+	}
+	return ""
+}
+
+// callsIn are the functions of reading that a file names.
+func callsIn(t *testing.T, name string) []string {
+	f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if pkg, ok := s.X.(*ast.Ident); ok && slices.Contains(reading, pkg.Name+"."+s.Sel.Name) {
+				out = append(out, pkg.Name+"."+s.Sel.Name)
+			}
+		}
+		return true
+	})
+	return out
 }

@@ -14,9 +14,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 
 	"snug/internal/estimate"
+	"snug/internal/files"
 	"snug/internal/gpu"
 	"snug/internal/plan"
 	"snug/internal/setup"
@@ -133,5 +133,5 @@ func known(card Card) Card {
 }
 
 func source() setup.Source {
-	return setup.Source{Open: func(path string) (io.ReadCloser, error) { return os.Open(path) }, Profile: estimate.ReadProfile}
+	return setup.Source{Open: func(path string) (io.ReadCloser, error) { return files.Open(path) }, Profile: estimate.ReadProfile}
 }

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 
 	"snug/internal/cli"
+	"snug/internal/files"
 	"snug/internal/gpu/local"
 )
 
@@ -25,8 +26,10 @@ func main() {
 	os.Exit(cli.Run(context.Background(), cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Environ: os.Environ, Version: version,
 		GPUs: local.Sources(), CPUs: runtime.NumCPU(),
-		Open:      func(path string) (io.ReadCloser, error) { return os.Open(path) },
+		Open:      func(path string) (io.ReadCloser, error) { return files.OpenNamed(path) },
+		Find:      func(path string) (io.ReadCloser, error) { return files.Open(path) },
 		WriteFile: writeFile,
+		GoesOn:    func() { debug.SetMemoryLimit(160 << 20) }, // for longer than a moment
 	}, os.Args[1:]))
 }
 

@@ -3,8 +3,6 @@
 package accuracy
 
 import (
-	"strings"
-
 	"snug/internal/setup"
 )
 
@@ -93,29 +91,25 @@ type shape struct{ sbh, seq, hidden, heads, layers float64 }
 // shapeOf reads it from a config; other models have none.
 func shapeOf(s *setup.Setup) (shape, bool) {
 	c := s.Model.Config
-	if c == nil || s.Model.Head == "image-classification" || strings.HasPrefix(s.Model.Family(), "mamba") {
+	d := s.Model.Dims()
+	if c == nil || d.Hidden == 0 {
 		return shape{}, false
 	}
 	t := shape{
 		seq:    float64(s.Seq),
-		hidden: first(c, defaults[s.Model.Family()].hidden, "hidden_size", "n_embd", "d_model", "dim"),
-		heads:  first(c, defaults[s.Model.Family()].heads, "num_attention_heads", "n_head", "num_heads", "n_heads"),
-		layers: first(c, defaults[s.Model.Family()].layers, "num_hidden_layers", "n_layer", "num_layers", "n_layers"),
+		hidden: first(c, d.Hidden, "hidden_size", "n_embd", "d_model", "dim"),
+		heads:  first(c, d.Heads, "num_attention_heads", "n_head", "num_heads", "n_heads"),
+		layers: first(c, d.Layers, "num_hidden_layers", "n_layer", "num_layers", "n_layers"),
 	}
 	t.sbh = t.seq * float64(s.Batch*(1+s.Positives+s.Negatives)) * t.hidden
 	return t, t.hidden > 0 && t.heads > 0 && t.layers > 0
 }
 
-// defaults is for configs that leave these keys to transformers.
-var defaults = map[string]struct{ hidden, heads, layers float64 }{
-	"gpt2": {768, 12, 12}, "bert": {768, 12, 12}, "t5": {512, 8, 6}, "llama": {4096, 32, 32}, "qwen2": {4096, 32, 32},
-}
-
-func first(config map[string]any, otherwise float64, keys ...string) float64 {
+func first(config map[string]any, otherwise int, keys ...string) float64 {
 	for _, k := range keys {
 		if v, ok := config[k].(float64); ok {
 			return v
 		}
 	}
-	return otherwise
+	return float64(otherwise)
 }

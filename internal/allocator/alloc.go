@@ -32,6 +32,9 @@ func (a *Allocator) alloc(n uint64, stream uint16) (int32, error) {
 	var r request
 	a.prepare(&r, n, stream)
 	b := a.find(&r, r.pool)
+	if a.work > mostWork {
+		return 0, errMostWork
+	}
 	if b == 0 {
 		var err error
 		if b, err = a.obtain(&r); err != nil {
@@ -98,7 +101,10 @@ func (a *Allocator) find(r *request, p *pool) int32 {
 	if a.limited && a.opt.GCThreshold > 0 {
 		p.findCalls++
 	}
-	set := p.free[r.stream]
+	set := p.set(r.stream)
+	if set == nil {
+		return 0
+	}
 	c := set.SeekSize(r.size)
 	if c.End() {
 		return 0
@@ -131,11 +137,13 @@ func (a *Allocator) find(r *request, p *pool) int32 {
 func (a *Allocator) stepExpandable(r *request, set *freeset.Set, c freeset.Cursor) freeset.Cursor {
 	if !r.expandable {
 		for c = set.Next(c); !c.End() && a.blocks[set.At(c).Block].vrange != 0; {
+			a.work++
 			c = set.Next(c)
 		}
 		return c
 	}
 	for a.blocks[set.At(c).Block].vrange != 0 {
+		a.work++
 		next := set.Next(c)
 		if next.End() || a.reach(set.At(next).Block) >= a.reach(set.At(c).Block) {
 			break

@@ -60,12 +60,14 @@ type Allocator struct {
 	opt     Options
 
 	arena
-	pools    []*pool // blocks name their pool by its place here; 0 is small, 1 is large
-	streams  []uint64
-	ranges   []virtualRange // expandable segments; 0 is none
-	created  uint64         // creation counter of blocks
-	total    uint64         // device memory held
-	limit    uint64         // set by a memory fraction
+	pools    []*pool           // blocks name their pool by its place here; 0 is small, 1 is large
+	streams  []uint64          // their handles
+	indices  map[uint64]uint16 // of streams, by handle
+	ordered  []uint16          // streams by handle, as far as they were ordered
+	ranges   []virtualRange    // expandable segments; 0 is none
+	created  uint64            // creation counter of blocks
+	total    uint64            // device memory held
+	limit    uint64            // set by a memory fraction
 	limited  bool
 	fraction float64
 	rounds   bool // whether any division is set: most runs have none
@@ -75,6 +77,7 @@ type Allocator struct {
 	pending  pendingFrees
 	stats    statistics
 	scratch  []int32
+	work     uint64 // blocks that were looked at one by one
 }
 
 // New returns an empty allocator of PyTorch v on dev. The zero Options are the defaults.
@@ -86,7 +89,7 @@ func New(dev Device, v Version, opt Options) (*Allocator, error) {
 	a.blocks = make([]block, 1, 1024)
 	a.ranges = make([]virtualRange, 1)
 	a.pools = []*pool{{small: true, row: rowSmall}, {row: rowLarge}}
-	a.pending = newPendingFrees()
+	a.pending, a.indices = newPendingFrees(), map[uint64]uint16{}
 	a.stream(0)
 	a.configure(opt.filled())
 	if opt.FractionSet {
@@ -129,19 +132,14 @@ func (a *Allocator) SetMemoryFraction(f float64) error {
 
 // stream returns the index of a CUDA stream handle, adding it if it is new.
 func (a *Allocator) stream(handle uint64) uint16 {
-	for i, h := range a.streams {
-		if h == handle {
-			return uint16(i)
-		}
+	if i, ok := a.indices[handle]; ok {
+		return i
 	}
+	i := uint16(len(a.streams))
+	a.indices[handle] = i
 	a.streams = append(a.streams, handle)
 	a.pending.queues = append(a.pending.queues, nil)
-	for _, p := range a.pools {
-		if p != nil {
-			p.streamsGrew(a.streams)
-		}
-	}
-	return uint16(len(a.streams) - 1)
+	return i
 }
 
 // Alloc asks for n bytes on the CUDA stream with this handle (0 is the default

@@ -14,10 +14,11 @@ type Device interface {
 	Give(addr, bytes uint64)
 	// Reserve is cuMemAddressReserve: a range of addresses without memory behind it.
 	Reserve(bytes uint64) (addr uint64)
-	// Map puts memory behind one page of a reserved range, or returns false when there is none left.
-	Map(bytes uint64) bool
-	// Unmap takes that memory away again.
-	Unmap(bytes uint64)
+	// Map puts memory behind n pages of a reserved range, one after the other, and
+	// returns behind how many before there was none left.
+	Map(page, n uint64) (mapped uint64)
+	// Unmap takes the memory of n pages away again.
+	Unmap(page, n uint64)
 	// Info is cudaMemGetInfo: free and total bytes of the card.
 	Info() (free, total uint64)
 }

@@ -62,11 +62,11 @@ func (d *Recorded) Reserve(bytes uint64) uint64 {
 	return addr
 }
 
-// Map takes one page from Then.
-func (d *Recorded) Map(bytes uint64) bool { return d.Then.Map(bytes) }
+// Map takes pages from Then.
+func (d *Recorded) Map(page, n uint64) uint64 { return d.Then.Map(page, n) }
 
-// Unmap gives one page back to Then.
-func (d *Recorded) Unmap(bytes uint64) { d.Then.Unmap(bytes) }
+// Unmap gives pages back to Then.
+func (d *Recorded) Unmap(page, n uint64) { d.Then.Unmap(page, n) }
 
 // Info is what Then says.
 func (d *Recorded) Info() (free, total uint64) { return d.Then.Info() }

@@ -25,7 +25,7 @@ type Simple struct {
 // Take is cudaMalloc.
 func (d *Simple) Take(bytes uint64) (uint64, bool) {
 	bytes = roundUp(bytes, granularity)
-	if !d.Map(bytes) {
+	if d.Map(bytes, 1) == 0 {
 		return 0, false
 	}
 	return d.Reserve(bytes), true
@@ -41,18 +41,20 @@ func (d *Simple) Reserve(bytes uint64) uint64 {
 	return addr
 }
 
-// Map takes memory whose addresses are reserved already.
-func (d *Simple) Map(bytes uint64) bool {
-	bytes = roundUp(bytes, granularity)
-	if d.Outside > d.Total || bytes > d.Total-d.Outside || d.used > d.Total-d.Outside-bytes {
-		return false
+// Map takes memory whose addresses are reserved already. However many the pages
+// are, they are counted at once.
+func (d *Simple) Map(page, n uint64) uint64 {
+	page = roundUp(page, granularity)
+	if busy := d.used + d.Outside; busy < d.used || busy > d.Total {
+		return 0
 	}
-	d.used += bytes
-	return true
+	n = min(n, (d.Total-d.used-d.Outside)/page)
+	d.used += n * page
+	return n
 }
 
 // Unmap gives such memory back.
-func (d *Simple) Unmap(bytes uint64) { d.used -= roundUp(bytes, granularity) }
+func (d *Simple) Unmap(page, n uint64) { d.used -= n * roundUp(page, granularity) }
 
 // Info is cudaMemGetInfo.
 func (d *Simple) Info() (free, total uint64) {

@@ -56,6 +56,7 @@ func without(streams, gone []uint16) []uint16 {
 }
 
 func (a *Allocator) drainQueues() {
+	a.work += uint64(len(a.pending.queues))
 	for s := range a.pending.queues {
 		for _, i := range a.pending.queues[s] {
 			a.endWait(i)

@@ -49,20 +49,26 @@ func (a *Allocator) growExpandable(r *request) int32 {
 // findRoom returns the first block of a run of free and unmapped blocks that
 // is long enough, making a new range if there is none.
 func (a *Allocator) findRoom(r *request) int32 {
-	for _, u := range r.pool.unmapped[r.stream] {
+	found := int32(0)
+	r.pool.ranges(r.stream).all(func(u int32) bool {
 		c := u
 		if prev := a.blocks[u].prev; prev != 0 && a.blocks[prev].idle() {
 			c = prev
 		}
 		var bytes uint64
 		for i := c; i != 0 && bytes < r.size && a.blocks[i].idle(); i = a.blocks[i].next {
+			a.work++
 			bytes += a.blocks[i].size
 		}
 		if bytes >= r.size {
-			return c
+			found = c
 		}
+		return found == 0 && a.work < mostWork
+	})
+	if found == 0 {
+		return a.newRange(r)
 	}
-	return a.newRange(r)
+	return found
 }
 
 func (a *Allocator) newRange(r *request) int32 {
@@ -88,13 +94,9 @@ func (a *Allocator) mapPages(u int32, bytes uint64) bool {
 	b := &a.blocks[u]
 	page := a.ranges[b.vrange].page
 	bytes = roundUp(bytes, page)
-	for done := uint64(0); done < bytes; done += page {
-		if !a.dev.Map(page) {
-			for ; done > 0; done -= page {
-				a.dev.Unmap(page)
-			}
-			return false
-		}
+	if mapped := a.dev.Map(page, bytes/page); mapped < bytes/page {
+		a.dev.Unmap(page, mapped)
+		return false
 	}
 	a.eraseUnmapped(u)
 	b.flags &^= flagUnmapped
@@ -142,9 +144,7 @@ func (a *Allocator) unmapPages(i int32) {
 	a.merge(i, u.prev)
 	a.merge(i, u.next)
 	a.insertUnmapped(i)
-	for at := first; at < last; at += v.page {
-		a.dev.Unmap(v.page)
-	}
+	a.dev.Unmap(v.page, (last-first)/v.page)
 	a.countShrink(a.poolOf(&b), last-first)
 }
 

@@ -2,14 +2,17 @@
 
 package allocator
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // obtain is what happens when no cached block fits: ever harder ways to get
 // memory from the device, in PyTorch's order. What they release stays released
 // even if the request fails in the end.
 func (a *Allocator) obtain(r *request) (int32, error) {
 	r.segment = a.segmentSize(r.size)
-	if err := a.refusesExpandable(r); err != nil {
+	if err := cmp.Or(a.refusesExpandable(r), a.checkWork()); err != nil {
 		return 0, err
 	}
 	if a.limited && a.opt.GCThreshold > 0 {

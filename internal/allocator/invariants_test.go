@@ -109,7 +109,7 @@ func (w *walk) compareSets() error {
 			found++
 		}
 		for _, set := range p.unmapped {
-			for _, i := range set {
+			for _, i := range slices.Concat(set.parts...) {
 				if mapped, ok := w.sets[i]; !ok || mapped {
 					return fmt.Errorf("block %d is in an unmapped set and is not unmapped", i)
 				}

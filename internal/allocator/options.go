@@ -3,6 +3,7 @@
 package allocator
 
 import (
+	"fmt"
 	"math"
 
 	"snug/internal/units"
@@ -76,6 +77,21 @@ func (o Options) filled() Options {
 		o.Fraction = d.Fraction
 	}
 	return o
+}
+
+// Check refuses options that no option string gives, as a damaged file may hold
+// them.
+func (o Options) Check() error {
+	o = o.filled()
+	switch {
+	case o.LargeSegment <= minLargeAlloc || o.LargeSegment >= absurdlyLarge:
+		return fmt.Errorf("large segments of %d bytes", o.LargeSegment)
+	case o.MaxSplitSize < o.LargeSegment || o.MaxNonSplitRounding < o.LargeSegment:
+		return fmt.Errorf("blocks of %d bytes are not split and %d more not split off, with segments of %d", o.MaxSplitSize, o.MaxNonSplitRounding, o.LargeSegment)
+	case !(o.GCThreshold >= 0 && o.GCThreshold < 1) || !(o.Fraction >= 0 && o.Fraction <= 1):
+		return fmt.Errorf("a threshold of %v and a fraction of %v, which are not shares", o.GCThreshold, o.Fraction)
+	}
+	return nil
 }
 
 // The allocator's constants: the same in every version read, 1.7 to main.

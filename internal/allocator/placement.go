@@ -103,7 +103,7 @@ func NewDriver(total, outside uint64) *Driver {
 // enter lays out what a new context has when PyTorch first asks for memory.
 func (d *Driver) enter(end uint64) {
 	d.floor = end - contextBytes
-	d.chunks, d.most = d.chunks[:0], d.most[:0]
+	d.forget()
 	d.add(span{end + 64*units.MiB, end + 96*units.MiB}, end+72*units.MiB)
 	d.add(span{d.floor, end}, end-granularity)
 }
@@ -111,7 +111,7 @@ func (d *Driver) enter(end uint64) {
 // Take is cudaMalloc.
 func (d *Driver) Take(bytes uint64) (uint64, bool) {
 	bytes = roundUp(bytes, granularity)
-	if !d.Map(bytes) {
+	if d.Map(bytes, 1) == 0 {
 		return 0, false
 	}
 	d.takes++
@@ -130,9 +130,7 @@ func (d *Driver) launch() {
 	context := d.chunks[1].span
 	d.place(codePage)
 	d.place(localMemory)
-	d.changes(1)
-	d.chunks[1].put(span{context.lo, context.hi - granularity})
-	d.remeasure(1)
+	d.put(1, span{context.lo, context.hi - granularity})
 }
 
 // placeWorkspace places what comes with a cuBLAS handle around its workspace.
@@ -154,7 +152,7 @@ func (d *Driver) placeWorkspace() uint64 {
 // Give is cudaFree.
 func (d *Driver) Give(addr, bytes uint64) {
 	bytes = roundUp(bytes, granularity)
-	d.Unmap(bytes)
+	d.Unmap(bytes, 1)
 	d.release(span{addr, addr + bytes})
 }
 
@@ -183,6 +181,7 @@ func (d *Driver) Adopt(addr, bytes uint64) {
 		d.takes = 1
 		return
 	}
-	d.chunks, d.most, d.launched, d.handles = nil, nil, true, blasHandles
+	d.forget()
+	d.launched, d.handles = true, blasHandles
 	d.floor = min(d.floor, addr-addr%chunkUnit)
 }

@@ -8,7 +8,7 @@ type undo struct {
 	on    bool
 	was   driverState
 	steps []undoStep
-	holes []span // of all steps, one after the other
+	spans []span // of all steps, one after the other
 }
 
 // driverState is what a driver knows beside addresses.
@@ -18,20 +18,20 @@ type driverState struct {
 	launched              bool
 }
 
-// undoStep is a chunk as it was, or how the list of chunks was.
+// undoStep is a chunk as it was, or how the addresses were before it was added.
 type undoStep struct {
-	chunk  int // -1: a chunk was added
-	holes  int // how many of them, of the chunk or of the gaps
-	room   uint64
-	floor  uint64
-	chunks int
+	chunk  int32
+	added  bool
+	spans  int    // how many there were: the holes of a chunk, or the gaps
+	floor  uint64 // where a chunk was added
+	placed uint64 // the address that was handed out, if any was
 }
 
 // Mark makes the takes that follow such as Rewind can take back. It holds until
-// the next Mark, and nothing may be given back in between.
+// Rewind or Keep, and nothing may be given back in between.
 func (d *Driver) Mark() {
 	u := &d.undo
-	u.on, u.steps, u.holes = true, u.steps[:0], u.holes[:0]
+	u.on, u.steps, u.spans = true, u.steps[:0], u.spans[:0]
 	u.was = driverState{d.used, d.next, d.nextRange, d.takes, d.handles, d.launched}
 }
 
@@ -39,37 +39,54 @@ func (d *Driver) Mark() {
 func (d *Driver) Rewind() {
 	u := &d.undo
 	for n := len(u.steps) - 1; n >= 0; n-- {
-		s := &u.steps[n]
-		holes := u.holes[len(u.holes)-s.holes:]
-		u.holes = u.holes[:len(u.holes)-s.holes]
-		if s.chunk < 0 {
-			d.chunks, d.floor = d.chunks[:s.chunks], s.floor
-			d.remeasure(s.chunks)
-			d.gaps = append(d.gaps[:0], holes...)
-			continue
-		}
-		c := &d.chunks[s.chunk]
-		c.holes, c.room = append(c.holes[:0], holes...), s.room
-		d.remeasure(s.chunk)
+		d.takeBack(&u.steps[n])
 	}
 	w := u.was
 	d.used, d.next, d.nextRange, d.takes, d.handles, d.launched = w.used, w.next, w.nextRange, w.takes, w.handles, w.launched
 	u.on = false
 }
 
-// changes notes how chunk i is before it changes.
-func (a *addresses) changes(i int) {
+// Keep lets all since the last Mark be.
+func (d *Driver) Keep() { d.undo.on = false }
+
+// takeBack takes the last step back.
+func (a *addresses) takeBack(s *undoStep) {
+	rest := len(a.undo.spans) - s.spans
+	spans := a.undo.spans[rest:]
+	a.undo.spans = a.undo.spans[:rest]
+	delete(a.owner, s.placed)
+	c := &a.chunks[s.chunk]
+	if s.added {
+		*c = chunk{}
+		a.setRoom(s.chunk)
+		a.chunks, a.floor, a.gaps = a.chunks[:s.chunk], s.floor, append(a.gaps[:0], spans...)
+		return
+	}
+	c.holes = append(c.holes[:0], spans...)
+	c.measure()
+	a.setRoom(s.chunk)
+}
+
+// changes notes how a chunk is before it changes.
+func (a *addresses) changes(i int32) {
 	if u := &a.undo; u.on {
-		c := &a.chunks[i]
-		u.steps = append(u.steps, undoStep{chunk: i, holes: len(c.holes), room: c.room})
-		u.holes = append(u.holes, c.holes...)
+		holes := a.chunks[i].holes
+		u.steps = append(u.steps, undoStep{chunk: i, spans: len(holes)})
+		u.spans = append(u.spans, holes...)
 	}
 }
 
-// grows notes how the list of chunks is before one is added.
+// grows notes how the addresses are before a chunk is added.
 func (a *addresses) grows() {
 	if u := &a.undo; u.on {
-		u.steps = append(u.steps, undoStep{chunk: -1, holes: len(a.gaps), floor: a.floor, chunks: len(a.chunks)})
-		u.holes = append(u.holes, a.gaps...)
+		u.steps = append(u.steps, undoStep{chunk: int32(len(a.chunks)), added: true, spans: len(a.gaps), floor: a.floor})
+		u.spans = append(u.spans, a.gaps...)
+	}
+}
+
+// placed notes the address that the last step handed out.
+func (a *addresses) placed(addr uint64) {
+	if u := &a.undo; u.on {
+		u.steps[len(u.steps)-1].placed = addr
 	}
 }

@@ -12,24 +12,42 @@ import (
 // pool holds the free blocks of one size class, small or large, for all
 // streams. A block of one stream is never given to another, so each stream has
 // its own set, and the stream's handle, PyTorch's first sort key, only decides
-// the order in which segments go back to the driver.
+// the order in which segments go back to the driver. Sets are made when they are
+// first needed: a recording may name thousands of streams and pools.
 type pool struct {
 	small     bool
 	row       int // of the statistics
 	owner     *privatePool
-	free      []*freeset.Set // by stream index
-	unmapped  [][]int32      // by stream index; blocks by address
-	byHandle  []uint16       // stream indices in the order of their handles
+	free      []*freeset.Set // by stream index; nil or missing where nothing was ever free
+	unmapped  []rangeList    // by stream index, as far as there are any
 	findCalls uint64
 }
 
-func (p *pool) streamsGrew(handles []uint64) {
-	for len(p.free) < len(handles) {
-		p.byHandle = append(p.byHandle, uint16(len(p.free)))
-		p.free = append(p.free, new(freeset.Set))
-		p.unmapped = append(p.unmapped, nil)
+// set is the free blocks of a stream, nil where there never were any.
+func (p *pool) set(stream uint16) *freeset.Set {
+	if int(stream) >= len(p.free) {
+		return nil
 	}
-	slices.SortFunc(p.byHandle, func(x, y uint16) int { return cmp.Compare(handles[x], handles[y]) })
+	return p.free[stream]
+}
+
+// makeSet is the same, made if need be.
+func (p *pool) makeSet(stream uint16) *freeset.Set {
+	if n := int(stream) + 1 - len(p.free); n > 0 {
+		p.free = append(p.free, make([]*freeset.Set, n)...)
+	}
+	if p.free[stream] == nil {
+		p.free[stream] = new(freeset.Set)
+	}
+	return p.free[stream]
+}
+
+// ranges is the unmapped blocks of a stream.
+func (p *pool) ranges(stream uint16) *rangeList {
+	if n := int(stream) + 1 - len(p.unmapped); n > 0 {
+		p.unmapped = append(p.unmapped, make([]rangeList, n)...)
+	}
+	return &p.unmapped[stream]
 }
 
 func (p *pool) isCustom() bool { return p.owner != nil && p.owner.CustomAllocator }
@@ -50,7 +68,7 @@ func (a *Allocator) insertFree(i int32) {
 	b := &a.blocks[i]
 	p := a.pools[b.pool]
 	b.gcBase = p.findCalls
-	p.free[b.stream].Insert(a.entryOf(i))
+	p.makeSet(b.stream).Insert(a.entryOf(i))
 }
 
 func (a *Allocator) eraseFree(i int32) {
@@ -58,34 +76,36 @@ func (a *Allocator) eraseFree(i int32) {
 	a.pools[b.pool].free[b.stream].Erase(a.entryOf(i))
 }
 
-func (a *Allocator) placeUnmapped(i int32) (*[]int32, int) {
-	b := &a.blocks[i]
-	set := &a.pools[b.pool].unmapped[b.stream]
-	at, _ := slices.BinarySearchFunc(*set, b.addr, func(x int32, addr uint64) int {
-		return cmp.Compare(a.blocks[x].addr, addr)
-	})
-	return set, at
-}
-
 func (a *Allocator) insertUnmapped(i int32) {
-	set, at := a.placeUnmapped(i)
-	*set = slices.Insert(*set, at, i)
+	b := &a.blocks[i]
+	a.pools[b.pool].ranges(b.stream).insert(a.blocks, i)
 }
 
 func (a *Allocator) eraseUnmapped(i int32) {
-	set, at := a.placeUnmapped(i)
-	for at < len(*set) && (*set)[at] != i {
-		at++
-	}
-	*set = slices.Delete(*set, at, at+1)
+	b := &a.blocks[i]
+	a.pools[b.pool].ranges(b.stream).erase(a.blocks, i)
 }
 
 // freeBlocks lists the pool's free blocks in PyTorch's order: by stream handle,
 // size and tie. The list is only good until the next call.
 func (a *Allocator) freeBlocks(p *pool) []int32 {
 	a.scratch = a.scratch[:0]
-	for _, q := range p.byHandle {
-		a.scratch = p.free[q].AppendBlocks(a.scratch)
+	for _, q := range a.streamsByHandle() {
+		if set := p.set(q); set != nil {
+			a.scratch = set.AppendBlocks(a.scratch)
+		}
 	}
+	a.work += uint64(len(a.scratch) + len(a.streams))
 	return a.scratch
+}
+
+// streamsByHandle is the streams' indices in the order of their handles.
+func (a *Allocator) streamsByHandle() []uint16 {
+	if len(a.ordered) < len(a.streams) {
+		for i := len(a.ordered); i < len(a.streams); i++ {
+			a.ordered = append(a.ordered, uint16(i))
+		}
+		slices.SortFunc(a.ordered, func(x, y uint16) int { return cmp.Compare(a.streams[x], a.streams[y]) })
+	}
+	return a.ordered
 }

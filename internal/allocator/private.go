@@ -116,7 +116,6 @@ func (a *Allocator) newPrivatePool(id PoolID, opt PoolOptions) *privatePool {
 // addPool uses the place of a pool that is gone, so that a program that makes
 // graphs for ever does not run out of places.
 func (a *Allocator) addPool(p *pool) uint16 {
-	p.streamsGrew(a.streams)
 	at := slices.Index(a.pools, nil)
 	if at < 0 {
 		at = len(a.pools)
@@ -131,10 +130,11 @@ func (a *Allocator) addPool(p *pool) uint16 {
 func (a *Allocator) forgetPool(i int) {
 	p := a.private[i]
 	for _, half := range []uint16{p.small, p.large} {
-		for _, ranges := range a.pools[half].unmapped {
-			for _, b := range ranges {
+		for i := range a.pools[half].unmapped {
+			a.pools[half].unmapped[i].all(func(b int32) bool {
 				a.drop(b)
-			}
+				return true
+			})
 		}
 	}
 	a.pools[p.small], a.pools[p.large] = nil, nil

@@ -21,7 +21,7 @@ func (a *Allocator) EmptyCache() error {
 		return errors.New("empty_cache during a capture fails before PyTorch 2.8")
 	}
 	a.releaseAll()
-	return nil
+	return a.checkWork()
 }
 
 // releaseAll returns everything that is wholly free: segments of one block, and
@@ -92,7 +92,7 @@ func (a *Allocator) releaseSome(r *request) (bool, error) {
 		return false, nil
 	}
 	want := max(r.size, limit)
-	set := r.pool.free[r.stream]
+	set := r.pool.makeSet(r.stream)
 	set.Settle()
 	c := set.SeekSize(want)
 	if !c.End() {
@@ -135,6 +135,7 @@ func (a *Allocator) largestBelow(set *freeset.Set, c freeset.Cursor) []int32 {
 		}
 		a.scratch = append(a.scratch, e.Block)
 	}
+	a.work += uint64(len(a.scratch))
 	return a.scratch
 }
 
@@ -156,7 +157,7 @@ func (a *Allocator) collect() {
 			count++
 		}
 	}
-	for freed := true; got < target && freed && count > 0; {
+	for freed := true; got < target && freed && count > 0 && a.work < mostWork; {
 		freed = false
 		cut := age / float64(count)
 		for _, i := range a.freeBlocks(p) {

@@ -2,14 +2,22 @@
 
 package allocator
 
+// restoring is what is known of the segments so far, while they are restored.
+type restoring struct {
+	tails  []int32              // by range: its last block
+	newest map[rangeOwner]int32 // the last range of a pool and stream
+}
+
+type rangeOwner struct{ pool, stream uint16 }
+
 // restoreSegment rebuilds one segment: its chain of blocks, then what the
 // statistics would have counted. Segments come in the order of their addresses.
-func (a *Allocator) restoreSegment(s *SegmentState) {
+func (a *Allocator) restoreSegment(s *SegmentState, so *restoring) {
 	poolIndex := a.poolForRestore(s)
 	p, stream := a.pools[poolIndex], a.stream(s.Stream)
 	var vrange, last int32
 	if s.Expandable {
-		vrange, last = a.rangeForRestore(s, poolIndex, stream)
+		vrange, last = a.rangeForRestore(s, rangeOwner{poolIndex, stream}, so)
 	}
 	first := int32(len(a.blocks))
 	addr := s.Address
@@ -21,6 +29,9 @@ func (a *Allocator) restoreSegment(s *SegmentState) {
 		}
 		last = a.restoreBlock(last, poolIndex, stream, addr, vrange, b)
 		addr += b.Size
+	}
+	if vrange != 0 {
+		so.tails[vrange] = last
 	}
 	a.total += s.Size
 	a.stats.add(p.row, reservedBytes, s.Size)
@@ -98,33 +109,22 @@ func (a *Allocator) settle(i int32, row int) {
 // within one range's length are of one range; the gap between them becomes an
 // unmapped block. Where the range began is not in a snapshot: the first mapped
 // page is taken for it.
-func (a *Allocator) rangeForRestore(s *SegmentState, pool, stream uint16) (vrange, last int32) {
-	p := a.pools[pool]
-	size := a.rangeSize(p)
-	for v := int32(len(a.ranges) - 1); v > 0; v-- {
-		tail := a.rangeTail(v)
-		b := a.blocks[tail]
-		end := b.addr + b.size
-		if b.pool != pool || b.stream != stream || s.Address < end || s.Address+s.Size > a.ranges[v].base+size {
-			continue
+func (a *Allocator) rangeForRestore(s *SegmentState, owner rangeOwner, so *restoring) (vrange, last int32) {
+	p := a.pools[owner.pool]
+	if v := so.newest[owner]; v != 0 {
+		last = so.tails[v]
+		end := a.blocks[last].addr + a.blocks[last].size
+		if s.Address >= end && s.Address+s.Size <= a.ranges[v].base+a.rangeSize(p) {
+			if gap := s.Address - end; gap > 0 {
+				last = a.appendUnmapped(last, end, gap)
+			}
+			return v, last
 		}
-		if gap := s.Address - end; gap > 0 {
-			tail = a.appendUnmapped(tail, end, gap)
-		}
-		return v, tail
 	}
 	a.ranges = append(a.ranges, virtualRange{s.Address, a.page(p)})
-	return int32(len(a.ranges) - 1), 0
-}
-
-// rangeTail is the last block of a range while it is being restored.
-func (a *Allocator) rangeTail(v int32) int32 {
-	for i := int32(len(a.blocks) - 1); i > 0; i-- {
-		if b := &a.blocks[i]; b.vrange == v && b.next == 0 {
-			return i
-		}
-	}
-	return 0
+	so.tails = append(so.tails, 0)
+	so.newest[owner] = int32(len(a.ranges) - 1)
+	return so.newest[owner], 0
 }
 
 func (a *Allocator) appendUnmapped(last int32, addr, size uint64) int32 {
@@ -138,9 +138,9 @@ func (a *Allocator) appendUnmapped(last int32, addr, size uint64) int32 {
 }
 
 // closeRanges adds the unmapped end of every restored range.
-func (a *Allocator) closeRanges() {
+func (a *Allocator) closeRanges(so *restoring) {
 	for v := int32(1); v < int32(len(a.ranges)); v++ {
-		last := a.rangeTail(v)
+		last := so.tails[v]
 		b := a.blocks[last]
 		end, size := b.addr+b.size, a.rangeSize(a.poolOf(&b))
 		if limit := a.ranges[v].base + size; limit > end {

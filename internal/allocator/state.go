@@ -108,12 +108,43 @@ func (a *Allocator) Restore(segments []SegmentState) error {
 			return fmt.Errorf("restoring segment %d at %#x: %w", i, segments[i].Address, err)
 		}
 	}
+	if err := checkOwners(segments); err != nil {
+		return err
+	}
 	byAddress := slices.Clone(segments)
 	slices.SortStableFunc(byAddress, func(x, y SegmentState) int { return cmp.Compare(x.Address, y.Address) })
-	for i := range byAddress {
-		a.restoreSegment(&byAddress[i])
+	for i := 1; i < len(byAddress); i++ {
+		if last := &byAddress[i-1]; byAddress[i].Address-last.Address < last.Size {
+			return fmt.Errorf("restoring a snapshot: the segments at %#x and %#x overlap", last.Address, byAddress[i].Address)
+		}
 	}
-	a.closeRanges()
+	so := &restoring{tails: make([]int32, 1), newest: map[rangeOwner]int32{}}
+	for i := range byAddress {
+		a.restoreSegment(&byAddress[i], so)
+	}
+	a.closeRanges(so)
+	return nil
+}
+
+// maxOwners is how many pools and CUDA streams may have segments of their own, and
+// how many streams a trace may use: each takes some kilobytes, and no program has
+// so many.
+const maxOwners = 4096
+
+// checkOwners counts them.
+func checkOwners(segments []SegmentState) error {
+	type owner struct {
+		pool   PoolID
+		stream uint64
+		small  bool
+	}
+	seen := map[owner]struct{}{}
+	for i := range segments {
+		s := &segments[i]
+		if seen[owner{s.Pool, s.Stream, s.Small}] = struct{}{}; len(seen) > maxOwners {
+			return fmt.Errorf("restoring a snapshot: its segments belong to more than %d pools and streams", maxOwners)
+		}
+	}
 	return nil
 }
 

@@ -5,12 +5,10 @@
 package catalog
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/json"
 	"maps"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -21,13 +19,13 @@ import (
 // T5); an entry without it could not be looked up.
 //
 //go:embed models.jsonl
-var lines []byte
+var lines string
 
 // variants.jsonl is models that share a config with one of models.jsonl, but for the
 // values they have anew: its chat model, its copies, its shape with another vocabulary.
 //
 //go:embed variants.jsonl
-var variantLines []byte
+var variantLines string
 
 // variant is a line of it.
 type variant struct {
@@ -45,56 +43,77 @@ type Entry struct {
 	Config map[string]any `json:"config"`
 }
 
-// all decodes the list when it is first asked for: most commands never do.
-var all = sync.OnceValue(func() []Entry { return decode[Entry](lines) })
+// model is a line of either file, with the names that it is found by: decoding all
+// of them takes as long as an estimate.
+type model struct{ name, hub, line string }
 
-// others are the variants, called as on the hub.
-var others = sync.OnceValue(func() []Entry {
-	var out []Entry
-	for _, v := range decode[variant](variantLines) {
-		e := *match(all(), v.Of)
-		config := maps.Clone(e.Config)
-		maps.Copy(config, v.With)
-		e.Name, e.Hub, e.Config = v.Hub, v.Hub, config
-		if v.Params != 0 {
-			e.Params = v.Params
-		}
-		out = append(out, e)
+// models are the lines of models.jsonl, variants those of variants.jsonl, whose
+// names are the hub's.
+var (
+	models   = sync.OnceValue(func() []model { return modelsIn(lines, "name") })
+	variants = sync.OnceValue(func() []model { return modelsIn(variantLines, "hub") })
+)
+
+func modelsIn(lines, name string) []model {
+	var out []model
+	for line := range strings.Lines(lines) {
+		out = append(out, model{valueOf(line, name), valueOf(line, "hub"), line})
 	}
 	return out
-})
+}
 
-func decode[T any](lines []byte) []T {
-	var out []T
-	for line := range bytes.Lines(lines) {
-		var v T
-		if err := json.Unmarshal(line, &v); err != nil {
-			panic("catalog: " + err.Error() + " in " + string(line))
-		}
-		out = append(out, v)
+// valueOf is the first text that a line has under a key.
+func valueOf(line, key string) string {
+	_, rest, _ := strings.Cut(line, `"`+key+`":"`)
+	value, _, _ := strings.Cut(rest, `"`)
+	return value
+}
+
+// decode reads a line.
+func decode[T any](line string) T {
+	var v T
+	if err := json.Unmarshal([]byte(line), &v); err != nil {
+		panic("catalog: " + err.Error() + " in " + line)
 	}
-	return out
+	return v
+}
+
+// entry is the model of a line of variants.jsonl.
+func (m *model) entry() Entry {
+	v := decode[variant](m.line)
+	e := decode[Entry](match(models(), v.Of).line)
+	maps.Copy(e.Config, v.With)
+	e.Name, e.Hub = v.Hub, v.Hub
+	if v.Params != 0 {
+		e.Params = v.Params
+	}
+	return e
 }
 
 // Find is the model of that name, short or as on the hub, or nil. On the hub's
 // names the organisation may be left out, as code from before there were any does:
 // bert-base-uncased.
 func Find(name string) *Entry {
-	if e := match(all(), name); e != nil {
-		return e
+	var e Entry
+	if m := match(models(), name); m != nil {
+		e = decode[Entry](m.line)
+	} else if m = match(variants(), name); m != nil {
+		e = m.entry()
+	} else {
+		return nil
 	}
-	return match(others(), name)
+	return &e
 }
 
-func match(entries []Entry, name string) *Entry {
-	for _, e := range entries {
-		if strings.EqualFold(e.Name, name) || strings.EqualFold(e.Hub, name) {
-			return &e
+func match(models []model, name string) *model {
+	for i, m := range models {
+		if strings.EqualFold(m.name, name) || strings.EqualFold(m.hub, name) {
+			return &models[i]
 		}
 	}
-	for _, e := range entries {
-		if strings.EqualFold(path.Base(e.Hub), name) {
-			return &e
+	for i, m := range models {
+		if strings.EqualFold(path.Base(m.hub), name) {
+			return &models[i]
 		}
 	}
 	return nil
@@ -103,11 +122,20 @@ func match(entries []Entry, name string) *Entry {
 // Names is the short names, in the order of the list, without the variants.
 func Names() []string {
 	var out []string
-	for _, e := range all() {
-		out = append(out, e.Name)
+	for _, m := range models() {
+		out = append(out, m.name)
 	}
 	return out
 }
 
 // All is the whole list, with the variants.
-func All() []Entry { return slices.Concat(all(), others()) }
+func All() []Entry {
+	var out []Entry
+	for _, m := range models() {
+		out = append(out, decode[Entry](m.line))
+	}
+	for _, m := range variants() {
+		out = append(out, m.entry())
+	}
+	return out
+}

@@ -2,7 +2,11 @@
 
 package catalog
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 func TestFind(t *testing.T) {
 	for name, want := range map[string]string{
@@ -33,6 +37,18 @@ func TestVariant(t *testing.T) {
 	}
 	if got, is := Find("mistralai/Mistral-7B-Instruct-v0.2").Config["sliding_window"]; got != nil || !is {
 		t.Errorf("Mistral's second version has a window of %v", got)
+	}
+}
+
+// Lines are found by names that are cut out of them: each has to be what JSON makes
+// of its line.
+func TestEachIsFoundByItsNames(t *testing.T) {
+	for _, e := range All() {
+		for _, name := range []string{e.Name, e.Hub} {
+			if diff := cmp.Diff(&e, Find(name)); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", name, diff)
+			}
+		}
 	}
 }
 

@@ -84,7 +84,10 @@ func (f *projectFlags) write(env Env, want wanted, yes bool) (*applyReport, erro
 	if err := env.checkFolder(f.folder); err != nil {
 		return nil, err
 	}
-	store := f.store(env)
+	store, err := f.store()
+	if err != nil {
+		return nil, err
+	}
 	report := &applyReport{}
 	if err := report.recover(store, yes); err != nil {
 		return nil, err
@@ -107,8 +110,16 @@ func (f *projectFlags) write(env Env, want wanted, yes bool) (*applyReport, erro
 	return report, nil
 }
 
-// recover deals with a change that was interrupted before.
+// recover deals with a change that was interrupted before, and names a journal
+// that is not this folder's.
 func (r *applyReport) recover(store *change.Store, write bool) error {
+	foreign, err := store.Foreign()
+	if err != nil {
+		return err
+	}
+	if foreign != "" {
+		r.note("%s", foreign)
+	}
 	stopped, err := store.Interrupted()
 	if err != nil || !stopped {
 		return err
@@ -117,10 +128,13 @@ func (r *applyReport) recover(store *change.Store, write bool) error {
 		r.note("an earlier change of these files was interrupted; --yes or snug revert puts the old ones back first")
 		return nil
 	}
-	if _, err := store.Recover(false); err != nil {
+	gone, err := store.Recover(false)
+	if err != nil {
 		return err
 	}
-	r.note("an earlier change was interrupted: its files were put back first")
+	for _, e := range gone {
+		r.note("an earlier change was interrupted; put back first: %s", strings.Join(e.Paths(), ", "))
+	}
 	return nil
 }
 

@@ -34,6 +34,7 @@ func (r *applyReport) plan(store *change.Store, project *config.Project, want wa
 	if r.change, err = store.Plan(plan.Edits, plan.Creates); err != nil {
 		return err
 	}
+	r.notes = append(r.notes, project.Notes...)
 	r.notes = append(r.notes, plan.Notes...)
 	r.notes = append(r.notes, r.change.Warnings...)
 	for _, e := range want.elsewhere {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"snug/internal/config"
+	"snug/internal/files"
 )
 
 // wanted is what to write, and what cannot be because no file holds it.
@@ -58,7 +59,7 @@ const maxAnswer = 16 << 20
 
 // readOptimized reads the answer of snug optimize --json.
 func readOptimized(in io.Reader, rung string) (wanted, error) {
-	data, err := io.ReadAll(io.LimitReader(in, maxAnswer))
+	data, err := files.ReadAll(in, maxAnswer)
 	if err != nil {
 		return wanted{}, fmt.Errorf("reading standard input: %w", err)
 	}

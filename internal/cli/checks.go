@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"snug/internal/files"
 )
 
 // Mistakes that every command can be given: values that are empty, because a
@@ -46,24 +49,15 @@ func refuseEmpty(cmd *cobra.Command) {
 	}
 }
 
-// isFolder tells whether there is a folder of that name.
-func (e Env) isFolder(name string) bool {
-	info, err := e.disk().Stat(name)
-	return err == nil && info.IsDir()
-}
-
-// errFolder is in the place of what a system says on writing over a folder.
-var errFolder = errors.New("it is a folder; name a file")
-
 // errNotPlain is for devices and pipes, in whose place a file would be put.
 var errNotPlain = errors.New("it is not a plain file; name one")
 
 // write writes a whole file, or says why not.
 func (e Env) write(path string, data []byte) error {
-	info, err := e.disk().Stat(path)
+	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		err = errFolder
+		err = files.ErrFolder
 	case err == nil && !info.Mode().IsRegular():
 		err = errNotPlain
 	default:
@@ -75,19 +69,9 @@ func (e Env) write(path string, data []byte) error {
 	return nil
 }
 
-// mayKeepProfile refuses to write a profile over a file that is something else: a
-// script or a recording, which a slip of the hand would be the end of.
-func (e Env) mayKeepProfile(option, path string) error {
-	info, err := e.disk().Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || isProfile(e, path) {
-		return nil // writing says what is wrong, if anything is
-	}
-	return fmt.Errorf("%s %s: it is there and is no profile, so that it stays as it is; name another file", option, path)
-}
-
 // checkFolder wants the folder of --dir to be one.
 func (e Env) checkFolder(name string) error {
-	info, err := e.disk().Stat(name)
+	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("--dir %s: there is no such folder", name)

@@ -11,11 +11,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
-	"snug/internal/config/change"
 	"snug/internal/gpu"
+	"snug/internal/redact"
 	"snug/internal/run"
 	"snug/internal/term"
 )
@@ -25,14 +26,15 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
-	LookupEnv      func(string) (string, bool) // nil: what Getenv says is not empty is set
-	Open           func(path string) (io.ReadCloser, error)
-	WriteFile      func(path string, data []byte) error // the whole file or nothing of it
-	GPUs           []gpu.Source                         // ways to ask which GPUs are here
-	Files          change.Files                         // the file system of projects; nil is the real one
-	CPUs           int                                  // of this machine; 0 where nobody asked
-	Environ        func() []string                      // what commands that snug starts find around them
-	Runner         run.Runner                           // starts them; nil: this machine
+	LookupEnv      func(string) (string, bool)              // nil: what Getenv says is not empty is set
+	Open           func(path string) (io.ReadCloser, error) // a file that the user named, or a pipe
+	Find           func(path string) (io.ReadCloser, error) // a regular file found in a folder or named by another file; nil: Open
+	WriteFile      func(path string, data []byte) error     // the whole file or nothing of it
+	GPUs           []gpu.Source                             // ways to ask which GPUs are here
+	CPUs           int                                      // of this machine; 0 where nobody asked
+	Environ        func() []string                          // what commands that snug starts find around them
+	Runner         run.Runner                               // starts them; nil: this machine
+	GoesOn         func()                                   // called where a command will go on for long; nil is nothing
 	Version        string
 }
 
@@ -47,6 +49,7 @@ func asksJSON(args []string) bool {
 // Run runs one command line (without the program's name) and returns the exit
 // code. Errors have been printed by then.
 func Run(ctx context.Context, env Env, args []string) int {
+	env.Stdout, env.Stderr = term.NewOutput(env.Stdout, env.Getenv), term.NewOutput(env.Stderr, env.Getenv)
 	root := newRoot(env)
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
@@ -56,15 +59,23 @@ func Run(ctx context.Context, env Env, args []string) int {
 	if err == nil {
 		return exitDone
 	}
-	if msg := err.Error(); msg != "" {
-		fmt.Fprintf(env.Stderr, "snug: %s\n", oneLine(msg))
+	if msg := env.secrets(args).Hide(oneLine(err.Error())); msg != "" {
+		fmt.Fprintf(env.Stderr, "snug: %s\n", msg)
 		if asksJSON(args) && isFailure(err) && !isAnswered(err) {
 			_ = printJSON(env.Stdout, struct {
 				Error string `json:"error"`
-			}{oneLine(msg)})
+			}{msg})
 		}
 	}
 	return exitCode(err)
+}
+
+// secrets are those that a command line and the environment hold.
+func (e Env) secrets(args []string) redact.Values {
+	if e.Environ == nil {
+		return redact.ValuesOf(args, nil)
+	}
+	return redact.ValuesOf(args, e.Environ())
 }
 
 // oneLine keeps a message on its line, whatever was wrapped into it.
@@ -73,7 +84,20 @@ func oneLine(s string) string {
 }
 
 // screen is what standard output can show.
-func (e Env) screen() term.Screen { return term.Detect(e.Stdout, e.Getenv) }
+func (e Env) screen() term.Screen {
+	if o, ok := e.Stdout.(*term.Output); ok {
+		return o.Screen()
+	}
+	return term.Detect(e.Stdout, e.Getenv)
+}
+
+// raw is standard output or standard error itself, for a command that snug starts.
+func raw(w io.Writer) io.Writer {
+	if o, ok := w.(*term.Output); ok {
+		return o.Unwrap()
+	}
+	return w
+}
 
 // lookupEnv is a variable, and whether it is set at all.
 func (e Env) lookupEnv(name string) (string, bool) {
@@ -91,7 +115,7 @@ func (e Env) machine(ctx context.Context) *gpu.Machine {
 	return m
 }
 
-// open opens a file to read; "-" is standard input.
+// open opens a file that the user named; "-" is standard input.
 func (e Env) open(path string) (io.ReadCloser, error) {
 	if path == "-" {
 		return io.NopCloser(e.Stdin), nil
@@ -100,13 +124,34 @@ func (e Env) open(path string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, reason(err))
 	}
-	if s, ok := f.(interface{ Stat() (fs.FileInfo, error) }); ok {
-		if info, err := s.Stat(); err == nil && info.IsDir() {
-			_ = f.Close()
-			return nil, fmt.Errorf("reading %s: it is a folder; name a file", path)
-		}
-	}
 	return f, nil
+}
+
+// find opens a regular file that nobody named.
+func (e Env) find(path string) (io.ReadCloser, error) {
+	if e.Find == nil {
+		return e.Open(path)
+	}
+	return e.Find(path)
+}
+
+// opener opens the files that setups name. Only those that the user typed may be
+// pipes.
+func (e Env) opener(typed ...string) func(string) (io.ReadCloser, error) {
+	return func(path string) (io.ReadCloser, error) {
+		if slices.ContainsFunc(typed, func(t string) bool { return t != "" && absolute(t) == absolute(path) }) {
+			return e.Open(path)
+		}
+		return e.find(path)
+	}
+}
+
+// absolute is a path from the root, or as it is where that cannot be told.
+func absolute(name string) string {
+	if abs, err := filepath.Abs(name); err == nil {
+		return abs
+	}
+	return name
 }
 
 // reason strips what the message says already: the operation and the path.

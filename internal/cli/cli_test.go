@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"snug/internal/files"
 	"snug/internal/gpu"
 	"snug/internal/gpu/rocm"
 	"snug/internal/gpu/smi"
@@ -29,7 +31,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"snug": func() {
 		os.Exit(Run(context.Background(), Env{
 			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Version: "test",
-			Open:      func(path string) (io.ReadCloser, error) { return os.Open(path) },
+			Open:      func(path string) (io.ReadCloser, error) { return files.OpenNamed(path) },
+			Find:      func(path string) (io.ReadCloser, error) { return files.Open(path) },
 			WriteFile: func(path string, data []byte) error { return os.WriteFile(path, data, 0o644) },
 			LookupEnv: os.LookupEnv, GPUs: recordedGPUs(os.Getenv("GPUS")),
 		}, os.Args[1:]))
@@ -48,6 +51,14 @@ func recordedGPUs(dir string) []gpu.Source {
 		return data, nil
 	}
 	return []gpu.Source{smi.Source{Run: run}, rocm.AMDSMI{Run: run}, rocm.ROCmSMI{Run: run}, rocm.Sysfs{Root: os.DirFS(dir)}}
+}
+
+// condition answers what scripts ask beyond testscript's own conditions.
+func condition(cond string) (bool, error) {
+	if cond == "root" {
+		return os.Geteuid() == 0, nil
+	}
+	return false, fmt.Errorf("%q is not known", cond)
 }
 
 // TestScripts runs testdata/*.txtar. Recordings stand in $RECORDINGS and $TRACES. Beyond
@@ -75,7 +86,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("LANG", "C.UTF-8")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits_, "bytes": bytes_, "head": head_},
+		Condition: condition,
+		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"exits": exits_, "bytes": bytes_, "head": head_},
 	})
 }
 

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
+	"snug/internal/record"
 	"snug/internal/setup"
 )
 
@@ -85,8 +85,8 @@ func runEstimate(env Env, o estimateOptions) error {
 	if err != nil {
 		return err
 	}
-	past := openPast(env, o.gpu)
-	defer past.close()
+	past := env.past(o.gpu)
+	defer past.Close()
 	over, before, notes := false, "", asides{}
 	failed, err := answer(env, o.json, requests,
 		func(s *setup.Setup) (*estimate.Answer, error) { return o.ask(s, card, past) },
@@ -113,12 +113,12 @@ func runEstimate(env Env, o estimateOptions) error {
 
 // ask estimates one setup. Seconds are those of a card that was named: one of
 // which only the memory is known has none.
-func (o *estimateOptions) ask(s *setup.Setup, card gpu.Card, past *past) (*estimate.Answer, error) {
+func (o *estimateOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past) (*estimate.Answer, error) {
 	if err := runnable(s, card); err != nil {
 		return nil, err
 	}
 	a, err := estimate.Estimate(s, card)
-	past.calibrate(a, card)
+	past.Calibrate(a, card)
 	if a != nil && o.gpu == "" {
 		a.StepSeconds = 0
 	}
@@ -131,49 +131,6 @@ func runnable(s *setup.Setup, card gpu.Card) error {
 		return setup.Wrong("{attention} is flash, which has no kernels for %s: the run would stop at it; use {attention=sdpa}", card.Name)
 	}
 	return nil
-}
-
-// answer asks each setup's question, several at a time, and prints the answers
-// in order. One that cannot be answered does not stop the rest.
-func answer[A any](env Env, json bool, requests []request, ask func(*setup.Setup) (A, error), show func(A) error) (failed int, err error) {
-	type reply struct {
-		answer A
-		err    error
-	}
-	replies := make([]chan reply, len(requests))
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i := range requests {
-		replies[i] = make(chan reply, 1)
-	}
-	go func() {
-		for i, r := range requests {
-			slots <- struct{}{}
-			go func() {
-				defer func() { <-slots }()
-				if r.err != nil {
-					replies[i] <- reply{err: r.err}
-					return
-				}
-				a, err := ask(r.setup)
-				replies[i] <- reply{a, err}
-			}()
-		}
-	}()
-	var last error
-	for i, r := range requests {
-		got := <-replies[i]
-		switch {
-		case got.err != nil:
-			failed++
-			last = errors.New(r.from.located(got.err))
-			r.complain(env, json, got.err, len(requests) > 1)
-		default:
-			if err := show(got.answer); err != nil {
-				return failed, err
-			}
-		}
-	}
-	return failed, verdict(failed, len(requests), last, json)
 }
 
 // verdict is how a command ends that had failures: one setup alone could not be

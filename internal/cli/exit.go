@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"snug/internal/record"
 )
 
 // The exit codes.
@@ -45,15 +47,15 @@ func exitCode(err error) int {
 	if errors.As(err, &f) {
 		return exitFound
 	}
-	var p passed
-	if errors.As(err, &p) {
-		return p.code
+	var command *record.ExitError
+	if errors.As(err, &command) {
+		return command.Code
 	}
 	return exitFailed
 }
 
 // isFailure says whether an error is no answer, whatever its exit code.
 func isFailure(err error) bool {
-	var p passed
-	return errors.As(err, &p) || exitCode(err) == exitFailed
+	var command *record.ExitError
+	return errors.As(err, &command) || exitCode(err) == exitFailed
 }

@@ -58,18 +58,21 @@ func exactlyOne(cmd *cobra.Command, args []string) error {
 	return atMostOne(cmd, args)
 }
 
-// pastRuns reads the store; where there is none, nothing was measured.
-func pastRuns(env Env) ([]store.Run, error) {
+// pastRuns reads the store.
+func pastRuns(env Env) ([]store.Run, error) { return fromStore(env, (*store.Store).List) }
+
+// fromStore reads something from the store; where there is none, nothing was measured.
+func fromStore[T any](env Env, read func(*store.Store) ([]T, error)) ([]T, error) {
 	path := store.Path(env.Getenv)
 	if !store.Exists(path) {
 		return nil, nil
 	}
-	s, err := store.Open(path)
+	s, err := store.Read(path, 5*time.Second)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	return s.List()
+	return read(s)
 }
 
 func runHistory(env Env, asJSON bool) error {

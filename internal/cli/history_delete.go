@@ -34,11 +34,11 @@ func atLeastOne(cmd *cobra.Command, args []string) error {
 }
 
 func deleteHistory(env Env, args []string, yes bool) error {
-	runs, err := pastRuns(env)
+	all, err := fromStore(env, (*store.Store).IDs)
 	if err != nil {
 		return err
 	}
-	ids, err := chosenRuns(runs, args)
+	ids, err := chosenRuns(all, args)
 	if err != nil {
 		return err
 	}
@@ -64,11 +64,8 @@ func deleteHistory(env Env, args []string, yes bool) error {
 }
 
 // chosenRuns are the runs that numbers, or all, stand for.
-func chosenRuns(runs []store.Run, args []string) ([]int64, error) {
-	var all, ids []int64
-	for _, r := range runs {
-		all = append(all, r.ID)
-	}
+func chosenRuns(all []int64, args []string) ([]int64, error) {
+	var ids []int64
 	for _, a := range args {
 		id, err := strconv.ParseInt(a, 10, 64)
 		switch {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +53,7 @@ func exportHistory(env Env, args []string, force bool) error {
 // mayReplace wants to be told before an export takes the place of a file. One that
 // holds something is never replaced by nothing, which would be all that is lost.
 func (e Env) mayReplace(path string, empty, force bool) error {
-	info, err := e.disk().Stat(path)
+	info, err := os.Stat(path)
 	switch {
 	case err != nil || !info.Mode().IsRegular(): // writing says what is wrong with it
 		return nil

@@ -15,16 +15,6 @@ import (
 // A run is kept with its whole command, in which the interpreter comes first and
 // often takes more room than a column has. People call it by its script.
 
-// commandKept is the command as the store has it. The script's path is from the
-// root, since train.py alone is every project's.
-func (p *profiling) commandKept() string {
-	words := slices.Clone(p.launch.Args)
-	if i := run.Script(words); i >= 0 && isPlainFile(words[i]) {
-		words[i] = absolute(words[i])
-	}
-	return strings.Join(words, " ")
-}
-
 // runNames are what the runs are called in a list: the model, or the script with
 // the folder it stands in, and as many folders more as tell it from another.
 func runNames(runs []store.Run) []string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -49,7 +50,7 @@ func runInit(env Env, o initOptions) error {
 		return err
 	}
 	at := filepath.Join(o.folder, config.SnugFileName)
-	if _, err := env.disk().Lstat(at); err == nil && !o.dryRun {
+	if _, err := os.Lstat(at); err == nil && !o.dryRun {
 		return fmt.Errorf("%s is there already; edit it, or look with --dry-run", at)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading %s: %w", at, reason(err))
@@ -63,14 +64,23 @@ func runInit(env Env, o initOptions) error {
 		_, err := env.Stdout.Write(content)
 		return err
 	}
-	c, err := o.store(env).Plan(nil, []change.Create{{File: config.SnugFileName, Content: content}})
-	if err == nil {
-		_, err = o.store(env).Apply(c, "snug init")
-	}
-	if err != nil {
+	if err := o.create(content); err != nil {
 		return err
 	}
 	return printLines(env.Stdout, initReport(env, p, at))
+}
+
+// create writes snug.yaml.
+func (o initOptions) create(content []byte) error {
+	store, err := o.store()
+	if err != nil {
+		return err
+	}
+	c, err := store.Plan(nil, []change.Create{{File: config.SnugFileName, Content: content}})
+	if err == nil {
+		_, err = store.Apply(c, "snug init")
+	}
+	return err
 }
 
 // initReport is what was found and what to do next.

@@ -12,6 +12,7 @@ import (
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
+	"snug/internal/record"
 	"snug/internal/setup"
 	"snug/internal/term"
 	"snug/internal/units"
@@ -55,8 +56,8 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 	if err != nil {
 		return err
 	}
-	past := openPast(env, o.gpu)
-	defer past.close()
+	past := env.past(o.gpu)
+	defer past.Close()
 	none, notes := false, asides{}
 	failed, err := answer(env, o.json, requests,
 		func(s *setup.Setup) (edge, error) { return o.ask(s, card, past) },
@@ -93,7 +94,7 @@ type edge struct {
 }
 
 // ask looks for both; JSON has no place for the second.
-func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *past) (edge, error) {
+func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past) (edge, error) {
 	if err := runnable(s, card); err != nil {
 		return edge{}, err
 	}
@@ -104,7 +105,7 @@ func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *past) (edge, 
 	if err != nil || o.json {
 		return edge{m, nil}, err
 	}
-	past.calibrate(m.Best, card)
+	past.Calibrate(m.Best, card)
 	sure, err := m.Sure(m.Best)
 	return edge{m, sure}, err
 }

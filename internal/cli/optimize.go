@@ -13,6 +13,7 @@ import (
 
 	"snug/internal/gpu"
 	"snug/internal/plan"
+	"snug/internal/record"
 	"snug/internal/setup"
 	"snug/internal/units"
 )
@@ -30,8 +31,8 @@ type optimizeOptions struct {
 	vary                 []string
 	json                 bool
 
-	measured *profiling // what --profile ran
-	recorded string     // and the profile it made, where that is the model
+	measured *record.Result // what --profile ran
+	recorded string         // and the profile it made, where that is the model
 }
 
 const optimizeLong = `Choose the settings that train fastest on a card.
@@ -105,7 +106,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 		return err
 	}
 	none, notes := false, asides{}
-	failed, err := answer(env, o.json, today.requests,
+	failed, err := answer(env, o.json, each(today.requests),
 		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(env, s, where, today.library(s), files) },
 		func(plans []*plan.Plan) error {
 			for _, p := range plans {

@@ -51,7 +51,7 @@ func (o *optimizeOptions) introduce(env Env, t *today, where places) error {
 	var said []string
 	if t.example {
 		said = append(said, "No training configuration was found here: this is a built-in example. Name your own with --model and --batch, or --setup.")
-		if in, err := env.open(filepath.Join(o.folder, profileFile)); err == nil {
+		if in, err := env.find(filepath.Join(o.folder, profileFile)); err == nil {
 			_ = in.Close()
 			said = append(said, fmt.Sprintf("For the run that was recorded here, --model %s --batch N.", profileFile))
 		}

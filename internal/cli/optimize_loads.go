@@ -62,7 +62,7 @@ func (o *optimizeOptions) rewritten(env Env, t *today, flags, want map[string]an
 	if err != nil {
 		return false, nil
 	}
-	r, err := o.requestsOver(env, lay(flags, o.modelled(env, maps.Clone(p.Fields()))))
+	r, err := all(o.requestsOver(env, lay(flags, o.modelled(env, maps.Clone(p.Fields())))))
 	if err != nil || r[0].err != nil {
 		return true, nil
 	}

@@ -3,16 +3,15 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"path/filepath"
-	"time"
 
 	"snug/internal/config"
 	"snug/internal/estimate"
 	"snug/internal/gpu"
+	"snug/internal/profile"
+	"snug/internal/record"
 	"snug/internal/setup"
 )
 
@@ -35,20 +34,13 @@ func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []stri
 	if base == nil && !o.saysBatch(env) {
 		return nil, errors.New("--profile: no config file here says the batch of today; give it with --batch, or --target-effective-batch")
 	}
-	p, err := o.profiling(ctx, env, words, base)
-	if err != nil {
+	if o.measured, err = o.record(ctx, env, words, base); err != nil {
 		return nil, err
 	}
-	defer p.close()
-	p.base = base
-	if err := p.run(ctx); err != nil {
-		return nil, err
-	}
-	o.measured = p
 	if base != nil {
 		return t, nil
 	}
-	o.recorded = p.written
+	o.recorded = o.measured.Profile
 	return o.today(env)
 }
 
@@ -83,7 +75,7 @@ func (o *optimizeOptions) command(env Env, args []string) ([]string, error) {
 	if len(args) > 0 {
 		return args, nil
 	}
-	words, err := config.Command(projectFiles{env.disk(), o.folder})
+	words, err := config.Command(projectFiles{o.folder})
 	if err == nil && len(words) == 0 {
 		err = errors.New("--profile: which command trains? put it behind --, as in snug optimize --profile -- python train.py --batch {batch}, or into snug.yaml as command")
 	}
@@ -102,77 +94,57 @@ func (o *optimizeOptions) saysBatch(env Env) bool {
 // smallBatches is what a command is run at where nobody says.
 var smallBatches = []string{"batch=2,3"}
 
-// profiling prepares the runs: at two small batches where the command or its
-// config files have a place for them, else, where that is enough, as it is.
-func (o *optimizeOptions) profiling(ctx context.Context, env Env, words []string, base *setup.Setup) (*profiling, error) {
-	names, err := o.names()
+// record runs the command: at the sizes of --vary; else at two small batches; else,
+// where the command and its config files have no place for those and a known model
+// needs no profile, once as it is.
+func (o *optimizeOptions) record(ctx context.Context, env Env, words []string, base *setup.Setup) (*record.Result, error) {
+	p, err := o.plan(env, words, base)
 	if err != nil {
 		return nil, err
 	}
-	options := profileOptions{
-		vary: o.vary, steps: 3, stacks: true, timeout: 15 * time.Minute, out: filepath.Join(o.folder, profileFile),
-		configs: names, oneSize: base != nil, json: true, // standard output is for the plan
+	world := env.recording(progress(env, p.Steps, false), o.file, true) // standard output is for the plan
+	s, err := record.Open(ctx, world, p)
+	if err != nil && base != nil && len(o.vary) == 0 && !record.IsInterrupted(err) {
+		p.Sizes, p.Stacks = []profile.Point{{}}, false
+		s, err = record.Open(ctx, world, p)
 	}
-	if len(options.vary) > 0 {
-		return newProfiling(ctx, env, options, words)
+	if err != nil {
+		return nil, err
 	}
-	options.vary = smallBatches
-	p, err := newProfiling(ctx, env, options, words)
-	if err != nil && base != nil {
-		options.vary, options.stacks = nil, false
-		return newProfiling(ctx, env, options, words)
+	defer s.Close()
+	return s.Record(ctx)
+}
+
+// plan is what to record. Of a known model one size is enough: it is compared with
+// its estimate.
+func (o *optimizeOptions) plan(env Env, words []string, base *setup.Setup) (record.Plan, error) {
+	vary := o.vary
+	if len(vary) == 0 {
+		vary = smallBatches
 	}
+	p := record.Plan{Command: words, Steps: record.DefaultSteps, Stacks: true, Timeout: record.DefaultTimeout, Out: filepath.Join(o.folder, profileFile)}
+	var err error
+	if p.Configs, err = o.names(); err != nil {
+		return p, err
+	}
+	if p.Sizes, err = varied(vary); err != nil {
+		return p, err
+	}
+	if base == nil {
+		return p, checkTwoSizes(vary, p.Sizes)
+	}
+	p.Reference, err = record.ReferenceTo(base, setup.Source{Open: env.find, Hub: hub(env.Getenv)})
 	return p, err
 }
 
-// sized is the run to hold against a measured one, with that one's size.
-func (p *profiling) sized(over map[string]any) (*setup.Setup, map[string]any, error) {
-	text, err := json.Marshal(p.base)
-	if err != nil {
-		return nil, nil, err
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return nil, nil, err
-	}
-	if m, _ := fields["model"].(map[string]any); m["config"] != nil {
-		delete(m, "name") // it was looked up already
-	}
-	fields = lay(over, fields)
-	s, err := setup.Decode(fields, setup.Source{Open: p.env.Open, Hub: hub(p.env.Getenv)})
-	if err == nil {
-		s.Model.Name = p.base.Model.Name
-	}
-	return s, fields, err
-}
-
 // residual is how far off the estimates of a run are on a card: as they have been
-// here; as those of the run that was measured first; or, where that was on another
-// card, at least as far as usual. Nil where nothing was measured.
+// here, or as those of the runs that were measured first. Nil where nothing was
+// measured.
 func (o *optimizeOptions) residual(env Env, s *setup.Setup, card gpu.Card) *estimate.Range {
-	past := openPast(env, card.Name)
-	defer past.close()
+	past := env.past(card.Name)
+	defer past.Close()
 	if o.measured == nil {
-		return past.alike(s, card, torchOf(s))
+		return past.Residual(s, card)
 	}
-	var out *estimate.Range
-	for _, r := range o.measured.runs {
-		if r.compared == nil || r.compared.estimate.PeakReserved == 0 {
-			continue
-		}
-		off := float64(r.rank.PeakReserved())/float64(r.compared.estimate.PeakReserved) - 1
-		if out == nil {
-			out = &estimate.Range{Low: off, High: off}
-		}
-		out.Cases, out.Low, out.High = out.Cases+1, min(out.Low, off), max(out.High, off)
-	}
-	if out == nil {
-		return nil
-	}
-	if on := cardOf(o.measured.runs[0].rank); on != card.Name {
-		usual := estimate.Usual(o.measured.base)
-		return &estimate.Range{Cases: out.Cases, Low: min(out.Low, usual.Low), High: max(out.High, usual.High)}
-	}
-	torch := plainVersion(o.measured.runs[0].rank.Versions["torch"])
-	return cmp.Or(past.alike(o.measured.base, card, torch), out)
+	return o.measured.Residual(s, card, past)
 }

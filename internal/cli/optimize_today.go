@@ -64,7 +64,7 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 		over["batch"] = 1.0 // where the search starts from does not matter
 		over["accumulation"] = float64(max(o.target/worldOf(over), 1))
 	}
-	if t.requests, err = o.requestsOver(env, over); err == nil {
+	if t.requests, err = all(o.requestsOver(env, over)); err == nil {
 		o.loads(env, t, flags)
 	}
 	return t, err
@@ -183,12 +183,8 @@ func (o *optimizeOptions) here(ctx context.Context, env Env, t *today) (places, 
 		}
 		return out, nil
 	}
-	if o.measured != nil && o.measured.runs[0].rank.GPU != nil {
-		g := o.measured.runs[0].rank.GPU
-		card, err := gpu.Find(g.Name)
-		if err != nil {
-			card = gpu.ForMemory(g.Total)
-		}
+	if o.measured != nil && o.measured.Trials[0].GPU() != nil {
+		card := o.measured.Trials[0].Card()
 		return places{cards: []gpu.Card{card}, found: card.Name + ", where it was measured", here: true}, nil
 	}
 	if t.example && !o.auto {

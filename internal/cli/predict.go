@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snug/internal/profile"
+	"snug/internal/record"
 )
 
 type predictOptions struct {
@@ -62,8 +63,8 @@ func runPredict(env Env, o predictOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := env.mayKeepProfile("--save", o.save); err != nil {
-		return err
+	if err := record.CheckReplaceable(nil, o.save); err != nil {
+		return fmt.Errorf("--save %s: %w", o.save, err)
 	}
 	program, err := readProgram(env, args)
 	if err != nil {
@@ -150,9 +151,10 @@ func readProgram(env Env, args []string) (*profile.Program, error) {
 	return profile.Fit(inputs)
 }
 
-// isProfile says whether a file is a memory.snug.
+// isProfile says whether a file is a memory.snug. A pipe is taken for none: what
+// was read of it is gone.
 func isProfile(env Env, path string) bool {
-	f, err := env.open(path)
+	f, err := env.find(path)
 	if err != nil {
 		return false
 	}

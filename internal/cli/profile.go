@@ -4,16 +4,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"snug/internal/run"
+	"snug/internal/record"
 )
 
 type profileOptions struct {
@@ -27,7 +25,6 @@ type profileOptions struct {
 	setup       string
 	configs     []string
 	quiet, json bool
-	oneSize     bool // will do: no profile is asked for
 }
 
 const profileLong = `Run your training command, unchanged, for a few steps and record what it does
@@ -70,13 +67,13 @@ func newProfile(env Env) *cobra.Command {
 	f.SortFlags = false
 	f.SetInterspersed(false) // without -- too, the command's own flags are its own
 	f.StringArrayVar(&o.vary, "vary", nil, "small values to run at, as `name=N,N`; may be repeated")
-	f.IntVar(&o.steps, "steps", 3, "`N`: optimizer steps to record")
+	f.IntVar(&o.steps, "steps", record.DefaultSteps, "`N`: optimizer steps to record")
 	f.StringVarP(&o.out, "out", "o", "memory.snug", "`file` for the profile")
 	f.StringVar(&o.keep, "keep", "", "`folder` to keep the recordings in")
 	f.BoolVar(&o.stacks, "stacks", true, "record where allocations come from: slower steps, surer profiles (default true with --vary)")
 	f.Lookup("stacks").DefValue = "false"
 	f.BoolVar(&o.keepRunning, "keep-running", false, "let the command go on after its recorded steps")
-	f.DurationVar(&o.timeout, "timeout", 15*time.Minute, "`time` that one run may take; 0 for any")
+	f.DurationVar(&o.timeout, "timeout", record.DefaultTimeout, "`time` that one run may take; 0 for any")
 	f.StringVar(&o.setup, "setup", "", "`file` with a setup, to show measured against estimated")
 	f.StringSliceVar(&o.configs, "config-path", nil, "config `files` that hold what is varied")
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -90,64 +87,54 @@ func newProfile(env Env) *cobra.Command {
 	return cmd
 }
 
-// runProfile is the command: runs, then what they say, then the profile.
+// runProfile is the command: record what the flags ask for, and print what came of it.
 func runProfile(ctx context.Context, env Env, o profileOptions, args []string) error {
-	p, err := newProfiling(ctx, env, o, args)
+	if err := o.check(args); err != nil {
+		return err
+	}
+	plan, err := o.plan(env, args)
 	if err != nil {
 		return err
 	}
-	err = p.run(ctx)
-	p.close() // before anything is printed: whoever reads it may go away
+	r, err := record.Run(ctx, env.recording(progress(env, o.steps, o.quiet), o.setup, o.json), plan)
 	if err != nil {
 		return err
 	}
+	report := profileReport{r, o.keep}
 	if o.json {
-		return p.json(env.Stdout)
+		return report.json(env.Stdout)
 	}
-	return p.text(env.Stdout, env.screen())
+	return report.text(env.Stdout, env.screen())
 }
 
-// newProfiling prepares the runs; whoever gets it closes it.
-func newProfiling(ctx context.Context, env Env, o profileOptions, args []string) (*profiling, error) {
-	sizes, err := o.check(args)
-	if err != nil {
-		return nil, err
+// check refuses flags that make no sense by themselves.
+func (o *profileOptions) check(args []string) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("profile needs your training command: snug profile -- python train.py")
+	case args[0] == "":
+		return errors.New("the training command is empty: write snug profile -- python train.py")
+	case o.steps < 1:
+		return fmt.Errorf("--steps %d: write at least 1", o.steps)
+	case o.timeout < 0:
+		return fmt.Errorf("--timeout %v: write a time like 10m, or 0 for any", o.timeout)
 	}
-	run.RemoveLeft("")
-	work, err := run.NewWork("")
-	if err != nil {
-		return nil, fmt.Errorf("making a folder for the recordings: %w; TMPDIR names another place for it", err)
-	}
-	p := &profiling{env: env, options: o, work: work, sizes: sizes, signals: make(chan os.Signal, 4), launch: run.ReadLaunch(args)}
-	signal.Notify(p.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	err = p.checkLaunch()
-	if err == nil {
-		err = p.checkPlaces()
-	}
-	p.hasGPU = p.seesGPU(ctx)
-	if err == nil {
-		err = p.prepare()
-	}
-	if err != nil {
-		p.close()
-		return nil, err
-	}
-	return p, nil
-}
-
-func (p *profiling) close() {
-	signal.Stop(p.signals)
-	_ = p.work.Remove()
-}
-
-// run records every size and makes of it what can be made.
-func (p *profiling) run(ctx context.Context) error {
-	for _, step := range []func() error{func() error { return p.record(ctx) }, p.fit} {
-		if err := step(); err != nil {
-			return p.withKept(err)
-		}
-	}
-	p.compare()
-	p.remember()
 	return nil
+}
+
+// plan is what to record.
+func (o *profileOptions) plan(env Env, args []string) (record.Plan, error) {
+	sizes, err := varied(o.vary)
+	if err == nil {
+		err = checkTwoSizes(o.vary, sizes)
+	}
+	if err != nil {
+		return record.Plan{}, err
+	}
+	reference, err := readReference(env, o.setup, sizes[0])
+	return record.Plan{
+		Command: args, Sizes: sizes, Configs: o.configs, Reference: reference,
+		Steps: o.steps, Stacks: o.stacks, KeepRunning: o.keepRunning, Timeout: o.timeout, Quiet: o.quiet,
+		Out: o.out, Keep: o.keep,
+	}, err
 }

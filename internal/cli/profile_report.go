@@ -10,6 +10,7 @@ import (
 
 	"snug/internal/gpu"
 	"snug/internal/profile"
+	"snug/internal/record"
 	"snug/internal/run"
 	"snug/internal/term"
 	"snug/internal/units"
@@ -36,23 +37,29 @@ type runJSON struct {
 	State         *run.State        `json:"state,omitempty"`
 	Batch         *run.Batch        `json:"batch,omitempty"`
 	Versions      map[string]string `json:"versions"`
-	Compared      []compared        `json:"compared,omitempty"`
+	Compared      []record.Figure   `json:"compared,omitempty"`
 }
 
-func (p *profiling) json(w io.Writer) error {
-	out := profileJSON{Runs: []runJSON{}, Profile: p.written, Recordings: p.kept, Notes: p.notes}
-	for _, r := range p.runs {
-		x := r.rank
+// profileReport is what `snug profile` has to say.
+type profileReport struct {
+	*record.Result
+	keep string // the folder of --keep
+}
+
+func (r profileReport) json(w io.Writer) error {
+	out := profileJSON{Runs: []runJSON{}, Profile: r.Profile, Recordings: r.Kept, Notes: r.Notes}
+	for _, t := range r.Trials {
+		x := t.Report
 		j := runJSON{
-			At: r.at, ExitCode: r.outcome.Exit.Code, Steps: len(x.Steps), Processes: r.ranks, Seconds: r.outcome.Took.Seconds(),
+			At: t.At, ExitCode: t.Outcome.Exit.Code, Steps: len(x.Steps), Processes: t.Processes, Seconds: t.Outcome.Took.Seconds(),
 			StepSeconds: x.StepSeconds(), PeakAllocated: x.PeakAllocated(), PeakReserved: x.PeakReserved(),
 			GPU: x.GPU, State: x.State, Versions: x.Versions,
 		}
 		if len(x.Batches) > 0 {
 			j.Batch = &x.Batches[0]
 		}
-		if r.compared != nil {
-			j.Compared = r.compared.lines
+		if t.Comparison != nil {
+			j.Compared = t.Comparison.Figures
 		}
 		out.Runs = append(out.Runs, j)
 	}
@@ -60,28 +67,28 @@ func (p *profiling) json(w io.Writer) error {
 }
 
 // text is the report for people.
-func (p *profiling) text(w io.Writer, s term.Screen) error {
+func (r profileReport) text(w io.Writer, s term.Screen) error {
 	var lines []string
-	lines = append(lines, p.where(), "")
-	lines = append(lines, s.Table(p.table())...)
-	for _, r := range p.runs {
-		if r.compared != nil {
-			lines = append(lines, "", "measured against estimated"+named(r.at))
-			lines = append(lines, s.Table(comparedTable(r.compared.lines))...)
+	lines = append(lines, r.where(), "")
+	lines = append(lines, s.Table(r.table())...)
+	for _, t := range r.Trials {
+		if t.Comparison != nil {
+			lines = append(lines, "", "measured against estimated"+t.AtSize())
+			lines = append(lines, s.Table(comparisonTable(t.Comparison.Figures))...)
 		}
 	}
 	lines = append(lines, "")
-	for _, n := range p.notes {
+	for _, n := range r.Notes {
 		lines = append(lines, wrap(strings.Fields("note: "+n), " ", s.Width)...)
 	}
-	lines = append(lines, p.conclusion(s.Width)...)
+	lines = append(lines, r.conclusion(s.Width)...)
 	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
 	return err
 }
 
 // where is on what it was measured.
-func (p *profiling) where() string {
-	x := p.runs[0].rank
+func (r profileReport) where() string {
+	x := r.Trials[0].Report
 	text := "PyTorch " + x.Versions["torch"]
 	if x.GPU != nil {
 		text = fmt.Sprintf("%s, %v, %s", x.GPU.Name, units.Bytes(x.GPU.Total), text)
@@ -89,15 +96,15 @@ func (p *profiling) where() string {
 	return text
 }
 
-func (p *profiling) table() term.Table {
+func (r profileReport) table() term.Table {
 	t := term.Table{Header: []string{"size", "steps", "a step", "peak allocated", "peak reserved"}, Right: []int{1, 2, 3, 4}, Indent: 2}
-	for _, r := range p.runs {
-		size := r.at.String()
+	for _, run := range r.Trials {
+		size := run.At.String()
 		if size == "" {
 			size = "as it is"
 		}
 		t.Rows = append(t.Rows, []string{
-			size, fmt.Sprint(len(r.rank.Steps)), stepTime(r.rank), units.Bytes(r.rank.PeakAllocated()).String(), units.Bytes(r.rank.PeakReserved()).String(),
+			size, fmt.Sprint(len(run.Report.Steps)), stepTime(run.Report), units.Bytes(run.Report.PeakAllocated()).String(), units.Bytes(run.Report.PeakReserved()).String(),
 		})
 	}
 	return t
@@ -114,9 +121,9 @@ func stepTime(x *run.Report) string {
 	return d.Round(100 * time.Millisecond).String()
 }
 
-func comparedTable(lines []compared) term.Table {
+func comparisonTable(figures []record.Figure) term.Table {
 	t := term.Table{Header: []string{"", "measured", "estimated", "off"}, Right: []int{1, 2, 3}, Indent: 2}
-	for _, c := range lines {
+	for _, c := range figures {
 		off := "?"
 		if c.Measured > 0 {
 			off = offBy(c.Estimated, c.Measured)
@@ -137,14 +144,14 @@ func offBy(estimated, measured uint64) string {
 }
 
 // conclusion is what has come of it, and what to do next.
-func (p *profiling) conclusion(width int) []string {
+func (r profileReport) conclusion(width int) []string {
 	text := ""
 	switch {
-	case p.written != "":
-		return append(strings.Split(basis(p.program), "\n"), p.next()...)
-	case len(p.kept) > 1:
-		text = "the recordings are in " + p.options.keep
-	case len(p.runs) > 1:
+	case r.Profile != "":
+		return append(strings.Split(basis(r.Program), "\n"), r.next()...)
+	case len(r.Kept) > 1:
+		text = "the recordings are in " + r.keep
+	case len(r.Trials) > 1:
 	default:
 		text = "one size says what it takes, two make it predictable: snug profile --vary batch=2,3 -- <command with {batch}>"
 	}
@@ -152,12 +159,12 @@ func (p *profiling) conclusion(width int) []string {
 }
 
 // next is what the profile answers: commands to copy, each in a line.
-func (p *profiling) next() []string {
-	at, card := p.program.Recorded()[0], "CARD"
+func (r profileReport) next() []string {
+	at, card := r.Program.Recorded()[0], "CARD"
 	for name := range at {
 		at[name] *= 8
 	}
-	if c, err := gpu.Find(p.card()); err == nil {
+	if c, err := gpu.Find(r.Program.Card); err == nil {
 		card = c.Name
 	}
 	seq := ""
@@ -166,12 +173,12 @@ func (p *profiling) next() []string {
 	}
 	batch, varied := at["batch"]
 	if plain := len(at) == 1 || len(at) == 2 && seq != ""; !varied || !plain {
-		return []string{p.written + " holds the profile; ask it for any size:", fmt.Sprintf("  snug predict %s --at %s", p.written, at)}
+		return []string{r.Profile + " holds the profile; ask it for any size:", fmt.Sprintf("  snug predict %s --at %s", r.Profile, at)}
 	}
 	return []string{
-		p.written + " holds the profile; ask it for any size, on any card:",
-		fmt.Sprintf("  snug estimate --model %s --batch %d%s --gpu %s", p.written, batch, seq, card),
-		fmt.Sprintf("  snug max-batch --model %s%s --gpu %s", p.written, seq, card),
-		fmt.Sprintf("  snug optimize --model %s --batch %d%s --gpu %s", p.written, batch, seq, card),
+		r.Profile + " holds the profile; ask it for any size, on any card:",
+		fmt.Sprintf("  snug estimate --model %s --batch %d%s --gpu %s", r.Profile, batch, seq, card),
+		fmt.Sprintf("  snug max-batch --model %s%s --gpu %s", r.Profile, seq, card),
+		fmt.Sprintf("  snug optimize --model %s --batch %d%s --gpu %s", r.Profile, batch, seq, card),
 	}
 }

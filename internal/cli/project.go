@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -15,6 +14,7 @@ import (
 
 	"snug/internal/config"
 	"snug/internal/config/change"
+	"snug/internal/files"
 	"snug/internal/term"
 )
 
@@ -38,7 +38,7 @@ func (f *projectFlags) open(env Env) (*config.Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.Open(projectFiles{env.disk(), f.folder}, f.folder, names...)
+	return config.Open(projectFiles{f.folder}, f.folder, names...)
 }
 
 // names are the named files as seen from the project's folder.
@@ -63,23 +63,12 @@ func (f *projectFlags) names() ([]string, error) {
 }
 
 // store is the project's folder with its journal.
-func (f *projectFlags) store(env Env) *change.Store {
-	return change.Open(f.folder, change.Options{Files: env.disk()})
-}
-
-// disk is the file system.
-func (e Env) disk() change.Files {
-	if e.Files == nil {
-		return change.Disk{}
-	}
-	return e.Files
+func (f *projectFlags) store() (*change.Store, error) {
+	return change.Open(f.folder, change.Options{})
 }
 
 // projectFiles reads files by their names in a project.
-type projectFiles struct {
-	files  change.Files
-	folder string
-}
+type projectFiles struct{ folder string }
 
 func (p projectFiles) at(name string) string {
 	if filepath.IsAbs(name) {
@@ -88,17 +77,22 @@ func (p projectFiles) at(name string) string {
 	return filepath.Join(p.folder, filepath.FromSlash(name))
 }
 
-// ReadFile reads a file of the project. A pipe would be waited for, and cannot
-// be changed in place.
+// mostScript is more than any script or config of a training run has.
+const mostScript = 4 << 20
+
+// ReadFile reads a file of the project.
 func (p projectFiles) ReadFile(name string) ([]byte, error) {
-	if info, err := p.files.Stat(p.at(name)); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return nil, errors.New("not a plain file")
-	}
-	return p.files.ReadFile(p.at(name))
+	return files.Read(p.at(name), mostScript)
 }
 
+// mostListed is how many entries of a folder are looked at: of a folder of ten
+// million the list alone takes gigabytes.
+const mostListed = 200_000
+
 // ReadDir lists a folder of the project.
-func (p projectFiles) ReadDir(name string) ([]fs.DirEntry, error) { return p.files.ReadDir(p.at(name)) }
+func (p projectFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	return files.ReadDir(p.at(name), mostListed)
+}
 
 // bindingsTable is what was found, one line a place. Where the screen is narrow
 // the keys are left out: the line says where to look.

@@ -13,7 +13,7 @@ import (
 
 // requestsIn reads the setups from --setup or from flags; where neither says
 // which model, the config files of the folder do. Flags lie over what files say.
-func (f *setupFlags) requestsIn(env Env, p *projectFlags) ([]request, error) {
+func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	over, err := f.fields()
 	if err != nil {
 		return nil, err

@@ -27,17 +27,17 @@ func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
 		return fields
 	}
 	beside := filepath.Join(f.folder, profileFile)
-	if in, err := env.open(beside); err == nil {
+	if in, err := env.find(beside); err == nil {
 		_ = in.Close()
 		fields["model"] = map[string]any{"profile": beside}
 	}
 	return fields
 }
 
-// untold refuses a size on the command line that a profile does not tell. A config
-// file says what the training needs; a flag asks about that very size, and there is
-// no answer.
-func (f *setupFlags) untold(s *setup.Setup) error {
+// refuseUnrecordedSizes refuses a size on the command line that a profile does not
+// tell. A config file says what the training needs; a flag asks about that very size,
+// and there is no answer.
+func (f *setupFlags) refuseUnrecordedSizes(s *setup.Setup) error {
 	for _, x := range fieldFlags {
 		if f.flags.Changed(x.flag) && slices.Contains(setup.SizeFields, x.field) && slices.Contains(s.OnWord, x.field) {
 			return setup.Wrong("{"+x.field+"} is %v, and %s does not tell at which it was recorded; leave it out, or record several (snug profile --vary)",

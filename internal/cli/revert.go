@@ -59,16 +59,12 @@ func runRevert(env Env, o revertOptions) error {
 	if err := env.checkFolder(o.folder); err != nil {
 		return err
 	}
-	store := change.Open(o.folder, change.Options{Files: env.disk()})
+	store, err := change.Open(o.folder, change.Options{})
+	if err != nil {
+		return err
+	}
 	if o.list {
-		entries, err := store.List()
-		if err != nil {
-			return err
-		}
-		if o.json {
-			return printJSON(env.Stdout, revertAnswer{Changes: revertEntries(entries)})
-		}
-		return printChanges(env.Stdout, env.screen(), entries)
+		return listChanges(env, store, o.json)
 	}
 	back, err := store.Revert(o.steps, o.force)
 	if err != nil {
@@ -78,6 +74,30 @@ func runRevert(env Env, o revertOptions) error {
 		return printJSON(env.Stdout, revertAnswer{Changes: revertEntries(back.Entries), Interrupted: back.Interrupted})
 	}
 	return printReverted(env.Stdout, env.screen(), back)
+}
+
+// listChanges shows the changes that can be taken back, and names a journal that
+// is not this folder's.
+func listChanges(env Env, store *change.Store, asJSON bool) error {
+	entries, err := store.List()
+	if err != nil {
+		return err
+	}
+	foreign, err := store.Foreign()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		answer := revertAnswer{Changes: revertEntries(entries)}
+		if foreign != "" {
+			answer.Notes = []string{foreign}
+		}
+		return printJSON(env.Stdout, answer)
+	}
+	if err := printChanges(env.Stdout, env.screen(), entries); err != nil || foreign == "" {
+		return err
+	}
+	return printLines(env.Stdout, wrap(strings.Fields("Note: "+foreign+"."), " ", env.screen().Width))
 }
 
 // printReverted says what was taken back.
@@ -124,6 +144,7 @@ func filesText(paths []string) string {
 type revertAnswer struct {
 	Changes     []revertEntry `json:"changes"`
 	Interrupted bool          `json:"interrupted,omitempty"`
+	Notes       []string      `json:"notes,omitempty"`
 }
 
 type revertEntry struct {

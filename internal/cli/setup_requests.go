@@ -5,6 +5,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"maps"
 	"path/filepath"
 	"strings"
@@ -21,10 +23,14 @@ type request struct {
 	err   error
 }
 
+// requests are those that were asked about, one after the other. An error is the last:
+// what could not be read further.
+type requests = iter.Seq2[request, error]
+
 // requestsOver lays fields over those of the file, or makes a setup of them
-// alone.
-func (f *setupFlags) requestsOver(env Env, over map[string]any) ([]request, error) {
-	from := setup.Source{Open: env.Open, Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}}
+// alone. A file may hold more than the memory does, so it is read as it is answered.
+func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error) {
+	from := setup.Source{Open: env.opener(f.model, f.config), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}}
 	if f.file == "" {
 		if over["model"] == nil {
 			return nil, errors.New("which model? give --model NAME, --config PATH or --setup FILE")
@@ -32,30 +38,68 @@ func (f *setupFlags) requestsOver(env Env, over map[string]any) ([]request, erro
 		r := f.decode(over, from)
 		r.from = f.project
 		r.from.flags = f.given()
-		return []request{r}, nil
+		return each([]request{r}), nil
 	}
 	in, err := env.open(f.file)
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
-	raws, err := setup.Read(in)
+	read := setup.NewReader(in)
+	first, err := read.Next()
 	if err != nil {
+		_ = in.Close()
 		return nil, fmt.Errorf("reading %s: %w", f.file, reason(err))
 	}
 	if f.file != "-" {
 		from.Base = filepath.Dir(f.file)
 		over = fromHere(over)
 	}
-	var out []request
-	for _, raw := range raws {
-		if raw.Err != nil { // which says where
-			out = append(out, request{err: fmt.Errorf("%s:%w", f.file, raw.Err)})
-			continue
+	return func(yield func(request, error) bool) {
+		defer in.Close()
+		raw, err := first, error(nil)
+		for ; err == nil; raw, err = read.Next() {
+			if !yield(f.requestOf(raw, over, from), nil) {
+				return
+			}
 		}
-		where := origin{flags: f.given(), under: maps.Clone(raw.Fields), place: fmt.Sprintf("%s:%d", f.file, raw.Line)}
-		r := f.decode(lay(over, raw.Fields), from)
-		r.from = where
+		if !errors.Is(err, io.EOF) {
+			yield(request{}, fmt.Errorf("reading %s: %w", f.file, reason(err)))
+		}
+	}, nil
+}
+
+// requestOf is one setup of a file, with what the flags say over it.
+func (f *setupFlags) requestOf(raw setup.Raw, over map[string]any, from setup.Source) request {
+	if raw.Err != nil { // which says where
+		return request{err: fmt.Errorf("%s:%w", f.file, raw.Err)}
+	}
+	where := origin{flags: f.given(), under: maps.Clone(raw.Fields), place: fmt.Sprintf("%s:%d", f.file, raw.Line)}
+	r := f.decode(lay(over, raw.Fields), from)
+	r.from = where
+	return r
+}
+
+// each is requests that were read already.
+func each(list []request) requests {
+	return func(yield func(request, error) bool) {
+		for _, r := range list {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// all reads requests to the end.
+func all(rs requests, err error) ([]request, error) {
+	if err != nil {
+		return nil, err
+	}
+	var out []request
+	for r, err := range rs {
+		if err != nil {
+			return nil, err
+		}
 		out = append(out, r)
 	}
 	return out, nil
@@ -89,7 +133,7 @@ func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
 	}
 	if err == nil {
 		f.withoutLiger(s)
-		err = f.untold(s)
+		err = f.refuseUnrecordedSizes(s)
 	}
 	return request{id: id, setup: s, err: err}
 }

@@ -5,8 +5,9 @@ package config
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
+
+	"snug/internal/pattern"
 )
 
 // A file that another names may not be here: it belongs to a checkout of the
@@ -15,18 +16,18 @@ import (
 // zero2.json), which decides more than all the rest.
 
 // stageInName is the stage in the name of a DeepSpeed file.
-var stageInName = regexp.MustCompile(`(?i)(?:\bz|_z|zero|stage)[_-]?([0-3])(?:[^0-9]|$)`)
+var stageInName = pattern.New(`(?i)(?:\bz|_z|zero|stage)[_-]?([0-3])(?:[^0-9]|$)`)
 
 // absent remembers a file that is not there, and takes the stage from its name.
 func (p *Project) absent(b bound, name string) {
 	p.gone = append(p.gone, b)
-	stage := stageInName.FindStringSubmatch(path.Base(name))
+	stage := stageInName.Find(path.Base(name))
 	if !b.namesDeepSpeed() || stage == nil {
 		return
 	}
 	kind, _ := meaning(zeroStages, stage[1])
 	b.Setting, b.Value = "dist.kind", kind
-	p.bound = append(p.bound, b)
+	p.bind(b)
 }
 
 // namesDeepSpeed is whether a key is for DeepSpeed's files.
@@ -47,7 +48,7 @@ func (p *Project) unread(run map[string]any) []string {
 	for _, b := range p.gone {
 		name, _ := b.Value.(string)
 		kind, _ := p.Value("dist.kind").(string)
-		stage := stageInName.FindStringSubmatch(path.Base(name))
+		stage := stageInName.Find(path.Base(name))
 		switch {
 		case b.namesDeepSpeed() && stage != nil:
 			out = append(out, fmt.Sprintf("%s: %s is not there; by its name it is DeepSpeed's stage %s, and whatever else it says is not counted", b.where(), name, stage[1]))

@@ -11,7 +11,11 @@ const accelerateArgs = "accelerate 1.15, commands/config/config_args.py and comm
 var accelerate = Adapter{
 	Name: "accelerate", Title: "accelerate", Formats: []doc.Format{doc.YAML, doc.JSON}, Tied: true,
 	Signs: []string{"compute_environment", "distributed_type num_processes", "distributed_type mixed_precision"},
-	Keys: []Key{
+	Keys:  made(accelerateKeys),
+}
+
+func accelerateKeys() []Key {
+	return []Key{
 		{Setting: "accumulation", Path: "deepspeed_config.gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: accelerateArgs},
 		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: accelerateArgs},
 		{Setting: "precision", Path: "mixed_precision", Kind: Word, Words: mixedPrecision, Source: accelerateArgs},
@@ -29,7 +33,7 @@ var accelerate = Adapter{
 		splits("parallelism_config.parallelism_config_tp_size", accelerateArgs),
 		shares("parallelism_config.parallelism_config_cp_size", accelerateArgs),
 		shares("parallelism_config.parallelism_config_sp_size", accelerateArgs),
-	},
+	}
 }
 
 // fsdp1Strategies is FSDP's first version; the second has fsdp2Reshard.

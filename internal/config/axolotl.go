@@ -15,7 +15,11 @@ const (
 var axolotl = Adapter{
 	Name: "axolotl", Title: "Axolotl", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"base_model micro_batch_size", "base_model sequence_len", "base_model datasets", "base_model adapter"},
-	Keys: append([]Key{
+	Keys:  made(axolotlKeys),
+}
+
+func axolotlKeys() []Key {
+	return append([]Key{
 		{Setting: "model", Path: "base_model", Kind: Name, Source: axolotlSchema},
 		{Setting: "batch", Path: "micro_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "1", Source: axolotlSchema},
 		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: axolotlSchema},
@@ -81,5 +85,5 @@ var axolotl = Adapter{
 		{Setting: "eval.when", Path: "val_set_size", Kind: Above0, Source: axolotlSchema},
 		compilesUnless("torch_compile", axolotlSchema),
 		paged("optimizer", axolotlSchema),
-	}, append(axolotlLigerKeys(), deepspeedWithin()...)...),
+	}, append(axolotlLigerKeys(), deepspeedWithin()...)...)
 }

@@ -5,7 +5,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -26,15 +25,16 @@ type bound struct {
 	rivals []string
 }
 
-// bind finds the settings of a source.
-func (s *source) bind() ([]bound, error) {
+// findSettings finds the settings of a source.
+func (s *source) findSettings() ([]bound, error) {
 	if s.adapter.ByName {
 		return s.bindNamed()
 	}
 	var out []bound
 	settled := map[string]bool{}
-	for i := range s.adapter.Keys {
-		k := &s.adapter.Keys[i]
+	keys := s.adapter.Keys().all
+	for i := range keys {
+		k := &keys[i]
 		if settled[k.Setting] && !k.together() || k.Path == "" {
 			continue
 		}
@@ -68,7 +68,7 @@ func (s *source) more(out []bound) ([]bound, error) {
 	for _, b := range out {
 		known[b.Setting] = true
 	}
-	named, err := (&source{file: s.file, adapter: &plain, tree: s.tree}).bindNamed()
+	named, err := newSource(s.file, &plain, s.tree).bindNamed()
 	for _, b := range named {
 		if !known[b.Setting] {
 			b.source = s
@@ -111,9 +111,7 @@ func (s *source) bound(k *Key, p []string) (*bound, error) {
 }
 
 // within tells whether a system has keys below another.
-func (a *Adapter) within(path string) bool {
-	return slices.ContainsFunc(a.Keys, func(k Key) bool { return strings.HasPrefix(k.Path, path+".") })
-}
+func (a *Adapter) within(path string) bool { return a.Keys().sections[path] }
 
 // notes are what a person should know about a binding.
 func (b bound) notes() []string {

@@ -151,17 +151,20 @@ func (p *Project) stages(main *source) []*source {
 	if main.adapter != &plain && main.adapter != &hydra {
 		return nil
 	}
-	names, err := scan(p.files)
+	all, err := scan(p.files)
 	if err != nil {
 		return nil
 	}
+	dir := path.Dir(main.file)
+	all = slices.DeleteFunc(all, func(f found) bool {
+		return f.name == main.file || dir != "." && !strings.HasPrefix(f.name, dir+"/")
+	})
+	read, unread := p.files.lookAt(all, func(s *source) bool { return nearby(main, s) })
+	p.unsearched = unsearched(unread, len(all))
 	var out []*source
-	for _, name := range names {
-		if dir := path.Dir(main.file); name == main.file || dir != "." && !strings.HasPrefix(name, dir+"/") {
-			continue
-		}
-		if s, _, err := look(p.files, name); err == nil && s != nil && nearby(main, s) {
-			out = append(out, s)
+	for _, x := range read {
+		if x.source != nil && x.err == nil {
+			out = append(out, x.source)
 		}
 	}
 	return out
@@ -190,9 +193,9 @@ func (p *Project) follow() error {
 		if !ok || name == "" || path.IsAbs(name) && !strings.HasSuffix(name, ".json") || !b.namesFile(name) || slices.ContainsFunc(p.bound, func(o bound) bool { return o.File == name }) {
 			continue
 		}
-		s, _, err := look(p.files, path.Clean(name))
+		s, _, err := look(p.files, path.Clean(name), false)
 		if beside := path.Join(path.Dir(b.File), name); errors.Is(err, fs.ErrNotExist) && !path.IsAbs(name) {
-			s, _, err = look(p.files, beside)
+			s, _, err = look(p.files, beside, false)
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

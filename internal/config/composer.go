@@ -11,7 +11,11 @@ const foundryConfig = "llm-foundry 0.22, utils/config_utils.py (TrainConfig)"
 var composer = Adapter{
 	Name: "composer", Title: "Composer / llm-foundry", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"device_train_microbatch_size", "global_train_batch_size train_loader", "global_train_batch_size max_seq_len"},
-	Keys: []Key{
+	Keys:  made(composerKeys),
+}
+
+func composerKeys() []Key {
+	return []Key{
 		{Setting: "model", Path: "model.pretrained_model_name_or_path", Kind: Name, Source: foundryConfig},
 		{Setting: "batch", Path: "device_train_microbatch_size", Kind: Whole, Unit: "samples per GPU", Default: "auto", Source: foundryConfig},
 		{Setting: "effective", Path: "global_train_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: foundryConfig},
@@ -37,5 +41,5 @@ var composer = Adapter{
 		{Setting: "uncounted", Path: "model.peft_config.target_parameters", Kind: Names, Source: peftConfig},
 		{Setting: "uncounted", Path: "model.peft_config.lora_bias", Kind: Switch, Means: "biases of adapters", Source: peftConfig},
 		{Setting: "uncounted", Path: "model.peft_config.bias", Kind: Word, Words: []word{{"none", ""}, {"all", "trained biases"}, {"lora_only", "trained biases"}}, Source: peftConfig},
-	},
+	}
 }

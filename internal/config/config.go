@@ -37,12 +37,17 @@ type Project struct {
 	// is given twice.
 	Notes []string
 
-	files Files
+	files *reader
 	names []string // of the files that were named, where any were
 	main  *source
 	own   *ownFile
 	bound []bound
-	gone  []bound // keys that name files which are not there
+	// bySetting is the same by setting, in the same order.
+	bySetting map[string][]bound
+	gone      []bound      // keys that name files which are not there
+	broken    []brokenFile // files that might be configurations and could not be read
+
+	unsearched string // what a search did not read, "" where it read all
 
 	transformers string // its version, where it is known
 	trl          string // and TRL's

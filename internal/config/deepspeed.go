@@ -20,7 +20,11 @@ const (
 var deepspeed = Adapter{
 	Name: "deepspeed", Title: "DeepSpeed", Formats: []doc.Format{doc.JSON, doc.YAML}, Tied: true,
 	Signs: []string{"train_micro_batch_size_per_gpu", "zero_optimization.stage", "zero_optimization train_batch_size"},
-	Keys: []Key{
+	Keys:  made(deepspeedKeys),
+}
+
+func deepspeedKeys() []Key {
+	return []Key{
 		{Setting: "batch", Path: "train_micro_batch_size_per_gpu", Kind: Whole, Unit: "samples per GPU", Source: deepspeedArgs},
 		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: deepspeedArgs},
 		{Setting: "effective", Path: "train_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: deepspeedArgs},
@@ -34,7 +38,7 @@ var deepspeed = Adapter{
 		less("zero_optimization.cpu_offload", offloadsStates, deepspeedZero+" (deprecated)"),
 		splits("tensor_parallel.autotp_size", "deepspeed 0.19, runtime/tensor_parallel/config.py"),
 		shares("sequence_parallel_size", deepspeedArgs),
-	},
+	}
 }
 
 // withinDeepSpeed begins the keys of a config of DeepSpeed's in another file.

@@ -11,16 +11,8 @@ func (k *Key) byDefault(world int) any {
 	if k.Default == "" {
 		return nil
 	}
-	d, err := doc.OpenAs("default", doc.YAML, []byte("v: "+k.Default+"\n"))
-	if err != nil {
-		return nil
-	}
-	t := tree{[]layer{{doc: d}}}
-	at, err := t.find(doc.Path{"v"})
-	if err != nil {
-		return nil
-	}
-	v, err := k.read(t, at)
+	kind, data := doc.Scalar(k.Default)
+	v, err := k.read(tree{}, place{value: doc.Value{Kind: kind, Data: data, Text: k.Default}})
 	if err != nil {
 		return nil
 	}

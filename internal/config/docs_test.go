@@ -64,15 +64,15 @@ func documentation() []byte {
 // rows is one line a key; names that differ only in spelling share one.
 func rows(a *Adapter) []string {
 	var out []string
-	for i := 0; i < len(a.Keys); i++ {
-		k := a.Keys[i]
+	for i := 0; i < len(a.Keys().all); i++ {
+		k := a.Keys().all[i]
 		paths := []string{"`" + k.Path + "`"}
 		if k.Path == "" {
 			paths[0] = "(always)"
 		}
-		for i+1 < len(a.Keys) && alike(k, a.Keys[i+1]) {
+		for i+1 < len(a.Keys().all) && alike(k, a.Keys().all[i+1]) {
 			i++
-			paths = append(paths, "`"+a.Keys[i].Path+"`")
+			paths = append(paths, "`"+a.Keys().all[i].Path+"`")
 		}
 		out = append(out, fmt.Sprintf("| %s | %s | %s | %s | %s |", k.Setting, strings.Join(paths, ", "), holdsText(k), code(k.Default), k.Source))
 		if b := k.Beside; b != nil {
@@ -180,7 +180,7 @@ func TestTables(t *testing.T) {
 		if a.Name == "" || a.Title == "" || len(a.Formats) == 0 {
 			t.Errorf("%q: an adapter has a name, a title and formats", a.Name)
 		}
-		for _, k := range a.Keys {
+		for _, k := range a.Keys().all {
 			where := a.Name + " " + k.Path
 			if k.Source == "" || k.Kind == "" || !slices.Contains(known, k.Setting) {
 				t.Errorf("%s: source %q, kind %q, setting %q", where, k.Source, k.Kind, k.Setting)

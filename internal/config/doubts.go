@@ -13,6 +13,9 @@ import (
 // run is what the project's files say, with what its user said over them.
 func (p *Project) Doubts(run map[string]any) []string {
 	out := append(p.slips(), p.unread(run)...)
+	if p.unsearched != "" {
+		out = append(out, p.unsearched)
+	}
 	out = append(out, p.unspread()...)
 	out = append(out, p.noted()...)
 	out = append(out, p.twice()...)
@@ -111,7 +114,7 @@ func flagOf(setting string) string {
 	case "dist.world":
 		return "gpus"
 	}
-	if !slices.Contains(settingNames(), setting) {
+	if !isSetting(setting) {
 		return ""
 	}
 	return strings.NewReplacer(".", "-", "_", "-").Replace(setting)

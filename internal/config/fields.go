@@ -25,7 +25,7 @@ const Weights = "weights"
 // Fields is what the files say, as a setup: what setup.Decode takes.
 func (p *Project) Fields() map[string]any {
 	out := map[string]any{}
-	for _, s := range Settings() {
+	for _, s := range settings() {
 		v := p.Value(s.Name)
 		if v == nil {
 			v = p.fallback(s.Name)
@@ -92,13 +92,20 @@ func (p *Project) Missing() []Missing {
 // says instead. What is refused for its word is spoken of already.
 func (p *Project) unknownWords(fields map[string]any) []Missing {
 	var out []Missing
+	refused := map[string]bool{}
+	for _, b := range p.of("refused") {
+		refused[b.place.at.String()] = true
+	}
 	for _, b := range p.bound {
+		if b.unknown == "" {
+			continue
+		}
 		flag, kind := strings.CutSuffix(b.Setting, ".kind")
-		spoken := slices.ContainsFunc(p.of("refused"), func(r bound) bool { return r.place.at.Equal(b.place.at) })
+		spoken := refused[b.place.at.String()]
 		switch {
-		case b.unknown != "" && b.Setting == "lora" && fields["lora"] == nil && !spoken:
+		case b.Setting == "lora" && fields["lora"] == nil && !spoken:
 			out = append(out, Missing{"lora", fmt.Sprintf("%s: %q is not one that snug knows; LoRA of a like size has --lora-rank N --lora-targets all-linear, and snug profile -- <your command> measures it", b.where(), b.unknown)})
-		case b.unknown == "" || fields[flag] != nil || spoken || !slices.Contains(settingNames(), b.Setting):
+		case fields[flag] != nil || spoken || !isSetting(b.Setting):
 		case b.Setting == "weights" || strings.Contains(flag, ".") || kind && p.world() < 2:
 		default:
 			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: give the nearest with --%s", b.where(), b.unknown, flag)})

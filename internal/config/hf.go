@@ -21,7 +21,11 @@ const (
 var hf = Adapter{
 	Name: "hf", Title: "Hugging Face TrainingArguments", Formats: []doc.Format{doc.JSON, doc.YAML},
 	Signs: []string{trainerBatch, "gradient_accumulation_steps output_dir"},
-	Keys: append(append(hfKeys(hfArgs), bnbKeys("", bnbConfig)...),
+	Keys:  made(hfTable),
+}
+
+func hfTable() []Key {
+	return append(append(hfKeys(hfArgs), bnbKeys("", bnbConfig)...),
 		Key{Setting: "seq", Path: "max_seq_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_*.py"},
 		Key{Setting: "seq", Path: "block_size", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_clm.py"},
 		Key{Setting: "seq", Path: "max_source_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
@@ -41,7 +45,7 @@ var hf = Adapter{
 		Key{Setting: "lora", Path: "use_peft", Kind: Switch, Source: byCustom},
 		Key{Setting: "quantized", Path: "load_in_4bit", Kind: Switch, Means: packedTo4, Source: byCustom},
 		Key{Setting: "quantized", Path: "load_in_8bit", Kind: Switch, Means: packedTo8, Source: byCustom},
-	),
+	)
 }
 
 // hfKeys is what every trainer on top of TrainingArguments shares, and the one

@@ -12,7 +12,11 @@ const hydraTemplate = "ashleve/lightning-hydra-template, configs/"
 var hydra = Adapter{
 	Name: "hydra", Title: "Hydra", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"defaults.*"},
-	Keys: append([]Key{
+	Keys:  made(hydraKeys),
+}
+
+func hydraKeys() []Key {
+	return append([]Key{
 		{Setting: "batch", Path: "data.batch_size", Kind: Whole, Unit: "samples per GPU", Source: hydraTemplate + "data/mnist.yaml"},
 		{Setting: "batch", Path: "datamodule.batch_size", Kind: Whole, Unit: "samples per GPU", Source: hydraTemplate + "datamodule (until 2.0)"},
 		{Setting: "accumulation", Path: "trainer.accumulate_grad_batches", Kind: Whole, Unit: "forwards", Source: lightningTrainer},
@@ -21,5 +25,5 @@ var hydra = Adapter{
 		{Setting: "clip", Path: "trainer.gradient_clip_val", Kind: Above0, Source: lightningTrainer},
 		{Setting: "dist.world", Path: "trainer.devices", Kind: Whole, Unit: "GPUs", Source: lightningTrainer},
 		{Setting: "nodes", Path: "trainer.num_nodes", Kind: Whole, Unit: "machines", Source: lightningTrainer},
-	}, at("trainer.strategy", strategyKeys()...)...),
+	}, at("trainer.strategy", strategyKeys()...)...)
 }

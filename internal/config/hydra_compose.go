@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
+	"slices"
 	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // Hydra's composition, as its documentation of the defaults list says: each
@@ -20,58 +21,98 @@ import (
 // made. What needs Hydra itself (search paths, structured configs, sweeps) is
 // left out, with a note.
 
+// A file without a group may be named any number of times. What it says the last
+// time holds over all that it said before, so the lists are read from their ends, and
+// a file that comes again under the same key is passed over with all that it names:
+// otherwise thirteen files that name each other twice would be a million. Hydra itself
+// refuses a group that is chosen twice for one key.
+
 // hydraComposer collects the layers of a Hydra tree.
 type hydraComposer struct {
-	files     Files
+	files     *reader
 	root      string            // folder of the main file
 	overrides map[string]string // group → option
-	layers    []layer
+	layers    []layer           // the last one first
+	seen      map[string]bool   // files under their keys, which come later
 	notes     []string
 	depth     int
+	read      int // entries of defaults lists
 }
 
 const deepestDefaults = 20
 
 // composeHydra reads the tree of a main file.
-func composeHydra(files Files, main string, d *doc.Document) (tree, []string, error) {
+func composeHydra(files *reader, main string, d *doc.Document) (tree, []string, error) {
 	c := &hydraComposer{files: files, root: path.Dir(main), overrides: map[string]string{}}
-	if err := c.add(main, d, "", nil); err != nil {
+	if err := c.compose(main, d); err != nil {
 		return tree{}, nil, err
 	}
 	if len(c.overrides) > 0 { // known now: once more, with them
-		c.layers, c.notes = nil, nil
-		if err := c.add(main, d, "", nil); err != nil {
+		if err := c.compose(main, d); err != nil {
 			return tree{}, nil, err
 		}
 	}
-	return tree{c.layers}, c.notes, nil
+	if err := files.composed(c.layers); err != nil {
+		return tree{}, nil, fmt.Errorf("%s: %w", main, err)
+	}
+	slices.Reverse(c.layers)
+	slices.Reverse(c.notes)
+	return newTree(c.layers...), c.notes, nil
+}
+
+// compose begins anew with the main file.
+func (c *hydraComposer) compose(main string, d *doc.Document) error {
+	c.layers, c.notes, c.seen, c.read = nil, nil, map[string]bool{}, 0
+	return c.add(main, d, "", nil)
 }
 
 // add composes one file of a group: its defaults, and itself among them.
 func (c *hydraComposer) add(file string, d *doc.Document, group string, mount doc.Path) error {
+	key := strings.Join(append([]string{file, group}, mount...), "\x00")
+	if c.seen[key] {
+		return nil
+	}
 	if c.depth++; c.depth > deepestDefaults {
 		return fmt.Errorf("%s: its defaults lead in a circle", file)
 	}
 	defer func() { c.depth-- }()
-	self := layer{file, d, mount}
-	entries, err := defaultsOf(d)
+	entries, err := c.entries(file, d)
 	if err != nil {
 		return err
 	}
-	placed := false
-	for _, e := range entries {
-		if e.option == "_self_" && e.group == "" {
-			c.layers, placed = append(c.layers, self), true
+	self := layer{file, d, mount}
+	placed := slices.ContainsFunc(entries, defaultsEntry.isSelf)
+	if !placed {
+		c.layers = append(c.layers, self)
+	}
+	for _, e := range slices.Backward(entries) {
+		if e.isSelf() {
+			if placed {
+				c.layers, placed = append(c.layers, self), false
+			}
 			continue
 		}
 		if err := c.entry(e, file, group, mount); err != nil {
 			return err
 		}
 	}
-	if !placed {
-		c.layers = append(c.layers, self)
-	}
+	c.seen[key] = true // not before: a circle is one, and no repetition
 	return nil
+}
+
+// entries are those of a file's defaults list. How many there are has an end.
+func (c *hydraComposer) entries(file string, d *doc.Document) ([]defaultsEntry, error) {
+	entries, err := defaultsOf(d, mostDefaults)
+	if err != nil {
+		return nil, err
+	}
+	if c.files.compose -= 1 + len(entries); c.files.compose < 0 {
+		return nil, fmt.Errorf("%s: %w", file, errSpent)
+	}
+	if c.read += 1 + len(entries); c.read > mostDefaults {
+		return nil, fmt.Errorf("%s: it is one of more than %d entries of defaults lists, as many as snug composes", file, mostDefaults)
+	}
+	return entries, nil
 }
 
 // entry composes what one line of a defaults list names.
@@ -84,7 +125,9 @@ func (c *hydraComposer) entry(e defaultsEntry, file, group string, mount doc.Pat
 		return nil
 	}
 	if e.override {
-		c.overrides[in] = e.option
+		if _, later := c.overrides[in]; !later {
+			c.overrides[in] = e.option
+		}
 		return nil
 	}
 	if o, ok := c.overrides[in]; ok && e.group != "" {
@@ -114,8 +157,8 @@ func (c *hydraComposer) entry(e defaultsEntry, file, group string, mount doc.Pat
 func (c *hydraComposer) mounted(e defaultsEntry, d *doc.Document, group string, parent doc.Path) doc.Path {
 	pkg := e.pkg
 	if pkg == "" {
-		if m := packageHeader.FindSubmatch(d.Bytes()); m != nil {
-			pkg = string(m[1])
+		if m := packageHeader.Find(d.Text()); m != nil {
+			pkg = m[1]
 		}
 	}
 	switch {
@@ -144,7 +187,7 @@ func splitKey(text, by string) doc.Path {
 }
 
 // packageHeader is the first line of a file that says where it goes.
-var packageHeader = regexp.MustCompile(`(?m)\A(?:\s*#[^\n]*\n)*?\s*#\s*@package\s+(\S+)`)
+var packageHeader = pattern.New(`(?m)\A(?:\s*#[^\n]*\n)*?\s*#\s*@package\s+(\S+)`)
 
 // open reads a file of a group, with or without its extension.
 func (c *hydraComposer) open(name string) (*doc.Document, string, error) {
@@ -152,14 +195,14 @@ func (c *hydraComposer) open(name string) (*doc.Document, string, error) {
 		if ext == "" && path.Ext(name) != ".yaml" && path.Ext(name) != ".yml" {
 			continue
 		}
-		data, err := c.files.ReadFile(name + ext)
+		d, err := c.files.open(name + ext)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil {
-			return nil, name, err
+		var at *doc.Error
+		if err != nil && !errors.As(err, &at) { // which says where
+			err = fmt.Errorf("reading %s: %w", name+ext, reason(err))
 		}
-		d, err := doc.OpenAs(name+ext, doc.YAML, data)
 		return d, name + ext, err
 	}
 	return nil, name, fs.ErrNotExist

@@ -5,12 +5,12 @@ package config
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"snug/internal/config/change"
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // A script under @hydra.main takes any value of its configuration as a word of
@@ -18,19 +18,19 @@ import (
 // starts from stands in the decorator and in Hydra's own flags.
 
 var (
-	hydraCall = regexp.MustCompile(`(?m)^[^#\n]*(?:\bhydra\.main|@main)\s*\(([^)]*)`)
-	hydraWord = regexp.MustCompile(`^(?:(\w+)\s*=\s*)?r?(?:"([^"\n]*)"|'([^'\n]*)')$`)
+	hydraCall = pattern.New(`(?m)^[^#\n]*(?:\bhydra\.main|@main)\s*\(([^)]*)`, "hydra.main", "@main")
+	hydraWord = pattern.New(`^(?:(\w+)\s*=\s*)?r?(?:"([^"\n]*)"|'([^'\n]*)')$`)
 )
 
 // HydraMain is the file that a script has Hydra start from, "" where only the
 // program itself knows; ok is false for a script that does not use Hydra. Words
 // are the command, whose flags hold over the script.
 func HydraMain(script string, text []byte, words []string) (file string, ok bool) {
-	m := hydraCall.FindSubmatch(text)
+	m := hydraCall.Find(string(text))
 	if m == nil || !strings.Contains(string(text), "hydra") {
 		return "", false
 	}
-	given := hydraArguments(string(m[1]))
+	given := hydraArguments(m[1])
 	folder := hydraFlag(words, given["config_path"], "--config-path", "-cp")
 	name := hydraFlag(words, given["config_name"], "--config-name", "-cn")
 	if folder == "?" || name == "?" || name == "" || strings.Contains(folder, "://") {
@@ -59,7 +59,7 @@ func hydraArguments(text string) map[string]string {
 			}
 			name, value = order[i], arg
 		}
-		m := hydraWord.FindStringSubmatch(arg)
+		m := hydraWord.Find(arg)
 		switch {
 		case m != nil:
 			out[name] = m[2] + m[3]
@@ -88,7 +88,7 @@ func hydraFlag(words []string, otherwise string, names ...string) string {
 }
 
 // hydraKey is a key that Hydra's grammar takes without quoting.
-var hydraKey = regexp.MustCompile(`^[\w-]+$`)
+var hydraKey = pattern.New(`^[\w-]+$`)
 
 // Override is an edit as a word on Hydra's command line, data.batch_size=2; ""
 // where the value is not one of the main tree or its name cannot be written.
@@ -98,7 +98,7 @@ func (p *Project) Override(e change.Edit) string {
 	}
 	for _, l := range slices.Backward(p.main.tree.layers) {
 		key := l.mount.Join(e.Path...)
-		if l.file != e.File || slices.ContainsFunc(key, func(k string) bool { return !hydraKey.MatchString(k) }) {
+		if l.file != e.File || slices.ContainsFunc(key, func(k string) bool { return !hydraKey.In(k) }) {
 			continue
 		}
 		found, err := p.main.tree.stands(key)

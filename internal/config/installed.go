@@ -5,8 +5,9 @@ package config
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"strings"
+
+	"snug/internal/pattern"
 )
 
 // environments are the folders that hold a project's own Python.
@@ -15,14 +16,14 @@ var environments = []string{".venv", "venv", "env"}
 // How pip and uv note down what is installed. Families were held to these majors of
 // transformers, and no other is taken for known.
 var (
-	transformersInfo = regexp.MustCompile(`^transformers-([45]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
-	bnbInfo          = regexp.MustCompile(`^bitsandbytes-(0\.(?:4[3-9]|[5-9][0-9])(?:\.[0-9]+)*)\.dist-info$`)
-	trlInfo          = regexp.MustCompile(`^trl-([01]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
+	transformersInfo = pattern.New(`^transformers-([45]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
+	bnbInfo          = pattern.New(`^bitsandbytes-(0\.(?:4[3-9]|[5-9][0-9])(?:\.[0-9]+)*)\.dist-info$`)
+	trlInfo          = pattern.New(`^trl-([01]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
 )
 
 // installed is the version of a library in a project's own environment, "" where it
 // has none there: nothing is run to find out.
-func installed(files Files, info *regexp.Regexp) string {
+func installed(files Files, info *pattern.Pattern) string {
 	for _, env := range environments {
 		for _, lib := range libraries(files, env) {
 			entries, err := files.ReadDir(path.Join(lib, "site-packages"))
@@ -30,7 +31,7 @@ func installed(files Files, info *regexp.Regexp) string {
 				continue
 			}
 			for _, e := range entries {
-				if found := info.FindStringSubmatch(e.Name()); found != nil {
+				if found := info.Find(e.Name()); found != nil {
 					return found[1]
 				}
 			}
@@ -38,6 +39,9 @@ func installed(files Files, info *regexp.Regexp) string {
 	}
 	return ""
 }
+
+// mostPythons is how many an environment is looked through for.
+const mostPythons = 8
 
 // libraries are where an environment may keep its packages.
 func libraries(files Files, env string) []string {
@@ -47,7 +51,7 @@ func libraries(files Files, env string) []string {
 		return out
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "python3") {
+		if strings.HasPrefix(e.Name(), "python3") && len(out) < mostPythons {
 			out = append(out, path.Join(env, "lib", e.Name()))
 		}
 	}

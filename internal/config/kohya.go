@@ -15,7 +15,11 @@ var kohya = Adapter{
 		"**.train_batch_size", "**.network_module", "datasets.*.batch_size", "general.batch_size datasets",
 		"**.max_data_loader_n_workers", "**.optimizer_type",
 	},
-	Keys: []Key{
+	Keys: made(kohyaKeys),
+}
+
+func kohyaKeys() []Key {
+	return []Key{
 		{Setting: "model", Path: "**.pretrained_model_name_or_path", Kind: Name, Source: kohyaArgs},
 		{Setting: "batch", Path: "datasets.*.batch_size", Kind: Whole, Unit: "samples per GPU", Source: kohyaArgs},
 		{Setting: "batch", Path: "general.batch_size", Kind: Whole, Unit: "samples per GPU", Source: kohyaArgs},
@@ -31,5 +35,5 @@ var kohya = Adapter{
 		{Setting: "clip", Path: "**.max_grad_norm", Kind: Above0, Default: "1.0", Source: kohyaArgs},
 		{Setting: "lora.rank", Path: "**.network_dim", Kind: Whole, Source: kohyaArgs},
 		{Setting: "lora.alpha", Path: "**.network_alpha", Kind: Number, Source: kohyaArgs},
-	},
+	}
 }

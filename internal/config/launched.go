@@ -3,14 +3,12 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 	"snug/internal/setup"
 )
 
@@ -24,10 +22,9 @@ func (p *Project) loadsIn() string {
 	if p.main == nil || p.main.adapter.For == nil {
 		return ""
 	}
-	found := newDType.FindSubmatch(p.main.tree.layers[0].doc.Bytes())
-	switch {
-	case found != nil:
-		held, _ := meaning(torchTypes, string(found[1]))
+	switch named := p.main.dtype(); {
+	case named != "":
+		held, _ := meaning(torchTypes, named)
 		return held
 	case p.main.adapter == &trlScript && p.loads().inScript && !strings.HasPrefix(p.transformers, "4."):
 		return setup.Saved // SFTTrainer is given a model, and loads none
@@ -35,7 +32,15 @@ func (p *Project) loadsIn() string {
 	return ""
 }
 
-var newDType = regexp.MustCompile(`\bfrom_pretrained\((?:[^()]|\([^()]*\))*?[\s,(](?:torch_)?dtype\s*=\s*(?:torch\.|["'])?([a-z0-9]+)`)
+// findType is the type that a script loads its model in, "" where it names none.
+func (s *source) findType() string {
+	if found := newDType.Find(s.tree.layers[0].doc.Text()); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+var newDType = pattern.New(`\bfrom_pretrained\((?:[^()]|\([^()]*\))*?[\s,(](?:torch_)?dtype\s*=\s*(?:torch\.|["'])?([a-z0-9]+)`, "from_pretrained(")
 
 // madeInCode is the line of a Python script that puts PEFT's adapters onto its model,
 // 0 where none does.
@@ -44,14 +49,14 @@ func (p *Project) madeInCode() int {
 		return 0
 	}
 	d := p.main.tree.layers[0].doc
-	at := newAdapters.FindIndex(d.Bytes())
+	at := newAdapters.Index(d.Text())
 	if at == nil || d.Format() != doc.Python {
 		return 0
 	}
-	return 1 + bytes.Count(d.Bytes()[:at[1]], []byte("\n"))
+	return 1 + strings.Count(d.Text()[:at[1]], "\n")
 }
 
-var newAdapters = regexp.MustCompile(`(?m)^[^#\n]*\b(?:get_peft_model|LoraConfig)\(`)
+var newAdapters = pattern.New(`(?m)^[^#\n]*\b(?:get_peft_model|LoraConfig)\(`, "get_peft_model(", "LoraConfig(")
 
 // system is whose defaults hold where no file says a setting; nil is nobody's.
 func (p *Project) system() *Adapter {
@@ -59,24 +64,23 @@ func (p *Project) system() *Adapter {
 		return p.main.system()
 	}
 	for _, b := range p.of("batch") { // all settings are bound in snug.yaml
-		d := b.source.tree.layers[0].doc
-		if a := recognise(d); a == &hf || a == &shell && passesArguments(d) {
+		if a := recognise(b.source.tree); a == &hf || a == &shell && passesArguments(b.source.tree) {
 			return &hf
 		}
 	}
 	return nil
 }
 
-// system is the one that reads a source: its own, or the one that its flags are
+// findSystem is the one that reads a source: its own, or the one that its flags are
 // for.
-func (s *source) system() *Adapter {
-	if d := s.tree.layers[0].doc; s.adapter == &shell {
+func (s *source) findSystem() *Adapter {
+	if s.adapter == &shell {
 		switch {
-		case startsSFT.Match(d.Bytes()):
+		case startsSFT.In(s.tree.layers[0].doc.Text()):
 			return &trl
 		case s.program != nil:
 			return s.program
-		case passesArguments(d):
+		case passesArguments(s.tree):
 			return &hf
 		}
 	}
@@ -85,12 +89,13 @@ func (s *source) system() *Adapter {
 
 // startsSFT is TRL's own command line, whose flags are those of its files, and the
 // program behind it by its path in a checkout or as a module.
-var startsSFT = regexp.MustCompile(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:trl\s+sft\s|trl/scripts/sft\.py\b|trl\.scripts\.sft\b)`)
+var startsSFT = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:trl\s+sft\s|trl/scripts/sft\.py\b|trl\.scripts\.sft\b)`, "trl")
 
 // othersDefaults are programs that take TrainingArguments' flags and have other
 // defaults: command lines around the trainer, and transformers' examples that
 // do without it.
-var othersDefaults = regexp.MustCompile(`(?:^|[\s;&|("'/])((?:trl|swift|megatron|llamafactory-cli|lmf)\s+[a-z]+|\w+_no_trainer\.py)`)
+var othersDefaults = pattern.New(`(?:^|[\s;&|("'/])((?:trl|swift|megatron|llamafactory-cli|lmf)\s+[a-z]+|\w+_no_trainer\.py)`,
+	"trl", "swift", "megatron", "llamafactory-cli", "lmf", "_no_trainer.py")
 
 // unassumed is that a script starts a program whose defaults nobody knows here.
 func (p *Project) unassumed() []string {
@@ -98,7 +103,7 @@ func (p *Project) unassumed() []string {
 		return nil
 	}
 	d := p.main.tree.layers[0].doc
-	at := othersDefaults.FindSubmatchIndex(d.Bytes())
+	at := othersDefaults.Index(d.Text())
 	if at == nil {
 		return nil
 	}
@@ -109,14 +114,14 @@ func (p *Project) unassumed() []string {
 // passesArguments tells whether a script passes TrainingArguments' flags to a
 // program that is most likely transformers' Trainer: only its batch has that
 // name. Other flags are everybody's.
-func passesArguments(d *doc.Document) bool {
-	if othersDefaults.Match(d.Bytes()) {
+func passesArguments(t tree) bool {
+	if othersDefaults.In(t.layers[0].doc.Text()) {
 		return false
 	}
-	found := false
-	d.Walk(func(v doc.Value) bool {
-		found = found || slices.Equal(nameParts(v.Path), []string{trainerBatch})
-		return !found
-	})
-	return found
+	for _, v := range t.index().named(trainerBatch) {
+		if len(v.parts) == 1 {
+			return true
+		}
+	}
+	return false
 }

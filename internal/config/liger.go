@@ -3,10 +3,10 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"snug/internal/pattern"
 	"snug/internal/setup"
 )
 
@@ -95,7 +95,8 @@ func (p *Project) trlComputes() bool { return p.system() == &trl && p.trlMinor()
 // ligerInCode tells whether the project's main file is a script that patches a model,
 // or loads a patched one.
 func (p *Project) ligerInCode() bool {
-	return p.main != nil && p.main.adapter.ByName && patches.Match(p.main.tree.layers[0].doc.Bytes())
+	return p.main != nil && p.main.adapter.ByName && patches.In(p.main.tree.layers[0].doc.Text())
 }
 
-var patches = regexp.MustCompile(`(?m)^[^#\n]*\b(?:AutoLigerKernelForCausalLM\.|apply_liger_kernel_to_\w+\(\s*\))`)
+var patches = pattern.New(`(?m)^[^#\n]*\b(?:AutoLigerKernelForCausalLM\.|apply_liger_kernel_to_\w+\(\s*\))`,
+	"AutoLigerKernelForCausalLM.", "apply_liger_kernel_to_")

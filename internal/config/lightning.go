@@ -14,7 +14,7 @@ var lightning = Adapter{
 		"trainer.max_epochs data.class_path", "trainer.max_epochs data.init_args", "trainer data model.class_path",
 		"trainer seed_everything", "fit.trainer", "trainer.accelerator data", "trainer.max_steps data",
 	},
-	Keys: append(lightningKeys(""), lightningKeys("fit.")...),
+	Keys: made(func() []Key { return append(lightningKeys(""), lightningKeys("fit.")...) }),
 }
 
 func lightningKeys(under string) []Key {

@@ -14,7 +14,7 @@ var llamaFactory = Adapter{
 		"model_name_or_path finetuning_type", "model_name_or_path cutoff_len", "model_name_or_path stage template",
 		"model_name_or_path disable_gradient_checkpointing",
 	},
-	Keys: llamaFactoryKeys(),
+	Keys: made(llamaFactoryKeys),
 }
 
 func llamaFactoryKeys() []Key {

@@ -3,13 +3,12 @@
 package config
 
 import (
-	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // Which model a script trains stands where it loads it: from_pretrained("gpt2") of a
@@ -28,9 +27,9 @@ type loading struct {
 const aName = `("[^"\n]*"|'[^'\n]*'|[A-Za-z_][\w.]*)`
 
 var (
-	fromPretrainedCall = regexp.MustCompile(`(?m)^[^#\n]*?\b(\w*Model\w*|\w+For[A-Z]\w+)\.from_pretrained\(\s*(?:pretrained_model_name_or_path\s*=\s*)?` + aName)
-	trainerCall        = regexp.MustCompile(`(?ms)^[^#\n]*?\bSFTTrainer\((?:[^()]|\([^()]*\)){0,800}?\bmodel\s*=\s*` + aName + `|^[^#\n]*?\bSFTTrainer\(\s*("[^"\n]*")`)
-	exampleProgram     = regexp.MustCompile(`(?m)^[^#\n]*?\b(run_(?:glue|qa|ner|swag|classification|xnli)(?:_no_trainer|_beam_search)?\.py)\b`)
+	fromPretrainedCall = pattern.New(`(?m)^[^#\n]*?\b(\w*Model\w*|\w+For[A-Z]\w+)\.from_pretrained\(\s*(?:pretrained_model_name_or_path\s*=\s*)?`+aName, ".from_pretrained(")
+	exampleProgram     = pattern.New(`(?m)^[^#\n]*?\b(run_(?:glue|qa|ner|swag|classification|xnli)(?:_no_trainer|_beam_search)?\.py)\b`,
+		"run_glue", "run_qa", "run_ner", "run_swag", "run_classification", "run_xnli")
 )
 
 // encoders are endings of classes without logits over the vocabulary: what trains is
@@ -42,16 +41,21 @@ func (p *Project) loads() loading {
 	if p.main == nil {
 		return loading{}
 	}
-	d := p.main.tree.layers[0].doc
+	return p.main.loads()
+}
+
+// findModel is what a script says of its model.
+func (s *source) findModel() loading {
+	d := s.tree.layers[0].doc
 	switch d.Format() {
 	case doc.Shell:
-		return p.main.starts(d)
+		return s.starts(d)
 	case doc.Python:
-		if l := p.main.loadsModel(d); l.class != "" {
+		if l := s.loadsModel(d); l.class != "" {
 			return l
 		}
-		if at := trainerCall.FindSubmatchIndex(d.Bytes()); at != nil {
-			return loading{name: p.main.literal(group(d, at, 1) + group(d, at, 2))}
+		if name := trainerModel(d.Text()); name != "" {
+			return loading{name: s.literal(name)}
 		}
 	}
 	return loading{}
@@ -59,7 +63,7 @@ func (p *Project) loads() loading {
 
 // starts is the head that one of transformers' examples trains.
 func (s *source) starts(d *doc.Document) loading {
-	at := exampleProgram.FindSubmatchIndex(d.Bytes())
+	at := exampleProgram.Index(d.Text())
 	if at == nil {
 		return loading{}
 	}
@@ -68,19 +72,32 @@ func (s *source) starts(d *doc.Document) loading {
 
 // loadsModel is the first model that a script loads by its class.
 func (s *source) loadsModel(d *doc.Document) loading {
-	for _, at := range fromPretrainedCall.FindAllSubmatchIndex(d.Bytes(), -1) {
-		class := group(d, at, 1)
-		if strings.HasPrefix(class, "Peft") || strings.HasPrefix(class, "AutoPeft") {
-			continue
+	text := d.Text()
+	for from := 0; ; {
+		at := fromPretrainedCall.Index(text[from:])
+		if at == nil {
+			return loading{}
 		}
-		l := loading{name: s.literal(group(d, at, 2)), class: class, where: s.lineOf(d, at[2]), inScript: true}
-		bare := strings.HasSuffix(class, "Model") && !strings.HasSuffix(class, "LMHeadModel")
-		if bare || slices.ContainsFunc(encoders, func(e string) bool { return strings.HasSuffix(class, e) }) {
-			l.head = "encoder"
+		class := text[from+at[2] : from+at[3]]
+		if !strings.HasPrefix(class, "Peft") && !strings.HasPrefix(class, "AutoPeft") {
+			name := text[from+at[4] : from+at[5]]
+			return loading{name: s.literal(name), head: headOf(class), class: class, where: s.lineOf(d, from+at[2]), inScript: true}
 		}
-		return l
+		end := strings.IndexByte(text[from+at[1]:], '\n')
+		if end < 0 {
+			return loading{}
+		}
+		from += at[1] + end
 	}
-	return loading{}
+}
+
+// headOf is the head that a class of models is counted with, "" for its own.
+func headOf(class string) string {
+	bare := strings.HasSuffix(class, "Model") && !strings.HasSuffix(class, "LMHeadModel")
+	if bare || slices.ContainsFunc(encoders, func(e string) bool { return strings.HasSuffix(class, e) }) {
+		return "encoder"
+	}
+	return ""
 }
 
 // literal is a text in quotes, or the one that the file binds a name to, as an
@@ -91,12 +108,11 @@ func (s *source) literal(text string) string {
 	}
 	last := strings.ToLower(text[strings.LastIndex(text, ".")+1:])
 	var found []string
-	s.tree.walk(func(p doc.Path, v doc.Value) {
-		parts := nameParts(p)
-		if value, ok := v.Data.(string); ok && len(parts) > 0 && parts[len(parts)-1] == last && !slices.Contains(found, value) {
+	for _, v := range s.tree.index().named(last) {
+		if value, ok := v.value.Data.(string); ok && !slices.Contains(found, value) {
 			found = append(found, value)
 		}
-	})
+	}
 	if len(found) != 1 {
 		return ""
 	}
@@ -107,11 +123,11 @@ func group(d *doc.Document, at []int, n int) string {
 	if at[2*n] < 0 {
 		return ""
 	}
-	return string(d.Bytes()[at[2*n]:at[2*n+1]])
+	return d.Text()[at[2*n]:at[2*n+1]]
 }
 
 func (s *source) lineOf(d *doc.Document, offset int) string {
-	return fmt.Sprintf("%s:%d", s.file, 1+bytes.Count(d.Bytes()[:offset], []byte("\n")))
+	return fmt.Sprintf("%s:%d", s.file, 1+strings.Count(d.Text()[:offset], "\n"))
 }
 
 // headless is that a model is counted with another head than it has.

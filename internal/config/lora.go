@@ -4,10 +4,10 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"snug/internal/pattern"
 	"snug/internal/setup"
 )
 
@@ -95,11 +95,12 @@ func (p *Project) peft() bool {
 	if on, ok := p.said("lora.peft").(bool); ok {
 		return on
 	}
-	return p.main != nil && p.main.adapter == &shell && startsPEFT.Match(p.main.tree.layers[0].doc.Bytes())
+	return p.main != nil && p.main.adapter == &shell && startsPEFT.In(p.main.tree.layers[0].doc.Text())
 }
 
 // startsPEFT is command lines whose LoRA is PEFT's.
-var startsPEFT = regexp.MustCompile(`(?:^|[\s;&|("'/])(?:trl|swift|llamafactory-cli|lmf)\s+[a-z]`)
+var startsPEFT = pattern.New(`(?:^|[\s;&|("'/])(?:trl|swift|llamafactory-cli|lmf)\s+[a-z]`,
+	"trl", "swift", "llamafactory-cli", "lmf")
 
 // usualTargets tells whether PEFT chooses the layers where no file names them.
 // Axolotl tells it that there are none.

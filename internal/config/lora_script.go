@@ -3,8 +3,8 @@
 package config
 
 import (
-	"regexp"
 	"slices"
+	"strings"
 
 	"snug/internal/config/doc"
 )
@@ -12,7 +12,11 @@ import (
 // A script puts adapters onto its model with PEFT's LoraConfig. Its arguments count
 // where the call has a name or is an argument by name, as peft_config=LoraConfig(...).
 
-var loraConfig = regexp.MustCompile(`^(?:[A-Za-z_]\w*\.)*LoraConfig\(`)
+// isLoraConfig knows LoraConfig(…) and peft.LoraConfig(…).
+func isLoraConfig(text string) bool {
+	class, _, call := strings.Cut(text, "(")
+	return call && (class == "LoraConfig" || strings.HasSuffix(class, ".LoraConfig")) && isDottedName(class)
+}
 
 // loraArguments is those that decide over memory. Rank is 8 unless it is given.
 var loraArguments = []Key{
@@ -38,10 +42,12 @@ var loraMade = []Key{
 func (s *source) adaptersInCode(out []bound) ([]bound, error) {
 	var calls []place
 	s.tree.walk(func(p doc.Path, v doc.Value) {
-		if at, err := s.tree.find(p); err == nil && v.Kind == doc.Map && loraConfig.MatchString(v.Text) {
-			if !slices.ContainsFunc(calls, func(o place) bool { return o.value.Start == at.value.Start }) {
-				calls = append(calls, at)
-			}
+		if v.Kind != doc.Map || !isLoraConfig(v.Text) {
+			return
+		}
+		at, err := s.tree.find(p)
+		if err == nil && !slices.ContainsFunc(calls, func(o place) bool { return o.value.Start == at.value.Start }) {
+			calls = append(calls, at)
 		}
 	})
 	if len(calls) != 1 {

@@ -5,6 +5,7 @@ package config
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"snug/internal/config/doc"
 )
@@ -19,14 +20,29 @@ type source struct {
 	// program is the system of the program that a shell script passes its flags
 	// to, where that program is here and says so.
 	program *Adapter
+
+	// What is asked again and again is worked out once.
+	bind   func() ([]bound, error) // the settings
+	system func() *Adapter         // the one that reads it
+	loads  func() loading          // the model that a script loads
+	dtype  func() string           // and the type that it names for it
 }
 
-// recognise finds the system that a document follows: the first adapter that
-// sees its signs. Nil means that nobody knows it.
-func recognise(d *doc.Document) *Adapter {
-	t := tree{[]layer{{doc: d}}}
+func newSource(file string, a *Adapter, t tree) *source {
+	s := &source{file: file, adapter: a, tree: t}
+	s.bind = sync.OnceValues(s.findSettings)
+	s.system = sync.OnceValue(s.findSystem)
+	s.loads = sync.OnceValue(s.findModel)
+	s.dtype = sync.OnceValue(s.findType)
+	return s
+}
+
+// recognise finds the system that a tree of one document follows: the first
+// adapter that sees its signs. Nil means that nobody knows it.
+func recognise(t tree) *Adapter {
+	d := t.layers[0].doc
 	for _, a := range Adapters() {
-		if slices.Contains(a.Formats, d.Format()) && (a.Makes == nil || a.Makes.Match(d.Bytes())) && a.matches(t) {
+		if slices.Contains(a.Formats, d.Format()) && (a.Makes == nil || a.Makes.In(d.Text())) && a.matches(t) {
 			return a
 		}
 	}
@@ -64,6 +80,9 @@ func (t tree) expand(pattern string) []doc.Path {
 	return paths
 }
 
+// mostItems is how many items of a list are looked into.
+const mostItems = 1000
+
 func (t tree) step(p doc.Path, step string) []doc.Path {
 	if step != "*" {
 		if p = p.Join(step); t.has(p) {
@@ -76,19 +95,8 @@ func (t tree) step(p doc.Path, step string) []doc.Path {
 		return nil
 	}
 	var out []doc.Path
-	for i := range list.value.Len {
+	for i := range min(list.value.Len, mostItems) {
 		out = append(out, p.Join(itoa(i)))
 	}
-	return out
-}
-
-// named is every path that ends in a key.
-func (t tree) named(name string) []doc.Path {
-	var out []doc.Path
-	t.walk(func(p doc.Path, _ doc.Value) {
-		if len(p) > 0 && p[len(p)-1] == name {
-			out = append(out, p)
-		}
-	})
 	return out
 }

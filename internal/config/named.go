@@ -4,7 +4,6 @@ package config
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -19,59 +18,96 @@ type candidate struct {
 	rank  int
 }
 
+// hit is a key of a table that the name of a value means.
+type hit struct{ value, key int }
+
 // search finds the candidates of a source that is known by names only, if it
 // holds anything telling.
 func (a *Adapter) search(t tree) []candidate {
+	x, keys := t.index(), a.Keys().all
 	var out []candidate
 	told := false
-	t.walk(func(p doc.Path, v doc.Value) {
-		parts := nameParts(p)
-		if len(parts) == 0 {
-			return
+	for _, h := range a.hits(x) {
+		v := x.values[h.value]
+		if h.key < 0 {
+			out = append(out, a.passed(t, v.path, v.value)...)
+			continue
 		}
-		out = append(out, a.passed(t, p, v)...)
-		over := passedOver(parts)
-		for i := range a.Keys {
-			k := &a.Keys[i]
-			if over && !strings.HasPrefix(k.Setting, "eval") || k.Path == "" || !endsIn(parts, k.Path) || !k.fits(v) {
-				continue
-			}
-			if a.For != nil && !strings.Contains(k.Path, "zero_optimization") && t.inDeepSpeed(p) {
-				continue
-			}
-			rank := i*4 + section(parts, p)
-			if worked(v) {
-				rank += 4 * len(a.Keys) // better one that says something
-			}
-			out = append(out, candidate{k, p, v, rank})
-			told = told || slices.Contains(telling, k.Setting) || a == &shell && slices.Contains([]string{"dist.world", "link"}, k.Setting)
+		k := &keys[h.key]
+		if passedOver(v.parts) && !strings.HasPrefix(k.Setting, "eval") || !k.fits(v.value) {
+			continue
 		}
-	})
+		if a.For != nil && !strings.Contains(k.Path, "zero_optimization") && t.inDeepSpeed(v.path) {
+			continue
+		}
+		rank := h.key*4 + section(v.parts, v.path)
+		if worked(v.value) {
+			rank += 4 * len(keys) // better one that says something
+		}
+		out = append(out, candidate{k, v.path, v.value, rank})
+		told = told || slices.Contains(telling, k.Setting) || a == &shell && slices.Contains([]string{"dist.world", "link"}, k.Setting)
+	}
 	if !told {
 		return nil
 	}
 	return out
 }
 
+// hits are the values whose names end as keys do, in the order of the file and of
+// the table. The config of DeepSpeed's that a script passes comes first, as key -1.
+func (a *Adapter) hits(x *treeIndex) []hit {
+	table := a.Keys()
+	var out []hit
+	for name, keys := range table.byName {
+		for i, v := range x.named(name) {
+			for _, k := range keys {
+				if endsIn(v.parts, table.all[k].Path) {
+					out = append(out, hit{i, k})
+				}
+			}
+		}
+	}
+	if a.For != nil {
+		for i := range x.named(strings.TrimSuffix(withinDeepSpeed, ".")) {
+			out = append(out, hit{i, -1})
+		}
+	}
+	slices.SortFunc(out, func(a, b hit) int { return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.key, b.key)) })
+	return out
+}
+
 // nameParts is a path in lower case with underscores, without a flag's dashes
 // and number.
 func nameParts(p doc.Path) []string {
-	var parts []string
+	parts := make([]string, 0, len(p))
 	for _, step := range p {
 		step, _, _ = strings.Cut(strings.TrimLeft(step, "-"), "#")
 		step = strings.ReplaceAll(strings.ToLower(step), "-", "_")
-		if strings.HasPrefix(step, "@") || step == "" {
-			continue
+		switch {
+		case strings.HasPrefix(step, "@") || step == "":
+		case strings.IndexByte(step, '.') < 0:
+			parts = append(parts, step)
+		default:
+			parts = append(parts, strings.Split(step, ".")...)
 		}
-		parts = append(parts, strings.Split(step, ".")...)
 	}
 	return parts
 }
 
 // endsIn says whether a name ends in a pattern's steps.
 func endsIn(parts []string, pattern string) bool {
-	want := strings.Split(strings.TrimPrefix(pattern, "**."), ".")
-	return len(parts) >= len(want) && slices.Equal(parts[len(parts)-len(want):], want)
+	pattern = strings.TrimPrefix(pattern, "**.")
+	for i := len(parts) - 1; i >= 0; i-- {
+		rest, ok := strings.CutSuffix(pattern, parts[i])
+		if !ok || rest != "" && rest[len(rest)-1] != '.' {
+			return false
+		}
+		if rest == "" {
+			return true
+		}
+		pattern = rest[:len(rest)-1]
+	}
+	return false
 }
 
 // passedOver says whether a value belongs to something other than training.
@@ -111,80 +147,4 @@ func (k *Key) fits(v doc.Value) bool {
 		return k.Kind == Whole || k.Kind == Names
 	}
 	return k.Kind != Schedule
-}
-
-// bindNamed binds the best candidate of each setting. Where two are as good as
-// each other neither is bound: which one is meant only the user knows.
-func (s *source) bindNamed() ([]bound, error) {
-	found := s.adapter.search(s.tree)
-	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
-	var out []bound
-	for _, setting := range append(settingNames(), filesOwn...) {
-		of := slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return c.key.Setting != setting })
-		for i, c := range of {
-			if i > 0 && !c.key.together() && setting != "link" {
-				break
-			}
-			b, err := s.bound(c.key, c.path)
-			if err != nil {
-				return nil, err
-			}
-			if b == nil {
-				continue
-			}
-			if rivals := s.rivals(of, c); len(rivals) > 0 && setting != "link" && !c.key.aside() {
-				b.rivals = rivals
-			}
-			out = addReading(out, *b)
-			more, err := s.beside(c.key, c.path)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, more...)
-		}
-	}
-	if s.tree.layers[0].doc.Format() == doc.Python {
-		return s.adaptersInCode(out)
-	}
-	return out, nil
-}
-
-// filesOwn are the settings that only files have, beside those of a setup.
-var filesOwn = []string{"link", "nodes", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "packs", "refused", "noted", "allocator", "target_seq", "eval.batch", "eval.when"}
-
-// addReading adds a binding. Where two vocabularies read one value, the first
-// that knows it has it.
-func addReading(out []bound, b bound) []bound {
-	i := slices.IndexFunc(out, func(o bound) bool { return o.Setting == b.Setting && o.place.at.Equal(b.place.at) })
-	switch {
-	case i < 0:
-		return append(out, b)
-	case out[i].unknown != "" && b.unknown == "":
-		out[i] = b
-	}
-	return out
-}
-
-// rivals are the other places that have as good a claim to a setting.
-func (s *source) rivals(of []candidate, c candidate) []string {
-	var out []string
-	for _, o := range of {
-		if o.rank == c.rank && !o.path.Equal(c.path) {
-			at, err := s.tree.find(o.path)
-			mine, _ := s.tree.find(c.path)
-			if err == nil && at.value.Start == mine.value.Start && at.file == mine.file {
-				continue // the same value by two ways
-			}
-			out = append(out, fmt.Sprintf("%s (line %d)", o.path, o.value.Line))
-		}
-	}
-	return out
-}
-
-func settingNames() []string {
-	var out []string
-	for _, s := range Settings() {
-		out = append(out, s.Name)
-	}
-	return out
 }

@@ -15,7 +15,11 @@ const resumes = "keeps the checkpoint's weights on the GPU beside the model's"
 var nanogpt = Adapter{
 	Name: "nanogpt", Title: "nanoGPT", Formats: []doc.Format{doc.Python},
 	Signs: []string{"init_from", "n_layer n_head n_embd", "batch_size block_size", "gradient_accumulation_steps block_size"},
-	Keys: []Key{
+	Keys:  made(nanogptKeys),
+}
+
+func nanogptKeys() []Key {
+	return []Key{
 		{Setting: "model", Path: "init_from", Kind: Word, Source: nanogptTrain,
 			Words: []word{{"scratch", ""}, {"resume", ""}, {"gpt2", "gpt2"}, {"gpt2-medium", "gpt2-medium"}, {"gpt2-large", "gpt2-large"}, {"gpt2-xl", "gpt2-xl"}}},
 		{Setting: "shape.n_layer", Path: "n_layer", Kind: Whole, Unit: "layers", Default: "12", Source: nanogptTrain},
@@ -34,7 +38,7 @@ var nanogpt = Adapter{
 		{Setting: "noted", Path: "init_from", Kind: Word, Words: []word{{"scratch", ""}, {"resume", resumes}, {"gpt2", ""}, {"gpt2-medium", ""}, {"gpt2-large", ""}, {"gpt2-xl", ""}},
 			Then: takesMore, Source: nanogptTrain},
 		{Setting: "noted", Path: "compile", Kind: Switch, Means: compiles, Then: takesEither, Default: "true", Source: nanogptTrain},
-	},
+	}
 }
 
 // nanoShapes is the sizes that nanoGPT loads GPT-2 in (model.py: from_pretrained).

@@ -10,7 +10,11 @@ const nanotronArgs = "nanotron, config/config.py and config/parallelism_config.p
 var nanotron = Adapter{
 	Name: "nanotron", Title: "nanotron", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"tokens.micro_batch_size parallelism"},
-	Keys: []Key{
+	Keys:  made(nanotronKeys),
+}
+
+func nanotronKeys() []Key {
+	return []Key{
 		{Setting: "model", Path: "model.model_config", Kind: Object, Source: nanotronArgs},
 		{Setting: "batch", Path: "tokens.micro_batch_size", Kind: Whole, Unit: "samples per GPU", Source: nanotronArgs},
 		{Setting: "accumulation", Path: "tokens.batch_accumulation_per_replica", Kind: Whole, Unit: "forwards", Source: nanotronArgs},
@@ -27,7 +31,7 @@ var nanotron = Adapter{
 		splits("parallelism.pp", nanotronArgs),
 		splits("parallelism.expert_parallel_size", nanotronArgs),
 		shares("parallelism.context_parallel_size", nanotronArgs),
-	},
+	}
 }
 
 // nanotronStages is its own ZeRO, which partitions the optimizer alone.

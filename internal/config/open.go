@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -26,7 +25,7 @@ const (
 	deepestFolder = 6
 	mostFolders   = 2000
 	mostFiles     = 500
-	largestFile   = 1 << 20
+	mostEntries   = 200_000
 )
 
 // skipped are folders that hold no configuration of the user's own.
@@ -43,8 +42,9 @@ var notOurs = []string{
 }
 
 // scan looks through a folder for files that may be configurations.
-func scan(files Files) ([]string, error) {
-	var found []string
+func scan(files Files) ([]found, error) {
+	var out []found
+	entriesSeen := 0
 	queue := []string{"."}
 	for n := 0; n < len(queue); n++ {
 		if n >= mostFolders {
@@ -57,6 +57,9 @@ func scan(files Files) ([]string, error) {
 			}
 			continue // a folder that may not be read is not the one
 		}
+		if entriesSeen += len(entries); entriesSeen > mostEntries {
+			return nil, fmt.Errorf("there are more than %d files here; name the config: --config-path FILE", mostEntries)
+		}
 		for _, e := range entries {
 			name := path.Join(queue[n], e.Name())
 			switch {
@@ -65,13 +68,21 @@ func scan(files Files) ([]string, error) {
 					queue = append(queue, name)
 				}
 			case worthReading(e):
-				if found = append(found, name); len(found) > mostFiles {
+				if out = append(out, found{name, sizeOf(e)}); len(out) > mostFiles {
 					return nil, fmt.Errorf("there are more than %d files that might be configs here; name the one: --config-path FILE", mostFiles)
 				}
 			}
 		}
 	}
-	return found, nil
+	return out, nil
+}
+
+func sizeOf(e fs.DirEntry) int64 {
+	info, err := e.Info()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 func worthReading(e fs.DirEntry) bool {
@@ -83,27 +94,65 @@ func worthReading(e fs.DirEntry) bool {
 	return err == nil && info.Size() <= largestFile
 }
 
-// saysBatch is a Python file that may hold what plain looks for.
-var saysBatch = regexp.MustCompile(`(?i)batch[_-]?size|["']--bs["']`)
+// saysBatch tells whether a Python file may hold what plain looks for: batch_size,
+// batch-size or batchsize in whatever case, or "--bs".
+func saysBatch(text []byte) bool {
+	for i, c := range text {
+		switch c {
+		case 'b', 'B':
+			rest, ok := cutFold(text[i:], "batch")
+			if ok && len(rest) > 0 && (rest[0] == '_' || rest[0] == '-') {
+				rest = rest[1:]
+			}
+			if _, size := cutFold(rest, "size"); ok && size {
+				return true
+			}
+		case '"', '\'':
+			rest, ok := cutFold(text[i+1:], "--bs")
+			if ok && len(rest) > 0 && (rest[0] == '"' || rest[0] == '\'') {
+				return true
+			}
+		}
+	}
+	return false
+}
 
-// look reads a file and finds whose it is; nil where it is nobody's.
-func look(files Files, name string) (*source, []string, error) {
+// cutFold takes a word off the beginning of a text, in whatever case.
+func cutFold(text []byte, word string) (rest []byte, ok bool) {
+	if len(text) < len(word) || !strings.EqualFold(string(text[:len(word)]), word) {
+		return text, false
+	}
+	return text[len(word):], true
+}
+
+// look reads a file and finds whose it is; nil where it is nobody's. One that a
+// search came upon counts as taken apart.
+func look(files *reader, name string, searching bool) (*source, []string, error) {
 	data, err := files.ReadFile(name)
+	if searching && errors.Is(err, errDense) {
+		return nil, nil, errSpent
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", name, reason(err))
 	}
-	if format, _ := doc.FormatOf(name, data); format == doc.Python && !saysBatch.Match(data) {
+	if format, _ := doc.FormatOf(name, data); format == doc.Python && !saysBatch(data) {
 		return nil, nil, nil // parsing every program here would take long
+	}
+	if searching {
+		if files.parse -= len(data); files.parse < 0 {
+			return nil, nil, errSpent
+		}
 	}
 	d, err := doc.Open(name, data)
 	if err != nil {
 		return nil, nil, err
 	}
-	a := recognise(d)
+	t := newTree(layer{file: name, doc: d})
+	a := recognise(t)
 	if a == nil {
 		return nil, nil, nil
 	}
-	s := &source{file: name, adapter: a, tree: tree{[]layer{{file: name, doc: d}}}}
+	s := newSource(name, a, t)
 	if a == &shell {
 		s.program = s.flagsOf(files)
 	}

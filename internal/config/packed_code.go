@@ -3,26 +3,26 @@
 package config
 
 import (
-	"regexp"
-
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // What a script does with packed weights, as its text says.
 
 // checkpointsInCode tells whether prepare_model_for_kbit_training does so.
 func (p *Project) checkpointsInCode() bool {
-	return p.raises() && !preparesAlone.Match(p.main.tree.layers[0].doc.Bytes())
+	return p.raises() && !preparesAlone.In(p.main.tree.layers[0].doc.Text())
 }
 
-var preparesAlone = regexp.MustCompile(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_gradient_checkpointing\s*=\s*False`)
+var preparesAlone = pattern.New(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_gradient_checkpointing\s*=\s*False`,
+	"prepare_model_for_kbit_training(")
 
 // raises tells whether a script raises what is not packed.
 func (p *Project) raises() bool {
-	return p.inCode() && prepares.Match(p.main.tree.layers[0].doc.Bytes())
+	return p.inCode() && prepares.In(p.main.tree.layers[0].doc.Text())
 }
 
-var prepares = regexp.MustCompile(`(?m)^[^#\n]*\bprepare_model_for_kbit_training\(`)
+var prepares = pattern.New(`(?m)^[^#\n]*\bprepare_model_for_kbit_training\(`, "prepare_model_for_kbit_training(")
 
 // inCode tells whether the project's main file is a Python script.
 func (p *Project) inCode() bool {
@@ -31,20 +31,20 @@ func (p *Project) inCode() bool {
 
 // computeInCode is the type that a script names, itself or by a variable.
 func (p *Project) computeInCode() string {
-	text := p.main.tree.layers[0].doc.Bytes()
-	found := computeArgument.FindSubmatch(text)
+	text := p.main.tree.layers[0].doc.Text()
+	found := computeArgument.Find(text)
 	if found == nil {
 		return ""
 	}
-	if means, ok := meaning(computeTypes, string(found[1])); ok {
+	if means, ok := meaning(computeTypes, found[1]); ok {
 		return means
 	}
-	named := regexp.MustCompile(`(?m)^[^#\n]*\b` + regexp.QuoteMeta(string(found[1])) + `\s*(?::[^=\n]*)?=\s*(?:torch\.|getattr\(\s*torch\s*,\s*)?["']?((?:b?float)[0-9]+)`).FindSubmatch(text)
+	named := pattern.New(`(?m)^[^#\n]*\b`+found[1]+`\s*(?::[^=\n]*)?=\s*(?:torch\.|getattr\(\s*torch\s*,\s*)?["']?((?:b?float)[0-9]+)`, found[1]).Find(text)
 	if named == nil {
 		return ""
 	}
-	means, _ := meaning(computeTypes, string(named[1]))
+	means, _ := meaning(computeTypes, named[1])
 	return means
 }
 
-var computeArgument = regexp.MustCompile(`\bbnb_4bit_compute_dtype\s*=\s*(?:torch\.|["'])?(\w+)`)
+var computeArgument = pattern.New(`\bbnb_4bit_compute_dtype\s*=\s*(?:torch\.|["'])?(\w+)`, "bnb_4bit_compute_dtype")

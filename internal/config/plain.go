@@ -12,7 +12,7 @@ const byCustom = "by custom"
 var plain = Adapter{
 	Name: "plain", Title: "a file of your own, by well-known names",
 	Formats: []doc.Format{doc.YAML, doc.JSON, doc.TOML, doc.Python}, ByName: true,
-	Keys: plainKeys(),
+	Keys: made(plainKeys),
 }
 
 func plainKeys() []Key {

@@ -27,6 +27,9 @@ func (p *Project) Change(want map[string]any) (Plan, error) {
 		}
 		c.want[name] = v
 	}
+	if err := c.readable(); err != nil {
+		return Plan{}, err
+	}
 	if err := c.batches(); err != nil {
 		return Plan{}, err
 	}

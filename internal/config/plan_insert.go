@@ -63,8 +63,7 @@ func (s *source) spot(k *Key) string {
 	if !anywhere || strings.Contains(name, ".") {
 		return k.Path
 	}
-	for i := range s.adapter.Keys {
-		other := &s.adapter.Keys[i]
+	for _, other := range s.adapter.Keys().all {
 		if !strings.HasPrefix(other.Path, "**.") {
 			continue
 		}

@@ -4,13 +4,15 @@ package config
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"snug/internal/pattern"
 )
 
 // parsesSFT is a program whose flags are SFTConfig's: it hands the class to a parser
 // rather than make one itself.
-var parsesSFT = regexp.MustCompile(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?[^)\]]*\bSFTConfig\b`)
+var parsesSFT = pattern.New(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?[^)\]]*\bSFTConfig\b`,
+	"TrlParser(", "HfArgumentParser(")
 
 // programs are the Python files that a shell script starts, as it names them.
 func (s *source) programs() []string {
@@ -30,7 +32,7 @@ func (s *source) programs() []string {
 func (s *source) flagsOf(files Files) *Adapter {
 	for _, name := range s.programs() {
 		for _, at := range []string{path.Clean(name), path.Join(path.Dir(s.file), name)} {
-			if text, err := files.ReadFile(at); err == nil && len(text) <= largestFile && parsesSFT.Match(text) {
+			if text, err := files.ReadFile(at); err == nil && len(text) <= largestFile && parsesSFT.In(string(text)) {
 				return &trl
 			}
 		}

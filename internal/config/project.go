@@ -46,8 +46,9 @@ const unreadable = "passed over: "
 // Open finds the settings of a project: in the files that are named, or else in
 // whatever its folder holds. A snug.yaml there has the first word.
 func Open(files Files, root string, names ...string) (*Project, error) {
-	p := &Project{Root: root, files: files, names: names, transformers: installed(files, transformersInfo), trl: installed(files, trlInfo)}
-	own, err := readSnugFile(files)
+	read := newReader(files, names)
+	p := &Project{Root: root, files: read, names: names, transformers: installed(files, transformersInfo), trl: installed(files, trlInfo)}
+	own, err := readSnugFile(read)
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +84,9 @@ func (p *Project) gather(names []string, bindsItself bool) error {
 		return nil
 	}
 	main, beside, err := p.choose(found, len(names) > 0)
+	if err != nil && p.unsearched != "" {
+		return fmt.Errorf("%w; %s", err, p.unsearched)
+	}
 	if err != nil {
 		return err
 	}
@@ -118,42 +122,65 @@ func named(main *source, beside, attached []*source) []*source {
 
 // sources reads the named files, or looks for some.
 func (p *Project) sources(names []string) ([]*source, error) {
-	search := len(names) == 0
-	if search {
-		var err error
-		if names, err = scan(p.files); err != nil {
-			return nil, fmt.Errorf("looking through %s: %w", p.Root, err)
-		}
+	if len(names) == 0 {
+		return p.search()
 	}
-	var found []*source
-	var silent []string
+	var out []*source
 	for _, name := range names {
-		s, notes, err := look(p.files, name)
+		s, notes, err := look(p.files, name, false)
 		switch {
-		case err != nil && search:
-			p.Notes = append(p.Notes, unreadable+err.Error())
 		case err != nil:
 			return nil, err
-		case s != nil:
-			found = append(found, s)
-			p.Notes = append(p.Notes, notes...)
-		case !search:
+		case s == nil:
 			return nil, fmt.Errorf("%s holds no setting that snug knows; bind one in snug.yaml: snug init", name)
+		}
+		out = append(out, s)
+		p.Notes = append(p.Notes, notes...)
+	}
+	return withoutParts(out), nil
+}
+
+// search looks for sources in the folder.
+func (p *Project) search() ([]*source, error) {
+	all, err := scan(p.files)
+	if err != nil {
+		return nil, fmt.Errorf("looking through %s: %w", p.Root, err)
+	}
+	read, unread := p.files.lookAt(all, func(*source) bool { return true })
+	if p.unsearched = unsearched(unread, len(all)); unread > 0 {
+		p.Notes = append(p.Notes, p.unsearched)
+	}
+	var out []*source
+	var silent []string
+	for _, x := range read {
+		switch {
+		case x.err != nil:
+			p.Notes = append(p.Notes, unreadable+x.err.Error())
+			p.broken = append(p.broken, brokenFile{x.name, x.err})
+		case x.source != nil:
+			out = append(out, x.source)
+			p.Notes = append(p.Notes, x.notes...)
 		default:
-			silent = append(silent, name)
+			silent = append(silent, x.name)
 		}
 	}
-	found = withoutParts(found)
-	return append(found, p.starters(silent, found)...), nil
+	out = withoutParts(out)
+	return append(out, p.starters(silent, out)...), nil
 }
 
 // withoutParts drops files that are layers of another's tree.
 func withoutParts(found []*source) []*source {
-	return slices.DeleteFunc(slices.Clone(found), func(s *source) bool {
-		return slices.ContainsFunc(found, func(other *source) bool {
-			return other != s && slices.ContainsFunc(other.tree.layers, func(l layer) bool { return l.file == s.file })
-		})
-	})
+	trees := map[string]int{} // by file: how many trees it is a layer of
+	for _, s := range found {
+		files := map[string]bool{}
+		for _, l := range s.tree.layers {
+			files[l.file] = true
+		}
+		for file := range files {
+			trees[file]++
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(s *source) bool { return trees[s.file] > 1 })
 }
 
 // take binds what a source holds.
@@ -165,7 +192,7 @@ func (p *Project) take(s *source) error {
 	for _, b := range found {
 		p.Notes = append(p.Notes, b.notes()...)
 		if len(b.rivals) == 0 {
-			p.bound = append(p.bound, b)
+			p.bind(b)
 		}
 	}
 	return nil
@@ -173,13 +200,16 @@ func (p *Project) take(s *source) error {
 
 // settle puts the bindings into order and shows them.
 func (p *Project) settle() {
-	order := settingNames()
-	slices.SortStableFunc(p.bound, func(a, b bound) int {
-		return slices.Index(order, a.Setting) - slices.Index(order, b.Setting)
-	})
+	order := func(b bound) int {
+		if i, ok := settingOrder()[b.Setting]; ok {
+			return i
+		}
+		return -1
+	}
+	slices.SortStableFunc(p.bound, func(a, b bound) int { return order(a) - order(b) })
 	p.Bindings = nil
 	for _, b := range p.bound {
-		if !slices.Contains(order, b.Setting) || p.idle(b.Setting) {
+		if !isSetting(b.Setting) || p.idle(b.Setting) {
 			continue
 		}
 		if b.Setting == "optimizer" && b.key.Beside != nil {
@@ -191,10 +221,23 @@ func (p *Project) settle() {
 	p.Notes = slices.Compact(p.Notes)
 }
 
-// of is the bindings of one setting.
-func (p *Project) of(setting string) []bound {
-	return slices.DeleteFunc(slices.Clone(p.bound), func(b bound) bool { return b.Setting != setting })
+// bind adds a binding to those of its setting.
+func (p *Project) bind(b bound) {
+	if p.bySetting == nil {
+		p.bySetting = map[string][]bound{}
+	}
+	p.bound = append(p.bound, b)
+	p.bySetting[b.Setting] = append(p.bySetting[b.Setting], b)
 }
+
+// unbind takes away the bindings of a setting.
+func (p *Project) unbind(setting string) {
+	p.bound = slices.DeleteFunc(p.bound, func(o bound) bool { return o.Setting == setting })
+	delete(p.bySetting, setting)
+}
+
+// of is the bindings of one setting, to look at.
+func (p *Project) of(setting string) []bound { return p.bySetting[setting] }
 
 // Main is the file that holds the run's settings, and what kind it is; empty
 // where snug.yaml binds them all.

@@ -97,7 +97,7 @@ func keysAt(p *Project, file string, at doc.Path) []*Key {
 	if p.main == nil { // all of it is bound in snug.yaml
 		return out
 	}
-	keys := p.main.adapter.Keys
+	keys := p.main.adapter.Keys().all
 	if p.arguments() != nil {
 		keys, at = hfKeys(hfArgs), at[len(at)-1:]
 	}

@@ -5,7 +5,6 @@ package config
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -71,10 +70,31 @@ func (k *Key) read(t tree, at place) (any, error) {
 
 // worked tells whether only a program knows a value: an expression, or a call.
 func worked(v doc.Value) bool {
-	return v.Kind == doc.Expression || v.Kind == doc.Map && aCall.MatchString(v.Text)
+	return v.Kind == doc.Expression || v.Kind == doc.Map && isCall(v.Text)
 }
 
-var aCall = regexp.MustCompile(`^[A-Za-z_][\w.]*\(`)
+// isCall knows what a program writes for a call: name(…) and a.b.name(…).
+func isCall(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case i > 0 && c == '(':
+			return true
+		case i == 0 && c >= '0' && c <= '9', !isWordByte(c) && (i == 0 || c != '.'):
+			return false
+		}
+	}
+	return false
+}
+
+// isDottedName knows name and a.b.name.
+func isDottedName(text string) bool {
+	for step := range strings.SplitSeq(text, ".") {
+		if step == "" || step[0] >= '0' && step[0] <= '9' || strings.ContainsFunc(step, func(r rune) bool { return r >= 0x80 || !isWordByte(byte(r)) }) {
+			return false
+		}
+	}
+	return true
+}
 
 // readType is a type that a program names, torch.bfloat16; what else a program works
 // out only the program knows.

@@ -64,10 +64,8 @@ func (k *Key) sets() Kind {
 	if k.Setting == "lora" {
 		return Switch
 	}
-	for _, s := range Settings() {
-		if s.Name == k.Setting {
-			return s.Kind
-		}
+	if i, ok := settingOrder()[k.Setting]; ok {
+		return settings()[i].Kind
 	}
 	return k.Kind
 }

@@ -3,10 +3,10 @@
 package config
 
 import (
-	"regexp"
 	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // A Python script that makes a trainer's arguments itself speaks that trainer's
@@ -16,15 +16,15 @@ import (
 // hfScript is scripts around transformers' Trainer.
 var hfScript = Adapter{
 	Name: "hf-script", Title: "a Python script with TrainingArguments", Formats: []doc.Format{doc.Python}, ByName: true,
-	Makes: regexp.MustCompile(`(?m)^[^#\n]*\b(?:Seq2Seq)?TrainingArguments\(`), For: &hf,
-	Keys: append(scriptKeys(hf.Keys), plainKeys()...),
+	Makes: pattern.New(`(?m)^[^#\n]*\b(?:Seq2Seq)?TrainingArguments\(`, "TrainingArguments("), For: &hf,
+	Keys: made(func() []Key { return append(scriptKeys(hf.Keys().all), plainKeys()...) }),
 }
 
 // trlScript is scripts around TRL's SFTTrainer.
 var trlScript = Adapter{
 	Name: "trl-script", Title: "a Python script with SFTConfig", Formats: []doc.Format{doc.Python}, ByName: true,
-	Makes: regexp.MustCompile(`(?m)^[^#\n]*\bSFTConfig\(`), For: &trl,
-	Keys: append(scriptKeys(trl.Keys), plainKeys()...),
+	Makes: pattern.New(`(?m)^[^#\n]*\bSFTConfig\(`, "SFTConfig("), For: &trl,
+	Keys: made(func() []Key { return append(scriptKeys(trl.Keys().all), plainKeys()...) }),
 }
 
 // scriptKeys is a trainer's keys as arguments of calls. The type of the weights is an
@@ -54,13 +54,14 @@ func (a *Adapter) passed(t tree, p doc.Path, v doc.Value) []candidate {
 		return nil
 	}
 	var out []candidate
-	for i := range a.Keys {
-		within, ok := strings.CutPrefix(a.Keys[i].Path, "**."+withinDeepSpeed)
+	keys := a.Keys().all
+	for i := range keys {
+		within, ok := strings.CutPrefix(keys[i].Path, "**."+withinDeepSpeed)
 		if !ok {
 			continue
 		}
 		if at, err := t.stands(p.Join(strings.Split(within, ".")...)); err == nil {
-			out = append(out, candidate{&a.Keys[i], at.at, at.value, i * 4})
+			out = append(out, candidate{&keys[i], at.at, at.value, i * 4})
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"snug/internal/setup"
 	"snug/internal/shadow"
@@ -24,7 +25,9 @@ type Setting struct {
 }
 
 // Settings is all of them, in the order in which people think of them.
-func Settings() []Setting {
+func Settings() []Setting { return slices.Clone(settings()) }
+
+var settings = sync.OnceValue(func() []Setting {
 	return []Setting{
 		{"model", Name, nil, "the model that is trained"},
 		{"batch", Whole, nil, "samples per GPU per forward"},
@@ -61,17 +64,38 @@ func Settings() []Setting {
 		{"dist.load", Word, setup.Loads, "how weights come to each GPU that keeps a part of them"},
 		{"effective", Whole, nil, "samples per optimizer step, over all GPUs"},
 	}
+})
+
+// settingOrder is where each setting stands among them.
+var settingOrder = sync.OnceValue(func() map[string]int {
+	order := map[string]int{}
+	for i, s := range settings() {
+		order[s.Name] = i
+	}
+	return order
+})
+
+// isSetting tells whether a setup has a setting, or files alone.
+func isSetting(name string) bool {
+	_, ok := settingOrder()[name]
+	return ok
+}
+
+// settingNames is what they are called.
+func settingNames() []string {
+	var out []string
+	for _, s := range settings() {
+		out = append(out, s.Name)
+	}
+	return out
 }
 
 // settingNamed looks a setting up.
 func settingNamed(name string) (Setting, error) {
-	var names []string
-	for _, s := range Settings() {
-		if s.Name == name {
-			return s, nil
-		}
-		names = append(names, s.Name)
+	if i, ok := settingOrder()[name]; ok {
+		return settings()[i], nil
 	}
+	names := settingNames()
 	return Setting{}, fmt.Errorf("setting %q is not known%s", name,
 		spelling.Hint(name, names, "known are "+strings.Join(names, ", ")))
 }

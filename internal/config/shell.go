@@ -12,7 +12,7 @@ const launchers = "torchrun, accelerate launch and deepspeed --help"
 // count by their last part.
 var shell = Adapter{
 	Name: "shell", Title: "a shell script with flags", Formats: []doc.Format{doc.Shell}, ByName: true,
-	Keys: shellKeys(),
+	Keys: made(shellKeys),
 }
 
 func shellKeys() []Key {

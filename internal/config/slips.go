@@ -41,14 +41,7 @@ func (s *source) slips() []string {
 	if s.adapter == &plain || s.adapter == &shell || s.adapter == &hydra {
 		return nil
 	}
-	known := map[string][]string{} // names of keys, by the section they stand in
-	for _, k := range s.adapter.Keys {
-		at := strings.Split(k.Path, ".")
-		if name := at[len(at)-1]; k.Path != "" && !strings.Contains(k.Path, "*") {
-			section := strings.Join(at[:len(at)-1], ".")
-			known[section] = append(known[section], name)
-		}
-	}
+	known := s.adapter.Keys().names
 	var out []string
 	s.tree.walk(func(p doc.Path, v doc.Value) {
 		if len(p) == 0 {
@@ -79,6 +72,9 @@ func meant(got string, names []string) string {
 			allowed = 1
 		case len(n) < 14:
 			allowed = 2
+		}
+		if apart := len(got) - len(n); apart > allowed || -apart > allowed {
+			continue // as many letters at least are wrong
 		}
 		if d := spelling.Distance(got, n); d <= allowed && d < least {
 			best, least = n, d

@@ -7,7 +7,7 @@ import "testing"
 // TestMeant wants slips to be told from keys that are others'.
 func TestMeant(t *testing.T) {
 	var names []string
-	for _, k := range hf.Keys {
+	for _, k := range hf.Keys().all {
 		names = append(names, k.Path)
 	}
 	for got, want := range map[string]string{

@@ -53,7 +53,7 @@ type ownBinding struct {
 }
 
 // bindings is the system of what snug.yaml binds.
-var bindings = Adapter{Name: "snug.yaml", Title: "bound in snug.yaml"}
+var bindings = Adapter{Name: "snug.yaml", Title: "bound in snug.yaml", Keys: made(func() []Key { return nil })}
 
 // readSnugFile reads the project's snug.yaml; nil where there is none.
 func readSnugFile(files Files) (*ownFile, error) {
@@ -76,7 +76,7 @@ func parseSnugFile(data []byte) (*ownFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &ownReader{t: tree{[]layer{{file: snugFile, doc: d}}}, own: &ownFile{Set: map[string]any{}}}
+	r := &ownReader{t: newTree(layer{file: snugFile, doc: d}), own: &ownFile{Set: map[string]any{}}}
 	if root.Kind == doc.Null {
 		return r.own, nil
 	}

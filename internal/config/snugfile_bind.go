@@ -27,7 +27,7 @@ func (p *Project) adopt(own *ownFile) error {
 			if err != nil {
 				return err
 			}
-			s = &source{file: b.file, adapter: &bindings, tree: tree{[]layer{{file: b.file, doc: d}}}}
+			s = newSource(b.file, &bindings, newTree(layer{file: b.file, doc: d}))
 			open[b.file] = s
 		}
 		k, err := ownKey(b)
@@ -43,11 +43,11 @@ func (p *Project) adopt(own *ownFile) error {
 			return fmt.Errorf("%s binds %s to what is not there: %w", b.where, b.setting, missing)
 		}
 		if !replaced[b.setting] {
-			p.bound = slices.DeleteFunc(p.bound, func(o bound) bool { return o.Setting == b.setting })
+			p.unbind(b.setting)
 			replaced[b.setting] = true
 		}
 		p.Notes = append(p.Notes, found.notes()...)
-		p.bound = append(p.bound, *found)
+		p.bind(*found)
 	}
 	return nil
 }

@@ -3,15 +3,14 @@
 package config
 
 import (
-	"regexp"
-	"slices"
 	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // bare is a word that a shell takes as it stands.
-var bare = regexp.MustCompile(`^[A-Za-z0-9_./:+,=@%^-]+$`)
+var bare = pattern.New(`^[A-Za-z0-9_./:+,=@%^-]+$`)
 
 // reads makes every setting of a line count: flags alone are anybody's, those of
 // a command that reads a config are a training's.
@@ -25,14 +24,14 @@ func Spoken(words []string) []Binding {
 	if err != nil {
 		return nil // no command that was ever typed
 	}
-	s := &source{file: "command.sh", adapter: &shell, tree: tree{[]layer{{file: "command.sh", doc: d}}}}
+	s := newSource("command.sh", &shell, newTree(layer{file: "command.sh", doc: d}))
 	found, err := s.bind()
 	if err != nil {
 		return nil
 	}
 	var out []Binding
 	for _, b := range found {
-		if slices.Contains(settingNames(), b.Setting) {
+		if isSetting(b.Setting) {
 			out = append(out, b.Binding)
 		}
 	}
@@ -44,7 +43,7 @@ func Spoken(words []string) []Binding {
 func asLine(words []string) string {
 	var line []string
 	for _, w := range strings.Fields(strings.Join(words, " ")) {
-		if !bare.MatchString(w) {
+		if !bare.In(w) {
 			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 		line = append(line, w)

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -39,12 +40,21 @@ func started(found, mains []*source) *source {
 // program and the file after it the file is meant.
 func (s *source) startsOf(of []*source) []*source {
 	var out []*source
+	startable := map[string]*source{}
+	ownBatch := holds(s, "batch")
+	for _, m := range of {
+		if m != s && startable[m.file] == nil && m.startable(ownBatch) {
+			startable[m.file] = m
+		}
+	}
+	if len(startable) == 0 {
+		return nil
+	}
 	for _, words := range s.tree.layers[0].doc.Commands() {
-		named := placed(words)
-		for _, word := range slices.Backward(named) {
-			i := slices.IndexFunc(of, func(m *source) bool { return m != s && s.names(m, word) })
-			if i >= 0 {
-				out = append(out, of[i])
+		for _, word := range slices.Backward(placed(words)) {
+			m := cmp.Or(startable[path.Clean(word)], startable[path.Join(path.Dir(s.file), word)])
+			if m != nil {
+				out = append(out, m)
 				break
 			}
 		}
@@ -52,17 +62,14 @@ func (s *source) startsOf(of []*source) []*source {
 	return out
 }
 
-// names tells whether a word of a script is a source that holds a run's settings. A
-// program of Python does where it makes a trainer's arguments itself, and takes none
-// of them from the script's flags.
-func (s *source) names(m *source, word string) bool {
-	if m.file != path.Clean(word) && m.file != path.Join(path.Dir(s.file), word) {
-		return false
+// startable tells whether a source that a script names holds a run's settings. A
+// program of Python does where it makes a trainer's arguments itself, and takes none of
+// them from the flags of a script that says the batch.
+func (s *source) startable(byFlags bool) bool {
+	if s.tree.layers[0].doc.Format() != doc.Python {
+		return s.adapter != &shell
 	}
-	if m.tree.layers[0].doc.Format() != doc.Python {
-		return m.adapter != &shell
-	}
-	return (m.adapter.For != nil || m.adapter == &nanogpt) && !holds(s, "batch")
+	return (s.adapter.For != nil || s.adapter == &nanogpt) && !byFlags
 }
 
 // placed is the words of a command that are files by their place. The word after a
@@ -98,7 +105,7 @@ func (p *Project) starters(names []string, found []*source) []*source {
 		if err != nil {
 			continue
 		}
-		if s := (&source{file: name, adapter: &shell, tree: tree{[]layer{{file: name, doc: d}}}}); len(s.startsOf(found)) > 0 {
+		if s := newSource(name, &shell, newTree(layer{file: name, doc: d})); len(s.startsOf(found)) > 0 {
 			out = append(out, s)
 		}
 	}

@@ -3,9 +3,8 @@
 package config
 
 import (
-	"regexp"
-
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // What a system of training knows about its files is a table: which setting
@@ -93,9 +92,11 @@ type Adapter struct {
 	ByName bool
 	// Makes is what a Python script calls that is one of the system, and For the
 	// system whose defaults it then has.
-	Makes *regexp.Regexp
+	Makes *pattern.Pattern
 	For   *Adapter
-	Keys  []Key
+	// Keys is the table itself, with its indexes; nobody needs most of them in
+	// one run.
+	Keys func() *keyTable
 }
 
 // Adapters is every system, the most specific first: where a file looks like
@@ -109,12 +110,4 @@ func Adapters() []*Adapter {
 }
 
 // forSetting is the keys of one setting, in the order of the table.
-func (a *Adapter) forSetting(setting string) []*Key {
-	var out []*Key
-	for i := range a.Keys {
-		if a.Keys[i].Setting == setting {
-			out = append(out, &a.Keys[i])
-		}
-	}
-	return out
-}
+func (a *Adapter) forSetting(setting string) []*Key { return a.Keys().bySetting[setting] }

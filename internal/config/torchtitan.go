@@ -11,7 +11,11 @@ const torchtitanJob = "torchtitan 0.2, config/job_config.py"
 var torchtitan = Adapter{
 	Name: "torchtitan", Title: "torchtitan (TOML, up to 0.2)", Formats: []doc.Format{doc.TOML},
 	Signs: []string{"training.local_batch_size", "training.batch_size model.flavor", "training.seq_len parallelism", "training.seq_len job"},
-	Keys: []Key{
+	Keys:  made(torchtitanKeys),
+}
+
+func torchtitanKeys() []Key {
+	return []Key{
 		{Setting: "model", Path: "model.flavor", Kind: Name, Source: torchtitanJob},
 		{Setting: "batch", Path: "training.local_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "8", Source: torchtitanJob},
 		{Setting: "batch", Path: "training.batch_size", Kind: Whole, Unit: "samples per GPU", Source: "torchtitan until mid 2025, train_configs"},
@@ -35,5 +39,5 @@ var torchtitan = Adapter{
 		less("training.enable_cpu_offload", offloadsAll, torchtitanJob),
 		either("compile.enable", compiles, torchtitanJob),
 		either("training.compile", compiles, torchtitanJob+" (until mid 2025)"),
-	},
+	}
 }

@@ -10,7 +10,11 @@ const torchtuneConfigs = "torchtune 0.6.1, recipes/configs"
 var torchtune = Adapter{
 	Name: "torchtune", Title: "torchtune", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"model._component_", "tokenizer._component_ batch_size"},
-	Keys: []Key{
+	Keys:  made(torchtuneKeys),
+}
+
+func torchtuneKeys() []Key {
+	return []Key{
 		{Setting: "model", Path: "model._component_", Kind: Word, Words: torchtuneModels, Source: torchtuneConfigs},
 		{Setting: "batch", Path: "batch_size", Kind: Whole, Unit: "samples per GPU", Source: torchtuneConfigs},
 		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: torchtuneConfigs},
@@ -37,7 +41,7 @@ var torchtune = Adapter{
 		either("compile", compiles, torchtuneConfigs),
 		marked("loss._component_", takesLess, torchtuneConfigs, torchtuneLosses...),
 		paged("optimizer._component_", torchtuneConfigs),
-	},
+	}
 }
 
 // torchtuneLosses is those that never hold all logits at once.

@@ -3,13 +3,11 @@
 package config
 
 import (
-	"bytes"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // What is simulated is one model and one loss over the tokens of each sample. Other
@@ -44,8 +42,10 @@ func objective(path, source string) Key {
 // Classes that Python scripts make and programs that shell scripts start to train for
 // something else than a loss over tokens.
 var (
-	otherClasses  = regexp.MustCompile(`(?m)^[^#\n]*?\b((?:Online)?(?:DPO|KTO|ORPO|CPO|BCO|PPO|RLOO|GRPO|Reward|PRM|GKD|Distillation)(?:v2)?(?:Config|Trainer))\(`)
-	otherPrograms = regexp.MustCompile(`(?m)^[^#\n]*?\b(trl\s+(?:dpo|kto|reward|grpo|rloo|distillation)\b|(?:\w+_)?(?:dpo|kto|orpo|cpo|ppo|rloo|grpo|gkd)(?:_\w+)?\.py\b)`)
+	otherClasses = pattern.New(`(?m)^[^#\n]*?\b((?:Online)?(?:DPO|KTO|ORPO|CPO|BCO|PPO|RLOO|GRPO|Reward|PRM|GKD|Distillation)(?:v2)?(?:Config|Trainer))\(`,
+		"DPO", "KTO", "ORPO", "CPO", "BCO", "PPO", "RLOO", "GRPO", "Reward", "PRM", "GKD", "Distillation")
+	otherPrograms = pattern.New(`(?m)^[^#\n]*?\b(trl\s+(?:dpo|kto|reward|grpo|rloo|distillation)\b|(?:\w+_)?(?:dpo|kto|orpo|cpo|ppo|rloo|grpo|gkd)(?:_\w+)?\.py\b)`,
+		"trl", "dpo", "kto", "orpo", "cpo", "ppo", "rloo", "grpo", "gkd")
 )
 
 // otherTrainer is what a script of the project makes or starts that trains for
@@ -53,14 +53,13 @@ var (
 func (p *Project) otherTrainer() []Missing {
 	for _, s := range p.read() {
 		d := s.tree.layers[0].doc
-		known := map[doc.Format]*regexp.Regexp{doc.Python: otherClasses, doc.Shell: otherPrograms}[d.Format()]
+		known := map[doc.Format]*pattern.Pattern{doc.Python: otherClasses, doc.Shell: otherPrograms}[d.Format()]
 		if known == nil {
 			continue
 		}
-		if at := known.FindSubmatchIndex(d.Bytes()); at != nil {
-			what := string(d.Bytes()[at[2]:at[3]])
-			where := fmt.Sprintf("%s:%d", s.file, 1+bytes.Count(d.Bytes()[:at[2]], []byte("\n")))
-			return []Missing{{Training, refusal(where, what, objectiveOf(what))}}
+		if at := known.Index(d.Text()); at != nil {
+			what := group(d, at, 1)
+			return []Missing{{Training, refusal(s.lineOf(d, at[2]), what, objectiveOf(what))}}
 		}
 	}
 	return nil

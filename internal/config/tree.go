@@ -5,10 +5,12 @@ package config
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"snug/internal/config/doc"
+	"snug/internal/pattern"
 )
 
 // A run's configuration is often not one file: Hydra composes it from a folder,
@@ -24,7 +26,18 @@ type layer struct {
 }
 
 // tree is the layers of a configuration; later ones win.
-type tree struct{ layers []layer }
+type tree struct {
+	layers []layer
+	index  func() *treeIndex  // every value
+	writes func() *layerIndex // which layer has the last word on a path
+}
+
+// newTree is the tree of some layers, whose values are gone through once at most.
+func newTree(layers ...layer) tree {
+	t := tree{layers: layers, writes: sync.OnceValue(func() *layerIndex { return layersOf(layers) })}
+	t.index = sync.OnceValue(func() *treeIndex { return indexOf(t) })
+	return t
+}
 
 // place is a value of a tree and where it stands.
 type place struct {
@@ -77,9 +90,12 @@ func (t tree) follow(p doc.Path, through []string) (place, error) {
 }
 
 // stands is the value at a path as the last layer has it.
-func (t tree) stands(p doc.Path) (place, error) {
-	for i := len(t.layers) - 1; i >= 0; i-- {
-		l := t.layers[i]
+func (t tree) stands(p doc.Path) (place, error) { return t.standsAbove(-1, p) }
+
+// standsAbove is the same of the layers beyond one.
+func (t tree) standsAbove(i int, p doc.Path) (place, error) {
+	for _, k := range t.candidates(i, p) {
+		l := t.layers[k]
 		if len(p) < len(l.mount) || !p[:len(l.mount)].Equal(l.mount) {
 			continue
 		}
@@ -110,34 +126,23 @@ func (t tree) nearest(p doc.Path) layer {
 
 // has says whether there is anything at a path. What is written twice is there:
 // whoever asks for it learns why it cannot be read.
-func (t tree) has(p doc.Path) bool {
-	_, err := t.stands(p)
-	return !errors.Is(err, errAbsent)
-}
+func (t tree) has(p doc.Path) bool { return t.hasAbove(-1, p) }
 
-// walk calls f with every value that is not a map or list, and every map and
-// list too, in the order of the files; values that a later layer replaces are
-// left out.
-func (t tree) walk(f func(doc.Path, doc.Value)) {
-	for i, l := range t.layers {
-		later := tree{t.layers[i+1:]}
-		l.doc.Walk(func(v doc.Value) bool {
-			p := l.mount.Join(v.Path...)
-			if v.Kind == doc.Map || !later.has(p) {
-				f(p, v)
-			}
-			return true
-		})
-	}
+// hasAbove is the same of the layers beyond one.
+func (t tree) hasAbove(i int, p doc.Path) bool {
+	return slices.ContainsFunc(t.candidates(i, p), func(k int) bool {
+		l := t.layers[k]
+		return len(p) >= len(l.mount) && p[:len(l.mount)].Equal(l.mount) && l.doc.Mentions(p[len(l.mount):])
+	})
 }
 
 // interpolation is OmegaConf's ${name}, alone in its value.
-var interpolation = regexp.MustCompile(`^\$\{([^${}:]+)\}$`)
+var interpolation = pattern.New(`^\$\{([^${}:]+)\}$`)
 
 // interpolated is the name in a ${name}; a resolver (${oc.env:X}) or text
 // around it is not simple.
 func interpolated(text string) (name string, simple bool) {
-	m := interpolation.FindStringSubmatch(strings.TrimSpace(text))
+	m := interpolation.Find(strings.TrimSpace(text))
 	if m == nil {
 		return "", false
 	}

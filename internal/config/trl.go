@@ -26,7 +26,7 @@ var trl = Adapter{
 		"per_device_train_batch_size max_prompt_length", "per_device_train_batch_size max_completion_length",
 		"per_device_train_batch_size num_generations", "per_device_train_batch_size center_rewards_coefficient",
 	},
-	Keys: trlKeys(),
+	Keys: made(trlKeys),
 }
 
 func trlKeys() []Key {

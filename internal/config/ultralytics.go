@@ -11,7 +11,11 @@ const ultralyticsDefaults = "ultralytics 8.4, cfg/default.yaml"
 var ultralytics = Adapter{
 	Name: "ultralytics", Title: "Ultralytics", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"imgsz batch", "imgsz workers", "imgsz epochs", "imgsz model"},
-	Keys: []Key{
+	Keys:  made(ultralyticsKeys),
+}
+
+func ultralyticsKeys() []Key {
+	return []Key{
 		{Setting: "model", Path: "model", Kind: Name, Source: ultralyticsDefaults},
 		{Setting: "batch", Path: "batch", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Default: "16", Source: ultralyticsDefaults},
 		{Setting: "effective", Path: "nbs", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Default: "64", Source: ultralyticsDefaults + ", engine/trainer.py"},
@@ -19,5 +23,5 @@ var ultralytics = Adapter{
 		{Setting: "image", Path: "imgsz", Kind: Whole, Unit: "pixels", Default: "640", Source: ultralyticsDefaults},
 		{Setting: "workers", Path: "workers", Kind: Whole, Unit: "processes per GPU", Default: "8", Source: ultralyticsDefaults},
 		{Setting: "optimizer", Path: "optimizer", Kind: Word, Words: []word{{"AdamW", "adamw"}, {"Adam", "adam"}, {"SGD", "sgd"}}, Reads: anyOptimizer, Default: "auto", Source: ultralyticsDefaults},
-	},
+	}
 }

@@ -4,7 +4,7 @@ package estimate
 
 import (
 	_ "embed"
-	"encoding/json"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -27,15 +27,33 @@ type Range struct {
 }
 
 //go:embed residuals.json
-var residualsJSON []byte
+var residualsJSON string
 
-var residuals = sync.OnceValue(func() Residuals {
-	var t Residuals
-	if err := json.Unmarshal(residualsJSON, &t); err != nil {
-		panic("estimate: residuals.json: " + err.Error())
+// residuals is the table when it is first asked for.
+var residuals = sync.OnceValue(func() Residuals { return readResiduals(residualsJSON) })
+
+// readResiduals reads the table as it is written: one group after the other, a line
+// for each of its numbers. Every estimate waits for it, and JSON in general takes
+// five times as long.
+func readResiduals(text string) Residuals {
+	t := Residuals{Groups: map[string]Range{}}
+	name, r := "", Range{}
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(strings.Trim(line, " ,\n"), ": ")
+		switch key = strings.Trim(key, `"`); {
+		case value == "{":
+			name, r = key, Range{}
+		case key == "cases":
+			r.Cases, _ = strconv.Atoi(value)
+		case key == "low":
+			r.Low, _ = strconv.ParseFloat(value, 64)
+		case key == "high":
+			r.High, _ = strconv.ParseFloat(value, 64)
+			t.Groups[name] = r
+		}
 	}
 	return t
-})
+}
 
 // segment is what an estimate is off by if it is off at all: PyTorch takes
 // memory from the driver in pieces of at least this size.

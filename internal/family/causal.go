@@ -19,11 +19,8 @@ type causalHead struct {
 // what the family does if the config does not say.
 func newCausalHead(b *shadow.Builder, c *Config, run Run, width int, embed *shadow.Embedding, tied bool) *causalHead {
 	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger"}
-	if run.Head == "encoder" {
+	if run.Head == Encoder {
 		return h
-	}
-	if run.Head != "causal-lm" && c.err == nil {
-		c.err = refuse("model.head", "%s is trained as causal-lm or encoder, not as %q", c.ModelType(), run.Head)
 	}
 	h.lm = b.Linear("lm_head", width, h.vocab, false)
 	if c.Bool("tie_word_embeddings", tied) {

@@ -6,15 +6,17 @@
 package family
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
+	"strings"
 
 	"snug/internal/shadow"
 )
 
 // Run is how a model is fed and run.
 type Run struct {
-	Head          string // "causal-lm", "masked-lm", "encoder", "seq2seq-lm", "image-classification"
+	Head          string // one of Heads
 	Batch         int
 	Seq           int
 	TargetSeq     int
@@ -72,72 +74,35 @@ type net struct {
 // of the original's constructors.
 type maker func(b *shadow.Builder, c *Config, run Run) (Model, error)
 
-var families = map[string]maker{
-	"bert":          newBert,
-	"distilbert":    newDistilBert,
-	"gemma2":        newGemma2,
-	"gpt2":          newGPT2,
-	"gpt_neox":      newGPTNeoX,
-	"llama":         newLlama,
-	"mamba":         newMamba,
-	"mamba2":        newMamba2,
-	"mistral":       newMistral,
-	"mixtral":       newMixtral,
-	"modernbert":    newModernBert,
-	"mpnet":         newMPNet,
-	"multi-encoder": newMultiEncoder,
-	"nanogpt":       newNanoGPT,
-	"opt":           newOPT,
-	"phi3":          newPhi3,
-	"qwen2":         newQwen2,
-	"qwen3":         newQwen3,
-	"qwen3_moe":     newQwen3MoE,
-	"roberta":       newRoberta,
-	"t5":            newT5,
-	"vit":           newViT,
-}
-
-// Known is the model types that have a family, in order.
-func Known() []string {
-	out := make([]string, 0, len(families))
-	for k := range families {
-		out = append(out, k)
-	}
-	sort.Strings(out)
-	return out
-}
-
-// masked are the encoders, whose heads New checks for all of them.
-var masked = map[string]bool{"bert": true, "distilbert": true, "modernbert": true, "mpnet": true, "roberta": true}
-
 // New builds the model that a configuration describes.
 func New(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	mt := c.ModelType()
-	mk := families[mt]
-	if mk == nil {
+	f, known := families[mt]
+	if !known {
 		return nil, fmt.Errorf("model_type %q is not known; record a profile: snug profile -- <your command>", mt)
 	}
-	if masked[mt] && run.Head != "masked-lm" && run.Head != "encoder" {
-		return nil, refuse("model.head", "%s is trained as masked-lm or encoder, not as %q", mt, run.Head)
-	}
-	if err := run.checkLiger(mt); err != nil {
+	run.Head = cmp.Or(run.Head, f.Heads[0])
+	if err := f.check(mt, run); err != nil {
 		return nil, err
 	}
-	if !importsLittle[mt] {
+	f.prepare(b)
+	if !f.late {
 		b.W.Constant(b.DType)
 	}
-	m, err := mk(b, c, run)
+	m, err := f.make(b, c, run)
 	if err != nil {
 		return nil, err
 	}
 	return m, c.Err()
 }
 
-// importsLittle is the families whose modules do not import transformers'
-// modeling_layers, or do so for the CPU. The others' do when the model is built, and with it
-// torch.distributed.pipelining, which keeps a torch.tensor(0.0) on the default
-// device.
-var importsLittle = map[string]bool{"mpnet": true, "nanogpt": true}
+// check refuses what no model of the type can be run as.
+func (f Facts) check(name string, run Run) error {
+	if !slices.Contains(f.Heads, run.Head) {
+		return refuse("model.head", "%s is trained as %s, not as %q", name, strings.Join(f.Heads, " or "), run.Head)
+	}
+	return run.checkLiger(name, f)
+}
 
 // textBatch is token ids, a mask of ones, and labels that copy the ids.
 func (n net) textBatch() Batch {
@@ -145,10 +110,10 @@ func (n net) textBatch() Batch {
 	if n.run.Mask {
 		b.Mask = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
 	}
-	if n.run.Head == "causal-lm" || n.run.Head == "masked-lm" {
+	if n.run.Head == CausalLM || n.run.Head == MaskedLM {
 		b.Labels = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
 	}
-	if n.run.Head == "seq2seq-lm" {
+	if n.run.Head == Seq2SeqLM {
 		b.Labels = n.w.Input(shadow.Int64, n.run.Batch, n.run.TargetSeq)
 	}
 	return b

@@ -13,25 +13,19 @@ import (
 // 0.8.5): the rotation of queries and keys, the norms, what lies between the two
 // products of an MLP, and the end of a ForCausalLM.forward.
 
-// ligerFamilies are those that Liger knows and that are written here.
-var ligerFamilies = []string{"gemma2", "llama", "mistral", "mixtral", "phi3", "qwen2", "qwen3", "qwen3_moe"}
-
-// HasLiger tells whether Liger has kernels for a model_type.
-func HasLiger(modelType string) bool { return slices.Contains(ligerFamilies, modelType) }
-
 // liger tells whether Liger runs a kind of layer.
 func (r Run) liger(part string) bool { return slices.Contains(r.Liger, part) }
 
 // checkLiger refuses Liger's kernels for a model that it has none for.
-func (r Run) checkLiger(model string) error {
+func (r Run) checkLiger(model string, f Facts) error {
 	field := "liger"
 	switch {
-	case HasLiger(model) || len(r.Liger) == 0 && r.Loss != "liger":
+	case f.Liger || len(r.Liger) == 0 && r.Loss != "liger":
 		return nil
 	case len(r.Liger) == 0:
 		field = "loss"
 	}
-	return refuse(field, "Liger has no kernels for %s and leaves it as it is, so leave this out; it has them for %s", model, strings.Join(ligerFamilies, ", "))
+	return refuse(field, "Liger has no kernels for %s and leaves it as it is, so leave this out; it has them for %s", model, strings.Join(Types(func(f Facts) bool { return f.Liger }), ", "))
 }
 
 // checkLigerExperts refuses Liger's MLP where some layers have experts and others

@@ -36,9 +36,6 @@ func newMamba(b *shadow.Builder, c *Config, run Run) (Model, error) {
 
 // newMambaLike makes MambaForCausalLM or Mamba2ForCausalLM around their mixers.
 func newMambaLike(b *shadow.Builder, c *Config, run Run, hidden, vocab, layers int, mix func(m *mamba, at string) mambaLikeMixer) (Model, error) {
-	if run.Head != "causal-lm" {
-		return nil, refuse("model.head", "%s is trained as causal-lm, not as %q", c.ModelType(), run.Head)
-	}
 	m := &mamba{net: net{b.W, run}, vocab: c.Positive("vocab_size", vocab)}
 	m.embed = b.Embedding("backbone.embeddings", m.vocab, hidden)
 	for i := range c.Int("num_hidden_layers", layers) {

@@ -48,8 +48,6 @@ func newNanoGPT(b *shadow.Builder, c *Config, run Run) (Model, error) {
 // nanoRefuses is what model.py has no code for.
 func nanoRefuses(run Run) error {
 	switch {
-	case run.Head != "causal-lm":
-		return refuse("model.head", "nanogpt is trained as causal-lm, not as %q", run.Head)
 	case run.Checkpointing:
 		return refuse("checkpointing", "nanoGPT's model.py has no gradient checkpointing")
 	case run.Attention != "" && run.Attention != "sdpa":

@@ -19,9 +19,6 @@ type t5 struct {
 }
 
 func newT5(b *shadow.Builder, c *Config, run Run) (Model, error) {
-	if run.Head != "seq2seq-lm" {
-		return nil, refuse("model.head", "t5 is trained as seq2seq-lm, not as %q", run.Head)
-	}
 	if run.Attention == "flash" {
 		return nil, refuse("attention", "t5 has no flash attention: its position bias needs sdpa or eager")
 	}

@@ -3,6 +3,7 @@
 package family
 
 import (
+	"cmp"
 	"fmt"
 	"sort"
 	"strings"
@@ -35,10 +36,8 @@ func Named(b *shadow.Builder, name string, run Run) (Model, error) {
 	if !strings.HasPrefix(name, torchvisionPrefix) || mk == nil {
 		return nil, fmt.Errorf("model.name %q is not known; known are %s", name, strings.Join(NamedModels(), ", "))
 	}
-	if run.Head != "image-classification" && run.Head != "" { // they have no other
-		return nil, refuse("model.head", "%s is trained as image-classification, not as %q", name, run.Head)
-	}
-	if err := run.checkLiger(name); err != nil {
+	run.Head = cmp.Or(run.Head, torchvisionFacts.Heads[0])
+	if err := torchvisionFacts.check(name, run); err != nil {
 		return nil, err
 	}
 	dtype := b.DType

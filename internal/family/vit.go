@@ -20,9 +20,6 @@ type vit struct {
 }
 
 func newViT(b *shadow.Builder, c *Config, run Run) (Model, error) {
-	if run.Head != "image-classification" {
-		return nil, refuse("model.head", "vit is trained as image-classification, not as %q", run.Head)
-	}
 	hidden, heads := c.Positive("hidden_size", 768), c.Positive("num_attention_heads", 12)
 	m := &vit{net: net{b.W, run}, side: c.Positive("image_size", 224), channels: c.Positive("num_channels", 3), labels: c.labels()}
 	m.embed = newViTEmbeddings(b, c, m, hidden)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"snug/internal/units"
 )
@@ -67,8 +68,10 @@ type entry struct {
 }
 
 // catalogue is every card known, in the order in which they are listed.
-var catalogue = slices.Concat(
-	entries(NVIDIA, datacenter), entries(NVIDIA, professional), entries(NVIDIA, geforce), entries(AMD, instinct))
+var catalogue = sync.OnceValue(func() []entry {
+	return slices.Concat(
+		entries(NVIDIA, datacenter), entries(NVIDIA, professional), entries(NVIDIA, geforce), entries(AMD, instinct))
+})
 
 func entries(maker Maker, specs []spec) []entry {
 	out := make([]entry, 0, len(specs))
@@ -101,8 +104,8 @@ func (s spec) card(maker Maker) Card {
 
 // Cards is the catalogue.
 func Cards() []Card {
-	out := make([]Card, len(catalogue))
-	for i, e := range catalogue {
+	out := make([]Card, len(catalogue()))
+	for i, e := range catalogue() {
 		out[i] = e.Card
 	}
 	return out

@@ -96,7 +96,7 @@ func (d Device) Card() Card {
 // where it does not say its name: AMD's kernel driver gives desktop cards none.
 func (d Device) likely() (Card, error) {
 	var found []Card
-	for _, e := range catalogue {
+	for _, e := range catalogue() {
 		off := float64(e.Total) / float64(max(d.Total, 1))
 		if d.SMs > 0 && e.SMs == d.SMs && e.Arch == d.Arch && off > 0.97 && off < 1.03 {
 			found = append(found, e.Card)

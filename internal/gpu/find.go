@@ -34,15 +34,6 @@ func Find(name string) (Card, error) {
 	return Card{}, fmt.Errorf("no such GPU as %q; snug gpus --all lists those known, --gpu-memory takes any other", name)
 }
 
-// mustFind is for names that stand in this package.
-func mustFind(name string) Card {
-	c, err := Find(name)
-	if err != nil {
-		panic(err)
-	}
-	return c
-}
-
 // noise is what names carry that tells no two cards apart here: makers, series,
 // and the form that is meant where none is named.
 var noise = []string{
@@ -71,7 +62,7 @@ func words(name string) []string {
 // lookup is the card that has exactly these words for a name.
 func lookup(want []string) (Card, bool) {
 	joined := strings.Join(want, "")
-	for _, e := range catalogue {
+	for _, e := range catalogue() {
 		for _, has := range e.names {
 			if joined == strings.Join(has, "") || len(want) == len(has) && covers(has, want) {
 				return e.Card, true
@@ -87,7 +78,7 @@ func mentioning(want []string) []entry {
 		return nil
 	}
 	var out []entry
-	for _, e := range catalogue {
+	for _, e := range catalogue() {
 		if slices.ContainsFunc(e.names, func(has []string) bool { return covers(has, want) }) {
 			out = append(out, e)
 		}
@@ -125,7 +116,7 @@ func nearest(want []string) []entry {
 	}
 	var out []entry
 	away := map[string]int{}
-	for _, e := range catalogue {
+	for _, e := range catalogue() {
 		d := spelling.Distance(joined, strings.Join(e.names[0], ""))
 		if away[e.Name] = d; d <= len(joined)/3+1 {
 			out = append(out, e)

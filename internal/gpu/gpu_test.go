@@ -109,6 +109,22 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
+// find is a card that has to be there.
+func find(t *testing.T, name string) Card {
+	t.Helper()
+	c, err := Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestReferenceIsOfTheCatalogue(t *testing.T) {
+	if want := find(t, "H200"); Reference != want {
+		t.Errorf("the reference is %+v, want %+v", Reference, want)
+	}
+}
+
 // TestAssumedTotals holds the rule for totals against the cards on which both
 // nvidia-smi's and PyTorch's are known.
 func TestAssumedTotals(t *testing.T) {
@@ -118,7 +134,7 @@ func TestAssumedTotals(t *testing.T) {
 		"RTX-5090": 32607, "RTX-4090": 24564, "RTX-3090": 24576, "RTX-3080": 10240, "RTX-3060": 12288, "RTX-2080-Ti": 11264,
 	}
 	for name, mib := range shown {
-		c := mustFind(name)
+		c := find(t, name)
 		if !c.Seen {
 			t.Errorf("%s: not seen", name)
 		}
@@ -135,7 +151,7 @@ func TestWhatCardsCanDo(t *testing.T) {
 		"RTX-4090": {true, true, true, true}, "H200": {true, true, true, true}, "MI250X": {true, false, false, true}, "MI100": {BF16: true},
 	}
 	for name, want := range tests {
-		c := mustFind(name)
+		c := find(t, name)
 		got := can{c.BF16(), c.TF32(), c.FP8(), c.Flash()}
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)

@@ -213,15 +213,15 @@ func (p *Player) placed(s *shortcut) bool {
 	if !p.room(s.grows) {
 		return false
 	}
-	if s.grows > 0 {
-		p.dev.Mark()
+	if s.grows == 0 {
+		return p.addressed(s) && p.inOrder(s)
 	}
+	p.dev.Mark()
 	if p.addressed(s) && p.inOrder(s) {
+		p.dev.Keep()
 		return true
 	}
-	if s.grows > 0 {
-		p.dev.Rewind()
-	}
+	p.dev.Rewind()
 	return false
 }
 

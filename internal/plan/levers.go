@@ -140,7 +140,7 @@ func (s *search) pullable() []lever {
 	add(base.Model.HasLiger() && len(base.Liger) == 0, ligerLever, "needs liger-kernel installed", func(x *settings) { x.liger = true })
 	add(hasVocabulary(base), fmt.Sprintf("a vocabulary of %d", smallVocabulary), "another tokenizer; embeddings are trained anew",
 		func(x *settings) { x.vocabulary = smallVocabulary })
-	add(base.LoRA == nil && loraTargets(base.Model) != nil, s.adapters().String(), "only adapters are trained",
+	add(base.LoRA == nil && base.Model.LoRATargets() != nil, s.adapters().String(), "only adapters are trained",
 		func(x *settings) { x.lora = s.adapters() })
 	add(base.CanPack(), packedLever, "needs bitsandbytes; what is frozen is rounded; how long unpacking takes was not measured", func(x *settings) { x.packed = true })
 	add(x.negatives > 1 && base.Model.Varies("negatives"), fmt.Sprintf("negatives %d", x.negatives/2), "less to compare each anchor with", func(x *settings) { x.negatives /= 2 })
@@ -186,23 +186,4 @@ func (a adapters) String() string {
 		return fmt.Sprintf("PEFT's LoRA of rank %d", a.rank)
 	}
 	return fmt.Sprintf("LoRA of rank %d", a.rank)
-}
-
-// loraTargets is the layers that PEFT adapts when it is not told which, and the
-// like of them where it wants to be told; nil where that is nothing that can be
-// simulated.
-func loraTargets(m setup.Model) []string {
-	switch m.Family() {
-	case "qwen3_moe":
-		return []string{"q_proj", "v_proj"}
-	case "mpnet":
-		return []string{"q", "v"}
-	case "distilbert":
-		return []string{"q_lin", "v_lin"}
-	case "phi3":
-		return []string{"qkv_proj"}
-	case "modernbert":
-		return []string{"Wqkv"}
-	}
-	return m.PEFTTargets()
 }

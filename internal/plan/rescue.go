@@ -156,7 +156,7 @@ func (s *search) further(x settings) []lever {
 	add(x.optimizer != "adamw-8bit", "optimizer adamw-8bit", func(x *settings) { x.optimizer = "adamw-8bit" })
 	add(x.precision != "bf16" && x.precision != "fp16" && bf16, "precision bf16", func(x *settings) { x.precision = "bf16" })
 	add(s.today.precision == "bf16" && x.precision == "amp-fp16" && !bf16, "precision fp16", func(x *settings) { x.precision = "fp16" })
-	add(s.base.LoRA == nil && loraTargets(s.base.Model) != nil, s.adapters().String(), func(x *settings) { x.lora = s.adapters() })
+	add(s.base.LoRA == nil && s.base.Model.LoRATargets() != nil, s.adapters().String(), func(x *settings) { x.lora = s.adapters() })
 	add(s.base.CanPack(), packedLever, func(x *settings) { x.packed = true })
 	for _, part := range []int{2, 4} {
 		add(x.seq >= 64*part, fmt.Sprintf("seq %d", x.seq/part), func(x *settings) { x.seq, x.targetSeq = x.seq/part, x.targetSeq/part })

@@ -39,7 +39,7 @@ type adapters struct {
 
 // of is the adapters of a run that has none.
 func (a adapters) of(s *setup.Setup) *setup.LoRA {
-	return &setup.LoRA{Rank: a.rank, Alpha: float64(2 * a.rank), Targets: loraTargets(s.Model), PEFT: a.PEFT}
+	return &setup.LoRA{Rank: a.rank, Alpha: float64(2 * a.rank), Targets: s.Model.LoRATargets(), PEFT: a.PEFT}
 }
 
 func settingsOf(s *setup.Setup) settings {

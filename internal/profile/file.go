@@ -13,6 +13,7 @@ import (
 	"io"
 
 	"snug/internal/allocator"
+	"snug/internal/files"
 )
 
 // memory.snug: a program in a file that belongs beside the training code.
@@ -44,10 +45,10 @@ const (
 	fileVersion = 3
 	oldestFile  = 2 // has no certainty of its own for what was measured elsewhere
 	bodyAt      = 16
-	maxBody     = 512 << 20
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// checksum is CRC-32C, whose tables take as long to make as a small file to read.
+func checksum(body []byte) uint32 { return crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)) }
 
 // fileHeader is what the numbers mean.
 type fileHeader struct {
@@ -78,7 +79,7 @@ func (p *Program) Write(w io.Writer) error {
 		return err
 	}
 	file := out.Bytes()
-	binary.LittleEndian.PutUint32(file[12:], crc32.Checksum(file[bodyAt:], castagnoli))
+	binary.LittleEndian.PutUint32(file[12:], checksum(file[bodyAt:]))
 	_, err = w.Write(file)
 	return err
 }
@@ -88,7 +89,7 @@ func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(fileMagic)) }
 
 // Read reads a memory.snug file.
 func Read(r io.Reader) (*Program, error) {
-	file, err := io.ReadAll(io.LimitReader(r, maxBody))
+	file, err := files.ReadAll(r, maxFile)
 	if err != nil {
 		return nil, err
 	}
@@ -101,20 +102,34 @@ func Read(r io.Reader) (*Program, error) {
 	if v := binary.LittleEndian.Uint16(file[8:]); v < oldestFile || v > fileVersion {
 		return nil, fmt.Errorf("the profile has format %d and this snug reads formats %d to %d: it was made by another version, use that one or record it again", v, oldestFile, fileVersion)
 	}
-	if crc32.Checksum(file[bodyAt:], castagnoli) != binary.LittleEndian.Uint32(file[12:]) {
+	if checksum(file[bodyAt:]) != binary.LittleEndian.Uint32(file[12:]) {
 		return nil, errors.New("the profile is damaged: its checksum differs; copy or record it again")
 	}
-	body, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(file[bodyAt:])), maxBody))
+	body, err := inflate(file)
 	if err != nil {
-		return nil, fmt.Errorf("the profile is damaged: %w", err)
-	}
-	if body, err = withRepeats(body, maxBody); err != nil {
 		return nil, err
 	}
 	return readBody(body)
 }
 
+// inflate is the body of a file. One that would be larger than any of so few bytes
+// was made to fill the memory.
+func inflate(file []byte) ([]byte, error) {
+	most := bodyLimit(len(file))
+	text, err := files.ReadAll(flate.NewReader(bytes.NewReader(file[bodyAt:])), int64(most))
+	if errors.As(err, &files.TooLargeError{}) {
+		return nil, fmt.Errorf("the profile makes no sense: its %d bytes expand to more than %d", len(file), most)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the profile is damaged: %w", err)
+	}
+	return withRepeats(text, most)
+}
+
 func (p *Program) body() ([]byte, error) {
+	if err := p.tooLong(); err != nil {
+		return nil, err
+	}
 	header, err := json.Marshal(fileHeader{p.Torch.String(), p.Options, p.Names, p.Fixed, p.Card, p.Facts})
 	if err != nil {
 		return nil, err
@@ -148,16 +163,20 @@ func readBody(body []byte) (*Program, error) {
 	if !h.Facts.sane() {
 		d.fail("its header tells of what no run has")
 	}
+	if err := h.Options.Check(); err != nil {
+		d.fail("its allocator options: %v", err)
+	}
 	if d.err != nil {
 		return nil, d.err
 	}
 	p := &Program{Torch: version, Options: h.Options, Names: h.Names, Fixed: h.Fixed, Card: h.Card, Facts: h.Facts, monos: monomials(len(h.Names))}
-	for range d.count() {
+	for range d.atMost(maxFormulas, "formulas") {
 		p.formulas = append(p.formulas, d.formula(p))
 	}
-	for range d.count() {
+	for range d.atMost(maxRecordings, "recordings") {
 		p.variants = append(p.variants, d.variant(p))
 	}
+	d.checkWork(p)
 	if d.err == nil && (len(p.variants) == 0 || len(d.in) > 0) {
 		d.fail("nothing recorded, or more than there should be")
 	}

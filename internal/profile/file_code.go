@@ -23,6 +23,8 @@ func (e *encoder) bytes(b []byte) {
 type decoder struct {
 	in  []byte
 	err error
+
+	segmentBytes int // of the segments that were read so far
 }
 
 func (d *decoder) fail(format string, args ...any) {
@@ -71,6 +73,16 @@ func (d *decoder) count() int {
 		return 0
 	}
 	return int(n)
+}
+
+// atMost reads a count that has a bound of its own.
+func (d *decoder) atMost(most int, what string) int {
+	n := d.count()
+	if n > most {
+		d.fail("%d %s, where %d are the most", n, what, most)
+		return 0
+	}
+	return n
 }
 
 func (d *decoder) bytes() []byte {

@@ -78,13 +78,13 @@ func (d *decoder) formula(p *Program) formula {
 		}
 	case formMeasured:
 		f.measured = &measuredConv{quantity: d.below(len(p.Names), "a quantity,")}
-		for range d.count() {
+		for range d.atMost(maxPoints, "measured sizes") {
 			f.measured.points = append(f.measured.points, d.point())
 		}
 	default:
 		f.terms, f.most = d.terms(p), d.terms(p)
 	}
-	for range d.count() {
+	for range d.atMost(maxRecordings, "observations") {
 		o := observation{recording: d.below(maxRecordings, "a recording,")}
 		if o.size = d.uint(); o.size > maxBytes {
 			d.fail("an allocation of %d bytes", o.size)
@@ -93,9 +93,6 @@ func (d *decoder) formula(p *Program) formula {
 	}
 	return f
 }
-
-// maxRecordings is more than anybody makes.
-const maxRecordings = 1 << 10
 
 // maxWorkspace times maxQuantity still fits into 64 bits.
 const maxWorkspace = 1 << 38
@@ -111,7 +108,7 @@ func (d *decoder) point() shadow.BatchBytes {
 
 func (d *decoder) terms(p *Program) []term {
 	var out []term
-	for range d.count() {
+	for range d.atMost(maxSum, "terms") {
 		mono := d.below(len(p.monos), "a product,")
 		out = append(out, term{d.int(), uint8(mono)})
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 )
 
 // Steps of a recording are alike, and so are recordings at two sizes, but they
@@ -67,27 +68,48 @@ func hashOf(b []byte) uint64 {
 	return hash
 }
 
-// withRepeats puts them back; what would be longer than most bytes is refused.
+// withRepeats puts them back; what would be longer than most bytes is refused
+// before it is made.
 func withRepeats(in []byte, most int) ([]byte, error) {
+	n, err := withRepeatsLength(in, most)
+	if err != nil {
+		return nil, err
+	}
 	d := &decoder{in: in}
-	var out []byte
+	out := make([]byte, 0, n)
 	for {
 		out = append(out, d.bytes()...)
 		length := d.uint()
-		if d.err != nil {
-			return nil, d.err
-		}
 		if length == 0 {
 			return out, nil
 		}
 		back := d.uint()
-		if back == 0 || back > uint64(len(out)) || length > uint64(most-len(out)) {
-			return nil, errors.New("the profile makes no sense: it repeats what is not there")
-		}
 		for from := len(out) - int(back); length > 0; { // may overlap what it writes
 			n := min(int(length), len(out)-from)
 			out = append(out, out[from:from+n]...)
 			length -= uint64(n)
 		}
+	}
+}
+
+// withRepeatsLength is how long a text is once its repetitions are back.
+func withRepeatsLength(in []byte, most int) (int, error) {
+	d := &decoder{in: in}
+	n := uint64(0)
+	for {
+		n += uint64(len(d.bytes()))
+		length := d.uint()
+		switch {
+		case d.err != nil:
+			return 0, d.err
+		case n > uint64(most) || length > uint64(most)-n:
+			return 0, fmt.Errorf("the profile makes no sense: it expands to more than %d bytes", most)
+		case length == 0:
+			return int(n), nil
+		}
+		if back := d.uint(); d.err == nil && (back == 0 || back > n) {
+			return 0, errors.New("the profile makes no sense: it repeats what is not there")
+		}
+		n += length
 	}
 }

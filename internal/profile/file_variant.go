@@ -115,10 +115,8 @@ func (d *decoder) variant(p *Program) variant {
 			d.fail("a recording at size %d", q)
 		}
 	}
-	if err := json.Unmarshal(d.bytes(), &v.start); err != nil && d.err == nil {
-		d.fail("its segments: %v", err)
-	}
-	for range d.count() {
+	d.segments(&v)
+	for range d.atMost(maxQueues, "CUDA streams") {
 		v.queues = append(v.queues, d.uint())
 	}
 	v.before, v.made = uint32(d.below(1<<31, "allocations,")), uint32(d.below(1<<31, "allocations,"))
@@ -129,6 +127,18 @@ func (d *decoder) variant(p *Program) variant {
 	}
 	d.events(p, &v, &in)
 	return v
+}
+
+// segments reads what was there before the first event.
+func (d *decoder) segments(v *variant) {
+	text := d.bytes()
+	if d.segmentBytes += len(text); d.segmentBytes > maxSegments {
+		d.fail("more than %d bytes of segments", maxSegments)
+		return
+	}
+	if err := json.Unmarshal(text, &v.start); err != nil && d.err == nil {
+		d.fail("its segments: %v", err)
+	}
 }
 
 // checkStart makes sure that every allocation before the first event has a block.
@@ -144,6 +154,14 @@ func (d *decoder) checkStart(start []allocator.SegmentState, before uint32) {
 
 func (d *decoder) events(p *Program, v *variant, in *[5]decoder) {
 	kinds, formulas, allocQueues, ages, queues := in[0].in, &in[1], &in[2], &in[3], &in[4]
+	if rest := min(len(formulas.in)+len(ages.in), len(allocQueues.in)+len(queues.in)); len(kinds) > rest {
+		d.fail("%d events, and columns for %d", len(kinds), rest)
+		return
+	}
+	if n := p.events() + len(kinds); n > maxEvents {
+		d.fail("%d events or more, where %d are the most", n, maxEvents)
+		return
+	}
 	v.events = make([]event, len(kinds))
 	made, far := v.before, uint32(0)
 	for i, kind := range kinds {

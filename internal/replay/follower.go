@@ -47,6 +47,9 @@ func (f *follower) Take(bytes uint64) (uint64, bool) {
 		f.refused = len(f.events)
 		return 0, false
 	}
+	if bytes > f.left() {
+		return 0, false
+	}
 	e := f.next(snapshot.SegmentAlloc)
 	if e == nil || e.Size != bytes {
 		f.differ("takes a segment of %d bytes", bytes)
@@ -79,36 +82,58 @@ func (f *follower) Reserve(bytes uint64) uint64 {
 	return addr
 }
 
-// Map is one page; a recorded entry covers several.
-func (f *follower) Map(bytes uint64) bool {
-	if e := f.next(snapshot.SegmentUnmap); e != nil && !e.Flush && f.refused != len(f.events) {
-		f.refused = len(f.events)
-		return false
+// Map is page after page; a recorded entry covers several.
+func (f *follower) Map(page, n uint64) (mapped uint64) {
+	for mapped < n {
+		if e := f.next(snapshot.SegmentUnmap); e != nil && !e.Flush && f.refused != len(f.events) {
+			f.refused = len(f.events)
+			break
+		}
+		fit := min(n-mapped, f.left()/page)
+		if fit == 0 {
+			break
+		}
+		k := f.pages(snapshot.SegmentMap, "maps", page, fit)
+		f.used += k * page
+		mapped += k
 	}
-	f.used += bytes
-	f.page(snapshot.SegmentMap, "maps", bytes)
-	return true
+	return mapped
 }
 
-// Unmap is one page.
-func (f *follower) Unmap(bytes uint64) {
-	f.used -= bytes
-	f.page(snapshot.SegmentUnmap, "unmaps", bytes)
+// Unmap is page after page.
+func (f *follower) Unmap(page, n uint64) {
+	f.used -= n * page
+	for n > 0 {
+		n -= f.pages(snapshot.SegmentUnmap, "unmaps", page, n)
+	}
 }
 
-func (f *follower) page(kind snapshot.SegmentKind, does string, bytes uint64) {
+// pages follows the entry that comes next for up to n pages, and says how many of
+// them it covers: all where the recording is no longer followed.
+func (f *follower) pages(kind snapshot.SegmentKind, does string, page, n uint64) uint64 {
 	e := f.next(kind)
-	if e == nil || f.part+bytes > e.Size {
-		f.differ("%s a page of %d bytes", does, bytes)
-		return
+	if e == nil || page > e.Size-f.part {
+		f.differ("%s a page of %d bytes", does, page)
+		return n
 	}
-	if f.part += bytes; f.part == e.Size {
+	n = min(n, (e.Size-f.part)/page)
+	if f.part += n * page; f.part == e.Size {
 		f.events, f.part = f.events[1:], 0
 	}
+	return n
 }
 
 // Info is cudaMemGetInfo.
-func (f *follower) Info() (free, total uint64) { return cardBytes - f.used, cardBytes }
+func (f *follower) Info() (free, total uint64) { return f.left(), cardBytes }
+
+// left is what the card still has. It is larger than any, and yet has an end, so
+// that addresses do not come again.
+func (f *follower) left() uint64 {
+	if f.used > cardBytes {
+		return 0
+	}
+	return cardBytes - f.used
+}
 
 // Adopt counts a segment that was there before.
 func (f *follower) Adopt(_, bytes uint64) { f.used += bytes }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"snug/internal/files"
 )
 
 //go:embed probe.py
@@ -114,15 +116,18 @@ func markOf(env []string) string {
 	return ""
 }
 
+// mostReport is what a process tells of a million steps.
+const mostReport = 256 << 20
+
 // Reports reads what the processes have told so far, in the order they began.
 func (f *Folder) Reports() ([]*Report, error) {
-	files, err := filepath.Glob(filepath.Join(f.Path, "*.jsonl"))
+	names, err := filepath.Glob(filepath.Join(f.Path, "*.jsonl"))
 	if err != nil {
 		return nil, err
 	}
 	var out []*Report
-	for _, name := range files {
-		text, err := os.ReadFile(name)
+	for _, name := range names {
+		text, err := files.Read(name, mostReport)
 		if err != nil {
 			return nil, err
 		}

@@ -3,101 +3,145 @@
 package run
 
 import (
-	"fmt"
+	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strconv"
+	"syscall"
+	"time"
+
+	"snug/internal/filelock"
+	"snug/internal/files"
+	"snug/internal/pattern"
 )
 
-// A folder of recordings carries the process in its name,
+// A snug that is killed leaves its folder behind, files that it was writing, and the
+// command, which then trains for nobody. The next one takes them away where
+// everything speaks for it: the folder's name and owner, and a lock that nobody holds.
+// Where there are no locks, the process in the name has to be gone; that alone says
+// little in a container that shares the folder for temporary files.
 //
-//	snug-profile-4711-2839204
-//
-// so that whoever comes after a snug that was killed can tell that nobody will
-// take it away. That is done only where everything speaks for it: the name, the
-// owner, a process of that number that is gone, no process left of its runs, and
-// a lock that nobody holds; the last one because in a container that shares the
-// folder for temporary files, numbers of processes say nothing.
+// A command that was to go on after its recorded steps is somebody's training, and
+// is left alone.
 
-var workName = regexp.MustCompile(`^snug-profile-([1-9][0-9]{0,9})-[0-9]+$`)
+var workName = pattern.New(`^` + workPrefix + `([1-9][0-9]{0,9})-[0-9]+$`)
 
-// lockName is the file in a folder that its process holds locked.
-const lockName = "lock"
-
-// Work is the private folder of a process that profiles.
-type Work struct {
-	Path string
-	lock *os.File
+// Left is what was found of processes that were killed.
+type Left struct {
+	Folders   int // that were removed
+	Processes int // that were ended
+	Spared    int // runs that were to go on, and do
 }
 
-// NewWork makes one under parent ("" is the system's place for temporary files).
-func NewWork(parent string) (*Work, error) {
-	path, err := os.MkdirTemp(parent, fmt.Sprintf("snug-profile-%d-", os.Getpid()))
-	if err != nil {
-		return nil, err
-	}
-	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		_ = os.RemoveAll(path)
-		return nil, err
-	}
-	_ = tryLock(lock) // where locks do not work, the process still counts
-	return &Work{path, lock}, nil
-}
-
-// Remove takes the folder away with all in it.
-func (w *Work) Remove() error {
-	_ = w.lock.Close()
-	return os.RemoveAll(w.Path)
-}
-
-// RemoveLeft takes away what processes that are gone have left under parent, and
-// returns how many folders that were. Whatever is in doubt stays.
-func RemoveLeft(parent string) int {
+// RemoveLeft takes away what processes that are gone have left under parent ("" is the
+// system's place for temporary files), and ends what they have left running. Whatever
+// is in doubt stays.
+func RemoveLeft(parent string) (out Left) {
 	if parent == "" {
-		parent = os.TempDir()
+		parent = tempDir()
 	}
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		return 0
-	}
-	removed := 0
+	running := runsLeft()
+	entries, _ := os.ReadDir(parent)
 	for _, e := range entries {
-		path := filepath.Join(parent, e.Name())
-		if e.IsDir() && abandoned(path) && os.RemoveAll(path) == nil {
-			removed++
+		work := filepath.Join(parent, e.Name())
+		if e.IsDir() {
+			out.clean(work, running[work])
 		}
 	}
-	return removed
+	return out
 }
 
-// abandoned says whether nobody needs a folder any more.
-func abandoned(path string) bool {
-	m := workName.FindStringSubmatch(filepath.Base(path))
-	if m == nil {
-		return false
+// clean takes away a folder, with the processes of its runs.
+func (l *Left) clean(work string, runs []string) {
+	lock, ok := claim(work)
+	if !ok {
+		return
+	}
+	defer lock.Close() // after all is gone: two who come at once do not get into each other's way
+	if spared := slices.DeleteFunc(slices.Clone(runs), func(r string) bool { return !goesOn(r) }); len(spared) > 0 {
+		l.Spared += len(spared)
+		return
+	}
+	for _, r := range runs {
+		l.Processes += endRun(r)
+	}
+	if removeWork(work) == nil {
+		l.Folders++
+	}
+}
+
+// young is the age at which a folder without a lock may still be in the making, or on
+// its way out.
+const young = 2 * time.Second
+
+// claim is the lock of a folder that nobody needs any more, nil where it has none.
+func claim(work string) (lock *os.File, ok bool) {
+	m := workName.Find(filepath.Base(work))
+	info, err := os.Lstat(work)
+	if m == nil || err != nil || !info.IsDir() || !isMine(info) {
+		return nil, false
 	}
 	pid, err := strconv.Atoi(m[1])
-	info, missing := os.Lstat(path)
-	if err != nil || missing != nil || !info.IsDir() || !isMine(info) || !gone(pid) {
-		return false
-	}
-	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR, 0)
 	if err != nil {
-		return false // it is being made, or is none of these
+		return nil, false
 	}
-	defer lock.Close()
-	return tryLock(lock) == nil && !stillRuns(path)
+	lock, err = os.OpenFile(filepath.Join(work, lockName), os.O_RDWR, 0)
+	if os.IsNotExist(err) {
+		return nil, gone(pid) && time.Since(info.ModTime()) > young
+	}
+	if err != nil {
+		return nil, false
+	}
+	text, _ := io.ReadAll(io.LimitReader(lock, int64(len(lockedText))))
+	if filelock.Try(lock) != nil || string(text) != lockedText && !gone(pid) {
+		_ = lock.Close()
+		return nil, false
+	}
+	return lock, true
 }
 
-// stillRuns says whether a process of one of the folder's runs is left.
-func stillRuns(path string) bool {
-	runs, _ := filepath.Glob(filepath.Join(path, "snug-run-*"))
-	for _, r := range runs {
-		if len(marked(r)) > 0 {
-			return true
+// runsLeft are the runs that this user has processes of, by the folder of their snug.
+// The one that this process itself belongs to is not among them.
+func runsLeft() map[string][]string {
+	own := filepath.Dir(os.Getenv(markName))
+	out := map[string][]string{}
+	for pid, run := range marks() {
+		work := filepath.Dir(run)
+		if filepath.IsAbs(run) && work != own && isMyProcess(pid) && !slices.Contains(out[work], run) {
+			out[work] = append(out[work], run)
 		}
 	}
-	return false
+	return out
+}
+
+// mostSettings bounds the probe's settings, a few hundred bytes.
+const mostSettings = 1 << 20
+
+// goesOn says whether a run was to go on after its recorded steps.
+func goesOn(run string) bool {
+	var s Settings
+	text, err := files.Read(filepath.Join(run, "probe.json"), mostSettings)
+	return err == nil && json.Unmarshal(text, &s) == nil && s.KeepRunning
+}
+
+// endRun ends the processes of a run, and says how many those were.
+func endRun(run string) int {
+	ended := map[int]bool{}
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			pids := slices.DeleteFunc(marked(run), func(pid int) bool { return !isMyProcess(pid) })
+			if len(pids) == 0 {
+				return len(ended)
+			}
+			for _, pid := range pids {
+				if s == syscall.SIGKILL || !ended[pid] {
+					end(pid, s)
+				}
+				ended[pid] = true
+			}
+		}
+	}
+	return len(ended)
 }

@@ -5,13 +5,20 @@
 package run
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/filelock"
 )
 
 // dead is the number of a process that is gone.
@@ -57,15 +64,22 @@ func TestRemoveLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer holder.Close()
-	if err := tryLock(holder); err != nil {
+	if err := filelock.Try(holder); err != nil {
 		t.Skip("no locks here: ", err)
+	}
+	if os.Getuid() == 0 { // another user's
+		theirs := put(fmt.Sprintf("snug-profile-%d-6", pid), true)
+		if err := os.Chown(filepath.Join(parent, theirs), 4711, 4711); err != nil {
+			t.Fatal(err)
+		}
+		keep = append(keep, theirs)
 	}
 	link := fmt.Sprintf("snug-profile-%d-5", pid)
 	if err := os.Symlink(filepath.Join(parent, "other-"+fmt.Sprint(pid)+"-1"), filepath.Join(parent, link)); err != nil {
 		t.Fatal(err)
 	}
-	if n := RemoveLeft(parent); n != 1 {
-		t.Errorf("%d folders removed, want 1", n)
+	if left := RemoveLeft(parent); left != (Left{Folders: 1}) {
+		t.Errorf("%+v removed, want 1 folder", left)
 	}
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -90,31 +104,216 @@ func TestRemoveLeft(t *testing.T) {
 	}
 }
 
-// A training that outlives its snug still has its folder.
-func TestRemoveLeftSparesRuns(t *testing.T) {
+// leftWork is the folder of a snug that was killed, with a run and a process of it.
+func leftWork(t *testing.T, parent, settings string, command ...string) (work string, training *exec.Cmd) {
+	t.Helper()
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		t.Skip("no /proc: other processes' runs are not known here")
 	}
-	parent := t.TempDir()
-	path := filepath.Join(parent, fmt.Sprintf("snug-profile-%d-1", dead(t)))
-	run := filepath.Join(path, "snug-run-1")
-	if err := os.MkdirAll(run, 0o700); err != nil {
-		t.Fatal(err)
+	work = filepath.Join(parent, fmt.Sprintf("snug-profile-%d-1", dead(t)))
+	run := filepath.Join(work, "snug-run-1")
+	for _, err := range []error{os.MkdirAll(run, 0o700), os.WriteFile(filepath.Join(work, lockName), []byte(lockedText), 0o600), os.WriteFile(filepath.Join(run, "probe.json"), []byte(settings), 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.WriteFile(filepath.Join(path, lockName), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	training := exec.Command("sleep", "60")
+	training = exec.Command(command[0], command[1:]...)
 	training.Env = append(os.Environ(), markName+"="+run)
+	out, err := training.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := training.StdinPipe(); err != nil { // which stays open: what reads it waits
+		t.Fatal(err)
+	}
 	if err := training.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if n := RemoveLeft(parent); n != 0 {
-		t.Error("the folder of a run that goes on is gone")
+	t.Cleanup(func() { _ = training.Process.Kill(); _ = training.Wait() })
+	if _, err := out.Read(make([]byte, 1)); err != nil { // it is up
+		t.Fatal(err)
+	}
+	return work, training
+}
+
+// What a killed snug has left running is ended, whatever it thinks of signals, and
+// goes with its folder.
+func TestRemoveLeftEndsRuns(t *testing.T) {
+	parent := t.TempDir()
+	work, training := leftWork(t, parent, "{}", "sh", "-c", `trap "" TERM; echo; while :; do sleep 1; done`)
+	other := exec.Command("sleep", "60") // of a snug that lives
+	alive, err := NewWork(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Env = append(os.Environ(), markName+"="+filepath.Join(alive.Path, "snug-run-1"))
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	left := RemoveLeft(parent)
+	if left.Folders != 1 || left.Processes == 0 || left.Spared != 0 {
+		t.Errorf("%+v", left)
+	}
+	_ = training.Wait()
+	if s, ok := training.ProcessState.Sys().(syscall.WaitStatus); !ok || s.Signal() != syscall.SIGKILL {
+		t.Errorf("it %v", training.ProcessState)
+	}
+	if _, err := os.Stat(work); err == nil {
+		t.Error("the folder is still there")
+	}
+	if gone(other.Process.Pid) {
+		t.Error("the process of another snug was ended")
+	}
+	if _, err := os.Stat(alive.Path); err != nil {
+		t.Error(err)
+	}
+}
+
+// The process of another user is not touched, whatever it calls itself.
+func TestRemoveLeftOfOthers(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can run something as another user")
+	}
+	parent := t.TempDir()
+	_, training := leftWork(t, parent, "{}", "sh", "-c", "echo; read line")
+	theirs := exec.Command("/bin/sleep", "60")
+	theirs.Env, theirs.SysProcAttr = training.Env, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 4711, Gid: 4711}}
+	if err := theirs.Start(); err != nil {
+		t.Skip("nor can this one: ", err)
+	}
+	defer func() { _ = theirs.Process.Kill(); _ = theirs.Wait() }()
+	if left := RemoveLeft(parent); left != (Left{Folders: 1, Processes: 1}) {
+		t.Errorf("%+v", left)
+	}
+	if s, ok := os.ReadFile(fmt.Sprintf("/proc/%d/stat", theirs.Process.Pid)); ok != nil || !strings.Contains(string(s), ") S ") {
+		t.Errorf("it is gone: %s", s)
+	}
+}
+
+// A training that was to go on is its user's, and keeps its folder as long as it lasts.
+func TestRemoveLeftSparesRuns(t *testing.T) {
+	parent := t.TempDir()
+	_, training := leftWork(t, parent, `{"keep_running":true}`, "sh", "-c", "echo; read line")
+	if left := RemoveLeft(parent); left != (Left{Spared: 1}) {
+		t.Errorf("%+v: the run was to go on", left)
 	}
 	_ = training.Process.Kill()
 	_ = training.Wait()
-	if n := RemoveLeft(parent); n != 1 {
-		t.Error("the folder of a run that is over is still there")
+	if left := RemoveLeft(parent); left != (Left{Folders: 1}) {
+		t.Errorf("%+v: the run is over", left)
+	}
+}
+
+// A folder is abandoned where its lock is free, even if its process's number is
+// another's by now; and one that was being made or removed when its process was killed
+// is, too, once nobody can still be at it.
+func TestRemoveLeftByLock(t *testing.T) {
+	parent := t.TempDir()
+	folder := func(name, lock string) string {
+		path := filepath.Join(parent, name)
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if lock != "" {
+			if err := os.WriteFile(filepath.Join(path, lockName), []byte(lock), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return path
+	}
+	reused := folder(fmt.Sprintf("snug-profile-%d-1", os.Getpid()), lockedText)
+	empty := folder(fmt.Sprintf("snug-profile-%d-2", dead(t)), "")
+	old := time.Now().Add(-2 * young)
+	if err := os.Chtimes(empty, old, old); err != nil {
+		t.Fatal(err)
+	}
+	made := folder(fmt.Sprintf("snug-profile-%d-3", dead(t)), "")
+	if left := RemoveLeft(parent); left != (Left{Folders: 2}) {
+		t.Errorf("%+v", left)
+	}
+	for path, want := range map[string]bool{reused: false, empty: false, made: true} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// What was being written beside the user's files goes, and nothing else that the
+// folder names.
+func TestRemoveLeftOutside(t *testing.T) {
+	parent, user := t.TempDir(), t.TempDir()
+	w, err := NewWork(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := w.Aside(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	keep := []string{filepath.Join(user, "train.py"), filepath.Join(user, ".snug-1-1-1")}
+	for _, path := range keep {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		note, err := os.OpenFile(filepath.Join(w.Path, outsideName), os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(note, "%q\n", path)
+		_ = note.Close()
+	}
+	if RemoveLeft(parent).Folders != 0 {
+		t.Fatal("its snug lives")
+	}
+	if w, err := NewWork(parent); err != nil {
+		t.Fatal(err)
+	} else if _, err = w.Aside(user); err != nil || w.Remove() != nil { // one that ends by itself leaves none either
+		t.Fatal(err)
+	}
+	_ = w.lock.Close() // it is killed
+	if RemoveLeft(parent).Folders != 1 {
+		t.Error("the folder stays")
+	}
+	entries, err := os.ReadDir(user)
+	if err != nil || len(entries) != len(keep) {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// A file of the user's is the old one or the new one.
+func TestPut(t *testing.T) {
+	w, err := NewWork(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Remove() //nolint:errcheck // a test's own folder
+	path := filepath.Join(t.TempDir(), "memory.snug")
+	for _, x := range []struct {
+		text string
+		err  error
+	}{{"old", nil}, {"half", errors.New("no")}, {"new", nil}} {
+		err := w.Put(path, func(f io.Writer) error { _, _ = io.WriteString(f, x.text); return x.err })
+		if err != x.err {
+			t.Errorf("%s: %v", x.text, err)
+		}
+		want := x.text
+		if x.err != nil {
+			want = "old"
+		}
+		if got, err := os.ReadFile(path); string(got) != want || err != nil {
+			t.Errorf("it holds %q, want %q, %v", got, want, err)
+		}
+	}
+	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
+		t.Errorf("%v", entries)
+	}
+}
+
+// BenchmarkMarked looks at every process of the machine, as is done each second.
+func BenchmarkMarked(b *testing.B) {
+	for b.Loop() {
+		marked("/tmp/none")
 	}
 }

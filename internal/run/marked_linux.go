@@ -5,9 +5,16 @@ package run
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 )
+
+// isolate puts the command into a process group of its own.
+func isolate(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // marked lists the processes whose environment carries a run's mark, wherever
 // they have put themselves since.
@@ -15,19 +22,40 @@ func marked(mark string) []int {
 	if mark == "" {
 		return nil
 	}
-	files, _ := filepath.Glob("/proc/[0-9]*/environ")
-	want := []byte(markName + "=" + mark + "\x00")
 	var out []int
-	for _, f := range files {
-		env, err := os.ReadFile(f)
-		if err != nil || !bytes.Contains(env, want) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil && pid != os.Getpid() {
+	for pid, m := range marks() {
+		if m == mark {
 			out = append(out, pid)
 		}
 	}
+	slices.Sort(out)
 	return out
+}
+
+// marks are the marks of all processes but this one, as far as they may be read.
+func marks() map[int]string {
+	out := map[int]string{}
+	for _, pid := range pids() {
+		env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+		if mark, ok := variable(env, markName); ok && err == nil && pid != os.Getpid() {
+			out[pid] = mark
+		}
+	}
+	return out
+}
+
+// variable is a variable of an environment as /proc shows it.
+func variable(env []byte, name string) (string, bool) {
+	start := []byte(name + "=")
+	if !bytes.Contains(env, start) {
+		return "", false
+	}
+	for v := range bytes.SplitSeq(env, []byte{0}) {
+		if value, ok := bytes.CutPrefix(v, start); ok {
+			return string(value), true
+		}
+	}
+	return "", false
 }
 
 // unprobed says whether a process of a run has loaded PyTorch and was started
@@ -49,28 +77,12 @@ func unprobed(mark string) bool {
 // hasProbe says whether PYTHONPATH leads to the probe in an environment as /proc
 // shows it.
 func hasProbe(env []byte, folder string) bool {
-	for v := range bytes.SplitSeq(env, []byte{0}) {
-		if path, ok := bytes.CutPrefix(v, []byte("PYTHONPATH=")); ok {
-			return bytes.Contains(path, []byte(folder))
-		}
-	}
-	return false
+	path, ok := variable(env, "PYTHONPATH")
+	return ok && strings.Contains(path, folder)
 }
 
 // groupAlive says whether the group has a process left. Dead ones that nobody
 // has collected do not count: in a container that may take for ever.
 func groupAlive(group int) bool {
-	files, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			continue
-		}
-		// 12 (name) S 1 12 …: state, parent, group. The name may hold anything.
-		fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-		if len(fields) > 2 && string(fields[2]) == strconv.Itoa(group) && string(fields[0]) != "Z" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(stats(), func(s stat) bool { return s.group == group && s.state != 'Z' })
 }

@@ -80,8 +80,7 @@ def quietly(f):
 def start():
     env = os.environ.get
     ranks = {k.lower(): int(env(k)) for k in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE") if (env(k) or "").isdigit()}
-    report.write("start", pid=os.getpid(), parent=os.getppid(), argv=getattr(sys, "orig_argv", sys.argv),
-                 python=sys.version.split()[0], **ranks)
+    report.write("start", pid=os.getpid(), parent=os.getppid(), python=sys.version.split()[0], **ranks)
 
 
 # ---------------------------------------------------------------- waiting for imports

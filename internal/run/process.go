@@ -20,16 +20,22 @@ type Local struct{}
 // ended: a process that it left behind may hold the pipes open for ever.
 const lastWords = 2 * time.Second
 
+// lastLook is how long the system may take to get rid of what was killed.
+const lastLook = 300 * time.Millisecond
+
 // Start starts c in a process group of its own.
 func (Local) Start(_ context.Context, c Command) (Process, error) {
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, c.Stdout, c.Stderr
+	if c.Stdin != nil {
+		cmd.Stdin = c.Stdin
+	}
 	cmd.WaitDelay = lastWords
 	isolate(cmd)
-	if err := cmd.Start(); err != nil {
+	if err := start(cmd); err != nil {
 		return nil, startError(c.Args[0], err)
 	}
-	return &local{cmd: cmd, mark: markOf(c.Env)}, nil
+	return &local{cmd: cmd, mark: markOf(c.Env), tty: openTerminal()}, nil
 }
 
 // startError says what to do about a command that cannot be started.
@@ -64,6 +70,9 @@ func (e *StartError) Error() string { return e.Name + " " + e.Why }
 type local struct {
 	cmd  *exec.Cmd
 	mark string
+	tty  *terminal // nil where there is none
+
+	killed bool // all that was found of it has been
 }
 
 func (p *local) Wait() Exit {
@@ -84,19 +93,43 @@ func (p *local) Wait() Exit {
 	return Exit{}
 }
 
-// Sweep gives what is left a moment to end by itself, then asks, then insists.
-func (p *local) Sweep() {
-	if p.gone(time.Second) {
+// End reaches the processes that carry this run's mark, too. Launchers put their
+// workers into sessions of their own, where a signal to the group misses them.
+func (p *local) End(s os.Signal) {
+	p.killed = p.killed || s == os.Kill
+	p.Signal(s)
+	n, _ := s.(syscall.Signal)
+	for _, pid := range marked(p.mark) {
+		if !inGroup(pid, p.cmd.Process.Pid) {
+			end(pid, n)
+		}
+	}
+}
+
+// Sweep gives what is left a moment to end by itself, then asks, then insists. What
+// was asked already has had that moment, and what was killed is only waited for.
+func (p *local) Sweep(hurry bool) {
+	p.tty.takeBack()
+	defer p.tty.close()
+	moment, asked, insist := time.Second, 3*time.Second, time.Second
+	switch {
+	case p.killed:
+		moment, asked, insist = 0, 0, lastLook
+	case hurry:
+		moment, asked = 0, 700*time.Millisecond
+	}
+	if p.gone(moment) {
 		return
 	}
-	p.Signal(syscall.SIGTERM)
-	p.each(func(pid int) { end(pid, syscall.SIGTERM) })
-	if p.gone(3 * time.Second) {
+	if !p.killed {
+		p.End(syscall.SIGTERM)
+	}
+	if p.gone(asked) {
 		return
 	}
-	p.Signal(os.Kill)
-	p.each(func(pid int) { end(pid, syscall.SIGKILL) })
-	p.gone(time.Second)
+	for deadline := time.Now().Add(insist); time.Now().Before(deadline) && !p.gone(0); time.Sleep(20 * time.Millisecond) {
+		p.End(os.Kill) // again: what is being killed may start others
+	}
 }
 
 // gone waits for the last process.
@@ -105,16 +138,8 @@ func (p *local) gone(atMost time.Duration) bool {
 		if len(marked(p.mark)) == 0 && !groupAlive(p.cmd.Process.Pid) {
 			return true
 		}
-		if time.Now().After(deadline) {
+		if !time.Now().Before(deadline) {
 			return false
 		}
-	}
-}
-
-// each visits the processes that carry this run's mark. Launchers put their
-// workers into sessions of their own, where a signal to the group misses them.
-func (p *local) each(visit func(pid int)) {
-	for _, pid := range marked(p.mark) {
-		visit(pid)
 	}
 }

@@ -7,11 +7,26 @@ package run
 import (
 	"errors"
 	"os"
-	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
 	"syscall"
 )
 
-func isolate(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// Notify has signals sent to where a Session looks for them: those that end a run, and
+// the one that pauses it. Who said nohup does not mean the run to end with the terminal.
+func Notify(to chan<- os.Signal) {
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(to, syscall.SIGHUP)
+	}
+	signal.Notify(to, append(pauses(), os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGPIPE)...)
+}
+
+// Stop is the end of Notify: signals mean again what they usually do.
+func Stop(to chan<- os.Signal) {
+	signal.Stop(to)
+	pauseAlone()
+}
 
 // Signal reaches the whole process group.
 func (p *local) Signal(s os.Signal) {
@@ -22,6 +37,12 @@ func (p *local) Signal(s os.Signal) {
 
 func end(pid int, s syscall.Signal) { _ = syscall.Kill(pid, s) }
 
+// inGroup says whether a process is in a group.
+func inGroup(pid, group int) bool {
+	g, err := syscall.Getpgid(pid)
+	return err == nil && g == group
+}
+
 // gone says whether no process has that number.
 func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
@@ -31,5 +52,8 @@ func isMine(info os.FileInfo) bool {
 	return ok && int64(s.Uid) == int64(os.Getuid())
 }
 
-// tryLock locks a file for as long as it is open, unless another process has.
-func tryLock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+// isMyProcess says whether the user who runs this runs a process, too.
+func isMyProcess(pid int) bool {
+	info, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid)))
+	return err == nil && isMine(info)
+}

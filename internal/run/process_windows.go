@@ -5,6 +5,7 @@ package run
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"syscall"
 )
@@ -19,7 +20,17 @@ func (p *local) Signal(os.Signal) {
 	_ = exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(p.cmd.Process.Pid)).Run()
 }
 
+// Notify has signals sent to where a Session looks for them.
+func Notify(to chan<- os.Signal) {
+	signal.Notify(to, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+}
+
+// Stop is the end of Notify.
+func Stop(to chan<- os.Signal) { signal.Stop(to) }
+
 func end(int, syscall.Signal) {}
+
+func inGroup(int, int) bool { return true }
 
 func groupAlive(int) bool { return false }
 
@@ -32,4 +43,6 @@ func gone(int) bool { return false }
 
 func isMine(os.FileInfo) bool { return false }
 
-func tryLock(*os.File) error { return nil }
+func isMyProcess(int) bool { return false }
+
+func marks() map[int]string { return nil }

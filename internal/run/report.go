@@ -14,8 +14,7 @@ import (
 type Report struct {
 	PID      int
 	Began    float64 // seconds since 1970
-	Argv     []string
-	Rank     int // -1 where the process is none
+	Rank     int     // -1 where the process is none
 	World    int
 	Versions map[string]string // of Python, torch and what else it loaded
 	GPU      *GPU
@@ -161,9 +160,8 @@ func (r *Report) start(line []byte) {
 		place
 		PID  int
 		Time float64
-		Argv []string
 	}](line)
-	r.PID, r.Began, r.Argv, r.World = x.PID, x.Time, x.Argv, x.World
+	r.PID, r.Began, r.World = x.PID, x.Time, x.World
 	if x.Rank != nil {
 		r.Rank = *x.Rank
 	}

@@ -4,11 +4,14 @@
 // it, unchanged otherwise: in a process group of its own, with a time-out, its
 // output passed on and kept, signals forwarded, and nothing left behind.
 //
-//	folder.go    the private folder: the probe goes in, reports come out
+//	work.go      the private folder of a snug, and its files beside the user's
 //	left.go      what a snug that was killed has left behind
+//	folder.go    the folder of one run: the probe goes in, reports come out
 //	probe.py     what runs inside the user's Python processes
 //	session.go   one run, from its start to its last process
+//	stop.go      how a run is ended that does not end by itself
 //	process_*.go how this system starts, signals and finds processes
+//	terminal_*.go who has the terminal
 //	report.go    what a process has told
 //	launcher.go  what a command line starts
 package run
@@ -26,6 +29,7 @@ type Command struct {
 	Args           []string
 	Dir            string
 	Env            []string // all of it
+	Stdin          *os.File // nil: there is none
 	Stdout, Stderr io.Writer
 }
 
@@ -35,9 +39,32 @@ type Process interface {
 	Wait() Exit
 	// Signal reaches the command and its process group.
 	Signal(os.Signal)
-	// Sweep ends whatever of it is left, the hard way at last.
-	Sweep()
+	// End reaches whatever else it has started, too.
+	End(os.Signal)
+	// Sweep ends whatever of it is left, the hard way at last; in a hurry after
+	// it was asked to end already.
+	Sweep(hurry bool)
 }
+
+// interactive is a process that may want the terminal, which is snug's until then.
+type interactive interface {
+	// Attend looks whether the command waits for the terminal, and lends it.
+	Attend() Asked
+	// Typed has the signals of keys that went to the command, which has the terminal.
+	Typed() <-chan os.Signal
+	// Pause stops the command and snug, as Ctrl-Z asks, until both are to go on.
+	Pause()
+}
+
+// Asked is what has come of a command's asking for the terminal.
+type Asked int
+
+// What may have come of it.
+const (
+	NotAsked    Asked = iota
+	Lent              // the command has it now
+	NotLendable       // snug itself does not have it: it is in the background
+)
 
 // Runner starts commands. Tests have their own.
 type Runner interface {

@@ -16,13 +16,16 @@ type Session struct {
 	Args           []string
 	Dir            string
 	Env            []string // the user's
+	Stdin          *os.File // nil: the command has none
 	Stdout, Stderr io.Writer
 	Timeout        time.Duration
 	Signals        <-chan os.Signal // to forward; the run ends with them
 	Runner         Runner           // nil: this machine
-	Progress       func(steps int)  // is told of each further step; may be nil
-	Grace          time.Duration    // between asking to end and insisting; 0: ten seconds
+	Reported       func([]*Report)  // is given what was reported so far, at each look; may be nil
+	Grace          time.Duration    // between asking to end and insisting; 0: as stop.go has it
 	Slow           func()           // is called where the command takes its time to end; may be nil
+	Asked          func(Asked)      // is called where the command asks for the terminal; may be nil
+	Resumed        func()           // is called after a pause, which takes the handler of its signal away; may be nil
 }
 
 // Outcome is how a run went.
@@ -38,22 +41,28 @@ type Outcome struct {
 }
 
 const (
-	grace  = 10 * time.Second
-	slow   = 2 * time.Second  // until whoever waits for the end is told so
 	linger = 20 * time.Second // after the last step, before the run is ended from outside
 	blind  = 15 * time.Second // of PyTorch without the probe, before a run is ended of which nothing will be seen
 	look   = 250 * time.Millisecond
 )
 
-// Run runs the command and comes back when its last process is gone.
+// Run runs the command and comes back when its last process is gone. A signal that
+// came before is enough for it not to begin.
 func (s *Session) Run(ctx context.Context, f *Folder) (*Outcome, error) {
+	select {
+	case sig := <-s.Signals:
+		if !isPause(sig) {
+			return &Outcome{Stopped: sig}, nil
+		}
+	default:
+	}
 	runner, tail := s.Runner, &tail{}
 	if runner == nil {
 		runner = Local{}
 	}
 	began := time.Now()
 	p, err := runner.Start(ctx, Command{
-		Args: s.Args, Dir: s.Dir, Env: f.Env(s.Env),
+		Args: s.Args, Dir: s.Dir, Env: f.Env(s.Env), Stdin: s.Stdin,
 		Stdout: io.MultiWriter(tail, s.Stdout), Stderr: io.MultiWriter(tail, s.Stderr),
 	})
 	if err != nil {
@@ -61,7 +70,7 @@ func (s *Session) Run(ctx context.Context, f *Folder) (*Outcome, error) {
 	}
 	out := &Outcome{}
 	out.Exit = s.follow(ctx, p, f, out)
-	p.Sweep()
+	p.Sweep(out.Stopped != nil)
 	out.Took, out.Tail = time.Since(began), tail.bytes()
 	out.Reports, err = f.Reports()
 	out.Unprobed = out.Unprobed && !slices.ContainsFunc(out.Reports, func(r *Report) bool { return r.Versions != nil })
@@ -72,70 +81,46 @@ func (s *Session) Run(ctx context.Context, f *Folder) (*Outcome, error) {
 func (s *Session) follow(ctx context.Context, p Process, f *Folder, out *Outcome) Exit {
 	done := make(chan Exit, 1)
 	go func() { done <- p.Wait() }()
-	timeout := newAlarm(s.Timeout)
+	t := s.attend(p)
 	ticks := time.NewTicker(look)
 	defer ticks.Stop()
-	watched := watcher{folder: f, tell: s.Progress}
-	for {
+	watched := watcher{folder: f, tell: s.Reported}
+	left := s.Timeout
+	for last := time.Now(); ; {
 		select {
 		case e := <-done:
+			out.Stopped = t.typedBefore(e)
 			return e
 		case sig := <-s.Signals:
+			if t.paused(sig) {
+				last = time.Now()
+				continue
+			}
 			out.Stopped = sig
-			return s.stop(p, done, sig)
+			return s.stop(p, t, done, polite(sig), hurry)
+		case sig := <-t.typed:
+			if t.paused(sig) {
+				last = time.Now()
+				continue
+			}
+			out.Stopped = sig
+			return s.stop(p, t, done, nil, hurry)
 		case <-ctx.Done():
 			out.Stopped = os.Interrupt
-			return s.stop(p, done, os.Interrupt)
-		case <-timeout:
-			out.TimedOut = true
-			return s.stop(p, done, syscall.SIGTERM)
+			return s.stop(p, t, done, os.Interrupt, hurry)
 		case now := <-ticks.C:
-			if watched.over(now) {
+			left -= now.Sub(last)
+			last = now
+			t.look()
+			switch {
+			case s.Timeout > 0 && left <= 0:
+				out.TimedOut = true
+			case watched.over(now):
 				out.Lingered = true
-				return s.stop(p, done, syscall.SIGTERM)
+			case !watched.sees(now, out):
+				continue
 			}
-			if watched.sees(now, out) {
-				return s.stop(p, done, syscall.SIGTERM)
-			}
+			return s.stop(p, t, done, syscall.SIGTERM, grace)
 		}
-	}
-}
-
-// newAlarm fires once; never for a time-out of nothing.
-func newAlarm(d time.Duration) <-chan time.Time {
-	if d <= 0 {
-		return nil
-	}
-	return time.After(d)
-}
-
-// stop asks the command to end and, when it does not or when the user asks
-// again, makes it.
-func (s *Session) stop(p Process, done <-chan Exit, sig os.Signal) Exit {
-	wait := s.Grace
-	if wait == 0 {
-		wait = grace
-	}
-	if sig == syscall.SIGPIPE { // nobody reads the output: Python would not mind
-		sig = syscall.SIGTERM
-	}
-	p.Signal(sig)
-	defer time.AfterFunc(slow, s.tellSlow).Stop()
-	for _, next := range []os.Signal{syscall.SIGTERM, os.Kill} {
-		select {
-		case e := <-done:
-			return e
-		case <-s.Signals:
-		case <-time.After(wait):
-		}
-		p.Signal(next)
-	}
-	p.Sweep()
-	return <-done
-}
-
-func (s *Session) tellSlow() {
-	if s.Slow != nil {
-		s.Slow()
 	}
 }

@@ -54,6 +54,8 @@ func TestStop(t *testing.T) {
 	for name, script := range map[string]string{
 		"polite":   "setsid sleep 600 & sleep 600 & echo ready; wait",
 		"stubborn": stubborn,
+		// It ends at once, and what it started does not.
+		"faithless": `(trap '' INT TERM; setsid sleep 600 & while :; do sleep 1; done) & echo ready; wait`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := folder(t)
@@ -72,6 +74,58 @@ func TestStop(t *testing.T) {
 				t.Errorf("left behind: %v", left)
 			}
 		})
+	}
+}
+
+// Whatever a command does, who has pressed Ctrl-C waits five seconds at most: twice
+// until more is done, for output, and for the system to do it.
+func TestStopIsQuick(t *testing.T) {
+	if most := 2*hurry + lastWords + lastLook + 100*time.Millisecond; most > 5*time.Second {
+		t.Errorf("%v", most)
+	}
+}
+
+// Other signals end a run as Ctrl-C does; the command is not asked to leave a core
+// file.
+func TestStopBySignal(t *testing.T) {
+	for sig, gets := range map[syscall.Signal]string{syscall.SIGQUIT: "INT", syscall.SIGTERM: "TERM", syscall.SIGHUP: "HUP", syscall.SIGINT: "INT"} {
+		t.Run(sig.String(), func(t *testing.T) {
+			signals := make(chan os.Signal, 2)
+			out := &said{want: "ready", came: make(chan struct{})}
+			go func() { <-out.came; signals <- sig }()
+			s := Session{
+				Args: []string{"sh", "-c", `for s in INT QUIT TERM HUP; do trap "echo got $s; exit 3" $s; done; echo ready; while :; do sleep 0.05; done`},
+				Env:  os.Environ(), Stdout: out, Stderr: out, Signals: signals, Grace: time.Minute,
+			}
+			o, err := s.Run(context.Background(), folder(t))
+			if err != nil || o.Stopped != sig || o.Exit.Code != 3 || !strings.Contains(out.buf.String(), "got "+gets+"\n") {
+				t.Errorf("%+v, %v, %q", o, err, out.buf.String())
+			}
+		})
+	}
+}
+
+// A signal that came before the run is one not to begin.
+func TestStopBefore(t *testing.T) {
+	signals := make(chan os.Signal, 1)
+	signals <- os.Interrupt
+	s := Session{Args: []string{"no-such-command"}, Signals: signals}
+	if o, err := s.Run(context.Background(), folder(t)); err != nil || o.Stopped != os.Interrupt {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// A command reads what snug was given to read.
+func TestInput(t *testing.T) {
+	in, err := os.Open("session_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var got bytes.Buffer
+	s := Session{Args: []string{"head", "-n", "1"}, Env: os.Environ(), Stdin: in, Stdout: &got, Stderr: &got}
+	if o, err := s.Run(context.Background(), folder(t)); err != nil || o.Exit.Code != 0 || !strings.HasPrefix(got.String(), "// SPDX") {
+		t.Errorf("%+v, %v, %q", o, err, got.String())
 	}
 }
 

@@ -7,24 +7,25 @@ import "time"
 // watcher looks into the reports while the run goes on.
 type watcher struct {
 	folder   *Folder
-	tell     func(int)
-	told     int
+	tell     func([]*Report)
 	torch    bool // a process has imported it, where the probe saw it
 	finished time.Time
 	blind    time.Time // since when PyTorch is in use that the probe does not see
 	looked   time.Time
 }
 
-// over tells of new steps, and says whether the run has had its time to end
-// after the last of them.
+// over passes on what was reported, and says whether the run has had its time to end
+// after its last step.
 func (w *watcher) over(now time.Time) bool {
 	reports, err := w.folder.Reports()
 	if err != nil {
 		return false
 	}
-	steps, finished := 0, false
+	if w.tell != nil {
+		w.tell(reports)
+	}
+	finished := false
 	for _, r := range reports {
-		steps = max(steps, len(r.Steps))
 		w.torch = w.torch || r.Versions != nil
 		if r.Trained() || r.Ended() {
 			finished = r.Ended()
@@ -33,10 +34,6 @@ func (w *watcher) over(now time.Time) bool {
 			}
 		}
 	}
-	if steps > w.told && w.tell != nil {
-		w.tell(steps)
-	}
-	w.told = steps
 	if !finished || w.folder.keeps {
 		w.finished = time.Time{}
 		return false

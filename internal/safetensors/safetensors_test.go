@@ -43,6 +43,8 @@ func TestBadHeaders(t *testing.T) {
 		"cut off":   {file(`{"a":{"dtype"`)[:12], "cut off"},
 		"not JSON":  {file(`{"a":`), "not JSON"},
 		"a list":    {file(`[1,2,3]`), "not JSON"},
+		"more":      {file(`{} {}`), "something follows"},
+		"shorter":   {append(binary.LittleEndian.AppendUint64(nil, 100), "{}"...), "cut off"},
 		"type":      {file(`{"a":{"dtype":"F7","shape":[1],"data_offsets":[0,4]}}`), `type "F7"`},
 		"offsets":   {file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}`), "data_offsets"},
 		"too large": {file(`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}}`), "too large"},

@@ -14,7 +14,6 @@ import (
 
 // The words that fields may hold.
 var (
-	Heads      = []string{"causal-lm", "masked-lm", "encoder", "seq2seq-lm", "image-classification"}
 	Precisions = []string{"fp32", "amp-bf16", "amp-fp16", "bf16", "fp16"}
 	// WeightTypes is what weights are loaded in.
 	WeightTypes = []string{"fp32", "bf16", "fp16", Saved}
@@ -162,9 +161,9 @@ func (o *object) lora(s *Setup) {
 
 // complete fills in what the model decides and checks the numbers against it.
 func (s *Setup) complete() error {
-	f := factsOf(s.Model)
-	if s.Model.Head == "" {
-		s.Model.Head = f.head
+	f := s.Model.facts()
+	if s.Model.Head == "" && len(f.Heads) > 0 {
+		s.Model.Head = f.Heads[0]
 	}
 	if err := s.completeLoRA(); err != nil {
 		return err
@@ -182,14 +181,14 @@ func (s *Setup) complete() error {
 		field := map[bool]string{true: "positives", false: "negatives"}[s.Positives > 0]
 		return Wrong("{"+field+"} is %d, and %s is trained as %s, which compares no samples; leave it out, or set {model.head=encoder}", n, s.Model.Title(), s.Model.Head)
 	}
-	if f.images { // which have no tokens, whatever else a file says
+	if f.Positions.Images { // which have no tokens, whatever else a file says
 		s.Seq, s.TargetSeq = 0, 0
 		return nil
 	}
 	if s.Attention == "flash" && s.Precision == "fp32" {
 		return Wrong("{attention} flash computes in 16 bits, and {precision} is fp32; choose amp-bf16 or bf16, or {attention} sdpa")
 	}
-	longest := f.longest(s.Model.Config)
+	longest := s.Model.Longest()
 	if s.Seq == 0 {
 		s.Longest = true
 		if s.Seq = longest; longest == 0 {
@@ -203,7 +202,7 @@ func (s *Setup) complete() error {
 		field string
 		n     int
 	}{{"seq", s.Seq}, {"target_seq", s.TargetSeq}} {
-		if f.learned && x.n > longest {
+		if f.Positions.Learned && x.n > longest {
 			return Wrong("{"+x.field+"} is %d; %s has %d learned positions, and a longer sequence crashes", x.n, s.Model.Title(), longest)
 		}
 		if s.Batch*x.n > mostTokens || s.Batch*x.n > mostPairs/max(x.n, 1) {
@@ -212,9 +211,6 @@ func (s *Setup) complete() error {
 	}
 	return nil
 }
-
-// Longest is the most tokens that the model can see, 0 where there is no end.
-func (m Model) Longest() int { return factsOf(m).longest(m.Config) }
 
 // Title is what to call the model in a sentence.
 func (m Model) Title() string {

@@ -6,81 +6,55 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"snug/internal/family"
 )
 
-// facts is what a model type says about a run before the model is built.
-type facts struct {
-	head      string // the usual one
-	key       string // of the configuration: how many positions there are
-	positions int    // its default
-	offset    int    // positions that no token can have
-	learned   bool   // a table: there are no others. Computed ones only have a usual maximum
-	images    bool   // no tokens at all
-}
-
-// families is by model_type, with the defaults of transformers 5.17.
-var families = map[string]facts{
-	"bert":          {head: "masked-lm", key: "max_position_embeddings", positions: 512, learned: true},
-	"bloom":         {head: "causal-lm"},
-	"distilbert":    {head: "masked-lm", key: "max_position_embeddings", positions: 512, learned: true},
-	"falcon":        {head: "causal-lm", key: "max_position_embeddings", positions: 2048},
-	"gemma":         {head: "causal-lm", key: "max_position_embeddings", positions: 8192},
-	"gemma2":        {head: "causal-lm", key: "max_position_embeddings", positions: 8192},
-	"gemma3_text":   {head: "causal-lm", key: "max_position_embeddings", positions: 131072},
-	"gpt2":          {head: "causal-lm", key: "n_positions", positions: 1024, learned: true},
-	"gpt_neox":      {head: "causal-lm", key: "max_position_embeddings", positions: 2048},
-	"llama":         {head: "causal-lm", key: "max_position_embeddings", positions: 2048},
-	"mamba":         {head: "causal-lm"},
-	"mamba2":        {head: "causal-lm"},
-	"mistral":       {head: "causal-lm", key: "max_position_embeddings", positions: 131072},
-	"mixtral":       {head: "causal-lm", key: "max_position_embeddings", positions: 131072},
-	"modernbert":    {head: "masked-lm", key: "max_position_embeddings", positions: 8192},
-	"mpnet":         {head: "masked-lm", key: "max_position_embeddings", positions: 512, offset: 2, learned: true},
-	"multi-encoder": {head: "encoder", key: "max_position_embeddings", positions: 512, learned: true},
-	"nanogpt":       {head: "causal-lm", key: "block_size", positions: 1024},
-	"opt":           {head: "causal-lm", key: "max_position_embeddings", positions: 2048, learned: true},
-	"phi":           {head: "causal-lm", key: "max_position_embeddings", positions: 2048},
-	"phi3":          {head: "causal-lm", key: "max_position_embeddings", positions: 4096},
-	"qwen2":         {head: "causal-lm", key: "max_position_embeddings", positions: 32768},
-	"qwen3":         {head: "causal-lm", key: "max_position_embeddings", positions: 32768},
-	"qwen3_moe":     {head: "causal-lm", key: "max_position_embeddings", positions: 32768},
-	"roberta":       {head: "masked-lm", key: "max_position_embeddings", positions: 512, offset: 2, learned: true},
-	"t5":            {head: "seq2seq-lm", key: "n_positions", positions: 512},
-	"vit":           {head: "image-classification", images: true},
-	"xlm-roberta":   {head: "masked-lm", key: "max_position_embeddings", positions: 512, offset: 2, learned: true},
-}
-
-// factsOf finds the facts of a model; one without a family has none, and says
+// facts is what is known about a model. One without a family has none, and says
 // so when it is built.
-func factsOf(m Model) facts {
+func (m Model) facts() family.Facts {
 	if m.Config == nil {
-		return facts{head: "image-classification", images: true} // torchvision's
+		return family.Torchvision()
 	}
 	t, _ := m.Config["model_type"].(string)
-	f, ok := families[t]
-	if !ok {
-		return facts{images: true}
+	f, known := family.FactsOf(t)
+	if !known {
+		return family.Facts{Positions: family.Positions{Images: true}}
 	}
-	if m.Head == "image-classification" {
-		f.images = true
+	if m.Head == family.ImageClassification {
+		f.Positions.Images = true
 	}
 	return f
 }
 
-// longest is the longest sequence that a model takes, 0 where there is none.
-func (f facts) longest(config map[string]any) int {
-	if f.key == "" {
+// Longest is the most tokens that the model can see, 0 where there is no end.
+func (m Model) Longest() int {
+	p := m.facts().Positions
+	if p.Key == "" {
 		return 0
 	}
-	n := f.positions
-	for _, key := range []string{f.key, "max_position_embeddings"} { // the second is gpt2's other name for it
-		if v, ok := config[key].(float64); ok && v >= 1 && v < mostSeq {
+	n := p.Default
+	for _, key := range []string{p.Key, "max_position_embeddings"} { // the second is gpt2's other name for it
+		if v, ok := m.Config[key].(float64); ok && v >= 1 && v < mostSeq {
 			n = int(v)
 			break
 		}
 	}
-	return max(n-f.offset, 1)
+	return max(n-p.Offset, 1)
 }
+
+// HasLiger tells whether Liger has kernels for the model.
+func (m Model) HasLiger() bool { return m.facts().Liger }
+
+// HasExperts tells whether tokens of the model go to some of many MLPs each.
+func (m Model) HasExperts() bool { return m.facts().Experts }
+
+// LoRATargets is the layers that LoRA adapts unless told otherwise; nil where
+// that is nothing that can be simulated.
+func (m Model) LoRATargets() []string { return m.facts().Targets() }
+
+// Dims is the sizes that the model's config may leave out.
+func (m Model) Dims() family.Dims { return m.facts().Dims }
 
 // headOf reads the head off the class that a config names.
 func headOf(config map[string]any) (string, error) {
@@ -90,15 +64,15 @@ func headOf(config map[string]any) (string, error) {
 	}
 	class, _ := list[0].(string)
 	for _, x := range []struct{ suffix, head string }{
-		{"ForCausalLM", "causal-lm"}, {"LMHeadModel", "causal-lm"}, {"ForMaskedLM", "masked-lm"},
-		{"ForPreTraining", "masked-lm"}, {"ForConditionalGeneration", "seq2seq-lm"},
-		{"ForImageClassification", "image-classification"}, {"Model", "encoder"},
+		{"ForCausalLM", family.CausalLM}, {"LMHeadModel", family.CausalLM}, {"ForMaskedLM", family.MaskedLM},
+		{"ForPreTraining", family.MaskedLM}, {"ForConditionalGeneration", family.Seq2SeqLM},
+		{"ForImageClassification", family.ImageClassification}, {"Model", family.Encoder},
 	} {
 		if strings.HasSuffix(class, x.suffix) {
 			return x.head, nil
 		}
 	}
-	return "", unknownModel("architectures names %q, whose head is not known; set {model.head} to one of %s", class, strings.Join(Heads, ", "))
+	return "", unknownModel("architectures names %q, whose head is not known; set {model.head} to one of %s", class, strings.Join(family.Heads(), ", "))
 }
 
 // layerKeys count what a model is a stack of: an absurd one would take for ever.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"snug/internal/family"
 	"snug/internal/spelling"
 )
 
@@ -17,12 +16,6 @@ var LigerParts = []string{"rope", "norm", "mlp"}
 
 // AllLiger stands for all of LigerParts.
 const AllLiger = "all"
-
-// HasLiger tells whether Liger has kernels for the model.
-func (m Model) HasLiger() bool { return m.Config != nil && family.HasLiger(m.Family()) }
-
-// HasExperts tells whether tokens of the model go to some of many MLPs each.
-func (m Model) HasExperts() bool { return m.Family() == "mixtral" || m.Family() == "qwen3_moe" }
 
 // liger reads which layers are Liger's, each once and in one order.
 func (o *object) liger(key string) []string {

@@ -16,6 +16,7 @@ import (
 
 	"snug/internal/catalog"
 	"snug/internal/family"
+	"snug/internal/files"
 	"snug/internal/spelling"
 )
 
@@ -37,7 +38,7 @@ const mostConfig = 16 << 20 // bytes of a config.json
 
 // model understands the field of that name.
 func (o *object) model(s *Setup, from Source) error {
-	s.Model = Model{Name: o.text("name"), Profile: o.text("profile"), Head: o.choice("head", "", Heads), Program: s.Model.Program}
+	s.Model = Model{Name: o.text("name"), Profile: o.text("profile"), Head: o.choice("head", "", family.Heads()), Program: s.Model.Program}
 	config := o.value("config")
 	custom := o.value("custom")
 	o.value("args") // belongs to custom
@@ -162,7 +163,7 @@ func (from Source) config(at string) (map[string]any, string, error) {
 	}
 	name := at
 	data, err := from.read(at)
-	if err != nil && !strings.HasSuffix(at, ".json") {
+	if err != nil && !errors.Is(err, files.ErrNotRegular) && !strings.HasSuffix(at, ".json") {
 		missing := errors.Is(err, fs.ErrNotExist)
 		name = filepath.Join(at, "config.json")
 		if data, err = from.read(name); err != nil && missing {
@@ -203,11 +204,7 @@ func (from Source) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, mostConfig+1))
-	if err == nil && len(data) > mostConfig {
-		err = errors.New("too large for a config.json")
-	}
-	return data, err
+	return files.ReadAll(f, mostConfig)
 }
 
 // reason strips what the message says already: the operation and the path.

@@ -34,13 +34,6 @@ var (
 // packedBits is how many bits weights can be packed into, as far as is simulated.
 const packedBits = 4
 
-// packable is the families whose linear layers transformers replaces as a test holds
-// it against: all of them but the one that makes logits.
-var packable = []string{
-	"bert", "bloom", "distilbert", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "llama", "mistral", "mixtral",
-	"modernbert", "mpnet", "opt", "phi", "phi3", "qwen2", "qwen3", "qwen3_moe", "roberta", "xlm-roberta",
-}
-
 func (o *object) packed(s *Setup) {
 	p := o.inner("packed")
 	if p == nil {
@@ -120,7 +113,7 @@ func (s *Setup) completePacked() error {
 		return Wrong("{packed.adapters} is %s and {precision} amp-fp16: PyTorch's GradScaler cannot unscale gradients of 16 bits; choose {precision=amp-bf16}, or {packed.adapters=fp32}", s.Packed.Adapters)
 	case s.Dist != nil && s.Dist.Kind != "ddp":
 		return Wrong("{packed.bits} is 4, with {dist.kind} %s: packed weights are simulated on one GPU or under ddp; choose {dist.kind=ddp}, or measure the run: snug profile -- <your command>", s.Dist.Kind)
-	case !slices.Contains(packable, s.Model.Family()):
+	case !s.Model.facts().Quantizes:
 		return Wrong("{packed.bits} is 4: which layers of %s are packed is not known; leave it out, or measure the run: snug profile -- <your command>", s.Model.Title())
 	}
 	return nil
@@ -129,7 +122,7 @@ func (s *Setup) completePacked() error {
 // CanPack tells whether the weights that a run freezes could be packed.
 func (s *Setup) CanPack() bool {
 	return s.Packed == nil && s.LoRA != nil && s.LoRA.PEFT && !s.LoRA.DoRA && (s.Dist == nil || s.Dist.Kind == "ddp") &&
-		s.Model.Program == nil && slices.Contains(packable, s.Model.Family())
+		s.Model.Program == nil && s.Model.facts().Quantizes
 }
 
 // PackedInto4 is the usual way to pack: that of the paper (nf4, scales packed too),

@@ -10,7 +10,7 @@ import (
 
 func TestPEFTTargets(t *testing.T) {
 	for family, want := range map[string][]string{
-		"llama": {"q_proj", "v_proj"}, "phi": {"q_proj", "v_proj", "fc1", "fc2"}, "gpt2": {"c_attn"},
+		"llama": {"q_proj", "v_proj"}, "gpt2": {"c_attn"},
 		"bert": {"query", "value"}, "t5": {"q", "v"}, "gpt_neox": {"query_key_value"}, "phi3": nil,
 	} {
 		s := &Setup{Model: Model{Config: map[string]any{"model_type": family}}, LoRA: &LoRA{PEFT: true}}

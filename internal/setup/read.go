@@ -3,16 +3,15 @@
 package setup
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"strings"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"snug/internal/files"
 )
 
 // A file of setups is one of three things, told apart by how its lines begin:
@@ -27,36 +26,179 @@ type Raw struct {
 	Err    error // why it could not be decoded
 }
 
-// most is a bound on the size of a file of setups.
-const most = 256 << 20
+// Bounds of a file of setups. Those that stand one a line are answered one by one, and
+// may be as many as anybody has; any other file is read whole.
+const (
+	most     = 1 << 30
+	mostText = 4 << 20 // of a line, and of a file that has no line of its own for each
+)
+
+// Reader reads a file of setups, one at a time.
+type Reader struct {
+	in    *bufio.Reader
+	line  int                 // lines read so far
+	begin []byte              // what was read before it was known what the file is
+	next  func() (Raw, error) // nil until it is known
+}
+
+// NewReader reads setups from r.
+func NewReader(r io.Reader) *Reader {
+	return &Reader{in: bufio.NewReaderSize(files.Limit(r, most), 64<<10)}
+}
 
 // Read takes a file of setups apart. A setup that cannot be decoded has its Err;
 // the error is for a file that cannot be read at all or holds no setup.
 func Read(r io.Reader) ([]Raw, error) {
-	data, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > most {
-		return nil, fmt.Errorf("more than %d MiB of setups", most>>20)
-	}
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark
-	if isBinary(data) {
-		return nil, errors.New("it is not text; a setup is JSON or YAML")
-	}
+	in := NewReader(r)
 	var out []Raw
+	for {
+		raw, err := in.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			return nil, err
+		}
+		out = append(out, raw)
+	}
+}
+
+// Next is the next setup. A setup that cannot be decoded has its Err; the error is
+// io.EOF after the last one, or for a file that cannot be read further.
+func (r *Reader) Next() (Raw, error) {
+	if r.next != nil {
+		return r.next()
+	}
+	if err := r.tell(); err != nil {
+		return Raw{}, err
+	}
+	raw, err := r.next()
+	if errors.Is(err, io.EOF) {
+		return Raw{}, errors.New("there is no setup in it")
+	}
+	return raw, err
+}
+
+// tell finds out what the file is: by its first line, where that is an object of its
+// own, and else by all of it.
+func (r *Reader) tell() error {
+	begun, from := false, 0 // whether anything stood in a line, and where the last one begins
+	for {
+		line, err := r.in.ReadSlice('\n')
+		r.begin = append(r.begin, line...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF):
+			return r.tellWhole()
+		case err != nil:
+			return err
+		case !begun:
+			first := bytes.TrimSpace(withoutMark(r.begin[from:]))
+			if bytes.HasPrefix(first, []byte("{")) && json.Valid(first) {
+				r.next = r.nextLine
+				return nil
+			}
+			begun, from = len(first) > 0, len(r.begin)
+		}
+		if len(r.begin) > mostText {
+			return r.tellLarge()
+		}
+	}
+}
+
+// tellLarge is for a file whose beginning is no setup of its own: of so many bytes
+// only lines can be answered.
+func (r *Reader) tellLarge() error {
+	whole := r.begin[:bytes.LastIndexByte(r.begin, '\n')+1]
+	if isBinary(whole) {
+		return errNotText
+	}
+	if !jsonLines(whole) {
+		return files.TooLargeError{Most: mostText}
+	}
+	r.next = r.nextLine
+	return nil
+}
+
+var errNotText = errors.New("it is not text; a setup is JSON or YAML")
+
+// tellWhole is for a file that was read to its end.
+func (r *Reader) tellWhole() error {
+	data := withoutMark(r.begin)
+	if isBinary(data) {
+		return errNotText
+	}
+	start := bytes.TrimLeft(data, " \t\r\n")
 	switch {
 	case jsonLines(data):
-		out = readLines(data)
-	case bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")), bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("[")):
-		out = []Raw{readJSON(data, 1)}
+		r.next = r.nextLine
+	case bytes.HasPrefix(start, []byte("{")), bytes.HasPrefix(start, []byte("[")):
+		r.next = once(readJSON(data, 1))
 	default:
-		out = readYAML(data)
+		r.next = readYAML(data)
 	}
-	if len(out) == 0 {
-		return nil, errors.New("there is no setup in it")
+	return nil
+}
+
+func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) } // a byte order mark
+
+// once is one setup and the end.
+func once(raw Raw) func() (Raw, error) {
+	done := false
+	return func() (Raw, error) {
+		if done {
+			return Raw{}, io.EOF
+		}
+		done = true
+		return raw, nil
 	}
-	return out, nil
+}
+
+// nextLine is the setup of the next line that has one.
+func (r *Reader) nextLine() (Raw, error) {
+	for {
+		line, err := r.readLine()
+		if err != nil {
+			return Raw{}, err
+		}
+		r.line++
+		switch {
+		case r.line == 1:
+			line = withoutMark(line)
+		case len(line) > mostText:
+			return Raw{Line: r.line, Err: fmt.Errorf("%d: longer than %d MiB, which no setup is", r.line, mostText>>20)}, nil
+		}
+		switch {
+		case len(bytes.TrimSpace(line)) == 0:
+		case isBinary(line):
+			return Raw{Line: r.line, Err: fmt.Errorf("%d: not text; a setup is JSON", r.line)}, nil
+		default:
+			return readJSON(line, r.line), nil
+		}
+	}
+}
+
+// readLine is the next line, of which no more is kept than shows that it is too long.
+func (r *Reader) readLine() ([]byte, error) {
+	var line []byte
+	if i := bytes.IndexByte(r.begin, '\n'); i >= 0 {
+		line, r.begin = r.begin[:i+1:i+1], r.begin[i+1:]
+		return line, nil
+	}
+	line, r.begin = r.begin, nil
+	for {
+		part, err := r.in.ReadSlice('\n')
+		if len(line) <= mostText {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return line, nil
+		default:
+			return line, err
+		}
+	}
 }
 
 // isBinary tells what is no text of any kind. UTF-16, which some editors write,
@@ -86,125 +228,4 @@ func jsonLines(data []byte) bool {
 		some, all = true, all && bytes.TrimSpace(line)[0] == '{'
 	}
 	return some && all
-}
-
-func readLines(data []byte) []Raw {
-	var out []Raw
-	n := 0
-	for line := range bytes.Lines(data) {
-		n++
-		if len(bytes.TrimSpace(line)) > 0 {
-			out = append(out, readJSON(line, n))
-		}
-	}
-	return out
-}
-
-// readJSON decodes one object. Line is where data begins in its file.
-func readJSON(data []byte, line int) Raw {
-	var v any
-	if err := json.Unmarshal(data, &v); err != nil {
-		return Raw{Line: line, Err: jsonError(data, line, err)}
-	}
-	return raw(v, line)
-}
-
-// jsonError says where the JSON breaks off, and why.
-func jsonError(data []byte, line int, err error) error {
-	var syntax *json.SyntaxError
-	if !errors.As(err, &syntax) {
-		return err
-	}
-	at := int(min(max(syntax.Offset-1, 0), int64(len(data))))
-	line += bytes.Count(data[:at], []byte("\n"))
-	column := at - bytes.LastIndexByte(data[:at], '\n')
-	rest := data[at:]
-	for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
-		if bytes.HasPrefix(rest, []byte(word)) || bytes.HasPrefix(data[max(at-1, 0):], []byte(word)) {
-			return fmt.Errorf("%d:%d: %s is not a number in JSON; write one", line, column, word)
-		}
-	}
-	return fmt.Errorf("%d:%d: not JSON: %w", line, column, err)
-}
-
-// readYAML decodes each document.
-func readYAML(data []byte) []Raw {
-	var out []Raw
-	for dec := yaml.NewDecoder(bytes.NewReader(data)); ; {
-		var node yaml.Node
-		err := dec.Decode(&node)
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		var v any
-		if err == nil {
-			err = node.Decode(&v)
-		}
-		if err != nil {
-			return append(out, Raw{Line: max(node.Line, 1), Err: yamlError(err)})
-		}
-		if v != nil {
-			out = append(out, raw(plain(v), node.Line))
-		}
-	}
-}
-
-func yamlError(err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		if n, what, ok := strings.Cut(rest, ": "); ok {
-			return fmt.Errorf("%s: not YAML: %s", n, what)
-		}
-	}
-	return fmt.Errorf(" not YAML: %s", text)
-}
-
-// plain turns what YAML decodes to into what JSON would have given.
-func plain(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, x := range v {
-			v[k] = plain(x)
-		}
-		return v
-	case map[any]any:
-		out := map[string]any{}
-		for k, x := range v {
-			out[fmt.Sprint(k)] = plain(x)
-		}
-		return out
-	case []any:
-		for i, x := range v {
-			v[i] = plain(x)
-		}
-		return v
-	case int:
-		return float64(v)
-	case int64:
-		return float64(v)
-	case uint64:
-		return float64(v)
-	case string, bool, float64, nil:
-		return v
-	default:
-		return fmt.Sprint(v) // a time stamp
-	}
-}
-
-func raw(v any, line int) Raw {
-	fields, ok := v.(map[string]any)
-	if !ok {
-		return Raw{Line: line, Err: fmt.Errorf("%d: a setup is an object, not %s; for many, write one JSON object a line", line, show(orNull(v)))}
-	}
-	return Raw{Fields: fields, Line: line}
-}
-
-func orNull(v any) any {
-	if f, ok := v.(float64); ok && math.IsNaN(f) {
-		return "NaN"
-	}
-	if v == nil {
-		return "null"
-	}
-	return v
 }

@@ -3,6 +3,7 @@
 package setup
 
 import (
+	"io"
 	"path/filepath"
 	"slices"
 
@@ -12,7 +13,7 @@ import (
 // weights is what the files beside a config say about the model's weights, nil
 // where there are none that can be read: they only confirm what the config says.
 func (from Source) weights(folder string) *safetensors.Header {
-	if h := from.header(filepath.Join(folder, "model.safetensors")); h != nil {
+	if h, _ := from.header(filepath.Join(folder, "model.safetensors")); h != nil {
 		return h
 	}
 	index, err := from.read(filepath.Join(folder, "model.safetensors.index.json"))
@@ -24,10 +25,18 @@ func (from Source) weights(folder string) *safetensors.Header {
 		return nil
 	}
 	slices.Sort(shards)
-	sum := &safetensors.Header{Types: map[string]int{}}
-	for _, name := range shards {
-		h := from.header(filepath.Join(folder, filepath.Base(name)))
-		if h == nil {
+	return from.headers(folder, shards)
+}
+
+// mostHeaders is how many bytes of headers are read of a model in many files.
+const mostHeaders = 4 * safetensors.MostHeader
+
+// headers is the sum of those of some files, nil where one cannot be read.
+func (from Source) headers(folder string, names []string) *safetensors.Header {
+	sum, left := &safetensors.Header{Types: map[string]int{}}, int64(mostHeaders)
+	for _, name := range names {
+		h, bytes := from.header(filepath.Join(folder, filepath.Base(name)))
+		if left -= bytes; h == nil || left < 0 {
 			return nil
 		}
 		sum.Add(h)
@@ -35,15 +44,17 @@ func (from Source) weights(folder string) *safetensors.Header {
 	return sum
 }
 
-func (from Source) header(name string) *safetensors.Header {
+// header reads the header of one file, and says how many bytes that took.
+func (from Source) header(name string) (*safetensors.Header, int64) {
 	f, err := from.open(name)
 	if err != nil {
-		return nil
+		return nil, 0
 	}
 	defer f.Close()
-	h, err := safetensors.ReadHeader(f)
+	in := &io.LimitedReader{R: f, N: safetensors.MostHeader + 8}
+	h, err := safetensors.ReadHeader(in)
 	if err != nil {
-		return nil
+		return nil, 0
 	}
-	return h
+	return h, safetensors.MostHeader + 8 - in.N
 }

@@ -5,8 +5,9 @@ package setup
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"snug/internal/pattern"
 )
 
 // ErrUnknownModel is that a setup describes a model that snug does not know, or
@@ -23,13 +24,13 @@ type FieldError struct {
 	kind   error // ErrUnknownModel, or nil
 }
 
-var fieldInBraces = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.-]*(=[a-z0-9-]+)?\}`)
+var fieldInBraces = pattern.New(`\{[A-Za-z_][A-Za-z0-9_.-]*(=[a-z0-9-]+)?\}`)
 
 // Wrong makes a FieldError of a message that has fields in braces, as in
 // "{batch} is %d", the one at fault first. {weights=fp32} is a field with the value
 // that it should have.
 func Wrong(format string, args ...any) *FieldError {
-	field := fieldInBraces.FindString(format)
+	field := fieldInBraces.Regexp().FindString(format)
 	if field != "" {
 		field = field[1 : len(field)-1]
 	}
@@ -50,7 +51,7 @@ func (e *FieldError) Error() string {
 
 // Named is the message with the fields as name calls them, field=value as well.
 func (e *FieldError) Named(name func(field string) string) string {
-	format := fieldInBraces.ReplaceAllStringFunc(e.format, func(in string) string { return name(in[1 : len(in)-1]) })
+	format := fieldInBraces.Regexp().ReplaceAllStringFunc(e.format, func(in string) string { return name(in[1 : len(in)-1]) })
 	return fmt.Sprintf(format, e.args...)
 }
 

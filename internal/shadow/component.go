@@ -29,10 +29,6 @@ func (w *World) As(c Component) func() {
 	return func() { w.component = was }
 }
 
-// vocabularyLayers are the last names of the layers that make logits: one value
-// for each word of the vocabulary.
-var vocabularyLayers = map[string]bool{"lm_head": true, "embed_out": true, "decoder": true, "vocab_projector": true}
-
 // asBackward counts what a node's backward allocates: logits for what was
 // recorded as such, else temporaries. What becomes a gradient is tagged anew.
 func (w *World) asBackward(n *node) {

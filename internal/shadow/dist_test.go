@@ -8,19 +8,19 @@ import (
 )
 
 func TestBlockOf(t *testing.T) {
+	b := &Builder{Blocks: []string{"model.layers", "transformer.h", "encoder.block"}}
 	tests := []struct{ name, want string }{
 		{"model.layers.11.mlp.up_proj.weight", "model.layers.11"},
 		{"transformer.h.0.ln_1.bias", "transformer.h.0"},
 		{"model.layers.3.block_sparse_moe.experts.1.w1.weight", "model.layers.3"},
 		{"encoder.block.2.layer.0.SelfAttention.q.weight", "encoder.block.2"},
 		{"model.embed_tokens.weight", ""},
-		{"enc.0.encoder.layer.1.output.dense.weight", ""}, // a list of models
-		{"features.3.1.block.0.weight", ""},
-		{"layer1.0.conv1.weight", ""},
+		{"model.layers_norm.weight", ""},
+		{"other.model.layers.0.weight", ""},
 		{"weight", ""},
 	}
 	for _, x := range tests {
-		if got := blockOf(x.name); got != x.want {
+		if got := b.blockOf(x.name); got != x.want {
 			t.Errorf("blockOf(%q) = %q, want %q", x.name, got, x.want)
 		}
 	}

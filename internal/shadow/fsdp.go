@@ -59,9 +59,7 @@ type shardParam struct {
 	full, shard *Tensor
 }
 
-// NewFSDP shards a model. The blocks are the modules whose path ends in a
-// number after layers, layer, h or block; what is not in one belongs to the
-// root.
+// NewFSDP shards a model block by block; what is in none belongs to the root.
 func NewFSDP(b *Builder, how Sharding) *FSDP {
 	w := b.W
 	f := &FSDP{w: w, how: how, copyIn: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
@@ -72,7 +70,7 @@ func NewFSDP(b *Builder, how Sharding) *FSDP {
 	members := map[*shardGroup][]*Tensor{}
 	for _, p := range moduleOrderInside(b.all) {
 		g := root
-		if at := blockOf(p.name); at != "" {
+		if at := b.blockOf(p.name); at != "" {
 			if g = blocks[at]; g == nil {
 				g = &shardGroup{f: f}
 				blocks[at], w.wrapped[at] = g, g

@@ -78,7 +78,9 @@ func (w *World) postForward(at string, out *Tensor) {
 type Builder struct {
 	W      *World
 	DType  DType
-	Meta   bool // parameters have no memory until they are sharded or packed
+	Meta   bool     // parameters have no memory until they are sharded or packed
+	Output string   // last name of the layer that makes logits: one value for each word of the vocabulary
+	Blocks []string // paths of the lists of blocks, which FSDP wraps one by one
 	all    []*Tensor
 	made   []*Tensor  // parameters and buffers, in the order of their making
 	layers []any      // each *Linear, *Embedding and buffer's *Tensor, in order
@@ -98,7 +100,7 @@ type tie struct {
 // Within is the builder of a model inside this one: what it makes belongs to
 // both, and what is done to the inner model leaves the rest of the outer alone.
 func (b *Builder) Within(name string) *Builder {
-	return &Builder{W: b.W, DType: b.DType, Meta: b.Meta, outer: b, prefix: b.prefix + name + "."}
+	return &Builder{W: b.W, DType: b.DType, Meta: b.Meta, Output: b.Output, outer: b, prefix: b.prefix + name + "."}
 }
 
 // keep lists a parameter with the model and those around it.
@@ -240,11 +242,12 @@ type Linear struct {
 	flipped      bool        // its weight lies the other way round
 	quant        *quantState // of a weight that is packed
 	lora         *adapter
+	output       bool // it makes logits
 }
 
 // Linear makes an nn.Linear.
 func (b *Builder) Linear(at string, in, out int, bias bool) *Linear {
-	l := &Linear{Path: Path(at), In: in, Out: out}
+	l := &Linear{Path: Path(at), In: in, Out: out, output: b.makesLogits(at)}
 	l.Weight = b.Parameter(at+".weight", out, in)
 	if bias {
 		l.Bias = b.Parameter(at+".bias", out)
@@ -253,10 +256,13 @@ func (b *Builder) Linear(at string, in, out int, bias bool) *Linear {
 	return l
 }
 
+// makesLogits tells whether the layer at a path is the one that makes logits.
+func (b *Builder) makesLogits(at string) bool { return b.Output != "" && lastName(at) == b.Output }
+
 // SharedLinear makes an nn.Linear without a bias whose weight was another module's
 // before the model came to the GPU.
 func (b *Builder) SharedLinear(at string, weight *Tensor) *Linear {
-	l := &Linear{Path: Path(at), Weight: weight.hold(), In: weight.Size(1), Out: weight.Size(0)}
+	l := &Linear{Path: Path(at), Weight: weight.hold(), In: weight.Size(1), Out: weight.Size(0), output: b.makesLogits(at)}
 	b.tied = append(b.tied, tie{at: at, to: weight})
 	b.layers = append(b.layers, l)
 	return l
@@ -267,7 +273,7 @@ func (l *Linear) Call(x *Tensor) *Tensor { return x.w.Call(l, x) }
 
 // Forward is what nn.Linear does.
 func (l *Linear) Forward(fn *Frame, x *Tensor) *Tensor {
-	if vocabularyLayers[lastName(l.At())] {
+	if l.output {
 		defer x.w.As(Logits)()
 	}
 	switch {

@@ -3,8 +3,6 @@
 package shadow
 
 import (
-	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -68,22 +66,14 @@ func (m *scope) visitInside(out []*Tensor) []*Tensor {
 	return append(out, m.own...)
 }
 
-// blockLists are the names that models give the list of their blocks.
-var blockLists = []string{"layers", "layer", "h", "block"}
-
-// blockOf is the path of the block that a parameter stands in, the outermost
-// where they nest. It is empty for a parameter outside any, and where the
-// outermost list holds something else, such as whole models.
-func blockOf(name string) string {
-	names := strings.Split(name, ".")
-	for i := 1; i < len(names)-1; i++ {
-		if _, err := strconv.Atoi(names[i]); err != nil {
-			continue
+// blockOf is the path of the block that a parameter stands in, empty for one
+// outside any.
+func (b *Builder) blockOf(name string) string {
+	for _, list := range b.Blocks {
+		rest, ok := strings.CutPrefix(name, list+".")
+		if number, _, inside := strings.Cut(rest, "."); ok && inside {
+			return list + "." + number
 		}
-		if !slices.Contains(blockLists, names[i-1]) {
-			return ""
-		}
-		return strings.Join(names[:i+1], ".")
 	}
 	return ""
 }

@@ -40,7 +40,7 @@ type quantState struct {
 func (b *Builder) Pack(p Packed) {
 	layers := map[*Tensor]*Linear{}
 	for _, m := range b.layers {
-		if lin, ok := m.(*Linear); ok && !vocabularyLayers[lastName(lin.At())] {
+		if lin, ok := m.(*Linear); ok && !lin.output {
 			layers[lin.Weight] = lin
 		}
 	}
@@ -65,7 +65,7 @@ func (b *Builder) Pack(p Packed) {
 func (b *Builder) Packs() bool {
 	return slices.ContainsFunc(b.layers, func(m any) bool {
 		lin, ok := m.(*Linear)
-		return ok && !vocabularyLayers[lastName(lin.At())]
+		return ok && !lin.output
 	})
 }
 

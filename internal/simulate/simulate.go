@@ -219,7 +219,7 @@ func (r *run) addLora() error {
 	}
 	if targets[setup.AllLinear] {
 		for _, n := range names {
-			targets[n] = !slices.Contains(heads, n)
+			targets[n] = n != r.builder.Output
 		}
 	}
 	for _, name := range l.Save {
@@ -246,10 +246,6 @@ func (r *run) addLora() error {
 	}
 	return nil
 }
-
-// heads are the names of the layers that make logits, which PEFT leaves out of
-// "all-linear".
-var heads = []string{"lm_head", "decoder", "vocab_projector", "classifier"}
 
 // known is the end of a sentence about targets that are none.
 func known(names []string) string {

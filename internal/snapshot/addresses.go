@@ -2,6 +2,11 @@
 
 package snapshot
 
+import (
+	"math/bits"
+	"math/rand/v2"
+)
+
 // fate is what is known of an address while entries are folded.
 type fate uint8
 
@@ -21,15 +26,19 @@ type slot struct {
 
 // addressTable maps addresses to what happened there: open addressing, since a
 // recording asks twice per allocation and a Go map is most of the time then.
+//
+// Where an address goes depends on two random numbers. With known ones a file can
+// choose its addresses so that all of them meet, and each search passes the others.
 type addressTable struct {
-	slots []slot
-	used  int
-	shift uint
+	slots  []slot
+	used   int
+	shift  uint
+	secret [2]uint64
 }
 
 func newAddressTable() *addressTable {
 	const bits = 10
-	return &addressTable{slots: make([]slot, 1<<bits), shift: 64 - bits}
+	return &addressTable{slots: make([]slot, 1<<bits), shift: 64 - bits, secret: [2]uint64{rand.Uint64(), rand.Uint64() | 1}}
 }
 
 // at returns the slot of an address, a fresh one if it was never seen. It is
@@ -45,9 +54,14 @@ func (t *addressTable) at(addr uint64) *slot {
 	return s
 }
 
+// home is where the search for an address begins.
+func (t *addressTable) home(addr uint64) uint64 {
+	hi, lo := bits.Mul64(addr^t.secret[0], t.secret[1])
+	return (hi ^ lo) * 0x9e3779b97f4a7c15 >> t.shift
+}
+
 func (t *addressTable) probe(addr uint64) *slot {
-	// Blocks begin at multiples of 512.
-	for i := (addr >> 9) * 0x9e3779b97f4a7c15 >> t.shift; ; i = (i + 1) & uint64(len(t.slots)-1) {
+	for i := t.home(addr); ; i = (i + 1) & uint64(len(t.slots)-1) {
 		if s := &t.slots[i]; s.fate == unseen || s.addr == addr {
 			return s
 		}

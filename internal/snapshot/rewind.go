@@ -3,10 +3,8 @@
 package snapshot
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // A recording may begin in the middle of a run, because recording was switched
@@ -22,20 +20,20 @@ func (f *folder) rewind() error {
 		s.Blocks = nil
 		segs[i] = s
 	}
-	undo := rewinder{segs: segs, device: f.out.Index}
+	undo := rewinder{segs: newSegmentList(segs), device: f.out.Index}
 	for i := len(f.out.SegmentEvents) - 1; i >= 0; i-- {
 		e := f.out.SegmentEvents[i]
 		if err := undo.event(e); err != nil {
 			return fmt.Errorf("%v, before event %d: %w", e, e.Event, err)
 		}
 	}
-	f.out.Start = undo.segs
+	f.out.Start = undo.segs.all()
 	return f.place()
 }
 
-// rewinder is a list of segments, by address.
+// rewinder is the segments at a moment.
 type rewinder struct {
-	segs   []Segment
+	segs   *segmentList
 	device int
 }
 
@@ -55,52 +53,40 @@ func (r *rewinder) event(e SegmentEvent) error {
 	}
 }
 
-// find returns the segment that holds addr, or where it would go.
-func (r *rewinder) find(addr uint64) (int, bool) {
-	i, exact := slices.BinarySearchFunc(r.segs, addr, func(s Segment, a uint64) int { return cmp.Compare(s.Addr, a) })
-	if exact {
-		return i, true
-	}
-	if i > 0 && addr < r.segs[i-1].Addr+r.segs[i-1].Size {
-		return i - 1, true
-	}
-	return i, false
-}
-
 func (r *rewinder) remove(e SegmentEvent) error {
-	i, ok := r.find(e.Addr)
-	if !ok || r.segs[i].Addr != e.Addr || r.segs[i].Size != e.Size {
+	p, ok := r.segs.find(e.Addr)
+	if !ok || r.segs.after(p).Addr != e.Addr || r.segs.after(p).Size != e.Size {
 		return errors.New("the final state and later entries have no such segment")
 	}
-	r.segs = slices.Delete(r.segs, i, i+1)
+	r.segs.removeAfter(p)
 	return nil
 }
 
 // cut takes a mapped range out of the range it became part of.
 func (r *rewinder) cut(e SegmentEvent) error {
-	i, ok := r.find(e.Addr)
-	if !ok || e.Addr+e.Size > r.segs[i].Addr+r.segs[i].Size {
+	p, ok := r.segs.find(e.Addr)
+	if !ok || e.Addr+e.Size > r.segs.after(p).end() {
 		return errors.New("the final state and later entries have no such pages")
 	}
-	s := r.segs[i]
-	var rest []Segment
+	s := *r.segs.after(p)
+	r.segs.removeAfter(p)
 	if head := s; e.Addr > s.Addr {
 		head.Size = e.Addr - s.Addr
-		rest = append(rest, head)
+		p = r.segs.insert(p, head)
 	}
-	if tail := s; e.Addr+e.Size < s.Addr+s.Size {
+	if tail := s; e.Addr+e.Size < s.end() {
 		tail.Addr = e.Addr + e.Size
-		tail.Size = s.Addr + s.Size - tail.Addr
-		rest = append(rest, tail)
+		tail.Size = s.end() - tail.Addr
+		r.segs.insert(p, tail)
 	}
-	r.segs = slices.Replace(r.segs, i, i+1, rest...)
 	return nil
 }
 
 // add puts back what was given to the driver; mapped ranges that touch are joined.
 func (r *rewinder) add(e SegmentEvent, expandable bool) error {
-	i, taken := r.find(e.Addr)
-	if taken || i < len(r.segs) && e.Addr+e.Size > r.segs[i].Addr {
+	p, taken := r.segs.find(e.Addr)
+	next := r.segs.after(p)
+	if taken || next != nil && e.Addr+e.Size > next.Addr {
 		return errors.New("the final state and later entries have a segment there")
 	}
 	s := Segment{
@@ -108,17 +94,18 @@ func (r *rewinder) add(e SegmentEvent, expandable bool) error {
 		Small: e.Size == smallBuffer, Expandable: expandable,
 	}
 	if expandable {
-		s.Small = r.smallRange(i, s)
-		if i < len(r.segs) && touches(s, r.segs[i]) {
-			s.Size += r.segs[i].Size
-			r.segs = slices.Delete(r.segs, i, i+1)
+		last := r.segs.before(p)
+		s.Small = smallRange(last, next, s)
+		if touches(&s, next) {
+			s.Size += next.Size
+			r.segs.removeAfter(p)
 		}
-		if i > 0 && touches(r.segs[i-1], s) {
-			r.segs[i-1].Size += s.Size
+		if touches(last, &s) {
+			last.Size += s.Size
 			return nil
 		}
 	}
-	r.segs = slices.Insert(r.segs, i, s)
+	r.segs.insert(p, s)
 	return nil
 }
 
@@ -128,17 +115,17 @@ const smallBuffer = 2 << 20
 
 // smallRange guesses which pool a mapped range belongs to: its neighbour's, else
 // by size, since the large pool maps 20 MiB at a time.
-func (r *rewinder) smallRange(i int, s Segment) bool {
-	if i > 0 && touches(r.segs[i-1], s) {
-		return r.segs[i-1].Small
-	}
-	if i < len(r.segs) && touches(s, r.segs[i]) {
-		return r.segs[i].Small
+func smallRange(last, next *Segment, s Segment) bool {
+	switch {
+	case touches(last, &s):
+		return last.Small
+	case touches(&s, next):
+		return next.Small
 	}
 	return s.Size%(20<<20) != 0
 }
 
 // touches says whether b continues a: pages of one virtual segment.
-func touches(a, b Segment) bool {
-	return a.Expandable && b.Expandable && a.Stream == b.Stream && a.Addr+a.Size == b.Addr
+func touches(a, b *Segment) bool {
+	return a != nil && b != nil && a.Expandable && b.Expandable && a.Stream == b.Stream && a.end() == b.Addr
 }

@@ -87,19 +87,7 @@ func readRun(line []byte) (Run, error) {
 	case err != nil:
 		return Run{}, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
-	return x.Run, x.check()
-}
-
-func (r *Run) check() error {
-	switch {
-	case r.At <= 0 || r.At >= 1<<33:
-		return errors.New("\"at\" should be seconds since 1970")
-	case r.Reserved == 0 || r.Reserved >= 1<<50 || r.Predicted >= 1<<50 || r.Allocated >= 1<<50:
-		return errors.New("\"reserved\", \"allocated\" and \"predicted\" should be bytes of a GPU")
-	case r.StepSeconds < 0:
-		return errors.New("\"step_seconds\" is negative")
-	}
-	return nil
+	return x.redacted(), x.check()
 }
 
 // Import adds the runs of an export that are not there yet, all or none, and

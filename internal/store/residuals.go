@@ -2,7 +2,11 @@
 
 package store
 
-import "strings"
+import (
+	"context"
+	"strings"
+	"time"
+)
 
 // Range is how far off predictions have been here: between what and what the
 // measured peak lay, as a share of the predicted one less one.
@@ -17,25 +21,50 @@ type Range struct {
 // the allocator's smallest step around it.
 const enough = 3
 
+// moment is how long an estimate looks for its like: it takes a millisecond, and is
+// not worth more than a few of those.
+const moment = 100 * time.Millisecond
+
+// anotherRun is how many times an estimate that is of something else is too high or
+// too low: the worst of what was really run was off by a quarter.
+const anotherRun = 4
+
 // Alike is how far off the predictions of such runs have been on this card,
-// under this PyTorch; ok is false where there were too few.
+// under this PyTorch; ok is false where there were too few. Rows that no
+// measurement of the predicted run can have left are passed over.
 func (s *Store) Alike(card, torch, family string) (r Range, ok bool, err error) {
-	runs, err := s.query("WHERE card = ? AND family = ? AND predicted > 0 AND reserved > 0", card, family)
-	if err != nil || family == "" {
-		return Range{}, false, err
+	if family == "" || s.empty {
+		return Range{}, false, nil
 	}
-	for _, x := range runs {
-		if minor(x.Torch) != minor(torch) {
+	ctx, cancel := context.WithTimeout(context.Background(), moment)
+	defer cancel()
+	rows, err := s.db.QueryContext(ctx, `SELECT torch, predicted, reserved FROM runs WHERE card = ? AND family = ?
+		AND typeof(predicted) = 'integer' AND typeof(reserved) = 'integer' AND predicted BETWEEN 1 AND ?3 AND reserved BETWEEN 1 AND ?3`, card, family, maxBytes)
+	if err != nil {
+		return Range{}, false, failed(s.path, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var version string
+		var predicted, reserved float64
+		if err := rows.Scan(&version, &predicted, &reserved); err != nil {
+			return Range{}, false, failed(s.path, errDamaged)
+		}
+		off := reserved / predicted
+		if minor(version) != minor(torch) || max(off, 1/off) > anotherRun {
 			continue
 		}
-		off := float64(x.Reserved)/float64(x.Predicted) - 1
-		if r.Cases == 0 {
-			r.Low, r.High = off, off
-		}
-		r.Low, r.High = min(r.Low, off), max(r.High, off)
-		r.Cases++
+		r.add(off - 1)
 	}
-	return r, r.Cases >= enough, nil
+	return r, r.Cases >= enough, failed(s.path, rows.Err())
+}
+
+func (r *Range) add(off float64) {
+	if r.Cases == 0 {
+		r.Low, r.High = off, off
+	}
+	r.Low, r.High = min(r.Low, off), max(r.High, off)
+	r.Cases++
 }
 
 // minor is the first two parts of a version: what PyTorch allocates does not

@@ -2,7 +2,11 @@
 
 package store
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // Run is one measured run.
 type Run struct {
@@ -24,7 +28,17 @@ type Run struct {
 const columns = "at, card, torch, cuda, family, model, size, setup, predicted, allocated, reserved, step_seconds"
 
 // Add keeps runs: all of them or none.
-func (s *Store) Add(runs ...Run) error { return failed(s.path, s.add(runs)) }
+func (s *Store) Add(runs ...Run) error {
+	for i := range runs {
+		if runs[i].At == 0 {
+			runs[i].At = time.Now().Unix()
+		}
+		if err := runs[i].check(); err != nil {
+			return fmt.Errorf("a run at %q is no measurement: %w", runs[i].Size, err)
+		}
+	}
+	return failed(s.path, s.add(runs))
+}
 
 func (s *Store) add(runs []Run) error {
 	tx, err := s.db.Begin()
@@ -33,9 +47,7 @@ func (s *Store) add(runs []Run) error {
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
 	for _, r := range runs {
-		if r.At == 0 {
-			r.At = time.Now().Unix()
-		}
+		r = r.redacted()
 		_, err := tx.Exec("INSERT INTO runs ("+columns+") VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
 			r.At, r.Card, r.Torch, r.CUDA, r.Family, r.Model, r.Size, r.Setup, r.Predicted, r.Allocated, r.Reserved, r.StepSeconds)
 		if err != nil {
@@ -45,28 +57,59 @@ func (s *Store) add(runs []Run) error {
 	return tx.Commit()
 }
 
-// List is every run, the latest last.
-func (s *Store) List() ([]Run, error) { return s.query("ORDER BY at, id") }
-
-func (s *Store) query(rest string, args ...any) ([]Run, error) {
-	out, err := s.rows(rest, args...)
+// List is every run, the latest last. One that cannot have been measured is an
+// error that names it.
+func (s *Store) List() ([]Run, error) {
+	if s.empty {
+		return nil, nil
+	}
+	out, err := s.rows()
+	var wrong *wrongRow
+	if errors.As(err, &wrong) {
+		return nil, fmt.Errorf("the store of measurements %s: %w", s.path, wrong)
+	}
 	return out, failed(s.path, err)
 }
 
-func (s *Store) rows(rest string, args ...any) ([]Run, error) {
-	rows, err := s.db.Query("SELECT id, "+columns+" FROM runs "+rest, args...)
+func (s *Store) rows() ([]Run, error) {
+	rows, err := s.db.Query("SELECT id, " + columns + " FROM runs ORDER BY at, id")
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	var out []Run
 	for rows.Next() {
-		var r Run
-		if err := rows.Scan(&r.ID, &r.At, &r.Card, &r.Torch, &r.CUDA, &r.Family, &r.Model, &r.Size, &r.Setup,
-			&r.Predicted, &r.Allocated, &r.Reserved, &r.StepSeconds); err != nil {
-			return nil, errDamaged // the schema allows none of what cannot be read
+		r, err := scan(rows)
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+// IDs are the numbers of all runs, whatever is in them.
+func (s *Store) IDs() ([]int64, error) {
+	if s.empty {
+		return nil, nil
+	}
+	out, err := s.ids()
+	return out, failed(s.path, err)
+}
+
+func (s *Store) ids() ([]int64, error) {
+	rows, err := s.db.Query("SELECT id FROM runs ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, errDamaged
+		}
+		out = append(out, id)
 	}
 	return out, rows.Err()
 }

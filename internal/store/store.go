@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // schema is the database. A measured run is a row; bytes and Unix seconds are
@@ -20,7 +21,8 @@ import (
 //	card          as the catalogue names it: H200
 //	torch, cuda   versions, without a build suffix: 2.11.0, 13.0
 //	family        the model's family in snug, "" for code of the user's own
-//	model         its name, or the command that ran, its script from the root
+//	model         its name, or the command that ran without its secrets, its
+//	              script from the root
 //	size          batch=4,seq=512
 //	setup         the setup as JSON, "" where none was given
 //	predicted     peak of reserved bytes, said before or without the run
@@ -67,19 +69,27 @@ func Path(getenv func(string) string) string {
 }
 
 // Exists says whether there is a store to open, or something in its place that
-// Open refuses. It costs next to nothing, which opening one does not.
+// is refused. It costs next to nothing, which opening one does not.
 func Exists(path string) bool {
-	info, err := os.Stat(path)
-	return path != "" && err == nil && (info.Size() > 0 || !info.Mode().IsRegular())
+	if path == "" {
+		return false
+	}
+	info, err := os.Lstat(path)
+	return err == nil && (info.Size() > 0 || !info.Mode().IsRegular())
 }
 
 // Store is an open store.
 type Store struct {
-	db   *sql.DB
-	path string
+	db    *sql.DB
+	path  string
+	empty bool // a file that no store was made in yet
 }
 
-// Open opens the store at path and makes it where there is none.
+// patience is how long whoever has something to keep waits for another process
+// that writes: two runs may end at once.
+const patience = 5 * time.Second
+
+// Open opens the store at path to change it, and makes it where there is none.
 func Open(path string) (*Store, error) {
 	if path == "" {
 		return nil, errors.New("there is no folder to keep measurements in; set SNUG_STORE to a file")
@@ -87,50 +97,104 @@ func Open(path string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of the store of measurements: %w", err)
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("the store of measurements %s is not a plain file; set SNUG_STORE to one", path)
+	return connect(path, "_txlock=immediate&_pragma=secure_delete(1)", patience, (*Store).prepare)
+}
+
+// Read opens a store that exists to read it, and waits no longer than that where
+// another process is writing. It takes no lock that would keep one from it.
+func Read(path string, wait time.Duration) (*Store, error) {
+	return connect(path, "mode=rw", wait, (*Store).look) // rw: what a process that was killed left half done is undone first
+}
+
+// connect opens the database and begins as told.
+func connect(path, how string, wait time.Duration, begin func(*Store) error) (*Store, error) {
+	if err := refuse(path); err != nil {
+		return nil, err
 	}
-	// Two runs may end at once: the second waits for the first.
-	name := "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?_pragma=busy_timeout(5000)&_txlock=immediate"
+	name := fmt.Sprintf("file:%s?%s&_pragma=busy_timeout(%d)", (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), how, wait.Milliseconds())
 	db, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
 	db.SetMaxOpenConns(1)
-	s := &Store{db, path}
-	if err := s.prepare(); err != nil {
+	s := &Store{db: db, path: path}
+	if err := begin(s); err != nil {
 		_ = db.Close()
 		return nil, failed(path, err)
 	}
 	return s, nil
 }
 
-// prepare makes the schema in a new file, and refuses a newer one or another
-// program's.
+// maxSize is far more than anybody's measurements come to: a run is a kilobyte.
+const maxSize = 256 << 20
+
+// refuse says what is in the store's place that cannot be one. A link would have
+// snug change a file somewhere else.
+func refuse(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil // there is none, or SQLite says what is wrong
+	case info.Mode()&os.ModeSymlink != 0:
+		to, _ := os.Readlink(path)
+		return fmt.Errorf("the store of measurements %s is a link to %s; set SNUG_STORE to the file itself", path, to)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("the store of measurements %s is not a plain file; set SNUG_STORE to one", path)
+	case info.Size() > maxSize:
+		return fmt.Errorf("the store of measurements %s has %d MiB, more than measurements come to (%d); move it away, or set SNUG_STORE", path, info.Size()>>20, maxSize>>20)
+	}
+	return nil
+}
+
+// prepare makes the schema in a new file, and takes out of an older one what is not
+// to be kept.
 func (s *Store) prepare() error {
 	tx, err := s.db.Begin()
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
-	var have, tables, ours int
-	if err := tx.QueryRow("PRAGMA user_version").Scan(&have); err != nil {
+	made, err := isMade(tx)
+	switch {
+	case err != nil:
+		return err
+	case made:
+		err = scrub(tx)
+	default:
+		_, err = tx.Exec(schema)
+	}
+	if err != nil {
 		return err
 	}
-	if err := tx.QueryRow("SELECT count(*), coalesce(sum(name = 'runs'), 0) FROM sqlite_master WHERE type = 'table'").Scan(&tables, &ours); err != nil {
-		return err
+	return tx.Commit()
+}
+
+// look wants a store that can be read.
+func (s *Store) look() error {
+	made, err := isMade(s.db)
+	s.empty = !made
+	return err
+}
+
+// isMade says whether a database has the schema, and refuses a newer one or
+// another program's.
+func isMade(db interface {
+	QueryRow(string, ...any) *sql.Row
+}) (bool, error) {
+	var have, tables, ours int
+	if err := db.QueryRow("PRAGMA user_version").Scan(&have); err != nil {
+		return false, err
+	}
+	if err := db.QueryRow("SELECT count(*), coalesce(sum(name = 'runs'), 0) FROM sqlite_master WHERE type = 'table'").Scan(&tables, &ours); err != nil {
+		return false, err
 	}
 	switch {
 	case have == 0 && tables > 0 || have > 0 && tables > 0 && ours == 0:
-		return errors.New("it is a database of another program")
+		return false, errors.New("it is a database of another program")
 	case have > version:
-		return fmt.Errorf("it has format %d and this snug reads up to %d", have, version)
-	case have == 0:
-		if _, err := tx.Exec(schema); err != nil {
-			return err
-		}
+		return false, fmt.Errorf("it has format %d and this snug reads up to %d", have, version)
 	}
-	return tx.Commit()
+	return have > 0, nil
 }
 
 // Close closes the store.

@@ -18,6 +18,8 @@ type Screen struct {
 	Width   int  // columns
 	Color   bool // escape sequences are understood and wanted
 	Unicode bool // block characters can be shown
+
+	mark rune // what Paint writes in the place of an escape, for an Output to send as one
 }
 
 const (
@@ -68,7 +70,11 @@ func (s Screen) Paint(style Style, text string) string {
 	if !s.Color || text == "" {
 		return text
 	}
-	return "\x1b[" + string(style) + "m" + text + "\x1b[0m"
+	escape := "\x1b"
+	if s.mark != 0 {
+		escape = string(s.mark)
+	}
+	return escape + "[" + string(style) + "m" + text + escape + "[0m"
 }
 
 // pick is the first text where block characters can be shown, else the second.

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
+	"path"
+
+	"snug/internal/files"
 )
 
 // Apply writes a change: all files or none. Each file that was there is kept as
@@ -16,25 +18,26 @@ func (s *Store) Apply(c *Change, note string) (*Entry, error) {
 	if len(c.Files) == 0 {
 		return nil, errors.New("there is nothing to change")
 	}
-	if err := s.prepare(); err != nil {
-		return nil, err
-	}
-	unlock, err := s.lock()
+	release, err := s.lock()
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
-	if stopped, err := s.interrupted(); err != nil || stopped {
-		return nil, errors.Join(err, errInterrupted)
+	defer release()
+	l, err := s.list()
+	if err != nil {
+		return nil, err
 	}
-	files, err := s.withBackups(c.Files)
+	if s.interrupted(l) {
+		return nil, errInterrupted
+	}
+	files, err := s.withBackups(c.Files, l.own[done])
 	if err != nil {
 		return nil, err
 	}
 	if err := s.unchanged(files); err != nil {
 		return nil, err
 	}
-	entry, err := s.entry(files, note)
+	entry, err := s.entry(l.last+1, files, note)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +50,7 @@ var errInterrupted = errors.New("an earlier change was interrupted; snug revert 
 // unchanged checks that nothing was written since the change was planned.
 func (s *Store) unchanged(files []File) error {
 	for _, f := range files {
-		now, err := s.content(f.target)
+		now, err := s.content(f.Path)
 		if err != nil {
 			return err
 		}
@@ -61,14 +64,22 @@ func (s *Store) unchanged(files []File) error {
 	return nil
 }
 
-// content is what a file holds, nil where there is none.
-func (s *Store) content(target string) ([]byte, error) {
-	data, err := s.files.ReadFile(target)
+// content is what a file holds, nil where there is none. A link is no file of
+// ours: it was put there since.
+func (s *Store) content(name string) ([]byte, error) {
+	info, err := s.folder.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if err == nil {
+		err = files.Regular(info)
+	}
+	var data []byte
+	if err == nil {
+		data, err = s.folder.ReadFile(name)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", target, explain(err))
+		return nil, fmt.Errorf("reading %s: %w", s.at(name), explain(err))
 	}
 	if data == nil {
 		data = []byte{}
@@ -78,13 +89,13 @@ func (s *Store) content(target string) ([]byte, error) {
 
 // withBackups adds the .backup files. They come first, so that each file's copy
 // is there before the file changes.
-func (s *Store) withBackups(files []File) ([]File, error) {
+func (s *Store) withBackups(files []File, made []*Entry) ([]File, error) {
 	var backups []File
 	for _, f := range files {
 		if f.Before == nil {
 			continue
 		}
-		b, err := s.backup(f)
+		b, err := s.backup(f, made)
 		if err != nil {
 			return nil, err
 		}
@@ -93,36 +104,33 @@ func (s *Store) withBackups(files []File) ([]File, error) {
 	return append(backups, files...), nil
 }
 
-// backup is the .backup file of a file. One that is there is replaced only if a
+// backup is the .backup file of a file. One that exists is replaced only if a
 // change of ours wrote it; else the next free name is taken.
-func (s *Store) backup(f File) (File, error) {
-	entries, err := s.entries(done)
-	if err != nil {
-		return File{}, err
-	}
+func (s *Store) backup(f File, made []*Entry) (File, error) {
 	for n := 1; n < 1000; n++ {
-		suffix := ".backup"
+		name := f.Path + ".backup"
 		if n > 1 {
-			suffix += "." + fmt.Sprint(n)
+			name += fmt.Sprintf(".%d", n)
 		}
-		target := f.target + suffix
-		now, err := s.content(target)
+		if info, err := s.folder.Lstat(name); err == nil && !info.Mode().IsRegular() {
+			continue
+		}
+		now, err := s.content(name)
 		if err != nil {
 			return File{}, err
 		}
-		b := File{Path: f.Path + suffix, Before: now, After: f.Before, target: target, info: f.info, backup: true}
-		if now == nil || bytes.Equal(now, f.Before) || wroteBackup(entries, target, digest(now)) {
-			return b, nil
+		if now == nil || bytes.Equal(now, f.Before) || wroteBackup(made, name, digest(now)) {
+			return File{Path: name, Before: now, After: f.Before, info: f.info, like: f.Path, backup: true}, nil
 		}
 	}
 	return File{}, fmt.Errorf("%s has too many .backup files; remove some", f.Path)
 }
 
 // wroteBackup says whether one of our changes wrote a backup as it is now.
-func wroteBackup(entries []*Entry, target, sum string) bool {
-	for _, e := range entries {
+func wroteBackup(made []*Entry, name, sum string) bool {
+	for _, e := range made {
 		for _, f := range e.Files {
-			if f.Backup && f.Target == target && f.After == sum {
+			if f.Backup && f.Path == name && f.After == sum {
 				return true
 			}
 		}
@@ -131,19 +139,15 @@ func wroteBackup(entries []*Entry, target, sum string) bool {
 }
 
 // entry is the journal's entry of a change.
-func (s *Store) entry(files []File, note string) (*Entry, error) {
-	id, err := s.nextID()
-	if err != nil {
-		return nil, err
-	}
+func (s *Store) entry(id int, files []File, note string) (*Entry, error) {
 	e := &Entry{Version: journalVersion, ID: id, Time: s.now().UTC(), Note: note}
 	for _, f := range files {
 		e.Files = append(e.Files, journalFile{
-			Path: f.Path, Target: f.target, Mode: fmt.Sprintf("%04o", f.permissions()),
+			Path: f.Path, Mode: fmt.Sprintf("%04o", f.permissions()),
 			Before: f.Before, After: digest(f.After), Backup: f.backup,
 		})
 	}
-	return e, nil
+	return e, s.seal(e)
 }
 
 // permissions of the new file: those of the old.
@@ -157,8 +161,8 @@ func (f *File) permissions() fs.FileMode {
 // commit writes the files. Where something goes wrong on the way, what was
 // written is taken back and the error says so.
 func (s *Store) commit(entry *Entry, files []File) error {
-	if err := s.writeJSON(s.entryPath(entry.ID, begun), entry); err != nil {
-		_ = s.drop(s.entryPath(entry.ID, begun))
+	if err := s.writeJSON(entryName(entry.ID, begun), entry); err != nil {
+		_ = s.drop(entryName(entry.ID, begun))
 		return fmt.Errorf("%w; nothing was changed", err)
 	}
 	if err := s.put(files); err != nil {
@@ -167,32 +171,32 @@ func (s *Store) commit(entry *Entry, files []File) error {
 		}
 		return fmt.Errorf("%w; nothing was changed", err)
 	}
-	from, to := s.entryPath(entry.ID, begun), s.entryPath(entry.ID, done)
-	if err := s.files.Rename(from, to); err != nil {
+	from, to := entryName(entry.ID, begun), entryName(entry.ID, done)
+	if err := s.folder.Rename(from, to); err != nil {
 		if undo := s.undo(entry, false); undo != nil {
-			return fmt.Errorf("writing %s: %w; run snug revert", to, explain(err))
+			return fmt.Errorf("writing %s: %w; run snug revert", s.at(to), explain(err))
 		}
-		return fmt.Errorf("writing %s: %w; nothing was changed", to, explain(err))
+		return fmt.Errorf("writing %s: %w; nothing was changed", s.at(to), explain(err))
 	}
 	// The change is made; that its mark lasts is all that is left.
-	_ = s.files.SyncDir(s.journal())
+	_ = s.folder.SyncDir(journalFolder)
 	return nil
 }
 
 // put stages every file, then renames them all.
 func (s *Store) put(files []File) error {
 	for _, f := range files {
-		if _, err := s.stage(f.target, f.After, f.permissions(), f.info); err != nil {
+		if err := s.stage(f.Path, f.After, f.permissions(), f.like); err != nil {
 			return err
 		}
 	}
 	for _, f := range files {
-		if err := s.files.Rename(staged(f.target), f.target); err != nil {
+		if err := s.folder.Rename(staged(f.Path), f.Path); err != nil {
 			return fmt.Errorf("writing %s: %w", f.Path, explain(err))
 		}
 	}
 	for _, dir := range folders(files) {
-		if err := s.files.SyncDir(dir); err != nil {
+		if err := s.folder.SyncDir(dir); err != nil {
 			return fmt.Errorf("writing %s: %w", dir, explain(err))
 		}
 	}
@@ -203,7 +207,7 @@ func folders(files []File) []string {
 	var dirs []string
 	seen := map[string]bool{}
 	for _, f := range files {
-		if dir := filepath.Dir(f.target); !seen[dir] {
+		if dir := path.Dir(f.Path); !seen[dir] {
 			seen[dir] = true
 			dirs = append(dirs, dir)
 		}

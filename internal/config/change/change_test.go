@@ -4,10 +4,12 @@ package change
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,12 +80,17 @@ func same(t *testing.T, want, got map[string]string) {
 }
 
 // quick is a disk that does not wait for the metal.
-type quick struct{ Disk }
+type quick struct{ *Disk }
+
+func quickly(root string) (Folder, error) {
+	d, err := OpenDisk(root)
+	return quick{d}, err
+}
 
 func (quick) SyncDir(string) error { return nil }
 
-func (q quick) Create(name string, mode fs.FileMode) (Output, error) {
-	out, err := q.Disk.Create(name, mode)
+func (q quick) Create(name string) (Output, error) {
+	out, err := q.Disk.Create(name)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +100,15 @@ func (q quick) Create(name string, mode fs.FileMode) (Output, error) {
 type quickOutput struct{ Output }
 
 func (quickOutput) Sync() error { return nil }
+
+func open(t *testing.T, root string, o Options) *Store {
+	t.Helper()
+	s, err := Open(root, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 func clock() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) }
 
@@ -123,7 +139,7 @@ func changed() map[string]string {
 func TestApplyAndRevert(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, project)
-	s := Open(root, Options{Now: clock})
+	s := open(t, root, Options{Now: clock})
 	c, err := s.Plan(edits, creates)
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +182,7 @@ func TestApplyAndRevert(t *testing.T) {
 func TestSeveralBack(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, project)
-	s := Open(root, Options{Files: quick{}, Now: clock})
+	s := open(t, root, Options{Folder: quickly, Now: clock})
 	states := []map[string]string{tree(t, root)}
 	for n := range 4 {
 		if err := apply(s, []Edit{{File: "ds.json", Path: edits[3].Path, Value: 100 + n}, {File: "conf/01_stage.yaml", Path: doc.Path{"n_negatives"}, Value: n}}[n%2:], nil); err != nil {
@@ -193,7 +209,7 @@ func TestSeveralBack(t *testing.T) {
 func TestEditedByHand(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, project)
-	s := Open(root, Options{Files: quick{}})
+	s := open(t, root, Options{Folder: quickly})
 	if err := apply(s, edits, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +230,7 @@ func TestEditedByHand(t *testing.T) {
 func TestRemovedByHand(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, project)
-	s := Open(root, Options{Files: quick{}})
+	s := open(t, root, Options{Folder: quickly})
 	if err := apply(s, edits, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +253,7 @@ func TestForeignBackupStays(t *testing.T) {
 	write(t, root, project)
 	write(t, root, map[string]string{"ds.json.backup": "my own"})
 	before := tree(t, root)
-	s := Open(root, Options{Files: quick{}})
+	s := open(t, root, Options{Folder: quickly})
 	if err := apply(s, edits[3:], nil); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +273,7 @@ func TestLinksStayLinks(t *testing.T) {
 	if err := os.Symlink("conf/config.yaml", filepath.Join(root, "main.yaml")); err != nil {
 		t.Skip(err)
 	}
-	s := Open(root, Options{Files: quick{}})
+	s := open(t, root, Options{Folder: quickly})
 	two := []Edit{edits[0], edits[1]}
 	two[0].File = "main.yaml" // the same file by two names
 	c, err := s.Plan(two, nil)
@@ -298,7 +314,7 @@ func TestRefused(t *testing.T) {
 		{"link to nothing", func(root string) error {
 			return errors.Join(os.Remove(filepath.Join(root, "ds.json")), os.Symlink("gone.json", filepath.Join(root, "ds.json")))
 		}, edits, nil, "ds.json: the file is not there"},
-		{"folder", func(root string) error { return os.Mkdir(filepath.Join(root, "x.yaml"), 0o755) }, []Edit{{File: "x.yaml"}}, nil, "x.yaml: not a plain file"},
+		{"folder", func(root string) error { return os.Mkdir(filepath.Join(root, "x.yaml"), 0o755) }, []Edit{{File: "x.yaml"}}, nil, "x.yaml: it is a folder"},
 		{"malformed", func(root string) error {
 			return os.WriteFile(filepath.Join(root, "ds.json"), []byte("{\n  a: 1}"), 0o644)
 		}, edits, nil, "ds.json:2:3: "},
@@ -312,7 +328,7 @@ func TestRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = os.Chmod(filepath.Join(root, "conf"), 0o755) })
-			err := apply(Open(root, Options{Files: quick{}}), c.edits, c.creates)
+			err := apply(open(t, root, Options{Folder: quickly}), c.edits, c.creates)
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("error is %v, want %s", err, c.want)
 			}
@@ -326,52 +342,81 @@ func TestRefused(t *testing.T) {
 func TestLock(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, project)
-	first := Open(root, Options{Files: quick{}, Pid: 1001, Alive: func(int) bool { return true }})
-	if err := first.prepare(); err != nil {
-		t.Fatal(err)
-	}
-	unlock, err := first.lock()
+	first := open(t, root, Options{Folder: quickly, Host: "node7", Now: clock})
+	release, err := first.lock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := Open(root, Options{Files: quick{}, Pid: 1002, Alive: func(int) bool { return true }})
-	if err := apply(second, edits, nil); err == nil || !strings.Contains(err.Error(), "process 1001") {
-		t.Errorf("error is %v", err)
+	second := open(t, root, Options{Folder: quickly})
+	want := fmt.Sprintf("another snug is at work here (process %d on node7 since 2026-08-01T12:00:00Z); wait for it", os.Getpid())
+	if err := apply(second, edits, nil); err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	same(t, project, tree(t, root))
-	dead := Open(root, Options{Files: quick{}, Pid: 1003, Alive: func(pid int) bool { return pid != 1001 }})
-	if err := apply(dead, edits[3:], nil); err != nil {
-		t.Errorf("a stale lock was not taken over: %v", err)
-	}
-	unlock()
+	release()
 	if err := apply(second, edits[:1], nil); err != nil {
 		t.Error(err)
 	}
+	if l := leftovers(t, root); len(l) > 0 {
+		t.Errorf("left over: %v", l)
+	}
+}
+
+// TestManyAtOnce lets many processes' worth of stores change and take back in
+// one folder: each call succeeds or says that another is at work, and in the end
+// everything can be taken back.
+func TestManyAtOnce(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, project)
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			s, err := Open(root, Options{Folder: quickly})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for n := range 100 {
+				_ = apply(s, []Edit{{File: "ds.json", Path: edits[3].Path, Value: 100*worker + n}}, nil)
+				if n%2 == 1 {
+					_, _ = s.Revert(1, false)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s := open(t, root, Options{Folder: quickly})
+	made, err := s.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(made) > 0 {
+		if _, err := s.Revert(len(made), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, project, tree(t, root))
 }
 
 func TestDamagedJournal(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, project)
-	s := Open(root, Options{Files: quick{}})
+	s := open(t, root, Options{Folder: quickly})
 	if err := apply(s, edits, nil); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(root, ".snug", "journal", "000001.done")
-	for _, text := range []string{"", "{", `{"version": 2}`, `{"version": 1, "files": [{"path": "x"}]}`} {
+	for text, want := range map[string]string{
+		"":               "is damaged",
+		"{":              "is damaged",
+		`{"version": 1}`: "is not this folder's own",
+		`{"version": 2, "files": [{"path": "x"}]}`: "is not this folder's own",
+	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Revert(1, false); err == nil {
-			t.Errorf("%q was taken for an entry", text)
+		if _, err := s.Revert(1, false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error is %v", text, err)
 		}
 	}
-}
-
-func FuzzEntry(f *testing.F) {
-	f.Add([]byte(`{"version": 1, "id": 1, "files": [{"path": "a", "target": "/a", "mode": "0644", "before": "YQ==", "after": "00"}]}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if e, err := parseEntry("x", data); err == nil && e.Version != journalVersion {
-			t.Error("an entry of another version was read")
-		}
-	})
 }

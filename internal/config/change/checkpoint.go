@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"snug/internal/pattern"
 )
 
 // Checkpoint is a run that was stopped and may be taken up again with the
@@ -33,8 +34,8 @@ const (
 )
 
 var (
-	checkpointFolder = regexp.MustCompile(`^(?:checkpoint|step|global_step|iter)[-_]?([0-9]+)$`)
-	checkpointFile   = regexp.MustCompile(`^(?:last|.*step[=_-]?([0-9]+).*)\.ckpt$`)
+	checkpointFolder = pattern.New(`^(?:checkpoint|step|global_step|iter)[-_]?([0-9]+)$`)
+	checkpointFile   = pattern.New(`^(?:last|.*step[=_-]?([0-9]+).*)\.ckpt$`)
 	checkpointSkips  = []string{"node_modules", "site-packages", "dist-packages", "__pycache__", "venv", "env"}
 )
 
@@ -45,19 +46,22 @@ func (s *Store) LastCheckpoint() *Checkpoint {
 	seen := 0
 	queue := []string{"."}
 	for n := 0; n < len(queue) && seen < checkpointEntries; n++ {
-		entries, err := s.ReadDir(queue[n])
+		entries, err := s.folder.ReadDir(queue[n])
 		if err != nil {
 			continue // what may not be read is not resumed from either
 		}
 		for _, e := range entries {
 			seen++
 			name := path.Join(queue[n], e.Name())
-			if c := s.checkpoint(name, e, entries); c != nil && (newest == nil || c.later(newest)) {
+			if c := checkpoint(name, e, entries); c != nil && (newest == nil || c.later(newest)) {
 				newest = c
 			} else if c == nil && e.IsDir() && descend(name) {
 				queue = append(queue, name)
 			}
 		}
+	}
+	if newest != nil {
+		s.trainerState(newest)
 	}
 	return newest
 }
@@ -75,19 +79,17 @@ func descend(name string) bool {
 }
 
 // checkpoint reads what an entry of a folder says, nil where it is none.
-func (s *Store) checkpoint(name string, e fs.DirEntry, beside []fs.DirEntry) *Checkpoint {
+func checkpoint(name string, e fs.DirEntry, beside []fs.DirEntry) *Checkpoint {
 	c := &Checkpoint{Path: name}
-	switch m := checkpointFolder.FindStringSubmatch(e.Name()); {
+	switch m := checkpointFolder.Find(e.Name()); {
 	case e.IsDir() && m != nil:
 		c.Step, _ = strconv.Atoi(m[1])
-		s.trainerState(c, path.Join(name, "trainer_state.json"))
 	case e.IsDir():
 		return nil
-	case checkpointFile.MatchString(e.Name()):
-		c.Step, _ = strconv.Atoi(checkpointFile.FindStringSubmatch(e.Name())[1])
+	case checkpointFile.In(e.Name()):
+		c.Step, _ = strconv.Atoi(checkpointFile.Find(e.Name())[1])
 	case e.Name() == "trainer_state.json" && hasWeights(beside):
 		c.Path = path.Dir(name)
-		s.trainerState(c, name)
 	default:
 		return nil
 	}
@@ -105,8 +107,8 @@ func hasWeights(entries []fs.DirEntry) bool {
 }
 
 // trainerState reads what transformers' Trainer wrote down.
-func (s *Store) trainerState(c *Checkpoint, name string) {
-	data, err := s.ReadFile(name)
+func (s *Store) trainerState(c *Checkpoint) {
+	data, err := s.folder.ReadFile(path.Join(c.Path, "trainer_state.json"))
 	if err != nil {
 		return
 	}

@@ -40,7 +40,7 @@ func TestLastCheckpoint(t *testing.T) {
 				at := time.Unix(int64(1000*i), 0)
 				_ = os.Chtimes(filepath.Join(root, filepath.Dir(name)), at, at)
 			}
-			got := Open(root, Options{Files: quick{}}).LastCheckpoint()
+			got := open(t, root, Options{Folder: quickly}).LastCheckpoint()
 			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreUnexported(Checkpoint{})); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

@@ -9,48 +9,64 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"snug/internal/files"
 )
 
-// The journal, version 1. Goals: everything to restore the files exactly, in
-// one file a change, readable by a person. Not goals: small; shared between
+// The journal, version 2. Goals: everything needed to restore the files exactly,
+// in one file per change, readable by a person; useless to whoever puts one into
+// a repository for others to clone. Non-goals: being small; being shared between
 // machines.
 //
 //	.snug/journal/
 //	  000001.done     a change that was made
-//	  000002.begun    one that was begun: its files are old or new, each one
-//	  revert          changes that are being taken back: {"version": 1, "ids": [2, 1], "force": false}
+//	  000002.begun    one that was begun: each of its files is old or new
+//	  revert          changes being taken back: {"version": 2, "ids": [2, 1], …, "seal": "…"}
 //
 // An entry is a JSON object:
 //
-//	version  1; a higher one was written by a newer snug and is left alone
+//	version  2
 //	id       counts up, as in the name
 //	time     RFC 3339
 //	note     what the change was, for people
-//	files    path    relative to the project's folder
-//	         target  the file itself, where path leads through links
+//	host, folder, inode, seal
+//	         whose journal this is (owner.go)
+//	files    path    relative to the project's folder, links resolved
 //	         mode    permissions, in octal
 //	         before  the old content in base64; null where there was no file
 //	         after   SHA-256 of the new content
 //	         backup  true for .backup files, which may go without being missed
-const journalVersion = 1
+//
+// Nothing in an entry is obeyed before it is checked: the seal shows that this
+// machine wrote it for this folder, each path has to stay inside the folder, and
+// a file that is neither the old nor the new one is left alone. Whether files
+// edited since are overwritten is never read from disk: only the person at the
+// command line can say so.
+const journalVersion = 2
+
+// Bounds of a journal that somebody else may have put there.
+const (
+	mostEntries    = 10_000
+	largestJournal = 256 << 20
+)
 
 // Entry is a change that was made.
 type Entry struct {
-	Version int           `json:"version"`
-	ID      int           `json:"id"`
-	Time    time.Time     `json:"time"`
-	Note    string        `json:"note"`
-	Files   []journalFile `json:"files"`
+	Version int       `json:"version"`
+	ID      int       `json:"id"`
+	Time    time.Time `json:"time"`
+	Note    string    `json:"note"`
+	owner
+	Files []journalFile `json:"files"`
 }
 
 type journalFile struct {
 	Path   string `json:"path"`
-	Target string `json:"target"`
 	Mode   string `json:"mode"`
 	Before []byte `json:"before"`
 	After  string `json:"after"`
@@ -73,7 +89,7 @@ func (f *journalFile) mode() fs.FileMode {
 	if err != nil {
 		return 0o644
 	}
-	return fs.FileMode(mode)
+	return fs.FileMode(mode) & fs.ModePerm
 }
 
 func digest(content []byte) string {
@@ -81,85 +97,149 @@ func digest(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// The states of an entry, as its name ends.
 const (
 	begun = ".begun"
 	done  = ".done"
 )
 
-func (s *Store) entryPath(id int, state string) string {
-	return filepath.Join(s.journal(), fmt.Sprintf("%06d%s", id, state))
+// Names in the project's folder.
+const (
+	snugFolder    = ".snug"
+	journalFolder = ".snug/journal"
+	lockName      = ".snug/lock"
+	ignoreName    = ".snug/.gitignore"
+	revertName    = ".snug/journal/revert"
+)
+
+func entryName(id int, state string) string {
+	return fmt.Sprintf("%s/%06d%s", journalFolder, id, state)
 }
 
-// entries are those of a state, oldest first.
-func (s *Store) entries(state string) ([]*Entry, error) {
-	list, err := s.files.ReadDir(s.journal())
+// listing is the journal's folder, looked at once.
+type listing struct {
+	own     map[string][]*Entry // by state, oldest first
+	foreign []*Entry            // of other folders and machines
+	last    int                 // the highest number in use
+}
+
+// list reads the journal.
+func (s *Store) list() (listing, error) {
+	l := listing{own: map[string][]*Entry{}}
+	if err := s.checkFolders(); err != nil {
+		return l, err
+	}
+	names, err := s.folder.ReadDir(journalFolder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return l, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", s.journal(), explain(err))
+		return l, fmt.Errorf("reading %s: %w", s.at(journalFolder), explain(err))
 	}
-	var all []*Entry
-	for _, f := range list {
-		if !strings.HasSuffix(f.Name(), state) || strings.HasPrefix(f.Name(), ".") {
+	if len(names) > mostEntries {
+		return l, fmt.Errorf("%s holds more than %d files; remove what snug did not write", s.at(journalFolder), mostEntries)
+	}
+	size := 0
+	for _, f := range names {
+		state := path.Ext(f.Name())
+		if state != begun && state != done || strings.HasPrefix(f.Name(), ".") {
 			continue
 		}
-		e, err := s.readEntry(filepath.Join(s.journal(), f.Name()))
+		e, n, err := s.readEntry(path.Join(journalFolder, f.Name()))
 		if err != nil {
-			return nil, err
+			return l, err
 		}
-		all = append(all, e)
+		if size += n; size > largestJournal {
+			return l, fmt.Errorf("%s is larger than %d MiB; remove what snug did not write", s.at(journalFolder), largestJournal>>20)
+		}
+		if err := l.add(s, e, f.Name(), state); err != nil {
+			return l, err
+		}
 	}
-	slices.SortFunc(all, func(a, b *Entry) int { return a.ID - b.ID })
-	return all, nil
+	for _, entries := range l.own {
+		slices.SortFunc(entries, func(a, b *Entry) int { return a.ID - b.ID })
+	}
+	return l, nil
 }
 
-func (s *Store) readEntry(name string) (*Entry, error) {
-	data, err := s.files.ReadFile(name)
+// add sorts an entry to its owner. The number in the name counts, since that is
+// the file that would be written over.
+func (l *listing) add(s *Store, e *Entry, name, state string) error {
+	n, _ := strconv.Atoi(strings.TrimSuffix(name, state))
+	l.last = max(l.last, n, 1)
+	if e.Version != journalVersion || !s.owns(e) || path.Base(entryName(e.ID, state)) != name {
+		l.foreign = append(l.foreign, e)
+		return nil
+	}
+	if err := e.check(); err != nil {
+		return s.damaged(path.Join(journalFolder, name), err)
+	}
+	l.own[state] = append(l.own[state], e)
+	return nil
+}
+
+// check refuses an entry that could not be trusted to restore anything.
+func (e *Entry) check() error {
+	for _, f := range e.Files {
+		if err := checkPath(f.Path); err != nil {
+			return err
+		}
+		if len(f.After) != 2*sha256.Size {
+			return fmt.Errorf("%q has no checksum", f.Path)
+		}
+	}
+	return nil
+}
+
+func (s *Store) damaged(name string, err error) error {
+	return fmt.Errorf("%s is damaged: %w; restore from the .backup files and remove it", s.at(name), err)
+}
+
+// readEntry reads one entry and its size.
+func (s *Store) readEntry(name string) (*Entry, int, error) {
+	info, err := s.folder.Lstat(name)
+	if err == nil {
+		err = files.Regular(info)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, explain(err))
+		return nil, 0, fmt.Errorf("reading %s: %w", s.at(name), explain(err))
 	}
-	return parseEntry(name, data)
-}
-
-// parseEntry reads an entry and refuses one that could not be trusted to
-// restore anything.
-func parseEntry(name string, data []byte) (*Entry, error) {
+	data, err := s.folder.ReadFile(name)
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading %s: %w", s.at(name), explain(err))
+	}
 	var e Entry
 	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w; restore from the .backup files and remove it", name, err)
+		return nil, 0, s.damaged(name, err)
 	}
-	if e.Version != journalVersion {
-		return nil, fmt.Errorf("%s has version %d, this snug knows %d; use the snug that wrote it", name, e.Version, journalVersion)
-	}
-	for _, f := range e.Files {
-		if f.Target == "" || len(f.After) != 2*sha256.Size {
-			return nil, fmt.Errorf("%s is damaged: a file has no target or no checksum; restore from the .backup files and remove it", name)
-		}
-	}
-	return &e, nil
+	return &e, len(data), nil
 }
 
 // List is the changes that can be taken back, newest first.
 func (s *Store) List() ([]*Entry, error) {
-	all, err := s.entries(done)
+	l, err := s.list()
+	all := slices.Clone(l.own[done])
 	slices.Reverse(all)
 	return all, err
 }
 
-// nextID is one more than any there is.
-func (s *Store) nextID() (int, error) {
-	id := 0
-	for _, state := range []string{begun, done} {
-		all, err := s.entries(state)
-		if err != nil {
-			return 0, err
-		}
-		for _, e := range all {
-			id = max(id, e.ID)
-		}
+// Foreign describes the changes in the journal that were not made in this folder
+// on this machine, "" where there are none. They are never acted on.
+func (s *Store) Foreign() (string, error) {
+	l, err := s.list()
+	if err != nil || len(l.foreign) == 0 {
+		return "", err
 	}
-	return id + 1, nil
+	return foreignText(s.at(journalFolder), l.foreign), nil
+}
+
+// foreignText names a journal that came from elsewhere.
+func foreignText(journal string, entries []*Entry) string {
+	of := "it came with a clone, a copy or an archive"
+	if e := entries[0]; e.Folder != "" {
+		of = fmt.Sprintf("it was made in %s on %s", e.Folder, e.Host)
+	}
+	return fmt.Sprintf("%s is not this folder's own (%s) and is not used; remove it if nobody needs it", journal, of)
 }
 
 // writeJSON writes a file of the journal.
@@ -168,13 +248,13 @@ func (s *Store) writeJSON(name string, v any) error {
 	if err != nil {
 		return err
 	}
-	return s.write(name, append(data, '\n'), 0o600, nil)
+	return s.write(name, append(data, '\n'), 0o600, "")
 }
 
 // drop removes a file of the journal.
 func (s *Store) drop(name string) error {
-	if err := s.files.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("removing %s: %w", name, explain(err))
+	if err := s.folder.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing %s: %w", s.at(name), explain(err))
 	}
-	return s.files.SyncDir(filepath.Dir(name))
+	return s.folder.SyncDir(path.Dir(name))
 }

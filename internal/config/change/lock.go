@@ -6,79 +6,51 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 )
 
-// The lock is a file with one line: the process, its host and since when.
+// The lock is the system's lock on .snug/lock, which ends with its process. The
+// file says who holds it, for messages only:
 //
-//	4711 node7 2026-08-01T12:00:00Z
+//	process 4711 on node7 since 2026-08-01T12:00:00Z
 //
-// It is made only where there is none. One whose process is gone is stale: it
-// is renamed first, which only one of several that find it can do.
+// A lock file that came with a clone is held by nobody and blocks nobody.
 
-// lock takes the lock; the function gives it back.
-func (s *Store) lock() (unlock func(), err error) {
-	name := filepath.Join(s.folder(), "lock")
-	for range 3 {
-		err = s.take(name)
-		if err == nil {
-			return func() { _ = s.files.Remove(name) }, nil
+// lock makes snug's folder and takes the lock. Another snug that has taken back
+// its last change removes the folder, before or just after: so it is made again
+// under the lock.
+func (s *Store) lock() (release func(), err error) {
+	holder := fmt.Sprintf("process %d on %s since %s", s.pid, s.host, s.now().UTC().Format("2006-01-02T15:04:05Z"))
+	for range 10 {
+		if err := s.prepare(); err != nil {
+			return nil, err
 		}
-		if !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("locking %s: %w", name, explain(err))
-		}
-		held, err := s.files.ReadFile(name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("reading %s: %w", name, explain(err))
-		}
-		if err == nil && s.holds(string(held)) {
-			return nil, fmt.Errorf("another snug is at work here (%s in %s); wait for it, or remove that file if it is none", describe(string(held)), name)
-		}
-		if err == nil {
-			s.breakLock(name)
+		release, err = s.folder.Lock(lockName, holder)
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
 		}
 	}
-	return nil, fmt.Errorf("locking %s: others keep taking it; try again", name)
-}
-
-// take makes the lock file.
-func (s *Store) take(name string) error {
-	out, err := s.files.Create(name, 0o644)
+	var held heldBy
+	if errors.As(err, &held) {
+		return nil, fmt.Errorf("another snug is at work here (%s); wait for it", held)
+	}
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("locking %s: %w", s.at(lockName), explain(err))
 	}
-	text := fmt.Sprintf("%d %s %s\n", s.pid, s.host, s.now().UTC().Format("2006-01-02T15:04:05Z"))
-	if err := fill(out, []byte(text), 0o644); err != nil {
-		_ = s.files.Remove(name)
-		return err
+	if err := s.prepare(); err != nil {
+		release()
+		return nil, err
 	}
-	return nil
+	return release, nil
 }
 
-// holds says whether the one who wrote a lock is still there. A lock of another
-// host cannot be checked; one that was not written to the end is nobody's.
-func (s *Store) holds(text string) bool {
-	var pid int
-	var host, since string
-	if n, _ := fmt.Sscan(text, &pid, &host, &since); n < 3 || !strings.HasSuffix(text, "\n") {
-		return false
-	}
-	return host != s.host || s.alive(pid)
-}
+// heldBy says that another process holds a lock, and which.
+type heldBy string
 
-// breakLock moves a stale lock out of the way.
-func (s *Store) breakLock(name string) {
-	stale := fmt.Sprintf("%s.stale-%d", name, s.pid)
-	if s.files.Rename(name, stale) == nil {
-		_ = s.files.Remove(stale)
+func (h heldBy) Error() string {
+	text, _, _ := strings.Cut(string(h), "\n")
+	if text == "" {
+		return "another process"
 	}
-}
-
-// describe is a lock for a message.
-func describe(text string) string {
-	var pid int
-	var host, since string
-	_, _ = fmt.Sscan(text, &pid, &host, &since)
-	return fmt.Sprintf("process %d on %s since %s", pid, host, since)
+	return text
 }

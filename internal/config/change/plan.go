@@ -7,22 +7,24 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 
 	"snug/internal/config/doc"
+	"snug/internal/files"
 )
 
 // File is one file of a change, before and after.
 type File struct {
-	// Path is relative to the project's folder, as the user knows it.
+	// Path is the file itself, links followed, relative to the project's folder.
 	Path string
 	// Before is the old content, nil where there was no file.
 	Before []byte
 	// After is the new content.
 	After []byte
 
-	target string      // the file itself, links followed
 	info   fs.FileInfo // of the old file
+	like   string      // the file whose owner and attributes it takes, "" for none
 	backup bool        // it is a .backup of another
 }
 
@@ -58,8 +60,8 @@ func (s *Store) Plan(edits []Edit, creates []Create) (*Change, error) {
 		}
 	}
 	change := &Change{Warnings: p.warnings, Values: p.values}
-	for _, target := range p.order {
-		if f := p.files[target]; f.Before == nil || !bytes.Equal(f.Before, f.After) {
+	for _, name := range p.order {
+		if f := p.files[name]; f.Before == nil || !bytes.Equal(f.Before, f.After) {
 			change.Files = append(change.Files, *f)
 		}
 	}
@@ -68,7 +70,7 @@ func (s *Store) Plan(edits []Edit, creates []Create) (*Change, error) {
 
 type planning struct {
 	store    *Store
-	files    map[string]*File // by target: two names of one file are one
+	files    map[string]*File // by path: two names of one file are one
 	order    []string
 	values   []Value
 	warnings []string
@@ -110,45 +112,62 @@ func (p *planning) note(e Edit, before, after *doc.Document) error {
 
 // open reads a file that is to be edited, once.
 func (p *planning) open(name string) (*File, error) {
-	files := p.store.files
-	path := p.store.path(name)
-	target, err := files.Resolve(path)
+	folder := p.store.folder
+	target, err := p.store.inside(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, explain(err))
+		return nil, err
 	}
 	if f := p.files[target]; f != nil {
 		return f, nil
 	}
-	info, err := files.Stat(target)
+	info, err := folder.Lstat(target)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, explain(err))
 	}
 	if err := p.writable(name, target, info); err != nil {
 		return nil, err
 	}
-	before, err := files.ReadFile(target)
+	before, err := folder.ReadFile(target)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, explain(err))
 	}
-	p.warn(name, path, target, info)
+	p.warn(name, target, info)
 	if before == nil {
 		before = []byte{}
 	}
-	f := &File{Path: name, Before: before, After: before, target: target, info: info}
-	p.files[target] = f
-	p.order = append(p.order, target)
-	return f, nil
+	return p.add(&File{Path: target, Before: before, After: before, info: info, like: target}), nil
+}
+
+func (p *planning) add(f *File) *File {
+	p.files[f.Path] = f
+	p.order = append(p.order, f.Path)
+	return f
+}
+
+// inside is the file that a name leads to, which has to be one of the project.
+func (s *Store) inside(name string) (string, error) {
+	target, err := s.folder.Resolve(name)
+	if errors.Is(err, ErrOutside) {
+		return "", fmt.Errorf("%s: %w (%s), where snug does not write; copy it into the project, or run snug with --dir on the folder it belongs to", name, err, s.folder.Path())
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, explain(err))
+	}
+	if err := checkPath(target); err != nil && target != "." {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return target, nil
 }
 
 // writable refuses what a rename would overwrite although it says not to.
 func (p *planning) writable(name, target string, info fs.FileInfo) error {
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: not a plain file", name)
+	if err := files.Regular(info); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	if info.Mode().Perm()&0o200 == 0 {
 		return fmt.Errorf("%s: the file is read-only; make it writable (chmod u+w) or change it by hand", name)
 	}
-	folder, err := p.store.files.Stat(filepath.Dir(target))
+	folder, err := p.store.folder.Lstat(path.Dir(target))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, explain(err))
 	}
@@ -159,8 +178,8 @@ func (p *planning) writable(name, target string, info fs.FileInfo) error {
 }
 
 // warn says what else is touched.
-func (p *planning) warn(name, path, target string, info fs.FileInfo) {
-	if l, err := p.store.files.Lstat(path); err == nil && l.Mode()&fs.ModeSymlink != 0 {
+func (p *planning) warn(name, target string, info fs.FileInfo) {
+	if target != path.Clean(name) && target != filepath.ToSlash(name) {
 		p.warnings = append(p.warnings, fmt.Sprintf("%s is a link: %s changes", name, target))
 	}
 	if n := otherNames(info); n > 0 {
@@ -170,19 +189,17 @@ func (p *planning) warn(name, path, target string, info fs.FileInfo) {
 
 // create adds a new file.
 func (p *planning) create(c Create) error {
-	path := p.store.path(c.File)
-	folder, err := p.store.files.Resolve(filepath.Dir(path))
+	folder, err := p.store.inside(path.Dir(filepath.ToSlash(c.File)))
 	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.Dir(c.File), explain(err))
+		return err
 	}
-	target := filepath.Join(folder, filepath.Base(path))
-	if _, err := p.store.files.Lstat(target); err == nil || p.files[target] != nil {
+	target := path.Join(folder, path.Base(filepath.ToSlash(c.File)))
+	if _, err := p.store.folder.Lstat(target); err == nil || p.files[target] != nil {
 		return fmt.Errorf("%s: a file of that name is there already", c.File)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", c.File, explain(err))
 	}
-	p.files[target] = &File{Path: c.File, After: append([]byte{}, c.Content...), target: target}
-	p.order = append(p.order, target)
+	p.add(&File{Path: target, After: append([]byte{}, c.Content...)})
 	return nil
 }
 
@@ -194,5 +211,5 @@ func explain(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("no permission")
 	}
-	return reason(err)
+	return plainError(err)
 }

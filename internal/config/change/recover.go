@@ -8,28 +8,30 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+
+	"snug/internal/files"
 )
 
-// Interrupted says whether a change or its taking back was begun and not
+// Interrupted says whether a change or its taking back was begun here and not
 // finished.
-func (s *Store) Interrupted() (bool, error) { return s.interrupted() }
+func (s *Store) Interrupted() (bool, error) {
+	l, err := s.list()
+	return err == nil && s.interrupted(l), err
+}
 
-func (s *Store) interrupted() (bool, error) {
-	if _, err := s.files.Stat(s.revertPath()); err == nil {
-		return true, nil
-	}
-	all, err := s.entries(begun)
-	return len(all) > 0, err
+func (s *Store) interrupted(l listing) bool {
+	plan, err := s.readReverting()
+	return plan != nil || err != nil || len(l.own[begun]) > 0
 }
 
 // Recover deals with what was interrupted: a change that was begun is taken
 // back, taking back is finished. It returns the changes that are gone.
 func (s *Store) Recover(force bool) ([]*Entry, error) {
-	unlock, err := s.lock()
+	release, err := s.lock()
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
+	defer s.leave(release)
 	return s.recover(force)
 }
 
@@ -38,11 +40,11 @@ func (s *Store) recover(force bool) ([]*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.entries(begun)
+	l, err := s.list()
 	if err != nil {
 		return gone, err
 	}
-	for _, e := range slices.Backward(all) {
+	for _, e := range slices.Backward(l.own[begun]) {
 		if err := s.undo(e, force); err != nil {
 			return gone, err
 		}
@@ -52,23 +54,46 @@ func (s *Store) recover(force bool) ([]*Entry, error) {
 }
 
 // recoverRevert goes on with taking back what was being taken back.
-func (s *Store) recoverRevert(force bool) (gone []*Entry, err error) {
-	data, err := s.files.ReadFile(s.revertPath())
+func (s *Store) recoverRevert(force bool) ([]*Entry, error) {
+	plan, err := s.readReverting()
+	if err != nil || plan == nil {
+		return nil, err
+	}
+	l, err := s.list()
+	if err != nil {
+		return nil, err
+	}
+	var left []*Entry
+	for _, id := range plan.IDs {
+		if i := slices.IndexFunc(l.own[done], func(e *Entry) bool { return e.ID == id }); i >= 0 {
+			left = append(left, l.own[done][i])
+		}
+	}
+	return left, s.finishRevert(left, force)
+}
+
+// readReverting is what was being taken back here, nil where nothing was.
+func (s *Store) readReverting() (*reverting, error) {
+	info, err := s.folder.Lstat(revertName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if err == nil {
+		err = files.Regular(info)
+	}
+	var data []byte
+	if err == nil {
+		data, err = s.folder.ReadFile(revertName)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", s.revertPath(), explain(err))
+		return nil, fmt.Errorf("reading %s: %w", s.at(revertName), explain(err))
 	}
 	var plan reverting
-	if err := json.Unmarshal(data, &plan); err != nil || plan.Version != journalVersion {
-		return nil, fmt.Errorf("%s is damaged or of another version; restore from the .backup files and remove it", s.revertPath())
+	if err := json.Unmarshal(data, &plan); err != nil {
+		return nil, s.damaged(revertName, err)
 	}
-	for _, id := range plan.IDs {
-		if e, err := s.readEntry(s.entryPath(id, done)); err == nil {
-			gone = append(gone, e)
-		}
+	if plan.Version != journalVersion || !s.owns(&plan) {
+		return nil, nil // somebody else's
 	}
-	plan.Force = plan.Force || force
-	return gone, s.finishRevert(plan)
+	return &plan, nil
 }

@@ -3,10 +3,11 @@
 package change
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 )
@@ -30,17 +31,19 @@ func (s *Store) Revert(n int, force bool) (Reverted, error) {
 	if n < 1 {
 		return out, fmt.Errorf("%d changes cannot be taken back: say 1 or more", n)
 	}
-	if _, err := s.files.Stat(s.journal()); err != nil {
-		return out, fmt.Errorf("%s: there is no change to take back", s.root)
+	if l, err := s.list(); err != nil || !s.interrupted(l) && len(l.own[done]) == 0 {
+		return out, cmp.Or(err, s.noChange(l.foreign))
 	}
-	unlock, err := s.lock()
+	release, err := s.lock()
 	if err != nil {
 		return out, err
 	}
-	defer unlock()
-	if out.Interrupted, err = s.interrupted(); err != nil {
+	defer s.leave(release)
+	l, err := s.list()
+	if err != nil {
 		return out, err
 	}
+	out.Interrupted = s.interrupted(l)
 	if out.Entries, err = s.recover(force); err != nil {
 		return out, err
 	}
@@ -48,6 +51,19 @@ func (s *Store) Revert(n int, force bool) (Reverted, error) {
 		err = s.revertDone(&out, left, force)
 	}
 	return out, err
+}
+
+// leave gives the lock back. With no change left, nothing of snug stays behind.
+func (s *Store) leave(release func()) {
+	if l, err := s.list(); err == nil && l.last == 0 {
+		_ = s.folder.Remove(revertName)
+		_ = s.folder.Remove(journalFolder)
+		if text, err := s.folder.ReadFile(ignoreName); err == nil && string(text) == ignoreAll {
+			_ = s.folder.Remove(ignoreName)
+		}
+	}
+	release()
+	_ = s.folder.Remove(snugFolder) // fails where anything is in it
 }
 
 // steps is how much of what was asked for an interruption is: a revert that had
@@ -61,44 +77,49 @@ func steps(interrupted bool) int {
 
 // revertDone takes back finished changes.
 func (s *Store) revertDone(out *Reverted, n int, force bool) error {
-	all, err := s.List()
+	l, err := s.list()
 	if err != nil {
 		return err
 	}
+	all := l.own[done]
 	if len(all) == 0 {
-		return fmt.Errorf("%s: there is no change to take back", s.root)
+		return s.noChange(l.foreign)
 	}
 	if len(all) < n {
 		return fmt.Errorf("%s: %d changes can be taken back, not %d; snug revert --list shows them", s.root, len(all), n)
 	}
-	entries := all[:n]
+	entries := slices.Clone(all[len(all)-n:])
+	slices.Reverse(entries)
 	if !force {
 		if err := s.checkEdited(entries); err != nil {
 			return err
 		}
 	}
-	plan := reverting{Version: journalVersion, Force: force}
+	plan := &reverting{Version: journalVersion}
 	for _, e := range entries {
 		plan.IDs = append(plan.IDs, e.ID)
 	}
-	if err := s.writeJSON(s.revertPath(), plan); err != nil {
+	if err := s.seal(plan); err != nil {
 		return err
 	}
-	if err := s.finishRevert(plan); err != nil {
+	if err := s.writeJSON(revertName, plan); err != nil {
+		return err
+	}
+	if err := s.finishRevert(entries, force); err != nil {
 		return fmt.Errorf("%w; run snug revert again to finish", err)
 	}
 	out.Entries = append(out.Entries, entries...)
 	return nil
 }
 
-// reverting is the file that says which changes are being taken back.
+// reverting is the file that says which changes are being taken back. Whether
+// files edited since are overwritten is not in it: that is for the person who
+// runs snug again to say.
 type reverting struct {
 	Version int   `json:"version"`
 	IDs     []int `json:"ids"`
-	Force   bool  `json:"force"`
+	owner
 }
-
-func (s *Store) revertPath() string { return filepath.Join(s.journal(), "revert") }
 
 // checkEdited compares each file with what the newest change to it left. One
 // that is back already, by hand, is no obstacle.
@@ -107,11 +128,11 @@ func (s *Store) checkEdited(entries []*Entry) error {
 	var edited, removed []string
 	for _, e := range entries {
 		for _, f := range e.Files {
-			if seen[f.Target] || f.Backup {
+			if seen[f.Path] || f.Backup {
 				continue
 			}
-			seen[f.Target] = true
-			now, err := s.content(f.Target)
+			seen[f.Path] = true
+			now, err := s.content(f.Path)
 			switch {
 			case err != nil:
 				return err
@@ -148,30 +169,23 @@ func (f *journalFile) isOld(now []byte) bool {
 // isNew says whether a file is as the change left it.
 func (f *journalFile) isNew(now []byte) bool { return now != nil && digest(now) == f.After }
 
-// finishRevert restores the files of changes and drops their entries. It can be
-// stopped and begun again at any point: the newest entries go first, and an
-// entry goes when its files are back.
-func (s *Store) finishRevert(plan reverting) error {
-	for _, id := range plan.IDs {
-		e, err := s.readEntry(s.entryPath(id, done))
-		if err != nil {
-			if _, gone := s.files.Stat(s.entryPath(id, done)); errors.Is(gone, fs.ErrNotExist) {
-				continue
-			}
+// finishRevert restores the files of changes, newest first, and drops their
+// entries. It can be stopped and begun again at any point: an entry goes when
+// its files are back.
+func (s *Store) finishRevert(entries []*Entry, force bool) error {
+	for _, e := range entries {
+		if err := s.restore(e, force); err != nil {
 			return err
 		}
-		if err := s.restore(e, plan.Force); err != nil {
-			return err
-		}
-		if err := s.drop(s.entryPath(id, done)); err != nil {
+		if err := s.drop(entryName(e.ID, done)); err != nil {
 			return err
 		}
 	}
-	if err := s.files.Remove(s.revertPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("removing %s: %w", s.revertPath(), explain(err))
+	if err := s.folder.Remove(revertName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing %s: %w", s.at(revertName), explain(err))
 	}
-	// Where this does not last, whoever finds the mark finds nothing to do.
-	_ = s.files.SyncDir(s.journal())
+	// If this is lost, whoever finds the mark finds nothing to do.
+	_ = s.folder.SyncDir(journalFolder)
 	return nil
 }
 
@@ -180,15 +194,15 @@ func (s *Store) undo(e *Entry, force bool) error {
 	if err := s.restore(e, force); err != nil {
 		return err
 	}
-	return s.drop(s.entryPath(e.ID, begun))
+	return s.drop(entryName(e.ID, begun))
 }
 
 // restore puts the old files back. A file that is neither the old nor the new
 // one was edited by someone.
 func (s *Store) restore(e *Entry, force bool) error {
 	for _, f := range slices.Backward(e.Files) {
-		if err := s.files.Remove(staged(f.Target)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("removing %s: %w", staged(f.Target), explain(err))
+		if err := s.folder.Remove(staged(f.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing %s: %w", s.at(staged(f.Path)), explain(err))
 		}
 		if err := s.restoreFile(&f, force); err != nil {
 			return err
@@ -198,7 +212,7 @@ func (s *Store) restore(e *Entry, force bool) error {
 }
 
 func (s *Store) restoreFile(f *journalFile, force bool) error {
-	now, err := s.content(f.Target)
+	now, err := s.content(f.Path)
 	if err != nil {
 		return err
 	}
@@ -212,17 +226,13 @@ func (s *Store) restoreFile(f *journalFile, force bool) error {
 	case !f.isNew(now) && !force:
 		return editedError(f.Path)
 	case f.Before == nil:
-		if err := s.files.Remove(f.Target); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.folder.Remove(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing %s: %w", f.Path, explain(err))
 		}
-		return s.files.SyncDir(filepath.Dir(f.Target))
+		return s.folder.SyncDir(path.Dir(f.Path))
 	}
-	mode := f.mode()
-	info, err := s.files.Stat(f.Target)
-	if err == nil {
-		mode = info.Mode().Perm()
-	} else {
-		info = nil
+	if info, err := s.folder.Lstat(f.Path); err == nil {
+		return s.write(f.Path, f.Before, info.Mode().Perm(), f.Path)
 	}
-	return s.write(f.Target, f.Before, mode, info)
+	return s.write(f.Path, f.Before, f.mode(), "")
 }

@@ -3,117 +3,130 @@
 package change
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"time"
 )
 
 // Store is a project's folder with its journal.
 type Store struct {
-	root  string
-	files Files
-	now   func() time.Time
-	pid   int
-	host  string
-	alive func(pid int) bool
+	root    string // as the user named it
+	folder  Folder
+	now     func() time.Time
+	pid     int
+	host    string
+	machine string
 }
 
 // Options are what a Store takes from outside; each has a default.
 type Options struct {
-	Files Files
-	Now   func() time.Time
-	Pid   int
-	Alive func(pid int) bool
+	// Folder opens the project's folder; nil opens the real one.
+	Folder func(root string) (Folder, error)
+	// Now is the clock.
+	Now func() time.Time
+	// Host and Machine tell this machine from others: its name, and an identity
+	// that only it knows.
+	Host, Machine string
 }
 
-// Open is the store of a project's folder. Nothing is written yet.
-func Open(root string, o Options) *Store {
-	s := &Store{root: root, files: o.Files, now: o.Now, pid: o.Pid, alive: o.Alive}
-	if s.files == nil {
-		s.files = Disk{}
-	}
+// Open opens a project's folder. Nothing is written yet.
+func Open(root string, o Options) (*Store, error) {
+	s := &Store{root: root, now: o.Now, pid: os.Getpid(), host: o.Host, machine: o.Machine}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if s.pid == 0 {
-		s.pid = os.Getpid()
+	if s.host == "" {
+		s.host, _ = os.Hostname() // without one, machines are told apart by machineID alone
 	}
-	if s.alive == nil {
-		s.alive = processAlive
+	if s.machine == "" {
+		s.machine = cmp.Or(machineID(), s.host)
 	}
-	s.host, _ = os.Hostname() // a lock without a host is one of this host
-	return s
+	open := o.Folder
+	if open == nil {
+		open = func(root string) (Folder, error) { return OpenDisk(root) }
+	}
+	var err error
+	if s.folder, err = open(root); err != nil {
+		return nil, fmt.Errorf("%s: %w", root, explain(err))
+	}
+	return s, nil
 }
 
-// path is a file of the project as the system knows it.
-func (s *Store) path(name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(s.root, filepath.FromSlash(name))
-}
-
-func (s *Store) folder() string  { return filepath.Join(s.root, ".snug") }
-func (s *Store) journal() string { return filepath.Join(s.folder(), "journal") }
+// at is a file of the folder as messages name it.
+func (s *Store) at(name string) string { return filepath.Join(s.root, filepath.FromSlash(name)) }
 
 // prepare makes the folders.
 func (s *Store) prepare() error {
-	for _, dir := range []string{s.folder(), s.journal()} {
-		if err := s.files.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("making %s: %w", dir, explain(err))
+	if err := s.checkFolders(); err != nil {
+		return err
+	}
+	for _, dir := range []string{snugFolder, journalFolder} {
+		if err := s.folder.Mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("making %s: %w", s.at(dir), explain(err))
 		}
 	}
-	ignore := filepath.Join(s.folder(), ".gitignore")
-	if _, err := s.files.Lstat(ignore); errors.Is(err, fs.ErrNotExist) {
+	if err := s.checkFolders(); err != nil {
+		return err
+	}
+	if _, err := s.folder.Lstat(ignoreName); errors.Is(err, fs.ErrNotExist) {
 		// The journal is this machine's, not the project's. Losing this is no harm.
-		_ = s.write(ignore, []byte("*\n"), 0o644, nil)
+		_ = s.write(ignoreName, []byte(ignoreAll), 0o644, "")
 	}
 	return nil
 }
 
-// write makes a file whole or not at all: beside it, synced, then renamed.
-func (s *Store) write(target string, content []byte, mode fs.FileMode, like fs.FileInfo) error {
-	tmp, err := s.stage(target, content, mode, like)
-	if err != nil {
+// ignoreAll keeps git from taking the journal along.
+const ignoreAll = "*\n"
+
+// write makes a file whole or not at all: beside it, synced, then renamed. Like
+// is the file whose owner and attributes it takes, "" for none.
+func (s *Store) write(name string, content []byte, mode fs.FileMode, like string) error {
+	if err := s.stage(name, content, mode, like); err != nil {
 		return err
 	}
-	return s.replace(tmp, target)
+	if err := s.folder.Rename(staged(name), name); err != nil {
+		_ = s.folder.Remove(staged(name))
+		return fmt.Errorf("writing %s: %w", s.at(name), explain(err))
+	}
+	if err := s.folder.SyncDir(path.Dir(name)); err != nil {
+		return fmt.Errorf("writing %s: %w", s.at(name), explain(err))
+	}
+	return nil
 }
 
 // stage writes a file beside where it is to be.
-func (s *Store) stage(target string, content []byte, mode fs.FileMode, like fs.FileInfo) (tmp string, err error) {
-	tmp = staged(target)
-	if err := s.files.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("removing %s: %w", tmp, explain(err))
+func (s *Store) stage(name string, content []byte, mode fs.FileMode, like string) error {
+	tmp := staged(name)
+	if err := s.folder.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing %s: %w", s.at(tmp), explain(err))
 	}
-	out, err := s.files.Create(tmp, 0o600)
+	out, err := s.folder.Create(tmp)
 	if err != nil {
-		return "", fmt.Errorf("writing beside %s: %w", target, explain(err))
+		return fmt.Errorf("writing beside %s: %w", s.at(name), explain(err))
 	}
-	err = fill(out, content, mode)
-	if err == nil && like != nil {
-		if err = s.files.Own(tmp, like); err != nil {
-			err = fmt.Errorf("its owner cannot be kept: %w", reason(err))
-		}
+	if err := fill(out, content, mode, like); err != nil {
+		_ = s.folder.Remove(tmp)
+		return fmt.Errorf("writing %s: %w", s.at(name), explain(err))
 	}
-	if err != nil {
-		_ = s.files.Remove(tmp)
-		return "", fmt.Errorf("writing %s: %w", target, explain(err))
-	}
-	return tmp, nil
+	return nil
 }
 
 // staged is the name of a file that is not in place yet.
-func staged(target string) string {
-	return filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+".snug-tmp")
+func staged(name string) string {
+	return path.Join(path.Dir(name), "."+path.Base(name)+".snug-tmp")
 }
 
 // fill writes, makes it last and closes.
-func fill(out Output, content []byte, mode fs.FileMode) error {
+func fill(out Output, content []byte, mode fs.FileMode, like string) error {
 	_, err := out.Write(content)
+	if err == nil && like != "" {
+		err = out.Like(like)
+	}
 	if err == nil {
 		err = out.Chmod(mode)
 	}
@@ -125,21 +138,3 @@ func fill(out Output, content []byte, mode fs.FileMode) error {
 	}
 	return err
 }
-
-// replace puts a staged file in place.
-func (s *Store) replace(tmp, target string) error {
-	if err := s.files.Rename(tmp, target); err != nil {
-		_ = s.files.Remove(tmp)
-		return fmt.Errorf("writing %s: %w", target, explain(err))
-	}
-	if err := s.files.SyncDir(filepath.Dir(target)); err != nil {
-		return fmt.Errorf("writing %s: %w", target, explain(err))
-	}
-	return nil
-}
-
-// ReadFile reads a file of the project; names are relative, with slashes.
-func (s *Store) ReadFile(name string) ([]byte, error) { return s.files.ReadFile(s.path(name)) }
-
-// ReadDir lists a folder of the project.
-func (s *Store) ReadDir(name string) ([]fs.DirEntry, error) { return s.files.ReadDir(s.path(name)) }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// large is a config of a megabyte: in many lines, or in one.
-func large(oneLine bool) []byte {
+// largeYAML is a config of a megabyte: in many lines, or in one.
+func largeYAML(oneLine bool) []byte {
 	var b strings.Builder
 	if oneLine {
 		b.WriteString("all: {")
@@ -29,7 +29,7 @@ func large(oneLine bool) []byte {
 
 func BenchmarkLargeYAML(b *testing.B) {
 	for _, oneLine := range []bool{false, true} {
-		data := large(oneLine)
+		data := largeYAML(oneLine)
 		b.Run(fmt.Sprintf("one line %v", oneLine), func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
@@ -42,6 +42,30 @@ func BenchmarkLargeYAML(b *testing.B) {
 				if values < 80000 {
 					b.Fatal(values)
 				}
+			}
+		})
+	}
+}
+
+// BenchmarkOpen reads files that are large, or as large as people's are.
+func BenchmarkOpen(b *testing.B) {
+	for _, c := range []struct {
+		name   string
+		format Format
+		text   string
+	}{
+		{"10000 names of Python", Python, lines("name_%d = 1\n")(10_000)},
+		{"3000 functions of Python", Python, lines("def f%d(a, b):\n    x = %d\n    y = dict(a=1, b='c')\n    return x\n\n")(3000)},
+		{"150 lines of shell", Shell, lines("VAR_%d=value\n")(70) + within("torchrun train.py \\\n", "  --flag_%d $VAR_%d \\\n", "  --last 1\n")(70)},
+		{"40000 keys of TOML", TOML, lines("key_%d = 1\n")(40_000)},
+		{"16 KB of one header of TOML", TOML, within("[a", ".a", "]\n")(8000)},
+		{"16 KB of one key of TOML", TOML, within("a", ".a", " = 1\n")(8000)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(int64(len(c.text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = OpenAs("file", c.format, []byte(c.text))
 			}
 		})
 	}

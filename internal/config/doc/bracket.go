@@ -4,7 +4,7 @@ package doc
 
 import (
 	"bytes"
-	"strings"
+	"slices"
 )
 
 // bracketInsert puts an item at the end of a collection in brackets, as its
@@ -75,13 +75,8 @@ func trailingComma(src []byte, at, end int, comments []string) int {
 
 // startsComment says whether a text begins with a comment, after white space.
 func startsComment(text []byte, comments []string) bool {
-	trimmed := strings.TrimLeft(string(text), " \t")
-	for _, c := range comments {
-		if strings.HasPrefix(trimmed, c) {
-			return true
-		}
-	}
-	return false
+	text = bytes.TrimLeft(text, " \t")
+	return slices.ContainsFunc(comments, func(c string) bool { return bytes.HasPrefix(text, []byte(c)) })
 }
 
 // unitOf is by how much a file indents: its first indented line says so.

@@ -76,13 +76,15 @@ func FormatOf(name string, data []byte) (Format, bool) {
 
 // Document is a parsed file. It does not change: an edit makes a new one.
 type Document struct {
-	name   string
-	format Format
-	src    []byte
-	lines  []int // where they begin
-	counts []int // characters before each block
-	root   *node
-	syntax syntax
+	name       string
+	format     Format
+	src        []byte
+	text       string // the same, for values to be parts of
+	lines      []int  // where they begin
+	counts     []int  // characters before each block; nil where each is one byte
+	root       *node
+	references references
+	syntax     syntax
 }
 
 // syntax is what a format knows that the others do not.
@@ -108,7 +110,7 @@ func Open(name string, data []byte) (*Document, error) {
 
 // OpenAs parses a file whose format the caller knows.
 func OpenAs(name string, format Format, data []byte) (*Document, error) {
-	d := &Document{name: name, format: format, src: slices.Clone(data), lines: lineStarts(data), counts: characterCounts(data)}
+	d := &Document{name: name, format: format, src: slices.Clone(data), text: string(data), lines: lineStarts(data), counts: characterCounts(data)}
 	if len(data) > maxSize {
 		return nil, d.errorAt(0, fmt.Errorf("%d bytes are too many for a config (at most %d)", len(data), maxSize))
 	}
@@ -130,7 +132,10 @@ func OpenAs(name string, format Format, data []byte) (*Document, error) {
 	if err != nil {
 		return nil, d.located(err)
 	}
-	d.root = root
+	if deep := tooDeep(root, 0); deep != nil {
+		return nil, d.located(nestedTooDeep(deep.start))
+	}
+	d.root, d.references = root, index(root)
 	return d, nil
 }
 
@@ -140,5 +145,8 @@ func (d *Document) Name() string { return d.name }
 // Format is the document's format.
 func (d *Document) Format() Format { return d.format }
 
-// Bytes is the document's text.
+// Bytes is the document's text, to keep and to change.
 func (d *Document) Bytes() []byte { return slices.Clone(d.src) }
+
+// Text is the document's text.
+func (d *Document) Text() string { return d.text }

@@ -15,7 +15,6 @@ func (d *Document) Find(p Path) (Value, error) {
 			v.Via = s.via
 		}
 	}
-	v.Users = d.users(steps)
 	return v, nil
 }
 
@@ -23,6 +22,27 @@ func (d *Document) Find(p Path) (Value, error) {
 func (d *Document) Has(p Path) bool {
 	_, err := d.lookup(p)
 	return err == nil
+}
+
+// Mentions says whether anything stands at a path: a value, or several under one
+// name, of which Find takes none.
+func (d *Document) Mentions(p Path) bool {
+	at := d.root
+	for _, key := range p {
+		at = at.resolve()
+		if at.kind != Map && at.kind != List {
+			return false
+		}
+		e, _, err := at.child(key)
+		switch {
+		case err != nil:
+			return true
+		case e == nil:
+			return at.kind == Map && at.isNumbered(key)
+		}
+		at = e.value
+	}
+	return true
 }
 
 // Walk calls f for every value in the order of the file, maps and lists before
@@ -55,7 +75,7 @@ func (d *Document) walk(p Path, n *node, f func(Value) bool) bool {
 // value describes a node to the outside.
 func (d *Document) value(p Path, n *node) Value {
 	v := Value{Path: p, Kind: n.kind, Data: n.data, Start: n.start, End: n.end, Anchor: n.anchor}
-	v.Text = string(d.src[n.start:n.end])
+	v.Text = d.text[n.start:n.end]
 	v.Line, v.Column = d.position(n.start)
 	v.Len = len(n.entries)
 	if n.kind == Map {

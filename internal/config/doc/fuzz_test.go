@@ -4,11 +4,15 @@ package doc
 
 import (
 	"bytes"
+	"hash/crc32"
+	"runtime"
+	"strings"
 	"testing"
+	"time"
 )
 
-// fuzzFormat opens anything, and where it opens, tries every edit on it: none
-// may panic, none may touch a byte that is not of its value.
+// fuzzFormat opens anything, and where it opens, tries edits on it: none may
+// panic, none may touch a byte that is not of its value.
 func fuzzFormat(f *testing.F, format Format, seeds ...string) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -17,49 +21,95 @@ func fuzzFormat(f *testing.F, format Format, seeds ...string) {
 		if len(data) > 4096 {
 			return
 		}
-		d, err := OpenAs("file", format, data)
-		if err != nil {
+		d := openWithin(t, format, data)
+		if d == nil {
 			return
 		}
 		if !bytes.Equal(d.Bytes(), data) {
 			t.Fatal("opening has changed the bytes")
 		}
-		count := 0
-		d.Walk(func(v Value) bool {
-			if count++; count > 20 {
-				return false
-			}
-			tryEdits(t, d, v)
-			return true
-		})
+		tryEdits(t, d, data)
 	})
 }
 
-func tryEdits(t *testing.T, d *Document, v Value) {
-	for _, value := range []any{7, true, "word", "a: 'b' \"c\" #d", nil, 0.5} {
-		edited, err := d.Set(v.Path, value)
-		if err != nil {
-			continue
-		}
-		found, err := d.Find(v.Path)
-		if err != nil {
-			t.Fatalf("%s was set but is not found: %v", v.Path, err)
-		}
-		before, after := d.Bytes(), edited.Bytes()
-		tail := len(before) - found.End
-		if len(after) < found.Start+tail || !bytes.Equal(before[:found.Start], after[:found.Start]) || !bytes.Equal(before[found.End:], after[len(after)-tail:]) {
-			t.Fatalf("setting %s changed other bytes:\n%q\n%q", v.Path, before, after)
-		}
-		if now, err := edited.Find(v.Path); err != nil {
-			t.Fatalf("%s is gone: %v", v.Path, err)
-		} else if value == 7 && now.Data != int64(7) && now.Data != "7" {
-			t.Fatalf("%s reads as %v after setting 7:\n%q\n%q", v.Path, now.Data, before, after)
+// openWithin opens a file and holds it to what reading one of its size may take;
+// nil where it does not open.
+func openWithin(t *testing.T, format Format, data []byte) *Document {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	begin := time.Now()
+	d, err := OpenAs("file", format, data)
+	took := time.Since(begin)
+	runtime.ReadMemStats(&after)
+	if bytes, most := after.TotalAlloc-before.TotalAlloc, mostBytes(len(data)); bytes > most {
+		t.Fatalf("%d bytes of text took %d bytes, more than %d", len(data), bytes, most)
+	}
+	if took > 2*time.Second {
+		t.Fatalf("%d bytes of text took %v", len(data), took)
+	}
+	if err != nil {
+		return nil
+	}
+	return d
+}
+
+// edits are what is tried on a value.
+var edits = []any{7, true, "word", "a: 'b' \"c\" #d", nil, 0.5, inserted{}}
+
+// inserted is a new key rather than a new value.
+type inserted struct{}
+
+// mostRead is how many bytes edits may have read again: each one reads the whole
+// file. A small one gets every edit on every value, a large one a few, and which
+// ones its content decides.
+const mostRead = 16 << 10
+
+func tryEdits(t *testing.T, d *Document, data []byte) {
+	var values []Value
+	d.Walk(func(v Value) bool { values = append(values, v); return true })
+	all := len(values) * len(edits)
+	first := int(crc32.ChecksumIEEE(data)) % all
+	tries := min(all, max(2, mostRead/(len(data)+64)))
+	for i := range tries {
+		n := (first + i) % all
+		v, value := values[n/len(edits)], edits[n%len(edits)]
+		if value == (inserted{}) {
+			tryInsert(t, d, v)
+		} else {
+			trySet(t, d, v, value)
 		}
 	}
-	if edited, err := d.Insert(v.Path.Join("new", "key"), 7); err == nil {
-		if now, err := edited.Find(v.Path.Join("new", "key")); err != nil || now.Data != int64(7) {
-			t.Fatalf("new.key reads as %v (%v) after inserting 7:\n%q\n%q", now.Data, err, d.Bytes(), edited.Bytes())
-		}
+}
+
+func trySet(t *testing.T, d *Document, v Value, value any) {
+	edited, err := d.Set(v.Path, value)
+	if err != nil {
+		return
+	}
+	found, err := d.Find(v.Path)
+	if err != nil {
+		t.Fatalf("%s was set but is not found: %v", v.Path, err)
+	}
+	before, after := d.Bytes(), edited.Bytes()
+	tail := len(before) - found.End
+	if len(after) < found.Start+tail || !bytes.Equal(before[:found.Start], after[:found.Start]) || !bytes.Equal(before[found.End:], after[len(after)-tail:]) {
+		t.Fatalf("setting %s changed other bytes:\n%q\n%q", v.Path, before, after)
+	}
+	if now, err := edited.Find(v.Path); err != nil {
+		t.Fatalf("%s is gone: %v", v.Path, err)
+	} else if value == 7 && now.Data != int64(7) && now.Data != "7" {
+		t.Fatalf("%s reads as %v after setting 7:\n%q\n%q", v.Path, now.Data, before, after)
+	}
+}
+
+func tryInsert(t *testing.T, d *Document, v Value) {
+	p := v.Path.Join("new", "key")
+	edited, err := d.Insert(p, 7)
+	if err != nil {
+		return
+	}
+	if now, err := edited.Find(p); err != nil || now.Data != int64(7) {
+		t.Fatalf("new.key reads as %v (%v) after inserting 7:\n%q\n%q", now.Data, err, d.Bytes(), edited.Bytes())
 	}
 }
 
@@ -72,7 +122,9 @@ func FuzzJSON(f *testing.F) {
 }
 
 func FuzzTOML(f *testing.F) {
-	fuzzFormat(f, TOML, titan, "a.b.c = 1\r\n[a.d]\r\n", "\na.b.c=1", "[[x]]\n[x.y]\nz = [{a=1},[]]\n")
+	fuzzFormat(f, TOML, titan, "a.b.c = 1\r\n[a.d]\r\n", "\na.b.c=1", "[[x]]\n[x.y]\nz = [{a=1},[]]\n",
+		"[a"+strings.Repeat(".a", 100)+"]\n", "a"+strings.Repeat(".a", 100)+" = 1\n", "a = "+strings.Repeat("[", 100)+strings.Repeat("]", 100),
+		"[[a.b]]\n[a.b.c]\n[[a.b]]\n[a.b.c]\nd.e = 1979-05-27\n", "a = {b.c = 1, b.d = 0x1F}\n[e]\n")
 }
 
 func FuzzPython(f *testing.F) {

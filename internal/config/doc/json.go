@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -23,8 +22,8 @@ func (jsonSyntax) parse(src []byte) (*node, error) {
 	if !utf8.Valid(src) {
 		return nil, failAt(0, "the file is not UTF-8 text")
 	}
-	if at := tooDeep(src); at >= 0 {
-		return nil, failAt(at, "the values are nested too deep")
+	if at := jsonTooDeep(src); at >= 0 {
+		return nil, nestedTooDeep(at)
 	}
 	top, err := hujson.Parse(src[from:])
 	if err != nil {
@@ -33,38 +32,71 @@ func (jsonSyntax) parse(src []byte) (*node, error) {
 	return jsonNode(&top, from)
 }
 
-// tooDeep is where brackets are nested too deep to be followed, or -1. Brackets
-// in texts are counted too: no config comes near.
-func tooDeep(src []byte) int {
+// jsonTooDeep is the bracket that leads too deep, or -1. The library calls itself
+// for each one, so that it cannot be left to find out.
+func jsonTooDeep(src []byte) int {
 	depth := 0
-	for i, c := range src {
-		switch c {
+	for at := 0; at < len(src); at++ {
+		switch src[at] {
 		case '{', '[':
-			if depth++; depth > maxDepth {
-				return i
+			if depth++; depth > maxDepth+1 {
+				return at
 			}
 		case '}', ']':
 			depth--
+		case '"':
+			size := doubleQuoted(src[at:])
+			if size < 0 {
+				return -1 // the library stops here as well
+			}
+			at += size - 1
+		case '/':
+			at += max(jsonComment(src[at:]), 1) - 1
 		}
 	}
 	return -1
 }
 
-var jsonMessage = regexp.MustCompile(`(?s)^(?:hujson: )?(?:line (\d+), column (\d+): )?(.*)`)
+// jsonComment is the length of a comment, 0 where there is none.
+func jsonComment(b []byte) int {
+	end := "\n"
+	switch {
+	case bytes.HasPrefix(b, []byte("/*")):
+		end = "*/"
+	case !bytes.HasPrefix(b, []byte("//")):
+		return 0
+	}
+	size := bytes.Index(b[2:], []byte(end))
+	if size < 0 {
+		return len(b)
+	}
+	return 2 + size + len(end)
+}
 
 // jsonError gives the library's error its place.
 func jsonError(src []byte, from int, err error) error {
-	parts := jsonMessage.FindStringSubmatch(err.Error())
-	line, _ := strconv.Atoi(parts[1])
-	column, _ := strconv.Atoi(parts[2])
+	line, column, message := jsonPlace(err.Error())
 	at := from
 	for range line - 1 {
 		if i := bytes.IndexByte(src[at:], '\n'); i >= 0 {
 			at += i + 1
 		}
 	}
-	text := strings.Join(strings.Fields(parts[3]), " ")
+	text := strings.Join(strings.Fields(message), " ")
 	return failAt(min(at+max(column-1, 0), len(src)), "%s", text)
+}
+
+// jsonPlace is the line and column that a message of the library begins with, 0
+// where there are none.
+func jsonPlace(message string) (line, column int, rest string) {
+	message = strings.TrimPrefix(message, "hujson: ")
+	place, placed := strings.CutPrefix(message, "line ")
+	line, place, one := cutNumber(place, ", column ")
+	column, rest, other := cutNumber(place, ": ")
+	if !placed || !one || !other {
+		return 0, 0, message
+	}
+	return line, column, rest
 }
 
 // jsonNode converts one value.
@@ -100,23 +132,21 @@ func jsonNode(v *hujson.Value, from int) (*node, error) {
 	return n, nil
 }
 
-// jsonLiteral decodes a single value.
+// jsonLiteral decodes a single value, which the library has checked.
 func jsonLiteral(n *node, text hujson.Literal) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return failAt(n.start, "%v", err)
-	}
-	switch v := v.(type) {
-	case nil:
+	switch text[0] {
+	case 'n':
 		n.kind = Null
-	case bool:
-		n.kind, n.data = Bool, v
-	case string:
-		n.kind, n.data, n.style = Text, v, `"`
-	case json.Number:
-		return jsonNumber(n, v)
+	case 't', 'f':
+		n.kind, n.data = Bool, text[0] == 't'
+	case '"':
+		var s string
+		if err := json.Unmarshal(text, &s); err != nil {
+			return failAt(n.start, "%v", err)
+		}
+		n.kind, n.data, n.style = Text, s, `"`
+	default:
+		return jsonNumber(n, json.Number(text))
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (pythonSyntax) parse(src []byte) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := pyParser{src: src, names: map[string]*node{}}
+	p := pyParser{src: src, names: map[string]*node{}, open: map[*node]map[string]*node{}}
 	root := &node{kind: Map, start: contentStart(src), end: len(src), style: pyBlock}
 	p.block(root, pyLines(src, tokens))
 	numberRepeats(root, 0)
@@ -76,6 +76,9 @@ func pyLines(src []byte, tokens []pyToken) []pyLine {
 type pyParser struct {
 	src   []byte
 	names map[string]*node // the file's own names, for x = name
+	// open is what attributes can be put into, by its name: the last of that
+	// name in each block that an assignment like a.b = 1 was in.
+	open map[*node]map[string]*node
 }
 
 // block reads the statements of a file, a class or a function.
@@ -112,7 +115,7 @@ func (p *pyParser) definition(into *node, name pyToken, body []pyLine) {
 	for _, e := range n.entries {
 		n.end = max(n.end, e.value.end)
 	}
-	into.entries = append(into.entries, entry{key: name.text, keyStart: name.start, value: n})
+	p.add(into, entry{key: name.text, keyStart: name.start, value: n})
 }
 
 // isMain knows if __name__ == "__main__".
@@ -122,90 +125,6 @@ func isMain(tokens []pyToken) bool {
 		text.WriteString(strings.ReplaceAll(t.text, "'", `"`))
 	}
 	return text.String() == `if__name__=="__main__":`
-}
-
-// statement reads an assignment or a call.
-func (p *pyParser) statement(into *node, tokens []pyToken) {
-	target, value := splitAssignment(tokens)
-	if value == nil {
-		p.argument(into, tokens)
-		p.trainer(into, tokens)
-		return
-	}
-	steps := targetSteps(target)
-	if steps == nil {
-		return
-	}
-	n := p.value(value, 0)
-	at := into
-	for _, s := range steps[:len(steps)-1] {
-		at = attribute(at, s)
-	}
-	last := steps[len(steps)-1]
-	at.entries = append(at.entries, entry{key: last.text, keyStart: target[0].start, value: n})
-	if len(steps) == 1 && into.style == pyBlock {
-		p.names[last.text] = n
-	}
-}
-
-// attribute is what an assignment like a.b = 1 puts b into.
-func attribute(at *node, name pyToken) *node {
-	for i := len(at.entries) - 1; i >= 0; i-- {
-		if e := at.entries[i]; e.key == name.text {
-			if e.value.kind == Expression && e.value.target == nil {
-				e.value.kind, e.value.style = Map, pyAttr
-			}
-			if e.value.kind == Map {
-				return e.value
-			}
-		}
-	}
-	n := &node{kind: Map, start: name.start, end: name.end, style: pyAttr}
-	at.entries = append(at.entries, entry{key: name.text, keyStart: name.start, value: n})
-	return n
-}
-
-// argument reads the default of parser.add_argument("--name", default=8).
-func (p *pyParser) argument(into *node, tokens []pyToken) {
-	for i, t := range tokens {
-		if t.text != "add_argument" || i+2 >= len(tokens) || tokens[i+1].text != "(" {
-			continue
-		}
-		call := p.call(tokens[i:])
-		name := ""
-		for _, a := range tokens[i+2:] {
-			if s, ok := pyUnquote(a.text); a.kind == pyString && ok && strings.HasPrefix(s, "-") && a.depth == t.depth+1 {
-				if name == "" || strings.HasPrefix(s, "--") && !strings.HasPrefix(name, "--") {
-					name = s
-				}
-			}
-		}
-		if e, _ := call.own("default"); e != nil && name != "" {
-			into.entries = append(into.entries, entry{key: name, keyStart: tokens[i+2].start, value: e.value})
-		}
-		return
-	}
-}
-
-// trainer reads a call of a trainer that nobody gives a name: its arguments can be a
-// run's whole configuration.
-func (p *pyParser) trainer(into *node, tokens []pyToken) {
-	for i, t := range tokens[:len(tokens)-1] {
-		if t.kind != pyName || !strings.HasSuffix(t.text, "Trainer") || tokens[i+1].text != "(" || t.depth > 0 {
-			continue
-		}
-		end := i + 2
-		for end < len(tokens) && tokens[end].depth > t.depth {
-			end++
-		}
-		if end == len(tokens) || tokens[end].text != ")" {
-			return
-		}
-		n := &node{start: t.start, end: tokens[end].end, style: pyCall}
-		p.arguments(n, tokens[i:end+1], 0)
-		into.entries = append(into.entries, entry{key: t.text, keyStart: t.start, value: n})
-		return
-	}
 }
 
 // numberRepeats gives names that are there several times their numbers: a, a

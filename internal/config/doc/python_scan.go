@@ -12,12 +12,15 @@ import (
 // pyToken is a word, a number, a text or a sign of Python.
 type pyToken struct {
 	kind       pyKind
+	depth      int32 // how many brackets are open around it
 	text       string
 	start, end int
-	depth      int // how many brackets are open around it
+	// closing is, of a bracket that opens, how many tokens after it the one
+	// stands that closes it.
+	closing int
 }
 
-type pyKind int
+type pyKind uint8
 
 const (
 	pyName pyKind = iota
@@ -31,20 +34,21 @@ const (
 // every kind, comments, brackets and lines that go on.
 type pyScanner struct {
 	src    []byte
+	text   string // the same, for tokens to be parts of
 	at     int
-	open   []int // where the open brackets stand
+	open   []int // the tokens of the open brackets
 	tokens []pyToken
 }
 
 func scanPython(src []byte) ([]pyToken, error) {
-	s := pyScanner{src: src, at: contentStart(src)}
+	s := pyScanner{src: src, text: string(src), at: contentStart(src), tokens: make([]pyToken, 0, len(src)/4)}
 	for s.at < len(src) {
 		if err := s.next(); err != nil {
 			return nil, err
 		}
 	}
 	if len(s.open) > 0 {
-		at := s.open[len(s.open)-1]
+		at := s.tokens[s.open[len(s.open)-1]].start
 		return nil, failAt(at, "the bracket %c is not closed", src[at])
 	}
 	s.add(pyNewline, len(src))
@@ -52,7 +56,7 @@ func scanPython(src []byte) ([]pyToken, error) {
 }
 
 func (s *pyScanner) add(kind pyKind, end int) {
-	s.tokens = append(s.tokens, pyToken{kind, string(s.src[s.at:end]), s.at, end, len(s.open)})
+	s.tokens = append(s.tokens, pyToken{kind: kind, text: s.text[s.at:end], start: s.at, end: end, depth: int32(len(s.open))})
 	s.at = end
 }
 
@@ -72,7 +76,7 @@ func (s *pyScanner) next() error {
 	case c == '#':
 		s.at = lineEnd(s.src, s.at)
 	case c == '"' || c == '\'':
-		return s.text(s.at)
+		return s.quoted(s.at)
 	case c >= '0' && c <= '9' || c == '.' && s.at+1 < len(s.src) && isDigit(s.src[s.at+1]):
 		s.number()
 	case c == '_' || c >= utf8.RuneSelf || unicode.IsLetter(rune(c)):
@@ -98,19 +102,24 @@ func (s *pyScanner) word() error {
 	if end == s.at {
 		return failAt(s.at, "found %q, which is no Python", s.src[s.at:min(s.at+1, len(s.src))])
 	}
-	prefix := strings.ToLower(string(s.src[s.at:end]))
-	if end < len(s.src) && (s.src[end] == '"' || s.src[end] == '\'') && len(prefix) <= 2 && strings.Trim(prefix, "rbuft") == "" {
-		return s.text(end)
+	if end < len(s.src) && (s.src[end] == '"' || s.src[end] == '\'') && isPrefix(s.text[s.at:end]) {
+		return s.quoted(end)
 	}
 	s.add(pyName, end)
 	return nil
 }
 
+// isPrefix knows what may stand before a text in quotes.
+func isPrefix(word string) bool {
+	return len(word) <= 2 && strings.Trim(strings.ToLower(word), "rbuft") == ""
+}
+
 func (s *pyScanner) number() {
 	end := s.at
+	hexadecimal := len(s.text) > s.at+1 && s.text[s.at] == '0' && s.text[s.at+1]|0x20 == 'x'
 	for end < len(s.src) {
 		c := s.src[end]
-		sign := (c == '+' || c == '-') && (s.src[end-min(1, end)]|0x20) == 'e' && !bytes.HasPrefix(bytes.ToLower(s.src[s.at:]), []byte("0x"))
+		sign := (c == '+' || c == '-') && (s.src[end-min(1, end)]|0x20) == 'e' && !hexadecimal
 		if !isDigit(c) && c != '_' && c != '.' && !unicode.IsLetter(rune(c)) && (!sign || end == s.at) {
 			break
 		}
@@ -119,8 +128,8 @@ func (s *pyScanner) number() {
 	s.add(pyNumber, end)
 }
 
-// text takes a text whose quotes begin at a byte.
-func (s *pyScanner) text(quotes int) error {
+// quoted takes a text whose quotes begin at a byte.
+func (s *pyScanner) quoted(quotes int) error {
 	quote := s.src[quotes : quotes+1]
 	if triple := bytes.Repeat(quote, 3); bytes.HasPrefix(s.src[quotes:], triple) {
 		quote = triple
@@ -146,24 +155,35 @@ var pyBrackets = map[byte]byte{')': '(', ']': '[', '}': '{'}
 
 func (s *pyScanner) sign(c byte) error {
 	if opening, ok := pyBrackets[c]; ok {
-		if len(s.open) == 0 || s.src[s.open[len(s.open)-1]] != opening {
-			return failAt(s.at, "the bracket %c closes nothing", c)
+		if err := s.close(opening); err != nil {
+			return err
 		}
-		s.open = s.open[:len(s.open)-1]
 	}
 	end := s.at + 1
-	for _, sign := range pySigns {
-		if bytes.HasPrefix(s.src[s.at:], []byte(sign)) {
-			end = s.at + len(sign)
-			break
+	if end < len(s.text) && strings.IndexByte("=*/<>", s.text[end]) >= 0 { // the second of any of them
+		for _, sign := range pySigns {
+			if strings.HasPrefix(s.text[s.at:], sign) {
+				end = s.at + len(sign)
+				break
+			}
 		}
 	}
-	begin := s.at
 	s.add(pySign, end)
 	if c == '(' || c == '[' || c == '{' {
-		if s.open = append(s.open, begin); len(s.open) > maxDepth {
-			return failAt(begin, "the brackets are nested too deep")
+		if s.open = append(s.open, len(s.tokens)-1); len(s.open) > maxDepth {
+			return failAt(s.at-1, "brackets are nested more than %d deep here, and are not read any deeper", maxDepth)
 		}
 	}
+	return nil
+}
+
+// close takes the bracket that is closed at this place off the open ones.
+func (s *pyScanner) close(opening byte) error {
+	last := len(s.open) - 1
+	if last < 0 || s.tokens[s.open[last]].text[0] != opening {
+		return failAt(s.at, "the bracket %c closes nothing", s.src[s.at])
+	}
+	s.tokens[s.open[last]].closing = len(s.tokens) - s.open[last]
+	s.open = s.open[:last]
 	return nil
 }

@@ -56,8 +56,8 @@ func (p *pyParser) single(n *node, t pyToken) {
 		case "None":
 			n.kind = Null
 		default:
-			if target := p.names[t.text]; target != nil && target != n {
-				n.target, n.name = target, t.text
+			if target := p.names[t.text]; target != nil {
+				n.target, n.name = target.resolve(), t.text
 			}
 		}
 	}
@@ -101,16 +101,7 @@ func pyUnquote(text string) (string, bool) {
 
 // enclosed says whether the first bracket closes at the last token.
 func enclosed(tokens []pyToken) bool {
-	first, last := tokens[0], tokens[len(tokens)-1]
-	if !strings.Contains("([{", first.text) || !strings.Contains(")]}", last.text) || first.kind != pySign {
-		return false
-	}
-	for _, t := range tokens[1 : len(tokens)-1] {
-		if t.depth <= first.depth {
-			return false
-		}
-	}
-	return true
+	return tokens[0].closing > 0 && tokens[0].closing == len(tokens)-1
 }
 
 // isCall knows name(…) and a.b.name(…).
@@ -126,16 +117,10 @@ func isCall(tokens []pyToken) bool {
 	return false
 }
 
-// call is the keyword arguments of a call, as a map.
+// call is the keyword arguments of name(…), as a map.
 func (p *pyParser) call(tokens []pyToken) *node {
 	n := &node{kind: Map, style: pyCall}
-	end := len(tokens)
-	for i := len(tokens) - 1; i > 0; i-- {
-		if tokens[i].text == ")" && tokens[i].depth == tokens[0].depth {
-			end = i + 1
-		}
-	}
-	p.arguments(n, tokens[:end], 0)
+	p.arguments(n, tokens[:2+tokens[1].closing], 0)
 	return n
 }
 
@@ -155,10 +140,9 @@ func (p *pyParser) arguments(n *node, tokens []pyToken, depth int) {
 // parts cuts what stands in brackets at its commas.
 func parts(tokens []pyToken) [][]pyToken {
 	var all [][]pyToken
-	inner := tokens[0].depth + 1
-	begin := 1
-	for i := 1; i < len(tokens); i++ {
-		if last := i == len(tokens)-1; last || tokens[i].text == "," && tokens[i].depth == inner {
+	begin, last := 1, len(tokens)-1
+	for i := 1; i <= last; i += 1 + tokens[i].closing {
+		if i == last || tokens[i].text == "," {
 			if i > begin {
 				all = append(all, tokens[begin:i])
 			}
@@ -210,8 +194,8 @@ func (p *pyParser) list(n *node, tokens []pyToken, depth int) {
 }
 
 func comprehension(tokens []pyToken) bool {
-	for _, t := range tokens {
-		if t.kind == pyName && t.text == "for" && t.depth == tokens[0].depth {
+	for i := 0; i < len(tokens); i += 1 + tokens[i].closing {
+		if tokens[i].kind == pyName && tokens[i].text == "for" {
 			return true
 		}
 	}

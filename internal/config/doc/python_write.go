@@ -4,7 +4,6 @@ package doc
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -35,7 +34,8 @@ func pyText(value any, quote string) string {
 	return bare(value)
 }
 
-var pyIdentifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+// isIdentifier says whether a key can be a name in Python.
+func isIdentifier(key string) bool { return key != "" && nameEnd(key, "") == len(key) }
 
 // insert puts a key into a dict or a call, or an assignment after the last one.
 func (pythonSyntax) insert(src []byte, parent *node, keys []string, value any) ([]splice, error) {
@@ -56,7 +56,7 @@ func (pythonSyntax) insert(src []byte, parent *node, keys []string, value any) (
 		}
 		return bracketInsert(src, &inside, pyText(keys[0], quote)+": "+text, "#"), nil
 	case pyCall:
-		if !pyIdentifier.MatchString(keys[0]) {
+		if !isIdentifier(keys[0]) {
 			return nil, fmt.Errorf("%w: %s is no name for an argument", ErrKind, keys[0])
 		}
 		if len(inside.entries) == 0 && !emptyCall(src, parent) {
@@ -64,7 +64,7 @@ func (pythonSyntax) insert(src []byte, parent *node, keys []string, value any) (
 		}
 		return bracketInsert(src, &inside, keys[0]+"="+text, "#"), nil
 	case pyBlock:
-		if !pyIdentifier.MatchString(keys[0]) || len(parent.entries) == 0 {
+		if !isIdentifier(keys[0]) || len(parent.entries) == 0 {
 			return nil, fmt.Errorf("%w: there is no place for %s", ErrFixed, keys[0])
 		}
 		return []splice{pyAppend(src, parent, keys[0]+" = "+text)}, nil

@@ -3,7 +3,6 @@
 package doc
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +38,7 @@ func (shellSyntax) parse(src []byte) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := shParser{src: src, root: &node{kind: Map, start: contentStart(src), end: len(src)}, variables: map[string][]*node{}}
+	p := shParser{src: src, all: string(src), root: &node{kind: Map, start: contentStart(src), end: len(src)}, variables: map[string][]*node{}}
 	for i := 0; i < len(words); {
 		end := i
 		for end < len(words) && words[end].command == words[i].command {
@@ -55,24 +54,16 @@ func (shellSyntax) parse(src []byte) (*node, error) {
 
 type shParser struct {
 	src       []byte
+	all       string // the same, for values to be parts of
 	root      *node
 	variables map[string][]*node
 	uses      []*node // values that are a variable
 }
 
-var (
-	shAssignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
-	shFlag       = regexp.MustCompile(`^(--?[A-Za-z][A-Za-z0-9_.-]*)(=)?`)
-	shOverride   = regexp.MustCompile(`^[+]{0,2}([A-Za-z_][A-Za-z0-9_./@-]*)=`)
-	shDottedKey  = regexp.MustCompile(`^[+]{0,2}[A-Za-z_]\w*(\.\w+)+=`)
-	shVariable   = regexp.MustCompile(`^\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})$`)
-	shFallback   = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*|[0-9]):?-([^{}$"'` + "`" + `\\]*)\}$`)
-	shLiteral    = regexp.MustCompile(`^[A-Za-z0-9_./:+,=@%~^-]*$`)
-	shNegative   = regexp.MustCompile(`^-[0-9.]`)
-	shDeclares   = []string{"export", "local", "declare", "readonly", "typeset", "env", "set"}
-)
+// shDeclares are commands that assignments may follow.
+var shDeclares = []string{"export", "local", "declare", "readonly", "typeset", "env", "set"}
 
-func (p *shParser) text(w shWord) string { return string(p.src[w.start:w.end]) }
+func (p *shParser) text(w shWord) string { return p.all[w.start:w.end] }
 
 // commandLine reads the assignments, flags and arguments of one command.
 func (p *shParser) commandLine(words []shWord) {
@@ -80,12 +71,12 @@ func (p *shParser) commandLine(words []shWord) {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		text := p.text(w)
-		if m := shAssignment.FindStringSubmatchIndex(text); m != nil && assigning {
-			n := p.value(w.start+m[1], w.end)
-			name := text[:m[3]]
+		if name := assigned(text); name != "" && assigning {
+			begin := w.start + len(name+"=")
+			n := p.value(begin, w.end)
 			p.add(name, w.start, n)
 			p.variables[name] = append(p.variables[name], n)
-			p.within(w.start+m[1], w.end)
+			p.within(begin, w.end)
 			continue
 		}
 		if assigning && !slices.Contains(shDeclares, text) && !strings.HasPrefix(text, "-") {
@@ -99,19 +90,19 @@ func (p *shParser) commandLine(words []shWord) {
 func (p *shParser) argument(words []shWord) int {
 	w := words[0]
 	text := p.text(w)
-	m := shFlag.FindStringSubmatchIndex(text)
+	flag, equals := flagOf(text)
 	switch {
-	case m != nil && m[4] >= 0:
-		p.add(text[:m[3]], w.start, p.value(w.start+m[1], w.end))
-	case m != nil && m[1] == len(text):
+	case equals:
+		p.add(flag, w.start, p.value(w.start+len(flag+"="), w.end))
+	case flag != "" && flag == text:
 		if next := p.following(words); next != nil {
 			p.add(text, w.start, p.value(next.start, next.end))
 			return 1
 		}
 		p.add(text, w.start, &node{kind: Bool, data: true, start: w.start, end: w.end, style: shSwitch, fixed: "it is a flag without a value"})
 	default:
-		if m := shOverride.FindStringSubmatchIndex(text); m != nil {
-			p.add(text[m[2]:m[3]], w.start, p.value(w.start+m[1], w.end))
+		if start, end, ok := overridden(text); ok {
+			p.add(text[start:end], w.start, p.value(w.start+end+len("="), w.end))
 			return 0
 		}
 		p.within(w.start, w.end)
@@ -126,7 +117,7 @@ func (p *shParser) following(words []shWord) *shWord {
 		return nil
 	}
 	next := p.text(words[1])
-	if strings.HasPrefix(next, "-") && !shNegative.MatchString(next) || shDottedKey.MatchString(next) {
+	if strings.HasPrefix(next, "-") && !isNegative(next) || isDottedKey(next) {
 		return nil
 	}
 	return &words[1]
@@ -134,7 +125,7 @@ func (p *shParser) following(words []shWord) *shWord {
 
 // within looks for flags in a quoted text that is a command itself.
 func (p *shParser) within(start, end int) {
-	text := string(p.src[start:end])
+	text := p.all[start:end]
 	if len(text) < 2 || text[0] != '"' && text[0] != '\'' || text[len(text)-1] != text[0] || !strings.Contains(text, " --") {
 		return
 	}
@@ -165,23 +156,23 @@ func (p *shParser) add(key string, at int, n *node) {
 // value reads a word, or the rest of one.
 func (p *shParser) value(start, end int) *node {
 	n := &node{kind: Expression, start: start, end: end, style: shPlain, fixed: "it is put together by the shell"}
-	text := string(p.src[start:end])
+	text := p.all[start:end]
 	inner := text
 	if len(text) >= 2 && (text[0] == '"' || text[0] == '\'') && text[len(text)-1] == text[0] {
 		n.style, inner = text[:1], text[1:len(text)-1]
 	}
-	if m := shVariable.FindStringSubmatch(inner); m != nil && n.style != shSingle {
-		n.name = "$" + m[1] + m[2]
+	if name := variableIn(inner); name != "" && n.style != shSingle {
+		n.name = "$" + name
 		p.uses = append(p.uses, n)
 		return n
 	}
-	if m := shFallback.FindStringSubmatchIndex(inner); m != nil && n.style != shSingle {
+	if from, to, ok := fallbackIn(inner); ok && n.style != shSingle {
 		offset := start + len(text) - len(inner) - (len(text)-len(inner))/2
-		n.start, n.end, n.style, n.fixed = offset+m[4], offset+m[5], shDefault, ""
-		n.kind, n.data = shData(inner[m[4]:m[5]])
+		n.start, n.end, n.style, n.fixed = offset+from, offset+to, shDefault, ""
+		n.kind, n.data = shData(inner[from:to])
 		return n
 	}
-	if n.style == shPlain && !shLiteral.MatchString(inner) || strings.ContainsAny(inner, "$`\\\n\"") || n.style == shSingle && strings.Contains(inner, "'") {
+	if n.style == shPlain && !isLiteral(inner) || strings.ContainsAny(inner, "$`\\\n\"") || n.style == shSingle && strings.Contains(inner, "'") {
 		return n
 	}
 	n.fixed = ""
@@ -206,11 +197,13 @@ func (p *shParser) link() {
 
 // shData is what a program makes of an argument.
 func shData(text string) (Kind, any) {
-	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text[0] != '+' {
-		return Int, i
-	}
-	if f, err := strconv.ParseFloat(text, 64); err == nil && strings.Trim(text, "0123456789.eE+-") == "" {
-		return Float, f
+	if strings.Trim(text, "0123456789.eE+-") == "" {
+		if i, err := strconv.ParseInt(text, 10, 64); err == nil && text[0] != '+' {
+			return Int, i
+		}
+		if f, err := strconv.ParseFloat(text, 64); err == nil {
+			return Float, f
+		}
 	}
 	switch strings.ToLower(text) {
 	case "true":

@@ -21,6 +21,7 @@ type shScanner struct {
 	at, end int
 	words   []shWord
 	command int
+	arrays  int      // how many are open
 	heredoc []string // delimiters of the here-documents that follow this line
 }
 
@@ -97,6 +98,10 @@ func (s *shScanner) array(begin int) error {
 	if s.at >= s.end || s.src[s.at] != '(' || s.src[s.at-1] != '=' {
 		return nil
 	}
+	if s.arrays++; s.arrays > maxDepth {
+		return failAt(s.at, "arrays are nested more than %d deep here, and are not read any deeper", maxDepth)
+	}
+	defer func() { s.arrays-- }()
 	s.words = s.words[:len(s.words)-1]
 	s.command++
 	s.words = append(s.words, shWord{begin, begin, s.command}) // stands for the command's name
@@ -117,8 +122,8 @@ func (s *shScanner) array(begin int) error {
 // piece is the end of what begins at a byte of a word: a character, a quoted
 // text, a substitution.
 func (s *shScanner) piece(at, depth int) (int, error) {
-	if depth > 100 {
-		return 0, failAt(at, "the substitutions are nested too deep")
+	if depth > maxDepth {
+		return 0, failAt(at, "substitutions are nested more than %d deep here, and are not read any deeper", maxDepth)
 	}
 	switch c := s.src[at]; {
 	case c == '\\':

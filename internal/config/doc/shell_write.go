@@ -22,12 +22,12 @@ func (shellSyntax) render(src []byte, old *node, value any) (string, any, error)
 		quoted, err := shQuote(text, old.style)
 		return quoted, reads, err
 	case shDefault, shWithin:
-		if !shLiteral.MatchString(text) || text == "" {
+		if !isLiteral(text) || text == "" {
 			return "", nil, fmt.Errorf("%w: %q would need quotes within quotes", ErrKind, text)
 		}
 		return text, reads, nil
 	}
-	if !shLiteral.MatchString(text) || text == "" {
+	if !isLiteral(text) || text == "" {
 		text, err = shQuote(text, shSingle)
 	}
 	return text, reads, err
@@ -55,7 +55,8 @@ func shQuote(text, quote string) (string, error) {
 // insert adds a flag or a key=value argument behind the last argument of the
 // command that has most of them.
 func (shellSyntax) insert(src []byte, parent *node, keys []string, value any) ([]splice, error) {
-	flag := shFlag.FindString(keys[0]) == keys[0] && strings.HasPrefix(keys[0], "-")
+	name, _ := flagOf(keys[0])
+	flag := name != "" && strings.TrimSuffix(keys[0], "=") == name
 	if len(keys) != 1 || !flag && !strings.Contains(keys[0], ".") {
 		return nil, fmt.Errorf("%w: only flags (--name) and arguments (a.b) can be added to a script", ErrKind)
 	}
@@ -63,7 +64,7 @@ func (shellSyntax) insert(src []byte, parent *node, keys []string, value any) ([
 	if err != nil {
 		return nil, err
 	}
-	if !shLiteral.MatchString(text) || text == "" {
+	if !isLiteral(text) || text == "" {
 		if text, err = shQuote(text, shSingle); err != nil {
 			return nil, err
 		}
@@ -96,8 +97,7 @@ func busiest(src []byte, words []shWord, flags bool) []shWord {
 	for i := 0; i < len(words); {
 		end, count := i, 0
 		for end < len(words) && words[end].command == words[i].command {
-			text := string(src[words[end].start:words[end].end])
-			if end > i && (flags && shFlag.MatchString(text) || !flags && shOverride.MatchString(text)) {
+			if end > i && counts(string(src[words[end].start:words[end].end]), flags) {
 				count++
 			}
 			end++
@@ -110,13 +110,24 @@ func busiest(src []byte, words []shWord, flags bool) []shWord {
 	return best
 }
 
+// counts says whether a word is a flag, or a key=value argument.
+func counts(word string, flags bool) bool {
+	if flags {
+		name, _ := flagOf(word)
+		return name != ""
+	}
+	_, _, ok := overridden(word)
+	return ok
+}
+
 // usesEquals says whether a command's flags are written --name=value.
 func usesEquals(src []byte, words []shWord) bool {
 	with, without := 0, 0
 	for _, w := range words {
-		if m := shFlag.FindStringSubmatch(string(src[w.start:w.end])); m != nil && m[2] != "" {
+		switch name, equals := flagOf(string(src[w.start:w.end])); {
+		case equals:
 			with++
-		} else if m != nil {
+		case name != "":
 			without++
 		}
 	}

@@ -3,18 +3,15 @@
 package doc
 
 import (
-	"bytes"
 	"errors"
-	"strconv"
-	"strings"
 
-	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// tomlSyntax reads TOML. The library decodes the file first, which finds keys
-// that are there twice; its parser then gives the bytes of keys and values,
-// and the tables are put together here.
+// tomlSyntax reads TOML. The library's parser gives the bytes of keys and
+// values; the tables are put together here, with TOML's rules on what may be
+// written twice. The library's decoder has those too, but looks through every
+// earlier key for each one.
 type tomlSyntax struct{}
 
 // The styles of tables: a word, and for those that can be written to from
@@ -28,41 +25,25 @@ const (
 
 func (tomlSyntax) parse(src []byte) (*node, error) {
 	from := contentStart(src)
-	text := src[from:]
-	if at := tooDeep(text); at >= 0 {
-		return nil, failAt(from+at, "the values are nested too deep")
-	}
-	var all map[string]any
-	if err := toml.Unmarshal(text, &all); err != nil {
-		return nil, tomlError(src, from, err)
-	}
-	b := tomlBuilder{src: src, from: from}
-	b.root = &node{kind: Map, start: from, end: from, style: tomlHeader}
-	b.current = b.root
-	b.parser.Reset(text)
-	for b.parser.NextExpression() {
+	root := &node{kind: Map, start: from, end: from, style: tomlHeader}
+	b := tomlBuilder{src: src, from: from, root: root, current: root, there: map[tomlSpot]*node{}}
+	b.parser.Reset(src[from:])
+	for b.err == nil && b.parser.NextExpression() {
 		b.expression(b.parser.Expression())
 	}
 	if err := b.parser.Error(); err != nil {
-		return nil, failAt(from, "%v", err)
+		b.fail(b.syntaxError(err))
 	}
-	return b.root, b.err
+	return root, b.err
 }
 
-// tomlError gives the library's error its place.
-func tomlError(src []byte, from int, err error) error {
-	var d *toml.DecodeError
-	if !errors.As(err, &d) {
-		return failAt(from, "%s", strings.TrimPrefix(err.Error(), "toml: "))
+// syntaxError gives the library's error its place.
+func (b *tomlBuilder) syntaxError(err error) error {
+	var p *unstable.ParserError
+	if !errors.As(err, &p) {
+		return failAt(b.from, "%v", err)
 	}
-	row, column := d.Position()
-	at := from
-	for range row - 1 {
-		if i := bytes.IndexByte(src[at:], '\n'); i >= 0 {
-			at += i + 1
-		}
-	}
-	return failAt(min(at+max(column-1, 0), len(src)), "%s", strings.TrimPrefix(d.Error(), "toml: "))
+	return failAt(b.from+int(b.parser.Range(p.Highlight).Offset), "%s", p.Message)
 }
 
 // tomlBuilder puts the tables together.
@@ -71,8 +52,54 @@ type tomlBuilder struct {
 	from    int
 	parser  unstable.Parser
 	root    *node
-	current *node // the table of the last header
+	current *node              // the table of the last header
+	there   map[tomlSpot]*node // every key of every table
+	key     int                // where the key of this expression stands
 	err     error
+	wrong   error // a value that is none: it counts where no key is at fault
+}
+
+// tomlSpot is a key of a table.
+type tomlSpot struct {
+	in  *node
+	key string
+}
+
+// add puts a value into a table.
+func (b *tomlBuilder) add(in *node, key string, keyStart int, n *node) *node {
+	in.entries = append(in.entries, entry{key: key, keyStart: keyStart, value: n})
+	b.there[tomlSpot{in, key}] = n
+	return n
+}
+
+// fail keeps the first error.
+func (b *tomlBuilder) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// refuse says what is wrong with the key of this expression.
+func (b *tomlBuilder) refuse(format string, args ...any) {
+	b.fail(failAt(b.key, format, args...))
+}
+
+// expression takes a header or a key with its value.
+func (b *tomlBuilder) expression(e *unstable.Node) {
+	keys := b.keys(e.Key())
+	if b.err != nil {
+		return
+	}
+	b.key = keys[0].start
+	switch e.Kind {
+	case unstable.Table:
+		b.header(keys, false)
+	case unstable.ArrayTable:
+		b.header(keys, true)
+	case unstable.KeyValue:
+		b.keyValue(b.current, keys, e.Value(), 0)
+	}
+	b.fail(b.wrong)
 }
 
 // tomlKey is one part of a dotted key.
@@ -81,103 +108,36 @@ type tomlKey struct {
 	start, end int
 }
 
+// keys is the parts of a key, if they are few enough to be followed.
 func (b *tomlBuilder) keys(it unstable.Iterator) []tomlKey {
 	var keys []tomlKey
 	for it.Next() {
 		n := it.Node()
 		start := b.from + int(n.Raw.Offset)
+		if len(keys) == maxDepth {
+			b.fail(nestedTooDeep(start))
+			return keys
+		}
 		keys = append(keys, tomlKey{string(n.Data), string(b.parser.Raw(n.Raw)), start, start + int(n.Raw.Length)})
 	}
 	return keys
 }
 
-func (b *tomlBuilder) expression(e *unstable.Node) {
-	switch e.Kind {
-	case unstable.Table:
-		b.header(b.keys(e.Key()), false)
-	case unstable.ArrayTable:
-		b.header(b.keys(e.Key()), true)
-	case unstable.KeyValue:
-		end := b.keyValue(b.current, e)
-		b.current.end = max(b.current.end, end)
-	}
-}
-
-// header makes the table of a [header] the current one.
-func (b *tomlBuilder) header(keys []tomlKey, array bool) {
-	at := b.root
-	line := max(lineStart(b.src, keys[0].start), b.from)
-	var written []string
+// written is a dotted key as it stands in the file, up to each of its parts.
+func written(keys []tomlKey) []string {
+	var whole []byte
+	ends := make([]int, len(keys))
 	for i, k := range keys {
-		written = append(written, k.raw)
-		key := strings.Join(written, ".")
-		last := i == len(keys)-1
-		if last && array {
-			at = b.item(at, k, line, key)
-		} else {
-			at = b.table(at, k, line, key)
+		if i > 0 {
+			whole = append(whole, '.')
 		}
-		if last {
-			at.style = tomlHeader + key
-			at.start = line
-			at.end = lineEnd(b.src, keys[i].end)
-		}
+		whole = append(whole, k.raw...)
+		ends[i] = len(whole)
 	}
-	b.current = at
-}
-
-// table is the table under a key: made where it is missing, the last item where
-// it is a list of tables.
-func (b *tomlBuilder) table(at *node, k tomlKey, line int, key string) *node {
-	e, _ := at.own(k.name)
-	if e == nil {
-		n := &node{kind: Map, start: line, end: line, style: tomlImplicit + key}
-		at.entries = append(at.entries, entry{key: k.name, keyStart: k.start, value: n})
-		return n
+	text := string(whole)
+	out := make([]string, len(keys))
+	for i, end := range ends {
+		out[i] = text[:end]
 	}
-	n := e.value
-	if n.kind == List && len(n.entries) > 0 {
-		n = n.entries[len(n.entries)-1].value
-	}
-	return n
-}
-
-// item adds a table to a list of tables.
-func (b *tomlBuilder) item(at *node, k tomlKey, line int, key string) *node {
-	e, _ := at.own(k.name)
-	if e == nil {
-		list := &node{kind: List, start: line, end: line, style: tomlHeader + key}
-		at.entries = append(at.entries, entry{key: k.name, keyStart: k.start, value: list})
-		e = &at.entries[len(at.entries)-1]
-	}
-	n := &node{kind: Map, start: line}
-	e.value.entries = append(e.value.entries, entry{key: strconv.Itoa(len(e.value.entries)), keyStart: k.start, value: n})
-	return n
-}
-
-// keyValue adds a key to a table and returns where its value ends: there every
-// table that a dotted key leads through ends too.
-func (b *tomlBuilder) keyValue(at *node, kv *unstable.Node) int {
-	keys := b.keys(kv.Key())
-	var written []string
-	tables := []*node{at}
-	for _, k := range keys[:len(keys)-1] {
-		written = append(written, k.raw)
-		e, _ := at.own(k.name)
-		if e == nil {
-			n := &node{kind: Map, start: keys[0].start, style: tomlDotted + strings.Join(written, ".")}
-			at.entries = append(at.entries, entry{key: k.name, keyStart: k.start, value: n})
-			e = &at.entries[len(at.entries)-1]
-		}
-		at = e.value
-		tables = append(tables, at)
-	}
-	last := keys[len(keys)-1]
-	equals := last.end + bytes.IndexByte(b.src[last.end:], '=')
-	value := b.value(kv.Value(), equals+1)
-	at.entries = append(at.entries, entry{key: last.name, keyStart: keys[0].start, value: value})
-	for _, t := range tables {
-		t.end = max(t.end, value.end)
-	}
-	return value.end
+	return out
 }

@@ -4,40 +4,55 @@ package doc
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
 
+	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
 // value converts a value that begins at or after a byte.
-func (b *tomlBuilder) value(v *unstable.Node, at int) *node {
+func (b *tomlBuilder) value(v *unstable.Node, at, depth int) *node {
 	n := &node{start: tomlSkip(b.src, at), style: tomlInline}
-	switch v.Kind {
-	case unstable.Array:
+	n.end = min(n.start+1, len(b.src))
+	switch {
+	case depth > maxDepth:
+		b.fail(nestedTooDeep(n.start))
+	case v.Kind == unstable.Array:
 		n.kind = List
-		b.items(n, v)
-	case unstable.InlineTable:
+		b.items(n, v, depth)
+	case v.Kind == unstable.InlineTable:
 		n.kind = Map
-		n.end = n.start + 1
-		for it := v.Children(); it.Next(); {
-			n.end = max(n.end, b.keyValue(n, it.Node()))
-		}
-		n.end = tomlClosing(b.src, n.end)
+		b.inline(n, v, depth)
 	default:
 		n.start = b.from + int(v.Raw.Offset)
 		n.end = n.start + int(v.Raw.Length)
-		tomlScalar(n, v, string(b.src[n.start:n.end]))
+		text := string(b.src[n.start:n.end])
+		if err := tomlCheck(v.Kind, text, n.start); b.wrong == nil {
+			b.wrong = err
+		}
+		tomlScalar(n, v, text)
 	}
 	return n
 }
 
-func (b *tomlBuilder) items(n *node, v *unstable.Node) {
-	n.end = n.start + 1
+func (b *tomlBuilder) inline(n *node, v *unstable.Node, depth int) {
+	for it := v.Children(); it.Next(); {
+		keys := b.keys(it.Node().Key())
+		if b.err != nil {
+			return
+		}
+		n.end = max(n.end, b.keyValue(n, keys, it.Node().Value(), depth))
+	}
+	n.end = tomlClosing(b.src, n.end)
+}
+
+func (b *tomlBuilder) items(n *node, v *unstable.Node, depth int) {
 	i := 0
 	for it := v.Children(); it.Next(); i++ {
-		item := b.value(it.Node(), n.end)
+		item := b.value(it.Node(), n.end, depth+1)
 		n.entries = append(n.entries, entry{key: strconv.Itoa(i), keyStart: item.start, value: item})
 		n.end = item.end
 	}
@@ -61,6 +76,30 @@ func tomlSkip(src []byte, at int) int {
 
 // tomlClosing is the byte after a closing bracket.
 func tomlClosing(src []byte, at int) int { return min(tomlSkip(src, at)+1, len(src)) }
+
+// tomlCheck says what is wrong with a number or a date that the parser took: one
+// that is too large, or the 31st of February. The library's decoder knows, asked
+// for it alone; most numbers are so plain that it need not be.
+func tomlCheck(kind unstable.Kind, text string, at int) error {
+	if kind == unstable.String || kind == unstable.Bool || kind == unstable.Integer && isPlainInteger(text) {
+		return nil
+	}
+	const key = "v = "
+	var v map[string]any
+	err := toml.Unmarshal([]byte(key+text), &v)
+	var d *toml.DecodeError
+	if !errors.As(err, &d) {
+		return err
+	}
+	_, column := d.Position()
+	return failAt(at+max(column-1-len(key), 0), "%s", strings.TrimPrefix(d.Error(), "toml: "))
+}
+
+// isPlainInteger knows a whole number that is sure to fit: no sign, no
+// underscores, not in hexadecimal.
+func isPlainInteger(text string) bool {
+	return len(text) <= 18 && strings.Trim(text, "0123456789") == "" && (text[0] != '0' || len(text) == 1)
+}
 
 // tomlScalar decodes a single value.
 func tomlScalar(n *node, v *unstable.Node, text string) {

@@ -5,7 +5,6 @@ package doc
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -31,11 +30,9 @@ func tomlText(value any, style string) (string, error) {
 	return bare(value), nil
 }
 
-var tomlBare = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-
 // tomlName writes a key.
 func tomlName(key string) string {
-	if tomlBare.MatchString(key) {
+	if key != "" && runEnd(key, "-") == len(key) {
 		return key
 	}
 	return jsonText(key)

@@ -2,7 +2,10 @@
 
 package doc
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // An edit of a value reaches every place that refers to it, or to a map or list
 // around it. The path that is edited may itself lead through references; those
@@ -22,96 +25,75 @@ func (d *Document) Users(p Path) []Reference {
 // users are the places that an edit of the value at the end of these steps
 // reaches without having been named.
 func (d *Document) users(steps []step) []Reference {
-	var named []*node
+	if len(d.references) == 0 {
+		return nil
+	}
+	named := map[*node]bool{}
+	var edited []*node
 	for _, s := range steps {
-		named = append(named, s.through...)
+		for _, n := range s.through {
+			named[n] = true
+			edited = append(edited, n)
+		}
 	}
 	// Each reference that was followed stands somewhere itself, and whoever
 	// refers to something around it is reached as well.
 	var users []Reference
-	for _, n := range append(named, steps[len(steps)-1].node.resolve()) {
-		chain := d.chain(n)
-		d.references(nil, d.root, func(p Path, in *node, e *entry) {
-			if slices.Contains(named, e.value) || !reaches(chain, in, e) {
-				return
+	told := map[int]bool{}
+	for _, n := range append(edited, steps[len(steps)-1].node.resolve()) {
+		for _, r := range d.reaching(n) {
+			if !named[r.value] && !told[r.value.start] {
+				told[r.value.start] = true
+				users = append(users, *d.reference(r.value.name, d.pathOf(r), r.value.start))
 			}
-			r := *d.reference(e.value.name, p, e.value.start)
-			if !slices.ContainsFunc(users, func(u Reference) bool { return u.Line == r.Line && u.Column == r.Column }) {
-				users = append(users, r)
-			}
-		})
+		}
 	}
 	return users
 }
 
-// link is a node on the way from the root to where something stands, and the
-// key that leads on from it.
-type link struct {
-	node *node
-	next string
-}
-
-// chain is the way from the root to a node, by where it is written.
-func (d *Document) chain(n *node) []link {
-	var found []link
-	var descend func(at *node, way []link) bool
-	descend = func(at *node, way []link) bool {
-		if at == n {
-			found = append(slices.Clone(way), link{node: at})
-			return true
-		}
-		for _, e := range at.entries {
-			if descend(e.value, append(way, link{at, e.key})) {
-				return true
+// reaching is the references that take their value from a node or from a map or
+// list around it, in the document's order.
+func (d *Document) reaching(n *node) []reference {
+	if !d.inTree(n) {
+		return nil // a YAML key, which nothing can be set in
+	}
+	var out []reference
+	next := "" // the key that leads on from a map around n
+	for at := n; at != nil; at = at.parent {
+		for _, r := range d.references[at] {
+			if !r.merge || next == "" || !r.overrides(next) {
+				out = append(out, r)
 			}
 		}
-		return false
+		if at.parent != nil {
+			next = at.parent.entries[at.slot].key
+		}
 	}
-	descend(d.root, nil)
-	return found
+	slices.SortFunc(out, func(a, b reference) int { return cmp.Compare(a.order, b.order) })
+	return out
 }
 
-// reaches says whether a reference takes its value from somewhere on a chain. A
-// merge brings in a map's keys one by one: one that the merging map has itself
-// is not taken.
-func reaches(chain []link, in *node, e *entry) bool {
-	for _, l := range chain {
-		if l.node != e.value.resolve() {
-			continue
-		}
-		if e.merge && l.next != "" {
-			own, _ := in.own(l.next)
-			return own == nil
-		}
-		return true
+// inTree says whether a node is a value of the tree.
+func (d *Document) inTree(n *node) bool {
+	for n.parent != nil {
+		n = n.parent
 	}
-	return false
+	return n == d.root
 }
 
-// references calls f for every reference in the tree, with the map or list that
-// it stands in.
-func (d *Document) references(p Path, n *node, f func(Path, *node, *entry)) {
-	for i := range n.entries {
-		e := &n.entries[i]
-		if e.value.target != nil {
-			f(p.Join(e.key), n, e)
-			continue
-		}
-		if e.merge {
-			d.mergeReferences(p, n, e, f)
-			continue
-		}
-		d.references(p.Join(e.key), e.value, f)
-	}
+// overrides says whether the map that a merge goes into has a key itself. A merge
+// brings in a map's keys one by one: such a one is not taken.
+func (r reference) overrides(key string) bool {
+	own, _ := r.in.own(key)
+	return own != nil
 }
 
-// mergeReferences is for <<: [*a, *b], whose references merge into n.
-func (d *Document) mergeReferences(p Path, n *node, list *entry, f func(Path, *node, *entry)) {
-	for i := range list.value.entries {
-		e := list.value.entries[i]
-		if e.value.target != nil {
-			e.merge = true
-			f(p.Join(list.key), n, &e)
-		}
+// pathOf is where a reference stands.
+func (d *Document) pathOf(r reference) Path {
+	p := Path{r.key}
+	for at := r.in; at.parent != nil; at = at.parent {
+		p = append(p, at.parent.entries[at.slot].key)
 	}
+	slices.Reverse(p)
+	return p
 }

@@ -5,6 +5,7 @@ package doc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"unicode/utf8"
 )
@@ -44,9 +45,6 @@ type Value struct {
 	// Via is set where the value is defined elsewhere: an alias, a merge key, a
 	// shell variable. The other fields describe the definition.
 	Via *Reference
-	// Users are the other places that this value reaches: an edit changes them
-	// too, and Set refuses it.
-	Users []Reference
 	// Keys of a map in order; for a list the number of its items is Len.
 	Keys []string
 	Len  int
@@ -146,14 +144,20 @@ func (d *Document) position(at int) (line, column int) {
 // characters is how many there are before a byte. They are counted in blocks
 // once, because a config may be one line of a megabyte.
 func (d *Document) characters(at int) int {
+	if d.counts == nil {
+		return at
+	}
 	block := at / characterBlock
 	return d.counts[block] + countCharacters(d.src[block*characterBlock:at])
 }
 
-const characterBlock = 1024
+const characterBlock = 64
 
-// characterCounts is the characters before each block.
+// characterCounts is the characters before each block; nil where each is a byte.
 func characterCounts(src []byte) []int {
+	if !slices.ContainsFunc(src, func(c byte) bool { return c >= utf8.RuneSelf }) {
+		return nil
+	}
 	counts := []int{0}
 	for at := 0; at+characterBlock <= len(src); at += characterBlock {
 		counts = append(counts, counts[len(counts)-1]+countCharacters(src[at:at+characterBlock]))

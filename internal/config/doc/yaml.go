@@ -4,6 +4,7 @@ package doc
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -106,7 +107,7 @@ func (r *yamlReader) node(y *yaml.Node, indent, depth int) *node {
 	n := &node{anchor: y.Anchor}
 	r.made[y] = n
 	if depth > maxDepth {
-		r.fail(r.offset(y.Line, y.Column), "the values are nested too deep")
+		r.err = cmp.Or(r.err, nestedTooDeep(r.offset(y.Line, y.Column)))
 	}
 	if r.err != nil {
 		return n

@@ -4,13 +4,11 @@ package doc
 
 import (
 	"bytes"
-	"regexp"
 	"sort"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
-
-var yamlMessage = regexp.MustCompile(`^(?:yaml: )?(?:line \d+: )?(.*)`)
 
 // yamlError gives the library's error a place. The library names a line at most,
 // and often that of the value around the mistake. But whatever stands behind a
@@ -44,7 +42,21 @@ func yamlError(src []byte, err error) error {
 
 // yamlSays is the message without the line.
 func yamlSays(err error) string {
-	return yamlMessage.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))[1]
+	message := strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "yaml: ")
+	if rest, ok := strings.CutPrefix(message, "line "); ok {
+		if _, text, ok := cutNumber(rest, ": "); ok {
+			return text
+		}
+	}
+	return message
+}
+
+// cutNumber takes a number and what stands after it off a text.
+func cutNumber(text, after string) (n int, rest string, ok bool) {
+	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
+	n, err := strconv.Atoi(text[:digits])
+	rest, ok = strings.CutPrefix(text[digits:], after)
+	return n, rest, ok && err == nil
 }
 
 // notText is the first byte that no text holds, or -1.

@@ -179,6 +179,11 @@ func blockText(src []byte, start, indent int) int {
 	return end
 }
 
+// Scalar is what a plain word of YAML reads as.
+func Scalar(word string) (Kind, any) {
+	return yamlData(&yaml.Node{Kind: yaml.ScalarNode, Value: word})
+}
+
 // yamlData decodes a single value. Words like yes and off are read as PyYAML,
 // which is what the trainers use, reads them.
 func yamlData(y *yaml.Node) (Kind, any) {

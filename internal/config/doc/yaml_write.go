@@ -5,7 +5,6 @@ package doc
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -52,8 +51,10 @@ func yamlRender(was string, old *node, value any) (string, any, error) {
 	return bare(value), value, nil
 }
 
-// yamlWord is a text that needs no quotes, whatever follows it.
-var yamlWord = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./+-]*$`)
+// isWord knows a text that needs no quotes, whatever follows it.
+func isWord(text string) bool {
+	return text != "" && text[0] != '+' && text[0] != '-' && runEnd(text, "./+-") == len(text)
+}
 
 // yamlString writes a text in a style, or in quotes where it would read as
 // something else.
@@ -61,7 +62,7 @@ func yamlString(v, style string) (string, error) {
 	switch {
 	case style == yamlDouble:
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v) + `"`, nil
-	case style != yamlSingle && yamlWord.MatchString(v) && readsAsText(v):
+	case style != yamlSingle && isWord(v) && readsAsText(v):
 		return v, nil
 	}
 	return "'" + strings.ReplaceAll(v, "'", "''") + "'", nil

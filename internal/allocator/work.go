@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+import "errors"
+
+// PyTorch's allocator looks at blocks one by one where it grows expandable segments,
+// empties its cache or collects garbage, and so does this one. A run has hundreds of
+// them. A file can be made to have hundreds of thousands, and to look at all of them
+// at every event; so the looks are counted, and there is an end to them.
+
+// mostWork is some seconds' worth. Recordings of a million events take a thousandth
+// of it, under whatever options.
+const mostWork = 1 << 28
+
+var errMostWork = errors.New("the allocator looks at so many free blocks that this would take hours; no training run does that")
+
+// worker is a Device that counts what it looks at too.
+type worker interface{ looked() uint64 }
+
+func (a *addresses) looked() uint64 { return a.work }
+
+// checkWork says that enough was looked at.
+func (a *Allocator) checkWork() error {
+	work := a.work
+	if d, ok := a.dev.(worker); ok {
+		work += d.looked()
+	}
+	if work > mostWork {
+		return errMostWork
+	}
+	return nil
+}

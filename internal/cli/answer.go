@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"runtime"
+
+	"snug/internal/setup"
+)
+
+// reply is what became of one request.
+type reply[A any] struct {
+	request
+	answer A
+	failed error // why this request has no answer
+	broken error // why there is no further request
+}
+
+// answer asks each setup's question, several at a time, and prints the answers
+// in order. One that cannot be answered does not stop the rest.
+func answer[A any](env Env, json bool, rs requests, ask func(*setup.Setup) (A, error), show func(A) error) (failed int, err error) {
+	q := newQueue[A]()
+	defer close(q.stop)
+	go q.fill(rs, ask)
+	var last error
+	asked := 0
+	for coming, ok := q.next(); ok; coming, ok = q.next() {
+		got := <-coming
+		switch {
+		case got.broken != nil:
+			return failed, got.broken
+		case got.failed != nil:
+			failed++
+			last = errors.New(got.from.located(got.failed))
+			got.complain(env, json, got.failed, asked > 0 || q.more())
+		default:
+			if err := show(got.answer); err != nil {
+				return failed, err
+			}
+		}
+		if asked++; asked == many && env.GoesOn != nil {
+			env.GoesOn()
+		}
+	}
+	return failed, verdict(failed, asked, last, json)
+}
+
+// many is from how many answers on a command takes its time.
+const many = 100
+
+// queue is the replies to come, in the order of their requests. It has an end, so that
+// of a file of many setups no more are read than are being answered.
+type queue[A any] struct {
+	coming chan chan reply[A]
+	ahead  chan reply[A] // the next one, where it was asked for early
+	stop   chan struct{} // closed when nobody waits for replies any more
+}
+
+func newQueue[A any]() *queue[A] {
+	return &queue[A]{coming: make(chan chan reply[A], atOnce()), stop: make(chan struct{})}
+}
+
+// atOnce is how many questions are asked at a time. Each takes some megabytes.
+func atOnce() int { return min(runtime.GOMAXPROCS(0), 16) }
+
+// next is where the next reply will come.
+func (q *queue[A]) next() (chan reply[A], bool) {
+	if r := q.ahead; r != nil {
+		q.ahead = nil
+		return r, true
+	}
+	r, ok := <-q.coming
+	return r, ok
+}
+
+// more says whether there is a next one.
+func (q *queue[A]) more() bool {
+	r, ok := q.next()
+	q.ahead = r
+	return ok
+}
+
+// fill asks one question after the other, several at once.
+func (q *queue[A]) fill(rs requests, ask func(*setup.Setup) (A, error)) {
+	defer close(q.coming)
+	slots := make(chan struct{}, atOnce())
+	for r, err := range rs {
+		to := make(chan reply[A], 1)
+		select {
+		case q.coming <- to:
+		case <-q.stop:
+			return
+		}
+		if err != nil {
+			to <- reply[A]{broken: err}
+			return
+		}
+		slots <- struct{}{}
+		go func() {
+			defer func() { <-slots }()
+			out := reply[A]{request: r, failed: r.err}
+			if r.err == nil {
+				out.answer, out.failed = ask(r.setup)
+			}
+			to <- out
+		}()
+	}
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"snug/internal/record"
+	"snug/internal/store"
+)
+
+// recording is the outside world as internal/record sees it: the command that it runs
+// has the streams and the environment of snug itself. Standard input is not the
+// command's where snug reads it, which a file called - says; nor is standard output
+// where it is for an answer alone.
+func (e Env) recording(events record.Events, file string, answerAlone bool) record.Env {
+	out := record.Env{
+		Stdout: raw(e.Stdout), Stderr: raw(e.Stderr), Environ: e.Environ, LookupEnv: e.lookupEnv, GPUs: e.GPUs, Runner: e.Runner,
+		Store:  func() (record.Store, error) { return store.Open(store.Path(e.Getenv)) },
+		Events: events,
+	}
+	if file != "-" {
+		out.Stdin, _ = e.Stdin.(*os.File)
+	}
+	if answerAlone {
+		out.Stdout = out.Stderr
+	}
+	return out
+}
+
+// say tells the user what is going on.
+func (e Env) say(text string) { fmt.Fprintf(e.Stderr, "snug: %s\n", text) }
+
+// past is what was measured here before, on a card.
+func (e Env) past(card string) *record.Past {
+	return record.OpenPast(store.Path(e.Getenv), card)
+}

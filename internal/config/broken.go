@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// brokenFile is a file that might be a configuration of the run and could not be
+// read: it has a mistake in it, or may not be opened.
+type brokenFile struct {
+	file string
+	err  error
+}
+
+// readable refuses a change while a file that may belong to it cannot be read:
+// changing the others alone would leave the run half-way.
+func (c *changing) readable() error {
+	for _, b := range c.project.broken {
+		if what := c.mayHold(b.file); what != "" {
+			return fmt.Errorf("%w; %s may hold %s too, so nothing is changed: put it right, or name the files to change with --config-path", b.err, b.file, what)
+		}
+	}
+	return nil
+}
+
+// mayHold is which of the wanted settings a file may hold, by the words in it:
+// "" where none of any system's keys for them is there.
+func (c *changing) mayHold(file string) string {
+	text, err := c.project.files.ReadFile(file)
+	if err != nil {
+		return "these settings"
+	}
+	words := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(string(text), notInKey) {
+		words[word] = true
+	}
+	for _, setting := range slices.Sorted(maps.Keys(c.want)) {
+		for _, a := range Adapters() {
+			for _, k := range a.forSetting(setting) {
+				if words[k.Path[strings.LastIndex(k.Path, ".")+1:]] {
+					return setting
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// notInKey separates the words of a file that may be keys.
+func notInKey(r rune) bool {
+	return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package change
+
+import (
+	"bytes"
+	"os"
+)
+
+// machineID is the identity that the system was given when it was installed;
+// machine-id(5) asks for it to be kept confidential, so it only ever goes into
+// a keyed hash.
+func machineID() string {
+	for _, name := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
+		if id, err := os.ReadFile(name); err == nil && len(bytes.TrimSpace(id)) > 0 {
+			return string(bytes.TrimSpace(id))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package change
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// A journal belongs to one folder on one machine. Each file of it says where it
+// was written and carries a seal: an HMAC over the rest of the file, keyed with
+// the machine's identity, which nobody else knows and which is written nowhere.
+// So an entry that came with a clone, however it was made, is told from one of
+// our own. The folder is the same if its path or its inode is: a folder may be
+// moved, and some file systems number their folders anew at each mount. A copy
+// has neither.
+
+// owner is the part of a journal file that says whose it is.
+type owner struct {
+	Host   string `json:"host"`
+	Folder string `json:"folder"`
+	Inode  uint64 `json:"inode,omitempty"`
+	Seal   string `json:"seal"`
+}
+
+func (o *owner) owned() *owner { return o }
+
+// sealed is a file of the journal.
+type sealed interface{ owned() *owner }
+
+// seal marks a file of the journal as written here.
+func (s *Store) seal(f sealed) error {
+	o := f.owned()
+	*o = owner{Host: s.host, Folder: s.folder.Path(), Inode: s.folder.Inode()}
+	sum, err := s.mac(f)
+	o.Seal = sum
+	return err
+}
+
+// owns says whether a file of the journal was written here.
+func (s *Store) owns(f sealed) bool {
+	o := f.owned()
+	here := o.Folder == s.folder.Path() || o.Inode != 0 && o.Inode == s.folder.Inode()
+	sum, err := s.mac(f)
+	return here && err == nil && hmac.Equal([]byte(sum), []byte(o.Seal))
+}
+
+// mac is the seal of a file as it stands, whatever seal is in it.
+func (s *Store) mac(f sealed) (string, error) {
+	o := f.owned()
+	kept := o.Seal
+	o.Seal = ""
+	data, err := json.Marshal(f)
+	o.Seal = kept
+	if err != nil {
+		return "", err
+	}
+	m := hmac.New(sha256.New, []byte("snug journal\x00"+s.machine))
+	m.Write(data)
+	return hex.EncodeToString(m.Sum(nil)), nil
+}
+
+// checkPath refuses names that no change of ours has: absolute ones, ones that
+// lead out of the folder, and what belongs to snug itself or to git.
+func checkPath(name string) error {
+	if name != path.Clean(name) || !filepath.IsLocal(filepath.FromSlash(name)) || name == "." {
+		return fmt.Errorf("%q is not a file inside the project's folder", name)
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == snugFolder || part == ".git" {
+			return fmt.Errorf("%q is not a file of the project", name)
+		}
+	}
+	return nil
+}
+
+// checkFolders refuses links in the place of snug's own folders: what is written
+// there would land elsewhere.
+func (s *Store) checkFolders() error {
+	for _, name := range []string{snugFolder, journalFolder} {
+		info, err := s.folder.Lstat(name)
+		if err != nil {
+			return nil // nothing there yet; whoever needs it says what is wrong
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("%s is not a folder of its own (a link or a file); snug keeps its journal there: remove it", s.at(name))
+		}
+	}
+	return nil
+}
+
+// errNoChange says that there is nothing to take back.
+var errNoChange = errors.New("there is no change to take back")
+
+// noChange is errNoChange, and what is there in its place.
+func (s *Store) noChange(foreign []*Entry) error {
+	if len(foreign) > 0 {
+		return fmt.Errorf("%s: %w; %s", s.root, errNoChange, foreignText(s.at(journalFolder), foreign))
+	}
+	return fmt.Errorf("%s: %w", s.root, errNoChange)
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+)
+
+// lines writes a line so many times, with its number for each %d.
+func lines(line string) func(n int) string { return within("", line, "") }
+
+// within does so between two texts.
+func within(before, line, after string) func(n int) string {
+	return func(n int) string {
+		var b strings.Builder
+		b.WriteString(before)
+		for i := range n {
+			b.WriteString(strings.ReplaceAll(line, "%d", fmt.Sprint(i)))
+		}
+		return b.String() + after
+	}
+}
+
+// large is files that grow in one way each. What stands in them is what used to
+// be looked through again for every other line, here or in a library.
+var large = []struct {
+	format Format
+	name   string
+	text   func(n int) string
+}{
+	{Python, "names", lines("name_%d = 1\n")},
+	{Python, "one name", lines("a = 1\n")},
+	{Python, "attributes of many", lines("a%d.b = 1\n")},
+	{Python, "attributes of one", lines("a.b%d = 1\n")},
+	{Python, "an attribute behind numbers", func(n int) string {
+		return "a.b = 1\n" + strings.Repeat("a = 1\n", n) + strings.Repeat("a.b = 1\n", n)
+	}},
+	{Python, "uses of one name", within("a = 1\n", "b%d = a\n", "")},
+	{Python, "names of names", func(n int) string {
+		var b strings.Builder
+		b.WriteString("a0 = 1\n")
+		for i := range n {
+			fmt.Fprintf(&b, "a%d = a%d\n", i+1, i)
+		}
+		return b.String()
+	}},
+	{Python, "exponents", lines("a%d = 1e-5\n")},
+	{Python, "functions", lines("def f%d(a):\n    x = dict(a=1, b='c')\n    return x\n")},
+	{Python, "classes", lines("class A%d:\n    a: int = 1\n")},
+	{Python, "statements of a line", lines("a%d = 1; ")},
+	{Python, "keywords", within("a = f(", "a%d=1,\n", ")\n")},
+	{Python, "lists in lists", within("a = "+strings.Repeat("[", 60), "1, ", strings.Repeat("]", 60)+"\n")},
+	{Python, "options", lines("p.add_argument('--a%d', default=1)\n")},
+	{Shell, "variables", lines("V%d=1\n")},
+	{Shell, "flags", within("python x ", "--f%d 1 \\\n", "\n")},
+	{Shell, "uses of one variable", within("A=1\npython x ", "--f%d $A \\\n", "\n")},
+	{Shell, "one flag", lines("x --a 1\n")},
+	{Shell, "quoted commands", lines("C%d=\"python x --f%d 1\"\n")},
+	{TOML, "keys", lines("k%d = 1\n")},
+	{TOML, "fractions", lines("k%d = 1.5e-3\n")},
+	{TOML, "tables", lines("[t%d]\na = 1\n")},
+	{TOML, "tables of tables", lines("[t.t%d]\na = 1\n")},
+	{TOML, "lists of tables", lines("[[t]]\n[t.a]\nb = 1\n")},
+	{TOML, "dotted keys", lines("a.b.k%d = 1\n")},
+	{TOML, "inline keys", within("a = {x = 1", ", k%d = 1", "}\n")},
+	{TOML, "a mistake at the end", within("", "k%d = 1\n", "k0 = 1\n")},
+	{YAML, "keys", lines("k%d: 1\n")},
+	{YAML, "aliases", within("a: &a 1\n", "k%d: *a\n", "")},
+	{YAML, "merges", within("a: &a {x: 1}\n", "k%d: {<<: *a}\n", "")},
+	{YAML, "items", lines("- 1\n")},
+	{JSON, "keys", within("{", "\"k%d\": 1,\n", "}")},
+	{JSON, "items", within("[", "1,", "]")},
+	{JSON, "a text that is not closed", within("[\"", "\\\"", "")},
+}
+
+// TestReadingIsLinear holds what a file costs to its size: sixteen times as many
+// lines may take 36 times the bytes and 60 times the time, where a loop within a
+// loop takes 256 times. A machine that is busy gets a few tries.
+func TestReadingIsLinear(t *testing.T) {
+	const few, many = 1000, 16000
+	for _, c := range large {
+		t.Run(string(c.format)+"/"+c.name, func(t *testing.T) {
+			var small, large work
+			for range 3 {
+				small, large = workOf(c.format, c.text(few)), workOf(c.format, c.text(many))
+				if large.bytes <= 36*small.bytes && large.time <= 60*small.time {
+					return
+				}
+			}
+			t.Errorf("%d lines take %d bytes and %v, %d of them %d bytes and %v", few, small.bytes, small.time, many, large.bytes, large.time)
+		})
+	}
+}
+
+// work is what reading a file takes.
+type work struct {
+	bytes uint64
+	time  time.Duration
+}
+
+// workOf is the least of a few readings: each opens a file, goes through it and
+// looks some of it up. Files that are refused are only opened.
+func workOf(format Format, text string) work {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	least := work{1 << 62, 1 << 62}
+	for range 2 {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		begin := time.Now()
+		if d, err := OpenAs("file", format, []byte(text)); err == nil {
+			lookUp(d)
+		}
+		took := time.Since(begin)
+		runtime.ReadMemStats(&after)
+		least = work{min(least.bytes, after.TotalAlloc-before.TotalAlloc), min(least.time, took)}
+	}
+	return least
+}
+
+// lookUp looks up a hundredth of the values, and what is not there.
+func lookUp(d *Document) {
+	n := 0
+	d.Walk(func(v Value) bool {
+		if n++; n%100 == 0 {
+			_, _ = d.Find(v.Path)
+			d.Mentions(v.Path.Join("nothing"))
+			d.Mentions(Path{fmt.Sprint("nothing", n)})
+		}
+		return true
+	})
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import "strings"
+
+// statement reads an assignment or a call.
+func (p *pyParser) statement(into *node, tokens []pyToken) {
+	target, value := splitAssignment(tokens)
+	if value == nil {
+		p.argument(into, tokens)
+		p.trainer(into, tokens)
+		return
+	}
+	steps := targetSteps(target)
+	if steps == nil {
+		return
+	}
+	n := p.value(value, 0)
+	at := into
+	for _, s := range steps[:len(steps)-1] {
+		at = p.attribute(at, s)
+	}
+	last := steps[len(steps)-1]
+	p.add(at, entry{key: last.text, keyStart: target[0].start, value: n})
+	if len(steps) == 1 && into.style == pyBlock {
+		p.names[last.text] = n
+	}
+}
+
+// add puts an entry into a map.
+func (p *pyParser) add(into *node, e entry) {
+	into.entries = append(into.entries, e)
+	if open := p.open[into]; open != nil && takesAttributes(e.value) {
+		open[e.key] = e.value
+	}
+}
+
+// attribute is what an assignment like a.b = 1 puts b into.
+func (p *pyParser) attribute(at *node, name pyToken) *node {
+	if n := p.openIn(at)[name.text]; n != nil {
+		if n.kind != Map {
+			n.kind, n.style = Map, pyAttr
+		}
+		return n
+	}
+	n := &node{kind: Map, start: name.start, end: name.end, style: pyAttr}
+	p.add(at, entry{key: name.text, keyStart: name.start, value: n})
+	return n
+}
+
+// openIn is what attributes can be put into within a map.
+func (p *pyParser) openIn(at *node) map[string]*node {
+	if p.open[at] == nil {
+		p.open[at] = map[string]*node{}
+		for _, e := range at.entries {
+			if takesAttributes(e.value) {
+				p.open[at][e.key] = e.value
+			}
+		}
+	}
+	return p.open[at]
+}
+
+// takesAttributes says whether a value can have attributes: a map, or what only
+// Python knows.
+func takesAttributes(n *node) bool {
+	return n.kind == Map || n.kind == Expression && n.target == nil
+}
+
+// argument reads the default of parser.add_argument("--name", default=8).
+func (p *pyParser) argument(into *node, tokens []pyToken) {
+	for i, t := range tokens {
+		if t.text != "add_argument" || i+2 >= len(tokens) || tokens[i+1].text != "(" {
+			continue
+		}
+		call := p.call(tokens[i:])
+		name := ""
+		for _, a := range tokens[i+2:] {
+			if s, ok := pyUnquote(a.text); a.kind == pyString && ok && strings.HasPrefix(s, "-") && a.depth == t.depth+1 {
+				if name == "" || strings.HasPrefix(s, "--") && !strings.HasPrefix(name, "--") {
+					name = s
+				}
+			}
+		}
+		if e, _ := call.own("default"); e != nil && name != "" {
+			p.add(into, entry{key: name, keyStart: tokens[i+2].start, value: e.value})
+		}
+		return
+	}
+}
+
+// trainer reads a call of a trainer that nobody gives a name: its arguments can be a
+// run's whole configuration.
+func (p *pyParser) trainer(into *node, tokens []pyToken) {
+	for i, t := range tokens[:len(tokens)-1] {
+		if t.kind != pyName || !strings.HasSuffix(t.text, "Trainer") || tokens[i+1].text != "(" || t.depth > 0 {
+			continue
+		}
+		end := i + 2
+		for end < len(tokens) && tokens[end].depth > t.depth {
+			end++
+		}
+		if end == len(tokens) || tokens[end].text != ")" {
+			return
+		}
+		n := &node{start: t.start, end: tokens[end].end, style: pyCall}
+		p.arguments(n, tokens[i:end+1], 0)
+		p.add(into, entry{key: t.text, keyStart: t.start, value: n})
+		return
+	}
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import "strings"
+
+// What the words of a script look like. Every word of every command is held
+// against these, so that they are written out rather than regular expressions;
+// a test holds them to the expressions that they stand for.
+
+// runEnd is how far a text begins with letters, digits, underscores and any of
+// some other characters.
+func runEnd(text, others string) int {
+	for i := range len(text) {
+		c := text[i]
+		if c != '_' && !isDigit(c) && !isLetter(c) && strings.IndexByte(others, c) < 0 {
+			return i
+		}
+	}
+	return len(text)
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// nameEnd is how far a text begins with a name, in which some other characters
+// may stand as well; 0 where it does not.
+func nameEnd(text, others string) int {
+	if text == "" || text[0] != '_' && !isLetter(text[0]) {
+		return 0
+	}
+	return runEnd(text, others)
+}
+
+// assigned is the name in NAME=…, "" where a word is no assignment.
+func assigned(word string) string {
+	end := nameEnd(word, "")
+	if !strings.HasPrefix(word[end:], "=") {
+		return ""
+	}
+	return word[:end]
+}
+
+// flagOf is the flag in --name or --name=…, "" where a word begins with none.
+func flagOf(word string) (flag string, equals bool) {
+	dashes := 0
+	for dashes < min(2, len(word)) && word[dashes] == '-' {
+		dashes++
+	}
+	if dashes == 0 || dashes == len(word) || !isLetter(word[dashes]) {
+		return "", false
+	}
+	end := dashes + runEnd(word[dashes:], ".-")
+	return word[:end], strings.HasPrefix(word[end:], "=")
+}
+
+// overridden is where the key stands in a.b=…, with up to two pluses before it.
+func overridden(word string) (start, end int, ok bool) {
+	start = pluses(word)
+	size := nameEnd(word[start:], "./@-")
+	end = start + size
+	return start, end, size > 0 && strings.HasPrefix(word[end:], "=")
+}
+
+func pluses(word string) int {
+	n := 0
+	for n < min(2, len(word)) && word[n] == '+' {
+		n++
+	}
+	return n
+}
+
+// isDottedKey knows a.b=…, which is no flag's value.
+func isDottedKey(word string) bool {
+	rest := word[pluses(word):]
+	size := nameEnd(rest, "")
+	rest = rest[size:]
+	steps := 0
+	for strings.HasPrefix(rest, ".") {
+		step := runEnd(rest[1:], "")
+		if step == 0 {
+			return false
+		}
+		rest = rest[1+step:]
+		steps++
+	}
+	return size > 0 && steps > 0 && strings.HasPrefix(rest, "=")
+}
+
+// variableIn is the name in $NAME or ${NAME}, "" where a text is not that alone.
+func variableIn(text string) string {
+	name, ok := strings.CutPrefix(text, "$")
+	if inner, braces := strings.CutPrefix(name, "{"); braces {
+		name, ok = strings.CutSuffix(inner, "}")
+	}
+	if end := nameEnd(name, ""); !ok || end == 0 || end < len(name) {
+		return ""
+	}
+	return name
+}
+
+// fallbackIn is where the value stands in ${NAME:-value}, or ${1:-value}.
+func fallbackIn(text string) (start, end int, ok bool) {
+	inner, ok := strings.CutPrefix(text, "${")
+	if !ok || !strings.HasSuffix(inner, "}") {
+		return 0, 0, false
+	}
+	size := nameEnd(inner, "")
+	if size == 0 && isDigit(inner[0]) {
+		size = 1
+	}
+	rest := inner[size:]
+	rest = strings.TrimPrefix(rest, ":")
+	value, dash := strings.CutPrefix(rest, "-")
+	end = len(text) - 1
+	start = len(text) - len(value)
+	return start, end, size > 0 && dash && !strings.ContainsAny(text[start:end], "{}$\"'`\\")
+}
+
+// isLiteral says whether a shell takes a text as it stands.
+func isLiteral(text string) bool { return runEnd(text, "./:+,=@%~^-") == len(text) }
+
+// isNegative knows a number below 0, which is no flag.
+func isNegative(word string) bool {
+	return len(word) > 1 && word[0] == '-' && (isDigit(word[1]) || word[1] == '.')
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+// large is projects of one file that grow in one way each, by what stands before the
+// line that is repeated.
+var large = []struct{ name, file, before, line string }{
+	{"names", "train.py", "batch_size = 8\n", "name_%d = 1\n"},
+	{"functions", "train.py", "batch_size = 8\n", "def f_%d(a):\n    x = 1\n    y = dict(a=1, b='c')\n"},
+	{"a batch in each function", "train.py", "micro_batch_size = 8\n", "def f_%d(a):\n    batch_size = 8\n"},
+	{"an optimizer in each function", "train.py", "batch_size = 8\n", "def f_%d(a):\n    optimizer = 'adamw'\n"},
+	{"a switch in each call", "train.py", "batch_size = 8\n", "a_%d = f(bf16=True)\n"},
+	{"uses of one batch", "train.py", "n = 8\n", "def f_%d(a):\n    batch_size = n\n"},
+	{"arguments", "train.py", "args = TrainingArguments(per_device_train_batch_size=4)\n", "a_%d = TrainingArguments(optim='sgd', bf16=x)\n"},
+	{"models", "train.py", "args = TrainingArguments(per_device_train_batch_size=4)\n", "m = PeftModel.from_pretrained(name)\n"},
+	{"options", "train.py", "batch_size = 8\n", "p.add_argument('--a%d', default=1)\n"},
+	{"flags", "train.sh", "python train.py --batch_size 8 \\\n", "  --flag_%d 1 \\\n"},
+	{"a switch in each command", "train.sh", "python train.py --batch_size 8\n", "python a_%d.py --bf16 true --optim sgd\n"},
+	{"uses of one variable", "train.sh", "A=1\npython train.py --batch_size 8 \\\n", "  --flag_%d $A \\\n"},
+	{"keys of TOML", "train.toml", "batch_size = 8\n", "key_%d = 1\n"},
+	{"tables of TOML", "train.toml", "batch_size = 8\n", "[t_%d]\nprecision = 'bf16'\n"},
+	{"keys that are misspelt", "train.yaml", "per_device_train_batch_size: 8\noutput_dir: x\n", "gradient_acumulation_steps_%d: 1\n"},
+	{"keys of JSON", "ds.json", "{\"train_micro_batch_size_per_gpu\": 8, \"zero_optimization\": {\"stage\": 2},\n", "\"key_%d\": [1, {\"a\": 2}],\n"},
+}
+
+// TestReadingAProjectIsLinear holds what a project costs to its size: sixteen times
+// as many lines may take 36 times the bytes and 60 times the time, where a loop within
+// a loop takes 256 times. A machine that is busy gets a few tries.
+func TestReadingAProjectIsLinear(t *testing.T) {
+	const few, many = 200, 3200
+	for _, c := range large {
+		t.Run(c.name, func(t *testing.T) {
+			end := ""
+			if c.file == "ds.json" {
+				end = "}"
+			}
+			var small, large work
+			for range 3 {
+				small = workOf(t, c.file, c.before+repeated(c.line, few)+end)
+				large = workOf(t, c.file, c.before+repeated(c.line, many)+end)
+				if large.bytes <= 36*small.bytes && large.time <= 60*small.time {
+					return
+				}
+			}
+			t.Errorf("%d lines take %d bytes and %v, %d of them %d bytes and %v", few, small.bytes, small.time, many, large.bytes, large.time)
+		})
+	}
+}
+
+// work is what reading a project takes.
+type work struct {
+	bytes uint64
+	time  time.Duration
+}
+
+// workOf is the least of a few readings.
+func workOf(t *testing.T, file, text string) work {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	files := fstest.MapFS{file: &fstest.MapFile{Data: []byte(text)}}
+	least := work{1 << 62, 1 << 62}
+	for range 2 {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		begin := time.Now()
+		p, err := Open(files, ".", file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Missing()
+		p.Doubts(p.Fields())
+		took := time.Since(begin)
+		runtime.ReadMemStats(&after)
+		least = work{min(least.bytes, after.TotalAlloc-before.TotalAlloc), min(least.time, took)}
+	}
+	return least
+}

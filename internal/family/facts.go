@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"maps"
+	"slices"
+
+	"snug/internal/shadow"
+)
+
+// What models are trained as.
+const (
+	CausalLM            = "causal-lm"
+	MaskedLM            = "masked-lm"
+	Encoder             = "encoder"
+	Seq2SeqLM           = "seq2seq-lm"
+	ImageClassification = "image-classification"
+)
+
+// Heads is every one of them.
+func Heads() []string { return []string{CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification} }
+
+// Facts is what the rest of the program may ask about a model type before a
+// model is built. This table is the only place that knows model types by name:
+// a new family is its file and its row here.
+type Facts struct {
+	// Heads is what the model can be trained as, the usual one first.
+	Heads []string
+	// Positions is how long its inputs may be.
+	Positions Positions
+	// Blocks is the paths of the lists of blocks that FSDP wraps one by one.
+	Blocks []string
+	// Output is the last name of the layer that makes logits. PEFT's all-linear
+	// and bitsandbytes leave it alone.
+	Output string
+	// LoRA is the layers that PEFT adapts where it is not told which:
+	// TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING in peft/utils/constants.py,
+	// the same for these from 0.16 to 0.21. Of a family that is not in there PEFT
+	// wants to be told: Suggested is then the like of what it takes for others.
+	LoRA, Suggested []string
+	// Quantizes says that bitsandbytes replaces every linear layer but Output, as
+	// a test holds it against transformers.
+	Quantizes bool
+	// Experts says that each token goes to a few of many MLPs.
+	Experts bool
+	// Liger says that liger-kernel has kernels for it (0.8.5, monkey_patch.py).
+	Liger bool
+	// ByToken says that the model runs a loop over tokens.
+	ByToken bool
+	// Dims is the sizes that the config may leave out; zero where published
+	// formulas for transformers do not apply.
+	Dims Dims
+
+	// late says that building the model does not import transformers'
+	// modeling_layers, or does so for the CPU. The others do, and with it
+	// torch.distributed.pipelining, which keeps a torch.tensor(0.0) on the default
+	// device.
+	late bool
+	make maker
+}
+
+// Positions is how a model counts tokens.
+type Positions struct {
+	Key     string // of the config: how many positions there are; "" for any number
+	Default int
+	Offset  int  // positions that no token can have
+	Learned bool // a table: a longer input crashes. Computed positions only have a usual maximum
+	Images  bool // the model sees no tokens at all
+}
+
+// Dims is the defaults of transformers for the sizes of a model.
+type Dims struct{ Hidden, Heads, Layers int }
+
+// maxPositions is the key that most models have.
+const maxPositions = "max_position_embeddings"
+
+var (
+	decoderHeads = []string{CausalLM, Encoder}
+	encoderHeads = []string{MaskedLM, Encoder}
+	qv           = []string{"q_proj", "v_proj"}
+)
+
+// families is by model_type, with the defaults of transformers 5.17.
+var families = map[string]Facts{
+	"bert": {
+		make: newBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
+		Blocks: []string{"bert.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
+	"distilbert": {
+		make: newDistilBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
+		Blocks: []string{"distilbert.transformer.layer", "transformer.layer"}, Output: "vocab_projector", Suggested: []string{"q_lin", "v_lin"}, Quantizes: true, Dims: Dims{768, 12, 6},
+	},
+	"gemma2": {
+		make: newGemma2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},
+	},
+	"gpt2": {
+		make: newGPT2, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
+	"gpt_neox": {
+		make: newGPTNeoX, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"gpt_neox.layers"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{6144, 64, 44},
+	},
+	"llama": {
+		make: newLlama, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
+	},
+	"mamba": {
+		make: newMamba, Heads: []string{CausalLM}, ByToken: true,
+		Blocks: []string{"backbone.layers"}, Output: "lm_head",
+	},
+	"mamba2": {
+		make: newMamba2, Heads: []string{CausalLM}, ByToken: true,
+		Blocks: []string{"backbone.layers"}, Output: "lm_head",
+	},
+	"mistral": {
+		make: newMistral, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
+	},
+	"mixtral": {
+		make: newMixtral, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Experts: true, Liger: true, Dims: Dims{4096, 32, 32},
+	},
+	"modernbert": {
+		make: newModernBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
+		Blocks: []string{"model.layers", "layers"}, Output: "decoder", Suggested: []string{"Wqkv"}, Quantizes: true, Dims: Dims{768, 12, 22},
+	},
+	"mpnet": {
+		make: newMPNet, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true}, late: true,
+		Blocks: []string{"mpnet.encoder.layer", "encoder.layer"}, Output: "decoder", Suggested: []string{"q", "v"}, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
+	"multi-encoder": {
+		make: newMultiEncoder, Heads: []string{Encoder}, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
+		Dims: Dims{768, 12, 12},
+	},
+	"nanogpt": {
+		make: newNanoGPT, Heads: []string{CausalLM}, Positions: Positions{Key: "block_size", Default: 1024}, late: true,
+		Blocks: []string{"transformer.h"}, Output: "lm_head", Dims: Dims{768, 12, 12},
+	},
+	"opt": {
+		make: newOPT, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
+		Blocks: []string{"model.decoder.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
+	"phi3": {
+		make: newPhi3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: []string{"qkv_proj"}, Quantizes: true, Liger: true, Dims: Dims{3072, 32, 32},
+	},
+	"qwen2": {
+		make: newQwen2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
+	},
+	"qwen3": {
+		make: newQwen3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
+	},
+	"qwen3_moe": {
+		make: newQwen3MoE, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Experts: true, Liger: true, Dims: Dims{2048, 32, 24},
+	},
+	"roberta": {
+		make: newRoberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true},
+		Blocks: []string{"roberta.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
+	"t5": {
+		make: newT5, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 512},
+		Blocks: []string{"encoder.block", "decoder.block"}, Output: "lm_head", LoRA: []string{"q", "v"}, Dims: Dims{512, 8, 6},
+	},
+	"vit": {
+		make: newViT, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
+		Blocks: []string{"vit.encoder.layer", "vit.layers"}, Output: "classifier",
+	},
+}
+
+// torchvisionFacts is those of all its models.
+var torchvisionFacts = Facts{Heads: []string{ImageClassification}, Positions: Positions{Images: true}}
+
+// Known is the model types that have a family, in order.
+func Known() []string { return slices.Sorted(maps.Keys(families)) }
+
+// FactsOf is what is known about a model type, and whether anything is.
+func FactsOf(modelType string) (Facts, bool) {
+	f, ok := families[modelType]
+	return f, ok
+}
+
+// Torchvision is what is known about the models that Named builds.
+func Torchvision() Facts { return torchvisionFacts }
+
+// Types is the model types of which a fact holds, in order.
+func Types(holds func(Facts) bool) []string {
+	var out []string
+	for _, t := range Known() {
+		if holds(families[t]) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Targets is the layers that LoRA adapts unless told otherwise.
+func (f Facts) Targets() []string {
+	if f.LoRA != nil {
+		return f.LoRA
+	}
+	return f.Suggested
+}
+
+// prepare tells a builder what it asks about the model it builds.
+func (f Facts) prepare(b *shadow.Builder) { b.Output, b.Blocks = f.Output, f.Blocks }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"snug/internal/shadow"
+)
+
+// small is a config of two layers; each family takes the keys that it knows.
+func small(modelType string) *Config {
+	return NewConfig(map[string]any{
+		"model_type": modelType, "num_hidden_layers": 2.0, "n_layer": 2.0, "n_layers": 2.0, "num_layers": 2.0,
+		"hidden_size": 64.0, "n_embd": 64.0, "d_model": 64.0, "dim": 64.0, "num_attention_heads": 4.0, "n_head": 4.0, "n_heads": 4.0,
+		"intermediate_size": 128.0, "vocab_size": 512.0, "word_embed_proj_dim": 64.0, "num_key_value_heads": 4.0,
+		"expand": 2.0, "head_dim": 16.0, "num_heads": 8.0, "d_kv": 16.0, "n_groups": 1.0,
+		"num_experts": 4.0, "num_local_experts": 4.0, "num_experts_per_tok": 2.0, "channels": 1.0,
+	})
+}
+
+// built is the names of the parameters of a model, and of its linear layers.
+func built(t *testing.T, modelType, head string) (params, linears []string) {
+	t.Helper()
+	b := &shadow.Builder{W: shadow.NewWorld(shadow.Rules{Torch: 211, Transformers: 517}), DType: shadow.Float32}
+	if _, err := New(b, small(modelType), Run{Head: head, Batch: 2, Seq: 32, TargetSeq: 32, Positives: 1, Negatives: 1, Attention: "sdpa"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range b.Parameters() {
+		params = append(params, p.Name())
+	}
+	return params, b.LinearNames()
+}
+
+// TestFacts demands a full row of each family, and holds what it says about names
+// to the models as they are built.
+func TestFacts(t *testing.T) {
+	for _, modelType := range Known() {
+		f, _ := FactsOf(modelType)
+		for _, head := range f.Heads {
+			t.Run(modelType+" "+head, func(t *testing.T) {
+				params, linears := built(t, modelType, head)
+				checkRow(t, f)
+				if f.Blocks != nil && !slices.ContainsFunc(f.Blocks, func(list string) bool { return isList(params, list) }) {
+					t.Errorf("no parameter stands in %v: %v", f.Blocks, params[:min(len(params), 8)])
+				}
+				if head != Encoder && f.Output != "" && !slices.Contains(linears, f.Output) {
+					t.Errorf("no layer is called %s: %v", f.Output, linears)
+				}
+				for _, target := range f.Targets() {
+					if !slices.Contains(linears, target) {
+						t.Errorf("no layer to adapt is called %s: %v", target, linears)
+					}
+				}
+			})
+		}
+	}
+}
+
+// isList tells whether a path holds the blocks 0 and 1.
+func isList(params []string, path string) bool {
+	in := func(n string) bool {
+		return slices.ContainsFunc(params, func(p string) bool { return strings.HasPrefix(p, path+"."+n+".") })
+	}
+	return in("0") && in("1")
+}
+
+func checkRow(t *testing.T, f Facts) {
+	t.Helper()
+	switch {
+	case f.make == nil:
+		t.Error("nothing makes it")
+	case len(f.Heads) == 0:
+		t.Error("it is trained as nothing")
+	case f.Positions.Key == "" && !f.Positions.Images && !f.ByToken:
+		t.Error("nothing says how many positions there are")
+	case (f.Positions.Key != "") != (f.Positions.Default > 0):
+		t.Error("a key of positions and its default go together")
+	case f.Positions.Key != "" && f.Dims == Dims{}:
+		t.Error("its default sizes are missing")
+	case slices.Contains(f.Heads, CausalLM) && (f.Output == "" || f.Blocks == nil):
+		t.Error("a causal model has blocks and a layer that makes logits")
+	case f.Quantizes && f.Targets() == nil:
+		t.Error("quantized weights are trained with adapters: on which layers?")
+	case f.LoRA != nil && f.Suggested != nil:
+		t.Error("PEFT knows its layers, or does not")
+	}
+	for _, h := range f.Heads {
+		if !slices.Contains(Heads(), h) {
+			t.Errorf("%s is no head", h)
+		}
+	}
+}

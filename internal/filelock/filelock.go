@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package filelock holds a file so that other processes can tell. The system
+// gives a lock back when its process ends, however that happens, so a lock is
+// never stale.
+package filelock
+
+import (
+	"errors"
+	"os"
+)
+
+// ErrHeld says that another process holds the lock.
+var ErrHeld = errors.New("another process holds it")
+
+// ErrUnsupported says that the file system has no locks: some network file
+// systems are mounted without them.
+var ErrUnsupported = errors.New("this file system has no locks")
+
+// Try takes the lock on an open file, or fails at once with ErrHeld or
+// ErrUnsupported. Closing the file gives the lock back.
+func Try(f *os.File) error { return try(f) }

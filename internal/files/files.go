@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package files opens every file that snug reads.
+//
+// A project folder belongs to somebody else, and so does what lies in it: a link
+// to /dev/zero in the place of a config.json never ends, a FIFO is waited for by
+// whoever opens it, and a sparse file of a terabyte takes no disk. So a file that
+// was found in a folder, or that another file names, has to be a regular one, and
+// no file is read beyond a bound that the caller sets for its kind.
+//
+// A file that the user names on the command line may also be a pipe, as in
+// `snug estimate --setup <(make-setups)`. It is bounded all the same.
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Open opens a regular file that was found in a folder or named by another file.
+// Whatever is no regular file is refused without waiting for it.
+func Open(name string) (*os.File, error) {
+	f, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	return checked(f, name, func(m fs.FileMode) bool { return m.IsRegular() })
+}
+
+// OpenNamed opens a file that the user named on the command line: a regular file,
+// a pipe or a terminal.
+func OpenNamed(name string) (*os.File, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return checked(f, name, func(m fs.FileMode) bool {
+		return m.IsRegular() || m&fs.ModeNamedPipe != 0 || m&fs.ModeCharDevice != 0
+	})
+}
+
+// checked looks at what was really opened: a name may stand for something else a
+// moment later.
+func checked(f *os.File, name string, ok func(fs.FileMode) bool) (*os.File, error) {
+	info, err := f.Stat()
+	if err == nil && !ok(info.Mode()) {
+		err = &fs.PathError{Op: "open", Path: name, Err: notRegular(info.Mode())}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// notRegular says what stands in the place of a regular file.
+func notRegular(m fs.FileMode) error {
+	switch {
+	case m.IsDir():
+		return ErrFolder
+	case m&fs.ModeSymlink != 0:
+		return fmt.Errorf("it is a link; %w", ErrNotRegular)
+	case m&fs.ModeNamedPipe != 0:
+		return fmt.Errorf("it is a pipe; %w", ErrNotRegular)
+	case m&fs.ModeSocket != 0:
+		return fmt.Errorf("it is a socket; %w", ErrNotRegular)
+	case m&fs.ModeDevice != 0:
+		return fmt.Errorf("it is a device; %w", ErrNotRegular)
+	}
+	return ErrNotRegular
+}
+
+var (
+	// ErrFolder says that a name is that of a folder.
+	ErrFolder = errors.New("it is a folder; name a file")
+	// ErrNotRegular says that a name is that of something else.
+	ErrNotRegular = errors.New("only a regular file is read here")
+)
+
+// Read reads a regular file of at most that many bytes.
+func Read(name string, most int64) ([]byte, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := ReadOpen(f, most)
+	if err != nil {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: bare(err)}
+	}
+	return data, nil
+}
+
+// ReadOpen reads a file that is open, which has to be a regular one of at most that
+// many bytes.
+func ReadOpen(f *os.File, most int64) ([]byte, error) {
+	info, err := f.Stat()
+	if err == nil {
+		err = Regular(info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > most {
+		return nil, TooLargeError{most}
+	}
+	return readAll(f, info.Size(), most)
+}
+
+// Regular says what is wrong with what is no regular file.
+func Regular(info fs.FileInfo) error {
+	if info.Mode().IsRegular() {
+		return nil
+	}
+	return notRegular(info.Mode())
+}
+
+// ReadAll reads all of r, and fails where that is more than most bytes.
+func ReadAll(r io.Reader, most int64) ([]byte, error) { return readAll(r, 0, most) }
+
+// readAll reads a stream that is expected to have so many bytes. A file may grow
+// while it is read, and those of the kernel say that they have none.
+func readAll(r io.Reader, size, most int64) ([]byte, error) {
+	data := make([]byte, 0, min(size, most)+512)
+	for {
+		n, err := r.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case int64(len(data)) > most:
+			return nil, TooLargeError{most}
+		case errors.Is(err, io.EOF):
+			return data, nil
+		case err != nil:
+			return nil, err
+		case len(data) == cap(data):
+			data = append(make([]byte, 0, min(2*int64(cap(data)), most+1)), data...)
+		}
+	}
+}
+
+// bare is an error without the operation and the path, which are added anew.
+func bare(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

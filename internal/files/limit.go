@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import (
+	"fmt"
+	"io"
+
+	"snug/internal/units"
+)
+
+// TooLargeError says that a file has more bytes than are read of its kind.
+type TooLargeError struct{ Most int64 }
+
+func (e TooLargeError) Error() string {
+	return "larger than " + whole(e.Most) + ", the most that snug reads; is it the right file?"
+}
+
+// whole writes a bound, which is mostly a whole number of MiB.
+func whole(n int64) string {
+	switch {
+	case n%units.MiB == 0:
+		return fmt.Sprintf("%d MiB", n/units.MiB)
+	case n%units.KiB == 0:
+		return fmt.Sprintf("%d KiB", n/units.KiB)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// Limit is r, which fails with a TooLargeError once it has given more than most
+// bytes: for files that are understood while they are read.
+func Limit(r io.Reader, most int64) io.Reader { return &limited{r, most, most} }
+
+type limited struct {
+	r          io.Reader
+	left, most int64
+}
+
+// Read asks for one byte more than may come, so that a file of just the bound ends
+// as any other.
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left < 0 {
+		return 0, TooLargeError{l.most}
+	}
+	if int64(len(p)) > l.left+1 {
+		p = p[:l.left+1]
+	}
+	n, err := l.r.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return n - 1, TooLargeError{l.most}
+	}
+	return n, err
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"snug/internal/gpu"
+)
+
+// mostWait is a watchdog's: whatever a fuzzer finds is done in a thousandth of it.
+const mostWait = 20 * time.Second
+
+// bounded runs f, which may ask the heap for so many bytes, and not for ever.
+func bounded(t *testing.T, what string, most int, f func()) {
+	t.Helper()
+	watch := time.AfterFunc(mostWait, func() { panic(what + " takes for ever") })
+	defer watch.Stop()
+	if took := allocated(f); took > uint64(most) {
+		t.Errorf("%s takes %d KiB, at most %d", what, took>>10, most>>10)
+	}
+}
+
+// FuzzRead feeds bodies with a right checksum, so that what is behind it is
+// reached. Whatever can be read can be asked for a prediction and its margin; both
+// take memory in proportion to the body.
+func FuzzRead(f *testing.F) {
+	p := fitted(f, transformer(2), transformer(3))
+	body, err := p.body()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(body)
+	f.Add(body[:len(body)/2])
+	f.Add(opening(1).out)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var p *Program
+		var err error
+		bounded(t, "reading", 1<<20+200*len(body), func() { p, err = readBody(body) })
+		if err != nil {
+			return
+		}
+		at := Point{}
+		for _, name := range p.Names {
+			at[name] = 4
+		}
+		bounded(t, "predicting", 16<<20+1000*len(body), func() { _, _ = p.Predict(at) })
+		p.Facts.Precision = "amp-fp16" // whatever the file says, so that all causes are looked for
+		bounded(t, "its margin", 256<<20+20_000*len(body), func() {
+			_, _ = p.Margin(at, gpu.Card{Capability: 80, SMs: 108}, reservedAt(at))
+		})
+	})
+}
+
+// FuzzFile feeds what stands before the deflating: repetitions of few bytes.
+func FuzzFile(f *testing.F) {
+	for _, text := range [][]byte{
+		withoutRepeats(opening(1).out),
+		repeating(opening(1).out, 1<<20, nil),
+		repeating(opening(1).out, 1<<40, []byte{0}),
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file := packed(t, text)
+		bounded(t, "reading", 8<<20+200*bodyLimit(len(file)), func() { _, _ = Read(bytes.NewReader(file)) })
+	})
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import "fmt"
+
+// A profile lies beside the training code, and snug opens it by itself. So a file
+// of a few bytes must not make it ask for gigabytes: whatever the file counts has
+// a bound, and is held against it before anything of that size is made. The bounds
+// are far above what recordings come to, and Write keeps to them too.
+const (
+	maxFile       = 64 << 20
+	maxBody       = 64 << 20
+	maxEvents     = 16 << 20 // four recordings as long as snug profile makes them
+	maxFormulas   = 1 << 18
+	maxSum        = 1 << 10 // of one formula; a bound may have the same product twice
+	maxPoints     = 1 << 12 // of one measured workspace
+	maxRecordings = 1 << 8
+	maxQueues     = 1 << 12
+	maxSegments   = 8 << 20 // bytes of JSON
+	maxWork       = 1 << 28 // formulas, each at the size of each recording
+)
+
+// bodyLimit is how large the body of a file may be. A million events that are all
+// alike take some four kilobytes, three bytes an event before.
+func bodyLimit(file int) int {
+	const base, ratio = 2 << 20, 1 << 11
+	return min(base+ratio*file, maxBody)
+}
+
+// events is how many there are in all variants.
+func (p *Program) events() int {
+	n := 0
+	for i := range p.variants {
+		n += len(p.variants[i].events)
+	}
+	return n
+}
+
+// tooLong says that a program is more than is read back.
+func (p *Program) tooLong() error {
+	if n := p.events(); n > maxEvents {
+		return fmt.Errorf("the recordings have %d events, and a profile holds %d: record fewer steps (--steps) or sizes", n, maxEvents)
+	}
+	if len(p.variants) > maxRecordings || len(p.formulas) > maxFormulas {
+		return fmt.Errorf("%d recordings with %d different allocations are more than a profile holds (%d, %d): record fewer sizes",
+			len(p.variants), len(p.formulas), maxRecordings, maxFormulas)
+	}
+	return nil
+}
+
+// checkWork refuses a program that takes too long to be worked out at the sizes of
+// its recordings.
+func (d *decoder) checkWork(p *Program) {
+	terms := 0
+	for i := range p.formulas {
+		f := &p.formulas[i]
+		terms += 1 + len(f.terms) + len(f.most) + len(f.seen)
+	}
+	if n := terms * max(len(p.variants), 1); n > maxWork {
+		d.fail("%d formulas for %d recordings", len(p.formulas), len(p.variants))
+	}
+}

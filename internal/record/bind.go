@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"snug/internal/config"
+	"snug/internal/config/change"
+	"snug/internal/config/doc"
+	"snug/internal/run"
+	"snug/internal/spelling"
+)
+
+// binder puts values into a command. A value goes where the command says {batch};
+// else to an option of the script that it runs, or an override where that is Hydra's;
+// else into a copy of a file that it names.
+type binder struct {
+	files   userFiles
+	launch  run.Launch
+	configs []string // files that hold the settings; nil: those that the command names
+}
+
+// bind is the command with values in it. Copies of files go into the folder.
+func (b binder) bind(want map[string]any, folder string) (*command, error) {
+	c := &command{files: b.files, args: slices.Clone(b.launch.Args), env: slices.Clone(b.launch.Env)}
+	unplaced := map[string]any{}
+	for name, value := range want {
+		if !c.fill(name, value) {
+			unplaced[name] = value
+		}
+	}
+	c.shown = slices.Clone(c.args)
+	c.keepProbeFirst(min(b.launch.Program, len(c.args)), folder)
+	if len(unplaced) == 0 {
+		return c, nil
+	}
+	return c, b.bindSettings(c, unplaced, folder)
+}
+
+// bindSettings puts values that the command has no placeholder for where the script
+// or the config files of the command keep them.
+func (b binder) bindSettings(c *command, want map[string]any, folder string) error {
+	names := slices.Sorted(maps.Keys(want))
+	for _, name := range names {
+		if !isSetting(name) {
+			return fmt.Errorf("the command has no {%s}, and %[1]s is no setting of config files%s", name,
+				spelling.Hint(name, []string{"batch", "seq", "positives", "negatives"}, "put {"+name+"} where its value goes, or vary batch"))
+		}
+		if err := c.checkNotGiven(name); err != nil {
+			return err
+		}
+	}
+	project, err := b.project(c.args, names...)
+	if err != nil {
+		return noPlace(names[0], err)
+	}
+	edits, err := edits(project, want)
+	if err != nil {
+		return err
+	}
+	return b.apply(c, project, edits, folder)
+}
+
+func isSetting(name string) bool {
+	return slices.ContainsFunc(config.Settings(), func(s config.Setting) bool { return s.Name == name })
+}
+
+// noPlace is why a setting has no place in config files either.
+func noPlace(name string, err error) error {
+	switch {
+	case errors.Is(err, config.ErrNothing):
+		return fmt.Errorf("the command has no {%s}, and no config file here says the %[1]s; put {%[1]s} where its value goes, or name the file with --config-path", name)
+	case errors.Is(err, config.ErrSeveral):
+		return fmt.Errorf("the command has no {%s}, and %w, or put {%[1]s} where its value goes", name, err)
+	}
+	return fmt.Errorf("the command has no {%s}, and %w", name, err)
+}
+
+// edits are what gives the settings of a project other values.
+func edits(project *config.Project, want map[string]any) ([]change.Edit, error) {
+	names := slices.Sorted(maps.Keys(want))
+	plan, err := project.Change(want)
+	if missing := slices.IndexFunc(names, func(n string) bool { return project.Value(n) == nil }); err != nil && missing >= 0 {
+		return nil, fmt.Errorf("the command has no {%s}, and no file says the %[1]s; put {%[1]s} where its value goes", names[missing])
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the command has no {%s}, and %w", names[0], err)
+	}
+	for _, name := range names {
+		if len(plan.Edits) == 0 && project.Value(name) != want[name] {
+			return nil, fmt.Errorf("the command has no {%s}, and what says the %[1]s here cannot be changed; put {%[1]s} where its value goes", name)
+		}
+	}
+	return plan.Edits, nil
+}
+
+// apply makes the edits: as options or overrides in the command, or in copies.
+func (b binder) apply(c *command, project *config.Project, edits []change.Edit, folder string) error {
+	copies := map[string]*doc.Document{}
+	script := b.script(c.args)
+	_, takesOverrides := b.hydraMain(c.args)
+	for _, e := range edits {
+		name := settingAt(project, e)
+		if option := optionAt(e.Path); e.File == script && option != "" {
+			if err := c.addOption(script, name, option, e.Value); err != nil {
+				return err
+			}
+			continue
+		}
+		override := project.Override(e)
+		if takesOverrides && override != "" {
+			c.addOverride(name, override, e.File)
+			continue
+		}
+		if override != "" && project.IsHydra() && !c.names(e.File) {
+			key, _, _ := strings.Cut(override, "=")
+			return fmt.Errorf("%s holds the %s, but the command does not name that file; if Hydra reads it, write %s={%s} into the command", e.File, name, key, name)
+		}
+		d, err := b.edit(copies[e.File], e)
+		if err != nil {
+			return err
+		}
+		copies[e.File] = d
+		c.placements = append(c.placements, fmt.Sprintf("%s: %s in a copy of %s", name, strings.Join(e.Path, "."), e.File))
+	}
+	return b.useCopies(c, copies, folder)
+}
+
+// settingAt is the setting that an edit changes.
+func settingAt(project *config.Project, e change.Edit) string {
+	for _, b := range project.Bindings {
+		if b.File == e.File && b.Path.Equal(e.Path) {
+			return b.Setting
+		}
+	}
+	return e.Path[len(e.Path)-1]
+}
+
+// optionAt is the option of a script whose default stands at a path, "" where
+// something else does. One that is there twice has a number.
+func optionAt(p doc.Path) string {
+	option, _, _ := strings.Cut(p[len(p)-1], "#")
+	if !strings.HasPrefix(option, "-") {
+		return ""
+	}
+	return option
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"snug/internal/config"
+)
+
+// command is the user's command with values in it.
+type command struct {
+	files      userFiles
+	args       []string
+	shown      []string // args with the user's own names of copied files
+	env        []string // NAME=value, over the environment
+	placements []string // what was put where without a placeholder, in words
+}
+
+// fill writes a value into the placeholders for it, {batch}. What a shell would call
+// ${batch} is its own.
+func (c *command) fill(name string, value any) (found bool) {
+	hole := "{" + name + "}"
+	for _, list := range [][]string{c.args, c.env} {
+		for i, w := range list {
+			own := strings.ReplaceAll(w, "$"+hole, "\x00") // which no word of a command can hold
+			found = found || strings.Contains(own, hole)
+			own = strings.ReplaceAll(own, hole, fmt.Sprint(value))
+			list[i] = strings.ReplaceAll(own, "\x00", "$"+hole)
+		}
+	}
+	return found
+}
+
+// keepProbeFirst has the probe found although a word in front of the program sets
+// PYTHONPATH anew, as in env PYTHONPATH=src python train.py.
+func (c *command) keepProbeFirst(program int, folder string) {
+	for i, w := range c.args[:program] {
+		if path, ok := strings.CutPrefix(w, "PYTHONPATH="); ok {
+			c.args[i] = "PYTHONPATH=" + folder + string(os.PathListSeparator) + path
+		}
+	}
+}
+
+// checkNotGiven refuses a setting that the command itself gives already: whatever a
+// file says, the command's own value would hold.
+func (c *command) checkNotGiven(name string) error {
+	for _, b := range config.Spoken(c.args) {
+		if b.Setting == name {
+			return alreadyGiven(name, b.Path[len(b.Path)-1], b.Text)
+		}
+	}
+	return nil
+}
+
+func alreadyGiven(name, flag, value string) error {
+	glue := "="
+	if strings.HasPrefix(flag, "-") {
+		glue = " "
+	}
+	return fmt.Errorf("the command says %s%s%s, which would hold at every size; write {%s} there: %s%s{%s}", flag, glue, value, name, flag, glue, name)
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"cmp"
+	"slices"
+
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/run"
+	"snug/internal/setup"
+)
+
+// Comparison is a measured run beside its estimate.
+type Comparison struct {
+	Setup    *setup.Setup
+	Fields   map[string]any // the setup as it was written, with the run's size
+	Estimate *estimate.Answer
+	Figures  []Figure
+}
+
+// Figure is one thing that was both measured and estimated, in bytes.
+type Figure struct {
+	Name      string `json:"name"`
+	Measured  uint64 `json:"measured"`
+	Estimated uint64 `json:"estimated"`
+}
+
+// compare estimates every size that was measured, where the plan says what runs. What
+// cannot be estimated is a note: the measurement stands.
+func (s *Session) compare(r *Result) {
+	if s.plan.Reference == nil {
+		return
+	}
+	for _, t := range r.Trials {
+		c, err := s.plan.Reference.compare(t)
+		if err != nil {
+			s.note(r, "no estimate%s: %v", t.AtSize(), err)
+			continue
+		}
+		t.Comparison = c
+	}
+}
+
+// compare estimates the setup at a run's size, on its card and versions.
+func (r *Reference) compare(t *Trial) (*Comparison, error) {
+	s, fields, err := r.decode(t.At, t.Report)
+	if err != nil {
+		return nil, err
+	}
+	a, err := estimate.Estimate(s, t.Card())
+	if err != nil {
+		return nil, err
+	}
+	return &Comparison{s, fields, a, figures(t.Report, a)}, nil
+}
+
+// figures lays measured and estimated figures side by side: what stays from step to
+// step one by one, what comes and goes (gradients too, of which some are there at the
+// peak) as a sum.
+func figures(x *run.Report, a *estimate.Answer) []Figure {
+	c := a.Components
+	var out []Figure
+	if s := x.State; s != nil {
+		kept := s.Parameters + s.Buffers
+		out = append(out,
+			Figure{"parameters", kept, c.Parameters},
+			Figure{"optimizer", s.Optimizer, c.Optimizer},
+			Figure{"all else at the peak", above(x.PeakAllocated(), kept+s.Optimizer), above(a.PeakAllocated, c.Parameters+c.Optimizer)})
+	}
+	return append(out,
+		Figure{"peak allocated", x.PeakAllocated(), a.PeakAllocated},
+		Figure{"peak reserved", x.PeakReserved(), a.PeakReserved})
+}
+
+// above is how far a is above b.
+func above(a, b uint64) uint64 {
+	if a < b {
+		return 0
+	}
+	return a - b
+}
+
+// farApart is how far an estimate is off that is of something else, as a share: of
+// what was really run the worst was a quarter.
+const farApart = 0.3
+
+// FarApart says whether estimate and measurement differ by so much that they are
+// probably not of the same run.
+func (r *Result) FarApart() bool {
+	return slices.ContainsFunc(r.Trials, func(t *Trial) bool {
+		if t.Comparison == nil || t.Report.PeakReserved() == 0 {
+			return false
+		}
+		off := float64(t.Comparison.Estimate.PeakReserved)/float64(t.Report.PeakReserved()) - 1
+		return max(off, -off) > farApart
+	})
+}
+
+// Residual is how far off an estimate of a setup on a card may be, now that these runs
+// were measured: as far as estimates of such runs have been off on this machine, or else
+// as far as those of these runs were. For another card than they ran on it is at least
+// what is usual. It is nil where nothing was compared.
+func (r *Result) Residual(s *setup.Setup, card gpu.Card, past *Past) *estimate.Range {
+	off := r.residual()
+	if off == nil {
+		return nil
+	}
+	first := r.Trials[0]
+	if first.cardName() != card.Name {
+		usual := estimate.Usual(s)
+		return &estimate.Range{Cases: off.Cases, Low: min(off.Low, usual.Low), High: max(off.High, usual.High)}
+	}
+	return cmp.Or(past.residual(s, card, first.torch()), off)
+}
+
+// residual is between what and what the estimates of these runs were off.
+func (r *Result) residual() *estimate.Range {
+	var out *estimate.Range
+	for _, t := range r.Trials {
+		if t.Comparison == nil || t.Comparison.Estimate.PeakReserved == 0 {
+			continue
+		}
+		off := float64(t.Report.PeakReserved())/float64(t.Comparison.Estimate.PeakReserved) - 1
+		if out == nil {
+			out = &estimate.Range{Low: off, High: off}
+		}
+		out.Cases, out.Low, out.High = out.Cases+1, min(out.Low, off), max(out.High, off)
+	}
+	return out
+}

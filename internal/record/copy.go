@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"snug/internal/config/change"
+	"snug/internal/config/doc"
+	"snug/internal/pattern"
+)
+
+// The user's files stay as they are: the command reads copies that hold other values.
+
+// edit is a file, as far as it is changed already, with one more edit.
+func (b binder) edit(d *doc.Document, e change.Edit) (*doc.Document, error) {
+	if d == nil {
+		data, err := b.files.ReadFile(e.File)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", e.File, cause(err))
+		}
+		if d, err = doc.Open(e.File, data); err != nil {
+			return nil, err
+		}
+	}
+	return e.On(d)
+}
+
+// useCopies has the command read changed files instead of the user's.
+func (b binder) useCopies(c *command, copies map[string]*doc.Document, folder string) error {
+	script := b.script(c.args)
+	for _, file := range slices.Sorted(maps.Keys(copies)) {
+		if err := b.replaceFile(c, file, copies[file], folder); err != nil {
+			return err
+		}
+		if file == script { // what it imports from beside it is still found
+			c.env = append(c.env, "PYTHONPATH="+b.files.absolute(filepath.Dir(file)))
+		}
+	}
+	return nil
+}
+
+// replaceFile has the command read one changed file.
+func (b binder) replaceFile(c *command, file string, d *doc.Document, folder string) error {
+	data := d.Bytes()
+	switch d.Format() {
+	case doc.Shell:
+		if ran, err := c.runText(b.launch.Program, file, data); ran || err != nil {
+			return err
+		}
+	case doc.Python:
+		data = withPath(data, b.files.absolute(file))
+	}
+	return c.writeCopy(file, data, folder)
+}
+
+// ownPath is where a Python file asks for its own path.
+var ownPath = pattern.New(`\b__file__\b`)
+
+// withPath is a Python file that finds what is beside its original, wherever it runs.
+func withPath(text []byte, path string) []byte {
+	return ownPath.Regexp().ReplaceAllLiteral(text, []byte(strconv.Quote(path)))
+}
+
+// writeCopy writes a changed copy of a file and has the command read that one.
+func (c *command) writeCopy(file string, data []byte, folder string) error {
+	folder = filepath.Join(folder, "files")
+	copied := filepath.Join(folder, filepath.Base(file))
+	if !c.useCopy(file, copied) {
+		name, _, _ := strings.Cut(c.placements[0], ":")
+		return fmt.Errorf("%s holds the %s, but the command does not name that file; write {%s} into the command instead", file, name, name)
+	}
+	mode := fs.FileMode(0o600)
+	if c.files.isExecutable(file) {
+		mode = 0o700
+	}
+	err := c.files.MkdirAll(folder, 0o700)
+	if err == nil {
+		err = c.files.WriteFile(copied, data, mode)
+	}
+	if err != nil {
+		return fmt.Errorf("copying %s: %w", file, cause(err))
+	}
+	return nil
+}
+
+// useCopy puts the name of a copy in the place of a file's own.
+func (c *command) useCopy(file, copied string) (found bool) {
+	for i, w := range c.args {
+		if c.isName(w, file) {
+			c.args[i], found = w[:strings.LastIndex(w, "=")+1]+copied, true
+		}
+	}
+	return found
+}
+
+// names says whether the command names a file.
+func (c *command) names(file string) bool {
+	return slices.ContainsFunc(c.args, func(w string) bool { return c.isName(w, file) })
+}
+
+// isName says whether a word names a file, as train.yaml and --config=train.yaml do.
+func (c *command) isName(word, file string) bool {
+	return c.files.local(word[strings.LastIndex(word, "=")+1:]) == filepath.ToSlash(filepath.Clean(file))
+}

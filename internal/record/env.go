@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"snug/internal/gpu"
+	"snug/internal/run"
+	"snug/internal/store"
+)
+
+// Env is the outside world as a session sees it. Where a field is nil, the comment
+// says what takes its place.
+type Env struct {
+	Stdin          *os.File                    // what the command reads; nil: it has nothing to read
+	Stdout, Stderr io.Writer                   // what the command prints; nil: nobody sees it
+	Environ        func() []string             // what the command finds around it; nil: nothing
+	LookupEnv      func(string) (string, bool) // a variable of that; nil: none is set
+	GPUs           []gpu.Source                // ways to ask which GPUs are here
+	Files          Files                       // the user's files; nil: those of this machine
+	TempDir        string                      // for the session's private folder; "": the system's place
+	Runner         run.Runner                  // starts the command; nil: on this machine
+	Signals        Signals                     // nil: those of this process
+	Store          func() (Store, error)       // opens what keeps measurements; nil: nothing is kept
+	Now            func() time.Time            // nil: the clock of this machine
+	Events         Events                      // is told what happens
+}
+
+// Files is the file system that the command will see. Names are from the folder that
+// it runs in, or from the root.
+type Files interface {
+	Open(name string) (fs.File, error)
+	ReadFile(name string) ([]byte, error)
+	ReadDir(name string) ([]fs.DirEntry, error)
+	Stat(name string) (fs.FileInfo, error)
+	// Abs is a name from the root.
+	Abs(name string) (string, error)
+
+	MkdirAll(name string, mode fs.FileMode) error
+	WriteFile(name string, data []byte, mode fs.FileMode) error
+}
+
+// Signals is how a session hears of signals, and handles the one of Ctrl-Z.
+type Signals interface {
+	// Notify has signals that end or pause a run sent to a channel.
+	Notify(chan<- os.Signal)
+	// Stop is the end of Notify: signals mean again what they usually do.
+	Stop(chan<- os.Signal)
+	// Pause does what Ctrl-Z asks for, and returns when snug is to go on; false
+	// where the signal was another one.
+	Pause(os.Signal, chan<- os.Signal) bool
+}
+
+// Store keeps what was measured.
+type Store interface {
+	Add(...store.Run) error
+	Close() error
+}
+
+// withDefaults puts this machine in the place of what is nil.
+func (e Env) withDefaults() Env {
+	if e.Stdout == nil {
+		e.Stdout = io.Discard
+	}
+	if e.Stderr == nil {
+		e.Stderr = io.Discard
+	}
+	if e.Environ == nil {
+		e.Environ = func() []string { return nil }
+	}
+	if e.LookupEnv == nil {
+		e.LookupEnv = func(string) (string, bool) { return "", false }
+	}
+	if e.Files == nil {
+		e.Files = localFiles{}
+	}
+	if e.Signals == nil {
+		e.Signals = processSignals{}
+	}
+	if e.Now == nil {
+		e.Now = localClock
+	}
+	return e
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"snug/internal/run"
+)
+
+// Run runs what was bound, and collects what its processes have told. An error says
+// that it could not be started; Trial.Err is about one that was.
+func (s *Session) Run(ctx context.Context, t *Trial) error {
+	out, err := s.process(t).Run(ctx, t.folder)
+	if err != nil {
+		return s.hide(err)
+	}
+	t.collect(out)
+	return nil
+}
+
+// process is the run of a trial: its words and surroundings, and who is told what
+// while it goes on.
+func (s *Session) process(t *Trial) *run.Session {
+	p := &run.Session{
+		Args: t.command.args, Env: slices.Concat(s.env.Environ(), t.command.env),
+		Stdin: s.input(), Stdout: s.env.Stdout, Stderr: s.env.Stderr,
+		Timeout: s.plan.Timeout, Signals: s.signals, Runner: s.env.Runner,
+		Reported: s.env.Events.watch(t),
+		Slow:     func() { s.say("waiting for the command to end; Ctrl-C again insists") },
+		Asked:    s.terminalAsked,
+		Resumed:  func() { s.env.Signals.Notify(s.signals) },
+	}
+	if s.plan.Quiet {
+		p.Stdout, p.Stderr = io.Discard, io.Discard
+	}
+	return p
+}
+
+// terminalAsked says that the command waits for somebody who types, where that does
+// not show.
+func (s *Session) terminalAsked(a run.Asked) {
+	switch {
+	case a == run.NotLendable:
+		s.say("the command waits for the terminal, and snug is in the background: bring it back with fg")
+	case a == run.Lent && s.plan.Quiet:
+		s.say("the command has asked for the terminal, and has it now; without -q it can be seen what it wants")
+	}
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"snug/internal/run"
+)
+
+// ExitError is an error that comes with an exit code for snug to end with: that of the
+// command, or of the signal that ended it.
+type ExitError struct {
+	Code int
+	Text string
+
+	interrupted bool
+}
+
+func (e *ExitError) Error() string { return e.Text }
+
+// exitError is an error with the command's own exit code, or a plain one where the
+// command ended well.
+func exitError(e run.Exit, text string) error {
+	if e.Code != 0 {
+		return &ExitError{Code: e.Code, Text: text}
+	}
+	return errors.New(text)
+}
+
+// reworded is an error with another text and the same exit code.
+func reworded(err error, text string) error {
+	var exit *ExitError
+	if errors.As(err, &exit) {
+		return &ExitError{Code: exit.Code, Text: text, interrupted: exit.interrupted}
+	}
+	return errors.New(text)
+}
+
+// interrupted is the end by a signal.
+func interrupted(by os.Signal) error {
+	number := syscall.SIGINT
+	if n, ok := by.(syscall.Signal); ok {
+		number = n
+	}
+	return &ExitError{Code: 128 + int(number), Text: "interrupted; no profile was written", interrupted: true}
+}
+
+// IsInterrupted says whether an error means that a signal ended the run, after which
+// nothing else should be tried.
+func IsInterrupted(err error) bool {
+	var exit *ExitError
+	return errors.As(err, &exit) && exit.interrupted
+}
+
+// unlessInterrupted does work that may take a while. A signal that comes first is
+// returned at once, and the work is left to itself.
+func (s *Session) unlessInterrupted(work func()) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work()
+	}()
+	for {
+		select {
+		case by := <-s.signals:
+			if !s.env.Signals.Pause(by, s.signals) {
+				return interrupted(by)
+			}
+		case <-done:
+			return nil
+		}
+	}
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"snug/internal/files"
+)
+
+// keepRecording copies a run's snapshot where the user wants it, as soon as it is
+// there: it is still good if a run after it fails.
+func (s *Session) keepRecording(r *Result, t *Trial) error {
+	if s.plan.Keep == "" || t.Report.Snapshot == nil {
+		return nil
+	}
+	if err := s.env.Files.MkdirAll(s.plan.Keep, 0o755); err != nil {
+		return fmt.Errorf("--keep %s: %w", s.plan.Keep, cause(err))
+	}
+	name := strings.ReplaceAll(t.At.String(), ",", "_")
+	if name == "" {
+		name = "recording"
+	}
+	to := filepath.Join(s.plan.Keep, name+".pickle")
+	if err := s.copyFile(t.Report.Snapshot.File, to); err != nil {
+		return fmt.Errorf("--keep %s: %w", to, cause(err))
+	}
+	if !slices.Contains(r.Kept, to) { // a run that is recorded again takes its place
+		r.Kept = append(r.Kept, to)
+	}
+	s.say("kept as %s", to)
+	return nil
+}
+
+// copyFile copies a file, whole or not at all.
+func (s *Session) copyFile(from, to string) error {
+	in, err := s.env.Files.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return s.work.Put(to, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
+		return err
+	})
+}
+
+// withKept says in the error that ends a plan what was kept all the same.
+func withKept(err error, kept []string) error {
+	if len(kept) == 0 {
+		return err
+	}
+	is := "is"
+	if len(kept) > 1 {
+		is = "are"
+	}
+	return reworded(err, fmt.Sprintf("%v; %s %s kept", err, strings.Join(kept, ", "), is))
+}
+
+// writeProfile writes the program where the plan wants it.
+func (s *Session) writeProfile(r *Result) error {
+	out := s.plan.Out
+	info, err := s.env.Files.Stat(out)
+	switch {
+	case err == nil && info.IsDir():
+		err = files.ErrFolder
+	case err == nil && !info.Mode().IsRegular():
+		err = errNotRegular
+	default:
+		err = s.work.Put(out, r.Program.Write)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", out, cause(err))
+	}
+	r.Profile = out
+	return nil
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"snug/internal/files"
+	"snug/internal/run"
+)
+
+// This machine. No other file of the package touches it.
+
+// localFiles is its file system, seen from this process's folder. Pipes and devices
+// are refused without waiting for them.
+type localFiles struct{}
+
+// What is read of a file or a folder at most: more than any script of a training run
+// has, and a list that fits in memory.
+const (
+	mostScript = 4 << 20
+	mostListed = 200_000
+)
+
+func (localFiles) Open(name string) (fs.File, error)     { return files.Open(name) }
+func (localFiles) ReadFile(name string) ([]byte, error)  { return files.Read(name, mostScript) }
+func (localFiles) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+func (localFiles) Abs(name string) (string, error)       { return filepath.Abs(name) }
+func (localFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	return files.ReadDir(name, mostListed)
+}
+func (localFiles) MkdirAll(name string, mode fs.FileMode) error {
+	return os.MkdirAll(name, mode)
+}
+func (localFiles) WriteFile(name string, data []byte, mode fs.FileMode) error {
+	return os.WriteFile(name, data, mode)
+}
+
+func localClock() time.Time { return time.Now() }
+
+// processSignals are those that this process gets.
+type processSignals struct{}
+
+func (processSignals) Notify(to chan<- os.Signal) { run.Notify(to) }
+func (processSignals) Stop(to chan<- os.Signal)   { run.Stop(to) }
+func (processSignals) Pause(s os.Signal, to chan<- os.Signal) bool {
+	return run.Paused(s, to)
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"snug/internal/pattern"
+	"snug/internal/run"
+)
+
+// noSteps is why a run took no step of training, as well as that can be told.
+func (t *Trial) noSteps() error {
+	out := t.Outcome
+	if i := slices.IndexFunc(out.Reports, func(x *run.Report) bool { return x.End == "nogpu" }); i >= 0 {
+		return fmt.Errorf("the command trains%s without a GPU, so that there is no GPU memory to record: %s", t.AtSize(), whyNoGPU(out.Reports[i]))
+	}
+	if out.Unprobed {
+		return errors.New("the command's Python runs without the probe: PYTHONPATH is set anew on the way to it; have it add to that, as in PYTHONPATH=src:$PYTHONPATH")
+	}
+	if script := t.missingScript(); script != "" {
+		return &ExitError{Code: out.Exit.Code, Text: fmt.Sprintf("Python did not find %s; is that the right path, from this folder?", script)}
+	}
+	if t.lacksTorch() {
+		return &ExitError{Code: out.Exit.Code, Text: "the Python of this command has no torch; is the right environment active?"}
+	}
+	why := t.howFar()
+	if out.Exit.Code != 0 {
+		why += ", and " + out.Exit.String() + t.lastMessage()
+	}
+	return exitError(out.Exit, "the command "+why)
+}
+
+// howFar is how far a run came on the way to its first step.
+func (t *Trial) howFar() string {
+	out, launch := t.Outcome, t.session.binder.launch
+	failed := out.Exit.Code != 0
+	switch {
+	case t.OutOfMemory() != nil:
+		return "ran out of GPU memory before its first step; record at a smaller size"
+	case t.importedTorch() && failed:
+		return "imported torch, but no optimizer took a step"
+	case t.importedTorch():
+		return "imported torch, but no optimizer took a step; is this the command that trains?"
+	case len(out.Reports) > 0 && failed:
+		return "ran Python, but never imported torch"
+	case len(out.Reports) > 0:
+		return "ran Python, but never imported torch where the probe could see it; is this the command that trains?"
+	case launch.Warning != "":
+		return "ran without the probe: " + launch.Warning
+	case failed:
+		return "started no Python that would load the probe"
+	}
+	return "started no Python that would load the probe; is it the one that trains, and does the environment (PYTHONPATH) reach its Python?"
+}
+
+// lastMessage is what a failed run said last, behind a colon: its exception, or its
+// last line where the user has seen none of them.
+func (t *Trial) lastMessage() string {
+	text := ""
+	for _, x := range t.Outcome.Reports {
+		if x.Crash != nil {
+			text = ": " + crashText(x.Crash)
+		}
+	}
+	if text == "" && t.session.plan.Quiet {
+		return lastLine(t.Outcome.Tail)
+	}
+	return text
+}
+
+// lastLine is the last line that a command has printed, behind a colon.
+func lastLine(tail []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(tail)), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if last == "" || !utf8.ValidString(last) {
+		return ""
+	}
+	return ": " + last
+}
+
+// importedTorch says whether a process of the run did, where the probe could see it.
+func (t *Trial) importedTorch() bool {
+	return slices.ContainsFunc(t.Outcome.Reports, func(x *run.Report) bool { return x.Versions != nil })
+}
+
+// torchNotFound is what an interpreter says that PyTorch is not installed for.
+var torchNotFound = pattern.New(`(?m)^ModuleNotFoundError: No module named 'torch'$`)
+
+// lacksTorch says whether the command failed for want of PyTorch.
+func (t *Trial) lacksTorch() bool {
+	out := t.Outcome
+	return t.OutOfMemory() == nil && !t.importedTorch() && len(out.Reports) > 0 && out.Exit.Code != 0 && torchNotFound.In(string(out.Tail))
+}
+
+// scriptNotFound is what Python prints, and exits with 2, where its script is not
+// there; a launcher in between has an exit code of its own.
+var scriptNotFound = pattern.New(`(?m)^\S*python\S*: can't open file '([^'\n]+)': \[Errno 2\]`)
+
+// missingScript is the script that Python did not find, "" where that is not why the
+// command failed.
+func (t *Trial) missingScript() string {
+	m := scriptNotFound.Find(string(t.Outcome.Tail))
+	if m == nil || t.Outcome.Exit.Code == 0 {
+		return ""
+	}
+	return cmp.Or(t.command.files.local(m[1]), m[1])
+}
+
+// whyNoGPU is why PyTorch has no GPU, and what to do.
+func whyNoGPU(x *run.Report) string {
+	if x.Versions["cuda"] != "" || x.Versions["hip"] != "" {
+		return "PyTorch sees none here; run this on a machine with one"
+	}
+	return "PyTorch " + x.Versions["torch"] + " is built for CPUs alone; run this where PyTorch has CUDA"
+}

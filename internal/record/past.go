@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"sync"
+	"time"
+
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/setup"
+	"snug/internal/store"
+)
+
+// Past is what was measured on this machine before. A nil Past knows nothing, so that
+// estimates neither wait for a database that is not there nor fail because of it.
+type Past struct {
+	mu         sync.Mutex // estimates are made several at a time
+	store      *store.Store
+	unreadable bool // it failed once, and is not asked again
+}
+
+// storeWait is how long an estimate waits for a store that another process writes; to
+// write takes a few milliseconds.
+const storeWait = 25 * time.Millisecond
+
+// OpenPast opens the store at a path to ask about a card; nil where there is no store
+// or no card.
+func OpenPast(path, card string) *Past {
+	if card == "" || !store.Exists(path) {
+		return nil
+	}
+	s, err := store.Read(path, storeWait)
+	if err != nil {
+		return nil
+	}
+	return &Past{store: s}
+}
+
+// Close closes the store.
+func (p *Past) Close() {
+	if p != nil {
+		_ = p.store.Close()
+	}
+}
+
+// Residual is how far off estimates of such runs have been on a card of this machine;
+// nil where too few were measured. All commands ask here, so that they say the same.
+func (p *Past) Residual(s *setup.Setup, card gpu.Card) *estimate.Range {
+	torch := s.Versions.Torch
+	if torch == "" {
+		torch = setup.NewestTorch
+	}
+	return p.residual(s, card, torch)
+}
+
+// residual is Residual under a version of PyTorch. What is off in one process says
+// nothing about a run over several GPUs.
+func (p *Past) residual(s *setup.Setup, card gpu.Card, torch string) *estimate.Range {
+	if p == nil || s.Dist != nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unreadable {
+		return nil
+	}
+	r, ok, err := p.store.Alike(card.Name, torch, s.Model.Family())
+	if p.unreadable = err != nil; p.unreadable || !ok {
+		return nil
+	}
+	return &estimate.Range{Cases: r.Cases, Low: r.Low, High: r.High}
+}
+
+// Calibrate gives an estimate the interval that runs here support.
+func (p *Past) Calibrate(a *estimate.Answer, card gpu.Card) {
+	if a == nil {
+		return
+	}
+	if r := p.Residual(a.Setup, card); r != nil {
+		a.Calibrate(*r)
+	}
+}

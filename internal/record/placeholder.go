@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/config"
+	"snug/internal/pattern"
+	"snug/internal/profile"
+)
+
+// shortNames are what people call settings in their own scripts, beyond what
+// libraries do.
+var shortNames = map[string]string{
+	"bs": "batch", "bsz": "batch", "mbs": "batch", "b": "batch", "batchsize": "batch", "BATCH": "batch",
+	"len": "seq", "length": "seq", "seqlen": "seq", "SEQ": "seq",
+}
+
+// SettingName is what snug calls a quantity: batch for bs and batch_size. What it has
+// no other name for stays as it is.
+func SettingName(name string) string {
+	if own, ok := shortNames[name]; ok {
+		return own
+	}
+	if isSetting(name) {
+		return name
+	}
+	for _, b := range config.Spoken([]string{"--" + name, "2"}) {
+		return b.Setting
+	}
+	return name
+}
+
+// placeholder is what looks like a place for a value: {bs} as a word or behind an =.
+var placeholder = pattern.New(`^(?:.*=)?\{([A-Za-z_][A-Za-z0-9_-]*)\}$`)
+
+// placeholderIn is the name of the placeholder in a word, "" where there is none.
+func placeholderIn(word string) string {
+	if m := placeholder.Find(word); m != nil {
+		return m[1]
+	}
+	if strings.Contains(strings.ReplaceAll(word, "${", ""), "{batch}") { // within the text of sh -c
+		return "batch"
+	}
+	return ""
+}
+
+// checkPlaceholders refuses a placeholder in the command that a size does not fill.
+func checkPlaceholders(words []string, at profile.Point) error {
+	for _, w := range words {
+		name := placeholderIn(w)
+		if _, filled := at[name]; name == "" || filled {
+			continue
+		}
+		own := SettingName(name)
+		_, given := at[own]
+		switch {
+		case given:
+			return fmt.Errorf("the command has {%s}, which --vary does not give; write {%s} there", name, own)
+		case own != name:
+			return fmt.Errorf("the command has {%s}, and nothing says its values; write {%s} there, and --vary %[2]s=2,3", name, own)
+		case len(at) == 0:
+			return fmt.Errorf("the command has {%s}, and nothing says its values: --vary %s=2,3", name, name)
+		}
+		return fmt.Errorf("the command has {%s}, which --vary does not give; write {%s} there, or add --vary %s=2,3", name, at.Names()[0], name)
+	}
+	return nil
+}

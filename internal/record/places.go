@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"snug/internal/files"
+	"snug/internal/profile"
+)
+
+// Files that could not be written after the runs are refused before them.
+
+// errNotRegular is for devices and pipes, in whose place a file would be put.
+var errNotRegular = errors.New("it is not a plain file; name one")
+
+// checkOutFolder wants the folder that the profile goes into to be there.
+func (s *Session) checkOutFolder() error {
+	folder := filepath.Dir(s.plan.Out)
+	if info, err := s.env.Files.Stat(folder); err != nil || !info.IsDir() {
+		return fmt.Errorf("--out %s: the folder %s does not exist", s.plan.Out, folder)
+	}
+	return nil
+}
+
+// checkPlaces refuses places that the profile and the recordings could not be
+// written to.
+func (s *Session) checkPlaces() error {
+	if s.plan.varies() {
+		if err := s.checkOut(); err != nil {
+			return fmt.Errorf("--out %s: %w", s.plan.Out, cause(err))
+		}
+	}
+	if s.plan.Keep != "" {
+		if err := s.checkKeep(); err != nil {
+			return fmt.Errorf("--keep %s: %w", s.plan.Keep, cause(err))
+		}
+	}
+	return nil
+}
+
+func (s *Session) checkOut() error {
+	out := s.plan.Out
+	if info, err := s.env.Files.Stat(out); err == nil && info.IsDir() {
+		return files.ErrFolder
+	}
+	if err := CheckReplaceable(s.env.Files, out); err != nil {
+		return err
+	}
+	return s.mayWriteIn(filepath.Dir(out))
+}
+
+func (s *Session) checkKeep() error {
+	if info, err := s.env.Files.Stat(s.plan.Keep); err == nil && !info.IsDir() {
+		return errors.New("it is a file; name a folder")
+	}
+	return s.mayWriteIn(s.plan.Keep)
+}
+
+// CheckReplaceable refuses to write a profile over a file that is something else, such
+// as a script that was named by mistake. Nil is the file system of this machine.
+func CheckReplaceable(in Files, path string) error {
+	if in == nil {
+		in = localFiles{}
+	}
+	info, err := in.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || isProfile(in, path) {
+		return nil // writing says what is wrong, if anything is
+	}
+	return errors.New("it is there and is no profile, so that it stays as it is; name another file")
+}
+
+// isProfile says whether a file is a memory.snug.
+func isProfile(in Files, path string) bool {
+	f, err := in.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, _ := bufio.NewReader(f).Peek(8)
+	return profile.Is(head)
+}
+
+// mayWriteIn tries whether files can be made in a folder, or in the nearest above it
+// where it is yet to be made.
+func (s *Session) mayWriteIn(folder string) error {
+	for folder != filepath.Dir(folder) {
+		if _, err := s.env.Files.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		folder = filepath.Dir(folder)
+	}
+	return s.work.MayWriteIn(folder)
+}
+
+// cause strips what a message says already: the operation and the path.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"time"
+
+	"snug/internal/profile"
+)
+
+// The defaults of every command that records. Optimizers make their states in the first
+// step, and the third step is like all that follow.
+const (
+	DefaultSteps   = 3
+	DefaultTimeout = 15 * time.Minute
+)
+
+// Plan is what to record.
+type Plan struct {
+	// Command is what trains, as the user would type it. {batch} stands where a
+	// size goes.
+	Command []string
+	// Sizes are what Record runs the command at, once each; the empty size is the
+	// command as it is. A session that is given none runs what Bind prepares.
+	Sizes []profile.Point
+	// Configs are the config files that hold what is varied. Where none are named,
+	// they are those that the command names, or those of the folder.
+	Configs []string
+	// Reference is what the measured runs are compared with; nil: with nothing.
+	Reference *Reference
+
+	Steps       int           // optimizer steps to record, at least 1
+	Stacks      bool          // record where allocations come from: slower steps, surer profiles
+	KeepRunning bool          // the command goes on after its recorded steps
+	Timeout     time.Duration // of one run; 0: none
+	Quiet       bool          // the user does not see what the command prints
+
+	// Out is the file for the profile, where sizes are varied, and Keep the folder to
+	// copy the recordings to, "" for none. Both are written whole or not at all.
+	Out, Keep string
+}
+
+// varies says whether the plan runs the command at sizes of its own, and so is to
+// make a profile.
+func (p *Plan) varies() bool { return len(p.Sizes) > 0 && len(p.Sizes[0]) > 0 }

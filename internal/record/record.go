@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package record records training runs: it puts sizes into the user's command, runs
+// it for a few steps with the probe in front, and keeps what the probe told. A command
+// line makes a Plan of its flags, calls one of these, and prints the result:
+//
+//	Run                  every size of a plan, made into a profile and kept
+//	Open, Record, Close  the same, where something is tried in between
+//	Open, Bind, Run, …   trials, each at settings that the last one suggests; that one
+//	                     ran out of memory is an answer (Trial.OutOfMemory)
+//	Events.Reported      the probe's figures, while a trial runs
+//
+// The files:
+//
+//	plan.go      what to record: the command, the sizes, how long
+//	env.go       the outside world, as a session sees it
+//	session.go   what is set up before the first run and cleaned up after the last
+//	trial.go     one run of the command at one size
+//	record.go    all sizes of a plan, and the profile made of them
+//
+// A recording goes through six stages:
+//
+//	bind     sizes go into the command, its options, or copies of its files
+//	           bind.go, placeholder.go, command.go, option.go, project.go, copy.go, shell.go
+//	run      the command starts, with the input and environment it would have anyway
+//	           execute.go, stdin.go
+//	watch    steps, signals, the terminal and the time-out, while it runs
+//	           execute.go, events.go, interrupt.go
+//	collect  the report of the process that counts, and whether it can be used
+//	           trial.go, verdict.go, no_steps.go
+//	fit      the recordings become a program of the sizes that were varied
+//	           fit.go, facts.go, fixed.go
+//	keep     memory.snug, the folder of --keep, and the store of this machine
+//	           keep.go, places.go, remember.go
+//
+// Measurements are compared with estimates in reference.go and compare.go; past.go says
+// how far off estimates have been on this machine before.
+package record
+
+import (
+	"context"
+
+	"snug/internal/profile"
+)
+
+// Result is what has come of a plan.
+type Result struct {
+	Trials  []*Trial         // one for each size, in the order of the plan
+	Program *profile.Program // nil where only one size was recorded
+	Profile string           // the file that holds the program, "" where there is none
+	Kept    []string         // recordings that were copied to Plan.Keep
+	Notes   []string         // what the user should know about all of this
+}
+
+// Run records a command as a plan says. By the time it returns, nothing of it runs
+// any more and no temporary file is left.
+func Run(ctx context.Context, env Env, p Plan) (*Result, error) {
+	s, err := Open(ctx, env, p)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.Record(ctx)
+}
+
+// Record runs every size of the plan and makes of the recordings what can be made:
+// a profile of two or more, a comparison with the plan's reference, and a row each
+// in the store.
+func (s *Session) Record(ctx context.Context) (*Result, error) {
+	r := &Result{}
+	err := s.measure(ctx, r)
+	if err == nil {
+		err = s.fit(r)
+	}
+	if err != nil {
+		return nil, s.hide(withKept(err, r.Kept))
+	}
+	s.compare(r)
+	s.remember(r)
+	return r, nil
+}
+
+// measure runs every size, and all of them once more without stacks where recording
+// those may have been what broke a run.
+func (s *Session) measure(ctx context.Context, r *Result) error {
+	if s.binder.launch.Warning != "" {
+		s.say("%s", s.binder.launch.Warning)
+	}
+	err := s.runAll(ctx, r)
+	if err == nil || !s.plan.Stacks || !stacksMayBeToBlame(r.Trials) {
+		return err
+	}
+	s.say("%v", err)
+	s.say("recording stacks may have done that; recording again without them")
+	r.Notes = nil
+	s.note(r, "with --stacks the command failed (%v); this was recorded without", err)
+	for _, t := range s.bound {
+		_ = t.Discard() // Close tries once more
+	}
+	s.plan.Stacks = false
+	if err := s.bindAll(); err != nil {
+		return err
+	}
+	return s.runAll(ctx, r)
+}
+
+// runAll runs every size, one after the other. The first that cannot be used ends it.
+func (s *Session) runAll(ctx context.Context, r *Result) error {
+	for _, text := range placements(s.bound) {
+		s.say("%s", text)
+	}
+	r.Trials = nil
+	for i, t := range s.bound {
+		s.env.Events.started(t, i+1, len(s.bound))
+		r.Trials = append(r.Trials, t)
+		if err := s.Run(ctx, t); err != nil {
+			return err
+		}
+		if err := t.Err(); err != nil {
+			return err
+		}
+		r.Notes = append(r.Notes, t.Notes...)
+		s.env.Events.ended(t)
+		if err := s.keepRecording(r, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+
+	"snug/internal/profile"
+	"snug/internal/run"
+	"snug/internal/setup"
+)
+
+// Reference describes the run that is recorded as a setup, so that what it takes can
+// be compared with what would be estimated for it.
+type Reference struct {
+	fields map[string]any
+	source setup.Source
+	base   *setup.Setup // where the setup was decoded before; nil otherwise
+}
+
+// NewReference is a reference to a setup as a file has it.
+func NewReference(fields map[string]any, source setup.Source) *Reference {
+	return &Reference{fields: fields, source: source}
+}
+
+// ReferenceTo is a reference to a setup that was decoded. How often the run
+// accumulates, and how many steps it takes, is then asked of the run itself.
+func ReferenceTo(s *setup.Setup, source setup.Source) (*Reference, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reference{source: source, base: s}
+	if err := json.Unmarshal(text, &r.fields); err != nil {
+		return nil, err
+	}
+	if m, _ := r.fields["model"].(map[string]any); m["config"] != nil {
+		delete(m, "name") // it was looked up already
+	}
+	return r, nil
+}
+
+// Check decodes the setup at a size, since a mistake in it would otherwise show after
+// the runs. A model that no family covers is no mistake.
+func (r *Reference) Check(at profile.Point) error {
+	if _, _, err := r.decode(at, &run.Report{}); err != nil && !errors.Is(err, setup.ErrUnknownModel) {
+		return err
+	}
+	return nil
+}
+
+// decode is the setup of a run that was measured, and its fields: at its size, with
+// the versions that it ran.
+func (r *Reference) decode(at profile.Point, x *run.Report) (*setup.Setup, map[string]any, error) {
+	fields := r.at(at, x)
+	s, err := setup.Decode(fields, r.source)
+	if err == nil && r.base != nil {
+		s.Model.Name = r.base.Model.Name
+	}
+	return s, fields, err
+}
+
+// at is the fields of the setup, with what the run says put over them.
+func (r *Reference) at(at profile.Point, x *run.Report) map[string]any {
+	fields := maps.Clone(r.fields)
+	for name, n := range at {
+		fields[name] = float64(n)
+	}
+	if steps := x.Steps; r.base != nil && len(steps) > 0 && steps[len(steps)-1].Backwards > 0 {
+		fields["accumulation"], fields["steps"] = float64(steps[len(steps)-1].Backwards), float64(len(steps))
+	}
+	versions := map[string]any{}
+	if said, ok := fields["versions"].(map[string]any); ok {
+		versions = maps.Clone(said)
+	}
+	for _, name := range []string{"torch", "transformers", "cuda"} {
+		if v := plainVersion(x.Versions[name]); v != "" {
+			versions[name] = v
+		}
+	}
+	fields["versions"] = versions
+	return fields
+}

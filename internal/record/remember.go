@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"snug/internal/redact"
+	"snug/internal/run"
+	"snug/internal/store"
+)
+
+// remember keeps what was measured in the store. Where it cannot, a note says so.
+func (s *Session) remember(r *Result) {
+	if s.env.Store == nil {
+		return
+	}
+	kept, err := s.env.Store()
+	if err == nil {
+		defer kept.Close() //nolint:errcheck // what was added is on disk by then
+		var rows []store.Run
+		for _, t := range r.Trials {
+			rows = append(rows, s.row(t))
+		}
+		err = kept.Add(rows...)
+	}
+	if err != nil {
+		s.note(r, "not remembered for later: %v", err)
+	}
+}
+
+// row is a measured run as the store keeps it.
+func (s *Session) row(t *Trial) store.Run {
+	x := t.Report
+	row := store.Run{
+		At: s.env.Now().Unix(), Card: t.cardName(), Torch: t.torch(), CUDA: x.Versions["cuda"], Model: s.commandToKeep(),
+		Size: t.At.String(), Allocated: x.PeakAllocated(), Reserved: x.PeakReserved(),
+	}
+	if !t.Stacks { // with them a step takes longer than it would
+		row.StepSeconds = x.StepSeconds()
+	}
+	if c := t.Comparison; c != nil {
+		row.Family, row.Model, row.Predicted = c.Setup.Model.Family(), c.Setup.Model.Title(), c.Estimate.PeakReserved
+		if text, err := json.Marshal(c.Fields); err == nil {
+			row.Setup = string(text)
+		}
+	}
+	return row
+}
+
+// commandToKeep is the command as the store has it, without its secrets. The script's
+// path is from the root, since train.py alone is every project's.
+func (s *Session) commandToKeep() string {
+	words := slices.Clone(s.binder.launch.Args)
+	if i := run.Script(words); i >= 0 && s.binder.files.isRegular(words[i]) {
+		words[i] = s.binder.files.absolute(words[i])
+	}
+	return strings.Join(redact.Words(words), " ")
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"snug/internal/gpu"
+	"snug/internal/profile"
+	"snug/internal/redact"
+	"snug/internal/run"
+)
+
+// Session runs one command, once or many times, but one run at a time. It has a private
+// folder, receives the signals of this process, and knows which secrets may neither be
+// shown nor kept. Whoever opens a session closes it.
+//
+//	s, err := record.Open(ctx, env, plan)
+//	defer s.Close()
+//	t, err := s.Bind(profile.Point{"batch": 8}, nil)
+//	err = s.Run(ctx, t) // it could not be started
+//	err = t.Err()       // it ran, and cannot be used
+type Session struct {
+	env     Env
+	plan    Plan
+	binder  binder
+	secrets redact.Values
+	signals chan os.Signal
+	work    *run.Work
+	hasGPU  bool     // the command will see one
+	bound   []*Trial // the sizes of the plan, ready to run
+	inputAt *int64   // where standard input was, if it is a file
+}
+
+// Open prepares a session. A run takes minutes of a GPU, so whatever can be refused is
+// refused here: it binds the sizes of the plan, and tries whether the files can be
+// written that will be. It also cleans up after an earlier snug that was killed.
+func Open(ctx context.Context, env Env, p Plan) (*Session, error) {
+	env = env.withDefaults()
+	s := &Session{
+		env: env, plan: p, signals: make(chan os.Signal, 4), secrets: redact.ValuesOf(p.Command, env.Environ()),
+		binder: binder{userFiles{env.Files}, run.ReadLaunch(p.Command), p.Configs},
+	}
+	if err := s.checkPlan(); err != nil {
+		return nil, err
+	}
+	env.Signals.Notify(s.signals)
+	s.reportLeftovers(run.RemoveLeft(env.TempDir))
+	var err error
+	if s.work, err = run.NewWork(env.TempDir); err != nil {
+		env.Signals.Stop(s.signals)
+		return nil, fmt.Errorf("making a folder for the recordings: %w; TMPDIR names another place for it", err)
+	}
+	if err := s.prepare(ctx); err != nil {
+		s.Close()
+		return nil, s.hide(err)
+	}
+	return s, nil
+}
+
+// Close removes the private folder and all in it.
+func (s *Session) Close() {
+	_ = s.work.Remove()
+	s.env.Signals.Stop(s.signals) // last: a second Ctrl-C would leave the folder behind
+}
+
+// checkPlan refuses what needs no look at the machine.
+func (s *Session) checkPlan() error {
+	p := s.plan
+	switch {
+	case len(p.Command) == 0:
+		return errors.New("there is no command to record")
+	case p.Steps < 1:
+		return fmt.Errorf("%d steps cannot be recorded; ask for at least 1", p.Steps)
+	case len(p.Sizes) == 0:
+		return nil
+	}
+	if p.varies() {
+		if err := s.checkOutFolder(); err != nil {
+			return err
+		}
+	}
+	return checkPlaceholders(p.Command, p.Sizes[0])
+}
+
+// prepare does what has to be done before the first run.
+func (s *Session) prepare(ctx context.Context) error {
+	if l := s.binder.launch; l.Lost { // it would train for nothing, or stand in a queue
+		return errors.New(l.Warning)
+	}
+	if err := s.checkPlaces(); err != nil {
+		return err
+	}
+	if err := s.findGPU(ctx); err != nil {
+		return err
+	}
+	return s.bindAll()
+}
+
+// reportLeftovers says what of an earlier snug was found that somebody may wonder
+// about.
+func (s *Session) reportLeftovers(left run.Left) {
+	if left.Processes > 0 {
+		s.say("an earlier snug was killed and left its training running; that is ended now")
+	}
+	if left.Spared > 0 {
+		s.say("an earlier snug was killed; its training was to be kept running, and runs on")
+	}
+}
+
+// findGPU looks whether this machine has a GPU that the command is shown. Whoever
+// presses Ctrl-C does not wait for a driver that does not answer.
+func (s *Session) findGPU(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var m *gpu.Machine
+	if err := s.unlessInterrupted(func() { m = gpu.Detect(ctx, s.env.GPUs) }); err != nil {
+		return err
+	}
+	m.Limit(s.lookupForCommand)
+	s.hasGPU = len(m.Visible()) > 0
+	return nil
+}
+
+// lookupForCommand is a variable as the command finds it: what stands in front of it
+// holds over the environment.
+func (s *Session) lookupForCommand(name string) (string, bool) {
+	for _, v := range slices.Backward(s.binder.launch.Env) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value, true
+		}
+	}
+	return s.env.LookupEnv(name)
+}
+
+// bindAll puts every size of the plan into the command.
+func (s *Session) bindAll() error {
+	s.bound = nil
+	for _, at := range s.plan.Sizes {
+		t, err := s.Bind(at, nil)
+		if err != nil {
+			return err
+		}
+		s.bound = append(s.bound, t)
+	}
+	return nil
+}
+
+// Bind prepares a run of the command at a size, and with other values for settings of
+// its config files, such as checkpointing or precision; settings may be nil. Nothing
+// runs yet. A value that has no place in the command or its files is an error.
+func (s *Session) Bind(at profile.Point, settings map[string]any) (*Trial, error) {
+	t, err := s.newTrial(at, settings)
+	if err != nil {
+		return nil, s.hide(err)
+	}
+	return t, nil
+}
+
+func (s *Session) newTrial(at profile.Point, settings map[string]any) (*Trial, error) {
+	f, err := run.NewFolder(s.work.Path, run.Settings{
+		Steps: s.plan.Steps, Stacks: s.plan.Stacks, KeepRunning: s.plan.KeepRunning, NeedsGPU: true, HasGPU: s.hasGPU,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.binder.bind(values(at, settings), f.Path)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.args) == 0 {
+		return nil, fmt.Errorf("%s sets variables and starts nothing; put the command behind them", strings.Join(redact.Words(c.env), " "))
+	}
+	return &Trial{At: at, Stacks: s.plan.Stacks, command: c, folder: f, session: s}, nil
+}
+
+// values are a size and further settings as one.
+func values(at profile.Point, settings map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, n := range at {
+		out[name] = int(n)
+	}
+	for name, v := range settings {
+		out[name] = v
+	}
+	return out
+}
+
+// say tells the user what is going on.
+func (s *Session) say(format string, args ...any) {
+	s.env.Events.say(s.secrets.Hide(fmt.Sprintf(format, args...)))
+}
+
+// note is for the end: something about what was recorded.
+func (s *Session) note(r *Result, format string, args ...any) {
+	r.Notes = append(r.Notes, s.secrets.Hide(fmt.Sprintf(format, args...)))
+}
+
+// hide takes the command's secrets out of an error.
+func (s *Session) hide(err error) error {
+	if text := s.secrets.Hide(err.Error()); text != err.Error() {
+		return reworded(err, text)
+	}
+	return err
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"snug/internal/pattern"
+)
+
+// A shell script should not notice that a value in it was changed for a run:
+// people write cd "$(dirname "$0")", and source what stands beside. A copy
+// elsewhere would break that, and one beside it would be a file in the user's
+// folder. So there is no copy: the shell is given the changed text itself, and
+// the script's own path as its $0.
+//
+//	bash -e train.sh a b    bash -e -c TEXT train.sh a b
+//	./train.sh a b          /usr/bin/env bash -c TEXT ./train.sh a b
+//
+// BASH_SOURCE is empty then; for a script that is run it is $0, and the text says
+// that instead. What cannot work this way is refused: a script that starts itself
+// again would start the one that is not changed.
+
+// longestWord is what Linux takes as one word of a command, its end included.
+const longestWord = 128<<10 - 1
+
+// runText has the command run a changed script; false where the script is not
+// what the command itself runs.
+func (c *command) runText(program int, file string, data []byte) (bool, error) {
+	at := slices.IndexFunc(c.args, func(w string) bool { return c.files.local(w) == file })
+	if at < 0 {
+		return false, nil
+	}
+	text := bashSource.Regexp().ReplaceAllString(string(data), "${1}0$2")
+	shell := c.shellOf(program, at, text)
+	switch {
+	case at == program && (!c.files.isExecutable(file) || !strings.HasPrefix(text, "#!")):
+		return true, nil // as it is: the system says why it cannot be started
+	case shell == nil && usesOwnPath.In(text):
+		return false, fmt.Errorf("%s asks where it stands ($0), which a changed copy cannot answer in this command; %s", file, fromOutside)
+	case shell == nil:
+		return false, nil
+	case startsItself(text):
+		return false, fmt.Errorf("%s starts itself again ($0), and that would be without the change; %s", file, fromOutside)
+	case len(text) >= longestWord:
+		return false, fmt.Errorf("%s is too long to be run with another value in it; %s", file, fromOutside)
+	}
+	c.args = slices.Concat(shell, []string{"-c", text}, c.args[at:])
+	return true, nil
+}
+
+const fromOutside = "have it read the value from outside, as in BATCH=${BATCH:-8}, and put BATCH={batch} in front of the command"
+
+// bashSource is the script's own path as bash gives it, up to where $0 differs.
+var bashSource = pattern.New(`(\$\{?)BASH_SOURCE(?:\[(?:0|-1)\])?([^\[\w]|$)`)
+
+// usesOwnPath is a script that uses its own path.
+var usesOwnPath = pattern.New(`\$(?:0\b|\{0\b)`)
+
+// shellOf is the words of the command up to the shell that runs the script and
+// its options; nil where the script is not run so.
+func (c *command) shellOf(program, at int, text string) []string {
+	switch {
+	case at == program:
+		if shell := interpreter(text); shell != nil {
+			return slices.Concat(c.args[:at], shell)
+		}
+	case at > program && isShell(c.args[program]) && at == program+1+shellOptions(c.args[program+1:]):
+		if c.args[at-1] == "--" {
+			at--
+		}
+		return slices.Clone(c.args[:at])
+	}
+	return nil
+}
+
+// posixShells are those that take sh -c TEXT NAME ARGUMENTS.
+var posixShells = []string{"sh", "bash", "dash", "ash", "ksh", "zsh"}
+
+func isShell(word string) bool { return slices.Contains(posixShells, filepath.Base(word)) }
+
+// interpreter is the shell that a script's first line names, with its options;
+// nil where it names something else.
+func interpreter(text string) []string {
+	line, _, _ := strings.Cut(text, "\n")
+	line, ok := strings.CutPrefix(line, "#!")
+	words := strings.Fields(line)
+	if !ok || len(words) == 0 {
+		return nil
+	}
+	shell := words[0]
+	if filepath.Base(shell) == "env" {
+		rest := words[1:]
+		for len(rest) > 0 && rest[0] == "-S" {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 {
+			return nil
+		}
+		shell, words = rest[0], append([]string{words[0]}, rest...)
+	}
+	if !isShell(shell) {
+		return nil
+	}
+	return words
+}
+
+// shellOptions counts a shell's options and their values, up to its script.
+func shellOptions(words []string) int {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case w == "--":
+			return i + 1
+		case w == "--rcfile" || w == "--init-file":
+			i++
+		case strings.HasPrefix(w, "--"):
+		case w == "" || w[0] != '-' && w[0] != '+':
+			return i
+		case strings.ContainsAny(w, "cs"):
+			return -1 // what it runs is no file
+		case strings.ContainsAny(w, "oO"): // -euo pipefail
+			i++
+		}
+	}
+	return len(words)
+}
+
+var (
+	startsOwnPath   = pattern.New(`(?:\b(?:then|do|else|exec|source|bash|sh|dash|zsh|nohup|setsid|srun|sbatch|time)|^\.|[;&|(])\s+(?:-\S+\s+)*"?\$(?:0\b|\{0\})`)
+	passesArguments = pattern.New(`(?:^"\$\{?0\}?")|\$\{?0\}?"?\s.*\$[@*]`)
+)
+
+// startsItself says whether a script runs the file that it stands in.
+func startsItself(text string) bool {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		printed := slices.ContainsFunc([]string{"#", "echo", "printf"}, func(p string) bool { return strings.HasPrefix(line, p) })
+		if !printed && (startsOwnPath.In(line) || passesArguments.In(line)) {
+			return true
+		}
+	}
+	return false
+}

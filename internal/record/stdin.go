@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"io"
+	"os"
+)
+
+// input is the command's standard input, nil where it has none: the terminal, file
+// or pipe that it would find without snug. A file is at its beginning for every run.
+func (s *Session) input() *os.File {
+	f := s.env.Stdin
+	if f == nil {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	if info.Mode().IsRegular() {
+		if s.inputAt == nil {
+			at, err := f.Seek(0, io.SeekCurrent)
+			if err != nil {
+				return f
+			}
+			s.inputAt = &at
+		}
+		_, _ = f.Seek(*s.inputAt, io.SeekStart)
+	}
+	return f
+}

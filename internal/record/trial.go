@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"slices"
+	"strings"
+
+	"snug/internal/gpu"
+	"snug/internal/profile"
+	"snug/internal/redact"
+	"snug/internal/run"
+)
+
+// Trial is one run of the command: Session.Bind prepares it, Session.Run runs it.
+type Trial struct {
+	At     profile.Point // the size; empty for the command as it is
+	Stacks bool          // where allocations come from is recorded too, which takes time
+
+	Outcome    *run.Outcome // how the run went; nil before it ran
+	Report     *run.Report  // of the processes that trained, the one that reserved the most; nil where none did
+	Processes  int          // how many trained
+	Comparison *Comparison  // nil where there is nothing to compare it with
+	Notes      []string     // what is worth knowing about a run that can be used
+
+	err     error
+	command *command
+	folder  *run.Folder
+	session *Session
+}
+
+// Err says why a run that is over cannot be used, nil where it can. One that ended
+// with an exit code of its own is an *ExitError.
+func (t *Trial) Err() error { return t.err }
+
+// Discard removes what the run left on disk, its recording included; the recordings of
+// many runs would fill it. What was collected stays.
+func (t *Trial) Discard() error { return t.folder.Remove() }
+
+// CommandLine is the command with its size in it, as the user would write it: with
+// the user's own names of files that were copied, and without secrets.
+func (t *Trial) CommandLine() string {
+	return t.session.secrets.Hide(strings.Join(redact.Words(t.command.shown), " "))
+}
+
+// OutOfMemory is what a process of the run asked for when it ran out of GPU memory,
+// nil where none did.
+func (t *Trial) OutOfMemory() *run.Failure {
+	if t.Outcome == nil {
+		return nil
+	}
+	for _, x := range t.Outcome.Reports {
+		if x.OOM != nil {
+			return x.OOM
+		}
+	}
+	return nil
+}
+
+// GPU is the card that a trial trained on, as its driver describes it; nil where the
+// run did not tell.
+func (t *Trial) GPU() *run.GPU {
+	if t.Report == nil {
+		return nil
+	}
+	return t.Report.GPU
+}
+
+// Card is the card that a trial trained on as estimates know it: from the catalogue, or
+// else one of its size. It is the zero Card where the run did not tell.
+func (t *Trial) Card() gpu.Card {
+	g := t.GPU()
+	if g == nil {
+		return gpu.Card{}
+	}
+	card, err := gpu.Find(g.Name)
+	if err != nil {
+		return gpu.ForMemory(g.Total)
+	}
+	return card
+}
+
+// cardName is the card as the catalogue names it, or as its driver does; "" where the
+// run did not tell.
+func (t *Trial) cardName() string {
+	g := t.GPU()
+	if g == nil {
+		return ""
+	}
+	if c, err := gpu.Find(g.Name); err == nil {
+		return c.Name
+	}
+	return g.Name
+}
+
+// torch is the version of PyTorch without its build.
+func (t *Trial) torch() string { return plainVersion(t.Report.Versions["torch"]) }
+
+func plainVersion(v string) string {
+	v, _, _ = strings.Cut(v, "+")
+	return v
+}
+
+// collect finds among the processes of a run the one that counts, and judges the run
+// by it.
+func (t *Trial) collect(out *run.Outcome) {
+	t.Outcome = out
+	for _, x := range out.Reports {
+		if !x.Trained() {
+			continue
+		}
+		t.Processes++
+		if t.Report == nil || x.PeakReserved() > t.Report.PeakReserved() {
+			t.Report = x
+		}
+	}
+	if err := t.verdict(); err != nil {
+		t.err = t.session.hide(err)
+	}
+}
+
+// AtSize is the size within a sentence, " at batch=2"; "" for the command as it is.
+func (t *Trial) AtSize() string {
+	if len(t.At) == 0 {
+		return ""
+	}
+	return " at " + t.At.String()
+}
+
+// placements says what was put where without having been asked for by a placeholder.
+func placements(trials []*Trial) []string {
+	var out []string
+	for _, t := range trials {
+		out = append(out, t.command.placements...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"path/filepath"
+
+	"snug/internal/config/doc"
+)
+
+// userFiles is the user's files, with what binding wants to know about them.
+type userFiles struct{ Files }
+
+// local is a path as seen from the folder that the command runs in, with slashes; ""
+// for one that leads out of it.
+func (f userFiles) local(name string) string {
+	rel, err := filepath.Rel(f.absolute("."), f.absolute(name))
+	if name == "" || err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return filepath.ToSlash(rel)
+}
+
+// absolute is a path from the root, or as it is where that cannot be told.
+func (f userFiles) absolute(name string) string {
+	if abs, err := f.Abs(name); err == nil {
+		return abs
+	}
+	return name
+}
+
+// isRegular says whether there is a regular file of that name.
+func (f userFiles) isRegular(name string) bool {
+	if name == "" {
+		return false
+	}
+	info, err := f.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// isExecutable says whether a file may be run as it is.
+func (f userFiles) isExecutable(name string) bool {
+	info, err := f.Stat(name)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// isShellScript goes by the name, or by the first line where that says nothing.
+func (f userFiles) isShellScript(name string) bool {
+	file, err := f.Open(name)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	head := make([]byte, 128)
+	n, _ := file.Read(head)
+	format, _ := doc.FormatOf(name, head[:n])
+	return format == doc.Shell
+}

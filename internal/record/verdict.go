@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"snug/internal/run"
+	"snug/internal/units"
+)
+
+// verdict is why a run cannot be used, nil where it can.
+func (t *Trial) verdict() error {
+	out, steps := t.Outcome, t.session.plan.Steps
+	for _, x := range out.Reports {
+		for _, f := range x.Failures {
+			t.note("the probe failed in %s (%s); the run went on without that", f.Where, f.What)
+		}
+	}
+	switch {
+	case out.Stopped != nil:
+		return interrupted(out.Stopped)
+	case out.TimedOut:
+		return fmt.Errorf("%s; give it more with --timeout, or a smaller size", t.tooSlow())
+	case t.Report == nil:
+		return t.noSteps()
+	}
+	short := len(t.Report.Steps) < steps
+	switch {
+	case short && (out.Exit.Code != 0 || t.Report.OOM != nil):
+		return exitError(out.Exit, t.failedEarly())
+	case t.Report.NoGPU:
+		return fmt.Errorf("the command took %s%s on the CPU, so that there is no GPU memory to record; does it put its model on the GPU?", stepCount(len(t.Report.Steps)), t.AtSize())
+	case t.Report.Snapshot == nil:
+		return exitError(out.Exit, t.noRecording())
+	case short:
+		t.note("the command ended by itself after %d of %d steps%s", len(t.Report.Steps), steps, t.AtSize())
+	case out.Exit.Code != 0 && !out.Lingered:
+		t.note("after its %d recorded steps the command %s%s", steps, out.Exit, t.AtSize())
+	}
+	return nil
+}
+
+func (t *Trial) note(format string, args ...any) {
+	t.Notes = append(t.Notes, t.session.secrets.Hide(fmt.Sprintf(format, args...)))
+}
+
+func (t *Trial) tooSlow() string {
+	steps, plan := 0, t.session.plan
+	if t.Report != nil {
+		steps = len(t.Report.Steps)
+	}
+	return fmt.Sprintf("the command took %d of %d steps%s in %v and was ended", steps, plan.Steps, t.AtSize(), plan.Timeout)
+}
+
+// failedEarly is a run that trained and ended before its steps.
+func (t *Trial) failedEarly() string {
+	x, exit := t.Report, t.Outcome.Exit
+	did := fmt.Sprintf("the command %s%s after %d of %d steps", exit, t.AtSize(), len(x.Steps), t.session.plan.Steps)
+	switch {
+	case x.OOM != nil:
+		return fmt.Sprintf("%s: it ran out of GPU memory, asking for %v; record at a smaller size", did, units.Bytes(x.OOM.Asked))
+	case x.Crash != nil:
+		return did + ": " + crashText(x.Crash)
+	case exit.Signal == syscall.SIGKILL:
+		return did + "; the system does that where the machine's own memory is full"
+	}
+	return did
+}
+
+// noRecording is a run that took its steps and left no snapshot.
+func (t *Trial) noRecording() string {
+	why := ""
+	for _, f := range t.Report.Failures {
+		why = fmt.Sprintf("; the probe failed in %s (%s)", f.Where, f.What)
+	}
+	return fmt.Sprintf("the command took %s%s and left no recording; it %s%s", stepCount(len(t.Report.Steps)), t.AtSize(), t.Outcome.Exit, why)
+}
+
+func stepCount(n int) string {
+	if n == 1 {
+		return "1 step"
+	}
+	return fmt.Sprintf("%d steps", n)
+}
+
+// crashText is the exception that ended a process, in a line.
+func crashText(f *run.Failure) string {
+	what := strings.TrimSpace(f.What)
+	if first, _, more := strings.Cut(what, "\n"); more {
+		what = first
+	}
+	if f.Type == "EOFError" { // of input()
+		what += "; it asked for input, and there is none here"
+	}
+	return f.Type + ": " + what
+}
+
+// stacksMayBeToBlame says whether the last run ended in one of the ways in which
+// recording stacks, at work inside the allocator, could end it: Python's error for an
+// exception lost, a signal that no user sends, or, under a launcher, a process that
+// was gone without a word.
+func stacksMayBeToBlame(trials []*Trial) bool {
+	i := slices.IndexFunc(trials, func(t *Trial) bool { return t.Outcome == nil })
+	if i < 0 {
+		i = len(trials)
+	}
+	if i == 0 {
+		return false
+	}
+	out := trials[i-1].Outcome
+	if out.Exit.Code == 0 || out.Stopped != nil || out.TimedOut {
+		return false
+	}
+	explained, vanished, lostException := false, false, false
+	for _, x := range out.Reports {
+		explained = explained || x.OOM != nil || x.Crash != nil
+		vanished = vanished || x.Versions != nil && x.End == ""
+		lostException = lostException || x.Crash != nil && x.Crash.Type == "SystemError"
+	}
+	return lostException || !explained && (vanished || out.Exit.Crashed())
+}

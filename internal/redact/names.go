@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// kind says how surely a name stands for a secret.
+type kind int
+
+const (
+	none    kind = iota
+	likely       // token, key: the value decides, as max_tokens and num_key_value_heads are numbers
+	certain      // password, secret, api_key: whatever the value is
+)
+
+// certainWords are secrets as a word of a name or as its end: password,
+// db_password, PGPASSWORD.
+var certainWords = []string{
+	"password", "passwords", "passwd", "passphrase", "passcode", "secret", "secrets", "credential", "credentials", "creds",
+	"apikey", "accesskey", "secretkey", "privatekey", "authtoken", "accesstoken", "apitoken", "refreshtoken",
+}
+
+// likelyWords are secrets as a word of a name; of these, token also as its end.
+var likelyWords = []string{"token", "tokens", "key", "keys", "pass", "apikeys", "bearer", "authorization"}
+
+// hints are what every such name has somewhere; most names are done with that.
+var hints = []string{"token", "key", "pass", "pwd", "secret", "cred", "auth", "bearer"}
+
+// kindOf looks at the words that a name is made of: --hf_token, hubToken and
+// +trainer.hub_token all have token among them, tokenizer has not.
+func kindOf(name string) kind {
+	if !hasAny(strings.ToLower(name), hints) {
+		return none
+	}
+	words := wordsOf(name)
+	all, last := strings.Join(words, ""), words[len(words)-1]
+	for _, w := range certainWords {
+		if strings.HasSuffix(all, w) || slices.Contains(words, w) {
+			return certain
+		}
+	}
+	for i := range words[1:] { // api_key_file
+		if slices.Contains(certainWords, words[i]+words[i+1]) {
+			return certain
+		}
+	}
+	switch {
+	case slices.ContainsFunc(words, func(w string) bool { return slices.Contains(likelyWords, w) }), strings.HasSuffix(all, "token"):
+		return likely
+	case last == "auth", last == "pwd" && len(words) > 1: // a PWD alone is a folder
+		return likely
+	}
+	return none
+}
+
+// wordsOf takes a name apart at signs and at capitals.
+func wordsOf(name string) []string {
+	var out []string
+	begin, runes := 0, []rune(name)
+	cut := func(end int) {
+		if end > begin {
+			out = append(out, strings.ToLower(string(runes[begin:end])))
+		}
+		begin = end
+	}
+	for i, r := range runes {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			cut(i)
+			begin = i + 1
+		case i > 0 && unicode.IsUpper(r) && unicode.IsLower(runes[i-1]): // hub|Token
+			cut(i)
+		case i > 0 && i+1 < len(runes) && unicode.IsUpper(r) && unicode.IsUpper(runes[i-1]) && unicode.IsLower(runes[i+1]): // HF|Token
+			cut(i)
+		}
+	}
+	cut(len(runes))
+	return out
+}
+
+// isSecret says whether a value under a name of some kind is to be hidden.
+func isSecret(k kind, value string) bool {
+	switch k {
+	case certain:
+		return value != "" && value != hidden
+	case likely:
+		return value != hidden && !isHarmless(value)
+	}
+	return false
+}
+
+// isHarmless is for values that are secrets nowhere: numbers, switches, a
+// placeholder to be filled, a text's special tokens.
+func isHarmless(value string) bool {
+	value = strings.Trim(value, `"'`)
+	switch strings.ToLower(value) {
+	case "", "true", "false", "none", "null", "yes", "no", "on", "off":
+		return true
+	}
+	if _, err := strconv.ParseFloat(value, 64); err == nil {
+		return true
+	}
+	first, last := value[0], value[len(value)-1]
+	return first == '<' && last == '>' || first == '[' && last == ']' || first == '{' && last == '}' || first == '$'
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package redact takes secrets out of command lines and texts before they are
+// kept or shown. The name of a secret stays and its value becomes ***:
+//
+//	python train.py --hf_token *** --data https://me:***@host/x
+//
+//	names.go   which names stand for secrets, and which values are none all the same
+//	text.go    what a secret looks like within a text
+//	values.go  the secrets of one run, to be found again in whatever it says
+package redact
+
+import "strings"
+
+// hidden stands where a secret was.
+const hidden = "***"
+
+// Words is a command line without its secrets.
+func Words(words []string) []string {
+	out := make([]string, len(words))
+	before := ""
+	for i, w := range words {
+		out[i] = Text(w)
+		if value := secretIn(before, w); value != "" {
+			out[i] = strings.TrimSuffix(w, value) + hidden
+		}
+		before = w
+	}
+	return out
+}
+
+// secretIn is the secret that a word ends in, being the value of the flag before it
+// or of a name within it; "" where it has none. What begins like a flag is the next
+// one, a script is what the command runs, and the text of sh -c is no value.
+func secretIn(before, word string) string {
+	isFlag := strings.HasPrefix(before, "-") && !strings.ContainsAny(before, "= \t\n")
+	if isFlag && !strings.HasPrefix(word, "-") && !isScript(word) && isSecret(kindOf(before), word) {
+		return word
+	}
+	name, value, _ := strings.Cut(word, "=")
+	isText := strings.HasPrefix(before, "-") && strings.HasSuffix(before, "c") || strings.ContainsAny(name, " \t\n?")
+	if !isText && isSecret(kindOf(name), value) {
+		return value
+	}
+	return ""
+}
+
+func isScript(word string) bool {
+	return strings.HasSuffix(word, ".py") || strings.HasSuffix(word, ".sh")
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"snug/internal/snapshot"
+)
+
+// entry is one entry of a pickled trace.
+func entry(action string, addr, size uint64) []byte {
+	out := []byte("}(\x8c\x06action\x8c" + string(rune(len(action))) + action + "\x8c\x04addr\x8a\x08")
+	out = binary.LittleEndian.AppendUint64(out, addr)
+	out = append(out, "\x8c\x04size\x8a\x08"...)
+	out = binary.LittleEndian.AppendUint64(out, size)
+	return append(out, 'u')
+}
+
+// recorded is a snapshot with a trace and nothing left at its end.
+func recorded(trace [][]byte) []byte {
+	out := []byte("\x80\x04}(\x8c\x08segments]\x8c\rdevice_traces](](")
+	out = append(out, bytes.Join(trace, nil)...)
+	return append(out, "eeu."...)
+}
+
+// played is how long it takes to read and to replay a recording: of three the
+// shortest time.
+func played(t *testing.T, file []byte) time.Duration {
+	t.Helper()
+	best := time.Duration(1 << 62)
+	for range 3 {
+		begin := time.Now()
+		rec, err := snapshot.Read(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Run(rec, rec.Busiest(), Options{}); err != nil {
+			t.Fatal(err)
+		}
+		best = min(best, time.Since(begin))
+	}
+	return best
+}
+
+// A recording takes the time of its entries, whichever addresses it names. What
+// grows with their square would take a hundred times as long here, and more.
+func TestChosenAddresses(t *testing.T) {
+	const n = 40_000
+	plain := make([][]byte, n)
+	for i := range plain {
+		plain[i] = entry("alloc", uint64(i+1)<<9, 512)
+	}
+	usual := played(t, recorded(plain))
+	fibonacci := uint64(86267571272) // multiples of it meet where the golden ratio is multiplied by
+	for name, at := range map[string]func(i uint64) []byte{
+		"meet in a table":   func(i uint64) []byte { return entry("alloc", (i+1)*fibonacci<<9, 512) },
+		"given back upward": func(i uint64) []byte { return entry("segment_free", 1<<40+i<<25, 20<<20) },
+		"unmapped upward":   func(i uint64) []byte { return entry("segment_unmap", 1<<40+i<<26, 20<<20) },
+	} {
+		chosen := make([][]byte, n)
+		for i := range chosen {
+			chosen[i] = at(uint64(i))
+		}
+		if took := played(t, recorded(chosen)); took > 30*usual {
+			t.Errorf("%s: %v, and %v for usual addresses", name, took, usual)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"os"
+	"syscall"
+	"time"
+)
+
+// attendant has the terminal ready for a command that may want it; one without a
+// process does nothing.
+type attendant struct {
+	process interactive
+	typed   <-chan os.Signal
+	told    func(Asked)
+	resumed func()
+	has     bool // the command does
+}
+
+func (s *Session) attend(p Process) *attendant {
+	t := &attendant{told: s.Asked, resumed: s.Resumed}
+	if x, ok := p.(interactive); ok {
+		t.process, t.typed = x, x.Typed()
+	}
+	return t
+}
+
+// look lends the terminal to a command that waits for it.
+func (t *attendant) look() {
+	if t.process == nil {
+		return
+	}
+	asked := t.process.Attend()
+	t.has = t.has || asked == Lent
+	if asked != NotAsked && t.told != nil {
+		t.told(asked)
+	}
+}
+
+// paused says whether a signal was to pause the run, which goes on by then.
+func (t *attendant) paused(sig os.Signal) bool {
+	if !isPause(sig) {
+		return false
+	}
+	if t.process != nil {
+		t.process.Pause()
+	}
+	if t.resumed != nil {
+		t.resumed()
+	}
+	return true
+}
+
+// typedBefore is the key that ended a command which had the terminal, nil for none.
+// That is heard of in two ways, of which the command's end may be the quicker.
+func (t *attendant) typedBefore(e Exit) os.Signal {
+	if !t.has {
+		return nil
+	}
+	if e.Signal == syscall.SIGINT || e.Signal == syscall.SIGQUIT {
+		return e.Signal
+	}
+	select {
+	case sig := <-t.typed:
+		if !isPause(sig) {
+			return sig
+		}
+	case <-time.After(50 * time.Millisecond):
+	}
+	return nil
+}

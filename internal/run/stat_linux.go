@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// stat is what /proc/PID/stat says of a process.
+type stat struct {
+	pid        int
+	state      byte // R, S, T for stopped, Z for dead
+	parent     int
+	group      int
+	session    int
+	terminal   int // the controlling one, 0 for none
+	foreground int // the group that this terminal's keys go to
+	stopped    int // by which signal; 0 before Linux 5.17
+}
+
+// pids are the numbers of all processes.
+func pids() []int {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	var out []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// stats are those of all processes.
+func stats() []stat {
+	var out []stat
+	for _, pid := range pids() {
+		if s, ok := statOf(pid); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// statOf reads
+//
+//	12 (name) S 1 12 12 34816 12 …: state, parent, group, session, terminal, foreground
+//
+// where the name may hold anything; the last field is the signal.
+func statOf(pid int) (stat, bool) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if err != nil || len(fields) < 6 {
+		return stat{}, false
+	}
+	number := func(i int) int {
+		n, _ := strconv.Atoi(string(fields[i]))
+		return n
+	}
+	s := stat{pid: pid, state: fields[0][0], parent: number(1), group: number(2), session: number(3), terminal: number(4), foreground: number(5)}
+	if len(fields) >= 50 {
+		s.stopped = number(49)
+	}
+	return s, true
+}
+
+// wantsTerminal says whether the system stopped a process that read from the
+// terminal, or set it, from the background.
+func (s stat) wantsTerminal() bool {
+	if s.state != 'T' || s.terminal == 0 || s.group == s.foreground {
+		return false
+	}
+	return s.stopped == 0 || s.stopped == int(syscall.SIGTTIN) || s.stopped == int(syscall.SIGTTOU)
+}

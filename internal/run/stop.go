@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"cmp"
+	"os"
+	"syscall"
+	"time"
+)
+
+// A run is asked to end, asked again in a way that few ignore, and made to. Who
+// pressed Ctrl-C is back at the prompt within five seconds, whatever the command
+// makes of it:
+//
+//	0 s     the signal, to the command and its process group
+//	1.2 s   SIGTERM, to everything that it has started
+//	2.4 s   SIGKILL, to all of that
+//	4.4 s   output of processes that nobody can find is no longer waited for
+const (
+	hurry = 1200 * time.Millisecond // for a run that the user ends
+	grace = 10 * time.Second        // for one that snug ends: nobody waits for it
+	slow  = 2 * time.Second         // until whoever waits for the end is told so
+)
+
+// polite is the signal that a command gets for the one that snug got. Where nobody
+// reads the output, Python would not mind the pipe; and Ctrl-\ is to leave no core
+// files.
+func polite(sig os.Signal) os.Signal {
+	switch sig {
+	case syscall.SIGPIPE:
+		return syscall.SIGTERM
+	case syscall.SIGQUIT:
+		return os.Interrupt
+	}
+	return sig
+}
+
+// stop asks the command to end and, when it does not or when the user asks
+// again, makes it. No signal is for a command that has got it already.
+func (s *Session) stop(p Process, t *attendant, done <-chan Exit, sig os.Signal, wait time.Duration) Exit {
+	if sig != nil {
+		p.Signal(sig)
+	}
+	if wait = cmp.Or(s.Grace, wait); wait > slow && s.Slow != nil {
+		defer time.AfterFunc(slow, s.Slow).Stop()
+	}
+	for _, next := range []os.Signal{syscall.SIGTERM, os.Kill} {
+		select {
+		case e := <-done:
+			return e
+		case <-s.Signals:
+			wait = min(wait, hurry)
+		case <-t.typed:
+			wait = min(wait, hurry)
+		case <-time.After(wait):
+		}
+		p.End(next)
+	}
+	select {
+	case e := <-done:
+		return e
+	case <-time.After(lastWords + 100*time.Millisecond): // the system itself does not get rid of it
+		return Exit{Code: 128 + int(syscall.SIGKILL), Signal: syscall.SIGKILL}
+	}
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// The command runs in a process group of its own, so that Ctrl-C reaches snug first
+// and everything ends in order. To the terminal such a group is in the background:
+// whoever in it reads from the terminal, or sets it, is stopped by the system and
+// would wait for ever. So the terminal is lent to a group that was stopped for want
+// of it, as a shell does with fg, and taken back at the end. From then on the keys go
+// to that group, and a listener in it tells of them.
+
+// terminal is the one that snug was started from.
+type terminal struct {
+	file   *os.File
+	typed  chan os.Signal
+	lent   int         // the process group that has it, 0 where nobody has
+	before *term.State // how it was set
+	keys   *listener
+	looked time.Time // when all processes were last looked at
+	told   bool      // that it cannot be lent now
+}
+
+// openTerminal is nil where snug has no terminal.
+func openTerminal() *terminal {
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil
+	}
+	return &terminal{file: f, typed: make(chan os.Signal, 4)}
+}
+
+// close lets go of the terminal.
+func (t *terminal) close() {
+	if t != nil {
+		_ = t.file.Close()
+	}
+}
+
+// foreground is the process group that the keys go to.
+func (t *terminal) foreground() int {
+	group, err := unix.IoctlGetInt(int(t.file.Fd()), unix.TIOCGPGRP)
+	if err != nil {
+		return 0
+	}
+	return group
+}
+
+func (t *terminal) setForeground(group int) error {
+	return unix.IoctlSetPointerInt(int(t.file.Fd()), unix.TIOCSPGRP, group)
+}
+
+// lend gives the terminal to a process group. While that has it, snug is in the
+// background itself, and would be stopped for taking it back, or for writing where
+// tostop is set. The signal stays ignored: Go has no way back.
+func (t *terminal) lend(group int) error {
+	if t.before == nil {
+		t.before, _ = term.GetState(int(t.file.Fd()))
+	}
+	signal.Ignore(syscall.SIGTTOU)
+	t.keys.close()
+	t.keys = listen(group, t.typed)
+	if err := t.setForeground(group); err != nil {
+		t.keys.close()
+		t.keys = nil
+		return err
+	}
+	t.lent, t.told = group, false
+	return nil
+}
+
+// takeBack is the end of a loan: the terminal is snug's and set as it was, unless
+// somebody else has it by now.
+func (t *terminal) takeBack() {
+	if t == nil || t.lent == 0 {
+		return
+	}
+	if t.foreground() == t.lent {
+		_ = t.setForeground(syscall.Getpgrp())
+		if t.before != nil {
+			_ = term.Restore(int(t.file.Fd()), t.before)
+		}
+	}
+	t.keys.close()
+	t.lent, t.keys = 0, nil
+}
+
+// start starts a command, to which SIGTTOU means what it usually does.
+func start(cmd *exec.Cmd) error {
+	if signal.Ignored(syscall.SIGTTOU) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGTTOU) // what is handled here is not inherited
+		defer signal.Ignore(syscall.SIGTTOU)
+	}
+	return cmd.Start()
+}
+
+// Attend looks whether the command waits for the terminal, and lends it.
+func (p *local) Attend() Asked {
+	t := p.tty
+	if t == nil {
+		return NotAsked
+	}
+	group := p.waiting()
+	if group == 0 {
+		return NotAsked
+	}
+	if has := t.foreground(); has != syscall.Getpgrp() && has != t.lent || t.lend(group) != nil {
+		if t.told {
+			return NotAsked
+		}
+		t.told = true
+		return NotLendable
+	}
+	_ = syscall.Kill(-group, syscall.SIGCONT)
+	return Lent
+}
+
+// Typed has the signals of keys that went to the command.
+func (p *local) Typed() <-chan os.Signal {
+	if p.tty == nil {
+		return nil
+	}
+	return p.tty.typed
+}
+
+// waiting is the process group of a process that was stopped for want of the
+// terminal, 0 where there is none. The command itself is looked at each time, what
+// it has started now and then: a launcher may sleep well while its child is stopped.
+func (p *local) waiting() int {
+	command := p.cmd.Process.Pid
+	if s, ok := statOf(command); ok && s.wantsTerminal() {
+		return s.group
+	}
+	if time.Since(p.tty.looked) < 2*time.Second {
+		return 0
+	}
+	p.tty.looked = time.Now()
+	var candidates []stat
+	for _, s := range stats() {
+		if s.wantsTerminal() && s.group == command {
+			return s.group
+		} else if s.wantsTerminal() {
+			candidates = append(candidates, s)
+		}
+	}
+	if len(candidates) == 0 {
+		return 0
+	}
+	ours := map[int]bool{}
+	for _, pid := range marked(p.mark) {
+		ours[pid] = true
+	}
+	for _, s := range candidates {
+		if ours[s.pid] {
+			return s.group
+		}
+	}
+	return 0
+}
+
+// pauses are the signals that pause a run: the one of Ctrl-Z.
+func pauses() []os.Signal { return []os.Signal{syscall.SIGTSTP} }
+
+func isPause(s os.Signal) bool { return s == syscall.SIGTSTP }
+
+// Paused says whether a signal was the one of Ctrl-Z, after it has done what that
+// asks for: snug was stopped and is to go on. It has further ones sent.
+func Paused(s os.Signal, to chan<- os.Signal) bool {
+	if !isPause(s) {
+		return false
+	}
+	stopHere()
+	Notify(to)
+	return true
+}
+
+// pauseAlone has Ctrl-Z stop a snug that runs no command: to Go, a signal that was
+// asked for once has no default any more.
+func pauseAlone() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, pauses()...)
+	go func() {
+		for range c {
+			stopHere()
+			signal.Notify(c, pauses()...)
+		}
+	}()
+}
+
+// Pause stops the command and snug, as Ctrl-Z asks, until both are to go on. It
+// takes the handler of that signal away.
+func (p *local) Pause() {
+	t, had := p.tty, 0
+	var theirs *term.State
+	if t != nil && t.lent != 0 {
+		had = t.lent
+		theirs, _ = term.GetState(int(t.file.Fd()))
+		t.takeBack()
+	}
+	p.Signal(syscall.SIGTSTP)
+	stopHere()
+	if had != 0 && t.foreground() == syscall.Getpgrp() && t.lend(had) == nil && theirs != nil {
+		_ = term.Restore(int(t.file.Fd()), theirs)
+	}
+	if had != 0 && had != p.cmd.Process.Pid {
+		_ = syscall.Kill(-had, syscall.SIGCONT)
+	}
+	p.Signal(syscall.SIGCONT)
+}
+
+// stopHere stops snug's own process group, with all that the shell has put into it,
+// and returns when it is to go on; at once where nobody is there to say so. Go keeps
+// a handler for a signal that was asked for once, so that snug itself takes the signal
+// that has none.
+func stopHere() {
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGCONT)
+	defer signal.Stop(again)
+	signal.Reset(syscall.SIGTSTP)
+	_ = syscall.Kill(0, syscall.SIGTSTP)
+	if orphaned() {
+		return
+	}
+	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	select {
+	case <-again:
+	case <-time.After(look):
+	}
+}
+
+// orphaned says whether snug's process group has no parent that would have it go on:
+// the system, too, does not stop such a group for Ctrl-Z.
+func orphaned() bool {
+	all := map[int]stat{}
+	for _, s := range stats() {
+		all[s.pid] = s
+	}
+	for _, s := range all {
+		if parent, ok := all[s.parent]; ok && s.group == syscall.Getpgrp() && parent.group != s.group && parent.session == s.session {
+			return false
+		}
+	}
+	return true
+}

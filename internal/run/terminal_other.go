@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package run
+
+import (
+	"os"
+	"os/exec"
+)
+
+// terminal is of no use where a process that waits for it cannot be told from
+// one that works: commands run without one there.
+type terminal struct{}
+
+func openTerminal() *terminal { return nil }
+
+func (*terminal) takeBack() {}
+
+func (*terminal) close() {}
+
+// pauses are the signals that pause a run: none, and Ctrl-Z stops snug alone.
+func pauses() []os.Signal { return nil }
+
+func isPause(os.Signal) bool { return false }
+
+func pauseAlone() {}
+
+// Paused says whether a signal was the one of Ctrl-Z.
+func Paused(os.Signal, chan<- os.Signal) bool { return false }
+
+func start(cmd *exec.Cmd) error { return cmd.Start() }

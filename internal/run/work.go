@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"snug/internal/filelock"
+)
+
+// A folder of recordings carries the process in its name,
+//
+//	snug-profile-4711-2839204
+//	    lock          held locked by that process, as long as it lives
+//	    outside       files that it is writing beside the user's, a quoted path a line
+//	    snug-run-…    a run each
+//
+// so that whoever comes after a snug that was killed can tell that nobody will
+// take it away (left.go).
+const (
+	workPrefix  = "snug-profile-"
+	lockName    = "lock"
+	outsideName = "outside"
+	lockedText  = "locked\n" // in the lock, where locking works
+)
+
+// Work is the private folder of a process that profiles.
+type Work struct {
+	Path   string
+	lock   *os.File
+	asides int
+}
+
+// NewWork makes one under parent ("" is the system's place for temporary files).
+func NewWork(parent string) (*Work, error) {
+	if parent == "" {
+		parent = tempDir()
+	}
+	path, err := os.MkdirTemp(parent, fmt.Sprintf("%s%d-", workPrefix, os.Getpid()))
+	if err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		_ = os.RemoveAll(path)
+		return nil, err
+	}
+	if filelock.Try(lock) == nil { // where locks do not work, the process still counts
+		_, _ = lock.WriteString(lockedText)
+	}
+	return &Work{Path: path, lock: lock}, nil
+}
+
+// tempDir is the system's place for temporary files, from the root: commands may go
+// elsewhere before they look at what is in it.
+func tempDir() string {
+	dir, err := filepath.Abs(os.TempDir())
+	if err != nil {
+		return os.TempDir()
+	}
+	return dir
+}
+
+// Remove takes the folder away with all in it.
+func (w *Work) Remove() error {
+	defer w.lock.Close()
+	return removeWork(w.Path)
+}
+
+// removeWork takes a folder away, and what its process was writing beside the user's
+// files. Of the folder itself the note of those and the lock are last: by these the
+// next can tell what is still to be done.
+func removeWork(path string) error {
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if e.Name() != lockName && e.Name() != outsideName {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(path, e.Name())))
+		}
+	}
+	err = errors.Join(err, removeOutside(path))
+	for _, last := range []string{filepath.Join(path, outsideName), filepath.Join(path, lockName), path} {
+		if err == nil {
+			err = os.RemoveAll(last)
+		}
+	}
+	return err
+}
+
+// removeOutside takes away what a process was writing beside the user's files.
+func removeOutside(work string) error {
+	f, err := os.Open(filepath.Join(work, outsideName))
+	if err != nil {
+		return nil // there was nothing
+	}
+	defer f.Close()
+	var failed error
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		path, err := strconv.Unquote(lines.Text())
+		if err != nil || !filepath.IsAbs(path) || !strings.HasPrefix(filepath.Base(path), asidePrefix(work)) {
+			continue
+		}
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && isMine(info) {
+			failed = errors.Join(failed, os.Remove(path))
+		}
+	}
+	return failed
+}
+
+// Aside makes a temporary file in a folder of the user's. It is noted first, so that
+// it can be taken away if this process is killed before it does so itself.
+func (w *Work) Aside(folder string) (*os.File, error) {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, err
+	}
+	w.asides++
+	path := filepath.Join(folder, asidePrefix(w.Path)+strconv.Itoa(w.asides))
+	note, err := os.OpenFile(filepath.Join(w.Path, outsideName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	_, err = note.WriteString(strconv.Quote(path) + "\n")
+	if closed := note.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+// asidePrefix is how the names of such files begin.
+func asidePrefix(work string) string {
+	return ".snug-" + strings.TrimPrefix(filepath.Base(work), workPrefix) + "-"
+}
+
+// Put writes a file of the user's, whole or not at all.
+func (w *Work) Put(path string, write func(io.Writer) error) error {
+	f, err := w.Aside(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// MayWriteIn tries whether files can be made in a folder.
+func (w *Work) MayWriteIn(folder string) error {
+	f, err := w.Aside(folder)
+	if err != nil {
+		return err
+	}
+	_ = f.Close()
+	return os.Remove(f.Name())
+}

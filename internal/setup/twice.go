@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A key that is given twice says two things, and which of them holds depends on who
+// reads the file. So it is a mistake.
+
+// twice is that mistake.
+func twice(line, column int, key string) error {
+	return fmt.Errorf("%d:%d: %q is given twice; keep one", line, column, key)
+}
+
+// twiceInJSON finds a key that an object of valid JSON gives twice. Line is where data
+// begins in its file.
+func twiceInJSON(data []byte, line int) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	var open []map[string]bool // of each array that is open, nil
+	isKey := false
+	for {
+		from := dec.InputOffset()
+		t, err := dec.Token()
+		if err != nil {
+			return nil // at the end
+		}
+		switch {
+		case t == json.Delim('{'):
+			open = append(open, map[string]bool{})
+		case t == json.Delim('['):
+			open = append(open, nil)
+		case t == json.Delim('}') || t == json.Delim(']'):
+			open = open[:len(open)-1]
+		case isKey:
+			key := t.(string)
+			if last := open[len(open)-1]; !last[key] {
+				last[key], isKey = true, false
+				continue
+			}
+			at := int(from) + bytes.IndexByte(data[from:], '"')
+			return twice(line+bytes.Count(data[:at], []byte("\n")), at-bytes.LastIndexByte(data[:at], '\n'), key)
+		}
+		isKey = len(open) > 0 && open[len(open)-1] != nil // a value has ended, or an object begun
+	}
+}
+
+// twiceInYAML finds a key that a map gives twice. What an alias stands for was looked
+// at where it is defined.
+func twiceInYAML(n *yaml.Node) error {
+	seen := map[string]bool{}
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && c.Kind == yaml.ScalarNode && c.Tag != "!!merge" {
+			if seen[c.Value] {
+				return twice(c.Line, c.Column, c.Value)
+			}
+			seen[c.Value] = true
+		}
+		if err := twiceInYAML(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

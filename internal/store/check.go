@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"snug/internal/redact"
+)
+
+// What comes from elsewhere, an export or a database that other programs can
+// change, is looked at before it is believed: one row of nonsense would be the
+// interval of every later estimate.
+
+const (
+	maxBytes   = 1 << 43 // 8 TiB, an order above the largest card
+	maxSeconds = 1e6     // of a step
+	maxTime    = 1 << 33 // in the year 2242
+)
+
+// check says what about a run cannot be.
+func (r *Run) check() error {
+	switch {
+	case r.At <= 0 || r.At >= maxTime:
+		return errors.New("\"at\" should be seconds since 1970")
+	case r.Reserved == 0 || r.Reserved >= maxBytes || r.Predicted >= maxBytes || r.Allocated >= maxBytes:
+		return errors.New("\"reserved\", \"allocated\" and \"predicted\" should be bytes of a GPU")
+	case r.StepSeconds < 0:
+		return errors.New("\"step_seconds\" is negative")
+	case !(r.StepSeconds < maxSeconds): // nor is it a number at all
+		return errors.New("\"step_seconds\" should be the time of a step")
+	}
+	if len(r.Card)+len(r.Torch)+len(r.CUDA)+len(r.Family)+len(r.Model)+len(r.Size)+len(r.Setup) > maxLine {
+		return errors.New("it is longer than any run")
+	}
+	return nil
+}
+
+// redacted is the run without secrets: a command may have been given some, and
+// what is kept here is exported and shown.
+func (r Run) redacted() Run {
+	for _, text := range r.texts() {
+		*text = redact.Text(*text)
+	}
+	return r
+}
+
+func (r *Run) texts() []*string {
+	return []*string{&r.Card, &r.Torch, &r.CUDA, &r.Family, &r.Model, &r.Size, &r.Setup}
+}
+
+// wrongRow is a row that no run has left.
+type wrongRow struct {
+	id  int64
+	why error
+}
+
+func (w *wrongRow) Error() string {
+	return fmt.Sprintf("run %d: %v; snug history delete %d takes it out", w.id, w.why, w.id)
+}
+
+// scan reads a row. SQLite lets a column hold values of any type.
+func scan(rows *sql.Rows) (Run, error) {
+	var r Run
+	var at, predicted, allocated, reserved, seconds any
+	err := rows.Scan(&r.ID, &at, &r.Card, &r.Torch, &r.CUDA, &r.Family, &r.Model, &r.Size, &r.Setup, &predicted, &allocated, &reserved, &seconds)
+	if err != nil || at == nil {
+		return r, errDamaged // the schema does not allow it
+	}
+	for _, n := range []struct {
+		value any
+		to    *uint64
+	}{{predicted, &r.Predicted}, {allocated, &r.Allocated}, {reserved, &r.Reserved}} {
+		v, ok := n.value.(int64)
+		if !ok || v < 0 {
+			return r, &wrongRow{r.ID, fmt.Errorf("%v is no number of bytes", n.value)}
+		}
+		*n.to = uint64(v)
+	}
+	r.At, _ = at.(int64)
+	var ok bool
+	if r.StepSeconds, ok = seconds.(float64); !ok {
+		return r, &wrongRow{r.ID, fmt.Errorf("%v is no time of a step", seconds)}
+	}
+	if err := r.check(); err != nil {
+		return r, &wrongRow{r.ID, err}
+	}
+	return r.redacted(), nil
+}
+
+// scrub takes secrets out of rows that were kept before snug knew to. The database
+// overwrites what is replaced.
+func scrub(tx *sql.Tx) error {
+	rows, err := tx.Query("SELECT id, model, setup FROM runs")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var found []Run
+	for rows.Next() {
+		var r Run
+		if err := rows.Scan(&r.ID, &r.Model, &r.Setup); err != nil {
+			continue // reading says what is wrong with it
+		}
+		if clean := r.redacted(); clean != r {
+			found = append(found, clean)
+		}
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for _, r := range found {
+		if _, err := tx.Exec("UPDATE runs SET model = ?, setup = ? WHERE id = ?", r.Model, r.Setup, r.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}

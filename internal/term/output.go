@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package term
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"unicode/utf8"
+)
+
+// Output is where text for people goes. Names, values and notes come from files
+// that anybody may have written, and a terminal obeys what is in them: so control
+// characters are shown as \u001b and the like, not sent. The only escape
+// sequences that get through are those of Paint, which marks them with a
+// character that nobody else can know: it is drawn anew for each Output.
+//
+// \u001b is how JSON writes it too, so a JSON line stays one.
+type Output struct {
+	to     io.Writer
+	screen Screen
+	rest   []byte // the beginning of a character that the next Write ends
+}
+
+// NewOutput writes to a terminal, a pipe or a file.
+func NewOutput(to io.Writer, getenv func(string) string) *Output {
+	s := Detect(to, getenv)
+	if s.Color {
+		s.mark = firstPrivate + rune(rand.IntN(privateCount))
+	}
+	return &Output{to: to, screen: s}
+}
+
+// The private-use plane, whose characters mean nothing by themselves.
+const (
+	firstPrivate = 0xF0000
+	privateCount = 0xFFFE
+)
+
+// Screen is what the reader of the output can show.
+func (o *Output) Screen() Screen { return o.screen }
+
+// Unwrap is the terminal, pipe or file itself, for what is passed on as it is.
+func (o *Output) Unwrap() io.Writer { return o.to }
+
+// Write sends text, with control characters made visible.
+func (o *Output) Write(p []byte) (int, error) {
+	text := append(o.rest, p...)
+	o.rest = nil
+	out := make([]byte, 0, len(text)+len(text)/8)
+	for len(text) > 0 {
+		if !utf8.FullRune(text) {
+			o.rest = append([]byte(nil), text...)
+			break
+		}
+		r, n := utf8.DecodeRune(text)
+		switch {
+		case r == o.screen.mark && r != 0:
+			out = append(out, '\x1b')
+		case r == utf8.RuneError && n == 1 && text[0] < 0xa0:
+			out = fmt.Appendf(out, `\x%02x`, text[0]) // a C1 control to terminals of one byte a character
+		case controls(r) && !(r == '\r' && len(text) > 1 && text[1] == '\n'):
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			out = append(out, text[:n]...)
+		}
+		text = text[n:]
+	}
+	if _, err := o.to.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// controls says whether a terminal acts on a character instead of showing it, or
+// shows what follows in another order than it is written.
+func controls(r rune) bool {
+	switch {
+	case r == '\n', r == '\t':
+		return false
+	case r < 0x20, r >= 0x7f && r < 0xa0:
+		return true
+	}
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
