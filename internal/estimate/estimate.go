@@ -43,7 +43,7 @@ type Answer struct {
 	OOM    *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 
 	run      *run
-	work     int    // what playing it costs, in events
+	work     int    // what playing it has cost, in events
 	measured *Range // what it was calibrated with
 }
 
@@ -158,7 +158,7 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 			a, err = nil, fmt.Errorf("simulating %s failed, which is a mistake in snug: %v", s.Model.Title(), p)
 		}
 	}()
-	o := simulate.Options{Card: card, Folds: true, Skips: slices.Repeat([]bool{true}, s.LeftOut)}
+	o := simulate.Options{Card: card, Folds: true, Most: mostEvents, Skips: slices.Repeat([]bool{true}, s.LeftOut)}
 	rates, timed := cost.RatesOf(card)
 	timed = timed && card.Total > 0 // a card was named
 	tape := &cost.Tape{}
@@ -167,7 +167,7 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 	}
 	result, err := simulate.Run(s, o)
 	if err != nil {
-		return nil, err
+		return nil, beyond(s, err)
 	}
 	a = &Answer{
 		ID: s.ID, Setup: s, Card: card, Run: result, Params: result.Params, Trainable: result.Trainable,
@@ -181,12 +181,12 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 
 // play runs the stream through the allocator of the setup's PyTorch.
 func (a *Answer) play(card gpu.Card, limit uint64) error {
-	o := playing{brief: true}
+	o := playing{brief: true, work: max(mostWork-a.work, 1)}
 	if a.Run != nil { // a recording has no marks
 		o.phases = make([]uint64, simulate.Optimizer+1)
 	}
 	got, err := a.run.play(a.Setup, card, limit, o)
-	a.Play, a.work = got.Result, got.work
+	a.Play, a.work = got.Result, a.work+got.work
 	a.PeakAllocated, a.PeakReserved = a.Play.PeakAllocated, a.Play.PeakReserved
 	if p := o.phases; p != nil {
 		a.Phases = Phases{p[simulate.Load], p[simulate.Forward], p[simulate.Backward], p[simulate.Optimizer]}

@@ -48,9 +48,9 @@ const (
 // NewProbe simulates a setup as on the card's kind.
 func NewProbe(s *setup.Setup, card gpu.Card) (*Probe, error) { return NewProbeUpTo(s, card, 0) }
 
-// NewProbeUpTo is NewProbe for who need not know more than that a run with loops
-// takes more than so many bytes, 0 for none: that is as good as endless.
-func NewProbeUpTo(s *setup.Setup, card gpu.Card, most uint64) (p *Probe, err error) {
+// NewProbeUpTo is NewProbe for a search over cards of so many bytes at most, 0 for
+// any: of a run with loops that is far too large for them it says no more than that.
+func NewProbeUpTo(s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err error) {
 	if s.Model.Program != nil {
 		return recordedProbe(s)
 	}
@@ -70,7 +70,7 @@ func NewProbeUpTo(s *setup.Setup, card gpu.Card, most uint64) (p *Probe, err err
 	if made.loops != nil {
 		p.loops = made.loops.Len()
 	}
-	if err := p.measure(most); err != nil {
+	if err := p.measure(largest); err != nil {
 		return nil, err
 	}
 	if len(made.trace.Events) > mostKept {
@@ -84,9 +84,10 @@ func NewProbeUpTo(s *setup.Setup, card gpu.Card, most uint64) (p *Probe, err err
 const mostKept = 1 << 19
 
 func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
+	o.Most = mostEvents
 	result, err := simulate.Run(s, o)
 	if err != nil {
-		return nil, err
+		return nil, beyond(s, err)
 	}
 	return runOf(result, false), nil
 }
@@ -96,12 +97,14 @@ func runOf(r *simulate.Result, again bool) *run {
 	return &run{trace: r.World.Trace, loops: r.Loops, again: again}
 }
 
-// measure finds the peaks with nothing in the way.
-func (p *Probe) measure(most uint64) error {
-	got, err := p.play(p.Setup.Allocator, 0, most)
+// measure finds the peaks with nothing in the way. A run that is too long to be
+// played to its end is as good as endless once it has taken more than the largest
+// card; where it has not, nobody knows.
+func (p *Probe) measure(largest uint64) error {
+	got, err := p.play(p.Setup.Allocator, 0, farTooLarge*largest)
 	var beyond Beyond
 	switch {
-	case errors.As(err, &beyond):
+	case errors.As(err, &beyond) && largest > 0 && got.requested > largest:
 		p.PeakRequested, p.PeakAllocated, p.PeakReserved = endless, endless, endless
 		return nil
 	case err != nil:

@@ -26,8 +26,12 @@ type PhaseStart struct {
 func (a *Answer) Events() int { return max(len(a.run.trace.Events), a.work) }
 
 // Timeline samples the step in which the peak is, or the last one; of a
-// recording, which does not say where steps begin, all of it.
+// recording, which does not say where steps begin, all of it. It is empty where the
+// run has to be played for too long to be played again.
 func (a *Answer) Timeline(columns int) (Timeline, error) {
+	if a.hasLoops() && a.work > mostDrawn {
+		return Timeline{Peak: -1}, nil
+	}
 	from, to := a.stepAround(a.Play.PeakAllocatedAt)
 	chart := &loops.Chart{From: a.run.at(from), To: a.run.at(to)}
 	columns = min(columns, chart.To-chart.From)
@@ -46,6 +50,8 @@ func (a *Answer) Timeline(columns int) (Timeline, error) {
 	}
 	return out, nil
 }
+
+func (a *Answer) hasLoops() bool { return a.run.loops != nil }
 
 // at is where an event of the trace is once its loops are unfolded.
 func (r *run) at(i int) int {

@@ -7,7 +7,7 @@ package loops
 func (s *shortcut) compact() {
 	now := make([]int32, len(s.roles))
 	for _, t := range s.ties {
-		now[t[0]], now[t[1]] = 1, 1
+		now[t.low], now[t.high] = 1, 1
 	}
 	for _, g := range s.guards {
 		for _, r := range g.roles {
@@ -42,8 +42,8 @@ func (s *shortcut) renumber(now []int32) {
 		}
 	}
 	for k := range s.ties {
-		to(&s.ties[k][0])
-		to(&s.ties[k][1])
+		to(&s.ties[k].low)
+		to(&s.ties[k].high)
 	}
 	for k := range s.deeper {
 		to(&s.deeper[k].role)

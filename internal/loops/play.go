@@ -15,10 +15,11 @@ import (
 type Options struct {
 	// Limit is torch.cuda.set_per_process_memory_fraction in bytes, 0 for none.
 	Limit uint64
-	// Most is how much work a play may be, 0 for any: events that are played and
-	// segments that shortcuts touch.
+	// Most is how much work a play may be, 0 for any: an event that is played is one
+	// step of it, one that is recorded two, a segment that a shortcut touches or that
+	// is flushed one. So where a play ends does not hang on the machine.
 	Most int
-	// MostSegments is how many there may be at once, 0 for any.
+	// MostSegments is how many there may be at once, 0 for any. They take memory.
 	MostSegments int
 	// MostBytes is how many may be reserved, 0 for any. Unlike at a limit, the play
 	// ends there.
@@ -36,12 +37,15 @@ type Options struct {
 	Chart *Chart
 }
 
-// ErrTooLong is that a play is more work, and ErrTooLarge that the run takes more
-// memory, than the options let it.
+// ErrTooLong is that a play is more work or has more segments, and ErrTooLarge that
+// the run reserves more memory, than the options let it.
 var (
 	ErrTooLong  = errors.New("the loops of this run are too long to be played")
 	ErrTooLarge = errors.New("a run with loops takes more memory than is played")
 )
+
+// looksCost is how many segments or addresses are looked at in the time of one step.
+const looksCost = 16
 
 // Play plays the stream in a new process. It stops at the first request that does not fit, as
 // training does, and says so in the Result, whose indices are those of the unfolded
@@ -118,8 +122,11 @@ func (p *Player) Retries() uint64 {
 	return p.retries - p.before
 }
 
-// Work is how much work the play was.
-func (p *Player) Work() int { return p.work }
+// Work is how much work the play was, or is so far; see [Options].
+func (p *Player) Work() int { return p.work + int(p.dev.Looked()/looksCost) }
+
+// Share is how much of the stream was played or passed over, from 0 to 1.
+func (p *Player) Share() float64 { return float64(p.at) / float64(max(p.stream.Len(), 1)) }
 
 // PeakRequested is the most that was asked for at once.
 func (p *Player) PeakRequested() uint64 { return p.peakRequested }

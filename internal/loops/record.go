@@ -3,6 +3,7 @@
 package loops
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -193,7 +194,7 @@ func (c *recording) orders(lower, higher int32) {
 	c.below[lower] = row
 	if row[w]>>(higher%64)&1 == 0 {
 		row[w] |= 1 << (higher % 64)
-		c.ties = append(c.ties, [2]int32{lower, higher})
+		c.ties = append(c.ties, tie{lower, higher})
 	}
 }
 
@@ -262,6 +263,7 @@ func (c *recording) finish(p *Player) *shortcut {
 	}
 	s := c.shortcut
 	s.end, s.roles, s.guards, s.ties = p.watch.sum, slices.Clone(c.roles), slices.Clone(c.guards), slices.Clone(c.ties)
+	slices.SortStableFunc(s.ties, func(a, b tie) int { return cmp.Compare(a.last(), b.last()) })
 	s.deeper = slices.Clone(c.deeper)
 	s.leaves, s.frees = runsOf(left, c.body.loop.Down), runsOf(c.taken, false)
 	s.allocated = int64(p.allocated) - int64(c.allocated)

@@ -162,6 +162,7 @@ func (p *Player) flush() {
 			}
 		}
 	}
+	p.work += len(p.segs)/looksCost + len(whole)
 	slices.SortFunc(whole, func(x, y int32) int {
 		a, b := &p.segs[x], &p.segs[y]
 		return cmp.Or(cmp.Compare(b.set%2, a.set%2), cmp.Compare(p.handle(a), p.handle(b)),

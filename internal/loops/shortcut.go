@@ -19,10 +19,10 @@ type shortcut struct {
 	start, end    uint64 // what the turn before it is known by, and its last one
 	roles         []role
 	guards        []guard
-	ties          [][2]int32 // roles of which the first has the lower address
-	deeper        []deeper   // which voids are larger than others
-	frees         []spread   // where that is what they give back
-	leaves        []spread   // where that is what they leave
+	ties          []tie    // by their last role
+	deeper        []deeper // which voids are larger than others
+	frees         []spread // where that is what they give back
+	leaves        []spread // where that is what they leave
 
 	grows                uint64 // quanta
 	lastGrowth           int    // the event that took the last of them
@@ -76,6 +76,12 @@ type guard struct {
 	roles     []int32 // whose hole that was
 	voids     []deep  // what else was chosen
 }
+
+// tie is two roles that an address decided between: the lower one was chosen.
+type tie struct{ low, high int32 }
+
+// last is the later one of the two.
+func (t tie) last() int32 { return max(t.low, t.high) }
 
 // deeper is that one void is by so much larger than another, at least.
 type deeper struct {

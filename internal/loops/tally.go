@@ -8,7 +8,7 @@ import "snug/internal/allocator"
 type tally struct {
 	at                   int // the event that is played, in the unfolded trace
 	played               int // how many events were, one by one
-	work                 int // those and the segments that shortcuts touched
+	work                 int // what the play has cost, see Options.Most
 	allocated, requested uint64
 	retries, before      uint64
 	counts               bool // the event was reached from which on retries count
@@ -30,10 +30,10 @@ type bounds struct {
 func (p *Player) beyond() error {
 	b := &p.bounds
 	switch {
-	case b.work > 0 && p.work > b.work:
-		return ErrTooLong
-	case b.segments > 0 && len(p.segs)-len(p.gone) > b.segments, b.quanta > 0 && p.held > b.quanta:
+	case b.quanta > 0 && p.held > b.quanta:
 		return ErrTooLarge
+	case b.work > 0 && p.Work() > b.work, b.segments > 0 && len(p.segs)-len(p.gone) > b.segments:
+		return ErrTooLong
 	}
 	return nil
 }
@@ -78,6 +78,7 @@ func (p *Player) note() {
 		p.chart.Note(p.at, p.allocated, p.held*quantum)
 	}
 	if c := p.watch.rec; c != nil {
+		p.work++ // it costs as much again
 		c.noted(p)
 	}
 }
@@ -92,6 +93,5 @@ func (p *Player) passed(s *shortcut, at int) {
 	p.allocated = uint64(int64(p.allocated) + s.allocated)
 	p.requested = uint64(int64(p.requested) + s.requested)
 	p.at = at + s.events - 1
-	p.work += len(s.roles)
 	p.peaks(most, asked, at+s.mostAt, at+s.lastGrowth)
 }

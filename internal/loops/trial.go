@@ -23,9 +23,11 @@ func (p *Player) try(s *shortcut, b *body, done int) bool {
 	t, first := &p.trial, b.loop.Copy(done)
 	t.segs, t.addrs, t.even = t.segs[:0], t.addrs[:0], t.even[:0]
 	if p.cast(s, b, first) && p.linked(s) && p.inPlace(s, b, first) && p.guarded(s) && p.placed(s) {
+		p.work += len(s.roles)
 		p.commit(s, b, done)
 		return true
 	}
+	p.work += 1 + len(t.segs)
 	p.takeBack()
 	return false
 }
@@ -49,6 +51,7 @@ func (p *Player) promising(s *shortcut, b *body, done int) bool {
 
 // cast finds a segment for each role.
 func (p *Player) cast(s *shortcut, b *body, first int) bool {
+	ties := s.ties
 	for k := range s.roles {
 		r := &s.roles[k]
 		if r.how == grow || r.how == born {
@@ -63,8 +66,20 @@ func (p *Player) cast(s *shortcut, b *body, first int) bool {
 			return false
 		}
 		p.trial.segs = append(p.trial.segs, i)
+		for ; len(ties) > 0 && int(ties[0].last()) <= k; ties = ties[1:] {
+			if !p.isOrdered(ties[0]) {
+				return false
+			}
+		}
 	}
 	return true
+}
+
+// isOrdered tells whether two segments are in the order of then, as far as they are
+// there already.
+func (p *Player) isOrdered(t tie) bool {
+	low, high := p.trial.segs[t.low], p.trial.segs[t.high]
+	return low == none || high == none || p.segs[low].addr < p.segs[high].addr
 }
 
 // setApart sets a segment apart that is as a role wants it.
@@ -272,7 +287,7 @@ func (p *Player) room(quanta uint64) bool {
 func (p *Player) inOrder(s *shortcut) bool {
 	addrs := p.trial.addrs
 	for _, t := range s.ties {
-		if addrs[t[0]] > addrs[t[1]] {
+		if addrs[t.low] > addrs[t.high] {
 			return false
 		}
 	}

@@ -14,10 +14,10 @@ import (
 // prober simulates settings, each once, as many at a time as there are
 // processors. It may be shared by the searches over several cards.
 type prober struct {
-	base  *setup.Setup
-	today settings // whose figures are shown however large they are
-	most  uint64   // bytes that fit no card that is searched for
-	slots chan struct{}
+	base    *setup.Setup
+	today   settings // whose figures are shown however large they are
+	largest uint64   // bytes of a card that is searched for
+	slots   chan struct{}
 
 	mu      sync.Mutex
 	probes  map[probeKey]*once[*estimate.Probe]
@@ -46,14 +46,10 @@ func newProber(base *setup.Setup) *prober {
 	}
 }
 
-// farTooLarge is how many times over a run has to exceed a card for its figures to
-// matter no more.
-const farTooLarge = 8
-
 // upTo makes probes stop where a run is far too large for each of some cards.
 func (p *prober) upTo(cards ...gpu.Card) *prober {
 	for _, c := range cards {
-		p.most = max(p.most, farTooLarge*c.Total)
+		p.largest = max(p.largest, c.Total)
 	}
 	return p
 }
@@ -80,11 +76,11 @@ func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 	x.accumulation = min(x.accumulation, 2) // further micro-batches are as the second
 	x.allocator = p.base.Allocator          // which changes no stream
 	return remembered(p, p.probes, probeKey{x, kind}, func() (*estimate.Probe, error) {
-		most := p.most
+		largest := p.largest
 		if x == p.today {
-			most = 0
+			largest = 0
 		}
-		return estimate.NewProbeUpTo(x.on(p.base), kind, most)
+		return estimate.NewProbeUpTo(x.on(p.base), kind, largest)
 	})
 }
 

@@ -49,6 +49,7 @@ type Options struct {
 	Local bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
 	Model Maker                            // makes a model in the place of the setup's, if set
 	Folds bool                             // long loops stay folded in the result
+	Most  int                              // events that the run may have, folded where that is so; 0 for any
 }
 
 // Maker builds a model by hand.
@@ -104,12 +105,25 @@ func Check(s *setup.Setup, card gpu.Card) error {
 	return r.load()
 }
 
+// ErrTooLong is that a run has more events than the options let it.
+var ErrTooLong = errors.New("the run makes too many allocations")
+
 // runFolded is nil where the run could not be unfolded.
-func runFolded(s *setup.Setup, o Options, folds bool) (*Result, error) {
+func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	r := &run{s: s, o: o, folds: folds}
 	if err := r.load(); err != nil {
 		return nil, err
 	}
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case shadow.TooLong:
+			res, err = nil, ErrTooLong
+		default:
+			panic(e)
+		}
+	}()
+	r.w.Most = o.Most
 	r.begin()
 	r.steps()
 	loops, ok := r.w.Folded()
@@ -120,7 +134,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (*Result, error) {
 		r.w.Unfold(loops)
 		loops = nil
 	}
-	res := &Result{World: r.w, Loops: loops}
+	res = &Result{World: r.w, Loops: loops}
 	res.Params, res.Trainable = r.builder.Count()
 	r.w.Over()
 	return res, nil
