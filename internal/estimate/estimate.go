@@ -43,6 +43,7 @@ type Answer struct {
 	OOM    *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 
 	run      *run
+	most     int    // how much work it may be
 	work     int    // what playing it has cost, in events
 	measured *Range // what it was calibrated with
 }
@@ -79,7 +80,11 @@ const endless = 1 << 58
 // to fit into, the card or the setup's limit; what it takes is said as if there
 // were room.
 func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
-	a, err := try(s, card)
+	return estimate(s, card, mostWork)
+}
+
+func estimate(s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
+	a, err := try(s, card, most, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -89,17 +94,19 @@ func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return a, nil
 }
 
-// Figures is Estimate without the stream behind it, for those who want many.
+// Figures is Estimate without the stream behind it, for a search, which goes
+// further with loops.
 func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
-	a, err := Estimate(s, card)
+	a, err := estimate(s, card, mostTried)
 	if a != nil {
 		a.Run, a.run = nil, nil
 	}
 	return a, err
 }
 
-// try takes a setup's stream and plays it on the card, no more.
-func try(s *setup.Setup, card gpu.Card) (*Answer, error) {
+// try takes a setup's stream and plays it on the card, no more. It may be so much
+// work, of which some was spent already.
+func try(s *setup.Setup, card gpu.Card, most, spent int) (*Answer, error) {
 	card = spread(card, s.Dist)
 	from := simulated
 	if s.Model.Program != nil {
@@ -109,6 +116,7 @@ func try(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.most, a.work = most, spent
 	err = a.play(card, s.Limit)
 	a.OOM = a.Play.OOM
 	return a, err
@@ -167,7 +175,7 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 	}
 	result, err := simulate.Run(s, o)
 	if err != nil {
-		return nil, beyond(s, err)
+		return nil, beyond(s, 0, err)
 	}
 	a = &Answer{
 		ID: s.ID, Setup: s, Card: card, Run: result, Params: result.Params, Trainable: result.Trainable,
@@ -181,7 +189,7 @@ func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
 
 // play runs the stream through the allocator of the setup's PyTorch.
 func (a *Answer) play(card gpu.Card, limit uint64) error {
-	o := playing{brief: true, work: max(mostWork-a.work, 1)}
+	o := playing{brief: true, work: a.most, spent: a.work}
 	if a.Run != nil { // a recording has no marks
 		o.phases = make([]uint64, simulate.Optimizer+1)
 	}

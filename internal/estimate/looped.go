@@ -22,14 +22,14 @@ import (
 // is refused on every machine. An answer takes half a second and 200 MB at most, a
 // search some seconds.
 const (
-	mostEvents   = 1_000_000 // of a run, its loops folded
-	mostWork     = 4_000_000 // steps of package loops for one answer, or one try of a search
-	mostAtLimit  = 8_000_000 // the same where a search asks how a run fares at a limit
-	mostDrawn    = 2_500_000 // what an answer may have cost for its course to be drawn too
-	mostSegments = 250_000   // of memory at once, where there are loops
-	mostBytes    = 8 << 40   // the same in bytes
-	mostUnfolded = 3_300_000 // events of loops that are written out
-	fewUnfolded  = 1_000_000 // the same in a search, which plays dozens of runs
+	mostEvents   = 1_000_000  // of a run, its loops folded
+	mostWork     = 4_000_000  // steps of package loops for one answer
+	mostTried    = 12_000_000 // the same for one try of a search
+	mostDrawn    = 2_500_000  // what an answer may have cost for its course to be drawn too
+	mostSegments = 250_000    // of memory at once, where there are loops
+	mostBytes    = 8 << 40    // the same in bytes
+	mostUnfolded = 3_300_000  // events of loops that are written out
+	fewUnfolded  = 1_000_000  // the same in a search, which plays dozens of runs
 )
 
 // farTooLarge is how many times over a run has to exceed every card of a search for
@@ -47,7 +47,7 @@ func (r *run) playLoops(s *setup.Setup, v allocator.Version, card gpu.Card, limi
 	p := r.player
 	if p == nil {
 		if p, err = loops.New(v, r.loops); err != nil {
-			return out, beyond(s, err)
+			return out, beyond(s, o.work, err)
 		}
 	}
 	if r.again {
@@ -56,26 +56,29 @@ func (r *run) playLoops(s *setup.Setup, v allocator.Version, card gpu.Card, limi
 	total := totalOf(card)
 	how := loops.Options{
 		Phases: o.phases, PassCopies: o.brief, Until: o.until, Since: o.since, Chart: o.chart,
-		Most: cmp.Or(o.work, mostWork), MostSegments: mostSegments, MostBytes: cmp.Or(o.most, mostBytes),
+		Most: o.left(), MostSegments: mostSegments, MostBytes: cmp.Or(o.most, mostBytes),
 	}
 	if limit > 0 && limit < total {
 		how.Limit = uint64(float64(limit) / float64(total) * float64(total))
 	}
 	out.Result, err = p.Play(allocator.NewDriver(total, card.Outside), how)
 	out.requested, out.retries, out.work = p.PeakRequested(), p.Retries(), p.Work()
-	return out, beyond(s, err)
+	return out, beyond(s, o.work, err)
 }
+
+// left is how much work a play may still be; one step is more than none.
+func (o *playing) left() int { return max(o.work-o.spent, 1) }
 
 // beyond says which field makes a run too long or too large, how far such runs are
 // simulated, and what to do.
-func beyond(s *setup.Setup, err error) error {
+func beyond(s *setup.Setup, work int, err error) error {
 	switch {
 	case errors.Is(err, simulate.ErrTooLong):
 		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run makes more than the %s allocations and frees that are simulated, its tensors being so large that kernels work on them in parts; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(mostEvents))}
 	case errors.Is(err, loops.ErrTooLarge):
 		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run takes more than 8 TiB, as far as a model that goes token by token is simulated; shorten {seq}, lower {batch} or turn {checkpointing} on", s.Seq, s.Batch)}
 	case errors.Is(err, loops.ErrTooLong):
-		return Beyond{setup.Wrong("{seq} %d is too long for %s: it goes token by token, which is simulated for %s steps of the allocator and %d segments of memory; shorten {seq}", s.Seq, s.Model.Title(), millions(mostWork), mostSegments)}
+		return Beyond{setup.Wrong("{seq} %d is too long for %s: it goes token by token, which is simulated for %s steps of the allocator and %d segments of memory; shorten {seq}", s.Seq, s.Model.Title(), millions(work), mostSegments)}
 	}
 	return err
 }

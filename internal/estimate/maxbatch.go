@@ -43,7 +43,7 @@ func MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 		}
 		t := *s
 		t.Batch = at
-		a, err := try(&t, card)
+		a, err := try(&t, card, mostTried, 0)
 		switch {
 		case err != nil:
 			return nil, err

@@ -87,7 +87,7 @@ func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
 	o.Most = mostEvents
 	result, err := simulate.Run(s, o)
 	if err != nil {
-		return nil, beyond(s, err)
+		return nil, beyond(s, 0, err)
 	}
 	return runOf(result, false), nil
 }
@@ -226,13 +226,13 @@ func (p *Probe) play(conf string, limit, most uint64) (got played, err error) {
 	if err != nil {
 		return got, err
 	}
-	o := playing{most: most}
+	o := playing{most: most, work: mostTried}
 	switch {
 	case p.last < 0:
 	case limit == 0: // the last step is as the one before
 		o.until = p.last
 	default:
-		o.brief, o.since, o.work = true, p.last, mostAtLimit
+		o.brief, o.since = true, p.last
 	}
 	return r.play(&s, gpu.Card{}, limit, o)
 }

@@ -33,7 +33,8 @@ type playing struct {
 	since  int          // the event from which on retries count
 	chart  *loops.Chart // to be filled in
 	most   uint64       // bytes beyond which a run with loops need not be known, if it is not 0
-	work   int          // how much work such a run may be, mostWork if it is 0
+	work   int          // how much work such a run may be
+	spent  int          // how much of that it was already
 }
 
 // played is what comes of it.

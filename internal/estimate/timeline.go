@@ -37,7 +37,7 @@ func (a *Answer) Timeline(columns int) (Timeline, error) {
 	columns = min(columns, chart.To-chart.From)
 	chart.Allocated, chart.Reserved = make([]uint64, columns), make([]uint64, columns)
 	out := Timeline{Allocated: chart.Allocated, Reserved: chart.Reserved, Peak: -1}
-	if _, err := a.run.play(a.Setup, a.shown(), a.shownLimit(), playing{chart: chart, until: to}); err != nil {
+	if _, err := a.run.play(a.Setup, a.shown(), a.shownLimit(), playing{chart: chart, until: to, work: mostWork}); err != nil {
 		return out, err
 	}
 	for i, e := range a.run.trace.Events[from:to] {

@@ -125,9 +125,6 @@ func (p *Player) Retries() uint64 {
 // Work is how much work the play was, or is so far; see [Options].
 func (p *Player) Work() int { return p.work + int(p.dev.Looked()/looksCost) }
 
-// Share is how much of the stream was played or passed over, from 0 to 1.
-func (p *Player) Share() float64 { return float64(p.at) / float64(max(p.stream.Len(), 1)) }
-
 // PeakRequested is the most that was asked for at once.
 func (p *Player) PeakRequested() uint64 { return p.peakRequested }
 
