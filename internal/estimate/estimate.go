@@ -84,7 +84,7 @@ func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 }
 
 func estimate(s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
-	a, err := try(s, card, most, 0)
+	a, err := try(s, card, most)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +105,8 @@ func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
 }
 
 // try takes a setup's stream and plays it on the card, no more. It may be so much
-// work, of which some was spent already.
-func try(s *setup.Setup, card gpu.Card, most, spent int) (*Answer, error) {
+// work where there are loops.
+func try(s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
 	card = spread(card, s.Dist)
 	from := simulated
 	if s.Model.Program != nil {
@@ -116,7 +116,7 @@ func try(s *setup.Setup, card gpu.Card, most, spent int) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.most, a.work = most, spent
+	a.most = most
 	err = a.play(card, s.Limit)
 	a.OOM = a.Play.OOM
 	return a, err

@@ -43,7 +43,7 @@ func MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 		}
 		t := *s
 		t.Batch = at
-		a, err := try(&t, card, mostTried, 0)
+		a, err := try(&t, card, mostTried)
 		switch {
 		case err != nil:
 			return nil, err

@@ -133,11 +133,10 @@ func (a *Answer) leftOut() (least, most uint64, err error) {
 	for _, n := range []int{1, a.Setup.Steps} {
 		s := *a.Setup
 		s.LeftOut, s.Limit = n, a.shownLimit()
-		b, err := try(&s, a.shown(), a.most, a.work)
+		b, err := try(&s, a.shown(), a.most)
 		if err != nil {
 			return least, most, err
 		}
-		a.work = b.work
 		if b.OOM == nil {
 			least, most = min(least, b.PeakReserved), max(most, b.PeakReserved)
 		}
