@@ -19,6 +19,7 @@ type addresses struct {
 	floor  uint64           // everything below is unused
 	spare  []span           // where new chunks get their list of holes from
 	work   uint64           // gaps and holes that were looked at
+	undo   undo
 }
 
 // forget leaves nothing of the chunks.
@@ -35,16 +36,20 @@ func (a *addresses) forget() {
 func (a *addresses) place(bytes uint64) uint64 {
 	i := a.newest(bytes)
 	if i < 0 {
+		a.grows()
 		lo := a.reserve(roundUp(bytes, chunkUnit))
 		i = a.add(span{lo, lo + roundUp(bytes, chunkUnit)}, lo+bytes)
 		a.owner[lo] = i
+		a.placed(lo)
 		return lo
 	}
 	c := &a.chunks[i]
 	a.work += uint64(len(c.holes))
+	a.changes(i)
 	addr := c.take(bytes)
 	a.setRoom(i)
 	a.owner[addr] = i
+	a.placed(addr)
 	return addr
 }
 
@@ -111,6 +116,7 @@ func (a *addresses) release(s span) {
 // put gives a range back to a chunk.
 func (a *addresses) put(i int32, s span) {
 	a.work += uint64(len(a.chunks[i].holes))
+	a.changes(i)
 	a.chunks[i].put(s)
 	a.setRoom(i)
 }

@@ -16,15 +16,16 @@ const mostWork = 1 << 28
 var errMostWork = errors.New("the allocator looks at so many free blocks that this would take hours; no training run does that")
 
 // worker is a Device that counts what it looks at too.
-type worker interface{ looked() uint64 }
+type worker interface{ Looked() uint64 }
 
-func (a *addresses) looked() uint64 { return a.work }
+// Looked is how many free addresses were looked at to place segments.
+func (d *Driver) Looked() uint64 { return d.work }
 
 // checkWork says that enough was looked at.
 func (a *Allocator) checkWork() error {
 	work := a.work
 	if d, ok := a.dev.(worker); ok {
-		work += d.looked()
+		work += d.Looked()
 	}
 	if work > mostWork {
 		return errMostWork

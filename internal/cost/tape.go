@@ -101,10 +101,12 @@ func (t *Tape) Seconds(r Rates, accumulation int) float64 {
 
 // play runs the clock through the tape. With more it is through the first
 // micro-batch alone, as one that finds gradients.
-func (t *Tape) play(k *clock, more bool) {
-	next := 0
-	var again struct{ mark, next, left int } // where what is done several times over begins
-	for i := 0; i < len(t.marks); i++ {
+func (t *Tape) play(k *clock, more bool) { t.stretch(k, 0, len(t.marks), 0, more) }
+
+// stretch runs the clock through some marks, the first kernel of which is next, and
+// says which comes after them.
+func (t *Tape) stretch(k *clock, from, to, next int, more bool) int {
+	for i := from; i < to; i++ {
 		switch m := t.marks[i]; m.kind {
 		case hostMark:
 			k.work(m.host)
@@ -121,19 +123,22 @@ func (t *Tape) play(k *clock, more bool) {
 		case microMark:
 			k.microDone()
 			if more {
-				return
+				return next
 			}
 		case moreMark:
 			t.play(k, true)
 		case updateMark:
 			k.updated(t.update)
 		case timesMark:
-			again.mark, again.next, again.left = i, next, t.times-1
-		case onceMark:
-			if again.left > 0 {
-				again.left--
-				i, next = again.mark, again.next
+			first, end := i+1, i+1
+			for end < to && t.marks[end].kind != onceMark {
+				end++
 			}
+			was := next
+			s := spanOf(k, func(c *clock) { next = t.stretch(c, first, end, was, more) })
+			k.pass(s.times(t.times))
+			i = end
 		}
 	}
+	return next
 }

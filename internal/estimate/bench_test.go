@@ -59,6 +59,19 @@ func BenchmarkProbeMamba(b *testing.B) {
 	}
 }
 
+// BenchmarkMamba is an answer for a model that goes token by token: of its thirteen
+// million events few are played.
+func BenchmarkMamba(b *testing.B) {
+	asProgram(b)
+	s := named(b, map[string]any{"model": map[string]any{"name": "mamba-130m"}, "batch": 1.0, "seq": 8192.0})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Estimate(s, anyCard()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // BenchmarkMeasuredCases estimates every case of dev.jsonl, one after another.
 func BenchmarkMeasuredCases(b *testing.B) {
 	asProgram(b)

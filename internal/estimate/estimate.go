@@ -45,6 +45,8 @@ type Answer struct {
 	OOM    *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 
 	run      *run
+	most     int    // how much work it may be
+	work     int    // what playing it has cost, in events
 	measured *Range // what it was calibrated with
 }
 
@@ -80,7 +82,11 @@ const endless = 1 << 58
 // to fit into, the card or the setup's limit; what it takes is said as if there
 // were room.
 func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
-	a, err := try(s, card)
+	return estimate(s, card, mostWork)
+}
+
+func estimate(s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
+	a, err := try(s, card, most)
 	if err != nil {
 		return nil, err
 	}
@@ -90,23 +96,25 @@ func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return a, nil
 }
 
-// Figures is Estimate without the stream behind it, for those who want many.
+// Figures is Estimate without the stream behind it, for a search, which goes
+// further with loops.
 func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
-	a, err := Estimate(s, card)
+	a, err := estimate(s, card, mostTried)
 	if a != nil {
 		a.Run, a.run = nil, nil
 	}
 	return a, err
 }
 
-// try takes a setup's stream and plays it on the card, no more.
-func try(s *setup.Setup, card gpu.Card) (*Answer, error) {
-	return tryAs(s, spread(card, s.Dist), simulate.Options{})
+// try takes a setup's stream and plays it on the card, no more. It may be so much
+// work where there are loops.
+func try(s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
+	return tryAs(s, spread(card, s.Dist), most, simulate.Options{})
 }
 
 // tryAs is try as a process of the run finds the card, for a run that goes as some
 // options say, if it is simulated.
-func tryAs(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, err error) {
+func tryAs(s *setup.Setup, card gpu.Card, most int, o simulate.Options) (a *Answer, err error) {
 	if s.Model.Program != nil {
 		a, err = recorded(s, card)
 	} else {
@@ -115,6 +123,7 @@ func tryAs(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, err er
 	if err != nil {
 		return nil, err
 	}
+	a.most = most
 	err = a.play(card, s.Limit)
 	a.OOM = a.Play.OOM
 	return a, err
@@ -164,6 +173,7 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 		}
 	}()
 	o.Card, o.Skips = card, slices.Repeat([]bool{true}, s.LeftOut)
+	o.Folds, o.Most = true, mostEvents
 	rates, timed := cost.RatesOf(card)
 	timed = timed && card.Total > 0 // a card was named
 	tape := &cost.Tape{}
@@ -172,11 +182,11 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 	}
 	result, err := simulate.Run(s, o)
 	if err != nil {
-		return nil, err
+		return nil, beyond(s, 0, err)
 	}
 	a = &Answer{
 		ID: s.ID, Setup: s, Card: card, Run: result, Params: result.Params, Trainable: result.Trainable,
-		Source: "simulated", Outside: card.Outside, run: &run{trace: result.World.Trace},
+		Source: "simulated", Outside: card.Outside, run: runOf(result, true),
 	}
 	if timed {
 		a.StepSeconds = micros(tape.Seconds(rates, max(s.Accumulation, 1)))
@@ -186,17 +196,14 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 
 // play runs the stream through the allocator of the setup's PyTorch.
 func (a *Answer) play(card gpu.Card, limit uint64) error {
-	al, err := a.run.allocator(a.Setup, card, limit)
-	if err != nil {
-		return err
-	}
-	o := allocator.PlayOptions{PassCopies: true}
+	o := playing{brief: true, work: a.most, spent: a.work}
 	if a.Run != nil { // a recording has no marks
-		o.Phases = make([]uint64, simulate.Optimizer+1)
+		o.phases = make([]uint64, simulate.Optimizer+1)
 	}
-	a.Play, err = a.run.play(al, o)
+	got, err := a.run.play(a.Setup, card, limit, o)
+	a.Play, a.work = got.Result, a.work+got.work
 	a.PeakAllocated, a.PeakReserved = a.Play.PeakAllocated, a.Play.PeakReserved
-	if p := o.Phases; p != nil {
+	if p := o.phases; p != nil {
 		a.Phases = Phases{p[simulate.Load], p[simulate.Forward], p[simulate.Backward], p[simulate.Optimizer]}
 	}
 	return err

@@ -34,8 +34,8 @@ func (a *Answer) Groups() []Group {
 			at[k] = i
 			out = append(out, Group{Path: k.path, Component: k.component})
 		}
-		out[i].Count++
-		out[i].Bytes += x.Bytes
+		out[i].Count += x.Count
+		out[i].Bytes += uint64(x.Count) * x.Bytes
 	}
 	slices.SortStableFunc(out, func(x, y Group) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Path, y.Path), cmp.Compare(x.Component, y.Component))

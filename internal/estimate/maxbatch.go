@@ -48,7 +48,7 @@ func (c Cores) MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	most := room(s, card)
 	runs := ahead{
 		cores: c,
-		try:   func(batch int) (*Answer, error) { return try(withBatch(s, batch), card) },
+		try:   func(batch int) (*Answer, error) { return try(withBatch(s, batch), card, mostTried) },
 		guess: func(batch int) bool { return m.trend.at(batch) <= most },
 	}
 	var at bisection = upward{high: 1}

@@ -136,9 +136,12 @@ func (o *Opening) hold(estimated, peak uint64) {
 func (a *Answer) otherwise(o simulate.Options, leftOut int) (uint64, error) {
 	s := *a.Setup
 	s.LeftOut, s.Limit = max(s.LeftOut, leftOut), a.shownLimit()
-	b, err := tryAs(&s, a.shown(), o)
+	b, err := tryAs(&s, a.shown(), a.most-a.work, o)
 	if err == nil && b.OOM != nil {
 		err = b.play(gpu.Card{Outside: a.Card.Outside}, 0)
+	}
+	if b != nil {
+		a.work += b.work
 	}
 	if err != nil {
 		return 0, err

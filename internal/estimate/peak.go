@@ -9,9 +9,10 @@ import (
 	"snug/internal/stream"
 )
 
-// Alive is one allocation that exists at the peak.
+// Alive is allocations of one place in the run that exist at the peak.
 type Alive struct {
-	Bytes     uint64
+	Count     int    // how many: more than one where a loop makes them
+	Bytes     uint64 // each
 	Component shadow.Component
 	Path      string
 }
@@ -22,9 +23,9 @@ func (a *Answer) AliveAtPeak() []Alive {
 		return nil // a recording has sizes and no names
 	}
 	var out []Alive
-	a.atPeak(func(id uint32, bytes uint64) {
+	a.atPeak(func(id uint32, count int, bytes uint64) {
 		tag := a.Run.World.Tag(id)
-		out = append(out, Alive{Bytes: bytes, Component: tag.Component, Path: tag.Path})
+		out = append(out, Alive{Count: count, Bytes: bytes, Component: tag.Component, Path: tag.Path})
 	})
 	slices.SortStableFunc(out, func(x, y Alive) int { return int(y.Bytes>>9) - int(x.Bytes>>9) })
 	return out
@@ -38,9 +39,10 @@ func (a *Answer) components() Components {
 	}
 	var by [shadow.Workspace + 1]uint64
 	c := Components{Fragmentation: a.PeakReserved}
-	a.atPeak(func(id uint32, bytes uint64) {
-		by[a.Run.World.Tag(id).Component] += bytes
-		c.Fragmentation -= bytes
+	a.atPeak(func(id uint32, count int, bytes uint64) {
+		all := uint64(count) * bytes
+		by[a.Run.World.Tag(id).Component] += all
+		c.Fragmentation -= all
 	})
 	c.Parameters, c.Gradients, c.Optimizer = by[shadow.Parameters], by[shadow.Gradients], by[shadow.OptimizerState]
 	c.Activations, c.Logits, c.Batch = by[shadow.Activations], by[shadow.Logits], by[shadow.Batch]
@@ -48,23 +50,38 @@ func (a *Answer) components() Components {
 	return c
 }
 
-// atPeak calls yield for each allocation that exists when the peak is reached.
-func (a *Answer) atPeak(yield func(id uint32, bytes uint64)) {
+// atPeak calls yield for each allocation that exists when the peak is reached, with
+// how many there are of it.
+func (a *Answer) atPeak(yield func(id uint32, count int, bytes uint64)) {
 	t := a.run.trace
-	alive := make([]uint64, t.Allocations())
-	for i := range t.Events[:min(a.Play.PeakAllocatedAt+1, len(t.Events))] {
-		switch e := &t.Events[i]; e.Kind {
+	count, bytes := a.run.alive(a.Play.PeakAllocatedAt), make([]uint64, t.Allocations())
+	for i := range t.Events {
+		if e := &t.Events[i]; e.Kind == stream.Alloc {
+			bytes[e.ID] = rounded(e.Size)
+		}
+	}
+	for id, n := range count {
+		if n > 0 && bytes[id] > 0 {
+			yield(uint32(id), n, bytes[id])
+		}
+	}
+}
+
+// alive is how many there are of each allocation after an event.
+func (r *run) alive(at int) []int {
+	if r.loops != nil {
+		return r.loops.Alive(at)
+	}
+	out := make([]int, r.trace.Allocations())
+	for i := range r.trace.Events[:min(at+1, len(r.trace.Events))] {
+		switch e := &r.trace.Events[i]; e.Kind {
 		case stream.Alloc:
-			alive[e.ID] = rounded(e.Size)
+			out[e.ID] = 1
 		case stream.Free, stream.FreeRequested:
-			alive[e.ID] = 0
+			out[e.ID] = 0
 		}
 	}
-	for id, bytes := range alive {
-		if bytes > 0 {
-			yield(uint32(id), bytes)
-		}
-	}
+	return out
 }
 
 // rounded is what the allocator makes of a request at its default options.

@@ -3,10 +3,10 @@
 package estimate
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
-	"snug/internal/allocator"
 	"snug/internal/cost"
 	"snug/internal/gpu"
 	"snug/internal/setup"
@@ -29,13 +29,15 @@ type Probe struct {
 	run    func() (*run, error) // made when first played
 	last   int                  // the event that the last step begins with, of a recording -1
 	events int
+	loops  int        // how many events there are with all turns of its loops, 0 where it has none
 	tape   *cost.Tape // nil where the run was recorded
 
 	mu    sync.Mutex
 	under map[string]uint64 // what was reserved under which options
 	more  map[[2]int]uint64 // how much more a recorded run may reserve, by kind of card
 
-	openEnd func() uint64 // how much more a simulated run may reserve, whichever way it goes
+	within  map[atLimit]Verdict // whether it fits where
+	openEnd func() uint64       // how much more a simulated run may reserve, whichever way it goes
 }
 
 // How many steps, and how many micro-batches of each, a probe runs.
@@ -45,7 +47,11 @@ const (
 )
 
 // NewProbe simulates a setup as on the card's kind.
-func NewProbe(s *setup.Setup, card gpu.Card) (p *Probe, err error) {
+func NewProbe(s *setup.Setup, card gpu.Card) (*Probe, error) { return NewProbeUpTo(s, card, 0) }
+
+// NewProbeUpTo is NewProbe for a search over cards of so many bytes at most, 0 for
+// any: of a run with loops that is far too large for them it says no more than that.
+func NewProbeUpTo(s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err error) {
 	if s.Model.Program != nil {
 		return recordedProbe(s)
 	}
@@ -57,18 +63,21 @@ func NewProbe(s *setup.Setup, card gpu.Card) (p *Probe, err error) {
 		}
 	}()
 	p = &Probe{Setup: s, tape: &cost.Tape{}}
-	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true})
+	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, Most: mostEvents})
 	if err != nil {
-		return nil, err
+		return nil, beyond(s, 0, err)
 	}
-	made := &run{trace: result.World.Trace}
+	made := runOf(result, false)
 	p.openEnd = sync.OnceValue(p.opensFor(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
-	if err := p.measure(); err != nil {
+	if made.loops != nil {
+		p.loops = made.loops.Len()
+	}
+	if err := p.measure(largest); err != nil {
 		return nil, err
 	}
-	if p.events > mostKept {
-		p.run = func() (*run, error) { return streamOf(&short, simulate.Options{Card: card, Brief: true}) }
+	if len(made.trace.Events) > mostKept {
+		p.run = func() (*run, error) { return streamOf(&short, simulate.Options{Card: card, Brief: true, Folds: true}) }
 	}
 	return p, nil
 }
@@ -78,23 +87,36 @@ func NewProbe(s *setup.Setup, card gpu.Card) (p *Probe, err error) {
 const mostKept = 1 << 19
 
 func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
+	o.Most = mostEvents
 	result, err := simulate.Run(s, o)
 	if err != nil {
-		return nil, err
+		return nil, beyond(s, 0, err)
 	}
-	return &run{trace: result.World.Trace}, nil
+	return runOf(result, false), nil
 }
 
-// measure finds the peaks with nothing in the way.
-func (p *Probe) measure() error {
-	got, err := p.play(p.Setup.Allocator, 0)
+// runOf is the stream of a simulated run.
+func runOf(r *simulate.Result, again bool) *run {
+	return &run{trace: r.World.Trace, loops: r.Loops, again: again}
+}
+
+// measure finds the peaks with nothing in the way. A run that is too long to be
+// played to its end is as good as endless once it has taken more than the largest
+// card; where it has not, nobody knows.
+func (p *Probe) measure(largest uint64) error {
+	got, err := p.play(p.Setup.Allocator, 0, farTooLarge*largest)
+	var beyond Beyond
 	switch {
+	case errors.As(err, &beyond) && largest > 0 && got.requested > largest:
+		p.PeakRequested, p.PeakAllocated, p.PeakReserved = endless, endless, endless
+		return nil
 	case err != nil:
 		return err
 	case got.OOM != nil:
 		return fmt.Errorf("a tensor of this run would be larger than any memory: %w", got.OOM)
 	}
 	p.PeakRequested, p.PeakAllocated, p.PeakReserved = got.requested, got.PeakAllocated, got.PeakReserved
+	p.events = max(p.events, got.work)
 	return nil
 }
 
@@ -148,15 +170,43 @@ func (p *Probe) Within(reservable uint64, conf string) (Verdict, error) {
 		return Verdict{}, nil
 	case own && p.PeakReserved <= reservable:
 		return Verdict{Fits: true}, nil
+	case !own && !p.Plays(conf):
+		return Verdict{}, nil
 	}
-	got, err := p.play(conf, reservable)
-	return Verdict{Fits: err == nil && got.OOM == nil, Retries: got.retries}, err
+	p.mu.Lock()
+	v, known := p.within[atLimit{conf, reservable}]
+	p.mu.Unlock()
+	if known {
+		return v, nil
+	}
+	got, err := p.play(conf, reservable, 0)
+	var beyond Beyond
+	switch {
+	case errors.As(err, &beyond): // it would flush its cache without end
+	case err != nil:
+		return v, err
+	default:
+		v = Verdict{Fits: got.OOM == nil, Retries: got.retries}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.within == nil {
+		p.within = map[atLimit]Verdict{}
+	}
+	p.within[atLimit{conf, reservable}] = v
+	return v, nil
+}
+
+// atLimit is what a run is played under.
+type atLimit struct {
+	conf  string
+	limit uint64
 }
 
 // Under is what the run reserves under these options of the allocator, with
 // nothing in the way.
 func (p *Probe) Under(conf string) (uint64, error) {
-	if conf == p.Setup.Allocator || p.PeakReserved == endless {
+	if conf == p.Setup.Allocator || p.PeakReserved == endless || !p.Plays(conf) {
 		return p.PeakReserved, nil
 	}
 	p.mu.Lock()
@@ -164,51 +214,30 @@ func (p *Probe) Under(conf string) (uint64, error) {
 	if peak, ok := p.under[conf]; ok {
 		return peak, nil
 	}
-	got, err := p.play(conf, 0)
+	got, err := p.play(conf, 0, 0)
 	if err == nil {
 		p.under = map[string]uint64{conf: got.PeakReserved}
 	}
 	return got.PeakReserved, err
 }
 
-// played is what comes of a stream.
-type played struct {
-	allocator.Result
-	requested uint64 // at most at once
-	retries   uint64 // of the last step, or of all that was recorded
-}
-
 // play runs the stream, under some options and within a limit, 0 for none.
-func (p *Probe) play(conf string, limit uint64) (got played, err error) {
+func (p *Probe) play(conf string, limit, most uint64) (got played, err error) {
 	s := *p.Setup
 	s.Allocator = conf
 	r, err := p.run()
 	if err != nil {
 		return got, err
 	}
-	al, err := r.allocator(&s, gpu.Card{}, limit)
-	if err != nil {
-		return got, err
-	}
-	before, seen := uint64(0), p.last < 0
-	o := allocator.PlayOptions{}
+	o := playing{most: most, work: mostTried}
 	switch {
 	case p.last < 0:
 	case limit == 0: // the last step is as the one before
-		r = r.first(p.last)
+		o.until = p.last
 	default:
-		o = allocator.PlayOptions{PassCopies: true, Observe: func(i int) {
-			if i == p.last {
-				before, seen = al.Stats().AllocRetries, true
-			}
-		}}
+		o.brief, o.since = true, p.last
 	}
-	got.Result, err = r.play(al, o)
-	got.requested = al.Stats().RequestedBytes.All.Peak
-	if seen { // else the last step was passed over, or not played
-		got.retries = al.Stats().AllocRetries - before
-	}
-	return got, err
+	return r.play(&s, gpu.Card{}, limit, o)
 }
 
 // lastStep is the event that the last step's first forward begins with.

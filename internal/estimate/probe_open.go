@@ -3,7 +3,6 @@
 package estimate
 
 import (
-	"snug/internal/allocator"
 	"snug/internal/gpu"
 	"snug/internal/kernel"
 	"snug/internal/setup"
@@ -23,7 +22,7 @@ func (p *Probe) opensFor(s *setup.Setup, card gpu.Card, result *simulate.Result)
 		if open <= segment {
 			return late + open
 		}
-		return late + p.at(s, simulate.Options{Card: card, Side: kernel.Most, Brief: true}, open)
+		return late + p.at(s, simulate.Options{Card: card, Side: kernel.Most, Brief: true, Folds: true}, open)
 	}
 }
 
@@ -34,11 +33,7 @@ func (p *Probe) at(s *setup.Setup, o simulate.Options, otherwise uint64) uint64 
 	if err != nil {
 		return otherwise
 	}
-	al, err := made.allocator(p.Setup, gpu.Card{}, 0)
-	if err != nil {
-		return otherwise
-	}
-	got, err := al.Play(made.trace, allocator.PlayOptions{})
+	got, err := made.play(p.Setup, gpu.Card{}, 0, playing{brief: true, work: mostTried})
 	if err != nil || got.OOM != nil {
 		return otherwise
 	}

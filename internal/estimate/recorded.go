@@ -152,7 +152,7 @@ func unplayed(s *setup.Setup) *Probe {
 // recorded with, the profile has a faster way than to play it.
 func (p *Probe) predict() error {
 	if p.Setup.Allocator != "" {
-		return p.measure()
+		return p.measure(0)
 	}
 	kept := Kept(p.Setup)
 	got, err := Profile(p.Setup).PredictBeside(p.Setup.At(), kept)

@@ -7,6 +7,7 @@ import (
 
 	"snug/internal/allocator"
 	"snug/internal/gpu"
+	"snug/internal/loops"
 	"snug/internal/setup"
 	"snug/internal/stream"
 )
@@ -15,21 +16,58 @@ import (
 // is its trace alone; a recorded one may begin with memory that was there
 // already, and hold more than was recorded.
 type run struct {
-	trace *stream.Trace
-	start []allocator.SegmentState
-	kept  uint64 // bytes that are held from beginning to end beside the trace
+	trace  *stream.Trace
+	loops  *stream.Folded // the trace, where it has loops that are folded
+	again  bool           // it is played more than once, and by one at a time
+	player *loops.Player  // what has learned the loops, where that is so
+	whole  *run           // the same written out, where it has to be and that is so
+	start  []allocator.SegmentState
+	kept   uint64 // bytes that are held from beginning to end beside the trace
+}
+
+// playing is how a run is played.
+type playing struct {
+	phases []uint64     // gets the most that was allocated in each
+	brief  bool         // past what comes again and changes nothing
+	until  int          // the event of the trace to stop before, if it is not 0
+	since  int          // the event from which on retries count
+	chart  *loops.Chart // to be filled in
+	most   uint64       // bytes beyond which a run with loops need not be known, if it is not 0
+	work   int          // how much work such a run may be
+	spent  int          // how much of that it was already
+}
+
+// played is what comes of it.
+type played struct {
+	allocator.Result
+	requested uint64 // at most at once
+	retries   uint64
+	work      int // what it cost, in events
+}
+
+// play plays a run on a card, within a limit or 0 for none.
+func (r *run) play(s *setup.Setup, card gpu.Card, limit uint64, o playing) (played, error) {
+	v, opt, err := settingsOf(s)
+	if err != nil {
+		return played{}, err
+	}
+	if r.loops != nil && loops.Suits(v, opt) {
+		return r.playLoops(s, v, card, limit, o)
+	}
+	whole, err := r.unfolded(s, &o)
+	if err != nil {
+		return played{}, err
+	}
+	al, err := whole.allocator(v, opt, card, limit)
+	if err != nil {
+		return played{}, err
+	}
+	return whole.playEach(al, o)
 }
 
 // allocator makes the one that the setup's process would have.
-func (r *run) allocator(s *setup.Setup, card gpu.Card, limit uint64) (*allocator.Allocator, error) {
-	v, opt, err := settingsOf(s)
-	if err != nil {
-		return nil, err
-	}
-	total := card.Total
-	if total == 0 {
-		total = endless
-	}
+func (r *run) allocator(v allocator.Version, opt allocator.Options, card gpu.Card, limit uint64) (*allocator.Allocator, error) {
+	total := totalOf(card)
 	al, err := allocator.New(allocator.NewDriver(total, card.Outside), v, opt)
 	if err == nil && limit > 0 && limit < total {
 		err = al.SetMemoryFraction(float64(limit) / float64(total))
@@ -38,6 +76,13 @@ func (r *run) allocator(s *setup.Setup, card gpu.Card, limit uint64) (*allocator
 		err = al.Restore(r.start)
 	}
 	return al, err
+}
+
+func totalOf(card gpu.Card) uint64 {
+	if card.Total == 0 {
+		return endless
+	}
+	return card.Total
 }
 
 // settingsOf is the allocator's version and options. A profile brings its own.
@@ -57,25 +102,51 @@ func settingsOf(s *setup.Setup) (allocator.Version, allocator.Options, error) {
 	return v, opt, err
 }
 
-// play plays the trace, with what is kept beside it there first.
-func (r *run) play(al *allocator.Allocator, o allocator.PlayOptions) (allocator.Result, error) {
+// playEach plays every event, with what is kept beside the trace there first.
+func (r *run) playEach(al *allocator.Allocator, o playing) (out played, err error) {
+	if oom, err := r.keep(al); oom != nil || err != nil {
+		out.Result = allocator.Result{PeakAllocatedAt: -1, PeakReservedAt: -1, OOM: oom}
+		return out, err
+	}
+	before, counts := uint64(0), false
+	how := allocator.PlayOptions{Phases: o.phases, PassCopies: o.brief}
+	if o.since > 0 || o.chart != nil {
+		how.Observe = func(i int) {
+			if i == o.since {
+				before, counts = al.Stats().AllocRetries, true
+			}
+			if o.chart != nil {
+				o.chart.Note(i, al.Allocated(), al.Reserved())
+			}
+		}
+	}
+	out.Result, err = al.Play(r.first(o.until), how)
+	out.requested, out.work = al.Stats().RequestedBytes.All.Peak, out.Events
+	if counts || o.since == 0 {
+		out.retries = al.Stats().AllocRetries - before
+	}
+	return out, err
+}
+
+// keep takes what is kept beside the trace.
+func (r *run) keep(al *allocator.Allocator) (*allocator.OutOfMemoryError, error) {
 	if r.kept == 0 {
-		return al.Play(r.trace, o)
+		return nil, nil
 	}
 	_, err := al.Alloc(r.kept, 0)
 	var oom *allocator.OutOfMemoryError
 	if errors.As(err, &oom) {
-		return allocator.Result{PeakAllocatedAt: -1, PeakReservedAt: -1, OOM: oom}, nil
+		return oom, nil
 	}
-	if err != nil {
-		return allocator.Result{}, err
-	}
-	return al.Play(r.trace, o)
+	return nil, err
 }
 
-// first is the run up to an event.
-func (r *run) first(events int) *run {
+// first is the trace up to an event, all of it for 0.
+func (r *run) first(events int) *stream.Trace {
+	if events == 0 {
+		return r.trace
+	}
 	short := *r.trace
 	short.Events = short.Events[:events]
-	return &run{trace: &short, start: r.start, kept: r.kept}
+	return &short
 }

@@ -3,7 +3,7 @@
 package estimate
 
 import (
-	"snug/internal/allocator"
+	"snug/internal/loops"
 	"snug/internal/simulate"
 	"snug/internal/stream"
 )
@@ -23,38 +23,46 @@ type PhaseStart struct {
 }
 
 // Events is how long the stream is, and with it what playing it costs.
-func (a *Answer) Events() int { return len(a.run.trace.Events) }
+func (a *Answer) Events() int { return max(len(a.run.trace.Events), a.work) }
 
 // Timeline samples the step in which the peak is, or the last one; of a
-// recording, which does not say where steps begin, all of it.
+// recording, which does not say where steps begin, all of it. It is empty where the
+// run has to be played for too long to be played again.
 func (a *Answer) Timeline(columns int) (Timeline, error) {
-	t := a.run.trace
+	if a.hasLoops() && a.work > mostDrawn {
+		return Timeline{Peak: -1}, nil
+	}
 	from, to := a.stepAround(a.Play.PeakAllocatedAt)
-	columns = min(columns, to-from)
-	out := Timeline{Allocated: make([]uint64, columns), Reserved: make([]uint64, columns), Peak: -1}
-	column := func(i int) int { return (i - from) * columns / (to - from) }
-	al, err := a.run.allocator(a.Setup, a.shown(), a.shownLimit())
-	if err != nil {
+	chart := &loops.Chart{From: a.run.at(from), To: a.run.at(to)}
+	columns = min(columns, chart.To-chart.From)
+	chart.Allocated, chart.Reserved = make([]uint64, columns), make([]uint64, columns)
+	out := Timeline{Allocated: chart.Allocated, Reserved: chart.Reserved, Peak: -1}
+	if _, err := a.run.play(a.Setup, a.shown(), a.shownLimit(), playing{chart: chart, until: to, work: mostWork}); err != nil {
 		return out, err
 	}
-	_, err = a.run.play(al, allocator.PlayOptions{Observe: func(i int) {
-		if i < from || i >= to {
-			return
+	for i, e := range a.run.trace.Events[from:to] {
+		if e.Kind == stream.Mark && (len(out.Starts) == 0 || out.Starts[len(out.Starts)-1].Phase != e.ID) {
+			out.Starts = append(out.Starts, PhaseStart{e.ID, chart.Column(a.run.at(from + i))})
 		}
-		c := column(i)
-		out.Allocated[c] = max(out.Allocated[c], al.Allocated())
-		out.Reserved[c] = max(out.Reserved[c], al.Reserved())
-		if e := t.Events[i]; e.Kind == stream.Mark && (len(out.Starts) == 0 || out.Starts[len(out.Starts)-1].Phase != e.ID) {
-			out.Starts = append(out.Starts, PhaseStart{e.ID, c})
-		}
-	}})
-	if p := a.Play.PeakAllocatedAt; p >= from && p < to {
-		out.Peak = column(p)
 	}
-	return out, err
+	if p := a.Play.PeakAllocatedAt; p >= chart.From && p < chart.To {
+		out.Peak = chart.Column(p)
+	}
+	return out, nil
 }
 
-// stepAround is the events of the step that holds one, or of the last step.
+func (a *Answer) hasLoops() bool { return a.run.loops != nil }
+
+// at is where an event of the trace is once its loops are unfolded.
+func (r *run) at(i int) int {
+	if r.loops == nil {
+		return i
+	}
+	return r.loops.At(i)
+}
+
+// stepAround is the events of the step that holds one of the unfolded trace, or of
+// the last step.
 func (a *Answer) stepAround(at int) (from, to int) {
 	events := a.run.trace.Events
 	last := uint32(simulate.Load)
@@ -64,7 +72,7 @@ func (a *Answer) stepAround(at int) (from, to int) {
 			continue
 		}
 		if e.ID == simulate.Forward && (last == simulate.Load || last == simulate.Optimizer) {
-			if from > 0 && at >= from && at < i {
+			if from > 0 && at >= a.run.at(from) && at < a.run.at(i) {
 				return from, i
 			}
 			from = i

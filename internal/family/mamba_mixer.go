@@ -91,11 +91,11 @@ func selectiveScan(hidden, dt, a, b, c, d, z, bias *shadow.Tensor) *shadow.Tenso
 	state := fn.Let(w.Full(dtype, B, I, a.Size(-1))) // (B, I, N)
 	var out *shadow.Tensor
 	fn.Set(&out, nil)
-	outs := make([]*shadow.Tensor, S)
+	var outs []*shadow.Tensor
 	for i := range w.Turns(S) {
 		fn.Set(&state, discreteA.Select(2, i).Mul(state).Add(deltaBu.Select(2, i)))
 		fn.Set(&out, state.To(dtype).Matmul(c.Select(1, i).Unsqueeze(-1))) // (B, I, 1)
-		outs[i] = fn.Let(out.Select(2, 0))
+		outs = append(outs, fn.Let(out.Select(2, 0)))
 	}
 	fn.Set(&out, shadow.Stack(-1, outs...)) // (B, I, S)
 	fn.Set(&out, out.Add(hidden.Mul(d.Unsqueeze(0).Unsqueeze(2))))

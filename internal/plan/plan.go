@@ -127,7 +127,7 @@ type File struct {
 
 // Search finds the settings for one card.
 func Search(r Request) (*Plan, error) {
-	s, err := newSearch(r, newProber(r.Setup), true)
+	s, err := newSearch(r, newProber(r.Setup).upTo(r.Card), true)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (s *search) explain(p *Plan) error {
 // SearchAll finds the best settings for each of several cards, without ladders
 // and levers. Cards of one generation share their simulations.
 func SearchAll(r Request, cards []gpu.Card) ([]*Plan, error) {
-	p := newProber(r.Setup)
+	p := newProber(r.Setup).upTo(cards...)
 	out := make([]*Plan, len(cards))
 	err := each(len(cards), func(i int) error {
 		own := r

@@ -14,8 +14,10 @@ import (
 // prober simulates settings, each once, as many at a time as there are
 // processors. It may be shared by the searches over several cards.
 type prober struct {
-	base  *setup.Setup
-	slots chan struct{}
+	base    *setup.Setup
+	today   settings // whose figures are shown however large they are
+	largest uint64   // bytes of a card that is searched for
+	slots   chan struct{}
 
 	mu      sync.Mutex
 	probes  map[probeKey]*once[*estimate.Probe]
@@ -36,10 +38,20 @@ type once[T any] struct {
 }
 
 func newProber(base *setup.Setup) *prober {
+	today := settingsOf(base)
+	today.accumulation = min(today.accumulation, 2)
 	return &prober{
-		base: base, slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		base: base, today: today, slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		probes: map[probeKey]*once[*estimate.Probe]{}, answers: map[probeKey]*once[*estimate.Answer]{},
 	}
+}
+
+// upTo makes probes stop where a run is far too large for each of some cards.
+func (p *prober) upTo(cards ...gpu.Card) *prober {
+	for _, c := range cards {
+		p.largest = max(p.largest, c.Total)
+	}
+	return p
 }
 
 // remembered is what make gives for a key, made by whoever asks first.
@@ -64,7 +76,11 @@ func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 	x.accumulation = min(x.accumulation, 2) // further micro-batches are as the second
 	x.allocator = p.base.Allocator          // which changes no stream
 	return remembered(p, p.probes, probeKey{x, kind}, func() (*estimate.Probe, error) {
-		return estimate.NewProbe(x.on(p.base), kind)
+		largest := p.largest
+		if x == p.today {
+			largest = 0
+		}
+		return estimate.NewProbeUpTo(x.on(p.base), kind, largest)
 	})
 }
 

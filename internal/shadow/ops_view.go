@@ -2,8 +2,6 @@
 
 package shadow
 
-import "slices"
-
 // Views: another shape over the same memory. They allocate nothing going
 // forward; going back some do.
 
@@ -317,27 +315,23 @@ func Cat(dim int, ts ...*Tensor) *Tensor {
 	w := ts[0].w
 	dim = ts[0].size.at(dim)
 	size, dt := ts[0].size, ts[0].dtype
+	collected := w.collected(ts)
 	ends := make([]int, len(ts))
+	size.d[dim] = 0
 	for i, t := range ts {
-		if t == nil {
-			t = ts[0]
-		}
 		ends[i] = t.size.d[dim]
 		dt = promote(dt, t.dtype)
-		if i > 0 {
-			size.d[dim] += ends[i]
-		}
+		size.d[dim] += w.times(i, collected) * ends[i]
 	}
 	n := w.record("CatBackward0", ts...)
 	w.op("cat")
 	out := w.empty(size, dt)
 	w.kernel(out, out)
-	folded := slices.Contains(ts, nil)
 	n.backward(func(g *Tensor) []*Tensor {
 		grads, at := make([]*Tensor, len(ends)), 0
-		for i := range w.turnsOf(len(ends), folded) {
+		for i := range w.each(len(ends), collected) {
 			grads[i] = g.Slice(dim, at, at+ends[i])
-			at += ends[i]
+			at += w.times(i, collected) * ends[i]
 		}
 		return grads
 	})
@@ -347,7 +341,7 @@ func Cat(dim int, ts ...*Tensor) *Tensor {
 // Stack joins tensors along a new dimension.
 func Stack(dim int, ts ...*Tensor) *Tensor {
 	parts := make([]*Tensor, len(ts))
-	for i := range ts[0].w.turnsOf(len(ts), slices.Contains(ts, nil)) {
+	for i := range ts[0].w.each(len(ts), ts[0].w.collected(ts)) {
 		parts[i] = ts[i].Unsqueeze(dim)
 	}
 	return Cat(dim, parts...)

@@ -29,22 +29,17 @@ type turns struct {
 }
 
 // Turns goes through the turns of a loop: 0 to n-1, or, where the world folds
-// and n is large, some of them. What a loop collects has nil for the others.
+// and n is large, some of them. What a loop collects is of those alone.
 func (w *World) Turns(n int) iter.Seq[int] {
 	t := &w.turns
 	fold := w.Folds && n > fewTurns && t.now == 0 && (t.length == 0 || t.length == n)
 	if fold {
 		t.length = n
 	}
-	return w.turnsOf(n, fold)
-}
-
-// turnsOf is Turns for a loop of which it is known whether it is folded.
-func (w *World) turnsOf(n int, folded bool) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		outer := w.turns.now
+		outer := t.now
 		for i := 0; i < n; i++ {
-			if folded {
+			if fold {
 				if i == middleTurn {
 					i = n - (turnsRun - middleTurn)
 				}
@@ -56,6 +51,44 @@ func (w *World) turnsOf(n int, folded bool) iter.Seq[int] {
 		}
 		w.enter(outer)
 	}
+}
+
+// collected tells whether a list is what a folded loop collected: one tensor of
+// each turn that was run.
+func (w *World) collected(ts []*Tensor) bool {
+	if len(ts) != turnsRun || w.turns.length == 0 {
+		return false
+	}
+	for i, t := range ts {
+		if t.mem == nil || int(t.mem.turn) != i+1 {
+			return false
+		}
+	}
+	return true
+}
+
+// each goes through a list of n; one that a loop collected in the turns of that.
+func (w *World) each(n int, collected bool) iter.Seq[int] {
+	return func(yield func(i int) bool) {
+		outer := w.turns.now
+		for i := range n {
+			if collected {
+				w.enter(uint8(i + 1))
+			}
+			if !yield(i) {
+				break
+			}
+		}
+		w.enter(outer)
+	}
+}
+
+// times is how many an element of a list stands for.
+func (w *World) times(i int, collected bool) int {
+	if collected && i+1 == middleTurn {
+		return w.turns.fold().Times
+	}
+	return 1
 }
 
 // turnNumber counts the turns that are run from 1.
@@ -95,18 +128,17 @@ func (t turns) fold() stream.Fold {
 	return stream.Fold{Middle: middleTurn, Times: t.length - turnsRun + 1}
 }
 
-// Unfold writes the turns that were left out of the trace, when the run is over.
-// It is false where they cannot be known.
-func (w *World) Unfold() bool {
+// Folded is the trace with its loops, when the run is over; nil where there are
+// none. It is false where the turns that were left out cannot be known.
+func (w *World) Folded() (*stream.Folded, bool) {
 	if w.turns.length == 0 {
-		return true
+		return nil, true
 	}
-	whole, old, ok := w.Trace.Unfold(w.turns.fold())
-	if ok {
-		w.Trace, w.origin = whole, old
-	}
-	return ok
+	return w.Trace.Folded(w.turns.fold())
 }
+
+// Unfold writes the turns that were left out of the trace.
+func (w *World) Unfold(f *stream.Folded) { w.Trace, w.origin = f.Unfold() }
 
 // Tag is what is known about an allocation of the trace.
 func (w *World) Tag(id uint32) Tag {

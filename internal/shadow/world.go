@@ -34,6 +34,7 @@ type World struct {
 	Open  Open
 	Trace *stream.Trace
 	Tags  []Tag // one per allocation of the trace, folded as it was; see Tag
+	Most  int   // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
 
 	gradMode bool
 	autocast DType // None outside torch.autocast
@@ -82,6 +83,9 @@ func (w *World) alloc(bytes uint64) *storage {
 	if bytes == 0 {
 		return nil
 	}
+	if w.Most > 0 && len(w.Trace.Events) >= w.Most {
+		panic(TooLong{})
+	}
 	id := w.Trace.Alloc(bytes, w.queue)
 	w.Tags = append(w.Tags, Tag{Component: w.component, Path: w.modulePath()})
 	m := w.pages.storages.take(&storagePages)
@@ -89,6 +93,10 @@ func (w *World) alloc(bytes uint64) *storage {
 	w.inTurn(m.turn)
 	return m
 }
+
+// TooLong is what an op panics with where the trace has as many events as it may
+// have. A kernel works on a tensor of terabytes in thousands of parts.
+type TooLong struct{}
 
 // release takes one tensor away from a storage; the last one frees it.
 func (w *World) release(m *storage) {

@@ -15,6 +15,7 @@ import (
 	"snug/internal/kernel"
 	"snug/internal/setup"
 	"snug/internal/shadow"
+	"snug/internal/stream"
 )
 
 // The phases that a trace is marked with.
@@ -32,6 +33,7 @@ const Settled = 4
 // Result is a simulated run.
 type Result struct {
 	World     *shadow.World
+	Loops     *stream.Folded // the trace, where it is folded
 	Params    int
 	Trainable int
 	Gradients uint64 // bytes of what is trained, in the type of the parameters
@@ -50,6 +52,8 @@ type Options struct {
 	Side  kernel.Side                      // to go by where what kernels take is not known on that card
 	Local bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
 	Model Maker                            // makes a model in the place of the setup's, if set
+	Folds bool                             // long loops stay folded in the result
+	Most  int                              // events that the run may have, folded where that is so; 0 for any
 }
 
 // Maker builds a model by hand.
@@ -105,18 +109,36 @@ func Check(s *setup.Setup, card gpu.Card) error {
 	return r.load()
 }
 
+// ErrTooLong is that a run has more events than the options let it.
+var ErrTooLong = errors.New("the run makes too many allocations")
+
 // runFolded is nil where the run could not be unfolded.
-func runFolded(s *setup.Setup, o Options, folds bool) (*Result, error) {
+func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	r := &run{s: s, o: o, folds: folds}
 	if err := r.load(); err != nil {
 		return nil, err
 	}
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case shadow.TooLong:
+			res, err = nil, ErrTooLong
+		default:
+			panic(e)
+		}
+	}()
+	r.w.Most = o.Most
 	r.begin()
 	r.steps()
-	if !r.w.Unfold() {
+	loops, ok := r.w.Folded()
+	if !ok {
 		return nil, nil
 	}
-	res := &Result{World: r.w}
+	if loops != nil && !o.Folds {
+		r.w.Unfold(loops)
+		loops = nil
+	}
+	res = &Result{World: r.w, Loops: loops}
 	res.Params, res.Trainable = r.builder.Count()
 	for _, p := range r.builder.Trainable() {
 		res.Gradients += p.Bytes()

@@ -9,7 +9,7 @@ import "slices"
 // only a few of them. The first and the last are there as they are; the middle
 // one stands for itself and all that were left out.
 //
-// Unfold writes the others. What makes that more than copying is whom an event
+// The others follow from it. What makes them more than copies is whom an event
 // gives back: what its own turn made, what the turn before or after it made, or,
 // going back, what the same turn made on the way there. So an allocation is
 // known by the pass it was made in, its turn, and its place among those of that
@@ -42,43 +42,47 @@ type section struct {
 type pass struct {
 	step   int // +1 up, -1 down, 0 where there is one section
 	around [2*reach + 1]int
-	base   uint32 // the first ID that the unfolded middle made
 }
 
-// unfolding is a trace being unfolded.
-type unfolding struct {
+// Folded is a trace whose folded loops were found alike, so that every turn of
+// them is known without being written. It goes by the events of the unfolded
+// trace, which are many more: At says where one of the folded events is there.
+type Folded struct {
 	Fold
-	t        *Trace
+	Trace *Trace
+
 	sections []section
 	passes   []pass
-	home     []int32  // the section that made an ID, -1 if none did
-	now      []uint32 // the new ID of an old one, the middle's apart
-	out      *Trace
-	old      []uint32 // the old ID of a new one
+	home     []int32 // the section that made an ID, -1 if none did
+	middles  []int   // the sections that stand for others, in order
+	more     []int   // by how many events each and those before it are more unfolded
 }
 
-// Unfold is the trace with every turn of its loops. Old is, for each of its IDs,
-// the one that stood for it. It is false where the turns are not alike.
-func (t *Trace) Unfold(f Fold) (out *Trace, old []uint32, ok bool) {
-	u := &unfolding{Fold: f, t: t}
+// Folded finds the loops of a trace. It is false where their turns are not alike.
+func (t *Trace) Folded(f Fold) (*Folded, bool) {
+	u := &Folded{Fold: f, Trace: t}
 	u.divide()
 	if f.Times <= reach || f.Middle <= reach || !u.join() || !u.alike() {
-		return nil, nil, false
+		return nil, false
 	}
-	if !u.write() {
-		return nil, nil, false
+	more := 0
+	for i := range u.passes {
+		if at := u.passes[i].around[reach]; at >= 0 {
+			more += (f.Times - 1) * (u.sections[at].to - u.sections[at].from)
+			u.middles, u.more = append(u.middles, at), append(u.more, more)
+		}
 	}
-	return u.out, u.old, true
+	return u, u.keepsApart() && u.copiesMatch()
 }
 
 // divide finds the sections, and who made which ID.
-func (u *unfolding) divide() {
-	u.home = make([]int32, u.t.next)
+func (u *Folded) divide() {
+	u.home = make([]int32, u.Trace.next)
 	for i := range u.home {
 		u.home[i] = -1
 	}
-	for i := range u.t.Events {
-		e := &u.t.Events[i]
+	for i := range u.Trace.Events {
+		e := &u.Trace.Events[i]
 		if e.Turn == 0 {
 			continue
 		}
@@ -101,7 +105,7 @@ func (u *unfolding) divide() {
 
 // join makes passes of the sections. It is false where a pass has some of the
 // turns around the middle one and not all.
-func (u *unfolding) join() bool {
+func (u *Folded) join() bool {
 	for i := range u.sections {
 		s := &u.sections[i]
 		if !u.follows(i) {
@@ -124,7 +128,7 @@ func (u *unfolding) join() bool {
 var noSections = [2*reach + 1]int{-1, -1, -1, -1, -1}
 
 // follows tells whether section i goes on with the pass of the one before.
-func (u *unfolding) follows(i int) bool {
+func (u *Folded) follows(i int) bool {
 	if i == 0 || u.sections[i-1].to != u.sections[i].from {
 		return false
 	}

@@ -100,21 +100,37 @@ func (w *writer) free(l loop, of, during, fate int) {
 	}
 }
 
+func drawLoop(t *rapid.T) loop {
+	sizes := rapid.SliceOfN(rapid.Uint64Range(1, 4), 0, 4)
+	l := loop{sizes: sizes.Draw(t, "sizes"), back: sizes.Draw(t, "back"), down: rapid.Bool().Draw(t, "down")}
+	for range l.sizes {
+		l.fates = append(l.fates, rapid.IntRange(0, fateCount-1).Draw(t, "fate"))
+	}
+	return l
+}
+
+// fold is the loop folded to n turns.
+func (l loop) fold(t rapid.TB, n int) *Folded {
+	t.Helper()
+	f, ok := l.write(9, true).Folded(Fold{Middle: 5, Times: n - 8})
+	if !ok {
+		t.Fatal("refused")
+	}
+	return f
+}
+
 // TestUnfold: nine turns unfold to as many as were asked for.
 func TestUnfold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		sizes := rapid.SliceOfN(rapid.Uint64Range(1, 4), 0, 4)
-		l := loop{sizes: sizes.Draw(t, "sizes"), back: sizes.Draw(t, "back"), down: rapid.Bool().Draw(t, "down")}
-		for range l.sizes {
-			l.fates = append(l.fates, rapid.IntRange(0, fateCount-1).Draw(t, "fate"))
-		}
+		l := drawLoop(t)
 		n := rapid.IntRange(12, 60).Draw(t, "turns")
-		folded := l.write(9, true)
-		got, old, ok := folded.Unfold(Fold{Middle: 5, Times: n - 8})
+		f := l.fold(t, n)
+		folded := f.Trace
+		got, old := f.Unfold()
 		want := l.write(n, false)
 		switch {
-		case !ok:
-			t.Fatal("refused")
+		case f.Len() != len(want.Events):
+			t.Fatalf("%d events, want %d", f.Len(), len(want.Events))
 		case !slices.Equal(got.Events, want.Events):
 			t.Fatalf("got %v, want %v", got.Events, want.Events)
 		case got.Allocations() != want.Allocations() || len(old) != int(want.Allocations()):
@@ -148,10 +164,14 @@ func TestUnfoldCopies(t *testing.T) {
 		}
 		return tr
 	}
-	got, _, ok := write(9, true).Unfold(Fold{Middle: 5, Times: 30})
+	f, ok := write(9, true).Folded(Fold{Middle: 5, Times: 30})
+	if !ok {
+		t.Fatal("refused")
+	}
+	got, _ := f.Unfold()
 	want := write(38, false)
-	if !ok || !slices.Equal(got.Events, want.Events) || !slices.Equal(got.Copies, want.Copies) {
-		t.Errorf("%v: %d events, copies %v; want %d and %v", ok, len(got.Events), got.Copies, len(want.Events), want.Copies)
+	if !slices.Equal(got.Events, want.Events) || !slices.Equal(got.Copies, want.Copies) {
+		t.Errorf("%d events, copies %v; want %d and %v", len(got.Events), got.Copies, len(want.Events), want.Copies)
 	}
 }
 
@@ -175,11 +195,74 @@ func TestUnfoldRefuses(t *testing.T) {
 	} {
 		tr := l.write(9, true)
 		spoil(tr)
-		if _, _, ok := tr.Unfold(Fold{Middle: 5, Times: 30}); ok {
+		if _, ok := tr.Folded(Fold{Middle: 5, Times: 30}); ok {
 			t.Errorf("%s: unfolded", name)
 		}
 	}
-	if _, _, ok := l.write(9, true).Unfold(Fold{Middle: 5, Times: 30}); !ok {
+	if _, ok := l.write(9, true).Folded(Fold{Middle: 5, Times: 30}); !ok {
 		t.Error("refused as it was")
 	}
+}
+
+// TestLoops walks a folded trace by what it says of its loops, and comes to the
+// unfolded one.
+func TestLoops(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawLoop(t).fold(t, rapid.IntRange(12, 60).Draw(t, "turns"))
+		want, old := f.Unfold()
+		type owner struct {
+			id   uint32
+			copy int
+		}
+		now, got, loops := map[owner]uint32{}, New(0), f.Loops()
+		event := func(i, copy int) {
+			switch e := f.Trace.Events[i]; {
+			case e.Kind == Alloc && !f.Copied(e.ID):
+				now[owner{e.ID, -1}] = got.Alloc(e.Size, e.Queue)
+			case e.Kind == Alloc:
+				now[owner{e.ID, copy}] = got.Alloc(e.Size, e.Queue)
+			case e.Kind == Free:
+				id, which := f.Freed(i, copy)
+				got.Free(now[owner{id, which}])
+			default:
+				got.Add(e.Kind, e.ID, e.Queue)
+			}
+		}
+		for i := 0; i < len(f.Trace.Events); i++ {
+			if f.At(i) != len(got.Events) {
+				t.Fatalf("event %d is at %d, want %d", i, f.At(i), len(got.Events))
+			}
+			if len(loops) == 0 || i < loops[0].From {
+				event(i, 0)
+				continue
+			}
+			l := loops[0]
+			loops = loops[1:]
+			if l.At != len(got.Events) {
+				t.Fatalf("a loop is at %d, want %d", l.At, len(got.Events))
+			}
+			for k := range l.Times {
+				for j := l.From; j < l.To; j++ {
+					event(j, l.Copy(k))
+				}
+			}
+			i = l.To - 1
+		}
+		if !slices.Equal(got.Events, want.Events) {
+			t.Fatalf("got %v, want %v", got.Events, want.Events)
+		}
+		at := rapid.IntRange(0, len(want.Events)-1).Draw(t, "at")
+		count := make([]int, f.Trace.Allocations())
+		for _, e := range want.Events[:at+1] {
+			switch e.Kind {
+			case Alloc:
+				count[old[e.ID]]++
+			case Free:
+				count[old[e.ID]]--
+			}
+		}
+		if got := f.Alive(at); !slices.Equal(got, count) {
+			t.Fatalf("after event %d there are %v, want %v", at, got, count)
+		}
+	})
 }

@@ -2,195 +2,114 @@
 
 package stream
 
-// alike tells whether in every pass the turns around the middle one do what it
-// does.
-func (u *unfolding) alike() bool {
-	for i := range u.passes {
-		p := &u.passes[i]
-		if p.around[reach] < 0 {
-			continue
-		}
-		middle := &u.sections[p.around[reach]]
-		for _, at := range p.around {
-			if !u.same(&u.sections[at], middle) {
-				return false
-			}
-		}
-	}
-	return true
+// unfolding is a trace being unfolded.
+type unfolding struct {
+	*Folded
+	now  []uint32 // the new ID of an old one, the middle's apart
+	base []uint32 // by pass: the first ID that its unfolded middle made
+	out  *Trace
+	old  []uint32 // the old ID of a new one
 }
 
-// same compares two sections, each seen from its own turn.
-func (u *unfolding) same(a, b *section) bool {
-	if a.to-a.from != b.to-b.from || a.made != b.made {
-		return false
+// Unfold is the trace with every turn of its loops. Old is, for each of its IDs,
+// the one that stood for it.
+func (f *Folded) Unfold() (out *Trace, old []uint32) {
+	t := f.Trace
+	u := &unfolding{
+		Folded: f, now: make([]uint32, t.next), base: make([]uint32, len(f.passes)),
+		out: &Trace{Queues: t.Queues, Initial: t.Initial, next: t.Initial},
 	}
-	for i := range a.to - a.from {
-		x, y := u.t.Events[a.from+i], u.t.Events[b.from+i]
-		if x.Kind != y.Kind || x.Size != y.Size || x.Queue != y.Queue {
-			return false
-		}
-		if x.Kind != Alloc && (x.Kind != Free || !u.sameTarget(a, x.ID, b, y.ID)) {
-			return false
-		}
+	made := int(t.next)
+	for _, at := range f.middles {
+		made += (f.Times - 1) * int(f.sections[at].made)
 	}
-	return true
-}
-
-// sameTarget tells whether two sections give back what has the same place, in a
-// turn that is as far away and near.
-func (u *unfolding) sameTarget(a *section, x uint32, b *section, y uint32) bool {
-	if u.home[x] < 0 || u.home[y] < 0 {
-		return false
-	}
-	s, t := &u.sections[u.home[x]], &u.sections[u.home[y]]
-	far := int(s.turn) - int(a.turn)
-	return s.pass == t.pass && x-s.first == y-t.first && far == int(t.turn)-int(b.turn) &&
-		-reach <= far && far <= reach && u.passes[s.pass].around[reach] >= 0
-}
-
-// write makes the new trace.
-func (u *unfolding) write() bool {
-	u.out = &Trace{Queues: u.t.Queues, Initial: u.t.Initial, next: u.t.Initial}
-	events, made := len(u.t.Events), int(u.t.next)
-	for i := range u.passes {
-		if at := u.passes[i].around[reach]; at >= 0 {
-			s := &u.sections[at]
-			events += (u.Times - 1) * (s.to - s.from)
-			made += (u.Times - 1) * int(s.made)
-		}
-	}
-	u.out.Events = make([]Event, 0, events)
+	u.out.Events = make([]Event, 0, f.Len())
 	u.old = make([]uint32, 0, made)
-	u.now = make([]uint32, u.t.next)
-	for id := range u.t.Initial {
+	for id := range t.Initial {
 		u.now[id] = id
 		u.old = append(u.old, id)
 	}
-	places := make([]int, 0, len(u.t.Events)+1) // where each event went
+	u.write()
+	for _, c := range t.Copies {
+		from := f.At(c.From)
+		u.out.Copies = append(u.out.Copies, Copy{From: from, N: f.At(c.From+c.N) - from})
+	}
+	return u.out, u.old
+}
+
+// write writes the new events.
+func (u *unfolding) write() {
 	next := 0
-	for i := 0; i < len(u.t.Events); {
+	for i := 0; i < len(u.Trace.Events); {
 		if next == len(u.sections) || i < u.sections[next].from {
-			places = append(places, len(u.out.Events))
-			if !u.event(&u.t.Events[i]) {
-				return false
-			}
+			u.event(&u.Trace.Events[i])
 			i++
 			continue
 		}
 		s := &u.sections[next]
-		for range s.to - s.from {
-			places = append(places, len(u.out.Events)+len(places)-s.from)
-		}
-		if !u.section(s) {
-			return false
-		}
+		u.section(s)
 		i = s.to
 		next++
 	}
-	return u.copies(append(places, len(u.out.Events)))
 }
 
 // event writes one that belongs to no turn.
-func (u *unfolding) event(e *Event) bool {
+func (u *unfolding) event(e *Event) {
 	switch e.Kind {
 	case Alloc:
 		u.now[e.ID] = u.alloc(e)
-		return true
 	case Mark, EmptyCache:
 		u.out.Events = append(u.out.Events, *e)
-		return true
+	default:
+		u.out.Add(e.Kind, u.now[e.ID], e.Queue)
 	}
-	if h := u.home[e.ID]; h >= 0 && u.near(u.sections[h].turn) {
-		return false
-	}
-	u.out.Add(e.Kind, u.now[e.ID], e.Queue)
-	return true
-}
-
-// near tells whether a turn is the middle one or around it.
-func (u *unfolding) near(turn uint8) bool {
-	return turn+reach >= u.Middle && turn <= u.Middle+reach
 }
 
 // section writes one turn, or all that the middle one stands for.
-func (u *unfolding) section(s *section) bool {
+func (u *unfolding) section(s *section) {
 	if s.turn != u.Middle {
-		turn := int(s.turn)
-		if s.turn > u.Middle {
-			turn += u.Times - 1
-		}
-		return u.turn(s, turn)
+		u.turn(s, 0)
+		return
 	}
-	p := &u.passes[s.pass]
-	p.base = u.out.next
+	u.base[s.pass] = u.out.next
 	for k := range u.Times {
-		if p.step < 0 {
+		if u.passes[s.pass].step < 0 {
 			k = u.Times - 1 - k
 		}
-		u.turn(s, int(u.Middle)+k)
+		u.turn(s, k)
 	}
-	return true
 }
 
-// turn writes a section as the given turn of the unfolded loop.
-func (u *unfolding) turn(s *section, turn int) bool {
+// turn writes a section, the middle one as its given copy.
+func (u *unfolding) turn(s *section, copy int) {
 	for i := s.from; i < s.to; i++ {
-		e := &u.t.Events[i]
-		switch {
-		case e.Kind == Alloc:
+		e := &u.Trace.Events[i]
+		if e.Kind == Alloc {
 			u.now[e.ID] = u.alloc(e)
-		case e.Kind == Free && u.near(s.turn):
-			u.out.Free(u.target(s, e.ID, turn))
-		default:
-			if h := u.home[e.ID]; h >= 0 && u.crosses(s.turn, u.sections[h].turn) {
-				return false
-			}
-			u.out.Add(e.Kind, u.now[e.ID], e.Queue)
+			continue
 		}
+		id := u.now[e.ID]
+		if e.Kind == Free && u.near(s.turn) {
+			id = u.target(s, e.ID, copy)
+		}
+		u.out.Add(e.Kind, id, e.Queue)
 	}
-	return true
 }
 
-// crosses tells whether the middle turn is, or lies between, either of two.
-func (u *unfolding) crosses(a, b uint8) bool {
-	return min(a, b) <= u.Middle && u.Middle <= max(a, b)
-}
-
-// target is the new ID of what a section near the middle gives back, as the
-// given turn.
-func (u *unfolding) target(s *section, id uint32, turn int) uint32 {
-	h := &u.sections[u.home[id]]
-	if !u.crosses(s.turn, h.turn) {
+// target is the new ID of what a section near the middle gives back.
+func (u *unfolding) target(s *section, id uint32, copy int) uint32 {
+	id, k := u.freed(s, id, copy)
+	if k < 0 {
 		return u.now[id]
 	}
-	turn += int(h.turn) - int(s.turn)
-	p := &u.passes[h.pass]
-	switch k := turn - int(u.Middle); {
-	case k < 0:
-		return u.now[u.sections[p.around[reach+k]].first+id-h.first]
-	case k >= u.Times:
-		return u.now[u.sections[p.around[reach+k-u.Times+1]].first+id-h.first]
-	case p.step < 0:
-		return p.base + uint32(u.Times-1-k)*h.made + id - h.first
-	default:
-		return p.base + uint32(k)*h.made + id - h.first
+	h := &u.sections[u.home[id]]
+	if u.passes[h.pass].step < 0 {
+		k = u.Times - 1 - k
 	}
+	return u.base[h.pass] + uint32(k)*h.made + id - h.first
 }
 
 func (u *unfolding) alloc(e *Event) uint32 {
 	u.old = append(u.old, e.ID)
 	return u.out.Alloc(e.Size, e.Queue)
-}
-
-// copies says where the stretches that come again are now.
-func (u *unfolding) copies(places []int) bool {
-	for _, c := range u.t.Copies {
-		from, to := places[c.From], places[c.From+c.N]
-		if places[c.From+2*c.N]-to != to-from {
-			return false
-		}
-		u.out.Copies = append(u.out.Copies, Copy{From: from, N: to - from})
-	}
-	return true
 }

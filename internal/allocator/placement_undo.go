@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+// undo is how addresses were before each of some placements, so that who only
+// wants to know where segments would go can take them back.
+type undo struct {
+	on    bool
+	was   driverState
+	steps []undoStep
+	spans []span // of all steps, one after the other
+}
+
+// driverState is what a driver knows beside addresses.
+type driverState struct {
+	used, next, nextRange uint64
+	takes, handles        int
+	launched              bool
+}
+
+// undoStep is a chunk as it was, or how the addresses were before it was added.
+type undoStep struct {
+	chunk  int32
+	added  bool
+	spans  int    // how many there were: the holes of a chunk, or the gaps
+	floor  uint64 // where a chunk was added
+	placed uint64 // the address that was handed out, if any was
+}
+
+// Mark makes the takes that follow such as Rewind can take back. It holds until
+// Rewind or Keep, and nothing may be given back in between.
+func (d *Driver) Mark() {
+	u := &d.undo
+	u.on, u.steps, u.spans = true, u.steps[:0], u.spans[:0]
+	u.was = driverState{d.used, d.next, d.nextRange, d.takes, d.handles, d.launched}
+}
+
+// Rewind takes back all since the last Mark.
+func (d *Driver) Rewind() {
+	u := &d.undo
+	for n := len(u.steps) - 1; n >= 0; n-- {
+		d.takeBack(&u.steps[n])
+	}
+	w := u.was
+	d.used, d.next, d.nextRange, d.takes, d.handles, d.launched = w.used, w.next, w.nextRange, w.takes, w.handles, w.launched
+	u.on = false
+}
+
+// Keep lets all since the last Mark be.
+func (d *Driver) Keep() { d.undo.on = false }
+
+// takeBack takes the last step back.
+func (a *addresses) takeBack(s *undoStep) {
+	rest := len(a.undo.spans) - s.spans
+	spans := a.undo.spans[rest:]
+	a.undo.spans = a.undo.spans[:rest]
+	delete(a.owner, s.placed)
+	c := &a.chunks[s.chunk]
+	if s.added {
+		*c = chunk{}
+		a.setRoom(s.chunk)
+		a.chunks, a.floor, a.gaps = a.chunks[:s.chunk], s.floor, append(a.gaps[:0], spans...)
+		return
+	}
+	c.holes = append(c.holes[:0], spans...)
+	c.measure()
+	a.setRoom(s.chunk)
+}
+
+// changes notes how a chunk is before it changes.
+func (a *addresses) changes(i int32) {
+	if u := &a.undo; u.on {
+		holes := a.chunks[i].holes
+		u.steps = append(u.steps, undoStep{chunk: i, spans: len(holes)})
+		u.spans = append(u.spans, holes...)
+	}
+}
+
+// grows notes how the addresses are before a chunk is added.
+func (a *addresses) grows() {
+	if u := &a.undo; u.on {
+		u.steps = append(u.steps, undoStep{chunk: int32(len(a.chunks)), added: true, spans: len(a.gaps), floor: a.floor})
+		u.spans = append(u.spans, a.gaps...)
+	}
+}
+
+// placed notes the address that the last step handed out.
+func (a *addresses) placed(addr uint64) {
+	if u := &a.undo; u.on {
+		u.steps[len(u.steps)-1].placed = addr
+	}
+}

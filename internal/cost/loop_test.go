@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cost
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"snug/internal/shadow"
+)
+
+// TestTimes: work that is noted once and done many times over takes as long as if
+// it had been noted each time.
+func TestTimes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		write := func(tape *Tape, what []int) {
+			for _, x := range what {
+				switch x % 4 {
+				case 0:
+					tape.Host(shadow.HostWork(x / 4 % 6))
+				case 1:
+					tape.Kernel(shadow.Kernel{Bytes: float64(x) * 1e5})
+				case 2:
+					tape.Joins(shadow.Kernel{Bytes: float64(x) * 1e6})
+				case 3:
+					if x%32 == 3 {
+						tape.Sync()
+					}
+				}
+			}
+		}
+		work := rapid.SliceOfN(rapid.IntRange(0, 2000), 0, 12)
+		before, body, after := work.Draw(t, "before"), work.Draw(t, "body"), work.Draw(t, "after")
+		n, more := rapid.IntRange(2, 700).Draw(t, "times"), rapid.Bool().Draw(t, "more")
+		folded, whole := &Tape{}, &Tape{}
+		write(folded, before)
+		folded.Times(n)
+		write(folded, body)
+		folded.Times(1)
+		write(folded, after)
+		write(whole, before)
+		for range n {
+			write(whole, body)
+		}
+		write(whole, after)
+		seconds := func(tape *Tape) float64 {
+			k := newClock(h200, Calibrated)
+			tape.play(k, more)
+			return k.seconds(1)
+		}
+		if got, want := seconds(folded), seconds(whole); math.Abs(got/want-1) > 1e-12 {
+			t.Fatalf("%v s, want %v s", got, want)
+		}
+	})
+}

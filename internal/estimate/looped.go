@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"snug/internal/allocator"
+	"snug/internal/gpu"
+	"snug/internal/loops"
+	"snug/internal/setup"
+	"snug/internal/simulate"
+)
+
+// A model that goes token by token has loops, which stay folded. Package loops
+// plays them as they are. Under options that it does not know they are written out
+// and played event by event, which is for short ones.
+
+// How far runs are simulated. These are counts, not times, so that what is refused
+// is refused on every machine. An answer takes half a second and 200 MB at most, a
+// search some seconds.
+const (
+	mostEvents   = 1_000_000  // of a run, its loops folded
+	mostWork     = 4_000_000  // steps of package loops for one answer
+	mostTried    = 12_000_000 // the same for one try of a search
+	mostDrawn    = 2_500_000  // what an answer may have cost for its course to be drawn too
+	mostSegments = 250_000    // of memory at once, where there are loops
+	mostBytes    = 8 << 40    // the same in bytes
+	mostUnfolded = 3_300_000  // events of loops that are written out
+	fewUnfolded  = 1_000_000  // the same in a search, which plays dozens of runs
+)
+
+// farTooLarge is how many times over a run has to exceed every card of a search for
+// its figures to matter no more.
+const farTooLarge = 4
+
+// Beyond is that a run is longer or larger than what is simulated.
+type Beyond struct{ error }
+
+// Unwrap is the error with its field.
+func (b Beyond) Unwrap() error { return b.error }
+
+// playLoops plays a run whose loops are folded.
+func (r *run) playLoops(s *setup.Setup, v allocator.Version, card gpu.Card, limit uint64, o playing) (out played, err error) {
+	p := r.player
+	if p == nil {
+		if p, err = loops.New(v, r.loops); err != nil {
+			return out, beyond(s, o.work, err)
+		}
+	}
+	if r.again {
+		r.player = p
+	}
+	total := totalOf(card)
+	how := loops.Options{
+		Phases: o.phases, PassCopies: o.brief, Until: o.until, Since: o.since, Chart: o.chart,
+		Most: o.left(), MostSegments: mostSegments, MostBytes: cmp.Or(o.most, mostBytes),
+	}
+	if limit > 0 && limit < total {
+		how.Limit = uint64(float64(limit) / float64(total) * float64(total))
+	}
+	out.Result, err = p.Play(allocator.NewDriver(total, card.Outside), how)
+	out.requested, out.retries, out.work = p.PeakRequested(), p.Retries(), p.Work()
+	return out, beyond(s, o.work, err)
+}
+
+// left is how much work a play may still be; one step is more than none.
+func (o *playing) left() int { return max(o.work-o.spent, 1) }
+
+// beyond says which field makes a run too long or too large, how far such runs are
+// simulated, and what to do.
+func beyond(s *setup.Setup, work int, err error) error {
+	switch {
+	case errors.Is(err, simulate.ErrTooLong):
+		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run makes more than the %s allocations and frees that are simulated, its tensors being so large that kernels work on them in parts; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(mostEvents))}
+	case errors.Is(err, loops.ErrTooLarge):
+		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run takes more than 8 TiB, as far as a model that goes token by token is simulated; shorten {seq}, lower {batch} or turn {checkpointing} on", s.Seq, s.Batch)}
+	case errors.Is(err, loops.ErrTooLong):
+		return Beyond{setup.Wrong("{seq} %d is too long for %s: it goes token by token, which is simulated for %s steps of the allocator and %d segments of memory; shorten {seq}", s.Seq, s.Model.Title(), millions(work), mostSegments)}
+	}
+	return err
+}
+
+// millions is a bound in words.
+func millions(n int) string { return fmt.Sprintf("%.1f million", float64(n)/1e6) }
+
+// unfolded is the run with its loops written out. The events that the options
+// name are then others.
+func (r *run) unfolded(s *setup.Setup, o *playing) (*run, error) {
+	if r.loops == nil {
+		return r, nil
+	}
+	if r.loops.Len() > mostUnfolded {
+		return nil, r.tooLong(s)
+	}
+	o.until, o.since = r.loops.At(o.until), r.loops.At(o.since)
+	if r.whole != nil {
+		return r.whole, nil
+	}
+	trace, _ := r.loops.Unfold()
+	whole := &run{trace: trace}
+	if r.again {
+		r.whole = whole
+	}
+	return whole, nil
+}
+
+// tooLong is that a run can only be played event by event and has too many.
+func (r *run) tooLong(s *setup.Setup) error {
+	straight := len(r.loops.Trace.Events)
+	up := s.Seq * max(mostUnfolded-straight, 0) / max(r.loops.Len()-straight, 1)
+	const what = "a model that goes token by token is simulated up to " // and how far
+	if s.Allocator != "" {
+		return Beyond{setup.Wrong("{seq} %d with {allocator} %s: under such options "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or leave {allocator} out", s.Seq, s.Allocator, millions(mostUnfolded), up)}
+	}
+	return Beyond{setup.Wrong("{seq} %d with {versions.torch} %s: for that version "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or take 2.11", s.Seq, s.Versions.Torch, millions(mostUnfolded), up)}
+}
+
+// Plays tells whether a search may ask what the run takes under other options of
+// the allocator. Where its loops would have to be written out for that, and are
+// long, they are not tried.
+func (p *Probe) Plays(conf string) bool {
+	s := *p.Setup
+	s.Allocator = conf
+	v, opt, err := settingsOf(&s)
+	return err != nil || p.loops <= fewUnfolded || loops.Suits(v, opt)
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loops
+
+import (
+	"encoding/binary"
+
+	"snug/internal/stream"
+)
+
+// body is what each turn of a loop does.
+type body struct {
+	loop  *stream.Loop
+	steps []step
+	owned []uint32 // the allocations that steps name: those that outlive their turn or are of others
+	class *class
+}
+
+// step is one event of a turn.
+type step struct {
+	kind  stepKind
+	bytes uint64 // asked for
+	queue uint16
+	what  int32 // the place among what the turn made, or the one in body.owned
+	far   int   // how many turns away what is given back was made
+}
+
+type stepKind uint8
+
+const (
+	takeLocal stepKind = iota // an allocation that its own turn gives back
+	takeOwned                 // one that stays longer
+	freeLocal
+	freeOwned
+)
+
+// class is the loops that do the same, in other layers or steps, and the
+// shortcuts through them.
+type class struct {
+	shortcuts map[uint64][]*shortcut // by what the turn before them is known by
+	deadEnds  map[uint64]int         // where they led to and none begins
+}
+
+// lead is how many turns from either end of a loop all that a turn gives back is
+// sure to be of the loop.
+const lead = 2
+
+// bodyOf finds out what a loop does.
+func (p *Player) bodyOf(l *stream.Loop) *body {
+	b := &body{loop: l}
+	events, slots := p.stream.Trace.Events, map[uint32]int32{}
+	first, local := firstMade(events[l.From:l.To]), p.locals(l)
+	for i := l.From; i < l.To; i++ {
+		e := &events[i]
+		s := step{bytes: e.Size, queue: e.Queue}
+		id, far := e.ID, 0
+		if e.Kind == stream.Free {
+			var copy int
+			id, copy = p.stream.Freed(i, lead)
+			s.kind, s.bytes, far = freeLocal, p.asked[id], copy-lead
+		}
+		if far == 0 && local[id] {
+			s.what = int32(id - first)
+		} else {
+			s.kind++
+			s.what, s.far = b.slot(slots, id), far
+		}
+		b.steps = append(b.steps, s)
+	}
+	b.class = p.classOf(b)
+	return b
+}
+
+// slot is the number of an allocation that steps name.
+func (b *body) slot(slots map[uint32]int32, id uint32) int32 {
+	n, ok := slots[id]
+	if !ok {
+		n = int32(len(b.owned))
+		slots[id] = n
+		b.owned = append(b.owned, id)
+	}
+	return n
+}
+
+func firstMade(events []stream.Event) uint32 {
+	for i := range events {
+		if events[i].Kind == stream.Alloc {
+			return events[i].ID
+		}
+	}
+	return 0
+}
+
+// locals is the allocations of a loop's turn that the same turn gives back.
+func (p *Player) locals(l *stream.Loop) map[uint32]bool {
+	made, out := map[uint32]bool{}, map[uint32]bool{}
+	for i := l.From; i < l.To; i++ {
+		if e := &p.stream.Trace.Events[i]; e.Kind == stream.Alloc {
+			made[e.ID] = true
+		} else if id, copy := p.stream.Freed(i, lead); copy == lead && made[id] {
+			out[id] = true
+		}
+	}
+	return out
+}
+
+// classOf is the class of a body: it goes by all that its steps say.
+func (p *Player) classOf(b *body) *class {
+	key := []byte{0}
+	if b.loop.Down {
+		key[0] = 1
+	}
+	for _, s := range b.steps {
+		key = append(key, byte(s.kind))
+		key = binary.AppendUvarint(key, s.bytes)
+		key = binary.AppendUvarint(key, uint64(s.queue))
+		key = binary.AppendUvarint(key, uint64(s.what))
+		key = binary.AppendVarint(key, int64(s.far))
+	}
+	c := p.bodies[string(key)]
+	if c == nil {
+		c = &class{shortcuts: map[uint64][]*shortcut{}, deadEnds: map[uint64]int{}}
+		p.bodies[string(key)] = c
+	}
+	return c
+}
+
+// loop plays a loop.
+func (p *Player) loop(l *stream.Loop) error {
+	if l.Times <= 4*lead {
+		return p.short(l)
+	}
+	b := p.bodyOf(l)
+	p.recycle(b)
+	p.watch.begin(b)
+	defer p.watch.end()
+	for done := 0; done < l.Times; {
+		if err := p.beyond(); err != nil {
+			return err
+		}
+		if n := p.jump(b, done); n > 0 {
+			done += n
+			continue
+		}
+		if err := p.turn(b, done); err != nil {
+			return err
+		}
+		done++
+	}
+	p.forget(b)
+	return nil
+}
+
+// short plays a loop of few turns.
+func (p *Player) short(l *stream.Loop) error {
+	p.at = l.At - 1
+	for k := range l.Times {
+		for i := l.From; i < l.To; i++ {
+			p.at++
+			if err := p.event(i, l.Copy(k)); err != nil {
+				return err
+			}
+			p.note()
+		}
+	}
+	return nil
+}
+
+// inside tells whether the turns from one on are so far from the ends of the loop
+// that all they give back is of loops.
+func (b *body) inside(done, turns int) bool {
+	return done >= lead && done+turns <= b.loop.Times-lead
+}
+
+// turn plays one turn.
+func (p *Player) turn(b *body, done int) error {
+	copy := b.loop.Copy(done)
+	at := b.loop.At + done*len(b.steps)
+	p.watch.turn()
+	for i := range b.steps {
+		p.at = at + i
+		if err := p.step(b, i, copy); err != nil {
+			return err
+		}
+		p.note()
+	}
+	p.watch.turned(p, done)
+	return nil
+}
+
+// step plays one event of a turn.
+func (p *Player) step(b *body, i, copy int) error {
+	s := &b.steps[i]
+	switch s.kind {
+	case takeLocal, takeOwned:
+		at, err := p.alloc(s.bytes, s.queue)
+		if err != nil {
+			return err
+		}
+		if s.kind == takeOwned {
+			p.many[b.owned[s.what]].add(copy, at)
+			p.watch.made(s.what, copy, at)
+			return nil
+		}
+		for int(s.what) >= len(p.local) {
+			p.local = append(p.local, place{})
+		}
+		p.local[s.what] = at
+	case freeLocal:
+		p.free(p.local[s.what], s.bytes)
+	case freeOwned:
+		at, err := p.owned(b, i, copy)
+		if err != nil {
+			return err
+		}
+		p.free(at, s.bytes)
+	}
+	return nil
+}
+
+// owned is where that is what a step gives back.
+func (p *Player) owned(b *body, i, copy int) (place, error) {
+	s := &b.steps[i]
+	if of := copy + s.far; of >= 0 && of < b.loop.Times {
+		p.watch.owned(s.what, of)
+		return p.copyAt(b.owned[s.what], of)
+	}
+	id, _ := p.stream.Freed(b.loop.From+i, copy)
+	return p.single[id], nil
+}
+
+// forget drops what is known of allocations that this loop has given back: all but
+// perhaps some of the outermost turns.
+func (p *Player) forget(b *body) {
+	for _, s := range b.steps {
+		if s.kind != freeOwned {
+			continue
+		}
+		o := p.many[b.owned[s.what]]
+		var kept []run
+		if s.far != 0 {
+			kept = o.outermost(b.loop.Times)
+		}
+		p.idleRuns = append(p.idleRuns, o.runs[:0])
+		o.runs, o.last = kept, 0
+	}
+}
+
+// recycle gives what a loop makes the room of what was forgotten.
+func (p *Player) recycle(b *body) {
+	for _, s := range b.steps {
+		if n := len(p.idleRuns); s.kind == takeOwned && n > 0 {
+			p.many[b.owned[s.what]].runs = p.idleRuns[n-1]
+			p.idleRuns = p.idleRuns[:n-1]
+		}
+	}
+}

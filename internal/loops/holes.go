@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loops
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// hole is a free block: where it is, and the segment.
+type hole struct {
+	addr uint64
+	seg  int32
+}
+
+// holes is the free blocks of one pool and CUDA stream, by size.
+type holes struct {
+	fine  []bin // by size up to fineMost
+	any   [fineMost/64 + 1]uint64
+	sizes []uint64 // of the others, in order
+	other []*bin
+	idle  []*bin // that are empty
+}
+
+const fineMost = 4096
+
+// bin is the holes of one size. Those of segments with a shared layout are known
+// by the layout. Of the others it knows how many there are, and where by a heap,
+// the lowest address on top, that may also hold what is long gone: whether a hole
+// is one is for its segment to say.
+type bin struct {
+	layouts []int32 // that have such a hole, and members
+	own     int
+	heap    []hole
+}
+
+func (b *bin) empty() bool { return b.own == 0 && len(b.layouts) == 0 }
+
+// bin is the bin of a size, made if need be.
+func (h *holes) bin(size uint64) *bin {
+	if size <= fineMost {
+		if h.fine == nil {
+			h.fine = make([]bin, fineMost+1)
+		}
+		return &h.fine[size]
+	}
+	i, ok := slices.BinarySearch(h.sizes, size)
+	if !ok {
+		h.sizes = slices.Insert(h.sizes, i, size)
+		h.other = slices.Insert(h.other, i, h.newBin())
+	}
+	return h.other[i]
+}
+
+func (h *holes) newBin() *bin {
+	n := len(h.idle)
+	if n == 0 {
+		return &bin{}
+	}
+	b := h.idle[n-1]
+	h.idle = h.idle[:n-1]
+	return b
+}
+
+// next is the first size from one on of which there are holes; nil if there is none.
+func (h *holes) next(size uint64) (uint64, *bin) {
+	if size <= fineMost {
+		w := size / 64
+		word := h.any[w] >> (size % 64) << (size % 64)
+		for word == 0 && w < fineMost/64 {
+			w++
+			word = h.any[w]
+		}
+		if word != 0 {
+			size = w*64 + uint64(bits.TrailingZeros64(word))
+			return size, &h.fine[size]
+		}
+	}
+	i, _ := slices.BinarySearch(h.sizes, size)
+	if i == len(h.sizes) {
+		return 0, nil
+	}
+	return h.sizes[i], h.other[i]
+}
+
+// filled notes that there are holes of a size.
+func (h *holes) filled(size uint64) {
+	if size <= fineMost {
+		h.any[size/64] |= 1 << (size % 64)
+	}
+}
+
+// emptied notes that there may be none.
+func (h *holes) emptied(size uint64, b *bin) {
+	switch {
+	case !b.empty():
+	case size <= fineMost:
+		h.any[size/64] &^= 1 << (size % 64)
+	default:
+		i, _ := slices.BinarySearch(h.sizes, size)
+		h.idle = append(h.idle, b)
+		h.sizes, h.other = slices.Delete(h.sizes, i, i+1), slices.Delete(h.other, i, i+1)
+	}
+}
+
+// add adds a hole of a segment with its own layout.
+func (h *holes) add(size uint64, x hole) {
+	b := h.bin(size)
+	b.own++
+	b.push(x)
+	h.filled(size)
+}
+
+// drop takes one away, and where it was the last of its size all that its heap
+// still holds.
+func (h *holes) drop(size uint64) {
+	b := h.bin(size)
+	if b.own--; b.own == 0 {
+		b.heap = b.heap[:0]
+		h.emptied(size, b)
+	}
+}
+
+// join adds a layout that has members now.
+func (h *holes) join(size uint64, layout int32) {
+	b := h.bin(size)
+	b.layouts = append(b.layouts, layout)
+	h.filled(size)
+}
+
+// part takes one away that has none any more.
+func (h *holes) part(size uint64, layout int32) {
+	b := h.bin(size)
+	i := slices.Index(b.layouts, layout)
+	b.layouts = slices.Delete(b.layouts, i, i+1)
+	h.emptied(size, b)
+}
+
+func (b *bin) push(x hole) {
+	b.heap = append(b.heap, x)
+	h, i := b.heap, len(b.heap)-1
+	for i > 0 {
+		up := (i - 1) / 2
+		if h[up].addr <= x.addr {
+			break
+		}
+		h[i], i = h[up], up
+	}
+	h[i] = x
+}
+
+func (b *bin) pop() hole {
+	h, n := b.heap, len(b.heap)-1
+	top, last := h[0], h[n]
+	b.heap = h[:n]
+	i := 0
+	for 2*i+1 < n {
+		down := 2*i + 1
+		if down+1 < n && h[down+1].addr < h[down].addr {
+			down++
+		}
+		if last.addr <= h[down].addr {
+			break
+		}
+		h[i], i = h[down], down
+	}
+	if n > 0 {
+		h[i] = last
+	}
+	return top
+}
+
+// seek is the best fit: the smallest hole of a set that is large enough, the
+// lowest of those.
+func (p *Player) seek(set int32, size uint64) (got uint64, at hole, ok bool) {
+	got, b := p.sets[set].next(size)
+	if b == nil {
+		return 0, at, false
+	}
+	if b.own > 0 {
+		at, ok = p.ownHole(b, set, got)
+	}
+	for _, i := range b.layouts {
+		l := &p.shared[i]
+		high := l.members.highest()
+		within, _ := l.hole(got)
+		seg := p.slots[high]
+		if addr := p.segs[seg].addr + within; !ok || addr < at.addr {
+			at, ok = hole{addr, seg}, true
+		}
+	}
+	return got, at, ok
+}
+
+// ownHole is the lowest hole of a bin in a segment with its own layout.
+func (p *Player) ownHole(b *bin, set int32, size uint64) (hole, bool) {
+	for len(b.heap) > 0 {
+		if x := b.heap[0]; p.isHole(set, x, size) {
+			return x, true
+		}
+		b.pop()
+	}
+	panic("loops: a hole was counted that is not there")
+}
+
+// isHole tells whether there is a hole of that size.
+func (p *Player) isHole(set int32, x hole, size uint64) bool {
+	s := &p.segs[x.seg]
+	if s.set != set || s.own == none || s.apart || x.addr < s.addr {
+		return false
+	}
+	at, marks := x.addr-s.addr, p.owns[s.own].marks
+	j := find(marks, at)
+	return marks[j] == freeMark(at) && marks[j+1].at()-at == size
+}

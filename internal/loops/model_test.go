@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loops
+
+import (
+	"pgregory.net/rapid"
+
+	"snug/internal/stream"
+)
+
+// model is a training step with a loop in each layer, ahead and back.
+type model struct {
+	layers []layer
+	steps  int
+	keeps  bool // a step leaves something behind
+}
+
+// layer is what a layer does around and in each turn of its loops.
+type layer struct {
+	before []uint64 // made before the loop, which goes on the way back
+	ahead  []made
+	back   []made
+	within []uint64 // made for a moment between the loops
+	flush  bool     // the cache is emptied behind it
+}
+
+// made is an allocation that a turn makes.
+type made struct {
+	bytes uint64
+	queue uint16
+	goes  fate
+}
+
+type fate int
+
+const (
+	local fate = iota // with its own turn
+	next              // with the next one
+	third             // with the one after that
+	atEnd             // behind the loop, in the order of the turns
+	back              // in its turn on the way back
+	later             // in the turn before it on the way back
+)
+
+// drawModel draws a model whose sizes leave blocks of equal size.
+func drawModel(t *rapid.T) *model {
+	size := rapid.OneOf(
+		rapid.SampledFrom([]uint64{64, 512, 1024, 6144, 65536, 98304, 200 << 10, 1 << 20, 3 << 19, 3 << 20, 11 << 20, 50 << 20}),
+		rapid.Uint64Range(1, 8000), rapid.Uint64Range(1, 1<<20), rapid.Uint64Range(1<<20, 30<<20),
+	)
+	// Few sizes are how ties come about, and large blocks given back how turns come
+	// to fill them.
+	sizes := rapid.SampledFrom(rapid.SliceOfN(size, 1, 5).Draw(t, "sizes"))
+	large := rapid.OneOf(size, rapid.Uint64Range(30<<20, 900<<20))
+	queue := rapid.SampledFrom([]uint16{0, 0, 0, 0, 0, 0, 1})
+	turn := func(goes *rapid.Generator[fate], label string) (out []made) {
+		for range rapid.IntRange(0, 5).Draw(t, label) {
+			out = append(out, made{sizes.Draw(t, "size"), queue.Draw(t, "queue"), goes.Draw(t, "goes")})
+		}
+		return out
+	}
+	m := &model{steps: rapid.IntRange(1, 2).Draw(t, "steps"), keeps: rapid.Bool().Draw(t, "keeps")}
+	for range rapid.IntRange(1, 4).Draw(t, "layers") {
+		l := layer{
+			before: rapid.SliceOfN(large, 0, 3).Draw(t, "before"),
+			ahead:  turn(rapid.SampledFrom([]fate{local, local, next, third, atEnd, back, back, later}), "ahead"),
+			back:   turn(rapid.SampledFrom([]fate{local, local, next, third}), "back"),
+			within: rapid.SliceOfN(large, 0, 3).Draw(t, "within"),
+			flush:  rapid.IntRange(0, 9).Draw(t, "flush") == 0,
+		}
+		m.layers = append(m.layers, l)
+		if rapid.Bool().Draw(t, "again") { // layers are mostly alike
+			m.layers = append(m.layers, l)
+		}
+	}
+	return m
+}
+
+// turnsRun is how many turns are written.
+const turnsRun = 9
+
+// fold writes the model and folds it to so many turns.
+func (m *model) fold(t rapid.TB, turns int) *stream.Folded {
+	t.Helper()
+	f, ok := m.write().Folded(stream.Fold{Middle: 5, Times: turns - turnsRun + 1})
+	if !ok {
+		t.Fatal("the turns are not alike")
+	}
+	return f
+}
+
+// writer writes a trace.
+type writer struct {
+	*stream.Trace
+	turn uint8
+}
+
+// write is the trace of all steps.
+func (m *model) write() *stream.Trace {
+	w := &writer{Trace: stream.New(1024)}
+	w.Queue(7)
+	w.Add(stream.Mark, 0, 0)
+	w.take(5000, 0)
+	for range m.steps {
+		from := len(w.Events)
+		m.step(w)
+		if !m.keeps {
+			w.Repeat(from)
+		}
+	}
+	return w.Trace
+}
+
+func (w *writer) take(bytes uint64, queue uint16) uint32 {
+	id := w.Alloc(bytes, queue)
+	w.label()
+	return id
+}
+
+func (w *writer) give(id uint32) {
+	w.Free(id)
+	w.label()
+}
+
+func (w *writer) label() { w.Events[len(w.Events)-1].Turn = w.turn }
+
+// step is one step: all layers ahead, then all back.
+func (m *model) step(w *writer) {
+	w.Add(stream.Mark, 1, 0)
+	states := make([]layerState, len(m.layers))
+	for i := range m.layers {
+		states[i] = m.layers[i].goAhead(w)
+	}
+	w.Add(stream.Mark, 2, 0)
+	if m.keeps {
+		w.take(777, 0)
+	}
+	for i := len(m.layers) - 1; i >= 0; i-- {
+		m.layers[i].goBack(w, states[i])
+	}
+	w.Add(stream.Mark, 3, 0)
+	w.give(w.take(123456, 0))
+}
+
+// layerState is what a layer has made.
+type layerState struct {
+	before []uint32
+	turns  [turnsRun][]uint32
+}
+
+func (l *layer) goAhead(w *writer) (s layerState) {
+	for _, n := range l.before {
+		s.before = append(s.before, w.take(n, 0))
+	}
+	for i := range turnsRun {
+		w.turn = uint8(i + 1)
+		s.turns[i] = w.makes(l.ahead)
+		w.gives(l.ahead, s.turns[:], i, local, next, third)
+	}
+	w.turn = 0
+	for _, n := range l.within {
+		w.give(w.take(n, 0))
+	}
+	for i := range turnsRun {
+		w.turn = uint8(i + 1)
+		w.giveAll(l.ahead, s.turns[i], atEnd)
+	}
+	w.turn = 0
+	if l.flush {
+		w.Add(stream.EmptyCache, 0, 0)
+	}
+	return s
+}
+
+func (l *layer) goBack(w *writer, s layerState) {
+	var turns [turnsRun][]uint32
+	for _, n := range l.within {
+		w.give(w.take(n, 0))
+	}
+	for k := range turnsRun {
+		i := turnsRun - 1 - k
+		w.turn = uint8(i + 1)
+		turns[k] = w.makes(l.back)
+		w.giveAll(l.ahead, s.turns[i], back)
+		if i+1 < turnsRun {
+			w.giveAll(l.ahead, s.turns[i+1], later)
+		}
+		w.gives(l.back, turns[:], k, local, next, third)
+	}
+	// What the last turns left goes without them, but says that it was theirs.
+	w.turn = turnsRun
+	w.giveAll(l.ahead, s.turns[turnsRun-1], next)
+	w.giveAll(l.ahead, s.turns[turnsRun-1], third)
+	w.turn = turnsRun - 1
+	w.giveAll(l.ahead, s.turns[turnsRun-2], third)
+	w.turn = 1
+	w.giveAll(l.ahead, s.turns[0], later)
+	w.giveAll(l.back, turns[turnsRun-1], next)
+	w.giveAll(l.back, turns[turnsRun-1], third)
+	w.turn = 2
+	w.giveAll(l.back, turns[turnsRun-2], third)
+	w.turn = 0
+	for _, id := range s.before {
+		w.give(id)
+	}
+}
+
+func (w *writer) makes(all []made) (ids []uint32) {
+	for _, x := range all {
+		ids = append(ids, w.take(x.bytes, x.queue))
+	}
+	return ids
+}
+
+// gives gives back what goes in a turn: of its own, of the one before, of the one
+// before that.
+func (w *writer) gives(all []made, turns [][]uint32, i int, goes ...fate) {
+	for back, f := range goes {
+		if i-back >= 0 {
+			w.giveAll(all, turns[i-back], f)
+		}
+	}
+}
+
+func (w *writer) giveAll(all []made, ids []uint32, goes fate) {
+	for k, x := range all {
+		if x.goes == goes {
+			w.give(ids[k])
+		}
+	}
+}

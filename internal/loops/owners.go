@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loops
+
+import "sort"
+
+// owners is where the copies of an allocation are that a loop makes over and
+// over. Neighbours in time are mostly neighbours in a segment too, so that a run
+// of copies is kept as one.
+type owners struct {
+	runs []run // in the order in which they were made
+	down bool  // the last copy is made first
+	last int   // the run that was looked up last
+}
+
+// run is the copies [from, from+n) of an allocation, in one segment, each so many
+// quanta behind the one before. There are many of them, so that it is kept small:
+// no segment is larger than Largest.
+type run struct {
+	from, n int32
+	seg     int32 // from 1
+	at      uint32
+	step    uint32 // modulo 2³², so that it may go down
+}
+
+// Largest is the largest allocation that this package knows, in bytes.
+const Largest = (1<<32 - 2*smallBuffer) * quantum
+
+func (r *run) holds(copy int) bool { return int(r.from) <= copy && copy < r.end() }
+
+func (r *run) end() int { return int(r.from + r.n) }
+
+func (r *run) place(copy int) place {
+	return place{seg: r.seg, at: uint64(r.at + uint32(copy-int(r.from))*r.step)}
+}
+
+func runOf(copy int, at place) run {
+	return run{from: int32(copy), n: 1, seg: at.seg, at: uint32(at.at)}
+}
+
+// add notes where a copy is: the next one in the order of the loop, though some
+// may be left out.
+func (o *owners) add(copy int, at place) {
+	if n := len(o.runs); n > 0 && o.runs[n-1].extend(copy, at, o.down) {
+		return
+	}
+	o.runs = append(doubled(o.runs), runOf(copy, at))
+}
+
+// extend adds a copy to a run that it goes on with.
+func (r *run) extend(copy int, at place, down bool) bool {
+	next, step := r.end(), uint32(at.at-r.place(copy-1).at)
+	if down {
+		next, step = int(r.from)-1, r.at-uint32(at.at)
+	}
+	if r.seg != at.seg || copy != next || r.n > 1 && step != r.step {
+		return false
+	}
+	if r.step = step; down {
+		r.from, r.at = int32(copy), uint32(at.at)
+	}
+	r.n++
+	return true
+}
+
+// outermost is the runs that hold one of the first or last copies.
+func (o *owners) outermost(copies int) (out []run) {
+	for i := range o.runs {
+		if r := &o.runs[i]; int(r.from) < lead || r.end() > copies-lead {
+			out = append(out, *r)
+		}
+	}
+	return out
+}
+
+// find is the run that holds a copy, nil if none does.
+func (o *owners) find(copy int) *run {
+	if o == nil {
+		return nil
+	}
+	for _, i := range [...]int{o.last, o.last + 1, o.last - 1} {
+		if i >= 0 && i < len(o.runs) && o.runs[i].holds(copy) {
+			o.last = i
+			return &o.runs[i]
+		}
+	}
+	i := sort.Search(len(o.runs), func(i int) bool {
+		if o.down {
+			return int(o.runs[i].from) <= copy
+		}
+		return o.runs[i].end() > copy
+	})
+	if i == len(o.runs) || !o.runs[i].holds(copy) {
+		return nil
+	}
+	o.last = i
+	return &o.runs[i]
+}

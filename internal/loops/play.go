@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loops
+
+import (
+	"errors"
+	"fmt"
+
+	"snug/internal/allocator"
+	"snug/internal/stream"
+)
+
+// Options are the choices of a play. The zero value plays to the end and watches
+// nothing. Events are those of the folded trace.
+type Options struct {
+	// Limit is torch.cuda.set_per_process_memory_fraction in bytes, 0 for none.
+	Limit uint64
+	// Most is how much work a play may be, 0 for any: an event that is played is one
+	// step of it, one that is recorded two, a segment that a shortcut touches or that
+	// is flushed one. So where a play ends does not hang on the machine.
+	Most int
+	// MostSegments is how many there may be at once, 0 for any. They take memory.
+	MostSegments int
+	// MostBytes is how many may be reserved, 0 for any. Unlike at a limit, the play
+	// ends there.
+	MostBytes uint64
+	// Phases gets the highest allocated bytes of each phase that a Mark opens, by
+	// its number. What comes before the first is phase 0.
+	Phases []uint64
+	// PassCopies goes past stretches that come again and would change nothing.
+	PassCopies bool
+	// Until is the event to stop before, if it is not 0.
+	Until int
+	// Since is the event from which on Retries counts.
+	Since int
+	// Chart is filled in, if it is set.
+	Chart *Chart
+}
+
+// ErrTooLong is that a play is more work or has more segments, and ErrTooLarge that
+// the run reserves more memory, than the options let it.
+var (
+	ErrTooLong  = errors.New("the loops of this run are too long to be played")
+	ErrTooLarge = errors.New("a run with loops takes more memory than is played")
+)
+
+// looksCost is how many segments or addresses are looked at in the time of one step.
+const looksCost = 16
+
+// Play plays the stream in a new process. It stops at the first request that does not fit, as
+// training does, and says so in the Result, whose indices are those of the unfolded
+// trace.
+func (p *Player) Play(dev *allocator.Driver, o Options) (allocator.Result, error) {
+	p.begin(dev, o.Limit)
+	p.bounds = bounds{o.Most, o.MostSegments, o.MostBytes / quantum}
+	p.res = allocator.Result{PeakAllocatedAt: -1, PeakReservedAt: -1, OOMAt: -1}
+	p.phases, p.chart = o.Phases, o.Chart
+	err := p.play(o)
+	var oom *allocator.OutOfMemoryError
+	switch {
+	case errors.As(err, &oom):
+		p.res.OOM, p.res.OOMAt, p.res.Events = oom, p.at, p.at+1
+	case errors.Is(err, ErrTooLong) || errors.Is(err, ErrTooLarge):
+		return p.res, err
+	case err != nil:
+		return p.res, fmt.Errorf("event %d: %w", p.at, err)
+	default:
+		p.res.Events = p.stream.At(o.until(p.stream.Trace))
+	}
+	return p.res, nil
+}
+
+// until is the event to stop before.
+func (o Options) until(t *stream.Trace) int {
+	if o.Until > 0 {
+		return o.Until
+	}
+	return len(t.Events)
+}
+
+func (p *Player) play(o Options) error {
+	f, loops := p.stream, p.stream.Loops()
+	until := o.until(f.Trace)
+	c := copies{}
+	if o.PassCopies {
+		c = newCopies(f.Trace)
+	}
+	for i := 0; i < until; {
+		if i == o.Since {
+			p.before, p.counts = p.retries, true
+		}
+		if i == c.point() {
+			i = c.pass(p, i)
+			continue
+		}
+		for len(loops) > 0 && loops[0].From < i {
+			loops = loops[1:]
+		}
+		if len(loops) > 0 && loops[0].From == i {
+			if err := p.loop(&loops[0]); err != nil {
+				return err
+			}
+			i = loops[0].To
+			continue
+		}
+		p.at = f.At(i)
+		if err := p.event(i, 0); err != nil {
+			return err
+		}
+		p.note()
+		i++
+	}
+	return nil
+}
+
+// Retries is how often the cache was flushed for want of memory since the event
+// that the options named.
+func (p *Player) Retries() uint64 {
+	if !p.counts { // it was passed over
+		return 0
+	}
+	return p.retries - p.before
+}
+
+// Work is how much work the play was, or is so far; see [Options].
+func (p *Player) Work() int { return p.work + int(p.dev.Looked()/looksCost) }
+
+// PeakRequested is the most that was asked for at once.
+func (p *Player) PeakRequested() uint64 { return p.peakRequested }
+
+// event plays one event of the folded trace; of a loop, of the given copy.
+func (p *Player) event(i, copy int) error {
+	switch e := &p.stream.Trace.Events[i]; e.Kind {
+	case stream.Alloc:
+		at, err := p.alloc(e.Size, e.Queue)
+		if err == nil {
+			p.keep(e.ID, copy, at)
+		}
+		return err
+	case stream.Free:
+		at, err := p.whose(i, copy)
+		if err == nil {
+			p.free(at, p.asked[e.ID])
+		}
+		return err
+	case stream.EmptyCache:
+		p.flush()
+	case stream.Mark:
+		p.phase = e.ID
+		p.notePhase(p.allocated)
+	default:
+		return fmt.Errorf("%v is not for streams with loops", e.Kind)
+	}
+	return nil
+}
+
+// keep notes where an allocation is.
+func (p *Player) keep(id uint32, copy int, at place) {
+	if !p.stream.Copied(id) {
+		p.single[id] = at
+		return
+	}
+	p.many[id].add(copy, at)
+}
+
+// whose is where that is what an event gives back.
+func (p *Player) whose(i, copy int) (place, error) {
+	id, which := p.stream.Freed(i, copy)
+	if which < 0 {
+		return p.single[id], nil
+	}
+	return p.copyAt(id, which)
+}
+
+// copyAt is where a copy of an allocation is.
+func (p *Player) copyAt(id uint32, copy int) (place, error) {
+	r := p.many[id].find(copy)
+	if r == nil {
+		return place{}, fmt.Errorf("free of copy %d of allocation %d, which is not alive", copy, id)
+	}
+	return r.place(copy), nil
+}

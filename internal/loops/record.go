@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loops
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// recording is turns of a loop being played, with all that decided how they came
+// out. The segments that they touch have roles, in the order in which they come
+// into it.
+type recording struct {
+	shortcut
+	body    *body
+	broken  bool // it is of no use
+	first   int  // the copy that comes first
+	left    int  // turns that are still to come
+	bridges bool // it ends where a shortcut begins
+
+	segs  []int32 // by role
+	picks []pick
+	next  owner // whose block is given back next
+	made  map[owner]place
+	taken []owned
+
+	below [][]uint64 // which ties there are, by role
+	was   []piece    // how each role was, to begin with
+	deeps []dive
+	dead  []int32 // pieces that are gone
+	count int     // of roles
+
+	allocated, requested uint64 // when it began
+}
+
+// owner is a copy of what a body names, counted from the recording's first.
+type owner struct {
+	slot int32
+	copy int
+}
+
+var nobody = owner{slot: none}
+
+// owned is where such a copy is.
+type owned struct {
+	owner
+	role int32
+	at   uint64
+}
+
+// pick is the choice of a hole in a segment that had a role already. Segments that
+// come into it later had their holes then, too.
+type pick struct {
+	role, roles int32 // and how many roles there were
+	set         int32
+	size        uint64
+}
+
+// piece is where a segment or a piece of one was, and next to whom.
+type piece struct {
+	addr       uint64
+	size       int64 // of a void
+	prev, next int32
+}
+
+// dive is the choice of a void.
+type dive struct {
+	deep
+	roles int32 // how many roles there were
+	size  uint64
+}
+
+// record begins a recording of so many turns.
+func (w *watch) record(p *Player, b *body, done, turns int) {
+	c := &w.room
+	for i := range c.below {
+		clear(c.below[i])
+	}
+	*c = recording{
+		shortcut: shortcut{
+			turns: turns, start: w.sum, most: math.MinInt64, mostAsked: math.MinInt64,
+			roles: c.roles[:0], guards: c.guards[:0], ties: c.ties[:0], deeper: c.deeper[:0],
+		},
+		body: b, first: b.loop.Copy(done), left: turns, next: nobody,
+		below: c.below, segs: c.segs[:0], picks: c.picks[:0], made: map[owner]place{}, taken: c.taken[:0],
+		was: c.was[:0], deeps: c.deeps[:0], dead: c.dead[:0],
+		allocated: p.allocated, requested: p.requested,
+	}
+	w.rec = c
+}
+
+// join gives a segment a role.
+func (c *recording) join(p *Player, i int32, r role) int32 {
+	s := &p.segs[i]
+	r.set = s.set
+	was := piece{addr: s.addr, prev: s.prev, next: s.next}
+	if r.void = s.void; s.void {
+		r.low, r.high = 1, math.MaxInt64
+		was.size = int64(p.voidSize(i))
+		c.admits(&r, int32(len(c.roles)), was.size)
+	} else {
+		r.before = p.internLayout(s)
+	}
+	c.was = append(c.was, was)
+	c.broken = c.broken || s.alone
+	c.roles, c.segs = append(c.roles, r), append(c.segs, i)
+	s.role = int32(len(c.roles))
+	c.counts(1)
+	return s.role - 1
+}
+
+// counts counts roles, those apart of pieces that were gone again.
+func (c *recording) counts(n int) {
+	c.count += n
+	c.broken = c.broken || c.count > mostRoles
+}
+
+// mostRoles is how many roles a shortcut may have. One with more touches a segment
+// or more in each turn, and saves little.
+const mostRoles = 128
+
+// chosen notes the choice of a hole, and what it hung on.
+func (c *recording) chosen(p *Player, r *request, got uint64, at place, grown bool) {
+	i := p.segs[at.seg-1].role - 1
+	switch {
+	case i >= 0 && c.roles[i].void:
+	case i >= 0:
+		c.pick(pick{i, int32(len(c.roles)), r.set, got})
+	case grown:
+		i = c.join(p, at.seg-1, role{how: grow, size: got})
+		c.grows += got
+		c.lastGrowth = c.events
+	default:
+		i = c.join(p, at.seg-1, role{how: draw, size: r.size, got: got, at: at.at})
+	}
+	c.voids(p, r, got, i, grown)
+	if c.roles[i].void {
+		return
+	}
+	c.guard(r, got, i, grown)
+	if b := p.sets[r.set].bin(got); b.own+len(b.layouts) > 1 {
+		c.tie(p, r.set, got, i)
+	}
+}
+
+// pick notes a pick, each once.
+func (c *recording) pick(x pick) {
+	for _, k := range c.picks {
+		if k.role == x.role && k.size == x.size {
+			return
+		}
+	}
+	c.picks = append(c.picks, x)
+}
+
+// guard notes that no segment without a role may have had a better hole.
+func (c *recording) guard(r *request, got uint64, role int32, grown bool) {
+	if grown {
+		got = math.MaxUint64
+	}
+	k := slices.IndexFunc(c.guards, func(g guard) bool { return g.set == r.set && g.size == r.size })
+	if k < 0 {
+		k = len(c.guards)
+		c.guards = append(c.guards, guard{set: r.set, size: r.size})
+	}
+	g := &c.guards[k]
+	if got > g.got {
+		g.got, g.roles = got, nil
+	}
+	if got == g.got && !slices.Contains(g.roles, role) {
+		g.roles = append(g.roles, role)
+	}
+}
+
+// tie notes that one segment was chosen before others with a hole of the same size.
+func (c *recording) tie(p *Player, set int32, size uint64, chosen int32) {
+	for k, i := range c.segs {
+		if s := &p.segs[i]; int32(k) != chosen && s.set == set && !s.void && hasHole(p.marks(s), size) {
+			c.orders(chosen, int32(k))
+		}
+	}
+}
+
+// orders notes, once, that a role has to have a lower address than another.
+func (c *recording) orders(lower, higher int32) {
+	for int(lower) >= len(c.below) {
+		c.below = append(c.below, nil)
+	}
+	row, w := c.below[lower], higher/64
+	for int(w) >= len(row) {
+		row = append(row, 0)
+	}
+	c.below[lower] = row
+	if row[w]>>(higher%64)&1 == 0 {
+		row[w] |= 1 << (higher % 64)
+		c.ties = append(c.ties, tie{lower, higher})
+	}
+}
+
+func hasHole(marks []mark, size uint64) bool {
+	for j, m := range marks {
+		if !m.used() && marks[j+1].at()-m.at() == size {
+			return true
+		}
+	}
+	return false
+}
+
+// freed notes a block that is given back. If these turns did not make it, where it
+// is has to be the same again.
+func (c *recording) freed(p *Player, at place) {
+	x := c.next
+	c.next = nobody
+	i := p.segs[at.seg-1].role - 1
+	if i < 0 {
+		i = c.join(p, at.seg-1, role{how: locate, owner: x, at: at.at})
+	}
+	if x == nobody {
+		return
+	}
+	if _, ok := c.made[x]; ok {
+		delete(c.made, x)
+		return
+	}
+	c.taken = append(c.taken, owned{x, i, at.at})
+}
+
+// noted is called after each event.
+func (c *recording) noted(p *Player) {
+	now := int64(p.allocated) - int64(c.allocated)
+	if now > c.most {
+		c.most, c.mostAt = now, c.events
+	}
+	c.mostAsked = max(c.mostAsked, int64(p.requested)-int64(c.requested))
+	c.events++
+}
+
+// finish makes a shortcut of the recording, nil where none can be.
+func (c *recording) finish(p *Player) *shortcut {
+	var left []owned
+	for x, at := range c.made {
+		left = append(left, owned{x, p.segs[at.seg-1].role - 1, at.at})
+	}
+	c.linked(p)
+	for k, i := range c.segs {
+		s, r := &p.segs[i], &c.roles[k]
+		s.role = 0
+		switch {
+		case s.set == none:
+			r.after = none
+		case r.void:
+			r.moves, r.widens = int64(s.addr-c.was[k].addr), int64(p.voidSize(i))-c.was[k].size
+		default:
+			r.after = p.internLayout(s)
+			p.share(s, r.after)
+		}
+	}
+	p.gone = append(p.gone, c.dead...)
+	c.laterTies(p)
+	if c.laterVoids(p); c.broken {
+		return nil
+	}
+	s := c.shortcut
+	s.end, s.roles, s.guards, s.ties = p.watch.sum, slices.Clone(c.roles), slices.Clone(c.guards), slices.Clone(c.ties)
+	slices.SortStableFunc(s.ties, func(a, b tie) int { return cmp.Compare(a.last(), b.last()) })
+	s.deeper = slices.Clone(c.deeper)
+	s.leaves, s.frees = runsOf(left, c.body.loop.Down), runsOf(c.taken, false)
+	s.allocated = int64(p.allocated) - int64(c.allocated)
+	s.requested = int64(p.requested) - int64(c.requested)
+	s.compact()
+	return &s
+}
+
+// laterTies adds the ties with segments that came into it after a pick.
+func (c *recording) laterTies(p *Player) {
+	for _, k := range c.picks {
+		for j := k.roles; j < int32(len(c.roles)); j++ {
+			r := &c.roles[j]
+			if r.how == grow || r.how == born || r.void || r.set != k.set {
+				continue
+			}
+			if _, ok := p.shared[r.before].hole(k.size); ok {
+				c.orders(k.role, j)
+			}
+		}
+	}
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loops
+
+import "slices"
+
+// mark is where a block of a segment begins, in quanta, and whether it is in use:
+// the lowest bit. A block ends where the next one begins; a mark at the end of the
+// segment, in use, ends the last one.
+type mark uint64
+
+func (m mark) at() uint64 { return uint64(m >> 1) }
+
+func (m mark) used() bool { return m&1 != 0 }
+
+func freeMark(at uint64) mark { return mark(at << 1) }
+
+func usedMark(at uint64) mark { return mark(at<<1 | 1) }
+
+// none is no layout, no segment.
+const none = -1
+
+// segment is a stretch of device memory, cut into blocks. Neighbours that are free
+// are always one block.
+type segment struct {
+	addr   uint64 // in quanta
+	set    int32  // of holes, which is its pool and CUDA stream; none once it was given back
+	layout int32  // how it is cut, if that is a shared layout
+	own    int32  // or its own
+	role   int32  // in the recording under way, from 1
+	turn   int32  // when it was touched last
+	prev   int32  // the pieces of the same segment before it and behind it, where it is cut
+	next   int32
+	void   bool // a piece that is free
+	alone  bool // its layout is never shared
+	apart  bool // its holes do not count just now: a shortcut is being tried
+}
+
+// ownLayout is the layout of one segment, which may change.
+type ownLayout struct {
+	marks []mark
+	sum   uint64 // over its blocks, so that it can be kept as they change
+}
+
+// segments is all there are. Each has a slot by its address, the lowest address
+// the highest slot.
+type segments struct {
+	segs  []segment
+	gone  []int32 // places of those that were given back
+	owns  []ownLayout
+	idle  []int32 // places of owns that are not in use
+	top   uint64  // an address above all, in quanta
+	slots []int32 // the segment of each slot
+	held  uint64  // quanta of all segments
+}
+
+// above is how far above the first segment others may come to lie: the driver goes
+// down from there, but for a little that it had left.
+const above = 1 << 30 / quantum
+
+// slot is the slot of an address. No two segments have parts in the same.
+func (g *segments) slot(addr uint64) int { return int(g.top/smallBuffer - addr/smallBuffer) }
+
+// place is a block: a segment, and where in it. The zero place is none.
+type place struct {
+	seg int32 // from 1
+	at  uint64
+}
+
+// addSegment notes a new segment, which has no layout yet.
+func (g *segments) addSegment(addr uint64, set int32, size uint64) int32 {
+	if g.top == 0 {
+		g.top = addr/smallBuffer*smallBuffer + above
+	}
+	g.held += size
+	i := g.newSegment(addr, set)
+	for n := g.slot(addr); n >= len(g.slots); {
+		g.slots = append(doubled(g.slots), none)
+	}
+	g.slots[g.slot(addr)] = i
+	return i
+}
+
+func (g *segments) newSegment(addr uint64, set int32) int32 {
+	i := int32(len(g.segs))
+	if n := len(g.gone); n > 0 {
+		i, g.gone = g.gone[n-1], g.gone[:n-1]
+	} else {
+		g.segs = append(doubled(g.segs), segment{})
+	}
+	g.segs[i] = segment{addr: addr, set: set, layout: none, own: none, prev: none, next: none}
+	return i
+}
+
+// doubled is a slice with room for one more. It grows by doubling, however long it
+// is: append is more careful with long ones, and copies them more often.
+func doubled[T any](s []T) []T {
+	if len(s) < cap(s) {
+		return s
+	}
+	return slices.Grow(s, max(len(s), 16))
+}
+
+// marks is how a segment is cut.
+func (p *Player) marks(s *segment) []mark {
+	if s.own != none {
+		return p.owns[s.own].marks
+	}
+	return p.shared[s.layout].marks
+}
+
+// sum is what its blocks come to.
+func (p *Player) sum(s *segment) uint64 {
+	if s.own != none {
+		return p.owns[s.own].sum
+	}
+	return p.shared[s.layout].sum
+}
+
+// edit gives a segment a layout of its own, to be changed.
+func (p *Player) edit(i int32) *ownLayout {
+	s := &p.segs[i]
+	if s.own != none {
+		return &p.owns[s.own]
+	}
+	l := &p.shared[s.layout]
+	p.leave(s)
+	s.own, s.layout = p.newOwn(), none
+	o := &p.owns[s.own]
+	o.marks, o.sum = append(o.marks[:0], l.marks...), l.sum
+	for _, h := range l.holes {
+		p.sets[s.set].add(h.size, hole{s.addr + h.at, i})
+	}
+	return o
+}
+
+// share gives a segment the shared layout that its own equals, if it has its own.
+func (p *Player) share(s *segment, layout int32) {
+	if s.own == none || s.alone {
+		return
+	}
+	for _, h := range p.shared[layout].holes {
+		p.sets[s.set].drop(h.size)
+	}
+	p.idle = append(p.idle, s.own)
+	s.own = none
+	p.enter(s, layout)
+}
+
+func (g *segments) newOwn() int32 {
+	if n := len(g.idle); n > 0 {
+		i := g.idle[n-1]
+		g.idle = g.idle[:n-1]
+		return i
+	}
+	g.owns = append(g.owns, ownLayout{})
+	return int32(len(g.owns) - 1)
+}
+
+// find is the block that begins at an offset, or would.
+func find(marks []mark, at uint64) int {
+	lo, hi := 0, len(marks)-1
+	for lo < hi {
+		if mid := int(uint(lo+hi) / 2); marks[mid].at() < at {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// use puts the free block j in use, size quanta of it.
+func (o *ownLayout) use(j int, size uint64) {
+	at := o.marks[j].at()
+	whole := o.marks[j+1].at() - at
+	o.sum -= sumOf(o.marks[j], whole)
+	o.marks[j] |= 1
+	o.sum += sumOf(o.marks[j], size)
+	if size < whole {
+		rest := freeMark(at + size)
+		o.marks = slices.Insert(o.marks, j+1, rest)
+		o.sum += sumOf(rest, whole-size)
+	}
+}
+
+// release makes block j free and joins it with its neighbours. It returns the
+// sizes of those, 0 for one in use, and where the result is.
+func (o *ownLayout) release(j int) (before, after uint64, at int) {
+	m := o.marks
+	end := m[j+1].at()
+	o.sum -= sumOf(m[j], end-m[j].at())
+	from, to := j, j+1
+	if !m[j+1].used() {
+		after = m[j+2].at() - end
+		o.sum -= sumOf(m[j+1], after)
+		to, end = j+2, m[j+2].at()
+	}
+	if j > 0 && !m[j-1].used() {
+		before = m[j].at() - m[j-1].at()
+		o.sum -= sumOf(m[j-1], before)
+		from = j - 1
+	}
+	m[from] = freeMark(m[from].at())
+	o.marks = append(m[:from+1], m[to:]...)
+	o.sum += sumOf(m[from], end-m[from].at())
+	return before, after, from
+}

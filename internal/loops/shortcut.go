@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loops
+
+import (
+	"cmp"
+	"slices"
+)
+
+// shortcut is what some turns of a loop did, and what has to hold for as many
+// turns to do the same again.
+//
+// It holds where each role finds a segment that is laid out as it was then, where
+// no segment without a role has a hole that would have been chosen instead, where
+// segments between which an address decided are in the same order, and where what
+// the turns give back is in the same places.
+type shortcut struct {
+	turns, events int
+	start, end    uint64 // what the turn before it is known by, and its last one
+	roles         []role
+	guards        []guard
+	ties          []tie    // by their last role
+	deeper        []deeper // which voids are larger than others
+	frees         []spread // where that is what they give back
+	leaves        []spread // where that is what they leave
+
+	grows                uint64 // quanta
+	lastGrowth           int    // the event that took the last of them
+	allocated, requested int64  // more than before
+	most, mostAsked      int64  // at most, after an event
+	mostAt               int    // the first such event
+
+	then   *shortcut // what followed it last
+	longer bool      // there is one of more such turns
+}
+
+// role is the part of a segment, or of a piece of one, in a shortcut.
+type role struct {
+	how           way
+	set           int32
+	before, after int32  // its layouts; after is none where it is gone
+	size          uint64 // draw: what was asked for; grow: the segment's size
+	got           uint64 // draw: the hole's size
+	at            uint64 // the block that was drawn or given back; born: how far into the void
+	owner         owner  // locate: whose it was
+	of            int32  // beside: next to whom; born: before which void
+	side          int8   // beside: -1 before it, 1 behind it
+	left, right   int32  // its neighbours in the beginning: roles, none, or somebody
+
+	void       bool  // it is a void, and has no layouts
+	low, high  int64 // how large it may be
+	moves      int64 // by how much its address changes
+	widens     int64 // and its size
+	prev, next int32 // its neighbours afterwards: roles, none, or somebody
+}
+
+// somebody is a neighbour that has no role, and stays what it is.
+const somebody = -2
+
+// way is how a segment comes into it.
+type way uint8
+
+const (
+	draw   way = iota // its hole is the best fit for a request
+	locate            // something in it is given back
+	grow              // it is new
+	beside            // it is next to another one
+	born              // it is what was filled of a void
+)
+
+// guard is the worst hole that a size was content with. No other segment may have
+// a better one; got is more than any hole where a new segment had to be made.
+type guard struct {
+	set       int32
+	size, got uint64
+	roles     []int32 // whose hole that was
+	voids     []deep  // what else was chosen
+}
+
+// tie is two roles that an address decided between: the lower one was chosen.
+type tie struct{ low, high int32 }
+
+// last is the later one of the two.
+func (t tie) last() int32 { return max(t.low, t.high) }
+
+// deeper is that one void is by so much larger than another, at least.
+type deeper struct {
+	than, role int32
+	by         int64
+}
+
+// deep is a void that was so much larger or smaller when it was chosen than in the
+// beginning.
+type deep struct {
+	role  int32
+	wider int64
+}
+
+// spread is copies of an allocation in the segment of a role.
+type spread struct {
+	slot int32
+	role int32
+	run
+}
+
+// runsOf joins neighbours among copies, the last ones first where that is asked for.
+func runsOf(all []owned, down bool) (out []spread) {
+	slices.SortFunc(all, func(x, y owned) int {
+		copies := cmp.Compare(x.copy, y.copy)
+		if down {
+			copies = -copies
+		}
+		return cmp.Or(cmp.Compare(x.slot, y.slot), copies)
+	})
+	for _, x := range all {
+		at := place{seg: x.role + 1, at: x.at}
+		if n := len(out); n > 0 && out[n-1].slot == x.slot && out[n-1].extend(x.copy, at, down) {
+			continue
+		}
+		out = append(out, spread{x.slot, x.role, runOf(x.copy, at)})
+	}
+	return out
+}
+
+// mostAlike is how many shortcuts may begin alike.
+const mostAlike = 256
+
+// add adds a shortcut to those that begin alike: the longest first, of those the
+// newest.
+func (c *class) add(s *shortcut) {
+	all := c.shortcuts[s.start]
+	i := slices.IndexFunc(all, func(x *shortcut) bool { return x.turns <= s.turns })
+	if i < 0 {
+		i = len(all)
+	}
+	all = slices.Insert(all, i, s)
+	c.shortcuts[s.start] = all[:min(len(all), mostAlike)]
+	for _, x := range all {
+		x.then = nil
+	}
+}
+
+// jump passes over turns by a shortcut, and says how many. Where one begins as the
+// turns did but does not hold, what they do instead is worth recording.
+func (p *Player) jump(b *body, done int) int {
+	w := &p.watch
+	if w.rec != nil {
+		return 0
+	}
+	if s := w.taken; s != nil && s.then != nil && !s.then.longer && p.suits(s.then, b, done) && p.try(s.then, b, done) {
+		return p.jumped(s.then, b, done)
+	}
+	all := b.class.shortcuts[w.sum]
+	for i, s := range all {
+		if p.suits(s, b, done) && p.promising(s, b, done) && p.try(s, b, done) {
+			raise(all, i)
+			return p.jumped(s, b, done)
+		}
+	}
+	came := w.taken != nil
+	w.taken = nil
+	switch n := len(all); {
+	case n >= mostAlike:
+	case n > 0 && all[n-1].turns <= w.limit && b.inside(done, all[n-1].turns):
+		w.record(p, b, done, all[n-1].turns)
+	case n == 0 && came && b.class.isDeadEnd(w.sum) && few <= w.limit && b.inside(done, few):
+		w.record(p, b, done, few)
+		w.rec.bridges = true
+	}
+	return 0
+}
+
+// isDeadEnd tells whether a shortcut led here before, from where none goes on.
+func (c *class) isDeadEnd(sum uint64) bool {
+	c.deadEnds[sum]++
+	return c.deadEnds[sum] > 1
+}
+
+// raise moves a shortcut before those of as many turns.
+func raise(all []*shortcut, i int) {
+	for ; i > 0 && all[i-1].turns == all[i].turns; i-- {
+		all[i-1], all[i] = all[i], all[i-1]
+	}
+}
+
+// suits tells whether a shortcut may be tried here. One from which a chart could
+// not tell what belongs to which of its columns may not.
+func (p *Player) suits(s *shortcut, b *body, done int) bool {
+	return s.start == p.watch.sum && b.inside(done, s.turns) &&
+		(p.chart == nil || p.chart.whole(b.loop.At+done*len(b.steps), s.events))
+}
+
+// jumped is called once a shortcut was taken. A short one that is taken again and
+// again is worth a longer one.
+func (p *Player) jumped(s *shortcut, b *body, done int) int {
+	w := &p.watch
+	if w.taken != nil {
+		w.taken.then = s
+	}
+	w.again++
+	if w.taken != s {
+		w.again = 0
+	}
+	w.taken = s
+	w.jumped(s)
+	long := (few + s.turns - 1) / s.turns * s.turns
+	if w.again == 2 && s.turns < few && long <= w.limit && !s.longer && b.inside(done+s.turns, long) {
+		s.longer = true
+		w.record(p, b, done+s.turns, long)
+	}
+	return s.turns
+}

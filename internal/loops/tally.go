@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loops
+
+import "snug/internal/allocator"
+
+// tally is the figures of a play under way.
+type tally struct {
+	at                   int // the event that is played, in the unfolded trace
+	played               int // how many events were, one by one
+	work                 int // what the play has cost, see Options.Most
+	allocated, requested uint64
+	retries, before      uint64
+	counts               bool // the event was reached from which on retries count
+	peakRequested        uint64
+	res                  allocator.Result
+	phase                uint32
+	phases               []uint64
+	bounds               bounds
+	chart                *Chart
+}
+
+// bounds is where a play ends, 0 for nowhere.
+type bounds struct {
+	work, segments int
+	quanta         uint64
+}
+
+// beyond is the error of a play that has come to an end of its own.
+func (p *Player) beyond() error {
+	b := &p.bounds
+	switch {
+	case b.quanta > 0 && p.held > b.quanta:
+		return ErrTooLarge
+	case b.work > 0 && p.Work() > b.work, b.segments > 0 && len(p.segs)-len(p.gone) > b.segments:
+		return ErrTooLong
+	}
+	return nil
+}
+
+// rise counts an allocation.
+func (p *Player) rise(size, asked uint64) {
+	p.allocated += size
+	p.requested += asked
+	p.peaks(p.allocated, p.requested, p.at, p.at)
+}
+
+// fall counts one that is given back.
+func (p *Player) fall(size, asked uint64) {
+	p.allocated -= size
+	p.requested -= asked
+}
+
+// peaks raises the peaks: to what was allocated at an event, and to what is
+// reserved since one.
+func (p *Player) peaks(allocated, requested uint64, at, grownAt int) {
+	if allocated > p.res.PeakAllocated {
+		p.res.PeakAllocated, p.res.PeakAllocatedAt = allocated, at
+	}
+	if reserved := p.held * quantum; reserved > p.res.PeakReserved {
+		p.res.PeakReserved, p.res.PeakReservedAt = reserved, grownAt
+	}
+	p.peakRequested = max(p.peakRequested, requested)
+	p.notePhase(allocated)
+}
+
+func (p *Player) notePhase(allocated uint64) {
+	if int(p.phase) < len(p.phases) {
+		p.phases[p.phase] = max(p.phases[p.phase], allocated)
+	}
+}
+
+// note is called after each event that is played.
+func (p *Player) note() {
+	p.played++
+	p.work++
+	if p.chart != nil {
+		p.chart.Note(p.at, p.allocated, p.held*quantum)
+	}
+	if c := p.watch.rec; c != nil {
+		p.work++ // it costs as much again
+		c.noted(p)
+	}
+}
+
+// passed counts the turns of a shortcut, the first event of which is at.
+func (p *Player) passed(s *shortcut, at int) {
+	most := uint64(int64(p.allocated) + s.most)
+	if p.chart != nil {
+		p.chart.Note(at, most, p.held*quantum)
+	}
+	asked := uint64(int64(p.requested) + s.mostAsked)
+	p.allocated = uint64(int64(p.allocated) + s.allocated)
+	p.requested = uint64(int64(p.requested) + s.requested)
+	p.at = at + s.events - 1
+	p.peaks(most, asked, at+s.mostAt, at+s.lastGrowth)
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loops
+
+// A large segment can hold thousands of blocks: what a layer gave back, filled
+// again token by token. As one layout it would be another one after every turn. So
+// it is cut into pieces, each with a layout of its own, that know their neighbours:
+//
+//	| used used used | used used | v o i d                        | used used |
+//
+// What is free between pieces may be a piece, a void, of whatever size. It is
+// filled from its front: what it gives joins the piece before it, until that has
+// many blocks. And what is given back at the end of a piece joins the void. So the
+// pieces that are left behind are alike, and a turn touches the last of them and the
+// void, of which only matters that it is larger than other holes or smaller.
+//
+// Two neighbours are never free where they touch: that is one void.
+
+const (
+	cutLeast  = 512 << 20 / quantum // the smallest segment that is cut
+	voidLeast = 32 << 20 / quantum  // the smallest void
+	mostMarks = 24                  // of a piece that still grows
+)
+
+// opens tells whether a request cuts a large segment that nobody uses. From then on
+// it is a void whenever nobody does.
+func (p *Player) opens(s *segment, r *request, got uint64) bool {
+	return !s.void && got >= p.cutLeast && r.cuts(got) && s.prev == none && s.next == none && got == p.size(s)
+}
+
+// open makes a segment a void.
+func (p *Player) open(i int32) {
+	p.watch.breaks()
+	p.edit(i)
+	p.segs[i].void = true
+	p.slots[p.slot(p.segs[i].addr)] = none
+}
+
+// takeFront takes what a request gets from the front of a void.
+func (p *Player) takeFront(r *request, got uint64, i int32) place {
+	size, addr := got, p.segs[i].addr
+	if r.cuts(got) {
+		size = r.size
+	}
+	at := p.append(i, addr, size)
+	p.resize(i, addr+size, got-size)
+	return at
+}
+
+// append adds a block in use before a void: to the piece there, or as a new one.
+func (p *Player) append(void int32, addr, size uint64) place {
+	left := p.segs[void].prev
+	p.watch.beside(p, left)
+	if left == none || len(p.marks(&p.segs[left])) > mostMarks {
+		i := p.addPiece(addr, p.segs[void].set, left, void)
+		p.owns[p.segs[i].own].marks = append(p.owns[p.segs[i].own].marks[:0], usedMark(0), usedMark(size))
+		p.owns[p.segs[i].own].sum = sumOf(usedMark(0), size)
+		p.watch.born(p, i, void)
+		return place{seg: i + 1}
+	}
+	o, at := p.edit(left), addr-p.segs[left].addr
+	o.sum += sumOf(usedMark(at), size)
+	o.marks = append(o.marks, usedMark(at+size))
+	return place{seg: left + 1, at: at}
+}
+
+// addPiece makes a piece with a layout of its own between two others. It is alone
+// where another one has its slot, and then shares no layout.
+func (p *Player) addPiece(addr uint64, set, left, right int32) int32 {
+	i := p.newSegment(addr, set)
+	s := &p.segs[i]
+	s.own, s.alone = p.newOwn(), p.slots[p.slot(addr)] != none
+	if !s.alone {
+		p.slots[p.slot(addr)] = i
+	}
+	p.link(left, i)
+	p.link(i, right)
+	return i
+}
+
+// link makes two pieces neighbours; either may be none.
+func (p *Player) link(left, right int32) {
+	if left != none {
+		p.segs[left].next = right
+	}
+	if right != none {
+		p.segs[right].prev = left
+	}
+}
+
+// remove takes a piece out.
+func (p *Player) remove(i int32) {
+	s := &p.segs[i]
+	p.link(s.prev, s.next)
+	if n := p.slot(s.addr); !s.void && p.slots[n] == i {
+		p.slots[n] = none
+	}
+	p.idle = append(p.idle, s.own)
+	s.own, s.set, s.void = none, none, false
+	p.watch.removed(p, i)
+}
+
+// resize gives a void another address and size; one of size 0 is gone.
+func (p *Player) resize(i int32, addr, size uint64) {
+	s := &p.segs[i]
+	o := &p.owns[s.own]
+	p.sets[s.set].drop(o.marks[1].at())
+	s.addr, o.marks[1] = addr, usedMark(size)
+	if size == 0 {
+		p.watch.breaks()
+		p.remove(i)
+		return
+	}
+	p.sets[s.set].add(size, hole{addr, i})
+}
+
+// shut makes a small void a piece with a hole.
+func (p *Player) shut(i int32) {
+	p.watch.breaks()
+	s := &p.segs[i]
+	n := p.slot(s.addr)
+	s.void, s.alone = false, p.slots[n] != none
+	if !s.alone {
+		p.slots[n] = i
+	}
+	o := &p.owns[s.own]
+	o.sum = sumOf(o.marks[0], o.marks[1].at())
+}
+
+// detach makes the hole j of a piece part of a void, if it is next to what is free
+// of another piece; false if it is not.
+func (p *Player) detach(i int32, j int) bool {
+	s := &p.segs[i]
+	m := p.owns[s.own].marks
+	left, right := j == 0 && p.endsFree(s.prev, true), j+2 == len(m) && p.endsFree(s.next, false)
+	if !left && !right {
+		return false
+	}
+	addr, size := s.addr+m[j].at(), m[j+1].at()-m[j].at()
+	before, after := i, i
+	if left || len(m) == 2 {
+		before = s.prev
+	}
+	if right || len(m) == 2 {
+		after = s.next
+	}
+	set := s.set
+	p.cut(i, j)
+	p.fill(set, before, after, addr, size)
+	return true
+}
+
+// endsFree tells whether what is next to a piece is free: the end of the piece before
+// it, or the beginning of the one behind it.
+func (p *Player) endsFree(i int32, end bool) bool {
+	if i == none {
+		return false
+	}
+	p.watch.beside(p, i)
+	m := p.marks(&p.segs[i])
+	if end {
+		return !m[len(m)-2].used()
+	}
+	return !m[0].used()
+}
+
+// cut takes the hole j, the first or last, away from a piece, and the piece with it
+// where that is all there is.
+func (p *Player) cut(i int32, j int) {
+	o := p.edit(i)
+	m := o.marks
+	o.sum -= sumOf(m[j], m[j+1].at()-m[j].at())
+	switch {
+	case len(m) == 2:
+		p.watch.beside(p, p.segs[i].prev)
+		p.watch.beside(p, p.segs[i].next)
+		p.remove(i)
+	case j == 0:
+		o.marks = append(m[:0], m[1:]...)
+	default:
+		m[j] = usedMark(m[j].at())
+		o.marks = m[:j+1]
+	}
+}
+
+// fill makes what lies between two pieces a void, with what is free next to it.
+func (p *Player) fill(set, before, after int32, addr, size uint64) {
+	if p.endsFree(before, true) && !p.segs[before].void {
+		n := len(p.marks(&p.segs[before])) - 2
+		before, addr, size = p.trim(before, n, before, p.segs[before].prev, addr, size)
+	}
+	if p.endsFree(after, false) && !p.segs[after].void {
+		after, _, size = p.trim(after, 0, after, p.segs[after].next, addr, size)
+	}
+	left, right := before != none && p.segs[before].void, after != none && p.segs[after].void
+	switch {
+	case left && right:
+		p.watch.breaks()
+		size += p.voidSize(before) + p.voidSize(after)
+		p.sets[p.segs[after].set].drop(p.voidSize(after))
+		p.remove(after)
+		p.resize(before, p.segs[before].addr, size)
+	case left:
+		p.resize(before, p.segs[before].addr, p.voidSize(before)+size)
+	case right:
+		p.resize(after, addr, p.voidSize(after)+size)
+	default:
+		p.watch.breaks()
+		p.newVoid(set, before, after, addr, size)
+	}
+}
+
+// trim takes the hole j at an end of a piece for a void, and says who is next to
+// that now.
+func (p *Player) trim(i int32, j int, stays, next int32, addr, size uint64) (int32, uint64, uint64) {
+	s := &p.segs[i]
+	m := p.marks(s)
+	from, n := m[j].at(), m[j+1].at()-m[j].at()
+	p.edit(i)
+	p.sets[s.set].drop(n)
+	addr = min(addr, s.addr+from)
+	whole := len(m) == 2
+	p.cut(i, j)
+	if whole {
+		stays = next
+	}
+	return stays, addr, size + n
+}
+
+func (p *Player) newVoid(set, before, after int32, addr, size uint64) {
+	i := p.newSegment(addr, set)
+	s := &p.segs[i]
+	s.own, s.void = p.newOwn(), true
+	o := &p.owns[s.own]
+	o.marks = append(o.marks[:0], freeMark(0), usedMark(size))
+	p.link(before, i)
+	p.link(i, after)
+	p.sets[set].add(size, hole{addr, i})
+	if size < p.voidLeast && (before != none || after != none) {
+		p.shut(i)
+	}
+}
+
+func (p *Player) voidSize(i int32) uint64 { return p.owns[p.segs[i].own].marks[1].at() }

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loops
+
+// watch looks at a loop as it is played, for turns that come out as earlier ones
+// did. A turn is known by what it decided and by the layouts of the segments that
+// it touched, as it left them: where that comes again, the turns since are worth
+// recording.
+type watch struct {
+	body    *body // nil outside of loops
+	sum     uint64
+	touched []int32
+	stamp   int32
+
+	seen   map[uint64]int // when a turn was last seen
+	period int            // how long ago the turns before this one were seen
+	streak int            // for how many of them that was so
+	cycle  int            // how many turns are still to be recorded
+	limit  int            // how many turns are worth recording at a time
+
+	taken *shortcut // the last one, if nothing was played since
+	again int       // how often it was taken in a row
+
+	rec  *recording
+	room recording // that of the last one
+}
+
+// few is up to how many turns a recording is worth a longer one, most how many
+// it may have.
+const (
+	few  = 48
+	most = 1 << 12
+)
+
+func (w *watch) begin(b *body) {
+	w.body, w.seen, w.sum = b, map[uint64]int{}, 0
+	w.period, w.streak, w.cycle, w.limit = 0, 0, 0, most
+	w.taken = nil
+}
+
+func (w *watch) end() { w.body, w.rec = nil, nil }
+
+// stop gives a recording up.
+func (w *watch) stop(p *Player) {
+	if w.rec == nil {
+		return
+	}
+	for _, i := range w.rec.segs {
+		p.segs[i].role = 0
+	}
+	p.gone = append(p.gone, w.rec.dead...)
+	w.rec, w.streak, w.cycle = nil, 0, 0
+}
+
+// turn begins a turn.
+func (w *watch) turn() {
+	w.sum = 0
+	w.touched = w.touched[:0]
+	w.stamp++
+}
+
+// mix adds to what the turn is known by.
+func (w *watch) mix(x uint64) { w.sum = scatter(w.sum*31 + x) }
+
+func (w *watch) touch(p *Player, i int32) {
+	if s := &p.segs[i]; s.turn != w.stamp {
+		s.turn = w.stamp
+		w.touched = append(w.touched, i)
+	}
+}
+
+// chosen is told of a hole that a request gets, before it does.
+func (w *watch) chosen(p *Player, r *request, got uint64, at place, grown bool) {
+	if w.body == nil {
+		return
+	}
+	w.mix(at.at)
+	if !p.segs[at.seg-1].void {
+		w.mix(got)
+		w.touch(p, at.seg-1)
+	}
+	if w.rec != nil {
+		w.rec.chosen(p, r, got, at, grown)
+	}
+}
+
+// beside is told of a piece whose neighbour changes, or is looked at.
+func (w *watch) beside(p *Player, i int32) {
+	if w.body == nil || i == none {
+		return
+	}
+	if !p.segs[i].void {
+		w.touch(p, i)
+	}
+	if w.rec != nil {
+		w.rec.beside(p, i)
+	}
+}
+
+// born is told of a new piece before a void.
+func (w *watch) born(p *Player, i, void int32) {
+	if w.body == nil {
+		return
+	}
+	w.touch(p, i)
+	if w.rec != nil {
+		w.rec.born(p, i, void)
+	}
+}
+
+// removed is told that a piece is gone. What a recording names stays so long.
+func (w *watch) removed(p *Player, i int32) {
+	if w.rec != nil {
+		w.rec.dead = append(w.rec.dead, i)
+		w.rec.counts(-1)
+		return
+	}
+	p.gone = append(p.gone, i)
+}
+
+// breaks is told of what no shortcut can do.
+func (w *watch) breaks() {
+	if w.rec != nil {
+		w.rec.broken = true
+	}
+}
+
+// freed is told of a block that is given back, before it is.
+func (w *watch) freed(p *Player, at place) {
+	if w.body == nil {
+		return
+	}
+	w.mix(at.at)
+	w.touch(p, at.seg-1)
+	if w.rec != nil {
+		w.rec.freed(p, at)
+	}
+}
+
+// made is told where an allocation is that outlives its turn.
+func (w *watch) made(slot int32, copy int, at place) {
+	if w.rec != nil {
+		w.rec.made[owner{slot, copy - w.rec.first}] = at
+	}
+}
+
+// owned is told whose block is to be given back.
+func (w *watch) owned(slot int32, copy int) {
+	if w.rec != nil {
+		w.rec.next = owner{slot, copy - w.rec.first}
+	}
+}
+
+// turned ends a turn.
+func (w *watch) turned(p *Player, done int) {
+	for _, i := range w.touched {
+		if s := &p.segs[i]; s.set != none {
+			w.mix(p.sum(s))
+		}
+	}
+	if c := w.rec; c != nil {
+		switch c.left--; {
+		case c.broken:
+			if c.count > mostRoles {
+				w.limit = c.turns - 1
+			}
+			w.stop(p)
+		case c.bridges && len(w.body.class.shortcuts[w.sum]) > 0:
+			c.turns -= c.left
+			w.keep(p, done)
+		case c.left == 0:
+			w.keep(p, done)
+		}
+		return
+	}
+	before, ok := w.seen[w.sum]
+	w.seen[w.sum] = done
+	switch {
+	case !ok:
+		w.streak = 0
+		return
+	case done-before != w.period:
+		w.period, w.streak = done-before, 0
+	}
+	w.streak++
+	if w.streak >= min(2, w.period) && w.period <= most {
+		w.cycle = w.period
+		w.recordNext(p, done+1)
+	}
+}
+
+// recordNext records the next turns of a cycle, some at a time: a shortcut can only
+// be entered where it begins.
+func (w *watch) recordNext(p *Player, done int) {
+	pieces := (w.cycle + few - 1) / few
+	if pieces == 0 {
+		return
+	}
+	turns := (w.cycle + pieces - 1) / pieces
+	if turns > w.limit || !w.body.inside(done, turns) {
+		w.cycle = 0
+		return
+	}
+	w.cycle -= turns
+	w.record(p, w.body, done, turns)
+}
+
+// keep ends a recording. What was seen before it is no longer how things are
+// where it turns out to be of no use, so that the next one needs more of a reason.
+func (w *watch) keep(p *Player, done int) {
+	if s := w.rec.finish(p); s != nil {
+		w.body.class.add(s)
+	}
+	w.rec = nil
+	w.streak = 0
+	w.recordNext(p, done+1)
+}
+
+// jumped is told that turns were passed over.
+func (w *watch) jumped(s *shortcut) {
+	w.sum = s.end
+	if len(w.seen) > 0 {
+		clear(w.seen)
+	}
+	w.streak = 0
+}

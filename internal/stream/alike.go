@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stream
+
+// alike tells whether in every pass the turns around the middle one do what it
+// does.
+func (u *Folded) alike() bool {
+	for i := range u.passes {
+		p := &u.passes[i]
+		if p.around[reach] < 0 {
+			continue
+		}
+		middle := &u.sections[p.around[reach]]
+		for _, at := range p.around {
+			if !u.same(&u.sections[at], middle) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// same compares two sections, each seen from its own turn.
+func (u *Folded) same(a, b *section) bool {
+	if a.to-a.from != b.to-b.from || a.made != b.made {
+		return false
+	}
+	for i := range a.to - a.from {
+		x, y := u.Trace.Events[a.from+i], u.Trace.Events[b.from+i]
+		if x.Kind != y.Kind || x.Size != y.Size || x.Queue != y.Queue {
+			return false
+		}
+		if x.Kind != Alloc && (x.Kind != Free || !u.sameTarget(a, x.ID, b, y.ID)) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameTarget tells whether two sections give back what has the same place, in a
+// turn that is as far away and near.
+func (u *Folded) sameTarget(a *section, x uint32, b *section, y uint32) bool {
+	if u.home[x] < 0 || u.home[y] < 0 {
+		return false
+	}
+	s, t := &u.sections[u.home[x]], &u.sections[u.home[y]]
+	far := int(s.turn) - int(a.turn)
+	return s.pass == t.pass && x-s.first == y-t.first && far == int(t.turn)-int(b.turn) &&
+		-reach <= far && far <= reach && u.passes[s.pass].around[reach] >= 0
+}
+
+// keepsApart tells whether what the turns around the middle one made is given
+// back by such turns alone, and what the others made without crossing the middle.
+func (u *Folded) keepsApart() bool {
+	next := 0
+	for i := range u.Trace.Events {
+		for next < len(u.sections) && u.sections[next].to <= i {
+			next++
+		}
+		e := &u.Trace.Events[i]
+		if e.Kind == Alloc || e.Kind == Mark || e.Kind == EmptyCache || u.home[e.ID] < 0 {
+			continue
+		}
+		made := u.sections[u.home[e.ID]].turn
+		if next == len(u.sections) || i < u.sections[next].from {
+			if u.near(made) {
+				return false
+			}
+			continue
+		}
+		if in := u.sections[next].turn; !u.near(in) && u.crosses(in, made) {
+			return false
+		}
+	}
+	return true
+}
+
+// near tells whether a turn is the middle one or around it.
+func (u *Folded) near(turn uint8) bool {
+	return turn+reach >= u.Middle && turn <= u.Middle+reach
+}
+
+// crosses tells whether the middle turn is, or lies between, either of two.
+func (u *Folded) crosses(a, b uint8) bool {
+	return min(a, b) <= u.Middle && u.Middle <= max(a, b)
+}
+
+// copiesMatch tells whether the stretches that come again are as long unfolded.
+func (u *Folded) copiesMatch() bool {
+	for _, c := range u.Trace.Copies {
+		if u.At(c.From+c.N)-u.At(c.From) != u.At(c.From+2*c.N)-u.At(c.From+c.N) {
+			return false
+		}
+	}
+	return true
+}

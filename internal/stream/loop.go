@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stream
+
+import "sort"
+
+// Who reads a folded trace without unfolding it sees parts: events as they stand,
+// and loops. An allocation that the middle turn of a loop made is many, one for
+// each copy of that turn; copies are counted in the order of the turns, whichever
+// way the loop goes.
+
+// Loop is the turns that the middle one of a pass stands for.
+type Loop struct {
+	From, To int // the events of the turn, in the folded trace
+	At       int // the first event of the first one that comes, in the unfolded trace
+	Times    int
+	Down     bool // the last copy comes first
+}
+
+// Len is how many events the unfolded trace has.
+func (f *Folded) Len() int { return f.At(len(f.Trace.Events)) }
+
+// At is where an event of the folded trace is in the unfolded one; of a loop's
+// turn, where the first that comes is.
+func (f *Folded) At(i int) int {
+	n := sort.Search(len(f.middles), func(k int) bool { return f.sections[f.middles[k]].to > i })
+	if n == 0 {
+		return i
+	}
+	return i + f.more[n-1]
+}
+
+// Loops are the loops of the trace, in order.
+func (f *Folded) Loops() []Loop {
+	out := make([]Loop, 0, len(f.middles))
+	for _, m := range f.middles {
+		s := &f.sections[m]
+		out = append(out, Loop{From: s.from, To: s.to, At: f.At(s.from), Times: f.Times, Down: f.passes[s.pass].step < 0})
+	}
+	return out
+}
+
+// Copied tells whether an allocation of the folded trace stands for many.
+func (f *Folded) Copied(id uint32) bool {
+	return f.home[id] >= 0 && f.sections[f.home[id]].turn == f.Middle
+}
+
+// Freed is what event i of the folded trace gives back: an allocation and, where
+// that stands for many, which of them, else -1. Of a loop's turn copy says which
+// one it is.
+func (f *Folded) Freed(i, copy int) (id uint32, which int) {
+	e := &f.Trace.Events[i]
+	if e.Turn == 0 || !f.near(e.Turn) {
+		return e.ID, -1
+	}
+	n := sort.Search(len(f.sections), func(k int) bool { return f.sections[k].to > i })
+	return f.freed(&f.sections[n], e.ID, copy)
+}
+
+// freed is Freed for an event of a section near the middle.
+func (f *Folded) freed(s *section, id uint32, copy int) (uint32, int) {
+	h := &f.sections[f.home[id]]
+	if !f.crosses(s.turn, h.turn) {
+		return id, -1
+	}
+	turn := int(s.turn)
+	switch {
+	case s.turn == f.Middle:
+		turn += copy
+	case s.turn > f.Middle:
+		turn += f.Times - 1
+	}
+	around := &f.passes[h.pass].around
+	k, place := turn+int(h.turn)-int(s.turn)-int(f.Middle), id-h.first
+	switch {
+	case k < 0:
+		return f.sections[around[reach+k]].first + place, -1
+	case k >= f.Times:
+		return f.sections[around[reach+k-f.Times+1]].first + place, -1
+	}
+	return f.sections[around[reach]].first + place, k
+}
