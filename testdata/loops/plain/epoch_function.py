@@ -1,0 +1,42 @@
+import argparse
+
+import torch
+from torch.utils.data import DataLoader
+from transformers import AutoConfig, AutoModelForCausalLM
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", required=True)
+parser.add_argument("--batch-size", type=int, default=6)
+parser.add_argument("--seq-len", type=int, default=512)
+parser.add_argument("--steps", type=int, default=6)
+args = parser.parse_args()
+
+device = torch.device("cuda")
+config = AutoConfig.from_pretrained(args.config)
+model = AutoModelForCausalLM.from_config(config)
+model.to(device)
+model.train()
+
+texts = torch.randint(0, config.vocab_size, (args.batch_size * args.steps, args.seq_len))
+loader = DataLoader(texts, batch_size=args.batch_size)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=args.steps)
+
+
+def train_one_epoch(model, loader, optimizer, scheduler):
+    model.train()
+    running_loss = 0.0
+    for i, inputs in enumerate(loader):
+        inputs = inputs.to(device)
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            outputs = model(inputs, labels=inputs)
+        optimizer.zero_grad()
+        outputs.loss.backward()
+        optimizer.step()
+        scheduler.step()
+        running_loss += outputs.loss.item()
+    return running_loss / len(loader)
+
+
+for epoch in range(2):
+    print(epoch, train_one_epoch(model, loader, optimizer, scheduler))

@@ -1,0 +1,35 @@
+import argparse
+
+import torch
+import torch.nn.functional as F
+from torch.utils.data import DataLoader
+from transformers import AutoConfig, AutoModelForCausalLM
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", required=True)
+parser.add_argument("--batch-size", type=int, default=6)
+parser.add_argument("--seq-len", type=int, default=512)
+parser.add_argument("--steps", type=int, default=6)
+args = parser.parse_args()
+
+device = torch.device("cuda")
+config = AutoConfig.from_pretrained(args.config)
+model = AutoModelForCausalLM.from_config(config)
+model.to(device)
+model.train()
+
+texts = torch.randint(0, config.vocab_size, (args.batch_size * args.steps, args.seq_len))
+loader = DataLoader(texts, batch_size=args.batch_size)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+teacher = AutoModelForCausalLM.from_config(config).to(device).eval()
+
+for ids in loader:
+    ids = ids.to(device)
+    with torch.no_grad(), torch.autocast("cuda", dtype=torch.bfloat16):
+        teacher_logits = teacher(input_ids=ids).logits
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        student_logits = model(input_ids=ids).logits
+        loss = F.kl_div(F.log_softmax(student_logits, dim=-1), F.softmax(teacher_logits, dim=-1), reduction="batchmean")
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()

@@ -1,0 +1,34 @@
+import argparse
+
+import torch
+from torch.utils.data import DataLoader
+from transformers import AutoConfig, AutoModelForCausalLM
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", required=True)
+parser.add_argument("--batch-size", type=int, default=6)
+parser.add_argument("--seq-len", type=int, default=512)
+parser.add_argument("--steps", type=int, default=6)
+args = parser.parse_args()
+
+device = torch.device("cuda")
+config = AutoConfig.from_pretrained(args.config)
+model = AutoModelForCausalLM.from_config(config)
+model.to(device)
+model.train()
+
+texts = torch.randint(0, config.vocab_size, (args.batch_size * args.steps, args.seq_len))
+loader = DataLoader(texts, batch_size=args.batch_size)
+decay = [p for p in model.parameters() if p.dim() >= 2]
+no_decay = [p for p in model.parameters() if p.dim() < 2]
+optimizers = [torch.optim.AdamW(decay, lr=1e-4, weight_decay=0.1), torch.optim.AdamW(no_decay, lr=1e-4, weight_decay=0.0)]
+
+for ids in loader:
+    ids = ids.to(device)
+    for optimizer in optimizers:
+        optimizer.zero_grad()
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        outputs = model(input_ids=ids, labels=ids)
+    outputs.loss.backward()
+    for optimizer in optimizers:
+        optimizer.step()
