@@ -23,6 +23,7 @@ type Probe struct {
 	PeakRequested uint64 // what tensors ask for at most, or less: no options take less than that
 	PeakAllocated uint64 // with nothing in the way
 	PeakReserved  uint64
+	Floor         uint64 // what tensors ask for at least, at any batch, length and checkpointing; 0 where nobody knows
 
 	requested func() uint64 // PeakRequested more closely, for a recording; nil where it is exact
 
@@ -68,6 +69,7 @@ func NewProbeUpTo(s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err 
 		return nil, beyond(s, 0, err)
 	}
 	made := runOf(result, false)
+	p.Floor = floorOf(made.trace, result.World.Tags)
 	p.openEnd = sync.OnceValue(p.opensFor(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
 	if made.loops != nil {
@@ -76,14 +78,15 @@ func NewProbeUpTo(s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err 
 	if err := p.measure(largest); err != nil {
 		return nil, err
 	}
-	if len(made.trace.Events) > mostKept {
+	if len(made.trace.Events) > mostKept || largest > 0 && p.PeakRequested > largest {
 		p.run = func() (*run, error) { return streamOf(&short, simulate.Options{Card: card, Brief: true, Folds: true}) }
 	}
 	return p, nil
 }
 
 // mostKept is how long a stream may be for a probe to keep it, and not to make it
-// again when it is asked for: a search has dozens of them.
+// again when it is asked for: a search has dozens of them. Those that fit no card are
+// hardly ever asked for.
 const mostKept = 1 << 19
 
 func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {

@@ -44,10 +44,12 @@ func (s *search) ahead() {
 		_, _ = s.probe(s.today, s.kind)
 	}()
 	for _, v := range s.variants() {
-		for _, batch := range []int{top, middle} {
-			go func() {
-				_, _ = s.probe(s.split(v, batch), s.kind) // whoever needs it gets the error
-			}()
-		}
+		go func() {
+			for _, batch := range []int{top, middle} {
+				if !s.hopeless(v, room{share: 1}) {
+					_, _ = s.probe(s.split(v, batch), s.kind) // whoever needs it gets the error
+				}
+			}
+		}()
 	}
 }

@@ -5,6 +5,7 @@ package plan
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
@@ -22,6 +23,7 @@ type prober struct {
 	mu      sync.Mutex
 	probes  map[probeKey]*once[*estimate.Probe]
 	answers map[probeKey]*once[*estimate.Answer]
+	floors  map[settings]uint64 // what is taken at any batch and length, by what it depends on
 }
 
 // probeKey is what a simulated stream depends on.
@@ -42,7 +44,7 @@ func newProber(base *setup.Setup) *prober {
 	today.accumulation = min(today.accumulation, 2)
 	return &prober{
 		base: base, today: today, slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
-		probes: map[probeKey]*once[*estimate.Probe]{}, answers: map[probeKey]*once[*estimate.Answer]{},
+		probes: map[probeKey]*once[*estimate.Probe]{}, answers: map[probeKey]*once[*estimate.Answer]{}, floors: map[settings]uint64{},
 	}
 }
 
@@ -80,8 +82,26 @@ func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 		if x == p.today {
 			largest = 0
 		}
-		return estimate.NewProbeUpTo(x.on(p.base), kind, largest)
+		out, err := estimate.NewProbeUpTo(x.on(p.base), kind, largest)
+		if err == nil {
+			p.noteFloor(x, out.Floor)
+		}
+		return out, err
 	})
+}
+
+// noteFloor keeps what one run says about all that differ in batch and length alone.
+func (p *prober) noteFloor(x settings, floor uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.floors[x.lasting()] = floor
+}
+
+// floor is what settings take at least, as far as a run like them has shown.
+func (p *prober) floor(x settings) uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.floors[x.lasting()]
 }
 
 // estimate is the whole answer for these settings on a card.
@@ -124,6 +144,21 @@ func each(n int, do func(i int) error) error {
 		}
 	}
 	return nil
+}
+
+// inTurn calls do for 0 to n-1, as many at a time as there are processors, so that
+// later ones know what earlier ones found out.
+func inTurn(n int, do func(i int)) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // kindOf is what of a card decides which kernels run. Cards of one generation

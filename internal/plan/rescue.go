@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -84,34 +85,44 @@ type attempt struct {
 	settings
 	fits  bool
 	takes uint64
+	least bool // no more is known than that it takes so much, and does not fit
 }
 
 // tryAll pulls each list of levers: the first that fits, else the one that takes
-// least.
+// least. What cannot fit is simulated only where it might be that one.
 func (s *search) tryAll(x settings, levers []lever, lists [][]int) ([]int, attempt) {
 	tried := make([]attempt, len(lists))
-	_ = each(len(lists), func(i int) error {
+	inTurn(len(lists), func(i int) {
 		y := x
 		for _, l := range lists[i] {
 			levers[l].pull(&y)
 		}
-		tried[i] = attempt{settings: y, takes: 1 << 62}
-		if c, err := s.timed(y); err == nil {
-			placed, fits, _ := s.placed(c, room{share: s.req.Goal.share()})
-			tried[i] = attempt{placed.settings, fits, c.probe.PeakReserved}
-		}
-		return nil
+		tried[i] = s.try(y, true)
 	})
-	best := 0
-	for i, t := range tried {
-		if t.fits {
-			return lists[i], t
-		}
-		if t.takes < tried[best].takes {
-			best = i
-		}
+	if i := slices.IndexFunc(tried, func(t attempt) bool { return t.fits }); i >= 0 {
+		return lists[i], tried[i]
 	}
-	return lists[best], tried[best]
+	for {
+		i := slices.Index(tried, slices.MinFunc(tried, func(a, b attempt) int { return cmp.Compare(a.takes, b.takes) }))
+		if !tried[i].least {
+			return lists[i], tried[i]
+		}
+		tried[i] = s.try(tried[i].settings, false)
+	}
+}
+
+// try is what settings take; where they cannot fit and that is all, at least.
+func (s *search) try(y settings, quick bool) attempt {
+	r := room{share: s.req.Goal.share()}
+	if quick && s.hopeless(y, r) {
+		return attempt{settings: y, takes: s.floor(y), least: true}
+	}
+	c, err := s.timed(y)
+	if err != nil {
+		return attempt{settings: y, takes: 1 << 62}
+	}
+	placed, fits, _ := s.placed(c, r)
+	return attempt{settings: placed.settings, fits: fits, takes: c.probe.PeakReserved}
 }
 
 // longer is each list with one more lever, in order and without doubles.

@@ -175,6 +175,9 @@ func (s *search) order(fastest float64) func(a, b candidate) int {
 // largest, and smaller ones while they are about as fast. None are where not
 // even the largest of all batches would be as fast as what is there already.
 func (s *search) within(v settings, r room, fastest float64) ([]candidate, error) {
+	if s.hopeless(v, r) {
+		return nil, nil
+	}
 	top, err := s.timed(s.split(v, s.batches[len(s.batches)-1]))
 	if err != nil || top.rate < equal*fastest {
 		return nil, err
@@ -207,7 +210,7 @@ func (s *search) within(v settings, r room, fastest float64) ([]candidate, error
 // does.
 func (s *search) largest(v settings, r room) (int, error) {
 	low, high := -1, len(s.batches)
-	for high-low > 1 {
+	for high-low > 1 && !s.hopeless(v, r) {
 		at := (low + high) / 2
 		c, err := s.timed(s.split(v, s.batches[at]))
 		if err != nil {
@@ -225,6 +228,9 @@ func (s *search) largest(v settings, r room) (int, error) {
 	}
 	return low, nil
 }
+
+// hopeless tells whether settings are known to fit a room at no batch.
+func (s *search) hopeless(x settings, r room) bool { return s.floor(x) > s.reservable(x, r) }
 
 // split is a variant at a batch, with the accumulation that goes with it.
 func (s *search) split(v settings, batch int) settings {

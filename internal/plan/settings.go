@@ -92,6 +92,15 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 	return &s
 }
 
+// lasting is what of the settings decides how large weights, gradients and optimizer
+// states are, and how they are loaded.
+func (x settings) lasting() settings {
+	x.batch, x.accumulation, x.chunks = 0, 0, 0
+	x.seq, x.targetSeq, x.positives, x.negatives = 0, 0, 0, 0
+	x.attention, x.allocator, x.checkpointing, x.liger = "", "", false, false
+	return x
+}
+
 // effective is how many samples an optimizer's step sees.
 func (x settings) effective() int { return x.batch * x.accumulation * x.world }
 

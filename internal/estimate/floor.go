@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"snug/internal/shadow"
+	"snug/internal/simulate"
+	"snug/internal/stream"
+)
+
+// floorOf is what a run takes whatever its batch, its length and its checkpointing: as
+// much as loading takes at once, or weights, gradients and states as they stand when
+// the optimizer begins, whichever is more.
+func floorOf(t *stream.Trace, tags []shadow.Tag) uint64 {
+	sizes := make([]uint64, len(tags))
+	var all, lasting, floor uint64
+	phase := uint32(simulate.Load)
+	for i := range t.Events {
+		switch e := &t.Events[i]; e.Kind {
+		case stream.Alloc:
+			sizes[e.ID] = e.Size
+			all += e.Size
+			if lasts(tags[e.ID].Component) {
+				lasting += e.Size
+			}
+			if phase == simulate.Load {
+				floor = max(floor, all)
+			}
+		case stream.Free, stream.FreeRequested:
+			all -= sizes[e.ID]
+			if lasts(tags[e.ID].Component) {
+				lasting -= sizes[e.ID]
+			}
+		case stream.Mark:
+			if phase = e.ID; phase == simulate.Optimizer {
+				floor = max(floor, lasting)
+			}
+		}
+	}
+	return floor
+}
+
+// lasts tells whether such memory is as large at any batch.
+func lasts(c shadow.Component) bool {
+	return c == shadow.Parameters || c == shadow.Gradients || c == shadow.OptimizerState
+}
