@@ -21,8 +21,8 @@ import (
 var version = "dev"
 
 func main() {
-	debug.SetGCPercent(400)       // lives for a moment: memory is cheaper than collecting it,
-	debug.SetMemoryLimit(2 << 30) // up to where it is not
+	debug.SetGCPercent(400)         // lives for a moment: memory is cheaper than collecting it,
+	debug.SetMemoryLimit(256 << 20) // up to where it is not
 	os.Exit(cli.Run(context.Background(), cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Environ: os.Environ, Version: version,
 		GPUs: local.Sources(), CPUs: runtime.NumCPU(),

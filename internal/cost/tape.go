@@ -8,15 +8,18 @@ import "snug/internal/shadow"
 // of cards without being simulated again. It is a simulate.Stopwatch.
 type Tape struct {
 	marks   []mark
-	kernels []shadow.Kernel // of the marks that have one, in order
+	kernels []shadow.Kernel // each once: equal layers launch equal ones
+	known   map[shadow.Kernel]uint32
 	update  work
 	times   int // what the turn that stands for others is done
 }
 
-// mark is one thing that happened: a kind, and for the host's work which.
+// mark is one thing that happened: a kind, for the host's work which, and for a
+// kernel's which of those on the tape.
 type mark struct {
-	kind tapeKind
-	host shadow.HostWork
+	kind   tapeKind
+	host   shadow.HostWork
+	kernel uint32
 }
 
 type tapeKind uint8
@@ -50,22 +53,29 @@ func workOf(optimizer string, params []*shadow.Tensor, clip bool) work {
 }
 
 // Host notes work of the host.
-func (t *Tape) Host(h shadow.HostWork) { t.marks = append(t.marks, mark{hostMark, h}) }
+func (t *Tape) Host(h shadow.HostWork) { t.marks = append(t.marks, mark{kind: hostMark, host: h}) }
 
 // Kernel notes work of the device.
-func (t *Tape) Kernel(k shadow.Kernel) {
-	t.marks = append(t.marks, mark{kind: kernelMark})
-	t.kernels = append(t.kernels, k)
+func (t *Tape) Kernel(k shadow.Kernel) { t.launch(kernelMark, k) }
+
+func (t *Tape) launch(kind tapeKind, k shadow.Kernel) {
+	at, known := t.known[k]
+	if !known {
+		if t.known == nil {
+			t.known = map[shadow.Kernel]uint32{}
+		}
+		at = uint32(len(t.kernels))
+		t.known[k] = at
+		t.kernels = append(t.kernels, k)
+	}
+	t.marks = append(t.marks, mark{kind: kind, kernel: at})
 }
 
 // Sync notes that the host waits.
 func (t *Tape) Sync() { t.marks = append(t.marks, mark{kind: syncMark}) }
 
 // Joins notes a gradient that a leaf takes over.
-func (t *Tape) Joins(k shadow.Kernel) {
-	t.marks = append(t.marks, mark{kind: joinMark})
-	t.kernels = append(t.kernels, k)
-}
+func (t *Tape) Joins(k shadow.Kernel) { t.launch(joinMark, k) }
 
 // Times notes that what follows is done several times over, or no longer.
 func (t *Tape) Times(n int) {
@@ -101,29 +111,26 @@ func (t *Tape) Seconds(r Rates, accumulation int) float64 {
 
 // play runs the clock through the tape. With more it is through the first
 // micro-batch alone, as one that finds gradients.
-func (t *Tape) play(k *clock, more bool) { t.stretch(k, 0, len(t.marks), 0, more) }
+func (t *Tape) play(k *clock, more bool) { t.stretch(k, 0, len(t.marks), more) }
 
-// stretch runs the clock through some marks, the first kernel of which is next, and
-// says which comes after them.
-func (t *Tape) stretch(k *clock, from, to, next int, more bool) int {
+// stretch runs the clock through some marks.
+func (t *Tape) stretch(k *clock, from, to int, more bool) {
 	for i := from; i < to; i++ {
 		switch m := t.marks[i]; m.kind {
 		case hostMark:
 			k.work(m.host)
 		case kernelMark:
-			k.kernel(t.kernels[next])
-			next++
+			k.kernel(t.kernels[m.kernel])
 		case joinMark:
 			if more {
-				k.kernel(t.kernels[next])
+				k.kernel(t.kernels[m.kernel])
 			}
-			next++
 		case syncMark:
 			k.sync()
 		case microMark:
 			k.microDone()
 			if more {
-				return next
+				return
 			}
 		case moreMark:
 			t.play(k, true)
@@ -134,11 +141,9 @@ func (t *Tape) stretch(k *clock, from, to, next int, more bool) int {
 			for end < to && t.marks[end].kind != onceMark {
 				end++
 			}
-			was := next
-			s := spanOf(k, func(c *clock) { next = t.stretch(c, first, end, was, more) })
+			s := spanOf(k, func(c *clock) { t.stretch(c, first, end, more) })
 			k.pass(s.times(t.times))
 			i = end
 		}
 	}
-	return next
 }

@@ -8,12 +8,12 @@ import (
 	"snug/internal/stream"
 )
 
-// floorOf is what a run takes whatever its batch, its length and its checkpointing: as
+// floors are what a run takes whatever its batch, its length and its checkpointing: as
 // much as loading takes at once, or weights, gradients and states as they stand when
-// the optimizer begins, whichever is more.
-func floorOf(t *stream.Trace, tags []shadow.Tag) uint64 {
+// the optimizer begins, whichever is more; and the weights alone as they are loaded.
+func floors(t *stream.Trace, tags []shadow.Tag) (floor, weights uint64) {
 	sizes := make([]uint64, len(tags))
-	var all, lasting, floor uint64
+	var all, lasting uint64
 	phase := uint32(simulate.Load)
 	for i := range t.Events {
 		switch e := &t.Events[i]; e.Kind {
@@ -24,7 +24,7 @@ func floorOf(t *stream.Trace, tags []shadow.Tag) uint64 {
 				lasting += e.Size
 			}
 			if phase == simulate.Load {
-				floor = max(floor, all)
+				floor, weights = max(floor, all), max(weights, lasting)
 			}
 		case stream.Free, stream.FreeRequested:
 			all -= sizes[e.ID]
@@ -37,7 +37,7 @@ func floorOf(t *stream.Trace, tags []shadow.Tag) uint64 {
 			}
 		}
 	}
-	return floor
+	return floor, weights
 }
 
 // lasts tells whether such memory is as large at any batch.

@@ -24,6 +24,7 @@ type Probe struct {
 	PeakAllocated uint64 // with nothing in the way
 	PeakReserved  uint64
 	Floor         uint64 // what tensors ask for at least, at any batch, length and checkpointing; 0 where nobody knows
+	Weights       uint64 // of it, what loading takes for weights
 
 	requested func() uint64 // PeakRequested more closely, for a recording; nil where it is exact
 
@@ -69,7 +70,7 @@ func NewProbeUpTo(s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err 
 		return nil, beyond(s, 0, err)
 	}
 	made := runOf(result, false)
-	p.Floor = floorOf(made.trace, result.World.Tags)
+	p.Floor, p.Weights = floors(made.trace, result.World.Tags)
 	p.openEnd = sync.OnceValue(p.opensFor(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
 	if made.loops != nil {

@@ -24,6 +24,7 @@ type prober struct {
 	probes  map[probeKey]*once[*estimate.Probe]
 	answers map[probeKey]*once[*estimate.Answer]
 	floors  map[settings]uint64 // what is taken at any batch and length, by what it depends on
+	weights map[settings]uint64 // what loading takes for weights, likewise
 }
 
 // probeKey is what a simulated stream depends on.
@@ -44,7 +45,7 @@ func newProber(base *setup.Setup) *prober {
 	today.accumulation = min(today.accumulation, 2)
 	return &prober{
 		base: base, today: today, slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
-		probes: map[probeKey]*once[*estimate.Probe]{}, answers: map[probeKey]*once[*estimate.Answer]{}, floors: map[settings]uint64{},
+		probes: map[probeKey]*once[*estimate.Probe]{}, answers: map[probeKey]*once[*estimate.Answer]{}, floors: map[settings]uint64{}, weights: map[settings]uint64{},
 	}
 }
 
@@ -84,24 +85,29 @@ func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 		}
 		out, err := estimate.NewProbeUpTo(x.on(p.base), kind, largest)
 		if err == nil {
-			p.noteFloor(x, out.Floor)
+			p.note(x, out)
 		}
 		return out, err
 	})
 }
 
-// noteFloor keeps what one run says about all that differ in batch and length alone.
-func (p *prober) noteFloor(x settings, floor uint64) {
+// note keeps what one run says about all that differ in batch and length alone, and
+// what its weights say about those that are loaded likewise.
+func (p *prober) note(x settings, found *estimate.Probe) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.floors[x.lasting()] = floor
+	p.floors[x.lasting()] = found.Floor
+	at := x.loading()
+	if known, ok := p.weights[at]; !ok || found.Weights < known {
+		p.weights[at] = found.Weights
+	}
 }
 
-// floor is what settings take at least, as far as a run like them has shown.
+// floor is what settings take at least, as far as runs like them have shown.
 func (p *prober) floor(x settings) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.floors[x.lasting()]
+	return max(p.floors[x.lasting()], p.weights[x.loading()])
 }
 
 // estimate is the whole answer for these settings on a card.

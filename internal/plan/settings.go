@@ -101,6 +101,18 @@ func (x settings) lasting() settings {
 	return x
 }
 
+// loading is what of the settings decides how weights come onto the card. Where they
+// are not sharded before, all of them come, however many GPUs there are.
+func (x settings) loading() settings {
+	whole := x.kind == "" || !x.spread().LoadsSharded()
+	x = x.lasting()
+	x.optimizer, x.reduceType, x.bucketView = "", "", false
+	if whole {
+		x.kind, x.world, x.load, x.paramType = "", 1, "", ""
+	}
+	return x
+}
+
 // effective is how many samples an optimizer's step sees.
 func (x settings) effective() int { return x.batch * x.accumulation * x.world }
 
