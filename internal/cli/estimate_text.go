@@ -123,13 +123,13 @@ func settings(x *setup.Setup) []string {
 		add(!l.PEFT, "%s rank %d on %s", name, l.Rank, strings.Join(l.Targets, " "))
 		add(l.PEFT, "PEFT's %s rank %d on %s", name, l.Rank, strings.Join(l.Targets, " "))
 		add(len(l.Save) > 0, "%s trained whole", strings.Join(l.Save, " "))
-		add(x.Weights != "" && x.Packed == nil, "frozen weights in %s", weightsText(x))
+		add(x.Weights != "" && x.Quantization == nil, "frozen weights in %s", weightsText(x))
 	}
-	if p := x.Packed; p != nil {
-		add(true, "weights packed into %s", p)
+	if p := x.Quantization; p != nil {
+		add(true, "%s", p)
 		add(p.Compute != "", "computed in %s", p.Compute)
-		add(p.Raised && !p.Lowered, "the rest raised to fp32")
-		add((!p.Raised || p.Lowered) && x.Weights != "", "the rest in %s", weightsText(x))
+		add(p.Prepare && !p.CastBack, "the rest cast to fp32")
+		add((!p.Prepare || p.CastBack) && x.Weights != "", "the rest in %s", weightsText(x))
 		add(p.Adapters != "", "adapters in %s", p.Adapters)
 	}
 	if d := x.Dist; d != nil {

@@ -63,13 +63,14 @@ var fieldFlags = []fieldFlag{
 	{"lora-peft", "lora.peft", "bool", "PEFT's adapters: in float32, inputs cast to them"},
 	{"lora-dora", "lora.dora", "bool", "DoRA: the lengths of the weights' rows are trained too"},
 	{"lora-save", "lora.save", "words", "`names` of layers that are trained whole: PEFT's modules_to_save"},
-	{"packed-bits", "packed.bits", "whole", "`bits` that bitsandbytes packs frozen weights into: 4 (QLoRA, with PEFT's adapters)"},
-	{"packed-type", "packed.type", "", "which numbers they stand for, a `type`: " + strings.Join(setup.PackedTypes, ", ")},
-	{"packed-double", "packed.double", "bool", "their scales are packed too"},
-	{"packed-compute", "packed.compute", "", "`type` that products with them are computed in: " + strings.Join(setup.ComputeTypes, ", ")},
-	{"packed-raised", "packed.raised", "bool", "what is not packed becomes float32: PEFT's prepare_model_for_kbit_training"},
-	{"packed-lowered", "packed.lowered", "bool", "norms, embeddings and head are cast back after that, as Axolotl does"},
-	{"packed-adapters", "packed.adapters", "", "`type` that adapters are cast to: " + strings.Join(setup.ComputeTypes, ", ") + " (bf16 in TRL)"},
+	{"load-in-4bit", "quantization.bits", "4", "4-bit frozen weights of bitsandbytes: QLoRA, with PEFT's adapters"},
+	{"load-in-8bit", "quantization.bits", "8", "8-bit ones"},
+	{"bnb-4bit-quant-type", "quantization.type", "", "`type` of 4-bit numbers: " + strings.Join(setup.QuantTypes, ", ") + " (default nf4)"},
+	{"bnb-4bit-use-double-quant", "quantization.double", "bool", "double quantization: their scales are quantized too"},
+	{"bnb-4bit-compute-dtype", "quantization.compute", "", "`type` that products with them are computed in: " + strings.Join(setup.ComputeTypes, ", ") + " (default bf16)"},
+	{"prepare-kbit", "quantization.prepare", "bool", "PEFT's prepare_model_for_kbit_training: what is not quantized becomes float32"},
+	{"prepare-cast-back", "quantization.cast_back", "bool", "norms, embeddings and head are cast back after that, as Axolotl does"},
+	{"adapter-dtype", "quantization.adapters", "", "`type` that adapters are cast to: " + strings.Join(setup.ComputeTypes, ", ") + " (bf16 in TRL)"},
 	{"dist", "dist.kind", "", "`kind`: ddp, fsdp2, zero1 (PyTorch's), zero1-deepspeed, zero2, ..."},
 	{"gpus", "dist.world", "whole", "`number` of GPUs the run is spread over"},
 	{"bucket-view", "dist.bucket_view", "bool", "DDP's gradient_as_bucket_view"},
@@ -93,7 +94,7 @@ func (f *setupFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.config, "config", "", "`path` of a config.json or its folder")
 	for _, x := range fieldFlags {
 		switch x.kind {
-		case "bool":
+		case "bool", "4", "8":
 			fs.Bool(x.flag, false, x.usage)
 		case "whole":
 			fs.Int(x.flag, 0, x.usage)
@@ -147,6 +148,10 @@ func (f *setupFlags) value(x fieldFlag) any {
 	case "bool":
 		v, _ := f.flags.GetBool(x.flag)
 		return v
+	case "4":
+		return 4.0
+	case "8":
+		return 8.0
 	case "whole":
 		v, _ := f.flags.GetInt(x.flag)
 		return float64(v)

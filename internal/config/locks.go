@@ -14,7 +14,7 @@ const inBackward = "optimizer_in_bwd"
 
 // Locks is the settings that no plan may change.
 func (p *Project) Locks() []Lock {
-	if b := p.packing(); b != nil && p.checkpointsInCode() {
+	if b := p.quantizing(); b != nil && p.checkpointsInCode() {
 		return []Lock{{"checkpointing", p.main.file + ": prepare_model_for_kbit_training turns checkpointing on, whatever other keys say"}}
 	}
 	for _, b := range p.of("noted") {

@@ -53,14 +53,14 @@ func loadedNote(s *setup.Setup) string {
 func insteadOfBF16(s *setup.Setup) string {
 	asked := s.Precision == "amp-bf16" || s.Precision == "bf16"
 	switch d := s.Dist; {
-	case asked && s.Packed != nil && s.Packed.Adapters != "":
+	case asked && s.Quantization != nil && s.Quantization.Adapters != "":
 		return "and a gradient scaler for fp16 cannot take adapters of 16 bits, which TRL makes of them"
 	case asked && s.NeverTrains("amp-fp16"):
 		return "these files cannot say amp-fp16 with weights that a gradient scaler trains"
 	case asked:
 		return "use precision amp-fp16, with a gradient scaler"
-	case s.Packed != nil && s.Packed.Compute == "bf16":
-		return "have products with packed weights computed in fp16"
+	case s.Quantization != nil && s.Quantization.Compute == "bf16":
+		return "have products with quantized weights computed in fp16"
 	case d != nil && strings.Contains(d.ParamDType+d.ReduceDType, "bf16"):
 		return "use fp16 or fp32 for FSDP2's param_dtype and reduce_dtype"
 	}

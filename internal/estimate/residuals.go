@@ -81,7 +81,7 @@ func Options(s *setup.Setup) []string {
 		add(l.DoRA, "dora")
 		add(len(l.Save) > 0, "lora beside whole layers")
 	}
-	add(s.Packed != nil, "weights packed into 4 bits")
+	add(s.Quantization != nil, "4-bit weights")
 	add(s.Accumulation > 1, "accumulation")
 	add(s.Clip, "clipping")
 	add(strings.Contains(s.Allocator, "expandable_segments:True"), "expandable segments")

@@ -142,20 +142,20 @@ func (s *search) pullable() []lever {
 		func(x *settings) { x.vocabulary = smallVocabulary })
 	add(base.LoRA == nil && base.Model.LoRATargets() != nil, s.adapters().String(), "only adapters are trained",
 		func(x *settings) { x.lora = s.adapters() })
-	add(base.CanPack(), packedLever, "needs bitsandbytes; what is frozen is rounded; how long unpacking takes was not measured", func(x *settings) { x.packed = true })
+	add(base.CanQuantize(), quantizedLever, "needs bitsandbytes; what is frozen is rounded; how long dequantizing takes was not measured", func(x *settings) { x.quantized = true })
 	add(x.negatives > 1 && base.Model.Varies("negatives"), fmt.Sprintf("negatives %d", x.negatives/2), "less to compare each anchor with", func(x *settings) { x.negatives /= 2 })
 	add(!strings.Contains(x.allocator, "expandable") && !recordedOptions(base), "allocator "+expandable, "",
 		func(x *settings) { x.allocator = strings.TrimPrefix(x.allocator+","+expandable, ",") })
 	add(x.shardsLater() && !s.isRecorded(), loadSharded, setup.HowToShard(x.kind), (*settings).shardFirst)
 	for _, kind := range spreads[x.kind] {
-		add(x.world > 1 && !s.isRecorded() && base.Packed == nil, fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs, which is not counted",
+		add(x.world > 1 && !s.isRecorded() && base.Quantization == nil, fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs, which is not counted",
 			func(x *settings) { x.kind, x.bucketView = kind, false })
 	}
 	return out
 }
 
-// packedLever is QLoRA, for a run whose adapters are PEFT's.
-const packedLever = "weights packed into 4 bits"
+// quantizedLever is QLoRA, for a run whose adapters are PEFT's.
+const quantizedLever = "4-bit weights"
 
 // ligerLever is all that Liger has for a model.
 const ligerLever = "Liger's kernels"

@@ -157,11 +157,11 @@ func (s *search) further(x settings) []lever {
 	add(x.precision != "bf16" && x.precision != "fp16" && bf16, "precision bf16", func(x *settings) { x.precision = "bf16" })
 	add(s.today.precision == "bf16" && x.precision == "amp-fp16" && !bf16, "precision fp16", func(x *settings) { x.precision = "fp16" })
 	add(s.base.LoRA == nil && s.base.Model.LoRATargets() != nil, s.adapters().String(), func(x *settings) { x.lora = s.adapters() })
-	add(s.base.CanPack(), packedLever, func(x *settings) { x.packed = true })
+	add(s.base.CanQuantize(), quantizedLever, func(x *settings) { x.quantized = true })
 	for _, part := range []int{2, 4} {
 		add(x.seq >= 64*part, fmt.Sprintf("seq %d", x.seq/part), func(x *settings) { x.seq, x.targetSeq = x.seq/part, x.targetSeq/part })
 	}
-	if s.base.Packed != nil { // which is not simulated in parts
+	if s.base.Quantization != nil { // which is not simulated in parts
 		return out
 	}
 	kind := "fsdp2"

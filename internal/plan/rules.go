@@ -31,7 +31,7 @@ func (r rules) writes(setting string, value any) bool {
 // be named too, so that a list need not know the difference.
 var fields = []string{
 	"model", "batch", "seq", "target_seq", "positives", "negatives", "precision", "weights", "optimizer", "checkpointing",
-	"loss", "liger", "attention", "attention_mask", "accumulation", "clip", "lora", "packed", "allocator", "dist", "limit", "versions", "steps",
+	"loss", "liger", "attention", "attention_mask", "accumulation", "clip", "lora", "quantization", "allocator", "dist", "limit", "versions", "steps",
 }
 
 // allowable is the fields that change what is trained, or how exactly.

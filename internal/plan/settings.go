@@ -28,7 +28,7 @@ type settings struct {
 	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
 	lora                  adapters
 	liger                 bool // a lever as well: all of Liger's kernels
-	packed                bool // and another: frozen weights in 4 bits
+	quantized             bool // and another: frozen weights in 4 bits
 }
 
 // adapters is a lever too: LoRA of a rank, as the run's library does it.
@@ -77,10 +77,10 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 		s.Model.Config["vocab_size"] = float64(x.vocabulary)
 	}
 	if x.precision != base.Precision {
-		s.Weights, s.Packed = base.WeightsUnder(x.precision), base.PackedUnder(x.precision)
+		s.Weights, s.Quantization = base.WeightsUnder(x.precision), base.QuantizationUnder(x.precision)
 	}
-	if x.packed {
-		s.Packed = s.PackedInto4()
+	if x.quantized {
+		s.Quantization = s.UsualQuantization()
 	}
 	if x.lora.rank > 0 {
 		if x.precision == base.Precision && x.lora.Precision != "" {

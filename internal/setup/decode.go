@@ -83,7 +83,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	s.AttentionMask = &mask
 	o.versions(s)
 	o.lora(s)
-	o.packed(s)
+	o.quantization(s)
 	o.dist(s)
 	model := o.inner("model")
 	if o.keys["model"] == nil {
@@ -168,7 +168,7 @@ func (s *Setup) complete() error {
 	if err := s.completeLoRA(); err != nil {
 		return err
 	}
-	if err := s.completePacked(); err != nil {
+	if err := s.completeQuantization(); err != nil {
 		return err
 	}
 	if err := s.completeWeights(); err != nil {

@@ -75,7 +75,7 @@ type Loading struct {
 // NeverTrains tells whether the run could not train under a precision, whatever is
 // written of its weights: a gradient scaler takes no adapters of 16 bits.
 func (s *Setup) NeverTrains(precision string) bool {
-	return s.Loads[precision].Never || precision == "amp-fp16" && s.Packed != nil && s.Packed.Adapters != ""
+	return s.Loads[precision].Never || precision == "amp-fp16" && s.Quantization != nil && s.Quantization.Adapters != ""
 }
 
 // WeightsUnder is the type of the weights if the precision were another. Where they

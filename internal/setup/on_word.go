@@ -24,7 +24,7 @@ func (s *Setup) onWord(o *object, p Recorded) {
 		{"attention_mask", false},
 		{"clip", false},
 		{"lora", false},
-		{"packed", false},
+		{"quantization", false},
 		{"dist.param_dtype", false},
 		{"dist.reduce_dtype", false},
 		{"dist.load", false},
@@ -89,8 +89,8 @@ func (s *Setup) AsRecorded() *Setup {
 			t.Clip = false
 		case "lora":
 			t.LoRA = nil
-		case "packed":
-			t.Packed = nil
+		case "quantization":
+			t.Quantization = nil
 		}
 	}
 	return &t

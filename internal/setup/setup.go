@@ -8,30 +8,30 @@ import "snug/internal/safetensors"
 
 // Setup describes one training run.
 type Setup struct {
-	ID            string   `json:"id,omitempty"`
-	Model         Model    `json:"model"`
-	Batch         int      `json:"batch"`
-	Seq           int      `json:"seq,omitempty"`
-	TargetSeq     int      `json:"target_seq,omitempty"`
-	Positives     int      `json:"positives,omitempty"`
-	Negatives     int      `json:"negatives,omitempty"`
-	Precision     string   `json:"precision,omitempty"`
-	Weights       string   `json:"weights,omitempty"` // their type under autocast, where it is not float32; with LoRA of those that are frozen
-	Optimizer     string   `json:"optimizer,omitempty"`
-	Checkpointing bool     `json:"checkpointing,omitempty"`
-	Loss          string   `json:"loss,omitempty"`  // whose code computes it from the last hidden states, where it is not the model's own
-	Liger         []string `json:"liger,omitempty"` // the layers that are Liger's: "rope", "norm", "mlp"
-	Attention     string   `json:"attention,omitempty"`
-	AttentionMask *bool    `json:"attention_mask,omitempty"`
-	Accumulation  int      `json:"accumulation,omitempty"`
-	Clip          bool     `json:"clip,omitempty"`
-	LoRA          *LoRA    `json:"lora,omitempty"`
-	Packed        *Packed  `json:"packed,omitempty"`
-	Allocator     string   `json:"allocator,omitempty"`
-	Dist          *Dist    `json:"dist,omitempty"`
-	Limit         uint64   `json:"limit,omitempty"`
-	Versions      Versions `json:"versions,omitzero"`
-	Steps         int      `json:"steps,omitempty"`
+	ID            string        `json:"id,omitempty"`
+	Model         Model         `json:"model"`
+	Batch         int           `json:"batch"`
+	Seq           int           `json:"seq,omitempty"`
+	TargetSeq     int           `json:"target_seq,omitempty"`
+	Positives     int           `json:"positives,omitempty"`
+	Negatives     int           `json:"negatives,omitempty"`
+	Precision     string        `json:"precision,omitempty"`
+	Weights       string        `json:"weights,omitempty"` // their type under autocast, where it is not float32; with LoRA of those that are frozen
+	Optimizer     string        `json:"optimizer,omitempty"`
+	Checkpointing bool          `json:"checkpointing,omitempty"`
+	Loss          string        `json:"loss,omitempty"`  // whose code computes it from the last hidden states, where it is not the model's own
+	Liger         []string      `json:"liger,omitempty"` // the layers that are Liger's: "rope", "norm", "mlp"
+	Attention     string        `json:"attention,omitempty"`
+	AttentionMask *bool         `json:"attention_mask,omitempty"`
+	Accumulation  int           `json:"accumulation,omitempty"`
+	Clip          bool          `json:"clip,omitempty"`
+	LoRA          *LoRA         `json:"lora,omitempty"`
+	Quantization  *Quantization `json:"quantization,omitempty"`
+	Allocator     string        `json:"allocator,omitempty"`
+	Dist          *Dist         `json:"dist,omitempty"`
+	Limit         uint64        `json:"limit,omitempty"`
+	Versions      Versions      `json:"versions,omitzero"`
+	Steps         int           `json:"steps,omitempty"`
 
 	Sizes      map[string]int     `json:"-"` // what a profile varies that has no field of its own
 	Loaded     string             `json:"-"` // what was said of Weights before the model's files were asked: a type, or Saved
@@ -83,5 +83,5 @@ type Versions struct {
 	Torch        string `json:"torch,omitempty"`
 	Transformers string `json:"transformers,omitempty"`
 	CUDA         string `json:"cuda,omitempty"`
-	BitsAndBytes string `json:"bitsandbytes,omitempty"` // which unpacked every weight before 0.50
+	BitsAndBytes string `json:"bitsandbytes,omitempty"` // which dequantized every weight before 0.50
 }

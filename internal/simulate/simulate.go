@@ -154,7 +154,7 @@ func (r *run) load() error {
 		r.w.Log = func(op string) { r.o.Log(r.w, op) }
 	}
 	r.mark(Load, "")
-	r.builder = &shadow.Builder{W: r.w, DType: weightType(s), Meta: s.Dist.LoadsSharded() || s.Packed != nil}
+	r.builder = &shadow.Builder{W: r.w, DType: weightType(s), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
 	how := family.Run{
 		Head: s.Model.Head, Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq,
 		Positives: s.Positives, Negatives: s.Negatives,
@@ -178,7 +178,7 @@ func (r *run) load() error {
 	if err != nil {
 		return err
 	}
-	if err := r.pack(); err != nil {
+	if err := r.quantize(); err != nil {
 		return err
 	}
 	if err := r.addLora(); err != nil {
@@ -218,8 +218,8 @@ func (r *run) addLora() error {
 		if !r.builder.Saves(name) {
 			return setup.Wrong("{lora.save} %s: no linear layer or embedding of this model is called so, and others are not trained whole here", name)
 		}
-		if slices.ContainsFunc(r.builder.PackedLayers(), func(at string) bool { return strings.HasSuffix(at, name) }) {
-			return setup.Wrong("{lora.save} %s: its weight is packed, and cannot be trained; leave it out", name)
+		if slices.ContainsFunc(r.builder.QuantizedLayers(), func(at string) bool { return strings.HasSuffix(at, name) }) {
+			return setup.Wrong("{lora.save} %s: its weight is quantized, and cannot be trained; leave it out", name)
 		}
 	}
 	how := shadow.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}
@@ -230,7 +230,7 @@ func (r *run) addLora() error {
 	if !r.builder.Adapted() {
 		return setup.Wrong("{lora.targets} %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), known(names))
 	}
-	if p := r.s.Packed; p != nil && p.Adapters != "" {
+	if p := r.s.Quantization; p != nil && p.Adapters != "" {
 		r.builder.CastTrained(typeOf(p.Adapters))
 	}
 	if r.s.Checkpointing {
@@ -405,7 +405,7 @@ func typeOf(name string) shadow.DType {
 	return shadow.Float32
 }
 
-// autocastType is the type that autocast lowers to, or None.
+// autocastType is the type that autocast casts to, or None.
 func autocastType(precision string) shadow.DType {
 	switch precision {
 	case "amp-bf16":
