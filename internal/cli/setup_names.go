@@ -19,8 +19,8 @@ import (
 // origin is where the fields of one setup were read.
 type origin struct {
 	flags map[string]string // the fields that flags gave, with their flags
-	under map[string]any  // what a file said before flags were laid over it; nil where there is none
-	place string          // of the whole setup: file, or file:line
+	under map[string]any    // what a file said before flags were laid over it; nil where there is none
+	place string            // of the whole setup: file, or file:line
 	lines map[string]string
 	spell func(field string, value any) string // how files would say it; nil where there are none
 }
@@ -30,19 +30,14 @@ var modelFlags = map[string]string{"model": "model", "model.name": "model", "mod
 
 // flagOf is the flag that gives a field, "" where there is none.
 func flagOf(field string) string {
-	for _, x := range fieldFlags {
-		if x.field == field {
-			return x.flag
-		}
-	}
-	return modelFlags[field]
+	return cmp.Or(setup.FlagOf(field), modelFlags[field])
 }
 
 // flagSaying is what gives a field a value on the command line, "" where no flag does.
 func flagSaying(field, value string) string {
-	for _, x := range fieldFlags {
-		if x.field == field && x.kind == value {
-			return "--" + x.flag
+	for x, flag := range settingFlags() {
+		if x.Name == field && flag.Means != nil && fmt.Sprint(flag.Means) == value {
+			return "--" + flag.Name
 		}
 	}
 	if flag := flagOf(field); flag != "" {
@@ -115,8 +110,8 @@ func (f *setupFlags) given() map[string]string {
 			out[field] = flag
 		}
 	}
-	for _, x := range fieldFlags {
-		put(x.field, x.flag)
+	for x, flag := range settingFlags() {
+		put(x.Name, flag.Name)
 	}
 	for field, flag := range modelFlags {
 		put(field, flag)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"snug/internal/setup"
 	"strings"
 )
 
@@ -109,15 +110,11 @@ func flagOf(setting string) string {
 	switch setting {
 	case "model", "batch", "workers", "effective":
 		return ""
-	case "dist.kind":
-		return "dist"
-	case "dist.world":
-		return "gpus"
 	}
 	if !isSetting(setting) {
 		return ""
 	}
-	return strings.NewReplacer(".", "-", "_", "-").Replace(setting)
+	return setup.FlagOf(setting)
 }
 
 // short is a value that is no longer than a line has room for.

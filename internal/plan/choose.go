@@ -36,10 +36,10 @@ func (s *search) choice(x settings) (*Choice, error) {
 
 // fields are settings under a setup's names, with what has to be said of the weights
 // where the precision is another.
-func (s *search) fields(x settings) map[string]any {
-	out := x.fields()
+func (s *search) fields(x settings) setup.Values {
+	out := setup.Planned(x.on(s.base))
 	if say := s.base.Loads[x.precision].Say; say != "" && x.precision != s.today.precision {
-		out["weights"] = say
+		out = out.With("weights", say)
 	}
 	return out
 }

@@ -58,7 +58,7 @@ func (s *search) impossible(pulls []lever, fails []error) []Rejection {
 		}
 		x := s.today
 		pulls[i].pull(&x)
-		out = append(out, Rejection{x.fields(), why, pulls[i].change})
+		out = append(out, Rejection{setup.Planned(x.on(s.base)), why, pulls[i].change})
 	}
 	return out
 }
@@ -137,12 +137,12 @@ func (s *search) pullable() []lever {
 		func(x *settings) { x.attention = "flash" })
 	add(base.Model.Head == "causal-lm" && base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), "a loss function of your own",
 		func(x *settings) { x.chunks = lossChunks })
-	add(base.Model.HasLiger() && len(base.Liger) == 0, ligerLever, "needs liger-kernel installed", func(x *settings) { x.liger = true })
+	out = append(out, s.tableLevers(false)...)
 	add(hasVocabulary(base), fmt.Sprintf("a vocabulary of %d", smallVocabulary), "another tokenizer; embeddings are trained anew",
 		func(x *settings) { x.vocabulary = smallVocabulary })
 	add(base.LoRA == nil && base.Model.LoRATargets() != nil, s.adapters().String(), "only adapters are trained",
 		func(x *settings) { x.lora = s.adapters() })
-	add(base.CanQuantize(), quantizedLever, "needs bitsandbytes; what is frozen is rounded; how long dequantizing takes was not measured", func(x *settings) { x.quantized = true })
+	out = append(out, s.tableLevers(true)...)
 	add(x.negatives > 1 && base.Model.Varies("negatives"), fmt.Sprintf("negatives %d", x.negatives/2), "less to compare each anchor with", func(x *settings) { x.negatives /= 2 })
 	add(!strings.Contains(x.allocator, "expandable") && !recordedOptions(base), "allocator "+expandable, "",
 		func(x *settings) { x.allocator = strings.TrimPrefix(x.allocator+","+expandable, ",") })
@@ -153,12 +153,6 @@ func (s *search) pullable() []lever {
 	}
 	return out
 }
-
-// quantizedLever is QLoRA, for a run whose adapters are PEFT's.
-const quantizedLever = "4-bit weights"
-
-// ligerLever is all that Liger has for a model.
-const ligerLever = "Liger's kernels"
 
 // lossChunks is into how many pieces of the sequence a loss is cut.
 const lossChunks = 8

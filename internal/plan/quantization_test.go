@@ -38,12 +38,12 @@ func TestQuantizedLever(t *testing.T) {
 	}
 	spread := func(change string) bool { return strings.Contains(change, "GPUs") }
 	whole := changes()
-	if !slices.Contains(whole, quantizedLever) || !slices.ContainsFunc(whole, spread) {
+	if !slices.Contains(whole, "4-bit weights") || !slices.ContainsFunc(whole, spread) {
 		t.Errorf("levers of whole weights: %v", whole)
 	}
 	fields["quantization"] = map[string]any{"bits": 4.0}
 	quantized := changes()
-	if slices.Contains(quantized, quantizedLever) || slices.ContainsFunc(quantized, spread) {
+	if slices.Contains(quantized, "4-bit weights") || slices.ContainsFunc(quantized, spread) {
 		t.Errorf("levers of quantized weights: %v", quantized)
 	}
 }
@@ -51,7 +51,10 @@ func TestQuantizedLever(t *testing.T) {
 func TestQuantizedLeverWithPrecision(t *testing.T) {
 	base := &setup.Setup{Precision: "fp32", LoRA: &setup.LoRA{PEFT: true}, Model: setup.Model{Config: map[string]any{"model_type": "llama"}}}
 	x := settingsOf(base)
-	x.quantized, x.precision = true, "bf16"
+	for _, l := range (&search{prober: newProber(base)}).tableLevers(true) {
+		l.pull(&x)
+	}
+	x.precision = "bf16"
 	if p := x.on(base).Quantization; p == nil || p.Compute != "bf16" {
 		t.Errorf("quantized %v, want computed in bf16", p)
 	}

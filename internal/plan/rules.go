@@ -27,19 +27,10 @@ func (r rules) writes(setting string, value any) bool {
 	return r.writable == nil || r.writable(setting, value)
 }
 
-// fields is what a setup has that can be locked. What a plan never touches may
-// be named too, so that a list need not know the difference.
-var fields = []string{
-	"model", "batch", "seq", "target_seq", "positives", "negatives", "precision", "weights", "optimizer", "checkpointing",
-	"loss", "liger", "attention", "attention_mask", "accumulation", "clip", "lora", "quantization", "allocator", "dist", "limit", "versions", "steps",
-}
-
-// allowable is the fields that change what is trained, or how exactly.
-var allowable = []string{"seq", "positives", "negatives", "precision", "optimizer"}
-
 // readRules checks locks and allowances, on their own and against each other.
 func readRules(r Request) (rules, error) {
 	out := rules{locked: map[string]bool{}, allowed: map[string]bool{}, quick: r.Goal == Quick, gathers16: gathers16(r.Setup.Dist), writable: r.Writable}
+	fields, allowable := setup.Objects(), setup.Used(setup.Allowed) // what a plan never touches may be named too
 	for _, f := range r.Lock {
 		if !slices.Contains(fields, f) {
 			return out, fmt.Errorf("--lock %s: no such setting%s", f, spelling.Hint(f, fields, "known are "+strings.Join(fields, ", ")))

@@ -4,7 +4,6 @@ package plan
 
 import (
 	"fmt"
-	"strings"
 
 	"snug/internal/setup"
 	"snug/internal/units"
@@ -28,7 +27,8 @@ func (x settings) spread() *setup.Dist {
 	if x.kind == "" {
 		return nil
 	}
-	d := &setup.Dist{Kind: x.kind, World: x.world, BucketView: x.bucketView, ParamDType: x.paramType, ReduceDType: x.reduceType}
+	d := setup.Over(x.kind, x.world)
+	d.BucketView, d.ParamDType, d.ReduceDType = x.bucketView, x.paramType, x.reduceType
 	if setup.DistTakes(x.kind, "load") {
 		d.Load = x.load
 	}
@@ -38,7 +38,7 @@ func (x settings) spread() *setup.Dist {
 // gathers16 tells whether FSDP gathers weights in 16 bits and computes in them, so
 // that autocast has nothing left to do.
 func gathers16(d *setup.Dist) bool {
-	return d != nil && strings.HasPrefix(d.Kind, "fsdp2") && (d.ParamDType == "bf16" || d.ParamDType == "fp16")
+	return d.FSDP() && (d.ParamDType == setup.BF16 || d.ParamDType == setup.FP16)
 }
 
 // shardsLater tells whether every GPU holds the whole model before it is sharded.

@@ -25,37 +25,17 @@ type Quantization struct {
 	Saved bool `json:"-"` // the model's files hold its weights quantized
 }
 
-// The words of quantized weights.
-var (
-	QuantTypes   = []string{"nf4", "fp4"}
-	ComputeTypes = []string{"bf16", "fp16", "fp32"}
-)
-
 // simulatedBits is how many bits weights can be quantized into, as far as is simulated.
 const simulatedBits = 4
 
-func (o *object) quantization(s *Setup) {
-	p := o.inner("quantization")
-	if p == nil {
-		return
+// checkQuantization refuses what is not simulated.
+func (o *object) checkQuantization(s *Setup) {
+	switch q := s.Quantization; {
+	case q.CastBack && !q.Prepare:
+		o.fail("cast_back", " casts back what {quantization.prepare} cast to float32, and that is not on; set both, or neither")
+	case q.Bits != simulatedBits:
+		o.fail("bits", ": %d-bit weights are not simulated; choose {quantization.bits=4}, or measure the run: snug profile -- <your command>", q.Bits)
 	}
-	s.Quantization = &Quantization{
-		Bits: p.whole("bits", simulatedBits, 1, 16), Type: p.choice("type", "nf4", QuantTypes), Double: p.flag("double", false),
-		Compute: p.choice("compute", "bf16", ComputeTypes), Prepare: p.flag("prepare", false),
-		CastBack: p.flag("cast_back", false), Adapters: p.choice("adapters", "", ComputeTypes),
-	}
-	if s.Quantization.Adapters == "fp32" {
-		s.Quantization.Adapters = ""
-	}
-	switch {
-	case p.keys["bits"] == nil:
-		p.fail("bits", " is missing; 4 is what is simulated")
-	case s.Quantization.CastBack && !s.Quantization.Prepare:
-		p.fail("cast_back", " casts back what {quantization.prepare} cast to float32, and quantization.prepare is not on; set both, or neither")
-	case s.Quantization.Bits != simulatedBits:
-		p.fail("bits", ": %d-bit weights are not simulated; choose {quantization.bits=4}, or measure the run: snug profile -- <your command>", s.Quantization.Bits)
-	}
-	o.adopt(p)
 }
 
 // checkBitsAndBytes wants a release whose code was read.
@@ -83,7 +63,7 @@ func (s *Setup) savedQuantization() error {
 		s.Quantization = &Quantization{}
 	}
 	p := s.Quantization
-	p.Bits, p.Type, p.Compute, p.Saved = simulatedBits, "fp4", "fp32", true
+	p.Bits, p.Type, p.Compute, p.Saved = simulatedBits, FP4, FP32, true
 	p.Double, _ = q["bnb_4bit_use_double_quant"].(bool)
 	if t, _ := q["bnb_4bit_quant_type"].(string); slices.Contains(QuantTypes, t) {
 		p.Type = t
@@ -109,9 +89,9 @@ func (s *Setup) completeQuantization() error {
 		return Wrong("{quantization.bits}: adapters beside quantized weights are PEFT's; set {lora.peft}")
 	case l.DoRA:
 		return Wrong("{quantization.bits}, with {lora.dora}: DoRA over quantized weights is not simulated; leave one of them out, or measure the run: snug profile -- <your command>")
-	case s.Quantization.Adapters != "" && s.Precision == "amp-fp16":
+	case s.Quantization.Adapters != "" && s.Precision == AmpFP16:
 		return Wrong("{quantization.adapters} is %s and {precision} amp-fp16: PyTorch's GradScaler cannot unscale gradients of 16 bits; choose {precision=amp-bf16}, or {quantization.adapters=fp32}", s.Quantization.Adapters)
-	case s.Dist != nil && s.Dist.Kind != "ddp":
+	case s.Dist != nil && s.Dist.Kind != DDP:
 		return Wrong("{quantization.bits}, with {dist.kind} %s: quantized weights are simulated on one GPU or under ddp; choose {dist.kind=ddp}, or measure the run: snug profile -- <your command>", s.Dist.Kind)
 	case !s.Model.facts().Quantizes:
 		return Wrong("{quantization.bits}: which layers of %s are quantized is not known; leave it out, or measure the run: snug profile -- <your command>", s.Model.Title())
@@ -121,14 +101,14 @@ func (s *Setup) completeQuantization() error {
 
 // CanQuantize tells whether the weights that a run freezes could be quantized.
 func (s *Setup) CanQuantize() bool {
-	return s.Quantization == nil && s.LoRA != nil && s.LoRA.PEFT && !s.LoRA.DoRA && (s.Dist == nil || s.Dist.Kind == "ddp") &&
+	return s.Quantization == nil && s.LoRA != nil && s.LoRA.PEFT && !s.LoRA.DoRA && (s.Dist == nil || s.Dist.Kind == DDP) &&
 		s.Model.Program == nil && s.Model.facts().Quantizes
 }
 
 // UsualQuantization is the usual way to quantize: that of the paper (nf4, double quantization),
 // computed in the type of the arithmetic.
 func (s *Setup) UsualQuantization() *Quantization {
-	p := &Quantization{Bits: simulatedBits, Type: "nf4", Double: true, Compute: "fp32"}
+	p := &Quantization{Bits: simulatedBits, Type: NF4, Double: true, Compute: FP32}
 	if half := strings.TrimPrefix(s.Precision, "amp-"); slices.Contains(ComputeTypes, half) {
 		p.Compute = half
 	}

@@ -68,16 +68,6 @@ type LoRA struct {
 	Save    []string `json:"save,omitempty"` // layers that are trained whole, beside the adapters: PEFT's modules_to_save
 }
 
-// Dist is how the run is spread over GPUs.
-type Dist struct {
-	Kind        string `json:"kind"`
-	World       int    `json:"world"`
-	BucketView  bool   `json:"bucket_view,omitempty"`
-	ParamDType  string `json:"param_dtype,omitempty"`
-	ReduceDType string `json:"reduce_dtype,omitempty"`
-	Load        string `json:"load,omitempty"` // whole or sharded; "" is as the kind is mostly loaded
-}
-
 // Versions are the installed libraries; empty means the newest known.
 type Versions struct {
 	Torch        string `json:"torch,omitempty"`

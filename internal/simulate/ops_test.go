@@ -131,7 +131,7 @@ func caseSetup(c map[string]any) *setup.Setup {
 		s.Liger = append(s.Liger, p.(string))
 	}
 	if d, ok := c["dist"].(map[string]any); ok {
-		s.Dist = &setup.Dist{Kind: d["kind"].(string), World: int(d["world"].(float64))}
+		s.Dist = setup.Over(d["kind"].(string), int(d["world"].(float64)))
 		s.Dist.BucketView, _ = d["bucket_view"].(bool)
 		if s.Precision == "fsdp-bf16" {
 			s.Precision, s.Dist.ParamDType, s.Dist.ReduceDType = "fp32", "bf16", "fp32"

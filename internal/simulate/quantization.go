@@ -13,7 +13,7 @@ func (r *run) quantize() error {
 	if p == nil {
 		return nil
 	}
-	if d := r.s.Dist; d != nil && d.Kind != "ddp" {
+	if d := r.s.Dist; d != nil && d.Kind != setup.DDP {
 		return setup.Wrong("{quantization.bits}, with {dist.kind} %s: quantized weights are simulated on one GPU or under ddp", d.Kind)
 	}
 	if !r.builder.Quantizes() {

@@ -173,7 +173,7 @@ func TestQuantizedLeavesNothing(t *testing.T) {
 		s.Quantization.Adapters, s.Clip = pick("adapters", "", "bf16"), rapid.Bool().Draw(t, "clip")
 		s.Optimizer = pick("optimizer", "adamw", "adamw-fused", "adamw-8bit", "lion")
 		if rapid.Bool().Draw(t, "ddp") {
-			s.Dist = &setup.Dist{Kind: "ddp", World: 2}
+			s.Dist = setup.Over("ddp", 2)
 		}
 		s.LoRA.Dropout = rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "dropout")
 		s.Steps = 2
