@@ -25,6 +25,7 @@ type Setup struct {
 	AttentionMask *bool         `json:"attention_mask,omitempty"`
 	Accumulation  int           `json:"accumulation,omitempty"`
 	Clip          bool          `json:"clip,omitempty"`
+	SetToNone     *bool         `json:"set_to_none,omitempty"` // whether zero_grad drops gradients, or fills them and keeps them; nil is PyTorch's default, true
 	LoRA          *LoRA         `json:"lora,omitempty"`
 	Quantization  *Quantization `json:"quantization,omitempty"`
 	Allocator     string        `json:"allocator,omitempty"`
@@ -42,6 +43,9 @@ type Setup struct {
 	LeftOut    int                `json:"-"` // updates at the start that a measured run is known to have left out
 	LossChunks int                `json:"-"` // pieces in which a causal loss is computed: what a lever tries, not what files say
 }
+
+// KeepsGradients tells whether gradients outlive the step that they are of.
+func (s *Setup) KeepsGradients() bool { return s.SetToNone != nil && !*s.SetToNone }
 
 // Model says which model is trained: exactly one of its sources is given.
 type Model struct {

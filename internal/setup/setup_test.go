@@ -37,7 +37,7 @@ func oneSetup(text string, from Source) (*Setup, error) {
 func TestDefaults(t *testing.T) {
 	yes := true
 	want := &Setup{
-		Batch: 4, Seq: 1024, Precision: "fp32", Optimizer: "adamw", Attention: "sdpa", AttentionMask: &yes,
+		Batch: 4, Seq: 1024, Precision: "fp32", Optimizer: "adamw", Attention: "sdpa", AttentionMask: &yes, SetToNone: &yes,
 		Accumulation: 1, Steps: 3, Versions: Versions{Torch: NewestTorch}, Longest: true,
 		Model: Model{Config: map[string]any{"model_type": "gpt2"}, Head: "causal-lm"},
 	}

@@ -121,5 +121,12 @@ func runSettings() []Setting {
 			Evidence: where(func(s *Setup) bool { return s.Clip }, "clipping"),
 			at:       func(s *Setup) any { return &s.Clip },
 		},
+		{
+			Name: "set_to_none", Flags: one("set-to-none"), What: "zero_grad drops gradients; false fills them with zeros and keeps them", Default: true,
+			Phrases:  said((*Setup).KeepsGradients, "gradients kept between steps"),
+			Evidence: where((*Setup).KeepsGradients, "gradients kept between steps"),
+			Lever:    &Lever{Change: "set_to_none", Can: (*Setup).KeepsGradients, Pull: func(s *Setup) { s.SetToNone = nil }},
+			at:       func(s *Setup) any { return &s.SetToNone },
+		},
 	}
 }

@@ -261,15 +261,24 @@ func (r *run) step(skip bool) {
 	r.mark(Optimizer, "optimizer")
 	r.update(skip)
 	r.mark(Optimizer, "zero_grad")
-	shadow.ZeroGrad(r.params)
+	r.zeroGrad()
 	if r.script != nil && r.o.Local {
 		r.names.end(r.w)
 	}
 	r.note("step ends")
 }
 
-// micros runs the micro-batches of a step. The first one finds no gradients and
-// is the same in every step; further ones do the same again and add to those
+// zeroGrad is optimizer.zero_grad(set_to_none). Gradients that are filled with zeros
+// stay where they are, and the next backward adds to them (torch/optim/optimizer.py,
+// 2.11: zero_ or _foreach_zero_, in place).
+func (r *run) zeroGrad() {
+	if !r.s.KeepsGradients() {
+		shadow.ZeroGrad(r.params)
+	}
+}
+
+// micros runs the micro-batches of a step. The first one finds no gradients, unless
+// they are kept, and is the same in every step; further ones do the same again and add to those
 // that it left. What is the same need only be written.
 func (r *run) micros() {
 	from, n := 0, min(max(r.s.Accumulation, 1), Settled)
@@ -291,7 +300,7 @@ func (r *run) micros() {
 
 // rewritten writes micro-batch k from the first one there was, if that can be.
 func (r *run) rewritten(k int) bool {
-	if k == 0 {
+	if k == 0 && !r.s.KeepsGradients() {
 		return r.opening.Again()
 	}
 	ok := r.opening.More()
