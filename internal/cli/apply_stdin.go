@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"slices"
 	"strings"
 
 	"snug/internal/config"
@@ -17,7 +17,7 @@ import (
 
 // wanted is what to write, and what cannot be because no file holds it.
 type wanted struct {
-	values    map[string]any
+	values    setup.Values
 	elsewhere []string
 	// advised says that optimize named the settings: all that it looked at, and
 	// not only those that a person wants written.
@@ -31,8 +31,7 @@ func (w wanted) plan(project *config.Project) (config.Plan, error) {
 	if err == nil || !w.advised {
 		return plan, err
 	}
-	said := maps.Clone(w.values)
-	maps.DeleteFunc(said, func(name string, v any) bool { return v == false && project.Value(name) == nil })
+	said := slices.DeleteFunc(slices.Clone(w.values), func(v setup.Value) bool { return v.Value == false && project.Value(v.Setting) == nil })
 	if len(said) == len(w.values) {
 		return plan, err
 	}
@@ -114,7 +113,7 @@ func (o *optimized) pick(rung string) (setup.Values, error) {
 // fromSettings turns a setup's fields into settings of files. Some are not the
 // files' business.
 func fromSettings(fields setup.Values) (wanted, error) {
-	w := wanted{values: map[string]any{}}
+	var w wanted
 	known := map[string]config.Setting{}
 	for _, s := range config.Settings() {
 		known[s.Name] = s
@@ -129,7 +128,7 @@ func fromSettings(fields setup.Values) (wanted, error) {
 		if err != nil {
 			return w, fmt.Errorf("standard input: %w", err)
 		}
-		w.values[v.Setting] = value
+		w.values = w.values.With(v.Setting, value)
 	}
 	return w, nil
 }

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"snug/internal/setup"
 	"strings"
+
+	"snug/internal/setup"
 )
 
 // Doubts is what the figures of a run leave out, and cannot be refused for it. The

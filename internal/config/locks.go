@@ -28,9 +28,9 @@ func (p *Project) Locks() []Lock {
 // unlocked refuses what the run would not start with, or not do.
 func (c *changing) unlocked() error {
 	for _, l := range c.project.Locks() {
-		n, _ := c.want[l.Setting].(int)
-		if n > 1 || c.want[l.Setting] == false {
-			return fmt.Errorf("%s: %s cannot be %v", l.Why, l.Setting, c.want[l.Setting])
+		v := c.want.Get(l.Setting)
+		if n, _ := v.(int); n > 1 || v == false {
+			return fmt.Errorf("%s: %s cannot be %v", l.Why, l.Setting, v)
 		}
 	}
 	return nil

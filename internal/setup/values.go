@@ -59,10 +59,26 @@ func (vs Values) Get(setting string) any {
 	return nil
 }
 
+// Assign is one setting with its value.
+func Assign(setting string, value any) Values { return Values{{setting, value}} }
+
 // With is the values with one more, or another.
 func (vs Values) With(setting string, value any) Values {
-	out := slices.DeleteFunc(slices.Clone(vs), func(v Value) bool { return v.Setting == setting })
-	return append(out, Value{setting, value})
+	return append(vs.Without(setting), Value{setting, value})
+}
+
+// Without is the values but for those of a setting.
+func (vs Values) Without(setting string) Values {
+	return slices.DeleteFunc(slices.Clone(vs), func(v Value) bool { return v.Setting == setting })
+}
+
+// Names is the settings in the order of their names.
+func (vs Values) Names() []string {
+	var out []string
+	for _, v := range vs.sorted() {
+		out = append(out, v.Setting)
+	}
+	return out
 }
 
 // Changed is the values that are not as they were.
