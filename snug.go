@@ -38,6 +38,9 @@ type Quantization = setup.Quantization
 // Dist is how a run is spread over GPUs.
 type Dist = setup.Dist
 
+// Over is a run that is spread over GPUs by a kind such as "ddp" or "fsdp2".
+func Over(kind string, gpus int) *Dist { return setup.Over(kind, gpus) }
+
 // Versions are the installed libraries; empty means the newest known.
 type Versions = setup.Versions
 

@@ -108,7 +108,7 @@ func (p *Project) unknownWords(fields map[string]any) []Missing {
 		case fields[flag] != nil || spoken || !isSetting(b.Setting):
 		case b.Setting == "weights" || strings.Contains(flag, ".") || kind && p.world() < 2:
 		default:
-			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: give the nearest with --%s", b.where(), b.unknown, flag)})
+			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: give the nearest with --%s", b.where(), b.unknown, setup.FlagOf(b.Setting))})
 		}
 	}
 	return out

@@ -124,17 +124,17 @@ func (s *search) pullable() []lever {
 	add(halves && s.rules.locked["accumulation"], fmt.Sprintf("batch %d", x.batch/2), "half the effective batch", func(x *settings) { x.batch /= 2 })
 	add(halves && !s.rules.locked["accumulation"], fmt.Sprintf("batch %d, accumulation %d", x.batch/2, 2*x.accumulation), "",
 		func(x *settings) { x.batch, x.accumulation = x.batch/2, 2*x.accumulation })
-	add(x.precision == "fp32" && bf16 && !s.rules.gathers16, "precision amp-bf16", "activations in 16 bits", func(x *settings) { x.precision = "amp-bf16" })
-	add(x.precision == "fp32" && !bf16 && !s.rules.gathers16 && !s.isRecorded(), "precision amp-fp16", "needs a gradient scaler", func(x *settings) { x.precision = "amp-fp16" })
-	add(x.precision != "bf16" && x.precision != "fp16" && bf16, "precision bf16", "weights and states in 16 bits lose small updates",
-		func(x *settings) { x.precision = "bf16" })
+	add(x.precision == setup.FP32 && bf16 && !s.rules.gathers16, "precision amp-bf16", "activations in 16 bits", func(x *settings) { x.precision = setup.AmpBF16 })
+	add(x.precision == setup.FP32 && !bf16 && !s.rules.gathers16 && !s.isRecorded(), "precision amp-fp16", "needs a gradient scaler", func(x *settings) { x.precision = setup.AmpFP16 })
+	add(x.precision != setup.BF16 && x.precision != setup.FP16 && bf16, "precision bf16", "weights and states in 16 bits lose small updates",
+		func(x *settings) { x.precision = setup.BF16 })
 	add(!x.checkpointing && !images, "checkpointing", "", func(x *settings) { x.checkpointing = true })
 	add(fused[x.optimizer] != "" && !s.isRecorded(), "optimizer "+fused[x.optimizer], "", func(x *settings) { x.optimizer = fused[x.optimizer] })
 	add(strings.HasPrefix(x.optimizer, "adamw") && x.optimizer != "adamw-8bit" && !s.isRecorded(), "optimizer adamw-8bit", "states in 8 bits, needs bitsandbytes",
 		func(x *settings) { x.optimizer = "adamw-8bit" })
-	add(x.attention == "eager" && !images, "attention sdpa", "", func(x *settings) { x.attention = "sdpa" })
-	add(x.attention != "flash" && x.precision != "fp32" && s.req.Card.Flash() && !images, "attention flash", "needs flash-attn installed",
-		func(x *settings) { x.attention = "flash" })
+	add(x.attention == setup.Eager && !images, "attention sdpa", "", func(x *settings) { x.attention = setup.SDPA })
+	add(x.attention != setup.Flash && x.precision != setup.FP32 && s.req.Card.Flash() && !images, "attention flash", "needs flash-attn installed",
+		func(x *settings) { x.attention = setup.Flash })
 	add(base.Model.Head == "causal-lm" && base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), "a loss function of your own",
 		func(x *settings) { x.chunks = lossChunks })
 	out = append(out, s.tableLevers(false)...)

@@ -66,7 +66,7 @@ func (s *search) flipped(x settings) []settings {
 	}
 	if x.precision == s.today.precision && s.imitates() && !s.rules.fixed("precision") {
 		y := x
-		y.precision = "amp-fp16"
+		y.precision = setup.AmpFP16
 		out = append(out, y)
 	}
 	if x.precision != s.today.precision && s.rules.computes(s.today, s.req.Card) {

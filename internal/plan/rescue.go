@@ -148,14 +148,14 @@ func (s *search) further(x settings) []lever {
 	add(x.batch > 1 && !s.rules.locked["accumulation"], "batch 1", func(x *settings) { x.accumulation, x.batch = x.accumulation*x.batch, 1 })
 	add(!x.checkpointing && !images, "checkpointing", func(x *settings) { x.checkpointing = true })
 	add(fused[x.optimizer] != "", "optimizer "+fused[x.optimizer], func(x *settings) { x.optimizer = fused[x.optimizer] })
-	add(x.attention == "eager" && !images, "attention sdpa", func(x *settings) { x.attention = "sdpa" })
-	add(x.precision == "fp32" && bf16 && !s.rules.gathers16, "precision amp-bf16", func(x *settings) { x.precision = "amp-bf16" })
-	add(x.precision == "fp32" && !bf16 && !s.rules.gathers16, "precision amp-fp16", func(x *settings) { x.precision = "amp-fp16" })
+	add(x.attention == setup.Eager && !images, "attention sdpa", func(x *settings) { x.attention = setup.SDPA })
+	add(x.precision == setup.FP32 && bf16 && !s.rules.gathers16, "precision amp-bf16", func(x *settings) { x.precision = setup.AmpBF16 })
+	add(x.precision == setup.FP32 && !bf16 && !s.rules.gathers16, "precision amp-fp16", func(x *settings) { x.precision = setup.AmpFP16 })
 	out = append(out, s.tableLevers(false)...)
 	add(s.base.Model.Head == "causal-lm" && s.base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), func(x *settings) { x.chunks = lossChunks })
 	add(x.optimizer != "adamw-8bit", "optimizer adamw-8bit", func(x *settings) { x.optimizer = "adamw-8bit" })
-	add(x.precision != "bf16" && x.precision != "fp16" && bf16, "precision bf16", func(x *settings) { x.precision = "bf16" })
-	add(s.today.precision == "bf16" && x.precision == "amp-fp16" && !bf16, "precision fp16", func(x *settings) { x.precision = "fp16" })
+	add(x.precision != setup.BF16 && x.precision != setup.FP16 && bf16, "precision bf16", func(x *settings) { x.precision = setup.BF16 })
+	add(s.today.precision == setup.BF16 && x.precision == setup.AmpFP16 && !bf16, "precision fp16", func(x *settings) { x.precision = setup.FP16 })
 	add(s.base.LoRA == nil && s.base.Model.LoRATargets() != nil, s.adapters().String(), func(x *settings) { x.lora = s.adapters() })
 	out = append(out, s.tableLevers(true)...)
 	for _, part := range []int{2, 4} {
@@ -164,7 +164,7 @@ func (s *search) further(x settings) []lever {
 	if s.base.Quantization != nil { // which is not simulated in parts
 		return out
 	}
-	kind := "fsdp2"
+	kind := setup.FSDP2
 	if setup.DistTakes(x.kind, "load") {
 		kind = x.kind // it is sharded already
 	}

@@ -12,14 +12,14 @@ import (
 // thinner is which kinds spread a run more thinly, to be tried in order where it
 // does not fit. DeepSpeed's runs stay with it: another stage is one number there.
 var thinner = map[string][]string{
-	"ddp": {"zero1", "fsdp2"}, "zero1": {"fsdp2"},
-	"zero1-deepspeed": {"zero2", "zero3"}, "zero2": {"zero3"},
+	setup.DDP: {setup.Zero1, setup.FSDP2}, setup.Zero1: {setup.FSDP2},
+	setup.Zero1DeepSpeed: {setup.Zero2, setup.Zero3}, setup.Zero2: {setup.Zero3},
 }
 
 // spreads is which of them are shown as levers.
 var spreads = map[string][]string{
-	"ddp":             {"zero1", "zero2", "fsdp2", "zero3"},
-	"zero1-deepspeed": {"zero2", "zero3"}, "zero2": {"zero3"},
+	setup.DDP:            {setup.Zero1, setup.Zero2, setup.FSDP2, setup.Zero3},
+	setup.Zero1DeepSpeed: {setup.Zero2, setup.Zero3}, setup.Zero2: {setup.Zero3},
 }
 
 // spread is how settings share a run out, nil where they do not.

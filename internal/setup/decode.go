@@ -130,7 +130,7 @@ func (s *Setup) complete() error {
 		s.Seq, s.TargetSeq = 0, 0
 		return nil
 	}
-	if s.Attention == "flash" && s.Precision == "fp32" {
+	if s.Attention == Flash && s.Precision == FP32 {
 		return Wrong("{attention} flash computes in 16 bits, and {precision} is fp32; choose amp-bf16 or bf16, or {attention} sdpa")
 	}
 	longest := s.Model.Longest()

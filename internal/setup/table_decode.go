@@ -75,7 +75,7 @@ func (x *Setting) decode(o *object, key string, s *Setup) {
 	}
 }
 
-// defaults are the settings of an object that a setup does not have.
+// versionDefaults is for a setup without versions, of which one has a default.
 func (s *Setup) versionDefaults() {
 	if s.Versions.Torch == "" {
 		s.Versions.Torch = NewestTorch

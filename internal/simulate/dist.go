@@ -104,11 +104,11 @@ func (r *run) forward(loss func() *shadow.Tensor) *shadow.Tensor {
 // typeNamed is the element type that a setup names, or None.
 func typeNamed(name string) shadow.DType {
 	switch name {
-	case "fp32":
+	case setup.FP32:
 		return shadow.Float32
-	case "bf16":
+	case setup.BF16:
 		return shadow.BFloat16
-	case "fp16":
+	case setup.FP16:
 		return shadow.Float16
 	}
 	return shadow.None

@@ -190,7 +190,7 @@ func (r *run) load() error {
 	if err := r.newOptimizer(); err != nil {
 		return err
 	}
-	if s.Precision == "amp-fp16" {
+	if s.Precision == setup.AmpFP16 {
 		r.scaler = r.w.NewGradScaler()
 	}
 	return nil
@@ -406,9 +406,9 @@ func weightType(s *setup.Setup) shadow.DType {
 // typeOf is a type by its name, float32 where it has none.
 func typeOf(name string) shadow.DType {
 	switch name {
-	case "bf16":
+	case setup.BF16:
 		return shadow.BFloat16
-	case "fp16":
+	case setup.FP16:
 		return shadow.Float16
 	}
 	return shadow.Float32
@@ -417,9 +417,9 @@ func typeOf(name string) shadow.DType {
 // autocastType is the type that autocast casts to, or None.
 func autocastType(precision string) shadow.DType {
 	switch precision {
-	case "amp-bf16":
+	case setup.AmpBF16:
 		return shadow.BFloat16
-	case "amp-fp16":
+	case setup.AmpFP16:
 		return shadow.Float16
 	}
 	return shadow.None
