@@ -111,7 +111,9 @@ func (f *setupFlags) given() map[string]string {
 		}
 	}
 	for x, flag := range settingFlags() {
-		put(x.Name, flag.Name)
+		if f.means(flag) {
+			put(x.Name, flag.Name)
+		}
 	}
 	for field, flag := range modelFlags {
 		put(field, flag)
