@@ -11,7 +11,7 @@ test:             ## every test that needs nothing but Go
 bench:            ## speed: replay, reading snapshots, estimates
 	go test -p 1 -run '^$$' -bench . -benchtime 2s ./...
 
-accuracy:         ## compare with testdata/measured and write docs/accuracy.md
+accuracy:         ## compare with testdata/measured, write docs/accuracy.md and the tables of residuals
 	go run ./internal/accuracy/report
 
 lint:             ## the linters, at the versions CI uses

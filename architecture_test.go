@@ -21,6 +21,7 @@ import (
 var layers = map[string][]string{
 	"internal/stream":    {"os", "net", "snug/"},
 	"internal/freeset":   {"os", "net", "snug/"},
+	"internal/kernel":    {"os", "net", "snug/"},
 	"internal/allocator": {"os", "net", "snug/internal/shadow", "snug/internal/family", "snug/internal/setup", "snug/internal/cli"},
 	"internal/bestfit":   {"os", "net", "snug/internal/shadow", "snug/internal/profile", "snug/internal/setup", "snug/internal/cli"},
 	"internal/profile":   {"snug/internal/setup", "snug/internal/estimate", "snug/internal/plan", "snug/internal/cli"},

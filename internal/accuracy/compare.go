@@ -33,10 +33,10 @@ func Compare(rows []Row) []Case {
 	each(len(rows), func(i int) {
 		c := Case{Row: &rows[i]}
 		if c.Setup != nil {
-			c.Said, c.Err = estimate.Figures(c.Setup, unlimited())
+			c.Said, c.Err = estimate.Figures(c.Setup, unlimited(c.Card))
 			if told := *c.Setup; c.Skipped() > 0 && c.Err == nil {
 				told.LeftOut = c.Skipped()
-				c.Told, c.Err = estimate.Figures(&told, unlimited())
+				c.Told, c.Err = estimate.Figures(&told, unlimited(c.Card))
 			}
 		}
 		out[i] = c
@@ -44,9 +44,8 @@ func Compare(rows []Row) []Case {
 	return out
 }
 
-// unlimited is the card of the measurements, without its end.
-func unlimited() gpu.Card {
-	card := gpu.Reference
+// unlimited is the card of a measurement, without its end.
+func unlimited(card gpu.Card) gpu.Card {
 	card.Total = 1 << 57
 	return card
 }

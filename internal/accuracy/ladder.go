@@ -28,6 +28,7 @@ type Rung struct {
 	Predicted uint64 // peak of reserved memory
 	Real      uint64
 	Interval  [2]uint64 // where an estimate from these recordings expects it
+	Causes    []profile.Cause
 	Precision string
 }
 
@@ -42,101 +43,113 @@ func (r *Rung) width() float64 {
 	return float64(r.Interval[1]-r.Interval[0]) / float64(r.Predicted)
 }
 
+// ladder is one model at several batches.
+type ladder struct {
+	model    string
+	rows     []ladderRow
+	recorded []profile.Input // the recordings that are kept
+}
+
 // ladderRow is a line of such a file.
 type ladderRow struct {
-	Trace string
-	Setup struct {
-		ID        string
-		Batch     int64
-		Precision string
-	}
+	Trace    string
+	Setup    map[string]any
 	Measured Measured
 }
 
+func (r *ladderRow) batch() int64 { n, _ := r.Setup["batch"].(float64); return int64(n) }
+
 // model is the part of the name before the batch.
 func (r *ladderRow) model() string {
-	name, _, _ := strings.Cut(r.Setup.ID, fmt.Sprintf("-b%d", r.Setup.Batch))
+	id, _ := r.Setup["id"].(string)
+	name, _, _ := strings.Cut(id, fmt.Sprintf("-b%d", r.batch()))
 	return name
 }
 
-// Ladders predicts every run that has two recordings at smaller batches.
-func Ladders(measured fs.FS) ([]Rung, error) {
-	var out []Rung
+// loadLadders reads them, with their recordings.
+func loadLadders(measured fs.FS) (out []ladder, err error) {
 	for _, name := range ladderFiles {
 		rows, err := lines[ladderRow](measured, name)
 		if err != nil {
 			return nil, err
 		}
-		var models []string
-		for i := range rows {
-			if m := rows[i].model(); !slices.Contains(models, m) {
-				models = append(models, m)
+		for _, r := range rows {
+			i := slices.IndexFunc(out, func(l ladder) bool { return l.model == r.model() })
+			if i < 0 {
+				i = len(out)
+				out = append(out, ladder{model: r.model()})
+			}
+			if err := out[i].add(measured, r); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", name, r.model(), err)
 			}
 		}
-		for _, m := range models {
-			rungs, err := climb(measured, m, rows)
+	}
+	return slices.DeleteFunc(out, func(l ladder) bool { return len(l.recorded) < 2 }), nil
+}
+
+// add counts a run, or takes its recording where that is kept.
+func (l *ladder) add(measured fs.FS, r ladderRow) error {
+	if r.Trace == "" {
+		l.rows = append(l.rows, r)
+		return nil
+	}
+	rec, err := recording(measured, r.Trace)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // too large to be kept
+	}
+	if err == nil {
+		l.recorded = append(l.recorded, profile.Input{Name: r.Trace, At: profile.Point{"batch": r.batch()}, Card: gpu.Reference.Name, Recording: rec})
+	}
+	return err
+}
+
+// climb predicts the runs of every model that have no recording.
+func climb(ladders []ladder) (out []Rung, err error) {
+	for _, l := range ladders {
+		p, err := profile.Fit(l.recorded)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", l.model, err)
+		}
+		for i := range l.rows {
+			r, err := l.rows[i].predicted(p)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", name, m, err)
+				return nil, fmt.Errorf("%s: %w", l.model, err)
 			}
-			out = append(out, rungs...)
+			out = append(out, r)
 		}
 	}
 	return out, nil
 }
 
-// climb predicts the runs of one model that have no recording.
-func climb(measured fs.FS, model string, rows []ladderRow) ([]Rung, error) {
-	var inputs []profile.Input
-	var out []Rung
-	for i := range rows {
-		r := &rows[i]
-		switch {
-		case r.model() != model:
-		case r.Trace == "":
-			out = append(out, Rung{Model: model, Batch: r.Setup.Batch, Real: r.Measured.PeakReserved, Precision: r.Setup.Precision})
-		default:
-			rec, err := recording(measured, r.Trace)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // too large to be kept
-			}
-			if err != nil {
-				return nil, err
-			}
-			inputs = append(inputs, profile.Input{Name: r.Trace, At: profile.Point{"batch": r.Setup.Batch}, Recording: rec})
-		}
+// predicted is the run beside what a profile says of it.
+func (r *ladderRow) predicted(p *profile.Program) (Rung, error) {
+	precision, _ := r.Setup["precision"].(string)
+	out := Rung{Model: r.model(), Batch: r.batch(), Real: r.Measured.PeakReserved, Precision: precision}
+	for _, at := range p.Recorded() {
+		out.Recorded = append(out.Recorded, at["batch"])
 	}
-	if len(inputs) < 2 {
-		return nil, nil
-	}
-	p, err := profile.Fit(inputs)
-	if err != nil {
-		return nil, err
-	}
-	for i := range out {
-		for _, at := range p.Recorded() {
-			out[i].Recorded = append(out[i].Recorded, at["batch"])
-		}
-		if err := out[i].predict(p); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return out, out.predict(p)
 }
 
 // predict estimates the run from a profile that tells what snug profile finds out.
 func (r *Rung) predict(p *profile.Program) error {
 	p.Facts.Precision = r.Precision
-	const name = "memory.snug"
-	s, err := setup.Decode(map[string]any{"model": map[string]any{"profile": name}, "batch": float64(r.Batch)},
-		setup.Source{Programs: map[string]setup.Program{name: estimate.AsModel(p)}})
-	if err != nil {
-		return err
-	}
-	said, err := estimate.Figures(s, gpu.Card{})
+	said, err := fromProfile(p, map[string]any{"batch": float64(r.Batch)}, gpu.Card{})
 	if err == nil {
-		r.Predicted, r.Interval = said.PeakReserved, said.Interval
+		r.Predicted, r.Interval, r.Causes = said.PeakReserved, said.Interval, said.Causes
 	}
 	return err
+}
+
+// fromProfile is what is estimated from a profile.
+func fromProfile(p *profile.Program, fields map[string]any, card gpu.Card) (*estimate.Answer, error) {
+	const name = "memory.snug"
+	fields["model"] = map[string]any{"profile": name}
+	s, err := setup.Decode(fields, setup.Source{Programs: map[string]setup.Program{name: estimate.AsModel(p)}})
+	if err != nil {
+		return nil, err
+	}
+	return estimate.Figures(s, card)
 }
 
 func recording(measured fs.FS, name string) (*snapshot.Recording, error) {

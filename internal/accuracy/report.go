@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"snug/internal/estimate"
+	"snug/internal/profile"
 	"snug/internal/setup"
 )
 
 // files are the measured cases that have a peak each.
 var files = []struct{ name, what string }{
-	{"dev.jsonl", "families × precision × optimizer × checkpointing × attention"},
+	{devFile, "families × precision × optimizer × checkpointing × attention"},
 	{"dev_ladder.jsonl", "the same models at small and large batches"},
 	{"dev_time.jsonl", "longer runs"},
 	{"dev_2l.jsonl", "two-layer models"},
@@ -26,6 +27,9 @@ var files = []struct{ name, what string }{
 	{longer, "runs that began by leaving out updates, again over twenty steps"},
 }
 
+// devFile is one GPU: all families, most options.
+const devFile = "dev.jsonl"
+
 // longer holds cases of other files again, named as there and then twentySteps.
 const (
 	longer      = "longer.jsonl"
@@ -34,7 +38,10 @@ const (
 
 // Report is everything that the comparison came to.
 type Report struct {
-	Cases    []Case // of all files
+	Cases    []Case            // of all files
+	Asides   []Case            // of those that count for intervals alone
+	Added    estimate.Range    // off of profiles that count gradients or buckets on top
+	Recorded profile.Residuals // off of profiles, by cause
 	Max      []MaxCase
 	Choices  []measuredChoice
 	Profiles []measuredProfile
@@ -43,36 +50,62 @@ type Report struct {
 }
 
 // Make compares all measured cases.
-func Make(measured fs.FS) (*Report, error) {
-	var rows []Row
+func Make(measured fs.FS) (r *Report, err error) {
+	r = &Report{}
+	var names []string
 	for _, f := range files {
-		more, err := Load(measured, f.name)
+		names = append(names, f.name)
+	}
+	rows, err := loadAll(measured, names...)
+	if err != nil {
+		return nil, err
+	}
+	later, err := loadAll(measured, asides...)
+	if err != nil {
+		return nil, err
+	}
+	max, err := loadAll(measured, "dev_max.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	if r.Choices, err = lines[measuredChoice](measured, "choices.jsonl"); err != nil {
+		return nil, err
+	}
+	if r.Profiles, err = lines[measuredProfile](measured, "profiles.jsonl"); err != nil {
+		return nil, err
+	}
+	if r.Overhead, err = lines[measuredOverhead](measured, "overhead.jsonl"); err != nil {
+		return nil, err
+	}
+	r.Cases, r.Asides, r.Max = Compare(rows), Compare(later), CompareMax(max)
+	return r, r.profiled(measured)
+}
+
+// profiled compares what profiles say.
+func (r *Report) profiled(measured fs.FS) error {
+	ladders, err := loadLadders(measured)
+	if err != nil {
+		return err
+	}
+	if r.Ladders, err = climb(ladders); err != nil {
+		return err
+	}
+	if r.Added, err = added(ladders); err != nil {
+		return err
+	}
+	r.Recorded, err = profileResiduals(measured, ladders, r.Cases)
+	return err
+}
+
+func loadAll(measured fs.FS, names ...string) (rows []Row, err error) {
+	for _, name := range names {
+		more, err := Load(measured, name)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, more...)
 	}
-	max, err := Load(measured, "dev_max.jsonl")
-	if err != nil {
-		return nil, err
-	}
-	choices, err := lines[measuredChoice](measured, "choices.jsonl")
-	if err != nil {
-		return nil, err
-	}
-	profiles, err := lines[measuredProfile](measured, "profiles.jsonl")
-	if err != nil {
-		return nil, err
-	}
-	overhead, err := lines[measuredOverhead](measured, "overhead.jsonl")
-	if err != nil {
-		return nil, err
-	}
-	ladders, err := Ladders(measured)
-	if err != nil {
-		return nil, err
-	}
-	return &Report{Cases: Compare(rows), Max: CompareMax(max), Choices: choices, Profiles: profiles, Overhead: overhead, Ladders: ladders}, nil
+	return rows, nil
 }
 
 const opening = `# How accurate the estimates are
@@ -97,6 +130,7 @@ func (r *Report) Markdown() string {
 	section(&b, "By model family", "family", grouped(r.Cases, func(s *setup.Setup) []string { return []string{s.Model.Family()} }))
 	section(&b, "By option", "option", grouped(r.Cases, estimate.Options))
 	r.exceptions(&b)
+	r.intervals(&b)
 	r.maxBatch(&b)
 	r.times(&b)
 	r.choices(&b)

@@ -5,20 +5,73 @@ package accuracy
 import (
 	"encoding/json"
 	"math"
-	"slices"
 
 	"snug/internal/estimate"
 )
 
-// Residuals is the table that estimates take their intervals from, as JSON. Runs
-// that left out updates are not in it: they never took what a run takes that
-// goes on.
-func (r *Report) Residuals() ([]byte, error) {
-	t := estimate.Residuals{Groups: map[string]estimate.Range{}}
-	whole := slices.DeleteFunc(slices.Clone(r.Cases), func(c Case) bool { return c.Skipped() > 0 })
-	for _, g := range grouped(whole, estimate.Groups) {
-		t.Groups[g.Name] = estimate.Range{Cases: g.Cases, Low: math.Floor(g.Low*1e4) / 1e4, High: math.Ceil(g.High*1e4) / 1e4}
+// Off is how far beyond the ends of what was estimated the truth lay, as a share of
+// the nearer end. What a run may do either way is no error of the estimate.
+func (c *Case) Off() float64 {
+	least, most := c.Said.Ends()
+	truth := c.Measured.PeakReserved
+	switch {
+	case truth > most:
+		return float64(truth)/float64(most) - 1
+	case truth < least:
+		return float64(truth)/float64(least) - 1
 	}
+	return 0
+}
+
+// measured is the cases as intervals are made from them, those that keep wants.
+func measured(cases []*Case, keep func(*Case) bool) (out []estimate.Case) {
+	for _, c := range cases {
+		if keep(c) {
+			out = append(out, estimate.Case{Card: c.Card.Name, Torch: c.torch(), Setup: c.Setup, Off: c.Off()})
+		}
+	}
+	return out
+}
+
+// Residuals is the table that estimates take their intervals from, as JSON.
+func (r *Report) Residuals() ([]byte, error) {
+	t := estimate.NewResiduals(measured(r.judged(), func(*Case) bool { return true }))
+	for _, m := range t.Measured {
+		for name, g := range m.Groups {
+			m.Groups[name] = rounded(g)
+		}
+	}
+	t.Added, t.Several = rounded(r.Added), r.several()
 	out, err := json.MarshalIndent(t, "", " ")
 	return append(out, '\n'), err
+}
+
+// rounded is a range to a hundredth of a percent, outwards.
+func rounded(r estimate.Range) estimate.Range {
+	r.Low, r.High = outwards(r.Low, r.High)
+	return r
+}
+
+func outwards(low, high float64) (float64, float64) {
+	return math.Floor(low*1e4) / 1e4, math.Ceil(high*1e4) / 1e4
+}
+
+// several is how far off runs over several GPUs were from one figure, whatever went
+// one way or the other in them, by kind.
+func (r *Report) several() map[string]estimate.Range {
+	out := map[string]estimate.Range{}
+	for _, c := range r.judged() {
+		if c.Setup.Dist == nil {
+			continue
+		}
+		off := float64(c.Measured.PeakReserved)/float64(c.Said.PeakReserved) - 1
+		for _, kind := range []string{"", c.Setup.Dist.Kind} {
+			g := out[kind]
+			out[kind] = estimate.Range{Cases: g.Cases + 1, Low: min(g.Low, off), High: max(g.High, off)}
+		}
+	}
+	for kind, g := range out {
+		out[kind] = rounded(g)
+	}
+	return out
 }

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"snug/internal/gpu"
 	"snug/internal/setup"
 )
 
@@ -21,6 +22,7 @@ type Row struct {
 	Fields   map[string]any // the setup as it stands in the file
 	Setup    *setup.Setup   // nil where it is not one that can be simulated
 	Measured Measured
+	Card     gpu.Card // that it was made on
 }
 
 // Measured is what a real run took.
@@ -102,20 +104,39 @@ func Load(files fs.FS, name string) ([]Row, error) {
 	in := bufio.NewScanner(f)
 	in.Buffer(nil, 64<<20)
 	for n := 1; in.Scan(); n++ {
-		var line struct {
-			Setup    map[string]any `json:"setup"`
-			Measured Measured       `json:"measured"`
-		}
-		if err := json.Unmarshal(in.Bytes(), &line); err != nil {
+		row, err := parse(in.Bytes())
+		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
-		row := Row{File: name, Fields: line.Setup, Measured: line.Measured}
-		if !row.Custom() {
-			if row.Setup, err = setup.Decode(line.Setup, setup.Source{}); err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", name, n, err)
-			}
-		}
+		row.File = name
 		out = append(out, row)
 	}
 	return out, in.Err()
+}
+
+// parse reads a row. What does not say where it was made was made on the reference,
+// with the PyTorch that setups have by default.
+func parse(text []byte) (row Row, err error) {
+	var line struct {
+		Setup    map[string]any `json:"setup"`
+		Measured Measured       `json:"measured"`
+		GPU      string         `json:"gpu"`
+		Torch    string         `json:"torch"`
+	}
+	if err := json.Unmarshal(text, &line); err != nil {
+		return row, err
+	}
+	row = Row{Fields: line.Setup, Measured: line.Measured, Card: gpu.Reference}
+	if line.GPU != "" {
+		if row.Card, err = gpu.Find(line.GPU); err != nil {
+			return row, err
+		}
+	}
+	if line.Torch != "" {
+		setup.Put(line.Setup, "versions.torch", line.Torch)
+	}
+	if !row.Custom() {
+		row.Setup, err = setup.Decode(line.Setup, setup.Source{})
+	}
+	return row, err
 }

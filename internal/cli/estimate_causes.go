@@ -3,15 +3,25 @@
 package cli
 
 import (
+	"fmt"
+	"strings"
+
 	"snug/internal/estimate"
 	"snug/internal/profile"
+	"snug/internal/units"
 )
 
-// causes is why the interval is as wide as it is, where that is not how far off
-// such estimates have been.
+// causes is why the interval is as wide as it is: what is open about the run, and
+// which measured runs say how far off such estimates have been.
 func (r estimateReport) causes() (out []string) {
 	if r.Setup.AsRecorded().Precision == "amp-fp16" && r.Here == 0 {
 		out = append(out, "first updates may be left out in float16")
+	}
+	for _, o := range r.Open {
+		out = append(out, r.open(o)...)
+	}
+	if r.Evidence != nil {
+		out = append(out, "as in "+r.Evidence.String())
 	}
 	for _, c := range r.Causes {
 		switch c {
@@ -31,9 +41,26 @@ func (r estimateReport) causes() (out []string) {
 			} else {
 				out = append(out, "recorded on a card without flash attention")
 			}
+		case profile.Unplaced:
+			out = append(out, "the recordings do not name their card")
 		case profile.Smaller:
 			out = append(out, "smaller than any size recorded")
 		}
 	}
 	return out
+}
+
+// open says what about a simulated run nobody can know before it.
+func (r estimateReport) open(o estimate.Opening) []string {
+	switch {
+	case o.What == estimate.Buckets:
+		return []string{"DDP may hold its first buckets for longer"}
+	case o.What == estimate.Kernels && max(o.Less, o.More) >= units.MiB:
+		var facts []string
+		for _, f := range o.Facts {
+			facts = append(facts, f.String())
+		}
+		return []string{fmt.Sprintf("not known there: what %s take", strings.Join(facts, ", "))}
+	}
+	return nil
 }

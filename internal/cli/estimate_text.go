@@ -141,8 +141,11 @@ func (r estimateReport) total(b *strings.Builder, s term.Screen) {
 		expect += fmt.Sprintf(" (%d runs here)", r.Here)
 	}
 	line("reserved", r.PeakReserved, expect)
+	const indent = 31
 	for _, why := range r.causes() {
-		fmt.Fprintf(b, "%-31s(%s)\n", "", why)
+		for _, l := range wrap(strings.Fields("("+why+")"), " ", s.Width-indent) {
+			fmt.Fprintf(b, "%*s%s\n", indent, "", l)
+		}
 	}
 	where := "of it, in tensors"
 	if r.decides() != "" {

@@ -58,9 +58,9 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 	}
 	past := env.past(o.gpu)
 	defer past.Close()
-	none, notes := false, asides{}
+	none, notes, cores := false, asides{}, estimate.NewCores(atOnce())
 	failed, err := answer(env, o.json, requests,
-		func(s *setup.Setup) (edge, error) { return o.ask(s, card, past) },
+		func(s *setup.Setup) (edge, error) { return o.ask(s, card, past, cores) },
 		func(a edge) error {
 			none = none || a.MaxBatch == 0
 			notes.about(env, a.tried().Setup, card)
@@ -94,11 +94,11 @@ type edge struct {
 }
 
 // ask looks for both; JSON has no place for the second.
-func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past) (edge, error) {
+func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, cores estimate.Cores) (edge, error) {
 	if err := runnable(s, card); err != nil {
 		return edge{}, err
 	}
-	m, err := estimate.MaxBatch(s, card)
+	m, err := cores.MaxBatch(s, card)
 	if errors.Is(err, estimate.ErrNoLimit) {
 		err = errNoRoom
 	}

@@ -106,7 +106,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 		return err
 	}
 	none, notes := false, asides{}
-	failed, err := answer(env, o.json, each(today.requests),
+	failed, err := answer(env, o.json, today.requests,
 		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(env, s, where, today.library(s), files) },
 		func(plans []*plan.Plan) error {
 			for _, p := range plans {

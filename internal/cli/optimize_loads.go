@@ -15,11 +15,11 @@ var autocasts = []string{"amp-bf16", "amp-fp16"}
 // loads asks the project's files how they would load the weights under another
 // precision: writing fp16 over bf16 may change them, leave them as they are, or make
 // a run of it that PyTorch stops. Where flags say either, the files are not asked.
-func (o *optimizeOptions) loads(env Env, t *today, flags map[string]any) {
+func (o *optimizeOptions) loads(env Env, t *today, flags map[string]any, list []request) {
 	if t.project == nil || flags["precision"] != nil || flags["weights"] != nil {
 		return
 	}
-	for _, r := range t.requests {
+	for _, r := range list {
 		if r.err != nil || r.setup.Model.Program != nil {
 			continue
 		}

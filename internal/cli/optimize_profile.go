@@ -53,13 +53,18 @@ func known(t *today, err error) (*setup.Setup, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case len(t.requests) > 1:
+	}
+	list, rest, err := begin(t.requests, 2)
+	if err != nil {
+		return nil, err
+	}
+	if t.requests = rest; len(list) > 1 {
 		return nil, errors.New("--profile measures one run; give one setup")
+	}
+	r := list[0]
+	switch {
 	case t.example: // no configuration was found here
 		return nil, nil
-	}
-	r := t.requests[0]
-	switch {
 	case errors.Is(r.err, setup.ErrUnknownModel):
 		return nil, nil
 	case r.err != nil:

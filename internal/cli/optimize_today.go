@@ -16,7 +16,8 @@ import (
 
 // today is the runs as they are, and where they were found.
 type today struct {
-	requests []request
+	requests requests
+	limited  bool            // every one brings its own limit; not looked at where a card is named
 	project  *config.Project // whose files say so, or nil
 	example  bool            // nothing was found: this is the built-in one
 }
@@ -54,19 +55,50 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 	if o.recorded != "" {
 		over["model"] = map[string]any{"profile": o.recorded}
 	}
-	t, flags := &today{}, over
-	if o.file == "" {
-		if over, err = o.found(env, t, over); err != nil {
-			return nil, err
-		}
+	if o.file != "" {
+		return o.todayOf(env, over)
 	}
-	if over["batch"] == nil && o.file == "" && o.target > 0 {
+	t, flags := &today{}, over
+	if over, err = o.found(env, t, over); err != nil {
+		return nil, err
+	}
+	if over["batch"] == nil && o.target > 0 {
 		over["batch"] = 1.0 // where the search starts from does not matter
 		over["accumulation"] = float64(max(o.target/worldOf(over), 1))
 	}
-	if t.requests, err = all(o.requestsOver(env, over)); err == nil {
-		o.loads(env, t, flags)
+	list, err := all(o.requestsOver(env, over))
+	if err == nil {
+		o.loads(env, t, flags, list)
 	}
+	t.requests, t.limited = each(list), limited(each(list))
+	return t, err
+}
+
+// todayOf is the runs of a file, which are read as they are planned. Where nobody
+// names a card, it is read first to see whether one is needed.
+func (o *optimizeOptions) todayOf(env Env, over map[string]any) (*today, error) {
+	if o.gpu != "" || o.gpuMemory != "" || o.auto {
+		rs, err := o.requestsOver(env, over)
+		return &today{requests: rs}, err
+	}
+	in, err := env.open(o.file)
+	if err != nil {
+		return nil, err
+	}
+	file := &spool{in: in}
+	first, err := o.requestsFrom(env, file, over)
+	if err != nil {
+		_ = in.Close()
+		return nil, err
+	}
+	t := &today{limited: limited(first)}
+	if errors.Is(file.err, errSpooled) {
+		_ = in.Close()
+		return nil, fmt.Errorf("reading %s: %w", o.file, file.err)
+	}
+	file.again()
+	rs, err := o.requestsFrom(env, file, over)
+	t.requests = closing(rs, in)
 	return t, err
 }
 
@@ -150,7 +182,7 @@ func (o *optimizeOptions) place(ctx context.Context, env Env, t *today) (places,
 	switch {
 	case strings.EqualFold(o.gpu, "all"):
 		return places{cards: gpu.Cards()}, nil
-	case o.gpu == "" && o.gpuMemory == "" && (o.auto || !limited(t.requests)):
+	case o.gpu == "" && o.gpuMemory == "" && (o.auto || !t.limited):
 		return o.here(ctx, env, t)
 	}
 	var out places
@@ -194,10 +226,10 @@ func (o *optimizeOptions) here(ctx context.Context, env Env, t *today) (places, 
 	return places{}, errors.New("which GPU? none was found here; name one with --gpu, or give --gpu-memory")
 }
 
-// limited says whether every setup brings its own limit.
-func limited(requests []request) bool {
-	for _, r := range requests {
-		if r.err == nil && r.setup.Limit == 0 {
+// limited says whether every setup brings its own limit, those that can be read.
+func limited(rs requests) bool {
+	for r, err := range rs {
+		if err == nil && r.err == nil && r.setup.Limit == 0 {
 			return false
 		}
 	}

@@ -53,7 +53,6 @@ func TestProfileCrash(t *testing.T) {
 		others := []crash.Fault{{Kind: crash.Tear, At: at}, {Kind: crash.Fail, At: at, Errno: syscall.ENOSPC}, {Kind: crash.Fail, At: at, Errno: syscall.EACCES}}
 		faults = append(faults, crash.Fault{Kind: crash.Kill, At: at}, others[at%len(others)])
 	}
-	t.Logf("%d points", len(faults))
 	if len(faults) < 200 {
 		t.Errorf("only %d points", len(faults))
 	}
@@ -66,8 +65,8 @@ func TestProfileCrash(t *testing.T) {
 			}
 		})
 	}
-	for _, f := range faults {
-		next <- f
+	for _, n := range crash.Points(t, len(faults)) {
+		next <- faults[n-1]
 	}
 	close(next)
 	wg.Wait()

@@ -45,6 +45,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	}
 	file, title := project.Main()
 	f.doubts = project.Doubts(fields)
+	spend(fields)
 	f.from, f.project = fmt.Sprintf("settings of %s (%s)", file, title), fromProject(project)
 	return f.requestsOver(env, fields)
 }
@@ -59,6 +60,14 @@ func transformersOf(over map[string]any) string {
 	versions, _ := over["versions"].(map[string]any)
 	text, _ := versions["transformers"].(string)
 	return text
+}
+
+// spend takes the version of transformers out of what a project's files and flags say:
+// it chose the defaults of their settings, and tells nothing of the run beside those.
+func spend(fields map[string]any) {
+	if versions, _ := fields["versions"].(map[string]any); versions != nil {
+		delete(versions, "transformers")
+	}
 }
 
 // gpus is how many a flag names, 0 where none does.

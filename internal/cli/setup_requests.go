@@ -30,12 +30,11 @@ type requests = iter.Seq2[request, error]
 // requestsOver lays fields over those of the file, or makes a setup of them
 // alone. A file may hold more than the memory does, so it is read as it is answered.
 func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error) {
-	from := setup.Source{Open: env.opener(f.model, f.config), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}}
 	if f.file == "" {
 		if over["model"] == nil {
 			return nil, errors.New("which model? give --model NAME, --config PATH or --setup FILE")
 		}
-		r := f.decode(over, from)
+		r := f.decode(over, f.source(env))
 		r.from = f.project
 		r.from.flags = f.given()
 		return each([]request{r}), nil
@@ -44,10 +43,25 @@ func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error
 	if err != nil {
 		return nil, err
 	}
-	read := setup.NewReader(in)
-	first, err := read.Next()
+	rs, err := f.requestsFrom(env, in, over)
 	if err != nil {
 		_ = in.Close()
+		return nil, err
+	}
+	return closing(rs, in), nil
+}
+
+// source is where setups find what they name.
+func (f *setupFlags) source(env Env) setup.Source {
+	return setup.Source{Open: env.opener(f.model, f.config), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}}
+}
+
+// requestsFrom reads those of a file. An error is for one that begins with nothing
+// that could be a setup.
+func (f *setupFlags) requestsFrom(env Env, in io.Reader, over map[string]any) (requests, error) {
+	read, from := setup.NewReader(in), f.source(env)
+	first, err := read.Next()
+	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", f.file, reason(err))
 	}
 	if f.file != "-" {
@@ -55,7 +69,6 @@ func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error
 		over = fromHere(over)
 	}
 	return func(yield func(request, error) bool) {
-		defer in.Close()
 		raw, err := first, error(nil)
 		for ; err == nil; raw, err = read.Next() {
 			if !yield(f.requestOf(raw, over, from), nil) {
@@ -64,6 +77,42 @@ func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error
 		}
 		if !errors.Is(err, io.EOF) {
 			yield(request{}, fmt.Errorf("reading %s: %w", f.file, reason(err)))
+		}
+	}, nil
+}
+
+// closing closes a file when all that is wanted of it is read.
+func closing(rs requests, in io.Closer) requests {
+	return func(yield func(request, error) bool) {
+		defer in.Close()
+		rs(yield)
+	}
+}
+
+// begin reads the first n requests, or as many as there are. The requests that it
+// returns are all of them, those included.
+func begin(rs requests, n int) ([]request, requests, error) {
+	next, stop := iter.Pull2(rs)
+	var first []request
+	for len(first) < n {
+		r, err, ok := next()
+		if err != nil {
+			stop()
+			return nil, nil, err
+		}
+		if !ok {
+			break
+		}
+		first = append(first, r)
+	}
+	return first, func(yield func(request, error) bool) {
+		defer stop()
+		for _, r := range first {
+			if !yield(r, nil) {
+				return
+			}
+		}
+		for r, err, ok := next(); ok && yield(r, err); r, err, ok = next() {
 		}
 	}, nil
 }

@@ -18,8 +18,7 @@
 package cost
 
 import (
-	"math"
-
+	"snug/internal/kernel"
 	"snug/internal/shadow"
 )
 
@@ -110,9 +109,9 @@ func (k *clock) arithmetic(w shadow.Kernel) float64 {
 	half := w.DType.Half()
 	switch {
 	case w.Work == shadow.Product && half:
-		return w.Flops / (k.rates.Half * k.c.Half) * waste(w, k.rates.SMs)
+		return w.Flops / (k.rates.Half * k.c.Half) * kernel.ProductWaste(w.B, w.M, w.N, k.rates.SMs)
 	case w.Work == shadow.Product:
-		return w.Flops / (k.rates.Single * k.c.Single) * waste(w, k.rates.SMs)
+		return w.Flops / (k.rates.Single * k.c.Single) * kernel.ProductWaste(w.B, w.M, w.N, k.rates.SMs)
 	case w.Work == shadow.Attending && half:
 		return w.Flops / (k.rates.Half * k.c.Attention)
 	case w.Work == shadow.Attending:
@@ -122,21 +121,3 @@ func (k *clock) arithmetic(w shadow.Kernel) float64 {
 	}
 	return w.Flops / (k.rates.TF32 * k.c.Conv)
 }
-
-// tile is the side of the square of results that one multiprocessor works on.
-const tile = 128
-
-// waste is how much longer a product takes because its tiles fill the card in
-// whole waves, and its edges whole tiles.
-func waste(w shadow.Kernel, sms int) float64 {
-	rows, cols := ceil(w.M, tile), ceil(w.N, tile)
-	tiles := float64(rows * cols * w.B)
-	padded := tiles * tile * tile / (float64(w.M) * float64(w.N) * float64(w.B))
-	waves := tiles / float64(sms)
-	if waves < 1 { // few tiles: the sum is split among the idle multiprocessors
-		return padded
-	}
-	return padded * math.Ceil(waves) / waves
-}
-
-func ceil(a, b int) int { return (a + b - 1) / b }

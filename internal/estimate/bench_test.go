@@ -5,6 +5,7 @@ package estimate
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
 	"runtime/debug"
 	"testing"
@@ -84,6 +85,27 @@ func BenchmarkMeasuredCases(b *testing.B) {
 			if _, err := Estimate(s, anyCard()); err != nil {
 				b.Fatal(err)
 			}
+		}
+	}
+}
+
+// BenchmarkMaxBatch is one search, on one core and on two.
+func BenchmarkMaxBatch(b *testing.B) {
+	asProgram(b)
+	card, err := gpu.Find("A100-80GB")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, model := range []string{"gpt2", "mamba-130m"} {
+		s := named(b, map[string]any{"model": map[string]any{"name": model}, "batch": 1.0, "seq": 512.0})
+		for _, cores := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%s/cores=%d", model, cores), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := NewCores(cores).MaxBatch(s, card); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
 		}
 	}
 }

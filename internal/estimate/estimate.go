@@ -33,9 +33,11 @@ type Answer struct {
 	Fits          *bool      `json:"fits,omitempty"`
 	Source        string     `json:"source"`
 	Interval      [2]uint64  `json:"interval"`
+	Evidence      *Evidence  `json:"evidence,omitempty"` // what the interval comes from; nil where that is this machine
 
 	Here   int                         `json:"-"` // runs on this machine that the interval comes from
 	Causes []profile.Cause             `json:"-"` // why the interval of a recorded run is as wide as it is
+	Open   []Opening                   `json:"-"` // what of a simulated run nobody can know before it
 	Setup  *setup.Setup                `json:"-"`
 	Card   gpu.Card                    `json:"-"`
 	Run    *simulate.Result            `json:"-"` // nil where the run was recorded
@@ -99,12 +101,17 @@ func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
 
 // try takes a setup's stream and plays it on the card, no more.
 func try(s *setup.Setup, card gpu.Card) (*Answer, error) {
-	card = spread(card, s.Dist)
-	from := simulated
+	return tryAs(s, spread(card, s.Dist), simulate.Options{})
+}
+
+// tryAs is try as a process of the run finds the card, for a run that goes as some
+// options say, if it is simulated.
+func tryAs(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, err error) {
 	if s.Model.Program != nil {
-		from = recorded
+		a, err = recorded(s, card)
+	} else {
+		a, err = simulated(s, card, o)
 	}
-	a, err := from(s, card)
 	if err != nil {
 		return nil, err
 	}
@@ -129,18 +136,17 @@ func (a *Answer) finish() error {
 	}
 	a.DevicePeak = a.PeakReserved + a.Outside
 	a.Components = a.components()
-	var err error
-	a.Interval, err = a.interval()
-	return err
+	return a.expect()
 }
 
 // shown and shownLimit are what the answer's numbers were made under: the card,
 // or one without an end where the run does not fit.
 func (a *Answer) shown() gpu.Card {
+	card := a.Card
 	if a.OOM != nil {
-		return gpu.Card{Outside: a.Card.Outside}
+		card.Total = 0
 	}
-	return a.Card
+	return card
 }
 
 func (a *Answer) shownLimit() uint64 {
@@ -151,13 +157,13 @@ func (a *Answer) shownLimit() uint64 {
 }
 
 // simulated runs the setup on the shadow of PyTorch.
-func simulated(s *setup.Setup, card gpu.Card) (a *Answer, err error) {
+func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			a, err = nil, fmt.Errorf("simulating %s failed, which is a mistake in snug: %v", s.Model.Title(), p)
 		}
 	}()
-	o := simulate.Options{Card: card, Skips: slices.Repeat([]bool{true}, s.LeftOut)}
+	o.Card, o.Skips = card, slices.Repeat([]bool{true}, s.LeftOut)
 	rates, timed := cost.RatesOf(card)
 	timed = timed && card.Total > 0 // a card was named
 	tape := &cost.Tape{}

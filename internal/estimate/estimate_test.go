@@ -162,25 +162,3 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("%+v", line)
 	}
 }
-
-func TestIntervalWidens(t *testing.T) {
-	r := Residuals{Groups: map[string]Range{
-		"": {Low: -0.2, High: 0.3}, "gpt2": {Low: -0.01, High: 0.01}, "gpt2, precision amp-bf16": {}, "gpt2, optimizer adamw": {},
-		"gpt2, attention sdpa": {}, "checkpointing": {Low: -0.05},
-	}}
-	tests := map[string]struct {
-		fields map[string]any
-		want   Range
-	}{
-		"measured":         {fields("gpt2", nil), Range{Low: -0.01, High: 0.01}},
-		"option elsewhere": {fields("gpt2", map[string]any{"checkpointing": true}), Range{Low: -0.05, High: 0.01}},
-		"option nowhere":   {fields("gpt2", map[string]any{"clip": true}), Range{Low: -0.2, High: 0.3}},
-		"family nowhere":   {fields("bert-base", nil), Range{Low: -0.2, High: 0.3}},
-	}
-	for name, tt := range tests {
-		got := r.around(named(t, tt.fields))
-		if got.Low != tt.want.Low || got.High != tt.want.High {
-			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
-		}
-	}
-}

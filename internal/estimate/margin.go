@@ -26,7 +26,7 @@ func margin(s *setup.Setup, card gpu.Card, peak uint64) (profile.Margin, error) 
 // nothing was measured, as s has it. For one that was recorded it is found once.
 func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 	if Profile(s) == nil {
-		return High(s, limit, nil)
+		return High(s, card, limit, nil) + p.openEnd()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -36,7 +36,7 @@ func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 	}
 	m, err := margin(p.Setup, card, p.PeakReserved)
 	if err != nil { // a size beyond any memory
-		return High(s, limit, nil)
+		return High(s, card, limit, nil)
 	}
 	if p.more == nil {
 		p.more = map[[2]int]uint64{}
@@ -59,26 +59,31 @@ func reserved(s *setup.Setup, p *profile.Program) (uint64, error) {
 	return probe.PeakReserved, err
 }
 
-// addedRange is how far the truth lay from estimates that count gradients or
-// buckets on top of what was recorded (see Kept).
-var addedRange = Range{Low: -0.0311, High: 0.0132}
-
 // besides is how far off recorded runs have been for reasons that lie outside
 // their profile. Over several GPUs a free can wait for another stream, so that
 // not even two runs of the same reserve the same.
 func besides(s *setup.Setup) (r Range) {
 	if Kept(s) > 0 {
-		r = addedRange
+		r = residuals().Added
 	}
 	if s.Dist != nil {
-		g := residuals().find("dist " + s.Dist.Kind)
+		g := residuals().several(s.Dist.Kind)
 		far := max(-g.Low, g.High)
 		r.Low, r.High = min(r.Low, -far), max(r.High, far)
 	}
 	return r
 }
 
-// or holds both what a run and what its profile is known for.
-func (r Range) or(o profile.Residual) Range {
+// several is how far runs over several GPUs have been from one figure: those of that
+// kind, or all.
+func (t Residuals) several(kind string) Range {
+	if g := t.Several[kind]; g.Cases >= enough {
+		return g
+	}
+	return t.Several[""]
+}
+
+// with holds both what a run and what its profile is known for.
+func (r Range) with(o profile.Residual) Range {
 	return Range{Cases: r.Cases, Low: min(r.Low, o.Low), High: max(r.High, o.High)}
 }

@@ -4,6 +4,7 @@ package estimate
 
 import (
 	"errors"
+	"runtime"
 
 	"snug/internal/gpu"
 	"snug/internal/setup"
@@ -18,7 +19,9 @@ type MaxAnswer struct {
 	Best *Answer `json:"-"` // the run at MaxBatch, nil where that is 0
 	Next *Answer `json:"-"` // the run with one more, nil where the search ended before it
 
-	card gpu.Card // that it was looked for on
+	card  gpu.Card // that it was looked for on
+	cores Cores
+	trend trend // of the runs that fit
 }
 
 // largestBatch ends the search where no card could follow.
@@ -31,32 +34,45 @@ var ErrNoLimit = errors.New("there is nothing to fit into; give a limit or a GPU
 // by doubling and then halving the gap: each try is a whole simulated run at
 // the limit, so that fragmentation and the allocator's retries count.
 func MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
+	return NewCores(runtime.GOMAXPROCS(0)).MaxBatch(s, card)
+}
+
+// MaxBatch is MaxBatch on cores that several searches share.
+func (c Cores) MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	if s.Limit == 0 && card.Total == 0 {
 		return nil, ErrNoLimit
 	}
-	m := &MaxAnswer{ID: s.ID, card: card}
-	low, high := 0, 1
-	for high <= largestBatch && (m.Next == nil || high-low > 1) {
-		at := high
-		if m.Next != nil {
-			at = (low + high) / 2
-		}
-		t := *s
-		t.Batch = at
-		a, err := try(&t, card)
+	c.take()
+	defer c.release()
+	m := &MaxAnswer{ID: s.ID, card: card, cores: c}
+	most := room(s, card)
+	runs := ahead{
+		cores: c,
+		try:   func(batch int) (*Answer, error) { return try(withBatch(s, batch), card) },
+		guess: func(batch int) bool { return m.trend.at(batch) <= most },
+	}
+	var at bisection = upward{high: 1}
+	for at.next() > 0 {
+		a, err := runs.ask(at)
 		switch {
 		case err != nil:
 			return nil, err
 		case a.OOM != nil:
-			high, m.Next = at, a
-		case m.Next == nil:
-			low, high, m.Best = at, 2*at, a
+			m.Next = a
 		default:
-			low, m.Best = at, a
+			m.Best, m.MaxBatch = a, a.Setup.Batch
+			m.trend.add(a)
 		}
+		at = at.after(a.OOM == nil)
 	}
-	m.MaxBatch = low
 	return m, m.finish()
+}
+
+// withBatch is a setup at another batch.
+func withBatch(s *setup.Setup, batch int) *setup.Setup {
+	t := *s
+	t.Batch = batch
+	return &t
 }
 
 // finish fills in the two runs that are shown.

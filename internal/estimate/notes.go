@@ -20,6 +20,7 @@ func Notes(s *setup.Setup, card gpu.Card) []string {
 		out = append(out, fmt.Sprintf("%s: %s does not tell, so that the figures are as recorded, whatever %s",
 			strings.Join(s.OnWord, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
+	out = append(out, idleVersions(s)...)
 	if text := loadedNote(s); text != "" {
 		out = append(out, text)
 	}
@@ -32,6 +33,23 @@ func Notes(s *setup.Setup, card gpu.Card) []string {
 	if slices.Contains(s.Liger, "mlp") && s.Model.HasExperts() {
 		out = append(out, "Liger tries settings of its kernels for experts in the first step: Triton takes 256 MiB then for a moment, which are not counted; LIGER_FUSED_MOE_AUTOTUNE=0 does without")
 	}
+	return out
+}
+
+// idleVersions are versions that a setup gives and that change no figure of it.
+func idleVersions(s *setup.Setup) (out []string) {
+	if Profile(s) != nil {
+		return nil // it is among what the setup says on its word
+	}
+	say := func(is bool, text string) {
+		if is {
+			out = append(out, text)
+		}
+	}
+	v := s.Versions
+	say(v.Transformers != "", "versions.transformers is "+v.Transformers+" and changes no figure: models are simulated as in transformers 5.17")
+	say(v.CUDA != "", "versions.cuda is "+v.CUDA+" and changes no figure: kernels are simulated as in CUDA 13.0")
+	say(v.BitsAndBytes != "" && s.Quantization == nil, "versions.bitsandbytes is "+v.BitsAndBytes+" and changes no figure: no weights are quantized")
 	return out
 }
 

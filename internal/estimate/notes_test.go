@@ -39,6 +39,10 @@ func TestNotes(t *testing.T) {
 		{"L4", setup.Setup{Liger: []string{"mlp"}, Model: experts}, "LIGER_FUSED_MOE_AUTOTUNE=0"},
 		{"L4", setup.Setup{Liger: []string{"norm"}, Model: experts}, ""},
 		{"L4", setup.Setup{Liger: []string{"mlp"}, Model: setup.Model{Config: map[string]any{"model_type": "llama"}}}, ""},
+		{"L4", setup.Setup{Versions: setup.Versions{Transformers: "4.57"}}, "versions.transformers is 4.57 and changes no figure"},
+		{"L4", setup.Setup{Versions: setup.Versions{CUDA: "12.6"}}, "versions.cuda is 12.6 and changes no figure"},
+		{"L4", setup.Setup{Versions: setup.Versions{BitsAndBytes: "0.43"}}, "versions.bitsandbytes is 0.43 and changes no figure"},
+		{"L4", setup.Setup{Versions: setup.Versions{Torch: "2.4", BitsAndBytes: "0.43"}, Quantization: &setup.Quantization{}}, ""},
 	} {
 		card, err := gpu.Find(c.card)
 		if err != nil {

@@ -34,6 +34,8 @@ type Probe struct {
 	mu    sync.Mutex
 	under map[string]uint64 // what was reserved under which options
 	more  map[[2]int]uint64 // how much more a recorded run may reserve, by kind of card
+
+	openEnd func() uint64 // how much more a simulated run may reserve, whichever way it goes
 }
 
 // How many steps, and how many micro-batches of each, a probe runs.
@@ -55,10 +57,12 @@ func NewProbe(s *setup.Setup, card gpu.Card) (p *Probe, err error) {
 		}
 	}()
 	p = &Probe{Setup: s, tape: &cost.Tape{}}
-	made, err := streamOf(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true})
+	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true})
 	if err != nil {
 		return nil, err
 	}
+	made := &run{trace: result.World.Trace}
+	p.openEnd = sync.OnceValue(p.opensFor(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
 	if err := p.measure(); err != nil {
 		return nil, err

@@ -3,18 +3,39 @@
 package estimate
 
 import (
-	_ "embed"
-	"strconv"
-	"strings"
-	"sync"
+	"slices"
 
+	"snug/internal/allocator"
+	"snug/internal/gpu"
 	"snug/internal/setup"
-	"snug/internal/units"
 )
 
-// Residuals is how far estimates have been off in the measured cases, by the
-// groups that a setup falls under. `make accuracy` writes the table.
+// How far off an estimate may be comes from measured runs of its kind: the same kind
+// of card, the same PyTorch, the same family and options. Where fewer than three were
+// measured, it comes from the next wider kind, and the answer says from which.
+//
+//	card and version, family with each of the options
+//	card and version, the option with any family
+//	card and version
+//	card, any version
+//	version, any card
+//	everything
+//
+// What can go either way in such a run is none of it (see Opening): off is only what
+// lies beyond both ends.
+
+// Residuals is how far off estimates have been. `make accuracy` writes the table.
 type Residuals struct {
+	Measured []Measured       `json:"measured"`
+	Added    Range            `json:"added"`   // of recorded runs with gradients or buckets counted on top (see Kept)
+	Several  map[string]Range `json:"several"` // of runs over several GPUs, whichever way they went, by kind; "" is all
+}
+
+// Measured is the runs on one kind of card with one version of PyTorch, by the
+// groups that a setup falls under.
+type Measured struct {
+	Card   string           `json:"card"`  // of that kind, as the catalogue names it
+	Torch  string           `json:"torch"` // 2.11
 	Groups map[string]Range `json:"groups"`
 }
 
@@ -26,50 +47,63 @@ type Range struct {
 	High  float64 `json:"high"`
 }
 
-//go:embed residuals.json
-var residualsJSON string
+// enough is how many runs a group has to have to speak for another.
+const enough = 3
 
-// residuals is the table when it is first asked for.
-var residuals = sync.OnceValue(func() Residuals { return readResiduals(residualsJSON) })
+// Case is a measured run beside its estimate.
+type Case struct {
+	Card, Torch string
+	Setup       *setup.Setup
+	Off         float64 // how far beyond its ends the truth lay, as a share of the nearer one; 0 between them
+}
 
-// readResiduals reads the table as it is written: one group after the other, a line
-// for each of its numbers. Every estimate waits for it, and JSON in general takes
-// five times as long.
-func readResiduals(text string) Residuals {
-	t := Residuals{Groups: map[string]Range{}}
-	name, r := "", Range{}
-	for line := range strings.Lines(text) {
-		key, value, _ := strings.Cut(strings.Trim(line, " ,\n"), ": ")
-		switch key = strings.Trim(key, `"`); {
-		case value == "{":
-			name, r = key, Range{}
-		case key == "cases":
-			r.Cases, _ = strconv.Atoi(value)
-		case key == "low":
-			r.Low, _ = strconv.ParseFloat(value, 64)
-		case key == "high":
-			r.High, _ = strconv.ParseFloat(value, 64)
-			t.Groups[name] = r
-		}
+// NewResiduals sums up measured cases.
+func NewResiduals(cases []Case) Residuals {
+	var t Residuals
+	for _, c := range cases {
+		t.on(c.Card, c.Torch).add(c)
 	}
 	return t
 }
 
-// segment is what an estimate is off by if it is off at all: PyTorch takes
-// memory from the driver in pieces of at least this size.
-const segment = 20 * units.MiB
-
-// Options is what of a setup changes what is allocated, in words.
-func Options(s *setup.Setup) []string { return setup.Evidence(s) }
-
-// Groups is every group that a setup counts under: all, its family, each option,
-// and each option with that family. What is off in a run over several GPUs says
-// nothing about one, so that those count for their kind alone.
-func Groups(s *setup.Setup) []string {
-	family := s.Model.Family()
-	if s.Dist != nil {
-		return []string{"dist " + s.Dist.Kind}
+// on is the entry of a card and a version.
+func (t *Residuals) on(card, torch string) *Measured {
+	is := func(m Measured) bool { return m.Card == card && m.Torch == torch }
+	i := slices.IndexFunc(t.Measured, is)
+	if i < 0 {
+		i = len(t.Measured)
+		t.Measured = append(t.Measured, Measured{Card: card, Torch: torch, Groups: map[string]Range{}})
 	}
+	return &t.Measured[i]
+}
+
+func (m *Measured) add(c Case) {
+	for _, g := range groups(c.Setup) {
+		r := m.Groups[g]
+		m.Groups[g] = r.or(Range{Cases: 1, Low: c.Off, High: c.Off})
+	}
+}
+
+// or holds what both do.
+func (r Range) or(o Range) Range {
+	return Range{Cases: r.Cases + o.Cases, Low: min(r.Low, o.Low), High: max(r.High, o.High)}
+}
+
+// overSeveral is the group of all runs over several GPUs.
+const overSeveral = "dist"
+
+// groups is every group that a run counts under: all, its family, each option, and
+// each option with that family. What is off in a run over several GPUs says nothing
+// about one, so that those count for their kind alone.
+func groups(s *setup.Setup) []string {
+	if s.Dist != nil {
+		out := []string{overSeveral, overSeveral + " " + s.Dist.Kind}
+		for _, o := range Options(s) {
+			out = append(out, overSeveral+", "+o)
+		}
+		return out
+	}
+	family := s.Model.Family()
 	out := []string{"", family}
 	for _, o := range Options(s) {
 		out = append(out, o, family+", "+o)
@@ -77,89 +111,96 @@ func Groups(s *setup.Setup) []string {
 	return out
 }
 
-// interval is where the true peak of reserved bytes is to be expected.
-func (a *Answer) interval() ([2]uint64, error) {
-	if Profile(a.Setup) != nil {
-		m, err := margin(a.Setup, a.Card, a.PeakReserved)
-		a.Causes = m.Causes
-		return [2]uint64{a.PeakReserved - min(m.Less, a.PeakReserved), a.PeakReserved + m.More}, err
+// About is how far off such runs have been on such a card, and which runs that were.
+func (t Residuals) About(s *setup.Setup, card gpu.Card) (Range, Evidence) {
+	torch := minor(s)
+	if m := t.measured(card, torch, true, true); m.Groups[""].Cases >= enough {
+		return m.about(s)
 	}
-	r := residuals().around(a.Setup)
-	least, most, err := a.leftOut()
-	low, high := float64(least), float64(most)
-	return [2]uint64{uint64(max(low-max(-r.Low*low, segment), 0)), uint64(high + max(r.High*high, segment))}, err
-}
-
-// leftOut is the least and the most that the run reserves, whichever of its first
-// updates it leaves out. In float16 the scale of the gradients begins so high that
-// they often overflow; the update is left out then, and the scale halved. How often
-// depends on numbers that nobody has before the run. Until the first update there
-// are no optimizer states, and where they come later they find other holes.
-func (a *Answer) leftOut() (least, most uint64, err error) {
-	least, most = a.PeakReserved, a.PeakReserved
-	if a.Setup.Precision != "amp-fp16" || a.Setup.LeftOut > 0 {
-		return least, most, nil
-	}
-	for _, n := range []int{1, a.Setup.Steps} {
-		s := *a.Setup
-		s.LeftOut, s.Limit = n, a.shownLimit()
-		b, err := try(&s, a.shown())
-		if err != nil {
-			return least, most, err
-		}
-		if b.OOM == nil {
-			least, most = min(least, b.PeakReserved), max(most, b.PeakReserved)
+	for _, same := range [][2]bool{{true, false}, {false, true}, {false, false}} {
+		m := t.measured(card, torch, same[0], same[1])
+		if r := m.all(s); r.Cases >= enough {
+			return r, Evidence{Runs: r.Cases, Card: m.Card, Torch: m.Torch, Lacks: t.lacks(card, torch)}
 		}
 	}
-	return least, most, nil
+	return Range{}, Evidence{}
 }
 
-// Calibrate narrows or widens the interval to where such estimates have been on
-// the machine at hand: measurements of this card and these versions say more
-// than those of the reference.
-func (a *Answer) Calibrate(here Range) {
-	peak := float64(a.PeakReserved)
-	low, high := peak*(1+here.Low)-segment, peak*(1+here.High)+segment
-	a.Interval = [2]uint64{uint64(max(low, 0)), uint64(high)}
-	a.Here, a.measured, a.Causes = here.Cases, &here, nil
-}
-
-// around is as far off as the family's measured cases have been. An option that
-// was never measured with this family widens it to where that option has been
-// with others, and what was never measured at all to where anything has been.
-func (t Residuals) around(s *setup.Setup) Range {
-	family := s.Model.Family()
-	out := t.find(family)
-	for _, o := range Options(s) {
-		if _, measured := t.Groups[family+", "+o]; !measured {
-			g := t.find(o)
-			out.Low, out.High = min(out.Low, g.Low), max(out.High, g.High)
+// measured puts together what was measured, on cards of that kind alone or on all,
+// and with that version alone or with all.
+func (t Residuals) measured(card gpu.Card, torch string, onIt, withIt bool) Measured {
+	var some []Measured
+	for _, m := range t.Measured {
+		if (!onIt || m.on(card)) && (!withIt || m.Torch == torch) {
+			some = append(some, m)
+		}
+	}
+	if len(some) == 1 {
+		return some[0]
+	}
+	out := Measured{Groups: map[string]Range{}}
+	for _, m := range some {
+		out.Card, out.Torch = list(out.Card, m.Card), list(out.Torch, m.Torch)
+		for name, g := range m.Groups {
+			r := out.Groups[name]
+			out.Groups[name] = r.or(g)
 		}
 	}
 	return out
 }
 
-func (t Residuals) find(group string) Range {
-	if g, ok := t.Groups[group]; ok {
-		return g
-	}
-	return t.Groups[""]
+// on tells whether a card is of the kind of those measured.
+func (m Measured) on(card gpu.Card) bool {
+	was, err := gpu.Find(m.Card)
+	return err == nil && card.Kernels(0) == was.Kernels(0)
 }
 
-// High is how much more than an estimate a run of this kind may reserve, given
-// how far off estimates have been: here, where it was measured, else elsewhere.
-func High(s *setup.Setup, peak uint64, here *Range) uint64 {
-	r := Usual(s)
-	if here != nil {
-		r = *here
+// all is how far off any run was, over as many GPUs as s.
+func (m Measured) all(s *setup.Setup) Range {
+	r := m.Groups[""]
+	if s.Dist != nil {
+		g := m.Groups[overSeveral]
+		return r.or(g)
 	}
-	return uint64(max(r.High*float64(peak), segment))
+	return r
 }
 
-// Usual is how far off estimates of such runs have been where they were measured.
-func Usual(s *setup.Setup) Range {
-	if p := Profile(s); p != nil {
-		return besides(s).or(p.Residual())
+// about is as far off as the family's runs have been, and of what the runs are that
+// it rests on least firmly. An option that was hardly measured with this family widens
+// it to where that option has been with others, and one that was hardly measured at
+// all to where anything has been.
+func (m Measured) about(s *setup.Setup) (Range, Evidence) {
+	family := s.Model.Family()
+	r, from := m.Groups[family], Evidence{Family: family}
+	if r.Cases < enough {
+		r, from = m.all(s), Evidence{}
 	}
-	return residuals().around(s)
+	from.Runs = r.Cases
+	for _, o := range Options(s) {
+		if m.Groups[family+", "+o].Cases >= enough {
+			continue
+		}
+		g, of := m.Groups[o], Evidence{Option: o}
+		if s.Dist != nil && m.Groups[overSeveral+", "+o].Cases >= enough {
+			g = m.Groups[overSeveral+", "+o]
+		}
+		if g.Cases < enough {
+			g, of = m.all(s), Evidence{}
+		}
+		r.Low, r.High = min(r.Low, g.Low), max(r.High, g.High)
+		if from != (Evidence{Runs: from.Runs}) { // not everything yet
+			from, from.Runs = of, g.Cases
+		}
+	}
+	from.Card, from.Torch = m.Card, m.Torch
+	return r, from
+}
+
+// minor is the version of PyTorch, as far as kernels and the allocator differ by it.
+func minor(s *setup.Setup) string {
+	v, err := allocator.ParseVersion(s.Versions.Torch)
+	if err != nil {
+		return setup.NewestTorch
+	}
+	return v.String()
 }

@@ -10,53 +10,58 @@ func (a *Answer) Close() bool {
 }
 
 // Sure is the run at the largest batch that fits with its whole interval, nil
-// where not even 1 does. It is looked for from the edge down, in steps that double
-// and are then halved, as it is seldom far. Where such runs were measured on this
-// machine, like has been held against them, and its interval counts.
+// where not even 1 does. It is looked for from the edge down. Where such runs were
+// measured on this machine, like has been held against them, and its interval counts.
 func (m *MaxAnswer) Sure(like *Answer) (*Answer, error) {
 	if m.Best == nil {
 		return nil, nil
 	}
+	edge := *m.Best
+	calibrate(&edge, like)
+	if !edge.Close() {
+		return &edge, nil
+	}
+	m.cores.take()
+	defer m.cores.release()
+	runs := ahead{cores: m.cores, guess: m.guessSure(&edge), try: func(batch int) (*Answer, error) { return m.at(batch, like) }}
 	var sure *Answer
-	low, high := m.MaxBatch, m.MaxBatch+1 // the next to try, and the least that is not sure
-	for step := 1; low > 0 && sure == nil; step *= 2 {
-		a, err := m.at(low, like)
-		switch {
-		case err != nil:
+	at := downward{low: m.MaxBatch, step: 1}.after(false)
+	for at.next() > 0 {
+		a, err := runs.ask(at)
+		if err != nil {
 			return nil, err
-		case a.Close():
-			high, low = low, max(low-step, 0)
-		default:
+		}
+		if !a.Close() {
 			sure = a
 		}
-	}
-	for high-low > 1 {
-		a, err := m.at((low+high)/2, like)
-		switch {
-		case err != nil:
-			return nil, err
-		case a.Close():
-			high = a.Setup.Batch
-		default:
-			low, sure = a.Setup.Batch, a
-		}
+		at = at.after(!a.Close())
 	}
 	return sure, nil
 }
 
+// guessSure guesses by the run at the edge whether a smaller one is sure to fit.
+func (m *MaxAnswer) guessSure(edge *Answer) func(batch int) bool {
+	upper := float64(edge.Interval[1])
+	less := m.trend.slope() * upper / float64(max(edge.PeakReserved, 1)) // for each batch
+	return func(batch int) bool {
+		a := *edge
+		a.Interval[1] = uint64(max(upper-less*float64(m.MaxBatch-batch), 0))
+		return !a.Close()
+	}
+}
+
 // at is the run at a batch, with the interval that like has.
 func (m *MaxAnswer) at(batch int, like *Answer) (*Answer, error) {
-	a, s := *m.Best, *m.Best.Setup
-	if batch != m.MaxBatch {
-		s.Batch = batch
-		got, err := Estimate(&s, m.card)
-		if err != nil {
-			return nil, err
-		}
-		a = *got
+	a, err := Estimate(withBatch(m.Best.Setup, batch), m.card)
+	if err == nil {
+		calibrate(a, like)
 	}
+	return a, err
+}
+
+// calibrate gives a run the interval that like has.
+func calibrate(a, like *Answer) {
 	if like != nil && like.measured != nil {
 		a.Calibrate(*like.measured)
 	}
-	return &a, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"snug/internal/kernel"
 	"snug/internal/shadow"
 )
 
@@ -24,7 +25,7 @@ func small(modelType string) *Config {
 // built is the names of the parameters of a model, and of its linear layers.
 func built(t *testing.T, modelType, head string) (params, linears []string) {
 	t.Helper()
-	b := &shadow.Builder{W: shadow.NewWorld(shadow.Rules{Torch: 211, Transformers: 517}), DType: shadow.Float32}
+	b := &shadow.Builder{W: shadow.NewWorld(kernel.Rules{Torch: 211}), DType: shadow.Float32}
 	if _, err := New(b, small(modelType), Run{Head: head, Batch: 2, Seq: 32, TargetSeq: 32, Positives: 1, Negatives: 1, Attention: "sdpa"}); err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 // off is by how much a candidate's estimate may be too low.
 func (s *search) off(c candidate, limit uint64) uint64 {
 	if s.req.Measured != nil {
-		return estimate.High(c.on(s.base), limit, s.req.Measured)
+		return estimate.High(c.on(s.base), s.req.Card, limit, s.req.Measured)
 	}
 	return c.probe.High(c.on(s.base), s.req.Card, limit)
 }

@@ -3,6 +3,7 @@
 package profile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,7 +23,7 @@ func (f *fitter) check() error {
 			return err
 		}
 	}
-	for _, c := range []func() error{f.checkTorch, f.checkNames, f.checkDistinct} {
+	for _, c := range []func() error{f.checkTorch, f.checkCard, f.checkNames, f.checkDistinct} {
 		if err := c(); err != nil {
 			return err
 		}
@@ -61,6 +62,19 @@ func (f *fitter) checkTorch() error {
 			return fmt.Errorf("%s and %s were recorded under different PYTORCH_ALLOC_CONF settings", first.Name, in.Name)
 		}
 	}
+	return nil
+}
+
+// checkCard wants one kind of card: kernels differ between them.
+func (f *fitter) checkCard() error {
+	first := f.inputs[0]
+	for _, in := range f.inputs[1:] {
+		if in.Card != first.Card {
+			return fmt.Errorf("%s was recorded on %s, %s on %s: record both on one card",
+				first.Name, cmp.Or(first.Card, "a card that is not named"), in.Name, cmp.Or(in.Card, "one that is not named"))
+		}
+	}
+	f.program.Card = first.Card
 	return nil
 }
 

@@ -2,10 +2,7 @@
 
 package profile
 
-import (
-	"snug/internal/gpu"
-	"snug/internal/shadow"
-)
+import "snug/internal/kernel"
 
 // Sums of a matrix over its rows: the gradients of biases and of norms' weights.
 //
@@ -36,23 +33,13 @@ type columnSum struct {
 	columns    int64
 	element    int64
 	semaphores bool
-	on         *shadow.Rules // the card, where it is not the one of the recordings
 }
 
-// rules are those of the card that recordings are taken to come from, since
-// they do not say.
-func rules() shadow.Rules {
-	return shadow.Rules{Torch: 211, Capability: gpu.Reference.Capability, SMs: gpu.Reference.SMs}
-}
-
-func (c *columnSum) bytes(monos []float64) float64 {
+// bytes is what it takes on a card.
+func (c *columnSum) bytes(monos []float64, on kernel.Rules) float64 {
 	incoming := evaluate(c.incoming, monos)
 	if incoming >= maxBytes {
 		return incoming
-	}
-	on := rules()
-	if c.on != nil {
-		on = *c.on
 	}
 	buffer, semaphores := on.ColumnSum(int(incoming)/int(c.columns*c.element), int(c.columns), int(c.element))
 	if c.semaphores {

@@ -2,7 +2,10 @@
 
 package profile
 
-import "snug/internal/stream"
+import (
+	"snug/internal/kernel"
+	"snug/internal/stream"
+)
 
 // sumAt looks for the result of a sum at event i. It returns the sum, nil if
 // this is something else, and whether the recording has its buffer.
@@ -16,7 +19,7 @@ func (w *writer) sumAt(i int) (sum *columnSum, there bool) {
 	if sum = w.linear(i, i+1); sum == nil {
 		sum = w.product(i)
 	}
-	if sum != nil && sum.bytes(w.f.program.at(w.f.points[w.k])) != 0 {
+	if sum != nil && sum.bytes(w.f.program.at(w.f.points[w.k]), w.f.rules) != 0 {
 		return nil, false
 	}
 	return sum, false
@@ -63,10 +66,10 @@ func (w *writer) around(i int) []term {
 func (w *writer) linear(i, after int) *columnSum {
 	dw := w.before(i)
 	dx := w.before(dw)
-	if dx < 0 || w.events[dw].Size == blasWorkspace {
+	if dx < 0 || w.isCublas(dw) {
 		return nil
 	}
-	if first := w.before(dx); first >= 0 && w.events[dx].Size == blasWorkspace {
+	if first := w.before(dx); first >= 0 && w.isCublas(dx) {
 		dx = first // the first product on this thread brings cuBLAS's workspace
 	}
 	bias, weight, input := w.base[w.events[i].ID], w.base[w.events[dw].ID], single(w.base[w.events[dx].ID])
@@ -79,8 +82,14 @@ func (w *writer) linear(i, after int) *columnSum {
 // minRow is the fewest bytes that are taken for a sum over rows.
 const minRow = 256
 
-// blasWorkspace is what PyTorch gives cuBLAS on Hopper.
-const blasWorkspace = 32 << 20
+// isCublas tells whether event i allocates what PyTorch gives cuBLAS on the card of
+// the recordings, or on any where nobody said which that is.
+func (w *writer) isCublas(i int) bool {
+	if w.f.program.Card == "" {
+		return kernel.IsCublas(w.events[i].Size)
+	}
+	return w.events[i].Size == w.f.rules.Cublas().N
+}
 
 // product looks for the sum of a product made for it. Norms' weights are float32
 // where gradients are cast to it, and like all gradients elsewhere.
@@ -184,7 +193,7 @@ func (w *writer) confirmed(sum *columnSum, i int) bool {
 
 func (w *writer) gives(sum *columnSum, id uint32) bool {
 	for _, o := range w.f.observations(w.k, id) {
-		if uint64(sum.bytes(w.f.program.at(w.f.points[o.recording]))) != o.size {
+		if uint64(sum.bytes(w.f.program.at(w.f.points[o.recording]), w.f.rules)) != o.size {
 			return false
 		}
 	}

@@ -5,7 +5,7 @@ package profile
 import (
 	"slices"
 
-	"snug/internal/shadow"
+	"snug/internal/kernel"
 	"snug/internal/snapshot"
 	"snug/internal/stream"
 )
@@ -20,20 +20,20 @@ import (
 //
 // The three sizes say which convolutions it can be, and the workspaces in the
 // recordings say which it is. Where that is one whose workspaces were measured
-// at many batch sizes (shadow's table), they are taken from there, also where
+// at many batch sizes (kernel's table), they are taken from there, also where
 // the small batch of the recording needed none.
 
 // measuredConv is a workspace that was measured by the value of a quantity.
 type measuredConv struct {
 	quantity int // index of the quantity that counts images
-	points   shadow.ConvWorkspace
+	points   kernel.ConvWorkspace
 }
 
 // conv is one convolution of the program.
 type conv struct {
 	mono    uint8
 	element int64
-	shape   shadow.ConvShape
+	shape   kernel.ConvShape
 	guess   bool // not measured: its workspaces are those of one like it
 }
 
@@ -148,7 +148,7 @@ func (w *writer) pastBias(i int) int {
 func (w *writer) measuredAt(i, dx int, in, out *term) []conv {
 	weight := w.base[w.events[i].ID].terms[0].coef
 	for _, e := range []int64{2, 4} {
-		sizes := shadow.ConvSizes{Weight: int(weight / e)}
+		sizes := kernel.ConvSizes{Weight: int(weight / e)}
 		if out != nil {
 			sizes.Out = int(out.coef / e)
 		}
@@ -156,8 +156,8 @@ func (w *writer) measuredAt(i, dx int, in, out *term) []conv {
 			both := sizes
 			both.In = int(in.coef / e)
 			if can := w.agreeing(conv{mono: in.mono, element: e}, both, i, dx); can != nil {
-				w.take(can[0], shadow.WGrad, i)
-				w.take(can[0], shadow.DGrad, dx)
+				w.take(can[0], kernel.WGrad, i)
+				w.take(can[0], kernel.DGrad, dx)
 				return can
 			}
 		}
@@ -165,7 +165,7 @@ func (w *writer) measuredAt(i, dx int, in, out *term) []conv {
 			continue
 		}
 		if can := w.agreeing(conv{mono: out.mono, element: e}, sizes, i, none); can != nil {
-			w.take(can[0], shadow.WGrad, i)
+			w.take(can[0], kernel.WGrad, i)
 			return can
 		}
 	}
@@ -174,9 +174,9 @@ func (w *writer) measuredAt(i, dx int, in, out *term) []conv {
 
 // agreeing are the convolutions of such sizes whose workspaces are those of the
 // recordings; dx is none where there is no gradient of the input.
-func (w *writer) agreeing(c conv, sizes shadow.ConvSizes, i, dx int) (can []conv) {
+func (w *writer) agreeing(c conv, sizes kernel.ConvSizes, i, dx int) (can []conv) {
 	for _, c.shape = range w.f.shapes(sizes) {
-		if w.measured(c, shadow.WGrad, i) != nil && (dx == none || w.measured(c, shadow.DGrad, dx) != nil) {
+		if w.measured(c, kernel.WGrad, i) != nil && (dx == none || w.measured(c, kernel.DGrad, dx) != nil) {
 			can = append(can, c)
 		}
 	}
@@ -185,13 +185,13 @@ func (w *writer) agreeing(c conv, sizes shadow.ConvSizes, i, dx int) (can []conv
 
 // measured is the formula of the workspace behind event i as it was measured
 // for a convolution, nil where that differs from the recordings.
-func (w *writer) measured(c conv, kind shadow.ConvKind, i int) *formula {
+func (w *writer) measured(c conv, kind kernel.ConvKind, i int) *formula {
 	quantity := w.f.quantity(c.mono)
 	obs := []observation{{w.k, 0}}
 	if w.moment(i + 1) {
 		obs = w.f.observations(w.k, w.events[i+1].ID)
 	}
-	var row shadow.ConvWorkspace
+	var row kernel.ConvWorkspace
 	if c.guess {
 		row = w.near(c, kind, quantity, obs)
 	} else if row = w.f.row(convKey{c.shape, kind, int(c.element), w.found.half}); !w.f.agrees(row, quantity, obs) {
@@ -201,14 +201,14 @@ func (w *writer) measured(c conv, kind shadow.ConvKind, i int) *formula {
 		return nil
 	}
 	how := Measured
-	if c.guess {
+	if c.guess || !w.f.rules.Known(kernel.Convolutions) { // on the card of the table alone
 		how = Bounded
 	}
 	return &formula{measured: &measuredConv{quantity, row}, seen: obs, certainty: how}
 }
 
 // take notes the measured workspace behind event i, if it is one.
-func (w *writer) take(c conv, kind shadow.ConvKind, i int) bool {
+func (w *writer) take(c conv, kind kernel.ConvKind, i int) bool {
 	f := w.measured(c, kind, i)
 	switch {
 	case f == nil:

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"snug/internal/shadow"
+	"snug/internal/kernel"
 	"snug/internal/snapshot"
 	"snug/internal/stream"
 )
@@ -25,7 +25,7 @@ func (w *writer) forwardOf(i int, known []conv, named bool) {
 		return
 	}
 	if c := w.which(i, *out, known); c != nil && (named || w.cast(i, *c) == theirs || w.moment(i+1)) {
-		w.take(*c, shadow.FProp, i)
+		w.take(*c, kernel.FProp, i)
 	}
 }
 
@@ -35,14 +35,14 @@ func (w *writer) forwardOf(i int, known []conv, named bool) {
 // that is guessed.
 func (w *writer) which(i int, out term, known []conv) *conv {
 	var best *conv
-	var points shadow.ConvWorkspace
+	var points kernel.ConvWorkspace
 	most, several := 0, false
 	for k := range known {
 		c := &known[k]
 		if c.mono != out.mono || int64(c.shape.Sizes().Out)*c.element != out.coef {
 			continue
 		}
-		f := w.measured(*c, shadow.FProp, i)
+		f := w.measured(*c, kernel.FProp, i)
 		rank := w.rank(i, *c)
 		if f == nil || rank < most || rank == 0 {
 			continue
@@ -62,7 +62,7 @@ const theirWeight = 4
 // rank says how likely c is the convolution at event i; 0 is not.
 func (w *writer) rank(i int, c conv) int {
 	rank := 1
-	if !c.guess || w.explained(c, shadow.FProp, i) {
+	if !c.guess || w.explained(c, kernel.FProp, i) {
 		rank = 2
 	}
 	switch w.cast(i, c) {
@@ -109,14 +109,14 @@ func (w *writer) sameCall(j, i int) bool {
 
 // convKey is a question to the table of measured convolutions.
 type convKey struct {
-	shape   shadow.ConvShape
-	kind    shadow.ConvKind
+	shape   kernel.ConvShape
+	kind    kernel.ConvKind
 	element int
 	half    bool
 }
 
 // row asks the table once for each question.
-func (f *fitter) row(k convKey) shadow.ConvWorkspace {
+func (f *fitter) row(k convKey) kernel.ConvWorkspace {
 	row, ok := f.convs[k]
 	if !ok {
 		row = k.shape.Workspace(k.kind, k.element, k.half)
@@ -126,17 +126,17 @@ func (f *fitter) row(k convKey) shadow.ConvWorkspace {
 }
 
 // shapes asks for the measured convolutions of such sizes once.
-func (f *fitter) shapes(s shadow.ConvSizes) []shadow.ConvShape {
+func (f *fitter) shapes(s kernel.ConvSizes) []kernel.ConvShape {
 	shapes, ok := f.sizes[s]
 	if !ok && !f.strange {
-		shapes = shadow.MeasuredConvs(s)
+		shapes = kernel.MeasuredConvs(s)
 		f.sizes[s] = shapes
 	}
 	return shapes
 }
 
 // agrees says whether measured workspaces are those of the recordings.
-func (f *fitter) agrees(row shadow.ConvWorkspace, quantity int, obs []observation) bool {
+func (f *fitter) agrees(row kernel.ConvWorkspace, quantity int, obs []observation) bool {
 	for _, o := range obs {
 		if row.At(int(f.points[o.recording][quantity])) != o.size {
 			return false

@@ -5,7 +5,7 @@ package profile
 import (
 	"fmt"
 
-	"snug/internal/shadow"
+	"snug/internal/kernel"
 )
 
 // Convolutions that were not measured, but are like others that were. Their
@@ -23,16 +23,16 @@ func (w *writer) guessed(i, dx int, in *term, after int) []conv {
 			if out == nil || out.mono != in.mono || in.coef%e+out.coef%e+weight%e != 0 {
 				continue
 			}
-			shape, ok := shadow.GuessConv(shadow.ConvSizes{In: int(in.coef / e), Out: int(out.coef / e), Weight: int(weight / e)})
+			shape, ok := kernel.GuessConv(kernel.ConvSizes{In: int(in.coef / e), Out: int(out.coef / e), Weight: int(weight / e)})
 			if !ok {
 				continue
 			}
 			c := conv{in.mono, e, shape, true}
-			if !w.explained(c, shadow.DGrad, dx) && !w.explained(c, shadow.WGrad, i) {
+			if !w.explained(c, kernel.DGrad, dx) && !w.explained(c, kernel.WGrad, i) {
 				continue
 			}
-			tookIt := w.take(c, shadow.WGrad, i)
-			if w.take(c, shadow.DGrad, dx) || tookIt {
+			tookIt := w.take(c, kernel.WGrad, i)
+			if w.take(c, kernel.DGrad, dx) || tookIt {
 				return []conv{c}
 			}
 		}
@@ -41,13 +41,13 @@ func (w *writer) guessed(i, dx int, in *term, after int) []conv {
 }
 
 // explained says whether the workspace behind event i is just what c needs.
-func (w *writer) explained(c conv, kind shadow.ConvKind, i int) bool {
+func (w *writer) explained(c conv, kind kernel.ConvKind, i int) bool {
 	if !w.moment(i + 1) {
 		return false
 	}
 	for _, o := range w.f.observations(w.k, w.events[i+1].ID) {
 		batch := int(w.f.points[o.recording][w.f.quantity(c.mono)])
-		if !c.shape.Explains(kind, int(c.element), shadow.BatchBytes{Batch: batch, Bytes: o.size}) {
+		if !c.shape.Explains(kind, int(c.element), kernel.BatchBytes{Batch: batch, Bytes: o.size}) {
 			return false
 		}
 	}
@@ -55,10 +55,10 @@ func (w *writer) explained(c conv, kind shadow.ConvKind, i int) bool {
 }
 
 // near is what the convolution nearest to c takes, once for each question.
-func (w *writer) near(c conv, kind shadow.ConvKind, quantity int, obs []observation) shadow.ConvWorkspace {
-	var seen []shadow.BatchBytes
+func (w *writer) near(c conv, kind kernel.ConvKind, quantity int, obs []observation) kernel.ConvWorkspace {
+	var seen []kernel.BatchBytes
 	for _, o := range obs {
-		seen = append(seen, shadow.BatchBytes{Batch: int(w.f.points[o.recording][quantity]), Bytes: o.size})
+		seen = append(seen, kernel.BatchBytes{Batch: int(w.f.points[o.recording][quantity]), Bytes: o.size})
 	}
 	key := fmt.Sprint(c, kind, w.found.half, seen)
 	row, ok := w.f.near[key]

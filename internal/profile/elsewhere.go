@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"snug/internal/gpu"
-	"snug/internal/shadow"
+	"snug/internal/kernel"
 	"snug/internal/stream"
 )
 
@@ -18,26 +18,31 @@ import (
 // elsewhere is the program as far as one of its variants goes on another kind of
 // card, nil where that is the one of the recordings or nobody said which it is.
 func (p *Program) elsewhere(card gpu.Card, like *variant) *Program {
-	was, now := p.recordedOn(), shadow.Rules{Torch: rules().Torch, Capability: card.Capability, SMs: card.SMs}
-	if card.Capability == 0 || now.Capability == was.Capability && now.SMs == was.SMs {
+	was, now := p.rules(), card.Kernels(p.torch())
+	if card.Capability == 0 && card.Maker != gpu.AMD || now == was {
 		return nil
 	}
-	q := *p
-	q.formulas = slices.Clone(p.formulas)
-	for i := range q.formulas {
-		if f := &q.formulas[i]; f.sum != nil {
-			sum := *f.sum
-			sum.on = &now
-			f.sum, f.seen = &sum, nil
-		}
-	}
-	q.formulas = append(q.formulas, formula{terms: []term{{int64(now.CublasBytes()), 0}}})
+	q := p.summing(now)
+	q.formulas = append(q.formulas, formula{terms: []term{{int64(now.Cublas().N), 0}}})
 	v := *like
 	v.events = slices.Clone(like.events)
-	for _, k := range p.cublas(like, was.CublasBytes()) {
+	for _, k := range p.cublas(like, was.Cublas().N) {
 		v.events[k].formula = uint32(len(p.formulas))
 	}
 	return q.with(like, v)
+}
+
+// summing is p with its sums as on another card, those of the recordings too.
+func (p *Program) summing(on kernel.Rules) Program {
+	q := *p
+	q.on = &on
+	q.formulas = slices.Clone(p.formulas)
+	for i := range q.formulas {
+		if f := &q.formulas[i]; f.sum != nil {
+			f.seen = nil
+		}
+	}
+	return q
 }
 
 // with is p with one variant in place of another.
@@ -52,19 +57,59 @@ func (p Program) with(like *variant, v variant) *Program {
 	return &p
 }
 
-// recordedOn is what counts of the card of the recordings.
-func (p *Program) recordedOn() shadow.Rules {
-	r, card := rules(), p.card()
-	r.Capability, r.SMs = card.Capability, card.SMs
-	return r
+// rules are those of the card that the program is for: the one of the recordings.
+func (p *Program) rules() kernel.Rules {
+	if p.on != nil {
+		return *p.on
+	}
+	card, _ := p.card()
+	return card.Kernels(p.torch())
 }
 
-// card is that of the recordings: the reference, where they do not say.
-func (p *Program) card() gpu.Card {
-	if card, err := gpu.Find(p.Card); err == nil && card.Capability > 0 {
-		return card
+// torch is the release that was recorded: 211 for 2.11.
+func (p *Program) torch() int { return 100*p.Torch.Major + p.Torch.Minor }
+
+// card is that of the recordings: the reference, where they do not say or say one
+// that nobody knows.
+func (p *Program) card() (card gpu.Card, known bool) {
+	card, err := gpu.Find(p.Card)
+	if err != nil {
+		return gpu.Reference, false
 	}
-	return gpu.Reference
+	return card, true
+}
+
+// Unplaced tells that nobody knows the card of the recordings, and that nothing in
+// them shows it: no sum took just what it takes on the reference, and no convolution.
+func (p *Program) Unplaced() bool {
+	if _, known := p.card(); known {
+		return false
+	}
+	for i := range p.formulas {
+		switch f := &p.formulas[i]; {
+		case f.certainty == Measured:
+			return false
+		case f.sum == nil:
+			continue
+		}
+		for _, v := range p.variants {
+			if p.formulas[i].sum.bytes(p.at(v.at), p.rules()) > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// onOthers are programs that sum as on one card of each generation.
+func (p *Program) onOthers() (out []*Program) {
+	for _, name := range []string{"T4", "A100-80GB", "RTX-4090", "H100-80GB", "B200", "RTX-5090"} {
+		if card, err := gpu.Find(name); err == nil {
+			q := p.summing(card.Kernels(p.torch()))
+			out = append(out, &q)
+		}
+	}
+	return out
 }
 
 // cublas are the events that allocate its workspaces: of just that size, made in

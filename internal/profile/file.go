@@ -170,7 +170,9 @@ func readBody(body []byte) (*Program, error) {
 		return nil, d.err
 	}
 	p := &Program{Torch: version, Options: h.Options, Names: h.Names, Fixed: h.Fixed, Card: h.Card, Facts: h.Facts, monos: monomials(len(h.Names))}
-	for range d.atMost(maxFormulas, "formulas") {
+	formulas := d.atMost(maxFormulas, "formulas")
+	p.formulas = make([]formula, 0, formulas)
+	for range formulas {
 		p.formulas = append(p.formulas, d.formula(p))
 	}
 	for range d.atMost(maxRecordings, "recordings") {

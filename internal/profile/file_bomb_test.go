@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 
 	"snug/internal/stream"
@@ -24,9 +27,14 @@ func allocated(f func()) uint64 {
 // packed is a file with a right checksum around what stands before the deflating.
 func packed(t testing.TB, text []byte) []byte {
 	t.Helper()
+	return packedAt(t, text, flate.BestCompression)
+}
+
+func packedAt(t testing.TB, text []byte, level int) []byte {
+	t.Helper()
 	out := bytes.NewBufferString(fileMagic)
 	out.Write([]byte{fileVersion, 0, 0, 0, 0, 0, 0, 0})
-	z, err := flate.NewWriter(out, flate.BestCompression)
+	z, err := flate.NewWriter(out, level)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,4 +117,107 @@ func TestFileOfFalseCounts(t *testing.T) {
 			t.Errorf("%s: %d bytes of file take %d MiB (most %d), %v", name, len(file), took>>20, most>>20, err)
 		}
 	}
+}
+
+// oneVariant is a file of one variant with these columns.
+func oneVariant(t testing.TB, queues, made int, columns ...[]byte) []byte {
+	t.Helper()
+	e := opening(queues)
+	for range queues {
+		e.uint(0)
+	}
+	e.uint(0) // before
+	e.uint(uint64(made))
+	for _, c := range columns {
+		e.bytes(c)
+	}
+	return unrepeated(t, e.out)
+}
+
+// unrepeated is a file whose body is compressed a little only: of a small file no
+// large body is believed.
+func unrepeated(t testing.TB, body []byte) []byte {
+	t.Helper()
+	text := &encoder{}
+	text.bytes(body)
+	text.uint(0)
+	return packedAt(t, text.out, flate.HuffmanOnly)
+}
+
+// repeats is so many events that repeat themselves from the first to the last.
+func repeats(t testing.TB, events int) []byte {
+	t.Helper()
+	made := events / 2
+	zeros := make([]byte, made)
+	kinds := bytes.Repeat([]byte{byte(stream.Alloc), byte(stream.Free)}, made)
+	return oneVariant(t, 1, made, kinds, zeros, zeros, zeros, zeros)
+}
+
+// chance is so many events that tell nothing about the next, in almost as many bytes
+// as a body may have.
+func chance(t testing.TB, events int) []byte {
+	t.Helper()
+	made, queues := events/2, 1<<7
+	random, ages, far := make([]byte, made), &encoder{}, uint32(0)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range random {
+		random[i] = byte(r.IntN(queues))
+		ages.age(uint32(i+1), uint32(r.IntN(i+1)), &far)
+	}
+	kinds := bytes.Repeat([]byte{byte(stream.Alloc), byte(stream.Free)}, made)
+	return oneVariant(t, queues, made, kinds, make([]byte, made), random, ages.out, random)
+}
+
+// Whatever a profile holds, reading it asks for less than 300 MB, and one that holds
+// more is refused in a line that names the bound.
+func TestLargestFile(t *testing.T) {
+	for name, file := range map[string][]byte{
+		"repeats": repeats(t, maxEvents), "chance": chance(t, maxEvents*7/8), "terms": terms(t, maxFormulas, mostTerms/maxFormulas),
+		"segments": segments(t, maxCommas),
+	} {
+		var err error
+		took := allocated(func() { _, err = Read(bytes.NewReader(file)) })
+		t.Logf("%s: %d bytes of file take %d MB", name, len(file), took/1_000_000)
+		if err != nil || took > 300_000_000 {
+			t.Errorf("%s: %d bytes of file take %d MB, %v", name, len(file), took/1_000_000, err)
+		}
+	}
+	for want, file := range map[string][]byte{
+		fmt.Sprintf("%d are the most", maxEvents): repeats(t, maxEvents+2),
+		fmt.Sprintf("%d are the most", mostTerms): terms(t, mostTerms/maxSum+1, maxSum),
+		fmt.Sprintf("more than %d", maxCommas):    segments(t, maxCommas+1),
+	} {
+		if _, err := Read(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("with more: %v, want %q", err, want)
+		}
+	}
+}
+
+// terms is a file of so many formulas of so many terms.
+func terms(t testing.TB, formulas, terms int) []byte {
+	t.Helper()
+	e := &encoder{}
+	e.bytes([]byte(bombHeader))
+	e.uint(uint64(formulas))
+	for range formulas {
+		e.formula(&formula{terms: make([]term, terms)})
+	}
+	e.uint(1)
+	e.int(2)
+	e.bytes([]byte("[]"))
+	e.out = append(e.out, make([]byte, 8)...) // no queues, allocations and events
+	return unrepeated(t, e.out)
+}
+
+// segments is a file that begins with segments, so many commas between them.
+func segments(t testing.TB, commas int) []byte {
+	t.Helper()
+	e := &encoder{}
+	e.bytes([]byte(bombHeader))
+	e.uint(0)
+	e.uint(1)
+	e.int(2)
+	e.bytes([]byte("[" + strings.Repeat("{},", commas) + "{}]"))
+	e.out = append(e.out, make([]byte, 8)...)
+	return unrepeated(t, e.out)
 }

@@ -24,7 +24,9 @@ type decoder struct {
 	in  []byte
 	err error
 
-	segmentBytes int // of the segments that were read so far
+	termsRead     int // of the formulas that were read so far
+	segmentBytes  int // of the segments
+	segmentCommas int
 }
 
 func (d *decoder) fail(format string, args ...any) {
@@ -80,6 +82,17 @@ func (d *decoder) atMost(most int, what string) int {
 	n := d.count()
 	if n > most {
 		d.fail("%d %s, where %d are the most", n, what, most)
+		return 0
+	}
+	return n
+}
+
+// atMostTerms reads a count of what a formula is made of, of which all formulas
+// together have a bound as well.
+func (d *decoder) atMostTerms(most int, what string) int {
+	n := d.atMost(most, what)
+	if d.termsRead += n; d.termsRead > mostTerms {
+		d.fail("%d terms or more, where %d are the most", d.termsRead, mostTerms)
 		return 0
 	}
 	return n

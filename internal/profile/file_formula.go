@@ -2,7 +2,7 @@
 
 package profile
 
-import "snug/internal/shadow"
+import "snug/internal/kernel"
 
 // A formula in the file:
 //
@@ -78,13 +78,13 @@ func (d *decoder) formula(p *Program) formula {
 		}
 	case formMeasured:
 		f.measured = &measuredConv{quantity: d.below(len(p.Names), "a quantity,")}
-		for range d.atMost(maxPoints, "measured sizes") {
+		for range d.atMostTerms(maxPoints, "measured sizes") {
 			f.measured.points = append(f.measured.points, d.point())
 		}
 	default:
 		f.terms, f.most = d.terms(p), d.terms(p)
 	}
-	for range d.atMost(maxRecordings, "observations") {
+	for range d.atMostTerms(maxRecordings, "observations") {
 		o := observation{recording: d.below(maxRecordings, "a recording,")}
 		if o.size = d.uint(); o.size > maxBytes {
 			d.fail("an allocation of %d bytes", o.size)
@@ -97,18 +97,18 @@ func (d *decoder) formula(p *Program) formula {
 // maxWorkspace times maxQuantity still fits into 64 bits.
 const maxWorkspace = 1 << 38
 
-func (d *decoder) point() shadow.BatchBytes {
+func (d *decoder) point() kernel.BatchBytes {
 	batch, bytes := d.uint(), d.uint()
 	if batch == 0 || batch > maxQuantity || bytes > maxWorkspace {
 		d.fail("a workspace of %d bytes at %d images", bytes, batch)
-		return shadow.BatchBytes{Batch: 1}
+		return kernel.BatchBytes{Batch: 1}
 	}
-	return shadow.BatchBytes{Batch: int(batch), Bytes: bytes}
+	return kernel.BatchBytes{Batch: int(batch), Bytes: bytes}
 }
 
 func (d *decoder) terms(p *Program) []term {
 	var out []term
-	for range d.atMost(maxSum, "terms") {
+	for range d.atMostTerms(maxSum, "terms") {
 		mono := d.below(len(p.monos), "a product,")
 		out = append(out, term{d.int(), uint8(mono)})
 	}

@@ -7,17 +7,20 @@ import "fmt"
 // A profile lies beside the training code, and snug opens it by itself. So a file
 // of a few bytes must not make it ask for gigabytes: whatever the file counts has
 // a bound, and is held against it before anything of that size is made. The bounds
-// are far above what recordings come to, and Write keeps to them too.
+// are far above what recordings come to, and Write keeps to them too. Together they
+// keep what reading a file takes below 300 MB.
 const (
-	maxFile       = 64 << 20
-	maxBody       = 64 << 20
-	maxEvents     = 16 << 20 // four recordings as long as snug profile makes them
+	maxFile       = 32 << 20
+	maxBody       = 32 << 20
+	maxEvents     = 6 << 20 // two recordings as long as snug profile makes them
 	maxFormulas   = 1 << 18
+	mostTerms     = 1 << 20 // of all formulas, with what was measured and seen
 	maxSum        = 1 << 10 // of one formula; a bound may have the same product twice
 	maxPoints     = 1 << 12 // of one measured workspace
 	maxRecordings = 1 << 8
 	maxQueues     = 1 << 12
-	maxSegments   = 8 << 20 // bytes of JSON
+	maxSegments   = 8 << 20 // bytes of JSON, of all recordings
+	maxCommas     = 1 << 18 // in those; a block has six
 	maxWork       = 1 << 28 // formulas, each at the size of each recording
 )
 
@@ -37,10 +40,29 @@ func (p *Program) events() int {
 	return n
 }
 
+// terms is how many there are in all formulas, with what was measured and seen.
+func (p *Program) terms() int {
+	n := 0
+	for i := range p.formulas {
+		f := &p.formulas[i]
+		n += len(f.terms) + len(f.most) + len(f.seen)
+		if f.sum != nil {
+			n += len(f.sum.incoming)
+		}
+		if f.measured != nil {
+			n += len(f.measured.points)
+		}
+	}
+	return n
+}
+
 // tooLong says that a program is more than is read back.
 func (p *Program) tooLong() error {
 	if n := p.events(); n > maxEvents {
 		return fmt.Errorf("the recordings have %d events, and a profile holds %d: record fewer steps (--steps) or sizes", n, maxEvents)
+	}
+	if n := p.terms(); n > mostTerms {
+		return fmt.Errorf("the formulas have %d terms, and a profile holds %d: record fewer sizes", n, mostTerms)
 	}
 	if len(p.variants) > maxRecordings || len(p.formulas) > maxFormulas {
 		return fmt.Errorf("%d recordings with %d different allocations are more than a profile holds (%d, %d): record fewer sizes",
@@ -52,12 +74,7 @@ func (p *Program) tooLong() error {
 // checkWork refuses a program that takes too long to be worked out at the sizes of
 // its recordings.
 func (d *decoder) checkWork(p *Program) {
-	terms := 0
-	for i := range p.formulas {
-		f := &p.formulas[i]
-		terms += 1 + len(f.terms) + len(f.most) + len(f.seen)
-	}
-	if n := terms * max(len(p.variants), 1); n > maxWork {
+	if n := (len(p.formulas) + p.terms()) * max(len(p.variants), 1); n > maxWork {
 		d.fail("%d formulas for %d recordings", len(p.formulas), len(p.variants))
 	}
 }

@@ -3,6 +3,7 @@
 package profile
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"snug/internal/allocator"
@@ -134,6 +135,10 @@ func (d *decoder) segments(v *variant) {
 	text := d.bytes()
 	if d.segmentBytes += len(text); d.segmentBytes > maxSegments {
 		d.fail("more than %d bytes of segments", maxSegments)
+		return
+	}
+	if d.segmentCommas += bytes.Count(text, []byte(",")); d.segmentCommas > maxCommas { // each may be a segment
+		d.fail("more than %d values in its segments", maxCommas)
 		return
 	}
 	if err := json.Unmarshal(text, &v.start); err != nil && d.err == nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"snug/internal/shadow"
+	"snug/internal/kernel"
 	"snug/internal/snapshot"
 )
 
@@ -14,6 +14,7 @@ import (
 type Input struct {
 	Name      string // the file, for messages
 	At        Point
+	Card      string // what it was made on, as its driver or the catalogue names it; "" where nobody said
 	Recording *snapshot.Recording
 }
 
@@ -26,22 +27,31 @@ type fitter struct {
 	pairs   [][][]int32 // [to][from]: by allocation of to, the one of from
 	solver  *solver
 	program *Program
+	rules   kernel.Rules        // of the card of the recordings
 	index   map[string]uint32   // of formulas, by text
 	known   map[*formula]uint32 // the same, by address
-	convs   map[convKey]shadow.ConvWorkspace
-	sizes   map[shadow.ConvSizes][]shadow.ConvShape
-	near    map[string]shadow.ConvWorkspace
+	convs   map[convKey]kernel.ConvWorkspace
+	sizes   map[kernel.ConvSizes][]kernel.ConvShape
+	near    map[string]kernel.ConvWorkspace
 	strange bool // as if none of these convolutions had been measured
 }
 
 // Fit makes a program of two or more recordings of the same training step.
 func Fit(inputs []Input) (*Program, error) { return newFitter(inputs).fit() }
 
+// FitUnmeasured fits as if nobody had measured any convolution of the recordings: how
+// a network fares that is like no other.
+func FitUnmeasured(inputs []Input) (*Program, error) {
+	f := newFitter(inputs)
+	f.strange = true
+	return f.fit()
+}
+
 func newFitter(inputs []Input) *fitter {
 	return &fitter{
 		inputs: slices.Clone(inputs), index: map[string]uint32{}, known: map[*formula]uint32{},
-		convs: map[convKey]shadow.ConvWorkspace{}, sizes: map[shadow.ConvSizes][]shadow.ConvShape{},
-		near: map[string]shadow.ConvWorkspace{}, program: &Program{},
+		convs: map[convKey]kernel.ConvWorkspace{}, sizes: map[kernel.ConvSizes][]kernel.ConvShape{},
+		near: map[string]kernel.ConvWorkspace{}, program: &Program{},
 	}
 }
 
@@ -53,7 +63,7 @@ func (f *fitter) fit() (*Program, error) {
 	if err := f.align(); err != nil {
 		return nil, err
 	}
-	f.solver = newSolver(f.program.monos, f.points)
+	f.solver, f.rules = newSolver(f.program.monos, f.points), f.program.rules()
 	for k := range f.inputs {
 		f.write(k)
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"snug/internal/kernel"
 )
 
 // monomial is a product of powers of the quantities: batch·seq² is [1 2] where
@@ -116,9 +118,10 @@ type formula struct {
 	certainty Certainty
 }
 
-// bytes evaluates f at the values of the quantities and of their monomials; recording is the one made
-// at just that size, or none. Nothing means that the allocation is not made.
-func (f *formula) bytes(monos []float64, values []int64, recording int) (uint64, error) {
+// bytes evaluates f on a card, at the values of the quantities and of their
+// monomials; recording is the one made at just that size, or none. Nothing means that
+// the allocation is not made.
+func (f *formula) bytes(on kernel.Rules, monos []float64, values []int64, recording int) (uint64, error) {
 	for _, o := range f.seen {
 		if o.recording == recording {
 			return o.size, nil
@@ -127,7 +130,7 @@ func (f *formula) bytes(monos []float64, values []int64, recording int) (uint64,
 	size := 0.0
 	switch {
 	case f.sum != nil:
-		size = f.sum.bytes(monos)
+		size = f.sum.bytes(monos, on)
 	case f.measured != nil:
 		size = float64(f.measured.points.At(int(values[f.measured.quantity])))
 	default:

@@ -57,23 +57,25 @@ func (p *Program) trace(v *variant, w whole, values []int64, at Point) (*stream.
 	if err != nil {
 		return nil, fmt.Errorf("%s would need %w", at, err)
 	}
-	t := stream.New(len(w.events))
+	t := stream.New(w.length())
 	t.Queues = v.queues
 	t.Reserve(v.before)
 	ids := make([]uint32, w.made) // in the new trace, one more; 0 is not made
 	for id := range v.before {
 		ids[id] = id + 1
 	}
-	for i := range w.events {
-		switch e := &w.events[i]; {
-		case e.kind == stream.Alloc:
-			if size := sizes[e.formula]; size > 0 {
-				ids[e.id] = t.Alloc(size, e.queue) + 1
+	for later, events := range w.parts() {
+		for i := range events {
+			switch e := &events[i]; {
+			case e.kind == stream.Alloc:
+				if size := sizes[e.formula]; size > 0 {
+					ids[e.id+later] = t.Alloc(size, e.queue) + 1
+				}
+			case e.kind == stream.EmptyCache || e.kind == stream.Mark:
+				t.Add(e.kind, e.id, e.queue)
+			case ids[e.id+later] > 0:
+				t.Add(e.kind, ids[e.id+later]-1, e.queue)
 			}
-		case e.kind == stream.EmptyCache || e.kind == stream.Mark:
-			t.Add(e.kind, e.id, e.queue)
-		case ids[e.id] > 0:
-			t.Add(e.kind, ids[e.id]-1, e.queue)
 		}
 	}
 	return t, nil
@@ -81,11 +83,11 @@ func (p *Program) trace(v *variant, w whole, values []int64, at Point) (*stream.
 
 // sizes evaluates every formula.
 func (p *Program) sizes(values []int64) ([]uint64, error) {
-	monos, recording := p.at(values), p.recordedAt(values)
+	monos, recording, on := p.at(values), p.recordedAt(values), p.rules()
 	out := make([]uint64, len(p.formulas))
 	for i := range p.formulas {
 		var err error
-		if out[i], err = p.formulas[i].bytes(monos, values, recording); err != nil {
+		if out[i], err = p.formulas[i].bytes(on, monos, values, recording); err != nil {
 			return nil, err
 		}
 	}

@@ -20,12 +20,12 @@ import (
 //     or moves; where it stayed, none was off by a segment. Where it moves, those
 //     plans are the ends of what is bounded. For workspaces guessed from like
 //     convolutions that would be too much, as most guesses are right: the ends are
-//     how far such predictions were off (guessed).
+//     how far such predictions were off (Guessed).
 //   - Recordings that are not of quite the same program, as where a large batch
 //     took other kernels than a small one: tensors stay without a counterpart or
-//     without a formula, and others are paired wrongly (unlike).
+//     without a formula, and others are paired wrongly (Unlike).
 //   - Sizes below all recorded ones, where kernels for little work come in
-//     (smaller).
+//     (Smaller).
 //   - A gradient scaler that leaves out updates (updates.go).
 //
 // All of them were on one kind of card. On another the run is planned with what is
@@ -34,39 +34,15 @@ import (
 // How far beyond the recordings a size lies explains nothing: of 256 predictions
 // without any of this, up to 43 times as far, one was off, by 10 MiB.
 
-// Residual is between what and what truth lay, as a share of the prediction less one.
-type Residual struct{ Low, High float64 }
-
-// The residuals that were measured, each over all predictions with that cause. They
-// hold all 446 then. Taken from the other models alone, they hold 441, and 445 of
-// the same with each model's convolutions taken out of cuDNN's table.
-var (
-	// guessed: those without the model's convolutions; in 194 the guesses moved
-	// the peak.
-	guessed = Residual{-0.0857, 0.0529}
-	// unlike: 62 predictions, 5 of them off.
-	unlike = Residual{-0.0556, 0.0282}
-	// smaller: 135 predictions, 10 of them off.
-	smaller = Residual{-0.0242, 0.0493}
-	// flashLost and flashGained are not measured but simulated: the 138 setups of
-	// dev.jsonl with and without flash attention. Most where heads share keys, which
-	// other kernels want copied for each head.
-	flashLost   = Residual{-0.0389, 0.5129}
-	flashGained = Residual{-0.3390, 0.0405}
-)
-
-// Or is what holds both.
-func (r Residual) Or(o Residual) Residual { return Residual{min(r.Low, o.Low), max(r.High, o.High)} }
-
 // Residual is how far predictions from p have to be taken for off where nobody
 // plans them: by as much as any whose causes p has.
 func (p *Program) Residual() (r Residual) {
 	for i := range p.formulas {
 		switch f := &p.formulas[i]; {
 		case f.certainty == Bounded:
-			r = r.Or(guessed)
+			r = r.Or(residuals().Guessed)
 		case f.alone():
-			r = r.Or(unlike)
+			r = r.Or(residuals().Unlike)
 		}
 	}
 	return r
@@ -90,6 +66,7 @@ const (
 	Updates                 // that a gradient scaler may leave out
 	Elsewhere               // a card of another kind than that of the recordings
 	Attention               // that only one of the two cards has fast kernels for
+	Unplaced                // recordings of which nobody knows the card
 )
 
 // matters is from where on plans differ: less than the smallest segment for
@@ -109,20 +86,25 @@ func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, e
 		return Margin{}, err
 	}
 	v := p.nearest(values)
+	known := residuals()
 	w := &weighing{peak: peak, plain: p}
 	w.plan(Updates, p.leavingOut(v))
 	guess := (*formula).guess
 	if q := p.elsewhere(card, v); q != nil {
 		w.because(Elsewhere)
 		w.plan(Elsewhere, []*Program{q})
-		had, has := p.card().Flash(), card.Flash()
-		w.known(Attention, flashLost, had && !has)
-		w.known(Attention, flashGained, has && !had)
+		was, _ := p.card()
+		had, has := was.Flash(), card.Flash()
+		w.known(Attention, known.FlashLost, had && !has)
+		w.known(Attention, known.FlashGained, has && !had)
 		guess = func(f *formula) bool { return f.measured != nil } // on the card of the table
 	}
 	if p.recordedAt(values) == none {
-		w.known(Unlike, unlike, p.unpaired(v, sizes) > matters)
-		w.known(Smaller, smaller, p.below(values))
+		if p.Unplaced() {
+			w.plan(Unplaced, p.onOthers())
+		}
+		w.known(Unlike, known.Unlike, p.unpaired(v, sizes) > matters)
+		w.known(Smaller, known.Smaller, p.below(values))
 		w.plan(Workspaces, p.otherwise(v, sizes, (*formula).bounded))
 		w.guess(p.otherwise(v, sizes, guess))
 	}

@@ -5,7 +5,7 @@ package profile
 import (
 	"slices"
 
-	"snug/internal/shadow"
+	"snug/internal/kernel"
 	"snug/internal/stream"
 )
 
@@ -39,9 +39,9 @@ func (f formula) times(share float64) formula {
 		f.most = scaled(f.most, share, 0)
 	}
 	if f.measured != nil {
-		points := make(shadow.ConvWorkspace, len(f.measured.points))
+		points := make(kernel.ConvWorkspace, len(f.measured.points))
 		for i, at := range f.measured.points {
-			points[i] = shadow.BatchBytes{Batch: at.Batch, Bytes: uint64(float64(at.Bytes) * share)}
+			points[i] = kernel.BatchBytes{Batch: at.Batch, Bytes: uint64(float64(at.Bytes) * share)}
 		}
 		f.measured = &measuredConv{f.measured.quantity, points}
 	}

@@ -36,6 +36,7 @@ package profile
 
 import (
 	"snug/internal/allocator"
+	"snug/internal/kernel"
 	"snug/internal/stream"
 )
 
@@ -49,6 +50,7 @@ type Program struct {
 	Facts   Facts
 	Doubts  []string // what makes the recordings look unlike what was said of them; not kept in a file
 
+	on       *kernel.Rules // another card than that of the recordings; nil is that
 	monos    []monomial
 	formulas []formula
 	variants []variant

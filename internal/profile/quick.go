@@ -40,17 +40,19 @@ func (v *variant) survey() (most int) {
 		}
 	}
 	most = count
-	for i := range v.whole.events {
-		switch e := &v.whole.events[i]; {
-		case e.kind == stream.Alloc && !alive[e.id]:
-			count++
-			alive[e.id] = true
-			most = max(most, count)
-		case e.kind == stream.Free && alive[e.id]:
-			count--
-			alive[e.id] = false
-		case e.kind != stream.Mark:
-			return 0
+	for later, events := range v.whole.parts() {
+		for i := range events {
+			switch e := &events[i]; {
+			case e.kind == stream.Alloc && !alive[e.id+later]:
+				count++
+				alive[e.id+later] = true
+				most = max(most, count)
+			case e.kind == stream.Free && alive[e.id+later]:
+				count--
+				alive[e.id+later] = false
+			case e.kind != stream.Mark:
+				return 0
+			}
 		}
 	}
 	return most
@@ -62,7 +64,6 @@ func (p *Program) quick(v *variant, values []int64, at Point, kept uint64) (*Pre
 	if err != nil {
 		return nil, err
 	}
-	events := v.whole.events
 	player := bestfit.New(allocator.NewDriver(endless, 0), p.Torch, len(v.queues), v.whole.most+1)
 	blocks := make([]int32, v.whole.made) // 0 is not made
 	player.Restore(v.start, v.queues, blocks[:v.before])
@@ -70,6 +71,14 @@ func (p *Program) quick(v *variant, values []int64, at Point, kept uint64) (*Pre
 		beside := bestfit.Of(kept)
 		player.Alloc(&beside, 0)
 	}
+	for later, events := range v.whole.parts() {
+		play(player, events, requests, blocks[later:])
+	}
+	return &Prediction{At: at, PeakAllocated: player.PeakAllocated, PeakReserved: player.PeakReserved}, nil
+}
+
+// play plays events; blocks are those of their allocations.
+func play(player *bestfit.Player, events []event, requests []bestfit.Request, blocks []int32) {
 	for i := 0; i < len(events); i++ {
 		switch e := &events[i]; e.kind {
 		case stream.Alloc:
@@ -88,7 +97,6 @@ func (p *Program) quick(v *variant, values []int64, at Point, kept uint64) (*Pre
 			}
 		}
 	}
-	return &Prediction{At: at, PeakAllocated: player.PeakAllocated, PeakReserved: player.PeakReserved}, nil
 }
 
 // requests evaluates every formula; the zero Request is not made.

@@ -28,15 +28,18 @@ func (p *Program) Requested(at Point) (uint64, error) {
 	held := make([]uint64, v.whole.made) // by each allocation, while it is there
 	now := v.begun(held)
 	most := now
-	for i := range v.whole.events {
-		switch e := &v.whole.events[i]; e.kind {
-		case stream.Alloc:
-			held[e.id] = (sizes[e.formula] + quantum - 1) &^ (quantum - 1)
-			now += held[e.id]
-			most = max(most, now)
-		case stream.Free, stream.FreeRequested:
-			now -= held[e.id]
-			held[e.id] = 0
+	for later, events := range v.whole.parts() {
+		for i := range events {
+			switch e := &events[i]; e.kind {
+			case stream.Alloc:
+				size := (sizes[e.formula] + quantum - 1) &^ (quantum - 1)
+				held[e.id+later] = size
+				now += size
+				most = max(most, now)
+			case stream.Free, stream.FreeRequested:
+				now -= held[e.id+later]
+				held[e.id+later] = 0
+			}
 		}
 	}
 	return most, nil

@@ -5,6 +5,8 @@ package profile
 import (
 	"testing"
 
+	"snug/internal/kernel"
+
 	"pgregory.net/rapid"
 )
 
@@ -66,7 +68,7 @@ func TestFormulasGiveWhatWasObserved(t *testing.T) {
 		}
 		p := &Program{monos: s.monos}
 		for _, o := range obs {
-			got, err := f.bytes(p.at(points[o.recording]), points[o.recording], o.recording)
+			got, err := f.bytes(kernel.Rules{}, p.at(points[o.recording]), points[o.recording], o.recording)
 			if err != nil || got != o.size {
 				t.Fatalf("%s gives %d at %v (%v), want %d", f.text([]string{"batch"}, s.monos), got, points[o.recording], err, o.size)
 			}

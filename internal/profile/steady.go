@@ -2,7 +2,11 @@
 
 package profile
 
-import "snug/internal/stream"
+import (
+	"iter"
+
+	"snug/internal/stream"
+)
 
 // Training goes on for longer than a recording of it. Where the last steps of a
 // recording are all the same, so will be those to come; yet a few more can take
@@ -24,17 +28,12 @@ const mostParts = 8
 // each time has not settled.
 func (v *variant) repeats(sizes []uint64) int {
 	n := len(v.events)
-	codes := make([]uint64, n) // from the last event to the first
-	for i := range v.events {
-		e := &v.events[i]
-		code := uint64(e.kind) | uint64(e.queue)<<8
-		if e.kind == stream.Alloc {
-			code |= sizes[e.formula] << 24
-		}
-		codes[n-1-i] = code
+	alike := func(i, j int) bool { // from the last event to the first
+		a, b := &v.events[n-1-i], &v.events[n-1-j]
+		return a.kind == b.kind && a.queue == b.queue && (a.kind != stream.Alloc || sizes[a.formula] == sizes[b.formula])
 	}
 	open := 0 // how much more often the last q events allocate than they let go
-	for q, same := range matches(codes) {
+	for q, same := range matches(n, n/2, alike) {
 		if q == 0 {
 			continue
 		}
@@ -44,23 +43,23 @@ func (v *variant) repeats(sizes []uint64) int {
 		case stream.Free, stream.FreeRequested:
 			open--
 		}
-		if q <= n/2 && q*mostParts >= n && int(same) >= q && open == 0 {
+		if q*mostParts >= n && int(same) >= q && open == 0 {
 			return q
 		}
 	}
 	return 0
 }
 
-// matches is, for each place of a sequence, how many elements from there on are
-// those of its beginning (Gusfield's Z).
-func matches(s []uint64) []int32 {
-	z := make([]int32, len(s))
+// matches is, for each place of a sequence of n up to the last that is asked for, how
+// many elements from there on are those of its beginning (Gusfield's Z).
+func matches(n, last int, alike func(i, j int) bool) []int32 {
+	z := make([]int32, last+1)
 	l, r := 0, 0
-	for i := 1; i < len(s); i++ {
+	for i := 1; i <= last; i++ {
 		if i < r {
 			z[i] = min(int32(r-i), z[i-l])
 		}
-		for i+int(z[i]) < len(s) && s[z[i]] == s[i+int(z[i])] {
+		for i+int(z[i]) < n && alike(int(z[i]), i+int(z[i])) {
 			z[i]++
 		}
 		if i+int(z[i]) > r {
@@ -83,9 +82,12 @@ func (v *variant) inOrder() {
 }
 
 // whole is a variant as it is played: the events of the recording, and those at
-// its end that repeat themselves moreSteps times more.
+// its end that repeat themselves moreSteps times more. They are not written down
+// again: a recording has millions.
 type whole struct {
 	events []event
+	period int    // how many of them, at the end, repeat themselves
+	count  uint32 // allocations among those
 	made   uint32
 	most   int // allocations alive at once; 0: not one for package bestfit
 }
@@ -102,35 +104,40 @@ func (v *variant) close(p *Program) {
 	if sizes, err := p.sizes(v.at); err == nil {
 		period = v.repeats(sizes)
 	}
-	v.whole.events, v.whole.made = v.longer(period)
+	v.whole = v.longer(period)
 	if v.whole.most = v.survey(); v.whole.most == 0 && period > 0 {
-		v.whole.events, v.whole.made = v.longer(0)
+		v.whole = v.longer(0)
 		v.whole.most = v.survey()
 	}
 }
 
-// longer repeats the last events. Each allocation among them that is let go a
-// step later than it was made finds its like of the step before.
-func (v *variant) longer(period int) ([]event, uint32) {
-	if period == 0 {
-		return v.events, v.made
-	}
-	part := v.events[len(v.events)-period:]
-	count := uint32(0)
-	for i := range part {
-		if part[i].kind == stream.Alloc {
-			count++
+// longer repeats the last events.
+func (v *variant) longer(period int) whole {
+	w := whole{events: v.events, period: period, made: v.made}
+	for _, e := range v.events[len(v.events)-period:] {
+		if e.kind == stream.Alloc {
+			w.count++
 		}
 	}
-	out := make([]event, len(v.events), len(v.events)+moreSteps*period)
-	copy(out, v.events)
-	for k := uint32(1); k <= moreSteps; k++ {
-		for _, e := range part {
-			if e.kind != stream.Mark && e.kind != stream.EmptyCache {
-				e.id += k * count
-			}
-			out = append(out, e)
-		}
-	}
-	return out, v.made + moreSteps*count
+	w.made += moreSteps * w.count
+	return w
 }
+
+// parts is the events in the order they are played, and what is added to the
+// number of each allocation among them. One that is let go a step later than it was
+// made finds its like of the step before.
+func (w *whole) parts() iter.Seq2[uint32, []event] {
+	return func(yield func(uint32, []event) bool) {
+		if !yield(0, w.events) || w.period == 0 {
+			return
+		}
+		for k := uint32(1); k <= moreSteps; k++ {
+			if !yield(k*w.count, w.events[len(w.events)-w.period:]) {
+				return
+			}
+		}
+	}
+}
+
+// length is how many events are played.
+func (w *whole) length() int { return len(w.events) + moreSteps*w.period }

@@ -46,7 +46,7 @@ func (w *weighing) plan(c Cause, programs []*Program) {
 // guess holds guesses for as far off as others were, if they move the peak at all.
 func (w *weighing) guess(programs []*Program) {
 	low, high := w.ends(programs)
-	w.known(Workspaces, guessed, high-low > matters)
+	w.known(Workspaces, residuals().Guessed, high-low > matters)
 }
 
 // ends are the lowest and the highest peak of programs and the one predicted. One

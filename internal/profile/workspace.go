@@ -68,18 +68,14 @@ func (w *writer) withPartials(i int, c call, terms []term, obs []observation, ho
 	return f
 }
 
-// partials is the most that partial sums were seen to take: thirteen float32
-// sums, or half a tile of 128 by 128 for each multiprocessor of the reference.
+// partials is the most that partial sums of a weight's gradient take.
 func (w *writer) partials(i int) int64 {
 	weight := w.base[w.events[i-1].ID].terms[0].coef
 	if w.castLater(i, 2*weight) {
 		weight *= 2
 	}
-	return min(13*weight, mostPartials)
+	return int64(w.f.rules.ConvPartials(uint64(weight)))
 }
-
-// mostPartials is what partial sums take together when the card is full of them.
-const mostPartials = 120 * 64 << 10
 
 // castLater says whether a copy twice as large as a weight's gradient is made
 // soon after it: the gradient was in 16 bits.

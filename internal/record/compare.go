@@ -109,7 +109,7 @@ func (r *Result) Residual(s *setup.Setup, card gpu.Card, past *Past) *estimate.R
 	}
 	first := r.Trials[0]
 	if first.cardName() != card.Name {
-		usual := estimate.Usual(s)
+		usual := estimate.Usual(s, card)
 		return &estimate.Range{Cases: off.Cases, Low: min(off.Low, usual.Low), High: max(off.High, usual.High)}
 	}
 	return cmp.Or(past.residual(s, card, first.torch()), off)

@@ -21,9 +21,6 @@ func (s *Session) fit(r *Result) error {
 	for _, d := range program.Doubts {
 		s.say("note: %s", d)
 	}
-	if g := r.Trials[0].GPU(); g != nil {
-		program.Card = g.Name
-	}
 	program.Facts = facts(r.Trials)
 	for name, n := range s.fixedSizes(r.Trials) {
 		program.Fixed[name] = n
@@ -57,7 +54,7 @@ func (s *Session) recordings(trials []*Trial) ([]profile.Input, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		out = append(out, profile.Input{Name: name, At: t.At, Recording: rec})
+		out = append(out, profile.Input{Name: name, At: t.At, Card: t.driverName(), Recording: rec})
 	}
 	return out, nil
 }

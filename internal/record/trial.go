@@ -93,6 +93,14 @@ func (t *Trial) cardName() string {
 	return g.Name
 }
 
+// driverName is the card as its driver names it; "" where the run did not tell.
+func (t *Trial) driverName() string {
+	if g := t.GPU(); g != nil {
+		return g.Name
+	}
+	return ""
+}
+
 // torch is the version of PyTorch without its build.
 func (t *Trial) torch() string { return plainVersion(t.Report.Versions["torch"]) }
 

@@ -5,6 +5,8 @@ package shadow
 import (
 	"strings"
 	"testing"
+
+	"snug/internal/kernel"
 )
 
 // attention makes the arguments of an attention row.
@@ -40,7 +42,7 @@ func (p probe) attention(w *World) Attention {
 	return a
 }
 
-var probeBackends = map[string]backend{"cudnn": cudnnBackend, "eff": efficientBackend, "flash": flashBackend, "math": mathBackend}
+var probeBackends = map[string]kernel.Backend{"cudnn": kernel.Cudnn, "eff": kernel.Efficient, "flash": kernel.Flash, "math": kernel.Math}
 
 // older leaves out the frees of what existed before the op.
 func older(events string) string {
@@ -49,7 +51,7 @@ func older(events string) string {
 
 func TestAttention(t *testing.T) {
 	var choice, forward, backward tally
-	chosen := []backend{mathBackend, flashBackend, efficientBackend, cudnnBackend} // by PyTorch's own numbers
+	chosen := []kernel.Backend{kernel.Math, kernel.Flash, kernel.Efficient, kernel.Cudnn} // by PyTorch's own numbers
 	for _, p := range probes(t) {
 		if p.section != "attnf" && p.section != "attnb" {
 			continue
@@ -58,7 +60,7 @@ func TestAttention(t *testing.T) {
 		w.cublas()
 		a := p.attention(w)
 		if p.section == "attnf" {
-			if got := w.Rules.attentionBackend(a); got != chosen[p.num("choice")] {
+			if got := w.Rules.AttentionBackend(a.numbers()); got != chosen[p.num("choice")] {
 				choice.bad++
 				if choice.bad < 10 {
 					t.Errorf("%v chooses %d", p, got)

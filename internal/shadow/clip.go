@@ -2,9 +2,7 @@
 
 package shadow
 
-// normChunk is how many elements one block of a foreach kernel reads
-// (aten/src/ATen/native/cuda/MultiTensorApply.cuh).
-const normChunk = 65536
+import "snug/internal/kernel"
 
 // ClipGradNorm is torch.nn.utils.clip_grad_norm_: the norm of all gradients,
 // and the gradients scaled in place.
@@ -43,15 +41,15 @@ func (w *World) totalNorm(grads []*Tensor) *Tensor {
 	return total
 }
 
-// foreachNorm is _foreach_norm: float32 partial sums for all tensors, as many
-// for each as the largest has chunks, then the norms themselves.
+// foreachNorm is _foreach_norm: float32 partial sums for all tensors, then the
+// norms themselves.
 func (w *World) foreachNorm(ts []*Tensor) []*Tensor {
 	w.op("_foreach_norm")
 	most := 0
 	for _, t := range ts {
-		most = max(most, ceilDiv(t.Numel(), normChunk))
+		most = max(most, t.Numel())
 	}
-	partial := w.empty(Dims(len(ts)*most), Float32).hold()
+	partial := w.empty(Dims(kernel.ForeachNorm(len(ts), most)), Float32).hold()
 	out := make([]*Tensor, len(ts))
 	for i, t := range ts {
 		out[i] = w.empty(Dims(), t.dtype).hold()

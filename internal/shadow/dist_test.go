@@ -36,7 +36,7 @@ func tensorsOf(w *World, numels ...int) []*Tensor {
 }
 
 func TestAssignBuckets(t *testing.T) {
-	w := NewWorld(Rules{})
+	w := hopper()
 	tests := []struct {
 		numels []int
 		limits []uint64
@@ -63,7 +63,7 @@ func TestAssignBuckets(t *testing.T) {
 }
 
 func TestZeroPartition(t *testing.T) {
-	w := NewWorld(Rules{})
+	w := hopper()
 	params := tensorsOf(w, 3, 100, 5, 60, 40, 2)
 	for world, want := range map[int]int{1: 210, 2: 105, 3: 100} {
 		if got := numelOf(ZeroPartition(params, world)); got != want {
@@ -75,7 +75,7 @@ func TestZeroPartition(t *testing.T) {
 // The tables that the kernels read, with sizes from recordings: a block of four
 // square and three wide matrices and two vectors over four processes.
 func TestShardTables(t *testing.T) {
-	w := NewWorld(Rules{Torch: 211, Capability: 90, SMs: 132})
+	w := hopper()
 	chunks := []int{589824, 589824, 589824, 589824, 2359296, 2359296, 2359296, 768, 768}
 	w.splitWithSizesCopy(chunks, 4)
 	w.chunkCat(chunks)

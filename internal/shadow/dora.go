@@ -17,7 +17,7 @@ func (b *Builder) magnitude(lin *Linear, ad *adapter) *Tensor {
 	delta := ad.b.Weight.mm(ad.a.Weight).hold()
 	sum := ad.rows(lin.Weight).Add(delta.MulScalar()).hold()
 	p := b.Parameter(lin.At()+".magnitude.weight", lin.Out)
-	b.W.reduceScratch(reduceSum(sum.dtype), sum, sum.dtype, []int{1}, p.dtype)
+	b.W.reduceScratch(reductionOf("linalg_vector_norm", sum.dtype), sum, sum.dtype, []int{1}, p.dtype)
 	delta.drop()
 	sum.drop()
 	return p

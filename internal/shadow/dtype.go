@@ -2,6 +2,8 @@
 
 package shadow
 
+import "snug/internal/kernel"
+
 // DType is the type of a tensor's elements.
 type DType uint8
 
@@ -36,6 +38,18 @@ func (d DType) Floating() bool { return d >= Float16 }
 
 // Half tells whether the type is one of the two 16-bit ones.
 func (d DType) Half() bool { return d == Float16 || d == BFloat16 }
+
+// kernel is the type as kernels are chosen by it: one that is no float of 16 bits
+// is as float32.
+func (d DType) kernel() kernel.Type {
+	switch d {
+	case BFloat16:
+		return kernel.BFloat16
+	case Float16:
+		return kernel.Float16
+	}
+	return kernel.Float32
+}
 
 // promote is torch.promote_types for the types above: the wider one wins, and
 // the two 16-bit floats, of which neither holds the other, meet in float32.

@@ -2,10 +2,9 @@
 
 package shadow
 
-import "math"
+import "snug/internal/kernel"
 
-// What FSDP2's collectives allocate (_fsdp_collectives.py and
-// aten/src/ATen/native/cuda/TensorShape.cu, 2.11).
+// What FSDP2's collectives allocate (_fsdp_collectives.py, 2.11).
 
 // unshard begins to gather a group: its shards, cast where they have to be, are
 // copied into one flat tensor that the other processes' fill up.
@@ -136,38 +135,14 @@ func (w *World) onQueue(queue uint16, c Component, body func()) {
 	w.queue, w.component = was, component
 }
 
-// Blocks of the two kernels have 128 threads, each of which moves 16 bytes.
-const (
-	splitThreads = 128
-	splitTile    = splitThreads * 16
-)
-
-// splitWithSizesCopy is the table that the kernel of split_with_sizes_copy
-// reads: three entries a split, one a block, and the blocks' running sum. Each
-// block moves several tiles where there would be too many blocks.
+// splitWithSizesCopy is split_with_sizes_copy of rows into chunks of so many bytes.
 func (w *World) splitWithSizesCopy(chunks []int, rows int) {
-	tiles := 0
-	for _, bytes := range chunks {
-		tiles += ceilDiv(bytes, splitTile)
-	}
-	most := w.Rules.SMs * w.Rules.threadsPerSM() / splitThreads * 2
-	factor := ceilDiv(tiles*rows, most)
-	perBlock := min(int(math.Ceil(math.Sqrt(float64(factor)))), rows)
-	each := ceilDiv(factor, perBlock) * splitTile
-	blocks := 0
-	for _, bytes := range chunks {
-		blocks += ceilDiv(bytes, each)
-	}
 	w.op("split_with_sizes_copy")
-	w.scratch(uint64(4*len(chunks)+1+blocks) * Int64.Bytes())
+	w.scratch(w.Rules.SplitWithSizes(chunks, rows))
 }
 
-// chunkCat is the same for _chunk_cat: six entries a tensor, one a block.
+// chunkCat is _chunk_cat of tensors whose chunks have so many bytes.
 func (w *World) chunkCat(chunks []int) {
-	blocks := 0
-	for _, bytes := range chunks {
-		blocks += ceilDiv(bytes, splitTile)
-	}
 	w.op("_chunk_cat")
-	w.scratch(uint64(6*len(chunks)+2+blocks) * Int64.Bytes())
+	w.scratch(kernel.ChunkCat(chunks))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"snug/internal/kernel"
 	"snug/internal/stream"
 )
 
@@ -74,7 +75,7 @@ func (p probe) String() string {
 }
 
 func hopper() *World {
-	return NewWorld(Rules{Torch: 211, Transformers: 517, Capability: 90, SMs: 132})
+	return NewWorld(kernel.Rules{Torch: 211, Capability: 90, SMs: 132})
 }
 
 // watchOp is the events that run makes, in the notation of the file.

@@ -52,7 +52,7 @@ func TestLigerKeeps(t *testing.T) {
 		"glu":  {func(b *Builder, x *Tensor) *Tensor { return x.LigerGLU(x.MulScalar()) }, 2 * 2 * 8 * 64 * 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := NewWorld(Rules{Torch: 211, Capability: 90, SMs: 132})
+			w := hopper()
 			b := &Builder{W: w, DType: Float32}
 			x := b.Parameter("x", 2, 8, 64)
 			before := live(w)

@@ -56,7 +56,7 @@ func (q *quantState) product(x, bias *Tensor) *Tensor {
 	if w.Rules.BitsAndBytes < 50 {
 		return fn.Return(x.Linear(q.dequantize(w).To(x.dtype), bias))
 	}
-	if w.Rules.fuses4bit(x.dtype, x.Numel()/q.in, q.out, q.in) {
+	if w.Rules.Fuses4bit(x.dtype.kernel(), x.Numel()/q.in, q.out, q.in) {
 		fn.Set(&x, x.Contiguous())
 		w.op("gemm_4bit")
 		out := w.empty(x.size.with(x.size.n-1, q.out), x.dtype)

@@ -2,9 +2,11 @@
 
 package shadow
 
+import "snug/internal/kernel"
+
 // Convolutions as cuDNN runs them (aten/src/ATen/native/cudnn/ConvShared.cpp).
 // Beside what it returns, each of the three kernels takes a workspace for a
-// moment; cudnn.go says how large.
+// moment; package kernel says how large.
 
 // Conv says how a kernel moves over an image; the same in both directions.
 type Conv struct {
@@ -29,7 +31,7 @@ func (t *Tensor) convolution(weight, bias *Tensor, c Conv) *Tensor {
 	out := w.emptyStrided(size, layout(size, last), t.dtype)
 	mark := w.pin(weight.inLayout(last))
 	w.pin(t.inLayout(last))
-	w.convScratch(cudnnWorkspace(FProp, t.size, weight.size, out.size, c, t.dtype, last))
+	w.convScratch(c.product(kernel.FProp, t.size, weight.size, t.dtype, last))
 	w.unpin(mark)
 	w.convWork(out, t, weight)
 	n.backward(func(g *Tensor) []*Tensor { return convolutionBackward(n, g, input.get(), filter.get(), bias != nil, c) })
@@ -65,7 +67,7 @@ func convInputGrad(dy *Tensor, size Shape, weight *Tensor, c Conv) *Tensor {
 	dx := w.emptyStrided(size, layout(size, last), dy.dtype)
 	mark := w.pin(weight.inLayout(last))
 	w.pin(dy.inLayout(last))
-	w.convScratch(cudnnWorkspace(DGrad, size, weight.size, dy.size, c, dy.dtype, last))
+	w.convScratch(c.product(kernel.DGrad, size, weight.size, dy.dtype, last))
 	w.unpin(mark)
 	return dx
 }
@@ -76,13 +78,23 @@ func convWeightGrad(dy, x *Tensor, size Shape, c Conv) *Tensor {
 	mark := w.pin(dy.inLayout(last))
 	w.pin(x.inLayout(last))
 	dw := w.emptyStrided(size, layout(size, last), dy.dtype)
-	w.convScratch(cudnnWorkspace(WGrad, x.size, size, dy.size, c, dy.dtype, last))
+	w.convScratch(c.product(kernel.WGrad, x.size, size, dy.dtype, last))
 	w.unpin(mark)
 	return dw
 }
 
-// convScratch takes a workspace for the length of a call.
-func (w *World) convScratch(bytes uint64) {
+// product is one of the convolution's three, over input x.
+func (c Conv) product(kind kernel.ConvKind, x, weight Shape, dt DType, last bool) kernel.Conv {
+	return kernel.Conv{
+		Kind: kind, Type: dt.kernel(), Last: last, Batch: x.d[0], Channels: x.d[1], Filters: weight.d[0],
+		Size: kernel.Pair{H: x.d[2], W: x.d[3]}, Kernel: kernel.Pair{H: weight.d[2], W: weight.d[3]},
+		Stride: c.Stride, Padding: c.Padding, Groups: c.Groups,
+	}
+}
+
+// convScratch takes a product's workspace for the length of the call.
+func (w *World) convScratch(c kernel.Conv) {
+	bytes := w.takes(w.Rules.Convolution(c))
 	was := w.component
 	w.component = Workspace
 	w.scratch(bytes)

@@ -40,18 +40,17 @@ func (t *Tensor) GroupedMm(o, offs *Tensor) *Tensor {
 	return n.result(out, t, o, offs)
 }
 
-// groupedProduct allocates a result and, for the CUTLASS kernel that bfloat16
-// has on Hopper and data-centre Blackwell, its arguments (pointers in pairs,
-// shapes, strides) and four tensor maps for each multiprocessor. Other types
-// loop over cuBLAS.
+// groupedProduct allocates a result and what the one kernel for it needs; where
+// there is none, cuBLAS does one group after the other.
 func (w *World) groupedProduct(size Shape, dt DType, groups int) *Tensor {
 	out := w.empty(size, dt)
-	if dt != BFloat16 || w.Rules.Capability/10 != 9 && w.Rules.Capability/10 != 10 {
+	args, maps, ok := w.Rules.Grouped(dt.kernel(), groups)
+	if !ok {
 		w.cublas()
 		return out
 	}
-	args := w.alloc(uint64((groups+1)/2*2*3*8 + groups*3*4 + groups*3*8))
-	w.scratch(uint64(w.Rules.SMs) * 4 * 128)
-	w.release(args)
+	held := w.alloc(args)
+	w.scratch(maps)
+	w.release(held)
 	return out
 }

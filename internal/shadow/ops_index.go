@@ -49,7 +49,7 @@ func (t *Tensor) Sort() (values, indices *Tensor) {
 	indices = w.empty(t.size, Int64)
 	places := w.alloc(uint64(n) * 8)
 	if n > 4096 {
-		w.scratch(radixSortBytes(n, 64))
+		w.needs(w.Rules.Sort(n, 64))
 	}
 	w.release2(places)
 	w.kernel(t, values, indices)
@@ -100,7 +100,7 @@ func (w *World) indexPut(n, rows int) {
 	w.release2(wrapped)
 	sorted, original := index(), index()
 	places := index()
-	w.scratch(radixSortBytes(n, bits.Len(uint(max(rows-1, 1)))))
+	w.needs(w.Rules.Sort(n, bits.Len(uint(max(rows-1, 1)))))
 	for _, m := range []*storage{places, original, sorted, linear} {
 		w.release2(m)
 	}
@@ -122,7 +122,7 @@ func (t *Tensor) Histc(bins int) *Tensor {
 func (t *Tensor) Offsets() *Tensor {
 	t.w.op("cumsum")
 	out := t.w.empty(t.size, Int32)
-	t.w.scratch(scanBytes(t.Numel(), scanTile, 4))
+	t.w.needs(t.w.Rules.Scan(t.Numel(), 4))
 	done(t)
 	return out
 }

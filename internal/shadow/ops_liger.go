@@ -38,7 +38,7 @@ func (n *node) ligerNormGrads(g, x, weight *Tensor, inPlace bool) []*Tensor {
 	dy := fn.Let(g.Contiguous())
 	var parts, dx, dw *Tensor
 	if n.needs(1) {
-		parts = fn.Let(w.Full(Float32, w.Rules.SMs, dy.Size(-1)))
+		parts = fn.Let(w.Full(Float32, w.Rules.LigerNormPartials(), dy.Size(-1)))
 	}
 	if inPlace {
 		dx = fn.Let(dy.alias(dy.size, dy.stride))

@@ -141,9 +141,8 @@ func (p *ligerPieces) piece(x *Tensor) {
 // addWeight adds a piece's gradient of the weight to that of the others: in the
 // product itself where types and card allow, else by way of a whole new one.
 func (p *ligerPieces) addWeight(logits, x *Tensor) {
-	w, dt := p.w, p.gw.dtype
-	wide := dt == Float32 && w.Rules.Torch >= 208
-	if logits.dtype.Half() && w.Rules.Capability >= 80 && (wide || dt == logits.dtype) {
+	w := p.w
+	if w.Rules.AddsIntoProduct(logits.dtype.kernel(), p.gw.dtype.kernel()) {
 		fn := w.Func(x)
 		fn.Set(&x, x.To(logits.dtype))
 		w.productInto(p.gw, logits.T(), x)

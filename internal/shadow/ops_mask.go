@@ -57,7 +57,7 @@ func (t *Tensor) Cumsum() *Tensor {
 		wide = w.alloc(uint64(t.Numel()) * dt.Bytes())
 	}
 	if t.Numel() == t.Size(-1) { // one row is scanned by cub, which takes memory for its tiles
-		w.scratch(scanBytes(t.Numel(), scanTile, int(dt.Bytes())))
+		w.needs(w.Rules.Scan(t.Numel(), int(dt.Bytes())))
 	}
 	w.release2(wide)
 	w.kernel(out, t)

@@ -74,7 +74,7 @@ func (w *World) nonzero(mask *Tensor) *storage {
 	count := w.alloc(4)
 	w.scratch(1)
 	places := w.alloc(uint64(mask.Numel()*mask.size.n) * Int64.Bytes())
-	w.scratch(scanBytes(mask.Numel(), scanTile, 4))
+	w.needs(w.Rules.Scan(mask.Numel(), 4))
 	w.release(count)
 	return places
 }

@@ -2,6 +2,8 @@
 
 package shadow
 
+import "snug/internal/kernel"
+
 // Embedding is F.embedding: rows of a table. Its gradient is a whole table of
 // zeros into which the rows are added.
 func (ids *Tensor) Embedding(table *Tensor) *Tensor {
@@ -24,15 +26,15 @@ func (ids *Tensor) Embedding(table *Tensor) *Tensor {
 	return n.result(out, ids)
 }
 
-// embeddingGrad is embedding_dense_backward: up to 3072 indices one kernel adds
-// rows directly; above that they are sorted first.
+// embeddingGrad is embedding_dense_backward: one kernel adds rows directly, or
+// many indices are sorted first.
 func (g *Tensor) embeddingGrad(ids *Tensor, rows, width int) *Tensor {
 	w := g.w
 	w.op("embedding_dense_backward")
 	c := g.Contiguous().hold()
 	flat := ids.Contiguous().hold()
 	var out *Tensor
-	if ids.Numel() <= 3072 {
+	if !kernel.EmbeddingSorts(ids.Numel()) {
 		out = w.empty(Dims(rows, width), g.dtype)
 		w.kernel(out, g)
 	} else {

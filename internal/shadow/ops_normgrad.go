@@ -19,7 +19,7 @@ func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw,
 	if want[2] {
 		db = w.empty(weight.size, weight.dtype)
 	}
-	if rows := w.Rules.normPartials(x.Numel()/x.Size(-1), x.Size(-1)); rows > 0 {
+	if rows := w.normPartials(x); rows > 0 {
 		partW, partB := w.partialsOf(dw, rows), w.partialsOf(db, rows)
 		dw, db = sumPartials(partW, dw), sumPartials(partB, db)
 		partB.drop()
@@ -30,13 +30,11 @@ func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw,
 	return dx, dw, db
 }
 
-// normPartials is how many rows of partial sums there are, or 0 where one pass
-// does.
-func (r Rules) normPartials(m, n int) int {
-	if m <= 64<<10 || n/32 >= r.SMs/2 {
-		return 0
-	}
-	return min(32<<10/ceilDiv(n, 32), ceilDiv(m, 32))
+// normPartials is how many rows of partial sums there are over those of x.
+func (w *World) normPartials(x *Tensor) int {
+	n := x.Size(-1)
+	row := max(uint64(n)*x.dtype.Bytes(), 1)
+	return int(w.takes(w.Rules.NormPartials(x.Numel()/n, n).Times(row)) / row)
 }
 
 func (w *World) partialsOf(d *Tensor, rows int) *Tensor {

@@ -2,6 +2,8 @@
 
 package shadow
 
+import "snug/internal/kernel"
+
 // sumTo is at::sum_to: how a gradient comes back to the shape of an input that
 // was broadcast.
 func (t *Tensor) sumTo(size Shape) *Tensor {
@@ -52,19 +54,39 @@ func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 	return out
 }
 
+// reduceScratch is what the kernel takes for t reduced over dims into out. The
+// elements it reads are of type from: t's own, or wider ones it was cast to.
+func (w *World) reduceScratch(k kernel.Reduction, t *Tensor, from DType, dims []int, out DType) {
+	x := kernel.Reduced{
+		N: t.size.n, Size: t.size.d, Stride: t.stride.d, In: int(from.Bytes()), Out: int(out.Bytes()),
+		Narrows: from.Half() && out == from,
+	}
+	for _, d := range dims {
+		x.Over[t.size.at(d)] = true
+	}
+	accumulators, launches := w.Rules.Reduce(k, x)
+	acc := w.alloc(accumulators)
+	for _, l := range launches {
+		buffer := w.alloc(l.Buffer)
+		w.scratch(l.Semaphores)
+		w.release(buffer)
+	}
+	w.release2(acc)
+}
+
 // reductionOf is the kind of kernel behind an op.
-func reductionOf(op string, dt DType) reduction {
+func reductionOf(op string, dt DType) kernel.Reduction {
 	switch op {
 	case "any", "all":
-		return reduceSame(Bool)
+		return kernel.ReduceSame(1)
 	case "amax", "amin":
-		return reduceSame(dt)
+		return kernel.ReduceSame(int(dt.Bytes()))
 	case "max", "min", "argmax", "argmin":
-		return reduceIndex
+		return kernel.ReduceIndex
 	case "var", "std", "var_mean":
-		return reduceWelford
+		return kernel.ReduceWelford
 	}
-	return reduceSum(dt)
+	return kernel.ReduceSum(int(dt.Bytes()))
 }
 
 // Mean is t.mean(dims). Its gradient is one expanded and divided.

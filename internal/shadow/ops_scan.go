@@ -21,7 +21,7 @@ func (t *Tensor) CumsumDim(dim int) *Tensor {
 			return each(out)
 		})
 		if t.Numel() == t.size.d[dim] { // one row: CUB
-			t.w.scratch(scanBytes(t.Numel(), scanTile, int(t.dtype.Bytes())))
+			t.w.needs(t.w.Rules.Scan(t.Numel(), int(t.dtype.Bytes())))
 		}
 		return n.result(out, t)
 	})

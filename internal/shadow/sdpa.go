@@ -2,18 +2,10 @@
 
 package shadow
 
-// F.scaled_dot_product_attention and the kernels behind it
-// (aten/src/ATen/native/transformers, 2.11; checked on an H200).
+import "snug/internal/kernel"
 
-// backend is one of the kernels that SDPA chooses among.
-type backend int
-
-const (
-	flashBackend backend = iota
-	efficientBackend
-	mathBackend
-	cudnnBackend
-)
+// F.scaled_dot_product_attention and the kernels behind it, whose choice and
+// workspaces package kernel knows.
 
 // Attention is what SDPA is asked for. Query is [B, H, Sq, D]; Key and Value
 // are [B, Hkv, Skv, D]. Mask is added to the scores, or says yes and no, or is nil.
@@ -36,52 +28,43 @@ func (w *World) SDPA(a Attention) *Tensor {
 	}
 	b := a
 	b.Query, b.Key, b.Value, b.Mask = low[0], low[1], low[2], low[3]
-	out := w.attend(w.Rules.attentionBackend(b), b)
+	out := w.attend(w.Rules.AttentionBackend(b.numbers()), b)
 	w.unpin(mark)
 	return out
 }
 
 // attend runs one of the kernels. A boolean mask becomes an additive one first.
-func (w *World) attend(kernel backend, a Attention) *Tensor {
+func (w *World) attend(by kernel.Backend, a Attention) *Tensor {
 	mark := w.pin()
 	if a.Mask != nil && a.Mask.dtype == Bool {
 		a.Mask = w.additiveMask(a.Mask, a.Query.dtype)
 		w.pin(a.Mask)
 	}
-	switch kernel {
-	case cudnnBackend:
+	switch by {
+	case kernel.Cudnn:
 		return w.cudnnAttention(a)
-	case efficientBackend:
+	case kernel.Efficient:
 		a.Mask = a.biasFor().hold()
 		w.unpin(mark) // a mask that was padded goes
 		w.pin(a.Mask.loosen())
 		return w.efficientAttention(a)
-	case flashBackend:
+	case kernel.Flash:
 		return w.flashAttention(a)
 	}
 	return w.mathAttention(a)
 }
 
-// attentionBackend is sdp_utils.cpp: the first kernel in PyTorch's order of
-// preference that takes these arguments.
-func (r Rules) attentionBackend(a Attention) backend {
-	half := a.Query.dtype.Half()
-	maskGrad := a.Mask != nil && a.Mask.needs
-	switch {
-	case r.cudnnFirst() && half && !maskGrad && a.Key.Size(2) > 1 && a.Query.Size(-1)%8 == 0 && a.Query.Size(-1) <= 256:
-		return cudnnBackend
-	case half && a.Mask == nil && a.Query.Size(-1) <= 256 && r.Capability >= 80:
-		return flashBackend
-	case !a.GQA && (a.Mask == nil || a.Mask.stride.d[a.Mask.size.n-1] == 1):
-		return efficientBackend
+// numbers is what kernels are chosen by.
+func (a Attention) numbers() kernel.Attention {
+	q, k := a.Query, a.Key
+	n := kernel.Attention{
+		Type: q.dtype.kernel(), Batch: q.Size(0), Heads: q.Size(1), KeyHeads: k.Size(1), Queries: q.Size(2), Keys: k.Size(2), Width: q.Size(3),
+		GQA: a.GQA, Dropout: a.Dropout > 0,
 	}
-	return mathBackend
-}
-
-// cudnnFirst tells whether cuDNN is preferred: on Hopper and data-centre
-// Blackwell from 2.9 on (with the cuDNN those versions ship).
-func (r Rules) cudnnFirst() bool {
-	return r.Torch >= 209 && (r.Capability == 90 || r.Capability == 100 || r.Torch >= 210 && r.Capability == 103)
+	if m := a.Mask; m != nil {
+		n.Mask = kernel.Mask{Given: true, Trained: m.needs, Strided: m.stride.d[m.size.n-1] != 1}
+	}
+	return n
 }
 
 // cudnnAttention saves q, k, v, its result, the log-sum-exp and two counters of
@@ -98,9 +81,7 @@ func (w *World) cudnnAttention(a Attention) *Tensor {
 	offset := w.empty(Dims(), Int64)
 	out := w.emptyStrided(q.size.with(3, v.Size(-1)), q.denseLayout(), q.dtype)
 	lse := n.logSumExp(q.size.with(3, 1))
-	if q.Size(2) > 1 {
-		w.scratch(256)
-	}
+	w.needs(w.Rules.CudnnForward(a.numbers()))
 	w.attentionCost(q, k, 2)
 	n.save(lse)
 	n.save(out)
@@ -113,22 +94,11 @@ func (w *World) cudnnAttention(a Attention) *Tensor {
 		dq := w.emptyStrided(q.size, q.denseLayout(), q.dtype)
 		dk := w.emptyStrided(k.size, k.denseLayout(), k.dtype)
 		dv := w.emptyStrided(v.size, v.denseLayout(), v.dtype)
-		w.scratch(cudnnBackwardBytes(q, k))
+		w.needs(w.Rules.CudnnBackward(Attention{Query: q, Key: k}.numbers()))
 		w.attentionCost(q, k, 5)
 		return each(dq, dk, dv)
 	})
 	return n.result(out)
-}
-
-// cudnnBackwardBytes is cuDNN's workspace: dq in float32, one number per query
-// and head, and with grouped heads dk and dv for every query head.
-func cudnnBackwardBytes(q, k *Tensor) uint64 {
-	b, h, s, d := uint64(q.Size(0)), uint64(q.Size(1)), uint64(q.Size(2)), uint64(q.Size(3))
-	bytes := b*h*s*d*4 + b*h*s*4 + 256
-	if k.Size(1) != q.Size(1) {
-		bytes += 2 * b * h * uint64(k.Size(2)) * d * q.dtype.Bytes()
-	}
-	return bytes
 }
 
 // efficientAttention is the memory-efficient kernel: float32, or an explicit
@@ -145,9 +115,7 @@ func (w *World) efficientAttention(a Attention) *Tensor {
 	b, h, s := q.Size(0), q.Size(1), q.Size(2)
 	out := w.emptyStrided(q.size, bshd(q.size), q.dtype)
 	lse := n.logSumExp(Dims(b, h, (s+31)/32*32))
-	if q.dtype.Half() && v.Size(-1) > 128 { // a wide head is summed in float32
-		w.scratch(uint64(out.Numel()) * 4)
-	}
+	w.needs(w.Rules.EfficientForward(a.numbers()))
 	w.attentionCost(q, k, 2)
 	slse := n.save(lse)
 	sout := n.save(out)
@@ -177,7 +145,7 @@ func (w *World) efficientBackward(g, q, k, v, out, lse *Tensor, mask *saved, mas
 		dm = w.biasGrad(mask.get())
 	}
 	delta := w.efficientDelta(q, uint64(q.Size(0)*q.Size(1)*q.Size(2))*4)
-	work := w.alloc(efficientWorkspace(q, k))
+	work := w.alloc(w.takes(w.Rules.EfficientBackward(Attention{Query: q, Key: k}.numbers())))
 	w.release(delta)
 	w.release(work)
 	w.attentionCost(q, k, 5)
@@ -212,26 +180,6 @@ func (w *World) biasGrad(mask *Tensor) *Tensor {
 	out := full.alias(mask.size, full.stride)
 	full.die()
 	return out
-}
-
-// efficientWorkspace is the dq accumulator of the kernel: for each head, block
-// of queries and part of the head a lock of 16 bytes and a float32 tile. The
-// tile depends on the head's width, and for halves grows beyond 64. Wide heads
-// of halves have accumulators for dk and dv too.
-func efficientWorkspace(q, k *Tensor) uint64 {
-	rows, cols := 64, (q.Size(3)+63)/64*64
-	switch {
-	case q.Size(3) > 128:
-		rows, cols = 128, 64
-	case q.Size(3) > 64 && q.dtype.Half():
-		rows = 128
-	}
-	tiles := q.Size(0) * q.Size(1) * ceilDiv(q.Size(2), rows) * ceilDiv(q.Size(3), cols)
-	bytes := tiles * (16 + rows*cols*4)
-	if q.Size(3) > 128 && q.dtype.Half() {
-		bytes += 2 * q.Size(0) * q.Size(1) * (ceilDiv(k.Size(2), 64) * 64) * (ceilDiv(q.Size(3), rows) * rows) * 4
-	}
-	return uint64(bytes)
 }
 
 // denseLayout is t's own strides where it is dense, else row-major: how cuDNN's

@@ -4,7 +4,8 @@ package shadow
 
 import (
 	"cmp"
-	"math"
+
+	"snug/internal/kernel"
 )
 
 // The flash kernel (aten/src/ATen/native/transformers/cuda/flash_attn, 2.11).
@@ -27,10 +28,10 @@ func (w *World) FlashAttention(q, k, v *Tensor) *Tensor {
 // padded, and the result is a slice.
 func (w *World) flashAttention(a Attention) *Tensor {
 	d := a.Query.Size(-1)
-	if d%8 == 0 {
+	pad := kernel.FlashPadding(d)
+	if pad == 0 {
 		return w.flashKernel(a)
 	}
-	pad := 8 - d%8
 	a.Query, a.Key, a.Value = a.Query.Pad(0, pad), a.Key.Pad(0, pad), a.Value.Pad(0, pad)
 	mark := w.pin(a.Query, a.Key, a.Value)
 	out := w.flashKernel(a).Slice(-1, 0, d)
@@ -66,59 +67,13 @@ func (w *World) flashKernel(a Attention) *Tensor {
 	return n.result(out)
 }
 
-// flashSplits is the partial results where keys are split over blocks because
-// the queries alone leave the card idle.
+// flashSplits is the partial results where keys are split over blocks.
 func (w *World) flashSplits(a Attention) []*storage {
-	b, h, s, d := a.Query.Size(0), a.Query.Size(1), a.Query.Size(2), a.Query.Size(3)
-	if a.Dropout > 0 {
+	sums, results := w.Rules.FlashSplits(a.numbers())
+	if results == 0 {
 		return nil
 	}
-	keys := 64
-	switch {
-	case d <= 64:
-		keys = 256
-	case d <= 128:
-		keys = 128
-	}
-	splits := flashSplitCount(b*h*ceilDiv(s, 64), 2*w.Rules.SMs, ceilDiv(a.Key.Size(2), keys))
-	if splits < 2 {
-		return nil
-	}
-	rows := uint64(splits * b * h * s)
-	return []*storage{w.alloc(rows * 4), w.alloc(rows * flashWidth(uint64(d)) * 4)}
-}
-
-// flashSplitCount is num_splits_heuristic: the fewest splits that fill the card
-// nearly as well as the best number does.
-func flashSplitCount(blocks, slots, keyBlocks int) int {
-	if float64(blocks) >= 0.8*float64(slots) {
-		return 1
-	}
-	most := min(128, slots, keyBlocks)
-	full := make([]float64, most+1)
-	best := 0.0
-	for n := 1; n <= most; n++ {
-		if n > 1 && ceilDiv(keyBlocks, n) == ceilDiv(keyBlocks, n-1) {
-			continue
-		}
-		waves := float64(blocks*n) / float64(slots)
-		full[n] = waves / math.Ceil(waves)
-		best = max(best, full[n])
-	}
-	for n := 1; n <= most; n++ {
-		if full[n] > 0 && full[n] >= 0.85*best {
-			return n
-		}
-	}
-	return 1
-}
-
-// flashWidth is the head's width as the kernel rounds it.
-func flashWidth(d uint64) uint64 {
-	if d > 128 {
-		return (d + 63) / 64 * 64
-	}
-	return (d + 31) / 32 * 32
+	return []*storage{w.alloc(sums), w.alloc(results)}
 }
 
 // flashBackward needs one number per query and head, dq in float32, and with
@@ -134,11 +89,9 @@ func (w *World) flashBackward(g, out, q, k, v *Tensor) []*Tensor {
 	dq := w.emptyStrided(q.size, q.denseLayout(), q.dtype)
 	dk := w.emptyStrided(k.size, k.denseLayout(), k.dtype)
 	dv := w.emptyStrided(v.size, v.denseLayout(), v.dtype)
-	b, h, d := uint64(q.Size(0)), uint64(q.Size(1)), uint64(q.Size(3))
-	rows := (uint64(q.Size(2)) + 127) / 128 * 128
-	scratch := append(copies, w.alloc(b*h*rows*4), w.alloc(b*h*rows*flashWidth(d)*4))
-	if k.Size(1) != q.Size(1) {
-		wide := b * h * uint64(k.Size(2)) * d * k.dtype.Bytes()
+	delta, sum, wide := kernel.FlashBackward(Attention{Query: q, Key: k}.numbers())
+	scratch := append(copies, w.alloc(delta), w.alloc(sum))
+	if wide > 0 {
 		scratch = append(scratch, w.alloc(wide), w.alloc(wide))
 	}
 	for i := len(scratch) - 1; i >= 0; i-- {

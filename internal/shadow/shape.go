@@ -2,15 +2,19 @@
 
 package shadow
 
-import "fmt"
+import (
+	"fmt"
 
-const maxDims = 6
+	"snug/internal/kernel"
+)
+
+const maxDims = kernel.MaxDims
 
 // Shape is the sizes of a tensor's dimensions, or its strides. It is a value:
 // copying one allocates nothing.
 type Shape struct {
 	n int
-	d [maxDims]int
+	d kernel.Dims
 }
 
 // Dims makes a Shape.
@@ -186,54 +190,20 @@ func sharedLayout(shape Shape, operands []*Tensor) (Shape, bool) {
 	return first.stride, true
 }
 
-// sortedLayout orders the dimensions by the operands' strides (reorder_dimensions
-// in ATen/TensorIterator.cpp) and lays the result out densely in that order.
+// sortedLayout orders the dimensions by the operands' strides and lays the result
+// out densely in that order.
 func sortedLayout(shape Shape, operands []*Tensor) Shape {
-	var strides [4]Shape
+	var strides [4]kernel.Dims
 	for i, t := range operands {
-		strides[i] = expandStrides(t.size, t.stride, shape)
+		strides[i] = expandStrides(t.size, t.stride, shape).d
 	}
-	var perm [maxDims]int // fastest dimension first
-	for i := range shape.n {
-		perm[i] = shape.n - 1 - i
-	}
-	for i := 1; i < shape.n; i++ {
-		at := i
-		for j := i - 1; j >= 0; j-- {
-			c := compareDims(shape, strides[:len(operands)], perm[j], perm[at])
-			if c > 0 {
-				perm[j], perm[at] = perm[at], perm[j]
-				at = j
-			} else if c < 0 {
-				break
-			}
-		}
-	}
+	perm := kernel.Order(shape.n, &shape.d, strides[:len(operands)], false)
 	out, step := Shape{n: shape.n}, 1
 	for _, i := range perm[:shape.n] {
 		out.d[i] = step
 		step *= max(shape.d[i], 1)
 	}
 	return out
-}
-
-// compareDims says whether dimension a must come after b (1), before it (-1),
-// or whether no operand tells (0).
-func compareDims(shape Shape, strides []Shape, a, b int) int {
-	for _, s := range strides {
-		sa, sb := s.d[a], s.d[b]
-		switch {
-		case sa == 0 || sb == 0:
-			continue
-		case sa < sb:
-			return -1
-		case sa > sb:
-			return 1
-		case shape.d[a] > shape.d[b]:
-			return 1
-		}
-	}
-	return 0
 }
 
 // Append adds a dimension at the end.
@@ -243,3 +213,5 @@ func (s Shape) Append(d int) Shape { return s.insert(s.n, d) }
 func (s Shape) Chunked(i, chunk, length int) Shape {
 	return s.with(i, chunk).insert(i, length/chunk)
 }
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }

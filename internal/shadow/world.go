@@ -10,12 +10,13 @@
 // stream of allocations and frees that the real run would make.
 //
 // The facts are those of torch 2.11 as read in its sources and in recordings of
-// real runs; where other versions differ, Rules says so.
+// real runs; where other versions or cards differ, package kernel says so.
 package shadow
 
 import (
 	"cmp"
 
+	"snug/internal/kernel"
 	"snug/internal/stream"
 )
 
@@ -28,7 +29,9 @@ const (
 // World is one process that trains: everything that PyTorch keeps outside
 // tensors and modules.
 type World struct {
-	Rules Rules
+	Rules kernel.Rules // the card and the library versions
+	Side  kernel.Side  // to go by where what a kernel takes is not known on the card
+	Open  Open
 	Trace *stream.Trace
 	Tags  []Tag // one per allocation of the trace, folded as it was; see Tag
 
@@ -69,17 +72,8 @@ type World struct {
 	Folds bool
 }
 
-// Rules are the facts that depend on the card and the library versions.
-type Rules struct {
-	Torch        int // 211 for 2.11
-	Transformers int // 517 for 5.17
-	BitsAndBytes int // 50 for 0.50
-	Capability   int // compute capability: 90 for sm_90
-	SMs          int // multiprocessors
-}
-
 // NewWorld makes an empty process that writes to a new trace.
-func NewWorld(r Rules) *World {
+func NewWorld(r kernel.Rules) *World {
 	return &World{Rules: r, Trace: stream.New(1 << 15), Tags: make([]Tag, 0, 1<<13), gradMode: true}
 }
 
@@ -115,6 +109,21 @@ func (w *World) release2(m *storage) {
 		w.release(m)
 	}
 }
+
+// Open is how much is left open on a card of which kernels' needs are not known: for
+// each fact that it lacks, the bytes between the ends of the widest figure.
+type Open [kernel.Facts]uint64
+
+// takes is a figure of a kernel's, on the side that this run goes by.
+func (w *World) takes(f kernel.Figure) uint64 {
+	if f.Lacks != kernel.None {
+		w.Open[f.Lacks] = max(w.Open[f.Lacks], f.Open())
+	}
+	return f.On(w.Side)
+}
+
+// needs takes and gives back what a kernel needs for a moment.
+func (w *World) needs(f kernel.Figure) { w.scratch(w.takes(f)) }
 
 // Mark opens a phase in the trace.
 func (w *World) Mark(phase uint32) { w.Trace.Add(stream.Mark, phase, 0) }

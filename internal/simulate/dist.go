@@ -35,7 +35,9 @@ func (r *run) distribute() error {
 	data, shard := d.Mesh.Size(setup.Data), d.Mesh.Size(setup.Shard)
 	switch d.Kind {
 	case setup.DDP:
-		r.wrapper = shadow.NewDDP(r.builder, data, d.BucketView)
+		ddp := shadow.NewDDP(r.builder, data, d.BucketView)
+		ddp.Late = r.o.Late
+		r.wrapper = ddp
 	case setup.FSDP2, setup.FSDP2NoReshard:
 		f := shadow.NewFSDP(r.builder, shadow.Sharding{
 			World: shard, Reshard: d.Kind == setup.FSDP2, Param: typeNamed(d.ParamDType), Reduce: typeNamed(d.ReduceDType),

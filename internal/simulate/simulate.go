@@ -12,6 +12,7 @@ import (
 
 	"snug/internal/family"
 	"snug/internal/gpu"
+	"snug/internal/kernel"
 	"snug/internal/setup"
 	"snug/internal/shadow"
 )
@@ -33,6 +34,7 @@ type Result struct {
 	World     *shadow.World
 	Params    int
 	Trainable int
+	Gradients uint64 // bytes of what is trained, in the type of the parameters
 }
 
 // Options are for tests and tools that look closer.
@@ -40,10 +42,12 @@ type Options struct {
 	Log   func(w *shadow.World, op string) // each op and phase, as it comes
 	Alone bool                             // no division of the loss, as the op recordings were made
 	Out   bool                             // meeting gradients never add in place
+	Late  bool                             // DDP's first buckets are let go in the step after next
 	Skips []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
 	Watch Stopwatch                        // counts a step with everything in place, if set
 	Brief bool                             // the first step, which makes the optimizer's states, has one micro-batch
 	Card  gpu.Card                         // what kernels are chosen for; the reference where it has no capability
+	Side  kernel.Side                      // to go by where what kernels take is not known on that card
 	Local bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
 	Model Maker                            // makes a model in the place of the setup's, if set
 }
@@ -114,6 +118,9 @@ func runFolded(s *setup.Setup, o Options, folds bool) (*Result, error) {
 	}
 	res := &Result{World: r.w}
 	res.Params, res.Trainable = r.builder.Count()
+	for _, p := range r.builder.Trainable() {
+		res.Gradients += p.Bytes()
+	}
 	r.w.Over()
 	return res, nil
 }
@@ -149,7 +156,7 @@ func (r *run) metered(k int) bool {
 func (r *run) load() error {
 	s := r.s
 	r.w = shadow.NewWorld(rules(s.Versions, r.o.Card))
-	r.w.OutOfPlace, r.w.Folds = r.o.Out, r.folds
+	r.w.OutOfPlace, r.w.Folds, r.w.Side = r.o.Out, r.folds, r.o.Side
 	if r.o.Log != nil {
 		r.w.Log = func(op string) { r.o.Log(r.w, op) }
 	}
@@ -427,14 +434,10 @@ func autocastType(precision string) shadow.DType {
 
 // rules is what depends on the card and the versions; empty means the reference
 // and the newest known.
-func rules(v setup.Versions, card gpu.Card) shadow.Rules {
-	if card.Capability == 0 {
-		card = gpu.Reference
-	}
-	return shadow.Rules{
-		Torch: number(v.Torch, 211), Transformers: number(v.Transformers, 517), BitsAndBytes: number(v.BitsAndBytes, 50),
-		Capability: card.Capability, SMs: card.SMs,
-	}
+func rules(v setup.Versions, card gpu.Card) kernel.Rules {
+	r := card.Kernels(number(v.Torch, 211))
+	r.BitsAndBytes = number(v.BitsAndBytes, 50)
+	return r
 }
 
 // number is 211 for "2.11.0".

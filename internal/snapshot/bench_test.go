@@ -18,13 +18,17 @@ import (
 	"snug/internal/snapshot"
 )
 
-// longest is a recording of 1.4 million entries.
-const longest = "hilbert-b1-s8192-amp-bf16-adamw.pickle.gz"
+// longest is a recording of 1.4 million entries; withStacks one of 116,000, of which
+// each has nine frames.
+const (
+	longest    = "hilbert-b1-s8192-amp-bf16-adamw.pickle.gz"
+	withStacks = "hilbert-b2-s1024-amp-bf16-adamw-stacks.pickle.gz"
+)
 
-// plainRecording is the longest recording, decompressed.
-func plainRecording(b *testing.B) string {
+// plainRecording is a recording, decompressed.
+func plainRecording(b *testing.B, name string) string {
 	folder := cmp.Or(os.Getenv("SNUG_TRUTH"), "../../testdata/measured")
-	in, err := os.Open(filepath.Join(folder, "traces", longest))
+	in, err := os.Open(filepath.Join(folder, "traces", name))
 	if err != nil {
 		b.Skip(err)
 	}
@@ -69,7 +73,7 @@ with open(sys.argv[1], "rb") as f:
 // BenchmarkReadAgainstCPython takes turns, so that both see the same machine,
 // and prints the best of each.
 func BenchmarkReadAgainstCPython(b *testing.B) {
-	path := plainRecording(b)
+	path := plainRecording(b, longest)
 	info, err := os.Stat(path)
 	if err != nil {
 		b.Fatal(err)
@@ -91,6 +95,20 @@ func BenchmarkReadAgainstCPython(b *testing.B) {
 	b.Logf("snug %v, CPython %v: %.1f times as fast", ours.Round(time.Millisecond), theirs.Round(time.Millisecond), float64(theirs)/float64(ours))
 	b.ReportMetric(float64(theirs)/float64(ours), "x-CPython")
 	b.ReportMetric(peakRSS()/float64(info.Size()), "x-file-memory")
+}
+
+// BenchmarkReadStacks reads a recording that has the stack of each entry.
+func BenchmarkReadStacks(b *testing.B) {
+	path := plainRecording(b, withStacks)
+	info, err := os.Stat(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(info.Size())
+	b.ReportAllocs()
+	for b.Loop() {
+		readFile(b, path)
+	}
 }
 
 func readFile(b *testing.B, path string) {

@@ -25,7 +25,7 @@ func (m *machine) fastEntry() bool {
 	if n == 0 || e.action == noAction {
 		*e = entry{}
 		m.memo = m.memo[:named]
-		clear(m.keys[:]) // a slot above named may get another meaning
+		clear(m.keys[:]) // a slot above named may get another meaning; none of those is a frame
 		return false
 	}
 	m.pos += n
@@ -47,7 +47,7 @@ func (m *machine) scanEntry(b []byte, e *entry) int {
 		return 0
 	}
 	p++
-	for i := range m.keys { // a key and a value take at most 265 bytes
+	for i := range m.keys {
 		if b[p] == opSetItems {
 			return p + 1
 		}
@@ -81,6 +81,12 @@ func (m *machine) scanEntry(b []byte, e *entry) int {
 		case opBinInt2:
 			v = value{head >> 8 & 0xffff, vInt}
 			p += 3
+		case opEmptyList:
+			n := 0
+			if v, n = m.scanStack(b[p:]); n == 0 || p+n > ahead-maxPairs {
+				return 0
+			}
+			p += n
 		default:
 			n := 0
 			if v, n = m.scanOther(b[p:]); n == 0 {

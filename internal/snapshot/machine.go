@@ -47,21 +47,21 @@ type machine struct {
 	annotations []Annotation
 	frames      []Frame
 	frameIDs    map[rawFrame]uint32
-	frameRefs   []uint32 // of all stacks, one after the other
-	stacks      []list
-	stackIDs    map[uint64]uint32
+	stacks      stackTable
 	streams     []uint64
 
 	lastText, lastPair uint32
 	mapped             int // pairs in maps
 	keys               [maxKeys]keyShape
+	shapes             map[string]uint32 // stacks, by what fast.go found in their lists
 }
 
 const (
-	maxDepth = 64   // nesting; a snapshot has eight
-	maxProto = 5    // Python 3.8 and later
-	maxKeys  = 12   // of a trace entry that fast.go reads
-	ahead    = 4096 // bytes that an opcode other than a long string can be sure of: more than maxKeys keys and values
+	maxDepth = 64                  // nesting; a snapshot has eight
+	maxProto = 5                   // Python 3.8 and later
+	maxKeys  = 12                  // of a trace entry that fast.go reads
+	maxPairs = 265 * (maxKeys + 1) // bytes of so many keys and values, without lists, and one for looking ahead
+	ahead    = 8192                // bytes that an opcode other than a long string can be sure of: maxPairs and the lists
 
 	looseStack = 1 << 19 // objects allowed before their number is held against the bytes read
 )
@@ -76,8 +76,8 @@ func newMachine(w *window) *machine {
 		textIDs:  map[string]uint32{},
 		pairIDs:  map[[2]uint64]uint32{},
 		frameIDs: map[rawFrame]uint32{},
-		stackIDs: map[uint64]uint32{},
-		stacks:   make([]list, 1),
+		stacks:   newStackTable(),
+		shapes:   map[string]uint32{},
 		streams:  []uint64{0},
 	}
 	m.intern(nil)

@@ -46,7 +46,7 @@ func (m *machine) memoize(slot int) error {
 		return m.fail("more objects than can be held")
 	case slot < len(m.memo):
 		m.memo[slot] = r
-		clear(m.keys[:])
+		m.forgetShapes()
 	case slot == len(m.memo):
 		m.name(r)
 	default:

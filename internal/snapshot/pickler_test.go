@@ -15,19 +15,24 @@ import (
 type pickler struct {
 	bytes.Buffer
 	torchScript bool
-	memo        map[string]int
+	memo        map[any]int // texts and shared objects, by slot
 	named       int
 }
 
-// d is a dict in order; l a list; tup a tuple.
+// d is a dict in order; l a list; tup a tuple; shared an object that is written
+// once and read from the memo after that.
 type (
-	d   []any
-	l   []any
-	tup []any
+	d      []any
+	l      []any
+	tup    []any
+	shared struct{ v any }
 )
 
+// rename is an object, and gives it the name of another from there on.
+type rename struct{ from, to *shared }
+
 func pickled(v any, torchScript bool) []byte {
-	p := &pickler{torchScript: torchScript, memo: map[string]int{}}
+	p := &pickler{torchScript: torchScript, memo: map[any]int{}}
 	if torchScript {
 		p.Write([]byte{opProto, 2})
 	} else {
@@ -55,6 +60,12 @@ func (p *pickler) value(v any) {
 		p.all(v)
 		p.WriteByte(opTuple)
 		p.name()
+	case *shared:
+		p.once(v)
+	case rename:
+		p.get(v.to)
+		p.Write([]byte{opLongBinPut})
+		p.Write(binary.LittleEndian.AppendUint32(nil, uint32(p.memo[v.from])))
 	case string:
 		p.text(v)
 	case int:
@@ -98,14 +109,24 @@ func (p *pickler) container(empty, fill byte, vs []any) {
 	}
 	for len(vs) > 0 {
 		n := min(batch, len(vs))
-		p.WriteByte(opMark)
-		p.all(vs[:n])
-		p.WriteByte(fill)
+		p.fill(fill, vs[:n])
 		vs = vs[n:]
 	}
 	if p.torchScript {
 		p.name()
 	}
+}
+
+// fill puts items into a container; a list's only one goes without a mark.
+func (p *pickler) fill(op byte, vs []any) {
+	if op == opAppends && len(vs) == 1 && !p.torchScript {
+		p.all(vs)
+		p.WriteByte(opAppend)
+		return
+	}
+	p.WriteByte(opMark)
+	p.all(vs)
+	p.WriteByte(op)
 }
 
 func (p *pickler) name() {
@@ -121,14 +142,34 @@ func (p *pickler) name() {
 	p.named++
 }
 
-func (p *pickler) text(s string) {
-	if slot, ok := p.memo[s]; ok {
-		if slot < 256 {
-			p.Write([]byte{opBinGet, byte(slot)})
-			return
-		}
+// get reads an object from the memo, if it is there.
+func (p *pickler) get(object any) bool {
+	slot, ok := p.memo[object]
+	switch {
+	case !ok:
+	case slot < 256:
+		p.Write([]byte{opBinGet, byte(slot)})
+	default:
 		p.WriteByte(opLongBinGet)
 		p.Write(binary.LittleEndian.AppendUint32(nil, uint32(slot)))
+	}
+	return ok
+}
+
+func (p *pickler) once(s *shared) {
+	if p.get(s) {
+		return
+	}
+	slot := p.named
+	p.value(s.v)
+	if p.torchScript {
+		slot = p.named - 1
+	}
+	p.memo[s] = slot
+}
+
+func (p *pickler) text(s string) {
+	if p.get(s) {
 		return
 	}
 	if p.torchScript || len(s) > 255 {

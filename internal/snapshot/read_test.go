@@ -232,38 +232,6 @@ func TestStacks(t *testing.T) {
 	}
 }
 
-// TestFastPathAgrees reads the same entries the fast way and, because each has a
-// None that fast.go leaves to the machine, the slow way.
-func TestFastPathAgrees(t *testing.T) {
-	entries := func(extra ...any) *machine {
-		trace := l{at("segment_alloc", base, 20*mib)}
-		for i := range 3000 {
-			e := append(at("alloc", base+uint64(i)*512, 512), extra...)
-			if i%3 == 0 {
-				e = append(e, "pool_id", tup{0, 0})
-			}
-			trace = append(trace, e)
-		}
-		m, _, err := read(bytes.NewReader(pickled(snapshotOf(l{}, trace), false)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
-	fast, slow := entries(), entries("unknown", nil)
-	if fast.entries.n != 3001 || slow.entries.n != 3001 {
-		t.Fatalf("%d entries, %d the slow way, want 3001", fast.entries.n, slow.entries.n)
-	}
-	if len(fast.dicts) > len(slow.dicts)/2 {
-		t.Errorf("the fast path was hardly taken: %d dicts of %d", len(fast.dicts), len(slow.dicts))
-	}
-	for i := range 3001 {
-		if a, b := *slow.entries.at(i), *fast.entries.at(i); a.addr != b.addr || a.size != b.size || a.time != b.time || a.action != b.action {
-			t.Fatalf("entry %d: %+v, fast %+v", i, a, b)
-		}
-	}
-}
-
 func TestMetadata(t *testing.T) {
 	labelled := func(text string, i int) d {
 		e := at("alloc", base+uint64(i)*512, 512)

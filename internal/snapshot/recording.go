@@ -28,7 +28,7 @@ func (m *machine) recording(root value) (*Recording, error) {
 	rec := &Recording{
 		Annotations: m.annotations,
 		Frames:      m.frames,
-		Stacks:      m.stackTable(),
+		Stacks:      m.stacks.all(),
 		Texts:       m.texts,
 		Settings:    m.settings(top["allocator_settings"]),
 		Torch:       m.torch(),
@@ -177,14 +177,6 @@ func (s *Segment) settle() error {
 		return fmt.Errorf("the segment at %#x has %d bytes, its blocks %d", s.Addr, s.Size, at-s.Addr)
 	}
 	return nil
-}
-
-func (m *machine) stackTable() [][]uint32 {
-	out := make([][]uint32, len(m.stacks))
-	for i, s := range m.stacks {
-		out[i] = m.frameRefs[s.start : s.start+s.n : s.start+s.n]
-	}
-	return out
 }
 
 // settings reads allocator_settings; a missing section leaves them unknown.

@@ -66,9 +66,12 @@ func (m *machine) setItems(d *dict, kv []value) error {
 	if len(kv)%2 != 0 {
 		return m.fail("a key has no value")
 	}
-	if !d.known {
+	switch {
+	case !d.known:
 		d.known = true
 		m.addRow(d, m.classify(kv))
+	case d.class == aFrame: // it becomes another one, for the lists that follow
+		m.forgetShapes()
 	}
 	switch d.class {
 	case anEntry:

@@ -17,9 +17,10 @@ const (
 	vTuple      // n is an index into tuples
 	vDict       // n is an index into dicts
 	vEntry      // n is an index into the trace entries: a dict that fast.go read
+	vStack      // n is a stack: a list of frames that fast.go read
 )
 
-var kindNames = [...]string{"None", "a bool", "an int", "a float", "a string", "a list", "a tuple", "a dict", "a trace entry"}
+var kindNames = [...]string{"None", "a bool", "an int", "a float", "a string", "a list", "a tuple", "a dict", "a trace entry", "a stack"}
 
 func (k kind) String() string { return kindNames[k] }
 

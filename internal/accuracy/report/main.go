@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command report compares the estimates with the measurements and writes what
-// came of it: the page for people and the table that intervals are taken from.
+// came of it: the page for people and the tables that intervals are taken from.
 package main
 
 import (
@@ -16,14 +16,15 @@ func main() {
 	measured := flag.String("measured", "testdata/measured", "folder of measured cases")
 	out := flag.String("out", "docs/accuracy.md", "the page to write")
 	residuals := flag.String("residuals", "internal/estimate/residuals.json", "the table to write")
+	recorded := flag.String("recorded", "internal/profile/residuals.json", "the table for recorded runs to write")
 	flag.Parse()
-	if err := run(*measured, *out, *residuals); err != nil {
+	if err := run(*measured, *out, *residuals, *recorded); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(2)
 	}
 }
 
-func run(measured, out, residuals string) error {
+func run(measured, out, residuals, recorded string) error {
 	r, err := accuracy.Make(os.DirFS(measured))
 	if err != nil {
 		return err
@@ -33,6 +34,12 @@ func run(measured, out, residuals string) error {
 		return err
 	}
 	if err := os.WriteFile(residuals, table, 0o644); err != nil {
+		return err
+	}
+	if table, err = r.ProfileResiduals(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(recorded, table, 0o644); err != nil {
 		return err
 	}
 	return os.WriteFile(out, []byte(r.Markdown()), 0o644)

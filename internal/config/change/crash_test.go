@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"snug/internal/crash"
 )
 
 // faulty is a folder that stops at a step: every call that writes is one.
@@ -175,30 +177,41 @@ var stopped = []struct {
 	{"broken", syscall.EIO, false},
 }
 
+// prepared is a folder to run an operation in.
+func prepared(t *testing.T, prepare func(t *testing.T, root string)) string {
+	t.Helper()
+	root := t.TempDir()
+	write(t, root, project)
+	prepare(t, root)
+	return root
+}
+
+// stepsOf is how many steps an operation has when nothing stops it.
+func stepsOf(t *testing.T, prepare func(t *testing.T, root string), run func(s *Store) error) int {
+	t.Helper()
+	f := &faulty{}
+	if err := run(open(t, prepared(t, prepare), Options{Folder: f.on, Now: clock})); err != nil {
+		t.Fatal(err)
+	}
+	if f.step < 20 {
+		t.Errorf("there were only %d steps", f.step)
+	}
+	return f.step
+}
+
 // stops runs an operation on a folder that stops at each of its steps in turn,
 // each time in a fresh folder.
 func stops(t *testing.T, prepare func(t *testing.T, root string), run func(s *Store) error, fail error, dead bool, check func(t *testing.T, root string, err error)) {
 	t.Helper()
-	points := 0
-	for at := 1; ; at++ {
-		root := t.TempDir()
-		write(t, root, project)
-		prepare(t, root)
+	for _, at := range crash.Points(t, stepsOf(t, prepare, run)) {
+		root := prepared(t, prepare)
 		f := &faulty{at: at, fail: fail, dead: dead}
 		err := run(open(t, root, Options{Folder: f.on, Now: clock}))
 		if f.step < at {
-			if err != nil {
-				t.Fatal(err)
-			}
-			break
+			t.Fatalf("step %d was not reached: %v", at, err)
 		}
-		points = at
 		t.Run(fmt.Sprintf("step %d %s", at, f.done[at-1]), func(t *testing.T) { check(t, root, err) })
 	}
-	if points < 20 {
-		t.Errorf("there were only %d steps", points)
-	}
-	t.Logf("%d points", points)
 }
 
 func TestStoppedWhileApplying(t *testing.T) {
@@ -393,26 +406,15 @@ func TestKilled(t *testing.T) {
 	for name, op := range killed {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			points := 0
-			for at := 1; ; at++ {
-				root := t.TempDir()
-				write(t, root, project)
-				op.prepare(t, root)
+			for _, at := range crash.Points(t, stepsOf(t, op.prepare, op.run)) {
+				root := prepared(t, op.prepare)
 				cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
 				cmd.Env = append(os.Environ(), "SNUG_KILL_AT="+strconv.Itoa(at), "SNUG_KILL_IN="+name, "SNUG_KILL_ROOT="+root)
 				out, err := cmd.CombinedOutput()
-				if err == nil { // it got through
-					break
+				if err == nil || strings.Contains(string(out), "FAIL") {
+					t.Fatalf("it was not killed at step %d: %s", at, out)
 				}
-				if strings.Contains(string(out), "FAIL") {
-					t.Fatalf("%s", out)
-				}
-				points++
 				afterKill(t, root)
-			}
-			t.Logf("%d points", points)
-			if points < 20 {
-				t.Errorf("the process was killed at %d steps only", points)
 			}
 		})
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package kernel
 
 // ColumnSum is what the kernel takes for a moment that sums a contiguous matrix
 // over its rows, as a linear layer's bias gradient does: the buffer that blocks
@@ -10,11 +10,11 @@ func (r Rules) ColumnSum(rows, columns, elementBytes int) (buffer, semaphores ui
 		return 0, 0
 	}
 	it := reduceIter{n: 2, inBytes: elementBytes, outBytes: elementBytes, threadMax: r.threadsPerSM()}
-	it.shape, it.in, it.out = [maxDims]int{rows, columns}, [maxDims]int{columns, 1}, [maxDims]int{0, 1}
+	it.shape, it.in, it.out = Dims{rows, columns}, Dims{columns, 1}, Dims{0, 1}
 	it.coalesce()
 	if !it.narrow() {
 		return 0, 0 // cut into several launches; none of them is large
 	}
-	b, s := it.global(reduction{acc: max(elementBytes, 4), unroll: 4}, r.SMs)
+	b, s := it.global(ReduceSum(elementBytes), r.SMs)
 	return uint64(b), uint64(s)
 }

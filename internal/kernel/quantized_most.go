@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package kernel
 
 // most is the most rows, from 8 to 512, for a weight that is not small.
 func (f fusing) most() int {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package kernel
 
 import (
 	_ "embed"
@@ -24,7 +24,7 @@ type convTable struct {
 var measuredWorkspaces = sync.OnceValue(func() *convTable {
 	t := &convTable{rows: map[convShape]string{}, bySizes: map[ConvSizes][]convShape{}}
 	if err := t.open(cudnnTable); err != nil {
-		panic("shadow: cudnn_workspaces.txt: " + err.Error())
+		panic("kernel: cudnn_workspaces.txt: " + err.Error())
 	}
 	return t
 })
@@ -62,7 +62,7 @@ func parseShape(line string) (c convShape, err error) {
 		}
 		return n
 	}
-	both := func(i int) (p pair) {
+	both := func(i int) (p Pair) {
 		if err == nil {
 			p, err = parsePair(f[i])
 		}
@@ -76,15 +76,15 @@ func parseShape(line string) (c convShape, err error) {
 }
 
 // parsePair reads "3" or "1x3".
-func parsePair(text string) (p pair, err error) {
+func parsePair(text string) (p Pair, err error) {
 	h, w, two := strings.Cut(text, "x")
 	if !two {
 		w = h
 	}
-	if p.h, err = strconv.Atoi(h); err != nil {
+	if p.H, err = strconv.Atoi(h); err != nil {
 		return p, err
 	}
-	p.w, err = strconv.Atoi(w)
+	p.W, err = strconv.Atoi(w)
 	return p, err
 }
 
@@ -98,7 +98,7 @@ func (t *convTable) points(c convCall) ConvWorkspace {
 	row, _, _ = strings.Cut(row, "\n")
 	points, err := parsePoints(row)
 	if err != nil {
-		panic("shadow: cudnn_workspaces.txt: " + err.Error())
+		panic("kernel: cudnn_workspaces.txt: " + err.Error())
 	}
 	return points
 }

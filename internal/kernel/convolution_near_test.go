@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package kernel
 
 import (
 	"math"
@@ -16,7 +16,7 @@ func everyNth(n int) (out []convShape) {
 	}
 	slices.SortFunc(all, convShape.compare)
 	for i := 0; i < len(all); i += n {
-		if c := all[i]; !c.last && c.size.h == c.size.w && c.size.h > 1 && c.kernel.h == c.kernel.w && c.dilation == square(1) && (c.groups == 1 || c.groups < c.channels) {
+		if c := all[i]; !c.last && c.size.H == c.size.W && c.size.H > 1 && c.kernel.H == c.kernel.W && c.dilation == square(1) && (c.groups == 1 || c.groups < c.channels) {
 			out = append(out, c)
 		}
 	}

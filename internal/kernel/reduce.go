@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package kernel
 
 import "math/bits"
 
@@ -14,60 +14,64 @@ import "math/bits"
 // the shape as the iterator sees it: reduced dimensions first, each group from
 // the smallest stride up, neighbours joined where they lie together.
 
-// reduction is what the kernel's template arguments say.
-type reduction struct {
-	acc    int // bytes of what is accumulated for one output
-	unroll int // elements that a thread loads at once (vt0)
+// Reduction is what the kernel's template arguments say.
+type Reduction struct {
+	Acc    int // bytes of what is accumulated for one output
+	Unroll int // elements that a thread loads at once (vt0)
 }
 
-// The kinds of reductions: a plain accumulator, a value with its index, and
-// Welford's mean and variance.
+// The kinds of reductions that accumulate the same whatever they read: a value with
+// its index, and Welford's mean and variance.
 var (
-	reduceIndex   = reduction{acc: 16, unroll: 4}
-	reduceWelford = reduction{acc: 16, unroll: 2}
+	ReduceIndex   = Reduction{Acc: 16, Unroll: 4}
+	ReduceWelford = Reduction{Acc: 16, Unroll: 2}
 )
 
-// reduceSum is sum, mean and norm: halves accumulate in float32.
-func reduceSum(dt DType) reduction {
-	return reduction{acc: max(int(dt.Bytes()), 4), unroll: 4}
+// ReduceSum is sum, mean and norm over elements of so many bytes: halves accumulate
+// in float32.
+func ReduceSum(bytes int) Reduction { return Reduction{Acc: max(bytes, 4), Unroll: 4} }
+
+// ReduceSame accumulates in the input's own type: amax, any, all.
+func ReduceSame(bytes int) Reduction { return Reduction{Acc: bytes, Unroll: 4} }
+
+// Reduced is what a reduction reads and writes.
+type Reduced struct {
+	N            int  // dimensions
+	Size, Stride Dims // of what is read
+	Over         [MaxDims]bool
+	In, Out      int  // bytes of an element that is read, and of one that is written
+	Narrows      bool // it reads and writes halves, and accumulates in float32
 }
 
-// reduceSame accumulates in the input's own type: amax, any, all.
-func reduceSame(dt DType) reduction { return reduction{acc: int(dt.Bytes()), unroll: 4} }
+// ReduceLaunch is what one launch takes: the buffer that blocks share, and while
+// they count themselves their semaphores.
+type ReduceLaunch struct{ Buffer, Semaphores uint64 }
 
-// reduceIter is a TensorIterator for a reduction: strides in elements, those of
-// the output zero where a dimension is reduced.
-type reduceIter struct {
-	n         int
-	shape     [maxDims]int
-	in, out   [maxDims]int
-	inBytes   int
-	outBytes  int
-	threadMax int
-}
-
-// reduceScratch runs the kernel's allocations for t reduced over dims into out.
-// The elements it reads are of type from: t's own, or wider ones it was cast to.
-func (w *World) reduceScratch(r reduction, t *Tensor, from DType, dims []int, out DType) {
-	if t.Numel() == 0 {
-		return
+// Reduce is what a reduction takes: for its whole length the accumulators of halves
+// that are too many for one launch, and one after the other what its launches take.
+// Those that take nothing are left out.
+func (r Rules) Reduce(k Reduction, x Reduced) (accumulators uint64, launches []ReduceLaunch) {
+	for _, n := range x.Size[:x.N] {
+		if n == 0 {
+			return 0, nil
+		}
 	}
-	it := newReduceIter(t, dims)
-	it.inBytes, it.outBytes, it.threadMax = int(from.Bytes()), int(out.Bytes()), w.Rules.threadsPerSM()
-	var acc *storage
-	if !it.narrow() && from.Half() && out == from {
-		acc = w.alloc(uint64(it.outputs() * r.acc))
+	it := newReduceIter(&x)
+	it.threadMax = r.threadsPerSM()
+	if x.Narrows && !it.narrow() {
+		accumulators = uint64(it.outputs() * k.Acc)
 	}
-	w.reduceSplit(r, it)
-	w.release2(acc)
+	return accumulators, r.split(k, it, nil)
 }
 
-// reduceSplit cuts what 32 bits cannot index in halves, along the dimension
-// that reaches furthest.
-func (w *World) reduceSplit(r reduction, it reduceIter) {
+// split cuts what 32 bits cannot index in halves, along the dimension that reaches
+// furthest.
+func (r Rules) split(k Reduction, it reduceIter, launches []ReduceLaunch) []ReduceLaunch {
 	if it.narrow() {
-		w.reduceLaunch(r, it)
-		return
+		if buffer, semaphores := it.global(k, r.SMs); buffer > 0 {
+			launches = append(launches, ReduceLaunch{uint64(buffer), uint64(semaphores)})
+		}
+		return launches
 	}
 	far, dim := -1, 0
 	for i := it.n - 1; i >= 0; i-- {
@@ -80,70 +84,37 @@ func (w *World) reduceSplit(r reduction, it reduceIter) {
 	first, second := it, it
 	first.shape[dim] = it.shape[dim] / 2
 	second.shape[dim] = it.shape[dim] - first.shape[dim]
-	w.reduceSplit(r, first)
-	w.reduceSplit(r, second)
+	return r.split(k, second, r.split(k, first, launches))
 }
 
-func (w *World) reduceLaunch(r reduction, it reduceIter) {
-	buffer, semaphores := it.global(r, w.Rules.SMs)
-	if buffer == 0 {
-		return
-	}
-	b := w.alloc(uint64(buffer))
-	w.scratch(uint64(semaphores))
-	w.release2(b)
+// reduceIter is a TensorIterator for a reduction: strides in elements, those of
+// the output zero where a dimension is reduced.
+type reduceIter struct {
+	n         int
+	shape     Dims
+	in, out   Dims
+	inBytes   int
+	outBytes  int
+	threadMax int
 }
 
 // newReduceIter orders and joins the dimensions.
-func newReduceIter(t *Tensor, dims []int) reduceIter {
-	var reduced [maxDims]bool
-	for _, d := range dims {
-		reduced[t.size.at(d)] = true
-	}
-	out, step := Shape{n: t.size.n}, 1
-	for i := t.size.n - 1; i >= 0; i-- {
-		if !reduced[i] {
-			out.d[i] = step
-			step *= max(t.size.d[i], 1)
+func newReduceIter(x *Reduced) reduceIter {
+	var out Dims
+	step := 1
+	for i := x.N - 1; i >= 0; i-- {
+		if !x.Over[i] {
+			out[i] = step
+			step *= max(x.Size[i], 1)
 		}
 	}
-	perm := reduceOrder(t.size, out, t.stride)
-	it := reduceIter{n: t.size.n}
-	for i, d := range perm[:t.size.n] {
-		it.shape[i], it.in[i], it.out[i] = t.size.d[d], t.stride.d[d], out.d[d]
+	it := reduceIter{n: x.N, inBytes: x.In, outBytes: x.Out}
+	perm := Order(x.N, &x.Size, []Dims{out, x.Stride}, true)
+	for i, d := range perm[:x.N] {
+		it.shape[i], it.in[i], it.out[i] = x.Size[d], x.Stride[d], out[d]
 	}
 	it.coalesce()
 	return it
-}
-
-// reduceOrder is TensorIterator's reorder_dimensions: fastest first, with the
-// reduced dimensions in front.
-func reduceOrder(size, out, in Shape) (perm [maxDims]int) {
-	for i := range size.n {
-		perm[i] = size.n - 1 - i
-	}
-	swap := func(a, b int) int {
-		if (out.d[a] == 0) != (out.d[b] == 0) {
-			if out.d[b] == 0 {
-				return 1
-			}
-			return -1
-		}
-		return compareDims(size, []Shape{out, in}, a, b)
-	}
-	for i := 1; i < size.n; i++ {
-		at := i
-		for j := i - 1; j >= 0; j-- {
-			c := swap(perm[j], perm[at])
-			if c > 0 {
-				perm[j], perm[at] = perm[at], perm[j]
-				at = j
-			} else if c < 0 {
-				break
-			}
-		}
-	}
-	return perm
 }
 
 // coalesce joins neighbouring dimensions that lie together in both tensors.
@@ -217,20 +188,9 @@ func (it *reduceIter) outputVector(first int) int {
 	return v
 }
 
-// threadsPerSM is how many threads a multiprocessor holds.
-func (r Rules) threadsPerSM() int {
-	switch r.Capability {
-	case 75:
-		return 1024
-	case 86, 87, 89, 120:
-		return 1536
-	}
-	return 2048
-}
-
 // global is setReduceConfig: the bytes of the buffer that blocks share and of
 // their semaphores, or zeros where no output is shared.
-func (it *reduceIter) global(r reduction, sms int) (buffer, semaphores int) {
+func (it *reduceIter) global(k Reduction, sms int) (buffer, semaphores int) {
 	numel := 1
 	for _, s := range it.shape[:it.n] {
 		numel *= s
@@ -250,7 +210,7 @@ func (it *reduceIter) global(r reduction, sms int) (buffer, semaphores int) {
 	vector := 1
 	if stride == 1 {
 		if onFastest && dim0 >= 128 && nr == 1 {
-			dim0 /= r.unroll
+			dim0 /= k.Unroll
 		} else if !onFastest {
 			vector = it.outputVector(nr)
 			dim0 /= vector
@@ -277,7 +237,7 @@ func (it *reduceIter) global(r reduction, sms int) (buffer, semaphores int) {
 	if ctas <= 1 {
 		return 0, 0
 	}
-	buffer = r.acc * outputs * ctas
+	buffer = k.Acc * outputs * ctas
 	if !onFastest {
 		buffer *= width * vector
 	}
@@ -305,5 +265,3 @@ func lastPow2(n int) int {
 	}
 	return 1 << (bits.Len(uint(n)) - 1)
 }
-
-func ceilDiv(a, b int) int { return (a + b - 1) / b }

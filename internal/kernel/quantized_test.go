@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package kernel
 
 import (
 	"bufio"
@@ -16,7 +16,7 @@ import (
 // are tried, that one kernel does (_gemm_4bit_use_custom_cuda called with them).
 func TestFuses4bit(t *testing.T) {
 	tried := []int{4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 23, 24, 32, 33, 48, 49, 64, 65, 96, 97, 128, 129, 192, 193, 256, 257, 320, 321, 384, 385, 512, 513, 1536, 1537}
-	types := map[string]DType{"bf16": BFloat16, "fp16": Float16, "fp32": Float32}
+	types := map[string]Type{"bf16": BFloat16, "fp16": Float16, "fp32": Float32}
 	f, err := os.Open("testdata/quantized_kernels.txt.gz")
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestFuses4bit(t *testing.T) {
 		}
 		var rows []string
 		for _, m := range tried {
-			if (Rules{Capability: arch, SMs: sms}).fuses4bit(types[dtype], m, n, k) {
+			if (Rules{Capability: arch, SMs: sms}).Fuses4bit(types[dtype], m, n, k) {
 				rows = append(rows, fmt.Sprint(m))
 			}
 		}
@@ -51,7 +51,7 @@ func TestFuses4bit(t *testing.T) {
 
 // A weight whose inputs are no whole number of blocks is always dequantized.
 func TestFuses4bitWantsWholeBlocks(t *testing.T) {
-	if (Rules{Capability: 90, SMs: 132}).fuses4bit(BFloat16, 1, 4096, 4100) {
+	if (Rules{Capability: 90, SMs: 132}).Fuses4bit(BFloat16, 1, 4096, 4100) {
 		t.Error("4100 inputs are no whole number of blocks")
 	}
 }

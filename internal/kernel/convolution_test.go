@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package kernel
 
 import (
 	"slices"
@@ -20,13 +20,13 @@ func TestWorkspaceTable(t *testing.T) {
 		t.Errorf("%d convolutions from %d headings: some stand twice", got, shapes)
 	}
 	for shape, rows := range table.rows {
-		if out := shape.out(); out.h < 1 || out.w < 1 {
+		if out := shape.out(); out.H < 1 || out.W < 1 {
 			t.Errorf("%+v has no output", shape)
 		}
 		for row := range strings.Lines(rows) {
 			f := strings.Fields(row)
 			kind := slices.Index(convKinds[:], f[0])
-			points := table.points(convCall{ConvKind(kind), dtypeNamed(f[1]), shape})
+			points := table.points(convCall{ConvKind(kind), typeNamed(f[1]), shape})
 			if len(points) != len(f)-2 || len(points) == 0 {
 				t.Fatalf("%+v: %q was read as %v", shape, row, points)
 			}
@@ -39,14 +39,14 @@ func TestWorkspaceTable(t *testing.T) {
 	}
 }
 
-// dtypeNamed is the element type of that name, or None.
-func dtypeNamed(name string) DType {
-	for d := range dtypes {
-		if dtypes[d].name == name {
-			return DType(d)
-		}
-	}
-	return None
+// typeNamed is the type of that name.
+func typeNamed(name string) Type {
+	return Type(slices.IndexFunc(types[:], func(t struct {
+		name  string
+		bytes int
+	}) bool {
+		return t.name == name
+	}))
 }
 
 func TestWorkspaceAt(t *testing.T) {
@@ -74,13 +74,13 @@ func TestWorkspaceAt(t *testing.T) {
 
 // A convolution that the table lacks copies its images and weight.
 func TestWorkspaceOfUnmeasured(t *testing.T) {
-	x, w, y := Dims(2, 3, 100, 100), Dims(16, 3, 5, 5), Dims(2, 16, 100, 100)
-	c := Conv{Stride: 1, Padding: 2, Groups: 1}
+	c := Conv{Type: BFloat16, Batch: 2, Channels: 3, Filters: 16, Size: square(100), Kernel: square(5), Stride: 1, Padding: 2, Groups: 1}
 	const copies = (2*8*100*100+16*8*5*5+2*16*100*100)*2 + 16
-	if got := cudnnWorkspace(FProp, x, w, y, c, BFloat16, false); got != copies {
+	if got := h200.Convolution(c).N; got != copies {
 		t.Errorf("forward takes %d, want %d", got, copies)
 	}
-	if got := cudnnWorkspace(WGrad, x, w, y, c, BFloat16, false); got <= copies {
+	c.Kind = WGrad
+	if got := h200.Convolution(c).N; got <= copies {
 		t.Errorf("the weight's gradient takes %d, want more than the copies alone", got)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package kernel
 
 // Where bitsandbytes 0.50 multiplies by a quantized weight in one kernel, which dequantizes
 // nothing into memory, and where it dequantizes first (backends/cuda/ops.py,
@@ -12,6 +12,7 @@ const (
 	fusedMost    = 1536 // rows beyond which none does
 	smallWeight  = 4 << 20
 	fusedColumns = 64 // that a block of threads computes
+	quantBlock   = 64 // numbers that share a scale
 )
 
 // fusing is one product: so many rows of x, weight (n, k), on a card.
@@ -21,8 +22,9 @@ type fusing struct {
 	sms, arch  int
 }
 
-// fuses4bit tells whether one kernel does the product.
-func (r Rules) fuses4bit(dt DType, rows, n, k int) bool {
+// Fuses4bit tells whether one kernel multiplies so many rows, of type t, by a quantized
+// weight of n by k numbers.
+func (r Rules) Fuses4bit(t Type, rows, n, k int) bool {
 	if rows > fusedMost || k%quantBlock != 0 {
 		return false
 	}
@@ -30,7 +32,7 @@ func (r Rules) fuses4bit(dt DType, rows, n, k int) bool {
 	switch {
 	case rows <= fusedFloor:
 		return true
-	case dt == Float32, f.arch < 75, f.arch < 80 && dt != Float16: // no kernel for tensor cores
+	case t == Float32, f.arch < 75, f.arch < 80 && t != Float16: // no kernel for tensor cores
 		return rows < 8
 	case f.arch == 87, f.arch/10 == 11: // not measured
 		return false

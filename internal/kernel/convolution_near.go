@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package kernel
 
 import (
 	"math"
@@ -45,9 +45,9 @@ func (c convShape) bytes(element, batch int) convBytes {
 	}
 	out := c.out()
 	in, from := c.channels/c.groups, c.filters/c.groups
-	x, y := c.size.h*c.size.w, out.h*out.w
+	x, y := c.size.H*c.size.W, out.H*out.W
 	copies := batch * c.groups * (pad(in)*x + pad(from)*y)
-	if points := c.kernel.h * c.kernel.w; points > 1 {
+	if points := c.kernel.H * c.kernel.W; points > 1 {
 		copies += c.groups * pad(from) * pad(in) * points
 	}
 	s := c.sizes()
@@ -88,16 +88,16 @@ func (b convBytes) carry(to convBytes, kind ConvKind, n uint64) uint64 {
 // they are agrees.
 func (c convShape) alike(d convShape, element int) bool {
 	step := 16 / element
-	return c.last == d.last && c.kernel == d.kernel && c.stride == d.stride && (c.dilation.h > 8) == (d.dilation.h > 8) &&
+	return c.last == d.last && c.kernel == d.kernel && c.stride == d.stride && (c.dilation.H > 8) == (d.dilation.H > 8) &&
 		(c.groups > 1) == (d.groups > 1) && (c.groups == 1 || c.channels/c.groups == d.channels/d.groups) && (c.channels%step == 0) == (d.channels%step == 0) && (c.filters%step == 0) == (d.filters%step == 0) &&
-		(c.size.h*c.size.w == 1) == (d.size.h*d.size.w == 1)
+		(c.size.H*c.size.W == 1) == (d.size.H*d.size.W == 1)
 }
 
 // far is how different in size two shapes are: the sum of squares of doublings.
 func (c convShape) far(d convShape) float64 {
 	out, other := c.out(), d.out()
 	sum := 0.0
-	for _, r := range [][2]int{{c.channels, d.channels}, {c.filters, d.filters}, {c.size.h * c.size.w, d.size.h * d.size.w}, {out.h * out.w, other.h * other.w}} {
+	for _, r := range [][2]int{{c.channels, d.channels}, {c.filters, d.filters}, {c.size.H * c.size.W, d.size.H * d.size.W}, {out.H * out.W, other.H * other.W}} {
 		l := math.Log2(float64(r[0]) / float64(r[1]))
 		sum += l * l
 	}
@@ -191,14 +191,14 @@ func (s ConvSizes) guess(side, kernel, stride int) (c convShape, ok bool) {
 	if c.padding = square(kernel / 2); kernel%2 == 0 || kernel == stride {
 		c.padding = square(0)
 	}
-	if kernel < stride && kernel > 1 || kernel > side+2*c.padding.h {
+	if kernel < stride && kernel > 1 || kernel > side+2*c.padding.H {
 		return c, false
 	}
 	out := c.out()
-	if s.Out%(out.h*out.w) != 0 {
+	if s.Out%(out.H*out.W) != 0 {
 		return c, false
 	}
-	c.filters = s.Out / (out.h * out.w)
+	c.filters = s.Out / (out.H * out.W)
 	full := c.channels * c.filters * kernel * kernel
 	if full%s.Weight != 0 {
 		return c, false

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package kernel
 
 // cuDNN's workspaces.
 //
@@ -40,26 +40,43 @@ var convKinds = [...]string{"fprop", "dgrad", "wgrad"}
 
 func (k ConvKind) String() string { return convKinds[k] }
 
+// Pair is a length along height and along width.
+type Pair struct{ H, W int }
+
+func square(n int) Pair { return Pair{n, n} }
+
+// Conv is one of a convolution's products, over images in a batch.
+type Conv struct {
+	Kind                     ConvKind
+	Type                     Type
+	Last                     bool // channels last
+	Batch, Channels, Filters int
+	Size, Kernel             Pair // of an image and of a filter
+	Stride, Padding, Groups  int  // the same along both
+}
+
 // convCall is one of a convolution's products, without its batch size.
 type convCall struct {
 	kind  ConvKind
-	dtype DType
+	dtype Type
 	convShape
 }
-
-// pair is a length along height and along width.
-type pair struct{ h, w int }
-
-func square(n int) pair { return pair{n, n} }
 
 // convShape is a convolution without its batch size.
 type convShape struct {
 	last              bool // channels last
 	channels, filters int
-	size, kernel      pair
-	stride, padding   pair
-	dilation          pair
+	size, kernel      Pair
+	stride, padding   Pair
+	dilation          Pair
 	groups            int
+}
+
+func (c Conv) shape() convShape {
+	return convShape{
+		last: c.Last, channels: c.Channels, filters: c.Filters, size: c.Size, kernel: c.Kernel,
+		stride: square(c.Stride), padding: square(c.Padding), dilation: square(1), groups: c.Groups,
+	}
 }
 
 // BatchBytes is a workspace at one batch size.
@@ -68,28 +85,35 @@ type BatchBytes struct {
 	Bytes uint64
 }
 
-// cudnnWorkspace is what cuDNN takes while it runs a convolution over input x
-// and output y.
-func cudnnWorkspace(kind ConvKind, x, weight, y Shape, c Conv, dt DType, last bool) uint64 {
-	if x.d[2] == x.d[3] && weight.d[2] == weight.d[3] {
-		call := convCall{kind, dt, convShape{
-			last: last, channels: x.d[1], filters: weight.d[0], size: square(x.d[2]), kernel: square(weight.d[2]),
-			stride: square(c.Stride), padding: square(c.Padding), dilation: square(1), groups: c.Groups,
-		}}
+// Convolution is what cuDNN takes while it runs one. A card of which that was not
+// measured may need nothing, or copies of everything and a card full of partial sums,
+// which is as much as seven in eight of the measured ones take at most.
+func (r Rules) Convolution(c Conv) Figure {
+	most := c.shape().bytes(c.Type.Bytes(), c.Batch).copies + littleBytes
+	if c.Kind == WGrad {
+		most += MostConvPartials
+	}
+	return r.between(Convolutions, c.workspace(), 0, most)
+}
+
+// workspace is what was measured, or what one like it would take.
+func (c Conv) workspace() uint64 {
+	if c.Size.H == c.Size.W && c.Kernel.H == c.Kernel.W {
+		call := convCall{c.Kind, c.Type, c.shape()}
 		table := measuredWorkspaces()
 		points := table.points(call)
-		if points == nil && dt == Float16 {
+		if points == nil && c.Type == Float16 {
 			call.dtype = BFloat16
 			points = table.points(call)
 		}
 		if points != nil {
-			return workspaceAt(points, x.d[0])
+			return workspaceAt(points, c.Batch)
 		}
 	}
-	if !last && c.Groups == x.d[1] && c.Groups > 1 {
+	if !c.Last && c.Groups == c.Channels && c.Groups > 1 {
 		return 0
 	}
-	return copiesWorkspace(kind, x, weight, y, c, dt, last)
+	return c.copies()
 }
 
 // workspaceAt reads a row of the table at any batch size: from the two measured
@@ -126,21 +150,32 @@ func sameKernel(a, b BatchBytes) bool {
 	return a.Batch < b.Batch && a.Bytes <= b.Bytes && b.Bytes <= a.scaled(b.Batch)+a.scaled(b.Batch)/8+1024
 }
 
-// copiesWorkspace is for convolutions that were not measured: everything is
-// copied to channels last, and a weight's gradient is summed in parts.
-func copiesWorkspace(kind ConvKind, x, weight, y Shape, c Conv, dt DType, last bool) uint64 {
-	step := int(16 / dt.Bytes())
-	channels := (weight.d[1] + step - 1) / step * step
-	var elements int
-	if !last {
-		elements = x.Numel()/x.d[1]*channels*c.Groups + y.Numel()
-		if weight.d[2]*weight.d[3] > 1 {
-			elements += weight.Numel() / weight.d[1] * channels
+// copies is for convolutions that were not measured: everything is copied to
+// channels last, and a weight's gradient is summed in parts.
+func (c Conv) copies() uint64 {
+	step := 16 / c.Type.Bytes()
+	in := c.Channels / c.Groups
+	padded := (in + step - 1) / step * step
+	out, points := c.shape().out(), c.Kernel.H*c.Kernel.W
+	elements := 0
+	if !c.Last {
+		elements = c.Batch * (c.Size.H*c.Size.W*padded*c.Groups + c.Filters*out.H*out.W)
+		if points > 1 {
+			elements += c.Filters * points * padded
 		}
 	}
-	bytes := uint64(elements)*dt.Bytes() + 16
-	if kind == WGrad {
-		bytes += uint64(weight.Numel()) * Float32.Bytes()
+	bytes := elements*c.Type.Bytes() + 16
+	if c.Kind == WGrad {
+		bytes += c.Filters * in * points * Float32.Bytes()
 	}
-	return bytes
+	return uint64(bytes)
 }
+
+// MostConvPartials is what the partial sums of a weight's gradient take together
+// when the card is full of them: half a tile of 128 by 128 for each multiprocessor
+// that works on them.
+const MostConvPartials = 120 * 64 << 10
+
+// ConvPartials is the most that partial sums of a weight's gradient, which has so
+// many bytes in float32, were seen to take: thirteen of them, or a card full.
+func (r Rules) ConvPartials(weight uint64) uint64 { return min(13*weight, MostConvPartials) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package kernel
 
 import "slices"
 
@@ -72,19 +72,19 @@ func (s ConvSizes) fits(o ConvSizes) bool {
 func (c convShape) sizes() ConvSizes {
 	out := c.out()
 	return ConvSizes{
-		In: c.channels * c.size.h * c.size.w, Out: c.filters * out.h * out.w,
-		Weight: c.filters * c.channels / c.groups * c.kernel.h * c.kernel.w,
+		In: c.channels * c.size.H * c.size.W, Out: c.filters * out.H * out.W,
+		Weight: c.filters * c.channels / c.groups * c.kernel.H * c.kernel.W,
 	}
 }
 
 // out is the size of the output.
-func (c convShape) out() pair {
+func (c convShape) out() Pair {
 	along := func(in, kernel, stride, padding, dilation int) int {
 		return (in+2*padding-dilation*(kernel-1)-1)/stride + 1
 	}
-	return pair{
-		along(c.size.h, c.kernel.h, c.stride.h, c.padding.h, c.dilation.h),
-		along(c.size.w, c.kernel.w, c.stride.w, c.padding.w, c.dilation.w),
+	return Pair{
+		along(c.size.H, c.kernel.H, c.stride.H, c.padding.H, c.dilation.H),
+		along(c.size.W, c.kernel.W, c.stride.W, c.padding.W, c.dilation.W),
 	}
 }
 
@@ -95,7 +95,7 @@ func (c convShape) compare(d convShape) int {
 		if c.last {
 			last = 1
 		}
-		return []int{last, c.channels, c.size.h, c.size.w, c.filters, c.kernel.h, c.kernel.w, c.stride.h, c.stride.w, c.padding.h, c.padding.w, c.dilation.h, c.dilation.w, c.groups}
+		return []int{last, c.channels, c.size.H, c.size.W, c.filters, c.kernel.H, c.kernel.W, c.stride.H, c.stride.W, c.padding.H, c.padding.W, c.dilation.H, c.dilation.W, c.groups}
 	}
 	return slices.Compare(key(c), key(d))
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package kernel
 
 import "testing"
 
 // Sizes read from recordings of BERT and ViT on an H200.
 func TestColumnSum(t *testing.T) {
-	r := Rules{Torch: 211, Capability: 90, SMs: 132}
 	tests := []struct {
 		rows, columns, bytes int
 		buffer, semaphores   uint64
@@ -17,7 +16,7 @@ func TestColumnSum(t *testing.T) {
 		{0, 768, 2, 0, 0},
 	}
 	for _, tt := range tests {
-		b, s := r.ColumnSum(tt.rows, tt.columns, tt.bytes)
+		b, s := h200.ColumnSum(tt.rows, tt.columns, tt.bytes)
 		if b != tt.buffer || s != tt.semaphores {
 			t.Errorf("ColumnSum(%d, %d, %d) = %d, %d; want %d, %d", tt.rows, tt.columns, tt.bytes, b, s, tt.buffer, tt.semaphores)
 		}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package accuracy
+
+import (
+	"fmt"
+	"maps"
+
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/profile"
+	"snug/internal/setup"
+)
+
+// A profile that was recorded on one GPU with one forward a step also answers for
+// several forwards and for DDP: it counts gradients and buckets on top (estimate.Kept).
+// How far that is from the truth is found where the same run can be simulated, which
+// is right to the byte for these models.
+
+// ways is how a run can hold more than was recorded.
+var ways = []map[string]any{
+	{"accumulation": 2.0},
+	{"accumulation": 4.0},
+	{"dist": map[string]any{"kind": "ddp", "world": 2.0}},
+	{"dist": map[string]any{"kind": "ddp", "world": 2.0, "bucket_view": true}},
+	{"accumulation": 4.0, "dist": map[string]any{"kind": "ddp", "world": 2.0}},
+	{"accumulation": 4.0, "dist": map[string]any{"kind": "ddp", "world": 2.0, "bucket_view": true}},
+}
+
+// added is how far off such estimates are.
+func added(ladders []ladder) (out estimate.Range, err error) {
+	for _, l := range ladders {
+		if (&Row{Fields: l.rows[0].Setup}).Custom() {
+			continue
+		}
+		off, err := l.added()
+		if err != nil {
+			return out, fmt.Errorf("%s: %w", l.model, err)
+		}
+		for _, x := range off {
+			out = estimate.Range{Cases: out.Cases + 1, Low: min(out.Low, x), High: max(out.High, x)}
+		}
+	}
+	return out, nil
+}
+
+func (l *ladder) added() (out []float64, err error) {
+	p, err := profile.Fit(l.recorded)
+	if err != nil {
+		return nil, err
+	}
+	p.Facts.Accumulation, p.Facts.World = 1, 1
+	p.Facts.Gradients, err = gradients(l.rows[0].Setup)
+	for _, batch := range l.batches() {
+		for _, way := range ways {
+			if err != nil {
+				return nil, err
+			}
+			var off float64
+			off, err = l.off(p, batch, way)
+			out = append(out, off)
+		}
+	}
+	return out, err
+}
+
+// batches are the recorded ones, doubled as often as there is a run as large.
+func (l *ladder) batches() (out []float64) {
+	largest := int64(0)
+	for i := range l.rows {
+		largest = max(largest, l.rows[i].batch())
+	}
+	for _, in := range l.recorded {
+		for batch := in.At["batch"]; batch <= largest; batch *= 2 {
+			out = append(out, float64(batch))
+		}
+	}
+	return out
+}
+
+// off is how far the simulated run is from what the profile says of it.
+func (l *ladder) off(p *profile.Program, batch float64, way map[string]any) (float64, error) {
+	card := unlimited(gpu.Reference)
+	fields := maps.Clone(way)
+	fields["batch"] = batch
+	said, err := fromProfile(p, fields, card)
+	if err != nil {
+		return 0, err
+	}
+	whole := maps.Clone(l.rows[0].Setup)
+	maps.Copy(whole, way)
+	whole["batch"] = batch
+	s, err := setup.Decode(whole, setup.Source{})
+	if err != nil {
+		return 0, err
+	}
+	real, err := simulated(s, card)
+	return real/float64(said.PeakReserved) - 1, err
+}
+
+// gradients is how many bytes they take.
+func gradients(fields map[string]any) (uint64, error) {
+	s, err := setup.Decode(fields, setup.Source{})
+	if err != nil {
+		return 0, err
+	}
+	said, err := estimate.Estimate(s, unlimited(gpu.Reference))
+	if err != nil {
+		return 0, err
+	}
+	return said.Run.Gradients, nil
+}
+
+// simulated is the peak of reserved bytes of a run.
+func simulated(s *setup.Setup, card gpu.Card) (float64, error) {
+	said, err := estimate.Figures(s, card)
+	if err != nil {
+		return 0, err
+	}
+	return float64(said.PeakReserved), nil
+}

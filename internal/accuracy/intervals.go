@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package accuracy
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"snug/internal/allocator"
+	"snug/internal/estimate"
+	"snug/internal/setup"
+)
+
+// Intervals are made from measured runs, so that to judge them by the same runs
+// would say nothing. Each run is judged by what the others give: all but itself
+// and the same run made again, and then all but its whole family, which is how a model
+// fares that nobody has measured.
+
+// asides are files that count for intervals alone: measured later, some of them the
+// same run again.
+var asides = []string{"more_dist.jsonl"}
+
+// Judged is a measured run, and whether intervals made without it hold it.
+type Judged struct {
+	*Case
+	Without [2]uint64 // the interval made without this run
+	Unknown [2]uint64 // and without its whole family
+}
+
+// judged are the cases that intervals are made from.
+func (r *Report) judged() (out []*Case) {
+	for _, cases := range [][]Case{r.Cases, r.Asides} {
+		for i := range cases {
+			if cases[i].Said != nil {
+				out = append(out, &cases[i])
+			}
+		}
+	}
+	return out
+}
+
+// torch is the minor version that the run was made with.
+func (c *Case) torch() string {
+	v, err := allocator.ParseVersion(c.Setup.Versions.Torch)
+	if err != nil {
+		return c.Setup.Versions.Torch
+	}
+	return v.String()
+}
+
+// judge makes the intervals of each case from the others.
+func judge(cases []*Case) []Judged {
+	out := make([]Judged, len(cases))
+	each(len(cases), func(i int) {
+		c := cases[i]
+		j := Judged{Case: c}
+		j.Without = c.from(measured(cases, func(o *Case) bool { return !c.again(o) }))
+		j.Unknown = c.from(measured(cases, func(o *Case) bool { return o.Setup.Model.Family() != c.Setup.Model.Family() }))
+		out[i] = j
+	})
+	return out
+}
+
+// again tells whether a case is this one, or the same run once more.
+func (c *Case) again(o *Case) bool {
+	return o.Card.Name == c.Card.Name && o.Said.PeakReserved == c.Said.PeakReserved && reflect.DeepEqual(c.plain(), o.plain())
+}
+
+// plain is the setup without its name, and with its version in one form.
+func (c *Case) plain() setup.Setup {
+	s := *c.Setup
+	s.ID, s.Versions.Torch = "", c.torch()
+	return s
+}
+
+// from is the interval that some measured cases give this one.
+func (c *Case) from(some []estimate.Case) [2]uint64 {
+	r, _ := estimate.NewResiduals(some).About(c.Setup, c.Card)
+	least, most := c.Said.Ends()
+	return r.Around(least, most)
+}
+
+// holds tells whether an interval holds what the run took.
+func (c *Case) holds(interval [2]uint64) bool {
+	return interval[0] <= c.Measured.PeakReserved && c.Measured.PeakReserved <= interval[1]
+}
+
+// Held is how many runs of a group their intervals hold.
+type Held struct {
+	Name           string
+	Runs           int
+	Itself, Family int     // held by the interval made without the run itself, and without its family
+	Width          float64 // of the first, as a share of what was estimated, in the median
+}
+
+// heldBy counts the runs under each name.
+func heldBy(all []Judged, names func(*Case) []string) (out []Held) {
+	widths := map[string][]float64{}
+	at := map[string]int{}
+	for i := range all {
+		j := &all[i]
+		for _, name := range names(j.Case) {
+			k, ok := at[name]
+			if !ok {
+				k = len(out)
+				at[name] = k
+				out = append(out, Held{Name: name})
+			}
+			h := &out[k]
+			h.Runs++
+			h.Itself += count(j.holds(j.Without))
+			h.Family += count(j.holds(j.Unknown))
+			widths[name] = append(widths[name], float64(j.Without[1]-j.Without[0])/float64(j.Said.PeakReserved))
+		}
+	}
+	for k := range out {
+		out[k].Width = median(widths[out[k].Name])
+	}
+	slices.SortFunc(out, func(a, b Held) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// kinds are what runs are judged by.
+var kinds = []struct {
+	name  string
+	names func(*Case) []string
+}{
+	{"card and PyTorch", func(c *Case) []string { return []string{c.Card.Name + ", " + c.torch()} }},
+	{"family", func(c *Case) []string { return []string{c.Setup.Model.Family()} }},
+	{"option", func(c *Case) []string { return estimate.Options(c.Setup) }},
+}
+
+const judgement = `
+## The intervals, judged out of sample
+
+An estimate comes with the interval in which the peak of reserved memory is to be expected. It reaches from the least to the most that the
+run takes whichever way it goes (updates that float16 leaves out, buckets that DDP lets go late, kernels whose needs are not known on
+the card), and beyond that as far as estimates of such runs have been off. What it was made from is no judge of it, so that here each run is
+held against the interval that the other runs give, without itself and without its whole family. Nine in ten are to lie inside, of every card,
+family and option. The width is that of the interval as a share of the estimate, in the median.
+`
+
+// intervals writes the judgement.
+func (r *Report) intervals(b *strings.Builder) {
+	all := judge(r.judged())
+	b.WriteString(judgement)
+	for _, k := range kinds {
+		fmt.Fprintf(b, "\n| %s | runs | held without the run | held without its family | width |\n| --- | ---: | ---: | ---: | ---: |\n", k.name)
+		for _, h := range heldBy(all, k.names) {
+			fmt.Fprintf(b, "| %s | %d | %d | %d | %s |\n", h.Name, h.Runs, h.Itself, h.Family, percent(h.Width))
+		}
+	}
+	b.WriteString("\nNot held by the interval made without the run, or without its family:\n\n| run | beyond | without the run | without its family |\n| --- | ---: | --- | --- |\n")
+	for i := range all {
+		if j := &all[i]; !j.holds(j.Without) || !j.holds(j.Unknown) {
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", j.ID(), signed(j.Off()), heldText(j.holds(j.Without)), heldText(j.holds(j.Unknown)))
+		}
+	}
+}
+
+func heldText(held bool) string {
+	if held {
+		return "held"
+	}
+	return "not held"
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"io"
+	"slices"
+)
+
+// mostSpooled is how much of a file may be read before it is known what to do with
+// it: half a million setups.
+const mostSpooled = 64 << 20
+
+var errSpooled = errors.New("so many setups that all have a limit are too many at once; name the card with --gpu or --gpu-memory, or split the file")
+
+// spool is a file that can be read from its beginning a second time, also where it is
+// a pipe: it keeps what was read the first time, and lets go of it when it is read again.
+type spool struct {
+	in     io.Reader
+	err    error    // what in ended with
+	kept   [][]byte // what was read of it
+	size   int
+	second bool
+}
+
+func (s *spool) Read(p []byte) (int, error) {
+	if s.second && len(s.kept) > 0 {
+		n := copy(p, s.kept[0])
+		if s.kept[0] = s.kept[0][n:]; len(s.kept[0]) == 0 {
+			s.kept = s.kept[1:]
+		}
+		return n, nil
+	}
+	if s.err != nil {
+		return 0, s.err
+	}
+	var n int
+	n, s.err = s.in.Read(p)
+	if s.second {
+		return n, s.err
+	}
+	if s.size += n; s.size > mostSpooled {
+		s.err = errSpooled
+		return 0, s.err
+	}
+	if n > 0 {
+		s.kept = append(s.kept, slices.Clone(p[:n]))
+	}
+	return n, s.err
+}
+
+// again begins from the beginning.
+func (s *spool) again() { s.second = true }

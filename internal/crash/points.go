@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package crash
+
+import (
+	"os"
+	"testing"
+)
+
+// share is one in how many points are run where nobody asks for all.
+const share = 10
+
+// Points is which of the points from 1 to n, where something goes wrong, a test runs:
+// a tenth, spread evenly and with the first and the last, or all where
+// SNUG_TEST_ALL=1. It logs how many.
+func Points(t testing.TB, n int) []int {
+	t.Helper()
+	points := spread(n, os.Getenv("SNUG_TEST_ALL") == "1")
+	t.Logf("%d of %d points", len(points), n)
+	return points
+}
+
+func spread(n int, all bool) []int {
+	count := max((n+share-1)/share, min(n, 2))
+	if all {
+		count = n
+	}
+	points := make([]int, count)
+	for i := range points {
+		points[i] = 1 + i*(n-1)/max(count-1, 1)
+	}
+	return points
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+// A search for a batch asks one question after the other: does this batch fit? Each
+// answer says what to ask next. The questions below are asked in that order whatever
+// the machine, so that the result does not depend on it; cores.go answers several at
+// once.
+
+// bisection is where a search stands.
+type bisection interface {
+	next() int                // the batch to ask about, 0 where the search is over
+	after(yes bool) bisection // where it stands once that is answered
+}
+
+// upward looks for the largest batch that fits: it doubles until one does not, and
+// then halves the gap.
+type upward struct {
+	low, high int  // the largest that fits; the least that does not, or is not known to
+	bounded   bool // high does not fit
+}
+
+func (u upward) next() int {
+	switch {
+	case !u.bounded && u.high <= largestBatch:
+		return u.high
+	case u.bounded && u.high-u.low > 1:
+		return (u.low + u.high) / 2
+	}
+	return 0
+}
+
+func (u upward) after(fits bool) bisection {
+	at := u.next()
+	switch {
+	case !fits:
+		return upward{u.low, at, true}
+	case !u.bounded:
+		return upward{at, 2 * at, false}
+	}
+	return upward{at, u.high, true}
+}
+
+// downward looks for the largest batch that is sure to fit, from the edge down: in
+// steps that double until one is, as it is seldom far, and then halves the gap.
+type downward struct {
+	low, high int  // the next to ask about, or the largest that is sure; the least that is not
+	step      int  // how far the next one is
+	bounded   bool // low is sure, or 0
+}
+
+func (d downward) next() int {
+	switch {
+	case !d.bounded:
+		return d.low
+	case d.high-d.low > 1:
+		return (d.low + d.high) / 2
+	}
+	return 0
+}
+
+func (d downward) after(sure bool) bisection {
+	at := d.next()
+	switch {
+	case sure:
+		return downward{at, d.high, 0, true}
+	case d.bounded:
+		return downward{d.low, at, 0, true}
+	}
+	low := max(at-d.step, 0)
+	return downward{low, at, 2 * d.step, low == 0}
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"sync"
+
+	"snug/internal/gpu"
+	"snug/internal/setup"
+)
+
+// mostAhead is how many runs one search simulates at once: each takes the memory of
+// its stream, and the further ahead, the less likely it is asked for.
+const mostAhead = 4
+
+// Cores is how many runs are simulated at once, over all searches that share it. A
+// search has one core for itself, and uses others that are idle.
+type Cores chan struct{}
+
+// NewCores is as many as that, at least one.
+func NewCores(n int) Cores { return make(Cores, max(n, 1)) }
+
+func (c Cores) take()    { c <- struct{}{} }
+func (c Cores) release() { <-c }
+
+// idle takes a core if there is one.
+func (c Cores) idle() bool {
+	select {
+	case c <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// ahead answers the questions of one search, and on idle cores those that would come
+// next if the answers were as guessed. A wrong guess costs time that nobody else
+// wanted, and changes nothing.
+type ahead struct {
+	cores Cores
+	try   func(batch int) (*Answer, error)
+	guess func(batch int) bool
+	known map[int]tried // answered before they were asked
+}
+
+// tried is what came of a run.
+type tried struct {
+	answer *Answer
+	err    error
+}
+
+// ask answers the next question of a search.
+func (a *ahead) ask(b bisection) (*Answer, error) {
+	got, ok := a.known[b.next()]
+	if !ok { // those that are known are on a way that the search did not take
+		a.known = a.tryAll(a.likely(b))
+		got = a.known[b.next()]
+	}
+	delete(a.known, b.next())
+	return got.answer, got.err
+}
+
+// likely is the next question, and as many of those after it as have a core, which is
+// taken.
+func (a *ahead) likely(b bisection) []int {
+	batches := []int{b.next()}
+	for len(batches) < mostAhead {
+		b = b.after(a.guess(b.next()))
+		if b.next() == 0 || !a.cores.idle() {
+			break
+		}
+		batches = append(batches, b.next())
+	}
+	return batches
+}
+
+// tryAll tries batches at the same time, each on its core, all but the first of
+// which are given back.
+func (a *ahead) tryAll(batches []int) map[int]tried {
+	results := make([]tried, len(batches))
+	var wg sync.WaitGroup
+	for i, batch := range batches[1:] {
+		wg.Go(func() {
+			defer a.cores.release()
+			results[i+1].answer, results[i+1].err = a.try(batch)
+		})
+	}
+	results[0].answer, results[0].err = a.try(batches[0])
+	wg.Wait()
+	out := map[int]tried{}
+	for i, batch := range batches {
+		out[batch] = results[i]
+	}
+	return out
+}
+
+// trend is what runs took at two batches, from which others are guessed.
+type trend struct {
+	batch [2]int // 0: not known yet
+	peak  [2]uint64
+}
+
+// add has a run replace the one before the last.
+func (t *trend) add(a *Answer) {
+	t.batch = [2]int{t.batch[1], a.Setup.Batch}
+	t.peak = [2]uint64{t.peak[1], a.PeakReserved}
+}
+
+// slope is how many bytes a batch takes more than the one below it, 0 where that is
+// not known yet.
+func (t *trend) slope() float64 {
+	if t.batch[0] == 0 || t.batch[0] == t.batch[1] {
+		return 0
+	}
+	return (float64(t.peak[1]) - float64(t.peak[0])) / float64(t.batch[1]-t.batch[0])
+}
+
+// at is what a batch takes, more or less.
+func (t *trend) at(batch int) float64 {
+	return float64(t.peak[1]) + t.slope()*float64(batch-t.batch[1])
+}
+
+// room is what PyTorch may reserve.
+func room(s *setup.Setup, card gpu.Card) float64 {
+	most := Reservable(s, card)
+	if s.Limit > 0 {
+		most = min(most, s.Limit)
+	}
+	return float64(most)
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/gpu"
+)
+
+// Evidence is the measured runs that an interval comes from.
+type Evidence struct {
+	Runs   int    `json:"runs"`
+	Family string `json:"family,omitempty"` // of all of them; "" where any counts
+	Option string `json:"option,omitempty"` // likewise
+	Card   string `json:"card,omitempty"`   // that they were made on
+	Torch  string `json:"torch,omitempty"`  // and with
+	Lacks  string `json:"lacks,omitempty"`  // what none of them had, so that they are of another kind
+}
+
+// String says it in a few words: 14 runs of llama on H200, PyTorch 2.11.
+func (e Evidence) String() string {
+	text := fmt.Sprintf("%d runs", e.Runs)
+	if e.Family != "" {
+		text += " of " + e.Family
+	}
+	if e.Option != "" {
+		text += " with " + e.Option
+	}
+	text += " on " + e.Card + ", PyTorch " + e.Torch
+	if e.Lacks != "" {
+		text += "; " + e.Lacks
+	}
+	return text
+}
+
+// lacks is what of a card and a version was never measured.
+func (t Residuals) lacks(card gpu.Card, torch string) string {
+	var out []string
+	say := func(runs int, where string) {
+		switch {
+		case runs == 0:
+			out = append(out, "none "+where)
+		case runs < enough:
+			out = append(out, fmt.Sprintf("only %d %s", runs, where))
+		}
+	}
+	say(t.measured(card, torch, true, false).Groups[""].Cases, "on "+cardName(card))
+	say(t.measured(card, torch, false, true).Groups[""].Cases, "with PyTorch "+torch)
+	return strings.Join(out, ", ")
+}
+
+// cardName is a card in a sentence.
+func cardName(card gpu.Card) string {
+	if card.Unnamed {
+		return "this card, which is not named"
+	}
+	return card.Name
+}
+
+// list adds a name to a list, once.
+func list(names, name string) string {
+	switch {
+	case names == "":
+		return name
+	case slices.Contains(strings.Split(names, ", "), name):
+		return names
+	}
+	return names + ", " + name
+}

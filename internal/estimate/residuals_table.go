@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:embed residuals.json
+var residualsJSON string
+
+// residuals is the table when it is first asked for.
+var residuals = sync.OnceValue(func() Residuals { return readResiduals(residualsJSON) })
+
+// readResiduals reads the table as it is written: one group after the other, a line
+// for each of its numbers. Every estimate waits for it, and JSON in general takes
+// five times as long.
+func readResiduals(text string) (t Residuals) {
+	name, r := "", Range{}
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(strings.Trim(line, " ,\n"), ": ")
+		switch key = strings.Trim(key, `"`); {
+		case key == "several":
+			t.Several = map[string]Range{}
+		case value == "{":
+			name, r = key, Range{}
+		case key == "card":
+			t.Measured = append(t.Measured, Measured{Card: strings.Trim(value, `"`), Groups: map[string]Range{}})
+		case key == "torch":
+			t.Measured[len(t.Measured)-1].Torch = strings.Trim(value, `"`)
+		case key == "cases":
+			r.Cases, _ = strconv.Atoi(value)
+		case key == "low":
+			r.Low, _ = strconv.ParseFloat(value, 64)
+		case key == "high":
+			r.High, _ = strconv.ParseFloat(value, 64)
+			t.put(name, r)
+		}
+	}
+	return t
+}
+
+// put is a range where the table has it: in the group of the last card and version,
+// or, after those, beside them.
+func (t *Residuals) put(name string, r Range) {
+	switch {
+	case t.Several != nil: // the last of the table
+		t.Several[name] = r
+	case name == "added":
+		t.Added = r
+	default:
+		t.Measured[len(t.Measured)-1].Groups[name] = r
+	}
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kernel
+
+// The kernels behind F.scaled_dot_product_attention
+// (aten/src/ATen/native/transformers, 2.11; checked on an H200).
+
+// Attention is what SDPA is asked for: queries are [Batch, Heads, Queries, Width],
+// keys and values [Batch, KeyHeads, Keys, Width].
+type Attention struct {
+	Type                                         Type
+	Batch, Heads, KeyHeads, Queries, Keys, Width int
+
+	Mask    Mask
+	GQA     bool // enable_gqa: key and value may have fewer heads
+	Dropout bool
+}
+
+// Mask is what is added to the scores, as far as kernels are chosen by it.
+type Mask struct {
+	Given   bool
+	Trained bool // it wants a gradient
+	Strided bool // the numbers of a row do not lie together
+}
+
+// Backend is one of the kernels that SDPA chooses among.
+type Backend uint8
+
+// The backends. Math is no kernel but a composite of ops that takes what none of
+// the others takes.
+const (
+	Flash Backend = iota
+	Efficient
+	Math
+	Cudnn
+)
+
+// AttentionBackend is sdp_utils.cpp: the first kernel in PyTorch's order of
+// preference that takes these arguments.
+func (r Rules) AttentionBackend(a Attention) Backend {
+	half := a.Type.half()
+	switch {
+	case r.cudnnFirst() && half && !a.Mask.Trained && a.Keys > 1 && a.Width%8 == 0 && a.Width <= 256:
+		return Cudnn
+	case half && !a.Mask.Given && a.Width <= 256 && r.Capability >= 80:
+		return Flash
+	case !a.GQA && !a.Mask.Strided:
+		return Efficient
+	}
+	return Math
+}
+
+// cudnnFirst tells whether cuDNN is preferred: on Hopper and data-centre
+// Blackwell from 2.9 on (with the cuDNN those versions ship).
+func (r Rules) cudnnFirst() bool {
+	return r.Torch >= 209 && (r.Capability == 90 || r.Capability == 100 || r.Torch >= 210 && r.Capability == 103)
+}
+
+// rows is how many queries there are, over all heads.
+func (a Attention) rows() int { return a.Batch * a.Heads * a.Queries }
+
+// CudnnForward is cuDNN's workspace in the forward pass. At most it would be one
+// number per query and head.
+func (r Rules) CudnnForward(a Attention) Figure {
+	bytes := uint64(0)
+	if a.Queries > 1 {
+		bytes = 256
+	}
+	return r.between(CudnnAttention, bytes, 0, uint64(a.rows()*4))
+}
+
+// CudnnBackward is cuDNN's workspace: the queries' gradient in float32, one number
+// per query and head, and with grouped heads the gradients of keys and values for
+// every query head. Any such kernel needs the one number; at most it would have all
+// three gradients in float32, for every query head.
+func (r Rules) CudnnBackward(a Attention) Figure {
+	bytes := a.rows()*a.Width*4 + a.rows()*4 + 256
+	if a.KeyHeads != a.Heads {
+		bytes += 2 * a.Batch * a.Heads * a.Keys * a.Width * a.Type.Bytes()
+	}
+	heads := a.Batch * a.Heads
+	least, most := a.rows()*4, heads*(a.Queries+2*a.Keys)*a.Width*4+2*a.rows()*4+256
+	return r.between(CudnnAttention, uint64(bytes), uint64(least), uint64(most))
+}

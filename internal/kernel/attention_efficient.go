@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kernel
+
+// The memory-efficient kernel (aten/src/ATen/native/transformers/cuda/mem_eff_attention):
+// for float32, and for masks where the others do not take them.
+
+// EfficientForward is what it takes in the forward pass: a wide head of halves is
+// summed in float32.
+func (r Rules) EfficientForward(a Attention) Figure {
+	sums := uint64(a.rows() * a.Width * 4)
+	switch {
+	case !a.Type.half():
+		return sure(0)
+	case a.Width > 128:
+		return r.between(EfficientAttention, sums, 0, sums)
+	}
+	return r.between(EfficientAttention, 0, 0, 0)
+}
+
+// EfficientBackward is what it accumulates in the backward pass. The tile depends on
+// the head's width, and for halves grows beyond 64. Wide heads of halves have
+// accumulators for the gradients of keys and values too.
+//
+// A card with less memory in its multiprocessors than an H200 may get the smaller
+// tile where that one has the larger; halves that do not fit into it have the other
+// accumulators then.
+func (r Rules) EfficientBackward(a Attention) Figure {
+	tile, half := 64, a.Type.half()
+	if a.Width > 128 || a.Width > 64 && half {
+		tile = 128
+	}
+	least := min(a.accumulators(64, false), a.accumulators(128, false))
+	more := half && a.Width > 64
+	most := max(a.accumulators(64, more), a.accumulators(128, more))
+	return r.between(EfficientAttention, a.accumulators(tile, half && a.Width > 128), least, most)
+}
+
+// accumulators are those of the queries' gradient, for each head, block of queries and
+// part of the head a lock of 16 bytes and a float32 tile of so many rows, and perhaps
+// those of the keys' and values'.
+func (a Attention) accumulators(rows int, all bool) uint64 {
+	cols := (a.Width + 63) / 64 * 64
+	if a.Width > 128 {
+		cols = 64
+	}
+	heads := a.Batch * a.Heads
+	bytes := heads * ceilDiv(a.Queries, rows) * ceilDiv(a.Width, cols) * (16 + rows*cols*4)
+	if all {
+		bytes += 2 * heads * (ceilDiv(a.Keys, 64) * 64) * (ceilDiv(a.Width, rows) * rows) * 4
+	}
+	return uint64(bytes)
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kernel
+
+// What CUB asks for, as recorded with CUDA 13 on an H200: pieces rounded up to 256
+// bytes and 255 to align the first. How many items a block works on is tuned for
+// each architecture and changes with CUB, so that elsewhere it may be any of those
+// that its policies have.
+const (
+	onesweepTile = 4608 // items a block sorts
+	singleTile   = 2304 // items that one block sorts alone
+	uniqueTile   = 4608
+	scanTile     = 896
+
+	smallestTile = 128
+	largestTile  = 8192
+)
+
+// Sort is DeviceRadixSort::SortPairs over 64-bit keys, of which so many bits
+// count, and 64-bit values.
+func (r Rules) Sort(n, bits int) Figure {
+	return r.between(Sorting, sortBytes(n, bits, singleTile, onesweepTile), sortBytes(n, bits, largestTile, largestTile), sortBytes(n, bits, smallestTile, smallestTile))
+}
+
+// sortBytes is a histogram for each pass of eight bits, what blocks tell each other,
+// counters, and where there are several passes a second buffer of keys and values.
+func sortBytes(n, bits, single, tile int) uint64 {
+	if n <= single {
+		return 1
+	}
+	passes, blocks := uint64(bits+7)/8, uint64(ceilDiv(n, tile))
+	bytes := passes*256*8 + blocks*256*4 + 256 + 255
+	if passes > 1 {
+		bytes += 2 * align256(uint64(n)*8)
+	}
+	return bytes
+}
+
+// Scan is a running sum over numbers of so many bytes.
+func (r Rules) Scan(n, width int) Figure { return r.scan(n, scanTile, width) }
+
+// Unique is what finds where runs of equal numbers of so many bytes begin.
+func (r Rules) Unique(n, width int) Figure { return r.scan(n, uniqueTile, width) }
+
+func (r Rules) scan(n, tile, width int) Figure {
+	return r.between(Sorting, scanBytes(n, tile, width), scanBytes(n, largestTile, width), scanBytes(n, smallestTile, width))
+}
+
+// scanBytes is the state of each tile and of 32 more.
+func scanBytes(n, tile, width int) uint64 {
+	return 256 + align256(uint64((ceilDiv(n, tile)+32)*2*width)) + 255
+}
+
+func align256(n uint64) uint64 { return (n + 255) / 256 * 256 }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kernel
+
+// cuBLAS workspaces (aten/src/ATen/cuda/CublasHandlePool.cpp). One per handle
+// and CUDA stream, taken from the caching allocator at the first product and
+// kept. Handles belong to threads, so a training process has one set for the
+// forward pass and one for the backward pass.
+
+const (
+	cublasDefault   = 8519680  // 2 × 4 MiB and 8 × 16 KiB
+	cublasHopper    = 32 << 20 // sm_90
+	cublasLtDefault = 1 << 20
+)
+
+// ROCm's libraries stand in their place on AMD's cards: 32 MiB, and 128 on gfx94x
+// and gfx95x; for products with a bias 76.
+const (
+	hipblas   = 128 << 20
+	hipblasLt = 76 << 20
+)
+
+// Cublas is the size of a workspace. Versions 2.2 and 2.3 set none.
+func (r Rules) Cublas() Figure {
+	bytes := uint64(cublasDefault)
+	switch {
+	case r.Torch == 202 || r.Torch == 203:
+		bytes = 0
+	case r.Capability == 90, r.Torch >= 212 && r.Capability >= 90:
+		bytes = cublasHopper
+	}
+	if r.Foreign {
+		return r.between(Products, bytes, 0, hipblas)
+	}
+	return r.between(Products, bytes, cublasDefault, cublasHopper)
+}
+
+// IsCublas tells whether such a workspace has so many bytes on some card: for
+// recordings of which nobody knows the card.
+func IsCublas(bytes uint64) bool { return bytes == cublasDefault || bytes == cublasHopper }
+
+// CublasLt is what cuBLASLt takes for a product with a bias, beside the plain
+// workspace, and whether it is kept as that is or taken for each product. From 2.12
+// on the two share one.
+func (r Rules) CublasLt() (bytes Figure, kept bool) {
+	n := uint64(cublasLtDefault)
+	if r.Torch >= 212 {
+		n = 0
+	}
+	if r.Foreign {
+		return r.between(Products, n, 0, hipblasLt), r.Torch >= 209
+	}
+	return sure(n), r.Torch >= 209
+}

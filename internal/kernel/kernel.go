@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kernel knows the kernels that PyTorch runs on a card: which one it
+// chooses for a shape, and how many bytes that one takes for a moment. Numbers go
+// in and numbers come out; it knows nothing of tensors, streams or recordings, and
+// imports nothing of the rest.
+//
+// A file is a kind of kernel. Its comment says where the rule comes from: most are
+// read in the sources, and hold on every card; some were measured, and say on
+// which (fact.go).
+package kernel
+
+// Rules are what kernels are chosen by: the card and the libraries.
+type Rules struct {
+	Torch        int // 211 for 2.11
+	BitsAndBytes int // 50 for 0.50
+	Capability   int // compute capability: 90 for sm_90
+	SMs          int // multiprocessors
+
+	Unnamed bool // nobody said which card it is: the rest is what it is taken for
+	Foreign bool // not a card of CUDA's: the rest is the nearest there is to it
+}
+
+// Type is the type of the numbers that a kernel works on, as far as kernels are
+// chosen by it.
+type Type uint8
+
+// The types.
+const (
+	Float32 Type = iota
+	BFloat16
+	Float16
+)
+
+var types = [...]struct {
+	name  string
+	bytes int
+}{Float32: {"float32", 4}, BFloat16: {"bfloat16", 2}, Float16: {"float16", 2}}
+
+func (t Type) String() string { return types[t].name }
+
+// Bytes is the size of one number.
+func (t Type) Bytes() int { return types[t].bytes }
+
+// half tells whether the type is one of the two of 16 bits.
+func (t Type) half() bool { return t != Float32 }
+
+// threadsPerSM is how many threads a multiprocessor holds.
+func (r Rules) threadsPerSM() int {
+	switch r.Capability {
+	case 75:
+		return 1024
+	case 86, 87, 89, 120:
+		return 1536
+	}
+	return 2048
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kernel
+
+// MaxDims is the most dimensions that a tensor of a simulated run has.
+const MaxDims = 6
+
+// Dims are the sizes of dimensions, or their strides in elements.
+type Dims [MaxDims]int
+
+// Order is TensorIterator's reorder_dimensions (aten/src/ATen/TensorIterator.cpp):
+// the n dimensions, fastest first, as the strides of the operands tell. In a
+// reduction the first operand is the result, with strides of zero in the dimensions
+// that are reduced, and those come first.
+func Order(n int, size *Dims, operands []Dims, reduction bool) (perm Dims) {
+	for i := range n {
+		perm[i] = n - 1 - i
+	}
+	for i := 1; i < n; i++ {
+		at := i
+		for j := i - 1; j >= 0; j-- {
+			c := compareDims(size, operands, perm[j], perm[at], reduction)
+			if c > 0 {
+				perm[j], perm[at] = perm[at], perm[j]
+				at = j
+			} else if c < 0 {
+				break
+			}
+		}
+	}
+	return perm
+}
+
+// compareDims says whether dimension a must come after b (1), before it (-1),
+// or whether no operand tells (0).
+func compareDims(size *Dims, operands []Dims, a, b int, reduction bool) int {
+	if reduction && (operands[0][a] == 0) != (operands[0][b] == 0) {
+		if operands[0][b] == 0 {
+			return 1
+		}
+		return -1
+	}
+	for i := range operands {
+		sa, sb := operands[i][a], operands[i][b]
+		switch {
+		case sa == 0 || sb == 0:
+			continue
+		case sa < sb:
+			return -1
+		case sa > sb:
+			return 1
+		case size[a] > size[b]:
+			return 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kernel
+
+import "math"
+
+// productTile is the side of the square of results that one multiprocessor works
+// on in a matrix product.
+const productTile = 128
+
+// ProductWaste is how much longer a product of b matrices of m by n results takes
+// because its tiles fill the card in whole waves, and its edges whole tiles.
+func ProductWaste(b, m, n, sms int) float64 {
+	rows, cols := ceilDiv(m, productTile), ceilDiv(n, productTile)
+	tiles := float64(rows * cols * b)
+	padded := tiles * productTile * productTile / (float64(m) * float64(n) * float64(b))
+	waves := tiles / float64(sms)
+	if waves < 1 { // few tiles: the sum is split among the idle multiprocessors
+		return padded
+	}
+	return padded * math.Ceil(waves) / waves
+}
+
+// Grouped is what the CUTLASS kernel takes that multiplies groups of rows by a
+// matrix each, in bfloat16 on Hopper and data-centre Blackwell: its arguments
+// (pointers in pairs, shapes, strides), and four tensor maps for each
+// multiprocessor. Elsewhere, and for other types, ok is false: cuBLAS multiplies one
+// group after the other.
+func (r Rules) Grouped(t Type, groups int) (args, maps uint64, ok bool) {
+	if t != BFloat16 || r.Capability/10 != 9 && r.Capability/10 != 10 {
+		return 0, 0, false
+	}
+	return uint64((groups+1)/2*2*3*8 + groups*3*4 + groups*3*8), uint64(r.SMs) * 4 * 128, true
+}
+
+// AddsIntoProduct tells whether a product can add to a result of type into that is
+// there already (addmm with out=) where factors are of type t. Into float32 halves
+// can from 2.8 on.
+func (r Rules) AddsIntoProduct(t, into Type) bool {
+	wide := into == Float32 && r.Torch >= 208
+	return t.half() && r.Capability >= 80 && (wide || into == t)
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// Stacks. Most trace entries have a list of frames, often thirty of them, yet a
+// recording of a million entries has only a few hundred different lists. CPython's
+// pickler writes each frame once and gives it a name, so that later lists are
+//
+//	EMPTY_LIST [MEMOIZE] MARK (GET frame)* APPENDS
+//
+// As long as names keep their meaning, equal bytes are equal stacks. So the fast path
+// takes a list apart only the first time; later it looks up its bytes.
+
+// stackTable gives stacks numbers. Equal stacks have one; the empty stack is 0.
+type stackTable struct {
+	refs   []uint32 // the frames of all stacks, one stack after the other
+	stacks []list   // ranges of refs
+	ids    map[uint64]uint32
+	secret uint64 // without it a file could choose stacks whose hashes meet
+}
+
+func newStackTable() stackTable {
+	t := stackTable{ids: map[uint64]uint32{}, secret: rand.Uint64()}
+	t.intern(0)
+	return t
+}
+
+// intern gives the frames from there to the end of refs a number, or drops them
+// for the number that an equal stack has.
+func (t *stackTable) intern(from int) uint32 {
+	fresh := t.refs[from:]
+	h := t.secret ^ uint64(len(fresh))
+	for _, f := range fresh {
+		h = (h ^ uint64(f)) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	for {
+		id, ok := t.ids[h]
+		if !ok {
+			break
+		}
+		s := t.stacks[id]
+		if slices.Equal(t.refs[s.start:s.start+s.n], fresh) {
+			t.refs = t.refs[:from]
+			return id
+		}
+		h++
+	}
+	id := uint32(len(t.stacks))
+	t.ids[h] = id
+	t.stacks = append(t.stacks, list{start: uint32(from), n: uint32(len(fresh))})
+	return id
+}
+
+// all lists the frames of each stack.
+func (t *stackTable) all() [][]uint32 {
+	out := make([][]uint32, len(t.stacks))
+	for i, s := range t.stacks {
+		out[i] = t.refs[s.start : s.start+s.n : s.start+s.n]
+	}
+	return out
+}
+
+// appendFrames makes l a stack.
+func (m *machine) appendFrames(l *list, vs []value) error {
+	t := &m.stacks
+	from := len(t.refs)
+	if l.n > 0 {
+		old := t.stacks[l.start]
+		t.refs = append(t.refs, t.refs[old.start:old.start+old.n]...)
+	}
+	for _, v := range vs {
+		c, row := m.rowOf(v)
+		if c != aFrame {
+			return m.fail("a stack holds %v that is not a frame", v.kind)
+		}
+		t.refs = append(t.refs, row)
+	}
+	if m.tooManyFrames() {
+		return m.fail("more frames than a snapshot of this size has")
+	}
+	l.n += uint32(len(vs))
+	l.start = t.intern(from)
+	return nil
+}
+
+// tooManyFrames holds the number of frames in stacks against the bytes read.
+func (m *machine) tooManyFrames() bool {
+	return len(m.stacks.refs) > looseStack+int(m.offset()/2) || len(m.stacks.stacks) > refMax
+}
+
+// stackOf is the number of the stack that v, a list of frames, is.
+func (m *machine) stackOf(v value) (uint32, error) {
+	if v.kind == vStack {
+		return uint32(v.n), nil
+	}
+	if v.kind != vList {
+		return 0, m.fail("the frames are %v", v.kind)
+	}
+	l := m.lists[v.n]
+	switch {
+	case l.n == 0:
+		return 0, nil
+	case l.class != aFrame:
+		return 0, m.fail("the frames are something else")
+	}
+	return l.start, nil
+}
+
+// maxShapes is more different stacks than training code has. A file that has more
+// makes the machine forget them and begin again.
+const maxShapes = 1 << 12
+
+// scanStack reads a list of frames that have names and returns its length, 0 if
+// something else is put into it.
+func (m *machine) scanStack(b []byte) (value, int) {
+	p := 1
+	if b[p] == opMemoize {
+		p++
+	}
+	n := itemsLen(b[p:])
+	stack := uint32(0)
+	if n > 0 {
+		text, ok := b[p:p+n], false
+		if stack, ok = m.shapes[string(text)]; !ok {
+			if stack, ok = m.learnStack(text); !ok {
+				return value{}, 0
+			}
+		}
+	}
+	if p == 2 {
+		m.name(refTo(vStack, int(stack)))
+	}
+	return value{uint64(stack), vStack}, p + n
+}
+
+// itemsLen is the length of what puts named objects into a list: MARK GET…
+// APPENDS, or GET APPEND. It is 0 where b begins with anything else, or where no
+// end is in sight; if the list is filled all the same, no key follows it and
+// scanEntry gives up.
+func itemsLen(b []byte) int {
+	if b[0] != opMark {
+		if n := getLen(b[0]); n > 0 && b[n] == opAppend {
+			return n + 1
+		}
+		return 0
+	}
+	for p := 1; p < len(b); {
+		n := getLen(b[p])
+		if n == 0 {
+			if b[p] == opAppends {
+				return p + 1
+			}
+			return 0
+		}
+		p += n
+	}
+	return 0
+}
+
+// getLen is the length of an opcode that reads the memo, 0 if op does not.
+func getLen(op byte) int {
+	switch op {
+	case opBinGet:
+		return 2
+	case opLongBinGet:
+		return 5
+	}
+	return 0
+}
+
+// learnStack makes a stack of the frames that text puts into a list, and
+// remembers which one.
+func (m *machine) learnStack(text []byte) (uint32, bool) {
+	from := len(m.stacks.refs)
+	ok := m.scanFrames(text)
+	if !ok || m.tooManyFrames() {
+		m.stacks.refs = m.stacks.refs[:from]
+		return 0, false
+	}
+	if len(m.shapes) == maxShapes {
+		clear(m.shapes)
+	}
+	stack := m.stacks.intern(from)
+	m.shapes[string(text)] = stack
+	return stack, true
+}
+
+// scanFrames puts the frames of a list at the end of refs, if there is nothing
+// but frames.
+func (m *machine) scanFrames(text []byte) bool {
+	for p := 0; p < len(text)-1; {
+		if text[p] == opMark {
+			p++
+			continue
+		}
+		v, n := m.scanRef(text[p:])
+		c, row := m.rowOf(v)
+		if n == 0 || c != aFrame {
+			return false
+		}
+		m.stacks.refs = append(m.stacks.refs, row)
+		p += n
+	}
+	return true
+}
+
+// forgetShapes is called when a name in the file gets another meaning, or what it
+// names becomes another frame.
+func (m *machine) forgetShapes() {
+	clear(m.keys[:])
+	if len(m.shapes) > 0 {
+		m.shapes = map[string]uint32{}
+	}
+}
