@@ -52,7 +52,7 @@ func ExampleOptimize() {
 		return
 	}
 	s := p.Recommended.Settings
-	fmt.Println(s["batch"], "×", s["accumulation"])
+	fmt.Println(s.Get("batch"), "×", s.Get("accumulation"))
 	fmt.Println(p.Rejected[0].Why)
 	// Output:
 	// 8 × 4

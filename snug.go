@@ -32,11 +32,14 @@ type Model = setup.Model
 // LoRA freezes all but low-rank adapters on the named linear layers.
 type LoRA = setup.LoRA
 
-// Packed is frozen weights that bitsandbytes packs into 4 bits: QLoRA.
-type Packed = setup.Packed
+// Quantization is frozen 4-bit weights of bitsandbytes: QLoRA.
+type Quantization = setup.Quantization
 
 // Dist is how a run is spread over GPUs.
 type Dist = setup.Dist
+
+// Over is a run that is spread over GPUs by a kind such as "ddp" or "fsdp2".
+func Over(kind string, gpus int) *Dist { return setup.Over(kind, gpus) }
 
 // Versions are the installed libraries; empty means the newest known.
 type Versions = setup.Versions

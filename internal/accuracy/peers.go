@@ -35,9 +35,7 @@ func fourTimes(s *setup.Setup, params, _ float64) float64 {
 // weights and gradients on every GPU, 16 bytes of fp32 states spread over them.
 func zero2(s *setup.Setup, params, _ float64) float64 {
 	world := 1.0
-	if s.Dist != nil {
-		world = float64(s.Dist.World)
-	}
+	world = float64(s.Dist.World())
 	return 4*params + 16*params/world
 }
 

@@ -5,8 +5,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -102,7 +100,7 @@ func (f *projectFlags) write(env Env, want wanted, yes bool) (*applyReport, erro
 	if !yes || len(report.change.Files) == 0 {
 		return report, nil
 	}
-	entry, err := store.Apply(report.change, settingsText(want.values))
+	entry, err := store.Apply(report.change, want.values.String())
 	if err != nil {
 		return nil, err
 	}
@@ -154,27 +152,18 @@ func (o *applyOptions) settings(env Env) (wanted, error) {
 
 // parseSet reads --set batch=8,accumulation=4.
 func parseSet(texts []string) (wanted, error) {
-	w := wanted{values: map[string]any{}}
+	var w wanted
 	for _, text := range texts {
 		for part := range strings.SplitSeq(text, ",") {
 			name, value, err := config.ParseSetting(part)
 			if err != nil {
 				return w, fmt.Errorf("--set: %w", err)
 			}
-			if _, twice := w.values[name]; twice {
+			if w.values.Get(name) != nil {
 				return w, fmt.Errorf("--set: %s is given twice", name)
 			}
-			w.values[name] = value
+			w.values = w.values.With(name, value)
 		}
 	}
 	return w, nil
-}
-
-// settingsText is settings as --set takes them.
-func settingsText(values map[string]any) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		parts = append(parts, fmt.Sprintf("%s=%v", name, values[name]))
-	}
-	return strings.Join(parts, ",")
 }

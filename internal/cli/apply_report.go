@@ -10,6 +10,7 @@ import (
 
 	"snug/internal/config"
 	"snug/internal/config/change"
+	"snug/internal/setup"
 	"snug/internal/term"
 )
 
@@ -47,9 +48,9 @@ func (r *applyReport) plan(store *change.Store, project *config.Project, want wa
 }
 
 // resumed warns where a run may be taken up again with another batch.
-func resumed(store *change.Store, project *config.Project, want map[string]any) []string {
+func resumed(store *change.Store, project *config.Project, want setup.Values) []string {
 	before := change.Batches{Batch: number(project.Value("batch"), 0), Accumulation: number(project.Value("accumulation"), 1)}
-	after := change.Batches{Batch: number(want["batch"], before.Batch), Accumulation: number(want["accumulation"], before.Accumulation)}
+	after := change.Batches{Batch: number(want.Get("batch"), before.Batch), Accumulation: number(want.Get("accumulation"), before.Accumulation)}
 	if before == after {
 		return nil
 	}

@@ -7,17 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
 	"snug/internal/config"
 	"snug/internal/files"
+	"snug/internal/setup"
 )
 
 // wanted is what to write, and what cannot be because no file holds it.
 type wanted struct {
-	values    map[string]any
+	values    setup.Values
 	elsewhere []string
 	// advised says that optimize named the settings: all that it looked at, and
 	// not only those that a person wants written.
@@ -31,8 +31,7 @@ func (w wanted) plan(project *config.Project) (config.Plan, error) {
 	if err == nil || !w.advised {
 		return plan, err
 	}
-	said := maps.Clone(w.values)
-	maps.DeleteFunc(said, func(name string, v any) bool { return v == false && project.Value(name) == nil })
+	said := slices.DeleteFunc(slices.Clone(w.values), func(v setup.Value) bool { return v.Value == false && project.Value(v.Setting) == nil })
 	if len(said) == len(w.values) {
 		return plan, err
 	}
@@ -43,14 +42,14 @@ func (w wanted) plan(project *config.Project) (config.Plan, error) {
 type optimized struct {
 	Error   string `json:"error"`
 	Current struct {
-		Settings map[string]any `json:"settings"`
+		Settings setup.Values `json:"settings"`
 	} `json:"current"`
 	Recommended struct {
-		Settings map[string]any `json:"settings"`
+		Settings setup.Values `json:"settings"`
 	} `json:"recommended"`
 	Ladder []struct {
-		Name     string         `json:"name"`
-		Settings map[string]any `json:"settings"`
+		Name     string       `json:"name"`
+		Settings setup.Values `json:"settings"`
 	} `json:"ladder"`
 }
 
@@ -77,13 +76,13 @@ func readOptimized(in io.Reader, rung string) (wanted, error) {
 	if err != nil {
 		return wanted{}, err
 	}
-	w, err := fromSettings(differing(settings, o.Current.Settings)) // what stays need not be written
+	w, err := fromSettings(settings.Changed(o.Current.Settings)) // what stays need not be written
 	w.advised = true
 	return w, err
 }
 
 // pick is the recommended settings, or those of a step of the ladder.
-func (o *optimized) pick(rung string) (map[string]any, error) {
+func (o *optimized) pick(rung string) (setup.Values, error) {
 	settings := o.Recommended.Settings
 	if rung != "" {
 		var names []string
@@ -113,38 +112,23 @@ func (o *optimized) pick(rung string) (map[string]any, error) {
 
 // fromSettings turns a setup's fields into settings of files. Some are not the
 // files' business.
-func fromSettings(fields map[string]any) (wanted, error) {
-	w := wanted{values: map[string]any{}}
+func fromSettings(fields setup.Values) (wanted, error) {
+	var w wanted
 	known := map[string]config.Setting{}
 	for _, s := range config.Settings() {
 		known[s.Name] = s
 	}
-	flat := map[string]any{}
-	flatten("", fields, flat)
-	for _, name := range slices.Sorted(maps.Keys(flat)) {
-		s, ok := known[name]
+	for _, v := range fields {
+		s, ok := known[v.Setting]
 		if !ok {
-			w.elsewhere = append(w.elsewhere, fmt.Sprintf("%s=%v", name, flat[name]))
+			w.elsewhere = append(w.elsewhere, fmt.Sprintf("%s=%v", v.Setting, v.Value))
 			continue
 		}
-		_, value, err := config.ParseSetting(fmt.Sprintf("%s=%v", s.Name, flat[name]))
+		_, value, err := config.ParseSetting(fmt.Sprintf("%s=%v", s.Name, v.Value))
 		if err != nil {
 			return w, fmt.Errorf("standard input: %w", err)
 		}
-		w.values[name] = value
+		w.values = w.values.With(v.Setting, value)
 	}
 	return w, nil
-}
-
-// flatten makes lora.rank of {"lora": {"rank": 8}}; null is not said.
-func flatten(prefix string, fields, into map[string]any) {
-	for name, v := range fields {
-		switch v := v.(type) {
-		case nil:
-		case map[string]any:
-			flatten(prefix+name+".", v, into)
-		default:
-			into[prefix+name] = v
-		}
-	}
 }

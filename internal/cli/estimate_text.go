@@ -104,46 +104,7 @@ func settings(x *setup.Setup) []string {
 	for _, name := range slices.Sorted(maps.Keys(x.Sizes)) {
 		out = append(out, fmt.Sprintf("%s %s", name, term.Count(x.Sizes[name])))
 	}
-	add := func(is bool, format string, args ...any) {
-		if is {
-			out = append(out, fmt.Sprintf(format, args...))
-		}
-	}
-	add(x.Precision != "", "%s", precisionText(x))
-	add(x.Weights != "" && x.LoRA == nil, "weights in %s", weightsText(x))
-	add(x.Optimizer != "", "%s", x.Optimizer)
-	add(x.Attention != "" && !strings.HasPrefix(x.Model.Name, "torchvision/"), "%s attention", x.Attention)
-	add(x.Checkpointing, "checkpointing")
-	add(x.Loss != "", "loss by %s", lossText(x.Loss))
-	add(len(x.Liger) > 0, "Liger's %s", strings.Join(x.Liger, " "))
-	add(x.Accumulation > 1, "accumulation %d", x.Accumulation)
-	add(x.Clip, "clipping")
-	if l := x.LoRA; l != nil {
-		name := map[bool]string{false: "LoRA", true: "DoRA"}[l.DoRA]
-		add(!l.PEFT, "%s rank %d on %s", name, l.Rank, strings.Join(l.Targets, " "))
-		add(l.PEFT, "PEFT's %s rank %d on %s", name, l.Rank, strings.Join(l.Targets, " "))
-		add(len(l.Save) > 0, "%s trained whole", strings.Join(l.Save, " "))
-		add(x.Weights != "" && x.Packed == nil, "frozen weights in %s", weightsText(x))
-	}
-	if p := x.Packed; p != nil {
-		add(true, "weights packed into %s", p)
-		add(p.Compute != "", "computed in %s", p.Compute)
-		add(p.Raised && !p.Lowered, "the rest raised to fp32")
-		add((!p.Raised || p.Lowered) && x.Weights != "", "the rest in %s", weightsText(x))
-		add(p.Adapters != "", "adapters in %s", p.Adapters)
-	}
-	if d := x.Dist; d != nil {
-		add(true, "%s over %d GPUs", d.Kind, d.World)
-		add(d.Load != "", "loaded %s", d.Load)
-	}
-	add(x.Allocator != "", "allocator %s", strings.ReplaceAll(x.Allocator, ",", ", "))
-	add(true, "PyTorch %s", x.Versions.Torch)
-	return out
-}
-
-// lossText is whose code computes a loss, as people write the name.
-func lossText(by string) string {
-	return map[string]string{setup.TRLLoss: "TRL", setup.LigerLoss: "Liger"}[by]
+	return append(out, setup.Phrases(x)...)
 }
 
 // wrap joins words into lines that fit.

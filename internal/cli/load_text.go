@@ -37,11 +37,3 @@ func (r estimateReport) loading(b *strings.Builder, s term.Screen) error {
 	}
 	return err
 }
-
-// loadedText is how weights come to a GPU, in a word.
-func loadedText(d *setup.Dist) string {
-	if d.LoadsSharded() {
-		return setup.LoadSharded
-	}
-	return setup.LoadWhole
-}

@@ -5,10 +5,10 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
-	"reflect"
 	"strings"
 
 	"snug/internal/plan"
+	"snug/internal/setup"
 	"snug/internal/units"
 )
 
@@ -104,23 +104,6 @@ func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyRe
 }
 
 // changes is what of the recommended settings differs from today's.
-func changes(p *plan.Plan) map[string]any {
-	return differing(p.Recommended.Settings, p.Current.Settings)
-}
-
-// differing is the fields that are not as they were, also inside of objects.
-func differing(then, was map[string]any) map[string]any {
-	out := map[string]any{}
-	for name, v := range then {
-		inner, ok := v.(map[string]any)
-		before, also := was[name].(map[string]any)
-		if ok && also {
-			if d := differing(inner, before); len(d) > 0 {
-				out[name] = d
-			}
-		} else if now, said := was[name]; !said || !reflect.DeepEqual(now, v) {
-			out[name] = v
-		}
-	}
-	return out
+func changes(p *plan.Plan) setup.Values {
+	return p.Recommended.Settings.Changed(p.Current.Settings)
 }

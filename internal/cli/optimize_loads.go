@@ -38,14 +38,14 @@ func (o *optimizeOptions) loads(env Env, t *today, flags map[string]any, list []
 // would take another than the run should have.
 func (o *optimizeOptions) loading(env Env, t *today, flags map[string]any, s *setup.Setup, precision string) (setup.Loading, bool) {
 	best := cmp.Or(s.WeightsUnder(precision), "fp32")
-	written, alone := o.rewritten(env, t, flags, map[string]any{"precision": precision})
+	written, alone := o.rewritten(env, t, flags, setup.Assign("precision", precision))
 	switch {
 	case !written:
 		return setup.Loading{}, false
 	case alone != nil && alone.Precision == precision && cmp.Or(alone.Weights, "fp32") == best:
 		return setup.Loading{Weights: alone.Weights}, true
 	}
-	_, both := o.rewritten(env, t, flags, map[string]any{"precision": precision, "weights": best})
+	_, both := o.rewritten(env, t, flags, setup.Assign("precision", precision).With("weights", best))
 	switch {
 	case both != nil && both.Precision == precision && cmp.Or(both.Weights, "fp32") == best:
 		return setup.Loading{Weights: both.Weights, Say: best}, true
@@ -57,7 +57,7 @@ func (o *optimizeOptions) loading(env Env, t *today, flags map[string]any, s *se
 
 // rewritten is the run once settings are written, nil where that is none that could
 // be started; written is whether files have a place for them.
-func (o *optimizeOptions) rewritten(env Env, t *today, flags, want map[string]any) (written bool, s *setup.Setup) {
+func (o *optimizeOptions) rewritten(env Env, t *today, flags map[string]any, want setup.Values) (written bool, s *setup.Setup) {
 	p, err := t.project.With(want)
 	if err != nil {
 		return false, nil

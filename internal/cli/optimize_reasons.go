@@ -63,7 +63,7 @@ func (r planReport) start(b *strings.Builder) {
 	}
 	gpus := 1
 	if s.Dist != nil {
-		gpus = s.Dist.World
+		gpus = s.Dist.World()
 	}
 	if r.cpus > 0 {
 		l := plan.LoaderFor(r.cpus, gpus)

@@ -111,7 +111,7 @@ func (r planReport) speed(c *plan.Choice) string {
 func (r planReport) sideBySide(b *strings.Builder) {
 	now, then := r.Current.Estimate.Setup.AsRecorded(), r.Recommended.Estimate.Setup.AsRecorded()
 	t := term.Table{Header: []string{"", "today", "recommended"}, Indent: 2}
-	for _, row := range settingRows(now, then) {
+	for _, row := range setup.Rows(now, then) {
 		if row[1] == row[2] {
 			row[2] = "as it is"
 		}
@@ -170,75 +170,6 @@ func (r planReport) table(b *strings.Builder, t term.Table) {
 	b.WriteString("\n")
 }
 
-// settingRows is what of a setup a plan may change, in two columns.
-func settingRows(now, then *setup.Setup) [][]string {
-	rows := [][]string{
-		{"batch", fmt.Sprint(now.Batch), fmt.Sprint(then.Batch)},
-		{"accumulation", fmt.Sprint(now.Accumulation), fmt.Sprint(then.Accumulation)},
-	}
-	add := func(is bool, name string, a, b any) {
-		if is {
-			rows = append(rows, []string{name, fmt.Sprint(a), fmt.Sprint(b)})
-		}
-	}
-	add(now.Precision != "", "precision", precisionText(now), precisionText(then))
-	add(now.Weights+then.Weights != "", "weights", weightsText(now), weightsText(then))
-	add(now.Optimizer != "", "optimizer", now.Optimizer, then.Optimizer)
-	untold := now.Model.Program != nil && now.Model.Program.Recorded().Checkpointing == nil
-	add(!untold, "checkpointing", yesNo(now.Checkpointing), yesNo(then.Checkpointing))
-	add(now.Model.Config != nil, "attention", now.Attention, then.Attention)
-	add(now.Seq != then.Seq, "seq", now.Seq, then.Seq)
-	add(now.Positives > 0, "positives", now.Positives, then.Positives)
-	add(now.Negatives > 0, "negatives", now.Negatives, then.Negatives)
-	add(now.Dist != nil || then.Dist != nil, "GPUs", spreadText(now.Dist), spreadText(then.Dist))
-	add(now.Dist.LoadsSharded() != then.Dist.LoadsSharded(), "loaded", loadedText(now.Dist), loadedText(then.Dist))
-	add(now.Allocator+then.Allocator != "", "allocator", orDefault(now.Allocator), orDefault(then.Allocator))
-	return rows
-}
-
-// precisionText is the precision, and that the model's files decide it where they do.
-func precisionText(s *setup.Setup) string {
-	if s.Loaded == setup.Saved && !s.Autocasts() && s.Precision == s.Model.SavedIn() {
-		return s.Precision + " as saved"
-	}
-	return s.Precision
-}
-
-// weightsText is the type that weights are held in, under autocast or without.
-func weightsText(s *setup.Setup) string {
-	switch {
-	case s.Weights != "" && s.Loaded == setup.Saved:
-		return s.Weights + " as saved"
-	case s.Weights != "":
-		return s.Weights
-	case s.Autocasts():
-		return "fp32"
-	}
-	return s.Precision
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
-
-func orDefault(s string) string {
-	if s == "" {
-		return "default"
-	}
-	return s
-}
-
-// spreadText is how many GPUs there are, and how they share the run.
-func spreadText(d *setup.Dist) string {
-	if d == nil {
-		return "1"
-	}
-	return fmt.Sprintf("%d by %s", d.World, d.Kind)
-}
-
 // said is what has to be said out loud.
 func (r planReport) said(b *strings.Builder) {
 	for _, n := range r.Notes {
@@ -281,11 +212,7 @@ func (r planReport) rungs(b *strings.Builder) {
 func (r planReport) how(c *plan.Choice) string {
 	a, best := c.Estimate.Setup, r.Recommended.Estimate.Setup
 	out := fmt.Sprintf("%d %s %d", a.Batch, r.s.Times(), a.Accumulation)
-	world := 1
-	if a.Dist != nil {
-		world = a.Dist.World
-	}
-	if n := a.Batch * a.Accumulation * world; n != r.Target {
+	if n := a.Batch * a.Accumulation * a.Dist.World(); n != r.Target {
 		out += fmt.Sprintf(" (%d a step)", n)
 	}
 	add := func(is bool, text string) {

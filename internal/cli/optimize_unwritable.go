@@ -11,6 +11,7 @@ import (
 
 	"snug/internal/config"
 	"snug/internal/plan"
+	"snug/internal/setup"
 )
 
 // writer knows what the files of a project can say. A plan counts on nothing else,
@@ -35,7 +36,7 @@ func (t *today) writer() *writer {
 
 // writable tells whether the files have a place for a value.
 func (w *writer) writable(setting string, value any) bool {
-	_, err := w.project.Change(map[string]any{setting: value})
+	_, err := w.project.Change(setup.Assign(setting, value))
 	if err == nil {
 		return true
 	}

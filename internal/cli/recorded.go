@@ -38,10 +38,10 @@ func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
 // tell. A config file says what the training needs; a flag asks about that very size,
 // and there is no answer.
 func (f *setupFlags) refuseUnrecordedSizes(s *setup.Setup) error {
-	for _, x := range fieldFlags {
-		if f.flags.Changed(x.flag) && slices.Contains(setup.SizeFields, x.field) && slices.Contains(s.OnWord, x.field) {
-			return setup.Wrong("{"+x.field+"} is %v, and %s does not tell at which it was recorded; leave it out, or record several (snug profile --vary)",
-				f.value(x), filepath.Base(s.Model.Profile))
+	for x, flag := range settingFlags() {
+		if f.flags.Changed(flag.Name) && x.Has(setup.Size) && slices.Contains(s.OnWord, x.Name) {
+			return setup.Wrong("{"+x.Name+"} is %v, and %s does not tell at which it was recorded; leave it out, or record several (snug profile --vary)",
+				f.value(x, flag), filepath.Base(s.Model.Profile))
 		}
 	}
 	return nil

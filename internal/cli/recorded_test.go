@@ -27,7 +27,7 @@ func TestFlagsBesideProfiles(t *testing.T) {
 		"clip": "true", "lora-peft": "true", "lora-targets": "q", "dist": "ddp", "bucket-view": "true", "param-dtype": "bf16", "reduce-dtype": "bf16", "dist-load": "sharded",
 		"allocator": "expandable_segments:True", "limit": "24GiB", "torch": "2.6", "transformers": "5.17",
 	}
-	for _, x := range fieldFlags {
+	for _, x := range settingFlags() {
 		f := &setupFlags{}
 		f.add(&cobra.Command{})
 		set := func(name, value string) {
@@ -35,7 +35,7 @@ func TestFlagsBesideProfiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		switch x.flag { // what cannot be said alone
+		switch x.Name { // what cannot be said alone
 		case "lora-alpha", "lora-dropout", "lora-targets", "lora-peft":
 			set("lora-rank", "8")
 			set("lora-targets", "q")
@@ -48,21 +48,21 @@ func TestFlagsBesideProfiles(t *testing.T) {
 			set("dist", "fsdp2")
 			set("gpus", "2")
 		}
-		value, ok := values[x.flag]
+		value, ok := values[x.Name]
 		if !ok {
 			value = "1"
 		}
 		f.model = "m.snug"
 		set("batch", "8")
-		set(x.flag, value)
+		set(x.Name, value)
 		fields, err := f.fields()
 		if err != nil {
-			t.Fatal(x.flag, err)
+			t.Fatal(x.Name, err)
 		}
 		r := f.decode(fields, setup.Source{Programs: map[string]setup.Program{"m.snug": silent{}}})
 		told := r.err != nil || len(r.setup.OnWord) > 0
-		if told == slices.Contains(used, x.flag) {
-			t.Errorf("--%s %s: %v, %v", x.flag, value, r.err, r.setup.OnWord)
+		if told == slices.Contains(used, x.Name) {
+			t.Errorf("--%s %s: %v, %v", x.Name, value, r.err, r.setup.OnWord)
 		}
 	}
 }

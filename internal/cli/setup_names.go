@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,9 +18,9 @@ import (
 
 // origin is where the fields of one setup were read.
 type origin struct {
-	flags map[string]bool // the fields that flags gave
-	under map[string]any  // what a file said before flags were laid over it; nil where there is none
-	place string          // of the whole setup: file, or file:line
+	flags map[string]string // the fields that flags gave, with their flags
+	under map[string]any    // what a file said before flags were laid over it; nil where there is none
+	place string            // of the whole setup: file, or file:line
 	lines map[string]string
 	spell func(field string, value any) string // how files would say it; nil where there are none
 }
@@ -29,12 +30,20 @@ var modelFlags = map[string]string{"model": "model", "model.name": "model", "mod
 
 // flagOf is the flag that gives a field, "" where there is none.
 func flagOf(field string) string {
-	for _, x := range fieldFlags {
-		if x.field == field {
-			return x.flag
+	return cmp.Or(setup.FlagOf(field), modelFlags[field])
+}
+
+// flagSaying is what gives a field a value on the command line, "" where no flag does.
+func flagSaying(field, value string) string {
+	for x, flag := range settingFlags() {
+		if x.Name == field && flag.Means != nil && fmt.Sprint(flag.Means) == value {
+			return "--" + flag.Name
 		}
 	}
-	return modelFlags[field]
+	if flag := flagOf(field); flag != "" {
+		return "--" + flag + " " + value
+	}
+	return ""
 }
 
 // name is what the user calls a field. One that is missing altogether is asked
@@ -45,9 +54,9 @@ func (o origin) name(field string) string {
 	if assigned {
 		return o.assigned(field, value)
 	}
-	flag := flagOf(field)
+	flag := cmp.Or(o.flags[field], flagOf(field))
 	outer, _, nested := strings.Cut(field, ".")
-	if flag != "" && (o.flags[field] || o.under == nil || nested && o.under[outer] == nil) {
+	if flag != "" && (o.flags[field] != "" || o.under == nil || nested && o.under[outer] == nil) {
 		return "--" + flag
 	}
 	return field
@@ -56,13 +65,13 @@ func (o origin) name(field string) string {
 // assigned is how the user gives a field a value: in the file that the run is from
 // where that has a key for it, and no flag stands over it.
 func (o origin) assigned(field, value string) string {
-	if o.spell != nil && !o.flags[field] {
+	if o.spell != nil && o.flags[field] == "" {
 		if text := o.spell(field, value); text != "" {
 			return text
 		}
 	}
-	if flag := flagOf(field); flag != "" && (o.spell != nil || o.under == nil || o.flags[field]) {
-		return "--" + flag + " " + value
+	if flag := flagSaying(field, value); flag != "" && (o.spell != nil || o.under == nil || o.flags[field] != "") {
+		return flag
 	}
 	return field + " " + value
 }
@@ -84,7 +93,7 @@ func (o origin) located(err error) string {
 	if errors.As(err, &field) && o.lines[field.Field] != "" {
 		place = o.lines[field.Field]
 	}
-	if o.spell != nil && field != nil && field.Field == "model.name" && !o.flags["model.name"] {
+	if o.spell != nil && field != nil && field.Field == "model.name" && o.flags["model.name"] == "" {
 		text += fmt.Sprintf(" (one like it: --config-path %s --model NAME)", o.place) // a model alone asks about no file
 	}
 	if place == "" || strings.HasPrefix(text, "--") || strings.HasPrefix(text, place+":") {
@@ -94,13 +103,20 @@ func (o origin) located(err error) string {
 }
 
 // given is the fields that flags gave.
-func (f *setupFlags) given() map[string]bool {
-	out := map[string]bool{}
-	for _, x := range fieldFlags {
-		out[x.field] = f.flags.Changed(x.flag)
+func (f *setupFlags) given() map[string]string {
+	out := map[string]string{}
+	put := func(field, flag string) {
+		if f.flags.Changed(flag) {
+			out[field] = flag
+		}
+	}
+	for x, flag := range settingFlags() {
+		if f.means(flag) {
+			put(x.Name, flag.Name)
+		}
 	}
 	for field, flag := range modelFlags {
-		out[field] = f.flags.Changed(flag)
+		put(field, flag)
 	}
 	return out
 }
@@ -109,8 +125,8 @@ func (f *setupFlags) given() map[string]bool {
 func fromProject(p *config.Project) origin {
 	file, _ := p.Main()
 	o := origin{under: p.Fields(), place: file, lines: map[string]string{}, spell: p.Spell}
-	if at := p.PackedAt(); at != "" {
-		o.lines["packed.bits"] = at
+	if at := p.QuantizedAt(); at != "" {
+		o.lines["quantization.bits"] = at
 	}
 	decided := map[string]bool{}
 	for _, b := range p.Bindings {

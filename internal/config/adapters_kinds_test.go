@@ -87,7 +87,7 @@ func (c *fixture) changed(t *testing.T) fstest.MapFS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := p.Change(c.settings(t))
+	plan, err := p.Change(valuesOf(c.settings(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"snug/internal/setup"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata")
@@ -130,7 +132,7 @@ func (c *fixture) run(t *testing.T) map[string]string {
 // change applies what Change plans, and compares the lines.
 func (c *fixture) change(t *testing.T, p *Project, notes []string) (string, []string) {
 	t.Helper()
-	plan, err := p.Change(c.settings(t))
+	plan, err := p.Change(valuesOf(c.settings(t)))
 	if err != nil {
 		return "error: " + err.Error() + "\n", notes
 	}
@@ -153,4 +155,13 @@ func (c *fixture) settings(t *testing.T) map[string]any {
 		want[name] = v
 	}
 	return want
+}
+
+// valuesOf is settings as a plan has them.
+func valuesOf(of map[string]any) setup.Values {
+	var out setup.Values
+	for name, v := range of {
+		out = out.With(name, v)
+	}
+	return out
 }

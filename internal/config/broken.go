@@ -4,8 +4,6 @@ package config
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -39,7 +37,7 @@ func (c *changing) mayHold(file string) string {
 	for word := range strings.FieldsFuncSeq(string(text), notInKey) {
 		words[word] = true
 	}
-	for _, setting := range slices.Sorted(maps.Keys(c.want)) {
+	for _, setting := range c.want.Names() {
 		for _, a := range Adapters() {
 			for _, k := range a.forSetting(setting) {
 				if words[k.Path[strings.LastIndex(k.Path, ".")+1:]] {

@@ -174,7 +174,7 @@ func signs(a *Adapter) string {
 
 // TestTables checks that the tables say what they may say.
 func TestTables(t *testing.T) {
-	known := append(settingNames(), "lora", "lora.linear", "autocast", "kernels", "plugins", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "chunks", "lora.mlp", "lora.output", "uncounted", "quantized", "packs", "refused", "noted", "link", "nodes", "image",
+	known := append(settingNames(), "lora", "lora.linear", "autocast", "kernels", "plugins", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "chunks", "lora.mlp", "lora.output", "uncounted", "quantized", "quant_method", "refused", "noted", "link", "nodes", "image",
 		"allocator", "target_seq", "eval.batch", "eval.when", "shape.n_layer", "shape.n_head", "shape.n_embd", "shape.dropout", "shape.bias", "shape.dataset")
 	for _, a := range Adapters() {
 		if a.Name == "" || a.Title == "" || len(a.Formats) == 0 {

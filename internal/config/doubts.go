@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"snug/internal/setup"
 )
 
 // Doubts is what the figures of a run leave out, and cannot be refused for it. The
@@ -25,7 +27,7 @@ func (p *Project) Doubts(run map[string]any) []string {
 	out = append(out, p.evaluated(run)...)
 	out = append(out, p.nanoDoubts()...)
 	out = append(out, p.unassumed()...)
-	out = append(out, p.packedDoubts(run)...)
+	out = append(out, p.quantizationDoubts(run)...)
 	out = append(out, p.workedOut(run)...)
 	if line := p.madeInCode(); line > 0 && run["lora"] == nil {
 		out = append(out, fmt.Sprintf("%s:%d: adapters are made in code, and are not counted: give --lora-peft --lora-rank N, and --lora-targets", p.main.file, line))
@@ -52,7 +54,7 @@ func (p *Project) axolotlDoubts() []string {
 		return nil
 	}
 	if !p.adapts() {
-		return p.raised()
+		return p.castsWithoutFlash()
 	}
 	keys := p.of("kernels")
 	if len(keys) > 0 && !slices.ContainsFunc(keys, func(b bound) bool { return b.Value == true }) {
@@ -61,15 +63,15 @@ func (p *Project) axolotlDoubts() []string {
 	return []string{p.main.file + ": PEFT's layers are counted; Axolotl's own kernels (lora_mlp_kernel, lora_qkv_kernel, lora_o_kernel) keep less for backward"}
 }
 
-// raised is what Axolotl holds in float32 beside weights of 16 bits: unless
+// castsWithoutFlash is what Axolotl holds in float32 beside weights of 16 bits: unless
 // attention or adapters want one type everywhere, it casts embeddings, the head and
 // norms there and not back (0.18, loaders/model.py: _configure_embedding_dtypes).
-func (p *Project) raised() []string {
+func (p *Project) castsWithoutFlash() []string {
 	held, _ := p.Fields()["weights"].(string)
 	if held == "" || p.deepspeed() || p.said("attention") == "flash" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: without flash attention Axolotl raises embeddings, head and norms to float32; they are counted in %s, with gradients and states", p.main.file, held)}
+	return []string{fmt.Sprintf("%s: without flash attention Axolotl casts embeddings, head and norms to float32; they are counted in %s, with gradients and states", p.main.file, held)}
 }
 
 // workedOut is settings that only the run itself works out, and what is counted for
@@ -109,15 +111,11 @@ func flagOf(setting string) string {
 	switch setting {
 	case "model", "batch", "workers", "effective":
 		return ""
-	case "dist.kind":
-		return "dist"
-	case "dist.world":
-		return "gpus"
 	}
 	if !isSetting(setting) {
 		return ""
 	}
-	return strings.NewReplacer(".", "-", "_", "-").Replace(setting)
+	return setup.FlagOf(setting)
 }
 
 // short is a value that is no longer than a line has room for.

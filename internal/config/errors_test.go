@@ -113,7 +113,7 @@ func TestChangeErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := p.Change(c.set)
+			plan, err := p.Change(valuesOf(c.set))
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got  %v %+v\nwant %s", err, plan, c.want)
 			}
@@ -134,7 +134,7 @@ func TestAliases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := p.Change(map[string]any{"batch": 2})
+		plan, err := p.Change(valuesOf(map[string]any{"batch": 2}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,7 +52,7 @@ func (p *Project) Fields() map[string]any {
 	p.computed(out)
 	p.liger(out)
 	p.lora(out)
-	p.packed(out)
+	p.quantization(out)
 	p.dist(out)
 	return out
 }
@@ -78,7 +78,7 @@ func (p *Project) Missing() []Missing {
 	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil && !p.usualTargets() {
 		out = append(out, Missing{"lora.targets", "no file names the layers that get an adapter: --lora-targets q_proj,v_proj"})
 	}
-	out = append(out, p.refusedPacking()...)
+	out = append(out, p.refusedQuantization()...)
 	out = append(out, p.uncounted(fields)...)
 	for _, b := range p.of("dist.world") {
 		if b.Value == Auto && (p.own == nil || p.own.Set["dist.world"] == nil) {
@@ -108,7 +108,7 @@ func (p *Project) unknownWords(fields map[string]any) []Missing {
 		case fields[flag] != nil || spoken || !isSetting(b.Setting):
 		case b.Setting == "weights" || strings.Contains(flag, ".") || kind && p.world() < 2:
 		default:
-			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: give the nearest with --%s", b.where(), b.unknown, flag)})
+			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: give the nearest with --%s", b.where(), b.unknown, setup.FlagOf(b.Setting))})
 		}
 	}
 	return out

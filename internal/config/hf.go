@@ -43,8 +43,8 @@ func hfTable() []Key {
 		Key{Setting: "lora.save", Path: "modules_to_save", Kind: Names, Source: byCustom},
 		Key{Setting: "lora", Path: "use_lora", Kind: Switch, Source: byCustom},
 		Key{Setting: "lora", Path: "use_peft", Kind: Switch, Source: byCustom},
-		Key{Setting: "quantized", Path: "load_in_4bit", Kind: Switch, Means: packedTo4, Source: byCustom},
-		Key{Setting: "quantized", Path: "load_in_8bit", Kind: Switch, Means: packedTo8, Source: byCustom},
+		Key{Setting: "quantized", Path: "load_in_4bit", Kind: Switch, Means: fourBit, Source: byCustom},
+		Key{Setting: "quantized", Path: "load_in_8bit", Kind: Switch, Means: eightBit, Source: byCustom},
 	)
 }
 

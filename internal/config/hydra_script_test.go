@@ -59,7 +59,7 @@ func TestOverride(t *testing.T) {
 		if err != nil {
 			t.Fatal(main, err)
 		}
-		plan, err := project.Change(map[string]any{"batch": 2})
+		plan, err := project.Change(valuesOf(map[string]any{"batch": 2}))
 		if err != nil {
 			t.Fatal(main, err)
 		}

@@ -58,7 +58,7 @@ func TestFused(t *testing.T) {
 				t.Errorf("reads %v, want %s", got, tt.now)
 			}
 			class, _, _ := strings.Cut(tt.now, "-")
-			plan, err := p.Change(map[string]any{"optimizer": class + "-fused"})
+			plan, err := p.Change(valuesOf(map[string]any{"optimizer": class + "-fused"}))
 			if tt.err != "" || err != nil {
 				if err == nil || tt.err == "" || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("error %v, want %q", err, tt.err)
@@ -82,7 +82,7 @@ func TestKernelLeaves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Change(map[string]any{"optimizer": "adamw-8bit"}); err == nil || !strings.Contains(err.Error(), "a.yaml:6: optimizer.fused") {
+	if _, err := p.Change(valuesOf(map[string]any{"optimizer": "adamw-8bit"})); err == nil || !strings.Contains(err.Error(), "a.yaml:6: optimizer.fused") {
 		t.Errorf("error %v: bitsandbytes' optimizers take no fused", err)
 	}
 }

@@ -42,14 +42,14 @@ func llamaFactoryKeys() []Key {
 		Key{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Default: "0", Source: args + "/finetuning_args.py"},
 		Key{Setting: "lora.targets", Path: "lora_target", Kind: Names, Default: "all", Source: args + "/finetuning_args.py"},
 		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: "llamafactory 0.9.5, model/adapter.py: get_peft_model, also with pure_bf16; " + upcast},
-		Key{Setting: "weights", Kind: Word, Words: torchTypes, Default: "auto", Source: "llamafactory 0.9.5, model/loader.py; what is trained is raised to float32, model/adapter.py"},
+		Key{Setting: "weights", Kind: Word, Words: torchTypes, Default: "auto", Source: "llamafactory 0.9.5, model/loader.py; what is trained is cast to float32, model/adapter.py"},
 		Key{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: args + "/finetuning_args.py"},
 		Key{Setting: "liger", Path: "enable_liger_kernel", Kind: Switch, Source: args + "/model_args.py; model/model_utils/liger_kernel.py"},
 		Key{Setting: "uncounted", Path: "additional_target", Kind: Names, Source: args + "/finetuning_args.py"},
-		packsInto("quantization_bit", args+"/model_args.py"),
-		packsBy("quantization_method", args+"/model_args.py"),
-		Key{Setting: "packed.type", Path: "quantization_type", Kind: Word, Words: packedTypes, Default: "nf4", Source: args + "/model_args.py; " + factoryBnb},
-		Key{Setting: "packed.double", Path: "double_quantization", Kind: Switch, Default: "true", Source: args + "/model_args.py"},
+		quantBits("quantization_bit", args+"/model_args.py"),
+		quantMethod("quantization_method", args+"/model_args.py"),
+		Key{Setting: "quantization.type", Path: "quantization_type", Kind: Word, Words: quantTypes, Default: "nf4", Source: args + "/model_args.py; " + factoryBnb},
+		Key{Setting: "quantization.double", Path: "double_quantization", Kind: Switch, Default: "true", Source: args + "/model_args.py"},
 	)
 }
 

@@ -78,7 +78,7 @@ func (p *Project) heldIn(out map[string]any) string {
 
 // trained is what becomes of weights that were loaded so. DeepSpeed casts all of
 // them to its 16 bits and keeps copies of what it trains in float32 (deepspeed 0.19,
-// runtime/engine.py). What is trained accelerate raises to float32 under FSDP and
+// runtime/engine.py). What is trained accelerate casts to float32 under FSDP and
 // autocast (accelerate 1.15, utils/fsdp_utils.py: fsdp2_prepare_model), and
 // LLaMA-Factory always (llamafactory 0.9.5, model/adapter.py: init_adapter).
 func (p *Project) trained(held, precision string, adapts bool) (weights, arithmetic string) {

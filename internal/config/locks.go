@@ -14,7 +14,7 @@ const inBackward = "optimizer_in_bwd"
 
 // Locks is the settings that no plan may change.
 func (p *Project) Locks() []Lock {
-	if b := p.packing(); b != nil && p.checkpointsInCode() {
+	if b := p.quantizing(); b != nil && p.checkpointsInCode() {
 		return []Lock{{"checkpointing", p.main.file + ": prepare_model_for_kbit_training turns checkpointing on, whatever other keys say"}}
 	}
 	for _, b := range p.of("noted") {
@@ -28,9 +28,9 @@ func (p *Project) Locks() []Lock {
 // unlocked refuses what the run would not start with, or not do.
 func (c *changing) unlocked() error {
 	for _, l := range c.project.Locks() {
-		n, _ := c.want[l.Setting].(int)
-		if n > 1 || c.want[l.Setting] == false {
-			return fmt.Errorf("%s: %s cannot be %v", l.Why, l.Setting, c.want[l.Setting])
+		v := c.want.Get(l.Setting)
+		if n, _ := v.(int); n > 1 || v == false {
+			return fmt.Errorf("%s: %s cannot be %v", l.Why, l.Setting, v)
 		}
 	}
 	return nil

@@ -20,11 +20,11 @@ func TestStepInBackward(t *testing.T) {
 			t.Errorf("%s: %d locks, want %d", on, got, locks)
 		}
 		for _, want := range []map[string]any{{"batch": 2, "accumulation": 2}, {"batch": 1, "effective": 4}} {
-			if _, err := p.Change(want); (err != nil) != (locks > 0) {
+			if _, err := p.Change(valuesOf(want)); (err != nil) != (locks > 0) {
 				t.Errorf("%s: changing %v: %v", on, want, err)
 			}
 		}
-		if plan, err := p.Change(map[string]any{"batch": 2}); err != nil || len(plan.Edits) != 1 {
+		if plan, err := p.Change(valuesOf(map[string]any{"batch": 2})); err != nil || len(plan.Edits) != 1 {
 			t.Errorf("%s: batch: %+v, %v", on, plan, err)
 		}
 	}

@@ -57,9 +57,9 @@ func plainKeys() []Key {
 	add(Key{Setting: "link", Kind: Link}, "deepspeed", "deepspeed_config")
 	add(Key{Setting: "quantized", Kind: Switch, Means: "4 bits"}, "load_in_4bit")
 	add(Key{Setting: "quantized", Kind: Switch, Means: "8 bits"}, "load_in_8bit")
-	add(Key{Setting: "packed.type", Kind: Word, Words: packedTypes}, "bnb_4bit_quant_type")
-	add(Key{Setting: "packed.double", Kind: Switch}, "bnb_4bit_use_double_quant", "use_double_quant", "use_nested_quant")
-	add(Key{Setting: "packed.compute", Kind: Word, Words: computeTypes, Reads: computeNames}, "bnb_4bit_compute_dtype")
+	add(Key{Setting: "quantization.type", Kind: Word, Words: quantTypes}, "bnb_4bit_quant_type")
+	add(Key{Setting: "quantization.double", Kind: Switch}, "bnb_4bit_use_double_quant", "use_double_quant", "use_nested_quant")
+	add(Key{Setting: "quantization.compute", Kind: Word, Words: computeTypes, Reads: computeNames}, "bnb_4bit_compute_dtype")
 	add(either("", compiles, byCustom), "torch_compile", "use_compile", "compile_model", "compile")
 	return out
 }

@@ -11,21 +11,21 @@ import (
 
 	"snug/internal/config/change"
 	"snug/internal/config/doc"
+	"snug/internal/setup"
 )
 
 // Change works out the edits that give settings new values, in every file that
 // holds them: all of them, or an error that says which one cannot be.
-func (p *Project) Change(want map[string]any) (Plan, error) {
-	c := &changing{project: p, want: map[string]any{}}
-	for name, v := range want {
-		s, err := settingNamed(name)
+func (p *Project) Change(want setup.Values) (Plan, error) {
+	c := &changing{project: p, want: want}
+	for _, v := range want {
+		s, err := settingNamed(v.Setting)
 		if err != nil {
 			return Plan{}, err
 		}
-		if err := s.Check(v); err != nil {
+		if err := s.Check(v.Value); err != nil {
 			return Plan{}, err
 		}
-		c.want[name] = v
 	}
 	if err := c.readable(); err != nil {
 		return Plan{}, err
@@ -37,8 +37,8 @@ func (p *Project) Change(want map[string]any) (Plan, error) {
 		return Plan{}, err
 	}
 	for _, setting := range settingNames() {
-		v, asked := c.want[setting]
-		if !asked {
+		v := c.want.Get(setting)
+		if v == nil {
 			continue
 		}
 		change := c.setting
@@ -58,7 +58,7 @@ func (p *Project) Change(want map[string]any) (Plan, error) {
 // changing is a change being worked out.
 type changing struct {
 	project *Project
-	want    map[string]any
+	want    setup.Values
 	edits   []planned
 	notes   []string
 	kept    []bound // stages that stay as they are
@@ -147,7 +147,7 @@ func (c *changing) keepsStage(b bound, v any) bool {
 // namesWeights is whether a key of the precision is the one of the weights as well,
 // which get a value of their own.
 func (c *changing) namesWeights(b bound) bool {
-	return b.Setting == "precision" && c.want["weights"] != nil &&
+	return b.Setting == "precision" && c.want.Get("weights") != nil &&
 		slices.ContainsFunc(c.project.of("weights"), func(w bound) bool { return w.File == b.File && w.Path.Equal(b.Path) })
 }
 

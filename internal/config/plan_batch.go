@@ -14,16 +14,16 @@ import (
 func (c *changing) batches() error {
 	p := c.project
 	batch, steps, world := p.whole("batch"), p.accumulation(), p.world()
-	if total, ok := c.want["effective"].(int); ok {
-		delete(c.want, "effective")
+	if total, ok := c.want.Get("effective").(int); ok {
+		c.want = c.want.Without("effective")
 		each := c.number("batch", batch) * world
 		if each == 0 || total%each != 0 {
 			return fmt.Errorf("effective %d is not a multiple of %d, the samples of one forward over all GPUs", total, each)
 		}
-		c.want["accumulation"] = total / each
+		c.want = c.want.With("accumulation", total/each)
 	}
 	newBatch, newSteps := c.number("batch", batch), c.number("accumulation", steps)
-	if _, asked := c.want["accumulation"]; !asked && c.derived() && newBatch > 0 {
+	if c.want.Get("accumulation") == nil && c.derived() && newBatch > 0 {
 		return c.follows(newBatch * world)
 	}
 	if batch == 0 || newBatch == batch && newSteps == steps {
@@ -52,7 +52,7 @@ func (c *changing) follows(each int) error {
 
 // number is a setting as it will be.
 func (c *changing) number(setting string, now int) int {
-	if n, ok := c.want[setting].(int); ok {
+	if n, ok := c.want.Get(setting).(int); ok {
 		return n
 	}
 	return now
@@ -82,7 +82,7 @@ func (c *changing) totals(from, to int) error {
 		}
 	}
 	if derived && len(p.of("effective")) > 0 {
-		delete(c.want, "accumulation") // it follows from the total
+		c.want = c.want.Without("accumulation") // it follows from the total
 		return nil
 	}
 	if derived && p.main != nil && len(p.main.adapter.forSetting("accumulation")) == 0 && len(p.main.adapter.forSetting("effective")) > 0 {
@@ -93,8 +93,8 @@ func (c *changing) totals(from, to int) error {
 
 // insertTotal writes the total where a system's default was in use.
 func (c *changing) insertTotal(to int) error {
-	_, asked := c.want["accumulation"]
-	delete(c.want, "accumulation")
+	asked := c.want.Get("accumulation") != nil
+	c.want = c.want.Without("accumulation")
 	total := to * c.project.world()
 	if !asked || total == c.project.whole("effective") {
 		return nil

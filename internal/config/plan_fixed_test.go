@@ -18,10 +18,10 @@ func TestChangeRefusesFixed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Change(map[string]any{"precision": "fp32"}); !errors.Is(err, doc.ErrFixed) {
+	if _, err := p.Change(valuesOf(map[string]any{"precision": "fp32"})); !errors.Is(err, doc.ErrFixed) {
 		t.Errorf("precision: %v, want %v", err, doc.ErrFixed)
 	}
-	if plan, err := p.Change(map[string]any{"batch": 2}); err != nil || len(plan.Edits) != 1 {
+	if plan, err := p.Change(valuesOf(map[string]any{"batch": 2})); err != nil || len(plan.Edits) != 1 {
 		t.Errorf("batch: %+v, %v", plan, err)
 	}
 }

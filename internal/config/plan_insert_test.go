@@ -22,7 +22,7 @@ func TestWeightsAreInsertedBesideTheModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if _, err := p.Change(map[string]any{"weights": "fp32"}); err != nil {
+		if _, err := p.Change(valuesOf(map[string]any{"weights": "fp32"})); err != nil {
 			got = err.Error()
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -42,7 +42,7 @@ func TestArgumentsAreInserted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := p.Change(map[string]any{"batch": 2, "accumulation": 2, "precision": "amp-fp16", "checkpointing": true, "optimizer": "adamw"})
+	plan, err := p.Change(valuesOf(map[string]any{"batch": 2, "accumulation": 2, "precision": "amp-fp16", "checkpointing": true, "optimizer": "adamw"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestArgumentsAreInserted(t *testing.T) {
 	if diff := cmp.Diff(want, string(after["t.py"].Data)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if _, err := p.Change(map[string]any{"attention": "sdpa"}); err == nil {
+	if _, err := p.Change(valuesOf(map[string]any{"attention": "sdpa"})); err == nil {
 		t.Error("TrainingArguments know no attention, and it was written there")
 	}
 }
@@ -68,7 +68,7 @@ func TestStageIsNotInserted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if plan, err := p.Change(map[string]any{"dist.kind": "zero2"}); err == nil {
+		if plan, err := p.Change(valuesOf(map[string]any{"dist.kind": "zero2"})); err == nil {
 			t.Errorf("%s: a stage was written: %v", name, plan)
 		}
 	}

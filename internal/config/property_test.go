@@ -41,7 +41,7 @@ func (c *fixture) changeIsRead(t *rapid.T) {
 		t.Fatal(err)
 	}
 	want := drawSettings(t, p)
-	plan, err := p.Change(want)
+	plan, err := p.Change(valuesOf(want))
 	if err != nil {
 		return // refused as a whole is fine; the errors have tests of their own
 	}
@@ -190,15 +190,15 @@ func FuzzOpen(f *testing.F) {
 		p.Doubts(p.Fields())
 		p.Missing()
 		p.Spell("weights", "fp32")
-		if q, err := p.With(map[string]any{"precision": "amp-fp16", "weights": "fp32"}); err == nil {
+		if q, err := p.With(valuesOf(map[string]any{"precision": "amp-fp16", "weights": "fp32"})); err == nil {
 			q.Fields()
 		}
-		plan, err := p.Change(map[string]any{"batch": 3, "accumulation": 5, "precision": "amp-bf16"})
+		plan, err := p.Change(valuesOf(map[string]any{"batch": 3, "accumulation": 5, "precision": "amp-bf16"}))
 		if err == nil {
 			_, _ = applied(files, plan)
 		}
 		for _, name := range shadow.OptimizerNames() {
-			if plan, err := p.Change(map[string]any{"optimizer": name}); err == nil {
+			if plan, err := p.Change(valuesOf(map[string]any{"optimizer": name})); err == nil {
 				ownWords(t, p, plan)
 			}
 		}

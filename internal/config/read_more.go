@@ -43,7 +43,7 @@ func (k *Key) readWord(t tree, at place) (any, error) {
 
 // aside tells whether a key decides over no setting, and only has something said.
 func (k *Key) aside() bool {
-	return k.Setting == "refused" || k.Setting == "noted" || k.Setting == "quantized" || k.Setting == "packs"
+	return k.Setting == "refused" || k.Setting == "noted" || k.Setting == "quantized" || k.Setting == "quant_method"
 }
 
 // readOn is what a key means that is on above 1, or by being there.

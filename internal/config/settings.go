@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"snug/internal/setup"
-	"snug/internal/shadow"
 	"snug/internal/spelling"
 )
 
@@ -22,49 +21,29 @@ type Setting struct {
 	Kind  Kind
 	Words []string // what it may be, for Kind Word
 	What  string
+	Least int // of whole numbers
 }
 
 // Settings is all of them, in the order in which people think of them.
 func Settings() []Setting { return slices.Clone(settings()) }
 
 var settings = sync.OnceValue(func() []Setting {
-	return []Setting{
-		{"model", Name, nil, "the model that is trained"},
-		{"batch", Whole, nil, "samples per GPU per forward"},
-		{"accumulation", Whole, nil, "forwards per optimizer step"},
-		{"precision", Word, setup.Precisions, "types of weights and arithmetic"},
-		{"weights", Word, setup.WeightTypes, "type that weights are loaded in, under autocast"},
-		{"checkpointing", Switch, nil, "gradient checkpointing"},
-		{"seq", Whole, nil, "tokens per sample"},
-		{"positives", Whole, nil, "positive samples per anchor"},
-		{"negatives", Whole, nil, "negative samples per anchor"},
-		{"workers", Whole, nil, "processes that load data, per GPU"},
-		{"optimizer", Word, shadow.OptimizerNames(), "the optimizer"},
-		{"loss", Word, setup.Losses, "whose code computes a causal model's loss"},
-		{"liger", Names, nil, "the layers that run on Liger's kernels"},
-		{"attention", Word, setup.Attentions, "the implementation of attention"},
-		{"clip", Switch, nil, "gradient norm clipping"},
-		{"lora.rank", Whole, nil, "rank of LoRA's adapters"},
-		{"lora.alpha", Number, nil, "their scale"},
-		{"lora.dropout", Number, nil, "their dropout"},
-		{"lora.targets", Names, nil, "the layers that get one"},
-		{"lora.dora", Switch, nil, "DoRA: the lengths of the weights' rows are trained too"},
-		{"lora.save", Names, nil, "layers that are trained whole beside them"},
-		{"lora.peft", Switch, nil, "adapters as PEFT makes them: in float32, inputs cast to them"},
-		{"packed.bits", Whole, nil, "bits that bitsandbytes packs frozen weights into"},
-		{"packed.type", Word, setup.PackedTypes, "which numbers they stand for"},
-		{"packed.double", Switch, nil, "their scales are packed too"},
-		{"packed.compute", Word, setup.ComputeTypes, "type that products with them are computed in"},
-		{"packed.raised", Switch, nil, "what is not packed becomes float32"},
-		{"packed.lowered", Switch, nil, "norms, embeddings and head are cast back after that"},
-		{"packed.adapters", Word, setup.ComputeTypes, "type that adapters are cast to"},
-		{"dist.kind", Word, setup.DistKinds, "how the run is spread over GPUs"},
-		{"dist.world", Whole, nil, "how many GPUs"},
-		{"dist.param_dtype", Word, []string{"fp32", "bf16", "fp16"}, "type of gathered parameters"},
-		{"dist.load", Word, setup.Loads, "how weights come to each GPU that keeps a part of them"},
-		{"effective", Whole, nil, "samples per optimizer step, over all GPUs"},
+	out := []Setting{{Name: "model", Kind: Name, What: "the model that is trained"}}
+	for _, x := range setup.Settings() {
+		if x.Has(setup.InFiles) {
+			out = append(out, Setting{x.Name, kindOf[x.Kind()], x.Words, x.Plain(), int(x.Least)})
+		}
+		if x.Name == "negatives" { // the last of what a loader is told
+			out = append(out, Setting{Name: "workers", Kind: Whole, What: "processes that load data, per GPU"})
+		}
 	}
+	return append(out, Setting{Name: "effective", Kind: Whole, What: "samples per optimizer step, over all GPUs", Least: 1})
 })
+
+// kindOf is how files write the kinds of a setup's settings.
+var kindOf = map[setup.Kind]Kind{
+	setup.Whole: Whole, setup.Number: Number, setup.Switch: Switch, setup.Word: Word, setup.Text: Name, setup.Names: Names,
+}
 
 // settingOrder is where each setting stands among them.
 var settingOrder = sync.OnceValue(func() map[string]int {
@@ -147,8 +126,8 @@ func (s Setting) parse(raw string) (any, error) {
 func (s Setting) Check(value any) error {
 	switch v := value.(type) {
 	case int:
-		if least := s.least(); v < least || v > 1<<30 {
-			return fmt.Errorf("%s is %d; it has to be a whole number from %d on", s.Name, v, least)
+		if v < s.Least || v > 1<<30 {
+			return fmt.Errorf("%s is %d; it has to be a whole number from %d on", s.Name, v, s.Least)
 		}
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
@@ -161,13 +140,4 @@ func (s Setting) Check(value any) error {
 		}
 	}
 	return nil
-}
-
-// least is the smallest number that makes sense.
-func (s Setting) least() int {
-	switch s.Name {
-	case "workers", "positives", "negatives":
-		return 0
-	}
-	return 1
 }

@@ -64,8 +64,8 @@ func trlKeys() []Key {
 		Key{Setting: "lora.save", Path: "lora_modules_to_save", Kind: Names, Source: trlModel},
 		Key{Setting: "uncounted", Path: "lora_target_parameters", Kind: Names, Source: trlModel},
 		Key{Setting: "lora", Path: "use_peft", Kind: Switch, Default: "false", Source: trlModel},
-		Key{Setting: "packed.type", Path: "bnb_4bit_quant_type", Kind: Word, Words: packedTypes, Default: "nf4", Source: trlModel},
-		Key{Setting: "packed.double", Path: "use_bnb_nested_quant", Kind: Switch, Default: "false", Source: trlModel},
+		Key{Setting: "quantization.type", Path: "bnb_4bit_quant_type", Kind: Word, Words: quantTypes, Default: "nf4", Source: trlModel},
+		Key{Setting: "quantization.double", Path: "use_bnb_nested_quant", Kind: Switch, Default: "false", Source: trlModel},
 		Key{Setting: "quantized", Path: "load_in_4bit", Kind: Switch, Means: "4 bits", Source: trlModel},
 		Key{Setting: "quantized", Path: "load_in_8bit", Kind: Switch, Means: "8 bits", Source: trlModel},
 	)

@@ -6,12 +6,13 @@ import (
 	"path"
 
 	"snug/internal/config/doc"
+	"snug/internal/setup"
 )
 
 // With is the project as it will be read once settings are written. One key can
 // mean more than the setting it is written for, and what it means then is best
 // asked of whoever reads it.
-func (p *Project) With(want map[string]any) (*Project, error) {
+func (p *Project) With(want setup.Values) (*Project, error) {
 	plan, err := p.Change(want)
 	if err != nil {
 		return nil, err

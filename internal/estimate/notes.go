@@ -49,7 +49,7 @@ func idleVersions(s *setup.Setup) (out []string) {
 	v := s.Versions
 	say(v.Transformers != "", "versions.transformers is "+v.Transformers+" and changes no figure: models are simulated as in transformers 5.17")
 	say(v.CUDA != "", "versions.cuda is "+v.CUDA+" and changes no figure: kernels are simulated as in CUDA 13.0")
-	say(v.BitsAndBytes != "" && s.Packed == nil, "versions.bitsandbytes is "+v.BitsAndBytes+" and changes no figure: no weights are packed")
+	say(v.BitsAndBytes != "" && s.Quantization == nil, "versions.bitsandbytes is "+v.BitsAndBytes+" and changes no figure: no weights are quantized")
 	return out
 }
 
@@ -71,14 +71,14 @@ func loadedNote(s *setup.Setup) string {
 func insteadOfBF16(s *setup.Setup) string {
 	asked := s.Precision == "amp-bf16" || s.Precision == "bf16"
 	switch d := s.Dist; {
-	case asked && s.Packed != nil && s.Packed.Adapters != "":
+	case asked && s.Quantization != nil && s.Quantization.Adapters != "":
 		return "and a gradient scaler for fp16 cannot take adapters of 16 bits, which TRL makes of them"
 	case asked && s.NeverTrains("amp-fp16"):
 		return "these files cannot say amp-fp16 with weights that a gradient scaler trains"
 	case asked:
 		return "use precision amp-fp16, with a gradient scaler"
-	case s.Packed != nil && s.Packed.Compute == "bf16":
-		return "have products with packed weights computed in fp16"
+	case s.Quantization != nil && s.Quantization.Compute == "bf16":
+		return "have products with quantized weights computed in fp16"
 	case d != nil && strings.Contains(d.ParamDType+d.ReduceDType, "bf16"):
 		return "use fp16 or fp32 for FSDP2's param_dtype and reduce_dtype"
 	}

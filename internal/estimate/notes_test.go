@@ -14,7 +14,8 @@ import (
 )
 
 func TestNotes(t *testing.T) {
-	sharded := &setup.Dist{Kind: "fsdp2", World: 2, ParamDType: "bf16"}
+	sharded := setup.Over(setup.FSDP2, 2)
+	sharded.ParamDType = setup.BF16
 	experts := setup.Model{Config: map[string]any{"model_type": "qwen3_moe"}}
 	for _, c := range []struct {
 		card string
@@ -26,7 +27,7 @@ func TestNotes(t *testing.T) {
 		{"V100-32GB", setup.Setup{Precision: "bf16"}, "V100-32GB has no bf16 hardware"},
 		{"T4", setup.Setup{Precision: "fp32", Dist: sharded}, "fp16 or fp32 for FSDP2"},
 		{"T4", setup.Setup{Precision: "amp-fp16"}, ""},
-		{"T4", setup.Setup{Precision: "fp32", Dist: &setup.Dist{Kind: "ddp", World: 2}}, ""},
+		{"T4", setup.Setup{Precision: "fp32", Dist: setup.Over("ddp", 2)}, ""},
 		{"A100-40GB", setup.Setup{Precision: "bf16", Dist: sharded}, ""},
 		{"MI300X", setup.Setup{Precision: "bf16"}, ""},
 		{"T4", setup.Setup{Precision: "amp-bf16", Loads: map[string]setup.Loading{"amp-fp16": {Never: true}}}, "these files cannot say amp-fp16"},
@@ -41,7 +42,7 @@ func TestNotes(t *testing.T) {
 		{"L4", setup.Setup{Versions: setup.Versions{Transformers: "4.57"}}, "versions.transformers is 4.57 and changes no figure"},
 		{"L4", setup.Setup{Versions: setup.Versions{CUDA: "12.6"}}, "versions.cuda is 12.6 and changes no figure"},
 		{"L4", setup.Setup{Versions: setup.Versions{BitsAndBytes: "0.43"}}, "versions.bitsandbytes is 0.43 and changes no figure"},
-		{"L4", setup.Setup{Versions: setup.Versions{Torch: "2.4", BitsAndBytes: "0.43"}, Packed: &setup.Packed{}}, ""},
+		{"L4", setup.Setup{Versions: setup.Versions{Torch: "2.4", BitsAndBytes: "0.43"}, Quantization: &setup.Quantization{}}, ""},
 	} {
 		card, err := gpu.Find(c.card)
 		if err != nil {

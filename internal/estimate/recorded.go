@@ -124,7 +124,7 @@ func addsGradients(s *setup.Setup) bool {
 // gradient_as_bucket_view they are the gradients that stay.
 func addsBuckets(s *setup.Setup) bool {
 	d := s.Dist
-	return d != nil && d.Kind == "ddp" && d.World > 1 && Profile(s).Facts.World <= 1 && !(addsGradients(s) && d.BucketView)
+	return d != nil && d.Kind == setup.DDP && d.World() > 1 && Profile(s).Facts.World <= 1 && !(addsGradients(s) && d.BucketView)
 }
 
 // recordedProbe is a probe whose stream comes from a profile, and is written

@@ -36,10 +36,10 @@ func (s *search) choice(x settings) (*Choice, error) {
 
 // fields are settings under a setup's names, with what has to be said of the weights
 // where the precision is another.
-func (s *search) fields(x settings) map[string]any {
-	out := x.fields()
+func (s *search) fields(x settings) setup.Values {
+	out := setup.Planned(x.on(s.base))
 	if say := s.base.Loads[x.precision].Say; say != "" && x.precision != s.today.precision {
-		out["weights"] = say
+		out = out.With("weights", say)
 	}
 	return out
 }
@@ -189,11 +189,11 @@ func (s *search) notes(c *Choice) []string {
 	say(x.positives != s.today.positives, "Positives go from %d to %d, as allowed.", s.today.positives, x.positives)
 	say(s.imitates() && x.precision == s.today.precision && !s.rules.fixed("precision"),
 		"amp-fp16, which %s computes in, keeps weights in fp32 and does not fit; %s does, imitated and slow.", s.req.Card.Name, x.precision)
-	say(s.today.precision == "amp-bf16" && x.precision == "amp-fp16", "%s does not compute in bf16; fp16 needs a gradient scaler.", s.req.Card.Name)
-	say(s.today.precision == "bf16" && x.precision == "amp-fp16", "%s does not compute in bf16; amp-fp16 keeps weights in fp32 and needs a gradient scaler.", s.req.Card.Name)
-	say(s.today.precision == "fp32" && x.precision == "amp-fp16", "amp-fp16 needs a gradient scaler (torch.amp.GradScaler).")
+	say(s.today.precision == setup.AmpBF16 && x.precision == setup.AmpFP16, "%s does not compute in bf16; fp16 needs a gradient scaler.", s.req.Card.Name)
+	say(s.today.precision == setup.BF16 && x.precision == setup.AmpFP16, "%s does not compute in bf16; amp-fp16 keeps weights in fp32 and needs a gradient scaler.", s.req.Card.Name)
+	say(s.today.precision == setup.FP32 && x.precision == setup.AmpFP16, "amp-fp16 needs a gradient scaler (torch.amp.GradScaler).")
 	loaded16 := s.base.Weights != "" || s.base.Loaded == setup.Saved && isBF16(s.base.Precision)
-	say(loaded16 && c.Estimate.Setup.Weights == "" && x.precision == "amp-fp16",
+	say(loaded16 && c.Estimate.Setup.Weights == "" && x.precision == setup.AmpFP16,
 		"Weights have to be loaded in float32 for that: a gradient scaler trains no others.")
 	if note := s.loadNote(c); note != "" {
 		out = append(out, note)

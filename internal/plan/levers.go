@@ -58,7 +58,7 @@ func (s *search) impossible(pulls []lever, fails []error) []Rejection {
 		}
 		x := s.today
 		pulls[i].pull(&x)
-		out = append(out, Rejection{x.fields(), why, pulls[i].change})
+		out = append(out, Rejection{setup.Planned(x.on(s.base)), why, pulls[i].change})
 	}
 	return out
 }
@@ -124,41 +124,35 @@ func (s *search) pullable() []lever {
 	add(halves && s.rules.locked["accumulation"], fmt.Sprintf("batch %d", x.batch/2), "half the effective batch", func(x *settings) { x.batch /= 2 })
 	add(halves && !s.rules.locked["accumulation"], fmt.Sprintf("batch %d, accumulation %d", x.batch/2, 2*x.accumulation), "",
 		func(x *settings) { x.batch, x.accumulation = x.batch/2, 2*x.accumulation })
-	add(x.precision == "fp32" && bf16 && !s.rules.gathers16, "precision amp-bf16", "activations in 16 bits", func(x *settings) { x.precision = "amp-bf16" })
-	add(x.precision == "fp32" && !bf16 && !s.rules.gathers16 && !s.isRecorded(), "precision amp-fp16", "needs a gradient scaler", func(x *settings) { x.precision = "amp-fp16" })
-	add(x.precision != "bf16" && x.precision != "fp16" && bf16, "precision bf16", "weights and states in 16 bits lose small updates",
-		func(x *settings) { x.precision = "bf16" })
+	add(x.precision == setup.FP32 && bf16 && !s.rules.gathers16, "precision amp-bf16", "activations in 16 bits", func(x *settings) { x.precision = setup.AmpBF16 })
+	add(x.precision == setup.FP32 && !bf16 && !s.rules.gathers16 && !s.isRecorded(), "precision amp-fp16", "needs a gradient scaler", func(x *settings) { x.precision = setup.AmpFP16 })
+	add(x.precision != setup.BF16 && x.precision != setup.FP16 && bf16, "precision bf16", "weights and states in 16 bits lose small updates",
+		func(x *settings) { x.precision = setup.BF16 })
 	add(!x.checkpointing && !images, "checkpointing", "", func(x *settings) { x.checkpointing = true })
 	add(fused[x.optimizer] != "" && !s.isRecorded(), "optimizer "+fused[x.optimizer], "", func(x *settings) { x.optimizer = fused[x.optimizer] })
 	add(strings.HasPrefix(x.optimizer, "adamw") && x.optimizer != "adamw-8bit" && !s.isRecorded(), "optimizer adamw-8bit", "states in 8 bits, needs bitsandbytes",
 		func(x *settings) { x.optimizer = "adamw-8bit" })
-	add(x.attention == "eager" && !images, "attention sdpa", "", func(x *settings) { x.attention = "sdpa" })
-	add(x.attention != "flash" && x.precision != "fp32" && s.req.Card.Flash() && !images, "attention flash", "needs flash-attn installed",
-		func(x *settings) { x.attention = "flash" })
+	add(x.attention == setup.Eager && !images, "attention sdpa", "", func(x *settings) { x.attention = setup.SDPA })
+	add(x.attention != setup.Flash && x.precision != setup.FP32 && s.req.Card.Flash() && !images, "attention flash", "needs flash-attn installed",
+		func(x *settings) { x.attention = setup.Flash })
 	add(base.Model.Head == "causal-lm" && base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), "a loss function of your own",
 		func(x *settings) { x.chunks = lossChunks })
-	add(base.Model.HasLiger() && len(base.Liger) == 0, ligerLever, "needs liger-kernel installed", func(x *settings) { x.liger = true })
+	out = append(out, s.tableLevers(false)...)
 	add(hasVocabulary(base), fmt.Sprintf("a vocabulary of %d", smallVocabulary), "another tokenizer; embeddings are trained anew",
 		func(x *settings) { x.vocabulary = smallVocabulary })
 	add(base.LoRA == nil && base.Model.LoRATargets() != nil, s.adapters().String(), "only adapters are trained",
 		func(x *settings) { x.lora = s.adapters() })
-	add(base.CanPack(), packedLever, "needs bitsandbytes; what is frozen is rounded; how long unpacking takes was not measured", func(x *settings) { x.packed = true })
+	out = append(out, s.tableLevers(true)...)
 	add(x.negatives > 1 && base.Model.Varies("negatives"), fmt.Sprintf("negatives %d", x.negatives/2), "less to compare each anchor with", func(x *settings) { x.negatives /= 2 })
 	add(!strings.Contains(x.allocator, "expandable") && !recordedOptions(base), "allocator "+expandable, "",
 		func(x *settings) { x.allocator = strings.TrimPrefix(x.allocator+","+expandable, ",") })
 	add(x.shardsLater() && !s.isRecorded(), loadSharded, setup.HowToShard(x.kind), (*settings).shardFirst)
 	for _, kind := range spreads[x.kind] {
-		add(x.world > 1 && !s.isRecorded() && base.Packed == nil, fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs, which is not counted",
+		add(x.world > 1 && !s.isRecorded() && base.Quantization == nil, fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs, which is not counted",
 			func(x *settings) { x.kind, x.bucketView = kind, false })
 	}
 	return out
 }
-
-// packedLever is QLoRA, for a run whose adapters are PEFT's.
-const packedLever = "weights packed into 4 bits"
-
-// ligerLever is all that Liger has for a model.
-const ligerLever = "Liger's kernels"
 
 // lossChunks is into how many pieces of the sequence a loss is cut.
 const lossChunks = 8

@@ -84,7 +84,7 @@ type Plan struct {
 
 // Choice is one way to run.
 type Choice struct {
-	Settings         map[string]any   `json:"settings"`
+	Settings         setup.Values     `json:"settings"`
 	Estimate         *estimate.Answer `json:"estimate"`
 	SamplesPerSecond float64          `json:"samples_per_second"`
 
@@ -112,9 +112,9 @@ type Lever struct {
 
 // Rejection is a choice that was not taken.
 type Rejection struct {
-	Settings map[string]any `json:"settings"`
-	Why      string         `json:"why"`
-	Change   string         `json:"-"` // how it differs from what was chosen, in words
+	Settings setup.Values `json:"settings"`
+	Why      string       `json:"why"`
+	Change   string       `json:"-"` // how it differs from what was chosen, in words
 }
 
 // File is a value in a file that the recommended settings change.

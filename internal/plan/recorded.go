@@ -5,6 +5,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"snug/internal/allocator"
 	"snug/internal/estimate"
@@ -32,10 +33,11 @@ func lockRecorded(base *setup.Setup, locked map[string]bool) map[string]bool {
 		return nil
 	}
 	out := map[string]bool{}
-	for _, f := range []string{"precision", "optimizer", "checkpointing", "attention", "dist"} {
-		out[f] = true
+	for _, f := range setup.Used(setup.LockedByProfile) {
+		object, _, _ := strings.Cut(f, ".")
+		out[object] = true
 	}
-	for _, f := range setup.SizeFields {
+	for _, f := range setup.Used(setup.Size) {
 		if !base.Model.Varies(f) {
 			out[f] = true
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"snug/internal/estimate"
+	"snug/internal/setup"
 	"snug/internal/units"
 )
 
@@ -14,7 +15,7 @@ import (
 func (s *search) rejected(best *Choice) ([]Rejection, error) {
 	out := []Rejection{}
 	add := func(x settings, why string) {
-		out = append(out, Rejection{x.fields(), why, describe(x, best.settings)})
+		out = append(out, Rejection{setup.Planned(x.on(s.base)), why, describe(x, best.settings)})
 	}
 	for _, batch := range s.batches {
 		x := s.split(best.settings, batch)
@@ -65,7 +66,7 @@ func (s *search) flipped(x settings) []settings {
 	}
 	if x.precision == s.today.precision && s.imitates() && !s.rules.fixed("precision") {
 		y := x
-		y.precision = "amp-fp16"
+		y.precision = setup.AmpFP16
 		out = append(out, y)
 	}
 	if x.precision != s.today.precision && s.rules.computes(s.today, s.req.Card) {

@@ -19,7 +19,7 @@ func (s *search) tooSmall(p *Plan) error {
 	if p.Least, err = s.choice(least.settings); err != nil {
 		return err
 	}
-	p.Rejected = append(p.Rejected, Rejection{least.fields(), s.tooLarge(least), describe(least.settings, s.today)})
+	p.Rejected = append(p.Rejected, Rejection{setup.Planned(least.on(s.base)), s.tooLarge(least), describe(least.settings, s.today)})
 	return nil
 }
 
@@ -159,23 +159,23 @@ func (s *search) further(x settings) []lever {
 	add(x.batch > 1 && !s.rules.locked["accumulation"], "batch 1", func(x *settings) { x.accumulation, x.batch = x.accumulation*x.batch, 1 })
 	add(!x.checkpointing && !images, "checkpointing", func(x *settings) { x.checkpointing = true })
 	add(fused[x.optimizer] != "", "optimizer "+fused[x.optimizer], func(x *settings) { x.optimizer = fused[x.optimizer] })
-	add(x.attention == "eager" && !images, "attention sdpa", func(x *settings) { x.attention = "sdpa" })
-	add(x.precision == "fp32" && bf16 && !s.rules.gathers16, "precision amp-bf16", func(x *settings) { x.precision = "amp-bf16" })
-	add(x.precision == "fp32" && !bf16 && !s.rules.gathers16, "precision amp-fp16", func(x *settings) { x.precision = "amp-fp16" })
-	add(s.base.Model.HasLiger() && len(s.base.Liger) == 0, ligerLever, func(x *settings) { x.liger = true })
+	add(x.attention == setup.Eager && !images, "attention sdpa", func(x *settings) { x.attention = setup.SDPA })
+	add(x.precision == setup.FP32 && bf16 && !s.rules.gathers16, "precision amp-bf16", func(x *settings) { x.precision = setup.AmpBF16 })
+	add(x.precision == setup.FP32 && !bf16 && !s.rules.gathers16, "precision amp-fp16", func(x *settings) { x.precision = setup.AmpFP16 })
+	out = append(out, s.tableLevers(false)...)
 	add(s.base.Model.Head == "causal-lm" && s.base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), func(x *settings) { x.chunks = lossChunks })
 	add(x.optimizer != "adamw-8bit", "optimizer adamw-8bit", func(x *settings) { x.optimizer = "adamw-8bit" })
-	add(x.precision != "bf16" && x.precision != "fp16" && bf16, "precision bf16", func(x *settings) { x.precision = "bf16" })
-	add(s.today.precision == "bf16" && x.precision == "amp-fp16" && !bf16, "precision fp16", func(x *settings) { x.precision = "fp16" })
+	add(x.precision != setup.BF16 && x.precision != setup.FP16 && bf16, "precision bf16", func(x *settings) { x.precision = setup.BF16 })
+	add(s.today.precision == setup.BF16 && x.precision == setup.AmpFP16 && !bf16, "precision fp16", func(x *settings) { x.precision = setup.FP16 })
 	add(s.base.LoRA == nil && s.base.Model.LoRATargets() != nil, s.adapters().String(), func(x *settings) { x.lora = s.adapters() })
-	add(s.base.CanPack(), packedLever, func(x *settings) { x.packed = true })
+	out = append(out, s.tableLevers(true)...)
 	for _, part := range []int{2, 4} {
 		add(x.seq >= 64*part, fmt.Sprintf("seq %d", x.seq/part), func(x *settings) { x.seq, x.targetSeq = x.seq/part, x.targetSeq/part })
 	}
-	if s.base.Packed != nil { // which is not simulated in parts
+	if s.base.Quantization != nil { // which is not simulated in parts
 		return out
 	}
-	kind := "fsdp2"
+	kind := setup.FSDP2
 	if setup.DistTakes(x.kind, "load") {
 		kind = x.kind // it is sharded already
 	}

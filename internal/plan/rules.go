@@ -27,19 +27,10 @@ func (r rules) writes(setting string, value any) bool {
 	return r.writable == nil || r.writable(setting, value)
 }
 
-// fields is what a setup has that can be locked. What a plan never touches may
-// be named too, so that a list need not know the difference.
-var fields = []string{
-	"model", "batch", "seq", "target_seq", "positives", "negatives", "precision", "weights", "optimizer", "checkpointing",
-	"loss", "liger", "attention", "attention_mask", "accumulation", "clip", "lora", "packed", "allocator", "dist", "limit", "versions", "steps",
-}
-
-// allowable is the fields that change what is trained, or how exactly.
-var allowable = []string{"seq", "positives", "negatives", "precision", "optimizer"}
-
 // readRules checks locks and allowances, on their own and against each other.
 func readRules(r Request) (rules, error) {
 	out := rules{locked: map[string]bool{}, allowed: map[string]bool{}, quick: r.Goal == Quick, gathers16: gathers16(r.Setup.Dist), writable: r.Writable}
+	fields, allowable := setup.Objects(), setup.Used(setup.Allowed) // what a plan never touches may be named too
 	for _, f := range r.Lock {
 		if !slices.Contains(fields, f) {
 			return out, fmt.Errorf("--lock %s: no such setting%s", f, spelling.Hint(f, fields, "known are "+strings.Join(fields, ", ")))
@@ -88,7 +79,7 @@ func (s *search) lockUnwritable() {
 	if !r.fixed("checkpointing") && s.base.Model.Config != nil && !r.writes("checkpointing", !x.checkpointing) {
 		r.locked["checkpointing"] = true
 	}
-	if (x.attention == "eager" || s.flashless()) && !r.fixed("attention") && !r.writes("attention", "sdpa") {
+	if (x.attention == setup.Eager || s.flashless()) && !r.fixed("attention") && !r.writes("attention", setup.SDPA) {
 		r.locked["attention"] = true
 	}
 }
@@ -139,8 +130,8 @@ func (s *search) variants() []settings {
 			for _, optimizer := range s.rules.optimizers(s.today) {
 				v := s.today
 				v.checkpointing, v.precision, v.optimizer = checkpointing, precision, optimizer
-				if (v.attention == "eager" || s.flashless()) && !s.rules.fixed("attention") {
-					v.attention = "sdpa"
+				if (v.attention == setup.Eager || s.flashless()) && !s.rules.fixed("attention") {
+					v.attention = setup.SDPA
 				}
 				out = append(out, v)
 			}
@@ -150,7 +141,7 @@ func (s *search) variants() []settings {
 }
 
 // flashless tells whether the run asks for flash attention and the card has none.
-func (s *search) flashless() bool { return s.today.attention == "flash" && s.req.Card.LacksFlash() }
+func (s *search) flashless() bool { return s.today.attention == setup.Flash && s.req.Card.LacksFlash() }
 
 // neverCheckpoints tells whether the model's family cannot do it at all. Whatever
 // else is wrong with the setup, its simulation says.
@@ -182,22 +173,22 @@ func (r rules) precisions(today string, card gpu.Card) []string {
 	out := []string{today}
 	switch {
 	case isBF16(today) && !card.BF16():
-		out = []string{"amp-fp16"}
-	case today == "fp32" && r.gathers16:
-	case today == "fp32" && card.BF16():
-		out = []string{"amp-bf16", today}
-	case today == "fp32" && card.Rates.FP16 > card.Rates.FP32:
-		out = []string{"amp-fp16", today}
+		out = []string{setup.AmpFP16}
+	case today == setup.FP32 && r.gathers16:
+	case today == setup.FP32 && card.BF16():
+		out = []string{setup.AmpBF16, today}
+	case today == setup.FP32 && card.Rates.FP16 > card.Rates.FP32:
+		out = []string{setup.AmpFP16, today}
 	}
-	if r.allowed["precision"] && card.BF16() && !slices.Contains(out, "bf16") {
-		out = append([]string{"bf16"}, out...)
+	if r.allowed["precision"] && card.BF16() && !slices.Contains(out, setup.BF16) {
+		out = append([]string{setup.BF16}, out...)
 	}
 	return slices.DeleteFunc(out, func(p string) bool { return p != today && len(out) > 1 && !r.writes("precision", p) })
 }
 
 // sane says whether a card can do what settings ask of it.
 func (r rules) sane(x settings, card gpu.Card) bool {
-	return r.computes(x, card) && (r.fixed("attention") || x.attention != "flash" || !card.LacksFlash())
+	return r.computes(x, card) && (r.fixed("attention") || x.attention != setup.Flash || !card.LacksFlash())
 }
 
 // computes says the same of the precision alone.
@@ -208,7 +199,7 @@ func (r rules) computes(x settings, card gpu.Card) bool {
 // imitates says that the run computes in bf16 as it is, and the card only imitates it.
 func (s *search) imitates() bool { return isBF16(s.today.precision) && !s.req.Card.BF16() }
 
-func isBF16(precision string) bool { return precision == "bf16" || precision == "amp-bf16" }
+func isBF16(precision string) bool { return precision == setup.BF16 || precision == setup.AmpBF16 }
 
 // fused names the kind of an optimizer that does the same in one kernel: less
 // memory for a moment, and less time.

@@ -89,7 +89,7 @@ func bruteForce(t *testing.T, s *setup.Setup, effective int) float64 {
 // TestLocks wants locked fields to stay, one at a time and all at once.
 func TestLocks(t *testing.T) {
 	s := small(t, map[string]any{"precision": "fp32", "attention": "eager"})
-	today := settingsOf(s).fields()
+	today := setup.Planned(s)
 	all := []string{"precision", "optimizer", "checkpointing", "attention", "allocator", "batch", "accumulation"}
 	for _, lock := range append([][]string{all}, [][]string{{"precision"}, {"optimizer"}, {"checkpointing"}, {"attention"}, {"batch"}, {"accumulation"}}...) {
 		p, err := Search(Request{Setup: s, Card: card(t, "RTX-4090"), Lock: lock})
@@ -102,8 +102,8 @@ func TestLocks(t *testing.T) {
 		}
 		for _, c := range choices {
 			for _, field := range lock {
-				if c.Settings[field] != today[field] {
-					t.Errorf("%v locked, but %s went from %v to %v", lock, field, today[field], c.Settings[field])
+				if c.Settings.Get(field) != today.Get(field) {
+					t.Errorf("%v locked, but %s went from %v to %v", lock, field, today.Get(field), c.Settings.Get(field))
 				}
 			}
 		}
@@ -215,7 +215,7 @@ func TestImpossible(t *testing.T) {
 func TestImpossibleOnce(t *testing.T) {
 	same := errors.New("no")
 	none := func(*settings) {}
-	s := &search{}
+	s := &search{prober: newProber(&setup.Setup{})}
 	got := s.impossible([]lever{{"a", "", none}, {"b", "", none}, {"c", "", none}, {"d", "", none}}, []error{same, nil, same, setup.Wrong("{x}: not %s", "this")})
 	var text []string
 	for _, r := range got {

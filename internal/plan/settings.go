@@ -27,8 +27,8 @@ type settings struct {
 	bucketView            bool
 	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
 	lora                  adapters
-	liger                 bool // a lever as well: all of Liger's kernels
-	packed                bool // and another: frozen weights in 4 bits
+	pulled                pulled // of the table's levers
+	quantized             bool   // and another: frozen weights in 4 bits
 }
 
 // adapters is a lever too: LoRA of a rank, as the run's library does it.
@@ -49,7 +49,7 @@ func settingsOf(s *setup.Setup) settings {
 		attention: s.Attention, allocator: s.Allocator, checkpointing: s.Checkpointing, world: 1,
 	}
 	if d := s.Dist; d != nil {
-		x.kind, x.world, x.bucketView = d.Kind, d.World, d.BucketView
+		x.kind, x.world, x.bucketView = d.Kind, d.Mesh.Replicas(), d.BucketView
 		x.paramType, x.reduceType, x.load = d.ParamDType, d.ReduceDType, d.Load
 	}
 	return x
@@ -66,22 +66,14 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 		s.Dist = x.spread()
 	}
 	s.LossChunks = x.chunks
-	if x.liger {
-		s.Liger = setup.LigerParts
-	}
-	if x.liger && s.Loss == "" && s.Model.Head == "causal-lm" {
-		s.Loss = setup.LigerLoss
-	}
 	if x.vocabulary > 0 {
 		s.Model.Config = maps.Clone(s.Model.Config)
 		s.Model.Config["vocab_size"] = float64(x.vocabulary)
 	}
 	if x.precision != base.Precision {
-		s.Weights, s.Packed = base.WeightsUnder(x.precision), base.PackedUnder(x.precision)
+		s.Weights, s.Quantization = base.WeightsUnder(x.precision), base.QuantizationUnder(x.precision)
 	}
-	if x.packed {
-		s.Packed = s.PackedInto4()
-	}
+	x.pulled.on(&s)
 	if x.lora.rank > 0 {
 		if x.precision == base.Precision && x.lora.Precision != "" {
 			s.Precision = x.lora.Precision
@@ -133,46 +125,6 @@ func (x settings) changes(from settings) int {
 		}
 	}
 	return n
-}
-
-// fields are the settings under a setup's field names. Batch, accumulation and
-// checkpointing are always there, the rest where the run has such a thing.
-func (x settings) fields() map[string]any {
-	out := map[string]any{
-		"batch": x.batch, "accumulation": x.accumulation, "checkpointing": x.checkpointing,
-	}
-	put := func(is bool, name string, v any) {
-		if is {
-			out[name] = v
-		}
-	}
-	put(x.precision != "", "precision", x.precision)
-	put(x.optimizer != "", "optimizer", x.optimizer)
-	put(x.attention != "", "attention", x.attention)
-	put(x.seq > 0, "seq", x.seq)
-	put(x.targetSeq > 0, "target_seq", x.targetSeq)
-	put(x.positives > 0, "positives", x.positives)
-	put(x.negatives > 0, "negatives", x.negatives)
-	put(x.allocator != "", "allocator", x.allocator)
-	put(x.kind != "", "dist", x.dist())
-	return out
-}
-
-func (x settings) dist() map[string]any {
-	out := map[string]any{"kind": x.kind, "world": x.world}
-	if x.bucketView {
-		out["bucket_view"] = true
-	}
-	if x.paramType != "" {
-		out["param_dtype"] = x.paramType
-	}
-	if x.reduceType != "" {
-		out["reduce_dtype"] = x.reduceType
-	}
-	if d := x.spread(); d != nil && d.Load != "" {
-		out["load"] = d.Load
-	}
-	return out
 }
 
 // describe writes settings as people say them: the batch, and what

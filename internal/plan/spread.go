@@ -4,7 +4,6 @@ package plan
 
 import (
 	"fmt"
-	"strings"
 
 	"snug/internal/setup"
 	"snug/internal/units"
@@ -13,14 +12,14 @@ import (
 // thinner is which kinds spread a run more thinly, to be tried in order where it
 // does not fit. DeepSpeed's runs stay with it: another stage is one number there.
 var thinner = map[string][]string{
-	"ddp": {"zero1", "fsdp2"}, "zero1": {"fsdp2"},
-	"zero1-deepspeed": {"zero2", "zero3"}, "zero2": {"zero3"},
+	setup.DDP: {setup.Zero1, setup.FSDP2}, setup.Zero1: {setup.FSDP2},
+	setup.Zero1DeepSpeed: {setup.Zero2, setup.Zero3}, setup.Zero2: {setup.Zero3},
 }
 
 // spreads is which of them are shown as levers.
 var spreads = map[string][]string{
-	"ddp":             {"zero1", "zero2", "fsdp2", "zero3"},
-	"zero1-deepspeed": {"zero2", "zero3"}, "zero2": {"zero3"},
+	setup.DDP:            {setup.Zero1, setup.Zero2, setup.FSDP2, setup.Zero3},
+	setup.Zero1DeepSpeed: {setup.Zero2, setup.Zero3}, setup.Zero2: {setup.Zero3},
 }
 
 // spread is how settings share a run out, nil where they do not.
@@ -28,7 +27,8 @@ func (x settings) spread() *setup.Dist {
 	if x.kind == "" {
 		return nil
 	}
-	d := &setup.Dist{Kind: x.kind, World: x.world, BucketView: x.bucketView, ParamDType: x.paramType, ReduceDType: x.reduceType}
+	d := setup.Over(x.kind, x.world)
+	d.BucketView, d.ParamDType, d.ReduceDType = x.bucketView, x.paramType, x.reduceType
 	if setup.DistTakes(x.kind, "load") {
 		d.Load = x.load
 	}
@@ -38,7 +38,7 @@ func (x settings) spread() *setup.Dist {
 // gathers16 tells whether FSDP gathers weights in 16 bits and computes in them, so
 // that autocast has nothing left to do.
 func gathers16(d *setup.Dist) bool {
-	return d != nil && strings.HasPrefix(d.Kind, "fsdp2") && (d.ParamDType == "bf16" || d.ParamDType == "fp16")
+	return d.FSDP() && (d.ParamDType == setup.BF16 || d.ParamDType == setup.FP16)
 }
 
 // shardsLater tells whether every GPU holds the whole model before it is sharded.
@@ -53,7 +53,7 @@ func (x *settings) shardFirst() { x.load = setup.LoadSharded }
 // fallbackSpreads is the variants as other kinds spread them, and then with their
 // weights loaded in parts.
 func (s *search) fallbackSpreads(plain []settings) [][]settings {
-	if s.today.world < 2 || s.rules.fixed("dist") || s.base.Packed != nil {
+	if s.today.world < 2 || s.rules.fixed("dist") || s.base.Quantization != nil {
 		return nil
 	}
 	sets := [][]settings{plain}

@@ -32,7 +32,7 @@ func TestLoadSharded(t *testing.T) {
 	if d := tight.Recommended.Estimate.Setup.Dist; !d.LoadsSharded() || d.Kind != "fsdp2" {
 		t.Errorf("spread as %+v", d)
 	}
-	if got := tight.Recommended.Settings["dist"].(map[string]any)["load"]; got != "sharded" {
+	if got := tight.Recommended.Settings.Get("dist.load"); got != "sharded" {
 		t.Errorf("load is %v in the settings", got)
 	}
 	if len(tight.Notes) == 0 || !strings.Contains(tight.Notes[0], "load it sharded") {

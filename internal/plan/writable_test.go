@@ -42,8 +42,8 @@ func TestWritable(t *testing.T) {
 			}
 			for _, c := range choices {
 				for field, want := range tt.want {
-					if c.Settings[field] != want {
-						t.Errorf("%s is %v, want %v", field, c.Settings[field], want)
+					if c.Settings.Get(field) != want {
+						t.Errorf("%s is %v, want %v", field, c.Settings.Get(field), want)
 					}
 				}
 			}
@@ -62,7 +62,7 @@ func TestImitatedRatherThanNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Recommended == nil || p.Recommended.Settings["precision"] != "bf16" {
+	if p.Recommended == nil || p.Recommended.Settings.Get("precision") != "bf16" {
 		t.Fatalf("recommended is %+v", p.Recommended)
 	}
 	if !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "imitated and slow") }) {

@@ -5,7 +5,6 @@ package record
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"snug/internal/config/change"
 	"snug/internal/config/doc"
 	"snug/internal/run"
+	"snug/internal/setup"
 	"snug/internal/spelling"
 )
 
@@ -26,12 +26,12 @@ type binder struct {
 }
 
 // bind is the command with values in it. Copies of files go into the folder.
-func (b binder) bind(want map[string]any, folder string) (*command, error) {
+func (b binder) bind(want setup.Values, folder string) (*command, error) {
 	c := &command{files: b.files, args: slices.Clone(b.launch.Args), env: slices.Clone(b.launch.Env)}
-	unplaced := map[string]any{}
-	for name, value := range want {
-		if !c.fill(name, value) {
-			unplaced[name] = value
+	var unplaced setup.Values
+	for _, v := range want {
+		if !c.fill(v.Setting, v.Value) {
+			unplaced = append(unplaced, v)
 		}
 	}
 	c.shown = slices.Clone(c.args)
@@ -44,8 +44,8 @@ func (b binder) bind(want map[string]any, folder string) (*command, error) {
 
 // bindSettings puts values that the command has no placeholder for where the script
 // or the config files of the command keep them.
-func (b binder) bindSettings(c *command, want map[string]any, folder string) error {
-	names := slices.Sorted(maps.Keys(want))
+func (b binder) bindSettings(c *command, want setup.Values, folder string) error {
+	names := want.Names()
 	for _, name := range names {
 		if !isSetting(name) {
 			return fmt.Errorf("the command has no {%s}, and %[1]s is no setting of config files%s", name,
@@ -82,8 +82,8 @@ func noPlace(name string, err error) error {
 }
 
 // edits are what gives the settings of a project other values.
-func edits(project *config.Project, want map[string]any) ([]change.Edit, error) {
-	names := slices.Sorted(maps.Keys(want))
+func edits(project *config.Project, want setup.Values) ([]change.Edit, error) {
+	names := want.Names()
 	plan, err := project.Change(want)
 	if missing := slices.IndexFunc(names, func(n string) bool { return project.Value(n) == nil }); err != nil && missing >= 0 {
 		return nil, fmt.Errorf("the command has no {%s}, and no file says the %[1]s; put {%[1]s} where its value goes", names[missing])
@@ -92,7 +92,7 @@ func edits(project *config.Project, want map[string]any) ([]change.Edit, error) 
 		return nil, fmt.Errorf("the command has no {%s}, and %w", names[0], err)
 	}
 	for _, name := range names {
-		if len(plan.Edits) == 0 && project.Value(name) != want[name] {
+		if len(plan.Edits) == 0 && project.Value(name) != want.Get(name) {
 			return nil, fmt.Errorf("the command has no {%s}, and what says the %[1]s here cannot be changed; put {%[1]s} where its value goes", name)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"snug/internal/run"
+	"snug/internal/setup"
 )
 
 // project is a folder in memory, /home/me/project.
@@ -115,7 +116,7 @@ func TestBind(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := newProject(c.files)
 			b := binder{userFiles{p}, run.ReadLaunch(strings.Fields(c.command)), nil}
-			got, err := b.bind(map[string]any{"batch": 2}, "/run")
+			got, err := b.bind(setup.Assign("batch", 2), "/run")
 			if err != nil || c.err != "" {
 				if err == nil || err.Error() != c.err {
 					t.Errorf("%v, want %s", err, c.err)
@@ -136,7 +137,7 @@ func TestBind(t *testing.T) {
 func TestBindSettings(t *testing.T) {
 	p := newProject(map[string]string{"train.py": "", "a.yaml": "per_device_train_batch_size: 16\ngradient_checkpointing: false\noutput_dir: out\n"})
 	b := binder{userFiles{p}, run.ReadLaunch(strings.Fields("python train.py a.yaml")), nil}
-	if _, err := b.bind(map[string]any{"batch": 2, "checkpointing": true}, "/run"); err != nil {
+	if _, err := b.bind(setup.Assign("batch", 2).With("checkpointing", true), "/run"); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := string(p.MapFS["/run/files/a.yaml"].Data), "per_device_train_batch_size: 2\ngradient_checkpointing: true\noutput_dir: out\n"; got != want {

@@ -135,7 +135,7 @@ func TestPast(t *testing.T) {
 	}
 	for name, change := range map[string]func(*setup.Setup){
 		"torch": func(s *setup.Setup) { s.Versions.Torch = "2.6.0" },
-		"GPUs":  func(s *setup.Setup) { s.Dist = &setup.Dist{Kind: "ddp", World: 2} },
+		"GPUs":  func(s *setup.Setup) { s.Dist = setup.Over("ddp", 2) },
 	} {
 		other := *s
 		change(&other)

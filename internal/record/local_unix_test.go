@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"snug/internal/run"
+	"snug/internal/setup"
 )
 
 // A script or config that is a pipe is waited for by nobody, and a device has no end.
@@ -27,7 +28,7 @@ func TestWhatIsNoFile(t *testing.T) {
 		bound := make(chan error, 1)
 		go func() {
 			b := binder{userFiles{localFiles{}}, run.ReadLaunch([]string{"python", "train.py", name}), []string{name}}
-			_, err := b.bind(map[string]any{"batch": 2}, t.TempDir())
+			_, err := b.bind(setup.Assign("batch", 2), t.TempDir())
 			bound <- err
 		}()
 		select {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"snug/internal/profile"
 	"snug/internal/redact"
 	"snug/internal/run"
+	"snug/internal/setup"
 )
 
 // Session runs one command, once or many times, but one run at a time. It has a private
@@ -154,7 +156,7 @@ func (s *Session) bindAll() error {
 // Bind prepares a run of the command at a size, and with other values for settings of
 // its config files, such as checkpointing or precision; settings may be nil. Nothing
 // runs yet. A value that has no place in the command or its files is an error.
-func (s *Session) Bind(at profile.Point, settings map[string]any) (*Trial, error) {
+func (s *Session) Bind(at profile.Point, settings setup.Values) (*Trial, error) {
 	t, err := s.newTrial(at, settings)
 	if err != nil {
 		return nil, s.hide(err)
@@ -162,7 +164,7 @@ func (s *Session) Bind(at profile.Point, settings map[string]any) (*Trial, error
 	return t, nil
 }
 
-func (s *Session) newTrial(at profile.Point, settings map[string]any) (*Trial, error) {
+func (s *Session) newTrial(at profile.Point, settings setup.Values) (*Trial, error) {
 	f, err := run.NewFolder(s.work.Path, run.Settings{
 		Steps: s.plan.Steps, Stacks: s.plan.Stacks, KeepRunning: s.plan.KeepRunning, NeedsGPU: true, HasGPU: s.hasGPU,
 	})
@@ -180,13 +182,13 @@ func (s *Session) newTrial(at profile.Point, settings map[string]any) (*Trial, e
 }
 
 // values are a size and further settings as one.
-func values(at profile.Point, settings map[string]any) map[string]any {
-	out := map[string]any{}
-	for name, n := range at {
-		out[name] = int(n)
+func values(at profile.Point, settings setup.Values) setup.Values {
+	var out setup.Values
+	for _, name := range slices.Sorted(maps.Keys(at)) {
+		out = append(out, setup.Value{Setting: name, Value: int(at[name])})
 	}
-	for name, v := range settings {
-		out[name] = v
+	for _, v := range settings {
+		out = out.With(v.Setting, v.Value)
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 	"snug/internal/gpu"
 	"snug/internal/profile"
 	"snug/internal/run"
+	"snug/internal/setup"
 )
 
 // A session runs whatever is bound in it, one rung of a ladder after the other. One
@@ -32,7 +33,7 @@ func TestLadder(t *testing.T) {
 		batch int64
 		fits  bool
 	}{{128, false}, {64, true}} {
-		x, err := s.Bind(profile.Point{"batch": c.batch}, map[string]any{"checkpointing": true})
+		x, err := s.Bind(profile.Point{"batch": c.batch}, setup.Assign("checkpointing", true))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,28 +9,6 @@ import (
 	"strings"
 
 	"snug/internal/allocator"
-	"snug/internal/shadow"
-)
-
-// The words that fields may hold.
-var (
-	Precisions = []string{"fp32", "amp-bf16", "amp-fp16", "bf16", "fp16"}
-	// WeightTypes is what weights are loaded in.
-	WeightTypes = []string{"fp32", "bf16", "fp16", Saved}
-	Attentions  = []string{"sdpa", "eager", "flash"}
-	Losses      = []string{ModelLoss, TRLLoss, LigerLoss}
-	DistKinds   = []string{"ddp", "fsdp2", "fsdp2-noreshard", "zero1", "zero1-deepspeed", "zero2", "zero3"}
-
-	shardTypes = []string{"fp32", "bf16", "fp16"}
-)
-
-// Whose code computes the loss of a causal model. The model's own makes the logits
-// of every token at once; TRL's never has more than a tile of them, and Liger's no
-// more than a few rows.
-const (
-	ModelLoss = "model"
-	TRLLoss   = "trl"
-	LigerLoss = "liger"
 )
 
 // NewestTorch is the version of PyTorch that is meant where none is named: the
@@ -53,47 +31,18 @@ const (
 // and the model is looked up.
 func Decode(fields map[string]any, from Source) (*Setup, error) {
 	o := &object{keys: fields}
-	s := &Setup{
-		ID:            o.text("id"),
-		Batch:         o.whole("batch", 0, 1, mostBatch),
-		Seq:           o.whole("seq", 0, 1, mostSeq),
-		TargetSeq:     o.whole("target_seq", 0, 1, mostSeq),
-		Positives:     o.whole("positives", 0, 0, mostRank),
-		Negatives:     o.whole("negatives", 0, 0, mostRank),
-		Precision:     o.choice("precision", "fp32", Precisions),
-		Weights:       o.choice("weights", "", WeightTypes),
-		Optimizer:     o.choice("optimizer", "adamw", shadow.OptimizerNames()),
-		Checkpointing: o.flag("checkpointing", false),
-		Loss:          o.choice("loss", "", Losses),
-		Liger:         o.liger("liger"),
-		Attention:     o.choice("attention", "sdpa", Attentions),
-		Accumulation:  o.whole("accumulation", 1, 1, mostBatch),
-		Clip:          o.flag("clip", false),
-		Allocator:     o.text("allocator"),
-		Limit:         o.size("limit"),
-		Steps:         o.whole("steps", 3, 1, mostSteps),
-	}
-	if s.Weights == Saved && fields["precision"] == nil {
-		s.Precision = "" // that of the model's files
-	}
-	if s.Loss == ModelLoss {
-		s.Loss = ""
-	}
-	mask := o.flag("attention_mask", true)
-	s.AttentionMask = &mask
-	o.versions(s)
-	o.lora(s)
-	o.packed(s)
-	o.dist(s)
+	s := &Setup{ID: o.text("id")}
+	o.decodeSettings(s)
+	s.versionDefaults()
+	o.checkAllocator(s)
+	s.tidy(fields["precision"] != nil)
 	model := o.inner("model")
 	if o.keys["model"] == nil {
 		o.err = cmp.Or(o.err, unknownModel("{model} is missing; give a config or a name"))
 	} else if err := o.profile(s, model, from); err != nil {
 		return s, err
 	}
-	if o.keys["batch"] == nil {
-		o.fail("batch", " is missing; it is the samples per GPU per forward")
-	}
+	o.required("")
 	if err := o.done(); err != nil {
 		return s, err
 	}
@@ -106,18 +55,27 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	return s, s.complete()
 }
 
-func (o *object) versions(s *Setup) {
-	s.Versions.Torch = NewestTorch
-	if v := o.inner("versions"); v != nil {
-		if t := v.text("torch"); t != "" {
-			s.Versions.Torch = t
-		}
-		s.Versions.Transformers, s.Versions.CUDA = v.text("transformers"), v.text("cuda")
-		v.checkTransformers(s.Versions.Transformers)
-		s.Versions.BitsAndBytes = v.text("bitsandbytes")
-		v.checkBitsAndBytes(s.Versions.BitsAndBytes)
-		o.adopt(v)
+// tidy makes one value of several that mean the same.
+func (s *Setup) tidy(saysPrecision bool) {
+	if s.Weights == Saved && !saysPrecision {
+		s.Precision = "" // that of the model's files
 	}
+	if s.Loss == ModelLoss {
+		s.Loss = ""
+	}
+	if s.Quantization != nil && s.Quantization.Adapters == FP32 {
+		s.Quantization.Adapters = ""
+	}
+	s.Liger = ligerParts(s.Liger)
+}
+
+func (o *object) checkVersions(s *Setup) {
+	o.checkTransformers(s.Versions.Transformers)
+	o.checkBitsAndBytes(s.Versions.BitsAndBytes)
+}
+
+// checkAllocator wants options that the version of PyTorch has.
+func (o *object) checkAllocator(s *Setup) {
 	torch, err := allocator.ParseVersion(s.Versions.Torch)
 	if err != nil {
 		o.fail("versions.torch", ": %v", err)
@@ -140,23 +98,10 @@ func (o *object) checkTransformers(text string) {
 	}
 }
 
-func (o *object) lora(s *Setup) {
-	l := o.inner("lora")
-	if l == nil {
-		return
-	}
-	s.LoRA = &LoRA{
-		Rank: l.whole("rank", 0, 1, mostRank), Alpha: l.number("alpha", 0, 0, 1e6),
-		Dropout: l.number("dropout", 0, 0, 1), Targets: l.words("targets"),
-		PEFT: l.flag("peft", false), DoRA: l.flag("dora", false), Save: l.words("save"),
-	}
-	if l.keys["rank"] == nil {
-		l.fail("rank", " is missing; 8 or 16 is usual")
-	}
+func (o *object) checkLoRA(s *Setup) {
 	if len(s.LoRA.Targets) == 0 && !s.LoRA.PEFT {
-		l.fail("targets", " is empty; name the linear layers to adapt, such as q_proj and v_proj, or all-linear")
+		o.fail("targets", " is empty; name the linear layers to adapt, such as q_proj and v_proj, or all-linear")
 	}
-	o.adopt(l)
 }
 
 // complete fills in what the model decides and checks the numbers against it.
@@ -168,7 +113,7 @@ func (s *Setup) complete() error {
 	if err := s.completeLoRA(); err != nil {
 		return err
 	}
-	if err := s.completePacked(); err != nil {
+	if err := s.completeQuantization(); err != nil {
 		return err
 	}
 	if err := s.completeWeights(); err != nil {
@@ -185,7 +130,7 @@ func (s *Setup) complete() error {
 		s.Seq, s.TargetSeq = 0, 0
 		return nil
 	}
-	if s.Attention == "flash" && s.Precision == "fp32" {
+	if s.Attention == Flash && s.Precision == FP32 {
 		return Wrong("{attention} flash computes in 16 bits, and {precision} is fp32; choose amp-bf16 or bf16, or {attention} sdpa")
 	}
 	longest := s.Model.Longest()

@@ -2,7 +2,22 @@
 
 package setup
 
-import "strings"
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// The kinds of spread.
+const (
+	DDP            = "ddp"
+	FSDP2          = "fsdp2"
+	FSDP2NoReshard = "fsdp2-noreshard"
+	Zero1          = "zero1" // PyTorch's ZeroRedundancyOptimizer
+	Zero1DeepSpeed = "zero1-deepspeed"
+	Zero2          = "zero2"
+	Zero3          = "zero3"
+)
 
 // How a sharded run comes by its weights: the whole model on every GPU, which then
 // keeps its part, or a unit at a time, so that no GPU ever holds all of it.
@@ -14,42 +29,111 @@ const (
 // Loads is the words of dist.load.
 var Loads = []string{LoadWhole, LoadSharded}
 
-func (o *object) dist(s *Setup) {
-	d := o.inner("dist")
+// DistKinds is the words of dist.kind.
+var DistKinds = []string{DDP, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero2, Zero3}
+
+// kind is what is known about one of them.
+type kind struct {
+	axis      Axis
+	takes     []string // fields of dist that mean something for it, beside kind and world
+	deepspeed bool
+	fsdp      bool
+}
+
+var kinds = map[string]kind{
+	DDP:            {axis: Data, takes: []string{"bucket_view"}},
+	FSDP2:          {axis: Shard, takes: []string{"param_dtype", "reduce_dtype", "load"}, fsdp: true},
+	FSDP2NoReshard: {axis: Shard, takes: []string{"param_dtype", "reduce_dtype", "load"}, fsdp: true},
+	Zero1:          {axis: Shard},
+	Zero1DeepSpeed: {axis: Shard, deepspeed: true},
+	Zero2:          {axis: Shard, deepspeed: true},
+	Zero3:          {axis: Shard, takes: []string{"load"}, deepspeed: true},
+}
+
+// Dist is how the run is spread over GPUs. Files say a kind and how many GPUs; inside
+// they are a mesh, along the axis of that kind.
+type Dist struct {
+	Kind        string
+	Mesh        Mesh
+	BucketView  bool
+	ParamDType  string
+	ReduceDType string
+	Load        string // whole or sharded; "" is as the kind is mostly loaded
+}
+
+// Over is a run spread over GPUs by one of DistKinds.
+func Over(kind string, gpus int) *Dist {
+	d := &Dist{Kind: kind}
+	*d.along() = gpus
+	return d
+}
+
+// Axis is the one that the kind lays GPUs along.
+func (d *Dist) Axis() Axis { return kinds[d.Kind].axis }
+
+// along is how many GPUs lie along that axis.
+func (d *Dist) along() *int { return &d.Mesh[d.Axis()] }
+
+// World is how many GPUs there are; one where nothing is spread.
+func (d *Dist) World() int {
 	if d == nil {
-		return
+		return 1
 	}
-	s.Dist = &Dist{
-		Kind: d.choice("kind", "", DistKinds), World: d.whole("world", 0, 1, mostWorld), BucketView: d.flag("bucket_view", false),
-		ParamDType: d.choice("param_dtype", "", shardTypes), ReduceDType: d.choice("reduce_dtype", "", shardTypes),
-		Load: d.choice("load", "", Loads),
+	return d.Mesh.GPUs()
+}
+
+// Simulated says why the mesh is not simulated, nil where it is.
+func (d *Dist) Simulated() error {
+	if *d.along() < 1 {
+		return fmt.Errorf("dist.world is %d; it has to be at least 1", *d.along())
 	}
-	kind := s.Dist.Kind
+	return d.Mesh.only(d.Axis())
+}
+
+// distJSON is dist as files have it.
+type distJSON struct {
+	Kind        string `json:"kind"`
+	World       int    `json:"world"`
+	BucketView  bool   `json:"bucket_view,omitempty"`
+	ParamDType  string `json:"param_dtype,omitempty"`
+	ReduceDType string `json:"reduce_dtype,omitempty"`
+	Load        string `json:"load,omitempty"`
+}
+
+// MarshalJSON writes the kind and the number of GPUs.
+func (d *Dist) MarshalJSON() ([]byte, error) {
+	return json.Marshal(distJSON{d.Kind, *d.along(), d.BucketView, d.ParamDType, d.ReduceDType, d.Load})
+}
+
+// UnmarshalJSON reads the kind and the number of GPUs.
+func (d *Dist) UnmarshalJSON(data []byte) error {
+	var in distJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	*d = *Over(in.Kind, in.World)
+	d.BucketView, d.ParamDType, d.ReduceDType, d.Load = in.BucketView, in.ParamDType, in.ReduceDType, in.Load
+	return nil
+}
+
+// checkDist refuses what does not belong to the kind.
+func (o *object) checkDist(s *Setup) {
+	d := s.Dist
 	switch {
-	case kind == "":
-		d.fail("kind", " is missing; known are %s", strings.Join(DistKinds, ", "))
-	case s.Dist.World == 0:
-		d.fail("world", " is missing; it is the number of GPUs")
-	case s.Dist.BucketView && !DistTakes(kind, "bucket_view"):
-		d.fail("bucket_view", " belongs to ddp, not to %s", kind)
-	case s.Dist.ParamDType+s.Dist.ReduceDType != "" && !DistTakes(kind, "param_dtype"):
-		d.fail("param_dtype", " and {dist.reduce_dtype} belong to fsdp2, not to %s", kind)
-	case s.Dist.Load != "" && !DistTakes(kind, "load"):
-		d.fail("load", " belongs to fsdp2 and zero3, which shard weights, not to %s", kind)
+	case d.BucketView && !DistTakes(d.Kind, "bucket_view"):
+		o.fail("bucket_view", " belongs to ddp, not to %s", d.Kind)
+	case d.ParamDType+d.ReduceDType != "" && !DistTakes(d.Kind, "param_dtype"):
+		o.fail("param_dtype", " and {dist.reduce_dtype} belong to fsdp2, not to %s", d.Kind)
+	case d.Load != "" && !DistTakes(d.Kind, "load"):
+		o.fail("load", " belongs to fsdp2 and zero3, which shard weights, not to %s", d.Kind)
 	}
-	o.adopt(d)
 }
 
 // DistTakes tells whether a field of dist means something for a kind.
 func DistTakes(kind, field string) bool {
-	fsdp := strings.HasPrefix(kind, "fsdp2")
 	switch field {
-	case "bucket_view":
-		return kind == "ddp"
-	case "param_dtype", "reduce_dtype":
-		return fsdp
-	case "load":
-		return fsdp || kind == "zero3"
+	case "bucket_view", "param_dtype", "reduce_dtype", "load":
+		return slices.Contains(kinds[kind].takes, field)
 	}
 	return true
 }
@@ -63,7 +147,7 @@ func (d *Dist) LoadsSharded() bool {
 	case d == nil || !DistTakes(d.Kind, "load"):
 		return false
 	case d.Load == "":
-		return d.Kind == "zero3"
+		return d.Kind == Zero3
 	}
 	return d.Load == LoadSharded
 }
@@ -76,7 +160,7 @@ func (d *Dist) LoadsWhole() bool {
 
 // HowToShard is how a run of a kind is started so that weights come in parts.
 func HowToShard(kind string) string {
-	if kind == "zero3" {
+	if kind == Zero3 {
 		return "zero.Init, as from_pretrained does under ZeRO-3"
 	}
 	return "call fully_shard while it is on the meta device or the CPU, not on the GPU"
@@ -84,6 +168,26 @@ func HowToShard(kind string) string {
 
 // DeepSpeed tells whether its ZeRO spreads the run. Kind zero1 is PyTorch's own
 // ZeroRedundancyOptimizer.
-func (d *Dist) DeepSpeed() bool {
-	return d != nil && strings.HasPrefix(d.Kind, "zero") && d.Kind != "zero1"
+func (d *Dist) DeepSpeed() bool { return d != nil && kinds[d.Kind].deepspeed }
+
+// FSDP tells whether fully_shard does.
+func (d *Dist) FSDP() bool { return d != nil && kinds[d.Kind].fsdp }
+
+// text is the spread in a phrase.
+func (d *Dist) text() string { return fmt.Sprintf("%s over %d GPUs", d.Kind, d.World()) }
+
+// cell is how many GPUs there are, and how they share the run.
+func (d *Dist) cell() string {
+	if d == nil {
+		return "1"
+	}
+	return fmt.Sprintf("%d by %s", d.World(), d.Kind)
+}
+
+// loadedText is how weights come to a GPU, in a word.
+func (d *Dist) loadedText() string {
+	if d.LoadsSharded() {
+		return LoadSharded
+	}
+	return LoadWhole
 }

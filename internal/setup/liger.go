@@ -2,12 +2,7 @@
 
 package setup
 
-import (
-	"slices"
-	"strings"
-
-	"snug/internal/spelling"
-)
+import "slices"
 
 // LigerParts are the kinds of layers that Liger has kernels for: the rotation of
 // queries and keys, norms, and what lies between the products of an MLP or its
@@ -17,15 +12,8 @@ var LigerParts = []string{"rope", "norm", "mlp"}
 // AllLiger stands for all of LigerParts.
 const AllLiger = "all"
 
-// liger reads which layers are Liger's, each once and in one order.
-func (o *object) liger(key string) []string {
-	given := o.words(key)
-	known := append(slices.Clone(LigerParts), AllLiger)
-	for _, w := range given {
-		if !slices.Contains(known, w) {
-			o.fail(key, " %q is not known%s", w, spelling.Hint(w, known, "known are "+strings.Join(known, ", ")))
-		}
-	}
+// ligerParts is which layers are Liger's, each once and in one order.
+func ligerParts(given []string) []string {
 	var out []string
 	for _, part := range LigerParts {
 		if slices.Contains(given, part) || slices.Contains(given, AllLiger) {

@@ -19,7 +19,7 @@ func TestLiger(t *testing.T) {
 		`["rope", "all"]`:       {"rope", "norm", "mlp"},
 		`["mlp","norm","rope"]`: {"rope", "norm", "mlp"},
 	} {
-		s, err := one(`{"model": {"config": {"model_type": "llama"}}, "batch": 4, "seq": 8, "liger": `+text+`}`, Source{})
+		s, err := oneSetup(`{"model": {"config": {"model_type": "llama"}}, "batch": 4, "seq": 8, "liger": `+text+`}`, Source{})
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -38,7 +38,7 @@ func TestLigerWrong(t *testing.T) {
 		`[1]`:               `liger holds 1; it has to be a list of names`,
 		`[], "loss": "lig"`: `loss "lig" is not known`,
 	} {
-		_, err := one(`{"model": {"config": {"model_type": "llama"}}, "batch": 4, "seq": 8, "liger": `+text+`}`, Source{})
+		_, err := oneSetup(`{"model": {"config": {"model_type": "llama"}}, "batch": 4, "seq": 8, "liger": `+text+`}`, Source{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}

@@ -23,7 +23,7 @@ const Saved = "saved"
 func (s *Setup) completeWeights() error {
 	s.Loaded = s.Weights
 	if s.Precision == "" && s.Loaded == Saved {
-		s.Precision, s.Guessed = s.Model.savedIn("fp32")
+		s.Precision, s.Guessed = s.Model.savedIn(FP32)
 		s.Weights = ""
 		return nil
 	}
@@ -32,7 +32,7 @@ func (s *Setup) completeWeights() error {
 			s.Weights, s.Precision)
 	}
 	s.Weights, s.Guessed = s.held(s.Loaded, s.Precision)
-	if s.Precision != "amp-fp16" || !s.trains16() {
+	if s.Precision != AmpFP16 || !s.trains16() {
 		return nil
 	}
 	return s.unscalable()
@@ -52,13 +52,13 @@ func (s *Setup) held(loaded, precision string) (dtype string, guessed bool) {
 		return "", false
 	}
 	if loaded == Saved {
-		usual := "fp32"
+		usual := FP32
 		if s.LoRA != nil {
 			usual = strings.TrimPrefix(precision, "amp-")
 		}
 		loaded, guessed = s.Model.savedIn(usual)
 	}
-	if loaded == "fp32" {
+	if loaded == FP32 {
 		loaded = ""
 	}
 	return loaded, guessed
@@ -75,7 +75,7 @@ type Loading struct {
 // NeverTrains tells whether the run could not train under a precision, whatever is
 // written of its weights: a gradient scaler takes no adapters of 16 bits.
 func (s *Setup) NeverTrains(precision string) bool {
-	return s.Loads[precision].Never || precision == "amp-fp16" && s.Packed != nil && s.Packed.Adapters != ""
+	return s.Loads[precision].Never || precision == AmpFP16 && s.Quantization != nil && s.Quantization.Adapters != ""
 }
 
 // WeightsUnder is the type of the weights if the precision were another. Where they
@@ -91,7 +91,7 @@ func (s *Setup) WeightsUnder(precision string) string {
 	}
 	t := *s
 	t.Weights, _ = s.held(loaded, precision)
-	if precision == "amp-fp16" && t.trains16() {
+	if precision == AmpFP16 && t.trains16() {
 		return ""
 	}
 	return t.Weights
@@ -118,7 +118,7 @@ func (s *Setup) unscalable() error {
 		from = fmt.Sprintf(", as %s is saved", s.Model.Title())
 	}
 	switch {
-	case held == "bf16":
+	case held == BF16:
 		return Wrong("{precision} is amp-fp16 and {weights} bf16%s: PyTorch's GradScaler cannot unscale bfloat16 gradients; choose {precision=amp-bf16}, or {weights=fp32}", from)
 	case s.Clip || !strings.HasSuffix(s.Optimizer, "-fused"):
 		return Wrong("{precision} is amp-fp16 and {weights} fp16%s: PyTorch's GradScaler stops at that (\"Attempting to unscale FP16 gradients\"); choose {weights=fp32}, or {precision=amp-bf16}", from)
@@ -149,6 +149,6 @@ func (m Model) savedIn(usual string) (dtype string, guessed bool) {
 
 // weightTypes is the types of weights as config.json and safetensors call them.
 var weightTypes = map[string]string{
-	"float32": "fp32", "bfloat16": "bf16", "float16": "fp16",
-	"F32": "fp32", "BF16": "bf16", "F16": "fp16",
+	"float32": FP32, "bfloat16": BF16, "float16": FP16,
+	"F32": FP32, "BF16": BF16, "F16": FP16,
 }

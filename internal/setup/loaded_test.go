@@ -95,8 +95,8 @@ func TestScaledWeights(t *testing.T) {
 		"adapters":           {Setup{Weights: "fp16", LoRA: &LoRA{PEFT: true}}, ""},
 		"adapters of 16":     {Setup{Weights: "fp16", LoRA: &LoRA{}}, "Attempting"},
 		"adapters and heads": {Setup{Weights: "fp16", LoRA: &LoRA{PEFT: true, Save: []string{"lm_head"}}}, "Attempting"},
-		"deepspeed":          {Setup{Weights: "fp16", Dist: &Dist{Kind: "zero3", World: 4}}, ""},
-		"ddp":                {Setup{Weights: "fp16", Dist: &Dist{Kind: "ddp", World: 4}}, "Attempting"},
+		"deepspeed":          {Setup{Weights: "fp16", Dist: Over("zero3", 4)}, ""},
+		"ddp":                {Setup{Weights: "fp16", Dist: Over("ddp", 4)}, "Attempting"},
 	} {
 		s := x.s
 		s.Precision = "amp-fp16"

@@ -62,13 +62,13 @@ func (o *object) text(key string) string {
 	return ""
 }
 
-// choice is one of a few words.
+// choice is one of a few words; any text where there are none.
 func (o *object) choice(key, otherwise string, words []string) string {
 	v := o.text(key)
 	if v == "" {
 		return otherwise
 	}
-	if !slices.Contains(words, v) {
+	if len(words) > 0 && !slices.Contains(words, v) {
 		o.fail(key, " %q is not known%s", v, spelling.Hint(v, words, "known are "+strings.Join(words, ", ")))
 	}
 	return v
@@ -157,6 +157,17 @@ func (o *object) words(key string) []string {
 		out = append(out, s)
 	}
 	return out
+}
+
+// listed is a list of a few words; of any where there are none.
+func (o *object) listed(key string, words []string) []string {
+	given := o.words(key)
+	for _, w := range given {
+		if len(words) > 0 && !slices.Contains(words, w) {
+			o.fail(key, " %q is not known%s", w, spelling.Hint(w, words, "known are "+strings.Join(words, ", ")))
+		}
+	}
+	return given
 }
 
 // inner is the object in a field, nil where there is none.

@@ -2,42 +2,22 @@
 
 package setup
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // onWord notes what a setup says of a recorded run that its profile does not
 // tell. Config files say such things whether anybody asks or not, so that it is
 // no mistake; but no figure depends on it.
 func (s *Setup) onWord(o *object, p Recorded) {
-	class := optimizerOf(p.Optimizer) != ""
-	for _, f := range []struct {
-		field string
-		told  bool
-	}{
-		{"model.head", false},
-		{"precision", p.Precision != ""},
-		{"weights", p.Precision != ""},
-		{"optimizer", class},
-		{"checkpointing", p.Checkpointing != nil},
-		{"loss", false},
-		{"liger", false},
-		{"attention", false},
-		{"attention_mask", false},
-		{"clip", false},
-		{"lora", false},
-		{"packed", false},
-		{"dist.param_dtype", false},
-		{"dist.reduce_dtype", false},
-		{"dist.load", false},
-		{"dist.bucket_view", max(p.World, 1) == 1}, // the buckets are counted on top
-		{"versions.transformers", false},
-		{"versions.cuda", false},
-		{"versions.bitsandbytes", false},
-		{"steps", false},
-	} {
-		if o.has(f.field) && !f.told {
-			s.OnWord = append(s.OnWord, f.field)
+	for _, x := range Settings() {
+		name := x.asOneWord()
+		if o.has(x.Name) && !slices.Contains(s.OnWord, name) && (x.Told == nil || !x.Told(p)) {
+			s.OnWord = append(s.OnWord, name)
 		}
 	}
+	class := optimizerOf(p.Optimizer) != ""
 	if class && o.has("optimizer") && plainOptimizer(s.Optimizer) != s.Optimizer {
 		s.OnWord = append(s.OnWord, optimizerVariant)
 	}
@@ -61,37 +41,30 @@ func (o *object) has(field string) bool {
 // may stand over its figures.
 func (s *Setup) AsRecorded() *Setup {
 	t := *s
+	if s.Dist != nil {
+		d := *s.Dist
+		t.Dist = &d
+	}
 	for _, field := range s.OnWord {
-		switch field {
-		case "seq":
-			t.Seq = 0
-		case "target_seq":
-			t.TargetSeq = 0
-		case "positives":
-			t.Positives = 0
-		case "negatives":
-			t.Negatives = 0
-		case "precision":
-			t.Precision = ""
-		case "optimizer":
-			t.Optimizer = ""
-		case optimizerVariant:
-			t.Optimizer = plainOptimizer(s.Optimizer)
-		case "checkpointing":
-			t.Checkpointing = false
-		case "loss":
-			t.Loss = ""
-		case "liger":
-			t.Liger = nil
-		case "attention":
-			t.Attention = ""
-		case "clip":
-			t.Clip = false
-		case "lora":
+		switch x := Find(field); {
+		case field == "lora":
 			t.LoRA = nil
-		case "packed":
-			t.Packed = nil
+		case field == "quantization":
+			t.Quantization = nil
+		case field == optimizerVariant:
+			t.Optimizer = plainOptimizer(s.Optimizer)
+		case x != nil:
+			x.clear(&t)
 		}
 	}
 	return &t
+}
+
+// asOneWord is what a setting is called beside a profile: some objects are named whole.
+func (x *Setting) asOneWord() string {
+	object, _ := x.group()
+	if slices.ContainsFunc(groups, func(g group) bool { return g.whole && g.name == object }) {
+		return object
+	}
+	return x.Name
 }

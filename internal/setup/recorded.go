@@ -52,7 +52,7 @@ func (o *object) profile(s *Setup, model *object, from Source) error {
 	}
 	s.Model.Program = program
 	for _, q := range program.Recorded().Names {
-		if !slices.Contains(SizeFields, q) && !slices.Contains(o.asked, q) {
+		if !isSize(q) && !slices.Contains(o.asked, q) {
 			if s.Sizes == nil {
 				s.Sizes = map[string]int{}
 			}
@@ -61,9 +61,6 @@ func (o *object) profile(s *Setup, model *object, from Source) error {
 	}
 	return nil
 }
-
-// SizeFields are the fields that say how large a step is.
-var SizeFields = []string{"batch", "seq", "target_seq", "positives", "negatives"}
 
 // program reads a profile, once.
 func (from Source) program(name string) (Program, error) {
@@ -119,13 +116,13 @@ func (s *Setup) recordedSizes(o *object, p Recorded, name string) error {
 	for _, q := range p.Names {
 		switch {
 		case s.size(q) > 0:
-		case !slices.Contains(SizeFields, q): // no flag says it
+		case !isSize(q): // no flag says it
 			return Wrong("{"+q+"} is missing; %s was recorded at several: a setup file says at which the run is (%s: 8), or snug predict with --at %[2]s=8", name, q)
 		default:
 			return Wrong("{"+q+"} is missing; %s was recorded at several, so say at which the run is", name)
 		}
 	}
-	for _, q := range SizeFields {
+	for _, q := range Used(Size) {
 		n := s.size(q)
 		if n == 0 || slices.Contains(p.Names, q) {
 			continue
@@ -162,19 +159,16 @@ func varied(p Recorded) []string {
 	return out
 }
 
+// isSize tells whether a quantity is a setting.
+func isSize(name string) bool {
+	x := Find(name)
+	return x != nil && x.Has(Size)
+}
+
 // size is a quantity of the setup, 0 where it is not given.
 func (s *Setup) size(name string) int {
-	switch name {
-	case "batch":
-		return s.Batch
-	case "seq":
-		return s.Seq
-	case "target_seq":
-		return s.TargetSeq
-	case "positives":
-		return s.Positives
-	case "negatives":
-		return s.Negatives
+	if isSize(name) {
+		return Find(name).Value(s).(int)
 	}
 	return s.Sizes[name]
 }

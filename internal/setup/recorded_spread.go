@@ -18,9 +18,9 @@ func (s *Setup) recordedSpread(p Recorded, name string) error {
 	case d == nil && p.Kind == "":
 		return Wrong("%s was recorded over %d GPUs and does not tell how they shared the run; say so with {dist.kind} and {dist.world}, as in ddp and %d", name, was, was)
 	case d == nil:
-		s.Dist = &Dist{Kind: p.Kind, World: was}
+		s.Dist = Over(p.Kind, was)
 		return nil
-	case d.Kind == "ddp" && (was == 1 || p.Kind == "" || p.Kind == "ddp"), was > 1 && d.World == was && (p.Kind == "" || p.Kind == d.Kind):
+	case d.Kind == DDP && (was == 1 || p.Kind == "" || p.Kind == DDP), was > 1 && d.World() == was && (p.Kind == "" || p.Kind == d.Kind):
 		return nil
 	}
 	how := fmt.Sprintf("over %d", was)
@@ -28,7 +28,7 @@ func (s *Setup) recordedSpread(p Recorded, name string) error {
 		how = p.Kind + " " + how
 	}
 	return Wrong("{dist.kind} is %s over %d GPUs, and %s was recorded %s; record it as it is to run, under torchrun or your own launcher",
-		s.Dist.Kind, s.Dist.World, name, how)
+		s.Dist.Kind, s.Dist.World(), name, how)
 }
 
 // Varies says whether a size may differ from what was recorded; it may for any

@@ -133,7 +133,7 @@ func TestRecordedSpread(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		} else if s.Dist != nil {
-			got = fmt.Sprint(s.Dist.Kind, " ", s.Dist.World)
+			got = fmt.Sprint(s.Dist.Kind, " ", s.Dist.World())
 		}
 		if !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -177,7 +177,7 @@ func TestOnWord(t *testing.T) {
 		left []any // of precision, optimizer, attention, seq, negatives, clipping, accumulation
 	}{
 		{"told by a probe", towers(), []string{"negatives", "attention", "clip", "steps"}, []any{"amp-fp16", "adamw", "", 64, 0, false, 4}},
-		{"nobody told", silent, []string{"seq", "negatives", "precision", "optimizer", "checkpointing", "attention", "clip", "steps"}, []any{"", "", "", 0, 0, false, 4}},
+		{"nobody told", silent, []string{"seq", "negatives", "precision", "checkpointing", "optimizer", "attention", "clip", "steps"}, []any{"", "", "", 0, 0, false, 4}},
 	} {
 		s, err := Decode(maps.Clone(said), Source{Programs: map[string]Program{"m.snug": c.by}})
 		if err != nil {

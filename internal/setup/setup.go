@@ -8,30 +8,31 @@ import "snug/internal/safetensors"
 
 // Setup describes one training run.
 type Setup struct {
-	ID            string   `json:"id,omitempty"`
-	Model         Model    `json:"model"`
-	Batch         int      `json:"batch"`
-	Seq           int      `json:"seq,omitempty"`
-	TargetSeq     int      `json:"target_seq,omitempty"`
-	Positives     int      `json:"positives,omitempty"`
-	Negatives     int      `json:"negatives,omitempty"`
-	Precision     string   `json:"precision,omitempty"`
-	Weights       string   `json:"weights,omitempty"` // their type under autocast, where it is not float32; with LoRA of those that are frozen
-	Optimizer     string   `json:"optimizer,omitempty"`
-	Checkpointing bool     `json:"checkpointing,omitempty"`
-	Loss          string   `json:"loss,omitempty"`  // whose code computes it from the last hidden states, where it is not the model's own
-	Liger         []string `json:"liger,omitempty"` // the layers that are Liger's: "rope", "norm", "mlp"
-	Attention     string   `json:"attention,omitempty"`
-	AttentionMask *bool    `json:"attention_mask,omitempty"`
-	Accumulation  int      `json:"accumulation,omitempty"`
-	Clip          bool     `json:"clip,omitempty"`
-	LoRA          *LoRA    `json:"lora,omitempty"`
-	Packed        *Packed  `json:"packed,omitempty"`
-	Allocator     string   `json:"allocator,omitempty"`
-	Dist          *Dist    `json:"dist,omitempty"`
-	Limit         uint64   `json:"limit,omitempty"`
-	Versions      Versions `json:"versions,omitzero"`
-	Steps         int      `json:"steps,omitempty"`
+	ID            string        `json:"id,omitempty"`
+	Model         Model         `json:"model"`
+	Batch         int           `json:"batch"`
+	Seq           int           `json:"seq,omitempty"`
+	TargetSeq     int           `json:"target_seq,omitempty"`
+	Positives     int           `json:"positives,omitempty"`
+	Negatives     int           `json:"negatives,omitempty"`
+	Precision     string        `json:"precision,omitempty"`
+	Weights       string        `json:"weights,omitempty"` // their type under autocast, where it is not float32; with LoRA of those that are frozen
+	Optimizer     string        `json:"optimizer,omitempty"`
+	Checkpointing bool          `json:"checkpointing,omitempty"`
+	Loss          string        `json:"loss,omitempty"`  // whose code computes it from the last hidden states, where it is not the model's own
+	Liger         []string      `json:"liger,omitempty"` // the layers that are Liger's: "rope", "norm", "mlp"
+	Attention     string        `json:"attention,omitempty"`
+	AttentionMask *bool         `json:"attention_mask,omitempty"`
+	Accumulation  int           `json:"accumulation,omitempty"`
+	Clip          bool          `json:"clip,omitempty"`
+	SetToNone     *bool         `json:"set_to_none,omitempty"` // whether zero_grad drops gradients, or fills them and keeps them; nil is PyTorch's default, true
+	LoRA          *LoRA         `json:"lora,omitempty"`
+	Quantization  *Quantization `json:"quantization,omitempty"`
+	Allocator     string        `json:"allocator,omitempty"`
+	Dist          *Dist         `json:"dist,omitempty"`
+	Limit         uint64        `json:"limit,omitempty"`
+	Versions      Versions      `json:"versions,omitzero"`
+	Steps         int           `json:"steps,omitempty"`
 
 	Sizes      map[string]int     `json:"-"` // what a profile varies that has no field of its own
 	Loaded     string             `json:"-"` // what was said of Weights before the model's files were asked: a type, or Saved
@@ -42,6 +43,9 @@ type Setup struct {
 	LeftOut    int                `json:"-"` // updates at the start that a measured run is known to have left out
 	LossChunks int                `json:"-"` // pieces in which a causal loss is computed: what a lever tries, not what files say
 }
+
+// KeepsGradients tells whether gradients outlive the step that they are of.
+func (s *Setup) KeepsGradients() bool { return s.SetToNone != nil && !*s.SetToNone }
 
 // Model says which model is trained: exactly one of its sources is given.
 type Model struct {
@@ -68,20 +72,10 @@ type LoRA struct {
 	Save    []string `json:"save,omitempty"` // layers that are trained whole, beside the adapters: PEFT's modules_to_save
 }
 
-// Dist is how the run is spread over GPUs.
-type Dist struct {
-	Kind        string `json:"kind"`
-	World       int    `json:"world"`
-	BucketView  bool   `json:"bucket_view,omitempty"`
-	ParamDType  string `json:"param_dtype,omitempty"`
-	ReduceDType string `json:"reduce_dtype,omitempty"`
-	Load        string `json:"load,omitempty"` // whole or sharded; "" is as the kind is mostly loaded
-}
-
 // Versions are the installed libraries; empty means the newest known.
 type Versions struct {
 	Torch        string `json:"torch,omitempty"`
 	Transformers string `json:"transformers,omitempty"`
 	CUDA         string `json:"cuda,omitempty"`
-	BitsAndBytes string `json:"bitsandbytes,omitempty"` // which unpacked every weight before 0.50
+	BitsAndBytes string `json:"bitsandbytes,omitempty"` // which dequantized every weight before 0.50
 }

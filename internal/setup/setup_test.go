@@ -22,8 +22,8 @@ func source(files fstest.MapFS) Source {
 	}, Hub: "hub"}
 }
 
-// one reads text that holds one setup.
-func one(text string, from Source) (*Setup, error) {
+// oneSetup reads text that holds one setup.
+func oneSetup(text string, from Source) (*Setup, error) {
 	raws, err := Read(strings.NewReader(text))
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func one(text string, from Source) (*Setup, error) {
 func TestDefaults(t *testing.T) {
 	yes := true
 	want := &Setup{
-		Batch: 4, Seq: 1024, Precision: "fp32", Optimizer: "adamw", Attention: "sdpa", AttentionMask: &yes,
+		Batch: 4, Seq: 1024, Precision: "fp32", Optimizer: "adamw", Attention: "sdpa", AttentionMask: &yes, SetToNone: &yes,
 		Accumulation: 1, Steps: 3, Versions: Versions{Torch: NewestTorch}, Longest: true,
 		Model: Model{Config: map[string]any{"model_type": "gpt2"}, Head: "causal-lm"},
 	}
@@ -49,7 +49,7 @@ func TestDefaults(t *testing.T) {
 		"mark":  "\xef\xbb\xbf" + `{"model": {"config": {"model_type": "gpt2"}}, "batch": 4}`,
 		"null":  `{"model": {"config": {"model_type": "gpt2"}, "name": null}, "batch": 4, "seq": null}`,
 	} {
-		got, err := one(text, Source{})
+		got, err := oneSetup(text, Source{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -80,7 +80,7 @@ func TestHeadAndLength(t *testing.T) {
 		`{"model_type": "modernbert", "architectures": ["ModernBertForMaskedLM"]}`: {"masked-lm", 8192, 0},
 	}
 	for config, tt := range tests {
-		s, err := one(`{"model": {"config": `+config+`}, "batch": 1}`, Source{})
+		s, err := oneSetup(`{"model": {"config": `+config+`}, "batch": 1}`, Source{})
 		if err != nil {
 			t.Errorf("%s: %v", config, err)
 			continue
@@ -167,7 +167,7 @@ func TestBadSetups(t *testing.T) {
 	}
 	files := source(fstest.MapFS{"list.json": {Data: []byte("[]")}, "broken.json": {Data: []byte("{\n,}")}})
 	for text, want := range tests {
-		_, err := one(text, files)
+		_, err := oneSetup(text, files)
 		switch {
 		case err == nil:
 			t.Errorf("%s: no error, want %q", text, want)
@@ -191,7 +191,7 @@ func TestConfigFiles(t *testing.T) {
 		"hub/models--minegpt2/snapshots/abc/config.json": config,
 	})
 	for _, model := range []string{`{"config": "run/config.json"}`, `{"config": "run"}`, `{"name": "me/mine"}`, `{"name": "minegpt2"}`, `{"name": "./run"}`} {
-		s, err := one(`{"model": `+model+`, "batch": 1}`, files)
+		s, err := oneSetup(`{"model": `+model+`, "batch": 1}`, files)
 		if err != nil {
 			t.Errorf("%s: %v", model, err)
 			continue

@@ -33,10 +33,10 @@ func (w *World) clearCasts() {
 	}
 }
 
-// lower is what autocast does to an argument of a matrix product, a
+// toAutocastType is what autocast does to an argument of a matrix product, a
 // convolution or attention: a float tensor becomes the 16-bit type. The result
 // is t itself, a cached copy, or a temporary.
-func (w *World) lower(t *Tensor) *Tensor {
+func (w *World) toAutocastType(t *Tensor) *Tensor {
 	if t == nil || w.autocast == None || !t.dtype.Floating() || t.dtype == w.autocast || t.dtype == Float64 {
 		return t
 	}
@@ -55,23 +55,23 @@ func (w *World) lower(t *Tensor) *Tensor {
 	return c
 }
 
-// raise is what autocast does to an argument of an op that it wants in float32.
-func (w *World) raise(t *Tensor) *Tensor {
+// toFloat32 is what autocast does to an argument of an op that it wants in float32.
+func (w *World) toFloat32(t *Tensor) *Tensor {
 	if t == nil || w.autocast == None || !t.dtype.Half() {
 		return t
 	}
 	return t.cast(Float32)
 }
 
-// lowered runs a product over its arguments as autocast casts them. C++
+// autocasted runs a product over its arguments as autocast casts them. C++
 // evaluates the casts from the last argument to the first and drops them in
 // reverse; what Python passed in is held until the op returns.
-func (w *World) lowered(args []*Tensor, run func(a []*Tensor) *Tensor) *Tensor {
+func (w *World) autocasted(args []*Tensor, run func(a []*Tensor) *Tensor) *Tensor {
 	var space [4]*Tensor
 	cast := space[:len(args)]
 	mark := w.pin(args...)
 	for i := len(args) - 1; i >= 0; i-- {
-		cast[i] = w.lower(args[i])
+		cast[i] = w.toAutocastType(args[i])
 		w.pin(cast[i])
 	}
 	out := run(cast)

@@ -200,7 +200,7 @@ func (ad *adapter) forward(fn *Frame, x, base *Tensor) *Tensor {
 // forwardPEFT is Linear.forward of peft/tuners/lora/layer.py, the same from 0.18
 // to 0.21: the input goes to the adapters' type first, the result comes back to
 // the layer's. Under autocast an input of 16 bits so becomes float32 and is then
-// lowered again, into a copy that is kept beside the one it came from.
+// cast down again, into a copy that is kept beside the one it came from.
 func (ad *adapter) forwardPEFT(fn *Frame, x, result *Tensor) *Tensor {
 	fn.Let(result)
 	dtype := result.dtype

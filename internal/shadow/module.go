@@ -78,7 +78,7 @@ func (w *World) postForward(at string, out *Tensor) {
 type Builder struct {
 	W      *World
 	DType  DType
-	Meta   bool     // parameters have no memory until they are sharded or packed
+	Meta   bool     // parameters have no memory until they are sharded or quantized
 	Output string   // last name of the layer that makes logits: one value for each word of the vocabulary
 	Blocks []string // paths of the lists of blocks, which FSDP wraps one by one
 	all    []*Tensor
@@ -88,7 +88,7 @@ type Builder struct {
 	outer  *Builder   // of the model that this one stands in
 	prefix string     // its path there
 	tied   []tie
-	mapped bool // what packed scales mean is on the GPU
+	mapped bool // what quantized scales mean is on the GPU
 }
 
 // tie is a module that uses a parameter of another as its own.
@@ -195,7 +195,7 @@ func (b *Builder) Count() (all, trained int) {
 			trained += p.Numel()
 		}
 	}
-	return all + b.packedAway(), trained
+	return all + b.quantizedAway(), trained
 }
 
 // Trainable is those that require grad.
@@ -240,7 +240,7 @@ type Linear struct {
 	Weight, Bias *Tensor
 	In, Out      int
 	flipped      bool        // its weight lies the other way round
-	quant        *quantState // of a weight that is packed
+	quant        *quantState // of a weight that is quantized
 	lora         *adapter
 	output       bool // it makes logits
 }
@@ -279,9 +279,9 @@ func (l *Linear) Forward(fn *Frame, x *Tensor) *Tensor {
 	switch {
 	case l.quant != nil && l.lora != nil:
 		inner := x.w.Func(x)
-		return l.lora.forwardPacked(fn, x, inner.Return(l.forwardPacked(inner, x)))
+		return l.lora.forward4bit(fn, x, inner.Return(l.forward4bit(inner, x)))
 	case l.quant != nil:
-		return l.forwardPacked(fn, x)
+		return l.forward4bit(fn, x)
 	case l.lora == nil:
 		return x.Linear(l.Weight, l.Bias)
 	}

@@ -16,9 +16,9 @@ type Conv struct {
 // out is the length of an output dimension.
 func (c Conv) out(in, kernel int) int { return (in+2*c.Padding-kernel)/c.Stride + 1 }
 
-// Conv2d is F.conv2d(t, weight, bias). Autocast lowers all three.
+// Conv2d is F.conv2d(t, weight, bias). Autocast casts all three.
 func (t *Tensor) Conv2d(weight, bias *Tensor, c Conv) *Tensor {
-	return t.w.lowered([]*Tensor{t, weight, bias}, func(a []*Tensor) *Tensor { return a[0].convolution(a[1], a[2], c) })
+	return t.w.autocasted([]*Tensor{t, weight, bias}, func(a []*Tensor) *Tensor { return a[0].convolution(a[1], a[2], c) })
 }
 
 func (t *Tensor) convolution(weight, bias *Tensor, c Conv) *Tensor {

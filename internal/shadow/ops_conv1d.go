@@ -6,7 +6,7 @@ package shadow
 // weight (C, 1, K). PyTorch has kernels of its own for it (_conv_depthwise2d),
 // which want the input in row-major order.
 func (t *Tensor) Conv1dDepthwise(weight, bias *Tensor, padding int) *Tensor {
-	return t.w.lowered([]*Tensor{t, weight, bias}, func(a []*Tensor) *Tensor { return a[0].depthwise(a[1], a[2], padding) })
+	return t.w.autocasted([]*Tensor{t, weight, bias}, func(a []*Tensor) *Tensor { return a[0].depthwise(a[1], a[2], padding) })
 }
 
 func (t *Tensor) depthwise(weight, bias *Tensor, padding int) *Tensor {

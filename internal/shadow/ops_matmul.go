@@ -6,7 +6,7 @@ package shadow
 
 // Mm is a product of two matrices.
 func (t *Tensor) Mm(o *Tensor) *Tensor {
-	return t.w.lowered([]*Tensor{t, o}, func(a []*Tensor) *Tensor { return a[0].mm(a[1]) })
+	return t.w.autocasted([]*Tensor{t, o}, func(a []*Tensor) *Tensor { return a[0].mm(a[1]) })
 }
 
 func (t *Tensor) mm(o *Tensor) *Tensor {
@@ -56,7 +56,7 @@ func mat2Grad(g, mat1 *Tensor, column bool) *Tensor {
 // Addmm is bias + t @ o: what a Linear with a bias runs on matrices. Products
 // with a vector bias go through cuBLASLt.
 func Addmm(bias, t, o *Tensor) *Tensor {
-	return t.w.lowered([]*Tensor{bias, t, o}, func(a []*Tensor) *Tensor { return addmm(a[0], a[1], a[2]) })
+	return t.w.autocasted([]*Tensor{bias, t, o}, func(a []*Tensor) *Tensor { return addmm(a[0], a[1], a[2]) })
 }
 
 func addmm(bias, t, o *Tensor) *Tensor {
@@ -88,7 +88,7 @@ func addmm(bias, t, o *Tensor) *Tensor {
 
 // Bmm is a batch of products.
 func (t *Tensor) Bmm(o *Tensor) *Tensor {
-	return t.w.lowered([]*Tensor{t, o}, func(a []*Tensor) *Tensor { return a[0].bmm(a[1]) })
+	return t.w.autocasted([]*Tensor{t, o}, func(a []*Tensor) *Tensor { return a[0].bmm(a[1]) })
 }
 
 func (t *Tensor) bmm(o *Tensor) *Tensor {
@@ -115,7 +115,7 @@ func (t *Tensor) bmm(o *Tensor) *Tensor {
 
 // Matmul is torch.matmul for any number of dimensions.
 func (t *Tensor) Matmul(o *Tensor) *Tensor {
-	return t.w.lowered([]*Tensor{t, o}, func(a []*Tensor) *Tensor { return a[0].matmul(a[1]) })
+	return t.w.autocasted([]*Tensor{t, o}, func(a []*Tensor) *Tensor { return a[0].matmul(a[1]) })
 }
 
 func (t *Tensor) matmul(o *Tensor) *Tensor {
@@ -163,9 +163,9 @@ func front(s Shape) Shape {
 // Linear is F.linear(t, weight, bias).
 func (t *Tensor) Linear(weight, bias *Tensor) *Tensor {
 	if bias == nil {
-		return t.w.lowered([]*Tensor{t, weight}, func(a []*Tensor) *Tensor { return a[0].matmul(a[1].T()) })
+		return t.w.autocasted([]*Tensor{t, weight}, func(a []*Tensor) *Tensor { return a[0].matmul(a[1].T()) })
 	}
-	return t.w.lowered([]*Tensor{t, weight, bias}, func(a []*Tensor) *Tensor { return a[0].linearBias(a[1], a[2]) })
+	return t.w.autocasted([]*Tensor{t, weight, bias}, func(a []*Tensor) *Tensor { return a[0].linearBias(a[1], a[2]) })
 }
 
 func (t *Tensor) linearBias(weight, bias *Tensor) *Tensor {

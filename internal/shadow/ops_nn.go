@@ -53,7 +53,7 @@ func (t *Tensor) LayerNorm(weight, bias *Tensor) *Tensor {
 	mark := w.pin(t)
 	args := [3]*Tensor{t, weight, bias}
 	for i := 2; i >= 0; i-- { // as C++ evaluates them
-		args[i] = w.raise(args[i])
+		args[i] = w.toFloat32(args[i])
 		w.pin(args[i])
 	}
 	out := args[0].layerNorm(args[1], args[2])
@@ -95,10 +95,10 @@ func (logits *Tensor) CrossEntropy(target *Tensor) *Tensor {
 	w := logits.w
 	mark := w.pin(logits, target)
 	// Inside cross_entropy_loss the log-softmax keeps its argument's type even
-	// under autocast; only the loss itself is raised.
+	// under autocast; only the loss itself is cast to float32.
 	p := logits.softmax("_log_softmax", "LogSoftmaxBackward0", logits.dtype)
 	w.pin(p)
-	q := w.raise(p)
+	q := w.toFloat32(p)
 	w.pin(q)
 	out := q.nllLoss(target)
 	w.unpin(mark)

@@ -14,7 +14,7 @@ func (t *Tensor) Normalize() *Tensor {
 // VectorNorm is t.norm(2, -1, keepdim=True). Autocast wants its argument in
 // float32.
 func (t *Tensor) VectorNorm() *Tensor {
-	return t.raised(func(t *Tensor) *Tensor {
+	return t.inFloat32(func(t *Tensor) *Tensor {
 		n := t.w.record("LinalgVectorNormBackward0", t)
 		self := n.save(t)
 		out := t.reduce("linalg_vector_norm", []int{-1}, true, t.dtype)
@@ -51,7 +51,7 @@ func (t *Tensor) ClampMin() *Tensor {
 // LogSumExp is torch.logsumexp(t, -1, keepdim=True). Autocast wants its argument
 // in float32.
 func (t *Tensor) LogSumExp() *Tensor {
-	return t.raised(func(t *Tensor) *Tensor {
+	return t.inFloat32(func(t *Tensor) *Tensor {
 		w := t.w
 		n := w.record("LogsumexpBackward0", t)
 		self := n.save(t)

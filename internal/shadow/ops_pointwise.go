@@ -155,7 +155,7 @@ func (t *Tensor) Neg() *Tensor {
 
 // Pow is t ** number. Autocast wants its argument in float32.
 func (t *Tensor) Pow() *Tensor {
-	return t.raised(func(t *Tensor) *Tensor {
+	return t.inFloat32(func(t *Tensor) *Tensor {
 		n := t.w.record("PowBackward0", t)
 		self := n.save(t)
 		out := t.unary("pow", t.dtype)
@@ -167,7 +167,7 @@ func (t *Tensor) Pow() *Tensor {
 
 // Rsqrt is 1 / sqrt(t). Autocast wants its argument in float32.
 func (t *Tensor) Rsqrt() *Tensor {
-	return t.raised(func(t *Tensor) *Tensor {
+	return t.inFloat32(func(t *Tensor) *Tensor {
 		n := t.w.record("RsqrtBackward0", t)
 		out := t.unary("rsqrt", t.dtype)
 		result := n.save(out)
@@ -187,10 +187,10 @@ func (g *Tensor) timesPower(t *Tensor) *Tensor {
 	return out
 }
 
-// raised runs an op that autocast wants in float32.
-func (t *Tensor) raised(run func(t *Tensor) *Tensor) *Tensor {
+// inFloat32 runs an op that autocast wants in float32.
+func (t *Tensor) inFloat32(run func(t *Tensor) *Tensor) *Tensor {
 	mark := t.w.pin(t)
-	c := t.w.raise(t)
+	c := t.w.toFloat32(t)
 	t.w.pin(c)
 	out := run(c)
 	t.w.unpin(mark)
@@ -228,7 +228,7 @@ func (t *Tensor) GELU() *Tensor { return t.keepsInput("gelu", "GeluBackward0") }
 
 // Softplus keeps its input.
 func (t *Tensor) Softplus() *Tensor {
-	return t.raised(func(t *Tensor) *Tensor { return t.keepsInput("softplus", "SoftplusBackward0") })
+	return t.inFloat32(func(t *Tensor) *Tensor { return t.keepsInput("softplus", "SoftplusBackward0") })
 }
 
 // Tanh keeps its result.
@@ -242,7 +242,7 @@ func (t *Tensor) Sigmoid() *Tensor { return t.keepsOutput("sigmoid", "SigmoidBac
 
 // Exp keeps its result. Autocast wants its argument in float32.
 func (t *Tensor) Exp() *Tensor {
-	return t.raised(func(t *Tensor) *Tensor { return t.keepsOutput("exp", "ExpBackward0") })
+	return t.inFloat32(func(t *Tensor) *Tensor { return t.keepsOutput("exp", "ExpBackward0") })
 }
 
 // Cos and Sin are used on position angles, which need no gradient.

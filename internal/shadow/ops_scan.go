@@ -8,7 +8,7 @@ package shadow
 // row-major order and gives its result so. Going back it is the sum from the
 // other end.
 func (t *Tensor) CumsumDim(dim int) *Tensor {
-	return t.raised(func(t *Tensor) *Tensor {
+	return t.inFloat32(func(t *Tensor) *Tensor {
 		dim := t.size.at(dim)
 		n := t.w.record("CumsumBackward0", t)
 		out := t.cumsum()

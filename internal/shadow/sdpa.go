@@ -23,7 +23,7 @@ func (w *World) SDPA(a Attention) *Tensor {
 	mark := w.pin(args...)
 	low := make([]*Tensor, 4)
 	for i := 3; i >= 0; i-- {
-		low[i] = w.lower(args[i])
+		low[i] = w.toAutocastType(args[i])
 		w.pin(low[i])
 	}
 	b := a

@@ -13,7 +13,7 @@ import (
 // FlashAttention is the flash-attn package's flash_attn_func, which PyTorch's
 // own kernel comes from, on [B, H, S, D]. It takes no float32: transformers
 // casts such queries, keys and values to autocast's type first, or to the one that
-// a packed model was loaded in.
+// a quantized model was loaded in.
 func (w *World) FlashAttention(q, k, v *Tensor) *Tensor {
 	fn := w.Func(q, k, v)
 	if dt := cmp.Or(w.autocast, w.loaded); q.dtype == Float32 && dt != None {

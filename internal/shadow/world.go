@@ -39,7 +39,7 @@ type World struct {
 	gradMode bool
 	autocast DType // None outside torch.autocast
 	casts    castCache
-	loaded   DType // what a packed model was loaded in; None for others
+	loaded   DType // what a quantized model was loaded in; None for others
 	hooks    *hooks
 	watch    []*Tensor // every tensor made while a region recomputes
 	thread   int

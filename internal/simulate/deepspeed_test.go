@@ -31,7 +31,7 @@ func TestDeepSpeed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			want := recordedEvents(t, c.name, c.without)
 			s := smallLlama()
-			s.Dist, s.Accumulation, s.Steps = &setup.Dist{Kind: c.kind, World: 4}, 3, 2
+			s.Dist, s.Accumulation, s.Steps = setup.Over(c.kind, 4), 3, 2
 			got := ownEvents(t, s, c.least)
 			if c.name == "init" { // which ends with the load
 				got = got[:min(len(want), len(got))]

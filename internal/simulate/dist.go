@@ -26,30 +26,34 @@ func (r *run) distribute() error {
 	if d == nil {
 		return nil
 	}
-	if d.World < 1 {
-		return fmt.Errorf("dist.world is %d; it has to be at least 1", d.World)
+	if err := d.Simulated(); err != nil {
+		return err
 	}
+	if r.s.KeepsGradients() {
+		return setup.Wrong("{set_to_none} is false, with {dist.kind} %s: kept gradients are simulated on one GPU; leave it out, or measure the run: snug profile -- <your command>", d.Kind)
+	}
+	data, shard := d.Mesh.Size(setup.Data), d.Mesh.Size(setup.Shard)
 	switch d.Kind {
-	case "ddp":
-		ddp := shadow.NewDDP(r.builder, d.World, d.BucketView)
+	case setup.DDP:
+		ddp := shadow.NewDDP(r.builder, data, d.BucketView)
 		ddp.Late = r.o.Late
 		r.wrapper = ddp
-	case "fsdp2", "fsdp2-noreshard":
+	case setup.FSDP2, setup.FSDP2NoReshard:
 		f := shadow.NewFSDP(r.builder, shadow.Sharding{
-			World: d.World, Reshard: d.Kind == "fsdp2", Param: typeNamed(d.ParamDType), Reduce: typeNamed(d.ReduceDType),
+			World: shard, Reshard: d.Kind == setup.FSDP2, Param: typeNamed(d.ParamDType), Reduce: typeNamed(d.ReduceDType),
 		})
 		r.wrapper, r.params = f, f.Shards(r.params)
 		r.mine = r.params
-	case "zero1":
-		r.mine = shadow.ZeroPartition(r.params, d.World)
-	case "zero1-deepspeed":
-		z := shadow.NewZero1(r.builder, d.World)
+	case setup.Zero1:
+		r.mine = shadow.ZeroPartition(r.params, shard)
+	case setup.Zero1DeepSpeed:
+		z := shadow.NewZero1(r.builder, shard)
 		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
-	case "zero2":
-		z := shadow.NewZero2(r.builder, d.World)
+	case setup.Zero2:
+		z := shadow.NewZero2(r.builder, shard)
 		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
-	case "zero3":
-		z := shadow.NewZero3(r.builder, d.World)
+	case setup.Zero3:
+		z := shadow.NewZero3(r.builder, shard)
 		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
 	default:
 		return fmt.Errorf("dist.kind %q is not known; known are %s", d.Kind, strings.Join(setup.DistKinds, ", "))
@@ -102,11 +106,11 @@ func (r *run) forward(loss func() *shadow.Tensor) *shadow.Tensor {
 // typeNamed is the element type that a setup names, or None.
 func typeNamed(name string) shadow.DType {
 	switch name {
-	case "fp32":
+	case setup.FP32:
 		return shadow.Float32
-	case "bf16":
+	case setup.BF16:
 		return shadow.BFloat16
-	case "fp16":
+	case setup.FP16:
 		return shadow.Float16
 	}
 	return shadow.None

@@ -83,7 +83,7 @@ func TestStepsLeaveWhatTheyFound(t *testing.T) {
 		for name, change := range variants {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				s := smallLlama()
-				s.Dist = &setup.Dist{Kind: kind, World: 4}
+				s.Dist = setup.Over(kind, 4)
 				change(s)
 				got := aliveAfterSteps(t, s)
 				if got[1] != got[2] || got[2] != got[3] {
@@ -101,7 +101,7 @@ func TestWeightsAreKeptAsLoaded(t *testing.T) {
 		plain, loaded := smallLlama(), smallLlama()
 		loaded.Precision, loaded.Weights = "amp-bf16", "bf16"
 		if kind != "" {
-			plain.Dist, loaded.Dist = &setup.Dist{Kind: kind, World: 4}, &setup.Dist{Kind: kind, World: 4}
+			plain.Dist, loaded.Dist = setup.Over(kind, 4), setup.Over(kind, 4)
 		}
 		if want, got := aliveAfterSteps(t, plain), aliveAfterSteps(t, loaded); !slices.Equal(got, want) {
 			t.Errorf("%q: allocated after each step: %v, want %v", kind, got, want)
@@ -130,7 +130,8 @@ func TestShardedLoads(t *testing.T) {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				of := func(load string) *setup.Setup {
 					s := smallLlama()
-					s.Dist = &setup.Dist{Kind: kind, World: 4, Load: load}
+					s.Dist = setup.Over(kind, 4)
+					s.Dist.Load = load
 					change(s)
 					return s
 				}
@@ -158,7 +159,7 @@ func TestShardsShrink(t *testing.T) {
 	after := func(world int) uint64 {
 		s := smallLlama()
 		if world > 1 {
-			s.Dist = &setup.Dist{Kind: "fsdp2", World: world}
+			s.Dist = setup.Over("fsdp2", world)
 		}
 		return aliveAfterSteps(t, s)[3]
 	}
@@ -172,7 +173,7 @@ func TestShardsShrink(t *testing.T) {
 func TestStages(t *testing.T) {
 	of := func(kind string) *setup.Setup {
 		s := smallLlama()
-		s.Dist, s.Accumulation = &setup.Dist{Kind: kind, World: 4}, 3
+		s.Dist, s.Accumulation = setup.Over(kind, 4), 3
 		return s
 	}
 	first, second, own := aliveAfterSteps(t, of("zero1-deepspeed"))[3], aliveAfterSteps(t, of("zero2"))[3], aliveAfterSteps(t, of("zero1"))[3]
@@ -234,14 +235,16 @@ func smallLlamaCount(t *testing.T) (all, trained int) {
 
 func TestDistErrors(t *testing.T) {
 	for _, x := range []struct {
-		dist setup.Dist
+		dist *setup.Dist
 		want string
 	}{
-		{setup.Dist{Kind: "ddp"}, "dist.world is 0"},
-		{setup.Dist{Kind: "tensor", World: 2}, `dist.kind "tensor" is not known`},
+		{&setup.Dist{Kind: "ddp"}, "dist.world is 0"},
+		{setup.Over("tensor", 2), `dist.kind "tensor" is not known`},
+		{&setup.Dist{Kind: "fsdp2", Mesh: setup.Mesh{setup.Data: 2, setup.Shard: 4}}, "2 GPUs lie along data beside 4 along shard, which is not simulated"},
+		{&setup.Dist{Kind: "ddp", Mesh: setup.Mesh{setup.Data: 2, setup.Tensor: 4}}, "4 GPUs lie along tensor beside 2 along data, which is not simulated"},
 	} {
 		s := smallLlama()
-		s.Dist = &x.dist
+		s.Dist = x.dist
 		if _, err := Run(s, Options{}); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%+v: %v, want %s", x.dist, err, x.want)
 		}

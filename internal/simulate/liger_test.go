@@ -32,7 +32,7 @@ func TestLigerLeavesNothing(t *testing.T) {
 		if rapid.Bool().Draw(t, "lora") && config["model_type"] != "phi3" {
 			s.LoRA = &setup.LoRA{Rank: 4, Targets: []string{"q_proj", "v_proj"}, PEFT: rapid.Bool().Draw(t, "peft")}
 		} else if kind := pick("dist", "", "", "ddp", "fsdp2", "zero2", "zero3"); kind != "" {
-			s.Dist = &setup.Dist{Kind: kind, World: 2}
+			s.Dist = setup.Over(kind, 2)
 		}
 		plain := alive(t, s)
 		s.Liger = rapid.SliceOfDistinct(rapid.SampledFrom(setup.LigerParts), rapid.ID[string]).Draw(t, "liger")

@@ -131,7 +131,7 @@ func caseSetup(c map[string]any) *setup.Setup {
 		s.Liger = append(s.Liger, p.(string))
 	}
 	if d, ok := c["dist"].(map[string]any); ok {
-		s.Dist = &setup.Dist{Kind: d["kind"].(string), World: int(d["world"].(float64))}
+		s.Dist = setup.Over(d["kind"].(string), int(d["world"].(float64)))
 		s.Dist.BucketView, _ = d["bucket_view"].(bool)
 		if s.Precision == "fsdp-bf16" {
 			s.Precision, s.Dist.ParamDType, s.Dist.ReduceDType = "fp32", "bf16", "fp32"
@@ -143,9 +143,9 @@ func caseSetup(c map[string]any) *setup.Setup {
 	if m, ok := c["mask"].(bool); ok {
 		s.AttentionMask = &m
 	}
-	if p, ok := c["packed"].(map[string]any); ok {
-		s.Packed = &setup.Packed{Bits: 4, Double: p["double"].(bool), Compute: p["compute"].(string), Raised: p["raised"].(bool)}
-		s.Packed.Adapters, _ = p["adapters"].(string)
+	if p, ok := c["quantization"].(map[string]any); ok {
+		s.Quantization = &setup.Quantization{Bits: 4, Double: p["double"].(bool), Compute: p["compute"].(string), Prepare: p["prepare"].(bool)}
+		s.Quantization.Adapters, _ = p["adapters"].(string)
 		s.Versions.BitsAndBytes = str("bitsandbytes")
 	}
 	if l, ok := c["lora"].(map[string]any); ok {

@@ -57,7 +57,7 @@ func TestTRL(t *testing.T) { testDispatched(t, "testdata/trl") }
 // TestLiger does the same for Liger's kernels (testdata/measured/liger_ops.py).
 func TestLiger(t *testing.T) { testDispatched(t, "testdata/liger") }
 
-// TestQLoRA does the same for weights that bitsandbytes packs into 4 bits, with
+// TestQLoRA does the same for 4-bit weights of bitsandbytes, with
 // PEFT's adapters around them (testdata/measured/qlora_ops.py).
 func TestQLoRA(t *testing.T) { testDispatched(t, "testdata/qlora") }
 

@@ -183,7 +183,7 @@ func (r *run) load() error {
 		r.w.Log = func(op string) { r.o.Log(r.w, op) }
 	}
 	r.mark(Load, "")
-	r.builder = &shadow.Builder{W: r.w, DType: weightType(s), Meta: s.Dist.LoadsSharded() || s.Packed != nil}
+	r.builder = &shadow.Builder{W: r.w, DType: weightType(s), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
 	how := family.Run{
 		Head: s.Model.Head, Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq,
 		Positives: s.Positives, Negatives: s.Negatives,
@@ -207,7 +207,7 @@ func (r *run) load() error {
 	if err != nil {
 		return err
 	}
-	if err := r.pack(); err != nil {
+	if err := r.quantize(); err != nil {
 		return err
 	}
 	if err := r.addLora(); err != nil {
@@ -219,7 +219,7 @@ func (r *run) load() error {
 	if err := r.newOptimizer(); err != nil {
 		return err
 	}
-	if s.Precision == "amp-fp16" {
+	if s.Precision == setup.AmpFP16 {
 		r.scaler = r.w.NewGradScaler()
 	}
 	return nil
@@ -247,8 +247,8 @@ func (r *run) addLora() error {
 		if !r.builder.Saves(name) {
 			return setup.Wrong("{lora.save} %s: no linear layer or embedding of this model is called so, and others are not trained whole here", name)
 		}
-		if slices.ContainsFunc(r.builder.PackedLayers(), func(at string) bool { return strings.HasSuffix(at, name) }) {
-			return setup.Wrong("{lora.save} %s: its weight is packed, and cannot be trained; leave it out", name)
+		if slices.ContainsFunc(r.builder.QuantizedLayers(), func(at string) bool { return strings.HasSuffix(at, name) }) {
+			return setup.Wrong("{lora.save} %s: its weight is quantized, and cannot be trained; leave it out", name)
 		}
 	}
 	how := shadow.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}
@@ -259,7 +259,7 @@ func (r *run) addLora() error {
 	if !r.builder.Adapted() {
 		return setup.Wrong("{lora.targets} %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), known(names))
 	}
-	if p := r.s.Packed; p != nil && p.Adapters != "" {
+	if p := r.s.Quantization; p != nil && p.Adapters != "" {
 		r.builder.CastTrained(typeOf(p.Adapters))
 	}
 	if r.s.Checkpointing {
@@ -290,15 +290,24 @@ func (r *run) step(skip bool) {
 	r.mark(Optimizer, "optimizer")
 	r.update(skip)
 	r.mark(Optimizer, "zero_grad")
-	shadow.ZeroGrad(r.params)
+	r.zeroGrad()
 	if r.script != nil && r.o.Local {
 		r.names.end(r.w)
 	}
 	r.note("step ends")
 }
 
-// micros runs the micro-batches of a step. The first one finds no gradients and
-// is the same in every step; further ones do the same again and add to those
+// zeroGrad is optimizer.zero_grad(set_to_none). Gradients that are filled with zeros
+// stay where they are, and the next backward adds to them (torch/optim/optimizer.py,
+// 2.11: zero_ or _foreach_zero_, in place).
+func (r *run) zeroGrad() {
+	if !r.s.KeepsGradients() {
+		shadow.ZeroGrad(r.params)
+	}
+}
+
+// micros runs the micro-batches of a step. The first one finds no gradients, unless
+// they are kept, and is the same in every step; further ones do the same again and add to those
 // that it left. What is the same need only be written.
 func (r *run) micros() {
 	from, n := 0, min(max(r.s.Accumulation, 1), Settled)
@@ -320,7 +329,7 @@ func (r *run) micros() {
 
 // rewritten writes micro-batch k from the first one there was, if that can be.
 func (r *run) rewritten(k int) bool {
-	if k == 0 {
+	if k == 0 && !r.s.KeepsGradients() {
 		return r.opening.Again()
 	}
 	ok := r.opening.More()
@@ -426,20 +435,20 @@ func weightType(s *setup.Setup) shadow.DType {
 // typeOf is a type by its name, float32 where it has none.
 func typeOf(name string) shadow.DType {
 	switch name {
-	case "bf16":
+	case setup.BF16:
 		return shadow.BFloat16
-	case "fp16":
+	case setup.FP16:
 		return shadow.Float16
 	}
 	return shadow.Float32
 }
 
-// autocastType is the type that autocast lowers to, or None.
+// autocastType is the type that autocast casts to, or None.
 func autocastType(precision string) shadow.DType {
 	switch precision {
-	case "amp-bf16":
+	case setup.AmpBF16:
 		return shadow.BFloat16
-	case "amp-fp16":
+	case setup.AmpFP16:
 		return shadow.Float16
 	}
 	return shadow.None

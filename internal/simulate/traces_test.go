@@ -92,7 +92,7 @@ func TestTraces(t *testing.T) {
 	for _, r := range runs {
 		t.Run(r.Setup.ID, func(t *testing.T) {
 			if d := r.Setup.Dist; d != nil && d.Kind == "ddp" {
-				d.World = 1 // one rank of a group of one: nothing but the comparison of shapes depends on it
+				d.Mesh[setup.Data] = 1 // one rank of a group of one: nothing but the comparison of shapes depends on it
 			}
 			compareTrace(t, &r.Setup, filepath.Join(folder, r.Trace))
 		})

@@ -2,12 +2,12 @@
 on real tensors of the CPU. Written for TestQLoRA of internal/simulate.
 
 usage: qlora_ops.py OUTDIR [WORD]     needs bitsandbytes 0.50.2; line forms as in peft_ops.py
-With an older bitsandbytes, 0.49.2, it records what unpacks every weight, which is seen as it is.
+With an older bitsandbytes, 0.49.2, it records what dequantizes every weight, which is seen as it is.
 
-The product of a packed weight is bitsandbytes' own function for CUDA, with kernels that do nothing
+The product of a quantized weight is bitsandbytes' own function for CUDA, with kernels that do nothing
 when they are launched; all memory is taken in Python around them. It is called where the op would
 be, so that what it takes is seen. Which of its two ways it goes is decided as on the card that a case
-names, by SMs and compute capability. Everything else, packing, raising, adapters, is the libraries'."""
+names, by SMs and compute capability. Everything else, quantizing, casting, adapters, is the libraries'."""
 import itertools, os, sys, warnings
 
 warnings.simplefilter("ignore")
@@ -60,8 +60,8 @@ def build(c):
     model.config.use_cache = False
     keep = HfQuantizer.get_modules_to_not_convert(model, None, model._keep_in_fp32_modules)
     whole = {n: (m.weight.data, m.bias) for n, m in model.named_modules() if hasattr(m, "weight") and hasattr(m, "bias")}
-    how = transformers.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=TORCH[c["packed"]["compute"]],
-                                          bnb_4bit_quant_type=c["packed"]["type"], bnb_4bit_use_double_quant=c["packed"]["double"])
+    how = transformers.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=TORCH[c["quantization"]["compute"]],
+                                          bnb_4bit_quant_type=c["quantization"]["type"], bnb_4bit_use_double_quant=c["quantization"]["double"])
     replace_with_bnb_linear(model, keep, how)
     for name, layer in model.named_modules():
         if isinstance(layer, bitsandbytes.nn.Linear4bit):
@@ -71,14 +71,14 @@ def build(c):
             layer.weight = bitsandbytes.nn.Params4bit(weight, requires_grad=False, **layer.weight.__dict__).to("cpu")
             layer.bias = bias
     model.is_loaded_in_4bit = True
-    if c["packed"]["raised"]:
+    if c["quantization"]["prepare"]:
         peft.prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
     lora = peft.LoraConfig(r=c["lora"]["r"], lora_alpha=16, target_modules=c["lora"]["targets"], lora_dropout=0, task_type="CAUSAL_LM")
     model = peft.get_peft_model(model, lora)
-    if "adapters" in c["packed"]:  # the lines of SFTTrainer.__init__
+    if "adapters" in c["quantization"]:  # the lines of SFTTrainer.__init__
         for param in model.parameters():
             if param.requires_grad:
-                param.data = param.data.to(TORCH[c["packed"]["adapters"]])
+                param.data = param.data.to(TORCH[c["quantization"]["adapters"]])
     if c.get("checkpointing"):
         model.enable_input_require_grads()
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False, "preserve_rng_state": False})
@@ -89,7 +89,7 @@ def record(c, path):
     log = Log()
     if NEW:
         torch.ops.bitsandbytes.gemm_4bit.default = gemm(CARDS[c["capability"]])
-    else:  # the CPU's own way changes the type that weights are unpacked into
+    else:  # the CPU's own way changes the type that weights are dequantized into
         bitsandbytes.matmul_4bit = lambda A, B, quant_state, out=None, bias=None: bitsandbytes.autograd._functions.MatMul4Bit.apply(A, B, out, bias, quant_state)
     model = build(c)
     kept = [t.untyped_storage() for t in list(model.parameters()) + list(model.buffers())]  # a bias that is cast leaves its address to others
@@ -108,28 +108,28 @@ def record(c, path):
 
 
 def cases():
-    for model, (precision, weights, compute), double, raised, checkpointing in itertools.product(MODELS, WAYS, (False, True), (False, True), (False, True)):
-        if model != "llama" and (raised and checkpointing or compute == "fp32" and not weights):
+    for model, (precision, weights, compute), double, prepare, checkpointing in itertools.product(MODELS, WAYS, (False, True), (False, True), (False, True)):
+        if model != "llama" and (prepare and checkpointing or compute == "fp32" and not weights):
             continue
-        if raised and not (weights or precision == "bf16"):
+        if prepare and not (weights or precision == "bf16"):
             continue
         config, targets = MODELS[model]
         c = dict(model="hf", model_type=model, head="causal", config=config, batch=3, seq=100, attn="eager", mask=False, precision=precision,
                  optimizer="adamw", device="cpu", capability=90, lora=dict(r=8, targets=targets, peft=True),
-                 packed=dict(bits=4, type="nf4" if double else "fp4", double=double, compute=compute, raised=raised))
+                 quantization=dict(bits=4, type="nf4" if double else "fp4", double=double, compute=compute, prepare=prepare))
         if weights:
             c["weights"] = weights
         if checkpointing:
             c["checkpointing"] = True
-        words = [model, precision, weights or "own", compute] + ["double"] * double + ["raised"] * raised + ["checkpointing"] * checkpointing
+        words = [model, precision, weights or "own", compute] + ["double"] * double + ["prepare"] * prepare + ["checkpointing"] * checkpointing
         if not NEW:
-            if model != "gpt2" and not checkpointing and (double or raised):
+            if model != "gpt2" and not checkpointing and (double or prepare):
                 yield dict(c, bitsandbytes="0.49", id="-".join(words + ["older"]))
             continue
         yield dict(c, id="-".join(words))
-        if model == "llama" and double and not raised and not checkpointing:
+        if model == "llama" and double and not prepare and not checkpointing:
             yield dict(c, seq=8, id="-".join(words + ["fused"]))
-            yield dict(c, packed=dict(c["packed"], adapters="bf16"), id="-".join(words + ["adapters"]))
+            yield dict(c, quantization=dict(c["quantization"], adapters="bf16"), id="-".join(words + ["adapters"]))
 
 
 if __name__ == "__main__":

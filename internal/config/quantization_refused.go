@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Quantized weights that are not simulated, and what files leave open about others.
+
+// idles tells whether nothing is quantized for want of a second flag: ms-swift wants to
+// be told by what.
+func (p *Project) idles(b *bound) bool { return b.from("quant_bits") && len(p.of("quant_method")) == 0 }
+
+// unquantizable is why quantized weights are not simulated, "" where they are.
+func (p *Project) unquantizable(b *bound) string {
+	switch {
+	case p.system() == &torchtune:
+		return "quantizes them by code of torchtune's own, which is not simulated"
+	case b.Value != fourBit:
+		return "quantizes them, which is not simulated yet"
+	case slices.ContainsFunc(p.of("quant_method"), func(b bound) bool { return b.Value == otherLibrary }):
+		return "quantizes them with another library than bitsandbytes, which is not simulated"
+	case p.deepspeed() && p.world() > 1:
+		return "quantizes them, which is not simulated with DeepSpeed around it; leave that out"
+	}
+	return ""
+}
+
+// refusedQuantization is what is missing where weights are quantized in a way that is not
+// simulated.
+func (p *Project) refusedQuantization() []Missing {
+	b := p.quantizing()
+	if b == nil || p.unquantizable(b) == "" {
+		return nil
+	}
+	return []Missing{{Weights, fmt.Sprintf("%s: %s %s; measure it: snug profile -- <your command>", b.where(), b.Path, p.unquantizable(b))}}
+}
+
+// quantizationDoubts is what files leave open about quantized weights: a program of one's own
+// decides the rest.
+func (p *Project) quantizationDoubts(run map[string]any) []string {
+	b, in := p.quantizing(), run["quantization"]
+	if b != nil && p.idles(b) && in == nil {
+		return []string{fmt.Sprintf("%s: %s quantizes nothing without --quant_method bnb, and nothing is counted as quantized", b.where(), b.Path)}
+	}
+	if b == nil || in == nil || p.unquantizable(b) != "" || p.says("quantization.bits") {
+		return nil
+	}
+	if older := p.olderTRL(); older != "" {
+		return []string{older}
+	}
+	own := p.system() == &hf || p.system() == &plain || p.system() == &shell
+	switch {
+	case own && !p.inCode() && !b.from("quantization_bit") && !b.from("quant_bits"):
+		return []string{fmt.Sprintf("%s: %s quantizes weights; whether the program casts the rest to float32 (prepare_model_for_kbit_training) no file says: it is counted as loaded, --prepare-kbit counts it as float32", b.where(), b.Path)}
+	case p.inCode() && !p.prepares() && p.system() != &trl:
+		return []string{fmt.Sprintf("%s: %s quantizes weights; the rest is counted as loaded, as prepare_model_for_kbit_training is not called here", b.where(), b.Path)}
+	}
+	return nil
+}
+
+// olderTRL is that the TRL that is installed has another way with quantized weights:
+// before 0.26 it cast them to float32 by PEFT's function, and with bf16 cast embeddings and
+// head again (models/utils.py: prepare_peft_model).
+func (p *Project) olderTRL() string {
+	var minor int
+	if n, _ := fmt.Sscanf(p.trl, "0.%d", &minor); p.system() != &trl || n != 1 || minor >= 26 {
+		return ""
+	}
+	return fmt.Sprintf("TRL %s, which is installed, keeps norms and adapters beside quantized weights in float32; they are counted as TRL 1.16 has them, and the run takes more", p.trl)
+}

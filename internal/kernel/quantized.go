@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kernel
+
+// Where bitsandbytes 0.50 multiplies by a quantized weight in one kernel, which dequantizes
+// nothing into memory, and where it dequantizes first (backends/cuda/ops.py,
+// _gemm_4bit_use_custom_cuda): bounds on the rows of the input that its authors
+// measured, by card and by shape. A test lays every one of them beside the original.
+
+const (
+	fusedFloor   = 4    // rows that one kernel always does
+	fusedMost    = 1536 // rows beyond which none does
+	smallWeight  = 4 << 20
+	fusedColumns = 64 // that a block of threads computes
+	quantBlock   = 64 // numbers that share a scale
+)
+
+// fusing is one product: so many rows of x, weight (n, k), on a card.
+type fusing struct {
+	rows, n, k int
+	blocks     int // of threads
+	sms, arch  int
+}
+
+// Fuses4bit tells whether one kernel multiplies so many rows, of type t, by a quantized
+// weight of n by k numbers.
+func (r Rules) Fuses4bit(t Type, rows, n, k int) bool {
+	if rows > fusedMost || k%quantBlock != 0 {
+		return false
+	}
+	f := fusing{rows: rows, n: n, k: k, blocks: ceilDiv(n, fusedColumns), sms: r.SMs, arch: r.Capability}
+	switch {
+	case rows <= fusedFloor:
+		return true
+	case t == Float32, f.arch < 75, f.arch < 80 && t != Float16: // no kernel for tensor cores
+		return rows < 8
+	case f.arch == 87, f.arch/10 == 11: // not measured
+		return false
+	case f.arch/10 == 10:
+		return f.blackwell()
+	case n*k < smallWeight:
+		return rows <= f.small()
+	case rows > 512:
+		return false
+	case rows < 8:
+		return f.few()
+	}
+	return rows <= f.most()
+}
+
+// hbm tells whether the card has the faster kind of memory.
+func (f fusing) hbm() bool { return f.arch == 80 || f.arch/10 == 9 }
+
+// blackwell is for the cards of data centres, 10.0 and 10.3.
+func (f fusing) blackwell() bool {
+	switch {
+	case f.blocks >= 3*f.sms:
+		return f.rows <= 32
+	case f.blocks >= f.sms && f.k < f.n:
+		return f.rows <= 8
+	}
+	return false
+}
+
+// small is the most rows for a weight of less than four million numbers.
+func (f fusing) small() int {
+	if 2*f.k < f.n {
+		return f.smallFlat()
+	}
+	quarter := 4*f.blocks <= f.sms
+	switch {
+	case f.arch == 80 && quarter:
+		switch {
+		case f.k < f.n:
+			return 384
+		case 8*f.blocks <= f.sms:
+			return 32
+		}
+		return 128
+	case f.arch == 75 && f.blocks < f.sms && f.rows > 8:
+		return 64
+	case quarter && (f.k < f.n || f.hbm()):
+		return 32
+	case quarter:
+		return 23
+	case 2*f.blocks <= f.sms:
+		return 16
+	}
+	return 0
+}
+
+// smallFlat is the same for one with at least twice as many outputs as inputs.
+func (f fusing) smallFlat() int {
+	low := 3*f.blocks < f.sms
+	switch {
+	case f.arch == 80 && low:
+		return 1536
+	case f.arch == 80, f.hbm() && low:
+		return 512
+	case f.hbm():
+		return 320
+	case f.arch == 75 && f.blocks < 3*f.sms && f.k >= 1024:
+		return 64
+	case f.arch == 75 && f.blocks < 3*f.sms && f.k >= 704:
+		return 96
+	case f.arch != 75 && f.blocks < f.sms && f.blocks*f.k > f.sms*320:
+		return 192
+	}
+	return 320
+}
+
+// few is for 5 to 7 rows.
+func (f fusing) few() bool {
+	least := 48
+	if f.arch/10 == 9 {
+		least = 36
+	}
+	if !f.hbm() || f.rows < 6 || f.blocks < least {
+		return true
+	}
+	under75, under60 := 4*f.blocks < 3*f.sms, 5*f.blocks < 3*f.sms
+	switch {
+	case f.k > f.n:
+		return !under75
+	case f.k == f.n && f.arch == 80:
+		return !under60
+	case f.k == f.n:
+		return !under75 || under60
+	}
+	return true
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/setup"
+)
+
+// TestSettingsAreThoseOfTheTable wants every setting that the table says a plan chooses
+// to come through the planner's own: none may be dropped on the way.
+func TestSettingsAreThoseOfTheTable(t *testing.T) {
+	s := &setup.Setup{
+		Batch: 3, Accumulation: 5, Seq: 32, TargetSeq: 16, Positives: 2, Negatives: 7, Precision: setup.BF16, Optimizer: "sgd",
+		Attention: setup.Eager, Allocator: expandable, Checkpointing: true, Dist: setup.Over(setup.FSDP2, 4),
+	}
+	d := s.Dist
+	d.BucketView, d.ParamDType, d.ReduceDType, d.Load = true, setup.BF16, setup.FP32, setup.LoadSharded
+	want := setup.Planned(s)
+	if chosen := setup.Used(setup.InPlan); len(want) != len(chosen) {
+		t.Fatalf("the setup has %v, and the table's are %v: give it a value for each", want.Names(), chosen)
+	}
+	if diff := cmp.Diff(want, setup.Planned(settingsOf(s).on(&setup.Setup{}))); diff != "" {
+		t.Errorf("lost on the way through the planner:\n%s", diff)
+	}
+}

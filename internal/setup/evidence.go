@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+// Evidence is what of a setup decides how far off its estimate may be, in words: the
+// groups of measured runs that it belongs to.
+func Evidence(s *Setup) []string {
+	var out []string
+	for _, x := range Settings() {
+		if x.Evidence != nil {
+			out = append(out, x.Evidence(s)...)
+		}
+	}
+	return out
+}
+
+// where is one group, for setups of which something holds.
+func where(holds func(*Setup) bool, group string) func(*Setup) []string {
+	return func(s *Setup) []string { return onlyWhere(holds(s), group) }
+}
+
+func onlyWhere(holds bool, group string) []string {
+	if !holds {
+		return nil
+	}
+	return []string{group}
+}
+
+func (s *Setup) ligerEvidence() []string {
+	var out []string
+	for _, part := range s.Liger {
+		out = append(out, "liger "+part)
+	}
+	return out
+}
+
+func (s *Setup) distEvidence() []string {
+	if s.Dist == nil {
+		return nil
+	}
+	return []string{"dist " + s.Dist.Kind}
+}

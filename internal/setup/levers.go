@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+// Levers is the table's levers, in its order. What the planner's own search varies is
+// not among them.
+func Levers() []*Lever {
+	var out []*Lever
+	for _, x := range Settings() {
+		if x.Lever != nil {
+			out = append(out, x.Lever)
+		}
+	}
+	return out
+}
+
+// ligerLever is all that Liger has for a model.
+var ligerLever = Lever{
+	Change: "Liger's kernels", Price: "needs liger-kernel installed",
+	Can: func(s *Setup) bool { return s.Model.HasLiger() && len(s.Liger) == 0 },
+	Pull: func(s *Setup) {
+		s.Liger = LigerParts
+		if s.Loss == "" && s.Model.Head == "causal-lm" {
+			s.Loss = LigerLoss
+		}
+	},
+}
+
+// quantizationLever is QLoRA, for a run whose adapters are PEFT's.
+var quantizationLever = Lever{
+	Change: "4-bit weights", Price: "needs bitsandbytes; what is frozen is rounded; how long dequantizing takes was not measured", Rounds: true,
+	Can:  (*Setup).CanQuantize,
+	Pull: func(s *Setup) { s.Quantization = s.UsualQuantization() },
+}

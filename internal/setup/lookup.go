@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"slices"
+	"sync"
+)
+
+// Settings is the table, in the order in which people read it.
+func Settings() []*Setting { return table().rows }
+
+// Find is a setting by its name, nil where there is none.
+func Find(name string) *Setting { return table().byName[name] }
+
+// FlagOf is the usual flag of a setting, "" where there is none.
+func FlagOf(name string) string {
+	if x := Find(name); x != nil && len(x.Flags) > 0 {
+		return x.Flags[0].Name
+	}
+	return ""
+}
+
+// Objects is what a setup consists of, each object once: what --lock takes.
+func Objects() []string {
+	out := []string{"model"}
+	for _, x := range Settings() {
+		object, key := x.group()
+		if object == "" {
+			object = key
+		}
+		if !slices.Contains(out, object) {
+			out = append(out, object)
+		}
+	}
+	return out
+}
+
+// Used is the names of the settings with a use.
+func Used(u Use) []string {
+	var out []string
+	for _, x := range Settings() {
+		if x.Has(u) {
+			out = append(out, x.Name)
+		}
+	}
+	return out
+}
+
+// settingTable is the rows and where each is.
+type settingTable struct {
+	rows   []*Setting
+	byName map[string]*Setting
+}
+
+// table is made when it is first asked for: some words are worked out.
+var table = sync.OnceValue(func() settingTable {
+	t := settingTable{byName: map[string]*Setting{}}
+	for _, part := range [][]Setting{runSettings(), adapterSettings(), placeSettings()} {
+		for i := range part {
+			t.rows = append(t.rows, &part[i])
+			t.byName[part[i].Name] = &part[i]
+		}
+	}
+	return t
+})

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import "fmt"
+
+// Axis is a way in which GPUs share a run.
+type Axis int
+
+// The axes. Along data each GPU has the whole model and samples of its own; along
+// shard it has samples of its own and keeps a part of what the optimizer updates;
+// along the others several GPUs work on the same samples.
+const (
+	Data Axis = iota
+	Shard
+	Tensor
+	Context
+	Pipeline
+	Expert
+	axes
+)
+
+// String is the axis as PyTorch's device meshes name it.
+func (a Axis) String() string {
+	return [...]string{"data", "shard", "tensor", "context", "pipeline", "expert"}[a]
+}
+
+// Mesh is how many GPUs lie along each axis; 0 is as good as 1. Mesh{Data: 2, Shard: 4}
+// is eight GPUs.
+type Mesh [axes]int
+
+// Size is how many GPUs lie along an axis.
+func (m Mesh) Size(a Axis) int { return max(m[a], 1) }
+
+// GPUs is how many there are in all.
+func (m Mesh) GPUs() int {
+	n := 1
+	for a := range axes {
+		n *= m.Size(a)
+	}
+	return n
+}
+
+// Replicas is how many micro-batches the mesh works on at once, which an effective
+// batch counts.
+func (m Mesh) Replicas() int { return m.Size(Data) * m.Size(Shard) }
+
+// only refuses a mesh that has GPUs along another axis: what is simulated is one
+// axis at a time, data or shard.
+func (m Mesh) only(a Axis) error {
+	for other := range axes {
+		if other != a && m.Size(other) > 1 {
+			return fmt.Errorf("%d GPUs lie along %s beside %d along %s, which is not simulated; use one of data and shard", m.Size(other), other, m.Size(a), a)
+		}
+	}
+	return nil
+}

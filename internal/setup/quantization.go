@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Quantization is frozen weights that bitsandbytes quantizes, with adapters of
+// PEFT beside them: QLoRA. The fields are those of transformers' BitsAndBytesConfig,
+// with its defaults.
+type Quantization struct {
+	Bits    int    `json:"bits"`
+	Type    string `json:"type,omitempty"`    // which numbers the bits stand for
+	Double  bool   `json:"double,omitempty"`  // the scales are quantized too
+	Compute string `json:"compute,omitempty"` // the type that products are computed in
+	Prepare bool   `json:"prepare,omitempty"` // PEFT's prepare_model_for_kbit_training: what is not quantized becomes float32
+
+	CastBack bool   `json:"cast_back,omitempty"` // norms, embeddings and head are cast back after that, as Axolotl does
+	Adapters string `json:"adapters,omitempty"`  // the type that adapters are cast to, as TRL does; "" is float32
+
+	Saved bool `json:"-"` // the model's files hold its weights quantized
+}
+
+// simulatedBits is how many bits weights can be quantized into, as far as is simulated.
+const simulatedBits = 4
+
+// checkQuantization refuses what is not simulated.
+func (o *object) checkQuantization(s *Setup) {
+	switch q := s.Quantization; {
+	case q.CastBack && !q.Prepare:
+		o.fail("cast_back", " casts back what {quantization.prepare} cast to float32, and that is not on; set both, or neither")
+	case q.Bits != simulatedBits:
+		o.fail("bits", ": %d-bit weights are not simulated; choose {quantization.bits=4}, or measure the run: snug profile -- <your command>", q.Bits)
+	}
+}
+
+// checkBitsAndBytes wants a release whose code was read.
+func (o *object) checkBitsAndBytes(text string) {
+	var major, minor int
+	if n, _ := fmt.Sscanf(text, "%d.%d", &major, &minor); text != "" && (n != 2 || major != 0 || minor < 43) {
+		o.fail("bitsandbytes", " %q is not a known version; write it like 0.50 (known from 0.43 on)", text)
+	}
+}
+
+// savedQuantization is what the config of a model says whose files hold quantized weights. It
+// has the last word on how they are quantized.
+func (s *Setup) savedQuantization() error {
+	q, _ := s.Model.Config["quantization_config"].(map[string]any)
+	if q == nil {
+		return nil
+	}
+	four := q["load_in_4bit"] == true || q["_load_in_4bit"] == true
+	method, _ := q["quant_method"].(string)
+	if method != "" && method != "bitsandbytes" || !four {
+		return unknownModel("the config of %s says that its weights are quantized (quantization_config, %s), in a way that is not simulated; measure the run: snug profile -- <your command>",
+			s.Model.Title(), cmp.Or(method, "no quant_method"))
+	}
+	if s.Quantization == nil {
+		s.Quantization = &Quantization{}
+	}
+	p := s.Quantization
+	p.Bits, p.Type, p.Compute, p.Saved = simulatedBits, FP4, FP32, true
+	p.Double, _ = q["bnb_4bit_use_double_quant"].(bool)
+	if t, _ := q["bnb_4bit_quant_type"].(string); slices.Contains(QuantTypes, t) {
+		p.Type = t
+	}
+	if t, _ := q["bnb_4bit_compute_dtype"].(string); weightTypes[t] != "" {
+		p.Compute = weightTypes[t]
+	}
+	return nil
+}
+
+// completeQuantization refuses what cannot be trained with quantized weights, or is not known.
+func (s *Setup) completeQuantization() error {
+	if err := s.savedQuantization(); err != nil {
+		return err
+	}
+	l := s.LoRA
+	switch {
+	case s.Quantization == nil:
+		return nil
+	case l == nil:
+		return Wrong("{quantization.bits}: quantized weights cannot be trained; train PEFT's adapters beside them, with {lora.rank} and {lora.peft}")
+	case !l.PEFT:
+		return Wrong("{quantization.bits}: adapters beside quantized weights are PEFT's; set {lora.peft}")
+	case l.DoRA:
+		return Wrong("{quantization.bits}, with {lora.dora}: DoRA over quantized weights is not simulated; leave one of them out, or measure the run: snug profile -- <your command>")
+	case s.Quantization.Adapters != "" && s.Precision == AmpFP16:
+		return Wrong("{quantization.adapters} is %s and {precision} amp-fp16: PyTorch's GradScaler cannot unscale gradients of 16 bits; choose {precision=amp-bf16}, or {quantization.adapters=fp32}", s.Quantization.Adapters)
+	case s.Dist != nil && s.Dist.Kind != DDP:
+		return Wrong("{quantization.bits}, with {dist.kind} %s: quantized weights are simulated on one GPU or under ddp; choose {dist.kind=ddp}, or measure the run: snug profile -- <your command>", s.Dist.Kind)
+	case !s.Model.facts().Quantizes:
+		return Wrong("{quantization.bits}: which layers of %s are quantized is not known; leave it out, or measure the run: snug profile -- <your command>", s.Model.Title())
+	}
+	return nil
+}
+
+// CanQuantize tells whether the weights that a run freezes could be quantized.
+func (s *Setup) CanQuantize() bool {
+	return s.Quantization == nil && s.LoRA != nil && s.LoRA.PEFT && !s.LoRA.DoRA && (s.Dist == nil || s.Dist.Kind == DDP) &&
+		s.Model.Program == nil && s.Model.facts().Quantizes
+}
+
+// UsualQuantization is the usual way to quantize: that of the paper (nf4, double quantization),
+// computed in the type of the arithmetic.
+func (s *Setup) UsualQuantization() *Quantization {
+	p := &Quantization{Bits: simulatedBits, Type: NF4, Double: true, Compute: FP32}
+	if half := strings.TrimPrefix(s.Precision, "amp-"); slices.Contains(ComputeTypes, half) {
+		p.Compute = half
+	}
+	return p
+}
+
+// QuantizationUnder is how weights would be quantized if the precision were another: what is
+// computed in the type of the arithmetic goes with it, as trainers have it.
+func (s *Setup) QuantizationUnder(precision string) *Quantization {
+	was, now := strings.TrimPrefix(s.Precision, "amp-"), strings.TrimPrefix(precision, "amp-")
+	if s.Quantization == nil || s.Quantization.Saved || s.Quantization.Compute != was || !slices.Contains(ComputeTypes, now) {
+		return s.Quantization
+	}
+	p := *s.Quantization
+	p.Compute = now
+	return &p
+}
+
+// String is how weights are quantized, in words.
+func (p *Quantization) String() string {
+	how := p.Type
+	if p.Double {
+		how += ", double quantization"
+	}
+	return fmt.Sprintf("%d-bit weights (%s)", p.Bits, how)
+}

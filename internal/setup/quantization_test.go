@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// quantizedFields is a setup whose weights are quantized, with changes.
+func quantizedFields(change map[string]any) map[string]any {
+	fields := map[string]any{
+		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 1.0, "seq": 64.0, "precision": "bf16",
+		"lora": map[string]any{"rank": 8.0, "peft": true}, "quantization": map[string]any{"bits": 4.0},
+	}
+	for k, v := range change {
+		Put(fields, k, v)
+	}
+	return fields
+}
+
+func TestQuantizedDefaults(t *testing.T) {
+	s, err := Decode(quantizedFields(nil), Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&Quantization{Bits: 4, Type: "nf4", Compute: "bf16"}, s.Quantization); diff != "" {
+		t.Error(diff)
+	}
+	again, err := Fill(s, Source{})
+	if err != nil || cmp.Diff(s.Quantization, again.Quantization) != "" {
+		t.Errorf("filled again: %v, %v", again, err)
+	}
+}
+
+func TestQuantizedRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change map[string]any
+		want   string
+	}{
+		{"no adapters", map[string]any{"lora": nil}, "quantized weights cannot be trained"},
+		{"adapters of another kind", map[string]any{"lora.peft": false, "lora.targets": []any{"q_proj"}}, "set lora.peft"},
+		{"DoRA", map[string]any{"lora.dora": true}, "DoRA over quantized weights is not simulated"},
+		{"8 bits", map[string]any{"quantization.bits": 8.0}, "quantization.bits: 8-bit weights are not simulated; choose quantization.bits 4"},
+		{"lowered alone", map[string]any{"quantization.cast_back": true}, "quantization.cast_back casts back what"},
+		{"a scaler", map[string]any{"quantization.adapters": "bf16", "precision": "amp-fp16"}, "GradScaler cannot unscale gradients of 16 bits"},
+		{"an old bitsandbytes", map[string]any{"versions.bitsandbytes": "0.41"}, `versions.bitsandbytes "0.41" is not a known version`},
+		{"no bits", map[string]any{"quantization": map[string]any{"double": true}}, "quantization.bits is missing"},
+		{"a type", map[string]any{"quantization.type": "nf5"}, `"nf5" is not known; did you mean nf4`},
+		{"a compute type", map[string]any{"quantization.compute": "bfloat16"}, `"bfloat16" is not known`},
+		{"a slip", map[string]any{"quantization.doubel": true}, `field "quantization.doubel" is not known; did you mean double`},
+		{"no object", map[string]any{"quantization": true}, "quantization is true; it has to be an object"},
+		{"sharded", map[string]any{"dist": map[string]any{"kind": "fsdp2", "world": 2.0}}, "choose dist.kind ddp"},
+		{"not quantized by transformers", map[string]any{"model": map[string]any{"config": map[string]any{"model_type": "falcon"}}, "lora.targets": []any{"dense"}}, "which layers of falcon are quantized"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := Decode(quantizedFields(c.change), Source{}); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+// A model whose files hold quantized weights says so in its config.
+func TestQuantizedInFiles(t *testing.T) {
+	config := func(q map[string]any) map[string]any {
+		return quantizedFields(map[string]any{"quantization": nil, "model": map[string]any{"config": map[string]any{"model_type": "llama", "quantization_config": q}}})
+	}
+	s, err := Decode(config(map[string]any{
+		"quant_method": "bitsandbytes", "_load_in_4bit": true, "load_in_4bit": true, "bnb_4bit_quant_type": "nf4",
+		"bnb_4bit_use_double_quant": true, "bnb_4bit_compute_dtype": "bfloat16",
+	}), Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&Quantization{Bits: 4, Type: "nf4", Double: true, Compute: "bf16", Saved: true}, s.Quantization); diff != "" {
+		t.Error(diff)
+	}
+	for _, q := range []map[string]any{{"quant_method": "gptq", "bits": 4.0}, {"quant_method": "bitsandbytes", "load_in_8bit": true}, {}} {
+		if _, err := Decode(config(q), Source{}); err == nil || !strings.Contains(err.Error(), "in a way that is not simulated") {
+			t.Errorf("%v: %v", q, err)
+		}
+	}
+}
+
+func TestQuantizedUnder(t *testing.T) {
+	for _, c := range []struct{ was, compute, precision, want string }{
+		{"amp-bf16", "bf16", "amp-fp16", "fp16"}, {"amp-bf16", "fp32", "amp-fp16", "fp32"}, {"fp32", "fp32", "amp-bf16", "bf16"}, {"bf16", "bf16", "amp-bf16", "bf16"},
+	} {
+		s := &Setup{Precision: c.was, Quantization: &Quantization{Bits: 4, Compute: c.compute}}
+		if got := s.QuantizationUnder(c.precision).Compute; got != c.want || s.Quantization.Compute != c.compute {
+			t.Errorf("%s computed in %s, under %s: %s, want %s", c.was, c.compute, c.precision, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Setting is one row of the table of settings: everything that is known about one
+// field of a setup. Flags, decoding, checking, the planner, the screen, the
+// vocabulary of snug apply and the docs are made from the rows; CONTRIBUTING.md says
+// how to add one.
+type Setting struct {
+	// Name is the field in a setup, "lora.rank" for rank in the object lora.
+	Name string
+	// Flags are how the command line says it; the first is its usual one.
+	Flags []Flag
+	// What says what it is. The word in back quotes stands for the value.
+	What string
+	// Words are the named values, of a word or of a list of them.
+	Words []string
+	// Default is the value where nothing is said; nil is the zero of its type.
+	Default any
+	// Least and Most bound a number; more than Most is a mistake.
+	Least, Most float64
+	// Required is what to say where the field is missing, "" where it may be.
+	Required string
+	// Use is who works with it.
+	Use Use
+	// Told tells whether the recordings of a profile say it; nil means that they
+	// never do, so that a setup beside a profile has it on the user's word alone.
+	Told func(Recorded) bool
+	// Phrases is how it stands in the lines above an estimate; none where it is as
+	// usual.
+	Phrases func(*Setup) []string
+	// Row is its line in the table of snug optimize; nil for none.
+	Row *Row
+	// Evidence is the groups of measured runs that a setup belongs to by it; nil
+	// where it is a size, or changes nothing about how far off estimates are.
+	Evidence func(*Setup) []string
+	// Lever is how it saves memory where it is not set yet; nil where it does not,
+	// or where the planner's search has it.
+	Lever *Lever
+
+	at func(*Setup) any // the address of its field
+}
+
+// Flag is one way to say a setting on the command line.
+type Flag struct {
+	Name string
+	// Means is the value that a flag without one stands for: --load-in-4bit is 4.
+	Means any
+	// What is what the flag says, where that is less than the setting.
+	What string
+}
+
+// Use is who works with a setting.
+type Use uint
+
+// The uses.
+const (
+	// InFiles: config files decide it, and snug apply writes it there.
+	InFiles Use = 1 << iota
+	// Size: it says how large a step is, and recordings may vary it.
+	Size
+	// Allowed: a plan changes it only where --allow names it, as it changes what is
+	// trained or how exactly.
+	Allowed
+	// LockedByProfile: the plan of a recorded run leaves it as it was recorded.
+	LockedByProfile
+	// InPlan: a plan says what it is to be, where the run has such a thing.
+	InPlan
+	// PlanAlways: a plan says it in any case.
+	PlanAlways
+)
+
+// Has tells whether a setting is used so.
+func (x *Setting) Has(u Use) bool { return x.Use&u != 0 }
+
+// Row is a line in the table that snug optimize prints.
+type Row struct {
+	Label string // the setting's name where it is ""
+	Cell  func(*Setup) string
+	// Shown tells whether there is such a line; nil means where the cells differ.
+	Shown func(now, then *Setup) bool
+}
+
+// Lever is a change to a run that saves memory.
+type Lever struct {
+	Change string // in words
+	Price  string // beyond time
+	// Rounds says that what is trained changes, if only by rounding.
+	Rounds bool
+	Can    func(*Setup) bool
+	Pull   func(*Setup)
+}
+
+// Kind is the type of a setting's values.
+type Kind string
+
+// The kinds.
+const (
+	Whole  Kind = "whole number"
+	Number Kind = "number"
+	Switch Kind = "true or false"
+	Word   Kind = "word"
+	Text   Kind = "text"
+	Names  Kind = "list of names"
+	Bytes  Kind = "size"
+)
+
+// Kind is the type of the setting's values.
+func (x *Setting) Kind() Kind {
+	switch x.at(blank()).(type) {
+	case *int:
+		return Whole
+	case *float64:
+		return Number
+	case *bool, **bool:
+		return Switch
+	case *[]string:
+		return Names
+	case *uint64:
+		return Bytes
+	}
+	if len(x.Words) > 0 {
+		return Word
+	}
+	return Text
+}
+
+// blank is a setup that has every object, so that each field has an address.
+func blank() *Setup { return &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}} }
+
+// group is the object that the setting is in, "" for the setup itself, and its name
+// there.
+func (x *Setting) group() (object, key string) {
+	object, key, nested := strings.Cut(x.Name, ".")
+	if !nested {
+		return "", object
+	}
+	return object, key
+}
+
+// Usage is the help text of one of its flags.
+func (x *Setting) Usage(f Flag) string {
+	if f.What != "" {
+		return f.What
+	}
+	text := x.What
+	switch n := len(x.Words); {
+	case n > 8:
+		text += ": " + strings.Join(x.Words[:3], ", ") + ", ..."
+	case n > 0 && x.Kind() == Names:
+		text += ": " + strings.Join(x.Words, ",")
+	case n > 0:
+		text += ": " + strings.Join(x.Words, ", ")
+	}
+	if x.Default != nil {
+		text += fmt.Sprintf(" (default %v)", x.Default)
+	}
+	return text
+}
+
+// Plain is What without its quotes.
+func (x *Setting) Plain() string { return strings.ReplaceAll(x.What, "`", "") }

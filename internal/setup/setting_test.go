@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTable checks that every row says what a row has to say, once.
+func TestTable(t *testing.T) {
+	names, flags := map[string]bool{}, map[string]bool{}
+	for _, x := range Settings() {
+		if names[x.Name] || x.What == "" || x.at == nil {
+			t.Errorf("%s: twice, or without a text or a field", x.Name)
+		}
+		names[x.Name] = true
+		for _, f := range x.Flags {
+			if flags[f.Name] {
+				t.Errorf("%s: --%s is given twice", x.Name, f.Name)
+			}
+			flags[f.Name] = true
+			if kind := x.Kind(); kind != Switch && f.Means == nil && strings.Count(x.Usage(f), "`") != 2 {
+				t.Errorf("%s: the usage of --%s names no value in back quotes: %s", x.Name, f.Name, x.Usage(f))
+			}
+		}
+		if text, ok := x.Default.(string); ok && len(x.Words) > 0 && !slices.Contains(x.Words, text) {
+			t.Errorf("%s: the default %s is none of its words", x.Name, text)
+		}
+		if k := x.Kind(); (k == Whole || k == Number) && x.Most == 0 {
+			t.Errorf("%s: a number has a bound", x.Name)
+		}
+	}
+}
+
+// TestTableHasEveryField lays the rows beside the fields that the JSON of a setup has.
+func TestTableHasEveryField(t *testing.T) {
+	want := []string{"id", "model.config", "model.name", "model.profile"} // which are no settings
+	for _, x := range Settings() {
+		want = append(want, x.Name)
+	}
+	got := fieldsOf("", reflect.TypeFor[Setup]())
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-) and fields of Setup (+):\n%s", diff)
+	}
+}
+
+func fieldsOf(prefix string, of reflect.Type) []string {
+	var out []string
+	for i := range of.NumField() {
+		f := of.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if inner == reflect.TypeFor[Dist]() {
+			inner = reflect.TypeFor[distJSON]()
+		}
+		switch {
+		case name == "-" || name == "":
+		case inner.Kind() == reflect.Struct:
+			out = append(out, fieldsOf(prefix+name+".", inner)...)
+		default:
+			out = append(out, prefix+name)
+		}
+	}
+	return out
+}
+
+// sample is a value of a setting that is not its zero.
+func sample(x *Setting) any {
+	switch x.Kind() {
+	case Switch:
+		return true
+	case Names:
+		return []any{append(x.Words, "q_proj")[0]}
+	case Word:
+		return x.Words[len(x.Words)-1]
+	case Number:
+		return x.Most
+	case Text:
+		return "x"
+	}
+	return max(x.Least, 1)
+}
+
+// TestRowsAreTheirFields sets each setting through its row, and wants it back under its
+// own name in the JSON of the setup: a row that has another's field would not do.
+func TestRowsAreTheirFields(t *testing.T) {
+	for _, x := range Settings() {
+		s := &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}}
+		in, key := x.group()
+		o := &object{keys: map[string]any{key: sample(x)}}
+		x.decode(o, key, s)
+		data, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back map[string]any
+		if err := json.Unmarshal(data, &back); err != nil {
+			t.Fatal(err)
+		}
+		if in != "" {
+			back, _ = back[in].(map[string]any)
+		}
+		if diff := cmp.Diff(sample(x), back[key]); diff != "" {
+			t.Errorf("%s: %s", x.Name, diff)
+		}
+		x.clear(s)
+		if v := reflect.ValueOf(x.at(s)).Elem(); !v.IsZero() {
+			t.Errorf("%s is %v where nobody said it", x.Name, v)
+		}
+	}
+}
+
+// TestPlanned wants what a plan says in any case, and objects only where they are.
+func TestPlanned(t *testing.T) {
+	s := &Setup{Batch: 2, Precision: BF16, Dist: Over(FSDP2, 4)}
+	s.Dist.Load = LoadSharded
+	got, err := json.Marshal(Planned(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"accumulation":0,"batch":2,"checkpointing":false,"dist":{"kind":"fsdp2","load":"sharded","world":4},"precision":"bf16"}`
+	if string(got) != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	var back Values
+	if err := json.Unmarshal(got, &back); err != nil || back.Get("dist.kind") != FSDP2 || back.Get("dist.param_dtype") != nil {
+		t.Errorf("read again: %v, %v", back, err)
+	}
+	other := *s
+	other.Batch = 4
+	if diff := cmp.Diff(Values{{"batch", 4}}, Planned(&other).Changed(Planned(s))); diff != "" {
+		t.Error(diff)
+	}
+	if text := Planned(&Setup{Batch: 8}).String(); text != "accumulation=0,batch=8,checkpointing=false" {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// How settings stand on the screen: phrases above an estimate, and cells of the table
+// that holds today's settings against others.
+
+// Phrases is the setup in words that belong together, without its sizes.
+func Phrases(s *Setup) []string {
+	var out []string
+	for _, x := range Settings() {
+		if x.Phrases != nil {
+			out = append(out, x.Phrases(s)...)
+		}
+	}
+	return out
+}
+
+// Rows is what of two setups is worth comparing: name, and a cell for each.
+func Rows(now, then *Setup) [][]string {
+	var out [][]string
+	for _, x := range Settings() {
+		if x.Row == nil {
+			continue
+		}
+		name := x.Row.Label
+		if name == "" {
+			name = x.Name
+		}
+		a, b := x.Row.Cell(now), x.Row.Cell(then)
+		if x.Row.Shown == nil && a != b || x.Row.Shown != nil && x.Row.Shown(now, then) {
+			out = append(out, []string{name, a, b})
+		}
+	}
+	return out
+}
+
+// said is a phrase where it holds, with values of the setup in it.
+func said(holds func(*Setup) bool, format string, values ...func(*Setup) any) func(*Setup) []string {
+	return func(s *Setup) []string {
+		if !holds(s) {
+			return nil
+		}
+		var args []any
+		for _, v := range values {
+			args = append(args, v(s))
+		}
+		return []string{fmt.Sprintf(format, args...)}
+	}
+}
+
+func shownAlways(_, _ *Setup) bool { return true }
+
+func number(n int) string { return strconv.Itoa(n) }
+
+func spaced(names []string) string { return strings.Join(names, " ") }
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func orDefault(s string) string {
+	if s == "" {
+		return "default"
+	}
+	return s
+}
+
+// precisionText is the precision, and that the model's files decide it where they do.
+func (s *Setup) precisionText() string {
+	if s.Loaded == Saved && !s.Autocasts() && s.Precision == s.Model.SavedIn() {
+		return s.Precision + " as saved"
+	}
+	return s.Precision
+}
+
+// WeightsText is the type that weights are held in, under autocast or without.
+func (s *Setup) WeightsText() string {
+	switch {
+	case s.Weights != "" && s.Loaded == Saved:
+		return s.Weights + " as saved"
+	case s.Weights != "":
+		return s.Weights
+	case s.Autocasts():
+		return FP32
+	}
+	return s.Precision
+}
+
+// weightsPhrase is that type, where it is not the usual one. Of quantized weights
+// only the rest has it.
+func (s *Setup) weightsPhrase() []string {
+	switch {
+	case s.Weights == "" || s.Quantization != nil:
+		return nil
+	case s.LoRA != nil:
+		return []string{"frozen weights in " + s.WeightsText()}
+	}
+	return []string{"weights in " + s.WeightsText()}
+}
+
+// loraPhrase is the adapters.
+func (s *Setup) loraPhrase() []string {
+	l := s.LoRA
+	if l == nil {
+		return nil
+	}
+	name := "LoRA"
+	if l.DoRA {
+		name = "DoRA"
+	}
+	if l.PEFT {
+		name = "PEFT's " + name
+	}
+	return []string{fmt.Sprintf("%s rank %d on %s", name, l.Rank, spaced(l.Targets))}
+}
+
+// unquantizedPhrase is the type of what is not quantized.
+func (s *Setup) unquantizedPhrase() []string {
+	switch q := s.Quantization; {
+	case q == nil:
+		return nil
+	case q.Prepare && !q.CastBack:
+		return []string{"the rest cast to fp32"}
+	case s.Weights != "":
+		return []string{"the rest in " + s.WeightsText()}
+	}
+	return nil
+}
+
+// attends tells whether attention is a matter of the model at all.
+func (s *Setup) attends() bool {
+	return s.Attention != "" && !strings.HasPrefix(s.Model.Name, "torchvision/")
+}
+
+// knowsCheckpointing tells whether it is known whether the run does it.
+func (s *Setup) knowsCheckpointing() bool {
+	return s.Model.Program == nil || s.Model.Program.Recorded().Checkpointing != nil
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"snug/internal/family"
+	"snug/internal/shadow"
+)
+
+// The table of settings: one row a field of a setup, in the order in which people
+// read them. A new setting is a row here, its field in Setup, and what simulates it.
+
+// one is a single flag.
+func one(name string) []Flag { return []Flag{{Name: name}} }
+
+// always is for what every recording tells, or a profile's figures do depend on.
+func always(Recorded) bool { return true }
+
+// runSettings is the rows of what is trained, and how.
+func runSettings() []Setting {
+	return []Setting{
+		{
+			Name: "model.head", Flags: one("head"), What: "`head` that is trained", Words: family.Heads(),
+			at: func(s *Setup) any { return &s.Model.Head },
+		},
+		{
+			Name: "batch", Flags: one("batch"), What: "`samples` per GPU per forward: the micro-batch", Least: 1, Most: mostBatch,
+			Required: " is missing; it is the samples per GPU per forward", Use: InFiles | Size | InPlan | PlanAlways, Told: always,
+			Row: &Row{Cell: func(s *Setup) string { return number(s.Batch) }, Shown: shownAlways},
+			at:  func(s *Setup) any { return &s.Batch },
+		},
+		{
+			Name: "accumulation", Flags: one("accumulation"), What: "`forwards` per optimizer step", Default: 1, Least: 1, Most: mostBatch,
+			Use: InFiles | InPlan | PlanAlways, Told: always, Phrases: said(func(s *Setup) bool { return s.Accumulation > 1 }, "accumulation %d", func(s *Setup) any { return s.Accumulation }),
+			Row:      &Row{Cell: func(s *Setup) string { return number(s.Accumulation) }, Shown: shownAlways},
+			Evidence: where(func(s *Setup) bool { return s.Accumulation > 1 }, "accumulation"),
+			at:       func(s *Setup) any { return &s.Accumulation },
+		},
+		{
+			Name: "precision", Flags: one("precision"), What: "`type` of weights and arithmetic", Words: Precisions, Default: FP32,
+			Use: InFiles | Allowed | LockedByProfile | InPlan, Told: func(p Recorded) bool { return p.Precision != "" },
+			Phrases:  said(func(s *Setup) bool { return s.Precision != "" }, "%s", func(s *Setup) any { return s.precisionText() }),
+			Row:      &Row{Cell: (*Setup).precisionText, Shown: func(now, _ *Setup) bool { return now.Precision != "" }},
+			Evidence: func(s *Setup) []string { return []string{"precision " + s.Precision} },
+			at:       func(s *Setup) any { return &s.Precision },
+		},
+		{
+			Name: "weights", Flags: one("weights"), What: "`type` that weights are loaded in, under autocast", Words: WeightTypes,
+			Use: InFiles, Told: func(p Recorded) bool { return p.Precision != "" },
+			Phrases:  (*Setup).weightsPhrase,
+			Row:      &Row{Cell: (*Setup).WeightsText, Shown: func(now, then *Setup) bool { return now.Weights+then.Weights != "" }},
+			Evidence: where(func(s *Setup) bool { return s.Weights != "" }, "weights of 16 bits under autocast"),
+			at:       func(s *Setup) any { return &s.Weights },
+		},
+		{
+			Name: "checkpointing", Flags: one("checkpointing"), What: "gradient checkpointing",
+			Use: InFiles | LockedByProfile | InPlan | PlanAlways, Told: func(p Recorded) bool { return p.Checkpointing != nil },
+			Phrases:  said(func(s *Setup) bool { return s.Checkpointing }, "checkpointing"),
+			Row:      &Row{Cell: func(s *Setup) string { return yesNo(s.Checkpointing) }, Shown: func(now, _ *Setup) bool { return now.knowsCheckpointing() }},
+			Evidence: where(func(s *Setup) bool { return s.Checkpointing }, "checkpointing"),
+			at:       func(s *Setup) any { return &s.Checkpointing },
+		},
+		{
+			Name: "seq", Flags: []Flag{{Name: "seq", What: "`tokens` per sample (default: the model's maximum)"}}, What: "`tokens` per sample", Least: 1, Most: mostSeq,
+			Use: InFiles | Size | Allowed | InPlan, Told: always, Row: &Row{Cell: func(s *Setup) string { return number(s.Seq) }},
+			at: func(s *Setup) any { return &s.Seq },
+		},
+		{
+			Name: "target_seq", Flags: one("target-seq"), What: "`tokens` of the decoder per sample", Least: 1, Most: mostSeq,
+			Use: Size | InPlan, Told: always, at: func(s *Setup) any { return &s.TargetSeq },
+		},
+		{
+			Name: "positives", Flags: one("positives"), What: "positive `samples` per anchor", Most: mostRank,
+			Use: InFiles | Size | Allowed | InPlan, Told: always,
+			Row: &Row{Cell: func(s *Setup) string { return number(s.Positives) }, Shown: func(now, _ *Setup) bool { return now.Positives > 0 }},
+			at:  func(s *Setup) any { return &s.Positives },
+		},
+		{
+			Name: "negatives", Flags: one("negatives"), What: "negative `samples` per anchor", Most: mostRank,
+			Use: InFiles | Size | Allowed | InPlan, Told: always,
+			Row: &Row{Cell: func(s *Setup) string { return number(s.Negatives) }, Shown: func(now, _ *Setup) bool { return now.Negatives > 0 }},
+			at:  func(s *Setup) any { return &s.Negatives },
+		},
+		{
+			Name: "optimizer", Flags: []Flag{{Name: "optimizer", What: "`name`: adamw, adamw-fused, sgd-momentum, ... (default adamw)"}}, What: "`name` of the optimizer", Words: shadow.OptimizerNames(), Default: "adamw",
+			Use: InFiles | Allowed | LockedByProfile | InPlan, Told: func(p Recorded) bool { return optimizerOf(p.Optimizer) != "" },
+			Phrases:  said(func(s *Setup) bool { return s.Optimizer != "" }, "%s", func(s *Setup) any { return s.Optimizer }),
+			Row:      &Row{Cell: func(s *Setup) string { return s.Optimizer }, Shown: func(now, _ *Setup) bool { return now.Optimizer != "" }},
+			Evidence: func(s *Setup) []string { return []string{"optimizer " + s.Optimizer} },
+			at:       func(s *Setup) any { return &s.Optimizer },
+		},
+		{
+			Name: "loss", What: "`whose` code computes a causal model's loss", Words: Losses, Use: InFiles,
+			Flags:    []Flag{{Name: "loss", What: "`whose` code computes a causal model's loss: model (all logits at once), trl (SFTTrainer of TRL 1.15 and later), liger"}},
+			Phrases:  said(func(s *Setup) bool { return s.Loss != "" }, "loss by %s", func(s *Setup) any { return lossBy[s.Loss] }),
+			Evidence: func(s *Setup) []string { return onlyWhere(s.Loss != "", "loss by "+s.Loss) },
+			at:       func(s *Setup) any { return &s.Loss },
+		},
+		{
+			Name: "liger", Flags: one("liger"), What: "`layers` that run on Liger's kernels", Words: append(LigerParts[:len(LigerParts):len(LigerParts)], AllLiger), Use: InFiles,
+			Phrases:  said(func(s *Setup) bool { return len(s.Liger) > 0 }, "Liger's %s", func(s *Setup) any { return spaced(s.Liger) }),
+			Evidence: (*Setup).ligerEvidence, Lever: &ligerLever,
+			at: func(s *Setup) any { return &s.Liger },
+		},
+		{
+			Name: "attention", Flags: one("attention"), What: "`kind` of attention", Words: Attentions, Default: SDPA,
+			Use:      InFiles | LockedByProfile | InPlan,
+			Phrases:  said((*Setup).attends, "%s attention", func(s *Setup) any { return s.Attention }),
+			Row:      &Row{Cell: func(s *Setup) string { return s.Attention }, Shown: func(now, _ *Setup) bool { return now.Model.Config != nil }},
+			Evidence: func(s *Setup) []string { return onlyWhere(s.Model.Config != nil, "attention "+s.Attention) },
+			at:       func(s *Setup) any { return &s.Attention },
+		},
+		{
+			Name: "attention_mask", Flags: one("attention-mask"), What: "the batch carries a mask", Default: true,
+			Evidence: where(func(s *Setup) bool { return s.AttentionMask != nil && !*s.AttentionMask }, "no mask"),
+			at:       func(s *Setup) any { return &s.AttentionMask },
+		},
+		{
+			Name: "clip", Flags: one("clip"), What: "gradient norm clipping", Use: InFiles,
+			Phrases:  said(func(s *Setup) bool { return s.Clip }, "clipping"),
+			Evidence: where(func(s *Setup) bool { return s.Clip }, "clipping"),
+			at:       func(s *Setup) any { return &s.Clip },
+		},
+		{
+			Name: "set_to_none", Flags: one("set-to-none"), What: "zero_grad drops gradients; false fills them with zeros and keeps them", Default: true,
+			Phrases:  said((*Setup).KeepsGradients, "gradients kept between steps"),
+			Evidence: where((*Setup).KeepsGradients, "gradients kept between steps"),
+			Lever:    &Lever{Change: "set_to_none", Can: (*Setup).KeepsGradients, Pull: func(s *Setup) { s.SetToNone = nil }},
+			at:       func(s *Setup) any { return &s.SetToNone },
+		},
+	}
+}

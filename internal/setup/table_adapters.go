@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+// adapterSettings is the rows of what is frozen, and what is trained beside it.
+func adapterSettings() []Setting {
+	return []Setting{
+		{
+			Name: "lora.rank", Flags: one("lora-rank"), What: "`rank` of LoRA's adapters", Least: 1, Most: mostRank,
+			Required: " is missing; 8 or 16 is usual", Use: InFiles, Phrases: (*Setup).loraPhrase,
+			Evidence: where(func(s *Setup) bool { return s.LoRA != nil }, "lora"),
+			at:       func(s *Setup) any { return &s.LoRA.Rank },
+		},
+		{
+			Name: "lora.alpha", Flags: one("lora-alpha"), What: "their `scale`", Most: 1e6, Use: InFiles,
+			at: func(s *Setup) any { return &s.LoRA.Alpha },
+		},
+		{
+			Name: "lora.dropout", Flags: one("lora-dropout"), What: "their dropout, a `share`", Most: 1, Use: InFiles,
+			at: func(s *Setup) any { return &s.LoRA.Dropout },
+		},
+		{
+			Name: "lora.targets", Flags: one("lora-targets"), What: "`names` of the linear layers that get one: q_proj,v_proj; or all-linear", Use: InFiles,
+			at: func(s *Setup) any { return &s.LoRA.Targets },
+		},
+		{
+			Name: "lora.dora", Flags: one("lora-dora"), What: "DoRA: the lengths of the weights' rows are trained too", Use: InFiles,
+			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && s.LoRA.DoRA }, "dora"),
+			at:       func(s *Setup) any { return &s.LoRA.DoRA },
+		},
+		{
+			Name: "lora.save", Flags: one("lora-save"), What: "`names` of layers that are trained whole: PEFT's modules_to_save", Use: InFiles,
+			Phrases:  said(func(s *Setup) bool { return s.LoRA != nil && len(s.LoRA.Save) > 0 }, "%s trained whole", func(s *Setup) any { return spaced(s.LoRA.Save) }),
+			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && len(s.LoRA.Save) > 0 }, "lora beside whole layers"),
+			at:       func(s *Setup) any { return &s.LoRA.Save },
+		},
+		{
+			Name: "lora.peft", Flags: one("lora-peft"), What: "adapters as PEFT makes them: in float32, inputs cast to them", Use: InFiles,
+			// in float32 its adapters are like others
+			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && s.LoRA.PEFT && s.Precision != FP32 }, "lora by PEFT"),
+			at:       func(s *Setup) any { return &s.LoRA.PEFT },
+		},
+		{
+			Name: "quantization.bits", What: "`bits` that bitsandbytes quantizes frozen weights to", Least: 1, Most: 16,
+			Flags: []Flag{
+				{Name: "load-in-4bit", Means: 4, What: "4-bit frozen weights of bitsandbytes: QLoRA, with PEFT's adapters"},
+				{Name: "load-in-8bit", Means: 8, What: "8-bit ones, which are not simulated"},
+			},
+			Required: " is missing; 4 is what is simulated", Use: InFiles,
+			Phrases:  said(func(s *Setup) bool { return s.Quantization != nil }, "%s", func(s *Setup) any { return s.Quantization }),
+			Evidence: where(func(s *Setup) bool { return s.Quantization != nil }, "4-bit weights"), Lever: &quantizationLever,
+			at: func(s *Setup) any { return &s.Quantization.Bits },
+		},
+		{
+			Name: "quantization.type", Flags: one("bnb-4bit-quant-type"), What: "`type` of 4-bit numbers", Words: QuantTypes, Default: NF4, Use: InFiles,
+			at: func(s *Setup) any { return &s.Quantization.Type },
+		},
+		{
+			Name: "quantization.double", Flags: one("bnb-4bit-use-double-quant"), What: "double quantization: their scales are quantized too", Use: InFiles,
+			at: func(s *Setup) any { return &s.Quantization.Double },
+		},
+		{
+			Name: "quantization.compute", Flags: one("bnb-4bit-compute-dtype"), What: "`type` that products with them are computed in", Words: ComputeTypes, Default: BF16, Use: InFiles,
+			Phrases: said(func(s *Setup) bool { return s.Quantization != nil && s.Quantization.Compute != "" }, "computed in %s", func(s *Setup) any { return s.Quantization.Compute }),
+			at:      func(s *Setup) any { return &s.Quantization.Compute },
+		},
+		{
+			Name: "quantization.prepare", Flags: one("prepare-kbit"), What: "PEFT's prepare_model_for_kbit_training: what is not quantized becomes float32", Use: InFiles,
+			Phrases: (*Setup).unquantizedPhrase,
+			at:      func(s *Setup) any { return &s.Quantization.Prepare },
+		},
+		{
+			Name: "quantization.cast_back", Flags: one("prepare-cast-back"), What: "norms, embeddings and head are cast back after that, as Axolotl does", Use: InFiles,
+			at: func(s *Setup) any { return &s.Quantization.CastBack },
+		},
+		{
+			Name: "quantization.adapters", Flags: one("adapter-dtype"), What: "`type` that adapters are cast to (bf16 in TRL)", Words: ComputeTypes, Use: InFiles,
+			Phrases: said(func(s *Setup) bool { return s.Quantization != nil && s.Quantization.Adapters != "" }, "adapters in %s", func(s *Setup) any { return s.Quantization.Adapters }),
+			at:      func(s *Setup) any { return &s.Quantization.Adapters },
+		},
+	}
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+// group is an object inside of a setup.
+type group struct {
+	name  string
+	begin func(s *Setup)            // makes its struct
+	check func(o *object, s *Setup) // what its fields have to be to each other
+	whole bool                      // beside a profile it is one word of the user's
+}
+
+// groups is the objects that are decoded by the table alone, in order.
+var groups = []group{
+	{name: "versions", begin: func(*Setup) {}, check: (*object).checkVersions},
+	{name: "lora", begin: func(s *Setup) { s.LoRA = &LoRA{} }, check: (*object).checkLoRA, whole: true},
+	{name: "quantization", begin: func(s *Setup) { s.Quantization = &Quantization{} }, check: (*object).checkQuantization, whole: true},
+	{name: "dist", begin: func(s *Setup) { s.Dist = &Dist{} }, check: (*object).checkDist},
+}
+
+// decodeSettings reads every setting of a setup but its model's.
+func (o *object) decodeSettings(s *Setup) {
+	o.decodeGroup("", s)
+	for _, g := range groups {
+		in := o.inner(g.name)
+		if in == nil {
+			continue
+		}
+		g.begin(s)
+		in.decodeGroup(g.name, s)
+		in.required(g.name)
+		g.check(in, s)
+		o.adopt(in)
+	}
+}
+
+// decodeGroup reads the settings of one object.
+func (o *object) decodeGroup(name string, s *Setup) {
+	for _, x := range Settings() {
+		if in, key := x.group(); in == name {
+			x.decode(o, key, s)
+		}
+	}
+}
+
+// required says what is missing in an object.
+func (o *object) required(name string) {
+	for _, x := range Settings() {
+		if in, key := x.group(); in == name && x.Required != "" && o.keys[key] == nil {
+			o.fail(key, "%s", x.Required)
+		}
+	}
+}
+
+// decode reads one setting.
+func (x *Setting) decode(o *object, key string, s *Setup) {
+	switch p := x.at(s).(type) {
+	case *int:
+		otherwise, _ := x.Default.(int)
+		*p = o.whole(key, otherwise, int(x.Least), int(x.Most))
+	case *float64:
+		*p = o.number(key, 0, x.Least, x.Most)
+	case *bool:
+		*p = o.flag(key, false)
+	case **bool:
+		v := o.flag(key, x.Default == true)
+		*p = &v
+	case *uint64:
+		*p = o.size(key)
+	case *[]string:
+		*p = o.listed(key, x.Words)
+	case *string:
+		otherwise, _ := x.Default.(string)
+		*p = o.choice(key, otherwise, x.Words)
+	}
+}
+
+// versionDefaults is for a setup without versions, of which one has a default.
+func (s *Setup) versionDefaults() {
+	if s.Versions.Torch == "" {
+		s.Versions.Torch = NewestTorch
+	}
+}
+
+// clear makes a setting what it is where nobody has said it.
+func (x *Setting) clear(s *Setup) {
+	switch p := x.at(s).(type) {
+	case *int:
+		*p = 0
+	case *float64:
+		*p = 0
+	case *bool:
+		*p = false
+	case **bool:
+		*p = nil
+	case *uint64:
+		*p = 0
+	case *[]string:
+		*p = nil
+	case *string:
+		*p = ""
+	}
+}

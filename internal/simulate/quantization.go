@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"snug/internal/setup"
+	"snug/internal/shadow"
+)
+
+// quantize loads the model with its linear layers quantized, where the setup asks for it.
+func (r *run) quantize() error {
+	p := r.s.Quantization
+	if p == nil {
+		return nil
+	}
+	if d := r.s.Dist; d != nil && d.Kind != setup.DDP {
+		return setup.Wrong("{quantization.bits}, with {dist.kind} %s: quantized weights are simulated on one GPU or under ddp", d.Kind)
+	}
+	if !r.builder.Quantizes() {
+		return setup.Wrong("{quantization.bits}: %s has no linear layers that could be quantized; leave it out", r.s.Model.Title())
+	}
+	r.builder.Quantize(shadow.Quantization{Double: p.Double, Compute: typeOf(p.Compute), Prepare: p.Prepare, CastBack: p.CastBack, Saved: p.Saved})
+	return nil
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"snug/internal/setup"
+	"snug/internal/shadow"
+	"snug/internal/stream"
+)
+
+// qlora is a setup with quantized weights.
+func qlora(config map[string]any, head string) *setup.Setup {
+	return &setup.Setup{
+		Model: setup.Model{Config: config, Head: head}, Batch: 1, Seq: 16, Precision: "amp-bf16", Weights: "bf16",
+		Optimizer: "adamw", Attention: "sdpa", Steps: 1,
+		LoRA:         &setup.LoRA{Rank: 4, Targets: []string{setup.AllLinear}, PEFT: true},
+		Quantization: &setup.Quantization{Bits: 4, Type: "nf4", Compute: "bf16"},
+	}
+}
+
+// TestQuantizedLayers lays the layers that are quantized beside those that transformers
+// 5.17 replaces by Linear4bit, in models of two blocks: of those with a 1 in their
+// name the file has none, as they are like the first.
+func TestQuantizedLayers(t *testing.T) {
+	data, err := os.ReadFile("testdata/quantized_layers.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
+		f := strings.Fields(line)
+		t.Run(f[0]+" "+f[1], func(t *testing.T) {
+			config := map[string]any{"model_type": f[0]}
+			for _, key := range []string{"num_hidden_layers", "n_layer", "n_layers", "num_layers"} {
+				config[key] = 2.0
+			}
+			want := strings.Split(f[2], ",")
+			r := &run{s: qlora(config, f[1])}
+			if err := r.load(); err != nil && strings.Contains(err.Error(), "is not known") {
+				t.Skip("a family for another day")
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			got := slices.DeleteFunc(r.builder.QuantizedLayers(), func(name string) bool { return strings.Contains(name, ".1.") })
+			slices.Sort(got)
+			slices.Sort(want)
+			for i, name := range want { // of a model without a head, transformers leaves the first name out
+				if i < len(got) && strings.HasSuffix(got[i], "."+name) {
+					got[i] = name
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			if _, err := Run(r.s, Options{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestQuantizedOrder lays the order in which parameters come to the GPU beside that in
+// which from_pretrained of transformers 5.17 set them, quantized, of a Qwen2 of 11 blocks.
+func TestQuantizedOrder(t *testing.T) {
+	data, err := os.ReadFile("testdata/quantized_order.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := qlora(map[string]any{
+		"model_type": "qwen2", "hidden_size": 128.0, "intermediate_size": 256.0, "num_hidden_layers": 11.0,
+		"num_attention_heads": 4.0, "num_key_value_heads": 2.0, "vocab_size": 300.0, "tie_word_embeddings": false,
+	}, "causal-lm")
+	r := &run{s: s}
+	if err := r.load(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range r.w.Trace.Events {
+		if path := r.w.Tags[e.ID].Path; e.Kind == stream.Alloc && path != "" && !slices.Contains(got, path) && !strings.Contains(path, ".A.") && !strings.Contains(path, ".B.") {
+			got = append(got, path)
+		}
+	}
+	if diff := cmp.Diff(strings.Fields(string(data)), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestQuantizedBytes works out by hand what the weights of llama-3.2-1b take, as
+// bitsandbytes documents it: 4 bits a number, and of each block of 64 a scale in
+// float32, or 8 bits and of each 256 of those a scale in float32.
+func TestQuantizedBytes(t *testing.T) {
+	numbers := 0
+	for _, shape := range [][2]int{{2048, 2048}, {512, 2048}, {512, 2048}, {2048, 2048}, {8192, 2048}, {8192, 2048}, {2048, 8192}} {
+		numbers += 16 * shape[0] * shape[1]
+	}
+	for _, c := range []struct{ double, saved bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
+		double := c.double
+		s, err := setup.Decode(map[string]any{
+			"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 1.0, "seq": 16.0, "precision": "bf16",
+			"lora":         map[string]any{"rank": 8.0, "peft": true, "targets": []any{setup.AllLinear}},
+			"quantization": map[string]any{"bits": 4.0, "double": double},
+		}, setup.Source{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Steps, s.Quantization.Saved = 0, c.saved
+		r, err := Run(s, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		size, got := map[uint32]int{}, 0
+		for _, e := range r.World.Trace.Events {
+			tag := r.World.Tags
+			switch quantized := e.Kind != stream.Mark && strings.Contains(tag[e.ID].Path, "_proj.") && !strings.Contains(tag[e.ID].Path, ".A.") && !strings.Contains(tag[e.ID].Path, ".B."); {
+			case quantized && e.Kind == stream.Alloc:
+				size[e.ID], got = int(e.Size), got+int(e.Size)
+			case quantized && e.Kind == stream.Free:
+				got -= size[e.ID]
+			}
+		}
+		want := numbers/2 + numbers/64*4 + 16*7*16*4
+		if double {
+			want = numbers/2 + numbers/64 + numbers/64/256*4 + 16*7*(16*4+256*4+4)
+		}
+		if double && !c.saved {
+			want += 256 * 4 // a table that is made once
+		}
+		if got != want {
+			t.Errorf("double %v: %d bytes, want %d", double, got, want)
+		}
+		if all, _ := r.Params, r.Trainable; all-r.Trainable != 1235814400 {
+			t.Errorf("%d frozen parameters, want 1235814400", all-r.Trainable)
+		}
+	}
+}
+
+// TestQuantizedLeavesNothing draws runs with quantized weights: a step leaves what the one
+// before it left, whatever is written again instead of run.
+func TestQuantizedLeavesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pick := func(name string, words ...string) string { return rapid.SampledFrom(words).Draw(t, name) }
+		config := map[string]any{
+			"model_type":  pick("family", "llama", "qwen2", "gemma2", "phi3", "mixtral", "opt"),
+			"hidden_size": 64.0, "num_hidden_layers": 2.0, "num_attention_heads": 4.0, "num_key_value_heads": 2.0, "head_dim": 16.0,
+			"intermediate_size": 96.0, "num_local_experts": 4.0, "num_experts_per_tok": 2.0, "vocab_size": 300.0,
+			"pad_token_id": 0.0, "ffn_dim": 96.0, "word_embed_proj_dim": 64.0,
+		}
+		s := qlora(config, "causal-lm")
+		s.Batch, s.Seq = rapid.IntRange(1, 3).Draw(t, "batch"), rapid.IntRange(1, 40).Draw(t, "seq")
+		s.Accumulation, s.Checkpointing = rapid.IntRange(1, 3).Draw(t, "accumulation"), rapid.Bool().Draw(t, "checkpointing")
+		s.Quantization.Double, s.Quantization.Prepare = rapid.Bool().Draw(t, "double"), rapid.Bool().Draw(t, "prepare")
+		s.Quantization.Compute = pick("compute", "bf16", "fp32")
+		if pick("precision", "amp-bf16", "bf16") == "bf16" {
+			s.Precision, s.Weights = "bf16", ""
+		}
+		s.Versions.BitsAndBytes = pick("bitsandbytes", "", "0.49.2")
+		s.Attention, s.Loss = pick("attention", "sdpa", "eager", "flash"), pick("loss", "", setup.TRLLoss, setup.LigerLoss)
+		if s.Quantization.Prepare {
+			s.Quantization.CastBack = rapid.Bool().Draw(t, "cast_back")
+		}
+		if config["model_type"] != "opt" { // for which Liger has nothing
+			s.Liger = rapid.SliceOfDistinct(rapid.SampledFrom(setup.LigerParts), rapid.ID[string]).Draw(t, "liger")
+		} else if s.Loss == setup.LigerLoss {
+			s.Loss = ""
+		}
+		s.Quantization.Adapters, s.Clip = pick("adapters", "", "bf16"), rapid.Bool().Draw(t, "clip")
+		s.Optimizer = pick("optimizer", "adamw", "adamw-fused", "adamw-8bit", "lion")
+		if rapid.Bool().Draw(t, "ddp") {
+			s.Dist = setup.Over("ddp", 2)
+		}
+		s.LoRA.Dropout = rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "dropout")
+		s.Steps = 2
+		two := alive(t, s)
+		s.Steps = 4
+		if four := alive(t, s); four != two {
+			t.Fatalf("%d bytes are alive after four steps, and %d after two", four, two)
+		}
+		run, err := Run(s, Options{Log: func(*shadow.World, string) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		written, err := Run(s, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, w := sizes(run), sizes(written); !slices.Equal(r, w) {
+			t.Fatalf("%d events are run, and %d written", len(r), len(w))
+		}
+	})
+}
+
+// sizes is what a run took and gave back, in order.
+func sizes(r *Result) (out []int) {
+	size := map[uint32]int{}
+	for _, e := range r.World.Trace.Events {
+		switch e.Kind {
+		case stream.Alloc:
+			size[e.ID] = int(e.Size)
+			out = append(out, int(e.Size))
+		case stream.Free:
+			out = append(out, -size[e.ID])
+		}
+	}
+	return out
+}
