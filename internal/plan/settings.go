@@ -89,7 +89,7 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 func (x settings) lasting() settings {
 	x.batch, x.accumulation, x.chunks = 0, 0, 0
 	x.seq, x.targetSeq, x.positives, x.negatives = 0, 0, 0, 0
-	x.attention, x.allocator, x.checkpointing, x.liger = "", "", false, false
+	x.attention, x.allocator, x.checkpointing = "", "", false
 	return x
 }
 

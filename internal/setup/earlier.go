@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import "maps"
+
+// earlier is a setup whose fields have the names of today. Collections of published
+// runs were written when 4-bit weights were called packed, and are still read.
+func earlier(fields map[string]any) map[string]any {
+	packed, is := fields["packed"].(map[string]any)
+	if !is || fields["quantization"] != nil {
+		return fields
+	}
+	out, q := maps.Clone(fields), map[string]any{}
+	for name, value := range packed {
+		switch name {
+		case "raised":
+			name = "prepare"
+		case "lowered":
+			name = "cast_back"
+		}
+		q[name] = value
+	}
+	delete(out, "packed")
+	out["quantization"] = q
+	return out
+}
