@@ -44,6 +44,9 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 		return s, err
 	}
 	o.required("")
+	if o.err == nil {
+		o.err = s.completeLengths(fields["steps"] != nil)
+	}
 	if err := o.done(); err != nil {
 		return s, err
 	}
