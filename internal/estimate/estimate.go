@@ -173,7 +173,7 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 		}
 	}()
 	o.Card, o.Skips = card, slices.Repeat([]bool{true}, s.LeftOut)
-	o.Folds, o.Most = true, mostEvents
+	o.Folds, o.Most = true, eventsOf(s)
 	rates, timed := cost.RatesOf(card)
 	timed = timed && card.Total > 0 // a card was named
 	tape := &cost.Tape{}

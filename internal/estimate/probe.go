@@ -65,7 +65,7 @@ func NewProbeUpTo(s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err 
 		}
 	}()
 	p = &Probe{Setup: s, tape: &cost.Tape{}}
-	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, Most: mostEvents})
+	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, Most: eventsOf(&short)})
 	if err != nil {
 		return nil, beyond(s, 0, err)
 	}
@@ -91,7 +91,7 @@ func NewProbeUpTo(s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err 
 const mostKept = 1 << 19
 
 func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
-	o.Most = mostEvents
+	o.Most = eventsOf(s)
 	result, err := simulate.Run(s, o)
 	if err != nil {
 		return nil, beyond(s, 0, err)

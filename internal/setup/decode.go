@@ -45,6 +45,9 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	}
 	o.required("")
 	if o.err == nil {
+		o.err = s.readLengths(from)
+	}
+	if o.err == nil {
 		o.err = s.completeLengths(fields["steps"] != nil)
 	}
 	if err := o.done(); err != nil {

@@ -5,6 +5,7 @@ package setup
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -19,6 +20,8 @@ type Lengths struct {
 	Histogram [][2]float64    // lengths, and how many of them there are
 	Samples   []int           // the lengths of a data set, each as likely
 	Given     json.RawMessage // as the setup says it
+
+	file string // that holds the samples, where one does
 }
 
 // Lognormal is a distribution of lengths.
@@ -53,6 +56,8 @@ func (o *object) lengths(key string) *Lengths {
 		l.Each = o.eachLength(key, v)
 	case map[string]any:
 		o.distribution(key, v, l)
+	case string:
+		o.lengthsText(key, v, l)
 	default:
 		o.fail(key, " is %s; it has to be a list, as [128, 512], a distribution, as {\"uniform\": [64, 512]}, or a file", show(v))
 	}
@@ -83,7 +88,7 @@ func (o *object) length(key, at string, v any) int {
 
 func (o *object) distribution(key string, v map[string]any, l *Lengths) {
 	in := &object{keys: v, at: o.at + key + "."}
-	switch kinds := slices.Sorted(mapKeys(v)); {
+	switch kinds := slices.Sorted(maps.Keys(v)); {
 	case len(kinds) != 1:
 		o.fail(key, " has %d distributions; give one of uniform, lognormal, histogram", len(kinds))
 	case kinds[0] == "uniform":
@@ -97,16 +102,6 @@ func (o *object) distribution(key string, v map[string]any, l *Lengths) {
 	}
 	if o.err == nil {
 		o.err = in.err
-	}
-}
-
-func mapKeys(m map[string]any) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
 	}
 }
 
