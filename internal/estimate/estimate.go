@@ -6,6 +6,7 @@
 package estimate
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -44,6 +45,7 @@ type Answer struct {
 	Play   allocator.Result            `json:"-"`
 	OOM    *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 
+	stopped  func() error // why nobody waits for the answer any more, nil while somebody does
 	run      *run
 	most     int    // how much work it may be
 	work     int    // what playing it has cost, in events
@@ -82,14 +84,24 @@ const endless = 1 << 58
 // to fit into, the card or the setup's limit; what it takes is said as if there
 // were room.
 func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
-	return estimate(s, card, mostWork)
+	return EstimateContext(context.Background(), s, card)
 }
 
-func estimate(s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
+// EstimateContext is Estimate that ends between two simulated runs once the context
+// does: the interval of one answer may take several.
+func EstimateContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
+	return estimate(ctx, s, card, mostWork)
+}
+
+func estimate(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	a, err := try(s, card, most)
 	if err != nil {
 		return nil, err
 	}
+	a.stopped = ctx.Err
 	if err := a.finish(); err != nil {
 		return nil, err
 	}
@@ -99,7 +111,12 @@ func estimate(s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
 // Figures is Estimate without the stream behind it, for a search, which goes
 // further with loops.
 func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
-	a, err := estimate(s, card, mostTried)
+	return FiguresContext(context.Background(), s, card)
+}
+
+// FiguresContext is Figures that ends with the context.
+func FiguresContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
+	a, err := estimate(ctx, s, card, mostTried)
 	if a != nil {
 		a.Run, a.run = nil, nil
 	}

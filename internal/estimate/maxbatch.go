@@ -3,6 +3,7 @@
 package estimate
 
 import (
+	"context"
 	"errors"
 	"runtime"
 
@@ -34,11 +35,20 @@ var ErrNoLimit = errors.New("there is nothing to fit into; give a limit or a GPU
 // by doubling and then halving the gap: each try is a whole simulated run at
 // the limit, so that fragmentation and the allocator's retries count.
 func MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
-	return NewCores(runtime.GOMAXPROCS(0)).MaxBatch(s, card)
+	return MaxBatchContext(context.Background(), s, card)
+}
+
+// MaxBatchContext is MaxBatch that ends between two tries once the context does.
+func MaxBatchContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
+	return NewCores(runtime.GOMAXPROCS(0)).maxBatch(ctx, s, card)
 }
 
 // MaxBatch is MaxBatch on cores that several searches share.
 func (c Cores) MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
+	return c.maxBatch(context.Background(), s, card)
+}
+
+func (c Cores) maxBatch(ctx context.Context, s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	if s.Limit == 0 && card.Total == 0 {
 		return nil, ErrNoLimit
 	}
@@ -48,7 +58,12 @@ func (c Cores) MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	most := room(s, card)
 	runs := ahead{
 		cores: c,
-		try:   func(batch int) (*Answer, error) { return try(withBatch(s, batch), card, mostTried) },
+		try: func(batch int) (*Answer, error) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			return try(withBatch(s, batch), card, mostTried)
+		},
 		guess: func(batch int) bool { return m.trend.at(batch) <= most },
 	}
 	var at bisection = upward{high: 1}
@@ -65,7 +80,7 @@ func (c Cores) MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 		}
 		at = at.after(a.OOM == nil)
 	}
-	return m, m.finish()
+	return m, m.finish(ctx)
 }
 
 // withBatch is a setup at another batch.
@@ -76,11 +91,12 @@ func withBatch(s *setup.Setup, batch int) *setup.Setup {
 }
 
 // finish fills in the two runs that are shown.
-func (m *MaxAnswer) finish() error {
+func (m *MaxAnswer) finish(ctx context.Context) error {
 	for _, a := range []*Answer{m.Best, m.Next} {
 		if a == nil {
 			continue
 		}
+		a.stopped = ctx.Err
 		if err := a.finish(); err != nil {
 			return err
 		}

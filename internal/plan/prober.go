@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ type prober struct {
 	today   settings // whose figures are shown however large they are
 	largest uint64   // bytes of a card that is searched for
 	slots   chan struct{}
+	stopped func() error // why nobody waits for the search any more, nil while somebody does
 
 	mu      sync.Mutex
 	probes  map[probeKey]*once[*estimate.Probe]
@@ -44,9 +46,15 @@ func newProber(base *setup.Setup) *prober {
 	today := settingsOf(base)
 	today.accumulation = min(today.accumulation, 2)
 	return &prober{
-		base: base, today: today, slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		base: base, today: today, stopped: func() error { return nil }, slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		probes: map[probeKey]*once[*estimate.Probe]{}, answers: map[probeKey]*once[*estimate.Answer]{}, floors: map[settings]uint64{}, weights: map[settings]uint64{},
 	}
+}
+
+// during makes probes end with a context.
+func (p *prober) during(ctx context.Context) *prober {
+	p.stopped = ctx.Err
+	return p
 }
 
 // upTo makes probes stop where a run is far too large for each of some cards.
@@ -58,7 +66,10 @@ func (p *prober) upTo(cards ...gpu.Card) *prober {
 }
 
 // remembered is what make gives for a key, made by whoever asks first.
-func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, make func() (T, error)) (T, error) {
+func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, make func() (T, error)) (value T, err error) {
+	if err := p.stopped(); err != nil {
+		return value, err
+	}
 	p.mu.Lock()
 	o := known[key]
 	if o == nil {
@@ -69,7 +80,9 @@ func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, mak
 	o.Do(func() {
 		p.slots <- struct{}{}
 		defer func() { <-p.slots }()
-		o.value, o.err = make()
+		if o.err = p.stopped(); o.err == nil {
+			o.value, o.err = make()
+		}
 	})
 	return o.value, o.err
 }

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snug
+
+import (
+	"context"
+	"errors"
+
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/profile"
+	"snug/internal/setup"
+)
+
+// Kinds of errors, for errors.Is.
+var (
+	// ErrUnknownModel is that a setup names a model that is not known, or describes one
+	// that no family covers: only a recording can tell what it takes.
+	ErrUnknownModel = errors.New("the model is not known")
+	// ErrUnknownCard is that no GPU has such a name, or that several do.
+	ErrUnknownCard = errors.New("the GPU is not known")
+	// ErrNoLimit is that a search has nothing to fit into: neither the card nor the setup
+	// has a limit.
+	ErrNoLimit = errors.New("there is nothing to fit into: give the setup a limit or choose a card")
+	// ErrTooLong is that a run is longer or larger than what is simulated.
+	ErrTooLong = errors.New("the run is longer or larger than what is simulated")
+)
+
+// FieldError is something wrong with a field of a setup or of an options struct.
+type FieldError struct {
+	// Field is the one at fault, as JSON names it: "batch", "lora.rank", "lock".
+	Field string
+	// Message is a whole sentence that names the field and says what to do.
+	Message string
+
+	kind error // one of the kinds above, or nil
+}
+
+// Error is the message.
+func (e *FieldError) Error() string { return e.Message }
+
+// Unwrap is the kind of mistake, nil for any other.
+func (e *FieldError) Unwrap() error { return e.kind }
+
+// kindError is an error of a kind that is about no field.
+type kindError struct {
+	error
+	kind error
+}
+
+func (e kindError) Unwrap() []error { return []error{e.error, e.kind} }
+
+// public is an error of an internal package as callers of this one know it. The text
+// stays; what was wrapped for errors.Is, such as fs.ErrNotExist, does too.
+func public(err error) error {
+	var field *setup.FieldError
+	kind := kindOf(err)
+	switch {
+	case err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, estimate.ErrNoLimit):
+		return ErrNoLimit
+	case errors.As(err, &field):
+		return &FieldError{Field: field.Field, Message: err.Error(), kind: kind}
+	case kind != nil:
+		return kindError{err, kind}
+	}
+	return err
+}
+
+// kindOf is the kind of an internal error, nil where it has none.
+func kindOf(err error) error {
+	var beyond estimate.Beyond
+	var card *gpu.UnknownError
+	switch {
+	case errors.Is(err, setup.ErrUnknownModel):
+		return ErrUnknownModel
+	case errors.As(err, &card):
+		return ErrUnknownCard
+	case errors.As(err, &beyond), errors.Is(err, profile.ErrTooLarge):
+		return ErrTooLong
+	}
+	return nil
+}
