@@ -77,9 +77,9 @@ const mostAfter = 60
 func asksOf(name string) []int64 {
 	switch name {
 	case "estimate":
-		return []int64{0, 1, 2, 3} // of which the last is in the interval
+		return []int64{0, 1, 2, 3, 10, 20} // of which the last are in the interval
 	case "max batch":
-		return []int64{0, 1, 3, 6}
+		return []int64{0, 1, 3, 6, 30, 60}
 	case "optimize":
 		return []int64{0, 1, 5, 20, 60}
 	case "replay":

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,19 @@ func TestEverySettingHasAField(t *testing.T) {
 		if kind := kindOfField(field, x); kind != x.Kind() {
 			t.Errorf("Setup's field for %s is a %v, and the table's is a %v", x.Name, kind, x.Kind())
 		}
+	}
+}
+
+// TestNoFieldIsLost holds the structs themselves against each other.
+func TestNoFieldIsLost(t *testing.T) {
+	ours, theirs := leaves(reflect.TypeFor[Setup](), ""), leaves(reflect.TypeFor[setup.Setup](), "")
+	for _, name := range theirs {
+		if !strings.HasPrefix(name, "dist.") && !slices.Contains(ours, name) { // dist has its own way into JSON
+			t.Errorf("Setup has no %s", name)
+		}
+	}
+	if len(theirs) < 30 {
+		t.Errorf("only %d fields were looked at", len(theirs))
 	}
 }
 

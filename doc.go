@@ -67,9 +67,9 @@
 //
 // # Cancelling
 //
-// Every function that simulates takes a context. Once it has ended, no further
-// simulated run is started, and the context's error is returned. The one that is
-// under way is finished first, which takes a second at most.
+// Every function that may take long takes a context. Once that has ended, a question ends
+// with the context's error before the next simulated micro-batch, which is soon: a model that
+// goes token by token may take a second or two more.
 //
 // # Errors
 //

@@ -87,21 +87,16 @@ func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return EstimateContext(context.Background(), s, card)
 }
 
-// EstimateContext is Estimate that ends between two simulated runs once the context
-// does: the interval of one answer may take several.
+// EstimateContext is Estimate that ends with the context, before the next micro-batch.
 func EstimateContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return estimate(ctx, s, card, mostWork)
 }
 
 func estimate(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	a, err := try(s, card, most)
+	a, err := try(ctx, s, card, most)
 	if err != nil {
 		return nil, err
 	}
-	a.stopped = ctx.Err
 	if err := a.finish(); err != nil {
 		return nil, err
 	}
@@ -125,8 +120,11 @@ func FiguresContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer
 
 // try takes a setup's stream and plays it on the card, no more. It may be so much
 // work where there are loops.
-func try(s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
-	return tryAs(s, spread(card, s.Dist), most, simulate.Options{})
+func try(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return tryAs(s, spread(card, s.Dist), most, simulate.Options{Stop: ctx.Err})
 }
 
 // tryAs is try as a process of the run finds the card, for a run that goes as some
@@ -140,7 +138,7 @@ func tryAs(s *setup.Setup, card gpu.Card, most int, o simulate.Options) (a *Answ
 	if err != nil {
 		return nil, err
 	}
-	a.most = most
+	a.most, a.stopped = most, o.Stop
 	err = a.play(card, s.Limit)
 	a.OOM = a.Play.OOM
 	return a, err
@@ -213,7 +211,7 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 
 // play runs the stream through the allocator of the setup's PyTorch.
 func (a *Answer) play(card gpu.Card, limit uint64) error {
-	o := playing{brief: true, work: a.most, spent: a.work}
+	o := playing{brief: true, work: a.most, spent: a.work, stop: a.stopped}
 	if a.Run != nil { // a recording has no marks
 		o.phases = make([]uint64, simulate.Optimizer+1)
 	}

@@ -38,7 +38,7 @@ func MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	return MaxBatchContext(context.Background(), s, card)
 }
 
-// MaxBatchContext is MaxBatch that ends between two tries once the context does.
+// MaxBatchContext is MaxBatch that ends with the context.
 func MaxBatchContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	return NewCores(runtime.GOMAXPROCS(0)).maxBatch(ctx, s, card)
 }
@@ -58,12 +58,7 @@ func (c Cores) maxBatch(ctx context.Context, s *setup.Setup, card gpu.Card) (*Ma
 	most := room(s, card)
 	runs := ahead{
 		cores: c,
-		try: func(batch int) (*Answer, error) {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			return try(withBatch(s, batch), card, mostTried)
-		},
+		try:   func(batch int) (*Answer, error) { return try(ctx, withBatch(s, batch), card, mostTried) },
 		guess: func(batch int) bool { return m.trend.at(batch) <= most },
 	}
 	var at bisection = upward{high: 1}
@@ -80,7 +75,7 @@ func (c Cores) maxBatch(ctx context.Context, s *setup.Setup, card gpu.Card) (*Ma
 		}
 		at = at.after(a.OOM == nil)
 	}
-	return m, m.finish(ctx)
+	return m, m.finish()
 }
 
 // withBatch is a setup at another batch.
@@ -91,12 +86,11 @@ func withBatch(s *setup.Setup, batch int) *setup.Setup {
 }
 
 // finish fills in the two runs that are shown.
-func (m *MaxAnswer) finish(ctx context.Context) error {
+func (m *MaxAnswer) finish() error {
 	for _, a := range []*Answer{m.Best, m.Next} {
 		if a == nil {
 			continue
 		}
-		a.stopped = ctx.Err
 		if err := a.finish(); err != nil {
 			return err
 		}

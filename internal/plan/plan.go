@@ -128,7 +128,7 @@ type File struct {
 // Search finds the settings for one card.
 func Search(r Request) (*Plan, error) { return SearchContext(context.Background(), r) }
 
-// SearchContext is Search that starts no further simulation once the context has ended.
+// SearchContext is Search that ends with the context.
 func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	s, err := newSearch(r, newProber(r.Setup).during(ctx).upTo(r.Card), true)
 	if err != nil {
