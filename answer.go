@@ -4,38 +4,39 @@ package snug
 
 import "encoding/json"
 
-// Answer is what a run takes on one GPU. In JSON it is what `snug estimate --json` prints.
+// Answer is what a run takes on one GPU. Its JSON is that of `snug estimate --json`.
 type Answer struct {
 	ID string `json:"id"`
-	// PeakAllocated is the most that tensors take at once, PeakReserved the most that
-	// PyTorch has from the driver: with fragmentation.
+	// PeakAllocated is the most that tensors take at once. PeakReserved is the most that
+	// PyTorch holds of the card, fragmentation included.
 	PeakAllocated Bytes `json:"peak_allocated"`
 	PeakReserved  Bytes `json:"peak_reserved"`
 	// Outside is what the process holds outside PyTorch's allocator: the CUDA context
 	// and loaded kernels.
 	Outside Bytes `json:"outside"`
-	// DevicePeak is PeakReserved plus Outside: what nvidia-smi would show.
+	// DevicePeak is PeakReserved plus Outside, which is what nvidia-smi shows.
 	DevicePeak Bytes `json:"device_peak"`
 	// Phases is the peak of each part of a step. It is zero for a recorded run.
 	Phases Phases `json:"phases,omitzero"`
-	// Components is what the memory at the peak is for.
+	// Components is what the memory at the peak is used for.
 	Components Components `json:"components,omitzero"`
 	// Params and Trainable count the model's parameters.
 	Params    int `json:"params,omitempty"`
 	Trainable int `json:"trainable,omitempty"`
-	// StepSeconds is how long an optimizer step takes. It is an estimate, and 0 where no card
-	// was named.
+	// StepSeconds is how long an optimizer step takes. It is an estimate, and 0 without a
+	// named card.
 	StepSeconds float64 `json:"step_seconds,omitempty"`
-	// Fits is whether the run fits the card and its limit, nil where there is neither. The
-	// figures of a run that does not fit are those of a larger card.
+	// Fits says whether the run fits the card and its limit; nil if there is neither. If it
+	// does not fit, the other figures are those of a card that is large enough.
 	Fits *bool `json:"fits,omitempty"`
-	// Source is whether the run was simulated or recorded.
+	// Source says whether the run was simulated or recorded.
 	Source Source `json:"source"`
-	// Interval is what PeakReserved is expected to be between.
+	// Interval is the least and the most that the run is expected to reserve.
 	Interval [2]Bytes `json:"interval"`
 	// Evidence is the measured runs that the interval comes from.
 	Evidence *Evidence `json:"evidence,omitempty"`
-	// Notes is what the figures leave out or take for granted.
+	// Notes say what the figures leave out or assume. The command prints most of them on
+	// standard error instead.
 	Notes []string `json:"notes,omitempty"`
 
 	// Setup is the run that was estimated, with every default filled in.
@@ -50,7 +51,7 @@ type Phases struct {
 	Optimizer Bytes `json:"optimizer"`
 }
 
-// Components is what the memory at the peak is for. They sum to PeakReserved.
+// Components is what the memory at the peak is used for. The fields sum to PeakReserved.
 type Components struct {
 	Parameters    Bytes `json:"parameters"`
 	Gradients     Bytes `json:"gradients"`
@@ -62,8 +63,8 @@ type Components struct {
 	Workspace     Bytes `json:"workspace"`     // of kernels
 	Fragmentation Bytes `json:"fragmentation"` // reserved, and in no tensor
 
-	// Recorded says that a profile tells no more than what stays apart: Logits, Batch,
-	// Temporaries and Workspace are in Activations then, and left out of JSON.
+	// Recorded is set for a profile, which does not tell activations from logits, batch,
+	// temporaries and workspace: Activations is the sum of all five, and JSON has no others.
 	Recorded bool `json:"-"`
 }
 
@@ -113,19 +114,19 @@ type Evidence struct {
 	Lacks  string `json:"lacks,omitempty"`  // what none of them had
 }
 
-// MaxAnswer is the largest batch that fits. In JSON it is what `snug max-batch --json`
-// prints.
+// MaxAnswer is the largest batch that fits. Its JSON is that of `snug max-batch --json`.
 type MaxAnswer struct {
 	ID string `json:"id"`
-	// MaxBatch is 0 where not even 1 fits.
+	// MaxBatch is 0 if not even a batch of 1 fits.
 	MaxBatch int `json:"max_batch"`
-	// PeakReserved is what it takes at that batch, or what a batch of 1 would take.
+	// PeakReserved is what the run takes at that batch, or what a batch of 1 would take if
+	// not even that fits.
 	PeakReserved Bytes `json:"peak_reserved"`
-	// Notes is what the figures leave out or take for granted.
+	// Notes say what the figures leave out or assume.
 	Notes []string `json:"notes,omitempty"`
 
-	// Best is the run at MaxBatch, nil where that is 0.
+	// Best is the run at MaxBatch, nil if that is 0.
 	Best *Answer `json:"-"`
-	// Next is the run at one more, nil where larger ones were not tried.
+	// Next is the run with one sample more, nil if the search ended before it.
 	Next *Answer `json:"-"`
 }

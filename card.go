@@ -8,21 +8,20 @@ import (
 	"snug/internal/gpu"
 )
 
-// Card is one model of GPU. The zero value is a card without an end; one that has
-// nothing but a Total is like the card that the measurements were made on, an H200, in
-// all else.
+// Card is one model of GPU. The zero value is an unlimited card. A card with nothing but a
+// Total behaves like an H200 of that size, the card that the measurements were made on.
 type Card struct {
 	Name   string
 	Maker  string // "NVIDIA" or "AMD"
 	Memory int    // GB, as sold
-	// Total is what cudaMemGetInfo reports; 0 is no end.
+	// Total is the memory that cudaMemGetInfo reports; 0 means unlimited.
 	Total Bytes
-	// TotalSeen says that Total was read on such a card, not derived by a rule.
+	// TotalSeen is set if Total was read on such a card, not derived by a rule.
 	TotalSeen bool
 	// Outside is what a training process holds outside PyTorch's allocator: the CUDA
 	// context and loaded kernels.
 	Outside Bytes
-	// OutsideMeasured says that Outside was measured on this card, not assumed from another.
+	// OutsideMeasured is set if Outside was measured on such a card, not assumed.
 	OutsideMeasured bool
 	Arch            string  // "sm_90", "gfx942"
 	Capability      int     // compute capability: 90 for sm_90, 0 for AMD
@@ -30,8 +29,7 @@ type Card struct {
 	Bandwidth       float64 // of its memory, in bytes a second
 	Rates           Rates
 
-	// Unnamed says that nothing is known but Total, Resized that Total is not that of
-	// such cards but the caller's.
+	// Unnamed is set if only Total is known, Resized if the caller chose Total.
 	Unnamed, Resized bool
 }
 
@@ -45,9 +43,9 @@ type Rates struct {
 	FP8  float64
 }
 
-// FindCard is the GPU of a name, as people write it ("rtx4090", "A100 40GB") or as a driver
-// prints it ("NVIDIA A100-SXM4-80GB"). The error is [ErrUnknownCard]; it says which names
-// are near, or that several cards share the name.
+// FindCard returns the GPU with a name, as people write it ("rtx4090", "A100 40GB") or as a
+// driver prints it ("NVIDIA A100-SXM4-80GB"). The error is an [ErrUnknownCard]; it suggests
+// similar names, or lists the cards that share the name.
 func FindCard(name string) (Card, error) {
 	c, err := gpu.Find(name)
 	var unknown *gpu.UnknownError
@@ -57,17 +55,17 @@ func FindCard(name string) (Card, error) {
 	return cardOf(c), err
 }
 
-// CardWithMemory is a card of which only the memory is known.
+// CardWithMemory returns a card of which only the memory is known.
 func CardWithMemory(total Bytes) Card { return cardOf(gpu.ForMemory(uint64(total))) }
 
-// WithTotal is the card with another amount of memory, such as a part of it that is shared.
+// WithTotal returns the card with another amount of memory, such as a slice of it.
 func (c Card) WithTotal(total Bytes) Card {
 	c.Resized = c.Resized || total != c.Total
 	c.Total = total
 	return c
 }
 
-// Cards is every GPU that has a name.
+// Cards returns all cards that [FindCard] knows.
 func Cards() []Card {
 	var out []Card
 	for _, c := range gpu.Cards() {

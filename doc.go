@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package snug says how much GPU memory a PyTorch training run takes before it
-// runs. It needs neither Python nor a GPU nor a network: the run is simulated op by
-// op, and its allocations go through a model of PyTorch's caching allocator.
+// Package snug says how much GPU memory a PyTorch training run will take, before it
+// runs. It needs no Python, no GPU and no network: it simulates the run op by op and
+// plays its allocations through a model of PyTorch's caching allocator.
 //
 //	run := &snug.Setup{Model: snug.Model{Name: "llama-3.2-1b"}, Batch: 4, Seq: 2048, Precision: snug.BF16}
 //	card, err := snug.FindCard("RTX 4090")
@@ -15,65 +15,73 @@
 //
 // Each question is one function:
 //
-//   - [Estimate]: how much memory a run takes, and what for
-//   - [MaxBatch]: the largest batch that fits
-//   - [Optimize]: the settings that train fastest on a card
-//   - [Predict]: a recorded training step at other sizes
-//   - [Replay]: a recorded memory snapshot, as it was or under other settings
+//   - [Estimate]: how much memory does a run take, and what for?
+//   - [MaxBatch]: what is the largest batch that fits?
+//   - [Optimize]: which settings train fastest on a card?
+//   - [Predict]: what does a recorded training step take at other sizes?
+//   - [Replay]: what did a recorded run take, and what would it take under other
+//     allocator settings?
+//
+// A run that does not fit is an answer, not an error: [Answer.Fits] is false,
+// [MaxAnswer.MaxBatch] is 0, [Plan.Recommended] is nil. All functions may be called from
+// several goroutines, and none changes the setup it is given.
 //
 // # Describing a run
 //
-// A [Setup] describes one training run. Only its model and its batch are required; a
-// field that is left empty has the default of PyTorch or transformers. [Parse] reads a
-// Setup from JSON or YAML, and encoding/json reads and writes it in the same form, which
-// is also what `snug estimate --setup` takes.
+// A [Setup] describes one training run. Only the model and the batch are required; every
+// field left empty has the default of PyTorch or transformers. [Parse] reads a Setup from
+// JSON or YAML. encoding/json reads and writes the same form, which is the one that
+// `snug estimate --setup` takes.
 //
-// A [Model] is given in one of four ways: by a built-in name ([Models] lists them), by the
-// contents of a Hugging Face config.json, by the path of one, or by a profile that
-// `snug profile` or [FitProfile] recorded. The last way covers models that no family
-// of this package knows.
+// A [Model] is given in one of four ways: a built-in name ([Models] lists them), the
+// contents of a Hugging Face config.json, the path of one, or a profile made by
+// `snug profile` or [FitProfile]. A profile covers any model, including those that
+// cannot be simulated.
 //
-// A [Card] is a GPU: by name with [FindCard], or by its memory alone with
-// [CardWithMemory]. The zero Card has no end, and answers then do not say whether the run
-// fits, unless the setup has a Limit.
+// A [Card] is a GPU. [FindCard] finds one by name; [CardWithMemory] makes one of which
+// only the memory is known. The zero Card is unlimited: an answer then says whether the
+// run fits only if the setup has a Limit.
 //
 // # Units
 //
-// Memory is in bytes ([Bytes]), which print as GiB and are plain integers in JSON.
-// Times are in seconds. A batch is the samples of one GPU in one forward pass; the
-// effective batch is batch × accumulation × GPUs.
+// Memory is in bytes. The type [Bytes] prints with a unit, such as "7.43 GiB", and is a
+// plain integer in JSON. Times are in seconds. A batch is the samples that one GPU sees in
+// one forward pass; the effective batch is batch × accumulation × GPUs. Figures of a run
+// on several GPUs are those of one of them.
 //
 // # What is exact, and what is estimated
 //
-// The allocator's model is exact: a recorded snapshot, replayed, takes the same bytes
-// at every event. So are simulated runs for most settings: nine in ten of the measured
-// peaks equal PyTorch's to the byte. PeakAllocated and PeakReserved are that simulation,
-// not a formula with a safety factor. What nobody can know before the run (whether a
-// gradient scaler skips updates, which kernels a card chooses) is in
-// [Answer.Interval], together with how far off estimates of similar measured runs were;
-// [Evidence] says which runs those are.
+// PeakAllocated and PeakReserved are simulated, without a safety factor. Of the runs that
+// were measured to check them, more than nine in ten peaks are exact to the byte. The
+// allocator is exact: a replayed snapshot takes the same memory from the driver as the
+// recorded run did, one request after the other, and [ReplayAnswer.Exact] says so.
 //
-// Estimated are Outside, what a process holds beside PyTorch's allocator, which was
-// measured on one card and assumed on others, and everything in seconds: StepSeconds and
-// SamplesPerSecond come from a model of the card's speed. What is known to be left out
-// is in the answer's Notes.
+// Some things cannot be known before the run, such as whether a gradient scaler skips
+// the first updates. [Answer.Interval] covers them, and adds how far off the estimates of
+// similar measured runs were; [Answer.Evidence] names those runs.
+//
+// Two kinds of figures are estimates. Outside, the memory of the CUDA context and of
+// loaded kernels, was measured on an H200 and is assumed on other cards. StepSeconds and
+// SamplesPerSecond come from a model of the card's speed. What is known to be missing
+// from the figures is in [Answer.Notes].
 //
 // # Files and names
 //
-// By default a path in a setup is a file of this machine, and a model's name is looked up
-// in the built-in table and then as a path. [WithFS] and [WithOpener] read files from
-// elsewhere, [WithHub] and [WithHubCache] look names up elsewhere. This package itself
-// never uses the network.
+// By default a path is a file on this machine, and a model's name is looked up in the
+// built-in table and then as a path. [WithFS] and [WithOpener] read files from somewhere
+// else; [WithHub] and [WithHubCache] look names up somewhere else. The package itself
+// never uses the network and reads no environment variables.
 //
 // # Cancelling
 //
-// Every function that may take long takes a context. Once that has ended, a question ends
-// with the context's error before the next simulated micro-batch, which is soon: a model that
-// goes token by token may take a second or two more.
+// Every function that may take long takes a context. When the context ends, the function
+// returns its error before it simulates the next micro-batch: mostly within a tenth of a
+// second, for state-space models, which are simulated token by token, within a second.
 //
 // # Errors
 //
-// What is wrong with a setup or an option is a [*FieldError], which names the field.
-// [ErrUnknownModel], [ErrUnknownCard], [ErrNoLimit] and [ErrTooLong] are for errors.Is.
-// Where only a recording can tell, the message ends with the command that makes one.
+// A mistake in a setup or an option is a [*FieldError], which names the field and says
+// what to do. [ErrUnknownModel], [ErrUnknownCard], [ErrNoLimit] and [ErrTooLong] are for
+// errors.Is. Errors of files wrap what the file system returned. Where only a recording
+// can answer, the message ends with the `snug profile` command that makes one.
 package snug

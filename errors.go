@@ -14,32 +14,33 @@ import (
 
 // Kinds of errors, for errors.Is.
 var (
-	// ErrUnknownModel is that a setup names a model that is not known, or describes one
-	// that no family covers: only a recording can tell what it takes.
+	// ErrUnknownModel means that the setup names a model that is not known, or describes
+	// one that cannot be simulated. A profile can still tell what it takes.
 	ErrUnknownModel = errors.New("the model is not known")
-	// ErrUnknownCard is that no GPU has such a name, or that several do.
+	// ErrUnknownCard means that no GPU has the name, or that several share it.
 	ErrUnknownCard = errors.New("the GPU is not known")
-	// ErrNoLimit is that a search has nothing to fit into: neither the card nor the setup
-	// has a limit.
+	// ErrNoLimit means that a search has nothing to fit into: there is no card, and the setup
+	// has no limit.
 	ErrNoLimit = errors.New("there is nothing to fit into: give the setup a limit or choose a card")
-	// ErrTooLong is that a run is longer or larger than what is simulated.
+	// ErrTooLong means that the run is longer or larger than what is simulated.
 	ErrTooLong = errors.New("the run is longer or larger than what is simulated")
 )
 
-// FieldError is something wrong with a field of a setup or of an options struct.
+// FieldError is a mistake in a field of a setup or of an options struct.
 type FieldError struct {
-	// Field is the one at fault, as JSON names it: "batch", "lora.rank", "lock".
+	// Field is the field at fault, by its name in JSON: "batch", "lora.rank". A field of an
+	// options struct is in lower case: "lock".
 	Field string
-	// Message is a whole sentence that names the field and says what to do.
+	// Message is one line: what is wrong, and what to do.
 	Message string
 
 	kind error // one of the kinds above, or nil
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *FieldError) Error() string { return e.Message }
 
-// Unwrap is the kind of mistake, nil for any other.
+// Unwrap returns ErrUnknownModel or another of the errors above, or nil.
 func (e *FieldError) Unwrap() error { return e.kind }
 
 // kindError is an error of a kind that is about no field.

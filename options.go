@@ -18,8 +18,8 @@ import (
 	"snug/internal/setup"
 )
 
-// Option is how files and models are found. Without any, paths are files of this machine
-// and names are those of the built-in table.
+// Option says where files and models come from. Without any, files are those of this
+// machine and names those of the built-in table.
 type Option func(*options)
 
 // options is what Options set.
@@ -29,14 +29,14 @@ type options struct {
 	cache string
 }
 
-// WithOpener opens files with a function of the caller's: configs, profiles and
-// snapshots. The function gets paths as setups have them. A file that is not there is
-// fs.ErrNotExist.
+// WithOpener opens all files with a function: configs, profiles and snapshots. The
+// function gets the path as the caller wrote it, and returns fs.ErrNotExist if there is no
+// such file.
 func WithOpener(open func(name string) (io.ReadCloser, error)) Option {
 	return func(o *options) { o.open = open }
 }
 
-// WithFS reads files from a file system, by slash-separated paths from its root.
+// WithFS reads all files from a file system, whose paths have slashes and start at its root.
 func WithFS(fsys fs.FS) Option {
 	return WithOpener(func(name string) (io.ReadCloser, error) {
 		return fsys.Open(path.Clean(filepath.ToSlash(name)))
@@ -45,13 +45,12 @@ func WithFS(fsys fs.FS) Option {
 
 // Hub looks models up by name.
 type Hub interface {
-	// Config is the contents of the model's config.json. An error that is
-	// [ErrUnknownModel] leaves the name to the built-in table; any other is returned to the
-	// caller.
+	// Config returns the contents of the model's config.json. If the error is
+	// ErrUnknownModel, the name is looked up as without a hub; any other error ends the call.
 	Config(ctx context.Context, name string) (map[string]any, error)
 }
 
-// HubFunc is a function as a [Hub].
+// HubFunc makes a [Hub] of a function.
 type HubFunc func(ctx context.Context, name string) (map[string]any, error)
 
 // Config calls the function.
@@ -59,14 +58,14 @@ func (f HubFunc) Config(ctx context.Context, name string) (map[string]any, error
 	return f(ctx, name)
 }
 
-// WithHub asks a hub for models by name, before the built-in table.
+// WithHub looks model names up in a hub first, and then in the built-in table.
 func WithHub(h Hub) Option { return func(o *options) { o.hub = h } }
 
-// WithHubCache also looks names up in a folder that the Hugging Face libraries keep
-// downloaded models in, such as ~/.cache/huggingface/hub, after the built-in table.
+// WithHubCache also looks model names up in the folder where the Hugging Face libraries
+// keep their downloads, such as ~/.cache/huggingface/hub. The built-in table comes first.
 func WithHubCache(folder string) Option { return func(o *options) { o.cache = folder } }
 
-// Models is the built-in names, in no particular order.
+// Models returns the built-in names of models.
 func Models() []string { return append(catalog.Names(), family.NamedModels()...) }
 
 func optionsOf(list []Option) *options {

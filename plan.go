@@ -10,71 +10,71 @@ import (
 	"snug/internal/setup"
 )
 
-// PlanOptions is what a plan has to keep to. The zero value is today's effective batch,
-// the whole card, and nothing locked.
+// PlanOptions says what a plan has to keep to. The zero value keeps the effective batch of
+// the setup, uses the whole card and locks nothing.
 type PlanOptions struct {
-	// Target is the effective batch: batch × accumulation × GPUs.
+	// Target is the effective batch, batch × accumulation × GPUs; 0 is that of the setup.
 	Target int
 	// Goal is what matters most.
 	Goal Goal
 	// Margin is the share of the card that stays free, from 0 to below 1.
 	Margin float64
-	// Reserve is the part of the card that is for others.
+	// Reserve is the memory of the card that other processes need.
 	Reserve Bytes
-	// Lock is the fields of the setup that stay as they are, as JSON names them: "precision",
-	// "dist".
+	// Lock names the fields of the setup that stay as they are: "precision", "dist".
 	Lock []string
-	// Allow is the fields that may change although it changes what is trained: "seq",
-	// "negatives", "precision", "optimizer".
+	// Allow names the fields that may change even though that changes what is trained: "seq",
+	// "positives", "negatives", "precision", "optimizer".
 	Allow []string
 }
 
-// Plan is the settings that were chosen for a card, and why. In JSON it is what
-// `snug optimize --json` prints.
+// Plan is the settings that were chosen for a card, and why. Its JSON is that of
+// `snug optimize --json`.
 type Plan struct {
 	// GPU is the card's name.
 	GPU string `json:"gpu"`
 	// Current is the run as it is.
 	Current *Choice `json:"current"`
-	// Recommended is the run as it should be, nil where nothing fits.
+	// Recommended is the run as it should be, nil if nothing fits.
 	Recommended *Choice `json:"recommended"`
 	// Ladder is the fastest way to run within growing shares of the card.
 	Ladder []Rung `json:"ladder"`
-	// Levers is what could be changed to save memory, what saves most first.
+	// Levers are the changes that save memory, the largest saving first.
 	Levers []Lever `json:"levers"`
 	// Rejected is what came close, and why it was not taken.
 	Rejected []Rejection `json:"rejected"`
-	// Files is what would change in the user's config files. [Optimize] reads none; the
-	// command does.
+	// Files are the changes to config files. Only the command makes any; [Optimize] reads no
+	// config files.
 	Files []FileChange `json:"files"`
 
 	// Target is the effective batch that was planned for.
 	Target int `json:"-"`
-	// Room is what there was to fit into.
+	// Room is how much memory there was to fit into.
 	Room Bytes `json:"-"`
-	// Notes is what to know about the recommended settings.
+	// Notes say what to know about the recommended settings.
 	Notes []string `json:"-"`
-	// Least is what takes least, where nothing fits. Rescue is then the shortest list of
-	// levers that makes it fit, and Rescued the run with them; nil where none does.
+	// If nothing fits, Least is the choice that takes least memory, Rescue the shortest list
+	// of levers that makes the run fit, and Rescued the run with them, nil if there is none.
 	Least   *Choice  `json:"-"`
 	Rescue  []string `json:"-"`
 	Rescued *Choice  `json:"-"`
 }
 
-// Choice is one way to run. Its Estimate.Setup is the whole setup.
+// Choice is one way to run: the settings that a plan chooses, and their estimate, whose
+// Setup is the whole run.
 type Choice struct {
 	Settings Settings `json:"settings"`
 	Estimate *Answer  `json:"estimate"`
-	// SamplesPerSecond is over all GPUs. It is an estimate, and 0 where the run does not
-	// fit or nothing is known about its speed.
+	// SamplesPerSecond is the speed over all GPUs. It is an estimate, and 0 if the run does
+	// not fit or its speed is not known.
 	SamplesPerSecond float64 `json:"samples_per_second"`
 
-	// Change is how it differs from the run as it is, in words.
+	// Change says in words how the choice differs from the run as it is.
 	Change string `json:"-"`
 }
 
-// Rung is the fastest way to run within a share of the card. Its Choice is nil where nothing
-// fits into that.
+// Rung is the fastest way to run within a share of the card. Its Choice is nil if nothing
+// fits there.
 type Rung struct {
 	Name  string  `json:"name"` // "safe", "medium", "aggressive", "maximum"
 	Share float64 `json:"share"`
@@ -94,7 +94,7 @@ type Rejection struct {
 	Settings Settings `json:"settings"`
 	Why      string   `json:"why"`
 
-	// Change is how it differs from what was chosen, in words.
+	// Change says in words how it differs from what was chosen.
 	Change string `json:"-"`
 }
 
@@ -106,9 +106,9 @@ type FileChange struct {
 	To   any    `json:"to"`
 }
 
-// Settings is the settings that a plan chooses, by the fields of a setup: "batch",
-// "dist.kind". They always hold batch, accumulation and checkpointing. In JSON they are
-// nested as in a setup.
+// Settings are the values that a plan chooses, by the field of the setup: "batch",
+// "dist.kind". There is always a batch, an accumulation and a checkpointing. In JSON they
+// are nested as in a setup.
 type Settings map[string]any
 
 // MarshalJSON nests the settings as a setup does.

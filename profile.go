@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"snug/internal/profile"
 	"snug/internal/snapshot"
@@ -14,8 +15,8 @@ import (
 // Size is what each quantity of a training step is: {"batch": 8, "seq": 512}.
 type Size map[string]int
 
-// Prediction is what a training step takes at a size. In JSON it is what
-// `snug predict --json` prints.
+// Prediction is what a training step takes at a size. Its JSON is that of
+// `snug predict --json`.
 type Prediction struct {
 	At            Size  `json:"at"`
 	PeakAllocated Bytes `json:"peak_allocated"`
@@ -33,8 +34,8 @@ type Recording struct {
 	At   Size
 }
 
-// Predict says what a recorded training step takes at a size, from a profile file such as
-// `snug profile` or [Profile.Write] writes.
+// Predict returns what a recorded training step takes at a size. The file is a profile,
+// made by `snug profile` or [Profile.Write]. To predict many sizes, call [ReadProfile] once.
 func Predict(ctx context.Context, file string, at Size, opts ...Option) (*Prediction, error) {
 	p, err := ReadProfile(ctx, file, opts...)
 	if err != nil {
@@ -57,7 +58,8 @@ func ReadProfile(ctx context.Context, file string, opts ...Option) (*Profile, er
 	return &Profile{p}, nil
 }
 
-// FitProfile makes a profile of recordings of the same training step at two or more sizes.
+// FitProfile makes a profile from recordings of the same training step at two or more
+// sizes.
 func FitProfile(ctx context.Context, recordings []Recording, opts ...Option) (*Profile, error) {
 	o := optionsOf(opts)
 	var inputs []profile.Input
@@ -79,7 +81,8 @@ func FitProfile(ctx context.Context, recordings []Recording, opts ...Option) (*P
 	return &Profile{p}, ctx.Err()
 }
 
-// Predict says what the step takes at a size, which has to name each of [Profile.Quantities].
+// Predict returns what the step takes at a size, which has to name each of the
+// [Profile.Quantities].
 func (p *Profile) Predict(ctx context.Context, at Size) (*Prediction, error) {
 	point, err := at.point()
 	if err == nil {
@@ -95,10 +98,10 @@ func (p *Profile) Predict(ctx context.Context, at Size) (*Prediction, error) {
 	return &Prediction{At: at, PeakAllocated: Bytes(got.PeakAllocated), PeakReserved: Bytes(got.PeakReserved)}, nil
 }
 
-// Quantities is what was varied between the recordings: "batch".
-func (p *Profile) Quantities() []string { return p.program.Names }
+// Quantities returns the names of what was varied between the recordings, such as "batch".
+func (p *Profile) Quantities() []string { return slices.Clone(p.program.Names) }
 
-// Torch is the PyTorch that it was recorded with, "2.11".
+// Torch returns the version of PyTorch that the step was recorded with, such as "2.11".
 func (p *Profile) Torch() string { return p.program.Torch.String() }
 
 // Write writes the profile to a file that [ReadProfile] and Model.Profile take.

@@ -12,39 +12,39 @@ import (
 	"snug/internal/snapshot"
 )
 
-// ReplayOptions is how a snapshot is replayed. The zero value replays it as it was.
+// ReplayOptions says how a snapshot is replayed. The zero value replays it as it was.
 type ReplayOptions struct {
-	// Torch is the PyTorch whose allocator replays it; empty is the recording's.
+	// Torch is the version of PyTorch whose allocator is used; empty means the recorded one.
 	Torch string
-	// Allocator is a PYTORCH_ALLOC_CONF string in place of the recorded options; nil is
-	// those.
+	// Allocator is a PYTORCH_ALLOC_CONF string; nil means the recorded options.
 	Allocator *string
 	// Limit is the most that may be reserved; 0 is no limit.
 	Limit Bytes
 	// Device is the index of the GPU; nil is the busiest.
 	Device *int
-	// OwnAddresses replays with addresses of the model's own in place of those recorded.
+	// OwnAddresses lets the model of the driver choose addresses, in place of those recorded.
 	OwnAddresses bool
 	// Compare also replays under every allocator setting worth trying.
 	Compare bool
 }
 
-// ReplayAnswer is what a replay came to. In JSON it is what `snug replay --json` prints.
+// ReplayAnswer is the outcome of a replay. Its JSON is that of `snug replay --json`.
 type ReplayAnswer struct {
 	// Events is how many allocations and frees were replayed.
 	Events        int   `json:"events"`
 	PeakAllocated Bytes `json:"peak_allocated"`
 	PeakReserved  Bytes `json:"peak_reserved"`
-	// Exact is whether the replay took from the driver and gave back just what the real
-	// run did, one for one. It is nil under other options, which cannot be compared.
+	// Exact says whether the replay took from the driver, and gave back, exactly what the
+	// recorded run did, request by request. It is nil for a replay under other options or a
+	// limit, which has nothing to be compared with.
 	Exact *bool `json:"exact,omitempty"`
 	// Mismatch is the first difference.
 	Mismatch string `json:"mismatch,omitempty"`
-	// Fits is whether the replay stayed within the limit, nil where there is none.
+	// Fits says whether the replay stayed within the limit; nil if there is none.
 	Fits *bool `json:"fits,omitempty"`
-	// OOM is where the replay ran out of memory, nil where it did not.
+	// OOM says where the replay ran out of memory; nil if it did not.
 	OOM *ReplayOOM `json:"oom,omitempty"`
-	// Compare is the outcomes under other settings, the best first.
+	// Compare has the outcomes under other settings, the best first.
 	Compare []ReplayOutcome `json:"compare,omitempty"`
 }
 
@@ -54,7 +54,7 @@ type ReplayOOM struct {
 	Message string `json:"message"` // as PyTorch writes it
 }
 
-// ReplayOutcome is what a replay came to under an allocator setting.
+// ReplayOutcome is the outcome of a replay under an allocator setting.
 type ReplayOutcome struct {
 	Conf          string `json:"conf"` // a PYTORCH_ALLOC_CONF string; empty is the default
 	PeakAllocated Bytes  `json:"peak_allocated"`

@@ -15,8 +15,8 @@ import (
 	"snug/internal/setup"
 )
 
-// Parse reads one setup from JSON or YAML. It knows the names of fields and the
-// types of their values; [Check] and the functions that answer questions look at the values.
+// Parse reads one setup from JSON or YAML. It checks the names of the fields and the types
+// of their values; [Check] and the functions that answer questions check the values.
 func Parse(text []byte) (*Setup, error) {
 	raws, err := setup.Read(bytes.NewReader(text))
 	switch {
@@ -38,15 +38,15 @@ func Parse(text []byte) (*Setup, error) {
 	return s, nil
 }
 
-// Check looks a setup's model up and says what is wrong with its fields, nil where
-// nothing is. It simulates nothing.
+// Check looks the model up and checks every field of a setup, without simulating
+// anything. The error is mostly a [*FieldError].
 func Check(ctx context.Context, s *Setup, opts ...Option) error {
 	_, err := optionsOf(opts).filled(ctx, s)
 	return err
 }
 
-// Estimate says how much memory a run takes. Where the card or the setup has a limit, it
-// says whether the run fits.
+// Estimate returns how much memory a run takes. If there is a card or the setup has a
+// limit, the answer also says whether the run fits.
 func Estimate(ctx context.Context, s *Setup, card Card, opts ...Option) (*Answer, error) {
 	in, err := optionsOf(opts).runnable(ctx, s, card)
 	if err != nil {
@@ -64,9 +64,9 @@ func Estimate(ctx context.Context, s *Setup, card Card, opts ...Option) (*Answer
 	return out, nil
 }
 
-// MaxBatch finds the largest batch of a run that fits its limit and the card. Each batch
-// that is tried is a whole simulated run, so that fragmentation counts. The setup's own
-// batch does not matter. Without a limit or a card the error is [ErrNoLimit].
+// MaxBatch returns the largest batch that fits the setup's limit and the card. Each batch
+// that is tried is a whole simulated run, so fragmentation counts. The setup's own batch is
+// ignored. Without a limit or a card the error is [ErrNoLimit].
 func MaxBatch(ctx context.Context, s *Setup, card Card, opts ...Option) (*MaxAnswer, error) {
 	if s != nil {
 		one := *s
@@ -87,8 +87,9 @@ func MaxBatch(ctx context.Context, s *Setup, card Card, opts ...Option) (*MaxAns
 	}, nil
 }
 
-// Optimize finds the settings that train a run fastest on a card, or within the setup's
-// limit, at the same effective batch. Without either the error is [ErrNoLimit].
+// Optimize returns the settings that train a run fastest on a card, or within the setup's
+// limit. The effective batch stays what it is, unless the options say otherwise. Without a
+// limit or a card the error is [ErrNoLimit].
 func Optimize(ctx context.Context, s *Setup, card Card, o PlanOptions, opts ...Option) (*Plan, error) {
 	in, err := optionsOf(opts).filled(ctx, s)
 	if err != nil {
