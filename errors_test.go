@@ -38,6 +38,14 @@ func TestErrorsSpeakOfFields(t *testing.T) {
 		_, err := snug.Replay(ctx, "testdata/measured/traces/gpt2-2l-b4-s128-fp32-adamw.pickle.gz", o)
 		return err
 	}
+	traces := "testdata/measured/traces/gsa-b"
+	step, err := snug.FitProfile(ctx, []snug.Recording{
+		{traces + "2-s1024-amp-bf16-adamw.pickle.gz", snug.Size{"batch": 2}}, {traces + "4-s1024-amp-bf16-adamw.pickle.gz", snug.Size{"batch": 4}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	predict := func(at snug.Size) error { _, err := step.Predict(ctx, at); return err }
 	conf, device := "max_split", 7
 	tests := map[string]struct {
 		err   error
@@ -73,6 +81,10 @@ func TestErrorsSpeakOfFields(t *testing.T) {
 		"reserve":        {optimize(snug.PlanOptions{Reserve: 8 * snug.GiB}), "reserve", nil},
 		"target":         {optimize(snug.PlanOptions{Target: -1}), "target", nil},
 		"locked batch":   {optimize(snug.PlanOptions{Lock: []string{"batch"}, Target: 1}), "batch", nil},
+		"no size":        {predict(nil), "at", nil},
+		"no batch":       {predict(snug.Size{"batch": 0}), "at", nil},
+		"another size":   {predict(snug.Size{"batch": 2, "frames": 3}), "at", nil},
+		"too large":      {predict(snug.Size{"batch": 1 << 24}), "at", snug.ErrTooLong},
 		"torch":          {replay(snug.ReplayOptions{Torch: "1.0"}), "torch", nil},
 		"conf":           {replay(snug.ReplayOptions{Allocator: &conf}), "allocator", nil},
 		"device":         {replay(snug.ReplayOptions{Device: &device}), "device", nil},
