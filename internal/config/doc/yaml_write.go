@@ -35,8 +35,7 @@ func yamlRender(was string, old *node, value any) (string, any, error) {
 	}
 	switch v := value.(type) {
 	case string:
-		text, err := yamlString(v, old.style)
-		return text, v, err
+		return yamlString(v, old.style), v, nil
 	case bool:
 		return likeBool(v, was), v, nil
 	case nil:
@@ -58,14 +57,14 @@ func isWord(text string) bool {
 
 // yamlString writes a text in a style, or in quotes where it would read as
 // something else.
-func yamlString(v, style string) (string, error) {
+func yamlString(v, style string) string {
 	switch {
 	case style == yamlDouble:
-		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v) + `"`, nil
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v) + `"`
 	case style != yamlSingle && isWord(v) && readsAsText(v):
-		return v, nil
+		return v
 	}
-	return "'" + strings.ReplaceAll(v, "'", "''") + "'", nil
+	return "'" + strings.ReplaceAll(v, "'", "''") + "'"
 }
 
 // readsAsText says whether a word without quotes stays a text.
@@ -172,11 +171,7 @@ func yamlUnit(src []byte) string {
 func yamlLinesOf(keys []string, value any, indent, unit, nl string) (string, error) {
 	var lines []string
 	for i, key := range keys {
-		name, err := yamlString(key, yamlPlain)
-		if err != nil {
-			return "", err
-		}
-		line := indent + strings.Repeat(unit, i) + name + ":"
+		line := indent + strings.Repeat(unit, i) + yamlString(key, yamlPlain) + ":"
 		if i == len(keys)-1 {
 			text, _, err := yamlRender("", &node{style: yamlPlain}, value)
 			if err != nil {
@@ -199,11 +194,7 @@ func (yamlSyntax) insertFlow(src []byte, parent *node, keys []string, value any)
 		return nil, err
 	}
 	for i := len(keys) - 1; i >= 0; i-- {
-		name, err := yamlString(keys[i], style)
-		if err != nil {
-			return nil, err
-		}
-		if text = name + ": " + text; i > 0 {
+		if text = yamlString(keys[i], style) + ": " + text; i > 0 {
 			text = "{" + text + "}"
 		}
 	}
