@@ -126,7 +126,8 @@ func imports(t *testing.T) map[string]layer {
 
 // add notes an import where the table speaks of such.
 func (l *layer) add(of string) {
-	to, name := &l.outside, of
+	var name string
+	to := &l.outside
 	first, _, _ := strings.Cut(of, "/")
 	switch {
 	case first == "snug":
