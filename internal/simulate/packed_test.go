@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"snug/internal/family"
 	"snug/internal/setup"
 	"snug/internal/shadow"
 	"snug/internal/stream"
@@ -25,6 +26,9 @@ func qlora(config map[string]any, head string) *setup.Setup {
 		Packed: &setup.Packed{Bits: 4, Type: "nf4", Compute: "bf16"},
 	}
 }
+
+// later are the families of packed_layers.txt that are not simulated yet.
+var later = []string{"gemma", "gemma3_text", "phi", "bloom", "xlm-roberta"}
 
 // TestPackedLayers lays the layers that are packed beside those that transformers
 // 5.17 replaces by Linear4bit, in models of two blocks: of those with a 1 in their
@@ -43,9 +47,13 @@ func TestPackedLayers(t *testing.T) {
 			}
 			want := strings.Split(f[2], ",")
 			r := &run{s: qlora(config, f[1])}
-			if err := r.load(); err != nil && strings.Contains(err.Error(), "is not known") {
-				t.Skip("a family for another day")
-			} else if err != nil {
+			err := r.load()
+			if unknown := !slices.Contains(family.Known(), f[0]); unknown != slices.Contains(later, f[0]) {
+				t.Fatalf("the family is known: %t", !unknown)
+			} else if unknown {
+				return
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			got := slices.DeleteFunc(r.builder.PackedLayers(), func(name string) bool { return strings.Contains(name, ".1.") })
