@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"snug/internal/allocator"
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/profile"
+	"snug/internal/profile/profiletest"
+	"snug/internal/setup"
+	"snug/internal/units"
+)
+
+func searching(t *testing.T, s *setup.Setup, c gpu.Card) *search {
+	t.Helper()
+	found, err := newSearch(Request{Setup: s, Card: c}, newProber(s), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func named(levers []lever, change string) *lever {
+	for i := range levers {
+		if strings.HasPrefix(levers[i].change, change) {
+			return &levers[i]
+		}
+	}
+	return nil
+}
+
+// TestFlashLever offers flash attention where it would run: in 16 bits, on a card
+// that has it, for a model with attention that has it not yet.
+func TestFlashLever(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		s    *setup.Setup
+		card string
+		want bool
+	}{
+		{"16 bits", small(t, nil), "H200", true},
+		{"32 bits", small(t, map[string]any{"precision": "fp32"}), "H200", false},
+		{"has it", small(t, map[string]any{"attention": "flash"}), "H200", false},
+		{"an older card", small(t, map[string]any{"precision": "amp-fp16"}), "T4", false},
+		{"images", run(t, map[string]any{"model": map[string]any{"name": "torchvision/resnet18"}, "batch": 8.0, "precision": "amp-bf16"}), "H200", false},
+	} {
+		if got := named(searching(t, c.s, card(t, c.card)).pullable(), "attention flash") != nil; got != c.want {
+			t.Errorf("%s: flash attention is offered: %t", c.name, got)
+		}
+	}
+}
+
+// Half the batch with twice the accumulation is the same effective batch, and the
+// lever is called what it does.
+func TestHalvingLever(t *testing.T) {
+	s := small(t, map[string]any{"batch": 6.0, "accumulation": 5.0})
+	l := named(searching(t, s, gpu.Reference).pullable(), "batch 3")
+	if l == nil || l.change != "batch 3, accumulation 10" {
+		t.Fatalf("%+v", l)
+	}
+	x := settingsOf(s)
+	if l.pull(&x); x.batch != 3 || x.accumulation != 10 {
+		t.Errorf("%s makes it batch %d, accumulation %d", l.change, x.batch, x.accumulation)
+	}
+}
+
+// What would rescue a recorded run keeps its effective batch.
+func TestRecordedBatchOfOne(t *testing.T) {
+	s := searching(t, recordedSetup(t, towers(t, profile.Facts{})), gpu.Reference)
+	l := named(s.further(s.today), "batch 1")
+	if l == nil {
+		t.Fatal("it is not offered")
+	}
+	x := s.today
+	if l.pull(&x); x.batch != 1 || x.accumulation != 64*64 {
+		t.Errorf("batch %d, accumulation %d", x.batch, x.accumulation)
+	}
+}
+
+// TestRecordedOptions leaves the allocator alone where the recordings were made under
+// options of their own.
+func TestRecordedOptions(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		p := profiletest.Towers(t)
+		p.Options = allocator.DefaultOptions()
+		if own {
+			p.Options.Expandable = true
+		}
+		s := recordedSetup(t, estimate.AsModel(p))
+		if got := named(searching(t, s, gpu.Reference).pullable(), "allocator") != nil; got == own {
+			t.Errorf("recorded under options of its own: %t, others are offered: %t", own, got)
+		}
+	}
+}
+
+// TestRecordedUncounted says of a plan what its figures leave out, once.
+func TestRecordedUncounted(t *testing.T) {
+	p, err := Search(Request{Setup: recordedSetup(t, towers(t, profile.Facts{})), Card: gpu.ForMemory(8 * units.GiB)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	for _, n := range p.Notes {
+		if strings.Contains(n, "how many forwards a step it was recorded with") {
+			said++
+		}
+	}
+	if said != 1 {
+		t.Errorf("said %d times:\n%s", said, strings.Join(p.Notes, "\n"))
+	}
+}
+
+// TestRejected names what was not chosen with its own settings: the same run with
+// checkpointing the other way, by how much it is slower, and today's precision where
+// the card has no hardware for it.
+func TestRejected(t *testing.T) {
+	p, err := Search(Request{Setup: gpt2(t, map[string]any{"precision": "bf16"}), Card: card(t, "T4")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := func(is func(Rejection) bool) *Rejection {
+		if i := slices.IndexFunc(p.Rejected, is); i >= 0 {
+			return &p.Rejected[i]
+		}
+		return nil
+	}
+	if r := find(func(r Rejection) bool { return strings.Contains(r.Why, "no bf16 hardware") }); r == nil || r.Settings["precision"] != "bf16" {
+		t.Errorf("bf16: %+v", r)
+	}
+	other := find(func(r Rejection) bool { return r.Settings["checkpointing"] != p.Recommended.settings.checkpointing })
+	if other == nil {
+		t.Fatalf("checkpointing the other way is not named: %+v", p.Rejected)
+	}
+	var share int
+	if _, err := fmt.Sscanf(other.Why, "%d %% slower", &share); err != nil || share < 1 || share > 60 {
+		t.Errorf("checkpointing the other way: %q", other.Why)
+	}
+}
