@@ -118,3 +118,18 @@ func TestRecordedGradients(t *testing.T) {
 		}
 	}
 }
+
+// DDP's buckets are a copy of the gradients, and count as such.
+func TestBucketsAreGradients(t *testing.T) {
+	for _, view := range []bool{false, true} {
+		copies := map[bool]uint64{false: 2, true: 1}[view]
+		f := fields("gpt2", map[string]any{"batch": 1.0, "seq": 8.0, "precision": "fp32", "dist": map[string]any{"kind": "ddp", "world": 2.0, "bucket_view": view}})
+		a, err := Estimate(named(t, f), anyCard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := a.Components; c.Gradients/c.Parameters != copies || c.Gradients%c.Parameters > 1<<20 {
+			t.Errorf("gradients of which buckets are views: %t: %d bytes, of %d of parameters", view, c.Gradients, c.Parameters)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type options struct {
 	n       int
 	seed    uint64
 	only    string
+	line    int
 	tests   []string
 	timeout time.Duration
 	folders []string
@@ -45,6 +47,7 @@ func parse() options {
 	flag.IntVar(&o.n, "n", 40, "how many mutants of each folder to try, 0 for all")
 	flag.Uint64Var(&o.seed, "seed", 1, "which ones")
 	flag.StringVar(&o.only, "only", "", "only files whose name holds this")
+	flag.IntVar(&o.line, "line", 0, "only on this line, as of a survivor that there is a test for now")
 	flag.StringVar(&tests, "tests", "", "packages whose tests judge, with commas between (default the folder's own)")
 	flag.DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long the tests of one package may take")
 	flag.Parse()
@@ -64,6 +67,9 @@ func mutate(o options) error {
 		found, err := inFolder(folder, o.only)
 		if err != nil {
 			return err
+		}
+		if o.line > 0 {
+			found = slices.DeleteFunc(found, func(m mutant) bool { return m.line != o.line })
 		}
 		if len(found) == 0 {
 			return fmt.Errorf("%s holds nothing to change", folder)

@@ -142,3 +142,18 @@ func TestRejected(t *testing.T) {
 		t.Errorf("checkpointing the other way: %q", other.Why)
 	}
 }
+
+// TestFurtherPrecision offers weights in 16 bits where they are not so already and the
+// card computes in them.
+func TestFurtherPrecision(t *testing.T) {
+	for precision, want := range map[string]bool{"fp32": true, "amp-bf16": true, "bf16": false, "fp16": false} {
+		s := searching(t, small(t, map[string]any{"precision": precision}), gpu.Reference)
+		if got := named(s.further(s.today), "precision bf16") != nil; got != want {
+			t.Errorf("%s: bf16 is offered: %t", precision, got)
+		}
+	}
+	s := searching(t, small(t, map[string]any{"precision": "amp-fp16"}), card(t, "T4"))
+	if named(s.further(s.today), "precision bf16") != nil {
+		t.Error("bf16 is offered to a card without it")
+	}
+}

@@ -38,3 +38,26 @@ func checkpointed(s *setup.Setup, reentrant bool) Maker {
 		return family.New(b, family.NewConfig(s.Model.Config), how)
 	}
 }
+
+// Under FSDP2 a checkpointed block that runs again finds its parameters gathered: the
+// hook before its backward did that. Only the recomputed ops are more.
+func TestCheckpointsGatherOnce(t *testing.T) {
+	gathers := func(checkpointing bool) (n int) {
+		s := &setup.Setup{
+			Model: setup.Model{Config: map[string]any{"model_type": "gpt2", "n_layer": 3.0}, Head: "causal-lm"}, Batch: 1, Seq: 64, Steps: 1,
+			Precision: "fp32", Attention: "sdpa", Checkpointing: checkpointing, Dist: &setup.Dist{Kind: "fsdp2", World: 4},
+		}
+		_, err := Run(s, Options{Log: func(_ *shadow.World, op string) {
+			if strings.Contains(op, "all_gather_copy_out") {
+				n++
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if with, without := gathers(true), gathers(false); with != without || without < 4 {
+		t.Errorf("%d gathers with checkpoints, %d without", with, without)
+	}
+}
