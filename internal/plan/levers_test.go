@@ -157,3 +157,34 @@ func TestFurtherPrecision(t *testing.T) {
 		t.Error("bf16 is offered to a card without it")
 	}
 }
+
+// TestLeversPull wants each lever to change the run, and no two to change it alike.
+func TestLeversPull(t *testing.T) {
+	pulled := map[string]bool{}
+	for _, s := range []*setup.Setup{
+		small(t, map[string]any{"precision": "fp32", "attention": "eager", "batch": 4.0}),
+		small(t, map[string]any{"optimizer": "adamw-loop"}),
+		small(t, map[string]any{"dist": map[string]any{"kind": "ddp", "world": 4.0}}),
+		run(t, map[string]any{"model": map[string]any{"name": "torchvision/resnet18"}, "batch": 8.0, "precision": "fp32"}),
+		recordedSetup(t, towers(t, profile.Facts{})),
+	} {
+		for _, c := range []gpu.Card{gpu.Reference, card(t, "T4")} {
+			search := searching(t, s, c)
+			for _, levers := range [][]lever{search.pullable(), search.further(search.today)} {
+				seen := map[settings]string{search.today: "nothing"}
+				for _, l := range levers {
+					x := search.today
+					l.pull(&x)
+					if as := seen[x]; as != "" {
+						t.Errorf("%s on %s: %s does what %s does", s.Model.Title(), c.Name, l.change, as)
+					}
+					seen[x] = l.change
+					pulled[l.change] = true
+				}
+			}
+		}
+	}
+	if len(pulled) < 15 {
+		t.Errorf("only %d levers were pulled", len(pulled))
+	}
+}
