@@ -143,13 +143,19 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// TestFurtherPrecision offers weights in 16 bits where they are not so already and the
-// card computes in them.
-func TestFurtherPrecision(t *testing.T) {
+// TestPrecisionLevers offers autocast to a run in 32 bits, in the type that the card has,
+// and weights in 16 bits where they are not so already.
+func TestPrecisionLevers(t *testing.T) {
 	for precision, want := range map[string]bool{"fp32": true, "amp-bf16": true, "bf16": false, "fp16": false} {
 		s := searching(t, small(t, map[string]any{"precision": precision}), gpu.Reference)
 		if got := named(s.further(s.today), "precision bf16") != nil; got != want {
 			t.Errorf("%s: bf16 is offered: %t", precision, got)
+		}
+	}
+	for c, want := range map[string]string{"H200": "precision amp-bf16", "T4": "precision amp-fp16"} {
+		s := searching(t, small(t, map[string]any{"precision": "fp32"}), card(t, c))
+		if named(s.pullable(), want) == nil || named(s.further(s.today), want) == nil {
+			t.Errorf("%s: %s is not offered", c, want)
 		}
 	}
 	s := searching(t, small(t, map[string]any{"precision": "amp-fp16"}), card(t, "T4"))
