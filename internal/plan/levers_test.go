@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"snug/internal/allocator"
 	"snug/internal/estimate"
 	"snug/internal/gpu"
@@ -192,5 +194,34 @@ func TestLeversPull(t *testing.T) {
 	}
 	if len(pulled) < 15 {
 		t.Errorf("only %d levers were pulled", len(pulled))
+	}
+}
+
+// TestPullable is every lever that a run in 32 bits with eager attention has, in order,
+// and where nothing fits.
+func TestPullable(t *testing.T) {
+	s := searching(t, small(t, map[string]any{"precision": "fp32", "attention": "eager", "batch": 4.0, "optimizer": "adamw-loop"}), gpu.Reference)
+	var got []string
+	for _, l := range s.pullable() {
+		got = append(got, l.change)
+	}
+	want := []string{
+		"batch 2, accumulation 24", "precision amp-bf16", "precision bf16", "checkpointing", "optimizer adamw-fused", "optimizer adamw-8bit",
+		"attention sdpa", "loss in 8 chunks", "Liger's kernels", "LoRA of rank 16", "allocator expandable_segments:True",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	var further []string
+	for _, l := range s.further(s.today) {
+		further = append(further, l.change)
+	}
+	want = []string{
+		"batch 1", "checkpointing", "optimizer adamw-fused", "attention sdpa", "precision amp-bf16", "Liger's kernels", "loss in 8 chunks",
+		"optimizer adamw-8bit", "precision bf16", "LoRA of rank 16", "seq 128", "seq 64", "load sharded",
+		"fsdp2 over 2 GPUs", "fsdp2 over 4 GPUs", "fsdp2 over 8 GPUs",
+	}
+	if diff := cmp.Diff(want, further); diff != "" {
+		t.Errorf("further levers, -want +got:\n%s", diff)
 	}
 }
