@@ -93,5 +93,6 @@ func trained(t *testing.T, w *World, text string) *Tensor {
 	}
 	p := w.empty(Dims(size...), probeTypes[kind]).hold()
 	p.grad = w.empty(Dims(size...), probeTypes[kind]).hold()
+	p.needs, p.leaf = true, true
 	return p
 }

@@ -61,3 +61,27 @@ func TestCheckpointsGatherOnce(t *testing.T) {
 		t.Errorf("%d gathers with checkpoints, %d without", with, without)
 	}
 }
+
+// DeepSpeed updates with one kernel of its own whichever Adam it is given.
+func TestDeepSpeedHasOneAdam(t *testing.T) {
+	allocations := func(optimizer string) uint32 {
+		s := &setup.Setup{
+			Model: setup.Model{Config: map[string]any{"model_type": "gpt2", "n_layer": 1.0}, Head: "causal-lm"}, Batch: 1, Seq: 16, Steps: 1,
+			Precision: "bf16", Attention: "sdpa", Optimizer: optimizer, Dist: &setup.Dist{Kind: "zero2", World: 4},
+		}
+		r, err := Run(s, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.World.Trace.Allocations()
+	}
+	want := allocations("adamw-fused")
+	for _, name := range []string{"", "adam", "adamw"} {
+		if got := allocations(name); got != want {
+			t.Errorf("%q: %d allocations, want %d", name, got, want)
+		}
+	}
+	if allocations("adamw-loop") == want {
+		t.Error("a loop over parameters makes no difference, so that this tests nothing")
+	}
+}
