@@ -22,7 +22,7 @@ import (
 // measureFirst runs the command and gives back today's runs as they are to be
 // planned then.
 func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []string) (*today, error) {
-	words, err := o.command(env, args)
+	words, err := o.command(args)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func known(t *today, err error) (*setup.Setup, error) {
 }
 
 // command is what trains: behind --, or what snug.yaml says.
-func (o *optimizeOptions) command(env Env, args []string) ([]string, error) {
+func (o *optimizeOptions) command(args []string) ([]string, error) {
 	if len(args) > 0 {
 		return args, nil
 	}

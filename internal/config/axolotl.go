@@ -2,7 +2,11 @@
 
 package config
 
-import "snug/internal/config/doc"
+import (
+	"slices"
+
+	"snug/internal/config/doc"
+)
 
 const (
 	axolotlSchema = "axolotl 0.19, utils/schemas/config.py, training.py and peft.py"
@@ -19,7 +23,12 @@ var axolotl = Adapter{
 }
 
 func axolotlKeys() []Key {
-	return append([]Key{
+	return slices.Concat(axolotlRunKeys(), axolotlNotedKeys(), axolotlLigerKeys(), deepspeedWithin())
+}
+
+// axolotlRunKeys are what the run is.
+func axolotlRunKeys() []Key {
+	return []Key{
 		{Setting: "model", Path: "base_model", Kind: Name, Source: axolotlSchema},
 		{Setting: "batch", Path: "micro_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "1", Source: axolotlSchema},
 		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: axolotlSchema},
@@ -62,6 +71,12 @@ func axolotlKeys() []Key {
 		{Setting: "dist.kind", Path: "fsdp_version", Kind: Word, Words: []word{{"2", "fsdp2"}, {"1", "fsdp2"}}, Source: axolotlSchema},
 		{Setting: "dist.world", Path: "dp_shard_size", Kind: Whole, Unit: "GPUs", Source: axolotlSchema},
 		{Setting: "link", Path: "deepspeed", Kind: Link, Source: axolotlSchema},
+	}
+}
+
+// axolotlNotedKeys are what changes memory and is not simulated.
+func axolotlNotedKeys() []Key {
+	return []Key{
 		objective("rl", axolotlSchema),
 		{Setting: "refused", Path: "reward_model", Kind: Switch, Means: scoresAnswers, Source: axolotlSchema},
 		{Setting: "refused", Path: "process_reward_model", Kind: Switch, Means: scoresAnswers, Source: axolotlSchema},
@@ -85,5 +100,5 @@ func axolotlKeys() []Key {
 		{Setting: "eval.when", Path: "val_set_size", Kind: Above0, Source: axolotlSchema},
 		compilesUnless("torch_compile", axolotlSchema),
 		paged("optimizer", axolotlSchema),
-	}, append(axolotlLigerKeys(), deepspeedWithin()...)...)
+	}
 }

@@ -57,11 +57,6 @@ func (p *Project) Fields() map[string]any {
 	return out
 }
 
-// Setup is the run that the files describe.
-func (p *Project) Setup(from setup.Source) (*setup.Setup, error) {
-	return setup.Decode(p.Fields(), from)
-}
-
 // Missing is what has to be said before the run can be estimated.
 func (p *Project) Missing() []Missing {
 	fields := p.Fields()

@@ -25,7 +25,7 @@ var hf = Adapter{
 }
 
 func hfTable() []Key {
-	return append(append(hfKeys(hfArgs), bnbKeys("", bnbConfig)...),
+	return append(append(hfKeys(), bnbKeys("", bnbConfig)...),
 		Key{Setting: "seq", Path: "max_seq_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_*.py"},
 		Key{Setting: "seq", Path: "block_size", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_clm.py"},
 		Key{Setting: "seq", Path: "max_source_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
@@ -50,30 +50,30 @@ func hfTable() []Key {
 
 // hfKeys is what every trainer on top of TrainingArguments shares, and the one
 // place that knows its defaults. Scripts that pass its flags have them from here.
-func hfKeys(source string) []Key {
+func hfKeys() []Key {
 	return slices.Concat([]Key{
 		{Setting: "model", Path: "model_name_or_path", Kind: Name, Source: "transformers' examples: ModelArguments"},
-		{Setting: "batch", Path: trainerBatch, Kind: Whole, Unit: "samples per GPU", Default: "8", Source: source},
-		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: source},
-		{Setting: "precision", Path: "bf16", Kind: Switch, Means: "amp-bf16", Default: "false", Source: source},
-		{Setting: "precision", Path: "fp16", Kind: Switch, Means: "amp-fp16", Source: source},
-		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Switch, Default: "false", Source: source},
-		{Setting: "workers", Path: "dataloader_num_workers", Kind: Whole, Unit: "processes per GPU", Default: "0", Source: source},
+		{Setting: "batch", Path: trainerBatch, Kind: Whole, Unit: "samples per GPU", Default: "8", Source: hfArgs},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: hfArgs},
+		{Setting: "precision", Path: "bf16", Kind: Switch, Means: "amp-bf16", Default: "false", Source: hfArgs},
+		{Setting: "precision", Path: "fp16", Kind: Switch, Means: "amp-fp16", Source: hfArgs},
+		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Switch, Default: "false", Source: hfArgs},
+		{Setting: "workers", Path: "dataloader_num_workers", Kind: Whole, Unit: "processes per GPU", Default: "0", Source: hfArgs},
 		{Setting: "optimizer", Path: "optim", Kind: Word, Words: hfOptimizers, Default: "adamw_torch_fused", Source: hfOptim},
 		{Setting: "attention", Path: "attn_implementation", Kind: Word, Words: hfAttention, Source: trlModel},
-		{Setting: "clip", Path: "max_grad_norm", Kind: Above0, Default: "1.0", Source: source},
-		{Setting: "dist.kind", Path: "fsdp", Kind: Word, Words: hfFSDP, Source: source},
-		{Setting: "link", Path: "deepspeed", Kind: Link, Source: source},
-		{Setting: "noted", Path: "fsdp", Kind: Word, Words: hfOffload, Then: takesLess, Source: source},
-		less("fsdp_config.cpu_offload", offloadsAll, source),
-		less("fsdp_config.offload_params", offloadsAll, source),
-		less("fsdp_config.fsdp_offload_params", offloadsAll, source),
-		{Setting: "eval.batch", Path: "per_device_eval_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "8", Source: source},
-		{Setting: "eval.when", Path: "eval_strategy", Kind: Word, Words: evalTimes, Source: source},
-		{Setting: "eval.when", Path: "evaluation_strategy", Kind: Word, Words: evalTimes, Source: source + " (until 4.46)"},
-		either("torch_compile", compiles, source),
-		paged("optim", source),
-	}, deepspeedWithin(), ligerKeys(source))
+		{Setting: "clip", Path: "max_grad_norm", Kind: Above0, Default: "1.0", Source: hfArgs},
+		{Setting: "dist.kind", Path: "fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
+		{Setting: "link", Path: "deepspeed", Kind: Link, Source: hfArgs},
+		{Setting: "noted", Path: "fsdp", Kind: Word, Words: hfOffload, Then: takesLess, Source: hfArgs},
+		less("fsdp_config.cpu_offload", offloadsAll, hfArgs),
+		less("fsdp_config.offload_params", offloadsAll, hfArgs),
+		less("fsdp_config.fsdp_offload_params", offloadsAll, hfArgs),
+		{Setting: "eval.batch", Path: "per_device_eval_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "8", Source: hfArgs},
+		{Setting: "eval.when", Path: "eval_strategy", Kind: Word, Words: evalTimes, Source: hfArgs},
+		{Setting: "eval.when", Path: "evaluation_strategy", Kind: Word, Words: evalTimes, Source: hfArgs + " (until 4.46)"},
+		either("torch_compile", compiles, hfArgs),
+		paged("optim", hfArgs),
+	}, deepspeedWithin(), ligerKeys(hfArgs))
 }
 
 // hfFSDP is TrainingArguments' fsdp: options in one text; a bare true since 5.

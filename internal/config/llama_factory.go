@@ -20,7 +20,7 @@ var llamaFactory = Adapter{
 func llamaFactoryKeys() []Key {
 	args := llamaFactoryArgs
 	keys := []Key{{Setting: "precision", Path: "pure_bf16", Kind: Switch, Means: "bf16", Source: args + "/finetuning_args.py"}}
-	for _, k := range hfKeys(hfArgs) {
+	for _, k := range hfKeys() {
 		switch k.Path {
 		case "gradient_checkpointing", "attn_implementation":
 			continue

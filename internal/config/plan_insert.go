@@ -92,7 +92,7 @@ func (p *Project) arguments() doc.Path {
 // for the value.
 func (c *changing) argument(call doc.Path, setting string, v any) bool {
 	main := c.project.main
-	for _, k := range hfKeys(hfArgs) {
+	for _, k := range hfKeys() {
 		if k.Setting != setting || k.Source == trlModel || k.isDeepSpeeds() || k.Means != "" && k.Means != v {
 			continue
 		}

@@ -40,7 +40,7 @@ func (c *fixture) changeIsRead(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := drawSettings(t, p)
+	want := drawSettings(t)
 	plan, err := p.Change(valuesOf(want))
 	if err != nil {
 		return // refused as a whole is fine; the errors have tests of their own
@@ -99,7 +99,7 @@ func keysAt(p *Project, file string, at doc.Path) []*Key {
 	}
 	keys := p.main.adapter.Keys().all
 	if p.arguments() != nil {
-		keys, at = hfKeys(hfArgs), at[len(at)-1:]
+		keys, at = hfKeys(), at[len(at)-1:]
 	}
 	for i := range keys {
 		k := &keys[i]
@@ -114,7 +114,7 @@ func keysAt(p *Project, file string, at doc.Path) []*Key {
 }
 
 // drawSettings draws values for a few of the settings that a project has.
-func drawSettings(t *rapid.T, p *Project) map[string]any {
+func drawSettings(t *rapid.T) map[string]any {
 	draws := map[string]*rapid.Generator[any]{
 		"batch": asAny(rapid.IntRange(1, 64)), "accumulation": asAny(rapid.IntRange(1, 64)), "seq": asAny(rapid.IntRange(1, 8192)),
 		"positives": asAny(rapid.IntRange(1, 64)), "negatives": asAny(rapid.IntRange(1, 64)), "workers": asAny(rapid.IntRange(0, 16)),

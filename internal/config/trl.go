@@ -35,7 +35,7 @@ func trlKeys() []Key {
 		{Setting: "precision", Path: "dtype", Kind: Word, Words: trlWeights, Source: trlModel},
 		{Setting: "precision", Path: "torch_dtype", Kind: Word, Words: trlWeights, Source: trlModel + " (until 0.24)"},
 	}
-	for _, k := range hfKeys(hfArgs) {
+	for _, k := range hfKeys() {
 		switch k.Path {
 		case "bf16":
 			k.Default, k.Source = "true", "trl 1.16, trainer/base_config.py"

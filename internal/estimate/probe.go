@@ -224,7 +224,10 @@ func (p *Probe) Under(conf string) (uint64, error) {
 	}
 	got, err := p.play(conf, 0, 0)
 	if err == nil {
-		p.under = map[string]uint64{conf: got.PeakReserved}
+		if p.under == nil {
+			p.under = map[string]uint64{}
+		}
+		p.under[conf] = got.PeakReserved
 	}
 	return got.PeakReserved, err
 }

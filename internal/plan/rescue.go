@@ -49,9 +49,12 @@ func (s *search) least() (candidate, error) {
 		found[i], err = s.timed(s.split(variants[i], s.batches[0]))
 		return err
 	})
+	if err != nil {
+		return candidate{}, err
+	}
 	return slices.MinFunc(found, func(a, b candidate) int {
-		return int(int64(a.probe.PeakReserved) - int64(b.probe.PeakReserved))
-	}), err
+		return cmp.Compare(a.probe.PeakReserved, b.probe.PeakReserved)
+	}), nil
 }
 
 // shortest is the shortest list of levers with which settings fit. Single ones

@@ -88,7 +88,7 @@ func (from Source) program(name string) (Program, error) {
 // recorded fills in what the recordings tell and refuses what they contradict.
 func (s *Setup) recorded(o *object) error {
 	p, name := s.Model.Program.Recorded(), filepath.Base(s.Model.Profile)
-	if err := s.recordedSizes(o, p, name); err != nil {
+	if err := s.recordedSizes(p, name); err != nil {
 		return err
 	}
 	if err := s.recordedWords(o, p, name); err != nil {
@@ -112,7 +112,7 @@ func (s *Setup) recorded(o *object) error {
 
 // recordedSizes checks each size: a varied one has to be given, any other has
 // to be the one of the recordings.
-func (s *Setup) recordedSizes(o *object, p Recorded, name string) error {
+func (s *Setup) recordedSizes(p Recorded, name string) error {
 	for _, q := range p.Names {
 		switch {
 		case s.size(q) > 0:

@@ -115,7 +115,7 @@ func (w *World) Checkpoint(reentrant bool, x *Tensor, body func(x *Tensor) *Tens
 		return body(x)
 	}
 	if reentrant {
-		return w.checkpointReentrant(x, body)
+		return w.checkpointReentrant(x, body, others)
 	}
 	r := &region{w: w, inputs: append([]*Tensor{x}, others...)}
 	for _, t := range r.inputs {
@@ -180,9 +180,12 @@ func (w *World) unwind(depth, pins int) {
 }
 
 // checkpointReentrant is the older kind: torch.utils.checkpoint.CheckpointFunction.
-func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor) *Tensor {
+func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor, others []*Tensor) *Tensor {
 	n := w.record("CheckpointFunctionBackward", x)
 	kept := n.save(x)
+	for _, t := range others {
+		t.hold()
+	}
 	w.gradMode = false
 	x.hold()
 	out := body(x)
@@ -203,6 +206,9 @@ func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor) *Te
 		gx := in.grad
 		in.grad = nil
 		in.drop()
+		for _, t := range others {
+			t.drop()
+		}
 		return each(gx.loosen())
 	})
 	return n.result(out, x)

@@ -95,3 +95,20 @@ func live(w *World) uint64 {
 	}
 	return total
 }
+
+// Rows that divide into whole pieces are as many pieces as one row less: there is no
+// empty one at the end.
+func TestLigerPieces(t *testing.T) {
+	ops := func(rows int) (n int) {
+		w := hopper()
+		b := &Builder{W: w, DType: Float32}
+		x, weight := b.Parameter("x", rows, 512), b.Parameter("head", 1000, 512)
+		target := w.Input(Int64, rows)
+		w.Log = func(string) { n++ }
+		x.LigerCrossEntropy(weight, target)
+		return n
+	}
+	if whole, less := ops(256), ops(255); whole != less || whole == 0 {
+		t.Errorf("%d ops for two whole pieces, %d for one row less", whole, less)
+	}
+}

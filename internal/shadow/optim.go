@@ -98,10 +98,10 @@ func (w *World) zerosLike(p *Tensor, dt DType) *Tensor {
 	return w.stateOf(p, "zeros_like", p.size, p.cloneStrides(), dt)
 }
 
-// zeros is a state of a shape of its own.
-func (w *World) zeros(p *Tensor, dt DType, d ...int) *Tensor {
+// zeros is a float32 state of a shape of its own.
+func (w *World) zeros(p *Tensor, d ...int) *Tensor {
 	size := Dims(d...)
-	return w.stateOf(p, "zeros", size, size.contiguous(), dt)
+	return w.stateOf(p, "zeros", size, size.contiguous(), Float32)
 }
 
 // foreach allocates one result per tensor.

@@ -62,7 +62,7 @@ func (a *adafactor) init(p, grad *Tensor) *factors {
 	d := grad.size.d
 	row := append([]int(nil), d[:n-1]...)
 	col := append(append([]int(nil), d[:n-2]...), d[n-1])
-	return &factors{row: a.w.zeros(p, Float32, row...), col: a.w.zeros(p, Float32, col...)}
+	return &factors{row: a.w.zeros(p, row...), col: a.w.zeros(p, col...)}
 }
 
 // rms is t.norm(2) / sqrt(n).

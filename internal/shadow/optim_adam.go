@@ -58,7 +58,7 @@ func newAdamFused(w *World, params []*Tensor) Optimizer {
 
 // Step allocates nothing but the states.
 func (a *adamFused) Step() {
-	a.init(func(p *Tensor) { a.steps = append(a.steps, a.w.zeros(p, Float32)) })
+	a.init(func(p *Tensor) { a.steps = append(a.steps, a.w.zeros(p)) })
 }
 
 // scalesItself marks an optimizer that takes the loss scale along, so that

@@ -70,7 +70,7 @@ func (e *eightBit) init(p *Tensor) {
 	}
 	if dt == UInt8 && e.tables == nil {
 		for range e.states {
-			e.tables = append(e.tables, e.w.zeros(p, Float32, tableEntries))
+			e.tables = append(e.tables, e.w.zeros(p, tableEntries))
 		}
 	}
 	for range e.states {
@@ -78,7 +78,7 @@ func (e *eightBit) init(p *Tensor) {
 	}
 	if dt == UInt8 {
 		for range e.states {
-			e.w.zeros(p, Float32, ceilDiv(p.Numel(), blockElements))
+			e.w.zeros(p, ceilDiv(p.Numel(), blockElements))
 		}
 	}
 }

@@ -2,6 +2,8 @@
 
 package shadow
 
+import "slices"
+
 // torch.optim.SGD, RMSprop and Adagrad in their foreach forms (torch/optim,
 // 2.11), with their default arguments.
 
@@ -22,9 +24,10 @@ func newSGDMomentum(w *World, params []*Tensor) Optimizer {
 	return &sgdMomentum{w: w, params: params, buffer: map[*Tensor]*Tensor{}}
 }
 
-// Step makes each momentum buffer as a copy of the first gradient.
+// Step makes each momentum buffer as a copy of the first gradient, one type after the
+// other.
 func (s *sgdMomentum) Step() {
-	for _, p := range withGrad(s.params) {
+	for _, p := range slices.Concat(byType(withGrad(s.params))...) {
 		if s.buffer[p] == nil {
 			g := p.grad
 			s.buffer[p] = s.w.stateOf(p, "clone", g.size, g.cloneStrides(), g.dtype)

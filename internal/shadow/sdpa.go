@@ -117,11 +117,11 @@ func (w *World) efficientAttention(a Attention) *Tensor {
 	lse := n.logSumExp(Dims(b, h, (s+31)/32*32))
 	w.needs(w.Rules.EfficientForward(a.numbers()))
 	w.attentionCost(q, k, 2)
-	slse := n.save(lse)
-	sout := n.save(out)
+	n.save(lse)
+	n.save(out)
 	done(lse)
-	n.backward(func(g *Tensor) []*Tensor {
-		return w.efficientBackward(g, sq.get(), sk.get(), sv.get(), sout.get(), slse.get(), mask, n.needs(3))
+	n.backward(func(*Tensor) []*Tensor {
+		return w.efficientBackward(sq.get(), sk.get(), sv.get(), mask, n.needs(3))
 	})
 	return n.result(out)
 }
@@ -135,7 +135,7 @@ func (n *node) logSumExp(size Shape) *Tensor {
 	return n.w.empty(size, Float32)
 }
 
-func (w *World) efficientBackward(g, q, k, v, out, lse *Tensor, mask *saved, maskGrad bool) []*Tensor {
+func (w *World) efficientBackward(q, k, v *Tensor, mask *saved, maskGrad bool) []*Tensor {
 	w.op("_scaled_dot_product_efficient_attention_backward")
 	dq := w.emptyStrided(q.size, bshd(q.size), q.dtype)
 	dk := w.emptyStrided(k.size, bshd(k.size), k.dtype)
