@@ -5,6 +5,7 @@ package config
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"snug/internal/pattern"
@@ -33,11 +34,9 @@ func (p *Project) absent(b bound, name string) {
 // namesDeepSpeed is whether a key is for DeepSpeed's files.
 func (b bound) namesDeepSpeed() bool { return strings.Contains(b.key.Path, "deepspeed") }
 
-// namesFile is whether the value of a key is a file. dataset_config is one for
-// kohya, TOML or JSON, and for everybody else a part of a data set, such as ro-en.
+// namesFile is whether the value of a key is a file.
 func (b bound) namesFile(name string) bool {
-	ext := path.Ext(name)
-	return b.key.Source != kohyaArgs || ext == ".toml" || ext == ".json"
+	return len(b.key.Endings) == 0 || slices.Contains(b.key.Endings, path.Ext(name))
 }
 
 // unread is what is not known for want of a file.

@@ -12,6 +12,9 @@ var accelerate = Adapter{
 	Name: "accelerate", Title: "accelerate", Formats: []doc.Format{doc.YAML, doc.JSON}, Tied: true,
 	Signs: []string{"compute_environment", "distributed_type num_processes", "distributed_type mixed_precision"},
 	Keys:  made(accelerateKeys),
+
+	Finding:  Finding{Launcher: true},
+	Sharding: Sharding{GathersInAutocast: true},
 }
 
 func accelerateKeys() []Key {
@@ -19,7 +22,7 @@ func accelerateKeys() []Key {
 		{Setting: "accumulation", Path: "deepspeed_config.gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: accelerateArgs},
 		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: accelerateArgs},
 		{Setting: "precision", Path: "mixed_precision", Kind: Word, Words: mixedPrecision, Source: accelerateArgs},
-		{Setting: "checkpointing", Path: "fsdp_config.fsdp_activation_checkpointing", Kind: Switch, Source: accelerateArgs},
+		{Setting: "checkpointing", Path: "fsdp_config.fsdp_activation_checkpointing", Kind: Switch, OfSharding: true, Source: accelerateArgs},
 		{Setting: "dist.kind", Path: "deepspeed_config.zero_stage", Kind: Word, Words: zeroStages, Source: accelerateArgs},
 		{Setting: "dist.kind", Path: "fsdp_config.fsdp_sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: accelerateArgs},
 		{Setting: "dist.kind", Path: "fsdp_config.fsdp_reshard_after_forward", Kind: Word, Words: fsdp2Reshard, Source: accelerateArgs},

@@ -88,7 +88,7 @@ func (p *Project) noted() []string {
 // notedByDefault is what a system does that its files do not turn off.
 func (p *Project) notedByDefault() []string {
 	var out []string
-	if p.main == nil || p.system() == nil {
+	if p.main == nil {
 		return nil
 	}
 	for _, k := range p.system().forSetting("noted") {

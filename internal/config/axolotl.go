@@ -16,6 +16,17 @@ var axolotl = Adapter{
 	Name: "axolotl", Title: "Axolotl", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"base_model micro_batch_size", "base_model sequence_len", "base_model datasets", "base_model adapter"},
 	Keys:  made(axolotlKeys),
+
+	Behaviour: Behaviour{
+		RefusesTwoSwitches: true, NamesTargets: true, LigerByKernel: true,
+		// 0.19: check_auto_enable_lora_kernels.
+		LoRAKernels: "Axolotl's own kernels (lora_mlp_kernel, lora_qkv_kernel, lora_o_kernel)",
+	},
+	Loading: Loading{
+		PreparesQuantized: true, Computes: computesAsArithmetic,
+		CastsWithoutFlash: true, // 0.18, loaders/model.py: _configure_embedding_dtypes
+	},
+	Sharding: Sharding{GathersInAutocast: true},
 }
 
 func axolotlKeys() []Key {

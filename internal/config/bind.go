@@ -59,16 +59,16 @@ func (s *source) findSettings() ([]bound, error) {
 	return s.more(out)
 }
 
-// more adds what a Hydra tree holds under names of the user's own.
+// more adds what a source holds under names of the user's own.
 func (s *source) more(out []bound) ([]bound, error) {
-	if s.adapter != &hydra {
+	if s.adapter.Rest == nil {
 		return out, nil
 	}
 	known := map[string]bool{}
 	for _, b := range out {
 		known[b.Setting] = true
 	}
-	named, err := newSource(s.file, &plain, s.tree).bindNamed()
+	named, err := newSource(s.file, s.adapter.Rest, s.tree).bindNamed()
 	for _, b := range named {
 		if !known[b.Setting] {
 			b.source = s

@@ -74,7 +74,7 @@ func (p *Project) mostSpecific(mains []*source) ([]*source, error) {
 	order := Adapters()
 	rank := func(s *source) int {
 		if s.adapter.For != nil {
-			return slices.Index(order, &shell) // flags give a script's arguments their values
+			return slices.IndexFunc(order, func(a *Adapter) bool { return a.Commands != nil }) // flags give a script's arguments their values
 		}
 		return slices.Index(order, s.adapter)
 	}
@@ -96,7 +96,7 @@ func (p *Project) mostSpecific(mains []*source) ([]*source, error) {
 	}
 	var others []string
 	for _, s := range mains {
-		choice := best[0].adapter == &hydra && strings.HasPrefix(s.file, path.Dir(best[0].file)+"/") // of a group
+		choice := best[0].adapter.Composes && strings.HasPrefix(s.file, path.Dir(best[0].file)+"/") // of a group
 		if s != best[0] && !choice && !nearby(best[0], s) {
 			others = append(others, fmt.Sprintf("%s (%s)", s.file, s.adapter.Name))
 		}
@@ -129,17 +129,17 @@ func (p *Project) attached(main *source, rest []*source) []*source {
 		switch {
 		case s.startsMain(main):
 			out = append([]*source{s}, out...) // its flags win over the file
-		case s.adapter == &accelerate:
+		case s.adapter.Launcher:
 			tied[s.adapter] = append(tied[s.adapter], s)
 		case nearby(main, s):
 			out = append(out, s)
 		}
 	}
-	for _, of := range tied {
+	for system, of := range tied {
 		if len(of) == 1 {
 			out = append(out, of[0])
 		} else {
-			p.Notes = append(p.Notes, fmt.Sprintf("several accelerate configs are here and none was used: %s", list(fileNames(of))))
+			p.Notes = append(p.Notes, fmt.Sprintf("several %s configs are here and none was used: %s", system.Title, list(fileNames(of))))
 		}
 	}
 	return out
@@ -148,7 +148,7 @@ func (p *Project) attached(main *source, rest []*source) []*source {
 // stages looks under the folder of a main file that was named for the stages
 // that belong to it; whatever cannot be read there is none.
 func (p *Project) stages(main *source) []*source {
-	if main.adapter != &plain && main.adapter != &hydra {
+	if !main.adapter.HasStages {
 		return nil
 	}
 	all, err := scan(p.files)
@@ -176,7 +176,7 @@ func (p *Project) stages(main *source) []*source {
 // and one in any other file is not.
 func nearby(main, s *source) bool {
 	dir := path.Dir(main.file)
-	if s.adapter != &plain || dir != "." && !strings.HasPrefix(s.file, dir+"/") {
+	if !s.adapter.MayBeStage || dir != "." && !strings.HasPrefix(s.file, dir+"/") {
 		return false
 	}
 	has := map[string]bool{}

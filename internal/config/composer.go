@@ -12,6 +12,8 @@ var composer = Adapter{
 	Name: "composer", Title: "Composer / llm-foundry", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"device_train_microbatch_size", "global_train_batch_size train_loader", "global_train_batch_size max_seq_len"},
 	Keys:  made(composerKeys),
+
+	Finding: Finding{MakesSections: true},
 }
 
 func composerKeys() []Key {

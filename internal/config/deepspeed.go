@@ -21,6 +21,8 @@ var deepspeed = Adapter{
 	Name: "deepspeed", Title: "DeepSpeed", Formats: []doc.Format{doc.JSON, doc.YAML}, Tied: true,
 	Signs: []string{"train_micro_batch_size_per_gpu", "zero_optimization.stage", "zero_optimization train_batch_size"},
 	Keys:  made(deepspeedKeys),
+
+	Finding: Finding{NoAutocast: true},
 }
 
 func deepspeedKeys() []Key {

@@ -21,7 +21,8 @@ func (p *Project) Doubts(run map[string]any) []string {
 	out = append(out, p.unspread()...)
 	out = append(out, p.noted()...)
 	out = append(out, p.twice()...)
-	out = append(out, p.axolotlDoubts()...)
+	out = append(out, p.ownLayers()...)
+	out = append(out, p.castsWithoutFlash()...)
 	out = append(out, p.pieces(run)...)
 	out = append(out, p.headless(run)...)
 	out = append(out, p.evaluated(run)...)
@@ -46,32 +47,30 @@ func (p *Project) unspread() []string {
 	return []string{fmt.Sprintf("%s: no file says over how many GPUs %s is spread: one is counted, without it; give --gpus N", of[0].where(), kind)}
 }
 
-// axolotlDoubts are those of Axolotl's files. It puts kernels of its own in the place
-// of PEFT's layers unless a file says anything about them (0.19,
-// check_auto_enable_lora_kernels).
-func (p *Project) axolotlDoubts() []string {
-	if p.system() != &axolotl {
+// ownLayers is that a trainer puts kernels of its own in the place of PEFT's layers.
+func (p *Project) ownLayers() []string {
+	kernels := p.system().LoRAKernels
+	if kernels == "" || !p.adapts() {
 		return nil
-	}
-	if !p.adapts() {
-		return p.castsWithoutFlash()
 	}
 	keys := p.of("kernels")
 	if len(keys) > 0 && !slices.ContainsFunc(keys, func(b bound) bool { return b.Value == true }) {
 		return nil
 	}
-	return []string{p.main.file + ": PEFT's layers are counted; Axolotl's own kernels (lora_mlp_kernel, lora_qkv_kernel, lora_o_kernel) keep less for backward"}
+	return []string{fmt.Sprintf("%s: PEFT's layers are counted; %s keep less for backward", p.main.file, kernels)}
 }
 
-// castsWithoutFlash is what Axolotl holds in float32 beside weights of 16 bits: unless
-// attention or adapters want one type everywhere, it casts embeddings, the head and
-// norms there and not back (0.18, loaders/model.py: _configure_embedding_dtypes).
+// castsWithoutFlash is what a trainer holds in float32 beside weights of 16 bits unless
+// attention or adapters want one type everywhere.
 func (p *Project) castsWithoutFlash() []string {
+	if !p.system().CastsWithoutFlash || p.adapts() {
+		return nil
+	}
 	held, _ := p.Fields()["weights"].(string)
 	if held == "" || p.deepspeed() || p.said("attention") == "flash" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: without flash attention Axolotl casts embeddings, head and norms to float32; they are counted in %s, with gradients and states", p.main.file, held)}
+	return []string{fmt.Sprintf("%s: without flash attention %s casts embeddings, head and norms to float32; they are counted in %s, with gradients and states", p.main.file, p.system().Title, held)}
 }
 
 // workedOut is settings that only the run itself works out, and what is counted for

@@ -129,7 +129,7 @@ func (p *Project) model(out map[string]any) {
 		out["model"] = maps.Clone(p.own.Model)
 		return
 	}
-	if p.system() == &nanogpt {
+	if p.system().OwnModel != "" {
 		p.nanoModel(out)
 		return
 	}
@@ -155,14 +155,16 @@ func (p *Project) model(out map[string]any) {
 	}
 }
 
-// modelName is the name of a model as snug knows it: torchtitan has families
-// and sizes, and Ultralytics files of weights.
+// modelName is the name of a model as snug knows it: some systems name a family and a
+// size.
 func (p *Project) modelName(name string) string {
-	if p.main != nil && p.main.adapter == &torchtitan {
-		family, err := p.main.tree.find([]string{"model", "name"})
-		if text, _ := family.value.Data.(string); err == nil && text == "llama3" {
-			return "llama-3-" + strings.ToLower(name)
-		}
+	if p.main == nil || p.main.adapter.Families == nil {
+		return name
+	}
+	family, err := p.main.tree.find(strings.Split(p.main.adapter.Families.Path, "."))
+	text, _ := family.value.Data.(string)
+	if begins, known := meaning(p.main.adapter.Families.Names, text); err == nil && known {
+		return begins + strings.ToLower(name)
 	}
 	return name
 }

@@ -12,8 +12,11 @@ const (
 	hfArgs       = "transformers 5.22, training_args.py"
 	hfOptim      = hfArgs + "; adamw_torch with torch before 2.8"
 	trainerBatch = "per_device_train_batch_size"
+	hfModel      = "model_name_or_path" // without which TrainingArguments know no type and would refuse the file
 	trlModel     = "trl 1.16, trainer/model_config.py"
 )
+
+const scriptsArgument = "is an argument of scripts like run_clm.py; in one of your own, give it to from_pretrained instead"
 
 // hf is Hugging Face's TrainingArguments, as HfArgumentParser reads them from
 // JSON or YAML. The model stands in the script's own arguments, by custom under
@@ -22,6 +25,11 @@ var hf = Adapter{
 	Name: "hf", Title: "Hugging Face TrainingArguments", Formats: []doc.Format{doc.JSON, doc.YAML},
 	Signs: []string{trainerBatch, "gradient_accumulation_steps output_dir"},
 	Keys:  made(hfTable),
+
+	Finding:   Finding{HoldsWhenBound: true},
+	Behaviour: Behaviour{RefusesTwoSwitches: true},
+	Loading:   Loading{LoadsTyped: true, SavedSince5: true, LoadedByScript: true},
+	Sharding:  Sharding{GathersInAutocast: true},
 }
 
 func hfTable() []Key {
@@ -37,8 +45,8 @@ func hfTable() []Key {
 		Key{Setting: "lora.targets", Path: "lora_target_modules", Kind: Names, Source: byCustom},
 		Key{Setting: "lora.targets", Path: "target_modules", Kind: Names, Source: byCustom},
 		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: "the trainer knows no other adapters; " + upcast},
-		Key{Setting: "weights", Path: "dtype", Kind: Word, Words: torchTypes, Default: "auto", Source: fromPretrained},
-		Key{Setting: "weights", Path: "torch_dtype", Kind: Word, Words: torchTypes, Source: modelArguments},
+		Key{Setting: "weights", Path: "dtype", Kind: Word, Words: torchTypes, Default: "auto", Source: fromPretrained, Needs: hfModel, Remark: scriptsArgument},
+		Key{Setting: "weights", Path: "torch_dtype", Kind: Word, Words: torchTypes, Source: modelArguments, Needs: hfModel, Remark: scriptsArgument},
 		Key{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: byCustom},
 		Key{Setting: "lora.save", Path: "modules_to_save", Kind: Names, Source: byCustom},
 		Key{Setting: "lora", Path: "use_lora", Kind: Switch, Source: byCustom},
@@ -52,7 +60,7 @@ func hfTable() []Key {
 // place that knows its defaults. Scripts that pass its flags have them from here.
 func hfKeys(source string) []Key {
 	return slices.Concat([]Key{
-		{Setting: "model", Path: "model_name_or_path", Kind: Name, Source: "transformers' examples: ModelArguments"},
+		{Setting: "model", Path: hfModel, Kind: Name, Source: "transformers' examples: ModelArguments"},
 		{Setting: "batch", Path: trainerBatch, Kind: Whole, Unit: "samples per GPU", Default: "8", Source: source},
 		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: source},
 		{Setting: "precision", Path: "bf16", Kind: Switch, Means: "amp-bf16", Default: "false", Source: source},
@@ -60,7 +68,7 @@ func hfKeys(source string) []Key {
 		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Switch, Default: "false", Source: source},
 		{Setting: "workers", Path: "dataloader_num_workers", Kind: Whole, Unit: "processes per GPU", Default: "0", Source: source},
 		{Setting: "optimizer", Path: "optim", Kind: Word, Words: hfOptimizers, Default: "adamw_torch_fused", Source: hfOptim},
-		{Setting: "attention", Path: "attn_implementation", Kind: Word, Words: hfAttention, Source: trlModel},
+		{Setting: "attention", Path: "attn_implementation", Kind: Word, Words: hfAttention, OfModel: true, Source: trlModel},
 		{Setting: "clip", Path: "max_grad_norm", Kind: Above0, Default: "1.0", Source: source},
 		{Setting: "dist.kind", Path: "fsdp", Kind: Word, Words: hfFSDP, Source: source},
 		{Setting: "link", Path: "deepspeed", Kind: Link, Source: source},

@@ -13,6 +13,9 @@ var hydra = Adapter{
 	Name: "hydra", Title: "Hydra", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"defaults.*"},
 	Keys:  made(hydraKeys),
+
+	Finding:  Finding{Composes: true, Rest: &plain, HasStages: true},
+	Sharding: Sharding{GathersInAutocast: true},
 }
 
 func hydraKeys() []Key {
@@ -22,7 +25,7 @@ func hydraKeys() []Key {
 		{Setting: "accumulation", Path: "trainer.accumulate_grad_batches", Kind: Whole, Unit: "forwards", Source: lightningTrainer},
 		{Setting: "precision", Path: "trainer.precision", Kind: Word, Words: lightningPrecision, Source: lightningTrainer},
 		{Setting: "workers", Path: "data.num_workers", Kind: Whole, Unit: "processes per GPU", Source: hydraTemplate + "data/mnist.yaml"},
-		{Setting: "clip", Path: "trainer.gradient_clip_val", Kind: Above0, Source: lightningTrainer},
+		{Setting: "clip", Path: "trainer.gradient_clip_val", Kind: Above0, ClipsUnfused: true, Source: lightningTrainer},
 		{Setting: "dist.world", Path: "trainer.devices", Kind: Whole, Unit: "GPUs", Source: lightningTrainer},
 		{Setting: "nodes", Path: "trainer.num_nodes", Kind: Whole, Unit: "machines", Source: lightningTrainer},
 	}, at("trainer.strategy", strategyKeys()...)...)

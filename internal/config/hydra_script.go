@@ -115,4 +115,4 @@ func (p *Project) Override(e change.Edit) string {
 func dotted(p doc.Path) string { return strings.Join(p, ".") }
 
 // IsHydra says whether the settings stand in a tree that Hydra composes.
-func (p *Project) IsHydra() bool { return p.main != nil && p.main.adapter == &hydra }
+func (p *Project) IsHydra() bool { return p.main != nil && p.main.adapter.Composes }

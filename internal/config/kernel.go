@@ -148,10 +148,10 @@ func (c *changing) kernel(key *Key, at doc.Path, class, kernel string) error {
 	return nil
 }
 
-// clipsUnfused tells whether Lightning clips gradients, which it refuses to do of
-// a fused optimizer under autocast (lightning 2.6, plugins/precision/amp.py).
+// clipsUnfused tells whether gradients are clipped by who refuses to do that of a fused
+// optimizer.
 func (p *Project) clipsUnfused() bool {
 	return slices.ContainsFunc(p.of("clip"), func(b bound) bool {
-		return b.Value == true && strings.HasSuffix(b.key.Path, "trainer.gradient_clip_val")
+		return b.Value == true && b.key.ClipsUnfused
 	})
 }

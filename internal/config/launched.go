@@ -26,7 +26,7 @@ func (p *Project) loadsIn() string {
 	case named != "":
 		held, _ := meaning(torchTypes, named)
 		return held
-	case p.main.adapter == &trlScript && p.loads().inScript && !strings.HasPrefix(p.transformers, "4."):
+	case p.main.adapter.TakesModel && p.loads().inScript && !strings.HasPrefix(p.transformers, "4."):
 		return setup.Saved // SFTTrainer is given a model, and loads none
 	}
 	return ""
@@ -58,52 +58,49 @@ func (p *Project) madeInCode() int {
 
 var newAdapters = pattern.New(`(?m)^[^#\n]*\b(?:get_peft_model|LoraConfig)\(`, "get_peft_model(", "LoraConfig(")
 
-// system is whose defaults hold where no file says a setting; nil is nobody's.
+// system is whose defaults hold where no file says a setting.
 func (p *Project) system() *Adapter {
 	if p.main != nil {
 		return p.main.system()
 	}
 	for _, b := range p.of("batch") { // all settings are bound in snug.yaml
-		if a := recognise(b.source.tree); a == &hf || a == &shell && passesArguments(b.source.tree) {
-			return &hf
+		a := recognise(b.source.tree)
+		if a != nil && a.passesFlags(b.source.tree) {
+			a = a.Commands.Trainer
+		}
+		if a != nil && a.HoldsWhenBound {
+			return a
 		}
 	}
-	return nil
+	return &nobody
 }
 
 // findSystem is the one that reads a source: its own, or the one that its flags are
 // for.
 func (s *source) findSystem() *Adapter {
-	if s.adapter == &shell {
+	if c := s.adapter.Commands; c != nil {
+		for _, known := range c.Starts {
+			if known.Text.In(s.tree.layers[0].doc.Text()) {
+				return known.Trainer
+			}
+		}
 		switch {
-		case startsSFT.In(s.tree.layers[0].doc.Text()):
-			return &trl
 		case s.program != nil:
 			return s.program
-		case passesArguments(s.tree):
-			return &hf
+		case s.adapter.passesFlags(s.tree):
+			return c.Trainer
 		}
 	}
 	return cmp.Or(s.adapter.For, s.adapter)
 }
 
-// startsSFT is TRL's own command line, whose flags are those of its files, and the
-// program behind it by its path in a checkout or as a module.
-var startsSFT = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:trl\s+sft\s|trl/scripts/sft\.py\b|trl\.scripts\.sft\b)`, "trl")
-
-// othersDefaults are programs that take TrainingArguments' flags and have other
-// defaults: command lines around the trainer, and transformers' examples that
-// do without it.
-var othersDefaults = pattern.New(`(?:^|[\s;&|("'/])((?:trl|swift|megatron|llamafactory-cli|lmf)\s+[a-z]+|\w+_no_trainer\.py)`,
-	"trl", "swift", "megatron", "llamafactory-cli", "lmf", "_no_trainer.py")
-
 // unassumed is that a script starts a program whose defaults nobody knows here.
 func (p *Project) unassumed() []string {
-	if p.main == nil || p.system() != &shell {
+	if p.main == nil || p.system().Commands == nil {
 		return nil
 	}
 	d := p.main.tree.layers[0].doc
-	at := othersDefaults.Index(d.Text())
+	at := p.system().Commands.OwnDefaults.Index(d.Text())
 	if at == nil {
 		return nil
 	}
@@ -111,14 +108,13 @@ func (p *Project) unassumed() []string {
 		p.main.lineOf(d, at[2]), group(d, at, 1))}
 }
 
-// passesArguments tells whether a script passes TrainingArguments' flags to a
-// program that is most likely transformers' Trainer: only its batch has that
-// name. Other flags are everybody's.
-func passesArguments(t tree) bool {
-	if othersDefaults.In(t.layers[0].doc.Text()) {
+// passesFlags tells whether a script passes the flags of a trainer to a program that is
+// most likely around it. Other flags are everybody's.
+func (a *Adapter) passesFlags(t tree) bool {
+	if a.Commands == nil || a.Commands.OwnDefaults.In(t.layers[0].doc.Text()) {
 		return false
 	}
-	for _, v := range t.index().named(trainerBatch) {
+	for _, v := range t.index().named(a.Commands.Flag) {
 		if len(v.parts) == 1 {
 			return true
 		}

@@ -74,7 +74,7 @@ func (p *Project) liger(out map[string]any) {
 // ligerHas tells whether one kind of kernel is on where Liger is.
 func (p *Project) ligerHas(part string) bool {
 	on, said := p.Value("liger." + part).(bool)
-	return on || !said && p.system() != &axolotl
+	return on || !said && !p.system().LigerByKernel
 }
 
 // plugged tells whether one of Axolotl's plugins is called so.
@@ -90,7 +90,7 @@ func (p *Project) says(setting string) bool {
 
 // trlComputes tells whether the loss is TRL's whatever Liger could do: from 1.15 on
 // it turns Liger's off (trainer/sft_trainer.py).
-func (p *Project) trlComputes() bool { return p.system() == &trl && p.trlMinor() >= 15 }
+func (p *Project) trlComputes() bool { return p.system().UsesTRL && p.trlMinor() >= 15 }
 
 // ligerInCode tells whether the project's main file is a script that patches a model,
 // or loads a patched one.

@@ -15,6 +15,8 @@ var lightning = Adapter{
 		"trainer seed_everything", "fit.trainer", "trainer.accelerator data", "trainer.max_steps data",
 	},
 	Keys: made(func() []Key { return append(lightningKeys(""), lightningKeys("fit.")...) }),
+
+	Sharding: Sharding{GathersInAutocast: true},
 }
 
 func lightningKeys(under string) []Key {
@@ -40,7 +42,7 @@ func lightningKeys(under string) []Key {
 		{Setting: "model", Path: under + "model.init_args.model_name", Kind: Name, Source: "by custom"},
 		{Setting: "optimizer", Path: under + "optimizer.class_path", Kind: Word, Words: torchClasses, Reads: anyOptimizer,
 			Beside: fusedSwitch("init_args.fused", torchFused), Source: "lightning 2.6, pytorch/cli.py"},
-		{Setting: "clip", Path: under + "trainer.gradient_clip_val", Kind: Above0, Source: lightningTrainer},
+		{Setting: "clip", Path: under + "trainer.gradient_clip_val", Kind: Above0, ClipsUnfused: true, Source: lightningTrainer},
 		{Setting: "dist.world", Path: under + "trainer.devices", Kind: Whole, Unit: "GPUs", Source: lightningTrainer},
 		{Setting: "nodes", Path: under + "trainer.num_nodes", Kind: Whole, Unit: "machines", Source: lightningTrainer},
 	}

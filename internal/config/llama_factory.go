@@ -15,6 +15,9 @@ var llamaFactory = Adapter{
 		"model_name_or_path disable_gradient_checkpointing",
 	},
 	Keys: made(llamaFactoryKeys),
+
+	Loading:  Loading{CastsTrained: true}, // 0.9.5, model/adapter.py: init_adapter
+	Sharding: Sharding{GathersInAutocast: true},
 }
 
 func llamaFactoryKeys() []Key {

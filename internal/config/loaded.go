@@ -39,7 +39,7 @@ func (p *Project) said(setting string) any {
 // idle is a setting that says nothing: flags of a program that nobody knows may be
 // called like those that load a model.
 func (p *Project) idle(setting string) bool {
-	return setting == "weights" && p.system() == &shell && !p.adapts()
+	return setting == "weights" && p.system().Commands != nil && !p.adapts()
 }
 
 // loaded brings the type of the weights and the precision together, for a run with
@@ -49,7 +49,7 @@ func (p *Project) loaded(out map[string]any, adapts bool) {
 	precision, _ := out["precision"].(string)
 	held := p.heldIn(out)
 	delete(out, "weights")
-	typed := held != "" && (adapts || p.system() == &hf || p.system() == &trl && p.main.adapter != &trl)
+	typed := held != "" && (adapts || p.system().LoadsTyped && (p.main == nil || !p.main.adapter.TypeIsPrecision))
 	if on, _ := p.said("autocast").(string); on != "" && (typed || precision == "fp32") {
 		precision = on // a key that names the type of the weights was read as the precision
 	}
@@ -68,7 +68,7 @@ func (p *Project) heldIn(out map[string]any) string {
 	held, _ := out["weights"].(string)
 	inScript := p.loadsIn()
 	held = cmp.Or(inScript, held)
-	before5 := p.system() == &hf && strings.HasPrefix(p.transformers, "4.") && p.Value("weights") == nil && inScript == ""
+	before5 := p.system().SavedSince5 && strings.HasPrefix(p.transformers, "4.") && p.Value("weights") == nil && inScript == ""
 	single := p.own != nil && p.own.Set["precision"] == "fp32"
 	if held == "fp32" || before5 || single || p.idle("weights") {
 		return ""
@@ -89,7 +89,7 @@ func (p *Project) trained(held, precision string, adapts bool) (weights, arithme
 		return "", cast
 	case p.deepspeed() && autocast && p.world() > 1:
 		return cast, precision
-	case p.deepspeed(), !adapts && (p.system() == &llamaFactory || autocast && strings.HasPrefix(kind, "fsdp2")):
+	case p.deepspeed(), !adapts && (p.system().CastsTrained || autocast && strings.HasPrefix(kind, "fsdp2")):
 		return "", precision
 	case autocast, held == "":
 		return held, precision

@@ -49,7 +49,7 @@ func (s *source) findModel() loading {
 	d := s.tree.layers[0].doc
 	switch d.Format() {
 	case doc.Shell:
-		return s.starts(d)
+		return s.startsExample(d)
 	case doc.Python:
 		if l := s.loadsModel(d); l.class != "" {
 			return l
@@ -61,8 +61,8 @@ func (s *source) findModel() loading {
 	return loading{}
 }
 
-// starts is the head that one of transformers' examples trains.
-func (s *source) starts(d *doc.Document) loading {
+// startsExample is the head that one of transformers' examples trains.
+func (s *source) startsExample(d *doc.Document) loading {
 	at := exampleProgram.Index(d.Text())
 	if at == nil {
 		return loading{}

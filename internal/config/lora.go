@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"snug/internal/pattern"
 	"snug/internal/setup"
 )
 
@@ -95,17 +94,12 @@ func (p *Project) peft() bool {
 	if on, ok := p.said("lora.peft").(bool); ok {
 		return on
 	}
-	return p.main != nil && p.main.adapter == &shell && startsPEFT.In(p.main.tree.layers[0].doc.Text())
+	return p.main != nil && p.main.adapter.Commands != nil && p.main.adapter.Commands.PEFT.In(p.main.tree.layers[0].doc.Text())
 }
 
-// startsPEFT is command lines whose LoRA is PEFT's.
-var startsPEFT = pattern.New(`(?:^|[\s;&|("'/])(?:trl|swift|llamafactory-cli|lmf)\s+[a-z]`,
-	"trl", "swift", "llamafactory-cli", "lmf")
-
 // usualTargets tells whether PEFT chooses the layers where no file names them.
-// Axolotl tells it that there are none.
 func (p *Project) usualTargets() bool {
-	return p.peft() && p.system() != &axolotl
+	return p.peft() && !p.system().NamesTargets
 }
 
 // uncounted is what makes adapters take more than is simulated.

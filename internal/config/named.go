@@ -45,7 +45,7 @@ func (a *Adapter) search(t tree) []candidate {
 			rank += 4 * len(keys) // better one that says something
 		}
 		out = append(out, candidate{k, v.path, v.value, rank})
-		told = told || slices.Contains(telling, k.Setting) || a == &shell && slices.Contains([]string{"dist.world", "link"}, k.Setting)
+		told = told || slices.Contains(telling, k.Setting) || slices.Contains(a.AlsoTelling, k.Setting)
 	}
 	if !told {
 		return nil

@@ -16,6 +16,9 @@ var nanogpt = Adapter{
 	Name: "nanogpt", Title: "nanoGPT", Formats: []doc.Format{doc.Python},
 	Signs: []string{"init_from", "n_layer n_head n_embd", "batch_size block_size", "gradient_accumulation_steps block_size"},
 	Keys:  made(nanogptKeys),
+
+	Finding: Finding{Startable: true},
+	Loading: Loading{OwnModel: "nanogpt"},
 }
 
 func nanogptKeys() []Key {
@@ -58,7 +61,7 @@ func (p *Project) nanoLoads() (shape [3]int, loaded bool) {
 // it is fed. Weights of GPT-2 have biases, its vocabulary, and positions for 1024 tokens,
 // which train.py crops to the block.
 func (p *Project) nanoModel(out map[string]any) {
-	config := map[string]any{"model_type": "nanogpt"}
+	config := map[string]any{"model_type": p.system().OwnModel}
 	shape, loaded := p.nanoLoads()
 	if loaded {
 		config["vocab_size"], config["bias"] = float64(gpt2Vocabulary), true

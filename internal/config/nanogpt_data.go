@@ -58,7 +58,7 @@ func pickledVocabulary(data []byte) int {
 
 // nanoDoubts are those of nanoGPT.
 func (p *Project) nanoDoubts() []string {
-	if _, loaded := p.nanoLoads(); p.system() != &nanogpt || loaded {
+	if _, loaded := p.nanoLoads(); p.system().OwnModel == "" || loaded {
 		return nil
 	}
 	if _, doubt := p.nanoTokens(); doubt != "" {

@@ -153,10 +153,10 @@ func look(files *reader, name string, searching bool) (*source, []string, error)
 		return nil, nil, nil
 	}
 	s := newSource(name, a, t)
-	if a == &shell {
+	if a.Commands != nil {
 		s.program = s.flagsOf(files)
 	}
-	if a != &hydra {
+	if !a.Composes {
 		return s, nil, nil
 	}
 	var notes []string

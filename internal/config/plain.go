@@ -13,6 +13,8 @@ var plain = Adapter{
 	Name: "plain", Title: "a file of your own, by well-known names",
 	Formats: []doc.Format{doc.YAML, doc.JSON, doc.TOML, doc.Python}, ByName: true,
 	Keys: made(plainKeys),
+
+	Finding: Finding{OwnProgram: true, HasStages: true, MayBeStage: true},
 }
 
 func plainKeys() []Key {

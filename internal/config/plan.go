@@ -167,8 +167,8 @@ func (c *changing) write(b bound, v any) error {
 	if phases, ok := b.Value.([]Phase); ok {
 		return c.schedule(b, phases, v)
 	}
-	if text, ok := v.(string); ok && b.source.adapter == &deepspeed && b.source.link != nil {
-		v = strings.TrimPrefix(text, "amp-") // autocast belongs to TrainingArguments
+	if text, ok := v.(string); ok && b.source.adapter.NoAutocast && b.source.link != nil {
+		v = strings.TrimPrefix(text, "amp-") // autocast belongs to the file that names it
 	}
 	file, err := b.key.write(v, b.place.value, c.project.world())
 	if err != nil {

@@ -43,11 +43,11 @@ func (c *changing) insert(setting string, v any) error {
 		if err != nil || !p.main.insertable(path) {
 			continue
 		}
-		if p.main.adapter == &hf && setting == "weights" {
-			if !p.main.tree.has(doc.Path{"model_name_or_path"}) {
-				continue // TrainingArguments alone know no type and would refuse the file
-			}
-			c.note("%s is an argument of scripts like run_clm.py; in one of your own, give it to from_pretrained instead", k.Path)
+		if k.Needs != "" && !p.main.tree.has(doc.Path{k.Needs}) {
+			continue
+		}
+		if k.Remark != "" {
+			c.note("%s %s", k.Path, k.Remark)
 		}
 		l := p.main.tree.nearest(path)
 		c.edits = append(c.edits, planned{change.Edit{File: l.file, Path: path[len(l.mount):], Value: file, Insert: true}, p.main})
@@ -92,8 +92,8 @@ func (p *Project) arguments() doc.Path {
 // for the value.
 func (c *changing) argument(call doc.Path, setting string, v any) bool {
 	main := c.project.main
-	for _, k := range hfKeys(hfArgs) {
-		if k.Setting != setting || k.Source == trlModel || k.isDeepSpeeds() || k.Means != "" && k.Means != v {
+	for _, k := range main.adapter.Arguments() {
+		if k.Setting != setting || k.OfModel || k.isDeepSpeeds() || k.Means != "" && k.Means != v {
 			continue
 		}
 		file, err := k.write(v, doc.Value{}, 1)
@@ -113,5 +113,5 @@ func (c *changing) argument(call doc.Path, setting string, v any) bool {
 // insertable is whether the section that a key would go into is there, unless
 // it is the file itself.
 func (s *source) insertable(path doc.Path) bool {
-	return len(path) == 1 || s.tree.has(path[:1]) || s.adapter == &torchtitan || s.adapter == &composer
+	return len(path) == 1 || s.tree.has(path[:1]) || s.adapter.MakesSections
 }

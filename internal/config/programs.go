@@ -5,14 +5,7 @@ package config
 import (
 	"path"
 	"strings"
-
-	"snug/internal/pattern"
 )
-
-// parsesSFT is a program whose flags are SFTConfig's: it hands the class to a parser
-// rather than make one itself.
-var parsesSFT = pattern.New(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?[^)\]]*\bSFTConfig\b`,
-	"TrlParser(", "HfArgumentParser(")
 
 // programs are the Python files that a shell script starts, as it names them.
 func (s *source) programs() []string {
@@ -32,8 +25,14 @@ func (s *source) programs() []string {
 func (s *source) flagsOf(files Files) *Adapter {
 	for _, name := range s.programs() {
 		for _, at := range []string{path.Clean(name), path.Join(path.Dir(s.file), name)} {
-			if text, err := files.ReadFile(at); err == nil && len(text) <= largestFile && parsesSFT.In(string(text)) {
-				return &trl
+			text, err := files.ReadFile(at)
+			if err != nil || len(text) > largestFile {
+				continue
+			}
+			for _, known := range s.adapter.Commands.Parses {
+				if known.Text.In(string(text)) {
+					return known.Trainer
+				}
 			}
 		}
 	}

@@ -100,11 +100,11 @@ func (p *Project) quantization(out map[string]any) {
 	if in["compute"] == nil {
 		in["compute"] = cmp.Or(p.computesIn(b, out), bnbCompute)
 	}
-	put(in, "adapters", p.adaptersIn())
+	put(in, "adapters", p.system().QuantizedAdapters)
 	if p.prepares() {
 		in["prepare"] = true
 	}
-	if p.system() == &axolotl {
+	if p.system().PreparesQuantized {
 		in["prepare"], in["cast_back"] = true, true
 	}
 	out["quantization"] = in
@@ -120,8 +120,7 @@ func (p *Project) quantization(out map[string]any) {
 // checkpointing on as well.
 func (p *Project) loadedQuantized(out map[string]any) {
 	precision, _ := out["precision"].(string)
-	byName := p.system() == &plain || p.system() == &shell
-	if byName && out["weights"] == nil && (precision == "" || strings.HasPrefix(precision, "amp-")) && !strings.HasPrefix(p.transformers, "4.") {
+	if p.system().OwnProgram && out["weights"] == nil && (precision == "" || strings.HasPrefix(precision, "amp-")) && !strings.HasPrefix(p.transformers, "4.") {
 		out["weights"] = setup.Saved
 	}
 	if p.checkpointsInCode() {
@@ -148,9 +147,9 @@ func (p *Project) computesIn(b *bound, out map[string]any) string {
 	switch {
 	case p.inCode():
 		return p.computeInCode()
-	case p.system() == &trl:
+	case p.system().Computes == computesAsHeld:
 		return known(held)
-	case p.system() == &axolotl, b.from("quantization_bit"):
+	case p.system().Computes == computesAsArithmetic, b.from("quantization_bit"):
 		return cmp.Or(known(arithmetic), "bf16")
 	case b.from("quant_bits") && (held == "fp16" || held == "fp32"):
 		return "fp32"
@@ -164,15 +163,6 @@ func (p *Project) computesIn(b *bound, out map[string]any) string {
 func known(dtype string) string {
 	if slices.Contains(setup.ComputeTypes, dtype) {
 		return dtype
-	}
-	return ""
-}
-
-// adaptersIn is the type that adapters of quantized weights are cast to: TRL's trainers
-// want bfloat16 (1.16, trainer/sft_trainer.py).
-func (p *Project) adaptersIn() string {
-	if p.system() == &trl {
-		return "bf16"
 	}
 	return ""
 }

@@ -16,8 +16,8 @@ func (p *Project) idles(b *bound) bool { return b.from("quant_bits") && len(p.of
 // unquantizable is why quantized weights are not simulated, "" where they are.
 func (p *Project) unquantizable(b *bound) string {
 	switch {
-	case p.system() == &torchtune:
-		return "quantizes them by code of torchtune's own, which is not simulated"
+	case p.system().QuantizesItself != "":
+		return p.system().QuantizesItself
 	case b.Value != fourBit:
 		return "quantizes them, which is not simulated yet"
 	case slices.ContainsFunc(p.of("quant_method"), func(b bound) bool { return b.Value == otherLibrary }):
@@ -51,11 +51,11 @@ func (p *Project) quantizationDoubts(run map[string]any) []string {
 	if older := p.olderTRL(); older != "" {
 		return []string{older}
 	}
-	own := p.system() == &hf || p.system() == &plain || p.system() == &shell
+	own := p.system().OwnProgram || p.system().LoadedByScript
 	switch {
 	case own && !p.inCode() && !b.from("quantization_bit") && !b.from("quant_bits"):
 		return []string{fmt.Sprintf("%s: %s quantizes weights; whether the program casts the rest to float32 (prepare_model_for_kbit_training) no file says: it is counted as loaded, --prepare-kbit counts it as float32", b.where(), b.Path)}
-	case p.inCode() && !p.prepares() && p.system() != &trl:
+	case p.inCode() && !p.prepares() && p.system().QuantizedAdapters == "":
 		return []string{fmt.Sprintf("%s: %s quantizes weights; the rest is counted as loaded, as prepare_model_for_kbit_training is not called here", b.where(), b.Path)}
 	}
 	return nil
@@ -66,7 +66,7 @@ func (p *Project) quantizationDoubts(run map[string]any) []string {
 // head again (models/utils.py: prepare_peft_model).
 func (p *Project) olderTRL() string {
 	var minor int
-	if n, _ := fmt.Sscanf(p.trl, "0.%d", &minor); p.system() != &trl || n != 1 || minor >= 26 {
+	if n, _ := fmt.Sscanf(p.trl, "0.%d", &minor); !p.system().UsesTRL || n != 1 || minor >= 26 {
 		return ""
 	}
 	return fmt.Sprintf("TRL %s, which is installed, keeps norms and adapters beside quantized weights in float32; they are counted as TRL 1.16 has them, and the run takes more", p.trl)

@@ -15,7 +15,7 @@ import (
 // switches is the keys of checkpointing: accelerate's, and all others.
 func (p *Project) switches() (sharded, own []bound) {
 	for _, b := range p.of("checkpointing") {
-		if b.source.adapter == &accelerate {
+		if b.key.OfSharding {
 			sharded = append(sharded, b)
 		} else {
 			own = append(own, b)
@@ -26,7 +26,7 @@ func (p *Project) switches() (sharded, own []bound) {
 
 // yields is whether a key leaves the word to the trainer: accelerate's that is off.
 func (b bound) yields() bool {
-	return b.Setting == "checkpointing" && b.source.adapter == &accelerate && b.Value != true
+	return b.Setting == "checkpointing" && b.key.OfSharding && b.Value != true
 }
 
 func isOn(of []bound) bool {
@@ -78,7 +78,7 @@ func (c *changing) checkpointing(_ string, v any) error {
 func (p *Project) twice() []string {
 	sharded, own := p.switches()
 	system := p.system()
-	if !isOn(sharded) || !p.ownOn() || system != &hf && system != &trl && system != &axolotl {
+	if !isOn(sharded) || !p.ownOn() || !system.RefusesTwoSwitches {
 		return nil
 	}
 	also := fmt.Sprintf("gradient_checkpointing, which is on by default in %s", system.Title)

@@ -17,15 +17,20 @@ import (
 var hfScript = Adapter{
 	Name: "hf-script", Title: "a Python script with TrainingArguments", Formats: []doc.Format{doc.Python}, ByName: true,
 	Makes: pattern.New(`(?m)^[^#\n]*\b(?:Seq2Seq)?TrainingArguments\(`, "TrainingArguments("), For: &hf,
-	Keys: made(func() []Key { return append(scriptKeys(hf.Keys().all), plainKeys()...) }),
+	Finding: Finding{Startable: true, Arguments: trainingArguments},
+	Keys:    made(func() []Key { return append(scriptKeys(hf.Keys().all), plainKeys()...) }),
 }
 
 // trlScript is scripts around TRL's SFTTrainer.
 var trlScript = Adapter{
 	Name: "trl-script", Title: "a Python script with SFTConfig", Formats: []doc.Format{doc.Python}, ByName: true,
 	Makes: pattern.New(`(?m)^[^#\n]*\bSFTConfig\(`, "SFTConfig("), For: &trl,
+	Finding: Finding{Startable: true, Arguments: trainingArguments}, Loading: Loading{TakesModel: true},
 	Keys: made(func() []Key { return append(scriptKeys(trl.Keys().all), plainKeys()...) }),
 }
+
+// trainingArguments are what TrainingArguments may be told, which SFTConfig inherits.
+func trainingArguments() []Key { return hfKeys(hfArgs) }
 
 // scriptKeys is a trainer's keys as arguments of calls. The type of the weights is an
 // argument of whatever loads them; what only other objectives have is told by the

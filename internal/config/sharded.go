@@ -40,7 +40,7 @@ func (p *Project) arrives(kind string) string {
 func (p *Project) isLibrarys(setting string) bool {
 	of := p.of(setting)
 	return len(of) == 0 && p.shardsItself() || slices.ContainsFunc(of, func(b bound) bool {
-		return b.source.adapter != &plain && b.source.adapter != &shell && b.source.adapter != &bindings
+		return !b.source.adapter.OwnProgram
 	})
 }
 
@@ -48,20 +48,18 @@ func (p *Project) isLibrarys(setting string) bool {
 // so: torchtitan's, and those of torchtune's recipes that are called distributed, which
 // make the model on the meta device (torchtune 0.6.1, recipes/*_distributed.py).
 func (p *Project) shardsItself() bool {
-	switch {
-	case p.main == nil:
+	if p.main == nil || !p.main.adapter.Shards {
 		return false
-	case p.main.adapter == &torchtune:
-		return slices.ContainsFunc(p.read(), startsDistributed)
 	}
-	return p.main.adapter == &torchtitan
+	recipes := p.main.adapter.ShardingRecipes
+	return recipes == "" || slices.ContainsFunc(p.read(), func(s *source) bool { return s.starts(recipes) })
 }
 
-// startsDistributed tells whether a script starts a recipe of torchtune's for several
-// GPUs, by its name or by the path of a copy.
-func startsDistributed(s *source) bool {
+// starts tells whether a script starts a program whose name ends so, by its name or by
+// the path of a copy.
+func (s *source) starts(ending string) bool {
 	return slices.ContainsFunc(s.tree.layers[0].doc.Commands(), func(words []string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(strings.TrimSuffix(w, ".py"), "_distributed") })
+		return slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(strings.TrimSuffix(w, ".py"), ending) })
 	})
 }
 
@@ -87,10 +85,6 @@ func (p *Project) gathers(kind, precision string) string {
 // isPolicys tells whether accelerate or Lightning wraps the model.
 func (p *Project) isPolicys() bool {
 	return slices.ContainsFunc(p.of("dist.kind"), func(b bound) bool {
-		switch b.source.adapter {
-		case &hf, &trl, &axolotl, &llamaFactory, &accelerate, &lightning, &hydra:
-			return true
-		}
-		return false
+		return b.source.adapter.GathersInAutocast
 	})
 }

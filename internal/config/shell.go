@@ -13,6 +13,8 @@ const launchers = "torchrun, accelerate launch and deepspeed --help"
 var shell = Adapter{
 	Name: "shell", Title: "a shell script with flags", Formats: []doc.Format{doc.Shell}, ByName: true,
 	Keys: made(shellKeys),
+
+	Finding: Finding{OwnProgram: true, AlsoTelling: []string{"dist.world", "link"}, Commands: &shellCommands},
 }
 
 func shellKeys() []Key {
@@ -55,7 +57,7 @@ func shellKeys() []Key {
 		{Setting: "link", Path: "**.deepspeed_config_file", Kind: Link, Source: launchers},
 		{Setting: "link", Path: "**.config", Kind: Link, Source: byCustom},
 		{Setting: "link", Path: "**.config_path", Kind: Link, Source: byCustom},
-		{Setting: "link", Path: "**.dataset_config", Kind: Link, Source: kohyaArgs},
+		{Setting: "link", Path: "**.dataset_config", Kind: Link, Endings: []string{".toml", ".json"}, Source: kohyaArgs}, // elsewhere a part of a data set: ro-en,
 	}
 	out = append(out, at("**.", shellAsides(megatron, swift)...)...)
 	return append(out, plainKeys()...)

@@ -38,7 +38,7 @@ func (p *Project) sourcesRead() []*source {
 
 // slips is those of one source.
 func (s *source) slips() []string {
-	if s.adapter == &plain || s.adapter == &shell || s.adapter == &hydra {
+	if s.adapter.OwnProgram || s.adapter.Rest != nil { // any key may stand there
 		return nil
 	}
 	known := s.adapter.Keys().names

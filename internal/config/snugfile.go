@@ -53,7 +53,7 @@ type ownBinding struct {
 }
 
 // bindings is the system of what snug.yaml binds.
-var bindings = Adapter{Name: "snug.yaml", Title: "bound in snug.yaml", Keys: made(func() []Key { return nil })}
+var bindings = Adapter{Name: "snug.yaml", Title: "bound in snug.yaml", Finding: Finding{OwnProgram: true}, Keys: made(func() []Key { return nil })}
 
 // readSnugFile reads the project's snug.yaml; nil where there is none.
 func readSnugFile(files Files) (*ownFile, error) {

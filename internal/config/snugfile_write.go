@@ -130,7 +130,7 @@ func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool)
 
 // readsAlone is whether a binding in snug.yaml would read the same value.
 func (x bound) readsAlone() bool {
-	if a := x.source.adapter; !a.ByName && a != &bindings || x.key.OverGPUs && x.Setting != "effective" {
+	if a := x.source.adapter; !a.ByName && !a.OwnProgram || x.key.OverGPUs && x.Setting != "effective" {
 		return false
 	}
 	k, err := ownKey(ownBinding{setting: x.Setting, path: x.Path, not: x.key.Inverted})

@@ -14,7 +14,7 @@ import (
 // for once, a key of the file for good.
 func (p *Project) Spell(setting string, value any) string {
 	system := p.system()
-	if p.main == nil || system == nil || system == &plain || system == &shell {
+	if p.main == nil || system.OwnProgram {
 		return ""
 	}
 	format := p.main.tree.layers[0].doc.Format()

@@ -20,7 +20,7 @@ import (
 func started(found, mains []*source) *source {
 	var byPlace []*source
 	for _, s := range found {
-		if s.adapter != &shell {
+		if s.adapter.Commands == nil {
 			continue
 		}
 		for _, link := range links(s) {
@@ -67,9 +67,9 @@ func (s *source) startsOf(of []*source) []*source {
 // them from the flags of a script that says the batch.
 func (s *source) startable(byFlags bool) bool {
 	if s.tree.layers[0].doc.Format() != doc.Python {
-		return s.adapter != &shell
+		return s.adapter.Commands == nil
 	}
-	return (s.adapter.For != nil || s.adapter == &nanogpt) && !byFlags
+	return s.adapter.Startable && !byFlags
 }
 
 // placed is the words of a command that are files by their place. The word after a
@@ -88,7 +88,7 @@ func placed(words []string) []string {
 
 // startsMain tells whether a script names the main source, by a flag or by place.
 func (s *source) startsMain(main *source) bool {
-	return s.adapter == &shell && (slices.ContainsFunc(links(s), func(l string) bool { return path.Clean(l) == main.file }) ||
+	return s.adapter.Commands != nil && (slices.ContainsFunc(links(s), func(l string) bool { return path.Clean(l) == main.file }) ||
 		len(s.startsOf([]*source{main})) > 0)
 }
 

@@ -66,6 +66,23 @@ type Key struct {
 	Vague bool
 	// Unit is what the number counts.
 	Unit string
+	// Endings are how the names of files end that a link names, where another value
+	// means something else; nil is any.
+	Endings []string
+	// Needs is a key that has to be there before this one may be inserted, and Remark
+	// what is said where it is, as the sentence goes on after the key.
+	Needs, Remark string
+	// OfModel says that it is an argument of the model, and none of the trainer whose
+	// other arguments are beside it.
+	OfModel bool
+	// OfSharding says that the switch belongs to what shards the run: it turns
+	// checkpointing on beside the trainer's own, and leaves it alone where it is off.
+	OfSharding bool
+	// ClipsUnfused says that gradients are clipped by who refuses that of a fused
+	// optimizer under autocast (lightning 2.6, plugins/precision/amp.py).
+	ClipsUnfused bool
+	// Locks is a setting that has to stay as it is where the key is on.
+	Locks *Lock
 	// Default is what the system takes where the key is absent, as its file
 	// would write it; "" where it has none.
 	Default string
@@ -97,6 +114,12 @@ type Adapter struct {
 	// Keys is the table itself, with its indexes; nobody needs most of them in
 	// one run.
 	Keys func() *keyTable
+
+	// What a system does that others do not. Nothing asks which system it is.
+	Finding
+	Behaviour
+	Loading
+	Sharding
 }
 
 // Adapters is every system, the most specific first: where a file looks like

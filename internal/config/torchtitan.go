@@ -12,6 +12,10 @@ var torchtitan = Adapter{
 	Name: "torchtitan", Title: "torchtitan (TOML, up to 0.2)", Formats: []doc.Format{doc.TOML},
 	Signs: []string{"training.local_batch_size", "training.batch_size model.flavor", "training.seq_len parallelism", "training.seq_len job"},
 	Keys:  made(torchtitanKeys),
+
+	Finding:  Finding{MakesSections: true},
+	Loading:  Loading{Families: &Families{Path: "model.name", Names: []word{{"llama3", "llama-3-"}}}},
+	Sharding: Sharding{Shards: true},
 }
 
 func torchtitanKeys() []Key {

@@ -11,6 +11,10 @@ var torchtune = Adapter{
 	Name: "torchtune", Title: "torchtune", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"model._component_", "tokenizer._component_ batch_size"},
 	Keys:  made(torchtuneKeys),
+
+	Loading: Loading{QuantizesItself: "quantizes them by code of torchtune's own, which is not simulated"},
+	// Recipes for several GPUs make the model on the meta device (0.6.1, recipes/*_distributed.py).
+	Sharding: Sharding{Shards: true, ShardingRecipes: "_distributed"},
 }
 
 func torchtuneKeys() []Key {
@@ -36,12 +40,21 @@ func torchtuneKeys() []Key {
 		splits("tensor_parallel_dim", torchtuneConfigs),
 		shares("context_parallel_dim", torchtuneConfigs),
 		less("fsdp_cpu_offload", offloadsAll, torchtuneConfigs),
-		less(inBackward, "takes a step for each weight as soon as its gradient is there", torchtuneConfigs),
+		inBackward(),
 		less("enable_activation_offloading", offloadsActivations, torchtuneConfigs),
 		either("compile", compiles, torchtuneConfigs),
 		marked("loss._component_", takesLess, torchtuneConfigs, torchtuneLosses...),
 		paged("optimizer._component_", torchtuneConfigs),
 	}
+}
+
+// inBackward is the key for a step within backward. A gradient is gone as soon as it is
+// used, so that recipes refuse to accumulate any (torchtune 0.6.1,
+// recipes/full_finetune_single_device.py).
+func inBackward() Key {
+	k := less("optimizer_in_bwd", "takes a step for each weight as soon as its gradient is there", torchtuneConfigs)
+	k.Locks = &Lock{"accumulation", "is on, with which torchtune accumulates nothing"}
+	return k
 }
 
 // torchtuneLosses is those that never hold all logits at once.

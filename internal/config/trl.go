@@ -27,6 +27,13 @@ var trl = Adapter{
 		"per_device_train_batch_size num_generations", "per_device_train_batch_size center_rewards_coefficient",
 	},
 	Keys: made(trlKeys),
+
+	Behaviour: Behaviour{UsesTRL: true, RefusesTwoSwitches: true},
+	Loading: Loading{
+		LoadsTyped: true, TypeIsPrecision: true, Computes: computesAsHeld,
+		QuantizedAdapters: "bf16", // 1.16, trainer/sft_trainer.py
+	},
+	Sharding: Sharding{GathersInAutocast: true},
 }
 
 func trlKeys() []Key {
@@ -94,14 +101,14 @@ func (p *Project) trlMinor() (minor int) {
 func (p *Project) computed(out map[string]any) {
 	minor, said := p.trlMinor(), p.Value("chunks")
 	whole := said == "no" || said == nil && minor < 6 || minor < 4
-	if out["loss"] == setup.TRLLoss && p.system() == &trl && minor < 15 && whole {
+	if out["loss"] == setup.TRLLoss && p.system().UsesTRL && minor < 15 && whole {
 		delete(out, "loss")
 	}
 }
 
 // pieces is that an older TRL computes its loss in other pieces than those counted.
 func (p *Project) pieces(run map[string]any) []string {
-	if p.trlMinor() >= 15 || p.system() != &trl || run["loss"] != setup.TRLLoss {
+	if p.trlMinor() >= 15 || !p.system().UsesTRL || run["loss"] != setup.TRLLoss {
 		return nil
 	}
 	return []string{fmt.Sprintf("TRL %s, which is installed, computes the loss in pieces of 256 tokens; it is counted as TRL 1.16 does it", p.trl)}

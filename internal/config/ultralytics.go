@@ -12,6 +12,8 @@ var ultralytics = Adapter{
 	Name: "ultralytics", Title: "Ultralytics", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"imgsz batch", "imgsz workers", "imgsz epochs", "imgsz model"},
 	Keys:  made(ultralyticsKeys),
+
+	Behaviour: Behaviour{RoundsAccumulation: true},
 }
 
 func ultralyticsKeys() []Key {

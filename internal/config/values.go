@@ -148,11 +148,7 @@ func (p *Project) fallback(setting string) any {
 
 // byDefault is what the run's system takes where there is no key.
 func (p *Project) byDefault(setting string) any {
-	system := p.system()
-	if system == nil {
-		return nil
-	}
-	for _, k := range system.forSetting(setting) {
+	for _, k := range p.system().forSetting(setting) {
 		if v := k.byDefault(p.world()); v != nil {
 			if setting == "optimizer" {
 				return p.withKernel(v)
@@ -174,8 +170,8 @@ func (p *Project) accumulation() int {
 		return 1
 	}
 	each := batch * p.world()
-	if p.main != nil && p.main.adapter == &ultralytics {
-		return max((total+each/2)/each, 1) // it rounds
+	if p.main != nil && p.main.adapter.RoundsAccumulation {
+		return max((total+each/2)/each, 1)
 	}
 	return max(total/each, 1)
 }
