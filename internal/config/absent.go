@@ -5,10 +5,7 @@ package config
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
-
-	"snug/internal/pattern"
 )
 
 // A file that another names may not be here: it belongs to a checkout of the
@@ -16,31 +13,8 @@ import (
 // Of DeepSpeed's the names that trainers ship tell the stage (ds_z3_offload_config.json,
 // zero2.json), which decides more than all the rest.
 
-// stageInName is the stage in the name of a DeepSpeed file.
-var stageInName = pattern.New(`(?i)(?:\bz|_z|zero|stage)[_-]?([0-3])(?:[^0-9]|$)`)
-
-// absent remembers a file that is not there, and takes the stage from its name.
-func (p *Project) absent(b bound, name string) {
-	p.gone = append(p.gone, b)
-	stage := stageInName.Find(path.Base(name))
-	if !b.namesDeepSpeed() || stage == nil {
-		return
-	}
-	kind, _ := meaning(zeroStages, stage[1])
-	b.Setting, b.Value = "dist.kind", kind
-	p.bind(b)
-}
-
-// namesDeepSpeed is whether a key is for DeepSpeed's files.
-func (b bound) namesDeepSpeed() bool { return strings.Contains(b.key.Path, "deepspeed") }
-
-// namesFile is whether the value of a key is a file.
-func (b bound) namesFile(name string) bool {
-	return len(b.key.Endings) == 0 || slices.Contains(b.key.Endings, path.Ext(name))
-}
-
 // unread is what is not known for want of a file.
-func (p *Project) unread(run map[string]any) []string {
+func (p *Run) unread(run map[string]any) []string {
 	var out []string
 	dist, _ := run["dist"].(map[string]any)
 	said, _ := dist["kind"].(string)
@@ -65,7 +39,7 @@ func (p *Project) unread(run map[string]any) []string {
 }
 
 // made is configs of DeepSpeed's that only the run makes or finds.
-func (p *Project) made() []string {
+func (p *Run) made() []string {
 	var out []string
 	for _, b := range p.of("link") {
 		if b.namesDeepSpeed() && b.Value == nil && (worked(b.place.value) || b.place.computed != "") {

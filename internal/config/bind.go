@@ -5,13 +5,10 @@ package config
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"snug/internal/config/doc"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // bound is a binding with what it takes to change it.
 type bound struct {
@@ -78,12 +75,6 @@ func (s *source) more(out []bound) ([]bound, error) {
 	return out, err
 }
 
-// together is for settings that several keys make up between them: bf16 and
-// fp16. Of the others the first key that is there decides.
-func (k *Key) together() bool {
-	return k.Kind == Switch && k.Means != "" || k.Kind == Word || k.aside()
-}
-
 // bound reads one key where it stands; nil where it is not there after all.
 func (s *source) bound(k *Key, p []string) (*bound, error) {
 	at, err := s.tree.find(p)
@@ -96,7 +87,7 @@ func (s *source) bound(k *Key, p []string) (*bound, error) {
 	if at.value.Kind == doc.Map && s.adapter.within(k.Path) && (k.Kind != Link || !worked(at.value)) {
 		return nil, nil // its own keys say it
 	}
-	value, err := k.read(s.tree, at)
+	value, err := valueReader{k}.read(s.tree, at)
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +100,6 @@ func (s *source) bound(k *Key, p []string) (*bound, error) {
 	}
 	return b, nil
 }
-
-// within tells whether a system has keys below another.
-func (a *Adapter) within(path string) bool { return a.Keys().sections[path] }
 
 // notes are what a person should know about a binding.
 func (b bound) notes() []string {
@@ -130,4 +118,10 @@ func (b bound) notes() []string {
 		out = append(out, fmt.Sprintf("%s stands at %s through %s", b.place.at, where, strings.Join(b.place.through, " and ")))
 	}
 	return out
+}
+
+// staged says that a setting has several values at different times or for
+// different data, rather than one value in several files.
+func (b bound) staged() bool {
+	return b.Setting == "positives" || b.Setting == "negatives" || strings.Contains(b.key.Path, ".*.")
 }

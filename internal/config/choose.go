@@ -24,7 +24,7 @@ import (
 var mainNames = []string{"config", "train", "training", "main", "conf", "default"}
 
 // choose finds the run's main source, and leaves the others.
-func (p *Project) choose(found []*source, named bool) (main *source, rest []*source, err error) {
+func (p *Found) choose(found []*source, named bool) (main *source, rest []*source, err error) {
 	mains := slices.DeleteFunc(slices.Clone(found), func(s *source) bool { return s.adapter.Tied || !holds(s, "batch") })
 	if len(mains) == 0 {
 		mains = slices.DeleteFunc(slices.Clone(found), func(s *source) bool { return !holds(s, telling...) })
@@ -70,7 +70,7 @@ func links(s *source) []string {
 
 // mostSpecific keeps the sources of the system that comes first, and of those
 // the one with a main file's name.
-func (p *Project) mostSpecific(mains []*source) ([]*source, error) {
+func (p *Found) mostSpecific(mains []*source) ([]*source, error) {
 	order := Adapters()
 	rank := func(s *source) int {
 		if s.adapter.For != nil {
@@ -122,7 +122,7 @@ func usualName(file string) bool {
 
 // attached are the sources that belong to the main one: files that are read
 // beside it, the stages of a curriculum, and the script that starts it.
-func (p *Project) attached(main *source, rest []*source) []*source {
+func (p *Found) attached(main *source, rest []*source) []*source {
 	var out []*source
 	tied := map[*Adapter][]*source{}
 	for _, s := range rest {
@@ -147,7 +147,7 @@ func (p *Project) attached(main *source, rest []*source) []*source {
 
 // stages looks under the folder of a main file that was named for the stages
 // that belong to it; whatever cannot be read there is none.
-func (p *Project) stages(main *source) []*source {
+func (p *Found) stages(main *source) []*source {
 	if !main.adapter.HasStages {
 		return nil
 	}
@@ -180,14 +180,14 @@ func nearby(main, s *source) bool {
 		return false
 	}
 	has := map[string]bool{}
-	for _, c := range s.adapter.search(s.tree) {
+	for _, c := range candidates(s.adapter, s.tree) {
 		has[c.key.Setting] = true
 	}
 	return !has["batch"] && (has["positives"] || has["negatives"])
 }
 
 // follow reads the files that the sources name: DeepSpeed's.
-func (p *Project) follow() error {
+func (p *Found) follow() error {
 	for _, b := range p.of("link") {
 		name, ok := b.Value.(string)
 		if !ok || name == "" || path.IsAbs(name) && !strings.HasSuffix(name, ".json") || !b.namesFile(name) || slices.ContainsFunc(p.bound, func(o bound) bool { return o.File == name }) {

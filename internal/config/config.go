@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config finds, in the files that people train from, the settings that
-// decide over memory, each with where it stands, and says which edits would
-// change them.
 package config
 
 import (
-	"snug/internal/config/change"
 	"snug/internal/config/doc"
 )
 
@@ -29,10 +25,9 @@ type Binding struct {
 	Line, Column int
 }
 
-// Project is what was found in a folder.
-type Project struct {
-	Root     string
-	Bindings []Binding
+// Found is what was found in a folder.
+type Found struct {
+	Root string
 	// Notes are what a person should know: a value that is computed, a key that
 	// is given twice.
 	Notes []string
@@ -48,16 +43,4 @@ type Project struct {
 	broken    []brokenFile // files that might be configurations and could not be read
 
 	unsearched string // what a search did not read, "" where it read all
-
-	transformers string // its version, where it is known
-	trl          string // and TRL's
-	gpus         int    // how many its user names, 0 where the files are to say
-}
-
-// Plan is what changing some settings takes.
-type Plan struct {
-	Edits   []change.Edit
-	Creates []change.Create
-	// Notes say what was left as it is, and why.
-	Notes []string
 }

@@ -6,13 +6,13 @@ import (
 	"snug/internal/config/doc"
 )
 
-// byDefault is a key's default in a setup's terms; nil where there is none.
-func (k *Key) byDefault(world int) any {
+// keyDefault is a key's default in a setup's terms; nil where there is none.
+func keyDefault(k *Key, world int) any {
 	if k.Default == "" {
 		return nil
 	}
 	kind, data := doc.Scalar(k.Default)
-	v, err := k.read(tree{}, place{value: doc.Value{Kind: kind, Data: data, Text: k.Default}})
+	v, err := valueReader{k}.read(tree{}, place{value: doc.Value{Kind: kind, Data: data, Text: k.Default}})
 	if err != nil {
 		return nil
 	}

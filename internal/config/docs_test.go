@@ -193,7 +193,7 @@ func TestTables(t *testing.T) {
 					t.Errorf("%s: %v", where, err)
 				}
 			}
-			if k.Default != "" && k.byDefault(1) == nil && k.Default != "auto" && k.Default != "-1" && k.Default != "false" && k.Default != "selective" {
+			if k.Default != "" && keyDefault(&k, 1) == nil && k.Default != "auto" && k.Default != "-1" && k.Default != "false" && k.Default != "selective" {
 				t.Errorf("%s: the default %q is not one that the table can read", where, k.Default)
 			}
 			checkWords(t, where, k)

@@ -13,7 +13,7 @@ import (
 
 // Doubts is what the figures of a run leave out, and cannot be refused for it. The
 // run is what the project's files say, with what its user said over them.
-func (p *Project) Doubts(run map[string]any) []string {
+func (p *Run) Doubts(run map[string]any) []string {
 	out := append(p.slips(), p.unread(run)...)
 	if p.unsearched != "" {
 		out = append(out, p.unsearched)
@@ -37,7 +37,7 @@ func (p *Project) Doubts(run map[string]any) []string {
 }
 
 // unspread is that files shard a run and do not say over how many GPUs.
-func (p *Project) unspread() []string {
+func (p *Run) unspread() []string {
 	kind, _ := p.Value("dist.kind").(string)
 	said := p.world() > 1 || p.gpus > 0 || len(p.of("dist.world")) > 0
 	of := p.of("dist.kind")
@@ -48,7 +48,7 @@ func (p *Project) unspread() []string {
 }
 
 // ownLayers is that a trainer puts kernels of its own in the place of PEFT's layers.
-func (p *Project) ownLayers() []string {
+func (p *Run) ownLayers() []string {
 	kernels := p.system().LoRAKernels
 	if kernels == "" || !p.adapts() {
 		return nil
@@ -62,7 +62,7 @@ func (p *Project) ownLayers() []string {
 
 // castsWithoutFlash is what a trainer holds in float32 beside weights of 16 bits unless
 // attention or adapters want one type everywhere.
-func (p *Project) castsWithoutFlash() []string {
+func (p *Run) castsWithoutFlash() []string {
 	if !p.system().CastsWithoutFlash || p.adapts() {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (p *Project) castsWithoutFlash() []string {
 
 // workedOut is settings that only the run itself works out, and what is counted for
 // them where its user does not say.
-func (p *Project) workedOut(run map[string]any) []string {
+func (p *Run) workedOut(run map[string]any) []string {
 	var out []string
 	fields := p.Fields()
 	for _, b := range p.bound {

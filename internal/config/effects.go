@@ -54,3 +54,6 @@ func paged(path, source string) Key {
 		word{"bitsandbytes.optim.PagedAdamW32bit", pagedStates}, word{"bitsandbytes.optim.PagedAdamW", pagedStates},
 		word{"PagedAdamW32bit", pagedStates}, word{"PagedAdamW", pagedStates})
 }
+
+// evalTimes is when transformers' trainer evaluates.
+var evalTimes = []word{{"no", ""}, {"false", ""}, {"steps", "steps"}, {"epoch", "epoch"}, {"best", "epoch"}}

@@ -4,13 +4,10 @@ package config
 
 import "fmt"
 
-// evalTimes is when transformers' trainer evaluates.
-var evalTimes = []word{{"no", ""}, {"false", ""}, {"steps", "steps"}, {"epoch", "epoch"}, {"best", "epoch"}}
-
 // evaluated is that evaluation takes more samples at a time than training does. It
 // keeps nothing for backward, but its logits are whole, and are no part of a training
 // step.
-func (p *Project) evaluated(run map[string]any) []string {
+func (p *Run) evaluated(run map[string]any) []string {
 	when := p.said("eval.when")
 	if when == nil || when == "" || when == false {
 		return nil

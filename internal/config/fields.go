@@ -23,7 +23,7 @@ type Missing struct {
 const Weights = "weights"
 
 // Fields is what the files say, as a setup: what setup.Decode takes.
-func (p *Project) Fields() map[string]any {
+func (p *Run) Fields() map[string]any {
 	out := map[string]any{}
 	for _, s := range settings() {
 		v := p.Value(s.Name)
@@ -58,12 +58,12 @@ func (p *Project) Fields() map[string]any {
 }
 
 // Setup is the run that the files describe.
-func (p *Project) Setup(from setup.Source) (*setup.Setup, error) {
+func (p *Run) Setup(from setup.Source) (*setup.Setup, error) {
 	return setup.Decode(p.Fields(), from)
 }
 
 // Missing is what has to be said before the run can be estimated.
-func (p *Project) Missing() []Missing {
+func (p *Run) Missing() []Missing {
 	fields := p.Fields()
 	out := p.refused()
 	if fields["model"] == nil {
@@ -90,7 +90,7 @@ func (p *Project) Missing() []Missing {
 
 // unknownWords is what files say in words that nobody here knows, and nothing else
 // says instead. What is refused for its word is spoken of already.
-func (p *Project) unknownWords(fields map[string]any) []Missing {
+func (p *Run) unknownWords(fields map[string]any) []Missing {
 	var out []Missing
 	refused := map[string]bool{}
 	for _, b := range p.of("refused") {
@@ -114,7 +114,7 @@ func (p *Project) unknownWords(fields map[string]any) []Missing {
 	return out
 }
 
-func (p *Project) noBatch() string {
+func (p *Run) noBatch() string {
 	for _, b := range p.of("batch") {
 		if b.Value == Auto {
 			return fmt.Sprintf("%s: %s is chosen when the run starts: --batch N", b.where(), b.Path)
@@ -124,7 +124,7 @@ func (p *Project) noBatch() string {
 }
 
 // model says which model it is.
-func (p *Project) model(out map[string]any) {
+func (p *Run) model(out map[string]any) {
 	if p.own != nil && p.own.Model != nil {
 		out["model"] = maps.Clone(p.own.Model)
 		return
@@ -157,7 +157,7 @@ func (p *Project) model(out map[string]any) {
 
 // modelName is the name of a model as snug knows it: some systems name a family and a
 // size.
-func (p *Project) modelName(name string) string {
+func (p *Run) modelName(name string) string {
 	if p.main == nil || p.main.adapter.Families == nil {
 		return name
 	}
@@ -170,7 +170,7 @@ func (p *Project) modelName(name string) string {
 }
 
 // dist drops a spread over one GPU, and fills in what several mean.
-func (p *Project) dist(out map[string]any) {
+func (p *Run) dist(out map[string]any) {
 	kind, _ := p.Value("dist.kind").(string)
 	world := p.world()
 	delete(out, "dist")

@@ -3,7 +3,6 @@
 package config
 
 import (
-	"cmp"
 	"path"
 	"strings"
 
@@ -56,16 +55,4 @@ func libraries(files Files, env string) []string {
 		}
 	}
 	return out
-}
-
-// Spans has the project run on as many GPUs as its user names, spread as its files
-// say; 0 leaves it as it is.
-func (p *Project) Spans(gpus int) {
-	p.gpus = cmp.Or(gpus, p.gpus)
-}
-
-// Uses has the project run with a version of transformers that its user names; ""
-// leaves it as it is.
-func (p *Project) Uses(transformers string) {
-	p.transformers = cmp.Or(transformers, p.transformers)
 }

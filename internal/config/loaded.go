@@ -14,22 +14,8 @@ import (
 // model as it is saved. What trains is then of 16 bits as well, gradients and
 // optimizer states with it, unless the trainer casts it.
 
-const (
-	fromPretrained = "transformers 5.22, modeling_utils.py: from_pretrained; float32 before 5"
-	modelArguments = "transformers' examples: ModelArguments"
-)
-
-// torchTypes is the types that models are loaded in.
-var torchTypes = []word{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}, {"auto", setup.Saved}}
-
-// deciding is a key that decides over something else too.
-func (k Key) deciding(setting string) Key {
-	k.Setting = setting
-	return k
-}
-
 // said is what files say of a setting, or else the system by itself.
-func (p *Project) said(setting string) any {
+func (p *Run) said(setting string) any {
 	if v := p.Value(setting); v != nil {
 		return v
 	}
@@ -38,14 +24,14 @@ func (p *Project) said(setting string) any {
 
 // idle is a setting that says nothing: flags of a program that nobody knows may be
 // called like those that load a model.
-func (p *Project) idle(setting string) bool {
+func (p *Run) idle(setting string) bool {
 	return setting == "weights" && p.system().Commands != nil && !p.adapts()
 }
 
 // loaded brings the type of the weights and the precision together, for a run with
 // adapters or without: a setup has both, and a type of its own without autocast is
 // the precision.
-func (p *Project) loaded(out map[string]any, adapts bool) {
+func (p *Run) loaded(out map[string]any, adapts bool) {
 	precision, _ := out["precision"].(string)
 	held := p.heldIn(out)
 	delete(out, "weights")
@@ -64,7 +50,7 @@ func (p *Project) loaded(out map[string]any, adapts bool) {
 }
 
 // heldIn is what the files and the system say of the weights, "" for float32.
-func (p *Project) heldIn(out map[string]any) string {
+func (p *Run) heldIn(out map[string]any) string {
 	held, _ := out["weights"].(string)
 	inScript := p.loadsIn()
 	held = cmp.Or(inScript, held)
@@ -81,7 +67,7 @@ func (p *Project) heldIn(out map[string]any) string {
 // runtime/engine.py). What is trained accelerate casts to float32 under FSDP and
 // autocast (accelerate 1.15, utils/fsdp_utils.py: fsdp2_prepare_model), and
 // LLaMA-Factory always (llamafactory 0.9.5, model/adapter.py: init_adapter).
-func (p *Project) trained(held, precision string, adapts bool) (weights, arithmetic string) {
+func (p *Run) trained(held, precision string, adapts bool) (weights, arithmetic string) {
 	cast, autocast := strings.CutPrefix(precision, "amp-")
 	kind, _ := p.Value("dist.kind").(string)
 	switch {
@@ -104,7 +90,7 @@ func (p *Project) trained(held, precision string, adapts bool) (weights, arithme
 }
 
 // deepspeed tells whether DeepSpeed holds the weights.
-func (p *Project) deepspeed() bool {
+func (p *Run) deepspeed() bool {
 	kind, _ := p.Value("dist.kind").(string)
 	return (&setup.Dist{Kind: kind}).DeepSpeed()
 }

@@ -5,24 +5,13 @@ package config
 import "fmt"
 
 // Locks is the settings that no plan may change.
-func (p *Project) Locks() []Lock {
+func (p *Run) Locks() []Lock {
 	if b := p.quantizing(); b != nil && p.checkpointsInCode() {
 		return []Lock{{"checkpointing", p.main.file + ": prepare_model_for_kbit_training turns checkpointing on, whatever other keys say"}}
 	}
 	for _, b := range p.of("noted") {
 		if b.key.Locks != nil && b.Value != nil && b.Value != "" {
 			return []Lock{{b.key.Locks.Setting, fmt.Sprintf("%s: %s %s", b.where(), b.Path, b.key.Locks.Why)}}
-		}
-	}
-	return nil
-}
-
-// unlocked refuses what the run would not start with, or not do.
-func (c *changing) unlocked() error {
-	for _, l := range c.project.Locks() {
-		v := c.want.Get(l.Setting)
-		if n, _ := v.(int); n > 1 || v == false {
-			return fmt.Errorf("%s: %s cannot be %v", l.Why, l.Setting, v)
 		}
 	}
 	return nil

@@ -13,14 +13,8 @@ import (
 // What trainers have in common about LoRA: nearly all leave it to PEFT, and PEFT
 // casts adapters of 16 bits to float32 unless it is told otherwise.
 
-// upcast is where PEFT does so.
-const (
-	upcast     = "autocast_adapter_dtype is on in peft 0.16 to 0.21, mapping_func.py"
-	peftConfig = "peft 0.16, tuners/lora/config.py"
-)
-
 // lora drops adapters that are not in use, and says how the others are made.
-func (p *Project) lora(out map[string]any) {
+func (p *Run) lora(out map[string]any) {
 	in, _ := out["lora"].(map[string]any)
 	if in == nil || !p.adapts() || in["rank"] == nil {
 		delete(out, "lora")
@@ -34,7 +28,7 @@ func (p *Project) lora(out map[string]any) {
 }
 
 // adapts tells whether LoRA is on.
-func (p *Project) adapts() bool {
+func (p *Run) adapts() bool {
 	if on, ok := p.said("lora").(bool); ok {
 		return on
 	}
@@ -42,7 +36,7 @@ func (p *Project) adapts() bool {
 }
 
 // targets are the layers by the names that setups have for them.
-func (p *Project) targets(in map[string]any) {
+func (p *Run) targets(in map[string]any) {
 	targets, _ := in["targets"].([]any)
 	all := slices.ContainsFunc(targets, func(t any) bool { return t == "all" || t == setup.AllLinear })
 	if all || p.Value("lora.linear") == true {
@@ -67,7 +61,7 @@ func (p *Project) targets(in map[string]any) {
 
 // upcasts tells whether adapters are PEFT's, in float32. DeepSpeed casts every
 // parameter to its 16 bits (deepspeed 0.19, runtime/engine.py).
-func (p *Project) upcasts(out map[string]any) bool {
+func (p *Run) upcasts(out map[string]any) bool {
 	precision, _ := out["precision"].(string)
 	return p.peft() && (!p.deepspeed() || precision == "" || precision == "fp32")
 }
@@ -79,7 +73,7 @@ type LoRA struct {
 }
 
 // LoRA tells what turning it on would mean.
-func (p *Project) LoRA() LoRA {
+func (p *Run) LoRA() LoRA {
 	precision, _ := p.said("precision").(string)
 	out := map[string]any{"precision": precision, "weights": p.said("weights")}
 	p.loaded(out, true)
@@ -90,7 +84,7 @@ func (p *Project) LoRA() LoRA {
 }
 
 // peft tells whether adapters are PEFT's, with its casts.
-func (p *Project) peft() bool {
+func (p *Run) peft() bool {
 	if on, ok := p.said("lora.peft").(bool); ok {
 		return on
 	}
@@ -98,12 +92,12 @@ func (p *Project) peft() bool {
 }
 
 // usualTargets tells whether PEFT chooses the layers where no file names them.
-func (p *Project) usualTargets() bool {
+func (p *Run) usualTargets() bool {
 	return p.peft() && !p.system().NamesTargets
 }
 
 // uncounted is what makes adapters take more than is simulated.
-func (p *Project) uncounted(fields map[string]any) []Missing {
+func (p *Run) uncounted(fields map[string]any) []Missing {
 	if fields["lora"] == nil {
 		return nil
 	}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"snug/internal/config/doc"
 )
 
 // source is one configuration that was found: a file, or a tree of them.
@@ -42,7 +40,7 @@ func newSource(file string, a *Adapter, t tree) *source {
 func recognise(t tree) *Adapter {
 	d := t.layers[0].doc
 	for _, a := range Adapters() {
-		if slices.Contains(a.Formats, d.Format()) && (a.Makes == nil || a.Makes.In(d.Text())) && a.matches(t) {
+		if slices.Contains(a.Formats, d.Format()) && (a.Makes == nil || a.Makes.In(d.Text())) && matches(a, t) {
 			return a
 		}
 	}
@@ -50,9 +48,9 @@ func recognise(t tree) *Adapter {
 }
 
 // matches says whether a tree shows the signs of a system.
-func (a *Adapter) matches(t tree) bool {
+func matches(a *Adapter, t tree) bool {
 	if a.ByName {
-		return len(a.search(t)) > 0
+		return len(candidates(a, t)) > 0
 	}
 	return slices.ContainsFunc(a.Signs, func(group string) bool {
 		for _, sign := range strings.Fields(group) {
@@ -62,41 +60,4 @@ func (a *Adapter) matches(t tree) bool {
 		}
 		return true
 	})
-}
-
-// expand is the paths of a tree that a pattern of a table means.
-func (t tree) expand(pattern string) []doc.Path {
-	if name, ok := strings.CutPrefix(pattern, "**."); ok {
-		return t.named(name)
-	}
-	paths := []doc.Path{nil}
-	for step := range strings.SplitSeq(pattern, ".") {
-		var next []doc.Path
-		for _, p := range paths {
-			next = append(next, t.step(p, step)...)
-		}
-		paths = next
-	}
-	return paths
-}
-
-// mostItems is how many items of a list are looked into.
-const mostItems = 1000
-
-func (t tree) step(p doc.Path, step string) []doc.Path {
-	if step != "*" {
-		if p = p.Join(step); t.has(p) {
-			return []doc.Path{p}
-		}
-		return nil
-	}
-	list, err := t.stands(p)
-	if err != nil || list.value.Kind != doc.List {
-		return nil
-	}
-	var out []doc.Path
-	for i := range min(list.value.Len, mostItems) {
-		out = append(out, p.Join(itoa(i)))
-	}
-	return out
 }

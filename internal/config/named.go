@@ -21,23 +21,23 @@ type candidate struct {
 // hit is a key of a table that the name of a value means.
 type hit struct{ value, key int }
 
-// search finds the candidates of a source that is known by names only, if it
+// candidates finds the candidates of a source that is known by names only, if it
 // holds anything telling.
-func (a *Adapter) search(t tree) []candidate {
+func candidates(a *Adapter, t tree) []candidate {
 	x, keys := t.index(), a.Keys().all
 	var out []candidate
 	told := false
-	for _, h := range a.hits(x) {
+	for _, h := range hits(a, x) {
 		v := x.values[h.value]
 		if h.key < 0 {
-			out = append(out, a.passed(t, v.path, v.value)...)
+			out = append(out, passed(a, t, v.path, v.value)...)
 			continue
 		}
 		k := &keys[h.key]
-		if passedOver(v.parts) && !strings.HasPrefix(k.Setting, "eval") || !k.fits(v.value) {
+		if passedOver(v.parts) && !strings.HasPrefix(k.Setting, "eval") || !fits(k, v.value) {
 			continue
 		}
-		if a.For != nil && !strings.Contains(k.Path, "zero_optimization") && t.inDeepSpeed(v.path) {
+		if a.For != nil && !strings.Contains(k.Path, "zero_optimization") && inDeepSpeed(t, v.path) {
 			continue
 		}
 		rank := h.key*4 + section(v.parts, v.path)
@@ -55,7 +55,7 @@ func (a *Adapter) search(t tree) []candidate {
 
 // hits are the values whose names end as keys do, in the order of the file and of
 // the table. The config of DeepSpeed's that a script passes comes first, as key -1.
-func (a *Adapter) hits(x *treeIndex) []hit {
+func hits(a *Adapter, x *treeIndex) []hit {
 	table := a.Keys()
 	var out []hit
 	for name, keys := range table.byName {
@@ -74,24 +74,6 @@ func (a *Adapter) hits(x *treeIndex) []hit {
 	}
 	slices.SortFunc(out, func(a, b hit) int { return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.key, b.key)) })
 	return out
-}
-
-// nameParts is a path in lower case with underscores, without a flag's dashes
-// and number.
-func nameParts(p doc.Path) []string {
-	parts := make([]string, 0, len(p))
-	for _, step := range p {
-		step, _, _ = strings.Cut(strings.TrimLeft(step, "-"), "#")
-		step = strings.ReplaceAll(strings.ToLower(step), "-", "_")
-		switch {
-		case strings.HasPrefix(step, "@") || step == "":
-		case strings.IndexByte(step, '.') < 0:
-			parts = append(parts, step)
-		default:
-			parts = append(parts, strings.Split(step, ".")...)
-		}
-	}
-	return parts
 }
 
 // endsIn says whether a name ends in a pattern's steps.
@@ -139,7 +121,7 @@ func section(parts []string, p doc.Path) int {
 
 // fits says whether a value can be what a key holds at all: an optimizer may be
 // a section, and its name stand in there.
-func (k *Key) fits(v doc.Value) bool {
+func fits(k *Key, v doc.Value) bool {
 	switch v.Kind {
 	case doc.Map:
 		return k.Kind == Schedule || worked(v) && k.Setting != "optimizer"

@@ -12,7 +12,7 @@ import (
 // bindNamed binds the best candidate of each setting. Where two are as good as
 // each other neither is bound: which one is meant only the user knows.
 func (s *source) bindNamed() ([]bound, error) {
-	found := s.adapter.search(s.tree)
+	found := candidates(s.adapter, s.tree)
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
 	bySetting := map[string][]candidate{}
 	for _, c := range found {

@@ -43,36 +43,3 @@ func nanogptKeys() []Key {
 		{Setting: "noted", Path: "compile", Kind: Switch, Means: compiles, Then: takesEither, Default: "true", Source: nanogptTrain},
 	}
 }
-
-// nanoShapes is the sizes that nanoGPT loads GPT-2 in (model.py: from_pretrained).
-var nanoShapes = map[string][3]int{
-	"gpt2": {12, 12, 768}, "gpt2-medium": {24, 16, 1024}, "gpt2-large": {36, 20, 1280}, "gpt2-xl": {48, 25, 1600},
-}
-
-// nanoLoads is the shape of the weights that a run begins with; a model from scratch
-// has its own.
-func (p *Project) nanoLoads() (shape [3]int, loaded bool) {
-	name, _ := p.Value("model").(string)
-	shape, loaded = nanoShapes[name]
-	return shape, loaded
-}
-
-// nanoModel is nanoGPT's own model. From scratch it has positions for the block that
-// it is fed. Weights of GPT-2 have biases, its vocabulary, and positions for 1024 tokens,
-// which train.py crops to the block.
-func (p *Project) nanoModel(out map[string]any) {
-	config := map[string]any{"model_type": p.system().OwnModel}
-	shape, loaded := p.nanoLoads()
-	if loaded {
-		config["vocab_size"], config["bias"] = float64(gpt2Vocabulary), true
-		config["block_size"] = float64(min(p.whole("seq"), 1024))
-	} else {
-		shape = [3]int{p.whole("shape.n_layer"), p.whole("shape.n_head"), p.whole("shape.n_embd")}
-		tokens, _ := p.nanoTokens()
-		config["vocab_size"] = float64(tokens)
-		config["bias"], _ = p.said("shape.bias").(bool)
-	}
-	config["n_layer"], config["n_head"], config["n_embd"] = float64(shape[0]), float64(shape[1]), float64(shape[2])
-	config["dropout"], _ = p.said("shape.dropout").(float64)
-	out["model"] = map[string]any{"config": config}
-}

@@ -19,7 +19,7 @@ var nanoCharacters = map[string]int{"shakespeare_char": 65}
 
 // nanoTokens is how many tokens a model from scratch knows: train.py looks for them in
 // a meta.pkl beside the data. The doubt is that there is one which does not say.
-func (p *Project) nanoTokens() (n int, doubt string) {
+func (p *Run) nanoTokens() (n int, doubt string) {
 	dataset, _ := p.said("shape.dataset").(string)
 	name := path.Join("data", dataset, "meta.pkl")
 	data, err := p.files.ReadFile(name)
@@ -57,7 +57,7 @@ func pickledVocabulary(data []byte) int {
 }
 
 // nanoDoubts are those of nanoGPT.
-func (p *Project) nanoDoubts() []string {
+func (p *Run) nanoDoubts() []string {
 	if _, loaded := p.nanoLoads(); p.system().OwnModel == "" || loaded {
 		return nil
 	}

@@ -14,9 +14,9 @@ import (
 	"snug/internal/setup"
 )
 
-// Change works out the edits that give settings new values, in every file that
+// NewPlan works out the edits that give settings new values, in every file that
 // holds them: all of them, or an error that says which one cannot be.
-func (p *Project) Change(want setup.Values) (Plan, error) {
+func NewPlan(p *Run, want setup.Values) (Plan, error) {
 	c := &changing{project: p, want: want}
 	for _, v := range want {
 		s, err := settingNamed(v.Setting)
@@ -57,7 +57,7 @@ func (p *Project) Change(want setup.Values) (Plan, error) {
 
 // changing is a change being worked out.
 type changing struct {
-	project *Project
+	project *Run
 	want    setup.Values
 	edits   []planned
 	notes   []string
@@ -180,7 +180,7 @@ func (c *changing) write(b bound, v any) error {
 	if worked(b.place.value) {
 		return fmt.Errorf("%s: %s is %s, which is worked out; write %v there yourself", b.where(), b.Path, b.Text, file)
 	}
-	if err := b.fixed(file); err != nil {
+	if err := fixed(b, file); err != nil {
 		return err
 	}
 	c.edit(b, b.Path, file)
@@ -189,7 +189,7 @@ func (c *changing) write(b bound, v any) error {
 
 // fixed is why a value cannot be replaced where it stands, such as a flag of a
 // script that has none: a plan with it in would be refused when it is written.
-func (b bound) fixed(v any) error {
+func fixed(b bound, v any) error {
 	for _, l := range b.source.tree.layers {
 		if l.file != b.File {
 			continue
@@ -238,4 +238,19 @@ func (c *changing) aliases(b bound, p doc.Path) ([]doc.Reference, bool) {
 		}
 	}
 	return users, true
+}
+
+// Plan is what changing some settings takes.
+type Plan struct {
+	Edits   []change.Edit
+	Creates []change.Create
+	// Notes say what was left as it is, and why.
+	Notes []string
+}
+
+// likeKinds tells whether two kinds are one library's.
+func likeKinds(a, b any) bool {
+	of := func(v any) setup.Dist { kind, _ := v.(string); return setup.Dist{Kind: kind} }
+	x, y := of(a), of(b)
+	return x.DeepSpeed() && y.DeepSpeed() || strings.HasPrefix(x.Kind, "fsdp2") && strings.HasPrefix(y.Kind, "fsdp2")
 }

@@ -5,6 +5,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // batches settles how batch, accumulation and the total hang together, before
@@ -132,5 +133,5 @@ func (c *changing) phaseKey(b bound, ph Phase) string {
 			return key
 		}
 	}
-	return itoa(ph.From)
+	return strconv.Itoa(ph.From)
 }

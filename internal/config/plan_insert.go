@@ -14,7 +14,7 @@ import (
 // insert plans a new key, in the main file.
 func (c *changing) insert(setting string, v any) error {
 	p := c.project
-	if in := p.arguments(); in != nil && c.argument(in, setting, v) {
+	if in := arguments(p); in != nil && c.argument(in, setting, v) {
 		return nil
 	}
 	if p.main == nil || p.main.adapter.ByName {
@@ -31,7 +31,7 @@ func (c *changing) insert(setting string, v any) error {
 		if k.isDeepSpeeds() {
 			continue
 		}
-		at := p.main.spot(k)
+		at := spot(p.main, k)
 		if _, says := spelled(k.Words, fmt.Sprint(v), ""); at == "" || strings.Contains(at, "*") || k.Means != "" && k.Means != v || k.Kind == Word && !says {
 			continue
 		}
@@ -40,7 +40,7 @@ func (c *changing) insert(setting string, v any) error {
 			continue
 		}
 		path, err := doc.ParsePath(at)
-		if err != nil || !p.main.insertable(path) {
+		if err != nil || !insertable(p.main, path) {
 			continue
 		}
 		if k.Needs != "" && !p.main.tree.has(doc.Path{k.Needs}) {
@@ -58,7 +58,7 @@ func (c *changing) insert(setting string, v any) error {
 
 // spot is where a key would stand: one that may stand in any section goes to the
 // keys of its kind that are there.
-func (s *source) spot(k *Key) string {
+func spot(s *source, k *Key) string {
 	name, anywhere := strings.CutPrefix(k.Path, "**.")
 	if !anywhere || strings.Contains(name, ".") {
 		return k.Path
@@ -76,7 +76,7 @@ func (s *source) spot(k *Key) string {
 
 // arguments is the call in a Python script that makes TrainingArguments, where it
 // has arguments by name; nil where there is none.
-func (p *Project) arguments() doc.Path {
+func arguments(p *Run) doc.Path {
 	if p.main == nil || p.main.adapter.For == nil {
 		return nil
 	}
@@ -112,6 +112,6 @@ func (c *changing) argument(call doc.Path, setting string, v any) bool {
 
 // insertable is whether the section that a key would go into is there, unless
 // it is the file itself.
-func (s *source) insertable(path doc.Path) bool {
+func insertable(s *source, path doc.Path) bool {
 	return len(path) == 1 || s.tree.has(path[:1]) || s.adapter.MakesSections
 }

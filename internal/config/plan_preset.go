@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"snug/internal/config/change"
-	"snug/internal/config/doc"
 )
 
 // finish turns what was planned into a plan. Edits of a preset that others use
@@ -91,21 +90,4 @@ func (c *changing) unused(name string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("there are many copies of %s already; remove some", name)
-}
-
-// users are the other places of a tree that take their value from a leaf
-// through an interpolation.
-func (t tree) users(leaf place) []string {
-	var out []string
-	t.walk(func(p doc.Path, v doc.Value) {
-		text, _ := v.Data.(string)
-		if v.Kind != doc.Text || !strings.Contains(text, "${") || p.Equal(leaf.at) {
-			return
-		}
-		at, err := t.find(p)
-		if err == nil && at.computed == "" && at.file == leaf.file && at.path.Equal(leaf.path) {
-			out = append(out, p.String())
-		}
-	})
-	return out
 }

@@ -4,6 +4,7 @@ package config
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -37,4 +38,12 @@ func (s *source) flagsOf(files Files) *Adapter {
 		}
 	}
 	return nil
+}
+
+// starts tells whether a script starts a program whose name ends so, by its name or by
+// the path of a copy.
+func (s *source) starts(ending string) bool {
+	return slices.ContainsFunc(s.tree.layers[0].doc.Commands(), func(words []string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(strings.TrimSuffix(w, ".py"), ending) })
+	})
 }

@@ -43,11 +43,11 @@ func likeliest(notes []string) string {
 // unreadable is how the note on a file begins that cannot be read.
 const unreadable = "passed over: "
 
-// Open finds the settings of a project: in the files that are named, or else in
+// Find finds the settings of a project: in the files that are named, or else in
 // whatever its folder holds. A snug.yaml there has the first word.
-func Open(files Files, root string, names ...string) (*Project, error) {
+func Find(files Files, root string, names ...string) (*Found, error) {
 	read := newReader(files, names)
-	p := &Project{Root: root, files: read, names: names, transformers: installed(files, transformersInfo), trl: installed(files, trlInfo)}
+	p := &Found{Root: root, files: read, names: names}
 	own, err := readSnugFile(read)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func Open(files Files, root string, names ...string) (*Project, error) {
 
 // gather reads the sources and binds what they hold. With a snug.yaml that
 // binds settings itself there need not be any.
-func (p *Project) gather(names []string, bindsItself bool) error {
+func (p *Found) gather(names []string, bindsItself bool) error {
 	found, err := p.sources(names)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func named(main *source, beside, attached []*source) []*source {
 }
 
 // sources reads the named files, or looks for some.
-func (p *Project) sources(names []string) ([]*source, error) {
+func (p *Found) sources(names []string) ([]*source, error) {
 	if len(names) == 0 {
 		return p.search()
 	}
@@ -141,7 +141,7 @@ func (p *Project) sources(names []string) ([]*source, error) {
 }
 
 // search looks for sources in the folder.
-func (p *Project) search() ([]*source, error) {
+func (p *Found) search() ([]*source, error) {
 	all, err := scan(p.files)
 	if err != nil {
 		return nil, fmt.Errorf("looking through %s: %w", p.Root, err)
@@ -184,7 +184,7 @@ func withoutParts(found []*source) []*source {
 }
 
 // take binds what a source holds.
-func (p *Project) take(s *source) error {
+func (p *Found) take(s *source) error {
 	found, err := s.bind()
 	if err != nil {
 		return err
@@ -198,8 +198,8 @@ func (p *Project) take(s *source) error {
 	return nil
 }
 
-// settle puts the bindings into order and shows them.
-func (p *Project) settle() {
+// settle puts the bindings and the notes into order.
+func (p *Found) settle() {
 	order := func(b bound) int {
 		if i, ok := settingOrder()[b.Setting]; ok {
 			return i
@@ -207,22 +207,12 @@ func (p *Project) settle() {
 		return -1
 	}
 	slices.SortStableFunc(p.bound, func(a, b bound) int { return order(a) - order(b) })
-	p.Bindings = nil
-	for _, b := range p.bound {
-		if !isSetting(b.Setting) || p.idle(b.Setting) {
-			continue
-		}
-		if b.Setting == "optimizer" && b.key.Beside != nil {
-			b.Value = p.withKernel(b.Value)
-		}
-		p.Bindings = append(p.Bindings, b.Binding)
-	}
 	slices.Sort(p.Notes)
 	p.Notes = slices.Compact(p.Notes)
 }
 
 // bind adds a binding to those of its setting.
-func (p *Project) bind(b bound) {
+func (p *Found) bind(b bound) {
 	if p.bySetting == nil {
 		p.bySetting = map[string][]bound{}
 	}
@@ -231,17 +221,17 @@ func (p *Project) bind(b bound) {
 }
 
 // unbind takes away the bindings of a setting.
-func (p *Project) unbind(setting string) {
+func (p *Found) unbind(setting string) {
 	p.bound = slices.DeleteFunc(p.bound, func(o bound) bool { return o.Setting == setting })
 	delete(p.bySetting, setting)
 }
 
 // of is the bindings of one setting, to look at.
-func (p *Project) of(setting string) []bound { return p.bySetting[setting] }
+func (p *Found) of(setting string) []bound { return p.bySetting[setting] }
 
 // Main is the file that holds the run's settings, and what kind it is; empty
 // where snug.yaml binds them all.
-func (p *Project) Main() (file, title string) {
+func (p *Found) Main() (file, title string) {
 	if p.main == nil {
 		return "", ""
 	}
@@ -256,4 +246,25 @@ func list(names []string) string {
 		names = append(names[:3:3], fmt.Sprintf("%d more", len(names)-3))
 	}
 	return strings.Join(names, ", ")
+}
+
+// brokenFile is a file that might be a configuration of the run and could not be
+// read: it has a mistake in it, or may not be opened.
+type brokenFile struct {
+	file string
+	err  error
+}
+
+// read is the sources that the settings come from, the main one first.
+func (p *Found) read() []*source {
+	var out []*source
+	if p.main != nil {
+		out = append(out, p.main)
+	}
+	for _, b := range p.bound {
+		if !slices.Contains(out, b.source) {
+			out = append(out, b.source)
+		}
+	}
+	return out
 }

@@ -98,7 +98,7 @@ func keysAt(p *Project, file string, at doc.Path) []*Key {
 		return out
 	}
 	keys := p.main.adapter.Keys().all
-	if p.arguments() != nil {
+	if arguments(p.Run) != nil {
 		keys, at = hfKeys(hfArgs), at[len(at)-1:]
 	}
 	for i := range keys {

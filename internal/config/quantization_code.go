@@ -10,7 +10,7 @@ import (
 // What a script does with quantized weights, as its text says.
 
 // checkpointsInCode tells whether prepare_model_for_kbit_training does so.
-func (p *Project) checkpointsInCode() bool {
+func (p *Run) checkpointsInCode() bool {
 	return p.prepares() && !preparesAlone.In(p.main.tree.layers[0].doc.Text())
 }
 
@@ -18,19 +18,19 @@ var preparesAlone = pattern.New(`\bprepare_model_for_kbit_training\((?:[^()]|\([
 	"prepare_model_for_kbit_training(")
 
 // prepares tells whether a script casts to float32 what is not quantized.
-func (p *Project) prepares() bool {
+func (p *Run) prepares() bool {
 	return p.inCode() && prepares.In(p.main.tree.layers[0].doc.Text())
 }
 
 var prepares = pattern.New(`(?m)^[^#\n]*\bprepare_model_for_kbit_training\(`, "prepare_model_for_kbit_training(")
 
 // inCode tells whether the project's main file is a Python script.
-func (p *Project) inCode() bool {
+func (p *Run) inCode() bool {
 	return p.main != nil && p.main.tree.layers[0].doc.Format() == doc.Python
 }
 
 // computeInCode is the type that a script names, itself or by a variable.
-func (p *Project) computeInCode() string {
+func (p *Run) computeInCode() string {
 	text := p.main.tree.layers[0].doc.Text()
 	found := computeArgument.Find(text)
 	if found == nil {

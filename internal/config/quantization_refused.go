@@ -11,10 +11,12 @@ import (
 
 // idles tells whether nothing is quantized for want of a second flag: ms-swift wants to
 // be told by what.
-func (p *Project) idles(b *bound) bool { return b.from("quant_bits") && len(p.of("quant_method")) == 0 }
+func (p *Run) idles(b *bound) bool {
+	return isCalled(b, "quant_bits") && len(p.of("quant_method")) == 0
+}
 
 // unquantizable is why quantized weights are not simulated, "" where they are.
-func (p *Project) unquantizable(b *bound) string {
+func (p *Run) unquantizable(b *bound) string {
 	switch {
 	case p.system().QuantizesItself != "":
 		return p.system().QuantizesItself
@@ -30,7 +32,7 @@ func (p *Project) unquantizable(b *bound) string {
 
 // refusedQuantization is what is missing where weights are quantized in a way that is not
 // simulated.
-func (p *Project) refusedQuantization() []Missing {
+func (p *Run) refusedQuantization() []Missing {
 	b := p.quantizing()
 	if b == nil || p.unquantizable(b) == "" {
 		return nil
@@ -40,7 +42,7 @@ func (p *Project) refusedQuantization() []Missing {
 
 // quantizationDoubts is what files leave open about quantized weights: a program of one's own
 // decides the rest.
-func (p *Project) quantizationDoubts(run map[string]any) []string {
+func (p *Run) quantizationDoubts(run map[string]any) []string {
 	b, in := p.quantizing(), run["quantization"]
 	if b != nil && p.idles(b) && in == nil {
 		return []string{fmt.Sprintf("%s: %s quantizes nothing without --quant_method bnb, and nothing is counted as quantized", b.where(), b.Path)}
@@ -53,7 +55,7 @@ func (p *Project) quantizationDoubts(run map[string]any) []string {
 	}
 	own := p.system().OwnProgram || p.system().LoadedByScript
 	switch {
-	case own && !p.inCode() && !b.from("quantization_bit") && !b.from("quant_bits"):
+	case own && !p.inCode() && !isCalled(b, "quantization_bit") && !isCalled(b, "quant_bits"):
 		return []string{fmt.Sprintf("%s: %s quantizes weights; whether the program casts the rest to float32 (prepare_model_for_kbit_training) no file says: it is counted as loaded, --prepare-kbit counts it as float32", b.where(), b.Path)}
 	case p.inCode() && !p.prepares() && p.system().QuantizedAdapters == "":
 		return []string{fmt.Sprintf("%s: %s quantizes weights; the rest is counted as loaded, as prepare_model_for_kbit_training is not called here", b.where(), b.Path)}
@@ -64,7 +66,7 @@ func (p *Project) quantizationDoubts(run map[string]any) []string {
 // olderTRL is that the TRL that is installed has another way with quantized weights:
 // before 0.26 it cast them to float32 by PEFT's function, and with bf16 cast embeddings and
 // head again (models/utils.py: prepare_peft_model).
-func (p *Project) olderTRL() string {
+func (p *Run) olderTRL() string {
 	var minor int
 	if n, _ := fmt.Sscanf(p.trl, "0.%d", &minor); !p.system().UsesTRL || n != 1 || minor >= 26 {
 		return ""

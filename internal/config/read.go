@@ -5,7 +5,6 @@ package config
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"snug/internal/config/doc"
@@ -20,9 +19,12 @@ const Auto = "auto"
 // forwards per optimizer step.
 type Phase struct{ From, Count int }
 
+// valueReader reads the values of a key.
+type valueReader struct{ *Key }
+
 // read understands a value in a setup's terms: an int, float64, bool, string,
 // []string, []Phase or map[string]any. Nil means that it says nothing.
-func (k *Key) read(t tree, at place) (any, error) {
+func (k valueReader) read(t tree, at place) (any, error) {
 	v := at.value
 	if v.Kind == doc.Null && k.Kind != Word || at.computed != "" {
 		return nil, nil
@@ -68,6 +70,9 @@ func (k *Key) read(t tree, at place) (any, error) {
 	return text, nil
 }
 
+// readValue understands a value of a key in a setup's terms.
+func readValue(k *Key, t tree, at place) (any, error) { return valueReader{k}.read(t, at) }
+
 // worked tells whether only a program knows a value: an expression, or a call.
 func worked(v doc.Value) bool {
 	return v.Kind == doc.Expression || v.Kind == doc.Map && isCall(v.Text)
@@ -98,7 +103,7 @@ func isDottedName(text string) bool {
 
 // readType is a type that a program names, torch.bfloat16; what else a program works
 // out only the program knows.
-func (k *Key) readType(v doc.Value) any {
+func (k valueReader) readType(v doc.Value) any {
 	name, typed := strings.CutPrefix(v.Text, "torch.")
 	if means, known := meaning(k.Words, name); typed && known {
 		return means
@@ -107,7 +112,7 @@ func (k *Key) readType(v doc.Value) any {
 }
 
 // wrong says that the value is not of the kind that is due.
-func (k *Key) wrong(at place) error {
+func (k valueReader) wrong(at place) error {
 	return fmt.Errorf("%s:%d:%d: %s holds %s where %s is due (%s)",
 		at.file, at.value.Line, at.value.Column, at.path, article(string(at.value.Kind)), article(string(k.Kind)), k.Setting)
 }
@@ -123,7 +128,7 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-func (k *Key) readWhole(t tree, at place) (any, error) {
+func (k valueReader) readWhole(t tree, at place) (any, error) {
 	switch at.value.Kind {
 	case doc.Map:
 		if k.Setting == "accumulation" {
@@ -146,21 +151,7 @@ func (k *Key) readWhole(t tree, at place) (any, error) {
 	return int(f), nil
 }
 
-// number is a value as a number, quoted or not.
-func number(v doc.Value) (float64, bool) {
-	switch d := v.Data.(type) {
-	case int64:
-		return float64(d), true
-	case float64:
-		return d, !math.IsNaN(d) && !math.IsInf(d, 0)
-	case string:
-		f, err := strconv.ParseFloat(strings.TrimSpace(d), 64)
-		return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
-	}
-	return 0, false
-}
-
-func (k *Key) readSwitch(at place) (any, error) {
+func (k valueReader) readSwitch(at place) (any, error) {
 	on, ok := truth(at.value)
 	switch {
 	case !ok:
@@ -171,39 +162,4 @@ func (k *Key) readSwitch(at place) (any, error) {
 		return "", nil
 	}
 	return on != k.Inverted, nil
-}
-
-// truth is a value as yes or no.
-func truth(v doc.Value) (on, ok bool) {
-	switch d := v.Data.(type) {
-	case bool:
-		return d, true
-	case int64:
-		return d == 1, d == 0 || d == 1
-	case string:
-		switch strings.ToLower(d) {
-		case "true", "yes", "on", "1", "":
-			return true, true // a flag without a value is on
-		case "false", "no", "off", "0":
-			return false, true
-		}
-	}
-	return false, false
-}
-
-// scalarText is a value as a vocabulary writes it.
-func scalarText(v doc.Value) (string, bool) {
-	switch d := v.Data.(type) {
-	case nil:
-		return "", v.Kind == doc.Null
-	case bool:
-		return strconv.FormatBool(d), true
-	case int64:
-		return strconv.FormatInt(d, 10), true
-	case float64:
-		return strconv.FormatFloat(d, 'g', -1, 64), true
-	case string:
-		return d, true
-	}
-	return "", false
 }

@@ -15,7 +15,7 @@ import (
 // unknownWord is a value that its system understands and snug does not.
 type unknownWord struct{ text string }
 
-func (k *Key) readWord(t tree, at place) (any, error) {
+func (k valueReader) readWord(t tree, at place) (any, error) {
 	text, ok := scalarText(at.value)
 	if at.value.Kind == doc.List { // fsdp: [full_shard, auto_wrap]
 		names, err := k.readNames(t, at)
@@ -41,13 +41,8 @@ func (k *Key) readWord(t tree, at place) (any, error) {
 	return unknownWord{text}, nil
 }
 
-// aside tells whether a key decides over no setting, and only has something said.
-func (k *Key) aside() bool {
-	return k.Setting == "refused" || k.Setting == "noted" || k.Setting == "quantized" || k.Setting == "quant_method"
-}
-
 // readOn is what a key means that is on above 1, or by being there.
-func (k *Key) readOn(at place) any {
+func (k valueReader) readOn(at place) any {
 	f, counts := number(at.value)
 	on, switches := truth(at.value)
 	switch {
@@ -59,20 +54,9 @@ func (k *Key) readOn(at place) any {
 	return ""
 }
 
-// sets is the kind of the setting that the key decides.
-func (k *Key) sets() Kind {
-	if k.Setting == "lora" {
-		return Switch
-	}
-	if i, ok := settingOrder()[k.Setting]; ok {
-		return settings()[i].Kind
-	}
-	return k.Kind
-}
-
 // readNames is a list, or names in one text. Which layers are Liger's is often one
 // switch for all.
-func (k *Key) readNames(t tree, at place) (any, error) {
+func (k valueReader) readNames(t tree, at place) (any, error) {
 	if on, ok := at.value.Data.(bool); ok && k.Setting == "liger" {
 		return on, nil
 	}
@@ -99,7 +83,7 @@ func (k *Key) readNames(t tree, at place) (any, error) {
 }
 
 // readSchedule is a map from epochs to numbers.
-func (k *Key) readSchedule(t tree, at place) (any, error) {
+func (k valueReader) readSchedule(t tree, at place) (any, error) {
 	if at.value.Kind != doc.Map {
 		return nil, k.wrong(at)
 	}

@@ -13,7 +13,7 @@ import (
 // create_accelerator_and_postprocess).
 
 // switches is the keys of checkpointing: accelerate's, and all others.
-func (p *Project) switches() (sharded, own []bound) {
+func (p *Run) switches() (sharded, own []bound) {
 	for _, b := range p.of("checkpointing") {
 		if b.key.OfSharding {
 			sharded = append(sharded, b)
@@ -25,7 +25,7 @@ func (p *Project) switches() (sharded, own []bound) {
 }
 
 // yields is whether a key leaves the word to the trainer: accelerate's that is off.
-func (b bound) yields() bool {
+func yields(b bound) bool {
 	return b.Setting == "checkpointing" && b.key.OfSharding && b.Value != true
 }
 
@@ -34,7 +34,7 @@ func isOn(of []bound) bool {
 }
 
 // ownOn is whether the trainer's switch is on, by a file or by default.
-func (p *Project) ownOn() bool {
+func (p *Run) ownOn() bool {
 	if _, own := p.switches(); len(own) > 0 {
 		return first(own) == true
 	}
@@ -49,33 +49,8 @@ func first(of []bound) (v any) {
 	return v
 }
 
-// checkpointing plans the edits that turn it on with one of the switches, the
-// trainer's where it has one, or off with both.
-func (c *changing) checkpointing(_ string, v any) error {
-	const name = "checkpointing"
-	sharded, own := c.project.switches()
-	switch {
-	case len(sharded) == 0:
-		return c.among(own, name, v)
-	case v == true && !isOn(sharded):
-		planned, noted := len(c.edits), len(c.notes)
-		err := c.among(own, name, true)
-		if err == nil {
-			return nil
-		}
-		c.edits, c.notes = c.edits[:planned], c.notes[:noted]
-		return c.among(sharded, name, true)
-	case v == true && !c.project.ownOn():
-		return nil
-	}
-	if err := c.among(sharded, name, false); err != nil || v == true || !c.project.ownOn() {
-		return err
-	}
-	return c.among(own, name, false)
-}
-
 // twice is that both switches are on, which transformers' Trainer refuses.
-func (p *Project) twice() []string {
+func (p *Run) twice() []string {
 	sharded, own := p.switches()
 	system := p.system()
 	if !isOn(sharded) || !p.ownOn() || !system.RefusesTwoSwitches {

@@ -22,7 +22,7 @@ import (
 
 // arrives is dist.load of a kind, "" where it has none, nobody can tell or a
 // setup means it anyway.
-func (p *Project) arrives(kind string) string {
+func (p *Run) arrives(kind string) string {
 	if !setup.DistTakes(kind, "load") {
 		return ""
 	}
@@ -37,7 +37,7 @@ func (p *Project) arrives(kind string) string {
 
 // isLibrarys tells whether the key of a setting is one that a library reads.
 // Without any, some shard by themselves.
-func (p *Project) isLibrarys(setting string) bool {
+func (p *Run) isLibrarys(setting string) bool {
 	of := p.of(setting)
 	return len(of) == 0 && p.shardsItself() || slices.ContainsFunc(of, func(b bound) bool {
 		return !b.source.adapter.OwnProgram
@@ -47,7 +47,7 @@ func (p *Project) isLibrarys(setting string) bool {
 // shardsItself tells whether a run over several GPUs is FSDP's without a key that says
 // so: torchtitan's, and those of torchtune's recipes that are called distributed, which
 // make the model on the meta device (torchtune 0.6.1, recipes/*_distributed.py).
-func (p *Project) shardsItself() bool {
+func (p *Run) shardsItself() bool {
 	if p.main == nil || !p.main.adapter.Shards {
 		return false
 	}
@@ -55,26 +55,11 @@ func (p *Project) shardsItself() bool {
 	return recipes == "" || slices.ContainsFunc(p.read(), func(s *source) bool { return s.starts(recipes) })
 }
 
-// starts tells whether a script starts a program whose name ends so, by its name or by
-// the path of a copy.
-func (s *source) starts(ending string) bool {
-	return slices.ContainsFunc(s.tree.layers[0].doc.Commands(), func(words []string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(strings.TrimSuffix(w, ".py"), ending) })
-	})
-}
-
-// likeKinds tells whether two kinds are one library's.
-func likeKinds(a, b any) bool {
-	of := func(v any) setup.Dist { kind, _ := v.(string); return setup.Dist{Kind: kind} }
-	x, y := of(a), of(b)
-	return x.DeepSpeed() && y.DeepSpeed() || strings.HasPrefix(x.Kind, "fsdp2") && strings.HasPrefix(y.Kind, "fsdp2")
-}
-
 // gathers is the type that FSDP gathers and reduces in under autocast, "" where it
 // keeps that of the weights: accelerate and Lightning give FSDP a policy of the
 // autocast's type (accelerate 1.15, utils/dataclasses.py: set_mixed_precision;
 // lightning 2.6, plugins/precision/fsdp.py), so that autocast finds nothing to cast.
-func (p *Project) gathers(kind, precision string) string {
+func (p *Run) gathers(kind, precision string) string {
 	cast, autocast := strings.CutPrefix(precision, "amp-")
 	if !autocast || !strings.HasPrefix(kind, "fsdp2") || !p.isPolicys() {
 		return ""
@@ -83,7 +68,7 @@ func (p *Project) gathers(kind, precision string) string {
 }
 
 // isPolicys tells whether accelerate or Lightning wraps the model.
-func (p *Project) isPolicys() bool {
+func (p *Run) isPolicys() bool {
 	return slices.ContainsFunc(p.of("dist.kind"), func(b bound) bool {
 		return b.source.adapter.GathersInAutocast
 	})

@@ -17,16 +17,16 @@ import (
 // and only where that one is not there itself.
 
 // slips is the keys that are most likely others, misspelt.
-func (p *Project) slips() []string {
+func (p *Run) slips() []string {
 	var out []string
 	for _, s := range p.sourcesRead() {
-		out = append(out, s.slips()...)
+		out = append(out, typos(s)...)
 	}
 	return out
 }
 
 // sourcesRead is the sources that hold any of the run's settings, each once.
-func (p *Project) sourcesRead() []*source {
+func (p *Run) sourcesRead() []*source {
 	var out []*source
 	for _, b := range p.bound {
 		if !slices.Contains(out, b.source) {
@@ -36,8 +36,8 @@ func (p *Project) sourcesRead() []*source {
 	return out
 }
 
-// slips is those of one source.
-func (s *source) slips() []string {
+// typos is those of one source.
+func typos(s *source) []string {
 	if s.adapter.OwnProgram || s.adapter.Rest != nil { // any key may stand there
 		return nil
 	}
@@ -85,7 +85,7 @@ func meant(got string, names []string) string {
 
 // bothPrecisions is where bf16 and fp16 are both turned on, which trainers refuse;
 // "" where they are not.
-func (p *Project) bothPrecisions() string {
+func (p *Run) bothPrecisions() string {
 	var on []bound
 	for _, b := range p.of("precision") {
 		if name := b.Path[len(b.Path)-1]; b.source == p.main && (name == "bf16" || name == "fp16") && b.Value != nil && b.Value != "" {

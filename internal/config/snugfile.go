@@ -52,9 +52,6 @@ type ownBinding struct {
 	where   string // in the snug.yaml
 }
 
-// bindings is the system of what snug.yaml binds.
-var bindings = Adapter{Name: "snug.yaml", Title: "bound in snug.yaml", Finding: Finding{OwnProgram: true}, Keys: made(func() []Key { return nil })}
-
 // readSnugFile reads the project's snug.yaml; nil where there is none.
 func readSnugFile(files Files) (*ownFile, error) {
 	data, err := files.ReadFile(snugFile)
@@ -121,7 +118,7 @@ func (r *ownReader) section(key string) error {
 		r.own.Model, _ = v.(map[string]any)
 		return err
 	case "files":
-		names, err := (&Key{Kind: Names, Setting: "files"}).readNames(r.t, at)
+		names, err := valueReader{&Key{Kind: Names, Setting: "files"}}.readNames(r.t, at)
 		if err != nil {
 			return err
 		}
@@ -141,7 +138,7 @@ func (r *ownReader) fail(at place, format string, args ...any) error {
 
 // command is the words of the training command, or one line without quotes.
 func (r *ownReader) command(at place) error {
-	words, err := (&Key{Kind: Names, Setting: "command"}).readPlaces(r.t, at)
+	words, err := valueReader{&Key{Kind: Names, Setting: "command"}}.readPlaces(r.t, at)
 	if err != nil {
 		return err
 	}
@@ -181,7 +178,7 @@ func (r *ownReader) set(at place) error {
 				k.Words = append(k.Words, word{w, w})
 			}
 		}
-		v, err := k.read(r.t, item)
+		v, err := valueReader{&k}.read(r.t, item)
 		if err != nil {
 			return err
 		}
@@ -205,7 +202,7 @@ func (r *ownReader) bind(at place) error {
 		if _, err := settingNamed(key); err != nil {
 			return r.fail(item, "%v", err)
 		}
-		places, err := (&Key{Kind: Names, Setting: key}).readPlaces(r.t, item)
+		places, err := valueReader{&Key{Kind: Names, Setting: key}}.readPlaces(r.t, item)
 		if err != nil {
 			return err
 		}
@@ -224,7 +221,7 @@ func (r *ownReader) bind(at place) error {
 }
 
 // readPlaces is one text or a list of them; a place may have spaces in it.
-func (k *Key) readPlaces(t tree, at place) ([]string, error) {
+func (k valueReader) readPlaces(t tree, at place) ([]string, error) {
 	if text, ok := at.value.Data.(string); ok {
 		return []string{text}, nil
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // adopt puts what a snug.yaml binds in the place of what was found.
-func (p *Project) adopt(own *ownFile) error {
+func (p *Found) adopt(own *ownFile) error {
 	p.own = own
 	open := map[string]*source{}
 	replaced := map[string]bool{}

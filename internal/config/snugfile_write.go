@@ -103,7 +103,7 @@ func (p *Project) writeBindings(b *bytes.Buffer) {
 // bindingLines is a setting's lines: what is bound, and what stands there.
 func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool) {
 	of := p.of(setting)
-	binds = len(of) > 0 && !slices.ContainsFunc(of, func(x bound) bool { return !x.readsAlone() })
+	binds = len(of) > 0 && !slices.ContainsFunc(of, func(x bound) bool { return !readsAlone(x) })
 	head := "  "
 	if !binds {
 		head = "#   "
@@ -129,7 +129,7 @@ func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool)
 }
 
 // readsAlone is whether a binding in snug.yaml would read the same value.
-func (x bound) readsAlone() bool {
+func readsAlone(x bound) bool {
 	if a := x.source.adapter; !a.ByName && !a.OwnProgram || x.key.OverGPUs && x.Setting != "effective" {
 		return false
 	}
@@ -137,7 +137,7 @@ func (x bound) readsAlone() bool {
 	if err != nil {
 		return false
 	}
-	v, err := k.read(x.source.tree, x.place)
+	v, err := readValue(k, x.source.tree, x.place)
 	return err == nil && reflect.DeepEqual(v, x.Value)
 }
 

@@ -12,7 +12,7 @@ import (
 // Spell is how the project's main file would say a setting, as in dtype: float32;
 // "" where its system has no key for that. It is for messages: a flag of snug answers
 // for once, a key of the file for good.
-func (p *Project) Spell(setting string, value any) string {
+func (p *Run) Spell(setting string, value any) string {
 	system := p.system()
 	if p.main == nil || system.OwnProgram {
 		return ""
@@ -29,23 +29,6 @@ func (p *Project) Spell(setting string, value any) string {
 		}
 	}
 	return ""
-}
-
-// spell is a value as the key has it, where the key alone can say it.
-func (k *Key) spell(value any) (file any, ok bool) {
-	switch k.Kind {
-	case Word:
-		_, ok = spelled(k.Words, fmt.Sprint(value), "")
-	case Whole:
-		_, ok = value.(int)
-	case Switch:
-		ok = k.Means == "" || k.Means == value
-	}
-	if !ok {
-		return nil, false
-	}
-	file, err := k.write(value, doc.Value{}, 1)
-	return file, err == nil
 }
 
 // assignment is a key with its value as a file of that format has them.

@@ -94,7 +94,7 @@ func (s *source) startsMain(main *source) bool {
 
 // starters are the scripts among some files that hold no setting themselves and start
 // one of the sources.
-func (p *Project) starters(names []string, found []*source) []*source {
+func (p *Found) starters(names []string, found []*source) []*source {
 	var out []*source
 	for _, name := range names {
 		data, err := p.files.ReadFile(name)

@@ -134,3 +134,28 @@ func Adapters() []*Adapter {
 
 // forSetting is the keys of one setting, in the order of the table.
 func (a *Adapter) forSetting(setting string) []*Key { return a.Keys().bySetting[setting] }
+
+// together is for settings that several keys make up between them: bf16 and
+// fp16. Of the others the first key that is there decides.
+func (k *Key) together() bool {
+	return k.Kind == Switch && k.Means != "" || k.Kind == Word || k.aside()
+}
+
+// within tells whether a system has keys below another.
+func (a *Adapter) within(path string) bool { return a.Keys().sections[path] }
+
+// aside tells whether a key decides over no setting, and only has something said.
+func (k *Key) aside() bool {
+	return k.Setting == "refused" || k.Setting == "noted" || k.Setting == "quantized" || k.Setting == "quant_method"
+}
+
+// sets is the kind of the setting that the key decides.
+func (k *Key) sets() Kind {
+	if k.Setting == "lora" {
+		return Switch
+	}
+	if i, ok := settingOrder()[k.Setting]; ok {
+		return settings()[i].Kind
+	}
+	return k.Kind
+}

@@ -147,3 +147,6 @@ type Sharding struct {
 
 // nobody is the system of a run whose program nobody knows.
 var nobody = Adapter{Keys: made(func() []Key { return nil })}
+
+// bindings is the system of what snug.yaml binds.
+var bindings = Adapter{Name: "snug.yaml", Title: "bound in snug.yaml", Finding: Finding{OwnProgram: true}, Keys: made(func() []Key { return nil })}

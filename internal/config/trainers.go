@@ -3,7 +3,6 @@
 package config
 
 import (
-	"slices"
 	"strings"
 
 	"snug/internal/config/doc"
@@ -12,32 +11,6 @@ import (
 
 // What is simulated is one model and one loss over the tokens of each sample. Other
 // objectives run more: pairs of answers, a frozen reference, a critic, sampling.
-
-// What other objectives do, as the sentence goes on after their names.
-const (
-	comparesPairs   = "trains on pairs of answers, with twice the rows and most often a frozen reference model beside"
-	comparesAnswers = "compares answers, most often with a frozen reference model beside"
-	weighsAnswers   = "trains on judged answers, with a frozen reference model beside"
-	samplesFirst    = "samples answers before it trains on them, with a reference or a cache beside"
-	scoresAnswers   = "trains a head that scores answers, two for each sample"
-	distils         = "runs a teacher beside the model"
-	notTokens       = "is another loss than the one over tokens"
-)
-
-// objectives is what trainers call them, in files and on command lines.
-var objectives = []word{
-	{"sft", ""}, {"pt", ""}, {"pretrain", ""}, {"", ""},
-	{"dpo", comparesPairs}, {"ipo", comparesPairs}, {"orpo", comparesPairs}, {"simpo", comparesPairs}, {"cpo", comparesPairs}, {"tpo", comparesPairs},
-	{"kto", weighsAnswers}, {"bco", weighsAnswers},
-	{"rm", scoresAnswers}, {"reward", scoresAnswers}, {"prm", scoresAnswers},
-	{"ppo", samplesFirst}, {"grpo", samplesFirst}, {"gdpo", samplesFirst}, {"rloo", samplesFirst}, {"online_dpo", samplesFirst}, {"ebft", samplesFirst},
-	{"gkd", distils}, {"distillation", distils},
-}
-
-// objective is a key that names what is trained for.
-func objective(path, source string) Key {
-	return Key{Setting: "refused", Path: path, Kind: Word, Words: objectives, Means: notTokens, Source: source}
-}
 
 // Classes that Python scripts make and programs that shell scripts start to train for
 // something else than a loss over tokens.
@@ -50,7 +23,7 @@ var (
 
 // otherTrainer is what a script of the project makes or starts that trains for
 // something else.
-func (p *Project) otherTrainer() []Missing {
+func (p *Run) otherTrainer() []Missing {
 	for _, s := range p.read() {
 		d := s.tree.layers[0].doc
 		known := map[doc.Format]*pattern.Pattern{doc.Python: otherClasses, doc.Shell: otherPrograms}[d.Format()]
@@ -74,18 +47,4 @@ func objectiveOf(name string) string {
 		}
 	}
 	return best.means
-}
-
-// read is the sources that the settings come from, the main one first.
-func (p *Project) read() []*source {
-	var out []*source
-	if p.main != nil {
-		out = append(out, p.main)
-	}
-	for _, b := range p.bound {
-		if !slices.Contains(out, b.source) {
-			out = append(out, b.source)
-		}
-	}
-	return out
 }

@@ -4,13 +4,12 @@ package config
 
 import (
 	"slices"
-	"strings"
 )
 
 // Value is what a setting is now, in a setup's terms, or nil where no file says
 // it: an int, float64, bool, string, []string or map[string]any. Of a schedule
 // it is the first phase, of several stages the one that takes the most.
-func (p *Project) Value(setting string) any {
+func (p *Run) Value(setting string) any {
 	if p.own != nil {
 		if v, ok := p.own.Set[setting]; ok {
 			return v
@@ -26,11 +25,11 @@ func (p *Project) Value(setting string) any {
 }
 
 // bestOf is the value of a setting that counts among those that files hold.
-func (p *Project) bestOf(setting string) any {
+func (p *Run) bestOf(setting string) any {
 	var best, vague any
 	neutral := false
 	for _, b := range p.of(setting) {
-		if b.yields() {
+		if yields(b) {
 			continue
 		}
 		switch v := b.Value.(type) {
@@ -89,14 +88,8 @@ func larger(best, v any) any {
 	return later(best, v)
 }
 
-// staged says that a setting has several values at different times or for
-// different data, rather than one value in several files.
-func (b bound) staged() bool {
-	return b.Setting == "positives" || b.Setting == "negatives" || strings.Contains(b.key.Path, ".*.")
-}
-
 // world is how many GPUs the run has as far as its user or the files say, else 1.
-func (p *Project) world() int {
+func (p *Run) world() int {
 	if p.gpus > 0 {
 		return p.gpus
 	}
@@ -117,7 +110,7 @@ func (p *Project) world() int {
 }
 
 // first is the first number that is bound to a setting, else 0.
-func (p *Project) first(setting string) int {
+func (p *Run) first(setting string) int {
 	for _, b := range p.of(setting) {
 		if n, ok := b.Value.(int); ok {
 			return n
@@ -128,7 +121,7 @@ func (p *Project) first(setting string) int {
 
 // whole is a setting as a number, with the system's default where no file says
 // it; 0 where nobody knows.
-func (p *Project) whole(setting string) int {
+func (p *Run) whole(setting string) int {
 	if n, ok := p.Value(setting).(int); ok {
 		return n
 	}
@@ -138,8 +131,8 @@ func (p *Project) whole(setting string) int {
 
 // fallback is what the run's system takes where no key says otherwise: "auto" in
 // DeepSpeed's file leaves the word to the trainer.
-func (p *Project) fallback(setting string) any {
-	said := slices.ContainsFunc(p.of(setting), func(b bound) bool { return (b.Value != Auto || !b.source.adapter.Tied) && !b.yields() })
+func (p *Run) fallback(setting string) any {
+	said := slices.ContainsFunc(p.of(setting), func(b bound) bool { return (b.Value != Auto || !b.source.adapter.Tied) && !yields(b) })
 	if said && setting != "precision" {
 		return nil
 	}
@@ -147,9 +140,9 @@ func (p *Project) fallback(setting string) any {
 }
 
 // byDefault is what the run's system takes where there is no key.
-func (p *Project) byDefault(setting string) any {
+func (p *Run) byDefault(setting string) any {
 	for _, k := range p.system().forSetting(setting) {
-		if v := k.byDefault(p.world()); v != nil {
+		if v := keyDefault(k, p.world()); v != nil {
 			if setting == "optimizer" {
 				return p.withKernel(v)
 			}
@@ -161,7 +154,7 @@ func (p *Project) byDefault(setting string) any {
 
 // accumulation is the forwards per optimizer step: from its own key, or from
 // the total batch where a system has only that.
-func (p *Project) accumulation() int {
+func (p *Run) accumulation() int {
 	if n := p.whole("accumulation"); n > 0 {
 		return n
 	}

@@ -40,8 +40,7 @@ func (p *Project) With(want setup.Values) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Uses(p.transformers)
-	q.Spans(p.gpus)
+	q.RunsAs(p.Run)
 	return q, nil
 }
 

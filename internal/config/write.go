@@ -114,3 +114,20 @@ func typed(file string) any {
 	}
 	return file
 }
+
+// spell is a value as the key has it, where the key alone can say it.
+func (k *Key) spell(value any) (file any, ok bool) {
+	switch k.Kind {
+	case Word:
+		_, ok = spelled(k.Words, fmt.Sprint(value), "")
+	case Whole:
+		_, ok = value.(int)
+	case Switch:
+		ok = k.Means == "" || k.Means == value
+	}
+	if !ok {
+		return nil, false
+	}
+	file, err := k.write(value, doc.Value{}, 1)
+	return file, err == nil
+}

@@ -3,9 +3,8 @@
 package config
 
 import (
-	"strings"
-
 	"snug/internal/pattern"
+	"strings"
 )
 
 // The model that SFTTrainer is given: SFTTrainer(model="gpt2"), or first. It stands

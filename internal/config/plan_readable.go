@@ -8,13 +8,6 @@ import (
 	"unicode"
 )
 
-// brokenFile is a file that might be a configuration of the run and could not be
-// read: it has a mistake in it, or may not be opened.
-type brokenFile struct {
-	file string
-	err  error
-}
-
 // readable refuses a change while a file that may belong to it cannot be read:
 // changing the others alone would leave the run half-way.
 func (c *changing) readable() error {

@@ -4,9 +4,8 @@ package config
 
 import (
 	"slices"
-	"strings"
-
 	"snug/internal/config/doc"
+	"strings"
 )
 
 // A script puts adapters onto its model with PEFT's LoraConfig. Its arguments count
@@ -16,25 +15,6 @@ import (
 func isLoraConfig(text string) bool {
 	class, _, call := strings.Cut(text, "(")
 	return call && (class == "LoraConfig" || strings.HasSuffix(class, ".LoraConfig")) && isDottedName(class)
-}
-
-// loraArguments is those that decide over memory. Rank is 8 unless it is given.
-var loraArguments = []Key{
-	{Setting: "lora.rank", Path: "r", Kind: Whole, Source: peftConfig},
-	{Setting: "lora.alpha", Path: "lora_alpha", Kind: Number, Source: peftConfig},
-	{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Source: peftConfig},
-	{Setting: "lora.targets", Path: "target_modules", Kind: Names, Source: peftConfig},
-	{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: peftConfig},
-	{Setting: "lora.save", Path: "modules_to_save", Kind: Names, Source: peftConfig},
-	{Setting: "uncounted", Path: "target_parameters", Kind: Names, Source: peftConfig},
-	{Setting: "uncounted", Path: "lora_bias", Kind: Switch, Means: "biases of adapters", Source: peftConfig},
-	{Setting: "uncounted", Path: "bias", Kind: Word, Words: []word{{"none", ""}, {"all", "trained biases"}, {"lora_only", "trained biases"}}, Source: peftConfig},
-}
-
-// loraMade is what making the call says by itself.
-var loraMade = []Key{
-	{Setting: "lora", Kind: Switch, Source: peftConfig},
-	{Setting: "lora.peft", Kind: Switch, Source: upcast},
 }
 
 // adaptersInCode binds the arguments of the one LoraConfig of a Python script, where its
