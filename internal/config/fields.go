@@ -25,7 +25,7 @@ const Weights = "weights"
 // Fields is what the files say, as a setup: what setup.Decode takes.
 func (p *Run) Fields() map[string]any {
 	out := map[string]any{}
-	for _, s := range settings() {
+	for _, s := range Settings() {
 		v := p.Value(s.Name)
 		if v == nil {
 			v = p.fallback(s.Name)

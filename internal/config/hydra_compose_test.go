@@ -34,12 +34,12 @@ func circle(n int) map[string]string {
 func TestHydraNamesTwice(t *testing.T) {
 	files := circle(15)
 	bounded(t, 64<<20, func() {
-		p, err := Open(mapFS(files), ".")
+		p, err := Find(mapFS(files), ".")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if main, _ := p.Main(); main != "c0.yaml" || p.Value("batch") != 1 {
-			t.Errorf("the main file is %s, with a batch of %v", main, p.Value("batch"))
+		if main, _ := p.Main(); main != "c0.yaml" || p.of("batch")[0].Value != 1 {
+			t.Errorf("the main file is %s, with a batch of %v", main, p.of("batch")[0].Value)
 		}
 		if n := len(p.main.tree.layers); n != len(files) {
 			t.Errorf("%d layers of %d files", n, len(files))
@@ -68,7 +68,7 @@ func TestHydraHasAnEnd(t *testing.T) {
 		"long": {long, "it is one of more than 2000 entries of defaults lists"},
 	} {
 		bounded(t, 128<<20, func() {
-			if _, err := Open(mapFS(c.files), ".", "c0.yaml"); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := Find(mapFS(c.files), ".", "c0.yaml"); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: got %v, want %q", name, err, c.want)
 			}
 		})
@@ -187,8 +187,8 @@ func FuzzHydra(f *testing.F) {
 			files[name] = text
 		}
 		bounded(t, 64<<20+10_000*len(data), func() {
-			_, _ = Open(mapFS(files), ".", "config.yaml")
-			_, _ = Open(mapFS(files), ".")
+			_, _ = Find(mapFS(files), ".", "config.yaml")
+			_, _ = Find(mapFS(files), ".")
 		})
 	})
 }

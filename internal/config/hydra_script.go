@@ -73,7 +73,7 @@ func hydraArguments(text string) map[string]string {
 
 // hydraFlag is what a command gives for one of Hydra's flags, or else what the
 // script says.
-func hydraFlag(words []string, otherwise string, names ...string) string {
+func hydraFlag(words []string, inScript string, names ...string) string {
 	for i, w := range words {
 		flag, value, glued := strings.Cut(w, "=")
 		switch {
@@ -84,7 +84,7 @@ func hydraFlag(words []string, otherwise string, names ...string) string {
 			return words[i+1]
 		}
 	}
-	return otherwise
+	return inScript
 }
 
 // hydraKey is a key that Hydra's grammar takes without quoting.

@@ -27,7 +27,7 @@ func TestMerges(t *testing.T) {
 		"a bomb":       {merged(15, 8), ""},
 	} {
 		bounded(t, 64<<20, func() {
-			_, err := Open(mapFS(map[string]string{"config.yaml": c.text}), ".", "config.yaml")
+			_, err := Find(mapFS(map[string]string{"config.yaml": c.text}), ".", "config.yaml")
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%s: got %v, want %q", name, err, c.want)
 			}

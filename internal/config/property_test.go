@@ -98,8 +98,8 @@ func keysAt(p *Project, file string, at doc.Path) []*Key {
 		return out
 	}
 	keys := p.main.adapter.Keys().all
-	if arguments(p.Run) != nil {
-		keys, at = hfKeys(hfArgs), at[len(at)-1:]
+	if arguments := p.main.adapter.Arguments; arguments != nil {
+		keys, at = arguments(), at[len(at)-1:]
 	}
 	for i := range keys {
 		k := &keys[i]

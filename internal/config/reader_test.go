@@ -56,19 +56,19 @@ func TestSearchHasAnEnd(t *testing.T) {
 		files[fmt.Sprintf("conf/a%03d.yaml", i)] = text("", 220_000)
 	}
 	bounded(t, 1500<<20, func() {
-		p, err := Open(mapFS(files), ".")
+		p, err := Find(mapFS(files), ".")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if main, _ := p.Main(); main != "conf/train.yaml" || p.Value("batch") != 4 {
-			t.Errorf("the main file is %s, with a batch of %v", main, p.Value("batch"))
+		if main, _ := p.Main(); main != "conf/train.yaml" || p.of("batch")[0].Value != 4 {
+			t.Errorf("the main file is %s, with a batch of %v", main, p.of("batch")[0].Value)
 		}
 		const want = "62 of the 101 files here that might be configs were not read, the largest ones: snug looks through 8 MiB or 200000 values of them; if one is the run's, name it: --config-path FILE"
 		if len(p.Notes) != 1 || p.Notes[0] != want {
 			t.Errorf("notes are %q", p.Notes)
 		}
-		if doubts := p.Doubts(p.Fields()); len(doubts) == 0 || doubts[0] != want {
-			t.Errorf("doubts are %q", doubts)
+		if p.unsearched != want {
+			t.Errorf("what was not read is told as %q", p.unsearched)
 		}
 	})
 }
@@ -79,7 +79,7 @@ func TestSearchKeepsSoMuch(t *testing.T) {
 	for i := range 40 {
 		files[fmt.Sprintf("c%02d.yaml", i)] = text("batch_size: 4\n", 200_000)
 	}
-	_, err := Open(mapFS(files), ".")
+	_, err := Find(mapFS(files), ".")
 	if err == nil || !strings.Contains(err.Error(), "several configurations are here") || !strings.Contains(err.Error(), "of the 40 files here that might be configs were not read") {
 		t.Errorf("got %v", err)
 	}
@@ -98,7 +98,7 @@ func TestLargeFiles(t *testing.T) {
 		"run.yaml":   "reading ds.json: larger than 1 MiB",
 	} {
 		bounded(t, 64<<20, func() {
-			if _, err := Open(files, ".", name); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := Find(files, ".", name); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: got %v, want %q", name, err, want)
 			}
 		})
@@ -112,7 +112,7 @@ func TestManyCandidates(t *testing.T) {
 		fmt.Fprintf(&b, "k%d:\n  batch_size: 1\n  precision: bf16\n", i)
 	}
 	bounded(t, 1<<30, func() {
-		_, err := Open(mapFS(map[string]string{"config.yaml": b.String()}), ".")
+		_, err := Find(mapFS(map[string]string{"config.yaml": b.String()}), ".")
 		if err == nil || !strings.Contains(err.Error(), "k0.batch_size may be meant, or k1.batch_size (line 5)") || len(err.Error()) > 500 {
 			t.Errorf("got %v", err)
 		}

@@ -4,11 +4,16 @@ package config
 
 import "testing"
 
-// TestMeant wants slips to be told from keys that are others'.
-func TestMeant(t *testing.T) {
+// TestNearestKey wants slips to be told from keys that are others'.
+func TestNearestKey(t *testing.T) {
 	var names []string
-	for _, k := range hf.Keys().all {
-		names = append(names, k.Path)
+	for _, s := range Adapters() {
+		if s.Name != "hf" {
+			continue
+		}
+		for _, k := range s.Keys().all {
+			names = append(names, k.Path)
+		}
 	}
 	for got, want := range map[string]string{
 		"per_device_train_batchsize":      "per_device_train_batch_size",

@@ -13,7 +13,7 @@ import (
 // TestStartedSeveral has scripts that start one file each: snug asks.
 func TestStartedSeveral(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
-	_, err := Open(fstest.MapFS{
+	_, err := Find(fstest.MapFS{
 		"a.sh": file("axolotl train a.yml\n"), "a.yml": file("base_model: gpt2\nmicro_batch_size: 2\n"),
 		"b.sh": file("axolotl train b.yml\n"), "b.yml": file("base_model: gpt2\nmicro_batch_size: 4\n"),
 	}, ".")

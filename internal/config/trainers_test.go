@@ -11,19 +11,34 @@ import (
 )
 
 // opened is a project of one file.
-func opened(t *testing.T, file, text string) *Project {
+func opened(t *testing.T, file, text string) *Run {
 	t.Helper()
-	p, err := Open(fstest.MapFS{file: {Data: []byte(text)}}, ".")
+	found, err := Find(fstest.MapFS{file: {Data: []byte(text)}}, ".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return NewRun(found)
+}
+
+// TestUnsearched wants figures to come with a word on the files that were not read.
+func TestUnsearched(t *testing.T) {
+	p := opened(t, "a.yaml", "batch_size: 4\n")
+	p.unsearched = "two files were not read"
+	if got := p.Doubts(p.Fields()); len(got) == 0 || got[0] != p.unsearched {
+		t.Errorf("warnings are %q", got)
+	}
 }
 
 // TestOtherTrainers tells scripts that train for something else by what they make or
 // start.
 func TestOtherTrainers(t *testing.T) {
-	const batch = "per_device_train_batch_size"
+	const (
+		batch         = "per_device_train_batch_size"
+		comparesPairs = "trains on pairs of answers, with twice the rows"
+		weighsAnswers = "trains on judged answers, with a frozen reference"
+		samplesFirst  = "samples answers before it trains on them"
+		scoresAnswers = "trains a head that scores answers"
+	)
 	for name, x := range map[string]struct{ file, text, does string }{
 		"a config":          {"a.py", "args = KTOConfig(" + batch + "=2)\n", weighsAnswers},
 		"a trainer":         {"a.py", batch + " = 2\nRewardTrainer(model=m)\n", scoresAnswers},
