@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"snug/internal/config/systems"
 )
 
 // fixtures are all of testdata/adapters, by name.
@@ -43,7 +45,7 @@ func TestEveryAdapterHasAFixture(t *testing.T) {
 			seen[b.System] = true
 		}
 	}
-	for _, a := range Adapters() {
+	for _, a := range systems.All() {
 		if !seen[a.Name] {
 			t.Errorf("no fixture in testdata/adapters is read as %s", a.Name)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"snug/internal/config/systems"
 	"snug/internal/setup"
 )
 
@@ -116,7 +117,7 @@ func (c *fixture) run(t *testing.T) map[string]string {
 	}
 	out["found"] = found.String()
 	out["setup"] = setupText(p)
-	if doubts := p.Doubts(p.Fields()); len(doubts) > 0 {
+	if doubts := p.Warnings(p.Fields()); len(doubts) > 0 {
 		out["doubts"] = strings.Join(doubts, "\n") + "\n"
 	}
 	notes := slices.Clone(p.Notes)
@@ -148,7 +149,7 @@ func (c *fixture) settings(t *testing.T) map[string]any {
 	t.Helper()
 	want := map[string]any{}
 	for _, s := range c.set {
-		name, v, err := ParseSetting(s)
+		name, v, err := systems.ParseSetting(s)
 		if err != nil {
 			t.Fatal(err)
 		}

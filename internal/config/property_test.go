@@ -14,6 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"snug/internal/config/doc"
+	"snug/internal/config/edits"
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
 	"snug/internal/shadow"
 )
 
@@ -57,10 +60,10 @@ func (c *fixture) changeIsRead(t *rapid.T) {
 	for setting, v := range want {
 		got := q.Value(setting)
 		if setting == "accumulation" {
-			got = q.accumulation()
+			got = q.Accumulation()
 		}
 		if got == nil {
-			got = q.fallback(setting)
+			got = q.DefaultValue(setting)
 		}
 		if got != v {
 			t.Fatalf("set %v: %s reads %v\n%s", want, setting, got, lineDiff(c.files, after))
@@ -70,15 +73,15 @@ func (c *fixture) changeIsRead(t *rapid.T) {
 
 // ownWords wants every word that a plan writes to be one of the system's own: what
 // is only read, no system need understand.
-func ownWords(t interface{ Fatalf(string, ...any) }, p *Project, plan Plan) {
+func ownWords(t interface{ Fatalf(string, ...any) }, p *Project, plan edits.Plan) {
 	for _, e := range plan.Edits {
 		text, ok := e.Value.(string)
 		if !ok {
 			continue
 		}
-		if !slices.ContainsFunc(keysAt(p, e.File, e.Path), func(k *Key) bool {
-			_, own := meaning(k.Words, text)
-			return own || k.Kind != Word
+		if !slices.ContainsFunc(keysAt(p, e.File, e.Path), func(k *systems.Key) bool {
+			_, own := systems.Meaning(k.Words, text)
+			return own || k.Kind != systems.Word
 		}) {
 			t.Fatalf("%s: %s is written, which no key of that system has among its words", e.Path, text)
 		}
@@ -87,26 +90,26 @@ func ownWords(t interface{ Fatalf(string, ...any) }, p *Project, plan Plan) {
 
 // keysAt is the keys of tables that stand at a path, or would, and decide a setting
 // that can be written.
-func keysAt(p *Project, file string, at doc.Path) []*Key {
-	var out []*Key
-	for _, b := range p.bound {
-		if b.File == file && b.Path.Equal(at) && (slices.Contains(settingNames(), b.Setting) || b.Setting == "optimizer.kernel" || b.Setting == "link") {
-			out = append(out, b.key)
+func keysAt(p *Project, file string, at doc.Path) []*systems.Key {
+	var out []*systems.Key
+	for _, b := range p.Bound {
+		if b.File == file && b.Path.Equal(at) && (slices.Contains(systems.SettingNames(), b.Setting) || b.Setting == "optimizer.kernel" || b.Setting == "link") {
+			out = append(out, b.Key)
 		}
 	}
-	if p.main == nil { // all of it is bound in snug.yaml
+	if p.Primary == nil { // all of it is bound in snug.yaml
 		return out
 	}
-	keys := p.main.adapter.Keys().all
-	if arguments := p.main.adapter.Arguments; arguments != nil {
+	keys := p.Primary.System.Keys().All
+	if arguments := p.Primary.System.Arguments; arguments != nil {
 		keys, at = arguments(), at[len(at)-1:]
 	}
 	for i := range keys {
 		k := &keys[i]
-		if (k.Path == at.String() || k.Path == "**."+at[len(at)-1]) && slices.Contains(settingNames(), k.Setting) {
+		if (k.Path == at.String() || k.Path == "**."+at[len(at)-1]) && slices.Contains(systems.SettingNames(), k.Setting) {
 			out = append(out, k)
 		}
-		if k.Beside != nil && besidePath(strings.Split(k.Path, "."), k.Beside).Equal(at) {
+		if k.Beside != nil && projects.PathBeside(strings.Split(k.Path, "."), k.Beside).Equal(at) {
 			out = append(out, k.Beside)
 		}
 	}
@@ -134,7 +137,7 @@ func asAny[T any](g *rapid.Generator[T]) *rapid.Generator[any] {
 }
 
 // applied is files with a plan carried out.
-func applied(before fstest.MapFS, plan Plan) (fstest.MapFS, error) {
+func applied(before fstest.MapFS, plan edits.Plan) (fstest.MapFS, error) {
 	after := maps.Clone(before)
 	for _, e := range plan.Edits {
 		d, err := doc.Open(e.File, after[e.File].Data)
@@ -187,7 +190,7 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		p.Doubts(p.Fields())
+		p.Warnings(p.Fields())
 		p.Missing()
 		p.Spell("weights", "fp32")
 		if q, err := p.With(valuesOf(map[string]any{"precision": "amp-fp16", "weights": "fp32"})); err == nil {

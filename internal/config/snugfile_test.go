@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"snug/internal/config/projects"
 )
 
 // TestNewSnugFile wants a snug.yaml that is read and changes nothing: the same
@@ -29,7 +31,7 @@ func TestNewSnugFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := parseCase(ar)
-			if c.files[snugFile] != nil {
+			if c.files[projects.SnugFile] != nil {
 				t.Skip("has one of its own")
 			}
 			before := c.run(t)
@@ -47,7 +49,7 @@ func TestNewSnugFile(t *testing.T) {
 			with := *c
 			with.main = nil
 			with.files = maps.Clone(c.files)
-			with.files[snugFile] = &fstest.MapFile{Data: text}
+			with.files[projects.SnugFile] = &fstest.MapFile{Data: text}
 			after := with.run(t)
 			for _, part := range []string{"setup", "error"} {
 				if diff := cmp.Diff(before[part], after[part]); diff != "" {
@@ -70,16 +72,16 @@ func sortedLines(text string) map[string]bool {
 }
 
 func TestEmptySnugFile(t *testing.T) {
-	own, err := parseSnugFile(NewSnugFile(nil))
+	own, err := projects.ParseSnugFile(NewSnugFile(nil))
 	if err != nil || len(own.Bind) != 0 || own.Model != nil {
 		t.Errorf("%+v %v", own, err)
 	}
 }
 
-func TestWriteAside(t *testing.T) {
+func TestWriteComments(t *testing.T) {
 	long := "  accumulation: training/configs/pretrain_512m_low_memory.yaml#gradient_accumulation_steps"
 	var b bytes.Buffer
-	writeAside(&b, []bindingLine{
+	writeComments(&b, []bindingLine{
 		{"  batch: a.yaml#batch", "2", "hf"},
 		{"  precision:", "", ""},
 		{"    - a.yaml#precision", "\"sechzehn größer\"", ""},

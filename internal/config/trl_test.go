@@ -37,7 +37,7 @@ func TestTRLLoss(t *testing.T) {
 			if fields["loss"] != c.want {
 				t.Errorf("loss %v, want %v", fields["loss"], c.want)
 			}
-			if doubts := strings.Join(p.Doubts(fields), "\n"); strings.Contains(doubts, "pieces of 256 tokens") != c.doubt {
+			if doubts := strings.Join(p.Warnings(fields), "\n"); strings.Contains(doubts, "pieces of 256 tokens") != c.doubt {
 				t.Errorf("doubts %q", doubts)
 			}
 		})

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"snug/internal/config/doc"
+	"snug/internal/config/systems"
+	"snug/internal/pattern"
+)
+
+// What a script does with quantized weights, as its text says.
+
+// checkpointsInCode tells whether prepare_model_for_kbit_training does so.
+func (p *Run) checkpointsInCode() bool {
+	return p.prepares() && !preparesAlone.In(p.Primary.Tree.Layers[0].Doc.Text())
+}
+
+var preparesAlone = pattern.New(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_gradient_checkpointing\s*=\s*False`,
+	"prepare_model_for_kbit_training(")
+
+// prepares tells whether a script casts to float32 what is not quantized.
+func (p *Run) prepares() bool {
+	return p.inCode() && prepares.In(p.Primary.Tree.Layers[0].Doc.Text())
+}
+
+var prepares = pattern.New(`(?m)^[^#\n]*\bprepare_model_for_kbit_training\(`, "prepare_model_for_kbit_training(")
+
+// inCode tells whether the project's main file is a Python script.
+func (p *Run) inCode() bool {
+	return p.Primary != nil && p.Primary.Tree.Layers[0].Doc.Format() == doc.Python
+}
+
+// computeInCode is the type that a script names, itself or by a variable.
+func (p *Run) computeInCode() string {
+	text := p.Primary.Tree.Layers[0].Doc.Text()
+	found := computeArgument.Find(text)
+	if found == nil {
+		return ""
+	}
+	if means, ok := systems.Meaning(systems.ComputeTypes, found[1]); ok {
+		return means
+	}
+	named := pattern.New(`(?m)^[^#\n]*\b`+found[1]+`\s*(?::[^=\n]*)?=\s*(?:torch\.|getattr\(\s*torch\s*,\s*)?["']?((?:b?float)[0-9]+)`, found[1]).Find(text)
+	if named == nil {
+		return ""
+	}
+	means, _ := systems.Meaning(systems.ComputeTypes, named[1])
+	return means
+}
+
+var computeArgument = pattern.New(`\bbnb_4bit_compute_dtype\s*=\s*(?:torch\.|["'])?(\w+)`, "bnb_4bit_compute_dtype")
