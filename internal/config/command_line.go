@@ -27,7 +27,7 @@ func CommandSettings(words []string) []projects.Binding {
 	if err != nil {
 		return nil // no command that was ever typed
 	}
-	s := projects.NewSource("command.sh", &systems.Shell, tree.New(tree.Layer{File: "command.sh", Doc: d}))
+	s := projects.NewSource("command.sh", systems.Shell(), tree.New(tree.Layer{File: "command.sh", Doc: d}))
 	found, err := s.Bind()
 	if err != nil {
 		return nil

@@ -39,13 +39,13 @@ func writeComments(b *bytes.Buffer, lines []bindingLine) {
 		if column > at && column+2+utf8.RuneCountInString("# "+l.value) <= pageWidth {
 			at = column
 		}
-		aside := l.comment(pageWidth - at - 2)
-		if l.value != "" && aside == "" { // above it, then
+		comment := l.comment(pageWidth - at - 2)
+		if l.value != "" && comment == "" { // above it, then
 			indent := len(l.text) - len(strings.TrimLeft(l.text, "# "))
 			l.value = "today: " + l.value
 			fmt.Fprintf(b, "%s%s\n", strings.Repeat(" ", indent), l.comment(pageWidth-indent))
 		}
-		fmt.Fprintln(b, strings.TrimRight(fmt.Sprintf("%-*s  %s", at, l.text, aside), " "))
+		fmt.Fprintln(b, strings.TrimRight(fmt.Sprintf("%-*s  %s", at, l.text, comment), " "))
 	}
 }
 

@@ -18,7 +18,7 @@ func (p *Project) With(want setup.Values) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := edited{p.Files, map[string][]byte{}}
+	files := edited{p.Files(), map[string][]byte{}}
 	for _, c := range plan.Creates {
 		files.content[path.Clean(c.File)] = c.Content
 	}

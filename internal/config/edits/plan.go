@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package edits works out which edits of a project's files give its settings other
+// values. A plan holds for all files or is refused; package change carries it out.
 package edits
 
 import (
@@ -246,8 +248,8 @@ func (c *planner) aliases(b projects.Bound, p doc.Path) ([]doc.Reference, bool) 
 
 // Plan is what changing some settings takes.
 type Plan struct {
-	Edits   []change.Edit
-	Creates []change.Create
+	Edits   []change.Edit   // of files that are there
+	Creates []change.Create // of copies of presets that others use too
 	// Notes say what was left as it is, and why.
 	Notes []string
 }

@@ -86,7 +86,7 @@ func (c *planner) unusedName(name string) (string, error) {
 		if n > 1 {
 			try = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext)
 		}
-		if _, err := c.project.Files.ReadFile(try); err != nil {
+		if _, err := c.project.Files().ReadFile(try); err != nil {
 			return try, nil
 		}
 	}

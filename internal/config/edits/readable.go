@@ -24,7 +24,7 @@ func (c *planner) readable() error {
 // mayHold is which of the wanted settings a file may hold, by the words in it:
 // "" where none of any system's keys for them is there.
 func (c *planner) mayHold(file string) string {
-	text, err := c.project.Files.ReadFile(file)
+	text, err := c.project.Files().ReadFile(file)
 	if err != nil {
 		return "these settings"
 	}

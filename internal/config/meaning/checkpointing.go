@@ -31,6 +31,7 @@ func leavesToTrainer(b projects.Bound) bool {
 	return b.Setting == "checkpointing" && b.Key.OfSharding && b.Value != true
 }
 
+// AnyOn tells whether one of some keys is on.
 func AnyOn(of []projects.Bound) bool {
 	return slices.ContainsFunc(of, func(b projects.Bound) bool { return b.Value == true })
 }

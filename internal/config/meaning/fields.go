@@ -15,7 +15,7 @@ import (
 
 // Missing is something about the run that no file says.
 type Missing struct {
-	Setting string
+	Setting string // or Weights, or Training
 	// Say is how to say it.
 	Say string
 }
@@ -91,7 +91,7 @@ func (p *Run) Missing() []Missing {
 }
 
 // unknownWords is what files say in words that nobody here knows, and nothing else
-// says instead. What is refused for its word is spoken of already.
+// says instead. What is refused for its word has been told already.
 func (p *Run) unknownWords(fields map[string]any) []Missing {
 	var out []Missing
 	refused := map[string]bool{}
@@ -103,11 +103,11 @@ func (p *Run) unknownWords(fields map[string]any) []Missing {
 			continue
 		}
 		flag, kind := strings.CutSuffix(b.Setting, ".kind")
-		spoken := refused[b.Place.At.String()]
+		told := refused[b.Place.At.String()]
 		switch {
-		case b.Setting == "lora" && fields["lora"] == nil && !spoken:
+		case b.Setting == "lora" && fields["lora"] == nil && !told:
 			out = append(out, Missing{"lora", fmt.Sprintf("%s: %q is not one that snug knows; LoRA of a like size has --lora-rank N --lora-targets all-linear, and snug profile -- <your command> measures it", b.Where(), b.Unknown)})
-		case fields[flag] != nil || spoken || !systems.IsSetting(b.Setting):
+		case fields[flag] != nil || told || !systems.IsSetting(b.Setting):
 		case b.Setting == "weights" || strings.Contains(flag, ".") || kind && p.World() < 2:
 		default:
 			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: give the nearest with --%s", b.Where(), b.Unknown, setup.FlagOf(b.Setting))})

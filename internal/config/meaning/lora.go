@@ -68,8 +68,8 @@ func (p *Run) upcasts(out map[string]any) bool {
 
 // LoRA is how adapters are made in a project, or would be.
 type LoRA struct {
-	PEFT               bool
-	Weights, Precision string
+	PEFT               bool   // they are PEFT's, with its casts
+	Weights, Precision string // what the run then has
 }
 
 // LoRA tells what turning it on would mean.

@@ -18,11 +18,11 @@ const nanoVocabulary, gpt2Vocabulary = 50304, 50257
 var nanoCharacters = map[string]int{"shakespeare_char": 65}
 
 // nanoTokens is how many tokens a model from scratch knows: train.py looks for them in
-// a meta.pkl beside the data. The doubt is that there is one which does not say.
-func (p *Run) nanoTokens() (n int, doubt string) {
+// a meta.pkl beside the data. The warning is that there is one which does not say.
+func (p *Run) nanoTokens() (n int, warning string) {
 	dataset, _ := p.ValueOrDefault("shape.dataset").(string)
 	name := path.Join("data", dataset, "meta.pkl")
-	data, err := p.Files.ReadFile(name)
+	data, err := p.Files().ReadFile(name)
 	n = pickledVocabulary(data)
 	switch {
 	case n > 0:
@@ -30,9 +30,9 @@ func (p *Run) nanoTokens() (n int, doubt string) {
 	case nanoCharacters[dataset] > 0:
 		return nanoCharacters[dataset], ""
 	case err == nil:
-		doubt = fmt.Sprintf("%s: no vocab_size could be read here, which the model has its tokens from; %d are counted", name, nanoVocabulary)
+		warning = fmt.Sprintf("%s: no vocab_size could be read here, which the model has its tokens from; %d are counted", name, nanoVocabulary)
 	}
-	return nanoVocabulary, doubt
+	return nanoVocabulary, warning
 }
 
 // pickledVocabulary is the number behind the key vocab_size in a dict that pickle.dump
@@ -61,8 +61,8 @@ func (p *Run) nanoWarnings() []string {
 	if _, loaded := p.nanoLoads(); p.Trainer().OwnModel == "" || loaded {
 		return nil
 	}
-	if _, doubt := p.nanoTokens(); doubt != "" {
-		return []string{doubt}
+	if _, warning := p.nanoTokens(); warning != "" {
+		return []string{warning}
 	}
 	return nil
 }

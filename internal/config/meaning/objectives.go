@@ -3,8 +3,6 @@
 package meaning
 
 import (
-	"strings"
-
 	"snug/internal/config/doc"
 	"snug/internal/config/projects"
 	"snug/internal/config/systems"
@@ -34,19 +32,8 @@ func (p *Run) otherTrainer() []Missing {
 		}
 		if at := known.Index(d.Text()); at != nil {
 			what := projects.Submatch(d, at, 1)
-			return []Missing{{Training, refusal(s.LineOf(d, at[2]), what, objectiveOf(what))}}
+			return []Missing{{Training, refusal(s.LineOf(d, at[2]), what, systems.Objective(what))}}
 		}
 	}
 	return nil
-}
-
-// objectiveOf is what a class or a program does, by the longest name within its own.
-func objectiveOf(name string) string {
-	best := systems.Term{Means: systems.NotTokens}
-	for _, o := range systems.Objectives {
-		if len(o.File) > max(len(best.File), 2) && strings.Contains(strings.ToLower(name), o.File) {
-			best = o
-		}
-	}
-	return best.Means
 }

@@ -50,8 +50,8 @@ func (p *Run) settleQuantization(out map[string]any) {
 		in = map[string]any{}
 	}
 	in["bits"] = 4.0
-	if isCalled(b, "quant_bits") {
-		in["type"], in["double"] = firstNonNil(in["type"], "nf4"), firstNonNil(in["double"], true)
+	if by := b.Key.Quantizer; by != nil && by.Type != "" {
+		in["type"], in["double"] = firstNonNil(in["type"], by.Type), firstNonNil(in["double"], by.Double)
 	}
 	if in["type"] == nil {
 		in["type"] = systems.BitsAndBytesType
@@ -67,7 +67,7 @@ func (p *Run) settleQuantization(out map[string]any) {
 		in["prepare"], in["cast_back"] = true, true
 	}
 	out["quantization"] = in
-	put(out, "versions.bitsandbytes", installed(p.Files, bnbInfo))
+	put(out, "versions.bitsandbytes", installed(p.Files(), bnbInfo))
 	p.settleQuantized(out)
 	if lora, _ := out["lora"].(map[string]any); lora != nil {
 		lora["peft"] = true // nobody else has adapters beside quantized weights
@@ -87,11 +87,6 @@ func (p *Run) settleQuantized(out map[string]any) {
 	}
 }
 
-// isCalled tells whether a key is called so.
-func isCalled(b *projects.Bound, name string) bool {
-	return strings.HasSuffix(b.Key.Path, name)
-}
-
 // computesIn is the type of products where no key says it, "" for bitsandbytes' own.
 // TRL takes the type that it loads weights in, Axolotl and LLaMA-Factory that of their
 // arithmetic, ms-swift bfloat16 unless weights are loaded in something else.
@@ -103,16 +98,20 @@ func (p *Run) computesIn(b *projects.Bound, out map[string]any) string {
 		held = cmp.Or(weights, precision)
 	}
 	arithmetic := strings.TrimPrefix(precision, "amp-")
+	rule := p.Trainer().Computes
+	if by := b.Key.Quantizer; by != nil {
+		rule = cmp.Or(rule, by.Computes)
+	}
 	switch {
 	case p.inCode():
 		return p.computeInCode()
-	case p.Trainer().Computes == systems.ComputesAsHeld:
+	case rule == systems.ComputesAsHeld:
 		return computeType(held)
-	case p.Trainer().Computes == systems.ComputesAsArithmetic, isCalled(b, "quantization_bit"):
+	case rule == systems.ComputesAsArithmetic:
 		return cmp.Or(computeType(arithmetic), "bf16")
-	case isCalled(b, "quant_bits") && (held == "fp16" || held == "fp32"):
+	case rule == systems.ComputesUnlessLoaded && (held == "fp16" || held == "fp32"):
 		return "fp32"
-	case isCalled(b, "quant_bits"):
+	case rule == systems.ComputesUnlessLoaded:
 		return "bf16"
 	}
 	return ""

@@ -37,15 +37,14 @@ func (p *Run) computeInCode() string {
 	if found == nil {
 		return ""
 	}
-	if means, ok := systems.Meaning(systems.ComputeTypes, found[1]); ok {
-		return means
+	if named := systems.ComputeType(found[1]); named != "" {
+		return named
 	}
 	named := pattern.New(`(?m)^[^#\n]*\b`+found[1]+`\s*(?::[^=\n]*)?=\s*(?:torch\.|getattr\(\s*torch\s*,\s*)?["']?((?:b?float)[0-9]+)`, found[1]).Find(text)
 	if named == nil {
 		return ""
 	}
-	means, _ := systems.Meaning(systems.ComputeTypes, named[1])
-	return means
+	return systems.ComputeType(named[1])
 }
 
 var computeArgument = pattern.New(`\bbnb_4bit_compute_dtype\s*=\s*(?:torch\.|["'])?(\w+)`, "bnb_4bit_compute_dtype")

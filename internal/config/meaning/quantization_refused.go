@@ -15,7 +15,7 @@ import (
 // quantizesNothing tells whether nothing is quantized for want of a second flag: ms-swift wants to
 // be told by what.
 func (p *Run) quantizesNothing(b *projects.Bound) bool {
-	return isCalled(b, "quant_bits") && len(p.BindingsOf("quant_method")) == 0
+	return b.Key.Quantizer != nil && b.Key.Quantizer.NeedsMethod && len(p.BindingsOf("quant_method")) == 0
 }
 
 // unquantizable is why quantized weights are not simulated, "" where they are.
@@ -58,7 +58,7 @@ func (p *Run) quantizationWarnings(run map[string]any) []string {
 	}
 	own := p.Trainer().OwnProgram || p.Trainer().LoadedByScript
 	switch {
-	case own && !p.inCode() && !isCalled(b, "quantization_bit") && !isCalled(b, "quant_bits"):
+	case own && !p.inCode() && b.Key.Quantizer == nil:
 		return []string{fmt.Sprintf("%s: %s quantizes weights; whether the program casts the rest to float32 (prepare_model_for_kbit_training) no file says: it is counted as loaded, --prepare-kbit counts it as float32", b.Where(), b.Path)}
 	case p.inCode() && !p.prepares() && p.Trainer().QuantizedAdapters == "":
 		return []string{fmt.Sprintf("%s: %s quantizes weights; the rest is counted as loaded, as prepare_model_for_kbit_training is not called here", b.Where(), b.Path)}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package meaning says what the values in a project's files mean together: the setup of
+// the run, what is missing to estimate it, and what no figure shows.
 package meaning
 
 import (
@@ -24,7 +26,7 @@ type Run struct {
 
 // New is the run that was found in a folder.
 func New(found *projects.Found) *Run {
-	p := &Run{Found: found, transformers: installed(found.Files, transformersInfo), trl: installed(found.Files, trlInfo)}
+	p := &Run{Found: found, transformers: installed(found.Files(), transformersInfo), trl: installed(found.Files(), trlInfo)}
 	for _, b := range p.Bound {
 		if !systems.IsSetting(b.Setting) || p.IsUnused(b.Setting) {
 			continue

@@ -25,8 +25,7 @@ func (p *Run) scriptType() string {
 	}
 	switch named := p.Primary.ModelType(); {
 	case named != "":
-		held, _ := systems.Meaning(systems.TorchTypes, named)
-		return held
+		return systems.TorchType(named)
 	case p.Primary.System.TakesModel && p.scriptModel().ByScript && !strings.HasPrefix(p.transformers, "4."):
 		return setup.Saved // SFTTrainer is given a model, and loads none
 	}

@@ -14,7 +14,7 @@ import (
 
 // A key that is misspelt is a key that nobody reads: most trainers leave it at
 // their default without a word. Systems have many more keys than their tables here,
-// so that only what is a slip of the fingers away from one that matters is spoken of,
+// so that a warning is given only about what is a few letters away from one that matters,
 // and only where that one is not there itself.
 
 // typos is the keys that are most likely others, misspelt.

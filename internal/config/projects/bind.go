@@ -15,9 +15,9 @@ import (
 // Bound is a binding with what it takes to change it.
 type Bound struct {
 	Binding
-	Key    *systems.Key
-	Source *Source
-	Place  tree.Place
+	Key    *systems.Key // what the table says of it
+	Source *Source      // the configuration that it was found in
+	Place  tree.Place   // and where
 	// Unknown is a word that the system understands and snug does not.
 	Unknown string
 	// rivals are other places that may be the one that was meant.

@@ -28,7 +28,7 @@ type hit struct{ value, key int }
 func candidates(a *systems.System, t tree.Tree) []candidate {
 	x, keys := t.Index(), a.Keys().All
 	var out []candidate
-	told := false
+	told, telling := false, slices.Concat(systems.Telling(), a.AlsoTelling)
 	for _, h := range hits(a, x) {
 		v := x.Values[h.value]
 		if h.key < 0 {
@@ -47,7 +47,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 			rank += 4 * len(keys) // better one that says something
 		}
 		out = append(out, candidate{k, v.Path, v.Value, rank})
-		told = told || slices.Contains(systems.Telling, k.Setting) || slices.Contains(a.AlsoTelling, k.Setting)
+		told = told || slices.Contains(telling, k.Setting)
 	}
 	if !told {
 		return nil

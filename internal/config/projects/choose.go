@@ -29,7 +29,7 @@ var mainNames = []string{"config", "train", "training", "main", "conf", "default
 func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Source, err error) {
 	mains := slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return s.System.Tied || !holds(s, "batch") })
 	if len(mains) == 0 {
-		mains = slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return !holds(s, systems.Telling...) })
+		mains = slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return !holds(s, systems.Telling()...) })
 	}
 	if len(mains) == 0 {
 		mains = found
@@ -153,7 +153,7 @@ func (p *Found) stages(main *Source) []*Source {
 	if !main.System.HasStages {
 		return nil
 	}
-	all, err := scan(p.Files)
+	all, err := scan(p.files)
 	if err != nil {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (p *Found) stages(main *Source) []*Source {
 	all = slices.DeleteFunc(all, func(f candidateFile) bool {
 		return f.name == main.File || dir != "." && !strings.HasPrefix(f.name, dir+"/")
 	})
-	read, unread := p.Files.lookAt(all, func(s *Source) bool { return nearby(main, s) })
+	read, unread := p.files.lookAt(all, func(s *Source) bool { return nearby(main, s) })
 	p.Unsearched = unsearchedNote(unread, len(all))
 	var out []*Source
 	for _, x := range read {
@@ -195,9 +195,9 @@ func (p *Found) follow() error {
 		if !ok || name == "" || path.IsAbs(name) && !strings.HasSuffix(name, ".json") || !b.namesFile(name) || slices.ContainsFunc(p.Bound, func(o Bound) bool { return o.File == name }) {
 			continue
 		}
-		s, _, err := readSource(p.Files, path.Clean(name), false)
+		s, _, err := readSource(p.files, path.Clean(name), false)
 		if beside := path.Join(path.Dir(b.File), name); errors.Is(err, fs.ErrNotExist) && !path.IsAbs(name) {
-			s, _, err = readSource(p.Files, beside, false)
+			s, _, err = readSource(p.files, beside, false)
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

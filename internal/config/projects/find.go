@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package projects finds the configuration of a training run among the files of a
+// folder, and reads the values that its system has keys for. What they mean together is
+// another package's matter.
 package projects
 
 import (
@@ -20,7 +23,10 @@ var ErrSeveral = errors.New("several configurations are here")
 // nothingFound is ErrNothing where something was there and could not be used.
 type nothingFound struct{ root, why string }
 
-func (n nothingFound) Error() string   { return fmt.Sprintf("%v in %s; %s", ErrNothing, n.root, n.why) }
+// Error says why nothing was found.
+func (n nothingFound) Error() string { return fmt.Sprintf("%v in %s; %s", ErrNothing, n.root, n.why) }
+
+// Is tells that it is ErrNothing.
 func (n nothingFound) Is(e error) bool { return e == ErrNothing }
 
 // Unusable is why what looked like a configuration is none, "" where there was
@@ -49,7 +55,7 @@ const unreadable = "passed over: "
 // whatever its folder holds. A snug.yaml there has the first word.
 func Find(files Files, root string, names ...string) (*Found, error) {
 	read := newReader(files, names)
-	p := &Found{Root: root, Files: read, Names: names}
+	p := &Found{Root: root, files: read, Names: names}
 	own, err := readSnugFile(read)
 	if err != nil {
 		return nil, err
@@ -129,7 +135,7 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 	}
 	var out []*Source
 	for _, name := range names {
-		s, notes, err := readSource(p.Files, name, false)
+		s, notes, err := readSource(p.files, name, false)
 		switch {
 		case err != nil:
 			return nil, err
@@ -144,11 +150,11 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 
 // search looks for sources in the folder.
 func (p *Found) search() ([]*Source, error) {
-	all, err := scan(p.Files)
+	all, err := scan(p.files)
 	if err != nil {
 		return nil, fmt.Errorf("looking through %s: %w", p.Root, err)
 	}
-	read, unread := p.Files.lookAt(all, func(*Source) bool { return true })
+	read, unread := p.files.lookAt(all, func(*Source) bool { return true })
 	if p.Unsearched = unsearchedNote(unread, len(all)); unread > 0 {
 		p.Notes = append(p.Notes, p.Unsearched)
 	}
@@ -243,6 +249,7 @@ func (p *Found) Main() (file, title string) {
 // Where is file:line of a binding.
 func (b Bound) Where() string { return fmt.Sprintf("%s:%d", b.File, b.Line) }
 
+// Enumerate is some names in one line, the first few of many.
 func Enumerate(names []string) string {
 	if len(names) > 4 {
 		names = append(names[:3:3], fmt.Sprintf("%d more", len(names)-3))
@@ -254,7 +261,7 @@ func Enumerate(names []string) string {
 // read: it has a mistake in it, or may not be opened.
 type BrokenFile struct {
 	File string
-	Err  error
+	Err  error // with the line where it has one
 }
 
 // SourcesRead is the sources that the settings come from, the main one first.

@@ -25,16 +25,16 @@ type Binding struct {
 
 // Found is what was found in a folder.
 type Found struct {
-	Root string
+	Root string // the folder, as its user names it
 	// Notes are what a person should know: a value that is computed, a key that
 	// is given twice.
 	Notes []string
 
-	Files   *reader
+	files   *reader
 	Names   []string // of the files that were named, where any were
-	Primary *Source
-	Own     *OwnFile
-	Bound   []Bound
+	Primary *Source  // the file that holds the run's settings, nil where snug.yaml binds all
+	Own     *OwnFile // the project's snug.yaml, nil where there is none
+	Bound   []Bound  // every key that was found, in the order of settings
 	// bySetting is the same by setting, in the same order.
 	bySetting   map[string][]Bound
 	AbsentFiles []Bound      // keys that name files which are not there
@@ -42,3 +42,6 @@ type Found struct {
 
 	Unsearched string // what a search did not read, "" where it read all
 }
+
+// Files is the project's files as far as its bounds go.
+func (p *Found) Files() Files { return p.files }

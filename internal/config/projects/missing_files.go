@@ -21,8 +21,7 @@ func (p *Found) noteAbsent(b Bound, name string) {
 	if !b.NamesDeepSpeed() || stage == nil {
 		return
 	}
-	kind, _ := systems.Meaning(systems.ZeroStages, stage[1])
-	b.Setting, b.Value = "dist.kind", kind
+	b.Setting, b.Value = "dist.kind", systems.ZeroStage(stage[1])
 	p.bind(b)
 }
 

@@ -19,7 +19,10 @@ const Auto = "auto"
 
 // Phase is one step of an accumulation schedule: from that epoch on, so many
 // forwards per optimizer step.
-type Phase struct{ From, Count int }
+type Phase struct {
+	From  int // the epoch
+	Count int // forwards
+}
 
 // valueReader reads the values of a key.
 type valueReader struct{ *systems.Key }

@@ -37,9 +37,8 @@ func (s *Source) adaptersInCode(out []Bound) ([]Bound, error) {
 		return out, nil
 	}
 	var found []Bound
-	for i := range systems.LoRAArguments {
-		k := &systems.LoRAArguments[i]
-		b, err := s.bound(k, calls[0].At.Join(k.Path))
+	for _, k := range systems.LoRAArguments() {
+		b, err := s.bound(&k, calls[0].At.Join(k.Path))
 		if err != nil {
 			return nil, err
 		}
@@ -51,10 +50,10 @@ func (s *Source) adaptersInCode(out []Bound) ([]Bound, error) {
 	if !slices.ContainsFunc(append(out, found...), func(b Bound) bool { _, is := b.Value.(int); return is && b.Setting == "lora.rank" }) {
 		return out, nil
 	}
-	for i := range systems.LoRAMade {
+	for _, k := range systems.LoRAMade() {
 		at := calls[0]
-		found = append(found, Bound{Key: &systems.LoRAMade[i], Source: s, Place: at, Binding: Binding{
-			Setting: systems.LoRAMade[i].Setting, System: s.System.Name, File: at.File, Path: at.Path, Value: true,
+		found = append(found, Bound{Key: &k, Source: s, Place: at, Binding: Binding{
+			Setting: k.Setting, System: s.System.Name, File: at.File, Path: at.Path, Value: true,
 			Text: at.Value.Text, Line: at.Value.Line, Column: at.Value.Column,
 		}})
 	}

@@ -27,7 +27,7 @@ var newDType = pattern.New(`\bfrom_pretrained\((?:[^()]|\([^()]*\))*?[\s,(](?:to
 
 // LoadedModel is the model that a script loads, and with which head.
 type LoadedModel struct {
-	Name, Head string
+	Name, Head string // "" where the script does not say
 	// Class is what has that head, and where it stands.
 	Class, Where string
 	// ByScript is that the script has the model itself, rather than its trainer.
@@ -121,6 +121,7 @@ func (s *Source) literal(text string) string {
 	return found[0]
 }
 
+// Submatch is the text of a group that a pattern found.
 func Submatch(d *doc.Document, at []int, n int) string {
 	if at[2*n] < 0 {
 		return ""
@@ -128,6 +129,7 @@ func Submatch(d *doc.Document, at []int, n int) string {
 	return d.Text()[at[2*n]:at[2*n+1]]
 }
 
+// LineOf is file:line of a byte of a document.
 func (s *Source) LineOf(d *doc.Document, offset int) string {
 	return fmt.Sprintf("%s:%d", s.File, 1+strings.Count(d.Text()[:offset], "\n"))
 }

@@ -155,7 +155,7 @@ func readSource(files *reader, name string, searching bool) (*Source, []string, 
 	}
 	s := NewSource(name, a, t)
 	if a.Commands != nil {
-		s.programTrainerFound = s.programTrainer(files)
+		s.program = s.programTrainer(files)
 	}
 	if !a.Composes {
 		return s, nil, nil

@@ -17,7 +17,7 @@ import (
 )
 
 // A snug.yaml in the user's project says where its settings are, for configs
-// that no adapter knows:
+// that no system is known for:
 //
 //	model:                       # as in a setup: name, config, profile, head
 //	  name: all-mpnet-base-v2
@@ -37,12 +37,11 @@ const SnugFile = "snug.yaml"
 
 // OwnFile is a snug.yaml.
 type OwnFile struct {
-	Files []string
-	Model map[string]any
-	Bind  []OwnBinding
-	Set   map[string]any
-
-	Command []string
+	Files   []string       // to read, and no others
+	Model   map[string]any // as in a setup
+	Bind    []OwnBinding   // where settings stand
+	Set     map[string]any // what no file says
+	Command []string       // the words of the one that trains
 }
 
 // OwnBinding is one setting and the places that hold it.
@@ -66,6 +65,7 @@ func readSnugFile(files Files) (*OwnFile, error) {
 	return ParseSnugFile(data)
 }
 
+// ParseSnugFile reads the text of a snug.yaml.
 func ParseSnugFile(data []byte) (*OwnFile, error) {
 	d, err := doc.OpenAs(SnugFile, doc.YAML, data)
 	if err != nil {

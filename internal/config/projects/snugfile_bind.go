@@ -5,8 +5,6 @@ package projects
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"snug/internal/config/doc"
 	"snug/internal/config/systems"
@@ -21,7 +19,7 @@ func (p *Found) adopt(own *OwnFile) error {
 	for _, b := range own.Bind {
 		s := open[b.file]
 		if s == nil {
-			data, err := p.Files.ReadFile(b.file)
+			data, err := p.files.ReadFile(b.file)
 			if err != nil {
 				return fmt.Errorf("%s binds %s to %s: %w", b.where, b.Setting, b.file, reason(err))
 			}
@@ -29,7 +27,7 @@ func (p *Found) adopt(own *OwnFile) error {
 			if err != nil {
 				return err
 			}
-			s = NewSource(b.file, &systems.SnugFile, tree.New(tree.Layer{File: b.file, Doc: d}))
+			s = NewSource(b.file, systems.SnugFile(), tree.New(tree.Layer{File: b.file, Doc: d}))
 			open[b.file] = s
 		}
 		k, err := OwnKey(b)
@@ -54,37 +52,16 @@ func (p *Found) adopt(own *OwnFile) error {
 	return nil
 }
 
-// OwnKey is how a bound value is read: by the setting alone, with the words of
-// every system.
+// OwnKey is how a bound value is read.
 func OwnKey(b OwnBinding) (*systems.Key, error) {
 	s, err := systems.SettingNamed(b.Setting)
 	if err != nil {
 		return nil, err
 	}
-	k := &systems.Key{Setting: b.Setting, Path: b.Path.String(), Kind: s.Kind, Inverted: b.Not, Source: SnugFile}
 	if b.Not && s.Kind != systems.Switch {
 		return nil, errors.New(b.where + ": not is for true and false; " + b.Setting + " is a " + string(s.Kind))
 	}
-	for _, w := range s.Words {
-		k.Words = append(k.Words, systems.Term{File: w, Means: w})
-	}
-	switch b.Setting {
-	case "precision":
-		k.Words = slices.Concat(systems.PlainPrecision, systems.WeightTypes, k.Words)
-		if strings.Contains(strings.ToLower(b.Path[len(b.Path)-1]), "type") { // dtype: of the weights
-			k.Words = slices.Concat(systems.WeightTypes, systems.PlainPrecision, k.Words)
-		}
-	case "optimizer":
-		k.Words, k.Reads = nil, slices.Concat(systems.AnyOptimizer, systems.HFOptimizers, k.Words)
-		if slices.Equal(tree.NameParts(b.Path[len(b.Path)-1:]), []string{"optim"}) { // TrainingArguments' name for it
-			k.Words = systems.HFOptimizers
-		}
-	case "attention":
-		k.Words = slices.Concat(systems.HFAttention, k.Words)
-	case "dist.kind":
-		k.Words = slices.Concat(systems.LightningStrategies, k.Words)
-	case "clip":
-		k.Kind = systems.Above0
-	}
+	k := s.BoundKey(b.Path)
+	k.Inverted, k.Source = b.Not, SnugFile
 	return k, nil
 }

@@ -13,14 +13,14 @@ import (
 
 // Source is one configuration that was found: a file, or a tree of them.
 type Source struct {
-	File   string // the one that people would name
-	System *systems.System
-	Tree   tree.Tree
+	File   string          // the one that people would name
+	System *systems.System // whose convention it follows
+	Tree   tree.Tree       // what it holds
 	// Link is the binding that names the file, where one does.
 	Link *Bound
-	// programTrainerFound is the system of the program that a shell script passes its flags
+	// program is the system of the program that a shell script passes its flags
 	// to, where that program is here and says so.
-	programTrainerFound *systems.System
+	program *systems.System
 
 	// What is asked again and again is worked out once.
 	Bind      func() ([]Bound, error) // the settings
@@ -29,6 +29,7 @@ type Source struct {
 	ModelType func() string           // and the type that it names for it
 }
 
+// NewSource is a configuration that follows a system.
 func NewSource(file string, a *systems.System, t tree.Tree) *Source {
 	s := &Source{File: file, System: a, Tree: t}
 	s.Bind = sync.OnceValues(s.findSettings)
@@ -39,7 +40,7 @@ func NewSource(file string, a *systems.System, t tree.Tree) *Source {
 }
 
 // recognise finds the system that a tree of one document follows: the first
-// adapter that sees its signs. Nil means that nobody knows it.
+// one whose signs it shows. Nil means that nobody knows it.
 func recognise(t tree.Tree) *systems.System {
 	d := t.Layers[0].Doc
 	for _, a := range systems.All() {

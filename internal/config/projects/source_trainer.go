@@ -23,7 +23,7 @@ func (p *Found) Trainer() *systems.System {
 			return a
 		}
 	}
-	return &systems.Nobody
+	return systems.Nobody()
 }
 
 // findTrainer is the one that reads a source: its own, or the one that its flags are
@@ -36,8 +36,8 @@ func (s *Source) findTrainer() *systems.System {
 			}
 		}
 		switch {
-		case s.programTrainerFound != nil:
-			return s.programTrainerFound
+		case s.program != nil:
+			return s.program
 		case passesFlags(s.System, s.Tree):
 			return c.Trainer
 		}

@@ -99,7 +99,7 @@ func (s *Source) startsMain(main *Source) bool {
 func (p *Found) startingScripts(names []string, found []*Source) []*Source {
 	var out []*Source
 	for _, name := range names {
-		data, err := p.Files.ReadFile(name)
+		data, err := p.files.ReadFile(name)
 		if format, _ := doc.FormatOf(name, data); err != nil || format != doc.Shell {
 			continue
 		}
@@ -107,7 +107,7 @@ func (p *Found) startingScripts(names []string, found []*Source) []*Source {
 		if err != nil {
 			continue
 		}
-		if s := NewSource(name, &systems.Shell, tree.New(tree.Layer{File: name, Doc: d})); len(s.startedBy(found)) > 0 {
+		if s := NewSource(name, systems.Shell(), tree.New(tree.Layer{File: name, Doc: d})); len(s.startedBy(found)) > 0 {
 			out = append(out, s)
 		}
 	}

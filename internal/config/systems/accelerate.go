@@ -23,7 +23,7 @@ func accelerateKeys() []Key {
 		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: accelerateArgs},
 		{Setting: "precision", Path: "mixed_precision", Kind: Word, Words: mixedPrecision, Source: accelerateArgs},
 		{Setting: "checkpointing", Path: "fsdp_config.fsdp_activation_checkpointing", Kind: Switch, OfSharding: true, Source: accelerateArgs},
-		{Setting: "dist.kind", Path: "deepspeed_config.zero_stage", Kind: Word, Words: ZeroStages, Source: accelerateArgs},
+		{Setting: "dist.kind", Path: "deepspeed_config.zero_stage", Kind: Word, Words: zeroStages, Source: accelerateArgs},
 		{Setting: "dist.kind", Path: "fsdp_config.fsdp_sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: accelerateArgs},
 		{Setting: "dist.kind", Path: "fsdp_config.fsdp_reshard_after_forward", Kind: Word, Words: fsdp2Reshard, Source: accelerateArgs},
 		{Setting: "dist.kind", Path: "distributed_type", Kind: Word, Words: accelerateTypes, Vague: true, Source: accelerateArgs},

@@ -26,7 +26,7 @@ func composerKeys() []Key {
 		{Setting: "checkpointing", Path: "fsdp_config.activation_checkpointing", Kind: Switch, Default: "false", Source: "composer, distributed/shared_utils and FSDPConfig"},
 		{Setting: "seq", Path: "max_seq_len", Kind: Whole, Unit: "tokens", Source: foundryConfig},
 		{Setting: "workers", Path: "train_loader.num_workers", Kind: Whole, Unit: "processes per GPU", Source: foundryConfig},
-		{Setting: "optimizer", Path: "optimizer.name", Kind: Word, Words: foundryOptimizers, Reads: AnyOptimizer, Source: "llm-foundry 0.22, optim/__init__.py"},
+		{Setting: "optimizer", Path: "optimizer.name", Kind: Word, Words: foundryOptimizers, Reads: anyOptimizer, Source: "llm-foundry 0.22, optim/__init__.py"},
 		{Setting: "attention", Path: "model.config_overrides.attn_config.attn_impl", Kind: Word,
 			Words: []Term{{"torch", "eager"}, {"flash", "flash"}}, Source: "llm-foundry 0.22, models/mpt/configuration_mpt.py"},
 		{Setting: "clip", Path: "algorithms.gradient_clipping.clipping_threshold", Kind: Above0, Source: "composer, algorithms/gradient_clipping"},

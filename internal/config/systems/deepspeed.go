@@ -33,8 +33,8 @@ func deepspeedKeys() []Key {
 		{Setting: "precision", Path: "bf16.enabled", Kind: Switch, Means: "bf16", Source: deepspeedArgs},
 		{Setting: "precision", Path: "fp16.enabled", Kind: Switch, Means: "fp16", Source: deepspeedArgs},
 		{Setting: "clip", Path: "gradient_clipping", Kind: Above0, Source: deepspeedArgs},
-		{Setting: "optimizer", Path: "optimizer.type", Kind: Word, Words: deepspeedOptimizers, Reads: AnyOptimizer, Source: deepspeedArgs},
-		{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: ZeroStages, Source: deepspeedArgs},
+		{Setting: "optimizer", Path: "optimizer.type", Kind: Word, Words: deepspeedOptimizers, Reads: anyOptimizer, Source: deepspeedArgs},
+		{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: zeroStages, Source: deepspeedArgs},
 		offloads("zero_optimization.offload_optimizer.device", offloadsStates, deepspeedZero),
 		offloads("zero_optimization.offload_param.device", offloadsWeights, deepspeedZero),
 		less("zero_optimization.cpu_offload", offloadsStates, deepspeedZero+" (deprecated)"),
@@ -54,7 +54,7 @@ func (k *Key) WithinDeepSpeed() bool { return strings.HasPrefix(k.Path, WithinDe
 // and no path of one.
 func deepspeedWithin() []Key {
 	return at(WithinDeepSpeed,
-		Key{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: ZeroStages, Source: deepspeedArgs},
+		Key{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: zeroStages, Source: deepspeedArgs},
 		offloads("zero_optimization.offload_optimizer.device", offloadsStates, deepspeedZero),
 		offloads("zero_optimization.offload_param.device", offloadsWeights, deepspeedZero),
 	)

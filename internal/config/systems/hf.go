@@ -9,12 +9,14 @@ import (
 )
 
 const (
-	hfArgs       = "transformers 5.22, training_args.py"
-	hfOptim      = hfArgs + "; adamw_torch with torch before 2.8"
-	TrainerBatch = "per_device_train_batch_size"
-	hfModel      = "model_name_or_path" // without which TrainingArguments know no type and would refuse the file
-	trlModel     = "trl 1.16, trainer/model_config.py"
+	hfArgs   = "transformers 5.22, training_args.py"
+	hfOptim  = hfArgs + "; adamw_torch with torch before 2.8"
+	hfModel  = "model_name_or_path" // without which TrainingArguments know no type and would refuse the file
+	trlModel = "trl 1.16, trainer/model_config.py"
 )
+
+// TrainerBatch is what only transformers' Trainer calls the batch.
+const TrainerBatch = "per_device_train_batch_size"
 
 const scriptsArgument = "is an argument of scripts like run_clm.py; in one of your own, give it to from_pretrained instead"
 
@@ -45,8 +47,8 @@ func hfTable() []Key {
 		Key{Setting: "lora.targets", Path: "lora_target_modules", Kind: Names, Source: byCustom},
 		Key{Setting: "lora.targets", Path: "target_modules", Kind: Names, Source: byCustom},
 		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: "the trainer knows no other adapters; " + upcast},
-		Key{Setting: "weights", Path: "dtype", Kind: Word, Words: TorchTypes, Default: "auto", Source: fromPretrained, Needs: hfModel, Remark: scriptsArgument},
-		Key{Setting: "weights", Path: "torch_dtype", Kind: Word, Words: TorchTypes, Source: modelArguments, Needs: hfModel, Remark: scriptsArgument},
+		Key{Setting: "weights", Path: "dtype", Kind: Word, Words: torchTypes, Default: "auto", Source: fromPretrained, Needs: hfModel, Remark: scriptsArgument},
+		Key{Setting: "weights", Path: "torch_dtype", Kind: Word, Words: torchTypes, Source: modelArguments, Needs: hfModel, Remark: scriptsArgument},
 		Key{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: byCustom},
 		Key{Setting: "lora.save", Path: "modules_to_save", Kind: Names, Source: byCustom},
 		Key{Setting: "lora", Path: "use_lora", Kind: Switch, Source: byCustom},
@@ -67,8 +69,8 @@ func hfKeys(source string) []Key {
 		{Setting: "precision", Path: "fp16", Kind: Switch, Means: "amp-fp16", Source: source},
 		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Switch, Default: "false", Source: source},
 		{Setting: "workers", Path: "dataloader_num_workers", Kind: Whole, Unit: "processes per GPU", Default: "0", Source: source},
-		{Setting: "optimizer", Path: "optim", Kind: Word, Words: HFOptimizers, Default: "adamw_torch_fused", Source: hfOptim},
-		{Setting: "attention", Path: "attn_implementation", Kind: Word, Words: HFAttention, OfModel: true, Source: trlModel},
+		{Setting: "optimizer", Path: "optim", Kind: Word, Words: hfOptimizers, Default: "adamw_torch_fused", Source: hfOptim},
+		{Setting: "attention", Path: "attn_implementation", Kind: Word, Words: hfAttention, OfModel: true, Source: trlModel},
 		{Setting: "clip", Path: "max_grad_norm", Kind: Above0, Default: "1.0", Source: source},
 		{Setting: "dist.kind", Path: "fsdp", Kind: Word, Words: hfFSDP, Source: source},
 		{Setting: "link", Path: "deepspeed", Kind: Link, Source: source},

@@ -10,7 +10,7 @@ import (
 // KeyTable is the keys of a system, and what is asked of them: a document's names
 // are looked up here, once each, rather than held against every key.
 type KeyTable struct {
-	All       []Key
+	All       []Key // in the order of the table
 	bySetting map[string][]*Key
 	// ByName is where in the table the keys stand whose paths end in a name.
 	ByName map[string][]int

@@ -30,7 +30,7 @@ func kohyaKeys() []Key {
 		{Setting: "precision", Path: "**.mixed_precision", Kind: Word, Words: mixedPrecision, Default: "no", Source: kohyaArgs},
 		{Setting: "checkpointing", Path: "**.gradient_checkpointing", Kind: Switch, Default: "false", Source: kohyaArgs},
 		{Setting: "workers", Path: "**.max_data_loader_n_workers", Kind: Whole, Unit: "processes per GPU", Default: "8", Source: kohyaArgs},
-		{Setting: "optimizer", Path: "**.optimizer_type", Kind: Word, Words: kohyaOptimizers, Reads: AnyOptimizer, Default: "AdamW", Source: kohyaArgs},
+		{Setting: "optimizer", Path: "**.optimizer_type", Kind: Word, Words: kohyaOptimizers, Reads: anyOptimizer, Default: "AdamW", Source: kohyaArgs},
 		{Setting: "attention", Path: "**.sdpa", Kind: Switch, Means: "sdpa", Source: kohyaArgs},
 		{Setting: "clip", Path: "**.max_grad_norm", Kind: Above0, Default: "1.0", Source: kohyaArgs},
 		{Setting: "lora.rank", Path: "**.network_dim", Kind: Whole, Source: kohyaArgs},

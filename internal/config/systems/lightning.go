@@ -40,7 +40,7 @@ func lightningKeys(under string) []Key {
 		{Setting: "workers", Path: under + "data.num_workers", Kind: Whole, Unit: "processes per GPU", Source: "by custom"},
 		{Setting: "model", Path: under + "model.init_args.model_name_or_path", Kind: Name, Source: "by custom"},
 		{Setting: "model", Path: under + "model.init_args.model_name", Kind: Name, Source: "by custom"},
-		{Setting: "optimizer", Path: under + "optimizer.class_path", Kind: Word, Words: torchClasses, Reads: AnyOptimizer,
+		{Setting: "optimizer", Path: under + "optimizer.class_path", Kind: Word, Words: torchClasses, Reads: anyOptimizer,
 			Beside: fusedSwitch("init_args.fused", torchFused), Source: "lightning 2.6, pytorch/cli.py"},
 		{Setting: "clip", Path: under + "trainer.gradient_clip_val", Kind: Above0, ClipsUnfused: true, Source: lightningTrainer},
 		{Setting: "dist.world", Path: under + "trainer.devices", Kind: Whole, Unit: "GPUs", Source: lightningTrainer},
@@ -53,9 +53,9 @@ func lightningKeys(under string) []Key {
 func strategyKeys() []Key {
 	classes := "lightning 2.6, pytorch/strategies"
 	return []Key{
-		{Setting: "dist.kind", Path: ".init_args.stage", Kind: Word, Words: ZeroStages, Source: classes},
+		{Setting: "dist.kind", Path: ".init_args.stage", Kind: Word, Words: zeroStages, Source: classes},
 		{Setting: "dist.kind", Path: ".class_path", Kind: Word, Words: strategyClasses(), Source: classes},
-		{Setting: "dist.kind", Kind: Word, Words: LightningStrategies, Source: lightningTrainer},
+		{Setting: "dist.kind", Kind: Word, Words: lightningStrategies, Source: lightningTrainer},
 		marked("", takesLess, classes, offloadingStrategies...),
 		less(".init_args.offload_optimizer", offloadsStates, classes),
 		less(".init_args.offload_parameters", offloadsWeights, classes),
@@ -82,8 +82,8 @@ var offloadingStrategies = []Term{
 	{"deepspeed_stage_3_offload_nvme", "keeps weights and optimizer states on disk"},
 }
 
-// LightningStrategies is the registry's names (pytorch/strategies).
-var LightningStrategies = []Term{
+// lightningStrategies is the registry's names (pytorch/strategies).
+var lightningStrategies = []Term{
 	{"auto", ""}, {"single_device", ""},
 	{"ddp", "ddp"}, {"ddp_find_unused_parameters_true", "ddp"}, {"ddp_find_unused_parameters_false", "ddp"},
 	{"ddp_spawn", "ddp"}, {"ddp_notebook", "ddp"}, {"ddp_fork", "ddp"},

@@ -2,6 +2,8 @@
 
 package systems
 
+import "strings"
+
 // What other objectives do, as the sentence goes on after their names.
 const (
 	comparesPairs   = "trains on pairs of answers, with twice the rows and most often a frozen reference model beside"
@@ -10,11 +12,11 @@ const (
 	samplesFirst    = "samples answers before it trains on them, with a reference or a cache beside"
 	scoresAnswers   = "trains a head that scores answers, two for each sample"
 	distils         = "runs a teacher beside the model"
-	NotTokens       = "is another loss than the one over tokens"
+	notTokens       = "is another loss than the one over tokens"
 )
 
-// Objectives is what trainers call them, in files and on command lines.
-var Objectives = []Term{
+// objectives is what trainers call them, in files and on command lines.
+var objectives = []Term{
 	{"sft", ""}, {"pt", ""}, {"pretrain", ""}, {"", ""},
 	{"dpo", comparesPairs}, {"ipo", comparesPairs}, {"orpo", comparesPairs}, {"simpo", comparesPairs}, {"cpo", comparesPairs}, {"tpo", comparesPairs},
 	{"kto", weighsAnswers}, {"bco", weighsAnswers},
@@ -25,5 +27,16 @@ var Objectives = []Term{
 
 // objective is a key that names what is trained for.
 func objective(path, source string) Key {
-	return Key{Setting: "refused", Path: path, Kind: Word, Words: Objectives, Means: NotTokens, Source: source}
+	return Key{Setting: "refused", Path: path, Kind: Word, Words: objectives, Means: notTokens, Source: source}
+}
+
+// Objective is what a class or a program does, by the longest name within its own.
+func Objective(name string) string {
+	best := Term{Means: notTokens}
+	for _, o := range objectives {
+		if len(o.File) > max(len(best.File), 2) && strings.Contains(strings.ToLower(name), o.File) {
+			best = o
+		}
+	}
+	return best.Means
 }

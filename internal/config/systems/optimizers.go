@@ -6,8 +6,8 @@ package systems
 // does not have at all, and a run that is told a name of somebody else's does not
 // start. So each table lists its own words, and everything else is only read.
 
-// AnyOptimizer is names that optimizers are known by somewhere.
-var AnyOptimizer = append(torchClasses[:len(torchClasses):len(torchClasses)],
+// anyOptimizer is names that optimizers are known by somewhere.
+var anyOptimizer = append(torchClasses[:len(torchClasses):len(torchClasses)],
 	Term{"AdamW", "adamw"}, Term{"Adam", "adam"}, Term{"SGD", "sgd"}, Term{"adamw", "adamw"}, Term{"adam", "adam"}, Term{"sgd", "sgd"},
 	Term{"adamW", "adamw"}, Term{"decoupled_adamw", "adamw"}, Term{"adafactor", "adafactor"}, Term{"Adafactor", "adafactor"},
 	Term{"lion", "lion"}, Term{"Lion", "lion"}, Term{"decoupled_lionw", "lion"}, Term{"AdamW8bit", "adamw-8bit"},

@@ -2,7 +2,11 @@
 
 package systems
 
-import "snug/internal/config/doc"
+import (
+	"slices"
+
+	"snug/internal/config/doc"
+)
 
 const byCustom = "by custom"
 
@@ -32,7 +36,7 @@ func plainKeys() []Key {
 	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forwards"}, "accumulate_grad_batches", "gradient_accumulation_steps", "grad_accumulation_steps",
 		"gradient_accumulation", "grad_accum_steps", "accumulation_steps", "accum_steps", "grad_accum")
 	add(Key{Setting: "effective", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs"}, "global_batch_size", "effective_batch_size", "total_batch_size")
-	add(Key{Setting: "precision", Kind: Word, Words: PlainPrecision}, "precision", "mixed_precision")
+	add(Key{Setting: "precision", Kind: Word, Words: plainPrecision}, "precision", "mixed_precision")
 	add(Key{Setting: "precision", Kind: Switch, Means: "amp-bf16"}, "bf16")
 	add(Key{Setting: "precision", Kind: Switch, Means: "amp-fp16"}, "fp16", "use_amp", "amp")
 	add(Key{Setting: "checkpointing", Kind: Switch}, "gradient_checkpointing", "use_gradient_checkpointing", "grad_checkpointing",
@@ -43,28 +47,31 @@ func plainKeys() []Key {
 	add(Key{Setting: "negatives", Kind: Whole, Unit: "samples per anchor"}, "n_negatives", "num_negatives", "num_hard_negatives")
 	add(Key{Setting: "workers", Kind: Whole, Unit: "processes per GPU"}, "num_workers", "dataloader_num_workers", "n_workers")
 	// What else a program of one's own would understand, only that program knows.
-	add(Key{Setting: "optimizer", Kind: Word, Reads: AnyOptimizer}, "optimizer.name", "optimizer.type")
-	add(Key{Setting: "optimizer", Kind: Word, Words: torchClasses, Reads: AnyOptimizer, Beside: fusedSwitch("fused", torchFused)}, "optimizer._target_")
-	add(Key{Setting: "optimizer", Kind: Word, Reads: AnyOptimizer}, "optimizer", "optimizer_type")
-	add(Key{Setting: "optimizer", Kind: Word, Words: HFOptimizers, Reads: AnyOptimizer}, "optim")
-	add(Key{Setting: "attention", Kind: Word, Words: HFAttention}, "attn_implementation")
+	add(Key{Setting: "optimizer", Kind: Word, Reads: anyOptimizer}, "optimizer.name", "optimizer.type")
+	add(Key{Setting: "optimizer", Kind: Word, Words: torchClasses, Reads: anyOptimizer, Beside: fusedSwitch("fused", torchFused)}, "optimizer._target_")
+	add(Key{Setting: "optimizer", Kind: Word, Reads: anyOptimizer}, "optimizer", "optimizer_type")
+	add(Key{Setting: "optimizer", Kind: Word, Words: hfOptimizers, Reads: anyOptimizer}, "optim")
+	add(Key{Setting: "attention", Kind: Word, Words: hfAttention}, "attn_implementation")
 	add(Key{Setting: "liger", Kind: Switch}, "use_liger_kernel", "enable_liger_kernel", "use_liger")
 	add(Key{Setting: "clip", Kind: Above0}, "max_grad_norm", "gradient_clip_val", "clip_grad_norm", "grad_clip")
 	add(Key{Setting: "lora.rank", Kind: Whole}, "lora_r", "lora_rank", "lora.r", "lora.rank")
 	add(Key{Setting: "lora.alpha", Kind: Number}, "lora_alpha", "lora.alpha")
 	add(Key{Setting: "lora.dropout", Kind: Number}, "lora_dropout", "lora.dropout")
 	add(Key{Setting: "lora.targets", Kind: Names}, "lora_target_modules", "lora.target_modules", "lora.targets")
-	add(Key{Setting: "dist.kind", Kind: Word, Words: LightningStrategies}, "strategy")
+	add(Key{Setting: "dist.kind", Kind: Word, Words: lightningStrategies}, "strategy")
 	add(Key{Setting: "dist.world", Kind: Whole, Unit: "GPUs"}, "devices", "num_gpus", "n_gpus")
 	add(Key{Setting: "link", Kind: Link}, "deepspeed", "deepspeed_config")
 	add(Key{Setting: "quantized", Kind: Switch, Means: "4 bits"}, "load_in_4bit")
 	add(Key{Setting: "quantized", Kind: Switch, Means: "8 bits"}, "load_in_8bit")
 	add(Key{Setting: "quantization.type", Kind: Word, Words: quantTypes}, "bnb_4bit_quant_type")
 	add(Key{Setting: "quantization.double", Kind: Switch}, "bnb_4bit_use_double_quant", "use_double_quant", "use_nested_quant")
-	add(Key{Setting: "quantization.compute", Kind: Word, Words: ComputeTypes, Reads: computeNames}, "bnb_4bit_compute_dtype")
+	add(Key{Setting: "quantization.compute", Kind: Word, Words: computeTypes, Reads: computeNames}, "bnb_4bit_compute_dtype")
 	add(either("", compiles, byCustom), "torch_compile", "use_compile", "compile_model", "compile")
 	return out
 }
 
+// telling are the settings that make a file of unknown making worth a look.
+var telling = []string{"batch", "accumulation", "positives", "negatives"}
+
 // Telling are the settings that make a file of unknown making worth a look.
-var Telling = []string{"batch", "accumulation", "positives", "negatives"}
+func Telling() []string { return slices.Clone(telling) }

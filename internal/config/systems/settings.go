@@ -18,10 +18,10 @@ import (
 type Setting struct {
 	// Name is the setup's field; workers and effective are the files' own.
 	Name  string
-	Kind  Kind
+	Kind  Kind     // how files write it
 	Words []string // what it may be, for Kind Word
-	What  string
-	Least int // of whole numbers
+	What  string   // in a few words
+	Least int      // of whole numbers
 }
 
 // Settings is all of them, in the order in which people think of them.

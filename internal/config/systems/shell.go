@@ -6,11 +6,11 @@ import "snug/internal/config/doc"
 
 const launchers = "torchrun, accelerate launch and deepspeed --help"
 
-// Shell is scripts that hold flags: those of TrainingArguments, of Megatron and
+// shell is scripts that hold flags: those of TrainingArguments, of Megatron and
 // ms-swift, of the launchers, and whatever a training script calls the things
 // that plain knows. Dashes and underscores are the same; key=value arguments
 // count by their last part.
-var Shell = System{
+var shell = System{
 	Name: "shell", Title: "a shell script with flags", Formats: []doc.Format{doc.Shell}, ByName: true,
 	Keys: keysOf(shellKeys),
 
@@ -23,24 +23,24 @@ func shellKeys() []Key {
 	out := []Key{
 		{Setting: "batch", Path: "**." + TrainerBatch, Kind: Whole, Unit: "samples per GPU", Source: hfArgs},
 		{Setting: "effective", Path: "**.global_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: megatron},
-		{Setting: "precision", Path: "**.torch_dtype", Kind: Word, Words: WeightTypes, Source: swift},
+		{Setting: "precision", Path: "**.torch_dtype", Kind: Word, Words: weightTypes, Source: swift},
 		{Setting: "precision", Path: "**.mixed_precision", Kind: Word, Words: mixedPrecision, Source: launchers},
 		{Setting: "precision", Path: "**.no_mixed_precision", Kind: Switch, Means: "fp32", Source: byCustom},
-		{Setting: "weights", Path: "**.dtype", Kind: Word, Words: TorchTypes, Source: modelArguments},
-		{Setting: "weights", Path: "**.torch_dtype", Kind: Word, Words: TorchTypes, Source: modelArguments},
+		{Setting: "weights", Path: "**.dtype", Kind: Word, Words: torchTypes, Source: modelArguments},
+		{Setting: "weights", Path: "**.torch_dtype", Kind: Word, Words: torchTypes, Source: modelArguments},
 		{Setting: "autocast", Path: "**.bf16", Kind: Switch, Means: "amp-bf16", Source: hfArgs},
 		{Setting: "autocast", Path: "**.fp16", Kind: Switch, Means: "amp-fp16", Source: hfArgs},
 		{Setting: "checkpointing", Path: "**.recompute_activations", Kind: Switch, Source: megatron},
 		{Setting: "attention", Path: "**.attn_impl", Kind: Word, Source: swift,
 			Words: []Term{{"sdpa", "sdpa"}, {"eager", "eager"}, {"flash_attn", "flash"}, {"flash_attention_2", "flash"}}},
-		{Setting: "optimizer", Path: "**.optim", Kind: Word, Words: HFOptimizers, Source: hfArgs},
+		{Setting: "optimizer", Path: "**.optim", Kind: Word, Words: hfOptimizers, Source: hfArgs},
 		{Setting: "model", Path: "**.model", Kind: Name, Source: swift},
 		{Setting: "lora", Path: "**.use_peft", Kind: Switch, Source: trlModel},
 		{Setting: "lora.targets", Path: "**.target_modules", Kind: Names, Source: swift},
 		{Setting: "dist.world", Path: "**.nproc_per_node", Kind: Whole, Unit: "GPUs", Source: launchers},
 		{Setting: "dist.world", Path: "**.num_processes", Kind: Whole, Unit: "GPUs", Source: launchers},
 		{Setting: "nodes", Path: "**.nnodes", Kind: Whole, Unit: "machines", Source: launchers},
-		{Setting: "dist.kind", Path: "**.zero_stage", Kind: Word, Words: ZeroStages, Source: launchers},
+		{Setting: "dist.kind", Path: "**.zero_stage", Kind: Word, Words: zeroStages, Source: launchers},
 		{Setting: "dist.kind", Path: "**.fsdp_sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: launchers},
 		{Setting: "dist.kind", Path: "**.fsdp_reshard_after_forward", Kind: Word, Words: fsdp2Reshard, Source: launchers},
 		{Setting: "dist.kind", Path: "**.fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
@@ -90,8 +90,8 @@ func shellUnsimulated(megatron, swift string) []Key {
 		splits("parallelism_config_tp_size", accelerateArgs),
 		shares("parallelism_config_cp_size", accelerateArgs),
 		shares("context_parallel_size", megatron),
-		quantBits("quantization_bit", llamaFactoryArgs),
-		quantBits("quant_bits", swiftQuant),
+		factoryBits(llamaFactoryArgs),
+		swiftBits(swiftQuant),
 		quantMethod("quant_method", swiftQuant),
 		quantMethod("quantization_method", llamaFactoryArgs),
 		{Setting: "quantization.double", Path: "use_bnb_nested_quant", Kind: Switch, Source: trlModel},
@@ -99,3 +99,6 @@ func shellUnsimulated(megatron, swift string) []Key {
 		{Setting: "quantization.type", Path: "quantization_type", Kind: Word, Words: quantTypes, Source: llamaFactoryArgs},
 	}
 }
+
+// Shell is the system of scripts with flags.
+func Shell() *System { return &shell }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package systems is the tables of the trainers and launchers whose files are read: which
+// setting stands under which key, how it is written, where that was read, and what the
+// system does its own way. It reads no files, and nothing outside it asks which system
+// one is.
 package systems
 
 import (
@@ -7,10 +11,8 @@ import (
 	"snug/internal/pattern"
 )
 
-// What a system of training knows about its files is a table: which setting
-// stands under which key, how it is written, and where that was read. The code
-// that finds and changes settings is the same for all of them; a new system is
-// one file with one table.
+// The code that finds and changes settings is the same for all systems; a new one is one
+// file with one table.
 
 // Kind is how a key writes its setting.
 type Kind string
@@ -41,6 +43,7 @@ type Key struct {
 	// name at any depth. It is "" where the system has no key: Default is how it
 	// always is there.
 	Path string
+	// Kind is how the value is written.
 	Kind Kind
 	// Words translate between the file and the setup, for Kind Word: the
 	// system's own. What is written is the first that has the meaning.
@@ -81,6 +84,8 @@ type Key struct {
 	// ClipsUnfused says that gradients are clipped by who refuses that of a fused
 	// optimizer under autocast (lightning 2.6, plugins/precision/amp.py).
 	ClipsUnfused bool
+	// Quantizer is what follows from a key that quantizes weights, nil where nothing does.
+	Quantizer *Quantizer
 	// Locks is a setting that has to stay as it is where the key is on.
 	Locks *Lock
 	// Default is what the system takes where the key is absent, as its file
@@ -91,13 +96,17 @@ type Key struct {
 }
 
 // Term is a value as files write it and as a setup does.
-type Term struct{ File, Means string }
+type Term struct {
+	File  string // as a file writes it
+	Means string // as a setup does; "" says nothing
+}
 
 // System is one system of training and its files.
 type System struct {
 	// Name is how snug calls the system, Title how people do.
 	Name, Title string
-	Formats     []doc.Format
+	// Formats are those that its files may have.
+	Formats []doc.Format
 	// Signs tell the system's files: any one of these groups, all there. A
 	// step may be *; "a=b" wants that value.
 	Signs []string
@@ -109,8 +118,8 @@ type System struct {
 	ByName bool
 	// Makes is what a Python script calls that is one of the system, and For the
 	// system whose defaults it then has.
-	Makes *pattern.Pattern
-	For   *System
+	Makes *pattern.Pattern // nil for every other system
+	For   *System          // likewise
 	// Keys is the table itself, with its indexes; nobody needs most of them in
 	// one run.
 	Keys func() *KeyTable
@@ -128,12 +137,12 @@ func All() []*System {
 	return []*System{
 		&deepspeed, &accelerate, &axolotl, &llamaFactory, &torchtune, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &trl, &hf, &hydra,
-		&lightning, &trlScript, &hfScript, &nanogpt, &Shell, &plain,
+		&lightning, &trlScript, &hfScript, &nanogpt, &shell, &plain,
 	}
 }
 
 // ForSetting is the keys of one setting, in the order of the table.
-func (a *System) ForSetting(setting string) []*Key { return a.Keys().bySetting[setting] }
+func (s *System) ForSetting(setting string) []*Key { return s.Keys().bySetting[setting] }
 
 // Together is for settings that several keys make up between them: bf16 and
 // fp16. Of the others the first key that is there decides.
@@ -142,7 +151,7 @@ func (k *Key) Together() bool {
 }
 
 // Within tells whether a system has keys below another.
-func (a *System) Within(path string) bool { return a.Keys().sections[path] }
+func (s *System) Within(path string) bool { return s.Keys().sections[path] }
 
 // OnlyNoted tells whether a key decides over no setting, and only has something said.
 func (k *Key) OnlyNoted() bool {

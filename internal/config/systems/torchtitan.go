@@ -24,7 +24,7 @@ func torchtitanKeys() []Key {
 		{Setting: "batch", Path: "training.local_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "8", Source: torchtitanJob},
 		{Setting: "batch", Path: "training.batch_size", Kind: Whole, Unit: "samples per GPU", Source: "torchtitan until mid 2025, train_configs"},
 		{Setting: "effective", Path: "training.global_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Default: "-1", Source: torchtitanJob},
-		{Setting: "precision", Path: "training.dtype", Kind: Word, Words: WeightTypes, Default: "float32", Source: torchtitanJob},
+		{Setting: "precision", Path: "training.dtype", Kind: Word, Words: weightTypes, Default: "float32", Source: torchtitanJob},
 		{Setting: "dist.param_dtype", Path: "training.mixed_precision_param", Kind: Word,
 			Words: []Term{{"bfloat16", "bf16"}, {"float32", "fp32"}}, Default: "bfloat16", Source: torchtitanJob},
 		{Setting: "checkpointing", Path: "activation_checkpoint.mode", Kind: Word, Default: "selective",

@@ -25,7 +25,7 @@ func torchtuneKeys() []Key {
 		{Setting: "precision", Path: "dtype", Kind: Word, Words: []Term{{"bf16", "bf16"}, {"fp32", "fp32"}, {"fp16", "fp16"}}, Source: torchtuneConfigs},
 		{Setting: "checkpointing", Path: "enable_activation_checkpointing", Kind: Switch, Source: torchtuneConfigs},
 		{Setting: "seq", Path: "tokenizer.max_seq_len", Kind: Whole, Unit: "tokens", Source: torchtuneConfigs},
-		{Setting: "optimizer", Path: "optimizer._component_", Kind: Word, Words: torchClasses, Reads: AnyOptimizer,
+		{Setting: "optimizer", Path: "optimizer._component_", Kind: Word, Words: torchClasses, Reads: anyOptimizer,
 			Beside: fusedSwitch("fused", torchFused), Source: torchtuneConfigs},
 		{Setting: "clip", Path: "clip_grad_norm", Kind: Above0, Source: torchtuneConfigs},
 		{Setting: "lora.rank", Path: "model.lora_rank", Kind: Whole, Source: torchtuneConfigs},

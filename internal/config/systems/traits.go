@@ -9,7 +9,10 @@ import "snug/internal/pattern"
 // does it.
 
 // Lock is a setting that has to stay as it is, because of another.
-type Lock struct{ Setting, Why string }
+type Lock struct {
+	Setting string
+	Why     string // in one sentence, as it goes on after where it stands
+}
 
 // Finding is how a system's files are found and what belongs to them.
 type Finding struct {
@@ -55,16 +58,16 @@ type Commands struct {
 	// Flag is one that only Trainer has. A script that passes it starts the trainer
 	// most likely, unless it starts one of those with OwnDefaults.
 	Flag        string
-	Trainer     *System
-	OwnDefaults *pattern.Pattern
+	Trainer     *System          // whose flag that is
+	OwnDefaults *pattern.Pattern // programs with the same flags and other defaults
 	// PEFT is command lines whose LoRA is PEFT's.
 	PEFT *pattern.Pattern
 }
 
 // Started is a trainer and the text that tells of it.
 type Started struct {
-	Text    *pattern.Pattern
-	Trainer *System
+	Text    *pattern.Pattern // of the command or the program
+	Trainer *System          // whose flags it takes
 }
 
 // Behaviour is what a trainer does its own way.
@@ -127,11 +130,12 @@ type ComputeRule string
 const (
 	ComputesAsHeld       ComputeRule = "the type of the weights"
 	ComputesAsArithmetic ComputeRule = "the precision"
+	ComputesUnlessLoaded ComputeRule = "bfloat16, or float32 where weights are loaded in something else"
 )
 
 // Families is models that are named by a family, under a path, and a size.
 type Families struct {
-	Path  string
+	Path  string // of the family
 	Names []Term // how the name of a model begins that is of the family
 }
 
@@ -140,13 +144,7 @@ type Sharding struct {
 	// Shards says that it is FSDP's without a key that says so, where ShardingRecipes
 	// is "" or a program is started whose name ends so.
 	Shards          bool
-	ShardingRecipes string
+	ShardingRecipes string // such as _distributed
 	// GathersInAutocast says that FSDP gathers and reduces in the type of autocast.
 	GathersInAutocast bool
 }
-
-// Nobody is the system of a run whose program nobody knows.
-var Nobody = System{Keys: keysOf(func() []Key { return nil })}
-
-// SnugFile is the system of what snug.yaml binds.
-var SnugFile = System{Name: "snug.yaml", Title: "bound in snug.yaml", Finding: Finding{OwnProgram: true}, Keys: keysOf(func() []Key { return nil })}

@@ -24,6 +24,6 @@ func ultralyticsKeys() []Key {
 		{Setting: "precision", Path: "amp", Kind: Word, Words: []Term{{"true", "amp-fp16"}, {"fp16", "amp-fp16"}, {"bf16", "amp-bf16"}, {"false", "fp32"}, {"fp32", "fp32"}}, Default: "true", Source: ultralyticsDefaults},
 		{Setting: "image", Path: "imgsz", Kind: Whole, Unit: "pixels", Default: "640", Source: ultralyticsDefaults},
 		{Setting: "workers", Path: "workers", Kind: Whole, Unit: "processes per GPU", Default: "8", Source: ultralyticsDefaults},
-		{Setting: "optimizer", Path: "optimizer", Kind: Word, Words: []Term{{"AdamW", "adamw"}, {"Adam", "adam"}, {"SGD", "sgd"}}, Reads: AnyOptimizer, Default: "auto", Source: ultralyticsDefaults},
+		{Setting: "optimizer", Path: "optimizer", Kind: Word, Words: []Term{{"AdamW", "adamw"}, {"Adam", "adam"}, {"SGD", "sgd"}}, Reads: anyOptimizer, Default: "auto", Source: ultralyticsDefaults},
 	}
 }

@@ -6,8 +6,8 @@ import "strings"
 
 // Vocabularies that several systems share.
 
-// HFOptimizers is transformers' OptimizerNames (training_args.py, 5.22).
-var HFOptimizers = []Term{
+// hfOptimizers is transformers' OptimizerNames (training_args.py, 5.22).
+var hfOptimizers = []Term{
 	{"adamw_torch", "adamw"},
 	{"adamw_torch_fused", "adamw-fused"},
 	{"paged_adamw_32bit", "adamw-fused"}, // two states a weight, and one kernel that needs no copies
@@ -23,8 +23,8 @@ var HFOptimizers = []Term{
 	{"paged_lion_8bit", "lion-8bit"},
 }
 
-// HFAttention is what attn_implementation takes.
-var HFAttention = []Term{
+// hfAttention is what attn_implementation takes.
+var hfAttention = []Term{
 	{"sdpa", "sdpa"},
 	{"eager", "eager"},
 	{"flash_attention_2", "flash"},
@@ -54,24 +54,24 @@ var mixedPrecision = []Term{
 	{"fp16", "amp-fp16"},
 }
 
-// WeightTypes is a type of the weights themselves.
-var WeightTypes = []Term{
+// weightTypes is a type of the weights themselves.
+var weightTypes = []Term{
 	{"float32", "fp32"}, {"bfloat16", "bf16"}, {"float16", "fp16"},
 	{"fp32", "fp32"}, {"bf16", "bf16"}, {"fp16", "fp16"},
 	{"torch.float32", "fp32"}, {"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"},
 }
 
-// PlainPrecision is what people write under "precision" in files of their own:
+// plainPrecision is what people write under "precision" in files of their own:
 // Lightning's names, and short ones that mean autocast.
-var PlainPrecision = append(lightningPrecision[:len(lightningPrecision):len(lightningPrecision)],
+var plainPrecision = append(lightningPrecision[:len(lightningPrecision):len(lightningPrecision)],
 	Term{"fp32", "fp32"}, Term{"float32", "fp32"}, Term{"full", "fp32"},
 	Term{"fp16", "amp-fp16"}, Term{"float16", "amp-fp16"}, Term{"bfloat16", "amp-bf16"},
 	Term{"amp-bf16", "amp-bf16"}, Term{"amp-fp16", "amp-fp16"},
 	Term{"amp_bf16", "amp-bf16"}, Term{"amp_fp16", "amp-fp16"}, Term{"amp", "amp-fp16"},
 )
 
-// ZeroStages is DeepSpeed's zero_optimization.stage.
-var ZeroStages = []Term{{"0", "ddp"}, {"1", "zero1-deepspeed"}, {"2", "zero2"}, {"3", "zero3"}}
+// zeroStages is DeepSpeed's zero_optimization.stage.
+var zeroStages = []Term{{"0", "ddp"}, {"1", "zero1-deepspeed"}, {"2", "zero2"}, {"3", "zero3"}}
 
 // Meaning is what a word of a file says; ok is false where it is not known.
 func Meaning(words []Term, file string) (means string, ok bool) {
@@ -130,4 +130,10 @@ func style(w string) string {
 		return "upper"
 	}
 	return "short"
+}
+
+// ZeroStage is the kind of spread that a stage of DeepSpeed's is, "" for none.
+func ZeroStage(stage string) string {
+	kind, _ := Meaning(zeroStages, stage)
+	return kind
 }

@@ -56,6 +56,7 @@ func (k *Key) Write(v any, now doc.Value, world int) (any, error) {
 	return nil, fmt.Errorf("%s (%s) is not changed by snug; write it yourself", k.Path, k.Kind)
 }
 
+// Cannot says that the key has no way to say a value.
 func (k *Key) Cannot(v any) error {
 	name := strings.TrimPrefix(k.Path, "**.")
 	if k.Kind == Word && len(k.Reads) > 0 && (len(k.Words) == 0 || k.Source == byCustom) {

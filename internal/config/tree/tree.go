@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package tree is one configuration made of several documents.
+//
+// A run's configuration is often not one file: Hydra composes it from a folder,
+// and a value may only name another (${data.batch_size}). A tree looks like one
+// document from outside, and knows for each value in which file it really
+// stands: that is the one to change.
 package tree
 
 import (
@@ -13,21 +19,16 @@ import (
 	"snug/internal/pattern"
 )
 
-// A run's configuration is often not one file: Hydra composes it from a folder,
-// and a value may only name another (${data.batch_size}). A tree looks like one
-// document from outside, and knows for each value in which file it really
-// stands: that is the one to change.
-
 // Layer is one document of a tree and the key that it is put under.
 type Layer struct {
-	File  string
-	Doc   *doc.Document
-	Mount doc.Path
+	File  string        // its name
+	Doc   *doc.Document // what it holds
+	Mount doc.Path      // the key, nil for the root
 }
 
 // Tree is the layers of a configuration; later ones win.
 type Tree struct {
-	Layers      []Layer
+	Layers      []Layer            // the first is the main document
 	Index       func() *Index      // every value
 	lastWriters func() *layerIndex // which layer has the last word on a path
 }
@@ -41,10 +42,10 @@ func New(layers ...Layer) Tree {
 
 // Place is a value of a tree and where it stands.
 type Place struct {
-	At    doc.Path // in the tree
-	File  string
-	Path  doc.Path // in the file: the one to edit
-	Value doc.Value
+	At    doc.Path  // in the tree
+	File  string    // that holds it
+	Path  doc.Path  // in the file: the one to edit
+	Value doc.Value // interpolations followed
 	// Through is the interpolations that led here, the first at the top.
 	Through []string
 	// Computed is an expression that only the system itself can work out.

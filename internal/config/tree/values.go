@@ -11,7 +11,7 @@ import (
 // Index is every value of a tree, and which ones have a name: systems whose
 // files anybody writes ask for some two hundred.
 type Index struct {
-	Values []Value
+	Values []Value // in the order of the layers
 	// first is one more than the number of the first value whose path ends in a
 	// name, and each knows the next.
 	first map[string]int
@@ -19,7 +19,7 @@ type Index struct {
 
 // Value is one value of a tree.
 type Value struct {
-	Path  doc.Path
+	Path  doc.Path // in the tree
 	Value doc.Value
 	Parts []string // the path as names are compared
 	next  int
