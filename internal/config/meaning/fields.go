@@ -131,8 +131,8 @@ func (p *Run) settleModel(out map[string]any) {
 		out["model"] = maps.Clone(p.Own.Model)
 		return
 	}
-	if p.Trainer().OwnModel != "" {
-		p.nanoModel(out)
+	if own := p.Trainer().OwnModel; own != nil {
+		p.settleOwnModel(own, out)
 		return
 	}
 	loads := p.scriptModel()

@@ -28,7 +28,7 @@ func (p *Run) Warnings(run map[string]any) []string {
 	out = append(out, p.olderLoss(run)...)
 	out = append(out, p.otherHead(run)...)
 	out = append(out, p.largerEvaluation(run)...)
-	out = append(out, p.nanoWarnings()...)
+	out = append(out, p.unknownTokens()...)
 	out = append(out, p.unknownDefaults()...)
 	out = append(out, p.quantizationWarnings(run)...)
 	out = append(out, p.computedSettings(run)...)

@@ -18,7 +18,7 @@ var nanogpt = System{
 	Keys:  keysOf(nanogptKeys),
 
 	Finding: Finding{Startable: true},
-	Loading: Loading{OwnModel: "nanogpt"},
+	Loading: Loading{OwnModel: &nanoModel},
 }
 
 func nanogptKeys() []Key {
@@ -42,4 +42,15 @@ func nanogptKeys() []Key {
 			Then: takesMore, Source: nanogptTrain},
 		{Setting: "noted", Path: "compile", Kind: Switch, Means: compiles, Then: takesEither, Default: "true", Source: nanogptTrain},
 	}
+}
+
+// nanoModel is model.py's GPT. Its vocabulary is GPT-2's filled up to a multiple of 64,
+// unless data brings its own, as data/shakespeare_char/prepare.py does.
+var nanoModel = OwnModel{
+	Type: "nanogpt", Tokens: 50304, DataTokens: map[string]int{"shakespeare_char": 65},
+	// model.py: from_pretrained
+	Loads: map[string]Shape{
+		"gpt2": {12, 12, 768}, "gpt2-medium": {24, 16, 1024}, "gpt2-large": {36, 20, 1280}, "gpt2-xl": {48, 25, 1600},
+	},
+	LoadedTokens: 50257, LoadedPositions: 1024,
 }

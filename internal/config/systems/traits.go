@@ -92,9 +92,9 @@ type Behaviour struct {
 
 // Loading is how weights come to be, and in which types.
 type Loading struct {
-	// OwnModel is the type of the model that is built from keys of the system's own,
-	// "" where a file names one.
-	OwnModel string
+	// OwnModel is the model that is built from keys of the system's own, nil where a
+	// file names one.
+	OwnModel *OwnModel
 	// Families is where a model is named by its family and its size.
 	Families *Families
 	// TakesModel says that the trainer is given a model that the script loaded.
@@ -122,6 +122,21 @@ type Loading struct {
 	// bitsandbytes'.
 	QuantizesItself string
 }
+
+// OwnModel is a model that a trainer builds itself.
+type OwnModel struct {
+	Type string // as config.json has it
+	// Tokens is the vocabulary of one from scratch, and DataTokens that of data that is
+	// known by name.
+	Tokens     int
+	DataTokens map[string]int
+	// Loads is the weights that one may begin with instead, by name.
+	Loads                         map[string]Shape
+	LoadedTokens, LoadedPositions int // what those have
+}
+
+// Shape is the size of a transformer.
+type Shape struct{ Layers, Heads, Channels int }
 
 // ComputeRule is where the type of products with quantized weights comes from.
 type ComputeRule string

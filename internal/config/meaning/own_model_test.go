@@ -42,9 +42,9 @@ func FuzzPickledVocabulary(f *testing.F) {
 	})
 }
 
-// TestNanoTokens asks where the tokens of a model from scratch come from, and what is
+// TestOwnTokens asks where the tokens of a model from scratch come from, and what is
 // said where nobody knows.
-func TestNanoTokens(t *testing.T) {
+func TestOwnTokens(t *testing.T) {
 	const meta = "\x80\x04\x95$\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\nvocab_size\x94K\x60."
 	for name, x := range map[string]struct {
 		train, meta string
