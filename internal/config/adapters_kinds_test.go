@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"snug/internal/config/configtest"
 	"snug/internal/config/systems"
 )
 
@@ -89,11 +90,11 @@ func (c *fixture) changed(t *testing.T) fstest.MapFS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := p.Change(valuesOf(c.settings(t)))
+	plan, err := p.Change(configtest.Values(c.settings(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := applied(c.files, plan)
+	after, err := configtest.Applied(c.files, plan.Edits, plan.Creates)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"snug/internal/config/configtest"
 	"snug/internal/config/systems"
-	"snug/internal/setup"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata")
@@ -133,11 +133,11 @@ func (c *fixture) run(t *testing.T) map[string]string {
 // change applies what Change plans, and compares the lines.
 func (c *fixture) change(t *testing.T, p *Project, notes []string) (string, []string) {
 	t.Helper()
-	plan, err := p.Change(valuesOf(c.settings(t)))
+	plan, err := p.Change(configtest.Values(c.settings(t)))
 	if err != nil {
 		return "error: " + err.Error() + "\n", notes
 	}
-	after, err := applied(c.files, plan)
+	after, err := configtest.Applied(c.files, plan.Edits, plan.Creates)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,13 +156,4 @@ func (c *fixture) settings(t *testing.T) map[string]any {
 		want[name] = v
 	}
 	return want
-}
-
-// valuesOf is settings as a plan has them.
-func valuesOf(of map[string]any) setup.Values {
-	var out setup.Values
-	for name, v := range of {
-		out = out.With(name, v)
-	}
-	return out
 }

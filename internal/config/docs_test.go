@@ -95,7 +95,7 @@ func holdsText(k systems.Key) string {
 	text := string(k.Kind)
 	switch {
 	case k.OnlyNoted():
-		text = asideText(k)
+		text = unsimulatedText(k)
 	case k.Kind == systems.Switch && k.Means != "":
 		text = "true means " + k.Means
 	case k.Inverted:
@@ -117,9 +117,9 @@ func holdsText(k systems.Key) string {
 	return text
 }
 
-// asideText is what a key does that decides over no setting, once for all words that
+// unsimulatedText is what a key does that decides over no setting, once for all words that
 // do the same.
-func asideText(k systems.Key) string {
+func unsimulatedText(k systems.Key) string {
 	is := map[systems.Kind]string{systems.Above1: "above 1", systems.Present: "any value", systems.Above0: "above 0", systems.Switch: "true", systems.Word: "any other"}[k.Kind]
 	var parts, done []string
 	for _, w := range k.Words {

@@ -8,6 +8,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/config/configtest"
 )
 
 func TestHydraMain(t *testing.T) {
@@ -59,7 +61,7 @@ func TestOverride(t *testing.T) {
 		if err != nil {
 			t.Fatal(main, err)
 		}
-		plan, err := project.Change(valuesOf(map[string]any{"batch": 2}))
+		plan, err := project.Change(configtest.Values(map[string]any{"batch": 2}))
 		if err != nil {
 			t.Fatal(main, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 
+	"snug/internal/config/configtest"
 	"snug/internal/config/doc"
 	"snug/internal/config/edits"
 	"snug/internal/config/projects"
@@ -44,11 +45,11 @@ func (c *fixture) changeIsRead(t *rapid.T) {
 		t.Fatal(err)
 	}
 	want := drawSettings(t, p)
-	plan, err := p.Change(valuesOf(want))
+	plan, err := p.Change(configtest.Values(want))
 	if err != nil {
 		return // refused as a whole is fine; the errors have tests of their own
 	}
-	after, err := applied(c.files, plan)
+	after, err := configtest.Applied(c.files, plan.Edits, plan.Creates)
 	if err != nil {
 		t.Fatalf("set %v: %v", want, err)
 	}
@@ -136,33 +137,6 @@ func asAny[T any](g *rapid.Generator[T]) *rapid.Generator[any] {
 	return rapid.Map(g, func(v T) any { return v })
 }
 
-// applied is files with a plan carried out.
-func applied(before fstest.MapFS, plan edits.Plan) (fstest.MapFS, error) {
-	after := maps.Clone(before)
-	for _, e := range plan.Edits {
-		d, err := doc.Open(e.File, after[e.File].Data)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case e.Insert:
-			d, err = d.Insert(e.Path, e.Value)
-		case e.Shared:
-			d, err = d.SetShared(e.Path, e.Value)
-		default:
-			d, err = d.Set(e.Path, e.Value)
-		}
-		if err != nil {
-			return nil, err
-		}
-		after[e.File] = &fstest.MapFile{Data: d.Bytes()}
-	}
-	for _, f := range plan.Creates {
-		after[f.File] = &fstest.MapFile{Data: f.Content}
-	}
-	return after, nil
-}
-
 // FuzzOpen reads whatever comes as a project: an error or a project, and every
 // plan can be carried out or says why not.
 func FuzzOpen(f *testing.F) {
@@ -193,15 +167,15 @@ func FuzzOpen(f *testing.F) {
 		p.Warnings(p.Fields())
 		p.Missing()
 		p.Spell("weights", "fp32")
-		if q, err := p.With(valuesOf(map[string]any{"precision": "amp-fp16", "weights": "fp32"})); err == nil {
+		if q, err := p.With(configtest.Values(map[string]any{"precision": "amp-fp16", "weights": "fp32"})); err == nil {
 			q.Fields()
 		}
-		plan, err := p.Change(valuesOf(map[string]any{"batch": 3, "accumulation": 5, "precision": "amp-bf16"}))
+		plan, err := p.Change(configtest.Values(map[string]any{"batch": 3, "accumulation": 5, "precision": "amp-bf16"}))
 		if err == nil {
-			_, _ = applied(files, plan)
+			_, _ = configtest.Applied(files, plan.Edits, plan.Creates)
 		}
 		for _, name := range shadow.OptimizerNames() {
-			if plan, err := p.Change(valuesOf(map[string]any{"optimizer": name})); err == nil {
+			if plan, err := p.Change(configtest.Values(map[string]any{"optimizer": name})); err == nil {
 				ownWords(t, p, plan)
 			}
 		}

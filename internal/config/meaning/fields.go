@@ -135,16 +135,16 @@ func (p *Run) settleModel(out map[string]any) {
 		p.settleOwnModel(own, out)
 		return
 	}
-	loads := p.scriptModel()
+	loaded := p.scriptModel()
 	name := p.Value("model")
-	if loads.Name != "" {
-		name = loads.Name
+	if loaded.Name != "" {
+		name = loaded.Name
 	}
 	switch v := name.(type) {
 	case string:
 		if !strings.Contains(v, "${") && v != "" {
 			out["model"] = map[string]any{"name": p.ModelName(v)}
-			put(out, "model.head", loads.Head)
+			put(out, "model.head", loaded.Head)
 		}
 	case map[string]any:
 		config := map[string]any{"model_type": "llama"}

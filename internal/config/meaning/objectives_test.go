@@ -8,23 +8,11 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-
-	"snug/internal/config/projects"
 )
-
-// opened is a project of one file.
-func opened(t *testing.T, file, text string) *Run {
-	t.Helper()
-	found, err := projects.Find(fstest.MapFS{file: {Data: []byte(text)}}, ".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return New(found)
-}
 
 // TestUnsearched wants figures to come with a word on the files that were not read.
 func TestUnsearched(t *testing.T) {
-	p := opened(t, "a.yaml", "batch_size: 4\n")
+	p := opened(t, fstest.MapFS{"a.yaml": {Data: []byte("batch_size: 4\n")}})
 	p.Unsearched = "two files were not read"
 	if got := p.Warnings(p.Fields()); len(got) == 0 || got[0] != p.Unsearched {
 		t.Errorf("warnings are %q", got)
@@ -58,7 +46,7 @@ func TestOtherTrainers(t *testing.T) {
 		"commented out":     {"a.sh", "# trl dpo\npython a.py --" + batch + " 2\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := opened(t, x.file, x.text).refused()
+			got := opened(t, fstest.MapFS{x.file: {Data: []byte(x.text)}}).refused()
 			switch {
 			case x.does == "" && len(got) > 0:
 				t.Errorf("refused: %v", got)
@@ -69,8 +57,8 @@ func TestOtherTrainers(t *testing.T) {
 	}
 }
 
-// TestLoads finds the model that a script loads.
-func TestLoads(t *testing.T) {
+// TestScriptModel finds the model that a script loads.
+func TestScriptModel(t *testing.T) {
 	const args = "args = TrainingArguments(per_device_train_batch_size=2)\n"
 	type want struct {
 		Name, Head string
@@ -95,7 +83,7 @@ func TestLoads(t *testing.T) {
 		"nothing":          {"t = Trainer(model=m)\n", want{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := opened(t, "train.py", x.text+args).scriptModel()
+			got := opened(t, fstest.MapFS{"train.py": {Data: []byte(x.text + args)}}).scriptModel()
 			if diff := cmp.Diff(x.want, want{got.Name, got.Head}); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}

@@ -7,8 +7,6 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-
-	"snug/internal/config/projects"
 )
 
 // pickled is the beginnings of {'vocab_size': n, 'itos': ...}, as Python's pickle
@@ -63,11 +61,7 @@ func TestOwnTokens(t *testing.T) {
 			if x.meta != "" {
 				files["data/mine/meta.pkl"] = &fstest.MapFile{Data: []byte(x.meta)}
 			}
-			found, err := projects.Find(files, ".")
-			if err != nil {
-				t.Fatal(err)
-			}
-			p := New(found)
+			p := opened(t, files)
 			model, _ := p.Fields()["model"].(map[string]any)
 			config, _ := model["config"].(map[string]any)
 			if config["vocab_size"] != x.tokens {

@@ -126,7 +126,7 @@ func (c *hydraComposer) entry(e defaultsEntry, file, group string, mount doc.Pat
 		return nil
 	}
 	if e.override {
-		if _, later := c.overrides[in]; !later {
+		if _, chosen := c.overrides[in]; !chosen {
 			c.overrides[in] = e.option
 		}
 		return nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package meaning
 
 import (
 	"testing"
@@ -28,10 +28,7 @@ func TestSpell(t *testing.T) {
 		"no system":     {"a.yaml", "batch_size: 2\n", "weights", "fp32", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Open(fstest.MapFS{c.file: {Data: []byte(c.text)}}, ".")
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := opened(t, fstest.MapFS{c.file: {Data: []byte(c.text)}})
 			if got := p.Spell(c.setting, c.value); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package meaning
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ func TestTRLLoss(t *testing.T) {
 	for name, c := range map[string]struct {
 		installed, file string
 		want            any
-		doubt           bool
+		warning         bool
 	}{
 		"the newest":           {"", "", "trl", false},
 		"installed":            {"1.15.0", "", "trl", false},
@@ -29,16 +29,13 @@ func TestTRLLoss(t *testing.T) {
 			if c.installed != "" {
 				files[".venv/lib/python3.12/site-packages/trl-"+c.installed+".dist-info/METADATA"] = &fstest.MapFile{}
 			}
-			p, err := Open(files, ".")
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := opened(t, files)
 			fields := p.Fields()
 			if fields["loss"] != c.want {
 				t.Errorf("loss %v, want %v", fields["loss"], c.want)
 			}
-			if doubts := strings.Join(p.Warnings(fields), "\n"); strings.Contains(doubts, "pieces of 256 tokens") != c.doubt {
-				t.Errorf("doubts %q", doubts)
+			if warnings := strings.Join(p.Warnings(fields), "\n"); strings.Contains(warnings, "pieces of 256 tokens") != c.warning {
+				t.Errorf("warnings %q", warnings)
 			}
 		})
 	}

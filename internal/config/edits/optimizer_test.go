@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package edits
 
 import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"snug/internal/config/configtest"
 )
 
 const tuneModel = "model:\n  _component_: torchtune.models.llama3_2.llama3_2_1b\nbatch_size: 4\noptimizer:\n  _component_: torch.optim.AdamW\n"
@@ -50,22 +52,19 @@ func TestFused(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			files := fstest.MapFS{tt.file: &fstest.MapFile{Data: []byte(tt.before)}}
-			p, err := Open(files, ".")
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := opened(t, files)
 			if got := p.ValueOrDefault("optimizer"); got != tt.now {
 				t.Errorf("reads %v, want %s", got, tt.now)
 			}
 			class, _, _ := strings.Cut(tt.now, "-")
-			plan, err := p.Change(valuesOf(map[string]any{"optimizer": class + "-fused"}))
+			plan, err := New(p, configtest.Values(map[string]any{"optimizer": class + "-fused"}))
 			if tt.err != "" || err != nil {
 				if err == nil || tt.err == "" || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("error %v, want %q", err, tt.err)
 				}
 				return
 			}
-			after, err := applied(files, plan)
+			after, err := configtest.Applied(files, plan.Edits, plan.Creates)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,11 +77,8 @@ func TestFused(t *testing.T) {
 
 // TestKernelLeaves writes optimizers that have no choice of kernels over ones that do.
 func TestKernelLeaves(t *testing.T) {
-	p, err := Open(fstest.MapFS{"a.yaml": &fstest.MapFile{Data: []byte(tuneModel + "  fused: True\n")}}, ".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Change(valuesOf(map[string]any{"optimizer": "adamw-8bit"})); err == nil || !strings.Contains(err.Error(), "a.yaml:6: optimizer.fused") {
+	p := opened(t, fstest.MapFS{"a.yaml": &fstest.MapFile{Data: []byte(tuneModel + "  fused: True\n")}})
+	if _, err := New(p, configtest.Values(map[string]any{"optimizer": "adamw-8bit"})); err == nil || !strings.Contains(err.Error(), "a.yaml:6: optimizer.fused") {
 		t.Errorf("error %v: bitsandbytes' optimizers take no fused", err)
 	}
 }

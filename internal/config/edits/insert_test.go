@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package edits
 
 import (
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/config/configtest"
 )
 
 // A type of the weights goes into a file that names the model, as scripts with
@@ -17,12 +19,9 @@ func TestWeightsAreInsertedBesideTheModel(t *testing.T) {
 		training + "model_name_or_path: gpt2\n": "",
 		training:                                "a.yaml (Hugging Face TrainingArguments) has no key for weights fp32",
 	} {
-		p, err := Open(fstest.MapFS{"a.yaml": {Data: []byte(text)}}, ".")
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := opened(t, fstest.MapFS{"a.yaml": {Data: []byte(text)}})
 		got := ""
-		if _, err := p.Change(valuesOf(map[string]any{"weights": "fp32"})); err != nil {
+		if _, err := New(p, configtest.Values(map[string]any{"weights": "fp32"})); err != nil {
 			got = err.Error()
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -38,22 +37,19 @@ func TestArgumentsAreInserted(t *testing.T) {
 	const want = "m = f(batch_size=2)\nargs = TrainingArguments(\n    per_device_train_batch_size=2,\n    bf16=False,\n" +
 		"    gradient_accumulation_steps=2,\n    fp16=True,\n    gradient_checkpointing=True,\n    optim=\"adamw_torch\",\n)\ntrainer = Trainer(m, args=args)\n"
 	files := fstest.MapFS{"t.py": {Data: []byte(before)}}
-	p, err := Open(files, ".")
+	p := opened(t, files)
+	plan, err := New(p, configtest.Values(map[string]any{"batch": 2, "accumulation": 2, "precision": "amp-fp16", "checkpointing": true, "optimizer": "adamw"}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := p.Change(valuesOf(map[string]any{"batch": 2, "accumulation": 2, "precision": "amp-fp16", "checkpointing": true, "optimizer": "adamw"}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := applied(files, plan)
+	after, err := configtest.Applied(files, plan.Edits, plan.Creates)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(after["t.py"].Data)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if _, err := p.Change(valuesOf(map[string]any{"attention": "sdpa"})); err == nil {
+	if _, err := New(p, configtest.Values(map[string]any{"attention": "sdpa"})); err == nil {
 		t.Error("TrainingArguments know no attention, and it was written there")
 	}
 }
@@ -64,11 +60,8 @@ func TestStageIsNotInserted(t *testing.T) {
 		"a.yaml": "per_device_train_batch_size: 2\noutput_dir: out\nmodel_name_or_path: gpt2\ndeepspeed:\n  bf16: {enabled: auto}\n",
 		"t.py":   "args = TrainingArguments(per_device_train_batch_size=4, deepspeed=None)\n",
 	} {
-		p, err := Open(fstest.MapFS{name: {Data: []byte(text)}}, ".")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if plan, err := p.Change(valuesOf(map[string]any{"dist.kind": "zero2"})); err == nil {
+		p := opened(t, fstest.MapFS{name: {Data: []byte(text)}})
+		if plan, err := New(p, configtest.Values(map[string]any{"dist.kind": "zero2"})); err == nil {
 			t.Errorf("%s: a stage was written: %v", name, plan)
 		}
 	}
