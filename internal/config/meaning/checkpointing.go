@@ -15,8 +15,8 @@ import (
 // create_accelerator_and_postprocess).
 
 // CheckpointingKeys is the keys of checkpointing: accelerate's, and all others.
-func (p *Run) CheckpointingKeys() (sharded, own []projects.Bound) {
-	for _, b := range p.BindingsOf("checkpointing") {
+func (r *Run) CheckpointingKeys() (sharded, own []projects.Bound) {
+	for _, b := range r.BindingsOf("checkpointing") {
 		if b.Key.OfSharding {
 			sharded = append(sharded, b)
 		} else {
@@ -37,11 +37,11 @@ func AnyOn(of []projects.Bound) bool {
 }
 
 // TrainerCheckpoints is whether the trainer's switch is on, by a file or by default.
-func (p *Run) TrainerCheckpoints() bool {
-	if _, own := p.CheckpointingKeys(); len(own) > 0 {
+func (r *Run) TrainerCheckpoints() bool {
+	if _, own := r.CheckpointingKeys(); len(own) > 0 {
 		return firstValue(own) == true
 	}
-	return p.trainerDefault("checkpointing") == true
+	return r.trainerDefault("checkpointing") == true
 }
 
 // firstValue is the first value of some keys that is any.
@@ -53,10 +53,10 @@ func firstValue(of []projects.Bound) (v any) {
 }
 
 // checkpointedTwice is that both switches are on, which transformers' Trainer refuses.
-func (p *Run) checkpointedTwice() []string {
-	sharded, own := p.CheckpointingKeys()
-	system := p.Trainer()
-	if !AnyOn(sharded) || !p.TrainerCheckpoints() || !system.RefusesTwoSwitches {
+func (r *Run) checkpointedTwice() []string {
+	sharded, own := r.CheckpointingKeys()
+	system := r.Trainer()
+	if !AnyOn(sharded) || !r.TrainerCheckpoints() || !system.RefusesTwoSwitches {
 		return nil
 	}
 	also := fmt.Sprintf("gradient_checkpointing, which is on by default in %s", system.Title)

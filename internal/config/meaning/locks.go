@@ -9,11 +9,11 @@ import (
 )
 
 // Locks is the settings that no plan may change.
-func (p *Run) Locks() []systems.Lock {
-	if b := p.quantizing(); b != nil && p.checkpointsInCode() {
-		return []systems.Lock{{Setting: "checkpointing", Why: p.Primary.File + ": prepare_model_for_kbit_training turns checkpointing on, whatever other keys say"}}
+func (r *Run) Locks() []systems.Lock {
+	if b := r.quantizing(); b != nil && r.checkpointsInCode() {
+		return []systems.Lock{{Setting: "checkpointing", Why: r.Primary.File + ": prepare_model_for_kbit_training turns checkpointing on, whatever other keys say"}}
 	}
-	for _, b := range p.BindingsOf("noted") {
+	for _, b := range r.BindingsOf("noted") {
 		if b.Key.Locks != nil && b.Value != nil && b.Value != "" {
 			return []systems.Lock{{Setting: b.Key.Locks.Setting, Why: fmt.Sprintf("%s: %s %s", b.Where(), b.Path, b.Key.Locks.Why)}}
 		}

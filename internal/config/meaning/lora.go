@@ -14,32 +14,32 @@ import (
 // casts adapters of 16 bits to float32 unless it is told otherwise.
 
 // settleLoRA drops adapters that are not in use, and says how the others are made.
-func (p *Run) settleLoRA(out map[string]any) {
+func (r *Run) settleLoRA(out map[string]any) {
 	in, _ := out["lora"].(map[string]any)
-	if in == nil || !p.adapts() || in["rank"] == nil {
+	if in == nil || !r.adapts() || in["rank"] == nil {
 		delete(out, "lora")
 		return
 	}
-	p.targets(in)
+	r.targets(in)
 	delete(in, "peft")
-	if p.upcasts(out) {
+	if r.upcasts(out) {
 		in["peft"] = true
 	}
 }
 
 // adapts tells whether LoRA is on.
-func (p *Run) adapts() bool {
-	if on, ok := p.ValueOrDefault("lora").(bool); ok {
+func (r *Run) adapts() bool {
+	if on, ok := r.ValueOrDefault("lora").(bool); ok {
 		return on
 	}
-	return len(p.BindingsOf("lora.rank")) > 0
+	return len(r.BindingsOf("lora.rank")) > 0
 }
 
 // targets are the layers by the names that setups have for them.
-func (p *Run) targets(in map[string]any) {
+func (r *Run) targets(in map[string]any) {
 	targets, _ := in["targets"].([]any)
 	all := slices.ContainsFunc(targets, func(t any) bool { return t == "all" || t == setup.AllLinear })
-	if all || p.Value("lora.linear") == true {
+	if all || r.Value("lora.linear") == true {
 		in["targets"] = []any{setup.AllLinear}
 		return
 	}
@@ -48,10 +48,10 @@ func (p *Run) targets(in map[string]any) {
 			targets[i] = "o_proj"
 		}
 	}
-	if p.Value("lora.mlp") == true {
+	if r.Value("lora.mlp") == true {
 		targets = append(targets, "gate_proj", "up_proj", "down_proj")
 	}
-	if p.Value("lora.output") == true {
+	if r.Value("lora.output") == true {
 		targets = append(targets, "lm_head")
 	}
 	if len(targets) > 0 {
@@ -61,9 +61,9 @@ func (p *Run) targets(in map[string]any) {
 
 // upcasts tells whether adapters are PEFT's, in float32. DeepSpeed casts every
 // parameter to its 16 bits (deepspeed 0.19, runtime/engine.py).
-func (p *Run) upcasts(out map[string]any) bool {
+func (r *Run) upcasts(out map[string]any) bool {
 	precision, _ := out["precision"].(string)
-	return p.peft() && (!p.deepspeed() || precision == "" || precision == "fp32")
+	return r.peft() && (!r.deepspeed() || precision == "" || precision == "fp32")
 }
 
 // LoRA is how adapters are made in a project, or would be.
@@ -73,35 +73,35 @@ type LoRA struct {
 }
 
 // LoRA tells what turning it on would mean.
-func (p *Run) LoRA() LoRA {
-	precision, _ := p.ValueOrDefault("precision").(string)
-	out := map[string]any{"precision": precision, "weights": p.ValueOrDefault("weights")}
-	p.settleWeights(out, true)
-	a := LoRA{PEFT: p.upcasts(out)}
+func (r *Run) LoRA() LoRA {
+	precision, _ := r.ValueOrDefault("precision").(string)
+	out := map[string]any{"precision": precision, "weights": r.ValueOrDefault("weights")}
+	r.settleWeights(out, true)
+	a := LoRA{PEFT: r.upcasts(out)}
 	a.Precision, _ = out["precision"].(string)
 	a.Weights, _ = out["weights"].(string)
 	return a
 }
 
 // peft tells whether adapters are PEFT's, with its casts.
-func (p *Run) peft() bool {
-	if on, ok := p.ValueOrDefault("lora.peft").(bool); ok {
+func (r *Run) peft() bool {
+	if on, ok := r.ValueOrDefault("lora.peft").(bool); ok {
 		return on
 	}
-	return p.Primary != nil && p.Primary.System.Commands != nil && p.Primary.System.Commands.PEFT.In(p.Primary.Tree.Layers[0].Doc.Text())
+	return r.Primary != nil && r.Primary.System.Commands != nil && r.Primary.System.Commands.PEFT.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
 
 // usualTargets tells whether PEFT chooses the layers where no file names them.
-func (p *Run) usualTargets() bool {
-	return p.peft() && !p.Trainer().NamesTargets
+func (r *Run) usualTargets() bool {
+	return r.peft() && !r.Trainer().NamesTargets
 }
 
 // uncounted is what makes adapters take more than is simulated.
-func (p *Run) uncounted(fields map[string]any) []Missing {
+func (r *Run) uncounted(fields map[string]any) []Missing {
 	if fields["lora"] == nil {
 		return nil
 	}
-	for _, b := range p.BindingsOf("uncounted") {
+	for _, b := range r.BindingsOf("uncounted") {
 		what := ""
 		switch v := b.Value.(type) {
 		case string:

@@ -16,13 +16,13 @@ import (
 // zero2.json), which decides more than all the rest.
 
 // missingFiles is what is not known for want of a file.
-func (p *Run) missingFiles(run map[string]any) []string {
+func (r *Run) missingFiles(run map[string]any) []string {
 	var out []string
 	dist, _ := run["dist"].(map[string]any)
 	said, _ := dist["kind"].(string)
-	for _, b := range p.AbsentFiles {
+	for _, b := range r.AbsentFiles {
 		name, _ := b.Value.(string)
-		kind, _ := p.Value("dist.kind").(string)
+		kind, _ := r.Value("dist.kind").(string)
 		stage := projects.StageInName.Find(path.Base(name))
 		switch {
 		case b.NamesDeepSpeed() && stage != nil:
@@ -34,16 +34,16 @@ func (p *Run) missingFiles(run map[string]any) []string {
 			out = append(out, fmt.Sprintf("%s: %s is not there, and nothing of it is counted", b.Where(), name))
 		}
 	}
-	if p.Value("dist.kind") == nil && !strings.HasPrefix(said, "zero") {
-		out = append(out, p.computedLinks()...)
+	if r.Value("dist.kind") == nil && !strings.HasPrefix(said, "zero") {
+		out = append(out, r.computedLinks()...)
 	}
 	return out
 }
 
 // computedLinks is configs of DeepSpeed's that only the run makes or finds.
-func (p *Run) computedLinks() []string {
+func (r *Run) computedLinks() []string {
 	var out []string
-	for _, b := range p.BindingsOf("link") {
+	for _, b := range r.BindingsOf("link") {
 		if b.NamesDeepSpeed() && b.Value == nil && (projects.IsComputed(b.Place.Value) || b.Place.Computed != "") {
 			out = append(out, fmt.Sprintf("%s: %s is %s, which only the run works out, and nothing of it is counted; say what it does with --dist zero2 or zero3 and --gpus N",
 				b.Where(), b.Path, shortened(b.Text)))

@@ -9,16 +9,16 @@ import (
 )
 
 // scriptModel is what the main script says of its model.
-func (p *Run) scriptModel() projects.LoadedModel {
-	if p.Primary == nil {
+func (r *Run) scriptModel() projects.LoadedModel {
+	if r.Primary == nil {
 		return projects.LoadedModel{}
 	}
-	return p.Primary.Model()
+	return r.Primary.Model()
 }
 
 // otherHead is that a model is counted with another head than it has.
-func (p *Run) otherHead(run map[string]any) []string {
-	l := p.scriptModel()
+func (r *Run) otherHead(run map[string]any) []string {
+	l := r.scriptModel()
 	model, _ := run["model"].(map[string]any)
 	if l.Head == "" || model["head"] != l.Head {
 		return nil

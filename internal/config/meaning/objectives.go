@@ -23,8 +23,8 @@ var (
 
 // otherTrainer is what a script of the project makes or starts that trains for
 // something else.
-func (p *Run) otherTrainer() []Missing {
-	for _, s := range p.SourcesRead() {
+func (r *Run) otherTrainer() []Missing {
+	for _, s := range r.SourcesRead() {
 		d := s.Tree.Layers[0].Doc
 		known := map[doc.Format]*pattern.Pattern{doc.Python: otherClasses, doc.Shell: otherPrograms}[d.Format()]
 		if known == nil {

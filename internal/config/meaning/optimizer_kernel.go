@@ -16,9 +16,9 @@ import (
 // kernel under another beside it.
 
 // withKernel is an optimizer's class with the kernel that the file picks for it.
-func (p *Run) withKernel(class any) any {
+func (r *Run) withKernel(class any) any {
 	name, _ := class.(string)
-	if full := name + "-" + p.kernel(); slices.Contains(shadow.OptimizerNames(), full) {
+	if full := name + "-" + r.kernel(); slices.Contains(shadow.OptimizerNames(), full) {
 		return full
 	}
 	return class
@@ -26,12 +26,12 @@ func (p *Run) withKernel(class any) any {
 
 // kernel is what the key beside the optimizer says, or else its default; "" where
 // there is no such key.
-func (p *Run) kernel() string {
-	if of := p.BindingsOf("optimizer.kernel"); len(of) > 0 {
+func (r *Run) kernel() string {
+	if of := r.BindingsOf("optimizer.kernel"); len(of) > 0 {
 		name, _ := of[0].Value.(string)
 		return name
 	}
-	k := p.OptimizerKey()
+	k := r.OptimizerKey()
 	if k == nil || k.Beside == nil {
 		return ""
 	}
@@ -41,14 +41,14 @@ func (p *Run) kernel() string {
 
 // OptimizerKey is the key that the optimizer stands under, or would; nil where
 // nobody knows.
-func (p *Run) OptimizerKey() *systems.Key {
-	if of := p.BindingsOf("optimizer"); len(of) > 0 {
+func (r *Run) OptimizerKey() *systems.Key {
+	if of := r.BindingsOf("optimizer"); len(of) > 0 {
 		return of[0].Key
 	}
-	if p.Primary == nil || p.Trainer() != p.Primary.System {
+	if r.Primary == nil || r.Trainer() != r.Primary.System {
 		return nil
 	}
-	for _, k := range p.Primary.System.ForSetting("optimizer") {
+	for _, k := range r.Primary.System.ForSetting("optimizer") {
 		if k.Default != "" {
 			return k
 		}
@@ -71,8 +71,8 @@ func SplitOptimizer(optimizer string) (class, kernel string) {
 
 // ClipsUnfused tells whether gradients are clipped by who refuses to do that of a fused
 // optimizer.
-func (p *Run) ClipsUnfused() bool {
-	return slices.ContainsFunc(p.BindingsOf("clip"), func(b projects.Bound) bool {
+func (r *Run) ClipsUnfused() bool {
+	return slices.ContainsFunc(r.BindingsOf("clip"), func(b projects.Bound) bool {
 		return b.Value == true && b.Key.ClipsUnfused
 	})
 }

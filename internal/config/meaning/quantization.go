@@ -18,8 +18,8 @@ import (
 // to.
 
 // quantizing is the key that quantizes weights, nil where none does.
-func (p *Run) quantizing() *projects.Bound {
-	for _, b := range p.BindingsOf("quantized") {
+func (r *Run) quantizing() *projects.Bound {
+	for _, b := range r.BindingsOf("quantized") {
 		if v, _ := b.Value.(string); v != "" {
 			return &b
 		}
@@ -28,22 +28,22 @@ func (p *Run) quantizing() *projects.Bound {
 }
 
 // QuantizedAt is file:line of what quantizes weights, "" where nothing does.
-func (p *Run) QuantizedAt() string {
-	if b := p.quantizing(); b != nil && !p.setInSnugFile("quantization.bits") {
+func (r *Run) QuantizedAt() string {
+	if b := r.quantizing(); b != nil && !r.setInSnugFile("quantization.bits") {
 		return b.Where()
 	}
 	return ""
 }
 
 // settleQuantization says how weights are quantized, where they are.
-func (p *Run) settleQuantization(out map[string]any) {
+func (r *Run) settleQuantization(out map[string]any) {
 	in, _ := out["quantization"].(map[string]any)
-	b := p.quantizing()
-	if p.setInSnugFile("quantization.bits") && in != nil {
+	b := r.quantizing()
+	if r.setInSnugFile("quantization.bits") && in != nil {
 		return // in a setup's own words
 	}
 	delete(out, "quantization")
-	if b == nil || p.unquantizable(b) != "" || p.quantizesNothing(b) {
+	if b == nil || r.unquantizable(b) != "" || r.quantizesNothing(b) {
 		return
 	}
 	if in == nil {
@@ -57,18 +57,18 @@ func (p *Run) settleQuantization(out map[string]any) {
 		in["type"] = systems.BitsAndBytesType
 	}
 	if in["compute"] == nil {
-		in["compute"] = cmp.Or(p.computesIn(b, out), systems.BitsAndBytesCompute)
+		in["compute"] = cmp.Or(r.computesIn(b, out), systems.BitsAndBytesCompute)
 	}
-	put(in, "adapters", p.Trainer().QuantizedAdapters)
-	if p.prepares() {
+	put(in, "adapters", r.Trainer().QuantizedAdapters)
+	if r.prepares() {
 		in["prepare"] = true
 	}
-	if p.Trainer().PreparesQuantized {
+	if r.Trainer().PreparesQuantized {
 		in["prepare"], in["cast_back"] = true, true
 	}
 	out["quantization"] = in
-	put(out, "versions.bitsandbytes", installed(p.Files(), bnbInfo))
-	p.settleQuantized(out)
+	put(out, "versions.bitsandbytes", installed(r.Files(), bnbInfo))
+	r.settleQuantized(out)
 	if lora, _ := out["lora"].(map[string]any); lora != nil {
 		lora["peft"] = true // nobody else has adapters beside quantized weights
 	}
@@ -77,12 +77,12 @@ func (p *Run) settleQuantization(out map[string]any) {
 // settleQuantized is what quantizing says of the rest: it is from_pretrained that quantizes, and
 // that loads a model as it is saved; PEFT's function that casts the rest to float32 turns
 // checkpointing on as well.
-func (p *Run) settleQuantized(out map[string]any) {
+func (r *Run) settleQuantized(out map[string]any) {
 	precision, _ := out["precision"].(string)
-	if p.Trainer().OwnProgram && out["weights"] == nil && (precision == "" || strings.HasPrefix(precision, "amp-")) && !strings.HasPrefix(p.transformers, "4.") {
+	if r.Trainer().OwnProgram && out["weights"] == nil && (precision == "" || strings.HasPrefix(precision, "amp-")) && !strings.HasPrefix(r.transformers, "4.") {
 		out["weights"] = setup.Saved
 	}
-	if p.checkpointsInCode() {
+	if r.checkpointsInCode() {
 		out["checkpointing"] = true
 	}
 }
@@ -90,7 +90,7 @@ func (p *Run) settleQuantized(out map[string]any) {
 // computesIn is the type of products where no key says it, "" for bitsandbytes' own.
 // TRL takes the type that it loads weights in, Axolotl and LLaMA-Factory that of their
 // arithmetic, ms-swift bfloat16 unless weights are loaded in something else.
-func (p *Run) computesIn(b *projects.Bound, out map[string]any) string {
+func (r *Run) computesIn(b *projects.Bound, out map[string]any) string {
 	precision, _ := out["precision"].(string)
 	weights, _ := out["weights"].(string)
 	held := weights
@@ -98,13 +98,13 @@ func (p *Run) computesIn(b *projects.Bound, out map[string]any) string {
 		held = cmp.Or(weights, precision)
 	}
 	arithmetic := strings.TrimPrefix(precision, "amp-")
-	rule := p.Trainer().Computes
+	rule := r.Trainer().Computes
 	if by := b.Key.Quantizer; by != nil {
 		rule = cmp.Or(rule, by.Computes)
 	}
 	switch {
-	case p.inCode():
-		return p.computeInCode()
+	case r.inCode():
+		return r.computeInCode()
 	case rule == systems.ComputesAsHeld:
 		return computeType(held)
 	case rule == systems.ComputesAsArithmetic:

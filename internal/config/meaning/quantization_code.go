@@ -11,28 +11,28 @@ import (
 // What a script does with quantized weights, as its text says.
 
 // checkpointsInCode tells whether prepare_model_for_kbit_training does so.
-func (p *Run) checkpointsInCode() bool {
-	return p.prepares() && !preparesAlone.In(p.Primary.Tree.Layers[0].Doc.Text())
+func (r *Run) checkpointsInCode() bool {
+	return r.prepares() && !preparesAlone.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
 
 var preparesAlone = pattern.New(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_gradient_checkpointing\s*=\s*False`,
 	"prepare_model_for_kbit_training(")
 
 // prepares tells whether a script casts to float32 what is not quantized.
-func (p *Run) prepares() bool {
-	return p.inCode() && prepares.In(p.Primary.Tree.Layers[0].Doc.Text())
+func (r *Run) prepares() bool {
+	return r.inCode() && prepares.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
 
 var prepares = pattern.New(`(?m)^[^#\n]*\bprepare_model_for_kbit_training\(`, "prepare_model_for_kbit_training(")
 
 // inCode tells whether the project's main file is a Python script.
-func (p *Run) inCode() bool {
-	return p.Primary != nil && p.Primary.Tree.Layers[0].Doc.Format() == doc.Python
+func (r *Run) inCode() bool {
+	return r.Primary != nil && r.Primary.Tree.Layers[0].Doc.Format() == doc.Python
 }
 
 // computeInCode is the type that a script names, itself or by a variable.
-func (p *Run) computeInCode() string {
-	text := p.Primary.Tree.Layers[0].Doc.Text()
+func (r *Run) computeInCode() string {
+	text := r.Primary.Tree.Layers[0].Doc.Text()
 	found := computeArgument.Find(text)
 	if found == nil {
 		return ""

@@ -14,20 +14,20 @@ import (
 
 // quantizesNothing tells whether nothing is quantized for want of a second flag: ms-swift wants to
 // be told by what.
-func (p *Run) quantizesNothing(b *projects.Bound) bool {
-	return b.Key.Quantizer != nil && b.Key.Quantizer.NeedsMethod && len(p.BindingsOf("quant_method")) == 0
+func (r *Run) quantizesNothing(b *projects.Bound) bool {
+	return b.Key.Quantizer != nil && b.Key.Quantizer.NeedsMethod && len(r.BindingsOf("quant_method")) == 0
 }
 
 // unquantizable is why quantized weights are not simulated, "" where they are.
-func (p *Run) unquantizable(b *projects.Bound) string {
+func (r *Run) unquantizable(b *projects.Bound) string {
 	switch {
-	case p.Trainer().QuantizesItself != "":
-		return p.Trainer().QuantizesItself
+	case r.Trainer().QuantizesItself != "":
+		return r.Trainer().QuantizesItself
 	case b.Value != systems.FourBit:
 		return "quantizes them, which is not simulated yet"
-	case slices.ContainsFunc(p.BindingsOf("quant_method"), func(b projects.Bound) bool { return b.Value == systems.OtherLibrary }):
+	case slices.ContainsFunc(r.BindingsOf("quant_method"), func(b projects.Bound) bool { return b.Value == systems.OtherLibrary }):
 		return "quantizes them with another library than bitsandbytes, which is not simulated"
-	case p.deepspeed() && p.World() > 1:
+	case r.deepspeed() && r.World() > 1:
 		return "quantizes them, which is not simulated with DeepSpeed around it; leave that out"
 	}
 	return ""
@@ -35,32 +35,32 @@ func (p *Run) unquantizable(b *projects.Bound) string {
 
 // refusedQuantization is what is missing where weights are quantized in a way that is not
 // simulated.
-func (p *Run) refusedQuantization() []Missing {
-	b := p.quantizing()
-	if b == nil || p.unquantizable(b) == "" {
+func (r *Run) refusedQuantization() []Missing {
+	b := r.quantizing()
+	if b == nil || r.unquantizable(b) == "" {
 		return nil
 	}
-	return []Missing{{Weights, fmt.Sprintf("%s: %s %s; measure it: snug profile -- <your command>", b.Where(), b.Path, p.unquantizable(b))}}
+	return []Missing{{Weights, fmt.Sprintf("%s: %s %s; measure it: snug profile -- <your command>", b.Where(), b.Path, r.unquantizable(b))}}
 }
 
 // quantizationWarnings is what files leave open about quantized weights: a program of one's own
 // decides the rest.
-func (p *Run) quantizationWarnings(run map[string]any) []string {
-	b, in := p.quantizing(), run["quantization"]
-	if b != nil && p.quantizesNothing(b) && in == nil {
+func (r *Run) quantizationWarnings(run map[string]any) []string {
+	b, in := r.quantizing(), run["quantization"]
+	if b != nil && r.quantizesNothing(b) && in == nil {
 		return []string{fmt.Sprintf("%s: %s quantizes nothing without --quant_method bnb, and nothing is counted as quantized", b.Where(), b.Path)}
 	}
-	if b == nil || in == nil || p.unquantizable(b) != "" || p.setInSnugFile("quantization.bits") {
+	if b == nil || in == nil || r.unquantizable(b) != "" || r.setInSnugFile("quantization.bits") {
 		return nil
 	}
-	if older := p.olderTRL(); older != "" {
+	if older := r.olderTRL(); older != "" {
 		return []string{older}
 	}
-	own := p.Trainer().OwnProgram || p.Trainer().LoadedByScript
+	own := r.Trainer().OwnProgram || r.Trainer().LoadedByScript
 	switch {
-	case own && !p.inCode() && b.Key.Quantizer == nil:
+	case own && !r.inCode() && b.Key.Quantizer == nil:
 		return []string{fmt.Sprintf("%s: %s quantizes weights; whether the program casts the rest to float32 (prepare_model_for_kbit_training) no file says: it is counted as loaded, --prepare-kbit counts it as float32", b.Where(), b.Path)}
-	case p.inCode() && !p.prepares() && p.Trainer().QuantizedAdapters == "":
+	case r.inCode() && !r.prepares() && r.Trainer().QuantizedAdapters == "":
 		return []string{fmt.Sprintf("%s: %s quantizes weights; the rest is counted as loaded, as prepare_model_for_kbit_training is not called here", b.Where(), b.Path)}
 	}
 	return nil
@@ -69,10 +69,10 @@ func (p *Run) quantizationWarnings(run map[string]any) []string {
 // olderTRL is that the TRL that is installed has another way with quantized weights:
 // before 0.26 it cast them to float32 by PEFT's function, and with bf16 cast embeddings and
 // head again (models/utils.py: prepare_peft_model).
-func (p *Run) olderTRL() string {
+func (r *Run) olderTRL() string {
 	var minor int
-	if n, _ := fmt.Sscanf(p.trl, "0.%d", &minor); !p.Trainer().UsesTRL || n != 1 || minor >= 26 {
+	if n, _ := fmt.Sscanf(r.trl, "0.%d", &minor); !r.Trainer().UsesTRL || n != 1 || minor >= 26 {
 		return ""
 	}
-	return fmt.Sprintf("TRL %s, which is installed, keeps norms and adapters beside quantized weights in float32; they are counted as TRL 1.16 has them, and the run takes more", p.trl)
+	return fmt.Sprintf("TRL %s, which is installed, keeps norms and adapters beside quantized weights in float32; they are counted as TRL 1.16 has them, and the run takes more", r.trl)
 }

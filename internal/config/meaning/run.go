@@ -26,33 +26,33 @@ type Run struct {
 
 // New is the run that was found in a folder.
 func New(found *projects.Found) *Run {
-	p := &Run{Found: found, transformers: installed(found.Files(), transformersInfo), trl: installed(found.Files(), trlInfo)}
-	for _, b := range p.Bound {
-		if !systems.IsSetting(b.Setting) || p.IsUnused(b.Setting) {
+	r := &Run{Found: found, transformers: installed(found.Files(), transformersInfo), trl: installed(found.Files(), trlInfo)}
+	for _, b := range r.Bound {
+		if !systems.IsSetting(b.Setting) || r.IsUnused(b.Setting) {
 			continue
 		}
 		if b.Setting == "optimizer" && b.Key.Beside != nil {
-			b.Value = p.withKernel(b.Value)
+			b.Value = r.withKernel(b.Value)
 		}
-		p.Bindings = append(p.Bindings, b.Binding)
+		r.Bindings = append(r.Bindings, b.Binding)
 	}
-	return p
+	return r
 }
 
 // RunsAs has the project run as another does by the word of its user.
-func (p *Run) RunsAs(other *Run) {
-	p.Uses(other.transformers)
-	p.Spans(other.gpus)
+func (r *Run) RunsAs(other *Run) {
+	r.Uses(other.transformers)
+	r.Spans(other.gpus)
 }
 
 // Spans has the project run on as many GPUs as its user names, spread as its files
 // say; 0 leaves it as it is.
-func (p *Run) Spans(gpus int) {
-	p.gpus = cmp.Or(gpus, p.gpus)
+func (r *Run) Spans(gpus int) {
+	r.gpus = cmp.Or(gpus, r.gpus)
 }
 
 // Uses has the project run with a version of transformers that its user names; ""
 // leaves it as it is.
-func (p *Run) Uses(transformers string) {
-	p.transformers = cmp.Or(transformers, p.transformers)
+func (r *Run) Uses(transformers string) {
+	r.transformers = cmp.Or(transformers, r.transformers)
 }

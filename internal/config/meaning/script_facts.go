@@ -19,14 +19,14 @@ import (
 
 // scriptType is the type that a Python script names where it loads its model, "" where
 // it names none.
-func (p *Run) scriptType() string {
-	if p.Primary == nil || p.Primary.System.For == nil {
+func (r *Run) scriptType() string {
+	if r.Primary == nil || r.Primary.System.For == nil {
 		return ""
 	}
-	switch named := p.Primary.ModelType(); {
+	switch named := r.Primary.ModelType(); {
 	case named != "":
 		return systems.TorchType(named)
-	case p.Primary.System.TakesModel && p.scriptModel().ByScript && !strings.HasPrefix(p.transformers, "4."):
+	case r.Primary.System.TakesModel && r.scriptModel().ByScript && !strings.HasPrefix(r.transformers, "4."):
 		return setup.Saved // SFTTrainer is given a model, and loads none
 	}
 	return ""
@@ -34,11 +34,11 @@ func (p *Run) scriptType() string {
 
 // adaptersMadeAt is the line of a Python script that puts PEFT's adapters onto its model,
 // 0 where none does.
-func (p *Run) adaptersMadeAt() int {
-	if p.Primary == nil || !p.Primary.System.ByName || p.adapts() {
+func (r *Run) adaptersMadeAt() int {
+	if r.Primary == nil || !r.Primary.System.ByName || r.adapts() {
 		return 0
 	}
-	d := p.Primary.Tree.Layers[0].Doc
+	d := r.Primary.Tree.Layers[0].Doc
 	at := newAdapters.Index(d.Text())
 	if at == nil || d.Format() != doc.Python {
 		return 0
@@ -49,15 +49,15 @@ func (p *Run) adaptersMadeAt() int {
 var newAdapters = pattern.New(`(?m)^[^#\n]*\b(?:get_peft_model|LoraConfig)\(`, "get_peft_model(", "LoraConfig(")
 
 // unknownDefaults is that a script starts a program whose defaults nobody knows here.
-func (p *Run) unknownDefaults() []string {
-	if p.Primary == nil || p.Trainer().Commands == nil {
+func (r *Run) unknownDefaults() []string {
+	if r.Primary == nil || r.Trainer().Commands == nil {
 		return nil
 	}
-	d := p.Primary.Tree.Layers[0].Doc
-	at := p.Trainer().Commands.OwnDefaults.Index(d.Text())
+	d := r.Primary.Tree.Layers[0].Doc
+	at := r.Trainer().Commands.OwnDefaults.Index(d.Text())
 	if at == nil {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: %s has defaults of its own: what its flags leave out is not taken from them; give --precision, --checkpointing, --optimizer",
-		p.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1))}
+		r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1))}
 }

@@ -23,14 +23,14 @@ import (
 
 // loadKind is dist.load of a kind, "" where it has none, nobody can tell or a
 // setup means it anyway.
-func (p *Run) loadKind(kind string) string {
+func (r *Run) loadKind(kind string) string {
 	if !setup.DistTakes(kind, "load") {
 		return ""
 	}
-	if said, _ := p.Value("dist.load").(string); said != "" {
+	if said, _ := r.Value("dist.load").(string); said != "" {
 		return said
 	}
-	if kind == "zero3" || !p.readByLibrary("dist.kind") {
+	if kind == "zero3" || !r.readByLibrary("dist.kind") {
 		return "" // which is sharded for ZeRO-3
 	}
 	return setup.LoadSharded
@@ -38,9 +38,9 @@ func (p *Run) loadKind(kind string) string {
 
 // readByLibrary tells whether the key of a setting is one that a library reads.
 // Without any, some shard by themselves.
-func (p *Run) readByLibrary(setting string) bool {
-	of := p.BindingsOf(setting)
-	return len(of) == 0 && p.shardsByItself() || slices.ContainsFunc(of, func(b projects.Bound) bool {
+func (r *Run) readByLibrary(setting string) bool {
+	of := r.BindingsOf(setting)
+	return len(of) == 0 && r.shardsByItself() || slices.ContainsFunc(of, func(b projects.Bound) bool {
 		return !b.Source.System.OwnProgram
 	})
 }
@@ -48,29 +48,29 @@ func (p *Run) readByLibrary(setting string) bool {
 // shardsByItself tells whether a run over several GPUs is FSDP's without a key that says
 // so: torchtitan's, and those of torchtune's recipes that are called distributed, which
 // make the model on the meta device (torchtune 0.6.1, recipes/*_distributed.py).
-func (p *Run) shardsByItself() bool {
-	if p.Primary == nil || !p.Primary.System.Shards {
+func (r *Run) shardsByItself() bool {
+	if r.Primary == nil || !r.Primary.System.Shards {
 		return false
 	}
-	recipes := p.Primary.System.ShardingRecipes
-	return recipes == "" || slices.ContainsFunc(p.SourcesRead(), func(s *projects.Source) bool { return s.StartsProgram(recipes) })
+	recipes := r.Primary.System.ShardingRecipes
+	return recipes == "" || slices.ContainsFunc(r.SourcesRead(), func(s *projects.Source) bool { return s.StartsProgram(recipes) })
 }
 
 // gatherType is the type that FSDP gathers and reduces in under autocast, "" where it
 // keeps that of the weights: accelerate and Lightning give FSDP a policy of the
 // autocast's type (accelerate 1.15, utils/dataclasses.py: set_mixed_precision;
 // lightning 2.6, plugins/precision/fsdp.py), so that autocast finds nothing to cast.
-func (p *Run) gatherType(kind, precision string) string {
+func (r *Run) gatherType(kind, precision string) string {
 	cast, autocast := strings.CutPrefix(precision, "amp-")
-	if !autocast || !strings.HasPrefix(kind, "fsdp2") || !p.gathersInAutocast() {
+	if !autocast || !strings.HasPrefix(kind, "fsdp2") || !r.gathersInAutocast() {
 		return ""
 	}
 	return cast
 }
 
 // gathersInAutocast tells whether accelerate or Lightning wraps the model.
-func (p *Run) gathersInAutocast() bool {
-	return slices.ContainsFunc(p.BindingsOf("dist.kind"), func(b projects.Bound) bool {
+func (r *Run) gathersInAutocast() bool {
+	return slices.ContainsFunc(r.BindingsOf("dist.kind"), func(b projects.Bound) bool {
 		return b.Source.System.GathersInAutocast
 	})
 }

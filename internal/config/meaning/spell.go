@@ -12,14 +12,14 @@ import (
 // Spell is how the project's main file would say a setting, as in dtype: float32;
 // "" where its system has no key for that. It is for messages: a flag of snug answers
 // for once, a key of the file for good.
-func (p *Run) Spell(setting string, value any) string {
-	system := p.Trainer()
-	if p.Primary == nil || system.OwnProgram {
+func (r *Run) Spell(setting string, value any) string {
+	system := r.Trainer()
+	if r.Primary == nil || system.OwnProgram {
 		return ""
 	}
-	format := p.Primary.Tree.Layers[0].Doc.Format()
-	for _, b := range p.BindingsOf(setting) { // a key that is there comes before its other names
-		if file, ok := b.Key.Spell(value); ok && b.Source == p.Primary {
+	format := r.Primary.Tree.Layers[0].Doc.Format()
+	for _, b := range r.BindingsOf(setting) { // a key that is there comes before its other names
+		if file, ok := b.Key.Spell(value); ok && b.Source == r.Primary {
 			return assignment(format, b.Path.String(), file)
 		}
 	}

@@ -18,18 +18,18 @@ import (
 // and only where that one is not there itself.
 
 // typos is the keys that are most likely others, misspelt.
-func (p *Run) typos() []string {
+func (r *Run) typos() []string {
 	var out []string
-	for _, s := range p.boundSources() {
+	for _, s := range r.boundSources() {
 		out = append(out, typosIn(s)...)
 	}
 	return out
 }
 
 // boundSources is the sources that hold any of the run's settings, each once.
-func (p *Run) boundSources() []*projects.Source {
+func (r *Run) boundSources() []*projects.Source {
 	var out []*projects.Source
-	for _, b := range p.Bound {
+	for _, b := range r.Bound {
 		if !slices.Contains(out, b.Source) {
 			out = append(out, b.Source)
 		}
@@ -86,10 +86,10 @@ func nearestKey(got string, names []string) string {
 
 // bothPrecisions is where bf16 and fp16 are both turned on, which trainers refuse;
 // "" where they are not.
-func (p *Run) bothPrecisions() string {
+func (r *Run) bothPrecisions() string {
 	var on []projects.Bound
-	for _, b := range p.BindingsOf("precision") {
-		if name := b.Path[len(b.Path)-1]; b.Source == p.Primary && (name == "bf16" || name == "fp16") && b.Value != nil && b.Value != "" {
+	for _, b := range r.BindingsOf("precision") {
+		if name := b.Path[len(b.Path)-1]; b.Source == r.Primary && (name == "bf16" || name == "fp16") && b.Value != nil && b.Value != "" {
 			on = append(on, b)
 		}
 	}

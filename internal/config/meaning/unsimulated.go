@@ -28,13 +28,13 @@ func asWritten(b projects.Bound) string {
 }
 
 // refused is what no figure is given for.
-func (p *Run) refused() []Missing {
-	for _, b := range p.BindingsOf("refused") {
+func (r *Run) refused() []Missing {
+	for _, b := range r.BindingsOf("refused") {
 		if does, _ := b.Value.(string); does != "" {
 			return []Missing{{Training, refusal(b.Where(), asWritten(b), does)}}
 		}
 	}
-	return p.otherTrainer()
+	return r.otherTrainer()
 }
 
 // refusal is the sentence about it.
@@ -43,27 +43,27 @@ func refusal(where, what, does string) string {
 }
 
 // noted is what the figures leave out by the word of a file.
-func (p *Run) noted() []string {
+func (r *Run) noted() []string {
 	var out []string
-	for _, b := range p.BindingsOf("noted") {
+	for _, b := range r.BindingsOf("noted") {
 		if does, _ := b.Value.(string); does != "" {
 			out = append(out, fmt.Sprintf("%s: %s %s; %s", b.Where(), asWritten(b), does, b.Key.Then))
 		}
 	}
-	return append(out, p.notedByDefault()...)
+	return append(out, r.notedByDefault()...)
 }
 
 // notedByDefault is what a system does that its files do not turn off.
-func (p *Run) notedByDefault() []string {
+func (r *Run) notedByDefault() []string {
 	var out []string
-	if p.Primary == nil {
+	if r.Primary == nil {
 		return nil
 	}
-	for _, k := range p.Trainer().ForSetting("noted") {
-		said := slices.ContainsFunc(p.BindingsOf("noted"), func(b projects.Bound) bool { return b.Key.Path == k.Path })
+	for _, k := range r.Trainer().ForSetting("noted") {
+		said := slices.ContainsFunc(r.BindingsOf("noted"), func(b projects.Bound) bool { return b.Key.Path == k.Path })
 		if does, _ := projects.Default(k, 1).(string); does != "" && !said {
 			by := map[bool]string{true: "on", false: k.Default}[k.Kind == systems.Switch]
-			out = append(out, fmt.Sprintf("%s: %s is %s by default and %s; %s", p.Primary.File, k.Path, by, does, k.Then))
+			out = append(out, fmt.Sprintf("%s: %s is %s by default and %s; %s", r.Primary.File, k.Path, by, does, k.Then))
 		}
 	}
 	return out

@@ -11,26 +11,26 @@ import (
 // Value is what a setting is now, in a setup's terms, or nil where no file says
 // it: an int, float64, bool, string, []string or map[string]any. Of a schedule
 // it is the first phase, of several stages the one that takes the most.
-func (p *Run) Value(setting string) any {
-	if p.Own != nil {
-		if v, ok := p.Own.Set[setting]; ok {
+func (r *Run) Value(setting string) any {
+	if r.Own != nil {
+		if v, ok := r.Own.Set[setting]; ok {
 			return v
 		}
 	}
-	switch sharded, _ := p.CheckpointingKeys(); {
+	switch sharded, _ := r.CheckpointingKeys(); {
 	case setting == "optimizer":
-		return p.withKernel(p.bestOf(setting))
+		return r.withKernel(r.bestOf(setting))
 	case setting == "checkpointing" && AnyOn(sharded):
 		return true
 	}
-	return p.bestOf(setting)
+	return r.bestOf(setting)
 }
 
 // bestOf is the value of a setting that counts among those that files hold.
-func (p *Run) bestOf(setting string) any {
+func (r *Run) bestOf(setting string) any {
 	var best, vague any
 	neutral := false
-	for _, b := range p.BindingsOf(setting) {
+	for _, b := range r.BindingsOf(setting) {
 		if leavesToTrainer(b) {
 			continue
 		}
@@ -56,7 +56,7 @@ func (p *Run) bestOf(setting string) any {
 		v := b.Value
 		if b.Key.OverGPUs && setting != "effective" {
 			if n, ok := v.(int); ok {
-				v = max(n/p.World(), 1)
+				v = max(n/r.World(), 1)
 			}
 		}
 		if b.Staged() {
@@ -91,29 +91,29 @@ func largerNumber(best, v any) any {
 }
 
 // World is how many GPUs the run has as far as its user or the files say, else 1.
-func (p *Run) World() int {
-	if p.gpus > 0 {
-		return p.gpus
+func (r *Run) World() int {
+	if r.gpus > 0 {
+		return r.gpus
 	}
-	if p.Own != nil {
-		if v, ok := p.Own.Set["dist.world"].(int); ok {
+	if r.Own != nil {
+		if v, ok := r.Own.Set["dist.world"].(int); ok {
 			return v
 		}
 	}
-	if n := p.firstNumber("dist.world"); n > 0 {
-		return n * max(p.firstNumber("nodes"), 1)
+	if n := r.firstNumber("dist.world"); n > 0 {
+		return n * max(r.firstNumber("nodes"), 1)
 	}
 	// DeepSpeed and Axolotl write the product of all three down.
-	each := p.firstNumber("batch") * p.firstNumber("accumulation")
-	if total := p.firstNumber("effective"); each > 0 && total%each == 0 {
+	each := r.firstNumber("batch") * r.firstNumber("accumulation")
+	if total := r.firstNumber("effective"); each > 0 && total%each == 0 {
 		return max(total/each, 1)
 	}
 	return 1
 }
 
 // firstNumber is the first number that is bound to a setting, else 0.
-func (p *Run) firstNumber(setting string) int {
-	for _, b := range p.BindingsOf(setting) {
+func (r *Run) firstNumber(setting string) int {
+	for _, b := range r.BindingsOf(setting) {
 		if n, ok := b.Value.(int); ok {
 			return n
 		}
@@ -123,32 +123,32 @@ func (p *Run) firstNumber(setting string) int {
 
 // Whole is a setting as a number, with the system's default where no file says
 // it; 0 where nobody knows.
-func (p *Run) Whole(setting string) int {
-	if n, ok := p.Value(setting).(int); ok {
+func (r *Run) Whole(setting string) int {
+	if n, ok := r.Value(setting).(int); ok {
 		return n
 	}
-	n, _ := p.DefaultValue(setting).(int)
+	n, _ := r.DefaultValue(setting).(int)
 	return n
 }
 
 // DefaultValue is what the run's system takes where no key says otherwise: "auto" in
 // DeepSpeed's file leaves the word to the trainer.
-func (p *Run) DefaultValue(setting string) any {
-	said := slices.ContainsFunc(p.BindingsOf(setting), func(b projects.Bound) bool {
+func (r *Run) DefaultValue(setting string) any {
+	said := slices.ContainsFunc(r.BindingsOf(setting), func(b projects.Bound) bool {
 		return (b.Value != projects.Auto || !b.Source.System.Tied) && !leavesToTrainer(b)
 	})
 	if said && setting != "precision" {
 		return nil
 	}
-	return p.trainerDefault(setting)
+	return r.trainerDefault(setting)
 }
 
 // trainerDefault is what the run's system takes where there is no key.
-func (p *Run) trainerDefault(setting string) any {
-	for _, k := range p.Trainer().ForSetting(setting) {
-		if v := projects.Default(k, p.World()); v != nil {
+func (r *Run) trainerDefault(setting string) any {
+	for _, k := range r.Trainer().ForSetting(setting) {
+		if v := projects.Default(k, r.World()); v != nil {
 			if setting == "optimizer" {
-				return p.withKernel(v)
+				return r.withKernel(v)
 			}
 			return v
 		}
@@ -158,16 +158,16 @@ func (p *Run) trainerDefault(setting string) any {
 
 // Accumulation is the forwards per optimizer step: from its own key, or from
 // the total batch where a system has only that.
-func (p *Run) Accumulation() int {
-	if n := p.Whole("accumulation"); n > 0 {
+func (r *Run) Accumulation() int {
+	if n := r.Whole("accumulation"); n > 0 {
 		return n
 	}
-	total, batch := p.Whole("effective"), p.Whole("batch")
+	total, batch := r.Whole("effective"), r.Whole("batch")
 	if total == 0 || batch == 0 {
 		return 1
 	}
-	each := batch * p.World()
-	if p.Primary != nil && p.Primary.System.RoundsAccumulation {
+	each := batch * r.World()
+	if r.Primary != nil && r.Primary.System.RoundsAccumulation {
 		return max((total+each/2)/each, 1)
 	}
 	return max(total/each, 1)

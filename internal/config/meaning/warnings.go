@@ -15,34 +15,34 @@ import (
 
 // Warnings is what the figures of a run leave out, and cannot be refused for it. The
 // run is what the project's files say, with what its user said over them.
-func (p *Run) Warnings(run map[string]any) []string {
-	out := append(p.typos(), p.missingFiles(run)...)
-	if p.Unsearched != "" {
-		out = append(out, p.Unsearched)
+func (r *Run) Warnings(run map[string]any) []string {
+	out := append(r.typos(), r.missingFiles(run)...)
+	if r.Unsearched != "" {
+		out = append(out, r.Unsearched)
 	}
-	out = append(out, p.unknownSpread()...)
-	out = append(out, p.noted()...)
-	out = append(out, p.checkpointedTwice()...)
-	out = append(out, p.ownLayers()...)
-	out = append(out, p.castsWithoutFlash()...)
-	out = append(out, p.olderLoss(run)...)
-	out = append(out, p.otherHead(run)...)
-	out = append(out, p.largerEvaluation(run)...)
-	out = append(out, p.unknownTokens()...)
-	out = append(out, p.unknownDefaults()...)
-	out = append(out, p.quantizationWarnings(run)...)
-	out = append(out, p.computedSettings(run)...)
-	if line := p.adaptersMadeAt(); line > 0 && run["lora"] == nil {
-		out = append(out, fmt.Sprintf("%s:%d: adapters are made in code, and are not counted: give --lora-peft --lora-rank N, and --lora-targets", p.Primary.File, line))
+	out = append(out, r.unknownSpread()...)
+	out = append(out, r.noted()...)
+	out = append(out, r.checkpointedTwice()...)
+	out = append(out, r.ownLayers()...)
+	out = append(out, r.castsWithoutFlash()...)
+	out = append(out, r.olderLoss(run)...)
+	out = append(out, r.otherHead(run)...)
+	out = append(out, r.largerEvaluation(run)...)
+	out = append(out, r.unknownTokens()...)
+	out = append(out, r.unknownDefaults()...)
+	out = append(out, r.quantizationWarnings(run)...)
+	out = append(out, r.computedSettings(run)...)
+	if line := r.adaptersMadeAt(); line > 0 && run["lora"] == nil {
+		out = append(out, fmt.Sprintf("%s:%d: adapters are made in code, and are not counted: give --lora-peft --lora-rank N, and --lora-targets", r.Primary.File, line))
 	}
 	return out
 }
 
 // unknownSpread is that files shard a run and do not say over how many GPUs.
-func (p *Run) unknownSpread() []string {
-	kind, _ := p.Value("dist.kind").(string)
-	said := p.World() > 1 || p.gpus > 0 || len(p.BindingsOf("dist.world")) > 0
-	of := p.BindingsOf("dist.kind")
+func (r *Run) unknownSpread() []string {
+	kind, _ := r.Value("dist.kind").(string)
+	said := r.World() > 1 || r.gpus > 0 || len(r.BindingsOf("dist.world")) > 0
+	of := r.BindingsOf("dist.kind")
 	if said || kind == "" || kind == "ddp" || len(of) == 0 {
 		return nil
 	}
@@ -50,37 +50,37 @@ func (p *Run) unknownSpread() []string {
 }
 
 // ownLayers is that a trainer puts kernels of its own in the place of PEFT's layers.
-func (p *Run) ownLayers() []string {
-	kernels := p.Trainer().LoRAKernels
-	if kernels == "" || !p.adapts() {
+func (r *Run) ownLayers() []string {
+	kernels := r.Trainer().LoRAKernels
+	if kernels == "" || !r.adapts() {
 		return nil
 	}
-	keys := p.BindingsOf("kernels")
+	keys := r.BindingsOf("kernels")
 	if len(keys) > 0 && !slices.ContainsFunc(keys, func(b projects.Bound) bool { return b.Value == true }) {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: PEFT's layers are counted; %s keep less for backward", p.Primary.File, kernels)}
+	return []string{fmt.Sprintf("%s: PEFT's layers are counted; %s keep less for backward", r.Primary.File, kernels)}
 }
 
 // castsWithoutFlash is what a trainer holds in float32 beside weights of 16 bits unless
 // attention or adapters want one type everywhere.
-func (p *Run) castsWithoutFlash() []string {
-	if !p.Trainer().CastsWithoutFlash || p.adapts() {
+func (r *Run) castsWithoutFlash() []string {
+	if !r.Trainer().CastsWithoutFlash || r.adapts() {
 		return nil
 	}
-	held, _ := p.Fields()["weights"].(string)
-	if held == "" || p.deepspeed() || p.ValueOrDefault("attention") == "flash" {
+	held, _ := r.Fields()["weights"].(string)
+	if held == "" || r.deepspeed() || r.ValueOrDefault("attention") == "flash" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: without flash attention %s casts embeddings, head and norms to float32; they are counted in %s, with gradients and states", p.Primary.File, p.Trainer().Title, held)}
+	return []string{fmt.Sprintf("%s: without flash attention %s casts embeddings, head and norms to float32; they are counted in %s, with gradients and states", r.Primary.File, r.Trainer().Title, held)}
 }
 
 // computedSettings is settings that only the run itself works out, and what is counted for
 // them where its user does not say.
-func (p *Run) computedSettings(run map[string]any) []string {
+func (r *Run) computedSettings(run map[string]any) []string {
 	var out []string
-	fields := p.Fields()
-	for _, b := range p.Bound {
+	fields := r.Fields()
+	for _, b := range r.Bound {
 		computed := b.Place.Computed != "" || projects.IsComputed(b.Place.Value)
 		counted := field(fields, b.Setting)
 		flag := flagOf(b.Setting)

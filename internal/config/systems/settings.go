@@ -61,13 +61,15 @@ func IsSetting(name string) bool {
 }
 
 // SettingNames is what they are called.
-func SettingNames() []string {
+func SettingNames() []string { return slices.Clone(settingNames()) }
+
+var settingNames = sync.OnceValue(func() []string {
 	var out []string
 	for _, s := range allSettings() {
 		out = append(out, s.Name)
 	}
 	return out
-}
+})
 
 // SettingNamed looks a setting up.
 func SettingNamed(name string) (Setting, error) {
