@@ -59,11 +59,6 @@ func (r *Run) Fields() map[string]any {
 	return out
 }
 
-// Setup is the run that the files describe.
-func (r *Run) Setup(from setup.Source) (*setup.Setup, error) {
-	return setup.Decode(r.Fields(), from)
-}
-
 // Missing is what has to be said before the run can be estimated.
 func (r *Run) Missing() []Missing {
 	fields := r.Fields()

@@ -12,8 +12,8 @@ import (
 
 // Quantized weights that are not simulated, and what files leave open about others.
 
-// quantizesNothing tells whether nothing is quantized for want of a second flag: ms-swift wants to
-// be told by what.
+// quantizesNothing tells whether nothing is quantized for want of a second flag, which
+// says by what.
 func (r *Run) quantizesNothing(b *projects.Bound) bool {
 	return b.Key.Quantizer != nil && b.Key.Quantizer.NeedsMethod && len(r.BindingsOf("quant_method")) == 0
 }

@@ -70,7 +70,7 @@ func hits(a *systems.System, x *tree.Index) []hit {
 		}
 	}
 	if a.For != nil {
-		for i := range x.Named(strings.TrimSuffix(systems.WithinDeepSpeed, ".")) {
+		for i := range x.Named(strings.TrimSuffix(systems.DeepSpeedPrefix, ".")) {
 			out = append(out, hit{i, -1})
 		}
 	}

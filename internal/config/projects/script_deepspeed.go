@@ -13,13 +13,13 @@ import (
 // passedDeepSpeed is what the config of DeepSpeed's says that an argument at p is, where that
 // is a dict with a name of its own.
 func passedDeepSpeed(a *systems.System, t tree.Tree, p doc.Path, v doc.Value) []candidate {
-	if a.For == nil || v.Kind != doc.Map || p[len(p)-1]+"." != systems.WithinDeepSpeed {
+	if a.For == nil || v.Kind != doc.Map || p[len(p)-1]+"." != systems.DeepSpeedPrefix {
 		return nil
 	}
 	var out []candidate
 	keys := a.Keys().All
 	for i := range keys {
-		within, ok := strings.CutPrefix(keys[i].Path, "**."+systems.WithinDeepSpeed)
+		within, ok := strings.CutPrefix(keys[i].Path, "**."+systems.DeepSpeedPrefix)
 		if !ok {
 			continue
 		}

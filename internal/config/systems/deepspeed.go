@@ -43,17 +43,17 @@ func deepspeedKeys() []Key {
 	}
 }
 
-// WithinDeepSpeed begins the keys of a config of DeepSpeed's in another file.
-const WithinDeepSpeed = "deepspeed."
+// DeepSpeedPrefix begins the keys of a config of DeepSpeed's in another file.
+const DeepSpeedPrefix = "deepspeed."
 
-// WithinDeepSpeed tells whether a key is one of those. They are changed and never added: a
-// stage alone is no config.
-func (k *Key) WithinDeepSpeed() bool { return strings.HasPrefix(k.Path, WithinDeepSpeed) }
+// WithinDeepSpeed tells whether a key is one of those. They are changed and never
+// added: a stage alone is no config.
+func (k *Key) WithinDeepSpeed() bool { return strings.HasPrefix(k.Path, DeepSpeedPrefix) }
 
 // deepspeedWithin is what TrainingArguments' deepspeed says that is the config itself
 // and no path of one.
 func deepspeedWithin() []Key {
-	return at(WithinDeepSpeed,
+	return at(DeepSpeedPrefix,
 		Key{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: zeroStages, Source: deepspeedArgs},
 		offloads("zero_optimization.offload_optimizer.device", offloadsStates, deepspeedZero),
 		offloads("zero_optimization.offload_param.device", offloadsWeights, deepspeedZero),
