@@ -19,11 +19,11 @@ import (
 // namesModels are files that may name a model type: what they say is about one
 // trainer or one measured run, not about models.
 var namesModels = []string{
-	"internal/config/fields.go",      // nanotron's own model is Llama
-	"internal/config/nanogpt.go",     // its own script
-	"internal/cli/optimize_today.go", // the example that is shown in an empty folder
-	"internal/run/launcher.go",       // a package manager of that name
-	"internal/plan/choices/runs.go",  // which runs were measured
+	"internal/config/meaning/fields.go",  // nanotron's own model is Llama
+	"internal/config/systems/nanogpt.go", // its own script
+	"internal/cli/optimize_today.go",     // the example that is shown in an empty folder
+	"internal/run/launcher.go",           // a package manager of that name
+	"internal/plan/choices/runs.go",      // which runs were measured
 }
 
 // TestOneTableOfModels wants nobody but family to know model types by name.

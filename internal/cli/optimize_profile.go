@@ -7,7 +7,7 @@ import (
 	"errors"
 	"path/filepath"
 
-	"snug/internal/config"
+	"snug/internal/config/projects"
 	"snug/internal/estimate"
 	"snug/internal/gpu"
 	"snug/internal/profile"
@@ -80,7 +80,7 @@ func (o *optimizeOptions) command(args []string) ([]string, error) {
 	if len(args) > 0 {
 		return args, nil
 	}
-	words, err := config.Command(projectFiles{o.folder})
+	words, err := projects.Command(projectFiles{o.folder})
 	if err == nil && len(words) == 0 {
 		err = errors.New("--profile: which command trains? put it behind --, as in snug optimize --profile -- python train.py --batch {batch}, or into snug.yaml as command")
 	}
