@@ -101,9 +101,9 @@ func newCNBlock(b *shadow.Builder, at string, dim int, drop float64) shadow.Modu
 		b.Linear(in+".5", 4*dim, dim, true),
 		permute(in+".6", 0, 3, 1, 2), // (B, C, H, W)
 	}}
-	ones := b.W.Keep(b.W.Full(shadow.Float32, dim, 1, 1)) // torch.ones(dim, 1, 1) * layer_scale
+	ones := b.W.Full(shadow.Float32, dim, 1, 1).Hold() // torch.ones(dim, 1, 1) * layer_scale
 	m.layerScale = b.Parameter(at+".layer_scale", dim, 1, 1)
-	shadow.Release(ones)
+	ones.Drop()
 	m.stochasticDepth = shadow.Apply{Path: shadow.Path(at + ".stochastic_depth"), Run: func(x *shadow.Tensor) *shadow.Tensor {
 		return x.StochasticDepth(drop)
 	}}

@@ -60,7 +60,7 @@ type Batch struct {
 // Drop lets go of the batch.
 func (b Batch) Drop() {
 	for _, t := range []*shadow.Tensor{b.IDs, b.Mask, b.Pixels, b.Labels} {
-		shadow.Release(t)
+		t.Drop()
 	}
 }
 

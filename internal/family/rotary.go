@@ -24,8 +24,8 @@ func newRotary(b *shadow.Builder, c *Config, dim int) *rotary {
 	kind := c.ropeType()
 	r := &rotary{measures: strings.Contains(kind, "dynamic") || kind == "longrope"}
 	r.invFreq = b.Register(frequencies(b.W, dim))
-	b.Register(r.invFreq.Clone())                   // original_inv_freq
-	shadow.Release(b.W.Keep(frequencies(b.W, dim))) // again, when weights are initialised
+	b.Register(r.invFreq.Clone()) // original_inv_freq
+	frequencies(b.W, dim).Drop()  // again, when weights are initialised
 	return r
 }
 

@@ -101,8 +101,8 @@ func (s *t5Stack) forward(caller *shadow.Frame, ids, mask, encoder *shadow.Tenso
 		fn.Set(&hidden, s.layer(call, hidden, s.causal, bias, cross, encoder))
 		if bias == nil {
 			bias, cross = fn.Let(call.madeBias), fn.Let(call.madeCross)
-			shadow.Release(bias)
-			shadow.Release(cross)
+			bias.Drop()
+			cross.Drop()
 		}
 	}
 	fn.Set(&hidden, s.norm.Call(hidden))
@@ -162,7 +162,7 @@ func (l *t5Call) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor
 	fn.Set(&hidden, hidden.World().Call(l.ff, hidden))
 	fn.Set(&hidden, clampHalf(hidden))
 	if l.bias == nil && !again {
-		l.madeBias, l.madeCross = hidden.World().Keep(bias), hidden.World().Keep(cross)
+		l.madeBias, l.madeCross = bias.Hold(), cross.Hold()
 	}
 	return hidden
 }

@@ -73,7 +73,7 @@ func (a *t5Attention) positionBias(query *shadow.Tensor, S, K int) *shadow.Tenso
 	}
 	zeros := a.w.Full(query.DType(), 1, query.Size(1), S, K)
 	if a.run.Checkpointing {
-		zeros.RequireGrad()
+		zeros.SetTrained(true)
 	}
 	return zeros
 }

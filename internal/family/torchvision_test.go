@@ -49,7 +49,7 @@ func TestTorchvisionRuns(t *testing.T) {
 				}
 				batch := m.Batch()
 				var loss *shadow.Tensor
-				w.Autocast(cast, func() { loss = w.Keep(m.Loss(batch)) })
+				w.Autocast(cast, func() { loss = m.Loss(batch).Hold() })
 				loss.Backward()
 				for _, p := range b.Parameters() {
 					if p.Grad() == nil {

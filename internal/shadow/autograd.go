@@ -88,7 +88,7 @@ func (t *Tensor) gradientEdge() edge {
 	to := t.fn
 	if t.leaf {
 		if t.acc == nil {
-			t.acc = &node{w: t.w, name: "AccumulateGrad", seq: math.MaxUint64, leaf: t.hold()}
+			t.acc = &node{w: t.w, name: "AccumulateGrad", seq: math.MaxUint64, leaf: t.Hold()}
 		}
 		to = t.acc
 	}
@@ -110,7 +110,7 @@ func (n *node) save(t *Tensor) *saved {
 		s.holder = h.pack(n, t)
 		s.t = h.kept(t)
 	} else {
-		s.t = t.alias(t.size, t.stride).hold()
+		s.t = t.alias(t.size, t.stride).Hold()
 	}
 	n.saved = append(n.saved, s)
 	return s
@@ -165,7 +165,7 @@ func (n *node) unref() {
 	case n.leaf != nil: // AccumulateGrad holds its leaf, not the other way round
 		leaf := n.leaf
 		leaf.acc = nil
-		leaf.drop()
+		leaf.Drop()
 	default:
 		n.end()
 	}
@@ -193,7 +193,7 @@ func (n *node) release() {
 		if s.t != nil {
 			t := s.t
 			s.t = nil
-			t.drop()
+			t.Drop()
 		}
 	}
 	n.saved = nil
@@ -202,3 +202,33 @@ func (n *node) release() {
 
 // each is the gradients of an op's inputs, in order.
 func each(g ...*Tensor) []*Tensor { return g }
+
+// Function is a torch.autograd.Function of one input that wants a gradient: the name
+// of its node, what forward makes, and how the gradient flows back. It saves nothing
+// on its own; what backward reaches is held by whoever calls.
+func (t *Tensor) Function(name string, forward func() *Tensor, backward func(g *Tensor) *Tensor) *Tensor {
+	n := t.w.record(name, t)
+	out := forward()
+	n.backward(func(g *Tensor) []*Tensor { return each(backward(g)) })
+	return n.result(out, t)
+}
+
+// AfterGrad is t with a node of the given name behind it that runs hook when the
+// gradient of t is there, as wrappers put it in front of a module. Where no gradient
+// will come it is t itself.
+func (t *Tensor) AfterGrad(name string, hook func()) *Tensor {
+	if !t.needs || !t.w.gradMode {
+		return t
+	}
+	return t.Function(name,
+		func() *Tensor { return t.alias(t.size, t.stride) },
+		func(g *Tensor) *Tensor { hook(); return g })
+}
+
+// BeforeBackward runs hook when the gradient of t is complete, before the op that
+// made t runs its backward; never, where no gradient will come.
+func (t *Tensor) BeforeBackward(hook func()) {
+	if t.needs && t.fn != nil && t.w.gradMode {
+		t.fn.before = append(t.fn.before, hook)
+	}
+}

@@ -6,64 +6,64 @@ import "snug/internal/kernel"
 
 // ClipGradNorm is torch.nn.utils.clip_grad_norm_: the norm of all gradients,
 // and the gradients scaled in place.
-func (w *World) ClipGradNorm(params []*Tensor) {
+func ClipGradNorm(w *World, params []*Tensor) {
 	defer w.NoGrad()()
 	var grads []*Tensor
 	for _, p := range withGrad(params) {
-		grads = append(grads, p.grad)
+		grads = append(grads, p.Grad())
 	}
 	if len(grads) == 0 {
 		return
 	}
 	fn := w.Func()
-	total := fn.Let(w.totalNorm(grads))
+	total := fn.Let(totalNorm(w, grads))
 	inner := w.Func(total)
-	coef := inner.Let(total.AddScalar().reciprocalMul())
-	inner.Let(coef.unary("clamp", coef.dtype))
+	coef := inner.Let(overNumber(total.AddScalar()))
+	inner.Let(coef.Pointwise("clamp", coef.DType()))
 	inner.Return(nil)
 	fn.Return(nil)
 }
 
 // totalNorm is the norm of the tensors' norms.
-func (w *World) totalNorm(grads []*Tensor) *Tensor {
+func totalNorm(w *World, grads []*Tensor) *Tensor {
 	var norms []*Tensor
 	for _, group := range byType(grads) {
-		norms = append(norms, w.foreachNorm(group)...)
+		norms = append(norms, foreachNorm(w, group)...)
 	}
 	parts := make([]*Tensor, len(norms))
 	for i, n := range norms {
 		parts[i] = n.Unsqueeze(0)
 	}
 	stacked := Cat(0, parts...)
-	total := stacked.reduce("linalg_vector_norm", []int{0}, false, stacked.dtype)
-	stacked.die()
+	total := stacked.Norm(0)
+	stacked.Drop()
 	dropList(norms)
 	return total
 }
 
 // foreachNorm is _foreach_norm: float32 partial sums for all tensors, then the
 // norms themselves.
-func (w *World) foreachNorm(ts []*Tensor) []*Tensor {
-	w.op("_foreach_norm")
+func foreachNorm(w *World, ts []*Tensor) []*Tensor {
+	w.Op("_foreach_norm")
 	most := 0
 	for _, t := range ts {
 		most = max(most, t.Numel())
 	}
-	partial := w.empty(Dims(kernel.ForeachNorm(len(ts), most)), Float32).hold()
+	partial := w.Empty(Dims(kernel.ForeachNorm(len(ts), most)), Float32).Hold()
 	out := make([]*Tensor, len(ts))
 	for i, t := range ts {
-		out[i] = w.empty(Dims(), t.dtype).hold()
+		out[i] = w.Empty(Dims(), t.DType()).Hold()
 	}
-	partial.drop()
+	partial.Drop()
 	return out
 }
 
-// reciprocalMul is number / t.
-func (t *Tensor) reciprocalMul() *Tensor {
-	t.hold()
-	r := t.unary("reciprocal", t.dtype)
-	out := r.unary("mul", t.dtype)
-	r.die()
-	t.drop()
+// overNumber is number / t.
+func overNumber(t *Tensor) *Tensor {
+	t.Hold()
+	r := t.Pointwise("reciprocal", t.DType())
+	out := r.Pointwise("mul", t.DType())
+	r.Drop()
+	t.Drop()
 	return out
 }

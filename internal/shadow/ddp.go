@@ -50,9 +50,9 @@ func NewDDP(b *Builder, world int, bucketView bool) *DDP {
 	d := &DDP{w: b.W, view: bucketView, params: b.Trainable(), buffers: b.Buffers()}
 	defer d.w.NoGrad()()
 	d.verify(world)
-	d.w.broadcast(append(b.Parameters(), d.buffers...))
+	broadcastCoalesced(d.w, append(b.Parameters(), d.buffers...))
 	d.fill(reversed(assignBuckets(d.params)))
-	d.w.afterGrad = d.reduce
+	d.w.OnGrad(d.reduce)
 	return d
 }
 
@@ -63,7 +63,7 @@ func (d *DDP) Forward(run func() *Tensor) *Tensor {
 	if len(d.ready) > 0 && !d.rebuilt {
 		d.rebuild()
 	}
-	d.w.broadcast(d.buffers)
+	broadcastCoalesced(d.w, d.buffers)
 	return run()
 }
 
@@ -71,42 +71,42 @@ func (d *DDP) Forward(run func() *Tensor) *Tensor {
 // gathered from every process, then sizes and strides go out from the first.
 func (d *DDP) verify(world int) {
 	w := d.w
-	mark := w.pin(w.empty(Dims(), Int64))
+	counts := []*Tensor{w.Empty(Dims(), Int64).Hold()}
 	for range world {
-		w.pin(w.empty(Dims(1), Int64))
+		counts = append(counts, w.Empty(Dims(1), Int64).Hold())
 	}
-	w.scratch(uint64(world) * Int64.Bytes())
+	w.Scratch(uint64(world) * Int64.Bytes())
 	dims := 0
 	for _, p := range d.params {
-		dims += p.size.n
+		dims += p.Dim()
 	}
-	w.scratch(2 * uint64(dims) * Int64.Bytes())
-	w.unpin(mark)
+	w.Scratch(2 * uint64(dims) * Int64.Bytes())
+	dropList(counts)
 }
 
-// broadcast is broadcast_coalesced: each bucket is copied into a flat tensor,
+// broadcastCoalesced is broadcast_coalesced: each bucket is copied into a flat tensor,
 // which goes when it has been sent. A bucket of one tensor needs no copy.
-func (w *World) broadcast(ts []*Tensor) {
+func broadcastCoalesced(w *World, ts []*Tensor) {
 	var flying []*Tensor
 	for _, bucket := range assignBuckets(ts, ddpBroadcastBytes) {
 		if len(flying) == ddpInFlight {
-			flying[0].drop()
+			flying[0].Drop()
 			flying = flying[1:]
 		}
-		flying = append(flying, w.flatten(bucket))
+		flying = append(flying, flatten(w, bucket))
 	}
 	for _, t := range flying {
-		t.drop()
+		t.Drop()
 	}
 }
 
 // flatten is one flat copy of tensors that share a type.
-func (w *World) flatten(ts []*Tensor) *Tensor {
+func flatten(w *World, ts []*Tensor) *Tensor {
 	if len(ts) == 1 {
-		return ts[0].alias(ts[0].size, ts[0].stride).hold()
+		return ts[0].Detach().Hold()
 	}
-	w.op("cat")
-	return w.empty(Dims(numelOf(ts)), ts[0].dtype).hold()
+	w.Op("cat")
+	return w.Empty(Dims(numelOf(ts)), ts[0].DType()).Hold()
 }
 
 func numelOf(ts []*Tensor) int {
@@ -127,33 +127,24 @@ func (d *DDP) fill(groups [][]*Tensor) {
 	} else {
 		d.letGo(old)
 	}
-	was := d.w.component
-	d.w.component = Gradients
+	defer d.w.As(Gradients)()
 	for _, group := range groups {
-		d.w.op("empty")
-		b := &bucket{flat: d.w.empty(Dims(numelOf(group)), group[0].dtype).hold(), params: group}
+		d.w.Op("empty")
+		b := &bucket{flat: d.w.Empty(Dims(numelOf(group)), group[0].DType()).Hold(), params: group}
 		d.buckets = append(d.buckets, b)
 		for _, p := range group {
 			d.of[p] = b
-			if d.view && p.grad != nil {
-				b.takeOver(p)
+			if d.view && p.Grad() != nil {
+				p.LayGradInto(b.flat)
 			}
 		}
 	}
-	d.w.component = was
 }
 
 func (d *DDP) letGo(buckets []*bucket) {
 	for _, b := range buckets {
-		b.flat.drop()
+		b.flat.Drop()
 	}
-}
-
-// takeOver makes p's gradient a view of the bucket.
-func (b *bucket) takeOver(p *Tensor) {
-	old := p.grad
-	p.grad = b.flat.alias(p.size, p.stride).hold()
-	old.drop()
 }
 
 // rebuild is rebuild_buckets: the processes agree on the first one's order,
@@ -161,10 +152,10 @@ func (b *bucket) takeOver(p *Tensor) {
 func (d *DDP) rebuild() {
 	d.rebuilt = true
 	groups := assignBuckets(d.ready, ddpFirstBytes, ddpBucketBytes)
-	indices := d.w.empty(Dims(len(d.ready)+1), Int32).hold()
-	sizes := d.w.empty(Dims(len(groups)), Int32).hold()
-	sizes.drop()
-	indices.drop()
+	indices := d.w.Empty(Dims(len(d.ready)+1), Int32).Hold()
+	sizes := d.w.Empty(Dims(len(groups)), Int32).Hold()
+	sizes.Drop()
+	indices.Drop()
 	d.fill(groups)
 }
 
@@ -178,9 +169,9 @@ func (d *DDP) reduce(p *Tensor) {
 	if !d.rebuilt {
 		d.ready = append(d.ready, p)
 	}
-	d.w.kernel(p.grad, p.grad)
-	if d.view && p.grad.mem != b.flat.mem {
-		b.takeOver(p)
+	d.w.Launch(p.Grad(), p.Grad())
+	if d.view && !p.Grad().SharesStorage(b.flat) {
+		p.LayGradInto(b.flat)
 	}
 }
 
@@ -197,10 +188,10 @@ func assignBuckets(ts []*Tensor, limits ...uint64) [][]*Tensor {
 	var out [][]*Tensor
 	of := map[DType]*filling{}
 	for _, t := range ts {
-		f := of[t.dtype]
+		f := of[t.DType()]
 		if f == nil {
 			f = &filling{}
-			of[t.dtype] = f
+			of[t.DType()] = f
 		}
 		if !f.open {
 			f.open, f.at, f.bytes = true, len(out), 0

@@ -2,8 +2,6 @@
 
 package shadow
 
-import "strings"
-
 // DeepSpeed's ZeRO, stages 1 to 3 (deepspeed/runtime/zero, 0.19, with its
 // default settings). This is read from the sources, and what DeepSpeed itself
 // allocates is held to its own code on the CPU
@@ -37,26 +35,21 @@ func (z *zero) Masters() []*Tensor { return []*Tensor{z.master} }
 
 // flat is a new tensor of n elements that stays.
 func (z *zero) flat(c Component, n int, dt DType) *Tensor {
-	was := z.w.component
-	z.w.component = c
-	t := z.w.empty(Dims(n), dt).hold()
-	z.w.component = was
-	return t
+	defer z.w.As(c)()
+	return z.w.Empty(Dims(n), dt).Hold()
 }
 
 // addMaster makes the float32 copy by way of another of the given type, then the
 // gradient of zeros that DeepSpeed makes to set up its optimizer.
 func (z *zero) addMaster(through DType) {
-	copied := z.w.empty(Dims(z.partition), through).hold()
+	copied := z.w.Empty(Dims(z.partition), through).Hold()
 	if z.dtype != Float32 {
-		copied = replace(copied, z.w.empty(Dims(z.partition), Float32))
+		copied = Replace(copied, z.w.Empty(Dims(z.partition), Float32))
 	}
 	z.master = copied
-	if m := copied.mem; m != nil {
-		z.w.Tags[m.id] = Tag{Component: OptimizerState, Path: "master weights"}
-	}
-	z.master.leaf, z.master.needs = true, true
-	z.w.scratch(z.master.Bytes())
+	z.master.Retag(OptimizerState, "master weights")
+	z.master.SetTrained(true)
+	z.w.Scratch(z.master.Bytes())
 }
 
 // collect copies a gradient into the bucket, where it stays as a view; a bucket
@@ -67,9 +60,7 @@ func (z *zero) collect(p *Tensor, reduce func()) {
 		reduce()
 	}
 	if p.Numel() <= zeroBucket {
-		old := p.grad
-		p.grad = z.bucket.alias(p.size, p.stride).hold()
-		old.drop()
+		p.LayGradInto(z.bucket)
 	}
 	z.elements += p.Numel()
 	z.filled = append(z.filled, p)
@@ -93,22 +84,17 @@ func (o *zeroOptimizer) Step() {
 		return
 	}
 	for _, n := range z.slices {
-		z.w.scratch(uint64(n) * Float64.Bytes())
+		z.w.Scratch(uint64(n) * Float64.Bytes())
 	}
-	grad := z.w.empty(Dims(z.partition), z.averaged.dtype).hold()
-	if grad.dtype != Float32 {
-		grad = replace(grad, z.w.empty(Dims(z.partition), Float32))
+	grad := z.w.Empty(Dims(z.partition), z.averaged.DType()).Hold()
+	if grad.DType() != Float32 {
+		grad = Replace(grad, z.w.Empty(Dims(z.partition), Float32))
 	}
 	if !z.keeps {
-		z.averaged.drop()
+		z.averaged.Drop()
 		z.averaged = nil
 	}
-	z.master.grad = grad
+	z.master.SetGrad(grad)
 	o.inner.Step()
 	ZeroGrad(z.Masters())
-}
-
-// ownerOf is the path of the module that a parameter belongs to.
-func ownerOf(name string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(name, lastName(name)), ".")
 }

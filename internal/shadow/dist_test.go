@@ -20,7 +20,7 @@ func TestBlockOf(t *testing.T) {
 		{"weight", ""},
 	}
 	for _, x := range tests {
-		if got := b.blockOf(x.name); got != x.want {
+		if got := b.BlockOf(x.name); got != x.want {
 			t.Errorf("blockOf(%q) = %q, want %q", x.name, got, x.want)
 		}
 	}
@@ -30,7 +30,7 @@ func TestBlockOf(t *testing.T) {
 func tensorsOf(w *World, numels ...int) []*Tensor {
 	var out []*Tensor
 	for _, n := range numels {
-		out = append(out, w.empty(Dims(n), Float32).hold())
+		out = append(out, w.Empty(Dims(n), Float32).Hold())
 	}
 	return out
 }
@@ -77,9 +77,9 @@ func TestZeroPartition(t *testing.T) {
 func TestShardTables(t *testing.T) {
 	w := hopper()
 	chunks := []int{589824, 589824, 589824, 589824, 2359296, 2359296, 2359296, 768, 768}
-	w.splitWithSizesCopy(chunks, 4)
-	w.chunkCat(chunks)
-	w.splitWithSizesCopy([]int{24576000, 768, 24576000}, 4)
+	splitWithSizesCopy(w, chunks, 4)
+	chunkCat(w, chunks)
+	splitWithSizesCopy(w, []int{24576000, 768, 24576000}, 4)
 	want := []uint64{18744, 37328, 32112}
 	for i, e := range []int{0, 2, 4} {
 		if got := w.Trace.Events[e].Size; got != want[i] {

@@ -14,12 +14,12 @@ import "slices"
 // the first on the GPU, so that cuBLAS takes its workspace here.
 func (b *Builder) magnitude(lin *Linear, ad *adapter) *Tensor {
 	defer b.W.NoGrad()()
-	delta := ad.b.Weight.mm(ad.a.Weight).hold()
-	sum := ad.rows(lin.Weight).Add(delta.MulScalar()).hold()
+	delta := ad.b.Weight.Mm(ad.a.Weight).Hold()
+	sum := ad.rows(lin.Weight).Add(delta.MulScalar()).Hold()
 	p := b.Parameter(lin.At()+".magnitude.weight", lin.Out)
-	b.W.reduceScratch(reductionOf("linalg_vector_norm", sum.dtype), sum, sum.dtype, []int{1}, p.dtype)
-	delta.drop()
-	sum.drop()
+	sum.NormInto(p, 1)
+	delta.Drop()
+	sum.Drop()
 	return p
 }
 
@@ -27,7 +27,7 @@ func (b *Builder) magnitude(lin *Linear, ad *adapter) *Tensor {
 // of variants.py). With dropout the layer's own part is computed again, from what
 // is left of x.
 func (ad *adapter) dora(x, result *Tensor) *Tensor {
-	fn := x.w.Func(x, result)
+	fn := x.World().Func(x, result)
 	base := result
 	if ad.drop > 0 {
 		fn.Set(&x, x.Dropout(ad.drop))
@@ -38,11 +38,11 @@ func (ad *adapter) dora(x, result *Tensor) *Tensor {
 
 // doraDelta is DoraLinearLayer.forward.
 func (ad *adapter) doraDelta(x, base *Tensor) *Tensor {
-	fn := x.w.Func(x, base)
-	delta := ad.product(x.w)
-	fn.Set(&delta, delta.To(x.dtype))
+	fn := x.World().Func(x, base)
+	delta := ad.product(x.World())
+	fn.Set(&delta, delta.To(x.DType()))
 	weight := ad.of.Weight
-	fn.Set(&weight, weight.To(x.dtype))
+	fn.Set(&weight, weight.To(x.DType()))
 	norm := ad.norm(weight, delta.Detach())
 	fn.Set(&norm, norm.Detach())
 	scale := fn.Let(ad.lengths.Div(norm).View(1, -1))
@@ -59,18 +59,18 @@ func (ad *adapter) doraDelta(x, base *Tensor) *Tensor {
 // product is get_lora_weight: the adapters' product, by way of their forward.
 func (ad *adapter) product(w *World) *Tensor {
 	fn := w.Func()
-	w.op("eye")
-	eye := fn.Let(w.empty(Dims(ad.of.In, ad.of.In), ad.a.Weight.dtype))
+	w.Op("eye")
+	eye := fn.Let(w.Empty(Dims(ad.of.In, ad.of.In), ad.a.Weight.DType()))
 	return fn.Return(ad.b.Call(ad.a.Call(eye)).T())
 }
 
 // norm is get_weight_norm: the length of each row.
 func (ad *adapter) norm(weight, delta *Tensor) *Tensor {
-	fn := weight.w.Func(weight, delta)
+	fn := weight.World().Func(weight, delta)
 	rows := ad.rows(weight)
 	fn.Set(&weight, rows)
 	fn.Set(&weight, weight.Add(delta.MulScalar()))
-	return fn.Return(fn.Let(weight.reduce("linalg_vector_norm", []int{1}, false, weight.dtype)))
+	return fn.Return(fn.Let(weight.Norm(1)))
 }
 
 // TrainsCopies tells of a slip in PEFT: with dropout the weight of a Conv1D is laid
@@ -79,7 +79,7 @@ func (ad *adapter) norm(weight, delta *Tensor) *Tensor {
 func (b *Builder) TrainsCopies(l Lora) bool {
 	return l.DoRA && l.Dropout > 0 && slices.ContainsFunc(b.layers, func(m any) bool {
 		lin, ok := m.(*Linear)
-		return ok && lin.flipped && lin.Weight.dtype == Float32 && l.adapts(lin.At())
+		return ok && lin.flipped && lin.Weight.DType() == Float32 && l.adapts(lin.At())
 	})
 }
 

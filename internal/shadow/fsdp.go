@@ -2,6 +2,8 @@
 
 package shadow
 
+import "snug/internal/kernel"
+
 // FSDP2: fully_shard on each block of a model and then on the model itself
 // (torch/distributed/fsdp/_fully_shard, 2.11).
 //
@@ -65,15 +67,15 @@ func NewFSDP(b *Builder, how Sharding) *FSDP {
 	f := &FSDP{w: w, how: how, copyIn: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
 	root := &shardGroup{f: f}
 	f.groups = []*shardGroup{root}
-	w.wrapped = map[string]hooked{}
 	blocks := map[string]*shardGroup{}
 	members := map[*shardGroup][]*Tensor{}
-	for _, p := range moduleOrderInside(b.all) {
+	for _, p := range b.ParametersInsideOut() {
 		g := root
-		if at := b.blockOf(p.name); at != "" {
+		if at := b.BlockOf(p.Name()); at != "" {
 			if g = blocks[at]; g == nil {
 				g = &shardGroup{f: f}
-				blocks[at], w.wrapped[at] = g, g
+				blocks[at] = g
+				w.Wrap(at, g)
 				f.groups = append(f.groups, g)
 			}
 		}
@@ -83,7 +85,7 @@ func NewFSDP(b *Builder, how Sharding) *FSDP {
 		g.shard(members[g])
 	}
 	root.shard(members[root])
-	w.afterBackward = f.finish
+	w.OnBackward(f.finish)
 	return f
 }
 
@@ -94,26 +96,22 @@ func NewFSDP(b *Builder, how Sharding) *FSDP {
 // fsdp2_load_full_state_dict) or nothing (to_empty).
 func (g *shardGroup) shard(params []*Tensor) {
 	w := g.f.w
-	was, path := w.component, w.path
 	for _, p := range params {
-		p.fill()
+		p.Fill()
 	}
 	for _, p := range params {
-		size := p.size
-		if size.n > 0 {
-			size = size.with(0, ceilDiv(size.d[0], g.f.how.World))
+		size := p.Shape()
+		if p.Dim() > 0 {
+			size = size.With(0, kernel.CeilDiv(p.Size(0), g.f.how.World))
 		}
-		w.component, w.path = Parameters, []string{p.name}
-		s := w.empty(size, p.dtype).hold()
-		s.name, s.leaf, s.needs = p.name, p.leaf, p.needs
+		s := w.Parameter(p.Name(), size, p.DType(), false)
+		s.SetTrained(p.RequiresGrad())
 		g.params = append(g.params, shardParam{full: p, shard: s})
 	}
-	w.component, w.path = was, path
 	for _, p := range params {
-		w.release2(p.mem)
-		p.mem = nil
+		p.ToMeta()
 		if g.f.how.Param != None {
-			p.dtype = g.f.how.Param
+			p.Retype(g.f.how.Param)
 		}
 	}
 }
@@ -136,10 +134,10 @@ func (f *FSDP) Shards(params []*Tensor) []*Tensor {
 // Forward is the root's forward around the model's.
 func (f *FSDP) Forward(run func() *Tensor) *Tensor {
 	root := f.groups[0]
-	root.preForward(nil)
+	root.PreForward(nil)
 	loss := run()
-	root.postForward(loss)
-	f.gathered.drop()
+	root.PostForward(loss)
+	f.gathered.Drop()
 	f.gathered = nil
 	return loss
 }

@@ -14,22 +14,22 @@ func (g *shardGroup) unshard() {
 		return
 	}
 	if f.how.World == 1 {
-		g.result = w.empty(Dims(0), Float32).hold()
+		g.result = w.Empty(Dims(0), Float32).Hold()
 		return
 	}
 	cast, bytes := 0, 0
 	for _, p := range g.params {
-		n := p.shard.Numel() * int(p.full.dtype.Bytes())
+		n := p.shard.Numel() * int(p.full.DType().Bytes())
 		bytes += n
-		if p.full.dtype != p.shard.dtype {
+		if p.full.DType() != p.shard.DType() {
 			cast += n
 		}
 	}
-	w.onQueue(f.copyIn, Parameters, func() {
-		w.op("all_gather")
-		input := w.empty(Dims(cast), UInt8).hold()
-		g.result = w.empty(Dims(bytes*f.how.World), UInt8).hold()
-		input.drop()
+	w.OnQueue(f.copyIn, Parameters, func() {
+		w.Op("all_gather")
+		input := w.Empty(Dims(cast), UInt8).Hold()
+		g.result = w.Empty(Dims(bytes*f.how.World), UInt8).Hold()
+		input.Drop()
 	})
 }
 
@@ -45,23 +45,23 @@ func (g *shardGroup) copyOut() {
 	if g.state == inForward {
 		before, f.gathered = f.gathered, nil
 	}
-	w.op("all_gather_copy_out")
+	w.Op("all_gather_copy_out")
 	chunks := make([]int, len(g.params))
 	for i, p := range g.params {
-		p.full.refill(p.shard.Numel() * f.how.World)
-		chunks[i] = p.shard.Numel() * int(p.full.dtype.Bytes())
+		p.full.ResizeStorage(p.shard.Numel() * f.how.World)
+		chunks[i] = p.shard.Numel() * int(p.full.DType().Bytes())
 	}
 	if f.how.World > 1 {
-		w.splitWithSizesCopy(chunks, f.how.World)
+		splitWithSizesCopy(w, chunks, f.how.World)
 	}
 	g.unsharded = true
 	if g.state == inForward {
 		f.gathered = g.result
 	} else {
-		g.result.drop()
+		g.result.Drop()
 	}
 	g.result = nil
-	before.drop()
+	before.Drop()
 }
 
 // reshard gives the memory of the group's parameters back.
@@ -71,22 +71,7 @@ func (g *shardGroup) reshard() {
 	}
 	g.unsharded = false
 	for _, p := range g.params {
-		g.f.w.Trace.Free(p.full.mem.id)
-	}
-}
-
-// refill is storage.resize_: memory for so many elements, behind this tensor and
-// everything that shares its storage.
-func (t *Tensor) refill(numel int) {
-	w := t.w
-	was, path := w.component, w.path
-	w.component, w.path = Parameters, []string{t.name}
-	m := w.alloc(uint64(numel) * t.dtype.Bytes())
-	w.component, w.path = was, path
-	if t.mem == nil {
-		t.mem = m
-	} else {
-		t.mem.id = m.id
+		p.full.FreeStorage()
 	}
 }
 
@@ -95,7 +80,7 @@ func (t *Tensor) refill(numel int) {
 // shards, whose gradients are views of it.
 func (f *FSDP) reduce(params []shardParam, grads []*Tensor) *Tensor {
 	w := f.w
-	dt := grads[0].dtype
+	dt := grads[0].DType()
 	if f.how.Reduce != None {
 		dt = f.how.Reduce
 	}
@@ -105,44 +90,41 @@ func (f *FSDP) reduce(params []shardParam, grads []*Tensor) *Tensor {
 		numel += p.shard.Numel()
 		chunks[i] = p.shard.Numel() * int(dt.Bytes())
 	}
-	w.op("reduce_scatter")
-	var input *Tensor
-	w.onQueue(w.queue, Gradients, func() { input = w.empty(Dims(numel*f.how.World), dt).hold() })
-	w.chunkCat(chunks)
+	w.Op("reduce_scatter")
+	input := f.scatterInput(numel*f.how.World, dt)
+	chunkCat(w, chunks)
 	last := len(grads) - 1 // a loop's variable still names it
 	dropList(grads[:last])
-	w.onQueue(f.scatter, Gradients, func() {
-		output := w.empty(Dims(numel), dt).hold()
-		if orig := params[0].shard.dtype; orig != dt {
-			output = replace(output, w.empty(Dims(numel), orig))
+	w.OnQueue(f.scatter, Gradients, func() {
+		output := w.Empty(Dims(numel), dt).Hold()
+		if orig := params[0].shard.DType(); orig != dt {
+			output = Replace(output, w.Empty(Dims(numel), orig))
 		}
 		for _, p := range params {
-			if p.shard.grad == nil {
-				p.shard.grad = output.alias(p.shard.size, p.shard.stride).hold()
+			if p.shard.Grad() == nil {
+				p.shard.LayGradInto(output)
 			}
 		}
-		output.drop()
+		output.Drop()
 	})
-	grads[last].drop()
+	grads[last].Drop()
 	return input
 }
 
-// onQueue is with torch.cuda.stream(...), for memory of one component.
-func (w *World) onQueue(queue uint16, c Component, body func()) {
-	was, component := w.queue, w.component
-	w.queue, w.component = queue, c
-	body()
-	w.queue, w.component = was, component
+// scatterInput is the flat tensor that gradients are laid out in.
+func (f *FSDP) scatterInput(numel int, dt DType) *Tensor {
+	defer f.w.As(Gradients)()
+	return f.w.Empty(Dims(numel), dt).Hold()
 }
 
 // splitWithSizesCopy is split_with_sizes_copy of rows into chunks of so many bytes.
-func (w *World) splitWithSizesCopy(chunks []int, rows int) {
-	w.op("split_with_sizes_copy")
-	w.scratch(w.Rules.SplitWithSizes(chunks, rows))
+func splitWithSizesCopy(w *World, chunks []int, rows int) {
+	w.Op("split_with_sizes_copy")
+	w.Scratch(w.Rules.SplitWithSizes(chunks, rows))
 }
 
 // chunkCat is _chunk_cat of tensors whose chunks have so many bytes.
-func (w *World) chunkCat(chunks []int) {
-	w.op("_chunk_cat")
-	w.scratch(kernel.ChunkCat(chunks))
+func chunkCat(w *World, chunks []int) {
+	w.Op("_chunk_cat")
+	w.Scratch(kernel.ChunkCat(chunks))
 }

@@ -8,10 +8,10 @@ import "slices"
 // output's gradient is there, and when its input's is
 // (_fsdp_state.py and _fsdp_param_group.py, 2.11).
 
-// preForward gathers the group for its block, which takes x. The result is what
+// PreForward gathers the group for its block, which takes x. The result is what
 // the block sees: x cast to the parameters' type, and with a node in the graph
 // that runs when x's gradient is there.
-func (g *shardGroup) preForward(x *Tensor) *Tensor {
+func (g *shardGroup) PreForward(x *Tensor) *Tensor {
 	if g.backward {
 		if !g.unsharded {
 			g.unshard()
@@ -19,25 +19,20 @@ func (g *shardGroup) preForward(x *Tensor) *Tensor {
 		}
 		return x
 	}
-	if dt := g.f.how.Param; dt != None && x != nil && x.dtype.Floating() {
+	if dt := g.f.how.Param; dt != None && x != nil && x.DType().Floating() {
 		x = x.To(dt)
 	}
 	g.state = inForward
 	g.unshard()
 	g.copyOut()
-	if x == nil || !x.needs || !g.f.w.gradMode {
-		return x
+	if x == nil {
+		return nil
 	}
-	n := g.f.w.record("RegisterPostBackwardFunctionBackward", x)
-	n.backward(func(dx *Tensor) []*Tensor {
-		g.postBackward()
-		return each(dx)
-	})
-	return n.result(x.alias(x.size, x.stride), x)
+	return x.AfterGrad("RegisterPostBackwardFunctionBackward", g.postBackward)
 }
 
-// postForward gives the parameters up and waits for the output's gradient.
-func (g *shardGroup) postForward(out *Tensor) {
+// PostForward gives the parameters up and waits for the output's gradient.
+func (g *shardGroup) PostForward(out *Tensor) {
 	if g.backward {
 		return
 	}
@@ -47,9 +42,7 @@ func (g *shardGroup) postForward(out *Tensor) {
 	g.places = append(g.places, len(g.f.order))
 	g.f.order = append(g.f.order, g)
 	g.state = idle
-	if out.needs && out.fn != nil && g.f.w.gradMode {
-		out.fn.before = append(out.fn.before, g.preBackward)
-	}
+	out.BeforeBackward(g.preBackward)
 }
 
 // preBackward gathers the group again, and begins to gather the one whose
@@ -78,14 +71,13 @@ func (g *shardGroup) postBackward() {
 	var with []shardParam
 	var grads []*Tensor
 	for _, p := range g.params {
-		if p.full.grad != nil {
-			with, grads = append(with, p), append(grads, p.full.grad)
-			p.full.grad = nil
+		if grad := p.full.TakeGrad(); grad != nil {
+			with, grads = append(with, p), append(grads, grad)
 		}
 	}
 	g.reshard()
 	if len(grads) > 0 {
-		g.f.reducing.drop()
+		g.f.reducing.Drop()
 		g.f.reducing = g.f.reduce(with, grads)
 	}
 }
@@ -98,10 +90,10 @@ func (f *FSDP) finish() {
 			g.postBackward()
 		}
 		g.state, g.backward, g.places = idle, false, nil
-		g.result.drop()
+		g.result.Drop()
 		g.result = nil
 	}
 	f.order = slices.Delete(f.order, 0, len(f.order))
-	f.reducing.drop()
+	f.reducing.Drop()
 	f.reducing = nil
 }

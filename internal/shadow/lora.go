@@ -47,7 +47,7 @@ type adapter struct {
 // to float32 (autocast_adapter_dtype, which is on unless turned off).
 func (b *Builder) AddLora(l Lora) {
 	for _, p := range b.all {
-		p.needs, p.leaf = false, false
+		p.SetTrained(false)
 	}
 	layers, dtype := b.layers, b.DType
 	if !l.PEFT {
@@ -113,8 +113,8 @@ func (b *Builder) LinearNames() []string {
 // beside its adapters.
 func moveInside(module string, p *Tensor) {
 	if p != nil {
-		own := lastName(p.name)
-		p.name = strings.TrimSuffix(p.name, own) + module + "." + own
+		own := lastName(p.Name())
+		p.Rename(strings.TrimSuffix(p.Name(), own) + module + "." + own)
 	}
 }
 
@@ -125,7 +125,7 @@ func castLora(layers []any, dt DType) {
 		case *Linear:
 			m.lora.cast(dt)
 		case *Tensor:
-			m.castInPlace(dt)
+			m.CastInPlace(dt)
 		}
 	}
 }
@@ -141,30 +141,12 @@ func castAdapters(layers []any, dt DType) {
 
 func (ad *adapter) cast(dt DType) {
 	if ad != nil {
-		ad.a.Weight.castInPlace(dt)
-		ad.b.Weight.castInPlace(dt)
+		ad.a.Weight.CastInPlace(dt)
+		ad.b.Weight.CastInPlace(dt)
 		if ad.lengths != nil {
-			ad.lengths.castInPlace(dt)
+			ad.lengths.CastInPlace(dt)
 		}
 	}
-}
-
-// castInPlace is t.data = t.data.to(dtype) where t is of another floating type:
-// the copy exists before the old memory goes.
-func (t *Tensor) castInPlace(dt DType) {
-	if t.dead || !t.dtype.Floating() || t.dtype == dt {
-		return
-	}
-	w := t.w
-	was, path := w.component, w.path
-	w.component, w.path = Parameters, []string{t.name}
-	old := t.mem
-	t.dtype = dt
-	if old != nil { // on the meta device there is nothing to copy
-		t.mem = w.alloc(t.Bytes())
-	}
-	w.release2(old)
-	w.component, w.path = was, path
 }
 
 // EnableInputRequireGrads makes the output of the input embedding a leaf that
@@ -190,11 +172,7 @@ func (ad *adapter) forward(fn *Frame, x, base *Tensor) *Tensor {
 	if ad.peft || ad.lengths != nil {
 		return ad.forwardPEFT(fn, x, base)
 	}
-	w := x.w
-	mark := w.pin(base)
-	out := base.Add(ad.delta(x))
-	w.unpin(mark)
-	return out
+	return base.AddOf(func() *Tensor { return ad.delta(x) })
 }
 
 // forwardPEFT is Linear.forward of peft/tuners/lora/layer.py, the same from 0.18
@@ -203,8 +181,8 @@ func (ad *adapter) forward(fn *Frame, x, base *Tensor) *Tensor {
 // cast down again, into a copy that is kept beside the one it came from.
 func (ad *adapter) forwardPEFT(fn *Frame, x, result *Tensor) *Tensor {
 	fn.Let(result)
-	dtype := result.dtype
-	fn.Set(&x, x.To(ad.a.Weight.dtype))
+	dtype := result.DType()
+	fn.Set(&x, x.To(ad.a.Weight.DType()))
 	if ad.lengths != nil {
 		fn.Set(&result, ad.dora(x, result))
 	} else {

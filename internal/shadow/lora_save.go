@@ -39,13 +39,13 @@ func (b *Builder) saved(at string, p *Tensor) *Tensor {
 	if p == nil {
 		return nil
 	}
-	own := lastName(p.name)
-	if p.name == b.prefix+at+"."+own { // not one that it shares with another
+	own := lastName(p.Name())
+	if p.Name() == b.prefix+at+"."+own { // not one that it shares with another
 		moveInside("original", p)
 	}
 	was := b.DType
-	b.DType = p.dtype
-	c := b.Parameter(at+".saved."+own, p.size.d[:p.size.n]...)
+	b.DType = p.DType()
+	c := b.parameter(at+".saved."+own, p.Shape())
 	b.DType = was
 	return c
 }

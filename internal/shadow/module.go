@@ -4,75 +4,6 @@ package shadow
 
 import "slices"
 
-// Module is an nn.Module with one tensor in and one out, which most are. What
-// else a forward takes (a mask, rotary angles) is held by the model's own frame
-// and reached through the module.
-type Module interface {
-	Forward(fn *Frame, x *Tensor) *Tensor
-	At() string // the path, for people: "model.layers.0.mlp"
-}
-
-// Module2 is a Module with two results, as attention is: its output and its
-// weights.
-type Module2 interface {
-	Forward(fn *Frame, x *Tensor) (*Tensor, *Tensor)
-	At() string
-}
-
-// Path is what a Module embeds to have At.
-type Path string
-
-// At is the module's path.
-func (p Path) At() string { return string(p) }
-
-// Call is module(x). nn.Module.__call__ hands its arguments on as a tuple, which
-// holds them until the call returns, whatever forward does with its own name.
-func (w *World) Call(m Module, x *Tensor) *Tensor {
-	w.host(HostCall)
-	w.path = append(w.path, m.At())
-	args := x.hold()
-	x = w.preForward(m.At(), x)
-	fn := w.Func(x)
-	fn.args = args
-	out := fn.Return(m.Forward(fn, x))
-	w.postForward(m.At(), out)
-	w.path = w.path[:len(w.path)-1]
-	return out
-}
-
-// Call2 is module(x) for a module with two results; either may be nil.
-func (w *World) Call2(m Module2, x *Tensor) (*Tensor, *Tensor) {
-	w.host(HostCall)
-	w.path = append(w.path, m.At())
-	args := x.hold()
-	x = w.preForward(m.At(), x)
-	fn := w.Func(x)
-	fn.args = args
-	out, more := fn.Return2(m.Forward(fn, x))
-	w.postForward(m.At(), out)
-	w.path = w.path[:len(w.path)-1]
-	return out, more
-}
-
-// hooked is a module's forward hooks, where something is wrapped around it.
-type hooked interface {
-	preForward(x *Tensor) *Tensor
-	postForward(out *Tensor)
-}
-
-func (w *World) preForward(at string, x *Tensor) *Tensor {
-	if g := w.wrapped[at]; g != nil {
-		return g.preForward(x)
-	}
-	return x
-}
-
-func (w *World) postForward(at string, out *Tensor) {
-	if g := w.wrapped[at]; g != nil {
-		g.postForward(out)
-	}
-}
-
 // Builder makes a model's parameters, in the order in which its modules are
 // constructed.
 type Builder struct {
@@ -87,14 +18,14 @@ type Builder struct {
 	inputs *Embedding // the first one: what get_input_embeddings returns
 	outer  *Builder   // of the model that this one stands in
 	prefix string     // its path there
-	tied   []tie
+	tied   []Tie
 	mapped bool // what quantized scales mean is on the GPU
 }
 
-// tie is a module that uses a parameter of another as its own.
-type tie struct {
-	at string
-	to *Tensor
+// Tie is a module that uses a parameter of another as its own.
+type Tie struct {
+	At string // the module's path
+	To *Tensor
 }
 
 // Within is the builder of a model inside this one: what it makes belongs to
@@ -115,51 +46,30 @@ func (b *Builder) keep(p *Tensor) {
 // memory goes.
 func (b *Builder) Cast(dt DType) {
 	for _, p := range b.Parameters() {
-		p.castInPlace(dt)
+		p.CastInPlace(dt)
 	}
 }
 
 // Parameter makes a leaf that requires grad.
 func (b *Builder) Parameter(name string, d ...int) *Tensor {
-	w := b.W
-	name = b.prefix + name
-	was, path := w.component, w.path
-	w.component, w.path = Parameters, []string{name}
-	p := b.unfilled(Dims(d...)).hold()
-	w.component, w.path = was, path
-	p.name, p.leaf, p.needs = name, true, true
+	return b.parameter(name, Dims(d...))
+}
+
+func (b *Builder) parameter(name string, size Shape) *Tensor {
+	p := b.W.Parameter(b.prefix+name, size, b.DType, b.Meta)
 	b.keep(p)
 	return p
 }
 
-// unfilled is a parameter's tensor, on the GPU or on the meta device.
-func (b *Builder) unfilled(size Shape) *Tensor {
-	if !b.Meta {
-		return b.W.empty(size, b.DType)
-	}
-	p := b.W.pages.tensors.take(&tensorPages)
-	p.w, p.size, p.stride, p.dtype = b.W, size, size.contiguous(), b.DType
-	return p
-}
-
-// fill gives a parameter that was on the meta device its memory.
-func (t *Tensor) fill() {
-	if t.mem == nil {
-		t.refill(t.Numel())
-	}
-}
-
 // Buffer makes a tensor that belongs to the model but is not trained.
 func (b *Builder) Buffer(dt DType, d ...int) *Tensor {
-	return b.Register(b.W.empty(Dims(d...), dt))
+	return b.Register(b.W.Empty(Dims(d...), dt))
 }
 
 // Register is register_buffer for a tensor that was computed.
 func (b *Builder) Register(t *Tensor) *Tensor {
-	t.hold()
-	if t.mem != nil {
-		b.W.Tags[t.mem.id] = Tag{Component: Parameters, Path: t.name}
-	}
+	t.Hold()
+	t.Retag(Parameters, t.Name())
 	b.made = append(b.made, t)
 	b.layers = append(b.layers, t)
 	return t
@@ -169,7 +79,7 @@ func (b *Builder) Register(t *Tensor) *Tensor {
 func (b *Builder) Buffers() []*Tensor {
 	var out []*Tensor
 	for _, m := range b.layers {
-		if t, ok := m.(*Tensor); ok && !t.dead {
+		if t, ok := m.(*Tensor); ok && !t.Dropped() {
 			out = append(out, t)
 		}
 	}
@@ -179,7 +89,7 @@ func (b *Builder) Buffers() []*Tensor {
 // Scratch makes a tensor that is gone at once, such as one that a buffer is
 // initialised from.
 func (b *Builder) Scratch(dt DType, d ...int) {
-	b.W.scratch(uint64(Dims(d...).Numel()) * dt.Bytes())
+	b.W.Scratch(uint64(Dims(d...).Numel()) * dt.Bytes())
 }
 
 // Parameters is all of them, in the order of Module.parameters(): a module's
@@ -191,7 +101,7 @@ func (b *Builder) Parameters() []*Tensor { return moduleOrder(b.all) }
 func (b *Builder) Count() (all, trained int) {
 	for _, p := range b.all {
 		all += p.Numel()
-		if p.needs {
+		if p.RequiresGrad() {
 			trained += p.Numel()
 		}
 	}
@@ -202,7 +112,7 @@ func (b *Builder) Count() (all, trained int) {
 func (b *Builder) Trainable() []*Tensor {
 	var out []*Tensor
 	for _, p := range b.Parameters() {
-		if p.needs {
+		if p.RequiresGrad() {
 			out = append(out, p)
 		}
 	}
@@ -216,22 +126,19 @@ func (b *Builder) Tie(p **Tensor, to *Tensor) {
 			o.all = slices.Delete(o.all, i, i+1)
 		}
 	}
-	b.tied = append(b.tied, tie{at: ownerOf((*p).name), to: to})
-	(*p).drop()
-	*p = to.hold()
+	b.tied = append(b.tied, Tie{At: OwnerOf((*p).Name()), To: to})
+	(*p).Drop()
+	*p = to.Hold()
 }
+
+// Ties is the modules that were tied to a parameter, in that order.
+func (b *Builder) Ties() []Tie { return b.tied }
 
 // CopyData is p.data = F.pad(p.data, ...) by nothing: what transformers does to
 // the bias of a layer whose weight it ties. The copy exists before the old goes.
 func (b *Builder) CopyData(p *Tensor) {
-	old, was := p.mem, b.W.component
-	if old == nil { // not loaded yet
-		return
-	}
-	b.W.component = Parameters
-	p.mem = b.W.alloc(p.Bytes())
-	b.W.component = was
-	b.W.release2(old)
+	defer b.W.As(Parameters)()
+	p.CopyInPlace()
 }
 
 // Linear is nn.Linear, or one with LoRA around it.
@@ -262,23 +169,23 @@ func (b *Builder) makesLogits(at string) bool { return b.Output != "" && lastNam
 // SharedLinear makes an nn.Linear without a bias whose weight was another module's
 // before the model came to the GPU.
 func (b *Builder) SharedLinear(at string, weight *Tensor) *Linear {
-	l := &Linear{Path: Path(at), Weight: weight.hold(), In: weight.Size(1), Out: weight.Size(0), output: b.makesLogits(at)}
-	b.tied = append(b.tied, tie{at: at, to: weight})
+	l := &Linear{Path: Path(at), Weight: weight.Hold(), In: weight.Size(1), Out: weight.Size(0), output: b.makesLogits(at)}
+	b.tied = append(b.tied, Tie{At: at, To: weight})
 	b.layers = append(b.layers, l)
 	return l
 }
 
 // Call is linear(x).
-func (l *Linear) Call(x *Tensor) *Tensor { return x.w.Call(l, x) }
+func (l *Linear) Call(x *Tensor) *Tensor { return x.World().Call(l, x) }
 
 // Forward is what nn.Linear does.
 func (l *Linear) Forward(fn *Frame, x *Tensor) *Tensor {
 	if l.output {
-		defer x.w.As(Logits)()
+		defer x.World().As(Logits)()
 	}
 	switch {
 	case l.quant != nil && l.lora != nil:
-		inner := x.w.Func(x)
+		inner := x.World().Func(x)
 		return l.lora.forward4bit(fn, x, inner.Return(l.forward4bit(inner, x)))
 	case l.quant != nil:
 		return l.forward4bit(fn, x)
@@ -307,7 +214,7 @@ func (b *Builder) Embedding(at string, rows, width int) *Embedding {
 }
 
 // Call is embedding(ids).
-func (e *Embedding) Call(ids *Tensor) *Tensor { return ids.w.Call(e, ids) }
+func (e *Embedding) Call(ids *Tensor) *Tensor { return ids.World().Call(e, ids) }
 
 // Forward is what nn.Embedding does.
 func (e *Embedding) Forward(fn *Frame, ids *Tensor) *Tensor {
@@ -315,8 +222,8 @@ func (e *Embedding) Forward(fn *Frame, ids *Tensor) *Tensor {
 	if e.Scale != nil {
 		out = out.Mul(e.Scale)
 	}
-	if e.grads && !out.needs && out.w.gradMode {
-		out.leaf, out.needs = true, true
+	if e.grads && !out.RequiresGrad() && out.World().GradEnabled() {
+		out.SetTrained(true)
 	}
 	return out
 }
@@ -337,7 +244,7 @@ func (b *Builder) LayerNorm(at string, width int, bias bool) *LayerNorm {
 }
 
 // Call is norm(x).
-func (l *LayerNorm) Call(x *Tensor) *Tensor { return x.w.Call(l, x) }
+func (l *LayerNorm) Call(x *Tensor) *Tensor { return x.World().Call(l, x) }
 
 // Forward is what nn.LayerNorm does.
 func (l *LayerNorm) Forward(fn *Frame, x *Tensor) *Tensor { return x.LayerNorm(l.Weight, l.Bias) }

@@ -18,7 +18,7 @@ func (b *Builder) Conv1D(at string, out, in int) *Conv1D {
 }
 
 // Call is conv1d(x).
-func (l *Conv1D) Call(x *Tensor) *Tensor { return x.w.Call(l, x) }
+func (l *Conv1D) Call(x *Tensor) *Tensor { return x.World().Call(l, x) }
 
 // Forward is what Conv1D does, with LoRA around it where there is one.
 func (l *Conv1D) Forward(fn *Frame, x *Tensor) *Tensor {
@@ -28,12 +28,12 @@ func (l *Conv1D) Forward(fn *Frame, x *Tensor) *Tensor {
 	if l.lora == nil {
 		return l.base(fn, x)
 	}
-	inner := x.w.Func(x)
+	inner := x.World().Func(x)
 	return l.lora.forward(fn, x, inner.Return(l.base(inner, x)))
 }
 
 func (l *Conv1D) base(fn *Frame, x *Tensor) *Tensor {
-	size := x.size.with(x.size.n-1, l.Out)
+	size := x.Shape().With(-1, l.Out)
 	fn.Set(&x, Addmm(l.Bias, x.View(-1, x.Size(-1)), l.Weight))
 	return x.ViewAs(size)
 }

@@ -53,7 +53,7 @@ type Sequential struct {
 // Forward is what nn.Sequential does: one name, bound anew by each module.
 func (s *Sequential) Forward(fn *Frame, input *Tensor) *Tensor {
 	for _, m := range s.List {
-		fn.Set(&input, input.w.Call(m, input))
+		fn.Set(&input, input.World().Call(m, input))
 	}
 	return input
 }
@@ -72,6 +72,6 @@ func (a Apply) Forward(fn *Frame, x *Tensor) *Tensor { return a.Run(x) }
 func (b *Builder) To(dt DType) {
 	b.DType = dt
 	for _, t := range b.made {
-		t.castInPlace(dt)
+		t.CastInPlace(dt)
 	}
 }

@@ -19,17 +19,11 @@ func moduleOrder(made []*Tensor) []*Tensor {
 	return scopeOf(made).visit(make([]*Tensor, 0, len(made)))
 }
 
-// moduleOrderInside is the same with the modules inside a module before the
-// module's own.
-func moduleOrderInside(made []*Tensor) []*Tensor {
-	return scopeOf(made).visitInside(make([]*Tensor, 0, len(made)))
-}
-
 func scopeOf(made []*Tensor) *scope {
 	root := &scope{}
 	for _, p := range made {
 		m := root
-		names := strings.Split(p.name, ".")
+		names := strings.Split(p.Name(), ".")
 		for _, name := range names[:len(names)-1] {
 			m = m.child(name)
 		}
@@ -66,9 +60,15 @@ func (m *scope) visitInside(out []*Tensor) []*Tensor {
 	return append(out, m.own...)
 }
 
-// blockOf is the path of the block that a parameter stands in, empty for one
+// ParametersInsideOut is all parameters with those of the modules inside a module
+// before the module's own: the order in which FSDP shards them.
+func (b *Builder) ParametersInsideOut() []*Tensor {
+	return scopeOf(b.all).visitInside(make([]*Tensor, 0, len(b.all)))
+}
+
+// BlockOf is the path of the block that a parameter stands in, empty for one
 // outside any.
-func (b *Builder) blockOf(name string) string {
+func (b *Builder) BlockOf(name string) string {
 	for _, list := range b.Blocks {
 		rest, ok := strings.CutPrefix(name, list+".")
 		if number, _, inside := strings.Cut(rest, "."); ok && inside {
@@ -76,6 +76,11 @@ func (b *Builder) blockOf(name string) string {
 		}
 	}
 	return ""
+}
+
+// OwnerOf is the path of the module that a parameter belongs to.
+func OwnerOf(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(name, lastName(name)), ".")
 }
 
 // Early runs construct now, as PyTorch does, but lists what it makes after what

@@ -6,7 +6,7 @@ package shadow
 // in, the result comes back. A bias of another type is cast for good, at the first
 // forward that meets it; before 0.50 to the input's type, and from there each time.
 func (l *Linear) forward4bit(fn *Frame, x *Tensor) *Tensor {
-	dtype, older := x.dtype, x.w.Rules.BitsAndBytes < 50
+	dtype, older := x.DType(), x.World().Rules.BitsAndBytes < 50
 	if older {
 		l.castBias(dtype)
 	}
@@ -16,33 +16,34 @@ func (l *Linear) forward4bit(fn *Frame, x *Tensor) *Tensor {
 	case bias == nil:
 	case older:
 		fn.Let(bias)
-		fn.Set(&bias, bias.To(x.dtype))
+		fn.Set(&bias, bias.To(x.DType()))
 	default:
-		l.castBias(x.dtype)
+		l.castBias(x.DType())
 	}
-	return x.matmul4bit(l.quant, bias).To(dtype)
+	return l.quant.matmul(x, bias).To(dtype)
 }
 
 // castBias is bias.data = bias.data.to(dtype).
 func (l *Linear) castBias(dt DType) {
-	if l.Bias != nil && l.Bias.dtype != dt {
-		l.Bias.w.op("_to_copy")
-		l.Bias.castInPlace(dt)
+	if l.Bias != nil && l.Bias.DType() != dt {
+		l.Bias.World().Op("_to_copy")
+		l.Bias.CastInPlace(dt)
 	}
 }
 
-// matmul4bit is MatMul4Bit of bitsandbytes/autograd/_functions.py: one node that
+// matmul is MatMul4Bit of bitsandbytes/autograd/_functions.py: one node that
 // keeps nothing but the quantized weight, and dequantizes it again in backward.
-func (t *Tensor) matmul4bit(q *quantState, bias *Tensor) *Tensor {
-	w := t.w
-	n := w.record("MatMul4BitBackward", t)
-	defer w.NoGrad()()
-	out := q.product(t, bias)
-	n.backward(func(g *Tensor) []*Tensor {
-		fn := w.Func(g)
-		return each(fn.Return(g.Matmul(q.dequantize(w).To(g.dtype))))
-	})
-	return n.result(out, t)
+func (q *quantState) matmul(x, bias *Tensor) *Tensor {
+	w := x.World()
+	return x.Function("MatMul4BitBackward",
+		func() *Tensor {
+			defer w.NoGrad()()
+			return q.product(x, bias)
+		},
+		func(g *Tensor) *Tensor {
+			fn := w.Func(g)
+			return fn.Return(g.Matmul(q.dequantize(w).To(g.DType())))
+		})
 }
 
 // product is gemm_4bit for CUDA (backends/cuda/ops.py). One kernel does it where the
@@ -51,27 +52,27 @@ func (t *Tensor) matmul4bit(q *quantState, bias *Tensor) *Tensor {
 // Before 0.50 there was no such op: a weight was always dequantized, into the type that it
 // had, and cast to the input's.
 func (q *quantState) product(x, bias *Tensor) *Tensor {
-	w := x.w
+	w := x.World()
 	fn := w.Func(x)
 	if w.Rules.BitsAndBytes < 50 {
-		return fn.Return(x.Linear(q.dequantize(w).To(x.dtype), bias))
+		return fn.Return(x.Linear(q.dequantize(w).To(x.DType()), bias))
 	}
-	if w.Rules.Fuses4bit(x.dtype.kernel(), x.Numel()/q.in, q.out, q.in) {
+	if w.Rules.Fuses4bit(x.DType().Kernel(), x.Numel()/q.in, q.out, q.in) {
 		fn.Set(&x, x.Contiguous())
-		w.op("gemm_4bit")
-		out := w.empty(x.size.with(x.size.n-1, q.out), x.dtype)
-		w.kernel(out, x)
+		w.Op("gemm_4bit")
+		out := w.Empty(x.Shape().With(-1, q.out), x.DType())
+		w.Launch(out, x)
 		return fn.Return(out)
 	}
 	if q.double {
-		w.op("empty_like")
-		fn.Let(w.empty(Dims(q.scales), Float32))
-		w.op("add")
-		fn.Let(w.empty(Dims(q.scales), Float32))
+		w.Op("empty_like")
+		fn.Let(w.Empty(Dims(q.scales), Float32))
+		w.Op("add")
+		fn.Let(w.Empty(Dims(q.scales), Float32))
 	}
-	w.op("empty")
-	weight := fn.Let(w.empty(Dims(q.out, q.in), x.dtype))
-	w.kernel(weight)
+	w.Op("empty")
+	weight := fn.Let(w.Empty(Dims(q.out, q.in), x.DType()))
+	w.Launch(weight)
 	return fn.Return(x.Linear(weight, bias))
 }
 
@@ -79,12 +80,12 @@ func (q *quantState) product(x, bias *Tensor) *Tensor {
 func (q *quantState) dequantize(w *World) *Tensor {
 	fn := w.Func()
 	if q.double {
-		w.op("dequantize_blockwise")
-		fn.Let(w.empty(Dims(q.scales), Float32))
+		w.Op("dequantize_blockwise")
+		fn.Let(w.Empty(Dims(q.scales), Float32))
 	}
-	w.op("dequantize_4bit")
-	out := fn.Let(w.empty(Dims(q.out, q.in), q.dtype))
-	w.kernel(out)
+	w.Op("dequantize_4bit")
+	out := fn.Let(w.Empty(Dims(q.out, q.in), q.dtype))
+	w.Launch(out)
 	return fn.Return(out)
 }
 
@@ -93,9 +94,9 @@ func (q *quantState) dequantize(w *World) *Tensor {
 func (ad *adapter) forward4bit(fn *Frame, x, result *Tensor) *Tensor {
 	fn.Let(result)
 	fn.Set(&result, result.Clone())
-	dtype, converts := result.dtype, x.w.autocast == None
+	dtype, converts := result.DType(), x.World().AutocastType() == None
 	if converts {
-		fn.Set(&x, x.To(ad.a.Weight.dtype))
+		fn.Set(&x, x.To(ad.a.Weight.DType()))
 	}
 	output := ad.delta(x)
 	fn.Let(output)

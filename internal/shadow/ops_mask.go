@@ -27,7 +27,7 @@ func (t *Tensor) Index(index ...*Tensor) *Tensor {
 		w.pin(wide[k])
 		same = same && wide[k].stride == wide[0].stride
 	}
-	w.op("index")
+	w.Op("index")
 	if !same {
 		for _, i := range wide {
 			w.pin(i.Contiguous())
@@ -36,8 +36,8 @@ func (t *Tensor) Index(index ...*Tensor) *Tensor {
 	for k := len(index); k < t.size.n; k++ {
 		size = size.insert(size.n, t.size.d[k])
 	}
-	out := w.empty(size, t.dtype)
-	w.kernel(out, out)
+	out := w.Empty(size, t.dtype)
+	w.Launch(out, out)
 	w.unpin(mark)
 	done(t)
 	return out
@@ -46,7 +46,7 @@ func (t *Tensor) Index(index ...*Tensor) *Tensor {
 // Cumsum is t.cumsum(-1). What is not int64 yet is widened in a copy.
 func (t *Tensor) Cumsum() *Tensor {
 	w := t.w
-	w.op("cumsum")
+	w.Op("cumsum")
 	dt := t.dtype
 	if !dt.Floating() {
 		dt = Int64
@@ -59,8 +59,8 @@ func (t *Tensor) Cumsum() *Tensor {
 	if t.Numel() == t.Size(-1) { // one row is scanned by cub, which takes memory for its tiles
 		w.needs(w.Rules.Scan(t.Numel(), int(dt.Bytes())))
 	}
-	w.release2(wide)
-	w.kernel(out, t)
+	w.release(wide)
+	w.Launch(out, t)
 	done(t)
 	return out
 }
@@ -74,8 +74,8 @@ func (t *Tensor) Max() *Tensor {
 
 // ScalarPow is number ** t: the number becomes a tensor for a moment.
 func (t *Tensor) ScalarPow() *Tensor {
-	out := t.unary("pow", t.dtype)
-	t.w.scratch(8)
+	out := t.Pointwise("pow", t.dtype)
+	t.w.Scratch(8)
 	done(t)
 	return out
 }

@@ -17,12 +17,12 @@ func Where(cond, t *Tensor) *Tensor {
 // orNumber allocates the result of where(cond, t, number).
 func (cond *Tensor) orNumber(t *Tensor) *Tensor {
 	w := cond.w
-	w.op("scalar_tensor")
+	w.Op("scalar_tensor")
 	number := w.alloc(t.dtype.Bytes())
 	size := broadcast(cond.size, t.size)
-	w.op("where")
+	w.Op("where")
 	out := w.emptyStrided(size, iterStrides(size, cond, t), t.dtype)
-	w.kernel(out, cond, t)
+	w.Launch(out, cond, t)
 	w.release(number)
 	return out
 }
@@ -30,9 +30,9 @@ func (cond *Tensor) orNumber(t *Tensor) *Tensor {
 // WhereBoth is torch.where(cond, a, b) on tensors that need no gradient.
 func WhereBoth(cond, a, b *Tensor) *Tensor {
 	size := broadcast(broadcast(cond.size, a.size), b.size)
-	cond.w.op("where")
+	cond.w.Op("where")
 	out := cond.w.emptyStrided(size, iterStrides(size, cond, a, b), promote(a.dtype, b.dtype))
-	cond.w.kernel(out, cond, a, b)
+	cond.w.Launch(out, cond, a, b)
 	done(cond, a, b)
 	return out
 }
@@ -62,15 +62,9 @@ func (t *Tensor) FullLike() *Tensor { return t.plain("full_like", t.dtype) }
 
 // AddTo is t += o outside the graph: nothing new.
 func (t *Tensor) AddTo(o *Tensor) {
-	t.w.op("add_")
-	t.w.kernel(t, o)
+	t.w.Op("add_")
+	t.w.Launch(t, o)
 	done(o, t)
-}
-
-// RequireGrad makes t a leaf that wants a gradient.
-func (t *Tensor) RequireGrad() *Tensor {
-	t.leaf, t.needs = true, true
-	return t
 }
 
 // ClampInfinities is what models do to float16 activations: find out whether
@@ -79,12 +73,12 @@ func (t *Tensor) ClampInfinities() *Tensor {
 	w := t.w
 	fn := w.Func(t)
 	bound := fn.Let(w.infinityBound(t))
-	low := fn.Let(bound.unary("neg", bound.dtype))
+	low := fn.Let(bound.Pointwise("neg", bound.dtype))
 	n := w.record("ClampBackward1", t)
 	n.save(bound)
 	n.save(low)
 	self := n.save(t)
-	out := t.unary("clamp", t.dtype)
+	out := t.Pointwise("clamp", t.dtype)
 	n.backward(func(g *Tensor) []*Tensor { return each(g.clampGrad(self.get(), g.dtype)) })
 	n.output(out, 0)
 	return fn.Return(out)
@@ -92,14 +86,14 @@ func (t *Tensor) ClampInfinities() *Tensor {
 
 // infinityBound is where(isinf(t).any(), one number, another).
 func (w *World) infinityBound(t *Tensor) *Tensor {
-	inf := t.unary("isinf", Bool).hold()
-	any := inf.reduce("any", allDims(t.size), false, Bool).hold()
-	inf.drop()
-	numbers := [2]*Tensor{w.Full(Float32).hold(), w.Full(Float32).hold()}
-	w.op("where")
-	out := w.empty(Dims(), Float32)
-	numbers[0].drop()
-	numbers[1].drop()
-	any.drop()
+	inf := t.Pointwise("isinf", Bool).Hold()
+	any := inf.reduce("any", allDims(t.size), false, Bool).Hold()
+	inf.Drop()
+	numbers := [2]*Tensor{w.Full(Float32).Hold(), w.Full(Float32).Hold()}
+	w.Op("where")
+	out := w.Empty(Dims(), Float32)
+	numbers[0].Drop()
+	numbers[1].Drop()
+	any.Drop()
 	return out
 }

@@ -46,7 +46,7 @@ func OptimizerNames() []string {
 
 // NewOptimizer makes an optimizer over the parameters that are trained, in one
 // group or several. An empty name is AdamW.
-func (w *World) NewOptimizer(name string, params ...[]*Tensor) (Optimizer, error) {
+func NewOptimizer(w *World, name string, params ...[]*Tensor) (Optimizer, error) {
 	if name == "" {
 		name = "adamw"
 	}
@@ -83,33 +83,32 @@ type scaledGroups struct{ groups }
 
 func (scaledGroups) scalesItself() {}
 
-// stateOf makes a tensor of the optimizer's state for p.
-func (w *World) stateOf(p *Tensor, op string, size, stride Shape, dt DType) *Tensor {
-	was, path := w.component, w.path
-	w.component, w.path = OptimizerState, append(w.path, p.name)
-	w.op(op)
-	s := w.emptyStrided(size, stride, dt).hold()
-	w.component, w.path = was, path
-	return s
+// stateLike makes a tensor of the optimizer's state for p, as an op makes it from one
+// of the same shape.
+func stateLike(p *Tensor, op string, of *Tensor, dt DType) *Tensor {
+	w := p.World()
+	defer w.Tagged(OptimizerState, p.Name())()
+	w.Op(op)
+	return of.EmptyLike(dt).Hold()
 }
 
 // zerosLike is a state of p's shape.
-func (w *World) zerosLike(p *Tensor, dt DType) *Tensor {
-	return w.stateOf(p, "zeros_like", p.size, p.cloneStrides(), dt)
-}
+func zerosLike(p *Tensor, dt DType) *Tensor { return stateLike(p, "zeros_like", p, dt) }
 
 // zeros is a state of a shape of its own.
-func (w *World) zeros(p *Tensor, dt DType, d ...int) *Tensor {
-	size := Dims(d...)
-	return w.stateOf(p, "zeros", size, size.contiguous(), dt)
+func zeros(p *Tensor, dt DType, size Shape) *Tensor {
+	w := p.World()
+	defer w.Tagged(OptimizerState, p.Name())()
+	w.Op("zeros")
+	return w.Empty(size, dt).Hold()
 }
 
 // foreach allocates one result per tensor.
-func (w *World) foreach(op string, ts []*Tensor) []*Tensor {
-	w.op(op)
+func foreach(w *World, op string, ts []*Tensor) []*Tensor {
+	w.Op(op)
 	out := make([]*Tensor, len(ts))
 	for i, t := range ts {
-		out[i] = t.emptyLike(t.dtype).hold()
+		out[i] = t.EmptyLike(t.DType()).Hold()
 	}
 	return out
 }
@@ -117,7 +116,7 @@ func (w *World) foreach(op string, ts []*Tensor) []*Tensor {
 // foreachEach runs a step over each group of parameters that share a type. The
 // list that a group's step makes has a Python name, so that it goes when the
 // next group's list is there, or at the end.
-func (w *World) foreachEach(params []*Tensor, temporaries func(group []*Tensor) []*Tensor) {
+func foreachEach(params []*Tensor, temporaries func(group []*Tensor) []*Tensor) {
 	var held []*Tensor
 	for _, group := range byType(params) {
 		made := temporaries(group)
@@ -131,7 +130,7 @@ func (w *World) foreachEach(params []*Tensor, temporaries func(group []*Tensor) 
 // first.
 func dropList(ts []*Tensor) {
 	for i := len(ts) - 1; i >= 0; i-- {
-		ts[i].drop()
+		ts[i].Drop()
 	}
 }
 
@@ -139,7 +138,7 @@ func dropList(ts []*Tensor) {
 func withGrad(params []*Tensor) []*Tensor {
 	out := make([]*Tensor, 0, len(params))
 	for _, p := range params {
-		if p.grad != nil {
+		if p.Grad() != nil {
 			out = append(out, p)
 		}
 	}
@@ -153,10 +152,10 @@ func byType(ts []*Tensor) [][]*Tensor {
 	var order []DType
 	groups := map[DType][]*Tensor{}
 	for _, t := range ts {
-		if groups[t.dtype] == nil {
-			order = append(order, t.dtype)
+		if groups[t.DType()] == nil {
+			order = append(order, t.DType())
 		}
-		groups[t.dtype] = append(groups[t.dtype], t)
+		groups[t.DType()] = append(groups[t.DType()], t)
 	}
 	out := make([][]*Tensor, len(order))
 	for i, d := range order {
@@ -168,10 +167,6 @@ func byType(ts []*Tensor) [][]*Tensor {
 // ZeroGrad is optimizer.zero_grad(): gradients are dropped, not filled.
 func ZeroGrad(params []*Tensor) {
 	for _, p := range params {
-		if p.grad != nil {
-			g := p.grad
-			p.grad = nil
-			g.drop()
-		}
+		p.TakeGrad().Drop()
 	}
 }

@@ -30,51 +30,47 @@ func (a *adafactor) Step() {
 	fn := a.w.Func()
 	var grad, weight, update *Tensor
 	for _, p := range withGrad(a.params) {
-		fn.Set(&grad, p.grad.To(Float32))
+		fn.Set(&grad, p.Grad().To(Float32))
 		s := a.state[p]
 		if s == nil {
 			s = a.init(p, grad)
 			a.state[p] = s
 		}
 		fn.Set(&weight, p.To(Float32))
-		rms := weight.rms().hold()
-		s.rms.drop()
-		s.rms = rms
-		fn.Set(&update, grad.unary("pow", Float32).AddScalar())
+		size := rms(weight).Hold()
+		s.rms.Drop()
+		s.rms = size
+		fn.Set(&update, grad.Pointwise("pow", Float32).AddScalar())
 		if s.all == nil {
-			update.Mean(false, -1).die() // row.mul_(beta).add_(…)
-			update.Mean(false, -2).die() // col.mul_(beta).add_(…)
+			update.Mean(false, -1).Drop() // row.mul_(beta).add_(…)
+			update.Mean(false, -2).Drop() // col.mul_(beta).add_(…)
 			fn.Set(&update, approxSquare(s.row, s.col))
 		} else {
-			fn.Set(&update, s.all.unary("rsqrt", Float32))
+			fn.Set(&update, s.all.Pointwise("rsqrt", Float32))
 		}
-		update.rms().DivScalar().die() // update.div_(….clamp_(min=1))
-		update.unary("neg", Float32).die()
+		rms(update).DivScalar().Drop() // update.div_(….clamp_(min=1))
+		update.Pointwise("neg", Float32).Drop()
 	}
 	fn.Return(nil)
 }
 
 func (a *adafactor) init(p, grad *Tensor) *factors {
-	n := grad.size.n
+	n := grad.Dim()
 	if n < 2 {
-		return &factors{all: a.w.zerosLike(p, Float32)}
+		return &factors{all: zerosLike(p, Float32)}
 	}
-	d := grad.size.d
-	row := append([]int(nil), d[:n-1]...)
-	col := append(append([]int(nil), d[:n-2]...), d[n-1])
-	return &factors{row: a.w.zeros(p, Float32, row...), col: a.w.zeros(p, Float32, col...)}
+	row, col := grad.Shape().Remove(n-1), grad.Shape().Remove(n-2)
+	return &factors{row: zeros(p, Float32, row), col: zeros(p, Float32, col)}
 }
 
 // rms is t.norm(2) / sqrt(n).
-func (t *Tensor) rms() *Tensor {
-	return t.reduce("linalg_vector_norm", allDims(t.size), false, t.dtype).DivScalar()
-}
+func rms(t *Tensor) *Tensor { return t.Norm().DivScalar() }
 
 // approxSquare is _approx_sq_grad: the outer product of what rows and columns
 // know of the gradient's square.
 func approxSquare(row, col *Tensor) *Tensor {
-	fn := row.w.Func(row, col)
+	fn := row.World().Func(row, col)
 	r := fn.Let(row.Div(row.Mean(true, -1)).Unsqueeze(-1))
-	c := fn.Let(col.Unsqueeze(-2).unaryDone("rsqrt"))
+	c := fn.Let(col.Unsqueeze(-2).Rsqrt())
 	return fn.Return(r.Mul(c))
 }

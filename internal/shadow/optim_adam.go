@@ -28,7 +28,7 @@ func (m *moments) init(before func(p *Tensor)) []*Tensor {
 		if before != nil {
 			before(p)
 		}
-		m.state[p] = [2]*Tensor{m.w.zerosLike(p, p.dtype), m.w.zerosLike(p, p.dtype)}
+		m.state[p] = [2]*Tensor{zerosLike(p, p.DType()), zerosLike(p, p.DType())}
 	}
 	return live
 }
@@ -41,8 +41,8 @@ func newAdam(w *World, params []*Tensor) Optimizer { return &adam{newMoments(w, 
 // Step works on all parameters of a type at once: the one thing that it
 // allocates is the square roots of all second moments.
 func (a *adam) Step() {
-	a.w.foreachEach(a.init(nil), func(group []*Tensor) []*Tensor {
-		return a.w.foreach("_foreach_sqrt", group)
+	foreachEach(a.init(nil), func(group []*Tensor) []*Tensor {
+		return foreach(a.w, "_foreach_sqrt", group)
 	})
 }
 
@@ -58,7 +58,7 @@ func newAdamFused(w *World, params []*Tensor) Optimizer {
 
 // Step allocates nothing but the states.
 func (a *adamFused) Step() {
-	a.init(func(p *Tensor) { a.steps = append(a.steps, a.w.zeros(p, Float32)) })
+	a.init(func(p *Tensor) { a.steps = append(a.steps, zeros(p, Float32, Dims())) })
 }
 
 // scalesItself marks an optimizer that takes the loss scale along, so that
@@ -76,9 +76,9 @@ func (a *adamLoop) Step() {
 	defer a.w.NoGrad()()
 	var denom *Tensor
 	for _, p := range a.init(nil) {
-		next := a.state[p][1].unary("sqrt", p.dtype).DivScalar().hold()
-		denom.drop()
+		next := a.state[p][1].Pointwise("sqrt", p.DType()).DivScalar().Hold()
+		denom.Drop()
 		denom = next
 	}
-	denom.drop()
+	denom.Drop()
 }

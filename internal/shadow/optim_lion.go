@@ -2,6 +2,8 @@
 
 package shadow
 
+import "snug/internal/kernel"
+
 // Lion as lion-pytorch has it, and the 8-bit optimizers of bitsandbytes
 // (bitsandbytes/optim/optimizer.py, 0.44 and later).
 
@@ -21,9 +23,9 @@ func (l *lion) Step() {
 	defer l.w.NoGrad()()
 	for _, p := range withGrad(l.params) {
 		if l.avg[p] == nil {
-			l.avg[p] = l.w.zerosLike(p, p.dtype)
+			l.avg[p] = zerosLike(p, p.DType())
 		}
-		l.avg[p].Clone().Add(p.grad).die()
+		l.avg[p].Clone().Add(p.Grad()).Drop()
 	}
 }
 
@@ -70,15 +72,15 @@ func (e *eightBit) init(p *Tensor) {
 	}
 	if dt == UInt8 && e.tables == nil {
 		for range e.states {
-			e.tables = append(e.tables, e.w.zeros(p, Float32, tableEntries))
+			e.tables = append(e.tables, zeros(p, Float32, Dims(tableEntries)))
 		}
 	}
 	for range e.states {
-		e.w.zerosLike(p, dt)
+		zerosLike(p, dt)
 	}
 	if dt == UInt8 {
 		for range e.states {
-			e.w.zeros(p, Float32, ceilDiv(p.Numel(), blockElements))
+			zeros(p, Float32, Dims(kernel.CeilDiv(p.Numel(), blockElements)))
 		}
 	}
 }

@@ -26,8 +26,8 @@ func newSGDMomentum(w *World, params []*Tensor) Optimizer {
 func (s *sgdMomentum) Step() {
 	for _, p := range withGrad(s.params) {
 		if s.buffer[p] == nil {
-			g := p.grad
-			s.buffer[p] = s.w.stateOf(p, "clone", g.size, g.cloneStrides(), g.dtype)
+			g := p.Grad()
+			s.buffer[p] = stateLike(p, "clone", g, g.DType())
 		}
 	}
 }
@@ -47,11 +47,11 @@ func (r *rmsprop) Step() {
 	live := withGrad(r.params)
 	for _, p := range live {
 		if r.square[p] == nil {
-			r.square[p] = r.w.zerosLike(p, p.dtype)
+			r.square[p] = zerosLike(p, p.DType())
 		}
 	}
-	r.w.foreachEach(live, func(group []*Tensor) []*Tensor {
-		return r.w.foreach("_foreach_sqrt", group)
+	foreachEach(live, func(group []*Tensor) []*Tensor {
+		return foreach(r.w, "_foreach_sqrt", group)
 	})
 }
 
@@ -63,7 +63,7 @@ type adagrad struct {
 // newAdagrad makes the sums already: Adagrad does not wait for the first step.
 func newAdagrad(w *World, params []*Tensor) Optimizer {
 	for _, p := range params {
-		w.zerosLike(p, p.dtype)
+		zerosLike(p, p.DType())
 	}
 	return &adagrad{w: w, params: params}
 }
@@ -72,9 +72,9 @@ func newAdagrad(w *World, params []*Tensor) Optimizer {
 func (a *adagrad) Step() {
 	var std, numerator []*Tensor
 	for _, group := range byType(withGrad(a.params)) {
-		s := a.w.foreach("_foreach_sqrt", group)
+		s := foreach(a.w, "_foreach_sqrt", group)
 		dropList(std)
-		n := a.w.foreach("_foreach_mul", group)
+		n := foreach(a.w, "_foreach_mul", group)
 		dropList(numerator)
 		std, numerator = s, n
 	}

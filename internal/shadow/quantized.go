@@ -2,7 +2,11 @@
 
 package shadow
 
-import "slices"
+import (
+	"slices"
+
+	"snug/internal/kernel"
+)
 
 // 4-bit weights of bitsandbytes, 0.50 (nn/modules.py and
 // functional.py), as from_pretrained of transformers 5.17 loads them
@@ -45,12 +49,12 @@ func (b *Builder) Quantize(p Quantization) {
 		}
 	}
 	b.warmUp(layers)
-	b.Meta, b.W.loaded = false, b.DType
+	b.Meta, b.W.Loaded = false, b.DType
 	for _, t := range loadOrder(b.all) {
 		if lin := layers[t]; lin != nil {
 			b.quantize(lin, p)
 		} else {
-			t.fill()
+			t.Fill()
 		}
 	}
 	if p.Prepare {
@@ -73,65 +77,55 @@ func (b *Builder) Quantizes() bool {
 // it is quantized into is there.
 func (b *Builder) quantize(lin *Linear, p Quantization) {
 	w, t := b.W, lin.Weight
-	defer w.As(Parameters)()
-	was := w.path
-	w.path = []string{t.name}
-	defer func() { w.path = was }()
+	defer w.Tagged(Parameters, t.Name())()
 	n := t.Numel()
-	q := &quantState{in: lin.In, out: lin.Out, dtype: t.dtype, compute: p.Compute, double: p.Double, scales: ceilDiv(n, quantBlock)}
+	q := &quantState{in: lin.In, out: lin.Out, dtype: t.DType(), compute: p.Compute, double: p.Double, scales: kernel.CeilDiv(n, quantBlock)}
 	lin.quant, lin.flipped = q, false
 	if p.Saved {
-		t.becomeBytes(n)
+		t.Pack(2)
 		b.placeScales(q)
 		return
 	}
-	whole := w.alloc(t.Bytes())
-	scales := w.empty(Dims(q.scales), Float32).hold()
-	t.becomeBytes(n)
-	w.empty(Dims(quantCodes), Float32).hold()
-	w.scratch(quantCodes * Float32.Bytes()) // without their signs, for the largest
+	whole := w.Empty(t.Shape(), t.DType()).Hold()
+	scales := w.Empty(Dims(q.scales), Float32).Hold()
+	t.Pack(2)
+	w.Empty(Dims(quantCodes), Float32).Hold()
+	w.Scratch(quantCodes * Float32.Bytes()) // without their signs, for the largest
 	if p.Double {
 		b.quantizeScales(scales)
 	}
-	w.release2(whole)
-}
-
-// becomeBytes gives a weight of n numbers its memory, two of them in a byte.
-func (t *Tensor) becomeBytes(n int) {
-	t.size, t.dtype = Dims((n+1)/2, 1), UInt8
-	t.stride = t.size.contiguous()
-	t.mem = t.w.alloc(t.Bytes())
+	whole.Drop()
 }
 
 // placeScales is QuantState.from_dict: what a file holds beside a quantized weight.
 func (b *Builder) placeScales(q *quantState) {
 	w := b.W
 	if q.double {
-		w.empty(Dims(), Float32).hold()
-		w.empty(Dims(ceilDiv(q.scales, scaleBlock)), Float32).hold()
-		w.empty(Dims(scaleCodes), Float32).hold()
-		w.empty(Dims(q.scales), UInt8).hold()
+		w.Empty(Dims(), Float32).Hold()
+		w.Empty(Dims(kernel.CeilDiv(q.scales, scaleBlock)), Float32).Hold()
+		w.Empty(Dims(scaleCodes), Float32).Hold()
+		w.Empty(Dims(q.scales), UInt8).Hold()
 	} else {
-		w.empty(Dims(q.scales), Float32).hold()
+		w.Empty(Dims(q.scales), Float32).Hold()
 	}
-	w.empty(Dims(quantCodes), Float32).hold()
+	w.Empty(Dims(quantCodes), Float32).Hold()
 }
 
 // quantizeScales quantizes the scales too, about their mean.
 func (b *Builder) quantizeScales(scales *Tensor) {
 	w, n := b.W, scales.Numel()
 	defer w.NoGrad()()
-	mean := scales.Mean(false, 0).hold()
-	apart := scales.Sub(mean).hold()
+	mean := scales.Mean(false, 0).Hold()
+	apart := scales.Sub(mean).Hold()
 	if !b.mapped { // a table that is made once and stays
 		b.mapped = true
-		w.empty(Dims(scaleCodes), Float32).hold()
+		w.Empty(Dims(scaleCodes), Float32).Hold()
 	}
-	w.empty(Dims(ceilDiv(n, scaleBlock)), Float32).hold()
-	w.empty(Dims(n), UInt8).hold()
-	w.empty(Dims(scaleCodes), Float32).hold()
-	apart.drop()
-	scales.drop()
+	w.Empty(Dims(kernel.CeilDiv(n, scaleBlock)), Float32).Hold()
+	w.Empty(Dims(n), UInt8).Hold()
+	w.Empty(Dims(scaleCodes), Float32).Hold()
+	apart.Drop()
+	scales.Drop()
 }
 
 // quantizedAway is how many more numbers are in quantized weights than bytes.

@@ -25,14 +25,14 @@ func (b *Builder) warmUp(layers map[*Tensor]*Linear) {
 		}
 	}
 	defer b.W.As(Parameters)()
-	b.W.scratch(uint64(halves/4) * Float16.Bytes())
+	b.W.Scratch(uint64(halves/4) * Float16.Bytes())
 }
 
 // loadOrder is the order in which from_pretrained loads parameters: by their names,
 // the numbers in them as numbers (dot_natural_key).
 func loadOrder(all []*Tensor) []*Tensor {
 	out := slices.Clone(all)
-	slices.SortStableFunc(out, func(x, y *Tensor) int { return naturally(x.name, y.name) })
+	slices.SortStableFunc(out, func(x, y *Tensor) int { return naturally(x.Name(), y.Name()) })
 	return out
 }
 
@@ -56,8 +56,8 @@ func naturally(x, y string) int {
 // 16 bits. The cache is emptied after it.
 func (b *Builder) castToFloat32() {
 	for _, p := range b.Parameters() {
-		if p.dtype.Half() {
-			p.castInPlace(Float32)
+		if p.DType().Half() {
+			p.CastInPlace(Float32)
 		}
 	}
 	b.W.Trace.Add(stream.EmptyCache, 0, 0)
@@ -67,8 +67,8 @@ func (b *Builder) castToFloat32() {
 // leaves biases as they are. What it frees the allocator keeps.
 func (b *Builder) castBack() {
 	for _, p := range b.Parameters() {
-		if slices.ContainsFunc(axolotlCasts, func(part string) bool { return strings.Contains(p.name, part) }) {
-			p.castInPlace(b.DType)
+		if slices.ContainsFunc(axolotlCasts, func(part string) bool { return strings.Contains(p.Name(), part) }) {
+			p.CastInPlace(b.DType)
 		}
 	}
 }
@@ -80,6 +80,6 @@ var axolotlCasts = []string{"norm", "embed_tokens", "lm_head", "embed_in", "embe
 // of quantized weights (trainer/sft_trainer.py).
 func (b *Builder) CastTrained(dt DType) {
 	for _, p := range b.Trainable() {
-		p.castInPlace(dt)
+		p.CastInPlace(dt)
 	}
 }

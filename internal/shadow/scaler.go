@@ -13,15 +13,15 @@ type GradScaler struct {
 }
 
 // NewGradScaler makes a scaler; its tensors come with the first loss.
-func (w *World) NewGradScaler() *GradScaler { return &GradScaler{w: w} }
+func NewGradScaler(w *World) *GradScaler { return &GradScaler{w: w} }
 
 // Scale is scaler.scale(loss).
 func (s *GradScaler) Scale(loss *Tensor) *Tensor {
 	fn := s.w.Func(loss)
 	if s.scale == nil {
-		s.w.once(func() {
-			s.scale = s.w.Full(Float32).hold()
-			s.tracker = s.w.Full(Int32).hold()
+		s.w.Unmetered(func() {
+			s.scale = s.w.Full(Float32).Hold()
+			s.tracker = s.w.Full(Int32).Hold()
 		})
 	}
 	return fn.Return(loss.Mul(s.scale))
@@ -31,25 +31,27 @@ func (s *GradScaler) Scale(loss *Tensor) *Tensor {
 // precision on the way, and a flag for infinities; each is copied for the
 // device, and the flag's copy lasts until Update.
 func (s *GradScaler) Unscale(params []*Tensor) {
-	inverse := s.scale.unary("_to_copy", Float64).unaryDone("reciprocal").To(Float32)
-	s.check(params, inverse)
+	wide := s.scale.Pointwise("_to_copy", Float64)
+	inverse := wide.Pointwise("reciprocal", Float64)
+	wide.Drop()
+	s.check(params, inverse.To(Float32))
 }
 
 // check is _unscale_grads_ with a new flag.
 func (s *GradScaler) check(params []*Tensor, inverse *Tensor) {
-	inverse.hold()
-	found := s.w.Full(Float32).hold()
+	inverse.Hold()
+	found := s.w.Full(Float32).Hold()
 	var copied *Tensor
 	for range byType(withGrad(params)) {
 		if copied == nil {
-			s.foundInf = found.unary("_to_copy", Float32).hold()
-			copied = inverse.unary("_to_copy", Float32).hold()
+			s.foundInf = found.Pointwise("_to_copy", Float32).Hold()
+			copied = inverse.Pointwise("_to_copy", Float32).Hold()
 		}
-		s.w.op("_amp_foreach_non_finite_check_and_unscale_")
+		s.w.Op("_amp_foreach_non_finite_check_and_unscale_")
 	}
-	copied.drop()
-	inverse.drop()
-	found.drop()
+	copied.Drop()
+	inverse.Drop()
+	found.Drop()
 }
 
 // Step is scaler.step(optimizer). An optimizer that scales by itself is given
@@ -67,14 +69,14 @@ func (s *GradScaler) Step(opt Optimizer, params []*Tensor) {
 	if !unscaled { // _check_inf_per_device
 		s.check(params, s.w.Full(Float32))
 	}
-	found := s.foundInf.unary("add", Float32).hold() // sum() starts from 0
+	found := s.foundInf.Pointwise("add", Float32).Hold() // sum() starts from 0
 	var scale *Tensor
 	if !unscaled {
-		scale = s.scale.unary("mul", Float32).hold()
+		scale = s.scale.Pointwise("mul", Float32).Hold()
 	}
 	opt.Step()
-	scale.drop()
-	found.drop()
+	scale.Drop()
+	found.Drop()
 }
 
 // Skip is scaler.step(optimizer) when a scaled gradient overflowed: it is seen,
@@ -87,6 +89,6 @@ func (s *GradScaler) Skip(params []*Tensor) {
 
 // Update is scaler.update().
 func (s *GradScaler) Update() {
-	s.foundInf.drop()
+	s.foundInf.Drop()
 	s.foundInf = nil
 }

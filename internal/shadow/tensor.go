@@ -66,8 +66,15 @@ func (t *Tensor) String() string {
 
 func (t *Tensor) contiguous() bool { return isContiguous(t.size, t.stride) }
 
-// hold adds a holder.
-func (t *Tensor) hold() *Tensor {
+// RequiresGrad tells whether gradients flow to t: it is trained, or was computed
+// from something that is.
+func (t *Tensor) RequiresGrad() bool { return t.needs }
+
+// Dropped tells whether the last holder has let go of t.
+func (t *Tensor) Dropped() bool { return t.dead }
+
+// Hold adds a holder: t lives until it is dropped as often as it was held.
+func (t *Tensor) Hold() *Tensor {
 	if t != nil {
 		if t.dead {
 			panic("shadow: " + t.String() + " used after it was dropped: name it in its frame")
@@ -77,8 +84,9 @@ func (t *Tensor) hold() *Tensor {
 	return t
 }
 
-// drop takes a holder away; the last one frees the tensor.
-func (t *Tensor) drop() {
+// Drop takes a holder away; the last one frees the tensor. A temporary, which has
+// none, is freed at once; nil is nothing.
+func (t *Tensor) Drop() {
 	if t == nil {
 		return
 	}
@@ -102,13 +110,11 @@ func (t *Tensor) die() {
 		panic("shadow: " + t.String() + " dropped twice")
 	}
 	t.dead = true
-	if t.mem != nil {
-		t.w.release(t.mem)
-	}
+	t.w.release(t.mem)
 	if t.fn != nil {
 		t.fn.unref()
 	}
-	t.grad.drop()
+	t.grad.Drop()
 }
 
 // pin holds tensors while a C++ function runs; unpin lets go of those pinned
@@ -116,7 +122,7 @@ func (t *Tensor) die() {
 func (w *World) pin(ts ...*Tensor) (mark int) {
 	mark = len(w.pins)
 	for _, t := range ts {
-		w.pins = append(w.pins, t.hold())
+		w.pins = append(w.pins, t.Hold())
 	}
 	return mark
 }
@@ -125,7 +131,7 @@ func (w *World) unpin(mark int) {
 	for len(w.pins) > mark {
 		t := w.pins[len(w.pins)-1]
 		w.pins = w.pins[:len(w.pins)-1]
-		t.drop()
+		t.Drop()
 	}
 }
 
@@ -138,8 +144,9 @@ func done(args ...*Tensor) {
 	}
 }
 
-// empty makes a new tensor in row-major order.
-func (w *World) empty(size Shape, dt DType) *Tensor {
+// Empty makes a temporary in row-major order, whatever its numbers: torch.empty
+// before it is counted as an op.
+func (w *World) Empty(size Shape, dt DType) *Tensor {
 	return w.emptyStrided(size, size.contiguous(), dt)
 }
 
@@ -151,8 +158,8 @@ func (w *World) emptyStrided(size, stride Shape, dt DType) *Tensor {
 	return t
 }
 
-// emptyLike makes a tensor with t's shape, and its layout where that is dense.
-func (t *Tensor) emptyLike(dt DType) *Tensor {
+// EmptyLike makes a temporary with t's shape, and its layout where that is dense.
+func (t *Tensor) EmptyLike(dt DType) *Tensor {
 	if isDense(t.size, t.stride) {
 		return t.w.emptyStrided(t.size, t.stride, dt)
 	}

@@ -39,7 +39,6 @@ type World struct {
 	gradMode bool
 	autocast DType // None outside torch.autocast
 	casts    castCache
-	loaded   DType // what a quantized model was loaded in; None for others
 	hooks    *hooks
 	watch    []*Tensor // every tensor made while a region recomputes
 	thread   int
@@ -58,8 +57,8 @@ type World struct {
 	turns      turns
 	origin     []uint32 // of an unfolded trace: the ID that each had before
 
-	afterBackward func()            // when the whole backward has run
-	wrapped       map[string]hooked // by the path of the module
+	afterBackward func()             // when the whole backward has run
+	wrapped       map[string]Wrapper // by the path of the module
 
 	// OutOfPlace makes gradients that meet never add in place, as under a
 	// dispatch mode that logs ops.
@@ -71,6 +70,9 @@ type World struct {
 	Meter Meter
 	// Folds lets long loops run a few of their turns: see Turns.
 	Folds bool
+	// Loaded is the type that a quantized model was loaded in, None for others:
+	// attention looks at it where it finds float32.
+	Loaded DType
 }
 
 // NewWorld makes an empty process that writes to a new trace.
@@ -98,8 +100,12 @@ func (w *World) alloc(bytes uint64) *storage {
 // have. A kernel works on a tensor of terabytes in thousands of parts.
 type TooLong struct{}
 
-// release takes one tensor away from a storage; the last one frees it.
+// release takes one tensor away from a storage; the last one frees it. Without
+// memory there is nothing to do.
 func (w *World) release(m *storage) {
+	if m == nil {
+		return
+	}
 	m.refs--
 	if m.refs == 0 {
 		w.Trace.Free(m.id)
@@ -107,15 +113,9 @@ func (w *World) release(m *storage) {
 	}
 }
 
-// scratch takes and gives back memory that an op needs for a moment.
-func (w *World) scratch(bytes uint64) {
-	w.release2(w.alloc(bytes))
-}
-
-func (w *World) release2(m *storage) {
-	if m != nil {
-		w.release(m)
-	}
+// Scratch takes and gives back memory that an op needs for a moment.
+func (w *World) Scratch(bytes uint64) {
+	w.release(w.alloc(bytes))
 }
 
 // Open is how much is left open on a card of which kernels' needs are not known: for
@@ -131,7 +131,7 @@ func (w *World) takes(f kernel.Figure) uint64 {
 }
 
 // needs takes and gives back what a kernel needs for a moment.
-func (w *World) needs(f kernel.Figure) { w.scratch(w.takes(f)) }
+func (w *World) needs(f kernel.Figure) { w.Scratch(w.takes(f)) }
 
 // Mark opens a phase in the trace.
 func (w *World) Mark(phase uint32) { w.Trace.Add(stream.Mark, phase, 0) }
@@ -148,11 +148,9 @@ func (w *World) Repeat(from int) bool {
 	return true
 }
 
-// Keep gives a temporary a holder outside any frame; Release takes it away.
-func (w *World) Keep(t *Tensor) *Tensor { return t.hold() }
-
-// op is called where an op is dispatched, before it allocates.
-func (w *World) op(name string) {
+// Op says that an op is dispatched, by the name that PyTorch has for it. Call it
+// before the op allocates.
+func (w *World) Op(name string) {
 	w.host(HostOp)
 	if w.Log != nil {
 		w.Log(name)

@@ -15,8 +15,8 @@ type Zero1 struct {
 // NewZero1 flattens the trainable parameters of a model.
 func NewZero1(b *Builder, world int) *Zero1 {
 	z := &Zero1{flatZero: newFlatZero(b, world), last: true}
-	z.w.afterGrad = func(*Tensor) { z.setupBucket() }
-	z.w.afterBackward = z.finish
+	z.w.OnGrad(func(*Tensor) { z.setupBucket() })
+	z.w.OnBackward(z.finish)
 	return z
 }
 
@@ -31,14 +31,14 @@ func (z *Zero1) finish() {
 		return
 	}
 	for _, p := range z.params {
-		if p.grad != nil {
+		if p.Grad() != nil {
 			z.collect(p, z.reduce)
 		}
 	}
 	z.reduce()
 	z.averaged, z.part = z.part, nil
 	ZeroGrad(z.params)
-	z.bucket.drop()
+	z.bucket.Drop()
 	z.bucket = nil
 }
 

@@ -9,8 +9,8 @@ type Zero2 struct{ flatZero }
 // NewZero2 flattens the trainable parameters of a model.
 func NewZero2(b *Builder, world int) *Zero2 {
 	z := &Zero2{newFlatZero(b, world)}
-	z.w.afterGrad = z.gradient
-	z.w.afterBackward = z.finish
+	z.w.OnGrad(z.gradient)
+	z.w.OnBackward(z.finish)
 	return z
 }
 
@@ -37,12 +37,12 @@ func (z *Zero2) reduce() {
 // added to.
 func (z *Zero2) finish() {
 	z.reduce()
-	z.bucket.drop()
+	z.bucket.Drop()
 	z.bucket = nil
 	if z.averaged == nil {
 		z.averaged = z.part
 	} else {
-		z.part.drop()
+		z.part.Drop()
 	}
 	z.part = nil
 }

@@ -2,6 +2,8 @@
 
 package shadow
 
+import "snug/internal/kernel"
+
 // Zero3 is DeepSpeed's stage 3 (stage3.py, partition_parameters.py and
 // partitioned_param_coordinator.py): a process has its part of every parameter.
 // A module's own parameters are gathered before it runs and given up after it,
@@ -13,7 +15,8 @@ type Zero3 struct {
 	gather  uint16 // the stream that gathered parameters live on
 	scatter uint16 // the stream that reduces gradients
 	modules []*zeroModule
-	order   []*zeroModule // of the first forward
+	at      map[string]*zeroModule // by their paths
+	order   []*zeroModule          // of the first forward
 	learned bool
 	users   map[*Tensor]int // modules that have a parameter gathered
 }
@@ -38,43 +41,43 @@ type zeroModule struct {
 func NewZero3(b *Builder, world int) *Zero3 {
 	w := b.W
 	z := &Zero3{zero: zero{w: w, world: world, params: b.Trainable(), keeps: true}, gather: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
-	z.dtype = z.params[0].dtype
+	z.dtype = z.params[0].DType()
 	z.users = map[*Tensor]int{}
-	w.wrapped = map[string]hooked{}
+	z.at = map[string]*zeroModule{}
 	var parts []*Tensor
 	for _, p := range b.Parameters() {
-		n := ceilDiv(p.Numel(), world)
-		if p.needs {
+		n := kernel.CeilDiv(p.Numel(), world)
+		if p.RequiresGrad() {
 			z.partition += n
 			z.slices = append(z.slices, n)
 		}
-		p.fill()
-		parts = append(parts, w.empty(Dims(n), p.dtype).hold())
+		p.Fill()
+		parts = append(parts, w.Empty(Dims(n), p.DType()).Hold())
 		if p.Numel() > zeroPersistence {
-			w.release2(p.mem)
-			p.mem = nil
-			z.add(ownerOf(p.name), p)
+			p.ToMeta()
+			z.add(OwnerOf(p.Name()), p)
 		}
 	}
-	for _, t := range b.tied {
-		z.add(t.at, t.to)
+	for _, t := range b.Ties() {
+		z.add(t.At, t.To)
 	}
 	dropList(parts)
 	z.flat(Parameters, numelOf(parts), z.dtype)
 	z.addMaster(Float32)
 	z.bucket = z.flat(Gradients, zeroBucket, z.dtype)
 	z.averaged = z.flat(Gradients, z.partition, z.dtype)
-	w.afterGrad = func(p *Tensor) { z.collect(p, z.reduce) }
-	w.afterBackward = z.finish
+	w.OnGrad(func(p *Tensor) { z.collect(p, z.reduce) })
+	w.OnBackward(z.finish)
 	return z
 }
 
 // add lists a parameter with the module at a path.
 func (z *Zero3) add(at string, p *Tensor) {
-	m, ok := z.w.wrapped[at].(*zeroModule)
-	if !ok {
+	m := z.at[at]
+	if m == nil {
 		m = &zeroModule{z: z}
-		z.w.wrapped[at] = m
+		z.at[at] = m
+		z.w.Wrap(at, m)
 		z.modules = append(z.modules, m)
 	}
 	m.params = append(m.params, p)
@@ -94,9 +97,9 @@ func (z *Zero3) Forward(run func() *Tensor) *Tensor {
 	return loss
 }
 
-// preForward gathers the module's parameters and has x's gradient tell when
+// PreForward gathers the module's parameters and has x's gradient tell when
 // they are no longer needed.
-func (m *zeroModule) preForward(x *Tensor) *Tensor {
+func (m *zeroModule) PreForward(x *Tensor) *Tensor {
 	m.fetch()
 	if m.again {
 		return x
@@ -104,32 +107,22 @@ func (m *zeroModule) preForward(x *Tensor) *Tensor {
 	if !m.z.learned {
 		m.z.order = append(m.z.order, m)
 	}
-	if !x.needs || !m.z.w.gradMode {
-		return x
-	}
-	n := m.z.w.record("PostBackwardFunctionModuleBackward", x)
-	n.backward(func(dx *Tensor) []*Tensor {
-		m.release()
-		return each(dx)
-	})
-	return n.result(x.alias(x.size, x.stride), x)
+	return x.AfterGrad("PostBackwardFunctionModuleBackward", m.release)
 }
 
-// postForward gives the parameters up unless backward needs them within the
+// PostForward gives the parameters up unless backward needs them within the
 // reuse distance.
-func (m *zeroModule) postForward(out *Tensor) {
+func (m *zeroModule) PostForward(out *Tensor) {
 	if m.again {
 		return
 	}
 	if !m.z.learned || 2*m.later >= zeroReuse {
 		m.release()
 	}
-	if out.needs && out.fn != nil && m.z.w.gradMode {
-		out.fn.before = append(out.fn.before, func() {
-			m.again = true
-			m.fetch()
-		})
-	}
+	out.BeforeBackward(func() {
+		m.again = true
+		m.fetch()
+	})
 }
 
 // fetch gathers what no other module has gathered: one parameter straight into
@@ -145,19 +138,19 @@ func (m *zeroModule) fetch() {
 	for _, p := range m.params {
 		if z.users[p]++; z.users[p] == 1 {
 			absent = append(absent, p)
-			flat += ceilDiv(p.Numel(), z.world) * z.world
+			flat += kernel.CeilDiv(p.Numel(), z.world) * z.world
 		}
 	}
-	w.onQueue(z.gather, Parameters, func() {
-		w.op("all_gather_coalesced")
+	w.OnQueue(z.gather, Parameters, func() {
+		w.Op("all_gather_coalesced")
 		var through *Tensor
 		if len(absent) > 1 {
-			through = w.empty(Dims(flat), z.dtype).hold()
+			through = w.Empty(Dims(flat), z.dtype).Hold()
 		}
 		for _, p := range absent {
-			p.refill(p.Numel())
+			p.ResizeStorage(p.Numel())
 		}
-		through.drop()
+		through.Drop()
 	})
 }
 
@@ -169,7 +162,7 @@ func (m *zeroModule) release() {
 	m.live = false
 	for _, p := range m.params {
 		if m.z.users[p]--; m.z.users[p] == 0 {
-			m.z.w.Trace.Free(p.mem.id)
+			p.FreeStorage()
 		}
 	}
 }
@@ -177,9 +170,9 @@ func (m *zeroModule) release() {
 // reduce sums the bucket up, through a copy with the parts in order, and adds
 // this process's to its gradients.
 func (z *Zero3) reduce() {
-	z.w.onQueue(z.scatter, Gradients, func() {
+	z.w.OnQueue(z.scatter, Gradients, func() {
 		if len(z.filled) > 1 {
-			z.w.scratch(uint64(z.elements) * z.dtype.Bytes())
+			z.w.Scratch(uint64(z.elements) * z.dtype.Bytes())
 		}
 	})
 	ZeroGrad(z.filled)

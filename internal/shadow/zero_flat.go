@@ -2,7 +2,11 @@
 
 package shadow
 
-import "snug/internal/stream"
+import (
+	"snug/internal/stream"
+
+	"snug/internal/kernel"
+)
 
 // flatZero is what stages 1 and 2 share (stage_1_and_2.py): every process has all
 // trainable parameters, in one flat tensor, and master weights and optimizer
@@ -20,16 +24,16 @@ type flatZero struct {
 // parameters, which is why it never decides whether a run fits.
 func newFlatZero(b *Builder, world int) flatZero {
 	z := flatZero{zero: zero{w: b.W, world: world, params: b.Trainable()}, mine: map[*Tensor]bool{}}
-	z.dtype = z.params[0].dtype
-	aligned := ceilDiv(numelOf(z.params), 2*world) * 2 * world // parts begin at multiples of four bytes
+	z.dtype = z.params[0].DType()
+	aligned := kernel.CeilDiv(numelOf(z.params), 2*world) * 2 * world // parts begin at multiples of four bytes
 	z.partition = aligned / world
 	for _, p := range z.params {
-		z.w.release2(p.mem)
+		p.ToMeta()
 	}
 	z.w.Trace.Add(stream.EmptyCache, 0, 0)
 	all, start := z.flat(Parameters, aligned, z.dtype), 0
 	for _, p := range z.params {
-		p.mem = all.alias(p.size, p.stride).mem
+		p.LayInto(all)
 		if start < z.partition {
 			z.mine[p] = true
 			z.own += p.Numel()
@@ -55,7 +59,7 @@ func (z *flatZero) setupBucket() {
 // more than one gradient.
 func (z *flatZero) average() {
 	if len(z.filled) > 1 {
-		z.w.scratch(uint64(z.elements) * z.dtype.Bytes())
+		z.w.Scratch(uint64(z.elements) * z.dtype.Bytes())
 	}
 }
 

@@ -88,7 +88,7 @@ func (r *run) newOptimizer() (err error) {
 		mine = r.script.Groups(r.mine)
 		r.params = slices.Concat(r.script.Groups(r.params)...)
 	}
-	r.opt, err = r.w.NewOptimizer(name, mine...)
+	r.opt, err = shadow.NewOptimizer(r.w, name, mine...)
 	if err == nil && deepspeed {
 		r.opt = z.Around(r.opt)
 	}

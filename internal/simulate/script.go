@@ -26,10 +26,10 @@ type names struct {
 const estimates = 4
 
 // bind gives a name another value; what it held before goes once the new one is there.
-func bind(w *shadow.World, at **shadow.Tensor, to *shadow.Tensor) {
+func bind(at **shadow.Tensor, to *shadow.Tensor) {
 	old := *at
-	*at = w.Keep(to)
-	shadow.Release(old)
+	*at = to.Hold()
+	old.Drop()
 }
 
 // fetch is X, Y = get_batch('train').
@@ -60,15 +60,15 @@ func (r *run) estimateLoss() {
 		r.w.Autocast(autocastType(r.s.Precision), func() { r.call(&own, r.script.Forward) })
 		shadow.Item(own.loss)
 	}
-	own.end(r.w)
+	own.end()
 	r.script.Eval(false)
 }
 
 // call is logits, loss = model(X, Y).
 func (r *run) call(n *names, model func(family.Batch) (logits, loss *shadow.Tensor)) {
 	logits, loss := model(n.batch)
-	bind(r.w, &n.logits, logits)
-	bind(r.w, &n.loss, loss)
+	bind(&n.logits, logits)
+	bind(&n.loss, loss)
 }
 
 // scripted is one micro-batch of the loop.
@@ -81,7 +81,7 @@ func (r *run) scripted() {
 	r.w.Autocast(autocastType(r.s.Precision), func() {
 		r.call(n, r.wrapped)
 		if !r.o.Alone {
-			bind(r.w, &n.loss, n.loss.DivScalar())
+			bind(&n.loss, n.loss.DivScalar())
 		}
 	})
 	if !r.o.Local {
@@ -102,9 +102,9 @@ func (r *run) wrapped(b family.Batch) (logits, loss *shadow.Tensor) {
 }
 
 // end ends the names, as a function does when it returns.
-func (n *names) end(w *shadow.World) {
+func (n *names) end() {
 	n.batch.Drop()
-	bind(w, &n.logits, nil)
-	bind(w, &n.loss, nil)
+	bind(&n.logits, nil)
+	bind(&n.loss, nil)
 	*n = names{}
 }

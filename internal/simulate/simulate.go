@@ -220,7 +220,7 @@ func (r *run) load() error {
 		return err
 	}
 	if s.Precision == setup.AmpFP16 {
-		r.scaler = r.w.NewGradScaler()
+		r.scaler = shadow.NewGradScaler(r.w)
 	}
 	return nil
 }
@@ -292,7 +292,7 @@ func (r *run) step(skip bool) {
 	r.mark(Optimizer, "zero_grad")
 	r.zeroGrad()
 	if r.script != nil && r.o.Local {
-		r.names.end(r.w)
+		r.names.end()
 	}
 	r.note("step ends")
 }
@@ -372,12 +372,12 @@ func (r *run) micro(k int) {
 	r.mark(Forward, "forward")
 	var loss *shadow.Tensor
 	r.w.Autocast(autocastType(r.s.Precision), func() {
-		loss = r.w.Keep(r.forward(func() *shadow.Tensor { return r.model.Loss(b) }))
+		loss = r.forward(func() *shadow.Tensor { return r.model.Loss(b) }).Hold()
 	})
 	r.mark(Backward, "backward")
 	r.backward(loss)
 	r.note("backward done, loss and batch dropped")
-	shadow.Release(loss)
+	loss.Drop()
 	b.Drop()
 }
 
@@ -408,7 +408,7 @@ func (r *run) clip() {
 	if r.scaler != nil {
 		r.scaler.Unscale(r.params)
 	}
-	r.w.ClipGradNorm(r.params)
+	shadow.ClipGradNorm(r.w, r.params)
 }
 
 func (r *run) mark(phase uint32, text string) {
