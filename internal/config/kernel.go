@@ -9,7 +9,7 @@ import (
 
 	"snug/internal/config/change"
 	"snug/internal/config/doc"
-	"snug/internal/shadow"
+	"snug/internal/shadow/train"
 )
 
 // PyTorch's Adam and AdamW have three kernels each, which differ in what they
@@ -19,7 +19,7 @@ import (
 // withKernel is an optimizer's class with the kernel that the file picks for it.
 func (p *Project) withKernel(class any) any {
 	name, _ := class.(string)
-	if full := name + "-" + p.kernel(); slices.Contains(shadow.OptimizerNames(), full) {
+	if full := name + "-" + p.kernel(); slices.Contains(train.OptimizerNames(), full) {
 		return full
 	}
 	return class

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // rotary is LlamaRotaryEmbedding.
@@ -17,7 +18,7 @@ type rotary struct {
 }
 
 // newRotary makes the frequencies for heads of which dim elements are rotated.
-func newRotary(b *shadow.Builder, c *Config, dim int) *rotary {
+func newRotary(b *nn.Builder, c *Config, dim int) *rotary {
 	if dim%2 != 0 && c.err == nil {
 		c.err = fmt.Errorf("%d elements of a head are to be rotated; it has to be an even number", dim)
 	}

@@ -31,9 +31,6 @@ func (t *Tensor) SetTrained(trained bool) { t.leaf, t.needs = trained, trained }
 // Rename gives a parameter another path.
 func (t *Tensor) Rename(name string) { t.name = name }
 
-// OnMeta tells whether t has no memory, as on the meta device.
-func (t *Tensor) OnMeta() bool { return t.mem == nil }
-
 // Fill gives a tensor on the meta device its memory.
 func (t *Tensor) Fill() {
 	if t.mem == nil {

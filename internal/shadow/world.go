@@ -5,9 +5,14 @@
 // A tensor is a shape, an element type and a reference-counted storage. Each op
 // allocates what the CUDA op allocates, in that order, and saves for backward
 // what autograd saves; backward walks the graph and frees as it goes; autocast
-// keeps its cast cache; checkpointing recomputes; optimizers allocate their
-// states at the first step and their temporaries at each. What comes out is the
-// stream of allocations and frees that the real run would make.
+// keeps its cast cache; checkpointing recomputes. What comes out is the stream of
+// allocations and frees that the real run would make.
+//
+// Layers are in package nn, optimizers and what spreads a run over several GPUs in
+// package train. Both are written against what is exported here: Hold and Drop for
+// when things die, Op, Empty and Scratch for what an op of their own allocates,
+// Function for one with a gradient, Wrap, OnGrad and OnBackward to be called when
+// something happens, and parameter.go for memory that moves behind autograd's back.
 //
 // The facts are those of torch 2.11 as read in its sources and in recordings of
 // real runs; where other versions or cards differ, package kernel says so.

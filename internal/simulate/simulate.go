@@ -15,6 +15,8 @@ import (
 	"snug/internal/kernel"
 	"snug/internal/setup"
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+	"snug/internal/shadow/train"
 	"snug/internal/stream"
 )
 
@@ -57,7 +59,7 @@ type Options struct {
 }
 
 // Maker builds a model by hand.
-type Maker func(b *shadow.Builder, how family.Run) (family.Model, error)
+type Maker func(b *nn.Builder, how family.Run) (family.Model, error)
 
 // Stopwatch counts the time of a step: it is told of its work, of the end of
 // each micro-batch, of one that is like the first but finds gradients, and of
@@ -75,18 +77,18 @@ type run struct {
 	s       *setup.Setup
 	o       Options
 	w       *shadow.World
-	builder *shadow.Builder
+	builder *nn.Builder
 	model   family.Model
 	script  family.Scripted  // the model, where it has a script of its own
 	names   names            // of that script
 	wrapper wrapper          // of a run on several GPUs
 	params  []*shadow.Tensor // what the optimizer is given
 	mine    []*shadow.Tensor // those of them that this process updates
-	opt     shadow.Optimizer
-	scaler  *shadow.GradScaler // for amp-fp16
-	at      int                // the step under way
-	folds   bool               // long loops run a few of their turns
-	opening *shadow.Passage    // the first micro-batch, which every step begins with
+	opt     train.Optimizer
+	scaler  *train.GradScaler // for amp-fp16
+	at      int               // the step under way
+	folds   bool              // long loops run a few of their turns
+	opening *shadow.Passage   // the first micro-batch, which every step begins with
 }
 
 // Run simulates the steps of a setup. Of long loops it runs a few turns, unless
@@ -183,7 +185,7 @@ func (r *run) load() error {
 		r.w.Log = func(op string) { r.o.Log(r.w, op) }
 	}
 	r.mark(Load, "")
-	r.builder = &shadow.Builder{W: r.w, DType: weightType(s), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
+	r.builder = &nn.Builder{W: r.w, DType: weightType(s), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
 	how := family.Run{
 		Head: s.Model.Head, Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq,
 		Positives: s.Positives, Negatives: s.Negatives,
@@ -220,7 +222,7 @@ func (r *run) load() error {
 		return err
 	}
 	if s.Precision == setup.AmpFP16 {
-		r.scaler = shadow.NewGradScaler(r.w)
+		r.scaler = train.NewGradScaler(r.w)
 	}
 	return nil
 }
@@ -251,7 +253,7 @@ func (r *run) addLora() error {
 			return setup.Wrong("{lora.save} %s: its weight is quantized, and cannot be trained; leave it out", name)
 		}
 	}
-	how := shadow.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}
+	how := nn.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}
 	if r.builder.TrainsCopies(how) {
 		return setup.Wrong("{lora.dora} with {lora.dropout} on %s: PEFT makes gradients of whole weights there, which are not simulated; set {lora.dropout} to 0", r.s.Model.Title())
 	}
@@ -302,7 +304,7 @@ func (r *run) step(skip bool) {
 // 2.11: zero_ or _foreach_zero_, in place).
 func (r *run) zeroGrad() {
 	if !r.s.KeepsGradients() {
-		shadow.ZeroGrad(r.params)
+		train.ZeroGrad(r.params)
 	}
 }
 
@@ -408,7 +410,7 @@ func (r *run) clip() {
 	if r.scaler != nil {
 		r.scaler.Unscale(r.params)
 	}
-	shadow.ClipGradNorm(r.w, r.params)
+	train.ClipGradNorm(r.w, r.params)
 }
 
 func (r *run) mark(phase uint32, text string) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package train
+
+import "snug/internal/shadow"
 
 // DeepSpeed's ZeRO, stages 1 to 3 (deepspeed/runtime/zero, 0.19, with its
 // default settings). This is read from the sources, and what DeepSpeed itself
@@ -16,38 +18,38 @@ const zeroBucket = 500_000_000
 
 // zero is the part that the stages share.
 type zero struct {
-	w         *World
+	w         *shadow.World
 	world     int
-	params    []*Tensor // trainable
-	dtype     DType
-	master    *Tensor // this process's part in float32
-	bucket    *Tensor
-	filled    []*Tensor // parameters whose gradients stand in the bucket
+	params    []*shadow.Tensor // trainable
+	dtype     shadow.DType
+	master    *shadow.Tensor // this process's part in float32
+	bucket    *shadow.Tensor
+	filled    []*shadow.Tensor // parameters whose gradients stand in the bucket
 	elements  int
-	averaged  *Tensor // this process's part of the gradients, for the step
-	partition int     // its elements
-	slices    []int   // elements of each gradient in it
-	keeps     bool    // averaged stays between steps
+	averaged  *shadow.Tensor // this process's part of the gradients, for the step
+	partition int            // its elements
+	slices    []int          // elements of each gradient in it
+	keeps     bool           // averaged stays between steps
 }
 
 // Masters is what the optimizer updates.
-func (z *zero) Masters() []*Tensor { return []*Tensor{z.master} }
+func (z *zero) Masters() []*shadow.Tensor { return []*shadow.Tensor{z.master} }
 
 // flat is a new tensor of n elements that stays.
-func (z *zero) flat(c Component, n int, dt DType) *Tensor {
+func (z *zero) flat(c shadow.Component, n int, dt shadow.DType) *shadow.Tensor {
 	defer z.w.As(c)()
-	return z.w.Empty(Dims(n), dt).Hold()
+	return z.w.Empty(shadow.Dims(n), dt).Hold()
 }
 
 // addMaster makes the float32 copy by way of another of the given type, then the
 // gradient of zeros that DeepSpeed makes to set up its optimizer.
-func (z *zero) addMaster(through DType) {
-	copied := z.w.Empty(Dims(z.partition), through).Hold()
-	if z.dtype != Float32 {
-		copied = Replace(copied, z.w.Empty(Dims(z.partition), Float32))
+func (z *zero) addMaster(through shadow.DType) {
+	copied := z.w.Empty(shadow.Dims(z.partition), through).Hold()
+	if z.dtype != shadow.Float32 {
+		copied = shadow.Replace(copied, z.w.Empty(shadow.Dims(z.partition), shadow.Float32))
 	}
 	z.master = copied
-	z.master.Retag(OptimizerState, "master weights")
+	z.master.Retag(shadow.OptimizerState, "master weights")
 	z.master.SetTrained(true)
 	z.w.Scratch(z.master.Bytes())
 }
@@ -55,7 +57,7 @@ func (z *zero) addMaster(through DType) {
 // collect copies a gradient into the bucket, where it stays as a view; a bucket
 // that it does not fit into is reduced first. A gradient larger than the bucket
 // is reduced by itself.
-func (z *zero) collect(p *Tensor, reduce func()) {
+func (z *zero) collect(p *shadow.Tensor, reduce func()) {
 	if z.elements+p.Numel() > zeroBucket && len(z.filled) > 0 {
 		reduce()
 	}
@@ -84,11 +86,11 @@ func (o *zeroOptimizer) Step() {
 		return
 	}
 	for _, n := range z.slices {
-		z.w.Scratch(uint64(n) * Float64.Bytes())
+		z.w.Scratch(uint64(n) * shadow.Float64.Bytes())
 	}
-	grad := z.w.Empty(Dims(z.partition), z.averaged.DType()).Hold()
-	if grad.DType() != Float32 {
-		grad = Replace(grad, z.w.Empty(Dims(z.partition), Float32))
+	grad := z.w.Empty(shadow.Dims(z.partition), z.averaged.DType()).Hold()
+	if grad.DType() != shadow.Float32 {
+		grad = shadow.Replace(grad, z.w.Empty(shadow.Dims(z.partition), shadow.Float32))
 	}
 	if !z.keeps {
 		z.averaged.Drop()

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package train
 
-import "snug/internal/kernel"
+import (
+	"snug/internal/kernel"
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
 
 // FSDP2: fully_shard on each block of a model and then on the model itself
 // (torch/distributed/fsdp/_fully_shard, 2.11).
@@ -17,21 +21,21 @@ import "snug/internal/kernel"
 // Sharding is how FSDP2 is set up.
 type Sharding struct {
 	World   int
-	Reshard bool  // give gathered parameters up after forward
-	Param   DType // of gathered parameters; None keeps theirs
-	Reduce  DType // of reduced gradients; None keeps the gradients'
+	Reshard bool         // give gathered parameters up after forward
+	Param   shadow.DType // of gathered parameters; None keeps theirs
+	Reduce  shadow.DType // of reduced gradients; None keeps the gradients'
 }
 
 // FSDP is fully_shard around a model and its blocks.
 type FSDP struct {
-	w        *World
+	w        *shadow.World
 	how      Sharding
-	groups   []*shardGroup // the root first, then blocks in the model's order
-	copyIn   uint16        // the stream that all-gather outputs live on
-	scatter  uint16        // the stream that reduced gradients live on
-	gathered *Tensor       // of the last group that ran forward: kept for the next copy-out
-	reducing *Tensor       // the last reduce-scatter's input: kept for the next one
-	order    []*shardGroup // in which groups ended their forward
+	groups   []*shardGroup  // the root first, then blocks in the model's order
+	copyIn   uint16         // the stream that all-gather outputs live on
+	scatter  uint16         // the stream that reduced gradients live on
+	gathered *shadow.Tensor // of the last group that ran forward: kept for the next copy-out
+	reducing *shadow.Tensor // the last reduce-scatter's input: kept for the next one
+	order    []*shardGroup  // in which groups ended their forward
 }
 
 // training is what a group is about to do, as FSDP's TrainingState has it.
@@ -51,24 +55,24 @@ type shardGroup struct {
 	state     training
 	backward  bool // its block's backward has begun: running forward again is recomputation
 	unsharded bool
-	result    *Tensor // a gather whose copy-out is still to come
-	places    []int   // in the order of forwards
+	result    *shadow.Tensor // a gather whose copy-out is still to come
+	places    []int          // in the order of forwards
 }
 
 // shardParam is FSDPParam. Full is the parameter that the model computes with;
 // its storage comes and goes, so that what autograd saved of it stays valid.
 type shardParam struct {
-	full, shard *Tensor
+	full, shard *shadow.Tensor
 }
 
 // NewFSDP shards a model block by block; what is in none belongs to the root.
-func NewFSDP(b *Builder, how Sharding) *FSDP {
+func NewFSDP(b *nn.Builder, how Sharding) *FSDP {
 	w := b.W
 	f := &FSDP{w: w, how: how, copyIn: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
 	root := &shardGroup{f: f}
 	f.groups = []*shardGroup{root}
 	blocks := map[string]*shardGroup{}
-	members := map[*shardGroup][]*Tensor{}
+	members := map[*shardGroup][]*shadow.Tensor{}
 	for _, p := range b.ParametersInsideOut() {
 		g := root
 		if at := b.BlockOf(p.Name()); at != "" {
@@ -94,7 +98,7 @@ func NewFSDP(b *Builder, how Sharding) *FSDP {
 // is the most of it that is ever whole: fully_shard does so for one on the CPU, and
 // filling one on the meta device takes less, a parameter (accelerate's
 // fsdp2_load_full_state_dict) or nothing (to_empty).
-func (g *shardGroup) shard(params []*Tensor) {
+func (g *shardGroup) shard(params []*shadow.Tensor) {
 	w := g.f.w
 	for _, p := range params {
 		p.Fill()
@@ -110,21 +114,21 @@ func (g *shardGroup) shard(params []*Tensor) {
 	}
 	for _, p := range params {
 		p.ToMeta()
-		if g.f.how.Param != None {
+		if g.f.how.Param != shadow.None {
 			p.Retype(g.f.how.Param)
 		}
 	}
 }
 
 // Shards is what the optimizer updates in place of the given parameters.
-func (f *FSDP) Shards(params []*Tensor) []*Tensor {
-	of := map[*Tensor]*Tensor{}
+func (f *FSDP) Shards(params []*shadow.Tensor) []*shadow.Tensor {
+	of := map[*shadow.Tensor]*shadow.Tensor{}
 	for _, g := range f.groups {
 		for _, p := range g.params {
 			of[p.full] = p.shard
 		}
 	}
-	out := make([]*Tensor, len(params))
+	out := make([]*shadow.Tensor, len(params))
 	for i, p := range params {
 		out[i] = of[p]
 	}
@@ -132,7 +136,7 @@ func (f *FSDP) Shards(params []*Tensor) []*Tensor {
 }
 
 // Forward is the root's forward around the model's.
-func (f *FSDP) Forward(run func() *Tensor) *Tensor {
+func (f *FSDP) Forward(run func() *shadow.Tensor) *shadow.Tensor {
 	root := f.groups[0]
 	root.PreForward(nil)
 	loss := run()

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+// Package train is what a training loop puts around a model: optimizers, the gradient
+// scaler, clipping, and the wrappers that spread a run over several GPUs (DDP, FSDP2,
+// DeepSpeed's ZeRO). Each allocates what the library named in its file allocates.
+package train
 
 import (
 	"fmt"
 	"sort"
 	"strings"
+
+	"snug/internal/shadow"
 )
 
 // Optimizers (torch/optim, 2.11): their states, which come into being at the
@@ -17,7 +22,7 @@ type Optimizer interface {
 }
 
 // optimizers is every optimizer by the name that a setup gives it.
-var optimizers = map[string]func(w *World, params []*Tensor) Optimizer{
+var optimizers = map[string]func(w *shadow.World, params []*shadow.Tensor) Optimizer{
 	"adamw":        newAdam, // foreach, as PyTorch chooses on its own
 	"adamw-fused":  newAdamFused,
 	"adamw-loop":   newAdamLoop,
@@ -46,20 +51,20 @@ func OptimizerNames() []string {
 
 // NewOptimizer makes an optimizer over the parameters that are trained, in one
 // group or several. An empty name is AdamW.
-func NewOptimizer(w *World, name string, params ...[]*Tensor) (Optimizer, error) {
+func NewOptimizer(w *shadow.World, name string, params ...[]*shadow.Tensor) (Optimizer, error) {
 	if name == "" {
 		name = "adamw"
 	}
-	mk := optimizers[name]
-	if mk == nil {
+	newOne := optimizers[name]
+	if newOne == nil {
 		return nil, fmt.Errorf("optimizer %q is not known; known are %s", name, strings.Join(OptimizerNames(), ", "))
 	}
 	if len(params) == 1 {
-		return mk(w, params[0]), nil
+		return newOne(w, params[0]), nil
 	}
 	all := make(groups, len(params))
 	for i, group := range params {
-		all[i] = mk(w, group)
+		all[i] = newOne(w, group)
 	}
 	if _, ok := all[0].(interface{ scalesItself() }); ok {
 		return scaledGroups{all}, nil
@@ -85,28 +90,30 @@ func (scaledGroups) scalesItself() {}
 
 // stateLike makes a tensor of the optimizer's state for p, as an op makes it from one
 // of the same shape.
-func stateLike(p *Tensor, op string, of *Tensor, dt DType) *Tensor {
+func stateLike(p *shadow.Tensor, op string, of *shadow.Tensor, dt shadow.DType) *shadow.Tensor {
 	w := p.World()
-	defer w.Tagged(OptimizerState, p.Name())()
+	defer w.Tagged(shadow.OptimizerState, p.Name())()
 	w.Op(op)
 	return of.EmptyLike(dt).Hold()
 }
 
 // zerosLike is a state of p's shape.
-func zerosLike(p *Tensor, dt DType) *Tensor { return stateLike(p, "zeros_like", p, dt) }
+func zerosLike(p *shadow.Tensor, dt shadow.DType) *shadow.Tensor {
+	return stateLike(p, "zeros_like", p, dt)
+}
 
 // zeros is a state of a shape of its own.
-func zeros(p *Tensor, dt DType, size Shape) *Tensor {
+func zeros(p *shadow.Tensor, dt shadow.DType, size shadow.Shape) *shadow.Tensor {
 	w := p.World()
-	defer w.Tagged(OptimizerState, p.Name())()
+	defer w.Tagged(shadow.OptimizerState, p.Name())()
 	w.Op("zeros")
 	return w.Empty(size, dt).Hold()
 }
 
 // foreach allocates one result per tensor.
-func foreach(w *World, op string, ts []*Tensor) []*Tensor {
+func foreach(w *shadow.World, op string, ts []*shadow.Tensor) []*shadow.Tensor {
 	w.Op(op)
-	out := make([]*Tensor, len(ts))
+	out := make([]*shadow.Tensor, len(ts))
 	for i, t := range ts {
 		out[i] = t.EmptyLike(t.DType()).Hold()
 	}
@@ -116,8 +123,8 @@ func foreach(w *World, op string, ts []*Tensor) []*Tensor {
 // foreachEach runs a step over each group of parameters that share a type. The
 // list that a group's step makes has a Python name, so that it goes when the
 // next group's list is there, or at the end.
-func foreachEach(params []*Tensor, temporaries func(group []*Tensor) []*Tensor) {
-	var held []*Tensor
+func foreachEach(params []*shadow.Tensor, temporaries func(group []*shadow.Tensor) []*shadow.Tensor) {
+	var held []*shadow.Tensor
 	for _, group := range byType(params) {
 		made := temporaries(group)
 		dropList(held)
@@ -128,15 +135,15 @@ func foreachEach(params []*Tensor, temporaries func(group []*Tensor) []*Tensor) 
 
 // dropList ends a Python list: it lets go of its items from the last to the
 // first.
-func dropList(ts []*Tensor) {
+func dropList(ts []*shadow.Tensor) {
 	for i := len(ts) - 1; i >= 0; i-- {
 		ts[i].Drop()
 	}
 }
 
 // withGrad is the parameters that have a gradient.
-func withGrad(params []*Tensor) []*Tensor {
-	out := make([]*Tensor, 0, len(params))
+func withGrad(params []*shadow.Tensor) []*shadow.Tensor {
+	out := make([]*shadow.Tensor, 0, len(params))
 	for _, p := range params {
 		if p.Grad() != nil {
 			out = append(out, p)
@@ -148,16 +155,16 @@ func withGrad(params []*Tensor) []*Tensor {
 // byType groups tensors by element type. The type seen last comes first: PyTorch
 // collects the groups in a C++ hash map (_group_tensors_by_device_and_dtype), which
 // hands them out so.
-func byType(ts []*Tensor) [][]*Tensor {
-	var order []DType
-	groups := map[DType][]*Tensor{}
+func byType(ts []*shadow.Tensor) [][]*shadow.Tensor {
+	var order []shadow.DType
+	groups := map[shadow.DType][]*shadow.Tensor{}
 	for _, t := range ts {
 		if groups[t.DType()] == nil {
 			order = append(order, t.DType())
 		}
 		groups[t.DType()] = append(groups[t.DType()], t)
 	}
-	out := make([][]*Tensor, len(order))
+	out := make([][]*shadow.Tensor, len(order))
 	for i, d := range order {
 		out[len(order)-1-i] = groups[d]
 	}
@@ -165,7 +172,7 @@ func byType(ts []*Tensor) [][]*Tensor {
 }
 
 // ZeroGrad is optimizer.zero_grad(): gradients are dropped, not filled.
-func ZeroGrad(params []*Tensor) {
+func ZeroGrad(params []*shadow.Tensor) {
 	for _, p := range params {
 		p.TakeGrad().Drop()
 	}

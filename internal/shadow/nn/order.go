@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package nn
 
 import (
 	"strings"
+
+	"snug/internal/shadow"
 )
 
 // scope is a module in the tree that parameters' names span.
 type scope struct {
-	own   []*Tensor
+	own   []*shadow.Tensor
 	inner []*scope
 	at    map[string]*scope
 }
 
 // moduleOrder puts parameters in the order in which nn.Module.parameters()
 // visits them, given the order in which they were made.
-func moduleOrder(made []*Tensor) []*Tensor {
-	return scopeOf(made).visit(make([]*Tensor, 0, len(made)))
+func moduleOrder(made []*shadow.Tensor) []*shadow.Tensor {
+	return scopeOf(made).visit(make([]*shadow.Tensor, 0, len(made)))
 }
 
-func scopeOf(made []*Tensor) *scope {
+func scopeOf(made []*shadow.Tensor) *scope {
 	root := &scope{}
 	for _, p := range made {
 		m := root
@@ -45,7 +47,7 @@ func (m *scope) child(name string) *scope {
 	return c
 }
 
-func (m *scope) visit(out []*Tensor) []*Tensor {
+func (m *scope) visit(out []*shadow.Tensor) []*shadow.Tensor {
 	out = append(out, m.own...)
 	for _, c := range m.inner {
 		out = c.visit(out)
@@ -53,7 +55,7 @@ func (m *scope) visit(out []*Tensor) []*Tensor {
 	return out
 }
 
-func (m *scope) visitInside(out []*Tensor) []*Tensor {
+func (m *scope) visitInside(out []*shadow.Tensor) []*shadow.Tensor {
 	for _, c := range m.inner {
 		out = c.visitInside(out)
 	}
@@ -62,8 +64,8 @@ func (m *scope) visitInside(out []*Tensor) []*Tensor {
 
 // ParametersInsideOut is all parameters with those of the modules inside a module
 // before the module's own: the order in which FSDP shards them.
-func (b *Builder) ParametersInsideOut() []*Tensor {
-	return scopeOf(b.all).visitInside(make([]*Tensor, 0, len(b.all)))
+func (b *Builder) ParametersInsideOut() []*shadow.Tensor {
+	return scopeOf(b.all).visitInside(make([]*shadow.Tensor, 0, len(b.all)))
 }
 
 // BlockOf is the path of the block that a parameter stands in, empty for one
@@ -78,7 +80,7 @@ func (b *Builder) BlockOf(name string) string {
 	return ""
 }
 
-// OwnerOf is the path of the module that a parameter belongs to.
+// OwnerOf is the path of the module that the parameter of a name belongs to.
 func OwnerOf(name string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(name, lastName(name)), ".")
 }
@@ -95,7 +97,7 @@ func (b *Builder) Early(construct, follow func()) {
 }
 
 // rotated moves ts[from:to] to the end.
-func rotated(ts []*Tensor, from, to int) []*Tensor {
-	head := append([]*Tensor(nil), ts[:from]...)
+func rotated(ts []*shadow.Tensor, from, to int) []*shadow.Tensor {
+	head := append([]*shadow.Tensor(nil), ts[:from]...)
 	return append(append(head, ts[to:]...), ts[from:to]...)
 }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package train
+
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
 
 // Zero1 is DeepSpeed's stage 1 (stage_1_and_2.py without partition_grads), which
 // is not PyTorch's ZeroRedundancyOptimizer: master weights and optimizer states
@@ -13,9 +18,9 @@ type Zero1 struct {
 }
 
 // NewZero1 flattens the trainable parameters of a model.
-func NewZero1(b *Builder, world int) *Zero1 {
+func NewZero1(b *nn.Builder, world int) *Zero1 {
 	z := &Zero1{flatZero: newFlatZero(b, world), last: true}
-	z.w.OnGrad(func(*Tensor) { z.setupBucket() })
+	z.w.OnGrad(func(*shadow.Tensor) { z.setupBucket() })
 	z.w.OnBackward(z.finish)
 	return z
 }
@@ -48,7 +53,7 @@ func (z *Zero1) reduce() {
 	for _, p := range z.filled {
 		if z.mine[p] {
 			z.setupPart()
-			ZeroGrad([]*Tensor{p})
+			ZeroGrad([]*shadow.Tensor{p})
 		}
 	}
 	z.filled, z.elements = nil, 0

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package train
 
-import "slices"
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
 
 // The hooks of FSDP2 on a module: before and after its forward, when its
 // output's gradient is there, and when its input's is
@@ -11,7 +15,7 @@ import "slices"
 // PreForward gathers the group for its block, which takes x. The result is what
 // the block sees: x cast to the parameters' type, and with a node in the graph
 // that runs when x's gradient is there.
-func (g *shardGroup) PreForward(x *Tensor) *Tensor {
+func (g *shardGroup) PreForward(x *shadow.Tensor) *shadow.Tensor {
 	if g.backward {
 		if !g.unsharded {
 			g.unshard()
@@ -19,7 +23,7 @@ func (g *shardGroup) PreForward(x *Tensor) *Tensor {
 		}
 		return x
 	}
-	if dt := g.f.how.Param; dt != None && x != nil && x.DType().Floating() {
+	if dt := g.f.how.Param; dt != shadow.None && x != nil && x.DType().Floating() {
 		x = x.To(dt)
 	}
 	g.state = inForward
@@ -32,7 +36,7 @@ func (g *shardGroup) PreForward(x *Tensor) *Tensor {
 }
 
 // PostForward gives the parameters up and waits for the output's gradient.
-func (g *shardGroup) PostForward(out *Tensor) {
+func (g *shardGroup) PostForward(out *shadow.Tensor) {
 	if g.backward {
 		return
 	}
@@ -69,7 +73,7 @@ func (g *shardGroup) preBackward() {
 func (g *shardGroup) postBackward() {
 	g.state = postBackward
 	var with []shardParam
-	var grads []*Tensor
+	var grads []*shadow.Tensor
 	for _, p := range g.params {
 		if grad := p.full.TakeGrad(); grad != nil {
 			with, grads = append(with, p), append(grads, grad)

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package train
 
-import "snug/internal/kernel"
+import (
+	"snug/internal/kernel"
+	"snug/internal/shadow"
+)
 
 // What FSDP2's collectives allocate (_fsdp_collectives.py, 2.11).
 
@@ -14,7 +17,7 @@ func (g *shardGroup) unshard() {
 		return
 	}
 	if f.how.World == 1 {
-		g.result = w.Empty(Dims(0), Float32).Hold()
+		g.result = w.Empty(shadow.Dims(0), shadow.Float32).Hold()
 		return
 	}
 	cast, bytes := 0, 0
@@ -25,10 +28,10 @@ func (g *shardGroup) unshard() {
 			cast += n
 		}
 	}
-	w.OnQueue(f.copyIn, Parameters, func() {
+	w.OnQueue(f.copyIn, shadow.Parameters, func() {
 		w.Op("all_gather")
-		input := w.Empty(Dims(cast), UInt8).Hold()
-		g.result = w.Empty(Dims(bytes*f.how.World), UInt8).Hold()
+		input := w.Empty(shadow.Dims(cast), shadow.UInt8).Hold()
+		g.result = w.Empty(shadow.Dims(bytes*f.how.World), shadow.UInt8).Hold()
 		input.Drop()
 	})
 }
@@ -41,7 +44,7 @@ func (g *shardGroup) copyOut() {
 	if g.result == nil {
 		return
 	}
-	var before *Tensor
+	var before *shadow.Tensor
 	if g.state == inForward {
 		before, f.gathered = f.gathered, nil
 	}
@@ -78,10 +81,10 @@ func (g *shardGroup) reshard() {
 // reduce is foreach_reduce: gradients are laid out process by process in one
 // flat tensor, which is the result; the sum of all processes' is scattered to
 // shards, whose gradients are views of it.
-func (f *FSDP) reduce(params []shardParam, grads []*Tensor) *Tensor {
+func (f *FSDP) reduce(params []shardParam, grads []*shadow.Tensor) *shadow.Tensor {
 	w := f.w
 	dt := grads[0].DType()
-	if f.how.Reduce != None {
+	if f.how.Reduce != shadow.None {
 		dt = f.how.Reduce
 	}
 	numel := 0
@@ -95,10 +98,10 @@ func (f *FSDP) reduce(params []shardParam, grads []*Tensor) *Tensor {
 	chunkCat(w, chunks)
 	last := len(grads) - 1 // a loop's variable still names it
 	dropList(grads[:last])
-	w.OnQueue(f.scatter, Gradients, func() {
-		output := w.Empty(Dims(numel), dt).Hold()
+	w.OnQueue(f.scatter, shadow.Gradients, func() {
+		output := w.Empty(shadow.Dims(numel), dt).Hold()
 		if orig := params[0].shard.DType(); orig != dt {
-			output = Replace(output, w.Empty(Dims(numel), orig))
+			output = shadow.Replace(output, w.Empty(shadow.Dims(numel), orig))
 		}
 		for _, p := range params {
 			if p.shard.Grad() == nil {
@@ -112,19 +115,19 @@ func (f *FSDP) reduce(params []shardParam, grads []*Tensor) *Tensor {
 }
 
 // scatterInput is the flat tensor that gradients are laid out in.
-func (f *FSDP) scatterInput(numel int, dt DType) *Tensor {
-	defer f.w.As(Gradients)()
-	return f.w.Empty(Dims(numel), dt).Hold()
+func (f *FSDP) scatterInput(numel int, dt shadow.DType) *shadow.Tensor {
+	defer f.w.As(shadow.Gradients)()
+	return f.w.Empty(shadow.Dims(numel), dt).Hold()
 }
 
 // splitWithSizesCopy is split_with_sizes_copy of rows into chunks of so many bytes.
-func splitWithSizesCopy(w *World, chunks []int, rows int) {
+func splitWithSizesCopy(w *shadow.World, chunks []int, rows int) {
 	w.Op("split_with_sizes_copy")
 	w.Scratch(w.Rules.SplitWithSizes(chunks, rows))
 }
 
 // chunkCat is _chunk_cat of tensors whose chunks have so many bytes.
-func chunkCat(w *World, chunks []int) {
+func chunkCat(w *shadow.World, chunks []int) {
 	w.Op("_chunk_cat")
 	w.Scratch(kernel.ChunkCat(chunks))
 }

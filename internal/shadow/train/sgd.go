@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package train
+
+import "snug/internal/shadow"
 
 // torch.optim.SGD, RMSprop and Adagrad in their foreach forms (torch/optim,
 // 2.11), with their default arguments.
 
 type sgd struct{}
 
-func newSGD(*World, []*Tensor) Optimizer { return sgd{} }
+func newSGD(*shadow.World, []*shadow.Tensor) Optimizer { return sgd{} }
 
 // Step adds the gradients in place.
 func (sgd) Step() {}
 
 type sgdMomentum struct {
-	w      *World
-	params []*Tensor
-	buffer map[*Tensor]*Tensor
+	w      *shadow.World
+	params []*shadow.Tensor
+	buffer map[*shadow.Tensor]*shadow.Tensor
 }
 
-func newSGDMomentum(w *World, params []*Tensor) Optimizer {
-	return &sgdMomentum{w: w, params: params, buffer: map[*Tensor]*Tensor{}}
+func newSGDMomentum(w *shadow.World, params []*shadow.Tensor) Optimizer {
+	return &sgdMomentum{w: w, params: params, buffer: map[*shadow.Tensor]*shadow.Tensor{}}
 }
 
 // Step makes each momentum buffer as a copy of the first gradient.
@@ -33,13 +35,13 @@ func (s *sgdMomentum) Step() {
 }
 
 type rmsprop struct {
-	w      *World
-	params []*Tensor
-	square map[*Tensor]*Tensor
+	w      *shadow.World
+	params []*shadow.Tensor
+	square map[*shadow.Tensor]*shadow.Tensor
 }
 
-func newRMSprop(w *World, params []*Tensor) Optimizer {
-	return &rmsprop{w: w, params: params, square: map[*Tensor]*Tensor{}}
+func newRMSprop(w *shadow.World, params []*shadow.Tensor) Optimizer {
+	return &rmsprop{w: w, params: params, square: map[*shadow.Tensor]*shadow.Tensor{}}
 }
 
 // Step allocates the square roots of all averages.
@@ -50,18 +52,18 @@ func (r *rmsprop) Step() {
 			r.square[p] = zerosLike(p, p.DType())
 		}
 	}
-	foreachEach(live, func(group []*Tensor) []*Tensor {
+	foreachEach(live, func(group []*shadow.Tensor) []*shadow.Tensor {
 		return foreach(r.w, "_foreach_sqrt", group)
 	})
 }
 
 type adagrad struct {
-	w      *World
-	params []*Tensor
+	w      *shadow.World
+	params []*shadow.Tensor
 }
 
 // newAdagrad makes the sums already: Adagrad does not wait for the first step.
-func newAdagrad(w *World, params []*Tensor) Optimizer {
+func newAdagrad(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	for _, p := range params {
 		zerosLike(p, p.DType())
 	}
@@ -70,7 +72,7 @@ func newAdagrad(w *World, params []*Tensor) Optimizer {
 
 // Step allocates the square roots of all sums and the scaled gradients.
 func (a *adagrad) Step() {
-	var std, numerator []*Tensor
+	var std, numerator []*shadow.Tensor
 	for _, group := range byType(withGrad(a.params)) {
 		s := foreach(a.w, "_foreach_sqrt", group)
 		dropList(std)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package train
 
 import (
-	"snug/internal/stream"
-
 	"snug/internal/kernel"
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+	"snug/internal/stream"
 )
 
 // flatZero is what stages 1 and 2 share (stage_1_and_2.py): every process has all
@@ -14,16 +15,16 @@ import (
 // padding.
 type flatZero struct {
 	zero
-	mine map[*Tensor]bool // parameters that reach into this process's part
-	own  int              // their elements
-	part *Tensor          // their gradients
+	mine map[*shadow.Tensor]bool // parameters that reach into this process's part
+	own  int                     // their elements
+	part *shadow.Tensor          // their gradients
 }
 
 // newFlatZero flattens a model's trainable parameters by way of the CPU. DeepSpeed
 // makes the copy on the GPU instead where there is room for it beside the
 // parameters, which is why it never decides whether a run fits.
-func newFlatZero(b *Builder, world int) flatZero {
-	z := flatZero{zero: zero{w: b.W, world: world, params: b.Trainable()}, mine: map[*Tensor]bool{}}
+func newFlatZero(b *nn.Builder, world int) flatZero {
+	z := flatZero{zero: zero{w: b.W, world: world, params: b.Trainable()}, mine: map[*shadow.Tensor]bool{}}
 	z.dtype = z.params[0].DType()
 	aligned := kernel.CeilDiv(numelOf(z.params), 2*world) * 2 * world // parts begin at multiples of four bytes
 	z.partition = aligned / world
@@ -31,7 +32,7 @@ func newFlatZero(b *Builder, world int) flatZero {
 		p.ToMeta()
 	}
 	z.w.Trace.Add(stream.EmptyCache, 0, 0)
-	all, start := z.flat(Parameters, aligned, z.dtype), 0
+	all, start := z.flat(shadow.Parameters, aligned, z.dtype), 0
 	for _, p := range z.params {
 		p.LayInto(all)
 		if start < z.partition {
@@ -46,12 +47,12 @@ func newFlatZero(b *Builder, world int) flatZero {
 }
 
 // Forward adds nothing to the model's.
-func (z *flatZero) Forward(run func() *Tensor) *Tensor { return run() }
+func (z *flatZero) Forward(run func() *shadow.Tensor) *shadow.Tensor { return run() }
 
 // setupBucket makes the bucket, unless a gradient has found it already.
 func (z *flatZero) setupBucket() {
 	if z.bucket == nil {
-		z.bucket = z.flat(Gradients, zeroBucket, z.dtype)
+		z.bucket = z.flat(shadow.Gradients, zeroBucket, z.dtype)
 	}
 }
 
@@ -66,6 +67,6 @@ func (z *flatZero) average() {
 // setupPart makes the memory for the gradients of this process's part.
 func (z *flatZero) setupPart() {
 	if z.part == nil {
-		z.part = z.flat(Gradients, z.own, z.dtype)
+		z.part = z.flat(shadow.Gradients, z.own, z.dtype)
 	}
 }

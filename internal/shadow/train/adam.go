@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package train
+
+import "snug/internal/shadow"
 
 // torch.optim.Adam and AdamW (torch/optim/adam.py, 2.11). Both moments have the
 // parameter's type and come into being at the first step, for every parameter
@@ -9,17 +11,17 @@ package shadow
 
 // moments is what the three forms share.
 type moments struct {
-	w      *World
-	params []*Tensor
-	state  map[*Tensor][2]*Tensor
+	w      *shadow.World
+	params []*shadow.Tensor
+	state  map[*shadow.Tensor][2]*shadow.Tensor
 }
 
-func newMoments(w *World, params []*Tensor) moments {
-	return moments{w: w, params: params, state: map[*Tensor][2]*Tensor{}}
+func newMoments(w *shadow.World, params []*shadow.Tensor) moments {
+	return moments{w: w, params: params, state: map[*shadow.Tensor][2]*shadow.Tensor{}}
 }
 
 // init makes the states of parameters that see their first gradient.
-func (m *moments) init(before func(p *Tensor)) []*Tensor {
+func (m *moments) init(before func(p *shadow.Tensor)) []*shadow.Tensor {
 	live := withGrad(m.params)
 	for _, p := range live {
 		if _, ok := m.state[p]; ok {
@@ -28,7 +30,7 @@ func (m *moments) init(before func(p *Tensor)) []*Tensor {
 		if before != nil {
 			before(p)
 		}
-		m.state[p] = [2]*Tensor{zerosLike(p, p.DType()), zerosLike(p, p.DType())}
+		m.state[p] = [2]*shadow.Tensor{zerosLike(p, p.DType()), zerosLike(p, p.DType())}
 	}
 	return live
 }
@@ -36,12 +38,12 @@ func (m *moments) init(before func(p *Tensor)) []*Tensor {
 // adam is the default form: foreach.
 type adam struct{ moments }
 
-func newAdam(w *World, params []*Tensor) Optimizer { return &adam{newMoments(w, params)} }
+func newAdam(w *shadow.World, params []*shadow.Tensor) Optimizer { return &adam{newMoments(w, params)} }
 
 // Step works on all parameters of a type at once: the one thing that it
 // allocates is the square roots of all second moments.
 func (a *adam) Step() {
-	foreachEach(a.init(nil), func(group []*Tensor) []*Tensor {
+	foreachEach(a.init(nil), func(group []*shadow.Tensor) []*shadow.Tensor {
 		return foreach(a.w, "_foreach_sqrt", group)
 	})
 }
@@ -49,16 +51,16 @@ func (a *adam) Step() {
 // adamFused is one kernel for everything. Its step counters are on the GPU.
 type adamFused struct {
 	moments
-	steps []*Tensor
+	steps []*shadow.Tensor
 }
 
-func newAdamFused(w *World, params []*Tensor) Optimizer {
+func newAdamFused(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &adamFused{moments: newMoments(w, params)}
 }
 
 // Step allocates nothing but the states.
 func (a *adamFused) Step() {
-	a.init(func(p *Tensor) { a.steps = append(a.steps, zeros(p, Float32, Dims())) })
+	a.init(func(p *shadow.Tensor) { a.steps = append(a.steps, zeros(p, shadow.Float32, shadow.Dims())) })
 }
 
 // scalesItself marks an optimizer that takes the loss scale along, so that
@@ -68,13 +70,15 @@ func (a *adamFused) scalesItself() {}
 // adamLoop is foreach=False: one parameter after another.
 type adamLoop struct{ moments }
 
-func newAdamLoop(w *World, params []*Tensor) Optimizer { return &adamLoop{newMoments(w, params)} }
+func newAdamLoop(w *shadow.World, params []*shadow.Tensor) Optimizer {
+	return &adamLoop{newMoments(w, params)}
+}
 
 // Step needs a square root and its quotient for each parameter; the quotient
 // has a name and stays until the next one is there.
 func (a *adamLoop) Step() {
 	defer a.w.NoGrad()()
-	var denom *Tensor
+	var denom *shadow.Tensor
 	for _, p := range a.init(nil) {
 		next := a.state[p][1].Pointwise("sqrt", p.DType()).DivScalar().Hold()
 		denom.Drop()

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package train
+
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
 
 // Zero2 is DeepSpeed's stage 2 (stage_1_and_2.py with partition_grads): of the
 // gradients a process keeps its own part from the moment they are reduced.
 type Zero2 struct{ flatZero }
 
 // NewZero2 flattens the trainable parameters of a model.
-func NewZero2(b *Builder, world int) *Zero2 {
+func NewZero2(b *nn.Builder, world int) *Zero2 {
 	z := &Zero2{newFlatZero(b, world)}
 	z.w.OnGrad(z.gradient)
 	z.w.OnBackward(z.finish)
@@ -15,7 +20,7 @@ func NewZero2(b *Builder, world int) *Zero2 {
 }
 
 // gradient takes a gradient as soon as it is there.
-func (z *Zero2) gradient(p *Tensor) {
+func (z *Zero2) gradient(p *shadow.Tensor) {
 	z.setupBucket()
 	z.collect(p, z.reduce)
 }
@@ -28,7 +33,7 @@ func (z *Zero2) reduce() {
 		if z.mine[p] {
 			z.setupPart()
 		}
-		ZeroGrad([]*Tensor{p})
+		ZeroGrad([]*shadow.Tensor{p})
 	}
 	z.filled, z.elements = nil, 0
 }

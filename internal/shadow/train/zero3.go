@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package train
 
-import "snug/internal/kernel"
+import (
+	"snug/internal/kernel"
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
 
 // Zero3 is DeepSpeed's stage 3 (stage3.py, partition_parameters.py and
 // partitioned_param_coordinator.py): a process has its part of every parameter.
@@ -18,7 +22,7 @@ type Zero3 struct {
 	at      map[string]*zeroModule // by their paths
 	order   []*zeroModule          // of the first forward
 	learned bool
-	users   map[*Tensor]int // modules that have a parameter gathered
+	users   map[*shadow.Tensor]int // modules that have a parameter gathered
 }
 
 const (
@@ -29,22 +33,22 @@ const (
 // zeroModule is a module with parameters of its own.
 type zeroModule struct {
 	z      *Zero3
-	params []*Tensor // those that come and go
+	params []*shadow.Tensor // those that come and go
 	live   bool
 	again  bool // its backward has begun
-	later  int  // elements that the modules after it use in forward
+	after  int  // elements that the modules after it use in forward
 }
 
 // NewZero3 partitions a model: parameter by parameter, then all parts together
 // into one flat tensor, by way of the CPU. Under zero.Init each parameter is made
 // here and is whole no longer than until its part is cut out.
-func NewZero3(b *Builder, world int) *Zero3 {
+func NewZero3(b *nn.Builder, world int) *Zero3 {
 	w := b.W
 	z := &Zero3{zero: zero{w: w, world: world, params: b.Trainable(), keeps: true}, gather: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
 	z.dtype = z.params[0].DType()
-	z.users = map[*Tensor]int{}
+	z.users = map[*shadow.Tensor]int{}
 	z.at = map[string]*zeroModule{}
-	var parts []*Tensor
+	var parts []*shadow.Tensor
 	for _, p := range b.Parameters() {
 		n := kernel.CeilDiv(p.Numel(), world)
 		if p.RequiresGrad() {
@@ -52,27 +56,27 @@ func NewZero3(b *Builder, world int) *Zero3 {
 			z.slices = append(z.slices, n)
 		}
 		p.Fill()
-		parts = append(parts, w.Empty(Dims(n), p.DType()).Hold())
+		parts = append(parts, w.Empty(shadow.Dims(n), p.DType()).Hold())
 		if p.Numel() > zeroPersistence {
 			p.ToMeta()
-			z.add(OwnerOf(p.Name()), p)
+			z.add(nn.OwnerOf(p.Name()), p)
 		}
 	}
 	for _, t := range b.Ties() {
 		z.add(t.At, t.To)
 	}
 	dropList(parts)
-	z.flat(Parameters, numelOf(parts), z.dtype)
-	z.addMaster(Float32)
-	z.bucket = z.flat(Gradients, zeroBucket, z.dtype)
-	z.averaged = z.flat(Gradients, z.partition, z.dtype)
-	w.OnGrad(func(p *Tensor) { z.collect(p, z.reduce) })
+	z.flat(shadow.Parameters, numelOf(parts), z.dtype)
+	z.addMaster(shadow.Float32)
+	z.bucket = z.flat(shadow.Gradients, zeroBucket, z.dtype)
+	z.averaged = z.flat(shadow.Gradients, z.partition, z.dtype)
+	w.OnGrad(func(p *shadow.Tensor) { z.collect(p, z.reduce) })
 	w.OnBackward(z.finish)
 	return z
 }
 
 // add lists a parameter with the module at a path.
-func (z *Zero3) add(at string, p *Tensor) {
+func (z *Zero3) add(at string, p *shadow.Tensor) {
 	m := z.at[at]
 	if m == nil {
 		m = &zeroModule{z: z}
@@ -84,14 +88,14 @@ func (z *Zero3) add(at string, p *Tensor) {
 }
 
 // Forward runs the model; the first one teaches the order.
-func (z *Zero3) Forward(run func() *Tensor) *Tensor {
+func (z *Zero3) Forward(run func() *shadow.Tensor) *shadow.Tensor {
 	loss := run()
 	if !z.learned {
 		z.learned = true
-		later := 0
+		after := 0
 		for i := len(z.order) - 1; i >= 0; i-- {
-			z.order[i].later = later
-			later += numelOf(z.order[i].params)
+			z.order[i].after = after
+			after += numelOf(z.order[i].params)
 		}
 	}
 	return loss
@@ -99,7 +103,7 @@ func (z *Zero3) Forward(run func() *Tensor) *Tensor {
 
 // PreForward gathers the module's parameters and has x's gradient tell when
 // they are no longer needed.
-func (m *zeroModule) PreForward(x *Tensor) *Tensor {
+func (m *zeroModule) PreForward(x *shadow.Tensor) *shadow.Tensor {
 	m.fetch()
 	if m.again {
 		return x
@@ -112,11 +116,11 @@ func (m *zeroModule) PreForward(x *Tensor) *Tensor {
 
 // PostForward gives the parameters up unless backward needs them within the
 // reuse distance.
-func (m *zeroModule) PostForward(out *Tensor) {
+func (m *zeroModule) PostForward(out *shadow.Tensor) {
 	if m.again {
 		return
 	}
-	if !m.z.learned || 2*m.later >= zeroReuse {
+	if !m.z.learned || 2*m.after >= zeroReuse {
 		m.release()
 	}
 	out.BeforeBackward(func() {
@@ -133,7 +137,7 @@ func (m *zeroModule) fetch() {
 	}
 	m.live = true
 	z, w := m.z, m.z.w
-	var absent []*Tensor
+	var absent []*shadow.Tensor
 	flat := 0
 	for _, p := range m.params {
 		if z.users[p]++; z.users[p] == 1 {
@@ -141,11 +145,11 @@ func (m *zeroModule) fetch() {
 			flat += kernel.CeilDiv(p.Numel(), z.world) * z.world
 		}
 	}
-	w.OnQueue(z.gather, Parameters, func() {
+	w.OnQueue(z.gather, shadow.Parameters, func() {
 		w.Op("all_gather_coalesced")
-		var through *Tensor
+		var through *shadow.Tensor
 		if len(absent) > 1 {
-			through = w.Empty(Dims(flat), z.dtype).Hold()
+			through = w.Empty(shadow.Dims(flat), z.dtype).Hold()
 		}
 		for _, p := range absent {
 			p.ResizeStorage(p.Numel())
@@ -170,7 +174,7 @@ func (m *zeroModule) release() {
 // reduce sums the bucket up, through a copy with the parts in order, and adds
 // this process's to its gradients.
 func (z *Zero3) reduce() {
-	z.w.OnQueue(z.scatter, Gradients, func() {
+	z.w.OnQueue(z.scatter, shadow.Gradients, func() {
 		if len(z.filled) > 1 {
 			z.w.Scratch(uint64(z.elements) * z.dtype.Bytes())
 		}

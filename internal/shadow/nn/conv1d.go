@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package nn
+
+import "snug/internal/shadow"
 
 // Conv1D is transformers' Conv1D, a Linear whose weight lies the other way round
 // and which always has a bias: transformers/pytorch_utils.py. To LoRA it is a
@@ -10,7 +12,7 @@ type Conv1D struct{ Linear }
 
 // Conv1D makes a transformers Conv1D.
 func (b *Builder) Conv1D(at string, out, in int) *Conv1D {
-	l := &Conv1D{Linear{Path: Path(at), In: in, Out: out, flipped: true}}
+	l := &Conv1D{Linear{Path: shadow.Path(at), In: in, Out: out, flipped: true}}
 	l.Weight = b.Parameter(at+".weight", in, out)
 	l.Bias = b.Parameter(at+".bias", out)
 	b.layers = append(b.layers, &l.Linear)
@@ -18,10 +20,10 @@ func (b *Builder) Conv1D(at string, out, in int) *Conv1D {
 }
 
 // Call is conv1d(x).
-func (l *Conv1D) Call(x *Tensor) *Tensor { return x.World().Call(l, x) }
+func (l *Conv1D) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }
 
 // Forward is what Conv1D does, with LoRA around it where there is one.
-func (l *Conv1D) Forward(fn *Frame, x *Tensor) *Tensor {
+func (l *Conv1D) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	if l.quant != nil { // it became a Linear4bit
 		return l.Linear.Forward(fn, x)
 	}
@@ -32,8 +34,8 @@ func (l *Conv1D) Forward(fn *Frame, x *Tensor) *Tensor {
 	return l.lora.forward(fn, x, inner.Return(l.base(inner, x)))
 }
 
-func (l *Conv1D) base(fn *Frame, x *Tensor) *Tensor {
+func (l *Conv1D) base(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	size := x.Shape().With(-1, l.Out)
-	fn.Set(&x, Addmm(l.Bias, x.View(-1, x.Size(-1)), l.Weight))
+	fn.Set(&x, shadow.Addmm(l.Bias, x.View(-1, x.Size(-1)), l.Weight))
 	return x.ViewAs(size)
 }

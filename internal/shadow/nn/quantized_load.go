@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package nn
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"snug/internal/shadow"
 	"snug/internal/stream"
 )
 
@@ -15,7 +16,7 @@ import (
 
 // warmUp is caching_allocator_warmup: memory for the whole model is taken at once
 // and given back, so that the allocator has it.
-func (b *Builder) warmUp(layers map[*Tensor]*Linear) {
+func (b *Builder) warmUp(layers map[*shadow.Tensor]*Linear) {
 	halves := 0 // bytes, twice
 	for _, t := range b.all {
 		if layers[t] != nil {
@@ -24,15 +25,15 @@ func (b *Builder) warmUp(layers map[*Tensor]*Linear) {
 			halves += 2 * int(t.Bytes())
 		}
 	}
-	defer b.W.As(Parameters)()
-	b.W.Scratch(uint64(halves/4) * Float16.Bytes())
+	defer b.W.As(shadow.Parameters)()
+	b.W.Scratch(uint64(halves/4) * shadow.Float16.Bytes())
 }
 
 // loadOrder is the order in which from_pretrained loads parameters: by their names,
 // the numbers in them as numbers (dot_natural_key).
-func loadOrder(all []*Tensor) []*Tensor {
+func loadOrder(all []*shadow.Tensor) []*shadow.Tensor {
 	out := slices.Clone(all)
-	slices.SortStableFunc(out, func(x, y *Tensor) int { return naturally(x.Name(), y.Name()) })
+	slices.SortStableFunc(out, func(x, y *shadow.Tensor) int { return naturally(x.Name(), y.Name()) })
 	return out
 }
 
@@ -57,7 +58,7 @@ func naturally(x, y string) int {
 func (b *Builder) castToFloat32() {
 	for _, p := range b.Parameters() {
 		if p.DType().Half() {
-			p.CastInPlace(Float32)
+			p.CastInPlace(shadow.Float32)
 		}
 	}
 	b.W.Trace.Add(stream.EmptyCache, 0, 0)
@@ -78,7 +79,7 @@ var axolotlCasts = []string{"norm", "embed_tokens", "lm_head", "embed_in", "embe
 
 // CastTrained casts what is trained, one after another, as TRL 1.16 does to adapters
 // of quantized weights (trainer/sft_trainer.py).
-func (b *Builder) CastTrained(dt DType) {
+func (b *Builder) CastTrained(dt shadow.DType) {
 	for _, p := range b.Trainable() {
 		p.CastInPlace(dt)
 	}

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package nn
 
 import (
 	"slices"
 	"strings"
+
+	"snug/internal/shadow"
 )
 
 // PEFT's modules_to_save: a layer is copied as it is, in the type that it has,
@@ -35,7 +37,7 @@ func (b *Builder) save(layers []any, l Lora) {
 }
 
 // saved is the copy of a parameter of the layer at a path.
-func (b *Builder) saved(at string, p *Tensor) *Tensor {
+func (b *Builder) saved(at string, p *shadow.Tensor) *shadow.Tensor {
 	if p == nil {
 		return nil
 	}

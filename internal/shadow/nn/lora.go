@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package nn
 
 import (
 	"slices"
 	"strings"
+
+	"snug/internal/shadow"
 )
 
 // Lora says which linear layers get low-rank adapters. Everything else is
@@ -33,7 +35,7 @@ func (l Lora) adapts(at string) bool {
 type adapter struct {
 	of      *Linear
 	a, b    *Linear
-	lengths *Tensor // of DoRA
+	lengths *shadow.Tensor // of DoRA
 	drop    float64
 	peft    bool
 }
@@ -51,14 +53,14 @@ func (b *Builder) AddLora(l Lora) {
 	}
 	layers, dtype := b.layers, b.DType
 	if !l.PEFT {
-		b.DType = Float32
+		b.DType = shadow.Float32
 	}
 	b.adapt(layers, l)
 	b.DType = dtype
 	b.save(layers, l)
 	switch {
 	case l.PEFT:
-		castAdapters(layers, Float32)
+		castAdapters(layers, shadow.Float32)
 	case dtype.Half():
 		castLora(layers, dtype)
 	}
@@ -70,7 +72,7 @@ func (b *Builder) adapt(layers []any, l Lora) {
 		if lin, ok := m.(*Linear); ok && l.adapts(lin.At()) && !l.saves(lin.At()) {
 			held := b.DType
 			if lin.quant != nil { // bytes, which tell no type
-				b.DType = Float32
+				b.DType = shadow.Float32
 			}
 			lin.lora = &adapter{
 				of:   lin,
@@ -111,7 +113,7 @@ func (b *Builder) LinearNames() []string {
 
 // moveInside renames a parameter of a layer that is now a module inside another,
 // beside its adapters.
-func moveInside(module string, p *Tensor) {
+func moveInside(module string, p *shadow.Tensor) {
 	if p != nil {
 		own := lastName(p.Name())
 		p.Rename(strings.TrimSuffix(p.Name(), own) + module + "." + own)
@@ -119,19 +121,19 @@ func moveInside(module string, p *Tensor) {
 }
 
 // castLora is model.to(dtype) for what is not of that type yet.
-func castLora(layers []any, dt DType) {
+func castLora(layers []any, dt shadow.DType) {
 	for _, m := range layers {
 		switch m := m.(type) {
 		case *Linear:
 			m.lora.cast(dt)
-		case *Tensor:
+		case *shadow.Tensor:
 			m.CastInPlace(dt)
 		}
 	}
 }
 
 // castAdapters is PEFT's cast_adapter_dtype.
-func castAdapters(layers []any, dt DType) {
+func castAdapters(layers []any, dt shadow.DType) {
 	for _, m := range layers {
 		if lin, ok := m.(*Linear); ok {
 			lin.lora.cast(dt)
@@ -139,7 +141,7 @@ func castAdapters(layers []any, dt DType) {
 	}
 }
 
-func (ad *adapter) cast(dt DType) {
+func (ad *adapter) cast(dt shadow.DType) {
 	if ad != nil {
 		ad.a.Weight.CastInPlace(dt)
 		ad.b.Weight.CastInPlace(dt)
@@ -168,18 +170,18 @@ func lastName(path string) string {
 }
 
 // forward is base(x) + B(A(drop(x))) * scale.
-func (ad *adapter) forward(fn *Frame, x, base *Tensor) *Tensor {
+func (ad *adapter) forward(fn *shadow.Frame, x, base *shadow.Tensor) *shadow.Tensor {
 	if ad.peft || ad.lengths != nil {
 		return ad.forwardPEFT(fn, x, base)
 	}
-	return base.AddOf(func() *Tensor { return ad.delta(x) })
+	return base.AddOf(func() *shadow.Tensor { return ad.delta(x) })
 }
 
 // forwardPEFT is Linear.forward of peft/tuners/lora/layer.py, the same from 0.18
 // to 0.21: the input goes to the adapters' type first, the result comes back to
 // the layer's. Under autocast an input of 16 bits so becomes float32 and is then
 // cast down again, into a copy that is kept beside the one it came from.
-func (ad *adapter) forwardPEFT(fn *Frame, x, result *Tensor) *Tensor {
+func (ad *adapter) forwardPEFT(fn *shadow.Frame, x, result *shadow.Tensor) *shadow.Tensor {
 	fn.Let(result)
 	dtype := result.DType()
 	fn.Set(&x, x.To(ad.a.Weight.DType()))
@@ -193,6 +195,6 @@ func (ad *adapter) forwardPEFT(fn *Frame, x, result *Tensor) *Tensor {
 }
 
 // delta is B(A(drop(x))) * scale.
-func (ad *adapter) delta(x *Tensor) *Tensor {
+func (ad *adapter) delta(x *shadow.Tensor) *shadow.Tensor {
 	return ad.b.Call(ad.a.Call(x.Dropout(ad.drop))).MulScalar()
 }

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package train
 
-import "snug/internal/kernel"
+import (
+	"snug/internal/kernel"
+	"snug/internal/shadow"
+)
 
 // Lion as lion-pytorch has it, and the 8-bit optimizers of bitsandbytes
 // (bitsandbytes/optim/optimizer.py, 0.44 and later).
 
 type lion struct {
-	w      *World
-	params []*Tensor
-	avg    map[*Tensor]*Tensor
+	w      *shadow.World
+	params []*shadow.Tensor
+	avg    map[*shadow.Tensor]*shadow.Tensor
 }
 
-func newLion(w *World, params []*Tensor) Optimizer {
-	return &lion{w: w, params: params, avg: map[*Tensor]*Tensor{}}
+func newLion(w *shadow.World, params []*shadow.Tensor) Optimizer {
+	return &lion{w: w, params: params, avg: map[*shadow.Tensor]*shadow.Tensor{}}
 }
 
 // Step is exp_avg.clone().mul_(b).add(grad).sign_() for one parameter after
@@ -40,19 +43,19 @@ const (
 
 // eightBit is Adam8bit and Lion8bit: the kernels work in place.
 type eightBit struct {
-	w      *World
-	params []*Tensor
+	w      *shadow.World
+	params []*shadow.Tensor
 	states int // moments per parameter
-	tables []*Tensor
-	made   map[*Tensor]bool
+	tables []*shadow.Tensor
+	made   map[*shadow.Tensor]bool
 }
 
-func newAdam8bit(w *World, params []*Tensor) Optimizer {
-	return &eightBit{w: w, params: params, states: 2, made: map[*Tensor]bool{}}
+func newAdam8bit(w *shadow.World, params []*shadow.Tensor) Optimizer {
+	return &eightBit{w: w, params: params, states: 2, made: map[*shadow.Tensor]bool{}}
 }
 
-func newLion8bit(w *World, params []*Tensor) Optimizer {
-	return &eightBit{w: w, params: params, states: 1, made: map[*Tensor]bool{}}
+func newLion8bit(w *shadow.World, params []*shadow.Tensor) Optimizer {
+	return &eightBit{w: w, params: params, states: 1, made: map[*shadow.Tensor]bool{}}
 }
 
 // Step makes the states that are missing.
@@ -65,22 +68,22 @@ func (e *eightBit) Step() {
 	}
 }
 
-func (e *eightBit) init(p *Tensor) {
-	dt := UInt8
+func (e *eightBit) init(p *shadow.Tensor) {
+	dt := shadow.UInt8
 	if p.Numel() < least8bit {
-		dt = Float32
+		dt = shadow.Float32
 	}
-	if dt == UInt8 && e.tables == nil {
+	if dt == shadow.UInt8 && e.tables == nil {
 		for range e.states {
-			e.tables = append(e.tables, zeros(p, Float32, Dims(tableEntries)))
+			e.tables = append(e.tables, zeros(p, shadow.Float32, shadow.Dims(tableEntries)))
 		}
 	}
 	for range e.states {
 		zerosLike(p, dt)
 	}
-	if dt == UInt8 {
+	if dt == shadow.UInt8 {
 		for range e.states {
-			zeros(p, Float32, Dims(kernel.CeilDiv(p.Numel(), blockElements)))
+			zeros(p, shadow.Float32, shadow.Dims(kernel.CeilDiv(p.Numel(), blockElements)))
 		}
 	}
 }

@@ -1,42 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package train
 
 import (
 	"fmt"
 	"testing"
+
+	"snug/internal/kernel"
+	"snug/internal/shadow"
 )
 
-func TestBlockOf(t *testing.T) {
-	b := &Builder{Blocks: []string{"model.layers", "transformer.h", "encoder.block"}}
-	tests := []struct{ name, want string }{
-		{"model.layers.11.mlp.up_proj.weight", "model.layers.11"},
-		{"transformer.h.0.ln_1.bias", "transformer.h.0"},
-		{"model.layers.3.block_sparse_moe.experts.1.w1.weight", "model.layers.3"},
-		{"encoder.block.2.layer.0.SelfAttention.q.weight", "encoder.block.2"},
-		{"model.embed_tokens.weight", ""},
-		{"model.layers_norm.weight", ""},
-		{"other.model.layers.0.weight", ""},
-		{"weight", ""},
-	}
-	for _, x := range tests {
-		if got := b.BlockOf(x.name); got != x.want {
-			t.Errorf("blockOf(%q) = %q, want %q", x.name, got, x.want)
-		}
-	}
+func newWorld() *shadow.World {
+	return shadow.NewWorld(kernel.Rules{Torch: 211, Capability: 90, SMs: 132})
 }
 
 // tensorsOf makes float32 tensors of so many elements.
-func tensorsOf(w *World, numels ...int) []*Tensor {
-	var out []*Tensor
+func tensorsOf(w *shadow.World, numels ...int) []*shadow.Tensor {
+	var out []*shadow.Tensor
 	for _, n := range numels {
-		out = append(out, w.Empty(Dims(n), Float32).Hold())
+		out = append(out, w.Empty(shadow.Dims(n), shadow.Float32).Hold())
 	}
 	return out
 }
 
 func TestAssignBuckets(t *testing.T) {
-	w := hopper()
+	w := newWorld()
 	tests := []struct {
 		numels []int
 		limits []uint64
@@ -63,7 +51,7 @@ func TestAssignBuckets(t *testing.T) {
 }
 
 func TestZeroPartition(t *testing.T) {
-	w := hopper()
+	w := newWorld()
 	params := tensorsOf(w, 3, 100, 5, 60, 40, 2)
 	for world, want := range map[int]int{1: 210, 2: 105, 3: 100} {
 		if got := numelOf(ZeroPartition(params, world)); got != want {
@@ -75,7 +63,7 @@ func TestZeroPartition(t *testing.T) {
 // The tables that the kernels read, with sizes from recordings: a block of four
 // square and three wide matrices and two vectors over four processes.
 func TestShardTables(t *testing.T) {
-	w := hopper()
+	w := newWorld()
 	chunks := []int{589824, 589824, 589824, 589824, 2359296, 2359296, 2359296, 768, 768}
 	splitWithSizesCopy(w, chunks, 4)
 	chunkCat(w, chunks)

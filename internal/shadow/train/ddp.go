@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package train
+
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
 
 // DistributedDataParallel (torch/nn/parallel/distributed.py and
 // torch/csrc/distributed/c10d/reducer.cpp, 2.11).
@@ -25,13 +30,13 @@ const (
 
 // DDP is DistributedDataParallel around a model.
 type DDP struct {
-	w       *World
+	w       *shadow.World
 	view    bool // gradient_as_bucket_view
-	params  []*Tensor
-	buffers []*Tensor
+	params  []*shadow.Tensor
+	buffers []*shadow.Tensor
 	buckets []*bucket
-	of      map[*Tensor]*bucket
-	ready   []*Tensor // in the order of the first backward's gradients
+	of      map[*shadow.Tensor]*bucket
+	ready   []*shadow.Tensor // in the order of the first backward's gradients
 	rebuilt bool
 
 	Late bool      // the watchdog comes after the second forward has begun
@@ -40,13 +45,13 @@ type DDP struct {
 
 // bucket is one flat tensor that gradients are reduced in.
 type bucket struct {
-	flat   *Tensor
-	params []*Tensor
+	flat   *shadow.Tensor
+	params []*shadow.Tensor
 }
 
 // NewDDP wraps a model for a world of so many processes: shapes are compared,
 // parameters and buffers broadcast, and the first buckets made.
-func NewDDP(b *Builder, world int, bucketView bool) *DDP {
+func NewDDP(b *nn.Builder, world int, bucketView bool) *DDP {
 	d := &DDP{w: b.W, view: bucketView, params: b.Trainable(), buffers: b.Buffers()}
 	defer d.w.NoGrad()()
 	d.verify(world)
@@ -57,7 +62,7 @@ func NewDDP(b *Builder, world int, bucketView bool) *DDP {
 }
 
 // Forward is the wrapper's forward around the model's.
-func (d *DDP) Forward(run func() *Tensor) *Tensor {
+func (d *DDP) Forward(run func() *shadow.Tensor) *shadow.Tensor {
 	d.letGo(d.late)
 	d.late = nil
 	if len(d.ready) > 0 && !d.rebuilt {
@@ -71,23 +76,23 @@ func (d *DDP) Forward(run func() *Tensor) *Tensor {
 // gathered from every process, then sizes and strides go out from the first.
 func (d *DDP) verify(world int) {
 	w := d.w
-	counts := []*Tensor{w.Empty(Dims(), Int64).Hold()}
+	counts := []*shadow.Tensor{w.Empty(shadow.Dims(), shadow.Int64).Hold()}
 	for range world {
-		counts = append(counts, w.Empty(Dims(1), Int64).Hold())
+		counts = append(counts, w.Empty(shadow.Dims(1), shadow.Int64).Hold())
 	}
-	w.Scratch(uint64(world) * Int64.Bytes())
+	w.Scratch(uint64(world) * shadow.Int64.Bytes())
 	dims := 0
 	for _, p := range d.params {
 		dims += p.Dim()
 	}
-	w.Scratch(2 * uint64(dims) * Int64.Bytes())
+	w.Scratch(2 * uint64(dims) * shadow.Int64.Bytes())
 	dropList(counts)
 }
 
 // broadcastCoalesced is broadcast_coalesced: each bucket is copied into a flat tensor,
 // which goes when it has been sent. A bucket of one tensor needs no copy.
-func broadcastCoalesced(w *World, ts []*Tensor) {
-	var flying []*Tensor
+func broadcastCoalesced(w *shadow.World, ts []*shadow.Tensor) {
+	var flying []*shadow.Tensor
 	for _, bucket := range assignBuckets(ts, ddpBroadcastBytes) {
 		if len(flying) == ddpInFlight {
 			flying[0].Drop()
@@ -101,15 +106,15 @@ func broadcastCoalesced(w *World, ts []*Tensor) {
 }
 
 // flatten is one flat copy of tensors that share a type.
-func flatten(w *World, ts []*Tensor) *Tensor {
+func flatten(w *shadow.World, ts []*shadow.Tensor) *shadow.Tensor {
 	if len(ts) == 1 {
 		return ts[0].Detach().Hold()
 	}
 	w.Op("cat")
-	return w.Empty(Dims(numelOf(ts)), ts[0].DType()).Hold()
+	return w.Empty(shadow.Dims(numelOf(ts)), ts[0].DType()).Hold()
 }
 
-func numelOf(ts []*Tensor) int {
+func numelOf(ts []*shadow.Tensor) int {
 	n := 0
 	for _, t := range ts {
 		n += t.Numel()
@@ -119,18 +124,18 @@ func numelOf(ts []*Tensor) int {
 
 // fill is initialize_buckets. A gradient that is there already moves into its
 // new bucket.
-func (d *DDP) fill(groups [][]*Tensor) {
+func (d *DDP) fill(groups [][]*shadow.Tensor) {
 	old := d.buckets
-	d.buckets, d.of = nil, map[*Tensor]*bucket{}
+	d.buckets, d.of = nil, map[*shadow.Tensor]*bucket{}
 	if d.Late && d.rebuilt {
 		d.late = old
 	} else {
 		d.letGo(old)
 	}
-	defer d.w.As(Gradients)()
+	defer d.w.As(shadow.Gradients)()
 	for _, group := range groups {
 		d.w.Op("empty")
-		b := &bucket{flat: d.w.Empty(Dims(numelOf(group)), group[0].DType()).Hold(), params: group}
+		b := &bucket{flat: d.w.Empty(shadow.Dims(numelOf(group)), group[0].DType()).Hold(), params: group}
 		d.buckets = append(d.buckets, b)
 		for _, p := range group {
 			d.of[p] = b
@@ -152,8 +157,8 @@ func (d *DDP) letGo(buckets []*bucket) {
 func (d *DDP) rebuild() {
 	d.rebuilt = true
 	groups := assignBuckets(d.ready, ddpFirstBytes, ddpBucketBytes)
-	indices := d.w.Empty(Dims(len(d.ready)+1), Int32).Hold()
-	sizes := d.w.Empty(Dims(len(groups)), Int32).Hold()
+	indices := d.w.Empty(shadow.Dims(len(d.ready)+1), shadow.Int32).Hold()
+	sizes := d.w.Empty(shadow.Dims(len(groups)), shadow.Int32).Hold()
 	sizes.Drop()
 	indices.Drop()
 	d.fill(groups)
@@ -161,7 +166,7 @@ func (d *DDP) rebuild() {
 
 // reduce is the hook on AccumulateGrad: the gradient is copied into its bucket
 // or, as a view of it, is there from then on.
-func (d *DDP) reduce(p *Tensor) {
+func (d *DDP) reduce(p *shadow.Tensor) {
 	b := d.of[p]
 	if b == nil {
 		return
@@ -178,15 +183,15 @@ func (d *DDP) reduce(p *Tensor) {
 // assignBuckets is compute_bucket_assignment_by_size: tensors of one type fill
 // a bucket until it has reached its limit. The last limit holds for all that
 // follow; without one a bucket takes everything.
-func assignBuckets(ts []*Tensor, limits ...uint64) [][]*Tensor {
+func assignBuckets(ts []*shadow.Tensor, limits ...uint64) [][]*shadow.Tensor {
 	type filling struct {
 		at    int // the index in out
 		bytes uint64
 		limit int
 		open  bool
 	}
-	var out [][]*Tensor
-	of := map[DType]*filling{}
+	var out [][]*shadow.Tensor
+	of := map[shadow.DType]*filling{}
 	for _, t := range ts {
 		f := of[t.DType()]
 		if f == nil {
@@ -207,8 +212,8 @@ func assignBuckets(ts []*Tensor, limits ...uint64) [][]*Tensor {
 	return out
 }
 
-func reversed(groups [][]*Tensor) [][]*Tensor {
-	out := make([][]*Tensor, 0, len(groups))
+func reversed(groups [][]*shadow.Tensor) [][]*shadow.Tensor {
+	out := make([][]*shadow.Tensor, 0, len(groups))
 	for i := len(groups) - 1; i >= 0; i-- {
 		out = append(out, groups[i])
 	}

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package nn
 
 import (
 	"slices"
 
 	"snug/internal/kernel"
+	"snug/internal/shadow"
 )
 
 // 4-bit weights of bitsandbytes, 0.50 (nn/modules.py and
@@ -23,18 +24,18 @@ const (
 // Quantization is how the frozen weights of linear layers are quantized. Which 16 numbers
 // the 4 bits stand for does not matter to memory.
 type Quantization struct {
-	Double   bool  // scales are quantized too, into 8 bits
-	Compute  DType // bnb_4bit_compute_dtype: inputs are cast to it, and so are results of dequantizing
-	Prepare  bool  // prepare_model_for_kbit_training: what is not quantized becomes float32
-	Saved    bool  // files hold them quantized: no weight is ever whole
-	CastBack bool  // norms, embeddings and head are cast back after that, as Axolotl does
+	Double   bool         // scales are quantized too, into 8 bits
+	Compute  shadow.DType // bnb_4bit_compute_dtype: inputs are cast to it, and so are results of dequantizing
+	Prepare  bool         // prepare_model_for_kbit_training: what is not quantized becomes float32
+	Saved    bool         // files hold them quantized: no weight is ever whole
+	CastBack bool         // norms, embeddings and head are cast back after that, as Axolotl does
 }
 
 // quantState is what a quantized weight is dequantized by: bitsandbytes' QuantState.
 type quantState struct {
 	in, out int
-	dtype   DType // of the weight before it was quantized
-	compute DType
+	dtype   shadow.DType // of the weight before it was quantized
+	compute shadow.DType
 	double  bool
 	scales  int // how many
 }
@@ -42,7 +43,7 @@ type quantState struct {
 // Quantize loads a model whose parameters are on the meta device: weights of linear
 // layers quantized, but for the one that makes logits, and the rest as it is.
 func (b *Builder) Quantize(p Quantization) {
-	layers := map[*Tensor]*Linear{}
+	layers := map[*shadow.Tensor]*Linear{}
 	for _, m := range b.layers {
 		if lin, ok := m.(*Linear); ok && !lin.output {
 			layers[lin.Weight] = lin
@@ -77,7 +78,7 @@ func (b *Builder) Quantizes() bool {
 // it is quantized into is there.
 func (b *Builder) quantize(lin *Linear, p Quantization) {
 	w, t := b.W, lin.Weight
-	defer w.Tagged(Parameters, t.Name())()
+	defer w.Tagged(shadow.Parameters, t.Name())()
 	n := t.Numel()
 	q := &quantState{in: lin.In, out: lin.Out, dtype: t.DType(), compute: p.Compute, double: p.Double, scales: kernel.CeilDiv(n, quantBlock)}
 	lin.quant, lin.flipped = q, false
@@ -87,10 +88,10 @@ func (b *Builder) quantize(lin *Linear, p Quantization) {
 		return
 	}
 	whole := w.Empty(t.Shape(), t.DType()).Hold()
-	scales := w.Empty(Dims(q.scales), Float32).Hold()
+	scales := w.Empty(shadow.Dims(q.scales), shadow.Float32).Hold()
 	t.Pack(2)
-	w.Empty(Dims(quantCodes), Float32).Hold()
-	w.Scratch(quantCodes * Float32.Bytes()) // without their signs, for the largest
+	w.Empty(shadow.Dims(quantCodes), shadow.Float32).Hold()
+	w.Scratch(quantCodes * shadow.Float32.Bytes()) // without their signs, for the largest
 	if p.Double {
 		b.quantizeScales(scales)
 	}
@@ -101,29 +102,29 @@ func (b *Builder) quantize(lin *Linear, p Quantization) {
 func (b *Builder) placeScales(q *quantState) {
 	w := b.W
 	if q.double {
-		w.Empty(Dims(), Float32).Hold()
-		w.Empty(Dims(kernel.CeilDiv(q.scales, scaleBlock)), Float32).Hold()
-		w.Empty(Dims(scaleCodes), Float32).Hold()
-		w.Empty(Dims(q.scales), UInt8).Hold()
+		w.Empty(shadow.Dims(), shadow.Float32).Hold()
+		w.Empty(shadow.Dims(kernel.CeilDiv(q.scales, scaleBlock)), shadow.Float32).Hold()
+		w.Empty(shadow.Dims(scaleCodes), shadow.Float32).Hold()
+		w.Empty(shadow.Dims(q.scales), shadow.UInt8).Hold()
 	} else {
-		w.Empty(Dims(q.scales), Float32).Hold()
+		w.Empty(shadow.Dims(q.scales), shadow.Float32).Hold()
 	}
-	w.Empty(Dims(quantCodes), Float32).Hold()
+	w.Empty(shadow.Dims(quantCodes), shadow.Float32).Hold()
 }
 
 // quantizeScales quantizes the scales too, about their mean.
-func (b *Builder) quantizeScales(scales *Tensor) {
+func (b *Builder) quantizeScales(scales *shadow.Tensor) {
 	w, n := b.W, scales.Numel()
 	defer w.NoGrad()()
 	mean := scales.Mean(false, 0).Hold()
 	apart := scales.Sub(mean).Hold()
 	if !b.mapped { // a table that is made once and stays
 		b.mapped = true
-		w.Empty(Dims(scaleCodes), Float32).Hold()
+		w.Empty(shadow.Dims(scaleCodes), shadow.Float32).Hold()
 	}
-	w.Empty(Dims(kernel.CeilDiv(n, scaleBlock)), Float32).Hold()
-	w.Empty(Dims(n), UInt8).Hold()
-	w.Empty(Dims(scaleCodes), Float32).Hold()
+	w.Empty(shadow.Dims(kernel.CeilDiv(n, scaleBlock)), shadow.Float32).Hold()
+	w.Empty(shadow.Dims(n), shadow.UInt8).Hold()
+	w.Empty(shadow.Dims(scaleCodes), shadow.Float32).Hold()
 	apart.Drop()
 	scales.Drop()
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package nn
 
-import "slices"
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
 
 // DoRA, which trains the length of each row of a weight beside LoRA's direction:
 // DoraLinearLayer of peft/tuners/lora/dora.py, 0.21. It works out the whole weight
@@ -12,7 +16,7 @@ import "slices"
 // magnitude is the trained lengths, one a row: what update_layer makes, of the
 // weight's type, from the weight and the product of the adapters. The product is
 // the first on the GPU, so that cuBLAS takes its workspace here.
-func (b *Builder) magnitude(lin *Linear, ad *adapter) *Tensor {
+func (b *Builder) magnitude(lin *Linear, ad *adapter) *shadow.Tensor {
 	defer b.W.NoGrad()()
 	delta := ad.b.Weight.Mm(ad.a.Weight).Hold()
 	sum := ad.rows(lin.Weight).Add(delta.MulScalar()).Hold()
@@ -26,7 +30,7 @@ func (b *Builder) magnitude(lin *Linear, ad *adapter) *Tensor {
 // dora is a layer's result with what DoRA adds to it (DoraLinearVariant.forward
 // of variants.py). With dropout the layer's own part is computed again, from what
 // is left of x.
-func (ad *adapter) dora(x, result *Tensor) *Tensor {
+func (ad *adapter) dora(x, result *shadow.Tensor) *shadow.Tensor {
 	fn := x.World().Func(x, result)
 	base := result
 	if ad.drop > 0 {
@@ -37,7 +41,7 @@ func (ad *adapter) dora(x, result *Tensor) *Tensor {
 }
 
 // doraDelta is DoraLinearLayer.forward.
-func (ad *adapter) doraDelta(x, base *Tensor) *Tensor {
+func (ad *adapter) doraDelta(x, base *shadow.Tensor) *shadow.Tensor {
 	fn := x.World().Func(x, base)
 	delta := ad.product(x.World())
 	fn.Set(&delta, delta.To(x.DType()))
@@ -57,15 +61,15 @@ func (ad *adapter) doraDelta(x, base *Tensor) *Tensor {
 }
 
 // product is get_lora_weight: the adapters' product, by way of their forward.
-func (ad *adapter) product(w *World) *Tensor {
+func (ad *adapter) product(w *shadow.World) *shadow.Tensor {
 	fn := w.Func()
 	w.Op("eye")
-	eye := fn.Let(w.Empty(Dims(ad.of.In, ad.of.In), ad.a.Weight.DType()))
+	eye := fn.Let(w.Empty(shadow.Dims(ad.of.In, ad.of.In), ad.a.Weight.DType()))
 	return fn.Return(ad.b.Call(ad.a.Call(eye)).T())
 }
 
 // norm is get_weight_norm: the length of each row.
-func (ad *adapter) norm(weight, delta *Tensor) *Tensor {
+func (ad *adapter) norm(weight, delta *shadow.Tensor) *shadow.Tensor {
 	fn := weight.World().Func(weight, delta)
 	rows := ad.rows(weight)
 	fn.Set(&weight, rows)
@@ -79,12 +83,12 @@ func (ad *adapter) norm(weight, delta *Tensor) *Tensor {
 func (b *Builder) TrainsCopies(l Lora) bool {
 	return l.DoRA && l.Dropout > 0 && slices.ContainsFunc(b.layers, func(m any) bool {
 		lin, ok := m.(*Linear)
-		return ok && lin.flipped && lin.Weight.DType() == Float32 && l.adapts(lin.At())
+		return ok && lin.flipped && lin.Weight.DType() == shadow.Float32 && l.adapts(lin.At())
 	})
 }
 
 // rows is a weight the way nn.Linear has it.
-func (ad *adapter) rows(weight *Tensor) *Tensor {
+func (ad *adapter) rows(weight *shadow.Tensor) *shadow.Tensor {
 	if ad.of.flipped {
 		return weight.T()
 	}

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shadow
+package train
 
-import "sort"
+import (
+	"sort"
+
+	"snug/internal/shadow"
+)
 
 // ZeroPartition is the parameters that the first process updates under
 // torch.distributed.optim.ZeroRedundancyOptimizer: the largest first, each goes
 // to the process that has the fewest elements so far
 // (torch/distributed/optim/zero_redundancy_optimizer.py, 2.11). Updated
 // parameters are broadcast in place, one by one, which takes no memory.
-func ZeroPartition(params []*Tensor, world int) []*Tensor {
-	byCount := append([]*Tensor(nil), params...)
+func ZeroPartition(params []*shadow.Tensor, world int) []*shadow.Tensor {
+	byCount := append([]*shadow.Tensor(nil), params...)
 	sort.SliceStable(byCount, func(i, j int) bool { return byCount[i].Numel() > byCount[j].Numel() })
 	held := make([]int, world)
-	var mine []*Tensor
+	var mine []*shadow.Tensor
 	for _, p := range byCount {
 		least := 0
 		for rank := range held {
