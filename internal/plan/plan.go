@@ -137,7 +137,7 @@ func Search(r Request) (*Plan, error) {
 	}
 	long := today.Events() > longRun
 	if !long {
-		s.ahead()
+		s.probeAhead()
 	}
 	p, err := s.recommend()
 	if err == nil {
@@ -196,7 +196,7 @@ func SearchAll(r Request, cards []gpu.Card) ([]*Plan, error) {
 // recommend finds the plan's first part: today's settings and better ones.
 func (s *search) recommend() (*Plan, error) {
 	p := &Plan{
-		GPU: s.req.Card.Name, Card: s.req.Card, Target: s.target, Timed: s.isTimed(), Room: s.free(),
+		GPU: s.req.Card.Name, Card: s.req.Card, Target: s.target, Timed: s.isTimed(), Room: s.bytesFree(),
 		Ladder: []Rung{}, Levers: []Lever{}, Rejected: []Rejection{}, Files: []File{},
 	}
 	var err error

@@ -17,7 +17,7 @@ func (p probe) attention(w *World) Attention {
 		if p.text("lay") == "bshd" {
 			t.stride = bshd(t.size)
 		}
-		t.leaf, t.needs = true, true
+		t.leaf, t.requiresGrad = true, true
 		return t.Hold()
 	}
 	drop, _ := p.args["drop"].(float64)
@@ -32,7 +32,7 @@ func (p probe) attention(w *World) Attention {
 		}
 		a.Mask = w.Empty(Dims(m[0], m[1], m[2], sk), mt)
 		if strings.HasSuffix(name, "g") {
-			a.Mask.leaf, a.Mask.needs = true, true
+			a.Mask.leaf, a.Mask.requiresGrad = true, true
 		}
 		a.Mask.Hold()
 		if m[2] == 1 {

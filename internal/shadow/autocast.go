@@ -43,7 +43,7 @@ func (w *World) toAutocastType(t *Tensor) *Tensor {
 	if t == nil || w.autocast == None || !t.dtype.Floating() || t.dtype == w.autocast || t.dtype == Float64 {
 		return t
 	}
-	if !t.leaf || t.dtype != Float32 || !t.needs {
+	if !t.leaf || t.dtype != Float32 || !t.requiresGrad {
 		return t.cast(w.autocast)
 	}
 	if c := w.casts.of[t]; c != nil {

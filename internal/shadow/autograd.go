@@ -62,7 +62,7 @@ func (w *World) record(name string, inputs ...*Tensor) *node {
 	}
 	any := false
 	for _, t := range inputs {
-		any = any || (t != nil && t.needs)
+		any = any || (t != nil && t.requiresGrad)
 	}
 	if !any {
 		return nil
@@ -76,7 +76,7 @@ func (w *World) record(name string, inputs ...*Tensor) *node {
 	n.next = n.next[:len(inputs)]
 	n.path, n.logits, n.turn = w.modulePath(), w.component == Logits, w.turns.now
 	for i, t := range inputs {
-		if t != nil && t.needs {
+		if t != nil && t.requiresGrad {
 			n.next[i] = t.gradientEdge()
 		}
 	}
@@ -96,8 +96,8 @@ func (t *Tensor) gradientEdge() edge {
 	return edge{to: to, nr: t.nr, size: t.size, dtype: t.dtype}
 }
 
-// needs tells whether input i wants a gradient.
-func (n *node) needs(i int) bool { return n != nil && n.next[i].to != nil }
+// needsGrad tells whether input i wants a gradient.
+func (n *node) needsGrad(i int) bool { return n != nil && n.next[i].to != nil }
 
 // save keeps t for the backward. Save inputs in the order of their names in
 // PyTorch's derivatives, then outputs: that is the order they are released in.
@@ -144,7 +144,7 @@ func (n *node) backwards(f func(g []*Tensor) []*Tensor) {
 // die.
 func (n *node) result(out *Tensor, args ...*Tensor) *Tensor {
 	n.output(out, 0)
-	done(args...)
+	dropTemporaries(args...)
 	return out
 }
 
@@ -153,7 +153,7 @@ func (n *node) output(t *Tensor, nr int32) {
 	if n == nil {
 		return
 	}
-	t.fn, t.nr, t.needs = n, nr, true
+	t.fn, t.nr, t.requiresGrad = n, nr, true
 	n.refs++
 }
 
@@ -200,8 +200,8 @@ func (n *node) release() {
 	n.back, n.backs = nil, nil
 }
 
-// each is the gradients of an op's inputs, in order.
-func each(g ...*Tensor) []*Tensor { return g }
+// inputGrads is the gradients of an op's inputs, in order.
+func inputGrads(g ...*Tensor) []*Tensor { return g }
 
 // Function is a torch.autograd.Function of one input that wants a gradient: the name
 // of its node, what forward makes, and how the gradient flows back. It saves nothing
@@ -209,7 +209,7 @@ func each(g ...*Tensor) []*Tensor { return g }
 func (t *Tensor) Function(name string, forward func() *Tensor, backward func(g *Tensor) *Tensor) *Tensor {
 	n := t.w.record(name, t)
 	out := forward()
-	n.backward(func(g *Tensor) []*Tensor { return each(backward(g)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(backward(g)) })
 	return n.result(out, t)
 }
 
@@ -217,7 +217,7 @@ func (t *Tensor) Function(name string, forward func() *Tensor, backward func(g *
 // gradient of t is there, as wrappers put it in front of a module. Where no gradient
 // will come it is t itself.
 func (t *Tensor) AfterGrad(name string, hook func()) *Tensor {
-	if !t.needs || !t.w.gradMode {
+	if !t.requiresGrad || !t.w.gradMode {
 		return t
 	}
 	return t.Function(name,
@@ -228,7 +228,7 @@ func (t *Tensor) AfterGrad(name string, hook func()) *Tensor {
 // BeforeBackward runs hook when the gradient of t is complete, before the op that
 // made t runs its backward; never, where no gradient will come.
 func (t *Tensor) BeforeBackward(hook func()) {
-	if t.needs && t.fn != nil && t.w.gradMode {
+	if t.requiresGrad && t.fn != nil && t.w.gradMode {
 		t.fn.before = append(t.fn.before, hook)
 	}
 }

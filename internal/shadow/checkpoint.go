@@ -191,7 +191,7 @@ func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor) *Te
 	cast := w.autocast
 	n.backward(func(g *Tensor) []*Tensor {
 		in := kept.get().alias(x.size, x.stride).Hold()
-		in.needs, in.leaf = true, true
+		in.requiresGrad, in.leaf = true, true
 		w.gradMode = true
 		var y *Tensor
 		back := w.As(Activations)
@@ -203,7 +203,7 @@ func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor) *Te
 		gx := in.grad
 		in.grad = nil
 		in.Drop()
-		return each(gx.loosen())
+		return inputGrads(gx.loosen())
 	})
 	return n.result(out, x)
 }

@@ -40,7 +40,7 @@ func Item(t *Tensor) {
 	if m := t.w.Meter; m != nil {
 		m.Sync()
 	}
-	done(t)
+	dropTemporaries(t)
 }
 
 // Gather is torch.gather(t, dim, index) of a table of whole numbers, which has
@@ -49,7 +49,7 @@ func (t *Tensor) Gather(index *Tensor) *Tensor {
 	t.w.Op("gather")
 	out := t.w.Empty(index.size, t.dtype)
 	t.w.Launch(out, index)
-	done(t, index)
+	dropTemporaries(t, index)
 	return out
 }
 
@@ -66,7 +66,7 @@ func (t *Tensor) Pad(before, after int) *Tensor {
 	out := t.w.Empty(size, t.dtype)
 	t.w.Launch(out, t)
 	width := t.Size(-1)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.Slice(-1, before, before+width).Clone()) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.Slice(-1, before, before+width).Clone()) })
 	return n.result(out, t)
 }
 

@@ -46,19 +46,19 @@ func convolutionBackward(n *node, g, x, weight *Tensor, bias bool, c Conv) []*Te
 	var dx, dw, db *Tensor
 	mark := w.pin(g.inLayout(x.channelsLast()))
 	dy := w.pins[mark]
-	if n.needs(0) {
+	if n.needsGrad(0) {
 		dx = convInputGrad(dy, x.size, weight, c)
 		w.convWork(dy, dx, weight)
 	}
-	if n.needs(1) {
+	if n.needsGrad(1) {
 		dw = convWeightGrad(dy, x, weight.size, c)
 		w.convWork(dy, x, dw)
 	}
 	w.unpin(mark)
-	if bias && n.needs(2) {
+	if bias && n.needsGrad(2) {
 		db = g.reduce("sum", []int{0, 2, 3}, false, g.dtype)
 	}
-	return each(dx, dw, db)
+	return inputGrads(dx, dw, db)
 }
 
 func convInputGrad(dy *Tensor, size Shape, weight *Tensor, c Conv) *Tensor {
@@ -94,7 +94,7 @@ func (c Conv) product(kind kernel.ConvKind, x, weight Shape, dt DType, last bool
 
 // convScratch takes a product's workspace for the length of the call.
 func (w *World) convScratch(c kernel.Conv) {
-	bytes := w.takes(w.Rules.Convolution(c))
+	bytes := w.kernelBytes(w.Rules.Convolution(c))
 	was := w.component
 	w.component = Workspace
 	w.Scratch(bytes)

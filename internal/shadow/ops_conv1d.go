@@ -24,20 +24,20 @@ func (t *Tensor) depthwise(weight, bias *Tensor, padding int) *Tensor {
 		doneX := w.rowMajor(x)
 		doneG := w.rowMajor(g)
 		var dx, dw, db *Tensor
-		if n.needs(1) {
+		if n.needsGrad(1) {
 			dw = w.Empty(weight.size, weight.dtype)
 			w.convWork(g, x, dw)
 		}
-		if n.needs(0) {
+		if n.needsGrad(0) {
 			dx = w.Empty(x.size, x.dtype)
 			w.convWork(g, dx, weight)
 		}
-		if n.needs(2) {
+		if n.needsGrad(2) {
 			db = g.reduce("sum", []int{0, 2}, false, g.dtype)
 		}
 		doneG()
 		doneX()
-		return each(dx, dw, db)
+		return inputGrads(dx, dw, db)
 	})
 	return n.result(out, t, weight, bias)
 }

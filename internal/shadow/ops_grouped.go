@@ -7,9 +7,9 @@ package shadow
 func (t *Tensor) GroupedMm(o, offs *Tensor) *Tensor {
 	w := t.w
 	n := w.record("GroupedMmBackward0", t, o)
-	mat2 := n.saveIf(n.needs(0), o)
+	mat2 := n.saveIf(n.needsGrad(0), o)
 	kept := n.save(offs)
-	self := n.saveIf(n.needs(1), t)
+	self := n.saveIf(n.needsGrad(1), t)
 	groups := o.Size(0)
 	w.Op("_grouped_mm")
 	out := w.groupedProduct(Dims(t.Size(0), o.Size(2)), t.dtype, groups)
@@ -35,7 +35,7 @@ func (t *Tensor) GroupedMm(o, offs *Tensor) *Tensor {
 			gs = w.groupedProduct(Dims(g.Size(0), mat2.get().Size(1)), g.dtype, groups)
 			w.product(gs, g, g)
 		}
-		return each(gs, g2)
+		return inputGrads(gs, g2)
 	})
 	return n.result(out, t, o, offs)
 }

@@ -21,7 +21,7 @@ func (t *Tensor) BatchNorm(weight, bias, runningMean, runningVar *Tensor) *Tenso
 	w.Launch(out, t, t)
 	n.save(mean)
 	n.save(invstd)
-	done(mean, invstd)
+	dropTemporaries(mean, invstd)
 	n.backward(func(g *Tensor) []*Tensor {
 		w.Op("batch_norm_backward")
 		x := input.get()
@@ -31,7 +31,7 @@ func (t *Tensor) BatchNorm(weight, bias, runningMean, runningVar *Tensor) *Tenso
 		db := w.Empty(weight.size, weight.dtype)
 		w.Launch(dx, g, x, g, x)
 		w.unpin(mark)
-		return each(dx, dw, db)
+		return inputGrads(dx, dw, db)
 	})
 	return n.result(out, t)
 }
@@ -49,7 +49,7 @@ func (t *Tensor) ReLUInPlace() *Tensor {
 	}
 	out := t.alias(t.size, t.stride)
 	result := n.save(out)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout("threshold_backward", result.get())) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.withLayout("threshold_backward", result.get())) })
 	return n.result(out, t)
 }
 
@@ -70,7 +70,7 @@ func (t *Tensor) MaxPool2d(kernel int, c Conv) *Tensor {
 	w.Launch(out, t, at)
 	w.unpin(mark)
 	n.save(at)
-	done(at)
+	dropTemporaries(at)
 	n.backward(func(g *Tensor) []*Tensor {
 		w.Op("max_pool2d_with_indices_backward")
 		x := self.get()
@@ -78,7 +78,7 @@ func (t *Tensor) MaxPool2d(kernel int, c Conv) *Tensor {
 		out := w.emptyStrided(x.size, layout(x.size, x.channelsLast()), x.dtype)
 		w.Launch(out, g)
 		w.unpin(mark)
-		return each(out)
+		return inputGrads(out)
 	})
 	return n.result(out, t)
 }

@@ -20,10 +20,10 @@ func (t *Tensor) TopK(k int) (values, indices *Tensor) {
 	n.backward(func(g *Tensor) []*Tensor { // zeros.scatter_(-1, indices, grad)
 		zeros := w.Empty(from, g.dtype)
 		w.Launch(zeros, g)
-		return each(w.unlessInPlace("scatter", zeros))
+		return inputGrads(w.unlessInPlace("scatter", zeros))
 	})
 	n.output(values, 0)
-	done(t)
+	dropTemporaries(t)
 	return values, indices
 }
 
@@ -35,7 +35,7 @@ func (w *World) unlessInPlace(op string, fresh *Tensor) *Tensor {
 	}
 	w.Op(op)
 	out := fresh.EmptyLike(fresh.dtype)
-	done(fresh)
+	dropTemporaries(fresh)
 	return out
 }
 
@@ -49,11 +49,11 @@ func (t *Tensor) Sort() (values, indices *Tensor) {
 	indices = w.Empty(t.size, Int64)
 	places := w.alloc(uint64(n) * 8)
 	if n > 4096 {
-		w.needs(w.Rules.Sort(n, 64))
+		w.kernelScratch(w.Rules.Sort(n, 64))
 	}
 	w.release(places)
 	w.Launch(t, values, indices)
-	done(t)
+	dropTemporaries(t)
 	return values, indices
 }
 
@@ -75,10 +75,10 @@ func (t *Tensor) Rows(index *Tensor) *Tensor {
 		w.indexPut(kept.get().Numel(), from.d[0])
 		w.Launch(out, g)
 		if out == zeros {
-			return each(zeros.loosen())
+			return inputGrads(zeros.loosen())
 		}
 		zeros.Drop()
-		return each(out)
+		return inputGrads(out)
 	})
 	return n.result(out, t, index)
 }
@@ -100,7 +100,7 @@ func (w *World) indexPut(n, rows int) {
 	w.release(wrapped)
 	sorted, original := index(), index()
 	places := index()
-	w.needs(w.Rules.Sort(n, bits.Len(uint(max(rows-1, 1)))))
+	w.kernelScratch(w.Rules.Sort(n, bits.Len(uint(max(rows-1, 1)))))
 	for _, m := range []*storage{places, original, sorted, linear} {
 		w.release(m)
 	}
@@ -114,7 +114,7 @@ func (t *Tensor) Histc(bins int) *Tensor {
 	t.w.Op("histc")
 	out := t.w.Empty(Dims(bins), t.dtype)
 	t.w.Launch(out, t)
-	done(t)
+	dropTemporaries(t)
 	return out
 }
 
@@ -122,8 +122,8 @@ func (t *Tensor) Histc(bins int) *Tensor {
 func (t *Tensor) Offsets() *Tensor {
 	t.w.Op("cumsum")
 	out := t.w.Empty(t.size, Int32)
-	t.w.needs(t.w.Rules.Scan(t.Numel(), 4))
-	done(t)
+	t.w.kernelScratch(t.w.Rules.Scan(t.Numel(), 4))
+	dropTemporaries(t)
 	return out
 }
 
@@ -141,11 +141,11 @@ func (t *Tensor) DivTo(o *Tensor) *Tensor {
 	n := w.record("DivBackward0", t, o)
 	other := n.saveIf(n != nil, o)
 	var self *saved
-	if n.needs(1) {
+	if n.needsGrad(1) {
 		w.Op("clone")
 		before := t.EmptyLike(t.dtype)
 		self = n.save(before)
-		done(before)
+		dropTemporaries(before)
 	}
 	w.Op("div_")
 	w.Launch(t, o)
@@ -159,7 +159,7 @@ func (t *Tensor) MaskedFillTo(mask *Tensor) *Tensor {
 	m := n.save(mask)
 	t.w.Op("masked_fill_")
 	t.w.Launch(t, mask)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.maskedFill(m.get())) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.maskedFill(m.get())) })
 	return n.inPlace(t, mask)
 }
 
@@ -167,7 +167,7 @@ func (t *Tensor) MaskedFillTo(mask *Tensor) *Tensor {
 // new history.
 func (n *node) inPlace(t, arg *Tensor) *Tensor {
 	if n == nil {
-		done(arg)
+		dropTemporaries(arg)
 		return t
 	}
 	return n.result(t.alias(t.size, t.stride), t, arg)

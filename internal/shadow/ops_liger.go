@@ -37,7 +37,7 @@ func (n *node) ligerNormGrads(g, x, weight *Tensor, inPlace bool) []*Tensor {
 	fn := w.Func(g)
 	dy := fn.Let(g.Contiguous())
 	var parts, dx, dw *Tensor
-	if n.needs(1) {
+	if n.needsGrad(1) {
 		parts = fn.Let(w.Full(Float32, w.Rules.LigerNormPartials(), dy.Size(-1)))
 	}
 	if inPlace {
@@ -50,7 +50,7 @@ func (n *node) ligerNormGrads(g, x, weight *Tensor, inPlace bool) []*Tensor {
 	if parts != nil {
 		dw = parts.Sum(false, 0).To(weight.dtype)
 	}
-	return each(fn.Return2(dx, dw))
+	return inputGrads(fn.Return2(dx, dw))
 }
 
 // LigerGLU is LigerSiLUMulFunction or LigerGELUMulFunction: t, through the
@@ -69,7 +69,7 @@ func (t *Tensor) LigerGLU(up *Tensor) *Tensor {
 		fn.Let(g.Contiguous())
 		a, b := gate.get(), times.get()
 		w.Launch(g, a, a, b, b)
-		return each(fn.Return2(a.alias(a.size, a.stride), b.alias(b.size, b.stride)))
+		return inputGrads(fn.Return2(a.alias(a.size, a.stride), b.alias(b.size, b.stride)))
 	})
 	return n.result(fn.Return(out), t, up)
 }
@@ -84,11 +84,11 @@ func LigerRope(q, k, cos, sin *Tensor) (*Tensor, *Tensor) {
 	qr, kr := fn.Let2(ligerRotate(q, k))
 	n.save(cos)
 	n.save(sin)
-	n.backwards(func(g []*Tensor) []*Tensor { return each(ligerRotate(g[0], g[1])) })
+	n.backwards(func(g []*Tensor) []*Tensor { return inputGrads(ligerRotate(g[0], g[1])) })
 	n.output(qr, 0)
 	n.output(kr, 1)
 	qr, kr = fn.Return2(qr, kr)
-	done(q, k)
+	dropTemporaries(q, k)
 	return qr, kr
 }
 

@@ -24,14 +24,14 @@ func (t *Tensor) LigerCrossEntropy(weight, target *Tensor) *Tensor {
 	n := w.record("LigerFusedLinearCrossEntropyFunctionBackward", t, weight)
 	defer w.NoGrad()()
 	fn := w.Func(t, target)
-	p := &ligerPieces{w: w, weight: weight, trained: t.needs}
+	p := &ligerPieces{w: w, weight: weight, trained: t.requiresGrad}
 	loss := fn.Let(p.forward(t, target))
 	fn.Let(p.gi)
 	fn.Let(p.gw)
 	dx, dw := n.saveDetached(p.gi), n.saveDetached(p.gw)
 	n.backward(func(g *Tensor) []*Tensor {
 		w.equalsOne(g)
-		return each(dx.get(), dw.get())
+		return inputGrads(dx.get(), dw.get())
 	})
 	return n.result(fn.Return(loss), t, target)
 }
@@ -85,7 +85,7 @@ func (p *ligerPieces) forward(t, target *Tensor) *Tensor {
 	fn := w.Func(t, target)
 	rows, size := t.Size(0), ligerRows(t.Size(0), t.Size(1), p.weight.Size(0))
 	p.gi = fn.Let(t.Pointwise("zeros_like", t.dtype))
-	if p.trained && p.weight.needs {
+	if p.trained && p.weight.requiresGrad {
 		p.gw = fn.Let(p.weight.Pointwise("zeros_like", p.weight.dtype))
 	}
 	losses := fn.Let(w.Full(Float32, rows))
@@ -134,7 +134,7 @@ func (p *ligerPieces) piece(x *Tensor) {
 		dx := logits.Mm(p.weight)
 		w.Op("copy_")
 		w.Launch(dx, x)
-		done(dx)
+		dropTemporaries(dx)
 	}
 	if p.gw != nil {
 		p.addWeight(logits, x)
@@ -156,7 +156,7 @@ func (p *ligerPieces) addWeight(logits, x *Tensor) {
 	more := logits.T().Mm(x).Float()
 	w.Op("add_")
 	w.Launch(p.gw, more)
-	done(more)
+	dropTemporaries(more)
 }
 
 // productInto is torch.mm or addmm with out=, which takes no memory.
@@ -164,5 +164,5 @@ func (w *World) productInto(out, a, b *Tensor) {
 	w.Op("mm.out")
 	w.cublas()
 	w.product(out, a, b)
-	done(a, b)
+	dropTemporaries(a, b)
 }

@@ -41,7 +41,7 @@ func (t *Tensor) LogProbs(weight, targets *Tensor, tile Tile) (logProbs, entropy
 	for _, x := range []*Tensor{targets, logZ, entropy} {
 		n.save(x)
 	}
-	p.carries, p.trains = n.needs(0), n.needs(1)
+	p.carries, p.trains = n.needsGrad(0), n.needsGrad(1)
 	n.backwards(func([]*Tensor) []*Tensor {
 		p.t, p.weight = kept.get(), part.get()
 		return p.backward()
@@ -73,7 +73,7 @@ func (p *projection) forward(fn *Frame) {
 			fn.Set(&tile, p.part(buffer, rows, start))
 			words := p.words(start)
 			p.product(tile, rows, words)
-			done(words)
+			dropTemporaries(words)
 			w.Launch(tile)
 		}
 	}
@@ -107,7 +107,7 @@ func (p *projection) backward() []*Tensor {
 			if p.trains {
 				flipped := tile.T()
 				p.product(words, flipped, rows)
-				done(flipped)
+				dropTemporaries(flipped)
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (p *projection) backward() []*Tensor {
 		grads[1] = dw.To(p.weight.dtype)
 	}
 	a, b := fn.Return2(grads[0], grads[1])
-	return each(a, b)
+	return inputGrads(a, b)
 }
 
 // buffer is where the tiles are made.

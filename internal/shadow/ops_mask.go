@@ -7,7 +7,7 @@ package shadow
 // And is t & o.
 func (t *Tensor) And(o *Tensor) *Tensor {
 	out := t.binary("bitwise_and", o, promote(t.dtype, o.dtype))
-	done(t, o)
+	dropTemporaries(t, o)
 	return out
 }
 
@@ -39,7 +39,7 @@ func (t *Tensor) Index(index ...*Tensor) *Tensor {
 	out := w.Empty(size, t.dtype)
 	w.Launch(out, out)
 	w.unpin(mark)
-	done(t)
+	dropTemporaries(t)
 	return out
 }
 
@@ -57,18 +57,18 @@ func (t *Tensor) Cumsum() *Tensor {
 		wide = w.alloc(uint64(t.Numel()) * dt.Bytes())
 	}
 	if t.Numel() == t.Size(-1) { // one row is scanned by cub, which takes memory for its tiles
-		w.needs(w.Rules.Scan(t.Numel(), int(dt.Bytes())))
+		w.kernelScratch(w.Rules.Scan(t.Numel(), int(dt.Bytes())))
 	}
 	w.release(wide)
 	w.Launch(out, t)
-	done(t)
+	dropTemporaries(t)
 	return out
 }
 
 // Max is the largest element.
 func (t *Tensor) Max() *Tensor {
 	out := t.reduce("max", allDims(t.size), false, t.dtype)
-	done(t)
+	dropTemporaries(t)
 	return out
 }
 
@@ -76,6 +76,6 @@ func (t *Tensor) Max() *Tensor {
 func (t *Tensor) ScalarPow() *Tensor {
 	out := t.Pointwise("pow", t.dtype)
 	t.w.Scratch(8)
-	done(t)
+	dropTemporaries(t)
 	return out
 }

@@ -29,10 +29,10 @@ func (t *Tensor) Masked(mask *Tensor) *Tensor {
 		w.release(places)
 		w.Launch(out, g)
 		if out == zeros {
-			return each(zeros.loosen())
+			return inputGrads(zeros.loosen())
 		}
 		zeros.Drop()
-		return each(out)
+		return inputGrads(out)
 	})
 	return n.result(out, t)
 }
@@ -55,7 +55,7 @@ func (source *Tensor) MaskedScatter(mask *Tensor) *Tensor {
 		out := w.Empty(rows, g.dtype)
 		w.release(places)
 		w.Launch(out, g)
-		return each(out)
+		return inputGrads(out)
 	})
 	out = n.result(out, source)
 	zeros.Drop()
@@ -65,7 +65,7 @@ func (source *Tensor) MaskedScatter(mask *Tensor) *Tensor {
 // Item is t.item(), the number on the host.
 func (t *Tensor) Item() {
 	t.w.Op("_local_scalar_dense")
-	done(t)
+	dropTemporaries(t)
 }
 
 // nonzero is where a mask is true (native/cuda/Nonzero.cu): whole numbers, one
@@ -74,7 +74,7 @@ func (w *World) nonzero(mask *Tensor) *storage {
 	count := w.alloc(4)
 	w.Scratch(1)
 	places := w.alloc(uint64(mask.Numel()*mask.size.n) * Int64.Bytes())
-	w.needs(w.Rules.Scan(mask.Numel(), 4))
+	w.kernelScratch(w.Rules.Scan(mask.Numel(), 4))
 	w.release(count)
 	return places
 }

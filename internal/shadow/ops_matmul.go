@@ -12,8 +12,8 @@ func (t *Tensor) Mm(o *Tensor) *Tensor {
 func (t *Tensor) mm(o *Tensor) *Tensor {
 	w := t.w
 	n := w.record("MmBackward0", t, o)
-	mat2 := n.saveIf(n.needs(0), o)
-	self := n.saveIf(n.needs(1), t)
+	mat2 := n.saveIf(n.needsGrad(0), o)
+	self := n.saveIf(n.needsGrad(1), t)
 	w.Op("mm")
 	out := w.Empty(Dims(t.size.d[0], o.size.d[1]), t.dtype)
 	w.cublas()
@@ -27,7 +27,7 @@ func (t *Tensor) mm(o *Tensor) *Tensor {
 		if mat2 != nil {
 			ga = mat1Grad(g, mat2.get(), colA)
 		}
-		return each(ga, gb)
+		return inputGrads(ga, gb)
 	})
 	return n.result(out, t, o)
 }
@@ -62,8 +62,8 @@ func Addmm(bias, t, o *Tensor) *Tensor {
 func addmm(bias, t, o *Tensor) *Tensor {
 	w := t.w
 	n := w.record("AddmmBackward0", bias, t, o)
-	mat1 := n.saveIf(n.needs(2), t)
-	mat2 := n.saveIf(n.needs(1), o)
+	mat1 := n.saveIf(n.needsGrad(2), t)
+	mat2 := n.saveIf(n.needsGrad(1), o)
 	w.Op("addmm")
 	out := w.Empty(Dims(t.size.d[0], o.size.d[1]), t.dtype)
 	if bias.Numel() == o.size.d[1] && o.size.d[0] > 1 && o.size.d[1] > 1 {
@@ -81,7 +81,7 @@ func addmm(bias, t, o *Tensor) *Tensor {
 		if mat1 != nil {
 			gb = mat2Grad(g, mat1.get(), colB)
 		}
-		return each(g, ga, gb)
+		return inputGrads(g, ga, gb)
 	})
 	return n.result(out, bias, t, o)
 }
@@ -94,8 +94,8 @@ func (t *Tensor) Bmm(o *Tensor) *Tensor {
 func (t *Tensor) bmm(o *Tensor) *Tensor {
 	w := t.w
 	n := w.record("BmmBackward0", t, o)
-	mat2 := n.saveIf(n.needs(0), o)
-	self := n.saveIf(n.needs(1), t)
+	mat2 := n.saveIf(n.needsGrad(0), o)
+	self := n.saveIf(n.needsGrad(1), t)
 	w.Op("bmm")
 	out := w.Empty(Dims(t.size.d[0], t.size.d[1], o.size.d[2]), t.dtype)
 	w.cublas()
@@ -108,7 +108,7 @@ func (t *Tensor) bmm(o *Tensor) *Tensor {
 		if mat2 != nil {
 			ga = g.bmm(mat2.get().Transpose(1, 2))
 		}
-		return each(ga, gb)
+		return inputGrads(ga, gb)
 	})
 	return n.result(out, t, o)
 }
@@ -122,11 +122,11 @@ func (t *Tensor) matmul(o *Tensor) *Tensor {
 	switch {
 	case t.size.n == 2 && o.size.n == 2:
 		return t.mm(o)
-	case t.size.n >= 3 && o.size.n == 2 && (o.needs || foldable(t)):
+	case t.size.n >= 3 && o.size.n == 2 && (o.requiresGrad || foldable(t)):
 		size := t.size.With(t.size.n-1, o.size.d[1])
 		return t.Reshape(-1, t.Size(-1)).mm(o).unsafeView(size)
 	}
-	if t.size.n == 2 && o.size.n >= 3 && t.needs { // the transposed product, folded, transposed back and copied
+	if t.size.n == 2 && o.size.n >= 3 && t.requiresGrad { // the transposed product, folded, transposed back and copied
 		size := o.size.With(o.size.n-2, o.Size(-1)).With(o.size.n-1, t.size.d[0])
 		flat := o.Transpose(-2, -1).Reshape(-1, o.Size(-2)).mm(t.T())
 		return flat.unsafeView(size).Transpose(-2, -1).Contiguous()
@@ -185,10 +185,10 @@ func (t *Tensor) addInPlace(o *Tensor) *Tensor {
 	t.w.Op("add_")
 	t.w.Launch(t, o)
 	if n == nil {
-		done(o)
+		dropTemporaries(o)
 		return t
 	}
 	out := t.alias(t.size, t.stride)
-	n.backward(func(g *Tensor) []*Tensor { return each(g, g) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g, g) })
 	return n.result(out, t, o)
 }

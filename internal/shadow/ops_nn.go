@@ -22,7 +22,7 @@ func (ids *Tensor) Embedding(table *Tensor) *Tensor {
 	}
 	ids.loosen()
 	rows, width := table.Size(0), table.Size(1)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.embeddingGrad(kept.get(), rows, width)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.embeddingGrad(kept.get(), rows, width)) })
 	return n.result(out, ids)
 }
 
@@ -80,11 +80,11 @@ func (t *Tensor) layerNorm(weight, bias *Tensor) *Tensor {
 		c.loosen()
 	}
 	m, r := n.save(mean), n.save(rstd)
-	done(mean, rstd)
+	dropTemporaries(mean, rstd)
 	n.backward(func(g *Tensor) []*Tensor {
 		_, _ = m, r
-		dx, dw, db := w.normGrad("native_layer_norm_backward", g, input.get(), weight, [3]bool{n.needs(0), n.needs(1), n.needs(2)})
-		return each(dx, dw, db)
+		dx, dw, db := w.normGrad("native_layer_norm_backward", g, input.get(), weight, [3]bool{n.needsGrad(0), n.needsGrad(1), n.needsGrad(2)})
+		return inputGrads(dx, dw, db)
 	})
 	return n.result(out, t)
 }
@@ -115,13 +115,13 @@ func (t *Tensor) nllLoss(target *Tensor) *Tensor {
 	total := w.Empty(Dims(), t.dtype)
 	w.Launch(out, t)
 	n.save(total)
-	done(total)
+	dropTemporaries(total)
 	size, dt := t.size, t.dtype
 	n.backward(func(g *Tensor) []*Tensor {
 		w.Op("nll_loss_backward")
 		out := w.Empty(size, dt)
 		w.Launch(out, out)
-		return each(out)
+		return inputGrads(out)
 	})
 	return n.result(out, t, target)
 }

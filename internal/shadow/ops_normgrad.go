@@ -34,7 +34,7 @@ func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw,
 func (w *World) normPartials(x *Tensor) int {
 	n := x.Size(-1)
 	row := max(uint64(n)*x.dtype.Bytes(), 1)
-	return int(w.takes(w.Rules.NormPartials(x.Numel()/n, n).Times(row)) / row)
+	return int(w.kernelBytes(w.Rules.NormPartials(x.Numel()/n, n).Times(row)) / row)
 }
 
 func (w *World) partialsOf(d *Tensor, rows int) *Tensor {

@@ -40,7 +40,7 @@ func (t *Tensor) Pointwise(op string, dt DType) *Tensor {
 func (t *Tensor) Add(o *Tensor) *Tensor {
 	n := t.w.record("AddBackward0", t, o)
 	out := t.binary("add", o, resultType(t, o))
-	n.backward(func(g *Tensor) []*Tensor { return each(g, g) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g, g) })
 	return n.result(out, t, o)
 }
 
@@ -56,12 +56,12 @@ func (t *Tensor) AddOf(of func() *Tensor) *Tensor {
 func (t *Tensor) Sub(o *Tensor) *Tensor {
 	n := t.w.record("SubBackward0", t, o)
 	out := t.binary("sub", o, resultType(t, o))
-	other := n.needs(1)
+	other := n.needsGrad(1)
 	n.backward(func(g *Tensor) []*Tensor {
 		if !other {
-			return each(g, nil)
+			return inputGrads(g, nil)
 		}
-		return each(g, g.Pointwise("neg", g.dtype))
+		return inputGrads(g, g.Pointwise("neg", g.dtype))
 	})
 	return n.result(out, t, o)
 }
@@ -69,8 +69,8 @@ func (t *Tensor) Sub(o *Tensor) *Tensor {
 // Mul is t * o.
 func (t *Tensor) Mul(o *Tensor) *Tensor {
 	n := t.w.record("MulBackward0", t, o)
-	other := n.saveIf(n.needs(0), o)
-	self := n.saveIf(n.needs(1), t)
+	other := n.saveIf(n.needsGrad(0), o)
+	self := n.saveIf(n.needsGrad(1), t)
 	out := t.binary("mul", o, resultType(t, o))
 	n.backward(func(g *Tensor) []*Tensor {
 		var gs, g2 *Tensor
@@ -80,7 +80,7 @@ func (t *Tensor) Mul(o *Tensor) *Tensor {
 		if other != nil {
 			gs = g.Mul(other.get())
 		}
-		return each(gs, g2)
+		return inputGrads(gs, g2)
 	})
 	return n.result(out, t, o)
 }
@@ -89,7 +89,7 @@ func (t *Tensor) Mul(o *Tensor) *Tensor {
 func (t *Tensor) Div(o *Tensor) *Tensor {
 	n := t.w.record("DivBackward0", t, o)
 	other := n.save(o)
-	self := n.saveIf(n.needs(1), t)
+	self := n.saveIf(n.needsGrad(1), t)
 	dt := resultType(t, o)
 	if !dt.Floating() {
 		dt = Float32
@@ -113,10 +113,10 @@ func divGrads(n *node, other, self *saved) func(g *Tensor) []*Tensor {
 			b.Drop()
 			a.Drop()
 		}
-		if n.needs(0) {
+		if n.needsGrad(0) {
 			gs = g.Div(other.get())
 		}
-		return each(gs, g2)
+		return inputGrads(gs, g2)
 	}
 }
 
@@ -124,7 +124,7 @@ func divGrads(n *node, other, self *saved) func(g *Tensor) []*Tensor {
 func (t *Tensor) AddScalar() *Tensor {
 	n := t.w.record("AddBackward0", t)
 	out := t.Pointwise("add", t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g) })
 	return n.result(out, t)
 }
 
@@ -132,7 +132,7 @@ func (t *Tensor) AddScalar() *Tensor {
 func (t *Tensor) MulScalar() *Tensor {
 	n := t.w.record("MulBackward0", t)
 	out := t.Pointwise("mul", t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.MulScalar()) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.MulScalar()) })
 	return n.result(out, t)
 }
 
@@ -143,7 +143,7 @@ func (t *Tensor) DivScalar() *Tensor { return t.MulScalar() }
 func (t *Tensor) RSubScalar() *Tensor {
 	n := t.w.record("RsubBackward1", t)
 	out := t.Pointwise("rsub", t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.Pointwise("neg", g.dtype)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.Pointwise("neg", g.dtype)) })
 	return n.result(out, t)
 }
 
@@ -151,7 +151,7 @@ func (t *Tensor) RSubScalar() *Tensor {
 func (t *Tensor) Neg() *Tensor {
 	n := t.w.record("NegBackward0", t)
 	out := t.Pointwise("neg", t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.Neg()) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.Neg()) })
 	return n.result(out, t)
 }
 
@@ -162,7 +162,7 @@ func (t *Tensor) Pow() *Tensor {
 		self := n.save(t)
 		out := t.Pointwise("pow", t.dtype)
 		// grad * (exponent * self.pow(exponent - 1))
-		n.backward(func(g *Tensor) []*Tensor { return each(g.timesPower(self.get())) })
+		n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.timesPower(self.get())) })
 		return n.result(out, t)
 	})
 }
@@ -174,7 +174,7 @@ func (t *Tensor) Rsqrt() *Tensor {
 		out := t.Pointwise("rsqrt", t.dtype)
 		result := n.save(out)
 		// grad * (-0.5 * result.pow(3))
-		n.backward(func(g *Tensor) []*Tensor { return each(g.timesPower(result.get())) })
+		n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.timesPower(result.get())) })
 		return n.result(out, t)
 	})
 }
@@ -204,7 +204,7 @@ func (t *Tensor) keepsInput(op, node string) *Tensor {
 	n := t.w.record(node, t)
 	self := n.save(t)
 	out := t.Pointwise(op, t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout(op+"_backward", self.get())) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.withLayout(op+"_backward", self.get())) })
 	return n.result(out, t)
 }
 
@@ -213,7 +213,7 @@ func (t *Tensor) keepsOutput(op, node string) *Tensor {
 	n := t.w.record(node, t)
 	out := t.Pointwise(op, t.dtype)
 	result := n.save(out)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout(op+"_backward", result.get())) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.withLayout(op+"_backward", result.get())) })
 	return n.result(out, t)
 }
 
@@ -256,7 +256,7 @@ func (t *Tensor) Sin() *Tensor { return t.plain("sin", t.dtype) }
 // plain is a pointwise op without a gradient.
 func (t *Tensor) plain(op string, dt DType) *Tensor {
 	out := t.Pointwise(op, dt)
-	done(t)
+	dropTemporaries(t)
 	return out
 }
 
@@ -276,8 +276,8 @@ func (t *Tensor) Dropout(p float64) *Tensor {
 	out := t.EmptyLike(t.dtype)
 	w.work(Random, 0, out, t, mask)
 	kept := n.save(mask)
-	done(mask)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout("native_dropout_backward", kept.get())) })
+	dropTemporaries(mask)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.withLayout("native_dropout_backward", kept.get())) })
 	return n.result(out, t)
 }
 
@@ -286,7 +286,7 @@ func (t *Tensor) MaskedFill(mask *Tensor) *Tensor {
 	n := t.w.record("MaskedFillBackward0", t)
 	m := n.save(mask)
 	out := t.maskedFill(mask)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.maskedFill(m.get())) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.maskedFill(m.get())) })
 	return n.result(out, t, mask)
 }
 

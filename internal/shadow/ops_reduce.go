@@ -98,7 +98,7 @@ func (t *Tensor) Mean(keep bool, dims ...int) *Tensor {
 		e := g.restore(from, dims, keep).Hold()
 		out := e.DivScalar()
 		e.Drop()
-		return each(out)
+		return inputGrads(out)
 	})
 	return n.result(out, t)
 }
@@ -112,7 +112,7 @@ func (t *Tensor) Sum(keep bool, dims ...int) *Tensor {
 	}
 	out := t.reduce("sum", dims, keep, dt)
 	from := t.size
-	n.backward(func(g *Tensor) []*Tensor { return each(g.restore(from, dims, keep)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.restore(from, dims, keep)) })
 	return n.result(out, t)
 }
 
@@ -122,7 +122,7 @@ func (t *Tensor) SumAll() *Tensor { return t.Sum(false, allDims(t.size)...) }
 // All is t.all(): one byte.
 func (t *Tensor) All() *Tensor {
 	out := t.reduce("all", allDims(t.size), false, Bool)
-	done(t)
+	dropTemporaries(t)
 	return out
 }
 
@@ -210,7 +210,7 @@ func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 	w.Launch(out, in)
 	result := n.save(out)
 	from := in.dtype
-	n.backward(func(g *Tensor) []*Tensor { return each(g.softmaxGrad(op, result.get(), from)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.softmaxGrad(op, result.get(), from)) })
 	n.output(out, 0)
 	w.unpin(mark)
 	return out

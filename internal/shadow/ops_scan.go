@@ -18,10 +18,10 @@ func (t *Tensor) CumsumDim(dim int) *Tensor {
 			out := b.Pointwise("flip", g.dtype)
 			b.Drop()
 			a.Drop()
-			return each(out)
+			return inputGrads(out)
 		})
 		if t.Numel() == t.size.d[dim] { // one row: CUB
-			t.w.needs(t.w.Rules.Scan(t.Numel(), int(t.dtype.Bytes())))
+			t.w.kernelScratch(t.w.Rules.Scan(t.Numel(), int(t.dtype.Bytes())))
 		}
 		return n.result(out, t)
 	})
@@ -42,7 +42,7 @@ func (t *Tensor) Clamp() *Tensor {
 	n := w.record("ClampBackward1", t)
 	self := n.save(t)
 	out := t.Pointwise("clamp", t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.clampGrad(self.get(), g.dtype)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.clampGrad(self.get(), g.dtype)) })
 	return n.result(out, t)
 }
 
@@ -77,7 +77,7 @@ func (t *Tensor) PadDim(dim, before, after int) *Tensor {
 		out = t.w.emptyStrided(size, stride, t.dtype)
 	}
 	t.w.Launch(out, t)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.Slice(dim, before, before+length).Clone()) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.Slice(dim, before, before+length).Clone()) })
 	return n.result(out, t)
 }
 

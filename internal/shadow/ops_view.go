@@ -10,7 +10,7 @@ func (t *Tensor) view(name string, size, stride Shape, back func(g *Tensor) *Ten
 	n := t.w.record(name, t)
 	t.w.host(HostView)
 	out := t.alias(size, stride)
-	n.backward(func(g *Tensor) []*Tensor { return each(back(g)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(back(g)) })
 	return n.result(out, t)
 }
 
@@ -222,9 +222,9 @@ func (t *Tensor) Split(dim int, sizes ...int) []*Tensor {
 		for _, z := range zeros {
 			z.Drop()
 		}
-		return each(sum)
+		return inputGrads(sum)
 	})
-	done(t)
+	dropTemporaries(t)
 	return out
 }
 
@@ -243,9 +243,9 @@ func (t *Tensor) Unbind(dim int) []*Tensor {
 		w.Op("stack")
 		sum := w.Empty(full, dt)
 		w.Launch(sum, sum)
-		return each(sum)
+		return inputGrads(sum)
 	})
-	done(t)
+	dropTemporaries(t)
 	return out
 }
 
@@ -282,7 +282,7 @@ func (t *Tensor) clone(stride Shape) *Tensor {
 	t.w.Op("clone")
 	out := t.w.emptyStrided(t.size, stride, t.dtype)
 	t.w.Launch(out, t)
-	n.backward(func(g *Tensor) []*Tensor { return each(g) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g) })
 	return n.result(out, t)
 }
 
@@ -305,7 +305,7 @@ func (t *Tensor) cast(dt DType) *Tensor {
 	out := t.EmptyLike(dt)
 	t.w.Launch(out, t)
 	from := t.dtype
-	n.backward(func(g *Tensor) []*Tensor { return each(g.To(from)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.To(from)) })
 	return n.result(out, t)
 }
 

@@ -10,7 +10,7 @@ func Where(cond, t *Tensor) *Tensor {
 	n := t.w.record("WhereBackward0", t)
 	kept := n.save(cond)
 	out := cond.orNumber(t)
-	n.backward(func(g *Tensor) []*Tensor { return each(kept.get().orNumber(g)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(kept.get().orNumber(g)) })
 	return n.result(out, cond, t)
 }
 
@@ -33,21 +33,21 @@ func WhereBoth(cond, a, b *Tensor) *Tensor {
 	cond.w.Op("where")
 	out := cond.w.emptyStrided(size, iterStrides(size, cond, a, b), promote(a.dtype, b.dtype))
 	cond.w.Launch(out, cond, a, b)
-	done(cond, a, b)
+	dropTemporaries(cond, a, b)
 	return out
 }
 
 // CompareWith is a comparison of two tensors, such as t >= o.
 func (t *Tensor) CompareWith(op string, o *Tensor) *Tensor {
 	out := t.binary(op, o, Bool)
-	done(t, o)
+	dropTemporaries(t, o)
 	return out
 }
 
 // Minimum is torch.minimum of tensors that need no gradient.
 func (t *Tensor) Minimum(o *Tensor) *Tensor {
 	out := t.binary("minimum", o, promote(t.dtype, o.dtype))
-	done(t, o)
+	dropTemporaries(t, o)
 	return out
 }
 
@@ -64,7 +64,7 @@ func (t *Tensor) FullLike() *Tensor { return t.plain("full_like", t.dtype) }
 func (t *Tensor) AddTo(o *Tensor) {
 	t.w.Op("add_")
 	t.w.Launch(t, o)
-	done(o, t)
+	dropTemporaries(o, t)
 }
 
 // ClampInfinities is what models do to float16 activations: find out whether
@@ -79,7 +79,7 @@ func (t *Tensor) ClampInfinities() *Tensor {
 	n.save(low)
 	self := n.save(t)
 	out := t.Pointwise("clamp", t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.clampGrad(self.get(), g.dtype)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.clampGrad(self.get(), g.dtype)) })
 	n.output(out, 0)
 	return fn.Return(out)
 }

@@ -26,7 +26,7 @@ func (w *World) parameter(name string, size Shape, dt DType, meta bool) *Tensor 
 }
 
 // SetTrained makes t a leaf that is trained, or freezes it.
-func (t *Tensor) SetTrained(trained bool) { t.leaf, t.needs = trained, trained }
+func (t *Tensor) SetTrained(trained bool) { t.leaf, t.requiresGrad = trained, trained }
 
 // Rename gives a parameter another path.
 func (t *Tensor) Rename(name string) { t.name = name }

@@ -62,7 +62,7 @@ func (a Attention) numbers() kernel.Attention {
 		GQA: a.GQA, Dropout: a.Dropout > 0,
 	}
 	if m := a.Mask; m != nil {
-		n.Mask = kernel.Mask{Given: true, Trained: m.needs, Strided: m.stride.d[m.size.n-1] != 1}
+		n.Mask = kernel.Mask{Given: true, Trained: m.requiresGrad, Strided: m.stride.d[m.size.n-1] != 1}
 	}
 	return n
 }
@@ -81,22 +81,22 @@ func (w *World) cudnnAttention(a Attention) *Tensor {
 	offset := w.Empty(Dims(), Int64)
 	out := w.emptyStrided(q.size.With(3, v.Size(-1)), q.denseLayout(), q.dtype)
 	lse := n.logSumExp(q.size.With(3, 1))
-	w.needs(w.Rules.CudnnForward(a.numbers()))
+	w.kernelScratch(w.Rules.CudnnForward(a.numbers()))
 	w.attentionCost(q, k, 2)
 	n.save(lse)
 	n.save(out)
 	n.save(offset)
 	n.save(seed)
-	done(lse, seed, offset)
+	dropTemporaries(lse, seed, offset)
 	n.backward(func(g *Tensor) []*Tensor {
 		q, k, v := sq.get(), sk.get(), sv.get()
 		w.Op("_scaled_dot_product_cudnn_attention_backward")
 		dq := w.emptyStrided(q.size, q.denseLayout(), q.dtype)
 		dk := w.emptyStrided(k.size, k.denseLayout(), k.dtype)
 		dv := w.emptyStrided(v.size, v.denseLayout(), v.dtype)
-		w.needs(w.Rules.CudnnBackward(Attention{Query: q, Key: k}.numbers()))
+		w.kernelScratch(w.Rules.CudnnBackward(Attention{Query: q, Key: k}.numbers()))
 		w.attentionCost(q, k, 5)
-		return each(dq, dk, dv)
+		return inputGrads(dq, dk, dv)
 	})
 	return n.result(out)
 }
@@ -115,13 +115,13 @@ func (w *World) efficientAttention(a Attention) *Tensor {
 	b, h, s := q.Size(0), q.Size(1), q.Size(2)
 	out := w.emptyStrided(q.size, bshd(q.size), q.dtype)
 	lse := n.logSumExp(Dims(b, h, (s+31)/32*32))
-	w.needs(w.Rules.EfficientForward(a.numbers()))
+	w.kernelScratch(w.Rules.EfficientForward(a.numbers()))
 	w.attentionCost(q, k, 2)
 	slse := n.save(lse)
 	sout := n.save(out)
-	done(lse)
+	dropTemporaries(lse)
 	n.backward(func(g *Tensor) []*Tensor {
-		return w.efficientBackward(g, sq.get(), sk.get(), sv.get(), sout.get(), slse.get(), mask, n.needs(3))
+		return w.efficientBackward(g, sq.get(), sk.get(), sv.get(), sout.get(), slse.get(), mask, n.needsGrad(3))
 	})
 	return n.result(out)
 }
@@ -145,11 +145,11 @@ func (w *World) efficientBackward(g, q, k, v, out, lse *Tensor, mask *saved, mas
 		dm = w.biasGrad(mask.get())
 	}
 	delta := w.efficientDelta(q, uint64(q.Size(0)*q.Size(1)*q.Size(2))*4)
-	work := w.alloc(w.takes(w.Rules.EfficientBackward(Attention{Query: q, Key: k}.numbers())))
+	work := w.alloc(w.kernelBytes(w.Rules.EfficientBackward(Attention{Query: q, Key: k}.numbers())))
 	w.release(delta)
 	w.release(work)
 	w.attentionCost(q, k, 5)
-	return each(dq, dk, dv, dm)
+	return inputGrads(dq, dk, dv, dm)
 }
 
 // efficientDelta is one number per query and head. The kernel computes it for

@@ -62,7 +62,7 @@ func (w *World) flashKernel(a Attention) *Tensor {
 	so := n.save(out)
 	n.save(rng)
 	n.save(unused)
-	done(lse, rng, unused)
+	dropTemporaries(lse, rng, unused)
 	n.backward(func(g *Tensor) []*Tensor { return w.flashBackward(g, so.get(), sq.get(), sk.get(), sv.get()) })
 	return n.result(out)
 }
@@ -98,5 +98,5 @@ func (w *World) flashBackward(g, out, q, k, v *Tensor) []*Tensor {
 		w.release(scratch[i])
 	}
 	w.attentionCost(q, k, 5)
-	return each(dq, dk, dv)
+	return inputGrads(dq, dk, dv)
 }

@@ -78,7 +78,7 @@ func (t *Tensor) safeSoftmax() *Tensor {
 	}
 	w.Launch(out, t)
 	result := n.save(out)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.softmaxGrad("_softmax", result.get(), g.dtype)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.softmaxGrad("_softmax", result.get(), g.dtype)) })
 	return n.result(out, t)
 }
 

@@ -19,21 +19,21 @@ type storage struct {
 // gradient buffers. A result that nobody has named yet has none; such a
 // temporary dies at the end of the op that uses it, as it does in Python.
 type Tensor struct {
-	w      *World
-	mem    *storage // nil for an undefined or CPU tensor
-	size   Shape
-	stride Shape
-	dtype  DType
-	leaf   bool // requires_grad and no history: a parameter, or a detached input of a checkpoint
-	needs  bool // requires_grad
-	dead   bool
-	isView bool // shares another tensor's storage, and holds that tensor
-	refs   int32
-	nr     int32 // which output of fn this is
-	fn     *node
-	acc    *node // AccumulateGrad, for a leaf
-	grad   *Tensor
-	name   string // a parameter's path
+	w            *World
+	mem          *storage // nil for an undefined or CPU tensor
+	size         Shape
+	stride       Shape
+	dtype        DType
+	leaf         bool // requires_grad and no history: a parameter, or a detached input of a checkpoint
+	requiresGrad bool
+	dead         bool
+	isView       bool // shares another tensor's storage, and holds that tensor
+	refs         int32
+	nr           int32 // which output of fn this is
+	fn           *node
+	acc          *node // AccumulateGrad, for a leaf
+	grad         *Tensor
+	name         string // a parameter's path
 }
 
 // Size is the size of dimension i, which may count from the end.
@@ -68,7 +68,7 @@ func (t *Tensor) contiguous() bool { return isContiguous(t.size, t.stride) }
 
 // RequiresGrad tells whether gradients flow to t: it is trained, or was computed
 // from something that is.
-func (t *Tensor) RequiresGrad() bool { return t.needs }
+func (t *Tensor) RequiresGrad() bool { return t.requiresGrad }
 
 // Dropped tells whether the last holder has let go of t.
 func (t *Tensor) Dropped() bool { return t.dead }
@@ -135,8 +135,8 @@ func (w *World) unpin(mark int) {
 	}
 }
 
-// done ends an op: the temporaries among its arguments die, left to right.
-func done(args ...*Tensor) {
+// dropTemporaries ends an op: the temporaries among its arguments die, left to right.
+func dropTemporaries(args ...*Tensor) {
 	for _, t := range args {
 		if t != nil && t.refs == 0 && !t.dead {
 			t.die()
@@ -183,6 +183,6 @@ func (t *Tensor) alias(size, stride Shape) *Tensor {
 // Detach is the same memory outside the autograd graph.
 func (t *Tensor) Detach() *Tensor {
 	out := t.alias(t.size, t.stride)
-	done(t)
+	dropTemporaries(t)
 	return out
 }

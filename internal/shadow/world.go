@@ -34,12 +34,12 @@ const (
 // World is one process that trains: everything that PyTorch keeps outside
 // tensors and modules.
 type World struct {
-	Rules kernel.Rules // the card and the library versions
-	Side  kernel.Side  // to go by where what a kernel takes is not known on the card
-	Open  Open
-	Trace *stream.Trace
-	Tags  []Tag // one per allocation of the trace, folded as it was; see Tag
-	Most  int   // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
+	Rules      kernel.Rules // the card and the library versions
+	Side       kernel.Side  // to go by where what a kernel takes is not known on the card
+	Open       Open
+	Trace      *stream.Trace
+	Tags       []Tag // one per allocation of the trace, folded as it was; see Tag
+	MostEvents int   // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
 
 	gradMode bool
 	autocast DType // None outside torch.autocast
@@ -90,7 +90,7 @@ func (w *World) alloc(bytes uint64) *storage {
 	if bytes == 0 {
 		return nil
 	}
-	if w.Most > 0 && len(w.Trace.Events) >= w.Most {
+	if w.MostEvents > 0 && len(w.Trace.Events) >= w.MostEvents {
 		panic(TooLong{})
 	}
 	id := w.Trace.Alloc(bytes, w.queue)
@@ -127,16 +127,16 @@ func (w *World) Scratch(bytes uint64) {
 // each fact that it lacks, the bytes between the ends of the widest figure.
 type Open [kernel.Facts]uint64
 
-// takes is a figure of a kernel's, on the side that this run goes by.
-func (w *World) takes(f kernel.Figure) uint64 {
+// kernelBytes is a figure of a kernel's, on the side that this run goes by.
+func (w *World) kernelBytes(f kernel.Figure) uint64 {
 	if f.Lacks != kernel.None {
 		w.Open[f.Lacks] = max(w.Open[f.Lacks], f.Open())
 	}
 	return f.On(w.Side)
 }
 
-// needs takes and gives back what a kernel needs for a moment.
-func (w *World) needs(f kernel.Figure) { w.Scratch(w.takes(f)) }
+// kernelScratch takes and gives back what a kernel needs for a moment.
+func (w *World) kernelScratch(f kernel.Figure) { w.Scratch(w.kernelBytes(f)) }
 
 // Mark opens a phase in the trace.
 func (w *World) Mark(phase uint32) { w.Trace.Add(stream.Mark, phase, 0) }

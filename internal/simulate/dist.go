@@ -37,7 +37,7 @@ func (r *run) distribute() error {
 	switch d.Kind {
 	case setup.DDP:
 		ddp := train.NewDDP(r.builder, data, d.BucketView)
-		ddp.Late = r.o.Late
+		ddp.Late = r.o.LateBuckets
 		r.wrapper = ddp
 	case setup.FSDP2, setup.FSDP2NoReshard:
 		f := train.NewFSDP(r.builder, train.Sharding{

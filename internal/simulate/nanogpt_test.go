@@ -155,7 +155,7 @@ func TestNanoGPTLoop(t *testing.T) {
 	c, recorded := readPEFT(t, "testdata/nanogpt_loop/loop.txt.gz")
 	s := caseSetup(c)
 	s.Steps, s.Accumulation = 3, 3
-	played := play(t, s, Options{Out: true})
+	played := play(t, s, Options{OutOfPlace: true})
 	const tokens, vocabulary = 3 * 100, 1000
 	for what, size := range map[string]uint64{"batches": tokens * 8, "logits": tokens * vocabulary * 4} {
 		want := recorded.lives(size)

@@ -43,19 +43,19 @@ type Result struct {
 
 // Options are for tests and tools that look closer.
 type Options struct {
-	Log   func(w *shadow.World, op string) // each op and phase, as it comes
-	Alone bool                             // no division of the loss, as the op recordings were made
-	Out   bool                             // meeting gradients never add in place
-	Late  bool                             // DDP's first buckets are let go in the step after next
-	Skips []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
-	Watch Stopwatch                        // counts a step with everything in place, if set
-	Brief bool                             // the first step, which makes the optimizer's states, has one micro-batch
-	Card  gpu.Card                         // what kernels are chosen for; the reference where it has no capability
-	Side  kernel.Side                      // to go by where what kernels take is not known on that card
-	Local bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
-	Model Maker                            // makes a model in the place of the setup's, if set
-	Folds bool                             // long loops stay folded in the result
-	Most  int                              // events that the run may have, folded where that is so; 0 for any
+	Log         func(w *shadow.World, op string) // each op and phase, as it comes
+	Undivided   bool                             // no division of the loss, as the op recordings were made
+	OutOfPlace  bool                             // meeting gradients never add in place
+	LateBuckets bool                             // DDP's first buckets are let go in the step after next
+	Skips       []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
+	Watch       Stopwatch                        // counts a step with everything in place, if set
+	Brief       bool                             // the first step, which makes the optimizer's states, has one micro-batch
+	Card        gpu.Card                         // what kernels are chosen for; the reference where it has no capability
+	Side        kernel.Side                      // to go by where what kernels take is not known on that card
+	Local       bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
+	Model       Maker                            // makes a model in the place of the setup's, if set
+	Folds       bool                             // long loops stay folded in the result
+	MostEvents  int                              // events that the run may have, folded where that is so; 0 for any
 }
 
 // Maker builds a model by hand.
@@ -80,7 +80,7 @@ type run struct {
 	builder *nn.Builder
 	model   family.Model
 	script  family.Scripted  // the model, where it has a script of its own
-	names   names            // of that script
+	names   loopNames        // of that script
 	wrapper wrapper          // of a run on several GPUs
 	params  []*shadow.Tensor // what the optimizer is given
 	mine    []*shadow.Tensor // those of them that this process updates
@@ -129,8 +129,8 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 			panic(e)
 		}
 	}()
-	r.w.Most = o.Most
-	r.begin()
+	r.w.MostEvents = o.MostEvents
+	r.beforeSteps()
 	r.steps()
 	loops, ok := r.w.Folded()
 	if !ok {
@@ -145,7 +145,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	for _, p := range r.builder.Trainable() {
 		res.Gradients += p.Bytes()
 	}
-	r.w.Over()
+	r.w.Finish()
 	return res, nil
 }
 
@@ -163,15 +163,15 @@ func (r *run) steps() {
 	}
 }
 
-// written tells whether what is sure to come out the same may be written
+// mayCopy tells whether what is sure to come out the same may be written
 // instead of run: on one GPU, where no log wants to see every op.
-func (r *run) written() bool { return r.o.Log == nil && r.wrapper == nil && r.script == nil }
+func (r *run) mayCopy() bool { return r.o.Log == nil && r.wrapper == nil && r.script == nil }
 
 // metered tells whether the watch is to see micro-batch k of this step. It sees
 // each kind once, with everything in place: those that find gradients in the
 // second step, where optimizer states exist, and the opening one where it is run.
 func (r *run) metered(k int) bool {
-	if k == 0 && r.written() {
+	if k == 0 && r.mayCopy() {
 		return r.at == 0
 	}
 	return r.at == min(1, r.s.Steps-1)
@@ -180,7 +180,7 @@ func (r *run) metered(k int) bool {
 func (r *run) load() error {
 	s := r.s
 	r.w = shadow.NewWorld(rules(s.Versions, r.o.Card))
-	r.w.OutOfPlace, r.w.Folds, r.w.Side = r.o.Out, r.folds, r.o.Side
+	r.w.OutOfPlace, r.w.Folds, r.w.Side = r.o.OutOfPlace, r.folds, r.o.Side
 	if r.o.Log != nil {
 		r.w.Log = func(op string) { r.o.Log(r.w, op) }
 	}
@@ -259,7 +259,7 @@ func (r *run) addLora() error {
 	}
 	r.builder.AddLora(how)
 	if !r.builder.Adapted() {
-		return setup.Wrong("{lora.targets} %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), known(names))
+		return setup.Wrong("{lora.targets} %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), thereAre(names))
 	}
 	if p := r.s.Quantization; p != nil && p.Adapters != "" {
 		r.builder.CastTrained(typeOf(p.Adapters))
@@ -270,8 +270,8 @@ func (r *run) addLora() error {
 	return nil
 }
 
-// known is the end of a sentence about targets that are none.
-func known(names []string) string {
+// thereAre is the end of a sentence about targets that are none.
+func thereAre(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
@@ -280,7 +280,7 @@ func known(names []string) string {
 
 // step is one optimizer step: the micro-batches, then the update.
 func (r *run) step(skip bool) {
-	r.micros()
+	r.microBatches()
 	defer r.w.As(shadow.Temporaries)()
 	if r.o.Watch != nil && r.at == min(1, r.s.Steps-1) {
 		r.o.Watch.Update(r.s.Optimizer, r.params, r.s.Clip)
@@ -308,10 +308,10 @@ func (r *run) zeroGrad() {
 	}
 }
 
-// micros runs the micro-batches of a step. The first one finds no gradients, unless
+// microBatches runs the micro-batches of a step. The first one finds no gradients, unless
 // they are kept, and is the same in every step; further ones do the same again and add to those
 // that it left. What is the same need only be written.
-func (r *run) micros() {
+func (r *run) microBatches() {
 	from, n := 0, min(max(r.s.Accumulation, 1), Settled)
 	if r.o.Brief && r.at == 0 {
 		n = 1
@@ -323,14 +323,14 @@ func (r *run) micros() {
 			continue
 		}
 		from = len(r.w.Trace.Events)
-		if !r.rewritten(k) {
-			r.micro(k)
+		if !r.copied(k) {
+			r.microBatch(k)
 		}
 	}
 }
 
-// rewritten writes micro-batch k from the first one there was, if that can be.
-func (r *run) rewritten(k int) bool {
+// copied writes micro-batch k from the first one there was, if that can be.
+func (r *run) copied(k int) bool {
 	if k == 0 && !r.s.KeepsGradients() {
 		return r.opening.Again()
 	}
@@ -355,18 +355,18 @@ func (r *run) update(skip bool) {
 	r.scaler.Update()
 }
 
-// micro is one forward and backward, the k-th of its step.
-func (r *run) micro(k int) {
+// microBatch is one forward and backward, the k-th of its step.
+func (r *run) microBatch(k int) {
 	if r.o.Watch != nil && r.metered(k) {
 		r.w.Meter = r.o.Watch
 		defer r.timed()
 	}
-	if r.opening == nil && r.written() {
+	if r.opening == nil && r.mayCopy() {
 		r.opening = r.w.Begin()
 		defer r.opening.End()
 	}
 	if r.script != nil {
-		r.scripted()
+		r.scriptMicroBatch()
 		return
 	}
 	r.note("step: batch")
@@ -391,7 +391,7 @@ func (r *run) timed() {
 
 // backward is scaler.scale(loss / accumulation).backward().
 func (r *run) backward(loss *shadow.Tensor) {
-	if !r.o.Alone {
+	if !r.o.Undivided {
 		loss = loss.DivScalar()
 	}
 	r.scaled(loss)
@@ -459,16 +459,16 @@ func autocastType(precision string) shadow.DType {
 // rules is what depends on the card and the versions; empty means the reference
 // and the newest known.
 func rules(v setup.Versions, card gpu.Card) kernel.Rules {
-	r := card.Kernels(number(v.Torch, 211))
-	r.BitsAndBytes = number(v.BitsAndBytes, 50)
+	r := card.Kernels(versionNumber(v.Torch, 211))
+	r.BitsAndBytes = versionNumber(v.BitsAndBytes, 50)
 	return r
 }
 
-// number is 211 for "2.11.0".
-func number(version string, otherwise int) int {
+// versionNumber is 211 for "2.11.0".
+func versionNumber(version string, fallback int) int {
 	var major, minor int
 	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 {
-		return otherwise
+		return fallback
 	}
 	return 100*major + minor
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestScript(t *testing.T) {
+func TestScriptIndex(t *testing.T) {
 	for line, want := range map[string]string{
 		"/opt/venv/bin/python main.py --batch-size 64":                    "main.py",
 		"python -u src/train.py --config x.py":                            "src/train.py",
@@ -27,7 +27,7 @@ func TestScript(t *testing.T) {
 		"":                                                                "",
 	} {
 		words, got := strings.Fields(line), ""
-		if i := Script(words); i >= 0 {
+		if i := ScriptIndex(words); i >= 0 {
 			got = words[i]
 		}
 		if got != want {

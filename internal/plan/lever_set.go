@@ -4,12 +4,12 @@ package plan
 
 import "snug/internal/setup"
 
-// pulled is which of the table's levers are pulled: one bit each, so that settings can
+// leverSet is which of the table's levers are pulled: one bit each, so that settings can
 // be compared.
-type pulled uint64
+type leverSet uint64
 
-// on pulls them on a setup.
-func (p pulled) on(s *setup.Setup) {
+// pull pulls them on a setup.
+func (p leverSet) pull(s *setup.Setup) {
 	if p == 0 {
 		return
 	}
@@ -26,7 +26,7 @@ func (s *search) tableLevers(rounding bool) []lever {
 	var out []lever
 	for i, l := range setup.Levers() {
 		if l.Rounds == rounding && l.Can(s.base) {
-			out = append(out, lever{l.Change, l.Price, func(x *settings) { x.pulled |= 1 << i }})
+			out = append(out, lever{l.Change, l.Price, func(x *settings) { x.levers |= 1 << i }})
 		}
 	}
 	return out

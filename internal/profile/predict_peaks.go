@@ -14,15 +14,15 @@ import (
 // needs are two peaks, which package bestfit gives without the stream ever
 // being written down.
 
-// mostQuick is from how many CUDA streams on package bestfit, which has tables for
+// mostStreams is from how many CUDA streams on package bestfit, which has tables for
 // each, takes more memory than it saves time.
-const mostQuick = 64
+const mostStreams = 64
 
 // survey says how many allocations a variant has alive at most, and 0 where it
 // is not one for package bestfit: it is too long, starts with segments of another
 // make, or does something else than to allocate, and to free each allocation once.
 func (v *variant) survey() (most int) {
-	if v.whole.made > bestfit.MostAllocations || len(v.queues) > mostQuick || !bestfit.Restorable(v.start, v.queues) {
+	if v.whole.made > bestfit.MostAllocations || len(v.queues) > mostStreams || !bestfit.Restorable(v.start, v.queues) {
 		return 0
 	}
 	alive := make([]bool, v.whole.made)
@@ -40,16 +40,16 @@ func (v *variant) survey() (most int) {
 		}
 	}
 	most = count
-	for later, events := range v.whole.parts() {
+	for offset, events := range v.whole.parts() {
 		for i := range events {
 			switch e := &events[i]; {
-			case e.kind == stream.Alloc && !alive[e.id+later]:
+			case e.kind == stream.Alloc && !alive[e.id+offset]:
 				count++
-				alive[e.id+later] = true
+				alive[e.id+offset] = true
 				most = max(most, count)
-			case e.kind == stream.Free && alive[e.id+later]:
+			case e.kind == stream.Free && alive[e.id+offset]:
 				count--
-				alive[e.id+later] = false
+				alive[e.id+offset] = false
 			case e.kind != stream.Mark:
 				return 0
 			}
@@ -58,8 +58,8 @@ func (v *variant) survey() (most int) {
 	return most
 }
 
-// quick is Predict for a variant that was surveyed as plain.
-func (p *Program) quick(v *variant, values []int64, at Point, kept uint64) (*Prediction, error) {
+// predictPeaks is Predict for a variant that was surveyed as plain.
+func (p *Program) predictPeaks(v *variant, values []int64, at Point, kept uint64) (*Prediction, error) {
 	requests, err := p.requests(values, at)
 	if err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func (p *Program) quick(v *variant, values []int64, at Point, kept uint64) (*Pre
 		beside := bestfit.Of(kept)
 		player.Alloc(&beside, 0)
 	}
-	for later, events := range v.whole.parts() {
-		play(player, events, requests, blocks[later:])
+	for offset, events := range v.whole.parts() {
+		play(player, events, requests, blocks[offset:])
 	}
 	return &Prediction{At: at, PeakAllocated: player.PeakAllocated, PeakReserved: player.PeakReserved}, nil
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// weighing puts together what the causes amount to. They are not added
+// worstCase puts together what the causes amount to. They are not added
 // up: the worst of them counts.
-type weighing struct {
+type worstCase struct {
 	peak  func(*Program) (uint64, error)
 	plain *Program // as predicted
 
@@ -20,14 +20,14 @@ type weighing struct {
 	err       error
 }
 
-func (w *weighing) because(c Cause) {
+func (w *worstCase) because(c Cause) {
 	if !slices.Contains(w.causes, c) {
 		w.causes = append(w.causes, c)
 	}
 }
 
 // known is a cause that needs no planning.
-func (w *weighing) known(c Cause, r Residual, is bool) {
+func (w *worstCase) known(c Cause, r Residual, is bool) {
 	if is {
 		w.residual = w.residual.Or(r)
 		w.because(c)
@@ -35,7 +35,7 @@ func (w *weighing) known(c Cause, r Residual, is bool) {
 }
 
 // plan widens the ends to those of other programs.
-func (w *weighing) plan(c Cause, programs []*Program) {
+func (w *worstCase) plan(c Cause, programs []*Program) {
 	low, high := w.ends(programs)
 	if high-low > matters {
 		w.because(c)
@@ -44,14 +44,14 @@ func (w *weighing) plan(c Cause, programs []*Program) {
 }
 
 // guess holds guesses for as far off as others were, if they move the peak at all.
-func (w *weighing) guess(programs []*Program) {
+func (w *worstCase) guess(programs []*Program) {
 	low, high := w.ends(programs)
 	w.known(Workspaces, residuals().Guessed, high-low > matters)
 }
 
 // ends are the lowest and the highest peak of programs and the one predicted. One
 // that needs more than any memory is none that a run could follow.
-func (w *weighing) ends(programs []*Program) (low, high uint64) {
+func (w *worstCase) ends(programs []*Program) (low, high uint64) {
 	if len(programs) > 0 {
 		w.begin()
 	}
@@ -73,14 +73,14 @@ func (w *weighing) ends(programs []*Program) (low, high uint64) {
 }
 
 // begin plays what is predicted, once.
-func (w *weighing) begin() {
+func (w *worstCase) begin() {
 	if w.base == 0 && w.err == nil {
 		w.base, w.err = w.peak(w.plain)
 		w.low, w.high = w.base, w.base
 	}
 }
 
-func (w *weighing) margin() (Margin, error) {
+func (w *worstCase) margin() (Margin, error) {
 	if w.residual != (Residual{}) {
 		w.begin()
 	}

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Script is where in a command line the name stands by which people call what it
+// ScriptIndex is where in a command line the name stands by which people call what it
 // runs: the file, or the module behind -m, whatever interpreter and launcher are in
 // front of it; -1 where there is neither, as in axolotl train run.yml.
-func Script(words []string) int {
+func ScriptIndex(words []string) int {
 	for i, w := range words {
 		switch {
 		case (w == "-m" || w == "--module") && i+1 < len(words):

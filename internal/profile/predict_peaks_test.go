@@ -10,7 +10,7 @@ import (
 
 // The quick way gives what the allocator gives, over all recordings, also with
 // something held beside them; and nothing can do with less than what tensors ask for.
-func TestQuickIsTheAllocator(t *testing.T) {
+func TestPredictPeaksIsTheAllocator(t *testing.T) {
 	for model, l := range ladders(t) {
 		if len(l.inputs) < 2 {
 			continue

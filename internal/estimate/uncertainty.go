@@ -13,8 +13,8 @@ import (
 // ways. The interval reaches from the one end to the other, before any of how far off
 // estimates have been comes on top.
 
-// Opening is such a thing, and how far it may move the peak of reserved bytes.
-type Opening struct {
+// Uncertainty is such a thing, and how far it may move the peak of reserved bytes.
+type Uncertainty struct {
 	What       Unknown
 	Facts      []kernel.Fact // that are not known of the card, of Kernels
 	Less, More uint64
@@ -40,15 +40,15 @@ const (
 // Ends is the least and the most that the run reserves, whichever way it goes.
 func (a *Answer) Ends() (least, most uint64) {
 	least, most = a.PeakReserved, a.PeakReserved
-	for _, o := range a.Open {
+	for _, o := range a.Uncertain {
 		least -= min(o.Less, least)
 		most += o.More
 	}
 	return least, most
 }
 
-func (a *Answer) openings() (out []Opening, err error) {
-	for _, find := range []func() (Opening, error){a.updates, a.buckets, a.kernels} {
+func (a *Answer) uncertainties() (out []Uncertainty, err error) {
+	for _, find := range []func() (Uncertainty, error){a.skippedUpdates, a.lateBuckets, a.unknownKernels} {
 		o, err := find()
 		if err != nil {
 			return nil, err
@@ -60,56 +60,56 @@ func (a *Answer) openings() (out []Opening, err error) {
 	return out, nil
 }
 
-// updates leaves out the first, and all of them.
-func (a *Answer) updates() (o Opening, err error) {
+// skippedUpdates leaves out the first, and all of them.
+func (a *Answer) skippedUpdates() (o Uncertainty, err error) {
 	if a.Setup.Precision != "amp-fp16" || a.Setup.LeftOut > 0 {
 		return o, nil
 	}
 	o.What = Updates
 	for _, n := range []int{1, a.Setup.Steps} {
-		peak, err := a.otherwise(simulate.Options{}, n)
+		peak, err := a.reservedIf(simulate.Options{}, n)
 		if err != nil {
 			return o, err
 		}
-		o.hold(a.PeakReserved, peak)
+		o.widen(a.PeakReserved, peak)
 	}
 	return o, nil
 }
 
-func (a *Answer) buckets() (o Opening, err error) {
+func (a *Answer) lateBuckets() (o Uncertainty, err error) {
 	d := a.Setup.Dist
 	if d == nil || d.Kind != "ddp" {
 		return o, nil
 	}
 	o.What = Buckets
-	peak, err := a.otherwise(simulate.Options{Late: true}, 0)
-	o.hold(a.PeakReserved, max(peak, a.PeakReserved+a.Run.Gradients))
+	peak, err := a.reservedIf(simulate.Options{LateBuckets: true}, 0)
+	o.widen(a.PeakReserved, max(peak, a.PeakReserved+a.Run.Gradients))
 	return o, err
 }
 
-// kernels goes by the least and by the most that is possible. Where that is less than
+// unknownKernels goes by the least and by the most that is possible. Where that is less than
 // the allocator takes at a time, nothing has to be simulated again.
-func (a *Answer) kernels() (o Opening, err error) {
-	o = Opening{What: Kernels, Facts: lacking(a.Run.World.Open)}
+func (a *Answer) unknownKernels() (o Uncertainty, err error) {
+	o = Uncertainty{What: Kernels, Facts: missingFacts(a.Run.World.Open)}
 	if len(o.Facts) == 0 {
 		return o, nil
 	}
-	if sum := total(a.Run.World.Open); sum <= segment {
+	if sum := openBytes(a.Run.World.Open); sum <= segment {
 		o.Less, o.More = sum, sum
 		return o, nil
 	}
 	for _, side := range []kernel.Side{kernel.Least, kernel.Most} {
-		peak, err := a.otherwise(simulate.Options{Side: side}, 0)
+		peak, err := a.reservedIf(simulate.Options{Side: side}, 0)
 		if err != nil {
 			return o, err
 		}
-		o.hold(a.PeakReserved, peak)
+		o.widen(a.PeakReserved, peak)
 	}
 	return o, nil
 }
 
-// lacking are the facts that a run would have needed.
-func lacking(open shadow.Open) (out []kernel.Fact) {
+// missingFacts are the facts that a run would have needed.
+func missingFacts(open shadow.Open) (out []kernel.Fact) {
 	for f := range kernel.Facts {
 		if open[f] > 0 {
 			out = append(out, f)
@@ -118,22 +118,22 @@ func lacking(open shadow.Open) (out []kernel.Fact) {
 	return out
 }
 
-func total(open shadow.Open) (sum uint64) {
+func openBytes(open shadow.Open) (sum uint64) {
 	for _, n := range open {
 		sum += n
 	}
 	return sum
 }
 
-// hold widens o to a peak beside the estimated one.
-func (o *Opening) hold(estimated, peak uint64) {
+// widen widens o to a peak beside the estimated one.
+func (o *Uncertainty) widen(estimated, peak uint64) {
 	o.Less = max(o.Less, estimated-min(peak, estimated))
 	o.More = max(o.More, peak-min(peak, estimated))
 }
 
-// otherwise is what the run reserves if it goes as o says and leaves out updates; as
+// reservedIf is what the run reserves if it goes as o says and leaves out updates; as
 // if there were room where it would not fit then.
-func (a *Answer) otherwise(o simulate.Options, leftOut int) (uint64, error) {
+func (a *Answer) reservedIf(o simulate.Options, leftOut int) (uint64, error) {
 	s := *a.Setup
 	s.LeftOut, s.Limit = max(s.LeftOut, leftOut), a.shownLimit()
 	b, err := tryAs(&s, a.shown(), a.most-a.work, o)

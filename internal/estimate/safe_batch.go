@@ -2,56 +2,56 @@
 
 package estimate
 
-// Close tells whether the run would not fit any more if the estimate were as far
+// MightNotFit tells whether the run would not fit any more if the estimate were as far
 // off as others have been.
-func (a *Answer) Close() bool {
+func (a *Answer) MightNotFit() bool {
 	limit, total := a.Setup.Limit, a.Card.Total
 	return limit > 0 && a.Interval[1] > limit || total > 0 && a.Interval[1]+a.Outside > total
 }
 
-// Sure is the run at the largest batch that fits with its whole interval, nil
+// SafeBatch is the run at the largest batch that fits with its whole interval, nil
 // where not even 1 does. It is looked for from the edge down. Where such runs were
 // measured on this machine, like has been held against them, and its interval counts.
-func (m *MaxAnswer) Sure(like *Answer) (*Answer, error) {
+func (m *MaxAnswer) SafeBatch(like *Answer) (*Answer, error) {
 	if m.Best == nil {
 		return nil, nil
 	}
 	edge := *m.Best
 	calibrate(&edge, like)
-	if !edge.Close() {
+	if !edge.MightNotFit() {
 		return &edge, nil
 	}
 	m.cores.take()
 	defer m.cores.release()
-	runs := ahead{cores: m.cores, guess: m.guessSure(&edge), try: func(batch int) (*Answer, error) { return m.at(batch, like) }}
-	var sure *Answer
+	runs := ahead{cores: m.cores, guess: m.guessSafe(&edge), try: func(batch int) (*Answer, error) { return m.estimateAt(batch, like) }}
+	var safe *Answer
 	at := downward{low: m.MaxBatch, step: 1}.after(false)
 	for at.next() > 0 {
 		a, err := runs.ask(at)
 		if err != nil {
 			return nil, err
 		}
-		if !a.Close() {
-			sure = a
+		if !a.MightNotFit() {
+			safe = a
 		}
-		at = at.after(!a.Close())
+		at = at.after(!a.MightNotFit())
 	}
-	return sure, nil
+	return safe, nil
 }
 
-// guessSure guesses by the run at the edge whether a smaller one is sure to fit.
-func (m *MaxAnswer) guessSure(edge *Answer) func(batch int) bool {
+// guessSafe guesses by the run at the edge whether a smaller one is sure to fit.
+func (m *MaxAnswer) guessSafe(edge *Answer) func(batch int) bool {
 	upper := float64(edge.Interval[1])
 	less := m.trend.slope() * upper / float64(max(edge.PeakReserved, 1)) // for each batch
 	return func(batch int) bool {
 		a := *edge
 		a.Interval[1] = uint64(max(upper-less*float64(m.MaxBatch-batch), 0))
-		return !a.Close()
+		return !a.MightNotFit()
 	}
 }
 
-// at is the run at a batch, with the interval that like has.
-func (m *MaxAnswer) at(batch int, like *Answer) (*Answer, error) {
+// estimateAt is the run at a batch, with the interval that like has.
+func (m *MaxAnswer) estimateAt(batch int, like *Answer) (*Answer, error) {
 	a, err := Estimate(withBatch(m.Best.Setup, batch), m.card)
 	if err == nil {
 		calibrate(a, like)

@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// onWord notes what a setup says of a recorded run that its profile does not
+// noteUnverified notes what a setup says of a recorded run that its profile does not
 // tell. Config files say such things whether anybody asks or not, so that it is
 // no mistake; but no figure depends on it.
-func (s *Setup) onWord(o *object, p Recorded) {
+func (s *Setup) noteUnverified(o *object, p Recorded) {
 	for _, x := range Settings() {
 		name := x.asOneWord()
-		if o.has(x.Name) && !slices.Contains(s.OnWord, name) && (x.Told == nil || !x.Told(p)) {
-			s.OnWord = append(s.OnWord, name)
+		if o.has(x.Name) && !slices.Contains(s.Unverified, name) && (x.Told == nil || !x.Told(p)) {
+			s.Unverified = append(s.Unverified, name)
 		}
 	}
 	class := optimizerOf(p.Optimizer) != ""
 	if class && o.has("optimizer") && plainOptimizer(s.Optimizer) != s.Optimizer {
-		s.OnWord = append(s.OnWord, optimizerVariant)
+		s.Unverified = append(s.Unverified, optimizerVariant)
 	}
 }
 
@@ -45,7 +45,7 @@ func (s *Setup) AsRecorded() *Setup {
 		d := *s.Dist
 		t.Dist = &d
 	}
-	for _, field := range s.OnWord {
+	for _, field := range s.Unverified {
 		switch x := Find(field); {
 		case field == "lora":
 			t.LoRA = nil

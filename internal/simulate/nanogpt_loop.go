@@ -15,15 +15,15 @@ import (
 // memory in the cache that the steps then find. It is estimated again later on, among
 // what the steps have left: that takes no more in any of 384 shapes that were tried.
 
-// names is the variables of the loop.
-type names struct {
+// loopNames is the variables of the loop.
+type loopNames struct {
 	batch        family.Batch
 	logits, loss *shadow.Tensor
 }
 
-// estimates is how many micro-batches of estimate_loss are simulated, as if eval_iters
+// estimateBatches is how many micro-batches of estimate_loss are simulated, as if eval_iters
 // were 2: from the second on, which finds the names of the one before, all are alike.
-const estimates = 4
+const estimateBatches = 4
 
 // bind gives a name another value; what it held before goes once the new one is there.
 func bind(at **shadow.Tensor, to *shadow.Tensor) {
@@ -33,15 +33,15 @@ func bind(at **shadow.Tensor, to *shadow.Tensor) {
 }
 
 // fetch is X, Y = get_batch('train').
-func (r *run) fetch(n *names) {
+func (r *run) fetch(n *loopNames) {
 	r.note("step: batch")
 	old := n.batch
 	n.batch = r.script.Batch()
 	old.Drop()
 }
 
-// begin is what train.py does before its first step.
-func (r *run) begin() {
+// beforeSteps is what train.py does before its first step.
+func (r *run) beforeSteps() {
 	if r.script == nil || r.o.Local {
 		return
 	}
@@ -54,33 +54,33 @@ func (r *run) begin() {
 func (r *run) estimateLoss() {
 	defer r.w.NoGrad()()
 	r.script.Eval(true)
-	var own names
-	for range estimates {
+	var own loopNames
+	for range estimateBatches {
 		r.fetch(&own)
-		r.w.Autocast(autocastType(r.s.Precision), func() { r.call(&own, r.script.Forward) })
+		r.w.Autocast(autocastType(r.s.Precision), func() { r.callModel(&own, r.script.Forward) })
 		shadow.Item(own.loss)
 	}
 	own.end()
 	r.script.Eval(false)
 }
 
-// call is logits, loss = model(X, Y).
-func (r *run) call(n *names, model func(family.Batch) (logits, loss *shadow.Tensor)) {
+// callModel is logits, loss = model(X, Y).
+func (r *run) callModel(n *loopNames, model func(family.Batch) (logits, loss *shadow.Tensor)) {
 	logits, loss := model(n.batch)
 	bind(&n.logits, logits)
 	bind(&n.loss, loss)
 }
 
-// scripted is one micro-batch of the loop.
-func (r *run) scripted() {
+// scriptMicroBatch is one micro-batch of the loop.
+func (r *run) scriptMicroBatch() {
 	n := &r.names
 	if r.o.Local {
 		r.fetch(n)
 	}
 	r.mark(Forward, "forward")
 	r.w.Autocast(autocastType(r.s.Precision), func() {
-		r.call(n, r.wrapped)
-		if !r.o.Alone {
+		r.callModel(n, r.wrapped)
+		if !r.o.Undivided {
 			bind(&n.loss, n.loss.DivScalar())
 		}
 	})
@@ -102,9 +102,9 @@ func (r *run) wrapped(b family.Batch) (logits, loss *shadow.Tensor) {
 }
 
 // end ends the names, as a function does when it returns.
-func (n *names) end() {
+func (n *loopNames) end() {
 	n.batch.Drop()
 	bind(&n.logits, nil)
 	bind(&n.loss, nil)
-	*n = names{}
+	*n = loopNames{}
 }
