@@ -31,9 +31,9 @@ func (w *World) As(c Component) func() {
 
 // Tagged is As for what belongs to one parameter or module, by its path.
 func (w *World) Tagged(c Component, path string) func() {
-	was, outer := w.component, w.path
-	w.component, w.path = c, []string{path}
-	return func() { w.component, w.path = was, outer }
+	was := w.component
+	w.component, w.path = c, append(w.path, path)
+	return func() { w.component, w.path = was, w.path[:len(w.path)-1] }
 }
 
 // OnQueue is with torch.cuda.stream(...), for memory of one component.
