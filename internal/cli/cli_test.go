@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -61,8 +62,8 @@ func condition(cond string) (bool, error) {
 	return false, fmt.Errorf("%q is not known", cond)
 }
 
-// TestScripts runs testdata/*.txtar. Recordings stand in $RECORDINGS and $TRACES. Beyond
-// testscript's own commands there are
+// TestScripts runs testdata/*.txtar. Recordings stand in $RECORDINGS and $TRACES, and
+// $RUNS is how many runs were measured. Beyond testscript's own commands there are
 //
 //	exits N COMMAND...     run a command and want this exit code
 //	bytes FILE "TEXT"      write a file, TEXT being a Go string literal
@@ -76,12 +77,14 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	runs := measuredRuns(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata",
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("RECORDINGS", recordings)
 			e.Setenv("TRACES", traces)
+			e.Setenv("RUNS", runs)
 			e.Setenv("SNUG_STORE", filepath.Join(e.WorkDir, "measured.db"))
 			e.Setenv("LANG", "C.UTF-8")
 			return nil
@@ -89,6 +92,25 @@ func TestScripts(t *testing.T) {
 		Condition: condition,
 		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"exits": exits_, "bytes": bytes_, "head": head_},
 	})
+}
+
+// measuredRuns is how many measured runs the general interval comes from: more with
+// every run that is measured.
+func measuredRuns(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../estimate/residuals.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table struct {
+		Measured []struct {
+			Groups map[string]struct{ Cases int }
+		}
+	}
+	if err := json.Unmarshal(data, &table); err != nil {
+		t.Fatal(err)
+	}
+	return strconv.Itoa(table.Measured[0].Groups[""].Cases)
 }
 
 func exits_(ts *testscript.TestScript, _ bool, args []string) {

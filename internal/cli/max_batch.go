@@ -95,7 +95,7 @@ type edge struct {
 
 // ask looks for both; JSON has no place for the second.
 func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, cores estimate.Cores) (edge, error) {
-	if err := runnable(s, card); err != nil {
+	if err := estimate.Runnable(s, card); err != nil {
 		return edge{}, err
 	}
 	m, err := cores.MaxBatch(s, card)

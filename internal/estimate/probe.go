@@ -3,6 +3,7 @@
 package estimate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -49,11 +50,14 @@ const (
 )
 
 // NewProbe simulates a setup as on the card's kind.
-func NewProbe(s *setup.Setup, card gpu.Card) (*Probe, error) { return NewProbeUpTo(s, card, 0) }
+func NewProbe(s *setup.Setup, card gpu.Card) (*Probe, error) {
+	return NewProbeUpTo(context.Background(), s, card, 0)
+}
 
 // NewProbeUpTo is NewProbe for a search over cards of so many bytes at most, 0 for
-// any: of a run with loops that is far too large for them it says no more than that.
-func NewProbeUpTo(s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err error) {
+// any: of a run with loops that is far too large for them it says no more than that. It
+// ends with the context.
+func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err error) {
 	if s.Model.Program != nil {
 		return recordedProbe(s)
 	}
@@ -65,7 +69,7 @@ func NewProbeUpTo(s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err 
 		}
 	}()
 	p = &Probe{Setup: s, tape: &cost.Tape{}}
-	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, MostEvents: mostEvents})
+	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, MostEvents: mostEvents, Stop: ctx.Err})
 	if err != nil {
 		return nil, beyond(s, 0, err)
 	}

@@ -134,6 +134,7 @@ func (o *Uncertainty) widen(estimated, peak uint64) {
 // reservedIf is what the run reserves if it goes as o says and leaves out updates; as
 // if there were room where it would not fit then.
 func (a *Answer) reservedIf(o simulate.Options, leftOut int) (uint64, error) {
+	o.Stop = a.stopped
 	s := *a.Setup
 	s.LeftOut, s.Limit = max(s.LeftOut, leftOut), a.shownLimit()
 	b, err := tryAs(&s, a.shown(), a.most-a.work, o)

@@ -95,6 +95,10 @@ var families = map[string]Facts{
 		make: newGemma2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},
 	},
+	"gemma3_text": {
+		make: newGemma3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},
+	},
 	"gpt2": {
 		make: newGPT2, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, Quantizes: true, Dims: Dims{768, 12, 12},

@@ -3,6 +3,7 @@
 package family
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,22 @@ func TestFacts(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestReadmeNamesFamilies demands that the README's list of families is whole.
+func TestReadmeNamesFamilies(t *testing.T) {
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(page), "Families: ")
+	list, _, _ = strings.Cut(list, ";")
+	named := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
+	for _, modelType := range Known() {
+		if !slices.Contains(named, modelType) {
+			t.Errorf("README.md does not name %s", modelType)
 		}
 	}
 }

@@ -14,6 +14,28 @@ import (
 // squeezed by a tanh.
 
 func newGemma2(b *nn.Builder, c *Config, run Run) (Model, error) {
+	return newGemma(b, c, run, gemmaShape{
+		vocab: 256000, slides: func(i int) bool { return (i+1)%2 != 0 },
+		softcap: !c.null("final_logit_softcapping"),
+		attention: func(a *llamaAttention) shadow.Module2 {
+			a.softcap = !c.null("attn_logit_softcapping")
+			return a
+		},
+		rotary: func(dim int, _ []int) layerRotary { return sharedRotary(b, c, dim) },
+	}), nil
+}
+
+// gemmaShape is where the Gemmas from the second on differ.
+type gemmaShape struct {
+	vocab     int
+	slides    func(i int) bool                       // whether a layer looks through the window
+	softcap   bool                                   // of the logits
+	attention func(a *llamaAttention) shadow.Module2 // what Llama's becomes
+	rotary    func(dim int, windows []int) layerRotary
+}
+
+// newGemma makes Gemma2ForCausalLM and those that are built like it.
+func newGemma(b *nn.Builder, c *Config, run Run, s gemmaShape) *llama {
 	hidden := c.Positive("hidden_size", 2304)
 	heads := c.Positive("num_attention_heads", 8)
 	c.HeadDim(hidden, heads)
@@ -25,18 +47,18 @@ func newGemma2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if window == 0 {
 		c.fail("sliding_window", "a number of tokens")
 	}
-	windows := c.layerWindows(layers, window, func(i int) bool { return (i+1)%2 != 0 })
+	windows := c.layerWindows(layers, window, s.slides)
 	m := &llama{net: net{b.W, run}}
 	m.masks = &layerMasks{windows: windows, window: window, both: true}
-	m.embed = b.Embedding("model.embed_tokens", c.Positive("vocab_size", 256000), hidden)
+	m.embed = b.Embedding("model.embed_tokens", c.Positive("vocab_size", s.vocab), hidden)
 	m.embed.Scale = b.Buffer(b.DType)
 	act := c.activation("hidden_activation", "gelu_pytorch_tanh")
 	for i := range layers {
 		at := fmt.Sprintf("model.layers.%d", i)
 		l := &gemma2Layer{Path: shadow.Path(at)}
-		l.attn = newLlamaAttention(b, m, at+".self_attn", hidden, heads, kv, dim, bias, bias)
-		l.attn.window, l.attn.dropout = windows[i], c.Float("attention_dropout", 0)
-		l.attn.softcap = !c.null("attn_logit_softcapping")
+		attn := newLlamaAttention(b, m, at+".self_attn", hidden, heads, kv, dim, bias, bias)
+		attn.window, attn.dropout = windows[i], c.Float("attention_dropout", 0)
+		l.attn = s.attention(attn)
 		l.mlp = newLlamaMLP(b, run, at+".mlp", hidden, c.Positive("intermediate_size", 9216), false, act)
 		l.input = newGemma2Norm(b, run, at+".input_layernorm", hidden)
 		l.postAttn = newGemma2Norm(b, run, at+".post_attention_layernorm", hidden)
@@ -45,15 +67,15 @@ func newGemma2(b *nn.Builder, c *Config, run Run) (Model, error) {
 		m.layers = append(m.layers, l)
 	}
 	m.norm = newGemma2Norm(b, run, "model.norm", hidden)
-	m.rotary = newRotary(b, c, dim)
+	m.rotary = s.rotary(dim, windows)
 	m.head = newCausalHead(b, c, run, hidden, m.embed, true)
-	m.head.softcap = !c.null("final_logit_softcapping")
-	return m, nil
+	m.head.softcap = s.softcap
+	return m
 }
 
 type gemma2Layer struct {
 	shadow.Path
-	attn                               *llamaAttention
+	attn                               shadow.Module2
 	mlp                                *llamaMLP
 	input, postAttn, preFeed, postFeed *gemma2Norm
 }

@@ -33,7 +33,7 @@ func newGPTNeoX(b *nn.Builder, c *Config, run Run) (Model, error) {
 		m.layers = append(m.layers, newGPTNeoXLayer(b, c, m, fmt.Sprintf("gpt_neox.layers.%d", i), hidden, dim))
 	}
 	m.norm = b.LayerNorm("gpt_neox.final_layer_norm", hidden, true)
-	m.rotary = newRotary(b, c, c.rotaryDim(dim, "rotary_pct", 0.25))
+	m.rotary = newRotary(b, c, c.rotaryDim(dim, "rotary_pct", 0.25), c.ropeType())
 	m.head = newCausalHead(b, c, run, hidden, m.embedIn, false)
 	return m, nil
 }

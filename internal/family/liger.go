@@ -40,11 +40,12 @@ func (r Run) checkLigerExperts(s llamaShape) error {
 }
 
 // applyRotary is apply_rotary_pos_emb, or Liger's in its place.
-func (m *llama) applyRotary(q, k *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
+func (m *llama) applyRotary(q, k *shadow.Tensor, window int) (*shadow.Tensor, *shadow.Tensor) {
+	r := m.rotary.of(window)
 	if m.run.liger("rope") {
-		return shadow.LigerRope(q, k, m.rotary.cos, m.rotary.sin)
+		return shadow.LigerRope(q, k, r.cos, r.sin)
 	}
-	return applyRotary(q, k, m.rotary.cos, m.rotary.sin)
+	return applyRotary(q, k, r.cos, r.sin)
 }
 
 // ligerExperts is LigerExperts.forward.

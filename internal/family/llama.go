@@ -16,7 +16,7 @@ type llama struct {
 	embed  *nn.Embedding
 	layers []shadow.Module
 	norm   shadow.Module
-	rotary *rotary
+	rotary layerRotary
 	masks  *layerMasks
 	head   *causalHead
 }
@@ -70,7 +70,7 @@ func newLlamaLike(b *nn.Builder, c *Config, run Run, s llamaShape) *llama {
 		m.layers = append(m.layers, l)
 	}
 	m.norm = newRMSNorm(b, run, "model.norm", s.hidden)
-	m.rotary = newRotary(b, c, s.dim)
+	m.rotary = sharedRotary(b, c, s.dim)
 	m.head = newCausalHead(b, c, run, s.hidden, m.embed, false)
 	return m
 }
@@ -88,11 +88,11 @@ func (m *llama) forward(b Batch) *shadow.Tensor {
 	pos := positions(fn, m.w, m.run.Seq)
 	m.masks.create(fn, m.net, embeds, b.Mask, pos)
 	hidden := fn.Let(embeds)
-	m.rotary.cos, m.rotary.sin = m.rotary.forward(hidden, pos)
-	fn.Let(m.rotary.cos)
-	fn.Let(m.rotary.sin)
+	m.rotary.create(fn, hidden, pos)
 	for i, l := range m.layers {
-		fn.Set(&hidden, m.layer(l, hidden, pos, m.rotary.cos, m.rotary.sin, m.masks.of(m.masks.windows[i])))
+		window := m.masks.windows[i]
+		r := m.rotary.of(window)
+		fn.Set(&hidden, m.layer(l, hidden, pos, r.cos, r.sin, m.masks.of(window)))
 	}
 	fn.Set(&hidden, m.w.Call(m.norm, hidden))
 	return fn.Return(hidden)
@@ -145,11 +145,17 @@ func (a *llamaAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shad
 	query := fn.Let(a.qNorm.orNone(a.q.Call(hidden).View(B, S, -1, a.headDim)).Transpose(1, 2)) // (B, H, S, D)
 	key := fn.Let(a.kNorm.orNone(a.k.Call(hidden).View(B, S, -1, a.headDim)).Transpose(1, 2))   // (B, Hkv, S, D)
 	value := fn.Let(a.v.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))                 // (B, Hkv, S, D)
+	return a.attend(fn, &query, &key, value)
+}
 
-	q, k := a.m.applyRotary(query, key)
-	fn.Set2(&query, q, &key, k)
+// attend is the rest of the forward, from the rotation on. It runs in the same
+// frame, and binds the names of queries and keys anew.
+func (a *llamaAttention) attend(fn *shadow.Frame, query, key **shadow.Tensor, value *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
+	B, S := value.Size(0), value.Size(2)
+	q, k := a.m.applyRotary(*query, *key, a.window)
+	fn.Set2(query, q, key, k)
 
-	out, weights := a.m.attention(query, key, value, attending{
+	out, weights := a.m.attention(*query, *key, value, attending{
 		mask: a.m.masks.of(a.window), causal: true, dropout: a.dropout, softcap: a.softcap,
 	})
 	fn.Let(out) // (B, S, H, D)

@@ -20,7 +20,7 @@ type modernBert struct {
 	dropout  nn.Dropout
 	layers   []*modernBertLayer
 	outNorm  *nn.LayerNorm
-	angles   map[bool]*rotary // by whether a layer looks through a window
+	rotary   layerRotary
 	window   int
 	sliding  *shadow.Tensor // the mask of the forward that runs
 	head     *lmHead
@@ -41,7 +41,6 @@ func newModernBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 		dropout:  nn.Dropout(c.Float("embedding_dropout", 0)),
 		attnDrop: c.Float("attention_dropout", 0),
 		window:   c.Positive("local_attention", 128) / 2,
-		angles:   map[bool]*rotary{},
 	}
 	every := c.Positive("global_attn_every_n_layers", 3)
 	windows := c.layerWindows(layers, m.window, func(i int) bool { return i%every != 0 })
@@ -50,14 +49,10 @@ func newModernBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 	m.embed = b.Embedding(at+"embeddings.tok_embeddings", m.vocab, hidden)
 	m.norm = b.LayerNorm(at+"embeddings.norm", hidden, bias)
 	for i := range layers {
-		m.layers = append(m.layers, newModernBertLayer(b, c, m, fmt.Sprintf("%slayers.%d", at, i), i, hidden, windows[i] > 0))
+		m.layers = append(m.layers, newModernBertLayer(b, c, m, fmt.Sprintf("%slayers.%d", at, i), i, hidden, windows[i]))
 	}
 	m.outNorm = b.LayerNorm(at+"final_norm", hidden, bias)
-	for _, slides := range []bool{false, true} {
-		if m.has(slides) {
-			m.angles[slides] = newRotary(b, c, m.headDim)
-		}
-	}
+	m.rotary = rotaryByType(b, c, m.headDim, windows)
 	if run.Head == "masked-lm" {
 		m.head = &lmHead{
 			dense:   b.Linear("head.dense", hidden, hidden, c.Bool("classifier_bias", false)),
@@ -70,16 +65,6 @@ func newModernBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 		}
 	}
 	return m, nil
-}
-
-// has tells whether there are layers of a kind.
-func (m *modernBert) has(slides bool) bool {
-	for _, l := range m.layers {
-		if l.attn.slides == slides {
-			return true
-		}
-	}
-	return false
 }
 
 func (m *modernBert) Batch() Batch { return m.textBatch() }
@@ -104,13 +89,9 @@ func (m *modernBert) forward(b Batch) *shadow.Tensor {
 	fn.Let(hidden)                                                     // in mask_kwargs too
 	m.bidirectionalMask(b.Mask)
 	m.sliding = fn.Let(m.windowMask(hidden, b.Mask, m.window))
-	for _, slides := range []bool{false, true} {
-		if r := m.angles[slides]; r != nil {
-			r.cos, r.sin = fn.Let2(r.forward(hidden, pos))
-		}
-	}
+	m.rotary.create(fn, hidden, pos)
 	for _, l := range m.layers {
-		r := m.angles[l.attn.slides]
+		r := m.rotary.of(l.attn.window)
 		fn.Set(&hidden, m.layer(l, hidden, l.attn.mask(), r.cos, r.sin))
 	}
 	fn.Set(&hidden, m.outNorm.Call(hidden))
@@ -126,7 +107,7 @@ type modernBertLayer struct {
 	mlp               *modernBertMLP
 }
 
-func newModernBertLayer(b *nn.Builder, c *Config, m *modernBert, at string, i, hidden int, slides bool) *modernBertLayer {
+func newModernBertLayer(b *nn.Builder, c *Config, m *modernBert, at string, i, hidden, window int) *modernBertLayer {
 	l := &modernBertLayer{Path: shadow.Path(at)}
 	bias, inter := c.Bool("norm_bias", false), c.Positive("intermediate_size", 1152)
 	attnBias, mlpBias := c.Bool("attention_bias", false), c.Bool("mlp_bias", false)
@@ -134,7 +115,7 @@ func newModernBertLayer(b *nn.Builder, c *Config, m *modernBert, at string, i, h
 		l.attnNorm = b.LayerNorm(at+".attn_norm", hidden, bias)
 	}
 	l.attn = &modernBertAttention{
-		Path: shadow.Path(at + ".attn"), m: m, slides: slides,
+		Path: shadow.Path(at + ".attn"), m: m, window: window,
 		qkv: b.Linear(at+".attn.Wqkv", hidden, 3*hidden, attnBias),
 		out: b.Linear(at+".attn.Wo", hidden, hidden, attnBias),
 	}
@@ -163,12 +144,12 @@ type modernBertAttention struct {
 	shadow.Path
 	m        *modernBert
 	qkv, out *nn.Linear
-	slides   bool
+	window   int // 0 sees everything
 }
 
 // mask is that of the forward that runs.
 func (a *modernBertAttention) mask() *shadow.Tensor {
-	if a.slides {
+	if a.window > 0 {
 		return a.m.sliding
 	}
 	return nil
@@ -184,8 +165,8 @@ func (a *modernBertAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (
 	fn.Set(&key, key.Transpose(1, 2))
 	fn.Set(&value, value.Transpose(1, 2))
 
-	angles := a.m.angles[a.slides]
-	q, k := applyRotaryWide(query, key, angles.cos, angles.sin)
+	r := a.m.rotary.of(a.window)
+	q, k := applyRotaryWide(query, key, r.cos, r.sin)
 	fn.Set2(&query, q, &key, k)
 
 	out, weights := fn.Let2(a.m.attention(query, key, value, attending{mask: a.mask(), dropout: a.m.attnDrop}))

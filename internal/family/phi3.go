@@ -44,7 +44,7 @@ func newPhi3(b *nn.Builder, c *Config, run Run) (Model, error) {
 		m.layers = append(m.layers, l)
 	}
 	m.norm = newRMSNorm(b, run, "model.norm", hidden)
-	m.rotary = newRotary(b, c, c.rotaryDim(dim, "partial_rotary_factor", 1))
+	m.rotary = sharedRotary(b, c, c.rotaryDim(dim, "partial_rotary_factor", 1))
 	m.head = newCausalHead(b, c, run, hidden, m.embed, false)
 	return m, nil
 }
@@ -104,10 +104,11 @@ func (a *phi3Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shado
 
 // rotate is apply_rotary_pos_emb, or Liger's in its place.
 func (a *phi3Attention) rotate(query, key *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
+	r := a.m.rotary.of(a.window)
 	if a.m.run.liger("rope") {
-		return shadow.LigerRope(query, key, a.m.rotary.cos, a.m.rotary.sin)
+		return shadow.LigerRope(query, key, r.cos, r.sin)
 	}
-	return applyPartialRotary(query, key, a.m.rotary.cos, a.m.rotary.sin, false)
+	return applyPartialRotary(query, key, r.cos, r.sin, false)
 }
 
 type phi3MLP struct {

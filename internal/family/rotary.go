@@ -4,6 +4,7 @@ package family
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"snug/internal/shadow"
@@ -17,12 +18,12 @@ type rotary struct {
 	cos, sin *shadow.Tensor // of the forward that runs
 }
 
-// newRotary makes the frequencies for heads of which dim elements are rotated.
-func newRotary(b *nn.Builder, c *Config, dim int) *rotary {
+// newRotary makes the frequencies for heads of which dim elements are rotated,
+// with positions scaled in the way that kind says.
+func newRotary(b *nn.Builder, c *Config, dim int, kind string) *rotary {
 	if dim%2 != 0 && c.err == nil {
 		c.err = fmt.Errorf("%d elements of a head are to be rotated; it has to be an even number", dim)
 	}
-	kind := c.ropeType()
 	r := &rotary{measures: strings.Contains(kind, "dynamic") || kind == "longrope"}
 	r.invFreq = b.Register(frequencies(b.W, dim))
 	b.Register(r.invFreq.Clone()) // original_inv_freq
@@ -35,6 +36,50 @@ func frequencies(w *shadow.World, dim int) *shadow.Tensor {
 	fn := w.Func()
 	powers := fn.Let(w.Full(shadow.Float32, (dim+1)/2).DivScalar().ScalarPow())
 	return fn.Return(powers.MulScalar().MulScalar())
+}
+
+// layerRotary is the rotary embeddings of a model: one that all layers share, or
+// one for each type of layer. Like layerMasks, it is used once in each forward.
+type layerRotary struct {
+	full    *rotary
+	sliding *rotary // of the layers that look through a window
+}
+
+// sharedRotary is one for all layers.
+func sharedRotary(b *nn.Builder, c *Config, dim int) layerRotary {
+	r := newRotary(b, c, dim, c.ropeType())
+	return layerRotary{r, r}
+}
+
+// rotaryByType is one for each type of layer that there is, in the order of the
+// types' names.
+func rotaryByType(b *nn.Builder, c *Config, dim int, windows []int) (l layerRotary) {
+	if slices.Contains(windows, 0) {
+		l.full = newRotary(b, c, dim, c.ropeTypeOf("full_attention"))
+	}
+	if slices.ContainsFunc(windows, func(w int) bool { return w > 0 }) {
+		l.sliding = newRotary(b, c, dim, c.ropeTypeOf("sliding_attention"))
+	}
+	return l
+}
+
+// create computes the angles of a forward, which the model's frame holds. Where
+// there are two, transformers goes through a set, in an order that differs from
+// one process to the next.
+func (l *layerRotary) create(fn *shadow.Frame, hidden, pos *shadow.Tensor) {
+	for _, r := range slices.Compact([]*rotary{l.full, l.sliding}) {
+		if r != nil {
+			r.cos, r.sin = fn.Let2(r.forward(hidden, pos))
+		}
+	}
+}
+
+// of is the rotary embedding for a layer with this window.
+func (l *layerRotary) of(window int) *rotary {
+	if window > 0 {
+		return l.sliding
+	}
+	return l.full
 }
 
 // ropeKey is a key of rope_parameters, or of rope_scaling, as it was called.
@@ -54,6 +99,15 @@ func (c *Config) ropeType() string {
 		kind, _ = c.ropeKey("type").(string)
 	}
 	return kind
+}
+
+// ropeTypeOf is the same for a type of layer, where each has its own parameters.
+func (c *Config) ropeTypeOf(layerType string) string {
+	own, ok := c.ropeKey(layerType).(map[string]any)
+	if !ok {
+		return c.ropeType()
+	}
+	return NewConfig(map[string]any{"rope_parameters": own}).ropeType()
 }
 
 // rotaryDim is how many elements of a head are rotated: the part that

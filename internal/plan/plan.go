@@ -14,7 +14,7 @@ package plan
 
 import (
 	"cmp"
-	"slices"
+	"context"
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
@@ -126,8 +126,11 @@ type File struct {
 }
 
 // Search finds the settings for one card.
-func Search(r Request) (*Plan, error) {
-	s, err := newSearch(r, newProber(r.Setup).upTo(r.Card), true)
+func Search(r Request) (*Plan, error) { return SearchContext(context.Background(), r) }
+
+// SearchContext is Search that ends with the context.
+func SearchContext(ctx context.Context, r Request) (*Plan, error) {
+	s, err := newSearch(r, newProber(r.Setup).during(ctx).upTo(r.Card), true)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +175,7 @@ func (s *search) explain(p *Plan) error {
 		}
 		return err
 	})
-	p.Rejected = slices.Concat(p.Rejected, rejected, impossible)
+	p.Rejected = append(append(p.Rejected, rejected...), impossible...) // which is a list in JSON even without any
 	return err
 }
 

@@ -117,7 +117,7 @@ func (s *Setup) recordedSizes(o *object, p Recorded, name string) error {
 		switch {
 		case s.size(q) > 0:
 		case !isSize(q): // no flag says it
-			return Wrong("{"+q+"} is missing; %s was recorded at several: a setup file says at which the run is (%s: 8), or snug predict with --at %[2]s=8", name, q)
+			return Wrong("{"+q+"} is missing; %s was recorded at several: a setup file says at which the run is (%s: 8), or snug predict with {at} %[2]s=8", name, q)
 		default:
 			return Wrong("{"+q+"} is missing; %s was recorded at several, so say at which the run is", name)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"snug/internal/family"
 	"snug/internal/setup"
 	"snug/internal/stream"
 )
@@ -17,7 +18,7 @@ func TestLigerLeavesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pick := func(name string, words ...string) string { return rapid.SampledFrom(words).Draw(t, name) }
 		config := map[string]any{
-			"model_type":  pick("family", "llama", "mistral", "qwen2", "qwen3", "gemma2", "phi3", "mixtral", "qwen3_moe"),
+			"model_type":  pick("family", family.Types(func(f family.Facts) bool { return f.Liger })...),
 			"hidden_size": 64.0, "num_hidden_layers": 2.0, "num_attention_heads": 4.0, "num_key_value_heads": 2.0, "head_dim": 16.0,
 			"intermediate_size": 96.0, "moe_intermediate_size": 32.0, "num_experts": 4.0, "num_local_experts": 4.0, "num_experts_per_tok": 2.0,
 			"vocab_size": 300.0, "tie_word_embeddings": rapid.Bool().Draw(t, "tied"),

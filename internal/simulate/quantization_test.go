@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"snug/internal/family"
 	"snug/internal/setup"
 	"snug/internal/shadow"
 	"snug/internal/stream"
@@ -147,10 +148,10 @@ func TestQuantizedLeavesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pick := func(name string, words ...string) string { return rapid.SampledFrom(words).Draw(t, name) }
 		config := map[string]any{
-			"model_type":  pick("family", "llama", "qwen2", "gemma2", "phi3", "mixtral", "opt"),
+			"model_type":  pick("family", append(family.Types(func(f family.Facts) bool { return f.Quantizes && f.Liger }), "opt")...),
 			"hidden_size": 64.0, "num_hidden_layers": 2.0, "num_attention_heads": 4.0, "num_key_value_heads": 2.0, "head_dim": 16.0,
-			"intermediate_size": 96.0, "num_local_experts": 4.0, "num_experts_per_tok": 2.0, "vocab_size": 300.0,
-			"pad_token_id": 0.0, "ffn_dim": 96.0, "word_embed_proj_dim": 64.0,
+			"intermediate_size": 96.0, "num_experts": 4.0, "num_local_experts": 4.0, "num_experts_per_tok": 2.0, "vocab_size": 300.0,
+			"moe_intermediate_size": 32.0, "pad_token_id": 0.0, "ffn_dim": 96.0, "word_embed_proj_dim": 64.0,
 		}
 		s := qlora(config, "causal-lm")
 		s.Batch, s.Seq = rapid.IntRange(1, 3).Draw(t, "batch"), rapid.IntRange(1, 40).Draw(t, "seq")

@@ -56,6 +56,7 @@ type Options struct {
 	Model       Maker                            // makes a model in the place of the setup's, if set
 	Folds       bool                             // long loops stay folded in the result
 	MostEvents  int                              // events that the run may have, folded where that is so; 0 for any
+	Stop        func() error                     // asked before each micro-batch; its error ends the run; nil is to go on
 }
 
 // Maker builds a model by hand.
@@ -125,6 +126,8 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 		case nil:
 		case shadow.TooLong:
 			res, err = nil, ErrTooLong
+		case stopped:
+			res, err = nil, e.error
 		default:
 			panic(e)
 		}
@@ -149,11 +152,25 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	return res, nil
 }
 
+// stopped is a panic that ends a run which nobody waits for.
+type stopped struct{ error }
+
+// goesOn panics where the run is to stop.
+func (r *run) goesOn() {
+	if r.o.Stop == nil {
+		return
+	}
+	if err := r.o.Stop(); err != nil {
+		panic(stopped{err})
+	}
+}
+
 // steps runs them. From the second update on a step mostly leaves everything as it
 // was; then the rest are the same again, and need only be written.
 func (r *run) steps() {
 	o, from := r.o, 0
 	for i := range r.s.Steps {
+		r.goesOn()
 		if i >= len(o.Skips)+2 && o.Log == nil && r.w.Repeat(from) {
 			from += (len(r.w.Trace.Events) - from) / 2
 			continue
@@ -317,6 +334,7 @@ func (r *run) microBatches() {
 		n = 1
 	}
 	for k := range n {
+		r.goesOn()
 		other := r.boundary(k == n-1)
 		if k >= 2 && !other && r.o.Log == nil && r.w.Repeat(from) {
 			from += (len(r.w.Trace.Events) - from) / 2
