@@ -18,7 +18,7 @@ import (
 	"snug/internal/config/edits"
 	"snug/internal/config/projects"
 	"snug/internal/config/systems"
-	"snug/internal/shadow"
+	"snug/internal/shadow/train"
 )
 
 // TestChangeIsRead draws a fixture and settings for it: whatever Change plans can
@@ -123,7 +123,7 @@ func drawSettings(t *rapid.T) map[string]any {
 		"batch": asAny(rapid.IntRange(1, 64)), "accumulation": asAny(rapid.IntRange(1, 64)), "seq": asAny(rapid.IntRange(1, 8192)),
 		"positives": asAny(rapid.IntRange(1, 64)), "negatives": asAny(rapid.IntRange(1, 64)), "workers": asAny(rapid.IntRange(0, 16)),
 		"checkpointing": asAny(rapid.Bool()), "precision": asAny(rapid.SampledFrom([]string{"fp32", "amp-bf16", "amp-fp16", "bf16", "fp16"})),
-		"optimizer": asAny(rapid.SampledFrom(shadow.OptimizerNames())), "lora.rank": asAny(rapid.IntRange(1, 128)),
+		"optimizer": asAny(rapid.SampledFrom(train.OptimizerNames())), "lora.rank": asAny(rapid.IntRange(1, 128)),
 	}
 	names := slices.Sorted(maps.Keys(draws))
 	want := map[string]any{}
@@ -174,7 +174,7 @@ func FuzzOpen(f *testing.F) {
 		if err == nil {
 			_, _ = configtest.Applied(files, plan.Edits, plan.Creates)
 		}
-		for _, name := range shadow.OptimizerNames() {
+		for _, name := range train.OptimizerNames() {
 			if plan, err := p.Change(configtest.Values(map[string]any{"optimizer": name})); err == nil {
 				ownWords(t, p, plan)
 			}

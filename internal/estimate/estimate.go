@@ -36,14 +36,14 @@ type Answer struct {
 	Interval      [2]uint64  `json:"interval"`
 	Evidence      *Evidence  `json:"evidence,omitempty"` // what the interval comes from; nil where that is this machine
 
-	Here   int                         `json:"-"` // runs on this machine that the interval comes from
-	Causes []profile.Cause             `json:"-"` // why the interval of a recorded run is as wide as it is
-	Open   []Opening                   `json:"-"` // what of a simulated run nobody can know before it
-	Setup  *setup.Setup                `json:"-"`
-	Card   gpu.Card                    `json:"-"`
-	Run    *simulate.Result            `json:"-"` // nil where the run was recorded
-	Play   allocator.Result            `json:"-"`
-	OOM    *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
+	Here      int                         `json:"-"` // runs on this machine that the interval comes from
+	Causes    []profile.Cause             `json:"-"` // why the interval of a recorded run is as wide as it is
+	Uncertain []Uncertainty               `json:"-"` // what of a simulated run nobody can know before it
+	Setup     *setup.Setup                `json:"-"`
+	Card      gpu.Card                    `json:"-"`
+	Run       *simulate.Result            `json:"-"` // nil where the run was recorded
+	Play      allocator.Result            `json:"-"`
+	OOM       *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 
 	stopped  func() error // why nobody waits for the answer any more, nil while somebody does
 	run      *run
@@ -160,7 +160,7 @@ func (a *Answer) finish() error {
 	}
 	a.DevicePeak = a.PeakReserved + a.Outside
 	a.Components = a.components()
-	return a.expect()
+	return a.setInterval()
 }
 
 // shown and shownLimit are what the answer's numbers were made under: the card,
@@ -188,7 +188,7 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 		}
 	}()
 	o.Card, o.Skips = card, slices.Repeat([]bool{true}, s.LeftOut)
-	o.Folds, o.Most = true, mostEvents
+	o.Folds, o.MostEvents = true, mostEvents
 	rates, timed := cost.RatesOf(card)
 	timed = timed && card.Total > 0 // a card was named
 	tape := &cost.Tape{}

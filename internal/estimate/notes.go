@@ -21,9 +21,9 @@ func Notes(s *setup.Setup, card gpu.Card) []string {
 // NotesNamed is Notes with fields as name calls them.
 func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) []string {
 	var out []string
-	if n := len(s.OnWord); n > 0 {
+	if n := len(s.Unverified); n > 0 {
 		out = append(out, fmt.Sprintf("%s: %s does not tell, so that the figures are as recorded, whatever %s",
-			strings.Join(s.OnWord, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
+			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
 	out = append(out, idleVersions(s)...)
 	if text := loadedNote(s, name); text != "" {

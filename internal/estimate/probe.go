@@ -39,8 +39,8 @@ type Probe struct {
 	under map[string]uint64 // what was reserved under which options
 	more  map[[2]int]uint64 // how much more a recorded run may reserve, by kind of card
 
-	within  map[atLimit]Verdict // whether it fits where
-	openEnd func() uint64       // how much more a simulated run may reserve, whichever way it goes
+	within    map[atLimit]Verdict // whether it fits where
+	uncertain func() uint64       // how much more a simulated run may reserve, whichever way it goes
 }
 
 // How many steps, and how many micro-batches of each, a probe runs.
@@ -69,13 +69,13 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 		}
 	}()
 	p = &Probe{Setup: s, tape: &cost.Tape{}}
-	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, Most: mostEvents, Stop: ctx.Err})
+	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, MostEvents: mostEvents, Stop: ctx.Err})
 	if err != nil {
 		return nil, beyond(s, 0, err)
 	}
 	made := runOf(result, false)
 	p.Floor, p.Weights = floors(made.trace, result.World.Tags)
-	p.openEnd = sync.OnceValue(p.opensFor(&short, card, result))
+	p.uncertain = sync.OnceValue(p.uncertaintyOf(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
 	if made.loops != nil {
 		p.loops = made.loops.Len()
@@ -95,7 +95,7 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 const mostKept = 1 << 19
 
 func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
-	o.Most = mostEvents
+	o.MostEvents = mostEvents
 	result, err := simulate.Run(s, o)
 	if err != nil {
 		return nil, beyond(s, 0, err)

@@ -140,7 +140,7 @@ func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	}
 	long := today.Events() > longRun
 	if !long {
-		s.ahead()
+		s.probeAhead()
 	}
 	p, err := s.recommend()
 	if err == nil {
@@ -199,7 +199,7 @@ func SearchAll(r Request, cards []gpu.Card) ([]*Plan, error) {
 // recommend finds the plan's first part: today's settings and better ones.
 func (s *search) recommend() (*Plan, error) {
 	p := &Plan{
-		GPU: s.req.Card.Name, Card: s.req.Card, Target: s.target, Timed: s.isTimed(), Room: s.free(),
+		GPU: s.req.Card.Name, Card: s.req.Card, Target: s.target, Timed: s.isTimed(), Room: s.bytesFree(),
 		Ladder: []Rung{}, Levers: []Lever{}, Rejected: []Rejection{}, Files: []File{},
 	}
 	var err error

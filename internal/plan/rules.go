@@ -78,7 +78,7 @@ func (s *search) lockUnwritable() {
 	if !r.fixed("checkpointing") && s.base.Model.Config != nil && !r.writes("checkpointing", !x.checkpointing) {
 		r.locked["checkpointing"] = true
 	}
-	if (x.attention == setup.Eager || s.flashless()) && !r.fixed("attention") && !r.writes("attention", setup.SDPA) {
+	if (x.attention == setup.Eager || s.lacksFlash()) && !r.fixed("attention") && !r.writes("attention", setup.SDPA) {
 		r.locked["attention"] = true
 	}
 }
@@ -137,7 +137,7 @@ func (s *search) variants() []settings {
 			for _, optimizer := range s.rules.optimizers(s.today) {
 				v := s.today
 				v.checkpointing, v.precision, v.optimizer = checkpointing, precision, optimizer
-				if (v.attention == setup.Eager || s.flashless()) && !s.rules.fixed("attention") {
+				if (v.attention == setup.Eager || s.lacksFlash()) && !s.rules.fixed("attention") {
 					v.attention = setup.SDPA
 				}
 				out = append(out, v)
@@ -147,8 +147,10 @@ func (s *search) variants() []settings {
 	return out
 }
 
-// flashless tells whether the run asks for flash attention and the card has none.
-func (s *search) flashless() bool { return s.today.attention == setup.Flash && s.req.Card.LacksFlash() }
+// lacksFlash tells whether the run asks for flash attention and the card has none.
+func (s *search) lacksFlash() bool {
+	return s.today.attention == setup.Flash && s.req.Card.LacksFlash()
+}
 
 // neverCheckpoints tells whether the model's family cannot do it at all. Whatever
 // else is wrong with the setup, its simulation says.
@@ -203,8 +205,8 @@ func (r rules) computes(x settings, card gpu.Card) bool {
 	return r.fixed("precision") || !isBF16(x.precision) || card.BF16()
 }
 
-// imitates says that the run computes in bf16 as it is, and the card only imitates it.
-func (s *search) imitates() bool { return isBF16(s.today.precision) && !s.req.Card.BF16() }
+// emulatesBF16 says that the run computes in bf16 as it is, and the card only imitates it.
+func (s *search) emulatesBF16() bool { return isBF16(s.today.precision) && !s.req.Card.BF16() }
 
 func isBF16(precision string) bool { return precision == setup.BF16 || precision == setup.AmpBF16 }
 

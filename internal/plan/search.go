@@ -113,7 +113,7 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 		return false, nil // under any options
 	}
 	if r.careful {
-		limit -= min(s.off(c, limit)+s.doubt(), limit)
+		limit -= min(s.mayBeLow(c, limit)+s.possiblyMissing(), limit)
 		if c.probe.Exceeds(limit) {
 			return false, nil
 		}
@@ -126,8 +126,8 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 	return v.Fits && (v.Retries == 0 || !r.careful), err
 }
 
-// off is by how much a candidate's estimate may be too low.
-func (s *search) off(c candidate, limit uint64) uint64 {
+// mayBeLow is by how much a candidate's estimate may be too low.
+func (s *search) mayBeLow(c candidate, limit uint64) uint64 {
 	if s.req.Measured != nil {
 		return estimate.High(c.on(s.base), s.req.Card, limit, s.req.Measured)
 	}

@@ -97,7 +97,7 @@ func (s *Setup) recorded(o *object) error {
 	if err := s.recordedSpread(p, name); err != nil {
 		return err
 	}
-	s.onWord(o, p)
+	s.noteUnverified(o, p)
 	torch := p.Torch
 	if v, _ := o.keys["versions"].(map[string]any); v["torch"] != nil && !strings.HasPrefix(s.Versions.Torch+".", torch+".") {
 		return Wrong("%s was recorded with PyTorch %s, and {versions.torch} is %s; record it with that one", name, torch, s.Versions.Torch)
@@ -135,7 +135,7 @@ func (s *Setup) recordedSizes(p Recorded, name string) error {
 			return Wrong("%s does not tell how {batch} changes it; record several: snug profile --vary batch=2,3 --vary %s -- <your command>",
 				name, strings.Join(varied(p), " --vary "))
 		case !known:
-			s.OnWord = append(s.OnWord, q)
+			s.Unverified = append(s.Unverified, q)
 		}
 	}
 	if was, known := p.Fixed["seq"]; known {

@@ -10,6 +10,7 @@ import (
 	"snug/internal/family"
 	"snug/internal/setup"
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // TestCheckpoints does as TestPEFT for steps whose blocks are checkpointed, in the
@@ -25,7 +26,7 @@ func TestCheckpoints(t *testing.T) {
 			s := caseSetup(c)
 			s.Steps = 1
 			reentrant, _ := c["reentrant"].(bool)
-			o := Options{Alone: true, Out: true, Local: true, Model: checkpointed(s, reentrant)}
+			o := Options{Undivided: true, OutOfPlace: true, Local: true, Model: checkpointed(s, reentrant)}
 			compare(t, play(t, s, o).blocks(), recorded.blocks())
 		})
 	}
@@ -33,7 +34,7 @@ func TestCheckpoints(t *testing.T) {
 
 // checkpointed makes the setup's model with either kind of checkpoints.
 func checkpointed(s *setup.Setup, reentrant bool) Maker {
-	return func(b *shadow.Builder, how family.Run) (family.Model, error) {
+	return func(b *nn.Builder, how family.Run) (family.Model, error) {
 		how.Reentrant = reentrant
 		return family.New(b, family.NewConfig(s.Model.Config), how)
 	}

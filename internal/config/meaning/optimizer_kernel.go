@@ -8,7 +8,7 @@ import (
 
 	"snug/internal/config/projects"
 	"snug/internal/config/systems"
-	"snug/internal/shadow"
+	"snug/internal/shadow/train"
 )
 
 // PyTorch's Adam and AdamW have three kernels each, which differ in what they
@@ -18,7 +18,7 @@ import (
 // withKernel is an optimizer's class with the kernel that the file picks for it.
 func (r *Run) withKernel(class any) any {
 	name, _ := class.(string)
-	if full := name + "-" + r.kernel(); slices.Contains(shadow.OptimizerNames(), full) {
+	if full := name + "-" + r.kernel(); slices.Contains(train.OptimizerNames(), full) {
 		return full
 	}
 	return class
