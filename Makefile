@@ -1,5 +1,5 @@
 # Few targets: everything else is an argument of go.
-.PHONY: build test bench accuracy lint fuzz
+.PHONY: build test bench accuracy lint fuzz mutants
 
 build:            ## the program, into bin/snug
 	go build -trimpath -o bin/snug ./cmd/snug
@@ -14,8 +14,12 @@ bench:            ## speed: replay, reading snapshots, estimates
 accuracy:         ## compare with testdata/measured, write docs/accuracy.md and the tables of residuals
 	go run ./internal/accuracy/report
 
-lint:             ## the linters, at the versions CI uses
-	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0 run
+lint:             ## the linters, at the versions CI uses, and code that only tests reach
+	./.ci/lint
+
+mutants:          ## MUTANTS small mistakes in each of four packages: those that no test notices
+	go run ./internal/mutate -n $${MUTANTS:-40} -seed $${SEED:-1} -tests ./internal/shadow,./internal/simulate internal/shadow
+	go run ./internal/mutate -n $${MUTANTS:-40} -seed $${SEED:-1} internal/simulate internal/estimate internal/plan
 
 fuzz:             ## each fuzz target, FUZZTIME seconds for the most exposed
 	./.ci/fuzz $${FUZZTIME:-60}

@@ -1,77 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package snug says how much GPU memory a PyTorch training run takes, without
-// Python and without a GPU: the run is simulated op by op, and what it allocates
-// goes through a model of PyTorch's caching allocator.
-//
-//	setup := &snug.Setup{Model: snug.Model{Name: "llama-3.2-1b"}, Batch: 4, Seq: 2048, Precision: "bf16"}
-//	answer, err := snug.Estimate(setup, snug.Card{})
-//
-// The command of the same name does this and more from the command line.
 package snug
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
-	"io"
+	"slices"
 
 	"snug/internal/estimate"
-	"snug/internal/files"
 	"snug/internal/gpu"
 	"snug/internal/plan"
 	"snug/internal/setup"
 )
 
-// Setup describes one training run. Model and Batch are required; every other
-// field left empty has the default that PyTorch or transformers would give it.
-type Setup = setup.Setup
-
-// Model says which model is trained: exactly one of its sources is given.
-type Model = setup.Model
-
-// LoRA freezes all but low-rank adapters on the named linear layers.
-type LoRA = setup.LoRA
-
-// Quantization is frozen 4-bit weights of bitsandbytes: QLoRA.
-type Quantization = setup.Quantization
-
-// Dist is how a run is spread over GPUs.
-type Dist = setup.Dist
-
-// Over is a run that is spread over GPUs by a kind such as "ddp" or "fsdp2".
-func Over(kind string, gpus int) *Dist { return setup.Over(kind, gpus) }
-
-// Versions are the installed libraries; empty means the newest known.
-type Versions = setup.Versions
-
-// Card is one model of GPU. Its zero value stands for a card without an end:
-// estimates then do not say whether the run fits.
-type Card = gpu.Card
-
-// Answer is what a run takes, in bytes: the peaks, what they are made of, and
-// between what and what the truth is to be expected.
-type Answer = estimate.Answer
-
-// MaxAnswer is the largest batch that fits, and what it takes.
-type MaxAnswer = estimate.MaxAnswer
-
-// Plan is the settings that were chosen for a card, and why.
-type Plan = plan.Plan
-
-// PlanOptions is what a plan has to keep to. Its zero value is today's
-// effective batch, the whole card, and nothing locked.
-type PlanOptions struct {
-	Target  int      // effective batch: batch × accumulation × GPUs
-	Margin  float64  // share of the card that stays free
-	Reserve uint64   // bytes of the card that are for others
-	Lock    []string // fields of the setup that stay as they are
-	Allow   []string // fields that may change though it changes what is trained: seq, negatives, …
-}
-
-// FindCard is the GPU of that name, such as "H100-80GB" or "RTX 4090".
-func FindCard(name string) (Card, error) { return gpu.Find(name) }
-
-// Parse reads one setup from JSON or YAML, checks it and fills in the defaults.
+// Parse reads one setup from JSON or YAML. It checks the names of the fields and the types
+// of their values; [Check] and the functions that answer questions check the values.
 func Parse(text []byte) (*Setup, error) {
 	raws, err := setup.Read(bytes.NewReader(text))
 	switch {
@@ -82,59 +27,114 @@ func Parse(text []byte) (*Setup, error) {
 	case raws[0].Err != nil:
 		return nil, raws[0].Err
 	}
-	return setup.Decode(raws[0].Fields, source())
-}
-
-// Estimate says what a setup takes. Where the card or the setup has a limit, it
-// says whether the run fits.
-func Estimate(s *Setup, card Card) (*Answer, error) {
-	filled, err := setup.Fill(s, source())
+	data, err := json.Marshal(raws[0].Fields)
 	if err != nil {
 		return nil, err
 	}
-	return estimate.Estimate(filled, known(card))
+	s := &Setup{}
+	if err := s.UnmarshalJSON(data); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
-// MaxBatch finds the largest batch of a setup that fits its limit and the card.
-// The setup's own batch does not matter.
-func MaxBatch(s *Setup, card Card) (*MaxAnswer, error) {
-	one := *s
-	one.Batch = 1
-	filled, err := setup.Fill(&one, source())
+// Check looks the model up and checks every field of a setup, without simulating
+// anything. The error is mostly a [*FieldError].
+func Check(ctx context.Context, s *Setup, opts ...Option) error {
+	_, err := optionsOf(opts).filled(ctx, s)
+	return err
+}
+
+// Estimate returns how much memory a run takes. If there is a card or the setup has a
+// limit, the answer also says whether the run fits.
+func Estimate(ctx context.Context, s *Setup, card Card, opts ...Option) (*Answer, error) {
+	in, err := optionsOf(opts).runnable(ctx, s, card)
 	if err != nil {
 		return nil, err
 	}
-	return estimate.MaxBatch(filled, known(card))
+	a, err := estimate.EstimateContext(ctx, in, card.internal())
+	if err != nil {
+		return nil, public(err)
+	}
+	out := answerOf(a, s.Model)
+	out.Notes = notesOf(in, card.internal())
+	if a.Card.Unnamed {
+		out.StepSeconds = 0 // nobody knows how fast it is
+	}
+	return out, nil
 }
 
-// Optimize finds the settings that train a setup fastest on a card, or within
-// the setup's limit.
-func Optimize(s *Setup, card Card, o PlanOptions) (*Plan, error) {
-	filled, err := setup.Fill(s, source())
+// MaxBatch returns the largest batch that fits the setup's limit and the card. Each batch
+// that is tried is a whole simulated run, so fragmentation counts. The setup's own batch is
+// ignored. Without a limit or a card the error is [ErrNoLimit].
+func MaxBatch(ctx context.Context, s *Setup, card Card, opts ...Option) (*MaxAnswer, error) {
+	if s != nil {
+		one := *s
+		one.Batch = 1
+		s = &one
+	}
+	in, err := optionsOf(opts).runnable(ctx, s, card)
 	if err != nil {
 		return nil, err
 	}
-	if card.Total == 0 && filled.Limit == 0 {
-		return nil, estimate.ErrNoLimit
+	m, err := estimate.MaxBatchContext(ctx, in, card.internal())
+	if err != nil {
+		return nil, public(err)
 	}
-	return plan.Search(plan.Request{
-		Setup: filled, Card: known(card), Target: o.Target, Margin: o.Margin, Reserve: o.Reserve, Lock: o.Lock, Allow: o.Allow,
+	return &MaxAnswer{
+		ID: m.ID, MaxBatch: m.MaxBatch, PeakReserved: Bytes(m.PeakReserved), Notes: notesOf(in, card.internal()),
+		Best: answerOf(m.Best, s.Model), Next: answerOf(m.Next, s.Model),
+	}, nil
+}
+
+// Optimize returns the settings that train a run fastest on a card, or within the setup's
+// limit. The effective batch stays what it is, unless the options say otherwise. Without a
+// limit or a card the error is [ErrNoLimit].
+func Optimize(ctx context.Context, s *Setup, card Card, o PlanOptions, opts ...Option) (*Plan, error) {
+	in, err := optionsOf(opts).filled(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	at := card.internal()
+	if err := o.check(in, at); err != nil {
+		return nil, public(err)
+	}
+	p, err := plan.SearchContext(ctx, plan.Request{
+		Setup: in, Card: at, Target: o.Target, Goal: plan.Goal(o.Goal), Margin: o.Margin, Reserve: uint64(o.Reserve), Lock: o.Lock, Allow: o.Allow,
 	})
+	if err != nil {
+		return nil, public(err)
+	}
+	return planOf(p, s.Model), nil
 }
 
-// known fills in what a card of which only the size is given leaves open.
-func known(card Card) Card {
-	if card.Capability != 0 {
-		return card
+// mostEffective is beyond what any run sees a step.
+const mostEffective = 1 << 30
+
+// check is what can be said against the options before anything is simulated.
+func (o *PlanOptions) check(s *setup.Setup, card gpu.Card) error {
+	switch {
+	case card.Total == 0 && s.Limit == 0:
+		return ErrNoLimit
+	case o.Target < 0 || o.Target > mostEffective:
+		return setup.Wrong("{target} is %d; it has to be from 1 to %d, or 0 for today's", o.Target, mostEffective)
+	case card.Total > 0 && uint64(o.Reserve) >= card.Total:
+		return setup.Wrong("{reserve} is %v, and the card has %v, so that nothing is left", o.Reserve, Bytes(card.Total))
+	case o.Goal == Quick || slices.Contains(o.Lock, "attention"):
+		return estimate.Runnable(s, card) // otherwise the plan has another attention
 	}
-	reference := gpu.Reference
-	reference.Total = card.Total
-	if card.Outside > 0 {
-		reference.Outside = card.Outside
-	}
-	return reference
+	return nil
 }
 
-func source() setup.Source {
-	return setup.Source{Open: func(path string) (io.ReadCloser, error) { return files.Open(path) }, Profile: estimate.ReadProfile}
+// runnable is a setup with its defaults, that does not stop on the card for other reasons
+// than memory.
+func (o *options) runnable(ctx context.Context, s *Setup, card Card) (*setup.Setup, error) {
+	in, err := o.filled(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := estimate.Runnable(in, card.internal()); err != nil {
+		return nil, public(err)
+	}
+	return in, nil
 }

@@ -17,14 +17,16 @@ import (
 	"snug/internal/gpu/local"
 )
 
-// version is set by the linker for releases.
-var version = "dev"
+// version is the newest of CHANGELOG.md, or with -dev the one after it. A linker may set
+// another (-ldflags "-X main.version=0.5.0-mine").
+var version = "0.5.0-dev"
 
 func main() {
 	debug.SetGCPercent(400)         // lives for a moment: memory is cheaper than collecting it,
 	debug.SetMemoryLimit(256 << 20) // up to where it is not
+	info, _ := debug.ReadBuildInfo()
 	os.Exit(cli.Run(context.Background(), cli.Env{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Environ: os.Environ, Version: version,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Environ: os.Environ, Build: cli.BuildOf(version, info),
 		GPUs: local.Sources(), CPUs: runtime.NumCPU(),
 		Open:      func(path string) (io.ReadCloser, error) { return files.OpenNamed(path) },
 		Find:      func(path string) (io.ReadCloser, error) { return files.Open(path) },

@@ -92,7 +92,7 @@ func TestUnknownKernelsWidenEveryRun(t *testing.T) {
 }
 
 func opens(a *estimate.Answer, what estimate.Unknown) bool {
-	return slices.ContainsFunc(a.Open, func(o estimate.Opening) bool { return o.What == what })
+	return slices.ContainsFunc(a.Uncertain, func(o estimate.Uncertainty) bool { return o.What == what })
 }
 
 // width is that of an interval, as a share of the estimate.

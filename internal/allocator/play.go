@@ -26,7 +26,12 @@ type PlayOptions struct {
 	// EventsAtSync completes the frees that wait for another stream only when the
 	// cache is flushed, instead of at the next allocation: the upper bound.
 	EventsAtSync bool
+	// Stop, if set, is asked now and then; its error ends the replay.
+	Stop func() error
 }
+
+// stopEvery is after how many events Stop is asked: some milliseconds.
+const stopEvery = 1 << 16
 
 // Result is what a replay came to. Indices are those of the trace's events; a
 // peak that was there before the first event has index -1.
@@ -57,7 +62,17 @@ func (a *Allocator) Play(t *stream.Trace, o PlayOptions) (Result, error) {
 	if o.PassCopies {
 		c = a.newCopies(t)
 	}
+	ask := len(t.Events) // the event at which Stop is asked
+	if o.Stop != nil {
+		ask = 0
+	}
 	for i, point := 0, c.point(); i < len(t.Events); {
+		if i >= ask {
+			if err := o.Stop(); err != nil {
+				return Result{}, err
+			}
+			ask = i + stopEvery
+		}
 		if i == point {
 			if i, point = c.pass(i), c.point(); i == point || i == len(t.Events) {
 				continue

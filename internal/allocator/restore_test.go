@@ -106,27 +106,3 @@ func TestRestoreErrors(t *testing.T) {
 		t.Error("a trace without initial allocations was played on a state that has one")
 	}
 }
-
-// TestRecorded: addresses come from the recording while its sizes fit, then from the other device.
-func TestRecorded(t *testing.T) {
-	dev := &Recorded{Segments: []Placement{{0x9000000000, 2 << 20}, {0x8000000000, 20 << 20}}, Then: &Simple{Total: 64 << 20}}
-	a, err := New(dev, Version{2, 11}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range []uint64{1, 2 << 20, 30 << 20} {
-		if _, err := a.Alloc(n, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s := a.Segments()
-	if len(s) != 3 || s[0].Address != firstAddress+22<<20 || s[1].Address != 0x8000000000 || s[2].Address != 0x9000000000 || dev.Diverged() {
-		t.Errorf("segments %+v, diverged %v", s, dev.Diverged())
-	}
-	if _, err := a.Alloc(30<<20, 0); err == nil {
-		t.Error("the other device's capacity does not count")
-	}
-	if free, _ := dev.Info(); free != 12<<20 {
-		t.Errorf("free %d", free)
-	}
-}

@@ -127,15 +127,3 @@ func Names() []string {
 	}
 	return out
 }
-
-// All is the whole list, with the variants.
-func All() []Entry {
-	var out []Entry
-	for _, m := range models() {
-		out = append(out, decode[Entry](m.line))
-	}
-	for _, m := range variants() {
-		out = append(out, m.entry())
-	}
-	return out
-}

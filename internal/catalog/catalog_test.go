@@ -43,7 +43,7 @@ func TestVariant(t *testing.T) {
 // Lines are found by names that are cut out of them: each has to be what JSON makes
 // of its line.
 func TestEachIsFoundByItsNames(t *testing.T) {
-	for _, e := range All() {
+	for _, e := range all() {
 		for _, name := range []string{e.Name, e.Hub} {
 			if diff := cmp.Diff(&e, Find(name)); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", name, diff)
@@ -54,7 +54,7 @@ func TestEachIsFoundByItsNames(t *testing.T) {
 
 func TestNamesOnce(t *testing.T) {
 	seen := map[string]bool{}
-	for _, e := range All() {
+	for _, e := range all() {
 		for _, name := range []string{e.Name, e.Hub} {
 			if seen[name] && e.Name != e.Hub {
 				t.Errorf("%s is there twice", name)
@@ -62,4 +62,16 @@ func TestNamesOnce(t *testing.T) {
 			seen[name] = true
 		}
 	}
+}
+
+// all is the whole list, with the variants.
+func all() []Entry {
+	var out []Entry
+	for _, m := range models() {
+		out = append(out, decode[Entry](m.line))
+	}
+	for _, m := range variants() {
+		out = append(out, m.entry())
+	}
+	return out
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snug/internal/config"
 	"snug/internal/config/change"
+	"snug/internal/config/systems"
 	"snug/internal/term"
 )
 
@@ -155,7 +155,7 @@ func parseSet(texts []string) (wanted, error) {
 	var w wanted
 	for _, text := range texts {
 		for part := range strings.SplitSeq(text, ",") {
-			name, value, err := config.ParseSetting(part)
+			name, value, err := systems.ParseSetting(part)
 			if err != nil {
 				return w, fmt.Errorf("--set: %w", err)
 			}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"snug/internal/config"
+	"snug/internal/config/edits"
+	"snug/internal/config/systems"
 	"snug/internal/files"
 	"snug/internal/setup"
 )
@@ -26,7 +28,7 @@ type wanted struct {
 
 // plan works out the edits. Of advice, what is off and in no file stays unsaid
 // where it cannot be said.
-func (w wanted) plan(project *config.Project) (config.Plan, error) {
+func (w wanted) plan(project *config.Project) (edits.Plan, error) {
 	plan, err := project.Change(w.values)
 	if err == nil || !w.advised {
 		return plan, err
@@ -114,8 +116,8 @@ func (o *optimized) pick(rung string) (setup.Values, error) {
 // files' business.
 func fromSettings(fields setup.Values) (wanted, error) {
 	var w wanted
-	known := map[string]config.Setting{}
-	for _, s := range config.Settings() {
+	known := map[string]systems.Setting{}
+	for _, s := range systems.Settings() {
 		known[s.Name] = s
 	}
 	for _, v := range fields {
@@ -124,7 +126,7 @@ func fromSettings(fields setup.Values) (wanted, error) {
 			w.elsewhere = append(w.elsewhere, fmt.Sprintf("%s=%v", v.Setting, v.Value))
 			continue
 		}
-		_, value, err := config.ParseSetting(fmt.Sprintf("%s=%v", s.Name, v.Value))
+		_, value, err := systems.ParseSetting(fmt.Sprintf("%s=%v", s.Name, v.Value))
 		if err != nil {
 			return w, fmt.Errorf("standard input: %w", err)
 		}

@@ -35,7 +35,7 @@ type Env struct {
 	Environ        func() []string                          // what commands that snug starts find around them
 	Runner         run.Runner                               // starts them; nil: this machine
 	GoesOn         func()                                   // called where a command will go on for long; nil is nothing
-	Version        string
+	Build          Build                                    // which snug this is
 }
 
 // asksJSON says whether snug was asked for JSON; behind -- another command is.

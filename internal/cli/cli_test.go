@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"snug": func() {
 		os.Exit(Run(context.Background(), Env{
-			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Version: "test",
+			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Build: Build{Version: "test"},
 			Open:      func(path string) (io.ReadCloser, error) { return files.OpenNamed(path) },
 			Find:      func(path string) (io.ReadCloser, error) { return files.Open(path) },
 			WriteFile: func(path string, data []byte) error { return os.WriteFile(path, data, 0o644) },

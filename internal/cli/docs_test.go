@@ -69,3 +69,27 @@ func shownAgain(t *testing.T, page string) string {
 	}
 	return strings.Join(parts, prompt)
 }
+
+// TestReadmeExample wants the README's first command to print what stands below it.
+func TestReadmeExample(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "```\n$ go run ./cmd/snug ")
+	shown, _, _ := strings.Cut(rest, "```")
+	command, want, _ := strings.Cut(strings.Replace(shown, "\\\n", "", 1), "\n")
+	var out bytes.Buffer
+	env := Env{
+		Stdout: &out, Stderr: io.Discard, Open: func(string) (io.ReadCloser, error) { return nil, os.ErrNotExist },
+		Getenv: func(name string) string {
+			return map[string]string{"LANG": "C.UTF-8", "SNUG_STORE": filepath.Join(t.TempDir(), "measured.db")}[name]
+		},
+	}
+	if code := Run(context.Background(), env, strings.Fields(command)); code != exitDone {
+		t.Fatalf("%s: exit code %d", command, code)
+	}
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("the README shows (-), the command prints (+):\n%s", diff)
+	}
+}

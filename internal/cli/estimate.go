@@ -114,7 +114,7 @@ func runEstimate(env Env, o estimateOptions) error {
 // ask estimates one setup. Seconds are those of a card that was named: one of
 // which only the memory is known has none.
 func (o *estimateOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past) (*estimate.Answer, error) {
-	if err := runnable(s, card); err != nil {
+	if err := estimate.Runnable(s, card); err != nil {
 		return nil, err
 	}
 	a, err := estimate.Estimate(s, card)
@@ -123,14 +123,6 @@ func (o *estimateOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past) 
 		a.StepSeconds = 0
 	}
 	return a, err
-}
-
-// runnable is why a run would stop on a card whatever memory it takes.
-func runnable(s *setup.Setup, card gpu.Card) error {
-	if s.Attention == "flash" && card.LacksFlash() && s.Model.Program == nil {
-		return setup.Wrong("{attention} is flash, which has no kernels for %s: the run would stop at it; use {attention=sdpa}", card.Name)
-	}
-	return nil
 }
 
 // verdict is how a command ends that had failures: one setup alone could not be

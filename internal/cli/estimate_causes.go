@@ -17,7 +17,7 @@ func (r estimateReport) causes() (out []string) {
 	if r.Setup.AsRecorded().Precision == "amp-fp16" && r.Here == 0 {
 		out = append(out, "first updates may be left out in float16")
 	}
-	for _, o := range r.Open {
+	for _, o := range r.Uncertain {
 		out = append(out, r.open(o)...)
 	}
 	if r.Evidence != nil {
@@ -51,7 +51,7 @@ func (r estimateReport) causes() (out []string) {
 }
 
 // open says what about a simulated run nobody can know before it.
-func (r estimateReport) open(o estimate.Opening) []string {
+func (r estimateReport) open(o estimate.Uncertainty) []string {
 	switch {
 	case o.What == estimate.Buckets:
 		return []string{"DDP may hold its first buckets for longer"}

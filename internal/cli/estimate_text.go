@@ -174,7 +174,7 @@ func (r estimateReport) against(s term.Screen) string {
 	switch {
 	case r.Fits == nil:
 		return "name a card with --gpu to see whether it fits"
-	case *r.Fits && r.Close():
+	case *r.Fits && r.MightNotFit():
 		return into + ": " + s.Paint(term.Green, "fits") + ", but only just"
 	case *r.Fits:
 		return into + ": " + s.Paint(term.Green, "fits")
@@ -234,10 +234,10 @@ func (r estimateReport) whatFits(b *strings.Builder, s term.Screen) error {
 	if err != nil {
 		return err
 	}
-	sure, err := m.Sure(r.Answer)
+	safe, err := m.SafeBatch(r.Answer)
 	if err != nil {
 		return err
 	}
-	b.WriteString("\n" + strings.Join(wrap(strings.Fields(edge{m, sure}.text(r.card)), " ", s.Width), "\n") + "\n")
+	b.WriteString("\n" + strings.Join(wrap(strings.Fields(edge{m, safe}.text(r.card)), " ", s.Width), "\n") + "\n")
 	return nil
 }

@@ -66,7 +66,7 @@ func oneRow(text string) string {
 // calledBy is the script of a command, or the command without the folders of its
 // program where it has none.
 func calledBy(words []string) string {
-	if i := run.Script(words); i >= 0 {
+	if i := run.ScriptIndex(words); i >= 0 {
 		return filepath.ToSlash(filepath.Clean(words[i]))
 	}
 	l := run.ReadLaunch(words)

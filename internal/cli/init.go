@@ -14,6 +14,7 @@ import (
 
 	"snug/internal/config"
 	"snug/internal/config/change"
+	"snug/internal/config/projects"
 )
 
 type initOptions struct {
@@ -56,7 +57,7 @@ func runInit(env Env, o initOptions) error {
 		return fmt.Errorf("reading %s: %w", at, reason(err))
 	}
 	p, err := o.open(env)
-	if err != nil && !errors.Is(err, config.ErrNothing) {
+	if err != nil && !errors.Is(err, projects.ErrNothing) {
 		return err
 	}
 	content := config.NewSnugFile(p)

@@ -90,12 +90,12 @@ var errNoRoom = errors.New("--gpu, --gpu-memory or --limit has to say what the b
 // edge is the largest batch, and the run at the largest one that is sure to fit.
 type edge struct {
 	*estimate.MaxAnswer
-	sure *estimate.Answer
+	safe *estimate.Answer
 }
 
 // ask looks for both; JSON has no place for the second.
 func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, cores estimate.Cores) (edge, error) {
-	if err := runnable(s, card); err != nil {
+	if err := estimate.Runnable(s, card); err != nil {
 		return edge{}, err
 	}
 	m, err := cores.MaxBatch(s, card)
@@ -106,8 +106,8 @@ func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, 
 		return edge{m, nil}, err
 	}
 	past.Calibrate(m.Best, card)
-	sure, err := m.Sure(m.Best)
-	return edge{m, sure}, err
+	safe, err := m.SafeBatch(m.Best)
+	return edge{m, safe}, err
 }
 
 // tried is a run that the search looked at.
@@ -150,10 +150,10 @@ func (m edge) text(card gpu.Card) string {
 		off = "if the estimate is as far off as it may be."
 	}
 	switch {
-	case m.sure == nil:
+	case m.safe == nil:
 		return text + " None is safe: even 1 would not fit " + off
-	case m.sure.Setup.Batch < m.MaxBatch:
-		return text + fmt.Sprintf(" Safe are batches up to %s: larger ones would not fit ", term.Count(m.sure.Setup.Batch)) + off
+	case m.safe.Setup.Batch < m.MaxBatch:
+		return text + fmt.Sprintf(" Safe are batches up to %s: larger ones would not fit ", term.Count(m.safe.Setup.Batch)) + off
 	}
 	return text
 }

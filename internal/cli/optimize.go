@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snug/internal/estimate"
 	"snug/internal/gpu"
 	"snug/internal/plan"
 	"snug/internal/record"
@@ -201,7 +202,7 @@ func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library p
 // stops is why the run would stop on the card whatever is planned: what it would
 // have to change for that stays as it is.
 func (o *optimizeOptions) stops(s *setup.Setup, where places, files *writer) error {
-	err := runnable(s, where.cards[0])
+	err := estimate.Runnable(s, where.cards[0])
 	if err == nil || len(where.cards) > 1 {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"path/filepath"
 
-	"snug/internal/config"
+	"snug/internal/config/projects"
 	"snug/internal/estimate"
 	"snug/internal/gpu"
 	"snug/internal/profile"
@@ -22,7 +22,7 @@ import (
 // measureFirst runs the command and gives back today's runs as they are to be
 // planned then.
 func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []string) (*today, error) {
-	words, err := o.command(env, args)
+	words, err := o.command(args)
 	if err != nil {
 		return nil, err
 	}
@@ -76,11 +76,11 @@ func known(t *today, err error) (*setup.Setup, error) {
 }
 
 // command is what trains: behind --, or what snug.yaml says.
-func (o *optimizeOptions) command(env Env, args []string) ([]string, error) {
+func (o *optimizeOptions) command(args []string) ([]string, error) {
 	if len(args) > 0 {
 		return args, nil
 	}
-	words, err := config.Command(projectFiles{o.folder})
+	words, err := projects.Command(projectFiles{o.folder})
 	if err == nil && len(words) == 0 {
 		err = errors.New("--profile: which command trains? put it behind --, as in snug optimize --profile -- python train.py --batch {batch}, or into snug.yaml as command")
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"snug/internal/config"
+	"snug/internal/config/projects"
 	"snug/internal/gpu"
 	"snug/internal/plan"
 	"snug/internal/setup"
@@ -111,12 +112,12 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	}
 	project, err := o.projectFlags.open(env)
 	switch {
-	case err != nil && (asked || !errors.Is(err, config.ErrNothing)):
+	case err != nil && (asked || !errors.Is(err, projects.ErrNothing)):
 		return nil, err
 	case err != nil && o.recorded != "":
 		return over, nil
-	case err != nil && config.Unusable(err) != "":
-		return nil, unusable(config.Unusable(err))
+	case err != nil && projects.Unusable(err) != "":
+		return nil, unusable(projects.Unusable(err))
 	case err != nil:
 		t.example = true
 		return lay(over, example()), nil
@@ -129,7 +130,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		delete(d, "kind") // the files know it, or it is DistributedDataParallel
 	}
 	fields := lay(over, o.modelled(env, project.Fields()))
-	t.project, o.project, o.doubts = project, fromProject(project), project.Doubts(fields)
+	t.project, o.project, o.doubts = project, fromProject(project), project.Warnings(fields)
 	for _, l := range project.Locks() {
 		text := fmt.Sprintf("%s; %s stays as it is", l.Why, l.Setting)
 		if l.Setting == "accumulation" {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"snug/internal/config"
+	"snug/internal/config/systems"
 	"snug/internal/plan"
 	"snug/internal/setup"
 )
@@ -58,7 +59,7 @@ func (w *writer) refusals(p *plan.Plan) []string {
 		if !slices.Contains([]string{"checkpointing", "precision", "optimizer", "attention"}, name) {
 			continue // what a plan never writes
 		}
-		if _, want, err := config.ParseSetting(name + "=" + cmp.Or(value, "true")); err == nil {
+		if _, want, err := systems.ParseSetting(name + "=" + cmp.Or(value, "true")); err == nil {
 			w.writable(name, want)
 		}
 	}

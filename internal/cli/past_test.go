@@ -55,7 +55,7 @@ func TestEstimateBesideStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Close()
+	defer lock.Close() //nolint:errcheck // the end of the test
 	lock.SetMaxOpenConns(1)
 	if _, err := lock.Exec("BEGIN EXCLUSIVE"); err != nil {
 		t.Fatal(err)

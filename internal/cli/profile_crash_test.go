@@ -184,13 +184,13 @@ func (p place) left(r crash.Result) error {
 		p.after = now
 	}
 	if err != nil || !bytes.Equal(now, p.before) && !bytes.Equal(now, p.after) {
-		return fmt.Errorf("the profile is neither the old nor the new one, %v", err)
+		return fmt.Errorf("the profile is neither the old nor the new one, %w", err)
 	}
 	for _, size := range []string{"64", "96"} {
 		now, err := os.ReadFile(p.at("project", "kept", "batch="+size+".pickle"))
 		isOld := size == "64" && string(now) == "the old one" || size == "96" && os.IsNotExist(err)
 		if !isOld && !bytes.Equal(now, p.recordings[size]) {
-			return fmt.Errorf("the recording at %s is neither the old nor the new one, %v", size, err)
+			return fmt.Errorf("the recording at %s is neither the old nor the new one, %w", size, err)
 		}
 	}
 	if r.Code == 0 && r.Call == "" && !bytes.Equal(now, p.after) {

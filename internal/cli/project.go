@@ -14,6 +14,7 @@ import (
 
 	"snug/internal/config"
 	"snug/internal/config/change"
+	"snug/internal/config/projects"
 	"snug/internal/files"
 	"snug/internal/term"
 )
@@ -121,10 +122,10 @@ func bindingsTable(p *config.Project, screen term.Screen) []string {
 }
 
 // valueText is a binding's value, and how the file writes it where that differs.
-func valueText(b config.Binding) string {
+func valueText(b projects.Binding) string {
 	text := strings.Trim(strings.SplitN(b.Text, "\n", 2)[0], `"'`)
 	switch v := b.Value.(type) {
-	case nil, []config.Phase, map[string]any, []string:
+	case nil, []projects.Phase, map[string]any, []string:
 		return short(text)
 	case string:
 		if v == "" {

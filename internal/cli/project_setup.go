@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"snug/internal/config"
+	"snug/internal/config/meaning"
+	"snug/internal/config/projects"
 	"snug/internal/setup"
 )
 
@@ -26,8 +27,8 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 		return f.requestsOver(env, over)
 	}
 	project, err := p.open(env)
-	if errors.Is(err, config.ErrNothing) && !asked {
-		if why := config.Unusable(err); why != "" {
+	if errors.Is(err, projects.ErrNothing) && !asked {
+		if why := projects.Unusable(err); why != "" {
 			return nil, unusable(why)
 		}
 		return nil, errors.New("which model? give --model NAME, --config PATH or --setup FILE; no training configuration was found here")
@@ -44,7 +45,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 		}
 	}
 	file, title := project.Main()
-	f.doubts = project.Doubts(fields)
+	f.doubts = project.Warnings(fields)
 	spend(fields)
 	f.from, f.project = fmt.Sprintf("settings of %s (%s)", file, title), fromProject(project)
 	return f.requestsOver(env, fields)
@@ -100,7 +101,7 @@ func (f *setupFlags) lacks(fields map[string]any, field string) bool {
 	if field == "batch" && f.anyBatch || field == "dist.world" && f.gpus() > 0 {
 		return false
 	}
-	if field == config.Weights || field == config.Training {
+	if field == meaning.Weights || field == meaning.Training {
 		model, _ := fields["model"].(map[string]any)
 		return model["profile"] == nil
 	}
@@ -113,11 +114,11 @@ func (f *setupFlags) lacks(fields map[string]any, field string) bool {
 }
 
 // lacking is that neither files nor flags say what has to be known.
-type lacking struct{ config.Missing }
+type lacking struct{ meaning.Missing }
 
 func (l lacking) Error() string { return l.Setting + ": " + l.Say }
 
 // Is tells what only a recording can make up for.
 func (l lacking) Is(target error) bool {
-	return target == setup.ErrUnknownModel && (l.Setting == "model" || l.Setting == config.Weights || l.Setting == config.Training)
+	return target == setup.ErrUnknownModel && (l.Setting == "model" || l.Setting == meaning.Weights || l.Setting == meaning.Training)
 }

@@ -39,7 +39,7 @@ func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
 // and there is no answer.
 func (f *setupFlags) refuseUnrecordedSizes(s *setup.Setup) error {
 	for x, flag := range settingFlags() {
-		if f.flags.Changed(flag.Name) && x.Has(setup.Size) && slices.Contains(s.OnWord, x.Name) {
+		if f.flags.Changed(flag.Name) && x.Has(setup.Size) && slices.Contains(s.Unverified, x.Name) {
 			return setup.Wrong("{"+x.Name+"} is %v, and %s does not tell at which it was recorded; leave it out, or record several (snug profile --vary)",
 				f.value(x, flag), filepath.Base(s.Model.Profile))
 		}

@@ -60,9 +60,9 @@ func TestFlagsBesideProfiles(t *testing.T) {
 			t.Fatal(x.Name, err)
 		}
 		r := f.decode(fields, setup.Source{Programs: map[string]setup.Program{"m.snug": silent{}}})
-		told := r.err != nil || len(r.setup.OnWord) > 0
+		told := r.err != nil || len(r.setup.Unverified) > 0
 		if told == slices.Contains(used, x.Name) {
-			t.Errorf("--%s %s: %v, %v", x.Name, value, r.err, r.setup.OnWord)
+			t.Errorf("--%s %s: %v, %v", x.Name, value, r.err, r.setup.Unverified)
 		}
 	}
 }

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +16,7 @@ func newRoot(env Env) *cobra.Command {
 		Use:           "snug",
 		Short:         "Fit a training run to the GPU it runs on",
 		Long:          rootLong,
-		Version:       env.Version,
+		Version:       env.Build.String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noSuchCommand,
@@ -46,18 +45,6 @@ func newHelp(root *cobra.Command) *cobra.Command {
 				return cmd.Help()
 			}
 			return noSuchCommand(cmd, args[len(args)-len(rest):])
-		},
-	}
-}
-
-func newVersion(env Env) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of snug",
-		Args:  noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(env.Stdout, "snug %s\n", env.Version)
-			return err
 		},
 	}
 }

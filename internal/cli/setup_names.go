@@ -28,6 +28,11 @@ type origin struct {
 // modelFlags are the flags of a model, which have more to them than one field.
 var modelFlags = map[string]string{"model": "model", "model.name": "model", "model.profile": "model", "model.config": "config"}
 
+// questionFlags are the flags that ask something of a run, whatever describes it.
+var questionFlags = map[string]string{
+	"lock": "lock", "allow": "allow", "goal": "goal", "margin": "margin", "target": "target-effective-batch", "at": "at",
+}
+
 // flagOf is the flag that gives a field, "" where there is none.
 func flagOf(field string) string {
 	return cmp.Or(setup.FlagOf(field), modelFlags[field])
@@ -53,6 +58,9 @@ func (o origin) name(field string) string {
 	field, value, assigned := strings.Cut(field, "=")
 	if assigned {
 		return o.assigned(field, value)
+	}
+	if asks := questionFlags[field]; asks != "" {
+		return "--" + asks
 	}
 	flag := cmp.Or(o.flags[field], flagOf(field))
 	outer, _, nested := strings.Cut(field, ".")

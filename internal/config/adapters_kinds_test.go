@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"snug/internal/config/configtest"
+	"snug/internal/config/systems"
 )
 
 // fixtures are all of testdata/adapters, by name.
@@ -43,7 +46,7 @@ func TestEveryAdapterHasAFixture(t *testing.T) {
 			seen[b.System] = true
 		}
 	}
-	for _, a := range Adapters() {
+	for _, a := range systems.All() {
 		if !seen[a.Name] {
 			t.Errorf("no fixture in testdata/adapters is read as %s", a.Name)
 		}
@@ -87,11 +90,11 @@ func (c *fixture) changed(t *testing.T) fstest.MapFS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := p.Change(valuesOf(c.settings(t)))
+	plan, err := p.Change(configtest.Values(c.settings(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := applied(c.files, plan)
+	after, err := configtest.Applied(c.files, plan.Edits, plan.Creates)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"snug/internal/setup"
+	"snug/internal/config/configtest"
+	"snug/internal/config/systems"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata")
@@ -116,7 +117,7 @@ func (c *fixture) run(t *testing.T) map[string]string {
 	}
 	out["found"] = found.String()
 	out["setup"] = setupText(p)
-	if doubts := p.Doubts(p.Fields()); len(doubts) > 0 {
+	if doubts := p.Warnings(p.Fields()); len(doubts) > 0 {
 		out["doubts"] = strings.Join(doubts, "\n") + "\n"
 	}
 	notes := slices.Clone(p.Notes)
@@ -132,11 +133,11 @@ func (c *fixture) run(t *testing.T) map[string]string {
 // change applies what Change plans, and compares the lines.
 func (c *fixture) change(t *testing.T, p *Project, notes []string) (string, []string) {
 	t.Helper()
-	plan, err := p.Change(valuesOf(c.settings(t)))
+	plan, err := p.Change(configtest.Values(c.settings(t)))
 	if err != nil {
 		return "error: " + err.Error() + "\n", notes
 	}
-	after, err := applied(c.files, plan)
+	after, err := configtest.Applied(c.files, plan.Edits, plan.Creates)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,20 +149,11 @@ func (c *fixture) settings(t *testing.T) map[string]any {
 	t.Helper()
 	want := map[string]any{}
 	for _, s := range c.set {
-		name, v, err := ParseSetting(s)
+		name, v, err := systems.ParseSetting(s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want[name] = v
 	}
 	return want
-}
-
-// valuesOf is settings as a plan has them.
-func valuesOf(of map[string]any) setup.Values {
-	var out setup.Values
-	for name, v := range of {
-		out = out.With(name, v)
-	}
-	return out
 }

@@ -70,7 +70,7 @@ func BenchmarkRead(b *testing.B) {
 					b.Fatal(err)
 				}
 				p.Missing()
-				p.Doubts(p.Fields())
+				p.Warnings(p.Fields())
 			}
 		})
 	}

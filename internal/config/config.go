@@ -3,61 +3,33 @@
 // Package config finds, in the files that people train from, the settings that
 // decide over memory, each with where it stands, and says which edits would
 // change them.
+//
+// It is the door to four rooms, each of which knows those before it and none after:
+// systems, the tables of what each trainer's files look like; projects, which finds
+// and reads files by them; meaning, what the values say of a run; and edits, the
+// changes that would make files say something else.
 package config
 
 import (
-	"snug/internal/config/change"
-	"snug/internal/config/doc"
+	"snug/internal/config/edits"
+	"snug/internal/config/meaning"
+	"snug/internal/config/projects"
+	"snug/internal/setup"
 )
 
-// Binding ties a setting to a value in a file.
-type Binding struct {
-	// Setting is a field of a setup: batch, accumulation, precision, …
-	Setting string
-	// System is whose convention the file follows: hf, deepspeed, lightning, …
-	System string
-	// File is relative to the project's folder.
-	File string
-	// Path is the value's place in the file.
-	Path doc.Path
-	// Value is what the setting is now, in a setup's terms: an inverted or
-	// spelled-out key has been read already.
-	Value any
-	// Text is the value as the file writes it.
-	Text string
-	// Line and Column are where it stands.
-	Line, Column int
+// Project is a folder with the configuration of a training run.
+type Project struct{ *meaning.Run }
+
+// Open finds the settings of a project: in the files that are named, or else in
+// whatever its folder holds. A snug.yaml there has the first word.
+func Open(files projects.Files, root string, names ...string) (*Project, error) {
+	found, err := projects.Find(files, root, names...)
+	if err != nil {
+		return nil, err
+	}
+	return &Project{meaning.New(found)}, nil
 }
 
-// Project is what was found in a folder.
-type Project struct {
-	Root     string
-	Bindings []Binding
-	// Notes are what a person should know: a value that is computed, a key that
-	// is given twice.
-	Notes []string
-
-	files *reader
-	names []string // of the files that were named, where any were
-	main  *source
-	own   *ownFile
-	bound []bound
-	// bySetting is the same by setting, in the same order.
-	bySetting map[string][]bound
-	gone      []bound      // keys that name files which are not there
-	broken    []brokenFile // files that might be configurations and could not be read
-
-	unsearched string // what a search did not read, "" where it read all
-
-	transformers string // its version, where it is known
-	trl          string // and TRL's
-	gpus         int    // how many its user names, 0 where the files are to say
-}
-
-// Plan is what changing some settings takes.
-type Plan struct {
-	Edits   []change.Edit
-	Creates []change.Create
-	// Notes say what was left as it is, and why.
-	Notes []string
-}
+// Change works out the edits that give settings new values, in every file that
+// holds them: all of them, or an error that says which one cannot be.
+func (p *Project) Change(want setup.Values) (edits.Plan, error) { return edits.New(p.Run, want) }

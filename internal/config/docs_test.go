@@ -14,6 +14,8 @@ import (
 
 	"snug/internal/catalog"
 	"snug/internal/config/doc"
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
 	"snug/internal/setup"
 )
 
@@ -42,7 +44,7 @@ func documentation() []byte {
 		panic(err)
 	}
 	b := bytes.NewBuffer(intro)
-	for _, a := range Adapters() {
+	for _, a := range systems.All() {
 		fmt.Fprintf(b, "\n### %s\n\n", a.Title)
 		if a.Makes != nil {
 			fmt.Fprintf(b, "`%s`. Its arguments are those of %s, at any depth and with the defaults they have there,\nand else well-known names. The model is the one that it loads (`from_pretrained`) or names to its trainer.\n", a.Name, a.For.Title)
@@ -62,17 +64,17 @@ func documentation() []byte {
 }
 
 // rows is one line a key; names that differ only in spelling share one.
-func rows(a *Adapter) []string {
+func rows(a *systems.System) []string {
 	var out []string
-	for i := 0; i < len(a.Keys().all); i++ {
-		k := a.Keys().all[i]
+	for i := 0; i < len(a.Keys().All); i++ {
+		k := a.Keys().All[i]
 		paths := []string{"`" + k.Path + "`"}
 		if k.Path == "" {
 			paths[0] = "(always)"
 		}
-		for i+1 < len(a.Keys().all) && alike(k, a.Keys().all[i+1]) {
+		for i+1 < len(a.Keys().All) && alike(k, a.Keys().All[i+1]) {
 			i++
-			paths = append(paths, "`"+a.Keys().all[i].Path+"`")
+			paths = append(paths, "`"+a.Keys().All[i].Path+"`")
 		}
 		out = append(out, fmt.Sprintf("| %s | %s | %s | %s | %s |", k.Setting, strings.Join(paths, ", "), holdsText(k), code(k.Default), k.Source))
 		if b := k.Beside; b != nil {
@@ -83,29 +85,29 @@ func rows(a *Adapter) []string {
 	return out
 }
 
-func alike(a, b Key) bool {
+func alike(a, b systems.Key) bool {
 	return a.Setting == b.Setting && a.Kind == b.Kind && a.Means == b.Means && a.Inverted == b.Inverted &&
 		a.Default == b.Default && a.Then == b.Then && a.Source == b.Source && a.Beside == b.Beside &&
 		slices.Equal(a.Words, b.Words) && slices.Equal(a.Reads, b.Reads)
 }
 
-func holdsText(k Key) string {
+func holdsText(k systems.Key) string {
 	text := string(k.Kind)
 	switch {
-	case k.aside():
-		text = asideText(k)
-	case k.Kind == Switch && k.Means != "":
+	case k.OnlyNoted():
+		text = unsimulatedText(k)
+	case k.Kind == systems.Switch && k.Means != "":
 		text = "true means " + k.Means
 	case k.Inverted:
 		text += ", the other way round"
-	case k.Kind == Word && len(k.Words) == 0:
+	case k.Kind == systems.Word && len(k.Words) == 0:
 		text = "a name, which is only read"
-	case k.Kind == Word && len(k.Words) > 13:
+	case k.Kind == systems.Word && len(k.Words) > 13:
 		text = "a name"
-	case k.Kind == Word:
+	case k.Kind == systems.Word:
 		var words []string
 		for _, w := range k.Words {
-			words = append(words, fmt.Sprintf("%s → %s", quoted(w.file), quoted(w.means)))
+			words = append(words, fmt.Sprintf("%s → %s", quoted(w.File), quoted(w.Means)))
 		}
 		text = strings.Join(words, ", ")
 	}
@@ -115,23 +117,23 @@ func holdsText(k Key) string {
 	return text
 }
 
-// asideText is what a key does that decides over no setting, once for all words that
+// unsimulatedText is what a key does that decides over no setting, once for all words that
 // do the same.
-func asideText(k Key) string {
-	is := map[Kind]string{Above1: "above 1", Present: "any value", Above0: "above 0", Switch: "true", Word: "any other"}[k.Kind]
+func unsimulatedText(k systems.Key) string {
+	is := map[systems.Kind]string{systems.Above1: "above 1", systems.Present: "any value", systems.Above0: "above 0", systems.Switch: "true", systems.Word: "any other"}[k.Kind]
 	var parts, done []string
 	for _, w := range k.Words {
-		if w.means == "" || slices.Contains(done, w.means) {
+		if w.Means == "" || slices.Contains(done, w.Means) {
 			continue
 		}
-		done = append(done, w.means)
+		done = append(done, w.Means)
 		var words []string
 		for _, o := range k.Words {
-			if o.means == w.means {
-				words = append(words, o.file)
+			if o.Means == w.Means {
+				words = append(words, o.File)
 			}
 		}
-		parts = append(parts, strings.Join(words, ", ")+": "+w.means)
+		parts = append(parts, strings.Join(words, ", ")+": "+w.Means)
 	}
 	switch {
 	case k.Means != "":
@@ -156,7 +158,7 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-func formats(a *Adapter) string {
+func formats(a *systems.System) string {
 	var out []string
 	for _, f := range a.Formats {
 		out = append(out, string(f))
@@ -164,7 +166,7 @@ func formats(a *Adapter) string {
 	return strings.Join(out, ", ")
 }
 
-func signs(a *Adapter) string {
+func signs(a *systems.System) string {
 	var out []string
 	for _, s := range a.Signs {
 		out = append(out, "`"+strings.ReplaceAll(s, " ", "` with `")+"`")
@@ -174,13 +176,13 @@ func signs(a *Adapter) string {
 
 // TestTables checks that the tables say what they may say.
 func TestTables(t *testing.T) {
-	known := append(settingNames(), "lora", "lora.linear", "autocast", "kernels", "plugins", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "chunks", "lora.mlp", "lora.output", "uncounted", "quantized", "quant_method", "refused", "noted", "link", "nodes", "image",
+	known := append(systems.SettingNames(), "lora", "lora.linear", "autocast", "kernels", "plugins", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "chunks", "lora.mlp", "lora.output", "uncounted", "quantized", "quant_method", "refused", "noted", "link", "nodes", "image",
 		"allocator", "target_seq", "eval.batch", "eval.when", "shape.n_layer", "shape.n_head", "shape.n_embd", "shape.dropout", "shape.bias", "shape.dataset")
-	for _, a := range Adapters() {
+	for _, a := range systems.All() {
 		if a.Name == "" || a.Title == "" || len(a.Formats) == 0 {
 			t.Errorf("%q: an adapter has a name, a title and formats", a.Name)
 		}
-		for _, k := range a.Keys().all {
+		for _, k := range a.Keys().All {
 			where := a.Name + " " + k.Path
 			if k.Source == "" || k.Kind == "" || !slices.Contains(known, k.Setting) {
 				t.Errorf("%s: source %q, kind %q, setting %q", where, k.Source, k.Kind, k.Setting)
@@ -193,7 +195,7 @@ func TestTables(t *testing.T) {
 					t.Errorf("%s: %v", where, err)
 				}
 			}
-			if k.Default != "" && k.byDefault(1) == nil && k.Default != "auto" && k.Default != "-1" && k.Default != "false" && k.Default != "selective" {
+			if k.Default != "" && projects.Default(&k, 1) == nil && k.Default != "auto" && k.Default != "-1" && k.Default != "false" && k.Default != "selective" {
 				t.Errorf("%s: the default %q is not one that the table can read", where, k.Default)
 			}
 			checkWords(t, where, k)
@@ -202,29 +204,29 @@ func TestTables(t *testing.T) {
 }
 
 // checkWords wants every meaning to be one that a setup knows.
-func checkWords(t *testing.T, where string, k Key) {
+func checkWords(t *testing.T, where string, k systems.Key) {
 	t.Helper()
 	allowed := map[string][]string{
 		"precision": setup.Precisions, "attention": setup.Attentions, "dist.kind": setup.DistKinds, "dist.load": setup.Loads,
 		"checkpointing": {"true", "false"}, "lora": {"true", "false"}, "dist.param_dtype": {"fp32", "bf16", "fp16"},
 		"weights": setup.WeightTypes, "autocast": setup.Precisions,
 	}
-	for _, w := range append(k.Words, word{means: k.Means}) {
-		if w.means == "" {
+	for _, w := range append(k.Words, systems.Term{Means: k.Means}) {
+		if w.Means == "" {
 			continue
 		}
 		if k.Setting == "model" {
-			if catalog.Find(w.means) == nil {
-				t.Errorf("%s: %s means %s, which is not built in", where, w.file, w.means)
+			if catalog.Find(w.Means) == nil {
+				t.Errorf("%s: %s means %s, which is not built in", where, w.File, w.Means)
 			}
 			continue
 		}
-		if words, ok := allowed[k.Setting]; ok && !slices.Contains(words, w.means) {
-			t.Errorf("%s: %s means %s, which no setup knows", where, w.file, w.means)
+		if words, ok := allowed[k.Setting]; ok && !slices.Contains(words, w.Means) {
+			t.Errorf("%s: %s means %s, which no setup knows", where, w.File, w.Means)
 		}
 		if k.Setting == "optimizer" {
-			if s, _ := settingNamed("optimizer"); s.Check(w.means) != nil {
-				t.Errorf("%s: %v", where, s.Check(w.means))
+			if s, _ := systems.SettingNamed("optimizer"); s.Check(w.Means) != nil {
+				t.Errorf("%s: %v", where, s.Check(w.Means))
 			}
 		}
 	}

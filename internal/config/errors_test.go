@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"snug/internal/config/configtest"
 )
 
 // TestOpenErrors wants one clear line for what cannot be read.
@@ -113,7 +115,7 @@ func TestChangeErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := p.Change(valuesOf(c.set))
+			plan, err := p.Change(configtest.Values(c.set))
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got  %v %+v\nwant %s", err, plan, c.want)
 			}
@@ -134,14 +136,14 @@ func TestAliases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := p.Change(valuesOf(map[string]any{"batch": 2}))
+		plan, err := p.Change(configtest.Values(map[string]any{"batch": 2}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if c.note != "" && !slices.Contains(plan.Notes, c.note) {
 			t.Errorf("%q: notes are %q, want %q", c.text, plan.Notes, c.note)
 		}
-		if _, err = applied(before, plan); fmt.Sprint(err) != cmp.Or(c.refused, "<nil>") {
+		if _, err = configtest.Applied(before, plan.Edits, plan.Creates); fmt.Sprint(err) != cmp.Or(c.refused, "<nil>") {
 			t.Errorf("%q: error is %v, want %q", c.text, err, c.refused)
 		}
 	}

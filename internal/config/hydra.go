@@ -2,28 +2,117 @@
 
 package config
 
-import "snug/internal/config/doc"
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
 
-const hydraTemplate = "ashleve/lightning-hydra-template, configs/"
+	"snug/internal/config/change"
+	"snug/internal/config/doc"
+	"snug/internal/pattern"
+)
 
-// hydra is trees of YAML that Hydra composes: a main file whose defaults list
-// picks one file from each group. Keys are those of the Lightning template;
-// what stands under other names is found as in plain files.
-var hydra = Adapter{
-	Name: "hydra", Title: "Hydra", Formats: []doc.Format{doc.YAML},
-	Signs: []string{"defaults.*"},
-	Keys:  made(hydraKeys),
+// A script under @hydra.main takes any value of its configuration as a word of
+// the command, data.batch_size=2, over whatever the files say. Which file it
+// starts from stands in the decorator and in Hydra's own flags.
+
+var (
+	hydraCall = pattern.New(`(?m)^[^#\n]*(?:\bhydra\.main|@main)\s*\(([^)]*)`, "hydra.main", "@main")
+	hydraWord = pattern.New(`^(?:(\w+)\s*=\s*)?r?(?:"([^"\n]*)"|'([^'\n]*)')$`)
+)
+
+// HydraMain is the file that a script has Hydra start from, "" where only the
+// program itself knows; ok is false for a script that does not use Hydra. Words
+// are the command, whose flags hold over the script.
+func HydraMain(script string, text []byte, words []string) (file string, ok bool) {
+	m := hydraCall.Find(string(text))
+	if m == nil || !strings.Contains(string(text), "hydra") {
+		return "", false
+	}
+	given := hydraArguments(m[1])
+	folder := hydraFlag(words, given["config_path"], "--config-path", "-cp")
+	name := hydraFlag(words, given["config_name"], "--config-name", "-cn")
+	if folder == "?" || name == "?" || name == "" || strings.Contains(folder, "://") {
+		return "", true
+	}
+	if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" {
+		name += ".yaml"
+	}
+	if path.IsAbs(folder) {
+		return path.Join(folder, name), true
+	}
+	return path.Join(path.Dir(script), folder, name), true
 }
 
-func hydraKeys() []Key {
-	return append([]Key{
-		{Setting: "batch", Path: "data.batch_size", Kind: Whole, Unit: "samples per GPU", Source: hydraTemplate + "data/mnist.yaml"},
-		{Setting: "batch", Path: "datamodule.batch_size", Kind: Whole, Unit: "samples per GPU", Source: hydraTemplate + "datamodule (until 2.0)"},
-		{Setting: "accumulation", Path: "trainer.accumulate_grad_batches", Kind: Whole, Unit: "forwards", Source: lightningTrainer},
-		{Setting: "precision", Path: "trainer.precision", Kind: Word, Words: lightningPrecision, Source: lightningTrainer},
-		{Setting: "workers", Path: "data.num_workers", Kind: Whole, Unit: "processes per GPU", Source: hydraTemplate + "data/mnist.yaml"},
-		{Setting: "clip", Path: "trainer.gradient_clip_val", Kind: Above0, Source: lightningTrainer},
-		{Setting: "dist.world", Path: "trainer.devices", Kind: Whole, Unit: "GPUs", Source: lightningTrainer},
-		{Setting: "nodes", Path: "trainer.num_nodes", Kind: Whole, Unit: "machines", Source: lightningTrainer},
-	}, at("trainer.strategy", strategyKeys()...)...)
+// hydraArguments reads config_path and config_name, by name or by place; "?" is
+// one that is worked out.
+func hydraArguments(text string) map[string]string {
+	out := map[string]string{}
+	order := []string{"config_path", "config_name"}
+	for i, arg := range strings.Split(text, ",") {
+		arg = strings.TrimSpace(arg)
+		name, value, named := strings.Cut(arg, "=")
+		if name = strings.TrimSpace(name); !named {
+			if i >= len(order) || arg == "" {
+				continue
+			}
+			name, value = order[i], arg
+		}
+		m := hydraWord.Find(arg)
+		switch {
+		case m != nil:
+			out[name] = m[2] + m[3]
+		case strings.TrimSpace(value) == "None":
+		default:
+			out[name] = "?"
+		}
+	}
+	return out
 }
+
+// hydraFlag is what a command gives for one of Hydra's flags, or else what the
+// script says.
+func hydraFlag(words []string, inScript string, names ...string) string {
+	for i, w := range words {
+		flag, value, glued := strings.Cut(w, "=")
+		switch {
+		case !slices.Contains(names, flag):
+		case glued:
+			return value
+		case i+1 < len(words):
+			return words[i+1]
+		}
+	}
+	return inScript
+}
+
+// hydraKey is a key that Hydra's grammar takes without quoting.
+var hydraKey = pattern.New(`^[\w-]+$`)
+
+// Override is an edit as a word on Hydra's command line, data.batch_size=2; ""
+// where the value is not one of the main tree or its name cannot be written.
+func (p *Project) Override(e change.Edit) string {
+	if p.Primary == nil {
+		return ""
+	}
+	for _, l := range slices.Backward(p.Primary.Tree.Layers) {
+		key := l.Mount.Join(e.Path...)
+		if l.File != e.File || slices.ContainsFunc(key, func(k string) bool { return !hydraKey.In(k) }) {
+			continue
+		}
+		found, err := p.Primary.Tree.Stands(key)
+		switch {
+		case err == nil && found.File == e.File:
+			return fmt.Sprintf("%s=%v", dotted(key), e.Value)
+		case err != nil && e.Insert:
+			return fmt.Sprintf("++%s=%v", dotted(key), e.Value)
+		}
+	}
+	return ""
+}
+
+func dotted(p doc.Path) string { return strings.Join(p, ".") }
+
+// IsHydra says whether the settings stand in a tree that Hydra composes.
+func (p *Project) IsHydra() bool { return p.Primary != nil && p.Primary.System.Composes }

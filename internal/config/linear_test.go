@@ -76,7 +76,7 @@ func workOf(t *testing.T, file, text string) work {
 			t.Fatal(err)
 		}
 		p.Missing()
-		p.Doubts(p.Fields())
+		p.Warnings(p.Fields())
 		took := time.Since(begin)
 		runtime.ReadMemStats(&after)
 		least = work{min(least.bytes, after.TotalAlloc-before.TotalAlloc), min(least.time, took)}

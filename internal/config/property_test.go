@@ -13,8 +13,12 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 
+	"snug/internal/config/configtest"
 	"snug/internal/config/doc"
-	"snug/internal/shadow"
+	"snug/internal/config/edits"
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
+	"snug/internal/shadow/train"
 )
 
 // TestChangeIsRead draws a fixture and settings for it: whatever Change plans can
@@ -40,12 +44,12 @@ func (c *fixture) changeIsRead(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := drawSettings(t, p)
-	plan, err := p.Change(valuesOf(want))
+	want := drawSettings(t)
+	plan, err := p.Change(configtest.Values(want))
 	if err != nil {
 		return // refused as a whole is fine; the errors have tests of their own
 	}
-	after, err := applied(c.files, plan)
+	after, err := configtest.Applied(c.files, plan.Edits, plan.Creates)
 	if err != nil {
 		t.Fatalf("set %v: %v", want, err)
 	}
@@ -57,10 +61,10 @@ func (c *fixture) changeIsRead(t *rapid.T) {
 	for setting, v := range want {
 		got := q.Value(setting)
 		if setting == "accumulation" {
-			got = q.accumulation()
+			got = q.Accumulation()
 		}
 		if got == nil {
-			got = q.fallback(setting)
+			got = q.DefaultValue(setting)
 		}
 		if got != v {
 			t.Fatalf("set %v: %s reads %v\n%s", want, setting, got, lineDiff(c.files, after))
@@ -70,15 +74,15 @@ func (c *fixture) changeIsRead(t *rapid.T) {
 
 // ownWords wants every word that a plan writes to be one of the system's own: what
 // is only read, no system need understand.
-func ownWords(t interface{ Fatalf(string, ...any) }, p *Project, plan Plan) {
+func ownWords(t interface{ Fatalf(string, ...any) }, p *Project, plan edits.Plan) {
 	for _, e := range plan.Edits {
 		text, ok := e.Value.(string)
 		if !ok {
 			continue
 		}
-		if !slices.ContainsFunc(keysAt(p, e.File, e.Path), func(k *Key) bool {
-			_, own := meaning(k.Words, text)
-			return own || k.Kind != Word
+		if !slices.ContainsFunc(keysAt(p, e.File, e.Path), func(k *systems.Key) bool {
+			_, own := systems.Meaning(k.Words, text)
+			return own || k.Kind != systems.Word
 		}) {
 			t.Fatalf("%s: %s is written, which no key of that system has among its words", e.Path, text)
 		}
@@ -87,26 +91,26 @@ func ownWords(t interface{ Fatalf(string, ...any) }, p *Project, plan Plan) {
 
 // keysAt is the keys of tables that stand at a path, or would, and decide a setting
 // that can be written.
-func keysAt(p *Project, file string, at doc.Path) []*Key {
-	var out []*Key
-	for _, b := range p.bound {
-		if b.File == file && b.Path.Equal(at) && (slices.Contains(settingNames(), b.Setting) || b.Setting == "optimizer.kernel" || b.Setting == "link") {
-			out = append(out, b.key)
+func keysAt(p *Project, file string, at doc.Path) []*systems.Key {
+	var out []*systems.Key
+	for _, b := range p.Bound {
+		if b.File == file && b.Path.Equal(at) && (slices.Contains(systems.SettingNames(), b.Setting) || b.Setting == "optimizer.kernel" || b.Setting == "link") {
+			out = append(out, b.Key)
 		}
 	}
-	if p.main == nil { // all of it is bound in snug.yaml
+	if p.Primary == nil { // all of it is bound in snug.yaml
 		return out
 	}
-	keys := p.main.adapter.Keys().all
-	if p.arguments() != nil {
-		keys, at = hfKeys(hfArgs), at[len(at)-1:]
+	keys := p.Primary.System.Keys().All
+	if arguments := p.Primary.System.Arguments; arguments != nil {
+		keys, at = arguments(), at[len(at)-1:]
 	}
 	for i := range keys {
 		k := &keys[i]
-		if (k.Path == at.String() || k.Path == "**."+at[len(at)-1]) && slices.Contains(settingNames(), k.Setting) {
+		if (k.Path == at.String() || k.Path == "**."+at[len(at)-1]) && slices.Contains(systems.SettingNames(), k.Setting) {
 			out = append(out, k)
 		}
-		if k.Beside != nil && besidePath(strings.Split(k.Path, "."), k.Beside).Equal(at) {
+		if k.Beside != nil && projects.PathBeside(strings.Split(k.Path, "."), k.Beside).Equal(at) {
 			out = append(out, k.Beside)
 		}
 	}
@@ -114,12 +118,12 @@ func keysAt(p *Project, file string, at doc.Path) []*Key {
 }
 
 // drawSettings draws values for a few of the settings that a project has.
-func drawSettings(t *rapid.T, p *Project) map[string]any {
+func drawSettings(t *rapid.T) map[string]any {
 	draws := map[string]*rapid.Generator[any]{
 		"batch": asAny(rapid.IntRange(1, 64)), "accumulation": asAny(rapid.IntRange(1, 64)), "seq": asAny(rapid.IntRange(1, 8192)),
 		"positives": asAny(rapid.IntRange(1, 64)), "negatives": asAny(rapid.IntRange(1, 64)), "workers": asAny(rapid.IntRange(0, 16)),
 		"checkpointing": asAny(rapid.Bool()), "precision": asAny(rapid.SampledFrom([]string{"fp32", "amp-bf16", "amp-fp16", "bf16", "fp16"})),
-		"optimizer": asAny(rapid.SampledFrom(shadow.OptimizerNames())), "lora.rank": asAny(rapid.IntRange(1, 128)),
+		"optimizer": asAny(rapid.SampledFrom(train.OptimizerNames())), "lora.rank": asAny(rapid.IntRange(1, 128)),
 	}
 	names := slices.Sorted(maps.Keys(draws))
 	want := map[string]any{}
@@ -131,33 +135,6 @@ func drawSettings(t *rapid.T, p *Project) map[string]any {
 
 func asAny[T any](g *rapid.Generator[T]) *rapid.Generator[any] {
 	return rapid.Map(g, func(v T) any { return v })
-}
-
-// applied is files with a plan carried out.
-func applied(before fstest.MapFS, plan Plan) (fstest.MapFS, error) {
-	after := maps.Clone(before)
-	for _, e := range plan.Edits {
-		d, err := doc.Open(e.File, after[e.File].Data)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case e.Insert:
-			d, err = d.Insert(e.Path, e.Value)
-		case e.Shared:
-			d, err = d.SetShared(e.Path, e.Value)
-		default:
-			d, err = d.Set(e.Path, e.Value)
-		}
-		if err != nil {
-			return nil, err
-		}
-		after[e.File] = &fstest.MapFile{Data: d.Bytes()}
-	}
-	for _, f := range plan.Creates {
-		after[f.File] = &fstest.MapFile{Data: f.Content}
-	}
-	return after, nil
 }
 
 // FuzzOpen reads whatever comes as a project: an error or a project, and every
@@ -187,18 +164,18 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		p.Doubts(p.Fields())
+		p.Warnings(p.Fields())
 		p.Missing()
 		p.Spell("weights", "fp32")
-		if q, err := p.With(valuesOf(map[string]any{"precision": "amp-fp16", "weights": "fp32"})); err == nil {
+		if q, err := p.With(configtest.Values(map[string]any{"precision": "amp-fp16", "weights": "fp32"})); err == nil {
 			q.Fields()
 		}
-		plan, err := p.Change(valuesOf(map[string]any{"batch": 3, "accumulation": 5, "precision": "amp-bf16"}))
+		plan, err := p.Change(configtest.Values(map[string]any{"batch": 3, "accumulation": 5, "precision": "amp-bf16"}))
 		if err == nil {
-			_, _ = applied(files, plan)
+			_, _ = configtest.Applied(files, plan.Edits, plan.Creates)
 		}
-		for _, name := range shadow.OptimizerNames() {
-			if plan, err := p.Change(valuesOf(map[string]any{"optimizer": name})); err == nil {
+		for _, name := range train.OptimizerNames() {
+			if plan, err := p.Change(configtest.Values(map[string]any{"optimizer": name})); err == nil {
 				ownWords(t, p, plan)
 			}
 		}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"snug/internal/config/projects"
 )
 
 // TestNewSnugFile wants a snug.yaml that is read and changes nothing: the same
@@ -29,7 +31,7 @@ func TestNewSnugFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := parseCase(ar)
-			if c.files[snugFile] != nil {
+			if c.files[projects.SnugFile] != nil {
 				t.Skip("has one of its own")
 			}
 			before := c.run(t)
@@ -47,7 +49,7 @@ func TestNewSnugFile(t *testing.T) {
 			with := *c
 			with.main = nil
 			with.files = maps.Clone(c.files)
-			with.files[snugFile] = &fstest.MapFile{Data: text}
+			with.files[projects.SnugFile] = &fstest.MapFile{Data: text}
 			after := with.run(t)
 			for _, part := range []string{"setup", "error"} {
 				if diff := cmp.Diff(before[part], after[part]); diff != "" {
@@ -70,39 +72,16 @@ func sortedLines(text string) map[string]bool {
 }
 
 func TestEmptySnugFile(t *testing.T) {
-	own, err := parseSnugFile(NewSnugFile(nil))
+	own, err := projects.ParseSnugFile(NewSnugFile(nil))
 	if err != nil || len(own.Bind) != 0 || own.Model != nil {
 		t.Errorf("%+v %v", own, err)
 	}
 }
 
-func TestSnugFileCommand(t *testing.T) {
-	for text, want := range map[string]string{
-		"command: python train.py --bs {batch}":          "python|train.py|--bs|{batch}",
-		"command: [python, train.py, --name, two words]": "python|train.py|--name|two words",
-		"files: []": "",
-	} {
-		own, err := parseSnugFile([]byte(text))
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-		} else if got := strings.Join(own.Command, "|"); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
-		}
-	}
-	for text, want := range map[string]string{
-		"command: python train.py > log": "snug.yaml:1:10: command holds what a shell would read",
-		"command: {a: 1}":                "command",
-	} {
-		if _, err := parseSnugFile([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
-	}
-}
-
-func TestWriteAside(t *testing.T) {
+func TestWriteComments(t *testing.T) {
 	long := "  accumulation: training/configs/pretrain_512m_low_memory.yaml#gradient_accumulation_steps"
 	var b bytes.Buffer
-	writeAside(&b, []bindingLine{
+	writeComments(&b, []bindingLine{
 		{"  batch: a.yaml#batch", "2", "hf"},
 		{"  precision:", "", ""},
 		{"    - a.yaml#precision", "\"sechzehn größer\"", ""},

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
 )
 
 const snugHead = `# snug.yaml: where this project keeps the settings that decide over GPU memory.
@@ -31,7 +34,7 @@ const snugEmpty = `
 // nothing was found.
 func NewSnugFile(p *Project) []byte {
 	b := bytes.NewBufferString(snugHead)
-	if p == nil || len(p.bound) == 0 {
+	if p == nil || len(p.Bound) == 0 {
 		b.WriteString(snugEmpty)
 		return b.Bytes()
 	}
@@ -43,18 +46,18 @@ func NewSnugFile(p *Project) []byte {
 }
 
 // SnugFileName is the name of the file that NewSnugFile makes.
-const SnugFileName = snugFile
+const SnugFileName = projects.SnugFile
 
 func (p *Project) writeModel(b *bytes.Buffer) {
 	b.WriteString("\n# The model: a built-in name, org/name, config: path/to/config.json or profile:\n# a recording of your own code (snug profile).\n")
-	model := p.of("model")
+	model := p.BindingsOf("model")
 	name, ok := p.Value("model").(string)
-	if p.own == nil && ok && name != "" && len(model) > 0 {
-		stands := fmt.Sprintf("# It stands in %s: %s.", model[0].where(), name)
+	if p.Own == nil && ok && name != "" && len(model) > 0 {
+		stands := fmt.Sprintf("# It stands in %s: %s.", model[0].Where(), name)
 		if utf8.RuneCountInString(stands) > pageWidth {
-			stands = fmt.Sprintf("# It stands in %s:\n# %s.", model[0].where(), name)
+			stands = fmt.Sprintf("# It stands in %s:\n# %s.", model[0].Where(), name)
 		}
-		fmt.Fprintf(b, "%s\n# model:\n#   name: %s\n", stands, p.modelName(name))
+		fmt.Fprintf(b, "%s\n# model:\n#   name: %s\n", stands, p.ModelName(name))
 		return
 	}
 	b.WriteString("# model:\n#   name: gpt2\n")
@@ -63,12 +66,12 @@ func (p *Project) writeModel(b *bytes.Buffer) {
 // writeFiles names the files, the main one first.
 func (p *Project) writeFiles(b *bytes.Buffer) {
 	var names []string
-	if p.main != nil {
-		names = append(names, p.main.file)
+	if p.Primary != nil {
+		names = append(names, p.Primary.File)
 	}
-	for _, x := range p.bound {
-		if x.source.link == nil && !slices.Contains(names, x.source.file) {
-			names = append(names, x.source.file)
+	for _, x := range p.Bound {
+		if x.Source.Link == nil && !slices.Contains(names, x.Source.File) {
+			names = append(names, x.Source.File)
 		}
 	}
 	b.WriteString("\n# Read these files, and look no further.\nfiles:\n")
@@ -83,8 +86,8 @@ func (p *Project) writeFiles(b *bytes.Buffer) {
 func (p *Project) writeBindings(b *bytes.Buffer) {
 	var lines []bindingLine
 	bindable := false
-	for _, setting := range settingNames() {
-		if p.idle(setting) {
+	for _, setting := range systems.SettingNames() {
+		if p.IsUnused(setting) {
 			continue
 		}
 		of, binds := p.bindingLines(setting)
@@ -97,13 +100,13 @@ func (p *Project) writeBindings(b *bytes.Buffer) {
 	} else {
 		b.WriteString("\nbind:\n")
 	}
-	writeAside(b, lines)
+	writeComments(b, lines)
 }
 
 // bindingLines is a setting's lines: what is bound, and what stands there.
 func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool) {
-	of := p.of(setting)
-	binds = len(of) > 0 && !slices.ContainsFunc(of, func(x bound) bool { return !x.readsAlone() })
+	of := p.BindingsOf(setting)
+	binds = len(of) > 0 && !slices.ContainsFunc(of, func(x projects.Bound) bool { return !readsAlone(x) })
 	head := "  "
 	if !binds {
 		head = "#   "
@@ -113,14 +116,14 @@ func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool)
 	}
 	for _, x := range of {
 		place := x.File + "#" + x.Path.String()
-		if x.key.Inverted {
+		if x.Key.Inverted {
 			place = "not " + place
 		}
 		l := bindingLine{head + setting + ": " + yamlText(place), oneLine(x.Text), x.System}
 		if len(of) > 1 {
 			l.text = head + "  - " + yamlText(place)
 		}
-		if x.source.adapter.ByName {
+		if x.Source.System.ByName {
 			l.system = ""
 		}
 		lines = append(lines, l)
@@ -129,15 +132,15 @@ func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool)
 }
 
 // readsAlone is whether a binding in snug.yaml would read the same value.
-func (x bound) readsAlone() bool {
-	if a := x.source.adapter; !a.ByName && a != &bindings || x.key.OverGPUs && x.Setting != "effective" {
+func readsAlone(x projects.Bound) bool {
+	if a := x.Source.System; !a.ByName && !a.OwnProgram || x.Key.OverGPUs && x.Setting != "effective" {
 		return false
 	}
-	k, err := ownKey(ownBinding{setting: x.Setting, path: x.Path, not: x.key.Inverted})
+	k, err := projects.OwnKey(projects.OwnBinding{Setting: x.Setting, Path: x.Path, Not: x.Key.Inverted})
 	if err != nil {
 		return false
 	}
-	v, err := k.read(x.source.tree, x.place)
+	v, err := projects.Read(k, x.Source.Tree, x.Place)
 	return err == nil && reflect.DeepEqual(v, x.Value)
 }
 
@@ -147,7 +150,7 @@ func (p *Project) writeUnsaid(b *bytes.Buffer) {
 	for _, s := range []struct{ name, example string }{
 		{"seq", "512"}, {"precision", "amp-bf16"}, {"optimizer", "adamw"}, {"checkpointing", "false"}, {"attention", "sdpa"}, {"dist.world", "1"},
 	} {
-		if p.Value(s.name) == nil && p.fallback(s.name) == nil {
+		if p.Value(s.name) == nil && p.DefaultValue(s.name) == nil {
 			fmt.Fprintf(b, "#   %s: %s\n", s.name, s.example)
 		}
 	}

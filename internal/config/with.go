@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"snug/internal/config/doc"
+	"snug/internal/config/projects"
 	"snug/internal/setup"
 )
 
@@ -17,7 +18,7 @@ func (p *Project) With(want setup.Values) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := edited{p.files, map[string][]byte{}}
+	files := edited{p.Files(), map[string][]byte{}}
 	for _, c := range plan.Creates {
 		files.content[path.Clean(c.File)] = c.Content
 	}
@@ -36,18 +37,17 @@ func (p *Project) With(want setup.Values) (*Project, error) {
 		}
 		files.content[path.Clean(e.File)] = after.Bytes()
 	}
-	q, err := Open(files, p.Root, p.names...)
+	q, err := Open(files, p.Root, p.Names...)
 	if err != nil {
 		return nil, err
 	}
-	q.Uses(p.transformers)
-	q.Spans(p.gpus)
+	q.RunsAs(p.Run)
 	return q, nil
 }
 
 // edited is files of which some have another content.
 type edited struct {
-	Files
+	projects.Files
 	content map[string][]byte
 }
 

@@ -44,9 +44,9 @@ func (u upward) after(fits bool) bisection {
 // downward looks for the largest batch that is sure to fit, from the edge down: in
 // steps that double until one is, as it is seldom far, and then halves the gap.
 type downward struct {
-	low, high int  // the next to ask about, or the largest that is sure; the least that is not
+	low, high int  // the next to ask about, or the largest that is safe; the least that is not
 	step      int  // how far the next one is
-	bounded   bool // low is sure, or 0
+	bounded   bool // low is safe, or 0
 }
 
 func (d downward) next() int {
@@ -59,10 +59,10 @@ func (d downward) next() int {
 	return 0
 }
 
-func (d downward) after(sure bool) bisection {
+func (d downward) after(safe bool) bisection {
 	at := d.next()
 	switch {
-	case sure:
+	case safe:
 		return downward{at, d.high, 0, true}
 	case d.bounded:
 		return downward{d.low, at, 0, true}

@@ -101,10 +101,10 @@ func TestMaxBatchOnCores(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, errA := one.Sure(one.Best)
-		b, errB := four.Sure(four.Best)
+		a, errA := one.SafeBatch(one.Best)
+		b, errB := four.SafeBatch(four.Best)
 		if errA != nil || errB != nil || (a == nil) != (b == nil) {
-			t.Fatalf("sure: %v and %v, %v, %v", a, b, errA, errB)
+			t.Fatalf("safe: %v and %v, %v, %v", a, b, errA, errB)
 		}
 		if one.MaxBatch != four.MaxBatch || one.PeakReserved != four.PeakReserved || a != nil && a.Setup.Batch != b.Setup.Batch {
 			t.Errorf("%d bytes: %d with %d on one core, %d with %d on four", total, one.MaxBatch, one.PeakReserved, four.MaxBatch, four.PeakReserved)

@@ -35,14 +35,14 @@ func TestUnknownKernelsWiden(t *testing.T) {
 	} {
 		s := named(t, c.f)
 		here := estimated(t, s, gpu.Reference)
-		if len(here.Open) > 0 {
-			t.Errorf("%s: %+v is open on %s", c.name, here.Open, gpu.Reference.Name)
+		if len(here.Uncertain) > 0 {
+			t.Errorf("%s: %+v is open on %s", c.name, here.Uncertain, gpu.Reference.Name)
 		}
 		for _, name := range []string{"A100-80GB", "RTX-4090"} {
 			there := estimated(t, s, cardNamed(t, name))
-			is := func(o Opening) bool { return o.What == Kernels && slices.Contains(o.Facts, c.fact) }
-			if !slices.ContainsFunc(there.Open, is) {
-				t.Errorf("%s on %s: %v is not among %+v", c.name, name, c.fact, there.Open)
+			is := func(o Uncertainty) bool { return o.What == Kernels && slices.Contains(o.Facts, c.fact) }
+			if !slices.ContainsFunc(there.Uncertain, is) {
+				t.Errorf("%s on %s: %v is not among %+v", c.name, name, c.fact, there.Uncertain)
 			}
 			if share(there) <= share(here) {
 				t.Errorf("%s on %s: %.4f of the estimate wide, and %.4f on %s", c.name, name, share(there), share(here), gpu.Reference.Name)

@@ -6,6 +6,7 @@
 package estimate
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -35,15 +36,16 @@ type Answer struct {
 	Interval      [2]uint64  `json:"interval"`
 	Evidence      *Evidence  `json:"evidence,omitempty"` // what the interval comes from; nil where that is this machine
 
-	Here   int                         `json:"-"` // runs on this machine that the interval comes from
-	Causes []profile.Cause             `json:"-"` // why the interval of a recorded run is as wide as it is
-	Open   []Opening                   `json:"-"` // what of a simulated run nobody can know before it
-	Setup  *setup.Setup                `json:"-"`
-	Card   gpu.Card                    `json:"-"`
-	Run    *simulate.Result            `json:"-"` // nil where the run was recorded
-	Play   allocator.Result            `json:"-"`
-	OOM    *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
+	Here      int                         `json:"-"` // runs on this machine that the interval comes from
+	Causes    []profile.Cause             `json:"-"` // why the interval of a recorded run is as wide as it is
+	Uncertain []Uncertainty               `json:"-"` // what of a simulated run nobody can know before it
+	Setup     *setup.Setup                `json:"-"`
+	Card      gpu.Card                    `json:"-"`
+	Run       *simulate.Result            `json:"-"` // nil where the run was recorded
+	Play      allocator.Result            `json:"-"`
+	OOM       *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 
+	stopped  func() error // why nobody waits for the answer any more, nil while somebody does
 	run      *run
 	most     int    // how much work it may be
 	work     int    // what playing it has cost, in events
@@ -82,11 +84,16 @@ const endless = 1 << 58
 // to fit into, the card or the setup's limit; what it takes is said as if there
 // were room.
 func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
-	return estimate(s, card, mostWork)
+	return EstimateContext(context.Background(), s, card)
 }
 
-func estimate(s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
-	a, err := try(s, card, most)
+// EstimateContext is Estimate that ends with the context, before the next micro-batch.
+func EstimateContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
+	return estimate(ctx, s, card, mostWork)
+}
+
+func estimate(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
+	a, err := try(ctx, s, card, most)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +106,12 @@ func estimate(s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
 // Figures is Estimate without the stream behind it, for a search, which goes
 // further with loops.
 func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
-	a, err := estimate(s, card, mostTried)
+	return FiguresContext(context.Background(), s, card)
+}
+
+// FiguresContext is Figures that ends with the context.
+func FiguresContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
+	a, err := estimate(ctx, s, card, mostTried)
 	if a != nil {
 		a.Run, a.run = nil, nil
 	}
@@ -108,8 +120,11 @@ func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
 
 // try takes a setup's stream and plays it on the card, no more. It may be so much
 // work where there are loops.
-func try(s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
-	return tryAs(s, spread(card, s.Dist), most, simulate.Options{})
+func try(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return tryAs(s, spread(card, s.Dist), most, simulate.Options{Stop: ctx.Err})
 }
 
 // tryAs is try as a process of the run finds the card, for a run that goes as some
@@ -123,7 +138,7 @@ func tryAs(s *setup.Setup, card gpu.Card, most int, o simulate.Options) (a *Answ
 	if err != nil {
 		return nil, err
 	}
-	a.most = most
+	a.most, a.stopped = most, o.Stop
 	err = a.play(card, s.Limit)
 	a.OOM = a.Play.OOM
 	return a, err
@@ -145,7 +160,7 @@ func (a *Answer) finish() error {
 	}
 	a.DevicePeak = a.PeakReserved + a.Outside
 	a.Components = a.components()
-	return a.expect()
+	return a.setInterval()
 }
 
 // shown and shownLimit are what the answer's numbers were made under: the card,
@@ -173,9 +188,9 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 		}
 	}()
 	o.Card, o.Skips = card, slices.Repeat([]bool{true}, s.LeftOut)
-	o.Folds, o.Most = true, eventsOf(s)
+	o.Folds, o.MostEvents = true, eventsOf(s)
 	rates, timed := cost.RatesOf(card)
-	timed = timed && card.Total > 0 // a card was named
+	timed = timed && card.Total > 0 && s.Lengths == nil // a card was named, and steps take equally long
 	tape := &cost.Tape{}
 	if timed {
 		o.Watch = tape
@@ -196,7 +211,7 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 
 // play runs the stream through the allocator of the setup's PyTorch.
 func (a *Answer) play(card gpu.Card, limit uint64) error {
-	o := playing{brief: true, work: a.most, spent: a.work}
+	o := playing{brief: true, work: a.most, spent: a.work, stop: a.stopped}
 	if a.Run != nil { // a recording has no marks
 		o.phases = make([]uint64, simulate.Optimizer+1)
 	}

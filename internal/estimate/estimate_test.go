@@ -3,6 +3,7 @@
 package estimate
 
 import (
+	"errors"
 	"testing"
 
 	"snug/internal/gpu"
@@ -144,7 +145,7 @@ func TestMaxBatchIsTheLast(t *testing.T) {
 			t.Errorf("batch %d: fits %v, %v", batch, a.Fits, err)
 		}
 	}
-	if _, err := MaxBatch(s, anyCard()); err != ErrNoLimit {
+	if _, err := MaxBatch(s, anyCard()); !errors.Is(err, ErrNoLimit) {
 		t.Errorf("without a limit: %v", err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 // memory from the driver in pieces of at least this size.
 const segment = 20 * units.MiB
 
-// expect says where the true peak of reserved bytes is to be expected, and why.
-func (a *Answer) expect() error {
+// setInterval says where the true peak of reserved bytes is to be expected, and why.
+func (a *Answer) setInterval() error {
 	if Profile(a.Setup) != nil {
 		m, err := margin(a.Setup, a.Card, a.PeakReserved)
 		a.Causes = m.Causes
@@ -21,7 +21,7 @@ func (a *Answer) expect() error {
 		return err
 	}
 	var err error
-	if a.Open, err = a.openings(); err != nil {
+	if a.Uncertain, err = a.uncertainties(); err != nil {
 		return err
 	}
 	r, from := residuals().About(a.Setup, a.Card)
@@ -37,7 +37,7 @@ func (a *Answer) Calibrate(here Range) {
 	peak := float64(a.PeakReserved)
 	low, high := peak*(1+here.Low)-segment, peak*(1+here.High)+segment
 	a.Interval = [2]uint64{uint64(max(low, 0)), uint64(high)}
-	a.Here, a.measured, a.Causes, a.Open, a.Evidence = here.Cases, &here, nil, nil, nil
+	a.Here, a.measured, a.Causes, a.Uncertain, a.Evidence = here.Cases, &here, nil, nil, nil
 }
 
 // Around is where the truth is to be expected of a run that reserves between so much
@@ -60,7 +60,7 @@ func High(s *setup.Setup, card gpu.Card, peak uint64, here *Range) uint64 {
 // Usual is how far off estimates of such runs on a card have been.
 func Usual(s *setup.Setup, card gpu.Card) Range {
 	if p := Profile(s); p != nil {
-		return besides(s).with(p.Residual())
+		return outsideProfile(s).with(p.Residual())
 	}
 	r, _ := residuals().About(s, card)
 	return r

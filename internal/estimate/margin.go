@@ -16,7 +16,7 @@ import (
 // segment in any case, which a run may take more or less by chance.
 func margin(s *setup.Setup, card gpu.Card, peak uint64) (profile.Margin, error) {
 	m, err := Profile(s).Margin(s.At(), card, func(p *profile.Program) (uint64, error) { return reserved(s, p) })
-	r := besides(s)
+	r := outsideProfile(s)
 	m.Less = max(m.Less, uint64(-r.Low*float64(peak)), segment)
 	m.More = max(m.More, uint64(r.High*float64(peak)), segment)
 	return m, err
@@ -26,7 +26,7 @@ func margin(s *setup.Setup, card gpu.Card, peak uint64) (profile.Margin, error) 
 // nothing was measured, as s has it. For one that was recorded it is found once.
 func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 	if Profile(s) == nil {
-		return High(s, card, limit, nil) + p.openEnd()
+		return High(s, card, limit, nil) + p.uncertain()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,10 +59,10 @@ func reserved(s *setup.Setup, p *profile.Program) (uint64, error) {
 	return probe.PeakReserved, err
 }
 
-// besides is how far off recorded runs have been for reasons that lie outside
+// outsideProfile is how far off recorded runs have been for reasons that lie outside
 // their profile. Over several GPUs a free can wait for another stream, so that
 // not even two runs of the same reserve the same.
-func besides(s *setup.Setup) (r Range) {
+func outsideProfile(s *setup.Setup) (r Range) {
 	if Kept(s) > 0 {
 		r = residuals().Added
 	}

@@ -3,6 +3,7 @@
 package estimate
 
 import (
+	"context"
 	"errors"
 	"runtime"
 
@@ -34,11 +35,20 @@ var ErrNoLimit = errors.New("there is nothing to fit into; give a limit or a GPU
 // by doubling and then halving the gap: each try is a whole simulated run at
 // the limit, so that fragmentation and the allocator's retries count.
 func MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
-	return NewCores(runtime.GOMAXPROCS(0)).MaxBatch(s, card)
+	return MaxBatchContext(context.Background(), s, card)
+}
+
+// MaxBatchContext is MaxBatch that ends with the context.
+func MaxBatchContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
+	return NewCores(runtime.GOMAXPROCS(0)).maxBatch(ctx, s, card)
 }
 
 // MaxBatch is MaxBatch on cores that several searches share.
 func (c Cores) MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
+	return c.maxBatch(context.Background(), s, card)
+}
+
+func (c Cores) maxBatch(ctx context.Context, s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	if s.Limit == 0 && card.Total == 0 {
 		return nil, ErrNoLimit
 	}
@@ -48,7 +58,7 @@ func (c Cores) MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	most := room(s, card)
 	runs := ahead{
 		cores: c,
-		try:   func(batch int) (*Answer, error) { return try(withBatch(s, batch), card, mostTried) },
+		try:   func(batch int) (*Answer, error) { return try(ctx, withBatch(s, batch), card, mostTried) },
 		guess: func(batch int) bool { return m.trend.at(batch) <= most },
 	}
 	var at bisection = upward{high: 1}

@@ -15,13 +15,18 @@ import (
 // Notes is what has to be said about a run on a card beside its figures: what
 // they leave open, and that the card cannot do in hardware what the setup asks for.
 func Notes(s *setup.Setup, card gpu.Card) []string {
+	return NotesNamed(s, card, func(field string) string { return "--" + field })
+}
+
+// NotesNamed is Notes with fields as name calls them.
+func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) []string {
 	var out []string
-	if n := len(s.OnWord); n > 0 {
+	if n := len(s.Unverified); n > 0 {
 		out = append(out, fmt.Sprintf("%s: %s does not tell, so that the figures are as recorded, whatever %s",
-			strings.Join(s.OnWord, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
+			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
 	out = append(out, idleVersions(s)...)
-	if text := loadedNote(s); text != "" {
+	if text := loadedNote(s, name); text != "" {
 		out = append(out, text)
 	}
 	if instead := insteadOfBF16(s); instead != "" && card.LacksBF16() {
@@ -54,14 +59,15 @@ func idleVersions(s *setup.Setup) (out []string) {
 }
 
 // loadedNote is what is open about the type of the weights: what they are saved in.
-func loadedNote(s *setup.Setup) string {
+func loadedNote(s *setup.Setup, name func(field string) string) string {
+	weights := name("weights")
 	switch {
 	case s.Guessed && s.LoRA != nil:
-		return fmt.Sprintf("the frozen weights are taken to be %s: nothing here says what type %s is saved in; give it with --weights", s.Weights, s.Model.Title())
+		return fmt.Sprintf("the frozen weights are taken to be %s: nothing here says what type %s is saved in; give it with %s", s.Weights, s.Model.Title(), weights)
 	case s.Guessed && s.Precision == "amp-fp16":
-		return fmt.Sprintf("the weights are taken to be fp32: nothing says what type %s is saved in; in 16 bits a gradient scaler would stop it; give it with --weights", s.Model.Title())
+		return fmt.Sprintf("the weights are taken to be fp32: nothing says what type %s is saved in; in 16 bits a gradient scaler would stop it; give it with %s", s.Model.Title(), weights)
 	case s.Guessed:
-		return fmt.Sprintf("the weights are taken to be fp32: nothing here says what type %s is saved in; in 16 bits it takes about half; give it with --%s", s.Model.Title(), map[bool]string{true: "weights", false: "precision"}[s.Autocasts()])
+		return fmt.Sprintf("the weights are taken to be fp32: nothing here says what type %s is saved in; in 16 bits it takes about half; give it with %s", s.Model.Title(), map[bool]string{true: weights, false: name("precision")}[s.Autocasts()])
 	}
 	return ""
 }
@@ -83,6 +89,15 @@ func insteadOfBF16(s *setup.Setup) string {
 		return "use fp16 or fp32 for FSDP2's param_dtype and reduce_dtype"
 	}
 	return ""
+}
+
+// Runnable is why a run would stop on a card whatever memory it takes, nil where it
+// would not.
+func Runnable(s *setup.Setup, card gpu.Card) error {
+	if s.Attention == setup.Flash && card.LacksFlash() && s.Model.Program == nil {
+		return setup.Wrong("{attention} is flash, which has no kernels for %s: the run would stop at it; use {attention=sdpa}", card.Name)
+	}
+	return nil
 }
 
 // Uncounted is what a run would hold beyond its recordings and nobody can count,

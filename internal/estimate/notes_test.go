@@ -74,7 +74,7 @@ func TestUncounted(t *testing.T) {
 		{"DDP", map[string]any{"dist": ddp}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"DDP's buckets"}},
 		{"DDP around one GPU", map[string]any{"dist": map[string]any{"kind": "ddp", "world": 1.0}}, func(f *profile.Facts) { *f = profile.Facts{} }, nil},
 		{"recorded under DDP", map[string]any{"dist": ddp}, func(f *profile.Facts) { *f = profile.Facts{World: 2} }, nil},
-		{"accumulation", map[string]any{"accumulation": 4.0}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"how many forwards"}},
+		{"accumulation", map[string]any{"accumulation": 2.0}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"how many forwards"}},
 		{"both, of one forward", map[string]any{"accumulation": 4.0, "dist": ddp}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"which accumulation adds", "DDP's buckets"}},
 		{"the buckets are the gradients", map[string]any{"accumulation": 4.0, "dist": view}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"which accumulation adds"}},
 	} {
@@ -97,7 +97,7 @@ func TestUncounted(t *testing.T) {
 	}
 }
 
-func TestNotesOnWord(t *testing.T) {
+func TestNotesUnverified(t *testing.T) {
 	s := decoded(t, towers(t), map[string]any{"batch": 64.0, "steps": 5.0})
 	want := []string{"steps: m.snug does not tell, so that the figures are as recorded, whatever it was"}
 	if diff := cmp.Diff(want, Notes(s, gpu.Card{})); diff != "" {

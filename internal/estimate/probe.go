@@ -3,6 +3,7 @@
 package estimate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -38,8 +39,8 @@ type Probe struct {
 	under map[string]uint64 // what was reserved under which options
 	more  map[[2]int]uint64 // how much more a recorded run may reserve, by kind of card
 
-	within  map[atLimit]Verdict // whether it fits where
-	openEnd func() uint64       // how much more a simulated run may reserve, whichever way it goes
+	within    map[atLimit]Verdict // whether it fits where
+	uncertain func() uint64       // how much more a simulated run may reserve, whichever way it goes
 }
 
 // How many steps, and how many micro-batches of each, a probe runs.
@@ -49,11 +50,14 @@ const (
 )
 
 // NewProbe simulates a setup as on the card's kind.
-func NewProbe(s *setup.Setup, card gpu.Card) (*Probe, error) { return NewProbeUpTo(s, card, 0) }
+func NewProbe(s *setup.Setup, card gpu.Card) (*Probe, error) {
+	return NewProbeUpTo(context.Background(), s, card, 0)
+}
 
 // NewProbeUpTo is NewProbe for a search over cards of so many bytes at most, 0 for
-// any: of a run with loops that is far too large for them it says no more than that.
-func NewProbeUpTo(s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err error) {
+// any: of a run with loops that is far too large for them it says no more than that. It
+// ends with the context.
+func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err error) {
 	if s.Model.Program != nil {
 		return recordedProbe(s)
 	}
@@ -65,13 +69,13 @@ func NewProbeUpTo(s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err 
 		}
 	}()
 	p = &Probe{Setup: s, tape: &cost.Tape{}}
-	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, Most: eventsOf(&short)})
+	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, MostEvents: eventsOf(&short), Stop: ctx.Err})
 	if err != nil {
 		return nil, beyond(s, 0, err)
 	}
 	made := runOf(result, false)
 	p.Floor, p.Weights = floors(made.trace, result.World.Tags)
-	p.openEnd = sync.OnceValue(p.opensFor(&short, card, result))
+	p.uncertain = sync.OnceValue(p.uncertaintyOf(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
 	if made.loops != nil {
 		p.loops = made.loops.Len()
@@ -91,7 +95,7 @@ func NewProbeUpTo(s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err 
 const mostKept = 1 << 19
 
 func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
-	o.Most = eventsOf(s)
+	o.MostEvents = eventsOf(s)
 	result, err := simulate.Run(s, o)
 	if err != nil {
 		return nil, beyond(s, 0, err)
@@ -220,7 +224,10 @@ func (p *Probe) Under(conf string) (uint64, error) {
 	}
 	got, err := p.play(conf, 0, 0)
 	if err == nil {
-		p.under = map[string]uint64{conf: got.PeakReserved}
+		if p.under == nil {
+			p.under = map[string]uint64{}
+		}
+		p.under[conf] = got.PeakReserved
 	}
 	return got.PeakReserved, err
 }

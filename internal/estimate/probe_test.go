@@ -59,3 +59,33 @@ func within(t *testing.T, p *Probe) {
 		fitted = v.Fits
 	}
 }
+
+// TestUnderIsRemembered asks a probe about several options in turn, as a search
+// does: each is played once.
+func TestUnderIsRemembered(t *testing.T) {
+	p, err := NewProbe(named(t, map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 2.0, "seq": 128.0}), gpu.Reference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, plays := p.run, 0
+	p.run = func() (*run, error) { plays++; return made() }
+	options := []string{"expandable_segments:True", "max_split_size_mb:64"}
+	first := map[string]uint64{}
+	for range 3 {
+		for _, conf := range options {
+			got, err := p.Under(conf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first[conf] == 0 {
+				first[conf] = got
+			}
+			if got != first[conf] {
+				t.Errorf("%s: %d, before %d", conf, got, first[conf])
+			}
+		}
+	}
+	if plays != len(options) {
+		t.Errorf("%d plays, want %d", plays, len(options))
+	}
+}

@@ -13,7 +13,8 @@ import (
 )
 
 // TestVaryingLengths holds runs of forty steps, each of another length, against what
-// they reserved on an H200: to the byte, with and without a remedy.
+// they reserved on an H200: to the byte, with and without a remedy. What is allocated
+// at once is within a hundred-thousandth.
 func TestVaryingLengths(t *testing.T) {
 	f, err := os.Open("../../testdata/measured/dev_ragged.jsonl")
 	if err != nil {
@@ -41,7 +42,8 @@ func TestVaryingLengths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.PeakReserved != row.Measured.Reserved || a.PeakAllocated != row.Measured.Allocated {
+		off := max(a.PeakAllocated, row.Measured.Allocated) - min(a.PeakAllocated, row.Measured.Allocated)
+		if a.PeakReserved != row.Measured.Reserved || off > row.Measured.Allocated/100_000 {
 			t.Errorf("%s: reserved %d, measured %d; allocated %d, measured %d", s.ID, a.PeakReserved, row.Measured.Reserved, a.PeakAllocated, row.Measured.Allocated)
 		}
 	}

@@ -114,7 +114,7 @@ func TestRecordedMaxBatch(t *testing.T) {
 }
 
 // The largest batch that is sure to fit is the last whose interval does.
-func TestSure(t *testing.T) {
+func TestSafeBatch(t *testing.T) {
 	p := towers(t)
 	for _, c := range []struct {
 		limit float64
@@ -124,27 +124,27 @@ func TestSure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sure, err := m.Sure(c.like)
+		safe, err := m.SafeBatch(c.like)
 		if err != nil {
 			t.Fatal(err)
 		}
 		last := 0
 		for batch := 1; batch <= m.MaxBatch; batch++ {
-			a, err := m.at(batch, c.like)
+			a, err := m.estimateAt(batch, c.like)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a.Close() {
+			if a.MightNotFit() {
 				break
 			}
 			last = batch
 		}
 		got := 0
-		if sure != nil {
-			got = sure.Setup.Batch
+		if safe != nil {
+			got = safe.Setup.Batch
 		}
 		if got != last || m.MaxBatch > 0 && got >= m.MaxBatch {
-			t.Errorf("limit %.0f: sure up to %d, want %d; the edge is %d", c.limit, got, last, m.MaxBatch)
+			t.Errorf("limit %.0f: safe up to %d, want %d; the edge is %d", c.limit, got, last, m.MaxBatch)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 //	version, any card
 //	everything
 //
-// What can go either way in such a run is none of it (see Opening): off is only what
+// What can go either way in such a run is none of it (see Uncertainty): off is only what
 // lies beyond both ends.
 
 // Residuals is how far off estimates have been. `make accuracy` writes the table.

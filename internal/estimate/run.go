@@ -35,6 +35,7 @@ type playing struct {
 	most   uint64       // bytes beyond which a run with loops need not be known, if it is not 0
 	work   int          // how much work such a run may be
 	spent  int          // how much of that it was already
+	stop   func() error // asked now and then, except about loops; its error ends the play; nil is to go on
 }
 
 // played is what comes of it.
@@ -109,7 +110,7 @@ func (r *run) playEach(al *allocator.Allocator, o playing) (out played, err erro
 		return out, err
 	}
 	before, counts := uint64(0), false
-	how := allocator.PlayOptions{Phases: o.phases, PassCopies: o.brief}
+	how := allocator.PlayOptions{Phases: o.phases, PassCopies: o.brief, Stop: o.stop}
 	if o.since > 0 || o.chart != nil {
 		how.Observe = func(i int) {
 			if i == o.since {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // BERT: transformers/models/bert/modeling_bert.py. RoBERTa is made of the same
@@ -52,11 +53,11 @@ type embedder interface {
 	forward(n net, ids *shadow.Tensor) *shadow.Tensor
 }
 
-func newBert(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return newBertModel(b, readBert(c, 30522), run), nil
 }
 
-func newBertModel(b *shadow.Builder, cfg bertConfig, run Run) *bert {
+func newBertModel(b *nn.Builder, cfg bertConfig, run Run) *bert {
 	m := &bert{net: net{b.W, run}, vocab: cfg.vocab}
 	at := m.prefix("bert")
 	emb := newBertEmbeddings(b, at+"embeddings", cfg)
@@ -70,7 +71,7 @@ func newBertModel(b *shadow.Builder, cfg bertConfig, run Run) *bert {
 
 // build makes what follows the embeddings: the layers, and the pooler unless
 // there is a head.
-func (m *bert) build(b *shadow.Builder, at string, cfg bertConfig) {
+func (m *bert) build(b *nn.Builder, at string, cfg bertConfig) {
 	m.layers = newBertLayers(b, m.net, at+"encoder.layer", cfg)
 	if m.run.Head != "masked-lm" {
 		m.pooler = newBertPooler(b, at+"pooler", cfg.hidden)
@@ -105,19 +106,19 @@ func (m *bert) encode(hidden *shadow.Tensor) *shadow.Tensor {
 }
 
 type bertEmbeddings struct {
-	word, position, tokenType   *shadow.Embedding
-	norm                        *shadow.LayerNorm
-	dropout                     shadow.Dropout
+	word, position, tokenType   *nn.Embedding
+	norm                        *nn.LayerNorm
+	dropout                     nn.Dropout
 	positionIDs, tokenTypeZeros *shadow.Tensor
 }
 
-func newBertEmbeddings(b *shadow.Builder, at string, cfg bertConfig) *bertEmbeddings {
+func newBertEmbeddings(b *nn.Builder, at string, cfg bertConfig) *bertEmbeddings {
 	return &bertEmbeddings{
 		word:           b.Embedding(at+".word_embeddings", cfg.vocab, cfg.hidden),
 		position:       b.Embedding(at+".position_embeddings", cfg.positions, cfg.hidden),
 		tokenType:      b.Embedding(at+".token_type_embeddings", cfg.types, cfg.hidden),
 		norm:           b.LayerNorm(at+".LayerNorm", cfg.hidden, true),
-		dropout:        shadow.Dropout(cfg.dropout),
+		dropout:        nn.Dropout(cfg.dropout),
 		positionIDs:    b.Buffer(shadow.Int64, 1, cfg.positions),
 		tokenTypeZeros: b.Buffer(shadow.Int64, 1, cfg.positions),
 	}
@@ -144,7 +145,7 @@ type bertLayer struct {
 	output       *bertOutput
 }
 
-func newBertLayers(b *shadow.Builder, n net, at string, cfg bertConfig) []*bertLayer {
+func newBertLayers(b *nn.Builder, n net, at string, cfg bertConfig) []*bertLayer {
 	layers := make([]*bertLayer, cfg.layers)
 	for i := range layers {
 		at := fmt.Sprintf("%s.%d", at, i)

@@ -2,7 +2,10 @@
 
 package family
 
-import "snug/internal/shadow"
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
 
 // The parts of a BERT layer, and its pooler.
 
@@ -13,7 +16,7 @@ type bertAttention struct {
 	output *bertOutput
 }
 
-func newBertAttention(b *shadow.Builder, n net, at string, cfg bertConfig) *bertAttention {
+func newBertAttention(b *nn.Builder, n net, at string, cfg bertConfig) *bertAttention {
 	return &bertAttention{
 		Path: shadow.Path(at),
 		self: &bertSelfAttention{
@@ -35,7 +38,7 @@ func (a *bertAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shado
 type bertSelfAttention struct {
 	shadow.Path
 	net
-	query, key, value *shadow.Linear
+	query, key, value *nn.Linear
 	headDim           int
 	dropout           float64
 }
@@ -54,18 +57,18 @@ func (a *bertSelfAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*s
 // dropout, the residual and the norm after it.
 type bertOutput struct {
 	shadow.Path
-	dense   *shadow.Linear
-	norm    *shadow.LayerNorm
-	dropout shadow.Dropout
+	dense   *nn.Linear
+	norm    *nn.LayerNorm
+	dropout nn.Dropout
 	input   *shadow.Tensor
 }
 
-func newBertOutput(b *shadow.Builder, at string, in int, cfg bertConfig) *bertOutput {
+func newBertOutput(b *nn.Builder, at string, in int, cfg bertConfig) *bertOutput {
 	return &bertOutput{
 		Path:    shadow.Path(at),
 		dense:   b.Linear(at+".dense", in, cfg.hidden, true),
 		norm:    b.LayerNorm(at+".LayerNorm", cfg.hidden, true),
-		dropout: shadow.Dropout(cfg.dropout),
+		dropout: nn.Dropout(cfg.dropout),
 	}
 }
 
@@ -84,11 +87,11 @@ func (o *bertOutput) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Te
 
 type bertIntermediate struct {
 	shadow.Path
-	dense *shadow.Linear
+	dense *nn.Linear
 	act   func(*shadow.Tensor) *shadow.Tensor
 }
 
-func newBertIntermediate(b *shadow.Builder, at string, cfg bertConfig) *bertIntermediate {
+func newBertIntermediate(b *nn.Builder, at string, cfg bertConfig) *bertIntermediate {
 	return &bertIntermediate{Path: shadow.Path(at), dense: b.Linear(at+".dense", cfg.hidden, cfg.inter, true), act: cfg.act}
 }
 
@@ -102,10 +105,10 @@ func (m *bertIntermediate) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *sha
 // a loss uses it.
 type bertPooler struct {
 	shadow.Path
-	dense *shadow.Linear
+	dense *nn.Linear
 }
 
-func newBertPooler(b *shadow.Builder, at string, hidden int) *bertPooler {
+func newBertPooler(b *nn.Builder, at string, hidden int) *bertPooler {
 	return &bertPooler{Path: shadow.Path(at), dense: b.Linear(at+".dense", hidden, hidden, true)}
 }
 

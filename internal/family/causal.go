@@ -2,12 +2,15 @@
 
 package family
 
-import "snug/internal/shadow"
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
 
 // causalHead is what a decoder is trained with: lm_head and the loss of the next
 // token, or for an encoder nothing but the loss of an embedder.
 type causalHead struct {
-	lm      *shadow.Linear // nil for an encoder
+	lm      *nn.Linear // nil for an encoder
 	vocab   int
 	softcap bool // Gemma squeezes its logits by a tanh
 	chunks  int  // in how many pieces the loss is computed; 0 and 1 are all at once
@@ -17,7 +20,7 @@ type causalHead struct {
 
 // newCausalHead makes lm_head, which may share the embedding's weight; tied is
 // what the family does if the config does not say.
-func newCausalHead(b *shadow.Builder, c *Config, run Run, width int, embed *shadow.Embedding, tied bool) *causalHead {
+func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embedding, tied bool) *causalHead {
 	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger"}
 	if run.Head == Encoder {
 		return h

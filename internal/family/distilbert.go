@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // DistilBERT: transformers/models/distilbert/modeling_distilbert.py.
@@ -13,22 +14,22 @@ import (
 type distilBert struct {
 	net
 	vocab          int
-	word, position *shadow.Embedding
-	norm           *shadow.LayerNorm
-	dropout        shadow.Dropout
+	word, position *nn.Embedding
+	norm           *nn.LayerNorm
+	dropout        nn.Dropout
 	positionIDs    *shadow.Tensor
 	layers         []*distilLayer
 	head           *lmHead
 }
 
-func newDistilBert(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newDistilBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 	dim := c.Positive("dim", c.Positive("hidden_size", 768))
 	heads := c.Positive("n_heads", c.Positive("num_attention_heads", 12))
 	layers := c.Int("n_layers", c.Int("num_hidden_layers", 6))
 	inner := c.Positive("hidden_dim", 4*768)
 	places := c.Positive("max_position_embeddings", 512)
 	act := c.activation("activation", "gelu")
-	m := &distilBert{net: net{b.W, run}, vocab: c.Positive("vocab_size", 30522), dropout: shadow.Dropout(c.Float("dropout", 0.1))}
+	m := &distilBert{net: net{b.W, run}, vocab: c.Positive("vocab_size", 30522), dropout: nn.Dropout(c.Float("dropout", 0.1))}
 
 	at := m.prefix("distilbert")
 	m.word = b.Embedding(at+"embeddings.word_embeddings", m.vocab, dim)
@@ -108,7 +109,7 @@ func (m *distilBert) embed(ids *shadow.Tensor) *shadow.Tensor {
 type distilLayer struct {
 	shadow.Path
 	attn              *distilAttention
-	attnNorm, outNorm *shadow.LayerNorm
+	attnNorm, outNorm *nn.LayerNorm
 	ffn               *distilFFN
 }
 
@@ -124,7 +125,7 @@ func (l *distilLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.T
 type distilAttention struct {
 	shadow.Path
 	net
-	q, k, v, out *shadow.Linear
+	q, k, v, out *nn.Linear
 	headDim      int
 	dropout      float64
 }
@@ -142,9 +143,9 @@ func (a *distilAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*sha
 
 type distilFFN struct {
 	shadow.Path
-	lin1, lin2 *shadow.Linear
+	lin1, lin2 *nn.Linear
 	act        func(*shadow.Tensor) *shadow.Tensor
-	dropout    shadow.Dropout
+	dropout    nn.Dropout
 }
 
 func (f *distilFFN) Forward(fn *shadow.Frame, input *shadow.Tensor) *shadow.Tensor {

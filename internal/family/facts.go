@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // What models are trained as.
@@ -212,4 +212,4 @@ func (f Facts) Targets() []string {
 }
 
 // prepare tells a builder what it asks about the model it builds.
-func (f Facts) prepare(b *shadow.Builder) { b.Output, b.Blocks = f.Output, f.Blocks }
+func (f Facts) prepare(b *nn.Builder) { b.Output, b.Blocks = f.Output, f.Blocks }

@@ -10,6 +10,7 @@ import (
 
 	"snug/internal/kernel"
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // small is a config of two layers; each family takes the keys that it knows.
@@ -26,7 +27,7 @@ func small(modelType string) *Config {
 // built is the names of the parameters of a model, and of its linear layers.
 func built(t *testing.T, modelType, head string) (params, linears []string) {
 	t.Helper()
-	b := &shadow.Builder{W: shadow.NewWorld(kernel.Rules{Torch: 211}), DType: shadow.Float32}
+	b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{Torch: 211}), DType: shadow.Float32}
 	if _, err := New(b, small(modelType), Run{Head: head, Batch: 2, Seq: 32, TargetSeq: 32, Positives: 1, Negatives: 1, Attention: "sdpa"}); err != nil {
 		t.Fatal(err)
 	}

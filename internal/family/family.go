@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // Run is how a model is fed and run.
@@ -66,7 +67,7 @@ type Batch struct {
 // Drop lets go of the batch.
 func (b Batch) Drop() {
 	for _, t := range []*shadow.Tensor{b.IDs, b.Mask, b.Pixels, b.Labels} {
-		shadow.Release(t)
+		t.Drop()
 	}
 }
 
@@ -78,10 +79,10 @@ type net struct {
 
 // maker builds a family's model: its parameters come into being in the order
 // of the original's constructors.
-type maker func(b *shadow.Builder, c *Config, run Run) (Model, error)
+type maker func(b *nn.Builder, c *Config, run Run) (Model, error)
 
 // New builds the model that a configuration describes.
-func New(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 	mt := c.ModelType()
 	f, known := families[mt]
 	if !known {

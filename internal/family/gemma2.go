@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // Gemma 2: transformers/models/gemma2/modeling_gemma2.py. Llama's attention, with
 // four norms a layer, every other layer looking through a window, and logits
 // squeezed by a tanh.
 
-func newGemma2(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newGemma2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return newGemma(b, c, run, gemmaShape{
 		vocab: 256000, slides: func(i int) bool { return (i+1)%2 != 0 },
 		softcap: !c.null("final_logit_softcapping"),
@@ -34,7 +35,7 @@ type gemmaShape struct {
 }
 
 // newGemma makes Gemma2ForCausalLM and those that are built like it.
-func newGemma(b *shadow.Builder, c *Config, run Run, s gemmaShape) *llama {
+func newGemma(b *nn.Builder, c *Config, run Run, s gemmaShape) *llama {
 	hidden := c.Positive("hidden_size", 2304)
 	heads := c.Positive("num_attention_heads", 8)
 	c.HeadDim(hidden, heads)
@@ -104,7 +105,7 @@ type gemma2Norm struct {
 	liger  bool
 }
 
-func newGemma2Norm(b *shadow.Builder, run Run, at string, width int) *gemma2Norm {
+func newGemma2Norm(b *nn.Builder, run Run, at string, width int) *gemma2Norm {
 	return &gemma2Norm{shadow.Path(at), b.Parameter(at+".weight", width), run.liger("norm")}
 }
 

@@ -2,13 +2,16 @@
 
 package family
 
-import "snug/internal/shadow"
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
 
 // Gemma 3, the part for text: transformers/models/gemma3/modeling_gemma3.py. Gemma 2
 // with normalised queries and keys, a full layer after every five that look through
 // a window, angles of their own for each of the two, and no softcapping of scores.
 
-func newGemma3(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newGemma3(b *nn.Builder, c *Config, run Run) (Model, error) {
 	every := c.Positive("sliding_window_pattern", 6)
 	return newGemma(b, c, run, gemmaShape{
 		vocab: 262208, slides: func(i int) bool { return (i+1)%every != 0 },

@@ -6,21 +6,22 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // GPT-2: transformers/models/gpt2/modeling_gpt2.py.
 
 type gpt2 struct {
 	net
-	wte, wpe *shadow.Embedding
-	drop     shadow.Dropout
+	wte, wpe *nn.Embedding
+	drop     nn.Dropout
 	h        []*gpt2Block
-	lnF      *shadow.LayerNorm
+	lnF      *nn.LayerNorm
 	head     *causalHead
 	mask     *shadow.Tensor // of the forward that runs
 }
 
-func newGPT2(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newGPT2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	c.alias("n_embd", "hidden_size")
 	c.alias("n_positions", "max_position_embeddings")
 	c.alias("n_head", "num_attention_heads")
@@ -32,7 +33,7 @@ func newGPT2(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	m := &gpt2{net: net{b.W, run}}
 	m.wte = b.Embedding("transformer.wte", c.Positive("vocab_size", 50257), hidden)
 	m.wpe = b.Embedding("transformer.wpe", c.Positive("n_positions", 1024), hidden)
-	m.drop = shadow.Dropout(c.Float("embd_pdrop", 0.1))
+	m.drop = nn.Dropout(c.Float("embd_pdrop", 0.1))
 	for i := range c.Int("n_layer", 12) {
 		m.h = append(m.h, newGPT2Block(b, c, m, fmt.Sprintf("transformer.h.%d", i), hidden, heads))
 	}
@@ -64,13 +65,13 @@ func (m *gpt2) forward(b Batch) *shadow.Tensor {
 
 type gpt2Block struct {
 	shadow.Path
-	ln1, ln2 *shadow.LayerNorm
+	ln1, ln2 *nn.LayerNorm
 	attn     *gpt2Attention
 	mlp      *gpt2MLP
 }
 
-func newGPT2Block(b *shadow.Builder, c *Config, m *gpt2, at string, hidden, heads int) *gpt2Block {
-	resid := shadow.Dropout(c.Float("resid_pdrop", 0.1))
+func newGPT2Block(b *nn.Builder, c *Config, m *gpt2, at string, hidden, heads int) *gpt2Block {
+	resid := nn.Dropout(c.Float("resid_pdrop", 0.1))
 	l := &gpt2Block{Path: shadow.Path(at)}
 	l.ln1 = b.LayerNorm(at+".ln_1", hidden, true)
 	l.attn = &gpt2Attention{
@@ -109,10 +110,10 @@ func (l *gpt2Block) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Ten
 type gpt2Attention struct {
 	shadow.Path
 	m            *gpt2
-	cAttn, cProj *shadow.Conv1D
+	cAttn, cProj *nn.Conv1D
 	headDim      int
 	dropout      float64
-	resid        shadow.Dropout
+	resid        nn.Dropout
 }
 
 func (a *gpt2Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
@@ -153,9 +154,9 @@ func (a *gpt2Attention) attention(q, k, v *shadow.Tensor) (out, weights *shadow.
 
 type gpt2MLP struct {
 	shadow.Path
-	cFC, cProj *shadow.Conv1D
+	cFC, cProj *nn.Conv1D
 	act        activation
-	dropout    shadow.Dropout
+	dropout    nn.Dropout
 }
 
 func (m *gpt2MLP) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // GPT-NeoX, which Pythia is: transformers/models/gpt_neox/modeling_gpt_neox.py.
@@ -13,20 +14,20 @@ import (
 
 type gptNeoX struct {
 	net
-	embedIn *shadow.Embedding
-	drop    shadow.Dropout
+	embedIn *nn.Embedding
+	drop    nn.Dropout
 	layers  []*gptNeoXLayer
-	norm    *shadow.LayerNorm
+	norm    *nn.LayerNorm
 	rotary  *rotary
 	mask    *shadow.Tensor // of the forward that runs
 	head    *causalHead
 }
 
-func newGPTNeoX(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newGPTNeoX(b *nn.Builder, c *Config, run Run) (Model, error) {
 	hidden := c.Positive("hidden_size", 6144)
 	heads := c.Positive("num_attention_heads", 64)
 	dim := c.HeadDim(hidden, heads)
-	m := &gptNeoX{net: net{b.W, run}, drop: shadow.Dropout(c.Float("hidden_dropout", 0))}
+	m := &gptNeoX{net: net{b.W, run}, drop: nn.Dropout(c.Float("hidden_dropout", 0))}
 	m.embedIn = b.Embedding("gpt_neox.embed_in", c.Positive("vocab_size", 50432), hidden)
 	for i := range c.Int("num_hidden_layers", 44) {
 		m.layers = append(m.layers, newGPTNeoXLayer(b, c, m, fmt.Sprintf("gpt_neox.layers.%d", i), hidden, dim))
@@ -61,14 +62,14 @@ func (m *gptNeoX) forward(b Batch) *shadow.Tensor {
 
 type gptNeoXLayer struct {
 	shadow.Path
-	input, post *shadow.LayerNorm
+	input, post *nn.LayerNorm
 	attn        *gptNeoXAttention
 	mlp         *gptNeoXMLP
-	drop        shadow.Dropout
+	drop        nn.Dropout
 	parallel    bool
 }
 
-func newGPTNeoXLayer(b *shadow.Builder, c *Config, m *gptNeoX, at string, hidden, dim int) *gptNeoXLayer {
+func newGPTNeoXLayer(b *nn.Builder, c *Config, m *gptNeoX, at string, hidden, dim int) *gptNeoXLayer {
 	bias := c.Bool("attention_bias", true)
 	inter := c.Positive("intermediate_size", 24576)
 	l := &gptNeoXLayer{Path: shadow.Path(at), drop: m.drop, parallel: c.Bool("use_parallel_residual", true)}
@@ -110,7 +111,7 @@ func (l *gptNeoXLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.
 type gptNeoXAttention struct {
 	shadow.Path
 	m          *gptNeoX
-	qkv, dense *shadow.Linear
+	qkv, dense *nn.Linear
 	headDim    int
 	dropout    float64
 }
@@ -134,7 +135,7 @@ func (a *gptNeoXAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*sh
 
 type gptNeoXMLP struct {
 	shadow.Path
-	up, down *shadow.Linear
+	up, down *nn.Linear
 	act      activation
 }
 

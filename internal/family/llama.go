@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // Llama: transformers/models/llama/modeling_llama.py.
 
 type llama struct {
 	net
-	embed  *shadow.Embedding
+	embed  *nn.Embedding
 	layers []shadow.Module
 	norm   shadow.Module
 	rotary layerRotary
@@ -29,7 +30,7 @@ type llamaShape struct {
 	masks                                        layerMasks
 }
 
-func newLlama(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newLlama(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := llamaShape{
 		hidden: c.Positive("hidden_size", 4096), layers: c.Int("num_hidden_layers", 32),
 		heads: c.Positive("num_attention_heads", 32),
@@ -45,7 +46,7 @@ func newLlama(b *shadow.Builder, c *Config, run Run) (Model, error) {
 }
 
 // newLlamaLike makes LlamaForCausalLM.
-func newLlamaLike(b *shadow.Builder, c *Config, run Run, s llamaShape) *llama {
+func newLlamaLike(b *nn.Builder, c *Config, run Run, s llamaShape) *llama {
 	m := &llama{net: net{b.W, run}, masks: &s.masks}
 	act := c.activation("hidden_act", "silu")
 	drop := c.Float("attention_dropout", 0)
@@ -121,7 +122,7 @@ func (l *llamaLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Te
 type llamaAttention struct {
 	shadow.Path
 	m            *llama
-	q, k, v, o   *shadow.Linear
+	q, k, v, o   *nn.Linear
 	qNorm, kNorm *rmsNorm // of Qwen3
 	headDim      int
 	window       int // 0 sees everything
@@ -129,7 +130,7 @@ type llamaAttention struct {
 	softcap      bool
 }
 
-func newLlamaAttention(b *shadow.Builder, m *llama, at string, hidden, heads, kv, dim int, qkvBias, oBias bool) *llamaAttention {
+func newLlamaAttention(b *nn.Builder, m *llama, at string, hidden, heads, kv, dim int, qkvBias, oBias bool) *llamaAttention {
 	return &llamaAttention{
 		Path: shadow.Path(at), m: m, headDim: dim,
 		q: b.Linear(at+".q_proj", hidden, heads*dim, qkvBias),
@@ -168,10 +169,10 @@ type llamaMLP struct {
 	shadow.Path
 	act            activation
 	liger          bool
-	gate, up, down *shadow.Linear
+	gate, up, down *nn.Linear
 }
 
-func newLlamaMLP(b *shadow.Builder, run Run, at string, hidden, inter int, bias bool, act activation) *llamaMLP {
+func newLlamaMLP(b *nn.Builder, run Run, at string, hidden, inter int, bias bool, act activation) *llamaMLP {
 	return &llamaMLP{
 		Path: shadow.Path(at), act: act, liger: run.liger("mlp"),
 		gate: b.Linear(at+".gate_proj", hidden, inter, bias),
@@ -194,7 +195,7 @@ type rmsNorm struct {
 	liger  bool
 }
 
-func newRMSNorm(b *shadow.Builder, run Run, at string, width int) *rmsNorm {
+func newRMSNorm(b *nn.Builder, run Run, at string, width int) *rmsNorm {
 	return &rmsNorm{Path: shadow.Path(at), weight: b.Parameter(at+".weight", width), liger: run.liger("norm")}
 }
 

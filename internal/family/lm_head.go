@@ -2,22 +2,25 @@
 
 package family
 
-import "snug/internal/shadow"
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
 
 // lmHead is the head of masked language models: a dense layer, an activation, a
 // norm, and the decoder, which shares its weight with the word embeddings and
 // in some families its bias with the head itself.
 type lmHead struct {
 	shadow.Path
-	dense   *shadow.Linear
+	dense   *nn.Linear
 	act     func(*shadow.Tensor) *shadow.Tensor
-	norm    *shadow.LayerNorm
-	decoder *shadow.Linear
+	norm    *nn.LayerNorm
+	decoder *nn.Linear
 }
 
 // newBertHead is BertLMPredictionHead, and with other names RobertaLMHead and
 // MPNetLMHead: their decoder's bias is the head's own.
-func newBertHead(b *shadow.Builder, at, dense, norm string, cfg bertConfig, word *shadow.Embedding) *lmHead {
+func newBertHead(b *nn.Builder, at, dense, norm string, cfg bertConfig, word *nn.Embedding) *lmHead {
 	h := &lmHead{
 		Path:    shadow.Path(at),
 		dense:   b.Linear(at+dense, cfg.hidden, cfg.hidden, true),
@@ -36,7 +39,7 @@ func newBertHead(b *shadow.Builder, at, dense, norm string, cfg bertConfig, word
 
 // tieDecoder is tie_weights: where the decoder has a bias, transformers pads it
 // to the new weight's rows, by nothing, into a copy.
-func tieDecoder(b *shadow.Builder, decoder *shadow.Linear, word *shadow.Embedding) {
+func tieDecoder(b *nn.Builder, decoder *nn.Linear, word *nn.Embedding) {
 	b.Tie(&decoder.Weight, word.Weight)
 	if decoder.Bias != nil {
 		b.CopyData(decoder.Bias)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // Mamba: transformers/models/mamba/modeling_mamba.py, without the fused kernels
@@ -14,16 +15,16 @@ import (
 type mamba struct {
 	net
 	vocab  int
-	embed  *shadow.Embedding
+	embed  *nn.Embedding
 	layers []*mambaBlock
 	norm   *rmsNorm
-	lmHead *shadow.Linear
+	lmHead *nn.Linear
 	mask   *shadow.Tensor // of the batch that runs
 
 	maskOfOnes bool // a mask of ones is seen to be one and left out
 }
 
-func newMamba(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newMamba(b *nn.Builder, c *Config, run Run) (Model, error) {
 	hidden := c.Positive("hidden_size", 768)
 	rank := (hidden + 15) / 16
 	if c.keys["time_step_rank"] != "auto" {
@@ -35,7 +36,7 @@ func newMamba(b *shadow.Builder, c *Config, run Run) (Model, error) {
 }
 
 // newMambaLike makes MambaForCausalLM or Mamba2ForCausalLM around their mixers.
-func newMambaLike(b *shadow.Builder, c *Config, run Run, hidden, vocab, layers int, mix func(m *mamba, at string) mambaLikeMixer) (Model, error) {
+func newMambaLike(b *nn.Builder, c *Config, run Run, hidden, vocab, layers int, mix func(m *mamba, at string) mambaLikeMixer) (Model, error) {
 	m := &mamba{net: net{b.W, run}, vocab: c.Positive("vocab_size", vocab)}
 	m.embed = b.Embedding("backbone.embeddings", m.vocab, hidden)
 	for i := range c.Int("num_hidden_layers", layers) {

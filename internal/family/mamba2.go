@@ -6,12 +6,13 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // Mamba2: transformers/models/mamba2/modeling_mamba2.py, without the fused
 // kernels of the mamba-ssm and causal-conv1d packages.
 
-func newMamba2(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newMamba2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	hidden := c.Positive("hidden_size", 4096)
 	heads, dim := c.Positive("num_heads", 128), c.Positive("head_dim", 64)
 	inner := int(c.Float("expand", 2) * float64(hidden))
@@ -38,12 +39,12 @@ type mamba2Mixer struct {
 	conv, chunk                      int
 	convWeight, convBias             *shadow.Tensor // (C, 1, K), (C,) with C = I + 2GN
 	dtBias, aLog, d                  *shadow.Tensor // (H,)
-	inProj, outProj                  *shadow.Linear
+	inProj, outProj                  *nn.Linear
 	norm                             *gatedNorm
 	act                              activation
 }
 
-func newMamba2Mixer(b *shadow.Builder, c *Config, m *mamba, at string, hidden, inner, heads, dim, groups int) *mamba2Mixer {
+func newMamba2Mixer(b *nn.Builder, c *Config, m *mamba, at string, hidden, inner, heads, dim, groups int) *mamba2Mixer {
 	x := &mamba2Mixer{Path: shadow.Path(at), m: m, inner: inner, heads: heads, dim: dim, groups: groups}
 	x.state, x.chunk = c.Positive("state_size", 128), c.Positive("chunk_size", 256)
 	x.conv = inner + 2*groups*x.state

@@ -47,11 +47,11 @@ func (x *mamba2Mixer) intoChunks(fn *shadow.Frame, pad int, names ...**shadow.Te
 		w, rest := t.World(), t.Shape()
 		inner := w.Func(t)
 		padded := inner.Let(t.PadDim(1, 0, pad))
-		chunks[i] = w.Keep(inner.Return(padded.ReshapeAs(rest.Chunked(1, x.chunk, padded.Size(1)))))
+		chunks[i] = inner.Return(padded.ReshapeAs(rest.Chunked(1, x.chunk, padded.Size(1)))).Hold()
 	}
 	for i, at := range names {
 		fn.Set(at, chunks[i])
-		shadow.Release(chunks[i])
+		chunks[i].Drop()
 	}
 }
 

@@ -2,7 +2,10 @@
 
 package family
 
-import "snug/internal/shadow"
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
 
 // mambaMixer is MambaMixer: I is its inner width, N the size of a state.
 type mambaMixer struct {
@@ -11,11 +14,11 @@ type mambaMixer struct {
 	inner, state, rank             int
 	convWeight, convBias           *shadow.Tensor // (I, 1, K), (I,)
 	aLog, d                        *shadow.Tensor // (I, N), (I,)
-	inProj, xProj, dtProj, outProj *shadow.Linear
+	inProj, xProj, dtProj, outProj *nn.Linear
 	act                            activation
 }
 
-func newMambaMixer(b *shadow.Builder, c *Config, m *mamba, at string, hidden, rank int) *mambaMixer {
+func newMambaMixer(b *nn.Builder, c *Config, m *mamba, at string, hidden, rank int) *mambaMixer {
 	inner := int(c.Float("expand", 2) * float64(hidden))
 	x := &mambaMixer{Path: shadow.Path(at), m: m, inner: max(inner, 1), state: c.Positive("state_size", 16), rank: rank}
 	bias := c.Bool("use_bias", false)

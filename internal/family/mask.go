@@ -104,10 +104,10 @@ func findPacked(pos *shadow.Tensor) {
 	fn := pos.World().Func(pos)
 	S := pos.Size(1)
 	first := fn.Let(pos.Slice(1, 0, 1).AddScalar())        // (B, 1)
-	all := pos.World().Keep(shadow.Cat(-1, first, pos))    // (B, S + 1), inside torch.diff
+	all := shadow.Cat(-1, first, pos).Hold()               // (B, S + 1), inside torch.diff
 	diff := all.Slice(-1, 1, S+1).Sub(all.Slice(-1, 0, S)) // (B, S)
 	fn.Let(diff)
-	shadow.Release(all)
+	all.Drop()
 	packed := fn.Let(diff.Compare("ne").Cumsum())
 	shadow.Item(packed.Select(1, S-1).Compare("eq").All())
 	fn.Return(nil)

@@ -2,11 +2,11 @@
 
 package family
 
-import "snug/internal/shadow"
+import "snug/internal/shadow/nn"
 
 // newMistral is Llama whose layers all look through a window:
 // transformers/models/mistral/modular_mistral.py.
-func newMistral(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newMistral(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := llamaShape{
 		hidden: c.Positive("hidden_size", 4096), layers: c.Int("num_hidden_layers", 32),
 		heads: c.Positive("num_attention_heads", 32),

@@ -2,11 +2,14 @@
 
 package family
 
-import "snug/internal/shadow"
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
 
 // newMixtral is Mistral with experts in place of its MLPs:
 // transformers/models/mixtral/modular_mixtral.py.
-func newMixtral(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newMixtral(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := llamaShape{
 		hidden: c.Positive("hidden_size", 4096), layers: c.Int("num_hidden_layers", 32),
 		heads: c.Positive("num_attention_heads", 32),
@@ -27,7 +30,7 @@ func newMixtral(b *shadow.Builder, c *Config, run Run) (Model, error) {
 
 // newQwen3MoE is Qwen3 with experts in place of its MLPs:
 // transformers/models/qwen3_moe/modular_qwen3_moe.py.
-func newQwen3MoE(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newQwen3MoE(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := llamaShape{
 		hidden: c.Positive("hidden_size", 2048), layers: c.Int("num_hidden_layers", 24),
 		heads: c.Positive("num_attention_heads", 32),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // ModernBERT: transformers/models/modernbert/modeling_modernbert.py.
@@ -14,11 +15,11 @@ import (
 type modernBert struct {
 	net
 	vocab    int
-	embed    *shadow.Embedding
-	norm     *shadow.LayerNorm
-	dropout  shadow.Dropout
+	embed    *nn.Embedding
+	norm     *nn.LayerNorm
+	dropout  nn.Dropout
 	layers   []*modernBertLayer
-	outNorm  *shadow.LayerNorm
+	outNorm  *nn.LayerNorm
 	rotary   layerRotary
 	window   int
 	sliding  *shadow.Tensor // the mask of the forward that runs
@@ -27,7 +28,7 @@ type modernBert struct {
 	attnDrop float64
 }
 
-func newModernBert(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newModernBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if c.Bool("sparse_prediction", false) {
 		return nil, errors.New("modernbert with sparse_prediction is not known: its logits depend on the labels")
 	}
@@ -37,7 +38,7 @@ func newModernBert(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	m := &modernBert{
 		net: net{b.W, run}, vocab: c.Positive("vocab_size", 50368),
 		headDim:  c.HeadDim(hidden, c.Positive("num_attention_heads", 12)),
-		dropout:  shadow.Dropout(c.Float("embedding_dropout", 0)),
+		dropout:  nn.Dropout(c.Float("embedding_dropout", 0)),
 		attnDrop: c.Float("attention_dropout", 0),
 		window:   c.Positive("local_attention", 128) / 2,
 	}
@@ -101,12 +102,12 @@ func (m *modernBert) forward(b Batch) *shadow.Tensor {
 // attention: the embeddings end in one.
 type modernBertLayer struct {
 	shadow.Path
-	attnNorm, mlpNorm *shadow.LayerNorm
+	attnNorm, mlpNorm *nn.LayerNorm
 	attn              *modernBertAttention
 	mlp               *modernBertMLP
 }
 
-func newModernBertLayer(b *shadow.Builder, c *Config, m *modernBert, at string, i, hidden, window int) *modernBertLayer {
+func newModernBertLayer(b *nn.Builder, c *Config, m *modernBert, at string, i, hidden, window int) *modernBertLayer {
 	l := &modernBertLayer{Path: shadow.Path(at)}
 	bias, inter := c.Bool("norm_bias", false), c.Positive("intermediate_size", 1152)
 	attnBias, mlpBias := c.Bool("attention_bias", false), c.Bool("mlp_bias", false)
@@ -121,7 +122,7 @@ func newModernBertLayer(b *shadow.Builder, c *Config, m *modernBert, at string, 
 	l.mlpNorm = b.LayerNorm(at+".mlp_norm", hidden, bias)
 	l.mlp = &modernBertMLP{
 		Path: shadow.Path(at + ".mlp"), act: c.activation("hidden_activation", "gelu"),
-		dropout: shadow.Dropout(c.Float("mlp_dropout", 0)),
+		dropout: nn.Dropout(c.Float("mlp_dropout", 0)),
 		in:      b.Linear(at+".mlp.Wi", hidden, 2*inter, mlpBias),
 		out:     b.Linear(at+".mlp.Wo", inter, hidden, mlpBias),
 	}
@@ -142,7 +143,7 @@ func (l *modernBertLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shad
 type modernBertAttention struct {
 	shadow.Path
 	m        *modernBert
-	qkv, out *shadow.Linear
+	qkv, out *nn.Linear
 	window   int // 0 sees everything
 }
 
@@ -188,9 +189,9 @@ func applyRotaryWide(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Ten
 // modernBertMLP is a gated one, with both halves from one product.
 type modernBertMLP struct {
 	shadow.Path
-	in, out *shadow.Linear
+	in, out *nn.Linear
 	act     activation
-	dropout shadow.Dropout
+	dropout nn.Dropout
 }
 
 func (m *modernBertMLP) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {

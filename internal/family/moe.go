@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // Mixtures of experts as transformers runs them by default
@@ -37,7 +38,7 @@ type moeBlock struct {
 	liger        bool
 }
 
-func newMoeBlock(b *shadow.Builder, run Run, at string, hidden int, s moeShape, act activation) *moeBlock {
+func newMoeBlock(b *nn.Builder, run Run, at string, hidden int, s moeShape, act activation) *moeBlock {
 	m := &moeBlock{Path: shadow.Path(at), moeShape: s, act: act, liger: run.liger("mlp")}
 	router := func() { m.router = b.Parameter(at+".gate.weight", s.experts, hidden) }
 	if s.routerFirst {

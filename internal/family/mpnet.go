@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // MPNet: transformers/models/mpnet/modeling_mpnet.py. BERT with one learned
@@ -15,21 +16,21 @@ import (
 type mpnet struct {
 	net
 	vocab          int
-	word, position *shadow.Embedding
-	norm           *shadow.LayerNorm
-	dropout        shadow.Dropout
+	word, position *nn.Embedding
+	norm           *nn.LayerNorm
+	dropout        nn.Dropout
 	layers         []*mpnetLayer
-	relative       *shadow.Embedding
+	relative       *nn.Embedding
 	pooler         *bertPooler
 	head           *lmHead
 }
 
-func newMPNet(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newMPNet(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if run.Checkpointing {
 		return nil, refuse("checkpointing", "mpnet does not support gradient checkpointing in transformers")
 	}
 	cfg := readBert(c, 30527)
-	m := &mpnet{net: net{b.W, run}, vocab: cfg.vocab, dropout: shadow.Dropout(cfg.dropout)}
+	m := &mpnet{net: net{b.W, run}, vocab: cfg.vocab, dropout: nn.Dropout(cfg.dropout)}
 	at := m.prefix("mpnet")
 	m.word = b.Embedding(at+"embeddings.word_embeddings", cfg.vocab, cfg.hidden)
 	m.position = b.Embedding(at+"embeddings.position_embeddings", cfg.positions, cfg.hidden)
@@ -104,25 +105,25 @@ func (m *mpnet) positionBias() *shadow.Tensor {
 type mpnetLayer struct {
 	shadow.Path
 	attn         *mpnetAttention
-	attnNorm     *shadow.LayerNorm
-	dropout      shadow.Dropout
+	attnNorm     *nn.LayerNorm
+	dropout      nn.Dropout
 	intermediate *bertIntermediate
 	output       *bertOutput
 }
 
-func newMPNetLayer(b *shadow.Builder, at string, cfg bertConfig) *mpnetLayer {
+func newMPNetLayer(b *nn.Builder, at string, cfg bertConfig) *mpnetLayer {
 	attn := at + ".attention.attn"
 	return &mpnetLayer{
 		Path: shadow.Path(at),
 		attn: &mpnetAttention{
-			Path: shadow.Path(attn), headDim: cfg.headDim, dropout: shadow.Dropout(cfg.attnDropout),
+			Path: shadow.Path(attn), headDim: cfg.headDim, dropout: nn.Dropout(cfg.attnDropout),
 			q: b.Linear(attn+".q", cfg.hidden, cfg.heads*cfg.headDim, true),
 			k: b.Linear(attn+".k", cfg.hidden, cfg.heads*cfg.headDim, true),
 			v: b.Linear(attn+".v", cfg.hidden, cfg.heads*cfg.headDim, true),
 			o: b.Linear(attn+".o", cfg.hidden, cfg.hidden, true),
 		},
 		attnNorm:     b.LayerNorm(at+".attention.LayerNorm", cfg.hidden, true),
-		dropout:      shadow.Dropout(cfg.dropout),
+		dropout:      nn.Dropout(cfg.dropout),
 		intermediate: newBertIntermediate(b, at+".intermediate", cfg),
 		output:       newBertOutput(b, at+".output", cfg.inter, cfg),
 	}
@@ -145,9 +146,9 @@ func (l *mpnetLayer) attend(hidden *shadow.Tensor) *shadow.Tensor {
 // mpnetAttention is MPNetSelfAttention.
 type mpnetAttention struct {
 	shadow.Path
-	q, k, v, o *shadow.Linear
+	q, k, v, o *nn.Linear
 	headDim    int
-	dropout    shadow.Dropout
+	dropout    nn.Dropout
 	bias       *shadow.Tensor // of the forward that runs
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // An embedder of records with several text fields: one BERT with LoRA for each
@@ -17,10 +18,10 @@ type multiEncoder struct {
 	rows     *Shape // of what the encoders see
 	encoders []*bert
 	moe      *mixture
-	proj     *shadow.Linear
+	proj     *nn.Linear
 }
 
-func newMultiEncoder(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newMultiEncoder(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if run.Positives < 1 || run.Negatives < 1 {
 		return nil, refuse("positives", "a multi-encoder needs positives and negatives of at least 1")
 	}
@@ -51,9 +52,9 @@ func (m *multiEncoder) shapeRows() {
 }
 
 // newLoraEncoder is a frozen BERT with adapters.
-func newLoraEncoder(b *shadow.Builder, c *Config, run Run) *bert {
+func newLoraEncoder(b *nn.Builder, c *Config, run Run) *bert {
 	m := newBertModel(b, encoderConfig(c), run)
-	lora := shadow.Lora{Rank: c.Positive("lora_rank", 8), Targets: map[string]bool{}}
+	lora := nn.Lora{Rank: c.Positive("lora_rank", 8), Targets: map[string]bool{}}
 	targets := c.Strings("lora_targets")
 	if targets == nil {
 		targets = []string{"query", "value"}
@@ -116,12 +117,12 @@ func (m *multiEncoder) embed(toks []*shadow.Tensor, mask *shadow.Tensor) *shadow
 // best few of them count.
 type mixture struct {
 	shadow.Path
-	gate    *shadow.Linear
+	gate    *nn.Linear
 	experts []*expert
 	k       int
 }
 
-func newMixture(b *shadow.Builder, c *Config, at string, dim int) *mixture {
+func newMixture(b *nn.Builder, c *Config, at string, dim int) *mixture {
 	m := &mixture{Path: shadow.Path(at), gate: b.Linear(at+".gate", dim, c.Positive("experts", 4), true)}
 	m.k = min(c.Positive("experts_per_token", 2), m.gate.Out)
 	inner := c.Positive("expert_hidden", 1024)
@@ -153,8 +154,8 @@ func (m *mixture) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 // expert is an nn.Sequential of two layers.
 type expert struct {
 	shadow.Path
-	up, down *shadow.Linear
-	dropout  shadow.Dropout
+	up, down *nn.Linear
+	dropout  nn.Dropout
 }
 
 func (e *expert) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {

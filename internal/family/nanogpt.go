@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // nanoGPT: karpathy/nanoGPT, model.py. It is GPT-2 with linear layers, biases only
@@ -15,15 +16,15 @@ import (
 
 type nanoGPT struct {
 	net
-	wte, wpe *shadow.Embedding
+	wte, wpe *nn.Embedding
 	h        []*nanoBlock
-	lnF      *shadow.LayerNorm
-	lmHead   *shadow.Linear
+	lnF      *nn.LayerNorm
+	lmHead   *nn.Linear
 	dropout  float64
 	eval     bool // between model.eval() and model.train()
 }
 
-func newNanoGPT(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newNanoGPT(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if err := nanoRefuses(run); err != nil {
 		return nil, err
 	}
@@ -117,12 +118,12 @@ func (m *nanoGPT) dropping() float64 {
 
 type nanoBlock struct {
 	shadow.Path
-	ln1, ln2 *shadow.LayerNorm
+	ln1, ln2 *nn.LayerNorm
 	attn     *nanoAttention
 	mlp      *nanoMLP
 }
 
-func newNanoBlock(b *shadow.Builder, m *nanoGPT, at string, width, heads int, bias bool) *nanoBlock {
+func newNanoBlock(b *nn.Builder, m *nanoGPT, at string, width, heads int, bias bool) *nanoBlock {
 	l := &nanoBlock{Path: shadow.Path(at)}
 	l.ln1 = b.LayerNorm(at+".ln_1", width, bias)
 	l.attn = &nanoAttention{
@@ -151,7 +152,7 @@ type nanoAttention struct {
 	shadow.Path
 	m            *nanoGPT
 	heads        int
-	cAttn, cProj *shadow.Linear
+	cAttn, cProj *nn.Linear
 }
 
 // Forward is CausalSelfAttention.forward.
@@ -172,7 +173,7 @@ func (a *nanoAttention) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tens
 type nanoMLP struct {
 	shadow.Path
 	m          *nanoGPT
-	cFC, cProj *shadow.Linear
+	cFC, cProj *nn.Linear
 }
 
 // Forward is MLP.forward.

@@ -6,21 +6,22 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // OPT: transformers/models/opt/modeling_opt.py.
 
 type opt struct {
 	net
-	tokens, places        *shadow.Embedding
-	projectIn, projectOut *shadow.Linear // where embeddings are narrower than layers
-	norm                  *shadow.LayerNorm
+	tokens, places        *nn.Embedding
+	projectIn, projectOut *nn.Linear // where embeddings are narrower than layers
+	norm                  *nn.LayerNorm
 	layers                []*optLayer
 	mask                  *shadow.Tensor // of the forward that runs
 	head                  *causalHead
 }
 
-func newOPT(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newOPT(b *nn.Builder, c *Config, run Run) (Model, error) {
 	hidden := c.Positive("hidden_size", 768)
 	narrow := c.Positive("word_embed_proj_dim", hidden)
 	before := c.Bool("do_layer_norm_before", true)
@@ -43,9 +44,9 @@ func newOPT(b *shadow.Builder, c *Config, run Run) (Model, error) {
 }
 
 // newOPTNorm makes an nn.LayerNorm, which may be without parameters.
-func newOPTNorm(b *shadow.Builder, at string, width int, affine bool) *shadow.LayerNorm {
+func newOPTNorm(b *nn.Builder, at string, width int, affine bool) *nn.LayerNorm {
 	if !affine {
-		return &shadow.LayerNorm{Path: shadow.Path(at)}
+		return &nn.LayerNorm{Path: shadow.Path(at)}
 	}
 	return b.LayerNorm(at, width, true)
 }
@@ -89,14 +90,14 @@ func (m *opt) forward(b Batch) *shadow.Tensor {
 type optLayer struct {
 	shadow.Path
 	attn           *optAttention
-	attnNorm, norm *shadow.LayerNorm
-	fc1, fc2       *shadow.Linear
+	attnNorm, norm *nn.LayerNorm
+	fc1, fc2       *nn.Linear
 	act            activation
-	drop           shadow.Dropout
+	drop           nn.Dropout
 	before         bool // norms come before what they belong to
 }
 
-func newOPTLayer(b *shadow.Builder, c *Config, m *opt, at string, hidden int, before, affine bool) *optLayer {
+func newOPTLayer(b *nn.Builder, c *Config, m *opt, at string, hidden int, before, affine bool) *optLayer {
 	heads := c.Positive("num_attention_heads", 12)
 	bias := c.Bool("enable_bias", true)
 	ffn := c.Positive("ffn_dim", 3072)
@@ -110,7 +111,7 @@ func newOPTLayer(b *shadow.Builder, c *Config, m *opt, at string, hidden int, be
 			out:     b.Linear(at+".self_attn.out_proj", hidden, hidden, bias),
 			dropout: c.Float("attention_dropout", 0),
 		},
-		drop:     shadow.Dropout(c.Float("dropout", 0.1)),
+		drop:     nn.Dropout(c.Float("dropout", 0.1)),
 		act:      c.activation("activation_function", "relu"),
 		attnNorm: newOPTNorm(b, at+".self_attn_layer_norm", hidden, affine),
 		fc1:      b.Linear(at+".fc1", hidden, ffn, bias),
@@ -153,7 +154,7 @@ func (l *optLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tens
 type optAttention struct {
 	shadow.Path
 	m              *opt
-	q, k, v, out   *shadow.Linear
+	q, k, v, out   *nn.Linear
 	heads, headDim int
 	dropout        float64
 }

@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // Phi-3: transformers/models/phi3/modeling_phi3.py. Llama with queries, keys and
 // values from one product, gate and up from another, and a rotation of part of
 // each head.
 
-func newPhi3(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newPhi3(b *nn.Builder, c *Config, run Run) (Model, error) {
 	hidden := c.Positive("hidden_size", 3072)
 	heads := c.Positive("num_attention_heads", 32)
 	kv := c.kvHeads(heads, heads)
@@ -26,7 +27,7 @@ func newPhi3(b *shadow.Builder, c *Config, run Run) (Model, error) {
 	m.embed = b.Embedding("model.embed_tokens", c.Positive("vocab_size", 32064), hidden)
 	for i := range layers {
 		at := fmt.Sprintf("model.layers.%d", i)
-		l := &phi3Layer{Path: shadow.Path(at), drop: shadow.Dropout(c.Float("resid_pdrop", 0))}
+		l := &phi3Layer{Path: shadow.Path(at), drop: nn.Dropout(c.Float("resid_pdrop", 0))}
 		l.attn = &phi3Attention{
 			Path: shadow.Path(at + ".self_attn"), m: m, heads: heads, kv: kv, headDim: dim, window: window,
 			o:       b.Linear(at+".self_attn.o_proj", heads*dim, hidden, false),
@@ -53,7 +54,7 @@ type phi3Layer struct {
 	attn                *phi3Attention
 	mlp                 *phi3MLP
 	inputNorm, postNorm *rmsNorm
-	drop                shadow.Dropout
+	drop                nn.Dropout
 }
 
 func (l *phi3Layer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
@@ -74,7 +75,7 @@ func (l *phi3Layer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Ten
 type phi3Attention struct {
 	shadow.Path
 	m                          *llama
-	qkv, o                     *shadow.Linear
+	qkv, o                     *nn.Linear
 	heads, kv, headDim, window int
 	dropout                    float64
 }
@@ -112,7 +113,7 @@ func (a *phi3Attention) rotate(query, key *shadow.Tensor) (*shadow.Tensor, *shad
 
 type phi3MLP struct {
 	shadow.Path
-	gateUp, down *shadow.Linear
+	gateUp, down *nn.Linear
 	act          activation
 	liger        bool
 }

@@ -5,21 +5,21 @@ package family
 import (
 	"slices"
 
-	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // Qwen2 and Qwen3 are Llama with other biases, with windows in some layers if
 // asked for, and Qwen3 with normalised queries and keys
 // (transformers/models/qwen2/modular_qwen2.py, qwen3/modular_qwen3.py).
 
-func newQwen2(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newQwen2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := qwenShape(c)
 	s.dim = c.headDim(s.hidden, s.heads)
 	s.qkvBias = true
 	return newLlamaLike(b, c, run, s), nil
 }
 
-func newQwen3(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newQwen3(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := qwenShape(c)
 	s.dim = c.Positive("head_dim", 128)
 	s.qkvBias = c.Bool("attention_bias", false)

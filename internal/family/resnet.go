@@ -6,38 +6,39 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // resNet is torchvision's ResNet.
 type resNet struct {
 	shadow.Path
-	conv1   *shadow.Conv2d
-	bn1     *shadow.BatchNorm2d
+	conv1   *nn.Conv2d
+	bn1     *nn.BatchNorm2d
 	relu    shadow.Module
 	maxpool shadow.Module
 	layers  []shadow.Module
 	avgpool shadow.Module
-	fc      *shadow.Linear
+	fc      *nn.Linear
 }
 
 // residual makes one block: its input channels, its width, the stride of its
 // downsampling, and whether its input has to be brought to its output's shape.
-type residual func(b *shadow.Builder, at string, in, planes, stride int, down bool) (m shadow.Module, out int)
+type residual func(b *nn.Builder, at string, in, planes, stride int, down bool) (m shadow.Module, out int)
 
-func newResNet(b *shadow.Builder, block residual, blocks ...int) shadow.Module {
+func newResNet(b *nn.Builder, block residual, blocks ...int) shadow.Module {
 	n := &resNet{
 		conv1: b.Conv2d("conv1", 3, 64, 7, shadow.Conv{Stride: 2, Padding: 3, Groups: 1}, false),
 		bn1:   b.BatchNorm2d("bn1", 64),
 		relu:  relu("relu"),
-		maxpool: shadow.Apply{Path: "maxpool", Run: func(x *shadow.Tensor) *shadow.Tensor {
+		maxpool: nn.Apply{Path: "maxpool", Run: func(x *shadow.Tensor) *shadow.Tensor {
 			return x.MaxPool2d(3, shadow.Conv{Stride: 2, Padding: 1})
 		}},
-		avgpool: shadow.Apply{Path: "avgpool", Run: (*shadow.Tensor).AdaptiveAvgPool2d},
+		avgpool: nn.Apply{Path: "avgpool", Run: (*shadow.Tensor).AdaptiveAvgPool2d},
 	}
 	in, planes, stride := 64, 64, 1
 	for i, count := range blocks {
 		at := fmt.Sprintf("layer%d", i+1)
-		layer := &shadow.Sequential{Path: shadow.Path(at)}
+		layer := &nn.Sequential{Path: shadow.Path(at)}
 		for j := range count {
 			m, out := block(b, fmt.Sprintf("%s.%d", at, j), in, planes, stride, j == 0)
 			layer.List = append(layer.List, m)
@@ -52,14 +53,14 @@ func newResNet(b *shadow.Builder, block residual, blocks ...int) shadow.Module {
 
 // relu is nn.ReLU(inplace=True).
 func relu(at string) shadow.Module {
-	return shadow.Apply{Path: shadow.Path(at), Run: (*shadow.Tensor).ReLUInPlace}
+	return nn.Apply{Path: shadow.Path(at), Run: (*shadow.Tensor).ReLUInPlace}
 }
 
-func conv3x3(b *shadow.Builder, at string, in, out, stride int) *shadow.Conv2d {
+func conv3x3(b *nn.Builder, at string, in, out, stride int) *nn.Conv2d {
 	return b.Conv2d(at, in, out, 3, shadow.Conv{Stride: stride, Padding: 1, Groups: 1}, false)
 }
 
-func conv1x1(b *shadow.Builder, at string, in, out, stride int) *shadow.Conv2d {
+func conv1x1(b *nn.Builder, at string, in, out, stride int) *nn.Conv2d {
 	return b.Conv2d(at, in, out, 1, shadow.Conv{Stride: stride, Groups: 1}, false)
 }
 
@@ -82,13 +83,13 @@ func (n *resNet) Forward(_ *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 // block is BasicBlock with two convolutions, or Bottleneck with three.
 type block struct {
 	shadow.Path
-	convs      []*shadow.Conv2d
-	norms      []*shadow.BatchNorm2d
+	convs      []*nn.Conv2d
+	norms      []*nn.BatchNorm2d
 	relu       shadow.Module
-	downsample *shadow.Sequential
+	downsample *nn.Sequential
 }
 
-func basicBlock(b *shadow.Builder, at string, in, planes, stride int, down bool) (shadow.Module, int) {
+func basicBlock(b *nn.Builder, at string, in, planes, stride int, down bool) (shadow.Module, int) {
 	m := &block{Path: shadow.Path(at), relu: relu(at + ".relu")}
 	b.Early(func() { m.shortcut(b, in, planes, stride, down) }, func() {
 		m.add(b, conv3x3(b, at+".conv1", in, planes, stride), planes)
@@ -97,7 +98,7 @@ func basicBlock(b *shadow.Builder, at string, in, planes, stride int, down bool)
 	return m, planes
 }
 
-func bottleneck(b *shadow.Builder, at string, in, planes, stride int, down bool) (shadow.Module, int) {
+func bottleneck(b *nn.Builder, at string, in, planes, stride int, down bool) (shadow.Module, int) {
 	m := &block{Path: shadow.Path(at), relu: relu(at + ".relu")}
 	b.Early(func() { m.shortcut(b, in, 4*planes, stride, down) }, func() {
 		m.add(b, conv1x1(b, at+".conv1", in, planes, 1), planes)
@@ -107,19 +108,19 @@ func bottleneck(b *shadow.Builder, at string, in, planes, stride int, down bool)
 	return m, 4 * planes
 }
 
-func (m *block) add(b *shadow.Builder, c *shadow.Conv2d, width int) {
+func (m *block) add(b *nn.Builder, c *nn.Conv2d, width int) {
 	m.convs = append(m.convs, c)
 	m.norms = append(m.norms, b.BatchNorm2d(fmt.Sprintf("%s.bn%d", m.At(), len(m.convs)), width))
 }
 
 // shortcut makes the downsampling of a layer's first block where the shape
 // changes; _make_layer constructs it before the block.
-func (m *block) shortcut(b *shadow.Builder, in, out, stride int, first bool) {
+func (m *block) shortcut(b *nn.Builder, in, out, stride int, first bool) {
 	if !first || (stride == 1 && in == out) {
 		return
 	}
 	at := m.At() + ".downsample"
-	m.downsample = &shadow.Sequential{Path: shadow.Path(at), List: []shadow.Module{
+	m.downsample = &nn.Sequential{Path: shadow.Path(at), List: []shadow.Module{
 		conv1x1(b, at+".0", in, out, stride),
 		b.BatchNorm2d(at+".1", out),
 	}}

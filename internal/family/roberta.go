@@ -2,13 +2,16 @@
 
 package family
 
-import "snug/internal/shadow"
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
 
 // RoBERTa: transformers/models/roberta/modeling_roberta.py. It is BERT but for
 // its embeddings, whose positions are counted from the tokens, and the names in
 // its head.
 
-func newRoberta(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newRoberta(b *nn.Builder, c *Config, run Run) (Model, error) {
 	cfg := readBert(c, 50265)
 	m := &bert{net: net{b.W, run}, vocab: cfg.vocab}
 	at := m.prefix("roberta")
@@ -23,18 +26,18 @@ func newRoberta(b *shadow.Builder, c *Config, run Run) (Model, error) {
 }
 
 type robertaEmbeddings struct {
-	word, position, tokenType *shadow.Embedding
-	norm                      *shadow.LayerNorm
-	dropout                   shadow.Dropout
+	word, position, tokenType *nn.Embedding
+	norm                      *nn.LayerNorm
+	dropout                   nn.Dropout
 	tokenTypeZeros            *shadow.Tensor
 }
 
-func newRobertaEmbeddings(b *shadow.Builder, at string, cfg bertConfig) *robertaEmbeddings {
+func newRobertaEmbeddings(b *nn.Builder, at string, cfg bertConfig) *robertaEmbeddings {
 	e := &robertaEmbeddings{
 		word:      b.Embedding(at+".word_embeddings", cfg.vocab, cfg.hidden),
 		tokenType: b.Embedding(at+".token_type_embeddings", cfg.types, cfg.hidden),
 		norm:      b.LayerNorm(at+".LayerNorm", cfg.hidden, true),
-		dropout:   shadow.Dropout(cfg.dropout),
+		dropout:   nn.Dropout(cfg.dropout),
 	}
 	b.Buffer(shadow.Int64, 1, cfg.positions) // position_ids
 	e.tokenTypeZeros = b.Buffer(shadow.Int64, 1, cfg.positions)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // rotary is LlamaRotaryEmbedding.
@@ -19,14 +20,14 @@ type rotary struct {
 
 // newRotary makes the frequencies for heads of which dim elements are rotated,
 // with positions scaled in the way that kind says.
-func newRotary(b *shadow.Builder, c *Config, dim int, kind string) *rotary {
+func newRotary(b *nn.Builder, c *Config, dim int, kind string) *rotary {
 	if dim%2 != 0 && c.err == nil {
 		c.err = fmt.Errorf("%d elements of a head are to be rotated; it has to be an even number", dim)
 	}
 	r := &rotary{measures: strings.Contains(kind, "dynamic") || kind == "longrope"}
 	r.invFreq = b.Register(frequencies(b.W, dim))
-	b.Register(r.invFreq.Clone())                   // original_inv_freq
-	shadow.Release(b.W.Keep(frequencies(b.W, dim))) // again, when weights are initialised
+	b.Register(r.invFreq.Clone()) // original_inv_freq
+	frequencies(b.W, dim).Drop()  // again, when weights are initialised
 	return r
 }
 
@@ -45,14 +46,14 @@ type layerRotary struct {
 }
 
 // sharedRotary is one for all layers.
-func sharedRotary(b *shadow.Builder, c *Config, dim int) layerRotary {
+func sharedRotary(b *nn.Builder, c *Config, dim int) layerRotary {
 	r := newRotary(b, c, dim, c.ropeType())
 	return layerRotary{r, r}
 }
 
 // rotaryByType is one for each type of layer that there is, in the order of the
 // types' names.
-func rotaryByType(b *shadow.Builder, c *Config, dim int, windows []int) (l layerRotary) {
+func rotaryByType(b *nn.Builder, c *Config, dim int, windows []int) (l layerRotary) {
 	if slices.Contains(windows, 0) {
 		l.full = newRotary(b, c, dim, c.ropeTypeOf("full_attention"))
 	}

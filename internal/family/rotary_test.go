@@ -7,6 +7,7 @@ import (
 
 	"snug/internal/kernel"
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // TestRotaryByType lays layers and parameters beside the rotary embeddings that come
@@ -28,7 +29,7 @@ func TestRotaryByType(t *testing.T) {
 		{[]int{16, 0}, byType, "measures", "fixed"},
 		{[]int{16, 0}, forAll, "measures", "measures"},
 	} {
-		b := &shadow.Builder{W: shadow.NewWorld(kernel.Rules{Torch: 211}), DType: shadow.Float32}
+		b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{Torch: 211}), DType: shadow.Float32}
 		l := rotaryByType(b, NewConfig(c.keys), 16, c.windows)
 		if full, sliding := kindOf(l.of(0)), kindOf(l.of(16)); full != c.full || sliding != c.sliding {
 			t.Errorf("windows %v with %v: %s and %s, want %s and %s", c.windows, c.keys, full, sliding, c.full, c.sliding)

@@ -6,19 +6,20 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // T5: transformers/models/t5/modeling_t5.py.
 
 type t5 struct {
 	net
-	shared           *shadow.Embedding
+	shared           *nn.Embedding
 	encoder, decoder *t5Stack
-	lmHead           *shadow.Linear
+	lmHead           *nn.Linear
 	scale            bool // scale_decoder_outputs
 }
 
-func newT5(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newT5(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if run.Attention == "flash" {
 		return nil, refuse("attention", "t5 has no flash attention: its position bias needs sdpa or eager")
 	}
@@ -62,17 +63,17 @@ func shiftRight(labels *shadow.Tensor) *shadow.Tensor {
 // t5Stack is T5Stack: the encoder, or the decoder.
 type t5Stack struct {
 	net
-	embed   *shadow.Embedding
+	embed   *nn.Embedding
 	blocks  []*t5Block
 	norm    *t5LayerNorm
-	dropout shadow.Dropout
+	dropout nn.Dropout
 	decoder bool
 	causal  *shadow.Tensor // the float mask of eager attention, while the decoder runs
 }
 
-func newT5Stack(b *shadow.Builder, c *Config, n net, at string, layers int) *t5Stack {
+func newT5Stack(b *nn.Builder, c *Config, n net, at string, layers int) *t5Stack {
 	width := c.Positive("d_model", 512)
-	s := &t5Stack{net: n, decoder: at == "decoder", dropout: shadow.Dropout(c.Float("dropout_rate", 0.1))}
+	s := &t5Stack{net: n, decoder: at == "decoder", dropout: nn.Dropout(c.Float("dropout_rate", 0.1))}
 	s.embed = b.Embedding(at+".embed_tokens", c.Positive("vocab_size", 32128), width)
 	for i := range layers {
 		s.blocks = append(s.blocks, newT5Block(b, c, s, fmt.Sprintf("%s.block.%d", at, i), i == 0))
@@ -101,8 +102,8 @@ func (s *t5Stack) forward(caller *shadow.Frame, ids, mask, encoder *shadow.Tenso
 		fn.Set(&hidden, s.layer(call, hidden, s.causal, bias, cross, encoder))
 		if bias == nil {
 			bias, cross = fn.Let(call.madeBias), fn.Let(call.madeCross)
-			shadow.Release(bias)
-			shadow.Release(cross)
+			bias.Drop()
+			cross.Drop()
 		}
 	}
 	fn.Set(&hidden, s.norm.Call(hidden))
@@ -116,10 +117,10 @@ type t5Block struct {
 	selfNorm        *t5LayerNorm
 	crossNorm       *t5LayerNorm
 	ff              *t5FF
-	dropout         shadow.Dropout
+	dropout         nn.Dropout
 }
 
-func newT5Block(b *shadow.Builder, c *Config, s *t5Stack, at string, first bool) *t5Block {
+func newT5Block(b *nn.Builder, c *Config, s *t5Stack, at string, first bool) *t5Block {
 	width := c.Positive("d_model", 512)
 	l := &t5Block{Path: shadow.Path(at), dropout: s.dropout}
 	l.self = newT5Attention(b, c, s, at+".layer.0.SelfAttention", first)
@@ -162,7 +163,7 @@ func (l *t5Call) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor
 	fn.Set(&hidden, hidden.World().Call(l.ff, hidden))
 	fn.Set(&hidden, clampHalf(hidden))
 	if l.bias == nil && !again {
-		l.madeBias, l.madeCross = hidden.World().Keep(bias), hidden.World().Keep(cross)
+		l.madeBias, l.madeCross = bias.Hold(), cross.Hold()
 	}
 	return hidden
 }

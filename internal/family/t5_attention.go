@@ -2,15 +2,18 @@
 
 package family
 
-import "snug/internal/shadow"
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
 
 // t5Attention is T5Attention: scores get a learned bias for each distance.
 type t5Attention struct {
 	shadow.Path
 	net
 	stack      *t5Stack
-	q, k, v, o *shadow.Linear
-	relative   *shadow.Embedding // nil but in a stack's first block
+	q, k, v, o *nn.Linear
+	relative   *nn.Embedding // nil but in a stack's first block
 	dim        int
 	decoder    bool
 	dropout    float64
@@ -22,7 +25,7 @@ type t5Attention struct {
 	cache  *shadow.Frame   // holds keys and values; nil for no cache
 }
 
-func newT5Attention(b *shadow.Builder, c *Config, s *t5Stack, at string, relative bool) *t5Attention {
+func newT5Attention(b *nn.Builder, c *Config, s *t5Stack, at string, relative bool) *t5Attention {
 	width, dim, heads := c.Positive("d_model", 512), c.Positive("d_kv", 64), c.Positive("num_heads", 8)
 	a := &t5Attention{
 		Path: shadow.Path(at), net: s.net, stack: s, dim: dim, decoder: s.decoder, dropout: float64(s.dropout),
@@ -73,7 +76,7 @@ func (a *t5Attention) positionBias(query *shadow.Tensor, S, K int) *shadow.Tenso
 	}
 	zeros := a.w.Full(query.DType(), 1, query.Size(1), S, K)
 	if a.run.Checkpointing {
-		zeros.RequireGrad()
+		zeros.SetTrained(true)
 	}
 	return zeros
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // clampHalf is the guard against infinities in float16.
@@ -22,7 +23,7 @@ type t5LayerNorm struct {
 	weight *shadow.Tensor
 }
 
-func newT5LayerNorm(b *shadow.Builder, at string, width int) *t5LayerNorm {
+func newT5LayerNorm(b *nn.Builder, at string, width int) *t5LayerNorm {
 	return &t5LayerNorm{Path: shadow.Path(at), weight: b.Parameter(at+".weight", width)}
 }
 
@@ -41,13 +42,13 @@ func (n *t5LayerNorm) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.T
 // t5FF is T5LayerFF around either form of its dense layers.
 type t5FF struct {
 	shadow.Path
-	wi, wi1, wo *shadow.Linear
+	wi, wi1, wo *nn.Linear
 	norm        *t5LayerNorm
-	dropout     shadow.Dropout
+	dropout     nn.Dropout
 	act         func(x *shadow.Tensor) *shadow.Tensor
 }
 
-func newT5FF(b *shadow.Builder, c *Config, at string, dropout shadow.Dropout) *t5FF {
+func newT5FF(b *nn.Builder, c *Config, at string, dropout nn.Dropout) *t5FF {
 	width, inner := c.Positive("d_model", 512), c.Positive("d_ff", 2048)
 	proj := c.String("feed_forward_proj", "relu")
 	f := &t5FF{Path: shadow.Path(at), dropout: dropout, act: c.t5Activation(proj)}

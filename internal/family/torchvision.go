@@ -9,19 +9,20 @@ import (
 	"strings"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // torchvision's models are known by name: they have no configuration.
-var torchvision = map[string]func(b *shadow.Builder) shadow.Module{
-	"resnet18":       func(b *shadow.Builder) shadow.Module { return newResNet(b, basicBlock, 2, 2, 2, 2) },
-	"resnet34":       func(b *shadow.Builder) shadow.Module { return newResNet(b, basicBlock, 3, 4, 6, 3) },
-	"resnet50":       func(b *shadow.Builder) shadow.Module { return newResNet(b, bottleneck, 3, 4, 6, 3) },
-	"resnet101":      func(b *shadow.Builder) shadow.Module { return newResNet(b, bottleneck, 3, 4, 23, 3) },
-	"resnet152":      func(b *shadow.Builder) shadow.Module { return newResNet(b, bottleneck, 3, 8, 36, 3) },
-	"convnext_tiny":  func(b *shadow.Builder) shadow.Module { return newConvNeXt(b, 0.1, 96, 3, 3, 9, 3) },
-	"convnext_small": func(b *shadow.Builder) shadow.Module { return newConvNeXt(b, 0.4, 96, 3, 3, 27, 3) },
-	"convnext_base":  func(b *shadow.Builder) shadow.Module { return newConvNeXt(b, 0.5, 128, 3, 3, 27, 3) },
-	"convnext_large": func(b *shadow.Builder) shadow.Module { return newConvNeXt(b, 0.5, 192, 3, 3, 27, 3) },
+var torchvision = map[string]func(b *nn.Builder) shadow.Module{
+	"resnet18":       func(b *nn.Builder) shadow.Module { return newResNet(b, basicBlock, 2, 2, 2, 2) },
+	"resnet34":       func(b *nn.Builder) shadow.Module { return newResNet(b, basicBlock, 3, 4, 6, 3) },
+	"resnet50":       func(b *nn.Builder) shadow.Module { return newResNet(b, bottleneck, 3, 4, 6, 3) },
+	"resnet101":      func(b *nn.Builder) shadow.Module { return newResNet(b, bottleneck, 3, 4, 23, 3) },
+	"resnet152":      func(b *nn.Builder) shadow.Module { return newResNet(b, bottleneck, 3, 8, 36, 3) },
+	"convnext_tiny":  func(b *nn.Builder) shadow.Module { return newConvNeXt(b, 0.1, 96, 3, 3, 9, 3) },
+	"convnext_small": func(b *nn.Builder) shadow.Module { return newConvNeXt(b, 0.4, 96, 3, 3, 27, 3) },
+	"convnext_base":  func(b *nn.Builder) shadow.Module { return newConvNeXt(b, 0.5, 128, 3, 3, 27, 3) },
+	"convnext_large": func(b *nn.Builder) shadow.Module { return newConvNeXt(b, 0.5, 192, 3, 3, 27, 3) },
 }
 
 const (
@@ -31,7 +32,7 @@ const (
 )
 
 // Named builds a model that is known by its name, such as torchvision/resnet50.
-func Named(b *shadow.Builder, name string, run Run) (Model, error) {
+func Named(b *nn.Builder, name string, run Run) (Model, error) {
 	mk := torchvision[strings.TrimPrefix(name, torchvisionPrefix)]
 	if !strings.HasPrefix(name, torchvisionPrefix) || mk == nil {
 		return nil, fmt.Errorf("model.name %q is not known; known are %s", name, strings.Join(NamedModels(), ", "))

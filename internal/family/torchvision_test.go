@@ -8,6 +8,7 @@ import (
 
 	"snug/internal/kernel"
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // The numbers of parameters that torchvision 0.26 states for its weights.
@@ -21,7 +22,7 @@ func TestTorchvisionParameters(t *testing.T) {
 		t.Errorf("%d models have a number here, %d are known", len(torchvisionParams), len(torchvision))
 	}
 	for name, want := range torchvisionParams {
-		b := &shadow.Builder{W: shadow.NewWorld(kernel.Rules{}), DType: shadow.Float32}
+		b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{}), DType: shadow.Float32}
 		if _, err := Named(b, "torchvision/"+name, Run{Batch: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -42,14 +43,14 @@ func TestTorchvisionRuns(t *testing.T) {
 		for _, weights := range []shadow.DType{shadow.Float32, shadow.BFloat16} {
 			for _, cast := range []shadow.DType{shadow.None, shadow.BFloat16, shadow.Float16} {
 				w := shadow.NewWorld(kernel.Rules{Torch: 211, Capability: 90, SMs: 132})
-				b := &shadow.Builder{W: w, DType: weights}
+				b := &nn.Builder{W: w, DType: weights}
 				m, err := Named(b, "torchvision/"+name, Run{Batch: 3})
 				if err != nil {
 					t.Fatal(err)
 				}
 				batch := m.Batch()
 				var loss *shadow.Tensor
-				w.Autocast(cast, func() { loss = w.Keep(m.Loss(batch)) })
+				w.Autocast(cast, func() { loss = m.Loss(batch).Hold() })
 				loss.Backward()
 				for _, p := range b.Parameters() {
 					if p.Grad() == nil {
@@ -63,7 +64,7 @@ func TestTorchvisionRuns(t *testing.T) {
 
 func TestNamedUnknown(t *testing.T) {
 	for _, name := range []string{"torchvision/resnet19", "resnet50", "timm/resnet50", "torchvision/"} {
-		b := &shadow.Builder{W: shadow.NewWorld(kernel.Rules{}), DType: shadow.Float32}
+		b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{}), DType: shadow.Float32}
 		_, err := Named(b, name, Run{Batch: 1})
 		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "torchvision/resnet50") {
 			t.Errorf("Named(%q): %v; want an error that names it and what is known", name, err)

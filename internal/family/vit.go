@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // ViT: transformers/models/vit/modeling_vit.py.
@@ -15,11 +16,11 @@ type vit struct {
 	side, channels, labels int
 	embed                  *vitEmbeddings
 	layers                 []*vitLayer
-	norm                   *shadow.LayerNorm
-	classifier             *shadow.Linear
+	norm                   *nn.LayerNorm
+	classifier             *nn.Linear
 }
 
-func newViT(b *shadow.Builder, c *Config, run Run) (Model, error) {
+func newViT(b *nn.Builder, c *Config, run Run) (Model, error) {
 	hidden, heads := c.Positive("hidden_size", 768), c.Positive("num_attention_heads", 12)
 	m := &vit{net: net{b.W, run}, side: c.Positive("image_size", 224), channels: c.Positive("num_channels", 3), labels: c.labels()}
 	m.embed = newViTEmbeddings(b, c, m, hidden)
@@ -89,17 +90,17 @@ func (m *vit) forward(pixels *shadow.Tensor) *shadow.Tensor {
 type vitEmbeddings struct {
 	shadow.Path
 	class, positions *shadow.Tensor
-	projection       *shadow.Conv2d
-	dropout          shadow.Dropout
+	projection       *nn.Conv2d
+	dropout          nn.Dropout
 }
 
-func newViTEmbeddings(b *shadow.Builder, c *Config, m *vit, hidden int) *vitEmbeddings {
+func newViTEmbeddings(b *nn.Builder, c *Config, m *vit, hidden int) *vitEmbeddings {
 	at, patch := "vit.embeddings", c.Positive("patch_size", 16)
 	if patch > m.side {
 		c.fail("patch_size", "at most the image's side")
 		patch = m.side
 	}
-	e := &vitEmbeddings{Path: shadow.Path(at), dropout: shadow.Dropout(c.Float("hidden_dropout_prob", 0))}
+	e := &vitEmbeddings{Path: shadow.Path(at), dropout: nn.Dropout(c.Float("hidden_dropout_prob", 0))}
 	e.class = b.Parameter(at+".cls_token", 1, 1, hidden)
 	e.projection = b.Conv2d(at+".patch_embeddings.projection", m.channels, hidden, patch, shadow.Conv{Stride: patch, Groups: 1}, true)
 	patches := (m.side / patch) * (m.side / patch)
@@ -121,9 +122,9 @@ func (e *vitEmbeddings) Forward(fn *shadow.Frame, pixels *shadow.Tensor) *shadow
 type vitLayer struct {
 	shadow.Path
 	attn          *vitAttention
-	before, after *shadow.LayerNorm
+	before, after *nn.LayerNorm
 	mlp           *vitMLP
-	dropout       shadow.Dropout
+	dropout       nn.Dropout
 }
 
 func (l *vitLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
@@ -147,7 +148,7 @@ func (l *vitLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tens
 type vitAttention struct {
 	shadow.Path
 	m          *vit
-	q, k, v, o *shadow.Linear
+	q, k, v, o *nn.Linear
 	dim        int
 	dropout    float64
 }
@@ -168,7 +169,7 @@ func (a *vitAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow
 type vitMLP struct {
 	shadow.Path
 	act      activation
-	fc1, fc2 *shadow.Linear
+	fc1, fc2 *nn.Linear
 }
 
 func (m *vitMLP) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {

@@ -48,7 +48,7 @@ func TestDetectAsksInOrder(t *testing.T) {
 	if diff := cmp.Diff([]string{"one", "two", "three", "five"}, asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
-	if len(m.Devices) != 2 || m.Drivers[0].Source != "three" || m.Drivers[1].Maker != AMD || m.Tried[0].Err != broken {
+	if len(m.Devices) != 2 || m.Drivers[0].Source != "three" || m.Drivers[1].Maker != AMD || !errors.Is(m.Tried[0].Err, broken) {
 		t.Errorf("%+v", m)
 	}
 	if m.Devices[0].Ordinal != 0 || m.Devices[1].Ordinal != 0 {

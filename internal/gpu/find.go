@@ -12,6 +12,18 @@ import (
 	"snug/internal/spelling"
 )
 
+// UnknownError is that no card has a name, or more than one does.
+type UnknownError struct {
+	What string // is wrong with the name
+	Hint string // what the command line offers beside it
+}
+
+func (e *UnknownError) Error() string { return e.What + e.Hint }
+
+func unknown(hint, format string, args ...any) error {
+	return &UnknownError{fmt.Sprintf(format, args...), hint}
+}
+
 // Find is the card of that name, as people write it (rtx4090, a100-40) or as a
 // driver prints it (NVIDIA A100-SXM4-80GB). Case, separators, the order of
 // words and makers' prefixes do not matter. A name that several cards share has
@@ -26,12 +38,12 @@ func Find(name string) (Card, error) {
 		return c, nil
 	}
 	if len(some) > 1 {
-		return Card{}, fmt.Errorf("GPU %q is one of several: %s; say which", name, list(some, 6, "and"))
+		return Card{}, unknown("", "GPU %q is one of several: %s; say which", name, list(some, 6, "and"))
 	}
 	if near := nearest(want); len(near) > 0 {
-		return Card{}, fmt.Errorf("no such GPU as %q; did you mean %s? (snug gpus --all lists them)", name, list(near, 3, "or"))
+		return Card{}, unknown(" (snug gpus --all lists them)", "no such GPU as %q; did you mean %s?", name, list(near, 3, "or"))
 	}
-	return Card{}, fmt.Errorf("no such GPU as %q; snug gpus --all lists those known, --gpu-memory takes any other", name)
+	return Card{}, unknown("; snug gpus --all lists those known, --gpu-memory takes any other", "no such GPU as %q", name)
 }
 
 // noise is what names carry that tells no two cards apart here: makers, series,

@@ -45,9 +45,9 @@ func (a Attention) accumulators(rows int, all bool) uint64 {
 		cols = 64
 	}
 	heads := a.Batch * a.Heads
-	bytes := heads * ceilDiv(a.Queries, rows) * ceilDiv(a.Width, cols) * (16 + rows*cols*4)
+	bytes := heads * CeilDiv(a.Queries, rows) * CeilDiv(a.Width, cols) * (16 + rows*cols*4)
 	if all {
-		bytes += 2 * heads * (ceilDiv(a.Keys, 64) * 64) * (ceilDiv(a.Width, rows) * rows) * 4
+		bytes += 2 * heads * (CeilDiv(a.Keys, 64) * 64) * (CeilDiv(a.Width, rows) * rows) * 4
 	}
 	return uint64(bytes)
 }

@@ -24,7 +24,7 @@ func (r Rules) FlashSplits(a Attention) (sums, results uint64) {
 	case a.Width <= 128:
 		keys = 128
 	}
-	splits := flashSplitCount(a.Batch*a.Heads*ceilDiv(a.Queries, 64), 2*r.SMs, ceilDiv(a.Keys, keys))
+	splits := flashSplitCount(a.Batch*a.Heads*CeilDiv(a.Queries, 64), 2*r.SMs, CeilDiv(a.Keys, keys))
 	if splits < 2 {
 		return 0, 0
 	}
@@ -42,7 +42,7 @@ func flashSplitCount(blocks, slots, keyBlocks int) int {
 	full := make([]float64, most+1)
 	best := 0.0
 	for n := 1; n <= most; n++ {
-		if n > 1 && ceilDiv(keyBlocks, n) == ceilDiv(keyBlocks, n-1) {
+		if n > 1 && CeilDiv(keyBlocks, n) == CeilDiv(keyBlocks, n-1) {
 			continue
 		}
 		waves := float64(blocks*n) / float64(slots)

@@ -28,7 +28,7 @@ func sortBytes(n, bits, single, tile int) uint64 {
 	if n <= single {
 		return 1
 	}
-	passes, blocks := uint64(bits+7)/8, uint64(ceilDiv(n, tile))
+	passes, blocks := uint64(bits+7)/8, uint64(CeilDiv(n, tile))
 	bytes := passes*256*8 + blocks*256*4 + 256 + 255
 	if passes > 1 {
 		bytes += 2 * align256(uint64(n)*8)
@@ -48,7 +48,7 @@ func (r Rules) scan(n, tile, width int) Figure {
 
 // scanBytes is the state of each tile and of 32 more.
 func scanBytes(n, tile, width int) uint64 {
-	return 256 + align256(uint64((ceilDiv(n, tile)+32)*2*width)) + 255
+	return 256 + align256(uint64((CeilDiv(n, tile)+32)*2*width)) + 255
 }
 
 func align256(n uint64) uint64 { return (n + 255) / 256 * 256 }

@@ -8,4 +8,4 @@ const foreachChunk = 65536
 
 // ForeachNorm is how many float32 sums _foreach_norm keeps for so many tensors:
 // as many for each as the largest has chunks.
-func ForeachNorm(tensors, largest int) int { return tensors * ceilDiv(largest, foreachChunk) }
+func ForeachNorm(tensors, largest int) int { return tensors * CeilDiv(largest, foreachChunk) }

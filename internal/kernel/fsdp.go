@@ -19,9 +19,9 @@ const (
 func (r Rules) SplitWithSizes(chunks []int, rows int) uint64 {
 	tiles := blocksOf(chunks, splitTile)
 	most := r.SMs * r.threadsPerSM() / splitThreads * 2
-	factor := ceilDiv(tiles*rows, most)
+	factor := CeilDiv(tiles*rows, most)
 	perBlock := min(int(math.Ceil(math.Sqrt(float64(factor)))), rows)
-	blocks := blocksOf(chunks, ceilDiv(factor, perBlock)*splitTile)
+	blocks := blocksOf(chunks, CeilDiv(factor, perBlock)*splitTile)
 	return uint64(4*len(chunks)+1+blocks) * splitEntry
 }
 
@@ -32,7 +32,7 @@ func ChunkCat(chunks []int) uint64 {
 
 func blocksOf(chunks []int, each int) (blocks int) {
 	for _, bytes := range chunks {
-		blocks += ceilDiv(bytes, each)
+		blocks += CeilDiv(bytes, each)
 	}
 	return blocks
 }

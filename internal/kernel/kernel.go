@@ -56,4 +56,5 @@ func (r Rules) threadsPerSM() int {
 	return 2048
 }
 
-func ceilDiv(a, b int) int { return (a + b - 1) / b }
+// CeilDiv is a / b, rounded up.
+func CeilDiv(a, b int) int { return (a + b - 1) / b }

@@ -10,7 +10,7 @@ func (r Rules) NormPartials(m, n int) Figure {
 	if m <= 64<<10 || n/32 >= r.SMs/2 {
 		return sure(0)
 	}
-	rows := uint64(min(32<<10/ceilDiv(n, 32), ceilDiv(m, 32)))
+	rows := uint64(min(32<<10/CeilDiv(n, 32), CeilDiv(m, 32)))
 	return r.between(NormSums, rows, 0, rows)
 }
 

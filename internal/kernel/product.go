@@ -11,7 +11,7 @@ const productTile = 128
 // ProductWaste is how much longer a product of b matrices of m by n results takes
 // because its tiles fill the card in whole waves, and its edges whole tiles.
 func ProductWaste(b, m, n, sms int) float64 {
-	rows, cols := ceilDiv(m, productTile), ceilDiv(n, productTile)
+	rows, cols := CeilDiv(m, productTile), CeilDiv(n, productTile)
 	tiles := float64(rows * cols * b)
 	padded := tiles * productTile * productTile / (float64(m) * float64(n) * float64(b))
 	waves := tiles / float64(sms)

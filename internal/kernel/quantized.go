@@ -28,7 +28,7 @@ func (r Rules) Fuses4bit(t Type, rows, n, k int) bool {
 	if rows > fusedMost || k%quantBlock != 0 {
 		return false
 	}
-	f := fusing{rows: rows, n: n, k: k, blocks: ceilDiv(n, fusedColumns), sms: r.SMs, arch: r.Capability}
+	f := fusing{rows: rows, n: n, k: k, blocks: CeilDiv(n, fusedColumns), sms: r.SMs, arch: r.Capability}
 	switch {
 	case rows <= fusedFloor:
 		return true

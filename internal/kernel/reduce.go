@@ -223,17 +223,17 @@ func (it *reduceIter) global(k Reduction, sms int) (buffer, semaphores int) {
 	} else {
 		stepOut = width
 	}
-	if ceilDiv(inputs, stepIn) < min(height*16, 256) {
+	if CeilDiv(inputs, stepIn) < min(height*16, 256) {
 		return 0, 0
 	}
 	stepIn *= height
-	values := ceilDiv(inputs, stepIn)
+	values := CeilDiv(inputs, stepIn)
 	target := sms * (it.threadMax / (width * height))
-	grid := ceilDiv(outputs/vector, stepOut)
+	grid := CeilDiv(outputs/vector, stepOut)
 	if values < 256 || grid > target {
 		return 0, 0
 	}
-	ctas := max(min(ceilDiv(target, grid), ceilDiv(values, 16)), ceilDiv(values, 256))
+	ctas := max(min(CeilDiv(target, grid), CeilDiv(values, 16)), CeilDiv(values, 256))
 	if ctas <= 1 {
 		return 0, 0
 	}

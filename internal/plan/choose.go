@@ -136,7 +136,7 @@ func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) 
 func (s *search) fallbacks() [][]settings {
 	plain := s.variants()
 	out := [][]settings{plain}
-	if s.imitates() && !s.rules.fixed("precision") {
+	if s.emulatesBF16() && !s.rules.fixed("precision") {
 		out = append(out, changed(plain, func(v *settings) { v.precision = s.today.precision }))
 	}
 	out = append(out, s.fallbackSpreads(plain)...)
@@ -187,7 +187,7 @@ func (s *search) notes(c *Choice) []string {
 	say(x.seq != s.today.seq, "Sequences are cut from %d to %d tokens, as allowed.", s.today.seq, x.seq)
 	say(x.negatives != s.today.negatives, "Negatives go from %d to %d, as allowed.", s.today.negatives, x.negatives)
 	say(x.positives != s.today.positives, "Positives go from %d to %d, as allowed.", s.today.positives, x.positives)
-	say(s.imitates() && x.precision == s.today.precision && !s.rules.fixed("precision"),
+	say(s.emulatesBF16() && x.precision == s.today.precision && !s.rules.fixed("precision"),
 		"amp-fp16, which %s computes in, keeps weights in fp32 and does not fit; %s does, imitated and slow.", s.req.Card.Name, x.precision)
 	say(s.today.precision == setup.AmpBF16 && x.precision == setup.AmpFP16, "%s does not compute in bf16; fp16 needs a gradient scaler.", s.req.Card.Name)
 	say(s.today.precision == setup.BF16 && x.precision == setup.AmpFP16, "%s does not compute in bf16; amp-fp16 keeps weights in fp32 and needs a gradient scaler.", s.req.Card.Name)
@@ -198,7 +198,7 @@ func (s *search) notes(c *Choice) []string {
 	if note := s.loadNote(c); note != "" {
 		out = append(out, note)
 	}
-	say(s.close(c), "It fits only just: by as much as such estimates have been off, it would not.")
+	say(s.mightNotFit(c), "It fits only just: by as much as such estimates have been off, it would not.")
 	return out
 }
 
@@ -211,10 +211,10 @@ func product(x settings) string {
 	return out
 }
 
-// close tells whether a choice fits only if its estimate is right. Near the end of a
+// mightNotFit tells whether a choice fits only if its estimate is right. Near the end of a
 // card PyTorch takes less than it would of a larger one, so that the end of the
 // interval is no answer: the run is played with that much less room.
-func (s *search) close(c *Choice) bool {
+func (s *search) mightNotFit(c *Choice) bool {
 	if c.Estimate.Interval[1] <= s.reservable(c.settings, room{share: 1}) {
 		return false
 	}
@@ -222,6 +222,6 @@ func (s *search) close(c *Choice) bool {
 	if err != nil {
 		return true
 	}
-	sure, err := s.fits(at, room{share: 1, careful: true})
-	return err != nil || !sure
+	safe, err := s.fits(at, room{share: 1, careful: true})
+	return err != nil || !safe
 }

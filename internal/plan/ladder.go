@@ -35,9 +35,9 @@ func (s *search) ladder() ([]Rung, error) {
 	return out, err
 }
 
-// ahead simulates what every search is going to ask for, while there are
+// probeAhead simulates what every search is going to ask for, while there are
 // processors to do it.
-func (s *search) ahead() {
+func (s *search) probeAhead() {
 	top := s.batches[len(s.batches)-1]
 	middle := s.batches[(len(s.batches)-1)/2]
 	go func() {

@@ -30,7 +30,7 @@ func (s *search) levers() ([]Lever, []Rejection, error) {
 	found := make([]Lever, len(pulls))
 	fails := make([]error, len(pulls))
 	_ = each(len(pulls), func(i int) error {
-		found[i], fails[i] = s.pulled(today, pulls[i])
+		found[i], fails[i] = s.saving(today, pulls[i])
 		return nil
 	})
 	out := []Lever{}
@@ -72,8 +72,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// pulled is what a lever saves; an error where the model cannot do it.
-func (s *search) pulled(today candidate, l lever) (Lever, error) {
+// saving is what a lever saves; an error where the model cannot do it.
+func (s *search) saving(today candidate, l lever) (Lever, error) {
 	x := s.today
 	l.pull(&x)
 	c, err := s.timed(x)

@@ -14,7 +14,7 @@ package plan
 
 import (
 	"cmp"
-	"slices"
+	"context"
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
@@ -126,8 +126,11 @@ type File struct {
 }
 
 // Search finds the settings for one card.
-func Search(r Request) (*Plan, error) {
-	s, err := newSearch(r, newProber(r.Setup).upTo(r.Card), true)
+func Search(r Request) (*Plan, error) { return SearchContext(context.Background(), r) }
+
+// SearchContext is Search that ends with the context.
+func SearchContext(ctx context.Context, r Request) (*Plan, error) {
+	s, err := newSearch(r, newProber(r.Setup).during(ctx).upTo(r.Card), true)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +140,7 @@ func Search(r Request) (*Plan, error) {
 	}
 	long := today.Events() > longRun
 	if !long {
-		s.ahead()
+		s.probeAhead()
 	}
 	p, err := s.recommend()
 	if err == nil {
@@ -172,7 +175,7 @@ func (s *search) explain(p *Plan) error {
 		}
 		return err
 	})
-	p.Rejected = slices.Concat(p.Rejected, rejected, impossible)
+	p.Rejected = append(append(p.Rejected, rejected...), impossible...) // which is a list in JSON even without any
 	return err
 }
 
@@ -196,7 +199,7 @@ func SearchAll(r Request, cards []gpu.Card) ([]*Plan, error) {
 // recommend finds the plan's first part: today's settings and better ones.
 func (s *search) recommend() (*Plan, error) {
 	p := &Plan{
-		GPU: s.req.Card.Name, Card: s.req.Card, Target: s.target, Timed: s.isTimed(), Room: s.free(),
+		GPU: s.req.Card.Name, Card: s.req.Card, Target: s.target, Timed: s.isTimed(), Room: s.bytesFree(),
 		Ladder: []Rung{}, Levers: []Lever{}, Rejected: []Rejection{}, Files: []File{},
 	}
 	var err error

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ type prober struct {
 	today   settings // whose figures are shown however large they are
 	largest uint64   // bytes of a card that is searched for
 	slots   chan struct{}
+	ctx     context.Context // of the search, with which it ends
 
 	mu      sync.Mutex
 	probes  map[probeKey]*once[*estimate.Probe]
@@ -44,9 +46,15 @@ func newProber(base *setup.Setup) *prober {
 	today := settingsOf(base)
 	today.accumulation = min(today.accumulation, 2)
 	return &prober{
-		base: base, today: today, slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		base: base, today: today, ctx: context.Background(), slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		probes: map[probeKey]*once[*estimate.Probe]{}, answers: map[probeKey]*once[*estimate.Answer]{}, floors: map[settings]uint64{}, weights: map[settings]uint64{},
 	}
+}
+
+// during makes probes end with a context.
+func (p *prober) during(ctx context.Context) *prober {
+	p.ctx = ctx
+	return p
 }
 
 // upTo makes probes stop where a run is far too large for each of some cards.
@@ -58,7 +66,10 @@ func (p *prober) upTo(cards ...gpu.Card) *prober {
 }
 
 // remembered is what make gives for a key, made by whoever asks first.
-func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, make func() (T, error)) (T, error) {
+func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, make func() (T, error)) (value T, err error) {
+	if err := p.ctx.Err(); err != nil {
+		return value, err
+	}
 	p.mu.Lock()
 	o := known[key]
 	if o == nil {
@@ -69,7 +80,9 @@ func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, mak
 	o.Do(func() {
 		p.slots <- struct{}{}
 		defer func() { <-p.slots }()
-		o.value, o.err = make()
+		if o.err = p.ctx.Err(); o.err == nil {
+			o.value, o.err = make()
+		}
 	})
 	return o.value, o.err
 }
@@ -83,7 +96,7 @@ func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 		if x == p.today {
 			largest = 0
 		}
-		out, err := estimate.NewProbeUpTo(x.on(p.base), kind, largest)
+		out, err := estimate.NewProbeUpTo(p.ctx, x.on(p.base), kind, largest)
 		if err == nil {
 			p.note(x, out)
 		}
@@ -113,7 +126,7 @@ func (p *prober) floor(x settings) uint64 {
 // estimate is the whole answer for these settings on a card.
 func (p *prober) estimate(x settings, card gpu.Card) (*estimate.Answer, error) {
 	return remembered(p, p.answers, probeKey{x, card}, func() (*estimate.Answer, error) {
-		return estimate.Figures(x.on(p.base), card)
+		return estimate.FiguresContext(p.ctx, x.on(p.base), card)
 	})
 }
 
@@ -123,7 +136,7 @@ func (p *prober) roughly(x settings, card, kind gpu.Card, seconds float64) (*est
 	a, err := remembered(p, p.answers, probeKey{x, kind}, func() (*estimate.Answer, error) {
 		free := x.on(p.base)
 		free.Limit = 0
-		return estimate.Figures(free, kind)
+		return estimate.FiguresContext(p.ctx, free, kind)
 	})
 	if err != nil {
 		return nil, err

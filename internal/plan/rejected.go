@@ -64,7 +64,7 @@ func (s *search) flipped(x settings) []settings {
 		y.optimizer = s.today.optimizer
 		out = append(out, y)
 	}
-	if x.precision == s.today.precision && s.imitates() && !s.rules.fixed("precision") {
+	if x.precision == s.today.precision && s.emulatesBF16() && !s.rules.fixed("precision") {
 		y := x
 		y.precision = setup.AmpFP16
 		out = append(out, y)
@@ -115,24 +115,24 @@ func (s *search) against(c candidate, best *Choice) (string, error) {
 
 // tooLarge says what a candidate needs and what there is.
 func (s *search) tooLarge(c candidate) string {
-	need, have, what := s.needs(c), s.free(), s.having()
+	need, have, what := s.bytesNeeded(c), s.bytesFree(), s.limitName()
 	if need <= have {
 		return fmt.Sprintf("needs %v of %s's %v: too close", units.Bytes(need), what, units.Bytes(have))
 	}
 	return fmt.Sprintf("needs %v, %s has %v", units.Bytes(need), what, units.Bytes(have))
 }
 
-// needs is what a candidate takes of that which it has to fit into: of a limit,
+// bytesNeeded is what a candidate takes of that which it has to fit into: of a limit,
 // what PyTorch reserves, of a card the rest of the process too.
-func (s *search) needs(c candidate) uint64 {
+func (s *search) bytesNeeded(c candidate) uint64 {
 	if s.byLimit(c.settings) {
 		return c.probe.PeakReserved
 	}
 	return c.probe.PeakReserved + s.outside(c.settings)
 }
 
-// free is what there is to fit into.
-func (s *search) free() uint64 {
+// bytesFree is what there is to fit into.
+func (s *search) bytesFree() uint64 {
 	share := s.req.Goal.share() * (1 - s.req.Margin)
 	if s.byLimit(s.today) {
 		return uint64(float64(s.base.Limit) * share)
@@ -141,7 +141,7 @@ func (s *search) free() uint64 {
 	return total - min(s.req.Reserve, total)
 }
 
-func (s *search) having() string {
+func (s *search) limitName() string {
 	if s.byLimit(s.today) {
 		return "the limit"
 	}

@@ -49,9 +49,12 @@ func (s *search) least() (candidate, error) {
 		found[i], err = s.timed(s.split(variants[i], s.batches[0]))
 		return err
 	})
+	if err != nil {
+		return candidate{}, err
+	}
 	return slices.MinFunc(found, func(a, b candidate) int {
-		return int(int64(a.probe.PeakReserved) - int64(b.probe.PeakReserved))
-	}), err
+		return cmp.Compare(a.probe.PeakReserved, b.probe.PeakReserved)
+	}), nil
 }
 
 // shortest is the shortest list of levers with which settings fit. Single ones
@@ -111,10 +114,10 @@ func (s *search) tryAll(x settings, levers []lever, lists [][]int) ([]int, attem
 	}
 }
 
-// try is what settings take; where they cannot fit and that is all, at least.
-func (s *search) try(y settings, quick bool) attempt {
+// try is what settings take. By the floor alone, where that does not fit, it is at least so much.
+func (s *search) try(y settings, byFloor bool) attempt {
 	r := room{share: s.req.Goal.share()}
-	if quick && s.hopeless(y, r) {
+	if byFloor && s.hopeless(y, r) {
 		return attempt{settings: y, takes: s.floor(y), least: true}
 	}
 	c, err := s.timed(y)

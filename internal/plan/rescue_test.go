@@ -3,10 +3,12 @@
 package plan
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"snug/internal/estimate"
 	"snug/internal/gpu"
 	"snug/internal/units"
 )
@@ -116,6 +118,29 @@ func TestLoaderFor(t *testing.T) {
 	} {
 		if got := LoaderFor(tt.cpus, tt.gpus); got != tt.want {
 			t.Errorf("%d CPUs, %d GPUs: %+v, want %+v", tt.cpus, tt.gpus, got, tt.want)
+		}
+	}
+}
+
+// A probe that fails is an error of the search for what takes least, whichever of
+// the variants it is: there is nothing to compare then.
+func TestLeastOfWhatFails(t *testing.T) {
+	s := small(t, map[string]any{"batch": 1.0, "limit": 1.0 * units.MiB})
+	for failing := range 2 {
+		found, err := newSearch(Request{Setup: s, Card: gpu.Reference}, newProber(s), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		variants := found.variants()
+		if len(variants) < 2 {
+			t.Fatalf("%d variants", len(variants))
+		}
+		x := found.split(variants[failing], found.batches[0])
+		x.accumulation, x.allocator = min(x.accumulation, 2), s.Allocator
+		want := errors.New("a run that cannot be simulated")
+		_, _ = remembered(found.prober, found.probes, probeKey{x, found.kind}, func() (*estimate.Probe, error) { return nil, want })
+		if _, err := found.least(); !errors.Is(err, want) {
+			t.Errorf("variant %d: %v", failing, err)
 		}
 	}
 }

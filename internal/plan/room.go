@@ -35,23 +35,23 @@ func (s *search) reservable(x settings, r room) uint64 {
 // within 1.5 % wherever it could be checked, and what a process holds outside
 // PyTorch, which differs by some 200 MiB between generations.
 const (
-	totalDoubt   = 0.015
-	outsideDoubt = 200 * units.MiB
+	totalMayLack  = 0.015
+	outsideMayAdd = 200 * units.MiB
 )
 
-// doubt is how much less of the card there may be than is assumed. A limit is
+// possiblyMissing is how much less of the card there may be than is assumed. A limit is
 // what it is.
-func (s *search) doubt() uint64 {
+func (s *search) possiblyMissing() uint64 {
 	card := s.req.Card
 	if card.Total == 0 || s.byLimit(s.today) {
 		return 0
 	}
 	out := uint64(0)
 	if !card.Seen {
-		out += uint64(totalDoubt * float64(card.Total))
+		out += uint64(totalMayLack * float64(card.Total))
 	}
 	if !card.Measured {
-		out += outsideDoubt
+		out += outsideMayAdd
 	}
 	return out
 }

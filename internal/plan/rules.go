@@ -4,7 +4,6 @@ package plan
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -33,7 +32,7 @@ func readRules(r Request) (rules, error) {
 	fields, allowable := setup.Objects(), setup.Used(setup.Allowed) // what a plan never touches may be named too
 	for _, f := range r.Lock {
 		if !slices.Contains(fields, f) {
-			return out, fmt.Errorf("--lock %s: no such setting%s", f, spelling.Hint(f, fields, "known are "+strings.Join(fields, ", ")))
+			return out, setup.Wrong("{lock} %s: no such setting%s", f, spelling.Hint(f, fields, "known are "+strings.Join(fields, ", ")))
 		}
 		out.locked[f] = true
 	}
@@ -41,19 +40,19 @@ func readRules(r Request) (rules, error) {
 	for _, f := range r.Allow {
 		switch {
 		case recorded[f]:
-			return out, fmt.Errorf("--allow %s: a profile knows the run as it was recorded; record it at other values: snug profile --vary %s=N,N, or with that setting changed", f, f)
+			return out, setup.Wrong("{allow} %s: a profile knows the run as it was recorded; record it at other values: snug profile --vary %s=N,N, or with that setting changed", f, f)
 		case !slices.Contains(allowable, f):
-			return out, fmt.Errorf("--allow %s: no such allowance%s", f, spelling.Hint(f, allowable, "known are "+strings.Join(allowable, ", ")))
+			return out, setup.Wrong("{allow} %s: no such allowance%s", f, spelling.Hint(f, allowable, "known are "+strings.Join(allowable, ", ")))
 		case out.locked[f]:
-			return out, fmt.Errorf("%s is both locked and allowed to change; keep one of --lock and --allow", f)
+			return out, setup.Wrong("%s is both locked and allowed to change; keep one of {lock} and {allow}", f)
 		}
 		out.allowed[f] = true
 	}
 	if r.Goal != "" && !slices.Contains(Goals, r.Goal) {
-		return out, fmt.Errorf("--goal %q: write throughput, balanced or quick", r.Goal)
+		return out, setup.Wrong("{goal} %q: write throughput, balanced or quick", r.Goal)
 	}
 	if !(r.Margin >= 0 && r.Margin < 1) { // which NaN is not either
-		return out, fmt.Errorf("--margin %g: it is the share of the card that stays free, from 0 to below 1", r.Margin)
+		return out, setup.Wrong("{margin} %g: it is the share of the card that stays free, from 0 to below 1", r.Margin)
 	}
 	if r.unreachable(out) {
 		out.locked["precision"] = true
@@ -79,7 +78,7 @@ func (s *search) lockUnwritable() {
 	if !r.fixed("checkpointing") && s.base.Model.Config != nil && !r.writes("checkpointing", !x.checkpointing) {
 		r.locked["checkpointing"] = true
 	}
-	if (x.attention == setup.Eager || s.flashless()) && !r.fixed("attention") && !r.writes("attention", setup.SDPA) {
+	if (x.attention == setup.Eager || s.lacksFlash()) && !r.fixed("attention") && !r.writes("attention", setup.SDPA) {
 		r.locked["attention"] = true
 	}
 }
@@ -91,18 +90,18 @@ func (r rules) fixed(field string) bool { return r.locked[field] || r.quick }
 func (s *search) splits() ([]int, error) {
 	x, target := s.today, s.target
 	if target < x.world {
-		return nil, fmt.Errorf("the effective batch is %d, which is less than one sample for each of %d GPUs; raise --target-effective-batch or use fewer", target, x.world)
+		return nil, setup.Wrong("the effective batch is %d, which is less than one sample for each of %d GPUs; raise {target} or use fewer", target, x.world)
 	}
 	s.share = target / x.world
 	batch, accumulation := s.rules.locked["batch"], s.rules.locked["accumulation"]
 	switch {
 	case batch && accumulation && x.effective() != target:
-		return nil, fmt.Errorf("batch %d and accumulation %d are locked and make an effective batch of %d, not %d; unlock one or change the target",
+		return nil, locked("batch", "batch %d and accumulation %d are locked and make an effective batch of %d, not %d; unlock one or change the target",
 			x.batch, x.accumulation, x.effective(), target)
 	case batch && x.batch > s.share:
-		return nil, fmt.Errorf("batch is locked at %d, more than the %d that each of %d GPUs has of an effective batch of %d", x.batch, s.share, x.world, target)
+		return nil, locked("batch", "batch is locked at %d, more than the %d that each of %d GPUs has of an effective batch of %d", x.batch, s.share, x.world, target)
 	case accumulation && x.accumulation > s.share:
-		return nil, fmt.Errorf("accumulation is locked at %d, more than the %d samples that each of %d GPUs has of an effective batch of %d",
+		return nil, locked("accumulation", "accumulation is locked at %d, more than the %d samples that each of %d GPUs has of an effective batch of %d",
 			x.accumulation, s.share, x.world, target)
 	case batch:
 		return []int{x.batch}, nil
@@ -110,6 +109,14 @@ func (s *search) splits() ([]int, error) {
 		return []int{s.share / x.accumulation}, nil
 	}
 	return slices.DeleteFunc(divisors(s.share), func(batch int) bool { return batch > s.most() }), nil
+}
+
+// locked is that a locked field stands in the way. It is the setup's own value,
+// whoever gave it.
+func locked(field, format string, args ...any) error {
+	e := setup.Wrong(format, args...)
+	e.Field = field
+	return e
 }
 
 // Beyond these no batch is looked at: no card holds that many samples, or tokens.
@@ -130,7 +137,7 @@ func (s *search) variants() []settings {
 			for _, optimizer := range s.rules.optimizers(s.today) {
 				v := s.today
 				v.checkpointing, v.precision, v.optimizer = checkpointing, precision, optimizer
-				if (v.attention == setup.Eager || s.flashless()) && !s.rules.fixed("attention") {
+				if (v.attention == setup.Eager || s.lacksFlash()) && !s.rules.fixed("attention") {
 					v.attention = setup.SDPA
 				}
 				out = append(out, v)
@@ -140,8 +147,10 @@ func (s *search) variants() []settings {
 	return out
 }
 
-// flashless tells whether the run asks for flash attention and the card has none.
-func (s *search) flashless() bool { return s.today.attention == setup.Flash && s.req.Card.LacksFlash() }
+// lacksFlash tells whether the run asks for flash attention and the card has none.
+func (s *search) lacksFlash() bool {
+	return s.today.attention == setup.Flash && s.req.Card.LacksFlash()
+}
 
 // neverCheckpoints tells whether the model's family cannot do it at all. Whatever
 // else is wrong with the setup, its simulation says.
@@ -196,8 +205,8 @@ func (r rules) computes(x settings, card gpu.Card) bool {
 	return r.fixed("precision") || !isBF16(x.precision) || card.BF16()
 }
 
-// imitates says that the run computes in bf16 as it is, and the card only imitates it.
-func (s *search) imitates() bool { return isBF16(s.today.precision) && !s.req.Card.BF16() }
+// emulatesBF16 says that the run computes in bf16 as it is, and the card only imitates it.
+func (s *search) emulatesBF16() bool { return isBF16(s.today.precision) && !s.req.Card.BF16() }
 
 func isBF16(precision string) bool { return precision == setup.BF16 || precision == setup.AmpBF16 }
 

@@ -9,6 +9,7 @@ import (
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
+	"snug/internal/setup"
 )
 
 // search is a search on one card under way.
@@ -45,6 +46,9 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 	s := &search{prober: p, req: r, exact: exact, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), refused: map[settings]bool{}, seconds: map[settings]float64{}}
 	if s.isRecorded() {
 		s.kind = gpu.Card{} // kernels are those of the recording, on any card
+	}
+	if r.Setup.Lengths != nil {
+		return nil, setup.Wrong("{lengths}: a search over settings is not done for varying lengths yet; ask snug max-batch for the batch, or snug estimate about each setting")
 	}
 	var err error
 	if s.rules, err = readRules(r); err != nil {
@@ -113,7 +117,7 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 		return false, nil // under any options
 	}
 	if r.careful {
-		limit -= min(s.off(c, limit)+s.doubt(), limit)
+		limit -= min(s.mayBeLow(c, limit)+s.possiblyMissing(), limit)
 		if c.probe.Exceeds(limit) {
 			return false, nil
 		}
@@ -126,8 +130,8 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 	return v.Fits && (v.Retries == 0 || !r.careful), err
 }
 
-// off is by how much a candidate's estimate may be too low.
-func (s *search) off(c candidate, limit uint64) uint64 {
+// mayBeLow is by how much a candidate's estimate may be too low.
+func (s *search) mayBeLow(c candidate, limit uint64) uint64 {
 	if s.req.Measured != nil {
 		return estimate.High(c.on(s.base), s.req.Card, limit, s.req.Measured)
 	}

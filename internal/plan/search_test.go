@@ -124,8 +124,8 @@ func TestMistakes(t *testing.T) {
 		"batch":         {Request{Setup: s, Lock: []string{"batch"}, Target: 1}, "batch is locked at 2"},
 		"accumulation":  {Request{Setup: s, Lock: []string{"accumulation"}, Target: 6}, "accumulation is locked at 12"},
 		"fewer than":    {Request{Setup: ddp, Target: 7}, "less than one sample for each of 8 GPUs"},
-		"margin":        {Request{Setup: s, Margin: 1}, "--margin 1"},
-		"below nothing": {Request{Setup: s, Margin: -0.1}, "--margin -0.1"},
+		"margin":        {Request{Setup: s, Margin: 1}, "margin 1"},
+		"below nothing": {Request{Setup: s, Margin: -0.1}, "margin -0.1"},
 		"goal":          {Request{Setup: s, Goal: "fast"}, "throughput, balanced or quick"},
 	}
 	for name, tt := range tests {

@@ -27,8 +27,8 @@ type settings struct {
 	bucketView            bool
 	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
 	lora                  adapters
-	pulled                pulled // of the table's levers
-	quantized             bool   // and another: frozen weights in 4 bits
+	levers                leverSet // of the table's levers
+	quantized             bool     // and another: frozen weights in 4 bits
 }
 
 // adapters is a lever too: LoRA of a rank, as the run's library does it.
@@ -73,7 +73,7 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 	if x.precision != base.Precision {
 		s.Weights, s.Quantization = base.WeightsUnder(x.precision), base.QuantizationUnder(x.precision)
 	}
-	x.pulled.on(&s)
+	x.levers.pull(&s)
 	if x.lora.rank > 0 {
 		if x.precision == base.Precision && x.lora.Precision != "" {
 			s.Precision = x.lora.Precision

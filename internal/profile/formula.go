@@ -5,7 +5,6 @@ package profile
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"snug/internal/kernel"
 )
@@ -183,18 +182,3 @@ func (f *formula) growing() []term {
 
 // maxBytes is beyond any card, and within what a float64 counts to the byte.
 const maxBytes = 1 << 50
-
-// text writes f with the names of the quantities.
-func (f *formula) text(names []string, monos []monomial) string {
-	var parts []string
-	for _, t := range f.terms {
-		part := fmt.Sprint(t.coef)
-		for i, power := range monos[t.mono] {
-			for range power {
-				part += "·" + names[i]
-			}
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, " + ")
-}

@@ -64,17 +64,17 @@ func (p *Program) trace(v *variant, w whole, values []int64, at Point) (*stream.
 	for id := range v.before {
 		ids[id] = id + 1
 	}
-	for later, events := range w.parts() {
+	for offset, events := range w.parts() {
 		for i := range events {
 			switch e := &events[i]; {
 			case e.kind == stream.Alloc:
 				if size := sizes[e.formula]; size > 0 {
-					ids[e.id+later] = t.Alloc(size, e.queue) + 1
+					ids[e.id+offset] = t.Alloc(size, e.queue) + 1
 				}
 			case e.kind == stream.EmptyCache || e.kind == stream.Mark:
 				t.Add(e.kind, e.id, e.queue)
-			case ids[e.id+later] > 0:
-				t.Add(e.kind, ids[e.id+later]-1, e.queue)
+			case ids[e.id+offset] > 0:
+				t.Add(e.kind, ids[e.id+offset]-1, e.queue)
 			}
 		}
 	}

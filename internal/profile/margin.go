@@ -87,7 +87,7 @@ func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, e
 	}
 	v := p.nearest(values)
 	known := residuals()
-	w := &weighing{peak: peak, plain: p}
+	w := &worstCase{peak: peak, plain: p}
 	w.plan(Updates, p.leavingOut(v))
 	guess := (*formula).guess
 	if q := p.elsewhere(card, v); q != nil {
@@ -105,8 +105,8 @@ func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, e
 		}
 		w.known(Unlike, known.Unlike, p.unpaired(v, sizes) > matters)
 		w.known(Smaller, known.Smaller, p.below(values))
-		w.plan(Workspaces, p.otherwise(v, sizes, (*formula).bounded))
-		w.guess(p.otherwise(v, sizes, guess))
+		w.plan(Workspaces, p.rescaled(v, sizes, (*formula).bounded))
+		w.guess(p.rescaled(v, sizes, guess))
 	}
 	return w.margin()
 }

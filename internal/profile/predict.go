@@ -31,7 +31,7 @@ func (p *Program) PredictBeside(at Point, kept uint64) (*Prediction, error) {
 	}
 	v := p.nearest(values)
 	if v.whole.most > 0 && bestfit.Suits(p.Options) {
-		return p.quick(v, values, at, kept)
+		return p.predictPeaks(v, values, at, kept)
 	}
 	trace, err := p.trace(v, v.whole, values, at)
 	if err != nil {

@@ -21,9 +21,9 @@
 //	steady.go       and the steps that come after those recorded
 //	generate.go   Program → the stream at any size
 //	predict.go    the stream through the allocator, or
-//	quick.go        the events through a lean one, for peaks alone
-//	margin.go     how far a run may be from that, by cause (weigh.go), with
-//	otherwise.go    other sizes for what has no formula
+//	predict_peaks.go  the events through a lean one, for peaks alone
+//	margin.go     how far a run may be from that, by cause (worst_case.go), with
+//	rescaled.go     other sizes for what has no formula
 //	updates.go      updates that are left out
 //	elsewhere.go    and other cards
 //	run.go        the stream for another's allocator, to plan with

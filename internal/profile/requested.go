@@ -28,17 +28,17 @@ func (p *Program) Requested(at Point) (uint64, error) {
 	held := make([]uint64, v.whole.made) // by each allocation, while it is there
 	now := v.begun(held)
 	most := now
-	for later, events := range v.whole.parts() {
+	for offset, events := range v.whole.parts() {
 		for i := range events {
 			switch e := &events[i]; e.kind {
 			case stream.Alloc:
 				size := (sizes[e.formula] + quantum - 1) &^ (quantum - 1)
-				held[e.id+later] = size
+				held[e.id+offset] = size
 				now += size
 				most = max(most, now)
 			case stream.Free, stream.FreeRequested:
-				now -= held[e.id+later]
-				held[e.id+later] = 0
+				now -= held[e.id+offset]
+				held[e.id+offset] = 0
 			}
 		}
 	}

@@ -3,6 +3,8 @@
 package profile
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"snug/internal/kernel"
@@ -74,4 +76,19 @@ func TestFormulasGiveWhatWasObserved(t *testing.T) {
 			}
 		}
 	})
+}
+
+// text writes f with the names of the quantities.
+func (f *formula) text(names []string, monos []monomial) string {
+	var parts []string
+	for _, t := range f.terms {
+		part := fmt.Sprint(t.coef)
+		for i, power := range monos[t.mono] {
+			for range power {
+				part += "·" + names[i]
+			}
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, " + ")
 }

@@ -124,13 +124,13 @@ func (v *variant) without(events map[int]bool) []event {
 // moving is v with the allocations of some events made before a later one.
 func (v *variant) moving(events []int, to int) variant {
 	gone := map[int]bool{}
-	var later []event
+	var moved []event
 	for _, i := range events {
 		gone[i] = true
-		later = append(later, v.events[i])
+		moved = append(moved, v.events[i])
 	}
 	out := *v
-	out.events = slices.Insert(v.without(gone), to-len(events), later...)
+	out.events = slices.Insert(v.without(gone), to-len(events), moved...)
 	out.inOrder()
 	return out
 }

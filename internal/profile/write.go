@@ -51,7 +51,7 @@ func (f *fitter) write(k int) {
 // this recording has alone take the formula of others of their size.
 func (w *writer) solve(d *snapshot.Device) {
 	var alone []uint32
-	votes := map[uint64]map[*formula]int{}
+	votes := map[uint64]*tally{}
 	for id := d.Trace.Initial; id < d.Trace.Allocations(); id++ {
 		obs := w.f.observations(w.k, id)
 		if len(obs) == 1 {
@@ -60,30 +60,43 @@ func (w *writer) solve(d *snapshot.Device) {
 		}
 		w.base[id] = w.f.solver.formula(obs)
 		if w.base[id].certainty == Exact {
-			vote(votes, w.f.lives[w.k][id].size, w.base[id])
+			size := w.f.lives[w.k][id].size
+			if votes[size] == nil {
+				votes[size] = &tally{votes: map[*formula]int{}}
+			}
+			votes[size].add(w.base[id])
 		}
 	}
 	for _, id := range alone {
 		size := w.f.lives[w.k][id].size
-		if w.base[id] = elected(votes[size]); w.base[id] == nil {
+		if w.base[id] = votes[size].elected(); w.base[id] == nil {
 			w.base[id] = w.f.solver.alone(observation{w.k, size})
 		}
 	}
 }
 
-func vote(votes map[uint64]map[*formula]int, size uint64, f *formula) {
-	if votes[size] == nil {
-		votes[size] = map[*formula]int{}
-	}
-	votes[size][f]++
+// tally counts how many allocations of one size have which formula.
+type tally struct {
+	votes map[*formula]int
+	order []*formula // as they were first met, so that equal recordings give equal profiles
 }
 
-// elected is the formula with the most votes, the one that grows where two have
-// as many.
-func elected(votes map[*formula]int) *formula {
+func (t *tally) add(f *formula) {
+	if t.votes[f] == 0 {
+		t.order = append(t.order, f)
+	}
+	t.votes[f]++
+}
+
+// elected is the formula with the most votes. Of those that have as many, it is the
+// first that grows, or else the first; nil where nobody voted.
+func (t *tally) elected() *formula {
+	if t == nil {
+		return nil
+	}
 	var best *formula
-	for f, n := range votes {
-		if best == nil || n > votes[best] || n == votes[best] && best.constant() {
+	for _, f := range t.order {
+		if best == nil || t.votes[f] > t.votes[best] || t.votes[f] == t.votes[best] && best.constant() && !f.constant() {
 			best = f
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"snug/internal/config"
 	"snug/internal/config/change"
 	"snug/internal/config/doc"
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
 	"snug/internal/run"
 	"snug/internal/setup"
 	"snug/internal/spelling"
@@ -67,15 +69,15 @@ func (b binder) bindSettings(c *command, want setup.Values, folder string) error
 }
 
 func isSetting(name string) bool {
-	return slices.ContainsFunc(config.Settings(), func(s config.Setting) bool { return s.Name == name })
+	return slices.ContainsFunc(systems.Settings(), func(s systems.Setting) bool { return s.Name == name })
 }
 
 // noPlace is why a setting has no place in config files either.
 func noPlace(name string, err error) error {
 	switch {
-	case errors.Is(err, config.ErrNothing):
+	case errors.Is(err, projects.ErrNothing):
 		return fmt.Errorf("the command has no {%s}, and no config file here says the %[1]s; put {%[1]s} where its value goes, or name the file with --config-path", name)
-	case errors.Is(err, config.ErrSeveral):
+	case errors.Is(err, projects.ErrSeveral):
 		return fmt.Errorf("the command has no {%s}, and %w, or put {%[1]s} where its value goes", name, err)
 	}
 	return fmt.Errorf("the command has no {%s}, and %w", name, err)

@@ -47,7 +47,7 @@ func (c *command) keepProbeFirst(program int, folder string) {
 // checkNotGiven refuses a setting that the command itself gives already: whatever a
 // file says, the command's own value would hold.
 func (c *command) checkNotGiven(name string) error {
-	for _, b := range config.Spoken(c.args) {
+	for _, b := range config.CommandSettings(c.args) {
 		if b.Setting == name {
 			return alreadyGiven(name, b.Path[len(b.Path)-1], b.Text)
 		}

@@ -48,7 +48,7 @@ func (b binder) configuredSizes() profile.Point {
 			}
 		}
 	}
-	for _, given := range config.Spoken(b.launch.Args) {
+	for _, given := range config.CommandSettings(b.launch.Args) {
 		if n, ok := given.Value.(int); ok && n >= 1 && slices.Contains(sizesBesideBatch, given.Setting) {
 			out[given.Setting] = int64(n)
 		}

@@ -27,7 +27,7 @@ func SettingName(name string) string {
 	if isSetting(name) {
 		return name
 	}
-	for _, b := range config.Spoken([]string{"--" + name, "2"}) {
+	for _, b := range config.CommandSettings([]string{"--" + name, "2"}) {
 		return b.Setting
 	}
 	return name

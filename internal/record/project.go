@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"snug/internal/config"
+	"snug/internal/config/projects"
 )
 
 // project is the config files that hold settings: those that the plan names; else the
@@ -41,7 +42,7 @@ func (b binder) holdsAny(file string, settings []string) bool {
 		return false
 	}
 	main, _ := project.Main()
-	return slices.ContainsFunc(project.Bindings, func(x config.Binding) bool {
+	return slices.ContainsFunc(project.Bindings, func(x projects.Binding) bool {
 		return (x.File == file || main == file && project.IsHydra()) && slices.Contains(settings, x.Setting)
 	})
 }

@@ -54,7 +54,7 @@ func (s *Session) row(t *Trial) store.Run {
 // path is from the root, since train.py alone is every project's.
 func (s *Session) commandToKeep() string {
 	words := slices.Clone(s.binder.launch.Args)
-	if i := run.Script(words); i >= 0 && s.binder.files.isRegular(words[i]) {
+	if i := run.ScriptIndex(words); i >= 0 && s.binder.files.isRegular(words[i]) {
 		words[i] = s.binder.files.absolute(words[i])
 	}
 	return strings.Join(redact.Words(words), " ")

@@ -57,12 +57,6 @@ func (w *world) say(text string) {
 	w.said = append(w.said, text)
 }
 
-func (w *world) heard(text string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return strings.Contains(strings.Join(w.said, "\n"), text)
-}
-
 // open opens a session that is closed with the test, after which nothing may be left.
 func (w *world) open(p Plan) *Session {
 	w.t.Helper()

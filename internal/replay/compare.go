@@ -84,7 +84,7 @@ func playAll(rec *snapshot.Recording, d *snapshot.Device, o Options, worth []Can
 			defer all.Done()
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			r, err := Run(rec, d, Options{Torch: o.Torch, Conf: &c.Conf, Limit: o.Limit})
+			r, err := Run(rec, d, Options{Torch: o.Torch, Conf: &c.Conf, Limit: o.Limit, Stop: o.Stop})
 			outcomes[i], errs[i] = Outcome{c, r}, err
 		}()
 	}

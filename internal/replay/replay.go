@@ -20,6 +20,8 @@ type Options struct {
 	Limit   uint64  // cap on reserved bytes; 0 is none
 	Own     bool    // addresses of our own instead of the recorded ones
 	Samples int     // length of Result.Timeline
+
+	Stop func() error // asked now and then; its error ends the replay; nil is to go on
 }
 
 // recorded says whether the recorded addresses can still hold.
@@ -78,7 +80,7 @@ func play(a *allocator.Allocator, d *snapshot.Device, driver allocator.Device, v
 	follow, _ := driver.(*follower)
 	line := newTimeline(o.Samples, len(d.Trace.Events), out.Start)
 	peak := a.Reserved()
-	played, err := a.Play(d.Trace, allocator.PlayOptions{Observe: func(i int) {
+	played, err := a.Play(d.Trace, allocator.PlayOptions{Stop: o.Stop, Observe: func(i int) {
 		now := Sample{a.Allocated(), a.Reserved()}
 		line.add(i, now)
 		if now.Reserved > peak {

@@ -295,7 +295,7 @@ func TestPut(t *testing.T) {
 		err  error
 	}{{"old", nil}, {"half", errors.New("no")}, {"new", nil}} {
 		err := w.Put(path, func(f io.Writer) error { _, _ = io.WriteString(f, x.text); return x.err })
-		if err != x.err {
+		if !errors.Is(err, x.err) {
 			t.Errorf("%s: %v", x.text, err)
 		}
 		want := x.text

@@ -133,6 +133,9 @@ func (s *Setup) complete() error {
 		field := map[bool]string{true: "positives", false: "negatives"}[s.Positives > 0]
 		return Wrong("{"+field+"} is %d, and %s is trained as %s, which compares no samples; leave it out, or set {model.head=encoder}", n, s.Model.Title(), s.Model.Head)
 	}
+	if f.Positions.Images && s.Lengths != nil {
+		return Wrong("{lengths}: %s is given images, which have no tokens; leave it out", s.Model.Title())
+	}
 	if f.Positions.Images { // which have no tokens, whatever else a file says
 		s.Seq, s.TargetSeq = 0, 0
 		return nil

@@ -9,6 +9,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Lengths is how long the samples of a run are, where they are not all alike. One of
@@ -42,6 +44,36 @@ const (
 
 // MarshalJSON is the lengths as they were given.
 func (l *Lengths) MarshalJSON() ([]byte, error) { return l.Given, nil }
+
+// UnmarshalJSON keeps what is given; Decode reads it.
+func (l *Lengths) UnmarshalJSON(data []byte) error {
+	l.Given = slices.Clone(data)
+	return nil
+}
+
+// String is the lengths as a flag says them.
+func (l *Lengths) String() string {
+	var text string
+	switch {
+	case json.Unmarshal(l.Given, &text) == nil:
+		return text
+	case l.Uniform != nil:
+		return fmt.Sprintf("uniform:%d-%d", l.Uniform[0], l.Uniform[1])
+	case l.Lognormal != nil:
+		return fmt.Sprintf("lognormal:%g,%g,%d", l.Lognormal.Median, l.Lognormal.Sigma, l.Lognormal.Max)
+	case l.Histogram != nil:
+		parts := make([]string, len(l.Histogram))
+		for i, b := range l.Histogram {
+			parts[i] = fmt.Sprintf("%g=%g", b[0], b[1])
+		}
+		return "histogram:" + strings.Join(parts, ",")
+	}
+	parts := make([]string, len(l.Each))
+	for i, n := range l.Each {
+		parts[i] = strconv.Itoa(n)
+	}
+	return strings.Join(parts, ",")
+}
 
 // lengths reads the field: a list, a distribution, or the name of a file.
 func (o *object) lengths(key string) *Lengths {
@@ -241,6 +273,8 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 		return nil
 	case s.Seq > 0:
 		return Wrong("{seq} is %d, and {lengths} says how long samples are; leave one of them out", s.Seq)
+	case s.Model.Program != nil:
+		return Wrong("{lengths} is not predicted from a profile yet; leave it out")
 	case s.TargetSeq > 0:
 		return Wrong("{lengths} is not simulated with {target_seq}; leave one of them out")
 	case l.Each != nil && !saysSteps:
@@ -250,8 +284,8 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 	case !saysSteps:
 		s.Steps = usualRaggedSteps
 	}
-	if s.Steps > mostRaggedSteps {
-		return Wrong("{steps} is %d; runs of varying length are simulated up to %d steps", s.Steps, mostRaggedSteps)
+	if s.Steps > mostRaggedSteps { // of a list
+		return Wrong("{lengths} has %d steps; runs of varying length are simulated up to %d", s.Steps, mostRaggedSteps)
 	}
 	s.Seq = l.Longest()
 	return nil

@@ -46,6 +46,12 @@ func (o *object) lengthsText(key, text string, l *Lengths) {
 			return
 		}
 		o.distribution(key, map[string]any{"lognormal": map[string]any{"median": n[0], "sigma": n[1], "max": n[2]}}, l)
+	case named && kind == "histogram":
+		var list []any
+		for _, bucket := range strings.Split(rest, ",") {
+			list = append(list, numbers(bucket, "="))
+		}
+		o.distribution(key, map[string]any{"histogram": list}, l)
 	case strings.Trim(text, "0123456789, ") == "" && text != "":
 		l.Each = o.eachLength(key, numbers(text, ","))
 	default:

@@ -61,19 +61,19 @@ func TestDrawnLengths(t *testing.T) {
 
 func TestLengthsRefused(t *testing.T) {
 	for want, fields := range map[string]map[string]any{
-		"lengths[1] is 0":              {"lengths": []any{5.0, 0.0}},
-		"lengths[0] is -3":             {"lengths": []any{-3.0}},
-		"learned positions":            {"lengths": []any{5000.0}},
-		"has 0 entries":                {"lengths": []any{}},
-		"leave one of them out":        {"lengths": []any{5.0}, "seq": 128.0},
-		"lengths has 1":                {"lengths": []any{5.0}, "steps": 9.0},
-		"goes from 9 down to 4":        {"lengths": map[string]any{"uniform": []any{9.0, 4.0}}},
-		"median is missing":            {"lengths": map[string]any{"lognormal": map[string]any{"sigma": 1.0, "max": 9.0}}},
-		"zipf is not known":            {"lengths": map[string]any{"zipf": 1.0}},
-		"no share above 0":             {"lengths": map[string]any{"histogram": []any{[]any{64.0, 0.0}}}},
-		"it has to be a list":          {"lengths": true},
-		"where all steps are alike":    {"steps": 65.0, "seq": 8.0, "lengths": nil},
-		"varying length are simulated": {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "steps": 2001.0},
+		"lengths[1] is 0":               {"lengths": []any{5.0, 0.0}},
+		"lengths[0] is -3":              {"lengths": []any{-3.0}},
+		"learned positions":             {"lengths": []any{5000.0}},
+		"has 0 entries":                 {"lengths": []any{}},
+		"leave one of them out":         {"lengths": []any{5.0}, "seq": 128.0},
+		"lengths has 1":                 {"lengths": []any{5.0}, "steps": 9.0},
+		"goes from 9 down to 4":         {"lengths": map[string]any{"uniform": []any{9.0, 4.0}}},
+		"median is missing":             {"lengths": map[string]any{"lognormal": map[string]any{"sigma": 1.0, "max": 9.0}}},
+		"zipf is not known":             {"lengths": map[string]any{"zipf": 1.0}},
+		"no share above 0":              {"lengths": map[string]any{"histogram": []any{[]any{64.0, 0.0}}}},
+		"it has to be a list":           {"lengths": true},
+		"where all steps are alike":     {"steps": 65.0, "seq": 8.0, "lengths": nil},
+		"more than 2000 makes no sense": {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "steps": 2001.0},
 	} {
 		_, err := ragged(t, fields["lengths"], fields)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -45,8 +45,10 @@ func (o *object) done() error {
 	}
 	if len(unknown) > 0 {
 		slices.Sort(unknown)
-		return fmt.Errorf("field %q is not known%s", o.at+unknown[0],
+		e := Wrong("field %q is not known%s", o.at+unknown[0],
 			spelling.Hint(unknown[0], o.asked, "known are "+strings.Join(o.asked, ", ")))
+		e.Field = o.at + unknown[0]
+		return e
 	}
 	return o.err
 }

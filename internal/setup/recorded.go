@@ -88,7 +88,7 @@ func (from Source) program(name string) (Program, error) {
 // recorded fills in what the recordings tell and refuses what they contradict.
 func (s *Setup) recorded(o *object) error {
 	p, name := s.Model.Program.Recorded(), filepath.Base(s.Model.Profile)
-	if err := s.recordedSizes(o, p, name); err != nil {
+	if err := s.recordedSizes(p, name); err != nil {
 		return err
 	}
 	if err := s.recordedWords(o, p, name); err != nil {
@@ -97,7 +97,7 @@ func (s *Setup) recorded(o *object) error {
 	if err := s.recordedSpread(p, name); err != nil {
 		return err
 	}
-	s.onWord(o, p)
+	s.noteUnverified(o, p)
 	torch := p.Torch
 	if v, _ := o.keys["versions"].(map[string]any); v["torch"] != nil && !strings.HasPrefix(s.Versions.Torch+".", torch+".") {
 		return Wrong("%s was recorded with PyTorch %s, and {versions.torch} is %s; record it with that one", name, torch, s.Versions.Torch)
@@ -112,12 +112,12 @@ func (s *Setup) recorded(o *object) error {
 
 // recordedSizes checks each size: a varied one has to be given, any other has
 // to be the one of the recordings.
-func (s *Setup) recordedSizes(o *object, p Recorded, name string) error {
+func (s *Setup) recordedSizes(p Recorded, name string) error {
 	for _, q := range p.Names {
 		switch {
 		case s.size(q) > 0:
 		case !isSize(q): // no flag says it
-			return Wrong("{"+q+"} is missing; %s was recorded at several: a setup file says at which the run is (%s: 8), or snug predict with --at %[2]s=8", name, q)
+			return Wrong("{"+q+"} is missing; %s was recorded at several: a setup file says at which the run is (%s: 8), or snug predict with {at} %[2]s=8", name, q)
 		default:
 			return Wrong("{"+q+"} is missing; %s was recorded at several, so say at which the run is", name)
 		}
@@ -135,7 +135,7 @@ func (s *Setup) recordedSizes(o *object, p Recorded, name string) error {
 			return Wrong("%s does not tell how {batch} changes it; record several: snug profile --vary batch=2,3 --vary %s -- <your command>",
 				name, strings.Join(varied(p), " --vary "))
 		case !known:
-			s.OnWord = append(s.OnWord, q)
+			s.Unverified = append(s.Unverified, q)
 		}
 	}
 	if was, known := p.Fixed["seq"]; known {

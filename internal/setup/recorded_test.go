@@ -95,8 +95,8 @@ func TestRecordedWeights(t *testing.T) {
 		if (err == nil) != c.fine {
 			t.Errorf("%+v: error %v", c, err)
 		}
-		if err == nil && (s.Weights != "" || len(s.OnWord) > 0) {
-			t.Errorf("%+v: weights %q, on word %v", c, s.Weights, s.OnWord)
+		if err == nil && (s.Weights != "" || len(s.Unverified) > 0) {
+			t.Errorf("%+v: weights %q, unverified %v", c, s.Weights, s.Unverified)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestRecordedSpread(t *testing.T) {
 }
 
 // What stands within another field is taken on the user's word as well.
-func TestOnWordWithin(t *testing.T) {
+func TestUnverifiedWithin(t *testing.T) {
 	fields := map[string]any{
 		"model": map[string]any{"profile": "m.snug", "head": "encoder"}, "batch": 8.0, "optimizer": "adamw-fused",
 		"dist":     map[string]any{"kind": "fsdp2", "world": 2.0, "param_dtype": "bf16"},
@@ -154,7 +154,7 @@ func TestOnWordWithin(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"model.head", "dist.param_dtype", "versions.transformers", "versions.cuda", optimizerVariant}
-	if diff := cmp.Diff(want, s.OnWord); diff != "" {
+	if diff := cmp.Diff(want, s.Unverified); diff != "" {
 		t.Error(diff)
 	}
 	if got := s.AsRecorded().Optimizer; got != "adamw" {
@@ -164,7 +164,7 @@ func TestOnWordWithin(t *testing.T) {
 
 // What a profile does not tell is taken on the user's word, and not shown over
 // its figures; what it does tell is not.
-func TestOnWord(t *testing.T) {
+func TestUnverified(t *testing.T) {
 	said := map[string]any{
 		"model": map[string]any{"profile": "m.snug"}, "batch": 8.0, "seq": 64.0, "negatives": 7.0, "precision": "amp-fp16", "optimizer": "adamw",
 		"checkpointing": false, "attention": "eager", "clip": true, "steps": 5.0, "accumulation": 4.0,
@@ -183,7 +183,7 @@ func TestOnWord(t *testing.T) {
 		if err != nil {
 			t.Fatal(c.name, err)
 		}
-		if diff := cmp.Diff(c.want, s.OnWord); diff != "" {
+		if diff := cmp.Diff(c.want, s.Unverified); diff != "" {
 			t.Errorf("%s: on the user's word (-want +got):\n%s", c.name, diff)
 		}
 		r := s.AsRecorded()

@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"strings"
 
-	"snug/internal/shadow"
+	"snug/internal/shadow/train"
 )
 
 // recordedWords checks how the run was set up.
@@ -61,7 +61,7 @@ func plainOptimizer(name string) string {
 // optimizerOf is the name that a class of optimizers has in setups, "" for one
 // that they do not know: what wraps another does not say which.
 func optimizerOf(class string) string {
-	for _, name := range shadow.OptimizerNames() {
+	for _, name := range train.OptimizerNames() {
 		plain := plainOptimizer(name)
 		if strings.EqualFold(strings.ReplaceAll(plain, "-", ""), class) {
 			return plain

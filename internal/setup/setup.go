@@ -41,7 +41,7 @@ type Setup struct {
 	Loads      map[string]Loading `json:"-"` // how its files would load weights, by precision, where they were asked
 	Longest    bool               `json:"-"` // nobody said how long samples are: they are as long as the model can see
 	Guessed    bool               `json:"-"` // nothing says what type the weights are saved in
-	OnWord     []string           `json:"-"` // fields that it gives and its profile does not tell: no figure depends on them
+	Unverified []string           `json:"-"` // fields that it gives and its profile does not tell: no figure depends on them
 	LeftOut    int                `json:"-"` // updates at the start that a measured run is known to have left out
 	LossChunks int                `json:"-"` // pieces in which a causal loss is computed: what a lever tries, not what files say
 }

@@ -4,7 +4,7 @@ package setup
 
 import (
 	"snug/internal/family"
-	"snug/internal/shadow"
+	"snug/internal/shadow/train"
 )
 
 // The table of settings: one row a field of a setup, in the order in which people
@@ -92,7 +92,7 @@ func runSettings() []Setting {
 			at:  func(s *Setup) any { return &s.Negatives },
 		},
 		{
-			Name: "optimizer", Flags: []Flag{{Name: "optimizer", What: "`name`: adamw, adamw-fused, sgd-momentum, ... (default adamw)"}}, What: "`name` of the optimizer", Words: shadow.OptimizerNames(), Default: "adamw",
+			Name: "optimizer", Flags: []Flag{{Name: "optimizer", What: "`name`: adamw, adamw-fused, sgd-momentum, ... (default adamw)"}}, What: "`name` of the optimizer", Words: train.OptimizerNames(), Default: "adamw",
 			Use: InFiles | Allowed | LockedByProfile | InPlan, Told: func(p Recorded) bool { return optimizerOf(p.Optimizer) != "" },
 			Phrases:  said(func(s *Setup) bool { return s.Optimizer != "" }, "%s", func(s *Setup) any { return s.Optimizer }),
 			Row:      &Row{Cell: func(s *Setup) string { return s.Optimizer }, Shown: func(now, _ *Setup) bool { return now.Optimizer != "" }},

@@ -13,12 +13,12 @@ import (
 func (p probe) attention(w *World) Attention {
 	b, h, hk, sq, sk, d, dt := p.num("B"), p.num("H"), p.num("Hk"), p.num("Sq"), p.num("Sk"), p.num("D"), p.dtype("dt")
 	leaf := func(h, s int) *Tensor {
-		t := w.empty(Dims(b, h, s, d), dt)
+		t := w.Empty(Dims(b, h, s, d), dt)
 		if p.text("lay") == "bshd" {
 			t.stride = bshd(t.size)
 		}
-		t.leaf, t.needs = true, true
-		return t.hold()
+		t.leaf, t.requiresGrad = true, true
+		return t.Hold()
 	}
 	drop, _ := p.args["drop"].(float64)
 	causal, _ := p.args["causal"].(bool)
@@ -30,13 +30,13 @@ func (p probe) attention(w *World) Attention {
 		if strings.HasPrefix(name, "bool") {
 			mt = Bool
 		}
-		a.Mask = w.empty(Dims(m[0], m[1], m[2], sk), mt)
+		a.Mask = w.Empty(Dims(m[0], m[1], m[2], sk), mt)
 		if strings.HasSuffix(name, "g") {
-			a.Mask.leaf, a.Mask.needs = true, true
+			a.Mask.leaf, a.Mask.requiresGrad = true, true
 		}
-		a.Mask.hold()
+		a.Mask.Hold()
 		if m[2] == 1 {
-			a.Mask = a.Mask.Expand(m[0], m[1], sq, sk).hold()
+			a.Mask = a.Mask.Expand(m[0], m[1], sq, sk).Hold()
 		}
 	}
 	return a
@@ -73,7 +73,7 @@ func TestAttention(t *testing.T) {
 		var out *Tensor
 		got := watchOp(w, func() {
 			mark := w.pin()
-			out = w.attend(probeBackends[p.text("be")], a).hold()
+			out = w.attend(probeBackends[p.text("be")], a).Hold()
 			w.unpin(mark)
 		})
 		p.events = older(p.events)
@@ -84,7 +84,7 @@ func TestAttention(t *testing.T) {
 		if p.num("D")%8 != 0 {
 			continue // padded heads: two more copies in backward, which no model here makes
 		}
-		g := w.empty(out.size, out.dtype)
+		g := w.Empty(out.size, out.dtype)
 		g.stride = bshd(g.size)
 		got = older(watchOp(w, func() { w.backward(out, g) }))
 		if strings.HasPrefix(got, p.events) { // what follows is a leaf taking a copy: the recording kept no leaves

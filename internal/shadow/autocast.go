@@ -25,11 +25,14 @@ func (w *World) withAutocast(dt DType, body func()) {
 // Autocast runs body under torch.autocast with the given type.
 func (w *World) Autocast(dt DType, body func()) { w.withAutocast(dt, body) }
 
+// AutocastType is the type that torch.autocast casts to, None outside of it.
+func (w *World) AutocastType() DType { return w.autocast }
+
 func (w *World) clearCasts() {
 	order := w.casts.order
 	w.casts = castCache{}
 	for _, t := range order {
-		t.drop()
+		t.Drop()
 	}
 }
 
@@ -40,13 +43,13 @@ func (w *World) toAutocastType(t *Tensor) *Tensor {
 	if t == nil || w.autocast == None || !t.dtype.Floating() || t.dtype == w.autocast || t.dtype == Float64 {
 		return t
 	}
-	if !t.leaf || t.dtype != Float32 || !t.needs {
+	if !t.leaf || t.dtype != Float32 || !t.requiresGrad {
 		return t.cast(w.autocast)
 	}
 	if c := w.casts.of[t]; c != nil {
 		return c
 	}
-	c := t.cast(w.autocast).hold()
+	c := t.cast(w.autocast).Hold()
 	if w.casts.of == nil {
 		w.casts.of = map[*Tensor]*Tensor{}
 	}

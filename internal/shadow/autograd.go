@@ -62,7 +62,7 @@ func (w *World) record(name string, inputs ...*Tensor) *node {
 	}
 	any := false
 	for _, t := range inputs {
-		any = any || (t != nil && t.needs)
+		any = any || (t != nil && t.requiresGrad)
 	}
 	if !any {
 		return nil
@@ -76,7 +76,7 @@ func (w *World) record(name string, inputs ...*Tensor) *node {
 	n.next = n.next[:len(inputs)]
 	n.path, n.logits, n.turn = w.modulePath(), w.component == Logits, w.turns.now
 	for i, t := range inputs {
-		if t != nil && t.needs {
+		if t != nil && t.requiresGrad {
 			n.next[i] = t.gradientEdge()
 		}
 	}
@@ -88,7 +88,7 @@ func (t *Tensor) gradientEdge() edge {
 	to := t.fn
 	if t.leaf {
 		if t.acc == nil {
-			t.acc = &node{w: t.w, name: "AccumulateGrad", seq: math.MaxUint64, leaf: t.hold()}
+			t.acc = &node{w: t.w, name: "AccumulateGrad", seq: math.MaxUint64, leaf: t.Hold()}
 		}
 		to = t.acc
 	}
@@ -96,8 +96,8 @@ func (t *Tensor) gradientEdge() edge {
 	return edge{to: to, nr: t.nr, size: t.size, dtype: t.dtype}
 }
 
-// needs tells whether input i wants a gradient.
-func (n *node) needs(i int) bool { return n != nil && n.next[i].to != nil }
+// needsGrad tells whether input i wants a gradient.
+func (n *node) needsGrad(i int) bool { return n != nil && n.next[i].to != nil }
 
 // save keeps t for the backward. Save inputs in the order of their names in
 // PyTorch's derivatives, then outputs: that is the order they are released in.
@@ -110,7 +110,7 @@ func (n *node) save(t *Tensor) *saved {
 		s.holder = h.pack(n, t)
 		s.t = h.kept(t)
 	} else {
-		s.t = t.alias(t.size, t.stride).hold()
+		s.t = t.alias(t.size, t.stride).Hold()
 	}
 	n.saved = append(n.saved, s)
 	return s
@@ -144,7 +144,7 @@ func (n *node) backwards(f func(g []*Tensor) []*Tensor) {
 // die.
 func (n *node) result(out *Tensor, args ...*Tensor) *Tensor {
 	n.output(out, 0)
-	done(args...)
+	dropTemporaries(args...)
 	return out
 }
 
@@ -153,7 +153,7 @@ func (n *node) output(t *Tensor, nr int32) {
 	if n == nil {
 		return
 	}
-	t.fn, t.nr, t.needs = n, nr, true
+	t.fn, t.nr, t.requiresGrad = n, nr, true
 	n.refs++
 }
 
@@ -165,7 +165,7 @@ func (n *node) unref() {
 	case n.leaf != nil: // AccumulateGrad holds its leaf, not the other way round
 		leaf := n.leaf
 		leaf.acc = nil
-		leaf.drop()
+		leaf.Drop()
 	default:
 		n.end()
 	}
@@ -193,12 +193,42 @@ func (n *node) release() {
 		if s.t != nil {
 			t := s.t
 			s.t = nil
-			t.drop()
+			t.Drop()
 		}
 	}
 	n.saved = nil
 	n.back, n.backs = nil, nil
 }
 
-// each is the gradients of an op's inputs, in order.
-func each(g ...*Tensor) []*Tensor { return g }
+// inputGrads is the gradients of an op's inputs, in order.
+func inputGrads(g ...*Tensor) []*Tensor { return g }
+
+// Function is a torch.autograd.Function of one input that wants a gradient: the name
+// of its node, what forward makes, and how the gradient flows back. It saves nothing
+// on its own; what backward reaches is held by whoever calls.
+func (t *Tensor) Function(name string, forward func() *Tensor, backward func(g *Tensor) *Tensor) *Tensor {
+	n := t.w.record(name, t)
+	out := forward()
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(backward(g)) })
+	return n.result(out, t)
+}
+
+// AfterGrad is t with a node of the given name behind it that runs hook when the
+// gradient of t is there, as wrappers put it in front of a module. Where no gradient
+// will come it is t itself.
+func (t *Tensor) AfterGrad(name string, hook func()) *Tensor {
+	if !t.requiresGrad || !t.w.gradMode {
+		return t
+	}
+	return t.Function(name,
+		func() *Tensor { return t.alias(t.size, t.stride) },
+		func(g *Tensor) *Tensor { hook(); return g })
+}
+
+// BeforeBackward runs hook when the gradient of t is complete, before the op that
+// made t runs its backward; never, where no gradient will come.
+func (t *Tensor) BeforeBackward(hook func()) {
+	if t.requiresGrad && t.fn != nil && t.w.gradMode {
+		t.fn.before = append(t.fn.before, hook)
+	}
+}

@@ -54,7 +54,7 @@ func (h *hooks) pack(n *node, t *Tensor) *holder {
 	}
 	if r.at < len(r.holders) {
 		if p := r.holders[r.at]; !p.gone {
-			p.t = t.alias(t.size, t.stride).hold()
+			p.t = t.alias(t.size, t.stride).Hold()
 		}
 	}
 	r.at++
@@ -71,7 +71,7 @@ func (h *hooks) kept(t *Tensor) *Tensor {
 	if !h.replay {
 		return nil
 	}
-	return t.alias(t.size, t.stride).hold()
+	return t.alias(t.size, t.stride).Hold()
 }
 
 // unpack makes a node's saved tensors available, recomputing its region if
@@ -98,11 +98,11 @@ func (n *node) unpack() []*Tensor {
 // the region kept to run again.
 func (p *holder) leave() {
 	p.gone = true
-	p.t.drop()
+	p.t.Drop()
 	p.t = nil
 	if p.region.users--; p.region.users == 0 {
 		for _, t := range p.region.inputs {
-			t.drop()
+			t.Drop()
 		}
 	}
 }
@@ -115,11 +115,11 @@ func (w *World) Checkpoint(reentrant bool, x *Tensor, body func(x *Tensor) *Tens
 		return body(x)
 	}
 	if reentrant {
-		return w.checkpointReentrant(x, body)
+		return w.checkpointReentrant(x, body, others)
 	}
 	r := &region{w: w, inputs: append([]*Tensor{x}, others...)}
 	for _, t := range r.inputs {
-		t.hold()
+		t.Hold()
 	}
 	cast := w.autocast
 	r.again = func() *Tensor {
@@ -180,30 +180,36 @@ func (w *World) unwind(depth, pins int) {
 }
 
 // checkpointReentrant is the older kind: torch.utils.checkpoint.CheckpointFunction.
-func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor) *Tensor {
+func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor, others []*Tensor) *Tensor {
 	n := w.record("CheckpointFunctionBackward", x)
 	kept := n.save(x)
+	for _, t := range others {
+		t.Hold()
+	}
 	w.gradMode = false
-	x.hold()
+	x.Hold()
 	out := body(x)
 	x.loosen()
 	w.gradMode = true
 	cast := w.autocast
 	n.backward(func(g *Tensor) []*Tensor {
-		in := kept.get().alias(x.size, x.stride).hold()
-		in.needs, in.leaf = true, true
+		in := kept.get().alias(x.size, x.stride).Hold()
+		in.requiresGrad, in.leaf = true, true
 		w.gradMode = true
 		var y *Tensor
 		back := w.As(Activations)
-		w.withAutocast(cast, func() { y = body(in).hold() })
+		w.withAutocast(cast, func() { y = body(in).Hold() })
 		back()
 		w.gradMode = false
 		w.backward(y, g)
-		y.drop()
+		y.Drop()
 		gx := in.grad
 		in.grad = nil
-		in.drop()
-		return each(gx.loosen())
+		in.Drop()
+		for _, t := range others {
+			t.Drop()
+		}
+		return inputGrads(gx.loosen())
 	})
 	return n.result(out, x)
 }

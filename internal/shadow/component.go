@@ -29,6 +29,21 @@ func (w *World) As(c Component) func() {
 	return func() { w.component = was }
 }
 
+// Tagged is As for what belongs to one parameter or module, by its path.
+func (w *World) Tagged(c Component, path string) func() {
+	was := w.component
+	w.component, w.path = c, append(w.path, path)
+	return func() { w.component, w.path = was, w.path[:len(w.path)-1] }
+}
+
+// OnQueue is with torch.cuda.stream(...), for memory of one component.
+func (w *World) OnQueue(queue uint16, c Component, body func()) {
+	was, component := w.queue, w.component
+	w.queue, w.component = queue, c
+	body()
+	w.queue, w.component = was, component
+}
+
 // asBackward counts what a node's backward allocates: logits for what was
 // recorded as such, else temporaries. What becomes a gradient is tagged anew.
 func (w *World) asBackward(n *node) {
@@ -45,10 +60,12 @@ type Tag struct {
 	Path      string
 }
 
-func (w *World) tagGradient(leaf *Tensor) (was Tag) {
-	if m := leaf.grad.mem; m != nil {
-		was = w.Tags[m.id]
-		w.Tags[m.id] = Tag{Component: Gradients, Path: leaf.name}
+// Retag says what t's memory is for, now that it is known, and what it counted as
+// before.
+func (t *Tensor) Retag(c Component, path string) (was Tag) {
+	if t.mem != nil {
+		was = t.w.Tags[t.mem.id]
+		t.w.Tags[t.mem.id] = Tag{Component: c, Path: path}
 	}
 	return was
 }

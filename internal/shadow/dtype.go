@@ -39,9 +39,9 @@ func (d DType) Floating() bool { return d >= Float16 }
 // Half tells whether the type is one of the two 16-bit ones.
 func (d DType) Half() bool { return d == Float16 || d == BFloat16 }
 
-// kernel is the type as kernels are chosen by it: one that is no float of 16 bits
+// Kernel is the type as kernels are chosen by it: one that is no float of 16 bits
 // is as float32.
-func (d DType) kernel() kernel.Type {
+func (d DType) Kernel() kernel.Type {
 	switch d {
 	case BFloat16:
 		return kernel.BFloat16

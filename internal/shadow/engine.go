@@ -22,23 +22,23 @@ type engine struct {
 // gradients in its leaves.
 func (t *Tensor) Backward() {
 	w := t.w
-	w.op("ones_like")
-	g := t.emptyLike(t.dtype)
+	w.Op("ones_like")
+	g := t.EmptyLike(t.dtype)
 	w.backward(t, g)
 }
 
 // BackwardTemporary is (expression).backward(): the expression's value dies
 // when the call returns.
 func BackwardTemporary(t *Tensor) {
-	t.hold()
+	t.Hold()
 	t.Backward()
-	t.drop()
+	t.Drop()
 }
 
 // backward runs the graph from a root with its first gradient. The gradient
 // itself stays with the caller until the end, as it does in Tensor.backward.
 func (w *World) backward(root, g *Tensor) {
-	g.hold()
+	g.Hold()
 	grad, thread, component, path, turn := w.gradMode, w.thread, w.component, w.path, w.turns.now
 	w.gradMode, w.thread, w.component, w.path = false, backwardThread, Temporaries, nil
 	w.stamp++
@@ -55,7 +55,7 @@ func (w *World) backward(root, g *Tensor) {
 		w.afterBackward()
 	}
 	w.gradMode, w.thread, w.component, w.path = grad, thread, component, path
-	g.drop()
+	g.Drop()
 }
 
 // count finds how many gradients each node has to wait for.
@@ -95,15 +95,15 @@ func (e *engine) evaluate(n *node) {
 	unpacked := n.unpack()
 	e.w.asBackward(n)
 	e.w.host(HostNode)
-	e.w.op(n.name)
+	e.w.Op(n.name)
 	out := n.run(in)
 	for _, g := range out {
-		g.hold()
+		g.Hold()
 	}
 	n.forget(unpacked)
 	n.validate(out)
 	for _, g := range in {
-		g.drop()
+		g.Drop()
 	}
 	n.release()
 	e.handOn(n, out)
@@ -129,7 +129,7 @@ func (n *node) forget(unpacked []*Tensor) {
 		}
 	}
 	for i := len(unpacked) - 1; i >= 0; i-- {
-		unpacked[i].drop()
+		unpacked[i].Drop()
 	}
 }
 
@@ -143,23 +143,23 @@ func (n *node) validate(out []*Tensor) {
 		ed := &n.next[i]
 		if ed.to == nil {
 			out[i] = nil
-			g.drop()
+			g.Drop()
 			continue
 		}
 		if g.size != ed.size {
-			g = replace(g, g.sumTo(ed.size))
+			g = Replace(g, g.sumTo(ed.size))
 		}
 		if g.dtype != ed.dtype {
-			g = replace(g, g.cast(ed.dtype))
+			g = Replace(g, g.cast(ed.dtype))
 		}
 		out[i] = g
 	}
 }
 
-// replace moves a holder from one tensor to another.
-func replace(old, by *Tensor) *Tensor {
-	by.hold()
-	old.drop()
+// Replace moves a holder from one tensor to another.
+func Replace(old, by *Tensor) *Tensor {
+	by.Hold()
+	old.Drop()
 	return by
 }
 
@@ -182,7 +182,7 @@ func (e *engine) handOn(n *node, out []*Tensor) {
 
 // add puts the first gradient in place and makes the node ready.
 func (e *engine) add(n *node, nr int32, g *Tensor) {
-	e.meet(n, nr, g.hold())
+	e.meet(n, nr, g.Hold())
 	e.push(n)
 }
 
@@ -199,16 +199,16 @@ func (e *engine) meet(n *node, nr int32, g *Tensor) {
 		n.in[nr] = g
 		return
 	}
-	e.w.op("accumulate")
+	e.w.Op("accumulate")
 	if !e.w.OutOfPlace && old.exclusive() && isDense(old.size, old.stride) {
-		e.w.kernel(old, g)
-		g.drop()
+		e.w.Launch(old, g)
+		g.Drop()
 		return
 	}
-	sum := old.Add(g).hold()
+	sum := old.Add(g).Hold()
 	n.in[nr] = sum
-	old.drop()
-	g.drop()
+	old.Drop()
+	g.Drop()
 }
 
 // exclusive tells whether the one holder of t is also the only one of its
@@ -225,21 +225,21 @@ func (w *World) accumulateGrad(leaf, g *Tensor) {
 		return
 	}
 	w.host(HostLeaf)
-	w.op("AccumulateGrad")
+	w.Op("AccumulateGrad")
 	had, came := leaf.grad != nil, arrival{leaf: leaf, at: len(w.Trace.Events)}
 	switch {
 	case had:
-		w.kernel(leaf.grad, g)
+		w.Launch(leaf.grad, g)
 	case g.refs == 1 && layoutObeys(g, leaf):
-		leaf.grad = g.alias(g.size, g.stride).hold()
+		leaf.grad = g.alias(g.size, g.stride).Hold()
 		came.taken = true
 		w.joins(leaf.grad, g)
 	default:
-		leaf.grad = w.emptyStrided(leaf.size, leaf.stride, g.dtype).hold()
-		w.kernel(leaf.grad, g)
+		leaf.grad = w.emptyStrided(leaf.size, leaf.stride, g.dtype).Hold()
+		w.Launch(leaf.grad, g)
 	}
-	came.tag = w.tagGradient(leaf)
-	g.drop()
+	came.tag = leaf.grad.Retag(Gradients, leaf.name)
+	g.Drop()
 	if w.passage != nil {
 		w.passage.arrives(came, had)
 	}

@@ -27,7 +27,7 @@ type slot struct {
 func (w *World) Func(args ...*Tensor) *Frame {
 	f := w.frame()
 	for _, a := range args {
-		f.slots = append(f.slots, slot{val: a.hold()})
+		f.slots = append(f.slots, slot{val: a.Hold()})
 	}
 	return f
 }
@@ -45,7 +45,7 @@ func (w *World) frame() *Frame {
 
 // Let gives a value a name that lasts until the function returns.
 func (f *Frame) Let(v *Tensor) *Tensor {
-	f.slots = append(f.slots, slot{val: v.hold()})
+	f.slots = append(f.slots, slot{val: v.Hold()})
 	return v
 }
 
@@ -54,14 +54,14 @@ func (f *Frame) Let2(a, b *Tensor) (*Tensor, *Tensor) { return f.Let(a), f.Let(b
 
 // Set binds the name that *at stands for to another value.
 func (f *Frame) Set(at **Tensor, v *Tensor) {
-	v.hold()
+	v.Hold()
 	old := *at
 	*at = v
 	for i := range f.slots {
 		s := &f.slots[i]
 		if s.at == at || (s.at == nil && s.val == old && old != nil) {
 			s.at, s.val = at, v
-			old.drop()
+			old.Drop()
 			return
 		}
 	}
@@ -76,22 +76,22 @@ func (f *Frame) Del(at **Tensor) {
 // Return leaves the function: its names go, in the order in which they were
 // first bound, and the result stays with the caller.
 func (f *Frame) Return(v *Tensor) *Tensor {
-	v.hold()
+	v.Hold()
 	f.exit()
 	return v.loosen()
 }
 
 // Return2 leaves a function with two results.
 func (f *Frame) Return2(a, b *Tensor) (*Tensor, *Tensor) {
-	a.hold()
-	b.hold()
+	a.Hold()
+	b.Hold()
 	f.exit()
 	return a.loosen(), b.loosen()
 }
 
 // Return3 leaves a function with three results.
 func (f *Frame) Return3(a, b, c *Tensor) (*Tensor, *Tensor, *Tensor) {
-	c.hold()
+	c.Hold()
 	a, b = f.Return2(a, b)
 	return a, b, c.loosen()
 }
@@ -99,7 +99,7 @@ func (f *Frame) Return3(a, b, c *Tensor) (*Tensor, *Tensor, *Tensor) {
 // Returns leaves a function with any number of results.
 func (f *Frame) Returns(vs ...*Tensor) []*Tensor {
 	for _, v := range vs {
-		v.hold()
+		v.Hold()
 	}
 	f.exit()
 	for _, v := range vs {
@@ -111,14 +111,14 @@ func (f *Frame) Returns(vs ...*Tensor) []*Tensor {
 func (f *Frame) exit() {
 	f.w.depth--
 	for _, s := range f.slots {
-		s.val.drop()
+		s.val.Drop()
 	}
-	f.args.drop()
+	f.args.Drop()
 }
 
 // Set2 binds two names at once, as Python's a, b = f(a, b) does.
 func (f *Frame) Set2(at1 **Tensor, v1 *Tensor, at2 **Tensor, v2 *Tensor) {
-	v2.hold()
+	v2.Hold()
 	f.Set(at1, v1)
 	f.Set(at2, v2.loosen())
 }

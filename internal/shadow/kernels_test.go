@@ -127,14 +127,14 @@ func (c *tally) report(t *testing.T) {
 // tensorOf makes the tensor of a reduction row: contiguous, transposed,
 // channels last, or expanded.
 func (p probe) tensorOf(w *World) *Tensor {
-	x := w.empty(Dims(p.ints("s")...), p.dtype("dt")).hold()
+	x := w.Empty(Dims(p.ints("s")...), p.dtype("dt")).Hold()
 	switch p.text("l") {
 	case "t":
-		return x.Transpose(0, 1).hold()
+		return x.Transpose(0, 1).Hold()
 	case "cl":
-		return w.emptyStrided(x.size, channelsLast(x.size), x.dtype).hold()
+		return w.emptyStrided(x.size, channelsLast(x.size), x.dtype).Hold()
 	case "e":
-		return x.Slice(-1, 0, 1).ExpandAs(x.size).hold()
+		return x.Slice(-1, 0, 1).ExpandAs(x.size).Hold()
 	}
 	return x
 }
@@ -178,8 +178,8 @@ func TestEmbeddingBackward(t *testing.T) {
 			continue
 		}
 		w := hopper()
-		g := w.empty(Dims(p.num("N"), p.num("W")), p.dtype("dt")).hold()
-		ids := w.empty(Dims(p.num("N")), Int64).hold()
+		g := w.Empty(Dims(p.num("N"), p.num("W")), p.dtype("dt")).Hold()
+		ids := w.Empty(Dims(p.num("N")), Int64).Hold()
 		c.check(t, p, watchOp(w, func() { g.embeddingGrad(ids, p.num("V"), p.num("W")) }))
 	}
 	c.report(t)
@@ -196,8 +196,8 @@ func TestNormBackward(t *testing.T) {
 			want = [3]bool{m[0].(bool), m[1].(bool), m[2].(bool)}
 		}
 		w := hopper()
-		x := w.empty(Dims(p.num("M"), p.num("N")), p.dtype("dt")).hold()
-		weight := w.empty(Dims(p.num("N")), p.dtype("dt")).hold()
+		x := w.Empty(Dims(p.num("M"), p.num("N")), p.dtype("dt")).Hold()
+		weight := w.Empty(Dims(p.num("N")), p.dtype("dt")).Hold()
 		c.check(t, p, watchOp(w, func() { w.normGrad("native_layer_norm_backward", x, x, weight, want) }))
 	}
 	c.report(t)

@@ -59,16 +59,17 @@ func (w *World) host(h HostWork) {
 	}
 }
 
-// once is work of the first step alone, which is not what a step takes.
-func (w *World) once(do func()) {
+// Unmetered does work of the first step alone, which is not what a step takes.
+func (w *World) Unmetered(do func()) {
 	meter := w.Meter
 	w.Meter = nil
 	do()
 	w.Meter = meter
 }
 
-// kernel counts a launch that reads and writes the given tensors.
-func (w *World) kernel(touched ...*Tensor) {
+// Launch counts a kernel that reads and writes the given tensors, any of which may
+// be nil.
+func (w *World) Launch(touched ...*Tensor) {
 	if w.Meter != nil {
 		w.Meter.Kernel(streaming(touched))
 	}

@@ -25,7 +25,7 @@ func (t *Tensor) convolution(weight, bias *Tensor, c Conv) *Tensor {
 	w := t.w
 	n := w.record("ConvolutionBackward0", t, weight, bias)
 	input, filter := n.save(t), n.save(weight)
-	w.op("convolution")
+	w.Op("convolution")
 	last := t.channelsLast() || weight.channelsLast()
 	size := Dims(t.size.d[0], weight.size.d[0], c.out(t.size.d[2], weight.size.d[2]), c.out(t.size.d[3], weight.size.d[3]))
 	out := w.emptyStrided(size, layout(size, last), t.dtype)
@@ -46,19 +46,19 @@ func convolutionBackward(n *node, g, x, weight *Tensor, bias bool, c Conv) []*Te
 	var dx, dw, db *Tensor
 	mark := w.pin(g.inLayout(x.channelsLast()))
 	dy := w.pins[mark]
-	if n.needs(0) {
+	if n.needsGrad(0) {
 		dx = convInputGrad(dy, x.size, weight, c)
 		w.convWork(dy, dx, weight)
 	}
-	if n.needs(1) {
+	if n.needsGrad(1) {
 		dw = convWeightGrad(dy, x, weight.size, c)
 		w.convWork(dy, x, dw)
 	}
 	w.unpin(mark)
-	if bias && n.needs(2) {
+	if bias && n.needsGrad(2) {
 		db = g.reduce("sum", []int{0, 2, 3}, false, g.dtype)
 	}
-	return each(dx, dw, db)
+	return inputGrads(dx, dw, db)
 }
 
 func convInputGrad(dy *Tensor, size Shape, weight *Tensor, c Conv) *Tensor {
@@ -86,7 +86,7 @@ func convWeightGrad(dy, x *Tensor, size Shape, c Conv) *Tensor {
 // product is one of the convolution's three, over input x.
 func (c Conv) product(kind kernel.ConvKind, x, weight Shape, dt DType, last bool) kernel.Conv {
 	return kernel.Conv{
-		Kind: kind, Type: dt.kernel(), Last: last, Batch: x.d[0], Channels: x.d[1], Filters: weight.d[0],
+		Kind: kind, Type: dt.Kernel(), Last: last, Batch: x.d[0], Channels: x.d[1], Filters: weight.d[0],
 		Size: kernel.Pair{H: x.d[2], W: x.d[3]}, Kernel: kernel.Pair{H: weight.d[2], W: weight.d[3]},
 		Stride: c.Stride, Padding: c.Padding, Groups: c.Groups,
 	}
@@ -94,10 +94,10 @@ func (c Conv) product(kind kernel.ConvKind, x, weight Shape, dt DType, last bool
 
 // convScratch takes a product's workspace for the length of the call.
 func (w *World) convScratch(c kernel.Conv) {
-	bytes := w.takes(w.Rules.Convolution(c))
+	bytes := w.kernelBytes(w.Rules.Convolution(c))
 	was := w.component
 	w.component = Workspace
-	w.scratch(bytes)
+	w.Scratch(bytes)
 	w.component = was
 	if w.Meter != nil && bytes > 4096 { // what goes through it is written and read again
 		w.Meter.Kernel(Kernel{Bytes: 2 * float64(bytes)})
@@ -135,7 +135,7 @@ func (t *Tensor) inLayout(last bool) *Tensor {
 	for i := range t.size.n {
 		if t.size.d[i] != 1 && t.stride.d[i] != want.d[i] {
 			out := t.w.emptyStrided(t.size, want, t.dtype)
-			t.w.kernel(out, t)
+			t.w.Launch(out, t)
 			return out
 		}
 	}

@@ -13,31 +13,31 @@ func (t *Tensor) depthwise(weight, bias *Tensor, padding int) *Tensor {
 	w := t.w
 	n := w.record("ConvolutionBackward0", t, weight, bias)
 	input, filter := n.save(t), n.save(weight)
-	w.op("convolution")
+	w.Op("convolution")
 	done := w.rowMajor(t)
-	out := w.empty(t.size.with(2, t.size.d[2]+2*padding-weight.size.d[2]+1), t.dtype)
+	out := w.Empty(t.size.With(2, t.size.d[2]+2*padding-weight.size.d[2]+1), t.dtype)
 	done()
 	w.convWork(out, t, weight)
 	n.backward(func(g *Tensor) []*Tensor {
 		x, weight := input.get(), filter.get()
-		w.op("convolution_backward")
+		w.Op("convolution_backward")
 		doneX := w.rowMajor(x)
 		doneG := w.rowMajor(g)
 		var dx, dw, db *Tensor
-		if n.needs(1) {
-			dw = w.empty(weight.size, weight.dtype)
+		if n.needsGrad(1) {
+			dw = w.Empty(weight.size, weight.dtype)
 			w.convWork(g, x, dw)
 		}
-		if n.needs(0) {
-			dx = w.empty(x.size, x.dtype)
+		if n.needsGrad(0) {
+			dx = w.Empty(x.size, x.dtype)
 			w.convWork(g, dx, weight)
 		}
-		if n.needs(2) {
+		if n.needsGrad(2) {
 			db = g.reduce("sum", []int{0, 2}, false, g.dtype)
 		}
 		doneG()
 		doneX()
-		return each(dx, dw, db)
+		return inputGrads(dx, dw, db)
 	})
 	return n.result(out, t, weight, bias)
 }
@@ -48,7 +48,7 @@ func (w *World) rowMajor(t *Tensor) (end func()) {
 	if t.contiguous() {
 		return func() {}
 	}
-	c := w.empty(t.size, t.dtype).hold()
-	w.kernel(c, t)
-	return c.drop
+	c := w.Empty(t.size, t.dtype).Hold()
+	w.Launch(c, t)
+	return c.Drop
 }

@@ -13,30 +13,30 @@ func (w *World) embeddingSorted(g, ids *Tensor, rows, width int) *Tensor {
 	index := func(count int) *storage { return w.alloc(uint64(count) * ids.dtype.Bytes()) }
 	sorted, original := index(n), index(n)
 	positions := index(n)
-	w.needs(w.Rules.Sort(n, 64))
+	w.kernelScratch(w.Rules.Sort(n, 64))
 	w.release(positions)
 
-	out := w.empty(Dims(rows, width), g.dtype)
+	out := w.Empty(Dims(rows, width), g.dtype)
 	segments := index(n)
 	count := w.alloc(8)
 	keys := index(n)
-	w.needs(w.Rules.Unique(n, 8))
+	w.kernelScratch(w.Rules.Unique(n, 8))
 	w.release(keys)
 	most, mostParts := kernel.EmbeddingParts(n, rows)
 	parts, offsets := index(most), index(most)
-	w.needs(w.Rules.Scan(most, 8))
+	w.kernelScratch(w.Rules.Scan(most, 8))
 	partCount := w.alloc(8)
 	partOffsets := index(mostParts)
 	if w.Rules.EmbeddingFused(most, mostParts, width) {
 		owner := index(mostParts)
 		if g.dtype.Half() {
-			w.scratch(uint64(rows*width) * 4)
+			w.Scratch(uint64(rows*width) * 4)
 		}
 		w.release(owner)
 	} else {
-		w.scratch(uint64(mostParts*width) * max(g.dtype.Bytes(), 4))
+		w.Scratch(uint64(mostParts*width) * max(g.dtype.Bytes(), 4))
 	}
-	w.kernel(out, g)
+	w.Launch(out, g)
 	for _, m := range []*storage{partOffsets, partCount, offsets, parts, count, segments, original, sorted} {
 		w.release(m)
 	}

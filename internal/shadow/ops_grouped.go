@@ -7,11 +7,11 @@ package shadow
 func (t *Tensor) GroupedMm(o, offs *Tensor) *Tensor {
 	w := t.w
 	n := w.record("GroupedMmBackward0", t, o)
-	mat2 := n.saveIf(n.needs(0), o)
+	mat2 := n.saveIf(n.needsGrad(0), o)
 	kept := n.save(offs)
-	self := n.saveIf(n.needs(1), t)
+	self := n.saveIf(n.needsGrad(1), t)
 	groups := o.Size(0)
-	w.op("_grouped_mm")
+	w.Op("_grouped_mm")
 	out := w.groupedProduct(Dims(t.Size(0), o.Size(2)), t.dtype, groups)
 	w.product(out, t, o)
 	column := o.stride.d[1] == 1
@@ -23,7 +23,7 @@ func (t *Tensor) GroupedMm(o, offs *Tensor) *Tensor {
 			if column {
 				size = Dims(groups, g.Size(1), self.get().Size(1))
 			}
-			w.op("_grouped_mm")
+			w.Op("_grouped_mm")
 			g2 = w.groupedProduct(size, g.dtype, groups)
 			w.product(g2, g, g)
 			if column {
@@ -31,11 +31,11 @@ func (t *Tensor) GroupedMm(o, offs *Tensor) *Tensor {
 			}
 		}
 		if mat2 != nil {
-			w.op("_grouped_mm")
+			w.Op("_grouped_mm")
 			gs = w.groupedProduct(Dims(g.Size(0), mat2.get().Size(1)), g.dtype, groups)
 			w.product(gs, g, g)
 		}
-		return each(gs, g2)
+		return inputGrads(gs, g2)
 	})
 	return n.result(out, t, o, offs)
 }
@@ -43,14 +43,14 @@ func (t *Tensor) GroupedMm(o, offs *Tensor) *Tensor {
 // groupedProduct allocates a result and what the one kernel for it needs; where
 // there is none, cuBLAS does one group after the other.
 func (w *World) groupedProduct(size Shape, dt DType, groups int) *Tensor {
-	out := w.empty(size, dt)
-	args, maps, ok := w.Rules.Grouped(dt.kernel(), groups)
+	out := w.Empty(size, dt)
+	args, maps, ok := w.Rules.Grouped(dt.Kernel(), groups)
 	if !ok {
 		w.cublas()
 		return out
 	}
 	held := w.alloc(args)
-	w.scratch(maps)
+	w.Scratch(maps)
 	w.release(held)
 	return out
 }

@@ -14,24 +14,24 @@ func (t *Tensor) BatchNorm(weight, bias, runningMean, runningVar *Tensor) *Tenso
 	n.save(runningMean)
 	n.save(runningVar)
 	n.save(weight)
-	w.op("batch_norm")
-	out := t.emptyLike(t.dtype)
-	mean := w.empty(runningMean.size, Float32)
-	invstd := w.empty(runningMean.size, Float32)
-	w.kernel(out, t, t)
+	w.Op("batch_norm")
+	out := t.EmptyLike(t.dtype)
+	mean := w.Empty(runningMean.size, Float32)
+	invstd := w.Empty(runningMean.size, Float32)
+	w.Launch(out, t, t)
 	n.save(mean)
 	n.save(invstd)
-	done(mean, invstd)
+	dropTemporaries(mean, invstd)
 	n.backward(func(g *Tensor) []*Tensor {
-		w.op("batch_norm_backward")
+		w.Op("batch_norm_backward")
 		x := input.get()
 		mark := w.pin(g.like(x))
-		dx := x.emptyLike(x.dtype)
-		dw := w.empty(weight.size, weight.dtype)
-		db := w.empty(weight.size, weight.dtype)
-		w.kernel(dx, g, x, g, x)
+		dx := x.EmptyLike(x.dtype)
+		dw := w.Empty(weight.size, weight.dtype)
+		db := w.Empty(weight.size, weight.dtype)
+		w.Launch(dx, g, x, g, x)
 		w.unpin(mark)
-		return each(dx, dw, db)
+		return inputGrads(dx, dw, db)
 	})
 	return n.result(out, t)
 }
@@ -42,14 +42,14 @@ func (t *Tensor) like(o *Tensor) *Tensor { return t.inLayout(o.channelsLast()) }
 // ReLUInPlace is relu_: the result lies in the memory of the argument.
 func (t *Tensor) ReLUInPlace() *Tensor {
 	n := t.w.record("ReluBackward0", t)
-	t.w.op("relu_")
-	t.w.kernel(t)
+	t.w.Op("relu_")
+	t.w.Launch(t)
 	if n == nil {
 		return t
 	}
 	out := t.alias(t.size, t.stride)
 	result := n.save(out)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout("threshold_backward", result.get())) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.withLayout("threshold_backward", result.get())) })
 	return n.result(out, t)
 }
 
@@ -61,24 +61,24 @@ func (t *Tensor) MaxPool2d(kernel int, c Conv) *Tensor {
 	w := t.w
 	n := w.record("MaxPool2DWithIndicesBackward0", t)
 	self := n.save(t)
-	w.op("max_pool2d_with_indices")
+	w.Op("max_pool2d_with_indices")
 	last := t.channelsLast()
 	mark := w.pin(t.inLayout(last))
-	size := t.size.with(2, c.out(t.size.d[2], kernel)).with(3, c.out(t.size.d[3], kernel))
+	size := t.size.With(2, c.out(t.size.d[2], kernel)).With(3, c.out(t.size.d[3], kernel))
 	out := w.emptyStrided(size, layout(size, last), t.dtype)
 	at := w.emptyStrided(size, layout(size, last), Int64)
-	w.kernel(out, t, at)
+	w.Launch(out, t, at)
 	w.unpin(mark)
 	n.save(at)
-	done(at)
+	dropTemporaries(at)
 	n.backward(func(g *Tensor) []*Tensor {
-		w.op("max_pool2d_with_indices_backward")
+		w.Op("max_pool2d_with_indices_backward")
 		x := self.get()
 		mark := w.pin(g.like(x))
 		out := w.emptyStrided(x.size, layout(x.size, x.channelsLast()), x.dtype)
-		w.kernel(out, g)
+		w.Launch(out, g)
 		w.unpin(mark)
-		return each(out)
+		return inputGrads(out)
 	})
 	return n.result(out, t)
 }
@@ -94,9 +94,9 @@ func (t *Tensor) AdaptiveAvgPool2d() *Tensor {
 	}
 	n, c := out.size.d[0], out.size.d[1]
 	return out.view("AsStridedBackward0", out.size, Dims(c, 1, c, c), func(g *Tensor) *Tensor {
-		base := g.w.empty(Dims(n*c), g.dtype).hold()
+		base := g.w.Empty(Dims(n*c), g.dtype).Hold()
 		grad := base.alias(Dims(n, c, 1, 1), Dims(c, 1, 1, 1))
-		base.drop()
+		base.Drop()
 		return grad
 	})
 }
@@ -105,7 +105,7 @@ func (t *Tensor) AdaptiveAvgPool2d() *Tensor {
 func (t *Tensor) Flatten(from int) *Tensor {
 	size := t.size
 	for size.n > from+1 {
-		size = size.with(from, size.d[from]*size.d[from+1]).remove(from + 1)
+		size = size.With(from, size.d[from]*size.d[from+1]).Remove(from + 1)
 	}
 	return t.ReshapeAs(size)
 }
@@ -117,7 +117,7 @@ func (t *Tensor) StochasticDepth(p float64) *Tensor {
 		return t
 	}
 	fn := t.w.Func(t)
-	t.w.op("empty")
-	noise := fn.Let(t.w.empty(Dims(t.size.d[0], 1, 1, 1), t.dtype))
+	t.w.Op("empty")
+	noise := fn.Let(t.w.Empty(Dims(t.size.d[0], 1, 1, 1), t.dtype))
 	return fn.Return(t.Mul(noise))
 }

@@ -10,20 +10,20 @@ import "math/bits"
 func (t *Tensor) TopK(k int) (values, indices *Tensor) {
 	w := t.w
 	n := w.record("TopkBackward0", t)
-	w.op("topk")
-	size := t.size.with(t.size.n-1, k)
-	values = w.empty(size, t.dtype)
-	indices = w.empty(size, Int64)
-	w.kernel(t, values, indices)
+	w.Op("topk")
+	size := t.size.With(t.size.n-1, k)
+	values = w.Empty(size, t.dtype)
+	indices = w.Empty(size, Int64)
+	w.Launch(t, values, indices)
 	n.save(indices)
 	from := t.size
 	n.backward(func(g *Tensor) []*Tensor { // zeros.scatter_(-1, indices, grad)
-		zeros := w.empty(from, g.dtype)
-		w.kernel(zeros, g)
-		return each(w.unlessInPlace("scatter", zeros))
+		zeros := w.Empty(from, g.dtype)
+		w.Launch(zeros, g)
+		return inputGrads(w.unlessInPlace("scatter", zeros))
 	})
 	n.output(values, 0)
-	done(t)
+	dropTemporaries(t)
 	return values, indices
 }
 
@@ -33,9 +33,9 @@ func (w *World) unlessInPlace(op string, fresh *Tensor) *Tensor {
 	if !w.OutOfPlace {
 		return fresh
 	}
-	w.op(op)
-	out := fresh.emptyLike(fresh.dtype)
-	done(fresh)
+	w.Op(op)
+	out := fresh.EmptyLike(fresh.dtype)
+	dropTemporaries(fresh)
 	return out
 }
 
@@ -44,16 +44,16 @@ func (w *World) unlessInPlace(op string, fresh *Tensor) *Tensor {
 // longer ones go through CUB.
 func (t *Tensor) Sort() (values, indices *Tensor) {
 	w, n := t.w, t.Numel()
-	w.op("sort")
-	values = w.empty(t.size, t.dtype)
-	indices = w.empty(t.size, Int64)
+	w.Op("sort")
+	values = w.Empty(t.size, t.dtype)
+	indices = w.Empty(t.size, Int64)
 	places := w.alloc(uint64(n) * 8)
 	if n > 4096 {
-		w.needs(w.Rules.Sort(n, 64))
+		w.kernelScratch(w.Rules.Sort(n, 64))
 	}
-	w.release2(places)
-	w.kernel(t, values, indices)
-	done(t)
+	w.release(places)
+	w.Launch(t, values, indices)
+	dropTemporaries(t)
 	return values, indices
 }
 
@@ -63,22 +63,22 @@ func (t *Tensor) Rows(index *Tensor) *Tensor {
 	w := t.w
 	n := w.record("IndexBackward0", t)
 	kept := n.save(index)
-	w.op("index")
-	size := t.size.with(0, index.Numel())
-	out := w.empty(size, t.dtype)
-	w.kernel(out, out)
+	w.Op("index")
+	size := t.size.With(0, index.Numel())
+	out := w.Empty(size, t.dtype)
+	w.Launch(out, out)
 	from := t.size
 	n.backward(func(g *Tensor) []*Tensor {
-		w.op("new_zeros")
-		zeros := w.empty(from, g.dtype).hold()
+		w.Op("new_zeros")
+		zeros := w.Empty(from, g.dtype).Hold()
 		out := w.unlessInPlace("index_put", zeros)
 		w.indexPut(kept.get().Numel(), from.d[0])
-		w.kernel(out, g)
+		w.Launch(out, g)
 		if out == zeros {
-			return each(zeros.loosen())
+			return inputGrads(zeros.loosen())
 		}
-		zeros.drop()
-		return each(out)
+		zeros.Drop()
+		return inputGrads(out)
 	})
 	return n.result(out, t, index)
 }
@@ -90,19 +90,19 @@ func (w *World) indexPut(n, rows int) {
 	if w.OutOfPlace {
 		for range 2 {
 			most := w.alloc(8)
-			w.scratch(1)
+			w.Scratch(1)
 			w.release(most)
 		}
 	}
 	index := func() *storage { return w.alloc(uint64(n) * 8) }
 	wrapped := index()
 	linear := index()
-	w.release2(wrapped)
+	w.release(wrapped)
 	sorted, original := index(), index()
 	places := index()
-	w.needs(w.Rules.Sort(n, bits.Len(uint(max(rows-1, 1)))))
+	w.kernelScratch(w.Rules.Sort(n, bits.Len(uint(max(rows-1, 1)))))
 	for _, m := range []*storage{places, original, sorted, linear} {
-		w.release2(m)
+		w.release(m)
 	}
 }
 
@@ -111,27 +111,27 @@ func (t *Tensor) FloorDivide() *Tensor { return t.plain("floor_divide", t.dtype)
 
 // Histc is torch.histc of whole numbers.
 func (t *Tensor) Histc(bins int) *Tensor {
-	t.w.op("histc")
-	out := t.w.empty(Dims(bins), t.dtype)
-	t.w.kernel(out, t)
-	done(t)
+	t.w.Op("histc")
+	out := t.w.Empty(Dims(bins), t.dtype)
+	t.w.Launch(out, t)
+	dropTemporaries(t)
 	return out
 }
 
 // Offsets is torch.cumsum(t, 0, dtype=int32) of one dimension.
 func (t *Tensor) Offsets() *Tensor {
-	t.w.op("cumsum")
-	out := t.w.empty(t.size, Int32)
-	t.w.needs(t.w.Rules.Scan(t.Numel(), 4))
-	done(t)
+	t.w.Op("cumsum")
+	out := t.w.Empty(t.size, Int32)
+	t.w.kernelScratch(t.w.Rules.Scan(t.Numel(), 4))
+	dropTemporaries(t)
 	return out
 }
 
 // Inverse is the permutation that undoes t: inv[t] = arange(n).
 func (t *Tensor) Inverse() *Tensor {
-	out := t.FullLike().hold()
-	t.w.op("arange")
-	t.w.scratch(t.Bytes())
+	out := t.FullLike().Hold()
+	t.w.Op("arange")
+	t.w.Scratch(t.Bytes())
 	return out.loosen()
 }
 
@@ -141,14 +141,14 @@ func (t *Tensor) DivTo(o *Tensor) *Tensor {
 	n := w.record("DivBackward0", t, o)
 	other := n.saveIf(n != nil, o)
 	var self *saved
-	if n.needs(1) {
-		w.op("clone")
-		before := t.emptyLike(t.dtype)
+	if n.needsGrad(1) {
+		w.Op("clone")
+		before := t.EmptyLike(t.dtype)
 		self = n.save(before)
-		done(before)
+		dropTemporaries(before)
 	}
-	w.op("div_")
-	w.kernel(t, o)
+	w.Op("div_")
+	w.Launch(t, o)
 	n.backward(divGrads(n, other, self))
 	return n.inPlace(t, o)
 }
@@ -157,9 +157,9 @@ func (t *Tensor) DivTo(o *Tensor) *Tensor {
 func (t *Tensor) MaskedFillTo(mask *Tensor) *Tensor {
 	n := t.w.record("MaskedFillBackward0", t)
 	m := n.save(mask)
-	t.w.op("masked_fill_")
-	t.w.kernel(t, mask)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.maskedFill(m.get())) })
+	t.w.Op("masked_fill_")
+	t.w.Launch(t, mask)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.maskedFill(m.get())) })
 	return n.inPlace(t, mask)
 }
 
@@ -167,7 +167,7 @@ func (t *Tensor) MaskedFillTo(mask *Tensor) *Tensor {
 // new history.
 func (n *node) inPlace(t, arg *Tensor) *Tensor {
 	if n == nil {
-		done(arg)
+		dropTemporaries(arg)
 		return t
 	}
 	return n.result(t.alias(t.size, t.stride), t, arg)

@@ -17,13 +17,13 @@ func (t *Tensor) LigerRMSNorm(weight *Tensor, inPlace bool) *Tensor {
 	n := w.record("LigerRMSNormFunctionBackward", t, weight)
 	defer w.NoGrad()()
 	fn := w.Func(t, weight)
-	w.op("liger_rms_norm")
+	w.Op("liger_rms_norm")
 	x := fn.Let(t.Contiguous())
-	w.op("empty")
-	out := fn.Let(w.empty(x.size, x.dtype))
+	w.Op("empty")
+	out := fn.Let(w.Empty(x.size, x.dtype))
 	rstd := fn.Let(w.Full(Float32, x.Numel()/x.Size(-1)))
-	w.op("rms_norm_kernel")
-	w.kernel(out, x)
+	w.Op("rms_norm_kernel")
+	w.Launch(out, x)
 	input, scale := n.save(x), n.save(weight)
 	n.save(rstd)
 	n.backward(func(g *Tensor) []*Tensor { return n.ligerNormGrads(g, input.get(), scale.get(), inPlace) })
@@ -37,20 +37,20 @@ func (n *node) ligerNormGrads(g, x, weight *Tensor, inPlace bool) []*Tensor {
 	fn := w.Func(g)
 	dy := fn.Let(g.Contiguous())
 	var parts, dx, dw *Tensor
-	if n.needs(1) {
+	if n.needsGrad(1) {
 		parts = fn.Let(w.Full(Float32, w.Rules.LigerNormPartials(), dy.Size(-1)))
 	}
 	if inPlace {
 		dx = fn.Let(dy.alias(dy.size, dy.stride))
 	} else {
-		w.op("zeros_like")
-		dx = fn.Let(dy.emptyLike(dy.dtype))
+		w.Op("zeros_like")
+		dx = fn.Let(dy.EmptyLike(dy.dtype))
 	}
-	w.kernel(dx, dy, x)
+	w.Launch(dx, dy, x)
 	if parts != nil {
 		dw = parts.Sum(false, 0).To(weight.dtype)
 	}
-	return each(fn.Return2(dx, dw))
+	return inputGrads(fn.Return2(dx, dw))
 }
 
 // LigerGLU is LigerSiLUMulFunction or LigerGELUMulFunction: t, through the
@@ -61,15 +61,15 @@ func (t *Tensor) LigerGLU(up *Tensor) *Tensor {
 	defer w.NoGrad()()
 	fn := w.Func(t, up)
 	a, b := fn.Let2(t.Contiguous(), up.Contiguous())
-	out := fn.Let(a.unary("empty_like", a.dtype))
-	w.kernel(b)
+	out := fn.Let(a.Pointwise("empty_like", a.dtype))
+	w.Launch(b)
 	gate, times := n.save(a), n.save(b)
 	n.backward(func(g *Tensor) []*Tensor {
 		fn := w.Func(g)
 		fn.Let(g.Contiguous())
 		a, b := gate.get(), times.get()
-		w.kernel(g, a, a, b, b)
-		return each(fn.Return2(a.alias(a.size, a.stride), b.alias(b.size, b.stride)))
+		w.Launch(g, a, a, b, b)
+		return inputGrads(fn.Return2(a.alias(a.size, a.stride), b.alias(b.size, b.stride)))
 	})
 	return n.result(fn.Return(out), t, up)
 }
@@ -84,11 +84,11 @@ func LigerRope(q, k, cos, sin *Tensor) (*Tensor, *Tensor) {
 	qr, kr := fn.Let2(ligerRotate(q, k))
 	n.save(cos)
 	n.save(sin)
-	n.backwards(func(g []*Tensor) []*Tensor { return each(ligerRotate(g[0], g[1])) })
+	n.backwards(func(g []*Tensor) []*Tensor { return inputGrads(ligerRotate(g[0], g[1])) })
 	n.output(qr, 0)
 	n.output(kr, 1)
 	qr, kr = fn.Return2(qr, kr)
-	done(q, k)
+	dropTemporaries(q, k)
 	return qr, kr
 }
 
@@ -100,7 +100,7 @@ func ligerRotate(q, k *Tensor) (*Tensor, *Tensor) {
 	fn.Set(&k, k.Transpose(1, 2))
 	fn.Set(&q, q.Contiguous())
 	fn.Set(&k, k.Contiguous())
-	w.op("rope")
-	w.kernel(q, q, k, k)
+	w.Op("rope")
+	w.Launch(q, q, k, k)
 	return fn.Return2(q.Transpose(1, 2), k.Transpose(1, 2))
 }

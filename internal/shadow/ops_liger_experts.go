@@ -2,7 +2,11 @@
 
 package shadow
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"snug/internal/kernel"
+)
 
 // Liger's experts (liger_kernel/ops/fused_moe.py, 0.8.5): tokens are gathered by
 // expert, and each product runs over all experts in one kernel that reads its rows
@@ -31,7 +35,7 @@ func (t *Tensor) LigerExperts(gateUp, down, index, weights *Tensor) *Tensor {
 	y := fn.Let(w.Full(t.dtype, TK, e.hidden))
 	e.product(e.inter, post, down, y)
 	out := fn.Let(w.Full(t.dtype, e.tokens, e.hidden))
-	w.kernel(out, y)
+	w.Launch(out, y)
 	for _, s := range []*Tensor{t, gateUp, down, pre, weights} {
 		n.save(s)
 	}
@@ -55,13 +59,13 @@ func (e ligerExperts) route(fn *Frame, index *Tensor, experts int) []*Tensor {
 	w, TK := e.w, e.tokens*e.chosen
 	in := w.Func(index)
 	block := max(1, 1024>>bits.Len(uint(e.chosen-1)))
-	counts := in.Let(w.Full(Int32, experts, ceilDiv(e.tokens, block)))
+	counts := in.Let(w.Full(Int32, experts, kernel.CeilDiv(e.tokens, block)))
 	fn.Let(counts.reduce("sum", []int{1}, false, Int32))
 	start := fn.Let(w.Full(Int32, experts+1))
 	offset := in.Let(w.Full(Int32, experts+1))
-	w.op("item")
+	w.Op("item")
 	Item(offset)
-	tiles := experts * ceilDiv(ceilDiv(TK, experts), ligerTile)
+	tiles := experts * kernel.CeilDiv(kernel.CeilDiv(TK, experts), ligerTile)
 	rows, whose := fn.Let2(w.Full(Int32, tiles), w.Full(Int32, tiles))
 	scatter := fn.Let(w.Full(Int32, TK))
 	reverse := fn.Let(w.Full(Int32, TK))
@@ -80,13 +84,13 @@ func (e ligerExperts) grads(g, gateUp, down *Tensor) []*Tensor {
 	act := fn.Let(w.Full(dt, TK, e.inter))
 	dWeights := fn.Let(w.Full(dt, TK))
 	e.product(e.inter, dy, down, dPre, act)
-	dDown := fn.Let(down.unary("zeros_like", down.dtype))
+	dDown := fn.Let(down.Pointwise("zeros_like", down.dtype))
 	e.product(e.inter, act, dy, dDown)
 	wide := fn.Let(w.Full(dt, TK, e.hidden))
 	e.product(2*e.inter, dPre, gateUp, wide)
 	dx := fn.Let(w.Full(dt, e.tokens, e.hidden))
-	w.kernel(dx, wide)
-	dGateUp := fn.Let(gateUp.unary("zeros_like", gateUp.dtype))
+	w.Launch(dx, wide)
+	dGateUp := fn.Let(gateUp.Pointwise("zeros_like", gateUp.dtype))
 	e.product(2*e.inter, dPre, dy, dGateUp)
 	share := fn.Let(dWeights.View(e.tokens, e.chosen))
 	return fn.Returns(dx, dGateUp, dDown, nil, share)

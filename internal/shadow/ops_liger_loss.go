@@ -2,7 +2,11 @@
 
 package shadow
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"snug/internal/kernel"
+)
 
 // Liger's fused linear cross-entropy (liger_kernel/ops/fused_linear_cross_entropy.py,
 // 0.8.5, its Triton kernel, which models get on every card).
@@ -20,14 +24,14 @@ func (t *Tensor) LigerCrossEntropy(weight, target *Tensor) *Tensor {
 	n := w.record("LigerFusedLinearCrossEntropyFunctionBackward", t, weight)
 	defer w.NoGrad()()
 	fn := w.Func(t, target)
-	p := &ligerPieces{w: w, weight: weight, trained: t.needs}
+	p := &ligerPieces{w: w, weight: weight, trained: t.requiresGrad}
 	loss := fn.Let(p.forward(t, target))
 	fn.Let(p.gi)
 	fn.Let(p.gw)
 	dx, dw := n.saveDetached(p.gi), n.saveDetached(p.gw)
 	n.backward(func(g *Tensor) []*Tensor {
 		w.equalsOne(g)
-		return each(dx.get(), dw.get())
+		return inputGrads(dx.get(), dw.get())
 	})
 	return n.result(fn.Return(loss), t, target)
 }
@@ -35,13 +39,13 @@ func (t *Tensor) LigerCrossEntropy(weight, target *Tensor) *Tensor {
 // equalsOne is torch.equal(g, torch.tensor(1.0)): whether a loss is the last thing
 // that was computed, read back.
 func (w *World) equalsOne(g *Tensor) {
-	w.op("equal")
+	w.Op("equal")
 	one := w.alloc(Float32.Bytes())
 	same := w.alloc(Bool.Bytes())
-	w.scratch(Bool.Bytes()) // all of them
+	w.Scratch(Bool.Bytes()) // all of them
 	w.release(same)
 	w.release(one)
-	w.kernel(g)
+	w.Launch(g)
 	if w.Meter != nil {
 		w.Meter.Sync()
 	}
@@ -62,7 +66,7 @@ func (n *node) saveDetached(t *Tensor) *saved {
 
 // ligerRows is how many rows are worked on at a time.
 func ligerRows(rows, width, vocab int) int {
-	share := ceilDiv(rows, ceilDiv(vocab, width))
+	share := kernel.CeilDiv(rows, kernel.CeilDiv(vocab, width))
 	return min(1<<bits.Len(uint(share-1)), rows)
 }
 
@@ -80,14 +84,14 @@ func (p *ligerPieces) forward(t, target *Tensor) *Tensor {
 	w := p.w
 	fn := w.Func(t, target)
 	rows, size := t.Size(0), ligerRows(t.Size(0), t.Size(1), p.weight.Size(0))
-	p.gi = fn.Let(t.unary("zeros_like", t.dtype))
-	if p.trained && p.weight.needs {
-		p.gw = fn.Let(p.weight.unary("zeros_like", p.weight.dtype))
+	p.gi = fn.Let(t.Pointwise("zeros_like", t.dtype))
+	if p.trained && p.weight.requiresGrad {
+		p.gw = fn.Let(p.weight.Pointwise("zeros_like", p.weight.dtype))
 	}
 	losses := fn.Let(w.Full(Float32, rows))
 	counted := fn.Let(target.Compare("ne"))
 	sum := counted.Sum(false, 0)
-	w.op("item")
+	w.Op("item")
 	Item(sum)
 	if p.writesInto(t) {
 		fn.Set(&p.buffer, w.Full(t.dtype, size, p.weight.Size(0)))
@@ -120,17 +124,17 @@ func (p *ligerPieces) piece(x *Tensor) {
 	} else {
 		logits = fn.Let(x.Mm(p.weight.T()))
 	}
-	w.op("cross_entropy")
-	w.kernel(logits, logits)
+	w.Op("cross_entropy")
+	w.Launch(logits, logits)
 	switch {
 	case !p.trained:
 	case p.buffer != nil:
 		w.productInto(x, logits, p.weight)
 	default:
 		dx := logits.Mm(p.weight)
-		w.op("copy_")
-		w.kernel(dx, x)
-		done(dx)
+		w.Op("copy_")
+		w.Launch(dx, x)
+		dropTemporaries(dx)
 	}
 	if p.gw != nil {
 		p.addWeight(logits, x)
@@ -142,7 +146,7 @@ func (p *ligerPieces) piece(x *Tensor) {
 // product itself where types and card allow, else by way of a whole new one.
 func (p *ligerPieces) addWeight(logits, x *Tensor) {
 	w := p.w
-	if w.Rules.AddsIntoProduct(logits.dtype.kernel(), p.gw.dtype.kernel()) {
+	if w.Rules.AddsIntoProduct(logits.dtype.Kernel(), p.gw.dtype.Kernel()) {
 		fn := w.Func(x)
 		fn.Set(&x, x.To(logits.dtype))
 		w.productInto(p.gw, logits.T(), x)
@@ -150,15 +154,15 @@ func (p *ligerPieces) addWeight(logits, x *Tensor) {
 		return
 	}
 	more := logits.T().Mm(x).Float()
-	w.op("add_")
-	w.kernel(p.gw, more)
-	done(more)
+	w.Op("add_")
+	w.Launch(p.gw, more)
+	dropTemporaries(more)
 }
 
 // productInto is torch.mm or addmm with out=, which takes no memory.
 func (w *World) productInto(out, a, b *Tensor) {
-	w.op("mm.out")
+	w.Op("mm.out")
 	w.cublas()
 	w.product(out, a, b)
-	done(a, b)
+	dropTemporaries(a, b)
 }

@@ -26,22 +26,22 @@ func (t *Tensor) LogProbs(weight, targets *Tensor, tile Tile) (logProbs, entropy
 	}
 	var known [7]*Tensor // greatest, sums of exp, x·exp and squares, sum, greatest before the target, the target's
 	for i := range known {
-		w.op("zeros")
-		known[i] = fn.Let(w.empty(Dims(t.Size(0)), Float32))
+		w.Op("zeros")
+		known[i] = fn.Let(w.Empty(Dims(t.Size(0)), Float32))
 	}
 	p.forward(fn)
 	greatest, sum, target := known[0], known[1], known[6]
 	logZ := fn.Let(greatest.Add(sum.plain("log", Float32)))
 	logProbs = fn.Let(target.Sub(logZ))
 	entropy = fn.Let(logZ.Sub(known[2].Div(sum)))
-	reached := target.CompareWith("ge", greatest).hold()
+	reached := target.CompareWith("ge", greatest).Hold()
 	top = fn.Let(reached.And(target.CompareWith("gt", known[5])))
-	reached.drop()
+	reached.Drop()
 	kept, part := n.save(t), n.save(weight)
 	for _, x := range []*Tensor{targets, logZ, entropy} {
 		n.save(x)
 	}
-	p.carries, p.trains = n.needs(0), n.needs(1)
+	p.carries, p.trains = n.needsGrad(0), n.needsGrad(1)
 	n.backwards(func([]*Tensor) []*Tensor {
 		p.t, p.weight = kept.get(), part.get()
 		return p.backward()
@@ -73,8 +73,8 @@ func (p *projection) forward(fn *Frame) {
 			fn.Set(&tile, p.part(buffer, rows, start))
 			words := p.words(start)
 			p.product(tile, rows, words)
-			done(words)
-			w.kernel(tile)
+			dropTemporaries(words)
+			w.Launch(tile)
 		}
 	}
 }
@@ -85,12 +85,12 @@ func (p *projection) backward() []*Tensor {
 	fn := w.Func()
 	var dt, dw *Tensor
 	if p.carries {
-		w.op("zeros")
-		dt = fn.Let(w.empty(p.t.size, Float32))
+		w.Op("zeros")
+		dt = fn.Let(w.Empty(p.t.size, Float32))
 	}
 	if p.trains {
-		w.op("zeros")
-		dw = fn.Let(w.empty(p.weight.size, Float32))
+		w.Op("zeros")
+		dw = fn.Let(w.Empty(p.weight.size, Float32))
 	}
 	buffer := p.buffer(fn)
 	var rows, words, tile *Tensor
@@ -100,14 +100,14 @@ func (p *projection) backward() []*Tensor {
 			fn.Set(&words, p.words(start))
 			fn.Set(&tile, p.part(buffer, rows, start))
 			p.product(tile, rows, words)
-			w.kernel(tile, tile)
+			w.Launch(tile, tile)
 			if p.carries {
 				p.product(rows, tile, words)
 			}
 			if p.trains {
 				flipped := tile.T()
 				p.product(words, flipped, rows)
-				done(flipped)
+				dropTemporaries(flipped)
 			}
 		}
 	}
@@ -119,13 +119,13 @@ func (p *projection) backward() []*Tensor {
 		grads[1] = dw.To(p.weight.dtype)
 	}
 	a, b := fn.Return2(grads[0], grads[1])
-	return each(a, b)
+	return inputGrads(a, b)
 }
 
 // buffer is where the tiles are made.
 func (p *projection) buffer(fn *Frame) *Tensor {
-	p.t.w.op("empty")
-	return fn.Let(p.t.w.empty(Dims(min(p.t.Size(0), p.tile.Tokens), p.tile.Words), p.dtype))
+	p.t.w.Op("empty")
+	return fn.Let(p.t.w.Empty(Dims(min(p.t.Size(0), p.tile.Tokens), p.tile.Words), p.dtype))
 }
 
 // rows is some tokens, in the products' type.
@@ -145,7 +145,7 @@ func (p *projection) part(buffer, rows *Tensor, start int) *Tensor {
 
 // product is a product whose result has its place already.
 func (p *projection) product(out, a, b *Tensor) {
-	p.t.w.op("mm")
+	p.t.w.Op("mm")
 	p.t.w.cublas()
 	p.t.w.product(out, a, b)
 }

@@ -7,7 +7,7 @@ package shadow
 // And is t & o.
 func (t *Tensor) And(o *Tensor) *Tensor {
 	out := t.binary("bitwise_and", o, promote(t.dtype, o.dtype))
-	done(t, o)
+	dropTemporaries(t, o)
 	return out
 }
 
@@ -27,7 +27,7 @@ func (t *Tensor) Index(index ...*Tensor) *Tensor {
 		w.pin(wide[k])
 		same = same && wide[k].stride == wide[0].stride
 	}
-	w.op("index")
+	w.Op("index")
 	if !same {
 		for _, i := range wide {
 			w.pin(i.Contiguous())
@@ -36,17 +36,17 @@ func (t *Tensor) Index(index ...*Tensor) *Tensor {
 	for k := len(index); k < t.size.n; k++ {
 		size = size.insert(size.n, t.size.d[k])
 	}
-	out := w.empty(size, t.dtype)
-	w.kernel(out, out)
+	out := w.Empty(size, t.dtype)
+	w.Launch(out, out)
 	w.unpin(mark)
-	done(t)
+	dropTemporaries(t)
 	return out
 }
 
 // Cumsum is t.cumsum(-1). What is not int64 yet is widened in a copy.
 func (t *Tensor) Cumsum() *Tensor {
 	w := t.w
-	w.op("cumsum")
+	w.Op("cumsum")
 	dt := t.dtype
 	if !dt.Floating() {
 		dt = Int64
@@ -57,25 +57,25 @@ func (t *Tensor) Cumsum() *Tensor {
 		wide = w.alloc(uint64(t.Numel()) * dt.Bytes())
 	}
 	if t.Numel() == t.Size(-1) { // one row is scanned by cub, which takes memory for its tiles
-		w.needs(w.Rules.Scan(t.Numel(), int(dt.Bytes())))
+		w.kernelScratch(w.Rules.Scan(t.Numel(), int(dt.Bytes())))
 	}
-	w.release2(wide)
-	w.kernel(out, t)
-	done(t)
+	w.release(wide)
+	w.Launch(out, t)
+	dropTemporaries(t)
 	return out
 }
 
 // Max is the largest element.
 func (t *Tensor) Max() *Tensor {
 	out := t.reduce("max", allDims(t.size), false, t.dtype)
-	done(t)
+	dropTemporaries(t)
 	return out
 }
 
 // ScalarPow is number ** t: the number becomes a tensor for a moment.
 func (t *Tensor) ScalarPow() *Tensor {
-	out := t.unary("pow", t.dtype)
-	t.w.scratch(8)
-	done(t)
+	out := t.Pointwise("pow", t.dtype)
+	t.w.Scratch(8)
+	dropTemporaries(t)
 	return out
 }

@@ -13,26 +13,26 @@ func (t *Tensor) Masked(mask *Tensor) *Tensor {
 	count, from := mask.Numel(), t.size
 	size := t.size
 	for size.n > t.size.n-mask.size.n {
-		size = size.remove(0)
+		size = size.Remove(0)
 	}
-	w.op("index")
+	w.Op("index")
 	places := w.nonzero(mask)
-	out := w.empty(size.insert(0, count), t.dtype)
-	w.kernel(out, t)
-	w.release2(places)
+	out := w.Empty(size.insert(0, count), t.dtype)
+	w.Launch(out, t)
+	w.release(places)
 	n.backward(func(g *Tensor) []*Tensor {
-		w.op("new_zeros")
-		zeros := w.empty(from, g.dtype).hold()
+		w.Op("new_zeros")
+		zeros := w.Empty(from, g.dtype).Hold()
 		out := w.unlessInPlace("index_put", zeros)
 		places := w.nonzero(kept.get())
 		w.indexPut(count, count)
-		w.release2(places)
-		w.kernel(out, g)
+		w.release(places)
+		w.Launch(out, g)
 		if out == zeros {
-			return each(zeros.loosen())
+			return inputGrads(zeros.loosen())
 		}
-		zeros.drop()
-		return each(out)
+		zeros.Drop()
+		return inputGrads(out)
 	})
 	return n.result(out, t)
 }
@@ -40,41 +40,41 @@ func (t *Tensor) Masked(mask *Tensor) *Tensor {
 // MaskedScatter is zeros of the mask's shape, with source where it is true.
 func (source *Tensor) MaskedScatter(mask *Tensor) *Tensor {
 	w := source.w
-	w.op("new_zeros")
-	zeros := w.empty(mask.size, source.dtype).hold()
+	w.Op("new_zeros")
+	zeros := w.Empty(mask.size, source.dtype).Hold()
 	n := w.record("MaskedScatterBackward0", source)
 	kept := n.save(mask)
-	w.op("masked_scatter")
-	out := w.empty(mask.size, source.dtype)
-	w.scratch(uint64(mask.Numel()) * Int64.Bytes()) // how many are true before each
-	w.kernel(out, source, mask)
+	w.Op("masked_scatter")
+	out := w.Empty(mask.size, source.dtype)
+	w.Scratch(uint64(mask.Numel()) * Int64.Bytes()) // how many are true before each
+	w.Launch(out, source, mask)
 	rows := source.size
 	n.backward(func(g *Tensor) []*Tensor {
-		w.op("masked_scatter_backward")
+		w.Op("masked_scatter_backward")
 		places := w.nonzero(kept.get())
-		out := w.empty(rows, g.dtype)
-		w.release2(places)
-		w.kernel(out, g)
-		return each(out)
+		out := w.Empty(rows, g.dtype)
+		w.release(places)
+		w.Launch(out, g)
+		return inputGrads(out)
 	})
 	out = n.result(out, source)
-	zeros.drop()
+	zeros.Drop()
 	return out
 }
 
 // Item is t.item(), the number on the host.
 func (t *Tensor) Item() {
-	t.w.op("_local_scalar_dense")
-	done(t)
+	t.w.Op("_local_scalar_dense")
+	dropTemporaries(t)
 }
 
 // nonzero is where a mask is true (native/cuda/Nonzero.cu): whole numbers, one
 // for each dimension.
 func (w *World) nonzero(mask *Tensor) *storage {
 	count := w.alloc(4)
-	w.scratch(1)
+	w.Scratch(1)
 	places := w.alloc(uint64(mask.Numel()*mask.size.n) * Int64.Bytes())
-	w.needs(w.Rules.Scan(mask.Numel(), 4))
+	w.kernelScratch(w.Rules.Scan(mask.Numel(), 4))
 	w.release(count)
 	return places
 }

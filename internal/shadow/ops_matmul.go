@@ -12,10 +12,10 @@ func (t *Tensor) Mm(o *Tensor) *Tensor {
 func (t *Tensor) mm(o *Tensor) *Tensor {
 	w := t.w
 	n := w.record("MmBackward0", t, o)
-	mat2 := n.saveIf(n.needs(0), o)
-	self := n.saveIf(n.needs(1), t)
-	w.op("mm")
-	out := w.empty(Dims(t.size.d[0], o.size.d[1]), t.dtype)
+	mat2 := n.saveIf(n.needsGrad(0), o)
+	self := n.saveIf(n.needsGrad(1), t)
+	w.Op("mm")
+	out := w.Empty(Dims(t.size.d[0], o.size.d[1]), t.dtype)
 	w.cublas()
 	w.product(out, t, o)
 	colA, colB := columnMajor(t), columnMajor(o)
@@ -27,7 +27,7 @@ func (t *Tensor) mm(o *Tensor) *Tensor {
 		if mat2 != nil {
 			ga = mat1Grad(g, mat2.get(), colA)
 		}
-		return each(ga, gb)
+		return inputGrads(ga, gb)
 	})
 	return n.result(out, t, o)
 }
@@ -62,10 +62,10 @@ func Addmm(bias, t, o *Tensor) *Tensor {
 func addmm(bias, t, o *Tensor) *Tensor {
 	w := t.w
 	n := w.record("AddmmBackward0", bias, t, o)
-	mat1 := n.saveIf(n.needs(2), t)
-	mat2 := n.saveIf(n.needs(1), o)
-	w.op("addmm")
-	out := w.empty(Dims(t.size.d[0], o.size.d[1]), t.dtype)
+	mat1 := n.saveIf(n.needsGrad(2), t)
+	mat2 := n.saveIf(n.needsGrad(1), o)
+	w.Op("addmm")
+	out := w.Empty(Dims(t.size.d[0], o.size.d[1]), t.dtype)
 	if bias.Numel() == o.size.d[1] && o.size.d[0] > 1 && o.size.d[1] > 1 {
 		w.cublasLt()
 	} else {
@@ -81,7 +81,7 @@ func addmm(bias, t, o *Tensor) *Tensor {
 		if mat1 != nil {
 			gb = mat2Grad(g, mat1.get(), colB)
 		}
-		return each(g, ga, gb)
+		return inputGrads(g, ga, gb)
 	})
 	return n.result(out, bias, t, o)
 }
@@ -94,10 +94,10 @@ func (t *Tensor) Bmm(o *Tensor) *Tensor {
 func (t *Tensor) bmm(o *Tensor) *Tensor {
 	w := t.w
 	n := w.record("BmmBackward0", t, o)
-	mat2 := n.saveIf(n.needs(0), o)
-	self := n.saveIf(n.needs(1), t)
-	w.op("bmm")
-	out := w.empty(Dims(t.size.d[0], t.size.d[1], o.size.d[2]), t.dtype)
+	mat2 := n.saveIf(n.needsGrad(0), o)
+	self := n.saveIf(n.needsGrad(1), t)
+	w.Op("bmm")
+	out := w.Empty(Dims(t.size.d[0], t.size.d[1], o.size.d[2]), t.dtype)
 	w.cublas()
 	w.product(out, t, o)
 	n.backward(func(g *Tensor) []*Tensor {
@@ -108,7 +108,7 @@ func (t *Tensor) bmm(o *Tensor) *Tensor {
 		if mat2 != nil {
 			ga = g.bmm(mat2.get().Transpose(1, 2))
 		}
-		return each(ga, gb)
+		return inputGrads(ga, gb)
 	})
 	return n.result(out, t, o)
 }
@@ -122,12 +122,12 @@ func (t *Tensor) matmul(o *Tensor) *Tensor {
 	switch {
 	case t.size.n == 2 && o.size.n == 2:
 		return t.mm(o)
-	case t.size.n >= 3 && o.size.n == 2 && (o.needs || foldable(t)):
-		size := t.size.with(t.size.n-1, o.size.d[1])
+	case t.size.n >= 3 && o.size.n == 2 && (o.requiresGrad || foldable(t)):
+		size := t.size.With(t.size.n-1, o.size.d[1])
 		return t.Reshape(-1, t.Size(-1)).mm(o).unsafeView(size)
 	}
-	if t.size.n == 2 && o.size.n >= 3 && t.needs { // the transposed product, folded, transposed back and copied
-		size := o.size.with(o.size.n-2, o.Size(-1)).with(o.size.n-1, t.size.d[0])
+	if t.size.n == 2 && o.size.n >= 3 && t.requiresGrad { // the transposed product, folded, transposed back and copied
+		size := o.size.With(o.size.n-2, o.Size(-1)).With(o.size.n-1, t.size.d[0])
 		flat := o.Transpose(-2, -1).Reshape(-1, o.Size(-2)).mm(t.T())
 		return flat.unsafeView(size).Transpose(-2, -1).Contiguous()
 	}
@@ -173,7 +173,7 @@ func (t *Tensor) linearBias(weight, bias *Tensor) *Tensor {
 	case t.size.n == 2:
 		return addmm(bias, t, weight.T())
 	case t.contiguous():
-		size := t.size.with(t.size.n-1, weight.size.d[0])
+		size := t.size.With(t.size.n-1, weight.size.d[0])
 		return addmm(bias, t.View(-1, t.Size(-1)), weight.T()).ViewAs(size)
 	}
 	return t.matmul(weight.T()).addInPlace(bias)
@@ -182,13 +182,13 @@ func (t *Tensor) linearBias(weight, bias *Tensor) *Tensor {
 // addInPlace is t.add_(o).
 func (t *Tensor) addInPlace(o *Tensor) *Tensor {
 	n := t.w.record("AddBackward0", t, o)
-	t.w.op("add_")
-	t.w.kernel(t, o)
+	t.w.Op("add_")
+	t.w.Launch(t, o)
 	if n == nil {
-		done(o)
+		dropTemporaries(o)
 		return t
 	}
 	out := t.alias(t.size, t.stride)
-	n.backward(func(g *Tensor) []*Tensor { return each(g, g) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g, g) })
 	return n.result(out, t, o)
 }

@@ -10,19 +10,19 @@ func (ids *Tensor) Embedding(table *Tensor) *Tensor {
 	w := ids.w
 	n := w.record("EmbeddingBackward0", table)
 	kept := n.save(ids)
-	w.op("embedding")
-	flat := ids.hold()
+	w.Op("embedding")
+	flat := ids.Hold()
 	if !ids.contiguous() { // index_select over ids.reshape(-1)
-		flat = ids.clone(ids.size.contiguous()).hold()
+		flat = ids.clone(ids.size.contiguous()).Hold()
 	}
-	out := w.empty(ids.size.insert(ids.size.n, table.Size(-1)), table.dtype)
-	w.kernel(out, out)
+	out := w.Empty(ids.size.insert(ids.size.n, table.Size(-1)), table.dtype)
+	w.Launch(out, out)
 	if flat != ids {
-		flat.drop()
+		flat.Drop()
 	}
 	ids.loosen()
 	rows, width := table.Size(0), table.Size(1)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.embeddingGrad(kept.get(), rows, width)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.embeddingGrad(kept.get(), rows, width)) })
 	return n.result(out, ids)
 }
 
@@ -30,18 +30,18 @@ func (ids *Tensor) Embedding(table *Tensor) *Tensor {
 // many indices are sorted first.
 func (g *Tensor) embeddingGrad(ids *Tensor, rows, width int) *Tensor {
 	w := g.w
-	w.op("embedding_dense_backward")
-	c := g.Contiguous().hold()
-	flat := ids.Contiguous().hold()
+	w.Op("embedding_dense_backward")
+	c := g.Contiguous().Hold()
+	flat := ids.Contiguous().Hold()
 	var out *Tensor
 	if !kernel.EmbeddingSorts(ids.Numel()) {
-		out = w.empty(Dims(rows, width), g.dtype)
-		w.kernel(out, g)
+		out = w.Empty(Dims(rows, width), g.dtype)
+		w.Launch(out, g)
 	} else {
 		out = w.embeddingSorted(g, ids, rows, width)
 	}
-	flat.drop()
-	c.drop()
+	flat.Drop()
+	c.Drop()
 	return out
 }
 
@@ -67,24 +67,24 @@ func (t *Tensor) layerNorm(weight, bias *Tensor) *Tensor {
 	input := n.save(t)
 	n.saveIf(weight != nil, weight)
 	n.saveIf(bias != nil, bias)
-	w.op("native_layer_norm")
-	c := t.Contiguous().hold()
-	out := w.empty(t.size, t.dtype)
-	stat := t.size.with(t.size.n-1, 1)
-	mean := w.empty(stat, Float32)
-	rstd := w.empty(stat, Float32)
-	w.kernel(out, t)
+	w.Op("native_layer_norm")
+	c := t.Contiguous().Hold()
+	out := w.Empty(t.size, t.dtype)
+	stat := t.size.With(t.size.n-1, 1)
+	mean := w.Empty(stat, Float32)
+	rstd := w.Empty(stat, Float32)
+	w.Launch(out, t)
 	if c != t {
-		c.drop()
+		c.Drop()
 	} else {
 		c.loosen()
 	}
 	m, r := n.save(mean), n.save(rstd)
-	done(mean, rstd)
+	dropTemporaries(mean, rstd)
 	n.backward(func(g *Tensor) []*Tensor {
 		_, _ = m, r
-		dx, dw, db := w.normGrad("native_layer_norm_backward", g, input.get(), weight, [3]bool{n.needs(0), n.needs(1), n.needs(2)})
-		return each(dx, dw, db)
+		dx, dw, db := w.normGrad("native_layer_norm_backward", g, input.get(), weight, [3]bool{n.needsGrad(0), n.needsGrad(1), n.needsGrad(2)})
+		return inputGrads(dx, dw, db)
 	})
 	return n.result(out, t)
 }
@@ -110,18 +110,18 @@ func (t *Tensor) nllLoss(target *Tensor) *Tensor {
 	n := w.record("NllLossBackward0", t)
 	n.save(t)
 	n.save(target)
-	w.op("nll_loss_forward")
-	out := w.empty(Dims(), t.dtype)
-	total := w.empty(Dims(), t.dtype)
-	w.kernel(out, t)
+	w.Op("nll_loss_forward")
+	out := w.Empty(Dims(), t.dtype)
+	total := w.Empty(Dims(), t.dtype)
+	w.Launch(out, t)
 	n.save(total)
-	done(total)
+	dropTemporaries(total)
 	size, dt := t.size, t.dtype
 	n.backward(func(g *Tensor) []*Tensor {
-		w.op("nll_loss_backward")
-		out := w.empty(size, dt)
-		w.kernel(out, out)
-		return each(out)
+		w.Op("nll_loss_backward")
+		out := w.Empty(size, dt)
+		w.Launch(out, out)
+		return inputGrads(out)
 	})
 	return n.result(out, t, target)
 }

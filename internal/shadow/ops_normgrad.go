@@ -7,25 +7,25 @@ package shadow
 // weight and bias, those that are wanted. With very many short rows the weight's
 // and the bias's are summed in two passes, by way of partial sums.
 func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw, db *Tensor) {
-	w.op(op)
+	w.Op(op)
 	mark := w.pin(x.Contiguous())
 	w.pin(g.Contiguous())
 	if want[0] {
-		dx = w.empty(x.size, x.dtype)
+		dx = w.Empty(x.size, x.dtype)
 	}
 	if want[1] {
-		dw = w.empty(weight.size, weight.dtype)
+		dw = w.Empty(weight.size, weight.dtype)
 	}
 	if want[2] {
-		db = w.empty(weight.size, weight.dtype)
+		db = w.Empty(weight.size, weight.dtype)
 	}
 	if rows := w.normPartials(x); rows > 0 {
 		partW, partB := w.partialsOf(dw, rows), w.partialsOf(db, rows)
 		dw, db = sumPartials(partW, dw), sumPartials(partB, db)
-		partB.drop()
-		partW.drop()
+		partB.Drop()
+		partW.Drop()
 	}
-	w.kernel(dx, g, x)
+	w.Launch(dx, g, x)
 	w.unpin(mark)
 	return dx, dw, db
 }
@@ -34,14 +34,14 @@ func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw,
 func (w *World) normPartials(x *Tensor) int {
 	n := x.Size(-1)
 	row := max(uint64(n)*x.dtype.Bytes(), 1)
-	return int(w.takes(w.Rules.NormPartials(x.Numel()/n, n).Times(row)) / row)
+	return int(w.kernelBytes(w.Rules.NormPartials(x.Numel()/n, n).Times(row)) / row)
 }
 
 func (w *World) partialsOf(d *Tensor, rows int) *Tensor {
 	if d == nil {
 		return nil
 	}
-	return w.empty(Dims(rows, d.Numel()), d.dtype).hold()
+	return w.Empty(Dims(rows, d.Numel()), d.dtype).Hold()
 }
 
 // sumPartials is *d = partials.sum(0): the old memory goes when the sum is there.

@@ -4,7 +4,7 @@ package shadow
 
 // Pointwise ops. C++ formulas keep each temporary until the whole expression is
 // done, while Python drops it as soon as it is used: formulas below that keep
-// one longer say so with hold and drop.
+// one longer say so with Hold and Drop.
 
 // resultType is what two operands promote to; a scalar tensor does not widen
 // one with dimensions.
@@ -21,24 +21,18 @@ func resultType(a, b *Tensor) DType {
 // binary allocates the result of a pointwise op on two tensors.
 func (t *Tensor) binary(op string, o *Tensor, dt DType) *Tensor {
 	size := broadcast(t.size, o.size)
-	t.w.op(op)
+	t.w.Op(op)
 	out := t.w.emptyStrided(size, iterStrides(size, t, o), dt)
-	t.w.kernel(out, t, o)
+	t.w.Launch(out, t, o)
 	return out
 }
 
-// unary allocates the result of a pointwise op on one tensor.
-func (t *Tensor) unary(op string, dt DType) *Tensor {
-	t.w.op(op)
-	out := t.emptyLike(dt)
-	t.w.kernel(out, t)
-	return out
-}
-
-// unaryDone is unary on a temporary, which dies in it.
-func (t *Tensor) unaryDone(op string) *Tensor {
-	out := t.unary(op, t.dtype)
-	done(t)
+// Pointwise allocates the result of a pointwise op on one tensor, of type dt. It
+// records nothing for backward, and leaves t to whoever has it.
+func (t *Tensor) Pointwise(op string, dt DType) *Tensor {
+	t.w.Op(op)
+	out := t.EmptyLike(dt)
+	t.w.Launch(out, t)
 	return out
 }
 
@@ -46,20 +40,28 @@ func (t *Tensor) unaryDone(op string) *Tensor {
 func (t *Tensor) Add(o *Tensor) *Tensor {
 	n := t.w.record("AddBackward0", t, o)
 	out := t.binary("add", o, resultType(t, o))
-	n.backward(func(g *Tensor) []*Tensor { return each(g, g) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g, g) })
 	return n.result(out, t, o)
+}
+
+// AddOf is t + of(): Python holds t on its stack while it computes the other side.
+func (t *Tensor) AddOf(of func() *Tensor) *Tensor {
+	mark := t.w.pin(t)
+	out := t.Add(of())
+	t.w.unpin(mark)
+	return out
 }
 
 // Sub is t - o.
 func (t *Tensor) Sub(o *Tensor) *Tensor {
 	n := t.w.record("SubBackward0", t, o)
 	out := t.binary("sub", o, resultType(t, o))
-	other := n.needs(1)
+	other := n.needsGrad(1)
 	n.backward(func(g *Tensor) []*Tensor {
 		if !other {
-			return each(g, nil)
+			return inputGrads(g, nil)
 		}
-		return each(g, g.unary("neg", g.dtype))
+		return inputGrads(g, g.Pointwise("neg", g.dtype))
 	})
 	return n.result(out, t, o)
 }
@@ -67,8 +69,8 @@ func (t *Tensor) Sub(o *Tensor) *Tensor {
 // Mul is t * o.
 func (t *Tensor) Mul(o *Tensor) *Tensor {
 	n := t.w.record("MulBackward0", t, o)
-	other := n.saveIf(n.needs(0), o)
-	self := n.saveIf(n.needs(1), t)
+	other := n.saveIf(n.needsGrad(0), o)
+	self := n.saveIf(n.needsGrad(1), t)
 	out := t.binary("mul", o, resultType(t, o))
 	n.backward(func(g *Tensor) []*Tensor {
 		var gs, g2 *Tensor
@@ -78,7 +80,7 @@ func (t *Tensor) Mul(o *Tensor) *Tensor {
 		if other != nil {
 			gs = g.Mul(other.get())
 		}
-		return each(gs, g2)
+		return inputGrads(gs, g2)
 	})
 	return n.result(out, t, o)
 }
@@ -87,7 +89,7 @@ func (t *Tensor) Mul(o *Tensor) *Tensor {
 func (t *Tensor) Div(o *Tensor) *Tensor {
 	n := t.w.record("DivBackward0", t, o)
 	other := n.save(o)
-	self := n.saveIf(n.needs(1), t)
+	self := n.saveIf(n.needsGrad(1), t)
 	dt := resultType(t, o)
 	if !dt.Floating() {
 		dt = Float32
@@ -103,34 +105,34 @@ func divGrads(n *node, other, self *saved) func(g *Tensor) []*Tensor {
 	return func(g *Tensor) []*Tensor {
 		var gs, g2 *Tensor
 		if self != nil {
-			a := self.get().Div(other.get()).hold()
-			b := a.Div(other.get()).hold()
-			neg := g.unary("neg", g.dtype).hold()
+			a := self.get().Div(other.get()).Hold()
+			b := a.Div(other.get()).Hold()
+			neg := g.Pointwise("neg", g.dtype).Hold()
 			g2 = neg.Mul(b)
-			neg.drop()
-			b.drop()
-			a.drop()
+			neg.Drop()
+			b.Drop()
+			a.Drop()
 		}
-		if n.needs(0) {
+		if n.needsGrad(0) {
 			gs = g.Div(other.get())
 		}
-		return each(gs, g2)
+		return inputGrads(gs, g2)
 	}
 }
 
 // AddScalar is t + number.
 func (t *Tensor) AddScalar() *Tensor {
 	n := t.w.record("AddBackward0", t)
-	out := t.unary("add", t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g) })
+	out := t.Pointwise("add", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g) })
 	return n.result(out, t)
 }
 
 // MulScalar is t * number; DivScalar takes the same memory.
 func (t *Tensor) MulScalar() *Tensor {
 	n := t.w.record("MulBackward0", t)
-	out := t.unary("mul", t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.MulScalar()) })
+	out := t.Pointwise("mul", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.MulScalar()) })
 	return n.result(out, t)
 }
 
@@ -140,16 +142,16 @@ func (t *Tensor) DivScalar() *Tensor { return t.MulScalar() }
 // RSubScalar is number - t.
 func (t *Tensor) RSubScalar() *Tensor {
 	n := t.w.record("RsubBackward1", t)
-	out := t.unary("rsub", t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.unary("neg", g.dtype)) })
+	out := t.Pointwise("rsub", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.Pointwise("neg", g.dtype)) })
 	return n.result(out, t)
 }
 
 // Neg is -t.
 func (t *Tensor) Neg() *Tensor {
 	n := t.w.record("NegBackward0", t)
-	out := t.unary("neg", t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.Neg()) })
+	out := t.Pointwise("neg", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.Neg()) })
 	return n.result(out, t)
 }
 
@@ -158,9 +160,9 @@ func (t *Tensor) Pow() *Tensor {
 	return t.inFloat32(func(t *Tensor) *Tensor {
 		n := t.w.record("PowBackward0", t)
 		self := n.save(t)
-		out := t.unary("pow", t.dtype)
+		out := t.Pointwise("pow", t.dtype)
 		// grad * (exponent * self.pow(exponent - 1))
-		n.backward(func(g *Tensor) []*Tensor { return each(g.timesPower(self.get())) })
+		n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.timesPower(self.get())) })
 		return n.result(out, t)
 	})
 }
@@ -169,21 +171,21 @@ func (t *Tensor) Pow() *Tensor {
 func (t *Tensor) Rsqrt() *Tensor {
 	return t.inFloat32(func(t *Tensor) *Tensor {
 		n := t.w.record("RsqrtBackward0", t)
-		out := t.unary("rsqrt", t.dtype)
+		out := t.Pointwise("rsqrt", t.dtype)
 		result := n.save(out)
 		// grad * (-0.5 * result.pow(3))
-		n.backward(func(g *Tensor) []*Tensor { return each(g.timesPower(result.get())) })
+		n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.timesPower(result.get())) })
 		return n.result(out, t)
 	})
 }
 
 // timesPower is g times a number times a power of t, in one C++ expression.
 func (g *Tensor) timesPower(t *Tensor) *Tensor {
-	p := t.unary("pow", t.dtype).hold()
-	q := p.MulScalar().hold()
+	p := t.Pointwise("pow", t.dtype).Hold()
+	q := p.MulScalar().Hold()
 	out := g.Mul(q)
-	q.drop()
-	p.drop()
+	q.Drop()
+	p.Drop()
 	return out
 }
 
@@ -201,17 +203,17 @@ func (t *Tensor) inFloat32(run func(t *Tensor) *Tensor) *Tensor {
 func (t *Tensor) keepsInput(op, node string) *Tensor {
 	n := t.w.record(node, t)
 	self := n.save(t)
-	out := t.unary(op, t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout(op+"_backward", self.get())) })
+	out := t.Pointwise(op, t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.withLayout(op+"_backward", self.get())) })
 	return n.result(out, t)
 }
 
 // keepsOutput is an activation whose backward needs its result.
 func (t *Tensor) keepsOutput(op, node string) *Tensor {
 	n := t.w.record(node, t)
-	out := t.unary(op, t.dtype)
+	out := t.Pointwise(op, t.dtype)
 	result := n.save(out)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout(op+"_backward", result.get())) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.withLayout(op+"_backward", result.get())) })
 	return n.result(out, t)
 }
 
@@ -253,8 +255,8 @@ func (t *Tensor) Sin() *Tensor { return t.plain("sin", t.dtype) }
 
 // plain is a pointwise op without a gradient.
 func (t *Tensor) plain(op string, dt DType) *Tensor {
-	out := t.unary(op, dt)
-	done(t)
+	out := t.Pointwise(op, dt)
+	dropTemporaries(t)
 	return out
 }
 
@@ -269,13 +271,13 @@ func (t *Tensor) Dropout(p float64) *Tensor {
 	}
 	w := t.w
 	n := w.record("NativeDropoutBackward0", t)
-	w.op("native_dropout")
-	mask := t.emptyLike(Bool)
-	out := t.emptyLike(t.dtype)
+	w.Op("native_dropout")
+	mask := t.EmptyLike(Bool)
+	out := t.EmptyLike(t.dtype)
 	w.work(Random, 0, out, t, mask)
 	kept := n.save(mask)
-	done(mask)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.withLayout("native_dropout_backward", kept.get())) })
+	dropTemporaries(mask)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.withLayout("native_dropout_backward", kept.get())) })
 	return n.result(out, t)
 }
 
@@ -284,13 +286,13 @@ func (t *Tensor) MaskedFill(mask *Tensor) *Tensor {
 	n := t.w.record("MaskedFillBackward0", t)
 	m := n.save(mask)
 	out := t.maskedFill(mask)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.maskedFill(m.get())) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.maskedFill(m.get())) })
 	return n.result(out, t, mask)
 }
 
 func (t *Tensor) maskedFill(mask *Tensor) *Tensor {
-	t.w.op("masked_fill")
-	out := t.w.empty(broadcast(t.size, mask.size), t.dtype)
-	t.w.kernel(out, t, mask)
+	t.w.Op("masked_fill")
+	out := t.w.Empty(broadcast(t.size, mask.size), t.dtype)
+	t.w.Launch(out, t, mask)
 	return out
 }

@@ -19,9 +19,9 @@ func (t *Tensor) sumTo(size Shape) *Tensor {
 		out = t.reduce("sum", dims, true, t.dtype)
 	}
 	if lead > 0 {
-		out.hold()
+		out.Hold()
 		v := out.alias(size, size.contiguous())
-		out.drop()
+		out.Drop()
 		out = v
 	}
 	return out
@@ -35,11 +35,11 @@ func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 		if d := t.size.at(dims[i]); keep {
 			size.d[d] = 1
 		} else {
-			size = size.remove(d)
+			size = size.Remove(d)
 		}
 	}
-	t.w.op(op)
-	out := t.w.empty(size, dt)
+	t.w.Op(op)
+	out := t.w.Empty(size, dt)
 	var wide *storage
 	if dt != t.dtype && !t.dtype.Floating() && dt != Bool { // whole numbers are widened in a copy
 		wide = t.w.alloc(uint64(t.Numel()) * dt.Bytes())
@@ -49,8 +49,8 @@ func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 		from = dt
 	}
 	t.w.reduceScratch(reductionOf(op, from), t, from, dims, dt)
-	t.w.release2(wide)
-	t.w.kernel(out, t)
+	t.w.release(wide)
+	t.w.Launch(out, t)
 	return out
 }
 
@@ -68,10 +68,10 @@ func (w *World) reduceScratch(k kernel.Reduction, t *Tensor, from DType, dims []
 	acc := w.alloc(accumulators)
 	for _, l := range launches {
 		buffer := w.alloc(l.Buffer)
-		w.scratch(l.Semaphores)
+		w.Scratch(l.Semaphores)
 		w.release(buffer)
 	}
-	w.release2(acc)
+	w.release(acc)
 }
 
 // reductionOf is the kind of kernel behind an op.
@@ -95,10 +95,10 @@ func (t *Tensor) Mean(keep bool, dims ...int) *Tensor {
 	out := t.reduce("mean", dims, keep, t.dtype)
 	from := t.size
 	n.backward(func(g *Tensor) []*Tensor {
-		e := g.restore(from, dims, keep).hold()
+		e := g.restore(from, dims, keep).Hold()
 		out := e.DivScalar()
-		e.drop()
-		return each(out)
+		e.Drop()
+		return inputGrads(out)
 	})
 	return n.result(out, t)
 }
@@ -112,7 +112,7 @@ func (t *Tensor) Sum(keep bool, dims ...int) *Tensor {
 	}
 	out := t.reduce("sum", dims, keep, dt)
 	from := t.size
-	n.backward(func(g *Tensor) []*Tensor { return each(g.restore(from, dims, keep)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.restore(from, dims, keep)) })
 	return n.result(out, t)
 }
 
@@ -122,13 +122,29 @@ func (t *Tensor) SumAll() *Tensor { return t.Sum(false, allDims(t.size)...) }
 // All is t.all(): one byte.
 func (t *Tensor) All() *Tensor {
 	out := t.reduce("all", allDims(t.size), false, Bool)
-	done(t)
+	dropTemporaries(t)
 	return out
 }
 
+// Norm is torch.linalg.vector_norm(t, dim=dims), over all dimensions where none is
+// given. It records nothing for backward, and leaves t to whoever has it.
+func (t *Tensor) Norm(dims ...int) *Tensor {
+	if len(dims) == 0 {
+		dims = allDims(t.size)
+	}
+	return t.reduce(vectorNorm, dims, false, t.dtype)
+}
+
+// NormInto is the same norm written to a tensor that is there already.
+func (t *Tensor) NormInto(out *Tensor, dims ...int) {
+	t.w.reduceScratch(reductionOf(vectorNorm, t.dtype), t, t.dtype, dims, out.dtype)
+}
+
+const vectorNorm = "linalg_vector_norm"
+
 // restore puts reduced dimensions back and expands to the shape before.
 func (g *Tensor) restore(size Shape, dims []int, keep bool) *Tensor {
-	g.hold()
+	g.Hold()
 	out := g.alias(g.size, g.stride)
 	if !keep {
 		for _, d := range sortedDims(size, dims) {
@@ -136,7 +152,7 @@ func (g *Tensor) restore(size Shape, dims []int, keep bool) *Tensor {
 		}
 	}
 	out = out.ExpandAs(size)
-	g.drop()
+	g.Drop()
 	return out
 }
 
@@ -189,12 +205,12 @@ func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 	}
 	w.pin(in)
 	n := w.record(node, in)
-	w.op(op)
-	out := w.empty(in.size, dt)
-	w.kernel(out, in)
+	w.Op(op)
+	out := w.Empty(in.size, dt)
+	w.Launch(out, in)
 	result := n.save(out)
 	from := in.dtype
-	n.backward(func(g *Tensor) []*Tensor { return each(g.softmaxGrad(op, result.get(), from)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.softmaxGrad(op, result.get(), from)) })
 	n.output(out, 0)
 	w.unpin(mark)
 	return out
@@ -204,13 +220,13 @@ func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 // its logarithm's does without.
 func (g *Tensor) softmaxGrad(op string, result *Tensor, dt DType) *Tensor {
 	w := g.w
-	w.op(op + "_backward_data")
-	out := w.empty(result.size, dt)
+	w.Op(op + "_backward_data")
+	out := w.Empty(result.size, dt)
 	if op == "_softmax" {
 		g = g.Mul(result)
 	}
-	c := g.Contiguous().hold()
-	w.kernel(out, c, result)
-	c.drop()
+	c := g.Contiguous().Hold()
+	w.Launch(out, c, result)
+	c.Drop()
 	return out
 }

@@ -13,25 +13,25 @@ func (t *Tensor) CumsumDim(dim int) *Tensor {
 		n := t.w.record("CumsumBackward0", t)
 		out := t.cumsum()
 		n.backward(func(g *Tensor) []*Tensor { // grad.flip(dim).cumsum(dim).flip(dim)
-			a := g.unary("flip", g.dtype).hold()
-			b := a.cumsum().hold()
-			out := b.unary("flip", g.dtype)
-			b.drop()
-			a.drop()
-			return each(out)
+			a := g.Pointwise("flip", g.dtype).Hold()
+			b := a.cumsum().Hold()
+			out := b.Pointwise("flip", g.dtype)
+			b.Drop()
+			a.Drop()
+			return inputGrads(out)
 		})
 		if t.Numel() == t.size.d[dim] { // one row: CUB
-			t.w.needs(t.w.Rules.Scan(t.Numel(), int(t.dtype.Bytes())))
+			t.w.kernelScratch(t.w.Rules.Scan(t.Numel(), int(t.dtype.Bytes())))
 		}
 		return n.result(out, t)
 	})
 }
 
 func (t *Tensor) cumsum() *Tensor {
-	t.w.op("cumsum")
-	out := t.w.empty(t.size, t.dtype)
+	t.w.Op("cumsum")
+	out := t.w.Empty(t.size, t.dtype)
 	t.w.rowMajor(t)()
-	t.w.kernel(out, t)
+	t.w.Launch(out, t)
 	return out
 }
 
@@ -41,19 +41,19 @@ func (t *Tensor) Clamp() *Tensor {
 	w := t.w
 	n := w.record("ClampBackward1", t)
 	self := n.save(t)
-	out := t.unary("clamp", t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.clampGrad(self.get(), g.dtype)) })
+	out := t.Pointwise("clamp", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.clampGrad(self.get(), g.dtype)) })
 	return n.result(out, t)
 }
 
 // clampGrad is where((self >= min).logical_and_(self <= max), grad, 0).
 func (g *Tensor) clampGrad(self *Tensor, dt DType) *Tensor {
 	zero := g.w.alloc(dt.Bytes())
-	above := self.unary("ge", Bool).hold()
-	below := self.unary("le", Bool).hold()
+	above := self.Pointwise("ge", Bool).Hold()
+	below := self.Pointwise("le", Bool).Hold()
 	out := above.binary("where", g, dt)
-	below.drop()
-	above.drop()
+	below.Drop()
+	above.Drop()
 	g.w.release(zero)
 	return out
 }
@@ -64,20 +64,20 @@ func (t *Tensor) PadDim(dim, before, after int) *Tensor {
 	dim = t.size.at(dim)
 	length := t.size.d[dim]
 	n := t.w.record("ConstantPadNdBackward0", t)
-	t.w.op("constant_pad_nd")
+	t.w.Op("constant_pad_nd")
 	var out *Tensor
 	if before == 0 && after == 0 {
-		out = t.emptyLike(t.dtype)
+		out = t.EmptyLike(t.dtype)
 	} else {
-		size := t.size.with(dim, length+before+after)
+		size := t.size.With(dim, length+before+after)
 		stride := size.contiguous()
 		if t.channelsLast() {
 			stride = layout(size, true)
 		}
 		out = t.w.emptyStrided(size, stride, t.dtype)
 	}
-	t.w.kernel(out, t)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.Slice(dim, before, before+length).Clone()) })
+	t.w.Launch(out, t)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.Slice(dim, before, before+length).Clone()) })
 	return n.result(out, t)
 }
 
@@ -85,8 +85,8 @@ func (t *Tensor) PadDim(dim, before, after int) *Tensor {
 func (t *Tensor) RepeatInterleave(times, dim int) *Tensor {
 	dim = t.size.at(dim)
 	wide := t.Unsqueeze(dim + 1)
-	wide = wide.ExpandAs(wide.size.with(dim+1, times))
-	return wide.clone(wide.size.contiguous()).ViewAs(t.size.with(dim, t.size.d[dim]*times))
+	wide = wide.ExpandAs(wide.size.With(dim+1, times))
+	return wide.clone(wide.size.contiguous()).ViewAs(t.size.With(dim, t.size.d[dim]*times))
 }
 
 // Tril is torch.tril of a mask.

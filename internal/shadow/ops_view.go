@@ -10,7 +10,7 @@ func (t *Tensor) view(name string, size, stride Shape, back func(g *Tensor) *Ten
 	n := t.w.record(name, t)
 	t.w.host(HostView)
 	out := t.alias(size, stride)
-	n.backward(func(g *Tensor) []*Tensor { return each(back(g)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(back(g)) })
 	return n.result(out, t)
 }
 
@@ -140,7 +140,7 @@ func (t *Tensor) Unsqueeze(i int) *Tensor {
 // Squeeze takes a dimension of size one away.
 func (t *Tensor) Squeeze(i int) *Tensor {
 	i = t.size.at(i)
-	return t.view("SqueezeBackward1", t.size.remove(i), t.stride.remove(i), func(g *Tensor) *Tensor { return g.Unsqueeze(i) })
+	return t.view("SqueezeBackward1", t.size.Remove(i), t.stride.Remove(i), func(g *Tensor) *Tensor { return g.Unsqueeze(i) })
 }
 
 // Expand repeats dimensions of size one without copying; -1 keeps a size.
@@ -177,11 +177,11 @@ func (t *Tensor) SliceStep(dim, from, to, step int) *Tensor {
 		return t.Alias()
 	}
 	full := t.size
-	size := t.size.with(dim, (to-from+step-1)/step)
-	stride := t.stride.with(dim, t.stride.d[dim]*step)
+	size := t.size.With(dim, (to-from+step-1)/step)
+	stride := t.stride.With(dim, t.stride.d[dim]*step)
 	return t.view("SliceBackward0", size, stride, func(g *Tensor) *Tensor {
-		out := g.w.empty(full, g.dtype)
-		g.w.kernel(out, g)
+		out := g.w.Empty(full, g.dtype)
+		g.w.Launch(out, g)
 		return out
 	})
 }
@@ -190,9 +190,9 @@ func (t *Tensor) SliceStep(dim, from, to, step int) *Tensor {
 func (t *Tensor) Select(dim, _ int) *Tensor {
 	dim = t.size.at(dim)
 	full := t.size
-	return t.view("SelectBackward0", t.size.remove(dim), t.stride.remove(dim), func(g *Tensor) *Tensor {
-		out := g.w.empty(full, g.dtype)
-		g.w.kernel(out, g)
+	return t.view("SelectBackward0", t.size.Remove(dim), t.stride.Remove(dim), func(g *Tensor) *Tensor {
+		out := g.w.Empty(full, g.dtype)
+		g.w.Launch(out, g)
 		return out
 	})
 }
@@ -206,7 +206,7 @@ func (t *Tensor) Split(dim int, sizes ...int) []*Tensor {
 	n := w.record("SplitBackward0", t)
 	out := make([]*Tensor, len(sizes))
 	for i, s := range sizes {
-		out[i] = t.alias(t.size.with(dim, s), t.stride)
+		out[i] = t.alias(t.size.With(dim, s), t.stride)
 		n.output(out[i], int32(i))
 	}
 	dt := t.dtype
@@ -214,17 +214,17 @@ func (t *Tensor) Split(dim int, sizes ...int) []*Tensor {
 		var zeros []*Tensor
 		for i, s := range sizes {
 			if i >= len(g) || g[i] == nil {
-				zeros = append(zeros, w.empty(full.with(dim, s), dt).hold())
+				zeros = append(zeros, w.Empty(full.With(dim, s), dt).Hold())
 			}
 		}
-		sum := w.empty(full, dt)
-		w.kernel(sum, sum)
+		sum := w.Empty(full, dt)
+		w.Launch(sum, sum)
 		for _, z := range zeros {
-			z.drop()
+			z.Drop()
 		}
-		return each(sum)
+		return inputGrads(sum)
 	})
-	done(t)
+	dropTemporaries(t)
 	return out
 }
 
@@ -236,16 +236,16 @@ func (t *Tensor) Unbind(dim int) []*Tensor {
 	n := w.record("UnbindBackward0", t)
 	out := make([]*Tensor, t.size.d[dim])
 	for i := range out {
-		out[i] = t.alias(t.size.remove(dim), t.stride.remove(dim))
+		out[i] = t.alias(t.size.Remove(dim), t.stride.Remove(dim))
 		n.output(out[i], int32(i))
 	}
 	n.backwards(func(g []*Tensor) []*Tensor {
-		w.op("stack")
-		sum := w.empty(full, dt)
-		w.kernel(sum, sum)
-		return each(sum)
+		w.Op("stack")
+		sum := w.Empty(full, dt)
+		w.Launch(sum, sum)
+		return inputGrads(sum)
 	})
-	done(t)
+	dropTemporaries(t)
 	return out
 }
 
@@ -279,10 +279,10 @@ func (t *Tensor) cloneStrides() Shape {
 
 func (t *Tensor) clone(stride Shape) *Tensor {
 	n := t.w.record("CloneBackward0", t)
-	t.w.op("clone")
+	t.w.Op("clone")
 	out := t.w.emptyStrided(t.size, stride, t.dtype)
-	t.w.kernel(out, t)
-	n.backward(func(g *Tensor) []*Tensor { return each(g) })
+	t.w.Launch(out, t)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g) })
 	return n.result(out, t)
 }
 
@@ -301,11 +301,11 @@ func (t *Tensor) Float() *Tensor { return t.To(Float32) }
 // leaves a temporary argument to its caller when called inside an op.
 func (t *Tensor) cast(dt DType) *Tensor {
 	n := t.w.record("ToCopyBackward0", t)
-	t.w.op("_to_copy")
-	out := t.emptyLike(dt)
-	t.w.kernel(out, t)
+	t.w.Op("_to_copy")
+	out := t.EmptyLike(dt)
+	t.w.Launch(out, t)
 	from := t.dtype
-	n.backward(func(g *Tensor) []*Tensor { return each(g.To(from)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.To(from)) })
 	return n.result(out, t)
 }
 
@@ -324,9 +324,9 @@ func Cat(dim int, ts ...*Tensor) *Tensor {
 		size.d[dim] += w.times(i, collected) * ends[i]
 	}
 	n := w.record("CatBackward0", ts...)
-	w.op("cat")
-	out := w.empty(size, dt)
-	w.kernel(out, out)
+	w.Op("cat")
+	out := w.Empty(size, dt)
+	w.Launch(out, out)
 	n.backward(func(g *Tensor) []*Tensor {
 		grads, at := make([]*Tensor, len(ends)), 0
 		for i := range w.each(len(ends), collected) {

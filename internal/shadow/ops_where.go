@@ -10,19 +10,19 @@ func Where(cond, t *Tensor) *Tensor {
 	n := t.w.record("WhereBackward0", t)
 	kept := n.save(cond)
 	out := cond.orNumber(t)
-	n.backward(func(g *Tensor) []*Tensor { return each(kept.get().orNumber(g)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(kept.get().orNumber(g)) })
 	return n.result(out, cond, t)
 }
 
 // orNumber allocates the result of where(cond, t, number).
 func (cond *Tensor) orNumber(t *Tensor) *Tensor {
 	w := cond.w
-	w.op("scalar_tensor")
+	w.Op("scalar_tensor")
 	number := w.alloc(t.dtype.Bytes())
 	size := broadcast(cond.size, t.size)
-	w.op("where")
+	w.Op("where")
 	out := w.emptyStrided(size, iterStrides(size, cond, t), t.dtype)
-	w.kernel(out, cond, t)
+	w.Launch(out, cond, t)
 	w.release(number)
 	return out
 }
@@ -30,24 +30,24 @@ func (cond *Tensor) orNumber(t *Tensor) *Tensor {
 // WhereBoth is torch.where(cond, a, b) on tensors that need no gradient.
 func WhereBoth(cond, a, b *Tensor) *Tensor {
 	size := broadcast(broadcast(cond.size, a.size), b.size)
-	cond.w.op("where")
+	cond.w.Op("where")
 	out := cond.w.emptyStrided(size, iterStrides(size, cond, a, b), promote(a.dtype, b.dtype))
-	cond.w.kernel(out, cond, a, b)
-	done(cond, a, b)
+	cond.w.Launch(out, cond, a, b)
+	dropTemporaries(cond, a, b)
 	return out
 }
 
 // CompareWith is a comparison of two tensors, such as t >= o.
 func (t *Tensor) CompareWith(op string, o *Tensor) *Tensor {
 	out := t.binary(op, o, Bool)
-	done(t, o)
+	dropTemporaries(t, o)
 	return out
 }
 
 // Minimum is torch.minimum of tensors that need no gradient.
 func (t *Tensor) Minimum(o *Tensor) *Tensor {
 	out := t.binary("minimum", o, promote(t.dtype, o.dtype))
-	done(t, o)
+	dropTemporaries(t, o)
 	return out
 }
 
@@ -62,15 +62,9 @@ func (t *Tensor) FullLike() *Tensor { return t.plain("full_like", t.dtype) }
 
 // AddTo is t += o outside the graph: nothing new.
 func (t *Tensor) AddTo(o *Tensor) {
-	t.w.op("add_")
-	t.w.kernel(t, o)
-	done(o, t)
-}
-
-// RequireGrad makes t a leaf that wants a gradient.
-func (t *Tensor) RequireGrad() *Tensor {
-	t.leaf, t.needs = true, true
-	return t
+	t.w.Op("add_")
+	t.w.Launch(t, o)
+	dropTemporaries(o, t)
 }
 
 // ClampInfinities is what models do to float16 activations: find out whether
@@ -79,27 +73,27 @@ func (t *Tensor) ClampInfinities() *Tensor {
 	w := t.w
 	fn := w.Func(t)
 	bound := fn.Let(w.infinityBound(t))
-	low := fn.Let(bound.unary("neg", bound.dtype))
+	low := fn.Let(bound.Pointwise("neg", bound.dtype))
 	n := w.record("ClampBackward1", t)
 	n.save(bound)
 	n.save(low)
 	self := n.save(t)
-	out := t.unary("clamp", t.dtype)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.clampGrad(self.get(), g.dtype)) })
+	out := t.Pointwise("clamp", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.clampGrad(self.get(), g.dtype)) })
 	n.output(out, 0)
 	return fn.Return(out)
 }
 
 // infinityBound is where(isinf(t).any(), one number, another).
 func (w *World) infinityBound(t *Tensor) *Tensor {
-	inf := t.unary("isinf", Bool).hold()
-	any := inf.reduce("any", allDims(t.size), false, Bool).hold()
-	inf.drop()
-	numbers := [2]*Tensor{w.Full(Float32).hold(), w.Full(Float32).hold()}
-	w.op("where")
-	out := w.empty(Dims(), Float32)
-	numbers[0].drop()
-	numbers[1].drop()
-	any.drop()
+	inf := t.Pointwise("isinf", Bool).Hold()
+	any := inf.reduce("any", allDims(t.size), false, Bool).Hold()
+	inf.Drop()
+	numbers := [2]*Tensor{w.Full(Float32).Hold(), w.Full(Float32).Hold()}
+	w.Op("where")
+	out := w.Empty(Dims(), Float32)
+	numbers[0].Drop()
+	numbers[1].Drop()
+	any.Drop()
 	return out
 }

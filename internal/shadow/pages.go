@@ -55,8 +55,8 @@ func (s *shelf[T]) giveBack(pool *sync.Pool) {
 	s.used = nil
 }
 
-// Over ends a run: its tensors and graph are gone, its trace and tags stay.
-func (w *World) Over() {
+// Finish ends a run: its tensors and graph are gone, its trace and tags stay.
+func (w *World) Finish() {
 	w.pages.tensors.giveBack(&tensorPages)
 	w.pages.nodes.giveBack(&nodePages)
 	w.pages.storages.giveBack(&storagePages)

@@ -87,7 +87,7 @@ func (a *arrival) renew(id uint32) {
 	g.w, g.size, g.stride, g.dtype, g.isView = w, was.size, was.stride, was.dtype, was.isView
 	g.mem = w.pages.storages.take(&storagePages)
 	g.mem.id, g.mem.refs = id, 1
-	a.leaf.grad = g.hold()
+	a.leaf.grad = g.Hold()
 }
 
 // More writes the passage as it is where the leaves have gradients: those that

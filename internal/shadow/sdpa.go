@@ -44,7 +44,7 @@ func (w *World) attend(by kernel.Backend, a Attention) *Tensor {
 	case kernel.Cudnn:
 		return w.cudnnAttention(a)
 	case kernel.Efficient:
-		a.Mask = a.biasFor().hold()
+		a.Mask = a.biasFor().Hold()
 		w.unpin(mark) // a mask that was padded goes
 		w.pin(a.Mask.loosen())
 		return w.efficientAttention(a)
@@ -58,11 +58,11 @@ func (w *World) attend(by kernel.Backend, a Attention) *Tensor {
 func (a Attention) numbers() kernel.Attention {
 	q, k := a.Query, a.Key
 	n := kernel.Attention{
-		Type: q.dtype.kernel(), Batch: q.Size(0), Heads: q.Size(1), KeyHeads: k.Size(1), Queries: q.Size(2), Keys: k.Size(2), Width: q.Size(3),
+		Type: q.dtype.Kernel(), Batch: q.Size(0), Heads: q.Size(1), KeyHeads: k.Size(1), Queries: q.Size(2), Keys: k.Size(2), Width: q.Size(3),
 		GQA: a.GQA, Dropout: a.Dropout > 0,
 	}
 	if m := a.Mask; m != nil {
-		n.Mask = kernel.Mask{Given: true, Trained: m.needs, Strided: m.stride.d[m.size.n-1] != 1}
+		n.Mask = kernel.Mask{Given: true, Trained: m.requiresGrad, Strided: m.stride.d[m.size.n-1] != 1}
 	}
 	return n
 }
@@ -76,27 +76,27 @@ func (w *World) cudnnAttention(a Attention) *Tensor {
 		n.save(a.Mask)
 	}
 	sk, sq, sv := n.save(k), n.save(q), n.save(v)
-	w.op("_scaled_dot_product_cudnn_attention")
-	seed := w.empty(Dims(), Int64)
-	offset := w.empty(Dims(), Int64)
-	out := w.emptyStrided(q.size.with(3, v.Size(-1)), q.denseLayout(), q.dtype)
-	lse := n.logSumExp(q.size.with(3, 1))
-	w.needs(w.Rules.CudnnForward(a.numbers()))
+	w.Op("_scaled_dot_product_cudnn_attention")
+	seed := w.Empty(Dims(), Int64)
+	offset := w.Empty(Dims(), Int64)
+	out := w.emptyStrided(q.size.With(3, v.Size(-1)), q.denseLayout(), q.dtype)
+	lse := n.logSumExp(q.size.With(3, 1))
+	w.kernelScratch(w.Rules.CudnnForward(a.numbers()))
 	w.attentionCost(q, k, 2)
 	n.save(lse)
 	n.save(out)
 	n.save(offset)
 	n.save(seed)
-	done(lse, seed, offset)
+	dropTemporaries(lse, seed, offset)
 	n.backward(func(g *Tensor) []*Tensor {
 		q, k, v := sq.get(), sk.get(), sv.get()
-		w.op("_scaled_dot_product_cudnn_attention_backward")
+		w.Op("_scaled_dot_product_cudnn_attention_backward")
 		dq := w.emptyStrided(q.size, q.denseLayout(), q.dtype)
 		dk := w.emptyStrided(k.size, k.denseLayout(), k.dtype)
 		dv := w.emptyStrided(v.size, v.denseLayout(), v.dtype)
-		w.needs(w.Rules.CudnnBackward(Attention{Query: q, Key: k}.numbers()))
+		w.kernelScratch(w.Rules.CudnnBackward(Attention{Query: q, Key: k}.numbers()))
 		w.attentionCost(q, k, 5)
-		return each(dq, dk, dv)
+		return inputGrads(dq, dk, dv)
 	})
 	return n.result(out)
 }
@@ -111,17 +111,17 @@ func (w *World) efficientAttention(a Attention) *Tensor {
 		mask = n.save(a.Mask)
 	}
 	sk, sq, sv := n.save(k), n.save(q), n.save(v)
-	w.op("_scaled_dot_product_efficient_attention")
+	w.Op("_scaled_dot_product_efficient_attention")
 	b, h, s := q.Size(0), q.Size(1), q.Size(2)
 	out := w.emptyStrided(q.size, bshd(q.size), q.dtype)
 	lse := n.logSumExp(Dims(b, h, (s+31)/32*32))
-	w.needs(w.Rules.EfficientForward(a.numbers()))
+	w.kernelScratch(w.Rules.EfficientForward(a.numbers()))
 	w.attentionCost(q, k, 2)
-	slse := n.save(lse)
-	sout := n.save(out)
-	done(lse)
-	n.backward(func(g *Tensor) []*Tensor {
-		return w.efficientBackward(g, sq.get(), sk.get(), sv.get(), sout.get(), slse.get(), mask, n.needs(3))
+	n.save(lse)
+	n.save(out)
+	dropTemporaries(lse)
+	n.backward(func(*Tensor) []*Tensor {
+		return w.efficientBackward(sq.get(), sk.get(), sv.get(), mask, n.needsGrad(3))
 	})
 	return n.result(out)
 }
@@ -132,11 +132,11 @@ func (n *node) logSumExp(size Shape) *Tensor {
 	if n == nil {
 		return nil
 	}
-	return n.w.empty(size, Float32)
+	return n.w.Empty(size, Float32)
 }
 
-func (w *World) efficientBackward(g, q, k, v, out, lse *Tensor, mask *saved, maskGrad bool) []*Tensor {
-	w.op("_scaled_dot_product_efficient_attention_backward")
+func (w *World) efficientBackward(q, k, v *Tensor, mask *saved, maskGrad bool) []*Tensor {
+	w.Op("_scaled_dot_product_efficient_attention_backward")
 	dq := w.emptyStrided(q.size, bshd(q.size), q.dtype)
 	dk := w.emptyStrided(k.size, bshd(k.size), k.dtype)
 	dv := w.emptyStrided(v.size, bshd(v.size), v.dtype)
@@ -145,11 +145,11 @@ func (w *World) efficientBackward(g, q, k, v, out, lse *Tensor, mask *saved, mas
 		dm = w.biasGrad(mask.get())
 	}
 	delta := w.efficientDelta(q, uint64(q.Size(0)*q.Size(1)*q.Size(2))*4)
-	work := w.alloc(w.takes(w.Rules.EfficientBackward(Attention{Query: q, Key: k}.numbers())))
+	work := w.alloc(w.kernelBytes(w.Rules.EfficientBackward(Attention{Query: q, Key: k}.numbers())))
 	w.release(delta)
 	w.release(work)
 	w.attentionCost(q, k, 5)
-	return each(dq, dk, dv, dm)
+	return inputGrads(dq, dk, dv, dm)
 }
 
 // efficientDelta is one number per query and head. The kernel computes it for
@@ -173,7 +173,7 @@ func (w *World) efficientDelta(q *Tensor, bytes uint64) *storage {
 // biasGrad has rows of a multiple of 16 elements, of which the mask's are a view.
 func (w *World) biasGrad(mask *Tensor) *Tensor {
 	cols := mask.Size(-1)
-	full := w.empty(mask.size.with(mask.size.n-1, (cols+15)/16*16), mask.dtype)
+	full := w.Empty(mask.size.With(mask.size.n-1, (cols+15)/16*16), mask.dtype)
 	if full.size == mask.size {
 		return full
 	}

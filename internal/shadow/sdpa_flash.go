@@ -16,7 +16,7 @@ import (
 // a quantized model was loaded in.
 func (w *World) FlashAttention(q, k, v *Tensor) *Tensor {
 	fn := w.Func(q, k, v)
-	if dt := cmp.Or(w.autocast, w.loaded); q.dtype == Float32 && dt != None {
+	if dt := cmp.Or(w.autocast, w.Loaded); q.dtype == Float32 && dt != None {
 		fn.Set(&q, q.To(dt))
 		fn.Set(&k, k.To(dt))
 		fn.Set(&v, v.To(dt))
@@ -43,14 +43,14 @@ func (w *World) flashKernel(a Attention) *Tensor {
 	q, k, v := a.Query, a.Key, a.Value
 	n := w.record("ScaledDotProductFlashAttentionBackward0", q, k, v)
 	sk, sq, sv := n.save(k), n.save(q), n.save(v)
-	w.op("_scaled_dot_product_flash_attention")
+	w.Op("_scaled_dot_product_flash_attention")
 	out := w.emptyStrided(q.size, q.denseLayout(), q.dtype)
-	lse := w.empty(Dims(q.Size(0), q.Size(1), q.Size(2)), Float32)
+	lse := w.Empty(Dims(q.Size(0), q.Size(1), q.Size(2)), Float32)
 	partial := w.flashSplits(a)
-	rng := w.empty(Dims(2), Int64)
-	unused := w.empty(Dims(), Int64)
+	rng := w.Empty(Dims(2), Int64)
+	unused := w.Empty(Dims(), Int64)
 	if a.Dropout > 0 { // the generator's state replaces the empty one
-		state := w.empty(Dims(2), Int64)
+		state := w.Empty(Dims(2), Int64)
 		rng.die()
 		rng = state
 	}
@@ -62,7 +62,7 @@ func (w *World) flashKernel(a Attention) *Tensor {
 	so := n.save(out)
 	n.save(rng)
 	n.save(unused)
-	done(lse, rng, unused)
+	dropTemporaries(lse, rng, unused)
 	n.backward(func(g *Tensor) []*Tensor { return w.flashBackward(g, so.get(), sq.get(), sk.get(), sv.get()) })
 	return n.result(out)
 }
@@ -79,7 +79,7 @@ func (w *World) flashSplits(a Attention) []*storage {
 // flashBackward needs one number per query and head, dq in float32, and with
 // grouped heads dk and dv for every query head, which are then summed.
 func (w *World) flashBackward(g, out, q, k, v *Tensor) []*Tensor {
-	w.op("_scaled_dot_product_flash_attention_backward")
+	w.Op("_scaled_dot_product_flash_attention_backward")
 	var copies []*storage // the kernel wants both with tokens before heads
 	for _, t := range []*Tensor{g, out} {
 		if stride := bshd(t.size); !sameStrides(t.size, t.stride, stride) {
@@ -98,5 +98,5 @@ func (w *World) flashBackward(g, out, q, k, v *Tensor) []*Tensor {
 		w.release(scratch[i])
 	}
 	w.attentionCost(q, k, 5)
-	return each(dq, dk, dv)
+	return inputGrads(dq, dk, dv)
 }

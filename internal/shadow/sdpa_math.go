@@ -68,17 +68,17 @@ func (t *Tensor) repeatInterleave(times int) *Tensor {
 func (t *Tensor) safeSoftmax() *Tensor {
 	w := t.w
 	n := w.record("SafeSoftmaxBackward0", t)
-	w.op("_safe_softmax")
-	out := w.empty(t.size, t.dtype)
+	w.Op("_safe_softmax")
+	out := w.Empty(t.size, t.dtype)
 	masked := w.alloc(uint64(t.Numel()))
 	rows := w.alloc(uint64(t.Numel() / max(t.Size(-1), 1)))
 	zero := w.alloc(t.dtype.Bytes())
 	for _, m := range []*storage{zero, rows, masked} {
-		w.release2(m)
+		w.release(m)
 	}
-	w.kernel(out, t)
+	w.Launch(out, t)
 	result := n.save(out)
-	n.backward(func(g *Tensor) []*Tensor { return each(g.softmaxGrad("_softmax", result.get(), g.dtype)) })
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.softmaxGrad("_softmax", result.get(), g.dtype)) })
 	return n.result(out, t)
 }
 

@@ -51,17 +51,17 @@ func (s Shape) insert(i, d int) Shape {
 	return s
 }
 
-// remove takes dimension i out.
-func (s Shape) remove(i int) Shape {
+// Remove takes dimension i out.
+func (s Shape) Remove(i int) Shape {
 	copy(s.d[i:], s.d[i+1:s.n])
 	s.n--
 	s.d[s.n] = 0 // shapes compare as values
 	return s
 }
 
-// with replaces dimension i.
-func (s Shape) with(i, d int) Shape {
-	s.d[i] = d
+// With is s with d for its dimension i, which may count from the end.
+func (s Shape) With(i, d int) Shape {
+	s.d[s.at(i)] = d
 	return s
 }
 
@@ -211,7 +211,5 @@ func (s Shape) Append(d int) Shape { return s.insert(s.n, d) }
 
 // Chunked splits dimension i, which has become so long, into chunks.
 func (s Shape) Chunked(i, chunk, length int) Shape {
-	return s.with(i, chunk).insert(i, length/chunk)
+	return s.With(i, chunk).insert(i, length/chunk)
 }
-
-func ceilDiv(a, b int) int { return (a + b - 1) / b }

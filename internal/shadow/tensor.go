@@ -19,21 +19,21 @@ type storage struct {
 // gradient buffers. A result that nobody has named yet has none; such a
 // temporary dies at the end of the op that uses it, as it does in Python.
 type Tensor struct {
-	w      *World
-	mem    *storage // nil for an undefined or CPU tensor
-	size   Shape
-	stride Shape
-	dtype  DType
-	leaf   bool // requires_grad and no history: a parameter, or a detached input of a checkpoint
-	needs  bool // requires_grad
-	dead   bool
-	isView bool // shares another tensor's storage, and holds that tensor
-	refs   int32
-	nr     int32 // which output of fn this is
-	fn     *node
-	acc    *node // AccumulateGrad, for a leaf
-	grad   *Tensor
-	name   string // a parameter's path
+	w            *World
+	mem          *storage // nil for an undefined or CPU tensor
+	size         Shape
+	stride       Shape
+	dtype        DType
+	leaf         bool // requires_grad and no history: a parameter, or a detached input of a checkpoint
+	requiresGrad bool
+	dead         bool
+	isView       bool // shares another tensor's storage, and holds that tensor
+	refs         int32
+	nr           int32 // which output of fn this is
+	fn           *node
+	acc          *node // AccumulateGrad, for a leaf
+	grad         *Tensor
+	name         string // a parameter's path
 }
 
 // Size is the size of dimension i, which may count from the end.
@@ -66,8 +66,15 @@ func (t *Tensor) String() string {
 
 func (t *Tensor) contiguous() bool { return isContiguous(t.size, t.stride) }
 
-// hold adds a holder.
-func (t *Tensor) hold() *Tensor {
+// RequiresGrad tells whether gradients flow to t: it is trained, or was computed
+// from something that is.
+func (t *Tensor) RequiresGrad() bool { return t.requiresGrad }
+
+// Dropped tells whether the last holder has let go of t.
+func (t *Tensor) Dropped() bool { return t.dead }
+
+// Hold adds a holder: t lives until it is dropped as often as it was held.
+func (t *Tensor) Hold() *Tensor {
 	if t != nil {
 		if t.dead {
 			panic("shadow: " + t.String() + " used after it was dropped: name it in its frame")
@@ -77,8 +84,9 @@ func (t *Tensor) hold() *Tensor {
 	return t
 }
 
-// drop takes a holder away; the last one frees the tensor.
-func (t *Tensor) drop() {
+// Drop takes a holder away; the last one frees the tensor. A temporary, which has
+// none, is freed at once; nil is nothing.
+func (t *Tensor) Drop() {
 	if t == nil {
 		return
 	}
@@ -102,13 +110,11 @@ func (t *Tensor) die() {
 		panic("shadow: " + t.String() + " dropped twice")
 	}
 	t.dead = true
-	if t.mem != nil {
-		t.w.release(t.mem)
-	}
+	t.w.release(t.mem)
 	if t.fn != nil {
 		t.fn.unref()
 	}
-	t.grad.drop()
+	t.grad.Drop()
 }
 
 // pin holds tensors while a C++ function runs; unpin lets go of those pinned
@@ -116,7 +122,7 @@ func (t *Tensor) die() {
 func (w *World) pin(ts ...*Tensor) (mark int) {
 	mark = len(w.pins)
 	for _, t := range ts {
-		w.pins = append(w.pins, t.hold())
+		w.pins = append(w.pins, t.Hold())
 	}
 	return mark
 }
@@ -125,12 +131,12 @@ func (w *World) unpin(mark int) {
 	for len(w.pins) > mark {
 		t := w.pins[len(w.pins)-1]
 		w.pins = w.pins[:len(w.pins)-1]
-		t.drop()
+		t.Drop()
 	}
 }
 
-// done ends an op: the temporaries among its arguments die, left to right.
-func done(args ...*Tensor) {
+// dropTemporaries ends an op: the temporaries among its arguments die, left to right.
+func dropTemporaries(args ...*Tensor) {
 	for _, t := range args {
 		if t != nil && t.refs == 0 && !t.dead {
 			t.die()
@@ -138,8 +144,9 @@ func done(args ...*Tensor) {
 	}
 }
 
-// empty makes a new tensor in row-major order.
-func (w *World) empty(size Shape, dt DType) *Tensor {
+// Empty makes a temporary in row-major order, whatever its numbers: torch.empty
+// before it is counted as an op.
+func (w *World) Empty(size Shape, dt DType) *Tensor {
 	return w.emptyStrided(size, size.contiguous(), dt)
 }
 
@@ -151,8 +158,8 @@ func (w *World) emptyStrided(size, stride Shape, dt DType) *Tensor {
 	return t
 }
 
-// emptyLike makes a tensor with t's shape, and its layout where that is dense.
-func (t *Tensor) emptyLike(dt DType) *Tensor {
+// EmptyLike makes a temporary with t's shape, and its layout where that is dense.
+func (t *Tensor) EmptyLike(dt DType) *Tensor {
 	if isDense(t.size, t.stride) {
 		return t.w.emptyStrided(t.size, t.stride, dt)
 	}
@@ -176,6 +183,6 @@ func (t *Tensor) alias(size, stride Shape) *Tensor {
 // Detach is the same memory outside the autograd graph.
 func (t *Tensor) Detach() *Tensor {
 	out := t.alias(t.size, t.stride)
-	done(t)
+	dropTemporaries(t)
 	return out
 }

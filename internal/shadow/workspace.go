@@ -14,7 +14,7 @@ type workspaces map[workspaceKey]*storage
 
 // cublas makes sure that the current thread and stream have their workspace.
 func (w *World) cublas() {
-	w.workspace(workspaceKey{w.thread, w.queue, false}, w.takes(w.Rules.Cublas()))
+	w.workspace(workspaceKey{w.thread, w.queue, false}, w.kernelBytes(w.Rules.Cublas()))
 }
 
 // cublasLt is for products with a bias. Its handle is made from the plain one,
@@ -23,9 +23,9 @@ func (w *World) cublasLt() {
 	w.cublas()
 	bytes, kept := w.Rules.CublasLt()
 	if kept {
-		w.workspace(workspaceKey{w.thread, w.queue, true}, w.takes(bytes))
+		w.workspace(workspaceKey{w.thread, w.queue, true}, w.kernelBytes(bytes))
 	} else {
-		w.needs(bytes)
+		w.kernelScratch(bytes)
 	}
 }
 

@@ -5,9 +5,14 @@
 // A tensor is a shape, an element type and a reference-counted storage. Each op
 // allocates what the CUDA op allocates, in that order, and saves for backward
 // what autograd saves; backward walks the graph and frees as it goes; autocast
-// keeps its cast cache; checkpointing recomputes; optimizers allocate their
-// states at the first step and their temporaries at each. What comes out is the
-// stream of allocations and frees that the real run would make.
+// keeps its cast cache; checkpointing recomputes. What comes out is the stream of
+// allocations and frees that the real run would make.
+//
+// Layers are in package nn, optimizers and what spreads a run over several GPUs in
+// package train. Both are written against what is exported here: Hold and Drop for
+// when things die, Op, Empty and Scratch for what an op of their own allocates,
+// Function for one with a gradient, Wrap, OnGrad and OnBackward to be called when
+// something happens, and parameter.go for memory that moves behind autograd's back.
 //
 // The facts are those of torch 2.11 as read in its sources and in recordings of
 // real runs; where other versions or cards differ, package kernel says so.
@@ -29,17 +34,16 @@ const (
 // World is one process that trains: everything that PyTorch keeps outside
 // tensors and modules.
 type World struct {
-	Rules kernel.Rules // the card and the library versions
-	Side  kernel.Side  // to go by where what a kernel takes is not known on the card
-	Open  Open
-	Trace *stream.Trace
-	Tags  []Tag // one per allocation of the trace, folded as it was; see Tag
-	Most  int   // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
+	Rules      kernel.Rules // the card and the library versions
+	Side       kernel.Side  // to go by where what a kernel takes is not known on the card
+	Open       Open
+	Trace      *stream.Trace
+	Tags       []Tag // one per allocation of the trace, folded as it was; see Tag
+	MostEvents int   // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
 
 	gradMode bool
 	autocast DType // None outside torch.autocast
 	casts    castCache
-	loaded   DType // what a quantized model was loaded in; None for others
 	hooks    *hooks
 	watch    []*Tensor // every tensor made while a region recomputes
 	thread   int
@@ -58,8 +62,8 @@ type World struct {
 	turns      turns
 	origin     []uint32 // of an unfolded trace: the ID that each had before
 
-	afterBackward func()            // when the whole backward has run
-	wrapped       map[string]hooked // by the path of the module
+	afterBackward func()             // when the whole backward has run
+	wrapped       map[string]Wrapper // by the path of the module
 
 	// OutOfPlace makes gradients that meet never add in place, as under a
 	// dispatch mode that logs ops.
@@ -71,6 +75,9 @@ type World struct {
 	Meter Meter
 	// Folds lets long loops run a few of their turns: see Turns.
 	Folds bool
+	// Loaded is the type that a quantized model was loaded in, None for others:
+	// attention looks at it where it finds float32.
+	Loaded DType
 }
 
 // NewWorld makes an empty process that writes to a new trace.
@@ -83,7 +90,7 @@ func (w *World) alloc(bytes uint64) *storage {
 	if bytes == 0 {
 		return nil
 	}
-	if w.Most > 0 && len(w.Trace.Events) >= w.Most {
+	if w.MostEvents > 0 && len(w.Trace.Events) >= w.MostEvents {
 		panic(TooLong{})
 	}
 	id := w.Trace.Alloc(bytes, w.queue)
@@ -98,8 +105,12 @@ func (w *World) alloc(bytes uint64) *storage {
 // have. A kernel works on a tensor of terabytes in thousands of parts.
 type TooLong struct{}
 
-// release takes one tensor away from a storage; the last one frees it.
+// release takes one tensor away from a storage; the last one frees it. Without
+// memory there is nothing to do.
 func (w *World) release(m *storage) {
+	if m == nil {
+		return
+	}
 	m.refs--
 	if m.refs == 0 {
 		w.Trace.Free(m.id)
@@ -107,31 +118,25 @@ func (w *World) release(m *storage) {
 	}
 }
 
-// scratch takes and gives back memory that an op needs for a moment.
-func (w *World) scratch(bytes uint64) {
-	w.release2(w.alloc(bytes))
-}
-
-func (w *World) release2(m *storage) {
-	if m != nil {
-		w.release(m)
-	}
+// Scratch takes and gives back memory that an op needs for a moment.
+func (w *World) Scratch(bytes uint64) {
+	w.release(w.alloc(bytes))
 }
 
 // Open is how much is left open on a card of which kernels' needs are not known: for
 // each fact that it lacks, the bytes between the ends of the widest figure.
 type Open [kernel.Facts]uint64
 
-// takes is a figure of a kernel's, on the side that this run goes by.
-func (w *World) takes(f kernel.Figure) uint64 {
+// kernelBytes is a figure of a kernel's, on the side that this run goes by.
+func (w *World) kernelBytes(f kernel.Figure) uint64 {
 	if f.Lacks != kernel.None {
 		w.Open[f.Lacks] = max(w.Open[f.Lacks], f.Open())
 	}
 	return f.On(w.Side)
 }
 
-// needs takes and gives back what a kernel needs for a moment.
-func (w *World) needs(f kernel.Figure) { w.scratch(w.takes(f)) }
+// kernelScratch takes and gives back what a kernel needs for a moment.
+func (w *World) kernelScratch(f kernel.Figure) { w.Scratch(w.kernelBytes(f)) }
 
 // Mark opens a phase in the trace.
 func (w *World) Mark(phase uint32) { w.Trace.Add(stream.Mark, phase, 0) }
@@ -148,11 +153,9 @@ func (w *World) Repeat(from int) bool {
 	return true
 }
 
-// Keep gives a temporary a holder outside any frame; Release takes it away.
-func (w *World) Keep(t *Tensor) *Tensor { return t.hold() }
-
-// op is called where an op is dispatched, before it allocates.
-func (w *World) op(name string) {
+// Op says that an op is dispatched, by the name that PyTorch has for it. Call it
+// before the op allocates.
+func (w *World) Op(name string) {
 	w.host(HostOp)
 	if w.Log != nil {
 		w.Log(name)

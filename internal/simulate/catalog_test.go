@@ -3,6 +3,9 @@
 package simulate
 
 import (
+	"encoding/json"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,8 +22,8 @@ func TestCatalogParameters(t *testing.T) {
 		"torchvision/convnext_tiny": 28589128, "torchvision/convnext_small": 50223688,
 		"torchvision/convnext_base": 88591464, "torchvision/convnext_large": 197767336,
 	}
-	for _, e := range catalog.All() {
-		named[e.Name] = e.Params
+	for _, name := range slices.Concat(catalog.Names(), variants(t)) {
+		named[name] = catalog.Find(name).Params
 	}
 	for name, want := range named {
 		t.Run(name, func(t *testing.T) {
@@ -42,4 +45,27 @@ func TestCatalogParameters(t *testing.T) {
 			}
 		})
 	}
+}
+
+// variants are the catalogue's models that share a config with another.
+func variants(t *testing.T) []string {
+	t.Helper()
+	data, err := os.ReadFile("../catalog/variants.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for line := range strings.Lines(string(data)) {
+		var v struct {
+			Hub string `json:"hub"`
+		}
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, v.Hub)
+	}
+	if len(out) < 100 {
+		t.Fatalf("only %d variants", len(out))
+	}
+	return out
 }

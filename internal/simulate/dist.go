@@ -9,6 +9,7 @@ import (
 
 	"snug/internal/setup"
 	"snug/internal/shadow"
+	"snug/internal/shadow/train"
 	"snug/internal/stream"
 )
 
@@ -35,25 +36,25 @@ func (r *run) distribute() error {
 	data, shard := d.Mesh.Size(setup.Data), d.Mesh.Size(setup.Shard)
 	switch d.Kind {
 	case setup.DDP:
-		ddp := shadow.NewDDP(r.builder, data, d.BucketView)
-		ddp.Late = r.o.Late
+		ddp := train.NewDDP(r.builder, data, d.BucketView)
+		ddp.Late = r.o.LateBuckets
 		r.wrapper = ddp
 	case setup.FSDP2, setup.FSDP2NoReshard:
-		f := shadow.NewFSDP(r.builder, shadow.Sharding{
+		f := train.NewFSDP(r.builder, train.Sharding{
 			World: shard, Reshard: d.Kind == setup.FSDP2, Param: typeNamed(d.ParamDType), Reduce: typeNamed(d.ReduceDType),
 		})
 		r.wrapper, r.params = f, f.Shards(r.params)
 		r.mine = r.params
 	case setup.Zero1:
-		r.mine = shadow.ZeroPartition(r.params, shard)
+		r.mine = train.ZeroPartition(r.params, shard)
 	case setup.Zero1DeepSpeed:
-		z := shadow.NewZero1(r.builder, shard)
+		z := train.NewZero1(r.builder, shard)
 		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
 	case setup.Zero2:
-		z := shadow.NewZero2(r.builder, shard)
+		z := train.NewZero2(r.builder, shard)
 		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
 	case setup.Zero3:
-		z := shadow.NewZero3(r.builder, shard)
+		z := train.NewZero3(r.builder, shard)
 		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
 	default:
 		return fmt.Errorf("dist.kind %q is not known; known are %s", d.Kind, strings.Join(setup.DistKinds, ", "))
@@ -78,7 +79,7 @@ func (r *run) boundary(last bool) bool {
 func (r *run) newOptimizer() (err error) {
 	name := r.s.Optimizer
 	z, deepspeed := r.wrapper.(interface {
-		Around(shadow.Optimizer) shadow.Optimizer
+		Around(train.Optimizer) train.Optimizer
 	})
 	if deepspeed && (name == "" || name == "adam" || name == "adamw") {
 		name = "adamw-fused"
@@ -88,7 +89,7 @@ func (r *run) newOptimizer() (err error) {
 		mine = r.script.Groups(r.mine)
 		r.params = slices.Concat(r.script.Groups(r.params)...)
 	}
-	r.opt, err = r.w.NewOptimizer(name, mine...)
+	r.opt, err = train.NewOptimizer(r.w, name, mine...)
 	if err == nil && deepspeed {
 		r.opt = z.Around(r.opt)
 	}

@@ -14,6 +14,7 @@ import (
 	"snug/internal/gpu"
 	"snug/internal/setup"
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // terse is nanoGPT's model as the script wrote it that was measured: embeddings and
@@ -22,13 +23,13 @@ type terse struct {
 	family.Scripted
 	w        *shadow.World
 	how      family.Run
-	wte, wpe *shadow.Embedding
+	wte, wpe *nn.Embedding
 	h        []*terseBlock
-	ln       *shadow.LayerNorm
-	head     *shadow.Linear
+	ln       *nn.LayerNorm
+	head     *nn.Linear
 }
 
-func newTerse(b *shadow.Builder, how family.Run) (family.Model, error) {
+func newTerse(b *nn.Builder, how family.Run) (family.Model, error) {
 	const width, vocab = 768, 50304
 	m := &terse{w: b.W, how: how}
 	m.wte = b.Embedding("wte", vocab, width)
@@ -80,8 +81,8 @@ func (m *terse) Forward(b family.Batch) (*shadow.Tensor, *shadow.Tensor) {
 type terseBlock struct {
 	shadow.Path
 	w                  *shadow.World
-	ln1, ln2           *shadow.LayerNorm
-	qkv, proj, fc, out *shadow.Linear
+	ln1, ln2           *nn.LayerNorm
+	qkv, proj, fc, out *nn.Linear
 }
 
 func (l *terseBlock) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
@@ -154,7 +155,7 @@ func TestNanoGPTLoop(t *testing.T) {
 	c, recorded := readPEFT(t, "testdata/nanogpt_loop/loop.txt.gz")
 	s := caseSetup(c)
 	s.Steps, s.Accumulation = 3, 3
-	played := play(t, s, Options{Out: true})
+	played := play(t, s, Options{OutOfPlace: true})
 	const tokens, vocabulary = 3 * 100, 1000
 	for what, size := range map[string]uint64{"batches": tokens * 8, "logits": tokens * vocabulary * 4} {
 		want := recorded.lives(size)

@@ -176,7 +176,7 @@ func simulated(t *testing.T, s *setup.Setup, skips []bool) []moment {
 		op    string
 	}
 	var ops []at
-	r, err := Run(s, Options{Alone: true, Out: true, Skips: skips, Log: func(w *shadow.World, op string) {
+	r, err := Run(s, Options{Undivided: true, OutOfPlace: true, Skips: skips, Log: func(w *shadow.World, op string) {
 		ops = append(ops, at{len(w.Trace.Events), op})
 	}})
 	if err != nil {

@@ -79,7 +79,7 @@ func testDispatched(t *testing.T, folder string) {
 			if len(want) < 50 {
 				t.Fatalf("only %d allocations are recorded", len(want))
 			}
-			played := play(t, s, Options{Alone: true, Out: true, Local: true, Card: caseCard(c)})
+			played := play(t, s, Options{Undivided: true, OutOfPlace: true, Local: true, Card: caseCard(c)})
 			if played.params != recorded.params || played.trained != recorded.trained {
 				t.Errorf("%d parameters, %d trained; want %d, %d", played.params, played.trained, recorded.params, recorded.trained)
 			}

@@ -4,7 +4,7 @@ package simulate
 
 import (
 	"snug/internal/setup"
-	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // quantize loads the model with its linear layers quantized, where the setup asks for it.
@@ -19,6 +19,6 @@ func (r *run) quantize() error {
 	if !r.builder.Quantizes() {
 		return setup.Wrong("{quantization.bits}: %s has no linear layers that could be quantized; leave it out", r.s.Model.Title())
 	}
-	r.builder.Quantize(shadow.Quantization{Double: p.Double, Compute: typeOf(p.Compute), Prepare: p.Prepare, CastBack: p.CastBack, Saved: p.Saved})
+	r.builder.Quantize(nn.Quantization{Double: p.Double, Compute: typeOf(p.Compute), Prepare: p.Prepare, CastBack: p.CastBack, Saved: p.Saved})
 	return nil
 }

@@ -27,6 +27,9 @@ func qlora(config map[string]any, head string) *setup.Setup {
 	}
 }
 
+// later are the families of quantized_layers.txt that are not simulated yet.
+var later = []string{"gemma", "phi", "bloom", "xlm-roberta"}
+
 // TestQuantizedLayers lays the layers that are quantized beside those that transformers
 // 5.17 replaces by Linear4bit, in models of two blocks: of those with a 1 in their
 // name the file has none, as they are like the first.
@@ -44,9 +47,13 @@ func TestQuantizedLayers(t *testing.T) {
 			}
 			want := strings.Split(f[2], ",")
 			r := &run{s: qlora(config, f[1])}
-			if err := r.load(); err != nil && strings.Contains(err.Error(), "is not known") {
-				t.Skip("a family for another day")
-			} else if err != nil {
+			err := r.load()
+			if unknown := !slices.Contains(family.Known(), f[0]); unknown != slices.Contains(later, f[0]) {
+				t.Fatalf("the family is known: %t", !unknown)
+			} else if unknown {
+				return
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			got := slices.DeleteFunc(r.builder.QuantizedLayers(), func(name string) bool { return strings.Contains(name, ".1.") })

@@ -15,6 +15,8 @@ import (
 	"snug/internal/kernel"
 	"snug/internal/setup"
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+	"snug/internal/shadow/train"
 	"snug/internal/stream"
 )
 
@@ -41,23 +43,24 @@ type Result struct {
 
 // Options are for tests and tools that look closer.
 type Options struct {
-	Log   func(w *shadow.World, op string) // each op and phase, as it comes
-	Alone bool                             // no division of the loss, as the op recordings were made
-	Out   bool                             // meeting gradients never add in place
-	Late  bool                             // DDP's first buckets are let go in the step after next
-	Skips []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
-	Watch Stopwatch                        // counts a step with everything in place, if set
-	Brief bool                             // the first step, which makes the optimizer's states, has one micro-batch
-	Card  gpu.Card                         // what kernels are chosen for; the reference where it has no capability
-	Side  kernel.Side                      // to go by where what kernels take is not known on that card
-	Local bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
-	Model Maker                            // makes a model in the place of the setup's, if set
-	Folds bool                             // long loops stay folded in the result
-	Most  int                              // events that the run may have, folded where that is so; 0 for any
+	Log         func(w *shadow.World, op string) // each op and phase, as it comes
+	Undivided   bool                             // no division of the loss, as the op recordings were made
+	OutOfPlace  bool                             // meeting gradients never add in place
+	LateBuckets bool                             // DDP's first buckets are let go in the step after next
+	Skips       []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
+	Watch       Stopwatch                        // counts a step with everything in place, if set
+	Brief       bool                             // the first step, which makes the optimizer's states, has one micro-batch
+	Card        gpu.Card                         // what kernels are chosen for; the reference where it has no capability
+	Side        kernel.Side                      // to go by where what kernels take is not known on that card
+	Local       bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
+	Model       Maker                            // makes a model in the place of the setup's, if set
+	Folds       bool                             // long loops stay folded in the result
+	MostEvents  int                              // events that the run may have, folded where that is so; 0 for any
+	Stop        func() error                     // asked before each micro-batch; its error ends the run; nil is to go on
 }
 
 // Maker builds a model by hand.
-type Maker func(b *shadow.Builder, how family.Run) (family.Model, error)
+type Maker func(b *nn.Builder, how family.Run) (family.Model, error)
 
 // Stopwatch counts the time of a step: it is told of its work, of the end of
 // each micro-batch, of one that is like the first but finds gradients, and of
@@ -75,16 +78,16 @@ type run struct {
 	s       *setup.Setup
 	o       Options
 	w       *shadow.World
-	builder *shadow.Builder
+	builder *nn.Builder
 	model   family.Model
 	shape   *family.Shape    // of the micro-batch under way
 	script  family.Scripted  // the model, where it has a script of its own
-	names   names            // of that script
+	names   loopNames        // of that script
 	wrapper wrapper          // of a run on several GPUs
 	params  []*shadow.Tensor // what the optimizer is given
 	mine    []*shadow.Tensor // those of them that this process updates
-	opt     shadow.Optimizer
-	scaler  *shadow.GradScaler               // for amp-fp16
+	opt     train.Optimizer
+	scaler  *train.GradScaler                // for amp-fp16
 	at      int                              // the step under way
 	folds   bool                             // long loops run a few of their turns
 	tokens  [][]int                          // of each micro-batch of each step, where they vary
@@ -125,12 +128,14 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 		case nil:
 		case shadow.TooLong:
 			res, err = nil, ErrTooLong
+		case stopped:
+			res, err = nil, e.error
 		default:
 			panic(e)
 		}
 	}()
-	r.w.Most = o.Most
-	r.begin()
+	r.w.MostEvents = o.MostEvents
+	r.beforeSteps()
 	r.steps()
 	loops, ok := r.w.Folded()
 	if !ok {
@@ -145,8 +150,21 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	for _, p := range r.builder.Trainable() {
 		res.Gradients += p.Bytes()
 	}
-	r.w.Over()
+	r.w.Finish()
 	return res, nil
+}
+
+// stopped is a panic that ends a run which nobody waits for.
+type stopped struct{ error }
+
+// goesOn panics where the run is to stop.
+func (r *run) goesOn() {
+	if r.o.Stop == nil {
+		return
+	}
+	if err := r.o.Stop(); err != nil {
+		panic(stopped{err})
+	}
 }
 
 // steps runs them. From the second update on a step mostly leaves everything as it
@@ -154,6 +172,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 func (r *run) steps() {
 	o, from := r.o, 0
 	for i := range r.s.Steps {
+		r.goesOn()
 		if i >= len(o.Skips)+2 && o.Log == nil && r.tokens == nil && r.w.Repeat(from) {
 			from += (len(r.w.Trace.Events) - from) / 2
 			continue
@@ -163,15 +182,15 @@ func (r *run) steps() {
 	}
 }
 
-// written tells whether what is sure to come out the same may be written
+// mayCopy tells whether what is sure to come out the same may be written
 // instead of run: on one GPU, where no log wants to see every op.
-func (r *run) written() bool { return r.o.Log == nil && r.wrapper == nil && r.script == nil }
+func (r *run) mayCopy() bool { return r.o.Log == nil && r.wrapper == nil && r.script == nil }
 
 // metered tells whether the watch is to see micro-batch k of this step. It sees
 // each kind once, with everything in place: those that find gradients in the
 // second step, where optimizer states exist, and the opening one where it is run.
 func (r *run) metered(k int) bool {
-	if k == 0 && r.written() {
+	if k == 0 && r.mayCopy() {
 		return r.at == 0
 	}
 	return r.at == min(1, r.s.Steps-1)
@@ -180,12 +199,12 @@ func (r *run) metered(k int) bool {
 func (r *run) load() error {
 	s := r.s
 	r.w = shadow.NewWorld(rules(s.Versions, r.o.Card))
-	r.w.OutOfPlace, r.w.Folds, r.w.Side = r.o.Out, r.folds, r.o.Side
+	r.w.OutOfPlace, r.w.Folds, r.w.Side = r.o.OutOfPlace, r.folds, r.o.Side
 	if r.o.Log != nil {
 		r.w.Log = func(op string) { r.o.Log(r.w, op) }
 	}
 	r.mark(Load, "")
-	r.builder = &shadow.Builder{W: r.w, DType: weightType(s), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
+	r.builder = &nn.Builder{W: r.w, DType: weightType(s), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
 	r.shape = &family.Shape{Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq}
 	how := family.Run{
 		Shape: r.shape, Head: s.Model.Head,
@@ -223,7 +242,7 @@ func (r *run) load() error {
 		return err
 	}
 	if s.Precision == setup.AmpFP16 {
-		r.scaler = r.w.NewGradScaler()
+		r.scaler = train.NewGradScaler(r.w)
 	}
 	return nil
 }
@@ -254,13 +273,13 @@ func (r *run) addLora() error {
 			return setup.Wrong("{lora.save} %s: its weight is quantized, and cannot be trained; leave it out", name)
 		}
 	}
-	how := shadow.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}
+	how := nn.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}
 	if r.builder.TrainsCopies(how) {
 		return setup.Wrong("{lora.dora} with {lora.dropout} on %s: PEFT makes gradients of whole weights there, which are not simulated; set {lora.dropout} to 0", r.s.Model.Title())
 	}
 	r.builder.AddLora(how)
 	if !r.builder.Adapted() {
-		return setup.Wrong("{lora.targets} %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), known(names))
+		return setup.Wrong("{lora.targets} %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), thereAre(names))
 	}
 	if p := r.s.Quantization; p != nil && p.Adapters != "" {
 		r.builder.CastTrained(typeOf(p.Adapters))
@@ -271,8 +290,8 @@ func (r *run) addLora() error {
 	return nil
 }
 
-// known is the end of a sentence about targets that are none.
-func known(names []string) string {
+// thereAre is the end of a sentence about targets that are none.
+func thereAre(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
@@ -281,7 +300,7 @@ func known(names []string) string {
 
 // step is one optimizer step: the micro-batches, then the update.
 func (r *run) step(skip bool) {
-	r.micros()
+	r.microBatches()
 	defer r.w.As(shadow.Temporaries)()
 	if r.o.Watch != nil && r.at == min(1, r.s.Steps-1) {
 		r.o.Watch.Update(r.s.Optimizer, r.params, r.s.Clip)
@@ -295,7 +314,7 @@ func (r *run) step(skip bool) {
 	r.mark(Optimizer, "zero_grad")
 	r.zeroGrad()
 	if r.script != nil && r.o.Local {
-		r.names.end(r.w)
+		r.names.end()
 	}
 	r.note("step ends")
 }
@@ -305,14 +324,14 @@ func (r *run) step(skip bool) {
 // 2.11: zero_ or _foreach_zero_, in place).
 func (r *run) zeroGrad() {
 	if !r.s.KeepsGradients() {
-		shadow.ZeroGrad(r.params)
+		train.ZeroGrad(r.params)
 	}
 }
 
-// micros runs the micro-batches of a step. The first one finds no gradients, unless
+// microBatches runs the micro-batches of a step. The first one finds no gradients, unless
 // they are kept, and is the same in every step; further ones do the same again and add to those
 // that it left. What is the same need only be written.
-func (r *run) micros() {
+func (r *run) microBatches() {
 	from, n := 0, max(r.s.Accumulation, 1)
 	if r.tokens == nil {
 		n = min(n, Settled)
@@ -321,6 +340,7 @@ func (r *run) micros() {
 		n = 1
 	}
 	for k := range n {
+		r.goesOn()
 		other := r.boundary(k == n-1)
 		r.reshape(k)
 		if k >= 2 && !other && r.o.Log == nil && r.tokens == nil && r.w.Repeat(from) {
@@ -328,8 +348,8 @@ func (r *run) micros() {
 			continue
 		}
 		from = len(r.w.Trace.Events)
-		if !r.rewritten(k) {
-			r.micro(k)
+		if !r.copied(k) {
+			r.microBatch(k)
 		}
 	}
 }
@@ -341,8 +361,8 @@ func (r *run) reshape(k int) {
 	}
 }
 
-// rewritten writes micro-batch k from the first one there was, if that can be.
-func (r *run) rewritten(k int) bool {
+// copied writes micro-batch k from the first one there was, if that can be.
+func (r *run) copied(k int) bool {
 	if k == 0 && !r.s.KeepsGradients() {
 		return r.opening[*r.shape].Again()
 	}
@@ -367,19 +387,19 @@ func (r *run) update(skip bool) {
 	r.scaler.Update()
 }
 
-// micro is one forward and backward, the k-th of its step.
-func (r *run) micro(k int) {
+// microBatch is one forward and backward, the k-th of its step.
+func (r *run) microBatch(k int) {
 	if r.o.Watch != nil && r.metered(k) {
 		r.w.Meter = r.o.Watch
 		defer r.timed()
 	}
-	if k == 0 && r.opening[*r.shape] == nil && r.written() {
+	if k == 0 && r.opening[*r.shape] == nil && r.mayCopy() {
 		p := r.w.Begin()
 		r.opening[*r.shape] = p
 		defer p.End()
 	}
 	if r.script != nil {
-		r.scripted()
+		r.scriptMicroBatch()
 		return
 	}
 	r.note("step: batch")
@@ -387,12 +407,12 @@ func (r *run) micro(k int) {
 	r.mark(Forward, "forward")
 	var loss *shadow.Tensor
 	r.w.Autocast(autocastType(r.s.Precision), func() {
-		loss = r.w.Keep(r.forward(func() *shadow.Tensor { return r.model.Loss(b) }))
+		loss = r.forward(func() *shadow.Tensor { return r.model.Loss(b) }).Hold()
 	})
 	r.mark(Backward, "backward")
 	r.backward(loss)
 	r.note("backward done, loss and batch dropped")
-	shadow.Release(loss)
+	loss.Drop()
 	b.Drop()
 }
 
@@ -404,7 +424,7 @@ func (r *run) timed() {
 
 // backward is scaler.scale(loss / accumulation).backward().
 func (r *run) backward(loss *shadow.Tensor) {
-	if !r.o.Alone {
+	if !r.o.Undivided {
 		loss = loss.DivScalar()
 	}
 	r.scaled(loss)
@@ -423,7 +443,7 @@ func (r *run) clip() {
 	if r.scaler != nil {
 		r.scaler.Unscale(r.params)
 	}
-	r.w.ClipGradNorm(r.params)
+	train.ClipGradNorm(r.w, r.params)
 }
 
 func (r *run) mark(phase uint32, text string) {
@@ -472,16 +492,16 @@ func autocastType(precision string) shadow.DType {
 // rules is what depends on the card and the versions; empty means the reference
 // and the newest known.
 func rules(v setup.Versions, card gpu.Card) kernel.Rules {
-	r := card.Kernels(number(v.Torch, 211))
-	r.BitsAndBytes = number(v.BitsAndBytes, 50)
+	r := card.Kernels(versionNumber(v.Torch, 211))
+	r.BitsAndBytes = versionNumber(v.BitsAndBytes, 50)
 	return r
 }
 
-// number is 211 for "2.11.0".
-func number(version string, otherwise int) int {
+// versionNumber is 211 for "2.11.0".
+func versionNumber(version string, fallback int) int {
 	var major, minor int
 	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 {
-		return otherwise
+		return fallback
 	}
 	return 100*major + minor
 }

@@ -37,7 +37,7 @@ func (m *machine) fastEntry() bool {
 
 // scanEntry fills e and returns how many bytes it took, 0 if it gave up. It is
 // where reading spends its time, so numbers are read here and not in a function.
-func (m *machine) scanEntry(b []byte, e *entry) int {
+func (m *machine) scanEntry(b []byte, e *entry) int { //nolint:funlen // see above
 	p := 0
 	if b[p] == opMemoize {
 		m.name(refTo(vEntry, m.entries.n))

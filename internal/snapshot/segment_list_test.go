@@ -22,10 +22,11 @@ func TestSegmentList(t *testing.T) {
 		for range rapid.IntRange(0, 200).Draw(t, "steps") {
 			addr := rapid.Uint64Range(0, 64*4*partCap).Draw(t, "addr") / 16 * 16
 			p, held := list.find(addr)
-			at, ok := slices.BinarySearchFunc(model, addr, func(s Segment, a uint64) int {
+			at, _ := slices.BinarySearchFunc(model, addr, func(s Segment, a uint64) int {
 				return map[bool]int{true: -1, false: 1}[s.Addr <= a]
 			})
-			if ok = at > 0 && addr < model[at-1].end(); ok {
+			ok := at > 0 && addr < model[at-1].end()
+			if ok {
 				at--
 			}
 			if held != ok {

@@ -122,7 +122,7 @@ func (w *window) take(n int) ([]byte, error) {
 func (w *window) short() error {
 	w.pos = len(w.buf)
 	switch {
-	case w.err == io.EOF:
+	case errors.Is(w.err, io.EOF):
 		return w.fail("the file ends in the middle: truncated")
 	case errors.Is(w.err, io.ErrUnexpectedEOF):
 		return w.fail("the compressed data ends in the middle: truncated")
@@ -142,7 +142,7 @@ func (w *window) drain() error {
 		w.pos = len(w.buf)
 		w.fill(1)
 	}
-	if w.err != io.EOF {
+	if !errors.Is(w.err, io.EOF) {
 		return w.short()
 	}
 	return nil

@@ -2,11 +2,7 @@
 
 package change
 
-import (
-	"bytes"
-
-	"github.com/rogpeppe/go-internal/diff"
-)
+import "bytes"
 
 // Diff is the change as a unified diff, which patch -p1 and git apply read.
 func (c *Change) Diff() []byte {
@@ -16,10 +12,7 @@ func (c *Change) Diff() []byte {
 		if f.Before == nil {
 			from = "/dev/null"
 		}
-		text := diff.Diff(from, f.Before, "b/"+f.Path, f.After)
-		if _, rest, ok := bytes.Cut(text, []byte("\n")); ok { // its first line is a command
-			out.Write(rest)
-		}
+		out.Write(unified(from, f.Before, "b/"+f.Path, f.After))
 	}
 	return out.Bytes()
 }

@@ -11,10 +11,7 @@ import (
 )
 
 func (yamlSyntax) render(src []byte, old *node, value any) (string, any, error) {
-	text, reads, err := yamlRender(string(src[old.start:old.end]), old, value)
-	if err != nil {
-		return "", nil, err
-	}
+	text, reads := yamlRender(string(src[old.start:old.end]), old, value)
 	// A value that was left out has nothing between it and its colon or dash.
 	if old.start == old.end && old.start > 0 && bytes.IndexByte([]byte(" \t\n"), src[old.start-1]) < 0 {
 		text = " " + text
@@ -22,7 +19,7 @@ func (yamlSyntax) render(src []byte, old *node, value any) (string, any, error) 
 	return text, reads, nil
 }
 
-func yamlRender(was string, old *node, value any) (string, any, error) {
+func yamlRender(was string, old *node, value any) (string, any) {
 	quoted := old.style == yamlSingle || old.style == yamlDouble
 	if s, ok := old.data.(string); quoted && ok && numeric(s) {
 		switch value.(type) {
@@ -35,20 +32,19 @@ func yamlRender(was string, old *node, value any) (string, any, error) {
 	}
 	switch v := value.(type) {
 	case string:
-		text, err := yamlString(v, old.style)
-		return text, v, err
+		return yamlString(v, old.style), v
 	case bool:
-		return likeBool(v, was), v, nil
+		return likeBool(v, was), v
 	case nil:
 		if was == "~" {
-			return was, nil, nil
+			return was, nil
 		}
-		return "null", nil, nil
+		return "null", nil
 	}
 	if quoted && old.kind != Text { // !!int "8"
-		return old.style + bare(value) + old.style, value, nil
+		return old.style + bare(value) + old.style, value
 	}
-	return bare(value), value, nil
+	return bare(value), value
 }
 
 // isWord knows a text that needs no quotes, whatever follows it.
@@ -58,14 +54,14 @@ func isWord(text string) bool {
 
 // yamlString writes a text in a style, or in quotes where it would read as
 // something else.
-func yamlString(v, style string) (string, error) {
+func yamlString(v, style string) string {
 	switch {
 	case style == yamlDouble:
-		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v) + `"`, nil
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v) + `"`
 	case style != yamlSingle && isWord(v) && readsAsText(v):
-		return v, nil
+		return v
 	}
-	return "'" + strings.ReplaceAll(v, "'", "''") + "'", nil
+	return "'" + strings.ReplaceAll(v, "'", "''") + "'"
 }
 
 // readsAsText says whether a word without quotes stays a text.
@@ -94,10 +90,7 @@ func (s yamlSyntax) insert(src []byte, parent *node, keys []string, value any) (
 	case parent.end < len(src) || len(bytes.TrimSpace(src[:parent.start])) > 0 && !onlyComments(src):
 		indent = indentation(src, parent.start) + yamlUnit(src)
 	}
-	lines, err := yamlLinesOf(keys, value, indent, yamlUnit(src), newline(src))
-	if err != nil {
-		return nil, err
-	}
+	lines := yamlLinesOf(keys, value, indent, yamlUnit(src), newline(src))
 	return []splice{appendLine(src, yamlTail(src, parent), lines)}, nil
 }
 
@@ -169,24 +162,17 @@ func yamlUnit(src []byte) string {
 }
 
 // yamlLinesOf writes nested keys on lines of their own.
-func yamlLinesOf(keys []string, value any, indent, unit, nl string) (string, error) {
+func yamlLinesOf(keys []string, value any, indent, unit, nl string) string {
 	var lines []string
 	for i, key := range keys {
-		name, err := yamlString(key, yamlPlain)
-		if err != nil {
-			return "", err
-		}
-		line := indent + strings.Repeat(unit, i) + name + ":"
+		line := indent + strings.Repeat(unit, i) + yamlString(key, yamlPlain) + ":"
 		if i == len(keys)-1 {
-			text, _, err := yamlRender("", &node{style: yamlPlain}, value)
-			if err != nil {
-				return "", err
-			}
+			text, _ := yamlRender("", &node{style: yamlPlain}, value)
 			line += " " + text
 		}
 		lines = append(lines, line)
 	}
-	return strings.Join(lines, nl), nil
+	return strings.Join(lines, nl)
 }
 
 func (yamlSyntax) insertFlow(src []byte, parent *node, keys []string, value any) ([]splice, error) {
@@ -194,16 +180,9 @@ func (yamlSyntax) insertFlow(src []byte, parent *node, keys []string, value any)
 	if len(parent.entries) > 0 && src[parent.entries[0].keyStart] == '"' {
 		style = yamlDouble
 	}
-	text, _, err := yamlRender("", &node{style: yamlPlain}, value)
-	if err != nil {
-		return nil, err
-	}
+	text, _ := yamlRender("", &node{style: yamlPlain}, value)
 	for i := len(keys) - 1; i >= 0; i-- {
-		name, err := yamlString(keys[i], style)
-		if err != nil {
-			return nil, err
-		}
-		if text = name + ": " + text; i > 0 {
+		if text = yamlString(keys[i], style) + ": " + text; i > 0 {
 			text = "{" + text + "}"
 		}
 	}

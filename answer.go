@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snug
+
+import "encoding/json"
+
+// Answer is what a run takes on one GPU. Its JSON is that of `snug estimate --json`.
+type Answer struct {
+	ID string `json:"id"`
+	// PeakAllocated is the most that tensors take at once. PeakReserved is the most that
+	// PyTorch holds of the card, fragmentation included.
+	PeakAllocated Bytes `json:"peak_allocated"`
+	PeakReserved  Bytes `json:"peak_reserved"`
+	// Outside is what the process holds outside PyTorch's allocator: the CUDA context
+	// and loaded kernels.
+	Outside Bytes `json:"outside"`
+	// DevicePeak is PeakReserved plus Outside, which is what nvidia-smi shows.
+	DevicePeak Bytes `json:"device_peak"`
+	// Phases is the peak of each part of a step. It is zero for a recorded run.
+	Phases Phases `json:"phases,omitzero"`
+	// Components is what the memory at the peak is used for.
+	Components Components `json:"components,omitzero"`
+	// Params and Trainable count the model's parameters.
+	Params    int `json:"params,omitempty"`
+	Trainable int `json:"trainable,omitempty"`
+	// StepSeconds is how long an optimizer step takes. It is an estimate, and 0 without a
+	// named card.
+	StepSeconds float64 `json:"step_seconds,omitempty"`
+	// Fits says whether the run fits the card and its limit; nil if there is neither. If it
+	// does not fit, the other figures are those of a card that is large enough.
+	Fits *bool `json:"fits,omitempty"`
+	// Source says whether the run was simulated or recorded.
+	Source Source `json:"source"`
+	// Interval is the least and the most that the run is expected to reserve.
+	Interval [2]Bytes `json:"interval"`
+	// Evidence is the measured runs that the interval comes from.
+	Evidence *Evidence `json:"evidence,omitempty"`
+	// Notes say what the figures leave out or assume. The command prints most of them on
+	// standard error instead.
+	Notes []string `json:"notes,omitempty"`
+
+	// Setup is the run that was estimated, with every default filled in.
+	Setup *Setup `json:"-"`
+}
+
+// Phases is the peak of allocated bytes in each part of the run.
+type Phases struct {
+	Load      Bytes `json:"load"`
+	Forward   Bytes `json:"forward"`
+	Backward  Bytes `json:"backward"`
+	Optimizer Bytes `json:"optimizer"`
+}
+
+// Components is what the memory at the peak is used for. The fields sum to PeakReserved.
+type Components struct {
+	Parameters    Bytes `json:"parameters"`
+	Gradients     Bytes `json:"gradients"`
+	Optimizer     Bytes `json:"optimizer"` // its states
+	Activations   Bytes `json:"activations"`
+	Logits        Bytes `json:"logits"`
+	Batch         Bytes `json:"batch"` // the inputs
+	Temporaries   Bytes `json:"temporaries"`
+	Workspace     Bytes `json:"workspace"`     // of kernels
+	Fragmentation Bytes `json:"fragmentation"` // reserved, and in no tensor
+
+	// Recorded is set for a profile, which does not tell activations from logits, batch,
+	// temporaries and workspace: Activations is the sum of all five, and JSON has no others.
+	Recorded bool `json:"-"`
+}
+
+// recordedComponents is what of them a profile tells apart.
+type recordedComponents struct {
+	Parameters    Bytes `json:"parameters"`
+	Gradients     Bytes `json:"gradients,omitempty"`
+	Optimizer     Bytes `json:"optimizer"`
+	Activations   Bytes `json:"activations"`
+	Fragmentation Bytes `json:"fragmentation"`
+}
+
+// plainComponents is Components without its own way into JSON.
+type plainComponents Components
+
+// MarshalJSON leaves out what a profile does not tell apart.
+func (c Components) MarshalJSON() ([]byte, error) {
+	if !c.Recorded {
+		return json.Marshal(plainComponents(c))
+	}
+	return json.Marshal(recordedComponents{c.Parameters, c.Gradients, c.Optimizer, c.Activations, c.Fragmentation})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (c *Components) UnmarshalJSON(data []byte) error {
+	var names map[string]Bytes
+	if err := json.Unmarshal(data, &names); err != nil {
+		return err
+	}
+	_, apart := names["logits"]
+	var in plainComponents
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	*c = Components(in)
+	c.Recorded = !apart
+	return nil
+}
+
+// Evidence is the measured runs that an interval comes from.
+type Evidence struct {
+	Runs   int    `json:"runs"`
+	Family string `json:"family,omitempty"` // of all of them; empty where any counts
+	Option string `json:"option,omitempty"` // that all of them had; empty where any counts
+	Card   string `json:"card,omitempty"`   // that they were made on
+	Torch  string `json:"torch,omitempty"`  // and with
+	Lacks  string `json:"lacks,omitempty"`  // what none of them had
+}
+
+// MaxAnswer is the largest batch that fits. Its JSON is that of `snug max-batch --json`.
+type MaxAnswer struct {
+	ID string `json:"id"`
+	// MaxBatch is 0 if not even a batch of 1 fits.
+	MaxBatch int `json:"max_batch"`
+	// PeakReserved is what the run takes at that batch, or what a batch of 1 would take if
+	// not even that fits.
+	PeakReserved Bytes `json:"peak_reserved"`
+	// Notes say what the figures leave out or assume.
+	Notes []string `json:"notes,omitempty"`
+
+	// Best is the run at MaxBatch, nil if that is 0.
+	Best *Answer `json:"-"`
+	// Next is the run with one sample more, nil if the search ended before it.
+	Next *Answer `json:"-"`
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snug_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"snug/internal/config/systems"
+)
+
+// TestNobodyAsksWhichSystem wants what is special about a config system to be a field of
+// its table: nothing compares a system with another by its address or its name.
+func TestNobodyAsksWhichSystem(t *testing.T) {
+	seen := 0
+	for _, folder := range []string{"internal/config", "internal/record", "internal/cli"} {
+		err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			seen++
+			for _, at := range identityComparisons(t, name, nil) {
+				t.Errorf("%s asks which system it is; make what is special about that one a field of systems.System", at)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen == 0 {
+		t.Error("no file was looked at")
+	}
+}
+
+// TestIdentityComparisonsAreFound shows the test above what it has to find.
+func TestIdentityComparisonsAreFound(t *testing.T) {
+	const source = `package a
+
+func f(s *systems.System, b projects.Binding) bool {
+	switch s {
+	case &hydra, systems.Shell():
+		return true
+	}
+	switch s.Name {
+	case "hf":
+		return false
+	}
+	_ = s.Name == other.Name && s.Rest == other && s.Title != ""
+	_ = slices.Index(systems.All(), &plain)
+	return s == &trl || &trl != s || s == systems.Nobody() || b.System == "hf" || "TRL" == s.Title
+}
+`
+	if got := identityComparisons(t, "a.go", source); len(got) != 9 {
+		t.Errorf("%d comparisons are found of 9: %q", len(got), got)
+	}
+}
+
+// identityComparisons are the places of a file that compare a system with one of the
+// tables, or its name with a text.
+func identityComparisons(t *testing.T, name string, source any) []string {
+	t.Helper()
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, name, source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	compared := func(sides ...ast.Expr) {
+		if slices.ContainsFunc(sides, isTable) || slices.ContainsFunc(sides, isName) && slices.ContainsFunc(sides, isText) {
+			out = append(out, files.Position(sides[0].Pos()).String())
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryExpr:
+			if n.Op == token.EQL || n.Op == token.NEQ {
+				compared(n.X, n.Y)
+			}
+		case *ast.SwitchStmt:
+			for _, c := range n.Body.List {
+				for _, value := range c.(*ast.CaseClause).List {
+					if n.Tag != nil {
+						compared(value, n.Tag)
+					}
+				}
+			}
+		case *ast.CallExpr:
+			if fun, ok := n.Fun.(*ast.SelectorExpr); ok && isNamed(fun.X, "slices") {
+				for _, arg := range n.Args {
+					compared(arg)
+				}
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// isTable knows the address of a variable, and what systems returns.
+func isTable(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.UnaryExpr:
+		_, name := e.X.(*ast.Ident)
+		_, selected := e.X.(*ast.SelectorExpr)
+		return e.Op == token.AND && (name || selected)
+	case *ast.CallExpr:
+		fun, ok := e.Fun.(*ast.SelectorExpr)
+		return ok && isNamed(fun.X, "systems") && slices.Contains([]string{"Shell", "SnugFile", "Nobody"}, fun.Sel.Name)
+	}
+	return false
+}
+
+// isName knows the fields that name a system.
+func isName(e ast.Expr) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	return ok && slices.Contains([]string{"Name", "Title", "System"}, s.Sel.Name)
+}
+
+// isText knows a text that is the name of a system.
+func isText(e ast.Expr) bool {
+	lit, ok := e.(*ast.BasicLit)
+	return ok && slices.ContainsFunc(systems.All(), func(s *systems.System) bool {
+		return lit.Value == strconv.Quote(s.Name) || lit.Value == strconv.Quote(s.Title)
+	})
+}
+
+// isNamed knows an identifier.
+func isNamed(e ast.Expr, name string) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == name
+}

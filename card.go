@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snug
+
+import (
+	"errors"
+
+	"snug/internal/gpu"
+)
+
+// Card is one model of GPU. The zero value is an unlimited card. A card with nothing but a
+// Total behaves like an H200 of that size, the card that the measurements were made on.
+type Card struct {
+	Name   string
+	Maker  string // "NVIDIA" or "AMD"
+	Memory int    // GB, as sold
+	// Total is the memory that cudaMemGetInfo reports; 0 means unlimited.
+	Total Bytes
+	// TotalSeen is set if Total was read on such a card, not derived by a rule.
+	TotalSeen bool
+	// Outside is what a training process holds outside PyTorch's allocator: the CUDA
+	// context and loaded kernels.
+	Outside Bytes
+	// OutsideMeasured is set if Outside was measured on such a card, not assumed.
+	OutsideMeasured bool
+	Arch            string  // "sm_90", "gfx942"
+	Capability      int     // compute capability: 90 for sm_90, 0 for AMD
+	SMs             int     // multiprocessors, or AMD's compute units
+	Bandwidth       float64 // of its memory, in bytes a second
+	Rates           Rates
+
+	// Unnamed is set if only Total is known, Resized if the caller chose Total.
+	Unnamed, Resized bool
+}
+
+// Rates are peak rates in operations a second, where a multiply-add is two: dense, with
+// sums in float32. They are 0 where the card has no hardware for it.
+type Rates struct {
+	FP32 float64
+	TF32 float64
+	FP16 float64
+	BF16 float64
+	FP8  float64
+}
+
+// FindCard returns the GPU with a name, as people write it ("rtx4090", "A100 40GB") or as a
+// driver prints it ("NVIDIA A100-SXM4-80GB"). The error is an [ErrUnknownCard]; it suggests
+// similar names, or lists the cards that share the name.
+func FindCard(name string) (Card, error) {
+	c, err := gpu.Find(name)
+	var unknown *gpu.UnknownError
+	if errors.As(err, &unknown) {
+		return Card{}, &FieldError{Field: "card", Message: unknown.What, kind: ErrUnknownCard}
+	}
+	return cardOf(c), err
+}
+
+// CardWithMemory returns a card of which only the memory is known.
+func CardWithMemory(total Bytes) Card { return cardOf(gpu.ForMemory(uint64(total))) }
+
+// WithTotal returns the card with another amount of memory, such as a slice of it.
+func (c Card) WithTotal(total Bytes) Card {
+	c.Resized = c.Resized || total != c.Total
+	c.Total = total
+	return c
+}
+
+// Cards returns all cards that [FindCard] knows.
+func Cards() []Card {
+	var out []Card
+	for _, c := range gpu.Cards() {
+		out = append(out, cardOf(c))
+	}
+	return out
+}

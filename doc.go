@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package snug says how much GPU memory a PyTorch training run will take, before it
+// runs. It needs no Python, no GPU and no network: it simulates the run op by op and
+// plays its allocations through a model of PyTorch's caching allocator.
+//
+//	run := &snug.Setup{Model: snug.Model{Name: "llama-3.2-1b"}, Batch: 4, Seq: 2048, Precision: snug.BF16}
+//	card, err := snug.FindCard("RTX 4090")
+//	...
+//	answer, err := snug.Estimate(ctx, run, card)
+//	...
+//	fmt.Println(answer.DevicePeak, *answer.Fits)
+//
+// # Questions
+//
+// Each question is one function:
+//
+//   - [Estimate]: how much memory does a run take, and what for?
+//   - [MaxBatch]: what is the largest batch that fits?
+//   - [Optimize]: which settings train fastest on a card?
+//   - [Predict]: what does a recorded training step take at other sizes?
+//   - [Replay]: what did a recorded run take, and what would it take under other
+//     allocator settings?
+//
+// A run that does not fit is an answer, not an error: [Answer.Fits] is false,
+// [MaxAnswer.MaxBatch] is 0, [Plan.Recommended] is nil. All functions may be called from
+// several goroutines, and none changes the setup it is given.
+//
+// # Describing a run
+//
+// A [Setup] describes one training run. Only the model and the batch are required; every
+// field left empty has the default of PyTorch or transformers. [Parse] reads a Setup from
+// JSON or YAML. encoding/json reads and writes the same form, which is the one that
+// `snug estimate --setup` takes.
+//
+// A [Model] is given in one of four ways: a built-in name ([Models] lists them), the
+// contents of a Hugging Face config.json, the path of one, or a profile made by
+// `snug profile` or [FitProfile]. A profile covers any model, including those that
+// cannot be simulated.
+//
+// A [Card] is a GPU. [FindCard] finds one by name; [CardWithMemory] makes one of which
+// only the memory is known. The zero Card is unlimited: an answer then says whether the
+// run fits only if the setup has a Limit.
+//
+// # Units
+//
+// Memory is in bytes. The type [Bytes] prints with a unit, such as "7.43 GiB", and is a
+// plain integer in JSON. Times are in seconds. A batch is the samples that one GPU sees in
+// one forward pass; the effective batch is batch × accumulation × GPUs. Figures of a run
+// on several GPUs are those of one of them.
+//
+// # What is exact, and what is estimated
+//
+// PeakAllocated and PeakReserved are simulated, without a safety factor. Of the runs that
+// were measured to check them, more than nine in ten peaks are exact to the byte. The
+// allocator is exact: a replayed snapshot takes the same memory from the driver as the
+// recorded run did, one request after the other, and [ReplayAnswer.Exact] says so.
+//
+// Some things cannot be known before the run, such as whether a gradient scaler skips
+// the first updates. [Answer.Interval] covers them, and adds how far off the estimates of
+// similar measured runs were; [Answer.Evidence] names those runs.
+//
+// Two kinds of figures are estimates. Outside, the memory of the CUDA context and of
+// loaded kernels, was measured on an H200 and is assumed on other cards. StepSeconds and
+// SamplesPerSecond come from a model of the card's speed. What is known to be missing
+// from the figures is in [Answer.Notes].
+//
+// # Files and names
+//
+// By default a path is a file on this machine, and a model's name is looked up in the
+// built-in table and then as a path. [WithFS] and [WithOpener] read files from somewhere
+// else; [WithHub] and [WithHubCache] look names up somewhere else. The package itself
+// never uses the network and reads no environment variables.
+//
+// # Cancelling
+//
+// Every function that may take long takes a context. When the context ends, the function
+// returns its error before it simulates the next micro-batch: mostly within a tenth of a
+// second, for state-space models, which are simulated token by token, within a second.
+//
+// # Errors
+//
+// A mistake in a setup or an option is a [*FieldError], which names the field and says
+// what to do. [ErrUnknownModel], [ErrUnknownCard], [ErrNoLimit] and [ErrTooLong] are for
+// errors.Is. Errors of files wrap what the file system returned. Where only a recording
+// can answer, the message ends with the `snug profile` command that makes one.
+package snug

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snug_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"snug"
+)
+
+// FuzzParse wants a setup that was read to be the same once it is written and read again, and
+// whatever it says to be checked without a panic.
+func FuzzParse(f *testing.F) {
+	for _, text := range setups {
+		f.Add([]byte(text))
+	}
+	f.Add([]byte("model: {profile: memory.snug}\nbatch: 2\nframes: 16\nlimit: 24GiB\n"))
+	f.Add([]byte(`{"model": {"config": "config.json"}, "batch": 1e3}`))
+	none := snug.WithOpener(func(string) (io.ReadCloser, error) { return nil, fs.ErrNotExist })
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := snug.Parse(text)
+		if err != nil {
+			return
+		}
+		var field *snug.FieldError
+		if err := snug.Check(t.Context(), s, none); errors.As(err, &field) && field.Message == "" {
+			t.Errorf("an error about %q says nothing", field.Field)
+		}
+		data, err := json.Marshal(s)
+		if errors.As(err, &field) {
+			return // a model that is given twice
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := snug.Parse(data)
+		if err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		if diff := cmp.Diff(s, again); diff != "" {
+			t.Errorf("%s:\n%s", data, diff)
+		}
+	})
+}

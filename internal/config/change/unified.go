@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package change
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// context is how many lines that stay are shown around those that change.
+const context = 3
+
+// unified is how to make one text of another, as a unified diff; nothing where they
+// are equal.
+func unified(fromName string, from []byte, toName string, to []byte) []byte {
+	if bytes.Equal(from, to) {
+		return nil
+	}
+	d := drawing{old: linesOf(from), new: linesOf(to)}
+	fmt.Fprintf(&d.out, "--- %s\n+++ %s\n", fromName, toName)
+	for _, h := range hunks(align(d.old, d.new), len(d.old), len(d.new)) {
+		d.hunk(h)
+	}
+	return d.out.Bytes()
+}
+
+// linesOf splits a text after each newline; the last line may have none.
+func linesOf(text []byte) []string {
+	var out []string
+	for line := range strings.Lines(string(text)) {
+		out = append(out, line)
+	}
+	return out
+}
+
+// stretch is lines of the old text and those that take their place.
+type stretch struct{ old, oldEnd, new, newEnd int }
+
+// hunks are the changes, those that are near each other together.
+func hunks(same []run, oldLines, newLines int) [][]stretch {
+	var out [][]stretch
+	old, new := 0, 0
+	add := func(oldEnd, newEnd int) {
+		if old == oldEnd && new == newEnd {
+			return
+		}
+		s := stretch{old, oldEnd, new, newEnd}
+		if n := len(out); n > 0 && old-out[n-1][len(out[n-1])-1].oldEnd <= 2*context {
+			out[n-1] = append(out[n-1], s)
+			return
+		}
+		out = append(out, []stretch{s})
+	}
+	for _, r := range same {
+		add(r.old, r.new)
+		old, new = r.old+r.n, r.new+r.n
+	}
+	add(oldLines, newLines)
+	return out
+}
+
+// drawing is a diff being written.
+type drawing struct {
+	old, new []string
+	out      bytes.Buffer
+}
+
+// hunk writes changes with the lines around them.
+func (d *drawing) hunk(changes []stretch) {
+	first, last := changes[0], changes[len(changes)-1]
+	before := min(context, first.old)
+	after := min(context, len(d.old)-last.oldEnd)
+	old, oldEnd := first.old-before, last.oldEnd+after
+	new, newEnd := first.new-before, last.newEnd+after
+	fmt.Fprintf(&d.out, "@@ -%s +%s @@\n", lineRange(old, oldEnd), lineRange(new, newEnd))
+	for _, c := range changes {
+		d.lines(' ', d.old[old:c.old])
+		d.lines('-', d.old[c.old:c.oldEnd])
+		d.lines('+', d.new[c.new:c.newEnd])
+		old = c.oldEnd
+	}
+	d.lines(' ', d.old[old:oldEnd])
+}
+
+// lineRange is which lines a hunk covers; of none, the one before them.
+func lineRange(start, end int) string {
+	if start == end {
+		return fmt.Sprintf("%d,0", start)
+	}
+	return fmt.Sprintf("%d,%d", start+1, end-start)
+}
+
+func (d *drawing) lines(mark byte, lines []string) {
+	for _, line := range lines {
+		d.out.WriteByte(mark)
+		d.out.WriteString(line)
+		if !strings.HasSuffix(line, "\n") {
+			d.out.WriteString("\n\\ No newline at end of file\n")
+		}
+	}
+}

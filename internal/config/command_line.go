@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
+	"snug/internal/config/tree"
+	"snug/internal/pattern"
+)
+
+// unquoted is a word that a shell takes as it stands.
+var unquoted = pattern.New(`^[A-Za-z0-9_./:+,=@%^-]+$`)
+
+// readsConfig makes every setting of a line count: flags alone are anybody's, those of
+// a command that reads a config are a training's.
+const readsConfig = " --config command.sh"
+
+// CommandSettings is the settings that the words of a command give, as --batch-size 8 or
+// data.batch_size=8: a script of that one line would be read so. What a command
+// says holds over any file.
+func CommandSettings(words []string) []projects.Binding {
+	d, err := doc.Open("command.sh", []byte(asLine(words)))
+	if err != nil {
+		return nil // no command that was ever typed
+	}
+	s := projects.NewSource("command.sh", systems.Shell(), tree.New(tree.Layer{File: "command.sh", Doc: d}))
+	found, err := s.Bind()
+	if err != nil {
+		return nil
+	}
+	var out []projects.Binding
+	for _, b := range found {
+		if systems.IsSetting(b.Setting) {
+			out = append(out, b.Binding)
+		}
+	}
+	return out
+}
+
+// asLine writes words as a shell would read them. Those of sh -c stand in one:
+// they count as well.
+func asLine(words []string) string {
+	var line []string
+	for _, w := range strings.Fields(strings.Join(words, " ")) {
+		if !unquoted.In(w) {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		line = append(line, w)
+	}
+	return strings.Join(line, " ") + readsConfig + "\n"
+}

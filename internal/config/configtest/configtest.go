@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package configtest carries out plans on files in memory, for tests.
+package configtest
+
+import (
+	"maps"
+	"testing/fstest"
+
+	"snug/internal/config/change"
+	"snug/internal/config/doc"
+	"snug/internal/setup"
+)
+
+// Values is settings as a plan has them.
+func Values(of map[string]any) setup.Values {
+	var out setup.Values
+	for name, v := range of {
+		out = out.With(name, v)
+	}
+	return out
+}
+
+// Applied is files with a plan carried out.
+func Applied(before fstest.MapFS, edits []change.Edit, creates []change.Create) (fstest.MapFS, error) {
+	after := maps.Clone(before)
+	for _, e := range edits {
+		d, err := doc.Open(e.File, after[e.File].Data)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case e.Insert:
+			d, err = d.Insert(e.Path, e.Value)
+		case e.Shared:
+			d, err = d.SetShared(e.Path, e.Value)
+		default:
+			d, err = d.Set(e.Path, e.Value)
+		}
+		if err != nil {
+			return nil, err
+		}
+		after[e.File] = &fstest.MapFile{Data: d.Bytes()}
+	}
+	for _, f := range creates {
+		after[f.File] = &fstest.MapFile{Data: f.Content}
+	}
+	return after, nil
+}

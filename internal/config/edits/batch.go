@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package edits
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"snug/internal/config/projects"
+)
+
+// batches settles how batch, accumulation and the total hang together, before
+// anything is written: micro-batch × accumulation × GPUs is the effective batch,
+// and some systems write it down (DeepSpeed refuses to start when the three do
+// not agree) while others have nothing but the total and the micro-batch.
+func (c *planner) batches() error {
+	p := c.project
+	batch, steps, world := p.Whole("batch"), p.Accumulation(), p.World()
+	if total, ok := c.want.Get("effective").(int); ok {
+		c.want = c.want.Without("effective")
+		each := c.number("batch", batch) * world
+		if each == 0 || total%each != 0 {
+			return fmt.Errorf("effective %d is not a multiple of %d, the samples of one forward over all GPUs", total, each)
+		}
+		c.want = c.want.With("accumulation", total/each)
+	}
+	newBatch, newSteps := c.number("batch", batch), c.number("accumulation", steps)
+	if c.want.Get("accumulation") == nil && c.derived() && newBatch > 0 {
+		return c.follows(newBatch * world)
+	}
+	if batch == 0 || newBatch == batch && newSteps == steps {
+		return nil
+	}
+	if newBatch*newSteps != batch*steps {
+		c.note("the effective batch goes from %d to %d samples", batch*steps*world, newBatch*newSteps*world)
+	}
+	return c.totals(batch*steps, newBatch*newSteps)
+}
+
+// derived is whether accumulation has no key and follows from the total batch.
+func (c *planner) derived() bool {
+	p := c.project
+	return len(p.BindingsOf("accumulation")) == 0 && p.Primary != nil && len(p.Primary.System.ForSetting("accumulation")) == 0 && p.Whole("effective") > 0
+}
+
+// follows is for a total that stays: the system accumulates as often as it has
+// to, if the new batch divides it.
+func (c *planner) follows(each int) error {
+	if total := c.project.Whole("effective"); each <= total && total%each != 0 {
+		c.note("the total batch of %d is not a multiple of %d, the samples of one forward over all GPUs", total, each)
+	}
+	return nil
+}
+
+// number is a setting as it will be.
+func (c *planner) number(setting string, now int) int {
+	if n, ok := c.want.Get(setting).(int); ok {
+		return n
+	}
+	return now
+}
+
+// totals changes the keys that hold the effective batch, from the samples per
+// GPU of one optimizer step to others.
+func (c *planner) totals(from, to int) error {
+	p := c.project
+	derived := len(p.BindingsOf("accumulation")) == 0
+	for _, b := range p.BindingsOf("effective") {
+		total, ok := b.Value.(int)
+		switch {
+		case b.Value == projects.Auto && derived && c.number("accumulation", 1) > 1:
+			total = from * p.World()
+		case !ok:
+			continue // "auto" and null follow
+		case !derived && total%from != 0:
+			return fmt.Errorf("%s: %s is %d, which is not a multiple of batch times accumulation (%d); make them agree first", b.Where(), b.Path, total, from)
+		}
+		now := total / from * to
+		if derived {
+			now = to * p.World()
+		}
+		if total != now || b.Value == projects.Auto {
+			c.edit(b, b.Path, now)
+		}
+	}
+	if derived && len(p.BindingsOf("effective")) > 0 {
+		c.want = c.want.Without("accumulation") // it follows from the total
+		return nil
+	}
+	if derived && p.Primary != nil && len(p.Primary.System.ForSetting("accumulation")) == 0 && len(p.Primary.System.ForSetting("effective")) > 0 {
+		return c.insertTotal(to)
+	}
+	return nil
+}
+
+// insertTotal writes the total where a system's default was in use.
+func (c *planner) insertTotal(to int) error {
+	asked := c.want.Get("accumulation") != nil
+	c.want = c.want.Without("accumulation")
+	total := to * c.project.World()
+	if !asked || total == c.project.Whole("effective") {
+		return nil
+	}
+	return c.insert("effective", total)
+}
+
+// schedule scales a schedule of accumulation. Its phases keep their proportions,
+// so that each keeps its effective batch; where that would take a fraction of a
+// forward it is rounded, and said.
+func (c *planner) schedule(b projects.Bound, phases []projects.Phase, v any) error {
+	first, ok := v.(int)
+	if !ok {
+		return b.Key.Cannot(v)
+	}
+	batch := c.project.Whole("batch")
+	newBatch := c.number("batch", batch)
+	for _, ph := range phases {
+		exact := float64(ph.Count) * float64(first) / float64(phases[0].Count)
+		count := max(int(math.Round(exact)), 1)
+		if was, now := ph.Count*batch, count*newBatch; was != now && batch > 0 && ph != phases[0] {
+			c.note("%s: from epoch %d on the effective batch goes from %d to %d samples per GPU", b.Where(), ph.From, was, now)
+		}
+		if count != ph.Count {
+			c.edit(b, b.Path.Join(c.phaseKey(b, ph)), count)
+		}
+	}
+	return nil
+}
+
+// phaseKey is how the file writes the epoch of a phase.
+func (c *planner) phaseKey(b projects.Bound, ph projects.Phase) string {
+	for _, key := range b.Place.Value.Keys {
+		if fmt.Sprint(ph.From) == key {
+			return key
+		}
+	}
+	return strconv.Itoa(ph.From)
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package edits
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"snug/internal/config/change"
+	"snug/internal/config/doc"
+	"snug/internal/config/meaning"
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
+)
+
+// insert plans a new key, in the main file.
+func (c *planner) insert(setting string, v any) error {
+	p := c.project
+	if in := trainerCall(p); in != nil && c.insertArgument(in, setting, v) {
+		return nil
+	}
+	if p.Primary == nil || p.Primary.System.ByName {
+		text := p.Spell(setting, v)
+		if of := p.BindingsOf(setting); len(of) > 0 && p.Primary != nil {
+			return fmt.Errorf("%s: %s cannot say %s; write %s yourself", of[0].Where(), of[0].Path, v, cmp.Or(text, "it there"))
+		}
+		if text != "" {
+			return fmt.Errorf("%s does not say %s; add %s there, or bind it in snug.yaml", p.Primary.File, setting, text)
+		}
+		return fmt.Errorf("no file says %s; bind it in snug.yaml (%s: file#path.to.key) or add it by hand", setting, setting)
+	}
+	for _, k := range p.Primary.System.ForSetting(setting) {
+		if k.WithinDeepSpeed() {
+			continue
+		}
+		at := insertionPath(p.Primary, k)
+		if _, says := systems.Spelling(k.Words, fmt.Sprint(v), ""); at == "" || strings.Contains(at, "*") || k.Means != "" && k.Means != v || k.Kind == systems.Word && !says {
+			continue
+		}
+		file, err := k.Write(v, doc.Value{}, p.World())
+		if err != nil || file == systems.Unchanged {
+			continue
+		}
+		path, err := doc.ParsePath(at)
+		if err != nil || !insertable(p.Primary, path) {
+			continue
+		}
+		if k.Needs != "" && !p.Primary.Tree.Has(doc.Path{k.Needs}) {
+			continue
+		}
+		if k.Remark != "" {
+			c.note("%s %s", k.Path, k.Remark)
+		}
+		l := p.Primary.Tree.Nearest(path)
+		c.edits = append(c.edits, plannedEdit{change.Edit{File: l.File, Path: path[len(l.Mount):], Value: file, Insert: true}, p.Primary})
+		return nil
+	}
+	return fmt.Errorf("%s (%s) has no key for %s %v", p.Primary.File, p.Primary.System.Title, setting, v)
+}
+
+// insertionPath is where a key would stand: one that may stand in any section goes to the
+// keys of its kind that are there.
+func insertionPath(s *projects.Source, k *systems.Key) string {
+	name, anywhere := strings.CutPrefix(k.Path, "**.")
+	if !anywhere || strings.Contains(name, ".") {
+		return k.Path
+	}
+	for _, other := range s.System.Keys().All {
+		if !strings.HasPrefix(other.Path, "**.") {
+			continue
+		}
+		for _, p := range s.Tree.Expand(other.Path) {
+			return p[:len(p)-1].Join(name).String()
+		}
+	}
+	return k.Path
+}
+
+// trainerCall is the call in a Python script that makes TrainingArguments, where it
+// has arguments by name; nil where there is none.
+func trainerCall(p *meaning.Run) doc.Path {
+	if p.Primary == nil || p.Primary.System.For == nil {
+		return nil
+	}
+	for _, b := range p.BindingsOf("batch") {
+		if n := len(b.Path); b.File == p.Primary.File && n > 1 && b.Path[n-1] == systems.TrainerBatch {
+			return b.Path[:n-1]
+		}
+	}
+	return nil
+}
+
+// insertArgument plans a new argument of TrainingArguments, and says whether it has one
+// for the value.
+func (c *planner) insertArgument(call doc.Path, setting string, v any) bool {
+	main := c.project.Primary
+	for _, k := range main.System.Arguments() {
+		if k.Setting != setting || k.OfModel || k.WithinDeepSpeed() || k.Means != "" && k.Means != v {
+			continue
+		}
+		file, err := k.Write(v, doc.Value{}, 1)
+		if err != nil || file == systems.Unchanged {
+			continue
+		}
+		at := call.Join(k.Path)
+		if _, err := main.Tree.Layers[0].Doc.Insert(at, file); err != nil {
+			continue
+		}
+		c.edits = append(c.edits, plannedEdit{change.Edit{File: main.File, Path: at, Value: file, Insert: true}, main})
+		return true
+	}
+	return false
+}
+
+// insertable is whether the section that a key would go into is there, unless
+// it is the file itself.
+func insertable(s *projects.Source, path doc.Path) bool {
+	return len(path) == 1 || s.Tree.Has(path[:1]) || s.System.MakesSections
+}

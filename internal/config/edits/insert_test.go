@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package edits
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/config/configtest"
+)
+
+// A type of the weights goes into a file that names the model, as scripts with
+// arguments for it have. TrainingArguments alone would refuse the key.
+func TestWeightsAreInsertedBesideTheModel(t *testing.T) {
+	const training = "per_device_train_batch_size: 2\nbf16: true\noutput_dir: out\n"
+	for text, want := range map[string]string{
+		training + "model_name_or_path: gpt2\n": "",
+		training:                                "a.yaml (Hugging Face TrainingArguments) has no key for weights fp32",
+	} {
+		p := opened(t, fstest.MapFS{"a.yaml": {Data: []byte(text)}})
+		got := ""
+		if _, err := New(p, configtest.Values(map[string]any{"weights": "fp32"})); err != nil {
+			got = err.Error()
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s-want +got:\n%s", text, diff)
+		}
+	}
+}
+
+// A script that makes TrainingArguments gets what it does not say as arguments of
+// the call.
+func TestArgumentsAreInserted(t *testing.T) {
+	const before = "m = f(batch_size=2)\nargs = TrainingArguments(\n    per_device_train_batch_size=4,\n    bf16=True,\n)\ntrainer = Trainer(m, args=args)\n"
+	const want = "m = f(batch_size=2)\nargs = TrainingArguments(\n    per_device_train_batch_size=2,\n    bf16=False,\n" +
+		"    gradient_accumulation_steps=2,\n    fp16=True,\n    gradient_checkpointing=True,\n    optim=\"adamw_torch\",\n)\ntrainer = Trainer(m, args=args)\n"
+	files := fstest.MapFS{"t.py": {Data: []byte(before)}}
+	p := opened(t, files)
+	plan, err := New(p, configtest.Values(map[string]any{"batch": 2, "accumulation": 2, "precision": "amp-fp16", "checkpointing": true, "optimizer": "adamw"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := configtest.Applied(files, plan.Edits, plan.Creates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(after["t.py"].Data)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if _, err := New(p, configtest.Values(map[string]any{"attention": "sdpa"})); err == nil {
+		t.Error("TrainingArguments know no attention, and it was written there")
+	}
+}
+
+// A stage alone is no config of DeepSpeed's: where none stands there, none is added.
+func TestStageIsNotInserted(t *testing.T) {
+	for name, text := range map[string]string{
+		"a.yaml": "per_device_train_batch_size: 2\noutput_dir: out\nmodel_name_or_path: gpt2\ndeepspeed:\n  bf16: {enabled: auto}\n",
+		"t.py":   "args = TrainingArguments(per_device_train_batch_size=4, deepspeed=None)\n",
+	} {
+		p := opened(t, fstest.MapFS{name: {Data: []byte(text)}})
+		if plan, err := New(p, configtest.Values(map[string]any{"dist.kind": "zero2"})); err == nil {
+			t.Errorf("%s: a stage was written: %v", name, plan)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/config/configtest"
+)
+
+func TestHydraMain(t *testing.T) {
+	for _, c := range []struct {
+		name, text, command, want string
+		isHydra                   bool
+	}{
+		{"as in the manual", `@hydra.main(version_base=None, config_path="conf", config_name="config")`, "", "src/conf/config.yaml", true},
+		{"the Lightning template", "@hydra.main(\n    version_base=\"1.3\",\n    config_path='../configs', config_name='train.yaml',\n)", "", "configs/train.yaml", true},
+		{"by place", `@hydra.main("conf", "config")`, "", "src/conf/config.yaml", true},
+		{"beside the script", `@hydra.main(config_name="config", version_base="1.1")`, "", "src/config.yaml", true},
+		{"no decorator", `hydra.main(config_path="conf", config_name="c")(train)()`, "", "src/conf/c.yaml", true},
+		{"imported", "from hydra import main\n@main(config_path=\"conf\", config_name=\"c\")", "", "src/conf/c.yaml", true},
+		{"flags", `@hydra.main(config_path="conf", config_name="c")`, "-cn other --config-path=../x", "x/other.yaml", true},
+		{"absolute", `@hydra.main(config_path="/etc/conf", config_name="c")`, "", "/etc/conf/c.yaml", true},
+		{"worked out", `@hydra.main(config_path=str(ROOT / "conf"), config_name="c")`, "", "", true},
+		{"of a package", `@hydra.main(config_path="pkg://my.conf", config_name="c")`, "", "", true},
+		{"structured", `@hydra.main(version_base=None, config_path=None)`, "", "", true},
+		{"commented out", "# import hydra\n# @hydra.main(config_path=\"conf\", config_name=\"c\")", "", "", false},
+		{"something else", "@main(config_path=\"conf\", config_name=\"c\")", "", "", false},
+	} {
+		got, is := HydraMain("src/train.py", []byte("import os\n"+c.text+"\ndef main(cfg): pass\n"), strings.Fields(c.command))
+		if got != c.want || is != c.isHydra {
+			t.Errorf("%s: %q, %v; want %q, %v", c.name, got, is, c.want, c.isHydra)
+		}
+	}
+}
+
+// A value is overridden under the name that it has in the composed tree, in
+// whichever file it stands.
+func TestOverride(t *testing.T) {
+	files := fstest.MapFS{
+		"conf/config.yaml":     {Data: []byte("defaults:\n  - data: text\n  - _self_\ntrain:\n  batch_size: ${data.batch_size}\n")},
+		"conf/data/text.yaml":  {Data: []byte("batch_size: 8\nmax_length: 128\n")},
+		"plain/config.yaml":    {Data: []byte("batch_size: 8\n")},
+		"loaders/train.yaml":   {Data: []byte("loaders:\n  - batch_size: 4\n")},
+		"awkward/config.yaml":  {Data: []byte("the loader:\n  batch_size: 4\n")},
+		"global/config.yaml":   {Data: []byte("defaults:\n  - exp: a\n")},
+		"global/exp/a.yaml":    {Data: []byte("# @package _global_\ntraining:\n  batch_size: 4\n")},
+		"mounted/config.yaml":  {Data: []byte("defaults:\n  - data@train.set: a\n")},
+		"mounted/data/a.yaml":  {Data: []byte("batch_size: 4\n")},
+		"mounted/data/b.yaml":  {Data: []byte("batch_size: 4\n")},
+		"mounted/unused.yaml":  {Data: []byte("epochs: 4\n")},
+		"mounted/other/c.yaml": {Data: []byte("epochs: 4\n")},
+	}
+	got := map[string]string{}
+	for _, main := range []string{"conf/config.yaml", "plain/config.yaml", "loaders/train.yaml", "awkward/config.yaml", "global/config.yaml", "mounted/config.yaml"} {
+		project, err := Open(files, ".", main)
+		if err != nil {
+			t.Fatal(main, err)
+		}
+		plan, err := project.Change(configtest.Values(map[string]any{"batch": 2}))
+		if err != nil {
+			t.Fatal(main, err)
+		}
+		for _, e := range plan.Edits {
+			got[main] += project.Override(e) + ";"
+		}
+	}
+	want := map[string]string{
+		"conf/config.yaml": "data.batch_size=2;", "plain/config.yaml": "batch_size=2;", "loaders/train.yaml": "loaders.0.batch_size=2;",
+		"awkward/config.yaml": ";", "global/config.yaml": "training.batch_size=2;", "mounted/config.yaml": "train.set.batch_size=2;",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

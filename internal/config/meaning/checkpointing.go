@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+	"slices"
+
+	"snug/internal/config/projects"
+)
+
+// Checkpointing has two switches under accelerate's FSDP: the trainer's own, and
+// fsdp_activation_checkpointing in accelerate's file. It is on where either is, and
+// transformers' Trainer refuses to start where both are (5.22, trainer.py:
+// create_accelerator_and_postprocess).
+
+// CheckpointingKeys is the keys of checkpointing: accelerate's, and all others.
+func (r *Run) CheckpointingKeys() (sharded, own []projects.Bound) {
+	for _, b := range r.BindingsOf("checkpointing") {
+		if b.Key.OfSharding {
+			sharded = append(sharded, b)
+		} else {
+			own = append(own, b)
+		}
+	}
+	return sharded, own
+}
+
+// leavesToTrainer is whether a key leaves the word to the trainer: accelerate's that is off.
+func leavesToTrainer(b projects.Bound) bool {
+	return b.Setting == "checkpointing" && b.Key.OfSharding && b.Value != true
+}
+
+// AnyOn tells whether one of some keys is on.
+func AnyOn(of []projects.Bound) bool {
+	return slices.ContainsFunc(of, func(b projects.Bound) bool { return b.Value == true })
+}
+
+// TrainerCheckpoints is whether the trainer's switch is on, by a file or by default.
+func (r *Run) TrainerCheckpoints() bool {
+	if _, own := r.CheckpointingKeys(); len(own) > 0 {
+		return firstValue(own) == true
+	}
+	return r.trainerDefault("checkpointing") == true
+}
+
+// firstValue is the first value of some keys that is any.
+func firstValue(of []projects.Bound) (v any) {
+	for _, b := range of {
+		v = firstNonNil(v, b.Value)
+	}
+	return v
+}
+
+// checkpointedTwice is that both switches are on, which transformers' Trainer refuses.
+func (r *Run) checkpointedTwice() []string {
+	sharded, own := r.CheckpointingKeys()
+	system := r.Trainer()
+	if !AnyOn(sharded) || !r.TrainerCheckpoints() || !system.RefusesTwoSwitches {
+		return nil
+	}
+	also := fmt.Sprintf("gradient_checkpointing, which is on by default in %s", system.Title)
+	if len(own) > 0 {
+		also = fmt.Sprintf("%s at %s", own[0].Path, own[0].Where())
+	}
+	return []string{fmt.Sprintf("%s: %s is on, and so is %s: the trainer refuses to start with both, turn one off", sharded[0].Where(), sharded[0].Path, also)}
+}

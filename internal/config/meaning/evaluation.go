@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import "fmt"
+
+// largerEvaluation is that evaluation takes more samples at a time than training does. It
+// keeps nothing for backward, but its logits are whole, and are no part of a training
+// step.
+func (r *Run) largerEvaluation(run map[string]any) []string {
+	when := r.ValueOrDefault("eval.when")
+	if when == nil || when == "" || when == false {
+		return nil
+	}
+	size, _ := r.ValueOrDefault("eval.batch").(int)
+	batch, _ := run["batch"].(float64)
+	if size == 0 || float64(size) <= batch || batch == 0 {
+		return nil
+	}
+	where := r.Primary.File
+	if of := r.BindingsOf("eval.batch"); len(of) > 0 {
+		where = of[0].Where()
+	}
+	return []string{fmt.Sprintf("%s: evaluation has %d samples at a time, training %.0f; its logits are not counted, and the run may take more", where, size, batch)}
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
+	"snug/internal/setup"
+)
+
+// Missing is something about the run that no file says.
+type Missing struct {
+	Setting string // or Weights, or Training
+	// Say is how to say it.
+	Say string
+}
+
+// Weights is what is missing where the weights are of a kind that cannot be
+// estimated. A recording of the run has them.
+const Weights = "weights"
+
+// Fields is what the files say, as a setup: what setup.Decode takes.
+func (r *Run) Fields() map[string]any {
+	out := map[string]any{}
+	for _, name := range systems.SettingNames() {
+		v := r.Value(name)
+		if v == nil {
+			v = r.DefaultValue(name)
+		}
+		switch name {
+		case "model", "workers", "effective", "accumulation":
+		default:
+			put(out, name, asJSON(v))
+		}
+	}
+	if r.Whole("batch") > 0 {
+		out["accumulation"] = float64(r.Accumulation())
+	}
+	if r.transformers != "" {
+		setup.Put(out, "versions.transformers", r.transformers)
+	}
+	put(out, "allocator", r.Value("allocator"))
+	put(out, "target_seq", asJSON(r.Value("target_seq")))
+	r.settleModel(out)
+	r.settleWeights(out, r.adapts())
+	if r.bothPrecisions() != "" {
+		delete(out, "precision")
+	}
+	r.lossByVersion(out)
+	r.settleLiger(out)
+	r.settleLoRA(out)
+	r.settleQuantization(out)
+	r.settleSpread(out)
+	return out
+}
+
+// Missing is what has to be said before the run can be estimated.
+func (r *Run) Missing() []Missing {
+	fields := r.Fields()
+	out := r.refused()
+	if fields["model"] == nil {
+		out = append(out, Missing{"model", "no file names the model: --model NAME, or model: {name: ...} in snug.yaml; for code of your own, snug profile -- <your command>"})
+	}
+	if fields["batch"] == nil {
+		out = append(out, Missing{"batch", r.noBatch()})
+	}
+	if both := r.bothPrecisions(); both != "" {
+		out = append(out, Missing{"precision", both})
+	}
+	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil && !r.usualTargets() {
+		out = append(out, Missing{"lora.targets", "no file names the layers that get an adapter: --lora-targets q_proj,v_proj"})
+	}
+	out = append(out, r.refusedQuantization()...)
+	out = append(out, r.uncounted(fields)...)
+	for _, b := range r.BindingsOf("dist.world") {
+		if b.Value == projects.Auto && (r.Own == nil || r.Own.Set["dist.world"] == nil) {
+			out = append(out, Missing{"dist.world", fmt.Sprintf("%s: %s is decided when the run starts: --gpus N", b.Where(), b.Path)})
+		}
+	}
+	return append(out, r.unknownWords(fields)...)
+}
+
+// unknownWords is what files say in words that nobody here knows, and nothing else
+// says instead. What is refused for its word has been told already.
+func (r *Run) unknownWords(fields map[string]any) []Missing {
+	var out []Missing
+	refused := map[string]bool{}
+	for _, b := range r.BindingsOf("refused") {
+		refused[b.Place.At.String()] = true
+	}
+	for _, b := range r.Bound {
+		if b.Unknown == "" {
+			continue
+		}
+		flag, kind := strings.CutSuffix(b.Setting, ".kind")
+		told := refused[b.Place.At.String()]
+		switch {
+		case b.Setting == "lora" && fields["lora"] == nil && !told:
+			out = append(out, Missing{"lora", fmt.Sprintf("%s: %q is not one that snug knows; LoRA of a like size has --lora-rank N --lora-targets all-linear, and snug profile -- <your command> measures it", b.Where(), b.Unknown)})
+		case fields[flag] != nil || told || !systems.IsSetting(b.Setting):
+		case b.Setting == "weights" || strings.Contains(flag, ".") || kind && r.World() < 2:
+		default:
+			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: give the nearest with --%s", b.Where(), b.Unknown, setup.FlagOf(b.Setting))})
+		}
+	}
+	return out
+}
+
+func (r *Run) noBatch() string {
+	for _, b := range r.BindingsOf("batch") {
+		if b.Value == projects.Auto {
+			return fmt.Sprintf("%s: %s is chosen when the run starts: --batch N", b.Where(), b.Path)
+		}
+	}
+	return "no file holds the batch: --batch N, or bind it in snug.yaml (batch: file#path.to.key)"
+}
+
+// settleModel says which model it is.
+func (r *Run) settleModel(out map[string]any) {
+	if r.Own != nil && r.Own.Model != nil {
+		out["model"] = maps.Clone(r.Own.Model)
+		return
+	}
+	if own := r.Trainer().OwnModel; own != nil {
+		r.settleOwnModel(own, out)
+		return
+	}
+	loaded := r.scriptModel()
+	name := r.Value("model")
+	if loaded.Name != "" {
+		name = loaded.Name
+	}
+	switch v := name.(type) {
+	case string:
+		if !strings.Contains(v, "${") && v != "" {
+			out["model"] = map[string]any{"name": r.ModelName(v)}
+			put(out, "model.head", loaded.Head)
+		}
+	case map[string]any:
+		config := map[string]any{"model_type": "llama"}
+		for k, x := range v {
+			if x != nil {
+				config[k] = x
+			}
+		}
+		out["model"] = map[string]any{"config": config}
+	}
+}
+
+// ModelName is the name of a model as snug knows it: some systems name a family and a
+// size.
+func (r *Run) ModelName(name string) string {
+	if r.Primary == nil || r.Primary.System.Families == nil {
+		return name
+	}
+	family, err := r.Primary.Tree.Find(strings.Split(r.Primary.System.Families.Path, "."))
+	text, _ := family.Value.Data.(string)
+	if begins, known := systems.Meaning(r.Primary.System.Families.Names, text); err == nil && known {
+		return begins + strings.ToLower(name)
+	}
+	return name
+}
+
+// settleSpread drops a spread over one GPU, and fills in what several mean.
+func (r *Run) settleSpread(out map[string]any) {
+	kind, _ := r.Value("dist.kind").(string)
+	world := r.World()
+	delete(out, "dist")
+	if world < 2 {
+		return
+	}
+	if kind == "" && slices.ContainsFunc(r.BindingsOf("dist.kind"), func(b projects.Bound) bool { return b.Unknown != "" }) {
+		return // and Missing says so
+	}
+	if kind == "" {
+		kind = "ddp"
+		if r.shardsByItself() {
+			kind = "fsdp2"
+		}
+	}
+	d := map[string]any{"kind": kind, "world": float64(world)}
+	if v, ok := r.ValueOrDefault("dist.param_dtype").(string); ok && strings.HasPrefix(kind, "fsdp2") {
+		d["param_dtype"] = v
+	}
+	if precision, _ := out["precision"].(string); d["param_dtype"] == nil {
+		put(d, "param_dtype", r.gatherType(kind, precision))
+		put(d, "reduce_dtype", r.gatherType(kind, precision))
+	}
+	put(d, "load", r.loadKind(kind))
+	out["dist"] = d
+}
+
+// asJSON is a value as a decoded JSON file would have it.
+func asJSON(v any) any {
+	switch v := v.(type) {
+	case int:
+		return float64(v)
+	case []string:
+		var out []any
+		for _, s := range v {
+			out = append(out, s)
+		}
+		return out
+	}
+	return v
+}
+
+// put sets a field to what a file says, if it says anything.
+func put(fields map[string]any, field string, v any) {
+	if v != nil && v != "" {
+		setup.Put(fields, field, v)
+	}
+}

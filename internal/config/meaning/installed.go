@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"path"
+	"strings"
+
+	"snug/internal/config/projects"
+	"snug/internal/pattern"
+)
+
+// environments are the folders that hold a project's own Python.
+var environments = []string{".venv", "venv", "env"}
+
+// How pip and uv note down what is installed. Families were held to these majors of
+// transformers, and no other is taken for known.
+var (
+	transformersInfo = pattern.New(`^transformers-([45]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
+	bnbInfo          = pattern.New(`^bitsandbytes-(0\.(?:4[3-9]|[5-9][0-9])(?:\.[0-9]+)*)\.dist-info$`)
+	trlInfo          = pattern.New(`^trl-([01]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
+)
+
+// installed is the version of a library in a project's own environment, "" where it
+// has none there: nothing is run to find out.
+func installed(files projects.Files, info *pattern.Pattern) string {
+	for _, env := range environments {
+		for _, lib := range libraries(files, env) {
+			entries, err := files.ReadDir(path.Join(lib, "site-packages"))
+			if err != nil {
+				continue
+			}
+			for _, e := range entries {
+				if found := info.Find(e.Name()); found != nil {
+					return found[1]
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// mostPythons is how many an environment is looked through for.
+const mostPythons = 8
+
+// libraries are where an environment may keep its packages.
+func libraries(files projects.Files, env string) []string {
+	out := []string{path.Join(env, "Lib")} // on Windows
+	entries, err := files.ReadDir(path.Join(env, "lib"))
+	if err != nil {
+		return out
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "python3") && len(out) < mostPythons {
+			out = append(out, path.Join(env, "lib", e.Name()))
+		}
+	}
+	return out
+}

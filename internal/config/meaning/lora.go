@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/setup"
+)
+
+// What trainers have in common about LoRA: nearly all leave it to PEFT, and PEFT
+// casts adapters of 16 bits to float32 unless it is told otherwise.
+
+// settleLoRA drops adapters that are not in use, and says how the others are made.
+func (r *Run) settleLoRA(out map[string]any) {
+	in, _ := out["lora"].(map[string]any)
+	if in == nil || !r.adapts() || in["rank"] == nil {
+		delete(out, "lora")
+		return
+	}
+	r.targets(in)
+	delete(in, "peft")
+	if r.upcasts(out) {
+		in["peft"] = true
+	}
+}
+
+// adapts tells whether LoRA is on.
+func (r *Run) adapts() bool {
+	if on, ok := r.ValueOrDefault("lora").(bool); ok {
+		return on
+	}
+	return len(r.BindingsOf("lora.rank")) > 0
+}
+
+// targets are the layers by the names that setups have for them.
+func (r *Run) targets(in map[string]any) {
+	targets, _ := in["targets"].([]any)
+	all := slices.ContainsFunc(targets, func(t any) bool { return t == "all" || t == setup.AllLinear })
+	if all || r.Value("lora.linear") == true {
+		in["targets"] = []any{setup.AllLinear}
+		return
+	}
+	for i, t := range targets {
+		if t == "output_proj" { // torchtune's name
+			targets[i] = "o_proj"
+		}
+	}
+	if r.Value("lora.mlp") == true {
+		targets = append(targets, "gate_proj", "up_proj", "down_proj")
+	}
+	if r.Value("lora.output") == true {
+		targets = append(targets, "lm_head")
+	}
+	if len(targets) > 0 {
+		in["targets"] = targets
+	}
+}
+
+// upcasts tells whether adapters are PEFT's, in float32. DeepSpeed casts every
+// parameter to its 16 bits (deepspeed 0.19, runtime/engine.py).
+func (r *Run) upcasts(out map[string]any) bool {
+	precision, _ := out["precision"].(string)
+	return r.peft() && (!r.deepspeed() || precision == "" || precision == "fp32")
+}
+
+// LoRA is how adapters are made in a project, or would be.
+type LoRA struct {
+	PEFT               bool   // they are PEFT's, with its casts
+	Weights, Precision string // what the run then has
+}
+
+// LoRA tells what turning it on would mean.
+func (r *Run) LoRA() LoRA {
+	precision, _ := r.ValueOrDefault("precision").(string)
+	out := map[string]any{"precision": precision, "weights": r.ValueOrDefault("weights")}
+	r.settleWeights(out, true)
+	a := LoRA{PEFT: r.upcasts(out)}
+	a.Precision, _ = out["precision"].(string)
+	a.Weights, _ = out["weights"].(string)
+	return a
+}
+
+// peft tells whether adapters are PEFT's, with its casts.
+func (r *Run) peft() bool {
+	if on, ok := r.ValueOrDefault("lora.peft").(bool); ok {
+		return on
+	}
+	return r.Primary != nil && r.Primary.System.Commands != nil && r.Primary.System.Commands.PEFT.In(r.Primary.Tree.Layers[0].Doc.Text())
+}
+
+// usualTargets tells whether PEFT chooses the layers where no file names them.
+func (r *Run) usualTargets() bool {
+	return r.peft() && !r.Trainer().NamesTargets
+}
+
+// uncounted is what makes adapters take more than is simulated.
+func (r *Run) uncounted(fields map[string]any) []Missing {
+	if fields["lora"] == nil {
+		return nil
+	}
+	for _, b := range r.BindingsOf("uncounted") {
+		what := ""
+		switch v := b.Value.(type) {
+		case string:
+			what = v
+		case []string:
+			what = strings.Join(v, ", ")
+		}
+		if what != "" {
+			return []Missing{{Weights, fmt.Sprintf("%s: %s (%s) takes memory that is not estimated yet; measure it: snug profile -- <your command>", b.Where(), b.Path, what)}}
+		}
+	}
+	return nil
+}

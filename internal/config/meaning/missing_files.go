@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"snug/internal/config/projects"
+)
+
+// A file that another names may not be here: it belongs to a checkout of the
+// trainer, or the name is wrong. What it says is not counted then, and that is said.
+// Of DeepSpeed's the names that trainers ship tell the stage (ds_z3_offload_config.json,
+// zero2.json), which decides more than all the rest.
+
+// missingFiles is what is not known for want of a file.
+func (r *Run) missingFiles(run map[string]any) []string {
+	var out []string
+	dist, _ := run["dist"].(map[string]any)
+	said, _ := dist["kind"].(string)
+	for _, b := range r.AbsentFiles {
+		name, _ := b.Value.(string)
+		kind, _ := r.Value("dist.kind").(string)
+		stage := projects.StageInName.Find(path.Base(name))
+		switch {
+		case b.NamesDeepSpeed() && stage != nil:
+			out = append(out, fmt.Sprintf("%s: %s is not there; by its name it is DeepSpeed's stage %s, and whatever else it says is not counted", b.Where(), name, stage[1]))
+		case b.NamesDeepSpeed() && kind == "" && strings.HasPrefix(said, "zero"):
+		case b.NamesDeepSpeed():
+			out = append(out, fmt.Sprintf("%s: %s is not there, and nothing of it is counted; say what it does with --dist zero2 or zero3 and --gpus N", b.Where(), name))
+		default:
+			out = append(out, fmt.Sprintf("%s: %s is not there, and nothing of it is counted", b.Where(), name))
+		}
+	}
+	if r.Value("dist.kind") == nil && !strings.HasPrefix(said, "zero") {
+		out = append(out, r.computedLinks()...)
+	}
+	return out
+}
+
+// computedLinks is configs of DeepSpeed's that only the run makes or finds.
+func (r *Run) computedLinks() []string {
+	var out []string
+	for _, b := range r.BindingsOf("link") {
+		if b.NamesDeepSpeed() && b.Value == nil && (projects.IsComputed(b.Place.Value) || b.Place.Computed != "") {
+			out = append(out, fmt.Sprintf("%s: %s is %s, which only the run works out, and nothing of it is counted; say what it does with --dist zero2 or zero3 and --gpus N",
+				b.Where(), b.Path, shortened(b.Text)))
+		}
+	}
+	return out
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+
+	"snug/internal/config/projects"
+)
+
+// scriptModel is what the main script says of its model.
+func (r *Run) scriptModel() projects.LoadedModel {
+	if r.Primary == nil {
+		return projects.LoadedModel{}
+	}
+	return r.Primary.Model()
+}
+
+// otherHead is that a model is counted with another head than it has.
+func (r *Run) otherHead(run map[string]any) []string {
+	l := r.scriptModel()
+	model, _ := run["model"].(map[string]any)
+	if l.Head == "" || model["head"] != l.Head {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s: counted as a sentence encoder, whose head is small like its own; --head gives another", l.Where, l.Class)}
+}

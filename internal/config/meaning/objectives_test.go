@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestUnsearched wants figures to come with a word on the files that were not read.
+func TestUnsearched(t *testing.T) {
+	p := opened(t, fstest.MapFS{"a.yaml": {Data: []byte("batch_size: 4\n")}})
+	p.Unsearched = "two files were not read"
+	if got := p.Warnings(p.Fields()); len(got) == 0 || got[0] != p.Unsearched {
+		t.Errorf("warnings are %q", got)
+	}
+}
+
+// TestOtherTrainers tells scripts that train for something else by what they make or
+// start.
+func TestOtherTrainers(t *testing.T) {
+	const (
+		batch         = "per_device_train_batch_size"
+		comparesPairs = "trains on pairs of answers, with twice the rows"
+		weighsAnswers = "trains on judged answers, with a frozen reference"
+		samplesFirst  = "samples answers before it trains on them"
+		scoresAnswers = "trains a head that scores answers"
+	)
+	for name, x := range map[string]struct{ file, text, does string }{
+		"a config":          {"a.py", "args = KTOConfig(" + batch + "=2)\n", weighsAnswers},
+		"a trainer":         {"a.py", batch + " = 2\nRewardTrainer(model=m)\n", scoresAnswers},
+		"of a module":       {"a.py", batch + " = 2\nt = trl.GRPOTrainer(model=m)\n", samplesFirst},
+		"online":            {"a.py", batch + " = 2\nt = OnlineDPOTrainer(model=m)\n", comparesPairs},
+		"in a comment":      {"a.py", batch + " = 2\n# DPOConfig(beta=1)\n", ""},
+		"imported only":     {"a.py", "from trl import DPOConfig\n" + batch + " = 2\n", ""},
+		"another word":      {"a.py", batch + " = 2\nc = ShippoConfig(1)\n", ""},
+		"supervised":        {"a.py", "args = SFTConfig(" + batch + "=2)\n", ""},
+		"a program":         {"a.sh", "python examples/train_ppo.py --" + batch + " 2\n", samplesFirst},
+		"TRL's own":         {"a.sh", "trl reward --" + batch + " 2\n", scoresAnswers},
+		"TRL's sft":         {"a.sh", "trl sft --" + batch + " 2 --output_dir dpo\n", ""},
+		"a program's stage": {"a.sh", "llamafactory-cli train --stage rm --" + batch + " 2\n", scoresAnswers},
+		"supervised stage":  {"a.sh", "llamafactory-cli train --stage sft --" + batch + " 2\n", ""},
+		"commented out":     {"a.sh", "# trl dpo\npython a.py --" + batch + " 2\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := opened(t, fstest.MapFS{x.file: {Data: []byte(x.text)}}).refused()
+			switch {
+			case x.does == "" && len(got) > 0:
+				t.Errorf("refused: %v", got)
+			case x.does != "" && (len(got) != 1 || got[0].Setting != Training || !strings.Contains(got[0].Say, x.does)):
+				t.Errorf("got %v, want %q", got, x.does)
+			}
+		})
+	}
+}
+
+// TestScriptModel finds the model that a script loads.
+func TestScriptModel(t *testing.T) {
+	const args = "args = TrainingArguments(per_device_train_batch_size=2)\n"
+	type want struct {
+		Name, Head string
+	}
+	for name, x := range map[string]struct {
+		text string
+		want want
+	}{
+		"literal":          {"m = AutoModelForCausalLM.from_pretrained('gpt2')\n", want{"gpt2", ""}},
+		"by keyword":       {"m = GPT2LMHeadModel.from_pretrained(\n  pretrained_model_name_or_path=\"gpt2\", dtype='auto')\n", want{"gpt2", ""}},
+		"a name":           {"NAME = 'gpt2'\nm = AutoModelForCausalLM.from_pretrained(NAME)\n", want{"gpt2", ""}},
+		"an attribute":     {"class C:\n    base = 'gpt2'\nm = AutoModelForCausalLM.from_pretrained(cfg.base)\n", want{"gpt2", ""}},
+		"two of a name":    {"def f():\n    n = 'gpt2'\ndef g():\n    n = 'bert'\nm = AutoModelForCausalLM.from_pretrained(n)\n", want{}},
+		"tokenizer":        {"t = AutoTokenizer.from_pretrained('gpt2')\nc = AutoConfig.from_pretrained('gpt2')\n", want{}},
+		"adapters":         {"m = PeftModel.from_pretrained('gpt2')\n", want{}},
+		"in a comment":     {"# m = AutoModelForCausalLM.from_pretrained('gpt2')\n", want{}},
+		"no head":          {"m = AutoModel.from_pretrained('bert-base-uncased')\n", want{"bert-base-uncased", "encoder"}},
+		"classifies":       {"m = BertForTokenClassification.from_pretrained('bert-base-uncased')\n", want{"bert-base-uncased", "encoder"}},
+		"masked":           {"m = BertForMaskedLM.from_pretrained('bert-base-uncased')\n", want{"bert-base-uncased", ""}},
+		"a trainer's":      {"t = SFTTrainer(f(x), model='gpt2', args=args)\n", want{"gpt2", ""}},
+		"a trainer's name": {"M = 'gpt2'\nSFTTrainer(\n    model=M,\n)\n", want{"gpt2", ""}},
+		"nothing":          {"t = Trainer(model=m)\n", want{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := opened(t, fstest.MapFS{"train.py": {Data: []byte(x.text + args)}}).scriptModel()
+			if diff := cmp.Diff(x.want, want{got.Name, got.Head}); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}

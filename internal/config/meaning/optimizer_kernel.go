@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"slices"
+	"strings"
+
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
+	"snug/internal/shadow/train"
+)
+
+// PyTorch's Adam and AdamW have three kernels each, which differ in what they
+// take: a setup says adamw-fused, and a file often the class under one key and the
+// kernel under another beside it.
+
+// withKernel is an optimizer's class with the kernel that the file picks for it.
+func (r *Run) withKernel(class any) any {
+	name, _ := class.(string)
+	if full := name + "-" + r.kernel(); slices.Contains(train.OptimizerNames(), full) {
+		return full
+	}
+	return class
+}
+
+// kernel is what the key beside the optimizer says, or else its default; "" where
+// there is no such key.
+func (r *Run) kernel() string {
+	if of := r.BindingsOf("optimizer.kernel"); len(of) > 0 {
+		name, _ := of[0].Value.(string)
+		return name
+	}
+	k := r.OptimizerKey()
+	if k == nil || k.Beside == nil {
+		return ""
+	}
+	name, _ := projects.Default(k.Beside, 1).(string)
+	return name
+}
+
+// OptimizerKey is the key that the optimizer stands under, or would; nil where
+// nobody knows.
+func (r *Run) OptimizerKey() *systems.Key {
+	if of := r.BindingsOf("optimizer"); len(of) > 0 {
+		return of[0].Key
+	}
+	if r.Primary == nil || r.Trainer() != r.Primary.System {
+		return nil
+	}
+	for _, k := range r.Primary.System.ForSetting("optimizer") {
+		if k.Default != "" {
+			return k
+		}
+	}
+	return nil
+}
+
+// SplitOptimizer is an optimizer as a class and a kernel; "" is for those that have no
+// choice of kernels.
+func SplitOptimizer(optimizer string) (class, kernel string) {
+	class, kernel, _ = strings.Cut(optimizer, "-")
+	switch {
+	case class != "adam" && class != "adamw" || kernel != "" && kernel != "fused" && kernel != "loop":
+		return optimizer, ""
+	case kernel == "":
+		return class, "foreach"
+	}
+	return class, kernel
+}
+
+// ClipsUnfused tells whether gradients are clipped by who refuses to do that of a fused
+// optimizer.
+func (r *Run) ClipsUnfused() bool {
+	return slices.ContainsFunc(r.BindingsOf("clip"), func(b projects.Bound) bool {
+		return b.Value == true && b.Key.ClipsUnfused
+	})
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+	"path"
+
+	"snug/internal/config/systems"
+)
+
+// loadedShape is the shape of the weights that a run with a model of the trainer's own
+// begins with; a model from scratch has its own.
+func (r *Run) loadedShape(own *systems.OwnModel) (shape systems.Shape, loaded bool) {
+	name, _ := r.Value("model").(string)
+	shape, loaded = own.Loads[name]
+	return shape, loaded
+}
+
+// settleOwnModel is a model of the trainer's own. From scratch it has positions for the
+// block that it is fed. Weights that are loaded have biases, a vocabulary of their own,
+// and positions for so many tokens, which are cropped to the block.
+func (r *Run) settleOwnModel(own *systems.OwnModel, out map[string]any) {
+	config := map[string]any{"model_type": own.Type}
+	shape, loaded := r.loadedShape(own)
+	if loaded {
+		config["vocab_size"], config["bias"] = float64(own.LoadedTokens), true
+		config["block_size"] = float64(min(r.Whole("seq"), own.LoadedPositions))
+	} else {
+		shape = systems.Shape{Layers: r.Whole("shape.n_layer"), Heads: r.Whole("shape.n_head"), Channels: r.Whole("shape.n_embd")}
+		tokens, _ := r.ownTokens(own)
+		config["vocab_size"] = float64(tokens)
+		config["bias"], _ = r.ValueOrDefault("shape.bias").(bool)
+	}
+	config["n_layer"], config["n_head"], config["n_embd"] = float64(shape.Layers), float64(shape.Heads), float64(shape.Channels)
+	config["dropout"], _ = r.ValueOrDefault("shape.dropout").(float64)
+	out["model"] = map[string]any{"config": config}
+}
+
+// ownTokens is how many tokens a model from scratch knows: the trainer looks for them in
+// a meta.pkl beside the data. The warning is that there is one which does not say.
+func (r *Run) ownTokens(own *systems.OwnModel) (n int, warning string) {
+	dataset, _ := r.ValueOrDefault("shape.dataset").(string)
+	name := path.Join("data", dataset, "meta.pkl")
+	data, err := r.Files().ReadFile(name)
+	n = pickledVocabulary(data)
+	switch {
+	case n > 0:
+		return n, ""
+	case own.DataTokens[dataset] > 0:
+		return own.DataTokens[dataset], ""
+	case err == nil:
+		warning = fmt.Sprintf("%s: no vocab_size could be read here, which the model has its tokens from; %d are counted", name, own.Tokens)
+	}
+	return own.Tokens, warning
+}
+
+// unknownTokens is that nobody knows how many tokens a model from scratch has.
+func (r *Run) unknownTokens() []string {
+	own := r.Trainer().OwnModel
+	if own == nil {
+		return nil
+	}
+	if _, loaded := r.loadedShape(own); loaded {
+		return nil
+	}
+	if _, warning := r.ownTokens(own); warning != "" {
+		return []string{warning}
+	}
+	return nil
+}

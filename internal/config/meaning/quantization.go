@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
+	"snug/internal/setup"
+)
+
+// 4-bit weights of bitsandbytes. Files turn it on with one key, and
+// what is left open their trainers have each their own way: which type products are
+// computed in, whether what is not quantized is cast to float32, what adapters are cast
+// to.
+
+// quantizing is the key that quantizes weights, nil where none does.
+func (r *Run) quantizing() *projects.Bound {
+	for _, b := range r.BindingsOf("quantized") {
+		if v, _ := b.Value.(string); v != "" {
+			return &b
+		}
+	}
+	return nil
+}
+
+// QuantizedAt is file:line of what quantizes weights, "" where nothing does.
+func (r *Run) QuantizedAt() string {
+	if b := r.quantizing(); b != nil && !r.setInSnugFile("quantization.bits") {
+		return b.Where()
+	}
+	return ""
+}
+
+// settleQuantization says how weights are quantized, where they are.
+func (r *Run) settleQuantization(out map[string]any) {
+	in, _ := out["quantization"].(map[string]any)
+	b := r.quantizing()
+	if r.setInSnugFile("quantization.bits") && in != nil {
+		return // in a setup's own words
+	}
+	delete(out, "quantization")
+	if b == nil || r.unquantizable(b) != "" || r.quantizesNothing(b) {
+		return
+	}
+	if in == nil {
+		in = map[string]any{}
+	}
+	in["bits"] = 4.0
+	if by := b.Key.Quantizer; by != nil && by.Type != "" {
+		in["type"], in["double"] = firstNonNil(in["type"], by.Type), firstNonNil(in["double"], by.Double)
+	}
+	if in["type"] == nil {
+		in["type"] = systems.BitsAndBytesType
+	}
+	if in["compute"] == nil {
+		in["compute"] = cmp.Or(r.computesIn(b, out), systems.BitsAndBytesCompute)
+	}
+	put(in, "adapters", r.Trainer().QuantizedAdapters)
+	if r.prepares() {
+		in["prepare"] = true
+	}
+	if r.Trainer().PreparesQuantized {
+		in["prepare"], in["cast_back"] = true, true
+	}
+	out["quantization"] = in
+	put(out, "versions.bitsandbytes", installed(r.Files(), bnbInfo))
+	r.settleQuantized(out)
+	if lora, _ := out["lora"].(map[string]any); lora != nil {
+		lora["peft"] = true // nobody else has adapters beside quantized weights
+	}
+}
+
+// settleQuantized is what quantizing says of the rest: it is from_pretrained that quantizes, and
+// that loads a model as it is saved; PEFT's function that casts the rest to float32 turns
+// checkpointing on as well.
+func (r *Run) settleQuantized(out map[string]any) {
+	precision, _ := out["precision"].(string)
+	if r.Trainer().OwnProgram && out["weights"] == nil && (precision == "" || strings.HasPrefix(precision, "amp-")) && !strings.HasPrefix(r.transformers, "4.") {
+		out["weights"] = setup.Saved
+	}
+	if r.checkpointsInCode() {
+		out["checkpointing"] = true
+	}
+}
+
+// computesIn is the type of products where no key says it, "" for bitsandbytes' own.
+// TRL takes the type that it loads weights in, Axolotl and LLaMA-Factory that of their
+// arithmetic, ms-swift bfloat16 unless weights are loaded in something else.
+func (r *Run) computesIn(b *projects.Bound, out map[string]any) string {
+	precision, _ := out["precision"].(string)
+	weights, _ := out["weights"].(string)
+	held := weights
+	if !strings.HasPrefix(precision, "amp-") {
+		held = cmp.Or(weights, precision)
+	}
+	arithmetic := strings.TrimPrefix(precision, "amp-")
+	rule := r.Trainer().Computes
+	if by := b.Key.Quantizer; by != nil {
+		rule = cmp.Or(rule, by.Computes)
+	}
+	switch {
+	case r.inCode():
+		return r.computeInCode()
+	case rule == systems.ComputesAsHeld:
+		return computeType(held)
+	case rule == systems.ComputesAsArithmetic:
+		return cmp.Or(computeType(arithmetic), "bf16")
+	case rule == systems.ComputesUnlessLoaded && (held == "fp16" || held == "fp32"):
+		return "fp32"
+	case rule == systems.ComputesUnlessLoaded:
+		return "bf16"
+	}
+	return ""
+}
+
+// computeType is a type of its own, rather than what files were saved in.
+func computeType(dtype string) string {
+	if slices.Contains(setup.ComputeTypes, dtype) {
+		return dtype
+	}
+	return ""
+}

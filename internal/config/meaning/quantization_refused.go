@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+	"slices"
+
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
+)
+
+// Quantized weights that are not simulated, and what files leave open about others.
+
+// quantizesNothing tells whether nothing is quantized for want of a second flag, which
+// says by what.
+func (r *Run) quantizesNothing(b *projects.Bound) bool {
+	return b.Key.Quantizer != nil && b.Key.Quantizer.NeedsMethod && len(r.BindingsOf("quant_method")) == 0
+}
+
+// unquantizable is why quantized weights are not simulated, "" where they are.
+func (r *Run) unquantizable(b *projects.Bound) string {
+	switch {
+	case r.Trainer().QuantizesItself != "":
+		return r.Trainer().QuantizesItself
+	case b.Value != systems.FourBit:
+		return "quantizes them, which is not simulated yet"
+	case slices.ContainsFunc(r.BindingsOf("quant_method"), func(b projects.Bound) bool { return b.Value == systems.OtherLibrary }):
+		return "quantizes them with another library than bitsandbytes, which is not simulated"
+	case r.deepspeed() && r.World() > 1:
+		return "quantizes them, which is not simulated with DeepSpeed around it; leave that out"
+	}
+	return ""
+}
+
+// refusedQuantization is what is missing where weights are quantized in a way that is not
+// simulated.
+func (r *Run) refusedQuantization() []Missing {
+	b := r.quantizing()
+	if b == nil || r.unquantizable(b) == "" {
+		return nil
+	}
+	return []Missing{{Weights, fmt.Sprintf("%s: %s %s; measure it: snug profile -- <your command>", b.Where(), b.Path, r.unquantizable(b))}}
+}
+
+// quantizationWarnings is what files leave open about quantized weights: a program of one's own
+// decides the rest.
+func (r *Run) quantizationWarnings(run map[string]any) []string {
+	b, in := r.quantizing(), run["quantization"]
+	if b != nil && r.quantizesNothing(b) && in == nil {
+		return []string{fmt.Sprintf("%s: %s quantizes nothing without --quant_method bnb, and nothing is counted as quantized", b.Where(), b.Path)}
+	}
+	if b == nil || in == nil || r.unquantizable(b) != "" || r.setInSnugFile("quantization.bits") {
+		return nil
+	}
+	if older := r.olderTRL(); older != "" {
+		return []string{older}
+	}
+	own := r.Trainer().OwnProgram || r.Trainer().LoadedByScript
+	switch {
+	case own && !r.inCode() && b.Key.Quantizer == nil:
+		return []string{fmt.Sprintf("%s: %s quantizes weights; whether the program casts the rest to float32 (prepare_model_for_kbit_training) no file says: it is counted as loaded, --prepare-kbit counts it as float32", b.Where(), b.Path)}
+	case r.inCode() && !r.prepares() && r.Trainer().QuantizedAdapters == "":
+		return []string{fmt.Sprintf("%s: %s quantizes weights; the rest is counted as loaded, as prepare_model_for_kbit_training is not called here", b.Where(), b.Path)}
+	}
+	return nil
+}
+
+// olderTRL is that the TRL that is installed has another way with quantized weights:
+// before 0.26 it cast them to float32 by PEFT's function, and with bf16 cast embeddings and
+// head again (models/utils.py: prepare_peft_model).
+func (r *Run) olderTRL() string {
+	var minor int
+	if n, _ := fmt.Sscanf(r.trl, "0.%d", &minor); !r.Trainer().UsesTRL || n != 1 || minor >= 26 {
+		return ""
+	}
+	return fmt.Sprintf("TRL %s, which is installed, keeps norms and adapters beside quantized weights in float32; they are counted as TRL 1.16 has them, and the run takes more", r.trl)
+}

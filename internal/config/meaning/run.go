@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package meaning says what the values in a project's files mean together: the setup of
+// the run, what is missing to estimate it, and what no figure shows.
+package meaning
+
+import (
+	"cmp"
+
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
+)
+
+// Run is the training run that the files of a project describe: what their values
+// mean, together and with what the trainer does by itself.
+type Run struct {
+	*projects.Found
+	// Bindings are the settings that the files hold, in the order in which people
+	// think of them.
+	Bindings []projects.Binding
+
+	transformers string // its version, where it is known
+	trl          string // and TRL's
+	gpus         int    // how many its user names, 0 where the files are to say
+}
+
+// New is the run that was found in a folder.
+func New(found *projects.Found) *Run {
+	r := &Run{Found: found, transformers: installed(found.Files(), transformersInfo), trl: installed(found.Files(), trlInfo)}
+	for _, b := range r.Bound {
+		if !systems.IsSetting(b.Setting) || r.IsUnused(b.Setting) {
+			continue
+		}
+		if b.Setting == "optimizer" && b.Key.Beside != nil {
+			b.Value = r.withKernel(b.Value)
+		}
+		r.Bindings = append(r.Bindings, b.Binding)
+	}
+	return r
+}
+
+// RunsAs has the project run as another does by the word of its user.
+func (r *Run) RunsAs(other *Run) {
+	r.Uses(other.transformers)
+	r.Spans(other.gpus)
+}
+
+// Spans has the project run on as many GPUs as its user names, spread as its files
+// say; 0 leaves it as it is.
+func (r *Run) Spans(gpus int) {
+	r.gpus = cmp.Or(gpus, r.gpus)
+}
+
+// Uses has the project run with a version of transformers that its user names; ""
+// leaves it as it is.
+func (r *Run) Uses(transformers string) {
+	r.transformers = cmp.Or(transformers, r.transformers)
+}

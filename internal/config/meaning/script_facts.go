@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
+	"snug/internal/pattern"
+	"snug/internal/setup"
+)
+
+// What a file does not say its system takes by default, and the system's table
+// knows that. A script that passes flags is no system; whose defaults hold where
+// it passes none, the program decides that it starts.
+
+// scriptType is the type that a Python script names where it loads its model, "" where
+// it names none.
+func (r *Run) scriptType() string {
+	if r.Primary == nil || r.Primary.System.For == nil {
+		return ""
+	}
+	switch named := r.Primary.ModelType(); {
+	case named != "":
+		return systems.TorchType(named)
+	case r.Primary.System.TakesModel && r.scriptModel().ByScript && !strings.HasPrefix(r.transformers, "4."):
+		return setup.Saved // SFTTrainer is given a model, and loads none
+	}
+	return ""
+}
+
+// adaptersMadeAt is the line of a Python script that puts PEFT's adapters onto its model,
+// 0 where none does.
+func (r *Run) adaptersMadeAt() int {
+	if r.Primary == nil || !r.Primary.System.ByName || r.adapts() {
+		return 0
+	}
+	d := r.Primary.Tree.Layers[0].Doc
+	at := newAdapters.Index(d.Text())
+	if at == nil || d.Format() != doc.Python {
+		return 0
+	}
+	return 1 + strings.Count(d.Text()[:at[1]], "\n")
+}
+
+var newAdapters = pattern.New(`(?m)^[^#\n]*\b(?:get_peft_model|LoraConfig)\(`, "get_peft_model(", "LoraConfig(")
+
+// unknownDefaults is that a script starts a program whose defaults nobody knows here.
+func (r *Run) unknownDefaults() []string {
+	if r.Primary == nil || r.Trainer().Commands == nil {
+		return nil
+	}
+	d := r.Primary.Tree.Layers[0].Doc
+	at := r.Trainer().Commands.OwnDefaults.Index(d.Text())
+	if at == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s has defaults of its own: what its flags leave out is not taken from them; give --precision, --checkpointing, --optimizer",
+		r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1))}
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"slices"
+	"strings"
+
+	"snug/internal/config/projects"
+	"snug/internal/setup"
+)
+
+// How weights come to a GPU that keeps a part of them. Every library that has a
+// key for FSDP leaves the model on the CPU or on the meta device until it is
+// sharded, so that no GPU holds all of it: torchtitan (0.2, train.py: meta device
+// and to_empty), accelerate and with it transformers, TRL, Axolotl and
+// LLaMA-Factory (1.15, accelerator.py: device_placement, and utils/fsdp_utils.py;
+// cpu_ram_efficient_loading saves the CPU's memory), Lightning (2.6,
+// strategies/fsdp.py and model_parallel.py) and Composer. Code of one's own may
+// load it as it likes. Under ZeRO-3 transformers makes a model with zero.Init
+// (5.22, modeling_utils.py), whatever accelerate's zero3_init_flag says: 1.15 tells
+// transformers of DeepSpeed's config in any case (set_deepspeed_weakref).
+
+// loadKind is dist.load of a kind, "" where it has none, nobody can tell or a
+// setup means it anyway.
+func (r *Run) loadKind(kind string) string {
+	if !setup.DistTakes(kind, "load") {
+		return ""
+	}
+	if said, _ := r.Value("dist.load").(string); said != "" {
+		return said
+	}
+	if kind == "zero3" || !r.readByLibrary("dist.kind") {
+		return "" // which is sharded for ZeRO-3
+	}
+	return setup.LoadSharded
+}
+
+// readByLibrary tells whether the key of a setting is one that a library reads.
+// Without any, some shard by themselves.
+func (r *Run) readByLibrary(setting string) bool {
+	of := r.BindingsOf(setting)
+	return len(of) == 0 && r.shardsByItself() || slices.ContainsFunc(of, func(b projects.Bound) bool {
+		return !b.Source.System.OwnProgram
+	})
+}
+
+// shardsByItself tells whether a run over several GPUs is FSDP's without a key that says
+// so: torchtitan's, and those of torchtune's recipes that are called distributed, which
+// make the model on the meta device (torchtune 0.6.1, recipes/*_distributed.py).
+func (r *Run) shardsByItself() bool {
+	if r.Primary == nil || !r.Primary.System.Shards {
+		return false
+	}
+	recipes := r.Primary.System.ShardingRecipes
+	return recipes == "" || slices.ContainsFunc(r.SourcesRead(), func(s *projects.Source) bool { return s.StartsProgram(recipes) })
+}
+
+// gatherType is the type that FSDP gathers and reduces in under autocast, "" where it
+// keeps that of the weights: accelerate and Lightning give FSDP a policy of the
+// autocast's type (accelerate 1.15, utils/dataclasses.py: set_mixed_precision;
+// lightning 2.6, plugins/precision/fsdp.py), so that autocast finds nothing to cast.
+func (r *Run) gatherType(kind, precision string) string {
+	cast, autocast := strings.CutPrefix(precision, "amp-")
+	if !autocast || !strings.HasPrefix(kind, "fsdp2") || !r.gathersInAutocast() {
+		return ""
+	}
+	return cast
+}
+
+// gathersInAutocast tells whether accelerate or Lightning wraps the model.
+func (r *Run) gathersInAutocast() bool {
+	return slices.ContainsFunc(r.BindingsOf("dist.kind"), func(b projects.Bound) bool {
+		return b.Source.System.GathersInAutocast
+	})
+}

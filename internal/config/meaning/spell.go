@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/config/doc"
+)
+
+// Spell is how the project's main file would say a setting, as in dtype: float32;
+// "" where its system has no key for that. It is for messages: a flag of snug answers
+// for once, a key of the file for good.
+func (r *Run) Spell(setting string, value any) string {
+	system := r.Trainer()
+	if r.Primary == nil || system.OwnProgram {
+		return ""
+	}
+	format := r.Primary.Tree.Layers[0].Doc.Format()
+	for _, b := range r.BindingsOf(setting) { // a key that is there comes before its other names
+		if file, ok := b.Key.Spell(value); ok && b.Source == r.Primary {
+			return assignment(format, b.Path.String(), file)
+		}
+	}
+	for _, k := range system.ForSetting(setting) {
+		if file, ok := k.Spell(value); ok && k.Path != "" {
+			return assignment(format, k.Path, file)
+		}
+	}
+	return ""
+}
+
+// assignment is a key with its value as a file of that format has them.
+func assignment(format doc.Format, key string, value any) string {
+	switch {
+	case format == doc.Shell && value == true:
+		return "--" + strings.TrimLeft(key, "-")
+	case format == doc.Shell:
+		return fmt.Sprintf("--%s %v", strings.TrimLeft(key, "-"), value)
+	case format == doc.JSON:
+		if text, ok := value.(string); ok {
+			value = fmt.Sprintf("%q", text)
+		}
+		return fmt.Sprintf("%q: %v", key, value)
+	case format == doc.Python:
+		if text, ok := value.(string); ok {
+			return fmt.Sprintf("%s=%q", key, text)
+		}
+		return key + "=" + strings.ToUpper(fmt.Sprint(value)[:1]) + fmt.Sprint(value)[1:]
+	case format == doc.YAML:
+		return fmt.Sprintf("%s: %v", key, value)
+	}
+	return fmt.Sprintf("%s = %v", key, value)
+}

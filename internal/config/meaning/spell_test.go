@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"testing"
+	"testing/fstest"
+)
+
+// A message says what to write in the words of the file that it is about.
+func TestSpell(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, text, setting string
+		value               any
+		want                string
+	}{
+		"JSON":          {"a.json", `{"per_device_train_batch_size": 2}`, "weights", "fp32", `"dtype": "float32"`},
+		"YAML":          {"a.yaml", "per_device_train_batch_size: 2\n", "weights", "fp32", "dtype: float32"},
+		"a switch":      {"a.yaml", "per_device_train_batch_size: 2\n", "precision", "amp-bf16", "bf16: true"},
+		"another name":  {"a.yaml", "per_device_train_batch_size: 2\ntorch_dtype: float16\n", "weights", "fp32", "torch_dtype: float32"},
+		"shell":         {"a.sh", "python run_clm.py --per_device_train_batch_size 2\n", "weights", "fp32", "--dtype float32"},
+		"shell, there":  {"a.sh", "python run_clm.py --per_device_train_batch_size 2 --torch_dtype float16\n", "weights", "fp32", "--torch_dtype float32"},
+		"shell, switch": {"a.sh", "python run_clm.py --per_device_train_batch_size 2\n", "precision", "amp-bf16", "--bf16"},
+		"yes or no":     {"a.sh", "python run_clm.py --per_device_train_batch_size 2\n", "checkpointing", true, "--gradient_checkpointing"},
+		"Python":        {"a.py", "args = TrainingArguments(per_device_train_batch_size=2)\n", "precision", "amp-bf16", "bf16=True"},
+		"Python, text":  {"a.py", "args = TrainingArguments(per_device_train_batch_size=2)\n", "weights", "fp32", `dtype="float32"`},
+		"no key":        {"a.yml", "base_model: x\nmicro_batch_size: 2\n", "weights", "fp32", ""},
+		"no system":     {"a.yaml", "batch_size: 2\n", "weights", "fp32", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := opened(t, fstest.MapFS{c.file: {Data: []byte(c.text)}})
+			if got := p.Spell(c.setting, c.value); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+
+	"snug/internal/setup"
+)
+
+// trlMinor is the minor of the TRL 1 that is installed, 0 for what came before, and that
+// of the table where none is.
+func (r *Run) trlMinor() (minor int) {
+	if r.trl == "" {
+		return 16
+	}
+	_, _ = fmt.Sscanf(r.trl, "1.%d", &minor) // which leaves 0 for 0.29
+	return minor
+}
+
+// lossByVersion is whose code computes the loss with the TRL that is installed. It began to
+// offer pieces in 1.4, made them the rule in 1.6, and has its own kernels since 1.15.
+func (r *Run) lossByVersion(out map[string]any) {
+	minor, said := r.trlMinor(), r.Value("chunks")
+	whole := said == "no" || said == nil && minor < 6 || minor < 4
+	if out["loss"] == setup.TRLLoss && r.Trainer().UsesTRL && minor < 15 && whole {
+		delete(out, "loss")
+	}
+}
+
+// olderLoss is that an older TRL computes its loss in other pieces than those counted.
+func (r *Run) olderLoss(run map[string]any) []string {
+	if r.trlMinor() >= 15 || !r.Trainer().UsesTRL || run["loss"] != setup.TRLLoss {
+		return nil
+	}
+	return []string{fmt.Sprintf("TRL %s, which is installed, computes the loss in pieces of 256 tokens; it is counted as TRL 1.16 does it", r.trl)}
+}

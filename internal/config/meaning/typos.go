@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/projects"
+	"snug/internal/spelling"
+)
+
+// A key that is misspelt is a key that nobody reads: most trainers leave it at
+// their default without a word. Systems have many more keys than their tables here,
+// so that a warning is given only about what is a few letters away from one that matters,
+// and only where that one is not there itself.
+
+// typos is the keys that are most likely others, misspelt.
+func (r *Run) typos() []string {
+	var out []string
+	for _, s := range r.boundSources() {
+		out = append(out, typosIn(s)...)
+	}
+	return out
+}
+
+// boundSources is the sources that hold any of the run's settings, each once.
+func (r *Run) boundSources() []*projects.Source {
+	var out []*projects.Source
+	for _, b := range r.Bound {
+		if !slices.Contains(out, b.Source) {
+			out = append(out, b.Source)
+		}
+	}
+	return out
+}
+
+// typosIn is those of one source.
+func typosIn(s *projects.Source) []string {
+	if s.System.OwnProgram || s.System.Rest != nil { // any key may stand there
+		return nil
+	}
+	known := s.System.Keys().Names
+	var out []string
+	s.Tree.Walk(func(p doc.Path, v doc.Value) {
+		if len(p) == 0 {
+			return
+		}
+		section := p[:len(p)-1]
+		names := known[strings.Join(section, ".")]
+		if near := nearestKey(p[len(p)-1], names); near != "" && !s.Tree.Has(section.Join(near)) {
+			out = append(out, fmt.Sprintf("%s:%d: %s is no key that snug knows, and is not counted; did you mean %s?", s.File, v.Line, p, near))
+		}
+	})
+	return out
+}
+
+// nearestKey is the name that another was most likely to be, "" where it is one itself or
+// near none. The longer a name, the more letters may be wrong.
+func nearestKey(got string, names []string) string {
+	if slices.Contains(names, got) {
+		return ""
+	}
+	best, least := "", 4
+	for _, n := range names {
+		allowed := 3
+		switch {
+		case len(n) < 5:
+			continue
+		case len(n) < 8:
+			allowed = 1
+		case len(n) < 14:
+			allowed = 2
+		}
+		if apart := len(got) - len(n); apart > allowed || -apart > allowed {
+			continue // as many letters at least are wrong
+		}
+		if d := spelling.Distance(got, n); d <= allowed && d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// bothPrecisions is where bf16 and fp16 are both turned on, which trainers refuse;
+// "" where they are not.
+func (r *Run) bothPrecisions() string {
+	var on []projects.Bound
+	for _, b := range r.BindingsOf("precision") {
+		if name := b.Path[len(b.Path)-1]; b.Source == r.Primary && (name == "bf16" || name == "fp16") && b.Value != nil && b.Value != "" {
+			on = append(on, b)
+		}
+	}
+	if len(on) < 2 || on[0].Value == on[1].Value {
+		return ""
+	}
+	return fmt.Sprintf("%s and %s turn on both bf16 and fp16, which no trainer does; keep one, or give --precision", on[0].Where(), on[1].Where())
+}

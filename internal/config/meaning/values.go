@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"slices"
+
+	"snug/internal/config/projects"
+)
+
+// Value is what a setting is now, in a setup's terms, or nil where no file says
+// it: an int, float64, bool, string, []string or map[string]any. Of a schedule
+// it is the first phase, of several stages the one that takes the most.
+func (r *Run) Value(setting string) any {
+	if r.Own != nil {
+		if v, ok := r.Own.Set[setting]; ok {
+			return v
+		}
+	}
+	switch sharded, _ := r.CheckpointingKeys(); {
+	case setting == "optimizer":
+		return r.withKernel(r.bestOf(setting))
+	case setting == "checkpointing" && AnyOn(sharded):
+		return true
+	}
+	return r.bestOf(setting)
+}
+
+// bestOf is the value of a setting that counts among those that files hold.
+func (r *Run) bestOf(setting string) any {
+	var best, vague any
+	neutral := false
+	for _, b := range r.BindingsOf(setting) {
+		if leavesToTrainer(b) {
+			continue
+		}
+		switch v := b.Value.(type) {
+		case nil:
+			continue
+		case string:
+			if v == projects.Auto {
+				continue
+			}
+			if v == "" {
+				neutral = true
+				continue
+			}
+		case []projects.Phase:
+			best = firstNonNil(best, v[0].Count)
+			continue
+		}
+		if b.Key.Vague {
+			vague = firstNonNil(vague, b.Value)
+			continue
+		}
+		v := b.Value
+		if b.Key.OverGPUs && setting != "effective" {
+			if n, ok := v.(int); ok {
+				v = max(n/r.World(), 1)
+			}
+		}
+		if b.Staged() {
+			best = largerNumber(best, v)
+		} else {
+			best = firstNonNil(best, v)
+		}
+	}
+	best = firstNonNil(best, vague)
+	if best == nil && neutral && setting == "precision" {
+		return "fp32"
+	}
+	return best
+}
+
+// firstNonNil keeps the first of two values: the tables and the order of the files
+// say which one counts.
+func firstNonNil(first, v any) any {
+	if first != nil {
+		return first
+	}
+	return v
+}
+
+func largerNumber(best, v any) any {
+	a, ok := best.(int)
+	b, also := v.(int)
+	if ok && also {
+		return max(a, b)
+	}
+	return firstNonNil(best, v)
+}
+
+// World is how many GPUs the run has as far as its user or the files say, else 1.
+func (r *Run) World() int {
+	if r.gpus > 0 {
+		return r.gpus
+	}
+	if r.Own != nil {
+		if v, ok := r.Own.Set["dist.world"].(int); ok {
+			return v
+		}
+	}
+	if n := r.firstNumber("dist.world"); n > 0 {
+		return n * max(r.firstNumber("nodes"), 1)
+	}
+	// DeepSpeed and Axolotl write the product of all three down.
+	each := r.firstNumber("batch") * r.firstNumber("accumulation")
+	if total := r.firstNumber("effective"); each > 0 && total%each == 0 {
+		return max(total/each, 1)
+	}
+	return 1
+}
+
+// firstNumber is the first number that is bound to a setting, else 0.
+func (r *Run) firstNumber(setting string) int {
+	for _, b := range r.BindingsOf(setting) {
+		if n, ok := b.Value.(int); ok {
+			return n
+		}
+	}
+	return 0
+}
+
+// Whole is a setting as a number, with the system's default where no file says
+// it; 0 where nobody knows.
+func (r *Run) Whole(setting string) int {
+	if n, ok := r.Value(setting).(int); ok {
+		return n
+	}
+	n, _ := r.DefaultValue(setting).(int)
+	return n
+}
+
+// DefaultValue is what the run's system takes where no key says otherwise: "auto" in
+// DeepSpeed's file leaves the word to the trainer.
+func (r *Run) DefaultValue(setting string) any {
+	said := slices.ContainsFunc(r.BindingsOf(setting), func(b projects.Bound) bool {
+		return (b.Value != projects.Auto || !b.Source.System.Tied) && !leavesToTrainer(b)
+	})
+	if said && setting != "precision" {
+		return nil
+	}
+	return r.trainerDefault(setting)
+}
+
+// trainerDefault is what the run's system takes where there is no key.
+func (r *Run) trainerDefault(setting string) any {
+	for _, k := range r.Trainer().ForSetting(setting) {
+		if v := projects.Default(k, r.World()); v != nil {
+			if setting == "optimizer" {
+				return r.withKernel(v)
+			}
+			return v
+		}
+	}
+	return nil
+}
+
+// Accumulation is the forwards per optimizer step: from its own key, or from
+// the total batch where a system has only that.
+func (r *Run) Accumulation() int {
+	if n := r.Whole("accumulation"); n > 0 {
+		return n
+	}
+	total, batch := r.Whole("effective"), r.Whole("batch")
+	if total == 0 || batch == 0 {
+		return 1
+	}
+	each := batch * r.World()
+	if r.Primary != nil && r.Primary.System.RoundsAccumulation {
+		return max((total+each/2)/each, 1)
+	}
+	return max(total/each, 1)
+}

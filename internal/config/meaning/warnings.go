@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
+	"snug/internal/setup"
+)
+
+// Warnings is what the figures of a run leave out, and cannot be refused for it. The
+// run is what the project's files say, with what its user said over them.
+func (r *Run) Warnings(run map[string]any) []string {
+	out := append(r.typos(), r.missingFiles(run)...)
+	if r.Unsearched != "" {
+		out = append(out, r.Unsearched)
+	}
+	out = append(out, r.unknownSpread()...)
+	out = append(out, r.noted()...)
+	out = append(out, r.checkpointedTwice()...)
+	out = append(out, r.ownLayers()...)
+	out = append(out, r.castsWithoutFlash()...)
+	out = append(out, r.olderLoss(run)...)
+	out = append(out, r.otherHead(run)...)
+	out = append(out, r.largerEvaluation(run)...)
+	out = append(out, r.unknownTokens()...)
+	out = append(out, r.unknownDefaults()...)
+	out = append(out, r.quantizationWarnings(run)...)
+	out = append(out, r.computedSettings(run)...)
+	if line := r.adaptersMadeAt(); line > 0 && run["lora"] == nil {
+		out = append(out, fmt.Sprintf("%s:%d: adapters are made in code, and are not counted: give --lora-peft --lora-rank N, and --lora-targets", r.Primary.File, line))
+	}
+	return out
+}
+
+// unknownSpread is that files shard a run and do not say over how many GPUs.
+func (r *Run) unknownSpread() []string {
+	kind, _ := r.Value("dist.kind").(string)
+	said := r.World() > 1 || r.gpus > 0 || len(r.BindingsOf("dist.world")) > 0
+	of := r.BindingsOf("dist.kind")
+	if said || kind == "" || kind == "ddp" || len(of) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: no file says over how many GPUs %s is spread: one is counted, without it; give --gpus N", of[0].Where(), kind)}
+}
+
+// ownLayers is that a trainer puts kernels of its own in the place of PEFT's layers.
+func (r *Run) ownLayers() []string {
+	kernels := r.Trainer().LoRAKernels
+	if kernels == "" || !r.adapts() {
+		return nil
+	}
+	keys := r.BindingsOf("kernels")
+	if len(keys) > 0 && !slices.ContainsFunc(keys, func(b projects.Bound) bool { return b.Value == true }) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: PEFT's layers are counted; %s keep less for backward", r.Primary.File, kernels)}
+}
+
+// castsWithoutFlash is what a trainer holds in float32 beside weights of 16 bits unless
+// attention or adapters want one type everywhere.
+func (r *Run) castsWithoutFlash() []string {
+	if !r.Trainer().CastsWithoutFlash || r.adapts() {
+		return nil
+	}
+	held, _ := r.Fields()["weights"].(string)
+	if held == "" || r.deepspeed() || r.ValueOrDefault("attention") == "flash" {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: without flash attention %s casts embeddings, head and norms to float32; they are counted in %s, with gradients and states", r.Primary.File, r.Trainer().Title, held)}
+}
+
+// computedSettings is settings that only the run itself works out, and what is counted for
+// them where its user does not say.
+func (r *Run) computedSettings(run map[string]any) []string {
+	var out []string
+	fields := r.Fields()
+	for _, b := range r.Bound {
+		computed := b.Place.Computed != "" || projects.IsComputed(b.Place.Value)
+		counted := field(fields, b.Setting)
+		flag := flagOf(b.Setting)
+		if b.Value != nil || b.Unknown != "" || !computed || flag == "" || !reflect.DeepEqual(counted, field(run, b.Setting)) {
+			continue
+		}
+		then := "it is taken for absent"
+		if counted != nil {
+			then = fmt.Sprintf("%v is counted", counted)
+		}
+		out = append(out, fmt.Sprintf("%s: %s is %s, which only the run works out; %s, --%s gives another", b.Where(), b.Path, shortened(b.Text), then, flag))
+	}
+	return out
+}
+
+// field is what a setup says of a setting, as lora.rank.
+func field(fields map[string]any, setting string) any {
+	outer, inner, nested := strings.Cut(setting, ".")
+	if !nested {
+		return fields[setting]
+	}
+	in, _ := fields[outer].(map[string]any)
+	return in[inner]
+}
+
+// flagOf is the flag that says a setting, "" where it is no matter for a note: a batch
+// and a model have to be said in any case, and workers take no memory of the card.
+func flagOf(setting string) string {
+	switch setting {
+	case "model", "batch", "workers", "effective":
+		return ""
+	}
+	if !systems.IsSetting(setting) {
+		return ""
+	}
+	return setup.FlagOf(setting)
+}
+
+// shortened is a value that is no longer than a line has room for.
+func shortened(text string) string {
+	line, _, cut := strings.Cut(text, "\n")
+	if runes := []rune(line); len(runes) > 32 {
+		line, cut = string(runes[:32]), true
+	}
+	if cut {
+		return line + "…"
+	}
+	return line
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"cmp"
+	"strings"
+
+	"snug/internal/setup"
+)
+
+// What weights are loaded in is another matter than autocast: weights of bfloat16
+// under autocast to bfloat16 are what most people run, since transformers 5 loads a
+// model as it is saved. What trains is then of 16 bits as well, gradients and
+// optimizer states with it, unless the trainer casts it.
+
+// ValueOrDefault is what files say of a setting, or else the system by itself.
+func (r *Run) ValueOrDefault(setting string) any {
+	if v := r.Value(setting); v != nil {
+		return v
+	}
+	return r.DefaultValue(setting)
+}
+
+// IsUnused is a setting that says nothing: flags of a program that nobody knows may be
+// called like those that load a model.
+func (r *Run) IsUnused(setting string) bool {
+	return setting == "weights" && r.Trainer().Commands != nil && !r.adapts()
+}
+
+// settleWeights brings the type of the weights and the precision together, for a run with
+// adapters or without: a setup has both, and a type of its own without autocast is
+// the precision.
+func (r *Run) settleWeights(out map[string]any, adapts bool) {
+	precision, _ := out["precision"].(string)
+	held := r.heldIn(out)
+	delete(out, "weights")
+	typed := held != "" && (adapts || r.Trainer().LoadsTyped && (r.Primary == nil || !r.Primary.System.TypeIsPrecision))
+	if on, _ := r.ValueOrDefault("autocast").(string); on != "" && (typed || precision == "fp32") {
+		precision = on // a key that names the type of the weights was read as the precision
+	}
+	held, precision = r.weightsInTraining(held, precision, adapts)
+	delete(out, "precision")
+	if precision != "" {
+		out["precision"] = precision
+	}
+	if held != "" {
+		out["weights"] = held
+	}
+}
+
+// heldIn is what the files and the system say of the weights, "" for float32.
+func (r *Run) heldIn(out map[string]any) string {
+	held, _ := out["weights"].(string)
+	inScript := r.scriptType()
+	held = cmp.Or(inScript, held)
+	before5 := r.Trainer().SavedSince5 && strings.HasPrefix(r.transformers, "4.") && r.Value("weights") == nil && inScript == ""
+	single := r.Own != nil && r.Own.Set["precision"] == "fp32"
+	if held == "fp32" || before5 || single || r.IsUnused("weights") {
+		return ""
+	}
+	return held
+}
+
+// weightsInTraining is what becomes of weights that were loaded so. DeepSpeed casts all of
+// them to its 16 bits and keeps copies of what it trains in float32 (deepspeed 0.19,
+// runtime/engine.py). What is trained accelerate casts to float32 under FSDP and
+// autocast (accelerate 1.15, utils/fsdp_utils.py: fsdp2_prepare_model), and
+// LLaMA-Factory always (llamafactory 0.9.5, model/adapter.py: init_adapter).
+func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, arithmetic string) {
+	cast, autocast := strings.CutPrefix(precision, "amp-")
+	kind, _ := r.Value("dist.kind").(string)
+	switch {
+	case r.deepspeed() && adapts:
+		return "", cast
+	case r.deepspeed() && autocast && r.World() > 1:
+		return cast, precision
+	case r.deepspeed(), !adapts && (r.Trainer().CastsTrained || autocast && strings.HasPrefix(kind, "fsdp2")):
+		return "", precision
+	case autocast, held == "":
+		return held, precision
+	case held == setup.Saved && (precision == "" || precision == "fp32"):
+		return held, "" // no autocast: as it is saved it trains
+	case precision == "" || precision == "fp32":
+		return held, held
+	case held == precision:
+		return held, precision
+	}
+	return "", precision
+}
+
+// deepspeed tells whether DeepSpeed holds the weights.
+func (r *Run) deepspeed() bool {
+	kind, _ := r.Value("dist.kind").(string)
+	return (&setup.Dist{Kind: kind}).DeepSpeed()
+}

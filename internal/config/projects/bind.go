@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/systems"
+	"snug/internal/config/tree"
+)
+
+// Bound is a binding with what it takes to change it.
+type Bound struct {
+	Binding
+	Key    *systems.Key // what the table says of it
+	Source *Source      // the configuration that it was found in
+	Place  tree.Place   // and where
+	// Unknown is a word that the system understands and snug does not.
+	Unknown string
+	// rivals are other places that may be the one that was meant.
+	rivals []string
+}
+
+// findSettings finds the settings of a source.
+func (s *Source) findSettings() ([]Bound, error) {
+	if s.System.ByName {
+		return s.bindNamed()
+	}
+	var out []Bound
+	settled := map[string]bool{}
+	keys := s.System.Keys().All
+	for i := range keys {
+		k := &keys[i]
+		if settled[k.Setting] && !k.Together() || k.Path == "" {
+			continue
+		}
+		if k.Beside != nil && !strings.Contains(k.Path, "*") {
+			more, err := s.beside(k, strings.Split(k.Path, "."))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, more...)
+		}
+		for _, p := range s.Tree.Expand(k.Path) {
+			b, err := s.bound(k, p)
+			if err != nil {
+				return nil, err
+			}
+			if b != nil {
+				out = append(out, *b)
+				settled[k.Setting] = true
+			}
+		}
+	}
+	return s.bindRest(out)
+}
+
+// bindRest adds what a source holds under names of the user's own.
+func (s *Source) bindRest(out []Bound) ([]Bound, error) {
+	if s.System.Rest == nil {
+		return out, nil
+	}
+	known := map[string]bool{}
+	for _, b := range out {
+		known[b.Setting] = true
+	}
+	named, err := NewSource(s.File, s.System.Rest, s.Tree).bindNamed()
+	for _, b := range named {
+		if !known[b.Setting] {
+			b.Source = s
+			out = append(out, b)
+		}
+	}
+	return out, err
+}
+
+// bound reads one key where it stands; nil where it is not there after all.
+func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
+	at, err := s.Tree.Find(p)
+	if errors.Is(err, tree.ErrAbsent) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if at.Value.Kind == doc.Map && s.System.Within(k.Path) && (k.Kind != systems.Link || !IsComputed(at.Value)) {
+		return nil, nil // its own keys say it
+	}
+	value, err := valueReader{k}.read(s.Tree, at)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bound{Key: k, Source: s, Place: at, Binding: Binding{
+		Setting: k.Setting, System: s.System.Name, File: at.File, Path: at.Path, Value: value,
+		Text: at.Value.Text, Line: at.Value.Line, Column: at.Value.Column,
+	}}
+	if u, ok := value.(unknownWord); ok {
+		b.Value, b.Unknown = nil, u.text
+	}
+	return b, nil
+}
+
+// notes are what a person should know about a binding.
+func (b Bound) notes() []string {
+	where := fmt.Sprintf("%s:%d", b.File, b.Line)
+	var out []string
+	if b.Place.Computed != "" {
+		out = append(out, fmt.Sprintf("%s: %s is %s, which only the program itself works out", where, b.Place.At, b.Place.Computed))
+	}
+	if b.Unknown != "" {
+		out = append(out, fmt.Sprintf("%s: %s %q is not one that snug knows", where, b.Setting, b.Unknown))
+	}
+	if len(b.rivals) > 0 {
+		out = append(out, fmt.Sprintf("%s: %s may be meant, or %s; bind the right one in snug.yaml", where, b.Path, strings.Join(b.rivals, ", ")))
+	}
+	if len(b.Place.Through) > 0 {
+		out = append(out, fmt.Sprintf("%s stands at %s through %s", b.Place.At, where, strings.Join(b.Place.Through, " and ")))
+	}
+	return out
+}
+
+// Staged says that a setting has several values at different times or for
+// different data, rather than one value in several files.
+func (b Bound) Staged() bool {
+	return b.Setting == "positives" || b.Setting == "negatives" || strings.Contains(b.Key.Path, ".*.")
+}

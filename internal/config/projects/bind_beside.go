@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/systems"
+)
+
+// beside binds the key that stands, or would stand, beside another.
+func (s *Source) beside(k *systems.Key, p doc.Path) ([]Bound, error) {
+	if k.Beside == nil || len(p) < 2 {
+		return nil, nil
+	}
+	b, err := s.bound(k.Beside, PathBeside(p, k.Beside))
+	if b == nil || err != nil {
+		return nil, err
+	}
+	return []Bound{*b}, nil
+}
+
+// PathBeside is where the kernel of an optimizer stands.
+func PathBeside(p doc.Path, kernel *systems.Key) doc.Path {
+	return p[:len(p)-1].Join(strings.Split(kernel.Path, ".")...)
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/systems"
+	"snug/internal/config/tree"
+)
+
+// candidate is a value whose name says that it holds a setting.
+type candidate struct {
+	key   *systems.Key
+	path  doc.Path
+	value doc.Value
+	rank  int
+}
+
+// hit is a key of a table that the name of a value means.
+type hit struct{ value, key int }
+
+// candidates finds the candidates of a source that is known by names only, if it
+// holds anything telling.
+func candidates(a *systems.System, t tree.Tree) []candidate {
+	x, keys := t.Index(), a.Keys().All
+	var out []candidate
+	told, telling := false, slices.Concat(systems.Telling(), a.AlsoTelling)
+	for _, h := range hits(a, x) {
+		v := x.Values[h.value]
+		if h.key < 0 {
+			out = append(out, passedDeepSpeed(a, t, v.Path, v.Value)...)
+			continue
+		}
+		k := &keys[h.key]
+		if passedOver(v.Parts) && !strings.HasPrefix(k.Setting, "eval") || !fits(k, v.Value) {
+			continue
+		}
+		if a.For != nil && !strings.Contains(k.Path, "zero_optimization") && inDeepSpeed(t, v.Path) {
+			continue
+		}
+		rank := h.key*4 + section(v.Parts, v.Path)
+		if IsComputed(v.Value) {
+			rank += 4 * len(keys) // better one that says something
+		}
+		out = append(out, candidate{k, v.Path, v.Value, rank})
+		told = told || slices.Contains(telling, k.Setting)
+	}
+	if !told {
+		return nil
+	}
+	return out
+}
+
+// hits are the values whose names end as keys do, in the order of the file and of
+// the table. The config of DeepSpeed's that a script passes comes first, as key -1.
+func hits(a *systems.System, x *tree.Index) []hit {
+	table := a.Keys()
+	var out []hit
+	for name, keys := range table.ByName {
+		for i, v := range x.Named(name) {
+			for _, k := range keys {
+				if endsIn(v.Parts, table.All[k].Path) {
+					out = append(out, hit{i, k})
+				}
+			}
+		}
+	}
+	if a.For != nil {
+		for i := range x.Named(strings.TrimSuffix(systems.DeepSpeedPrefix, ".")) {
+			out = append(out, hit{i, -1})
+		}
+	}
+	slices.SortFunc(out, func(a, b hit) int { return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.key, b.key)) })
+	return out
+}
+
+// endsIn says whether a name ends in a pattern's steps.
+func endsIn(parts []string, pattern string) bool {
+	pattern = strings.TrimPrefix(pattern, "**.")
+	for i := len(parts) - 1; i >= 0; i-- {
+		rest, ok := strings.CutSuffix(pattern, parts[i])
+		if !ok || rest != "" && rest[len(rest)-1] != '.' {
+			return false
+		}
+		if rest == "" {
+			return true
+		}
+		pattern = rest[:len(rest)-1]
+	}
+	return false
+}
+
+// passedOver says whether a value belongs to something other than training.
+func passedOver(parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool {
+		return slices.ContainsFunc(strings.Split(part, "_"), func(w string) bool {
+			switch w {
+			case "eval", "val", "valid", "validation", "test", "testing", "infer", "inference", "predict", "generation", "serve", "tokenize":
+				return true
+			}
+			return false
+		})
+	})
+}
+
+// section prefers values that stand where training data is described, and
+// flags over the variables that feed them.
+func section(parts []string, p doc.Path) int {
+	if len(p) == 1 && strings.HasPrefix(p[0], "-") {
+		return 0
+	}
+	for _, part := range parts[:len(parts)-1] {
+		if strings.HasPrefix(part, "train") || strings.HasPrefix(part, "data") || strings.Contains(part, "loader") {
+			return 1
+		}
+	}
+	return 2
+}
+
+// fits says whether a value can be what a key holds at all: an optimizer may be
+// a section, and its name stand in there.
+func fits(k *systems.Key, v doc.Value) bool {
+	switch v.Kind {
+	case doc.Map:
+		return k.Kind == systems.Schedule || IsComputed(v) && k.Setting != "optimizer"
+	case doc.List:
+		return k.Kind == systems.Whole || k.Kind == systems.Names
+	}
+	return k.Kind != systems.Schedule
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"cmp"
+	"slices"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/systems"
+)
+
+// bindNamed binds the best candidate of each setting. Where two are as good as
+// each other neither is bound: which one is meant only the user knows.
+func (s *Source) bindNamed() ([]Bound, error) {
+	found := candidates(s.System, s.Tree)
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
+	bySetting := map[string][]candidate{}
+	for _, c := range found {
+		bySetting[c.key.Setting] = append(bySetting[c.key.Setting], c)
+	}
+	out := readings{at: map[string]int{}}
+	for _, setting := range append(systems.SettingNames(), filesOwn...) {
+		if err := s.bindSetting(&out, bySetting[setting]); err != nil {
+			return nil, err
+		}
+	}
+	if s.Tree.Layers[0].Doc.Format() == doc.Python {
+		return s.adaptersInCode(out.all)
+	}
+	return out.all, nil
+}
+
+// bindSetting binds the candidates of one setting, the best first.
+func (s *Source) bindSetting(out *readings, of []candidate) error {
+	claims := s.claims(of)
+	for i, c := range of {
+		link := c.key.Setting == "link"
+		if i > 0 && !c.key.Together() && !link {
+			break
+		}
+		b, err := s.bound(c.key, c.path)
+		if err != nil {
+			return err
+		}
+		if b == nil {
+			continue
+		}
+		if !link && !c.key.OnlyNoted() {
+			b.rivals = claims.rivals(i)
+		}
+		out.add(*b)
+		more, err := s.beside(c.key, c.path)
+		if err != nil {
+			return err
+		}
+		out.all = append(out.all, more...)
+	}
+	return nil
+}
+
+// filesOwn are the settings that only files have, beside those of a setup.
+var filesOwn = []string{"link", "nodes", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "quant_method", "refused", "noted", "allocator", "target_seq", "eval.batch", "eval.when"}
+
+// readings are bindings, and where among them each value of a setting is.
+type readings struct {
+	all []Bound
+	at  map[string]int
+}
+
+// add adds a binding. Where two vocabularies read one value, the first that knows
+// it has it.
+func (r *readings) add(b Bound) {
+	at := b.Setting + " " + b.Place.At.String()
+	i, there := r.at[at]
+	switch {
+	case !there:
+		r.at[at] = len(r.all)
+		r.all = append(r.all, b)
+	case r.all[i].Unknown != "" && b.Unknown == "":
+		r.all[i] = b
+	}
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"fmt"
+	"slices"
+)
+
+// mostRivals is how many other places a note names.
+const mostRivals = 8
+
+// claims is the candidates for one setting, and which of them have as good a claim
+// as others: the same rank, and another value. A program of a thousand functions
+// may have a thousand of them, so that those of a rank and a value are kept
+// together.
+type claims struct {
+	of     []candidate
+	places []valuePlace
+	ranks  map[int][]*claim
+}
+
+// valuePlace is where a value stands: two paths may lead to it.
+type valuePlace struct {
+	file  string
+	start int
+	known bool
+}
+
+// claim is the candidates of a rank that mean one value.
+type claim struct {
+	place      valuePlace
+	candidates []int
+}
+
+func (s *Source) claims(of []candidate) *claims {
+	c := &claims{of: of, places: make([]valuePlace, len(of)), ranks: map[int][]*claim{}}
+	if len(of) < 2 {
+		return c
+	}
+	type spot struct {
+		rank  int
+		place valuePlace
+	}
+	there := map[spot]*claim{}
+	for i, o := range of {
+		if at, err := s.Tree.Find(o.path); err == nil {
+			c.places[i] = valuePlace{at.File, at.Value.Start, true}
+		}
+		k := spot{o.rank, c.places[i]}
+		if there[k] == nil {
+			there[k] = &claim{place: c.places[i]}
+			c.ranks[o.rank] = append(c.ranks[o.rank], there[k])
+		}
+		there[k].candidates = append(there[k].candidates, i)
+	}
+	return c
+}
+
+// rivals are the other places that have as good a claim as a candidate, those that
+// stand first.
+func (c *claims) rivals(i int) []string {
+	var others []int
+	for _, claim := range c.ranks[c.of[i].rank] {
+		if claim.place.known && claim.place == c.places[i] {
+			continue // the same value by two ways
+		}
+		for _, o := range claim.candidates[:min(len(claim.candidates), mostRivals+2)] {
+			if !c.of[o].path.Equal(c.of[i].path) {
+				others = append(others, o)
+			}
+		}
+		if len(others) > mostRivals {
+			break
+		}
+	}
+	slices.Sort(others)
+	var out []string
+	for n, o := range others {
+		if n == mostRivals {
+			return append(out, "others")
+		}
+		out = append(out, fmt.Sprintf("%s (line %d)", c.of[o].path, c.of[o].value.Line))
+	}
+	return out
+}

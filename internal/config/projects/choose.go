@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"snug/internal/config/systems"
+)
+
+// A folder often holds several configurations. One is the run's; others belong
+// to it (a DeepSpeed file, a launcher's, the stages of a curriculum), and others
+// have nothing to do with it. The rules, the strongest first:
+//
+//   - a script that starts the run and names a config means that config;
+//   - the most specific system wins, and the others are named in a note;
+//   - of several of one system the one with the main file's usual name wins;
+//   - else the user is asked.
+
+// mainNames are what people call the file that a run starts from.
+var mainNames = []string{"config", "train", "training", "main", "conf", "default"}
+
+// choose finds the run's main source, and leaves the others.
+func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Source, err error) {
+	mains := slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return s.System.Tied || !holds(s, "batch") })
+	if len(mains) == 0 {
+		mains = slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return !holds(s, systems.Telling()...) })
+	}
+	if len(mains) == 0 {
+		mains = found
+	}
+	if named {
+		mains = mains[:1]
+	}
+	if s := started(found, mains); s != nil && !named {
+		mains = []*Source{s}
+	}
+	if len(mains) > 1 {
+		if mains, err = p.mostSpecific(mains); err != nil {
+			return nil, nil, err
+		}
+	}
+	main = mains[0]
+	return main, slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return s == main }), nil
+}
+
+// holds says whether a source binds any of some settings.
+func holds(s *Source, settings ...string) bool {
+	found, err := s.Bind()
+	return err != nil || slices.ContainsFunc(found, func(b Bound) bool { return slices.Contains(settings, b.Setting) })
+}
+
+// links are the files that a source names.
+func links(s *Source) []string {
+	found, err := s.Bind()
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, b := range found {
+		if text, ok := b.Value.(string); ok && b.Setting == "link" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// mostSpecific keeps the sources of the system that comes first, and of those
+// the one with a main file's name.
+func (p *Found) mostSpecific(mains []*Source) ([]*Source, error) {
+	order := systems.All()
+	rank := func(s *Source) int {
+		if s.System.For != nil {
+			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil }) // flags give a script's arguments their values
+		}
+		return slices.Index(order, s.System)
+	}
+	slices.SortStableFunc(mains, func(a, b *Source) int {
+		if d := rank(a) - rank(b); d != 0 {
+			return d
+		}
+		return strings.Count(a.File, "/") - strings.Count(b.File, "/")
+	})
+	first := mains[0]
+	best := slices.DeleteFunc(slices.Clone(mains), func(s *Source) bool { return s.System != first.System })
+	if len(best) > 1 {
+		if usual := slices.DeleteFunc(slices.Clone(best), func(s *Source) bool { return !usualName(s.File) }); len(usual) == 1 {
+			best = usual
+		}
+	}
+	if len(best) > 1 {
+		return nil, fmt.Errorf("%w: %s; name the one to use: --config-path %s", ErrSeveral, Enumerate(fileNames(best)), best[0].File)
+	}
+	var others []string
+	for _, s := range mains {
+		choice := best[0].System.Composes && strings.HasPrefix(s.File, path.Dir(best[0].File)+"/") // of a group
+		if s != best[0] && !choice && !nearby(best[0], s) {
+			others = append(others, fmt.Sprintf("%s (%s)", s.File, s.System.Name))
+		}
+	}
+	if len(others) > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("using %s (%s), not %s; --config-path FILE chooses another", best[0].File, best[0].System.Name, Enumerate(others)))
+	}
+	return best[:1], nil
+}
+
+func fileNames(of []*Source) []string {
+	var out []string
+	for _, s := range of {
+		out = append(out, s.File)
+	}
+	return out
+}
+
+func usualName(file string) bool {
+	base := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	return slices.Contains(mainNames, strings.ToLower(base))
+}
+
+// attached are the sources that belong to the main one: files that are read
+// beside it, the stages of a curriculum, and the script that starts it.
+func (p *Found) attached(main *Source, rest []*Source) []*Source {
+	var out []*Source
+	tied := map[*systems.System][]*Source{}
+	for _, s := range rest {
+		switch {
+		case s.startsMain(main):
+			out = append([]*Source{s}, out...) // its flags win over the file
+		case s.System.Launcher:
+			tied[s.System] = append(tied[s.System], s)
+		case nearby(main, s):
+			out = append(out, s)
+		}
+	}
+	for system, of := range tied {
+		if len(of) == 1 {
+			out = append(out, of[0])
+		} else {
+			p.Notes = append(p.Notes, fmt.Sprintf("several %s configs are here and none was used: %s", system.Title, Enumerate(fileNames(of))))
+		}
+	}
+	return out
+}
+
+// stages looks under the folder of a main file that was named for the stages
+// that belong to it; whatever cannot be read there is none.
+func (p *Found) stages(main *Source) []*Source {
+	if !main.System.HasStages {
+		return nil
+	}
+	all, err := scan(p.files)
+	if err != nil {
+		return nil
+	}
+	dir := path.Dir(main.File)
+	all = slices.DeleteFunc(all, func(f candidateFile) bool {
+		return f.name == main.File || dir != "." && !strings.HasPrefix(f.name, dir+"/")
+	})
+	read, unread := p.files.lookAt(all, func(s *Source) bool { return nearby(main, s) })
+	p.Unsearched = unsearchedNote(unread, len(all))
+	var out []*Source
+	for _, x := range read {
+		if x.source != nil && x.err == nil {
+			out = append(out, x.source)
+		}
+	}
+	return out
+}
+
+// nearby says whether a file stands in or under the main file's folder and is a
+// stage of a curriculum: it has keys for samples per anchor, and none for a
+// batch. Values do not matter here, so that a wrong one in a stage is an error
+// and one in any other file is not.
+func nearby(main, s *Source) bool {
+	dir := path.Dir(main.File)
+	if !s.System.MayBeStage || dir != "." && !strings.HasPrefix(s.File, dir+"/") {
+		return false
+	}
+	has := map[string]bool{}
+	for _, c := range candidates(s.System, s.Tree) {
+		has[c.key.Setting] = true
+	}
+	return !has["batch"] && (has["positives"] || has["negatives"])
+}
+
+// follow reads the files that the sources name: DeepSpeed's.
+func (p *Found) follow() error {
+	for _, b := range p.BindingsOf("link") {
+		name, ok := b.Value.(string)
+		if !ok || name == "" || path.IsAbs(name) && !strings.HasSuffix(name, ".json") || !b.namesFile(name) || slices.ContainsFunc(p.Bound, func(o Bound) bool { return o.File == name }) {
+			continue
+		}
+		s, _, err := readSource(p.files, path.Clean(name), false)
+		if beside := path.Join(path.Dir(b.File), name); errors.Is(err, fs.ErrNotExist) && !path.IsAbs(name) {
+			s, _, err = readSource(p.files, beside, false)
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			p.Notes = append(p.Notes, fmt.Sprintf("%s names %s, which is not there", b.Where(), name))
+			p.noteAbsent(b, name)
+			continue
+		case err != nil:
+			return err
+		case s == nil || !s.System.Tied:
+			continue
+		}
+		s.Link = &b
+		if err := p.bindSource(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package projects finds the configuration of a training run among the files of a
+// folder, and reads the values that its system has keys for. What they mean together is
+// another package's matter.
+package projects
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/config/systems"
+)
+
+// ErrNothing says that a folder holds no configuration that snug knows.
+var ErrNothing = errors.New("no training configuration found")
+
+// ErrSeveral says that a folder holds configurations of more than one run.
+var ErrSeveral = errors.New("several configurations are here")
+
+// nothingFound is ErrNothing where something was there and could not be used.
+type nothingFound struct{ root, why string }
+
+// Error says why nothing was found.
+func (n nothingFound) Error() string { return fmt.Sprintf("%v in %s; %s", ErrNothing, n.root, n.why) }
+
+// Is tells that it is ErrNothing.
+func (n nothingFound) Is(e error) bool { return e == ErrNothing }
+
+// Unusable is why what looked like a configuration is none, "" where there was
+// nothing like one.
+func Unusable(err error) string {
+	var n nothingFound
+	errors.As(err, &n)
+	return strings.TrimPrefix(n.why, unreadable)
+}
+
+// likeliest is the note on the file that a run would start from, by its name.
+func likeliest(notes []string) string {
+	for _, note := range notes {
+		file, _, _ := strings.Cut(strings.TrimPrefix(note, unreadable), ":")
+		if usualName(file) {
+			return note
+		}
+	}
+	return notes[0]
+}
+
+// unreadable is how the note on a file begins that cannot be read.
+const unreadable = "passed over: "
+
+// Find finds the settings of a project: in the files that are named, or else in
+// whatever its folder holds. A snug.yaml there has the first word.
+func Find(files Files, root string, names ...string) (*Found, error) {
+	read := newReader(files, names)
+	p := &Found{Root: root, files: read, Names: names}
+	own, err := readSnugFile(read)
+	if err != nil {
+		return nil, err
+	}
+	if own != nil && len(names) == 0 {
+		names = own.Files
+	}
+	if err := p.gather(names, own != nil && len(own.Bind) > 0); err != nil {
+		return nil, err
+	}
+	if own != nil {
+		if err := p.adopt(own); err != nil {
+			return nil, err
+		}
+	}
+	if len(p.Bound) == 0 {
+		if len(p.Notes) > 0 {
+			return nil, nothingFound{root, likeliest(p.Notes)}
+		}
+		return nil, fmt.Errorf("%w in %s; name one with --config-path FILE, or write a snug.yaml: snug init", ErrNothing, root)
+	}
+	p.settle()
+	return p, nil
+}
+
+// gather reads the sources and binds what they hold. With a snug.yaml that
+// binds settings itself there need not be any.
+func (p *Found) gather(names []string, bindsItself bool) error {
+	found, err := p.sources(names)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 || bindsItself && len(names) == 0 {
+		return nil
+	}
+	main, beside, err := p.choose(found, len(names) > 0)
+	if err != nil && p.Unsearched != "" {
+		return fmt.Errorf("%w; %s", err, p.Unsearched)
+	}
+	if err != nil {
+		return err
+	}
+	attached := p.attached(main, beside)
+	if len(names) > 0 {
+		attached = withTied(main, beside, append(attached, p.stages(main)...))
+	}
+	p.Primary = main
+	for _, s := range append([]*Source{main}, attached...) {
+		if err := p.bindSource(s); err != nil {
+			return err
+		}
+	}
+	return p.follow()
+}
+
+// withTied is what belongs to a main file that the user named: what was attached,
+// and everything else that was named and has to agree with it; each once.
+func withTied(main *Source, beside, attached []*Source) []*Source {
+	for _, s := range beside {
+		if s.System.Tied {
+			attached = append(attached, s)
+		}
+	}
+	var out []*Source
+	for _, s := range attached {
+		if s.File != main.File && !slices.ContainsFunc(out, func(o *Source) bool { return o.File == s.File }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// sources reads the named files, or looks for some.
+func (p *Found) sources(names []string) ([]*Source, error) {
+	if len(names) == 0 {
+		return p.search()
+	}
+	var out []*Source
+	for _, name := range names {
+		s, notes, err := readSource(p.files, name, false)
+		switch {
+		case err != nil:
+			return nil, err
+		case s == nil:
+			return nil, fmt.Errorf("%s holds no setting that snug knows; bind one in snug.yaml: snug init", name)
+		}
+		out = append(out, s)
+		p.Notes = append(p.Notes, notes...)
+	}
+	return withoutParts(out), nil
+}
+
+// search looks for sources in the folder.
+func (p *Found) search() ([]*Source, error) {
+	all, err := scan(p.files)
+	if err != nil {
+		return nil, fmt.Errorf("looking through %s: %w", p.Root, err)
+	}
+	read, unread := p.files.lookAt(all, func(*Source) bool { return true })
+	if p.Unsearched = unsearchedNote(unread, len(all)); unread > 0 {
+		p.Notes = append(p.Notes, p.Unsearched)
+	}
+	var out []*Source
+	var silent []string
+	for _, x := range read {
+		switch {
+		case x.err != nil:
+			p.Notes = append(p.Notes, unreadable+x.err.Error())
+			p.Unreadable = append(p.Unreadable, BrokenFile{x.name, x.err})
+		case x.source != nil:
+			out = append(out, x.source)
+			p.Notes = append(p.Notes, x.notes...)
+		default:
+			silent = append(silent, x.name)
+		}
+	}
+	out = withoutParts(out)
+	return append(out, p.startingScripts(silent, out)...), nil
+}
+
+// withoutParts drops files that are layers of another's tree.
+func withoutParts(found []*Source) []*Source {
+	trees := map[string]int{} // by file: how many trees it is a layer of
+	for _, s := range found {
+		files := map[string]bool{}
+		for _, l := range s.Tree.Layers {
+			files[l.File] = true
+		}
+		for file := range files {
+			trees[file]++
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return trees[s.File] > 1 })
+}
+
+// bindSource binds what a source holds.
+func (p *Found) bindSource(s *Source) error {
+	found, err := s.Bind()
+	if err != nil {
+		return err
+	}
+	for _, b := range found {
+		p.Notes = append(p.Notes, b.notes()...)
+		if len(b.rivals) == 0 {
+			p.bind(b)
+		}
+	}
+	return nil
+}
+
+// settle puts the bindings and the notes into order.
+func (p *Found) settle() {
+	order := func(b Bound) int {
+		if i, ok := systems.SettingOrder()[b.Setting]; ok {
+			return i
+		}
+		return -1
+	}
+	slices.SortStableFunc(p.Bound, func(a, b Bound) int { return order(a) - order(b) })
+	slices.Sort(p.Notes)
+	p.Notes = slices.Compact(p.Notes)
+}
+
+// bind adds a binding to those of its setting.
+func (p *Found) bind(b Bound) {
+	if p.bySetting == nil {
+		p.bySetting = map[string][]Bound{}
+	}
+	p.Bound = append(p.Bound, b)
+	p.bySetting[b.Setting] = append(p.bySetting[b.Setting], b)
+}
+
+// unbind takes away the bindings of a setting.
+func (p *Found) unbind(setting string) {
+	p.Bound = slices.DeleteFunc(p.Bound, func(o Bound) bool { return o.Setting == setting })
+	delete(p.bySetting, setting)
+}
+
+// BindingsOf is the bindings of one setting, to look at.
+func (p *Found) BindingsOf(setting string) []Bound { return p.bySetting[setting] }
+
+// Main is the file that holds the run's settings, and what kind it is; empty
+// where snug.yaml binds them all.
+func (p *Found) Main() (file, title string) {
+	if p.Primary == nil {
+		return "", ""
+	}
+	return p.Primary.File, p.Primary.System.Title
+}
+
+// Where is file:line of a binding.
+func (b Bound) Where() string { return fmt.Sprintf("%s:%d", b.File, b.Line) }
+
+// Enumerate is some names in one line, the first few of many.
+func Enumerate(names []string) string {
+	if len(names) > 4 {
+		names = append(names[:3:3], fmt.Sprintf("%d more", len(names)-3))
+	}
+	return strings.Join(names, ", ")
+}
+
+// BrokenFile is a file that might be a configuration of the run and could not be
+// read: it has a mistake in it, or may not be opened.
+type BrokenFile struct {
+	File string
+	Err  error // with the line where it has one
+}
+
+// SourcesRead is the sources that the settings come from, the main one first.
+func (p *Found) SourcesRead() []*Source {
+	var out []*Source
+	if p.Primary != nil {
+		out = append(out, p.Primary)
+	}
+	for _, b := range p.Bound {
+		if !slices.Contains(out, b.Source) {
+			out = append(out, b.Source)
+		}
+	}
+	return out
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"snug/internal/config/systems"
+	"snug/internal/pattern"
+)
+
+// StageInName is the stage in the name of a DeepSpeed file.
+var StageInName = pattern.New(`(?i)(?:\bz|_z|zero|stage)[_-]?([0-3])(?:[^0-9]|$)`)
+
+// noteAbsent remembers a file that is not there, and takes the stage from its name.
+func (p *Found) noteAbsent(b Bound, name string) {
+	p.AbsentFiles = append(p.AbsentFiles, b)
+	stage := StageInName.Find(path.Base(name))
+	if !b.NamesDeepSpeed() || stage == nil {
+		return
+	}
+	b.Setting, b.Value = "dist.kind", systems.ZeroStage(stage[1])
+	p.bind(b)
+}
+
+// NamesDeepSpeed is whether a key is for DeepSpeed's files.
+func (b Bound) NamesDeepSpeed() bool { return strings.Contains(b.Key.Path, "deepspeed") }
+
+// namesFile is whether the value of a key is a file.
+func (b Bound) namesFile(name string) bool {
+	return len(b.Key.Endings) == 0 || slices.Contains(b.Key.Endings, path.Ext(name))
+}

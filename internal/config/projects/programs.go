@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"snug/internal/config/systems"
+)
+
+// programs are the Python files that a shell script starts, as it names them.
+func (s *Source) programs() []string {
+	var out []string
+	for _, words := range s.Tree.Layers[0].Doc.Commands() {
+		for _, w := range words {
+			if strings.HasSuffix(w, ".py") {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+// programTrainer is the system whose flags a program of the user's own takes that a shell
+// script starts, nil where no such program is here or it does not say.
+func (s *Source) programTrainer(files Files) *systems.System {
+	for _, name := range s.programs() {
+		for _, at := range []string{path.Clean(name), path.Join(path.Dir(s.File), name)} {
+			text, err := files.ReadFile(at)
+			if err != nil || len(text) > largestFile {
+				continue
+			}
+			for _, known := range s.System.Commands.Parses {
+				if known.Text.In(string(text)) {
+					return known.Trainer
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// StartsProgram tells whether a script starts a program whose name ends so, by its name or by
+// the path of a copy.
+func (s *Source) StartsProgram(ending string) bool {
+	return slices.ContainsFunc(s.Tree.Layers[0].Doc.Commands(), func(words []string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(strings.TrimSuffix(w, ".py"), ending) })
+	})
+}

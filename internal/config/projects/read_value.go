@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/systems"
+	"snug/internal/config/tree"
+)
+
+// Auto is the value of a setting that a file leaves to somebody else: DeepSpeed
+// takes "auto" from TrainingArguments, Composer and Ultralytics find a batch
+// themselves. It is never overwritten.
+const Auto = "auto"
+
+// Phase is one step of an accumulation schedule: from that epoch on, so many
+// forwards per optimizer step.
+type Phase struct {
+	From  int // the epoch
+	Count int // forwards
+}
+
+// valueReader reads the values of a key.
+type valueReader struct{ *systems.Key }
+
+// read understands a value in a setup's terms: an int, float64, bool, string,
+// []string, []Phase or map[string]any. Nil means that it says nothing.
+func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
+	v := at.Value
+	if v.Kind == doc.Null && k.Kind != systems.Word || at.Computed != "" {
+		return nil, nil
+	}
+	if text, ok := v.Data.(string); ok && strings.EqualFold(text, "auto") && k.Kind != systems.Word {
+		return Auto, nil
+	}
+	if IsComputed(v) && k.Kind != systems.Present && k.Kind != systems.Schedule {
+		return k.readType(v), nil
+	}
+	switch k.Kind {
+	case systems.Whole:
+		return k.readWhole(t, at)
+	case systems.Number, systems.Above0:
+		f, ok := systems.AsNumber(v)
+		if !ok {
+			return nil, k.wrong(at)
+		}
+		if k.Kind == systems.Above0 {
+			return f > 0, nil
+		}
+		return f, nil
+	case systems.Above1, systems.Present:
+		return k.readOn(at), nil
+	case systems.Switch:
+		return k.readSwitch(at)
+	case systems.Word:
+		return k.readWord(t, at)
+	case systems.Names:
+		return k.readNames(t, at)
+	case systems.Schedule:
+		return k.readSchedule(t, at)
+	case systems.Object:
+		return object(t, at)
+	}
+	text, ok := v.Data.(string)
+	switch {
+	case !ok && k.Kind == systems.Link && v.Kind == doc.Bool:
+		return nil, nil // --deepspeed alone turns it on, and another flag names the file
+	case !ok:
+		return nil, k.wrong(at)
+	}
+	return text, nil
+}
+
+// Read understands a value of a key in a setup's terms.
+func Read(k *systems.Key, t tree.Tree, at tree.Place) (any, error) { return valueReader{k}.read(t, at) }
+
+// IsComputed tells whether only a program knows a value: an expression, or a call.
+func IsComputed(v doc.Value) bool {
+	return v.Kind == doc.Expression || v.Kind == doc.Map && isCall(v.Text)
+}
+
+// isCall knows what a program writes for a call: name(…) and a.b.name(…).
+func isCall(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case i > 0 && c == '(':
+			return true
+		case i == 0 && c >= '0' && c <= '9', !isWordByte(c) && (i == 0 || c != '.'):
+			return false
+		}
+	}
+	return false
+}
+
+// isDottedName knows name and a.b.name.
+func isDottedName(text string) bool {
+	for step := range strings.SplitSeq(text, ".") {
+		if step == "" || step[0] >= '0' && step[0] <= '9' || strings.ContainsFunc(step, func(r rune) bool { return r >= 0x80 || !isWordByte(byte(r)) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// readType is a type that a program names, torch.bfloat16; what else a program works
+// out only the program knows.
+func (k valueReader) readType(v doc.Value) any {
+	name, typed := strings.CutPrefix(v.Text, "torch.")
+	if means, known := systems.Meaning(k.Words, name); typed && known {
+		return means
+	}
+	return nil
+}
+
+// wrong says that the value is not of the kind that is due.
+func (k valueReader) wrong(at tree.Place) error {
+	return fmt.Errorf("%s:%d:%d: %s holds %s where %s is due (%s)",
+		at.File, at.Value.Line, at.Value.Column, at.Path, article(string(at.Value.Kind)), article(string(k.Kind)), k.Setting)
+}
+
+// article puts a or an before the name of a kind.
+func article(kind string) string {
+	switch {
+	case kind == string(doc.Null), kind == string(systems.Present):
+		return kind
+	case strings.ContainsRune("aeio", rune(kind[0])):
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+func (k valueReader) readWhole(t tree.Tree, at tree.Place) (any, error) {
+	switch at.Value.Kind {
+	case doc.Map:
+		if k.Setting == "accumulation" {
+			return k.readSchedule(t, at)
+		}
+	case doc.List:
+		if k.Setting == "dist.world" { // devices: [0, 1]
+			return at.Value.Len, nil
+		}
+	}
+	f, ok := systems.AsNumber(at.Value)
+	switch {
+	case !ok:
+		return nil, k.wrong(at)
+	case f < 0 || f > 0 && f < 1: // -1 and shares: let the system choose
+		return Auto, nil
+	case f != math.Trunc(f) || f > 1<<40:
+		return nil, fmt.Errorf("%s:%d:%d: %s is %s; a whole number is due (%s)", at.File, at.Value.Line, at.Value.Column, at.Path, at.Value.Text, k.Setting)
+	}
+	return int(f), nil
+}
+
+func (k valueReader) readSwitch(at tree.Place) (any, error) {
+	on, ok := systems.AsBool(at.Value)
+	switch {
+	case !ok:
+		return nil, k.wrong(at)
+	case k.Means != "" && on != k.Inverted:
+		return k.Means, nil
+	case k.Means != "":
+		return "", nil
+	}
+	return on != k.Inverted, nil
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/systems"
+	"snug/internal/config/tree"
+)
+
+// unknownWord is a value that its system understands and snug does not.
+type unknownWord struct{ text string }
+
+func (k valueReader) readWord(t tree.Tree, at tree.Place) (any, error) {
+	text, ok := systems.AsText(at.Value)
+	if at.Value.Kind == doc.List { // fsdp: [full_shard, auto_wrap]
+		names, err := k.readNames(t, at)
+		if err != nil {
+			return nil, err
+		}
+		text, ok = strings.Join(names.([]string), " "), true
+	}
+	if !ok {
+		return nil, k.wrong(at)
+	}
+	means, known := k.Understand(text)
+	switch {
+	case known && k.SettingKind() == systems.Switch:
+		return means == "true", nil
+	case known:
+		return means, nil
+	case at.Value.Kind == doc.Null:
+		return nil, nil
+	case k.OnlyNoted():
+		return k.Means, nil
+	}
+	return unknownWord{text}, nil
+}
+
+// readOn is what a key means that is on above 1, or by being there.
+func (k valueReader) readOn(at tree.Place) any {
+	f, counts := systems.AsNumber(at.Value)
+	on, switches := systems.AsBool(at.Value)
+	switch {
+	case k.Kind == systems.Above1 && f > 1, k.Kind == systems.Present && at.Value.Len+len(at.Value.Keys) > 0:
+		return k.Means
+	case k.Kind == systems.Present && at.Value.Data != nil && at.Value.Data != "" && (counts || !switches || on):
+		return k.Means
+	}
+	return ""
+}
+
+// readNames is a list, or names in one text. Which layers are Liger's is often one
+// switch for all.
+func (k valueReader) readNames(t tree.Tree, at tree.Place) (any, error) {
+	if on, ok := at.Value.Data.(bool); ok && k.Setting == "liger" {
+		return on, nil
+	}
+	if at.Value.Kind != doc.List {
+		text, ok := at.Value.Data.(string)
+		if !ok {
+			return nil, k.wrong(at)
+		}
+		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), nil
+	}
+	names := []string{}
+	for i := range at.Value.Len {
+		item, err := t.Find(at.At.Join(strconv.Itoa(i)))
+		if err != nil {
+			return nil, err
+		}
+		text, ok := systems.AsText(item.Value)
+		if !ok {
+			return nil, k.wrong(item)
+		}
+		names = append(names, text)
+	}
+	return names, nil
+}
+
+// readSchedule is a map from epochs to numbers.
+func (k valueReader) readSchedule(t tree.Tree, at tree.Place) (any, error) {
+	if at.Value.Kind != doc.Map {
+		return nil, k.wrong(at)
+	}
+	var phases []Phase
+	for _, key := range at.Value.Keys {
+		item, err := t.Find(at.At.Join(key))
+		if err != nil {
+			return nil, err
+		}
+		from, err := strconv.Atoi(strings.TrimSpace(key))
+		count, ok := systems.AsNumber(item.Value)
+		if err != nil || !ok || count < 1 || count != float64(int(count)) {
+			return nil, fmt.Errorf("%s:%d:%d: %s is not a schedule of accumulation like {0: 4, 8: 2}",
+				item.File, item.Value.Line, item.Value.Column, at.Path)
+		}
+		phases = append(phases, Phase{from, int(count)})
+	}
+	if len(phases) == 0 {
+		return nil, k.wrong(at)
+	}
+	slices.SortFunc(phases, func(a, b Phase) int { return cmp.Compare(a.From, b.From) })
+	return phases, nil
+}
+
+// object is a map as JSON would have it.
+func object(t tree.Tree, at tree.Place) (any, error) {
+	switch at.Value.Kind {
+	case doc.Map:
+		out := map[string]any{}
+		for _, key := range at.Value.Keys {
+			item, err := t.Find(at.At.Join(key))
+			if err != nil {
+				return nil, err
+			}
+			if out[key], err = object(t, item); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case doc.List:
+		out := []any{}
+		for i := range at.Value.Len {
+			item, err := t.Find(at.At.Join(strconv.Itoa(i)))
+			if err != nil {
+				return nil, err
+			}
+			v, err := object(t, item)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, v)
+		}
+		return out, nil
+	}
+	if n, ok := at.Value.Data.(int64); ok {
+		return float64(n), nil
+	}
+	return at.Value.Data, nil
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/tree"
+)
+
+// A project's folder may hold anything, and a search looks at all of it: a tree of
+// values takes a hundred times the bytes of its file, and composing files that name
+// each other takes more the more often they do. So what is read has bounds, which no
+// training project comes near.
+const (
+	largestFile  = 1 << 20  // bytes of a file that is found or that another file names
+	largestNamed = 4 << 20  // of one that the user names
+	mostRead     = 32 << 20 // of all files of a project
+	mostParsed   = 8 << 20  // of those that a search takes apart
+	mostKept     = 200_000  // values of those that may be the run's
+	mostDefaults = 2_000    // entries of defaults lists that one Hydra tree is made of
+	mostComposed = 500_000  // values of all Hydra trees together
+)
+
+// reader is a project's files, each read once, and what the bounds leave.
+type reader struct {
+	files   Files
+	named   []string // by the user
+	texts   map[string][]byte
+	trees   map[string]*doc.Document // files of Hydra's groups
+	left    int                      // bytes to read
+	parse   int                      // bytes to take apart
+	keep    int                      // values to keep
+	compose int                      // values of Hydra trees to come
+}
+
+func newReader(files Files, named []string) *reader {
+	return &reader{
+		files: files, named: named, texts: map[string][]byte{}, trees: map[string]*doc.Document{},
+		left: mostRead, parse: mostParsed, keep: mostKept, compose: mostComposed,
+	}
+}
+
+// errSpent says that a bound on all files together was reached.
+var errSpent = errors.New("with the files before it that is more than snug reads of a project; name the run's config: --config-path FILE")
+
+// ReadDir lists a folder.
+func (r *reader) ReadDir(name string) ([]fs.DirEntry, error) { return r.files.ReadDir(name) }
+
+// ReadFile reads a file.
+func (r *reader) ReadFile(name string) ([]byte, error) {
+	name = path.Clean(name)
+	if data, ok := r.texts[name]; ok {
+		return data, nil
+	}
+	if r.left <= 0 {
+		return nil, errSpent
+	}
+	data, err := r.files.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	most := largestFile
+	if slices.Contains(r.named, name) {
+		most = largestNamed
+	}
+	if len(data) > most {
+		return nil, fmt.Errorf("larger than %d MiB, which no config is; is it the right file?", most>>20)
+	}
+	if bytes.Count(data, []byte(","))+bytes.Count(data, []byte("\n")) > mostKept {
+		return nil, errDense
+	}
+	if r.left -= len(data); r.left < 0 {
+		return nil, errSpent
+	}
+	r.texts[name] = data
+	return data, nil
+}
+
+// errDense says that a file has more values than are kept of all, by its commas and
+// lines: to take it apart in order to count them would take hundreds of megabytes.
+var errDense = fmt.Errorf("more than %d lines and commas, which no config has; is it the right file?", mostKept)
+
+// open takes a YAML file of a Hydra group apart, once.
+func (r *reader) open(name string) (*doc.Document, error) {
+	if d, ok := r.trees[name]; ok {
+		return d, nil
+	}
+	data, err := r.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	d, err := doc.OpenAs(name, doc.YAML, data)
+	if err != nil {
+		return nil, err
+	}
+	if r.keep -= values(d); r.keep < 0 {
+		return nil, errSpent
+	}
+	r.trees[name] = d
+	return d, nil
+}
+
+// composed counts the values of a Hydra tree. A layer takes some time whatever is in it.
+func (r *reader) composed(layers []tree.Layer) error {
+	const layerCost = 20
+	for _, l := range layers {
+		if r.compose -= layerCost + values(l.Doc); r.compose < 0 {
+			return errSpent
+		}
+	}
+	return nil
+}
+
+// values counts those of a document.
+func values(d *doc.Document) int {
+	n := 0
+	d.Walk(func(doc.Value) bool {
+		n++
+		return true
+	})
+	return n
+}
+
+// candidateFile is a file that a search came upon.
+type candidateFile struct {
+	name string
+	size int64
+}
+
+// searched is what a search made of a file.
+type searched struct {
+	name   string
+	source *Source // nil where it is nobody's
+	notes  []string
+	err    error
+}
+
+// lookAt takes apart what a search found, the smallest files first, as far as the
+// bounds go. What it read is in the order of the search; keep says which of it may
+// matter.
+func (r *reader) lookAt(all []candidateFile, keep func(*Source) bool) (out []searched, unread int) {
+	order := make([]int, len(all))
+	for i := range all {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return int(all[a].size - all[b].size) })
+	at := make([]*searched, len(all))
+	for _, i := range order {
+		x := r.lookOnce(all[i].name, keep)
+		if at[i] = x; x == nil {
+			unread++
+		}
+	}
+	for _, x := range at {
+		if x != nil {
+			out = append(out, *x)
+		}
+	}
+	return out, unread
+}
+
+// lookOnce is lookAt of one file, nil where the bounds are reached.
+func (r *reader) lookOnce(name string, keep func(*Source) bool) *searched {
+	if r.keep < 0 {
+		return nil
+	}
+	s, notes, err := readSource(r, name, true)
+	if errors.Is(err, errSpent) {
+		return nil
+	}
+	if s == nil || !keep(s) {
+		return &searched{name: name, notes: notes, err: err}
+	}
+	if len(s.Tree.Layers) == 1 { // the files of groups were counted as they were opened
+		if r.keep -= values(s.Tree.Layers[0].Doc); r.keep < 0 {
+			return nil
+		}
+	}
+	return &searched{name, s, notes, err}
+}
+
+// unsearchedNote is the note on what a search did not read.
+func unsearchedNote(n, of int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of the %d files here that might be configs were not read, the largest ones: snug looks through %d MiB or %d values of them; if one is the run's, name it: --config-path FILE",
+		n, of, mostParsed>>20, mostKept)
+}

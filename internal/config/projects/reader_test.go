@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+// allocated is how many bytes f asks the heap for, given back or not.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// bounded runs f, which may ask the heap for so many bytes, and not for ever.
+func bounded(t *testing.T, most int, f func()) {
+	t.Helper()
+	watch := time.AfterFunc(30*time.Second, func() { panic("it takes for ever") }) // a thousandth of that is usual
+	defer watch.Stop()
+	if took := allocated(f); took > uint64(most) {
+		t.Errorf("takes %d MiB, at most %d", took>>20, most>>20)
+	}
+}
+
+// text is a file of so many bytes that holds nothing of interest.
+func text(head string, size int) string {
+	var b strings.Builder
+	b.WriteString(head)
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "key_%d: value %d\n", i, i)
+	}
+	return b.String()
+}
+
+func mapFS(files map[string]string) fstest.MapFS {
+	out := fstest.MapFS{}
+	for name, text := range files {
+		out[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return out
+}
+
+// Of a folder of many large files the small ones are read, and the note says of how
+// many others that was all.
+func TestSearchHasAnEnd(t *testing.T) {
+	files := map[string]string{"conf/train.yaml": "batch_size: 4\nlr: 0.1\n"}
+	for i := range 100 {
+		files[fmt.Sprintf("conf/a%03d.yaml", i)] = text("", 220_000)
+	}
+	bounded(t, 1500<<20, func() {
+		p, err := Find(mapFS(files), ".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if main, _ := p.Main(); main != "conf/train.yaml" || p.BindingsOf("batch")[0].Value != 4 {
+			t.Errorf("the main file is %s, with a batch of %v", main, p.BindingsOf("batch")[0].Value)
+		}
+		const want = "62 of the 101 files here that might be configs were not read, the largest ones: snug looks through 8 MiB or 200000 values of them; if one is the run's, name it: --config-path FILE"
+		if len(p.Notes) != 1 || p.Notes[0] != want {
+			t.Errorf("notes are %q", p.Notes)
+		}
+		if p.Unsearched != want {
+			t.Errorf("what was not read is told as %q", p.Unsearched)
+		}
+	})
+}
+
+// What may be the run's is kept, up to so many values; what is refused says so too.
+func TestSearchKeepsSoMuch(t *testing.T) {
+	files := map[string]string{}
+	for i := range 40 {
+		files[fmt.Sprintf("c%02d.yaml", i)] = text("batch_size: 4\n", 200_000)
+	}
+	_, err := Find(mapFS(files), ".")
+	if err == nil || !strings.Contains(err.Error(), "several configurations are here") || !strings.Contains(err.Error(), "of the 40 files here that might be configs were not read") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLargeFiles(t *testing.T) {
+	files := mapFS(map[string]string{
+		"large.yaml": text("batch_size: 4\n", largestNamed+1),
+		"dense.json": `{"batch_size": 4, "x": [` + strings.Repeat("1,", 250_000) + "1]}",
+		"run.yaml":   "per_device_train_batch_size: 4\nlearning_rate: 1e-4\noutput_dir: out\ndeepspeed: ds.json\n",
+		"ds.json":    `{"x": "` + strings.Repeat("x", largestFile) + `"}`,
+	})
+	for name, want := range map[string]string{
+		"large.yaml": "reading large.yaml: larger than 4 MiB",
+		"dense.json": "reading dense.json: more than 200000 lines and commas",
+		"run.yaml":   "reading ds.json: larger than 1 MiB",
+	} {
+		bounded(t, 64<<20, func() {
+			if _, err := Find(files, ".", name); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want %q", name, err, want)
+			}
+		})
+	}
+}
+
+// Values that could all be the one take as long as those that are named.
+func TestManyCandidates(t *testing.T) {
+	var b strings.Builder
+	for i := range 8_000 {
+		fmt.Fprintf(&b, "k%d:\n  batch_size: 1\n  precision: bf16\n", i)
+	}
+	bounded(t, 1<<30, func() {
+		_, err := Find(mapFS(map[string]string{"config.yaml": b.String()}), ".")
+		if err == nil || !strings.Contains(err.Error(), "k0.batch_size may be meant, or k1.batch_size (line 5)") || len(err.Error()) > 500 {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/pattern"
+)
+
+// Which model a script trains stands where it loads it: from_pretrained("gpt2") of a
+// class that is a model's, or SFTTrainer(model="gpt2"). Tokenizers and configs are
+// loaded by the same name and are not the model.
+
+// findType is the type that a script loads its model in, "" where it names none.
+func (s *Source) findType() string {
+	if found := newDType.Find(s.Tree.Layers[0].Doc.Text()); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+var newDType = pattern.New(`\bfrom_pretrained\((?:[^()]|\([^()]*\))*?[\s,(](?:torch_)?dtype\s*=\s*(?:torch\.|["'])?([a-z0-9]+)`, "from_pretrained(")
+
+// LoadedModel is the model that a script loads, and with which head.
+type LoadedModel struct {
+	Name, Head string // "" where the script does not say
+	// Class is what has that head, and where it stands.
+	Class, Where string
+	// ByScript is that the script has the model itself, rather than its trainer.
+	ByScript bool
+}
+
+const nameExpression = `("[^"\n]*"|'[^'\n]*'|[A-Za-z_][\w.]*)`
+
+var (
+	fromPretrainedCall = pattern.New(`(?m)^[^#\n]*?\b(\w*Model\w*|\w+For[A-Z]\w+)\.from_pretrained\(\s*(?:pretrained_model_name_or_path\s*=\s*)?`+nameExpression, ".from_pretrained(")
+	exampleProgram     = pattern.New(`(?m)^[^#\n]*?\b(run_(?:glue|qa|ner|swag|classification|xnli)(?:_no_trainer|_beam_search)?\.py)\b`,
+		"run_glue", "run_qa", "run_ner", "run_swag", "run_classification", "run_xnli")
+)
+
+// encoders are endings of classes without logits over the vocabulary: what trains is
+// counted as a sentence encoder. So is a model without any head (BertModel).
+var encoders = []string{"ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice"}
+
+// findModel is what a script says of its model.
+func (s *Source) findModel() LoadedModel {
+	d := s.Tree.Layers[0].Doc
+	switch d.Format() {
+	case doc.Shell:
+		return s.exampleHead(d)
+	case doc.Python:
+		if l := s.classModel(d); l.Class != "" {
+			return l
+		}
+		if name := trainerModel(d.Text()); name != "" {
+			return LoadedModel{Name: s.literal(name)}
+		}
+	}
+	return LoadedModel{}
+}
+
+// exampleHead is the head that one of transformers' examples trains.
+func (s *Source) exampleHead(d *doc.Document) LoadedModel {
+	at := exampleProgram.Index(d.Text())
+	if at == nil {
+		return LoadedModel{}
+	}
+	return LoadedModel{Head: "encoder", Class: Submatch(d, at, 1), Where: s.LineOf(d, at[2])}
+}
+
+// classModel is the first model that a script loads by its class.
+func (s *Source) classModel(d *doc.Document) LoadedModel {
+	text := d.Text()
+	for from := 0; ; {
+		at := fromPretrainedCall.Index(text[from:])
+		if at == nil {
+			return LoadedModel{}
+		}
+		class := text[from+at[2] : from+at[3]]
+		if !strings.HasPrefix(class, "Peft") && !strings.HasPrefix(class, "AutoPeft") {
+			name := text[from+at[4] : from+at[5]]
+			return LoadedModel{Name: s.literal(name), Head: headOf(class), Class: class, Where: s.LineOf(d, from+at[2]), ByScript: true}
+		}
+		end := strings.IndexByte(text[from+at[1]:], '\n')
+		if end < 0 {
+			return LoadedModel{}
+		}
+		from += at[1] + end
+	}
+}
+
+// headOf is the head that a class of models is counted with, "" for its own.
+func headOf(class string) string {
+	bare := strings.HasSuffix(class, "Model") && !strings.HasSuffix(class, "LMHeadModel")
+	if bare || slices.ContainsFunc(encoders, func(e string) bool { return strings.HasSuffix(class, e) }) {
+		return "encoder"
+	}
+	return ""
+}
+
+// literal is a text in quotes, or the one that the file binds a name to, as an
+// argument's default too.
+func (s *Source) literal(text string) string {
+	if strings.ContainsAny(text, `"'`) {
+		return strings.Trim(text, `"'`)
+	}
+	last := strings.ToLower(text[strings.LastIndex(text, ".")+1:])
+	var found []string
+	for _, v := range s.Tree.Index().Named(last) {
+		if value, ok := v.Value.Data.(string); ok && !slices.Contains(found, value) {
+			found = append(found, value)
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
+// Submatch is the text of a group that a pattern found.
+func Submatch(d *doc.Document, at []int, n int) string {
+	if at[2*n] < 0 {
+		return ""
+	}
+	return d.Text()[at[2*n]:at[2*n+1]]
+}
+
+// LineOf is file:line of a byte of a document.
+func (s *Source) LineOf(d *doc.Document, offset int) string {
+	return fmt.Sprintf("%s:%d", s.File, 1+strings.Count(d.Text()[:offset], "\n"))
+}

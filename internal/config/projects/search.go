@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/tree"
+)
+
+// Files is how a project is read: names are relative to its folder, with
+// slashes.
+type Files interface {
+	ReadFile(name string) ([]byte, error)
+	ReadDir(name string) ([]fs.DirEntry, error)
+}
+
+// Bounds of a search, so that a home folder is refused rather than walked.
+const (
+	deepestFolder = 6
+	mostFolders   = 2000
+	mostFiles     = 500
+	mostEntries   = 200_000
+)
+
+// skipped are folders that hold no configuration of the user's own.
+var skipped = []string{
+	"examples", "docs", "node_modules", "__pycache__", "venv", "env", "site-packages", "dist-packages", "wandb", "mlruns", "outputs", "output",
+	"checkpoints", "lightning_logs", "logs", "runs", "build", "dist", "target", "data", "datasets", "test", "tests", "testdata",
+}
+
+// notOurs are JSON files that tools leave lying about.
+var notOurs = []string{
+	"config.json", "package.json", "package-lock.json", "tsconfig.json", "tokenizer.json", "tokenizer_config.json", "vocab.json",
+	"special_tokens_map.json", "generation_config.json", "trainer_state.json", "adapter_config.json", "docker-compose.yaml",
+	"docker-compose.yml", "mkdocs.yml", ".pre-commit-config.yaml", "pyproject.toml", "poetry.lock", "setup.py",
+}
+
+// scan looks through a folder for files that may be configurations.
+func scan(files Files) ([]candidateFile, error) {
+	var out []candidateFile
+	entriesSeen := 0
+	queue := []string{"."}
+	for n := 0; n < len(queue); n++ {
+		if n >= mostFolders {
+			return nil, fmt.Errorf("there are more than %d folders here; name the config: --config-path FILE", mostFolders)
+		}
+		entries, err := files.ReadDir(queue[n])
+		if err != nil {
+			if queue[n] == "." {
+				return nil, reason(err)
+			}
+			continue // a folder that may not be read is not the one
+		}
+		if entriesSeen += len(entries); entriesSeen > mostEntries {
+			return nil, fmt.Errorf("there are more than %d files here; name the config: --config-path FILE", mostEntries)
+		}
+		for _, e := range entries {
+			name := path.Join(queue[n], e.Name())
+			switch {
+			case e.IsDir():
+				if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(skipped, strings.ToLower(e.Name())) && strings.Count(name, "/") < deepestFolder {
+					queue = append(queue, name)
+				}
+			case worthReading(e):
+				if out = append(out, candidateFile{name, sizeOf(e)}); len(out) > mostFiles {
+					return nil, fmt.Errorf("there are more than %d files that might be configs here; name the one: --config-path FILE", mostFiles)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+func sizeOf(e fs.DirEntry) int64 {
+	info, err := e.Info()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+func worthReading(e fs.DirEntry) bool {
+	name := strings.ToLower(e.Name())
+	if _, ok := doc.FormatOf(name, nil); !ok || strings.HasPrefix(name, ".") || slices.Contains(notOurs, name) || name == SnugFile {
+		return false
+	}
+	info, err := e.Info()
+	return err == nil && info.Size() <= largestFile
+}
+
+// saysBatch tells whether a Python file may hold what plain looks for: batch_size,
+// batch-size or batchsize in whatever case, or "--bs".
+func saysBatch(text []byte) bool {
+	for i, c := range text {
+		switch c {
+		case 'b', 'B':
+			rest, ok := cutFold(text[i:], "batch")
+			if ok && len(rest) > 0 && (rest[0] == '_' || rest[0] == '-') {
+				rest = rest[1:]
+			}
+			if _, size := cutFold(rest, "size"); ok && size {
+				return true
+			}
+		case '"', '\'':
+			rest, ok := cutFold(text[i+1:], "--bs")
+			if ok && len(rest) > 0 && (rest[0] == '"' || rest[0] == '\'') {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cutFold takes a word off the beginning of a text, in whatever case.
+func cutFold(text []byte, word string) (rest []byte, ok bool) {
+	if len(text) < len(word) || !strings.EqualFold(string(text[:len(word)]), word) {
+		return text, false
+	}
+	return text[len(word):], true
+}
+
+// readSource reads a file and finds whose it is; nil where it is nobody's. One that a
+// search came upon counts as taken apart.
+func readSource(files *reader, name string, searching bool) (*Source, []string, error) {
+	data, err := files.ReadFile(name)
+	if searching && errors.Is(err, errDense) {
+		return nil, nil, errSpent
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", name, reason(err))
+	}
+	if format, _ := doc.FormatOf(name, data); format == doc.Python && !saysBatch(data) {
+		return nil, nil, nil // parsing every program here would take long
+	}
+	if searching {
+		if files.parse -= len(data); files.parse < 0 {
+			return nil, nil, errSpent
+		}
+	}
+	d, err := doc.Open(name, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := tree.New(tree.Layer{File: name, Doc: d})
+	a := recognise(t)
+	if a == nil {
+		return nil, nil, nil
+	}
+	s := NewSource(name, a, t)
+	if a.Commands != nil {
+		s.program = s.programTrainer(files)
+	}
+	if !a.Composes {
+		return s, nil, nil
+	}
+	var notes []string
+	s.Tree, notes, err = composeHydra(files, name, d)
+	return s, notes, err
+}
+
+// reason strips what the message says already: the operation and the path.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

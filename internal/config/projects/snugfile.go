@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/systems"
+	"snug/internal/config/tree"
+	"snug/internal/spelling"
+)
+
+// A snug.yaml in the user's project says where its settings are, for configs
+// that no system is known for:
+//
+//	model:                       # as in a setup: name, config, profile, head
+//	  name: all-mpnet-base-v2
+//	files: [conf/config.yaml]    # read these and look no further
+//	bind:                        # setting: file#path.to.key, or a list of them
+//	  batch: conf/config.yaml#data_loader.batch_size
+//	  checkpointing: not train.py#NO_CHECKPOINTS
+//	set:                         # what no file says
+//	  seq: 128
+//	command: python train.py     # what trains, for snug optimize --profile
+//
+// Goals: short enough to write by hand, and anything with keys can be bound.
+// Not goals: describing a run in full (a setup does), or any kind of logic.
+
+// SnugFile is its name.
+const SnugFile = "snug.yaml"
+
+// OwnFile is a snug.yaml.
+type OwnFile struct {
+	Files   []string       // to read, and no others
+	Model   map[string]any // as in a setup
+	Bind    []OwnBinding   // where settings stand
+	Set     map[string]any // what no file says
+	Command []string       // the words of the one that trains
+}
+
+// OwnBinding is one setting and the places that hold it.
+type OwnBinding struct {
+	Setting string
+	file    string
+	Path    doc.Path
+	Not     bool
+	where   string // in the snug.yaml
+}
+
+// readSnugFile reads the project's snug.yaml; nil where there is none.
+func readSnugFile(files Files) (*OwnFile, error) {
+	data, err := files.ReadFile(SnugFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", SnugFile, reason(err))
+	}
+	return ParseSnugFile(data)
+}
+
+// ParseSnugFile reads the text of a snug.yaml.
+func ParseSnugFile(data []byte) (*OwnFile, error) {
+	d, err := doc.OpenAs(SnugFile, doc.YAML, data)
+	if err != nil {
+		return nil, err
+	}
+	root, err := d.Find(nil)
+	if err != nil {
+		return nil, err
+	}
+	r := &ownReader{t: tree.New(tree.Layer{File: SnugFile, Doc: d}), own: &OwnFile{Set: map[string]any{}}}
+	if root.Kind == doc.Null {
+		return r.own, nil
+	}
+	if root.Kind != doc.Map {
+		return nil, fmt.Errorf("%s:%d:%d: a snug.yaml has the keys model, files, bind, set and command, not a %s", SnugFile, root.Line, root.Column, root.Kind)
+	}
+	for _, key := range root.Keys {
+		if err := r.section(key); err != nil {
+			return nil, err
+		}
+	}
+	return r.own, nil
+}
+
+// ownReader reads the sections of a snug.yaml.
+type ownReader struct {
+	t   tree.Tree
+	own *OwnFile
+}
+
+func (r *ownReader) section(key string) error {
+	known := []string{"model", "files", "bind", "set", "command"}
+	at, err := r.t.Find(doc.Path{key})
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(known, key) {
+		return r.fail(at, "%q is not known%s", key, spelling.Hint(key, known, "known are "+strings.Join(known, ", ")))
+	}
+	if at.Value.Kind == doc.Null {
+		return nil
+	}
+	if key == "command" {
+		return r.command(at)
+	}
+	if want := map[string]doc.Kind{"files": doc.List}[key]; want != "" && at.Value.Kind != want || want == "" && at.Value.Kind != doc.Map {
+		return r.fail(at, "%s holds a %s; see snug init for what belongs there", key, at.Value.Kind)
+	}
+	switch key {
+	case "model":
+		v, err := object(r.t, at)
+		r.own.Model, _ = v.(map[string]any)
+		return err
+	case "files":
+		names, err := valueReader{&systems.Key{Kind: systems.Names, Setting: "files"}}.readNames(r.t, at)
+		if err != nil {
+			return err
+		}
+		for _, n := range names.([]string) {
+			r.own.Files = append(r.own.Files, path.Clean(n))
+		}
+		return nil
+	case "set":
+		return r.set(at)
+	}
+	return r.bind(at)
+}
+
+func (r *ownReader) fail(at tree.Place, format string, args ...any) error {
+	return fmt.Errorf("%s:%d:%d: %s", SnugFile, at.Value.Line, at.Value.Column, fmt.Sprintf(format, args...))
+}
+
+// command is the words of the training command, or one line without quotes.
+func (r *ownReader) command(at tree.Place) error {
+	words, err := valueReader{&systems.Key{Kind: systems.Names, Setting: "command"}}.readPlaces(r.t, at)
+	if err != nil {
+		return err
+	}
+	if len(words) == 1 {
+		if strings.ContainsAny(words[0], "\"'`\\$|&;<>") {
+			return r.fail(at, "command holds what a shell would read; write it as a list of words, or put it into a script")
+		}
+		words = strings.Fields(words[0])
+	}
+	r.own.Command = words
+	return nil
+}
+
+// Command is the training command that a project's snug.yaml names, nil where it
+// names none.
+func Command(files Files) ([]string, error) {
+	own, err := readSnugFile(files)
+	if own == nil || err != nil {
+		return nil, err
+	}
+	return own.Command, nil
+}
+
+func (r *ownReader) set(at tree.Place) error {
+	for _, key := range at.Value.Keys {
+		item, err := r.t.Find(at.At.Join(key))
+		if err != nil {
+			return err
+		}
+		s, err := systems.SettingNamed(key)
+		if err != nil {
+			return r.fail(item, "%v", err)
+		}
+		k := systems.Key{Setting: key, Kind: s.Kind}
+		if s.Kind == systems.Word {
+			for _, w := range s.Words {
+				k.Words = append(k.Words, systems.Term{File: w, Means: w})
+			}
+		}
+		v, err := valueReader{&k}.read(r.t, item)
+		if err != nil {
+			return err
+		}
+		if u, ok := v.(unknownWord); ok {
+			return r.fail(item, "%v", s.Check(u.text))
+		}
+		if err := s.Check(v); err != nil {
+			return r.fail(item, "%v", err)
+		}
+		r.own.Set[key] = v
+	}
+	return nil
+}
+
+func (r *ownReader) bind(at tree.Place) error {
+	for _, key := range at.Value.Keys {
+		item, err := r.t.Find(at.At.Join(key))
+		if err != nil {
+			return err
+		}
+		if _, err := systems.SettingNamed(key); err != nil {
+			return r.fail(item, "%v", err)
+		}
+		places, err := valueReader{&systems.Key{Kind: systems.Names, Setting: key}}.readPlaces(r.t, item)
+		if err != nil {
+			return err
+		}
+		for _, text := range places {
+			b := OwnBinding{Setting: key, where: fmt.Sprintf("%s:%d", SnugFile, item.Value.Line)}
+			text, b.Not = strings.CutPrefix(text, "not ")
+			file, p, ok := strings.Cut(strings.TrimSpace(text), "#")
+			if b.Path, err = doc.ParsePath(p); err != nil || !ok || file == "" {
+				return r.fail(item, "%q is not a place; write it like conf/config.yaml#data.batch_size", text)
+			}
+			b.file = path.Clean(file)
+			r.own.Bind = append(r.own.Bind, b)
+		}
+	}
+	return nil
+}
+
+// readPlaces is one text or a list of them; a place may have spaces in it.
+func (k valueReader) readPlaces(t tree.Tree, at tree.Place) ([]string, error) {
+	if text, ok := at.Value.Data.(string); ok {
+		return []string{text}, nil
+	}
+	if at.Value.Kind != doc.List {
+		return nil, k.wrong(at)
+	}
+	names, err := k.readNames(t, at)
+	if err != nil {
+		return nil, err
+	}
+	return names.([]string), nil
+}

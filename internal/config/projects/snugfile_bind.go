@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"errors"
+	"fmt"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/systems"
+	"snug/internal/config/tree"
+)
+
+// adopt puts what a snug.yaml binds in the place of what was found.
+func (p *Found) adopt(own *OwnFile) error {
+	p.Own = own
+	open := map[string]*Source{}
+	replaced := map[string]bool{}
+	for _, b := range own.Bind {
+		s := open[b.file]
+		if s == nil {
+			data, err := p.files.ReadFile(b.file)
+			if err != nil {
+				return fmt.Errorf("%s binds %s to %s: %w", b.where, b.Setting, b.file, reason(err))
+			}
+			d, err := doc.Open(b.file, data)
+			if err != nil {
+				return err
+			}
+			s = NewSource(b.file, systems.SnugFile(), tree.New(tree.Layer{File: b.file, Doc: d}))
+			open[b.file] = s
+		}
+		k, err := OwnKey(b)
+		if err != nil {
+			return err
+		}
+		found, err := s.bound(k, b.Path)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			_, missing := s.Tree.Layers[0].Doc.Find(b.Path)
+			return fmt.Errorf("%s binds %s to what is not there: %w", b.where, b.Setting, missing)
+		}
+		if !replaced[b.Setting] {
+			p.unbind(b.Setting)
+			replaced[b.Setting] = true
+		}
+		p.Notes = append(p.Notes, found.notes()...)
+		p.bind(*found)
+	}
+	return nil
+}
+
+// OwnKey is how a bound value is read.
+func OwnKey(b OwnBinding) (*systems.Key, error) {
+	s, err := systems.SettingNamed(b.Setting)
+	if err != nil {
+		return nil, err
+	}
+	if b.Not && s.Kind != systems.Switch {
+		return nil, errors.New(b.where + ": not is for true and false; " + b.Setting + " is a " + string(s.Kind))
+	}
+	k := s.BoundKey(b.Path)
+	k.Inverted, k.Source = b.Not, SnugFile
+	return k, nil
+}

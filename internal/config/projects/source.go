@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"snug/internal/config/systems"
+	"snug/internal/config/tree"
+)
+
+// Source is one configuration that was found: a file, or a tree of them.
+type Source struct {
+	File   string          // the one that people would name
+	System *systems.System // whose convention it follows
+	Tree   tree.Tree       // what it holds
+	// Link is the binding that names the file, where one does.
+	Link *Bound
+	// program is the system of the program that a shell script passes its flags
+	// to, where that program is here and says so.
+	program *systems.System
+
+	// What is asked again and again is worked out once.
+	Bind      func() ([]Bound, error) // the settings
+	Trainer   func() *systems.System  // the one that reads it
+	Model     func() LoadedModel      // the model that a script loads
+	ModelType func() string           // and the type that it names for it
+}
+
+// NewSource is a configuration that follows a system.
+func NewSource(file string, a *systems.System, t tree.Tree) *Source {
+	s := &Source{File: file, System: a, Tree: t}
+	s.Bind = sync.OnceValues(s.findSettings)
+	s.Trainer = sync.OnceValue(s.findTrainer)
+	s.Model = sync.OnceValue(s.findModel)
+	s.ModelType = sync.OnceValue(s.findType)
+	return s
+}
+
+// recognise finds the system that a tree of one document follows: the first
+// one whose signs it shows. Nil means that nobody knows it.
+func recognise(t tree.Tree) *systems.System {
+	d := t.Layers[0].Doc
+	for _, a := range systems.All() {
+		if slices.Contains(a.Formats, d.Format()) && (a.Makes == nil || a.Makes.In(d.Text())) && matches(a, t) {
+			return a
+		}
+	}
+	return nil
+}
+
+// matches says whether a tree shows the signs of a system.
+func matches(a *systems.System, t tree.Tree) bool {
+	if a.ByName {
+		return len(candidates(a, t)) > 0
+	}
+	return slices.ContainsFunc(a.Signs, func(group string) bool {
+		for _, sign := range strings.Fields(group) {
+			if len(t.Expand(sign)) == 0 {
+				return false
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"cmp"
+
+	"snug/internal/config/systems"
+	"snug/internal/config/tree"
+)
+
+// Trainer is whose defaults hold where no file says a setting.
+func (p *Found) Trainer() *systems.System {
+	if p.Primary != nil {
+		return p.Primary.Trainer()
+	}
+	for _, b := range p.BindingsOf("batch") { // all settings are bound in snug.yaml
+		a := recognise(b.Source.Tree)
+		if a != nil && passesFlags(a, b.Source.Tree) {
+			a = a.Commands.Trainer
+		}
+		if a != nil && a.HoldsWhenBound {
+			return a
+		}
+	}
+	return systems.Nobody()
+}
+
+// findTrainer is the one that reads a source: its own, or the one that its flags are
+// for.
+func (s *Source) findTrainer() *systems.System {
+	if c := s.System.Commands; c != nil {
+		for _, known := range c.Starts {
+			if known.Text.In(s.Tree.Layers[0].Doc.Text()) {
+				return known.Trainer
+			}
+		}
+		switch {
+		case s.program != nil:
+			return s.program
+		case passesFlags(s.System, s.Tree):
+			return c.Trainer
+		}
+	}
+	return cmp.Or(s.System.For, s.System)
+}
+
+// passesFlags tells whether a script passes the flags of a trainer to a program that is
+// most likely around it. Other flags are everybody's.
+func passesFlags(a *systems.System, t tree.Tree) bool {
+	if a.Commands == nil || a.Commands.OwnDefaults.In(t.Layers[0].Doc.Text()) {
+		return false
+	}
+	for _, v := range t.Index().Named(a.Commands.Flag) {
+		if len(v.Parts) == 1 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/systems"
+	"snug/internal/config/tree"
+)
+
+// A shell script names the run's configuration by a flag (--config a.yaml) or by its
+// place in the command: axolotl train a.yml, torchrun run_clm.py args.yaml, torchrun
+// train.py. A flag says more, and comes first.
+
+// started is the config that the one script in the folder names; nil where there
+// is none, or where several are started.
+func started(found, mains []*Source) *Source {
+	var byPlace []*Source
+	for _, s := range found {
+		if s.System.Commands == nil {
+			continue
+		}
+		for _, link := range links(s) {
+			if i := slices.IndexFunc(mains, func(m *Source) bool { return m.File == path.Clean(link) }); i >= 0 {
+				return mains[i]
+			}
+		}
+		byPlace = append(byPlace, s.startedBy(mains)...)
+	}
+	if len(byPlace) == 0 || slices.ContainsFunc(byPlace, func(m *Source) bool { return m != byPlace[0] }) {
+		return nil
+	}
+	return byPlace[0]
+}
+
+// startedBy is the sources that the commands of a script start, one a command: of a
+// program and the file after it the file is meant.
+func (s *Source) startedBy(of []*Source) []*Source {
+	var out []*Source
+	startable := map[string]*Source{}
+	ownBatch := holds(s, "batch")
+	for _, m := range of {
+		if m != s && startable[m.File] == nil && m.startable(ownBatch) {
+			startable[m.File] = m
+		}
+	}
+	if len(startable) == 0 {
+		return nil
+	}
+	for _, words := range s.Tree.Layers[0].Doc.Commands() {
+		for _, word := range slices.Backward(placed(words)) {
+			m := cmp.Or(startable[path.Clean(word)], startable[path.Join(path.Dir(s.File), word)])
+			if m != nil {
+				out = append(out, m)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// startable tells whether a source that a script names holds a run's settings. A
+// program of Python does where it makes a trainer's arguments itself, and takes none of
+// them from the flags of a script that says the batch.
+func (s *Source) startable(byFlags bool) bool {
+	if s.Tree.Layers[0].Doc.Format() != doc.Python {
+		return s.System.Commands == nil
+	}
+	return s.System.Startable && !byFlags
+}
+
+// placed is the words of a command that are files by their place. The word after a
+// flag is most likely its value; a program is none.
+func placed(words []string) []string {
+	var out []string
+	for i, w := range words {
+		format, known := doc.FormatOf(w, nil)
+		value := i > 0 && strings.HasPrefix(words[i-1], "-") && !strings.Contains(words[i-1], "=")
+		if i > 0 && known && !strings.HasPrefix(w, "-") && (format == doc.Python || !value) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// startsMain tells whether a script names the main source, by a flag or by place.
+func (s *Source) startsMain(main *Source) bool {
+	return s.System.Commands != nil && (slices.ContainsFunc(links(s), func(l string) bool { return path.Clean(l) == main.File }) ||
+		len(s.startedBy([]*Source{main})) > 0)
+}
+
+// startingScripts are the scripts among some files that hold no setting themselves and start
+// one of the sources.
+func (p *Found) startingScripts(names []string, found []*Source) []*Source {
+	var out []*Source
+	for _, name := range names {
+		data, err := p.files.ReadFile(name)
+		if format, _ := doc.FormatOf(name, data); err != nil || format != doc.Shell {
+			continue
+		}
+		d, err := doc.Open(name, data)
+		if err != nil {
+			continue
+		}
+		if s := NewSource(name, systems.Shell(), tree.New(tree.Layer{File: name, Doc: d})); len(s.startedBy(found)) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// bindingLine is a line of snug.yaml with what stands at its place today, which
+// is a comment beside it.
+type bindingLine struct {
+	text   string
+	value  string // "" has no comment
+	system string // whose convention it follows, "" where nobody's
+}
+
+// A page of snug.yaml is as wide as a terminal. Places in files cannot be
+// shortened, so that the comments beside them give way.
+const (
+	pageWidth     = 80
+	commentColumn = 64 // no further right do comments stand in a column
+	leastComment  = 20 // columns of a comment that is cut: less says nothing
+)
+
+// writeComments writes lines with their comments in a column. A line that reaches
+// beyond it, and a comment that would be cut there, stand as close as they can.
+func writeComments(b *bytes.Buffer, lines []bindingLine) {
+	column := 0
+	for _, l := range lines {
+		if n := utf8.RuneCountInString(l.text); n <= commentColumn && l.value != "" {
+			column = max(column, n)
+		}
+	}
+	for _, l := range lines {
+		at := utf8.RuneCountInString(l.text)
+		if column > at && column+2+utf8.RuneCountInString("# "+l.value) <= pageWidth {
+			at = column
+		}
+		comment := l.comment(pageWidth - at - 2)
+		if l.value != "" && comment == "" { // above it, then
+			indent := len(l.text) - len(strings.TrimLeft(l.text, "# "))
+			l.value = "today: " + l.value
+			fmt.Fprintf(b, "%s%s\n", strings.Repeat(" ", indent), l.comment(pageWidth-indent))
+		}
+		fmt.Fprintln(b, strings.TrimRight(fmt.Sprintf("%-*s  %s", at, l.text, comment), " "))
+	}
+}
+
+// comment is the comment in so many columns: without the system where that is too
+// much, then cut; "" where hardly anything is left.
+func (l bindingLine) comment(room int) string {
+	if l.value == "" {
+		return ""
+	}
+	text := "# " + l.value
+	if whole := text + " (" + l.system + ")"; l.system != "" && utf8.RuneCountInString(whole) <= room {
+		return whole
+	}
+	if utf8.RuneCountInString(text) <= room {
+		return text
+	}
+	if room < leastComment {
+		return ""
+	}
+	return strings.TrimRight(firstRunes(text, room-4), " ") + " ..."
+}
+
+func oneLine(text string) string {
+	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if cut := firstRunes(first, 40); more || cut != first {
+		first = cut + " ..."
+	}
+	return strings.TrimSpace(first)
+}
+
+// firstRunes is the beginning of a text, n letters at most.
+func firstRunes(text string, n int) string {
+	for i := range text {
+		if n--; n < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import (
+	"strings"
+
+	"snug/internal/config/doc"
+)
+
+const (
+	deepspeedArgs = "deepspeed 0.19, runtime/config.py and runtime/constants.py"
+	deepspeedZero = "deepspeed 0.19, runtime/zero/config.py and offload_config.py"
+)
+
+// deepspeed is DeepSpeed's JSON. Where transformers reads it, "auto" means
+// whatever TrainingArguments say and has to stay; a number has to agree with
+// them. train_batch_size is micro-batch times accumulation times GPUs, or
+// DeepSpeed refuses to start.
+var deepspeed = System{
+	Name: "deepspeed", Title: "DeepSpeed", Formats: []doc.Format{doc.JSON, doc.YAML}, Tied: true,
+	Signs: []string{"train_micro_batch_size_per_gpu", "zero_optimization.stage", "zero_optimization train_batch_size"},
+	Keys:  keysOf(deepspeedKeys),
+
+	Finding: Finding{NoAutocast: true},
+}
+
+func deepspeedKeys() []Key {
+	return []Key{
+		{Setting: "batch", Path: "train_micro_batch_size_per_gpu", Kind: Whole, Unit: "samples per GPU", Source: deepspeedArgs},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: deepspeedArgs},
+		{Setting: "effective", Path: "train_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: deepspeedArgs},
+		{Setting: "precision", Path: "bf16.enabled", Kind: Switch, Means: "bf16", Source: deepspeedArgs},
+		{Setting: "precision", Path: "fp16.enabled", Kind: Switch, Means: "fp16", Source: deepspeedArgs},
+		{Setting: "clip", Path: "gradient_clipping", Kind: Above0, Source: deepspeedArgs},
+		{Setting: "optimizer", Path: "optimizer.type", Kind: Word, Words: deepspeedOptimizers, Reads: anyOptimizer, Source: deepspeedArgs},
+		{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: zeroStages, Source: deepspeedArgs},
+		offloads("zero_optimization.offload_optimizer.device", offloadsStates, deepspeedZero),
+		offloads("zero_optimization.offload_param.device", offloadsWeights, deepspeedZero),
+		less("zero_optimization.cpu_offload", offloadsStates, deepspeedZero+" (deprecated)"),
+		splits("tensor_parallel.autotp_size", "deepspeed 0.19, runtime/tensor_parallel/config.py"),
+		shares("sequence_parallel_size", deepspeedArgs),
+	}
+}
+
+// DeepSpeedPrefix begins the keys of a config of DeepSpeed's in another file.
+const DeepSpeedPrefix = "deepspeed."
+
+// WithinDeepSpeed tells whether a key is one of those. They are changed and never
+// added: a stage alone is no config.
+func (k *Key) WithinDeepSpeed() bool { return strings.HasPrefix(k.Path, DeepSpeedPrefix) }
+
+// deepspeedWithin is what TrainingArguments' deepspeed says that is the config itself
+// and no path of one.
+func deepspeedWithin() []Key {
+	return at(DeepSpeedPrefix,
+		Key{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: zeroStages, Source: deepspeedArgs},
+		offloads("zero_optimization.offload_optimizer.device", offloadsStates, deepspeedZero),
+		offloads("zero_optimization.offload_param.device", offloadsWeights, deepspeedZero),
+	)
+}

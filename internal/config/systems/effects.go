@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+// What keys do to memory that several systems have, as a sentence goes on after the
+// key.
+const (
+	offloadsStates      = "keeps optimizer states in the CPU's memory"
+	offloadsWeights     = "keeps weights in the CPU's memory"
+	offloadsAll         = "keeps weights, gradients and optimizer states in the CPU's memory"
+	offloadsActivations = "keeps activations in the CPU's memory"
+	splitsLayers        = "splits the layers over GPUs"
+	splitsTokens        = "splits each sample over GPUs"
+	compiles            = "lets torch.compile choose what is kept for backward"
+	lowRankStates       = "keeps optimizer states of a lower rank"
+	fewLayers           = "trains a part of the weights"
+	noLogits            = "makes the logits piece by piece"
+	pagedStates         = "keeps optimizer states outside PyTorch's memory, where the driver can move them to the CPU's"
+)
+
+// offloads is where DeepSpeed keeps something: on the card, or not.
+func offloads(path, does, source string) Key {
+	return Key{
+		Setting: "noted", Path: path, Kind: Word, Then: takesLess, Source: source,
+		Words: []Term{{"none", ""}, {"", ""}, {"cpu", does}, {"nvme", does + " or on disk"}},
+	}
+}
+
+// compilesUnless is a compiler by its name, "no" for none.
+func compilesUnless(path, source string) Key {
+	return Key{Setting: "noted", Path: path, Kind: Word, Words: []Term{{"no", ""}, {"NO", ""}, {"false", ""}, {"", ""}}, Means: compiles, Then: takesEither, Source: source}
+}
+
+// marked is what some words of a key mean beside the setting that it decides.
+func marked(path string, then Side, source string, words ...Term) Key {
+	return Key{Setting: "noted", Path: path, Kind: Word, Words: words, Then: then, Source: source}
+}
+
+// at is keys at any depth, or under another key.
+func at(prefix string, keys ...Key) []Key {
+	out := make([]Key, len(keys))
+	for i, k := range keys {
+		k.Path = prefix + k.Path
+		out[i] = k
+	}
+	return out
+}
+
+// paged is the optimizers of bitsandbytes that are called so.
+func paged(path, source string) Key {
+	return marked(path, takesEither, source,
+		Term{"paged_adamw_32bit", pagedStates}, Term{"paged_adamw_8bit", pagedStates}, Term{"paged_lion_32bit", pagedStates}, Term{"paged_lion_8bit", pagedStates},
+		Term{"bitsandbytes.optim.PagedAdamW8bit", pagedStates}, Term{"PagedAdamW8bit", pagedStates},
+		Term{"bitsandbytes.optim.PagedAdamW32bit", pagedStates}, Term{"bitsandbytes.optim.PagedAdamW", pagedStates},
+		Term{"PagedAdamW32bit", pagedStates}, Term{"PagedAdamW", pagedStates})
+}
+
+// evalTimes is when transformers' trainer evaluates.
+var evalTimes = []Term{{"no", ""}, {"false", ""}, {"steps", "steps"}, {"epoch", "epoch"}, {"best", "epoch"}}

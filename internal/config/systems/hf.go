@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import (
+	"slices"
+
+	"snug/internal/config/doc"
+)
+
+const (
+	hfArgs   = "transformers 5.22, training_args.py"
+	hfOptim  = hfArgs + "; adamw_torch with torch before 2.8"
+	hfModel  = "model_name_or_path" // without which TrainingArguments know no type and would refuse the file
+	trlModel = "trl 1.16, trainer/model_config.py"
+)
+
+// TrainerBatch is what only transformers' Trainer calls the batch.
+const TrainerBatch = "per_device_train_batch_size"
+
+const scriptsArgument = "is an argument of scripts like run_clm.py; in one of your own, give it to from_pretrained instead"
+
+// hf is Hugging Face's TrainingArguments, as HfArgumentParser reads them from
+// JSON or YAML. The model stands in the script's own arguments, by custom under
+// model_name_or_path.
+var hf = System{
+	Name: "hf", Title: "Hugging Face TrainingArguments", Formats: []doc.Format{doc.JSON, doc.YAML},
+	Signs: []string{TrainerBatch, "gradient_accumulation_steps output_dir"},
+	Keys:  keysOf(hfTable),
+
+	Finding:   Finding{HoldsWhenBound: true},
+	Behaviour: Behaviour{RefusesTwoSwitches: true},
+	Loading:   Loading{LoadsTyped: true, SavedSince5: true, LoadedByScript: true},
+	Sharding:  Sharding{GathersInAutocast: true},
+}
+
+func hfTable() []Key {
+	return append(append(hfKeys(), bnbKeys("", bnbConfig)...),
+		Key{Setting: "seq", Path: "max_seq_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_*.py"},
+		Key{Setting: "seq", Path: "block_size", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_clm.py"},
+		Key{Setting: "seq", Path: "max_source_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
+		Key{Setting: "target_seq", Path: "max_target_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
+		Key{Setting: "lora.rank", Path: "lora_rank", Kind: Whole, Source: byCustom},
+		Key{Setting: "lora.rank", Path: "lora_r", Kind: Whole, Source: byCustom},
+		Key{Setting: "lora.alpha", Path: "lora_alpha", Kind: Number, Source: byCustom},
+		Key{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Source: byCustom},
+		Key{Setting: "lora.targets", Path: "lora_target_modules", Kind: Names, Source: byCustom},
+		Key{Setting: "lora.targets", Path: "target_modules", Kind: Names, Source: byCustom},
+		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: "the trainer knows no other adapters; " + upcast},
+		Key{Setting: "weights", Path: "dtype", Kind: Word, Words: torchTypes, Default: "auto", Source: fromPretrained, Needs: hfModel, Remark: scriptsArgument},
+		Key{Setting: "weights", Path: "torch_dtype", Kind: Word, Words: torchTypes, Source: modelArguments, Needs: hfModel, Remark: scriptsArgument},
+		Key{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: byCustom},
+		Key{Setting: "lora.save", Path: "modules_to_save", Kind: Names, Source: byCustom},
+		Key{Setting: "lora", Path: "use_lora", Kind: Switch, Source: byCustom},
+		Key{Setting: "lora", Path: "use_peft", Kind: Switch, Source: byCustom},
+		Key{Setting: "quantized", Path: "load_in_4bit", Kind: Switch, Means: FourBit, Source: byCustom},
+		Key{Setting: "quantized", Path: "load_in_8bit", Kind: Switch, Means: eightBit, Source: byCustom},
+	)
+}
+
+// hfKeys is what every trainer on top of TrainingArguments shares, and the one
+// place that knows its defaults. Scripts that pass its flags have them from here.
+func hfKeys() []Key {
+	return slices.Concat([]Key{
+		{Setting: "model", Path: hfModel, Kind: Name, Source: "transformers' examples: ModelArguments"},
+		{Setting: "batch", Path: TrainerBatch, Kind: Whole, Unit: "samples per GPU", Default: "8", Source: hfArgs},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: hfArgs},
+		{Setting: "precision", Path: "bf16", Kind: Switch, Means: "amp-bf16", Default: "false", Source: hfArgs},
+		{Setting: "precision", Path: "fp16", Kind: Switch, Means: "amp-fp16", Source: hfArgs},
+		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Switch, Default: "false", Source: hfArgs},
+		{Setting: "workers", Path: "dataloader_num_workers", Kind: Whole, Unit: "processes per GPU", Default: "0", Source: hfArgs},
+		{Setting: "optimizer", Path: "optim", Kind: Word, Words: hfOptimizers, Default: "adamw_torch_fused", Source: hfOptim},
+		{Setting: "attention", Path: "attn_implementation", Kind: Word, Words: hfAttention, OfModel: true, Source: trlModel},
+		{Setting: "clip", Path: "max_grad_norm", Kind: Above0, Default: "1.0", Source: hfArgs},
+		{Setting: "dist.kind", Path: "fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
+		{Setting: "link", Path: "deepspeed", Kind: Link, Source: hfArgs},
+		{Setting: "noted", Path: "fsdp", Kind: Word, Words: hfOffload, Then: takesLess, Source: hfArgs},
+		less("fsdp_config.cpu_offload", offloadsAll, hfArgs),
+		less("fsdp_config.offload_params", offloadsAll, hfArgs),
+		less("fsdp_config.fsdp_offload_params", offloadsAll, hfArgs),
+		{Setting: "eval.batch", Path: "per_device_eval_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "8", Source: hfArgs},
+		{Setting: "eval.when", Path: "eval_strategy", Kind: Word, Words: evalTimes, Source: hfArgs},
+		{Setting: "eval.when", Path: "evaluation_strategy", Kind: Word, Words: evalTimes, Source: hfArgs + " (until 4.46)"},
+		either("torch_compile", compiles, hfArgs),
+		paged("optim", hfArgs),
+	}, deepspeedWithin(), ligerKeys(hfArgs))
+}
+
+// hfFSDP is TrainingArguments' fsdp: options in one text; a bare true since 5.
+// hfOffload is those of them that have more to say.
+var hfFSDP, hfOffload = hfOptions()
+
+func hfOptions() (kinds, offloads []Term) {
+	for _, s := range []Term{
+		{"full_shard", "fsdp2"}, {"true", "fsdp2"}, {"shard_grad_op", "fsdp2-noreshard"}, {"no_shard", "ddp"}, {"", ""}, {"false", ""},
+	} {
+		kinds = append(kinds, s)
+		if s.Means == "" || s.File == "true" {
+			continue
+		}
+		kinds = append(kinds, Term{s.File + " auto_wrap", s.Means})
+		for _, more := range []string{" offload", " offload auto_wrap", " auto_wrap offload"} {
+			kinds = append(kinds, Term{s.File + more, s.Means})
+			offloads = append(offloads, Term{s.File + more, offloadsAll})
+		}
+	}
+	return kinds, offloads
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import "snug/internal/config/doc"
+
+const hydraTemplate = "ashleve/lightning-hydra-template, configs/"
+
+// hydra is trees of YAML that Hydra composes: a main file whose defaults list
+// picks one file from each group. Keys are those of the Lightning template;
+// what stands under other names is found as in plain files.
+var hydra = System{
+	Name: "hydra", Title: "Hydra", Formats: []doc.Format{doc.YAML},
+	Signs: []string{"defaults.*"},
+	Keys:  keysOf(hydraKeys),
+
+	Finding:  Finding{Composes: true, Rest: &plain, HasStages: true},
+	Sharding: Sharding{GathersInAutocast: true},
+}
+
+func hydraKeys() []Key {
+	return append([]Key{
+		{Setting: "batch", Path: "data.batch_size", Kind: Whole, Unit: "samples per GPU", Source: hydraTemplate + "data/mnist.yaml"},
+		{Setting: "batch", Path: "datamodule.batch_size", Kind: Whole, Unit: "samples per GPU", Source: hydraTemplate + "datamodule (until 2.0)"},
+		{Setting: "accumulation", Path: "trainer.accumulate_grad_batches", Kind: Whole, Unit: "forwards", Source: lightningTrainer},
+		{Setting: "precision", Path: "trainer.precision", Kind: Word, Words: lightningPrecision, Source: lightningTrainer},
+		{Setting: "workers", Path: "data.num_workers", Kind: Whole, Unit: "processes per GPU", Source: hydraTemplate + "data/mnist.yaml"},
+		{Setting: "clip", Path: "trainer.gradient_clip_val", Kind: Above0, ClipsUnfused: true, Source: lightningTrainer},
+		{Setting: "dist.world", Path: "trainer.devices", Kind: Whole, Unit: "GPUs", Source: lightningTrainer},
+		{Setting: "nodes", Path: "trainer.num_nodes", Kind: Whole, Unit: "machines", Source: lightningTrainer},
+	}, at("trainer.strategy", strategyKeys()...)...)
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import (
+	"strings"
+	"sync"
+)
+
+// KeyTable is the keys of a system, and what is asked of them: a document's names
+// are looked up here, once each, rather than held against every key.
+type KeyTable struct {
+	All       []Key // in the order of the table
+	bySetting map[string][]*Key
+	// ByName is where in the table the keys stand whose paths end in a name.
+	ByName map[string][]int
+	// sections are the paths that keys stand below.
+	sections map[string]bool
+	// Names are the last steps of the paths in each section, of those that are
+	// written out.
+	Names map[string][]string
+}
+
+// keysOf is the table of keys that are put together when they are first asked for.
+func keysOf(keys func() []Key) func() *KeyTable {
+	return sync.OnceValue(func() *KeyTable { return newKeyTable(keys()) })
+}
+
+func newKeyTable(keys []Key) *KeyTable {
+	t := &KeyTable{All: keys, bySetting: map[string][]*Key{}, ByName: map[string][]int{}, sections: map[string]bool{}, Names: map[string][]string{}}
+	for i := range keys {
+		k := &keys[i]
+		t.bySetting[k.Setting] = append(t.bySetting[k.Setting], k)
+		if k.Path != "" {
+			t.add(i, k.Path)
+		}
+	}
+	return t
+}
+
+// add indexes the path of a key.
+func (t *KeyTable) add(i int, path string) {
+	section, name := "", path
+	if dot := strings.LastIndexByte(path, '.'); dot >= 0 {
+		section, name = path[:dot], path[dot+1:]
+	}
+	t.ByName[name] = append(t.ByName[name], i)
+	if !strings.Contains(path, "*") {
+		t.Names[section] = append(t.Names[section], name)
+	}
+	for section != "" && !t.sections[section] {
+		t.sections[section] = true
+		section = section[:max(strings.LastIndexByte(section, '.'), 0)]
+	}
+}

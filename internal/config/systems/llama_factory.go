@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import "snug/internal/config/doc"
+
+const llamaFactoryArgs = "llamafactory 0.9.5, hparams"
+
+// llamaFactory is LLaMA-Factory's YAML: TrainingArguments with names of its own
+// for the rest. Checkpointing is on unless the key turns it off.
+var llamaFactory = System{
+	Name: "llama-factory", Title: "LLaMA-Factory", Formats: []doc.Format{doc.YAML, doc.JSON},
+	Signs: []string{
+		"model_name_or_path finetuning_type", "model_name_or_path cutoff_len", "model_name_or_path stage template",
+		"model_name_or_path disable_gradient_checkpointing",
+	},
+	Keys: keysOf(llamaFactoryKeys),
+
+	Loading:  Loading{CastsTrained: true}, // 0.9.5, model/adapter.py: init_adapter
+	Sharding: Sharding{GathersInAutocast: true},
+}
+
+func llamaFactoryKeys() []Key {
+	args := llamaFactoryArgs
+	keys := []Key{{Setting: "precision", Path: "pure_bf16", Kind: Switch, Means: "bf16", Source: args + "/finetuning_args.py"}}
+	for _, k := range hfKeys() {
+		switch k.Path {
+		case "gradient_checkpointing", "attn_implementation":
+			continue
+		case "bf16", "fp16":
+			keys = append(keys, k.deciding("autocast"))
+		}
+		keys = append(keys, k)
+	}
+	keys = append(keys, llamaFactoryUnsimulated(args)...)
+	return append(keys,
+		Key{Setting: "checkpointing", Path: "disable_gradient_checkpointing", Kind: Switch, Inverted: true, Default: "false", Source: args + "/model_args.py"},
+		Key{Setting: "seq", Path: "cutoff_len", Kind: Whole, Unit: "tokens", Default: "2048", Source: args + "/data_args.py"},
+		Key{Setting: "attention", Path: "flash_attn", Kind: Word, Default: "auto",
+			Words: []Term{{"sdpa", "sdpa"}, {"auto", "sdpa"}, {"disabled", "eager"}, {"fa2", "flash"}, {"fa3", "flash"}}, Source: args + "/model_args.py"},
+		Key{Setting: "lora", Path: "finetuning_type", Kind: Word, Default: "lora",
+			Words: []Term{{"full", "false"}, {"lora", "true"}, {"freeze", "false"}}, Source: args + "/finetuning_args.py"},
+		Key{Setting: "lora.rank", Path: "lora_rank", Kind: Whole, Default: "8", Source: args + "/finetuning_args.py"},
+		Key{Setting: "lora.alpha", Path: "lora_alpha", Kind: Number, Source: args + "/finetuning_args.py"},
+		Key{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Default: "0", Source: args + "/finetuning_args.py"},
+		Key{Setting: "lora.targets", Path: "lora_target", Kind: Names, Default: "all", Source: args + "/finetuning_args.py"},
+		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: "llamafactory 0.9.5, model/adapter.py: get_peft_model, also with pure_bf16; " + upcast},
+		Key{Setting: "weights", Kind: Word, Words: torchTypes, Default: "auto", Source: "llamafactory 0.9.5, model/loader.py; what is trained is cast to float32, model/adapter.py"},
+		Key{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: args + "/finetuning_args.py"},
+		Key{Setting: "liger", Path: "enable_liger_kernel", Kind: Switch, Source: args + "/model_args.py; model/model_utils/liger_kernel.py"},
+		Key{Setting: "uncounted", Path: "additional_target", Kind: Names, Source: args + "/finetuning_args.py"},
+		factoryBits(args+"/model_args.py"),
+		quantMethod("quantization_method", args+"/model_args.py"),
+		Key{Setting: "quantization.type", Path: "quantization_type", Kind: Word, Words: quantTypes, Default: "nf4", Source: args + "/model_args.py; " + factoryBnb},
+		Key{Setting: "quantization.double", Path: "double_quantization", Kind: Switch, Default: "true", Source: args + "/model_args.py"},
+	)
+}
+
+// llamaFactoryUnsimulated are the keys that are not counted. stage is sft by default, and pt
+// is the same to memory.
+func llamaFactoryUnsimulated(args string) []Key {
+	tuning, model := args+"/finetuning_args.py", args+"/model_args.py"
+	return []Key{
+		objective("stage", tuning),
+		marked("finetuning_type", takesLess, tuning, Term{"freeze", fewLayers}),
+		less("use_llama_pro", fewLayers, tuning),
+		less("use_galore", lowRankStates, tuning),
+		less("use_apollo", lowRankStates, tuning),
+		less("use_badam", "trains one block of layers at a time", tuning),
+		less("use_adam_mini", "keeps one state for many weights", tuning),
+		either("use_muon", "keeps one state for each weight of a matrix, and has buffers of its own", tuning),
+		either("use_unsloth", "puts kernels of its own in the place of layers", model),
+		less("use_unsloth_gc", offloadsActivations, model),
+		{Setting: "noted", Path: "upcast_layernorm", Kind: Switch, Means: "keeps norms in float32", Then: takesMore, Source: model},
+	}
+}

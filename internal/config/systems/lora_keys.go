@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import "slices"
+
+// upcast is where PEFT does so.
+const (
+	upcast     = "autocast_adapter_dtype is on in peft 0.16 to 0.21, mapping_func.py"
+	peftConfig = "peft 0.16, tuners/lora/config.py"
+)
+
+// loraArguments is those that decide over memory. Rank is 8 unless it is given.
+var loraArguments = []Key{
+	{Setting: "lora.rank", Path: "r", Kind: Whole, Source: peftConfig},
+	{Setting: "lora.alpha", Path: "lora_alpha", Kind: Number, Source: peftConfig},
+	{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Source: peftConfig},
+	{Setting: "lora.targets", Path: "target_modules", Kind: Names, Source: peftConfig},
+	{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: peftConfig},
+	{Setting: "lora.save", Path: "modules_to_save", Kind: Names, Source: peftConfig},
+	{Setting: "uncounted", Path: "target_parameters", Kind: Names, Source: peftConfig},
+	{Setting: "uncounted", Path: "lora_bias", Kind: Switch, Means: "biases of adapters", Source: peftConfig},
+	{Setting: "uncounted", Path: "bias", Kind: Word, Words: []Term{{"none", ""}, {"all", "trained biases"}, {"lora_only", "trained biases"}}, Source: peftConfig},
+}
+
+// loraMade is what making the call says by itself.
+var loraMade = []Key{
+	{Setting: "lora", Kind: Switch, Source: peftConfig},
+	{Setting: "lora.peft", Kind: Switch, Source: upcast},
+}
+
+// LoRAArguments is the keys of PEFT's LoraConfig in a script.
+func LoRAArguments() []Key { return slices.Clone(loraArguments) }
+
+// LoRAMade is what a script says by making one.
+func LoRAMade() []Key { return slices.Clone(loraMade) }

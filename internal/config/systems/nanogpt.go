@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import "snug/internal/config/doc"
+
+const nanogptTrain = "karpathy/nanoGPT, train.py"
+
+// resumes is what train.py's name state_dict does: nothing binds it anew.
+const resumes = "keeps the checkpoint's weights on the GPU beside the model's"
+
+// nanogpt is Python files that only assign, as nanoGPT's configurator runs
+// them, and train.py itself. gradient_accumulation_steps counts over all GPUs:
+// train.py divides it.
+var nanogpt = System{
+	Name: "nanogpt", Title: "nanoGPT", Formats: []doc.Format{doc.Python},
+	Signs: []string{"init_from", "n_layer n_head n_embd", "batch_size block_size", "gradient_accumulation_steps block_size"},
+	Keys:  keysOf(nanogptKeys),
+
+	Finding: Finding{Startable: true},
+	Loading: Loading{OwnModel: &nanoModel},
+}
+
+func nanogptKeys() []Key {
+	return []Key{
+		{Setting: "model", Path: "init_from", Kind: Word, Source: nanogptTrain,
+			Words: []Term{{"scratch", ""}, {"resume", ""}, {"gpt2", "gpt2"}, {"gpt2-medium", "gpt2-medium"}, {"gpt2-large", "gpt2-large"}, {"gpt2-xl", "gpt2-xl"}}},
+		{Setting: "shape.n_layer", Path: "n_layer", Kind: Whole, Unit: "layers", Default: "12", Source: nanogptTrain},
+		{Setting: "shape.n_head", Path: "n_head", Kind: Whole, Unit: "heads", Default: "12", Source: nanogptTrain},
+		{Setting: "shape.n_embd", Path: "n_embd", Kind: Whole, Unit: "channels", Default: "768", Source: nanogptTrain},
+		{Setting: "shape.dropout", Path: "dropout", Kind: Number, Default: "0.0", Source: nanogptTrain},
+		{Setting: "shape.bias", Path: "bias", Kind: Switch, Default: "false", Source: nanogptTrain},
+		{Setting: "shape.dataset", Path: "dataset", Kind: Name, Default: "openwebtext", Source: nanogptTrain + ": meta_vocab_size"},
+		{Setting: "batch", Path: "batch_size", Kind: Whole, Unit: "samples per GPU", Default: "12", Source: nanogptTrain},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, OverGPUs: true, Unit: "forwards over all GPUs", Default: "40", Source: nanogptTrain},
+		{Setting: "precision", Path: "dtype", Kind: Word, Default: "bfloat16",
+			Words: []Term{{"float32", "fp32"}, {"bfloat16", "amp-bf16"}, {"float16", "amp-fp16"}}, Source: nanogptTrain},
+		{Setting: "seq", Path: "block_size", Kind: Whole, Unit: "tokens", Default: "1024", Source: nanogptTrain},
+		{Setting: "optimizer", Kind: Word, Words: []Term{{"fused", "adamw-fused"}}, Default: "fused", Source: "karpathy/nanoGPT, model.py: configure_optimizers"},
+		{Setting: "clip", Path: "grad_clip", Kind: Above0, Default: "1.0", Source: nanogptTrain},
+		{Setting: "noted", Path: "init_from", Kind: Word, Words: []Term{{"scratch", ""}, {"resume", resumes}, {"gpt2", ""}, {"gpt2-medium", ""}, {"gpt2-large", ""}, {"gpt2-xl", ""}},
+			Then: takesMore, Source: nanogptTrain},
+		{Setting: "noted", Path: "compile", Kind: Switch, Means: compiles, Then: takesEither, Default: "true", Source: nanogptTrain},
+	}
+}
+
+// nanoModel is model.py's GPT. Its vocabulary is GPT-2's filled up to a multiple of 64,
+// unless data brings its own, as data/shakespeare_char/prepare.py does.
+var nanoModel = OwnModel{
+	Type: "nanogpt", Tokens: 50304, DataTokens: map[string]int{"shakespeare_char": 65},
+	// model.py: from_pretrained
+	Loads: map[string]Shape{
+		"gpt2": {12, 12, 768}, "gpt2-medium": {24, 16, 1024}, "gpt2-large": {36, 20, 1280}, "gpt2-xl": {48, 25, 1600},
+	},
+	LoadedTokens: 50257, LoadedPositions: 1024,
+}

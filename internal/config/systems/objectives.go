@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import "strings"
+
+// What other objectives do, as the sentence goes on after their names.
+const (
+	comparesPairs   = "trains on pairs of answers, with twice the rows and most often a frozen reference model beside"
+	comparesAnswers = "compares answers, most often with a frozen reference model beside"
+	weighsAnswers   = "trains on judged answers, with a frozen reference model beside"
+	samplesFirst    = "samples answers before it trains on them, with a reference or a cache beside"
+	scoresAnswers   = "trains a head that scores answers, two for each sample"
+	distils         = "runs a teacher beside the model"
+	notTokens       = "is another loss than the one over tokens"
+)
+
+// objectives is what trainers call them, in files and on command lines.
+var objectives = []Term{
+	{"sft", ""}, {"pt", ""}, {"pretrain", ""}, {"", ""},
+	{"dpo", comparesPairs}, {"ipo", comparesPairs}, {"orpo", comparesPairs}, {"simpo", comparesPairs}, {"cpo", comparesPairs}, {"tpo", comparesPairs},
+	{"kto", weighsAnswers}, {"bco", weighsAnswers},
+	{"rm", scoresAnswers}, {"reward", scoresAnswers}, {"prm", scoresAnswers},
+	{"ppo", samplesFirst}, {"grpo", samplesFirst}, {"gdpo", samplesFirst}, {"rloo", samplesFirst}, {"online_dpo", samplesFirst}, {"ebft", samplesFirst},
+	{"gkd", distils}, {"distillation", distils},
+}
+
+// objective is a key that names what is trained for.
+func objective(path, source string) Key {
+	return Key{Setting: "refused", Path: path, Kind: Word, Words: objectives, Means: notTokens, Source: source}
+}
+
+// Objective is what a class or a program does, by the longest name within its own.
+func Objective(name string) string {
+	best := Term{Means: notTokens}
+	for _, o := range objectives {
+		if len(o.File) > max(len(best.File), 2) && strings.Contains(strings.ToLower(name), o.File) {
+			best = o
+		}
+	}
+	return best.Means
+}

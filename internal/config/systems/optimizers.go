@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+// An optimizer's name is a system's own: what one calls adamw_torch_fused the next
+// does not have at all, and a run that is told a name of somebody else's does not
+// start. So each table lists its own words, and everything else is only read.
+
+// anyOptimizer is names that optimizers are known by somewhere.
+var anyOptimizer = append(torchClasses[:len(torchClasses):len(torchClasses)],
+	Term{"AdamW", "adamw"}, Term{"Adam", "adam"}, Term{"SGD", "sgd"}, Term{"adamw", "adamw"}, Term{"adam", "adam"}, Term{"sgd", "sgd"},
+	Term{"adamW", "adamw"}, Term{"decoupled_adamw", "adamw"}, Term{"adafactor", "adafactor"}, Term{"Adafactor", "adafactor"},
+	Term{"lion", "lion"}, Term{"Lion", "lion"}, Term{"decoupled_lionw", "lion"}, Term{"AdamW8bit", "adamw-8bit"},
+	Term{"PagedAdamW8bit", "adamw-8bit"}, Term{"PagedAdamW32bit", "adamw-fused"}, Term{"PagedAdamW", "adamw-fused"},
+	Term{"bitsandbytes.optim.PagedAdamW32bit", "adamw-fused"}, Term{"bitsandbytes.optim.PagedAdamW", "adamw-fused"}, Term{"Lion8bit", "lion-8bit"}, Term{"AdaFactor", "adafactor"},
+	Term{"adamw_fused", "adamw-fused"}, Term{"adamw-fused", "adamw-fused"},
+)
+
+// torchClasses is classes as Python imports them.
+var torchClasses = []Term{
+	{"torch.optim.AdamW", "adamw"}, {"torch.optim.Adam", "adam"}, {"torch.optim.SGD", "sgd"},
+	{"bitsandbytes.optim.AdamW8bit", "adamw-8bit"}, {"bitsandbytes.optim.PagedAdamW8bit", "adamw-8bit"},
+}
+
+// deepspeedOptimizers is DeepSpeed's own, and classes of torch.optim by their names
+// (deepspeed 0.19, runtime/engine.py: _configure_basic_optimizer).
+var deepspeedOptimizers = []Term{{"AdamW", "adamw"}, {"Adam", "adam"}, {"SGD", "sgd"}, {"Lion", "lion"}}
+
+// kohyaOptimizers is sd-scripts' --optimizer_type (library/train_util.py: get_optimizer).
+var kohyaOptimizers = []Term{
+	{"AdamW", "adamw"}, {"AdamW8bit", "adamw-8bit"}, {"PagedAdamW8bit", "adamw-8bit"},
+	{"Lion", "lion"}, {"Lion8bit", "lion-8bit"}, {"AdaFactor", "adafactor"}, {"Adafactor", "adafactor"},
+}
+
+// foundryOptimizers is llm-foundry's registry.
+var foundryOptimizers = []Term{{"decoupled_adamw", "adamw"}, {"decoupled_lionw", "lion"}}
+
+const torchFused = "torch 2.9, optim/adamw.py"
+
+// fusedSwitch is the argument of torch.optim's classes that picks the fused kernel.
+func fusedSwitch(path, source string) *Key {
+	return &Key{Setting: "optimizer.kernel", Path: path, Kind: Switch, Means: "fused", Source: source}
+}
+
+// titanKernel is torchtitan's word for the same.
+var titanKernel = Key{
+	Setting: "optimizer.kernel", Path: "implementation", Kind: Word, Default: "fused", Source: torchtitanJob,
+	Words: []Term{{"fused", "fused"}, {"foreach", "foreach"}, {"for-loop", "loop"}},
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import (
+	"slices"
+
+	"snug/internal/config/doc"
+)
+
+const byCustom = "by custom"
+
+// plain is for files of the user's own making: what a key is called says what
+// it is, wherever it stands and in whatever case. The first name in the table
+// that is there decides; sections for evaluation are passed over.
+var plain = System{
+	Name: "plain", Title: "a file of your own, by well-known names",
+	Formats: []doc.Format{doc.YAML, doc.JSON, doc.TOML, doc.Python}, ByName: true,
+	Keys: keysOf(plainKeys),
+
+	Finding: Finding{OwnProgram: true, HasStages: true, MayBeStage: true},
+}
+
+func plainKeys() []Key {
+	var out []Key
+	add := func(k Key, names ...string) {
+		for _, name := range names {
+			k.Path, k.Source = "**."+name, byCustom
+			out = append(out, k)
+		}
+	}
+	add(Key{Setting: "model", Kind: Name}, "model_name_or_path", "pretrained_model_name_or_path", "base_model", "base_model_name", "model_name", "model_id")
+	add(Key{Setting: "batch", Kind: Whole, Unit: "samples per GPU"}, "micro_batch_size", "per_device_train_batch_size", "per_gpu_train_batch_size",
+		"per_device_batch_size", "per_gpu_batch_size", "device_batch_size", "local_batch_size", "train_batch_size", "batch_size.train", "batch_size", "batchsize", "bs")
+	add(Key{Setting: "accumulation", Kind: Schedule, Unit: "forwards by epoch"}, "gradient_accumulation.scheduling", "accumulation_schedule")
+	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forwards"}, "accumulate_grad_batches", "gradient_accumulation_steps", "grad_accumulation_steps",
+		"gradient_accumulation", "grad_accum_steps", "accumulation_steps", "accum_steps", "grad_accum")
+	add(Key{Setting: "effective", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs"}, "global_batch_size", "effective_batch_size", "total_batch_size")
+	add(Key{Setting: "precision", Kind: Word, Words: plainPrecision}, "precision", "mixed_precision")
+	add(Key{Setting: "precision", Kind: Switch, Means: "amp-bf16"}, "bf16")
+	add(Key{Setting: "precision", Kind: Switch, Means: "amp-fp16"}, "fp16", "use_amp", "amp")
+	add(Key{Setting: "checkpointing", Kind: Switch}, "gradient_checkpointing", "use_gradient_checkpointing", "grad_checkpointing",
+		"activation_checkpointing", "use_checkpointing", "use_checkpoint")
+	add(Key{Setting: "seq", Kind: Whole, Unit: "tokens"}, "max_seq_len", "max_seq_length", "seq_len", "seq_length", "sequence_length", "sequence_len",
+		"max_length", "context_length", "block_size", "cutoff_len")
+	add(Key{Setting: "positives", Kind: Whole, Unit: "samples per anchor"}, "n_positives", "num_positives")
+	add(Key{Setting: "negatives", Kind: Whole, Unit: "samples per anchor"}, "n_negatives", "num_negatives", "num_hard_negatives")
+	add(Key{Setting: "workers", Kind: Whole, Unit: "processes per GPU"}, "num_workers", "dataloader_num_workers", "n_workers")
+	// What else a program of one's own would understand, only that program knows.
+	add(Key{Setting: "optimizer", Kind: Word, Reads: anyOptimizer}, "optimizer.name", "optimizer.type")
+	add(Key{Setting: "optimizer", Kind: Word, Words: torchClasses, Reads: anyOptimizer, Beside: fusedSwitch("fused", torchFused)}, "optimizer._target_")
+	add(Key{Setting: "optimizer", Kind: Word, Reads: anyOptimizer}, "optimizer", "optimizer_type")
+	add(Key{Setting: "optimizer", Kind: Word, Words: hfOptimizers, Reads: anyOptimizer}, "optim")
+	add(Key{Setting: "attention", Kind: Word, Words: hfAttention}, "attn_implementation")
+	add(Key{Setting: "liger", Kind: Switch}, "use_liger_kernel", "enable_liger_kernel", "use_liger")
+	add(Key{Setting: "clip", Kind: Above0}, "max_grad_norm", "gradient_clip_val", "clip_grad_norm", "grad_clip")
+	add(Key{Setting: "lora.rank", Kind: Whole}, "lora_r", "lora_rank", "lora.r", "lora.rank")
+	add(Key{Setting: "lora.alpha", Kind: Number}, "lora_alpha", "lora.alpha")
+	add(Key{Setting: "lora.dropout", Kind: Number}, "lora_dropout", "lora.dropout")
+	add(Key{Setting: "lora.targets", Kind: Names}, "lora_target_modules", "lora.target_modules", "lora.targets")
+	add(Key{Setting: "dist.kind", Kind: Word, Words: lightningStrategies}, "strategy")
+	add(Key{Setting: "dist.world", Kind: Whole, Unit: "GPUs"}, "devices", "num_gpus", "n_gpus")
+	add(Key{Setting: "link", Kind: Link}, "deepspeed", "deepspeed_config")
+	add(Key{Setting: "quantized", Kind: Switch, Means: "4 bits"}, "load_in_4bit")
+	add(Key{Setting: "quantized", Kind: Switch, Means: "8 bits"}, "load_in_8bit")
+	add(Key{Setting: "quantization.type", Kind: Word, Words: quantTypes}, "bnb_4bit_quant_type")
+	add(Key{Setting: "quantization.double", Kind: Switch}, "bnb_4bit_use_double_quant", "use_double_quant", "use_nested_quant")
+	add(Key{Setting: "quantization.compute", Kind: Word, Words: computeTypes, Reads: computeNames}, "bnb_4bit_compute_dtype")
+	add(either("", compiles, byCustom), "torch_compile", "use_compile", "compile_model", "compile")
+	return out
+}
+
+// telling are the settings that make a file of unknown making worth a look.
+var telling = []string{"batch", "accumulation", "positives", "negatives"}
+
+// Telling are the settings that make a file of unknown making worth a look.
+func Telling() []string { return slices.Clone(telling) }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import (
+	"snug/internal/config/doc"
+	"snug/internal/pattern"
+)
+
+// A Python script that makes a trainer's arguments itself speaks that trainer's
+// language: its arguments mean what they mean in a file, and those that it leaves out
+// are as the trainer has them.
+
+// hfScript is scripts around transformers' Trainer.
+var hfScript = System{
+	Name: "hf-script", Title: "a Python script with TrainingArguments", Formats: []doc.Format{doc.Python}, ByName: true,
+	Makes: pattern.New(`(?m)^[^#\n]*\b(?:Seq2Seq)?TrainingArguments\(`, "TrainingArguments("), For: &hf,
+	Finding: Finding{Startable: true, Arguments: trainingArguments},
+	Keys:    keysOf(func() []Key { return append(scriptKeys(hf.Keys().All), plainKeys()...) }),
+}
+
+// trlScript is scripts around TRL's SFTTrainer.
+var trlScript = System{
+	Name: "trl-script", Title: "a Python script with SFTConfig", Formats: []doc.Format{doc.Python}, ByName: true,
+	Makes: pattern.New(`(?m)^[^#\n]*\bSFTConfig\(`, "SFTConfig("), For: &trl,
+	Finding: Finding{Startable: true, Arguments: trainingArguments}, Loading: Loading{TakesModel: true},
+	Keys: keysOf(func() []Key { return append(scriptKeys(trl.Keys().All), plainKeys()...) }),
+}
+
+// trainingArguments are what TrainingArguments may be told, which SFTConfig inherits.
+func trainingArguments() []Key { return hfKeys() }
+
+// scriptKeys is a trainer's keys as arguments of calls. The type of the weights is an
+// argument of whatever loads them; what only other objectives have is told by the
+// classes of their own.
+func scriptKeys(keys []Key) []Key {
+	var out []Key
+	for _, k := range keys {
+		switch {
+		case k.Path == "" || k.Setting == "link" || k.Setting == "refused" && k.Kind == Present:
+		case k.Path == "dtype" || k.Path == "torch_dtype":
+			if k.Setting == "weights" {
+				k.Path = "model_init_kwargs." + k.Path
+				out = append(out, at("**.", k)...)
+			}
+		default:
+			out = append(out, at("**.", k)...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+const (
+	bnbConfig  = "transformers 5.17, utils/quantization_config.py: BitsAndBytesConfig"
+	axolotlBnb = "axolotl 0.19, loaders/model.py: _set_quantization_config"
+	swiftQuant = "ms-swift 4, arguments/base_args/quant_args.py"
+	factoryBnb = "llamafactory 0.9.5, model/model_utils/quantization.py"
+	eightBit   = "8 bits"
+)
+
+// What keys of quantization say.
+const (
+	FourBit      = "4 bits"
+	OtherLibrary = "another library" // than bitsandbytes
+)
+
+// BitsAndBytesConfig's own types, which trainers that say nothing get.
+const (
+	BitsAndBytesType    = "fp4"
+	BitsAndBytesCompute = "fp32"
+)
+
+// Quantizer is what follows from a number of bits in one key, where other keys leave it
+// open.
+type Quantizer struct {
+	Type        string      // of the quantized weights, "" for bitsandbytes' own
+	Double      bool        // whether their scales are quantized too
+	Computes    ComputeRule // where the trainer has no rule of its own
+	NeedsMethod bool        // nothing is quantized unless a key says by what
+}
+
+// factoryBits is LLaMA-Factory's number of bits.
+func factoryBits(source string) Key {
+	return quantBits("quantization_bit", source, Quantizer{Computes: ComputesAsArithmetic})
+}
+
+// swiftBits is ms-swift's.
+func swiftBits(source string) Key {
+	return quantBits("quant_bits", source, Quantizer{Type: "nf4", Double: true, Computes: ComputesUnlessLoaded, NeedsMethod: true})
+}
+
+// quantBits is a number of bits.
+func quantBits(path, source string, by Quantizer) Key {
+	return Key{Setting: "quantized", Quantizer: &by, Path: path, Kind: Word, Words: []Term{{"4", FourBit}, {"8", eightBit}, {"", ""}, {"none", ""}}, Means: "fewer bits", Source: source}
+}
+
+// quantMethod is the name of what quantizes, where that can be another than bitsandbytes.
+func quantMethod(path, source string) Key {
+	return Key{Setting: "quant_method", Path: path, Kind: Word, Words: []Term{{"bnb", "bitsandbytes"}, {"bitsandbytes", "bitsandbytes"}}, Means: OtherLibrary, Source: source}
+}
+
+// quantTypes is bnb_4bit_quant_type.
+var quantTypes = []Term{{"nf4", "nf4"}, {"fp4", "fp4"}}
+
+// computeTypes is bnb_4bit_compute_dtype, and computeNames what programs of one's own
+// may call the same.
+var (
+	computeTypes = []Term{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}}
+	computeNames = []Term{{"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"}, {"torch.float32", "fp32"}, {"bf16", "bf16"}, {"fp16", "fp16"}, {"fp32", "fp32"}}
+)
+
+// bnbKeys are the arguments of BitsAndBytesConfig.
+func bnbKeys(prefix, source string) []Key {
+	return at(prefix,
+		Key{Setting: "quantization.type", Path: "bnb_4bit_quant_type", Kind: Word, Words: quantTypes, Source: source},
+		Key{Setting: "quantization.double", Path: "bnb_4bit_use_double_quant", Kind: Switch, Source: source},
+		Key{Setting: "quantization.compute", Path: "bnb_4bit_compute_dtype", Kind: Word, Words: computeTypes, Reads: computeNames, Source: source},
+	)
+}
+
+// ComputeType is the type of products by a name of PyTorch's, "" for one that is not
+// known.
+func ComputeType(name string) string {
+	means, _ := Meaning(computeTypes, name)
+	return means
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"snug/internal/setup"
+	"snug/internal/spelling"
+)
+
+// Setting is something about a run that files decide.
+type Setting struct {
+	// Name is the setup's field; workers and effective are the files' own.
+	Name  string
+	Kind  Kind     // how files write it
+	Words []string // what it may be, for Kind Word
+	What  string   // in a few words
+	Least int      // of whole numbers
+}
+
+// Settings is all of them, in the order in which people think of them.
+func Settings() []Setting { return slices.Clone(allSettings()) }
+
+var allSettings = sync.OnceValue(func() []Setting {
+	out := []Setting{{Name: "model", Kind: Name, What: "the model that is trained"}}
+	for _, x := range setup.Settings() {
+		if x.Has(setup.InFiles) {
+			out = append(out, Setting{x.Name, kindOf[x.Kind()], x.Words, x.Plain(), int(x.Least)})
+		}
+		if x.Name == "negatives" { // the last of what a loader is told
+			out = append(out, Setting{Name: "workers", Kind: Whole, What: "processes that load data, per GPU"})
+		}
+	}
+	return append(out, Setting{Name: "effective", Kind: Whole, What: "samples per optimizer step, over all GPUs", Least: 1})
+})
+
+// kindOf is how files write the kinds of a setup's settings.
+var kindOf = map[setup.Kind]Kind{
+	setup.Whole: Whole, setup.Number: Number, setup.Switch: Switch, setup.Word: Word, setup.Text: Name, setup.Names: Names,
+}
+
+// SettingOrder is where each setting stands among them.
+var SettingOrder = sync.OnceValue(func() map[string]int {
+	order := map[string]int{}
+	for i, s := range allSettings() {
+		order[s.Name] = i
+	}
+	return order
+})
+
+// IsSetting tells whether a setup has a setting, or files alone.
+func IsSetting(name string) bool {
+	_, ok := SettingOrder()[name]
+	return ok
+}
+
+// SettingNames is what they are called.
+func SettingNames() []string { return slices.Clone(settingNames()) }
+
+var settingNames = sync.OnceValue(func() []string {
+	var out []string
+	for _, s := range allSettings() {
+		out = append(out, s.Name)
+	}
+	return out
+})
+
+// SettingNamed looks a setting up.
+func SettingNamed(name string) (Setting, error) {
+	if i, ok := SettingOrder()[name]; ok {
+		return allSettings()[i], nil
+	}
+	names := SettingNames()
+	return Setting{}, fmt.Errorf("setting %q is not known%s", name,
+		spelling.Hint(name, names, "known are "+strings.Join(names, ", ")))
+}
+
+// ParseSetting reads "batch=8": a setting and its value, in a setup's terms.
+func ParseSetting(text string) (name string, value any, err error) {
+	name, raw, ok := strings.Cut(text, "=")
+	name, raw = strings.TrimSpace(name), strings.TrimSpace(raw)
+	if !ok || raw == "" {
+		return "", nil, fmt.Errorf("%q is not a setting and a value; write it like batch=8", text)
+	}
+	s, err := SettingNamed(name)
+	if err != nil {
+		return "", nil, err
+	}
+	value, err = s.parse(raw)
+	return name, value, err
+}
+
+func (s Setting) parse(raw string) (any, error) {
+	switch s.Kind {
+	case Whole:
+		n, err := strconv.Atoi(raw)
+		if err != nil {
+			return nil, fmt.Errorf("%s is %q; it has to be a whole number", s.Name, raw)
+		}
+		return n, s.Check(n)
+	case Number:
+		f, err := strconv.ParseFloat(raw, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s is %q; it has to be a number", s.Name, raw)
+		}
+		return f, s.Check(f)
+	case Switch:
+		switch strings.ToLower(raw) {
+		case "true", "on", "yes":
+			return true, nil
+		case "false", "off", "no":
+			return false, nil
+		}
+		return nil, fmt.Errorf("%s is %q; it has to be true or false", s.Name, raw)
+	case Names:
+		return strings.Split(raw, ","), nil
+	}
+	return raw, s.Check(raw)
+}
+
+// Check says what is wrong with a value for this setting.
+func (s Setting) Check(value any) error {
+	switch v := value.(type) {
+	case int:
+		if v < s.Least || v > 1<<30 {
+			return fmt.Errorf("%s is %d; it has to be a whole number from %d on", s.Name, v, s.Least)
+		}
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+			return fmt.Errorf("%s is %v; it has to be a number from 0 on", s.Name, v)
+		}
+	case string:
+		if s.Kind == Word && !slices.Contains(s.Words, v) {
+			return fmt.Errorf("%s %q is not known%s", s.Name, v,
+				spelling.Hint(v, s.Words, "known are "+strings.Join(s.Words, ", ")))
+		}
+	}
+	return nil
+}

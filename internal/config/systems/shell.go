@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import "snug/internal/config/doc"
+
+const launchers = "torchrun, accelerate launch and deepspeed --help"
+
+// shell is scripts that hold flags: those of TrainingArguments, of Megatron and
+// ms-swift, of the launchers, and whatever a training script calls the things
+// that plain knows. Dashes and underscores are the same; key=value arguments
+// count by their last part.
+var shell = System{
+	Name: "shell", Title: "a shell script with flags", Formats: []doc.Format{doc.Shell}, ByName: true,
+	Keys: keysOf(shellKeys),
+
+	Finding: Finding{OwnProgram: true, AlsoTelling: []string{"dist.world", "link"}, Commands: &shellCommands},
+}
+
+func shellKeys() []Key {
+	megatron := "Megatron-LM, megatron/training/arguments.py"
+	swift := "ms-swift, command line parameters"
+	out := []Key{
+		{Setting: "batch", Path: "**." + TrainerBatch, Kind: Whole, Unit: "samples per GPU", Source: hfArgs},
+		{Setting: "effective", Path: "**.global_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: megatron},
+		{Setting: "precision", Path: "**.torch_dtype", Kind: Word, Words: weightTypes, Source: swift},
+		{Setting: "precision", Path: "**.mixed_precision", Kind: Word, Words: mixedPrecision, Source: launchers},
+		{Setting: "precision", Path: "**.no_mixed_precision", Kind: Switch, Means: "fp32", Source: byCustom},
+		{Setting: "weights", Path: "**.dtype", Kind: Word, Words: torchTypes, Source: modelArguments},
+		{Setting: "weights", Path: "**.torch_dtype", Kind: Word, Words: torchTypes, Source: modelArguments},
+		{Setting: "autocast", Path: "**.bf16", Kind: Switch, Means: "amp-bf16", Source: hfArgs},
+		{Setting: "autocast", Path: "**.fp16", Kind: Switch, Means: "amp-fp16", Source: hfArgs},
+		{Setting: "checkpointing", Path: "**.recompute_activations", Kind: Switch, Source: megatron},
+		{Setting: "attention", Path: "**.attn_impl", Kind: Word, Source: swift,
+			Words: []Term{{"sdpa", "sdpa"}, {"eager", "eager"}, {"flash_attn", "flash"}, {"flash_attention_2", "flash"}}},
+		{Setting: "optimizer", Path: "**.optim", Kind: Word, Words: hfOptimizers, Source: hfArgs},
+		{Setting: "model", Path: "**.model", Kind: Name, Source: swift},
+		{Setting: "lora", Path: "**.use_peft", Kind: Switch, Source: trlModel},
+		{Setting: "lora.targets", Path: "**.target_modules", Kind: Names, Source: swift},
+		{Setting: "dist.world", Path: "**.nproc_per_node", Kind: Whole, Unit: "GPUs", Source: launchers},
+		{Setting: "dist.world", Path: "**.num_processes", Kind: Whole, Unit: "GPUs", Source: launchers},
+		{Setting: "nodes", Path: "**.nnodes", Kind: Whole, Unit: "machines", Source: launchers},
+		{Setting: "dist.kind", Path: "**.zero_stage", Kind: Word, Words: zeroStages, Source: launchers},
+		{Setting: "dist.kind", Path: "**.fsdp_sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: launchers},
+		{Setting: "dist.kind", Path: "**.fsdp_reshard_after_forward", Kind: Word, Words: fsdp2Reshard, Source: launchers},
+		{Setting: "dist.kind", Path: "**.fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
+		{Setting: "dist.kind", Path: "**.use_deepspeed", Kind: Switch, Means: "zero2", Source: accelerateArgs},
+		{Setting: "dist.kind", Path: "**.use_fsdp", Kind: Switch, Means: "fsdp2", Source: accelerateArgs},
+		{Setting: "allocator", Path: "**.pytorch_alloc_conf", Kind: Name, Source: "PyTorch 2.11, c10/core/AllocatorConfig.h"},
+		{Setting: "allocator", Path: "**.pytorch_cuda_alloc_conf", Kind: Name, Source: "PyTorch 2.11, c10/core/AllocatorConfig.h (deprecated)"},
+		{Setting: "seq", Path: "**.max_source_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
+		{Setting: "target_seq", Path: "**.max_target_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
+		{Setting: "eval.batch", Path: "**.per_device_eval_batch_size", Kind: Whole, Unit: "samples per GPU", Source: hfArgs},
+		{Setting: "eval.when", Path: "**.eval_strategy", Kind: Word, Words: evalTimes, Source: hfArgs},
+		{Setting: "eval.when", Path: "**.evaluation_strategy", Kind: Word, Words: evalTimes, Source: hfArgs + " (until 4.46)"},
+		{Setting: "link", Path: "**.config_file", Kind: Link, Source: launchers},
+		{Setting: "link", Path: "**.deepspeed_config_file", Kind: Link, Source: launchers},
+		{Setting: "link", Path: "**.config", Kind: Link, Source: byCustom},
+		{Setting: "link", Path: "**.config_path", Kind: Link, Source: byCustom},
+		{Setting: "link", Path: "**.dataset_config", Kind: Link, Endings: []string{".toml", ".json"}, Source: kohyaArgs}, // elsewhere a part of a data set: ro-en,
+	}
+	out = append(out, at("**.", shellUnsimulated(megatron, swift)...)...)
+	return append(out, plainKeys()...)
+}
+
+// shellUnsimulated are the flags that are not counted.
+func shellUnsimulated(megatron, swift string) []Key {
+	return []Key{
+		objective("stage", llamaFactoryArgs+"/finetuning_args.py"),
+		objective("rlhf_type", swift),
+		offloads("offload_optimizer_device", offloadsStates, accelerateArgs),
+		offloads("offload_param_device", offloadsWeights, accelerateArgs),
+		less("fsdp_offload_params", offloadsAll, accelerateArgs),
+		{Setting: "noted", Path: "fsdp", Kind: Word, Words: hfOffload, Then: takesLess, Source: hfArgs},
+		marked("deepspeed", takesLess, swift, Term{"zero2_offload", offloadsStates}, Term{"zero3_offload", "keeps weights and optimizer states in the CPU's memory"}),
+		marked("strategy", takesLess, lightningTrainer, offloadingStrategies...),
+		marked("finetuning_type", takesLess, llamaFactoryArgs, Term{"freeze", fewLayers}),
+		less("optimizer_cpu_offload", offloadsStates, megatron),
+		less("activation_offloading", offloadsActivations, trlSFT),
+		less("use_galore", lowRankStates, llamaFactoryArgs),
+		less("use_apollo", lowRankStates, llamaFactoryArgs),
+		less("use_badam", "trains one block of layers at a time", llamaFactoryArgs),
+		either("use_unsloth", "puts kernels of its own in the place of layers", llamaFactoryArgs),
+		either("torch_compile", compiles, hfArgs),
+		compilesUnless("dynamo_backend", accelerateArgs),
+		paged("optim", hfArgs),
+		splits("tensor_model_parallel_size", megatron),
+		splits("pipeline_model_parallel_size", megatron),
+		splits("expert_model_parallel_size", megatron),
+		splits("parallelism_config_tp_size", accelerateArgs),
+		shares("parallelism_config_cp_size", accelerateArgs),
+		shares("context_parallel_size", megatron),
+		factoryBits(llamaFactoryArgs),
+		swiftBits(swiftQuant),
+		quantMethod("quant_method", swiftQuant),
+		quantMethod("quantization_method", llamaFactoryArgs),
+		{Setting: "quantization.double", Path: "use_bnb_nested_quant", Kind: Switch, Source: trlModel},
+		{Setting: "quantization.double", Path: "double_quantization", Kind: Switch, Source: llamaFactoryArgs},
+		{Setting: "quantization.type", Path: "quantization_type", Kind: Word, Words: quantTypes, Source: llamaFactoryArgs},
+	}
+}
+
+// Shell is the system of scripts with flags.
+func Shell() *System { return &shell }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import (
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+)
+
+// snugFile is the system of what snug.yaml binds.
+var snugFile = System{
+	Name: "snug.yaml", Title: "bound in snug.yaml", Keys: keysOf(func() []Key { return nil }),
+	Finding: Finding{OwnProgram: true},
+}
+
+// SnugFile is the system of what snug.yaml binds.
+func SnugFile() *System { return &snugFile }
+
+// nobody is the system of a run whose program nobody knows.
+var nobody = System{Keys: keysOf(func() []Key { return nil })}
+
+// Nobody is the system of a run whose program nobody knows: it has no defaults.
+func Nobody() *System { return &nobody }
+
+// BoundKey is how a value is read that the user binds to a setting: by the setting
+// alone, with the words of every system.
+func (s Setting) BoundKey(path doc.Path) *Key {
+	k := &Key{Setting: s.Name, Path: path.String(), Kind: s.Kind}
+	for _, w := range s.Words {
+		k.Words = append(k.Words, Term{w, w})
+	}
+	name := strings.ToLower(path[len(path)-1])
+	switch s.Name {
+	case "precision":
+		k.Words = slices.Concat(plainPrecision, weightTypes, k.Words)
+		if strings.Contains(name, "type") { // dtype: of the weights
+			k.Words = slices.Concat(weightTypes, plainPrecision, k.Words)
+		}
+	case "optimizer":
+		k.Words, k.Reads = nil, slices.Concat(anyOptimizer, hfOptimizers, k.Words)
+		if flag, _, _ := strings.Cut(strings.TrimLeft(name, "-"), "#"); flag == "optim" { // TrainingArguments' name for it
+			k.Words = hfOptimizers
+		}
+	case "attention":
+		k.Words = slices.Concat(hfAttention, k.Words)
+	case "dist.kind":
+		k.Words = slices.Concat(lightningStrategies, k.Words)
+	case "clip":
+		k.Kind = Above0
+	}
+	return k
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import "snug/internal/config/doc"
+
+const torchtitanJob = "torchtitan 0.2, config/job_config.py"
+
+// torchtitan is torchtitan's TOML, in use until 0.2; later ones are configured
+// in Python.
+var torchtitan = System{
+	Name: "torchtitan", Title: "torchtitan (TOML, up to 0.2)", Formats: []doc.Format{doc.TOML},
+	Signs: []string{"training.local_batch_size", "training.batch_size model.flavor", "training.seq_len parallelism", "training.seq_len job"},
+	Keys:  keysOf(torchtitanKeys),
+
+	Finding:  Finding{MakesSections: true},
+	Loading:  Loading{Families: &Families{Path: "model.name", Names: []Term{{"llama3", "llama-3-"}}}},
+	Sharding: Sharding{Shards: true},
+}
+
+func torchtitanKeys() []Key {
+	return []Key{
+		{Setting: "model", Path: "model.flavor", Kind: Name, Source: torchtitanJob},
+		{Setting: "batch", Path: "training.local_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "8", Source: torchtitanJob},
+		{Setting: "batch", Path: "training.batch_size", Kind: Whole, Unit: "samples per GPU", Source: "torchtitan until mid 2025, train_configs"},
+		{Setting: "effective", Path: "training.global_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Default: "-1", Source: torchtitanJob},
+		{Setting: "precision", Path: "training.dtype", Kind: Word, Words: weightTypes, Default: "float32", Source: torchtitanJob},
+		{Setting: "dist.param_dtype", Path: "training.mixed_precision_param", Kind: Word,
+			Words: []Term{{"bfloat16", "bf16"}, {"float32", "fp32"}}, Default: "bfloat16", Source: torchtitanJob},
+		{Setting: "checkpointing", Path: "activation_checkpoint.mode", Kind: Word, Default: "selective",
+			Words: []Term{{"full", "true"}, {"none", "false"}, {"selective", "false"}}, Source: torchtitanJob}, // with a note
+		{Setting: "seq", Path: "training.seq_len", Kind: Whole, Unit: "tokens", Default: "2048", Source: torchtitanJob},
+		{Setting: "optimizer", Path: "optimizer.name", Kind: Word, Default: "AdamW",
+			Words: []Term{{"AdamW", "adamw"}, {"Adam", "adam"}}, Beside: &titanKernel, Source: torchtitanJob},
+		{Setting: "clip", Path: "training.max_norm", Kind: Above0, Default: "1.0", Source: torchtitanJob},
+		{Setting: "dist.world", Path: "parallelism.data_parallel_shard_degree", Kind: Whole, Unit: "GPUs", Source: torchtitanJob},
+		splits("parallelism.tensor_parallel_degree", torchtitanJob),
+		splits("parallelism.pipeline_parallel_degree", torchtitanJob),
+		splits("parallelism.expert_parallel_degree", torchtitanJob),
+		shares("parallelism.context_parallel_degree", torchtitanJob),
+		{Setting: "noted", Path: "activation_checkpoint.mode", Kind: Word, Default: "selective", Then: takesEither, Source: torchtitanJob,
+			Words: []Term{{"selective", "keeps some results of each layer and makes the others anew"}}},
+		less("training.enable_cpu_offload", offloadsAll, torchtitanJob),
+		either("compile.enable", compiles, torchtitanJob),
+		either("training.compile", compiles, torchtitanJob+" (until mid 2025)"),
+	}
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import "snug/internal/config/doc"
+
+const torchtuneConfigs = "torchtune 0.6.1, recipes/configs"
+
+// torchtune is torchtune's recipe configs. dtype is the type of the weights.
+var torchtune = System{
+	Name: "torchtune", Title: "torchtune", Formats: []doc.Format{doc.YAML},
+	Signs: []string{"model._component_", "tokenizer._component_ batch_size"},
+	Keys:  keysOf(torchtuneKeys),
+
+	Loading: Loading{QuantizesItself: "quantizes them by code of torchtune's own, which is not simulated"},
+	// Recipes for several GPUs make the model on the meta device (0.6.1, recipes/*_distributed.py).
+	Sharding: Sharding{Shards: true, ShardingRecipes: "_distributed"},
+}
+
+func torchtuneKeys() []Key {
+	return []Key{
+		{Setting: "model", Path: "model._component_", Kind: Word, Words: torchtuneModels, Source: torchtuneConfigs},
+		{Setting: "batch", Path: "batch_size", Kind: Whole, Unit: "samples per GPU", Source: torchtuneConfigs},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: torchtuneConfigs},
+		{Setting: "precision", Path: "dtype", Kind: Word, Words: []Term{{"bf16", "bf16"}, {"fp32", "fp32"}, {"fp16", "fp16"}}, Source: torchtuneConfigs},
+		{Setting: "checkpointing", Path: "enable_activation_checkpointing", Kind: Switch, Source: torchtuneConfigs},
+		{Setting: "seq", Path: "tokenizer.max_seq_len", Kind: Whole, Unit: "tokens", Source: torchtuneConfigs},
+		{Setting: "optimizer", Path: "optimizer._component_", Kind: Word, Words: torchClasses, Reads: anyOptimizer,
+			Beside: fusedSwitch("fused", torchFused), Source: torchtuneConfigs},
+		{Setting: "clip", Path: "clip_grad_norm", Kind: Above0, Source: torchtuneConfigs},
+		{Setting: "lora.rank", Path: "model.lora_rank", Kind: Whole, Source: torchtuneConfigs},
+		{Setting: "lora.alpha", Path: "model.lora_alpha", Kind: Number, Source: torchtuneConfigs},
+		{Setting: "lora.dropout", Path: "model.lora_dropout", Kind: Number, Source: torchtuneConfigs},
+		{Setting: "lora.targets", Path: "model.lora_attn_modules", Kind: Names, Source: torchtuneConfigs},
+		{Setting: "lora.mlp", Path: "model.apply_lora_to_mlp", Kind: Switch, Source: torchtuneConfigs},
+		{Setting: "lora.output", Path: "model.apply_lora_to_output", Kind: Switch, Source: torchtuneConfigs},
+		{Setting: "lora.dora", Path: "model.use_dora", Kind: Switch, Source: torchtuneConfigs},
+		{Setting: "quantized", Path: "model.quantize_base", Kind: Switch, Means: "4 bits", Source: torchtuneConfigs},
+		{Setting: "quantized", Path: "model._component_", Kind: Word, Words: torchtuneQuantized, Source: torchtuneConfigs},
+		splits("tensor_parallel_dim", torchtuneConfigs),
+		shares("context_parallel_dim", torchtuneConfigs),
+		less("fsdp_cpu_offload", offloadsAll, torchtuneConfigs),
+		inBackward(),
+		less("enable_activation_offloading", offloadsActivations, torchtuneConfigs),
+		either("compile", compiles, torchtuneConfigs),
+		marked("loss._component_", takesLess, torchtuneConfigs, torchtuneLosses...),
+		paged("optimizer._component_", torchtuneConfigs),
+	}
+}
+
+// inBackward is the key for a step within backward. A gradient is gone as soon as it is
+// used, so that recipes refuse to accumulate any (torchtune 0.6.1,
+// recipes/full_finetune_single_device.py).
+func inBackward() Key {
+	k := less("optimizer_in_bwd", "takes a step for each weight as soon as its gradient is there", torchtuneConfigs)
+	k.Locks = &Lock{"accumulation", "is on, with which torchtune accumulates nothing"}
+	return k
+}
+
+// torchtuneLosses is those that never hold all logits at once.
+var torchtuneLosses = []Term{
+	{"torchtune.modules.loss.CEWithChunkedOutputLoss", noLogits},
+	{"torchtune.modules.loss.LinearCrossEntropyLoss", noLogits},
+}
+
+// torchtuneModels is the builders of models that are built in here.
+var torchtuneModels = torchtuneBuilders(map[string]string{
+	"llama2.llama2_7b": "llama-2-7b", "llama2.llama2_13b": "llama-2-13b", "llama2.llama2_70b": "llama-2-70b",
+	"llama3.llama3_8b": "llama-3-8b", "llama3.llama3_70b": "llama-3-70b",
+	"llama3_1.llama3_1_8b": "llama-3.1-8b", "llama3_1.llama3_1_70b": "llama-3.1-70b",
+	"llama3_2.llama3_2_1b": "llama-3.2-1b", "llama3_2.llama3_2_3b": "llama-3.2-3b",
+	"mistral.mistral_7b": "mistral-7b", "phi3.phi3_mini": "phi-3-mini",
+	"gemma2.gemma2_2b": "gemma-2-2b", "gemma2.gemma2_9b": "gemma-2-9b", "gemma2.gemma2_27b": "gemma-2-27b",
+	"qwen2_5.qwen2_5_0_5b": "qwen2.5-0.5b", "qwen2_5.qwen2_5_1_5b_base": "qwen2.5-1.5b", "qwen2_5.qwen2_5_3b": "qwen2.5-3b",
+	"qwen2_5.qwen2_5_7b_base": "qwen2.5-7b", "qwen2_5.qwen2_5_14b_base": "qwen2.5-14b",
+})

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import (
+	"slices"
+	"strings"
+)
+
+// torchtuneQuantized is the builders whose weights are of 4 bits.
+var torchtuneQuantized = quantizedBuilders(torchtuneModels)
+
+func quantizedBuilders(builders []Term) []Term {
+	var out []Term
+	for _, b := range builders {
+		if strings.Contains(b.File, ".qlora_") {
+			out = append(out, Term{b.File, "4 bits"})
+		}
+	}
+	return out
+}
+
+// torchtuneBuilders writes each builder out with its LoRA variants, as configs
+// name them: torchtune.models.llama3_2.lora_llama3_2_1b.
+func torchtuneBuilders(models map[string]string) []Term {
+	var out []Term
+	for builder, model := range models {
+		module, function, _ := strings.Cut(builder, ".")
+		for _, variant := range []string{"", "lora_", "qlora_"} {
+			out = append(out, Term{"torchtune.models." + module + "." + variant + function, model})
+		}
+	}
+	slices.SortFunc(out, func(a, b Term) int { return strings.Compare(a.File, b.File) })
+	return out
+}

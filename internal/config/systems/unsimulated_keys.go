@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+// Side is where a run is, seen from figures that leave something out.
+type Side string
+
+// The sides.
+const (
+	takesLess   Side = "that is not counted, and the run takes less"
+	takesMore   Side = "that is not counted, and the run takes more"
+	takesEither Side = "that is not counted, and the run may take more or less"
+)
+
+// less is a switch that saves memory which is counted.
+func less(path, does, source string) Key {
+	return Key{Setting: "noted", Path: path, Kind: Switch, Means: does, Then: takesLess, Source: source}
+}
+
+// either is a switch that moves memory one way or the other.
+func either(path, does, source string) Key {
+	return Key{Setting: "noted", Path: path, Kind: Switch, Means: does, Then: takesEither, Source: source}
+}
+
+// refusedWith is a key that is there only for a training of another kind.
+func refusedWith(path, does, source string) Key {
+	return Key{Setting: "refused", Path: path, Kind: Present, Means: "belongs to a run that " + does, Source: source}
+}
+
+// splits is a number of GPUs that share a model's layers.
+func splits(path, source string) Key {
+	return Key{Setting: "refused", Path: path, Kind: Above1, Means: splitsLayers, Source: source}
+}
+
+// shares is a number of GPUs that share the tokens of each sample.
+func shares(path, source string) Key {
+	return Key{Setting: "noted", Path: path, Kind: Above1, Means: splitsTokens, Then: takesLess, Source: source}
+}

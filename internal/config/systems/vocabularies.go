@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import "strings"
+
+// Vocabularies that several systems share.
+
+// hfOptimizers is transformers' OptimizerNames (training_args.py, 5.22).
+var hfOptimizers = []Term{
+	{"adamw_torch", "adamw"},
+	{"adamw_torch_fused", "adamw-fused"},
+	{"paged_adamw_32bit", "adamw-fused"}, // two states a weight, and one kernel that needs no copies
+	{"adamw_hf", "adamw-loop"},           // until 4.50
+	{"sgd", "sgd"},
+	{"adafactor", "adafactor"},
+	{"adamw_bnb_8bit", "adamw-8bit"},
+	{"adamw_8bit", "adamw-8bit"},
+	{"paged_adamw_8bit", "adamw-8bit"},
+	{"lion_32bit", "lion"},
+	{"paged_lion_32bit", "lion"},
+	{"lion_8bit", "lion-8bit"},
+	{"paged_lion_8bit", "lion-8bit"},
+}
+
+// hfAttention is what attn_implementation takes.
+var hfAttention = []Term{
+	{"sdpa", "sdpa"},
+	{"eager", "eager"},
+	{"flash_attention_2", "flash"},
+	{"flash_attention_3", "flash"},
+	{"kernels-community/flash-attn2", "flash"},
+	{"kernels-community/flash-attn", "flash"},
+}
+
+// lightningPrecision is Lightning's --trainer.precision (fabric's
+// _PRECISION_INPUT, 2.6), the short old names last.
+var lightningPrecision = []Term{
+	{"32-true", "fp32"},
+	{"bf16-mixed", "amp-bf16"},
+	{"16-mixed", "amp-fp16"},
+	{"bf16-true", "bf16"},
+	{"16-true", "fp16"},
+	{"32", "fp32"},
+	{"bf16", "amp-bf16"},
+	{"16", "amp-fp16"},
+}
+
+// mixedPrecision is accelerate's and kohya's mixed_precision.
+var mixedPrecision = []Term{
+	{"no", "fp32"},
+	{"false", "fp32"}, // YAML 1.1 reads a bare no as false
+	{"bf16", "amp-bf16"},
+	{"fp16", "amp-fp16"},
+}
+
+// weightTypes is a type of the weights themselves.
+var weightTypes = []Term{
+	{"float32", "fp32"}, {"bfloat16", "bf16"}, {"float16", "fp16"},
+	{"fp32", "fp32"}, {"bf16", "bf16"}, {"fp16", "fp16"},
+	{"torch.float32", "fp32"}, {"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"},
+}
+
+// plainPrecision is what people write under "precision" in files of their own:
+// Lightning's names, and short ones that mean autocast.
+var plainPrecision = append(lightningPrecision[:len(lightningPrecision):len(lightningPrecision)],
+	Term{"fp32", "fp32"}, Term{"float32", "fp32"}, Term{"full", "fp32"},
+	Term{"fp16", "amp-fp16"}, Term{"float16", "amp-fp16"}, Term{"bfloat16", "amp-bf16"},
+	Term{"amp-bf16", "amp-bf16"}, Term{"amp-fp16", "amp-fp16"},
+	Term{"amp_bf16", "amp-bf16"}, Term{"amp_fp16", "amp-fp16"}, Term{"amp", "amp-fp16"},
+)
+
+// zeroStages is DeepSpeed's zero_optimization.stage.
+var zeroStages = []Term{{"0", "ddp"}, {"1", "zero1-deepspeed"}, {"2", "zero2"}, {"3", "zero3"}}
+
+// Meaning is what a word of a file says; ok is false where it is not known.
+func Meaning(words []Term, file string) (means string, ok bool) {
+	for _, w := range words {
+		if w.File == file {
+			return w.Means, true
+		}
+	}
+	return "", false
+}
+
+// Understand is what a word says under a key, in whatever case.
+func (k *Key) Understand(text string) (means string, ok bool) {
+	for _, words := range [][]Term{k.Words, k.Reads} {
+		for _, t := range []string{text, strings.ToLower(text)} {
+			if means, ok = Meaning(words, t); ok {
+				return means, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Spelling is how a file writes a meaning. The word that stands there stays
+// where it means the same; else the new one is of its style, if there is one.
+func Spelling(words []Term, means, current string) (file string, ok bool) {
+	if m, known := Meaning(words, current); known && m == means {
+		return current, true
+	}
+	for _, w := range words {
+		if m, _ := Meaning(words, w.File); w.Means != means || m != means {
+			continue // an earlier line has the word for something else
+		}
+		if !ok || style(file) != style(current) && style(w.File) == style(current) {
+			file, ok = w.File, true
+		}
+	}
+	return file, ok
+}
+
+// style tells apart the ways in which one thing is written: bf16-mixed,
+// amp_bf16, torch.bfloat16, bfloat16, bf16, 16.
+func style(w string) string {
+	switch {
+	case strings.HasSuffix(w, "-mixed"), strings.HasSuffix(w, "-true"):
+		return "lightning"
+	case strings.Contains(w, "."):
+		return "class"
+	case strings.Contains(w, "_"):
+		return "underscore"
+	case strings.Contains(w, "float"):
+		return "dtype"
+	case strings.Trim(w, "0123456789") == "":
+		return "digits"
+	case w != strings.ToLower(w):
+		return "upper"
+	}
+	return "short"
+}
+
+// ZeroStage is the kind of spread that a stage of DeepSpeed's is, "" for none.
+func ZeroStage(stage string) string {
+	kind, _ := Meaning(zeroStages, stage)
+	return kind
+}

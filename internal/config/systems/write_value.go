@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"snug/internal/config/doc"
+)
+
+// noChange is the type of same.
+type noChange struct{}
+
+// Unchanged says that a key already says what it should.
+var Unchanged any = noChange{}
+
+// Write is a setting's value as the key's file has it: a bool, int, float64 or
+// string, or same.
+func (k *Key) Write(v any, now doc.Value, world int) (any, error) {
+	switch k.Kind {
+	case Whole:
+		n, ok := v.(int)
+		if !ok {
+			return nil, k.Cannot(v)
+		}
+		if k.OverGPUs && k.Setting != "effective" {
+			n *= world
+		}
+		if f, ok := AsNumber(now); ok && f == float64(n) {
+			return Unchanged, nil
+		}
+		return n, nil
+	case Number:
+		f, ok := v.(float64)
+		if n, whole := v.(int); whole {
+			f, ok = float64(n), true
+		}
+		if !ok {
+			return nil, k.Cannot(v)
+		}
+		if f == float64(int(f)) {
+			return int(f), nil
+		}
+		return f, nil
+	case Switch:
+		return k.writeSwitch(v, now)
+	case Word:
+		return k.writeWord(v, now)
+	case Name:
+		return v, nil
+	case Above0:
+		return nil, fmt.Errorf("%s is a number (%s), and snug does not choose one; write it yourself", k.Path, now.Text)
+	}
+	return nil, fmt.Errorf("%s (%s) is not changed by snug; write it yourself", k.Path, k.Kind)
+}
+
+// Cannot says that the key has no way to say a value.
+func (k *Key) Cannot(v any) error {
+	name := strings.TrimPrefix(k.Path, "**.")
+	if k.Kind == Word && len(k.Reads) > 0 && (len(k.Words) == 0 || k.Source == byCustom) {
+		return fmt.Errorf("which words %s may have only your program knows; for %s %v, write it there yourself", name, k.Setting, v)
+	}
+	return fmt.Errorf("%s cannot say %s %v", name, k.Setting, v)
+}
+
+func (k *Key) writeSwitch(v any, now doc.Value) (any, error) {
+	on, ok := v.(bool)
+	if k.Means != "" {
+		on, ok = v == k.Means, true
+	}
+	if !ok {
+		return nil, k.Cannot(v)
+	}
+	on = on != k.Inverted
+	if was, known := AsBool(now); known && was == on && now.Kind != "" {
+		return Unchanged, nil
+	}
+	return on, nil
+}
+
+// writeWord picks the word of the file. A key that cannot say the value says
+// nothing, if it has a word for that: another key will say it.
+func (k *Key) writeWord(v any, now doc.Value) (any, error) {
+	current, _ := AsText(now)
+	means := fmt.Sprint(v)
+	is, known := k.Understand(current)
+	if known && is == means && now.Kind != "" {
+		return Unchanged, nil
+	}
+	if _, own := Meaning(k.Words, current); known && !own && len(k.Reads) > 0 {
+		return nil, k.Cannot(v) // what stands there is no word of the system's
+	}
+	file, ok := Spelling(k.Words, means, current)
+	if !ok {
+		if file, ok = Spelling(k.Words, "", current); !ok || file == "" {
+			return nil, k.Cannot(v)
+		}
+	}
+	if file == current && now.Kind != "" {
+		return Unchanged, nil
+	}
+	return typed(file), nil
+}
+
+// typed is a word as the file's format would read it: true is a bool there and
+// 2 a number.
+func typed(file string) any {
+	if b, err := strconv.ParseBool(file); err == nil && (file == "true" || file == "false") {
+		return b
+	}
+	if n, err := strconv.Atoi(file); err == nil {
+		return n
+	}
+	return file
+}
+
+// Spell is a value as the key has it, where the key alone can say it.
+func (k *Key) Spell(value any) (file any, ok bool) {
+	switch k.Kind {
+	case Word:
+		_, ok = Spelling(k.Words, fmt.Sprint(value), "")
+	case Whole:
+		_, ok = value.(int)
+	case Switch:
+		ok = k.Means == "" || k.Means == value
+	}
+	if !ok {
+		return nil, false
+	}
+	file, err := k.Write(value, doc.Value{}, 1)
+	return file, err == nil
+}

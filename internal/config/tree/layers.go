@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tree
+
+import (
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+)
+
+// layerIndex says which layer of a tree has the last word on a path, so that a tree of
+// many layers is not asked layer by layer.
+type layerIndex struct {
+	last map[string]int // by path: the last layer that writes it down
+	// refer are layers with aliases and merge keys, through which a path leads that is
+	// not written down. They are asked one by one; mostReferring of them.
+	refer []int
+}
+
+const (
+	mostReferring  = 16
+	mostReferences = 2_000 // values of such a layer: to ask it takes a look at each
+)
+
+// newLayerIndex goes through the layers of a tree.
+func newLayerIndex(layers []Layer) *layerIndex {
+	x := &layerIndex{last: map[string]int{}}
+	for i, l := range layers {
+		refers, n := false, 0
+		l.Doc.Walk(func(v doc.Value) bool {
+			n++
+			refers = refers || v.Via != nil || slices.ContainsFunc(v.Path, func(step string) bool { return step == "<<" || strings.Contains(step, "#") })
+			x.last[pathKey(l.Mount.Join(v.Path...))] = i
+			return true
+		})
+		if refers && n <= mostReferences && len(x.refer) < mostReferring {
+			x.refer = append(x.refer, i)
+		}
+	}
+	return x
+}
+
+func pathKey(p doc.Path) string { return strings.Join(p, "\x00") }
+
+// above are the layers beyond one that may hold a path, the last one first.
+func (x *layerIndex) above(i int, p doc.Path) []int {
+	var out []int
+	last, ok := x.last[pathKey(p)]
+	for _, r := range slices.Backward(x.refer) {
+		if ok && last > r && last > i {
+			out, ok = append(out, last), false
+		}
+		if r > i {
+			out = append(out, r)
+		}
+	}
+	if ok && last > i {
+		out = append(out, last)
+	}
+	return out
+}
+
+// layersWith are the layers of a tree that may hold a path, the last one first,
+// beyond the i-th.
+func (t Tree) layersWith(i int, p doc.Path) []int {
+	if t.lastWriters != nil && len(t.Layers) > 1 {
+		return t.lastWriters().above(i, p)
+	}
+	var out []int
+	for k := len(t.Layers) - 1; k > i; k-- {
+		out = append(out, k)
+	}
+	return out
+}

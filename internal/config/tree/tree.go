@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tree is one configuration made of several documents.
+//
+// A run's configuration is often not one file: Hydra composes it from a folder,
+// and a value may only name another (${data.batch_size}). A tree looks like one
+// document from outside, and knows for each value in which file it really
+// stands: that is the one to change.
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"snug/internal/config/doc"
+	"snug/internal/pattern"
+)
+
+// Layer is one document of a tree and the key that it is put under.
+type Layer struct {
+	File  string        // its name
+	Doc   *doc.Document // what it holds
+	Mount doc.Path      // the key, nil for the root
+}
+
+// Tree is the layers of a configuration; later ones win.
+type Tree struct {
+	Layers      []Layer            // the first is the main document
+	Index       func() *Index      // every value
+	lastWriters func() *layerIndex // which layer has the last word on a path
+}
+
+// New is the tree of some layers, whose values are gone through once at most.
+func New(layers ...Layer) Tree {
+	t := Tree{Layers: layers, lastWriters: sync.OnceValue(func() *layerIndex { return newLayerIndex(layers) })}
+	t.Index = sync.OnceValue(func() *Index { return newIndex(t) })
+	return t
+}
+
+// Place is a value of a tree and where it stands.
+type Place struct {
+	At    doc.Path  // in the tree
+	File  string    // that holds it
+	Path  doc.Path  // in the file: the one to edit
+	Value doc.Value // interpolations followed
+	// Through is the interpolations that led here, the first at the top.
+	Through []string
+	// Computed is an expression that only the system itself can work out.
+	Computed string
+}
+
+// ErrAbsent says that a tree has no such key.
+var ErrAbsent = errors.New("not there")
+
+// Find is the value at a path, interpolations followed.
+func (t Tree) Find(p doc.Path) (Place, error) { return t.follow(p, nil) }
+
+const mostHops = 16
+
+func (t Tree) follow(p doc.Path, through []string) (Place, error) {
+	if len(through) > mostHops {
+		return Place{}, fmt.Errorf("%s leads in a circle: %s", p, strings.Join(through[:3], ", "))
+	}
+	found, err := t.Stands(p)
+	if err != nil {
+		return Place{}, err
+	}
+	found.Through = through
+	text, _ := found.Value.Data.(string)
+	if found.Value.Kind != doc.Text || !strings.Contains(text, "${") {
+		return found, nil
+	}
+	name, simple := interpolated(text)
+	if !simple {
+		found.Computed = text
+		return found, nil
+	}
+	target, err := resolveName(p, name)
+	if err != nil {
+		return Place{}, fmt.Errorf("%s:%d:%d: %w", found.File, found.Value.Line, found.Value.Column, err)
+	}
+	next, err := t.follow(target, append(through, text))
+	if errors.Is(err, ErrAbsent) {
+		return Place{}, fmt.Errorf("%s:%d:%d: %s names %s, which is not there", found.File, found.Value.Line, found.Value.Column, text, target)
+	}
+	next.At = p
+	return next, err
+}
+
+// Stands is the value at a path as the last layer has it.
+func (t Tree) Stands(p doc.Path) (Place, error) { return t.standsAbove(-1, p) }
+
+// standsAbove is the same of the layers beyond one.
+func (t Tree) standsAbove(i int, p doc.Path) (Place, error) {
+	for _, k := range t.layersWith(i, p) {
+		l := t.Layers[k]
+		if len(p) < len(l.Mount) || !p[:len(l.Mount)].Equal(l.Mount) {
+			continue
+		}
+		inside := p[len(l.Mount):]
+		v, err := l.Doc.Find(inside)
+		switch {
+		case err == nil:
+			return Place{At: p, File: l.File, Path: inside, Value: v}, nil
+		case errors.Is(err, doc.ErrNotFound):
+		default:
+			return Place{}, err
+		}
+	}
+	return Place{}, fmt.Errorf("%s: %w", p, ErrAbsent)
+}
+
+// Nearest is the layer that a new key goes into: the last of those that are put
+// furthest down on the way to it.
+func (t Tree) Nearest(p doc.Path) Layer {
+	best := t.Layers[0]
+	for _, l := range t.Layers[1:] {
+		if len(l.Mount) < len(p) && p[:len(l.Mount)].Equal(l.Mount) && len(l.Mount) >= len(best.Mount) {
+			best = l
+		}
+	}
+	return best
+}
+
+// Has says whether there is anything at a path. What is written twice is there:
+// whoever asks for it learns why it cannot be read.
+func (t Tree) Has(p doc.Path) bool { return t.hasAbove(-1, p) }
+
+// hasAbove is the same of the layers beyond one.
+func (t Tree) hasAbove(i int, p doc.Path) bool {
+	return slices.ContainsFunc(t.layersWith(i, p), func(k int) bool {
+		l := t.Layers[k]
+		return len(p) >= len(l.Mount) && p[:len(l.Mount)].Equal(l.Mount) && l.Doc.Mentions(p[len(l.Mount):])
+	})
+}
+
+// interpolation is OmegaConf's ${name}, alone in its value.
+var interpolation = pattern.New(`^\$\{([^${}:]+)\}$`)
+
+// interpolated is the name in a ${name}; a resolver (${oc.env:X}) or text
+// around it is not simple.
+func interpolated(text string) (name string, simple bool) {
+	m := interpolation.Find(strings.TrimSpace(text))
+	if m == nil {
+		return "", false
+	}
+	return strings.TrimSpace(m[1]), true
+}
+
+// resolveName is the path that an interpolation at p means: from the root, or
+// with leading dots from where it stands, one for its own map and one more for
+// each map further up.
+func resolveName(p doc.Path, name string) (doc.Path, error) {
+	rest := strings.TrimLeft(name, ".")
+	up := len(name) - len(rest)
+	target, err := doc.ParsePath(rest)
+	if err != nil || up == 0 {
+		return target, err
+	}
+	if up > len(p) {
+		return nil, fmt.Errorf("${%s} leads out of the file", name)
+	}
+	return p[:len(p)-up].Join(target...), nil
+}

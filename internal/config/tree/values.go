@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tree
+
+import (
+	"iter"
+
+	"snug/internal/config/doc"
+)
+
+// Index is every value of a tree, and which ones have a name: systems whose
+// files anybody writes ask for some two hundred.
+type Index struct {
+	Values []Value // in the order of the layers
+	// first is one more than the number of the first value whose path ends in a
+	// name, and each knows the next.
+	first map[string]int
+}
+
+// Value is one value of a tree.
+type Value struct {
+	Path  doc.Path // in the tree
+	Value doc.Value
+	Parts []string // the path as names are compared
+	next  int
+}
+
+// newIndex goes through every value that is not a map or list, and every map and
+// list too, in the order of the files; values that a later layer replaces are left
+// out.
+func newIndex(t Tree) *Index {
+	x := &Index{first: map[string]int{}}
+	for i, l := range t.Layers {
+		l.Doc.Walk(func(v doc.Value) bool {
+			p := v.Path
+			if len(l.Mount) > 0 {
+				p = l.Mount.Join(v.Path...)
+			}
+			if v.Kind == doc.Map || !t.hasAbove(i, p) {
+				x.Values = append(x.Values, Value{Path: p, Value: v, Parts: NameParts(p)})
+			}
+			return true
+		})
+	}
+	for i := len(x.Values) - 1; i >= 0; i-- {
+		v := &x.Values[i]
+		if last := len(v.Parts) - 1; last >= 0 {
+			v.next = x.first[v.Parts[last]]
+			x.first[v.Parts[last]] = i + 1
+		}
+	}
+	return x
+}
+
+// Named is the values of a name, each with its number.
+func (x *Index) Named(name string) iter.Seq2[int, *Value] {
+	return func(yield func(int, *Value) bool) {
+		for i := x.first[name]; i > 0; i = x.Values[i-1].next {
+			if !yield(i-1, &x.Values[i-1]) {
+				return
+			}
+		}
+	}
+}
+
+// Walk calls f with every value of a tree.
+func (t Tree) Walk(f func(doc.Path, doc.Value)) {
+	for i := range t.Index().Values {
+		v := &t.Index().Values[i]
+		f(v.Path, v.Value)
+	}
+}
+
+// named is every path that ends in a key, as it is written.
+func (t Tree) named(key string) []doc.Path {
+	var out []doc.Path
+	parts := NameParts(doc.Path{key})
+	for _, v := range t.Index().Named(parts[len(parts)-1]) {
+		if v.Path[len(v.Path)-1] == key {
+			out = append(out, v.Path)
+		}
+	}
+	return out
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+// MightNotFit tells whether the run would not fit any more if the estimate were as far
+// off as others have been.
+func (a *Answer) MightNotFit() bool {
+	limit, total := a.Setup.Limit, a.Card.Total
+	return limit > 0 && a.Interval[1] > limit || total > 0 && a.Interval[1]+a.Outside > total
+}
+
+// SafeBatch is the run at the largest batch that fits with its whole interval, nil
+// where not even 1 does. It is looked for from the edge down. Where such runs were
+// measured on this machine, like has been held against them, and its interval counts.
+func (m *MaxAnswer) SafeBatch(like *Answer) (*Answer, error) {
+	if m.Best == nil {
+		return nil, nil
+	}
+	edge := *m.Best
+	calibrate(&edge, like)
+	if !edge.MightNotFit() {
+		return &edge, nil
+	}
+	m.cores.take()
+	defer m.cores.release()
+	runs := ahead{cores: m.cores, guess: m.guessSafe(&edge), try: func(batch int) (*Answer, error) { return m.estimateAt(batch, like) }}
+	var safe *Answer
+	at := downward{low: m.MaxBatch, step: 1}.after(false)
+	for at.next() > 0 {
+		a, err := runs.ask(at)
+		if err != nil {
+			return nil, err
+		}
+		if !a.MightNotFit() {
+			safe = a
+		}
+		at = at.after(!a.MightNotFit())
+	}
+	return safe, nil
+}
+
+// guessSafe guesses by the run at the edge whether a smaller one is sure to fit.
+func (m *MaxAnswer) guessSafe(edge *Answer) func(batch int) bool {
+	upper := float64(edge.Interval[1])
+	less := m.trend.slope() * upper / float64(max(edge.PeakReserved, 1)) // for each batch
+	return func(batch int) bool {
+		a := *edge
+		a.Interval[1] = uint64(max(upper-less*float64(m.MaxBatch-batch), 0))
+		return !a.MightNotFit()
+	}
+}
+
+// estimateAt is the run at a batch, with the interval that like has.
+func (m *MaxAnswer) estimateAt(batch int, like *Answer) (*Answer, error) {
+	a, err := Estimate(withBatch(m.Best.Setup, batch), m.card)
+	if err == nil {
+		calibrate(a, like)
+	}
+	return a, err
+}
+
+// calibrate gives a run the interval that like has.
+func calibrate(a, like *Answer) {
+	if like != nil && like.measured != nil {
+		a.Calibrate(*like.measured)
+	}
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"snug/internal/gpu"
+	"snug/internal/kernel"
+	"snug/internal/shadow"
+	"snug/internal/simulate"
+)
+
+// Some things about a run nobody can know before it, and each can be simulated both
+// ways. The interval reaches from the one end to the other, before any of how far off
+// estimates have been comes on top.
+
+// Uncertainty is such a thing, and how far it may move the peak of reserved bytes.
+type Uncertainty struct {
+	What       Unknown
+	Facts      []kernel.Fact // that are not known of the card, of Kernels
+	Less, More uint64
+}
+
+// Unknown is a kind of thing that cannot be known.
+type Unknown int
+
+// The kinds.
+const (
+	// Updates: in float16 the scale of the gradients begins so high that they often
+	// overflow; the update is left out then, and the scale halved. How often depends
+	// on numbers. Until the first update there are no optimizer states, and where they
+	// come later they find other holes.
+	Updates Unknown = iota
+	// Buckets: whether DDP's first buckets are gone when the second ones are made
+	// depends on when a thread of NCCL's looks. They may come on top of anything.
+	Buckets
+	// Kernels: what some kernels take is not known of the card or the version.
+	Kernels
+)
+
+// Ends is the least and the most that the run reserves, whichever way it goes.
+func (a *Answer) Ends() (least, most uint64) {
+	least, most = a.PeakReserved, a.PeakReserved
+	for _, o := range a.Uncertain {
+		least -= min(o.Less, least)
+		most += o.More
+	}
+	return least, most
+}
+
+func (a *Answer) uncertainties() (out []Uncertainty, err error) {
+	for _, find := range []func() (Uncertainty, error){a.skippedUpdates, a.lateBuckets, a.unknownKernels} {
+		o, err := find()
+		if err != nil {
+			return nil, err
+		}
+		if o.Less > 0 || o.More > 0 || len(o.Facts) > 0 {
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
+// skippedUpdates leaves out the first, and all of them.
+func (a *Answer) skippedUpdates() (o Uncertainty, err error) {
+	if a.Setup.Precision != "amp-fp16" || a.Setup.LeftOut > 0 {
+		return o, nil
+	}
+	o.What = Updates
+	for _, n := range []int{1, a.Setup.Steps} {
+		peak, err := a.reservedIf(simulate.Options{}, n)
+		if err != nil {
+			return o, err
+		}
+		o.widen(a.PeakReserved, peak)
+	}
+	return o, nil
+}
+
+func (a *Answer) lateBuckets() (o Uncertainty, err error) {
+	d := a.Setup.Dist
+	if d == nil || d.Kind != "ddp" {
+		return o, nil
+	}
+	o.What = Buckets
+	peak, err := a.reservedIf(simulate.Options{LateBuckets: true}, 0)
+	o.widen(a.PeakReserved, max(peak, a.PeakReserved+a.Run.Gradients))
+	return o, err
+}
+
+// unknownKernels goes by the least and by the most that is possible. Where that is less than
+// the allocator takes at a time, nothing has to be simulated again.
+func (a *Answer) unknownKernels() (o Uncertainty, err error) {
+	o = Uncertainty{What: Kernels, Facts: missingFacts(a.Run.World.Open)}
+	if len(o.Facts) == 0 {
+		return o, nil
+	}
+	if sum := openBytes(a.Run.World.Open); sum <= segment {
+		o.Less, o.More = sum, sum
+		return o, nil
+	}
+	for _, side := range []kernel.Side{kernel.Least, kernel.Most} {
+		peak, err := a.reservedIf(simulate.Options{Side: side}, 0)
+		if err != nil {
+			return o, err
+		}
+		o.widen(a.PeakReserved, peak)
+	}
+	return o, nil
+}
+
+// missingFacts are the facts that a run would have needed.
+func missingFacts(open shadow.Open) (out []kernel.Fact) {
+	for f := range kernel.Facts {
+		if open[f] > 0 {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func openBytes(open shadow.Open) (sum uint64) {
+	for _, n := range open {
+		sum += n
+	}
+	return sum
+}
+
+// widen widens o to a peak beside the estimated one.
+func (o *Uncertainty) widen(estimated, peak uint64) {
+	o.Less = max(o.Less, estimated-min(peak, estimated))
+	o.More = max(o.More, peak-min(peak, estimated))
+}
+
+// reservedIf is what the run reserves if it goes as o says and leaves out updates; as
+// if there were room where it would not fit then.
+func (a *Answer) reservedIf(o simulate.Options, leftOut int) (uint64, error) {
+	o.Stop = a.stopped
+	s := *a.Setup
+	s.LeftOut, s.Limit = max(s.LeftOut, leftOut), a.shownLimit()
+	b, err := tryAs(&s, a.shown(), a.most-a.work, o)
+	if err == nil && b.OOM != nil {
+		err = b.play(gpu.Card{Outside: a.Card.Outside}, 0)
+	}
+	if b != nil {
+		a.work += b.work
+	}
+	if err != nil {
+		return 0, err
+	}
+	return b.PeakReserved, nil
+}

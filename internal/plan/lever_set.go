@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import "snug/internal/setup"
+
+// leverSet is which of the table's levers are pulled: one bit each, so that settings can
+// be compared.
+type leverSet uint64
+
+// pull pulls them on a setup.
+func (p leverSet) pull(s *setup.Setup) {
+	if p == 0 {
+		return
+	}
+	for i, l := range setup.Levers() {
+		if p&(1<<i) != 0 {
+			l.Pull(s)
+		}
+	}
+}
+
+// tableLevers is the levers of the table that the run could pull: those that round
+// what is trained, or those that leave it as it is.
+func (s *search) tableLevers(rounding bool) []lever {
+	var out []lever
+	for i, l := range setup.Levers() {
+		if l.Rounds == rounding && l.Can(s.base) {
+			out = append(out, lever{l.Change, l.Price, func(x *settings) { x.levers |= 1 << i }})
+		}
+	}
+	return out
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"errors"
+	"slices"
+)
+
+// worstCase puts together what the causes amount to. They are not added
+// up: the worst of them counts.
+type worstCase struct {
+	peak  func(*Program) (uint64, error)
+	plain *Program // as predicted
+
+	base      uint64 // what that reserves; 0 until it is asked for
+	low, high uint64 // among the plans
+	residual  Residual
+	causes    []Cause
+	err       error
+}
+
+func (w *worstCase) because(c Cause) {
+	if !slices.Contains(w.causes, c) {
+		w.causes = append(w.causes, c)
+	}
+}
+
+// known is a cause that needs no planning.
+func (w *worstCase) known(c Cause, r Residual, is bool) {
+	if is {
+		w.residual = w.residual.Or(r)
+		w.because(c)
+	}
+}
+
+// plan widens the ends to those of other programs.
+func (w *worstCase) plan(c Cause, programs []*Program) {
+	low, high := w.ends(programs)
+	if high-low > matters {
+		w.because(c)
+	}
+	w.low, w.high = min(w.low, low), max(w.high, high)
+}
+
+// guess holds guesses for as far off as others were, if they move the peak at all.
+func (w *worstCase) guess(programs []*Program) {
+	low, high := w.ends(programs)
+	w.known(Workspaces, residuals().Guessed, high-low > matters)
+}
+
+// ends are the lowest and the highest peak of programs and the one predicted. One
+// that needs more than any memory is none that a run could follow.
+func (w *worstCase) ends(programs []*Program) (low, high uint64) {
+	if len(programs) > 0 {
+		w.begin()
+	}
+	low, high = w.base, w.base
+	for _, q := range programs {
+		if w.err != nil {
+			break
+		}
+		got, err := w.peak(q)
+		switch {
+		case errors.Is(err, ErrTooLarge):
+		case err != nil:
+			w.err = err
+		default:
+			low, high = min(low, got), max(high, got)
+		}
+	}
+	return low, high
+}
+
+// begin plays what is predicted, once.
+func (w *worstCase) begin() {
+	if w.base == 0 && w.err == nil {
+		w.base, w.err = w.peak(w.plain)
+		w.low, w.high = w.base, w.base
+	}
+}
+
+func (w *worstCase) margin() (Margin, error) {
+	if w.residual != (Residual{}) {
+		w.begin()
+	}
+	return Margin{
+		Less:   max(w.base-w.low, uint64(-w.residual.Low*float64(w.base))),
+		More:   max(w.high-w.base, uint64(w.residual.High*float64(w.base))),
+		Causes: w.causes,
+	}, w.err
+}

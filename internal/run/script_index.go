@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ScriptIndex is where in a command line the name stands by which people call what it
+// runs: the file, or the module behind -m, whatever interpreter and launcher are in
+// front of it; -1 where there is neither, as in axolotl train run.yml.
+func ScriptIndex(words []string) int {
+	for i, w := range words {
+		switch {
+		case (w == "-m" || w == "--module") && i+1 < len(words):
+			if !slices.Contains(launchModules, words[i+1]) {
+				return i + 1
+			}
+		case w == "-c" && i > 0 && runsText(program(words[i-1])):
+			return -1
+		case slices.Contains(scriptEndings, strings.ToLower(filepath.Ext(w))) && !strings.HasPrefix(w, "-"):
+			return i
+		}
+	}
+	return -1
+}
+
+// scriptEndings are of files that a command runs, and rarely of ones that it reads.
+var scriptEndings = []string{".py", ".pyc", ".pyz", ".sh", ".bash", ".zsh", ".fish"}
+
+// launchModules start another script, which is the one that people mean.
+var launchModules = []string{
+	"torch.distributed.run", "torch.distributed.launch",
+	"accelerate.commands.launch", "accelerate.commands.accelerate_cli", "deepspeed.launcher.runner", "deepspeed.launcher.launch",
+}
+
+// runsText says whether a program takes -c TEXT.
+func runsText(name string) bool { return isPython(name) || strings.HasSuffix(name, "sh") }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Module is an nn.Module with one tensor in and one out, which most are. What
+// else a forward takes (a mask, rotary angles) is held by the model's own frame
+// and reached through the module.
+type Module interface {
+	Forward(fn *Frame, x *Tensor) *Tensor
+	At() string // the path, for people: "model.layers.0.mlp"
+}
+
+// Module2 is a Module with two results, as attention is: its output and its
+// weights.
+type Module2 interface {
+	Forward(fn *Frame, x *Tensor) (*Tensor, *Tensor)
+	At() string
+}
+
+// Path is what a Module embeds to have At.
+type Path string
+
+// At is the module's path.
+func (p Path) At() string { return string(p) }
+
+// Call is module(x). nn.Module.__call__ hands its arguments on as a tuple, which
+// holds them until the call returns, whatever forward does with its own name.
+func (w *World) Call(m Module, x *Tensor) *Tensor {
+	fn, x := w.enterModule(m.At(), x)
+	out := fn.Return(m.Forward(fn, x))
+	w.leaveModule(m.At(), out)
+	return out
+}
+
+// Call2 is module(x) for a module with two results; either may be nil.
+func (w *World) Call2(m Module2, x *Tensor) (*Tensor, *Tensor) {
+	fn, x := w.enterModule(m.At(), x)
+	out, more := fn.Return2(m.Forward(fn, x))
+	w.leaveModule(m.At(), out)
+	return out, more
+}
+
+// enterModule begins a call: the frame of the module's forward, and x as its
+// wrapper passes it on.
+func (w *World) enterModule(at string, x *Tensor) (*Frame, *Tensor) {
+	w.host(HostCall)
+	w.path = append(w.path, at)
+	args := x.Hold()
+	if g := w.wrapped[at]; g != nil {
+		x = g.PreForward(x)
+	}
+	fn := w.Func(x)
+	fn.args = args
+	return fn, x
+}
+
+func (w *World) leaveModule(at string, out *Tensor) {
+	if g := w.wrapped[at]; g != nil {
+		g.PostForward(out)
+	}
+	w.path = w.path[:len(w.path)-1]
+}
+
+// Wrapper is the forward hooks of what stands around a module, such as FSDP.
+type Wrapper interface {
+	PreForward(x *Tensor) *Tensor // what the module is given in the place of x
+	PostForward(out *Tensor)
+}
+
+// Wrap puts a wrapper around the module at a path, in the place of the one before.
+func (w *World) Wrap(at string, g Wrapper) {
+	if w.wrapped == nil {
+		w.wrapped = map[string]Wrapper{}
+	}
+	w.wrapped[at] = g
+}
+
+// OnGrad has f called with each leaf whose gradient has come, or was added to.
+func (w *World) OnGrad(f func(leaf *Tensor)) { w.afterGrad = f }
+
+// OnBackward has f called whenever a whole backward has run.
+func (w *World) OnBackward(f func()) { w.afterBackward = f }

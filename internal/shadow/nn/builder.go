@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package nn is the layers that models are built of, as torch.nn, transformers, PEFT
+// and bitsandbytes have them: what parameters a layer makes and which ops its forward
+// runs. The Builder keeps a model's parameters in PyTorch's orders, and changes it as
+// libraries do once it is there: ties, casts, adapters, 4-bit weights.
+package nn
+
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
+
+// Builder makes a model's parameters, in the order in which its modules are
+// constructed.
+type Builder struct {
+	W      *shadow.World
+	DType  shadow.DType
+	Meta   bool     // parameters have no memory until they are sharded or quantized
+	Output string   // last name of the layer that makes logits: one value for each word of the vocabulary
+	Blocks []string // paths of the lists of blocks, which FSDP wraps one by one
+	all    []*shadow.Tensor
+	made   []*shadow.Tensor // parameters and buffers, in the order of their making
+	layers []any            // each *Linear, *Embedding and buffer's *Tensor, in order
+	inputs *Embedding       // the first one: what get_input_embeddings returns
+	outer  *Builder         // of the model that this one stands in
+	prefix string           // its path there
+	tied   []Tie
+	mapped bool // what quantized scales mean is on the GPU
+}
+
+// Tie is a module that uses a parameter of another as its own.
+type Tie struct {
+	At string // the module's path
+	To *shadow.Tensor
+}
+
+// Within is the builder of a model inside this one: what it makes belongs to
+// both, and what is done to the inner model leaves the rest of the outer alone.
+func (b *Builder) Within(name string) *Builder {
+	return &Builder{W: b.W, DType: b.DType, Meta: b.Meta, Output: b.Output, outer: b, prefix: b.prefix + name + "."}
+}
+
+// keep lists a parameter with the model and those around it.
+func (b *Builder) keep(p *shadow.Tensor) {
+	for ; b != nil; b = b.outer {
+		b.all = append(b.all, p)
+		b.made = append(b.made, p)
+	}
+}
+
+// Cast is model.to(dtype): each floating parameter is copied before its old
+// memory goes.
+func (b *Builder) Cast(dt shadow.DType) {
+	for _, p := range b.Parameters() {
+		p.CastInPlace(dt)
+	}
+}
+
+// Parameter makes a leaf that requires grad.
+func (b *Builder) Parameter(name string, d ...int) *shadow.Tensor {
+	return b.parameter(name, shadow.Dims(d...))
+}
+
+func (b *Builder) parameter(name string, size shadow.Shape) *shadow.Tensor {
+	p := b.W.Parameter(b.prefix+name, size, b.DType, b.Meta)
+	b.keep(p)
+	return p
+}
+
+// Buffer makes a tensor that belongs to the model but is not trained.
+func (b *Builder) Buffer(dt shadow.DType, d ...int) *shadow.Tensor {
+	return b.Register(b.W.Empty(shadow.Dims(d...), dt))
+}
+
+// Register is register_buffer for a tensor that was computed.
+func (b *Builder) Register(t *shadow.Tensor) *shadow.Tensor {
+	t.Hold()
+	t.Retag(shadow.Parameters, t.Name())
+	b.made = append(b.made, t)
+	b.layers = append(b.layers, t)
+	return t
+}
+
+// Buffers is the registered ones that are still there, in order.
+func (b *Builder) Buffers() []*shadow.Tensor {
+	var out []*shadow.Tensor
+	for _, m := range b.layers {
+		if t, ok := m.(*shadow.Tensor); ok && !t.Dropped() {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Scratch makes a tensor that is gone at once, such as one that a buffer is
+// initialised from.
+func (b *Builder) Scratch(dt shadow.DType, d ...int) {
+	b.W.Scratch(uint64(shadow.Dims(d...).Numel()) * dt.Bytes())
+}
+
+// Parameters is all of them, in the order of Module.parameters(): a module's
+// own before those of the modules inside it.
+func (b *Builder) Parameters() []*shadow.Tensor { return moduleOrder(b.all) }
+
+// Count is the number of elements of all parameters, and of those that are
+// trained.
+func (b *Builder) Count() (all, trained int) {
+	for _, p := range b.all {
+		all += p.Numel()
+		if p.RequiresGrad() {
+			trained += p.Numel()
+		}
+	}
+	return all + b.quantizedAway(), trained
+}
+
+// Trainable is those that require grad.
+func (b *Builder) Trainable() []*shadow.Tensor {
+	var out []*shadow.Tensor
+	for _, p := range b.Parameters() {
+		if p.RequiresGrad() {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Tie replaces a parameter that was made with another: its memory goes back.
+func (b *Builder) Tie(p **shadow.Tensor, to *shadow.Tensor) {
+	for o := b; o != nil; o = o.outer {
+		if i := slices.Index(o.all, *p); i >= 0 {
+			o.all = slices.Delete(o.all, i, i+1)
+		}
+	}
+	b.tied = append(b.tied, Tie{At: OwnerOf((*p).Name()), To: to})
+	(*p).Drop()
+	*p = to.Hold()
+}
+
+// Ties is the modules that were tied to a parameter, in that order.
+func (b *Builder) Ties() []Tie { return b.tied }
+
+// CopyData is p.data = F.pad(p.data, ...) by nothing: what transformers does to
+// the bias of a layer whose weight it ties. The copy exists before the old goes.
+func (b *Builder) CopyData(p *shadow.Tensor) {
+	defer b.W.As(shadow.Parameters)()
+	p.CopyInPlace()
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nn
+
+import "snug/internal/shadow"
+
+// Conv1D is transformers' Conv1D, a Linear whose weight lies the other way round
+// and which always has a bias: transformers/pytorch_utils.py. To LoRA it is a
+// Linear: PEFT's lora.Linear stands around either, and its two matrices are
+// nn.Linears in both cases.
+type Conv1D struct{ Linear }
+
+// Conv1D makes a transformers Conv1D.
+func (b *Builder) Conv1D(at string, out, in int) *Conv1D {
+	l := &Conv1D{Linear{Path: shadow.Path(at), In: in, Out: out, flipped: true}}
+	l.Weight = b.Parameter(at+".weight", in, out)
+	l.Bias = b.Parameter(at+".bias", out)
+	b.layers = append(b.layers, &l.Linear)
+	return l
+}
+
+// Call is conv1d(x).
+func (l *Conv1D) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }
+
+// Forward is what Conv1D does, with LoRA around it where there is one.
+func (l *Conv1D) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	if l.quant != nil { // it became a Linear4bit
+		return l.Linear.Forward(fn, x)
+	}
+	if l.lora == nil {
+		return l.base(fn, x)
+	}
+	inner := x.World().Func(x)
+	return l.lora.forward(fn, x, inner.Return(l.base(inner, x)))
+}
+
+func (l *Conv1D) base(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	size := x.Shape().With(-1, l.Out)
+	fn.Set(&x, shadow.Addmm(l.Bias, x.View(-1, x.Size(-1)), l.Weight))
+	return x.ViewAs(size)
+}

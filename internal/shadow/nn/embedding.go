@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nn
+
+import "snug/internal/shadow"
+
+// Embedding is nn.Embedding.
+type Embedding struct {
+	shadow.Path
+	Weight *shadow.Tensor
+	Scale  *shadow.Tensor // multiplies the rows, where it is set (Gemma)
+	grads  bool           // its output is made to require a gradient
+}
+
+// Embedding makes an nn.Embedding.
+func (b *Builder) Embedding(at string, rows, width int) *Embedding {
+	e := &Embedding{Path: shadow.Path(at), Weight: b.Parameter(at+".weight", rows, width)}
+	if b.inputs == nil {
+		b.inputs = e
+	}
+	b.layers = append(b.layers, e)
+	return e
+}
+
+// Call is embedding(ids).
+func (e *Embedding) Call(ids *shadow.Tensor) *shadow.Tensor { return ids.World().Call(e, ids) }
+
+// Forward is what nn.Embedding does.
+func (e *Embedding) Forward(fn *shadow.Frame, ids *shadow.Tensor) *shadow.Tensor {
+	out := ids.Embedding(e.Weight)
+	if e.Scale != nil {
+		out = out.Mul(e.Scale)
+	}
+	if e.grads && !out.RequiresGrad() && out.World().GradEnabled() {
+		out.SetTrained(true)
+	}
+	return out
+}

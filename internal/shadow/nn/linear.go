@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nn
+
+import "snug/internal/shadow"
+
+// Linear is nn.Linear, or one with LoRA around it.
+type Linear struct {
+	shadow.Path
+	Weight, Bias *shadow.Tensor
+	In, Out      int
+	flipped      bool        // its weight lies the other way round
+	quant        *quantState // of a weight that is quantized
+	lora         *adapter
+	output       bool // it makes logits
+}
+
+// Linear makes an nn.Linear.
+func (b *Builder) Linear(at string, in, out int, bias bool) *Linear {
+	l := &Linear{Path: shadow.Path(at), In: in, Out: out, output: b.makesLogits(at)}
+	l.Weight = b.Parameter(at+".weight", out, in)
+	if bias {
+		l.Bias = b.Parameter(at+".bias", out)
+	}
+	b.layers = append(b.layers, l)
+	return l
+}
+
+// makesLogits tells whether the layer at a path is the one that makes logits.
+func (b *Builder) makesLogits(at string) bool { return b.Output != "" && lastName(at) == b.Output }
+
+// SharedLinear makes an nn.Linear without a bias whose weight was another module's
+// before the model came to the GPU.
+func (b *Builder) SharedLinear(at string, weight *shadow.Tensor) *Linear {
+	l := &Linear{Path: shadow.Path(at), Weight: weight.Hold(), In: weight.Size(1), Out: weight.Size(0), output: b.makesLogits(at)}
+	b.tied = append(b.tied, Tie{At: at, To: weight})
+	b.layers = append(b.layers, l)
+	return l
+}
+
+// Call is linear(x).
+func (l *Linear) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }
+
+// Forward is what nn.Linear does.
+func (l *Linear) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	if l.output {
+		defer x.World().As(shadow.Logits)()
+	}
+	switch {
+	case l.quant != nil && l.lora != nil:
+		inner := x.World().Func(x)
+		return l.lora.forward4bit(fn, x, inner.Return(l.forward4bit(inner, x)))
+	case l.quant != nil:
+		return l.forward4bit(fn, x)
+	case l.lora == nil:
+		return x.Linear(l.Weight, l.Bias)
+	}
+	return l.lora.forward(fn, x, x.Linear(l.Weight, l.Bias))
+}

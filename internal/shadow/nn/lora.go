@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nn
+
+import (
+	"slices"
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// Lora says which linear layers get low-rank adapters. Everything else is
+// frozen.
+type Lora struct {
+	Rank    int
+	Dropout float64
+	Targets map[string]bool // the end of a module's path: c_proj, mlp.c_proj
+	PEFT    bool            // as that library does it, with adapters in float32
+	DoRA    bool            // lengths of the weights' rows are trained too
+	Save    []string        // layers that are trained whole: PEFT's modules_to_save
+}
+
+// adapts tells whether a target names the module at a path, as PEFT matches a
+// list of them: by whole names, from the end.
+func (l Lora) adapts(at string) bool {
+	for i := len(at) - 1; i >= 0; i-- {
+		if at[i] == '.' && l.Targets[at[i+1:]] {
+			return true
+		}
+	}
+	return l.Targets[at]
+}
+
+// adapter is the pair of small matrices beside a frozen Linear.
+type adapter struct {
+	of      *Linear
+	a, b    *Linear
+	lengths *shadow.Tensor // of DoRA
+	drop    float64
+	peft    bool
+}
+
+// AddLora freezes a model and puts adapters around the linear layers that l
+// names, in the order of the model's modules. Adapters are made in float32 and
+// moved to the GPU all together; a 16-bit model is then cast as a whole, which
+// reaches them and the buffers that were kept in float32.
+//
+// PEFT makes them of the model's type instead, and in the end casts them alone,
+// to float32 (autocast_adapter_dtype, which is on unless turned off).
+func (b *Builder) AddLora(l Lora) {
+	for _, p := range b.all {
+		p.SetTrained(false)
+	}
+	layers, dtype := b.layers, b.DType
+	if !l.PEFT {
+		b.DType = shadow.Float32
+	}
+	b.adapt(layers, l)
+	b.DType = dtype
+	b.save(layers, l)
+	switch {
+	case l.PEFT:
+		castAdapters(layers, shadow.Float32)
+	case dtype.Half():
+		castLora(layers, dtype)
+	}
+}
+
+// adapt makes the adapters.
+func (b *Builder) adapt(layers []any, l Lora) {
+	for _, m := range layers {
+		if lin, ok := m.(*Linear); ok && l.adapts(lin.At()) && !l.saves(lin.At()) {
+			held := b.DType
+			if lin.quant != nil { // bytes, which tell no type
+				b.DType = shadow.Float32
+			}
+			lin.lora = &adapter{
+				of:   lin,
+				a:    b.Linear(lin.At()+".A", lin.In, l.Rank, false),
+				b:    b.Linear(lin.At()+".B", l.Rank, lin.Out, false),
+				drop: l.Dropout,
+				peft: l.PEFT,
+			}
+			if l.DoRA {
+				lin.lora.lengths = b.magnitude(lin, lin.lora)
+			}
+			b.DType = held
+			moveInside("base", lin.Weight)
+			moveInside("base", lin.Bias)
+		}
+	}
+}
+
+// Adapted tells whether any layer has adapters.
+func (b *Builder) Adapted() bool {
+	return slices.ContainsFunc(b.layers, func(m any) bool {
+		lin, ok := m.(*Linear)
+		return ok && lin.lora != nil
+	})
+}
+
+// LinearNames is what targets can name: the last names of the linear layers, each
+// once, in the order of the model's modules.
+func (b *Builder) LinearNames() []string {
+	var out []string
+	for _, m := range b.layers {
+		if lin, ok := m.(*Linear); ok && !slices.Contains(out, lastName(lin.At())) {
+			out = append(out, lastName(lin.At()))
+		}
+	}
+	return out
+}
+
+// moveInside renames a parameter of a layer that is now a module inside another,
+// beside its adapters.
+func moveInside(module string, p *shadow.Tensor) {
+	if p != nil {
+		own := lastName(p.Name())
+		p.Rename(strings.TrimSuffix(p.Name(), own) + module + "." + own)
+	}
+}
+
+// castLora is model.to(dtype) for what is not of that type yet.
+func castLora(layers []any, dt shadow.DType) {
+	for _, m := range layers {
+		switch m := m.(type) {
+		case *Linear:
+			m.lora.cast(dt)
+		case *shadow.Tensor:
+			m.CastInPlace(dt)
+		}
+	}
+}
+
+// castAdapters is PEFT's cast_adapter_dtype.
+func castAdapters(layers []any, dt shadow.DType) {
+	for _, m := range layers {
+		if lin, ok := m.(*Linear); ok {
+			lin.lora.cast(dt)
+		}
+	}
+}
+
+func (ad *adapter) cast(dt shadow.DType) {
+	if ad != nil {
+		ad.a.Weight.CastInPlace(dt)
+		ad.b.Weight.CastInPlace(dt)
+		if ad.lengths != nil {
+			ad.lengths.CastInPlace(dt)
+		}
+	}
+}
+
+// EnableInputRequireGrads makes the output of the input embedding a leaf that
+// requires a gradient, so that checkpointed layers over frozen weights have
+// something to go back to.
+func (b *Builder) EnableInputRequireGrads() {
+	if b.inputs != nil {
+		b.inputs.grads = true
+	}
+}
+
+func lastName(path string) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '.' {
+			return path[i+1:]
+		}
+	}
+	return path
+}
+
+// forward is base(x) + B(A(drop(x))) * scale.
+func (ad *adapter) forward(fn *shadow.Frame, x, base *shadow.Tensor) *shadow.Tensor {
+	if ad.peft || ad.lengths != nil {
+		return ad.forwardPEFT(fn, x, base)
+	}
+	return base.AddOf(func() *shadow.Tensor { return ad.delta(x) })
+}
+
+// forwardPEFT is Linear.forward of peft/tuners/lora/layer.py, the same from 0.18
+// to 0.21: the input goes to the adapters' type first, the result comes back to
+// the layer's. Under autocast an input of 16 bits so becomes float32 and is then
+// cast down again, into a copy that is kept beside the one it came from.
+func (ad *adapter) forwardPEFT(fn *shadow.Frame, x, result *shadow.Tensor) *shadow.Tensor {
+	fn.Let(result)
+	dtype := result.DType()
+	fn.Set(&x, x.To(ad.a.Weight.DType()))
+	if ad.lengths != nil {
+		fn.Set(&result, ad.dora(x, result))
+	} else {
+		fn.Set(&result, result.Add(ad.delta(x)))
+	}
+	fn.Set(&result, result.To(dtype))
+	return result
+}
+
+// delta is B(A(drop(x))) * scale.
+func (ad *adapter) delta(x *shadow.Tensor) *shadow.Tensor {
+	return ad.b.Call(ad.a.Call(x.Dropout(ad.drop))).MulScalar()
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nn
+
+import (
+	"slices"
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// PEFT's modules_to_save: a layer is copied as it is, in the type that it has,
+// and the copy is trained in its place. The original stays, frozen, and whoever
+// shares its weight goes on sharing it (peft/utils/other.py,
+// ModulesToSaveWrapper, 0.21).
+
+// saves tells whether the module at a path is trained whole. PEFT looks at the end
+// of its path, letter by letter.
+func (l Lora) saves(at string) bool {
+	return slices.ContainsFunc(l.Save, func(name string) bool { return strings.HasSuffix(at, name) })
+}
+
+// save makes the copies, after the adapters.
+func (b *Builder) save(layers []any, l Lora) {
+	for _, m := range layers {
+		switch m := m.(type) {
+		case *Linear:
+			if l.saves(m.At()) {
+				m.Weight, m.Bias = b.saved(m.At(), m.Weight), b.saved(m.At(), m.Bias)
+			}
+		case *Embedding:
+			if l.saves(m.At()) {
+				m.Weight = b.saved(m.At(), m.Weight)
+			}
+		}
+	}
+}
+
+// saved is the copy of a parameter of the layer at a path.
+func (b *Builder) saved(at string, p *shadow.Tensor) *shadow.Tensor {
+	if p == nil {
+		return nil
+	}
+	own := lastName(p.Name())
+	if p.Name() == b.prefix+at+"."+own { // not one that it shares with another
+		moveInside("original", p)
+	}
+	was := b.DType
+	b.DType = p.DType()
+	c := b.parameter(at+".saved."+own, p.Shape())
+	b.DType = was
+	return c
+}
+
+// Saves is which names of layers to train whole name one.
+func (b *Builder) Saves(name string) bool {
+	l := Lora{Save: []string{name}}
+	return slices.ContainsFunc(b.layers, func(m any) bool {
+		switch m := m.(type) {
+		case *Linear:
+			return l.saves(m.At())
+		case *Embedding:
+			return l.saves(m.At())
+		}
+		return false
+	})
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nn
+
+import "snug/internal/shadow"
+
+// LayerNorm is nn.LayerNorm over the last dimension.
+type LayerNorm struct {
+	shadow.Path
+	Weight, Bias *shadow.Tensor
+}
+
+// LayerNorm makes an nn.LayerNorm with a bias or without.
+func (b *Builder) LayerNorm(at string, width int, bias bool) *LayerNorm {
+	l := &LayerNorm{Path: shadow.Path(at), Weight: b.Parameter(at+".weight", width)}
+	if bias {
+		l.Bias = b.Parameter(at+".bias", width)
+	}
+	return l
+}
+
+// Call is norm(x).
+func (l *LayerNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }
+
+// Forward is what nn.LayerNorm does.
+func (l *LayerNorm) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	return x.LayerNorm(l.Weight, l.Bias)
+}
+
+// Dropout is nn.Dropout while training.
+type Dropout float64
+
+// Call is dropout(x).
+func (p Dropout) Call(x *shadow.Tensor) *shadow.Tensor { return x.Dropout(float64(p)) }

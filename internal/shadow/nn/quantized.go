@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nn
+
+import (
+	"slices"
+
+	"snug/internal/kernel"
+	"snug/internal/shadow"
+)
+
+// 4-bit weights of bitsandbytes, 0.50 (nn/modules.py and
+// functional.py), as from_pretrained of transformers 5.17 loads them
+// (core_model_loading.py, quantizers/quantizer_bnb_4bit.py): each weight comes to
+// the GPU whole, is quantized there, and goes before the next one comes.
+
+const (
+	quantBlock = 64  // numbers that share a scale
+	scaleBlock = 256 // scales that share one, where those are quantized too
+	quantCodes = 16  // numbers that 4 bits can mean
+	scaleCodes = 256 // and 8 bits
+)
+
+// Quantization is how the frozen weights of linear layers are quantized. Which 16 numbers
+// the 4 bits stand for does not matter to memory.
+type Quantization struct {
+	Double   bool         // scales are quantized too, into 8 bits
+	Compute  shadow.DType // bnb_4bit_compute_dtype: inputs are cast to it, and so are results of dequantizing
+	Prepare  bool         // prepare_model_for_kbit_training: what is not quantized becomes float32
+	Saved    bool         // files hold them quantized: no weight is ever whole
+	CastBack bool         // norms, embeddings and head are cast back after that, as Axolotl does
+}
+
+// quantState is what a quantized weight is dequantized by: bitsandbytes' QuantState.
+type quantState struct {
+	in, out int
+	dtype   shadow.DType // of the weight before it was quantized
+	compute shadow.DType
+	double  bool
+	scales  int // how many
+}
+
+// Quantize loads a model whose parameters are on the meta device: weights of linear
+// layers quantized, but for the one that makes logits, and the rest as it is.
+func (b *Builder) Quantize(p Quantization) {
+	layers := map[*shadow.Tensor]*Linear{}
+	for _, m := range b.layers {
+		if lin, ok := m.(*Linear); ok && !lin.output {
+			layers[lin.Weight] = lin
+		}
+	}
+	b.warmUp(layers)
+	b.Meta, b.W.Loaded = false, b.DType
+	for _, t := range loadOrder(b.all) {
+		if lin := layers[t]; lin != nil {
+			b.quantize(lin, p)
+		} else {
+			t.Fill()
+		}
+	}
+	if p.Prepare {
+		b.castToFloat32()
+	}
+	if p.CastBack {
+		b.castBack()
+	}
+}
+
+// Quantizes tells whether the model has linear layers that would be quantized.
+func (b *Builder) Quantizes() bool {
+	return slices.ContainsFunc(b.layers, func(m any) bool {
+		lin, ok := m.(*Linear)
+		return ok && !lin.output
+	})
+}
+
+// quantize is Params4bit._quantize and quantize_4bit: the whole weight goes when what
+// it is quantized into is there.
+func (b *Builder) quantize(lin *Linear, p Quantization) {
+	w, t := b.W, lin.Weight
+	defer w.Tagged(shadow.Parameters, t.Name())()
+	n := t.Numel()
+	q := &quantState{in: lin.In, out: lin.Out, dtype: t.DType(), compute: p.Compute, double: p.Double, scales: kernel.CeilDiv(n, quantBlock)}
+	lin.quant, lin.flipped = q, false
+	if p.Saved {
+		t.Pack(2)
+		b.placeScales(q)
+		return
+	}
+	whole := w.Empty(t.Shape(), t.DType()).Hold()
+	scales := w.Empty(shadow.Dims(q.scales), shadow.Float32).Hold()
+	t.Pack(2)
+	w.Empty(shadow.Dims(quantCodes), shadow.Float32).Hold()
+	w.Scratch(quantCodes * shadow.Float32.Bytes()) // without their signs, for the largest
+	if p.Double {
+		b.quantizeScales(scales)
+	}
+	whole.Drop()
+}
+
+// placeScales is QuantState.from_dict: what a file holds beside a quantized weight.
+func (b *Builder) placeScales(q *quantState) {
+	w := b.W
+	if q.double {
+		w.Empty(shadow.Dims(), shadow.Float32).Hold()
+		w.Empty(shadow.Dims(kernel.CeilDiv(q.scales, scaleBlock)), shadow.Float32).Hold()
+		w.Empty(shadow.Dims(scaleCodes), shadow.Float32).Hold()
+		w.Empty(shadow.Dims(q.scales), shadow.UInt8).Hold()
+	} else {
+		w.Empty(shadow.Dims(q.scales), shadow.Float32).Hold()
+	}
+	w.Empty(shadow.Dims(quantCodes), shadow.Float32).Hold()
+}
+
+// quantizeScales quantizes the scales too, about their mean.
+func (b *Builder) quantizeScales(scales *shadow.Tensor) {
+	w, n := b.W, scales.Numel()
+	defer w.NoGrad()()
+	mean := scales.Mean(false, 0).Hold()
+	apart := scales.Sub(mean).Hold()
+	if !b.mapped { // a table that is made once and stays
+		b.mapped = true
+		w.Empty(shadow.Dims(scaleCodes), shadow.Float32).Hold()
+	}
+	w.Empty(shadow.Dims(kernel.CeilDiv(n, scaleBlock)), shadow.Float32).Hold()
+	w.Empty(shadow.Dims(n), shadow.UInt8).Hold()
+	w.Empty(shadow.Dims(scaleCodes), shadow.Float32).Hold()
+	apart.Drop()
+	scales.Drop()
+}
+
+// quantizedAway is how many more numbers are in quantized weights than bytes.
+func (b *Builder) quantizedAway() (n int) {
+	for _, m := range b.layers {
+		if lin, ok := m.(*Linear); ok && lin.quant != nil {
+			n += lin.In*lin.Out - lin.Weight.Numel()
+		}
+	}
+	return n
+}
+
+// QuantizedLayers is the paths of the layers whose weights are quantized.
+func (b *Builder) QuantizedLayers() (out []string) {
+	for _, m := range b.layers {
+		if lin, ok := m.(*Linear); ok && lin.quant != nil {
+			out = append(out, lin.At())
+		}
+	}
+	return out
+}

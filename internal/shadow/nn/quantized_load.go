@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nn
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"snug/internal/shadow"
+	"snug/internal/stream"
+)
+
+// How a quantized model is loaded, and what trainers cast once it is there.
+
+// warmUp is caching_allocator_warmup: memory for the whole model is taken at once
+// and given back, so that the allocator has it.
+func (b *Builder) warmUp(layers map[*shadow.Tensor]*Linear) {
+	halves := 0 // bytes, twice
+	for _, t := range b.all {
+		if layers[t] != nil {
+			halves += t.Numel()
+		} else {
+			halves += 2 * int(t.Bytes())
+		}
+	}
+	defer b.W.As(shadow.Parameters)()
+	b.W.Scratch(uint64(halves/4) * shadow.Float16.Bytes())
+}
+
+// loadOrder is the order in which from_pretrained loads parameters: by their names,
+// the numbers in them as numbers (dot_natural_key).
+func loadOrder(all []*shadow.Tensor) []*shadow.Tensor {
+	out := slices.Clone(all)
+	slices.SortStableFunc(out, func(x, y *shadow.Tensor) int { return naturally(x.Name(), y.Name()) })
+	return out
+}
+
+func naturally(x, y string) int {
+	return slices.CompareFunc(strings.Split(x, "."), strings.Split(y, "."), func(x, y string) int {
+		m, notX := strconv.Atoi(x)
+		n, notY := strconv.Atoi(y)
+		switch {
+		case notX == nil && notY == nil:
+			return cmp.Compare(m, n)
+		case notX == nil:
+			return -1
+		case notY == nil:
+			return 1
+		}
+		return strings.Compare(x, y)
+	})
+}
+
+// castToFloat32 is what prepare_model_for_kbit_training of PEFT 0.21 does to parameters of
+// 16 bits. The cache is emptied after it.
+func (b *Builder) castToFloat32() {
+	for _, p := range b.Parameters() {
+		if p.DType().Half() {
+			p.CastInPlace(shadow.Float32)
+		}
+	}
+	b.W.Trace.Add(stream.EmptyCache, 0, 0)
+}
+
+// castBack is _convert_embedding_modules_dtype of Axolotl 0.19 (loaders/model.py), which
+// leaves biases as they are. What it frees the allocator keeps.
+func (b *Builder) castBack() {
+	for _, p := range b.Parameters() {
+		if slices.ContainsFunc(axolotlCasts, func(part string) bool { return strings.Contains(p.Name(), part) }) {
+			p.CastInPlace(b.DType)
+		}
+	}
+}
+
+// axolotlCasts are parts of the names of what Axolotl casts.
+var axolotlCasts = []string{"norm", "embed_tokens", "lm_head", "embed_in", "embed_out"}
+
+// CastTrained casts what is trained, one after another, as TRL 1.16 does to adapters
+// of quantized weights (trainer/sft_trainer.py).
+func (b *Builder) CastTrained(dt shadow.DType) {
+	for _, p := range b.Trainable() {
+		p.CastInPlace(dt)
+	}
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Parameters, and what happens to their memory behind autograd's back: models are
+// made on the meta device and filled later, cast in place, sharded, laid into flat
+// tensors.
+
+// Parameter makes a leaf that is trained, and holds it. On the meta device it has
+// no memory until it is filled.
+func (w *World) Parameter(name string, size Shape, dt DType, meta bool) *Tensor {
+	p := w.parameter(name, size, dt, meta).Hold()
+	p.name = name
+	p.SetTrained(true)
+	return p
+}
+
+func (w *World) parameter(name string, size Shape, dt DType, meta bool) *Tensor {
+	if !meta {
+		defer w.Tagged(Parameters, name)()
+		return w.Empty(size, dt)
+	}
+	p := w.pages.tensors.take(&tensorPages)
+	p.w, p.size, p.stride, p.dtype = w, size, size.contiguous(), dt
+	return p
+}
+
+// SetTrained makes t a leaf that is trained, or freezes it.
+func (t *Tensor) SetTrained(trained bool) { t.leaf, t.requiresGrad = trained, trained }
+
+// Rename gives a parameter another path.
+func (t *Tensor) Rename(name string) { t.name = name }
+
+// Fill gives a tensor on the meta device its memory.
+func (t *Tensor) Fill() {
+	if t.mem == nil {
+		t.ResizeStorage(t.Numel())
+	}
+}
+
+// ToMeta lets go of t's memory; t goes on as one on the meta device.
+func (t *Tensor) ToMeta() {
+	t.w.release(t.mem)
+	t.mem = nil
+}
+
+// ResizeStorage is storage.resize_: memory for so many elements, behind this tensor
+// and everything that shares its storage.
+func (t *Tensor) ResizeStorage(numel int) {
+	defer t.w.Tagged(Parameters, t.name)()
+	m := t.w.alloc(uint64(numel) * t.dtype.Bytes())
+	if t.mem == nil {
+		t.mem = m
+	} else {
+		t.mem.id = m.id
+	}
+}
+
+// FreeStorage is storage.resize_(0): the memory goes, whoever shares it, until
+// ResizeStorage brings it back.
+func (t *Tensor) FreeStorage() { t.w.Trace.Free(t.mem.id) }
+
+// SharesStorage tells whether both lie in the same memory.
+func (t *Tensor) SharesStorage(o *Tensor) bool { return t.mem == o.mem }
+
+// LayInto makes t a part of a flat tensor, in the place of memory of its own, which
+// has to be gone.
+func (t *Tensor) LayInto(flat *Tensor) { t.mem = flat.alias(t.size, t.stride).mem }
+
+// CastInPlace is t.data = t.data.to(dtype) where t is of another floating type:
+// the copy exists before the old memory goes.
+func (t *Tensor) CastInPlace(dt DType) {
+	if t.dead || !t.dtype.Floating() || t.dtype == dt {
+		return
+	}
+	defer t.w.Tagged(Parameters, t.name)()
+	t.dtype = dt
+	t.CopyInPlace()
+}
+
+// CopyInPlace is t.data = t.data.clone(): the copy exists before the old memory
+// goes. On the meta device there is nothing to copy.
+func (t *Tensor) CopyInPlace() {
+	if t.mem == nil {
+		return
+	}
+	old := t.mem
+	t.mem = t.w.alloc(t.Bytes())
+	t.w.release(old)
+}
+
+// Retype says that t, on the meta device, has another type from now on.
+func (t *Tensor) Retype(dt DType) { t.dtype = dt }
+
+// Pack fills a tensor on the meta device with its numbers quantized into bytes, per
+// of them in each.
+func (t *Tensor) Pack(per int) {
+	t.size, t.dtype = Dims((t.Numel()+per-1)/per, 1), UInt8
+	t.stride = t.size.contiguous()
+	t.mem = t.w.alloc(t.Bytes())
+}
+
+// SetGrad gives t a gradient that was made for it, and takes over the hold on it.
+func (t *Tensor) SetGrad(g *Tensor) { t.grad = g }
+
+// TakeGrad is t's gradient, if any, with the hold on it; t has none from then on.
+func (t *Tensor) TakeGrad() *Tensor {
+	g := t.grad
+	t.grad = nil
+	return g
+}
+
+// LayGradInto makes t's gradient a view of a flat tensor, into which it was copied.
+func (t *Tensor) LayGradInto(flat *Tensor) {
+	old := t.grad
+	t.grad = flat.alias(t.size, t.stride).Hold()
+	old.Drop()
+}

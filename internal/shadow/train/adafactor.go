@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package train
+
+import "snug/internal/shadow"
+
+// transformers.optimization.Adafactor (5.17) with relative_step=False and
+// scale_parameter=False: no first moment. Matrices keep a row and a column of
+// second moments, vectors a whole one, all in float32.
+
+type adafactor struct {
+	w      *shadow.World
+	params []*shadow.Tensor
+	state  map[*shadow.Tensor]*factors
+}
+
+// factors is the state of one parameter.
+type factors struct {
+	row, col *shadow.Tensor // of a matrix
+	all      *shadow.Tensor // of a vector
+	rms      *shadow.Tensor
+}
+
+func newAdafactor(w *shadow.World, params []*shadow.Tensor) Optimizer {
+	return &adafactor{w: w, params: params, state: map[*shadow.Tensor]*factors{}}
+}
+
+// Step goes through the parameters one by one; the loop's names keep what the
+// one before left in them.
+func (a *adafactor) Step() {
+	defer a.w.NoGrad()()
+	fn := a.w.Func()
+	var grad, weight, update *shadow.Tensor
+	for _, p := range withGrad(a.params) {
+		fn.Set(&grad, p.Grad().To(shadow.Float32))
+		s := a.state[p]
+		if s == nil {
+			s = a.init(p, grad)
+			a.state[p] = s
+		}
+		fn.Set(&weight, p.To(shadow.Float32))
+		size := rms(weight).Hold()
+		s.rms.Drop()
+		s.rms = size
+		fn.Set(&update, grad.Pointwise("pow", shadow.Float32).AddScalar())
+		if s.all == nil {
+			update.Mean(false, -1).Drop() // row.mul_(beta).add_(…)
+			update.Mean(false, -2).Drop() // col.mul_(beta).add_(…)
+			fn.Set(&update, approxSquare(s.row, s.col))
+		} else {
+			fn.Set(&update, s.all.Pointwise("rsqrt", shadow.Float32))
+		}
+		rms(update).DivScalar().Drop() // update.div_(….clamp_(min=1))
+		update.Pointwise("neg", shadow.Float32).Drop()
+	}
+	fn.Return(nil)
+}
+
+func (a *adafactor) init(p, grad *shadow.Tensor) *factors {
+	n := grad.Dim()
+	if n < 2 {
+		return &factors{all: zerosLike(p, shadow.Float32)}
+	}
+	row, col := grad.Shape().Remove(n-1), grad.Shape().Remove(n-2)
+	return &factors{row: zeros(p, row), col: zeros(p, col)}
+}
+
+// rms is t.norm(2) / sqrt(n).
+func rms(t *shadow.Tensor) *shadow.Tensor { return t.Norm().DivScalar() }
+
+// approxSquare is _approx_sq_grad: the outer product of what rows and columns
+// know of the gradient's square.
+func approxSquare(row, col *shadow.Tensor) *shadow.Tensor {
+	fn := row.World().Func(row, col)
+	r := fn.Let(row.Div(row.Mean(true, -1)).Unsqueeze(-1))
+	c := fn.Let(col.Unsqueeze(-2).Rsqrt())
+	return fn.Return(r.Mul(c))
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package train
+
+import "snug/internal/shadow"
+
+// torch.optim.Adam and AdamW (torch/optim/adam.py, 2.11). Both moments have the
+// parameter's type and come into being at the first step, for every parameter
+// before the first is updated. The step counters are on the CPU, except for the
+// fused kernels.
+
+// moments is what the three forms share.
+type moments struct {
+	w      *shadow.World
+	params []*shadow.Tensor
+	state  map[*shadow.Tensor][2]*shadow.Tensor
+}
+
+func newMoments(w *shadow.World, params []*shadow.Tensor) moments {
+	return moments{w: w, params: params, state: map[*shadow.Tensor][2]*shadow.Tensor{}}
+}
+
+// init makes the states of parameters that see their first gradient.
+func (m *moments) init(before func(p *shadow.Tensor)) []*shadow.Tensor {
+	live := withGrad(m.params)
+	for _, p := range live {
+		if _, ok := m.state[p]; ok {
+			continue
+		}
+		if before != nil {
+			before(p)
+		}
+		m.state[p] = [2]*shadow.Tensor{zerosLike(p, p.DType()), zerosLike(p, p.DType())}
+	}
+	return live
+}
+
+// adam is the default form: foreach.
+type adam struct{ moments }
+
+func newAdam(w *shadow.World, params []*shadow.Tensor) Optimizer { return &adam{newMoments(w, params)} }
+
+// Step works on all parameters of a type at once: the one thing that it
+// allocates is the square roots of all second moments.
+func (a *adam) Step() {
+	foreachEach(a.init(nil), func(group []*shadow.Tensor) []*shadow.Tensor {
+		return foreach(a.w, "_foreach_sqrt", group)
+	})
+}
+
+// adamFused is one kernel for everything. Its step counters are on the GPU.
+type adamFused struct {
+	moments
+	steps []*shadow.Tensor
+}
+
+func newAdamFused(w *shadow.World, params []*shadow.Tensor) Optimizer {
+	return &adamFused{moments: newMoments(w, params)}
+}
+
+// Step allocates nothing but the states.
+func (a *adamFused) Step() {
+	a.init(func(p *shadow.Tensor) { a.steps = append(a.steps, zeros(p, shadow.Dims())) })
+}
+
+// scalesItself marks an optimizer that takes the loss scale along, so that
+// gradients need not be divided before.
+func (a *adamFused) scalesItself() {}
+
+// adamLoop is foreach=False: one parameter after another.
+type adamLoop struct{ moments }
+
+func newAdamLoop(w *shadow.World, params []*shadow.Tensor) Optimizer {
+	return &adamLoop{newMoments(w, params)}
+}
+
+// Step needs a square root and its quotient for each parameter; the quotient
+// has a name and stays until the next one is there.
+func (a *adamLoop) Step() {
+	defer a.w.NoGrad()()
+	var denom *shadow.Tensor
+	for _, p := range a.init(nil) {
+		next := a.state[p][1].Pointwise("sqrt", p.DType()).DivScalar().Hold()
+		denom.Drop()
+		denom = next
+	}
+	denom.Drop()
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package train
+
+import (
+	"snug/internal/kernel"
+	"snug/internal/shadow"
+)
+
+// ClipGradNorm is torch.nn.utils.clip_grad_norm_: the norm of all gradients,
+// and the gradients scaled in place.
+func ClipGradNorm(w *shadow.World, params []*shadow.Tensor) {
+	defer w.NoGrad()()
+	var grads []*shadow.Tensor
+	for _, p := range withGrad(params) {
+		grads = append(grads, p.Grad())
+	}
+	if len(grads) == 0 {
+		return
+	}
+	fn := w.Func()
+	total := fn.Let(totalNorm(w, grads))
+	inner := w.Func(total)
+	coef := inner.Let(overNumber(total.AddScalar()))
+	inner.Let(coef.Pointwise("clamp", coef.DType()))
+	inner.Return(nil)
+	fn.Return(nil)
+}
+
+// totalNorm is the norm of the tensors' norms.
+func totalNorm(w *shadow.World, grads []*shadow.Tensor) *shadow.Tensor {
+	var norms []*shadow.Tensor
+	for _, group := range byType(grads) {
+		norms = append(norms, foreachNorm(w, group)...)
+	}
+	parts := make([]*shadow.Tensor, len(norms))
+	for i, n := range norms {
+		parts[i] = n.Unsqueeze(0)
+	}
+	stacked := shadow.Cat(0, parts...)
+	total := stacked.Norm(0)
+	stacked.Drop()
+	dropList(norms)
+	return total
+}
+
+// foreachNorm is _foreach_norm: float32 partial sums for all tensors, then the
+// norms themselves.
+func foreachNorm(w *shadow.World, ts []*shadow.Tensor) []*shadow.Tensor {
+	w.Op("_foreach_norm")
+	most := 0
+	for _, t := range ts {
+		most = max(most, t.Numel())
+	}
+	partial := w.Empty(shadow.Dims(kernel.ForeachNorm(len(ts), most)), shadow.Float32).Hold()
+	out := make([]*shadow.Tensor, len(ts))
+	for i, t := range ts {
+		out[i] = w.Empty(shadow.Dims(), t.DType()).Hold()
+	}
+	partial.Drop()
+	return out
+}
+
+// overNumber is number / t.
+func overNumber(t *shadow.Tensor) *shadow.Tensor {
+	t.Hold()
+	r := t.Pointwise("reciprocal", t.DType())
+	out := r.Pointwise("mul", t.DType())
+	r.Drop()
+	t.Drop()
+	return out
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package train
+
+import "snug/internal/shadow"
+
+// DeepSpeed's ZeRO, stages 1 to 3 (deepspeed/runtime/zero, 0.19, with its
+// default settings). This is read from the sources, and what DeepSpeed itself
+// allocates is held to its own code on the CPU
+// (testdata/measured/deepspeed_cpu.py); no run on a GPU has confirmed it.
+//
+// What all stages share: parameters of the model's own type; a float32 copy of
+// this process's part of them, which the optimizer updates; and one flat bucket
+// that gradients are copied into and reduced in.
+
+// zeroBucket is reduce_bucket_size, in elements.
+const zeroBucket = 500_000_000
+
+// zero is the part that the stages share.
+type zero struct {
+	w         *shadow.World
+	world     int
+	params    []*shadow.Tensor // trainable
+	dtype     shadow.DType
+	master    *shadow.Tensor // this process's part in float32
+	bucket    *shadow.Tensor
+	filled    []*shadow.Tensor // parameters whose gradients stand in the bucket
+	elements  int
+	averaged  *shadow.Tensor // this process's part of the gradients, for the step
+	partition int            // its elements
+	slices    []int          // elements of each gradient in it
+	keeps     bool           // averaged stays between steps
+}
+
+// Masters is what the optimizer updates.
+func (z *zero) Masters() []*shadow.Tensor { return []*shadow.Tensor{z.master} }
+
+// flat is a new tensor of n elements that stays.
+func (z *zero) flat(c shadow.Component, n int, dt shadow.DType) *shadow.Tensor {
+	defer z.w.As(c)()
+	return z.w.Empty(shadow.Dims(n), dt).Hold()
+}
+
+// addMaster makes the float32 copy by way of another of the given type, then the
+// gradient of zeros that DeepSpeed makes to set up its optimizer.
+func (z *zero) addMaster(through shadow.DType) {
+	copied := z.w.Empty(shadow.Dims(z.partition), through).Hold()
+	if z.dtype != shadow.Float32 {
+		copied = shadow.Replace(copied, z.w.Empty(shadow.Dims(z.partition), shadow.Float32))
+	}
+	z.master = copied
+	z.master.Retag(shadow.OptimizerState, "master weights")
+	z.master.SetTrained(true)
+	z.w.Scratch(z.master.Bytes())
+}
+
+// collect copies a gradient into the bucket, where it stays as a view; a bucket
+// that it does not fit into is reduced first. A gradient larger than the bucket
+// is reduced by itself.
+func (z *zero) collect(p *shadow.Tensor, reduce func()) {
+	if z.elements+p.Numel() > zeroBucket && len(z.filled) > 0 {
+		reduce()
+	}
+	if p.Numel() <= zeroBucket {
+		p.LayGradInto(z.bucket)
+	}
+	z.elements += p.Numel()
+	z.filled = append(z.filled, p)
+}
+
+// zeroOptimizer is the step of a ZeRO optimizer around that of another.
+type zeroOptimizer struct {
+	z     *zero
+	inner Optimizer
+}
+
+// Around is the optimizer that updates the master weights.
+func (z *zero) Around(o Optimizer) Optimizer { return &zeroOptimizer{z, o} }
+
+// Step finds the norm of the gradients, each of them in float64 for a moment. Then
+// it makes one float32 gradient of this process's part, updates, and copies the
+// result into the model's parameters, whose other parts are gathered in place.
+func (o *zeroOptimizer) Step() {
+	z := o.z
+	if z.averaged == nil {
+		return
+	}
+	for _, n := range z.slices {
+		z.w.Scratch(uint64(n) * shadow.Float64.Bytes())
+	}
+	grad := z.w.Empty(shadow.Dims(z.partition), z.averaged.DType()).Hold()
+	if grad.DType() != shadow.Float32 {
+		grad = shadow.Replace(grad, z.w.Empty(shadow.Dims(z.partition), shadow.Float32))
+	}
+	if !z.keeps {
+		z.averaged.Drop()
+		z.averaged = nil
+	}
+	z.master.SetGrad(grad)
+	o.inner.Step()
+	ZeroGrad(z.Masters())
+}

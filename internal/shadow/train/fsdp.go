@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package train
+
+import (
+	"snug/internal/kernel"
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
+
+// FSDP2: fully_shard on each block of a model and then on the model itself
+// (torch/distributed/fsdp/_fully_shard, 2.11).
+//
+// Each process keeps its part of every parameter, cut along the first
+// dimension. A group of parameters, one block's or what is left at the root, is
+// gathered before its block runs, forward and backward, and given up after it.
+// Gathering goes through one flat tensor that lives on a CUDA stream of its
+// own; gradients are reduced into a flat tensor on another. So this memory is
+// never shared with the model's.
+
+// Sharding is how FSDP2 is set up.
+type Sharding struct {
+	World   int
+	Reshard bool         // give gathered parameters up after forward
+	Param   shadow.DType // of gathered parameters; None keeps theirs
+	Reduce  shadow.DType // of reduced gradients; None keeps the gradients'
+}
+
+// FSDP is fully_shard around a model and its blocks.
+type FSDP struct {
+	w        *shadow.World
+	how      Sharding
+	groups   []*shardGroup  // the root first, then blocks in the model's order
+	copyIn   uint16         // the stream that all-gather outputs live on
+	scatter  uint16         // the stream that reduced gradients live on
+	gathered *shadow.Tensor // of the last group that ran forward: kept for the next copy-out
+	reducing *shadow.Tensor // the last reduce-scatter's input: kept for the next one
+	order    []*shardGroup  // in which groups ended their forward
+}
+
+// training is what a group is about to do, as FSDP's TrainingState has it.
+type training uint8
+
+const (
+	idle training = iota
+	inForward
+	preBackward
+	postBackward
+)
+
+// shardGroup is FSDPParamGroup: parameters that travel together.
+type shardGroup struct {
+	f         *FSDP
+	params    []shardParam
+	state     training
+	backward  bool // its block's backward has begun: running forward again is recomputation
+	unsharded bool
+	result    *shadow.Tensor // a gather whose copy-out is still to come
+	places    []int          // in the order of forwards
+}
+
+// shardParam is FSDPParam. Full is the parameter that the model computes with;
+// its storage comes and goes, so that what autograd saved of it stays valid.
+type shardParam struct {
+	full, shard *shadow.Tensor
+}
+
+// NewFSDP shards a model block by block; what is in none belongs to the root.
+func NewFSDP(b *nn.Builder, how Sharding) *FSDP {
+	w := b.W
+	f := &FSDP{w: w, how: how, copyIn: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
+	root := &shardGroup{f: f}
+	f.groups = []*shardGroup{root}
+	blocks := map[string]*shardGroup{}
+	members := map[*shardGroup][]*shadow.Tensor{}
+	for _, p := range b.ParametersInsideOut() {
+		g := root
+		if at := b.BlockOf(p.Name()); at != "" {
+			if g = blocks[at]; g == nil {
+				g = &shardGroup{f: f}
+				blocks[at] = g
+				w.Wrap(at, g)
+				f.groups = append(f.groups, g)
+			}
+		}
+		members[g] = append(members[g], p)
+	}
+	for _, g := range f.groups[1:] {
+		g.shard(members[g])
+	}
+	root.shard(members[root])
+	w.OnBackward(f.finish)
+	return f
+}
+
+// shard makes the group's shards, then lets go of the parameters they come from.
+// A model that was not on the GPU before is moved there a group at a time, which
+// is the most of it that is ever whole: fully_shard does so for one on the CPU, and
+// filling one on the meta device takes less, a parameter (accelerate's
+// fsdp2_load_full_state_dict) or nothing (to_empty).
+func (g *shardGroup) shard(params []*shadow.Tensor) {
+	w := g.f.w
+	for _, p := range params {
+		p.Fill()
+	}
+	for _, p := range params {
+		size := p.Shape()
+		if p.Dim() > 0 {
+			size = size.With(0, kernel.CeilDiv(p.Size(0), g.f.how.World))
+		}
+		s := w.Parameter(p.Name(), size, p.DType(), false)
+		s.SetTrained(p.RequiresGrad())
+		g.params = append(g.params, shardParam{full: p, shard: s})
+	}
+	for _, p := range params {
+		p.ToMeta()
+		if g.f.how.Param != shadow.None {
+			p.Retype(g.f.how.Param)
+		}
+	}
+}
+
+// Shards is what the optimizer updates in place of the given parameters.
+func (f *FSDP) Shards(params []*shadow.Tensor) []*shadow.Tensor {
+	of := map[*shadow.Tensor]*shadow.Tensor{}
+	for _, g := range f.groups {
+		for _, p := range g.params {
+			of[p.full] = p.shard
+		}
+	}
+	out := make([]*shadow.Tensor, len(params))
+	for i, p := range params {
+		out[i] = of[p]
+	}
+	return out
+}
+
+// Forward is the root's forward around the model's.
+func (f *FSDP) Forward(run func() *shadow.Tensor) *shadow.Tensor {
+	root := f.groups[0]
+	root.PreForward(nil)
+	loss := run()
+	root.PostForward(loss)
+	f.gathered.Drop()
+	f.gathered = nil
+	return loss
+}

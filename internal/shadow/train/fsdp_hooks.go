@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package train
+
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
+
+// The hooks of FSDP2 on a module: before and after its forward, when its
+// output's gradient is there, and when its input's is
+// (_fsdp_state.py and _fsdp_param_group.py, 2.11).
+
+// PreForward gathers the group for its block, which takes x. The result is what
+// the block sees: x cast to the parameters' type, and with a node in the graph
+// that runs when x's gradient is there.
+func (g *shardGroup) PreForward(x *shadow.Tensor) *shadow.Tensor {
+	if g.backward {
+		if !g.unsharded {
+			g.unshard()
+			g.copyOut()
+		}
+		return x
+	}
+	if dt := g.f.how.Param; dt != shadow.None && x != nil && x.DType().Floating() {
+		x = x.To(dt)
+	}
+	g.state = inForward
+	g.unshard()
+	g.copyOut()
+	if x == nil {
+		return nil
+	}
+	return x.AfterGrad("RegisterPostBackwardFunctionBackward", g.postBackward)
+}
+
+// PostForward gives the parameters up and waits for the output's gradient.
+func (g *shardGroup) PostForward(out *shadow.Tensor) {
+	if g.backward {
+		return
+	}
+	if g.f.how.Reshard {
+		g.reshard()
+	}
+	g.places = append(g.places, len(g.f.order))
+	g.f.order = append(g.f.order, g)
+	g.state = idle
+	out.BeforeBackward(g.preBackward)
+}
+
+// preBackward gathers the group again, and begins to gather the one whose
+// backward comes next.
+func (g *shardGroup) preBackward() {
+	g.backward = true
+	if g.state == preBackward {
+		return
+	}
+	g.state = preBackward
+	g.unshard()
+	g.copyOut()
+	if len(g.places) == 0 {
+		return
+	}
+	at := g.places[len(g.places)-1]
+	g.places = g.places[:len(g.places)-1]
+	if at > 0 {
+		g.f.order[at-1].unshard()
+	}
+}
+
+// postBackward gives the parameters up and reduces their gradients.
+func (g *shardGroup) postBackward() {
+	g.state = postBackward
+	var with []shardParam
+	var grads []*shadow.Tensor
+	for _, p := range g.params {
+		if grad := p.full.TakeGrad(); grad != nil {
+			with, grads = append(with, p), append(grads, grad)
+		}
+	}
+	g.reshard()
+	if len(grads) > 0 {
+		g.f.reducing.Drop()
+		g.f.reducing = g.f.reduce(with, grads)
+	}
+}
+
+// finish is the root's callback at the end of backward: groups whose input had
+// no gradient, as the root's, have their turn now.
+func (f *FSDP) finish() {
+	for _, g := range f.groups {
+		if g.state != postBackward {
+			g.postBackward()
+		}
+		g.state, g.backward, g.places = idle, false, nil
+		g.result.Drop()
+		g.result = nil
+	}
+	f.order = slices.Delete(f.order, 0, len(f.order))
+	f.reducing.Drop()
+	f.reducing = nil
+}

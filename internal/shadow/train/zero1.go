@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package train
+
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
+
+// Zero1 is DeepSpeed's stage 1 (stage_1_and_2.py without partition_grads), which
+// is not PyTorch's ZeroRedundancyOptimizer: master weights and optimizer states
+// are partitioned, gradients stay whole until the last backward of a step has
+// ended. Only then are they copied into the bucket, parameter by parameter, and
+// reduced; the bucket itself is there from the step's first gradient on.
+type Zero1 struct {
+	flatZero
+	last bool // the backward under way is the step's last
+}
+
+// NewZero1 flattens the trainable parameters of a model.
+func NewZero1(b *nn.Builder, world int) *Zero1 {
+	z := &Zero1{flatZero: newFlatZero(b, world), last: true}
+	z.w.OnGrad(func(*shadow.Tensor) { z.setupBucket() })
+	z.w.OnBackward(z.finish)
+	return z
+}
+
+// Boundary says whether the backward ahead is the last one before an update.
+func (z *Zero1) Boundary(last bool) { z.last = last }
+
+// finish is reduce_gradients at the boundary: what is not this process's stays a
+// view of the bucket, or by itself where it is too large for that, until all is
+// reduced.
+func (z *Zero1) finish() {
+	if !z.last {
+		return
+	}
+	for _, p := range z.params {
+		if p.Grad() != nil {
+			z.collect(p, z.reduce)
+		}
+	}
+	z.reduce()
+	z.averaged, z.part = z.part, nil
+	ZeroGrad(z.params)
+	z.bucket.Drop()
+	z.bucket = nil
+}
+
+// reduce sums the bucket up and moves what belongs to this process into its part.
+func (z *Zero1) reduce() {
+	z.average()
+	for _, p := range z.filled {
+		if z.mine[p] {
+			z.setupPart()
+			ZeroGrad([]*shadow.Tensor{p})
+		}
+	}
+	z.filled, z.elements = nil, 0
+}

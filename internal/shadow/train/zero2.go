@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package train
+
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
+
+// Zero2 is DeepSpeed's stage 2 (stage_1_and_2.py with partition_grads): of the
+// gradients a process keeps its own part from the moment they are reduced.
+type Zero2 struct{ flatZero }
+
+// NewZero2 flattens the trainable parameters of a model.
+func NewZero2(b *nn.Builder, world int) *Zero2 {
+	z := &Zero2{newFlatZero(b, world)}
+	z.w.OnGrad(z.gradient)
+	z.w.OnBackward(z.finish)
+	return z
+}
+
+// gradient takes a gradient as soon as it is there.
+func (z *Zero2) gradient(p *shadow.Tensor) {
+	z.setupBucket()
+	z.collect(p, z.reduce)
+}
+
+// reduce sums the bucket up. What belongs to this process moves into its part,
+// the rest is dropped.
+func (z *Zero2) reduce() {
+	z.average()
+	for _, p := range z.filled {
+		if z.mine[p] {
+			z.setupPart()
+		}
+		ZeroGrad([]*shadow.Tensor{p})
+	}
+	z.filled, z.elements = nil, 0
+}
+
+// finish ends a backward. Gradients of an earlier one of the same step are
+// added to.
+func (z *Zero2) finish() {
+	z.reduce()
+	z.bucket.Drop()
+	z.bucket = nil
+	if z.averaged == nil {
+		z.averaged = z.part
+	} else {
+		z.part.Drop()
+	}
+	z.part = nil
+}

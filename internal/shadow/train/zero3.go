@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package train
+
+import (
+	"snug/internal/kernel"
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
+
+// Zero3 is DeepSpeed's stage 3 (stage3.py, partition_parameters.py and
+// partitioned_param_coordinator.py): a process has its part of every parameter.
+// A module's own parameters are gathered before it runs and given up after it,
+// except small ones, which stay. From the second step on, when the order of
+// modules is known, what is needed again soon is not given up. Gathering ahead
+// of time, which moves up to 50 million elements forward, is left out.
+type Zero3 struct {
+	zero
+	gather  uint16 // the stream that gathered parameters live on
+	scatter uint16 // the stream that reduces gradients
+	modules []*zeroModule
+	at      map[string]*zeroModule // by their paths
+	order   []*zeroModule          // of the first forward
+	learned bool
+	users   map[*shadow.Tensor]int // modules that have a parameter gathered
+}
+
+const (
+	zeroPersistence = 100_000       // param_persistence_threshold, in elements
+	zeroReuse       = 1_000_000_000 // max_reuse_distance, in elements
+)
+
+// zeroModule is a module with parameters of its own.
+type zeroModule struct {
+	z      *Zero3
+	params []*shadow.Tensor // those that come and go
+	live   bool
+	again  bool // its backward has begun
+	after  int  // elements that the modules after it use in forward
+}
+
+// NewZero3 partitions a model: parameter by parameter, then all parts together
+// into one flat tensor, by way of the CPU. Under zero.Init each parameter is made
+// here and is whole no longer than until its part is cut out.
+func NewZero3(b *nn.Builder, world int) *Zero3 {
+	w := b.W
+	z := &Zero3{zero: zero{w: w, world: world, params: b.Trainable(), keeps: true}, gather: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
+	z.dtype = z.params[0].DType()
+	z.users = map[*shadow.Tensor]int{}
+	z.at = map[string]*zeroModule{}
+	var parts []*shadow.Tensor
+	for _, p := range b.Parameters() {
+		n := kernel.CeilDiv(p.Numel(), world)
+		if p.RequiresGrad() {
+			z.partition += n
+			z.slices = append(z.slices, n)
+		}
+		p.Fill()
+		parts = append(parts, w.Empty(shadow.Dims(n), p.DType()).Hold())
+		if p.Numel() > zeroPersistence {
+			p.ToMeta()
+			z.add(nn.OwnerOf(p.Name()), p)
+		}
+	}
+	for _, t := range b.Ties() {
+		z.add(t.At, t.To)
+	}
+	dropList(parts)
+	z.flat(shadow.Parameters, numelOf(parts), z.dtype)
+	z.addMaster(shadow.Float32)
+	z.bucket = z.flat(shadow.Gradients, zeroBucket, z.dtype)
+	z.averaged = z.flat(shadow.Gradients, z.partition, z.dtype)
+	w.OnGrad(func(p *shadow.Tensor) { z.collect(p, z.reduce) })
+	w.OnBackward(z.finish)
+	return z
+}
+
+// add lists a parameter with the module at a path.
+func (z *Zero3) add(at string, p *shadow.Tensor) {
+	m := z.at[at]
+	if m == nil {
+		m = &zeroModule{z: z}
+		z.at[at] = m
+		z.w.Wrap(at, m)
+		z.modules = append(z.modules, m)
+	}
+	m.params = append(m.params, p)
+}
+
+// Forward runs the model; the first one teaches the order.
+func (z *Zero3) Forward(run func() *shadow.Tensor) *shadow.Tensor {
+	loss := run()
+	if !z.learned {
+		z.learned = true
+		after := 0
+		for i := len(z.order) - 1; i >= 0; i-- {
+			z.order[i].after = after
+			after += numelOf(z.order[i].params)
+		}
+	}
+	return loss
+}
+
+// PreForward gathers the module's parameters and has x's gradient tell when
+// they are no longer needed.
+func (m *zeroModule) PreForward(x *shadow.Tensor) *shadow.Tensor {
+	m.fetch()
+	if m.again {
+		return x
+	}
+	if !m.z.learned {
+		m.z.order = append(m.z.order, m)
+	}
+	return x.AfterGrad("PostBackwardFunctionModuleBackward", m.release)
+}
+
+// PostForward gives the parameters up unless backward needs them within the
+// reuse distance.
+func (m *zeroModule) PostForward(out *shadow.Tensor) {
+	if m.again {
+		return
+	}
+	if !m.z.learned || 2*m.after >= zeroReuse {
+		m.release()
+	}
+	out.BeforeBackward(func() {
+		m.again = true
+		m.fetch()
+	})
+}
+
+// fetch gathers what no other module has gathered: one parameter straight into
+// its memory, several through a flat tensor.
+func (m *zeroModule) fetch() {
+	if m.live {
+		return
+	}
+	m.live = true
+	z, w := m.z, m.z.w
+	var absent []*shadow.Tensor
+	flat := 0
+	for _, p := range m.params {
+		if z.users[p]++; z.users[p] == 1 {
+			absent = append(absent, p)
+			flat += kernel.CeilDiv(p.Numel(), z.world) * z.world
+		}
+	}
+	w.OnQueue(z.gather, shadow.Parameters, func() {
+		w.Op("all_gather_coalesced")
+		var through *shadow.Tensor
+		if len(absent) > 1 {
+			through = w.Empty(shadow.Dims(flat), z.dtype).Hold()
+		}
+		for _, p := range absent {
+			p.ResizeStorage(p.Numel())
+		}
+		through.Drop()
+	})
+}
+
+// release gives up the parameters that no other module needs.
+func (m *zeroModule) release() {
+	if !m.live {
+		return
+	}
+	m.live = false
+	for _, p := range m.params {
+		if m.z.users[p]--; m.z.users[p] == 0 {
+			p.FreeStorage()
+		}
+	}
+}
+
+// reduce sums the bucket up, through a copy with the parts in order, and adds
+// this process's to its gradients.
+func (z *Zero3) reduce() {
+	z.w.OnQueue(z.scatter, shadow.Gradients, func() {
+		if len(z.filled) > 1 {
+			z.w.Scratch(uint64(z.elements) * z.dtype.Bytes())
+		}
+	})
+	ZeroGrad(z.filled)
+	z.filled, z.elements = nil, 0
+}
+
+// finish ends a backward: what is still gathered goes.
+func (z *Zero3) finish() {
+	z.reduce()
+	for _, m := range z.modules {
+		m.release()
+		m.again = false
+	}
+}

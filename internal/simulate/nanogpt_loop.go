@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"snug/internal/family"
+	"snug/internal/shadow"
+)
+
+// The loop of karpathy/nanoGPT, train.py. It stands at the top of a file, so that its
+// names are global: X, Y, logits and loss hold what they were given until the next
+// micro-batch binds them anew. The old logits are there while the new ones are made,
+// and during the update. A batch is fetched while the one before it is in its forward
+// pass. Before the first step the loss is estimated, without gradients, which leaves
+// memory in the cache that the steps then find. It is estimated again later on, among
+// what the steps have left: that takes no more in any of 384 shapes that were tried.
+
+// loopNames is the variables of the loop.
+type loopNames struct {
+	batch        family.Batch
+	logits, loss *shadow.Tensor
+}
+
+// estimateBatches is how many micro-batches of estimate_loss are simulated, as if eval_iters
+// were 2: from the second on, which finds the names of the one before, all are alike.
+const estimateBatches = 4
+
+// bind gives a name another value; what it held before goes once the new one is there.
+func bind(at **shadow.Tensor, to *shadow.Tensor) {
+	old := *at
+	*at = to.Hold()
+	old.Drop()
+}
+
+// fetch is X, Y = get_batch('train').
+func (r *run) fetch(n *loopNames) {
+	r.note("step: batch")
+	old := n.batch
+	n.batch = r.script.Batch()
+	old.Drop()
+}
+
+// beforeSteps is what train.py does before its first step.
+func (r *run) beforeSteps() {
+	if r.script == nil || r.o.Local {
+		return
+	}
+	r.fetch(&r.names)
+	r.mark(Forward, "estimate_loss")
+	r.estimateLoss()
+}
+
+// estimateLoss is estimate_loss, which has names of its own.
+func (r *run) estimateLoss() {
+	defer r.w.NoGrad()()
+	r.script.Eval(true)
+	var own loopNames
+	for range estimateBatches {
+		r.fetch(&own)
+		r.w.Autocast(autocastType(r.s.Precision), func() { r.callModel(&own, r.script.Forward) })
+		shadow.Item(own.loss)
+	}
+	own.end()
+	r.script.Eval(false)
+}
+
+// callModel is logits, loss = model(X, Y).
+func (r *run) callModel(n *loopNames, model func(family.Batch) (logits, loss *shadow.Tensor)) {
+	logits, loss := model(n.batch)
+	bind(&n.logits, logits)
+	bind(&n.loss, loss)
+}
+
+// scriptMicroBatch is one micro-batch of the loop.
+func (r *run) scriptMicroBatch() {
+	n := &r.names
+	if r.o.Local {
+		r.fetch(n)
+	}
+	r.mark(Forward, "forward")
+	r.w.Autocast(autocastType(r.s.Precision), func() {
+		r.callModel(n, r.wrapped)
+		if !r.o.Undivided {
+			bind(&n.loss, n.loss.DivScalar())
+		}
+	})
+	if !r.o.Local {
+		r.fetch(n)
+	}
+	r.mark(Backward, "backward")
+	r.scaled(n.loss)
+	r.note("backward done")
+}
+
+// wrapped is the model with what a run on several GPUs puts around it.
+func (r *run) wrapped(b family.Batch) (logits, loss *shadow.Tensor) {
+	loss = r.forward(func() *shadow.Tensor {
+		logits, loss = r.script.Forward(b)
+		return loss
+	})
+	return logits, loss
+}
+
+// end ends the names, as a function does when it returns.
+func (n *loopNames) end() {
+	n.batch.Drop()
+	bind(&n.logits, nil)
+	bind(&n.loss, nil)
+	*n = loopNames{}
+}

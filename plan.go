@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snug
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"snug/internal/setup"
+)
+
+// PlanOptions says what a plan has to keep to. The zero value keeps the effective batch of
+// the setup, uses the whole card and locks nothing.
+type PlanOptions struct {
+	// Target is the effective batch, batch × accumulation × GPUs; 0 is that of the setup.
+	Target int
+	// Goal is what matters most.
+	Goal Goal
+	// Margin is the share of the card that stays free, from 0 to below 1.
+	Margin float64
+	// Reserve is the memory of the card that other processes need.
+	Reserve Bytes
+	// Lock names the fields of the setup that stay as they are: "precision", "dist".
+	Lock []string
+	// Allow names the fields that may change even though that changes what is trained: "seq",
+	// "positives", "negatives", "precision", "optimizer".
+	Allow []string
+}
+
+// Plan is the settings that were chosen for a card, and why. Its JSON is that of
+// `snug optimize --json`.
+type Plan struct {
+	// GPU is the card's name.
+	GPU string `json:"gpu"`
+	// Current is the run as it is.
+	Current *Choice `json:"current"`
+	// Recommended is the run as it should be, nil if nothing fits.
+	Recommended *Choice `json:"recommended"`
+	// Ladder is the fastest way to run within growing shares of the card.
+	Ladder []Rung `json:"ladder"`
+	// Levers are the changes that save memory, the largest saving first.
+	Levers []Lever `json:"levers"`
+	// Rejected is what came close, and why it was not taken.
+	Rejected []Rejection `json:"rejected"`
+	// Files are the changes to config files. Only the command makes any; [Optimize] reads no
+	// config files.
+	Files []FileChange `json:"files"`
+
+	// Target is the effective batch that was planned for.
+	Target int `json:"-"`
+	// Room is how much memory there was to fit into.
+	Room Bytes `json:"-"`
+	// Notes say what to know about the recommended settings.
+	Notes []string `json:"-"`
+	// If nothing fits, Least is the choice that takes least memory, Rescue the shortest list
+	// of levers that makes the run fit, and Rescued the run with them, nil if there is none.
+	Least   *Choice  `json:"-"`
+	Rescue  []string `json:"-"`
+	Rescued *Choice  `json:"-"`
+}
+
+// Choice is one way to run: the settings that a plan chooses, and their estimate, whose
+// Setup is the whole run.
+type Choice struct {
+	Settings Settings `json:"settings"`
+	Estimate *Answer  `json:"estimate"`
+	// SamplesPerSecond is the speed over all GPUs. It is an estimate, and 0 if the run does
+	// not fit or its speed is not known.
+	SamplesPerSecond float64 `json:"samples_per_second"`
+
+	// Change says in words how the choice differs from the run as it is.
+	Change string `json:"-"`
+}
+
+// Rung is the fastest way to run within a share of the card. Its Choice is nil if nothing
+// fits there.
+type Rung struct {
+	Name  string  `json:"name"` // "safe", "medium", "aggressive", "maximum"
+	Share float64 `json:"share"`
+	*Choice
+	Risk string `json:"risk"`
+}
+
+// Lever is one change that saves memory, on its own, against the run as it is.
+type Lever struct {
+	Change string `json:"change"`
+	Saves  Bytes  `json:"saves"` // of the peak
+	Costs  string `json:"costs"`
+}
+
+// Rejection is a way to run that was not taken.
+type Rejection struct {
+	Settings Settings `json:"settings"`
+	Why      string   `json:"why"`
+
+	// Change says in words how it differs from what was chosen.
+	Change string `json:"-"`
+}
+
+// FileChange is a value in a config file that the recommended settings change.
+type FileChange struct {
+	Path string `json:"path"`
+	Key  string `json:"key"`
+	From any    `json:"from"`
+	To   any    `json:"to"`
+}
+
+// Settings are the values that a plan chooses, by the field of the setup: "batch",
+// "dist.kind". There is always a batch, an accumulation and a checkpointing. In JSON they
+// are nested as in a setup.
+type Settings map[string]any
+
+// MarshalJSON nests the settings as a setup does.
+func (s Settings) MarshalJSON() ([]byte, error) {
+	out := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		setup.Put(out, name, s[name])
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. Numbers are float64 then.
+func (s *Settings) UnmarshalJSON(data []byte) error {
+	var in setup.Values
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	*s = settingsOf(in)
+	return nil
+}

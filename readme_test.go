@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snug_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestReadmeIsTheExample wants the program in the README to be the one that is run here.
+func TestReadmeIsTheExample(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "```go\n")
+	program, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("the README has no Go in it")
+	}
+	for line := range strings.Lines(program) {
+		line, says, _ := strings.Cut(strings.TrimSpace(line), " // ")
+		if !strings.Contains(string(examples), "\t"+line+"\n") || says != "" && !strings.Contains(string(examples), "// reserved: "+says+"\n") {
+			t.Errorf("no example has %q", line)
+		}
+	}
+}
+// TestReadmeFigures holds the README's figures to docs/accuracy.md, which the
+// measurements make.
+func TestReadmeFigures(t *testing.T) {
+	readme, accuracy := words(t, "README.md"), page(t, "docs/accuracy.md")
+	var runs, exact int
+	for _, row := range tableUnder(accuracy, "## Overall") {
+		n, _, _ := strings.Cut(row[2], " of ")
+		runs, exact = runs+number(t, n), exact+number(t, row[3])
+	}
+	if runs < 300 {
+		t.Fatalf("only %d runs are in docs/accuracy.md", runs)
+	}
+	wants := []string{fmt.Sprintf("Against %d real training runs", runs), fmt.Sprintf("%d peaks are exact to the byte", exact)}
+
+	larger := tableUnder(accuracy, "## Larger batches, from two small ones")
+	right := 0
+	for _, row := range larger {
+		if row[5] == "0" {
+			right++
+		}
+	}
+	wants = append(wants, fmt.Sprintf("Of %d predictions at larger batches than the recorded ones %d were exact to the byte", len(larger), right))
+
+	names := map[string]string{
+		"EleutherAI": "EleutherAI's formula", "Megatron": "Megatron's activation formula",
+		"DeepSpeed": "DeepSpeed's estimator", "accelerate": "accelerate's rule",
+	}
+	peers := 0
+	for _, row := range tableUnder(accuracy, "## The formulas in use elsewhere") {
+		first, _, _ := strings.Cut(strings.ReplaceAll(row[0], "'", " "), " ")
+		if name := names[first]; name != "" {
+			peers++
+			wants = append(wants, fmt.Sprintf("| %s | %s | %s | %s |", name, whole(t, row[3]), whole(t, row[4]), whole(t, row[5])))
+		}
+	}
+	if peers != len(names) {
+		t.Errorf("%d of %d formulas were found", peers, len(names))
+	}
+	for _, want := range wants {
+		if !strings.Contains(readme, want) {
+			t.Errorf("README.md does not say %q, and docs/accuracy.md does", want)
+		}
+	}
+}
+
+func page(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// words is a page without its line breaks.
+func words(t *testing.T, name string) string { return strings.Join(strings.Fields(page(t, name)), " ") }
+
+// tableUnder is the cells of the first table below a heading, without its head.
+func tableUnder(text, heading string) [][]string {
+	_, text, _ = strings.Cut(text, heading)
+	var out [][]string
+	for line := range strings.Lines(text) {
+		row := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(row) > 2 {
+			for i := range row {
+				row[i] = strings.TrimSpace(row[i])
+			}
+			out = append(out, row)
+		} else if len(out) > 0 {
+			break
+		}
+	}
+	return out[min(2, len(out)):]
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// whole is a share without its decimals: +467.93 % is +468 %.
+func whole(t *testing.T, share string) string {
+	t.Helper()
+	f, err := strconv.ParseFloat(strings.Fields(share)[0], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign := ""
+	if strings.HasPrefix(share, "+") {
+		sign = "+"
+	}
+	return fmt.Sprintf("%s%.0f %%", sign, math.Round(f))
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snug
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"snug/internal/allocator"
+	"snug/internal/replay"
+	"snug/internal/snapshot"
+)
+
+// ReplayOptions says how a snapshot is replayed. The zero value replays it as it was.
+type ReplayOptions struct {
+	// Torch is the version of PyTorch whose allocator is used; empty means the recorded one.
+	Torch string
+	// Allocator is a PYTORCH_ALLOC_CONF string; nil means the recorded options.
+	Allocator *string
+	// Limit is the most that may be reserved; 0 is no limit.
+	Limit Bytes
+	// Device is the index of the GPU; nil is the busiest.
+	Device *int
+	// OwnAddresses lets the model of the driver choose addresses, in place of those recorded.
+	OwnAddresses bool
+	// Compare also replays under every allocator setting worth trying.
+	Compare bool
+}
+
+// ReplayAnswer is the outcome of a replay. Its JSON is that of `snug replay --json`.
+type ReplayAnswer struct {
+	// Events is how many allocations and frees were replayed.
+	Events        int   `json:"events"`
+	PeakAllocated Bytes `json:"peak_allocated"`
+	PeakReserved  Bytes `json:"peak_reserved"`
+	// Exact says whether the replay took from the driver, and gave back, exactly what the
+	// recorded run did, request by request. It is nil for a replay under other options or a
+	// limit, which has nothing to be compared with.
+	Exact *bool `json:"exact,omitempty"`
+	// Mismatch is the first difference.
+	Mismatch string `json:"mismatch,omitempty"`
+	// Fits says whether the replay stayed within the limit; nil if there is none.
+	Fits *bool `json:"fits,omitempty"`
+	// OOM says where the replay ran out of memory; nil if it did not.
+	OOM *ReplayOOM `json:"oom,omitempty"`
+	// Compare has the outcomes under other settings, the best first.
+	Compare []ReplayOutcome `json:"compare,omitempty"`
+}
+
+// ReplayOOM is where a replay ran out of memory.
+type ReplayOOM struct {
+	Event   int    `json:"event"`
+	Message string `json:"message"` // as PyTorch writes it
+}
+
+// ReplayOutcome is the outcome of a replay under an allocator setting.
+type ReplayOutcome struct {
+	Conf          string `json:"conf"` // a PYTORCH_ALLOC_CONF string; empty is the default
+	PeakAllocated Bytes  `json:"peak_allocated"`
+	PeakReserved  Bytes  `json:"peak_reserved"`
+	Fits          *bool  `json:"fits,omitempty"`
+}
+
+// Replay plays a memory snapshot through the model of PyTorch's allocator. A snapshot is
+// what torch.cuda.memory._dump_snapshot writes after
+// torch.cuda.memory._record_memory_history, plain or gzip; nothing in it is executed.
+func Replay(ctx context.Context, file string, o ReplayOptions, opts ...Option) (*ReplayAnswer, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	rec, err := optionsOf(opts).snapshot(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	device, err := o.pick(rec)
+	if err != nil {
+		return nil, err
+	}
+	how := replay.Options{Torch: o.Torch, Conf: o.Allocator, Limit: uint64(o.Limit), Own: o.OwnAddresses, Stop: ctx.Err}
+	if err := o.checkAllocator(rec); err != nil {
+		return nil, err
+	}
+	result, err := replay.Run(rec, device, how)
+	if err != nil {
+		return nil, fmt.Errorf("replaying %s: %w", file, err)
+	}
+	out := o.answer(result)
+	if o.Compare {
+		outcomes, err := replay.Compare(rec, device, how)
+		if err != nil {
+			return nil, fmt.Errorf("replaying %s: %w", file, err)
+		}
+		for _, x := range outcomes {
+			out.Compare = append(out.Compare, ReplayOutcome{x.Conf, Bytes(x.PeakAllocated), Bytes(x.PeakReserved), o.fits(x.Result)})
+		}
+	}
+	return out, nil
+}
+
+// check is what can be said against the options alone.
+func (o *ReplayOptions) check() error {
+	if o.Torch == "" {
+		return nil
+	}
+	if _, err := allocator.ParseVersion(o.Torch); err != nil {
+		return &FieldError{Field: "torch", Message: "torch: " + err.Error()}
+	}
+	return nil
+}
+
+// checkAllocator wants options that the PyTorch of the replay has.
+func (o *ReplayOptions) checkAllocator(rec *snapshot.Recording) error {
+	version, err := replay.Version(rec, o.Torch)
+	if err != nil || o.Allocator == nil {
+		return err
+	}
+	if _, err := allocator.ParseOptions(*o.Allocator, version); err != nil {
+		return &FieldError{Field: "allocator", Message: "allocator: " + err.Error()}
+	}
+	return nil
+}
+
+// pick is the device asked for, or the busiest.
+func (o *ReplayOptions) pick(rec *snapshot.Recording) (*snapshot.Device, error) {
+	d := rec.Busiest()
+	if o.Device != nil {
+		if d = rec.Device(*o.Device); d == nil {
+			return nil, &FieldError{Field: "device", Message: fmt.Sprintf("device is %d, which is not in the snapshot; leave it out for the busiest", *o.Device)}
+		}
+	}
+	if d.Entries == 0 {
+		return nil, errors.New("the snapshot has no trace: record with torch.cuda.memory._record_memory_history() before the run")
+	}
+	return d, nil
+}
+
+// answer is what a replay came to.
+func (o *ReplayOptions) answer(r *replay.Result) *ReplayAnswer {
+	out := &ReplayAnswer{
+		Events: r.Events, PeakAllocated: Bytes(r.PeakAllocated), PeakReserved: Bytes(r.PeakReserved), Mismatch: r.Mismatch, Fits: o.fits(r),
+	}
+	if r.Checked {
+		exact := r.Exact()
+		out.Exact = &exact
+	}
+	if r.OOM != nil {
+		out.OOM = &ReplayOOM{r.OOMAt, r.OOM.Error()}
+	}
+	return out
+}
+
+// fits is an answer only where there was something to fit into.
+func (o *ReplayOptions) fits(r *replay.Result) *bool {
+	if o.Limit == 0 {
+		return nil
+	}
+	fits := r.OOM == nil
+	return &fits
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snug
+
+// Setup describes one training run. Model and Batch are required. Any other field that
+// is zero has the default of PyTorch or transformers. In JSON it is an object with the
+// names below, as `snug estimate --setup` reads it.
+type Setup struct {
+	// ID is any text. It is copied to the answer.
+	ID string `json:"id,omitempty"`
+	// Model is what is trained.
+	Model Model `json:"model"`
+	// Batch is the samples per GPU per forward pass: the micro-batch.
+	Batch int `json:"batch"`
+	// Seq is the tokens per sample; the default is the most that the model can see.
+	Seq int `json:"seq,omitempty"`
+	// TargetSeq is the tokens of the decoder per sample, for Seq2SeqLM; the default is Seq.
+	TargetSeq int `json:"target_seq,omitempty"`
+	// Lengths says how long samples are where they are not all alike, in the place of Seq.
+	Lengths Lengths `json:"lengths,omitempty"`
+	// Seed is what lengths are drawn by.
+	Seed int `json:"seed,omitempty"`
+	// Positives and Negatives are the samples per anchor, for Encoder.
+	Positives int `json:"positives,omitempty"`
+	Negatives int `json:"negatives,omitempty"`
+	// Precision is the type of weights and arithmetic.
+	Precision Precision `json:"precision,omitempty"`
+	// Weights is the type that weights are loaded in under autocast, where that is not
+	// float32. With LoRA it is the type of the frozen weights.
+	Weights DType `json:"weights,omitempty"`
+	// Optimizer updates the weights.
+	Optimizer Optimizer `json:"optimizer,omitempty"`
+	// Checkpointing is gradient checkpointing: activations are computed a second time in the
+	// backward pass.
+	Checkpointing bool `json:"checkpointing,omitempty"`
+	// Loss is whose code computes the loss of a causal model.
+	Loss Loss `json:"loss,omitempty"`
+	// Liger is the layers that run on Liger's kernels.
+	Liger []LigerLayer `json:"liger,omitempty"`
+	// Attention is its implementation.
+	Attention Attention `json:"attention,omitempty"`
+	// AttentionMask is whether the batch carries a mask; nil is true.
+	AttentionMask *bool `json:"attention_mask,omitempty"`
+	// Accumulation is the forward passes per optimizer step; 0 is 1.
+	Accumulation int `json:"accumulation,omitempty"`
+	// Clip is whether the gradient norm is clipped.
+	Clip bool `json:"clip,omitempty"`
+	// SetToNone is whether zero_grad drops gradients instead of filling them with zeros;
+	// nil is true.
+	SetToNone *bool `json:"set_to_none,omitempty"`
+	// LoRA freezes all but adapters.
+	LoRA *LoRA `json:"lora,omitempty"`
+	// Quantization is how the weights that LoRA freezes are quantized.
+	Quantization *Quantization `json:"quantization,omitempty"`
+	// Allocator is a PYTORCH_ALLOC_CONF string.
+	Allocator string `json:"allocator,omitempty"`
+	// Dist spreads the run over GPUs. Figures are those of one GPU.
+	Dist *Dist `json:"dist,omitempty"`
+	// Limit is the most that PyTorch may reserve, as set_per_process_memory_fraction
+	// caps it; 0 is no limit.
+	Limit Bytes `json:"limit,omitempty"`
+	// Versions are the installed libraries.
+	Versions Versions `json:"versions,omitzero"`
+	// Steps is how many optimizer steps are simulated; 0 is 3, after which memory has settled.
+	Steps int `json:"steps,omitempty"`
+
+	// Sizes are the quantities that a profile varies and that have no field of their own.
+	// In JSON each is a field of the setup.
+	Sizes map[string]int `json:"-"`
+}
+
+// Lengths is the tokens of each step's batch, such as "512,384,640", a distribution of
+// samples, "uniform:64-512", "lognormal:160,0.6,1024" (median, sigma, longest) or
+// "histogram:64=0.2,512=0.8", or the name of a file with a sample a line. Of a
+// distribution each batch is as long as its longest sample.
+type Lengths string
+
+// Model says which model is trained. Exactly one of Name, Config, ConfigFile and Profile is
+// given.
+type Model struct {
+	// Name is a built-in name such as "llama-3.2-1b" or "torchvision/resnet50", the
+	// organisation/name of one, or whatever the hub of [WithHub] knows.
+	Name string
+	// Config is the contents of a Hugging Face config.json. Keys that are left out have the
+	// defaults of their model_type.
+	Config map[string]any
+	// ConfigFile is the path of a config.json or of its folder. Weights beside it tell
+	// the type they are saved in. In JSON it is a Config that is text.
+	ConfigFile string
+	// Profile is the path of a profile.
+	Profile string
+	// Head is what the model is trained as.
+	Head Head
+}
+
+// LoRA freezes all but low-rank adapters on the named linear layers.
+type LoRA struct {
+	// Rank of the adapters. It is required.
+	Rank int `json:"rank"`
+	// Alpha is their scale, Dropout a share.
+	Alpha   float64 `json:"alpha,omitempty"`
+	Dropout float64 `json:"dropout,omitempty"`
+	// Targets are the linear layers that get an adapter, such as "q_proj", or AllLinear. They
+	// may be left out where PEFT knows the usual ones of the model.
+	Targets []string `json:"targets,omitempty"`
+	// PEFT is whether that library makes the adapters: in float32, with inputs cast to them.
+	PEFT bool `json:"peft,omitempty"`
+	// DoRA is PEFT's use_dora.
+	DoRA bool `json:"dora,omitempty"`
+	// Save is the layers that are trained whole beside the adapters: PEFT's modules_to_save.
+	Save []string `json:"save,omitempty"`
+}
+
+// Quantization is frozen weights that bitsandbytes quantizes, with adapters of PEFT beside
+// them: QLoRA. The fields are those of transformers' BitsAndBytesConfig.
+type Quantization struct {
+	// Bits is 4, which is what is simulated.
+	Bits int `json:"bits"`
+	// Type is what the bits stand for.
+	Type QuantType `json:"type,omitempty"`
+	// Double is whether their scales are quantized too.
+	Double bool `json:"double,omitempty"`
+	// Compute is the type that products are computed in; the default is BFloat16.
+	Compute DType `json:"compute,omitempty"`
+	// Prepare is whether PEFT's prepare_model_for_kbit_training casts to float32 what is
+	// not quantized.
+	Prepare bool `json:"prepare,omitempty"`
+	// CastBack is whether norms, embeddings and head are cast back after that, as Axolotl does.
+	CastBack bool `json:"cast_back,omitempty"`
+	// Adapters is the type that adapters are cast to, as TRL does; the default is Float32.
+	Adapters DType `json:"adapters,omitempty"`
+}
+
+// Dist is how a run is spread over GPUs.
+type Dist struct {
+	// Kind and World, the number of GPUs, are required.
+	Kind  DistKind `json:"kind"`
+	World int      `json:"world"`
+	// BucketView is DDP's gradient_as_bucket_view.
+	BucketView bool `json:"bucket_view,omitempty"`
+	// ParamDType and ReduceDType are the types of FSDP2's gathered parameters and reduced
+	// gradients.
+	ParamDType  DType `json:"param_dtype,omitempty"`
+	ReduceDType DType `json:"reduce_dtype,omitempty"`
+	// Load is how FSDP2 and ZeRO-3 come by their weights.
+	Load DistLoad `json:"load,omitempty"`
+}
+
+// Versions are the installed libraries, such as "2.11". Empty is the newest that is known.
+type Versions struct {
+	Torch        string `json:"torch,omitempty"`
+	Transformers string `json:"transformers,omitempty"`
+	CUDA         string `json:"cuda,omitempty"`
+	BitsAndBytes string `json:"bitsandbytes,omitempty"`
+}

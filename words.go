@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snug
+
+// Precision is the type of weights and arithmetic.
+type Precision string
+
+// The precisions. Those of autocast keep float32 weights, unless Setup.Weights says
+// otherwise; the others have weights of the type itself.
+const (
+	FP32    Precision = "fp32"     // float32 throughout, the default
+	AmpBF16 Precision = "amp-bf16" // autocast in bfloat16
+	AmpFP16 Precision = "amp-fp16" // autocast in float16, with a gradient scaler
+	BF16    Precision = "bf16"     // weights, gradients and optimizer states in bfloat16
+	FP16    Precision = "fp16"     // the same in float16
+)
+
+// DType is the type of the numbers in a tensor.
+type DType string
+
+// The types.
+const (
+	Float32  DType = "fp32"
+	BFloat16 DType = "bf16"
+	Float16  DType = "fp16"
+	// Saved is the type that the model's files have. It is for Setup.Weights alone.
+	Saved DType = "saved"
+)
+
+// Optimizer is an optimizer, as PyTorch or bitsandbytes implements it.
+type Optimizer string
+
+// The optimizers. A plain name is PyTorch's default, which is the foreach kernel
+// where there is one; "fused" and "loop" (foreach=False) are its other kernels.
+const (
+	AdamW       Optimizer = "adamw" // the default
+	AdamWFused  Optimizer = "adamw-fused"
+	AdamWLoop   Optimizer = "adamw-loop"
+	AdamW8Bit   Optimizer = "adamw-8bit" // of bitsandbytes
+	Adam        Optimizer = "adam"
+	AdamFused   Optimizer = "adam-fused"
+	AdamLoop    Optimizer = "adam-loop"
+	SGD         Optimizer = "sgd"
+	SGDMomentum Optimizer = "sgd-momentum"
+	Adafactor   Optimizer = "adafactor"
+	Adagrad     Optimizer = "adagrad"
+	RMSprop     Optimizer = "rmsprop"
+	Lion        Optimizer = "lion"
+	Lion8Bit    Optimizer = "lion-8bit" // of bitsandbytes
+)
+
+// Attention is an implementation of attention.
+type Attention string
+
+// The implementations.
+const (
+	SDPA  Attention = "sdpa"  // torch.nn.functional.scaled_dot_product_attention, the default
+	Eager Attention = "eager" // products and a softmax, one after the other
+	Flash Attention = "flash" // the flash-attn package; 16-bit precisions only
+)
+
+// Head is what a model is trained as.
+type Head string
+
+// The heads. The default is the one of the model's config, or else the usual one.
+const (
+	CausalLM  Head = "causal-lm"
+	MaskedLM  Head = "masked-lm"
+	Seq2SeqLM Head = "seq2seq-lm"
+	// Encoder is a sentence encoder: mean over tokens, normalised, and in-batch softmax over
+	// the similarities. Setup.Positives and Setup.Negatives belong to it.
+	Encoder             Head = "encoder"
+	ImageClassification Head = "image-classification"
+)
+
+// Loss is whose code computes the loss of a causal model.
+type Loss string
+
+// The losses.
+const (
+	ModelLoss Loss = "model" // the model's own, which has the logits of every token at once; the default
+	TRLLoss   Loss = "trl"   // SFTTrainer's of TRL 1.15 and later, in tiles
+	LigerLoss Loss = "liger" // Liger's, a few rows at a time
+)
+
+// LigerLayer is a kind of layer that Liger has kernels for.
+type LigerLayer string
+
+// The kinds.
+const (
+	LigerRope LigerLayer = "rope" // the rotation of queries and keys
+	LigerNorm LigerLayer = "norm"
+	LigerMLP  LigerLayer = "mlp" // what lies between the products of an MLP or of its experts
+	LigerAll  LigerLayer = "all"
+)
+
+// QuantType is what the 4 bits of a quantized weight stand for.
+type QuantType string
+
+// The types.
+const (
+	NF4 QuantType = "nf4" // the default
+	FP4 QuantType = "fp4"
+)
+
+// DistKind is a way to spread a run over GPUs.
+type DistKind string
+
+// The kinds.
+const (
+	DDP            DistKind = "ddp"             // DistributedDataParallel
+	FSDP2          DistKind = "fsdp2"           // fully_shard
+	FSDP2NoReshard DistKind = "fsdp2-noreshard" // fully_shard with reshard_after_forward=False
+	Zero1          DistKind = "zero1"           // PyTorch's ZeroRedundancyOptimizer
+	Zero1DeepSpeed DistKind = "zero1-deepspeed" // DeepSpeed's ZeRO, stage 1
+	Zero2          DistKind = "zero2"           // stage 2
+	Zero3          DistKind = "zero3"           // stage 3
+)
+
+// DistLoad is how a sharded run comes by its weights.
+type DistLoad string
+
+// The ways to load.
+const (
+	LoadWhole   DistLoad = "whole"   // every GPU first holds the whole model; the default of FSDP2
+	LoadSharded DistLoad = "sharded" // no GPU ever does (meta device, zero.Init); the default of ZeRO-3
+)
+
+// AllLinear as a target of LoRA is every linear layer but the head, as in PEFT.
+const AllLinear = "all-linear"
+
+// Goal is what [Optimize] aims for.
+type Goal string
+
+// The goals.
+const (
+	Throughput Goal = "throughput" // the most samples a second; the default
+	Balanced   Goal = "balanced"   // the same within four fifths of the card
+	Quick      Goal = "quick"      // only batch and accumulation change, within half the card
+)
+
+// Source is where the figures of an [Answer] come from.
+type Source string
+
+// The sources.
+const (
+	Simulated Source = "simulated" // the run was simulated op by op
+	Recorded  Source = "recorded"  // it comes from a profile
+)
