@@ -71,7 +71,7 @@ func TestErrorsSpeakOfFields(t *testing.T) {
 		}), "seq", snug.ErrTooLong},
 		"unknown field":  {parse(`{"model": {"name": "gpt2"}, "bacth": 2}`), "bacth", nil},
 		"unknown inside": {parse(`{"model": {"name": "gpt2"}, "lora": {"rnak": 2}}`), "lora.rnak", nil},
-		"in the model":   {parse(`{"model": {"nmae": "gpt2"}}`), "model.nmae", nil},
+		"in the model":   {parse(`{"model": {"namee": "gpt2"}}`), "model.namee", nil},
 		"type":           {parse(`{"model": {"name": "gpt2"}, "batch": "four"}`), "batch", nil},
 		"lock":           {optimize(snug.PlanOptions{Lock: []string{"precison"}}), "lock", nil},
 		"allow":          {optimize(snug.PlanOptions{Allow: []string{"model"}}), "allow", nil},
@@ -102,7 +102,7 @@ func TestErrorsSpeakOfFields(t *testing.T) {
 				t.Errorf("it speaks of a flag: %v", tt.err)
 			}
 			for _, kind := range []error{snug.ErrUnknownModel, snug.ErrUnknownCard, snug.ErrNoLimit, snug.ErrTooLong} {
-				if errors.Is(tt.err, kind) != (kind == tt.kind) {
+				if errors.Is(tt.err, kind) != errors.Is(tt.kind, kind) {
 					t.Errorf("%v is %v: %t", tt.err, kind, errors.Is(tt.err, kind))
 				}
 			}
@@ -222,5 +222,22 @@ func TestSizesOfAProfile(t *testing.T) {
 	data, err := s.MarshalJSON()
 	if err != nil || string(data) != text {
 		t.Errorf("got %s, %v, want %s", data, err, text)
+	}
+}
+
+// TestKnownNamesAreKnown asks for each model and card that the library lists.
+func TestKnownNamesAreKnown(t *testing.T) {
+	for _, name := range snug.Models() {
+		if err := snug.Check(context.Background(), &snug.Setup{Model: snug.Model{Name: name}, Batch: 1, Seq: 8}); errors.Is(err, snug.ErrUnknownModel) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, c := range snug.Cards() {
+		if found, err := snug.FindCard(c.Name); err != nil || found.Total != c.Total {
+			t.Errorf("%s: %v, %v", c.Name, found.Total, err)
+		}
+	}
+	if len(snug.Models()) < 50 || len(snug.Cards()) < 20 {
+		t.Errorf("%d models and %d cards are listed", len(snug.Models()), len(snug.Cards()))
 	}
 }

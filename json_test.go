@@ -156,6 +156,9 @@ func TestRecordingsAreTheCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if q := p.Quantities(); len(q) != 1 || q[0] != "batch" || p.Torch() != "2.11" {
+		t.Errorf("recorded over %v with PyTorch %s", q, p.Torch())
+	}
 	got, err := p.Predict(ctx, snug.Size{"batch": 16})
 	if err != nil {
 		t.Fatal(err)

@@ -34,9 +34,7 @@ func fourTimes(s *setup.Setup, params, _ float64) float64 {
 // zero2 is estimate_zero2_model_states_mem_needs without offloading: 16-bit
 // weights and gradients on every GPU, 16 bytes of fp32 states spread over them.
 func zero2(s *setup.Setup, params, _ float64) float64 {
-	world := 1.0
-	world = float64(s.Dist.World())
-	return 4*params + 16*params/world
+	return 4*params + 16*params/float64(s.Dist.World())
 }
 
 // megatron is the activation formula of Korthikanti et al., "Reducing Activation

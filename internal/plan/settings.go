@@ -28,7 +28,6 @@ type settings struct {
 	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
 	lora                  adapters
 	levers                leverSet // of the table's levers
-	quantized             bool     // and another: frozen weights in 4 bits
 }
 
 // adapters is a lever too: LoRA of a rank, as the run's library does it.

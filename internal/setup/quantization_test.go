@@ -29,10 +29,6 @@ func TestQuantizedDefaults(t *testing.T) {
 	if diff := cmp.Diff(&Quantization{Bits: 4, Type: "nf4", Compute: "bf16"}, s.Quantization); diff != "" {
 		t.Error(diff)
 	}
-	again, err := Fill(s, Source{})
-	if err != nil || cmp.Diff(s.Quantization, again.Quantization) != "" {
-		t.Errorf("filled again: %v, %v", again, err)
-	}
 }
 
 func TestQuantizedRefusals(t *testing.T) {

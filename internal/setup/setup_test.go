@@ -220,24 +220,6 @@ func TestReadMany(t *testing.T) {
 	}
 }
 
-func TestFillKeepsTheSetup(t *testing.T) {
-	s := &Setup{Model: Model{Name: "gpt2"}, Batch: 4}
-	filled, err := Fill(s, Source{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Fill(filled, Source{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(filled, again); diff != "" {
-		t.Errorf("filling twice differs (-once +twice):\n%s", diff)
-	}
-	if s.Seq != 0 || filled.Seq != 1024 {
-		t.Errorf("seq %d and %d", s.Seq, filled.Seq)
-	}
-}
-
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"model": {"config": {"model_type": "gpt2"}}, "batch": 4}`))
 	f.Add([]byte("model: {name: gpt2}\nbatch: 4\n---\nbatch: .nan\n"))
