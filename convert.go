@@ -91,6 +91,10 @@ func setupOf(in *setup.Setup, model Model) *Setup {
 	}
 	plain := *in
 	plain.Model = setup.Model{Head: in.Model.Head}
+	if l := in.Lengths; l != nil {
+		text, _ := json.Marshal(l.String())
+		plain.Lengths = &setup.Lengths{Given: text}
+	}
 	out := &Setup{}
 	if data, err := json.Marshal(&plain); err == nil {
 		_ = json.Unmarshal(data, (*plainSetup)(out)) // both have the same fields, of the same types: see the tests

@@ -16,6 +16,10 @@ type Setup struct {
 	Seq int `json:"seq,omitempty"`
 	// TargetSeq is the tokens of the decoder per sample, for Seq2SeqLM; the default is Seq.
 	TargetSeq int `json:"target_seq,omitempty"`
+	// Lengths says how long samples are where they are not all alike, in the place of Seq.
+	Lengths Lengths `json:"lengths,omitempty"`
+	// Seed is what lengths are drawn by.
+	Seed int `json:"seed,omitempty"`
 	// Positives and Negatives are the samples per anchor, for Encoder.
 	Positives int `json:"positives,omitempty"`
 	Negatives int `json:"negatives,omitempty"`
@@ -64,6 +68,12 @@ type Setup struct {
 	// In JSON each is a field of the setup.
 	Sizes map[string]int `json:"-"`
 }
+
+// Lengths is the tokens of each step's batch, such as "512,384,640", a distribution of
+// samples, "uniform:64-512", "lognormal:160,0.6,1024" (median, sigma, longest) or
+// "histogram:64=0.2,512=0.8", or the name of a file with a sample a line. Of a
+// distribution each batch is as long as its longest sample.
+type Lengths string
 
 // Model says which model is trained. Exactly one of Name, Config, ConfigFile and Profile is
 // given.

@@ -188,9 +188,9 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 		}
 	}()
 	o.Card, o.Skips = card, slices.Repeat([]bool{true}, s.LeftOut)
-	o.Folds, o.MostEvents = true, mostEvents
+	o.Folds, o.MostEvents = true, eventsOf(s)
 	rates, timed := cost.RatesOf(card)
-	timed = timed && card.Total > 0 // a card was named
+	timed = timed && card.Total > 0 && s.Lengths == nil // a card was named, and steps take equally long
 	tape := &cost.Tape{}
 	if timed {
 		o.Watch = tape

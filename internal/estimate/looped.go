@@ -23,6 +23,7 @@ import (
 // search some seconds.
 const (
 	mostEvents   = 1_000_000  // of a run, its loops folded
+	mostVaried   = 8_000_000  // the same where lengths vary, so that every step is another
 	mostWork     = 4_000_000  // steps of package loops for one answer
 	mostTried    = 12_000_000 // the same for one try of a search
 	mostDrawn    = 2_500_000  // what an answer may have cost for its course to be drawn too
@@ -31,6 +32,14 @@ const (
 	mostUnfolded = 3_300_000  // events of loops that are written out
 	fewUnfolded  = 1_000_000  // the same in a search, which plays dozens of runs
 )
+
+// eventsOf is how many events a run may have.
+func eventsOf(s *setup.Setup) int {
+	if s.Lengths != nil {
+		return mostVaried
+	}
+	return mostEvents
+}
 
 // farTooLarge is how many times over a run has to exceed every card of a search for
 // its figures to matter no more.
@@ -73,6 +82,8 @@ func (o *playing) left() int { return max(o.work-o.spent, 1) }
 // simulated, and what to do.
 func beyond(s *setup.Setup, work int, err error) error {
 	switch {
+	case errors.Is(err, simulate.ErrTooLong) && s.Lengths != nil:
+		return Beyond{setup.Wrong("{lengths} over {steps} %d: this run makes more than the %s allocations and frees that are simulated; lower {steps}", s.Steps, millions(mostVaried))}
 	case errors.Is(err, simulate.ErrTooLong):
 		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run makes more than the %s allocations and frees that are simulated, its tensors being so large that kernels work on them in parts; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(mostEvents))}
 	case errors.Is(err, loops.ErrTooLarge):

@@ -69,7 +69,7 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 		}
 	}()
 	p = &Probe{Setup: s, tape: &cost.Tape{}}
-	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, MostEvents: mostEvents, Stop: ctx.Err})
+	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, MostEvents: eventsOf(&short), Stop: ctx.Err})
 	if err != nil {
 		return nil, beyond(s, 0, err)
 	}
@@ -95,7 +95,7 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 const mostKept = 1 << 19
 
 func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
-	o.MostEvents = mostEvents
+	o.MostEvents = eventsOf(s)
 	result, err := simulate.Run(s, o)
 	if err != nil {
 		return nil, beyond(s, 0, err)

@@ -28,7 +28,7 @@ func small(modelType string) *Config {
 func built(t *testing.T, modelType, head string) (params, linears []string) {
 	t.Helper()
 	b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{Torch: 211}), DType: shadow.Float32}
-	if _, err := New(b, small(modelType), Run{Head: head, Batch: 2, Seq: 32, TargetSeq: 32, Positives: 1, Negatives: 1, Attention: "sdpa"}); err != nil {
+	if _, err := New(b, small(modelType), Run{Shape: &Shape{Batch: 2, Seq: 32, TargetSeq: 32}, Head: head, Positives: 1, Negatives: 1, Attention: "sdpa"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range b.Parameters() {

@@ -17,10 +17,8 @@ import (
 
 // Run is how a model is fed and run.
 type Run struct {
+	*Shape
 	Head          string // one of Heads
-	Batch         int
-	Seq           int
-	TargetSeq     int
 	Positives     int
 	Negatives     int
 	Attention     string // "sdpa", "eager", "flash"
@@ -30,6 +28,14 @@ type Run struct {
 	Loss          string   // whose code computes a causal loss, "" for the model's own
 	LossChunks    int      // pieces in which a causal loss is computed; 0 is all at once
 	Liger         []string // the layers that are Liger's: "rope", "norm", "mlp"
+}
+
+// Shape is how much a forward is given. All of a run share it, and it may be another
+// from one micro-batch to the next.
+type Shape struct {
+	Batch     int
+	Seq       int
+	TargetSeq int
 }
 
 // Model is a network with its loss: what one step of training runs forward.

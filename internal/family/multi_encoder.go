@@ -15,6 +15,7 @@ import (
 
 type multiEncoder struct {
 	net
+	rows     *Shape // of what the encoders see
 	encoders []*bert
 	moe      *mixture
 	proj     *nn.Linear
@@ -29,8 +30,10 @@ func newMultiEncoder(b *nn.Builder, c *Config, run Run) (Model, error) {
 	dt := b.DType
 	b.DType = shadow.Float32 // a 16-bit model is cast as a whole
 	m := &multiEncoder{net: net{b.W, run}}
+	m.rows = &Shape{}
+	m.shapeRows()
 	rows := run
-	rows.Batch, rows.Head, rows.Mask = run.Batch*(1+run.Positives+run.Negatives), "encoder", true
+	rows.Shape, rows.Head, rows.Mask = m.rows, "encoder", true
 	for i := range channels {
 		m.encoders = append(m.encoders, newLoraEncoder(b.Within(fmt.Sprintf("enc.%d", i)), c, rows))
 	}
@@ -40,6 +43,12 @@ func newMultiEncoder(b *nn.Builder, c *Config, run Run) (Model, error) {
 		b.Cast(dt)
 	}
 	return m, nil
+}
+
+// shapeRows gives the encoders anchors, positives and negatives as rows of one batch.
+func (m *multiEncoder) shapeRows() {
+	*m.rows = *m.run.Shape
+	m.rows.Batch *= 1 + m.run.Positives + m.run.Negatives
 }
 
 // newLoraEncoder is a frozen BERT with adapters.
@@ -77,7 +86,8 @@ func (m *multiEncoder) Batch() Batch { return Batch{} }
 func (m *multiEncoder) Loss(Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	B, P, N, S := m.run.Batch, m.run.Positives, m.run.Negatives, m.run.Seq
-	rows := B * (1 + P + N)
+	m.shapeRows()
+	rows := m.rows.Batch
 	toks := make([]*shadow.Tensor, len(m.encoders))
 	for i := range toks {
 		toks[i] = fn.Let(m.w.RandInt(rows, S))

@@ -23,7 +23,7 @@ func TestTorchvisionParameters(t *testing.T) {
 	}
 	for name, want := range torchvisionParams {
 		b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{}), DType: shadow.Float32}
-		if _, err := Named(b, "torchvision/"+name, Run{Batch: 1}); err != nil {
+		if _, err := Named(b, "torchvision/"+name, Run{Shape: &Shape{Batch: 1}}); err != nil {
 			t.Fatal(err)
 		}
 		got := 0
@@ -44,7 +44,7 @@ func TestTorchvisionRuns(t *testing.T) {
 			for _, cast := range []shadow.DType{shadow.None, shadow.BFloat16, shadow.Float16} {
 				w := shadow.NewWorld(kernel.Rules{Torch: 211, Capability: 90, SMs: 132})
 				b := &nn.Builder{W: w, DType: weights}
-				m, err := Named(b, "torchvision/"+name, Run{Batch: 3})
+				m, err := Named(b, "torchvision/"+name, Run{Shape: &Shape{Batch: 3}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -65,7 +65,7 @@ func TestTorchvisionRuns(t *testing.T) {
 func TestNamedUnknown(t *testing.T) {
 	for _, name := range []string{"torchvision/resnet19", "resnet50", "timm/resnet50", "torchvision/"} {
 		b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{}), DType: shadow.Float32}
-		_, err := Named(b, name, Run{Batch: 1})
+		_, err := Named(b, name, Run{Shape: &Shape{Batch: 1}})
 		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "torchvision/resnet50") {
 			t.Errorf("Named(%q): %v; want an error that names it and what is known", name, err)
 		}

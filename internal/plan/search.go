@@ -9,6 +9,7 @@ import (
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
+	"snug/internal/setup"
 )
 
 // search is a search on one card under way.
@@ -45,6 +46,9 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 	s := &search{prober: p, req: r, exact: exact, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), refused: map[settings]bool{}, seconds: map[settings]float64{}}
 	if s.isRecorded() {
 		s.kind = gpu.Card{} // kernels are those of the recording, on any card
+	}
+	if r.Setup.Lengths != nil {
+		return nil, setup.Wrong("{lengths}: a search over settings is not done for varying lengths yet; ask snug max-batch for the batch, or snug estimate about each setting")
 	}
 	var err error
 	if s.rules, err = readRules(r); err != nil {

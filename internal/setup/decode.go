@@ -44,6 +44,12 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 		return s, err
 	}
 	o.required("")
+	if o.err == nil {
+		o.err = s.readLengths(from)
+	}
+	if o.err == nil {
+		o.err = s.completeLengths(fields["steps"] != nil)
+	}
 	if err := o.done(); err != nil {
 		return s, err
 	}
@@ -126,6 +132,9 @@ func (s *Setup) complete() error {
 	if n := cmp.Or(s.Positives, s.Negatives); n > 0 && s.Model.Head != "encoder" {
 		field := map[bool]string{true: "positives", false: "negatives"}[s.Positives > 0]
 		return Wrong("{"+field+"} is %d, and %s is trained as %s, which compares no samples; leave it out, or set {model.head=encoder}", n, s.Model.Title(), s.Model.Head)
+	}
+	if f.Positions.Images && s.Lengths != nil {
+		return Wrong("{lengths}: %s is given images, which have no tokens; leave it out", s.Model.Title())
 	}
 	if f.Positions.Images { // which have no tokens, whatever else a file says
 		s.Seq, s.TargetSeq = 0, 0

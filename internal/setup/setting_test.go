@@ -66,7 +66,7 @@ func fieldsOf(prefix string, of reflect.Type) []string {
 		}
 		switch {
 		case name == "-" || name == "":
-		case inner.Kind() == reflect.Struct:
+		case inner.Kind() == reflect.Struct && inner != reflect.TypeFor[Lengths]():
 			out = append(out, fieldsOf(prefix+name+".", inner)...)
 		default:
 			out = append(out, prefix+name)

@@ -13,6 +13,8 @@ type Setup struct {
 	Batch         int           `json:"batch"`
 	Seq           int           `json:"seq,omitempty"`
 	TargetSeq     int           `json:"target_seq,omitempty"`
+	Lengths       *Lengths      `json:"lengths,omitempty"` // of samples that are not all alike; Seq is then the longest
+	Seed          int           `json:"seed,omitempty"`    // of what is drawn
 	Positives     int           `json:"positives,omitempty"`
 	Negatives     int           `json:"negatives,omitempty"`
 	Precision     string        `json:"precision,omitempty"`

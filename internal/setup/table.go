@@ -70,6 +70,16 @@ func runSettings() []Setting {
 			Use: Size | InPlan, Told: always, at: func(s *Setup) any { return &s.TargetSeq },
 		},
 		{
+			Name: "lengths", Flags: []Flag{{Name: "lengths", What: "`lengths` of samples that vary: 128,512,… (one a step), uniform:64-512, or a file"}}, What: "`lengths` of samples that vary",
+			Phrases:  said(func(s *Setup) bool { return s.Lengths != nil }, "varying lengths"),
+			Evidence: where(func(s *Setup) bool { return s.Lengths != nil }, "varying lengths"),
+			at:       func(s *Setup) any { return &s.Lengths },
+		},
+		{
+			Name: "seed", Flags: one("seed"), What: "`number` that lengths are drawn by", Most: mostWorld,
+			at: func(s *Setup) any { return &s.Seed },
+		},
+		{
 			Name: "positives", Flags: one("positives"), What: "positive `samples` per anchor", Most: mostRank,
 			Use: InFiles | Size | Allowed | InPlan, Told: always,
 			Row: &Row{Cell: func(s *Setup) string { return number(s.Positives) }, Shown: func(now, _ *Setup) bool { return now.Positives > 0 }},

@@ -69,6 +69,8 @@ func (x *Setting) decode(o *object, key string, s *Setup) {
 		*p = o.size(key)
 	case *[]string:
 		*p = o.listed(key, x.Words)
+	case **Lengths:
+		*p = o.lengths(key)
 	case *string:
 		otherwise, _ := x.Default.(string)
 		*p = o.choice(key, otherwise, x.Words)
@@ -96,6 +98,8 @@ func (x *Setting) clear(s *Setup) {
 	case *uint64:
 		*p = 0
 	case *[]string:
+		*p = nil
+	case **Lengths:
 		*p = nil
 	case *string:
 		*p = ""

@@ -70,7 +70,7 @@ func placeSettings() []Setting {
 			at: func(s *Setup) any { return &s.Versions.BitsAndBytes },
 		},
 		{
-			Name: "steps", Flags: one("steps"), What: "`number` of optimizer steps that are simulated", Default: 3, Least: 1, Most: mostSteps,
+			Name: "steps", Flags: one("steps"), What: "`number` of optimizer steps that are simulated", Default: 3, Least: 1, Most: mostRaggedSteps,
 			at: func(s *Setup) any { return &s.Steps },
 		},
 	}

@@ -80,16 +80,18 @@ type run struct {
 	w       *shadow.World
 	builder *nn.Builder
 	model   family.Model
+	shape   *family.Shape    // of the micro-batch under way
 	script  family.Scripted  // the model, where it has a script of its own
 	names   loopNames        // of that script
 	wrapper wrapper          // of a run on several GPUs
 	params  []*shadow.Tensor // what the optimizer is given
 	mine    []*shadow.Tensor // those of them that this process updates
 	opt     train.Optimizer
-	scaler  *train.GradScaler // for amp-fp16
-	at      int               // the step under way
-	folds   bool              // long loops run a few of their turns
-	opening *shadow.Passage   // the first micro-batch, which every step begins with
+	scaler  *train.GradScaler                // for amp-fp16
+	at      int                              // the step under way
+	folds   bool                             // long loops run a few of their turns
+	tokens  [][]int                          // of each micro-batch of each step, where they vary
+	opening map[family.Shape]*shadow.Passage // the first micro-batch of that shape, which every such step begins with
 }
 
 // Run simulates the steps of a setup. Of long loops it runs a few turns, unless
@@ -117,7 +119,7 @@ var ErrTooLong = errors.New("the run makes too many allocations")
 
 // runFolded is nil where the run could not be unfolded.
 func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
-	r := &run{s: s, o: o, folds: folds}
+	r := &run{s: s, o: o, folds: folds, tokens: s.Tokens(), opening: map[family.Shape]*shadow.Passage{}}
 	if err := r.load(); err != nil {
 		return nil, err
 	}
@@ -171,7 +173,7 @@ func (r *run) steps() {
 	o, from := r.o, 0
 	for i := range r.s.Steps {
 		r.goesOn()
-		if i >= len(o.Skips)+2 && o.Log == nil && r.w.Repeat(from) {
+		if i >= len(o.Skips)+2 && o.Log == nil && r.tokens == nil && r.w.Repeat(from) {
 			from += (len(r.w.Trace.Events) - from) / 2
 			continue
 		}
@@ -203,8 +205,9 @@ func (r *run) load() error {
 	}
 	r.mark(Load, "")
 	r.builder = &nn.Builder{W: r.w, DType: weightType(s), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
+	r.shape = &family.Shape{Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq}
 	how := family.Run{
-		Head: s.Model.Head, Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq,
+		Shape: r.shape, Head: s.Model.Head,
 		Positives: s.Positives, Negatives: s.Negatives,
 		Attention: s.Attention, Mask: s.AttentionMask == nil || *s.AttentionMask,
 		Checkpointing: s.Checkpointing, Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger,
@@ -329,14 +332,18 @@ func (r *run) zeroGrad() {
 // they are kept, and is the same in every step; further ones do the same again and add to those
 // that it left. What is the same need only be written.
 func (r *run) microBatches() {
-	from, n := 0, min(max(r.s.Accumulation, 1), Settled)
+	from, n := 0, max(r.s.Accumulation, 1)
+	if r.tokens == nil {
+		n = min(n, Settled)
+	}
 	if r.o.Brief && r.at == 0 {
 		n = 1
 	}
 	for k := range n {
 		r.goesOn()
 		other := r.boundary(k == n-1)
-		if k >= 2 && !other && r.o.Log == nil && r.w.Repeat(from) {
+		r.reshape(k)
+		if k >= 2 && !other && r.o.Log == nil && r.tokens == nil && r.w.Repeat(from) {
 			from += (len(r.w.Trace.Events) - from) / 2
 			continue
 		}
@@ -347,12 +354,19 @@ func (r *run) microBatches() {
 	}
 }
 
+// reshape makes micro-batch k as long as it is, where lengths vary.
+func (r *run) reshape(k int) {
+	if r.tokens != nil {
+		r.shape.Seq = r.tokens[r.at][k]
+	}
+}
+
 // copied writes micro-batch k from the first one there was, if that can be.
 func (r *run) copied(k int) bool {
 	if k == 0 && !r.s.KeepsGradients() {
-		return r.opening.Again()
+		return r.opening[*r.shape].Again()
 	}
-	ok := r.opening.More()
+	ok := r.opening[*r.shape].More()
 	if ok && r.o.Watch != nil && r.metered(k) {
 		r.o.Watch.MicroMore()
 	}
@@ -379,9 +393,10 @@ func (r *run) microBatch(k int) {
 		r.w.Meter = r.o.Watch
 		defer r.timed()
 	}
-	if r.opening == nil && r.mayCopy() {
-		r.opening = r.w.Begin()
-		defer r.opening.End()
+	if k == 0 && r.opening[*r.shape] == nil && r.mayCopy() {
+		p := r.w.Begin()
+		r.opening[*r.shape] = p
+		defer p.End()
 	}
 	if r.script != nil {
 		r.scriptMicroBatch()

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Lengths is how long the samples of a run are, where they are not all alike. One of
+// its forms is given.
+type Lengths struct {
+	Each      []int           // tokens of each step's batch, in order
+	Uniform   *[2]int         // from, to
+	Lognormal *Lognormal      // as texts mostly are
+	Histogram [][2]float64    // lengths, and how many of them there are
+	Samples   []int           // the lengths of a data set, each as likely
+	Given     json.RawMessage // as the setup says it
+
+	file string // that holds the samples, where one does
+}
+
+// Lognormal is a distribution of lengths.
+type Lognormal struct {
+	Median float64 `json:"median"`
+	Sigma  float64 `json:"sigma"`
+	Max    int     `json:"max"`
+}
+
+// Bounds of what is played.
+const (
+	mostLengths      = 10_000 // steps of a list
+	mostSamples      = 1 << 22
+	mostRaggedSteps  = 2_000
+	usualRaggedSteps = 100
+	mostBuckets      = 4096
+)
+
+// MarshalJSON is the lengths as they were given.
+func (l *Lengths) MarshalJSON() ([]byte, error) { return l.Given, nil }
+
+// UnmarshalJSON keeps what is given; Decode reads it.
+func (l *Lengths) UnmarshalJSON(data []byte) error {
+	l.Given = slices.Clone(data)
+	return nil
+}
+
+// String is the lengths as a flag says them.
+func (l *Lengths) String() string {
+	var text string
+	switch {
+	case json.Unmarshal(l.Given, &text) == nil:
+		return text
+	case l.Uniform != nil:
+		return fmt.Sprintf("uniform:%d-%d", l.Uniform[0], l.Uniform[1])
+	case l.Lognormal != nil:
+		return fmt.Sprintf("lognormal:%g,%g,%d", l.Lognormal.Median, l.Lognormal.Sigma, l.Lognormal.Max)
+	case l.Histogram != nil:
+		parts := make([]string, len(l.Histogram))
+		for i, b := range l.Histogram {
+			parts[i] = fmt.Sprintf("%g=%g", b[0], b[1])
+		}
+		return "histogram:" + strings.Join(parts, ",")
+	}
+	parts := make([]string, len(l.Each))
+	for i, n := range l.Each {
+		parts[i] = strconv.Itoa(n)
+	}
+	return strings.Join(parts, ",")
+}
+
+// lengths reads the field: a list, a distribution, or the name of a file.
+func (o *object) lengths(key string) *Lengths {
+	v := o.value(key)
+	if v == nil {
+		return nil
+	}
+	l := &Lengths{}
+	l.Given, _ = json.Marshal(v)
+	switch v := v.(type) {
+	case []any:
+		l.Each = o.eachLength(key, v)
+	case map[string]any:
+		o.distribution(key, v, l)
+	case string:
+		o.lengthsText(key, v, l)
+	default:
+		o.fail(key, " is %s; it has to be a list, as [128, 512], a distribution, as {\"uniform\": [64, 512]}, or a file", show(v))
+	}
+	return l
+}
+
+func (o *object) eachLength(key string, list []any) []int {
+	if len(list) == 0 || len(list) > mostLengths {
+		o.fail(key, " has %d entries; it has to have one for each step, and %d at most", len(list), mostLengths)
+		return nil
+	}
+	out := make([]int, len(list))
+	for i, v := range list {
+		out[i] = o.length(key, fmt.Sprintf("[%d]", i), v)
+	}
+	return out
+}
+
+// length is one number of tokens.
+func (o *object) length(key, at string, v any) int {
+	f, ok := v.(float64)
+	if !ok || f != math.Trunc(f) || f < 1 || f > mostSeq {
+		o.fail(key, "%s is %s; a length is a whole number of tokens from 1 to %d", at, show(v), mostSeq)
+		return 1
+	}
+	return int(f)
+}
+
+func (o *object) distribution(key string, v map[string]any, l *Lengths) {
+	in := &object{keys: v, at: o.at + key + "."}
+	switch kinds := slices.Sorted(maps.Keys(v)); {
+	case len(kinds) != 1:
+		o.fail(key, " has %d distributions; give one of uniform, lognormal, histogram", len(kinds))
+	case kinds[0] == "uniform":
+		l.Uniform = in.uniform()
+	case kinds[0] == "lognormal":
+		l.Lognormal = in.lognormal()
+	case kinds[0] == "histogram":
+		l.Histogram = in.histogram()
+	default:
+		o.fail(key, " %s is not known; known are uniform, lognormal, histogram", kinds[0])
+	}
+	if o.err == nil {
+		o.err = in.err
+	}
+}
+
+func (o *object) uniform() *[2]int {
+	list, ok := o.value("uniform").([]any)
+	if !ok || len(list) != 2 {
+		o.fail("uniform", " is %s; it has to be the shortest and the longest, as [64, 512]", show(o.keys["uniform"]))
+		return nil
+	}
+	out := [2]int{o.length("uniform", "[0]", list[0]), o.length("uniform", "[1]", list[1])}
+	if out[0] > out[1] {
+		o.fail("uniform", " goes from %d down to %d; the shortest comes first", out[0], out[1])
+	}
+	return &out
+}
+
+func (o *object) lognormal() *Lognormal {
+	in := o.inner("lognormal")
+	if in == nil {
+		return nil
+	}
+	out := &Lognormal{Median: in.number("median", 0, 1, mostSeq), Sigma: in.number("sigma", 0, 0, 10), Max: in.whole("max", 0, 1, mostSeq)}
+	for _, key := range []string{"median", "sigma", "max"} {
+		if in.keys[key] == nil {
+			in.fail(key, " is missing; a lognormal distribution has median, sigma and max")
+		}
+	}
+	o.adopt(in)
+	return out
+}
+
+func (o *object) histogram() [][2]float64 {
+	list, ok := o.value("histogram").([]any)
+	if !ok || len(list) == 0 || len(list) > mostBuckets {
+		o.fail("histogram", " has to be a list of lengths and shares, as [[64, 0.2], [128, 0.8]], %d at most", mostBuckets)
+		return nil
+	}
+	var out [][2]float64
+	for i, v := range list {
+		pair, _ := v.([]any)
+		if len(pair) != 2 {
+			o.fail("histogram", "[%d] is %s; it has to be a length and its share", i, show(v))
+			return nil
+		}
+		share, ok := pair[1].(float64)
+		if !ok || math.IsNaN(share) || share < 0 || share > 1e12 {
+			o.fail("histogram", "[%d] has the share %s; it has to be a number, 0 or more", i, show(pair[1]))
+		}
+		out = append(out, [2]float64{float64(o.length("histogram", fmt.Sprintf("[%d]", i), pair[0])), share})
+	}
+	if total(out) <= 0 {
+		o.fail("histogram", " has no share above 0")
+	}
+	return out
+}
+
+func total(h [][2]float64) (sum float64) {
+	for _, b := range h {
+		sum += b[1]
+	}
+	return sum
+}
+
+// Longest is the most tokens that a sample may have.
+func (l *Lengths) Longest() int {
+	switch {
+	case l.Each != nil:
+		return slices.Max(l.Each)
+	case l.Samples != nil:
+		return slices.Max(l.Samples)
+	case l.Uniform != nil:
+		return l.Uniform[1]
+	case l.Lognormal != nil:
+		return l.Lognormal.Max
+	}
+	longest := 1
+	for _, b := range l.Histogram {
+		if b[1] > 0 {
+			longest = max(longest, int(b[0]))
+		}
+	}
+	return longest
+}
+
+// draw is the length of one sample.
+func (l *Lengths) draw(r *rand.Rand) int {
+	switch {
+	case l.Samples != nil:
+		return l.Samples[r.IntN(len(l.Samples))]
+	case l.Uniform != nil:
+		return l.Uniform[0] + r.IntN(l.Uniform[1]-l.Uniform[0]+1)
+	case l.Lognormal != nil:
+		n := math.Round(l.Lognormal.Median * math.Exp(l.Lognormal.Sigma*r.NormFloat64()))
+		return int(min(max(n, 1), float64(l.Lognormal.Max)))
+	}
+	at := r.Float64() * total(l.Histogram)
+	for _, b := range l.Histogram {
+		if at -= b[1]; at < 0 {
+			return int(b[0])
+		}
+	}
+	return l.Longest()
+}
+
+// Tokens is how long each micro-batch of each step is: as the list says, or drawn
+// sample by sample, each batch as long as its longest.
+func (s *Setup) Tokens() [][]int {
+	l := s.Lengths
+	if l == nil {
+		return nil
+	}
+	r := rand.New(rand.NewPCG(uint64(s.Seed), 0))
+	out := make([][]int, s.Steps)
+	for i := range out {
+		out[i] = make([]int, max(s.Accumulation, 1))
+		for k := range out[i] {
+			if l.Each != nil {
+				out[i][k] = l.Each[i]
+				continue
+			}
+			for range s.Batch {
+				out[i][k] = max(out[i][k], l.draw(r))
+			}
+		}
+	}
+	return out
+}
+
+// completeLengths makes seq the longest, and steps as many as there are lengths.
+func (s *Setup) completeLengths(saysSteps bool) error {
+	l := s.Lengths
+	switch {
+	case l == nil:
+		if s.Steps > mostSteps {
+			return Wrong("{steps} is %d; more than %d makes no sense where all steps are alike", s.Steps, mostSteps)
+		}
+		return nil
+	case s.Seq > 0:
+		return Wrong("{seq} is %d, and {lengths} says how long samples are; leave one of them out", s.Seq)
+	case s.Model.Program != nil:
+		return Wrong("{lengths} is not predicted from a profile yet; leave it out")
+	case s.TargetSeq > 0:
+		return Wrong("{lengths} is not simulated with {target_seq}; leave one of them out")
+	case l.Each != nil && !saysSteps:
+		s.Steps = len(l.Each)
+	case l.Each != nil && s.Steps > len(l.Each):
+		return Wrong("{steps} is %d, and {lengths} has %d; leave {steps} out", s.Steps, len(l.Each))
+	case !saysSteps:
+		s.Steps = usualRaggedSteps
+	}
+	if s.Steps > mostRaggedSteps { // of a list
+		return Wrong("{lengths} has %d steps; runs of varying length are simulated up to %d", s.Steps, mostRaggedSteps)
+	}
+	s.Seq = l.Longest()
+	return nil
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"snug/internal/files"
+)
+
+// A file of lengths has one sample a line: a number of tokens, or an object of JSON
+// that has one, or the tokens themselves. A JSON list of numbers is read as well.
+
+// Bounds of such a file.
+const (
+	mostLengthBytes = 4 << 30
+	mostLengthLine  = 16 << 20
+)
+
+// lengthKeys are the fields that hold a number of tokens, tokenKeys those that hold
+// the tokens, and textKeys those that hold text.
+var (
+	lengthKeys = []string{"length", "len", "num_tokens", "n_tokens", "token_count", "tokens_count", "seq_len"}
+	tokenKeys  = []string{"input_ids", "tokens", "token_ids"}
+	textKeys   = []string{"text", "messages", "conversations", "prompt", "instruction", "content"}
+)
+
+// lengthsText reads what a flag or a string says: numbers, a distribution, or a file.
+func (o *object) lengthsText(key, text string, l *Lengths) {
+	kind, rest, named := strings.Cut(text, ":")
+	switch {
+	case named && kind == "uniform":
+		o.distribution(key, map[string]any{"uniform": numbers(rest, "-")}, l)
+	case named && kind == "lognormal":
+		n := numbers(rest, ",")
+		if len(n) != 3 {
+			o.fail(key, " %q has to be a median, a sigma and a maximum, as lognormal:160,0.6,1024", text)
+			return
+		}
+		o.distribution(key, map[string]any{"lognormal": map[string]any{"median": n[0], "sigma": n[1], "max": n[2]}}, l)
+	case named && kind == "histogram":
+		var list []any
+		for _, bucket := range strings.Split(rest, ",") {
+			list = append(list, numbers(bucket, "="))
+		}
+		o.distribution(key, map[string]any{"histogram": list}, l)
+	case strings.Trim(text, "0123456789, ") == "" && text != "":
+		l.Each = o.eachLength(key, numbers(text, ","))
+	default:
+		l.file = text
+	}
+}
+
+// numbers is a list of numbers in text, as decoded JSON has them; what is none stays text.
+func numbers(text, between string) []any {
+	var out []any
+	for _, part := range strings.Split(text, between) {
+		if f, err := strconv.ParseFloat(strings.TrimSpace(part), 64); err == nil {
+			out = append(out, f)
+		} else {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// readLengths opens the file that the lengths are in, if they are in one.
+func (s *Setup) readLengths(from Source) error {
+	if s.Lengths == nil || s.Lengths.file == "" {
+		return nil
+	}
+	path := s.Lengths.file
+	if from.Open == nil {
+		return Wrong("{lengths} %s is a file, and none can be read here; give the lengths themselves", path)
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(from.Base, path)
+	}
+	f, err := from.Open(path)
+	if err != nil {
+		return Wrong("{lengths}: %v", err)
+	}
+	defer f.Close()
+	s.Lengths.Samples, err = samplesIn(f)
+	if err != nil {
+		return Wrong("{lengths} %s: %v", s.Lengths.file, err)
+	}
+	return nil
+}
+
+// samplesIn is the lengths that a file holds.
+func samplesIn(r io.Reader) ([]int, error) {
+	in := bufio.NewScanner(files.Limit(r, mostLengthBytes))
+	in.Buffer(make([]byte, 0, 64<<10), mostLengthLine)
+	var out []int
+	for line := 1; in.Scan(); line++ {
+		text := bytes.TrimSpace(in.Bytes())
+		if len(text) == 0 {
+			continue
+		}
+		some, err := samplesOf(text)
+		if err != nil {
+			return nil, Wrong("line %d %v", line, err)
+		}
+		if out = append(out, some...); len(out) > mostSamples {
+			return nil, Wrong("it has more than the %d samples that are read; give a part of them", mostSamples)
+		}
+	}
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, Wrong("it has a line of more than %d bytes; one sample a line is read", mostLengthLine)
+	case err != nil:
+		return nil, err
+	case len(out) == 0:
+		return nil, errors.New("it holds no lengths; give one number of tokens a line, or JSON lines with length or input_ids")
+	}
+	return out, nil
+}
+
+// samplesOf is the lengths in a line: one, or several where it is a list.
+func samplesOf(text []byte) ([]int, error) {
+	if n, err := strconv.Atoi(string(text)); err == nil {
+		return checkedLength(float64(n))
+	}
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		return nil, errors.New("is neither a number nor JSON")
+	}
+	switch v := v.(type) {
+	case float64:
+		return checkedLength(v)
+	case []any:
+		var out []int
+		for _, x := range v {
+			f, _ := x.(float64)
+			n, err := checkedLength(f)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, n...)
+		}
+		return out, nil
+	case map[string]any:
+		return sampleOf(v)
+	}
+	return nil, errors.New("holds no number of tokens")
+}
+
+// checkedLength is a checked length.
+func checkedLength(f float64) ([]int, error) {
+	if f != math.Trunc(f) || f < 1 || f > mostSeq {
+		return nil, Wrong("has the length %s; it has to be a whole number from 1 to %d", strconv.FormatFloat(f, 'g', -1, 64), mostSeq)
+	}
+	return []int{int(f)}, nil
+}
+
+// sampleOf is the length that an object tells.
+func sampleOf(v map[string]any) ([]int, error) {
+	for _, key := range lengthKeys {
+		if f, ok := v[key].(float64); ok {
+			return checkedLength(f)
+		}
+	}
+	for _, key := range tokenKeys {
+		if list, ok := v[key].([]any); ok {
+			return checkedLength(float64(len(list)))
+		}
+	}
+	for _, key := range textKeys {
+		if v[key] != nil {
+			return nil, Wrong("holds text (%s), and how many tokens that is depends on the tokenizer; write a file of their numbers, such as len(tokenizer(text).input_ids), one a line", key)
+		}
+	}
+	return nil, Wrong("has no field that tells its length; known are %s", strings.Join(append(lengthKeys[:len(lengthKeys):len(lengthKeys)], tokenKeys...), ", "))
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func ragged(t *testing.T, lengths any, more map[string]any) (*Setup, error) {
+	t.Helper()
+	fields := map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "lengths": lengths}
+	for k, v := range more {
+		fields[k] = v
+	}
+	file := func(string) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("12\n{\"length\": 90}\n{\"input_ids\": [1, 2, 3]}\n[4, 5]\n")), nil
+	}
+	return Decode(fields, Source{Open: file})
+}
+
+func TestLengths(t *testing.T) {
+	s, err := ragged(t, []any{30.0, 50.0, 20.0}, map[string]any{"accumulation": 2.0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Tokens(); s.Steps != 3 || s.Seq != 50 || !slices.Equal(got[1], []int{50, 50}) {
+		t.Errorf("a list: %d steps up to %d tokens, the second %v", s.Steps, s.Seq, got[1])
+	}
+	if s, err = ragged(t, "samples.jsonl", nil); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(s.Lengths.Samples, []int{12, 90, 3, 4, 5}) {
+		t.Errorf("a file: %v", s.Lengths.Samples)
+	}
+}
+
+func TestDrawnLengths(t *testing.T) {
+	for _, l := range []any{
+		map[string]any{"uniform": []any{64.0, 512.0}},
+		map[string]any{"lognormal": map[string]any{"median": 160.0, "sigma": 0.6, "max": 512.0}},
+		map[string]any{"histogram": []any{[]any{64.0, 1.0}, []any{512.0, 3.0}, []any{9000.0, 0.0}}},
+	} {
+		one, err := ragged(t, l, map[string]any{"seed": 1.0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same, _ := ragged(t, l, map[string]any{"seed": 1.0})
+		other, _ := ragged(t, l, map[string]any{"seed": 2.0})
+		a, b, c := slices.Concat(one.Tokens()...), slices.Concat(same.Tokens()...), slices.Concat(other.Tokens()...)
+		if !slices.Equal(a, b) || slices.Equal(a, c) {
+			t.Errorf("%v is not drawn by its seed", l)
+		}
+		if len(a) != usualRaggedSteps || slices.Max(a) > 512 || slices.Min(a) < 1 || one.Seq != 512 {
+			t.Errorf("%v: %d steps of %d to %d, longest %d", l, len(a), slices.Min(a), slices.Max(a), one.Seq)
+		}
+	}
+}
+
+func TestLengthsRefused(t *testing.T) {
+	for want, fields := range map[string]map[string]any{
+		"lengths[1] is 0":               {"lengths": []any{5.0, 0.0}},
+		"lengths[0] is -3":              {"lengths": []any{-3.0}},
+		"learned positions":             {"lengths": []any{5000.0}},
+		"has 0 entries":                 {"lengths": []any{}},
+		"leave one of them out":         {"lengths": []any{5.0}, "seq": 128.0},
+		"lengths has 1":                 {"lengths": []any{5.0}, "steps": 9.0},
+		"goes from 9 down to 4":         {"lengths": map[string]any{"uniform": []any{9.0, 4.0}}},
+		"median is missing":             {"lengths": map[string]any{"lognormal": map[string]any{"sigma": 1.0, "max": 9.0}}},
+		"zipf is not known":             {"lengths": map[string]any{"zipf": 1.0}},
+		"no share above 0":              {"lengths": map[string]any{"histogram": []any{[]any{64.0, 0.0}}}},
+		"it has to be a list":           {"lengths": true},
+		"where all steps are alike":     {"steps": 65.0, "seq": 8.0, "lengths": nil},
+		"more than 2000 makes no sense": {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "steps": 2001.0},
+	} {
+		_, err := ragged(t, fields["lengths"], fields)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", fields, err, want)
+		}
+	}
+}
+
+func TestLengthFilesRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"\x00\xff\x13":                       "neither a number nor JSON",
+		"":                                   "holds no lengths",
+		"12\n0\n":                            "line 2 has the length 0",
+		"12.5":                               "length 12.5",
+		"{\"text\": \"hello\"}":              "depends on the tokenizer",
+		"{\"a\": 1}":                         "no field that tells its length",
+		strings.Repeat("1", 17<<20):          "a line of more than",
+		strings.Repeat("7\n", mostSamples+1): "more than the 4194304 samples",
+	} {
+		if _, err := samplesIn(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func FuzzLengthsFile(f *testing.F) {
+	f.Add("12\n{\"length\": 90}\n[4, 5]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		out, err := samplesIn(strings.NewReader(text))
+		if err == nil && (len(out) == 0 || slices.Min(out) < 1 || slices.Max(out) > mostSeq) {
+			t.Errorf("%q gives %v", text, out)
+		}
+	})
+}
