@@ -31,6 +31,9 @@ func (r estimateReport) text(w io.Writer, s term.Screen) error {
 		r.alive(&b, s)
 	}
 	if err == nil {
+		err = r.remedies(&b)
+	}
+	if err == nil {
 		err = r.loading(&b, s)
 	}
 	if err == nil {
@@ -73,6 +76,19 @@ func (r estimateReport) title(b *strings.Builder, s term.Screen) {
 	b.WriteString("\n")
 }
 
+// remedies is what would make a run of varying lengths take less.
+func (r estimateReport) remedies(b *strings.Builder) error {
+	list, err := r.Remedies()
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	b.WriteString("\nWhat would help, as lengths vary\n")
+	for _, x := range list {
+		fmt.Fprintf(b, "  %-28s %10s  %s less\n", x.Change, units.Bytes(x.PeakReserved), percent(r.PeakReserved-x.PeakReserved, r.PeakReserved))
+	}
+	return nil
+}
+
 // weights holds the model against the files that it would be loaded from.
 func (r estimateReport) weights(b *strings.Builder) {
 	w := r.Setup.Model.Weights
@@ -90,6 +106,9 @@ func settings(x *setup.Setup) []string {
 	batch := fmt.Sprintf("batch %s", term.Count(x.Batch))
 	if x.Seq > 0 {
 		batch += fmt.Sprintf(" of %s tokens", term.Count(x.Seq))
+	}
+	if x.Lengths != nil {
+		batch = fmt.Sprintf("batch %s of up to %s tokens over %s steps", term.Count(x.Batch), term.Count(x.Seq), term.Count(x.Steps))
 	}
 	if x.Longest {
 		batch += " (its maximum; --seq gives another)"

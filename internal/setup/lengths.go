@@ -23,7 +23,26 @@ type Lengths struct {
 	Samples   []int           // the lengths of a data set, each as likely
 	Given     json.RawMessage // as the setup says it
 
-	file string // that holds the samples, where one does
+	file    string // that holds the samples, where one does
+	pad     int    // batches are padded to a multiple of so many tokens, 0 for none
+	most    int    // but to no more than this
+	longest bool   // the longest step comes first
+}
+
+// Padded is the lengths with each batch padded to a multiple of so many tokens, but to
+// no more than most.
+func (l *Lengths) Padded(to, most int) *Lengths {
+	out := *l
+	out.pad, out.most = to, most
+	return &out
+}
+
+// LongestFirst is the lengths in another order: the step with the longest batch is the
+// first.
+func (l *Lengths) LongestFirst() *Lengths {
+	out := *l
+	out.longest = true
+	return &out
 }
 
 // Lognormal is a distribution of lengths.
@@ -250,16 +269,44 @@ func (s *Setup) Tokens() [][]int {
 	for i := range out {
 		out[i] = make([]int, max(s.Accumulation, 1))
 		for k := range out[i] {
-			if l.Each != nil {
-				out[i][k] = l.Each[i]
-				continue
-			}
-			for range s.Batch {
-				out[i][k] = max(out[i][k], l.draw(r))
-			}
+			out[i][k] = l.padded(l.batch(r, i, s.Batch))
 		}
 	}
+	if l.longest {
+		toFront(out)
+	}
 	return out
+}
+
+// batch is how long a batch of step i is.
+func (l *Lengths) batch(r *rand.Rand, i, samples int) (n int) {
+	if l.Each != nil {
+		return l.Each[i]
+	}
+	for range samples {
+		n = max(n, l.draw(r))
+	}
+	return n
+}
+
+func (l *Lengths) padded(n int) int {
+	if l.pad == 0 {
+		return n
+	}
+	return max(n, min((n+l.pad-1)/l.pad*l.pad, l.most))
+}
+
+// toFront makes the step with the longest batch the first one.
+func toFront(steps [][]int) {
+	at := 0
+	for i, s := range steps {
+		if slices.Max(s) > slices.Max(steps[at]) {
+			at = i
+		}
+	}
+	first := steps[at]
+	copy(steps[1:], steps[:at])
+	steps[0] = first
 }
 
 // completeLengths makes seq the longest, and steps as many as there are lengths.

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"snug/internal/setup"
+)
+
+// Remedy is a change to a run of varying lengths, and what it would reserve then.
+type Remedy struct {
+	Change       string
+	PeakReserved uint64
+}
+
+// expandable is the allocator's option that lets segments grow.
+const expandable = "expandable_segments:True"
+
+// padded is what lengths are rounded up to, so that fewer of them differ.
+const padded = 64
+
+// Remedies simulates what usually helps where lengths vary, each on its own, and
+// returns what does, the best first.
+func (a *Answer) Remedies() ([]Remedy, error) {
+	s := a.Setup
+	if s.Lengths == nil {
+		return nil, nil
+	}
+	var out []Remedy
+	for _, r := range []struct {
+		change string
+		is     bool
+		on     func(s *setup.Setup)
+	}{
+		{expandable, !strings.Contains(s.Allocator, "expandable"), func(s *setup.Setup) {
+			s.Allocator = strings.TrimPrefix(s.Allocator+","+expandable, ",")
+		}},
+		{"padding to multiples of 64", true, func(s *setup.Setup) { s.Lengths = s.Lengths.Padded(padded, s.Seq) }},
+		{"the longest batch first", true, func(s *setup.Setup) { s.Lengths = s.Lengths.LongestFirst() }},
+	} {
+		if !r.is {
+			continue
+		}
+		t := *s
+		t.Limit = 0
+		r.on(&t)
+		b, err := try(context.Background(), &t, a.shown(), a.most)
+		if err != nil {
+			return nil, err
+		}
+		if b.OOM == nil && b.PeakReserved < a.PeakReserved {
+			out = append(out, Remedy{r.change, b.PeakReserved})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Remedy) int { return cmp.Compare(a.PeakReserved, b.PeakReserved) })
+	return out, nil
+}

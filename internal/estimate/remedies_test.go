@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package estimate
+
+import (
+	"testing"
+
+	"snug/internal/gpu"
+	"snug/internal/setup"
+)
+
+// TestRemedies holds each remedy of a measured run to the run that was measured with it:
+// expandable segments brought it from 8.99 GiB to 4.97.
+func TestRemedies(t *testing.T) {
+	var s, with *setup.Setup
+	var measured uint64
+	for _, row := range raggedRows(t) {
+		switch row.setup.ID {
+		case "gpt2-uniform-1":
+			s = row.setup
+		case "gpt2-uniform-expandable-1":
+			with, measured = row.setup, row.reserved
+		}
+	}
+	a, err := Estimate(s, gpu.Card{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := a.Remedies()
+	if err != nil || len(list) != 3 || list[0].Change != with.Allocator || list[0].PeakReserved != measured {
+		t.Errorf("%+v, %v; %s was measured at %d", list, err, with.Allocator, measured)
+	}
+	for i := 1; i < len(list); i++ {
+		if list[i].PeakReserved < list[i-1].PeakReserved || list[i].PeakReserved >= a.PeakReserved {
+			t.Errorf("%+v of %d is no remedy, or out of order", list[i], a.PeakReserved)
+		}
+	}
+}
