@@ -17,8 +17,8 @@ type Remedy struct {
 	PeakReserved uint64
 }
 
-// expandable is the allocator's option that lets segments grow.
-const expandable = "expandable_segments:True"
+// expandableSegments is the allocator's option that lets segments grow.
+const expandableSegments = "expandable_segments:True"
 
 // padded is what lengths are rounded up to, so that fewer of them differ.
 const padded = 64
@@ -36,8 +36,8 @@ func (a *Answer) Remedies() ([]Remedy, error) {
 		is     bool
 		on     func(s *setup.Setup)
 	}{
-		{expandable, !strings.Contains(s.Allocator, "expandable"), func(s *setup.Setup) {
-			s.Allocator = strings.TrimPrefix(s.Allocator+","+expandable, ",")
+		{expandableSegments, !strings.Contains(s.Allocator, "expandable"), func(s *setup.Setup) {
+			s.Allocator = strings.TrimPrefix(s.Allocator+","+expandableSegments, ",")
 		}},
 		{"padding to multiples of 64", true, func(s *setup.Setup) { s.Lengths = s.Lengths.Padded(padded, s.Seq) }},
 		{"the longest batch first", true, func(s *setup.Setup) { s.Lengths = s.Lengths.LongestFirst() }},
