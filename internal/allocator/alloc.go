@@ -188,6 +188,9 @@ func (a *Allocator) finish(r *request, i int32) int32 {
 	return i
 }
 
+// shouldSplit tells whether what r leaves of block b becomes a block of its own. In the
+// small pool and in expandable segments any rest of 512 bytes does, whatever
+// max_split_size_mb says; in the large pool only a rest of more than 1 MiB.
 func (a *Allocator) shouldSplit(r *request, b *block) bool {
 	p, rest := a.pools[b.pool], b.size-r.size
 	switch {

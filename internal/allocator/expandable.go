@@ -12,7 +12,8 @@ package allocator
 //
 // The unmapped stretches are blocks as well, kept in a set of their own by
 // address. Pages are 2 MiB in the small pool and a large segment in the large
-// one; memory goes back only page by page, and only when the cache is flushed.
+// one; memory goes back only page by page, and only when the cache is flushed. When a
+// block is split is decided in alloc.go, by shouldSplit.
 
 // virtualRange is one expandable segment.
 type virtualRange struct {

@@ -6,18 +6,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 )
-
-// Read reads a snapshot, plain or gzip.
-func Read(r io.Reader) (*Recording, error) {
-	m, root, err := read(r)
-	if err != nil {
-		return nil, err
-	}
-	return m.recording(root)
-}
 
 // recording makes a Recording of the tables.
 func (m *machine) recording(root value) (*Recording, error) {

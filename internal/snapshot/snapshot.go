@@ -26,9 +26,19 @@ package snapshot
 
 import (
 	"fmt"
+	"io"
 
 	"snug/internal/stream"
 )
+
+// Read reads a snapshot, plain or gzip.
+func Read(r io.Reader) (*Recording, error) {
+	m, root, err := read(r)
+	if err != nil {
+		return nil, err
+	}
+	return m.recording(root)
+}
 
 // Recording is one snapshot file.
 type Recording struct {

@@ -49,8 +49,8 @@ func (g *shardGroup) PostForward(out *shadow.Tensor) {
 	out.BeforeBackward(g.preBackward)
 }
 
-// preBackward gathers the group again, and begins to gather the one whose
-// backward comes next.
+// preBackward gathers the group again, and prefetches the next one: it starts the
+// all-gather of the group whose backward comes next.
 func (g *shardGroup) preBackward() {
 	g.backward = true
 	if g.state == preBackward {

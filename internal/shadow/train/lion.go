@@ -2,13 +2,9 @@
 
 package train
 
-import (
-	"snug/internal/kernel"
-	"snug/internal/shadow"
-)
+import "snug/internal/shadow"
 
-// Lion as lion-pytorch has it, and the 8-bit optimizers of bitsandbytes
-// (bitsandbytes/optim/optimizer.py, 0.44 and later).
+// Lion as lion-pytorch has it.
 
 type lion struct {
 	w      *shadow.World
@@ -29,61 +25,5 @@ func (l *lion) Step() {
 			l.avg[p] = zerosLike(p, p.DType())
 		}
 		l.avg[p].Clone().Add(p.Grad()).Drop()
-	}
-}
-
-// In 8 bits a state is a byte per element, a float32 per 256 elements, and one
-// table of 256 values per kind of state, shared by all parameters. Tensors of
-// fewer than 4096 elements stay in float32.
-const (
-	blockElements = 256
-	tableEntries  = 256
-	least8bit     = 4096
-)
-
-// eightBit is Adam8bit and Lion8bit: the kernels work in place.
-type eightBit struct {
-	w      *shadow.World
-	params []*shadow.Tensor
-	states int // moments per parameter
-	tables []*shadow.Tensor
-	made   map[*shadow.Tensor]bool
-}
-
-func newAdam8bit(w *shadow.World, params []*shadow.Tensor) Optimizer {
-	return &eightBit{w: w, params: params, states: 2, made: map[*shadow.Tensor]bool{}}
-}
-
-func newLion8bit(w *shadow.World, params []*shadow.Tensor) Optimizer {
-	return &eightBit{w: w, params: params, states: 1, made: map[*shadow.Tensor]bool{}}
-}
-
-// Step makes the states that are missing.
-func (e *eightBit) Step() {
-	for _, p := range withGrad(e.params) {
-		if !e.made[p] {
-			e.made[p] = true
-			e.init(p)
-		}
-	}
-}
-
-func (e *eightBit) init(p *shadow.Tensor) {
-	dt := shadow.UInt8
-	if p.Numel() < least8bit {
-		dt = shadow.Float32
-	}
-	if dt == shadow.UInt8 && e.tables == nil {
-		for range e.states {
-			e.tables = append(e.tables, zeros(p, shadow.Dims(tableEntries)))
-		}
-	}
-	for range e.states {
-		zerosLike(p, dt)
-	}
-	if dt == shadow.UInt8 {
-		for range e.states {
-			zeros(p, shadow.Dims(kernel.CeilDiv(p.Numel(), blockElements)))
-		}
 	}
 }

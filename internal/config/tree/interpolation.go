@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tree
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/pattern"
+)
+
+// interpolation is OmegaConf's ${name}, alone in its value.
+var interpolation = pattern.New(`^\$\{([^${}:]+)\}$`)
+
+// interpolated is the name in a ${name}; a resolver (${oc.env:X}) or text
+// around it is not simple.
+func interpolated(text string) (name string, simple bool) {
+	m := interpolation.Find(strings.TrimSpace(text))
+	if m == nil {
+		return "", false
+	}
+	return strings.TrimSpace(m[1]), true
+}
+
+// resolveName is the path that an interpolation at p means: from the root, or
+// with leading dots from where it stands, one for its own map and one more for
+// each map further up.
+func resolveName(p doc.Path, name string) (doc.Path, error) {
+	rest := strings.TrimLeft(name, ".")
+	up := len(name) - len(rest)
+	target, err := doc.ParsePath(rest)
+	if err != nil || up == 0 {
+		return target, err
+	}
+	if up > len(p) {
+		return nil, fmt.Errorf("${%s} leads out of the file", name)
+	}
+	return p[:len(p)-up].Join(target...), nil
+}
