@@ -237,9 +237,18 @@ func (s *Store) Foreign() (string, error) {
 func foreignText(journal string, entries []*Entry) string {
 	of := "it came with a clone, a copy or an archive"
 	if e := entries[0]; e.Folder != "" {
-		of = fmt.Sprintf("it was made in %s on %s", e.Folder, e.Host)
+		of = fmt.Sprintf("it was made in %s on %s", short(e.Folder), short(e.Host))
 	}
 	return fmt.Sprintf("%s is not this folder's own (%s) and is not used; remove it if nobody needs it", journal, of)
+}
+
+// short is text that others wrote, as much of it as a message has room for.
+func short(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // writeJSON writes a file of the journal.

@@ -15,8 +15,8 @@ import (
 )
 
 // A journal belongs to one folder on one machine. Each file of it says where it
-// was written and carries a seal: an HMAC over the rest of the file, keyed with
-// the machine's identity, which nobody else knows and which is written nowhere.
+// was written and carries a seal: an HMAC over the rest of the file, keyed with a
+// random number of the user's own (see key.go) and the machine's identity.
 // So an entry that came with a clone, however it was made, is told from one of
 // our own. The folder is the same if its path or its inode is: a folder may be
 // moved, and some file systems number their folders anew at each mount. A copy
@@ -37,6 +37,9 @@ type sealed interface{ owned() *owner }
 
 // seal marks a file of the journal as written here.
 func (s *Store) seal(f sealed) error {
+	if s.keyless {
+		s.keyed(makeKey())
+	}
 	o := f.owned()
 	*o = owner{Host: s.host, Folder: s.folder.Path(), Inode: s.folder.Inode()}
 	sum, err := s.mac(f)

@@ -21,6 +21,7 @@ type Store struct {
 	pid     int
 	host    string
 	machine string
+	keyless bool // until the first change makes a key
 }
 
 // Options are what a Store takes from outside; each has a default.
@@ -44,7 +45,7 @@ func Open(root string, o Options) (*Store, error) {
 		s.host, _ = os.Hostname() // without one, machines are told apart by machineID alone
 	}
 	if s.machine == "" {
-		s.machine = cmp.Or(machineID(), s.host)
+		s.keyed(readKey())
 	}
 	open := o.Folder
 	if open == nil {
@@ -55,6 +56,12 @@ func Open(root string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("%s: %w", root, explain(err))
 	}
 	return s, nil
+}
+
+// keyed takes the key of the seals, if there is one; else the machine's identity or its
+// name has to do until one is made.
+func (s *Store) keyed(key string) {
+	s.machine, s.keyless = cmp.Or(machineID(), s.host)+key, key == ""
 }
 
 // at is a file of the folder as messages name it.

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package change
+
+import (
+	"crypto/rand"
+	"os"
+	"path/filepath"
+
+	"snug/internal/files"
+)
+
+// The key of the seals is a random number in the user's own configuration folder, made
+// with the first change, together with the machine's identity. The identity alone may be
+// known to others, where an image was installed with it, or missing.
+
+// keyBytes is how long the key's file is at most.
+const keyBytes = 256
+
+// keyFile is where the key is; "" where the user has no such folder.
+func keyFile() string {
+	folder, err := os.UserConfigDir()
+	if err != nil || !filepath.IsAbs(folder) {
+		return ""
+	}
+	return filepath.Join(folder, "snug", "journal.key")
+}
+
+// readKey is the key, "" where there is none yet.
+func readKey() string {
+	name := keyFile()
+	if name == "" {
+		return ""
+	}
+	data, err := files.Read(name, keyBytes)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// makeKey makes the key, unless another process is faster; "" where it cannot be kept.
+// It appears under its name with all of its bytes.
+func makeKey() string {
+	name := keyFile()
+	if name == "" || os.MkdirAll(filepath.Dir(name), 0o700) != nil {
+		return ""
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".journal-*")
+	if err != nil {
+		return ""
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(rand.Text())
+	if closing := f.Close(); err != nil || closing != nil {
+		return ""
+	}
+	_ = os.Link(f.Name(), name) // which fails where it is there by now
+	return readKey()
+}
