@@ -57,8 +57,9 @@ const (
 	mostLengths      = 10_000 // steps of a list
 	mostSamples      = 1 << 22
 	mostRaggedSteps  = 2_000
-	usualRaggedSteps = 100
+	usualRaggedSteps = 40
 	mostBuckets      = 4096
+	mostDrawn        = 4 << 20 // samples that are drawn
 )
 
 // MarshalJSON is the lengths as they were given.
@@ -314,6 +315,9 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 	l := s.Lengths
 	switch {
 	case l == nil:
+		if s.Seed != 0 {
+			return Wrong("{seed} is %d, and nothing is drawn by it; it goes with {lengths}", s.Seed)
+		}
 		if s.Steps > mostSteps {
 			return Wrong("{steps} is %d; more than %d makes no sense where all steps are alike", s.Steps, mostSteps)
 		}
@@ -333,6 +337,9 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 	}
 	if s.Steps > mostRaggedSteps { // of a list
 		return Wrong("{lengths} has %d steps; runs of varying length are simulated up to %d", s.Steps, mostRaggedSteps)
+	}
+	if n := s.Steps * max(s.Accumulation, 1); l.Each == nil && s.Batch > mostDrawn/n {
+		return Wrong("{batch} %d over {steps} %d makes more than the %d samples that are drawn; lower one of them", s.Batch, s.Steps, mostDrawn)
 	}
 	s.Seq = l.Longest()
 	return nil

@@ -54,6 +54,8 @@ func (o *object) lengthsText(key, text string, l *Lengths) {
 		o.distribution(key, map[string]any{"histogram": list}, l)
 	case strings.Trim(text, "0123456789, ") == "" && text != "":
 		l.Each = o.eachLength(key, numbers(text, ","))
+	case !strings.ContainsAny(text, "./\\"):
+		o.fail(key, " %q is neither a list, as 128,512, nor a distribution, as uniform:64-512 (or lognormal, histogram), nor a file such as lengths.txt", text)
 	default:
 		l.file = text
 	}
@@ -102,7 +104,7 @@ func samplesIn(r io.Reader) ([]int, error) {
 	in.Buffer(make([]byte, 0, 64<<10), mostLengthLine)
 	var out []int
 	for line := 1; in.Scan(); line++ {
-		text := bytes.TrimSpace(in.Bytes())
+		text := bytes.TrimSpace(bytes.TrimPrefix(in.Bytes(), []byte("\ufeff")))
 		if len(text) == 0 {
 			continue
 		}

@@ -41,7 +41,7 @@ func TestDrawnLengths(t *testing.T) {
 	for _, l := range []any{
 		map[string]any{"uniform": []any{64.0, 512.0}},
 		map[string]any{"lognormal": map[string]any{"median": 160.0, "sigma": 0.6, "max": 512.0}},
-		map[string]any{"histogram": []any{[]any{64.0, 1.0}, []any{512.0, 3.0}, []any{9000.0, 0.0}}},
+		map[string]any{"histogram": []any{[]any{64.0, 9.0}, []any{512.0, 1.0}, []any{9000.0, 0.0}}},
 	} {
 		one, err := ragged(t, l, map[string]any{"seed": 1.0})
 		if err != nil {
@@ -71,6 +71,9 @@ func TestLengthsRefused(t *testing.T) {
 		"median is missing":             {"lengths": map[string]any{"lognormal": map[string]any{"sigma": 1.0, "max": 9.0}}},
 		"zipf is not known":             {"lengths": map[string]any{"zipf": 1.0}},
 		"no share above 0":              {"lengths": map[string]any{"histogram": []any{[]any{64.0, 0.0}}}},
+		"samples that are drawn":        {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "batch": 1e6},
+		"nothing is drawn by it":        {"lengths": nil, "seed": 3.0, "seq": 8.0},
+		"is neither a list":             {"lengths": "unifrom:64-512"},
 		"it has to be a list":           {"lengths": true},
 		"where all steps are alike":     {"steps": 65.0, "seq": 8.0, "lengths": nil},
 		"more than 2000 makes no sense": {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "steps": 2001.0},

@@ -97,7 +97,7 @@ type run struct {
 // Run simulates the steps of a setup. Of long loops it runs a few turns, unless
 // a log wants to see every op, or they turn out not to be alike.
 func Run(s *setup.Setup, o Options) (*Result, error) {
-	res, err := runFolded(s, o, o.Log == nil)
+	res, err := runFolded(s, o, o.Log == nil && s.Lengths == nil)
 	if err != nil || res != nil {
 		return res, err
 	}

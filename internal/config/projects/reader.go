@@ -20,7 +20,7 @@ import (
 // training project comes near.
 const (
 	largestFile  = 1 << 20  // bytes of a file that is found or that another file names
-	largestNamed = 4 << 20  // of one that the user names
+	largestNamed = 4 << 20  // of one that the user names and that is no program
 	mostRead     = 32 << 20 // of all files of a project
 	mostParsed   = 8 << 20  // of those that a search takes apart
 	mostKept     = 200_000  // values of those that may be the run's
@@ -67,7 +67,7 @@ func (r *reader) ReadFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	most := largestFile
-	if slices.Contains(r.named, name) {
+	if ext := path.Ext(name); slices.Contains(r.named, name) && ext != ".py" && ext != ".sh" { // programs are written by hand
 		most = largestNamed
 	}
 	if len(data) > most {
