@@ -54,7 +54,7 @@ func TestReadmeFigures(t *testing.T) {
 			right++
 		}
 	}
-	wants = append(wants, fmt.Sprintf("Of %d predictions at larger batches than the recorded ones %d were exact to the byte", len(larger), right))
+	wants = append(wants, fmt.Sprintf("At batches larger than the recorded ones, %d of %d predictions were exact to the byte", right, len(larger)))
 
 	names := map[string]string{
 		"EleutherAI": "EleutherAI's formula", "Megatron": "Megatron's activation formula",
