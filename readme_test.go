@@ -33,6 +33,7 @@ func TestReadmeIsTheExample(t *testing.T) {
 		}
 	}
 }
+
 // TestReadmeFigures holds the README's figures to docs/accuracy.md, which the
 // measurements make.
 func TestReadmeFigures(t *testing.T) {

@@ -21,7 +21,7 @@ func TestOpenErrors(t *testing.T) {
 		named []string
 		want  string
 	}{
-		{"nothing", nil, nil, "no training configuration found in .; name one with --config-path FILE, or write a snug.yaml: snug init"},
+		{"nothing", nil, nil, "no training config found in .; name one with --config-path FILE, or write a snug.yaml: snug init"},
 		{"no such file", nil, []string{"a.yaml"}, "reading a.yaml: file does not exist"},
 		{"malformed", map[string]string{"a.yaml": "x: 1\nbatch_size: [1, 2\ny: 3\n"}, []string{"a.yaml"}, "a.yaml:"},
 		{"not a config", map[string]string{"a.yaml": "x: 1\n"}, []string{"a.yaml"}, "a.yaml holds no setting that snug knows; bind one in snug.yaml: snug init"},
@@ -39,13 +39,13 @@ func TestOpenErrors(t *testing.T) {
 		{"not a schedule", map[string]string{"a.yaml": "batch_size: 2\ngradient_accumulation: {scheduling: {0: x}}\n"}, []string{"a.yaml"},
 			"a.yaml:2:41: gradient_accumulation.scheduling is not a schedule of accumulation like {0: 4, 8: 2}"},
 		{"two of a kind", map[string]string{"a.yaml": "batch_size: 2\n", "b.yaml": "batch_size: 3\n"}, nil,
-			"several configurations are here: a.yaml, b.yaml; name the one to use: --config-path a.yaml"},
+			"there are several configs here: a.yaml, b.yaml; name the one to use: --config-path a.yaml"},
 		{"a circle", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${a}'}\na: ${b}\nb: ${a}\n"}, nil, "a leads in a circle: ${a}, ${b}"},
 		{"nowhere", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${nope}'}\n"}, nil,
 			"config.yaml:2:20: ${nope} names nope, which is not there"},
 		{"defaults", map[string]string{"config.yaml": "defaults: [_self_, {data: a}]\n", "data/a.yaml": "defaults: 3\nbatch_size: 1\n"}, []string{"config.yaml"},
 			"data/a.yaml:1:11: defaults holds a whole number where a list is due"},
-		{"circular defaults", map[string]string{"config.yaml": "defaults: [config]\n"}, nil, "no training configuration found in .; passed over: config.yaml: its defaults lead in a circle"},
+		{"circular defaults", map[string]string{"config.yaml": "defaults: [config]\n"}, nil, "no training config found in .; passed over: config.yaml: its defaults form a cycle"},
 		{"snug.yaml key", map[string]string{"snug.yaml": "binds: {}\n"}, nil, `snug.yaml:1:8: "binds" is not known; did you mean bind?`},
 		{"snug.yaml setting", map[string]string{"snug.yaml": "bind: {batches: a.yaml#x}\n"}, nil, `snug.yaml:1:17: setting "batches" is not known; did you mean batch?`},
 		{"snug.yaml place", map[string]string{"snug.yaml": "bind: {batch: a.yaml}\n"}, nil, `snug.yaml:1:15: "a.yaml" is not a place; write it like conf/config.yaml#data.batch_size`},
@@ -98,7 +98,7 @@ func TestChangeErrors(t *testing.T) {
 		want  string
 	}{
 		{"no such setting", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"batches": 1}, `setting "batches" is not known; did you mean batch?`},
-		{"zero", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"batch": 0}, "batch is 0; it has to be a whole number from 1 on"},
+		{"zero", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"batch": 0}, "batch is 0; it must be a whole number from 1 on"},
 		{"no key", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"checkpointing": true}, "no file says checkpointing; bind it in snug.yaml"},
 		{"no word", map[string]string{"a.yaml": "base_model: x\nmicro_batch_size: 1\nbf16: auto\n"}, map[string]any{"precision": "fp16"}, "a.yaml (Axolotl) has no key for precision fp16"},
 		{"totals disagree", map[string]string{"a.json": hfJSON, "ds.json": `{"train_micro_batch_size_per_gpu": 4, "train_batch_size": 30}`},

@@ -57,7 +57,7 @@ func (r *run) distribute() error {
 		z := train.NewZero3(r.builder, shard)
 		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
 	default:
-		return fmt.Errorf("dist.kind %q is not known; known are %s", d.Kind, strings.Join(setup.DistKinds, ", "))
+		return fmt.Errorf("dist.kind %q is not known; known: %s", d.Kind, strings.Join(setup.DistKinds, ", "))
 	}
 	// What wrapping left in the cache is given back before training.
 	r.w.Trace.Add(stream.EmptyCache, 0, 0)

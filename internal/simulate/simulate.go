@@ -251,7 +251,7 @@ func (r *run) addLora() error {
 		return nil
 	}
 	if l.Rank < 1 {
-		return setup.Wrong("{lora.rank} is %d; it has to be at least 1", l.Rank)
+		return setup.Wrong("{lora.rank} is %d; it must be at least 1", l.Rank)
 	}
 	names, targets := r.builder.LinearNames(), map[string]bool{}
 	for _, t := range l.Targets {

@@ -238,7 +238,7 @@ func TestRemovedByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.Revert(1, false)
-	if want := "ds.json: removed since snug changed it; --force puts the old one back"; err == nil || err.Error() != want {
+	if want := "ds.json: removed since snug changed it; --force restores the old file"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	write(t, root, map[string]string{"ds.json": project["ds.json"]})
@@ -307,19 +307,19 @@ func TestRefused(t *testing.T) {
 	}{
 		{"read-only file", func(root string) error { return os.Chmod(filepath.Join(root, "ds.json"), 0o440) }, edits, nil, "ds.json: the file is read-only"},
 		{"read-only folder", func(root string) error { return os.Chmod(filepath.Join(root, "conf"), 0o555) }, edits, nil, "conf/config.yaml: its folder is read-only"},
-		{"vanished", func(root string) error { return os.Remove(filepath.Join(root, "ds.json")) }, edits, nil, "ds.json: the file is not there"},
+		{"vanished", func(root string) error { return os.Remove(filepath.Join(root, "ds.json")) }, edits, nil, "ds.json: the file does not exist"},
 		{"link in a circle", func(root string) error {
 			return errors.Join(os.Remove(filepath.Join(root, "ds.json")), os.Symlink("ds.json", filepath.Join(root, "ds.json")))
 		}, edits, nil, "ds.json: "},
 		{"link to nothing", func(root string) error {
 			return errors.Join(os.Remove(filepath.Join(root, "ds.json")), os.Symlink("gone.json", filepath.Join(root, "ds.json")))
-		}, edits, nil, "ds.json: the file is not there"},
+		}, edits, nil, "ds.json: the file does not exist"},
 		{"folder", func(root string) error { return os.Mkdir(filepath.Join(root, "x.yaml"), 0o755) }, []Edit{{File: "x.yaml"}}, nil, "x.yaml: it is a folder"},
 		{"malformed", func(root string) error {
 			return os.WriteFile(filepath.Join(root, "ds.json"), []byte("{\n  a: 1}"), 0o644)
 		}, edits, nil, "ds.json:2:3: "},
 		{"file to create is there", func(string) error { return nil }, nil, []Create{{File: "ds.json"}}, "ds.json: a file of that name"},
-		{"folder to create in is missing", func(string) error { return nil }, nil, []Create{{File: "gone/ds.json"}}, "gone: the file is not there"},
+		{"folder to create in is missing", func(string) error { return nil }, nil, []Create{{File: "gone/ds.json"}}, "gone: the file does not exist"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := t.TempDir()

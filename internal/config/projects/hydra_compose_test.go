@@ -65,7 +65,7 @@ func TestHydraHasAnEnd(t *testing.T) {
 		want  string
 	}{
 		"keys": {keys, "it is one of more than 2000 entries of defaults lists"},
-		"deep": {deep, "its defaults lead in a circle"},
+		"deep": {deep, "its defaults form a cycle"},
 		"long": {long, "it is one of more than 2000 entries of defaults lists"},
 	} {
 		bounded(t, 128<<20, func() {

@@ -80,7 +80,7 @@ func TestSearchKeepsSoMuch(t *testing.T) {
 		files[fmt.Sprintf("c%02d.yaml", i)] = text("batch_size: 4\n", 200_000)
 	}
 	_, err := Find(mapFS(files), ".")
-	if err == nil || !strings.Contains(err.Error(), "several configurations are here") || !strings.Contains(err.Error(), "of the 40 files here that might be configs were not read") {
+	if err == nil || !strings.Contains(err.Error(), "there are several configs here") || !strings.Contains(err.Error(), "of the 40 files here that might be configs were not read") {
 		t.Errorf("got %v", err)
 	}
 }
