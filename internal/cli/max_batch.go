@@ -85,7 +85,7 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 }
 
 // errNoRoom begins with a flag's name, as it is about what no flag said.
-var errNoRoom = errors.New("no memory limit; give --gpu, --gpu-memory or --limit")
+var errNoRoom = errors.New("--gpu, --gpu-memory or --limit is required")
 
 // edge is the largest batch, and the run at the largest one that is sure to fit.
 type edge struct {

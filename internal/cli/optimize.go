@@ -147,7 +147,7 @@ func (o *optimizeOptions) check() error {
 	case o.nodes < 1:
 		return fmt.Errorf("--nodes %d: write at least 1", o.nodes)
 	case o.nodes > mostNodes:
-		return fmt.Errorf("--nodes %d: at most %d", o.nodes, mostNodes)
+		return fmt.Errorf("--nodes %d: write at most %d", o.nodes, mostNodes)
 	case o.flags.Changed("target-effective-batch") && o.target < 1:
 		return fmt.Errorf("--target-effective-batch %d: write at least 1", o.target)
 	case o.target > mostEffective:

@@ -160,7 +160,7 @@ func (r planReport) speeds() []string {
 		was = fmt.Sprintf("%.4g", r.Current.SamplesPerSecond)
 		is += ", " + r.speed(r.Recommended)
 	}
-	return []string{"samples per second", was, is}
+	return []string{"samples / second", was, is}
 }
 
 func (r planReport) table(b *strings.Builder, t term.Table) {

@@ -99,7 +99,7 @@ func TestUncounted(t *testing.T) {
 
 func TestNotesUnverified(t *testing.T) {
 	s := decoded(t, towers(t), map[string]any{"batch": 64.0, "steps": 5.0})
-	want := []string{"steps: m.snug does not tell, so that the figures are as recorded, whatever it was"}
+	want := []string{"steps: m.snug does not contain this, so the figures are as recorded, whatever it was"}
 	if diff := cmp.Diff(want, Notes(s, gpu.Card{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

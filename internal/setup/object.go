@@ -100,7 +100,7 @@ func (o *object) whole(key string, otherwise, least, most int) int {
 	case f < float64(least):
 		o.fail(key, " is %s; it must be at least %d", show(v), least)
 	case f > float64(most):
-		o.fail(key, " is %s; more than %d is not possible", show(v), most)
+		o.fail(key, " is %s; it must be at most %d", show(v), most)
 	default:
 		return int(f)
 	}

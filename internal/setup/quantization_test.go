@@ -45,7 +45,7 @@ func TestQuantizedRefusals(t *testing.T) {
 		{"adapters of another kind", map[string]any{"lora.peft": false, "lora.targets": []any{"q_proj"}}, "set lora.peft"},
 		{"DoRA", map[string]any{"lora.dora": true}, "DoRA over quantized weights is not simulated"},
 		{"8 bits", map[string]any{"quantization.bits": 8.0}, "quantization.bits: 8-bit weights are not simulated; choose quantization.bits 4"},
-		{"lowered alone", map[string]any{"quantization.cast_back": true}, "quantization.cast_back casts back what"},
+		{"lowered alone", map[string]any{"quantization.cast_back": true}, "quantization.cast_back needs quantization.prepare"},
 		{"a scaler", map[string]any{"quantization.adapters": "bf16", "precision": "amp-fp16"}, "GradScaler cannot unscale 16-bit gradients"},
 		{"an old bitsandbytes", map[string]any{"versions.bitsandbytes": "0.41"}, `versions.bitsandbytes "0.41" is not a known version`},
 		{"no bits", map[string]any{"quantization": map[string]any{"double": true}}, "quantization.bits is missing"},
