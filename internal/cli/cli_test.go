@@ -80,7 +80,7 @@ func TestScripts(t *testing.T) {
 	runs := measuredRuns(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata",
-		UpdateScripts: *update, ContinueOnError: true,
+		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("RECORDINGS", recordings)
 			e.Setenv("TRACES", traces)

@@ -91,7 +91,7 @@ func (r *Run) computedSettings(run map[string]any) []string {
 		if counted != nil {
 			then = fmt.Sprintf("%v is counted", counted)
 		}
-		out = append(out, fmt.Sprintf("%s: %s is %s, which is computed at run time; %s, --%s gives another", b.Where(), b.Path, shortened(b.Text), then, flag))
+		out = append(out, fmt.Sprintf("%s: %s is %s, which is computed at run time; %s; set it with --%s", b.Where(), b.Path, shortened(b.Text), then, flag))
 	}
 	return out
 }
