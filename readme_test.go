@@ -62,7 +62,7 @@ func TestReadmeFigures(t *testing.T) {
 		"DeepSpeed": "DeepSpeed's estimator", "accelerate": "accelerate's rule",
 	}
 	peers := 0
-	for _, row := range tableUnder(accuracy, "## The formulas in use elsewhere") {
+	for _, row := range tableUnder(accuracy, "## Other formulas") {
 		first, _, _ := strings.Cut(strings.ReplaceAll(row[0], "'", " "), " ")
 		if name := names[first]; name != "" {
 			peers++
