@@ -110,7 +110,7 @@ func TestBind(t *testing.T) {
 		},
 		{
 			name: "nowhere", command: "python train.py", files: map[string]string{"train.py": ""},
-			err: "the command has no {batch}, and no config file here says the batch; put {batch} where its value goes, or name the file with --config-path",
+			err: "the command has no {batch}, and no config file here contains the batch; put {batch} where its value goes, or name the file with --config-path",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -115,7 +115,7 @@ func TestRecordedSpread(t *testing.T) {
 		{"one GPU", 1, "", nil, ""},
 		{"DDP around one", 1, "", dist("ddp", 8), "ddp 8"},
 		{"FSDP around one", 1, "", dist("fsdp2", 8), "recorded over 1; record it as it is to run"},
-		{"nobody says how", 4, "", nil, "say so with dist.kind and dist.world, as in ddp and 4"},
+		{"nobody says how", 4, "", nil, "give dist.kind and dist.world, like ddp and 4"},
 		{"the setup says how", 4, "", dist("zero2", 4), "zero2 4"},
 		{"the recording says how", 4, "fsdp2", nil, "fsdp2 4"},
 		{"sharded otherwise", 4, "fsdp2", dist("fsdp2", 8), "recorded fsdp2 over 4"},
