@@ -132,7 +132,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	fields := lay(over, o.modelled(env, project.Fields()))
 	t.project, o.project, o.doubts = project, fromProject(project), project.Warnings(fields)
 	for _, l := range project.Locks() {
-		text := fmt.Sprintf("%s; %s stays as it is", l.Why, l.Setting)
+		text := fmt.Sprintf("%s; %s does not change", l.Why, l.Setting)
 		if l.Setting == "accumulation" {
 			text += ", and --target-effective-batch N gives another batch"
 		}

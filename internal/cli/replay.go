@@ -66,7 +66,7 @@ func newReplay(env Env) *cobra.Command {
 	f.StringVar(&o.torch, "torch", "", "PyTorch `version` (default the file's; scripts 2.11)")
 	f.IntVar(&o.device, "device", -1, "`index` of the GPU")
 	f.Lookup("device").DefValue = "the busiest"
-	f.StringVar(&o.addresses, "addresses", "recorded", "segment addresses: recorded, or `own`")
+	f.StringVar(&o.addresses, "addresses", "recorded", "segment `addresses`: recorded or own")
 	f.StringVar(&o.script, "script", "", "run allocator commands from a `file`")
 	return cmd
 }

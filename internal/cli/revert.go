@@ -47,7 +47,7 @@ func newRevert(env Env) *cobra.Command {
 	f.IntVar(&o.steps, "steps", 1, "`number` of changes to undo")
 	f.BoolVar(&o.list, "list", false, "list the changes that can be undone")
 	f.BoolVar(&o.force, "force", false, "overwrite files that were edited since")
-	f.StringVar(&o.folder, "dir", ".", "`folder` of the project")
+	f.StringVar(&o.folder, "dir", ".", "project `folder`")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }

@@ -27,7 +27,7 @@ func (s *Setup) recordedSpread(p Recorded, name string) error {
 	if p.Kind != "" {
 		how = p.Kind + " " + how
 	}
-	return Wrong("{dist.kind} is %s over %d GPUs, and %s was recorded %s; record it as it is to run, under torchrun or your own launcher",
+	return Wrong("{dist.kind} is %s over %d GPUs, but %s was recorded %s; record it with the launcher you will use, torchrun or your own",
 		s.Dist.Kind, s.Dist.World(), name, how)
 }
 

@@ -31,7 +31,7 @@ func (r *run) distribute() error {
 		return err
 	}
 	if r.s.KeepsGradients() {
-		return setup.Wrong("{set_to_none} is false, with {dist.kind} %s: kept gradients are simulated on one GPU; leave it out, or measure the run: snug profile -- <your command>", d.Kind)
+		return setup.Wrong("{set_to_none} is false, with {dist.kind} %s: kept gradients are simulated only on one GPU; remove it, or measure the run: snug profile -- <your command>", d.Kind)
 	}
 	data, shard := d.Mesh.Size(setup.Data), d.Mesh.Size(setup.Shard)
 	switch d.Kind {
