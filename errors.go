@@ -21,9 +21,9 @@ var (
 	ErrUnknownCard = errors.New("the GPU is not known")
 	// ErrNoLimit means that a search has nothing to fit into: there is no card, and the setup
 	// has no limit.
-	ErrNoLimit = errors.New("there is nothing to fit into: give the setup a limit or choose a card")
+	ErrNoLimit = errors.New("no memory limit: give the setup a limit or choose a card")
 	// ErrTooLong means that the run is longer or larger than what is simulated.
-	ErrTooLong = errors.New("the run is longer or larger than what is simulated")
+	ErrTooLong = errors.New("the run is too long or too large to simulate")
 )
 
 // FieldError is a mistake in a field of a setup or of an options struct.

@@ -55,14 +55,14 @@ func TestReadmeFigures(t *testing.T) {
 			right++
 		}
 	}
-	wants = append(wants, fmt.Sprintf("Of %d predictions at larger batches than the recorded ones %d were exact to the byte", len(larger), right))
+	wants = append(wants, fmt.Sprintf("At batches larger than the recorded ones, %d of %d predictions were exact to the byte", right, len(larger)))
 
 	names := map[string]string{
 		"EleutherAI": "EleutherAI's formula", "Megatron": "Megatron's activation formula",
 		"DeepSpeed": "DeepSpeed's estimator", "accelerate": "accelerate's rule",
 	}
 	peers := 0
-	for _, row := range tableUnder(accuracy, "## The formulas in use elsewhere") {
+	for _, row := range tableUnder(accuracy, "## Other formulas") {
 		first, _, _ := strings.Cut(strings.ReplaceAll(row[0], "'", " "), " ")
 		if name := names[first]; name != "" {
 			peers++

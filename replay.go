@@ -126,7 +126,7 @@ func (o *ReplayOptions) pick(rec *snapshot.Recording) (*snapshot.Device, error) 
 	d := rec.Busiest()
 	if o.Device != nil {
 		if d = rec.Device(*o.Device); d == nil {
-			return nil, &FieldError{Field: "device", Message: fmt.Sprintf("device is %d, which is not in the snapshot; leave it out for the busiest", *o.Device)}
+			return nil, &FieldError{Field: "device", Message: fmt.Sprintf("device is %d, which is not in the snapshot; omit it for the busiest one", *o.Device)}
 		}
 	}
 	if d.Entries == 0 {

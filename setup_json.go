@@ -90,7 +90,7 @@ func checkNames(t reflect.Type, fields map[string]any, at string) error {
 		if !is {
 			names := slices.Sorted(maps.Keys(known))
 			return &FieldError{Field: at + name, Message: fmt.Sprintf("field %q is not known%s", at+name,
-				spelling.Hint(name, names, "known are "+strings.Join(names, ", ")))}
+				spelling.Hint(name, names, "known: "+strings.Join(names, ", ")))}
 		}
 		inner, object := fields[name].(map[string]any)
 		if object && of.Kind() == reflect.Struct {
@@ -126,7 +126,7 @@ func jsonNames(t reflect.Type) map[string]reflect.Type {
 func typeError(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
-		return &FieldError{Field: wrong.Field, Message: fmt.Sprintf("%s is a %s; it has to be %s", wrong.Field, wrong.Value, kindName(wrong.Type))}
+		return &FieldError{Field: wrong.Field, Message: fmt.Sprintf("%s is a %s; it must be %s", wrong.Field, wrong.Value, kindName(wrong.Type))}
 	}
 	return err
 }

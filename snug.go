@@ -117,9 +117,9 @@ func (o *PlanOptions) check(s *setup.Setup, card gpu.Card) error {
 	case card.Total == 0 && s.Limit == 0:
 		return ErrNoLimit
 	case o.Target < 0 || o.Target > mostEffective:
-		return setup.Wrong("{target} is %d; it has to be from 1 to %d, or 0 for today's", o.Target, mostEffective)
+		return setup.Wrong("{target} is %d; it must be from 1 to %d, or 0 for the current one", o.Target, mostEffective)
 	case card.Total > 0 && uint64(o.Reserve) >= card.Total:
-		return setup.Wrong("{reserve} is %v, and the card has %v, so that nothing is left", o.Reserve, Bytes(card.Total))
+		return setup.Wrong("{reserve} is %v, and the card has %v, so nothing is left", o.Reserve, Bytes(card.Total))
 	case o.Goal == Quick || slices.Contains(o.Lock, "attention"):
 		return estimate.Runnable(s, card) // otherwise the plan has another attention
 	}

@@ -52,9 +52,9 @@ func lines[T any](files fs.FS, name string) ([]T, error) {
 
 // choices writes what was recommended beside the best of all that was measured.
 func (r *Report) choices(b *strings.Builder) {
-	b.WriteString("\n## What `snug optimize` recommends, against every choice measured\n\n" +
-		"Each setup under a cap on the card: the recommended settings and the other choices at the same effective\n" +
-		"batch (micro-batch, checkpointing, optimizer, allocator) that were expected within 72 % of them, in samples a second.\n\n" +
+	b.WriteString("\n## Recommendations of `snug optimize`, compared with measured alternatives\n\n" +
+		"Each setup has a memory limit. The table has the recommended settings and the other choices at the same effective\n" +
+		"batch (micro-batch, checkpointing, optimizer, allocator) that were expected to reach 72 % of their samples per second.\n\n" +
 		"| setup | cap | recommended | measured | best measured | measured | share |\n| --- | ---: | --- | ---: | --- | ---: | ---: |\n")
 	agree := 0
 	for _, c := range r.Choices {
@@ -66,9 +66,9 @@ func (r *Report) choices(b *strings.Builder) {
 			fmt.Fprintf(b, "| %s | %d GiB | %s | %.1f | %s | %.1f | %.1f %% |\n", c.Run, c.CapGiB, c.Choice, c.Measured, best.Choice, best.Measured, 100*c.Measured/best.Measured)
 		}
 	}
-	b.WriteString("\nFor tinyllama the first recommendation checkpointed and reached 90.3 %. The rule that checkpointing has to be\n" +
-		"expected more than 5 % faster, as less is inside the clock's error, was added after that; the row shows what it chooses.\n")
-	fmt.Fprintf(b, "\nWhether a choice fits was said rightly in %d of %d.\n", agree, len(r.Choices))
+	b.WriteString("\nFor tinyllama the first recommendation used checkpointing and reached 90.3 %. After that we added a rule: checkpointing\n" +
+		"must be expected to be more than 5 % faster, because less is within the error of the time model. The row uses this rule.\n")
+	fmt.Fprintf(b, "\nsnug predicted correctly whether a choice fits in %d of %d cases.\n", agree, len(r.Choices))
 }
 
 func (r *Report) bestOf(run string) measuredChoice {
@@ -84,7 +84,7 @@ func (r *Report) bestOf(run string) measuredChoice {
 // profiles writes predictions from recordings beside real runs.
 func (r *Report) profiles(b *strings.Builder) {
 	b.WriteString("\n## Any model, from two short recordings\n\n" +
-		"`snug profile` on the scripts in `examples/`, unchanged, at two small batches; the prediction at four times the larger one and the real run beside it.\n" +
+		"`snug profile` recorded the unchanged scripts in `examples/` at two small batches. The prediction is for four times the larger batch.\n" +
 		"\n| script | recorded at | stacks | batch | predicted | real | off |\n| --- | --- | --- | ---: | ---: | ---: | ---: |\n")
 	for _, p := range r.Profiles {
 		stacks := yesNo(p.Stacks)
@@ -123,18 +123,18 @@ func (o *measuredOverhead) events() string {
 
 // overhead writes what recording costs while it lasts.
 func (r *Report) overhead(b *strings.Builder) {
-	b.WriteString("\nWhat the probe adds to a step while it records, without stacks; afterwards it is out of the way. In one process some steps with it\n" +
-		"and some without take turns; \"paired\" is the median over the rounds of one against the other, with where nine in ten resamples of it\n" +
-		"lie. These scripts wait for their CPU, and by themselves their steps vary by a tenth, hilbert_ssm's by more. All runs are listed, in\n" +
-		"the order in which they were made. After the first five the probe stopped recording both entries of a free. Meant to be below 3 %: the last\n" +
-		"paired medians are, but for hilbert_ssm's second long run. Its five runs lie between −4 and +6 %; weighed by their rounds, all 245 of them,\n" +
-		"they come to 2.6 %, which the noise does not set apart from 3 %.\n" +
-		"Most of it is PyTorch's own recording: in a loop of nothing but allocations 0.24 µs an event, of which half were page faults as its list\n" +
-		"grows; with large pages, which `snug profile` now asks for, 0.12 µs.\n\n" +
-		"| script | batch | events a step | large pages | plain | probed | paired | rounds |\n| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |\n")
+	b.WriteString("\nThe table shows how much the probe slows a step down while it records, without stacks; after the recording it costs nothing. Steps\n" +
+		"with and without the probe alternate in one process. \"Paired\" is the median ratio over the rounds, with the range of nine in ten\n" +
+		"resamples. These scripts are limited by the CPU, and their step times vary by a tenth, those of hilbert_ssm by more. All runs are\n" +
+		"listed, in order. After the first five, the probe stopped recording both entries of a free. The goal is below 3 %. The last paired\n" +
+		"medians reach it, except for hilbert_ssm's second long run. Its five runs are between −4 and +6 %; weighted by their 245 rounds,\n" +
+		"they average 2.6 %, which is not significantly below 3 %.\n" +
+		"Most of the cost is PyTorch's own recording: 0.24 µs per event in a loop of only allocations. Half of that was page faults as its list\n" +
+		"grows; with large pages, which `snug profile` now requests, it is 0.12 µs.\n\n" +
+		"| script | batch | events per step | large pages | plain | probed | paired | rounds |\n| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |\n")
 	for _, o := range r.Overhead {
 		fmt.Fprintf(b, "| %s | %d | %s | %s | %.1f ms | %.1f ms, %s | %s (%s to %s) | %d |\n", o.Example, o.Batch, o.events(), yesNo(o.LargePages),
 			o.Plain, o.Probed, signed(o.Probed/o.Plain-1), signed(o.Paired), signed(o.Low), signed(o.High), o.Rounds)
 	}
-	b.WriteString("\nA step of a million events is fitted in 0.3 s. To plan one size of it takes 24 to 41 ms while the two cores do nothing else, and was seen to take up to 61 ms beside other work (at most 50 ms is wanted). `memory.snug` is then 14 KB for three such steps at two sizes.\n")
+	b.WriteString("\nFitting a step of a million events takes 0.3 s. Planning one size takes 24 to 41 ms on two idle cores, and up to 61 ms on a busy machine (the goal is 50 ms). `memory.snug` is then 14 KB for three such steps at two sizes.\n")
 }

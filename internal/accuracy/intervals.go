@@ -142,11 +142,11 @@ var kinds = []struct {
 const judgement = `
 ## The intervals, judged out of sample
 
-An estimate comes with the interval in which the peak of reserved memory is to be expected. It reaches from the least to the most that the
-run takes whichever way it goes (updates that float16 leaves out, buckets that DDP lets go late, kernels whose needs are not known on
-the card), and beyond that as far as estimates of such runs have been off. What it was made from is no judge of it, so that here each run is
-held against the interval that the other runs give, without itself and without its whole family. Nine in ten are to lie inside, of every card,
-family and option. The width is that of the interval as a share of the estimate, in the median.
+Each estimate has an interval for the peak of reserved memory. It covers everything that cannot be known before the run (updates that
+float16 skips, buckets that DDP frees late, kernels whose memory is unknown on the card), plus the errors of earlier estimates for similar
+runs. A run must not be tested on an interval that it helped to make. Here each run is tested on the interval from the other runs, once
+without the run itself and once without its whole family. The goal is nine in ten inside for every card, family and option. The width is
+the median width of the interval as a share of the estimate.
 `
 
 // intervals writes the judgement.
@@ -154,12 +154,12 @@ func (r *Report) intervals(b *strings.Builder) {
 	all := judge(r.judged())
 	b.WriteString(judgement)
 	for _, k := range kinds {
-		fmt.Fprintf(b, "\n| %s | runs | held without the run | held without its family | width |\n| --- | ---: | ---: | ---: | ---: |\n", k.name)
+		fmt.Fprintf(b, "\n| %s | runs | inside, without the run | inside, without its family | width |\n| --- | ---: | ---: | ---: | ---: |\n", k.name)
 		for _, h := range heldBy(all, k.names) {
 			fmt.Fprintf(b, "| %s | %d | %d | %d | %s |\n", h.Name, h.Runs, h.Itself, h.Family, percent(h.Width))
 		}
 	}
-	b.WriteString("\nNot held by the interval made without the run, or without its family:\n\n| run | beyond | without the run | without its family |\n| --- | ---: | --- | --- |\n")
+	b.WriteString("\nRuns outside the interval made without the run, or without its family:\n\n| run | outside by | without the run | without its family |\n| --- | ---: | --- | --- |\n")
 	for i := range all {
 		if j := &all[i]; !j.holds(j.Without) || !j.holds(j.Unknown) {
 			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", j.ID(), signed(j.Off()), heldText(j.holds(j.Without)), heldText(j.holds(j.Unknown)))
@@ -169,7 +169,7 @@ func (r *Report) intervals(b *strings.Builder) {
 
 func heldText(held bool) string {
 	if held {
-		return "held"
+		return "inside"
 	}
-	return "not held"
+	return "outside"
 }

@@ -164,8 +164,8 @@ func recording(measured fs.FS, name string) (*snapshot.Recording, error) {
 // ladders writes them.
 func (r *Report) ladders(b *strings.Builder) {
 	b.WriteString("\n## Larger batches, from two small ones\n\n" +
-		"`snug predict` from recordings of the training loops in `harness.py` at two small batches, beside real runs at larger ones.\n" +
-		"The workspaces of most convolutions in these networks were measured (`cudnn_workspaces.txt`). With those that only the networks under test have left out of that table, 50 of 54 predictions were within 3 % and the worst 4.3 % off.\n\n" +
+		"`snug predict` used recordings of the training loops in `harness.py` at two small batches. Real runs at larger batches show the error.\n" +
+		"The workspaces of most convolutions in these networks were measured (`cudnn_workspaces.txt`). Without the entries that only the tested networks have, 50 of 54 predictions were within 3 % and the worst was off by 4.3 %.\n\n" +
 		expected(r.Ladders) + "\n\n" +
 		"| model | recorded at | batch | predicted | real | off |\n| --- | --- | ---: | ---: | ---: | ---: |\n")
 	for i := range r.Ladders {
@@ -184,6 +184,6 @@ func expected(rungs []Rung) string {
 		}
 		width += rungs[i].width() / float64(len(rungs))
 	}
-	return fmt.Sprintf("%d of these %d real runs took what the interval of `snug estimate` from the same recordings says, which is %s of the peak wide on average; "+
-		"as if none of their convolutions had been measured, it was 30 of 30, 8.7 %% wide (`TestMarginHoldsTheTruth`).", in, len(rungs), percent(width))
+	return fmt.Sprintf("%d of these %d real runs were inside the interval of `snug estimate` from the same recordings, which is %s of the peak wide on average. "+
+		"With none of their convolutions measured, it was 30 of 30, and 8.7 %% wide (`TestMarginHoldsTheTruth`).", in, len(rungs), percent(width))
 }

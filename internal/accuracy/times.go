@@ -40,7 +40,7 @@ func (r *Report) times(b *strings.Builder) {
 		abs = append(abs, math.Abs(t.off()))
 	}
 	slices.Sort(abs)
-	fmt.Fprintf(b, "\n## The seconds of a step\n\n%d runs alone on the card, the median from the fourth step on. The error is %s in the median and within %s in nine of ten;\nthe rank correlation is %.3f. The constants of the model (`internal/cost`) were calibrated on these runs together, none on one of them.\n\n",
+	fmt.Fprintf(b, "\n## Step times\n\n%d runs, each alone on the card; the median from the fourth step on. The median error is %s, and nine in ten are within %s;\nthe rank correlation is %.3f. The constants of the model (`internal/cost`) were calibrated on all of these runs together, never on a single one.\n\n",
 		len(all), percent(abs[len(abs)/2]), percent(abs[len(abs)*9/10]), rankCorrelation(all))
 	b.WriteString("| run | said | measured | off |\n| --- | ---: | ---: | ---: |\n")
 	for _, t := range all {

@@ -36,7 +36,7 @@ func (p *player) alloc(i int, e *stream.Event) error {
 func (p *player) claim(id uint32, i int) error {
 	if int(id) >= len(p.live) {
 		if int(id) > len(p.live)+i {
-			return fmt.Errorf("alloc of ID %d, which is out of sequence", id)
+			return fmt.Errorf("alloc of ID %d, which is out of order", id)
 		}
 		p.live = append(p.live, make([]int32, int(id)+1-len(p.live))...)
 	}

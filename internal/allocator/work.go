@@ -13,7 +13,7 @@ import "errors"
 // of it, under whatever options.
 const mostWork = 1 << 28
 
-var errMostWork = errors.New("the allocator looks at so many free blocks that this would take hours; no training run does that")
+var errMostWork = errors.New("too many free blocks: this would take hours, and is not a real training run")
 
 // worker is a Device that counts what it looks at too.
 type worker interface{ Looked() uint64 }

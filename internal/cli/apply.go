@@ -24,13 +24,13 @@ type applyOptions struct {
 	json   bool
 }
 
-const applyLong = `Write settings into the config files that a training is started from.
+const applyLong = `Write settings into your training config files.
 
-Without --yes it only shows the difference. The files are the ones found in the
-folder (YAML, JSON, TOML, Python or shell scripts of the trainers snug knows,
-or what snug.yaml binds), or those named. Only the values change: comments,
-quotes, indentation and line endings stay. All files are written or none; each
-old one is kept as FILE.backup, and snug revert puts it back exactly.
+Without --yes it only shows a diff. snug changes the config files it finds in
+the folder (YAML, JSON, TOML, Python or shell scripts of known trainers, or the
+files bound in snug.yaml), or those you name. Only the values change; comments,
+quotes, indentation and line endings stay. Either all files are written or none.
+Each old file is kept as FILE.backup, and snug revert restores it exactly.
 
 The settings come from --set, or from snug optimize --json on standard input.`
 
@@ -51,11 +51,11 @@ func newApply(env Env) *cobra.Command {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringArrayVar(&o.set, "set", nil, "`settings` to write, like batch=8,accumulation=4")
-	f.StringVar(&o.rung, "rung", "", "step of optimize's ladder to write: a `name` like safe")
+	f.StringVar(&o.rung, "rung", "", "`name` of the step of optimize's ladder to write, like safe")
 	o.addTo(f)
 	f.BoolVarP(&o.yes, "yes", "y", false, "write the files")
 	f.BoolVar(&o.apply, "apply", false, "the same as --yes")
-	f.BoolVar(&o.dryRun, "dry-run", false, "show the difference only, which is the default")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only show the diff (the default)")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -123,7 +123,7 @@ func (r *applyReport) recover(store *change.Store, write bool) error {
 		return err
 	}
 	if !write {
-		r.note("an earlier change of these files was interrupted; --yes or snug revert puts the old ones back first")
+		r.note("an earlier change of these files was interrupted; --yes or snug revert first restores the old files")
 		return nil
 	}
 	gone, err := store.Recover(false)
@@ -131,7 +131,7 @@ func (r *applyReport) recover(store *change.Store, write bool) error {
 		return err
 	}
 	for _, e := range gone {
-		r.note("an earlier change was interrupted; put back first: %s", strings.Join(e.Paths(), ", "))
+		r.note("an earlier change was interrupted; restored first: %s", strings.Join(e.Paths(), ", "))
 	}
 	return nil
 }
@@ -140,12 +140,12 @@ func (r *applyReport) recover(store *change.Store, write bool) error {
 func (o *applyOptions) settings(env Env) (wanted, error) {
 	if len(o.set) > 0 {
 		if o.rung != "" {
-			return wanted{}, errors.New("--rung picks from what snug optimize says on standard input; it does not go with --set")
+			return wanted{}, errors.New("--rung chooses from the output of snug optimize on standard input; do not combine it with --set")
 		}
 		return parseSet(o.set)
 	}
 	if term.Interactive(env.Stdin) {
-		return wanted{}, errors.New("say what to write: --set batch=8,accumulation=4, or pipe snug optimize --json into it")
+		return wanted{}, errors.New("no settings to write; give --set batch=8,accumulation=4, or pipe in snug optimize --json")
 	}
 	return readOptimized(env.Stdin, o.rung)
 }

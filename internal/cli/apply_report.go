@@ -39,7 +39,7 @@ func (r *applyReport) plan(store *change.Store, project *config.Project, want wa
 	r.notes = append(r.notes, plan.Notes...)
 	r.notes = append(r.notes, r.change.Warnings...)
 	for _, e := range want.elsewhere {
-		r.note("%s is not a setting of these files: set it where the run is started", e)
+		r.note("%s does not belong in these files; set it where you start the run", e)
 	}
 	if len(r.change.Files) > 0 {
 		r.notes = append(r.notes, resumed(store, project, want.values)...)
@@ -89,15 +89,15 @@ func (r *applyReport) end() string {
 	n := len(r.change.Files)
 	switch {
 	case n == 0:
-		return "The files say so already: there is nothing to change."
+		return "The files already have these settings; nothing to change."
 	case r.id == 0 && n == 1:
-		return fmt.Sprintf("Nothing was written. With %s, the file changes as above.", cmp.Or(r.flag, "--yes"))
+		return fmt.Sprintf("Nothing was written. Use %s to make this change.", cmp.Or(r.flag, "--yes"))
 	case r.id == 0:
-		return fmt.Sprintf("Nothing was written. With %s, the %d files change as above.", cmp.Or(r.flag, "--yes"), n)
+		return fmt.Sprintf("Nothing was written. Use %s to change these %d files.", cmp.Or(r.flag, "--yes"), n)
 	case n == 1:
-		return "1 file changed; the old one is kept as .backup, and snug revert puts it back."
+		return "1 file changed. The old one is kept as .backup; snug revert restores it."
 	}
-	return fmt.Sprintf("%d files changed; the old ones are kept as .backup, and snug revert puts them back.", n)
+	return fmt.Sprintf("%d files changed. The old ones are kept as .backup; snug revert restores them.", n)
 }
 
 // paintDiff colours a line of a diff.

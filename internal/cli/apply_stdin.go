@@ -65,14 +65,14 @@ func readOptimized(in io.Reader, rung string) (wanted, error) {
 		return wanted{}, fmt.Errorf("reading standard input: %w", err)
 	}
 	if strings.TrimSpace(string(data)) == "" {
-		return wanted{}, errors.New("say what to write: --set batch=8,accumulation=4, or pipe snug optimize --json into it")
+		return wanted{}, errors.New("no settings to write; give --set batch=8,accumulation=4, or pipe in snug optimize --json")
 	}
 	var o optimized
 	if err := json.Unmarshal(data, &o); err != nil {
-		return wanted{}, fmt.Errorf("standard input is not what snug optimize --json says: %w", err)
+		return wanted{}, fmt.Errorf("standard input is not the output of snug optimize --json: %w", err)
 	}
 	if o.Error != "" {
-		return wanted{}, fmt.Errorf("snug optimize said: %s", o.Error)
+		return wanted{}, fmt.Errorf("snug optimize failed: %s", o.Error)
 	}
 	settings, err := o.pick(rung)
 	if err != nil {
@@ -98,16 +98,16 @@ func (o *optimized) pick(rung string) (setup.Values, error) {
 		}
 		switch {
 		case there && settings == nil:
-			return nil, fmt.Errorf("--rung %s: nothing fits into so little: there is nothing to write", rung)
+			return nil, fmt.Errorf("--rung %s: nothing fits at that step; choose another", rung)
 		case !there:
-			return nil, fmt.Errorf("--rung %s: the ladder has %s", rung, strings.Join(names, ", "))
+			return nil, fmt.Errorf("--rung %s: unknown step; the ladder has %s", rung, strings.Join(names, ", "))
 		}
 	}
 	if len(settings) == 0 && rung == "" && len(o.Current.Settings) > 0 {
-		return nil, errors.New("snug optimize found nothing that fits: there is nothing to write")
+		return nil, errors.New("snug optimize found no settings that fit; nothing to write")
 	}
 	if len(settings) == 0 {
-		return nil, errors.New("standard input holds no settings; it should be what snug optimize --json says")
+		return nil, errors.New("standard input contains no settings; pipe in snug optimize --json")
 	}
 	return settings, nil
 }

@@ -29,7 +29,7 @@ func refuseEmpty(cmd *cobra.Command) {
 		var err error
 		cmd.Flags().Visit(func(f *pflag.Flag) {
 			if err == nil && f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(mayBeEmpty, f.Name) {
-				err = fmt.Errorf("--%s is empty; give it a value or leave it out", f.Name)
+				err = fmt.Errorf("--%s is empty; give it a value or remove it", f.Name)
 			}
 		})
 		mine := args
@@ -50,7 +50,7 @@ func refuseEmpty(cmd *cobra.Command) {
 }
 
 // errNotPlain is for devices and pipes, in whose place a file would be put.
-var errNotPlain = errors.New("it is not a plain file; name one")
+var errNotPlain = errors.New("not a regular file")
 
 // write writes a whole file, or says why not.
 func (e Env) write(path string, data []byte) error {
@@ -74,11 +74,11 @@ func (e Env) checkFolder(name string) error {
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("--dir %s: there is no such folder", name)
+		return fmt.Errorf("--dir %s: no such folder", name)
 	case err != nil:
 		return fmt.Errorf("--dir %s: %w", name, reason(err))
 	case !info.IsDir():
-		return fmt.Errorf("--dir %s: it is a file; name the folder of the project, or the file with --config-path", name)
+		return fmt.Errorf("--dir %s: this is a file; give the project folder, or the file with --config-path", name)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func dashMissing(cmd *cobra.Command, words []string) error {
 	if cmd.Flags().Lookup("profile") != nil {
 		flag = " --profile"
 	}
-	return fmt.Errorf("put -- in front of the training command, behind all options of snug: %s%s -- %s", cmd.CommandPath(), flag, strings.Join(words, " ")+" ...")
+	return fmt.Errorf("put -- before the training command and after all options of snug: %s%s -- %s", cmd.CommandPath(), flag, strings.Join(words, " ")+" ...")
 }
 
 // optionsFirst refuses an option of snug behind a command without --: the command
@@ -32,5 +32,5 @@ func optionsFirst(cmd *cobra.Command, words []string) error {
 	if cmd.ArgsLenAtDash() >= 0 || !behind {
 		return nil
 	}
-	return fmt.Errorf("--vary stands behind the training command, which would get it; put options of snug first: %s --vary batch=2,3 -- %s ...", cmd.CommandPath(), words[0])
+	return fmt.Errorf("--vary comes after the training command, so the command would get it; put options of snug first: %s --vary batch=2,3 -- %s ...", cmd.CommandPath(), words[0])
 }

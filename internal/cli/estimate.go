@@ -23,23 +23,22 @@ type estimateOptions struct {
 	top     int
 }
 
-const estimateLong = `Say how much GPU memory a training run takes, without running it.
+const estimateLong = `Show how much GPU memory a training run takes, without running it.
 
-The run is simulated op by op and its allocations go through a model of
-PyTorch's caching allocator, so that fragmentation counts. A setup comes from a
-file (JSON, JSON Lines with many, or YAML), from flags, or from both: flags
-override the file. Without either it comes from the config files of the folder
-that the training is started from.`
+The run is simulated op by op, and its allocations go through a model of
+PyTorch's caching allocator, so fragmentation is included. The setup comes from
+a file (JSON, JSON Lines or YAML), from flags, or from both; flags override the
+file. Without either, snug reads the training configs in the folder.`
 
 // ofProfiles is for the help of the commands that take a profile for a model.
-const ofProfiles = `A profile (--model memory.snug) answers for the run that was recorded, at any
-value of the sizes that were varied. Whatever it knows to have been otherwise is
-refused; what it does not tell changes no figure, and a note says so.`
+const ofProfiles = `A profile (--model memory.snug) covers the recorded run, at any value of the
+sizes that were varied. A setting that differs from the recording is an error; a
+setting that the profile does not contain is ignored, with a note.`
 
 // manySetups is for the help of the commands that take a file of setups.
-const manySetups = `A file of many setups is answered in its order, each on its own: one that cannot
-be answered says why in its place, does not stop the others, and makes the exit
-code 1. A single one that cannot is exit code 2.`
+const manySetups = `If a file contains many setups, they are answered in order. If one of them
+fails, its answer is an error, the others go on, and the exit code is 1. If
+there is only one setup and it fails, the exit code is 2.`
 
 const estimateExample = `  snug estimate --model llama-3.2-1b --batch 4 --seq 2048 --gpu RTX-4090
   snug estimate --setup run.yaml --explain
@@ -50,7 +49,7 @@ func newEstimate(env Env) *cobra.Command {
 	var o estimateOptions
 	cmd := &cobra.Command{
 		Use:     "estimate",
-		Short:   "Say how much GPU memory a training run takes",
+		Short:   "Show how much GPU memory a training run takes",
 		Long:    estimateLong + "\n\n" + ofProfiles + "\n\n" + manySetups,
 		Example: estimateExample,
 		Args:    noArgs,
@@ -59,9 +58,9 @@ func newEstimate(env Env) *cobra.Command {
 	o.add(cmd)
 	f := cmd.Flags()
 	o.addTo(f)
-	f.BoolVar(&o.json, "json", false, "print one JSON object a setup")
-	f.BoolVar(&o.explain, "explain", false, "name the tensors that are alive at the peak")
-	f.IntVar(&o.top, "top", 15, "how many of them, a `number`")
+	f.BoolVar(&o.json, "json", false, "print one JSON object per setup")
+	f.BoolVar(&o.explain, "explain", false, "list the tensors alive at the peak")
+	f.IntVar(&o.top, "top", 15, "`number` of tensors to list")
 	return cmd
 }
 
@@ -69,7 +68,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%q is an argument too many; see %s --help", args[0], cmd.CommandPath())
+	return fmt.Errorf("unexpected argument %q; see %s --help", args[0], cmd.CommandPath())
 }
 
 // runEstimate is the command: read, simulate, print.

@@ -15,18 +15,18 @@ import (
 // which measured runs say how far off such estimates have been.
 func (r estimateReport) causes() (out []string) {
 	if r.Setup.AsRecorded().Precision == "amp-fp16" && r.Here == 0 {
-		out = append(out, "first updates may be left out in float16")
+		out = append(out, "the first updates may be skipped in float16")
 	}
 	for _, o := range r.Uncertain {
 		out = append(out, r.open(o)...)
 	}
 	if r.Evidence != nil {
-		out = append(out, "as in "+r.Evidence.String())
+		out = append(out, "based on "+r.Evidence.String())
 	}
 	for _, c := range r.Causes {
 		switch c {
 		case profile.Workspaces:
-			out = append(out, "kernels' workspaces that nobody measured")
+			out = append(out, "unmeasured kernel workspaces")
 		case profile.Unlike:
 			out = append(out, "the recordings differ in more than size")
 		case profile.Elsewhere:
@@ -60,7 +60,7 @@ func (r estimateReport) open(o estimate.Uncertainty) []string {
 		for _, f := range o.Facts {
 			facts = append(facts, f.String())
 		}
-		return []string{fmt.Sprintf("not known there: what %s take", strings.Join(facts, ", "))}
+		return []string{fmt.Sprintf("unknown on this card: the memory of %s", strings.Join(facts, ", "))}
 	}
 	return nil
 }

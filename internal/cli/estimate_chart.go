@@ -46,9 +46,9 @@ func (r estimateReport) components(b *strings.Builder, s term.Screen) {
 	}
 	activations := ""
 	if c.Recorded {
-		activations = "and all else"
+		activations = "and everything else"
 	}
-	b.WriteString("What it is for, at the peak\n")
+	b.WriteString("Memory at the peak\n")
 	bars(b, s, []part{
 		{"parameters", c.Parameters, ""}, {"gradients", c.Gradients, ""}, {"optimizer", c.Optimizer, ""},
 		{"activations", c.Activations, activations}, {"logits", c.Logits, ""}, {"batch", c.Batch, ""},
@@ -77,11 +77,11 @@ func (r estimateReport) phases(b *strings.Builder, s term.Screen) {
 	if r.Phases == (estimate.Phases{}) {
 		return
 	}
-	b.WriteString("Most allocated in each phase\n")
+	b.WriteString("Peak allocated in each phase\n")
 	parts := phaseParts(r.Phases)
 	for i := range parts {
 		if parts[i].name == r.decides() {
-			parts[i].note = "decides"
+			parts[i].note = "peak"
 		}
 	}
 	bars(b, s, parts, r.PeakAllocated)
@@ -97,12 +97,12 @@ func (r estimateReport) timeline(b *strings.Builder, s term.Screen) error {
 	for _, x := range line.Reserved {
 		most = max(most, x)
 	}
-	title := "\nOne step, from left to right\n"
+	title := "\nOne step over time\n"
 	if n := simulate.Settled; r.Setup.Accumulation > n {
-		title = fmt.Sprintf("\nOne step, from left to right (%d of its %s forwards: the rest is alike)\n", n, term.Count(r.Setup.Accumulation))
+		title = fmt.Sprintf("\nOne step over time (%d of its %s forwards; the rest are the same)\n", n, term.Count(r.Setup.Accumulation))
 	}
 	if r.Run == nil {
-		title = "The recorded steps, from left to right\n"
+		title = "The recorded steps over time\n"
 	}
 	b.WriteString(title)
 	for _, l := range s.Chart(term.Chart{

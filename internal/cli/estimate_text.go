@@ -26,7 +26,7 @@ func (r estimateReport) text(w io.Writer, s term.Screen) error {
 	err := r.timeline(&b, s)
 	switch {
 	case err == nil && r.options.explain && r.Run == nil:
-		b.WriteString("\n  A profile has sizes and no names of tensors; snug replay shows what a\n  recording holds at its peak.\n")
+		b.WriteString("\n  A profile does not contain the names of tensors; snug replay lists them\n  from a recording.\n")
 	case err == nil && r.options.explain:
 		r.alive(&b, s)
 	}
@@ -95,9 +95,9 @@ func (r estimateReport) weights(b *strings.Builder) {
 	switch {
 	case w == nil:
 	case w.Params == r.Params || r.Setup.LoRA != nil:
-		fmt.Fprintf(b, "the files beside the config hold them in %s\n", w.Main())
+		fmt.Fprintf(b, "the weight files are in %s\n", w.Main())
 	default:
-		fmt.Fprintf(b, "the files beside it hold %s in %s: another head, or tied weights\n", term.Count(w.Params), w.Main())
+		fmt.Fprintf(b, "the weight files contain %s in %s: a different head, or tied weights\n", term.Count(w.Params), w.Main())
 	}
 }
 
@@ -111,7 +111,7 @@ func settings(x *setup.Setup) []string {
 		batch = fmt.Sprintf("batch %s of up to %s tokens over %s steps", term.Count(x.Batch), term.Count(x.Seq), term.Count(x.Steps))
 	}
 	if x.Longest {
-		batch += " (its maximum; --seq gives another)"
+		batch += " (its maximum; set --seq for another)"
 	}
 	if x.TargetSeq > 0 {
 		batch += fmt.Sprintf(" to %s", term.Count(x.TargetSeq))
@@ -166,9 +166,9 @@ func (r estimateReport) total(b *strings.Builder, s term.Screen) {
 			fmt.Fprintf(b, "%*s%s\n", indent, "", l)
 		}
 	}
-	where := "of it, in tensors"
+	where := "in tensors"
 	if r.decides() != "" {
-		where += "; the peak is in " + r.decides()
+		where += "; peak in " + r.decides()
 	}
 	line("allocated", r.PeakAllocated, where)
 	b.WriteString("\n")
@@ -246,7 +246,7 @@ func (r estimateReport) whatFits(b *strings.Builder, s term.Screen) error {
 		return nil
 	}
 	if r.Events() > searchable {
-		b.WriteString("\nThis run takes long to simulate; snug max-batch finds the largest batch that\nfits.\n")
+		b.WriteString("\nThis run takes a long time to simulate; use snug max-batch to find the largest\nbatch that fits.\n")
 		return nil
 	}
 	m, err := estimate.MaxBatch(r.Setup, r.card)

@@ -24,7 +24,7 @@ var exits = []struct {
 }{
 	{exitDone, "done, and it fits / nothing found"},
 	{exitFound, "done, and it does not fit / something found"},
-	{exitFailed, "could not be done: bad arguments, unreadable file, no such GPU"},
+	{exitFailed, "failed: bad arguments, unreadable file, no such GPU"},
 }
 
 func exitHelp() string {

@@ -45,5 +45,5 @@ func (o *once) Set(text string) error {
 type twiceError struct{ first, second string }
 
 func (e *twiceError) Error() string {
-	return fmt.Sprintf("given as %s and as %s; leave one of them out", e.first, e.second)
+	return fmt.Sprintf("given as both %s and %s; remove one", e.first, e.second)
 }

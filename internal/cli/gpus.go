@@ -16,17 +16,18 @@ type gpusOptions struct {
 	all, json bool
 }
 
-const gpusLong = `Show which GPUs are here, how much of their memory is free and who holds the
-rest. PyTorch's own numbering counts: what CUDA_VISIBLE_DEVICES hides is marked.
+const gpusLong = `Show the GPUs of this machine, their free memory, and the processes that use the
+rest. GPUs are numbered as in PyTorch; those hidden by CUDA_VISIBLE_DEVICES are
+marked.
 
-With --all, list the cards that --gpu knows by name; with a NAME, what is known
-of one card. Neither needs a GPU.`
+With --all, list the cards that --gpu accepts. With a NAME, show the facts about
+one card. Neither needs a GPU.`
 
 func newGPUs(env Env) *cobra.Command {
 	var o gpusOptions
 	cmd := &cobra.Command{
 		Use:     "gpus [NAME]",
-		Short:   "Show the GPUs that are here, or those that are known",
+		Short:   "Show the GPUs of this machine, or all known cards",
 		Long:    gpusLong,
 		Example: "  snug gpus\n  snug gpus --all\n  snug gpus rtx4090 --json",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -37,7 +38,7 @@ func newGPUs(env Env) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return runGPUs(cmd.Context(), env, o, args) },
 	}
-	cmd.Flags().BoolVar(&o.all, "all", false, "list the cards that are known")
+	cmd.Flags().BoolVar(&o.all, "all", false, "list all known cards")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -45,7 +46,7 @@ func newGPUs(env Env) *cobra.Command {
 func runGPUs(ctx context.Context, env Env, o gpusOptions, args []string) error {
 	switch {
 	case o.all && len(args) > 0:
-		return errors.New("--all and a name are two questions; give one of them")
+		return errors.New("--all and a name cannot be combined; give one of them")
 	case o.all:
 		return showCards(env, o, gpu.Cards())
 	case len(args) > 0:

@@ -53,9 +53,9 @@ func cardTable(s term.Screen, cards []gpu.Card) []string {
 		t.Rows = append(t.Rows, row)
 	}
 	out := append(s.Table(t), "")
-	legend := "GiB is what a process can be given (~ assumed from what nvidia-smi shows or what is sold). " +
-		"Rates are peaks in TFLOP/s, dense, with sums in fp32; - where there is no hardware for it. " +
-		"AMD's cards with two dies are listed by the die."
+	legend := "GiB is the memory available to a process (~ means assumed, from nvidia-smi or the data sheet). " +
+		"Rates are dense peaks in TFLOP/s with fp32 accumulation; - means no hardware support. " +
+		"AMD cards with two dies are listed per die."
 	return append(out, wrap(strings.Fields(legend), " ", s.Width)...)
 }
 
@@ -73,8 +73,8 @@ func cardSheet(s term.Screen, c gpu.Card) []string {
 	line := func(label, value, note string) {
 		out = append(out, strings.TrimRight(fmt.Sprintf("  %-16s %14s  %s", label, value, note), " "))
 	}
-	line("memory", units.Bytes(c.Total).String(), either(c.Seen, "for processes, as seen on such cards", "for processes, assumed"))
-	line("outside PyTorch", units.Bytes(c.Outside).String(), either(c.Measured, "measured", "assumed: measured on the H200 alone"))
+	line("memory", units.Bytes(c.Total).String(), either(c.Seen, "for processes, observed", "for processes, assumed"))
+	line("outside PyTorch", units.Bytes(c.Outside).String(), either(c.Measured, "measured", "assumed: measured only on the H200"))
 	line("bandwidth", term.Count(int(c.Bandwidth/1e9))+" GB/s", "")
 	for _, r := range cardRates(c) {
 		if r.rate > 0 {
@@ -84,7 +84,7 @@ func cardSheet(s term.Screen, c gpu.Card) []string {
 	attention := either(c.Flash(), "flash, memory-efficient, plain", "memory-efficient, plain (no flash kernels)")
 	out = append(out, "", "  precision  "+strings.Join(c.Precisions(), ", "), "  attention  "+attention)
 	if c.Maker == gpu.AMD {
-		out = append(out, "", "  Memory is simulated with the kernels of CUDA; ROCm's can differ.")
+		out = append(out, "", "  Memory is simulated with CUDA kernels; ROCm may differ.")
 	}
 	return out
 }

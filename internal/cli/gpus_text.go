@@ -52,7 +52,7 @@ func (r machineReport) lines() []string {
 
 // nothing says what was tried.
 func (r machineReport) nothing() []string {
-	out := []string{"No GPU found here. What was tried:"}
+	out := []string{"No GPU found here. snug tried:"}
 	for _, t := range r.Tried {
 		why := "names no GPU"
 		if t.Err != nil {
@@ -60,7 +60,7 @@ func (r machineReport) nothing() []string {
 		}
 		out = append(out, fmt.Sprintf("  %-16s %s", t.Source, r.screen.Cut(why, r.screen.Width-19)))
 	}
-	plan := fmt.Sprintf("Planning needs none: name a card with --gpu (snug gpus --all lists %d), or its memory with --gpu-memory.", len(gpu.Cards()))
+	plan := fmt.Sprintf("You can plan without one: name a card with --gpu (snug gpus --all lists %d), or its memory with --gpu-memory.", len(gpu.Cards()))
 	return append(out, wrap(strings.Fields(plan), " ", r.screen.Width)...)
 }
 
@@ -108,9 +108,9 @@ func (r machineReport) device(d gpu.Device) []string {
 		out = append(out, r.slice(s)...)
 	}
 	if rest := d.Unclaimed(); rest > 64*units.MiB {
-		who := "what cannot be seen from here"
+		who := "processes not visible from here"
 		if slices.ContainsFunc(d.Processes, func(p gpu.Process) bool { return p.Used == 0 }) {
-			who = "those whose share is not told"
+			who = "processes of unknown size"
 		}
 		out = append(out, deviceIndent+fmt.Sprintf("%10s  held by %s", units.Bytes(rest), who))
 	}
@@ -128,7 +128,7 @@ func (r machineReport) ecc(d gpu.Device) string {
 func (r machineReport) seenAs(ordinal, index int, cut bool) string {
 	switch {
 	case cut:
-		return "cut into slices"
+		return "split into slices"
 	case ordinal == gpu.Hidden:
 		return r.screen.Paint(term.Red, "hidden from PyTorch")
 	case ordinal != index:
@@ -154,7 +154,7 @@ func (r machineReport) holders(list []gpu.Process, indent string) []string {
 		if p.Used > 0 {
 			size = units.Bytes(p.Used).String()
 		}
-		name := "(name not told)"
+		name := "(unknown name)"
 		if p.Name != "" {
 			name = filepath.Base(p.Name)
 		}

@@ -16,28 +16,28 @@ import (
 	"snug/internal/units"
 )
 
-const historyLong = `List what was measured on this machine, and how far estimates were off.
+const historyLong = `List the runs measured on this machine, and the error of each estimate.
 
-Every run of snug profile is kept in one SQLite file, ~/.local/share/snug or
-where SNUG_STORE says. Estimates for the same card, PyTorch and kind of model
-take their interval from it once there are three. Nothing leaves the machine,
-except by your hand: export and import take it to another.`
+Every run of snug profile is kept in one SQLite file, in ~/.local/share/snug or
+at SNUG_STORE. Once there are three runs for the same card, PyTorch and kind of
+model, estimates base their interval on them. Nothing leaves the machine unless
+you export it; import adds an export on another machine.`
 
 func newHistory(env Env) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:     "history",
-		Short:   "List what was measured on this machine before",
+		Short:   "List earlier measurements on this machine",
 		Long:    historyLong,
 		Example: "  snug history\n  snug history export runs.jsonl\n  snug history delete 3 4",
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return runHistory(env, asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a run")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per run")
 	cmd.AddCommand(
 		newHistoryExport(env),
 		&cobra.Command{
-			Use: "import FILE", Short: "Add the runs of an export (- is standard input)", Args: exactlyOne,
+			Use: "import FILE", Short: "Add runs from an export (- is standard input)", Args: exactlyOne,
 			RunE: func(_ *cobra.Command, args []string) error { return importHistory(env, args[0]) },
 		},
 		newHistoryDelete(env))
@@ -46,7 +46,7 @@ func newHistory(env Env) *cobra.Command {
 
 func atMostOne(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return fmt.Errorf("%q is an argument too many; see %s --help", args[1], cmd.CommandPath())
+		return fmt.Errorf("unexpected argument %q; see %s --help", args[1], cmd.CommandPath())
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func runHistory(env Env, asJSON bool) error {
 		return writeRuns(env.Stdout, runs)
 	}
 	if len(runs) == 0 {
-		_, err := fmt.Fprintln(env.Stdout, "nothing was measured here yet: snug profile -- <your command>")
+		_, err := fmt.Fprintln(env.Stdout, "no measurements yet; to make one: snug profile -- <your command>")
 		return err
 	}
 	_, err = fmt.Fprintln(env.Stdout, strings.Join(env.screen().Table(historyTable(runs)), "\n"))

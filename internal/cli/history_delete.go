@@ -19,16 +19,16 @@ import (
 func newHistoryDelete(env Env) *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{
-		Use: "delete NUMBER... | all", Short: "Forget runs, by their numbers in snug history", Args: atLeastOne,
+		Use: "delete NUMBER... | all", Short: "Delete runs by their number in snug history", Args: atLeastOne,
 		RunE: func(_ *cobra.Command, args []string) error { return deleteHistory(env, args, yes) },
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "delete all without being asked")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "delete all without asking")
 	return cmd
 }
 
 func atLeastOne(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return errors.New("delete needs the numbers of runs as snug history shows them, or all")
+		return errors.New("delete needs run numbers from snug history, or all")
 	}
 	return nil
 }
@@ -43,7 +43,7 @@ func deleteHistory(env Env, args []string, yes bool) error {
 		return err
 	}
 	if len(ids) == 0 {
-		_, err := fmt.Fprintln(env.Stdout, "nothing was measured here yet, so that there is nothing to delete")
+		_, err := fmt.Fprintln(env.Stdout, "no measurements yet; nothing to delete")
 		return err
 	}
 	if slices.Contains(args, "all") && !yes {
@@ -72,7 +72,7 @@ func chosenRuns(all []int64, args []string) ([]int64, error) {
 		case a == "all":
 			ids = append(ids, all...)
 		case err != nil || !slices.Contains(all, id):
-			return nil, fmt.Errorf("there is no run %s; the numbers are in the column no. of snug history", a)
+			return nil, fmt.Errorf("there is no run %s; see the column no. of snug history", a)
 		default:
 			ids = append(ids, id)
 		}
@@ -85,9 +85,9 @@ func chosenRuns(all []int64, args []string) ([]int64, error) {
 // --yes has to say it.
 func (e Env) confirmDelete(runs int) error {
 	if !term.Interactive(e.Stdin) {
-		return errors.New("all runs would be deleted, with no way back; --yes says that they may be")
+		return errors.New("this deletes all runs and cannot be undone; add --yes to confirm")
 	}
-	fmt.Fprintf(e.Stderr, "delete %s, with no way back? [y/N] ", counted(runs, "run"))
+	fmt.Fprintf(e.Stderr, "delete %s? This cannot be undone. [y/N] ", counted(runs, "run"))
 	line, _ := bufio.NewReader(e.Stdin).ReadString('\n')
 	if a := strings.ToLower(strings.TrimSpace(line)); a != "y" && a != "yes" {
 		return errors.New("nothing was deleted")

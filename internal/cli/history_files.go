@@ -18,10 +18,10 @@ import (
 func newHistoryExport(env Env) *cobra.Command {
 	force := false
 	cmd := &cobra.Command{
-		Use: "export [FILE]", Short: "Write all runs, one JSON object a line", Args: atMostOne,
+		Use: "export [FILE]", Short: "Write all runs, one JSON object per line", Args: atMostOne,
 		RunE: func(_ *cobra.Command, args []string) error { return exportHistory(env, args, force) },
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "replace a file that is there")
+	cmd.Flags().BoolVar(&force, "force", false, "replace an existing file")
 	return cmd
 }
 
@@ -58,9 +58,9 @@ func (e Env) mayReplace(path string, empty, force bool) error {
 	case err != nil || !info.Mode().IsRegular(): // writing says what is wrong with it
 		return nil
 	case empty && info.Size() > 0:
-		return errors.New("nothing was measured here, and the file is not empty; it stays as it is")
+		return errors.New("there are no measurements to write, and the file is not empty; it was not changed")
 	case !force:
-		return errors.New("it is there already; --force replaces it, or name another file")
+		return errors.New("the file already exists; use --force to replace it, or name another file")
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func importHistory(env Env, file string) error {
 	}
 	runs, err := store.ReadExport(in)
 	if err != nil {
-		return fmt.Errorf("%s is not what snug history export writes: %w", file, reason(err))
+		return fmt.Errorf("%s is not an export of snug history: %w", file, reason(err))
 	}
 	s, err := store.Open(store.Path(env.Getenv))
 	if err != nil {

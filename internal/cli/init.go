@@ -22,19 +22,18 @@ type initOptions struct {
 	dryRun bool
 }
 
-const initLong = `Find where a project keeps its settings, and write it down.
+const initLong = `Find where a project keeps its settings, and write a snug.yaml.
 
-The folder's YAML, JSON, TOML, Python and shell files are read for the model,
-the batch, accumulation, precision and the rest. What was found is shown and
-written to a commented snug.yaml, which is yours to put right: it binds each
-setting to file#path.to.key, so that any config works. snug revert takes it
-away again.`
+Searches the YAML, JSON, TOML, Python and shell files of the folder for the
+model, batch, accumulation, precision and other settings. The result is shown
+and written to a commented snug.yaml, which you can edit. It binds each setting
+to file#path.to.key, so it works with any config. snug revert removes the file.`
 
 func newInit(env Env) *cobra.Command {
 	var o initOptions
 	cmd := &cobra.Command{
 		Use:     "init",
-		Short:   "Find where a project keeps its settings, and write it down",
+		Short:   "Find where a project keeps its settings, and write a snug.yaml",
 		Long:    initLong,
 		Example: "  snug init\n  snug init --config-path conf/config.yaml --dry-run",
 		Args:    noArgs,
@@ -52,7 +51,7 @@ func runInit(env Env, o initOptions) error {
 	}
 	at := filepath.Join(o.folder, config.SnugFileName)
 	if _, err := os.Lstat(at); err == nil && !o.dryRun {
-		return fmt.Errorf("%s is there already; edit it, or look with --dry-run", at)
+		return fmt.Errorf("%s already exists; edit it, or use --dry-run", at)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading %s: %w", at, reason(err))
 	}
@@ -87,7 +86,7 @@ func (o initOptions) create(content []byte) error {
 // initReport is what was found and what to do next.
 func initReport(env Env, p *config.Project, at string) []string {
 	if p == nil {
-		return []string{"Nothing was found here that snug knows. " + at + " shows how to say where", "the settings are."}
+		return []string{"No known training config was found. " + at + " explains how to say where", "the settings are."}
 	}
 	screen := env.screen()
 	file, title := p.Main()
@@ -98,7 +97,7 @@ func initReport(env Env, p *config.Project, at string) []string {
 	}
 	missing := p.Missing()
 	if len(missing) > 0 {
-		out = append(out, "", "Still to be said:")
+		out = append(out, "", "Still missing:")
 	}
 	for _, m := range missing {
 		out = append(out, wrap(strings.Fields(m.Setting+": "+m.Say), " ", screen.Width)...)

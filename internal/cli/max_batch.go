@@ -26,9 +26,9 @@ type maxBatchOptions struct {
 
 const maxBatchLong = `Find the largest batch that trains within a limit or a card's memory.
 
-Every batch that is tried is a whole simulated run at that limit, so that
-fragmentation and the allocator's retries count. Beside the largest one stands
-up to which it fits even if the estimate is as far off as others have been.`
+Each batch is tried in a full simulated run at that limit, so fragmentation and
+the allocator's retries are included. Also shows the largest batch that is sure
+to fit, even if the estimate is off by as much as earlier ones.`
 
 func newMaxBatch(env Env) *cobra.Command {
 	var o maxBatchOptions
@@ -42,7 +42,7 @@ func newMaxBatch(env Env) *cobra.Command {
 	}
 	o.add(cmd)
 	o.addTo(cmd.Flags())
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object a setup")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object per setup")
 	return cmd
 }
 
@@ -85,7 +85,7 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 }
 
 // errNoRoom begins with a flag's name, as it is about what no flag said.
-var errNoRoom = errors.New("--gpu, --gpu-memory or --limit has to say what the batch is to fit into")
+var errNoRoom = errors.New("--gpu, --gpu-memory or --limit is required")
 
 // edge is the largest batch, and the run at the largest one that is sure to fit.
 type edge struct {
@@ -139,21 +139,21 @@ func (m edge) text(card gpu.Card) string {
 	}
 	switch {
 	case m.Best == nil:
-		return fmt.Sprintf("Not even a batch of 1 fits %s: it takes %v.", into, held(m.Next))
+		return fmt.Sprintf("Not even a batch of 1 fits %s; it needs %v.", into, held(m.Next))
 	case m.Next == nil:
 		return fmt.Sprintf("A batch of %s fits %s; larger ones were not tried.", term.Count(m.MaxBatch), into)
 	}
-	text := fmt.Sprintf("The largest batch that fits %s is %s, with %v; %s would take %v.", into,
+	text := fmt.Sprintf("The largest batch that fits %s is %s, with %v; %s would need %v.", into,
 		term.Count(m.MaxBatch), held(m.Best), term.Count(m.MaxBatch+1), held(m.Next))
-	off := "if the estimate is as far off as others have been."
+	off := "if the estimate is off by as much as earlier ones."
 	if estimate.Profile(m.Best.Setup) != nil { // where it also counts what the profile leaves open
-		off = "if the estimate is as far off as it may be."
+		off = "if the estimate is off by as much as it may be."
 	}
 	switch {
 	case m.safe == nil:
-		return text + " None is safe: even 1 would not fit " + off
+		return text + " No batch is sure to fit; even 1 might not " + off
 	case m.safe.Setup.Batch < m.MaxBatch:
-		return text + fmt.Sprintf(" Safe are batches up to %s: larger ones would not fit ", term.Count(m.safe.Setup.Batch)) + off
+		return text + fmt.Sprintf(" Batches up to %s are sure to fit; larger ones might not ", term.Count(m.safe.Setup.Batch)) + off
 	}
 	return text
 }

@@ -38,15 +38,15 @@ type optimizeOptions struct {
 
 const optimizeLong = `Choose the settings that train fastest on a card.
 
-Micro-batch, accumulation, precision, checkpointing, attention, the optimizer's
-kernel, sharding and the allocator's options are searched; every figure is
-simulated. The effective batch (batch x accumulation x GPUs) stays what it is
-today, or what --target-effective-batch says.
+Searches over micro-batch, accumulation, precision, checkpointing, attention,
+the optimizer's kernel, sharding and the allocator's options. Every figure is
+simulated. The effective batch (batch x accumulation x GPUs) does not change,
+unless --target-effective-batch gives another.
 
-With --profile the training command behind -- (or the one that snug.yaml names)
-runs a few steps at small batches first, as snug profile does. Of a known model
-that says how far off its estimates are here; of any other, what was recorded is
-planned with, as it is with --model memory.snug.`
+With --profile, the training command after -- (or the one in snug.yaml) first
+runs a few steps at small batches, as with snug profile. For a known model, this
+shows how accurate its estimates are on this machine. For any other model, snug
+plans with the recorded profile, as with --model memory.snug.`
 
 const optimizeExample = `  snug optimize --model gpt2 --batch 4 --accumulation 8 --gpu RTX-4090
   snug optimize --setup run.yaml --gpu A100-80GB --gpus 4 --lock precision
@@ -75,20 +75,20 @@ func newOptimize(env Env) *cobra.Command {
 	o.add(cmd)
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Lookup("gpu").Usage = "`name` of the card to fit; several, or all"
-	f.BoolVar(&o.auto, "auto", false, "fit the GPU of this machine, unless --gpu or --gpu-memory names another")
+	f.Lookup("gpu").Usage = "`name` of the card, a list of names, or all"
+	f.BoolVar(&o.auto, "auto", false, "use the GPU of this machine, unless --gpu or --gpu-memory is given")
 	f.IntVar(&o.nodes, "nodes", 1, "`N` machines with --gpus GPUs each")
-	f.IntVar(&o.target, "target-effective-batch", 0, "`N` samples a step over all GPUs (default today's)")
-	f.Float64Var(&o.margin, "margin", 0, "`share` of the card that stays free: 0.15")
-	f.StringVar(&o.reserve, "reserve", "", "`size` of the card that is for others: 2GiB")
+	f.IntVar(&o.target, "target-effective-batch", 0, "`N` samples per step over all GPUs (default: unchanged)")
+	f.Float64Var(&o.margin, "margin", 0, "`share` of the card to keep free, like 0.15")
+	f.StringVar(&o.reserve, "reserve", "", "`size` to leave for other processes, like 2GiB")
 	f.StringVar(&o.goal, "goal", "throughput", "`goal`: throughput, balanced, quick")
-	f.StringSliceVar(&o.lock, "lock", nil, "`fields` of the setup that stay as they are")
-	f.StringSliceVar(&o.allow, "allow", nil, "`fields` that may change what is trained: seq")
+	f.StringSliceVar(&o.lock, "lock", nil, "`fields` of the setup that must not change")
+	f.StringSliceVar(&o.allow, "allow", nil, "`fields` that may change although they affect training, like seq")
 	o.addTo(f)
-	f.BoolVar(&o.profile, "profile", false, "measure real steps of the command behind -- first")
-	f.StringArrayVar(&o.vary, "vary", nil, "with --profile: sizes to run it at, as `name=N,N` (default batch=2,3)")
+	f.BoolVar(&o.profile, "profile", false, "first measure real steps of the command after --")
+	f.StringArrayVar(&o.vary, "vary", nil, "with --profile: sizes to run, as `name=N,N` (default batch=2,3)")
 	f.BoolVar(&o.apply, "apply", false, "write the settings into the config files")
-	f.BoolVar(&o.json, "json", false, "print one JSON object a setup and card")
+	f.BoolVar(&o.json, "json", false, "print one JSON object per setup and card")
 	return cmd
 }
 
@@ -141,17 +141,17 @@ const (
 func (o *optimizeOptions) check() error {
 	switch {
 	case len(o.vary) > 0 && !o.profile:
-		return errors.New("--vary is what --profile runs the command at; give both")
+		return errors.New("--vary needs --profile; give both")
 	case o.file != "" && (o.apply || len(o.paths) > 0 || o.flags.Changed("dir")):
-		return errors.New("--setup describes the run, and --apply and --config-path are about config files; give one of them")
+		return errors.New("--setup cannot be combined with --apply or --config-path; give one of them")
 	case o.nodes < 1:
 		return fmt.Errorf("--nodes %d: write at least 1", o.nodes)
 	case o.nodes > mostNodes:
-		return fmt.Errorf("--nodes %d: more than %d makes no sense", o.nodes, mostNodes)
+		return fmt.Errorf("--nodes %d: write at most %d", o.nodes, mostNodes)
 	case o.flags.Changed("target-effective-batch") && o.target < 1:
 		return fmt.Errorf("--target-effective-batch %d: write at least 1", o.target)
 	case o.target > mostEffective:
-		return fmt.Errorf("--target-effective-batch %d: no run sees that many samples a step", o.target)
+		return fmt.Errorf("--target-effective-batch %d: that is too many samples per step", o.target)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library p
 			return nil, fmt.Errorf("--reserve: %w", err)
 		}
 		if total := r.Card.Total; len(where.cards) == 1 && total > 0 && uint64(size) >= total {
-			return nil, fmt.Errorf("--reserve %s: the card has %v, so that nothing is left", o.reserve, units.Bytes(total))
+			return nil, fmt.Errorf("--reserve %s: the card has %v, so nothing is left", o.reserve, units.Bytes(total))
 		}
 		r.Reserve += uint64(size)
 	}

@@ -50,15 +50,15 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 func (o *optimizeOptions) introduce(env Env, t *today, where places) error {
 	var said []string
 	if t.example {
-		said = append(said, "No training configuration was found here: this is a built-in example. Name your own with --model and --batch, or --setup.")
+		said = append(said, "No training config was found here, so this is a built-in example. Give your own run with --model and --batch, or --setup.")
 		if in, err := env.find(filepath.Join(o.folder, profileFile)); err == nil {
 			_ = in.Close()
-			said = append(said, fmt.Sprintf("For the run that was recorded here, --model %s --batch N.", profileFile))
+			said = append(said, fmt.Sprintf("For the run recorded here, use --model %s --batch N.", profileFile))
 		}
 	}
 	if t.project != nil {
 		file, title := t.project.Main()
-		said = append(said, fmt.Sprintf("Today's settings are those of %s (%s).", file, title))
+		said = append(said, fmt.Sprintf("The current settings are from %s (%s).", file, title))
 	}
 	if o.measured != nil {
 		said = append(said, o.measuredText()...)

@@ -21,13 +21,13 @@ func (o *optimizeOptions) measuredText() []string {
 		out = append(out, text+".")
 	}
 	if o.measured.FarApart() {
-		out = append(out, "That is far apart: is it what the command trains, at this sequence and precision? If not, snug history delete keeps it out of later estimates.")
+		out = append(out, "That is a large difference: does the command train this model, with this sequence length and precision? If not, remove the measurement with snug history delete.")
 	}
 	for _, n := range o.measured.Notes {
 		out = append(out, "Note: "+n+".")
 	}
 	if o.measured.Profile != "" {
-		out = append(out, o.measured.Profile+" holds the profile.")
+		out = append(out, o.measured.Profile+" contains the profile.")
 	}
 	return out
 }

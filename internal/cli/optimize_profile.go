@@ -32,7 +32,7 @@ func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []stri
 		return nil, err
 	}
 	if base == nil && !o.saysBatch(env) {
-		return nil, errors.New("--profile: no config file here says the batch of today; give it with --batch, or --target-effective-batch")
+		return nil, errors.New("--profile: no config file here contains the batch; give --batch or --target-effective-batch")
 	}
 	if o.measured, err = o.record(ctx, env, words, base); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (o *optimizeOptions) command(args []string) ([]string, error) {
 	}
 	words, err := projects.Command(projectFiles{o.folder})
 	if err == nil && len(words) == 0 {
-		err = errors.New("--profile: which command trains? put it behind --, as in snug optimize --profile -- python train.py --batch {batch}, or into snug.yaml as command")
+		err = errors.New("--profile: no training command; put it after --, like snug optimize --profile -- python train.py --batch {batch}, or into snug.yaml as command")
 	}
 	return words, err
 }

@@ -63,9 +63,9 @@ func (r planReport) title(b *strings.Builder) {
 // samplesText is an effective batch in words.
 func samplesText(n int) string {
 	if n == 1 {
-		return "1 sample a step"
+		return "1 sample per step"
 	}
-	return term.Count(n) + " samples a step"
+	return term.Count(n) + " samples per step"
 }
 
 // into is what the run has to fit into.
@@ -160,7 +160,7 @@ func (r planReport) speeds() []string {
 		was = fmt.Sprintf("%.4g", r.Current.SamplesPerSecond)
 		is += ", " + r.speed(r.Recommended)
 	}
-	return []string{"samples a second", was, is}
+	return []string{"samples / second", was, is}
 }
 
 func (r planReport) table(b *strings.Builder, t term.Table) {
@@ -233,15 +233,15 @@ func (r planReport) nothing(b *strings.Builder) {
 	if limit := r.Least.Estimate.Setup.Limit; limit == 0 || r.Card.Total > 0 && limit >= r.Card.Total {
 		share = percent(r.Least.Estimate.DevicePeak, r.Room)
 	}
-	para := fmt.Sprintf("%s The least that it takes, at batch %d (%s), is %s: %s of what there is.",
+	para := fmt.Sprintf("%s The minimum, at batch %d (%s), is %s: %s of the available memory.",
 		r.s.Paint(term.Red, "Nothing fits."), r.Least.Estimate.Setup.Batch, strings.ReplaceAll(r.Least.Change, "×", r.s.Times()), size, share)
 	if r.Rescued != nil {
 		size, share := r.takes(r.Rescued)
 		para += fmt.Sprintf(" With %s it takes %s, %s.", strings.Join(r.Rescue, " and "), size, share)
 	} else if r.recorded() {
-		para += " Checkpointing, other precisions and sharding are not in the profile: record the run with them."
+		para += " Checkpointing, other precisions and sharding are not in the profile; record the run with them to compare."
 	} else {
-		para += " No list of up to four levers makes it fit."
+		para += " No combination of up to four levers makes it fit."
 	}
 	b.WriteString(strings.Join(wrap(strings.Fields(para), " ", r.s.Width), "\n") + "\n\n")
 }

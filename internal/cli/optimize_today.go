@@ -132,7 +132,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	fields := lay(over, o.modelled(env, project.Fields()))
 	t.project, o.project, o.doubts = project, fromProject(project), project.Warnings(fields)
 	for _, l := range project.Locks() {
-		text := fmt.Sprintf("%s; %s stays as it is", l.Why, l.Setting)
+		text := fmt.Sprintf("%s; %s does not change", l.Why, l.Setting)
 		if l.Setting == "accumulation" {
 			text += ", and --target-effective-batch N gives another batch"
 		}
@@ -190,10 +190,10 @@ func (o *optimizeOptions) place(ctx context.Context, env Env, t *today) (places,
 	for name := range strings.SplitSeq(o.gpu, ",") {
 		one := o.setupFlags
 		if one.gpu = strings.TrimSpace(name); one.gpu == "" && o.gpu != "" {
-			return out, fmt.Errorf("--gpu %q names no card between its commas", o.gpu)
+			return out, fmt.Errorf("--gpu %q has an empty name; remove the extra comma", o.gpu)
 		}
 		if strings.EqualFold(one.gpu, "all") {
-			return out, fmt.Errorf("--gpu %q: all is every card there is; give it alone", o.gpu)
+			return out, fmt.Errorf("--gpu %q: all means every card; give it alone", o.gpu)
 		}
 		card, err := one.card()
 		if err != nil {
@@ -218,13 +218,13 @@ func (o *optimizeOptions) here(ctx context.Context, env Env, t *today) (places, 
 	}
 	if o.measured != nil && o.measured.Trials[0].GPU() != nil {
 		card := o.measured.Trials[0].Card()
-		return places{cards: []gpu.Card{card}, found: card.Name + ", where it was measured", here: true}, nil
+		return places{cards: []gpu.Card{card}, found: card.Name + ", where the run was measured", here: true}, nil
 	}
 	if t.example && !o.auto {
 		card, err := gpu.Find(exampleCard)
 		return places{cards: []gpu.Card{card}, found: "an " + exampleCard + ", as no GPU was found here"}, err
 	}
-	return places{}, errors.New("which GPU? none was found here; name one with --gpu, or give --gpu-memory")
+	return places{}, errors.New("no GPU found here; name one with --gpu, or give --gpu-memory")
 }
 
 // limited says whether every setup brings its own limit, those that can be read.

@@ -69,7 +69,7 @@ func (w *writer) refusals(p *plan.Plan) []string {
 	for r := range w.refused {
 		spares := r.setting == "checkpointing" && r.value == "true" || strings.HasPrefix(r.setting, "dist.")
 		if !spares || p.Recommended == nil {
-			out = append(out, fmt.Sprintf("%s was left as it is: %s", r.setting, r.why))
+			out = append(out, fmt.Sprintf("%s was not changed: %s", r.setting, r.why))
 		}
 	}
 	slices.Sort(out)

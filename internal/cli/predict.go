@@ -21,16 +21,16 @@ type predictOptions struct {
 	save string
 }
 
-const predictLong = `Predict what a training step takes at sizes that were never run.
+const predictLong = `Predict the memory of a training step at sizes that were never run.
 
-From recordings of the same step at two or more sizes (what
-torch.cuda.memory._dump_snapshot writes, plain or gzip), each followed by @ and
-the size it was made at. Every allocation's size becomes a formula of the
-quantities named; the stream at the new size is played through a model of
-PyTorch's allocator. Nothing in the files is executed, and no GPU is needed.
+Takes recordings of the same step at two or more sizes. Each is a snapshot file
+(torch.cuda.memory._dump_snapshot, plain or gzip) followed by @ and its size.
+snug finds a formula for the size of every allocation and plays the new step
+through a model of PyTorch's allocator. Nothing in the files is executed, and no
+GPU is needed.
 
-With --save the formulas are kept in a small file that later predictions take in
-place of the recordings.`
+With --save, the formulas are kept in a small file. Later predictions can use it
+instead of the recordings.`
 
 const predictExample = `  snug predict a.pickle@batch=2 b.pickle@batch=3 --at batch=8 --at batch=24
   snug predict a.pickle@batch=2,seq=128 b.pickle@batch=3,seq=128 \
@@ -42,7 +42,7 @@ func newPredict(env Env) *cobra.Command {
 	var o predictOptions
 	cmd := &cobra.Command{
 		Use:     "predict SNAPSHOT@SIZE... | PROFILE",
-		Short:   "Predict a step at other sizes, from recordings at small ones",
+		Short:   "Predict memory at other sizes from recordings at small ones",
 		Long:    predictLong,
 		Example: predictExample,
 		RunE:    func(_ *cobra.Command, args []string) error { return runPredict(env, o, args) },
@@ -50,7 +50,7 @@ func newPredict(env Env) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print one JSON object for each --at")
 	f.StringArrayVar(&o.at, "at", nil, "`size` to predict, like batch=8,seq=128; may be repeated")
-	f.StringVar(&o.save, "save", "", "keep the formulas in a `file`, memory.snug by custom")
+	f.StringVar(&o.save, "save", "", "save the formulas to a `file`, usually memory.snug")
 	return cmd
 }
 
@@ -104,7 +104,7 @@ func (o *predictOptions) write(env Env, program *profile.Program) error {
 
 func (o *predictOptions) points() ([]profile.Point, error) {
 	if len(o.at) == 0 && o.save == "" {
-		return nil, errors.New("predict needs a size to predict: add --at batch=8")
+		return nil, errors.New("no size to predict; add --at batch=8")
 	}
 	var out []profile.Point
 	for _, text := range o.at {
@@ -131,10 +131,10 @@ func readProgram(env Env, args []string) (*profile.Program, error) {
 			file = arg[:i]
 		}
 		if isProfile(env, file) {
-			return nil, fmt.Errorf("%s is a profile, made of recordings already: give it alone, without a size", file)
+			return nil, fmt.Errorf("%s is a profile, not a recording: give it alone, without a size", file)
 		}
 		if i < 0 {
-			return nil, fmt.Errorf("%s: say at which size it was recorded, as in %s@batch=2", arg, arg)
+			return nil, fmt.Errorf("%s: add the size it was recorded at, like %s@batch=2", arg, arg)
 		}
 		at, err := profile.ParsePoint(arg[i+1:])
 		if err != nil {
@@ -172,7 +172,7 @@ func readProfile(env Env, path string) (*profile.Program, error) {
 	defer f.Close()
 	in := bufio.NewReader(f)
 	if head, _ := in.Peek(8); !profile.Is(head) {
-		return nil, fmt.Errorf("%s is not a snug profile; if it is a recording, say at which size it was made, as in %s@batch=2, and add a second one", path, path)
+		return nil, fmt.Errorf("%s is not a snug profile; if it is a recording, add its size, like %s@batch=2, and a second recording", path, path)
 	}
 	program, err := profile.Read(in)
 	if err != nil {

@@ -38,7 +38,7 @@ func (r *predictReport) text(w io.Writer, s term.Screen) error {
 	}
 	fmt.Fprintf(&b, "\n%s\n", basis(r.program))
 	if r.saved != "" {
-		fmt.Fprintf(&b, "saved to %s; what fits:\nsnug max-batch --model %s --gpu CARD\n", r.saved, r.saved)
+		fmt.Fprintf(&b, "saved to %s; to see what fits:\nsnug max-batch --model %s --gpu CARD\n", r.saved, r.saved)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -69,13 +69,13 @@ func basis(program *profile.Program) string {
 	text := fmt.Sprintf("%s allocations: %s follow formulas that the recordings confirm",
 		term.Count(n[profile.Exact]+n[profile.Fitted]+n[profile.Bounded]+n[profile.Measured]), term.Count(n[profile.Exact]))
 	if n[profile.Measured] > 0 {
-		text += fmt.Sprintf(",\n%s sizes of workspaces that were measured elsewhere", term.Count(n[profile.Measured]))
+		text += fmt.Sprintf(",\n%s are workspaces with measured sizes", term.Count(n[profile.Measured]))
 	}
 	if n[profile.Fitted] > 0 {
-		text += fmt.Sprintf(",\n%s formulas that a further recording could check", term.Count(n[profile.Fitted]))
+		text += fmt.Sprintf(",\n%s follow formulas that another recording could check", term.Count(n[profile.Fitted]))
 	}
 	if n[profile.Bounded] > 0 {
-		text += fmt.Sprintf(",\n%s no formula; they are bounded by what was seen", term.Count(n[profile.Bounded]))
+		text += fmt.Sprintf(",\n%s have no formula; they are bounded by the recorded sizes", term.Count(n[profile.Bounded]))
 	}
 	return text
 }

@@ -27,18 +27,17 @@ type profileOptions struct {
 	quiet, json bool
 }
 
-const profileLong = `Run your training command, unchanged, for a few steps and record what it does
-to GPU memory; from two or more small sizes make a profile that says what any
-other size takes, on any machine, without a GPU.
+const profileLong = `Run your unchanged training command for a few steps and record its use of GPU
+memory. Recordings at two or more small sizes make a profile. With the profile
+snug predicts any other size, on any machine, without a GPU.
 
 Everything after -- is the command: python, torchrun, accelerate, deepspeed, uv
-run or a script. With --vary it runs once for each size. The value goes where
-the command says {batch}; else it is added as the option that the script has for
-it, or as an override for Hydra, or goes into a temporary copy of the config or
-shell script that holds it (yours stays as it is). Ranks, spawned and forked
-processes are all watched. The run ends after --steps optimizer steps, or goes
-on with --keep-running; without a GPU it ends where it begins to train. Nothing
-leaves this machine.`
+run or a script. With --vary it runs once for each size. The value replaces
+{batch} in the command. Without {batch}, snug adds the script's own option or a
+Hydra override, or changes a temporary copy of the config or shell script; your
+file does not change. All ranks and child processes are recorded. The run ends
+after --steps optimizer steps, or goes on with --keep-running. Without a GPU it
+ends when training begins. No data leaves this machine.`
 
 const profileExample = `  snug profile --vary batch=2,3 -- python train.py --batch-size {batch}
   snug profile --vary batch=2,3 --vary seq=128,192 -- \
@@ -46,13 +45,13 @@ const profileExample = `  snug profile --vary batch=2,3 -- python train.py --bat
   snug profile --vary batch=2,3 -- python train.py --config conf.yaml
   snug profile --keep-running --steps 5 -- bash train.sh`
 
-const profileExits = `A command that fails before it has taken its steps gives snug its own exit code.`
+const profileExits = `If the command fails before its steps are done, snug exits with its exit code.`
 
 func newProfile(env Env) *cobra.Command {
 	var o profileOptions
 	cmd := &cobra.Command{
 		Use:     "profile [--vary NAME=N,N...] -- COMMAND...",
-		Short:   "Record a training command at small sizes, to plan it at any other",
+		Short:   "Record a training command at small sizes to predict any other",
 		Long:    profileLong + "\n\n" + profileExits,
 		Example: profileExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,23 +65,23 @@ func newProfile(env Env) *cobra.Command {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.SetInterspersed(false) // without -- too, the command's own flags are its own
-	f.StringArrayVar(&o.vary, "vary", nil, "small values to run at, as `name=N,N`; may be repeated")
-	f.IntVar(&o.steps, "steps", record.DefaultSteps, "`N`: optimizer steps to record")
+	f.StringArrayVar(&o.vary, "vary", nil, "small sizes to run, as `name=N,N`; may be repeated")
+	f.IntVar(&o.steps, "steps", record.DefaultSteps, "record `N` optimizer steps")
 	f.StringVarP(&o.out, "out", "o", "memory.snug", "`file` for the profile")
-	f.StringVar(&o.keep, "keep", "", "`folder` to keep the recordings in")
-	f.BoolVar(&o.stacks, "stacks", true, "record where allocations come from: slower steps, surer profiles (default true with --vary)")
+	f.StringVar(&o.keep, "keep", "", "keep the recordings in this `folder`")
+	f.BoolVar(&o.stacks, "stacks", true, "record where allocations come from: slower steps, more reliable profiles (default true with --vary)")
 	f.Lookup("stacks").DefValue = "false"
-	f.BoolVar(&o.keepRunning, "keep-running", false, "let the command go on after its recorded steps")
-	f.DurationVar(&o.timeout, "timeout", record.DefaultTimeout, "`time` that one run may take; 0 for any")
-	f.StringVar(&o.setup, "setup", "", "`file` with a setup, to show measured against estimated")
-	f.StringSliceVar(&o.configs, "config-path", nil, "config `files` that hold what is varied")
+	f.BoolVar(&o.keepRunning, "keep-running", false, "let the command continue after the recorded steps")
+	f.DurationVar(&o.timeout, "timeout", record.DefaultTimeout, "`time` limit for one run; 0 for none")
+	f.StringVar(&o.setup, "setup", "", "`file` with a setup, to compare measured and estimated memory")
+	f.StringSliceVar(&o.configs, "config-path", nil, "config `files` that contain the varied sizes")
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "config" { // what the flag was called before it was called as elsewhere
 			name = "config-path"
 		}
 		return pflag.NormalizedName(name)
 	})
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not show what the command prints")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "hide the output of the command")
 	f.BoolVar(&o.json, "json", false, "print one JSON object; the command's output goes to standard error")
 	return cmd
 }
@@ -117,7 +116,7 @@ func (o *profileOptions) check(args []string) error {
 	case o.steps < 1:
 		return fmt.Errorf("--steps %d: write at least 1", o.steps)
 	case o.timeout < 0:
-		return fmt.Errorf("--timeout %v: write a time like 10m, or 0 for any", o.timeout)
+		return fmt.Errorf("--timeout %v: write a time like 10m, or 0 for none", o.timeout)
 	}
 	return nil
 }

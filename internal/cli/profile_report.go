@@ -153,7 +153,7 @@ func (r profileReport) conclusion(width int) []string {
 		text = "the recordings are in " + r.keep
 	case len(r.Trials) > 1:
 	default:
-		text = "one size says what it takes, two make it predictable: snug profile --vary batch=2,3 -- <command with {batch}>"
+		text = "one size only measures; to predict others, record two: snug profile --vary batch=2,3 -- <command with {batch}>"
 	}
 	return wrap(strings.Fields(text), " ", width)
 }
@@ -173,10 +173,10 @@ func (r profileReport) next() []string {
 	}
 	batch, varied := at["batch"]
 	if plain := len(at) == 1 || len(at) == 2 && seq != ""; !varied || !plain {
-		return []string{r.Profile + " holds the profile; ask it for any size:", fmt.Sprintf("  snug predict %s --at %s", r.Profile, at)}
+		return []string{r.Profile + " contains the profile; to predict other sizes:", fmt.Sprintf("  snug predict %s --at %s", r.Profile, at)}
 	}
 	return []string{
-		r.Profile + " holds the profile; ask it for any size, on any card:",
+		r.Profile + " contains the profile; to predict other sizes on any card:",
 		fmt.Sprintf("  snug estimate --model %s --batch %d%s --gpu %s", r.Profile, batch, seq, card),
 		fmt.Sprintf("  snug max-batch --model %s%s --gpu %s", r.Profile, seq, card),
 		fmt.Sprintf("  snug optimize --model %s --batch %d%s --gpu %s", r.Profile, batch, seq, card),

@@ -26,8 +26,8 @@ type projectFlags struct {
 }
 
 func (f *projectFlags) addTo(fs *pflag.FlagSet) {
-	fs.StringVar(&f.folder, "dir", ".", "`folder` of the project")
-	fs.StringArrayVar(&f.paths, "config-path", nil, "`file` to read, where the folder holds several configs (again for more)")
+	fs.StringVar(&f.folder, "dir", ".", "project `folder`")
+	fs.StringArrayVar(&f.paths, "config-path", nil, "config `file` to read, if the folder has several; may be repeated")
 }
 
 // open reads the project.

@@ -21,7 +21,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	}
 	asked := len(p.paths) > 0 || f.flags.Changed("dir")
 	if f.file != "" && asked {
-		return nil, errors.New("--setup describes the run, and --config-path another; give one of them")
+		return nil, errors.New("--setup and --config-path both describe the run; give one of them")
 	}
 	if f.file != "" || over["model"] != nil && !asked && !p.completedBy(env, over) {
 		return f.requestsOver(env, over)
@@ -31,7 +31,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 		if why := projects.Unusable(err); why != "" {
 			return nil, unusable(why)
 		}
-		return nil, errors.New("which model? give --model NAME, --config PATH or --setup FILE; no training configuration was found here")
+		return nil, errors.New("no model and no training config found here; give --model NAME, --config PATH or --setup FILE")
 	}
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 
 // unusable is what is said where a configuration is there and cannot be used.
 func unusable(why string) error {
-	return fmt.Errorf("no training configuration could be read here: %s; or name the run with --model, --config or --setup", why)
+	return fmt.Errorf("no training config could be read here: %s; or describe the run with --model, --config or --setup", why)
 }
 
 // transformersOf is the version that a flag names, "" where none does.

@@ -40,7 +40,7 @@ func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
 func (f *setupFlags) refuseUnrecordedSizes(s *setup.Setup) error {
 	for x, flag := range settingFlags() {
 		if f.flags.Changed(flag.Name) && x.Has(setup.Size) && slices.Contains(s.Unverified, x.Name) {
-			return setup.Wrong("{"+x.Name+"} is %v, and %s does not tell at which it was recorded; leave it out, or record several (snug profile --vary)",
+			return setup.Wrong("{"+x.Name+"} is %v, but %s does not contain the recorded value; remove it, or record several (snug profile --vary)",
 				f.value(x, flag), filepath.Base(s.Model.Profile))
 		}
 	}

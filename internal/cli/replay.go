@@ -29,11 +29,11 @@ type replayOptions struct {
 
 const replayLong = `Replay a memory snapshot through a model of PyTorch's caching allocator.
 
-A snapshot is what torch.cuda.memory._dump_snapshot writes after
-torch.cuda.memory._record_memory_history, plain or gzip. Replayed as it was, the
-run is compared with the recording one segment at a time. With --alloc-conf,
---limit or --compare it shows what the same run would have taken under other
-settings. Nothing in the file is executed.
+A snapshot is the file that torch.cuda.memory._dump_snapshot writes after
+torch.cuda.memory._record_memory_history, plain or gzip. By default the replay
+is compared with the recording, segment by segment. With --alloc-conf, --limit
+or --compare, it shows the memory of the same run under other settings. Nothing
+in the file is executed.
 
 With --script, run a script of allocator commands instead (- is standard input).`
 
@@ -46,7 +46,7 @@ func newReplay(env Env) *cobra.Command {
 	var o replayOptions
 	cmd := &cobra.Command{
 		Use:     "replay SNAPSHOT",
-		Short:   "Replay a recorded snapshot, as it was or under other settings",
+		Short:   "Replay a memory snapshot, as recorded or under other settings",
 		Long:    replayLong,
 		Example: replayExample,
 		Args:    func(_ *cobra.Command, args []string) error { return o.check(args) },
@@ -62,11 +62,11 @@ func newReplay(env Env) *cobra.Command {
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	f.StringVar(&o.conf, "alloc-conf", "", "replay under this PYTORCH_ALLOC_CONF `string`")
 	f.StringVar(&o.limit, "limit", "", "cap on reserved memory: a `size` like 24GiB, or bytes")
-	f.BoolVar(&o.compare, "compare", false, "replay under every setting worth trying")
+	f.BoolVar(&o.compare, "compare", false, "compare all useful allocator settings")
 	f.StringVar(&o.torch, "torch", "", "PyTorch `version` (default the file's; scripts 2.11)")
 	f.IntVar(&o.device, "device", -1, "`index` of the GPU")
 	f.Lookup("device").DefValue = "the busiest"
-	f.StringVar(&o.addresses, "addresses", "recorded", "`own` ones or those recorded")
+	f.StringVar(&o.addresses, "addresses", "recorded", "segment `addresses`: recorded or own")
 	f.StringVar(&o.script, "script", "", "run allocator commands from a `file`")
 	return cmd
 }
@@ -74,13 +74,13 @@ func newReplay(env Env) *cobra.Command {
 func (o *replayOptions) check(args []string) error {
 	switch {
 	case o.script != "" && len(args) > 0:
-		return errors.New("--script takes the place of the snapshot: give one of the two")
+		return errors.New("--script replaces the snapshot; give one of them")
 	case o.script == "" && len(args) == 0:
 		return errors.New("replay needs a snapshot file; see snug replay --help")
 	case len(args) > 1:
 		return fmt.Errorf("replay takes one snapshot, not %d", len(args))
 	case o.device < -1:
-		return fmt.Errorf("--device %d: write the index of a GPU, from 0 on", o.device)
+		return fmt.Errorf("--device %d: write the index of a GPU, starting at 0", o.device)
 	case o.addresses != "recorded" && o.addresses != "own":
 		return fmt.Errorf("--addresses %q: write recorded or own", o.addresses)
 	}
@@ -176,7 +176,7 @@ func (o *replayOptions) pick(rec *snapshot.Recording) (*snapshot.Device, error) 
 	d := rec.Busiest()
 	if o.device >= 0 {
 		if d = rec.Device(o.device); d == nil {
-			return nil, fmt.Errorf("GPU %d is not in the snapshot; leave --device out for the busiest", o.device)
+			return nil, fmt.Errorf("GPU %d is not in the snapshot; leave out --device for the busiest one", o.device)
 		}
 	}
 	if d.Entries == 0 {

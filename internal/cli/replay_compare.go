@@ -65,9 +65,9 @@ func (r *replayReport) advice() string {
 	worse := r.result.OOM != nil && best.Fits() || best.PeakReserved < r.result.PeakReserved
 	switch {
 	case !best.Fits():
-		return "Nothing of this makes the run fit."
+		return "None of these settings makes the run fit."
 	case !worse:
-		return "Nothing of this is better than what the run had."
+		return "None of these settings is better than the recorded one."
 	case best.Conf == "":
 		return "unset " + replay.Variable(r.result.Torch)
 	}

@@ -42,7 +42,7 @@ func (r *replayReport) title(b *strings.Builder, s term.Screen) {
 	name := s.Cut(filepath.Base(r.path), max(s.Width-len(what), 20))
 	fmt.Fprintf(b, "%s%s\n", s.Paint(term.Bold, name), what)
 	if others := len(r.rec.Devices) - 1; others > 0 {
-		fmt.Fprintf(b, "%d more GPUs in the file: --device N\n", others)
+		fmt.Fprintf(b, "%d more GPUs in the file; choose one with --device N\n", others)
 	}
 	if under := r.under(); under != "" {
 		fmt.Fprintf(b, "replayed %s\n", under)
@@ -60,7 +60,7 @@ func (r *replayReport) under() string {
 		parts = append(parts, fmt.Sprintf("under a limit of %v", units.Bytes(r.limit)))
 	}
 	if len(parts) == 0 && r.options.addresses == "own" {
-		parts = append(parts, "at addresses of its own")
+		parts = append(parts, "at simulated addresses")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -74,7 +74,7 @@ func (r *replayReport) figures(b *strings.Builder, s term.Screen) {
 	line("peak reserved", units.Bytes(res.PeakReserved), r.when(res.PeakReservedAt, room))
 	line("peak allocated", units.Bytes(res.PeakAllocated), r.when(res.PeakAllocatedAt, room))
 	lost := res.PeakReserved - min(res.PeakAllocated, res.PeakReserved)
-	line("fragmentation", units.Bytes(lost), percent(lost, res.PeakReserved)+" of the peak: held, but in no use even then")
+	line("fragmentation", units.Bytes(lost), percent(lost, res.PeakReserved)+" of the peak: reserved but unused")
 	if start := res.Start.Reserved; start > 16*units.MiB {
 		line("at the start", units.Bytes(start), "reserved before the recording began")
 	}
@@ -109,13 +109,13 @@ func (r *replayReport) verdict(s term.Screen) string {
 	case res.Exact() && n > 0:
 		return s.Paint(term.Green, "exact") + fmt.Sprintf(": all %s segment events as recorded", term.Count(n))
 	case res.Exact():
-		return s.Paint(term.Green, "exact") + ": no segment was taken or given back, as recorded"
+		return s.Paint(term.Green, "exact") + ": no segment was allocated or freed, as recorded"
 	case res.Mismatch != "":
 		return s.Paint(term.Red, "not exact") + ": " + res.Mismatch
 	case r.limit > 0:
 		return "fits"
 	default:
-		return "at made-up addresses: equal blocks can be taken in another order"
+		return "at simulated addresses: equal blocks may be chosen in another order"
 	}
 }
 

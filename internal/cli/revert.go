@@ -23,10 +23,10 @@ type revertOptions struct {
 	json   bool
 }
 
-const revertLong = `Take back what snug apply wrote: the files are what they were, to the byte.
+const revertLong = `Undo the changes of snug apply. The files are restored to the byte.
 
-A change that was interrupted, by a crash or a full disk, is the first to go. A
-file that was edited since is not overwritten without --force.`
+A change that was interrupted, by a crash or a full disk, is undone first. Files
+that were edited since are only overwritten with --force.`
 
 const revertExample = `  snug revert
   snug revert --list
@@ -36,7 +36,7 @@ func newRevert(env Env) *cobra.Command {
 	var o revertOptions
 	cmd := &cobra.Command{
 		Use:     "revert",
-		Short:   "Take back what snug apply wrote",
+		Short:   "Undo the changes of snug apply",
 		Long:    revertLong,
 		Example: revertExample,
 		Args:    noArgs,
@@ -44,10 +44,10 @@ func newRevert(env Env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.IntVar(&o.steps, "steps", 1, "`how many` changes to take back")
-	f.BoolVar(&o.list, "list", false, "show the changes that can be taken back")
+	f.IntVar(&o.steps, "steps", 1, "`number` of changes to undo")
+	f.BoolVar(&o.list, "list", false, "list the changes that can be undone")
 	f.BoolVar(&o.force, "force", false, "overwrite files that were edited since")
-	f.StringVar(&o.folder, "dir", ".", "`folder` of the project")
+	f.StringVar(&o.folder, "dir", ".", "project `folder`")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -104,12 +104,12 @@ func listChanges(env Env, store *change.Store, asJSON bool) error {
 func printReverted(w io.Writer, s term.Screen, back change.Reverted) error {
 	var b strings.Builder
 	if len(back.Entries) == 0 {
-		b.WriteString("What had been begun is finished: there was nothing left to put back.\n")
+		b.WriteString("An interrupted revert is now complete; no files were left to restore.\n")
 	}
 	for i, e := range back.Entries {
-		what := fmt.Sprintf("Took back change %d", e.ID)
+		what := fmt.Sprintf("Reverted change %d", e.ID)
 		if back.Interrupted && i == 0 {
-			what = fmt.Sprintf("Took back change %d, which had been interrupted", e.ID)
+			what = fmt.Sprintf("Reverted change %d, which had been interrupted", e.ID)
 		}
 		text := fmt.Sprintf("%s (%s): %s.", what, e.Note, strings.Join(e.Paths(), ", "))
 		b.WriteString(strings.Join(wrap(strings.Fields(text), " ", s.Width), "\n") + "\n")
@@ -121,7 +121,7 @@ func printReverted(w io.Writer, s term.Screen, back change.Reverted) error {
 // printChanges lists changes, newest first.
 func printChanges(w io.Writer, s term.Screen, entries []*change.Entry) error {
 	if len(entries) == 0 {
-		_, err := fmt.Fprintln(w, "There is no change to take back here.")
+		_, err := fmt.Fprintln(w, "There are no changes to undo here.")
 		return err
 	}
 	t := term.Table{Header: []string{"what", "step", "when", "files"}, Right: []int{1}}

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const rootLong = `snug says how much GPU memory a PyTorch training run takes, to the byte, and
-finds the settings that use the card best.`
+const rootLong = `snug tells you how much GPU memory a PyTorch training run takes, to the byte,
+and finds the settings that make the best use of the card.`
 
 func newRoot(env Env) *cobra.Command {
 	root := &cobra.Command{

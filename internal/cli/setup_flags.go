@@ -35,13 +35,13 @@ func (f *setupFlags) add(cmd *cobra.Command) {
 	fs.SortFlags = false
 	f.flags = fs
 	fs.StringVar(&f.file, "setup", "", "`file` of setups, JSON or YAML (- is stdin)")
-	fs.StringVar(&f.model, "model", "", "`name`: built in, org/name in the HF cache, a path, a .snug profile")
-	fs.StringVar(&f.config, "config", "", "`path` of a config.json or its folder")
+	fs.StringVar(&f.model, "model", "", "model `name`: built in, org/name in the HF cache, a path, or a .snug profile")
+	fs.StringVar(&f.config, "config", "", "`path` to a config.json or its folder")
 	for x, flag := range settingFlags() {
 		addFlag(fs, x, flag)
 	}
-	fs.StringVar(&f.gpu, "gpu", "", "`name` of the card to fit: H200, RTX-4090, ...")
-	fs.StringVar(&f.gpuMemory, "gpu-memory", "", "its memory: a `size` like 24 (GiB), 24GiB or 24GB")
+	fs.StringVar(&f.gpu, "gpu", "", "`name` of the card: H200, RTX-4090, ...")
+	fs.StringVar(&f.gpuMemory, "gpu-memory", "", "memory of the card: a `size` like 24 (GiB), 24GiB or 24GB")
 }
 
 // profileExt is how the name of a profile ends.
@@ -51,7 +51,7 @@ const profileExt = ".snug"
 func (f *setupFlags) fields() (map[string]any, error) {
 	out := map[string]any{}
 	if f.model != "" && f.config != "" {
-		return nil, errors.New("--model and --config are two models; give one of them")
+		return nil, errors.New("--model and --config both name a model; give one of them")
 	}
 	switch {
 	case strings.HasSuffix(f.model, profileExt):
@@ -66,7 +66,7 @@ func (f *setupFlags) fields() (map[string]any, error) {
 	for x, flag := range settingFlags() {
 		switch said := f.flags.Changed(flag.Name) && f.means(flag); {
 		case said && flag.Means != nil && given[x.Name] != "":
-			return nil, fmt.Errorf("--%s and --%s are two of one thing; give one of them", given[x.Name], flag.Name)
+			return nil, fmt.Errorf("--%s and --%s set the same field; give one of them", given[x.Name], flag.Name)
 		case said:
 			given[x.Name] = flag.Name
 			setup.Put(out, x.Name, f.value(x, flag))

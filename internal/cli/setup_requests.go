@@ -175,10 +175,10 @@ func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
 	id, _ := fields["id"].(string)
 	s, err := setup.Decode(fields, from)
 	if err == nil && s.Model.Head == "image-classification" && f.flags.Changed("seq") {
-		err = fmt.Errorf("--seq is given, and %s sees images, which have no tokens; leave it out", s.Model.Title())
+		err = fmt.Errorf("--seq is given, but %s takes images, which have no tokens; remove it", s.Model.Title())
 	}
 	if err == nil && s.Model.Program == nil && s.Model.Head != "seq2seq-lm" && f.flags.Changed("target-seq") {
-		err = fmt.Errorf("--target-seq is given, and %s has no decoder beside its encoder; leave it out", s.Model.Title())
+		err = fmt.Errorf("--target-seq is given, but %s has no decoder; remove it", s.Model.Title())
 	}
 	if err == nil {
 		f.withoutLiger(s)
@@ -196,7 +196,7 @@ func (f *setupFlags) withoutLiger(s *setup.Setup) {
 		return
 	}
 	s.Liger, s.Loss = nil, ""
-	f.doubts = append(f.doubts, fmt.Sprintf("%s: Liger has no kernels for %s and leaves it as it is, so none are counted", f.project.place, s.Model.Title()))
+	f.doubts = append(f.doubts, fmt.Sprintf("%s: Liger has no kernels for %s and does not change it, so none are counted", f.project.place, s.Model.Title()))
 }
 
 // lay puts the fields of over on top of those of a file.

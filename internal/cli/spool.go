@@ -12,7 +12,7 @@ import (
 // it: half a million setups.
 const mostSpooled = 64 << 20
 
-var errSpooled = errors.New("so many setups that all have a limit are too many at once; name the card with --gpu or --gpu-memory, or split the file")
+var errSpooled = errors.New("too many setups with a limit of their own; name the card with --gpu or --gpu-memory, or split the file")
 
 // spool is a file that can be read from its beginning a second time, also where it is
 // a pipe: it keeps what was read the first time, and lets go of it when it is read again.

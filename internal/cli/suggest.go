@@ -38,7 +38,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			return fmt.Errorf("--%s is %w", bad.GetFlag().Name, twice)
 		}
 		if errors.Is(err, strconv.ErrRange) {
-			return fmt.Errorf("--%s %s: that is too large a number", bad.GetFlag().Name, bad.GetValue())
+			return fmt.Errorf("--%s %s: the number is too large", bad.GetFlag().Name, bad.GetValue())
 		}
 		return fmt.Errorf("--%s %q: %s", bad.GetFlag().Name, bad.GetValue(), wantedBy(bad.GetFlag()))
 	}
@@ -49,7 +49,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	}
 	if others := commandsWith(cmd, name); len(others) > 0 {
-		return fmt.Errorf("%s has no --%s, which is of %s; see %s --help", cmd.CommandPath(), name, strings.Join(others, ", "), cmd.CommandPath())
+		return fmt.Errorf("%s has no flag --%s (only %s); see %s --help", cmd.CommandPath(), name, strings.Join(others, ", "), cmd.CommandPath())
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
@@ -82,5 +82,5 @@ func wantedBy(f *pflag.Flag) string {
 	case "duration":
 		return "write a time like 30s or 10m"
 	}
-	return "that is no " + f.Value.Type()
+	return "that is not a " + f.Value.Type()
 }

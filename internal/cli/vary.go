@@ -31,7 +31,7 @@ func varied(vary []string) ([]profile.Point, error) {
 		}
 		name := values[0].Names()[0]
 		if _, twice := first[name]; twice {
-			return nil, fmt.Errorf("--vary gives %s twice; put its values together: %s=2,3", name, name)
+			return nil, fmt.Errorf("--vary gives %s twice; combine its values: %s=2,3", name, name)
 		}
 		first[name] = values[0][name]
 		others = append(others, values[1:]...)
@@ -61,7 +61,7 @@ func parseVary(text string) ([]profile.Point, error) {
 			return nil, fmt.Errorf("--vary: %w", err)
 		}
 		if slices.ContainsFunc(out, func(o profile.Point) bool { return o[name] == p[name] }) {
-			return nil, fmt.Errorf("--vary %s: %d is there twice", text, p[name])
+			return nil, fmt.Errorf("--vary %s: %d appears twice", text, p[name])
 		}
 		out = append(out, p)
 	}
@@ -73,7 +73,7 @@ func parseVary(text string) ([]profile.Point, error) {
 func checkName(text string) error {
 	name, values, _ := strings.Cut(text, "=")
 	if own := record.SettingName(name); own != name {
-		return fmt.Errorf("--vary %s: call it %s, which estimate, max-batch and optimize know: --vary %[2]s=%s, and {%[2]s} in the command", text, own, values)
+		return fmt.Errorf("--vary %s: use the name %s, as estimate, max-batch and optimize do: --vary %[2]s=%s, and {%[2]s} in the command", text, own, values)
 	}
 	return nil
 }
@@ -85,5 +85,5 @@ func checkTwoSizes(vary []string, sizes []profile.Point) error {
 	}
 	name, _, _ := strings.Cut(vary[0], "=")
 	n := sizes[0][name]
-	return fmt.Errorf("--vary %s=%d is one size, and a profile takes two: name a second, as in --vary %s=%d,%d", name, n, name, n, n+max(1, n/2))
+	return fmt.Errorf("--vary %s=%d is only one size, and a profile needs two; add a second, like --vary %s=%d,%d", name, n, name, n, n+max(1, n/2))
 }

@@ -35,10 +35,10 @@ func TestVariedRefuses(t *testing.T) {
 	for vary, want := range map[string]string{
 		"batch":              "--vary batch: write it like batch=2,3",
 		"bs":                 "--vary bs: write it like batch=2,3",
-		"batch=2,2":          "--vary batch=2,2: 2 is there twice",
-		"batch=3,2,3":        "--vary batch=3,2,3: 3 is there twice",
-		"batch=2 batch=3":    "--vary gives batch twice; put its values together: batch=2,3",
-		"bs=2,3":             "--vary bs=2,3: call it batch, which estimate, max-batch and optimize know: --vary batch=2,3, and {batch} in the command",
+		"batch=2,2":          "--vary batch=2,2: 2 appears twice",
+		"batch=3,2,3":        "--vary batch=3,2,3: 3 appears twice",
+		"batch=2 batch=3":    "--vary gives batch twice; combine its values: batch=2,3",
+		"bs=2,3":             "--vary bs=2,3: use the name batch, as estimate, max-batch and optimize do: --vary batch=2,3, and {batch} in the command",
 		"batch=0,1":          `--vary: batch is "0" in "batch=0", and should be a whole number from 1 `,
 		"batch=" + numbers(): "--vary asks for 17 runs; two or three values of each quantity are enough",
 	} {

@@ -47,15 +47,15 @@ func documentation() []byte {
 	for _, a := range systems.All() {
 		fmt.Fprintf(b, "\n### %s\n\n", a.Title)
 		if a.Makes != nil {
-			fmt.Fprintf(b, "`%s`. Its arguments are those of %s, at any depth and with the defaults they have there,\nand else well-known names. The model is the one that it loads (`from_pretrained`) or names to its trainer.\n", a.Name, a.For.Title)
+			fmt.Fprintf(b, "`%s`. Takes the arguments of %s, at any depth and with the same defaults,\nor else well-known names. The model is the one that it loads (`from_pretrained`) or passes to its trainer.\n", a.Name, a.For.Title)
 			continue
 		}
 		if len(a.Signs) > 0 {
-			fmt.Fprintf(b, "`%s` in %s. Known by: %s.\n\n", a.Name, formats(a), signs(a))
+			fmt.Fprintf(b, "`%s` in %s. Recognized by: %s.\n\n", a.Name, formats(a), signs(a))
 		} else {
-			fmt.Fprintf(b, "`%s` in %s. Known by any of the keys below for batch, accumulation, positives or negatives.\n\n", a.Name, formats(a))
+			fmt.Fprintf(b, "`%s` in %s. Recognized by any of the keys below for batch, accumulation, positives or negatives.\n\n", a.Name, formats(a))
 		}
-		fmt.Fprintf(b, "| setting | key | holds | default | read in |\n| --- | --- | --- | --- | --- |\n")
+		fmt.Fprintf(b, "| setting | key | value | default | source |\n| --- | --- | --- | --- | --- |\n")
 		for _, row := range rows(a) {
 			fmt.Fprintln(b, row)
 		}
@@ -99,9 +99,9 @@ func holdsText(k systems.Key) string {
 	case k.Kind == systems.Switch && k.Means != "":
 		text = "true means " + k.Means
 	case k.Inverted:
-		text += ", the other way round"
+		text += ", inverted"
 	case k.Kind == systems.Word && len(k.Words) == 0:
-		text = "a name, which is only read"
+		text = "a name (read only)"
 	case k.Kind == systems.Word && len(k.Words) > 13:
 		text = "a name"
 	case k.Kind == systems.Word:

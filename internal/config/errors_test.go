@@ -21,36 +21,36 @@ func TestOpenErrors(t *testing.T) {
 		named []string
 		want  string
 	}{
-		{"nothing", nil, nil, "no training configuration found in .; name one with --config-path FILE, or write a snug.yaml: snug init"},
+		{"nothing", nil, nil, "no training config found in .; name one with --config-path FILE, or write a snug.yaml: snug init"},
 		{"no such file", nil, []string{"a.yaml"}, "reading a.yaml: file does not exist"},
 		{"malformed", map[string]string{"a.yaml": "x: 1\nbatch_size: [1, 2\ny: 3\n"}, []string{"a.yaml"}, "a.yaml:"},
-		{"not a config", map[string]string{"a.yaml": "x: 1\n"}, []string{"a.yaml"}, "a.yaml holds no setting that snug knows; bind one in snug.yaml: snug init"},
+		{"not a config", map[string]string{"a.yaml": "x: 1\n"}, []string{"a.yaml"}, "a.yaml contains no setting that snug knows; bind one in snug.yaml: snug init"},
 		{"unknown kind", map[string]string{"a.ini": "batch_size=1\n"}, []string{"a.ini"}, "a.ini: not a kind of file that snug can edit"},
 		{"a list", map[string]string{"a.yaml": "train:\n  batch_size: [4, 8]\n"}, []string{"a.yaml"},
-			"a.yaml:2:15: train.batch_size holds a list where a whole number is due (batch)"},
+			"a.yaml:2:15: train.batch_size is a list, but a whole number is expected (batch)"},
 		{"a map", map[string]string{"a.json": `{"per_device_train_batch_size": {"a": 1}}`}, []string{"a.json"},
-			"a.json:1:33: per_device_train_batch_size holds a map where a whole number is due (batch)"},
+			"a.json:1:33: per_device_train_batch_size is a map, but a whole number is expected (batch)"},
 		{"a word", map[string]string{"a.yaml": "per_device_train_batch_size: many\n"}, []string{"a.yaml"},
-			"a.yaml:1:30: per_device_train_batch_size holds a text where a whole number is due (batch)"},
+			"a.yaml:1:30: per_device_train_batch_size is a text, but a whole number is expected (batch)"},
 		{"half a sample", map[string]string{"a.yaml": "per_device_train_batch_size: 2.5\n"}, []string{"a.yaml"},
-			"a.yaml:1:30: per_device_train_batch_size is 2.5; a whole number is due (batch)"},
+			"a.yaml:1:30: per_device_train_batch_size is 2.5; a whole number is expected (batch)"},
 		{"not a switch", map[string]string{"a.yaml": "per_device_train_batch_size: 2\nbf16: perhaps\n"}, []string{"a.yaml"},
-			"a.yaml:2:7: bf16 holds a text where a true or false is due (precision)"},
+			"a.yaml:2:7: bf16 is a text, but a true or false is expected (precision)"},
 		{"not a schedule", map[string]string{"a.yaml": "batch_size: 2\ngradient_accumulation: {scheduling: {0: x}}\n"}, []string{"a.yaml"},
 			"a.yaml:2:41: gradient_accumulation.scheduling is not a schedule of accumulation like {0: 4, 8: 2}"},
 		{"two of a kind", map[string]string{"a.yaml": "batch_size: 2\n", "b.yaml": "batch_size: 3\n"}, nil,
-			"several configurations are here: a.yaml, b.yaml; name the one to use: --config-path a.yaml"},
-		{"a circle", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${a}'}\na: ${b}\nb: ${a}\n"}, nil, "a leads in a circle: ${a}, ${b}"},
+			"there are several configs here: a.yaml, b.yaml; name the one to use: --config-path a.yaml"},
+		{"a circle", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${a}'}\na: ${b}\nb: ${a}\n"}, nil, "a forms a cycle: ${a}, ${b}"},
 		{"nowhere", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${nope}'}\n"}, nil,
-			"config.yaml:2:20: ${nope} names nope, which is not there"},
+			"config.yaml:2:20: ${nope} names nope, which does not exist"},
 		{"defaults", map[string]string{"config.yaml": "defaults: [_self_, {data: a}]\n", "data/a.yaml": "defaults: 3\nbatch_size: 1\n"}, []string{"config.yaml"},
-			"data/a.yaml:1:11: defaults holds a whole number where a list is due"},
-		{"circular defaults", map[string]string{"config.yaml": "defaults: [config]\n"}, nil, "no training configuration found in .; passed over: config.yaml: its defaults lead in a circle"},
+			"data/a.yaml:1:11: defaults contains a whole number, not a list"},
+		{"circular defaults", map[string]string{"config.yaml": "defaults: [config]\n"}, nil, "no training config found in .; passed over: config.yaml: its defaults form a cycle"},
 		{"snug.yaml key", map[string]string{"snug.yaml": "binds: {}\n"}, nil, `snug.yaml:1:8: "binds" is not known; did you mean bind?`},
 		{"snug.yaml setting", map[string]string{"snug.yaml": "bind: {batches: a.yaml#x}\n"}, nil, `snug.yaml:1:17: setting "batches" is not known; did you mean batch?`},
 		{"snug.yaml place", map[string]string{"snug.yaml": "bind: {batch: a.yaml}\n"}, nil, `snug.yaml:1:15: "a.yaml" is not a place; write it like conf/config.yaml#data.batch_size`},
 		{"snug.yaml file", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n"}, nil, "snug.yaml:1 binds batch to a.yaml: file does not exist"},
-		{"snug.yaml path", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n", "a.yaml": "y: 1\n"}, nil, "snug.yaml:1 binds batch to what is not there: a.yaml:1:1: x is not there"},
+		{"snug.yaml path", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n", "a.yaml": "y: 1\n"}, nil, "snug.yaml:1 binds batch to a missing key: a.yaml:1:1: x is not there"},
 		{"snug.yaml value", map[string]string{"snug.yaml": "set: {precision: bf17}\n"}, nil, `snug.yaml:1:18: precision "bf17" is not known; did you mean bf16?`},
 		{"snug.yaml list", map[string]string{"snug.yaml": "- a\n"}, nil, "snug.yaml:1:1: a snug.yaml has the keys model, files, bind, set and command, not a list"},
 	} {
@@ -75,7 +75,7 @@ func TestOthersDoNotMatter(t *testing.T) {
 	}
 	of["stages/1.yaml"] = "n_negatives: [1]\n"
 	_, err := Open(files(of), ".", "a.yaml")
-	if want := "stages/1.yaml:1:14: n_negatives holds a list where a whole number is due (negatives)"; err == nil || err.Error() != want {
+	if want := "stages/1.yaml:1:14: n_negatives is a list, but a whole number is expected (negatives)"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
@@ -98,13 +98,13 @@ func TestChangeErrors(t *testing.T) {
 		want  string
 	}{
 		{"no such setting", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"batches": 1}, `setting "batches" is not known; did you mean batch?`},
-		{"zero", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"batch": 0}, "batch is 0; it has to be a whole number from 1 on"},
+		{"zero", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"batch": 0}, "batch is 0; it must be a whole number from 1 on"},
 		{"no key", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"checkpointing": true}, "no file says checkpointing; bind it in snug.yaml"},
 		{"no word", map[string]string{"a.yaml": "base_model: x\nmicro_batch_size: 1\nbf16: auto\n"}, map[string]any{"precision": "fp16"}, "a.yaml (Axolotl) has no key for precision fp16"},
 		{"totals disagree", map[string]string{"a.json": hfJSON, "ds.json": `{"train_micro_batch_size_per_gpu": 4, "train_batch_size": 30}`},
 			map[string]any{"batch": 2}, "ds.json:1: train_batch_size is 30, which is not a multiple of batch times accumulation (16); make them agree first"},
 		{"worked out", map[string]string{"a.py": "batch_size = 4\nblock_size = 8\ngradient_accumulation_steps = per_gpu * 8\n"},
-			map[string]any{"accumulation": 10}, "a.py:3: gradient_accumulation_steps is per_gpu * 8, which is worked out; write 10 there yourself"},
+			map[string]any{"accumulation": 10}, "a.py:3: gradient_accumulation_steps is per_gpu * 8, which is computed; write 10 there yourself"},
 		{"computed", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${oc.env:BATCH,4}'}\n"},
 			map[string]any{"batch": 2}, "config.yaml:2: data.batch_size is ${oc.env:BATCH,4}, which cannot be changed in place; write a number there first"},
 		{"effective", map[string]string{"a.yaml": "batch_size: 6\naccumulation_steps: 2\n"}, map[string]any{"effective": 20}, "effective 20 is not a multiple of 6"},

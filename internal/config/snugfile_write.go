@@ -53,9 +53,9 @@ func (p *Project) writeModel(b *bytes.Buffer) {
 	model := p.BindingsOf("model")
 	name, ok := p.Value("model").(string)
 	if p.Own == nil && ok && name != "" && len(model) > 0 {
-		stands := fmt.Sprintf("# It stands in %s: %s.", model[0].Where(), name)
+		stands := fmt.Sprintf("# It is set in %s: %s.", model[0].Where(), name)
 		if utf8.RuneCountInString(stands) > pageWidth {
-			stands = fmt.Sprintf("# It stands in %s:\n# %s.", model[0].Where(), name)
+			stands = fmt.Sprintf("# It is set in %s:\n# %s.", model[0].Where(), name)
 		}
 		fmt.Fprintf(b, "%s\n# model:\n#   name: %s\n", stands, p.ModelName(name))
 		return
@@ -74,7 +74,7 @@ func (p *Project) writeFiles(b *bytes.Buffer) {
 			names = append(names, x.Source.File)
 		}
 	}
-	b.WriteString("\n# Read these files, and look no further.\nfiles:\n")
+	b.WriteString("\n# Read only these files.\nfiles:\n")
 	for _, name := range names {
 		fmt.Fprintf(b, "  - %s\n", yamlText(name))
 	}
@@ -96,7 +96,7 @@ func (p *Project) writeBindings(b *bytes.Buffer) {
 	}
 	b.WriteString("\n# setting: file#path.to.key, or a list of them.")
 	if !bindable {
-		b.WriteString(" snug knows this system and\n# needs no telling; this is what it reads.\n# bind:\n")
+		b.WriteString(" snug knows this\n# system and does not need this section; it shows what snug reads.\n# bind:\n")
 	} else {
 		b.WriteString("\nbind:\n")
 	}
@@ -146,7 +146,7 @@ func readsAlone(x projects.Bound) bool {
 
 // writeUnsaid shows the settings that no file has.
 func (p *Project) writeUnsaid(b *bytes.Buffer) {
-	b.WriteString("\n# What no file says.\n# set:\n")
+	b.WriteString("\n# Values that no file sets.\n# set:\n")
 	for _, s := range []struct{ name, example string }{
 		{"seq", "512"}, {"precision", "amp-bf16"}, {"optimizer", "adamw"}, {"checkpointing", "false"}, {"attention", "sdpa"}, {"dist.world", "1"},
 	} {

@@ -52,7 +52,7 @@ type tried struct {
 // ask answers the next question of a search.
 func (a *ahead) ask(b bisection) (*Answer, error) {
 	got, ok := a.known[b.next()]
-	if !ok { // those that are known are on a way that the search did not take
+	if !ok { // those that are known: on a way that the search did not take
 		a.known = a.tryAll(a.likely(b))
 		got = a.known[b.next()]
 	}

@@ -184,7 +184,7 @@ func (a *Answer) shownLimit() uint64 {
 func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			a, err = nil, fmt.Errorf("simulating %s failed, which is a mistake in snug: %v", s.Model.Title(), p)
+			a, err = nil, fmt.Errorf("simulating %s failed; this is a bug in snug: %v", s.Model.Title(), p)
 		}
 	}()
 	o.Card, o.Skips = card, slices.Repeat([]bool{true}, s.LeftOut)

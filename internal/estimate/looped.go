@@ -85,11 +85,11 @@ func beyond(s *setup.Setup, work int, err error) error {
 	case errors.Is(err, simulate.ErrTooLong) && s.Lengths != nil:
 		return Beyond{setup.Wrong("{lengths} over {steps} %d: this run makes more than the %s allocations and frees that are simulated; lower {steps}", s.Steps, millions(mostVaried))}
 	case errors.Is(err, simulate.ErrTooLong):
-		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run makes more than the %s allocations and frees that are simulated, its tensors being so large that kernels work on them in parts; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(mostEvents))}
+		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run makes more than the %s allocations and frees that are simulated, because kernels split its very large tensors; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(mostEvents))}
 	case errors.Is(err, loops.ErrTooLarge):
-		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run takes more than 8 TiB, as far as a model that goes token by token is simulated; shorten {seq}, lower {batch} or turn {checkpointing} on", s.Seq, s.Batch)}
+		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run takes more than 8 TiB, as far as a model that runs token by token is simulated; shorten {seq}, lower {batch} or turn {checkpointing} on", s.Seq, s.Batch)}
 	case errors.Is(err, loops.ErrTooLong):
-		return Beyond{setup.Wrong("{seq} %d is too long for %s: it goes token by token, which is simulated for %s steps of the allocator and %d segments of memory; shorten {seq}", s.Seq, s.Model.Title(), millions(work), mostSegments)}
+		return Beyond{setup.Wrong("{seq} %d is too long for %s: it runs token by token, which is simulated for %s steps of the allocator and %d segments of memory; shorten {seq}", s.Seq, s.Model.Title(), millions(work), mostSegments)}
 	}
 	return err
 }
@@ -122,7 +122,7 @@ func (r *run) unfolded(s *setup.Setup, o *playing) (*run, error) {
 func (r *run) tooLong(s *setup.Setup) error {
 	straight := len(r.loops.Trace.Events)
 	up := s.Seq * max(mostUnfolded-straight, 0) / max(r.loops.Len()-straight, 1)
-	const what = "a model that goes token by token is simulated up to " // and how far
+	const what = "a model that runs token by token is simulated up to " // and how far
 	if s.Allocator != "" {
 		return Beyond{setup.Wrong("{seq} %d with {allocator} %s: under such options "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or leave {allocator} out", s.Seq, s.Allocator, millions(mostUnfolded), up)}
 	}

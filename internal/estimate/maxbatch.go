@@ -29,7 +29,7 @@ type MaxAnswer struct {
 const largestBatch = 1 << 20
 
 // ErrNoLimit is that there is nothing to search a batch for.
-var ErrNoLimit = errors.New("there is nothing to fit into; give a limit or a GPU")
+var ErrNoLimit = errors.New("no memory limit; give a limit or a GPU")
 
 // MaxBatch finds the largest batch of a setup that fits its limit and the card,
 // by doubling and then halving the gap: each try is a whole simulated run at

@@ -22,7 +22,7 @@ func Notes(s *setup.Setup, card gpu.Card) []string {
 func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) []string {
 	var out []string
 	if n := len(s.Unverified); n > 0 {
-		out = append(out, fmt.Sprintf("%s: %s does not tell, so that the figures are as recorded, whatever %s",
+		out = append(out, fmt.Sprintf("%s: %s does not contain this, so the figures are as recorded, whatever %s",
 			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
 	out = append(out, idleVersions(s)...)
@@ -30,13 +30,13 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 		out = append(out, text)
 	}
 	if instead := insteadOfBF16(s); instead != "" && card.LacksBF16() {
-		out = append(out, fmt.Sprintf("%s has no bf16 hardware and imitates it, slower than any time given here; %s", card.Name, instead))
+		out = append(out, fmt.Sprintf("%s has no bf16 hardware and emulates it, so it is slower than the times shown; %s", card.Name, instead))
 	}
 	if s.Attention == "flash" && card.LacksFlash() {
 		out = append(out, fmt.Sprintf("%s has no kernels for flash attention, and the run would stop at it; use attention sdpa", card.Name))
 	}
 	if slices.Contains(s.Liger, "mlp") && s.Model.HasExperts() {
-		out = append(out, "Liger tries settings of its kernels for experts in the first step: Triton takes 256 MiB then for a moment, which are not counted; LIGER_FUSED_MOE_AUTOTUNE=0 does without")
+		out = append(out, "Liger autotunes its expert kernels in the first step; Triton briefly takes 256 MiB for that, which are not counted; LIGER_FUSED_MOE_AUTOTUNE=0 turns it off")
 	}
 	return out
 }
@@ -52,9 +52,9 @@ func idleVersions(s *setup.Setup) (out []string) {
 		}
 	}
 	v := s.Versions
-	say(v.Transformers != "", "versions.transformers is "+v.Transformers+" and changes no figure: models are simulated as in transformers 5.17")
-	say(v.CUDA != "", "versions.cuda is "+v.CUDA+" and changes no figure: kernels are simulated as in CUDA 13.0")
-	say(v.BitsAndBytes != "" && s.Quantization == nil, "versions.bitsandbytes is "+v.BitsAndBytes+" and changes no figure: no weights are quantized")
+	say(v.Transformers != "", "versions.transformers is "+v.Transformers+" and has no effect: models are simulated as in transformers 5.17")
+	say(v.CUDA != "", "versions.cuda is "+v.CUDA+" and has no effect: kernels are simulated as in CUDA 13.0")
+	say(v.BitsAndBytes != "" && s.Quantization == nil, "versions.bitsandbytes is "+v.BitsAndBytes+" and has no effect: no weights are quantized")
 	return out
 }
 
@@ -63,11 +63,11 @@ func loadedNote(s *setup.Setup, name func(field string) string) string {
 	weights := name("weights")
 	switch {
 	case s.Guessed && s.LoRA != nil:
-		return fmt.Sprintf("the frozen weights are taken to be %s: nothing here says what type %s is saved in; give it with %s", s.Weights, s.Model.Title(), weights)
+		return fmt.Sprintf("the frozen weights are assumed to be %s: nothing here says what type %s is saved in; give it with %s", s.Weights, s.Model.Title(), weights)
 	case s.Guessed && s.Precision == "amp-fp16":
-		return fmt.Sprintf("the weights are taken to be fp32: nothing says what type %s is saved in; in 16 bits a gradient scaler would stop it; give it with %s", s.Model.Title(), weights)
+		return fmt.Sprintf("the weights are assumed to be fp32: nothing says what type %s is saved in; in 16 bits a gradient scaler would stop it; give it with %s", s.Model.Title(), weights)
 	case s.Guessed:
-		return fmt.Sprintf("the weights are taken to be fp32: nothing here says what type %s is saved in; in 16 bits it takes about half; give it with %s", s.Model.Title(), map[bool]string{true: weights, false: name("precision")}[s.Autocasts()])
+		return fmt.Sprintf("the weights are assumed to be fp32: nothing here says what type %s is saved in; in 16 bits it takes about half; give it with %s", s.Model.Title(), map[bool]string{true: weights, false: name("precision")}[s.Autocasts()])
 	}
 	return ""
 }
@@ -78,13 +78,13 @@ func insteadOfBF16(s *setup.Setup) string {
 	asked := s.Precision == "amp-bf16" || s.Precision == "bf16"
 	switch d := s.Dist; {
 	case asked && s.Quantization != nil && s.Quantization.Adapters != "":
-		return "and a gradient scaler for fp16 cannot take adapters of 16 bits, which TRL makes of them"
+		return "and a gradient scaler for fp16 does not work with the 16-bit adapters that TRL uses"
 	case asked && s.NeverTrains("amp-fp16"):
 		return "these files cannot say amp-fp16 with weights that a gradient scaler trains"
 	case asked:
 		return "use precision amp-fp16, with a gradient scaler"
 	case s.Quantization != nil && s.Quantization.Compute == "bf16":
-		return "have products with quantized weights computed in fp16"
+		return "compute with quantized weights in fp16"
 	case d != nil && strings.Contains(d.ParamDType+d.ReduceDType, "bf16"):
 		return "use fp16 or fp32 for FSDP2's param_dtype and reduce_dtype"
 	}
@@ -115,9 +115,9 @@ func Uncounted(s *setup.Setup) []string {
 	}
 	unsized := p.Facts.Gradients == 0
 	say(s.Accumulation > 1 && p.Facts.Accumulation == 0,
-		"%s does not tell how many forwards a step it was recorded with; if it was one, accumulation adds the gradients, which are not counted")
-	say(addsGradients(s) && unsized, "%s does not tell how large the gradients are, which accumulation adds: they are not counted")
+		"%s does not contain the number of forwards per step; if it was one, accumulation adds gradients, which are not counted")
+	say(addsGradients(s) && unsized, "%s does not contain the size of the gradients, so those that accumulation adds are not counted")
 	say(addsBuckets(s) && unsized,
-		"DDP's buckets, one copy of the gradients, are not counted: %s does not tell how large the gradients are; snug profile records it")
+		"DDP's buckets, one copy of the gradients, are not counted: %s does not contain the size of the gradients; snug profile records it")
 	return out
 }

@@ -39,9 +39,9 @@ func TestNotes(t *testing.T) {
 		{"L4", setup.Setup{Liger: []string{"mlp"}, Model: experts}, "LIGER_FUSED_MOE_AUTOTUNE=0"},
 		{"L4", setup.Setup{Liger: []string{"norm"}, Model: experts}, ""},
 		{"L4", setup.Setup{Liger: []string{"mlp"}, Model: setup.Model{Config: map[string]any{"model_type": "llama"}}}, ""},
-		{"L4", setup.Setup{Versions: setup.Versions{Transformers: "4.57"}}, "versions.transformers is 4.57 and changes no figure"},
-		{"L4", setup.Setup{Versions: setup.Versions{CUDA: "12.6"}}, "versions.cuda is 12.6 and changes no figure"},
-		{"L4", setup.Setup{Versions: setup.Versions{BitsAndBytes: "0.43"}}, "versions.bitsandbytes is 0.43 and changes no figure"},
+		{"L4", setup.Setup{Versions: setup.Versions{Transformers: "4.57"}}, "versions.transformers is 4.57 and has no effect"},
+		{"L4", setup.Setup{Versions: setup.Versions{CUDA: "12.6"}}, "versions.cuda is 12.6 and has no effect"},
+		{"L4", setup.Setup{Versions: setup.Versions{BitsAndBytes: "0.43"}}, "versions.bitsandbytes is 0.43 and has no effect"},
 		{"L4", setup.Setup{Versions: setup.Versions{Torch: "2.4", BitsAndBytes: "0.43"}, Quantization: &setup.Quantization{}}, ""},
 	} {
 		card, err := gpu.Find(c.card)
@@ -74,9 +74,9 @@ func TestUncounted(t *testing.T) {
 		{"DDP", map[string]any{"dist": ddp}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"DDP's buckets"}},
 		{"DDP around one GPU", map[string]any{"dist": map[string]any{"kind": "ddp", "world": 1.0}}, func(f *profile.Facts) { *f = profile.Facts{} }, nil},
 		{"recorded under DDP", map[string]any{"dist": ddp}, func(f *profile.Facts) { *f = profile.Facts{World: 2} }, nil},
-		{"accumulation", map[string]any{"accumulation": 2.0}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"how many forwards"}},
-		{"both, of one forward", map[string]any{"accumulation": 4.0, "dist": ddp}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"which accumulation adds", "DDP's buckets"}},
-		{"the buckets are the gradients", map[string]any{"accumulation": 4.0, "dist": view}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"which accumulation adds"}},
+		{"accumulation", map[string]any{"accumulation": 2.0}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"number of forwards"}},
+		{"both, of one forward", map[string]any{"accumulation": 4.0, "dist": ddp}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"those that accumulation adds", "DDP's buckets"}},
+		{"the buckets are the gradients", map[string]any{"accumulation": 4.0, "dist": view}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"those that accumulation adds"}},
 	} {
 		p := towers(t)
 		c.change(&p.Facts)
@@ -99,7 +99,7 @@ func TestUncounted(t *testing.T) {
 
 func TestNotesUnverified(t *testing.T) {
 	s := decoded(t, towers(t), map[string]any{"batch": 64.0, "steps": 5.0})
-	want := []string{"steps: m.snug does not tell, so that the figures are as recorded, whatever it was"}
+	want := []string{"steps: m.snug does not contain this, so the figures are as recorded, whatever it was"}
 	if diff := cmp.Diff(want, Notes(s, gpu.Card{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -65,7 +65,7 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	short.Steps, short.Accumulation = probeSteps, min(max(s.Accumulation, 1), probeMicros)
 	defer func() {
 		if r := recover(); r != nil {
-			p, err = nil, fmt.Errorf("simulating %s failed, which is a mistake in snug: %v", s.Model.Title(), r)
+			p, err = nil, fmt.Errorf("simulating %s failed; this is a bug in snug: %v", s.Model.Title(), r)
 		}
 	}()
 	p = &Probe{Setup: s, tape: &cost.Tape{}}

@@ -20,7 +20,7 @@ type run struct {
 	loops  *stream.Folded // the trace, where it has loops that are folded
 	again  bool           // it is played more than once, and by one at a time
 	player *loops.Player  // what has learned the loops, where that is so
-	whole  *run           // the same written out, where it has to be and that is so
+	whole  *run           // the same written out, where it must be and that is so
 	start  []allocator.SegmentState
 	kept   uint64 // bytes that are held from beginning to end beside the trace
 }

@@ -26,7 +26,7 @@ func (c *Config) ModelType() string { return c.String("model_type", "") }
 
 func (c *Config) fail(key string, want string) {
 	if c.err == nil {
-		c.err = fmt.Errorf("config key %q is %v; it has to be %s", key, c.keys[key], want)
+		c.err = fmt.Errorf("config key %q is %v; it must be %s", key, c.keys[key], want)
 	}
 }
 

@@ -69,7 +69,7 @@ func TestReadmeNamesFamilies(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, list, _ := strings.Cut(string(page), "Families: ")
-	list, _, _ = strings.Cut(list, ";")
+	list, _, _ = strings.Cut(list, ". Options:")
 	named := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
 	for _, modelType := range Known() {
 		if !slices.Contains(named, modelType) {

@@ -25,7 +25,7 @@ func (r Run) checkLiger(model string, f Facts) error {
 	case len(r.Liger) == 0:
 		field = "loss"
 	}
-	return refuse(field, "Liger has no kernels for %s and leaves it as it is, so leave this out; it has them for %s", model, strings.Join(Types(func(f Facts) bool { return f.Liger }), ", "))
+	return refuse(field, "Liger has no kernels for %s and does not change it; remove this setting; it has them for %s", model, strings.Join(Types(func(f Facts) bool { return f.Liger }), ", "))
 }
 
 // checkLigerExperts refuses Liger's MLP where some layers have experts and others

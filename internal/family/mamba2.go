@@ -17,7 +17,7 @@ func newMamba2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	heads, dim := c.Positive("num_heads", 128), c.Positive("head_dim", 64)
 	inner := int(c.Float("expand", 2) * float64(hidden))
 	if inner != heads*dim {
-		return nil, fmt.Errorf("mamba2: expand times hidden_size is %d, num_heads times head_dim is %d; they have to be equal", inner, heads*dim)
+		return nil, fmt.Errorf("mamba2: expand times hidden_size is %d, num_heads times head_dim is %d; they must be equal", inner, heads*dim)
 	}
 	groups := c.Positive("n_groups", 8)
 	if heads%groups != 0 {

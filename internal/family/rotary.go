@@ -22,7 +22,7 @@ type rotary struct {
 // with positions scaled in the way that kind says.
 func newRotary(b *nn.Builder, c *Config, dim int, kind string) *rotary {
 	if dim%2 != 0 && c.err == nil {
-		c.err = fmt.Errorf("%d elements of a head are to be rotated; it has to be an even number", dim)
+		c.err = fmt.Errorf("%d elements of a head are to be rotated; it must be an even number", dim)
 	}
 	r := &rotary{measures: strings.Contains(kind, "dynamic") || kind == "longrope"}
 	r.invFreq = b.Register(frequencies(b.W, dim))

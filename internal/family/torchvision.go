@@ -35,7 +35,7 @@ const (
 func Named(b *nn.Builder, name string, run Run) (Model, error) {
 	mk := torchvision[strings.TrimPrefix(name, torchvisionPrefix)]
 	if !strings.HasPrefix(name, torchvisionPrefix) || mk == nil {
-		return nil, fmt.Errorf("model.name %q is not known; known are %s", name, strings.Join(NamedModels(), ", "))
+		return nil, fmt.Errorf("model.name %q is not known; known: %s", name, strings.Join(NamedModels(), ", "))
 	}
 	run.Head = cmp.Or(run.Head, torchvisionFacts.Heads[0])
 	if err := torchvisionFacts.check(name, run); err != nil {

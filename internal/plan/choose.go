@@ -182,13 +182,13 @@ func (s *search) notes(c *Choice) []string {
 		}
 	}
 	x := c.settings
-	say(x.effective() != s.target, "%s = %d samples a step, not %d, which does not split well.", product(x), x.effective(), s.target)
+	say(x.effective() != s.target, "%s = %d samples per step, not %d, which does not divide well.", product(x), x.effective(), s.target)
 	say(x.kind != s.today.kind, "%s does not fit these GPUs; %s does.", s.today.kind, x.kind)
 	say(x.seq != s.today.seq, "Sequences are cut from %d to %d tokens, as allowed.", s.today.seq, x.seq)
 	say(x.negatives != s.today.negatives, "Negatives go from %d to %d, as allowed.", s.today.negatives, x.negatives)
 	say(x.positives != s.today.positives, "Positives go from %d to %d, as allowed.", s.today.positives, x.positives)
 	say(s.emulatesBF16() && x.precision == s.today.precision && !s.rules.fixed("precision"),
-		"amp-fp16, which %s computes in, keeps weights in fp32 and does not fit; %s does, imitated and slow.", s.req.Card.Name, x.precision)
+		"amp-fp16, which %s computes in, keeps weights in fp32 and does not fit; %s does, but is emulated and slow.", s.req.Card.Name, x.precision)
 	say(s.today.precision == setup.AmpBF16 && x.precision == setup.AmpFP16, "%s does not compute in bf16; fp16 needs a gradient scaler.", s.req.Card.Name)
 	say(s.today.precision == setup.BF16 && x.precision == setup.AmpFP16, "%s does not compute in bf16; amp-fp16 keeps weights in fp32 and needs a gradient scaler.", s.req.Card.Name)
 	say(s.today.precision == setup.FP32 && x.precision == setup.AmpFP16, "amp-fp16 needs a gradient scaler (torch.amp.GradScaler).")
@@ -198,7 +198,7 @@ func (s *search) notes(c *Choice) []string {
 	if note := s.loadNote(c); note != "" {
 		out = append(out, note)
 	}
-	say(s.mightNotFit(c), "It fits only just: by as much as such estimates have been off, it would not.")
+	say(s.mightNotFit(c), "It fits, but with less room than estimates like this have been wrong by.")
 	return out
 }
 

@@ -12,8 +12,8 @@ var rungs = []struct {
 }{
 	{"safe", 0.7, true, "leaves room for evaluation, longer samples and other processes"},
 	{"medium", 0.8, true, "leaves room for evaluation at the same batch"},
-	{"aggressive", 0.9, true, "anything else on the card may end the run"},
-	{"maximum", 1, false, "fits in the simulation, to the last block; any surprise ends the run"},
+	{"aggressive", 0.9, true, "anything else on the card may make the run fail"},
+	{"maximum", 1, false, "fits exactly in the simulation; anything unexpected ends the run"},
 }
 
 // ladder is the fastest way to run within growing shares of the card.
@@ -28,7 +28,7 @@ func (s *search) ladder() ([]Rung, error) {
 		}
 		out[i] = Rung{r.name, r.share, c, r.risk}
 		if c == nil {
-			out[i].Risk = "nothing fits into so little"
+			out[i].Risk = "nothing fits at this step"
 		}
 		return err
 	})

@@ -94,14 +94,14 @@ func (s *search) saving(today candidate, l lever) (Lever, error) {
 
 // costs is the time that a lever takes or gives, and its price beyond that.
 func (s *search) costs(today, c candidate, price string) string {
-	time := "no time"
+	time := "no extra time"
 	switch share := today.rate/c.rate - 1; {
 	case !s.isTimed() && share != 0:
-		time = "time that nobody measured"
+		time = "unknown time"
 	case share >= 0.005:
-		time = fmt.Sprintf("%.0f %% more time a sample", 100*share)
+		time = fmt.Sprintf("%.0f %% slower", 100*share)
 	case share <= -0.005:
-		time = fmt.Sprintf("no time: %.0f %% less", -100*share)
+		time = fmt.Sprintf("%.0f %% faster", -100*share)
 	}
 	if price != "" {
 		return time + "; " + price
@@ -126,7 +126,7 @@ func (s *search) pullable() []lever {
 		func(x *settings) { x.batch, x.accumulation = x.batch/2, 2*x.accumulation })
 	add(x.precision == setup.FP32 && bf16 && !s.rules.gathers16, "precision amp-bf16", "activations in 16 bits", func(x *settings) { x.precision = setup.AmpBF16 })
 	add(x.precision == setup.FP32 && !bf16 && !s.rules.gathers16 && !s.isRecorded(), "precision amp-fp16", "needs a gradient scaler", func(x *settings) { x.precision = setup.AmpFP16 })
-	add(x.precision != setup.BF16 && x.precision != setup.FP16 && bf16, "precision bf16", "weights and states in 16 bits lose small updates",
+	add(x.precision != setup.BF16 && x.precision != setup.FP16 && bf16, "precision bf16", "16-bit weights and states lose small updates",
 		func(x *settings) { x.precision = setup.BF16 })
 	add(!x.checkpointing && !images, "checkpointing", "", func(x *settings) { x.checkpointing = true })
 	add(fused[x.optimizer] != "" && !s.isRecorded(), "optimizer "+fused[x.optimizer], "", func(x *settings) { x.optimizer = fused[x.optimizer] })
@@ -135,15 +135,15 @@ func (s *search) pullable() []lever {
 	add(x.attention == setup.Eager && !images, "attention sdpa", "", func(x *settings) { x.attention = setup.SDPA })
 	add(x.attention != setup.Flash && x.precision != setup.FP32 && s.req.Card.Flash() && !images, "attention flash", "needs flash-attn installed",
 		func(x *settings) { x.attention = setup.Flash })
-	add(base.Model.Head == "causal-lm" && base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), "a loss function of your own",
+	add(base.Model.Head == "causal-lm" && base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), "needs a custom loss function",
 		func(x *settings) { x.chunks = lossChunks })
 	out = append(out, s.tableLevers(false)...)
-	add(hasVocabulary(base), fmt.Sprintf("a vocabulary of %d", smallVocabulary), "another tokenizer; embeddings are trained anew",
+	add(hasVocabulary(base), fmt.Sprintf("a vocabulary of %d", smallVocabulary), "a different tokenizer; embeddings are retrained",
 		func(x *settings) { x.vocabulary = smallVocabulary })
 	add(base.LoRA == nil && base.Model.LoRATargets() != nil, s.adapters().String(), "only adapters are trained",
 		func(x *settings) { x.lora = s.adapters() })
 	out = append(out, s.tableLevers(true)...)
-	add(x.negatives > 1 && base.Model.Varies("negatives"), fmt.Sprintf("negatives %d", x.negatives/2), "less to compare each anchor with", func(x *settings) { x.negatives /= 2 })
+	add(x.negatives > 1 && base.Model.Varies("negatives"), fmt.Sprintf("negatives %d", x.negatives/2), "fewer comparisons per anchor", func(x *settings) { x.negatives /= 2 })
 	add(!strings.Contains(x.allocator, "expandable") && !recordedOptions(base), "allocator "+expandable, "",
 		func(x *settings) { x.allocator = strings.TrimPrefix(x.allocator+","+expandable, ",") })
 	add(x.shardsLater() && !s.isRecorded(), loadSharded, setup.HowToShard(x.kind), (*settings).shardFirst)

@@ -109,7 +109,7 @@ func TestRecordedUncounted(t *testing.T) {
 	}
 	said := 0
 	for _, n := range p.Notes {
-		if strings.Contains(n, "how many forwards a step it was recorded with") {
+		if strings.Contains(n, "the number of forwards per step") {
 			said++
 		}
 	}

@@ -150,7 +150,7 @@ func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 		return nil, err
 	}
 	if long {
-		p.Notes = append(p.Notes, "This run takes long to simulate: levers and what was not taken are left out.")
+		p.Notes = append(p.Notes, "This run takes a long time to simulate, so levers and rejected settings are not shown.")
 		p.Ladder, err = s.ladder()
 		return p, err
 	}

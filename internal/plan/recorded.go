@@ -61,7 +61,7 @@ func (s *search) recordedNotes(c *Choice) []string {
 	if p == nil {
 		return nil
 	}
-	out := []string{"Precision, checkpointing, attention and optimizer stay as recorded; to compare, change them and record again (snug profile)."}
+	out := []string{"Precision, checkpointing, attention and optimizer stay as recorded; to compare others, record again (snug profile)."}
 	say := func(is bool, format string, args ...any) {
 		if is {
 			out = append(out, fmt.Sprintf(format, args...))
@@ -69,12 +69,12 @@ func (s *search) recordedNotes(c *Choice) []string {
 	}
 	on, err := gpu.Find(p.Card)
 	_, grows := p.Seconds(c.settings.on(s.base).At())
-	say(!s.isTimed(), "Nobody timed the recordings: the largest batch counts as the fastest.")
+	say(!s.isTimed(), "The recordings have no times, so the largest batch is assumed to be the fastest.")
 	say(s.isTimed() && (err != nil || on.Name != s.req.Card.Name), "Speeds are those of %s, where it was recorded.", p.Card)
-	say(s.isTimed() && p.Facts.Stacks, "Stacks were recorded too, which slows steps down: speeds say which is faster, not how fast.")
-	say(s.isTimed() && !grows, "The recorded steps took no longer for more samples, so that large batches look faster than they are.")
+	say(s.isTimed() && p.Facts.Stacks, "Recording stacks slowed the steps down: use the speeds only to compare settings.")
+	say(s.isTimed() && !grows, "The recorded steps did not get slower with more samples, so large batches look faster than they are.")
 	kept := estimate.Kept(c.settings.on(s.base))
-	say(kept > 0, "One forward a step on one GPU was recorded: %v of gradients are counted on top.", units.Bytes(kept))
+	say(kept > 0, "The recording has one forward per step on one GPU; %v of gradients are added.", units.Bytes(kept))
 	return append(out, s.uncounted(c)...)
 }
 

@@ -95,7 +95,7 @@ func TestRecordedWithoutTimes(t *testing.T) {
 		t.Errorf("batch %d", p.Recommended.settings.batch)
 	}
 	_, err = Search(Request{Setup: s, Card: gpu.Reference, Allow: []string{"precision"}})
-	if err == nil || !strings.Contains(err.Error(), "allow precision: a profile knows the run as it was recorded") {
+	if err == nil || !strings.Contains(err.Error(), "allow precision: a profile covers only the recorded settings") {
 		t.Errorf("allowed what a profile cannot change: %v", err)
 	}
 }

@@ -104,7 +104,7 @@ func (s *search) against(c candidate, best *Choice) (string, error) {
 	}
 	switch share := c.rate/best.rate - 1; {
 	case !s.isTimed() && share < 0:
-		return "smaller, and nobody timed the recordings", nil
+		return "smaller, and the recordings have no times", nil
 	case share < -0.005:
 		return fmt.Sprintf("%.0f %% slower", -100*share), nil
 	case c.probe.PeakReserved >= best.Estimate.PeakReserved:
@@ -117,7 +117,7 @@ func (s *search) against(c candidate, best *Choice) (string, error) {
 func (s *search) tooLarge(c candidate) string {
 	need, have, what := s.bytesNeeded(c), s.bytesFree(), s.limitName()
 	if need <= have {
-		return fmt.Sprintf("needs %v of %s's %v: too close", units.Bytes(need), what, units.Bytes(have))
+		return fmt.Sprintf("needs %v of %s's %v, which is too close", units.Bytes(need), what, units.Bytes(have))
 	}
 	return fmt.Sprintf("needs %v, %s has %v", units.Bytes(need), what, units.Bytes(have))
 }

@@ -32,7 +32,7 @@ func readRules(r Request) (rules, error) {
 	fields, allowable := setup.Objects(), setup.Used(setup.Allowed) // what a plan never touches may be named too
 	for _, f := range r.Lock {
 		if !slices.Contains(fields, f) {
-			return out, setup.Wrong("{lock} %s: no such setting%s", f, spelling.Hint(f, fields, "known are "+strings.Join(fields, ", ")))
+			return out, setup.Wrong("{lock} %s: no such setting%s", f, spelling.Hint(f, fields, "known: "+strings.Join(fields, ", ")))
 		}
 		out.locked[f] = true
 	}
@@ -40,9 +40,9 @@ func readRules(r Request) (rules, error) {
 	for _, f := range r.Allow {
 		switch {
 		case recorded[f]:
-			return out, setup.Wrong("{allow} %s: a profile knows the run as it was recorded; record it at other values: snug profile --vary %s=N,N, or with that setting changed", f, f)
+			return out, setup.Wrong("{allow} %s: a profile covers only the recorded settings; record other values: snug profile --vary %s=N,N, or change the setting and record again", f, f)
 		case !slices.Contains(allowable, f):
-			return out, setup.Wrong("{allow} %s: no such allowance%s", f, spelling.Hint(f, allowable, "known are "+strings.Join(allowable, ", ")))
+			return out, setup.Wrong("{allow} %s: no such allowance%s", f, spelling.Hint(f, allowable, "known: "+strings.Join(allowable, ", ")))
 		case out.locked[f]:
 			return out, setup.Wrong("%s is both locked and allowed to change; keep one of {lock} and {allow}", f)
 		}
@@ -52,7 +52,7 @@ func readRules(r Request) (rules, error) {
 		return out, setup.Wrong("{goal} %q: write throughput, balanced or quick", r.Goal)
 	}
 	if !(r.Margin >= 0 && r.Margin < 1) { // which NaN is not either
-		return out, setup.Wrong("{margin} %g: it is the share of the card that stays free, from 0 to below 1", r.Margin)
+		return out, setup.Wrong("{margin} %g: it is the share of the card to keep free, from 0 to below 1", r.Margin)
 	}
 	if r.unreachable(out) {
 		out.locked["precision"] = true

@@ -86,6 +86,6 @@ func (s *search) loadNote(c *Choice) string {
 	if err != nil || p.probe.PeakReserved <= c.Estimate.PeakReserved {
 		return ""
 	}
-	return fmt.Sprintf("Moved to the GPU whole and sharded there, it would take %v; load it sharded: %s.",
+	return fmt.Sprintf("This needs a sharded load: %[2]s. Moved to the GPU as a whole first, the model would take %[1]v.",
 		units.Bytes(p.probe.PeakReserved+c.Estimate.Outside), setup.HowToShard(c.settings.kind))
 }

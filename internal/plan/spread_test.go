@@ -35,7 +35,7 @@ func TestLoadSharded(t *testing.T) {
 	if got := tight.Recommended.Settings.Get("dist.load"); got != "sharded" {
 		t.Errorf("load is %v in the settings", got)
 	}
-	if len(tight.Notes) == 0 || !strings.Contains(tight.Notes[0], "load it sharded") {
+	if len(tight.Notes) == 0 || !strings.Contains(tight.Notes[0], "needs a sharded load") {
 		t.Errorf("notes %q", tight.Notes)
 	}
 	if d := of(24).Recommended.Estimate.Setup.Dist; d.LoadsSharded() {

@@ -65,7 +65,7 @@ func TestImitatedRatherThanNothing(t *testing.T) {
 	if p.Recommended == nil || p.Recommended.Settings.Get("precision") != "bf16" {
 		t.Fatalf("recommended is %+v", p.Recommended)
 	}
-	if !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "imitated and slow") }) {
+	if !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "emulated and slow") }) {
 		t.Errorf("it is not said that bf16 is slow there: %q", p.Notes)
 	}
 }

@@ -26,7 +26,7 @@ func TestParsePoint(t *testing.T) {
 		"batch=0":         {nil, "a whole number"},
 		"batch=two":       {nil, "a whole number"},
 		"batch=1e99":      {nil, "a whole number"},
-		"batch=99999999":  {nil, "more than any training step"},
+		"batch=99999999":  {nil, "too large for a training step"},
 		"batch=2,batch=3": {nil, "batch twice"},
 	}
 	for text, tt := range tests {

@@ -97,7 +97,7 @@ func Read(r io.Reader) (*Program, error) {
 		return nil, errors.New("not a snug profile: it should begin with \"snugmem\"")
 	}
 	if len(file) < bodyAt {
-		return nil, errors.New("the profile ends in its first line: copy or record it again")
+		return nil, errors.New("the profile is truncated in its first line: copy or record it again")
 	}
 	if v := binary.LittleEndian.Uint16(file[8:]); v < oldestFile || v > fileVersion {
 		return nil, fmt.Errorf("the profile has format %d and this snug reads formats %d to %d: it was made by another version, use that one or record it again", v, oldestFile, fileVersion)
@@ -118,7 +118,7 @@ func inflate(file []byte) ([]byte, error) {
 	most := bodyLimit(len(file))
 	text, err := files.ReadAll(flate.NewReader(bytes.NewReader(file[bodyAt:])), int64(most))
 	if errors.As(err, &files.TooLargeError{}) {
-		return nil, fmt.Errorf("the profile makes no sense: its %d bytes expand to more than %d", len(file), most)
+		return nil, fmt.Errorf("the profile is damaged: its %d bytes expand to more than %d", len(file), most)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the profile is damaged: %w", err)
@@ -161,7 +161,7 @@ func readBody(body []byte) (*Program, error) {
 		d.fail("%d quantities", len(h.Names))
 	}
 	if !h.Facts.sane() {
-		d.fail("its header tells of what no run has")
+		d.fail("its header has impossible values")
 	}
 	if err := h.Options.Check(); err != nil {
 		d.fail("its allocator options: %v", err)

@@ -65,7 +65,7 @@ func TestFileThatIsNotOne(t *testing.T) {
 	}{
 		"nothing":   {nil, "not a snug profile"},
 		"a pickle":  {[]byte("\x80\x04\x95"), "not a snug profile"},
-		"cut short": {file[:12], "ends in its first line"},
+		"cut short": {file[:12], "truncated in its first line"},
 		"cut":       {file[:len(file)-1], "damaged"},
 		"damaged":   {damaged, "checksum differs"},
 		"newer":     {newer, "format 4 and this snug reads formats 2 to 3"},

@@ -148,7 +148,7 @@ func (f *fitter) sameProgram(from, to int, pairs []int32) error {
 	if paired*2 >= all {
 		return nil
 	}
-	return fmt.Errorf("%s and %s do not look like the same program: only %d %% of what they allocate has a counterpart",
+	return fmt.Errorf("%s and %s do not look like the same program: only %d %% of their allocations match",
 		f.inputs[from].Name, f.inputs[to].Name, paired*100/all)
 }
 

@@ -41,16 +41,16 @@ func (f *fitter) likely(from, to int, pairs []int32) error {
 		return fmt.Errorf("%s and %s allocate the same, although %s varies: does the program use it, and are these the right recordings?",
 			small.Name, large.Name, varied)
 	case c.shrunk > c.grown:
-		return fmt.Errorf("%s is of a larger %s than %s and allocates less: are the sizes swapped?", large.Name, varied, small.Name)
+		return fmt.Errorf("%s has a larger %s than %s but allocates less: are the sizes swapped?", large.Name, varied, small.Name)
 	case name != "" && c.faster > c.kept/2:
 		return fmt.Errorf("from %s to %s most tensors grow faster than %s, and not as its square: are the sizes right, and all else the same?",
 			small.Name, large.Name, name)
 	case name == "batch" && c.squares > c.kept/2:
-		doubt("most tensors grow with the square of batch: if samples do not meet each other, something else changed too (sequence length, image size)")
+		doubt("most tensors grow with the square of batch: if samples do not interact, something else changed too (sequence length, image size)")
 	case c.grown < c.all/50:
-		doubt("only %.1f %% of what is allocated has grown: were both runs of the sizes named?", 100*float64(c.grown)/float64(c.all))
+		doubt("only %.1f %% of the allocations grew: are the sizes right?", 100*float64(c.grown)/float64(c.all))
 	case c.shrunk > c.grown/50:
-		doubt("some tensors have become smaller: were both runs the same but for %s?", varied)
+		doubt("some tensors became smaller: do the runs differ only in %s?", varied)
 	}
 	return nil
 }

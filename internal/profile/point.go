@@ -30,7 +30,7 @@ func ParsePoint(text string) (Point, error) {
 			return nil, fmt.Errorf("%s is %q in %q, and should be a whole number from 1 on", name, strings.TrimSpace(value), text)
 		}
 		if n > maxQuantity {
-			return nil, fmt.Errorf("%s is %d, which is more than any training step has", name, n)
+			return nil, fmt.Errorf("%s is %d, which is too large for a training step", name, n)
 		}
 		if _, twice := p[name]; twice {
 			return nil, fmt.Errorf("%q gives %s twice", text, name)

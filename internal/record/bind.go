@@ -50,7 +50,7 @@ func (b binder) bindSettings(c *command, want setup.Values, folder string) error
 	names := want.Names()
 	for _, name := range names {
 		if !isSetting(name) {
-			return fmt.Errorf("the command has no {%s}, and %[1]s is no setting of config files%s", name,
+			return fmt.Errorf("the command has no {%s}, and %[1]s is not a setting of config files%s", name,
 				spelling.Hint(name, []string{"batch", "seq", "positives", "negatives"}, "put {"+name+"} where its value goes, or vary batch"))
 		}
 		if err := c.checkNotGiven(name); err != nil {
@@ -76,7 +76,7 @@ func isSetting(name string) bool {
 func noPlace(name string, err error) error {
 	switch {
 	case errors.Is(err, projects.ErrNothing):
-		return fmt.Errorf("the command has no {%s}, and no config file here says the %[1]s; put {%[1]s} where its value goes, or name the file with --config-path", name)
+		return fmt.Errorf("the command has no {%s}, and no config file here contains the %[1]s; put {%[1]s} where its value goes, or name the file with --config-path", name)
 	case errors.Is(err, projects.ErrSeveral):
 		return fmt.Errorf("the command has no {%s}, and %w, or put {%[1]s} where its value goes", name, err)
 	}
@@ -88,14 +88,14 @@ func edits(project *config.Project, want setup.Values) ([]change.Edit, error) {
 	names := want.Names()
 	plan, err := project.Change(want)
 	if missing := slices.IndexFunc(names, func(n string) bool { return project.Value(n) == nil }); err != nil && missing >= 0 {
-		return nil, fmt.Errorf("the command has no {%s}, and no file says the %[1]s; put {%[1]s} where its value goes", names[missing])
+		return nil, fmt.Errorf("the command has no {%s}, and no file contains the %[1]s; put {%[1]s} where its value goes", names[missing])
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the command has no {%s}, and %w", names[0], err)
 	}
 	for _, name := range names {
 		if len(plan.Edits) == 0 && project.Value(name) != want.Get(name) {
-			return nil, fmt.Errorf("the command has no {%s}, and what says the %[1]s here cannot be changed; put {%[1]s} where its value goes", name)
+			return nil, fmt.Errorf("the command has no {%s}, and the %[1]s here cannot be changed; put {%[1]s} where its value goes", name)
 		}
 	}
 	return plan.Edits, nil
@@ -121,7 +121,7 @@ func (b binder) apply(c *command, project *config.Project, edits []change.Edit, 
 		}
 		if override != "" && project.IsHydra() && !c.names(e.File) {
 			key, _, _ := strings.Cut(override, "=")
-			return fmt.Errorf("%s holds the %s, but the command does not name that file; if Hydra reads it, write %s={%s} into the command", e.File, name, key, name)
+			return fmt.Errorf("%s contains the %s, but the command does not name that file; if Hydra reads it, write %s={%s} into the command", e.File, name, key, name)
 		}
 		d, err := b.edit(copies[e.File], e)
 		if err != nil {

@@ -86,7 +86,7 @@ func TestBind(t *testing.T) {
 		},
 		{
 			name: "option by its other name", command: "python train.py -b 4", files: map[string]string{"train.py": argparse},
-			err: "the command says -b 4, which would hold at every size; write {batch} there: -b {batch}",
+			err: "the command sets -b 4 for every size; write {batch} there: -b {batch}",
 		},
 		{
 			name: "config", command: "python train.py --config conf/a.yaml",
@@ -102,15 +102,15 @@ func TestBind(t *testing.T) {
 		{
 			name: "a file that the command does not name", command: "python train.py",
 			files: map[string]string{"train.py": "", "a.yaml": "per_device_train_batch_size: 16\noutput_dir: out\n"},
-			err:   "a.yaml holds the batch, but the command does not name that file; write {batch} into the command instead",
+			err:   "a.yaml contains the batch, but the command does not name that file; write {batch} into the command instead",
 		},
 		{
 			name: "given already", command: "python train.py --batch-size 8", files: map[string]string{"train.py": ""},
-			err: "the command says --batch-size 8, which would hold at every size; write {batch} there: --batch-size {batch}",
+			err: "the command sets --batch-size 8 for every size; write {batch} there: --batch-size {batch}",
 		},
 		{
 			name: "nowhere", command: "python train.py", files: map[string]string{"train.py": ""},
-			err: "the command has no {batch}, and no config file here says the batch; put {batch} where its value goes, or name the file with --config-path",
+			err: "the command has no {batch}, and no config file here contains the batch; put {batch} where its value goes, or name the file with --config-path",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -60,5 +60,5 @@ func alreadyGiven(name, flag, value string) error {
 	if strings.HasPrefix(flag, "-") {
 		glue = " "
 	}
-	return fmt.Errorf("the command says %s%s%s, which would hold at every size; write {%s} there: %s%s{%s}", flag, glue, value, name, flag, glue, name)
+	return fmt.Errorf("the command sets %s%s%s for every size; write {%s} there: %s%s{%s}", flag, glue, value, name, flag, glue, name)
 }

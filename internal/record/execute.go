@@ -29,7 +29,7 @@ func (s *Session) process(t *Trial) *run.Session {
 		Stdin: s.input(), Stdout: s.env.Stdout, Stderr: s.env.Stderr,
 		Timeout: s.plan.Timeout, Signals: s.signals, Runner: s.env.Runner,
 		Reported: s.env.Events.watch(t),
-		Slow:     func() { s.say("waiting for the command to end; Ctrl-C again insists") },
+		Slow:     func() { s.say("waiting for the command to end; press Ctrl-C again to kill it") },
 		Asked:    s.terminalAsked,
 		Resumed:  func() { s.env.Signals.Notify(s.signals) },
 	}
@@ -44,8 +44,8 @@ func (s *Session) process(t *Trial) *run.Session {
 func (s *Session) terminalAsked(a run.Asked) {
 	switch {
 	case a == run.NotLendable:
-		s.say("the command waits for the terminal, and snug is in the background: bring it back with fg")
+		s.say("the command waits for the terminal, but snug is in the background; bring it back with fg")
 	case a == run.Lent && s.plan.Quiet:
-		s.say("the command has asked for the terminal, and has it now; without -q it can be seen what it wants")
+		s.say("the command asked for the terminal and now has it; run without -q to see its prompt")
 	}
 }

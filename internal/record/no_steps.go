@@ -18,10 +18,10 @@ import (
 func (t *Trial) noSteps() error {
 	out := t.Outcome
 	if i := slices.IndexFunc(out.Reports, func(x *run.Report) bool { return x.End == "nogpu" }); i >= 0 {
-		return fmt.Errorf("the command trains%s without a GPU, so that there is no GPU memory to record: %s", t.AtSize(), whyNoGPU(out.Reports[i]))
+		return fmt.Errorf("the command trains%s without a GPU, so there is no GPU memory to record: %s", t.AtSize(), whyNoGPU(out.Reports[i]))
 	}
 	if out.Unprobed {
-		return errors.New("the command's Python runs without the probe: PYTHONPATH is set anew on the way to it; have it add to that, as in PYTHONPATH=src:$PYTHONPATH")
+		return errors.New("the command's Python runs without the probe: PYTHONPATH is overwritten; append to it instead, like PYTHONPATH=src:$PYTHONPATH")
 	}
 	if script := t.missingScript(); script != "" {
 		return &ExitError{Code: out.Exit.Code, Text: fmt.Sprintf("Python did not find %s; is that the right path, from this folder?", script)}

@@ -58,13 +58,13 @@ func checkPlaceholders(words []string, at profile.Point) error {
 		_, given := at[own]
 		switch {
 		case given:
-			return fmt.Errorf("the command has {%s}, which --vary does not give; write {%s} there", name, own)
+			return fmt.Errorf("the command has {%s}, which --vary does not set; write {%s} there", name, own)
 		case own != name:
-			return fmt.Errorf("the command has {%s}, and nothing says its values; write {%s} there, and --vary %[2]s=2,3", name, own)
+			return fmt.Errorf("the command has {%s}, but no values are given; write {%s} there, and add --vary %[2]s=2,3", name, own)
 		case len(at) == 0:
-			return fmt.Errorf("the command has {%s}, and nothing says its values: --vary %s=2,3", name, name)
+			return fmt.Errorf("the command has {%s}, but no values are given; add --vary %s=2,3", name, name)
 		}
-		return fmt.Errorf("the command has {%s}, which --vary does not give; write {%s} there, or add --vary %s=2,3", name, at.Names()[0], name)
+		return fmt.Errorf("the command has {%s}, which --vary does not set; write {%s} there, or add --vary %s=2,3", name, at.Names()[0], name)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // Files that could not be written after the runs are refused before them.
 
 // errNotRegular is for devices and pipes, in whose place a file would be put.
-var errNotRegular = errors.New("it is not a plain file; name one")
+var errNotRegular = errors.New("not a regular file")
 
 // checkOutFolder wants the folder that the profile goes into to be there.
 func (s *Session) checkOutFolder() error {
@@ -71,7 +71,7 @@ func CheckReplaceable(in Files, path string) error {
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || isProfile(in, path) {
 		return nil // writing says what is wrong, if anything is
 	}
-	return errors.New("it is there and is no profile, so that it stays as it is; name another file")
+	return errors.New("the file exists and is not a profile, so it was not replaced; name another file")
 }
 
 // isProfile says whether a file is a memory.snug.

@@ -91,9 +91,9 @@ func (s *Session) measure(ctx context.Context, r *Result) error {
 		return err
 	}
 	s.say("%v", err)
-	s.say("recording stacks may have done that; recording again without them")
+	s.say("recording stacks may be the cause; recording again without them")
 	r.Notes = nil
-	s.note(r, "with --stacks the command failed (%v); this was recorded without", err)
+	s.note(r, "with --stacks the command failed (%v); recorded without stacks", err)
 	for _, t := range s.bound {
 		_ = t.Discard() // Close tries once more
 	}

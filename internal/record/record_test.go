@@ -121,7 +121,7 @@ func TestStoreFails(t *testing.T) {
 	if err != nil || r.Profile != "" || len(r.Trials) != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if diff := cmp.Diff([]string{"not remembered for later: no room"}, r.Notes); diff != "" {
+	if diff := cmp.Diff([]string{"not saved in snug history: no room"}, r.Notes); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -27,7 +27,7 @@ func (s *Session) remember(r *Result) {
 		err = kept.Add(rows...)
 	}
 	if err != nil {
-		s.note(r, "not remembered for later: %v", err)
+		s.note(r, "not saved in snug history: %v", err)
 	}
 }
 

@@ -56,7 +56,7 @@ func Open(ctx context.Context, env Env, p Plan) (*Session, error) {
 	var err error
 	if s.work, err = run.NewWork(env.TempDir); err != nil {
 		env.Signals.Stop(s.signals)
-		return nil, fmt.Errorf("making a folder for the recordings: %w; TMPDIR names another place for it", err)
+		return nil, fmt.Errorf("making a folder for the recordings: %w; set TMPDIR to use another place", err)
 	}
 	if err := s.prepare(ctx); err != nil {
 		s.Close()
@@ -78,7 +78,7 @@ func (s *Session) checkPlan() error {
 	case len(p.Command) == 0:
 		return errors.New("there is no command to record")
 	case p.Steps < 1:
-		return fmt.Errorf("%d steps cannot be recorded; ask for at least 1", p.Steps)
+		return fmt.Errorf("cannot record %d steps; give at least 1", p.Steps)
 	case len(p.Sizes) == 0:
 		return nil
 	}
@@ -108,10 +108,10 @@ func (s *Session) prepare(ctx context.Context) error {
 // about.
 func (s *Session) reportLeftovers(left run.Left) {
 	if left.Processes > 0 {
-		s.say("an earlier snug was killed and left its training running; that is ended now")
+		s.say("an earlier snug was killed and left its training running; it is stopped now")
 	}
 	if left.Spared > 0 {
-		s.say("an earlier snug was killed; its training was to be kept running, and runs on")
+		s.say("an earlier snug was killed; its training keeps running, as requested")
 	}
 }
 
@@ -176,7 +176,7 @@ func (s *Session) newTrial(at profile.Point, settings setup.Values) (*Trial, err
 		return nil, err
 	}
 	if len(c.args) == 0 {
-		return nil, fmt.Errorf("%s sets variables and starts nothing; put the command behind them", strings.Join(redact.Words(c.env), " "))
+		return nil, fmt.Errorf("%s sets variables but starts nothing; put the command after them", strings.Join(redact.Words(c.env), " "))
 	}
 	return &Trial{At: at, Stacks: s.plan.Stacks, command: c, folder: f, session: s}, nil
 }

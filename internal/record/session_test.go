@@ -199,16 +199,16 @@ func TestRefused(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	varied := []string{"train", "{batch}"}
 	for want, p := range map[string]Plan{
-		"there is no command to record":   {Steps: 1},
-		"0 steps cannot be recorded":      {Command: varied},
-		"the folder ":                     {Command: varied, Steps: 1, Sizes: batches(2, 3), Out: in("no/memory.snug")},
-		"it is a folder; name a file":     {Command: varied, Steps: 1, Sizes: batches(2, 3), Out: dir},
-		"it is there and is no profile":   {Command: varied, Steps: 1, Sizes: batches(2, 3), Out: in("train.py")},
-		"it is a file; name a folder":     {Command: varied, Steps: 1, Sizes: batches(2, 3), Out: in("old.snug"), Keep: in("train.py")},
-		"which --vary does not give":      {Command: []string{"train", "{batch}", "{depth}"}, Steps: 1, Sizes: batches(2, 3), Out: in("new.snug")},
-		"sets variables and starts":       {Command: []string{"A=1"}, Steps: 1, Sizes: []profile.Point{{}}},
-		"is no setting of config files":   {Command: varied, Steps: 1, Sizes: []profile.Point{{"batch": 2, "depth": 3}}, Out: in("new.snug")},
-		"the training command in its own": {Command: []string{"docker", "run", "image"}, Steps: 1},
+		"there is no command to record":        {Steps: 1},
+		"cannot record 0 steps":                {Command: varied},
+		"the folder ":                          {Command: varied, Steps: 1, Sizes: batches(2, 3), Out: in("no/memory.snug")},
+		"it is a folder; name a file":          {Command: varied, Steps: 1, Sizes: batches(2, 3), Out: dir},
+		"the file exists and is not a profile": {Command: varied, Steps: 1, Sizes: batches(2, 3), Out: in("train.py")},
+		"it is a file; name a folder":          {Command: varied, Steps: 1, Sizes: batches(2, 3), Out: in("old.snug"), Keep: in("train.py")},
+		"which --vary does not set":            {Command: []string{"train", "{batch}", "{depth}"}, Steps: 1, Sizes: batches(2, 3), Out: in("new.snug")},
+		"sets variables but starts":            {Command: []string{"A=1"}, Steps: 1, Sizes: []profile.Point{{}}},
+		"is not a setting of config files":     {Command: varied, Steps: 1, Sizes: []profile.Point{{"batch": 2, "depth": 3}}, Out: in("new.snug")},
+		"the training command in its own":      {Command: []string{"docker", "run", "image"}, Steps: 1},
 	} {
 		w := &world{t: t, stopped: true}
 		env := w.env()

@@ -40,19 +40,19 @@ func (c *command) runText(program int, file string, data []byte) (bool, error) {
 	case at == program && (!c.files.isExecutable(file) || !strings.HasPrefix(text, "#!")):
 		return true, nil // as it is: the system says why it cannot be started
 	case shell == nil && usesOwnPath.In(text):
-		return false, fmt.Errorf("%s asks where it stands ($0), which a changed copy cannot answer in this command; %s", file, fromOutside)
+		return false, fmt.Errorf("%s uses its own path ($0), which a changed copy cannot provide in this command; %s", file, fromOutside)
 	case shell == nil:
 		return false, nil
 	case startsItself(text):
-		return false, fmt.Errorf("%s starts itself again ($0), and that would be without the change; %s", file, fromOutside)
+		return false, fmt.Errorf("%s starts itself again ($0), which would lose the change; %s", file, fromOutside)
 	case len(text) >= longestWord:
-		return false, fmt.Errorf("%s is too long to be run with another value in it; %s", file, fromOutside)
+		return false, fmt.Errorf("%s is too long to run with another value; %s", file, fromOutside)
 	}
 	c.args = slices.Concat(shell, []string{"-c", text}, c.args[at:])
 	return true, nil
 }
 
-const fromOutside = "have it read the value from outside, as in BATCH=${BATCH:-8}, and put BATCH={batch} in front of the command"
+const fromOutside = "let it read a variable, like BATCH=${BATCH:-8}, and put BATCH={batch} before the command"
 
 // bashSource is the script's own path as bash gives it, up to where $0 differs.
 var bashSource = pattern.New(`(\$\{?)BASH_SOURCE(?:\[(?:0|-1)\])?([^\[\w]|$)`)

@@ -33,7 +33,7 @@ func (t *Trial) verdict() error {
 	case short && (out.Exit.Code != 0 || t.Report.OOM != nil):
 		return exitError(out.Exit, t.failedEarly())
 	case t.Report.NoGPU:
-		return fmt.Errorf("the command took %s%s on the CPU, so that there is no GPU memory to record; does it put its model on the GPU?", stepCount(len(t.Report.Steps)), t.AtSize())
+		return fmt.Errorf("the command took %s%s on the CPU, so there is no GPU memory to record; does it put its model on the GPU?", stepCount(len(t.Report.Steps)), t.AtSize())
 	case t.Report.Snapshot == nil:
 		return exitError(out.Exit, t.noRecording())
 	case short:
@@ -66,7 +66,7 @@ func (t *Trial) failedEarly() string {
 	case x.Crash != nil:
 		return did + ": " + crashText(x.Crash)
 	case exit.Signal == syscall.SIGKILL:
-		return did + "; the system does that where the machine's own memory is full"
+		return did + "; the system does this when CPU memory is full"
 	}
 	return did
 }
@@ -94,7 +94,7 @@ func crashText(f *run.Failure) string {
 		what = first
 	}
 	if f.Type == "EOFError" { // of input()
-		what += "; it asked for input, and there is none here"
+		what += "; it asked for input, which is not available here"
 	}
 	return f.Type + ": " + what
 }

@@ -56,7 +56,7 @@ func NewFolder(parent string, s Settings) (*Folder, error) {
 	}
 	if err != nil {
 		_ = f.Remove()
-		return nil, fmt.Errorf("making the run's folder: %w; TMPDIR names another place for it", err)
+		return nil, fmt.Errorf("making the run's folder: %w; set TMPDIR to use another place", err)
 	}
 	return f, nil
 }

@@ -127,11 +127,11 @@ func (s *Setup) complete() error {
 		return err
 	}
 	if s.Loss != "" && s.Model.Head != "causal-lm" {
-		return Wrong("{loss} %s is that of a causal-lm, and %s is trained as %s; leave it out", s.Loss, s.Model.Title(), s.Model.Head)
+		return Wrong("{loss} %s is for a causal-lm, but %s is trained as %s; remove it", s.Loss, s.Model.Title(), s.Model.Head)
 	}
 	if n := cmp.Or(s.Positives, s.Negatives); n > 0 && s.Model.Head != "encoder" {
 		field := map[bool]string{true: "positives", false: "negatives"}[s.Positives > 0]
-		return Wrong("{"+field+"} is %d, and %s is trained as %s, which compares no samples; leave it out, or set {model.head=encoder}", n, s.Model.Title(), s.Model.Head)
+		return Wrong("{"+field+"} is %d, and %s is trained as %s, which compares no samples; remove it, or set {model.head=encoder}", n, s.Model.Title(), s.Model.Head)
 	}
 	if f.Positions.Images && s.Lengths != nil {
 		return Wrong("{lengths}: %s is given images, which have no tokens; leave it out", s.Model.Title())
@@ -147,7 +147,7 @@ func (s *Setup) complete() error {
 	if s.Seq == 0 {
 		s.Longest = true
 		if s.Seq = longest; longest == 0 {
-			return Wrong("{seq} is missing, and %s has no maximum of its own; give the tokens per sample", s.Model.Title())
+			return Wrong("{seq} is missing, and %s has no maximum; give the tokens per sample", s.Model.Title())
 		}
 	}
 	if s.Model.Head == "seq2seq-lm" && s.TargetSeq == 0 {

@@ -85,7 +85,7 @@ func (d *Dist) World() int {
 // Simulated says why the mesh is not simulated, nil where it is.
 func (d *Dist) Simulated() error {
 	if *d.along() < 1 {
-		return fmt.Errorf("dist.world is %d; it has to be at least 1", *d.along())
+		return fmt.Errorf("dist.world is %d; it must be at least 1", *d.along())
 	}
 	return d.Mesh.only(d.Axis())
 }

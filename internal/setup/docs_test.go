@@ -37,12 +37,12 @@ func TestDocs(t *testing.T) {
 func documentation() []byte {
 	b := bytes.NewBufferString(`# Settings
 
-What a setup may say of a run, beside its model. This page is made from the table of settings in
-` + "`internal/setup`" + `. *Plan* is what ` + "`snug optimize`" + ` does with a setting: it *chooses* it, *may change* it where
-` + "`--allow`" + ` names it, or shows what it would save (*lever*). *Files* are the config files that
-` + "`snug apply`" + ` writes ([which keys](configs.md)).
+The settings of a run, in addition to its model. This page is generated from the table in
+` + "`internal/setup`" + `. *Plan* is what ` + "`snug optimize`" + ` does with a setting: it *chooses* it, *may change* it if
+` + "`--allow`" + ` names it, or shows how much it would save (*lever*). *Files* says whether ` + "`snug apply`" + `
+can write it into config files ([which keys](configs.md)).
 
-| field | flag | values | default | plan | files | what it is |
+| field | flag | values | default | plan | files | meaning |
 | --- | --- | --- | --- | --- | --- | --- |
 `)
 	for _, x := range Settings() {

@@ -101,7 +101,7 @@ func checkConfig(config map[string]any) error {
 	} {
 		for _, k := range x.keys {
 			if f, ok := config[k].(float64); ok && f > x.most {
-				return fmt.Errorf("config key %q is %s; more than %.0f makes no sense", k, show(f), x.most)
+				return fmt.Errorf("config key %q is %s; it must be at most %.0f", k, show(f), x.most)
 			}
 		}
 	}

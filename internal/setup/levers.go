@@ -28,7 +28,7 @@ var ligerLever = Lever{
 
 // quantizationLever is QLoRA, for a run whose adapters are PEFT's.
 var quantizationLever = Lever{
-	Change: "4-bit weights", Price: "needs bitsandbytes; what is frozen is rounded; how long dequantizing takes was not measured", Rounds: true,
+	Change: "4-bit weights", Price: "needs bitsandbytes; frozen weights are rounded; the time to dequantize is unknown", Rounds: true,
 	Can:  (*Setup).CanQuantize,
 	Pull: func(s *Setup) { s.Quantization = s.UsualQuantization() },
 }

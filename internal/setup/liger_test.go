@@ -33,9 +33,9 @@ func TestLiger(t *testing.T) {
 func TestLigerWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		`["norms"]`:         `liger "norms" is not known; did you mean norm?`,
-		`["swiglu"]`:        `liger "swiglu" is not known; known are rope, norm, mlp, all`,
-		`"all"`:             `liger is "all"; it has to be a list of names`,
-		`[1]`:               `liger holds 1; it has to be a list of names`,
+		`["swiglu"]`:        `liger "swiglu" is not known; known: rope, norm, mlp, all`,
+		`"all"`:             `liger is "all"; it must be a list of names`,
+		`[1]`:               `liger holds 1; it must be a list of names`,
 		`[], "loss": "lig"`: `loss "lig" is not known`,
 	} {
 		_, err := oneSetup(`{"model": {"config": {"model_type": "llama"}}, "batch": 4, "seq": 8, "liger": `+text+`}`, Source{})

@@ -50,7 +50,7 @@ func (m Mesh) Replicas() int { return m.Size(Data) * m.Size(Shard) }
 func (m Mesh) only(a Axis) error {
 	for other := range axes {
 		if other != a && m.Size(other) > 1 {
-			return fmt.Errorf("%d GPUs lie along %s beside %d along %s, which is not simulated; use one of data and shard", m.Size(other), other, m.Size(a), a)
+			return fmt.Errorf("%d GPUs along %s and %d along %s cannot be combined in the simulation; use only one of data and shard", m.Size(other), other, m.Size(a), a)
 		}
 	}
 	return nil

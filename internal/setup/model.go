@@ -56,7 +56,7 @@ func (o *object) model(s *Setup, from Source) error {
 	}
 	switch {
 	case given == 0:
-		return unknownModel("{model} has neither config nor name nor profile; give one of them")
+		return unknownModel("{model} has no config, name or profile; give one of them")
 	case given > 1:
 		return Wrong("{model} has more than one of config, name and profile; keep one")
 	case s.Model.Profile != "":
@@ -77,7 +77,7 @@ func (m *Model) configured(config any, from Source) error {
 			return err
 		}
 	default:
-		return Wrong("{model.config} is %s; it has to be the object of a config.json, or the path to one", show(v))
+		return Wrong("{model.config} is %s; it must be the object of a config.json, or the path to one", show(v))
 	}
 	return m.adopt()
 }
@@ -88,7 +88,7 @@ func (m *Model) adopt() error {
 		m.Config = text
 	}
 	if t, ok := m.Config["model_type"].(string); !ok || t == "" {
-		return fmt.Errorf("config key \"model_type\" is missing; known are %s", strings.Join(family.Known(), ", "))
+		return fmt.Errorf("config key \"model_type\" is missing; known: %s", strings.Join(family.Known(), ", "))
 	}
 	if err := checkConfig(m.Config); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (m *Model) named(from Source) error {
 				return nil
 			}
 		}
-		return unknownModel("{model.name} %q is not known%s", m.Name, spelling.Hint(m.Name, known, "known are "+strings.Join(known, ", ")))
+		return unknownModel("{model.name} %q is not known%s", m.Name, spelling.Hint(m.Name, known, "known: "+strings.Join(known, ", ")))
 	}
 	if e := catalog.Find(m.Name); e != nil {
 		m.Name, m.Config = e.Name, e.Config

@@ -46,7 +46,7 @@ func (o *object) done() error {
 	if len(unknown) > 0 {
 		slices.Sort(unknown)
 		e := Wrong("field %q is not known%s", o.at+unknown[0],
-			spelling.Hint(unknown[0], o.asked, "known are "+strings.Join(o.asked, ", ")))
+			spelling.Hint(unknown[0], o.asked, "known: "+strings.Join(o.asked, ", ")))
 		e.Field = o.at + unknown[0]
 		return e
 	}
@@ -59,7 +59,7 @@ func (o *object) text(key string) string {
 	case string:
 		return v
 	default:
-		o.fail(key, " is %s; it has to be text", show(v))
+		o.fail(key, " is %s; it must be text", show(v))
 	}
 	return ""
 }
@@ -71,7 +71,7 @@ func (o *object) choice(key, otherwise string, words []string) string {
 		return otherwise
 	}
 	if len(words) > 0 && !slices.Contains(words, v) {
-		o.fail(key, " %q is not known%s", v, spelling.Hint(v, words, "known are "+strings.Join(words, ", ")))
+		o.fail(key, " %q is not known%s", v, spelling.Hint(v, words, "known: "+strings.Join(words, ", ")))
 	}
 	return v
 }
@@ -82,7 +82,7 @@ func (o *object) flag(key string, otherwise bool) bool {
 	case bool:
 		return v
 	default:
-		o.fail(key, " is %s; it has to be true or false", show(v))
+		o.fail(key, " is %s; it must be true or false", show(v))
 	}
 	return otherwise
 }
@@ -96,11 +96,11 @@ func (o *object) whole(key string, otherwise, least, most int) int {
 	f, ok := v.(float64)
 	switch {
 	case !ok || f != math.Trunc(f):
-		o.fail(key, " is %s; it has to be a whole number", show(v))
+		o.fail(key, " is %s; it must be a whole number", show(v))
 	case f < float64(least):
-		o.fail(key, " is %s; it has to be at least %d", show(v), least)
+		o.fail(key, " is %s; it must be at least %d", show(v), least)
 	case f > float64(most):
-		o.fail(key, " is %s; more than %d makes no sense", show(v), most)
+		o.fail(key, " is %s; it must be at most %d", show(v), most)
 	default:
 		return int(f)
 	}
@@ -115,7 +115,7 @@ func (o *object) number(key string, otherwise, least, most float64) float64 {
 	}
 	f, ok := v.(float64)
 	if !ok || math.IsNaN(f) || f < least || f > most {
-		o.fail(key, " is %s; it has to be a number from %g to %g", show(v), least, most)
+		o.fail(key, " is %s; it must be a number from %g to %g", show(v), least, most)
 		return otherwise
 	}
 	return f
@@ -127,7 +127,7 @@ func (o *object) size(key string) uint64 {
 	case nil:
 	case float64:
 		if v < 1 || v >= 1<<60 || v != math.Trunc(v) {
-			o.fail(key, " is %s; it has to be bytes, at least 1, or a size like 24GiB", show(v))
+			o.fail(key, " is %s; it must be bytes, at least 1, or a size like 24GiB", show(v))
 			return 0
 		}
 		return uint64(v) // of a program, which means what it writes
@@ -138,7 +138,7 @@ func (o *object) size(key string) uint64 {
 		}
 		return uint64(b)
 	default:
-		o.fail(key, " is %s; it has to be bytes or a size like 24GiB", show(v))
+		o.fail(key, " is %s; it must be bytes or a size like 24GiB", show(v))
 	}
 	return 0
 }
@@ -148,13 +148,13 @@ func (o *object) words(key string) []string {
 	v := o.value(key)
 	list, ok := v.([]any)
 	if v != nil && !ok {
-		o.fail(key, " is %s; it has to be a list of names", show(v))
+		o.fail(key, " is %s; it must be a list of names", show(v))
 	}
 	var out []string
 	for _, x := range list {
 		s, ok := x.(string)
 		if !ok || s == "" {
-			o.fail(key, " holds %s; it has to be a list of names", show(x))
+			o.fail(key, " holds %s; it must be a list of names", show(x))
 		}
 		out = append(out, s)
 	}
@@ -166,7 +166,7 @@ func (o *object) listed(key string, words []string) []string {
 	given := o.words(key)
 	for _, w := range given {
 		if len(words) > 0 && !slices.Contains(words, w) {
-			o.fail(key, " %q is not known%s", w, spelling.Hint(w, words, "known are "+strings.Join(words, ", ")))
+			o.fail(key, " %q is not known%s", w, spelling.Hint(w, words, "known: "+strings.Join(words, ", ")))
 		}
 	}
 	return given
@@ -179,7 +179,7 @@ func (o *object) inner(key string) *object {
 	case map[string]any:
 		return &object{keys: v, at: o.at + key + "."}
 	default:
-		o.fail(key, " is %s; it has to be an object", show(v))
+		o.fail(key, " is %s; it must be an object", show(v))
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ const simulatedBits = 4
 func (o *object) checkQuantization(s *Setup) {
 	switch q := s.Quantization; {
 	case q.CastBack && !q.Prepare:
-		o.fail("cast_back", " casts back what {quantization.prepare} cast to float32, and that is not on; set both, or neither")
+		o.fail("cast_back", " needs {quantization.prepare}, which casts to float32; set both, or neither")
 	case q.Bits != simulatedBits:
 		o.fail("bits", ": %d-bit weights are not simulated; choose {quantization.bits=4}, or measure the run: snug profile -- <your command>", q.Bits)
 	}
@@ -42,7 +42,7 @@ func (o *object) checkQuantization(s *Setup) {
 func (o *object) checkBitsAndBytes(text string) {
 	var major, minor int
 	if n, _ := fmt.Sscanf(text, "%d.%d", &major, &minor); text != "" && (n != 2 || major != 0 || minor < 43) {
-		o.fail("bitsandbytes", " %q is not a known version; write it like 0.50 (known from 0.43 on)", text)
+		o.fail("bitsandbytes", " %q is not a known version; write it like 0.50 (0.43 and later are known)", text)
 	}
 }
 
@@ -84,17 +84,17 @@ func (s *Setup) completeQuantization() error {
 	case s.Quantization == nil:
 		return nil
 	case l == nil:
-		return Wrong("{quantization.bits}: quantized weights cannot be trained; train PEFT's adapters beside them, with {lora.rank} and {lora.peft}")
+		return Wrong("{quantization.bits}: quantized weights cannot be trained; train PEFT adapters instead, with {lora.rank} and {lora.peft}")
 	case !l.PEFT:
-		return Wrong("{quantization.bits}: adapters beside quantized weights are PEFT's; set {lora.peft}")
+		return Wrong("{quantization.bits}: adapters for quantized weights must be from PEFT; set {lora.peft}")
 	case l.DoRA:
-		return Wrong("{quantization.bits}, with {lora.dora}: DoRA over quantized weights is not simulated; leave one of them out, or measure the run: snug profile -- <your command>")
+		return Wrong("{quantization.bits}, with {lora.dora}: DoRA over quantized weights is not simulated; remove one of them, or measure the run: snug profile -- <your command>")
 	case s.Quantization.Adapters != "" && s.Precision == AmpFP16:
-		return Wrong("{quantization.adapters} is %s and {precision} amp-fp16: PyTorch's GradScaler cannot unscale gradients of 16 bits; choose {precision=amp-bf16}, or {quantization.adapters=fp32}", s.Quantization.Adapters)
+		return Wrong("{quantization.adapters} is %s and {precision} amp-fp16: PyTorch's GradScaler cannot unscale 16-bit gradients; choose {precision=amp-bf16}, or {quantization.adapters=fp32}", s.Quantization.Adapters)
 	case s.Dist != nil && s.Dist.Kind != DDP:
 		return Wrong("{quantization.bits}, with {dist.kind} %s: quantized weights are simulated on one GPU or under ddp; choose {dist.kind=ddp}, or measure the run: snug profile -- <your command>", s.Dist.Kind)
 	case !s.Model.facts().Quantizes:
-		return Wrong("{quantization.bits}: which layers of %s are quantized is not known; leave it out, or measure the run: snug profile -- <your command>", s.Model.Title())
+		return Wrong("{quantization.bits}: it is not known which layers of %s are quantized; remove it, or measure the run: snug profile -- <your command>", s.Model.Title())
 	}
 	return nil
 }

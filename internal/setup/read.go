@@ -74,7 +74,7 @@ func (r *Reader) Next() (Raw, error) {
 	}
 	raw, err := r.next()
 	if errors.Is(err, io.EOF) {
-		return Raw{}, errors.New("there is no setup in it")
+		return Raw{}, errors.New("it contains no setup")
 	}
 	return raw, err
 }
@@ -120,7 +120,7 @@ func (r *Reader) tellLarge() error {
 	return nil
 }
 
-var errNotText = errors.New("it is not text; a setup is JSON or YAML")
+var errNotText = errors.New("not text; a setup is JSON or YAML")
 
 // tellWhole is for a file that was read to its end.
 func (r *Reader) tellWhole() error {
@@ -166,7 +166,7 @@ func (r *Reader) nextLine() (Raw, error) {
 		case r.line == 1:
 			line = withoutMark(line)
 		case len(line) > mostText:
-			return Raw{Line: r.line, Err: fmt.Errorf("%d: longer than %d MiB, which no setup is", r.line, mostText>>20)}, nil
+			return Raw{Line: r.line, Err: fmt.Errorf("%d: longer than %d MiB, too long for a setup", r.line, mostText>>20)}, nil
 		}
 		switch {
 		case len(bytes.TrimSpace(line)) == 0:

@@ -121,7 +121,7 @@ func plain(v any) any {
 func raw(v any, line int) Raw {
 	fields, ok := v.(map[string]any)
 	if !ok {
-		return Raw{Line: line, Err: fmt.Errorf("%d: a setup is an object, not %s; for many, write one JSON object a line", line, show(orNull(v)))}
+		return Raw{Line: line, Err: fmt.Errorf("%d: a setup is an object, not %s; for many, write one JSON object per line", line, show(orNull(v)))}
 	}
 	return Raw{Fields: fields, Line: line}
 }

@@ -100,7 +100,7 @@ func (s *Setup) recorded(o *object) error {
 	s.noteUnverified(o, p)
 	torch := p.Torch
 	if v, _ := o.keys["versions"].(map[string]any); v["torch"] != nil && !strings.HasPrefix(s.Versions.Torch+".", torch+".") {
-		return Wrong("%s was recorded with PyTorch %s, and {versions.torch} is %s; record it with that one", name, torch, s.Versions.Torch)
+		return Wrong("%s was recorded with PyTorch %s, but {versions.torch} is %s; record it with that version", name, torch, s.Versions.Torch)
 	}
 	s.Versions.Torch = torch
 	v, err := allocator.ParseVersion(torch)
@@ -117,9 +117,9 @@ func (s *Setup) recordedSizes(p Recorded, name string) error {
 		switch {
 		case s.size(q) > 0:
 		case !isSize(q): // no flag says it
-			return Wrong("{"+q+"} is missing; %s was recorded at several: a setup file says at which the run is (%s: 8), or snug predict with {at} %[2]s=8", name, q)
+			return Wrong("{"+q+"} is missing; %s was recorded at several values; give one in a setup file (%s: 8), or use snug predict with {at} %[2]s=8", name, q)
 		default:
-			return Wrong("{"+q+"} is missing; %s was recorded at several, so say at which the run is", name)
+			return Wrong("{"+q+"} is missing; %s was recorded at several values; give one", name)
 		}
 	}
 	for _, q := range Used(Size) {
@@ -129,10 +129,10 @@ func (s *Setup) recordedSizes(p Recorded, name string) error {
 		}
 		switch was, known := p.Fixed[q]; {
 		case known && was != int64(n):
-			return Wrong("{"+q+"} is %d, and %s was recorded at %d only; record other sizes: snug profile --vary %s=%d,%d --vary %s -- <your command>",
+			return Wrong("{"+q+"} is %d, but %s was recorded only at %d; record other sizes: snug profile --vary %s=%d,%d --vary %s -- <your command>",
 				n, name, was, q, was, was+was/2+was%2, strings.Join(varied(p), " --vary "))
 		case !known && q == "batch":
-			return Wrong("%s does not tell how {batch} changes it; record several: snug profile --vary batch=2,3 --vary %s -- <your command>",
+			return Wrong("%s was recorded at only one {batch}; record several: snug profile --vary batch=2,3 --vary %s -- <your command>",
 				name, strings.Join(varied(p), " --vary "))
 		case !known:
 			s.Unverified = append(s.Unverified, q)

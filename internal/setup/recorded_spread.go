@@ -16,7 +16,7 @@ func (s *Setup) recordedSpread(p Recorded, name string) error {
 	case d == nil && was == 1:
 		return nil
 	case d == nil && p.Kind == "":
-		return Wrong("%s was recorded over %d GPUs and does not tell how they shared the run; say so with {dist.kind} and {dist.world}, as in ddp and %d", name, was, was)
+		return Wrong("%s was recorded over %d GPUs and does not say how they shared the run; give {dist.kind} and {dist.world}, like ddp and %d", name, was, was)
 	case d == nil:
 		s.Dist = Over(p.Kind, was)
 		return nil
@@ -27,7 +27,7 @@ func (s *Setup) recordedSpread(p Recorded, name string) error {
 	if p.Kind != "" {
 		how = p.Kind + " " + how
 	}
-	return Wrong("{dist.kind} is %s over %d GPUs, and %s was recorded %s; record it as it is to run, under torchrun or your own launcher",
+	return Wrong("{dist.kind} is %s over %d GPUs, but %s was recorded %s; record it with the launcher you will use, torchrun or your own",
 		s.Dist.Kind, s.Dist.World(), name, how)
 }
 

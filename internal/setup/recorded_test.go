@@ -55,12 +55,12 @@ func TestRecordedSetups(t *testing.T) {
 		more map[string]any
 		want string
 	}{
-		{map[string]any{"seq": 128.0}, "seq is 128, and memory.snug was recorded at 64 only; record other sizes: snug profile --vary seq=64,96 --vary batch=2,3"},
+		{map[string]any{"seq": 128.0}, "seq is 128, but memory.snug was recorded only at 64; record other sizes: snug profile --vary seq=64,96 --vary batch=2,3"},
 		{map[string]any{"precision": "bf16"}, "precision is bf16, and memory.snug was recorded with amp-fp16; record the run in bf16: snug profile --vary batch=2,3"},
 		{map[string]any{"optimizer": "sgd"}, "optimizer is sgd, and memory.snug was recorded with AdamW"},
 		{map[string]any{"checkpointing": true}, "record the run with it on: snug profile"},
-		{map[string]any{"dist": map[string]any{"kind": "fsdp2", "world": 4.0}}, "dist.kind is fsdp2 over 4 GPUs, and memory.snug was recorded over 1"},
-		{map[string]any{"versions": map[string]any{"torch": "2.6"}}, "recorded with PyTorch 2.11, and versions.torch is 2.6"},
+		{map[string]any{"dist": map[string]any{"kind": "fsdp2", "world": 4.0}}, "dist.kind is fsdp2 over 4 GPUs, but memory.snug was recorded over 1"},
+		{map[string]any{"versions": map[string]any{"torch": "2.6"}}, "recorded with PyTorch 2.11, but versions.torch is 2.6"},
 		{map[string]any{"batch": nil}, "batch is missing"},
 		{map[string]any{"frames": 8.0}, `field "frames" is not known`},
 	} {
@@ -114,8 +114,8 @@ func TestRecordedSpread(t *testing.T) {
 	}{
 		{"one GPU", 1, "", nil, ""},
 		{"DDP around one", 1, "", dist("ddp", 8), "ddp 8"},
-		{"FSDP around one", 1, "", dist("fsdp2", 8), "recorded over 1; record it as it is to run"},
-		{"nobody says how", 4, "", nil, "say so with dist.kind and dist.world, as in ddp and 4"},
+		{"FSDP around one", 1, "", dist("fsdp2", 8), "recorded over 1; record it with the launcher"},
+		{"nobody says how", 4, "", nil, "give dist.kind and dist.world, like ddp and 4"},
 		{"the setup says how", 4, "", dist("zero2", 4), "zero2 4"},
 		{"the recording says how", 4, "fsdp2", nil, "fsdp2 4"},
 		{"sharded otherwise", 4, "fsdp2", dist("fsdp2", 8), "recorded fsdp2 over 4"},

@@ -20,11 +20,11 @@ func always(Recorded) bool { return true }
 func runSettings() []Setting {
 	return []Setting{
 		{
-			Name: "model.head", Flags: one("head"), What: "`head` that is trained", Words: family.Heads(),
+			Name: "model.head", Flags: one("head"), What: "model `head` to train", Words: family.Heads(),
 			at: func(s *Setup) any { return &s.Model.Head },
 		},
 		{
-			Name: "batch", Flags: one("batch"), What: "`samples` per GPU per forward: the micro-batch", Least: 1, Most: mostBatch,
+			Name: "batch", Flags: one("batch"), What: "`samples` per GPU per forward (the micro-batch)", Least: 1, Most: mostBatch,
 			Required: " is missing; it is the samples per GPU per forward", Use: InFiles | Size | InPlan | PlanAlways, Told: always,
 			Row: &Row{Cell: func(s *Setup) string { return number(s.Batch) }, Shown: shownAlways},
 			at:  func(s *Setup) any { return &s.Batch },
@@ -45,7 +45,7 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Precision },
 		},
 		{
-			Name: "weights", Flags: one("weights"), What: "`type` that weights are loaded in, under autocast", Words: WeightTypes,
+			Name: "weights", Flags: one("weights"), What: "`type` of the loaded weights, under autocast", Words: WeightTypes,
 			Use: InFiles, Told: func(p Recorded) bool { return p.Precision != "" },
 			Phrases:  (*Setup).weightsPhrase,
 			Row:      &Row{Cell: (*Setup).WeightsText, Shown: func(now, then *Setup) bool { return now.Weights+then.Weights != "" }},
@@ -66,7 +66,7 @@ func runSettings() []Setting {
 			at: func(s *Setup) any { return &s.Seq },
 		},
 		{
-			Name: "target_seq", Flags: one("target-seq"), What: "`tokens` of the decoder per sample", Least: 1, Most: mostSeq,
+			Name: "target_seq", Flags: one("target-seq"), What: "decoder `tokens` per sample", Least: 1, Most: mostSeq,
 			Use: Size | InPlan, Told: always, at: func(s *Setup) any { return &s.TargetSeq },
 		},
 		{
@@ -76,7 +76,7 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Lengths },
 		},
 		{
-			Name: "seed", Flags: one("seed"), What: "`number` that lengths are drawn by", Most: mostWorld,
+			Name: "seed", Flags: one("seed"), What: "`number` that seeds the drawn lengths", Most: mostWorld,
 			at: func(s *Setup) any { return &s.Seed },
 		},
 		{
@@ -92,7 +92,7 @@ func runSettings() []Setting {
 			at:  func(s *Setup) any { return &s.Negatives },
 		},
 		{
-			Name: "optimizer", Flags: []Flag{{Name: "optimizer", What: "`name`: adamw, adamw-fused, sgd-momentum, ... (default adamw)"}}, What: "`name` of the optimizer", Words: train.OptimizerNames(), Default: "adamw",
+			Name: "optimizer", Flags: []Flag{{Name: "optimizer", What: "optimizer `name`: adamw, adamw-fused, sgd-momentum, ... (default adamw)"}}, What: "optimizer `name`", Words: train.OptimizerNames(), Default: "adamw",
 			Use: InFiles | Allowed | LockedByProfile | InPlan, Told: func(p Recorded) bool { return optimizerOf(p.Optimizer) != "" },
 			Phrases:  said(func(s *Setup) bool { return s.Optimizer != "" }, "%s", func(s *Setup) any { return s.Optimizer }),
 			Row:      &Row{Cell: func(s *Setup) string { return s.Optimizer }, Shown: func(now, _ *Setup) bool { return now.Optimizer != "" }},
@@ -100,20 +100,20 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Optimizer },
 		},
 		{
-			Name: "loss", What: "`whose` code computes a causal model's loss", Words: Losses, Use: InFiles,
-			Flags:    []Flag{{Name: "loss", What: "`whose` code computes a causal model's loss: model (all logits at once), trl (SFTTrainer of TRL 1.15 and later), liger"}},
+			Name: "loss", What: "`implementation` of a causal model's loss", Words: Losses, Use: InFiles,
+			Flags:    []Flag{{Name: "loss", What: "`implementation` of a causal model's loss: model (all logits at once), trl (SFTTrainer of TRL 1.15 and later), liger"}},
 			Phrases:  said(func(s *Setup) bool { return s.Loss != "" }, "loss by %s", func(s *Setup) any { return lossBy[s.Loss] }),
 			Evidence: func(s *Setup) []string { return onlyWhere(s.Loss != "", "loss by "+s.Loss) },
 			at:       func(s *Setup) any { return &s.Loss },
 		},
 		{
-			Name: "liger", Flags: one("liger"), What: "`layers` that run on Liger's kernels", Words: append(LigerParts[:len(LigerParts):len(LigerParts)], AllLiger), Use: InFiles,
+			Name: "liger", Flags: one("liger"), What: "`layers` that use Liger's kernels", Words: append(LigerParts[:len(LigerParts):len(LigerParts)], AllLiger), Use: InFiles,
 			Phrases:  said(func(s *Setup) bool { return len(s.Liger) > 0 }, "Liger's %s", func(s *Setup) any { return spaced(s.Liger) }),
 			Evidence: (*Setup).ligerEvidence, Lever: &ligerLever,
 			at: func(s *Setup) any { return &s.Liger },
 		},
 		{
-			Name: "attention", Flags: one("attention"), What: "`kind` of attention", Words: Attentions, Default: SDPA,
+			Name: "attention", Flags: one("attention"), What: "attention `kind`", Words: Attentions, Default: SDPA,
 			Use:      InFiles | LockedByProfile | InPlan,
 			Phrases:  said((*Setup).attends, "%s attention", func(s *Setup) any { return s.Attention }),
 			Row:      &Row{Cell: func(s *Setup) string { return s.Attention }, Shown: func(now, _ *Setup) bool { return now.Model.Config != nil }},
@@ -121,7 +121,7 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Attention },
 		},
 		{
-			Name: "attention_mask", Flags: one("attention-mask"), What: "the batch carries a mask", Default: true,
+			Name: "attention_mask", Flags: one("attention-mask"), What: "the batch has an attention mask", Default: true,
 			Evidence: where(func(s *Setup) bool { return s.AttentionMask != nil && !*s.AttentionMask }, "no mask"),
 			at:       func(s *Setup) any { return &s.AttentionMask },
 		},
@@ -132,7 +132,7 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Clip },
 		},
 		{
-			Name: "set_to_none", Flags: one("set-to-none"), What: "zero_grad drops gradients; false fills them with zeros and keeps them", Default: true,
+			Name: "set_to_none", Flags: one("set-to-none"), What: "zero_grad frees the gradients; false keeps them, filled with zeros", Default: true,
 			Phrases:  said((*Setup).KeepsGradients, "gradients kept between steps"),
 			Evidence: where((*Setup).KeepsGradients, "gradients kept between steps"),
 			Lever:    &Lever{Change: "set_to_none", Can: (*Setup).KeepsGradients, Pull: func(s *Setup) { s.SetToNone = nil }},

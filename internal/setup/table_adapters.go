@@ -6,75 +6,75 @@ package setup
 func adapterSettings() []Setting {
 	return []Setting{
 		{
-			Name: "lora.rank", Flags: one("lora-rank"), What: "`rank` of LoRA's adapters", Least: 1, Most: mostRank,
+			Name: "lora.rank", Flags: one("lora-rank"), What: "`rank` of the LoRA adapters", Least: 1, Most: mostRank,
 			Required: " is missing; 8 or 16 is usual", Use: InFiles, Phrases: (*Setup).loraPhrase,
 			Evidence: where(func(s *Setup) bool { return s.LoRA != nil }, "lora"),
 			at:       func(s *Setup) any { return &s.LoRA.Rank },
 		},
 		{
-			Name: "lora.alpha", Flags: one("lora-alpha"), What: "their `scale`", Most: 1e6, Use: InFiles,
+			Name: "lora.alpha", Flags: one("lora-alpha"), What: "`scale` of the LoRA adapters (alpha)", Most: 1e6, Use: InFiles,
 			at: func(s *Setup) any { return &s.LoRA.Alpha },
 		},
 		{
-			Name: "lora.dropout", Flags: one("lora-dropout"), What: "their dropout, a `share`", Most: 1, Use: InFiles,
+			Name: "lora.dropout", Flags: one("lora-dropout"), What: "dropout of the LoRA adapters, a `share`", Most: 1, Use: InFiles,
 			at: func(s *Setup) any { return &s.LoRA.Dropout },
 		},
 		{
-			Name: "lora.targets", Flags: one("lora-targets"), What: "`names` of the linear layers that get one: q_proj,v_proj; or all-linear", Use: InFiles,
+			Name: "lora.targets", Flags: one("lora-targets"), What: "`names` of the linear layers to adapt, like q_proj,v_proj; or all-linear", Use: InFiles,
 			at: func(s *Setup) any { return &s.LoRA.Targets },
 		},
 		{
-			Name: "lora.dora", Flags: one("lora-dora"), What: "DoRA: the lengths of the weights' rows are trained too", Use: InFiles,
+			Name: "lora.dora", Flags: one("lora-dora"), What: "DoRA: also train the magnitudes of the weight rows", Use: InFiles,
 			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && s.LoRA.DoRA }, "dora"),
 			at:       func(s *Setup) any { return &s.LoRA.DoRA },
 		},
 		{
-			Name: "lora.save", Flags: one("lora-save"), What: "`names` of layers that are trained whole: PEFT's modules_to_save", Use: InFiles,
+			Name: "lora.save", Flags: one("lora-save"), What: "`names` of layers to train in full (PEFT's modules_to_save)", Use: InFiles,
 			Phrases:  said(func(s *Setup) bool { return s.LoRA != nil && len(s.LoRA.Save) > 0 }, "%s trained whole", func(s *Setup) any { return spaced(s.LoRA.Save) }),
 			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && len(s.LoRA.Save) > 0 }, "lora beside whole layers"),
 			at:       func(s *Setup) any { return &s.LoRA.Save },
 		},
 		{
-			Name: "lora.peft", Flags: one("lora-peft"), What: "adapters as PEFT makes them: in float32, inputs cast to them", Use: InFiles,
+			Name: "lora.peft", Flags: one("lora-peft"), What: "adapters as in PEFT: in float32, with inputs cast to float32", Use: InFiles,
 			// in float32 its adapters are like others
 			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && s.LoRA.PEFT && s.Precision != FP32 }, "lora by PEFT"),
 			at:       func(s *Setup) any { return &s.LoRA.PEFT },
 		},
 		{
-			Name: "quantization.bits", What: "`bits` that bitsandbytes quantizes frozen weights to", Least: 1, Most: 16,
+			Name: "quantization.bits", What: "`bits` of frozen weights, quantized by bitsandbytes", Least: 1, Most: 16,
 			Flags: []Flag{
-				{Name: "load-in-4bit", Means: 4, What: "4-bit frozen weights of bitsandbytes: QLoRA, with PEFT's adapters"},
-				{Name: "load-in-8bit", Means: 8, What: "8-bit ones, which are not simulated"},
+				{Name: "load-in-4bit", Means: 4, What: "4-bit frozen weights from bitsandbytes: QLoRA, with PEFT adapters"},
+				{Name: "load-in-8bit", Means: 8, What: "8-bit frozen weights (not simulated)"},
 			},
-			Required: " is missing; 4 is what is simulated", Use: InFiles,
+			Required: " is missing; only 4 is simulated", Use: InFiles,
 			Phrases:  said(func(s *Setup) bool { return s.Quantization != nil }, "%s", func(s *Setup) any { return s.Quantization }),
 			Evidence: where(func(s *Setup) bool { return s.Quantization != nil }, "4-bit weights"), Lever: &quantizationLever,
 			at: func(s *Setup) any { return &s.Quantization.Bits },
 		},
 		{
-			Name: "quantization.type", Flags: one("bnb-4bit-quant-type"), What: "`type` of 4-bit numbers", Words: QuantTypes, Default: NF4, Use: InFiles,
+			Name: "quantization.type", Flags: one("bnb-4bit-quant-type"), What: "`type` of the 4-bit weights", Words: QuantTypes, Default: NF4, Use: InFiles,
 			at: func(s *Setup) any { return &s.Quantization.Type },
 		},
 		{
-			Name: "quantization.double", Flags: one("bnb-4bit-use-double-quant"), What: "double quantization: their scales are quantized too", Use: InFiles,
+			Name: "quantization.double", Flags: one("bnb-4bit-use-double-quant"), What: "double quantization: also quantize the scales", Use: InFiles,
 			at: func(s *Setup) any { return &s.Quantization.Double },
 		},
 		{
-			Name: "quantization.compute", Flags: one("bnb-4bit-compute-dtype"), What: "`type` that products with them are computed in", Words: ComputeTypes, Default: BF16, Use: InFiles,
+			Name: "quantization.compute", Flags: one("bnb-4bit-compute-dtype"), What: "`type` to compute in with quantized weights", Words: ComputeTypes, Default: BF16, Use: InFiles,
 			Phrases: said(func(s *Setup) bool { return s.Quantization != nil && s.Quantization.Compute != "" }, "computed in %s", func(s *Setup) any { return s.Quantization.Compute }),
 			at:      func(s *Setup) any { return &s.Quantization.Compute },
 		},
 		{
-			Name: "quantization.prepare", Flags: one("prepare-kbit"), What: "PEFT's prepare_model_for_kbit_training: what is not quantized becomes float32", Use: InFiles,
+			Name: "quantization.prepare", Flags: one("prepare-kbit"), What: "PEFT's prepare_model_for_kbit_training: cast unquantized weights to float32", Use: InFiles,
 			Phrases: (*Setup).unquantizedPhrase,
 			at:      func(s *Setup) any { return &s.Quantization.Prepare },
 		},
 		{
-			Name: "quantization.cast_back", Flags: one("prepare-cast-back"), What: "norms, embeddings and head are cast back after that, as Axolotl does", Use: InFiles,
+			Name: "quantization.cast_back", Flags: one("prepare-cast-back"), What: "then cast norms, embeddings and head back, as Axolotl does", Use: InFiles,
 			at: func(s *Setup) any { return &s.Quantization.CastBack },
 		},
 		{
-			Name: "quantization.adapters", Flags: one("adapter-dtype"), What: "`type` that adapters are cast to (bf16 in TRL)", Words: ComputeTypes, Use: InFiles,
+			Name: "quantization.adapters", Flags: one("adapter-dtype"), What: "`type` to cast adapters to (bf16 in TRL)", Words: ComputeTypes, Use: InFiles,
 			Phrases: said(func(s *Setup) bool { return s.Quantization != nil && s.Quantization.Adapters != "" }, "adapters in %s", func(s *Setup) any { return s.Quantization.Adapters }),
 			at:      func(s *Setup) any { return &s.Quantization.Adapters },
 		},

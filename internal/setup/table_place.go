@@ -9,15 +9,15 @@ import "strings"
 func placeSettings() []Setting {
 	return []Setting{
 		{
-			Name: "dist.kind", Flags: one("dist"), What: "`kind` of spread over GPUs (zero1 is PyTorch's)", Words: DistKinds,
-			Required: " is missing; known are " + strings.Join(DistKinds, ", "), Use: InFiles | LockedByProfile | InPlan, Told: always,
+			Name: "dist.kind", Flags: one("dist"), What: "`kind` of distributed training (zero1 is PyTorch's)", Words: DistKinds,
+			Required: " is missing; known: " + strings.Join(DistKinds, ", "), Use: InFiles | LockedByProfile | InPlan, Told: always,
 			Phrases:  said(func(s *Setup) bool { return s.Dist != nil }, "%s", func(s *Setup) any { return s.Dist.text() }),
 			Row:      &Row{Label: "GPUs", Cell: func(s *Setup) string { return s.Dist.cell() }, Shown: func(now, then *Setup) bool { return now.Dist != nil || then.Dist != nil }},
 			Evidence: (*Setup).distEvidence,
 			at:       func(s *Setup) any { return &s.Dist.Kind },
 		},
 		{
-			Name: "dist.world", Flags: one("gpus"), What: "`number` of GPUs the run is spread over", Least: 1, Most: mostWorld,
+			Name: "dist.world", Flags: one("gpus"), What: "`number` of GPUs", Least: 1, Most: mostWorld,
 			Required: " is missing; it is the number of GPUs", Use: InFiles | InPlan, Told: always,
 			at: func(s *Setup) any { return s.Dist.along() },
 		},
@@ -35,7 +35,7 @@ func placeSettings() []Setting {
 			at: func(s *Setup) any { return &s.Dist.ReduceDType },
 		},
 		{
-			Name: "dist.load", Flags: one("dist-load"), What: "`how` weights come to each GPU (sharded: meta device, zero.Init)", Words: Loads, Use: InFiles | InPlan,
+			Name: "dist.load", Flags: one("dist-load"), What: "`how` each GPU loads the weights (sharded: meta device, zero.Init)", Words: Loads, Use: InFiles | InPlan,
 			Phrases:  said(func(s *Setup) bool { return s.Dist != nil && s.Dist.Load != "" }, "loaded %s", func(s *Setup) any { return s.Dist.Load }),
 			Row:      &Row{Label: "loaded", Cell: func(s *Setup) string { return s.Dist.loadedText() }, Shown: func(now, then *Setup) bool { return now.Dist.LoadsSharded() != then.Dist.LoadsSharded() }},
 			Evidence: where(func(s *Setup) bool { return s.Dist.LoadsSharded() }, "sharded load"),
@@ -49,7 +49,7 @@ func placeSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Allocator },
 		},
 		{
-			Name: "limit", Flags: one("limit"), What: "the most PyTorch may reserve: a `size` like 24GiB", Told: always,
+			Name: "limit", Flags: one("limit"), What: "limit on the memory PyTorch reserves: a `size` like 24GiB", Told: always,
 			at: func(s *Setup) any { return &s.Limit },
 		},
 		{
@@ -70,7 +70,7 @@ func placeSettings() []Setting {
 			at: func(s *Setup) any { return &s.Versions.BitsAndBytes },
 		},
 		{
-			Name: "steps", Flags: one("steps"), What: "`number` of optimizer steps that are simulated", Default: 3, Least: 1, Most: mostRaggedSteps,
+			Name: "steps", Flags: one("steps"), What: "`number` of optimizer steps to simulate", Default: 3, Least: 1, Most: mostRaggedSteps,
 			at: func(s *Setup) any { return &s.Steps },
 		},
 	}

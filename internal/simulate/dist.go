@@ -31,7 +31,7 @@ func (r *run) distribute() error {
 		return err
 	}
 	if r.s.KeepsGradients() {
-		return setup.Wrong("{set_to_none} is false, with {dist.kind} %s: kept gradients are simulated on one GPU; leave it out, or measure the run: snug profile -- <your command>", d.Kind)
+		return setup.Wrong("{set_to_none} is false, with {dist.kind} %s: kept gradients are simulated only on one GPU; remove it, or measure the run: snug profile -- <your command>", d.Kind)
 	}
 	data, shard := d.Mesh.Size(setup.Data), d.Mesh.Size(setup.Shard)
 	switch d.Kind {
@@ -57,7 +57,7 @@ func (r *run) distribute() error {
 		z := train.NewZero3(r.builder, shard)
 		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
 	default:
-		return fmt.Errorf("dist.kind %q is not known; known are %s", d.Kind, strings.Join(setup.DistKinds, ", "))
+		return fmt.Errorf("dist.kind %q is not known; known: %s", d.Kind, strings.Join(setup.DistKinds, ", "))
 	}
 	// What wrapping left in the cache is given back before training.
 	r.w.Trace.Add(stream.EmptyCache, 0, 0)

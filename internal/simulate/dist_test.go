@@ -240,8 +240,8 @@ func TestDistErrors(t *testing.T) {
 	}{
 		{&setup.Dist{Kind: "ddp"}, "dist.world is 0"},
 		{setup.Over("tensor", 2), `dist.kind "tensor" is not known`},
-		{&setup.Dist{Kind: "fsdp2", Mesh: setup.Mesh{setup.Data: 2, setup.Shard: 4}}, "2 GPUs lie along data beside 4 along shard, which is not simulated"},
-		{&setup.Dist{Kind: "ddp", Mesh: setup.Mesh{setup.Data: 2, setup.Tensor: 4}}, "4 GPUs lie along tensor beside 2 along data, which is not simulated"},
+		{&setup.Dist{Kind: "fsdp2", Mesh: setup.Mesh{setup.Data: 2, setup.Shard: 4}}, "2 GPUs along data and 4 along shard cannot be combined"},
+		{&setup.Dist{Kind: "ddp", Mesh: setup.Mesh{setup.Data: 2, setup.Tensor: 4}}, "4 GPUs along tensor and 2 along data cannot be combined"},
 	} {
 		s := smallLlama()
 		s.Dist = x.dist

@@ -17,7 +17,7 @@ func (r *run) quantize() error {
 		return setup.Wrong("{quantization.bits}, with {dist.kind} %s: quantized weights are simulated on one GPU or under ddp", d.Kind)
 	}
 	if !r.builder.Quantizes() {
-		return setup.Wrong("{quantization.bits}: %s has no linear layers that could be quantized; leave it out", r.s.Model.Title())
+		return setup.Wrong("{quantization.bits}: %s has no linear layers that could be quantized; remove it", r.s.Model.Title())
 	}
 	r.builder.Quantize(nn.Quantization{Double: p.Double, Compute: typeOf(p.Compute), Prepare: p.Prepare, CastBack: p.CastBack, Saved: p.Saved})
 	return nil

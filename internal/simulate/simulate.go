@@ -254,7 +254,7 @@ func (r *run) addLora() error {
 		return nil
 	}
 	if l.Rank < 1 {
-		return setup.Wrong("{lora.rank} is %d; it has to be at least 1", l.Rank)
+		return setup.Wrong("{lora.rank} is %d; it must be at least 1", l.Rank)
 	}
 	names, targets := r.builder.LinearNames(), map[string]bool{}
 	for _, t := range l.Targets {
@@ -270,7 +270,7 @@ func (r *run) addLora() error {
 			return setup.Wrong("{lora.save} %s: no linear layer or embedding of this model is called so, and others are not trained whole here", name)
 		}
 		if slices.ContainsFunc(r.builder.QuantizedLayers(), func(at string) bool { return strings.HasSuffix(at, name) }) {
-			return setup.Wrong("{lora.save} %s: its weight is quantized, and cannot be trained; leave it out", name)
+			return setup.Wrong("{lora.save} %s: its weight is quantized, and cannot be trained; remove it", name)
 		}
 	}
 	how := nn.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}

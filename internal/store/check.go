@@ -75,14 +75,14 @@ func scan(rows *sql.Rows) (Run, error) {
 	}{{predicted, &r.Predicted}, {allocated, &r.Allocated}, {reserved, &r.Reserved}} {
 		v, ok := n.value.(int64)
 		if !ok || v < 0 {
-			return r, &wrongRow{r.ID, fmt.Errorf("%v is no number of bytes", n.value)}
+			return r, &wrongRow{r.ID, fmt.Errorf("%v is not a number of bytes", n.value)}
 		}
 		*n.to = uint64(v)
 	}
 	r.At, _ = at.(int64)
 	var ok bool
 	if r.StepSeconds, ok = seconds.(float64); !ok {
-		return r, &wrongRow{r.ID, fmt.Errorf("%v is no time of a step", seconds)}
+		return r, &wrongRow{r.ID, fmt.Errorf("%v is not a valid step time", seconds)}
 	}
 	if err := r.check(); err != nil {
 		return r, &wrongRow{r.ID, err}

@@ -123,15 +123,15 @@ func TestReadOnly(t *testing.T) {
 // which it is, and that can be deleted.
 func TestNonsenseRows(t *testing.T) {
 	for set, why := range map[string]string{
-		"reserved = -5":                  "-5 is no number of bytes",
-		"predicted = -1":                 "-1 is no number of bytes",
+		"reserved = -5":                  "-5 is not a number of bytes",
+		"predicted = -1":                 "-1 is not a number of bytes",
 		"reserved = 9223372036854775807": "should be bytes of a GPU",
-		"reserved = 1e30":                "1e+30 is no number of bytes",
-		"reserved = 'lots'":              "lots is no number of bytes",
+		"reserved = 1e30":                "1e+30 is not a number of bytes",
+		"reserved = 'lots'":              "lots is not a number of bytes",
 		"predicted = 1 << 60":            "should be bytes of a GPU",
 		"step_seconds = 9e999":           "time of a step",
 		"step_seconds = -1":              "is negative",
-		"step_seconds = 'NaN'":           "NaN is no time of a step",
+		"step_seconds = 'NaN'":           "NaN is not a valid step time",
 		"at = -1":                        "since 1970",
 		"at = 'x'":                       "since 1970",
 		"model = zeroblob(2000000)":      "longer than any run",

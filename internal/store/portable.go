@@ -61,7 +61,7 @@ func ReadExport(r io.Reader) ([]Run, error) {
 	case err != nil:
 		return nil, fmt.Errorf("line %d: %w", n+1, err)
 	case len(out) == 0:
-		return nil, errors.New("there is no run in it")
+		return nil, errors.New("it contains no runs")
 	}
 	return out, nil
 }

@@ -34,7 +34,7 @@ func (s *Store) Add(runs ...Run) error {
 			runs[i].At = time.Now().Unix()
 		}
 		if err := runs[i].check(); err != nil {
-			return fmt.Errorf("a run at %q is no measurement: %w", runs[i].Size, err)
+			return fmt.Errorf("the run at %q is not a valid measurement: %w", runs[i].Size, err)
 		}
 	}
 	return failed(s.path, s.add(runs))

@@ -45,7 +45,7 @@ func (s *Store) Apply(c *Change, note string) (*Entry, error) {
 }
 
 // errInterrupted says that an earlier change has to be dealt with first.
-var errInterrupted = errors.New("an earlier change was interrupted; snug revert puts its files back")
+var errInterrupted = errors.New("an earlier change was interrupted; snug revert restores its files")
 
 // unchanged checks that nothing was written since the change was planned.
 func (s *Store) unchanged(files []File) error {

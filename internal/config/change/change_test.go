@@ -174,7 +174,7 @@ func TestApplyAndRevert(t *testing.T) {
 		t.Fatal(back, err)
 	}
 	same(t, project, tree(t, root))
-	if _, err := s.Revert(1, false); err == nil || !strings.Contains(err.Error(), "no change to take back") {
+	if _, err := s.Revert(1, false); err == nil || !strings.Contains(err.Error(), "no change to undo") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -238,7 +238,7 @@ func TestRemovedByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.Revert(1, false)
-	if want := "ds.json: removed since snug changed it; --force puts the old one back"; err == nil || err.Error() != want {
+	if want := "ds.json: removed since snug changed it; --force restores the old file"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	write(t, root, map[string]string{"ds.json": project["ds.json"]})
@@ -307,19 +307,19 @@ func TestRefused(t *testing.T) {
 	}{
 		{"read-only file", func(root string) error { return os.Chmod(filepath.Join(root, "ds.json"), 0o440) }, edits, nil, "ds.json: the file is read-only"},
 		{"read-only folder", func(root string) error { return os.Chmod(filepath.Join(root, "conf"), 0o555) }, edits, nil, "conf/config.yaml: its folder is read-only"},
-		{"vanished", func(root string) error { return os.Remove(filepath.Join(root, "ds.json")) }, edits, nil, "ds.json: the file is not there"},
+		{"vanished", func(root string) error { return os.Remove(filepath.Join(root, "ds.json")) }, edits, nil, "ds.json: the file does not exist"},
 		{"link in a circle", func(root string) error {
 			return errors.Join(os.Remove(filepath.Join(root, "ds.json")), os.Symlink("ds.json", filepath.Join(root, "ds.json")))
 		}, edits, nil, "ds.json: "},
 		{"link to nothing", func(root string) error {
 			return errors.Join(os.Remove(filepath.Join(root, "ds.json")), os.Symlink("gone.json", filepath.Join(root, "ds.json")))
-		}, edits, nil, "ds.json: the file is not there"},
+		}, edits, nil, "ds.json: the file does not exist"},
 		{"folder", func(root string) error { return os.Mkdir(filepath.Join(root, "x.yaml"), 0o755) }, []Edit{{File: "x.yaml"}}, nil, "x.yaml: it is a folder"},
 		{"malformed", func(root string) error {
 			return os.WriteFile(filepath.Join(root, "ds.json"), []byte("{\n  a: 1}"), 0o644)
 		}, edits, nil, "ds.json:2:3: "},
-		{"file to create is there", func(string) error { return nil }, nil, []Create{{File: "ds.json"}}, "ds.json: a file of that name"},
-		{"folder to create in is missing", func(string) error { return nil }, nil, []Create{{File: "gone/ds.json"}}, "gone: the file is not there"},
+		{"file to create is there", func(string) error { return nil }, nil, []Create{{File: "ds.json"}}, "ds.json: the file already exists"},
+		{"folder to create in is missing", func(string) error { return nil }, nil, []Create{{File: "gone/ds.json"}}, "gone: the file does not exist"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := t.TempDir()
@@ -348,7 +348,7 @@ func TestLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := open(t, root, Options{Folder: quickly})
-	want := fmt.Sprintf("another snug is at work here (process %d on node7 since 2026-08-01T12:00:00Z); wait for it", os.Getpid())
+	want := fmt.Sprintf("another snug is running here (process %d on node7 since 2026-08-01T12:00:00Z); wait for it", os.Getpid())
 	if err := apply(second, edits, nil); err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -409,8 +409,8 @@ func TestDamagedJournal(t *testing.T) {
 	for text, want := range map[string]string{
 		"":               "is damaged",
 		"{":              "is damaged",
-		`{"version": 1}`: "is not this folder's own",
-		`{"version": 2, "files": [{"path": "x"}]}`: "is not this folder's own",
+		`{"version": 1}`: "does not belong to this folder",
+		`{"version": 2, "files": [{"path": "x"}]}`: "does not belong to this folder",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

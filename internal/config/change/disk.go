@@ -191,7 +191,7 @@ func (d *Disk) Lock(name, holder string) (release func(), err error) {
 		}
 		f.Close()
 	}
-	return nil, errors.New("others keep taking it; try again")
+	return nil, errors.New("it is in use; try again")
 }
 
 func (d *Disk) lockFile(name string) (*os.File, error) {

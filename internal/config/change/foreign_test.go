@@ -201,7 +201,7 @@ func TestWhoseJournal(t *testing.T) {
 				same(t, project, withoutGit(tree(t, at)))
 				return
 			}
-			if !errors.Is(err, errNoChange) || !strings.Contains(err.Error(), "is not this folder's own (it was made in "+root+" on here)") {
+			if !errors.Is(err, errNoChange) || !strings.Contains(err.Error(), "does not belong to this folder (it was made in "+root+" on here)") {
 				t.Errorf("error is %v", err)
 			}
 			same(t, before, tree(t, at))

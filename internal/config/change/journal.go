@@ -239,7 +239,7 @@ func foreignText(journal string, entries []*Entry) string {
 	if e := entries[0]; e.Folder != "" {
 		of = fmt.Sprintf("it was made in %s on %s", short(e.Folder), short(e.Host))
 	}
-	return fmt.Sprintf("%s is not this folder's own (%s) and is not used; remove it if nobody needs it", journal, of)
+	return fmt.Sprintf("%s does not belong to this folder (%s) and is not used; remove it if you do not need it", journal, of)
 }
 
 // short is text that others wrote, as much of it as a message has room for.

@@ -32,7 +32,7 @@ func (s *Store) lock() (release func(), err error) {
 	}
 	var held heldBy
 	if errors.As(err, &held) {
-		return nil, fmt.Errorf("another snug is at work here (%w); wait for it", held)
+		return nil, fmt.Errorf("another snug is running here (%w); wait for it", held)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("locking %s: %w", s.at(lockName), explain(err))

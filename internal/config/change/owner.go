@@ -93,14 +93,14 @@ func (s *Store) checkFolders() error {
 			return nil // nothing there yet; whoever needs it says what is wrong
 		}
 		if !info.IsDir() {
-			return fmt.Errorf("%s is not a folder of its own (a link or a file); snug keeps its journal there: remove it", s.at(name))
+			return fmt.Errorf("%s is not a plain folder (a link or a file), and snug keeps its journal there; remove it", s.at(name))
 		}
 	}
 	return nil
 }
 
 // errNoChange says that there is nothing to take back.
-var errNoChange = errors.New("there is no change to take back")
+var errNoChange = errors.New("there is no change to undo")
 
 // noChange is errNoChange, and what is there in its place.
 func (s *Store) noChange(foreign []*Entry) error {

@@ -195,7 +195,7 @@ func (p *planning) create(c Create) error {
 	}
 	target := path.Join(folder, path.Base(filepath.ToSlash(c.File)))
 	if _, err := p.store.folder.Lstat(target); err == nil || p.files[target] != nil {
-		return fmt.Errorf("%s: a file of that name is there already", c.File)
+		return fmt.Errorf("%s: the file already exists", c.File)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", c.File, explain(err))
 	}
@@ -207,7 +207,7 @@ func (p *planning) create(c Create) error {
 func explain(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("the file is not there")
+		return errors.New("the file does not exist")
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("no permission")
 	}

@@ -29,7 +29,7 @@ type Reverted struct {
 func (s *Store) Revert(n int, force bool) (Reverted, error) {
 	var out Reverted
 	if n < 1 {
-		return out, fmt.Errorf("%d changes cannot be taken back: say 1 or more", n)
+		return out, fmt.Errorf("cannot undo %d changes; give 1 or more", n)
 	}
 	if l, err := s.list(); err != nil || !s.interrupted(l) && len(l.own[done]) == 0 {
 		return out, cmp.Or(err, s.noChange(l.foreign))
@@ -86,7 +86,7 @@ func (s *Store) revertDone(out *Reverted, n int, force bool) error {
 		return s.noChange(l.foreign)
 	}
 	if len(all) < n {
-		return fmt.Errorf("%s: %d changes can be taken back, not %d; snug revert --list shows them", s.root, len(all), n)
+		return fmt.Errorf("%s: only %d changes can be undone, not %d; snug revert --list shows them", s.root, len(all), n)
 	}
 	entries := slices.Clone(all[len(all)-n:])
 	slices.Reverse(entries)
@@ -154,11 +154,11 @@ func (s *Store) checkEdited(entries []*Entry) error {
 }
 
 func editedError(files ...string) error {
-	return fmt.Errorf("%s: %w snug changed it; --force overwrites it, the .backup file beside it is the old one", strings.Join(files, ", "), ErrEdited)
+	return fmt.Errorf("%s: %w snug changed it; --force overwrites it; the .backup file next to it is the old version", strings.Join(files, ", "), ErrEdited)
 }
 
 func removedError(files ...string) error {
-	return fmt.Errorf("%s: removed since snug changed it; --force puts the old one back", strings.Join(files, ", "))
+	return fmt.Errorf("%s: removed since snug changed it; --force restores the old file", strings.Join(files, ", "))
 }
 
 // isOld says whether a file, nil where it is not there, is as before the change.

@@ -165,7 +165,7 @@ func (d *Document) apply(splices []splice, want expected) (*Document, error) {
 	out.Write(d.src[done:])
 	edited, err := OpenAs(d.name, d.format, out.Bytes())
 	if err != nil {
-		return nil, d.errorAt(want.at.start, fmt.Errorf("%w: the file would no longer be read (%w)", ErrFixed, errors.Unwrap(err)))
+		return nil, d.errorAt(want.at.start, fmt.Errorf("%w: the file would no longer parse (%w)", ErrFixed, errors.Unwrap(err)))
 	}
 	if where := want.differs(d.root, edited.root, 0); where != nil {
 		return nil, d.errorAt(want.at.start, fmt.Errorf("%w: %w", ErrFixed, where))

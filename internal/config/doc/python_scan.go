@@ -142,10 +142,10 @@ func (s *pyScanner) quoted(quotes int) error {
 			s.add(pyString, i+len(quote))
 			return nil
 		case s.src[i] == '\n' && len(quote) == 1:
-			return failAt(quotes, "the text is not closed")
+			return failAt(quotes, "the string is not closed")
 		}
 	}
-	return failAt(quotes, "the text is not closed")
+	return failAt(quotes, "the string is not closed")
 }
 
 // pySigns are the signs of more than one character that matter here.

@@ -46,7 +46,7 @@ func (p *pyParser) single(n *node, t pyToken) {
 			n.kind, n.data = Text, s
 			n.style = t.text[len(t.text)-1:]
 			if n.style == t.text[len(t.text)-2:len(t.text)-1] && len(t.text) > 2 || t.text[0] != n.style[0] {
-				n.fixed = "it is not a plain text in quotes"
+				n.fixed = "it is not a plain quoted string"
 			}
 		}
 	case pyName:

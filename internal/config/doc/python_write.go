@@ -13,7 +13,7 @@ func (pythonSyntax) render(_ []byte, old *node, value any) (string, any, error) 
 		value = bare(value)
 	}
 	if old.kind == Expression {
-		return "", nil, fmt.Errorf("%w: it is worked out by Python", ErrFixed)
+		return "", nil, fmt.Errorf("%w: Python computes it", ErrFixed)
 	}
 	return pyText(value, old.style), value, nil
 }
@@ -57,7 +57,7 @@ func (pythonSyntax) insert(src []byte, parent *node, keys []string, value any) (
 		return bracketInsert(src, &inside, pyText(keys[0], quote)+": "+text, "#"), nil
 	case pyCall:
 		if !isIdentifier(keys[0]) {
-			return nil, fmt.Errorf("%w: %s is no name for an argument", ErrKind, keys[0])
+			return nil, fmt.Errorf("%w: %s is not a valid argument name", ErrKind, keys[0])
 		}
 		if len(inside.entries) == 0 && !emptyCall(src, parent) {
 			return nil, fmt.Errorf("%w: the call has no arguments by name", ErrFixed)

@@ -155,7 +155,7 @@ func (p *shParser) add(key string, at int, n *node) {
 
 // value reads a word, or the rest of one.
 func (p *shParser) value(start, end int) *node {
-	n := &node{kind: Expression, start: start, end: end, style: shPlain, fixed: "it is put together by the shell"}
+	n := &node{kind: Expression, start: start, end: end, style: shPlain, fixed: "the shell computes it"}
 	text := p.all[start:end]
 	inner := text
 	if len(text) >= 2 && (text[0] == '"' || text[0] == '\'') && text[len(text)-1] == text[0] {

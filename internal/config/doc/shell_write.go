@@ -10,7 +10,7 @@ import (
 func (shellSyntax) render(src []byte, old *node, value any) (string, any, error) {
 	was := strings.Trim(string(src[old.start:old.end]), `'"`)
 	if old.kind == Expression {
-		return "", nil, fmt.Errorf("%w: it is put together by the shell", ErrFixed)
+		return "", nil, fmt.Errorf("%w: the shell computes it", ErrFixed)
 	}
 	text, err := shText(value, was)
 	if err != nil {
@@ -47,7 +47,7 @@ func shText(value any, was string) (string, error) {
 // shQuote puts a text in quotes that keep it as it is.
 func shQuote(text, quote string) (string, error) {
 	if strings.ContainsAny(text, "$`\\\"'!") {
-		return "", fmt.Errorf("%w: %q has signs that a shell takes for its own", ErrKind, text)
+		return "", fmt.Errorf("%w: %q has characters that are special in a shell", ErrKind, text)
 	}
 	return quote + text + quote, nil
 }

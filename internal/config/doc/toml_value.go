@@ -110,7 +110,7 @@ func tomlScalar(n *node, v *unstable.Node, text string) {
 		n.kind, n.data = Text, string(v.Data)
 		n.style = text[:1]
 		if strings.HasPrefix(text, `"""`) || strings.HasPrefix(text, "'''") {
-			n.style, n.fixed = text[:3], "it is a text of several lines"
+			n.style, n.fixed = text[:3], "it is a multi-line string"
 		}
 	case unstable.Bool:
 		n.kind, n.data = Bool, text == "true"

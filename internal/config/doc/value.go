@@ -64,7 +64,7 @@ var (
 	// ErrShared says that an edit would change other places as well.
 	ErrShared = errors.New("shared with other places")
 	// ErrAmbiguous says that a key stands there several times.
-	ErrAmbiguous = errors.New("there more than once")
+	ErrAmbiguous = errors.New("defined more than once")
 	// ErrFixed says that a value stands there but cannot be replaced safely.
 	ErrFixed = errors.New("cannot be edited in place")
 	// ErrKind says that the value is a map or a list, or that the new value is.

@@ -33,7 +33,7 @@ func (c *planner) batches() error {
 		return nil
 	}
 	if newBatch*newSteps != batch*steps {
-		c.note("the effective batch goes from %d to %d samples", batch*steps*world, newBatch*newSteps*world)
+		c.note("the effective batch changes from %d to %d samples", batch*steps*world, newBatch*newSteps*world)
 	}
 	return c.totals(batch*steps, newBatch*newSteps)
 }
@@ -119,7 +119,7 @@ func (c *planner) schedule(b projects.Bound, phases []projects.Phase, v any) err
 		exact := float64(ph.Count) * float64(first) / float64(phases[0].Count)
 		count := max(int(math.Round(exact)), 1)
 		if was, now := ph.Count*batch, count*newBatch; was != now && batch > 0 && ph != phases[0] {
-			c.note("%s: from epoch %d on the effective batch goes from %d to %d samples per GPU", b.Where(), ph.From, was, now)
+			c.note("%s: from epoch %d on, the effective batch changes from %d to %d samples per GPU", b.Where(), ph.From, was, now)
 		}
 		if count != ph.Count {
 			c.edit(b, b.Path.Join(c.phaseKey(b, ph)), count)

@@ -23,7 +23,7 @@ func (c *planner) optimizer(v string) error {
 	case key == nil:
 		return c.setting("optimizer", v)
 	case kernel == "fused" && c.project.ClipsUnfused():
-		return fmt.Errorf("%s: Lightning refuses to clip gradients of a fused optimizer under autocast; leave the optimizer, or gradient_clip_val out", c.project.Primary.File)
+		return fmt.Errorf("%s: Lightning refuses to clip gradients of a fused optimizer under autocast; keep the optimizer, or remove gradient_clip_val", c.project.Primary.File)
 	}
 	if class != now {
 		if err := c.setting("optimizer", class); err != nil {
@@ -61,7 +61,7 @@ func (c *planner) kernel(key *systems.Key, at doc.Path, class, kernel string) er
 	}
 	if of := p.BindingsOf("optimizer.kernel"); len(of) > 0 {
 		if kernel == "" {
-			return fmt.Errorf("%s: %s is for Adam and AdamW, and %s has none; take it out first", of[0].Where(), of[0].Path, class)
+			return fmt.Errorf("%s: %s is for Adam and AdamW, and %s does not have it; remove it first", of[0].Where(), of[0].Path, class)
 		}
 		return c.write(of[0], kernel)
 	}

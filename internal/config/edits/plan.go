@@ -164,7 +164,7 @@ func (c *planner) stagesKept() {
 		places[b.Setting] = append(places[b.Setting], b.Where())
 	}
 	for setting, at := range places {
-		c.note("%s stays as it is at %s: it is below the largest there", setting, projects.Enumerate(at))
+		c.note("%s does not change at %s, where it is smaller", setting, projects.Enumerate(at))
 	}
 }
 
@@ -184,7 +184,7 @@ func (c *planner) write(b projects.Bound, v any) error {
 		return nil
 	}
 	if projects.IsComputed(b.Place.Value) {
-		return fmt.Errorf("%s: %s is %s, which is worked out; write %v there yourself", b.Where(), b.Path, b.Text, file)
+		return fmt.Errorf("%s: %s is %s, which is computed; write %v there yourself", b.Where(), b.Path, b.Text, file)
 	}
 	if err := whyFixed(b, file); err != nil {
 		return err

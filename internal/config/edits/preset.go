@@ -74,7 +74,7 @@ func (c *planner) copyPreset(plan *Plan, s *projects.Source) error {
 		target = path.Base(to) // the config names files as seen from its own folder
 	}
 	plan.Edits = append(plan.Edits, change.Edit{File: s.Link.File, Path: s.Link.Path, Value: target})
-	c.note("%s is shared with others: it was copied to %s, and %s points there", s.File, to, s.Link.Where())
+	c.note("%s is shared: it was copied to %s, and %s now points there", s.File, to, s.Link.Where())
 	return nil
 }
 
@@ -90,5 +90,5 @@ func (c *planner) unusedName(name string) (string, error) {
 			return try, nil
 		}
 	}
-	return "", fmt.Errorf("there are many copies of %s already; remove some", name)
+	return "", fmt.Errorf("there are already many copies of %s; remove some", name)
 }

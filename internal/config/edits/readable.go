@@ -15,7 +15,7 @@ import (
 func (c *planner) readable() error {
 	for _, b := range c.project.Unreadable {
 		if what := c.mayHold(b.File); what != "" {
-			return fmt.Errorf("%w; %s may hold %s too, so nothing is changed: put it right, or name the files to change with --config-path", b.Err, b.File, what)
+			return fmt.Errorf("%w; %s may also contain %s, so nothing is changed; fix it, or name the files to change with --config-path", b.Err, b.File, what)
 		}
 	}
 	return nil

@@ -63,5 +63,5 @@ func (r *Run) checkpointedTwice() []string {
 	if len(own) > 0 {
 		also = fmt.Sprintf("%s at %s", own[0].Path, own[0].Where())
 	}
-	return []string{fmt.Sprintf("%s: %s is on, and so is %s: the trainer refuses to start with both, turn one off", sharded[0].Where(), sharded[0].Path, also)}
+	return []string{fmt.Sprintf("%s: %s is on, and so is %s: the trainer refuses to start with both; turn one off", sharded[0].Where(), sharded[0].Path, also)}
 }

@@ -64,7 +64,7 @@ func (r *Run) Missing() []Missing {
 	fields := r.Fields()
 	out := r.refused()
 	if fields["model"] == nil {
-		out = append(out, Missing{"model", "no file names the model: --model NAME, or model: {name: ...} in snug.yaml; for code of your own, snug profile -- <your command>"})
+		out = append(out, Missing{"model", "no file names the model; give --model NAME, or model: {name: ...} in snug.yaml; for custom code, snug profile -- <your command>"})
 	}
 	if fields["batch"] == nil {
 		out = append(out, Missing{"batch", r.noBatch()})
@@ -73,13 +73,13 @@ func (r *Run) Missing() []Missing {
 		out = append(out, Missing{"precision", both})
 	}
 	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil && !r.usualTargets() {
-		out = append(out, Missing{"lora.targets", "no file names the layers that get an adapter: --lora-targets q_proj,v_proj"})
+		out = append(out, Missing{"lora.targets", "no file names the layers to adapt; give --lora-targets q_proj,v_proj"})
 	}
 	out = append(out, r.refusedQuantization()...)
 	out = append(out, r.uncounted(fields)...)
 	for _, b := range r.BindingsOf("dist.world") {
 		if b.Value == projects.Auto && (r.Own == nil || r.Own.Set["dist.world"] == nil) {
-			out = append(out, Missing{"dist.world", fmt.Sprintf("%s: %s is decided when the run starts: --gpus N", b.Where(), b.Path)})
+			out = append(out, Missing{"dist.world", fmt.Sprintf("%s: %s is only known when the run starts; give --gpus N", b.Where(), b.Path)})
 		}
 	}
 	return append(out, r.unknownWords(fields)...)
@@ -101,11 +101,11 @@ func (r *Run) unknownWords(fields map[string]any) []Missing {
 		told := refused[b.Place.At.String()]
 		switch {
 		case b.Setting == "lora" && fields["lora"] == nil && !told:
-			out = append(out, Missing{"lora", fmt.Sprintf("%s: %q is not one that snug knows; LoRA of a like size has --lora-rank N --lora-targets all-linear, and snug profile -- <your command> measures it", b.Where(), b.Unknown)})
+			out = append(out, Missing{"lora", fmt.Sprintf("%s: %q is not known to snug; for LoRA of similar size give --lora-rank N --lora-targets all-linear, or measure it: snug profile -- <your command>", b.Where(), b.Unknown)})
 		case fields[flag] != nil || told || !systems.IsSetting(b.Setting):
 		case b.Setting == "weights" || strings.Contains(flag, ".") || kind && r.World() < 2:
 		default:
-			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not one that snug knows: give the nearest with --%s", b.Where(), b.Unknown, setup.FlagOf(b.Setting))})
+			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not known to snug: give the nearest with --%s", b.Where(), b.Unknown, setup.FlagOf(b.Setting))})
 		}
 	}
 	return out
@@ -114,10 +114,10 @@ func (r *Run) unknownWords(fields map[string]any) []Missing {
 func (r *Run) noBatch() string {
 	for _, b := range r.BindingsOf("batch") {
 		if b.Value == projects.Auto {
-			return fmt.Sprintf("%s: %s is chosen when the run starts: --batch N", b.Where(), b.Path)
+			return fmt.Sprintf("%s: %s is only known when the run starts; give --batch N", b.Where(), b.Path)
 		}
 	}
-	return "no file holds the batch: --batch N, or bind it in snug.yaml (batch: file#path.to.key)"
+	return "no file contains the batch; give --batch N, or bind it in snug.yaml (batch: file#path.to.key)"
 }
 
 // settleModel says which model it is.

@@ -11,7 +11,7 @@ import (
 // Locks is the settings that no plan may change.
 func (r *Run) Locks() []systems.Lock {
 	if b := r.quantizing(); b != nil && r.checkpointsInCode() {
-		return []systems.Lock{{Setting: "checkpointing", Why: r.Primary.File + ": prepare_model_for_kbit_training turns checkpointing on, whatever other keys say"}}
+		return []systems.Lock{{Setting: "checkpointing", Why: r.Primary.File + ": prepare_model_for_kbit_training turns checkpointing on, regardless of other keys"}}
 	}
 	for _, b := range r.BindingsOf("noted") {
 		if b.Key.Locks != nil && b.Value != nil && b.Value != "" {

@@ -26,12 +26,12 @@ func (r *Run) missingFiles(run map[string]any) []string {
 		stage := projects.StageInName.Find(path.Base(name))
 		switch {
 		case b.NamesDeepSpeed() && stage != nil:
-			out = append(out, fmt.Sprintf("%s: %s is not there; by its name it is DeepSpeed's stage %s, and whatever else it says is not counted", b.Where(), name, stage[1]))
+			out = append(out, fmt.Sprintf("%s: %s does not exist; its name says DeepSpeed stage %s, and nothing else in it is counted", b.Where(), name, stage[1]))
 		case b.NamesDeepSpeed() && kind == "" && strings.HasPrefix(said, "zero"):
 		case b.NamesDeepSpeed():
-			out = append(out, fmt.Sprintf("%s: %s is not there, and nothing of it is counted; say what it does with --dist zero2 or zero3 and --gpus N", b.Where(), name))
+			out = append(out, fmt.Sprintf("%s: %s does not exist, so it is not counted; describe it with --dist zero2 or zero3 and --gpus N", b.Where(), name))
 		default:
-			out = append(out, fmt.Sprintf("%s: %s is not there, and nothing of it is counted", b.Where(), name))
+			out = append(out, fmt.Sprintf("%s: %s does not exist, so it is not counted", b.Where(), name))
 		}
 	}
 	if r.Value("dist.kind") == nil && !strings.HasPrefix(said, "zero") {
@@ -45,7 +45,7 @@ func (r *Run) computedLinks() []string {
 	var out []string
 	for _, b := range r.BindingsOf("link") {
 		if b.NamesDeepSpeed() && b.Value == nil && (projects.IsComputed(b.Place.Value) || b.Place.Computed != "") {
-			out = append(out, fmt.Sprintf("%s: %s is %s, which only the run works out, and nothing of it is counted; say what it does with --dist zero2 or zero3 and --gpus N",
+			out = append(out, fmt.Sprintf("%s: %s is %s, which is computed at run time; it is not counted; describe it with --dist zero2 or zero3 and --gpus N",
 				b.Where(), b.Path, shortened(b.Text)))
 		}
 	}

@@ -23,5 +23,5 @@ func (r *Run) otherHead(run map[string]any) []string {
 	if l.Head == "" || model["head"] != l.Head {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: %s: counted as a sentence encoder, whose head is small like its own; --head gives another", l.Where, l.Class)}
+	return []string{fmt.Sprintf("%s: %s: counted as a sentence encoder, which also has a small head; set --head for another", l.Where, l.Class)}
 }

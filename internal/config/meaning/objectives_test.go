@@ -25,7 +25,7 @@ func TestOtherTrainers(t *testing.T) {
 	const (
 		batch         = "per_device_train_batch_size"
 		comparesPairs = "trains on pairs of answers, with twice the rows"
-		weighsAnswers = "trains on judged answers, with a frozen reference"
+		weighsAnswers = "trains on rated answers, with a frozen reference"
 		samplesFirst  = "samples answers before it trains on them"
 		scoresAnswers = "trains a head that scores answers"
 	)

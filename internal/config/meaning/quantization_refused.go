@@ -26,9 +26,9 @@ func (r *Run) unquantizable(b *projects.Bound) string {
 	case b.Value != systems.FourBit:
 		return "quantizes them, which is not simulated yet"
 	case slices.ContainsFunc(r.BindingsOf("quant_method"), func(b projects.Bound) bool { return b.Value == systems.OtherLibrary }):
-		return "quantizes them with another library than bitsandbytes, which is not simulated"
+		return "quantizes them with a library other than bitsandbytes, which is not simulated"
 	case r.deepspeed() && r.World() > 1:
-		return "quantizes them, which is not simulated with DeepSpeed around it; leave that out"
+		return "quantizes them, which is not simulated under DeepSpeed; remove one of them"
 	}
 	return ""
 }
@@ -48,7 +48,7 @@ func (r *Run) refusedQuantization() []Missing {
 func (r *Run) quantizationWarnings(run map[string]any) []string {
 	b, in := r.quantizing(), run["quantization"]
 	if b != nil && r.quantizesNothing(b) && in == nil {
-		return []string{fmt.Sprintf("%s: %s quantizes nothing without --quant_method bnb, and nothing is counted as quantized", b.Where(), b.Path)}
+		return []string{fmt.Sprintf("%s: %s has no effect without --quant_method bnb, so no weights are counted as quantized", b.Where(), b.Path)}
 	}
 	if b == nil || in == nil || r.unquantizable(b) != "" || r.setInSnugFile("quantization.bits") {
 		return nil
@@ -59,7 +59,7 @@ func (r *Run) quantizationWarnings(run map[string]any) []string {
 	own := r.Trainer().OwnProgram || r.Trainer().LoadedByScript
 	switch {
 	case own && !r.inCode() && b.Key.Quantizer == nil:
-		return []string{fmt.Sprintf("%s: %s quantizes weights; whether the program casts the rest to float32 (prepare_model_for_kbit_training) no file says: it is counted as loaded, --prepare-kbit counts it as float32", b.Where(), b.Path)}
+		return []string{fmt.Sprintf("%s: %s quantizes weights; no file says whether the program casts the rest to float32 (prepare_model_for_kbit_training); it is counted as loaded, or with --prepare-kbit as float32", b.Where(), b.Path)}
 	case r.inCode() && !r.prepares() && r.Trainer().QuantizedAdapters == "":
 		return []string{fmt.Sprintf("%s: %s quantizes weights; the rest is counted as loaded, as prepare_model_for_kbit_training is not called here", b.Where(), b.Path)}
 	}
@@ -74,5 +74,5 @@ func (r *Run) olderTRL() string {
 	if n, _ := fmt.Sscanf(r.trl, "0.%d", &minor); !r.Trainer().UsesTRL || n != 1 || minor >= 26 {
 		return ""
 	}
-	return fmt.Sprintf("TRL %s, which is installed, keeps norms and adapters beside quantized weights in float32; they are counted as TRL 1.16 has them, and the run takes more", r.trl)
+	return fmt.Sprintf("TRL %s, which is installed, keeps norms and adapters in float32 when weights are quantized; they are counted as in TRL 1.16, so the run takes more", r.trl)
 }

@@ -58,6 +58,6 @@ func (r *Run) unknownDefaults() []string {
 	if at == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: %s has defaults of its own: what its flags leave out is not taken from them; give --precision, --checkpointing, --optimizer",
+	return []string{fmt.Sprintf("%s: %s has its own defaults, which snug does not know; give --precision, --checkpointing, --optimizer",
 		r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1))}
 }

@@ -51,7 +51,7 @@ func typosIn(s *projects.Source) []string {
 		section := p[:len(p)-1]
 		names := known[strings.Join(section, ".")]
 		if near := nearestKey(p[len(p)-1], names); near != "" && !s.Tree.Has(section.Join(near)) {
-			out = append(out, fmt.Sprintf("%s:%d: %s is no key that snug knows, and is not counted; did you mean %s?", s.File, v.Line, p, near))
+			out = append(out, fmt.Sprintf("%s:%d: %s is not a key that snug knows, and is not counted; did you mean %s?", s.File, v.Line, p, near))
 		}
 	})
 	return out
@@ -96,5 +96,5 @@ func (r *Run) bothPrecisions() string {
 	if len(on) < 2 || on[0].Value == on[1].Value {
 		return ""
 	}
-	return fmt.Sprintf("%s and %s turn on both bf16 and fp16, which no trainer does; keep one, or give --precision", on[0].Where(), on[1].Where())
+	return fmt.Sprintf("%s and %s turn on both bf16 and fp16, which no trainer supports; keep one, or give --precision", on[0].Where(), on[1].Where())
 }

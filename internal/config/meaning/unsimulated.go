@@ -39,7 +39,7 @@ func (r *Run) refused() []Missing {
 
 // refusal is the sentence about it.
 func refusal(where, what, does string) string {
-	return fmt.Sprintf("%s: %s %s; that is not estimated, measure it: snug profile -- <your command>", where, what, does)
+	return fmt.Sprintf("%s: %s %s; this is not estimated; measure it: snug profile -- <your command>", where, what, does)
 }
 
 // noted is what the figures leave out by the word of a file.

@@ -33,7 +33,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.quantizationWarnings(run)...)
 	out = append(out, r.computedSettings(run)...)
 	if line := r.adaptersMadeAt(); line > 0 && run["lora"] == nil {
-		out = append(out, fmt.Sprintf("%s:%d: adapters are made in code, and are not counted: give --lora-peft --lora-rank N, and --lora-targets", r.Primary.File, line))
+		out = append(out, fmt.Sprintf("%s:%d: adapters are created in code and not counted; give --lora-peft --lora-rank N, and --lora-targets", r.Primary.File, line))
 	}
 	return out
 }
@@ -46,7 +46,7 @@ func (r *Run) unknownSpread() []string {
 	if said || kind == "" || kind == "ddp" || len(of) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: no file says over how many GPUs %s is spread: one is counted, without it; give --gpus N", of[0].Where(), kind)}
+	return []string{fmt.Sprintf("%s: no file says how many GPUs %s uses; one GPU is assumed, without it; give --gpus N", of[0].Where(), kind)}
 }
 
 // ownLayers is that a trainer puts kernels of its own in the place of PEFT's layers.
@@ -87,11 +87,11 @@ func (r *Run) computedSettings(run map[string]any) []string {
 		if b.Value != nil || b.Unknown != "" || !computed || flag == "" || !reflect.DeepEqual(counted, field(run, b.Setting)) {
 			continue
 		}
-		then := "it is taken for absent"
+		then := "it is ignored"
 		if counted != nil {
 			then = fmt.Sprintf("%v is counted", counted)
 		}
-		out = append(out, fmt.Sprintf("%s: %s is %s, which only the run works out; %s, --%s gives another", b.Where(), b.Path, shortened(b.Text), then, flag))
+		out = append(out, fmt.Sprintf("%s: %s is %s, which is computed at run time; %s; set it with --%s", b.Where(), b.Path, shortened(b.Text), then, flag))
 	}
 	return out
 }

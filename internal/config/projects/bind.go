@@ -108,16 +108,16 @@ func (b Bound) notes() []string {
 	where := fmt.Sprintf("%s:%d", b.File, b.Line)
 	var out []string
 	if b.Place.Computed != "" {
-		out = append(out, fmt.Sprintf("%s: %s is %s, which only the program itself works out", where, b.Place.At, b.Place.Computed))
+		out = append(out, fmt.Sprintf("%s: %s is %s, which only the program can compute", where, b.Place.At, b.Place.Computed))
 	}
 	if b.Unknown != "" {
-		out = append(out, fmt.Sprintf("%s: %s %q is not one that snug knows", where, b.Setting, b.Unknown))
+		out = append(out, fmt.Sprintf("%s: %s %q is not known to snug", where, b.Setting, b.Unknown))
 	}
 	if len(b.rivals) > 0 {
-		out = append(out, fmt.Sprintf("%s: %s may be meant, or %s; bind the right one in snug.yaml", where, b.Path, strings.Join(b.rivals, ", ")))
+		out = append(out, fmt.Sprintf("%s: this could be %s or %s; bind the right one in snug.yaml", where, b.Path, strings.Join(b.rivals, ", ")))
 	}
 	if len(b.Place.Through) > 0 {
-		out = append(out, fmt.Sprintf("%s stands at %s through %s", b.Place.At, where, strings.Join(b.Place.Through, " and ")))
+		out = append(out, fmt.Sprintf("%s is defined at %s, through %s", b.Place.At, where, strings.Join(b.Place.Through, " and ")))
 	}
 	return out
 }

@@ -141,7 +141,7 @@ func (p *Found) attached(main *Source, rest []*Source) []*Source {
 		if len(of) == 1 {
 			out = append(out, of[0])
 		} else {
-			p.Notes = append(p.Notes, fmt.Sprintf("several %s configs are here and none was used: %s", system.Title, Enumerate(fileNames(of))))
+			p.Notes = append(p.Notes, fmt.Sprintf("there are several %s configs here, and none was used: %s", system.Title, Enumerate(fileNames(of))))
 		}
 	}
 	return out
@@ -201,7 +201,7 @@ func (p *Found) follow() error {
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			p.Notes = append(p.Notes, fmt.Sprintf("%s names %s, which is not there", b.Where(), name))
+			p.Notes = append(p.Notes, fmt.Sprintf("%s names %s, which does not exist", b.Where(), name))
 			p.noteAbsent(b, name)
 			continue
 		case err != nil:

@@ -15,10 +15,10 @@ import (
 )
 
 // ErrNothing says that a folder holds no configuration that snug knows.
-var ErrNothing = errors.New("no training configuration found")
+var ErrNothing = errors.New("no training config found")
 
 // ErrSeveral says that a folder holds configurations of more than one run.
-var ErrSeveral = errors.New("several configurations are here")
+var ErrSeveral = errors.New("there are several configs here")
 
 // nothingFound is ErrNothing where something was there and could not be used.
 type nothingFound struct{ root, why string }
@@ -140,7 +140,7 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 		case err != nil:
 			return nil, err
 		case s == nil:
-			return nil, fmt.Errorf("%s holds no setting that snug knows; bind one in snug.yaml: snug init", name)
+			return nil, fmt.Errorf("%s contains no setting that snug knows; bind one in snug.yaml: snug init", name)
 		}
 		out = append(out, s)
 		p.Notes = append(p.Notes, notes...)

@@ -74,7 +74,7 @@ func (c *hydraComposer) add(file string, d *doc.Document, group string, mount do
 		return nil
 	}
 	if c.depth++; c.depth > deepestDefaults {
-		return fmt.Errorf("%s: its defaults lead in a circle", file)
+		return fmt.Errorf("%s: its defaults form a cycle", file)
 	}
 	defer func() { c.depth-- }()
 	entries, err := c.entries(file, d)
@@ -111,7 +111,7 @@ func (c *hydraComposer) entries(file string, d *doc.Document) ([]defaultsEntry, 
 		return nil, fmt.Errorf("%s: %w", file, errSpent)
 	}
 	if c.read += 1 + len(entries); c.read > mostDefaults {
-		return nil, fmt.Errorf("%s: it is one of more than %d entries of defaults lists, as many as snug composes", file, mostDefaults)
+		return nil, fmt.Errorf("%s: more than %d entries in defaults lists, which is the limit", file, mostDefaults)
 	}
 	return entries, nil
 }

@@ -64,9 +64,9 @@ func TestHydraHasAnEnd(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"keys": {keys, "it is one of more than 2000 entries of defaults lists"},
-		"deep": {deep, "its defaults lead in a circle"},
-		"long": {long, "it is one of more than 2000 entries of defaults lists"},
+		"keys": {keys, "more than 2000 entries in defaults lists"},
+		"deep": {deep, "its defaults form a cycle"},
+		"long": {long, "more than 2000 entries in defaults lists"},
 	} {
 		bounded(t, 128<<20, func() {
 			if _, err := Find(mapFS(c.files), ".", "c0.yaml"); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -30,7 +30,7 @@ func defaultsOf(d *doc.Document, most int) ([]defaultsEntry, error) {
 		return nil, err
 	}
 	if list.Kind != doc.List {
-		return nil, fmt.Errorf("%s:%d:%d: defaults holds a %s where a list is due", d.Name(), list.Line, list.Column, list.Kind)
+		return nil, fmt.Errorf("%s:%d:%d: defaults contains a %s, not a list", d.Name(), list.Line, list.Column, list.Kind)
 	}
 	return listed(d, most)
 }

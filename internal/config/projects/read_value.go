@@ -118,7 +118,7 @@ func (k valueReader) readType(v doc.Value) any {
 
 // wrong says that the value is not of the kind that is due.
 func (k valueReader) wrong(at tree.Place) error {
-	return fmt.Errorf("%s:%d:%d: %s holds %s where %s is due (%s)",
+	return fmt.Errorf("%s:%d:%d: %s is %s, but %s is expected (%s)",
 		at.File, at.Value.Line, at.Value.Column, at.Path, article(string(at.Value.Kind)), article(string(k.Kind)), k.Setting)
 }
 
@@ -151,7 +151,7 @@ func (k valueReader) readWhole(t tree.Tree, at tree.Place) (any, error) {
 	case f < 0 || f > 0 && f < 1: // -1 and shares: let the system choose
 		return Auto, nil
 	case f != math.Trunc(f) || f > 1<<40:
-		return nil, fmt.Errorf("%s:%d:%d: %s is %s; a whole number is due (%s)", at.File, at.Value.Line, at.Value.Column, at.Path, at.Value.Text, k.Setting)
+		return nil, fmt.Errorf("%s:%d:%d: %s is %s; a whole number is expected (%s)", at.File, at.Value.Line, at.Value.Column, at.Path, at.Value.Text, k.Setting)
 	}
 	return int(f), nil
 }

@@ -48,7 +48,7 @@ func newReader(files Files, named []string) *reader {
 }
 
 // errSpent says that a bound on all files together was reached.
-var errSpent = errors.New("with the files before it that is more than snug reads of a project; name the run's config: --config-path FILE")
+var errSpent = errors.New("the project is larger than snug reads; name the config: --config-path FILE")
 
 // ReadDir lists a folder.
 func (r *reader) ReadDir(name string) ([]fs.DirEntry, error) { return r.files.ReadDir(name) }
@@ -71,7 +71,7 @@ func (r *reader) ReadFile(name string) ([]byte, error) {
 		most = largestNamed
 	}
 	if len(data) > most {
-		return nil, fmt.Errorf("larger than %d MiB, which no config is; is it the right file?", most>>20)
+		return nil, fmt.Errorf("larger than %d MiB, too large for a config; is it the right file?", most>>20)
 	}
 	if bytes.Count(data, []byte(","))+bytes.Count(data, []byte("\n")) > mostKept {
 		return nil, errDense
@@ -85,7 +85,7 @@ func (r *reader) ReadFile(name string) ([]byte, error) {
 
 // errDense says that a file has more values than are kept of all, by its commas and
 // lines: to take it apart in order to count them would take hundreds of megabytes.
-var errDense = fmt.Errorf("more than %d lines and commas, which no config has; is it the right file?", mostKept)
+var errDense = fmt.Errorf("more than %d lines and commas, too many for a config; is it the right file?", mostKept)
 
 // open takes a YAML file of a Hydra group apart, once.
 func (r *reader) open(name string) (*doc.Document, error) {
@@ -191,6 +191,6 @@ func unsearchedNote(n, of int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of the %d files here that might be configs were not read, the largest ones: snug looks through %d MiB or %d values of them; if one is the run's, name it: --config-path FILE",
+	return fmt.Sprintf("%d of the %d possible configs here were not read, the largest ones: snug reads at most %d MiB or %d values; if you need one of them, name it: --config-path FILE",
 		n, of, mostParsed>>20, mostKept)
 }

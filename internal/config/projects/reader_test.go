@@ -63,7 +63,7 @@ func TestSearchHasAnEnd(t *testing.T) {
 		if main, _ := p.Main(); main != "conf/train.yaml" || p.BindingsOf("batch")[0].Value != 4 {
 			t.Errorf("the main file is %s, with a batch of %v", main, p.BindingsOf("batch")[0].Value)
 		}
-		const want = "62 of the 101 files here that might be configs were not read, the largest ones: snug looks through 8 MiB or 200000 values of them; if one is the run's, name it: --config-path FILE"
+		const want = "62 of the 101 possible configs here were not read, the largest ones: snug reads at most 8 MiB or 200000 values; if you need one of them, name it: --config-path FILE"
 		if len(p.Notes) != 1 || p.Notes[0] != want {
 			t.Errorf("notes are %q", p.Notes)
 		}
@@ -80,7 +80,7 @@ func TestSearchKeepsSoMuch(t *testing.T) {
 		files[fmt.Sprintf("c%02d.yaml", i)] = text("batch_size: 4\n", 200_000)
 	}
 	_, err := Find(mapFS(files), ".")
-	if err == nil || !strings.Contains(err.Error(), "several configurations are here") || !strings.Contains(err.Error(), "of the 40 files here that might be configs were not read") {
+	if err == nil || !strings.Contains(err.Error(), "there are several configs here") || !strings.Contains(err.Error(), "of the 40 possible configs here were not read") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -113,7 +113,7 @@ func TestManyCandidates(t *testing.T) {
 	}
 	bounded(t, 1<<30, func() {
 		_, err := Find(mapFS(map[string]string{"config.yaml": b.String()}), ".")
-		if err == nil || !strings.Contains(err.Error(), "k0.batch_size may be meant, or k1.batch_size (line 5)") || len(err.Error()) > 500 {
+		if err == nil || !strings.Contains(err.Error(), "this could be k0.batch_size or k1.batch_size (line 5)") || len(err.Error()) > 500 {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -70,7 +70,7 @@ func scan(files Files) ([]candidateFile, error) {
 				}
 			case worthReading(e):
 				if out = append(out, candidateFile{name, sizeOf(e)}); len(out) > mostFiles {
-					return nil, fmt.Errorf("there are more than %d files that might be configs here; name the one: --config-path FILE", mostFiles)
+					return nil, fmt.Errorf("there are more than %d possible configs here; name one: --config-path FILE", mostFiles)
 				}
 			}
 		}

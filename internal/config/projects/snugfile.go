@@ -103,7 +103,7 @@ func (r *ownReader) section(key string) error {
 		return err
 	}
 	if !slices.Contains(known, key) {
-		return r.fail(at, "%q is not known%s", key, spelling.Hint(key, known, "known are "+strings.Join(known, ", ")))
+		return r.fail(at, "%q is not known%s", key, spelling.Hint(key, known, "known: "+strings.Join(known, ", ")))
 	}
 	if at.Value.Kind == doc.Null {
 		return nil
@@ -146,7 +146,7 @@ func (r *ownReader) command(at tree.Place) error {
 	}
 	if len(words) == 1 {
 		if strings.ContainsAny(words[0], "\"'`\\$|&;<>") {
-			return r.fail(at, "command holds what a shell would read; write it as a list of words, or put it into a script")
+			return r.fail(at, "command contains shell syntax; write it as a list of words, or put it into a script")
 		}
 		words = strings.Fields(words[0])
 	}

@@ -40,7 +40,7 @@ func (p *Found) adopt(own *OwnFile) error {
 		}
 		if found == nil {
 			_, missing := s.Tree.Layers[0].Doc.Find(b.Path)
-			return fmt.Errorf("%s binds %s to what is not there: %w", b.where, b.Setting, missing)
+			return fmt.Errorf("%s binds %s to a missing key: %w", b.where, b.Setting, missing)
 		}
 		if !replaced[b.Setting] {
 			p.unbind(b.Setting)

@@ -21,7 +21,7 @@ func TestSnugFileCommand(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"command: python train.py > log": "snug.yaml:1:10: command holds what a shell would read",
+		"command: python train.py > log": "snug.yaml:1:10: command contains shell syntax",
 		"command: {a: 1}":                "command",
 	} {
 		if _, err := ParseSnugFile([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

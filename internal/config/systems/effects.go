@@ -5,17 +5,17 @@ package systems
 // What keys do to memory that several systems have, as a sentence goes on after the
 // key.
 const (
-	offloadsStates      = "keeps optimizer states in the CPU's memory"
-	offloadsWeights     = "keeps weights in the CPU's memory"
-	offloadsAll         = "keeps weights, gradients and optimizer states in the CPU's memory"
-	offloadsActivations = "keeps activations in the CPU's memory"
+	offloadsStates      = "keeps optimizer states in CPU memory"
+	offloadsWeights     = "keeps weights in CPU memory"
+	offloadsAll         = "keeps weights, gradients and optimizer states in CPU memory"
+	offloadsActivations = "keeps activations in CPU memory"
 	splitsLayers        = "splits the layers over GPUs"
 	splitsTokens        = "splits each sample over GPUs"
-	compiles            = "lets torch.compile choose what is kept for backward"
-	lowRankStates       = "keeps optimizer states of a lower rank"
-	fewLayers           = "trains a part of the weights"
-	noLogits            = "makes the logits piece by piece"
-	pagedStates         = "keeps optimizer states outside PyTorch's memory, where the driver can move them to the CPU's"
+	compiles            = "lets torch.compile decide what to keep for backward"
+	lowRankStates       = "keeps low-rank optimizer states"
+	fewLayers           = "trains only some of the weights"
+	noLogits            = "computes the logits in pieces"
+	pagedStates         = "keeps optimizer states outside PyTorch's memory, and the driver may move them to the CPU"
 )
 
 // offloads is where DeepSpeed keeps something: on the card, or not.

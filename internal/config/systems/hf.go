@@ -18,7 +18,7 @@ const (
 // TrainerBatch is what only transformers' Trainer calls the batch.
 const TrainerBatch = "per_device_train_batch_size"
 
-const scriptsArgument = "is an argument of scripts like run_clm.py; in one of your own, give it to from_pretrained instead"
+const scriptsArgument = "is an argument of scripts like run_clm.py; in your own script, pass it to from_pretrained instead"
 
 // hf is Hugging Face's TrainingArguments, as HfArgumentParser reads them from
 // JSON or YAML. The model stands in the script's own arguments, by custom under

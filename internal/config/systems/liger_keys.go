@@ -6,7 +6,7 @@ const (
 	ligerPatches = "liger-kernel 0.8.5, transformers/monkey_patch.py"
 	axolotlLiger = "axolotl 0.19, integrations/liger/args.py and plugin.py"
 
-	overLogits = "writes the gradients over the logits"
+	overLogits = "overwrites the logits with their gradients"
 )
 
 // ligerKeys are TrainingArguments' switch and what its kernels may be told.

@@ -68,8 +68,8 @@ func llamaFactoryUnsimulated(args string) []Key {
 		less("use_apollo", lowRankStates, tuning),
 		less("use_badam", "trains one block of layers at a time", tuning),
 		less("use_adam_mini", "keeps one state for many weights", tuning),
-		either("use_muon", "keeps one state for each weight of a matrix, and has buffers of its own", tuning),
-		either("use_unsloth", "puts kernels of its own in the place of layers", model),
+		either("use_muon", "keeps one state for each weight of a matrix, and has its own buffers", tuning),
+		either("use_unsloth", "replaces layers by its own kernels", model),
 		less("use_unsloth_gc", offloadsActivations, model),
 		{Setting: "noted", Path: "upcast_layernorm", Kind: Switch, Means: "keeps norms in float32", Then: takesMore, Source: model},
 	}

@@ -7,7 +7,7 @@ import "snug/internal/config/doc"
 const nanogptTrain = "karpathy/nanoGPT, train.py"
 
 // resumes is what train.py's name state_dict does: nothing binds it anew.
-const resumes = "keeps the checkpoint's weights on the GPU beside the model's"
+const resumes = "keeps the checkpoint's weights on the GPU as well as the model's"
 
 // nanogpt is Python files that only assign, as nanoGPT's configurator runs
 // them, and train.py itself. gradient_accumulation_steps counts over all GPUs:

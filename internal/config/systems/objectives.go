@@ -6,13 +6,13 @@ import "strings"
 
 // What other objectives do, as the sentence goes on after their names.
 const (
-	comparesPairs   = "trains on pairs of answers, with twice the rows and most often a frozen reference model beside"
-	comparesAnswers = "compares answers, most often with a frozen reference model beside"
-	weighsAnswers   = "trains on judged answers, with a frozen reference model beside"
-	samplesFirst    = "samples answers before it trains on them, with a reference or a cache beside"
+	comparesPairs   = "trains on pairs of answers, with twice the rows and usually a frozen reference model"
+	comparesAnswers = "compares answers, usually with a frozen reference model"
+	weighsAnswers   = "trains on rated answers, with a frozen reference model"
+	samplesFirst    = "samples answers before it trains on them, with a reference model or a cache"
 	scoresAnswers   = "trains a head that scores answers, two for each sample"
-	distils         = "runs a teacher beside the model"
-	notTokens       = "is another loss than the one over tokens"
+	distils         = "also runs a teacher model"
+	notTokens       = "is not a loss over tokens"
 )
 
 // objectives is what trainers call them, in files and on command lines.

@@ -8,13 +8,13 @@ import (
 	"snug/internal/config/doc"
 )
 
-const byCustom = "by custom"
+const byCustom = "convention"
 
 // plain is for files of the user's own making: what a key is called says what
 // it is, wherever it stands and in whatever case. The first name in the table
 // that is there decides; sections for evaluation are passed over.
 var plain = System{
-	Name: "plain", Title: "a file of your own, by well-known names",
+	Name: "plain", Title: "your own file, with common key names",
 	Formats: []doc.Format{doc.YAML, doc.JSON, doc.TOML, doc.Python}, ByName: true,
 	Keys: keysOf(plainKeys),
 

@@ -28,7 +28,7 @@ type Setting struct {
 func Settings() []Setting { return slices.Clone(allSettings()) }
 
 var allSettings = sync.OnceValue(func() []Setting {
-	out := []Setting{{Name: "model", Kind: Name, What: "the model that is trained"}}
+	out := []Setting{{Name: "model", Kind: Name, What: "the model to train"}}
 	for _, x := range setup.Settings() {
 		if x.Has(setup.InFiles) {
 			out = append(out, Setting{x.Name, kindOf[x.Kind()], x.Words, x.Plain(), int(x.Least)})
@@ -78,7 +78,7 @@ func SettingNamed(name string) (Setting, error) {
 	}
 	names := SettingNames()
 	return Setting{}, fmt.Errorf("setting %q is not known%s", name,
-		spelling.Hint(name, names, "known are "+strings.Join(names, ", ")))
+		spelling.Hint(name, names, "known: "+strings.Join(names, ", ")))
 }
 
 // ParseSetting reads "batch=8": a setting and its value, in a setup's terms.
@@ -101,13 +101,13 @@ func (s Setting) parse(raw string) (any, error) {
 	case Whole:
 		n, err := strconv.Atoi(raw)
 		if err != nil {
-			return nil, fmt.Errorf("%s is %q; it has to be a whole number", s.Name, raw)
+			return nil, fmt.Errorf("%s is %q; it must be a whole number", s.Name, raw)
 		}
 		return n, s.Check(n)
 	case Number:
 		f, err := strconv.ParseFloat(raw, 64)
 		if err != nil {
-			return nil, fmt.Errorf("%s is %q; it has to be a number", s.Name, raw)
+			return nil, fmt.Errorf("%s is %q; it must be a number", s.Name, raw)
 		}
 		return f, s.Check(f)
 	case Switch:
@@ -117,7 +117,7 @@ func (s Setting) parse(raw string) (any, error) {
 		case "false", "off", "no":
 			return false, nil
 		}
-		return nil, fmt.Errorf("%s is %q; it has to be true or false", s.Name, raw)
+		return nil, fmt.Errorf("%s is %q; it must be true or false", s.Name, raw)
 	case Names:
 		return strings.Split(raw, ","), nil
 	}
@@ -129,16 +129,16 @@ func (s Setting) Check(value any) error {
 	switch v := value.(type) {
 	case int:
 		if v < s.Least || v > 1<<30 {
-			return fmt.Errorf("%s is %d; it has to be a whole number from %d on", s.Name, v, s.Least)
+			return fmt.Errorf("%s is %d; it must be a whole number from %d on", s.Name, v, s.Least)
 		}
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-			return fmt.Errorf("%s is %v; it has to be a number from 0 on", s.Name, v)
+			return fmt.Errorf("%s is %v; it must be a number from 0 on", s.Name, v)
 		}
 	case string:
 		if s.Kind == Word && !slices.Contains(s.Words, v) {
 			return fmt.Errorf("%s %q is not known%s", s.Name, v,
-				spelling.Hint(v, s.Words, "known are "+strings.Join(s.Words, ", ")))
+				spelling.Hint(v, s.Words, "known: "+strings.Join(s.Words, ", ")))
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ const (
 	Present  Kind = "anything"
 	Schedule Kind = "map from epoch to number"
 	Object   Kind = "object"
-	Link     Kind = "path of another file"
+	Link     Kind = "path to another file"
 )
 
 // Key says where a system keeps one setting.

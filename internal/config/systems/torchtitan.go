@@ -39,7 +39,7 @@ func torchtitanKeys() []Key {
 		splits("parallelism.expert_parallel_degree", torchtitanJob),
 		shares("parallelism.context_parallel_degree", torchtitanJob),
 		{Setting: "noted", Path: "activation_checkpoint.mode", Kind: Word, Default: "selective", Then: takesEither, Source: torchtitanJob,
-			Words: []Term{{"selective", "keeps some results of each layer and makes the others anew"}}},
+			Words: []Term{{"selective", "keeps some results of each layer and recomputes the others"}}},
 		less("training.enable_cpu_offload", offloadsAll, torchtitanJob),
 		either("compile.enable", compiles, torchtitanJob),
 		either("training.compile", compiles, torchtitanJob+" (until mid 2025)"),

@@ -12,7 +12,7 @@ var torchtune = System{
 	Signs: []string{"model._component_", "tokenizer._component_ batch_size"},
 	Keys:  keysOf(torchtuneKeys),
 
-	Loading: Loading{QuantizesItself: "quantizes them by code of torchtune's own, which is not simulated"},
+	Loading: Loading{QuantizesItself: "quantizes them with torchtune's own code, which is not simulated"},
 	// Recipes for several GPUs make the model on the meta device (0.6.1, recipes/*_distributed.py).
 	Sharding: Sharding{Shards: true, ShardingRecipes: "_distributed"},
 }
@@ -52,8 +52,8 @@ func torchtuneKeys() []Key {
 // used, so that recipes refuse to accumulate any (torchtune 0.6.1,
 // recipes/full_finetune_single_device.py).
 func inBackward() Key {
-	k := less("optimizer_in_bwd", "takes a step for each weight as soon as its gradient is there", torchtuneConfigs)
-	k.Locks = &Lock{"accumulation", "is on, with which torchtune accumulates nothing"}
+	k := less("optimizer_in_bwd", "updates each weight as soon as its gradient is ready", torchtuneConfigs)
+	k.Locks = &Lock{"accumulation", "is on, and torchtune cannot accumulate with it"}
 	return k
 }
 

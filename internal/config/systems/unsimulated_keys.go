@@ -7,9 +7,9 @@ type Side string
 
 // The sides.
 const (
-	takesLess   Side = "that is not counted, and the run takes less"
-	takesMore   Side = "that is not counted, and the run takes more"
-	takesEither Side = "that is not counted, and the run may take more or less"
+	takesLess   Side = "this is not counted, so the run takes less"
+	takesMore   Side = "this is not counted, so the run takes more"
+	takesEither Side = "this is not counted, so the run may take more or less"
 )
 
 // less is a switch that saves memory which is counted.

@@ -60,7 +60,7 @@ func (k *Key) Write(v any, now doc.Value, world int) (any, error) {
 func (k *Key) Cannot(v any) error {
 	name := strings.TrimPrefix(k.Path, "**.")
 	if k.Kind == Word && len(k.Reads) > 0 && (len(k.Words) == 0 || k.Source == byCustom) {
-		return fmt.Errorf("which words %s may have only your program knows; for %s %v, write it there yourself", name, k.Setting, v)
+		return fmt.Errorf("only your program knows the values of %s; for %s %v, set it yourself", name, k.Setting, v)
 	}
 	return fmt.Errorf("%s cannot say %s %v", name, k.Setting, v)
 }

@@ -61,7 +61,7 @@ const mostHops = 16
 
 func (t Tree) follow(p doc.Path, through []string) (Place, error) {
 	if len(through) > mostHops {
-		return Place{}, fmt.Errorf("%s leads in a circle: %s", p, strings.Join(through[:3], ", "))
+		return Place{}, fmt.Errorf("%s forms a cycle: %s", p, strings.Join(through[:3], ", "))
 	}
 	found, err := t.Stands(p)
 	if err != nil {
@@ -83,7 +83,7 @@ func (t Tree) follow(p doc.Path, through []string) (Place, error) {
 	}
 	next, err := t.follow(target, append(through, text))
 	if errors.Is(err, ErrAbsent) {
-		return Place{}, fmt.Errorf("%s:%d:%d: %s names %s, which is not there", found.File, found.Value.Line, found.Value.Column, text, target)
+		return Place{}, fmt.Errorf("%s:%d:%d: %s names %s, which does not exist", found.File, found.Value.Line, found.Value.Column, text, target)
 	}
 	next.At = p
 	return next, err

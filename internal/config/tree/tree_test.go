@@ -41,16 +41,16 @@ func TestFind(t *testing.T) {
 		"size":            "main.yaml data.batch_size 8",
 		"env":             "computed",
 		"data.absent":     "absent",
-		"lost":            "main.yaml:4:7: ${nowhere} names nowhere, which is not there",
-		"a":               "circle",
+		"lost":            "main.yaml:4:7: ${nowhere} names nowhere, which does not exist",
+		"a":               "cycle",
 	} {
 		at, err := tree.Find(strings.Split(path, "."))
 		got := at.File + " " + at.Path.String() + " " + at.Value.Text
 		switch {
 		case errors.Is(err, ErrAbsent):
 			got = "absent"
-		case err != nil && strings.Contains(err.Error(), "circle"):
-			got = "circle"
+		case err != nil && strings.Contains(err.Error(), "cycle"):
+			got = "cycle"
 		case err != nil:
 			got = err.Error()
 		case at.Computed != "":

@@ -56,7 +56,7 @@ func (s Sysfs) Report(context.Context) (*gpu.Report, error) {
 		r.Devices = append(r.Devices, d)
 	}
 	if len(r.Devices) == 0 {
-		return nil, errors.New("no card of AMD's with memory of its own")
+		return nil, errors.New("no AMD card with its own memory")
 	}
 	return r, nil
 }

@@ -57,7 +57,7 @@ func NewOptimizer(w *shadow.World, name string, params ...[]*shadow.Tensor) (Opt
 	}
 	newOne := optimizers[name]
 	if newOne == nil {
-		return nil, fmt.Errorf("optimizer %q is not known; known are %s", name, strings.Join(OptimizerNames(), ", "))
+		return nil, fmt.Errorf("optimizer %q is not known; known: %s", name, strings.Join(OptimizerNames(), ", "))
 	}
 	if len(params) == 1 {
 		return newOne(w, params[0]), nil
