@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package accuracy lays estimates beside measurements: how far off they are, by
-// model family and by option, and how far off the formulas are that people use
-// instead.
+// Package accuracy compares estimates with measured runs: how far off they are, by model family and by
+// option, and how far off the common rules of thumb are. It only reads measurements; testdata/measured
+// has the scripts that make them.
 package accuracy
 
 import (

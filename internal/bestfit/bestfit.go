@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bestfit is PyTorch's caching allocator where nothing is asked of it
-// but two numbers, the peaks of allocated and of reserved memory: default
-// options, a card that is never full, and blocks that only one CUDA stream uses.
+// Package bestfit simulates PyTorch's caching allocator for callers that need only two numbers, the peaks
+// of allocated and of reserved memory. It supports the default options, a card that never runs out of
+// memory, and blocks that are used by one CUDA stream only. Package allocator does everything else, and a
+// property test compares the two event for event.
 //
-// Package allocator knows everything else, and is what this one is compared
-// with event for event; a search over many sizes of a training step of a million
-// events needs the two numbers only, and gets them here some three times as
-// fast.
-//
-// What makes the difference: no statistics but the two; a free block is one word,
-// and of its size mostly the only one, in a row that the nearest cache holds; and
-// an allocation that is given back at once mostly leaves everything as it was, so
-// that it is looked up and not made.
+// A search over many sizes of a training step with a million events needs only the two peaks, and gets
+// them here about three times as fast. It is faster because it keeps no other statistics; because a free
+// block is one word, usually the only one of its size, in an array that stays in the fastest cache; and
+// because an allocation that is freed at once usually changes nothing, so its effect is looked up and not
+// carried out.
 package bestfit
 
 import (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package catalog knows well-known models by name: the values of their
-// config.json that decide their shapes.
+// Package catalog is a built-in table of well-known models: for each name, the values of its config.json
+// that decide tensor shapes. It holds no weights and uses no network.
 package catalog
 
 import (

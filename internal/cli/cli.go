@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli is the command line: it parses, calls and prints. What it
-// touches of the outside comes in an Env, so that tests need no process.
+// Package cli is the command line: it parses flags, calls the packages that do the work, and prints their
+// answers. Everything it uses of the outside world comes in an Env, so tests need no process.
 package cli
 
 import (

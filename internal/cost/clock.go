@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cost says how long a training step takes on a card.
+// Package cost estimates how long a training step takes on a card.
 //
-// Two clocks run side by side, as in a real process. The host's advances with
-// every op that Python dispatches; each kernel is queued on the device, whose
-// clock advances with the kernel's own time. The device starts a kernel when it
-// has finished the one before and the host has launched it: where the host is
-// slower, the GPU waits for Python, and the step is launch-bound without anybody
-// having to say so. Where the host reads a value back, it waits in turn.
+// Two clocks run side by side, as in a real process. The host clock advances with every op that Python
+// dispatches. Each kernel is queued on the device, whose clock advances by the kernel's own time. The
+// device starts a kernel when it has finished the previous one and the host has launched it. If the host
+// is slower, the GPU waits for it; launch-bound steps need no rule of their own. When the host reads a
+// value back, it waits for the device.
 //
-// A kernel's time is what its arithmetic takes at the card's rate, with the
-// tiles of a matrix product counted in whole waves over the multiprocessors, or
-// what its bytes take at the card's bandwidth, whichever is longer.
+// A kernel takes the longer of two times: its arithmetic at the card's rate, with the tiles of a matrix
+// product counted in whole waves over the multiprocessors, and its bytes at the card's bandwidth.
 //
-// The constants were calibrated once, on 69 runs of many models on one H200, and
-// are the same for every model. Other cards scale by their rates.
+// The constants were calibrated once, on 69 runs of many models on one H200, and are the same for every
+// model. Other cards are scaled by their rates. Transfers between GPUs and the loading of data are not
+// modelled.
 package cost
 
 import (

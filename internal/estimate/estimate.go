@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package estimate answers what a training run takes: it simulates the run, or
-// takes it from a profile, plays the stream through the allocator, and says what
-// was alive at the peak.
+// Package estimate computes the memory of a training run and what it is used for. It simulates the run,
+// or generates it from a profile, plays the stream of allocations through the allocator, and reports what
+// was alive at the peak. It reads no config files and asks no GPU.
 package estimate
 
 import (

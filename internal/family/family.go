@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package family holds the model families, one file each, written on the
-// shadow of PyTorch so that they read like the modules they stand for
-// (transformers 5.17 and torchvision 0.26 unless a comment says otherwise).
+// Package family has the model families, one file each. They are written with the ops of package shadow
+// and read like the modules they stand for (transformers 5.17 and torchvision 0.26 unless a comment says
+// otherwise). A model that is not covered exactly is refused, not approximated.
 package family
 
 import (

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filelock holds a file so that other processes can tell. The system
-// gives a lock back when its process ends, however that happens, so a lock is
-// never stale.
+// Package filelock locks files against other processes. The operating system releases a lock when its
+// process ends, however it ends, so a lock is never stale.
 package filelock
 
 import (

@@ -2,14 +2,13 @@
 
 // Package files opens every file that snug reads.
 //
-// A project folder belongs to somebody else, and so does what lies in it: a link
-// to /dev/zero in the place of a config.json never ends, a FIFO is waited for by
-// whoever opens it, and a sparse file of a terabyte takes no disk. So a file that
-// was found in a folder, or that another file names, has to be a regular one, and
-// no file is read beyond a bound that the caller sets for its kind.
+// A project folder is not snug's own and may contain anything: a link to /dev/zero named config.json
+// never ends, opening a FIFO blocks, and a sparse file of a terabyte takes no disk space. So a file that
+// was found in a folder, or that another file names, must be a regular file, and no file is read beyond a
+// limit that the caller sets for its kind.
 //
-// A file that the user names on the command line may also be a pipe, as in
-// `snug estimate --setup <(make-setups)`. It is bounded all the same.
+// A file that the user names on the command line may also be a pipe, as in `snug estimate --setup
+// <(make-setups)`. The limit applies to it too.
 package files
 
 import (

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package freeset keeps the free blocks of an allocator in order of their sizes.
+// Package freeset keeps the free blocks of an allocator ordered by size.
 //
-// A free set answers one question, "the smallest block that is big enough, the
-// lowest of those", some ten million times a second, and changes as often.
+// A free set answers one question, "the smallest block that is big enough, and the lowest of those", some
+// ten million times a second, and changes as often.
 //
-// It is a row of bins by size with a bitmap over them. Up to 2 MiB, where
-// nearly all requests fall, each multiple of 512 bytes has a bin of its own;
-// above, each doubling has 64. A bin keeps its blocks sorted (bin.go), so the
-// bins one after the other are the whole set in order.
+// It is an array of bins by size with a bitmap over them. Up to 2 MiB, where nearly all requests fall,
+// each multiple of 512 bytes has its own bin; above that, each doubling has 64. A bin keeps its blocks
+// sorted (bin.go), so the bins in sequence are the whole set in order.
 //
 //	size → bin ──occupied?──► its first fitting block
 //	          └─► next set bit in the bitmap ─► that bin's first block
 //
-// A training step keeps some tens to some hundreds of free blocks of not many
-// sizes, so most bins hold one or two and a search is a bit scan. One sorted
-// sequence for all sizes, which this replaced, spent most of a replay halving
-// and moving; a tree would trade the moving for branches that cannot be foreseen.
+// A training step has tens to hundreds of free blocks of few distinct sizes, so most bins hold one or two
+// and a search is a bit scan. The earlier design, one sorted sequence for all sizes, spent most of a
+// replay in binary searches and moves. A tree would replace the moves with unpredictable branches.
 //
-// Bins come in pages of 16, made when first used: an empty set is some four
-// kilobytes.
+// Bins are allocated in pages of 16 when first used. An empty set takes about four kilobytes.
 package freeset
 
 import "math/bits"

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kernel knows the kernels that PyTorch runs on a card: which one it
-// chooses for a shape, and how many bytes that one takes for a moment. Numbers go
-// in and numbers come out; it knows nothing of tensors, streams or recordings, and
-// imports nothing of the rest.
+// Package kernel has the rules of the CUDA kernels that PyTorch runs: which kernel it chooses for a
+// shape, and how many bytes of workspace the kernel takes. It computes numbers from numbers: it knows
+// nothing of tensors, streams or recordings, and imports no other package of snug.
 //
-// A file is a kind of kernel. Its comment says where the rule comes from: most are
-// read in the sources, and hold on every card; some were measured, and say on
-// which (fact.go).
+// Each file covers one kind of kernel. Its comment gives the source of the rule: most were read in source
+// code and hold on every card; some were measured, and name the card (fact.go).
 package kernel
 
 // Rules are what kernels are chosen by: the card and the libraries.

@@ -2,11 +2,10 @@
 
 // Package pattern has regular expressions that cost nothing until they are used.
 //
-// Compiling one takes as long as a hundred lines of a config take to read, and
-// most runs of the program use none: so each is compiled when it is first asked.
-// Searching a program's text with one takes a microsecond for every twenty
-// bytes, a hundred times as long as looking for a word: so those that are for
-// whole files name the words that every match begins with.
+// Compiling an expression takes as long as reading a hundred lines of a config, and most runs of the
+// program use none, so each is compiled on first use. Searching a file with one takes a microsecond for
+// every twenty bytes, a hundred times as long as looking for a word, so an expression for whole files
+// lists the words that every match begins with.
 package pattern
 
 import (

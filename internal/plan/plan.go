@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan chooses the settings of a training run: those that train the most
-// samples a second within a card's memory, at the effective batch that the user
-// asked for.
+// Package plan chooses the settings of a training run: those that train the most samples per second
+// within a card's memory, at the effective batch that the user asked for. It only recommends; package
+// edits plans the changes to files.
 //
-// Every number is simulated, none is a rule of thumb. What keeps the search
-// short is that memory grows with the batch: for each combination of the other
-// settings the largest batch that fits is found by halving, and only those that
-// divide the effective batch are looked at at all. Larger batches are not slower
-// either, but for some waste, so that a combination whose largest batch would be
-// slower than what was found already is left out without a closer look.
+// Every number is simulated; none is a rule of thumb. The search is short because memory grows with the
+// batch: for each combination of the other settings, the largest batch that fits is found by bisection,
+// among those that divide the effective batch. Larger batches are not slower either, apart from a little
+// waste. So a combination is skipped if even its largest batch would be slower than the best found so
+// far.
 package plan
 
 import (

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package profile makes any model plannable: a few short recordings of its
-// training step at small sizes become one program of batch, seq and whatever
-// else was varied, and the program gives the stream of allocations at any other
-// size.
+// Package profile predicts the memory of any model from recordings. It fits a
+// few short recordings of the training step at small sizes to a Program with
+// parameters such as batch and seq, and the Program generates the stream of
+// allocations at any other size. Package record makes the recordings.
 //
-// The path of the data, a file a step:
+// The path of the data, one file per step:
 //
 //	point.go      "batch=2,seq=128"
 //	lifetimes.go  a recording as a sequence of allocations
@@ -30,8 +30,9 @@
 //	facts.go      what is known beside the stream: parameters, seconds
 //	file.go       the program as a small file, memory.snug
 //
-// What is not guessed: an allocation whose sizes no simple formula explains
-// keeps a bound, and the answer says how many bytes of the peak rest on such.
+// Nothing is guessed: an allocation whose sizes no simple formula explains gets
+// an upper bound, and the answer reports how many bytes of the peak depend on
+// such bounds.
 package profile
 
 import (

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redact takes secrets out of command lines and texts before they are
-// kept or shown. The name of a secret stays and its value becomes ***:
+// Package redact removes secrets from command lines and texts before they are
+// stored or shown. The name of a secret stays and its value becomes ***:
 //
 //	python train.py --hf_token *** --data https://me:***@host/x
 //
-//	names.go   which names stand for secrets, and which values are none all the same
+//	names.go   which names stand for secrets, and which of their values are not secret
 //	text.go    what a secret looks like within a text
-//	values.go  the secrets of one run, to be found again in whatever it says
+//	values.go  the secrets of one run, to be found in its output
 package redact
 
 import "strings"

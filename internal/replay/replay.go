@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replay plays a recording through the allocator: as it was, to see
-// that the model does what the real allocator did, and as it would have been
-// under other options or on a smaller card.
+// Package replay plays a recording through the allocator: with the recorded options, to check that the
+// model does what the real allocator did, and with other options or on a smaller card, to see what would
+// have happened.
 package replay
 
 import (

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package run starts the user's training command with snug's probe in front of
-// it, unchanged otherwise: in a process group of its own, with a time-out, its
-// output passed on and kept, signals forwarded, and nothing left behind.
+// Package run starts the user's training command, unchanged, with snug's probe
+// loaded into its Python processes. The command gets its own process group and a
+// timeout; its output is passed on and kept, signals are forwarded, and nothing is
+// left behind. Package record decides what to run and uses the reports.
 //
-//	work.go      the private folder of a snug, and its files beside the user's
-//	left.go      what a snug that was killed has left behind
+//	work.go      the private folder of one snug, and its files next to the user's
+//	left.go      removes what a killed snug left behind
 //	folder.go    the folder of one run: the probe goes in, reports come out
 //	probe.py     what runs inside the user's Python processes
 //	session.go   one run, from its start to its last process
-//	stop.go      how a run is ended that does not end by itself
+//	stop.go      ends a run that does not end by itself
 //	process_*.go how this system starts, signals and finds processes
 //	terminal_*.go who has the terminal
-//	report.go    what a process has told
+//	report.go    what a process reported
 //	launcher.go  what a command line starts
 package run
 

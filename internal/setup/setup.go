@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package setup is what a training run is: the model, the batch, the settings,
-// as users describe them in a file or with flags.
+// Package setup describes training runs: the model, the batch and the settings, as users write them in a
+// file or as flags. It decodes and checks them and fills in defaults. It simulates nothing.
 package setup
 
 import "snug/internal/safetensors"

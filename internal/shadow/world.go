@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shadow is PyTorch's eager mode with the numbers taken out.
+// Package shadow simulates PyTorch's eager mode without computing any values.
 //
-// A tensor is a shape, an element type and a reference-counted storage. Each op
-// allocates what the CUDA op allocates, in that order, and saves for backward
-// what autograd saves; backward walks the graph and frees as it goes; autocast
-// keeps its cast cache; checkpointing recomputes. What comes out is the stream of
-// allocations and frees that the real run would make.
+// A tensor is a shape, an element type and a reference-counted storage. Each op allocates what the CUDA
+// op allocates, in the same order, and saves for backward what autograd saves. Backward walks the graph
+// and frees as it goes, autocast keeps its cast cache, and checkpointing recomputes. The result is the
+// stream of allocations and frees that the real run would make.
 //
-// Layers are in package nn, optimizers and what spreads a run over several GPUs in
-// package train. Both are written against what is exported here: Hold and Drop for
-// when things die, Op, Empty and Scratch for what an op of their own allocates,
-// Function for one with a gradient, Wrap, OnGrad and OnBackward to be called when
-// something happens, and parameter.go for memory that moves behind autograd's back.
+// Layers are in package nn; optimizers and data parallelism are in package train. Both use only what this
+// package exports: Hold and Drop for lifetimes; Op, Empty and Scratch for the allocations of their own
+// ops; Function for ops with a gradient; Wrap, OnGrad and OnBackward for hooks; and parameter.go for
+// memory that is moved without autograd's knowledge.
 //
-// The facts are those of torch 2.11 as read in its sources and in recordings of
-// real runs; where other versions or cards differ, package kernel says so.
+// The facts are those of torch 2.11, read in its sources and in recordings of real runs. Where other
+// versions or cards differ, package kernel says so.
 package shadow
 
 import (

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package simulate runs a training setup on the shadow of PyTorch and gives
-// back the stream of its allocations.
+// Package simulate runs a training setup on the ops of package shadow, from loading the model through the
+// first steps, and returns the stream of its allocations. It does not play the stream: peaks are computed
+// by package allocator.
 package simulate
 
 import (

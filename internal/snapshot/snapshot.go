@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package snapshot reads the files that torch.cuda.memory._dump_snapshot
-// writes: what PyTorch's caching allocator held, and how it came to that.
+// writes: the state of PyTorch's caching allocator, and the events that led to it.
 //
 // A snapshot is one pickled dict. Unpickling runs arbitrary code, so this
 // package has a reader of its own that builds dicts, lists, tuples, strings and
-// numbers and refuses every other opcode by name. Nor does it build the objects:
-// the millions of trace entries go straight from the file's bytes into flat
-// tables (see machine.go), in one pass, without the file ever being in memory.
+// numbers and refuses every other opcode by name. It does not keep the objects
+// either: the millions of trace entries go straight from the file's bytes into
+// flat tables (see machine.go), in one pass, without loading the whole file.
 //
-// The path of the data, a file a step:
+// The path of the data, one file per step:
 //
 //	window.go    bytes, plain or gzip, with the offset for messages
 //	machine.go   the pickle machine: stack, marks, memo
@@ -20,8 +20,8 @@
 //	rewind.go    the final state is walked back to where the recording begins
 //
 // Key names were read from torch/csrc/cuda/Module.cpp and memory_snapshot.cpp of
-// PyTorch 2.0 to 2.12; keys that are not known are skipped, those that came late
-// (time_us in 2.2, user_metadata in 2.10) may be missing.
+// PyTorch 2.0 to 2.12. Unknown keys are skipped; keys added later (time_us in 2.2,
+// user_metadata in 2.10) may be missing.
 package snapshot
 
 import (

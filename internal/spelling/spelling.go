@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spelling finds the name that somebody meant.
+// Package spelling suggests the name that a misspelled one was meant to be.
 package spelling
 
 import "strings"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package store keeps what was measured on this machine, so that the next
-// estimate can say how far off its like have been here. It is one SQLite file;
-// any SQLite tool opens it, and nothing in it goes anywhere else.
+// Package store keeps measurements made on this machine, so that later estimates can say how far off
+// similar ones were here. It is one SQLite file, which any SQLite tool opens. Nothing in it is sent
+// anywhere.
 package store
 
 import (

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stream holds what a training step is to memory: a sequence of
-// events, this many bytes asked for, those given back.
+// Package stream defines a training step as the allocator sees it: a sequence of events, each an
+// allocation or a free.
 //
-// Everything in snug meets here. A model family, a recorded snapshot and a
-// profile each make a Trace; the allocator, the planner and the page each read
-// one. The package imports nothing of the rest.
+// Everything in snug meets here. Model families, recorded snapshots and profiles produce a Trace; the
+// allocator, the planner and the report page read one. The package imports no other package of snug.
 //
-// An Event is sixteen bytes and a Trace is one flat slice of them, so a
-// recording of a million events is sixteen megabytes and one of a hundred
-// million still fits into an ordinary machine.
+// An Event is sixteen bytes and a Trace is one flat slice of them, so a recording of a million events
+// takes sixteen megabytes, and one of a hundred million still fits into an ordinary machine.
 package stream
 
 import (

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package term draws on a terminal, or on the pipe or file that stands in for
-// one: bars, a chart of memory over time, tables. It decides once what the
-// other side can show (Screen) and everything it draws fits that.
+// Package term draws on a terminal, or on a pipe or file in its place: bars, charts of memory over time,
+// tables. A Screen decides once what the output can show, and everything drawn respects that.
 package term
 
 import (

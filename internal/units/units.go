@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package units is the one place where a number of bytes becomes text and text
-// becomes a number of bytes.
+// Package units formats and parses numbers of bytes. It is the only place that does.
 package units
 
 import (

@@ -2,14 +2,14 @@
 
 // Package doc reads configuration files and edits them in place.
 //
-// People write comments into their configs, line values up, share them through
-// anchors, and keep all of it under version control. So a file is never written
-// out anew: it is parsed for where its values stand, and an edit replaces the
-// bytes of one value, or puts one new line in. Everything else stays, to the
-// byte: comments, quoting, indentation, anchors and tags, line endings, key
+// People put comments into their configs, align values, share them through
+// anchors, and keep all of it under version control. So a file is never
+// rewritten from its parsed form: parsing finds the position of each value, and
+// an edit replaces the bytes of one value or inserts one line. Everything else
+// stays the same, to the byte: comments, quoting, indentation, anchors and tags, line endings, key
 // order, the byte order mark, the final newline or its absence.
 //
-// Five kinds of file look alike from outside:
+// Five formats share one interface:
 //
 //	YAML     a tree; aliases and merge keys lead to where the value is defined
 //	JSON     a tree; comments and trailing commas are allowed
@@ -19,9 +19,9 @@
 //	shell    variables (BATCH), flags (--batch-size), and key=value arguments
 //
 // Each format has one file that parses and one that writes; finding, checking
-// and splicing is common to all. After each edit the new bytes are parsed again
-// and must say what the old ones said, except for the value that was to change:
-// an edit that would do anything else is refused, never written.
+// and splicing are shared. After each edit the new bytes are parsed again and
+// must hold the same values as before, except for the one that was changed. An
+// edit that would change anything else is refused.
 package doc
 
 import (

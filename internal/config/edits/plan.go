@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package edits works out which edits of a project's files give its settings other
-// values. A plan holds for all files or is refused; package change carries it out.
+// Package edits works out which edits of a project's files give its settings new values. A plan covers
+// every setting asked for or is refused. The package writes nothing; package change applies the plan.
 package edits
 
 import (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package meaning says what the values in a project's files mean together: the setup of
-// the run, what is missing to estimate it, and what no figure shows.
+// Package meaning interprets the values found in a project's files: the setup of the run they describe,
+// what is missing for an estimate, and what the estimate does not cover. It reads no files.
 package meaning
 
 import (

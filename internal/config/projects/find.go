@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package projects finds the configuration of a training run among the files of a
-// folder, and reads the values that its system has keys for. What they mean together is
-// another package's matter.
+// Package projects finds the configuration of a training run among the files of a folder, and reads the
+// values for which its system has keys. Package meaning interprets them.
 package projects
 
 import (

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package systems is the tables of the trainers and launchers whose files are read: which
-// setting stands under which key, how it is written, where that was read, and what the
-// system does its own way. It reads no files, and nothing outside it asks which system
-// one is.
+// Package systems has a table for each trainer and launcher whose files snug reads: the key of each
+// setting, how its value is written, the source of that fact, and the ways in which the system differs
+// from others. It reads no files. Other packages use the tables and never ask which system they have.
 package systems
 
 import (

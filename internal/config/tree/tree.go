@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tree is one configuration made of several documents.
+// Package tree combines several documents into one configuration.
 //
-// A run's configuration is often not one file: Hydra composes it from a folder,
-// and a value may only name another (${data.batch_size}). A tree looks like one
-// document from outside, and knows for each value in which file it really
-// stands: that is the one to change.
+// A run's configuration is often more than one file: Hydra composes it from a folder, and a value may
+// refer to another (${data.batch_size}). A tree is read like one document. For each value it also knows
+// the file that the value really comes from, which is the one to change.
 package tree
 
 import (

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nvml asks NVIDIA's management library which GPUs are here. The
-// library comes with the driver and is loaded when first asked, without cgo;
-// where it is not there, or its initialisation fails, that is an error like any
-// other and no function of it is called.
+// Package nvml lists the GPUs of this machine through NVIDIA's management library. The library comes with
+// the driver and is loaded on first use, without cgo. If it is missing or fails to initialize, that is an
+// ordinary error, and no other function of it is called.
 //
-// A binary built with the tag "static" leaves the package's loader out, and
-// with it the need for a dynamic linker; nvidia-smi is asked instead.
+// A binary built with the tag "static" leaves out the loader, and with it the need for a dynamic linker;
+// nvidia-smi is asked instead.
 package nvml
 
 import (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rocm asks what AMD's driver has installed which GPUs are here:
-// amd-smi, its predecessor rocm-smi, or the kernel's files.
+// Package rocm lists the AMD GPUs of this machine. It asks amd-smi, its predecessor rocm-smi, or the
+// kernel's files in /sys, whichever is there.
 package rocm
 
 import (

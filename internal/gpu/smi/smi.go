@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package smi asks nvidia-smi which GPUs are here, where the driver's library
-// cannot be asked directly.
+// Package smi lists the NVIDIA GPUs of this machine by running nvidia-smi, for when NVML cannot be
+// loaded.
 package smi
 
 import (

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command choices prints what `snug optimize` recommends for a few runs under a
-// cap, and every other choice that it had, as cases for the harness in
-// testdata/measured: measured on a real GPU they say how much of the best
-// throughput the recommendation reaches.
+// Command choices prints what `snug optimize` recommends for a few runs under a memory limit, and every
+// alternative it considered, as cases for the harness in testdata/measured. Measured on a real GPU, they
+// show how close the recommendation comes to the best throughput.
 //
 //	go run ./internal/plan/choices > cases.jsonl
 package main

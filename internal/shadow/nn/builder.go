@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nn is the layers that models are built of, as torch.nn, transformers, PEFT
-// and bitsandbytes have them: what parameters a layer makes and which ops its forward
-// runs. The Builder keeps a model's parameters in PyTorch's orders, and changes it as
-// libraries do once it is there: ties, casts, adapters, 4-bit weights.
+// Package nn has the layers that models are built of, as in torch.nn, transformers, PEFT and
+// bitsandbytes: the parameters of each layer and the ops of its forward pass. A Builder collects a
+// model's parameters in PyTorch's order, and then changes the model as libraries do: ties, casts,
+// adapters, 4-bit weights.
 package nn
 
 import (

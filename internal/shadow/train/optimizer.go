@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package train is what a training loop puts around a model: optimizers, the gradient
-// scaler, clipping, and the wrappers that spread a run over several GPUs (DDP, FSDP2,
-// DeepSpeed's ZeRO). Each allocates what the library named in its file allocates.
+// Package train has the parts of a training loop around the model: optimizers, the gradient scaler,
+// clipping, and the wrappers that spread a run over several GPUs (DDP, FSDP2, DeepSpeed's ZeRO). Each
+// allocates what the library named in its file allocates. Package simulate runs the loop itself.
 package train
 
 import (
