@@ -12,10 +12,10 @@ import (
 
 // Stats sums up a group of errors.
 type Stats struct {
-	Cases  int
-	Exact  int // to the byte
-	Median float64
-	P95    float64
+	Cases  int     // the number of runs
+	Exact  int     // to the byte
+	Median float64 // the median of the absolute errors
+	P95    float64 // their 95th percentile
 	Worst  float64 // with its sign
 	Under  int     // said less than what it took, by more than a thousandth
 	Low    float64 // the lowest and the highest of truth over estimate, less one

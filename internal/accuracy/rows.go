@@ -18,22 +18,22 @@ import (
 
 // Row is one measured case.
 type Row struct {
-	File     string
+	File     string         // the file that the row comes from
 	Fields   map[string]any // the setup as it stands in the file
 	Setup    *setup.Setup   // nil where it is not one that can be simulated
-	Measured Measured
-	Card     gpu.Card // that it was made on
+	Measured Measured       // what was measured
+	Card     gpu.Card       // that it was made on
 }
 
 // Measured is what a real run took.
 type Measured struct {
-	PeakAllocated uint64 `json:"peak_allocated"`
-	PeakReserved  uint64 `json:"peak_reserved"`
-	Trainable     uint64 `json:"trainable"`
-	Loaded        moment `json:"loaded"` // before the first step
-	Steps         []step `json:"steps"`
-	MaxBatch      int    `json:"max_batch"`
-	Tries         []Try  `json:"tries"`
+	PeakAllocated uint64 `json:"peak_allocated"` // bytes
+	PeakReserved  uint64 `json:"peak_reserved"`  // bytes
+	Trainable     uint64 `json:"trainable"`      // trainable parameters
+	Loaded        moment `json:"loaded"`         // before the first step
+	Steps         []step `json:"steps"`          // the state after each step
+	MaxBatch      int    `json:"max_batch"`      // the largest batch that fits, in rows that search for one
+	Tries         []Try  `json:"tries"`          // the batches tried in the search
 }
 
 // moment is allocated and reserved bytes at one time.
@@ -76,9 +76,9 @@ func (r *Row) Skipped() int {
 
 // Try is one batch that a search ran.
 type Try struct {
-	Batch int    `json:"batch"`
-	Fits  bool   `json:"fits"`
-	OOM   string `json:"oom"`
+	Batch int    `json:"batch"` // samples per forward pass
+	Fits  bool   `json:"fits"`  // whether it ran to the end
+	OOM   string `json:"oom"`   // PyTorch's out-of-memory message, if it did not
 }
 
 // ID is the name of the case.

@@ -27,6 +27,7 @@ type Device interface {
 // existed: the segments of a restored snapshot. A Device without it starts
 // with that memory uncounted.
 type Adopter interface {
+	// Adopt counts the bytes at addr as taken.
 	Adopt(addr, bytes uint64)
 }
 

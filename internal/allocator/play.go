@@ -36,11 +36,11 @@ const stopEvery = 1 << 16
 // Result is what a replay came to. Indices are those of the trace's events; a
 // peak that was there before the first event has index -1.
 type Result struct {
-	Events          int // events played, the one that ran out of memory included
-	PeakAllocated   uint64
-	PeakReserved    uint64
-	PeakAllocatedAt int
-	PeakReservedAt  int
+	Events          int               // events played, the one that ran out of memory included
+	PeakAllocated   uint64            // the most bytes in allocated blocks
+	PeakReserved    uint64            // the most bytes held from the device
+	PeakAllocatedAt int               // the event that first reached PeakAllocated
+	PeakReservedAt  int               // the event that first reached PeakReserved
 	OOM             *OutOfMemoryError // nil if everything fitted
 	OOMAt           int               // the event that did not fit, -1 if all did
 }

@@ -25,22 +25,22 @@ const (
 // BlockState is a block of a SegmentState. Blocks follow each other without
 // gaps, so their addresses need no saying.
 type BlockState struct {
-	Size      uint64
-	Requested uint64 // meaningless when inactive
-	Use       BlockUse
-	ID        uint32 // the allocation in the trace that is played, or NoID
+	Size      uint64   // bytes
+	Requested uint64   // meaningless when inactive
+	Use       BlockUse // whether it is free, allocated, or waiting for a CUDA stream
+	ID        uint32   // the allocation in the trace that is played, or NoID
 }
 
 // SegmentState is a segment as a snapshot shows it; of an expandable segment,
 // one unbroken mapped stretch.
 type SegmentState struct {
-	Address    uint64
-	Size       uint64
-	Stream     uint64 // CUDA stream handle
-	Small      bool
-	Expandable bool
-	Pool       PoolID
-	Blocks     []BlockState
+	Address    uint64       // of its first byte
+	Size       uint64       // bytes
+	Stream     uint64       // CUDA stream handle
+	Small      bool         // it belongs to the small pool, for requests up to 1 MiB
+	Expandable bool         // it grows page by page (expandable_segments)
+	Pool       PoolID       // the private pool; zero is the default pool
+	Blocks     []BlockState // in order of address
 }
 
 // Segments lists everything held of the device, by address.

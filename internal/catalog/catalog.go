@@ -40,7 +40,7 @@ type Entry struct {
 	Name   string         `json:"name"`   // as users write it: llama-3.2-1b
 	Hub    string         `json:"hub"`    // its name on the Hugging Face hub
 	Params int            `json:"params"` // as published; for T5's line with the tied head that transformers 5 gives it
-	Config map[string]any `json:"config"`
+	Config map[string]any `json:"config"` // the keys of config.json that decide shapes
 }
 
 // model is a line of either file, with the names that it is found by: decoding all

@@ -27,13 +27,13 @@ type Rates struct {
 	Half      float64 // dense matrix operations per second in float16 and bfloat16
 	TF32      float64 // the same in TF32, which convolutions use for float32
 	Single    float64 // operations per second in float32
-	SMs       int
+	SMs       int     // multiprocessors
 }
 
 // Constants are the calibrated ones, in seconds unless said otherwise.
 type Constants struct {
-	Op, View, Call, Node, Leaf float64 // what the host takes for each kind of work
-	Hook                       float64
+	Op, View, Call, Node, Leaf float64 // seconds of host time for each kind of work (see shadow.HostWork)
+	Hook                       float64 // the same for a hook of a checkpoint
 	Param                      float64 // what the optimizer's Python takes for a parameter
 	Sync                       float64 // reading a value back
 	Step                       float64 // what a step takes beside its ops: the loop, the batch, zero_grad

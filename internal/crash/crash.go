@@ -15,11 +15,11 @@ var ErrUnsupported = errors.New("programs cannot be traced here")
 
 // Program is what to run. Its standard input is empty.
 type Program struct {
-	Path   string
+	Path   string   // of the executable
 	Args   []string // with its name
-	Env    []string
-	Dir    string
-	Output string // the file for what it prints
+	Env    []string // its environment, NAME=value
+	Dir    string   // its working directory
+	Output string   // the file for what it prints
 }
 
 // Kind is what happens at a call.
@@ -35,8 +35,8 @@ const (
 
 // Fault is what happens, at which call, counted from 1.
 type Fault struct {
-	Kind  Kind
-	At    int
+	Kind  Kind          // what happens: a kill or an error
+	At    int           // the number of the system call, from 1
 	Errno syscall.Errno // of a Fail
 }
 

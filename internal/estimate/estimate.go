@@ -21,28 +21,28 @@ import (
 
 // Answer is the estimate of one setup, in bytes.
 type Answer struct {
-	ID            string     `json:"id"`
-	PeakAllocated uint64     `json:"peak_allocated"`
-	PeakReserved  uint64     `json:"peak_reserved"`
-	Outside       uint64     `json:"outside"`
-	DevicePeak    uint64     `json:"device_peak"`
-	Phases        Phases     `json:"phases,omitzero"`
-	Components    Components `json:"components,omitzero"`
-	Params        int        `json:"params,omitempty"`
-	Trainable     int        `json:"trainable,omitempty"`
-	StepSeconds   float64    `json:"step_seconds,omitempty"`
-	Fits          *bool      `json:"fits,omitempty"`
-	Source        string     `json:"source"`
-	Interval      [2]uint64  `json:"interval"`
-	Evidence      *Evidence  `json:"evidence,omitempty"` // what the interval comes from; nil where that is this machine
+	ID            string     `json:"id"`                     // the setup's ID
+	PeakAllocated uint64     `json:"peak_allocated"`         // the most bytes in tensors
+	PeakReserved  uint64     `json:"peak_reserved"`          // the most bytes that PyTorch holds from the driver
+	Outside       uint64     `json:"outside"`                // bytes outside PyTorch's allocator: the CUDA context and loaded kernels
+	DevicePeak    uint64     `json:"device_peak"`            // PeakReserved and Outside together
+	Phases        Phases     `json:"phases,omitzero"`        // the peak of each phase
+	Components    Components `json:"components,omitzero"`    // what the memory at the peak is used for
+	Params        int        `json:"params,omitempty"`       // all parameters of the model
+	Trainable     int        `json:"trainable,omitempty"`    // the parameters that are trained
+	StepSeconds   float64    `json:"step_seconds,omitempty"` // the estimated time of one optimizer step
+	Fits          *bool      `json:"fits,omitempty"`         // whether the run fits the card or the limit; nil where neither is known
+	Source        string     `json:"source"`                 // "simulated" or "recorded"
+	Interval      [2]uint64  `json:"interval"`               // the bounds in which the peak of reserved memory is expected
+	Evidence      *Evidence  `json:"evidence,omitempty"`     // what the interval comes from; nil where that is this machine
 
 	Here      int                         `json:"-"` // runs on this machine that the interval comes from
 	Causes    []profile.Cause             `json:"-"` // why the interval of a recorded run is as wide as it is
 	Uncertain []Uncertainty               `json:"-"` // what of a simulated run nobody can know before it
-	Setup     *setup.Setup                `json:"-"`
-	Card      gpu.Card                    `json:"-"`
+	Setup     *setup.Setup                `json:"-"` // the run that was estimated
+	Card      gpu.Card                    `json:"-"` // the card; zero where none was given
 	Run       *simulate.Result            `json:"-"` // nil where the run was recorded
-	Play      allocator.Result            `json:"-"`
+	Play      allocator.Result            `json:"-"` // the result of the allocator
 	OOM       *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 
 	stopped  func() error // why nobody waits for the answer any more, nil while somebody does
@@ -54,24 +54,24 @@ type Answer struct {
 
 // Phases is the peak of allocated bytes in each part of the run.
 type Phases struct {
-	Load      uint64 `json:"load"`
-	Forward   uint64 `json:"forward"`
-	Backward  uint64 `json:"backward"`
-	Optimizer uint64 `json:"optimizer"`
+	Load      uint64 `json:"load"`      // while the model is loaded
+	Forward   uint64 `json:"forward"`   // in the forward pass
+	Backward  uint64 `json:"backward"`  // in the backward pass
+	Optimizer uint64 `json:"optimizer"` // in the optimizer's step
 }
 
 // Components is what the memory at the peak is for. They sum to the peak of
 // reserved bytes.
 type Components struct {
-	Parameters    uint64 `json:"parameters"`
-	Gradients     uint64 `json:"gradients"`
-	Optimizer     uint64 `json:"optimizer"`
-	Activations   uint64 `json:"activations"`
-	Logits        uint64 `json:"logits"`
-	Batch         uint64 `json:"batch"`
-	Temporaries   uint64 `json:"temporaries"`
-	Workspace     uint64 `json:"workspace"`
-	Fragmentation uint64 `json:"fragmentation"`
+	Parameters    uint64 `json:"parameters"`    // weights
+	Gradients     uint64 `json:"gradients"`     // gradients of the weights
+	Optimizer     uint64 `json:"optimizer"`     // state of the optimizer
+	Activations   uint64 `json:"activations"`   // tensors saved for the backward pass
+	Logits        uint64 `json:"logits"`        // the model's output over the vocabulary, and what the loss makes of it
+	Batch         uint64 `json:"batch"`         // the input batch
+	Temporaries   uint64 `json:"temporaries"`   // tensors that live within one op
+	Workspace     uint64 `json:"workspace"`     // workspaces of cuBLAS and cuDNN
+	Fragmentation uint64 `json:"fragmentation"` // reserved bytes that hold no tensor
 
 	Recorded bool `json:"-"` // of which logits, batch, temporaries and workspace are not told from activations
 }

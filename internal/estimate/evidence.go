@@ -12,7 +12,7 @@ import (
 
 // Evidence is the measured runs that an interval comes from.
 type Evidence struct {
-	Runs   int    `json:"runs"`
+	Runs   int    `json:"runs"`             // the number of measured runs
 	Family string `json:"family,omitempty"` // of all of them; "" where any counts
 	Option string `json:"option,omitempty"` // likewise
 	Card   string `json:"card,omitempty"`   // that they were made on

@@ -11,10 +11,10 @@ import (
 
 // Alive is allocations of one place in the run that exist at the peak.
 type Alive struct {
-	Count     int    // how many: more than one where a loop makes them
-	Bytes     uint64 // each
-	Component shadow.Component
-	Path      string
+	Count     int              // how many: more than one where a loop makes them
+	Bytes     uint64           // each
+	Component shadow.Component // what it is used for
+	Path      string           // the module that made it
 }
 
 // AliveAtPeak lists what is allocated when the peak is reached, largest first.

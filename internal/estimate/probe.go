@@ -20,12 +20,12 @@ import (
 // first with one micro-batch and the others with at most two, after which memory
 // has mostly settled; Estimate has the last word on what the search finds.
 type Probe struct {
-	Setup         *setup.Setup
-	PeakRequested uint64 // what tensors ask for at most, or less: no options take less than that
-	PeakAllocated uint64 // with nothing in the way
-	PeakReserved  uint64
-	Floor         uint64 // what tensors ask for at least, at any batch, length and checkpointing; 0 where nobody knows
-	Weights       uint64 // of it, what loading takes for weights
+	Setup         *setup.Setup // the run that was tried
+	PeakRequested uint64       // what tensors ask for at most, or less: no options take less than that
+	PeakAllocated uint64       // with nothing in the way
+	PeakReserved  uint64       // the most bytes held from the driver
+	Floor         uint64       // what tensors ask for at least, at any batch, length and checkpointing; 0 where nobody knows
+	Weights       uint64       // of it, what loading takes for weights
 
 	requested func() uint64 // PeakRequested more closely, for a recording; nil where it is exact
 
@@ -164,7 +164,7 @@ func (p *Probe) Exceeds(limit uint64) bool {
 
 // Verdict is whether a run fits, and how.
 type Verdict struct {
-	Fits    bool
+	Fits    bool   // whether the run fits
 	Retries uint64 // times that each step makes PyTorch give back its cache for want of memory
 }
 

@@ -26,25 +26,25 @@ import (
 
 // Residuals is how far off estimates have been. `make accuracy` writes the table.
 type Residuals struct {
-	Measured []Measured       `json:"measured"`
-	Added    Range            `json:"added"`   // of recorded runs with gradients or buckets counted on top (see Kept)
-	Several  map[string]Range `json:"several"` // of runs over several GPUs, whichever way they went, by kind; "" is all
+	Measured []Measured       `json:"measured"` // one entry for each card and PyTorch release
+	Added    Range            `json:"added"`    // of recorded runs with gradients or buckets counted on top (see Kept)
+	Several  map[string]Range `json:"several"`  // of runs over several GPUs, whichever way they went, by kind; "" is all
 }
 
 // Measured is the runs on one kind of card with one version of PyTorch, by the
 // groups that a setup falls under.
 type Measured struct {
-	Card   string           `json:"card"`  // of that kind, as the catalogue names it
-	Torch  string           `json:"torch"` // 2.11
-	Groups map[string]Range `json:"groups"`
+	Card   string           `json:"card"`   // of that kind, as the catalogue names it
+	Torch  string           `json:"torch"`  // 2.11
+	Groups map[string]Range `json:"groups"` // errors by group of settings
 }
 
 // Range is between what and what the truth lay, as a share of the estimate less
 // one.
 type Range struct {
-	Cases int     `json:"cases"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
+	Cases int     `json:"cases"` // the number of runs
+	Low   float64 `json:"low"`   // the lowest error, as a share of the estimate
+	High  float64 `json:"high"`  // the highest error
 }
 
 // enough is how many runs a group has to have to speak for another.
@@ -52,9 +52,9 @@ const enough = 3
 
 // Case is a measured run beside its estimate.
 type Case struct {
-	Card, Torch string
-	Setup       *setup.Setup
-	Off         float64 // how far beyond its ends the truth lay, as a share of the nearer one; 0 between them
+	Card, Torch string       // where the run was measured
+	Setup       *setup.Setup // the run
+	Off         float64      // how far beyond its ends the truth lay, as a share of the nearer one; 0 between them
 }
 
 // NewResiduals sums up measured cases.

@@ -10,16 +10,16 @@ import (
 
 // Timeline is one optimizer step over time, in columns of as many events each.
 type Timeline struct {
-	Allocated []uint64 // the highest in the column
-	Reserved  []uint64
-	Starts    []PhaseStart
-	Peak      int // the column of the peak, -1 where it is not in this step
+	Allocated []uint64     // the highest in the column
+	Reserved  []uint64     // the highest in the column
+	Starts    []PhaseStart // where phases begin
+	Peak      int          // the column of the peak, -1 where it is not in this step
 }
 
 // PhaseStart is where a phase of the step begins.
 type PhaseStart struct {
 	Phase  uint32 // simulate.Forward, …
-	Column int
+	Column int    // the column that the phase begins in
 }
 
 // Events is how long the stream is, and with it what playing it costs.

@@ -15,9 +15,9 @@ import (
 
 // Uncertainty is such a thing, and how far it may move the peak of reserved bytes.
 type Uncertainty struct {
-	What       Unknown
+	What       Unknown       // the kind of uncertainty
 	Facts      []kernel.Fact // that are not known of the card, of Kernels
-	Less, More uint64
+	Less, More uint64        // bytes below and above the estimate
 }
 
 // Unknown is a kind of thing that cannot be known.

@@ -11,11 +11,11 @@ import (
 
 // What models are trained as.
 const (
-	CausalLM            = "causal-lm"
-	MaskedLM            = "masked-lm"
-	Encoder             = "encoder"
-	Seq2SeqLM           = "seq2seq-lm"
-	ImageClassification = "image-classification"
+	CausalLM            = "causal-lm"            // predicts the next token
+	MaskedLM            = "masked-lm"            // predicts masked tokens
+	Encoder             = "encoder"              // embeds texts, for contrastive training
+	Seq2SeqLM           = "seq2seq-lm"           // encoder and decoder
+	ImageClassification = "image-classification" // classifies images
 )
 
 // Heads is every one of them.
@@ -63,13 +63,13 @@ type Facts struct {
 // Positions is how a model counts tokens.
 type Positions struct {
 	Key     string // of the config: how many positions there are; "" for any number
-	Default int
-	Offset  int  // positions that no token can have
-	Learned bool // a table: a longer input crashes. Computed positions only have a usual maximum
-	Images  bool // the model sees no tokens at all
+	Default int    // where the config does not have the key
+	Offset  int    // positions that no token can have
+	Learned bool   // a table: a longer input crashes. Computed positions only have a usual maximum
+	Images  bool   // the model sees no tokens at all
 }
 
-// Dims is the defaults of transformers for the sizes of a model.
+// Dims are transformers' default sizes of a model: the width of hidden states, attention heads, layers.
 type Dims struct{ Hidden, Heads, Layers int }
 
 // maxPositions is the key that most models have.

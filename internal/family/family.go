@@ -17,15 +17,15 @@ import (
 
 // Run is how a model is fed and run.
 type Run struct {
-	Head          string // one of Heads
-	Batch         int
-	Seq           int
-	TargetSeq     int
-	Positives     int
-	Negatives     int
-	Attention     string // "sdpa", "eager", "flash"
-	Mask          bool   // the batch carries an attention mask
-	Checkpointing bool
+	Head          string   // one of Heads
+	Batch         int      // samples per forward pass
+	Seq           int      // tokens per sample
+	TargetSeq     int      // tokens per sample of the decoder
+	Positives     int      // positive samples per anchor
+	Negatives     int      // negative samples per anchor
+	Attention     string   // "sdpa", "eager", "flash"
+	Mask          bool     // the batch carries an attention mask
+	Checkpointing bool     // gradient checkpointing
 	Reentrant     bool     // the older kind of checkpointing
 	Loss          string   // whose code computes a causal loss, "" for the model's own
 	LossChunks    int      // pieces in which a causal loss is computed; 0 is all at once
@@ -55,7 +55,7 @@ type Scripted interface {
 // Batch is the tensors of one micro-batch, in the order of the dict that holds
 // them.
 type Batch struct {
-	IDs, Mask, Labels, Pixels *shadow.Tensor
+	IDs, Mask, Labels, Pixels *shadow.Tensor // nil where the model takes none
 }
 
 // Drop lets go of the batch.

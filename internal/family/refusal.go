@@ -8,7 +8,7 @@ import "fmt"
 // or nobody has looked at what it does.
 type Refusal struct {
 	Field string // of the setup that asks for it: "model.head"
-	Why   string
+	Why   string // what is not supported
 }
 
 func (r *Refusal) Error() string { return r.Why }

@@ -31,6 +31,7 @@ func ReadDir(name string, most int) ([]fs.DirEntry, error) {
 }
 
 // TooManyError says that a folder holds more than is looked through.
+// TooManyError says that a folder has more entries than the limit, Most.
 type TooManyError struct{ Most int }
 
 func (e TooManyError) Error() string {

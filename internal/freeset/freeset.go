@@ -33,8 +33,8 @@ const (
 
 // Entry is a free block under its key: size first, then the tie.
 type Entry struct {
-	Size, Tie uint64
-	Block     int32
+	Size, Tie uint64 // ordered by Size, then by Tie
+	Block     int32  // the caller's number for the block
 }
 
 // Less orders entries.

@@ -16,14 +16,14 @@ type Maker string
 
 // The makers whose cards PyTorch trains on.
 const (
-	NVIDIA Maker = "NVIDIA"
-	AMD    Maker = "AMD"
+	NVIDIA Maker = "NVIDIA" // GeForce, RTX, A100, H100, …
+	AMD    Maker = "AMD"    // Instinct and Radeon
 )
 
 // Card is one model of GPU.
 type Card struct {
-	Name       string
-	Maker      Maker
+	Name       string  // as in "RTX 4090"
+	Maker      Maker   // who makes it
 	Memory     int     // GB as sold
 	Total      uint64  // bytes, as cudaMemGetInfo reports them
 	Seen       bool    // Total was read on such a card, not assumed by rule
@@ -33,7 +33,7 @@ type Card struct {
 	Capability int     // compute capability: 90 for sm_90, 0 for AMD
 	SMs        int     // multiprocessors, or AMD's compute units
 	Bandwidth  float64 // bytes a second from and to its memory
-	Rates      Rates
+	Rates      Rates   // arithmetic throughput
 
 	Unnamed bool // nothing is known but Total: the rest is the reference's
 	Resized bool // Total is not that of such cards but what the user says
@@ -45,9 +45,9 @@ type Card struct {
 type Rates struct {
 	FP32 float64 // on the plain cores
 	TF32 float64 // fp32 matrices on the tensor cores
-	FP16 float64
-	BF16 float64
-	FP8  float64
+	FP16 float64 // float16 matrices on the tensor cores
+	BF16 float64 // bfloat16 matrices on the tensor cores
+	FP8  float64 // 8-bit floats on the tensor cores
 }
 
 // Reference is the card that the measurements were made on.

@@ -8,17 +8,17 @@ package kernel
 // Attention is what SDPA is asked for: queries are [Batch, Heads, Queries, Width],
 // keys and values [Batch, KeyHeads, Keys, Width].
 type Attention struct {
-	Type                                         Type
-	Batch, Heads, KeyHeads, Queries, Keys, Width int
+	Type                                         Type // of query, key and value
+	Batch, Heads, KeyHeads, Queries, Keys, Width int  // sizes; KeyHeads is the heads of key and value, Width that of one head
 
-	Mask    Mask
+	Mask    Mask // the attn_mask argument
 	GQA     bool // enable_gqa: key and value may have fewer heads
-	Dropout bool
+	Dropout bool // dropout on the scores
 }
 
 // Mask is what is added to the scores, as far as kernels are chosen by it.
 type Mask struct {
-	Given   bool
+	Given   bool // there is one
 	Trained bool // it wants a gradient
 	Strided bool // the numbers of a row do not lie together
 }
@@ -29,10 +29,10 @@ type Backend uint8
 // The backends. Math is no kernel but a composite of ops that takes what none of
 // the others takes.
 const (
-	Flash Backend = iota
-	Efficient
-	Math
-	Cudnn
+	Flash     Backend = iota // FlashAttention
+	Efficient                // the memory-efficient kernel of xFormers
+	Math                     // plain ops
+	Cudnn                    // cuDNN's kernel
 )
 
 // AttentionBackend is sdp_utils.cpp: the first kernel in PyTorch's order of

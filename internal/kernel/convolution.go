@@ -47,12 +47,12 @@ func square(n int) Pair { return Pair{n, n} }
 
 // Conv is one of a convolution's products, over images in a batch.
 type Conv struct {
-	Kind                     ConvKind
-	Type                     Type
-	Last                     bool // channels last
-	Batch, Channels, Filters int
-	Size, Kernel             Pair // of an image and of a filter
-	Stride, Padding, Groups  int  // the same along both
+	Kind                     ConvKind // which product
+	Type                     Type     // of the elements
+	Last                     bool     // channels last
+	Batch, Channels, Filters int      // sizes; Channels is those of the input
+	Size, Kernel             Pair     // of an image and of a filter
+	Stride, Padding, Groups  int      // the same along both
 }
 
 // convCall is one of a convolution's products, without its batch size.
@@ -81,8 +81,8 @@ func (c Conv) shape() convShape {
 
 // BatchBytes is a workspace at one batch size.
 type BatchBytes struct {
-	Batch int
-	Bytes uint64
+	Batch int    // samples
+	Bytes uint64 // of the workspace
 }
 
 // Convolution is what cuDNN takes while it runs one. A card of which that was not

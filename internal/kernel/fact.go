@@ -17,14 +17,14 @@ type Fact uint8
 
 // The facts. None is none of them: a rule that holds everywhere.
 const (
-	None               Fact = iota
-	Convolutions            // what cuDNN takes for them
-	CudnnAttention          // what its attention takes
-	EfficientAttention      // which tiles the memory-efficient kernel has
-	Sorting                 // how many items a block of CUB's sorts and scans
-	NormSums                // when norms' gradients are summed in two passes
-	Products                // what the library for matrix products keeps
-	Facts                   // how many there are
+	None               Fact = iota // everything is known
+	Convolutions                   // what cuDNN takes for them
+	CudnnAttention                 // what its attention takes
+	EfficientAttention             // which tiles the memory-efficient kernel has
+	Sorting                        // how many items a block of CUB's sorts and scans
+	NormSums                       // when norms' gradients are summed in two passes
+	Products                       // what the library for matrix products keeps
+	Facts                          // how many there are
 )
 
 var factNames = [...]string{"", "convolutions", "attention by cuDNN", "memory-efficient attention", "sorts and scans", "gradients of norms", "matrix products"}
@@ -61,9 +61,9 @@ const (
 // is not known of the card, Least and Most are its ends, and Lacks is what would have
 // to be known.
 type Figure struct {
-	N           uint64
-	Least, Most uint64
-	Lacks       Fact
+	N           uint64 // the best guess
+	Least, Most uint64 // the bounds
+	Lacks       Fact   // the fact that is not known; None where the figure is exact
 }
 
 // sure is a figure that holds everywhere.
@@ -91,8 +91,8 @@ type Side uint8
 // The sides.
 const (
 	Likely Side = iota // the best guess
-	Least
-	Most
+	Least              // the lower bound
+	Most               // the upper bound
 )
 
 // On is the figure on one side.

@@ -25,9 +25,9 @@ type Type uint8
 
 // The types.
 const (
-	Float32 Type = iota
-	BFloat16
-	Float16
+	Float32  Type = iota // float
+	BFloat16             // bfloat16
+	Float16              // half
 )
 
 var types = [...]struct {

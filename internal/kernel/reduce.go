@@ -23,8 +23,8 @@ type Reduction struct {
 // The kinds of reductions that accumulate the same whatever they read: a value with
 // its index, and Welford's mean and variance.
 var (
-	ReduceIndex   = Reduction{Acc: 16, Unroll: 4}
-	ReduceWelford = Reduction{Acc: 16, Unroll: 2}
+	ReduceIndex   = Reduction{Acc: 16, Unroll: 4} // argmax and argmin
+	ReduceWelford = Reduction{Acc: 16, Unroll: 2} // var and std, by Welford's algorithm
 )
 
 // ReduceSum is sum, mean and norm over elements of so many bytes: halves accumulate
@@ -36,15 +36,14 @@ func ReduceSame(bytes int) Reduction { return Reduction{Acc: bytes, Unroll: 4} }
 
 // Reduced is what a reduction reads and writes.
 type Reduced struct {
-	N            int  // dimensions
-	Size, Stride Dims // of what is read
-	Over         [MaxDims]bool
-	In, Out      int  // bytes of an element that is read, and of one that is written
-	Narrows      bool // it reads and writes halves, and accumulates in float32
+	N            int           // dimensions
+	Size, Stride Dims          // of what is read
+	Over         [MaxDims]bool // the dimensions that are reduced
+	In, Out      int           // bytes of an element that is read, and of one that is written
+	Narrows      bool          // it reads and writes halves, and accumulates in float32
 }
 
-// ReduceLaunch is what one launch takes: the buffer that blocks share, and while
-// they count themselves their semaphores.
+// ReduceLaunch is the memory of one launch in bytes: the buffer that blocks share, and their semaphores.
 type ReduceLaunch struct{ Buffer, Semaphores uint64 }
 
 // Reduce is what a reduction takes: for its whole length the accumulators of halves

@@ -2,11 +2,11 @@
 
 package loops
 
-// Chart is what there was at most in each of some columns, which share the events
-// [From, To) of the unfolded trace among them.
+// Chart is the highest memory in each column of a chart. The columns divide the events [From, To) of the
+// unfolded trace evenly.
 type Chart struct {
-	From, To            int
-	Allocated, Reserved []uint64
+	From, To            int      // of the events
+	Allocated, Reserved []uint64 // bytes by column
 }
 
 // Column is the column of an event.

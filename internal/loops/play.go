@@ -40,8 +40,8 @@ type Options struct {
 // ErrTooLong is that a play is more work or has more segments, and ErrTooLarge that
 // the run reserves more memory, than the options let it.
 var (
-	ErrTooLong  = errors.New("the loops of this run are too long to be played")
-	ErrTooLarge = errors.New("a run with loops takes more memory than is played")
+	ErrTooLong  = errors.New("the loops of this run are too long to be played")   // a loop needs more work than is allowed
+	ErrTooLarge = errors.New("a run with loops takes more memory than is played") // the run needs a larger card than is simulated
 )
 
 // looksCost is how many segments or addresses are looked at in the time of one step.

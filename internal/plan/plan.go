@@ -23,13 +23,13 @@ import (
 // Request is what to plan.
 type Request struct {
 	Setup   *setup.Setup // the run as it is today
-	Card    gpu.Card
-	Target  int      // effective batch; 0 is today's
-	Margin  float64  // share of the card that stays free
-	Reserve uint64   // bytes of the card that are for others
-	Goal    Goal     // what matters most; the zero value is Throughput
-	Lock    []string // fields of the setup that stay as they are
-	Allow   []string // fields that may change though it changes what is trained
+	Card    gpu.Card     // the card to plan for
+	Target  int          // effective batch; 0 is today's
+	Margin  float64      // share of the card that stays free
+	Reserve uint64       // bytes of the card that are for others
+	Goal    Goal         // what matters most; the zero value is Throughput
+	Lock    []string     // fields of the setup that stay as they are
+	Allow   []string     // fields that may change though it changes what is trained
 
 	Library Library // how adapters would be made, if there were any
 
@@ -63,15 +63,15 @@ var Goals = []Goal{Throughput, Balanced, Quick}
 
 // Plan is what was chosen, and why.
 type Plan struct {
-	GPU         string      `json:"gpu"`
-	Current     *Choice     `json:"current"`
+	GPU         string      `json:"gpu"`         // the name of the card
+	Current     *Choice     `json:"current"`     // the run as it is
 	Recommended *Choice     `json:"recommended"` // nil where nothing fits
-	Ladder      []Rung      `json:"ladder"`
-	Levers      []Lever     `json:"levers"`
-	Rejected    []Rejection `json:"rejected"`
-	Files       []File      `json:"files"`
+	Ladder      []Rung      `json:"ladder"`      // choices from careful to tight
+	Levers      []Lever     `json:"levers"`      // single changes that save memory
+	Rejected    []Rejection `json:"rejected"`    // what was considered and not chosen
+	Files       []File      `json:"files"`       // the changes to config files
 
-	Card    gpu.Card `json:"-"`
+	Card    gpu.Card `json:"-"` // the card to plan for
 	Timed   bool     `json:"-"` // whether speeds are known at all
 	Target  int      `json:"-"` // the effective batch that was asked for
 	Notes   []string `json:"-"` // what has to be said out loud
@@ -83,9 +83,9 @@ type Plan struct {
 
 // Choice is one way to run.
 type Choice struct {
-	Settings         setup.Values     `json:"settings"`
-	Estimate         *estimate.Answer `json:"estimate"`
-	SamplesPerSecond float64          `json:"samples_per_second"`
+	Settings         setup.Values     `json:"settings"`           // the settings that differ from defaults
+	Estimate         *estimate.Answer `json:"estimate"`           // its memory and step time
+	SamplesPerSecond float64          `json:"samples_per_second"` // estimated throughput
 
 	Change string `json:"-"` // how it differs from today's settings, in words
 
@@ -95,33 +95,33 @@ type Choice struct {
 
 // Rung is the fastest way to run within a share of the card.
 type Rung struct {
-	Name  string  `json:"name"`
+	Name  string  `json:"name"`  // such as "safe"
 	Share float64 `json:"share"` // of the card, at most
 	*Choice
-	Risk string `json:"risk"`
+	Risk string `json:"risk"` // what can go wrong, in words
 }
 
 // Lever is something that can be changed to save memory, on its own, against
 // today's settings.
 type Lever struct {
-	Change string `json:"change"`
-	Saves  uint64 `json:"saves"` // bytes of peak memory
-	Costs  string `json:"costs"`
+	Change string `json:"change"` // the change, in words
+	Saves  uint64 `json:"saves"`  // bytes of peak memory
+	Costs  string `json:"costs"`  // its price, in words
 }
 
 // Rejection is a choice that was not taken.
 type Rejection struct {
-	Settings setup.Values `json:"settings"`
-	Why      string       `json:"why"`
-	Change   string       `json:"-"` // how it differs from what was chosen, in words
+	Settings setup.Values `json:"settings"` // what was considered
+	Why      string       `json:"why"`      // the reason, in words
+	Change   string       `json:"-"`        // how it differs from what was chosen, in words
 }
 
 // File is a value in a file that the recommended settings change.
 type File struct {
-	Path string `json:"path"`
-	Key  string `json:"key"`
-	From any    `json:"from"`
-	To   any    `json:"to"`
+	Path string `json:"path"` // relative to the project
+	Key  string `json:"key"`  // of the value in the file
+	From any    `json:"from"` // the old value
+	To   any    `json:"to"`   // the new value
 }
 
 // Search finds the settings for one card.

@@ -19,13 +19,13 @@ type Facts struct {
 	Accumulation  int      `json:"accumulation,omitempty"`  // backward passes a step
 	World         int      `json:"world,omitempty"`         // processes that trained together
 	Stacks        bool     `json:"stacks,omitempty"`        // recorded too, which slows a step down
-	Timings       []Timing `json:"timings,omitempty"`
+	Timings       []Timing `json:"timings,omitempty"`       // step times by size
 }
 
 // Timing is how long an optimizer's step took at a size.
 type Timing struct {
-	At      Point   `json:"at"`
-	Seconds float64 `json:"seconds"`
+	At      Point   `json:"at"`      // the size
+	Seconds float64 `json:"seconds"` // of one step
 }
 
 // Seconds is how long one forward and backward takes at a size, with its share

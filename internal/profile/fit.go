@@ -12,10 +12,10 @@ import (
 
 // Input is a recording and the size it was made at.
 type Input struct {
-	Name      string // the file, for messages
-	At        Point
-	Card      string // what it was made on, as its driver or the catalogue names it; "" where nobody said
-	Recording *snapshot.Recording
+	Name      string              // the file, for messages
+	At        Point               // the size it was made at
+	Card      string              // what it was made on, as its driver or the catalogue names it; "" where nobody said
+	Recording *snapshot.Recording // the snapshot
 }
 
 // fitter makes a program of recordings.

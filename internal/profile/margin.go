@@ -48,11 +48,11 @@ func (p *Program) Residual() (r Residual) {
 	return r
 }
 
-// Margin is how many bytes less, and how many more, than predicted a run may
-// reserve, and why. Neither counts that PyTorch takes memory in whole segments.
+// Margin is how far the reserved memory of a run may be from the prediction, and why. It does not include
+// the rounding to whole segments.
 type Margin struct {
-	Less, More uint64
-	Causes     []Cause
+	Less, More uint64  // bytes below and above the prediction
+	Causes     []Cause // the reasons
 }
 
 // Cause is why a run may reserve something else than predicted.

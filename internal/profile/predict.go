@@ -11,9 +11,9 @@ import (
 
 // Prediction is what a training step takes at a size, in bytes.
 type Prediction struct {
-	At            Point  `json:"at"`
-	PeakAllocated uint64 `json:"peak_allocated"`
-	PeakReserved  uint64 `json:"peak_reserved"`
+	At            Point  `json:"at"`             // the size
+	PeakAllocated uint64 `json:"peak_allocated"` // bytes
+	PeakReserved  uint64 `json:"peak_reserved"`  // bytes
 }
 
 // endless is a card that nothing fills.

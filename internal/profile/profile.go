@@ -43,13 +43,13 @@ import (
 
 // Program is a training step as a function of its sizes.
 type Program struct {
-	Names   []string // the quantities that were varied, in order
-	Fixed   Point    // those that were named and stayed the same
-	Torch   allocator.Version
-	Options allocator.Options
-	Card    string // what the recordings were made on; "" where nobody said
-	Facts   Facts
-	Doubts  []string // what makes the recordings look unlike what was said of them; not kept in a file
+	Names   []string          // the quantities that were varied, in order
+	Fixed   Point             // those that were named and stayed the same
+	Torch   allocator.Version // the PyTorch release of the recordings
+	Options allocator.Options // the allocator options of the recordings
+	Card    string            // what the recordings were made on; "" where nobody said
+	Facts   Facts             // what else was recorded: parameters, step times
+	Doubts  []string          // what makes the recordings look unlike what was said of them; not kept in a file
 
 	on       *kernel.Rules // another card than that of the recordings; nil is that
 	monos    []monomial

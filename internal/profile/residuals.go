@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// Residual is between what and what truth lay, as a share of the prediction less one.
+// Residual is the range of the errors of predictions, as true/predicted - 1.
 type Residual struct {
-	Cases int     `json:"cases"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
+	Cases int     `json:"cases"` // the number of predictions
+	Low   float64 `json:"low"`   // the lowest error
+	High  float64 `json:"high"`  // the highest error
 }
 
 // Or is what holds both.
@@ -30,14 +30,14 @@ func (r Residual) With(off float64) Residual { return r.Or(Residual{Cases: 1, Lo
 // 441, and 445 of the same with each model's convolutions taken out of cuDNN's table.
 type Residuals struct {
 	Guessed Residual `json:"guessed"` // without the model's convolutions, where the guesses moved the peak
-	Unlike  Residual `json:"unlike"`
-	Smaller Residual `json:"smaller"`
+	Unlike  Residual `json:"unlike"`  // cuDNN's kernels differ between the recorded and the predicted size
+	Smaller Residual `json:"smaller"` // predictions for sizes below the recorded ones
 
 	// Not measured but simulated: the setups of dev.jsonl with and without flash
 	// attention. Most where heads share keys, which other kernels want copied for each
 	// head.
 	FlashLost   Residual `json:"flash_lost"`
-	FlashGained Residual `json:"flash_gained"`
+	FlashGained Residual `json:"flash_gained"` // the same for a card that has flash attention where the recorded one has not
 }
 
 //go:embed residuals.json

@@ -14,17 +14,17 @@ import (
 
 // Comparison is a measured run beside its estimate.
 type Comparison struct {
-	Setup    *setup.Setup
-	Fields   map[string]any // the setup as it was written, with the run's size
-	Estimate *estimate.Answer
-	Figures  []Figure
+	Setup    *setup.Setup     // the run that was estimated
+	Fields   map[string]any   // the setup as it was written, with the run's size
+	Estimate *estimate.Answer // for this setup
+	Figures  []Figure         // one for each measured peak
 }
 
 // Figure is one thing that was both measured and estimated, in bytes.
 type Figure struct {
-	Name      string `json:"name"`
-	Measured  uint64 `json:"measured"`
-	Estimated uint64 `json:"estimated"`
+	Name      string `json:"name"`      // what was measured
+	Measured  uint64 `json:"measured"`  // bytes
+	Estimated uint64 `json:"estimated"` // bytes
 }
 
 // compare estimates every size that was measured, where the plan says what runs. What

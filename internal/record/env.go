@@ -33,14 +33,20 @@ type Env struct {
 // Files is the file system that the command will see. Names are from the folder that
 // it runs in, or from the root.
 type Files interface {
+	// Open opens a file for reading.
 	Open(name string) (fs.File, error)
+	// ReadFile returns the content of a file.
 	ReadFile(name string) ([]byte, error)
+	// ReadDir lists a folder, sorted by name.
 	ReadDir(name string) ([]fs.DirEntry, error)
+	// Stat describes a file, following links.
 	Stat(name string) (fs.FileInfo, error)
 	// Abs is a name from the root.
 	Abs(name string) (string, error)
 
+	// MkdirAll makes a folder and those above it.
 	MkdirAll(name string, mode fs.FileMode) error
+	// WriteFile writes a file, replacing an old one.
 	WriteFile(name string, data []byte, mode fs.FileMode) error
 }
 
@@ -57,7 +63,9 @@ type Signals interface {
 
 // Store keeps what was measured.
 type Store interface {
+	// Add stores measured runs.
 	Add(...store.Run) error
+	// Close closes the store.
 	Close() error
 }
 

@@ -13,12 +13,13 @@ import (
 // ExitError is an error that comes with an exit code for snug to end with: that of the
 // command, or of the signal that ended it.
 type ExitError struct {
-	Code int
-	Text string
+	Code int    // snug's exit status
+	Text string // the message
 
 	interrupted bool
 }
 
+// Error returns the message.
 func (e *ExitError) Error() string { return e.Text }
 
 // exitError is an error with the command's own exit code, or a plain one where the

@@ -11,8 +11,8 @@ import (
 // The defaults of every command that records. Optimizers make their states in the first
 // step, and the third step is like all that follow.
 const (
-	DefaultSteps   = 3
-	DefaultTimeout = 15 * time.Minute
+	DefaultSteps   = 3                // optimizer steps per run
+	DefaultTimeout = 15 * time.Minute // for one run
 )
 
 // Plan is what to record.

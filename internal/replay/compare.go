@@ -14,9 +14,9 @@ import (
 
 // Candidate is an allocator setting worth trying.
 type Candidate struct {
-	Conf  string
-	since int  // the minor version of PyTorch 2 that has it
-	cap   bool // does nothing without a limit
+	Conf  string // PYTORCH_CUDA_ALLOC_CONF
+	since int    // the minor version of PyTorch 2 that has it
+	cap   bool   // does nothing without a limit
 }
 
 // candidates are the settings that people are told to try, with values that

@@ -33,12 +33,12 @@ type Sample struct{ Allocated, Reserved uint64 }
 // Result is what a replay came to.
 type Result struct {
 	allocator.Result
-	Torch    allocator.Version
-	Checked  bool   // whether the recording's own segment events could be compared
-	Mismatch string // the first that differed
-	Start    Sample // what was held before the first event
-	Timeline []Sample
-	AtPeak   Sample // at the event that brought the most reserved memory
+	Torch    allocator.Version // the release whose rules were used
+	Checked  bool              // whether the recording's own segment events could be compared
+	Mismatch string            // the first that differed
+	Start    Sample            // what was held before the first event
+	Timeline []Sample          // the highest memory in each column
+	AtPeak   Sample            // at the event that brought the most reserved memory
 }
 
 // Exact says whether the replay took from the driver and gave back just what

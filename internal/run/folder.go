@@ -19,12 +19,12 @@ var probePy []byte
 
 // Settings is what the probe is told.
 type Settings struct {
-	Steps       int  `json:"steps"`
-	Stacks      bool `json:"stacks"`
-	KeepRunning bool `json:"keep_running"`
-	MaxEntries  int  `json:"max_entries"`
-	NeedsGPU    bool `json:"needs_gpu"` // end a run that trains without one, unless it is to go on
-	HasGPU      bool `json:"has_gpu"`   // this machine does, and shows it to the command
+	Steps       int  `json:"steps"`        // optimizer steps to record
+	Stacks      bool `json:"stacks"`       // record Python stacks too
+	KeepRunning bool `json:"keep_running"` // let the command continue after the last step
+	MaxEntries  int  `json:"max_entries"`  // most trace entries to keep
+	NeedsGPU    bool `json:"needs_gpu"`    // end a run that trains without one, unless it is to go on
+	HasGPU      bool `json:"has_gpu"`      // this machine does, and shows it to the command
 }
 
 // maxEntries bounds a recording: beyond it PyTorch drops the oldest entries.
@@ -32,8 +32,8 @@ const maxEntries = 4_000_000
 
 // Folder is the private folder of one run.
 type Folder struct {
-	Path  string
-	keeps bool // the run goes on after its last recorded step
+	Path  string // absolute
+	keeps bool   // the run goes on after its last recorded step
 }
 
 // NewFolder makes one under parent ("" is the system's place for temporary

@@ -27,11 +27,11 @@ import (
 
 // Command is what to start.
 type Command struct {
-	Args           []string
-	Dir            string
-	Env            []string // all of it
-	Stdin          *os.File // nil: there is none
-	Stdout, Stderr io.Writer
+	Args           []string  // the command and its arguments
+	Dir            string    // working directory
+	Env            []string  // all of it
+	Stdin          *os.File  // nil: there is none
+	Stdout, Stderr io.Writer // where its output goes
 }
 
 // Process is a started command with everything it started in turn.
@@ -62,13 +62,14 @@ type Asked int
 
 // What may have come of it.
 const (
-	NotAsked    Asked = iota
-	Lent              // the command has it now
-	NotLendable       // snug itself does not have it: it is in the background
+	NotAsked    Asked = iota // nobody asked it to stop
+	Lent                     // the command has it now
+	NotLendable              // snug itself does not have it: it is in the background
 )
 
 // Runner starts commands. Tests have their own.
 type Runner interface {
+	// Start starts a command. The Process outlives the call; the context ends it.
 	Start(context.Context, Command) (Process, error)
 }
 

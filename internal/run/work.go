@@ -33,7 +33,7 @@ const (
 
 // Work is the private folder of a process that profiles.
 type Work struct {
-	Path   string
+	Path   string // absolute
 	lock   *os.File
 	asides int
 }

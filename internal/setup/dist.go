@@ -8,22 +8,21 @@ import (
 	"slices"
 )
 
-// The kinds of spread.
+// The kinds of data parallelism.
 const (
-	DDP            = "ddp"
-	FSDP2          = "fsdp2"
-	FSDP2NoReshard = "fsdp2-noreshard"
-	Zero1          = "zero1" // PyTorch's ZeroRedundancyOptimizer
-	Zero1DeepSpeed = "zero1-deepspeed"
-	Zero2          = "zero2"
-	Zero3          = "zero3"
+	DDP            = "ddp"             // DistributedDataParallel
+	FSDP2          = "fsdp2"           // fully_shard, parameters resharded after forward
+	FSDP2NoReshard = "fsdp2-noreshard" // fully_shard with reshard_after_forward=False
+	Zero1          = "zero1"           // PyTorch's ZeroRedundancyOptimizer
+	Zero1DeepSpeed = "zero1-deepspeed" // DeepSpeed, stage 1
+	Zero2          = "zero2"           // DeepSpeed, stage 2
+	Zero3          = "zero3"           // DeepSpeed, stage 3
 )
 
-// How a sharded run comes by its weights: the whole model on every GPU, which then
-// keeps its part, or a unit at a time, so that no GPU ever holds all of it.
+// How a sharded run gets its weights.
 const (
-	LoadWhole   = "whole"
-	LoadSharded = "sharded"
+	LoadWhole   = "whole"   // every GPU loads the whole model, then keeps its part
+	LoadSharded = "sharded" // one unit at a time, so that no GPU ever holds the whole model
 )
 
 // Loads is the words of dist.load.
@@ -50,14 +49,14 @@ var kinds = map[string]kind{
 	Zero3:          {axis: Shard, takes: []string{"load"}, deepspeed: true},
 }
 
-// Dist is how the run is spread over GPUs. Files say a kind and how many GPUs; inside
-// they are a mesh, along the axis of that kind.
+// Dist says how the run is spread over GPUs. Files give a kind and a number of GPUs; here that becomes a
+// mesh along the axis of the kind.
 type Dist struct {
-	Kind        string
-	Mesh        Mesh
-	BucketView  bool
-	ParamDType  string
-	ReduceDType string
+	Kind        string // one of DistKinds
+	Mesh        Mesh   // the GPUs along each axis
+	BucketView  bool   // DDP's gradient_as_bucket_view
+	ParamDType  string // FSDP2's param_dtype; "" keeps the weights' type
+	ReduceDType string // FSDP2's reduce_dtype; "" keeps the gradients' type
 	Load        string // whole or sharded; "" is as the kind is mostly loaded
 }
 

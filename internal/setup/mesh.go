@@ -8,15 +8,17 @@ import "fmt"
 type Axis int
 
 // The axes. Along data each GPU has the whole model and samples of its own; along
+// The axes of a mesh. Along Data and Shard each GPU has its own samples; along the others several GPUs
+// share the same samples.
 // shard it has samples of its own and keeps a part of what the optimizer updates;
 // along the others several GPUs work on the same samples.
 const (
-	Data Axis = iota
-	Shard
-	Tensor
-	Context
-	Pipeline
-	Expert
+	Data     Axis = iota // each GPU has the whole model
+	Shard                // each GPU keeps a part of the optimizer's state, and perhaps of gradients and weights
+	Tensor               // layers are split
+	Context              // sequences are split
+	Pipeline             // each GPU has some of the layers
+	Expert               // each GPU has some of the experts
 	axes
 )
 

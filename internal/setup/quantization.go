@@ -13,7 +13,7 @@ import (
 // PEFT beside them: QLoRA. The fields are those of transformers' BitsAndBytesConfig,
 // with its defaults.
 type Quantization struct {
-	Bits    int    `json:"bits"`
+	Bits    int    `json:"bits"`              // per weight: 4 or 8
 	Type    string `json:"type,omitempty"`    // which numbers the bits stand for
 	Double  bool   `json:"double,omitempty"`  // the scales are quantized too
 	Compute string `json:"compute,omitempty"` // the type that products are computed in

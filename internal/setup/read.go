@@ -21,9 +21,9 @@ import (
 // Raw is one setup as it stands in a file: decoded, not yet understood. Numbers
 // are float64 whatever the format.
 type Raw struct {
-	Fields map[string]any
-	Line   int   // where it begins
-	Err    error // why it could not be decoded
+	Fields map[string]any // as written, by name
+	Line   int            // where it begins
+	Err    error          // why it could not be decoded
 }
 
 // Bounds of a file of setups. Those that stand one a line are answered one by one, and

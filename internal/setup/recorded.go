@@ -24,16 +24,16 @@ type Program interface {
 
 // Recorded is the runs that a profile was made from. What nobody told is zero.
 type Recorded struct {
-	Torch         string
+	Torch         string             // PyTorch release
 	Names         []string           // the quantities that were varied
 	Sizes         []map[string]int64 // at which sizes
 	Fixed         map[string]int64   // quantities that stayed what they are
-	Precision     string
-	Optimizer     string // its class: AdamW
-	Checkpointing *bool
-	Accumulation  int
-	World         int
-	Kind          string // of dist
+	Precision     string             // one of Precisions; "" where it is not known
+	Optimizer     string             // its class: AdamW
+	Checkpointing *bool              // nil where it is not known
+	Accumulation  int                // backward passes per step
+	World         int                // processes that trained together
+	Kind          string             // of dist
 }
 
 // profile reads the profile that a model names, and the quantities that it

@@ -48,7 +48,7 @@ type Setting struct {
 
 // Flag is one way to say a setting on the command line.
 type Flag struct {
-	Name string
+	Name string // without the dashes
 	// Means is the value that a flag without one stands for: --load-in-4bit is 4.
 	Means any
 	// What is what the flag says, where that is less than the setting.
@@ -80,8 +80,8 @@ func (x *Setting) Has(u Use) bool { return x.Use&u != 0 }
 
 // Row is a line in the table that snug optimize prints.
 type Row struct {
-	Label string // the setting's name where it is ""
-	Cell  func(*Setup) string
+	Label string              // the setting's name where it is ""
+	Cell  func(*Setup) string // the text of the value
 	// Shown tells whether there is such a line; nil means where the cells differ.
 	Shown func(now, then *Setup) bool
 }
@@ -92,8 +92,8 @@ type Lever struct {
 	Price  string // beyond time
 	// Rounds says that what is trained changes, if only by rounding.
 	Rounds bool
-	Can    func(*Setup) bool
-	Pull   func(*Setup)
+	Can    func(*Setup) bool // whether the lever can be used on a run
+	Pull   func(*Setup)      // changes the run
 }
 
 // Kind is the type of a setting's values.

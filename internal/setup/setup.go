@@ -8,31 +8,31 @@ import "snug/internal/safetensors"
 
 // Setup describes one training run.
 type Setup struct {
-	ID            string        `json:"id,omitempty"`
-	Model         Model         `json:"model"`
-	Batch         int           `json:"batch"`
-	Seq           int           `json:"seq,omitempty"`
-	TargetSeq     int           `json:"target_seq,omitempty"`
-	Positives     int           `json:"positives,omitempty"`
-	Negatives     int           `json:"negatives,omitempty"`
-	Precision     string        `json:"precision,omitempty"`
-	Weights       string        `json:"weights,omitempty"` // their type under autocast, where it is not float32; with LoRA of those that are frozen
-	Optimizer     string        `json:"optimizer,omitempty"`
-	Checkpointing bool          `json:"checkpointing,omitempty"`
-	Loss          string        `json:"loss,omitempty"`  // whose code computes it from the last hidden states, where it is not the model's own
-	Liger         []string      `json:"liger,omitempty"` // the layers that are Liger's: "rope", "norm", "mlp"
-	Attention     string        `json:"attention,omitempty"`
-	AttentionMask *bool         `json:"attention_mask,omitempty"`
-	Accumulation  int           `json:"accumulation,omitempty"`
-	Clip          bool          `json:"clip,omitempty"`
-	SetToNone     *bool         `json:"set_to_none,omitempty"` // whether zero_grad drops gradients, or fills them and keeps them; nil is PyTorch's default, true
-	LoRA          *LoRA         `json:"lora,omitempty"`
-	Quantization  *Quantization `json:"quantization,omitempty"`
-	Allocator     string        `json:"allocator,omitempty"`
-	Dist          *Dist         `json:"dist,omitempty"`
-	Limit         uint64        `json:"limit,omitempty"`
-	Versions      Versions      `json:"versions,omitzero"`
-	Steps         int           `json:"steps,omitempty"`
+	ID            string        `json:"id,omitempty"`             // any text; copied to the answer
+	Model         Model         `json:"model"`                    // what is trained
+	Batch         int           `json:"batch"`                    // samples per GPU per forward pass: the micro-batch
+	Seq           int           `json:"seq,omitempty"`            // tokens per sample; 0 is the most that the model takes
+	TargetSeq     int           `json:"target_seq,omitempty"`     // tokens per sample of the decoder; 0 is Seq
+	Positives     int           `json:"positives,omitempty"`      // positive samples per anchor, for encoders
+	Negatives     int           `json:"negatives,omitempty"`      // negative samples per anchor, for encoders
+	Precision     string        `json:"precision,omitempty"`      // type of weights and arithmetic: one of Precisions
+	Weights       string        `json:"weights,omitempty"`        // their type under autocast, where it is not float32; with LoRA of those that are frozen
+	Optimizer     string        `json:"optimizer,omitempty"`      // its name: "adamw"
+	Checkpointing bool          `json:"checkpointing,omitempty"`  // gradient checkpointing
+	Loss          string        `json:"loss,omitempty"`           // whose code computes it from the last hidden states, where it is not the model's own
+	Liger         []string      `json:"liger,omitempty"`          // the layers that are Liger's: "rope", "norm", "mlp"
+	Attention     string        `json:"attention,omitempty"`      // its implementation: one of Attentions
+	AttentionMask *bool         `json:"attention_mask,omitempty"` // whether the batch has a mask; nil is true
+	Accumulation  int           `json:"accumulation,omitempty"`   // forward passes per optimizer step; 0 is 1
+	Clip          bool          `json:"clip,omitempty"`           // whether the gradient norm is clipped
+	SetToNone     *bool         `json:"set_to_none,omitempty"`    // whether zero_grad drops gradients, or fills them and keeps them; nil is PyTorch's default, true
+	LoRA          *LoRA         `json:"lora,omitempty"`           // nil trains all weights
+	Quantization  *Quantization `json:"quantization,omitempty"`   // nil keeps the weights' type
+	Allocator     string        `json:"allocator,omitempty"`      // PYTORCH_CUDA_ALLOC_CONF
+	Dist          *Dist         `json:"dist,omitempty"`           // nil is one GPU
+	Limit         uint64        `json:"limit,omitempty"`          // bytes that the run may use; 0 is all that the card has
+	Versions      Versions      `json:"versions,omitzero"`        // installed libraries
+	Steps         int           `json:"steps,omitempty"`          // optimizer steps to simulate; 0 is the default
 
 	Sizes      map[string]int     `json:"-"` // what a profile varies that has no field of its own
 	Loaded     string             `json:"-"` // what was said of Weights before the model's files were asked: a type, or Saved
@@ -49,10 +49,10 @@ func (s *Setup) KeepsGradients() bool { return s.SetToNone != nil && !*s.SetToNo
 
 // Model says which model is trained: exactly one of its sources is given.
 type Model struct {
-	Config  map[string]any `json:"config,omitempty"`
-	Name    string         `json:"name,omitempty"`
-	Profile string         `json:"profile,omitempty"`
-	Head    string         `json:"head,omitempty"`
+	Config  map[string]any `json:"config,omitempty"`  // the contents of a config.json
+	Name    string         `json:"name,omitempty"`    // a built-in name or the path of a config.json
+	Profile string         `json:"profile,omitempty"` // the path of a profile
+	Head    string         `json:"head,omitempty"`    // the task: one of the family's heads
 
 	Weights *safetensors.Header `json:"-"` // the files beside the config, where there are any
 	Program Program             `json:"-"` // what Profile holds
@@ -63,19 +63,19 @@ const AllLinear = "all-linear"
 
 // LoRA freezes all but low-rank adapters on the named linear layers.
 type LoRA struct {
-	Rank    int      `json:"rank"`
-	Alpha   float64  `json:"alpha,omitempty"`
-	Dropout float64  `json:"dropout,omitempty"`
-	Targets []string `json:"targets"`
-	PEFT    bool     `json:"peft,omitempty"` // as that library does it: adapters in float32, inputs cast to them
-	DoRA    bool     `json:"dora,omitempty"` // PEFT's use_dora: the lengths of the weights' rows are trained too
-	Save    []string `json:"save,omitempty"` // layers that are trained whole, beside the adapters: PEFT's modules_to_save
+	Rank    int      `json:"rank"`              // of the adapters' matrices
+	Alpha   float64  `json:"alpha,omitempty"`   // scales the adapters' output; no effect on memory
+	Dropout float64  `json:"dropout,omitempty"` // on the adapters' input
+	Targets []string `json:"targets"`           // names of the linear layers, or AllLinear
+	PEFT    bool     `json:"peft,omitempty"`    // as that library does it: adapters in float32, inputs cast to them
+	DoRA    bool     `json:"dora,omitempty"`    // PEFT's use_dora: the lengths of the weights' rows are trained too
+	Save    []string `json:"save,omitempty"`    // layers that are trained whole, beside the adapters: PEFT's modules_to_save
 }
 
 // Versions are the installed libraries; empty means the newest known.
 type Versions struct {
-	Torch        string `json:"torch,omitempty"`
-	Transformers string `json:"transformers,omitempty"`
-	CUDA         string `json:"cuda,omitempty"`
+	Torch        string `json:"torch,omitempty"`        // release: "2.11"
+	Transformers string `json:"transformers,omitempty"` // release: "5.17"
+	CUDA         string `json:"cuda,omitempty"`         // release: "13.0"
 	BitsAndBytes string `json:"bitsandbytes,omitempty"` // which dequantized every weight before 0.50
 }

@@ -15,8 +15,8 @@ import (
 // Value is a setting with its value: an int, float64, bool, string, uint64 or
 // []string, as the setting's Kind says.
 type Value struct {
-	Setting string
-	Value   any
+	Setting string // its name
+	Value   any    // as a setup holds it
 }
 
 // Values is settings with their values, as a plan chooses them and config files take

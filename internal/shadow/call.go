@@ -6,6 +6,7 @@ package shadow
 // else a forward takes (a mask, rotary angles) is held by the model's own frame
 // and reached through the module.
 type Module interface {
+	// Forward runs the module. Locals of the Python function are held in fn.
 	Forward(fn *Frame, x *Tensor) *Tensor
 	At() string // the path, for people: "model.layers.0.mlp"
 }
@@ -13,8 +14,9 @@ type Module interface {
 // Module2 is a Module with two results, as attention is: its output and its
 // weights.
 type Module2 interface {
+	// Forward runs the module. Locals of the Python function are held in fn.
 	Forward(fn *Frame, x *Tensor) (*Tensor, *Tensor)
-	At() string
+	At() string // the path, as in Module
 }
 
 // Path is what a Module embeds to have At.
@@ -64,7 +66,7 @@ func (w *World) leaveModule(at string, out *Tensor) {
 // Wrapper is the forward hooks of what stands around a module, such as FSDP.
 type Wrapper interface {
 	PreForward(x *Tensor) *Tensor // what the module is given in the place of x
-	PostForward(out *Tensor)
+	PostForward(out *Tensor)      // called with the module's result
 }
 
 // Wrap puts a wrapper around the module at a path, in the place of the one before.

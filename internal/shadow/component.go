@@ -7,18 +7,19 @@ type Component uint8
 
 // The components that an estimate shows.
 const (
-	Activations Component = iota
-	Parameters
-	Gradients
-	OptimizerState
-	Logits
-	Batch
-	Temporaries
-	Workspace
+	Activations    Component = iota // tensors saved for the backward pass
+	Parameters                      // weights
+	Gradients                       // gradients of the weights
+	OptimizerState                  // state of the optimizer
+	Logits                          // the model's output over the vocabulary, and what the loss makes of it
+	Batch                           // the input batch
+	Temporaries                     // tensors that live within one op
+	Workspace                       // workspaces of cuBLAS and cuDNN
 )
 
 var componentNames = [...]string{"activations", "parameters", "gradients", "optimizer", "logits", "batch", "temporaries", "workspace"}
 
+// String is the name in answers.
 func (c Component) String() string { return componentNames[c] }
 
 // As counts what is allocated from here on as c, until the function that it
@@ -56,8 +57,8 @@ func (w *World) asBackward(n *node) {
 
 // Tag is what is known about an allocation beside its size.
 type Tag struct {
-	Component Component
-	Path      string
+	Component Component // what the allocation is used for
+	Path      string    // the module that made it
 }
 
 // Retag says what t's memory is for, now that it is known, and what it counted as

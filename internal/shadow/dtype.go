@@ -9,15 +9,15 @@ type DType uint8
 
 // The element types that training meets. None means "not given".
 const (
-	None DType = iota
-	Bool
-	UInt8
-	Int32
-	Int64
-	Float16
-	BFloat16
-	Float32
-	Float64
+	None     DType = iota // no type given
+	Bool                  // 1 byte
+	UInt8                 // 1 byte
+	Int32                 // 4 bytes
+	Int64                 // 8 bytes
+	Float16               // 2 bytes
+	BFloat16              // 2 bytes
+	Float32               // 4 bytes
+	Float64               // 8 bytes
 )
 
 var dtypes = [...]struct {
@@ -28,6 +28,7 @@ var dtypes = [...]struct {
 	Float16: {"float16", 2}, BFloat16: {"bfloat16", 2}, Float32: {"float32", 4}, Float64: {"float64", 8},
 }
 
+// String is PyTorch's name of the type.
 func (d DType) String() string { return dtypes[d].name }
 
 // Bytes is the size of one element.

@@ -46,11 +46,11 @@ const (
 
 // Kernel is the work of one launch.
 type Kernel struct {
-	Work       Work
-	B, M, N, K int // the sizes of a product
-	Flops      float64
-	Bytes      float64
-	DType      DType
+	Work       Work    // the kind of kernel
+	B, M, N, K int     // the sizes of a product
+	Flops      float64 // arithmetic operations
+	Bytes      float64 // read and written
+	DType      DType   // type of the arithmetic
 }
 
 func (w *World) host(h HostWork) {

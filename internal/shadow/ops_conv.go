@@ -8,7 +8,8 @@ import "snug/internal/kernel"
 // Beside what it returns, each of the three kernels takes a workspace for a
 // moment; package kernel says how large.
 
-// Conv says how a kernel moves over an image; the same in both directions.
+// Conv says how a kernel moves over an image, the same in both directions, and into how many groups
+// channels are split.
 type Conv struct {
 	Stride, Padding, Groups int
 }

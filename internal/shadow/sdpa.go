@@ -10,10 +10,10 @@ import "snug/internal/kernel"
 // Attention is what SDPA is asked for. Query is [B, H, Sq, D]; Key and Value
 // are [B, Hkv, Skv, D]. Mask is added to the scores, or says yes and no, or is nil.
 type Attention struct {
-	Query, Key, Value, Mask *Tensor
-	Dropout                 float64
-	Causal                  bool
-	GQA                     bool // enable_gqa: key and value have fewer heads
+	Query, Key, Value, Mask *Tensor // Mask may be nil
+	Dropout                 float64 // on the scores
+	Causal                  bool    // is_causal
+	GQA                     bool    // enable_gqa: key and value have fewer heads
 }
 
 // SDPA is F.scaled_dot_product_attention. The result is [B, H, Sq, D], laid out

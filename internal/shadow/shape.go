@@ -41,6 +41,7 @@ func (s Shape) at(i int) int {
 	return i
 }
 
+// String lists the dimensions, as in [2 128 768].
 func (s Shape) String() string { return fmt.Sprint(s.d[:s.n]) }
 
 // insert puts a dimension in before position i.

@@ -60,6 +60,7 @@ func (t *Tensor) Grad() *Tensor { return t.grad }
 // Name is a parameter's path in its model.
 func (t *Tensor) Name() string { return t.name }
 
+// String describes the tensor for messages.
 func (t *Tensor) String() string {
 	return fmt.Sprintf("%v%v", t.dtype, t.size)
 }

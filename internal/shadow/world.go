@@ -32,12 +32,12 @@ const (
 // World is one process that trains: everything that PyTorch keeps outside
 // tensors and modules.
 type World struct {
-	Rules      kernel.Rules // the card and the library versions
-	Side       kernel.Side  // to go by where what a kernel takes is not known on the card
-	Open       Open
-	Trace      *stream.Trace
-	Tags       []Tag // one per allocation of the trace, folded as it was; see Tag
-	MostEvents int   // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
+	Rules      kernel.Rules  // the card and the library versions
+	Side       kernel.Side   // to go by where what a kernel takes is not known on the card
+	Open       Open          // choices that a setup leaves open
+	Trace      *stream.Trace // where events are written
+	Tags       []Tag         // one per allocation of the trace, folded as it was; see Tag
+	MostEvents int           // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
 
 	gradMode bool
 	autocast DType // None outside torch.autocast

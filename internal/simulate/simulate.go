@@ -23,10 +23,10 @@ import (
 
 // The phases that a trace is marked with.
 const (
-	Load = iota
-	Forward
-	Backward
-	Optimizer
+	Load      = iota // loading the model
+	Forward          // a forward pass
+	Backward         // a backward pass
+	Optimizer        // the optimizer's update
 )
 
 // Settled is after how many micro-batches every further one allocates and frees
@@ -35,11 +35,11 @@ const Settled = 4
 
 // Result is a simulated run.
 type Result struct {
-	World     *shadow.World
+	World     *shadow.World  // where it ran
 	Loops     *stream.Folded // the trace, where it is folded
-	Params    int
-	Trainable int
-	Gradients uint64 // bytes of what is trained, in the type of the parameters
+	Params    int            // all parameters of the model
+	Trainable int            // the parameters that are trained
+	Gradients uint64         // bytes of what is trained, in the type of the parameters
 }
 
 // Options are for tests and tools that look closer.
@@ -63,15 +63,13 @@ type Options struct {
 // Maker builds a model by hand.
 type Maker func(b *nn.Builder, how family.Run) (family.Model, error)
 
-// Stopwatch counts the time of a step: it is told of its work, of the end of
-// each micro-batch, of one that is like the first but finds gradients, and of
-// the optimizer's update.
+// Stopwatch measures the time of a step from the work it is told of.
 type Stopwatch interface {
 	shadow.Meter
-	MicroDone()
-	MicroMore()
-	Reset() // forget all: the run begins anew
-	Update(optimizer string, params []*shadow.Tensor, clip bool)
+	MicroDone()                                                  // the first micro-batch of the step has ended
+	MicroMore()                                                  // another one follows, like the first but with gradients to add to
+	Reset()                                                      // forget all: the run begins anew
+	Update(optimizer string, params []*shadow.Tensor, clip bool) // the optimizer's update
 }
 
 // run is one training process under way.

@@ -11,8 +11,8 @@ import (
 // Range is how far off predictions have been here: between what and what the
 // measured peak lay, as a share of the predicted one less one.
 type Range struct {
-	Cases     int
-	Low, High float64
+	Cases     int     // the number of runs
+	Low, High float64 // the lowest and highest error, as true/estimated - 1
 }
 
 // enough is how many runs say something about the next. With n of them, and

@@ -10,10 +10,10 @@ type Changes struct {
 	Ends  []End    // others that it left alive, and which now end inside it, by place
 }
 
-// End is an allocation given back before the event at index At.
+// End frees allocation ID before the event at index At.
 type End struct {
-	At int
-	ID uint32
+	At int    // index into the events
+	ID uint32 // the allocation
 }
 
 // Again appends the events [from, to) once more, with the changes. What they

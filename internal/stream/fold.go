@@ -49,7 +49,7 @@ type pass struct {
 // trace, which are many more: At says where one of the folded events is there.
 type Folded struct {
 	Fold
-	Trace *Trace
+	Trace *Trace // the events, with each loop folded
 
 	sections []section
 	passes   []pass

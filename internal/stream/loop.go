@@ -11,9 +11,9 @@ import "sort"
 
 // Loop is the turns that the middle one of a pass stands for.
 type Loop struct {
-	From, To int // the events of the turn, in the folded trace
-	At       int // the first event of the first one that comes, in the unfolded trace
-	Times    int
+	From, To int  // the events of the turn, in the folded trace
+	At       int  // the first event of the first one that comes, in the unfolded trace
+	Times    int  // the number of iterations
 	Down     bool // the last copy comes first
 }
 

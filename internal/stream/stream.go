@@ -41,6 +41,7 @@ const (
 
 var kindNames = [...]string{"alloc", "free", "free_requested", "free_completed", "record_stream", "empty_cache", "mark"}
 
+// String is the name of the kind.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -53,8 +54,8 @@ type Event struct {
 	Size  uint64 // Alloc: bytes asked for, before any rounding
 	ID    uint32 // the allocation, or the phase of a Mark
 	Queue uint16 // index into Trace.Queues: the CUDA stream
-	Kind  Kind
-	Turn  uint8 // the turn of a folded loop that it belongs to, from 1; 0 is none
+	Kind  Kind   // what happened
+	Turn  uint8  // the turn of a folded loop that it belongs to, from 1; 0 is none
 }
 
 // Trace is a sequence of events in the order in which the allocator saw them.
@@ -63,7 +64,7 @@ type Event struct {
 // about an allocation (its module, its kind) can live in a slice beside the
 // trace. IDs below Initial belong to allocations made before the trace begins.
 type Trace struct {
-	Events  []Event
+	Events  []Event  // in order
 	Queues  []uint64 // CUDA stream handles; Queues[0] is the default stream, 0
 	Initial uint32   // allocations alive at the start have the IDs [0, Initial)
 	Copies  []Copy   // stretches that come again, in order
@@ -71,8 +72,7 @@ type Trace struct {
 	next uint32
 }
 
-// Copy says that the N events after the N from index From on are the same once
-// more, with IDs of their own.
+// Copy says that the N events starting at From are repeated directly after, with new IDs.
 type Copy struct{ From, N int }
 
 // New returns an empty trace with room for n events and the default CUDA stream.

@@ -58,10 +58,10 @@ type Style string
 
 // The styles in use.
 const (
-	Bold  Style = "1"
-	Dim   Style = "2"
-	Red   Style = "31"
-	Green Style = "32"
+	Bold  Style = "1"  // bold
+	Dim   Style = "2"  // faint
+	Red   Style = "31" // red
+	Green Style = "32" // green
 )
 
 // Paint gives s a style where there is colour, and leaves it alone elsewhere.

@@ -19,10 +19,10 @@ const (
 // Table is rows of cells under a header. Columns named in Right stand on the
 // right, as numbers should.
 type Table struct {
-	Header []string
-	Rows   [][]string
-	Right  []int // columns
-	Indent int
+	Header []string   // one cell for each column; nil is no header
+	Rows   [][]string // the cells
+	Right  []int      // columns
+	Indent int        // spaces before each line
 }
 
 // gap is between columns.

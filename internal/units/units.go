@@ -13,10 +13,10 @@ import (
 
 // Binary multiples of a byte.
 const (
-	KiB = 1 << 10
-	MiB = 1 << 20
-	GiB = 1 << 30
-	TiB = 1 << 40
+	KiB = 1 << 10 // 1024 bytes
+	MiB = 1 << 20 // 1024 KiB
+	GiB = 1 << 30 // 1024 MiB
+	TiB = 1 << 40 // 1024 GiB
 )
 
 // Bytes is a number of bytes.

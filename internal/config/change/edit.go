@@ -48,6 +48,6 @@ func (e Edit) On(d *doc.Document) (*doc.Document, error) {
 // Create is a file to write that is not there yet, such as a copy of a preset
 // that other projects share.
 type Create struct {
-	File    string
-	Content []byte
+	File    string // relative to the folder
+	Content []byte // all of it
 }

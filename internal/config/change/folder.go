@@ -20,14 +20,20 @@ type Folder interface {
 	// Resolve follows links to the file itself and returns its name.
 	Resolve(name string) (string, error)
 
+	// ReadFile returns the content of a file.
 	ReadFile(name string) ([]byte, error)
+	// ReadDir lists a folder, sorted by name.
 	ReadDir(name string) ([]fs.DirEntry, error)
+	// Lstat describes a file without following links.
 	Lstat(name string) (fs.FileInfo, error)
 
+	// Mkdir makes a folder.
 	Mkdir(name string) error
 	// Create makes a file that must not exist yet, private to its owner.
 	Create(name string) (Output, error)
+	// Rename moves a file over another in one step.
 	Rename(from, to string) error
+	// Remove deletes a file or an empty folder.
 	Remove(name string) error
 	// SyncDir makes the renames in a folder last.
 	SyncDir(name string) error
@@ -42,8 +48,11 @@ type Output interface {
 	// Like gives the file the owner, the access list and the attributes of
 	// another file of the folder.
 	Like(name string) error
+	// Chmod sets the permissions of the file.
 	Chmod(mode fs.FileMode) error
+	// Sync writes the file to disk.
 	Sync() error
+	// Close ends writing.
 	Close() error
 }
 

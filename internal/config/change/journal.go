@@ -57,12 +57,12 @@ const (
 
 // Entry is a change that was made.
 type Entry struct {
-	Version int       `json:"version"`
-	ID      int       `json:"id"`
-	Time    time.Time `json:"time"`
-	Note    string    `json:"note"`
+	Version int       `json:"version"` // of the journal's format
+	ID      int       `json:"id"`      // counts changes from 1
+	Time    time.Time `json:"time"`    // when the change was made
+	Note    string    `json:"note"`    // what the change was for, in words
 	owner
-	Files []journalFile `json:"files"`
+	Files []journalFile `json:"files"` // the files that it changed
 }
 
 type journalFile struct {

@@ -30,7 +30,7 @@ type File struct {
 
 // Change is what is to be written.
 type Change struct {
-	Files []File
+	Files []File // the files to change
 	// Values are the values that change, in the order of the edits.
 	Values []Value
 	// Warnings are what a person should know before saying yes.
@@ -39,10 +39,10 @@ type Change struct {
 
 // Value is one value that changes: From is empty where it is new.
 type Value struct {
-	File     string
-	Path     doc.Path
-	Line     int
-	From, To string
+	File     string   // relative to the folder
+	Path     doc.Path // of the value in the file
+	Line     int      // counts from 1
+	From, To string   // the old and the new value as text
 }
 
 // Plan works out a change without writing anything: every edit is tried, every

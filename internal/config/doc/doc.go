@@ -37,11 +37,11 @@ type Format string
 
 // The formats.
 const (
-	YAML   Format = "yaml"
-	JSON   Format = "json"
-	TOML   Format = "toml"
-	Python Format = "python"
-	Shell  Format = "shell"
+	YAML   Format = "yaml"   // .yaml, .yml
+	JSON   Format = "json"   // .json, with comments allowed
+	TOML   Format = "toml"   // .toml
+	Python Format = "python" // .py
+	Shell  Format = "shell"  // .sh
 )
 
 // extensions says which format a file name means.

@@ -15,13 +15,13 @@ type Kind string
 
 // The kinds.
 const (
-	Map   Kind = "map"
-	List  Kind = "list"
-	Int   Kind = "whole number"
-	Float Kind = "number"
-	Bool  Kind = "yes or no"
-	Text  Kind = "text"
-	Null  Kind = "null"
+	Map   Kind = "map"          // keys with values
+	List  Kind = "list"         // values in order
+	Int   Kind = "whole number" // a number without a fraction
+	Float Kind = "number"       // any other number
+	Bool  Kind = "yes or no"    // true or false
+	Text  Kind = "text"         // a string
+	Null  Kind = "null"         // no value
 	// Expression is anything that only its own language can work out: a Python
 	// call, a shell substitution, a date.
 	Expression Kind = "expression"
@@ -29,8 +29,8 @@ const (
 
 // Value is one value and where it stands.
 type Value struct {
-	Path Path
-	Kind Kind
+	Path Path // where the value is in the document
+	Kind Kind // the type of the value
 	// Text is how the value is written, quotes included; "" for an empty one.
 	Text string
 	// Data is the decoded value: int64, float64, bool, string or nil. Maps,
@@ -47,14 +47,14 @@ type Value struct {
 	Via *Reference
 	// Keys of a map in order; for a list the number of its items is Len.
 	Keys []string
-	Len  int
+	Len  int // the number of items or keys
 }
 
 // Reference is a place that takes its value from elsewhere.
 type Reference struct {
 	Name         string // what it refers by: *name, <<, $NAME
-	Path         Path
-	Line, Column int
+	Path         Path   // of the definition
+	Line, Column int    // of the reference
 }
 
 // The errors that callers tell apart, with errors.Is.
@@ -73,9 +73,9 @@ var (
 
 // Error is what went wrong and where.
 type Error struct {
-	File         string
-	Line, Column int
-	Err          error
+	File         string // the file at fault
+	Line, Column int    // where in it; both count from 1
+	Err          error  // what is wrong there
 }
 
 // Error is file:line:column: what went wrong.

@@ -259,8 +259,8 @@ func Enumerate(names []string) string {
 // BrokenFile is a file that might be a configuration of the run and could not be
 // read: it has a mistake in it, or may not be opened.
 type BrokenFile struct {
-	File string
-	Err  error // with the line where it has one
+	File string // relative to the folder
+	Err  error  // with the line where it has one
 }
 
 // SourcesRead is the sources that the settings come from, the main one first.

@@ -17,7 +17,9 @@ import (
 // Files is how a project is read: names are relative to its folder, with
 // slashes.
 type Files interface {
+	// ReadFile returns the content of a file.
 	ReadFile(name string) ([]byte, error)
+	// ReadDir lists a folder, sorted by name.
 	ReadDir(name string) ([]fs.DirEntry, error)
 }
 

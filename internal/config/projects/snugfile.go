@@ -46,11 +46,11 @@ type OwnFile struct {
 
 // OwnBinding is one setting and the places that hold it.
 type OwnBinding struct {
-	Setting string
+	Setting string // the name of the setting
 	file    string
-	Path    doc.Path
-	Not     bool
-	where   string // in the snug.yaml
+	Path    doc.Path // of the value in the file
+	Not     bool     // the file holds the opposite of the setting
+	where   string   // in the snug.yaml
 }
 
 // readSnugFile reads the project's snug.yaml; nil where there is none.

@@ -12,14 +12,14 @@ const (
 
 // What keys of quantization say.
 const (
-	FourBit      = "4 bits"
+	FourBit      = "4 bits"          // weights quantized to 4 bits
 	OtherLibrary = "another library" // than bitsandbytes
 )
 
 // BitsAndBytesConfig's own types, which trainers that say nothing get.
 const (
-	BitsAndBytesType    = "fp4"
-	BitsAndBytesCompute = "fp32"
+	BitsAndBytesType    = "fp4"  // bitsandbytes' default for the 4-bit type
+	BitsAndBytesCompute = "fp32" // bitsandbytes' default for the type of products
 )
 
 // Quantizer is what follows from a number of bits in one key, where other keys leave it

@@ -10,7 +10,7 @@ import "snug/internal/pattern"
 
 // Lock is a setting that has to stay as it is, because of another.
 type Lock struct {
-	Setting string
+	Setting string // the name of the setting
 	Why     string // in one sentence, as it goes on after where it stands
 }
 
@@ -136,6 +136,7 @@ type OwnModel struct {
 }
 
 // Shape is the size of a transformer.
+// Shape is the size of a transformer: its layers, its attention heads and the width of its hidden states.
 type Shape struct{ Layers, Heads, Channels int }
 
 // ComputeRule is where the type of products with quantized weights comes from.
@@ -143,9 +144,9 @@ type ComputeRule string
 
 // The rules; "" is bitsandbytes' own type.
 const (
-	ComputesAsHeld       ComputeRule = "the type of the weights"
-	ComputesAsArithmetic ComputeRule = "the precision"
-	ComputesUnlessLoaded ComputeRule = "bfloat16, or float32 where weights are loaded in something else"
+	ComputesAsHeld       ComputeRule = "the type of the weights"                                         // the type of the weights
+	ComputesAsArithmetic ComputeRule = "the precision"                                                   // the type that the precision setting names
+	ComputesUnlessLoaded ComputeRule = "bfloat16, or float32 where weights are loaded in something else" // bfloat16, or float32 for weights loaded in another type
 )
 
 // Families is models that are named by a family, under a path, and a size.

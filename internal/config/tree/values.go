@@ -19,9 +19,9 @@ type Index struct {
 
 // Value is one value of a tree.
 type Value struct {
-	Path  doc.Path // in the tree
-	Value doc.Value
-	Parts []string // the path as names are compared
+	Path  doc.Path  // in the tree
+	Value doc.Value // as its file has it
+	Parts []string  // the path as names are compared
 	next  int
 }
 

@@ -17,7 +17,7 @@ import (
 // Run runs a program and returns what it wrote to standard output.
 type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
 
-// AMDSMI is the program amd-smi.
+// AMDSMI asks the program amd-smi, which Run starts.
 type AMDSMI struct{ Run Run }
 
 // Name is what people know the source as.

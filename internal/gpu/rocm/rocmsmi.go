@@ -14,7 +14,7 @@ import (
 	"snug/internal/gpu"
 )
 
-// ROCmSMI is the program rocm-smi, which amd-smi replaces.
+// ROCmSMI asks the program rocm-smi, the predecessor of amd-smi, which Run starts.
 type ROCmSMI struct{ Run Run }
 
 // Name is what people know the source as.

@@ -15,8 +15,8 @@ import (
 	"snug/internal/gpu"
 )
 
-// Sysfs is what the kernel's amdgpu driver shows of itself, which needs no
-// program. Root is the file system from / on.
+// Sysfs reads the files of the kernel's amdgpu driver, which needs no program. Root is the file system at
+// /.
 type Sysfs struct{ Root fs.FS }
 
 // Name is what people know the source as.

@@ -17,7 +17,7 @@ import (
 // Run runs a program and returns what it wrote to standard output.
 type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
 
-// Source is nvidia-smi.
+// Source asks the program nvidia-smi, which Run starts.
 type Source struct{ Run Run }
 
 // Name is what people know the source as.

@@ -15,11 +15,11 @@ import (
 // Builder makes a model's parameters, in the order in which its modules are
 // constructed.
 type Builder struct {
-	W      *shadow.World
-	DType  shadow.DType
-	Meta   bool     // parameters have no memory until they are sharded or quantized
-	Output string   // last name of the layer that makes logits: one value for each word of the vocabulary
-	Blocks []string // paths of the lists of blocks, which FSDP wraps one by one
+	W      *shadow.World // the world that the model lives in
+	DType  shadow.DType  // type of new parameters
+	Meta   bool          // parameters have no memory until they are sharded or quantized
+	Output string        // last name of the layer that makes logits: one value for each word of the vocabulary
+	Blocks []string      // paths of the lists of blocks, which FSDP wraps one by one
 	all    []*shadow.Tensor
 	made   []*shadow.Tensor // parameters and buffers, in the order of their making
 	layers []any            // each *Linear, *Embedding and buffer's *Tensor, in order
@@ -32,8 +32,8 @@ type Builder struct {
 
 // Tie is a module that uses a parameter of another as its own.
 type Tie struct {
-	At string // the module's path
-	To *shadow.Tensor
+	At string         // the module's path
+	To *shadow.Tensor // the shared parameter
 }
 
 // Within is the builder of a model inside this one: what it makes belongs to

@@ -7,7 +7,7 @@ import "snug/internal/shadow"
 // Embedding is nn.Embedding.
 type Embedding struct {
 	shadow.Path
-	Weight *shadow.Tensor
+	Weight *shadow.Tensor // (vocabulary, width)
 	Scale  *shadow.Tensor // multiplies the rows, where it is set (Gemma)
 	grads  bool           // its output is made to require a gradient
 }

@@ -7,10 +7,10 @@ import "snug/internal/shadow"
 // Linear is nn.Linear, or one with LoRA around it.
 type Linear struct {
 	shadow.Path
-	Weight, Bias *shadow.Tensor
-	In, Out      int
-	flipped      bool        // its weight lies the other way round
-	quant        *quantState // of a weight that is quantized
+	Weight, Bias *shadow.Tensor // (Out, In) and (Out); Bias may be nil
+	In, Out      int            // features
+	flipped      bool           // its weight lies the other way round
+	quant        *quantState    // of a weight that is quantized
 	lora         *adapter
 	output       bool // it makes logits
 }

@@ -12,8 +12,8 @@ import (
 // Lora says which linear layers get low-rank adapters. Everything else is
 // frozen.
 type Lora struct {
-	Rank    int
-	Dropout float64
+	Rank    int             // of the adapters' matrices
+	Dropout float64         // on the adapters' input
 	Targets map[string]bool // the end of a module's path: c_proj, mlp.c_proj
 	PEFT    bool            // as that library does it, with adapters in float32
 	DoRA    bool            // lengths of the weights' rows are trained too

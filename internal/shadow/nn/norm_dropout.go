@@ -7,7 +7,7 @@ import "snug/internal/shadow"
 // LayerNorm is nn.LayerNorm over the last dimension.
 type LayerNorm struct {
 	shadow.Path
-	Weight, Bias *shadow.Tensor
+	Weight, Bias *shadow.Tensor // (width)
 }
 
 // LayerNorm makes an nn.LayerNorm with a bias or without.

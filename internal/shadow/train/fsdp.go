@@ -20,7 +20,7 @@ import (
 
 // Sharding is how FSDP2 is set up.
 type Sharding struct {
-	World   int
+	World   int          // the number of GPUs
 	Reshard bool         // give gathered parameters up after forward
 	Param   shadow.DType // of gathered parameters; None keeps theirs
 	Reduce  shadow.DType // of reduced gradients; None keeps the gradients'

@@ -18,7 +18,7 @@ import (
 
 // Optimizer updates parameters from their gradients.
 type Optimizer interface {
-	Step()
+	Step() // one update of all parameters
 }
 
 // optimizers is every optimizer by the name that a setup gives it.
