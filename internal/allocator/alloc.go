@@ -82,7 +82,7 @@ func roundToDivision(n, d uint64, log int) uint64 {
 	return (n + step - 1) &^ (step - 1)
 }
 
-// segmentSize is what the device is asked for when size does not fit anywhere.
+// segmentSize is the size of the new segment for a request that fits nowhere.
 func (a *Allocator) segmentSize(size uint64) uint64 {
 	switch {
 	case size <= smallSize:

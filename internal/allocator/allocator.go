@@ -46,7 +46,7 @@ type Ref int32
 // Null is the Ref of a request for zero bytes, which never reaches the allocator.
 const Null Ref = 0
 
-// ErrNotAllocated says that a Ref names no allocated block.
+// ErrNotAllocated means that a Ref does not refer to an allocated block.
 var ErrNotAllocated = errors.New("block is not allocated")
 
 // Allocator is the caching allocator of one device.

@@ -30,7 +30,7 @@ const (
 	flagHeld            // a recording says when its free completes
 )
 
-// idle says that nobody has or awaits the block; it may be unmapped.
+// idle reports whether the block is neither in use nor waited for; it may be unmapped.
 func (b *block) idle() bool { return b.flags&(flagAllocated|flagUsed) == 0 && b.waits == 0 }
 
 func (b *block) split() bool { return b.prev|b.next != 0 }

@@ -32,7 +32,7 @@ import (
 // not fit prints its message and the script goes on; its ID is not taken. Every
 // other mistake ends the script with an error that names the line.
 
-// scriptTotal is the card of a script that does not say: large enough not to matter.
+// scriptTotal is the memory of the card in a script that names none: too much to run out.
 const scriptTotal = 1 << 40
 
 // RunScript runs the script in r against an allocator of PyTorch v and writes

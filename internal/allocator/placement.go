@@ -71,8 +71,8 @@ const (
 )
 
 const (
-	// contextEnd is where the context's chunk ended in most recordings. The system
-	// moves it about; only the distances mean something.
+	// contextEnd is where the context's chunk ended in most recordings. The system varies it; only
+	// distances matter.
 	contextEnd = 0x7f5ad2000000
 	// firstRange is where cuMemAddressReserve began. It works upwards, far below
 	// everything else; one recording with expandable segments shows it.
@@ -92,8 +92,8 @@ type Driver struct {
 	handles   int
 }
 
-// NewDriver is the driver of a card with total bytes, of which outside are held
-// by everything that is not the allocator.
+// NewDriver returns the driver of a card with total bytes, of which outside bytes are used by everything
+// but the allocator.
 func NewDriver(total, outside uint64) *Driver {
 	d := &Driver{Simple: Simple{Total: total, Outside: outside}, nextRange: firstRange}
 	d.enter(contextEnd)
@@ -156,17 +156,16 @@ func (d *Driver) Give(addr, bytes uint64) {
 	d.release(span{addr, addr + bytes})
 }
 
-// Reserve hands out addresses for an expandable segment.
+// Reserve returns addresses for an expandable segment.
 func (d *Driver) Reserve(bytes uint64) uint64 {
 	addr := d.nextRange
 	d.nextRange += roundUp(bytes, chunkUnit)
 	return addr
 }
 
-// Adopt counts a restored segment. If it is the first and lies where a context
-// has its first segment, the context is taken to be around it. Otherwise the
-// restored process is well under way and its holes are unknown: everything new
-// goes below.
+// Adopt counts a restored segment. If it is the first one and lies where a context has its first segment,
+// the context is assumed to be around it. Otherwise the restored process has been running for a while and
+// its holes are unknown: everything new goes below.
 func (d *Driver) Adopt(addr, bytes uint64) {
 	first := d.used == 0
 	d.Simple.Adopt(addr, bytes)

@@ -138,7 +138,7 @@ func (a *addresses) closeUp() {
 	a.measure()
 }
 
-// newest is the last chunk of the row with that much room, -1 where there is none.
+// newest returns the last chunk with that much room, or -1.
 func (a *addresses) newest(bytes uint64) int32 {
 	if len(a.rooms) == 0 || a.rooms[1] < bytes {
 		return -1

@@ -18,8 +18,8 @@ type copies struct {
 	states map[int]state // how it was there
 }
 
-// state is what decides what the allocator does next, summed up. Retries are no
-// part of that, but a stretch that has some is not passed over.
+// state is a hash of everything that decides what the allocator does next. Retries are not part of it,
+// but a stretch with retries is not skipped.
 type state struct{ blocks, retries uint64 }
 
 // newCopies finds what may be passed over in a trace: nothing where more than

@@ -14,7 +14,7 @@ type Stat struct {
 // private pools included.
 type ByPool struct{ All, Small, Large Stat }
 
-// Stats is what torch.cuda.memory_stats reports, under the same names.
+// Stats are the values that torch.cuda.memory_stats reports, under the same names.
 type Stats struct {
 	Allocation         ByPool // allocations that the program holds
 	AllocatedBytes     ByPool // their blocks; All.Current is torch.cuda.memory_allocated
@@ -29,7 +29,7 @@ type Stats struct {
 	OversizeAllocations Stat // blocks of max_split_size or more
 	OversizeSegments    Stat // segments of that size
 
-	AllocRetries   uint64 // times the cache was flushed for want of memory
+	AllocRetries   uint64 // times the cache was flushed because memory ran out
 	OOMs           uint64 // requests that failed
 	OOMRejections  uint64 // throw_on_cudamalloc_oom, from 2.12
 	SyncAllStreams uint64 // times the allocator waited for all CUDA streams

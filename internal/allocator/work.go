@@ -18,7 +18,7 @@ var errMostWork = errors.New("the allocator looks at so many free blocks that th
 // worker is a Device that counts what it looks at too.
 type worker interface{ Looked() uint64 }
 
-// Looked is how many free addresses were looked at to place segments.
+// Looked is the number of free addresses examined to place segments.
 func (d *Driver) Looked() uint64 { return d.work }
 
 // checkWork says that enough was looked at.

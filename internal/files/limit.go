@@ -9,7 +9,6 @@ import (
 	"snug/internal/units"
 )
 
-// TooLargeError says that a file has more bytes than are read of its kind.
 // TooLargeError says that a file is larger than the limit for its kind, Most bytes.
 type TooLargeError struct{ Most int64 }
 

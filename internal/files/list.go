@@ -30,7 +30,6 @@ func ReadDir(name string, most int) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// TooManyError says that a folder holds more than is looked through.
 // TooManyError says that a folder has more entries than the limit, Most.
 type TooManyError struct{ Most int }
 

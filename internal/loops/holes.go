@@ -24,10 +24,9 @@ type holes struct {
 
 const fineMost = 4096
 
-// bin is the holes of one size. Those of segments with a shared layout are known
-// by the layout. Of the others it knows how many there are, and where by a heap,
-// the lowest address on top, that may also hold what is long gone: whether a hole
-// is one is for its segment to say.
+// bin is the holes of one size. Holes of segments with a shared layout are found through the layout. For
+// the others it has a count and a heap with the lowest address on top. The heap may contain holes that no
+// longer exist; the segment has to be asked.
 type bin struct {
 	layouts []int32 // that have such a hole, and members
 	own     int
@@ -62,7 +61,7 @@ func (h *holes) newBin() *bin {
 	return b
 }
 
-// next is the first size from one on of which there are holes; nil if there is none.
+// next returns the first size, from the given one on, that has holes; nil if there is none.
 func (h *holes) next(size uint64) (uint64, *bin) {
 	if size <= fineMost {
 		w := size / 64

@@ -98,8 +98,7 @@ func (p *Player) leave(s *segment) {
 	}
 }
 
-// settle gives a segment the shared layout that its own equals, if there is one,
-// and says which.
+// settle gives a segment the shared layout that equals its own, if there is one, and returns it.
 func (p *Player) settle(s *segment) int32 {
 	if s.own != none {
 		if s.void || s.alone {

@@ -48,7 +48,7 @@ const (
 	absurd      = uint64(1) << 60 // bytes, refused before anything else is tried
 )
 
-// Suits says whether this package knows an allocator.
+// Suits reports whether this package supports a version and options.
 func Suits(v allocator.Version, o allocator.Options) bool {
 	return !v.AtLeast(12) && (o == allocator.Options{} || o == allocator.DefaultOptions())
 }
@@ -76,7 +76,7 @@ type process struct {
 
 	single []place   // where the allocations that stand for one are
 	many   []*owners // where those that stand for many are, by ID
-	local  []place   // what the turn that is played made, by place
+	local  []place   // allocations of the current iteration, by place
 	watch  watch
 	trial  trial
 

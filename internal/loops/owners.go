@@ -4,9 +4,8 @@ package loops
 
 import "sort"
 
-// owners is where the copies of an allocation are that a loop makes over and
-// over. Neighbours in time are mostly neighbours in a segment too, so that a run
-// of copies is kept as one.
+// owners records where the copies of an allocation in a loop are. Copies made one after the other are
+// usually neighbours in a segment too, so a run of copies is stored as one.
 type owners struct {
 	runs []run // in the order in which they were made
 	down bool  // the last copy is made first
@@ -23,7 +22,7 @@ type run struct {
 	step    uint32 // modulo 2³², so that it may go down
 }
 
-// Largest is the largest allocation that this package knows, in bytes.
+// Largest is the largest allocation that this package supports, in bytes.
 const Largest = (1<<32 - 2*smallBuffer) * quantum
 
 func (r *run) holds(copy int) bool { return int(r.from) <= copy && copy < r.end() }

@@ -42,7 +42,7 @@ type owner struct {
 
 var nobody = owner{slot: none}
 
-// owned is where such a copy is.
+// owned is the place of a copy.
 type owned struct {
 	owner
 	role int32
@@ -71,7 +71,7 @@ type dive struct {
 	size  uint64
 }
 
-// record begins a recording of so many turns.
+// record begins a recording of the given number of iterations.
 func (w *watch) record(p *Player, b *body, done, turns int) {
 	c := &w.room
 	for i := range c.below {
@@ -116,8 +116,8 @@ func (c *recording) counts(n int) {
 	c.broken = c.broken || c.count > mostRoles
 }
 
-// mostRoles is how many roles a shortcut may have. One with more touches a segment
-// or more in each turn, and saves little.
+// mostRoles limits the roles of a shortcut. One with more roles touches at least a segment per iteration
+// and saves little.
 const mostRoles = 128
 
 // chosen notes the choice of a hole, and what it hung on.
@@ -207,8 +207,7 @@ func hasHole(marks []mark, size uint64) bool {
 	return false
 }
 
-// freed notes a block that is given back. If these turns did not make it, where it
-// is has to be the same again.
+// freed notes a freed block. If these iterations did not make it, its place has to be the same again.
 func (c *recording) freed(p *Player, at place) {
 	x := c.next
 	c.next = nobody

@@ -24,13 +24,13 @@ func requestOf(bytes uint64, queue uint16) request {
 	return r
 }
 
-// cuts says whether the request leaves a block of its own of one that it gets.
+// cuts reports whether the request splits a block of this size.
 func (r *request) cuts(size uint64) bool {
 	rest := size - r.size
 	return rest > smallMost || rest != 0 && r.set%2 == 0
 }
 
-// segment is what the device is asked for where nothing fits.
+// segment is the size of the new segment for a request that fits nowhere.
 func (r *request) segment() uint64 {
 	switch {
 	case r.size <= smallMost:

@@ -54,8 +54,8 @@ type segments struct {
 	held  uint64  // quanta of all segments
 }
 
-// above is how far above the first segment others may come to lie: the driver goes
-// down from there, but for a little that it had left.
+// above is how far above the first segment others may lie. The driver goes down from there, except for a
+// little room that it had left.
 const above = 1 << 30 / quantum
 
 // slot is the slot of an address. No two segments have parts in the same.
@@ -117,7 +117,7 @@ func (p *Player) sum(s *segment) uint64 {
 	return p.shared[s.layout].sum
 }
 
-// edit gives a segment a layout of its own, to be changed.
+// edit gives a segment its own layout, so that it can be changed.
 func (p *Player) edit(i int32) *ownLayout {
 	s := &p.segs[i]
 	if s.own != none {

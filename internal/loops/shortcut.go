@@ -7,16 +7,15 @@ import (
 	"slices"
 )
 
-// shortcut is what some turns of a loop did, and what has to hold for as many
-// turns to do the same again.
+// shortcut is what some iterations of a loop did, and the conditions under which the same number of
+// iterations does the same again.
 //
-// It holds where each role finds a segment that is laid out as it was then, where
-// no segment without a role has a hole that would have been chosen instead, where
-// segments between which an address decided are in the same order, and where what
-// the turns give back is in the same places.
+// It holds if each role has a segment with the layout of that time, no segment without a role has a hole
+// that would have been chosen instead, segments whose addresses decided a tie are in the same order, and
+// the allocations that the iterations free are at the same places.
 type shortcut struct {
 	turns, events int
-	start, end    uint64 // what the turn before it is known by, and its last one
+	start, end    uint64 // hashes of the iteration before it, and of its last one
 	roles         []role
 	guards        []guard
 	ties          []tie    // by their last role
@@ -31,7 +30,7 @@ type shortcut struct {
 	mostAt               int    // the first such event
 
 	then   *shortcut // what followed it last
-	longer bool      // there is one of more such turns
+	longer bool      // there is a shortcut of more such iterations
 }
 
 // role is the part of a segment, or of a piece of one, in a shortcut.
@@ -54,7 +53,7 @@ type role struct {
 	prev, next int32 // its neighbours afterwards: roles, none, or somebody
 }
 
-// somebody is a neighbour that has no role, and stays what it is.
+// somebody is a neighbour without a role, which does not change.
 const somebody = -2
 
 // way is how a segment comes into it.
@@ -65,7 +64,7 @@ const (
 	locate            // something in it is given back
 	grow              // it is new
 	beside            // it is next to another one
-	born              // it is what was filled of a void
+	born              // it was filled from a void
 )
 
 // guard is the worst hole that a size was content with. No other segment may have
@@ -140,8 +139,8 @@ func (c *class) add(s *shortcut) {
 	}
 }
 
-// jump passes over turns by a shortcut, and says how many. Where one begins as the
-// turns did but does not hold, what they do instead is worth recording.
+// jump skips iterations with a shortcut, and returns how many. If a shortcut begins as these iterations
+// did but does not hold, they are worth recording.
 func (p *Player) jump(b *body, done int) int {
 	w := &p.watch
 	if w.rec != nil {

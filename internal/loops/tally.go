@@ -83,7 +83,7 @@ func (p *Player) note() {
 	}
 }
 
-// passed counts the turns of a shortcut, the first event of which is at.
+// passed counts the iterations of a shortcut whose first event is at.
 func (p *Player) passed(s *shortcut, at int) {
 	most := uint64(int64(p.allocated) + s.most)
 	if p.chart != nil {

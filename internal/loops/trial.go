@@ -32,8 +32,8 @@ func (p *Player) try(s *shortcut, b *body, done int) bool {
 	return false
 }
 
-// promising tells, at little cost, whether the segments are laid out as they were
-// then in which something is given back.
+// promising is a cheap first check: whether the segments in which something is freed have the layouts of
+// that time.
 func (p *Player) promising(s *shortcut, b *body, done int) bool {
 	first := b.loop.Copy(done)
 	for k := range s.roles {
@@ -75,8 +75,7 @@ func (p *Player) cast(s *shortcut, b *body, first int) bool {
 	return true
 }
 
-// isOrdered tells whether two segments are in the order of then, as far as they are
-// there already.
+// isOrdered reports whether two segments are in the same order as then, if both exist already.
 func (p *Player) isOrdered(t tie) bool {
 	low, high := p.trial.segs[t.low], p.trial.segs[t.high]
 	return low == none || high == none || p.segs[low].addr < p.segs[high].addr
@@ -166,7 +165,7 @@ func (t *trial) meets(seg, role int32) bool {
 	return seg == t.segs[role]
 }
 
-// inPlace tells whether what the turns give back is where it was then.
+// inPlace reports whether the allocations that the iterations free are where they were then.
 func (p *Player) inPlace(s *shortcut, b *body, first int) bool {
 	for k := range s.frees {
 		f := &s.frees[k]
@@ -265,8 +264,7 @@ func (p *Player) addressed(s *shortcut) bool {
 	return true
 }
 
-// isLone tells whether no piece has the slot of an address, one that is to be made
-// included.
+// isLone reports whether no piece, including those about to be made, has the slot of an address.
 func (p *Player) isLone(addr uint64) bool {
 	if p.slots[p.slot(addr)] != none {
 		return false
@@ -279,7 +277,7 @@ func (p *Player) isLone(addr uint64) bool {
 	return true
 }
 
-// room tells whether the limit lets so many quanta in.
+// room reports whether the limit allows that many more quanta.
 func (p *Player) room(quanta uint64) bool {
 	return p.limit == 0 || quanta == 0 || (p.held+quanta)*quantum <= p.limit
 }

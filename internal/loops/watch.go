@@ -15,7 +15,7 @@ type watch struct {
 	seen   map[uint64]int // when a turn was last seen
 	period int            // how long ago the turns before this one were seen
 	streak int            // for how many of them that was so
-	cycle  int            // how many turns are still to be recorded
+	cycle  int            // the number of iterations still to be recorded
 	limit  int            // how many turns are worth recording at a time
 
 	taken *shortcut // the last one, if nothing was played since
@@ -59,7 +59,7 @@ func (w *watch) turn() {
 	w.stamp++
 }
 
-// mix adds to what the turn is known by.
+// mix adds to the hash of the iteration.
 func (w *watch) mix(x uint64) { w.sum = scatter(w.sum*31 + x) }
 
 func (w *watch) touch(p *Player, i int32) {
@@ -84,7 +84,7 @@ func (w *watch) chosen(p *Player, r *request, got uint64, at place, grown bool) 
 	}
 }
 
-// beside is told of a piece whose neighbour changes, or is looked at.
+// beside notes a piece whose neighbour changes or is examined.
 func (w *watch) beside(p *Player, i int32) {
 	if w.body == nil || i == none {
 		return
@@ -125,7 +125,7 @@ func (w *watch) breaks() {
 	}
 }
 
-// freed is told of a block that is given back, before it is.
+// freed notes a block that is about to be freed.
 func (w *watch) freed(p *Player, at place) {
 	if w.body == nil {
 		return
@@ -137,14 +137,14 @@ func (w *watch) freed(p *Player, at place) {
 	}
 }
 
-// made is told where an allocation is that outlives its turn.
+// made notes the place of an allocation that outlives its iteration.
 func (w *watch) made(slot int32, copy int, at place) {
 	if w.rec != nil {
 		w.rec.made[owner{slot, copy - w.rec.first}] = at
 	}
 }
 
-// owned is told whose block is to be given back.
+// owned notes the owner of a block that is about to be freed.
 func (w *watch) owned(slot int32, copy int) {
 	if w.rec != nil {
 		w.rec.next = owner{slot, copy - w.rec.first}
@@ -205,8 +205,8 @@ func (w *watch) recordNext(p *Player, done int) {
 	w.record(p, w.body, done, turns)
 }
 
-// keep ends a recording. What was seen before it is no longer how things are
-// where it turns out to be of no use, so that the next one needs more of a reason.
+// keep ends a recording. If the recording turns out to be useless, what was seen before it is out of
+// date, so the next one needs more evidence.
 func (w *watch) keep(p *Player, done int) {
 	if s := w.rec.finish(p); s != nil {
 		w.body.class.add(s)
@@ -216,7 +216,7 @@ func (w *watch) keep(p *Player, done int) {
 	w.recordNext(p, done+1)
 }
 
-// jumped is told that turns were passed over.
+// jumped notes that iterations were skipped.
 func (w *watch) jumped(s *shortcut) {
 	w.sum = s.end
 	if len(w.seen) > 0 {

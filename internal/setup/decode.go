@@ -11,12 +11,10 @@ import (
 	"snug/internal/allocator"
 )
 
-// NewestTorch is the version of PyTorch that is meant where none is named: the
-// newest whose runs were measured.
+// NewestTorch is the default version of PyTorch: the newest one with measured runs.
 const NewestTorch = "2.11"
 
-// Bounds beyond which a number is a slip of the hand. Their products still fit
-// into 64 bits.
+// Bounds beyond which a number is a typo. Their products still fit into 64 bits.
 const (
 	mostBatch  = 1 << 20
 	mostSeq    = 1 << 22
@@ -158,7 +156,7 @@ func (s *Setup) complete() error {
 	return nil
 }
 
-// Title is what to call the model in a sentence.
+// Title is the name of the model in a sentence.
 func (m Model) Title() string {
 	if m.Name != "" {
 		return m.Name

@@ -34,7 +34,7 @@ var DistKinds = []string{DDP, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero
 // kind is what is known about one of them.
 type kind struct {
 	axis      Axis
-	takes     []string // fields of dist that mean something for it, beside kind and world
+	takes     []string // the fields of dist that apply to it, besides kind and world
 	deepspeed bool
 	fsdp      bool
 }
@@ -57,7 +57,7 @@ type Dist struct {
 	BucketView  bool   // DDP's gradient_as_bucket_view
 	ParamDType  string // FSDP2's param_dtype; "" keeps the weights' type
 	ReduceDType string // FSDP2's reduce_dtype; "" keeps the gradients' type
-	Load        string // whole or sharded; "" is as the kind is mostly loaded
+	Load        string // LoadWhole or LoadSharded; "" is the usual one of the kind
 }
 
 // Over is a run spread over GPUs by one of DistKinds.
@@ -73,7 +73,7 @@ func (d *Dist) Axis() Axis { return kinds[d.Kind].axis }
 // along is how many GPUs lie along that axis.
 func (d *Dist) along() *int { return &d.Mesh[d.Axis()] }
 
-// World is how many GPUs there are; one where nothing is spread.
+// World is the number of GPUs; 1 for a nil Dist.
 func (d *Dist) World() int {
 	if d == nil {
 		return 1
@@ -81,7 +81,7 @@ func (d *Dist) World() int {
 	return d.Mesh.GPUs()
 }
 
-// Simulated says why the mesh is not simulated, nil where it is.
+// Simulated returns an error that says why the mesh cannot be simulated, or nil.
 func (d *Dist) Simulated() error {
 	if *d.along() < 1 {
 		return fmt.Errorf("dist.world is %d; it has to be at least 1", *d.along())
@@ -128,7 +128,7 @@ func (o *object) checkDist(s *Setup) {
 	}
 }
 
-// DistTakes tells whether a field of dist means something for a kind.
+// DistTakes reports whether a field of dist applies to a kind.
 func DistTakes(kind, field string) bool {
 	switch field {
 	case "bucket_view", "param_dtype", "reduce_dtype", "load":
@@ -137,10 +137,9 @@ func DistTakes(kind, field string) bool {
 	return true
 }
 
-// LoadsSharded tells whether no GPU holds the whole model while it is loaded.
-// Where nothing is said, FSDP2 is as it was measured: a model on the GPU, and
-// fully_shard around it. ZeRO-3 is as transformers and accelerate start it, with
-// zero.Init.
+// LoadsSharded reports whether no GPU holds the whole model while it is loaded. By default FSDP2 is as it
+// was measured, with the model on the GPU before fully_shard, and ZeRO-3 is as transformers and
+// accelerate start it, with zero.Init.
 func (d *Dist) LoadsSharded() bool {
 	switch {
 	case d == nil || !DistTakes(d.Kind, "load"):
@@ -151,13 +150,13 @@ func (d *Dist) LoadsSharded() bool {
 	return d.Load == LoadSharded
 }
 
-// LoadsWhole tells whether the run shards weights that every GPU first held
-// whole, so that it could be loaded otherwise.
+// LoadsWhole reports whether the run shards weights after every GPU has loaded all of them, so that it
+// could be loaded in parts instead.
 func (d *Dist) LoadsWhole() bool {
 	return d != nil && DistTakes(d.Kind, "load") && !d.LoadsSharded()
 }
 
-// HowToShard is how a run of a kind is started so that weights come in parts.
+// HowToShard says how to start a run of a kind so that weights are loaded in parts.
 func HowToShard(kind string) string {
 	if kind == Zero3 {
 		return "zero.Init, as from_pretrained does under ZeRO-3"
@@ -165,11 +164,11 @@ func HowToShard(kind string) string {
 	return "call fully_shard while it is on the meta device or the CPU, not on the GPU"
 }
 
-// DeepSpeed tells whether its ZeRO spreads the run. Kind zero1 is PyTorch's own
+// DeepSpeed reports whether the run uses DeepSpeed's ZeRO. Kind zero1 is PyTorch's own
 // ZeroRedundancyOptimizer.
 func (d *Dist) DeepSpeed() bool { return d != nil && kinds[d.Kind].deepspeed }
 
-// FSDP tells whether fully_shard does.
+// FSDP reports whether the run uses fully_shard.
 func (d *Dist) FSDP() bool { return d != nil && kinds[d.Kind].fsdp }
 
 // text is the spread in a phrase.

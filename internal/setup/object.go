@@ -172,7 +172,7 @@ func (o *object) listed(key string, words []string) []string {
 	return given
 }
 
-// inner is the object in a field, nil where there is none.
+// inner returns the object in a field, or nil.
 func (o *object) inner(key string) *object {
 	switch v := o.value(key).(type) {
 	case nil:

@@ -34,27 +34,27 @@ type Setup struct {
 	Versions      Versions      `json:"versions,omitzero"`        // installed libraries
 	Steps         int           `json:"steps,omitempty"`          // optimizer steps to simulate; 0 is the default
 
-	Sizes      map[string]int     `json:"-"` // what a profile varies that has no field of its own
-	Loaded     string             `json:"-"` // what was said of Weights before the model's files were asked: a type, or Saved
+	Sizes      map[string]int     `json:"-"` // quantities that a profile varies and that have no field
+	Loaded     string             `json:"-"` // Weights as written, before the model's files were read: a type, or Saved
 	Loads      map[string]Loading `json:"-"` // how its files would load weights, by precision, where they were asked
-	Longest    bool               `json:"-"` // nobody said how long samples are: they are as long as the model can see
-	Guessed    bool               `json:"-"` // nothing says what type the weights are saved in
-	Unverified []string           `json:"-"` // fields that it gives and its profile does not tell: no figure depends on them
-	LeftOut    int                `json:"-"` // updates at the start that a measured run is known to have left out
-	LossChunks int                `json:"-"` // pieces in which a causal loss is computed: what a lever tries, not what files say
+	Longest    bool               `json:"-"` // Seq was not given: samples are as long as the model takes
+	Guessed    bool               `json:"-"` // the saved type of the weights is not known
+	Unverified []string           `json:"-"` // fields that the profile cannot confirm; no figure depends on them
+	LeftOut    int                `json:"-"` // updates at the start that a measured run is known to have skipped
+	LossChunks int                `json:"-"` // chunks in which a causal loss is computed; a lever sets it, files do not
 }
 
-// KeepsGradients tells whether gradients outlive the step that they are of.
+// KeepsGradients reports whether gradients are kept between steps.
 func (s *Setup) KeepsGradients() bool { return s.SetToNone != nil && !*s.SetToNone }
 
-// Model says which model is trained: exactly one of its sources is given.
+// Model names the model that is trained. Exactly one of its sources is given.
 type Model struct {
 	Config  map[string]any `json:"config,omitempty"`  // the contents of a config.json
 	Name    string         `json:"name,omitempty"`    // a built-in name or the path of a config.json
 	Profile string         `json:"profile,omitempty"` // the path of a profile
 	Head    string         `json:"head,omitempty"`    // the task: one of the family's heads
 
-	Weights *safetensors.Header `json:"-"` // the files beside the config, where there are any
+	Weights *safetensors.Header `json:"-"` // the header of the weights next to the config, if there are any
 	Program Program             `json:"-"` // what Profile holds
 }
 

@@ -11,7 +11,7 @@ import (
 // How settings stand on the screen: phrases above an estimate, and cells of the table
 // that holds today's settings against others.
 
-// Phrases is the setup in words that belong together, without its sizes.
+// Phrases describes the setup in short phrases, without its sizes.
 func Phrases(s *Setup) []string {
 	var out []string
 	for _, x := range Settings() {
@@ -22,7 +22,7 @@ func Phrases(s *Setup) []string {
 	return out
 }
 
-// Rows is what of two setups is worth comparing: name, and a cell for each.
+// Rows compares two setups: each row has a name and a cell for each.
 func Rows(now, then *Setup) [][]string {
 	var out [][]string
 	for _, x := range Settings() {
@@ -137,7 +137,7 @@ func (s *Setup) unquantizedPhrase() []string {
 	return nil
 }
 
-// attends tells whether attention is a matter of the model at all.
+// attends reports whether the model has attention.
 func (s *Setup) attends() bool {
 	return s.Attention != "" && !strings.HasPrefix(s.Model.Name, "torchvision/")
 }

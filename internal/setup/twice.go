@@ -10,8 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A key that is given twice says two things, and which of them holds depends on who
-// reads the file. So it is a mistake.
+// A key that is given twice has two values, and readers disagree on which one holds. So it is an error.
 
 // twice is that mistake.
 func twice(line, column int, key string) error {

@@ -36,12 +36,11 @@ const (
 // The words that settings may hold.
 var (
 	Precisions = []string{FP32, AmpBF16, AmpFP16, BF16, FP16} // the values of precision
-	// WeightTypes is what weights are loaded in.
+	// the values of weights
 	WeightTypes = []string{FP32, BF16, FP16, Saved}
 	Attentions  = []string{SDPA, Eager, Flash}            // the values of attention
 	Losses      = []string{ModelLoss, TRLLoss, LigerLoss} // the values of loss
-	// QuantTypes is what 4 bits may stand for, ComputeTypes what products with
-	// quantized weights are computed in.
+	// QuantTypes are the 4-bit types; ComputeTypes are the types of products with quantized weights.
 	QuantTypes   = []string{NF4, FP4}
 	ComputeTypes = []string{BF16, FP16, FP32} // the values of quantization.compute
 

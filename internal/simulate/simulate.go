@@ -51,10 +51,10 @@ type Options struct {
 	Skips       []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
 	Watch       Stopwatch                        // counts a step with everything in place, if set
 	Brief       bool                             // the first step, which makes the optimizer's states, has one micro-batch
-	Card        gpu.Card                         // what kernels are chosen for; the reference where it has no capability
-	Side        kernel.Side                      // to go by where what kernels take is not known on that card
+	Card        gpu.Card                         // the card that kernels are chosen for; the reference card if it has no capability
+	Side        kernel.Side                      // which bound to use where the needs of a kernel are not known
 	Local       bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
-	Model       Maker                            // makes a model in the place of the setup's, if set
+	Model       Maker                            // builds a model in place of the setup's, if set
 	Folds       bool                             // long loops stay folded in the result
 	MostEvents  int                              // events that the run may have, folded where that is so; 0 for any
 	Stop        func() error                     // asked before each micro-batch; its error ends the run; nil is to go on
@@ -63,12 +63,12 @@ type Options struct {
 // Maker builds a model by hand.
 type Maker func(b *nn.Builder, how family.Run) (family.Model, error)
 
-// Stopwatch measures the time of a step from the work it is told of.
+// Stopwatch measures the time of a step from the calls it gets.
 type Stopwatch interface {
 	shadow.Meter
-	MicroDone()                                                  // the first micro-batch of the step has ended
-	MicroMore()                                                  // another one follows, like the first but with gradients to add to
-	Reset()                                                      // forget all: the run begins anew
+	MicroDone()                                                  // a micro-batch has ended
+	MicroMore()                                                  // another micro-batch follows, like the first but with gradients to add to
+	Reset()                                                      // starts again from zero
 	Update(optimizer string, params []*shadow.Tensor, clip bool) // the optimizer's update
 }
 
@@ -91,8 +91,8 @@ type run struct {
 	opening *shadow.Passage   // the first micro-batch, which every step begins with
 }
 
-// Run simulates the steps of a setup. Of long loops it runs a few turns, unless
-// a log wants to see every op, or they turn out not to be alike.
+// Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
+// copied, unless a log needs every op or the iterations turn out to differ.
 func Run(s *setup.Setup, o Options) (*Result, error) {
 	res, err := runFolded(s, o, o.Log == nil)
 	if err != nil || res != nil {
@@ -104,14 +104,14 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	return runFolded(s, o, false)
 }
 
-// Check builds the model of a setup, runs nothing, and says what its family
-// cannot do.
+// Check builds the model of a setup without running it, and returns an error if its family does not
+// support it.
 func Check(s *setup.Setup, card gpu.Card) error {
 	r := &run{s: s, o: Options{Card: card}}
 	return r.load()
 }
 
-// ErrTooLong is that a run has more events than the options let it.
+// ErrTooLong means that a run has more events than the options allow.
 var ErrTooLong = errors.New("the run makes too many allocations")
 
 // runFolded is nil where the run could not be unfolded.
@@ -179,8 +179,8 @@ func (r *run) steps() {
 	}
 }
 
-// mayCopy tells whether what is sure to come out the same may be written
-// instead of run: on one GPU, where no log wants to see every op.
+// mayCopy reports whether events that are sure to repeat may be copied and not simulated: on one GPU,
+// without a log of every op.
 func (r *run) mayCopy() bool { return r.o.Log == nil && r.wrapper == nil && r.script == nil }
 
 // metered tells whether the watch is to see micro-batch k of this step. It sees

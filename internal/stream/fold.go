@@ -4,29 +4,27 @@ package stream
 
 import "slices"
 
-// A model that goes token by token does the same for each of them: a thousand
-// turns of one loop, in every layer, forward and backward. A folded trace has
-// only a few of them. The first and the last are there as they are; the middle
-// one stands for itself and all that were left out.
+// A model that runs token by token does the same for each token: a thousand iterations of one loop, in
+// every layer, forward and backward. A folded trace has only a few of them. The first and the last are
+// there as they are; the middle one stands for itself and for all that are missing.
 //
-// The others follow from it. What makes them more than copies is whom an event
-// gives back: what its own turn made, what the turn before or after it made, or,
-// going back, what the same turn made on the way there. So an allocation is
-// known by the pass it was made in, its turn, and its place among those of that
-// turn; and a copy of the middle turn gives back what has the same place in the
-// turn that is as far away.
+// The missing iterations follow from the middle one. They are not plain copies, because an event may free
+// an allocation of its own iteration, of the one before or after, or, in the backward pass, of the same
+// iteration of the forward pass. So an allocation is identified by its pass, its iteration, and its place
+// in the iteration; a copy of the middle iteration frees the allocation with the same place in the
+// iteration at the same distance.
 //
-// None of that is taken for granted. The turns around the middle one have to be
-// alike in all of this, in each pass, or nothing is unfolded.
+// None of this is assumed. The iterations around the middle one have to agree in all of it, in each pass,
+// or nothing is unfolded.
 
-// Fold is how a loop was folded.
+// Fold says how a loop was folded.
 type Fold struct {
-	Middle uint8 // the turn that stands for others, counted from 1
-	Times  int   // how many it stands for, itself among them
+	Middle uint8 // the iteration that stands for others, counted from 1
+	Times  int   // the number of iterations it stands for, including itself
 }
 
-// reach is how many turns on either side of the middle one have to be like it,
-// and how far from its own turn an event may give something back.
+// reach is the number of iterations on either side of the middle one that have to be like it, and how far
+// from its own iteration an event may free something.
 const reach = 2
 
 // section is a stretch of events of one turn.
@@ -44,9 +42,9 @@ type pass struct {
 	around [2*reach + 1]int
 }
 
-// Folded is a trace whose folded loops were found alike, so that every turn of
-// them is known without being written. It goes by the events of the unfolded
-// trace, which are many more: At says where one of the folded events is there.
+// Folded is a trace whose folded loops have been checked to be alike, so that every iteration is known
+// without being stored. Its methods use indices of the unfolded trace, which is much longer; At converts
+// them.
 type Folded struct {
 	Fold
 	Trace *Trace // the events, with each loop folded
@@ -58,7 +56,7 @@ type Folded struct {
 	more     []int   // by how many events each and those before it are more unfolded
 }
 
-// Folded finds the loops of a trace. It is false where their turns are not alike.
+// Folded finds the loops of a trace. It returns false if their iterations are not alike.
 func (t *Trace) Folded(f Fold) (*Folded, bool) {
 	u := &Folded{Fold: f, Trace: t}
 	u.divide()

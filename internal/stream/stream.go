@@ -15,7 +15,7 @@ import (
 	"slices"
 )
 
-// Kind says what an event does.
+// Kind is what an event does.
 type Kind uint8
 
 // The kinds of events. Their meaning follows PyTorch's own trace entries
@@ -30,8 +30,8 @@ const (
 	FreeRequested
 	// FreeCompleted ends the wait that FreeRequested began.
 	FreeCompleted
-	// RecordStream says that Queue uses ID too, so that its Free will wait for
-	// Queue. Recordings do not carry it (PyTorch does not trace it).
+	// RecordStream means that Queue uses ID too, so that its Free waits for Queue. Recordings do not
+	// contain it, because PyTorch does not trace it.
 	RecordStream
 	// EmptyCache is torch.cuda.empty_cache().
 	EmptyCache
@@ -55,14 +55,14 @@ type Event struct {
 	ID    uint32 // the allocation, or the phase of a Mark
 	Queue uint16 // index into Trace.Queues: the CUDA stream
 	Kind  Kind   // what happened
-	Turn  uint8  // the turn of a folded loop that it belongs to, from 1; 0 is none
+	Turn  uint8  // the iteration of a folded loop, from 1; 0 is outside loops
 }
 
 // Trace is a sequence of events in the order in which the allocator saw them.
 //
-// The IDs of its Alloc events are 0, 1, 2, … in order, so that anything known
-// about an allocation (its module, its kind) can live in a slice beside the
-// trace. IDs below Initial belong to allocations made before the trace begins.
+// The IDs of its Alloc events are 0, 1, 2, … in order, so other data about allocations (their modules,
+// their uses) is kept in slices indexed by ID. IDs below Initial belong to allocations made before the
+// trace begins.
 type Trace struct {
 	Events  []Event  // in order
 	Queues  []uint64 // CUDA stream handles; Queues[0] is the default stream, 0
@@ -104,10 +104,8 @@ func (t *Trace) Add(k Kind, id uint32, queue uint16) {
 	t.Events = append(t.Events, Event{ID: id, Queue: queue, Kind: k})
 }
 
-// Repeat appends the events from index from to the end once more, with IDs of
-// their own. It does so only where they are complete in themselves, each
-// allocation among them given back and nothing older touched, and says whether
-// they were.
+// Repeat appends the events from index from to the end once more, with new IDs. It does so only if every
+// allocation among them is freed there and nothing older is touched, and reports whether that was so.
 func (t *Trace) Repeat(from int) bool {
 	events := t.Events[from:]
 	first, open := t.next, 0

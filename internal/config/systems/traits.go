@@ -135,7 +135,6 @@ type OwnModel struct {
 	LoadedTokens, LoadedPositions int // what those have
 }
 
-// Shape is the size of a transformer.
 // Shape is the size of a transformer: its layers, its attention heads and the width of its hidden states.
 type Shape struct{ Layers, Heads, Channels int }
 
