@@ -7,8 +7,7 @@ import "snug/internal/shadow"
 // What encoders share in transformers: the mask that is none, attention in both
 // directions, and the losses of their heads.
 
-// prefix is where an encoder stands in its model: under its own name in one
-// with a head, else at the top.
+// prefix is the path of an encoder in its model: its own name in a model with a head, otherwise the top.
 func (n net) prefix(name string) string {
 	if n.run.Head == "masked-lm" {
 		return name + "."
@@ -113,8 +112,8 @@ func maskedLMLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
 	return fn.Return(logits.CrossEntropy(labels))
 }
 
-// contrastiveLoss is what an embedding model trains on: mean-pooled tokens of
-// unit length, each to be found among its batch.
+// contrastiveLoss is the loss of an embedding model: tokens are mean-pooled and normalized, and each
+// anchor has to find its positive in the batch.
 func contrastiveLoss(hidden *shadow.Tensor) *shadow.Tensor {
 	w := hidden.World()
 	fn := w.Func()

@@ -15,7 +15,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// Run is how a model is fed and run.
+// Run says how a model is fed and run.
 type Run struct {
 	Head          string   // one of Heads
 	Batch         int      // samples per forward pass
@@ -40,20 +40,19 @@ type Model interface {
 	Loss(b Batch) *shadow.Tensor
 }
 
-// Scripted is a model with a training script of its own, whose loop has names for
-// what other trainers let go of with each micro-batch.
+// Scripted is a model with its own training script. The script's loop keeps references to tensors that
+// other trainers release with each micro-batch.
 type Scripted interface {
 	Model
 	// Forward is logits and loss.
 	Forward(b Batch) (logits, loss *shadow.Tensor)
-	// Eval turns evaluation on, or off again.
+	// Eval switches evaluation mode on or off.
 	Eval(on bool)
-	// Groups is how the script hands parameters to the optimizer.
+	// Groups splits parameters into the optimizer's groups, as the script does.
 	Groups(params []*shadow.Tensor) [][]*shadow.Tensor
 }
 
-// Batch is the tensors of one micro-batch, in the order of the dict that holds
-// them.
+// Batch is the tensors of one micro-batch, in the order of the dict that holds them.
 type Batch struct {
 	IDs, Mask, Labels, Pixels *shadow.Tensor // nil where the model takes none
 }

@@ -21,7 +21,7 @@ type llama struct {
 	head   *causalHead
 }
 
-// llamaShape is what the families that are built like Llama set themselves.
+// llamaShape is what differs between the families that are built like Llama.
 type llamaShape struct {
 	hidden, layers, heads, kv, dim, inter, vocab int
 	qkvBias, oBias, mlpBias                      bool

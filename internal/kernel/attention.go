@@ -5,8 +5,8 @@ package kernel
 // The kernels behind F.scaled_dot_product_attention
 // (aten/src/ATen/native/transformers, 2.11; checked on an H200).
 
-// Attention is what SDPA is asked for: queries are [Batch, Heads, Queries, Width],
-// keys and values [Batch, KeyHeads, Keys, Width].
+// Attention is the arguments of SDPA, as far as kernels depend on them: queries are [Batch, Heads,
+// Queries, Width], keys and values [Batch, KeyHeads, Keys, Width].
 type Attention struct {
 	Type                                         Type // of query, key and value
 	Batch, Heads, KeyHeads, Queries, Keys, Width int  // sizes; KeyHeads is the heads of key and value, Width that of one head
@@ -16,10 +16,10 @@ type Attention struct {
 	Dropout bool // dropout on the scores
 }
 
-// Mask is what is added to the scores, as far as kernels are chosen by it.
+// Mask describes the attention mask, as far as the choice of kernel depends on it.
 type Mask struct {
 	Given   bool // there is one
-	Trained bool // it wants a gradient
+	Trained bool // it needs a gradient
 	Strided bool // the numbers of a row do not lie together
 }
 
@@ -69,10 +69,9 @@ func (r Rules) CudnnForward(a Attention) Figure {
 	return r.between(CudnnAttention, bytes, 0, uint64(a.rows()*4))
 }
 
-// CudnnBackward is cuDNN's workspace: the queries' gradient in float32, one number
-// per query and head, and with grouped heads the gradients of keys and values for
-// every query head. Any such kernel needs the one number; at most it would have all
-// three gradients in float32, for every query head.
+// CudnnBackward is cuDNN's workspace: the queries' gradient in float32, one number per query and head,
+// and with grouped heads the gradients of keys and values for every query head. Any such kernel needs the
+// one number; the upper bound is all three gradients in float32 for every query head.
 func (r Rules) CudnnBackward(a Attention) Figure {
 	bytes := a.rows()*a.Width*4 + a.rows()*4 + 256
 	if a.KeyHeads != a.Heads {

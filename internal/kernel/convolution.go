@@ -26,7 +26,7 @@ package kernel
 // batch, so between two measured sizes with the same kernel a straight line is
 // exact. Where the kernel changes between them, the larger of the two is taken.
 
-// ConvKind is which of a convolution's three products runs.
+// ConvKind is one of a convolution's three products.
 type ConvKind int
 
 // The three, as cuDNN calls them.
@@ -85,9 +85,9 @@ type BatchBytes struct {
 	Bytes uint64 // of the workspace
 }
 
-// Convolution is what cuDNN takes while it runs one. A card of which that was not
-// measured may need nothing, or copies of everything and a card full of partial sums,
-// which is as much as seven in eight of the measured ones take at most.
+// Convolution is cuDNN's workspace. On a card that was not measured it may be nothing, or copies of
+// everything and partial sums from every multiprocessor; seven in eight of the measured ones take no more
+// than that.
 func (r Rules) Convolution(c Conv) Figure {
 	most := c.shape().bytes(c.Type.Bytes(), c.Batch).copies + littleBytes
 	if c.Kind == WGrad {
@@ -96,7 +96,7 @@ func (r Rules) Convolution(c Conv) Figure {
 	return r.between(Convolutions, c.workspace(), 0, most)
 }
 
-// workspace is what was measured, or what one like it would take.
+// workspace is the measured size, or the size for a similar convolution.
 func (c Conv) workspace() uint64 {
 	if c.Size.H == c.Size.W && c.Kernel.H == c.Kernel.W {
 		call := convCall{c.Kind, c.Type, c.shape()}
@@ -171,11 +171,10 @@ func (c Conv) copies() uint64 {
 	return uint64(bytes)
 }
 
-// MostConvPartials is what the partial sums of a weight's gradient take together
-// when the card is full of them: half a tile of 128 by 128 for each multiprocessor
-// that works on them.
+// MostConvPartials is the size of the partial sums of a weight's gradient when every multiprocessor has
+// them: half a tile of 128 by 128 each.
 const MostConvPartials = 120 * 64 << 10
 
-// ConvPartials is the most that partial sums of a weight's gradient, which has so
-// many bytes in float32, were seen to take: thirteen of them, or a card full.
+// ConvPartials is the most that partial sums of a weight's gradient were seen to take, where the gradient
+// has weight bytes in float32: thirteen copies, or one from every multiprocessor.
 func (r Rules) ConvPartials(weight uint64) uint64 { return min(13*weight, MostConvPartials) }

@@ -8,19 +8,18 @@
 // code and hold on every card; some were measured, and name the card (fact.go).
 package kernel
 
-// Rules are what kernels are chosen by: the card and the libraries.
+// Rules are the facts that decide which kernels run: the card and the library versions.
 type Rules struct {
 	Torch        int // 211 for 2.11
 	BitsAndBytes int // 50 for 0.50
 	Capability   int // compute capability: 90 for sm_90
 	SMs          int // multiprocessors
 
-	Unnamed bool // nobody said which card it is: the rest is what it is taken for
+	Unnamed bool // the card was not named; the other fields are assumptions
 	Foreign bool // not a card of CUDA's: the rest is the nearest there is to it
 }
 
-// Type is the type of the numbers that a kernel works on, as far as kernels are
-// chosen by it.
+// Type is the element type of a kernel, as far as the choice of kernel depends on it.
 type Type uint8
 
 // The types.

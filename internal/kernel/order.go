@@ -8,10 +8,9 @@ const MaxDims = 6
 // Dims are the sizes of dimensions, or their strides in elements.
 type Dims [MaxDims]int
 
-// Order is TensorIterator's reorder_dimensions (aten/src/ATen/TensorIterator.cpp):
-// the n dimensions, fastest first, as the strides of the operands tell. In a
-// reduction the first operand is the result, with strides of zero in the dimensions
-// that are reduced, and those come first.
+// Order is TensorIterator's reorder_dimensions (aten/src/ATen/TensorIterator.cpp): the n dimensions,
+// fastest first, according to the strides of the operands. In a reduction the first operand is the
+// result, with strides of zero in the reduced dimensions, and those come first.
 func Order(n int, size *Dims, operands []Dims, reduction bool) (perm Dims) {
 	for i := range n {
 		perm[i] = n - 1 - i

@@ -22,8 +22,8 @@ type fusing struct {
 	sms, arch  int
 }
 
-// Fuses4bit tells whether one kernel multiplies so many rows, of type t, by a quantized
-// weight of n by k numbers.
+// Fuses4bit reports whether one kernel multiplies this many rows of type t by a quantized weight of n by
+// k numbers.
 func (r Rules) Fuses4bit(t Type, rows, n, k int) bool {
 	if rows > fusedMost || k%quantBlock != 0 {
 		return false

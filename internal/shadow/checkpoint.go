@@ -107,9 +107,8 @@ func (p *holder) leave() {
 	}
 }
 
-// Checkpoint runs body, which takes x, without keeping what it saves.
-// Reentrant selects the older kind. Others are the tensors that body reaches
-// besides x: they are kept as long as the region may run again.
+// Checkpoint runs body, which takes x, without keeping what it saves. reentrant selects the older kind.
+// others are the tensors that body uses besides x; they are kept as long as the region may run again.
 func (w *World) Checkpoint(reentrant bool, x *Tensor, body func(x *Tensor) *Tensor, others ...*Tensor) *Tensor {
 	if !w.gradMode {
 		return body(x)

@@ -34,14 +34,13 @@ func (d DType) String() string { return dtypes[d].name }
 // Bytes is the size of one element.
 func (d DType) Bytes() uint64 { return dtypes[d].bytes }
 
-// Floating tells whether gradients can flow through elements of this type.
+// Floating reports whether gradients can flow through elements of this type.
 func (d DType) Floating() bool { return d >= Float16 }
 
-// Half tells whether the type is one of the two 16-bit ones.
+// Half reports whether the type is one of the two 16-bit floats.
 func (d DType) Half() bool { return d == Float16 || d == BFloat16 }
 
-// Kernel is the type as kernels are chosen by it: one that is no float of 16 bits
-// is as float32.
+// Kernel is the type in package kernel's terms. Everything but 16-bit floats counts as float32.
 func (d DType) Kernel() kernel.Type {
 	switch d {
 	case BFloat16:

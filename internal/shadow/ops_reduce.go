@@ -89,7 +89,7 @@ func reductionOf(op string, dt DType) kernel.Reduction {
 	return kernel.ReduceSum(int(dt.Bytes()))
 }
 
-// Mean is t.mean(dims). Its gradient is one expanded and divided.
+// Mean is t.mean(dims). Its gradient is the incoming one, expanded and divided.
 func (t *Tensor) Mean(keep bool, dims ...int) *Tensor {
 	n := t.w.record("MeanBackward1", t)
 	out := t.reduce("mean", dims, keep, t.dtype)
@@ -126,8 +126,8 @@ func (t *Tensor) All() *Tensor {
 	return out
 }
 
-// Norm is torch.linalg.vector_norm(t, dim=dims), over all dimensions where none is
-// given. It records nothing for backward, and leaves t to whoever has it.
+// Norm is torch.linalg.vector_norm(t, dim=dims), over all dimensions if none is given. It records nothing
+// for backward and does not drop t.
 func (t *Tensor) Norm(dims ...int) *Tensor {
 	if len(dims) == 0 {
 		dims = allDims(t.size)
@@ -179,8 +179,8 @@ func allDims(s Shape) []int {
 	return out
 }
 
-// Softmax is F.softmax(t, dim, dtype); None keeps the type. Autocast wants it
-// in float32 unless a type is given.
+// Softmax is F.softmax(t, dim, dtype); None keeps the type. Autocast casts to float32 unless a type is
+// given.
 func (t *Tensor) Softmax(dt DType) *Tensor { return t.softmax("_softmax", "SoftmaxBackward0", dt) }
 
 // LogSoftmax is F.log_softmax.

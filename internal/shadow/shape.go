@@ -119,8 +119,7 @@ func isDense(size, stride Shape) bool {
 	return true
 }
 
-// sameStrides tells whether two layouts of a shape are the same, dimensions of
-// size one aside.
+// sameStrides reports whether two layouts of a shape are the same, ignoring dimensions of size one.
 func sameStrides(size, a, b Shape) bool {
 	for i := range size.n {
 		if size.d[i] > 1 && a.d[i] != b.d[i] {

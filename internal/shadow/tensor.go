@@ -12,12 +12,12 @@ type storage struct {
 	turn uint8 // of the loop that made it
 }
 
-// Tensor is a torch.Tensor without its numbers: shape, layout, element type, a
-// storage that it may share, and its place in the autograd graph.
+// Tensor is a torch.Tensor without its values: shape, layout, element type, a storage that it may share,
+// and its place in the autograd graph.
 //
-// refs counts who holds it: names in Python frames, modules, saved variables,
-// gradient buffers. A result that nobody has named yet has none; such a
-// temporary dies at the end of the op that uses it, as it does in Python.
+// refs counts its references: Python variables, modules, saved tensors, gradient buffers. A result that
+// is not bound to a variable has none; such a temporary dies at the end of the op that uses it, as in
+// Python.
 type Tensor struct {
 	w            *World
 	mem          *storage // nil for an undefined or CPU tensor
@@ -51,7 +51,7 @@ func (t *Tensor) DType() DType { return t.dtype }
 // Numel is the number of elements.
 func (t *Tensor) Numel() int { return t.size.Numel() }
 
-// Bytes is what the elements take, whatever the storage behind them holds.
+// Bytes is the size of the elements, whatever the size of the storage.
 func (t *Tensor) Bytes() uint64 { return uint64(t.Numel()) * t.dtype.Bytes() }
 
 // Grad is the accumulated gradient of a leaf, or nil.
@@ -67,11 +67,10 @@ func (t *Tensor) String() string {
 
 func (t *Tensor) contiguous() bool { return isContiguous(t.size, t.stride) }
 
-// RequiresGrad tells whether gradients flow to t: it is trained, or was computed
-// from something that is.
+// RequiresGrad reports whether t needs a gradient: it is trained, or was computed from something that is.
 func (t *Tensor) RequiresGrad() bool { return t.requiresGrad }
 
-// Dropped tells whether the last holder has let go of t.
+// Dropped reports whether t has lost its last reference.
 func (t *Tensor) Dropped() bool { return t.dead }
 
 // Hold adds a holder: t lives until it is dropped as often as it was held.

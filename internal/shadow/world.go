@@ -33,8 +33,8 @@ const (
 // tensors and modules.
 type World struct {
 	Rules      kernel.Rules  // the card and the library versions
-	Side       kernel.Side   // to go by where what a kernel takes is not known on the card
-	Open       Open          // choices that a setup leaves open
+	Side       kernel.Side   // which bound to use where the needs of a kernel are not known
+	Open       Open          // how much depends on facts that are not known for the card
 	Trace      *stream.Trace // where events are written
 	Tags       []Tag         // one per allocation of the trace, folded as it was; see Tag
 	MostEvents int           // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
@@ -66,12 +66,12 @@ type World struct {
 	// OutOfPlace makes gradients that meet never add in place, as under a
 	// dispatch mode that logs ops.
 	OutOfPlace bool
-	// Log is called with the name of each op before it allocates, for tests
-	// that lay the stream beside a recorded one.
+	// Log is called with the name of each op before it allocates, for tests that compare the stream with
+	// a recorded one.
 	Log func(op string)
 	// Meter counts the work, if set.
 	Meter Meter
-	// Folds lets long loops run a few of their turns: see Turns.
+	// Folds allows long loops to simulate only a few of their iterations: see Turns.
 	Folds bool
 	// Loaded is the type that a quantized model was loaded in, None for others:
 	// attention looks at it where it finds float32.
@@ -99,8 +99,8 @@ func (w *World) alloc(bytes uint64) *storage {
 	return m
 }
 
-// TooLong is what an op panics with where the trace has as many events as it may
-// have. A kernel works on a tensor of terabytes in thousands of parts.
+// TooLong is the value that an op panics with when the trace has reached MostEvents. A kernel processes a
+// tensor of terabytes in thousands of parts.
 type TooLong struct{}
 
 // release takes one tensor away from a storage; the last one frees it. Without
@@ -116,13 +116,13 @@ func (w *World) release(m *storage) {
 	}
 }
 
-// Scratch takes and gives back memory that an op needs for a moment.
+// Scratch allocates and frees memory that an op needs briefly.
 func (w *World) Scratch(bytes uint64) {
 	w.release(w.alloc(bytes))
 }
 
-// Open is how much is left open on a card of which kernels' needs are not known: for
-// each fact that it lacks, the bytes between the ends of the widest figure.
+// Open is how much depends on facts that are not known for the card: for each fact, the distance in bytes
+// between the bounds of the widest figure.
 type Open [kernel.Facts]uint64
 
 // kernelBytes is a figure of a kernel's, on the side that this run goes by.
@@ -133,7 +133,7 @@ func (w *World) kernelBytes(f kernel.Figure) uint64 {
 	return f.On(w.Side)
 }
 
-// kernelScratch takes and gives back what a kernel needs for a moment.
+// kernelScratch allocates and frees the workspace of a kernel.
 func (w *World) kernelScratch(f kernel.Figure) { w.Scratch(w.kernelBytes(f)) }
 
 // Mark opens a phase in the trace.
@@ -151,8 +151,7 @@ func (w *World) Repeat(from int) bool {
 	return true
 }
 
-// Op says that an op is dispatched, by the name that PyTorch has for it. Call it
-// before the op allocates.
+// Op dispatches an op, with PyTorch's name for it. Call it before the op allocates.
 func (w *World) Op(name string) {
 	w.host(HostOp)
 	if w.Log != nil {

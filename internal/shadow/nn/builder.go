@@ -27,10 +27,10 @@ type Builder struct {
 	outer  *Builder         // of the model that this one stands in
 	prefix string           // its path there
 	tied   []Tie
-	mapped bool // what quantized scales mean is on the GPU
+	mapped bool // the table of quantized scales is on the GPU
 }
 
-// Tie is a module that uses a parameter of another as its own.
+// Tie is a module that shares a parameter of another.
 type Tie struct {
 	At string         // the module's path
 	To *shadow.Tensor // the shared parameter
@@ -94,8 +94,7 @@ func (b *Builder) Buffers() []*shadow.Tensor {
 	return out
 }
 
-// Scratch makes a tensor that is gone at once, such as one that a buffer is
-// initialised from.
+// Scratch makes a tensor and drops it at once, such as the one that a buffer is initialized from.
 func (b *Builder) Scratch(dt shadow.DType, d ...int) {
 	b.W.Scratch(uint64(shadow.Dims(d...).Numel()) * dt.Bytes())
 }

@@ -21,7 +21,7 @@ func (b *Builder) Conv2d(at string, in, out, kernel int, c shadow.Conv, bias boo
 	return l
 }
 
-// Forward is what nn.Conv2d does.
+// Forward is nn.Conv2d's.
 func (l *Conv2d) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return x.Conv2d(l.Weight, l.Bias, l.Conv)
 }
@@ -43,7 +43,7 @@ func (b *Builder) BatchNorm2d(at string, width int) *BatchNorm2d {
 	return n
 }
 
-// Forward is what nn.BatchNorm2d does.
+// Forward is nn.BatchNorm2d's.
 func (n *BatchNorm2d) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return x.BatchNorm(n.Weight, n.Bias, n.RunningMean, n.RunningVar)
 }
@@ -54,7 +54,7 @@ type Sequential struct {
 	List []shadow.Module // run in order
 }
 
-// Forward is what nn.Sequential does: one name, bound anew by each module.
+// Forward is nn.Sequential's: one variable that each module rebinds.
 func (s *Sequential) Forward(fn *shadow.Frame, input *shadow.Tensor) *shadow.Tensor {
 	for _, m := range s.List {
 		fn.Set(&input, input.World().Call(m, input))

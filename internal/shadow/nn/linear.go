@@ -41,7 +41,7 @@ func (b *Builder) SharedLinear(at string, weight *shadow.Tensor) *Linear {
 // Call is linear(x).
 func (l *Linear) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }
 
-// Forward is what nn.Linear does.
+// Forward is nn.Linear's.
 func (l *Linear) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	if l.output {
 		defer x.World().As(shadow.Logits)()

@@ -52,7 +52,7 @@ func (b *Builder) saved(at string, p *shadow.Tensor) *shadow.Tensor {
 	return c
 }
 
-// Saves is which names of layers to train whole name one.
+// Saves reports whether name is the name of a layer that can be trained whole.
 func (b *Builder) Saves(name string) bool {
 	l := Lora{Save: []string{name}}
 	return slices.ContainsFunc(b.layers, func(m any) bool {

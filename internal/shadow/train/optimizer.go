@@ -39,7 +39,7 @@ var optimizers = map[string]func(w *shadow.World, params []*shadow.Tensor) Optim
 	"lion-8bit":    newLion8bit,
 }
 
-// OptimizerNames is the names that NewOptimizer knows, in order.
+// OptimizerNames lists the names that NewOptimizer accepts, in order.
 func OptimizerNames() []string {
 	names := make([]string, 0, len(optimizers))
 	for name := range optimizers {
