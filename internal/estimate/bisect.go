@@ -7,7 +7,7 @@ package estimate
 // the machine, so that the result does not depend on it; cores.go answers several at
 // once.
 
-// bisection is where a search stands.
+// bisection is the state of a search.
 type bisection interface {
 	next() int                // the batch to ask about, 0 where the search is over
 	after(yes bool) bisection // where it stands once that is answered

@@ -13,11 +13,11 @@ import (
 // its stream, and the further ahead, the less likely it is asked for.
 const mostAhead = 4
 
-// Cores is how many runs are simulated at once, over all searches that share it. A
-// search has one core for itself, and uses others that are idle.
+// Cores limits the runs that are simulated at the same time, over all searches that share it. A search
+// has one core of its own, and uses others that are idle.
 type Cores chan struct{}
 
-// NewCores is as many as that, at least one.
+// NewCores returns n cores, at least one.
 func NewCores(n int) Cores { return make(Cores, max(n, 1)) }
 
 func (c Cores) take()    { c <- struct{}{} }
@@ -33,9 +33,8 @@ func (c Cores) idle() bool {
 	}
 }
 
-// ahead answers the questions of one search, and on idle cores those that would come
-// next if the answers were as guessed. A wrong guess costs time that nobody else
-// wanted, and changes nothing.
+// ahead answers the questions of one search and, on idle cores, the questions that would come next if the
+// answers are as guessed. A wrong guess uses only idle time, and changes nothing.
 type ahead struct {
 	cores Cores
 	try   func(batch int) (*Answer, error)
@@ -43,7 +42,7 @@ type ahead struct {
 	known map[int]tried // answered before they were asked
 }
 
-// tried is what came of a run.
+// tried is the result of a run.
 type tried struct {
 	answer *Answer
 	err    error
@@ -74,8 +73,7 @@ func (a *ahead) likely(b bisection) []int {
 	return batches
 }
 
-// tryAll tries batches at the same time, each on its core, all but the first of
-// which are given back.
+// tryAll tries batches at the same time, each on its own core. It releases all cores but the first.
 func (a *ahead) tryAll(batches []int) map[int]tried {
 	results := make([]tried, len(batches))
 	var wg sync.WaitGroup

@@ -38,7 +38,7 @@ type Answer struct {
 
 	Here      int                         `json:"-"` // runs on this machine that the interval comes from
 	Causes    []profile.Cause             `json:"-"` // why the interval of a recorded run is as wide as it is
-	Uncertain []Uncertainty               `json:"-"` // what of a simulated run nobody can know before it
+	Uncertain []Uncertainty               `json:"-"` // what cannot be known about a simulated run in advance
 	Setup     *setup.Setup                `json:"-"` // the run that was estimated
 	Card      gpu.Card                    `json:"-"` // the card; zero where none was given
 	Run       *simulate.Result            `json:"-"` // nil where the run was recorded
@@ -60,8 +60,7 @@ type Phases struct {
 	Optimizer uint64 `json:"optimizer"` // in the optimizer's step
 }
 
-// Components is what the memory at the peak is for. They sum to the peak of
-// reserved bytes.
+// Components is what the memory at the peak is used for. They sum to the peak of reserved bytes.
 type Components struct {
 	Parameters    uint64 `json:"parameters"`    // weights
 	Gradients     uint64 `json:"gradients"`     // gradients of the weights
@@ -73,16 +72,14 @@ type Components struct {
 	Workspace     uint64 `json:"workspace"`     // workspaces of cuBLAS and cuDNN
 	Fragmentation uint64 `json:"fragmentation"` // reserved bytes that hold no tensor
 
-	Recorded bool `json:"-"` // of which logits, batch, temporaries and workspace are not told from activations
+	Recorded bool `json:"-"` // recorded: logits, batch, temporaries and workspace are part of activations
 }
 
 // endless is a card that nothing fills.
 const endless = 1 << 58
 
-// Estimate simulates a setup on a card. A card without a Total is one of which
-// only the kind matters. Whether the run fits is said when there is something
-// to fit into, the card or the setup's limit; what it takes is said as if there
-// were room.
+// Estimate simulates a setup on a card. If the card has no Total, only its kind matters. Fits is set if
+// the card or the setup has a limit. The figures are those of a run with enough memory.
 func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return EstimateContext(context.Background(), s, card)
 }

@@ -20,7 +20,7 @@ type Evidence struct {
 	Lacks  string `json:"lacks,omitempty"`  // what none of them had, so that they are of another kind
 }
 
-// String says it in a few words: 14 runs of llama on H200, PyTorch 2.11.
+// String describes the evidence briefly: 14 runs of llama on H200, PyTorch 2.11.
 func (e Evidence) String() string {
 	text := fmt.Sprintf("%d runs", e.Runs)
 	if e.Family != "" {

@@ -18,7 +18,7 @@ type Group struct {
 	Bytes     uint64           // their bytes together
 }
 
-// Groups is what is alive at the peak, by module and component, largest first.
+// Groups lists what is alive at the peak, by module and component, largest first.
 func (a *Answer) Groups() []Group {
 	type key struct {
 		path      string

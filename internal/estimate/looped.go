@@ -32,11 +32,11 @@ const (
 	fewUnfolded  = 1_000_000  // the same in a search, which plays dozens of runs
 )
 
-// farTooLarge is how many times over a run has to exceed every card of a search for
-// its figures to matter no more.
+// farTooLarge is the multiple of the largest card of a search beyond which a run's exact figures no
+// longer matter.
 const farTooLarge = 4
 
-// Beyond is that a run is longer or larger than what is simulated.
+// Beyond means that a run is longer or larger than can be simulated.
 type Beyond struct{ error }
 
 // Unwrap is the error with its field.
@@ -69,8 +69,7 @@ func (r *run) playLoops(s *setup.Setup, v allocator.Version, card gpu.Card, limi
 // left is how much work a play may still be; one step is more than none.
 func (o *playing) left() int { return max(o.work-o.spent, 1) }
 
-// beyond says which field makes a run too long or too large, how far such runs are
-// simulated, and what to do.
+// beyond names the field that makes a run too long or too large, the limit, and what to do.
 func beyond(s *setup.Setup, work int, err error) error {
 	switch {
 	case errors.Is(err, simulate.ErrTooLong):
@@ -118,9 +117,8 @@ func (r *run) tooLong(s *setup.Setup) error {
 	return Beyond{setup.Wrong("{seq} %d with {versions.torch} %s: for that version "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or take 2.11", s.Seq, s.Versions.Torch, millions(mostUnfolded), up)}
 }
 
-// Plays tells whether a search may ask what the run takes under other options of
-// the allocator. Where its loops would have to be written out for that, and are
-// long, they are not tried.
+// Plays reports whether a search may ask what the run takes under other allocator options. If its loops
+// would have to be unfolded for that, and are long, it may not.
 func (p *Probe) Plays(conf string) bool {
 	s := *p.Setup
 	s.Allocator = conf

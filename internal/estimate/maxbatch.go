@@ -28,7 +28,7 @@ type MaxAnswer struct {
 // largestBatch ends the search where no card could follow.
 const largestBatch = 1 << 20
 
-// ErrNoLimit is that there is nothing to search a batch for.
+// ErrNoLimit means that there is no limit that a batch has to fit into.
 var ErrNoLimit = errors.New("there is nothing to fit into; give a limit or a GPU")
 
 // MaxBatch finds the largest batch of a setup that fits its limit and the card,

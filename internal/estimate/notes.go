@@ -12,8 +12,8 @@ import (
 	"snug/internal/setup"
 )
 
-// Notes is what has to be said about a run on a card beside its figures: what
-// they leave open, and that the card cannot do in hardware what the setup asks for.
+// Notes lists what has to be said about a run on a card besides its figures: what they leave open, and
+// what the card does not support in hardware.
 func Notes(s *setup.Setup, card gpu.Card) []string {
 	return NotesNamed(s, card, func(field string) string { return "--" + field })
 }
@@ -58,7 +58,7 @@ func idleVersions(s *setup.Setup) (out []string) {
 	return out
 }
 
-// loadedNote is what is open about the type of the weights: what they are saved in.
+// loadedNote says that the saved type of the weights is not known, if that matters.
 func loadedNote(s *setup.Setup, name func(field string) string) string {
 	weights := name("weights")
 	switch {
@@ -100,8 +100,8 @@ func Runnable(s *setup.Setup, card gpu.Card) error {
 	return nil
 }
 
-// Uncounted is what a run would hold beyond its recordings and nobody can count,
-// as the profile does not tell how large it is, or whether it is in there already.
+// Uncounted lists what a run would hold beyond its recordings and what cannot be counted, because the
+// profile does not show how large it is or whether it is already included.
 func Uncounted(s *setup.Setup) []string {
 	p := Profile(s)
 	if p == nil {

@@ -17,7 +17,7 @@ type Alive struct {
 	Path      string           // the module that made it
 }
 
-// AliveAtPeak lists what is allocated when the peak is reached, largest first.
+// AliveAtPeak lists what is allocated at the peak, largest first.
 func (a *Answer) AliveAtPeak() []Alive {
 	if a.Run == nil {
 		return nil // a recording has sizes and no names

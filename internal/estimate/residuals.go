@@ -39,18 +39,17 @@ type Measured struct {
 	Groups map[string]Range `json:"groups"` // errors by group of settings
 }
 
-// Range is between what and what the truth lay, as a share of the estimate less
-// one.
+// Range is the range of errors of estimates, as true/estimated - 1.
 type Range struct {
 	Cases int     `json:"cases"` // the number of runs
-	Low   float64 `json:"low"`   // the lowest error, as a share of the estimate
+	Low   float64 `json:"low"`   // the lowest error
 	High  float64 `json:"high"`  // the highest error
 }
 
 // enough is how many runs a group has to have to speak for another.
 const enough = 3
 
-// Case is a measured run beside its estimate.
+// Case is a measured run with the error of its estimate.
 type Case struct {
 	Card, Torch string       // where the run was measured
 	Setup       *setup.Setup // the run
@@ -111,7 +110,7 @@ func groups(s *setup.Setup) []string {
 	return out
 }
 
-// About is how far off such runs have been on such a card, and which runs that were.
+// About returns the errors of such runs on such a card, and the runs they come from.
 func (t Residuals) About(s *setup.Setup, card gpu.Card) (Range, Evidence) {
 	torch := minor(s)
 	if m := t.measured(card, torch, true, true); m.Groups[""].Cases >= enough {
@@ -165,10 +164,9 @@ func (m Measured) all(s *setup.Setup) Range {
 	return r
 }
 
-// about is as far off as the family's runs have been, and of what the runs are that
-// it rests on least firmly. An option that was hardly measured with this family widens
-// it to where that option has been with others, and one that was hardly measured at
-// all to where anything has been.
+// about returns the errors of the family's runs, and which part of them has the fewest runs behind it. An
+// option with few measurements for this family widens the range to that of the option with other
+// families, and an option with few measurements at all to that of all runs.
 func (m Measured) about(s *setup.Setup) (Range, Evidence) {
 	family := s.Model.Family()
 	r, from := m.Groups[family], Evidence{Family: family}

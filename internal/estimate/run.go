@@ -38,7 +38,7 @@ type playing struct {
 	stop   func() error // asked now and then, except about loops; its error ends the play; nil is to go on
 }
 
-// played is what comes of it.
+// played is the result of playing it.
 type played struct {
 	allocator.Result
 	requested uint64 // at most at once

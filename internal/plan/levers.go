@@ -19,8 +19,8 @@ type lever struct {
 	pull   func(x *settings)
 }
 
-// levers simulates each lever on its own, against today's settings, and ranks
-// those that save something. What the model cannot do is not taken, with why.
+// levers simulates each lever alone, on today's settings, and ranks those that save memory. It also
+// returns those that the model does not support, with the reasons.
 func (s *search) levers() ([]Lever, []Rejection, error) {
 	today, err := s.timed(s.today)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *search) impossible(pulls []lever, fails []error) []Rejection {
 	return out
 }
 
-// reason is an error without the name of its field, which stands beside it.
+// reason is an error without the name of its field, which is shown next to it.
 func reason(err error) string {
 	var field *setup.FieldError
 	if errors.As(err, &field) {

@@ -20,7 +20,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Request is what to plan.
+// Request is a question to the planner.
 type Request struct {
 	Setup   *setup.Setup // the run as it is today
 	Card    gpu.Card     // the card to plan for
@@ -33,22 +33,21 @@ type Request struct {
 
 	Library Library // how adapters would be made, if there were any
 
-	// Writable tells whether a setting can be given a value at all, where the run's
-	// files are to hold it; nil is that nothing stands in the way. It may be asked
-	// from several goroutines.
+	// Writable returns an error if a setting cannot be given a value in the run's files; nil allows every
+	// value. It may be called from several goroutines.
 	Writable func(setting string, value any) bool
 
 	Measured *estimate.Range // how far off estimates of this run were, where it was measured; nil where not
 }
 
-// Library is how a run's library does LoRA, where it is known.
+// Library says how a run's library does LoRA, if known.
 type Library struct {
 	PEFT      bool   // adapters are PEFT's
-	Weights   string // type that the frozen weights are loaded in, as a setup says it
+	Weights   string // type that the frozen weights are loaded in, as in a setup
 	Precision string // the precision then, where it is another than without adapters
 }
 
-// Goal is what the settings are for.
+// Goal is what the settings are optimized for.
 type Goal string
 
 // The goals.
@@ -61,7 +60,7 @@ const (
 // Goals is all of them.
 var Goals = []Goal{Throughput, Balanced, Quick}
 
-// Plan is what was chosen, and why.
+// Plan is a recommendation with its reasons.
 type Plan struct {
 	GPU         string      `json:"gpu"`         // the name of the card
 	Current     *Choice     `json:"current"`     // the run as it is
@@ -75,7 +74,7 @@ type Plan struct {
 	Timed   bool     `json:"-"` // whether speeds are known at all
 	Target  int      `json:"-"` // the effective batch that was asked for
 	Notes   []string `json:"-"` // what has to be said out loud
-	Room    uint64   `json:"-"` // bytes that there are to fit into
+	Room    uint64   `json:"-"` // bytes that the run has to fit into
 	Least   *Choice  `json:"-"` // where nothing fits: what takes least
 	Rescue  []string `json:"-"` // and the shortest list of levers that makes it fit
 	Rescued *Choice  `json:"-"` // with which it is this
@@ -87,33 +86,32 @@ type Choice struct {
 	Estimate         *estimate.Answer `json:"estimate"`           // its memory and step time
 	SamplesPerSecond float64          `json:"samples_per_second"` // estimated throughput
 
-	Change string `json:"-"` // how it differs from today's settings, in words
+	Change string `json:"-"` // how it differs from today's settings, for people
 
 	settings settings
-	rate     float64 // samples a second, or what stands for it where nobody timed the run
+	rate     float64 // samples per second, or a substitute if the run was not timed
 }
 
 // Rung is the fastest way to run within a share of the card.
 type Rung struct {
-	Name  string  `json:"name"`  // such as "safe"
+	Name  string  `json:"name"`  // from safe to maximum
 	Share float64 `json:"share"` // of the card, at most
 	*Choice
-	Risk string `json:"risk"` // what can go wrong, in words
+	Risk string `json:"risk"` // what can go wrong, for people
 }
 
-// Lever is something that can be changed to save memory, on its own, against
-// today's settings.
+// Lever is a single change to today's settings that saves memory.
 type Lever struct {
-	Change string `json:"change"` // the change, in words
+	Change string `json:"change"` // what changes, for people
 	Saves  uint64 `json:"saves"`  // bytes of peak memory
-	Costs  string `json:"costs"`  // its price, in words
+	Costs  string `json:"costs"`  // its price, for people
 }
 
 // Rejection is a choice that was not taken.
 type Rejection struct {
 	Settings setup.Values `json:"settings"` // what was considered
-	Why      string       `json:"why"`      // the reason, in words
-	Change   string       `json:"-"`        // how it differs from what was chosen, in words
+	Why      string       `json:"why"`      // the reason, for people
+	Change   string       `json:"-"`        // how it differs from what was chosen, for people
 }
 
 // File is a value in a file that the recommended settings change.
@@ -156,8 +154,8 @@ func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	return p, s.explain(p)
 }
 
-// longRun is how many events a run may have for more than the search itself to
-// be simulated: models that go token by token have millions.
+// longRun is the number of events beyond which only the search itself is simulated. Models that run token
+// by token have millions.
 const longRun = 500_000
 
 // explain adds the ladder, the levers and the reasons.

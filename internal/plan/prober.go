@@ -32,7 +32,7 @@ type prober struct {
 // probeKey is what a simulated stream depends on.
 type probeKey struct {
 	settings
-	kind gpu.Card // of which only what chooses kernels is kept
+	kind gpu.Card // only the fields that choose kernels
 }
 
 // once is a result that is computed when it is first asked for.
@@ -65,7 +65,7 @@ func (p *prober) upTo(cards ...gpu.Card) *prober {
 	return p
 }
 
-// remembered is what make gives for a key, made by whoever asks first.
+// remembered returns the value of make for a key. The first caller makes it.
 func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, make func() (T, error)) (value T, err error) {
 	if err := p.ctx.Err(); err != nil {
 		return value, err
@@ -104,8 +104,8 @@ func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 	})
 }
 
-// note keeps what one run says about all that differ in batch and length alone, and
-// what its weights say about those that are loaded likewise.
+// note stores what one run shows about all that differ only in batch and length, and what its weights
+// show about those that load the same way.
 func (p *prober) note(x settings, found *estimate.Probe) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +116,7 @@ func (p *prober) note(x settings, found *estimate.Probe) {
 	}
 }
 
-// floor is what settings take at least, as far as runs like them have shown.
+// floor is the lower bound of the memory of settings, as far as similar runs have shown it.
 func (p *prober) floor(x settings) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

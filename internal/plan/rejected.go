@@ -113,7 +113,7 @@ func (s *search) against(c candidate, best *Choice) (string, error) {
 	return "no faster, and changes more", nil
 }
 
-// tooLarge says what a candidate needs and what there is.
+// tooLarge says how much memory a candidate needs and how much there is.
 func (s *search) tooLarge(c candidate) string {
 	need, have, what := s.bytesNeeded(c), s.bytesFree(), s.limitName()
 	if need <= have {
@@ -131,7 +131,7 @@ func (s *search) bytesNeeded(c candidate) uint64 {
 	return c.probe.PeakReserved + s.outside(c.settings)
 }
 
-// bytesFree is what there is to fit into.
+// bytesFree is the memory that a run has to fit into.
 func (s *search) bytesFree() uint64 {
 	share := s.req.Goal.share() * (1 - s.req.Margin)
 	if s.byLimit(s.today) {

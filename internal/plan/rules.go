@@ -111,8 +111,8 @@ func (s *search) splits() ([]int, error) {
 	return slices.DeleteFunc(divisors(s.share), func(batch int) bool { return batch > s.most() }), nil
 }
 
-// locked is that a locked field stands in the way. It is the setup's own value,
-// whoever gave it.
+// locked returns the error that a locked field prevents a plan. The field has the setup's own value,
+// whoever set it.
 func locked(field, format string, args ...any) error {
 	e := setup.Wrong(format, args...)
 	e.Field = field
@@ -172,9 +172,9 @@ func (r rules) checkpointing(base *setup.Setup) []bool {
 	return []bool{false, true}
 }
 
-// precisions is what the card supports and what trains the same model: fp32 may
-// run under autocast, and where the card cannot do bf16, fp16 with a scaler
-// stands in for it. Weights in 16 bits are for those who have or allow them.
+// precisions lists the precisions that the card supports and that train the same model: fp32 may run
+// under autocast, and on a card without bf16, fp16 with a scaler replaces it. 16-bit weights are only for
+// runs that have or allow them.
 func (r rules) precisions(today string, card gpu.Card) []string {
 	if r.fixed("precision") {
 		return []string{today}

@@ -11,8 +11,8 @@ import (
 	"snug/internal/setup"
 )
 
-// settings is what of a setup a plan may change. It can be compared, and is what
-// a probe is remembered by.
+// settings is the part of a setup that a plan may change. It is comparable, and is the key under which a
+// probe is stored.
 type settings struct {
 	batch, accumulation   int
 	seq, targetSeq        int

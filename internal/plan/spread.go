@@ -9,8 +9,8 @@ import (
 	"snug/internal/units"
 )
 
-// thinner is which kinds spread a run more thinly, to be tried in order where it
-// does not fit. DeepSpeed's runs stay with it: another stage is one number there.
+// thinner lists the kinds that spread a run over more memory, to be tried in order if it does not fit.
+// Runs with DeepSpeed stay with it: another stage is one number in its config.
 var thinner = map[string][]string{
 	setup.DDP: {setup.Zero1, setup.FSDP2}, setup.Zero1: {setup.FSDP2},
 	setup.Zero1DeepSpeed: {setup.Zero2, setup.Zero3}, setup.Zero2: {setup.Zero3},
@@ -74,8 +74,7 @@ func (s *search) fallbackSpreads(plain []settings) [][]settings {
 	return out
 }
 
-// loadNote is what loading decides over a choice: that it is to be loaded in
-// parts, or would take less so.
+// loadNote says that a choice has to be loaded in parts, or that it would take less that way.
 func (s *search) loadNote(c *Choice) string {
 	if !c.settings.spread().LoadsSharded() || !s.today.shardsLater() && c.settings.kind == s.today.kind {
 		return ""

@@ -82,8 +82,8 @@ func (w *writer) linear(i, after int) *columnSum {
 // minRow is the fewest bytes that are taken for a sum over rows.
 const minRow = 256
 
-// isCublas tells whether event i allocates what PyTorch gives cuBLAS on the card of
-// the recordings, or on any where nobody said which that is.
+// isCublas reports whether event i allocates the cuBLAS workspace of the recordings' card, or of any card
+// if theirs is not known.
 func (w *writer) isCublas(i int) bool {
 	if w.f.program.Card == "" {
 		return kernel.IsCublas(w.events[i].Size)

@@ -18,8 +18,8 @@ import (
 //
 // that ends with a length of 0 instead of a repetition.
 
-// repeatMin is what a repetition has at least. Places are remembered that far
-// apart, so that one of twice the length is always found.
+// repeatMin is the shortest repetition. Positions are remembered at this distance, so one of twice the
+// length is always found.
 const repeatMin = 64
 
 // withoutRepeats writes body with its long repetitions taken out.

@@ -14,7 +14,7 @@ import (
 type Input struct {
 	Name      string              // the file, for messages
 	At        Point               // the size it was made at
-	Card      string              // what it was made on, as its driver or the catalogue names it; "" where nobody said
+	Card      string              // the card it was made on, as its driver or the catalogue names it; "" if not known
 	Recording *snapshot.Recording // the snapshot
 }
 
@@ -39,8 +39,8 @@ type fitter struct {
 // Fit makes a program of two or more recordings of the same training step.
 func Fit(inputs []Input) (*Program, error) { return newFitter(inputs).fit() }
 
-// FitUnmeasured fits as if nobody had measured any convolution of the recordings: how
-// a network fares that is like no other.
+// FitUnmeasured fits as if no convolution of the recordings had been measured. It shows how predictions
+// do for a new kind of network.
 func FitUnmeasured(inputs []Input) (*Program, error) {
 	f := newFitter(inputs)
 	f.strange = true

@@ -89,7 +89,7 @@ type term struct {
 	mono uint8
 }
 
-// Certainty says how well a formula is known.
+// Certainty is how well a formula is known.
 type Certainty uint8
 
 // The certainties.
@@ -144,8 +144,8 @@ func (f *formula) bytes(on kernel.Rules, monos []float64, values []int64, record
 	return uint64(max(size, 0)), nil
 }
 
-// ErrTooLarge is that a size asks for an allocation that no memory holds: such a
-// run fits nowhere, and is no mistake of the profile.
+// ErrTooLarge means that a size needs an allocation larger than any memory. Such a run fits nowhere; the
+// profile is not at fault.
 var ErrTooLarge = errors.New("an allocation larger than any memory")
 
 // tooLarge is how large.

@@ -34,8 +34,8 @@ import (
 // How far beyond the recordings a size lies explains nothing: of 256 predictions
 // without any of this, up to 43 times as far, one was off, by 10 MiB.
 
-// Residual is how far predictions from p have to be taken for off where nobody
-// plans them: by as much as any whose causes p has.
+// Residual is the range of errors of predictions from p, without a plan: the widest of those with the
+// same causes.
 func (p *Program) Residual() (r Residual) {
 	for i := range p.formulas {
 		switch f := &p.formulas[i]; {
@@ -60,13 +60,13 @@ type Cause int
 
 // The causes.
 const (
-	Workspaces Cause = iota // that no formula gives and nobody measured
+	Workspaces Cause = iota // workspaces without a formula or a measurement
 	Unlike                  // recordings that differ in more than their size
 	Smaller                 // a size below all recorded ones
-	Updates                 // that a gradient scaler may leave out
+	Updates                 // updates that a gradient scaler may skip
 	Elsewhere               // a card of another kind than that of the recordings
-	Attention               // that only one of the two cards has fast kernels for
-	Unplaced                // recordings of which nobody knows the card
+	Attention               // attention for which only one of the two cards has fast kernels
+	Unplaced                // the card of the recordings is not known
 )
 
 // matters is from where on plans differ: less than the smallest segment for
@@ -121,9 +121,8 @@ func (p *Program) below(values []int64) bool {
 	return false
 }
 
-// unpaired is how many bytes of tensors are alive at once that only one recording
-// has, or that no formula gives. What lives for a moment is a kernel's workspace
-// and no tensor.
+// unpaired is the most bytes at one time in tensors that only one recording has, or that no formula
+// gives. A short-lived allocation is a kernel's workspace, not a tensor.
 func (p *Program) unpaired(v *variant, sizes []uint64) (most uint64) {
 	alive, now := map[uint32]uint64{}, uint64(0)
 	for i := range v.events {
@@ -146,7 +145,7 @@ func (p *Program) unpaired(v *variant, sizes []uint64) (most uint64) {
 // bounded says that nothing but the recordings tells what an allocation takes.
 func (f *formula) bounded() bool { return f.certainty == Bounded && f.measured == nil }
 
-// guess says that it is a workspace taken from convolutions like its own.
+// guess reports whether it is a workspace taken from similar convolutions.
 func (f *formula) guess() bool { return f.certainty == Bounded && f.measured != nil }
 
 // alone says that only one recording had the allocation: two sizes that one term

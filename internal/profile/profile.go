@@ -47,9 +47,9 @@ type Program struct {
 	Fixed   Point             // those that were named and stayed the same
 	Torch   allocator.Version // the PyTorch release of the recordings
 	Options allocator.Options // the allocator options of the recordings
-	Card    string            // what the recordings were made on; "" where nobody said
+	Card    string            // the card of the recordings; "" if not known
 	Facts   Facts             // what else was recorded: parameters, step times
-	Doubts  []string          // what makes the recordings look unlike what was said of them; not kept in a file
+	Doubts  []string          // signs that the recordings are not what they are said to be; not stored in a file
 
 	on       *kernel.Rules // another card than that of the recordings; nil is that
 	monos    []monomial

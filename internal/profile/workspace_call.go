@@ -125,7 +125,7 @@ func (w *writer) exceeds(terms, copies []term) bool {
 	return evaluate(terms, monos) > 1.02*evaluate(copies, monos)
 }
 
-// explains says whether terms give the observed sizes but for a few numbers.
+// explains reports whether terms give the observed sizes up to a few numbers.
 func (w *writer) explains(obs []observation, terms []term) bool {
 	for _, o := range obs {
 		if d := float64(o.size) - evaluate(terms, w.f.program.at(w.f.points[o.recording])); d < 0 || d > tinyBytes {

@@ -39,7 +39,7 @@ func (b binder) useCopies(c *command, copies map[string]*doc.Document, folder st
 		if err := b.replaceFile(c, file, copies[file], folder); err != nil {
 			return err
 		}
-		if file == script { // what it imports from beside it is still found
+		if file == script { // imports from its own folder still work
 			c.env = append(c.env, "PYTHONPATH="+b.files.absolute(filepath.Dir(file)))
 		}
 	}
@@ -60,7 +60,7 @@ func (b binder) replaceFile(c *command, file string, d *doc.Document, folder str
 	return c.writeCopy(file, data, folder)
 }
 
-// ownPath is where a Python file asks for its own path.
+// ownPath matches where a Python file uses its own path.
 var ownPath = pattern.New(`\b__file__\b`)
 
 // withPath is a Python file that finds what is beside its original, wherever it runs.

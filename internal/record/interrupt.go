@@ -49,8 +49,8 @@ func interrupted(by os.Signal) error {
 	return &ExitError{Code: 128 + int(number), Text: "interrupted; no profile was written", interrupted: true}
 }
 
-// IsInterrupted says whether an error means that a signal ended the run, after which
-// nothing else should be tried.
+// IsInterrupted reports whether an error means that a signal ended the run, so that nothing else should
+// be tried.
 func IsInterrupted(err error) bool {
 	var exit *ExitError
 	return errors.As(err, &exit) && exit.interrupted

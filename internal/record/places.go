@@ -61,8 +61,8 @@ func (s *Session) checkKeep() error {
 	return s.mayWriteIn(s.plan.Keep)
 }
 
-// CheckReplaceable refuses to write a profile over a file that is something else, such
-// as a script that was named by mistake. Nil is the file system of this machine.
+// CheckReplaceable returns an error if writing a profile to path would replace another kind of file, such
+// as a script named by mistake. A nil Files is the file system of this machine.
 func CheckReplaceable(in Files, path string) error {
 	if in == nil {
 		in = localFiles{}

@@ -43,17 +43,17 @@ import (
 	"snug/internal/profile"
 )
 
-// Result is what has come of a plan.
+// Result is the outcome of a plan.
 type Result struct {
 	Trials  []*Trial         // one for each size, in the order of the plan
 	Program *profile.Program // nil where only one size was recorded
-	Profile string           // the file that holds the program, "" where there is none
+	Profile string           // the file with the program; "" if there is none
 	Kept    []string         // recordings that were copied to Plan.Keep
 	Notes   []string         // what the user should know about all of this
 }
 
-// Run records a command as a plan says. By the time it returns, nothing of it runs
-// any more and no temporary file is left.
+// Run records a command as a plan says. When it returns, no process of the command is running and no
+// temporary file is left.
 func Run(ctx context.Context, env Env, p Plan) (*Result, error) {
 	s, err := Open(ctx, env, p)
 	if err != nil {

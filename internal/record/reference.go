@@ -42,8 +42,8 @@ func ReferenceTo(s *setup.Setup, source setup.Source) (*Reference, error) {
 	return r, nil
 }
 
-// Check decodes the setup at a size, since a mistake in it would otherwise show after
-// the runs. A model that no family covers is no mistake.
+// Check decodes the setup at a size, because otherwise a mistake in it would show only after the runs. A
+// model that no family covers is not a mistake.
 func (r *Reference) Check(at profile.Point) error {
 	if _, _, err := r.decode(at, &run.Report{}); err != nil && !errors.Is(err, setup.ErrUnknownModel) {
 		return err

@@ -104,8 +104,7 @@ func (s *Session) prepare(ctx context.Context) error {
 	return s.bindAll()
 }
 
-// reportLeftovers says what of an earlier snug was found that somebody may wonder
-// about.
+// reportLeftovers tells the user what an earlier snug left behind, if it may surprise them.
 func (s *Session) reportLeftovers(left run.Left) {
 	if left.Processes > 0 {
 		s.say("an earlier snug was killed and left its training running; that is ended now")
@@ -153,9 +152,9 @@ func (s *Session) bindAll() error {
 	return nil
 }
 
-// Bind prepares a run of the command at a size, and with other values for settings of
-// its config files, such as checkpointing or precision; settings may be nil. Nothing
-// runs yet. A value that has no place in the command or its files is an error.
+// Bind prepares a run of the command at a size, and with other values for settings of its config files,
+// such as checkpointing or precision; settings may be nil. It starts nothing. A value that has no place
+// in the command or its files is an error.
 func (s *Session) Bind(at profile.Point, settings setup.Values) (*Trial, error) {
 	t, err := s.newTrial(at, settings)
 	if err != nil {

@@ -121,7 +121,7 @@ func shellOptions(words []string) int {
 		case w == "" || w[0] != '-' && w[0] != '+':
 			return i
 		case strings.ContainsAny(w, "cs"):
-			return -1 // what it runs is no file
+			return -1 // what it runs is not a file
 		case strings.ContainsAny(w, "oO"): // -euo pipefail
 			i++
 		}
@@ -134,7 +134,7 @@ var (
 	passesArguments = pattern.New(`(?:^"\$\{?0\}?")|\$\{?0\}?"?\s.*\$[@*]`)
 )
 
-// startsItself says whether a script runs the file that it stands in.
+// startsItself reports whether a script runs its own file.
 func startsItself(text string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

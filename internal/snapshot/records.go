@@ -154,7 +154,7 @@ func (m *machine) keepLabel(row uint32) {
 	}
 }
 
-// setEntryField is the one place that knows what a trace entry's keys mean.
+// setEntryField is the only place that interprets the keys of a trace entry.
 func (m *machine) setEntryField(e *entry, f field, v value) (err error) {
 	switch f {
 	case fAction:

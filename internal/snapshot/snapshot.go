@@ -38,10 +38,10 @@ type Recording struct {
 	Frames      []Frame      // all Python frames; stacks refer to them
 	Stacks      [][]uint32   // lists of indices into Frames, innermost first; Stacks[0] is empty
 	Texts       []string     // what Device.Metadata refers to; Texts[0] is ""
-	Torch       string       // the PyTorch that wrote such keys, as near as they tell: "2.11"
+	Torch       string       // the PyTorch release, as far as the keys show it: "2.11"
 }
 
-// Device is what one GPU of the recording did.
+// Device is the recording of one GPU.
 type Device struct {
 	Index     int           // CUDA's index
 	Trace     *stream.Trace // its allocations and frees
@@ -57,7 +57,7 @@ type Device struct {
 	Entries       int            // trace entries in the file
 }
 
-// SegmentKind says what a SegmentEvent did.
+// SegmentKind is the kind of a SegmentEvent.
 type SegmentKind uint8
 
 // The segment events of PyTorch's trace.
@@ -73,7 +73,7 @@ var segmentKindNames = [...]string{"segment_alloc", "segment_free", "segment_map
 // String is the name of the kind.
 func (k SegmentKind) String() string { return segmentKindNames[k] }
 
-// SegmentEvent is memory taken from the driver or given back to it.
+// SegmentEvent is memory taken from the driver or returned to it.
 type SegmentEvent struct {
 	Addr   uint64      // of the first byte
 	Size   uint64      // bytes
@@ -81,7 +81,7 @@ type SegmentEvent struct {
 	Event  int         // it came before this event of the trace
 	Stack  uint32      // index into Recording.Stacks
 	Kind   SegmentKind // what was asked
-	Flush  bool        // given back by an empty_cache, not to make room for an allocation
+	Flush  bool        // returned by an empty_cache, not to make room for an allocation
 }
 
 // String describes the event for messages.
@@ -98,14 +98,14 @@ type OOM struct {
 	Stack      uint32 // index into Recording.Stacks
 }
 
-// BlockState says who has a block.
+// BlockState is whether a block is in use.
 type BlockState uint8
 
 // The states of a block.
 const (
 	Inactive    BlockState = iota // free
 	Allocated                     // in use
-	PendingFree                   // given back, but another CUDA stream may still use it
+	PendingFree                   // freed, but another CUDA stream may still use it
 )
 
 // Block is a piece of a segment.
@@ -130,7 +130,7 @@ type Segment struct {
 	Blocks     []Block  // cover the segment without gaps
 }
 
-// Frame is a line of somebody's program.
+// Frame is one line of a call stack.
 type Frame struct {
 	File string // source file
 	Name string // function
@@ -145,8 +145,8 @@ type Annotation struct {
 	Time   int64  // microseconds since the epoch
 }
 
-// Settings is the allocator's configuration as the file tells it; files before
-// PyTorch 2.3 do not.
+// Settings is the allocator's configuration according to the file; files before PyTorch 2.3 do not have
+// it.
 type Settings struct {
 	Known              bool             // false in recordings without settings
 	Conf               string           // PYTORCH_CUDA_ALLOC_CONF
@@ -156,7 +156,7 @@ type Settings struct {
 	RoundupDivisions   map[string]int64 // by the power of two of MiB where a size class begins
 }
 
-// Busiest returns the device with the most trace entries, nil if there is none.
+// Busiest returns the device with the most trace entries, or nil.
 func (r *Recording) Busiest() *Device {
 	var best *Device
 	for i := range r.Devices {
