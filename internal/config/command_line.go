@@ -19,9 +19,8 @@ var unquoted = pattern.New(`^[A-Za-z0-9_./:+,=@%^-]+$`)
 // a command that reads a config are a training's.
 const readsConfig = " --config command.sh"
 
-// CommandSettings is the settings that the words of a command give, as --batch-size 8 or
-// data.batch_size=8: a script of that one line would be read so. What a command
-// says holds over any file.
+// CommandSettings returns the settings in the words of a command, such as --batch-size 8 or
+// data.batch_size=8, read like a script of that one line. They take precedence over any file.
 func CommandSettings(words []string) []projects.Binding {
 	d, err := doc.Open("command.sh", []byte(asLine(words)))
 	if err != nil {

@@ -29,6 +29,6 @@ func Open(files projects.Files, root string, names ...string) (*Project, error) 
 	return &Project{meaning.New(found)}, nil
 }
 
-// Change works out the edits that give settings new values, in every file that
-// holds them: all of them, or an error that says which one cannot be.
+// Change works out the edits that give settings new values in every file that has them. It returns all
+// edits, or an error that names the setting that cannot be changed.
 func (p *Project) Change(want setup.Values) (edits.Plan, error) { return edits.New(p.Run, want) }

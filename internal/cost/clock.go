@@ -21,7 +21,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// Rates is what a card can do.
+// Rates is the speed of a card.
 type Rates struct {
 	Bandwidth float64 // bytes per second
 	Half      float64 // dense matrix operations per second in float16 and bfloat16
@@ -30,20 +30,20 @@ type Rates struct {
 	SMs       int     // multiprocessors
 }
 
-// Constants are the calibrated ones, in seconds unless said otherwise.
+// Constants are the calibrated values, in seconds unless said otherwise.
 type Constants struct {
 	Op, View, Call, Node, Leaf float64 // seconds of host time for each kind of work (see shadow.HostWork)
 	Hook                       float64 // the same for a hook of a checkpoint
 	Param                      float64 // what the optimizer's Python takes for a parameter
 	Sync                       float64 // reading a value back
-	Step                       float64 // what a step takes beside its ops: the loop, the batch, zero_grad
+	Step                       float64 // time of a step besides its ops: the loop, the batch, zero_grad
 	Launch                     float64 // the shortest a kernel takes on the device
 	Memory, Random             float64 // share of the bandwidth that kernels reach, without random numbers and with
 	Half, Single               float64 // share of the matrix rates that products reach
 	Attention, Conv            float64 // the same for attention and convolutions
 }
 
-// Calibrated is what fits the measurements best.
+// Calibrated are the constants that fit the measurements best.
 var Calibrated = Constants{
 	Op: 2.2e-6, View: 2.9e-6, Call: 41e-6, Node: 17.5e-6, Leaf: 8.4e-6, Hook: 27.6e-6,
 	Param: 10.7e-6, Sync: 100e-6, Step: 6e-3, Launch: 7.4e-6,
@@ -90,7 +90,7 @@ func (k *clock) run(seconds float64) {
 // sync makes the host wait.
 func (k *clock) sync() { k.host = max(k.host, k.device) + k.c.Sync }
 
-// takes is what a kernel takes on the device, its launch aside.
+// takes is the time of a kernel on the device, without its launch.
 func (k *clock) takes(w shadow.Kernel) float64 {
 	bytes := w.Bytes / k.rates.Bandwidth
 	switch w.Work {

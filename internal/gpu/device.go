@@ -12,13 +12,13 @@ const Hidden = -1
 
 // Device is a GPU that is there.
 type Device struct {
-	Maker      Maker     `json:"maker"`                     // who makes it
+	Maker      Maker     `json:"maker"`                     // manufacturer
 	Index      int       `json:"index"`                     // as nvidia-smi or amd-smi count
 	Name       string    `json:"name"`                      // as the driver prints it
 	UUID       string    `json:"uuid,omitempty"`            // the GPU's unique name
 	Bus        string    `json:"bus,omitempty"`             // PCI address
 	Total      uint64    `json:"total"`                     // what processes can be given: the driver's own share is off
-	Reserved   uint64    `json:"reserved,omitempty"`        // the driver's own share, where it says so
+	Reserved   uint64    `json:"reserved,omitempty"`        // the driver's own share, if it reports it
 	Used       uint64    `json:"used"`                      // bytes in use by all processes
 	Free       uint64    `json:"free"`                      // bytes that are not in use
 	Arch       string    `json:"arch,omitempty"`            // AMD's architecture: gfx942
@@ -31,7 +31,7 @@ type Device struct {
 	Ordinal    int       `json:"ordinal"`                   // PyTorch's cuda:N, or Hidden
 }
 
-// Slice is a part of a GPU that stands for a whole one (MIG).
+// Slice is a part of a GPU that acts as a whole one (MIG).
 type Slice struct {
 	Index           int       `json:"index"`                     // counts within the GPU
 	Profile         string    `json:"profile"`                   // 1g.10gb
@@ -43,14 +43,14 @@ type Slice struct {
 	Free            uint64    `json:"free"`                      // bytes
 	SMs             int       `json:"multiprocessors,omitempty"` // its share of the GPU's
 	Processes       []Process `json:"processes,omitempty"`       // those that use the slice
-	Ordinal         int       `json:"ordinal"`                   // the index that CUDA gives it
+	Ordinal         int       `json:"ordinal"`                   // PyTorch's cuda:N, or Hidden
 }
 
 // Process is one that holds memory of a GPU.
 type Process struct {
 	PID  int    `json:"pid"`            // process ID
 	Name string `json:"name,omitempty"` // of the executable
-	Used uint64 `json:"used,omitempty"` // 0 where the driver does not tell
+	Used uint64 `json:"used,omitempty"` // 0 if the driver does not report it
 }
 
 // Unclaimed is the memory in use that no process in the list accounts for:
@@ -68,9 +68,8 @@ func (d Device) Unclaimed() uint64 {
 	return rest
 }
 
-// Card is the device as the planner takes it: the catalogue's card with the
-// memory that is really there. A card that is not in the catalogue is one of
-// its memory, under its own name.
+// Card is the device for planning: the catalogue's card with the memory of this device. A card that is
+// not in the catalogue has only its memory and its own name.
 func (d Device) Card() Card {
 	c, err := Find(d.Name)
 	if err != nil {

@@ -121,7 +121,7 @@ func (m *Machine) named(maker Maker, entry string) *int {
 	return nil
 }
 
-// whole is what stands for a device: itself, or its first slice where it is cut.
+// whole is the ordinal of a device: its own, or that of its first slice.
 func (d *Device) whole() *int {
 	switch {
 	case !d.MIG:

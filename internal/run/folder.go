@@ -17,13 +17,13 @@ import (
 //go:embed probe.py
 var probePy []byte
 
-// Settings is what the probe is told.
+// Settings are the settings of the probe.
 type Settings struct {
 	Steps       int  `json:"steps"`        // optimizer steps to record
 	Stacks      bool `json:"stacks"`       // record Python stacks too
 	KeepRunning bool `json:"keep_running"` // let the command continue after the last step
 	MaxEntries  int  `json:"max_entries"`  // most trace entries to keep
-	NeedsGPU    bool `json:"needs_gpu"`    // end a run that trains without one, unless it is to go on
+	NeedsGPU    bool `json:"needs_gpu"`    // end a run that trains without a GPU, unless KeepRunning is set
 	HasGPU      bool `json:"has_gpu"`      // this machine does, and shows it to the command
 }
 
@@ -116,10 +116,10 @@ func markOf(env []string) string {
 	return ""
 }
 
-// mostReport is what a process tells of a million steps.
+// mostReport is the size of a report of a million steps.
 const mostReport = 256 << 20
 
-// Reports reads what the processes have told so far, in the order they began.
+// Reports returns the reports of the processes so far, in the order in which they began.
 func (f *Folder) Reports() ([]*Report, error) {
 	names, err := filepath.Glob(filepath.Join(f.Path, "*.jsonl"))
 	if err != nil {

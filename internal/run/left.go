@@ -17,27 +17,24 @@ import (
 	"snug/internal/pattern"
 )
 
-// A snug that is killed leaves its folder behind, files that it was writing, and the
-// command, which then trains for nobody. The next one takes them away where
-// everything speaks for it: the folder's name and owner, and a lock that nobody holds.
-// Where there are no locks, the process in the name has to be gone; that alone says
+// A snug that is killed leaves behind its folder, files that it was writing, and the command, which then
+// trains for nobody. The next snug removes them if all the evidence agrees: the folder's name and owner,
+// and a lock that is not held. Without locks, the process in the name has to be gone; that alone proves
 // little in a container that shares the folder for temporary files.
 //
-// A command that was to go on after its recorded steps is somebody's training, and
-// is left alone.
+// A command that was to continue after its recorded steps is the user's training, and is left alone.
 
 var workName = pattern.New(`^` + workPrefix + `([1-9][0-9]{0,9})-[0-9]+$`)
 
-// Left is what was found of processes that were killed.
+// Left is what killed processes left behind.
 type Left struct {
 	Folders   int // that were removed
 	Processes int // that were ended
 	Spared    int // runs that were to go on, and do
 }
 
-// RemoveLeft takes away what processes that are gone have left under parent ("" is the
-// system's place for temporary files), and ends what they have left running. Whatever
-// is in doubt stays.
+// RemoveLeft removes what dead processes left under parent ("" is the system's folder for temporary
+// files), and ends what they left running. In doubt it removes nothing.
 func RemoveLeft(parent string) (out Left) {
 	if parent == "" {
 		parent = tempDir()

@@ -35,11 +35,11 @@ type GPU struct {
 	Name       string `json:"name"`       // as the driver gives it
 	Total      uint64 `json:"total"`      // bytes
 	Free       uint64 `json:"free"`       // bytes, before training
-	Capability int    `json:"capability"` // compute capability: 90 for sm_90
+	Capability int    `json:"capability"` // bytes, after the first step
 	Recording  bool   `json:"recording"`  // whether memory was recorded
 }
 
-// Batch is what a step's first module was called with.
+// Batch is the arguments of a step's first module.
 type Batch struct {
 	Module        string  `json:"module"`        // its class
 	Inputs        []Input `json:"inputs"`        // its tensor arguments
@@ -69,7 +69,7 @@ type Step struct {
 	Retries       int     `json:"retries"`        // times the cache was flushed to make room
 }
 
-// State is what stays from step to step, in bytes, and how many parameters.
+// State is the memory that stays from step to step, in bytes, and the number of parameters.
 type State struct {
 	Parameters uint64         `json:"parameters"` // bytes
 	Gradients  uint64         `json:"gradients"`  // bytes
@@ -92,13 +92,13 @@ type Snapshot struct {
 type Failure struct {
 	Type  string `json:"type"`  // class of the exception
 	Where string `json:"where"` // the step or part of the probe
-	What  string `json:"what"`  // the message
+	What  string `json:"what"`  // the part of the probe that failed
 	Asked uint64 `json:"asked"` // bytes of the failed request
 	Steps int    `json:"steps"` // steps done before
 }
 
-// ReadReport reads a report. Lines that cannot be read are left out: the last
-// one may be half written, and a report is never worth failing for.
+// ReadReport reads a report. Lines that cannot be read are skipped: the last one may be incomplete, and a
+// report is never a reason to fail.
 func ReadReport(text []byte) *Report {
 	r := &Report{Rank: -1}
 	for line := range bytes.Lines(text) {
@@ -186,13 +186,13 @@ func add[T any](list []T, line []byte) []T {
 	return list
 }
 
-// Trained says whether the process has taken a step.
+// Trained reports whether the process has made a step.
 func (r *Report) Trained() bool { return len(r.Steps) > 0 }
 
-// Ended says whether the probe has ended the process.
+// Ended reports whether the probe has ended the process.
 func (r *Report) Ended() bool { return r.End == "steps" || r.End == "nogpu" }
 
-// PeakReserved is the most that PyTorch held of the card, as far as was told.
+// PeakReserved is the most that PyTorch held of the card, as far as was reported.
 func (r *Report) PeakReserved() uint64 {
 	peak := uint64(0)
 	for _, s := range r.Steps {

@@ -34,7 +34,7 @@ type Command struct {
 	Stdout, Stderr io.Writer // where its output goes
 }
 
-// Process is a started command with everything it started in turn.
+// Process is a started command with everything that it started.
 type Process interface {
 	// Wait returns when the command has ended and its output is through.
 	Wait() Exit
@@ -57,12 +57,12 @@ type interactive interface {
 	Pause()
 }
 
-// Asked is what has come of a command's asking for the terminal.
+// Asked says what happened when a command asked for the terminal.
 type Asked int
 
 // What may have come of it.
 const (
-	NotAsked    Asked = iota // nobody asked it to stop
+	NotAsked    Asked = iota // it did not ask
 	Lent                     // the command has it now
 	NotLendable              // snug itself does not have it: it is in the background
 )
@@ -73,14 +73,14 @@ type Runner interface {
 	Start(context.Context, Command) (Process, error)
 }
 
-// Exit is how a command ended.
+// Exit says how a command ended.
 type Exit struct {
 	Code   int            // as the shell would have it: 128 + n for signal n
 	Signal syscall.Signal // that ended it, if one did
 }
 
-// Crashed says whether a signal ended the command that stands for a fault or
-// for memory run out, be it told by a shell in between.
+// Crashed reports whether the command was ended by a signal for a fault or for lack of memory, also if a
+// shell in between reports it.
 func (e Exit) Crashed() bool {
 	switch e.Code - 128 {
 	case 4, 6, 7, 8, 9, 11: // ILL, ABRT, BUS, FPE, KILL, SEGV
@@ -89,7 +89,7 @@ func (e Exit) Crashed() bool {
 	return false
 }
 
-// String says it in words.
+// String describes the exit for people.
 func (e Exit) String() string {
 	switch {
 	case e.Signal != 0:

@@ -28,7 +28,7 @@ type Session struct {
 	Resumed        func()           // is called after a pause, which takes the handler of its signal away; may be nil
 }
 
-// Outcome is how a run went.
+// Outcome is the result of a run.
 type Outcome struct {
 	Exit     Exit          // how the command ended
 	Reports  []*Report     // one for each Python process

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// stat is what /proc/PID/stat says of a process.
+// stat is the content of /proc/PID/stat.
 type stat struct {
 	pid        int
 	state      byte // R, S, T for stopped, Z for dead

@@ -74,9 +74,8 @@ func (w *Work) Remove() error {
 	return removeWork(w.Path)
 }
 
-// removeWork takes a folder away, and what its process was writing beside the user's
-// files. Of the folder itself the note of those and the lock are last: by these the
-// next can tell what is still to be done.
+// removeWork removes a folder, and the files that its process was writing next to the user's. The list of
+// those files and the lock are removed last: from them the next snug can see what is left to do.
 func removeWork(path string) error {
 	entries, err := os.ReadDir(path)
 	for _, e := range entries {
@@ -113,8 +112,8 @@ func removeOutside(work string) error {
 	return failed
 }
 
-// Aside makes a temporary file in a folder of the user's. It is noted first, so that
-// it can be taken away if this process is killed before it does so itself.
+// Aside makes a temporary file in a folder of the user's. It is listed first, so that it can be removed
+// if this process is killed.
 func (w *Work) Aside(folder string) (*os.File, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -136,7 +135,7 @@ func (w *Work) Aside(folder string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// asidePrefix is how the names of such files begin.
+// asidePrefix is the beginning of the names of such files.
 func asidePrefix(work string) string {
 	return ".snug-" + strings.TrimPrefix(filepath.Base(work), workPrefix) + "-"
 }

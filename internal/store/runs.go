@@ -114,7 +114,7 @@ func (s *Store) ids() ([]int64, error) {
 	return out, rows.Err()
 }
 
-// Delete removes the runs with these numbers, and says how many there were.
+// Delete removes the runs with these IDs, and returns how many there were.
 func (s *Store) Delete(ids ...int64) (int, error) {
 	n, err := s.remove(ids)
 	return n, failed(s.path, err)

@@ -52,8 +52,8 @@ PRAGMA user_version = 1;`
 
 const version = 1
 
-// Path is where the store is: $SNUG_STORE, or the user's folder for data. It is
-// empty where there is no such folder.
+// Path is the path of the store: $SNUG_STORE, or in the user's data folder. It is empty if there is no
+// such folder.
 func Path(getenv func(string) string) string {
 	if p := getenv("SNUG_STORE"); p != "" {
 		return p
@@ -68,8 +68,8 @@ func Path(getenv func(string) string) string {
 	return ""
 }
 
-// Exists says whether there is a store to open, or something in its place that
-// is refused. It costs next to nothing, which opening one does not.
+// Exists reports whether there is a store to open, or something in its place that is refused. Unlike
+// opening it, this costs almost nothing.
 func Exists(path string) bool {
 	if path == "" {
 		return false
@@ -85,11 +85,10 @@ type Store struct {
 	empty bool // a file that no store was made in yet
 }
 
-// patience is how long whoever has something to keep waits for another process
-// that writes: two runs may end at once.
+// patience is how long a writer waits for another process that writes: two runs may end at once.
 const patience = 5 * time.Second
 
-// Open opens the store at path to change it, and makes it where there is none.
+// Open opens the store at path for writing, and makes it if necessary.
 func Open(path string) (*Store, error) {
 	if path == "" {
 		return nil, errors.New("there is no folder to keep measurements in; set SNUG_STORE to a file")
@@ -134,7 +133,7 @@ func refuse(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
-		return nil // there is none, or SQLite says what is wrong
+		return nil // there is none, or SQLite reports what is wrong
 	case info.Mode()&os.ModeSymlink != 0:
 		to, _ := os.Readlink(path)
 		return fmt.Errorf("the store of measurements %s is a link to %s; set SNUG_STORE to the file itself", path, to)

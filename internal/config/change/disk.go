@@ -52,10 +52,10 @@ func OpenDisk(path string) (*Disk, error) {
 // Close gives the folder back to the system.
 func (d *Disk) Close() error { return d.root.Close() }
 
-// Path is where the folder is, with links resolved.
+// Path is the path of the folder, with links resolved.
 func (d *Disk) Path() string { return d.path }
 
-// Inode is the folder's number, 0 where there is none.
+// Inode is the folder's inode number, or 0.
 func (d *Disk) Inode() uint64 { return d.inode }
 
 // Resolve follows links to the file itself.
@@ -165,9 +165,8 @@ func (d *Disk) SyncDir(name string) error {
 	return nil
 }
 
-// Lock takes the system's lock on a file. The file is removed before the lock is
-// given back, so a process that waited for it may hold a file that has no name
-// any more: it looks again.
+// Lock takes the system's lock on a file. The file is removed before the lock is released, so a process
+// that waited for it may hold a deleted file; then it tries again.
 func (d *Disk) Lock(name, holder string) (release func(), err error) {
 	for range 100 {
 		f, err := d.lockFile(name)

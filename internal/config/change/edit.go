@@ -45,8 +45,7 @@ func (e Edit) On(d *doc.Document) (*doc.Document, error) {
 	return d.Set(e.Path, e.Value)
 }
 
-// Create is a file to write that is not there yet, such as a copy of a preset
-// that other projects share.
+// Create is a new file to write, such as a copy of a preset that other projects share.
 type Create struct {
 	File    string // relative to the folder
 	Content []byte // all of it

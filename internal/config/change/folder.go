@@ -9,13 +9,13 @@ import (
 	"os"
 )
 
-// Folder is a project's folder as a change sees it. Names are relative to it,
-// with slashes. No name leads out of it, not through links either: such a call
-// fails with ErrOutside. Tests put in a Folder that fails at a chosen call.
+// Folder is a project's folder as a change sees it. Names are relative to it, with slashes. A name that
+// leads out of it, also through links, fails with ErrOutside. Tests use a Folder that fails at a chosen
+// call.
 type Folder interface {
-	// Path is where the folder is on this machine, with links resolved.
+	// Path is the path of the folder on this machine, with links resolved.
 	Path() string
-	// Inode is the folder's own number on its file system, 0 where there is none.
+	// Inode is the folder's inode number, or 0.
 	Inode() uint64
 	// Resolve follows links to the file itself and returns its name.
 	Resolve(name string) (string, error)
@@ -37,8 +37,8 @@ type Folder interface {
 	Remove(name string) error
 	// SyncDir makes the renames in a folder last.
 	SyncDir(name string) error
-	// Lock holds a file until release, which removes it. While another process
-	// holds it, Lock fails with an error that says who.
+	// Lock holds a file until release, which removes it. If another process holds it, Lock fails with an
+	// error that names the process.
 	Lock(name, holder string) (release func(), err error)
 }
 
@@ -56,7 +56,7 @@ type Output interface {
 	Close() error
 }
 
-// ErrOutside says that a file is not inside the project's folder.
+// ErrOutside means that a file is not inside the project's folder.
 var ErrOutside = errors.New("outside the project's folder")
 
 // plainError strips the operation and the path, which messages name themselves.

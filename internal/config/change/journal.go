@@ -60,7 +60,7 @@ type Entry struct {
 	Version int       `json:"version"` // of the journal's format
 	ID      int       `json:"id"`      // counts changes from 1
 	Time    time.Time `json:"time"`    // when the change was made
-	Note    string    `json:"note"`    // what the change was for, in words
+	Note    string    `json:"note"`    // what the change was for, for people
 	owner
 	Files []journalFile `json:"files"` // the files that it changed
 }
@@ -223,8 +223,8 @@ func (s *Store) List() ([]*Entry, error) {
 	return all, err
 }
 
-// Foreign describes the changes in the journal that were not made in this folder
-// on this machine, "" where there are none. They are never acted on.
+// Foreign describes the changes in the journal that were not made in this folder on this machine; "" if
+// there are none. They are never acted on.
 func (s *Store) Foreign() (string, error) {
 	l, err := s.list()
 	if err != nil || len(l.foreign) == 0 {

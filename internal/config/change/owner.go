@@ -14,13 +14,11 @@ import (
 	"strings"
 )
 
-// A journal belongs to one folder on one machine. Each file of it says where it
-// was written and carries a seal: an HMAC over the rest of the file, keyed with
-// the machine's identity, which nobody else knows and which is written nowhere.
-// So an entry that came with a clone, however it was made, is told from one of
-// our own. The folder is the same if its path or its inode is: a folder may be
-// moved, and some file systems number their folders anew at each mount. A copy
-// has neither.
+// A journal belongs to one folder on one machine. Each of its files records where it was written and has
+// a seal: an HMAC over the rest of the file, keyed with the machine's identity, which is secret and
+// stored nowhere. So an entry that came with a clone, however it was made, can be distinguished from our
+// own. The folder is the same if its path or its inode is: a folder may be moved, and some file systems
+// renumber their folders at each mount. A copy has neither.
 
 // owner is the part of a journal file that says whose it is.
 type owner struct {
@@ -87,7 +85,7 @@ func (s *Store) checkFolders() error {
 	for _, name := range []string{snugFolder, journalFolder} {
 		info, err := s.folder.Lstat(name)
 		if err != nil {
-			return nil // nothing there yet; whoever needs it says what is wrong
+			return nil // nothing there yet; the caller that needs it reports the error
 		}
 		if !info.IsDir() {
 			return fmt.Errorf("%s is not a folder of its own (a link or a file); snug keeps its journal there: remove it", s.at(name))
@@ -96,7 +94,7 @@ func (s *Store) checkFolders() error {
 	return nil
 }
 
-// errNoChange says that there is nothing to take back.
+// errNoChange means that there is nothing to revert.
 var errNoChange = errors.New("there is no change to take back")
 
 // noChange is errNoChange, and what is there in its place.

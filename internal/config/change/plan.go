@@ -28,12 +28,12 @@ type File struct {
 	backup bool        // it is a .backup of another
 }
 
-// Change is what is to be written.
+// Change is what will be written.
 type Change struct {
 	Files []File // the files to change
 	// Values are the values that change, in the order of the edits.
 	Values []Value
-	// Warnings are what a person should know before saying yes.
+	// Warnings are what the user should know before agreeing.
 	Warnings []string
 }
 
@@ -177,7 +177,7 @@ func (p *planning) writable(name, target string, info fs.FileInfo) error {
 	return nil
 }
 
-// warn says what else is touched.
+// warn adds warnings about what else is affected.
 func (p *planning) warn(name, target string, info fs.FileInfo) {
 	if target != path.Clean(name) && target != filepath.ToSlash(name) {
 		p.warnings = append(p.warnings, fmt.Sprintf("%s is a link: %s changes", name, target))

@@ -12,8 +12,7 @@ import (
 	"snug/internal/files"
 )
 
-// Interrupted says whether a change or its taking back was begun here and not
-// finished.
+// Interrupted reports whether a change or a revert was begun here and not finished.
 func (s *Store) Interrupted() (bool, error) {
 	l, err := s.list()
 	return err == nil && s.interrupted(l), err

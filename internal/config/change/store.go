@@ -23,14 +23,13 @@ type Store struct {
 	machine string
 }
 
-// Options are what a Store takes from outside; each has a default.
+// Options are the outside dependencies of a Store; each has a default.
 type Options struct {
 	// Folder opens the project's folder; nil opens the real one.
 	Folder func(root string) (Folder, error)
 	// Now is the clock.
 	Now func() time.Time
-	// Host and Machine tell this machine from others: its name, and an identity
-	// that only it knows.
+	// Host and Machine identify this machine: its name, and a secret identity.
 	Host, Machine string
 }
 
@@ -99,7 +98,7 @@ func (s *Store) write(name string, content []byte, mode fs.FileMode, like string
 	return nil
 }
 
-// stage writes a file beside where it is to be.
+// stage writes a new file next to its final place.
 func (s *Store) stage(name string, content []byte, mode fs.FileMode, like string) error {
 	tmp := staged(name)
 	if err := s.folder.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {

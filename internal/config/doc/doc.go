@@ -87,19 +87,19 @@ type Document struct {
 	syntax     syntax
 }
 
-// syntax is what a format knows that the others do not.
+// syntax is what differs between formats.
 type syntax interface {
 	// parse makes the tree of a document.
 	parse(src []byte) (*node, error)
-	// render is how a value is written in the place of another, in its style,
-	// and what it then reads as: a quoted number stays quoted.
+	// render returns the text of a value in the style of the value it replaces, and the value that this
+	// text reads as: a quoted number stays quoted.
 	render(src []byte, old *node, value any) (text string, reads any, err error)
 	// insert puts keys, each within the one before, into a map.
 	insert(src []byte, parent *node, keys []string, value any) ([]splice, error)
 }
 
-// Open parses a file. The name says the format and stands in front of errors,
-// which are of type *Error and carry line and column.
+// Open parses a file. The name decides the format and prefixes errors, which are of type *Error and have
+// line and column.
 func Open(name string, data []byte) (*Document, error) {
 	format, ok := FormatOf(name, data)
 	if !ok {
@@ -108,7 +108,7 @@ func Open(name string, data []byte) (*Document, error) {
 	return OpenAs(name, format, data)
 }
 
-// OpenAs parses a file whose format the caller knows.
+// OpenAs parses a file of a known format.
 func OpenAs(name string, format Format, data []byte) (*Document, error) {
 	d := &Document{name: name, format: format, src: slices.Clone(data), text: string(data), lines: lineStarts(data), counts: characterCounts(data)}
 	if len(data) > maxSize {

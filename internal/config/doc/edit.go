@@ -72,8 +72,8 @@ func (d *Document) editable(p Path, n *node) error {
 	return nil
 }
 
-// isVariable says whether a path names a variable of a program. Variables are
-// there to be used: who names one means its uses too.
+// isVariable reports whether a path names a variable of a program. A change of a variable is meant to
+// change its uses too.
 func (d *Document) isVariable(steps []step) bool {
 	return (d.format == Shell || d.format == Python) && steps[len(steps)-1].node.target == nil
 }

@@ -13,7 +13,7 @@ import "strings"
 // fewEntries are found as fast without an index.
 const fewEntries = 8
 
-// keyIndex is where the keys of a map stand.
+// keyIndex maps the keys of a map to their positions.
 type keyIndex struct {
 	spots map[string]spot
 	// numbered is the names that are there as name#1, name#2.

@@ -82,7 +82,7 @@ func (n *node) own(key string) (found *entry, err error) {
 	return &n.entries[s.first], nil
 }
 
-// spot is where a key stands.
+// spot returns the position of a key.
 func (n *node) spot(key string) (s spot, there bool) {
 	switch {
 	case n.kind == List:

@@ -109,7 +109,7 @@ func (s *pyScanner) word() error {
 	return nil
 }
 
-// isPrefix knows what may stand before a text in quotes.
+// isPrefix reports whether a word may be the prefix of a string literal.
 func isPrefix(word string) bool {
 	return len(word) <= 2 && strings.Trim(strings.ToLower(word), "rbuft") == ""
 }

@@ -62,8 +62,8 @@ func (p *pyParser) openIn(at *node) map[string]*node {
 	return p.open[at]
 }
 
-// takesAttributes says whether a value can have attributes: a map, or what only
-// Python knows.
+// takesAttributes reports whether a value can have attributes: a map, or an expression that only Python
+// can evaluate.
 func takesAttributes(n *node) bool {
 	return n.kind == Map || n.kind == Expression && n.target == nil
 }

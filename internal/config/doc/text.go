@@ -40,7 +40,7 @@ func indentation(src []byte, at int) string {
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// beginsLine says whether only white space stands before a byte on its line.
+// beginsLine reports whether only white space precedes a byte on its line.
 func beginsLine(src []byte, at int) bool {
 	before := bytes.TrimPrefix(src[lineStart(src, at):at], []byte(bom))
 	return len(bytes.TrimLeft(before, " \t")) == 0
@@ -68,7 +68,7 @@ func formatFloat(v float64) string {
 	return mantissa + "e" + exponent
 }
 
-// numeric says whether a text in quotes stands for a number or a yes or no.
+// numeric reports whether a quoted text is a number or a boolean.
 func numeric(text string) bool {
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
 		return true

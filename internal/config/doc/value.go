@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what sort of value stands in a place.
+// Kind is the type of a value.
 type Kind string
 
 // The kinds.
@@ -22,16 +22,16 @@ const (
 	Bool  Kind = "yes or no"    // true or false
 	Text  Kind = "text"         // a string
 	Null  Kind = "null"         // no value
-	// Expression is anything that only its own language can work out: a Python
-	// call, a shell substitution, a date.
+	// Expression is anything that only its own language can evaluate: a Python call, a shell
+	// substitution, a date.
 	Expression Kind = "expression"
 )
 
-// Value is one value and where it stands.
+// Value is one value and its position.
 type Value struct {
 	Path Path // where the value is in the document
 	Kind Kind // the type of the value
-	// Text is how the value is written, quotes included; "" for an empty one.
+	// Text is the value as written, including quotes; "" for an empty one.
 	Text string
 	// Data is the decoded value: int64, float64, bool, string or nil. Maps,
 	// lists and expressions have none.
@@ -59,19 +59,19 @@ type Reference struct {
 
 // The errors that callers tell apart, with errors.Is.
 var (
-	// ErrNotFound says that there is no value at a path.
+	// ErrNotFound means that there is no value at a path.
 	ErrNotFound = errors.New("not there")
-	// ErrShared says that an edit would change other places as well.
+	// ErrShared means that an edit would change other places as well.
 	ErrShared = errors.New("shared with other places")
-	// ErrAmbiguous says that a key stands there several times.
+	// ErrAmbiguous means that a key is there several times.
 	ErrAmbiguous = errors.New("there more than once")
-	// ErrFixed says that a value stands there but cannot be replaced safely.
+	// ErrFixed means that a value is there but cannot be replaced safely.
 	ErrFixed = errors.New("cannot be edited in place")
-	// ErrKind says that the value is a map or a list, or that the new value is.
+	// ErrKind means that the value is a map or a list, or that the new value is.
 	ErrKind = errors.New("wrong kind of value")
 )
 
-// Error is what went wrong and where.
+// Error is an error with its position.
 type Error struct {
 	File         string // the file at fault
 	Line, Column int    // where in it; both count from 1

@@ -31,12 +31,12 @@ func leavesToTrainer(b projects.Bound) bool {
 	return b.Setting == "checkpointing" && b.Key.OfSharding && b.Value != true
 }
 
-// AnyOn tells whether one of some keys is on.
+// AnyOn reports whether any of the keys is on.
 func AnyOn(of []projects.Bound) bool {
 	return slices.ContainsFunc(of, func(b projects.Bound) bool { return b.Value == true })
 }
 
-// TrainerCheckpoints is whether the trainer's switch is on, by a file or by default.
+// TrainerCheckpoints reports whether the trainer's switch is on, in a file or by default.
 func (r *Run) TrainerCheckpoints() bool {
 	if _, own := r.CheckpointingKeys(); len(own) > 0 {
 		return firstValue(own) == true

@@ -54,8 +54,8 @@ func (r *Run) setInSnugFile(setting string) bool {
 	return r.Own != nil && r.Own.Set[setting] != nil
 }
 
-// trlComputes tells whether the loss is TRL's whatever Liger could do: from 1.15 on
-// it turns Liger's off (trainer/sft_trainer.py).
+// trlComputes reports whether the loss is TRL's even if Liger has one: from 1.15 on TRL turns Liger's off
+// (trainer/sft_trainer.py).
 func (r *Run) trlComputes() bool { return r.Trainer().UsesTRL && r.trlMinor() >= 15 }
 
 // ligerInCode tells whether the project's main file is a script that patches a model,

@@ -66,13 +66,13 @@ func (r *Run) upcasts(out map[string]any) bool {
 	return r.peft() && (!r.deepspeed() || precision == "" || precision == "fp32")
 }
 
-// LoRA is how adapters are made in a project, or would be.
+// LoRA says how adapters are made in a project, or would be.
 type LoRA struct {
 	PEFT               bool   // they are PEFT's, with its casts
-	Weights, Precision string // what the run then has
+	Weights, Precision string // the types that the run then has
 }
 
-// LoRA tells what turning it on would mean.
+// LoRA returns what turning it on would mean.
 func (r *Run) LoRA() LoRA {
 	precision, _ := r.ValueOrDefault("precision").(string)
 	out := map[string]any{"precision": precision, "weights": r.ValueOrDefault("weights")}
@@ -96,7 +96,7 @@ func (r *Run) usualTargets() bool {
 	return r.peft() && !r.Trainer().NamesTargets
 }
 
-// uncounted is what makes adapters take more than is simulated.
+// uncounted says why adapters take more than is simulated.
 func (r *Run) uncounted(fields map[string]any) []Missing {
 	if fields["lora"] == nil {
 		return nil

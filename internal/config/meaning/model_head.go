@@ -8,7 +8,7 @@ import (
 	"snug/internal/config/projects"
 )
 
-// scriptModel is what the main script says of its model.
+// scriptModel returns what the main script says about its model.
 func (r *Run) scriptModel() projects.LoadedModel {
 	if r.Primary == nil {
 		return projects.LoadedModel{}

@@ -11,8 +11,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// Run is the training run that the files of a project describe: what their values
-// mean, together and with what the trainer does by itself.
+// Run is the training run that the files of a project describe: their values together with the trainer's
+// defaults.
 type Run struct {
 	*projects.Found
 	// Bindings are the settings that the files hold, in the order in which people
@@ -45,8 +45,7 @@ func (r *Run) RunsAs(other *Run) {
 	r.Spans(other.gpus)
 }
 
-// Spans has the project run on as many GPUs as its user names, spread as its files
-// say; 0 leaves it as it is.
+// Spans sets the number of GPUs that the user gives, spread as the files say; 0 changes nothing.
 func (r *Run) Spans(gpus int) {
 	r.gpus = cmp.Or(gpus, r.gpus)
 }

@@ -21,8 +21,7 @@ import (
 // (5.22, modeling_utils.py), whatever accelerate's zero3_init_flag says: 1.15 tells
 // transformers of DeepSpeed's config in any case (set_deepspeed_weakref).
 
-// loadKind is dist.load of a kind, "" where it has none, nobody can tell or a
-// setup means it anyway.
+// loadKind is dist.load for a kind; "" if it has none, if it is not known, or if it is the default.
 func (r *Run) loadKind(kind string) string {
 	if !setup.DistTakes(kind, "load") {
 		return ""

@@ -121,8 +121,8 @@ func section(parts []string, p doc.Path) int {
 	return 2
 }
 
-// fits says whether a value can be what a key holds at all: an optimizer may be
-// a section, and its name stand in there.
+// fits reports whether a key could have this value at all. An optimizer may be a section that contains
+// its name.
 func fits(k *systems.Key, v doc.Value) bool {
 	switch v.Kind {
 	case doc.Map:

@@ -10,8 +10,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// bindNamed binds the best candidate of each setting. Where two are as good as
-// each other neither is bound: which one is meant only the user knows.
+// bindNamed binds the best candidate of each setting. If two are equally good, neither is bound: only the
+// user knows which one is meant.
 func (s *Source) bindNamed() ([]Bound, error) {
 	found := candidates(s.System, s.Tree)
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })

@@ -20,7 +20,7 @@ type claims struct {
 	ranks  map[int][]*claim
 }
 
-// valuePlace is where a value stands: two paths may lead to it.
+// valuePlace identifies the place of a value: two paths may lead to it.
 type valuePlace struct {
 	file  string
 	start int

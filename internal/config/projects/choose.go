@@ -172,10 +172,9 @@ func (p *Found) stages(main *Source) []*Source {
 	return out
 }
 
-// nearby says whether a file stands in or under the main file's folder and is a
-// stage of a curriculum: it has keys for samples per anchor, and none for a
-// batch. Values do not matter here, so that a wrong one in a stage is an error
-// and one in any other file is not.
+// nearby reports whether a file is in or under the main file's folder and is a stage of a curriculum: it
+// has keys for samples per anchor, and none for a batch. Values do not matter here, so a wrong value in a
+// stage is an error and one in any other file is not.
 func nearby(main, s *Source) bool {
 	dir := path.Dir(main.File)
 	if !s.System.MayBeStage || dir != "." && !strings.HasPrefix(s.File, dir+"/") {

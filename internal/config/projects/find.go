@@ -13,10 +13,10 @@ import (
 	"snug/internal/config/systems"
 )
 
-// ErrNothing says that a folder holds no configuration that snug knows.
+// ErrNothing means that a folder has no configuration that snug can read.
 var ErrNothing = errors.New("no training configuration found")
 
-// ErrSeveral says that a folder holds configurations of more than one run.
+// ErrSeveral means that a folder has configurations of more than one run.
 var ErrSeveral = errors.New("several configurations are here")
 
 // nothingFound is ErrNothing where something was there and could not be used.
@@ -25,11 +25,11 @@ type nothingFound struct{ root, why string }
 // Error says why nothing was found.
 func (n nothingFound) Error() string { return fmt.Sprintf("%v in %s; %s", ErrNothing, n.root, n.why) }
 
-// Is tells that it is ErrNothing.
+// Is makes errors.Is match ErrNothing.
 func (n nothingFound) Is(e error) bool { return e == ErrNothing }
 
-// Unusable is why what looked like a configuration is none, "" where there was
-// nothing like one.
+// Unusable says why something that looked like a configuration is not one; "" if there was nothing like
+// one.
 func Unusable(err error) string {
 	var n nothingFound
 	errors.As(err, &n)
@@ -236,8 +236,7 @@ func (p *Found) unbind(setting string) {
 // BindingsOf is the bindings of one setting, to look at.
 func (p *Found) BindingsOf(setting string) []Bound { return p.bySetting[setting] }
 
-// Main is the file that holds the run's settings, and what kind it is; empty
-// where snug.yaml binds them all.
+// Main is the file with the run's settings, and its kind; empty if snug.yaml binds them all.
 func (p *Found) Main() (file, title string) {
 	if p.Primary == nil {
 		return "", ""

@@ -25,7 +25,7 @@ func (p *Found) noteAbsent(b Bound, name string) {
 	p.bind(b)
 }
 
-// NamesDeepSpeed is whether a key is for DeepSpeed's files.
+// NamesDeepSpeed reports whether a key names DeepSpeed's file.
 func (b Bound) NamesDeepSpeed() bool { return strings.Contains(b.Key.Path, "deepspeed") }
 
 // namesFile is whether the value of a key is a file.

@@ -12,13 +12,12 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Auto is the value of a setting that a file leaves to somebody else: DeepSpeed
-// takes "auto" from TrainingArguments, Composer and Ultralytics find a batch
-// themselves. It is never overwritten.
+// Auto is the value of a setting that a file leaves to another program: DeepSpeed takes "auto" from
+// TrainingArguments; Composer and Ultralytics find a batch themselves. It is never overwritten.
 const Auto = "auto"
 
-// Phase is one step of an accumulation schedule: from that epoch on, so many
-// forwards per optimizer step.
+// Phase is one step of an accumulation schedule: from an epoch on, a number of forward passes per
+// optimizer step.
 type Phase struct {
 	From  int // the epoch
 	Count int // forwards
@@ -78,7 +77,7 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 // Read understands a value of a key in a setup's terms.
 func Read(k *systems.Key, t tree.Tree, at tree.Place) (any, error) { return valueReader{k}.read(t, at) }
 
-// IsComputed tells whether only a program knows a value: an expression, or a call.
+// IsComputed reports whether a value is known only to a program: an expression or a call.
 func IsComputed(v doc.Value) bool {
 	return v.Kind == doc.Expression || v.Kind == doc.Map && isCall(v.Text)
 }

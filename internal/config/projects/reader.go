@@ -142,9 +142,8 @@ type searched struct {
 	err    error
 }
 
-// lookAt takes apart what a search found, the smallest files first, as far as the
-// bounds go. What it read is in the order of the search; keep says which of it may
-// matter.
+// lookAt parses what a search found, the smallest files first, within the bounds. The result is in the
+// order of the search; keep says which files may matter.
 func (r *reader) lookAt(all []candidateFile, keep func(*Source) bool) (out []searched, unread int) {
 	order := make([]int, len(all))
 	for i := range all {

@@ -14,8 +14,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Files is how a project is read: names are relative to its folder, with
-// slashes.
+// Files reads a project: names are relative to its folder, with slashes.
 type Files interface {
 	// ReadFile returns the content of a file.
 	ReadFile(name string) ([]byte, error)

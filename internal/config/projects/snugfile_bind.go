@@ -52,7 +52,7 @@ func (p *Found) adopt(own *OwnFile) error {
 	return nil
 }
 
-// OwnKey is how a bound value is read.
+// OwnKey returns the key with which a bound value is read.
 func OwnKey(b OwnBinding) (*systems.Key, error) {
 	s, err := systems.SettingNamed(b.Setting)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // place in the command: axolotl train a.yml, torchrun run_clm.py args.yaml, torchrun
 // train.py. A flag says more, and comes first.
 
-// started is the config that the one script in the folder names; nil where there
-// is none, or where several are started.
+// started returns the config that the only script in the folder names; nil if there is none, or if
+// several are started.
 func started(found, mains []*Source) *Source {
 	var byPlace []*Source
 	for _, s := range found {

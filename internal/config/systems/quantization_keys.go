@@ -22,13 +22,12 @@ const (
 	BitsAndBytesCompute = "fp32" // bitsandbytes' default for the type of products
 )
 
-// Quantizer is what follows from a number of bits in one key, where other keys leave it
-// open.
+// Quantizer says what follows from a number of bits in one key, unless other keys say otherwise.
 type Quantizer struct {
 	Type        string      // of the quantized weights, "" for bitsandbytes' own
 	Double      bool        // whether their scales are quantized too
-	Computes    ComputeRule // where the trainer has no rule of its own
-	NeedsMethod bool        // nothing is quantized unless a key says by what
+	Computes    ComputeRule // if the trainer has no rule
+	NeedsMethod bool        // nothing is quantized unless a key names the method
 }
 
 // factoryBits is LLaMA-Factory's number of bits.

@@ -2,7 +2,7 @@
 
 package systems
 
-// Side is where a run is, seen from figures that leave something out.
+// Side says on which side of the true memory the figures are, if they leave something out.
 type Side string
 
 // The sides.

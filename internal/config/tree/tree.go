@@ -39,10 +39,10 @@ func New(layers ...Layer) Tree {
 	return t
 }
 
-// Place is a value of a tree and where it stands.
+// Place is a value of a tree and its position.
 type Place struct {
 	At    doc.Path  // in the tree
-	File  string    // that holds it
+	File  string    // the file that has it
 	Path  doc.Path  // in the file: the one to edit
 	Value doc.Value // interpolations followed
 	// Through is the interpolations that led here, the first at the top.
@@ -51,7 +51,7 @@ type Place struct {
 	Computed string
 }
 
-// ErrAbsent says that a tree has no such key.
+// ErrAbsent means that a tree has no such key.
 var ErrAbsent = errors.New("not there")
 
 // Find is the value at a path, interpolations followed.
@@ -89,7 +89,7 @@ func (t Tree) follow(p doc.Path, through []string) (Place, error) {
 	return next, err
 }
 
-// Stands is the value at a path as the last layer has it.
+// Stands returns the value at a path in the last layer that has it.
 func (t Tree) Stands(p doc.Path) (Place, error) { return t.standsAbove(-1, p) }
 
 // standsAbove is the same of the layers beyond one.
@@ -124,8 +124,8 @@ func (t Tree) Nearest(p doc.Path) Layer {
 	return best
 }
 
-// Has says whether there is anything at a path. What is written twice is there:
-// whoever asks for it learns why it cannot be read.
+// Has reports whether there is anything at a path. A key that is written twice counts; reading it returns
+// the error.
 func (t Tree) Has(p doc.Path) bool { return t.hasAbove(-1, p) }
 
 // hasAbove is the same of the layers beyond one.
@@ -149,9 +149,8 @@ func interpolated(text string) (name string, simple bool) {
 	return strings.TrimSpace(m[1]), true
 }
 
-// resolveName is the path that an interpolation at p means: from the root, or
-// with leading dots from where it stands, one for its own map and one more for
-// each map further up.
+// resolveName is the path that an interpolation at p refers to: from the root, or with leading dots
+// relative to its own place, one for its own map and one more for each map further up.
 func resolveName(p doc.Path, name string) (doc.Path, error) {
 	rest := strings.TrimLeft(name, ".")
 	up := len(name) - len(rest)

@@ -20,14 +20,14 @@ type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
 // AMDSMI asks the program amd-smi, which Run starts.
 type AMDSMI struct{ Run Run }
 
-// Name is what people know the source as.
+// Name is the name of the source in messages.
 func (AMDSMI) Name() string { return "amd-smi" }
 
-// Maker is whose cards it knows.
+// Maker is the manufacturer of the GPUs that it lists.
 func (AMDSMI) Maker() gpu.Maker { return gpu.AMD }
 
-// Report puts together the cards, their memory and who uses it; the last may
-// be missing, as it is for ordinary users on some systems.
+// Report combines the cards, their memory and their processes. The processes may be missing, as for
+// ordinary users on some systems.
 func (s AMDSMI) Report(ctx context.Context) (*gpu.Report, error) {
 	static, err := s.Run(ctx, "amd-smi", "static", "--asic", "--bus", "--driver", "--json")
 	if err != nil {
@@ -47,7 +47,7 @@ func (s AMDSMI) Report(ctx context.Context) (*gpu.Report, error) {
 	return r, nil
 }
 
-// card is what `static` and `metric` say of one GPU.
+// card is the output of `static` and `metric` for one GPU.
 type card struct {
 	GPU  int `json:"gpu"`
 	ASIC struct {
@@ -119,8 +119,8 @@ func known(s string) string {
 	return s
 }
 
-// addProcesses reads `amd-smi process --json`. Where nothing runs, a sentence
-// stands in the place of the process.
+// addProcesses reads `amd-smi process --json`. If nothing runs, it has a sentence in place of the
+// process.
 func addProcesses(r *gpu.Report, out []byte) {
 	var list []struct {
 		GPU       int `json:"gpu"`

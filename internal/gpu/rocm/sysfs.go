@@ -19,16 +19,15 @@ import (
 // /.
 type Sysfs struct{ Root fs.FS }
 
-// Name is what people know the source as.
+// Name is the name of the source in messages.
 func (Sysfs) Name() string { return "/sys/class/drm" }
 
-// Maker is whose cards it knows.
+// Maker is the manufacturer of the GPUs that it lists.
 func (Sysfs) Maker() gpu.Maker { return gpu.AMD }
 
 const amdVendor = "0x1002"
 
-// Report reads class/drm/card*/device for the memory and class/kfd for what
-// else the compute driver knows.
+// Report reads class/drm/card*/device for the memory, and class/kfd for the rest.
 func (s Sysfs) Report(context.Context) (*gpu.Report, error) {
 	cards, err := fs.Glob(s.Root, "sys/class/drm/card[0-9]*")
 	if err != nil {

@@ -20,16 +20,16 @@ type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
 // Source asks the program nvidia-smi, which Run starts.
 type Source struct{ Run Run }
 
-// Name is what people know the source as.
+// Name is the name of the source in messages.
 func (Source) Name() string { return "nvidia-smi" }
 
-// Maker is whose cards it knows.
+// Maker is the manufacturer of the GPUs that it lists.
 func (Source) Maker() gpu.Maker { return gpu.NVIDIA }
 
 const program = "nvidia-smi"
 
-// Report reads the short CSV. Drivers that do not know one of its fields, and
-// cards cut into slices, are read from the long XML.
+// Report reads the short CSV. If a driver does not support one of its fields, or a card has slices, it
+// reads the long XML.
 func (s Source) Report(ctx context.Context) (*gpu.Report, error) {
 	r, err := s.short(ctx)
 	if err == nil && !cut(r) {
