@@ -18,7 +18,7 @@ type Case struct {
 	Err  error            // why there is no estimate
 }
 
-// Reserved is how far the estimate is off, as a share of the truth.
+// Reserved is the error of the estimate of reserved memory, as a share of the truth.
 func (c *Case) Reserved() float64 { return off(c.Said.PeakReserved, c.Measured.PeakReserved) }
 
 // Allocated is the same of the allocated bytes.

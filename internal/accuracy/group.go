@@ -17,7 +17,7 @@ type Stats struct {
 	Median float64 // the median of the absolute errors
 	P95    float64 // their 95th percentile
 	Worst  float64 // with its sign
-	Under  int     // said less than what it took, by more than a thousandth
+	Under  int     // estimates that are too low by more than a thousandth
 	Low    float64 // the lowest and the highest of truth over estimate, less one
 	High   float64
 }

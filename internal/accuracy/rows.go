@@ -19,7 +19,7 @@ import (
 // Row is one measured case.
 type Row struct {
 	File     string         // the file that the row comes from
-	Fields   map[string]any // the setup as it stands in the file
+	Fields   map[string]any // the setup as written in the file
 	Setup    *setup.Setup   // nil where it is not one that can be simulated
 	Measured Measured       // what was measured
 	Card     gpu.Card       // that it was made on
@@ -53,9 +53,9 @@ func (r *Row) Seconds() []float64 {
 	return out
 }
 
-// Skipped is how many of the first updates the real run left out because its
-// scaled gradients had overflowed: until the first one there are no states,
-// eight bytes a parameter for Adam, four for momentum.
+// Skipped is the number of first updates that the real run skipped because its scaled gradients
+// overflowed. Until the first update there are no states, eight bytes per parameter for Adam, four for
+// momentum.
 func (r *Row) Skipped() int {
 	m, n := &r.Measured, 0
 	if r.Setup == nil || r.Setup.Precision != "amp-fp16" {
@@ -87,7 +87,7 @@ func (r *Row) ID() string {
 	return id
 }
 
-// Custom tells whether the model is code of its own, which no family stands for.
+// Custom reports whether the model is code of its own that no family covers.
 func (r *Row) Custom() bool {
 	m, _ := r.Fields["model"].(map[string]any)
 	return m["custom"] != nil

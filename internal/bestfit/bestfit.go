@@ -51,13 +51,13 @@ type Player struct {
 	PeakReserved  uint64 // the most that was taken from the device
 }
 
-// Suits says whether options are those that this package knows.
+// Suits reports whether this package supports the options.
 func Suits(o allocator.Options) bool {
 	return o == allocator.Options{} || o == allocator.DefaultOptions()
 }
 
-// New makes an allocator of a PyTorch version over a device that never runs
-// out, for CUDA streams numbered from 0 and about so many allocations at once.
+// New returns an allocator of a PyTorch version over a device that never runs out, for CUDA streams
+// numbered from 0 and about this many allocations at once.
 func New(dev allocator.Device, v allocator.Version, streams, alive int) *Player {
 	p := &Player{dev: dev, byCreation: v.AtLeast(12), blocks: make([]block, 1, 64+2*alive)}
 	for range 2 * streams {
@@ -84,7 +84,7 @@ func Of(n uint64) Request {
 	return r
 }
 
-// cuts says whether the request leaves a block of its own of one that it gets.
+// cuts reports whether the request splits a block of this size.
 func (r *Request) cuts(size uint64) bool {
 	rest := size - r.size
 	return rest > smallMost || rest != 0 && r.pool == 0
@@ -109,8 +109,8 @@ func (p *Player) Alloc(r *Request, stream uint16) int32 {
 	return i
 }
 
-// Moment is Alloc and Free at once. Nothing is left of it but the peak, unless
-// it grows; or cuts a block where ties go by age, as the cut joins to a new one.
+// Moment is Alloc and Free at once. Only the peak changes, unless memory grows, or a block is cut where
+// ties go by age, because the remainder joins to a new block.
 func (p *Player) Moment(r *Request, stream uint16) {
 	got, _, _ := p.sets[int32(stream)*2+r.pool].best(r)
 	if got == 0 {

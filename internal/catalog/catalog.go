@@ -90,9 +90,8 @@ func (m *model) entry() Entry {
 	return e
 }
 
-// Find is the model of that name, short or as on the hub, or nil. On the hub's
-// names the organisation may be left out, as code from before there were any does:
-// bert-base-uncased.
+// Find returns the model with a name, short or as on the hub, or nil. The hub's organization may be
+// omitted, as in old code: bert-base-uncased.
 func Find(name string) *Entry {
 	var e Entry
 	if m := match(models(), name); m != nil {

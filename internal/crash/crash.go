@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// ErrUnsupported is where programs cannot be traced so.
+// ErrUnsupported means that programs cannot be traced here.
 var ErrUnsupported = errors.New("programs cannot be traced here")
 
-// Program is what to run. Its standard input is empty.
+// Program is the program to run. Its standard input is empty.
 type Program struct {
 	Path   string   // of the executable
 	Args   []string // with its name
@@ -29,18 +29,18 @@ type Kind int
 const (
 	Nothing Kind = iota // it is counted
 	Kill                // the program is killed before it
-	Tear                // half of what it writes is written, then the program is killed
+	Tear                // half of the data is written, then the program is killed
 	Fail                // it fails
 )
 
-// Fault is what happens, at which call, counted from 1.
+// Fault is what happens, and at which call, counted from 1.
 type Fault struct {
 	Kind  Kind          // what happens: a kill or an error
 	At    int           // the number of the system call, from 1
 	Errno syscall.Errno // of a Fail
 }
 
-// Result is how it went.
+// Result is the outcome.
 type Result struct {
 	Calls int    // that changed something, up to the end
 	Call  string // the one that the fault was at, "" where the program ended before

@@ -9,11 +9,11 @@ import (
 	"os"
 )
 
-// ErrHeld says that another process holds the lock.
+// ErrHeld means that another process holds the lock.
 var ErrHeld = errors.New("another process holds it")
 
-// ErrUnsupported says that the file system has no locks: some network file
-// systems are mounted without them.
+// ErrUnsupported means that the file system has no locks: some network file systems are mounted without
+// them.
 var ErrUnsupported = errors.New("this file system has no locks")
 
 // Try takes the lock on an open file, or fails at once with ErrHeld or

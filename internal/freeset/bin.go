@@ -2,12 +2,11 @@
 
 package freeset
 
-// bin is a sorted sequence of free blocks of about one size. Nearly always it
-// holds one or two, all in first, which has room for them in the bin itself. For
-// the program that leaves a hundred thousand holes of the same size the sequence
-// goes on in more chunks, each of at most chunkCap entries, so that an insertion
-// never moves more than one; as such holes come and go beside each other, the
-// chunk used last is mostly the one to use next.
+// bin is a sorted sequence of free blocks of about one size. Nearly always it holds one or two, all in
+// first, which is stored in the bin itself. For a program that leaves a hundred thousand holes of the
+// same size the sequence continues in chunks of at most chunkCap entries, so an insertion never moves
+// more than one chunk. Such holes come and go next to each other, so the chunk used last is usually the
+// next one used.
 type bin struct {
 	first []Entry
 	more  [][]Entry // none is empty

@@ -44,8 +44,8 @@ func (e *Entry) Less(f Entry) bool {
 
 // Set is the free blocks of one pool and stream. The zero value is empty.
 //
-// The block that came last is held apart from the bins: what is left of a block
-// that was cut, or what two have joined to, is mostly the next to go.
+// The newest block is kept apart from the bins: the remainder of a block that was cut, or the result of a
+// merge, is usually the next one to be used.
 type Set struct {
 	held    Entry
 	holding bool
@@ -68,7 +68,7 @@ const (
 
 var endCursor = Cursor{bin: atEnd}
 
-// End says that there is no such place.
+// End reports whether the cursor is past the last entry.
 func (c Cursor) End() bool { return c.bin == atEnd }
 
 // binOf is the bin that a size belongs to.
@@ -170,8 +170,7 @@ func (s *Set) At(c Cursor) *Entry {
 	return s.bin(c.bin).at(c.place)
 }
 
-// Settle puts what is held into its bin. Who steps from place to place has to
-// call it before the first.
+// Settle puts the block that is kept apart into its bin. Call it before stepping with a Cursor.
 func (s *Set) Settle() {
 	if s.holding {
 		s.holding = false
@@ -244,8 +243,8 @@ func (s *Set) Remove(c Cursor) {
 	}
 }
 
-// Erase removes the entry of e's block. Two segments of a replayed recording
-// may lie at one address, so equal keys are told apart by the block.
+// Erase removes the entry of e's block. Two segments of a replayed recording may have the same address,
+// so equal keys are distinguished by the block.
 func (s *Set) Erase(e Entry) {
 	if s.holding && s.held.Block == e.Block {
 		s.holding = false

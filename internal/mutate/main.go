@@ -22,7 +22,7 @@ import (
 	"snug/internal/files"
 )
 
-// options are what the command line says.
+// options are the flags and arguments.
 type options struct {
 	n       int
 	seed    uint64

@@ -29,9 +29,9 @@ func Words(words []string) []string {
 	return out
 }
 
-// secretIn is the secret that a word ends in, being the value of the flag before it
-// or of a name within it; "" where it has none. What begins like a flag is the next
-// one, a script is what the command runs, and the text of sh -c is no value.
+// secretIn returns the secret that a word ends in, as the value of the flag before it or of a name within
+// it; "" if it has none. A word that looks like a flag is the next flag, a script is what the command
+// runs, and the text of sh -c is not a value.
 func secretIn(before, word string) string {
 	isFlag := strings.HasPrefix(before, "-") && !strings.ContainsAny(before, "= \t\n")
 	if isFlag && !strings.HasPrefix(word, "-") && !isScript(word) && isSecret(kindOf(before), word) {

@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Torch   string  // "" is the version that the recording shows
 	Conf    *string // a PYTORCH_ALLOC_CONF string instead of the recorded options
-	Limit   uint64  // cap on reserved bytes; 0 is none
+	Limit   uint64  // limit of reserved bytes; 0 is none
 	Own     bool    // addresses of our own instead of the recorded ones
 	Samples int     // length of Result.Timeline
 
@@ -30,7 +30,7 @@ func (o Options) recorded() bool { return o.Conf == nil && o.Limit == 0 && !o.Ow
 // Sample is the most that was held during a stretch of events.
 type Sample struct{ Allocated, Reserved uint64 }
 
-// Result is what a replay came to.
+// Result is the outcome of a replay.
 type Result struct {
 	allocator.Result
 	Torch    allocator.Version // the release whose rules were used
@@ -41,12 +41,12 @@ type Result struct {
 	AtPeak   Sample            // at the event that brought the most reserved memory
 }
 
-// Exact says whether the replay took from the driver and gave back just what
-// the real run did, one for one.
+// Exact reports whether the replay took from the driver, and returned to it, exactly what the real run
+// did, request by request.
 func (r *Result) Exact() bool { return r.Checked && r.Mismatch == "" }
 
-// cardBytes is the size of the card where nobody says: larger than any, and a
-// power of two so that a limit is an exact fraction of it.
+// cardBytes is the size of an unknown card: larger than any, and a power of two so that a limit is an
+// exact fraction of it.
 const cardBytes = 1 << 40
 
 // Run plays one device of a recording.
@@ -103,8 +103,8 @@ func play(a *allocator.Allocator, d *snapshot.Device, driver allocator.Device, v
 	return out, nil
 }
 
-// asCard makes an error message speak of a card that is as large as the limit,
-// since a recording does not say how large the real one was.
+// asCard rewrites an error message for a card as large as the limit, because a recording does not have
+// the size of the real one.
 func asCard(oom *allocator.OutOfMemoryError, limit uint64) {
 	if limit == 0 {
 		return

@@ -16,8 +16,8 @@ import (
 	"math"
 )
 
-// MostHeader is how long a header may be. The format's own library allows 100 MB;
-// the longest of published models have some 2 MB, for 20,000 tensors.
+// MostHeader limits the length of a header. The format's own library allows 100 MB; the longest headers
+// of published models have some 2 MB, for 20,000 tensors.
 const MostHeader = 16 << 20
 
 // Header is what a file says about its tensors.

@@ -64,8 +64,8 @@ var suffixes = []struct {
 	{"b", 1},
 }
 
-// Parse reads "24GiB", "24 GB", "512MiB" or a plain number, which counts units
-// of plain bytes each (1 for bytes, GiB where cards are meant).
+// Parse reads "24GiB", "24 GB", "512MiB" or a plain number in units of plain bytes (1 for bytes, GiB for
+// cards).
 func Parse(text string, plain float64) (Bytes, error) {
 	s := strings.ToLower(strings.TrimSpace(text))
 	scale := plain
@@ -89,9 +89,8 @@ func Parse(text string, plain float64) (Bytes, error) {
 // takes in bytes.
 const leastLimit = KiB
 
-// ParseLimit reads how much memory something may take: bytes, or text with a unit.
-// A bare number that is too small for anything was meant with one, and who wrote it
-// is told so: 24 would be 24 bytes.
+// ParseLimit reads an amount of memory: bytes, or text with a unit. A bare number that is too small is an
+// error that suggests a unit: 24 would be 24 bytes.
 func ParseLimit(text string) (Bytes, error) {
 	b, err := Parse(text, 1)
 	switch {

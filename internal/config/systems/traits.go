@@ -128,7 +128,7 @@ type OwnModel struct {
 // Shape is the size of a transformer: its layers, its attention heads and the width of its hidden states.
 type Shape struct{ Layers, Heads, Channels int }
 
-// ComputeRule is where the type of products with quantized weights comes from.
+// ComputeRule says where the type of products with quantized weights comes from.
 type ComputeRule string
 
 // The rules; "" is bitsandbytes' own type.
@@ -144,12 +144,12 @@ type Families struct {
 	Names []Term // how the name of a model begins that is of the family
 }
 
-// Sharding is how a run over several GPUs is spread.
+// Sharding says how a run over several GPUs is spread.
 type Sharding struct {
-	// Shards says that it is FSDP's without a key that says so, where ShardingRecipes
-	// is "" or a program is started whose name ends so.
+	// Shards means that it uses FSDP without a key, if ShardingRecipes is "" or the name of the started
+	// program ends in it.
 	Shards          bool
 	ShardingRecipes string // such as _distributed
-	// such as _distributed
+	// GathersInAutocast means that FSDP gathers and reduces in the type of autocast.
 	GathersInAutocast bool
 }

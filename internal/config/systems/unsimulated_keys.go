@@ -2,7 +2,7 @@
 
 package systems
 
-// Side says on which side of the true memory the figures are, if they leave something out.
+// Side says whether the run takes less or more than figures that leave something out.
 type Side string
 
 // The sides.
