@@ -13,7 +13,7 @@ import (
 // Case is one measured run with its estimate.
 type Case struct {
 	*Row
-	Said *estimate.Answer // the estimate; nil where there is none
+	Said *estimate.Answer // the estimate, or nil
 	Told *estimate.Answer // the estimate given which updates the run skipped; nil where it skipped none
 	Err  error            // why there is no estimate
 }

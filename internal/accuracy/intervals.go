@@ -62,7 +62,7 @@ func judge(cases []*Case) []Judged {
 	return out
 }
 
-// again tells whether a case is this one, or the same run once more.
+// again reports whether a case is this one, or the same run once more.
 func (c *Case) again(o *Case) bool {
 	return o.Card.Name == c.Card.Name && o.Said.PeakReserved == c.Said.PeakReserved && reflect.DeepEqual(c.plain(), o.plain())
 }
@@ -81,7 +81,7 @@ func (c *Case) from(some []estimate.Case) [2]uint64 {
 	return r.Around(least, most)
 }
 
-// holds tells whether an interval holds what the run took.
+// holds reports whether an interval holds what the run took.
 func (c *Case) holds(interval [2]uint64) bool {
 	return interval[0] <= c.Measured.PeakReserved && c.Measured.PeakReserved <= interval[1]
 }

@@ -18,11 +18,11 @@ import "snug/internal/units"
 //     to the lowest such hole. Holes of two chunks are never joined.
 //  3. If there is none, a new chunk is reserved. It comes from the kernel's mmap,
 //     which works downwards: the top of the highest gap that is large enough, and
-//     mostly that is right below everything else.
+//     usually that is right below everything else.
 //  4. A chunk in which nothing is in use any more is given back at once, and
 //     becomes such a gap. A chunk in partial use keeps its freed ranges as holes.
 //
-// Since chunks mostly go downwards, "newest first" mostly looks like "lowest
+// Since chunks usually go downwards, "newest first" usually looks like "lowest
 // address first". Three recordings that have a newer chunk above an older one
 // decide for the former; nothing in any single-GPU recording contradicts it.
 //

@@ -51,7 +51,7 @@ func (c *chunk) measure() {
 	}
 }
 
-// empty says that nothing in the chunk is in use.
+// empty reports whether nothing in the chunk is in use.
 func (c *chunk) empty() bool { return c.room == c.bytes() }
 
 // insertSpan adds s to spans, which are in order of address, and joins it with

@@ -40,7 +40,7 @@ func ParseVersion(text string) (Version, error) {
 	return v, nil
 }
 
-// endsCleanly says whether what follows the minor number starts a patch level,
+// endsCleanly reports whether what follows the minor number starts a patch level,
 // a pre-release, a build or a branch, not a stray letter glued to the number.
 func endsCleanly(rest string) bool {
 	return rest == "" || strings.ContainsAny(rest[:1], ".+-ar")

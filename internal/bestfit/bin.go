@@ -39,7 +39,7 @@ type key struct {
 	fine bool
 }
 
-// before says whether x comes before k.
+// before reports whether x comes before k.
 func (h *holes) before(x hole, k key) bool {
 	if k.fine {
 		return x < k.hole

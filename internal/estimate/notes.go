@@ -58,7 +58,7 @@ func idleVersions(s *setup.Setup) (out []string) {
 	return out
 }
 
-// loadedNote says that the saved type of the weights is not known, if that matters.
+// loadedNote means that the saved type of the weights is not known, if that matters.
 func loadedNote(s *setup.Setup, name func(field string) string) string {
 	weights := name("weights")
 	switch {

@@ -113,13 +113,13 @@ func Kept(s *setup.Setup) uint64 {
 	return kept
 }
 
-// addsGradients tells whether gradients stay over forwards where the recordings
+// addsGradients reports whether gradients stay over forwards where the recordings
 // had one a step.
 func addsGradients(s *setup.Setup) bool {
 	return s.Accumulation > 1 && Profile(s).Facts.Accumulation == 1
 }
 
-// addsBuckets tells whether DDP's buckets come on top of what was recorded. With
+// addsBuckets reports whether DDP's buckets come on top of what was recorded. With
 // gradient_as_bucket_view they are the gradients that stay.
 func addsBuckets(s *setup.Setup) bool {
 	d := s.Dist

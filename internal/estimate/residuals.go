@@ -148,7 +148,7 @@ func (t Residuals) measured(card gpu.Card, torch string, onIt, withIt bool) Meas
 	return out
 }
 
-// on tells whether a card is of the kind of those measured.
+// on reports whether a card is of the kind of those measured.
 func (m Measured) on(card gpu.Card) bool {
 	was, err := gpu.Find(m.Card)
 	return err == nil && card.Kernels(0) == was.Kernels(0)

@@ -155,7 +155,7 @@ func (c *Config) alias(key, other string) {
 	c.keys = keys
 }
 
-// null tells whether a key is there with the value null.
+// null reports whether a key is there with the value null.
 func (c *Config) null(key string) bool {
 	v, there := c.keys[key]
 	return there && v == nil

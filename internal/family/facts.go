@@ -50,7 +50,7 @@ type Facts struct {
 	// apply.
 	Dims Dims
 
-	// late says that building the model does not import transformers'
+	// late means that building the model does not import transformers'
 	// modeling_layers, or does so for the CPU. The others do, and with it
 	// torch.distributed.pipelining, which keeps a torch.tensor(0.0) on the default
 	// device.

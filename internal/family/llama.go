@@ -201,7 +201,7 @@ func newRMSNorm(b *nn.Builder, run Run, at string, width int) *rmsNorm {
 
 func (n *rmsNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(n, x) }
 
-// orNone is the norm where there is one.
+// orNone is the norm if there is one.
 func (n *rmsNorm) orNone(x *shadow.Tensor) *shadow.Tensor {
 	if n == nil {
 		return x

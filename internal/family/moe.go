@@ -23,7 +23,7 @@ type moeShape struct {
 	scores                 shadow.DType // of the weights; None is the logits' own
 }
 
-// sparse tells whether layer i has experts.
+// sparse reports whether layer i has experts.
 func (m *moeShape) sparse(i int) bool {
 	return !slices.Contains(m.dense, i) && (i+1)%m.every == 0
 }

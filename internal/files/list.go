@@ -30,7 +30,7 @@ func ReadDir(name string, most int) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// TooManyError says that a folder has more entries than the limit, Most.
+// TooManyError means that a folder has more entries than the limit, Most.
 type TooManyError struct{ Most int }
 
 func (e TooManyError) Error() string {

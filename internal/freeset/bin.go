@@ -65,7 +65,7 @@ func (b *bin) chunkFor(key Entry) int {
 	return lo
 }
 
-// before says that all of chunk k is less than key.
+// before reports whether all of chunk k is less than key.
 func (b *bin) before(k int, key Entry) bool {
 	c := *b.chunk(k)
 	return len(c) == 0 || c[len(c)-1].Less(key)
@@ -175,7 +175,7 @@ func (b *bin) remove(p place) bool {
 	}
 	c := b.first
 	end := len(c) - 1
-	for j := int(p.at); j < end; j++ { // mostly none to move, so no call to copy
+	for j := int(p.at); j < end; j++ { // usually none to move, so no call to copy
 		c[j] = c[j+1]
 	}
 	b.first = c[:end]

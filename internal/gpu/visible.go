@@ -33,7 +33,7 @@ func (m *Machine) Limit(lookup func(string) (string, bool)) {
 	}
 }
 
-// differ says whether a maker's cards are of several kinds.
+// differ reports whether a maker's cards are of several kinds.
 func (m *Machine) differ(maker Maker) bool {
 	name := ""
 	for _, d := range m.Devices {

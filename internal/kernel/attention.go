@@ -50,7 +50,7 @@ func (r Rules) AttentionBackend(a Attention) Backend {
 	return Math
 }
 
-// cudnnFirst tells whether cuDNN is preferred: on Hopper and data-centre
+// cudnnFirst reports whether cuDNN is preferred: on Hopper and data-centre
 // Blackwell from 2.9 on (with the cuDNN those versions ship).
 func (r Rules) cudnnFirst() bool {
 	return r.Torch >= 209 && (r.Capability == 90 || r.Capability == 100 || r.Torch >= 210 && r.Capability == 103)

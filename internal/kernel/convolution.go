@@ -144,7 +144,7 @@ func (p BatchBytes) scaled(batch int) uint64 {
 	return p.Bytes * uint64(batch) / uint64(p.Batch)
 }
 
-// sameKernel tells whether two sizes can have come from one kernel: the
+// sameKernel reports whether two sizes can have come from one kernel: the
 // workspace grows with the batch, and at most as fast.
 func sameKernel(a, b BatchBytes) bool {
 	return a.Batch < b.Batch && a.Bytes <= b.Bytes && b.Bytes <= a.scaled(b.Batch)+a.scaled(b.Batch)/8+1024

@@ -84,7 +84,7 @@ func (b convBytes) carry(to convBytes, kind ConvKind, n uint64) uint64 {
 	return uint64(float64(n) * float64(to.tensors) / float64(b.tensors))
 }
 
-// alike says that two shapes have the same choice of kernels: all but how large
+// alike reports whether two shapes have the same choice of kernels: all but how large
 // they are agrees.
 func (c convShape) alike(d convShape, element int) bool {
 	step := 16 / element

@@ -39,7 +39,7 @@ func (t Type) String() string { return types[t].name }
 // Bytes is the size of one number.
 func (t Type) Bytes() int { return types[t].bytes }
 
-// half tells whether the type is one of the two of 16 bits.
+// half reports whether the type is one of the two of 16 bits.
 func (t Type) half() bool { return t != Float32 }
 
 // threadsPerSM is how many threads a multiprocessor holds.

@@ -30,7 +30,7 @@ func Order(n int, size *Dims, operands []Dims, reduction bool) (perm Dims) {
 	return perm
 }
 
-// compareDims says whether dimension a must come after b (1), before it (-1),
+// compareDims reports whether dimension a must come after b (1), before it (-1),
 // or whether no operand tells (0).
 func compareDims(size *Dims, operands []Dims, a, b int, reduction bool) int {
 	if reduction && (operands[0][a] == 0) != (operands[0][b] == 0) {

@@ -48,7 +48,7 @@ func (r Rules) Fuses4bit(t Type, rows, n, k int) bool {
 	return rows <= f.most()
 }
 
-// hbm tells whether the card has the faster kind of memory.
+// hbm reports whether the card has the faster kind of memory.
 func (f fusing) hbm() bool { return f.arch == 80 || f.arch/10 == 9 }
 
 // blackwell is for the cards of data centres, 10.0 and 10.3.

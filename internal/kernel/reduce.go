@@ -135,7 +135,7 @@ func (it *reduceIter) coalesce() {
 	it.n = at + 1
 }
 
-// narrow tells whether 32 bits index everything.
+// narrow reports whether 32 bits index everything.
 func (it *reduceIter) narrow() bool {
 	const limit = 1<<31 - 1
 	numel, in, out := 1, 1, 1

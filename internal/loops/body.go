@@ -12,16 +12,16 @@ import (
 type body struct {
 	loop  *stream.Loop
 	steps []step
-	owned []uint32 // the allocations that steps name: those that outlive their turn or are of others
+	owned []uint32 // the allocations that steps name: those that outlive their iteration or are of others
 	class *class
 }
 
-// step is one event of a turn.
+// step is one event of an iteration.
 type step struct {
 	kind  stepKind
 	bytes uint64 // asked for
 	queue uint16
-	what  int32 // the place among what the turn made, or the one in body.owned
+	what  int32 // the place among what the iteration made, or the one in body.owned
 	far   int   // how many iterations away the freed allocation was made
 }
 
@@ -151,7 +151,7 @@ func (p *Player) loop(l *stream.Loop) error {
 	return nil
 }
 
-// short plays a loop of few turns.
+// short plays a loop of few iterations.
 func (p *Player) short(l *stream.Loop) error {
 	p.at = l.At - 1
 	for k := range l.Times {
@@ -172,7 +172,7 @@ func (b *body) inside(done, turns int) bool {
 	return done >= lead && done+turns <= b.loop.Times-lead
 }
 
-// turn plays one turn.
+// turn plays one iteration.
 func (p *Player) turn(b *body, done int) error {
 	copy := b.loop.Copy(done)
 	at := b.loop.At + done*len(b.steps)
@@ -188,7 +188,7 @@ func (p *Player) turn(b *body, done int) error {
 	return nil
 }
 
-// step plays one event of a turn.
+// step plays one event of an iteration.
 func (p *Player) step(b *body, i, copy int) error {
 	s := &b.steps[i]
 	switch s.kind {

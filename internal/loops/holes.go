@@ -202,7 +202,7 @@ func (p *Player) ownHole(b *bin, set int32, size uint64) (hole, bool) {
 	panic("loops: a hole was counted that is not there")
 }
 
-// isHole tells whether there is a hole of that size.
+// isHole reports whether there is a hole of that size.
 func (p *Player) isHole(set int32, x hole, size uint64) bool {
 	s := &p.segs[x.seg]
 	if s.set != set || s.own == none || s.apart || x.addr < s.addr {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// recording is turns of a loop being played, with all that decided how they came
+// recording is iterations of a loop being played, with all that decided how they came
 // out. The segments that they touch have roles, in the order in which they come
 // into it.
 type recording struct {
@@ -21,7 +21,7 @@ type recording struct {
 
 	segs  []int32 // by role
 	picks []pick
-	next  owner // whose block is given back next
+	next  owner // whose block is freed next
 	made  map[owner]place
 	taken []owned
 

@@ -150,7 +150,7 @@ func (p *Player) segment(r *request) int32 {
 	return i
 }
 
-// flush gives back every segment that is not in use: the large pool's first, and
+// flush frees every segment that is not in use: the large pool's first, and
 // of a pool by CUDA stream, size and address.
 func (p *Player) flush() {
 	p.watch.stop(p)

@@ -24,7 +24,7 @@ const none = -1
 // are always one block.
 type segment struct {
 	addr   uint64 // in quanta
-	set    int32  // of holes, which is its pool and CUDA stream; none once it was given back
+	set    int32  // of holes, which is its pool and CUDA stream; none once it was freed
 	layout int32  // how it is cut, if that is a shared layout
 	own    int32  // or its own
 	role   int32  // in the recording under way, from 1
@@ -46,7 +46,7 @@ type ownLayout struct {
 // the highest slot.
 type segments struct {
 	segs  []segment
-	gone  []int32 // places of those that were given back
+	gone  []int32 // places of those that were freed
 	owns  []ownLayout
 	idle  []int32 // places of owns that are not in use
 	top   uint64  // an address above all, in quanta

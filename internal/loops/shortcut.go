@@ -20,7 +20,7 @@ type shortcut struct {
 	guards        []guard
 	ties          []tie    // by their last role
 	deeper        []deeper // which voids are larger than others
-	frees         []spread // where that is what they give back
+	frees         []spread // where that is what they free
 	leaves        []spread // where that is what they leave
 
 	grows                uint64 // quanta
@@ -40,7 +40,7 @@ type role struct {
 	before, after int32  // its layouts; after is none where it is gone
 	size          uint64 // draw: what was asked for; grow: the segment's size
 	got           uint64 // draw: the hole's size
-	at            uint64 // the block that was drawn or given back; born: how far into the void
+	at            uint64 // the block that was drawn or freed; born: how far into the void
 	owner         owner  // locate: whose it was
 	of            int32  // beside: next to whom; born: before which void
 	side          int8   // beside: -1 before it, 1 behind it
@@ -61,7 +61,7 @@ type way uint8
 
 const (
 	draw   way = iota // its hole is the best fit for a request
-	locate            // something in it is given back
+	locate            // something in it is freed
 	grow              // it is new
 	beside            // it is next to another one
 	born              // it was filled from a void
@@ -169,20 +169,20 @@ func (p *Player) jump(b *body, done int) int {
 	return 0
 }
 
-// isDeadEnd tells whether a shortcut led here before, from where none goes on.
+// isDeadEnd reports whether a shortcut led here before, from where none goes on.
 func (c *class) isDeadEnd(sum uint64) bool {
 	c.deadEnds[sum]++
 	return c.deadEnds[sum] > 1
 }
 
-// raise moves a shortcut before those of as many turns.
+// raise moves a shortcut before those of as many iterations.
 func raise(all []*shortcut, i int) {
 	for ; i > 0 && all[i-1].turns == all[i].turns; i-- {
 		all[i-1], all[i] = all[i], all[i-1]
 	}
 }
 
-// suits tells whether a shortcut may be tried here. One from which a chart could
+// suits reports whether a shortcut may be tried here. One from which a chart could
 // not tell what belongs to which of its columns may not.
 func (p *Player) suits(s *shortcut, b *body, done int) bool {
 	return s.start == p.watch.sum && b.inside(done, s.turns) &&

@@ -45,7 +45,7 @@ func (p *Player) rise(size, asked uint64) {
 	p.peaks(p.allocated, p.requested, p.at, p.at)
 }
 
-// fall counts one that is given back.
+// fall counts one that is freed.
 func (p *Player) fall(size, asked uint64) {
 	p.allocated -= size
 	p.requested -= asked

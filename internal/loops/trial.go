@@ -140,7 +140,7 @@ func (p *Player) takeBack() {
 	}
 }
 
-// linked tells whether pieces are next to whom they were then.
+// linked reports whether pieces are next to whom they were then.
 func (p *Player) linked(s *shortcut) bool {
 	t := &p.trial
 	for k := range s.roles {
@@ -154,7 +154,7 @@ func (p *Player) linked(s *shortcut) bool {
 	return true
 }
 
-// meets tells whether a neighbour is the one that a role has.
+// meets reports whether a neighbour is the one that a role has.
 func (t *trial) meets(seg, role int32) bool {
 	switch role {
 	case none:
@@ -185,7 +185,7 @@ func (p *Player) inPlace(s *shortcut, b *body, first int) bool {
 	return true
 }
 
-// guarded tells whether no other segment has a better hole. Those that have one as
+// guarded reports whether no other segment has a better hole. Those that have one as
 // good are left to their addresses.
 func (p *Player) guarded(s *shortcut) bool {
 	for _, x := range s.deeper {
@@ -214,7 +214,7 @@ func (p *Player) guarded(s *shortcut) bool {
 	return true
 }
 
-// isBetter tells whether a void was a better choice than another hole.
+// isBetter reports whether a void was a better choice than another hole.
 func (p *Player) isBetter(v deep, size uint64, other hole) bool {
 	i := p.trial.segs[v.role]
 	more := int64(size) - int64(p.voidSize(i)) - v.wider
@@ -297,7 +297,7 @@ func (p *Player) inOrder(s *shortcut) bool {
 	return true
 }
 
-// commit does what the turns do.
+// commit does what the iterations do.
 func (p *Player) commit(s *shortcut, b *body, done int) {
 	t := &p.trial
 	for k := range s.roles {

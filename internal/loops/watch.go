@@ -2,9 +2,9 @@
 
 package loops
 
-// watch looks at a loop as it is played, for turns that come out as earlier ones
+// watch looks at a loop as it is played, for iterations that come out as earlier ones
 // did. A turn is known by what it decided and by the layouts of the segments that
-// it touched, as it left them: where that comes again, the turns since are worth
+// it touched, as it left them: where that comes again, the iterations since are worth
 // recording.
 type watch struct {
 	body    *body // nil outside of loops
@@ -12,11 +12,11 @@ type watch struct {
 	touched []int32
 	stamp   int32
 
-	seen   map[uint64]int // when a turn was last seen
-	period int            // how long ago the turns before this one were seen
+	seen   map[uint64]int // when an iteration was last seen
+	period int            // how long ago the iterations before this one were seen
 	streak int            // for how many of them that was so
 	cycle  int            // the number of iterations still to be recorded
-	limit  int            // how many turns are worth recording at a time
+	limit  int            // how many iterations are worth recording at a time
 
 	taken *shortcut // the last one, if nothing was played since
 	again int       // how often it was taken in a row
@@ -25,7 +25,7 @@ type watch struct {
 	room recording // that of the last one
 }
 
-// few is up to how many turns a recording is worth a longer one, most how many
+// few is up to how many iterations a recording is worth a longer one, most how many
 // it may have.
 const (
 	few  = 48
@@ -52,7 +52,7 @@ func (w *watch) stop(p *Player) {
 	w.rec, w.streak, w.cycle = nil, 0, 0
 }
 
-// turn begins a turn.
+// turn begins an iteration.
 func (w *watch) turn() {
 	w.sum = 0
 	w.touched = w.touched[:0]
@@ -151,7 +151,7 @@ func (w *watch) owned(slot int32, copy int) {
 	}
 }
 
-// turned ends a turn.
+// turned ends an iteration.
 func (w *watch) turned(p *Player, done int) {
 	for _, i := range w.touched {
 		if s := &p.segs[i]; s.set != none {
@@ -189,7 +189,7 @@ func (w *watch) turned(p *Player, done int) {
 	}
 }
 
-// recordNext records the next turns of a cycle, some at a time: a shortcut can only
+// recordNext records the next iterations of a cycle, some at a time: a shortcut can only
 // be entered where it begins.
 func (w *watch) recordNext(p *Player, done int) {
 	pieces := (w.cycle + few - 1) / few

@@ -90,7 +90,7 @@ func (f *finder) drop(list []ast.Stmt) {
 	}
 }
 
-// does says whether a function without this statement is still a function.
+// does reports whether a function without this statement is still a function.
 func does(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.ExprStmt, *ast.IncDecStmt, *ast.DeferStmt:

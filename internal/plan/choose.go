@@ -51,7 +51,7 @@ func (s *search) answer(x settings, seconds float64) (*estimate.Answer, error) {
 	return s.roughly(x, s.req.Card, s.kind, seconds)
 }
 
-// runs says whether a run gets through.
+// runs reports whether a run gets through.
 func runs(a *estimate.Answer) bool { return a.Fits == nil || *a.Fits }
 
 // fastest is the best choice in a room. Estimate has the last word on whether it

@@ -18,10 +18,10 @@ import (
 // their stream from the recordings instead of from a family. What the recordings
 // do not vary stays as it is, and speed is what they took.
 
-// isRecorded tells whether the model is a profile.
+// isRecorded reports whether the model is a profile.
 func (s *search) isRecorded() bool { return s.base.Model.Program != nil }
 
-// isTimed tells whether anything is known about speed.
+// isTimed reports whether anything is known about speed.
 func (s *search) isTimed() bool {
 	p := estimate.Profile(s.base)
 	return p == nil || len(p.Facts.Timings) > 0

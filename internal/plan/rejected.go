@@ -148,7 +148,7 @@ func (s *search) limitName() string {
 	return "the card"
 }
 
-// byLimit tells whether the setup's limit comes before the card's end.
+// byLimit reports whether the setup's limit comes before the card's end.
 func (s *search) byLimit(x settings) bool {
 	limit := s.base.Limit
 	return limit > 0 && (s.req.Card.Total == 0 || limit+s.outside(x) < s.req.Card.Total)

@@ -56,7 +56,7 @@ func (s *search) possiblyMissing() uint64 {
 	return out
 }
 
-// inside tells whether a choice's whole estimate stays in a room.
+// inside reports whether a choice's whole estimate stays in a room.
 func (s *search) inside(c *Choice, r room) bool {
 	if !runs(c.Estimate) {
 		return false

@@ -226,7 +226,7 @@ func (s *search) largest(v settings, r room) (int, error) {
 	return low, nil
 }
 
-// hopeless tells whether settings are known to fit a room at no batch.
+// hopeless reports whether settings are known to fit a room at no batch.
 func (s *search) hopeless(x settings, r room) bool { return s.floor(x) > s.reservable(x, r) }
 
 // split is a variant at a batch, with the accumulation that goes with it.

@@ -35,13 +35,13 @@ func (x settings) spread() *setup.Dist {
 	return d
 }
 
-// gathers16 tells whether FSDP gathers weights in 16 bits and computes in them, so
+// gathers16 reports whether FSDP gathers weights in 16 bits and computes in them, so
 // that autocast has nothing left to do.
 func gathers16(d *setup.Dist) bool {
 	return d.FSDP() && (d.ParamDType == setup.BF16 || d.ParamDType == setup.FP16)
 }
 
-// shardsLater tells whether every GPU holds the whole model before it is sharded.
+// shardsLater reports whether every GPU holds the whole model before it is sharded.
 func (x settings) shardsLater() bool { return x.spread().LoadsWhole() }
 
 // loadSharded is the lever that keeps the whole model from ever being on one GPU.
@@ -74,7 +74,7 @@ func (s *search) fallbackSpreads(plain []settings) [][]settings {
 	return out
 }
 
-// loadNote says that a choice has to be loaded in parts, or that it would take less that way.
+// loadNote means that a choice has to be loaded in parts, or that it would take less that way.
 func (s *search) loadNote(c *Choice) string {
 	if !c.settings.spread().LoadsSharded() || !s.today.shardsLater() && c.settings.kind == s.today.kind {
 		return ""

@@ -53,13 +53,13 @@ func align(a, b []lifetime, ratios []ratio) []int32 {
 	return al.pairs
 }
 
-// alike says that nothing but their sizes tells two allocations apart.
+// alike reports whether nothing but their sizes tells two allocations apart.
 func (al *aligner) alike(i, j int) bool {
 	x, y := &al.a[i], &al.b[j]
 	return x.stack == y.stack && x.queue == y.queue && sameSpan(x.span, y.span)
 }
 
-// sure says that two allocations are the same one.
+// sure reports whether two allocations are the same one.
 func (al *aligner) sure(i, j int) bool {
 	return al.alike(i, j) && al.explained(al.a[i].size, al.b[j].size)
 }
@@ -76,7 +76,7 @@ func (al *aligner) explained(a, b uint64) bool {
 	return false
 }
 
-// inStep says that what follows a pair belongs together, so that the pair does
+// inStep reports whether what follows a pair belongs together, so that the pair does
 // too, though its sizes are not explained or one lives longer.
 func (al *aligner) inStep(i, j int) bool {
 	for k := 1; k <= ahead; k++ {
@@ -90,7 +90,7 @@ func (al *aligner) inStep(i, j int) bool {
 	return true
 }
 
-// sameSpan says that two allocations live about as long, counted in allocations
+// sameSpan reports whether two allocations live about as long, counted in allocations
 // made meanwhile. A few more or less are the differences between the recordings.
 func sameSpan(a, b int32) bool {
 	if a == forever || b == forever {

@@ -7,7 +7,7 @@ import "snug/internal/kernel"
 // Sums of a matrix over its rows: the gradients of biases and of norms' weights.
 //
 // With few rows the kernel needs nothing; from about a thousand on it shares the
-// work among blocks and takes a buffer for a moment, which grows with the rows
+// work among blocks and takes a buffer briefly, which grows with the rows
 // until the card is full and can be larger than the matrix. Small recordings do
 // not show it, or only its beginning, so it is computed as the kernel does.
 //

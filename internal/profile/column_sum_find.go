@@ -173,7 +173,7 @@ func agree(bias, weight int64, input, incoming term) *columnSum {
 	return nil
 }
 
-// hasBuffer says whether events from i on are a buffer and its semaphores.
+// hasBuffer reports whether events from i on are a buffer and its semaphores.
 func (w *writer) hasBuffer(i int) bool {
 	if i+3 >= len(w.events) {
 		return false
@@ -183,7 +183,7 @@ func (w *writer) hasBuffer(i int) bool {
 		e[2].Kind == stream.Free && e[2].ID == e[1].ID && e[3].Kind == stream.Free && e[3].ID == e[0].ID
 }
 
-// confirmed says whether a sum has the buffer and the semaphores that are behind
+// confirmed reports whether a sum has the buffer and the semaphores that are behind
 // event i, in every recording that has them.
 func (w *writer) confirmed(sum *columnSum, i int) bool {
 	semaphores := *sum

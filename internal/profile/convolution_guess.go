@@ -40,7 +40,7 @@ func (w *writer) guessed(i, dx int, in *term, after int) []conv {
 	return nil
 }
 
-// explained says whether the workspace behind event i is just what c needs.
+// explained reports whether the workspace behind event i is just what c needs.
 func (w *writer) explained(c conv, kind kernel.ConvKind, i int) bool {
 	if !w.moment(i + 1) {
 		return false

@@ -56,7 +56,7 @@ func (p *Program) terms() int {
 	return n
 }
 
-// tooLong says that a program is more than is read back.
+// tooLong means that a program is more than is read back.
 func (p *Program) tooLong() error {
 	if n := p.events(); n > maxEvents {
 		return fmt.Errorf("the recordings have %d events, and a profile holds %d: record fewer steps (--steps) or sizes", n, maxEvents)

@@ -164,7 +164,7 @@ func evaluate(terms []term, monos []float64) float64 {
 	return sum
 }
 
-// constant says that the size is the same everywhere.
+// constant reports whether the size is the same everywhere.
 func (f *formula) constant() bool {
 	return len(f.terms) == 1 && f.terms[0].mono == 0
 }

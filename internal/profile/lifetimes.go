@@ -73,7 +73,7 @@ func stackKeys(rec *snapshot.Recording) []uint64 {
 	return keys
 }
 
-// shareStacks says whether two recordings have stacks in common for at least
+// shareStacks reports whether two recordings have stacks in common for at least
 // half of what they allocate. Otherwise they were made by programs that differ
 // in their lines, and the stacks tell nothing about which allocation is which.
 func shareStacks(a, b []lifetime) bool {

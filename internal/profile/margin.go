@@ -111,7 +111,7 @@ func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, e
 	return w.margin()
 }
 
-// below says whether a size is smaller than all recorded ones.
+// below reports whether a size is smaller than all recorded ones.
 func (p *Program) below(values []int64) bool {
 	for k, value := range values {
 		if !slices.ContainsFunc(p.variants, func(w variant) bool { return w.at[k] <= value }) {
@@ -142,19 +142,19 @@ func (p *Program) unpaired(v *variant, sizes []uint64) (most uint64) {
 	return most
 }
 
-// bounded says that nothing but the recordings tells what an allocation takes.
+// bounded reports whether nothing but the recordings tells what an allocation takes.
 func (f *formula) bounded() bool { return f.certainty == Bounded && f.measured == nil }
 
 // guess reports whether it is a workspace taken from similar convolutions.
 func (f *formula) guess() bool { return f.certainty == Bounded && f.measured != nil }
 
-// alone says that only one recording had the allocation: two sizes that one term
+// alone reports whether only one recording had the allocation: two sizes that one term
 // gives would have confirmed it.
 func (f *formula) alone() bool {
 	return f.certainty == Fitted && len(f.terms) == 1 && f.sum == nil && f.measured == nil
 }
 
-// moment says whether event i allocates what the very next event frees.
+// moment reports whether event i allocates what the very next event frees.
 func (v *variant) moment(i int) bool {
 	return i+1 < len(v.events) && v.events[i+1].kind == stream.Free && v.events[i+1].id == v.events[i].id
 }

@@ -54,7 +54,7 @@ func (p *Program) states(v *variant) (states []int) {
 	return states
 }
 
-// fixed says that a size does not depend on the quantities.
+// fixed reports whether a size does not depend on the quantities.
 func (f *formula) fixed() bool {
 	return f.sum == nil && f.measured == nil && len(f.growing()) == 0
 }
@@ -103,7 +103,7 @@ func (p *Program) inUpdates(v *variant, states, begins []int) map[int]bool {
 	return out
 }
 
-// alike says that two events do the same, whatever they do it to.
+// alike reports whether two events do the same, whatever they do it to.
 func (e event) alike(o event) bool {
 	return e.kind == o.kind && e.queue == o.queue && (e.kind != stream.Alloc || e.formula == o.formula)
 }

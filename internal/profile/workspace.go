@@ -8,13 +8,13 @@ import (
 	"snug/internal/stream"
 )
 
-// workspace says whether event i allocates what the very next event frees,
+// workspace reports whether event i allocates what the very next event frees,
 // right after another allocation: a kernel's workspace, behind its output.
 func (w *writer) workspace(i int) bool {
 	return w.moment(i) && i > 0 && w.events[i-1].Kind == stream.Alloc
 }
 
-// moment says whether event i allocates what the very next event frees.
+// moment reports whether event i allocates what the very next event frees.
 func (w *writer) moment(i int) bool {
 	return i+1 < len(w.events) && w.events[i].Kind == stream.Alloc &&
 		w.events[i+1].Kind == stream.Free && w.events[i+1].ID == w.events[i].ID
@@ -72,7 +72,7 @@ func (w *writer) partials(i int) int64 {
 	return int64(w.f.rules.ConvPartials(uint64(weight)))
 }
 
-// castLater says whether a copy twice as large as a weight's gradient is made
+// castLater reports whether a copy twice as large as a weight's gradient is made
 // soon after it: the gradient was in 16 bits.
 func (w *writer) castLater(i int, size int64) bool {
 	for _, e := range w.events[i:min(i+6, len(w.events))] {
@@ -95,7 +95,7 @@ func (w *writer) tiny(obs []observation) bool {
 	return true
 }
 
-// perImage says that a workspace is one float32 sum for each image.
+// perImage reports whether a workspace is one float32 sum for each image.
 func (w *writer) perImage(c call, f *formula) bool {
 	if !c.output.constant() || c.input == nil || c.incoming == nil || len(f.terms) != 1 || f.constant() {
 		return false

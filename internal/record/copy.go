@@ -100,12 +100,12 @@ func (c *command) useCopy(file, copied string) (found bool) {
 	return found
 }
 
-// names says whether the command names a file.
+// names reports whether the command names a file.
 func (c *command) names(file string) bool {
 	return slices.ContainsFunc(c.args, func(w string) bool { return c.isName(w, file) })
 }
 
-// isName says whether a word names a file, as train.yaml and --config=train.yaml do.
+// isName reports whether a word names a file, as train.yaml and --config=train.yaml do.
 func (c *command) isName(word, file string) bool {
 	return c.files.local(word[strings.LastIndex(word, "=")+1:]) == filepath.ToSlash(filepath.Clean(file))
 }

@@ -84,7 +84,7 @@ func lastLine(tail []byte) string {
 	return ": " + last
 }
 
-// importedTorch says whether a process of the run did, where the probe could see it.
+// importedTorch reports whether a process of the run did, where the probe could see it.
 func (t *Trial) importedTorch() bool {
 	return slices.ContainsFunc(t.Outcome.Reports, func(x *run.Report) bool { return x.Versions != nil })
 }

@@ -74,7 +74,7 @@ func CheckReplaceable(in Files, path string) error {
 	return errors.New("it is there and is no profile, so that it stays as it is; name another file")
 }
 
-// isProfile says whether a file is a memory.snug.
+// isProfile reports whether a file is a memory.snug.
 func isProfile(in Files, path string) bool {
 	f, err := in.Open(path)
 	if err != nil {

@@ -34,7 +34,7 @@ func (b binder) open(files ...string) (*config.Project, error) {
 	return config.Open(b.files, ".", files...)
 }
 
-// holdsAny says whether a script, or a tree by its main file, has a value for one of
+// holdsAny reports whether a script, or a tree by its main file, has a value for one of
 // some settings.
 func (b binder) holdsAny(file string, settings []string) bool {
 	project, err := b.open(file)

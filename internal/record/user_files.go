@@ -29,7 +29,7 @@ func (f userFiles) absolute(name string) string {
 	return name
 }
 
-// isRegular says whether there is a regular file of that name.
+// isRegular reports whether there is a regular file of that name.
 func (f userFiles) isRegular(name string) bool {
 	if name == "" {
 		return false
@@ -38,7 +38,7 @@ func (f userFiles) isRegular(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// isExecutable says whether a file may be run as it is.
+// isExecutable reports whether a file may be run as it is.
 func (f userFiles) isExecutable(name string) bool {
 	info, err := f.Stat(name)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0

@@ -99,7 +99,7 @@ func valueAt(text string, begin, end int, k kind) (from int, ends string, ok boo
 	return len(text) - len(rest), ends, rest != "" && !strings.ContainsRune("[{(=", rune(rest[0]))
 }
 
-// isKey says whether a name before a colon is the key of a value: where it is quoted,
+// isKey reports whether a name before a colon is the key of a value: where it is quoted,
 // or could not well be anything else. KeyError: 'x' names no secret.
 func isKey(name string, quoted bool, value string, k kind) bool {
 	word := strings.TrimLeft(value, spaces)

@@ -24,7 +24,7 @@ type Options struct {
 	Stop func() error // asked now and then; its error ends the replay; nil is to go on
 }
 
-// recorded says whether the recorded addresses can still hold.
+// recorded reports whether the recorded addresses can still hold.
 func (o Options) recorded() bool { return o.Conf == nil && o.Limit == 0 && !o.Own }
 
 // Sample is the most that was held during a stretch of events.

@@ -38,7 +38,7 @@ func (t *attendant) look() {
 	}
 }
 
-// paused says whether a signal was to pause the run, which goes on by then.
+// paused reports whether a signal was to pause the run, which goes on by then.
 func (t *attendant) paused(sig os.Signal) bool {
 	if !isPause(sig) {
 		return false

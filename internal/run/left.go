@@ -116,7 +116,7 @@ func runsLeft() map[string][]string {
 // mostSettings bounds the probe's settings, a few hundred bytes.
 const mostSettings = 1 << 20
 
-// goesOn says whether a run was to go on after its recorded steps.
+// goesOn reports whether a run was to go on after its recorded steps.
 func goesOn(run string) bool {
 	var s Settings
 	text, err := files.Read(filepath.Join(run, "probe.json"), mostSettings)

@@ -74,7 +74,7 @@ func unprobed(mark string) bool {
 	return false
 }
 
-// hasProbe says whether PYTHONPATH leads to the probe in an environment as /proc
+// hasProbe reports whether PYTHONPATH leads to the probe in an environment as /proc
 // shows it.
 func hasProbe(env []byte, folder string) bool {
 	path, ok := variable(env, "PYTHONPATH")

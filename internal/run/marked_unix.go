@@ -31,6 +31,6 @@ func marks() map[int]string { return nil }
 // unprobed is not told here.
 func unprobed(string) bool { return false }
 
-// groupAlive says whether the group has a process left. Its leader's number is
+// groupAlive reports whether the group has a process left. Its leader's number is
 // not given to another process while it has.
 func groupAlive(group int) bool { return syscall.Kill(-group, 0) == nil }

@@ -37,13 +37,13 @@ func (p *local) Signal(s os.Signal) {
 
 func end(pid int, s syscall.Signal) { _ = syscall.Kill(pid, s) }
 
-// inGroup says whether a process is in a group.
+// inGroup reports whether a process is in a group.
 func inGroup(pid, group int) bool {
 	g, err := syscall.Getpgid(pid)
 	return err == nil && g == group
 }
 
-// gone says whether no process has that number.
+// gone reports whether no process has that number.
 func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 // isMine reports whether the current user owns a file.

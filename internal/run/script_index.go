@@ -35,5 +35,5 @@ var launchModules = []string{
 	"accelerate.commands.launch", "accelerate.commands.accelerate_cli", "deepspeed.launcher.runner", "deepspeed.launcher.launch",
 }
 
-// runsText says whether a program takes -c TEXT.
+// runsText reports whether a program takes -c TEXT.
 func runsText(name string) bool { return isPython(name) || strings.HasSuffix(name, "sh") }

@@ -72,7 +72,7 @@ func statOf(pid int) (stat, bool) {
 	return s, true
 }
 
-// wantsTerminal says whether the system stopped a process that read from the
+// wantsTerminal reports whether the system stopped a process that read from the
 // terminal, or set it, from the background.
 func (s stat) wantsTerminal() bool {
 	if s.state != 'T' || s.terminal == 0 || s.group == s.foreground {

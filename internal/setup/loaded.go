@@ -93,7 +93,7 @@ func (s *Setup) WeightsUnder(precision string) string {
 	return t.Weights
 }
 
-// trains16 tells whether a torch.amp.GradScaler would see gradients of 16 bits.
+// trains16 reports whether a torch.amp.GradScaler would see gradients of 16 bits.
 // PEFT's adapters are float32, and so are DeepSpeed's copies of what it trains.
 func (s *Setup) trains16() bool {
 	if s.Dist.DeepSpeed() {

@@ -158,7 +158,7 @@ func varied(p Recorded) []string {
 	return out
 }
 
-// isSize tells whether a quantity is a setting.
+// isSize reports whether a quantity is a setting.
 func isSize(name string) bool {
 	x := Find(name)
 	return x != nil && x.Has(Size)

@@ -142,7 +142,7 @@ func (s *Setup) attends() bool {
 	return s.Attention != "" && !strings.HasPrefix(s.Model.Name, "torchvision/")
 }
 
-// knowsCheckpointing tells whether it is known whether the run does it.
+// knowsCheckpointing reports whether it is known whether the run does it.
 func (s *Setup) knowsCheckpointing() bool {
 	return s.Model.Program == nil || s.Model.Program.Recorded().Checkpointing != nil
 }

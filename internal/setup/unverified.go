@@ -26,7 +26,7 @@ func (s *Setup) noteUnverified(o *object, p Recorded) {
 // sgd-momentum.
 const optimizerVariant = "the optimizer's variant"
 
-// has says whether a field is given, or one of an object: "versions.cuda".
+// has reports whether a field is given, or one of an object: "versions.cuda".
 func (o *object) has(field string) bool {
 	outer, inner, nested := strings.Cut(field, ".")
 	if !nested {

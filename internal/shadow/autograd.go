@@ -182,7 +182,7 @@ func (n *node) end() {
 	}
 }
 
-// release gives back what the node saved.
+// release frees what the node saved.
 func (n *node) release() {
 	for _, s := range n.saved {
 		if s.holder != nil {

@@ -210,7 +210,7 @@ func (e *engine) meet(n *node, nr int32, g *Tensor) {
 	g.Drop()
 }
 
-// exclusive tells whether the one holder of t is also the only one of its
+// exclusive reports whether the one holder of t is also the only one of its
 // memory. A view never is: autograd keeps the tensor that it was taken from,
 // also where no gradient is recorded.
 func (t *Tensor) exclusive() bool {

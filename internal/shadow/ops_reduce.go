@@ -28,7 +28,7 @@ func (t *Tensor) sumTo(size Shape) *Tensor {
 }
 
 // reduce allocates the result of a reduction over dims, and what the kernel
-// needs for a moment where several blocks share one output.
+// needs briefly where several blocks share one output.
 func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 	size := t.size
 	for i := len(dims) - 1; i >= 0; i-- {

@@ -4,7 +4,7 @@ package shadow
 
 import "fmt"
 
-// storage is memory behind one or more tensors: it is given back when the last
+// storage is memory behind one or more tensors: it is freed when the last
 // of them is gone.
 type storage struct {
 	id   uint32 // in the trace

@@ -65,7 +65,7 @@ func (w *World) collected(ts []*Tensor) bool {
 	return true
 }
 
-// each goes through a list of n; one that a loop collected in the turns of that.
+// each goes through a list of n; one that a loop collected in the iterations of that.
 func (w *World) each(n int, collected bool) iter.Seq[int] {
 	return func(yield func(i int) bool) {
 		outer := w.turns.now
@@ -89,7 +89,7 @@ func (w *World) times(i int, collected bool) int {
 	return 1
 }
 
-// turnNumber counts the turns that are run from 1.
+// turnNumber counts the iterations that are run from 1.
 func turnNumber(i, n int) uint8 {
 	if i >= middleTurn {
 		i -= n - turnsRun
@@ -97,7 +97,7 @@ func turnNumber(i, n int) uint8 {
 	return uint8(i + 1)
 }
 
-// enter makes a turn the one under way.
+// enter makes an iteration the one under way.
 func (w *World) enter(turn uint8) {
 	was := w.turns.now
 	if was == turn {

@@ -164,7 +164,7 @@ func (r *run) goesOn() {
 	}
 }
 
-// steps runs them. From the second update on a step mostly leaves everything as it
+// steps runs them. From the second update on a step usually leaves everything as it
 // was; then the rest are the same again, and need only be written.
 func (r *run) steps() {
 	o, from := r.o, 0
@@ -183,7 +183,7 @@ func (r *run) steps() {
 // without a log of every op.
 func (r *run) mayCopy() bool { return r.o.Log == nil && r.wrapper == nil && r.script == nil }
 
-// metered tells whether the watch is to see micro-batch k of this step. It sees
+// metered reports whether the watch is to see micro-batch k of this step. It sees
 // each kind once, with everything in place: those that find gradients in the
 // second step, where optimizer states exist, and the opening one where it is run.
 func (r *run) metered(k int) bool {
@@ -358,7 +358,7 @@ func (r *run) copied(k int) bool {
 	return ok
 }
 
-// update is the optimizer's step, through the scaler where there is one.
+// update is the optimizer's step, through the scaler if there is one.
 func (r *run) update(skip bool) {
 	switch {
 	case r.scaler == nil:

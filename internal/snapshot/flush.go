@@ -49,7 +49,7 @@ func (w *writer) causedByNext(i, end int) bool {
 	return next.stack == w.entry(i).stack && w.reserved+int64(next.size) > w.most
 }
 
-// partial says whether the allocator may return some segments and keep others.
+// partial reports whether the allocator may return some segments and keep others.
 func (w *writer) partial() bool {
 	return w.settings.GCThreshold > 0 || w.settings.Known && w.settings.MaxSplitSize > 0
 }

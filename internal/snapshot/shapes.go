@@ -69,7 +69,7 @@ func (m *machine) changesNothing(f field, v value) bool {
 	return false
 }
 
-// endsInMemoize says whether a value that scanOther read has a MEMOIZE behind it.
+// endsInMemoize reports whether a value that scanOther read has a MEMOIZE behind it.
 func endsInMemoize(b []byte) bool {
 	switch b[0] {
 	case opShortBinUnicode:

@@ -92,7 +92,7 @@ type entry struct {
 	pool   bool // made in a private pool
 }
 
-// label says that the user_metadata from an entry on is this text.
+// label means that the user_metadata from an entry on is this text.
 type label struct{ from, text uint32 }
 
 // action is what a trace entry did; the zero value is none.

@@ -175,7 +175,7 @@ func (s *Store) look() error {
 	return err
 }
 
-// isMade says whether a database has the schema, and refuses a newer one or
+// isMade reports whether a database has the schema, and refuses a newer one or
 // another program's.
 func isMade(db interface {
 	QueryRow(string, ...any) *sql.Row

@@ -73,7 +73,7 @@ const (
 	goes
 )
 
-// fates is nil where a stretch gives back something older, or another CUDA
+// fates is nil where a stretch frees something older, or another CUDA
 // stream is in play.
 func (t *Trace) fates(from, to int) (first uint32, f fates) {
 	first = t.next

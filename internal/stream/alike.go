@@ -84,7 +84,7 @@ func (u *Folded) crosses(a, b uint8) bool {
 	return min(a, b) <= u.Middle && u.Middle <= max(a, b)
 }
 
-// copiesMatch tells whether the stretches that come again are as long unfolded.
+// copiesMatch reports whether the stretches that come again are as long unfolded.
 func (u *Folded) copiesMatch() bool {
 	for _, c := range u.Trace.Copies {
 		if u.At(c.From+c.N)-u.At(c.From) != u.At(c.From+2*c.N)-u.At(c.From+c.N) {

@@ -72,7 +72,7 @@ type Trace struct {
 	next uint32
 }
 
-// Copy says that the N events starting at From are repeated directly after, with new IDs.
+// Copy means that the N events starting at From are repeated directly after, with new IDs.
 type Copy struct{ From, N int }
 
 // New returns an empty trace with room for n events and the default CUDA stream.

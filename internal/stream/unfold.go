@@ -96,7 +96,7 @@ func (u *unfolding) turn(s *section, copy int) {
 	}
 }
 
-// target is the new ID of what a section near the middle gives back.
+// target is the new ID of what a section near the middle frees.
 func (u *unfolding) target(s *section, id uint32, copy int) uint32 {
 	id, k := u.freed(s, id, copy)
 	if k < 0 {

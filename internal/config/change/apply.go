@@ -44,7 +44,7 @@ func (s *Store) Apply(c *Change, note string) (*Entry, error) {
 	return entry, s.commit(entry, files)
 }
 
-// errInterrupted says that an earlier change has to be dealt with first.
+// errInterrupted means that an earlier change has to be dealt with first.
 var errInterrupted = errors.New("an earlier change was interrupted; snug revert puts its files back")
 
 // unchanged checks that nothing was written since the change was planned.
@@ -125,7 +125,7 @@ func (s *Store) backup(f File, made []*Entry) (File, error) {
 	return File{}, fmt.Errorf("%s has too many .backup files; remove some", f.Path)
 }
 
-// wroteBackup says whether one of our changes wrote a backup as it is now.
+// wroteBackup reports whether one of our changes wrote a backup as it is now.
 func wroteBackup(made []*Entry, name, sum string) bool {
 	for _, e := range made {
 		for _, f := range e.Files {

@@ -202,7 +202,7 @@ func (d *Disk) lockFile(name string) (*os.File, error) {
 	return d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|dontWait, 0o600)
 }
 
-// names says whether a name still leads to an open file.
+// names reports whether a name still leads to an open file.
 func (d *Disk) names(name string, f *os.File) bool {
 	there, err := d.root.Lstat(name)
 	if err != nil {

@@ -48,7 +48,7 @@ func otherNames(info fs.FileInfo) int {
 	return 0
 }
 
-// unsupportedSync says whether a file system has no sync for folders.
+// unsupportedSync reports whether a file system has no sync for folders.
 func unsupportedSync(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
 }

@@ -44,7 +44,7 @@ func (s *Store) lock() (release func(), err error) {
 	return release, nil
 }
 
-// heldBy says that another process holds a lock, and which.
+// heldBy means that another process holds a lock, and which.
 type heldBy string
 
 func (h heldBy) Error() string {

@@ -42,7 +42,7 @@ func (s *Store) seal(f sealed) error {
 	return err
 }
 
-// owns says whether a file of the journal was written here.
+// owns reports whether a file of the journal was written here.
 func (s *Store) owns(f sealed) bool {
 	o := f.owned()
 	here := o.Folder == s.folder.Path() || o.Inode != 0 && o.Inode == s.folder.Inode()

@@ -160,12 +160,12 @@ func removedError(files ...string) error {
 	return fmt.Errorf("%s: removed since snug changed it; --force puts the old one back", strings.Join(files, ", "))
 }
 
-// isOld says whether a file, nil where it is not there, is as before the change.
+// isOld reports whether a file, nil where it is not there, is as before the change.
 func (f *journalFile) isOld(now []byte) bool {
 	return now == nil && f.Before == nil || now != nil && f.Before != nil && digest(now) == digest(f.Before)
 }
 
-// isNew says whether a file is as the change left it.
+// isNew reports whether a file is as the change left it.
 func (f *journalFile) isNew(now []byte) bool { return now != nil && digest(now) == f.After }
 
 // finishRevert restores the files of changes, newest first, and drops their

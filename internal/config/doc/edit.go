@@ -61,7 +61,7 @@ func (d *Document) set(p Path, value any, shared bool) (*Document, error) {
 	return d.apply([]splice{{old.start, old.end, text}}, expected{at: old, reads: reads})
 }
 
-// editable says whether a value can be replaced.
+// editable reports whether a value can be replaced.
 func (d *Document) editable(p Path, n *node) error {
 	switch {
 	case n.kind == Map || n.kind == List:

@@ -105,7 +105,7 @@ func (n *node) spot(key string) (s spot, there bool) {
 	return s, there
 }
 
-// isNumbered says whether a name is there several times, as name#1, name#2.
+// isNumbered reports whether a name is there several times, as name#1, name#2.
 func (n *node) isNumbered(name string) bool {
 	if n.index != nil {
 		return n.index.numbered[name]

@@ -99,7 +99,7 @@ func pyUnquote(text string) (string, bool) {
 	return unescaped.Replace(body), true
 }
 
-// enclosed says whether the first bracket closes at the last token.
+// enclosed reports whether the first bracket closes at the last token.
 func enclosed(tokens []pyToken) bool {
 	return tokens[0].closing > 0 && tokens[0].closing == len(tokens)-1
 }

@@ -62,7 +62,7 @@ func (s *shScanner) next() error {
 	return nil
 }
 
-// continues says whether a backslash is the last character of its line.
+// continues reports whether a backslash is the last character of its line.
 func (s *shScanner) continues(at int) bool {
 	return at+1 < s.end && (s.src[at+1] == '\n' || s.src[at+1] == '\r' && at+2 < s.end && s.src[at+2] == '\n')
 }

@@ -73,7 +73,7 @@ func (d *Document) reaching(n *node) []reference {
 	return out
 }
 
-// inTree says whether a node is a value of the tree.
+// inTree reports whether a node is a value of the tree.
 func (d *Document) inTree(n *node) bool {
 	for n.parent != nil {
 		n = n.parent

@@ -38,7 +38,7 @@ func skipProperties(src []byte, at int) int {
 	return end
 }
 
-// flowEnd says whether a property is ended by a flow indicator. Only a comma
+// flowEnd reports whether a property is ended by a flow indicator. Only a comma
 // and the closing brackets can follow one directly.
 func flowEnd(src []byte, at int) bool { return bytes.IndexByte([]byte(",]}"), src[at]) >= 0 }
 

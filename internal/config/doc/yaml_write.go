@@ -64,7 +64,7 @@ func yamlString(v, style string) string {
 	return "'" + strings.ReplaceAll(v, "'", "''") + "'"
 }
 
-// readsAsText says whether a word without quotes stays a text.
+// readsAsText reports whether a word without quotes stays a text.
 func readsAsText(word string) bool {
 	switch strings.ToLower(word) {
 	case "yes", "no", "on", "off", "=":
@@ -98,7 +98,7 @@ func yamlColumn(src []byte, at int) int {
 	return len([]rune(string(bytes.TrimPrefix(src[lineStart(src, at):at], []byte(bom)))))
 }
 
-// onlyComments says whether a file holds no value at all.
+// onlyComments reports whether a file holds no value at all.
 func onlyComments(src []byte) bool {
 	for line := range bytes.Lines(bytes.TrimPrefix(src, []byte(bom))) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && !bytes.Equal(line, []byte("---")) {

@@ -254,7 +254,7 @@ type Plan struct {
 	Notes []string
 }
 
-// likeKinds tells whether two kinds are one library's.
+// likeKinds reports whether two kinds are one library's.
 func likeKinds(a, b any) bool {
 	of := func(v any) setup.Dist { kind, _ := v.(string); return setup.Dist{Kind: kind} }
 	x, y := of(a), of(b)

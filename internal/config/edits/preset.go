@@ -36,7 +36,7 @@ func (c *planner) finish() (Plan, error) {
 	return plan, nil
 }
 
-// belongsToLibrary says whether a file belongs to a library rather than to the project.
+// belongsToLibrary reports whether a file belongs to a library rather than to the project.
 func belongsToLibrary(file string) bool {
 	if path.IsAbs(file) || strings.HasPrefix(file, "../") {
 		return true

@@ -37,19 +37,19 @@ func (r *Run) settleLiger(out map[string]any) {
 	}
 }
 
-// ligerHas tells whether one kind of kernel is on where Liger is.
+// ligerHas reports whether one kind of kernel is on where Liger is.
 func (r *Run) ligerHas(part string) bool {
 	on, said := r.Value("liger." + part).(bool)
 	return on || !said && !r.Trainer().LigerByKernel
 }
 
-// plugged tells whether one of Axolotl's plugins is called so.
+// plugged reports whether one of Axolotl's plugins is called so.
 func (r *Run) plugged(name string) bool {
 	names, _ := r.Value("plugins").([]string)
 	return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(strings.ToLower(n), name) })
 }
 
-// setInSnugFile tells whether snug.yaml itself gives a setting.
+// setInSnugFile reports whether snug.yaml itself gives a setting.
 func (r *Run) setInSnugFile(setting string) bool {
 	return r.Own != nil && r.Own.Set[setting] != nil
 }
@@ -58,7 +58,7 @@ func (r *Run) setInSnugFile(setting string) bool {
 // (trainer/sft_trainer.py).
 func (r *Run) trlComputes() bool { return r.Trainer().UsesTRL && r.trlMinor() >= 15 }
 
-// ligerInCode tells whether the project's main file is a script that patches a model,
+// ligerInCode reports whether the project's main file is a script that patches a model,
 // or loads a patched one.
 func (r *Run) ligerInCode() bool {
 	return r.Primary != nil && r.Primary.System.ByName && patchesLiger.In(r.Primary.Tree.Layers[0].Doc.Text())

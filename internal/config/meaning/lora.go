@@ -27,7 +27,7 @@ func (r *Run) settleLoRA(out map[string]any) {
 	}
 }
 
-// adapts tells whether LoRA is on.
+// adapts reports whether LoRA is on.
 func (r *Run) adapts() bool {
 	if on, ok := r.ValueOrDefault("lora").(bool); ok {
 		return on
@@ -59,7 +59,7 @@ func (r *Run) targets(in map[string]any) {
 	}
 }
 
-// upcasts tells whether adapters are PEFT's, in float32. DeepSpeed casts every
+// upcasts reports whether adapters are PEFT's, in float32. DeepSpeed casts every
 // parameter to its 16 bits (deepspeed 0.19, runtime/engine.py).
 func (r *Run) upcasts(out map[string]any) bool {
 	precision, _ := out["precision"].(string)
@@ -83,7 +83,7 @@ func (r *Run) LoRA() LoRA {
 	return a
 }
 
-// peft tells whether adapters are PEFT's, with its casts.
+// peft reports whether adapters are PEFT's, with its casts.
 func (r *Run) peft() bool {
 	if on, ok := r.ValueOrDefault("lora.peft").(bool); ok {
 		return on
@@ -91,7 +91,7 @@ func (r *Run) peft() bool {
 	return r.Primary != nil && r.Primary.System.Commands != nil && r.Primary.System.Commands.PEFT.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
 
-// usualTargets tells whether PEFT chooses the layers where no file names them.
+// usualTargets reports whether PEFT chooses the layers where no file names them.
 func (r *Run) usualTargets() bool {
 	return r.peft() && !r.Trainer().NamesTargets
 }

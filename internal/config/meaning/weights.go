@@ -88,7 +88,7 @@ func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, a
 	return "", precision
 }
 
-// deepspeed tells whether DeepSpeed holds the weights.
+// deepspeed reports whether DeepSpeed holds the weights.
 func (r *Run) deepspeed() bool {
 	kind, _ := r.Value("dist.kind").(string)
 	return (&setup.Dist{Kind: kind}).DeepSpeed()

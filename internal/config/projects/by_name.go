@@ -78,7 +78,7 @@ func hits(a *systems.System, x *tree.Index) []hit {
 	return out
 }
 
-// endsIn says whether a name ends in a pattern's steps.
+// endsIn reports whether a name ends in a pattern's steps.
 func endsIn(parts []string, pattern string) bool {
 	pattern = strings.TrimPrefix(pattern, "**.")
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -94,7 +94,7 @@ func endsIn(parts []string, pattern string) bool {
 	return false
 }
 
-// passedOver says whether a value belongs to something other than training.
+// passedOver reports whether a value belongs to something other than training.
 func passedOver(parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool {
 		return slices.ContainsFunc(strings.Split(part, "_"), func(w string) bool {

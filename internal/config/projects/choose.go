@@ -49,7 +49,7 @@ func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Sourc
 	return main, slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return s == main }), nil
 }
 
-// holds says whether a source binds any of some settings.
+// holds reports whether a source binds any of some settings.
 func holds(s *Source, settings ...string) bool {
 	found, err := s.Bind()
 	return err != nil || slices.ContainsFunc(found, func(b Bound) bool { return slices.Contains(settings, b.Setting) })

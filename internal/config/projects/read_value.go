@@ -115,7 +115,7 @@ func (k valueReader) readType(v doc.Value) any {
 	return nil
 }
 
-// wrong says that the value is not of the kind that is due.
+// wrong means that the value is not of the kind that is due.
 func (k valueReader) wrong(at tree.Place) error {
 	return fmt.Errorf("%s:%d:%d: %s holds %s where %s is due (%s)",
 		at.File, at.Value.Line, at.Value.Column, at.Path, article(string(at.Value.Kind)), article(string(k.Kind)), k.Setting)

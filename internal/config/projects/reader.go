@@ -47,7 +47,7 @@ func newReader(files Files, named []string) *reader {
 	}
 }
 
-// errSpent says that a bound on all files together was reached.
+// errSpent means that a bound on all files together was reached.
 var errSpent = errors.New("with the files before it that is more than snug reads of a project; name the run's config: --config-path FILE")
 
 // ReadDir lists a folder.
@@ -83,7 +83,7 @@ func (r *reader) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// errDense says that a file has more values than are kept of all, by its commas and
+// errDense means that a file has more values than are kept of all, by its commas and
 // lines: to take it apart in order to count them would take hundreds of megabytes.
 var errDense = fmt.Errorf("more than %d lines and commas, which no config has; is it the right file?", mostKept)
 

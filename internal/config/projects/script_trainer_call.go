@@ -89,7 +89,7 @@ func argumentModel(text string, at int) string {
 	return ""
 }
 
-// isWordByte says whether a character can be part of a name.
+// isWordByte reports whether a character can be part of a name.
 func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }

@@ -96,7 +96,7 @@ func worthReading(e fs.DirEntry) bool {
 	return err == nil && info.Size() <= largestFile
 }
 
-// saysBatch tells whether a Python file may hold what plain looks for: batch_size,
+// saysBatch reports whether a Python file may hold what plain looks for: batch_size,
 // batch-size or batchsize in whatever case, or "--bs".
 func saysBatch(text []byte) bool {
 	for i, c := range text {

@@ -50,7 +50,7 @@ func recognise(t tree.Tree) *systems.System {
 	return nil
 }
 
-// matches says whether a tree shows the signs of a system.
+// matches reports whether a tree shows the signs of a system.
 func matches(a *systems.System, t tree.Tree) bool {
 	if a.ByName {
 		return len(candidates(a, t)) > 0

@@ -44,7 +44,7 @@ func (s *Source) findTrainer() *systems.System {
 	return cmp.Or(s.System.For, s.System)
 }
 
-// passesFlags tells whether a script passes the flags of a trainer to a program that is
+// passesFlags reports whether a script passes the flags of a trainer to a program that is
 // most likely around it. Other flags are everybody's.
 func passesFlags(a *systems.System, t tree.Tree) bool {
 	if a.Commands == nil || a.Commands.OwnDefaults.In(t.Layers[0].Doc.Text()) {

@@ -64,7 +64,7 @@ func (s *Source) startedBy(of []*Source) []*Source {
 	return out
 }
 
-// startable tells whether a source that a script names holds a run's settings. A
+// startable reports whether a source that a script names holds a run's settings. A
 // program of Python does where it makes a trainer's arguments itself, and takes none of
 // them from the flags of a script that says the batch.
 func (s *Source) startable(byFlags bool) bool {
@@ -88,7 +88,7 @@ func placed(words []string) []string {
 	return out
 }
 
-// startsMain tells whether a script names the main source, by a flag or by place.
+// startsMain reports whether a script names the main source, by a flag or by place.
 func (s *Source) startsMain(main *Source) bool {
 	return s.System.Commands != nil && (slices.ContainsFunc(links(s), func(l string) bool { return path.Clean(l) == main.File }) ||
 		len(s.startedBy([]*Source{main})) > 0)

@@ -104,7 +104,7 @@ func same(a, b *setup.Setup) bool {
 	return a.Batch == b.Batch && a.Optimizer == b.Optimizer && a.Checkpointing == b.Checkpointing && a.Allocator == b.Allocator
 }
 
-// choice says whether a setup is worth measuring: not where even its tensors
+// choice reports whether a setup is worth measuring: not where even its tensors
 // alone are beyond the cap, nor with expandable segments where it fits anyway.
 func (r run) choice(x *setup.Setup) (choice, bool, error) {
 	p, err := estimate.NewProbe(x, gpu.Reference)

@@ -19,7 +19,7 @@ type Lora struct {
 	Save    []string        // layers that are trained whole: PEFT's modules_to_save
 }
 
-// adapts tells whether a target names the module at a path, as PEFT matches a
+// adapts reports whether a target names the module at a path, as PEFT matches a
 // list of them: by whole names, from the end.
 func (l Lora) adapts(at string) bool {
 	for i := len(at) - 1; i >= 0; i-- {

@@ -14,7 +14,7 @@ import (
 // shares its weight goes on sharing it (peft/utils/other.py,
 // ModulesToSaveWrapper, 0.21).
 
-// saves tells whether the module at a path is trained whole. PEFT looks at the end
+// saves reports whether the module at a path is trained whole. PEFT looks at the end
 // of its path, letter by letter.
 func (l Lora) saves(at string) bool {
 	return slices.ContainsFunc(l.Save, func(name string) bool { return strings.HasSuffix(at, name) })

@@ -14,7 +14,7 @@ import (
 )
 
 // Optimizers (torch/optim, 2.11): their states, which come into being at the
-// first step, and what a step needs for a moment.
+// first step, and what a step needs briefly.
 
 // Optimizer updates parameters from their gradients.
 type Optimizer interface {
