@@ -7,8 +7,7 @@ import "snug/internal/units"
 // granularity is the unit in which the driver hands out memory.
 const granularity = 2 * units.MiB
 
-// firstAddress keeps the made-up addresses away from zero, which means "none"
-// to whoever prints them.
+// firstAddress keeps invented addresses away from zero, which is printed as "none".
 const firstAddress = 1 << 32
 
 // Simple is a Device that only counts: it has a capacity, a number of bytes used by others, and addresses

@@ -77,7 +77,7 @@ const (
 	// firstRange is where cuMemAddressReserve began. It works upwards, far below
 	// everything else; one recording with expandable segments shows it.
 	firstRange = 0x302000000
-	// hostAddresses tells the two apart.
+	// hostAddresses separates the two.
 	hostAddresses = 1 << 46
 )
 
@@ -100,7 +100,7 @@ func NewDriver(total, outside uint64) *Driver {
 	return d
 }
 
-// enter lays out what a new context has when PyTorch first asks for memory.
+// enter lays out the memory of a new context at PyTorch's first request.
 func (d *Driver) enter(end uint64) {
 	d.floor = end - contextBytes
 	d.forget()
@@ -124,7 +124,7 @@ func (d *Driver) Take(bytes uint64) (uint64, bool) {
 	return d.place(bytes), true
 }
 
-// launch is what the first kernels bring about.
+// launch takes the memory of the first kernels.
 func (d *Driver) launch() {
 	d.launched = true
 	context := d.chunks[1].span

@@ -89,11 +89,10 @@ func (a *Allocator) Play(t *stream.Trace, o PlayOptions) (Result, error) {
 	return p.result(len(t.Events)), nil
 }
 
-// player is a replay under way.
+// player is a replay in progress.
 //
-// live says for every ID of the trace what became of it: the block it has, or
-// one of the marks below. A block that was freed and awaits its completion is
-// stored negative.
+// live holds the state of every ID of the trace: its block, or one of the marks below. A block that was
+// freed and waits for completion is stored negative.
 type player struct {
 	a       *Allocator
 	live    []int32
@@ -161,7 +160,7 @@ func (p *player) play(i int, e *stream.Event) error {
 	}
 }
 
-// outcome tells a full card, which is a result, from a trace that makes no sense.
+// outcome distinguishes a full card, which is a result, from an invalid trace.
 func (p *player) outcome(i int, err error) (Result, error) {
 	var oom *OutOfMemoryError
 	if errors.As(err, &oom) {

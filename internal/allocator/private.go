@@ -19,8 +19,7 @@ type PoolOptions struct {
 	UseOnOOM        bool                     // the default pool may use its blocks when memory runs out (from 2.8)
 }
 
-// privatePool is a pair of pools of its own. Its blocks serve only requests
-// made inside its scopes.
+// privatePool is a separate pair of pools. Its blocks serve only requests made inside its scopes.
 type privatePool struct {
 	PoolOptions
 	id           PoolID
@@ -158,8 +157,8 @@ func (a *Allocator) choosePool(size uint64, stream uint16) uint16 {
 	return 1
 }
 
-// privateFree is the memory in free blocks of private pools, which error
-// messages call allocated because nobody else can have it.
+// privateFree is the memory in free blocks of private pools, which error messages count as allocated
+// because other pools cannot use it.
 func (a *Allocator) privateFree() uint64 {
 	var bytes uint64
 	for _, p := range a.private {

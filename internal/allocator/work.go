@@ -21,7 +21,7 @@ type worker interface{ Looked() uint64 }
 // Looked is the number of free addresses examined to place segments.
 func (d *Driver) Looked() uint64 { return d.work }
 
-// checkWork means that enough was looked at.
+// checkWork returns an error when the limit of work is reached.
 func (a *Allocator) checkWork() error {
 	work := a.work
 	if d, ok := a.dev.(worker); ok {

@@ -92,7 +92,7 @@ func (a *ahead) tryAll(batches []int) map[int]tried {
 	return out
 }
 
-// trend is what runs took at two batches, from which others are guessed.
+// trend is the memory at two batches, from which that at others is guessed.
 type trend struct {
 	batch [2]int // 0: not known yet
 	peak  [2]uint64
@@ -104,8 +104,7 @@ func (t *trend) add(a *Answer) {
 	t.peak = [2]uint64{t.peak[1], a.PeakReserved}
 }
 
-// slope is how many bytes a batch takes more than the one below it, 0 where that is
-// not known yet.
+// slope is the additional bytes per sample, or 0 if not known yet.
 func (t *trend) slope() float64 {
 	if t.batch[0] == 0 || t.batch[0] == t.batch[1] {
 		return 0
@@ -113,12 +112,12 @@ func (t *trend) slope() float64 {
 	return (float64(t.peak[1]) - float64(t.peak[0])) / float64(t.batch[1]-t.batch[0])
 }
 
-// at is what a batch takes, more or less.
+// at is the estimated memory of a batch.
 func (t *trend) at(batch int) float64 {
 	return float64(t.peak[1]) + t.slope()*float64(batch-t.batch[1])
 }
 
-// room is what PyTorch may reserve.
+// room is the number of bytes that PyTorch may reserve.
 func room(s *setup.Setup, card gpu.Card) float64 {
 	most := Reservable(s, card)
 	if s.Limit > 0 {

@@ -37,7 +37,7 @@ type Answer struct {
 	Evidence      *Evidence  `json:"evidence,omitempty"`     // what the interval comes from; nil where that is this machine
 
 	Here      int                         `json:"-"` // runs on this machine that the interval comes from
-	Causes    []profile.Cause             `json:"-"` // why the interval of a recorded run is as wide as it is
+	Causes    []profile.Cause             `json:"-"` // the reasons for the width of a recorded run's interval
 	Uncertain []Uncertainty               `json:"-"` // what cannot be known about a simulated run in advance
 	Setup     *setup.Setup                `json:"-"` // the run that was estimated
 	Card      gpu.Card                    `json:"-"` // the card; zero where none was given
@@ -45,10 +45,10 @@ type Answer struct {
 	Play      allocator.Result            `json:"-"` // the result of the allocator
 	OOM       *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 
-	stopped  func() error // why nobody waits for the answer any more, nil while somebody does
+	stopped  func() error // returns the error of the caller's context, nil while it goes on
 	run      *run
 	most     int    // how much work it may be
-	work     int    // what playing it has cost, in events
+	work     int    // the work of playing it, in events
 	measured *Range // what it was calibrated with
 }
 
@@ -124,8 +124,7 @@ func try(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer,
 	return tryAs(s, spread(card, s.Dist), most, simulate.Options{Stop: ctx.Err})
 }
 
-// tryAs is try as a process of the run finds the card, for a run that goes as some
-// options say, if it is simulated.
+// tryAs is try with the memory that the process finds on the card, for a run simulated with some options.
 func tryAs(s *setup.Setup, card gpu.Card, most int, o simulate.Options) (a *Answer, err error) {
 	if s.Model.Program != nil {
 		a, err = recorded(s, card)
@@ -141,7 +140,7 @@ func tryAs(s *setup.Setup, card gpu.Card, most int, o simulate.Options) (a *Answ
 	return a, err
 }
 
-// finish says what the run takes as if there were room, and sums up.
+// finish computes the figures of a run with enough memory, and sums up.
 func (a *Answer) finish() error {
 	if a.OOM != nil {
 		if err := a.play(a.shown(), a.shownLimit()); err != nil {
@@ -160,8 +159,8 @@ func (a *Answer) finish() error {
 	return a.setInterval()
 }
 
-// shown and shownLimit are what the answer's numbers were made under: the card,
-// or one without an end where the run does not fit.
+// shown and shownLimit are what the answer's numbers were computed with: the card, or one without a limit
+// if the run does not fit.
 func (a *Answer) shown() gpu.Card {
 	card := a.Card
 	if a.OOM != nil {

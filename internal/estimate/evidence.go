@@ -36,7 +36,7 @@ func (e Evidence) String() string {
 	return text
 }
 
-// lacks is what of a card and a version was never measured.
+// lacks says what was never measured: the card, the version, or both.
 func (t Residuals) lacks(card gpu.Card, torch string) string {
 	var out []string
 	say := func(runs int, where string) {

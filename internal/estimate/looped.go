@@ -14,9 +14,9 @@ import (
 	"snug/internal/simulate"
 )
 
-// A model that goes token by token has loops, which stay folded. Package loops
-// plays them as they are. Under options that it does not know they are written out
-// and played event by event, which is for short ones.
+// A model that runs token by token has loops, which stay folded. Package loops plays them folded. Under
+// options that it does not support they are unfolded and played event by event, which only works for
+// short ones.
 
 // How far runs are simulated. These are counts, not times, so that what is refused
 // is refused on every machine. An answer takes half a second and 200 MB at most, a
@@ -66,7 +66,7 @@ func (r *run) playLoops(s *setup.Setup, v allocator.Version, card gpu.Card, limi
 	return out, beyond(s, o.work, err)
 }
 
-// left is how much work a play may still be; one step is more than none.
+// left is the remaining work of a play; at least one step.
 func (o *playing) left() int { return max(o.work-o.spent, 1) }
 
 // beyond names the field that makes a run too long or too large, the limit, and what to do.
@@ -82,7 +82,7 @@ func beyond(s *setup.Setup, work int, err error) error {
 	return err
 }
 
-// millions is a bound in words.
+// millions formats a limit.
 func millions(n int) string { return fmt.Sprintf("%.1f million", float64(n)/1e6) }
 
 // unfolded is the run with its loops written out. The events that the options
@@ -106,7 +106,7 @@ func (r *run) unfolded(s *setup.Setup, o *playing) (*run, error) {
 	return whole, nil
 }
 
-// tooLong is that a run can only be played event by event and has too many.
+// tooLong is the error for a run that can only be played event by event and has too many events.
 func (r *run) tooLong(s *setup.Setup) error {
 	straight := len(r.loops.Trace.Events)
 	up := s.Seq * max(mostUnfolded-straight, 0) / max(r.loops.Len()-straight, 1)

@@ -58,9 +58,8 @@ func reserved(s *setup.Setup, p *profile.Program) (uint64, error) {
 	return probe.PeakReserved, err
 }
 
-// outsideProfile is how far off recorded runs have been for reasons that lie outside
-// their profile. Over several GPUs a free can wait for another stream, so that
-// not even two runs of the same reserve the same.
+// outsideProfile is the error of recorded runs for reasons outside their profile. With several GPUs a
+// free can wait for another stream, so even two equal runs do not reserve the same.
 func outsideProfile(s *setup.Setup) (r Range) {
 	if Kept(s) > 0 {
 		r = residuals().Added
@@ -82,7 +81,7 @@ func (t Residuals) several(kind string) Range {
 	return t.Several[""]
 }
 
-// with holds both what a run and what its profile is known for.
+// with combines the errors of a run and of its profile.
 func (r Range) with(o profile.Residual) Range {
 	return Range{Cases: r.Cases, Low: min(r.Low, o.Low), High: max(r.High, o.High)}
 }

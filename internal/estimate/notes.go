@@ -44,7 +44,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 // idleVersions are versions that a setup gives and that change no figure of it.
 func idleVersions(s *setup.Setup) (out []string) {
 	if Profile(s) != nil {
-		return nil // it is among what the setup says on its word
+		return nil // it is one of the unverified fields
 	}
 	say := func(is bool, text string) {
 		if is {
@@ -58,7 +58,7 @@ func idleVersions(s *setup.Setup) (out []string) {
 	return out
 }
 
-// loadedNote means that the saved type of the weights is not known, if that matters.
+// loadedNote returns the note that the saved type of the weights is not known, if that matters.
 func loadedNote(s *setup.Setup, name func(field string) string) string {
 	weights := name("weights")
 	switch {
@@ -72,8 +72,7 @@ func loadedNote(s *setup.Setup, name func(field string) string) string {
 	return ""
 }
 
-// insteadOfBF16 is what a run can use on a card without it, "" for one that does
-// not ask for it.
+// insteadOfBF16 is what a run can use on a card without bf16; "" if it does not use bf16.
 func insteadOfBF16(s *setup.Setup) string {
 	asked := s.Precision == "amp-bf16" || s.Precision == "bf16"
 	switch d := s.Dist; {

@@ -31,7 +31,7 @@ type Probe struct {
 	run    func() (*run, error) // made when first played
 	last   int                  // the event that the last step begins with, of a recording -1
 	events int
-	loops  int        // how many events there are with all turns of its loops, 0 where it has none
+	loops  int        // the number of events with all loops unfolded; 0 if it has no loops
 	tape   *cost.Tape // nil where the run was recorded
 
 	mu    sync.Mutex
@@ -127,7 +127,7 @@ func (p *Probe) measure(largest uint64) error {
 
 // Events is the length of the stream, and so the cost of a simulation.
 func (p *Probe) Events() int {
-	if p.tape == nil { // recorded, and written down when somebody asks
+	if p.tape == nil { // recorded; generated on request
 		if r, err := p.run(); err == nil {
 			return len(r.trace.Events)
 		}

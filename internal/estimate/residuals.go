@@ -24,7 +24,7 @@ import (
 // What can go either way in such a run is none of it (see Uncertainty): off is only what
 // lies beyond both ends.
 
-// Residuals is how far off estimates have been. `make accuracy` writes the table.
+// Residuals are the errors of estimates. `make accuracy` writes the table.
 type Residuals struct {
 	Measured []Measured       `json:"measured"` // one entry for each card and PyTorch release
 	Added    Range            `json:"added"`    // of recorded runs with gradients or buckets counted on top (see Kept)
@@ -46,7 +46,7 @@ type Range struct {
 	High  float64 `json:"high"`  // the highest error
 }
 
-// enough is how many runs a group has to have to speak for another.
+// enough is the number of runs that a group needs to be evidence for another.
 const enough = 3
 
 // Case is a measured run with the error of its estimate.
@@ -125,8 +125,8 @@ func (t Residuals) About(s *setup.Setup, card gpu.Card) (Range, Evidence) {
 	return Range{}, Evidence{}
 }
 
-// measured puts together what was measured, on cards of that kind alone or on all,
-// and with that version alone or with all.
+// measured combines the measurements, on cards of that kind only or on all, and with that version only or
+// with all.
 func (t Residuals) measured(card gpu.Card, torch string, onIt, withIt bool) Measured {
 	var some []Measured
 	for _, m := range t.Measured {
@@ -154,7 +154,7 @@ func (m Measured) on(card gpu.Card) bool {
 	return err == nil && card.Kernels(0) == was.Kernels(0)
 }
 
-// all is how far off any run was, over as many GPUs as s.
+// all is the range of errors of all runs with as many GPUs as s.
 func (m Measured) all(s *setup.Setup) Range {
 	r := m.Groups[""]
 	if s.Dist != nil {

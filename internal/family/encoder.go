@@ -4,8 +4,8 @@ package family
 
 import "snug/internal/shadow"
 
-// What encoders share in transformers: the mask that is none, attention in both
-// directions, and the losses of their heads.
+// What encoders share in transformers: no mask, attention in both directions, and the losses of their
+// heads.
 
 // prefix is the path of an encoder in its model: its own name in a model with a head, otherwise the top.
 func (n net) prefix(name string) string {
@@ -15,8 +15,8 @@ func (n net) prefix(name string) string {
 	return ""
 }
 
-// bidirectionalMask is create_bidirectional_mask: a mask of ones is seen to be
-// one and left out, for eager attention too.
+// bidirectionalMask is create_bidirectional_mask: a mask of ones is detected and dropped, for eager
+// attention too.
 func (n net) bidirectionalMask(mask *shadow.Tensor) {
 	if mask == nil {
 		return
@@ -87,8 +87,8 @@ func positionsFrom(ids *shadow.Tensor, past bool) *shadow.Tensor {
 	return fn.Return(count.To(shadow.Int64).AddScalar())
 }
 
-// encoderLoss is what an encoder trains on: its masked language model's loss,
-// or without a head that of an embedder.
+// encoderLoss is the loss of an encoder: that of its masked language model, or without a head that of an
+// embedding model.
 func (n net) encoderLoss(hidden *shadow.Tensor, head *lmHead, b Batch, vocab int) *shadow.Tensor {
 	if head == nil {
 		return contrastiveLoss(hidden)

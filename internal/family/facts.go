@@ -9,7 +9,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// What models are trained as.
+// The tasks that models are trained for.
 const (
 	CausalLM            = "causal-lm"            // predicts the next token
 	MaskedLM            = "masked-lm"            // predicts masked tokens
@@ -50,10 +50,9 @@ type Facts struct {
 	// apply.
 	Dims Dims
 
-	// late means that building the model does not import transformers'
-	// modeling_layers, or does so for the CPU. The others do, and with it
-	// torch.distributed.pipelining, which keeps a torch.tensor(0.0) on the default
-	// device.
+	// late means that building the model does not import transformers' modeling_layers, or does so for
+	// the CPU. The others do, and with it torch.distributed.pipelining, which keeps a torch.tensor(0.0)
+	// on the default device.
 	late bool
 	make maker
 }
@@ -209,5 +208,5 @@ func (f Facts) Targets() []string {
 	return f.Suggested
 }
 
-// prepare tells a builder what it asks about the model it builds.
+// prepare passes the facts to a builder.
 func (f Facts) prepare(b *nn.Builder) { b.Output, b.Blocks = f.Output, f.Blocks }

@@ -64,7 +64,7 @@ func (b Batch) Drop() {
 	}
 }
 
-// net is what every family shares: the process it runs in and how it is run.
+// net is the common part of all families: the process it runs in and how it is run.
 type net struct {
 	w   *shadow.World
 	run Run

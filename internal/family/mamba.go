@@ -21,7 +21,7 @@ type mamba struct {
 	lmHead *nn.Linear
 	mask   *shadow.Tensor // of the batch that runs
 
-	maskOfOnes bool // a mask of ones is seen to be one and left out
+	maskOfOnes bool // a mask of ones is detected and dropped
 }
 
 func newMamba(b *nn.Builder, c *Config, run Run) (Model, error) {

@@ -97,8 +97,8 @@ func (c *Config) layerWindows(layers, window int, slides func(i int) bool) []int
 	return out
 }
 
-// findPacked is find_packed_sequence_indices: positions that jump would tell of
-// several sequences in a row. Ours never jump.
+// findPacked is find_packed_sequence_indices: positions that jump would show several packed sequences.
+// Ours never jump.
 func findPacked(pos *shadow.Tensor) {
 	fn := pos.World().Func(pos)
 	S := pos.Size(1)
@@ -126,15 +126,14 @@ func (n net) eagerMask(embeds, padding *shadow.Tensor, window int) *shadow.Tenso
 	return fn.Return(n.floatMask(embeds.DType(), mask))
 }
 
-// floatMask is what eager attention adds: zero where a token may look, the least
-// number elsewhere.
+// floatMask is what eager attention adds: zero where a token may attend, the lowest number elsewhere.
 func (n net) floatMask(dt shadow.DType, mask *shadow.Tensor) *shadow.Tensor {
 	zero := n.w.Full(dt)
 	return shadow.WhereBoth(mask, zero, n.w.Full(dt))
 }
 
-// boolMask is what sdpa_mask makes of the decoders' pattern where a mask is
-// needed: true where a token may look, (B, 1, S, S).
+// boolMask is what sdpa_mask makes of the decoders' pattern if a mask is needed: true where a token may
+// attend, (B, 1, S, S).
 func (n net) boolMask(embeds, padding *shadow.Tensor, window int) *shadow.Tensor {
 	return n.sdpaMask(embeds, padding, causalPattern(window))
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gpu knows the cards: how much memory each leaves to a process, how
-// fast it is, and what PyTorch asks of it. The catalogue is for planning
-// without a GPU; Detect asks the machine what is really there.
+// Package gpu is a catalogue of GPUs: how much memory each leaves to a process, how fast it is, and what
+// decides which kernels PyTorch runs on it. The catalogue is for planning without a GPU; Detect lists the
+// GPUs of this machine through the sources it is given.
 package gpu
 
 import (

@@ -26,8 +26,8 @@ type Mask struct {
 // Backend is one of the kernels that SDPA chooses among.
 type Backend uint8
 
-// The backends. Math is no kernel but a composite of ops that takes what none of
-// the others takes.
+// The backends. Math is not a kernel but a composite of ops, for arguments that none of the others
+// supports.
 const (
 	Flash     Backend = iota // FlashAttention
 	Efficient                // the memory-efficient kernel of xFormers
@@ -56,7 +56,7 @@ func (r Rules) cudnnFirst() bool {
 	return r.Torch >= 209 && (r.Capability == 90 || r.Capability == 100 || r.Torch >= 210 && r.Capability == 103)
 }
 
-// rows is how many queries there are, over all heads.
+// rows is the number of queries over all heads.
 func (a Attention) rows() int { return a.Batch * a.Heads * a.Queries }
 
 // CudnnForward is cuDNN's workspace in the forward pass. At most it would be one

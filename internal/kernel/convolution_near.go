@@ -71,7 +71,7 @@ func (b convBytes) use(kind ConvKind, n uint64) use {
 	return useOther
 }
 
-// carry turns a workspace of one convolution into that of another.
+// carry scales the workspace of one convolution to another.
 func (b convBytes) carry(to convBytes, kind ConvKind, n uint64) uint64 {
 	switch b.use(kind, n) {
 	case useLittle:
@@ -84,8 +84,7 @@ func (b convBytes) carry(to convBytes, kind ConvKind, n uint64) uint64 {
 	return uint64(float64(n) * float64(to.tensors) / float64(b.tensors))
 }
 
-// alike reports whether two shapes have the same choice of kernels: all but how large
-// they are agrees.
+// alike reports whether two shapes have the same choice of kernels: they agree in everything but size.
 func (c convShape) alike(d convShape, element int) bool {
 	step := 16 / element
 	return c.last == d.last && c.kernel == d.kernel && c.stride == d.stride && (c.dilation.H > 8) == (d.dilation.H > 8) &&
@@ -93,7 +92,7 @@ func (c convShape) alike(d convShape, element int) bool {
 		(c.size.H*c.size.W == 1) == (d.size.H*d.size.W == 1)
 }
 
-// far is how different in size two shapes are: the sum of squares of doublings.
+// far is the difference in size of two shapes: the sum of squares of doublings.
 func (c convShape) far(d convShape) float64 {
 	out, other := c.out(), d.out()
 	sum := 0.0

@@ -13,7 +13,7 @@ package kernel
 // Fact is something that is known of some cards and versions only.
 type Fact uint8
 
-// The facts. None is none of them: a rule that holds everywhere.
+// The facts. None is for a rule that holds everywhere.
 const (
 	None               Fact = iota // everything is known
 	Convolutions                   // what cuDNN takes for them
@@ -48,7 +48,7 @@ func (r Rules) Known(f Fact) bool {
 	return r.Torch == measuredTorch && r.Capability == measuredCapability
 }
 
-// Where what is not read in sources was measured.
+// The card and version on which the measured rules were measured.
 const (
 	measuredTorch      = 211
 	measuredCapability = 90

@@ -12,7 +12,7 @@ import (
 type body struct {
 	loop  *stream.Loop
 	steps []step
-	owned []uint32 // the allocations that steps name: those that outlive their iteration or are of others
+	owned []uint32 // the allocations that steps refer to: those that outlive their iteration or belong to others
 	class *class
 }
 
@@ -21,7 +21,7 @@ type step struct {
 	kind  stepKind
 	bytes uint64 // asked for
 	queue uint16
-	what  int32 // the place among what the iteration made, or the one in body.owned
+	what  int32 // the index among the iteration's allocations, or in body.owned
 	far   int   // how many iterations away the freed allocation was made
 }
 

@@ -22,7 +22,7 @@ func (c *Chart) Note(i int, allocated, reserved uint64) {
 	c.Reserved[k] = max(c.Reserved[k], reserved)
 }
 
-// whole reports whether some events are all of one column, or none is of any.
+// whole reports whether all of some events belong to one column, or none to any.
 func (c *Chart) whole(at, events int) bool {
 	last := at + events - 1
 	if at < c.From || last >= c.To {

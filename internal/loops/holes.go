@@ -28,7 +28,7 @@ const fineMost = 4096
 // the others it has a count and a heap with the lowest address on top. The heap may contain holes that no
 // longer exist; the segment has to be asked.
 type bin struct {
-	layouts []int32 // that have such a hole, and members
+	layouts []int32 // those that have such a hole, and members
 	own     int
 	heap    []hole
 }

@@ -74,8 +74,8 @@ type process struct {
 	sets  []holes // of each CUDA stream the small pool's, then the large one's
 	segments
 
-	single []place   // where the allocations that stand for one are
-	many   []*owners // where those that stand for many are, by ID
+	single []place   // places of the allocations that stand for one
+	many   []*owners // places of those that stand for many, by ID
 	local  []place   // allocations of the current iteration, by place
 	watch  watch
 	trial  trial

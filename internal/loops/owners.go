@@ -12,9 +12,8 @@ type owners struct {
 	last int   // the run that was looked up last
 }
 
-// run is the copies [from, from+n) of an allocation, in one segment, each so many
-// quanta behind the one before. There are many of them, so that it is kept small:
-// no segment is larger than Largest.
+// run is the copies [from, from+n) of an allocation in one segment, at equal distances. There are many
+// runs, so they are small: no segment is larger than Largest.
 type run struct {
 	from, n int32
 	seg     int32 // from 1
@@ -37,8 +36,7 @@ func runOf(copy int, at place) run {
 	return run{from: int32(copy), n: 1, seg: at.seg, at: uint32(at.at)}
 }
 
-// add notes where a copy is: the next one in the order of the loop, though some
-// may be left out.
+// add notes the place of a copy: the next one in the order of the loop, though some may be missing.
 func (o *owners) add(copy int, at place) {
 	if n := len(o.runs); n > 0 && o.runs[n-1].extend(copy, at, o.down) {
 		return

@@ -36,14 +36,14 @@ type Options struct {
 	Chart *Chart
 }
 
-// ErrTooLong is that a play is more work or has more segments, and ErrTooLarge that
-// the run reserves more memory, than the options let it.
+// ErrTooLong means that a play exceeds the limits of work or segments, and ErrTooLarge that the run
+// reserves more memory than the options allow.
 var (
 	ErrTooLong  = errors.New("the loops of this run are too long to be played")   // a loop needs more work than is allowed
 	ErrTooLarge = errors.New("a run with loops takes more memory than is played") // the run needs a larger card than is simulated
 )
 
-// looksCost is how many segments or addresses are looked at in the time of one step.
+// looksCost is the number of segments or addresses that can be examined in the time of one step.
 const looksCost = 16
 
 // Play plays the stream in a new process. It stops at the first request that does not fit, as training
@@ -114,7 +114,7 @@ func (p *Player) play(o Options) error {
 // Retries is the number of times the cache was flushed because memory ran out, since the event named in
 // the options.
 func (p *Player) Retries() uint64 {
-	if !p.counts { // it was passed over
+	if !p.counts { // it was skipped
 		return 0
 	}
 	return p.retries - p.before

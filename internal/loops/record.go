@@ -8,20 +8,19 @@ import (
 	"slices"
 )
 
-// recording is iterations of a loop being played, with all that decided how they came
-// out. The segments that they touch have roles, in the order in which they come
-// into it.
+// recording is iterations of a loop being played, with everything that decides their outcome. The
+// segments that they touch have roles, numbered in order of first use.
 type recording struct {
 	shortcut
 	body    *body
-	broken  bool // it is of no use
+	broken  bool // it is useless
 	first   int  // the copy that comes first
-	left    int  // turns that are still to come
+	left    int  // iterations still to come
 	bridges bool // it ends where a shortcut begins
 
 	segs  []int32 // by role
 	picks []pick
-	next  owner // whose block is freed next
+	next  owner // the owner of the block that is freed next
 	made  map[owner]place
 	taken []owned
 
@@ -57,7 +56,7 @@ type pick struct {
 	size        uint64
 }
 
-// piece is where a segment or a piece of one was, and next to whom.
+// piece is the place and the neighbours of a segment or a piece of one.
 type piece struct {
 	addr       uint64
 	size       int64 // of a void

@@ -20,8 +20,8 @@ type shortcut struct {
 	guards        []guard
 	ties          []tie    // by their last role
 	deeper        []deeper // which voids are larger than others
-	frees         []spread // where that is what they free
-	leaves        []spread // where that is what they leave
+	frees         []spread // the places of what they free
+	leaves        []spread // the places of what they leave
 
 	grows                uint64 // quanta
 	lastGrowth           int    // the event that took the last of them
@@ -37,26 +37,26 @@ type shortcut struct {
 type role struct {
 	how           way
 	set           int32
-	before, after int32  // its layouts; after is none where it is gone
+	before, after int32  // its layouts; after is none if it no longer exists
 	size          uint64 // draw: what was asked for; grow: the segment's size
 	got           uint64 // draw: the hole's size
-	at            uint64 // the block that was drawn or freed; born: how far into the void
+	at            uint64 // the block that was allocated or freed; born: the offset in the void
 	owner         owner  // locate: whose it was
-	of            int32  // beside: next to whom; born: before which void
+	of            int32  // beside: the neighbour; born: the void after it
 	side          int8   // beside: -1 before it, 1 behind it
-	left, right   int32  // its neighbours in the beginning: roles, none, or somebody
+	left, right   int32  // its neighbours at the beginning: roles, none, or somebody
 
 	void       bool  // it is a void, and has no layouts
 	low, high  int64 // how large it may be
 	moves      int64 // by how much its address changes
 	widens     int64 // and its size
-	prev, next int32 // its neighbours afterwards: roles, none, or somebody
+	prev, next int32 // its neighbours at the end: roles, none, or somebody
 }
 
 // somebody is a neighbour without a role, which does not change.
 const somebody = -2
 
-// way is how a segment comes into it.
+// way is how a segment becomes part of a shortcut.
 type way uint8
 
 const (
@@ -82,7 +82,7 @@ type tie struct{ low, high int32 }
 // last is the later one of the two.
 func (t tie) last() int32 { return max(t.low, t.high) }
 
-// deeper is that one void is by so much larger than another, at least.
+// deeper says that one void is larger than another by at least this much.
 type deeper struct {
 	than, role int32
 	by         int64
@@ -121,7 +121,7 @@ func runsOf(all []owned, down bool) (out []spread) {
 	return out
 }
 
-// mostAlike is how many shortcuts may begin alike.
+// mostAlike limits the number of shortcuts that begin alike.
 const mostAlike = 256
 
 // add adds a shortcut to those that begin alike: the longest first, of those the
@@ -169,7 +169,7 @@ func (p *Player) jump(b *body, done int) int {
 	return 0
 }
 
-// isDeadEnd reports whether a shortcut led here before, from where none goes on.
+// isDeadEnd reports whether a shortcut led here before, from where none continues.
 func (c *class) isDeadEnd(sum uint64) bool {
 	c.deadEnds[sum]++
 	return c.deadEnds[sum] > 1
@@ -182,8 +182,8 @@ func raise(all []*shortcut, i int) {
 	}
 }
 
-// suits reports whether a shortcut may be tried here. One from which a chart could
-// not tell what belongs to which of its columns may not.
+// suits reports whether a shortcut may be tried here. It may not if a chart could not divide it into
+// columns.
 func (p *Player) suits(s *shortcut, b *body, done int) bool {
 	return s.start == p.watch.sum && b.inside(done, s.turns) &&
 		(p.chart == nil || p.chart.whole(b.loop.At+done*len(b.steps), s.events))

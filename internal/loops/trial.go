@@ -7,7 +7,7 @@ import "slices"
 // trial is a shortcut being tried. The segments that have found a role are set
 // apart, so that only the holes of the others count.
 type trial struct {
-	segs  []int32 // by role; none for one that is to be made
+	segs  []int32 // by role; none for a segment to be made
 	addrs []uint64
 	even  []even
 }
@@ -81,7 +81,7 @@ func (p *Player) isOrdered(t tie) bool {
 	return low == none || high == none || p.segs[low].addr < p.segs[high].addr
 }
 
-// setApart sets a segment apart that is as a role wants it.
+// setApart reserves a segment that matches a role.
 func (p *Player) setApart(i int32, r *role) bool {
 	g := &p.segs[i]
 	if r.void {
@@ -140,7 +140,7 @@ func (p *Player) takeBack() {
 	}
 }
 
-// linked reports whether pieces are next to whom they were then.
+// linked reports whether pieces have the same neighbours as then.
 func (p *Player) linked(s *shortcut) bool {
 	t := &p.trial
 	for k := range s.roles {
@@ -185,8 +185,7 @@ func (p *Player) inPlace(s *shortcut, b *body, first int) bool {
 	return true
 }
 
-// guarded reports whether no other segment has a better hole. Those that have one as
-// good are left to their addresses.
+// guarded reports whether no other segment has a better hole. Equally good ones are decided by address.
 func (p *Player) guarded(s *shortcut) bool {
 	for _, x := range s.deeper {
 		if int64(p.voidSize(p.trial.segs[x.role]))-int64(p.voidSize(p.trial.segs[x.than])) < x.by {
@@ -214,15 +213,15 @@ func (p *Player) guarded(s *shortcut) bool {
 	return true
 }
 
-// isBetter reports whether a void was a better choice than another hole.
+// isBetter reports whether a void is a better choice than another hole.
 func (p *Player) isBetter(v deep, size uint64, other hole) bool {
 	i := p.trial.segs[v.role]
 	more := int64(size) - int64(p.voidSize(i)) - v.wider
 	return more > 0 || more == 0 && v.wider == 0 && p.segs[i].addr < other.addr
 }
 
-// placed takes new segments from the device, if there is room for them, and tells
-// whether all segments are in the order of then; if not, they go back.
+// placed takes new segments from the device, if there is room for them, and reports whether all segments
+// are in the same order as then; if not, it returns them.
 func (p *Player) placed(s *shortcut) bool {
 	if !p.room(s.grows) {
 		return false
@@ -297,7 +296,7 @@ func (p *Player) inOrder(s *shortcut) bool {
 	return true
 }
 
-// commit does what the iterations do.
+// commit applies the changes of the iterations.
 func (p *Player) commit(s *shortcut, b *body, done int) {
 	t := &p.trial
 	for k := range s.roles {
@@ -326,7 +325,7 @@ func (p *Player) commit(s *shortcut, b *body, done int) {
 	p.passed(s, b.loop.At+done*len(b.steps))
 }
 
-// leaveRole makes a segment what it is when its role is over.
+// leaveRole gives a segment its layout at the end of its role.
 func (p *Player) leaveRole(i int32, r *role) {
 	g := &p.segs[i]
 	g.apart = false

@@ -63,8 +63,8 @@ func (p *Player) append(void int32, addr, size uint64) place {
 	return place{seg: left + 1, at: at}
 }
 
-// addPiece makes a piece with a layout of its own between two others. It is alone
-// where another one has its slot, and then shares no layout.
+// addPiece makes a piece with its own layout between two others. If another piece has its slot, it shares
+// no layout.
 func (p *Player) addPiece(addr uint64, set, left, right int32) int32 {
 	i := p.newSegment(addr, set)
 	s := &p.segs[i]

@@ -2,10 +2,9 @@
 
 package loops
 
-// watch looks at a loop as it is played, for iterations that come out as earlier ones
-// did. A turn is known by what it decided and by the layouts of the segments that
-// it touched, as it left them: where that comes again, the iterations since are worth
-// recording.
+// watch observes a loop as it is played, for iterations that come out like earlier ones. An iteration is
+// identified by its decisions and by the layouts of the segments that it touched, as it left them. When
+// one is seen again, the iterations since then are worth recording.
 type watch struct {
 	body    *body // nil outside of loops
 	sum     uint64
@@ -25,8 +24,7 @@ type watch struct {
 	room recording // that of the last one
 }
 
-// few is up to how many iterations a recording is worth a longer one, most how many
-// it may have.
+// few is the number of iterations up to which a recording is worth extending, and most is the limit.
 const (
 	few  = 48
 	most = 1 << 12
@@ -69,7 +67,7 @@ func (w *watch) touch(p *Player, i int32) {
 	}
 }
 
-// chosen is told of a hole that a request gets, before it does.
+// chosen notes a hole that a request is about to get.
 func (w *watch) chosen(p *Player, r *request, got uint64, at place, grown bool) {
 	if w.body == nil {
 		return
@@ -97,7 +95,7 @@ func (w *watch) beside(p *Player, i int32) {
 	}
 }
 
-// born is told of a new piece before a void.
+// born notes a new piece before a void.
 func (w *watch) born(p *Player, i, void int32) {
 	if w.body == nil {
 		return
@@ -108,7 +106,7 @@ func (w *watch) born(p *Player, i, void int32) {
 	}
 }
 
-// removed is told that a piece is gone. What a recording names stays so long.
+// removed notes that a piece is gone. Pieces that a recording refers to are kept until it ends.
 func (w *watch) removed(p *Player, i int32) {
 	if w.rec != nil {
 		w.rec.dead = append(w.rec.dead, i)
@@ -118,7 +116,7 @@ func (w *watch) removed(p *Player, i int32) {
 	p.gone = append(p.gone, i)
 }
 
-// breaks is told of what no shortcut can do.
+// breaks notes something that no shortcut can do.
 func (w *watch) breaks() {
 	if w.rec != nil {
 		w.rec.broken = true
@@ -189,8 +187,8 @@ func (w *watch) turned(p *Player, done int) {
 	}
 }
 
-// recordNext records the next iterations of a cycle, some at a time: a shortcut can only
-// be entered where it begins.
+// recordNext records the next iterations of a cycle, a few at a time: a shortcut can only be entered at
+// its beginning.
 func (w *watch) recordNext(p *Player, done int) {
 	pieces := (w.cycle + few - 1) / few
 	if pieces == 0 {

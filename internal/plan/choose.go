@@ -51,7 +51,7 @@ func (s *search) answer(x settings, seconds float64) (*estimate.Answer, error) {
 	return s.roughly(x, s.req.Card, s.kind, seconds)
 }
 
-// runs reports whether a run gets through.
+// runs reports whether a run completes.
 func runs(a *estimate.Answer) bool { return a.Fits == nil || *a.Fits }
 
 // fastest is the best choice in a room. Estimate has the last word on whether it
@@ -82,9 +82,9 @@ func (s *search) isRefused(x settings) bool {
 	return s.refused[x]
 }
 
-// chosen is what to recommend: the fastest that fits even if its estimate is as
-// far off as any has been, else the fastest that fits at all, else one that
-// spreads the run more thinly or shortens what may be shortened.
+// chosen returns the recommendation: the fastest choice that fits even if its estimate is as far off as
+// any has been; else the fastest that fits at all; else one that spreads the run over more GPUs or
+// shortens what may be shortened.
 func (s *search) chosen() (*Choice, error) {
 	share := s.req.Goal.share()
 	for _, set := range s.fallbacks() {

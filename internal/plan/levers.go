@@ -72,7 +72,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// saving is what a lever saves; an error where the model cannot do it.
+// saving is what a lever saves, or an error if the model does not support it.
 func (s *search) saving(today candidate, l lever) (Lever, error) {
 	x := s.today
 	l.pull(&x)
@@ -157,7 +157,7 @@ func (s *search) pullable() []lever {
 // lossChunks is into how many pieces of the sequence a loss is cut.
 const lossChunks = 8
 
-// smallVocabulary is what a tokenizer made for one's own texts may have.
+// smallVocabulary is the size of a tokenizer made for one's own texts.
 const smallVocabulary = 10_000
 
 func hasVocabulary(s *setup.Setup) bool {

@@ -6,8 +6,8 @@ package plan
 // prime, and 251 micro-batches of 1 are slow. Then the nearest lower effective batch is used, and the
 // user is told, as people do by hand (3 × 21 × 4 = 252 for 256).
 const (
-	worthRounding = 1.1  // times faster, or the effective batch stays what it is
-	untimedWorth  = 2    // times larger a batch, where nobody timed the run
+	worthRounding = 1.1  // speedup from which the effective batch is changed
+	untimedWorth  = 2    // growth of the batch from which it is, if the run was not timed
 	nearEnough    = 0.98 // of the effective batch
 )
 

@@ -13,7 +13,7 @@ import (
 	"snug/internal/spelling"
 )
 
-// rules is what may change.
+// rules say what may change.
 type rules struct {
 	locked, allowed map[string]bool
 	quick           bool // nothing but batch and accumulation
@@ -200,7 +200,7 @@ func (r rules) sane(x settings, card gpu.Card) bool {
 	return r.computes(x, card) && (r.fixed("attention") || x.attention != setup.Flash || !card.LacksFlash())
 }
 
-// computes says the same of the precision alone.
+// computes is sane for the precision alone.
 func (r rules) computes(x settings, card gpu.Card) bool {
 	return r.fixed("precision") || !isBF16(x.precision) || card.BF16()
 }
@@ -210,8 +210,8 @@ func (s *search) emulatesBF16() bool { return isBF16(s.today.precision) && !s.re
 
 func isBF16(precision string) bool { return precision == setup.BF16 || precision == setup.AmpBF16 }
 
-// fused names the kind of an optimizer that does the same in one kernel: less
-// memory briefly, and less time.
+// fused maps an optimizer to its kind that does the same in one kernel, with less temporary memory and in
+// less time.
 var fused = map[string]string{"adamw": "adamw-fused", "adamw-loop": "adamw-fused", "adam": "adam-fused", "adam-loop": "adam-fused"}
 
 func (r rules) optimizers(x settings) []string {

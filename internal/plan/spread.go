@@ -16,13 +16,13 @@ var thinner = map[string][]string{
 	setup.Zero1DeepSpeed: {setup.Zero2, setup.Zero3}, setup.Zero2: {setup.Zero3},
 }
 
-// spreads is which of them are shown as levers.
+// spreads lists those that are shown as levers.
 var spreads = map[string][]string{
 	setup.DDP:            {setup.Zero1, setup.Zero2, setup.FSDP2, setup.Zero3},
 	setup.Zero1DeepSpeed: {setup.Zero2, setup.Zero3}, setup.Zero2: {setup.Zero3},
 }
 
-// spread is how settings share a run out, nil where they do not.
+// spread returns how settings spread a run, or nil.
 func (x settings) spread() *setup.Dist {
 	if x.kind == "" {
 		return nil
@@ -74,7 +74,7 @@ func (s *search) fallbackSpreads(plain []settings) [][]settings {
 	return out
 }
 
-// loadNote means that a choice has to be loaded in parts, or that it would take less that way.
+// loadNote returns the note that a choice has to be loaded in parts, or that it would take less that way.
 func (s *search) loadNote(c *Choice) string {
 	if !c.settings.spread().LoadsSharded() || !s.today.shardsLater() && c.settings.kind == s.today.kind {
 		return ""

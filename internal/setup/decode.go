@@ -54,7 +54,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	return s, s.complete()
 }
 
-// tidy makes one value of several that mean the same.
+// tidy replaces equivalent values by one of them.
 func (s *Setup) tidy(saysPrecision bool) {
 	if s.Weights == Saved && !saysPrecision {
 		s.Precision = "" // that of the model's files
@@ -73,7 +73,7 @@ func (o *object) checkVersions(s *Setup) {
 	o.checkBitsAndBytes(s.Versions.BitsAndBytes)
 }
 
-// checkAllocator wants options that the version of PyTorch has.
+// checkAllocator requires options that the version of PyTorch supports.
 func (o *object) checkAllocator(s *Setup) {
 	torch, err := allocator.ParseVersion(s.Versions.Torch)
 	if err != nil {
@@ -85,8 +85,7 @@ func (o *object) checkAllocator(s *Setup) {
 	}
 }
 
-// checkTransformers wants a release of the majors that the families were held
-// against.
+// checkTransformers requires a release of a major version that the families were compared with.
 func (o *object) checkTransformers(text string) {
 	if text == "" {
 		return

@@ -31,7 +31,7 @@ var Loads = []string{LoadWhole, LoadSharded}
 // DistKinds is the words of dist.kind.
 var DistKinds = []string{DDP, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero2, Zero3}
 
-// kind is what is known about one of them.
+// kind is the facts about one of them.
 type kind struct {
 	axis      Axis
 	takes     []string // the fields of dist that apply to it, besides kind and world
@@ -70,7 +70,7 @@ func Over(kind string, gpus int) *Dist {
 // Axis is the one that the kind lays GPUs along.
 func (d *Dist) Axis() Axis { return kinds[d.Kind].axis }
 
-// along is how many GPUs lie along that axis.
+// along is the number of GPUs along that axis.
 func (d *Dist) along() *int { return &d.Mesh[d.Axis()] }
 
 // World is the number of GPUs; 1 for a nil Dist.
@@ -174,7 +174,7 @@ func (d *Dist) FSDP() bool { return d != nil && kinds[d.Kind].fsdp }
 // text is the spread in a phrase.
 func (d *Dist) text() string { return fmt.Sprintf("%s over %d GPUs", d.Kind, d.World()) }
 
-// cell is how many GPUs there are, and how they share the run.
+// cell is the number of GPUs, and how they share the run.
 func (d *Dist) cell() string {
 	if d == nil {
 		return "1"

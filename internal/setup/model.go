@@ -139,7 +139,7 @@ func (m *Model) found(from Source) error {
 	names := append(catalog.Names(), family.NamedModels()...)
 	near := name
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, ".") {
-		near = path.Base(name) // somebody's copy of a model is called as the model is
+		near = path.Base(name) // a copy of a model usually has its name
 	}
 	return unknownModel("{model.name} %q is not known%s", name, spelling.Hint(near, names,
 		"it is neither built in nor a config.json nor in the Hugging Face cache"))
@@ -207,7 +207,7 @@ func (from Source) read(name string) ([]byte, error) {
 	return files.ReadAll(f, mostConfig)
 }
 
-// reason strips what the message says already: the operation and the path.
+// reason strips what the message already contains: the operation and the path.
 func reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -37,7 +37,7 @@ func (o *object) checkQuantization(s *Setup) {
 	}
 }
 
-// checkBitsAndBytes wants a release whose code was read.
+// checkBitsAndBytes requires a release whose code was read.
 func (o *object) checkBitsAndBytes(text string) {
 	var major, minor int
 	if n, _ := fmt.Sscanf(text, "%d.%d", &major, &minor); text != "" && (n != 2 || major != 0 || minor < 43) {

@@ -35,7 +35,7 @@ const (
 type Reader struct {
 	in    *bufio.Reader
 	line  int                 // lines read so far
-	begin []byte              // what was read before it was known what the file is
+	begin []byte              // what was read before the form of the file was known
 	next  func() (Raw, error) // nil until it is known
 }
 
@@ -120,7 +120,7 @@ func (r *Reader) tellLarge() error {
 
 var errNotText = errors.New("it is not text; a setup is JSON or YAML")
 
-// tellWhole is for a file that was read to its end.
+// tellWhole handles a file that was read to its end.
 func (r *Reader) tellWhole() error {
 	data := withoutMark(r.begin)
 	if isBinary(data) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// How settings stand on the screen: phrases above an estimate, and cells of the table
-// that holds today's settings against others.
+// How settings are shown: phrases above an estimate, and cells of the table that compares today's
+// settings with others.
 
 // Phrases describes the setup in short phrases, without its sizes.
 func Phrases(s *Setup) []string {
@@ -142,7 +142,7 @@ func (s *Setup) attends() bool {
 	return s.Attention != "" && !strings.HasPrefix(s.Model.Name, "torchvision/")
 }
 
-// knowsCheckpointing reports whether it is known whether the run does it.
+// knowsCheckpointing reports whether it is known if the run uses checkpointing.
 func (s *Setup) knowsCheckpointing() bool {
 	return s.Model.Program == nil || s.Model.Program.Recorded().Checkpointing != nil
 }

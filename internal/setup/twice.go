@@ -12,7 +12,7 @@ import (
 
 // A key that is given twice has two values, and readers disagree on which one holds. So it is an error.
 
-// twice is that mistake.
+// twice returns that error.
 func twice(line, column int, key string) error {
 	return fmt.Errorf("%d:%d: %q is given twice; keep one", line, column, key)
 }
@@ -49,8 +49,7 @@ func twiceInJSON(data []byte, line int) error {
 	}
 }
 
-// twiceInYAML finds a key that a map gives twice. What an alias stands for was looked
-// at where it is defined.
+// twiceInYAML finds a key that a map gives twice. The target of an alias is checked where it is defined.
 func twiceInYAML(n *yaml.Node) error {
 	seen := map[string]bool{}
 	for i, c := range n.Content {

@@ -31,8 +31,8 @@ type node struct {
 	turn   uint8  // of the loop that recorded it
 }
 
-// edge leads from a node to where the gradient of one of its inputs goes. It
-// carries what that gradient has to look like.
+// edge leads from a node to the destination of the gradient of one of its inputs, with the shape and type
+// that the gradient must have.
 type edge struct {
 	to    *node
 	nr    int32
@@ -82,7 +82,7 @@ func (w *World) record(name string, inputs ...*Tensor) *node {
 	return n
 }
 
-// gradientEdge is where this tensor's gradient is to go.
+// gradientEdge is the destination of this tensor's gradient.
 func (t *Tensor) gradientEdge() edge {
 	to := t.fn
 	if t.leaf {
@@ -115,8 +115,8 @@ func (n *node) save(t *Tensor) *saved {
 	return s
 }
 
-// saveIf keeps t only where the condition holds: an input that is needed for
-// another input's gradient is not saved when that other wants none.
+// saveIf saves t only if the condition holds: an input that is needed for another input's gradient is not
+// saved if that other needs none.
 func (n *node) saveIf(cond bool, t *Tensor) *saved {
 	if !cond {
 		return nil

@@ -210,9 +210,8 @@ func (e *engine) meet(n *node, nr int32, g *Tensor) {
 	g.Drop()
 }
 
-// exclusive reports whether the one holder of t is also the only one of its
-// memory. A view never is: autograd keeps the tensor that it was taken from,
-// also where no gradient is recorded.
+// exclusive reports whether the only reference to t is also the only one to its memory. For a view it
+// never is: autograd keeps the tensor that it was taken from, even if no gradient is recorded.
 func (t *Tensor) exclusive() bool {
 	return t.refs == 1 && !t.isView && t.mem != nil && t.mem.refs == 1
 }

@@ -109,7 +109,7 @@ func (w *World) product(out, a, b *Tensor) {
 	w.Meter.Kernel(k)
 }
 
-// work counts a kernel of matrix products whose tiles are its own business.
+// work counts a kernel of matrix products that chooses its own tiles.
 func (w *World) work(kind Work, flops float64, touched ...*Tensor) {
 	if w.Meter == nil {
 		return

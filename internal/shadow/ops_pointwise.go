@@ -189,7 +189,7 @@ func (g *Tensor) timesPower(t *Tensor) *Tensor {
 	return out
 }
 
-// inFloat32 runs an op that autocast wants in float32.
+// inFloat32 runs an op that autocast runs in float32.
 func (t *Tensor) inFloat32(run func(t *Tensor) *Tensor) *Tensor {
 	mark := t.w.pin(t)
 	c := t.w.toFloat32(t)

@@ -26,7 +26,7 @@ type arrival struct {
 	id    uint32 // its memory
 	at    int    // the event before which it came
 	taken bool   // the leaf took the memory over, else it has a copy
-	lent  bool   // somebody else held that memory too
+	lent  bool   // that memory had another reference
 	tag   Tag    // what the memory counted as before
 }
 

@@ -4,8 +4,7 @@ package shadow
 
 import "fmt"
 
-// storage is memory behind one or more tensors: it is freed when the last
-// of them is gone.
+// storage is the memory of one or more tensors. It is freed with the last of them.
 type storage struct {
 	id   uint32 // in the trace
 	refs int32
@@ -96,8 +95,8 @@ func (t *Tensor) Drop() {
 	}
 }
 
-// loosen takes a holder away but leaves the tensor alive as a temporary: how a
-// function hands its result to its caller.
+// loosen drops a reference but leaves the tensor alive as a temporary: this is how a function returns its
+// result.
 func (t *Tensor) loosen() *Tensor {
 	if t != nil {
 		t.refs--

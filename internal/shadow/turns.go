@@ -65,7 +65,7 @@ func (w *World) collected(ts []*Tensor) bool {
 	return true
 }
 
-// each goes through a list of n; one that a loop collected in the iterations of that.
+// each yields the indices of a list of n; for a list that a loop collected, within the loop's iterations.
 func (w *World) each(n int, collected bool) iter.Seq[int] {
 	return func(yield func(i int) bool) {
 		outer := w.turns.now
@@ -97,7 +97,7 @@ func turnNumber(i, n int) uint8 {
 	return uint8(i + 1)
 }
 
-// enter makes an iteration the one under way.
+// enter starts an iteration.
 func (w *World) enter(turn uint8) {
 	was := w.turns.now
 	if was == turn {

@@ -125,7 +125,7 @@ func (w *World) Scratch(bytes uint64) {
 // between the bounds of the widest figure.
 type Open [kernel.Facts]uint64
 
-// kernelBytes is a figure of a kernel's, on the side that this run goes by.
+// kernelBytes is the figure for a kernel on this run's side of the bounds.
 func (w *World) kernelBytes(f kernel.Figure) uint64 {
 	if f.Lacks != kernel.None {
 		w.Open[f.Lacks] = max(w.Open[f.Lacks], f.Open())

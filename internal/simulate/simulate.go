@@ -151,7 +151,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	return res, nil
 }
 
-// stopped is a panic that ends a run which nobody waits for.
+// stopped is the panic that ends a cancelled run.
 type stopped struct{ error }
 
 // goesOn panics where the run is to stop.
@@ -473,8 +473,8 @@ func autocastType(precision string) shadow.DType {
 	return shadow.None
 }
 
-// rules is what depends on the card and the versions; empty means the reference
-// and the newest known.
+// rules returns the rules for the card and the versions; empty ones mean the reference card and the
+// newest known version.
 func rules(v setup.Versions, card gpu.Card) kernel.Rules {
 	r := card.Kernels(versionNumber(v.Torch, 211))
 	r.BitsAndBytes = versionNumber(v.BitsAndBytes, 50)

@@ -64,8 +64,8 @@ func (t *Trace) Again(from, to int, c Changes) (made []uint32, ok bool) {
 	return made, true
 }
 
-// fates is what becomes of each allocation of a stretch, from the first ID on:
-// whether it goes within it or stays.
+// fates says for each allocation of a stretch, from the first ID on, whether it is freed within it or
+// stays.
 type fates []uint32
 
 const (
@@ -73,8 +73,7 @@ const (
 	goes
 )
 
-// fates is nil where a stretch frees something older, or another CUDA
-// stream is in play.
+// fates returns nil if a stretch frees something older, or another CUDA stream is involved.
 func (t *Trace) fates(from, to int) (first uint32, f fates) {
 	first = t.next
 	f = fates{}

@@ -44,7 +44,7 @@ func (f *Folded) countLoop(alive []int, l *Loop, events int) {
 	}
 }
 
-// count counts an event so many times.
+// count counts an event n times.
 func (f *Folded) count(alive []int, i, copy, times int) {
 	switch e := &f.Trace.Events[i]; e.Kind {
 	case Alloc:

@@ -73,7 +73,7 @@ func (t *Trace) Folded(f Fold) (*Folded, bool) {
 	return u, u.keepsApart() && u.copiesMatch()
 }
 
-// divide finds the sections, and who made which ID.
+// divide finds the sections, and the section that made each ID.
 func (u *Folded) divide() {
 	u.home = make([]int32, u.Trace.next)
 	for i := range u.home {
@@ -101,8 +101,8 @@ func (u *Folded) divide() {
 	}
 }
 
-// join makes passes of the sections. It is false where a pass has some of the
-// turns around the middle one and not all.
+// join combines sections into passes. It returns false if a pass has some of the iterations around the
+// middle one but not all.
 func (u *Folded) join() bool {
 	for i := range u.sections {
 		s := &u.sections[i]

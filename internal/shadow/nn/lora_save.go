@@ -9,9 +9,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// PEFT's modules_to_save: a layer is copied as it is, in the type that it has,
-// and the copy is trained in its place. The original stays, frozen, and whoever
-// shares its weight goes on sharing it (peft/utils/other.py,
+// PEFT's modules_to_save: a layer is copied, in its own type, and the copy is trained in its place. The
+// original stays, frozen, and other layers go on sharing its weight (peft/utils/other.py,
 // ModulesToSaveWrapper, 0.21).
 
 // saves reports whether the module at a path is trained whole. PEFT looks at the end

@@ -74,8 +74,8 @@ func (b *Builder) Quantizes() bool {
 	})
 }
 
-// quantize is Params4bit._quantize and quantize_4bit: the whole weight goes when what
-// it is quantized into is there.
+// quantize is Params4bit._quantize and quantize_4bit: the full weight is freed once its quantized form
+// exists.
 func (b *Builder) quantize(lin *Linear, p Quantization) {
 	w, t := b.W, lin.Weight
 	defer w.Tagged(shadow.Parameters, t.Name())()

@@ -13,8 +13,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// Optimizers (torch/optim, 2.11): their states, which come into being at the
-// first step, and what a step needs briefly.
+// Optimizers (torch/optim, 2.11): their states, which are made at the first step, and the temporary
+// memory of a step.
 
 // Optimizer updates parameters from their gradients.
 type Optimizer interface {
@@ -102,7 +102,7 @@ func zerosLike(p *shadow.Tensor, dt shadow.DType) *shadow.Tensor {
 	return stateLike(p, "zeros_like", p, dt)
 }
 
-// zeros is a float32 state of a shape of its own.
+// zeros is a float32 state with its own shape.
 func zeros(p *shadow.Tensor, size shadow.Shape) *shadow.Tensor {
 	w := p.World()
 	defer w.Tagged(shadow.OptimizerState, p.Name())()

@@ -112,8 +112,7 @@ func (m *zeroModule) PreForward(x *shadow.Tensor) *shadow.Tensor {
 	return x.AfterGrad("PostBackwardFunctionModuleBackward", m.release)
 }
 
-// PostForward gives the parameters up unless backward needs them within the
-// reuse distance.
+// PostForward frees the parameters unless backward needs them within the reuse distance.
 func (m *zeroModule) PostForward(out *shadow.Tensor) {
 	if m.again {
 		return
