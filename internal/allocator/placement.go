@@ -6,7 +6,7 @@ import "snug/internal/units"
 
 // Where cudaMalloc puts a segment.
 //
-// NVIDIA does not say. What follows was read off 61 recordings of training runs
+// NVIDIA does not document it. The rules below were derived from 61 recordings of training runs
 // made with cudaMalloc, 6,500 segments in all, on one H200 with driver 580, CUDA
 // 13.0 and PyTorch 2.11, in five different layouts of the address space.
 //
@@ -43,7 +43,7 @@ import "snug/internal/units"
 //     which on this card is 32 MiB. There are two handles: backward has its own.
 //   - Code goes on arriving, 2 to 10 MiB at a time, as new kernels are met.
 //
-// A Device hears of none of this, so two guesses stand in. Local memory moves
+// A Device sees none of this, so two guesses replace it. Local memory moves
 // with the third segment, or the second if that is a small one: by then
 // parameters have been filled in. A segment of the workspace's size is the
 // workspace, and what goes before a handle is taken then; later code is left out.
@@ -57,8 +57,7 @@ import "snug/internal/units"
 // the right order, and replaying those 52 at these addresses gives all 52 peaks of
 // reserved memory, and of allocated, to the byte; plainly increasing addresses give
 // 44 and 32. It can still miss: leave out one of the 2 MiB pieces of code and one
-// recording is off by 0.6 or by 4 %, because a tie hangs on it. Other cards, drivers
-// and operating systems were not looked at.
+// recording is off by 0.6 or by 4 %, because a tie depends on it. Other cards, drivers and operating systems were not examined.
 
 const (
 	contextBytes  = 416 * units.MiB

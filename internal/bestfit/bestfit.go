@@ -23,7 +23,7 @@ const (
 	smallMost   = units.MiB      // the largest rounded request of the small pool
 	smallBuffer = 2 * units.MiB  // a segment of the small pool
 	largeBuffer = 20 * units.MiB // a segment for up to minLarge
-	minLarge    = 10 * units.MiB // from here on a segment is made to measure
+	minLarge    = 10 * units.MiB // from this size on a segment has the size of the request
 	roundLarge  = 2 * units.MiB
 )
 

@@ -13,7 +13,7 @@ import (
 type bindingLine struct {
 	text   string
 	value  string // "" has no comment
-	system string // whose convention it follows, "" where nobody's
+	system string // the system whose convention it follows, or ""
 }
 
 // A snug.yaml is as wide as a terminal. Places in files cannot be shortened, so the comments are.

@@ -44,7 +44,7 @@ func (p *Project) With(want setup.Values) (*Project, error) {
 	return q, nil
 }
 
-// edited is files of which some have another content.
+// edited is files of which some have new content.
 type edited struct {
 	projects.Files
 	content map[string][]byte

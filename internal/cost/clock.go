@@ -50,7 +50,7 @@ var Calibrated = Constants{
 	Memory: 0.64, Random: 0.083, Half: 1, Single: 0.91, Attention: 0.44, Conv: 0.146,
 }
 
-// clock counts the seconds of a step as a Tape goes by.
+// clock counts the seconds of a step as a Tape is played.
 type clock struct {
 	rates Rates
 	c     Constants

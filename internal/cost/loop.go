@@ -54,7 +54,7 @@ func (s span) times(n int) span {
 	return out
 }
 
-// pass lets a span go by.
+// pass applies a span to the clock.
 func (k *clock) pass(s span) {
 	k.host, k.device = max(k.host+s[0][0], k.device+s[0][1]), max(k.host+s[1][0], k.device+s[1][1])
 }

@@ -32,11 +32,11 @@ const (
 	microMark
 	moreMark // the first micro-batch once more, with gradients there
 	updateMark
-	timesMark // what follows is done several times over
-	onceMark  // and what follows here is not
+	timesMark // what follows is done several times
+	onceMark  // what follows is done once
 )
 
-// work is what an optimizer's step is counted from.
+// work is what the time of an optimizer step is computed from.
 type work struct {
 	optimizer string
 	bytes     float64

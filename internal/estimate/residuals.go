@@ -21,8 +21,7 @@ import (
 //	version, any card
 //	everything
 //
-// What can go either way in such a run is none of it (see Uncertainty): off is only what
-// lies beyond both ends.
+// What can go either way in a run does not count as an error (see Uncertainty): only what lies outside both bounds does.
 
 // Residuals are the errors of estimates. `make accuracy` writes the table.
 type Residuals struct {

@@ -6,12 +6,10 @@ package kernel
 //
 // For each convolution cuDNN's heuristics choose a kernel by shape, type,
 // layout and card, and PyTorch takes the memory that the kernel asks for from
-// its caching allocator, for the length of the call. What it is made of, as far
-// as recordings tell:
+// its caching allocator, for the length of the call. Recordings show what it consists of:
 //
-//   - Tensor core kernels want channels last, a multiple of eight of them in 16
-//     bits and of four in float32. Images and weights that lie otherwise are
-//     copied into the workspace: input, weight and output, and 16 bytes. A
+//   - Tensor core kernels need channels last, a multiple of eight of them in 16
+//     bits and of four in float32. Images and weights in another layout are copied into the workspace: input, weight and output, and 16 bytes. A
 //     weight of one point needs no copy.
 //   - A 1x1 convolution can run on channels first as one product per image: no
 //     copies, but the weight's gradient then has one float32 part per image.

@@ -20,7 +20,7 @@ type mutant struct {
 	what       string // what was done, for people
 }
 
-// apply is the file with the mistake in it.
+// apply returns the file with the mistake.
 func (m mutant) apply(source []byte) []byte {
 	out := append([]byte(nil), source[:m.start]...)
 	out = append(out, m.text...)

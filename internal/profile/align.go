@@ -18,7 +18,7 @@ package profile
 // used if that is not enough. A million allocations with ten thousand such places align in well under a
 // second.
 
-// aligner lays one sequence of allocations beside another.
+// aligner aligns one sequence of allocations with another.
 type aligner struct {
 	a, b   []lifetime
 	ratios []ratio // what sizes of b may be to sizes of a
@@ -32,7 +32,7 @@ const none = -1
 // ratio is num to den, of the size in b to the size in a.
 type ratio struct{ num, den uint64 }
 
-// ahead is how many sure pairs prove that the pair before them is one.
+// ahead is the number of sure pairs that prove the pair before them.
 const ahead = 6
 
 // align returns, for each allocation of b, its counterpart in a, or none.
@@ -53,13 +53,13 @@ func align(a, b []lifetime, ratios []ratio) []int32 {
 	return al.pairs
 }
 
-// alike reports whether nothing but their sizes tells two allocations apart.
+// alike reports whether two allocations differ only in size.
 func (al *aligner) alike(i, j int) bool {
 	x, y := &al.a[i], &al.b[j]
 	return x.stack == y.stack && x.queue == y.queue && sameSpan(x.span, y.span)
 }
 
-// sure reports whether two allocations are the same one.
+// sure reports whether two allocations surely correspond.
 func (al *aligner) sure(i, j int) bool {
 	return al.alike(i, j) && al.explained(al.a[i].size, al.b[j].size)
 }
@@ -76,8 +76,8 @@ func (al *aligner) explained(a, b uint64) bool {
 	return false
 }
 
-// inStep reports whether what follows a pair belongs together, so that the pair does
-// too, though its sizes are not explained or one lives longer.
+// inStep reports whether what follows a pair corresponds, so that the pair does too, though its sizes are
+// not explained or one lives longer.
 func (al *aligner) inStep(i, j int) bool {
 	for k := 1; k <= ahead; k++ {
 		if i+k >= len(al.a) || j+k >= len(al.b) {
@@ -90,8 +90,8 @@ func (al *aligner) inStep(i, j int) bool {
 	return true
 }
 
-// sameSpan reports whether two allocations live about as long, counted in allocations
-// made meanwhile. A few more or less are the differences between the recordings.
+// sameSpan reports whether two allocations live about equally long, counted in allocations made
+// meanwhile. A few more or less are the differences between the recordings.
 func sameSpan(a, b int32) bool {
 	if a == forever || b == forever {
 		return a == b

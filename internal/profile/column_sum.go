@@ -35,7 +35,7 @@ type columnSum struct {
 	semaphores bool
 }
 
-// bytes is what it takes on a card.
+// bytes is its size on a card.
 func (c *columnSum) bytes(monos []float64, on kernel.Rules) float64 {
 	incoming := evaluate(c.incoming, monos)
 	if incoming >= maxBytes {

@@ -16,7 +16,7 @@ import (
 	"snug/internal/files"
 )
 
-// memory.snug: a program in a file that belongs beside the training code.
+// memory.snug: a program in a file that is kept with the training code.
 //
 // Goals: small (a step of a million events in well under a megabyte), the same
 // bytes for the same recordings, readable by every later snug, and damage is

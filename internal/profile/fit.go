@@ -86,7 +86,7 @@ func (f *fitter) arrange() {
 	p.monos = monomials(len(p.Names))
 }
 
-// align lays every recording beside every other.
+// align aligns every recording with every other.
 func (f *fitter) align() error {
 	f.pairs = make([][][]int32, len(f.inputs))
 	for k := range f.pairs {

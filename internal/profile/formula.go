@@ -148,7 +148,7 @@ func (f *formula) bytes(on kernel.Rules, monos []float64, values []int64, record
 // profile is not at fault.
 var ErrTooLarge = errors.New("an allocation larger than any memory")
 
-// tooLarge is how large.
+// tooLarge is the size.
 type tooLarge struct{ tebibytes float64 }
 
 func (t tooLarge) Error() string { return fmt.Sprintf("an allocation of %.0f TiB", t.tebibytes) }

@@ -12,13 +12,11 @@ import (
 
 // How far a run can be from its prediction follows from what the profile does
 // not know. Of 446 predictions beside real runs (34 models, from all pairs and
-// triples of their recordings), 431 were right to the byte. What the others have
-// in common, and what is made of it here:
+// triples of their recordings), 431 were right to the byte. The others have these causes, and are handled like this:
 //
-//   - Workspaces that no formula gives and nobody measured. Planned with none of
+//   - Workspaces without a formula or a measurement. Planned with none of
 //     them, with half, half as much again and twice as much, the peak either stays
-//     or moves; where it stayed, none was off by a segment. Where it moves, those
-//     plans are the ends of what is bounded. For workspaces guessed from like
+//     or moves; where it stayed, none was off by a segment. Where it moves, those plans are the bounds. For workspaces guessed from like
 //     convolutions that would be too much, as most guesses are right: the ends are
 //     how far such predictions were off (Guessed).
 //   - Recordings that are not of quite the same program, as where a large batch
@@ -142,14 +140,14 @@ func (p *Program) unpaired(v *variant, sizes []uint64) (most uint64) {
 	return most
 }
 
-// bounded reports whether nothing but the recordings tells what an allocation takes.
+// bounded reports whether the size of an allocation is known only from the recordings.
 func (f *formula) bounded() bool { return f.certainty == Bounded && f.measured == nil }
 
 // guess reports whether it is a workspace taken from similar convolutions.
 func (f *formula) guess() bool { return f.certainty == Bounded && f.measured != nil }
 
-// alone reports whether only one recording had the allocation: two sizes that one term
-// gives would have confirmed it.
+// alone reports whether only one recording had the allocation: two sizes with one term would have
+// confirmed it.
 func (f *formula) alone() bool {
 	return f.certainty == Fitted && len(f.terms) == 1 && f.sum == nil && f.measured == nil
 }

@@ -103,7 +103,7 @@ func (p *Program) inUpdates(v *variant, states, begins []int) map[int]bool {
 	return out
 }
 
-// alike reports whether two events do the same, whatever they do it to.
+// alike reports whether two events do the same, to any allocation.
 func (e event) alike(o event) bool {
 	return e.kind == o.kind && e.queue == o.queue && (e.kind != stream.Alloc || e.formula == o.formula)
 }

@@ -77,8 +77,8 @@ func (w *writer) copiedFor(output *formula) []term {
 	return nil
 }
 
-// steep reports whether a workspace grew faster than copies of all tensors would, so
-// that it cannot go on like that.
+// steep reports whether a workspace grew faster than copies of all tensors would, so that it cannot
+// continue like that.
 func (w *writer) steep(c call, f *formula) bool {
 	if c.input == nil || c.incoming == nil {
 		return false
@@ -119,7 +119,7 @@ func (w *writer) partly(c call, f *formula, obs []observation) []term {
 	return partial
 }
 
-// exceeds reports whether terms are clearly more than what copies take.
+// exceeds reports whether terms are clearly more than copies take.
 func (w *writer) exceeds(terms, copies []term) bool {
 	monos := w.f.program.at(w.f.points[w.k])
 	return evaluate(terms, monos) > 1.02*evaluate(copies, monos)

@@ -124,7 +124,7 @@ func (w *writer) add(i int) {
 	}
 }
 
-// insert writes an allocation that lives briefly.
+// insert writes a short-lived allocation.
 func (w *writer) insert(f *formula, queue uint16) {
 	id := w.made
 	w.made++

@@ -82,8 +82,8 @@ func above(a, b uint64) uint64 {
 	return a - b
 }
 
-// farApart is how far an estimate is off that is of something else, as a share: of
-// what was really run the worst was a quarter.
+// farApart is the relative error from which an estimate is probably of another run: the worst of real
+// runs was a quarter.
 const farApart = 0.3
 
 // FarApart reports whether estimate and measurement differ so much that they are probably of different
@@ -114,7 +114,7 @@ func (r *Result) Residual(s *setup.Setup, card gpu.Card, past *Past) *estimate.R
 	return cmp.Or(past.residual(s, card, first.torch()), off)
 }
 
-// residual is between what and what the estimates of these runs were off.
+// residual is the range of errors of the estimates of these runs.
 func (r *Result) residual() *estimate.Range {
 	var out *estimate.Range
 	for _, t := range r.Trials {

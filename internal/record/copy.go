@@ -63,7 +63,7 @@ func (b binder) replaceFile(c *command, file string, d *doc.Document, folder str
 // ownPath matches where a Python file uses its own path.
 var ownPath = pattern.New(`\b__file__\b`)
 
-// withPath is a Python file that finds what is beside its original, wherever it runs.
+// withPath is a Python file that finds its original's neighbours, wherever it runs.
 func withPath(text []byte, path string) []byte {
 	return ownPath.Regexp().ReplaceAllLiteral(text, []byte(strconv.Quote(path)))
 }
@@ -90,7 +90,7 @@ func (c *command) writeCopy(file string, data []byte, folder string) error {
 	return nil
 }
 
-// useCopy puts the name of a copy in the place of a file's own.
+// useCopy replaces the name of a file by that of its copy.
 func (c *command) useCopy(file, copied string) (found bool) {
 	for i, w := range c.args {
 		if c.isName(w, file) {

@@ -68,7 +68,7 @@ type Store interface {
 	Close() error
 }
 
-// withDefaults puts this machine in the place of what is nil.
+// withDefaults fills nil fields with this machine's.
 func (e Env) withDefaults() Env {
 	if e.Stdout == nil {
 		e.Stdout = io.Discard

@@ -14,7 +14,7 @@ import (
 	"snug/internal/run"
 )
 
-// noSteps is why a run took no step of training, as well as that can be told.
+// noSteps says why a run took no training step, as far as that is known.
 func (t *Trial) noSteps() error {
 	out := t.Outcome
 	if i := slices.IndexFunc(out.Reports, func(x *run.Report) bool { return x.End == "nogpu" }); i >= 0 {
@@ -36,7 +36,7 @@ func (t *Trial) noSteps() error {
 	return exitError(out.Exit, "the command "+why)
 }
 
-// howFar is how far a run came on the way to its first step.
+// howFar says how far a run came before its first step.
 func (t *Trial) howFar() string {
 	out, launch := t.Outcome, t.session.binder.launch
 	failed := out.Exit.Code != 0

@@ -11,8 +11,7 @@ import (
 	"snug/internal/profile"
 )
 
-// shortNames are what people call settings in their own scripts, beyond what
-// libraries do.
+// shortNames are names that people use for settings in their own scripts, besides those of libraries.
 var shortNames = map[string]string{
 	"bs": "batch", "bsz": "batch", "mbs": "batch", "b": "batch", "batchsize": "batch", "BATCH": "batch",
 	"len": "seq", "length": "seq", "seqlen": "seq", "SEQ": "seq",

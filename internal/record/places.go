@@ -18,7 +18,7 @@ import (
 // errNotRegular is for devices and pipes, in whose place a file would be put.
 var errNotRegular = errors.New("it is not a plain file; name one")
 
-// checkOutFolder wants the folder that the profile goes into to be there.
+// checkOutFolder requires that the folder for the profile exists.
 func (s *Session) checkOutFolder() error {
 	folder := filepath.Dir(s.plan.Out)
 	if info, err := s.env.Files.Stat(folder); err != nil || !info.IsDir() {
@@ -97,7 +97,7 @@ func (s *Session) mayWriteIn(folder string) error {
 	return s.work.MayWriteIn(folder)
 }
 
-// cause strips what a message says already: the operation and the path.
+// cause strips what a message already contains: the operation and the path.
 func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -12,7 +12,7 @@ import (
 )
 
 // A shell script should not notice that a value in it was changed for a run:
-// people write cd "$(dirname "$0")", and source what stands beside. A copy
+// people write cd "$(dirname "$0")", and source files next to it. A copy
 // elsewhere would break that, and one beside it would be a file in the user's
 // folder. So there is no copy: the shell is given the changed text itself, and
 // the script's own path as its $0.
@@ -20,9 +20,7 @@ import (
 //	bash -e train.sh a b    bash -e -c TEXT train.sh a b
 //	./train.sh a b          /usr/bin/env bash -c TEXT ./train.sh a b
 //
-// BASH_SOURCE is empty then; for a script that is run it is $0, and the text says
-// that instead. What cannot work this way is refused: a script that starts itself
-// again would start the one that is not changed.
+// BASH_SOURCE is empty then; for a script that is run it equals $0, so the text uses that instead. A script that starts itself again is refused, because it would start the unchanged file.
 
 // longestWord is what Linux takes as one word of a command, its end included.
 const longestWord = 128<<10 - 1

@@ -133,7 +133,7 @@ func (t *Trial) AtSize() string {
 	return " at " + t.At.String()
 }
 
-// placements says what was put where without having been asked for by a placeholder.
+// placements says which values were put somewhere without a placeholder.
 func placements(trials []*Trial) []string {
 	var out []string
 	for _, t := range trials {

@@ -18,7 +18,7 @@ type Options struct {
 	Torch   string  // "" is the version that the recording shows
 	Conf    *string // a PYTORCH_ALLOC_CONF string instead of the recorded options
 	Limit   uint64  // limit of reserved bytes; 0 is none
-	Own     bool    // addresses of our own instead of the recorded ones
+	Own     bool    // our own addresses instead of the recorded ones
 	Samples int     // length of Result.Timeline
 
 	Stop func() error // asked now and then; its error ends the replay; nil is to go on

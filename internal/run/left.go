@@ -56,7 +56,7 @@ func (l *Left) clean(work string, runs []string) {
 	if !ok {
 		return
 	}
-	defer lock.Close() // after all is gone: two who come at once do not get into each other's way
+	defer lock.Close() // after everything is removed, so that two snugs at once do not interfere
 	if spared := slices.DeleteFunc(slices.Clone(runs), func(r string) bool { return !goesOn(r) }); len(spared) > 0 {
 		l.Spared += len(spared)
 		return
@@ -73,7 +73,7 @@ func (l *Left) clean(work string, runs []string) {
 // its way out.
 const young = 2 * time.Second
 
-// claim is the lock of a folder that nobody needs any more, nil where it has none.
+// claim returns the lock of a folder that is no longer needed, or nil.
 func claim(work string) (lock *os.File, ok bool) {
 	m := workName.Find(filepath.Base(work))
 	info, err := os.Lstat(work)
@@ -116,14 +116,14 @@ func runsLeft() map[string][]string {
 // mostSettings bounds the probe's settings, a few hundred bytes.
 const mostSettings = 1 << 20
 
-// goesOn reports whether a run was to go on after its recorded steps.
+// goesOn reports whether a run was to continue after its recorded steps.
 func goesOn(run string) bool {
 	var s Settings
 	text, err := files.Read(filepath.Join(run, "probe.json"), mostSettings)
 	return err == nil && json.Unmarshal(text, &s) == nil && s.KeepRunning
 }
 
-// endRun ends the processes of a run, and says how many those were.
+// endRun ends the processes of a run, and returns how many there were.
 func endRun(run string) int {
 	ended := map[int]bool{}
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {

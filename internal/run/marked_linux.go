@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// isolate puts the command into a process group of its own.
+// isolate puts the command into its own process group.
 func isolate(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // marked lists the processes whose environment carries a run's mark, wherever

@@ -28,7 +28,7 @@ func marked(string) []int { return nil }
 
 func marks() map[int]string { return nil }
 
-// unprobed is not told here.
+// unprobed cannot be detected here.
 func unprobed(string) bool { return false }
 
 // groupAlive reports whether the group has a process left. Its leader's number is

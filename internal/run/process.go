@@ -20,7 +20,7 @@ type Local struct{}
 // ended: a process that it left behind may hold the pipes open for ever.
 const lastWords = 2 * time.Second
 
-// lastLook is how long the system may take to get rid of what was killed.
+// lastLook is how long the system may take to remove killed processes.
 const lastLook = 300 * time.Millisecond
 
 // Start starts c in its own process group.

@@ -25,7 +25,7 @@ import (
 	"syscall"
 )
 
-// Command is what to start.
+// Command is a command to start.
 type Command struct {
 	Args           []string  // the command and its arguments
 	Dir            string    // working directory
@@ -47,7 +47,7 @@ type Process interface {
 	Sweep(hurry bool)
 }
 
-// interactive is a process that may want the terminal, which is snug's until then.
+// interactive is a process that may need the terminal, which is snug's until then.
 type interactive interface {
 	// Attend looks whether the command waits for the terminal, and lends it.
 	Attend() Asked
@@ -60,7 +60,7 @@ type interactive interface {
 // Asked says what happened when a command asked for the terminal.
 type Asked int
 
-// What may have come of it.
+// The possible results.
 const (
 	NotAsked    Asked = iota // it did not ask
 	Lent                     // the command has it now

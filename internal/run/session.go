@@ -22,7 +22,7 @@ type Session struct {
 	Signals        <-chan os.Signal // to forward; the run ends with them
 	Runner         Runner           // nil: this machine
 	Reported       func([]*Report)  // is given what was reported so far, at each look; may be nil
-	Grace          time.Duration    // between asking to end and insisting; 0: as stop.go has it
+	Grace          time.Duration    // between SIGTERM and SIGKILL; 0 is the default of stop.go
 	Slow           func()           // is called where the command takes its time to end; may be nil
 	Asked          func(Asked)      // is called where the command asks for the terminal; may be nil
 	Resumed        func()           // is called after a pause, which takes the handler of its signal away; may be nil
@@ -42,7 +42,7 @@ type Outcome struct {
 
 const (
 	linger = 20 * time.Second // after the last step, before the run is ended from outside
-	blind  = 15 * time.Second // of PyTorch without the probe, before a run is ended of which nothing will be seen
+	blind  = 15 * time.Second // of PyTorch without the probe, before a run without a recording is ended
 	look   = 250 * time.Millisecond
 )
 

@@ -18,7 +18,7 @@ import (
 //	4.4 s   output of processes that cannot be found is no longer waited for
 const (
 	hurry = 1200 * time.Millisecond // for a run that the user ends
-	grace = 10 * time.Second        // for one that snug ends: nobody waits for it
+	grace = 10 * time.Second        // for a run that snug ends by itself
 	slow  = 2 * time.Second         // until the user is told that it takes a while
 )
 

@@ -23,7 +23,7 @@ import (
 type terminal struct {
 	file   *os.File
 	typed  chan os.Signal
-	lent   int         // the process group that has it, 0 where nobody has
+	lent   int         // the process group that has it, or 0
 	before *term.State // how it was set
 	keys   *listener
 	looked time.Time // when all processes were last looked at
@@ -78,8 +78,7 @@ func (t *terminal) lend(group int) error {
 	return nil
 }
 
-// takeBack is the end of a loan: the terminal is snug's and set as it was, unless
-// somebody else has it by now.
+// takeBack takes the terminal back and restores its settings, unless another process has it by now.
 func (t *terminal) takeBack() {
 	if t == nil || t.lent == 0 {
 		return

@@ -22,8 +22,7 @@ import (
 //	    outside       files that it is writing beside the user's, a quoted path a line
 //	    snug-run-…    a run each
 //
-// so that whoever comes after a snug that was killed can tell that nobody will
-// take it away (left.go).
+// so that the next snug can see that a killed one will not remove it (left.go).
 const (
 	workPrefix  = "snug-profile-"
 	lockName    = "lock"
@@ -92,7 +91,7 @@ func removeWork(path string) error {
 	return err
 }
 
-// removeOutside takes away what a process was writing beside the user's files.
+// removeOutside removes the files that a process was writing next to the user's.
 func removeOutside(work string) error {
 	f, err := os.Open(filepath.Join(work, outsideName))
 	if err != nil {

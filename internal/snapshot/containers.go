@@ -104,7 +104,7 @@ func (m *machine) appendTo(l *list, vs []value) error {
 	switch c {
 	case aFrame:
 		return m.appendFrames(l, vs)
-	case aText: // forward_frames, one list an entry: nobody asks for them
+	case aText: // forward_frames, one list per entry, which are not used
 		l.n += uint32(len(vs))
 		return nil
 	case anything:

@@ -4,7 +4,7 @@ package snapshot
 
 import "strconv"
 
-// field is what a string means as a key of a record.
+// field is the meaning of a string as a key of a record.
 type field uint8
 
 const (
@@ -42,7 +42,7 @@ var fieldNames = map[string]field{
 	"stage": fStage,
 }
 
-// classOf tells a dict's class by a key that only that class has.
+// classOf identifies a dict's class by a key that only that class has.
 var classOf = map[field]class{
 	fAction: anEntry, fState: aBlock, fTotalSize: aSegment, fFilename: aFrame, fStage: anAnnotation,
 }

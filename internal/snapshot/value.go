@@ -4,7 +4,7 @@ package snapshot
 
 import "math"
 
-// kind is what a value on the pickle machine's stack is.
+// kind is the type of a value on the pickle machine's stack.
 type kind uint8
 
 const (
@@ -92,7 +92,7 @@ type entry struct {
 	pool   bool // made in a private pool
 }
 
-// label means that the user_metadata from an entry on is this text.
+// label is the user_metadata text from an entry on.
 type label struct{ from, text uint32 }
 
 // action is what a trace entry did; the zero value is none.

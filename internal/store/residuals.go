@@ -19,12 +19,12 @@ type Range struct {
 // three, and the interval is widened by the allocator's smallest step.
 const enough = 3
 
-// moment is how long an estimate looks for its like: it takes a millisecond, and is
-// not worth more than a few of those.
+// moment is how long an estimate may search for similar runs: it takes a millisecond, and is not worth
+// more than a few.
 const moment = 100 * time.Millisecond
 
-// anotherRun is how many times an estimate that is of something else is too high or
-// too low: the worst of what was really run was off by a quarter.
+// anotherRun is the factor by which an estimate of a different run is too high or too low: the worst of
+// real runs was off by a quarter.
 const anotherRun = 4
 
 // Alike returns the errors of predictions for such runs on this card, under this PyTorch; ok is false if

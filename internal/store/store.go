@@ -105,7 +105,7 @@ func Read(path string, wait time.Duration) (*Store, error) {
 	return connect(path, "mode=rw", wait, (*Store).look) // rw: what a process that was killed left half done is undone first
 }
 
-// connect opens the database and begins as told.
+// connect opens the database and begins a transaction as given.
 func connect(path, how string, wait time.Duration, begin func(*Store) error) (*Store, error) {
 	if err := refuse(path); err != nil {
 		return nil, err
@@ -124,11 +124,11 @@ func connect(path, how string, wait time.Duration, begin func(*Store) error) (*S
 	return s, nil
 }
 
-// maxSize is far more than anybody's measurements come to: a run is a kilobyte.
+// maxSize is far more than anybody's measurements take: a run is a kilobyte.
 const maxSize = 256 << 20
 
-// refuse says what is in the store's place that cannot be one. A link would have
-// snug change a file somewhere else.
+// refuse returns an error if something else is in the store's place. A link would make snug change a file
+// somewhere else.
 func refuse(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -168,15 +168,15 @@ func (s *Store) prepare() error {
 	return tx.Commit()
 }
 
-// look wants a store that can be read.
+// look requires a store that can be read.
 func (s *Store) look() error {
 	made, err := isMade(s.db)
 	s.empty = !made
 	return err
 }
 
-// isMade reports whether a database has the schema, and refuses a newer one or
-// another program's.
+// isMade reports whether a database has the schema, and returns an error for a newer one or another
+// program's.
 func isMade(db interface {
 	QueryRow(string, ...any) *sql.Row
 }) (bool, error) {

@@ -44,7 +44,7 @@ func (s *Store) Apply(c *Change, note string) (*Entry, error) {
 	return entry, s.commit(entry, files)
 }
 
-// errInterrupted means that an earlier change has to be dealt with first.
+// errInterrupted means that an earlier change has to be completed or reverted first.
 var errInterrupted = errors.New("an earlier change was interrupted; snug revert puts its files back")
 
 // unchanged checks that nothing was written since the change was planned.

@@ -85,7 +85,7 @@ func (d *Disk) ReadFile(name string) ([]byte, error) {
 	return files.ReadOpen(f, largestFile)
 }
 
-// outside tells an os.Root's refusal to leave the folder from other errors.
+// outside distinguishes an os.Root's refusal to leave the folder from other errors.
 func outside(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) && path.Err.Error() == "path escapes from parent" {
@@ -94,8 +94,8 @@ func outside(err error) error {
 	return err
 }
 
-// mostListed is how many entries of a folder are looked at: of a folder of ten
-// million the list alone takes gigabytes.
+// mostListed limits the entries of a folder that are listed: for ten million files the list alone takes
+// gigabytes.
 const mostListed = 200_000
 
 // ReadDir lists a folder, sorted by name.

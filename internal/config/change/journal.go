@@ -19,8 +19,7 @@ import (
 )
 
 // The journal, version 2. Goals: everything needed to restore the files exactly,
-// in one file per change, readable by a person; useless to whoever puts one into
-// a repository for others to clone. Non-goals: being small; being shared between
+// in one file per change, readable by a person; useless to an attacker who puts one into a repository for others to clone. Non-goals: being small; being shared between
 // machines.
 //
 //	.snug/journal/
@@ -49,7 +48,7 @@ import (
 // command line can say so.
 const journalVersion = 2
 
-// Bounds of a journal that somebody else may have put there.
+// Limits for a journal that may come from somebody else.
 const (
 	mostEntries    = 10_000
 	largestJournal = 256 << 20

@@ -44,7 +44,7 @@ func (s *Store) lock() (release func(), err error) {
 	return release, nil
 }
 
-// heldBy means that another process holds a lock, and which.
+// heldBy is the error that another process, which it names, holds a lock.
 type heldBy string
 
 func (h heldBy) Error() string {

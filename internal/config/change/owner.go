@@ -20,7 +20,7 @@ import (
 // own. The folder is the same if its path or its inode is: a folder may be moved, and some file systems
 // renumber their folders at each mount. A copy has neither.
 
-// owner is the part of a journal file that says whose it is.
+// owner is the part of a journal file that identifies its machine and folder.
 type owner struct {
 	Host   string `json:"host"`
 	Folder string `json:"folder"`
@@ -50,7 +50,7 @@ func (s *Store) owns(f sealed) bool {
 	return here && err == nil && hmac.Equal([]byte(sum), []byte(o.Seal))
 }
 
-// mac is the seal of a file as it stands, whatever seal is in it.
+// mac is the seal of a file, computed without the seal in it.
 func (s *Store) mac(f sealed) (string, error) {
 	o := f.owned()
 	kept := o.Seal
@@ -79,8 +79,7 @@ func checkPath(name string) error {
 	return nil
 }
 
-// checkFolders refuses links in the place of snug's own folders: what is written
-// there would land elsewhere.
+// checkFolders refuses links in the place of snug's own folders: files would be written somewhere else.
 func (s *Store) checkFolders() error {
 	for _, name := range []string{snugFolder, journalFolder} {
 		info, err := s.folder.Lstat(name)

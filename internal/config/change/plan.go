@@ -110,7 +110,7 @@ func (p *planning) note(e Edit, before, after *doc.Document) error {
 	return nil
 }
 
-// open reads a file that is to be edited, once.
+// open reads a file to be edited, once.
 func (p *planning) open(name string) (*File, error) {
 	folder := p.store.folder
 	target, err := p.store.inside(name)
@@ -159,7 +159,7 @@ func (s *Store) inside(name string) (string, error) {
 	return target, nil
 }
 
-// writable refuses what a rename would overwrite although it says not to.
+// writable refuses a file that a rename would overwrite although it is read-only.
 func (p *planning) writable(name, target string, info fs.FileInfo) error {
 	if err := files.Regular(info); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -203,7 +203,7 @@ func (p *planning) create(c Create) error {
 	return nil
 }
 
-// explain says in plain words what the system said.
+// explain rewrites a system error in plain words.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

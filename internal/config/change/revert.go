@@ -17,7 +17,7 @@ var ErrEdited = errors.New("edited since")
 
 // Reverted is the result of a revert.
 type Reverted struct {
-	// Entries are the changes that were taken back, newest first.
+	// Entries are the changes that were reverted, newest first.
 	Entries []*Entry
 	// Interrupted means that the first of them had been begun and not finished.
 	Interrupted bool
@@ -183,7 +183,7 @@ func (s *Store) finishRevert(entries []*Entry, force bool) error {
 	if err := s.folder.Remove(revertName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing %s: %w", s.at(revertName), explain(err))
 	}
-	// If this is lost, whoever finds the mark finds nothing to do.
+	// If this is lost, the next snug finds the mark and nothing to do.
 	_ = s.folder.SyncDir(journalFolder)
 	return nil
 }

@@ -73,7 +73,7 @@ func (s *Store) prepare() error {
 		return err
 	}
 	if _, err := s.folder.Lstat(ignoreName); errors.Is(err, fs.ErrNotExist) {
-		// The journal is this machine's, not the project's. Losing this is no harm.
+		// The journal belongs to this machine, not to the project. Losing this file does no harm.
 		_ = s.write(ignoreName, []byte(ignoreAll), 0o644, "")
 	}
 	return nil
@@ -82,8 +82,8 @@ func (s *Store) prepare() error {
 // ignoreAll keeps git from taking the journal along.
 const ignoreAll = "*\n"
 
-// write makes a file whole or not at all: beside it, synced, then renamed. Like
-// is the file whose owner and attributes it takes, "" for none.
+// write writes a file completely or not at all: next to its place, synced, then renamed. like is the file
+// whose owner and attributes it takes, "" for none.
 func (s *Store) write(name string, content []byte, mode fs.FileMode, like string) error {
 	if err := s.stage(name, content, mode, like); err != nil {
 		return err

@@ -44,7 +44,7 @@ const (
 	Shell  Format = "shell"  // .sh
 )
 
-// extensions says which format a file name means.
+// extensions maps file name extensions to formats.
 var extensions = map[string]Format{
 	".yaml": YAML, ".yml": YAML,
 	".json": JSON, ".jsonc": JSON, ".json5": JSON, ".hjson": JSON,

@@ -61,7 +61,7 @@ func (d *Document) set(p Path, value any, shared bool) (*Document, error) {
 	return d.apply([]splice{{old.start, old.end, text}}, expected{at: old, reads: reads})
 }
 
-// editable reports whether a value can be replaced.
+// editable returns an error if a value cannot be replaced.
 func (d *Document) editable(p Path, n *node) error {
 	switch {
 	case n.kind == Map || n.kind == List:
@@ -152,7 +152,7 @@ type splice struct {
 	text       string
 }
 
-// apply makes the new text, parses it, and holds it against the old.
+// apply makes the new text, parses it, and compares it with the old.
 func (d *Document) apply(splices []splice, want expected) (*Document, error) {
 	slices.SortStableFunc(splices, func(a, b splice) int { return a.start - b.start })
 	var out bytes.Buffer

@@ -26,9 +26,8 @@ const (
 	maxMerged = 256
 )
 
-// merging is the search for a key through merge keys. What was searched once is
-// not searched again: sixteen maps that each merge the next one twice are 65,536
-// ways to the last.
+// merging is the search for a key through merge keys. A map is searched only once: sixteen maps that each
+// merge the next one twice are 65,536 ways to the last.
 type merging struct {
 	key  string
 	seen map[*node]bool
@@ -70,7 +69,7 @@ func (n *node) merges() []int {
 	return out
 }
 
-// own finds a key that stands in the map itself, or an item of the list.
+// own finds a key of the map itself, or an item of the list.
 func (n *node) own(key string) (found *entry, err error) {
 	s, there := n.spot(key)
 	switch {

@@ -10,7 +10,7 @@ import (
 
 // step is one node on the way to a value.
 type step struct {
-	node *node      // as it stands there: an alias is not followed yet
+	node *node      // as written: an alias is not followed yet
 	via  *Reference // set where this step left the path's own place
 	// through are the references that were followed to get here.
 	through []*node
@@ -57,7 +57,7 @@ func (d *Document) reference(name string, p Path, at int) *Reference {
 	return &Reference{Name: name, Path: p.Join(), Line: line, Column: column}
 }
 
-// notFound says how far a path led.
+// notFound says how far a path could be followed.
 func (d *Document) notFound(at *node, p Path, i int) error {
 	where := d.name
 	if i > 0 {

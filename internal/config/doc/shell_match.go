@@ -7,8 +7,8 @@ import "strings"
 // Matchers for the words of a script. Every word of every command is checked with these, so they are
 // written by hand instead of as regular expressions; a test compares them with the expressions.
 
-// runEnd is how far a text begins with letters, digits, underscores and any of
-// some other characters.
+// runEnd is the length of the run of letters, digits, underscores and the characters of others at the
+// beginning of a text.
 func runEnd(text, others string) int {
 	for i := range len(text) {
 		c := text[i]

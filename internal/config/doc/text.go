@@ -16,12 +16,12 @@ func newline(src []byte) string {
 	return "\n"
 }
 
-// lineStart is where the line of a byte begins.
+// lineStart is the beginning of the line of a byte.
 func lineStart(src []byte, at int) int {
 	return bytes.LastIndexByte(src[:at], '\n') + 1
 }
 
-// lineEnd is where the line of a byte ends, before its line ending.
+// lineEnd is the end of the line of a byte, before its line ending.
 func lineEnd(src []byte, at int) int {
 	end := len(src)
 	if i := bytes.IndexByte(src[at:], '\n'); i >= 0 {
@@ -76,7 +76,7 @@ func numeric(text string) bool {
 	return strings.EqualFold(text, "true") || strings.EqualFold(text, "false")
 }
 
-// bare is how a value that is not a text is written in most formats.
+// bare formats a value that is not a text, as most formats do.
 func bare(value any) string {
 	switch v := value.(type) {
 	case bool:

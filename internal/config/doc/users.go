@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// An edit of a value reaches every place that refers to it, or to a map or list
-// around it. The path that is edited may itself lead through references; those
-// are expected to change. All others are users, and who asks for one place to
-// change has not asked for them.
+// An edit of a value affects every place that refers to it, or to a map or list around it. The edited
+// path may itself lead through references; those are expected to change. All others are users: a request
+// to change one place does not include them.
 
 // Users are the places that setting the value at a path would change without
 // having been named: what Set refuses with ErrShared.

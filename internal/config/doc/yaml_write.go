@@ -12,7 +12,7 @@ import (
 
 func (yamlSyntax) render(src []byte, old *node, value any) (string, any, error) {
 	text, reads := yamlRender(string(src[old.start:old.end]), old, value)
-	// A value that was left out has nothing between it and its colon or dash.
+	// An omitted value has nothing between it and its colon or dash.
 	if old.start == old.end && old.start > 0 && bytes.IndexByte([]byte(" \t\n"), src[old.start-1]) < 0 {
 		text = " " + text
 	}
@@ -47,7 +47,7 @@ func yamlRender(was string, old *node, value any) (string, any) {
 	return bare(value), value
 }
 
-// isWord knows a text that needs no quotes, whatever follows it.
+// isWord recognizes a text that needs no quotes, whatever follows it.
 func isWord(text string) bool {
 	return text != "" && text[0] != '+' && text[0] != '-' && runEnd(text, "./+-") == len(text)
 }

@@ -26,7 +26,7 @@ func (r *Run) CheckpointingKeys() (sharded, own []projects.Bound) {
 	return sharded, own
 }
 
-// leavesToTrainer is whether a key leaves the word to the trainer: accelerate's that is off.
+// leavesToTrainer reports whether a key leaves the decision to the trainer: accelerate's, if it is off.
 func leavesToTrainer(b projects.Bound) bool {
 	return b.Setting == "checkpointing" && b.Key.OfSharding && b.Value != true
 }
@@ -52,7 +52,7 @@ func firstValue(of []projects.Bound) (v any) {
 	return v
 }
 
-// checkpointedTwice is that both switches are on, which transformers' Trainer refuses.
+// checkpointedTwice returns the error that both switches are on, which transformers' Trainer refuses.
 func (r *Run) checkpointedTwice() []string {
 	sharded, own := r.CheckpointingKeys()
 	system := r.Trainer()

@@ -120,7 +120,7 @@ func (r *Run) noBatch() string {
 	return "no file holds the batch: --batch N, or bind it in snug.yaml (batch: file#path.to.key)"
 }
 
-// settleModel says which model it is.
+// settleModel fills in the model.
 func (r *Run) settleModel(out map[string]any) {
 	if r.Own != nil && r.Own.Model != nil {
 		out["model"] = maps.Clone(r.Own.Model)
@@ -165,7 +165,7 @@ func (r *Run) ModelName(name string) string {
 	return name
 }
 
-// settleSpread drops a spread over one GPU, and fills in what several mean.
+// settleSpread drops data parallelism over one GPU, and fills in what several GPUs imply.
 func (r *Run) settleSpread(out map[string]any) {
 	kind, _ := r.Value("dist.kind").(string)
 	world := r.World()
@@ -174,7 +174,7 @@ func (r *Run) settleSpread(out map[string]any) {
 		return
 	}
 	if kind == "" && slices.ContainsFunc(r.BindingsOf("dist.kind"), func(b projects.Bound) bool { return b.Unknown != "" }) {
-		return // and Missing says so
+		return // and Missing reports it
 	}
 	if kind == "" {
 		kind = "ddp"
@@ -209,7 +209,7 @@ func asJSON(v any) any {
 	return v
 }
 
-// put sets a field to what a file says, if it says anything.
+// put sets a field to the value in a file, if there is one.
 func put(fields map[string]any, field string, v any) {
 	if v != nil && v != "" {
 		setup.Put(fields, field, v)

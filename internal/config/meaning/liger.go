@@ -10,10 +10,10 @@ import (
 	"snug/internal/setup"
 )
 
-// Which of Liger's kernels a run uses. Trainers have one switch for all that it has
-// for a model, and some a switch for each; Axolotl turns on what a file names.
+// Which of Liger's kernels a run uses. Trainers have one switch for all kernels of a model, and some have
+// one for each; Axolotl turns on what a file names.
 
-// settleLiger says which layers are Liger's, and whether the loss is.
+// settleLiger fills in which layers are Liger's, and whether the loss is.
 func (r *Run) settleLiger(out map[string]any) {
 	on := out["liger"] == true || r.plugged("liger") || r.ligerInCode()
 	if r.setInSnugFile("liger") {
@@ -43,7 +43,7 @@ func (r *Run) ligerHas(part string) bool {
 	return on || !said && !r.Trainer().LigerByKernel
 }
 
-// plugged reports whether one of Axolotl's plugins is called so.
+// plugged reports whether one of Axolotl's plugins has this name.
 func (r *Run) plugged(name string) bool {
 	names, _ := r.Value("plugins").([]string)
 	return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(strings.ToLower(n), name) })

@@ -10,10 +10,10 @@ import (
 	"snug/internal/setup"
 )
 
-// What trainers have in common about LoRA: nearly all leave it to PEFT, and PEFT
-// casts adapters of 16 bits to float32 unless it is told otherwise.
+// What trainers have in common about LoRA: nearly all use PEFT, and PEFT casts 16-bit adapters to float32
+// unless told otherwise.
 
-// settleLoRA drops adapters that are not in use, and says how the others are made.
+// settleLoRA drops adapters that are not in use, and fills in how the others are made.
 func (r *Run) settleLoRA(out map[string]any) {
 	in, _ := out["lora"].(map[string]any)
 	if in == nil || !r.adapts() || in["rank"] == nil {

@@ -16,7 +16,7 @@ func (r *Run) scriptModel() projects.LoadedModel {
 	return r.Primary.Model()
 }
 
-// otherHead is that a model is counted with another head than it has.
+// otherHead returns the warning that a model is counted with another head than it has.
 func (r *Run) otherHead(run map[string]any) []string {
 	l := r.scriptModel()
 	model, _ := run["model"].(map[string]any)

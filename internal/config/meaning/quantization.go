@@ -34,7 +34,7 @@ func (r *Run) QuantizedAt() string {
 	return ""
 }
 
-// settleQuantization says how weights are quantized, where they are.
+// settleQuantization fills in how weights are quantized, if they are.
 func (r *Run) settleQuantization(out map[string]any) {
 	in, _ := out["quantization"].(map[string]any)
 	b := r.quantizing()

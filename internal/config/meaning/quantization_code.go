@@ -8,7 +8,7 @@ import (
 	"snug/internal/pattern"
 )
 
-// What a script does with quantized weights, as its text says.
+// What a script does with quantized weights, according to its text.
 
 // checkpointsInCode reports whether prepare_model_for_kbit_training does so.
 func (r *Run) checkpointsInCode() bool {

@@ -21,7 +21,7 @@ type Run struct {
 
 	transformers string // its version, where it is known
 	trl          string // and TRL's
-	gpus         int    // how many its user names, 0 where the files are to say
+	gpus         int    // the number given by the user; 0 leaves it to the files
 }
 
 // New is the run that was found in a folder.

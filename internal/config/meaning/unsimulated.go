@@ -19,7 +19,7 @@ import (
 // recording of the run includes it.
 const Training = "training"
 
-// asWritten is a key with its value where the value is what matters.
+// asWritten is a key, with its value if the value matters.
 func asWritten(b projects.Bound) string {
 	if b.Key.Kind == systems.Word {
 		return b.Path.String() + " " + strings.Trim(b.Text, `"'`)

@@ -72,8 +72,8 @@ func (r *Run) bestOf(setting string) any {
 	return best
 }
 
-// firstNonNil keeps the first of two values: the tables and the order of the files
-// say which one counts.
+// firstNonNil keeps the first of two values: the tables and the order of the files decide which one
+// counts.
 func firstNonNil(first, v any) any {
 	if first != nil {
 		return first

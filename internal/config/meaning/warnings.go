@@ -119,7 +119,7 @@ func flagOf(setting string) string {
 	return setup.FlagOf(setting)
 }
 
-// shortened is a value that is no longer than a line has room for.
+// shortened cuts a value to the room of a line.
 func shortened(text string) string {
 	line, _, cut := strings.Cut(text, "\n")
 	if runes := []rune(line); len(runes) > 32 {

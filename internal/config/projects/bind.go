@@ -20,7 +20,7 @@ type Bound struct {
 	Place  tree.Place   // and where
 	// Unknown is a word that the system understands and snug does not.
 	Unknown string
-	// rivals are other places that may be the one that was meant.
+	// rivals are other places that may have been meant.
 	rivals []string
 }
 
@@ -77,7 +77,7 @@ func (s *Source) bindRest(out []Bound) ([]Bound, error) {
 	return out, err
 }
 
-// bound reads one key where it stands; nil where it is not there after all.
+// bound reads one key at its place; nil if it is not there after all.
 func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 	at, err := s.Tree.Find(p)
 	if errors.Is(err, tree.ErrAbsent) {

@@ -12,7 +12,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// candidate is a value whose name says that it holds a setting.
+// candidate is a value whose name suggests a setting.
 type candidate struct {
 	key   *systems.Key
 	path  doc.Path
@@ -44,7 +44,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 		}
 		rank := h.key*4 + section(v.Parts, v.Path)
 		if IsComputed(v.Value) {
-			rank += 4 * len(keys) // better one that says something
+			rank += 4 * len(keys) // prefer one that has a value
 		}
 		out = append(out, candidate{k, v.Path, v.Value, rank})
 		told = told || slices.Contains(telling, k.Setting)
@@ -107,8 +107,8 @@ func passedOver(parts []string) bool {
 	})
 }
 
-// section prefers values that stand where training data is described, and
-// flags over the variables that feed them.
+// section prefers values in sections that describe training data, and flags over the variables that feed
+// them.
 func section(parts []string, p doc.Path) int {
 	if len(p) == 1 && strings.HasPrefix(p[0], "-") {
 		return 0

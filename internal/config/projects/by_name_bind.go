@@ -59,7 +59,7 @@ func (s *Source) bindSetting(out *readings, of []candidate) error {
 	return nil
 }
 
-// filesOwn are the settings that only files have, beside those of a setup.
+// filesOwn are the settings that only files have, in addition to those of a setup.
 var filesOwn = []string{"link", "nodes", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "quant_method", "refused", "noted", "allocator", "target_seq", "eval.batch", "eval.when"}
 
 // readings are bindings, and where among them each value of a setting is.
@@ -68,8 +68,7 @@ type readings struct {
 	at  map[string]int
 }
 
-// add adds a binding. Where two vocabularies read one value, the first that knows
-// it has it.
+// add adds a binding. If two vocabularies read one value, the first one that understands it gets it.
 func (r *readings) add(b Bound) {
 	at := b.Setting + " " + b.Place.At.String()
 	i, there := r.at[at]

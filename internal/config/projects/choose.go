@@ -22,7 +22,7 @@ import (
 //   - of several of one system the one with the main file's usual name wins;
 //   - else the user is asked.
 
-// mainNames are what people call the file that a run starts from.
+// mainNames are usual names of the file that a run starts from.
 var mainNames = []string{"config", "train", "training", "main", "conf", "default"}
 
 // choose finds the run's main source, and leaves the others.
@@ -122,8 +122,8 @@ func usualName(file string) bool {
 	return slices.Contains(mainNames, strings.ToLower(base))
 }
 
-// attached are the sources that belong to the main one: files that are read
-// beside it, the stages of a curriculum, and the script that starts it.
+// attached returns the sources that belong to the main one: files that are read with it, the stages of a
+// curriculum, and the script that starts it.
 func (p *Found) attached(main *Source, rest []*Source) []*Source {
 	var out []*Source
 	tied := map[*systems.System][]*Source{}

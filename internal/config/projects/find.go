@@ -47,7 +47,7 @@ func likeliest(notes []string) string {
 	return notes[0]
 }
 
-// unreadable is how the note on a file begins that cannot be read.
+// unreadable is the beginning of the note on a file that cannot be read.
 const unreadable = "passed over: "
 
 // Find finds the settings of a project: in the files that are named, or else in

@@ -58,7 +58,7 @@ func composeHydra(files *reader, main string, d *doc.Document) (tree.Tree, []str
 	return tree.New(c.layers...), c.notes, nil
 }
 
-// compose begins anew with the main file.
+// compose starts again with the main file.
 func (c *hydraComposer) compose(main string, d *doc.Document) error {
 	c.layers, c.notes, c.seen, c.read = nil, nil, map[string]bool{}, 0
 	return c.add(main, d, "", nil)

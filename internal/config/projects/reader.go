@@ -47,7 +47,7 @@ func newReader(files Files, named []string) *reader {
 	}
 }
 
-// errSpent means that a bound on all files together was reached.
+// errSpent means that a limit over all files was reached.
 var errSpent = errors.New("with the files before it that is more than snug reads of a project; name the run's config: --config-path FILE")
 
 // ReadDir lists a folder.
@@ -134,10 +134,10 @@ type candidateFile struct {
 	size int64
 }
 
-// searched is what a search made of a file.
+// searched is the result of reading a file in a search.
 type searched struct {
 	name   string
-	source *Source // nil where it is nobody's
+	source *Source // nil if it belongs to no system
 	notes  []string
 	err    error
 }
@@ -165,7 +165,7 @@ func (r *reader) lookAt(all []candidateFile, keep func(*Source) bool) (out []sea
 	return out, unread
 }
 
-// lookOnce is lookAt of one file, nil where the bounds are reached.
+// lookOnce is lookAt for one file; nil if the limits are reached.
 func (r *reader) lookOnce(name string, keep func(*Source) bool) *searched {
 	if r.keep < 0 {
 		return nil

@@ -166,7 +166,7 @@ func readSource(files *reader, name string, searching bool) (*Source, []string, 
 	return s, notes, err
 }
 
-// reason strips what the message says already: the operation and the path.
+// reason strips what the message already contains: the operation and the path.
 func reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

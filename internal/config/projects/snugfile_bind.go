@@ -11,7 +11,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// adopt puts what a snug.yaml binds in the place of what was found.
+// adopt replaces what was found by what a snug.yaml binds.
 func (p *Found) adopt(own *OwnFile) error {
 	p.Own = own
 	open := map[string]*Source{}

@@ -55,5 +55,5 @@ func paged(path, source string) Key {
 		Term{"PagedAdamW32bit", pagedStates}, Term{"PagedAdamW", pagedStates})
 }
 
-// evalTimes is when transformers' trainer evaluates.
+// evalTimes says when transformers' trainer evaluates.
 var evalTimes = []Term{{"no", ""}, {"false", ""}, {"steps", "steps"}, {"epoch", "epoch"}, {"best", "epoch"}}

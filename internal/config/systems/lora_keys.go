@@ -4,7 +4,7 @@ package systems
 
 import "slices"
 
-// upcast is where PEFT does so.
+// upcast says where PEFT casts adapters to float32.
 const (
 	upcast     = "autocast_adapter_dtype is on in peft 0.16 to 0.21, mapping_func.py"
 	peftConfig = "peft 0.16, tuners/lora/config.py"

@@ -133,9 +133,9 @@ type ComputeRule string
 
 // The rules; "" is bitsandbytes' own type.
 const (
-	ComputesAsHeld       ComputeRule = "the type of the weights"                                         // the type of the weights
-	ComputesAsArithmetic ComputeRule = "the precision"                                                   // the type that the precision setting names
-	ComputesUnlessLoaded ComputeRule = "bfloat16, or float32 where weights are loaded in something else" // bfloat16, or float32 for weights loaded in another type
+	ComputesAsHeld       ComputeRule = "the type of the weights"
+	ComputesAsArithmetic ComputeRule = "the precision"
+	ComputesUnlessLoaded ComputeRule = "bfloat16, or float32 where weights are loaded in something else"
 )
 
 // Families is models that are named by a family, under a path, and a size.

@@ -23,7 +23,7 @@ var hfOptimizers = []Term{
 	{"paged_lion_8bit", "lion-8bit"},
 }
 
-// hfAttention is what attn_implementation takes.
+// hfAttention is the values of attn_implementation.
 var hfAttention = []Term{
 	{"sdpa", "sdpa"},
 	{"eager", "eager"},
@@ -112,8 +112,8 @@ func Spelling(words []Term, means, current string) (file string, ok bool) {
 	return file, ok
 }
 
-// style tells apart the ways in which one thing is written: bf16-mixed,
-// amp_bf16, torch.bfloat16, bfloat16, bf16, 16.
+// style classifies the ways in which one thing is written: bf16-mixed, amp_bf16, torch.bfloat16,
+// bfloat16, bf16, 16.
 func style(w string) string {
 	switch {
 	case strings.HasSuffix(w, "-mixed"), strings.HasSuffix(w, "-true"):

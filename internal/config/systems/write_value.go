@@ -80,8 +80,8 @@ func (k *Key) writeSwitch(v any, now doc.Value) (any, error) {
 	return on, nil
 }
 
-// writeWord picks the word of the file. A key that cannot say the value says
-// nothing, if it has a word for that: another key will say it.
+// writeWord picks the word for the file. A key that cannot express the value is set to a neutral word, if
+// it has one: another key will express it.
 func (k *Key) writeWord(v any, now doc.Value) (any, error) {
 	current, _ := AsText(now)
 	means := fmt.Sprint(v)

@@ -33,7 +33,7 @@ func (Source) Maker() gpu.Maker { return gpu.NVIDIA }
 // handle is the library's pointer to a device.
 type handle uintptr
 
-// code is what its functions return.
+// code is the result of its functions.
 type code int32
 
 // Codes that are handled here.
@@ -43,8 +43,7 @@ const (
 	notFound code = 13 // the library is too old to have the function
 )
 
-// library is what is used of NVML. A function that an old library lacks
-// returns notFound.
+// library is the part of NVML that is used. A function that an old library lacks returns notFound.
 type library interface {
 	Init() code
 	Shutdown() code
@@ -153,8 +152,7 @@ func device(l library, index int) (gpu.Device, error) {
 	return d, nil
 }
 
-// cut lists a device's slices. The library counts places for them, of which
-// some are empty.
+// cut lists a device's slices. The library counts places for slices, some of which are empty.
 func cut(l library, h handle, total uint64) []gpu.Slice {
 	places, _ := l.Slices(h)
 	var out []gpu.Slice
@@ -190,7 +188,7 @@ func profile(a attributes, total uint64) string {
 	return name
 }
 
-// claim lists who uses the device, slice by slice where it is cut.
+// claim lists the processes that use the device, slice by slice if it has any.
 func claim(l library, h handle, d *gpu.Device) {
 	list, c := l.Processes(h)
 	if c != success {

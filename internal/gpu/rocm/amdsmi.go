@@ -111,7 +111,7 @@ func uuid(serial string) string {
 	return "GPU-" + hex
 }
 
-// known is a text that says something.
+// known returns a text, or "" if it only says that a value is not available.
 func known(s string) string {
 	if s == "N/A" {
 		return ""
