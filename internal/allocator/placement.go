@@ -57,7 +57,8 @@ import "snug/internal/units"
 // the right order, and replaying those 52 at these addresses gives all 52 peaks of
 // reserved memory, and of allocated, to the byte; plainly increasing addresses give
 // 44 and 32. It can still miss: leave out one of the 2 MiB pieces of code and one
-// recording is off by 0.6 or by 4 %, because a tie depends on it. Other cards, drivers and operating systems were not examined.
+// recording is off by 0.6 or by 4 %, because a tie depends on it. Other cards, drivers and operating
+// systems were not examined.
 
 const (
 	contextBytes  = 416 * units.MiB

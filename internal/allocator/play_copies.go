@@ -64,7 +64,7 @@ func (c *copies) pass(i int) int {
 	return i
 }
 
-// state sums up all blocks. The sum does not depend on their order.
+// state hashes all blocks. The hash does not depend on their order.
 func (a *Allocator) state() state {
 	s := state{retries: a.stats.plain.AllocRetries, blocks: a.total}
 	for i := range a.blocks {

@@ -176,8 +176,8 @@ func (p *Player) grow(r *Request, set int32) int32 {
 	return p.newBlock(block{tie: addr / quantum, size: bytes, set: set})
 }
 
-// split cuts size bytes off the front of i as a new block and returns it. What
-// is left keeps its identity, and is free.
+// split cuts size bytes off the front of i as a new block and returns it. The remainder stays block i,
+// and is free.
 func (p *Player) split(i int32, size uint64) int32 {
 	b := &p.blocks[i]
 	front := p.newBlock(block{tie: b.tie, size: size, prev: b.prev, next: i, set: b.set})

@@ -220,8 +220,8 @@ func (a *Answer) play(card gpu.Card, limit uint64) error {
 	return err
 }
 
-// On is the answer as it is on another card of the same kind, nil where the run
-// would meet an end there that it did not meet before.
+// On returns the answer for another card of the same kind; nil if the run would reach a limit there that
+// it did not reach before.
 func (a *Answer) On(card gpu.Card, s *setup.Setup, seconds float64) *Answer {
 	if a.PeakReserved > Reservable(s, card) || s.Limit > 0 && a.PeakReserved > s.Limit {
 		return nil

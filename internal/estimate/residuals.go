@@ -21,7 +21,8 @@ import (
 //	version, any card
 //	everything
 //
-// What can go either way in a run does not count as an error (see Uncertainty): only what lies outside both bounds does.
+// What can go either way in a run does not count as an error (see Uncertainty): only what lies outside
+// both bounds does.
 
 // Residuals are the errors of estimates. `make accuracy` writes the table.
 type Residuals struct {

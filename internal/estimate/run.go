@@ -16,7 +16,7 @@ import (
 // alone; a recorded one may begin with existing memory, and hold more than was recorded.
 type run struct {
 	trace  *stream.Trace
-	loops  *stream.Folded // the trace, where it has loops that are folded
+	loops  *stream.Folded // the trace, if it has folded loops
 	again  bool           // it is played more than once, and by one at a time
 	player *loops.Player  // what has learned the loops, where that is so
 	whole  *run           // the same written out, where it has to be and that is so
@@ -31,7 +31,7 @@ type playing struct {
 	until  int          // the event of the trace to stop before, if it is not 0
 	since  int          // the event from which on retries count
 	chart  *loops.Chart // to be filled in
-	most   uint64       // bytes beyond which a run with loops need not be known, if it is not 0
+	most   uint64       // bytes beyond which a run with loops need not be simulated exactly; 0 is no limit
 	work   int          // limit of the work of such a run
 	spent  int          // how much of that it was already
 	stop   func() error // asked now and then, except about loops; its error ends the play; nil is to go on

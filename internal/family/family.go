@@ -27,7 +27,7 @@ type Run struct {
 	Mask          bool     // the batch carries an attention mask
 	Checkpointing bool     // gradient checkpointing
 	Reentrant     bool     // the older kind of checkpointing
-	Loss          string   // whose code computes a causal loss, "" for the model's own
+	Loss          string   // whose code computes a causal loss; "" is the model's own
 	LossChunks    int      // pieces in which a causal loss is computed; 0 is all at once
 	Liger         []string // the layers that are Liger's: "rope", "norm", "mlp"
 }

@@ -9,8 +9,8 @@ package kernel
 // its caching allocator, for the length of the call. Recordings show what it consists of:
 //
 //   - Tensor core kernels need channels last, a multiple of eight of them in 16
-//     bits and of four in float32. Images and weights in another layout are copied into the workspace: input, weight and output, and 16 bytes. A
-//     weight of one point needs no copy.
+//     bits and of four in float32. Images and weights in another layout are copied into the workspace:
+//     input, weight and output, and 16 bytes. A weight of one point needs no copy.
 //   - A 1x1 convolution can run on channels first as one product per image: no
 //     copies, but the weight's gradient then has one float32 part per image.
 //   - Where the output is small and the sum long, several blocks share it and

@@ -10,7 +10,8 @@ import (
 )
 
 // Steps of a recording are alike, and so are recordings at two sizes, but they
-// are megabytes apart and deflate looks back 32 KiB. So long repetitions are removed first. The result is a sequence of
+// are megabytes apart and deflate looks back 32 KiB. So long repetitions are removed first. The result
+// is a sequence of
 //
 //	length, bytes       as they are
 //	length, distance    a copy of bytes at that distance back

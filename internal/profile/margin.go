@@ -12,13 +12,14 @@ import (
 
 // How far a run can be from its prediction follows from what the profile does
 // not know. Of 446 predictions beside real runs (34 models, from all pairs and
-// triples of their recordings), 431 were right to the byte. The others have these causes, and are handled like this:
+// triples of their recordings), 431 were right to the byte. The others have these causes, and are
+// handled like this:
 //
 //   - Workspaces without a formula or a measurement. Planned with none of
 //     them, with half, half as much again and twice as much, the peak either stays
-//     or moves; where it stayed, none was off by a segment. Where it moves, those plans are the bounds. For workspaces guessed from like
-//     convolutions that would be too much, as most guesses are right: the ends are
-//     how far such predictions were off (Guessed).
+//     or moves; where it stayed, none was off by a segment. Where it moves, those plans are the bounds.
+//     For workspaces guessed from like convolutions that would be too much, as most guesses are right:
+//     the ends are how far such predictions were off (Guessed).
 //   - Recordings that are not of quite the same program, as where a large batch
 //     took other kernels than a small one: tensors stay without a counterpart or
 //     without a formula, and others are paired wrongly (Unlike).

@@ -64,7 +64,7 @@ type variant struct {
 	queues []uint64
 	start  []allocator.SegmentState
 	events []event
-	made   uint32 // allocations, those before the first event included
+	made   uint32 // number of allocations, including those before the first event
 	before uint32 // allocations before the first event
 	whole  whole
 }

@@ -25,8 +25,8 @@ func NewReference(fields map[string]any, source setup.Source) *Reference {
 	return &Reference{fields: fields, source: source}
 }
 
-// ReferenceTo is a reference to a setup that was decoded. How often the run
-// accumulates, and how many steps it takes, is then asked of the run itself.
+// ReferenceTo returns a reference to a decoded setup. The accumulation and the number of steps are then
+// taken from the run itself.
 func ReferenceTo(s *setup.Setup, source setup.Source) (*Reference, error) {
 	text, err := json.Marshal(s)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 )
 
 // Session runs one command, once or many times, but one run at a time. It has a private
-// folder, receives the signals of this process, and holds the secrets that may be neither shown nor kept. The caller of Open has to call Close.
+// folder, receives the signals of this process, and holds the secrets that may be neither shown nor
+// kept. The caller of Open has to call Close.
 //
 //	s, err := record.Open(ctx, env, plan)
 //	defer s.Close()

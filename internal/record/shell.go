@@ -20,7 +20,8 @@ import (
 //	bash -e train.sh a b    bash -e -c TEXT train.sh a b
 //	./train.sh a b          /usr/bin/env bash -c TEXT ./train.sh a b
 //
-// BASH_SOURCE is empty then; for a script that is run it equals $0, so the text uses that instead. A script that starts itself again is refused, because it would start the unchanged file.
+// BASH_SOURCE is empty then; for a script that is run it equals $0, so the text uses that instead. A
+// script that starts itself again is refused, because it would start the unchanged file.
 
 // longestWord is what Linux takes as one word of a command, its end included.
 const longestWord = 128<<10 - 1

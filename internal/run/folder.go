@@ -61,7 +61,7 @@ func NewFolder(parent string, s Settings) (*Folder, error) {
 	return f, nil
 }
 
-// Remove takes the folder away with all in it.
+// Remove removes the folder with everything in it.
 func (f *Folder) Remove() error { return os.RemoveAll(f.Path) }
 
 // markName is the variable by which a run's processes are found again.

@@ -21,7 +21,7 @@ type Setting struct {
 	Words []string
 	// Default is the value of a field that is not given; nil is the zero value.
 	Default any
-	// Least and Most bound a number; more than Most is a mistake.
+	// Least and Most are the bounds of a number; a value above Most is an error.
 	Least, Most float64
 	// Required is the error message for a missing field; "" if it may be missing.
 	Required string
@@ -34,8 +34,8 @@ type Setting struct {
 	Phrases func(*Setup) []string
 	// Row is its line in the table of snug optimize; nil for none.
 	Row *Row
-	// Evidence is the groups of measured runs that a setup belongs to by it; nil
-	// where it is a size, or changes nothing about how far off estimates are.
+	// Evidence returns the groups of measured runs that a setup belongs to because of this setting; nil
+	// for sizes, and for settings that do not affect the error of estimates.
 	Evidence func(*Setup) []string
 	// Lever says how it saves memory if it is not set yet; nil where it does not, or where the planner's
 	// search varies it.

@@ -69,7 +69,7 @@ type LoRA struct {
 	Targets []string `json:"targets"`           // names of the linear layers, or AllLinear
 	PEFT    bool     `json:"peft,omitempty"`    // as that library does it: adapters in float32, inputs cast to them
 	DoRA    bool     `json:"dora,omitempty"`    // PEFT's use_dora: the lengths of the weights' rows are trained too
-	Save    []string `json:"save,omitempty"`    // layers that are trained whole, beside the adapters: PEFT's modules_to_save
+	Save    []string `json:"save,omitempty"`    // layers that are trained in full besides the adapters: PEFT's modules_to_save
 }
 
 // Versions are the installed libraries; empty means the newest known.

@@ -54,8 +54,8 @@ func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 	return out
 }
 
-// reduceScratch is what the kernel takes for t reduced over dims into out. The
-// elements it reads are of type from: t's own, or wider ones it was cast to.
+// reduceScratch is the workspace of the kernel that reduces t over dims into out. The elements it reads
+// are of type from: t's own, or a wider one it was cast to.
 func (w *World) reduceScratch(k kernel.Reduction, t *Tensor, from DType, dims []int, out DType) {
 	x := kernel.Reduced{
 		N: t.size.n, Size: t.size.d, Stride: t.stride.d, In: int(from.Bytes()), Out: int(out.Bytes()),

@@ -2,8 +2,8 @@
 
 package shadow
 
-// mathAttention is _scaled_dot_product_attention_math: the composite that takes
-// what no kernel takes. Half inputs are worked on in float32.
+// mathAttention is _scaled_dot_product_attention_math: the composite for arguments that no kernel
+// supports. 16-bit inputs are computed in float32.
 func (w *World) mathAttention(a Attention) *Tensor {
 	dtype := a.Query.dtype
 	fn := w.Func(a.Query, a.Key, a.Value, a.Mask)

@@ -13,7 +13,8 @@ import "snug/internal/stream"
 // that failed anyway, which leaves the same state). If a new segment follows at once, the allocation
 // caused it if
 //
-//   - options are set that make the allocator return single segments (max_split_size, garbage collection), or else unless
+//   - options are set that make the allocator return single segments (max_split_size, garbage
+//     collection), or else unless
 //   - the stacks differ: a flush has the stack of its allocation, or
 //   - the request on top of the reserved memory is known to fit: the recording reaches that much elsewhere.
 

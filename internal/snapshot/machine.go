@@ -18,8 +18,9 @@ import (
 // belongs to a trace entry is allocated on its own, and a memo slot is four
 // bytes, so reading takes less memory than the file.
 //
-// What a hostile file can do is bounded: the stack, the memo and each table may hold a limited number of objects per byte read (checkSize), nesting and numbers
-// and strings have limits, and a string's length is trusted only as far as the bytes exist.
+// What a hostile file can do is bounded: the stack, the memo and each table may hold a limited number
+// of objects per byte read (checkSize), nesting and numbers and strings have limits, and a string's
+// length is trusted only as far as the bytes exist.
 type machine struct {
 	*window
 	stack []value

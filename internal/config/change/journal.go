@@ -19,8 +19,8 @@ import (
 )
 
 // The journal, version 2. Goals: everything needed to restore the files exactly,
-// in one file per change, readable by a person; useless to an attacker who puts one into a repository for others to clone. Non-goals: being small; being shared between
-// machines.
+// in one file per change, readable by a person; useless to an attacker who puts one into a repository
+// for others to clone. Non-goals: being small; being shared between machines.
 //
 //	.snug/journal/
 //	  000001.done     a change that was made

@@ -55,7 +55,7 @@ func (m *merging) child(n *node, depth int) (found *entry, through []*node, err 
 	return nil, nil, nil
 }
 
-// merges is the entries of a map that are << keys.
+// merges returns the entries of a map that are << keys.
 func (n *node) merges() []int {
 	if n.index != nil {
 		return n.index.merges

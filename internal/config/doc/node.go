@@ -25,7 +25,7 @@ type node struct {
 // entry is one key of a map or one item of a list.
 type entry struct {
 	key      string
-	keyStart int // where the key begins; for an item where the value does
+	keyStart int // the beginning of the key; for a list item that of the value
 	value    *node
 	merge    bool // a YAML << key
 }

@@ -157,7 +157,7 @@ func (c *planner) namesWeights(b projects.Bound) bool {
 		slices.ContainsFunc(c.project.BindingsOf("weights"), func(w projects.Bound) bool { return w.File == b.File && w.Path.Equal(b.Path) })
 }
 
-// stagesKept says which stages stay, in one sentence a setting.
+// stagesKept adds a note for each setting that says which stages stay.
 func (c *planner) stagesKept() {
 	places := map[string][]string{}
 	for _, b := range c.kept {

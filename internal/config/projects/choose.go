@@ -25,7 +25,7 @@ import (
 // mainNames are usual names of the file that a run starts from.
 var mainNames = []string{"config", "train", "training", "main", "conf", "default"}
 
-// choose finds the run's main source, and leaves the others.
+// choose finds the run's main source, and sets the others aside.
 func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Source, err error) {
 	mains := slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return s.System.Tied || !holds(s, "batch") })
 	if len(mains) == 0 {

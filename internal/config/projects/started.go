@@ -74,8 +74,8 @@ func (s *Source) startable(byFlags bool) bool {
 	return s.System.Startable && !byFlags
 }
 
-// placed is the words of a command that are files by their place. The word after a
-// flag is most likely its value; a program is none.
+// placed returns the words of a command that are files by their position. The word after a flag is most
+// likely its value; programs do not count.
 func placed(words []string) []string {
 	var out []string
 	for i, w := range words {

@@ -25,7 +25,7 @@ var objectives = []Term{
 	{"gkd", distils}, {"distillation", distils},
 }
 
-// objective is a key that names what is trained for.
+// objective is a key that names the training objective.
 func objective(path, source string) Key {
 	return Key{Setting: "refused", Path: path, Kind: Word, Words: objectives, Means: notTokens, Source: source}
 }

@@ -87,8 +87,8 @@ func (d *DDP) verify(world int) {
 	dropList(counts)
 }
 
-// broadcastCoalesced is broadcast_coalesced: each bucket is copied into a flat tensor,
-// which goes when it has been sent. A bucket of one tensor needs no copy.
+// broadcastCoalesced is broadcast_coalesced: each bucket is copied into a flat tensor, which is freed
+// when it has been sent. A bucket of one tensor needs no copy.
 func broadcastCoalesced(w *shadow.World, ts []*shadow.Tensor) {
 	var flying []*shadow.Tensor
 	for _, bucket := range assignBuckets(ts, ddpBroadcastBytes) {
