@@ -54,7 +54,7 @@ func summarize(errs []float64) Stats {
 
 // Group is a name and how the cases under it fared.
 type Group struct {
-	Name string
+	Name string // the family or option
 	Stats
 }
 

@@ -88,8 +88,8 @@ func (c *Case) holds(interval [2]uint64) bool {
 
 // Held is the number of runs of a group that their intervals contain.
 type Held struct {
-	Name           string
-	Runs           int
+	Name           string  // the group
+	Runs           int     // the number of runs
 	Itself, Family int     // held by the interval made without the run itself, and without its family
 	Width          float64 // of the first, as a share of what was estimated, in the median
 }

@@ -22,14 +22,14 @@ var ladderFiles = []string{"dev_ladder.jsonl", "more_ladder.jsonl"}
 
 // Rung is a prediction from recordings at small batches, with the real run.
 type Rung struct {
-	Model     string
-	Recorded  []int64 // batches
-	Batch     int64
-	Predicted uint64 // peak of reserved memory
-	Real      uint64
-	Interval  [2]uint64 // where an estimate from these recordings expects it
-	Causes    []profile.Cause
-	Precision string
+	Model     string          // its name
+	Recorded  []int64         // batches
+	Batch     int64           // the predicted batch
+	Predicted uint64          // peak of reserved memory
+	Real      uint64          // the measured peak
+	Interval  [2]uint64       // where an estimate from these recordings expects it
+	Causes    []profile.Cause // why the interval is wider than a segment
+	Precision string          // of the run
 }
 
 // off is how far the prediction is from the real run.

@@ -21,7 +21,7 @@ type Device struct {
 	Reserved   uint64    `json:"reserved,omitempty"`        // the driver's own share, if it reports it
 	Used       uint64    `json:"used"`                      // bytes in use by all processes
 	Free       uint64    `json:"free"`                      // bytes that are not in use
-	Arch       string    `json:"arch,omitempty"`            // AMD's architecture: gfx942
+	Arch       string    `json:"arch,omitempty"`            // sm_90, or AMD's gfx942
 	Capability int       `json:"capability,omitempty"`      // compute capability: 90 for sm_90
 	SMs        int       `json:"multiprocessors,omitempty"` // AMD's compute units count too
 	ECC        string    `json:"ecc,omitempty"`             // "on", "off", or unknown

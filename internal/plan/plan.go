@@ -82,7 +82,7 @@ type Plan struct {
 
 // Choice is one way to run.
 type Choice struct {
-	Settings         setup.Values     `json:"settings"`           // the settings that differ from defaults
+	Settings         setup.Values     `json:"settings"`           // the values that a plan chooses
 	Estimate         *estimate.Answer `json:"estimate"`           // its memory and step time
 	SamplesPerSecond float64          `json:"samples_per_second"` // estimated throughput
 

@@ -12,11 +12,11 @@ import (
 type Run struct {
 	ID          int64   `json:"-"`                      // the row in the store
 	At          int64   `json:"at"`                     // seconds since 1970
-	Card        string  `json:"card"`                   // as the driver names it
+	Card        string  `json:"card"`                   // as the catalogue names it, or else the driver
 	Torch       string  `json:"torch"`                  // PyTorch release
 	CUDA        string  `json:"cuda,omitempty"`         // CUDA release
 	Family      string  `json:"family,omitempty"`       // of the model
-	Model       string  `json:"model"`                  // its name
+	Model       string  `json:"model"`                  // its name, or the command that ran
 	Size        string  `json:"size,omitempty"`         // such as "batch=2,seq=128"
 	Setup       string  `json:"setup,omitempty"`        // as JSON
 	Predicted   uint64  `json:"predicted,omitempty"`    // reserved bytes; 0 where there was no estimate
