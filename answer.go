@@ -6,11 +6,11 @@ import "encoding/json"
 
 // Answer is what a run takes on one GPU. Its JSON is that of `snug estimate --json`.
 type Answer struct {
-	ID string `json:"id"`
+	ID string `json:"id"` // the ID of the setup
 	// PeakAllocated is the most that tensors take at once. PeakReserved is the most that
 	// PyTorch holds of the card, fragmentation included.
 	PeakAllocated Bytes `json:"peak_allocated"`
-	PeakReserved  Bytes `json:"peak_reserved"`
+	PeakReserved  Bytes `json:"peak_reserved"` // the most bytes that PyTorch holds from the driver
 	// Outside is what the process holds outside PyTorch's allocator: the CUDA context
 	// and loaded kernels.
 	Outside Bytes `json:"outside"`
@@ -22,7 +22,7 @@ type Answer struct {
 	Components Components `json:"components,omitzero"`
 	// Params and Trainable count the model's parameters.
 	Params    int `json:"params,omitempty"`
-	Trainable int `json:"trainable,omitempty"`
+	Trainable int `json:"trainable,omitempty"` // the parameters that are trained
 	// StepSeconds is how long an optimizer step takes. It is an estimate, and 0 without a
 	// named card.
 	StepSeconds float64 `json:"step_seconds,omitempty"`
@@ -45,21 +45,21 @@ type Answer struct {
 
 // Phases is the peak of allocated bytes in each part of the run.
 type Phases struct {
-	Load      Bytes `json:"load"`
-	Forward   Bytes `json:"forward"`
-	Backward  Bytes `json:"backward"`
-	Optimizer Bytes `json:"optimizer"`
+	Load      Bytes `json:"load"`      // while the model is loaded
+	Forward   Bytes `json:"forward"`   // in the forward pass
+	Backward  Bytes `json:"backward"`  // in the backward pass
+	Optimizer Bytes `json:"optimizer"` // in the optimizer's step
 }
 
 // Components is what the memory at the peak is used for. The fields sum to PeakReserved.
 type Components struct {
-	Parameters    Bytes `json:"parameters"`
-	Gradients     Bytes `json:"gradients"`
-	Optimizer     Bytes `json:"optimizer"` // its states
-	Activations   Bytes `json:"activations"`
-	Logits        Bytes `json:"logits"`
-	Batch         Bytes `json:"batch"` // the inputs
-	Temporaries   Bytes `json:"temporaries"`
+	Parameters    Bytes `json:"parameters"`    // weights
+	Gradients     Bytes `json:"gradients"`     // gradients of the weights
+	Optimizer     Bytes `json:"optimizer"`     // its states
+	Activations   Bytes `json:"activations"`   // tensors saved for the backward pass
+	Logits        Bytes `json:"logits"`        // the output over the vocabulary, and the loss's copies of it
+	Batch         Bytes `json:"batch"`         // the inputs
+	Temporaries   Bytes `json:"temporaries"`   // tensors that live within one op
 	Workspace     Bytes `json:"workspace"`     // of kernels
 	Fragmentation Bytes `json:"fragmentation"` // reserved, and in no tensor
 
@@ -106,7 +106,7 @@ func (c *Components) UnmarshalJSON(data []byte) error {
 
 // Evidence is the measured runs that an interval comes from.
 type Evidence struct {
-	Runs   int    `json:"runs"`
+	Runs   int    `json:"runs"`             // the number of measured runs
 	Family string `json:"family,omitempty"` // of all of them; empty where any counts
 	Option string `json:"option,omitempty"` // that all of them had; empty where any counts
 	Card   string `json:"card,omitempty"`   // that they were made on
@@ -116,7 +116,7 @@ type Evidence struct {
 
 // MaxAnswer is the largest batch that fits. Its JSON is that of `snug max-batch --json`.
 type MaxAnswer struct {
-	ID string `json:"id"`
+	ID string `json:"id"` // the ID of the setup
 	// MaxBatch is 0 if not even a batch of 1 fits.
 	MaxBatch int `json:"max_batch"`
 	// PeakReserved is what the run takes at that batch, or what a batch of 1 would take if

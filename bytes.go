@@ -15,9 +15,9 @@ type Bytes uint64
 
 // Multiples of a byte: 24*snug.GiB.
 const (
-	KiB Bytes = 1 << 10
-	MiB Bytes = 1 << 20
-	GiB Bytes = 1 << 30
+	KiB Bytes = 1 << 10 // 1024 bytes
+	MiB Bytes = 1 << 20 // 1024 KiB
+	GiB Bytes = 1 << 30 // 1024 MiB
 )
 
 // String is the amount with a binary unit: "512 B", "20.0 MiB", "7.43 GiB".

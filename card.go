@@ -11,7 +11,7 @@ import (
 // Card is one model of GPU. The zero value is an unlimited card. A card with nothing but a
 // Total behaves like an H200 of that size, the card that the measurements were made on.
 type Card struct {
-	Name   string
+	Name   string // such as "RTX-4090"
 	Maker  string // "NVIDIA" or "AMD"
 	Memory int    // GB, as sold
 	// Total is the memory that cudaMemGetInfo reports; 0 means unlimited.
@@ -36,11 +36,11 @@ type Card struct {
 // Rates are peak rates in operations a second, where a multiply-add is two: dense, with
 // sums in float32. They are 0 where the card has no hardware for it.
 type Rates struct {
-	FP32 float64
-	TF32 float64
-	FP16 float64
-	BF16 float64
-	FP8  float64
+	FP32 float64 // on the plain cores
+	TF32 float64 // float32 matrices on the tensor cores
+	FP16 float64 // float16 matrices on the tensor cores
+	BF16 float64 // bfloat16 matrices on the tensor cores
+	FP8  float64 // 8-bit floats on the tensor cores
 }
 
 // FindCard returns the GPU with a name, as people write it ("rtx4090", "A100 40GB") or as a

@@ -63,8 +63,8 @@ type Plan struct {
 // Choice is one way to run: the settings that a plan chooses, and their estimate, whose
 // Setup is the whole run.
 type Choice struct {
-	Settings Settings `json:"settings"`
-	Estimate *Answer  `json:"estimate"`
+	Settings Settings `json:"settings"` // the values that the plan chooses
+	Estimate *Answer  `json:"estimate"` // its memory and step time
 	// SamplesPerSecond is the speed over all GPUs. It is an estimate, and 0 if the run does
 	// not fit or its speed is not known.
 	SamplesPerSecond float64 `json:"samples_per_second"`
@@ -79,20 +79,20 @@ type Rung struct {
 	Name  string  `json:"name"` // "safe", "medium", "aggressive", "maximum"
 	Share float64 `json:"share"`
 	*Choice
-	Risk string `json:"risk"`
+	Risk string `json:"risk"` // what can go wrong, for people
 }
 
 // Lever is one change that saves memory, on its own, against the run as it is.
 type Lever struct {
-	Change string `json:"change"`
-	Saves  Bytes  `json:"saves"` // of the peak
-	Costs  string `json:"costs"`
+	Change string `json:"change"` // what changes, for people
+	Saves  Bytes  `json:"saves"`  // of the peak
+	Costs  string `json:"costs"`  // its price, for people
 }
 
 // Rejection is a way to run that was not taken.
 type Rejection struct {
-	Settings Settings `json:"settings"`
-	Why      string   `json:"why"`
+	Settings Settings `json:"settings"` // what was considered
+	Why      string   `json:"why"`      // the reason, for people
 
 	// Change says in words how it differs from what was chosen.
 	Change string `json:"-"`
@@ -100,10 +100,10 @@ type Rejection struct {
 
 // FileChange is a value in a config file that the recommended settings change.
 type FileChange struct {
-	Path string `json:"path"`
-	Key  string `json:"key"`
-	From any    `json:"from"`
-	To   any    `json:"to"`
+	Path string `json:"path"` // relative to the project
+	Key  string `json:"key"`  // of the value in the file
+	From any    `json:"from"` // the old value
+	To   any    `json:"to"`   // the new value
 }
 
 // Settings are the values that a plan chooses, by the field of the setup: "batch",

@@ -18,9 +18,9 @@ type Size map[string]int
 // Prediction is what a training step takes at a size. Its JSON is that of
 // `snug predict --json`.
 type Prediction struct {
-	At            Size  `json:"at"`
-	PeakAllocated Bytes `json:"peak_allocated"`
-	PeakReserved  Bytes `json:"peak_reserved"`
+	At            Size  `json:"at"`             // the size
+	PeakAllocated Bytes `json:"peak_allocated"` // the most bytes in tensors
+	PeakReserved  Bytes `json:"peak_reserved"`  // the most bytes held from the driver
 }
 
 // Profile is a training step as a function of its sizes, made of recordings at two or more
@@ -30,8 +30,8 @@ type Profile struct{ program *profile.Program }
 // Recording is a memory snapshot of a training step, as torch.cuda.memory._dump_snapshot
 // writes it, plain or gzip, and the size that the step had.
 type Recording struct {
-	File string
-	At   Size
+	File string // the path of the snapshot
+	At   Size   // the size it was made at
 }
 
 // Predict returns what a recorded training step takes at a size. The file is a profile,

@@ -50,7 +50,7 @@ type ReplayAnswer struct {
 
 // ReplayOOM is where a replay ran out of memory.
 type ReplayOOM struct {
-	Event   int    `json:"event"`
+	Event   int    `json:"event"`   // the index of the request in the recording
 	Message string `json:"message"` // as PyTorch writes it
 }
 

@@ -148,8 +148,8 @@ type Dist struct {
 
 // Versions are the installed libraries, such as "2.11". Empty is the newest that is known.
 type Versions struct {
-	Torch        string `json:"torch,omitempty"`
-	Transformers string `json:"transformers,omitempty"`
-	CUDA         string `json:"cuda,omitempty"`
-	BitsAndBytes string `json:"bitsandbytes,omitempty"`
+	Torch        string `json:"torch,omitempty"`        // PyTorch, such as "2.11"
+	Transformers string `json:"transformers,omitempty"` // such as "5.17"
+	CUDA         string `json:"cuda,omitempty"`         // such as "13.0"
+	BitsAndBytes string `json:"bitsandbytes,omitempty"` // such as "0.50"
 }

@@ -27,7 +27,7 @@ var ways = []map[string]any{
 	{"accumulation": 4.0, "dist": map[string]any{"kind": "ddp", "world": 2.0, "bucket_view": true}},
 }
 
-// added is how far off such estimates are.
+// added returns the errors of such estimates.
 func added(ladders []ladder) (out estimate.Range, err error) {
 	for _, l := range ladders {
 		if (&Row{Fields: l.rows[0].Setup}).Custom() {
@@ -78,7 +78,7 @@ func (l *ladder) batches() (out []float64) {
 	return out
 }
 
-// off is how far the simulated run is from what the profile says of it.
+// off is the difference between the simulated run and the profile's prediction.
 func (l *ladder) off(p *profile.Program, batch float64, way map[string]any) (float64, error) {
 	card := unlimited(gpu.Reference)
 	fields := maps.Clone(way)

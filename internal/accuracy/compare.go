@@ -10,15 +10,15 @@ import (
 	"snug/internal/gpu"
 )
 
-// Case is an estimate beside what was measured.
+// Case is one measured run with its estimate.
 type Case struct {
 	*Row
-	Said *estimate.Answer // nil where there is none
-	Told *estimate.Answer // as if it were known which updates the run left out, where it did
-	Err  error
+	Said *estimate.Answer // the estimate, or nil
+	Told *estimate.Answer // the estimate given which updates the run skipped; nil where it skipped none
+	Err  error            // why there is no estimate
 }
 
-// Reserved is how far the estimate is off, as a share of the truth.
+// Reserved is the error of the estimate of reserved memory, as a share of the truth.
 func (c *Case) Reserved() float64 { return off(c.Said.PeakReserved, c.Measured.PeakReserved) }
 
 // Allocated is the same of the allocated bytes.
@@ -50,17 +50,17 @@ func unlimited(card gpu.Card) gpu.Card {
 	return card
 }
 
-// MaxCase is a search beside the measured one.
+// MaxCase is one measured search for the largest batch with the estimated one.
 type MaxCase struct {
 	*Row
-	Said int
-	Err  error
-	OOMs []OOM
+	Said int   // the estimated largest batch
+	Err  error // why there is none
+	OOMs []OOM // the runs that ran out of memory
 }
 
-// OOM is the request that a run ended with.
+// OOM compares the request that a run failed with to the simulated one.
 type OOM struct {
-	Batch       int
+	Batch       int    // the batch of the run
 	Said, Truth string // as PyTorch writes it: "3.07 GiB"
 }
 

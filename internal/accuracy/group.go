@@ -12,12 +12,12 @@ import (
 
 // Stats sums up a group of errors.
 type Stats struct {
-	Cases  int
-	Exact  int // to the byte
-	Median float64
-	P95    float64
+	Cases  int     // the number of runs
+	Exact  int     // to the byte
+	Median float64 // the median of the absolute errors
+	P95    float64 // their 95th percentile
 	Worst  float64 // with its sign
-	Under  int     // said less than what it took, by more than a thousandth
+	Under  int     // estimates that are too low by more than a thousandth
 	Low    float64 // the lowest and the highest of truth over estimate, less one
 	High   float64
 }
@@ -54,7 +54,7 @@ func summarize(errs []float64) Stats {
 
 // Group is a name and how the cases under it fared.
 type Group struct {
-	Name string
+	Name string // the family or option
 	Stats
 }
 

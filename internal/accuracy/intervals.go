@@ -13,16 +13,15 @@ import (
 	"snug/internal/setup"
 )
 
-// Intervals are made from measured runs, so that to judge them by the same runs
-// would say nothing. Each run is judged by what the others give: all but itself
-// and the same run made again, and then all but its whole family, which is how a model
-// fares that nobody has measured.
+// Intervals are made from measured runs, so checking them with the same runs would prove nothing. Each
+// run is checked with the intervals that the others give: all but itself and repetitions of it, and then
+// all but its whole family, which shows how a new model would do.
 
 // asides are files that count for intervals alone: measured later, some of them the
 // same run again.
 var asides = []string{"more_dist.jsonl"}
 
-// Judged is a measured run, and whether intervals made without it hold it.
+// Judged is a measured run, and whether intervals made without it contain it.
 type Judged struct {
 	*Case
 	Without [2]uint64 // the interval made without this run
@@ -63,7 +62,7 @@ func judge(cases []*Case) []Judged {
 	return out
 }
 
-// again tells whether a case is this one, or the same run once more.
+// again reports whether a case is this one, or the same run once more.
 func (c *Case) again(o *Case) bool {
 	return o.Card.Name == c.Card.Name && o.Said.PeakReserved == c.Said.PeakReserved && reflect.DeepEqual(c.plain(), o.plain())
 }
@@ -82,15 +81,15 @@ func (c *Case) from(some []estimate.Case) [2]uint64 {
 	return r.Around(least, most)
 }
 
-// holds tells whether an interval holds what the run took.
+// holds reports whether an interval holds what the run took.
 func (c *Case) holds(interval [2]uint64) bool {
 	return interval[0] <= c.Measured.PeakReserved && c.Measured.PeakReserved <= interval[1]
 }
 
-// Held is how many runs of a group their intervals hold.
+// Held is the number of runs of a group that their intervals contain.
 type Held struct {
-	Name           string
-	Runs           int
+	Name           string  // the group
+	Runs           int     // the number of runs
 	Itself, Family int     // held by the interval made without the run itself, and without its family
 	Width          float64 // of the first, as a share of what was estimated, in the median
 }
@@ -129,7 +128,7 @@ func count(b bool) int {
 	return 0
 }
 
-// kinds are what runs are judged by.
+// kinds are the groups in which runs are judged.
 var kinds = []struct {
 	name  string
 	names func(*Case) []string

@@ -20,22 +20,22 @@ import (
 // ladderFiles hold models at several batches, the smaller ones recorded.
 var ladderFiles = []string{"dev_ladder.jsonl", "more_ladder.jsonl"}
 
-// Rung is a prediction from recordings at small batches beside a real run.
+// Rung is a prediction from recordings at small batches, with the real run.
 type Rung struct {
-	Model     string
-	Recorded  []int64 // batches
-	Batch     int64
-	Predicted uint64 // peak of reserved memory
-	Real      uint64
-	Interval  [2]uint64 // where an estimate from these recordings expects it
-	Causes    []profile.Cause
-	Precision string
+	Model     string          // its name
+	Recorded  []int64         // batches
+	Batch     int64           // the predicted batch
+	Predicted uint64          // peak of reserved memory
+	Real      uint64          // the measured peak
+	Interval  [2]uint64       // where an estimate from these recordings expects it
+	Causes    []profile.Cause // why the interval is wider than a segment
+	Precision string          // of the run
 }
 
 // off is how far the prediction is from the real run.
 func (r *Rung) off() float64 { return float64(r.Predicted)/float64(r.Real) - 1 }
 
-// inside says whether the real run is where it was to be expected.
+// inside reports whether the real run is in the expected interval.
 func (r *Rung) inside() bool { return r.Interval[0] <= r.Real && r.Real <= r.Interval[1] }
 
 // width is that of the interval, as a share of what is predicted.
@@ -121,7 +121,7 @@ func climb(ladders []ladder) (out []Rung, err error) {
 	return out, nil
 }
 
-// predicted is the run beside what a profile says of it.
+// predicted returns the run with a profile's prediction.
 func (r *ladderRow) predicted(p *profile.Program) (Rung, error) {
 	precision, _ := r.Setup["precision"].(string)
 	out := Rung{Model: r.model(), Batch: r.batch(), Real: r.Measured.PeakReserved, Precision: precision}
@@ -175,7 +175,7 @@ func (r *Report) ladders(b *strings.Builder) {
 	}
 }
 
-// expected says how many of the real runs were where they were to be expected.
+// expected says how many of the real runs were in the expected interval.
 func expected(rungs []Rung) string {
 	in, width := 0, 0.0
 	for i := range rungs {

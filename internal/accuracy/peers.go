@@ -9,8 +9,8 @@ import (
 // The formulas that are used where nobody simulates. Each is written here from
 // its published form, so that it can be held against the same measurements.
 
-// peer is one formula: the bytes that it says for a setup with so many
-// parameters, or 0 where it does not apply.
+// peer is one formula: the bytes that it gives for a setup with this many parameters, or 0 if it does not
+// apply.
 type peer struct {
 	name    string
 	formula string
@@ -24,9 +24,8 @@ var peers = []peer{
 	{"EleutherAI transformer math", "weights + gradients + optimizer + s·b·h·L·(10 + 24 + 5·a·s÷h)", transformerMath},
 }
 
-// fourTimes is the rule of `accelerate estimate-memory`: training with Adam takes
-// four times the weights in the type they are loaded in. Activations are left
-// out, as its own documentation says.
+// fourTimes is the rule of `accelerate estimate-memory`: training with Adam takes four times the weights
+// in the type they are loaded in. It ignores activations, as its own documentation says.
 func fourTimes(s *setup.Setup, params, _ float64) float64 {
 	return 4 * params * weightBytes(s)
 }

@@ -12,9 +12,8 @@ import (
 	"snug/internal/profile"
 )
 
-// Most recordings are too large to be kept. What came of predictions from all of them
-// is summed up in a file, by what the predictions had in common; to that comes what
-// the recordings that are kept give today.
+// Most recordings are too large to be kept. A file summarizes the predictions from all of them, by what
+// they have in common; the predictions from the kept recordings are added to it.
 
 const predictionsFile = "predictions.jsonl"
 
@@ -46,7 +45,7 @@ func profileResiduals(measured fs.FS, ladders []ladder, cases []Case) (r profile
 	return r, err
 }
 
-// guesses is how far off predictions are whose convolutions nobody has measured.
+// guesses returns the errors of predictions whose convolutions have not been measured.
 func guesses(ladders []ladder) (out profile.Residual, err error) {
 	for _, l := range ladders {
 		p, err := profile.FitUnmeasured(l.recorded)
@@ -72,7 +71,7 @@ const (
 	sinceFlash  = 80
 )
 
-// flash is what comes of losing flash attention, and of gaining it, as simulated.
+// flash returns the simulated effect of losing flash attention, and of gaining it.
 func flash(cases []Case) (lost, gained profile.Residual, err error) {
 	for i := range cases {
 		c := &cases[i]

@@ -38,15 +38,15 @@ const (
 
 // Report is everything that the comparison came to.
 type Report struct {
-	Cases    []Case            // of all files
-	Asides   []Case            // of those that count for intervals alone
-	Added    estimate.Range    // off of profiles that count gradients or buckets on top
-	Recorded profile.Residuals // off of profiles, by cause
-	Max      []MaxCase
-	Choices  []measuredChoice
-	Profiles []measuredProfile
-	Overhead []measuredOverhead
-	Ladders  []Rung
+	Cases    []Case             // of all files
+	Asides   []Case             // of those that count for intervals alone
+	Added    estimate.Range     // off of profiles that count gradients or buckets on top
+	Recorded profile.Residuals  // off of profiles, by cause
+	Max      []MaxCase          // searches for the largest batch
+	Choices  []measuredChoice   // recommendations, measured
+	Profiles []measuredProfile  // predictions from recordings
+	Overhead []measuredOverhead // the time that recording takes
+	Ladders  []Rung             // predictions at growing batches
 }
 
 // Make compares all measured cases.

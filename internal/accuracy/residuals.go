@@ -9,8 +9,8 @@ import (
 	"snug/internal/estimate"
 )
 
-// Off is how far beyond the ends of what was estimated the truth lay, as a share of
-// the nearer end. What a run may do either way is no error of the estimate.
+// Off is how far the truth is outside the bounds of the estimate, as a share of the nearer bound. What a
+// run may do either way is not an error of the estimate.
 func (c *Case) Off() float64 {
 	least, most := c.Said.Ends()
 	truth := c.Measured.PeakReserved

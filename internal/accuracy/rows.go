@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package accuracy lays estimates beside measurements: how far off they are, by
-// model family and by option, and how far off the formulas are that people use
-// instead.
+// Package accuracy compares estimates with measured runs: how far off they are, by model family and by
+// option, and how far off the common rules of thumb are. It only reads measurements; testdata/measured
+// has the scripts that make them.
 package accuracy
 
 import (
@@ -18,22 +18,22 @@ import (
 
 // Row is one measured case.
 type Row struct {
-	File     string
-	Fields   map[string]any // the setup as it stands in the file
+	File     string         // the file that the row comes from
+	Fields   map[string]any // the setup as written in the file
 	Setup    *setup.Setup   // nil where it is not one that can be simulated
-	Measured Measured
-	Card     gpu.Card // that it was made on
+	Measured Measured       // what was measured
+	Card     gpu.Card       // that it was made on
 }
 
 // Measured is what a real run took.
 type Measured struct {
-	PeakAllocated uint64 `json:"peak_allocated"`
-	PeakReserved  uint64 `json:"peak_reserved"`
-	Trainable     uint64 `json:"trainable"`
-	Loaded        moment `json:"loaded"` // before the first step
-	Steps         []step `json:"steps"`
-	MaxBatch      int    `json:"max_batch"`
-	Tries         []Try  `json:"tries"`
+	PeakAllocated uint64 `json:"peak_allocated"` // bytes
+	PeakReserved  uint64 `json:"peak_reserved"`  // bytes
+	Trainable     uint64 `json:"trainable"`      // trainable parameters
+	Loaded        moment `json:"loaded"`         // before the first step
+	Steps         []step `json:"steps"`          // the state after each step
+	MaxBatch      int    `json:"max_batch"`      // the largest batch that fits, in rows that search for one
+	Tries         []Try  `json:"tries"`          // the batches tried in the search
 }
 
 // moment is allocated and reserved bytes at one time.
@@ -53,9 +53,9 @@ func (r *Row) Seconds() []float64 {
 	return out
 }
 
-// Skipped is how many of the first updates the real run left out because its
-// scaled gradients had overflowed: until the first one there are no states,
-// eight bytes a parameter for Adam, four for momentum.
+// Skipped is the number of first updates that the real run skipped because its scaled gradients
+// overflowed. Until the first update there are no states, eight bytes per parameter for Adam, four for
+// momentum.
 func (r *Row) Skipped() int {
 	m, n := &r.Measured, 0
 	if r.Setup == nil || r.Setup.Precision != "amp-fp16" {
@@ -76,9 +76,9 @@ func (r *Row) Skipped() int {
 
 // Try is one batch that a search ran.
 type Try struct {
-	Batch int    `json:"batch"`
-	Fits  bool   `json:"fits"`
-	OOM   string `json:"oom"`
+	Batch int    `json:"batch"` // samples per forward pass
+	Fits  bool   `json:"fits"`  // whether it ran to the end
+	OOM   string `json:"oom"`   // PyTorch's out-of-memory message, if it did not
 }
 
 // ID is the name of the case.
@@ -87,7 +87,7 @@ func (r *Row) ID() string {
 	return id
 }
 
-// Custom tells whether the model is code of its own, which no family stands for.
+// Custom reports whether the model is code of its own that no family covers.
 func (r *Row) Custom() bool {
 	m, _ := r.Fields["model"].(map[string]any)
 	return m["custom"] != nil

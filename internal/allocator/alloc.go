@@ -12,7 +12,7 @@ import (
 type request struct {
 	bytes      uint64 // as asked for
 	size       uint64 // rounded
-	segment    uint64 // what the device is asked for if nothing fits
+	segment    uint64 // the size of the new segment if nothing fits
 	pool       *pool
 	poolIndex  uint16
 	stream     uint16
@@ -82,7 +82,7 @@ func roundToDivision(n, d uint64, log int) uint64 {
 	return (n + step - 1) &^ (step - 1)
 }
 
-// segmentSize is what the device is asked for when size does not fit anywhere.
+// segmentSize is the size of the new segment for a request that fits nowhere.
 func (a *Allocator) segmentSize(size uint64) uint64 {
 	switch {
 	case size <= smallSize:
@@ -162,7 +162,7 @@ func (a *Allocator) reach(i int32) uint64 {
 	return b.size
 }
 
-// finish turns a free block into the answer: split off what is left over, count.
+// finish completes a request with a free block: it splits off the remainder and updates the counts.
 func (a *Allocator) finish(r *request, i int32) int32 {
 	b := &a.blocks[i]
 	row := a.pools[b.pool].row

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package allocator is PyTorch's CUDA caching allocator with the memory taken
-// out: the same blocks in the same places, and nobody's bytes in them.
+// Package allocator simulates PyTorch's CUDA caching allocator. It keeps the same blocks at the same
+// places, but no memory behind them.
 //
 // # What it models
 //
-// PyTorch asks the driver for segments and cuts them into blocks. A block given
-// back goes into a free set, waits there for a request that it fits, and is
-// joined with its neighbours when they are free too. Which block a request gets
-// decides how the next ones fit, so peaks cannot be computed from sizes alone:
-// they have to be played. Given the same requests, version, options and segment
-// addresses, this package reaches the same state as the original after every
-// event, to the byte.
+// PyTorch asks the driver for segments and cuts them into blocks. A freed block goes into a free set,
+// waits there for a request that it fits, and is merged with its neighbours when they are free too. Which
+// block a request gets decides how the next ones fit, so peaks cannot be computed from sizes alone: the
+// requests have to be played. Given the same requests, version, options and segment addresses, this
+// package reaches the same state as the original after every event, to the byte.
 //
 // # The path of a request
 //
@@ -20,22 +18,21 @@
 //	  → flush the whole cache, grow → out of memory
 //	split the block when enough is left over → count
 //
-// and back: count → wait for other CUDA streams → join with the neighbours →
-// into the free set.
+// A free goes the other way: count → wait for other CUDA streams → merge with the neighbours → into the
+// free set.
 //
-// Versions differ in small things; [Version] and the rules of version.go say in
-// which. The facts were read in c10/cuda/CUDACachingAllocator.cpp of 2.1 to 2.12
-// and compared with that code running against a counting driver.
+// Versions differ in details; [Version] and the rules in version.go list them. The rules were read in
+// c10/cuda/CUDACachingAllocator.cpp of 2.1 to 2.12 and compared with that code running against a counting
+// driver.
 //
 // # Cost
 //
-// Blocks live in one slice and name each other by index, so the garbage
-// collector has nothing to follow and a freed slot is reused at once. The free
-// sets are bins by size under a bitmap (package freeset). An event costs one or two
-// searches in them and mostly no heap allocation: a recording of a million events
-// plays in about a tenth of a second.
+// Blocks live in one slice and refer to each other by index, so the garbage collector has no pointers to
+// follow and a freed slot is reused at once. The free sets are bins by size under a bitmap (package
+// freeset). An event costs one or two searches in them and usually no heap allocation: a recording of a
+// million events plays in about a tenth of a second.
 //
-// An Allocator is one device's; it is not safe for concurrent use.
+// An Allocator simulates one device. It is not safe for concurrent use.
 package allocator
 
 import (
@@ -49,7 +46,7 @@ type Ref int32
 // Null is the Ref of a request for zero bytes, which never reaches the allocator.
 const Null Ref = 0
 
-// ErrNotAllocated says that a Ref names no allocated block.
+// ErrNotAllocated means that a Ref does not refer to an allocated block.
 var ErrNotAllocated = errors.New("block is not allocated")
 
 // Allocator is the caching allocator of one device.
@@ -63,7 +60,7 @@ type Allocator struct {
 	pools    []*pool           // blocks name their pool by its place here; 0 is small, 1 is large
 	streams  []uint64          // their handles
 	indices  map[uint64]uint16 // of streams, by handle
-	ordered  []uint16          // streams by handle, as far as they were ordered
+	ordered  []uint16          // streams in order of their handles, those ordered so far
 	ranges   []virtualRange    // expandable segments; 0 is none
 	created  uint64            // creation counter of blocks
 	total    uint64            // device memory held

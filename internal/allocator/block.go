@@ -27,17 +27,17 @@ const (
 	flagAllocated uint8 = 1 << iota
 	flagUnmapped        // expandable: addresses without memory
 	flagUsed            // other streams were recorded (pendingFrees.uses)
-	flagHeld            // a recording says when its free completes
+	flagHeld            // the recording has an event for when its free completes
 )
 
-// idle says that nobody has or awaits the block; it may be unmapped.
+// idle reports whether the block is neither in use nor waited for; it may be unmapped.
 func (b *block) idle() bool { return b.flags&(flagAllocated|flagUsed) == 0 && b.waits == 0 }
 
 func (b *block) split() bool { return b.prev|b.next != 0 }
 
 func (b *block) mapped() bool { return b.flags&flagUnmapped == 0 }
 
-// arena is where blocks live. Slot 0 stays empty.
+// arena holds the blocks. Slot 0 stays empty.
 type arena struct {
 	blocks []block
 	spare  []int32

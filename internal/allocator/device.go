@@ -2,11 +2,11 @@
 
 package allocator
 
-// Device is the driver as the allocator sees it: memory comes in segments at
-// addresses of the driver's choosing, until there is no more.
+// Device is the driver as the allocator sees it: a source of segments at addresses that the driver
+// chooses, until memory runs out.
 //
-// The addresses matter: up to PyTorch 2.11 ties between free blocks of equal
-// size go to the lower address.
+// The addresses matter: up to PyTorch 2.11, ties between free blocks of equal size go to the lower
+// address.
 type Device interface {
 	// Take is cudaMalloc: where the new bytes begin, or false when they do not fit.
 	Take(bytes uint64) (addr uint64, ok bool)
@@ -23,10 +23,10 @@ type Device interface {
 	Info() (free, total uint64)
 }
 
-// Adopter is a Device that can be told of memory taken before the allocator
-// existed: the segments of a restored snapshot. A Device without it starts
-// with that memory uncounted.
+// Adopter is a Device that can count memory taken before the allocator existed: the segments of a
+// restored snapshot. A Device without Adopt leaves that memory uncounted.
 type Adopter interface {
+	// Adopt counts the bytes at addr as taken.
 	Adopt(addr, bytes uint64)
 }
 

@@ -7,13 +7,12 @@ import "snug/internal/units"
 // granularity is the unit in which the driver hands out memory.
 const granularity = 2 * units.MiB
 
-// firstAddress keeps the made-up addresses away from zero, which means "none"
-// to whoever prints them.
+// firstAddress keeps invented addresses away from zero, which is printed as "none".
 const firstAddress = 1 << 32
 
-// Simple is a Device that only counts: a capacity, use by others, and addresses
-// that never come back. It is what the script language runs on, and enough
-// wherever no recording says how the real driver placed its segments.
+// Simple is a Device that only counts: it has a capacity, a number of bytes used by others, and addresses
+// that are never reused. Scripts run on it, and so does anything without a recording of where the real
+// driver placed its segments.
 type Simple struct {
 	Total   uint64 // the card
 	Outside uint64 // held by everything that is not this allocator
@@ -34,7 +33,7 @@ func (d *Simple) Take(bytes uint64) (uint64, bool) {
 // Give is cudaFree.
 func (d *Simple) Give(_, bytes uint64) { d.used -= roundUp(bytes, granularity) }
 
-// Reserve hands out addresses alone.
+// Reserve returns addresses without memory.
 func (d *Simple) Reserve(bytes uint64) uint64 {
 	addr := firstAddress + d.next
 	d.next += roundUp(bytes, granularity)
@@ -53,7 +52,7 @@ func (d *Simple) Map(page, n uint64) uint64 {
 	return n
 }
 
-// Unmap gives such memory back.
+// Unmap returns the memory of n pages.
 func (d *Simple) Unmap(page, n uint64) { d.used -= n * roundUp(page, granularity) }
 
 // Info is cudaMemGetInfo.
@@ -64,7 +63,7 @@ func (d *Simple) Info() (free, total uint64) {
 	return free, d.Total
 }
 
-// Used is what the allocator holds of the device.
+// Used is the number of bytes that the allocator holds.
 func (d *Simple) Used() uint64 { return d.used }
 
 // Adopt counts memory that a restored segment holds, and keeps new addresses above it.

@@ -87,12 +87,12 @@ func (a *Allocator) free(i int32) {
 	}
 }
 
-// hold frees i and leaves it pending until complete, as a recording tells it.
+// hold frees i and leaves it pending until complete is called, as in a recording.
 func (a *Allocator) hold(i int32) {
 	a.release(i)
 	b := &a.blocks[i]
 	if b.flags&flagUsed != 0 {
-		b.flags &^= flagUsed // the recording knows better than our events
+		b.flags &^= flagUsed // the recording takes precedence over our events
 		delete(a.pending.uses, i)
 		delete(a.pending.graphUses, i)
 	}

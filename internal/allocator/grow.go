@@ -91,9 +91,8 @@ func (a *Allocator) countShrink(p *pool, bytes uint64) {
 	}
 }
 
-// rejects is throw_on_cudamalloc_oom: a request past the fraction of the card
-// fails at once. A limit, where one is set, has its say first and leads into
-// the ordinary chain.
+// rejects is throw_on_cudamalloc_oom: a request beyond the fraction of the card fails at once. A limit,
+// if set, is checked first and leads into the usual sequence.
 func (a *Allocator) rejects(r *request) bool {
 	if !a.opt.ThrowOnOOM || a.limited && a.total+r.segment > a.limit {
 		return false

@@ -32,7 +32,7 @@ import (
 // not fit prints its message and the script goes on; its ID is not taken. Every
 // other mistake ends the script with an error that names the line.
 
-// scriptTotal is the card of a script that does not say: large enough not to matter.
+// scriptTotal is the memory of the card in a script that names none: too much to run out.
 const scriptTotal = 1 << 40
 
 // RunScript runs the script in r against an allocator of PyTorch v and writes
@@ -70,8 +70,8 @@ func runScript(r io.Reader, w io.Writer, v Version) error {
 	return nil
 }
 
-// shown is a word for a message: as it is where it is one, in quotes and cut
-// short where it comes from a file that is no script.
+// shown is a word for a message: as it is if it is a plain word; otherwise quoted and cut short, because
+// the file may not be a script at all.
 func shown(word string) string {
 	const most = 20
 	if len(word) > most {

@@ -9,25 +9,24 @@ import (
 	"snug/internal/units"
 )
 
-// OutOfMemoryError is torch.OutOfMemoryError: its numbers, and as Error the
-// text that this version of PyTorch prints (without the list of processes,
-// which only NVML knows).
+// OutOfMemoryError is torch.OutOfMemoryError. Error returns the text that this version of PyTorch prints,
+// without the list of processes, which needs NVML.
 type OutOfMemoryError struct {
-	Version   Version
-	Requested uint64 // bytes the program asked for
-	Segment   uint64 // bytes the device was asked for: what the message calls "tried to allocate"
-	Total     uint64 // the card
-	Free      uint64 // of the card, after the cache was flushed
-	Allocated uint64 // memory_allocated
-	Private   uint64 // free blocks sitting in private pools, where nobody else can use them
-	Reserved  uint64 // memory_reserved
-	Limit     uint64 // cap set by a memory fraction
-	Limited   bool   // whether there is such a cap
-	Rejected  bool   // refused before asking the device (throw_on_cudamalloc_oom)
-	Absurd    bool   // 2^60 bytes or more: refused before anything else
+	Version   Version // the PyTorch release whose message this is
+	Requested uint64  // bytes the program asked for
+	Segment   uint64  // bytes the device was asked for: what the message calls "tried to allocate"
+	Total     uint64  // the card
+	Free      uint64  // of the card, after the cache was flushed
+	Allocated uint64  // memory_allocated
+	Private   uint64  // free bytes in private pools, which other pools cannot use
+	Reserved  uint64  // memory_reserved
+	Limit     uint64  // cap set by a memory fraction
+	Limited   bool    // whether there is a limit
+	Rejected  bool    // refused before asking the device (throw_on_cudamalloc_oom)
+	Absurd    bool    // 2^60 bytes or more: refused before anything else
 }
 
-// Unallocated is what PyTorch holds and nobody uses.
+// Unallocated is the number of bytes that PyTorch holds and no tensor uses.
 func (e *OutOfMemoryError) Unallocated() uint64 { return e.Reserved - e.Allocated - e.Private }
 
 // Error writes the message of e's version.

@@ -30,7 +30,7 @@ type Options struct {
 	ThrowOnOOM          bool                  // throw_on_cudamalloc_oom
 }
 
-// DefaultOptions is what an empty PYTORCH_ALLOC_CONF means, in every version.
+// DefaultOptions are the options of an empty PYTORCH_ALLOC_CONF, in every version.
 func DefaultOptions() Options {
 	return Options{
 		MaxSplitSize:        Unlimited,
@@ -45,9 +45,9 @@ func ParseOptions(conf string, v Version) (Options, error) {
 	return DefaultOptions().Reparse(conf, v)
 }
 
-// Reparse reads a string as torch.cuda.memory._set_allocator_settings does in a
-// running process: what conf leaves out goes back to its default, except for
-// the settings that PyTorch keeps. On error the options are unchanged.
+// Reparse parses a string as torch.cuda.memory._set_allocator_settings does in a running process:
+// settings missing from conf return to their defaults, except for those that PyTorch keeps. On error the
+// options are unchanged.
 func (o Options) Reparse(conf string, v Version) (Options, error) {
 	if err := v.check(); err != nil {
 		return o, err
@@ -79,8 +79,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Check refuses options that no option string gives, as a damaged file may hold
-// them.
+// Check returns an error for options that no option string can produce, such as those of a damaged file.
 func (o Options) Check() error {
 	o = o.filled()
 	switch {

@@ -33,7 +33,7 @@ var settings = map[string]setting{
 	"graph_capture_record_stream_reuse": {9, (*parser).ignoredFlag},
 	"per_process_memory_fraction":       {10, (*parser).fraction},
 	"pinned_reserve_segment_size_mb":    {10, (*parser).ignoredNumber},
-	"large_segment_size_mb":             {11, (*parser).ignoredNumber}, // read in a pass of its own
+	"large_segment_size_mb":             {11, (*parser).ignoredNumber}, // parsed in a separate pass
 	"throw_on_cudamalloc_oom":           {12, func(p *parser, key string) error { return p.flag(key, &p.out.ThrowOnOOM) }},
 	"pinned_free_catch_all":             {12, (*parser).ignoredFlag},
 	"pinned_max_round_threshold_mb":     {13, (*parser).ignoredNumber},

@@ -6,7 +6,7 @@ import "snug/internal/units"
 
 // Where cudaMalloc puts a segment.
 //
-// NVIDIA does not say. What follows was read off 61 recordings of training runs
+// NVIDIA does not document it. The rules below were derived from 61 recordings of training runs
 // made with cudaMalloc, 6,500 segments in all, on one H200 with driver 580, CUDA
 // 13.0 and PyTorch 2.11, in five different layouts of the address space.
 //
@@ -18,11 +18,11 @@ import "snug/internal/units"
 //     to the lowest such hole. Holes of two chunks are never joined.
 //  3. If there is none, a new chunk is reserved. It comes from the kernel's mmap,
 //     which works downwards: the top of the highest gap that is large enough, and
-//     mostly that is right below everything else.
+//     usually that is right below everything else.
 //  4. A chunk in which nothing is in use any more is given back at once, and
 //     becomes such a gap. A chunk in partial use keeps its freed ranges as holes.
 //
-// Since chunks mostly go downwards, "newest first" mostly looks like "lowest
+// Since chunks usually go downwards, "newest first" usually looks like "lowest
 // address first". Three recordings that have a newer chunk above an older one
 // decide for the former; nothing in any single-GPU recording contradicts it.
 //
@@ -43,7 +43,7 @@ import "snug/internal/units"
 //     which on this card is 32 MiB. There are two handles: backward has its own.
 //   - Code goes on arriving, 2 to 10 MiB at a time, as new kernels are met.
 //
-// A Device hears of none of this, so two guesses stand in. Local memory moves
+// A Device sees none of this, so two guesses replace it. Local memory moves
 // with the third segment, or the second if that is a small one: by then
 // parameters have been filled in. A segment of the workspace's size is the
 // workspace, and what goes before a handle is taken then; later code is left out.
@@ -57,8 +57,8 @@ import "snug/internal/units"
 // the right order, and replaying those 52 at these addresses gives all 52 peaks of
 // reserved memory, and of allocated, to the byte; plainly increasing addresses give
 // 44 and 32. It can still miss: leave out one of the 2 MiB pieces of code and one
-// recording is off by 0.6 or by 4 %, because a tie hangs on it. Other cards, drivers
-// and operating systems were not looked at.
+// recording is off by 0.6 or by 4 %, because a tie depends on it. Other cards, drivers and operating
+// systems were not examined.
 
 const (
 	contextBytes  = 416 * units.MiB
@@ -71,13 +71,13 @@ const (
 )
 
 const (
-	// contextEnd is where the context's chunk ended in most recordings. The system
-	// moves it about; only the distances mean something.
+	// contextEnd is where the context's chunk ended in most recordings. The system varies it; only
+	// distances matter.
 	contextEnd = 0x7f5ad2000000
 	// firstRange is where cuMemAddressReserve began. It works upwards, far below
 	// everything else; one recording with expandable segments shows it.
 	firstRange = 0x302000000
-	// hostAddresses tells the two apart.
+	// hostAddresses separates the two.
 	hostAddresses = 1 << 46
 )
 
@@ -92,15 +92,15 @@ type Driver struct {
 	handles   int
 }
 
-// NewDriver is the driver of a card with total bytes, of which outside are held
-// by everything that is not the allocator.
+// NewDriver returns the driver of a card with total bytes, of which outside bytes are used by everything
+// but the allocator.
 func NewDriver(total, outside uint64) *Driver {
 	d := &Driver{Simple: Simple{Total: total, Outside: outside}, nextRange: firstRange}
 	d.enter(contextEnd)
 	return d
 }
 
-// enter lays out what a new context has when PyTorch first asks for memory.
+// enter lays out the memory of a new context at PyTorch's first request.
 func (d *Driver) enter(end uint64) {
 	d.floor = end - contextBytes
 	d.forget()
@@ -124,7 +124,7 @@ func (d *Driver) Take(bytes uint64) (uint64, bool) {
 	return d.place(bytes), true
 }
 
-// launch is what the first kernels bring about.
+// launch takes the memory of the first kernels.
 func (d *Driver) launch() {
 	d.launched = true
 	context := d.chunks[1].span
@@ -156,17 +156,16 @@ func (d *Driver) Give(addr, bytes uint64) {
 	d.release(span{addr, addr + bytes})
 }
 
-// Reserve hands out addresses for an expandable segment.
+// Reserve returns addresses for an expandable segment.
 func (d *Driver) Reserve(bytes uint64) uint64 {
 	addr := d.nextRange
 	d.nextRange += roundUp(bytes, chunkUnit)
 	return addr
 }
 
-// Adopt counts a restored segment. If it is the first and lies where a context
-// has its first segment, the context is taken to be around it. Otherwise the
-// restored process is well under way and its holes are unknown: everything new
-// goes below.
+// Adopt counts a restored segment. If it is the first one and lies where a context has its first segment,
+// the context is assumed to be around it. Otherwise the restored process has been running for a while and
+// its holes are unknown: everything new goes below.
 func (d *Driver) Adopt(addr, bytes uint64) {
 	first := d.used == 0
 	d.Simple.Adopt(addr, bytes)

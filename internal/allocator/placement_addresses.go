@@ -11,10 +11,10 @@ import (
 // on: the chunks it has, and where it gets the next one. A run has tens of chunks;
 // a search among a million takes twenty steps all the same.
 type addresses struct {
-	chunks []chunk          // oldest first; one that was given back stays as a hole in the row
+	chunks []chunk          // oldest first; a released chunk leaves a hole in the slice
 	rooms  []uint64         // a tree over the row: the most room in each half of each half
 	owner  map[uint64]int32 // by the address of what was placed: its chunk
-	gone   int              // chunks that were given back
+	gone   int              // the number of released chunks
 	gaps   []span           // ranges that came back, by address
 	floor  uint64           // everything below is unused
 	spare  []span           // where new chunks get their list of holes from
@@ -138,7 +138,7 @@ func (a *addresses) closeUp() {
 	a.measure()
 }
 
-// newest is the last chunk of the row with that much room, -1 where there is none.
+// newest returns the last chunk with that much room, or -1.
 func (a *addresses) newest(bytes uint64) int32 {
 	if len(a.rooms) == 0 || a.rooms[1] < bytes {
 		return -1
@@ -165,7 +165,7 @@ func (a *addresses) setRoom(chunk int32) {
 	}
 }
 
-// measure makes the tree anew, with room for as many chunks again.
+// measure rebuilds the tree, with room for twice as many chunks.
 func (a *addresses) measure() {
 	half := 1 << bits.Len(uint(len(a.chunks)))
 	a.rooms = make([]uint64, 2*half)

@@ -8,8 +8,7 @@ import (
 	"snug/internal/units"
 )
 
-// chunkUnit is what the driver reserves addresses in: every chunk begins and
-// ends on a multiple of it.
+// chunkUnit is the unit of address reservations: every chunk begins and ends on a multiple of it.
 const chunkUnit = 32 * units.MiB
 
 // span is the addresses from lo up to, not including, hi.
@@ -22,7 +21,7 @@ func (s span) bytes() uint64 { return s.hi - s.lo }
 type chunk struct {
 	span
 	holes []span // by address, never touching
-	room  uint64 // the largest hole, so that a full chunk is passed over at a glance
+	room  uint64 // the largest hole, so that a full chunk is skipped quickly
 }
 
 // take cuts bytes from the low end of the first hole that is large enough.
@@ -51,7 +50,7 @@ func (c *chunk) measure() {
 	}
 }
 
-// empty says that nothing in the chunk is in use.
+// empty reports whether nothing in the chunk is in use.
 func (c *chunk) empty() bool { return c.room == c.bytes() }
 
 // insertSpan adds s to spans, which are in order of address, and joins it with

@@ -2,8 +2,8 @@
 
 package allocator
 
-// undo is how addresses were before each of some placements, so that who only
-// wants to know where segments would go can take them back.
+// undo holds the addresses as they were before each of some placements, so that placements made only to
+// see where segments would go can be reverted.
 type undo struct {
 	on    bool
 	was   driverState
@@ -11,7 +11,7 @@ type undo struct {
 	spans []span // of all steps, one after the other
 }
 
-// driverState is what a driver knows beside addresses.
+// driverState is the rest of a driver's state.
 type driverState struct {
 	used, next, nextRange uint64
 	takes, handles        int
@@ -27,8 +27,8 @@ type undoStep struct {
 	placed uint64 // the address that was handed out, if any was
 }
 
-// Mark makes the takes that follow such as Rewind can take back. It holds until
-// Rewind or Keep, and nothing may be given back in between.
+// Mark starts a stretch of calls of Take that Rewind can undo. It ends with Rewind or Keep; nothing may
+// be freed in between.
 func (d *Driver) Mark() {
 	u := &d.undo
 	u.on, u.steps, u.spans = true, u.steps[:0], u.spans[:0]

@@ -17,8 +17,8 @@ type PlayOptions struct {
 	Observe func(index int)
 	// Every thins Observe out; 0 and 1 are every event. The last event is always shown.
 	Every int
-	// Phases gets the highest allocated bytes of each phase that a Mark opens, by
-	// its number. What comes before the first is phase 0.
+	// Phases receives the highest allocated bytes of each phase, by its number. Events before the first
+	// Mark belong to phase 0.
 	Phases []uint64
 	// PassCopies goes past stretches of the trace that come again and would
 	// change nothing. Observe does not hear of their events.
@@ -33,21 +33,21 @@ type PlayOptions struct {
 // stopEvery is after how many events Stop is asked: some milliseconds.
 const stopEvery = 1 << 16
 
-// Result is what a replay came to. Indices are those of the trace's events; a
-// peak that was there before the first event has index -1.
+// Result is the outcome of a replay. Indices are those of the trace's events; a peak that existed before
+// the first event has index -1.
 type Result struct {
-	Events          int // events played, the one that ran out of memory included
-	PeakAllocated   uint64
-	PeakReserved    uint64
-	PeakAllocatedAt int
-	PeakReservedAt  int
+	Events          int               // events played, the one that ran out of memory included
+	PeakAllocated   uint64            // the most bytes in allocated blocks
+	PeakReserved    uint64            // the most bytes held from the device
+	PeakAllocatedAt int               // the event that first reached PeakAllocated
+	PeakReservedAt  int               // the event that first reached PeakReserved
 	OOM             *OutOfMemoryError // nil if everything fitted
 	OOMAt           int               // the event that did not fit, -1 if all did
 }
 
-// Play runs a trace through the allocator. It stops at the first request that
-// does not fit, as training does, and says so in the Result. The error is for
-// traces that no allocator could have seen: it names the event.
+// Play runs a trace through the allocator. It stops at the first request that does not fit, as training
+// does, and the Result says so. An error means that no allocator could have seen the trace; it names the
+// event.
 func (a *Allocator) Play(t *stream.Trace, o PlayOptions) (Result, error) {
 	p, err := a.newPlayer(t)
 	if err != nil {
@@ -89,11 +89,10 @@ func (a *Allocator) Play(t *stream.Trace, o PlayOptions) (Result, error) {
 	return p.result(len(t.Events)), nil
 }
 
-// player is a replay under way.
+// player is a replay in progress.
 //
-// live says for every ID of the trace what became of it: the block it has, or
-// one of the marks below. A block that was freed and awaits its completion is
-// stored negative.
+// live holds the state of every ID of the trace: its block, or one of the marks below. A block that was
+// freed and waits for completion is stored negative.
 type player struct {
 	a       *Allocator
 	live    []int32
@@ -161,7 +160,7 @@ func (p *player) play(i int, e *stream.Event) error {
 	}
 }
 
-// outcome tells a full card, which is a result, from a trace that makes no sense.
+// outcome distinguishes a full card, which is a result, from an invalid trace.
 func (p *player) outcome(i int, err error) (Result, error) {
 	var oom *OutOfMemoryError
 	if errors.As(err, &oom) {

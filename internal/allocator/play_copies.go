@@ -8,9 +8,8 @@ import (
 	"snug/internal/stream"
 )
 
-// copies passes over stretches of a trace that come again. One that finds the
-// same blocks in the same places as it did the first time does the same again
-// and leaves them as it did then, so that there is nothing to see.
+// copies skips repeated stretches of a trace. A stretch that finds the same blocks in the same places as
+// the first time does the same again and leaves the same state.
 type copies struct {
 	a      *Allocator
 	all    []stream.Copy
@@ -18,12 +17,12 @@ type copies struct {
 	states map[int]state // how it was there
 }
 
-// state is what decides what the allocator does next, summed up. Retries are no
-// part of that, but a stretch that has some is not passed over.
+// state is a hash of everything that decides what the allocator does next. Retries are not part of it,
+// but a stretch with retries is not skipped.
 type state struct{ blocks, retries uint64 }
 
-// newCopies finds what may be passed over in a trace: nothing where more than
-// blocks and places decides.
+// newCopies finds the stretches of a trace that may be skipped: none if anything but blocks and places
+// matters.
 func (a *Allocator) newCopies(t *stream.Trace) copies {
 	c := copies{a: a, states: map[int]state{}}
 	if a.rules.tieByCreation || a.limited && a.opt.GCThreshold > 0 {
@@ -65,7 +64,7 @@ func (c *copies) pass(i int) int {
 	return i
 }
 
-// state sums up all blocks. The sum does not depend on their order.
+// state hashes all blocks. The hash does not depend on their order.
 func (a *Allocator) state() state {
 	s := state{retries: a.stats.plain.AllocRetries, blocks: a.total}
 	for i := range a.blocks {

@@ -30,9 +30,8 @@ func (p *player) alloc(i int, e *stream.Event) error {
 	return nil
 }
 
-// claim makes sure that a new allocation has an ID of its own. A trace put
-// together by hand does not know how many IDs it has, but IDs are dense, so
-// none can be beyond the events seen.
+// claim checks that a new allocation has a new ID. A trace made by hand does not record its number of
+// IDs, but IDs are dense, so none can be larger than the number of events seen.
 func (p *player) claim(id uint32, i int) error {
 	if int(id) >= len(p.live) {
 		if int(id) > len(p.live)+i {
@@ -79,9 +78,9 @@ func (p *player) freeRequested(id uint32) error {
 	return nil
 }
 
-// freeCompleted ends a wait. If a flush of the cache has ended it before, which
-// happens when a recording is played under tighter limits than its own, the
-// block is somebody else's by now and nothing is left to do.
+// freeCompleted ends a wait. If a flush of the cache ended it earlier, which happens when a recording is
+// played under tighter limits than its own, the block belongs to another allocation by now and there is
+// nothing to do.
 func (p *player) freeCompleted(id uint32) error {
 	if int(id) >= len(p.live) || p.live[id] >= notAlive {
 		return fmt.Errorf("free_completed of allocation %d, whose free was not requested", id)

@@ -19,7 +19,7 @@ type pool struct {
 	row       int // of the statistics
 	owner     *privatePool
 	free      []*freeset.Set // by stream index; nil or missing where nothing was ever free
-	unmapped  []rangeList    // by stream index, as far as there are any
+	unmapped  []rangeList    // by stream index, if any
 	findCalls uint64
 }
 

@@ -11,8 +11,7 @@ import (
 // torch.cuda.MemPool. The zero PoolID is the default pool.
 type PoolID struct{ A, B uint64 }
 
-// PoolOptions is what a torch.cuda.MemPool can be told. The zero value is what
-// a CUDA graph uses.
+// PoolOptions are the options of a torch.cuda.MemPool. The zero value is for a CUDA graph.
 type PoolOptions struct {
 	Accept          func(stream uint64) bool // which streams the scope covers; nil is all
 	CustomAllocator bool                     // the pool's memory comes from the user's own allocator
@@ -20,8 +19,7 @@ type PoolOptions struct {
 	UseOnOOM        bool                     // the default pool may use its blocks when memory runs out (from 2.8)
 }
 
-// privatePool is a pair of pools of its own. Its blocks serve only requests
-// made inside its scopes.
+// privatePool is a separate pair of pools. Its blocks serve only requests made inside its scopes.
 type privatePool struct {
 	PoolOptions
 	id           PoolID
@@ -82,8 +80,8 @@ func (a *Allocator) EndPool(id PoolID) error {
 	return fmt.Errorf("private pool (%d,%d) is not begun", id.A, id.B)
 }
 
-// ReleasePool says that the pool's graph or MemPool is gone. The next flush of
-// the cache returns what is free of its memory.
+// ReleasePool marks the pool's graph or MemPool as deleted. The next flush of the cache returns the
+// pool's free memory.
 func (a *Allocator) ReleasePool(id PoolID) error {
 	p := a.findPool(id)
 	if p == nil || p.uses == 0 {
@@ -159,8 +157,8 @@ func (a *Allocator) choosePool(size uint64, stream uint16) uint16 {
 	return 1
 }
 
-// privateFree is the memory in free blocks of private pools, which error
-// messages call allocated because nobody else can have it.
+// privateFree is the memory in free blocks of private pools, which error messages count as allocated
+// because other pools cannot use it.
 func (a *Allocator) privateFree() uint64 {
 	var bytes uint64
 	for _, p := range a.private {

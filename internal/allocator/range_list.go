@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// rangeList is unmapped blocks in the order of their addresses. A run has a few;
-// for a recording that leaves a hundred thousand they are kept in parts, of which
-// one at most is moved.
+// rangeList is unmapped blocks in order of address. A run has a few; for a recording with a hundred
+// thousand they are kept in parts, so that an insertion moves at most one part.
 type rangeList struct {
 	parts [][]int32 // none is empty
 }

@@ -8,9 +8,9 @@ import (
 	"snug/internal/freeset"
 )
 
-// ErrSplitSegment is what PyTorch reports as a failed internal assertion:
-// expandable_segments was switched at run time together with max_split_size, an
-// oversize segment was split under the one and is to be returned under the other.
+// ErrSplitSegment stands for a failed internal assertion of PyTorch: expandable_segments was switched at
+// run time together with max_split_size, and an oversize segment that was split under one setting is
+// returned under the other.
 var ErrSplitSegment = errors.New("max_split_size and expandable_segments, switched at run time, " +
 	"would return part of a segment; PyTorch fails its own assertion here")
 

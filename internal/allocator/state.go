@@ -12,7 +12,7 @@ import (
 // NoID is the ID of a block that belongs to no allocation of a trace.
 const NoID uint32 = math.MaxUint32
 
-// BlockUse says who has a block, in the words of PyTorch's snapshots.
+// BlockUse is the state of a block, named as in PyTorch's snapshots.
 type BlockUse uint8
 
 // The three states of a block.
@@ -22,25 +22,25 @@ const (
 	ActivePending                   // freed, awaiting another CUDA stream
 )
 
-// BlockState is a block of a SegmentState. Blocks follow each other without
-// gaps, so their addresses need no saying.
+// BlockState is a block of a SegmentState. Blocks follow each other without gaps, so no addresses are
+// stored.
 type BlockState struct {
-	Size      uint64
-	Requested uint64 // meaningless when inactive
-	Use       BlockUse
-	ID        uint32 // the allocation in the trace that is played, or NoID
+	Size      uint64   // bytes
+	Requested uint64   // meaningless when inactive
+	Use       BlockUse // whether it is free, allocated, or waiting for a CUDA stream
+	ID        uint32   // the allocation in the trace that is played, or NoID
 }
 
 // SegmentState is a segment as a snapshot shows it; of an expandable segment,
 // one unbroken mapped stretch.
 type SegmentState struct {
-	Address    uint64
-	Size       uint64
-	Stream     uint64 // CUDA stream handle
-	Small      bool
-	Expandable bool
-	Pool       PoolID
-	Blocks     []BlockState
+	Address    uint64       // of its first byte
+	Size       uint64       // bytes
+	Stream     uint64       // CUDA stream handle
+	Small      bool         // it belongs to the small pool, for requests up to 1 MiB
+	Expandable bool         // it grows page by page (expandable_segments)
+	Pool       PoolID       // the private pool; zero is the default pool
+	Blocks     []BlockState // in order of address
 }
 
 // Segments lists everything held of the device, by address.
@@ -95,10 +95,9 @@ func (b *block) use() BlockUse {
 	}
 }
 
-// Restore rebuilds the state of a snapshot in an empty allocator, so that a
-// trace can be played from there. Peaks start at what is restored. A snapshot
-// does not say in which order blocks were made; from 2.12, where ties depend on
-// it, they are taken to have been made in the order given.
+// Restore rebuilds the state of a snapshot in an empty allocator, so that a trace can be played from
+// there. Peaks start at the restored state. A snapshot does not record the order in which blocks were
+// made; from 2.12 on, where ties depend on it, the given order is assumed.
 func (a *Allocator) Restore(segments []SegmentState) error {
 	if len(a.blocks) > 1 {
 		return fmt.Errorf("restoring a snapshot: the allocator is in use already")
@@ -126,9 +125,8 @@ func (a *Allocator) Restore(segments []SegmentState) error {
 	return nil
 }
 
-// maxOwners is how many pools and CUDA streams may have segments of their own, and
-// how many streams a trace may use: each takes some kilobytes, and no program has
-// so many.
+// maxOwners limits the pools and CUDA streams with segments, and the streams of a trace. Each takes a few
+// kilobytes, and no real program has that many.
 const maxOwners = 4096
 
 // checkOwners counts them.

@@ -14,27 +14,27 @@ type Stat struct {
 // private pools included.
 type ByPool struct{ All, Small, Large Stat }
 
-// Stats is what torch.cuda.memory_stats reports, under the same names.
+// Stats are the values that torch.cuda.memory_stats reports, under the same names.
 type Stats struct {
 	Allocation         ByPool // allocations that the program holds
 	AllocatedBytes     ByPool // their blocks; All.Current is torch.cuda.memory_allocated
 	Active             ByPool // blocks held or waiting for another CUDA stream
-	ActiveBytes        ByPool
+	ActiveBytes        ByPool // their bytes
 	RequestedBytes     ByPool // what was asked for, before rounding, in active blocks
 	ReservedBytes      ByPool // device memory held; All.Current is torch.cuda.memory_reserved
 	Segment            ByPool // segments that are not expandable
 	InactiveSplit      ByPool // free blocks whose segment is partly in use
-	InactiveSplitBytes ByPool
+	InactiveSplitBytes ByPool // their bytes
 
 	OversizeAllocations Stat // blocks of max_split_size or more
-	OversizeSegments    Stat
+	OversizeSegments    Stat // segments of that size
 
-	AllocRetries   uint64 // times the cache was flushed for want of memory
-	OOMs           uint64
+	AllocRetries   uint64 // times the cache was flushed because memory ran out
+	OOMs           uint64 // requests that failed
 	OOMRejections  uint64 // throw_on_cudamalloc_oom, from 2.12
-	SyncAllStreams uint64
-	DeviceAllocs   uint64
-	DeviceFrees    uint64
+	SyncAllStreams uint64 // times the allocator waited for all CUDA streams
+	DeviceAllocs   uint64 // calls of cudaMalloc or cuMemCreate
+	DeviceFrees    uint64 // calls of cudaFree or cuMemRelease
 }
 
 // counter is a Stat while it counts. Freed is not kept: it follows from the

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Version is a PyTorch release as far as memory cares: its major and minor number.
+// Version is the major and minor number of a PyTorch release; patch releases do not change the allocator.
 type Version struct{ Major, Minor int }
 
 // Latest is the newest version whose allocator was read and compared.
@@ -18,9 +18,8 @@ var Latest = Version{2, 12}
 // Oldest is the first version modelled: expandable segments came with it.
 var Oldest = Version{2, 1}
 
-// ParseVersion reads what torch.__version__ says: "2.11", "2.11.0+cu130",
-// "2.12.0a0+gitdea39b1". A version whose rules nobody has read is an error,
-// because a guess would look exactly like a fact.
+// ParseVersion parses torch.__version__: "2.11", "2.11.0+cu130", "2.12.0a0+gitdea39b1". A version whose
+// rules have not been read is an error, because a guess would look like a fact.
 func ParseVersion(text string) (Version, error) {
 	rest := strings.TrimPrefix(strings.TrimSpace(text), "v")
 	major, rest, found := strings.Cut(rest, ".")
@@ -41,7 +40,7 @@ func ParseVersion(text string) (Version, error) {
 	return v, nil
 }
 
-// endsCleanly says whether what follows the minor number starts a patch level,
+// endsCleanly reports whether what follows the minor number starts a patch level,
 // a pre-release, a build or a branch, not a stray letter glued to the number.
 func endsCleanly(rest string) bool {
 	return rest == "" || strings.ContainsAny(rest[:1], ".+-ar")
@@ -57,7 +56,7 @@ func (v Version) check() error {
 // String writes the version as its two numbers.
 func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
 
-// AtLeast says whether v is 2.minor or later.
+// AtLeast reports whether v is 2.minor or later.
 func (v Version) AtLeast(minor int) bool { return v.Major > 2 || v.Major == 2 && v.Minor >= minor }
 
 // rules is everything in which the versions differ. The allocator asks these

@@ -18,10 +18,10 @@ var errMostWork = errors.New("too many free blocks: this would take hours, and i
 // worker is a Device that counts what it looks at too.
 type worker interface{ Looked() uint64 }
 
-// Looked is how many free addresses were looked at to place segments.
+// Looked is the number of free addresses examined to place segments.
 func (d *Driver) Looked() uint64 { return d.work }
 
-// checkWork says that enough was looked at.
+// checkWork returns an error when the limit of work is reached.
 func (a *Allocator) checkWork() error {
 	work := a.work
 	if d, ok := a.dev.(worker); ok {

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bestfit is PyTorch's caching allocator where nothing is asked of it
-// but two numbers, the peaks of allocated and of reserved memory: default
-// options, a card that is never full, and blocks that only one CUDA stream uses.
+// Package bestfit simulates PyTorch's caching allocator for callers that need only two numbers, the peaks
+// of allocated and of reserved memory. It supports the default options, a card that never runs out of
+// memory, and blocks that are used by one CUDA stream only. Package allocator does everything else, and a
+// property test compares the two event for event.
 //
-// Package allocator knows everything else, and is what this one is compared
-// with event for event; a search over many sizes of a training step of a million
-// events needs the two numbers only, and gets them here some three times as
-// fast.
-//
-// What makes the difference: no statistics but the two; a free block is one word,
-// and of its size mostly the only one, in a row that the nearest cache holds; and
-// an allocation that is given back at once mostly leaves everything as it was, so
-// that it is looked up and not made.
+// A search over many sizes of a training step with a million events needs only the two peaks, and gets
+// them here about three times as fast. It is faster because it keeps no other statistics; because a free
+// block is one word, usually the only one of its size, in an array that stays in the fastest cache; and
+// because an allocation that is freed at once usually changes nothing, so its effect is looked up and not
+// carried out.
 package bestfit
 
 import (
@@ -26,7 +23,7 @@ const (
 	smallMost   = units.MiB      // the largest rounded request of the small pool
 	smallBuffer = 2 * units.MiB  // a segment of the small pool
 	largeBuffer = 20 * units.MiB // a segment for up to minLarge
-	minLarge    = 10 * units.MiB // from here on a segment is made to measure
+	minLarge    = 10 * units.MiB // from this size on a segment has the size of the request
 	roundLarge  = 2 * units.MiB
 )
 
@@ -54,13 +51,13 @@ type Player struct {
 	PeakReserved  uint64 // the most that was taken from the device
 }
 
-// Suits says whether options are those that this package knows.
+// Suits reports whether this package supports the options.
 func Suits(o allocator.Options) bool {
 	return o == allocator.Options{} || o == allocator.DefaultOptions()
 }
 
-// New makes an allocator of a PyTorch version over a device that never runs
-// out, for CUDA streams numbered from 0 and about so many allocations at once.
+// New returns an allocator of a PyTorch version over a device that never runs out, for CUDA streams
+// numbered from 0 and about this many allocations at once.
 func New(dev allocator.Device, v allocator.Version, streams, alive int) *Player {
 	p := &Player{dev: dev, byCreation: v.AtLeast(12), blocks: make([]block, 1, 64+2*alive)}
 	for range 2 * streams {
@@ -87,7 +84,7 @@ func Of(n uint64) Request {
 	return r
 }
 
-// cuts says whether the request leaves a block of its own of one that it gets.
+// cuts reports whether the request splits a block of this size.
 func (r *Request) cuts(size uint64) bool {
 	rest := size - r.size
 	return rest > smallMost || rest != 0 && r.pool == 0
@@ -112,8 +109,8 @@ func (p *Player) Alloc(r *Request, stream uint16) int32 {
 	return i
 }
 
-// Moment is Alloc and Free at once. Nothing is left of it but the peak, unless
-// it grows; or cuts a block where ties go by age, as the cut joins to a new one.
+// Moment is Alloc and Free at once. Only the peak changes, unless memory grows, or a block is cut where
+// ties go by age, because the remainder joins to a new block.
 func (p *Player) Moment(r *Request, stream uint16) {
 	got, _, _ := p.sets[int32(stream)*2+r.pool].best(r)
 	if got == 0 {
@@ -179,8 +176,8 @@ func (p *Player) grow(r *Request, set int32) int32 {
 	return p.newBlock(block{tie: addr / quantum, size: bytes, set: set})
 }
 
-// split cuts size bytes off the front of i as a new block and returns it. What
-// is left keeps its identity, and is free.
+// split cuts size bytes off the front of i as a new block and returns it. The remainder stays block i,
+// and is free.
 func (p *Player) split(i int32, size uint64) int32 {
 	b := &p.blocks[i]
 	front := p.newBlock(block{tie: b.tie, size: size, prev: b.prev, next: i, set: b.set})

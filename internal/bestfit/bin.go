@@ -2,11 +2,10 @@
 
 package bestfit
 
-// bin is the holes of about one size but the first, in order. Mostly they are few,
-// and in the bin itself. For the program that leaves a hundred thousand of one size
-// there are chunks, so that an insertion never moves more than one of them; as
-// such holes come and go beside each other, the chunk used last is mostly the
-// one to use next.
+// bin is the holes of about one size, except the first, in order. Usually there are few, stored in the
+// bin itself. For a program that leaves a hundred thousand of one size there are chunks, so an insertion
+// never moves more than one of them. Such holes come and go next to each other, so the chunk used last is
+// usually the next one used.
 type bin struct {
 	n      int32 // how many are few
 	last   int32 // the chunk used last
@@ -40,7 +39,7 @@ type key struct {
 	fine bool
 }
 
-// before says whether x comes before k.
+// before reports whether x comes before k.
 func (h *holes) before(x hole, k key) bool {
 	if k.fine {
 		return x < k.hole

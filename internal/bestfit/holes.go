@@ -13,8 +13,8 @@ type hole uint64
 // number of blocks ever made.
 const blockBits = 24
 
-// MostAllocations is how many there may be, in all and from before: each makes two
-// blocks at most, a segment and what is cut off it.
+// MostAllocations limits the allocations, including those from before: each makes at most two blocks, a
+// segment and its remainder.
 const MostAllocations = 1 << (blockBits - 2)
 
 func holeOf(i int32, tie uint64) hole { return hole(tie<<blockBits | uint64(i)) }
@@ -34,10 +34,9 @@ const (
 
 // holes are the free blocks of one pool and stream, in bins under a bitmap.
 //
-// Mostly a bin has one hole, which stands in a row of its own; what else there
-// is of its size is in the bin. The block that came last is held apart from all:
-// what is left of a block that was cut, or what two have joined to, is mostly the
-// next to go.
+// Usually a bin has one hole, which is stored in a separate array; others of its size are in the bin. The
+// newest block is kept apart: the remainder of a block that was cut, or the result of a merge, is usually
+// the next one to be used.
 type holes struct {
 	blocks   *[]block
 	held     hole // 0 is none
@@ -66,7 +65,7 @@ func (h *holes) isCrowded(i uint32) bool { return h.crowded[i/64]>>(i%64)&1 != 0
 
 func (h *holes) bin(i uint32) *bin { return &h.rest[i/64][i%64] }
 
-// place is where a hole is: first in its bin, or at a place of what else is there.
+// place is the position of a hole: first in its bin, or an index into the rest.
 type place struct {
 	bin   uint32
 	first bool
@@ -80,8 +79,8 @@ func (h *holes) at(p place) hole {
 	return h.bin(p.bin).at(p.spot)
 }
 
-// best is the size of the block that a request gets, 0 for none, and where it
-// is; held says that it is the one held apart.
+// best returns the size of the block that a request gets, 0 for none, and its place; held means that it
+// is the one kept apart.
 func (h *holes) best(r *Request) (size uint64, at place, held bool) {
 	at = h.seek(r)
 	switch {

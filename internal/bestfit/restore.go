@@ -9,9 +9,8 @@ import (
 	"snug/internal/allocator"
 )
 
-// Restorable says whether segments are such as this package makes itself: of
-// known streams, filled with blocks that are held or free, MostAllocations of
-// them.
+// Restorable reports whether segments are such as this package makes itself: of known streams, filled
+// with blocks that are in use or free, at most MostAllocations of them.
 func Restorable(segments []allocator.SegmentState, streams []uint64) bool {
 	blocks := 0
 	for i := range segments {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package catalog knows well-known models by name: the values of their
-// config.json that decide their shapes.
+// Package catalog is a built-in table of well-known models: for each name, the values of its config.json
+// that decide tensor shapes. It holds no weights and uses no network.
 package catalog
 
 import (
@@ -40,7 +40,7 @@ type Entry struct {
 	Name   string         `json:"name"`   // as users write it: llama-3.2-1b
 	Hub    string         `json:"hub"`    // its name on the Hugging Face hub
 	Params int            `json:"params"` // as published; for T5's line with the tied head that transformers 5 gives it
-	Config map[string]any `json:"config"`
+	Config map[string]any `json:"config"` // the keys of config.json that decide shapes
 }
 
 // model is a line of either file, with the names that it is found by: decoding all
@@ -90,9 +90,8 @@ func (m *model) entry() Entry {
 	return e
 }
 
-// Find is the model of that name, short or as on the hub, or nil. On the hub's
-// names the organisation may be left out, as code from before there were any does:
-// bert-base-uncased.
+// Find returns the model with a name, short or as on the hub, or nil. The hub's organization may be
+// omitted, as in old code: bert-base-uncased.
 func Find(name string) *Entry {
 	var e Entry
 	if m := match(models(), name); m != nil {

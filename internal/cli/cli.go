@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli is the command line: it parses, calls and prints. What it
-// touches of the outside comes in an Env, so that tests need no process.
+// Package cli is the command line: it parses flags, calls the packages that do the work, and prints their
+// answers. Everything it uses of the outside world comes in an Env, so tests need no process.
 package cli
 
 import (
@@ -23,9 +23,9 @@ import (
 
 // Env is the outside world as the commands see it.
 type Env struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	Getenv         func(string) string
+	Stdin          io.Reader                                // standard input
+	Stdout, Stderr io.Writer                                // standard output and standard error
+	Getenv         func(string) string                      // looks up an environment variable
 	LookupEnv      func(string) (string, bool)              // nil: what Getenv says is not empty is set
 	Open           func(path string) (io.ReadCloser, error) // a file that the user named, or a pipe
 	Find           func(path string) (io.ReadCloser, error) // a regular file found in a folder or named by another file; nil: Open

@@ -12,12 +12,12 @@ import (
 
 // Build is which snug this is. What its build did not note is empty.
 type Build struct {
-	Version  string `json:"version"`
+	Version  string `json:"version"`            // the release, such as v1.2.0
 	Revision string `json:"revision,omitempty"` // the commit that it was built from
 	Time     string `json:"time,omitempty"`     // of that commit
 	Modified bool   `json:"modified,omitempty"` // files differed from the commit
-	Go       string `json:"go,omitempty"`
-	Platform string `json:"platform,omitempty"`
+	Go       string `json:"go,omitempty"`       // the Go release that built it
+	Platform string `json:"platform,omitempty"` // operating system and architecture
 }
 
 // BuildOf is what the program's own file says about its build. The version is that of

@@ -12,16 +12,15 @@ import (
 	"snug/internal/pattern"
 )
 
-// unquoted is a word that a shell takes as it stands.
+// unquoted matches a word that a shell takes literally.
 var unquoted = pattern.New(`^[A-Za-z0-9_./:+,=@%^-]+$`)
 
-// readsConfig makes every setting of a line count: flags alone are anybody's, those of
-// a command that reads a config are a training's.
+// readsConfig makes every setting of a line count: flags alone may belong to any program, those of a
+// command that reads a config belong to training.
 const readsConfig = " --config command.sh"
 
-// CommandSettings is the settings that the words of a command give, as --batch-size 8 or
-// data.batch_size=8: a script of that one line would be read so. What a command
-// says holds over any file.
+// CommandSettings returns the settings in the words of a command, such as --batch-size 8 or
+// data.batch_size=8, read like a script of that one line. They take precedence over any file.
 func CommandSettings(words []string) []projects.Binding {
 	d, err := doc.Open("command.sh", []byte(asLine(words)))
 	if err != nil {
@@ -41,8 +40,7 @@ func CommandSettings(words []string) []projects.Binding {
 	return out
 }
 
-// asLine writes words as a shell would read them. Those of sh -c stand in one:
-// they count as well.
+// asLine writes words as a shell would read them. The words inside sh -c count too.
 func asLine(words []string) string {
 	var line []string
 	for _, w := range strings.Fields(strings.Join(words, " ")) {

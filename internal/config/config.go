@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config finds, in the files that people train from, the settings that
-// decide over memory, each with where it stands, and says which edits would
-// change them.
+// Package config finds the settings that decide GPU memory in the files that people train from, with the
+// place of each, and works out the edits that would change them.
 //
-// It is the door to four rooms, each of which knows those before it and none after:
-// systems, the tables of what each trainer's files look like; projects, which finds
-// and reads files by them; meaning, what the values say of a run; and edits, the
-// changes that would make files say something else.
+// It is a thin layer over four packages, each of which imports only those before it: systems has a table
+// for each trainer's files, projects finds and reads files with those tables, meaning turns the values
+// into a training run, and edits plans changes. Package change writes the changes; nothing here writes a
+// file.
 package config
 
 import (
@@ -30,6 +29,6 @@ func Open(files projects.Files, root string, names ...string) (*Project, error) 
 	return &Project{meaning.New(found)}, nil
 }
 
-// Change works out the edits that give settings new values, in every file that
-// holds them: all of them, or an error that says which one cannot be.
+// Change works out the edits that give settings new values in every file that has them. It returns all
+// edits, or an error that names the setting that cannot be changed.
 func (p *Project) Change(want setup.Values) (edits.Plan, error) { return edits.New(p.Run, want) }

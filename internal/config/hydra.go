@@ -13,18 +13,18 @@ import (
 	"snug/internal/pattern"
 )
 
-// A script under @hydra.main takes any value of its configuration as a word of
-// the command, data.batch_size=2, over whatever the files say. Which file it
-// starts from stands in the decorator and in Hydra's own flags.
+// A script under @hydra.main accepts any value of its configuration as a word of the command,
+// data.batch_size=2, which takes precedence over the files. The decorator and Hydra's own flags name the
+// file that it starts from.
 
 var (
 	hydraCall = pattern.New(`(?m)^[^#\n]*(?:\bhydra\.main|@main)\s*\(([^)]*)`, "hydra.main", "@main")
 	hydraWord = pattern.New(`^(?:(\w+)\s*=\s*)?r?(?:"([^"\n]*)"|'([^'\n]*)')$`)
 )
 
-// HydraMain is the file that a script has Hydra start from, "" where only the
-// program itself knows; ok is false for a script that does not use Hydra. Words
-// are the command, whose flags hold over the script.
+// HydraMain returns the file from which Hydra starts, or "" if only the program itself knows; ok is false
+// for a script that does not use Hydra. words is the command, whose flags take precedence over the
+// script.
 func HydraMain(script string, text []byte, words []string) (file string, ok bool) {
 	m := hydraCall.Find(string(text))
 	if m == nil || !strings.Contains(string(text), "hydra") {
@@ -71,8 +71,7 @@ func hydraArguments(text string) map[string]string {
 	return out
 }
 
-// hydraFlag is what a command gives for one of Hydra's flags, or else what the
-// script says.
+// hydraFlag is the value of one of Hydra's flags in a command, or else in the script.
 func hydraFlag(words []string, inScript string, names ...string) string {
 	for i, w := range words {
 		flag, value, glued := strings.Cut(w, "=")
@@ -114,5 +113,5 @@ func (p *Project) Override(e change.Edit) string {
 
 func dotted(p doc.Path) string { return strings.Join(p, ".") }
 
-// IsHydra says whether the settings stand in a tree that Hydra composes.
+// IsHydra reports whether the settings are in a tree that Hydra composes.
 func (p *Project) IsHydra() bool { return p.Primary != nil && p.Primary.System.Composes }

@@ -9,16 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// bindingLine is a line of snug.yaml with what stands at its place today, which
-// is a comment beside it.
+// bindingLine is a line of snug.yaml with the current value as a comment.
 type bindingLine struct {
 	text   string
 	value  string // "" has no comment
-	system string // whose convention it follows, "" where nobody's
+	system string // the system whose convention it follows, or ""
 }
 
-// A page of snug.yaml is as wide as a terminal. Places in files cannot be
-// shortened, so that the comments beside them give way.
+// A snug.yaml is as wide as a terminal. Places in files cannot be shortened, so the comments are.
 const (
 	pageWidth     = 80
 	commentColumn = 64 // no further right do comments stand in a column

@@ -131,7 +131,7 @@ func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool)
 	return lines, binds
 }
 
-// readsAlone is whether a binding in snug.yaml would read the same value.
+// readsAlone reports whether a binding in snug.yaml would read the same value.
 func readsAlone(x projects.Bound) bool {
 	if a := x.Source.System; !a.ByName && !a.OwnProgram || x.Key.OverGPUs && x.Setting != "effective" {
 		return false

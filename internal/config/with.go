@@ -10,9 +10,8 @@ import (
 	"snug/internal/setup"
 )
 
-// With is the project as it will be read once settings are written. One key can
-// mean more than the setting it is written for, and what it means then is best
-// asked of whoever reads it.
+// With returns the project as it will be read after settings are written. One key can mean more than the
+// setting it is written for; reading the result shows it.
 func (p *Project) With(want setup.Values) (*Project, error) {
 	plan, err := p.Change(want)
 	if err != nil {
@@ -45,7 +44,7 @@ func (p *Project) With(want setup.Values) (*Project, error) {
 	return q, nil
 }
 
-// edited is files of which some have another content.
+// edited is files of which some have new content.
 type edited struct {
 	projects.Files
 	content map[string][]byte

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cost says how long a training step takes on a card.
+// Package cost estimates how long a training step takes on a card.
 //
-// Two clocks run side by side, as in a real process. The host's advances with
-// every op that Python dispatches; each kernel is queued on the device, whose
-// clock advances with the kernel's own time. The device starts a kernel when it
-// has finished the one before and the host has launched it: where the host is
-// slower, the GPU waits for Python, and the step is launch-bound without anybody
-// having to say so. Where the host reads a value back, it waits in turn.
+// Two clocks run side by side, as in a real process. The host clock advances with every op that Python
+// dispatches. Each kernel is queued on the device, whose clock advances by the kernel's own time. The
+// device starts a kernel when it has finished the previous one and the host has launched it. If the host
+// is slower, the GPU waits for it; launch-bound steps need no rule of their own. When the host reads a
+// value back, it waits for the device.
 //
-// A kernel's time is what its arithmetic takes at the card's rate, with the
-// tiles of a matrix product counted in whole waves over the multiprocessors, or
-// what its bytes take at the card's bandwidth, whichever is longer.
+// A kernel takes the longer of two times: its arithmetic at the card's rate, with the tiles of a matrix
+// product counted in whole waves over the multiprocessors, and its bytes at the card's bandwidth.
 //
-// The constants were calibrated once, on 69 runs of many models on one H200, and
-// are the same for every model. Other cards scale by their rates.
+// The constants were calibrated once, on 69 runs of many models on one H200, and are the same for every
+// model. Other cards are scaled by their rates. Transfers between GPUs and the loading of data are not
+// modelled.
 package cost
 
 import (
@@ -22,36 +21,36 @@ import (
 	"snug/internal/shadow"
 )
 
-// Rates is what a card can do.
+// Rates is the speed of a card.
 type Rates struct {
 	Bandwidth float64 // bytes per second
 	Half      float64 // dense matrix operations per second in float16 and bfloat16
 	TF32      float64 // the same in TF32, which convolutions use for float32
 	Single    float64 // operations per second in float32
-	SMs       int
+	SMs       int     // multiprocessors
 }
 
-// Constants are the calibrated ones, in seconds unless said otherwise.
+// Constants are the calibrated values, in seconds unless said otherwise.
 type Constants struct {
-	Op, View, Call, Node, Leaf float64 // what the host takes for each kind of work
-	Hook                       float64
+	Op, View, Call, Node, Leaf float64 // seconds of host time for each kind of work (see shadow.HostWork)
+	Hook                       float64 // the same for a hook of a checkpoint
 	Param                      float64 // what the optimizer's Python takes for a parameter
 	Sync                       float64 // reading a value back
-	Step                       float64 // what a step takes beside its ops: the loop, the batch, zero_grad
+	Step                       float64 // time of a step besides its ops: the loop, the batch, zero_grad
 	Launch                     float64 // the shortest a kernel takes on the device
 	Memory, Random             float64 // share of the bandwidth that kernels reach, without random numbers and with
 	Half, Single               float64 // share of the matrix rates that products reach
 	Attention, Conv            float64 // the same for attention and convolutions
 }
 
-// Calibrated is what fits the measurements best.
+// Calibrated are the constants that fit the measurements best.
 var Calibrated = Constants{
 	Op: 2.2e-6, View: 2.9e-6, Call: 41e-6, Node: 17.5e-6, Leaf: 8.4e-6, Hook: 27.6e-6,
 	Param: 10.7e-6, Sync: 100e-6, Step: 6e-3, Launch: 7.4e-6,
 	Memory: 0.64, Random: 0.083, Half: 1, Single: 0.91, Attention: 0.44, Conv: 0.146,
 }
 
-// clock counts the seconds of a step as a Tape goes by.
+// clock counts the seconds of a step as a Tape is played.
 type clock struct {
 	rates Rates
 	c     Constants
@@ -91,7 +90,7 @@ func (k *clock) run(seconds float64) {
 // sync makes the host wait.
 func (k *clock) sync() { k.host = max(k.host, k.device) + k.c.Sync }
 
-// takes is what a kernel takes on the device, its launch aside.
+// takes is the time of a kernel on the device, without its launch.
 func (k *clock) takes(w shadow.Kernel) float64 {
 	bytes := w.Bytes / k.rates.Bandwidth
 	switch w.Work {

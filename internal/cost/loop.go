@@ -4,17 +4,16 @@ package cost
 
 import "math"
 
-// span is what some work does to the two clocks, whatever they show. All that it
-// does is to add to a clock, and to wait for the later of the two. So it is a
-// matrix in which the later of two times stands for their sum and a sum for their
-// product, and the same work a thousand times over is that matrix to the
-// thousandth power.
+// span is the effect of some work on the two clocks, whatever they show. Work only adds to a clock, or
+// waits for the later of the two. So it is a matrix over (max, +), where max takes the place of addition
+// and addition that of multiplication, and the same work a thousand times is the thousandth power of that
+// matrix.
 //
 //	host   = max(host + s[0][0], device + s[0][1])
 //	device = max(host + s[1][0], device + s[1][1])
 type span [2][2]float64
 
-// spanOf plays work on two clocks, on each of which only one hand shows anything.
+// spanOf plays work on two pairs of clocks, in each of which only one clock counts.
 func spanOf(k *clock, play func(*clock)) (s span) {
 	for from := range s {
 		c := clock{rates: k.rates, c: k.c, host: math.Inf(-1), device: math.Inf(-1)}
@@ -55,7 +54,7 @@ func (s span) times(n int) span {
 	return out
 }
 
-// pass lets a span go by.
+// pass applies a span to the clock.
 func (k *clock) pass(s span) {
 	k.host, k.device = max(k.host+s[0][0], k.device+s[0][1]), max(k.host+s[1][0], k.device+s[1][1])
 }

@@ -4,8 +4,7 @@ package cost
 
 import "snug/internal/gpu"
 
-// RatesOf is what a card of the catalogue can do; false where nothing is known
-// of its speed.
+// RatesOf returns the speed of a card of the catalogue; false if it is not known.
 func RatesOf(c gpu.Card) (Rates, bool) {
 	r := Rates{
 		Bandwidth: c.Bandwidth,

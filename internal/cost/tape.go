@@ -11,7 +11,7 @@ type Tape struct {
 	kernels []shadow.Kernel // each once: equal layers launch equal ones
 	known   map[shadow.Kernel]uint32
 	update  work
-	times   int // what the turn that stands for others is done
+	times   int // how often the iteration that stands for others is done
 }
 
 // mark is one thing that happened: a kind, for the host's work which, and for a
@@ -32,11 +32,11 @@ const (
 	microMark
 	moreMark // the first micro-batch once more, with gradients there
 	updateMark
-	timesMark // what follows is done several times over
-	onceMark  // and what follows here is not
+	timesMark // what follows is done several times
+	onceMark  // what follows is done once
 )
 
-// work is what an optimizer's step is counted from.
+// work is what the time of an optimizer step is computed from.
 type work struct {
 	optimizer string
 	bytes     float64
@@ -77,7 +77,7 @@ func (t *Tape) Sync() { t.marks = append(t.marks, mark{kind: syncMark}) }
 // Joins notes a gradient that a leaf takes over.
 func (t *Tape) Joins(k shadow.Kernel) { t.launch(joinMark, k) }
 
-// Times notes that what follows is done several times over, or no longer.
+// Times notes that the following work is done several times, or once again.
 func (t *Tape) Times(n int) {
 	kind := onceMark
 	if n > 1 {
@@ -101,8 +101,7 @@ func (t *Tape) Update(optimizer string, params []*shadow.Tensor, clip bool) {
 	t.marks = append(t.marks, mark{kind: updateMark})
 }
 
-// Seconds is how long the step takes on a card with these rates, with the given
-// number of micro-batches.
+// Seconds is the time of the step on a card with these rates, with the given number of micro-batches.
 func (t *Tape) Seconds(r Rates, accumulation int) float64 {
 	k := newClock(r, Calibrated)
 	t.play(k, false)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package crash is for tests of what survives: it runs a program and kills it, or
-// has one of its system calls fail, at a chosen one of those that change something
-// outside the program: files, their locks, other processes. Nothing in the program
-// knows of it, so that nothing is left out.
+// Package crash tests what survives a crash. It runs a program and, at a chosen system call that changes
+// something outside the program (a file, a lock, another process), kills it or makes the call fail. The
+// program needs no hooks, so no call is missed. It works on Linux on amd64 only.
 package crash
 
 import (
@@ -11,16 +10,16 @@ import (
 	"syscall"
 )
 
-// ErrUnsupported is where programs cannot be traced so.
+// ErrUnsupported means that programs cannot be traced here.
 var ErrUnsupported = errors.New("programs cannot be traced here")
 
-// Program is what to run. Its standard input is empty.
+// Program is the program to run. Its standard input is empty.
 type Program struct {
-	Path   string
+	Path   string   // of the executable
 	Args   []string // with its name
-	Env    []string
-	Dir    string
-	Output string // the file for what it prints
+	Env    []string // its environment, NAME=value
+	Dir    string   // its working directory
+	Output string   // the file for what it prints
 }
 
 // Kind is what happens at a call.
@@ -30,18 +29,18 @@ type Kind int
 const (
 	Nothing Kind = iota // it is counted
 	Kill                // the program is killed before it
-	Tear                // half of what it writes is written, then the program is killed
+	Tear                // half of the data is written, then the program is killed
 	Fail                // it fails
 )
 
-// Fault is what happens, at which call, counted from 1.
+// Fault is what happens, and at which call, counted from 1.
 type Fault struct {
-	Kind  Kind
-	At    int
+	Kind  Kind          // what happens: a kill or an error
+	At    int           // the number of the system call, from 1
 	Errno syscall.Errno // of a Fail
 }
 
-// Result is how it went.
+// Result is the outcome.
 type Result struct {
 	Calls int    // that changed something, up to the end
 	Call  string // the one that the fault was at, "" where the program ended before

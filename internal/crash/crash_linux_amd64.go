@@ -27,7 +27,7 @@ func Run(p Program, f Fault) (Result, error) {
 	return e.Result, e.error
 }
 
-// Supported says whether programs can be traced here: some containers forbid it.
+// Supported reports whether programs can be traced here: some containers forbid it.
 func Supported() bool {
 	_, err := Run(Program{Path: "/bin/true", Args: []string{"true"}, Output: os.DevNull}, Fault{})
 	return err == nil

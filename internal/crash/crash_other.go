@@ -7,5 +7,5 @@ package crash
 // Run is not supported here.
 func Run(Program, Fault) (Result, error) { return Result{}, ErrUnsupported }
 
-// Supported says whether programs can be traced here.
+// Supported reports whether programs can be traced here.
 func Supported() bool { return false }

@@ -10,9 +10,8 @@ import (
 // share is one in how many points are run where nobody asks for all.
 const share = 10
 
-// Points is which of the points from 1 to n, where something goes wrong, a test runs:
-// a tenth, spread evenly and with the first and the last, or all where
-// SNUG_TEST_ALL=1. It logs how many.
+// Points chooses which of the failure points 1 to n a test runs: a tenth of them, spread evenly and with
+// the first and the last, or all if SNUG_TEST_ALL=1. It logs how many.
 func Points(t testing.TB, n int) []int {
 	t.Helper()
 	points := spread(n, os.Getenv("SNUG_TEST_ALL") == "1")

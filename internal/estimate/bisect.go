@@ -2,15 +2,14 @@
 
 package estimate
 
-// A search for a batch asks one question after the other: does this batch fit? Each
-// answer says what to ask next. The questions below are asked in that order whatever
-// the machine, so that the result does not depend on it; cores.go answers several at
-// once.
+// A search for a batch asks one question after the other: does this batch fit? Each answer decides the
+// next question. The order does not depend on the machine, so neither does the result; cores.go answers
+// several at once.
 
-// bisection is where a search stands.
+// bisection is the state of a search.
 type bisection interface {
 	next() int                // the batch to ask about, 0 where the search is over
-	after(yes bool) bisection // where it stands once that is answered
+	after(yes bool) bisection // the state after the answer
 }
 
 // upward looks for the largest batch that fits: it doubles until one does not, and

@@ -13,11 +13,11 @@ import (
 // its stream, and the further ahead, the less likely it is asked for.
 const mostAhead = 4
 
-// Cores is how many runs are simulated at once, over all searches that share it. A
-// search has one core for itself, and uses others that are idle.
+// Cores limits the runs that are simulated at the same time, over all searches that share it. A search
+// has one core of its own, and uses others that are idle.
 type Cores chan struct{}
 
-// NewCores is as many as that, at least one.
+// NewCores returns n cores, at least one.
 func NewCores(n int) Cores { return make(Cores, max(n, 1)) }
 
 func (c Cores) take()    { c <- struct{}{} }
@@ -33,9 +33,8 @@ func (c Cores) idle() bool {
 	}
 }
 
-// ahead answers the questions of one search, and on idle cores those that would come
-// next if the answers were as guessed. A wrong guess costs time that nobody else
-// wanted, and changes nothing.
+// ahead answers the questions of one search and, on idle cores, the questions that would come next if the
+// answers are as guessed. A wrong guess uses only idle time, and changes nothing.
 type ahead struct {
 	cores Cores
 	try   func(batch int) (*Answer, error)
@@ -43,7 +42,7 @@ type ahead struct {
 	known map[int]tried // answered before they were asked
 }
 
-// tried is what came of a run.
+// tried is the result of a run.
 type tried struct {
 	answer *Answer
 	err    error
@@ -74,8 +73,7 @@ func (a *ahead) likely(b bisection) []int {
 	return batches
 }
 
-// tryAll tries batches at the same time, each on its core, all but the first of
-// which are given back.
+// tryAll tries batches at the same time, each on its own core. It releases all cores but the first.
 func (a *ahead) tryAll(batches []int) map[int]tried {
 	results := make([]tried, len(batches))
 	var wg sync.WaitGroup
@@ -94,7 +92,7 @@ func (a *ahead) tryAll(batches []int) map[int]tried {
 	return out
 }
 
-// trend is what runs took at two batches, from which others are guessed.
+// trend is the memory at two batches, from which that at others is guessed.
 type trend struct {
 	batch [2]int // 0: not known yet
 	peak  [2]uint64
@@ -106,8 +104,7 @@ func (t *trend) add(a *Answer) {
 	t.peak = [2]uint64{t.peak[1], a.PeakReserved}
 }
 
-// slope is how many bytes a batch takes more than the one below it, 0 where that is
-// not known yet.
+// slope is the additional bytes per sample, or 0 if not known yet.
 func (t *trend) slope() float64 {
 	if t.batch[0] == 0 || t.batch[0] == t.batch[1] {
 		return 0
@@ -115,12 +112,12 @@ func (t *trend) slope() float64 {
 	return (float64(t.peak[1]) - float64(t.peak[0])) / float64(t.batch[1]-t.batch[0])
 }
 
-// at is what a batch takes, more or less.
+// at is the estimated memory of a batch.
 func (t *trend) at(batch int) float64 {
 	return float64(t.peak[1]) + t.slope()*float64(batch-t.batch[1])
 }
 
-// room is what PyTorch may reserve.
+// room is the number of bytes that PyTorch may reserve.
 func room(s *setup.Setup, card gpu.Card) float64 {
 	most := Reservable(s, card)
 	if s.Limit > 0 {

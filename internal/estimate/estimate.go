@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package estimate answers what a training run takes: it simulates the run, or
-// takes it from a profile, plays the stream through the allocator, and says what
-// was alive at the peak.
+// Package estimate computes the memory of a training run and what it is used for. It simulates the run,
+// or generates it from a profile, plays the stream of allocations through the allocator, and reports what
+// was alive at the peak. It reads no config files and asks no GPU.
 package estimate
 
 import (
@@ -21,68 +21,65 @@ import (
 
 // Answer is the estimate of one setup, in bytes.
 type Answer struct {
-	ID            string     `json:"id"`
-	PeakAllocated uint64     `json:"peak_allocated"`
-	PeakReserved  uint64     `json:"peak_reserved"`
-	Outside       uint64     `json:"outside"`
-	DevicePeak    uint64     `json:"device_peak"`
-	Phases        Phases     `json:"phases,omitzero"`
-	Components    Components `json:"components,omitzero"`
-	Params        int        `json:"params,omitempty"`
-	Trainable     int        `json:"trainable,omitempty"`
-	StepSeconds   float64    `json:"step_seconds,omitempty"`
-	Fits          *bool      `json:"fits,omitempty"`
-	Source        string     `json:"source"`
-	Interval      [2]uint64  `json:"interval"`
-	Evidence      *Evidence  `json:"evidence,omitempty"` // what the interval comes from; nil where that is this machine
+	ID            string     `json:"id"`                     // the setup's ID
+	PeakAllocated uint64     `json:"peak_allocated"`         // the most bytes in tensors
+	PeakReserved  uint64     `json:"peak_reserved"`          // the most bytes that PyTorch holds from the driver
+	Outside       uint64     `json:"outside"`                // bytes outside PyTorch's allocator: the CUDA context and loaded kernels
+	DevicePeak    uint64     `json:"device_peak"`            // PeakReserved and Outside together
+	Phases        Phases     `json:"phases,omitzero"`        // the peak of each phase
+	Components    Components `json:"components,omitzero"`    // what the memory at the peak is used for
+	Params        int        `json:"params,omitempty"`       // all parameters of the model
+	Trainable     int        `json:"trainable,omitempty"`    // the parameters that are trained
+	StepSeconds   float64    `json:"step_seconds,omitempty"` // the estimated time of one optimizer step
+	Fits          *bool      `json:"fits,omitempty"`         // whether the run fits the card or the limit; nil where neither is known
+	Source        string     `json:"source"`                 // "simulated" or "recorded"
+	Interval      [2]uint64  `json:"interval"`               // the bounds in which the peak of reserved memory is expected
+	Evidence      *Evidence  `json:"evidence,omitempty"`     // what the interval comes from; nil where that is this machine
 
 	Here      int                         `json:"-"` // runs on this machine that the interval comes from
-	Causes    []profile.Cause             `json:"-"` // why the interval of a recorded run is as wide as it is
-	Uncertain []Uncertainty               `json:"-"` // what of a simulated run nobody can know before it
-	Setup     *setup.Setup                `json:"-"`
-	Card      gpu.Card                    `json:"-"`
+	Causes    []profile.Cause             `json:"-"` // the reasons for the width of a recorded run's interval
+	Uncertain []Uncertainty               `json:"-"` // what cannot be known about a simulated run in advance
+	Setup     *setup.Setup                `json:"-"` // the run that was estimated
+	Card      gpu.Card                    `json:"-"` // the card; zero where none was given
 	Run       *simulate.Result            `json:"-"` // nil where the run was recorded
-	Play      allocator.Result            `json:"-"`
+	Play      allocator.Result            `json:"-"` // the result of the allocator
 	OOM       *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 
-	stopped  func() error // why nobody waits for the answer any more, nil while somebody does
+	stopped  func() error // returns the error of the caller's context, nil while it goes on
 	run      *run
 	most     int    // how much work it may be
-	work     int    // what playing it has cost, in events
+	work     int    // the work of playing it, in events
 	measured *Range // what it was calibrated with
 }
 
 // Phases is the peak of allocated bytes in each part of the run.
 type Phases struct {
-	Load      uint64 `json:"load"`
-	Forward   uint64 `json:"forward"`
-	Backward  uint64 `json:"backward"`
-	Optimizer uint64 `json:"optimizer"`
+	Load      uint64 `json:"load"`      // while the model is loaded
+	Forward   uint64 `json:"forward"`   // in the forward pass
+	Backward  uint64 `json:"backward"`  // in the backward pass
+	Optimizer uint64 `json:"optimizer"` // in the optimizer's step
 }
 
-// Components is what the memory at the peak is for. They sum to the peak of
-// reserved bytes.
+// Components is what the memory at the peak is used for. They sum to the peak of reserved bytes.
 type Components struct {
-	Parameters    uint64 `json:"parameters"`
-	Gradients     uint64 `json:"gradients"`
-	Optimizer     uint64 `json:"optimizer"`
-	Activations   uint64 `json:"activations"`
-	Logits        uint64 `json:"logits"`
-	Batch         uint64 `json:"batch"`
-	Temporaries   uint64 `json:"temporaries"`
-	Workspace     uint64 `json:"workspace"`
-	Fragmentation uint64 `json:"fragmentation"`
+	Parameters    uint64 `json:"parameters"`    // weights
+	Gradients     uint64 `json:"gradients"`     // gradients of the weights
+	Optimizer     uint64 `json:"optimizer"`     // state of the optimizer
+	Activations   uint64 `json:"activations"`   // tensors saved for the backward pass
+	Logits        uint64 `json:"logits"`        // the model's output over the vocabulary, and what the loss makes of it
+	Batch         uint64 `json:"batch"`         // the input batch
+	Temporaries   uint64 `json:"temporaries"`   // tensors that live within one op
+	Workspace     uint64 `json:"workspace"`     // workspaces of cuBLAS and cuDNN
+	Fragmentation uint64 `json:"fragmentation"` // reserved bytes that hold no tensor
 
-	Recorded bool `json:"-"` // of which logits, batch, temporaries and workspace are not told from activations
+	Recorded bool `json:"-"` // recorded: logits, batch, temporaries and workspace are part of activations
 }
 
 // endless is a card that nothing fills.
 const endless = 1 << 58
 
-// Estimate simulates a setup on a card. A card without a Total is one of which
-// only the kind matters. Whether the run fits is said when there is something
-// to fit into, the card or the setup's limit; what it takes is said as if there
-// were room.
+// Estimate simulates a setup on a card. If the card has no Total, only its kind matters. Fits is set if
+// the card or the setup has a limit. The figures are those of a run with enough memory.
 func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return EstimateContext(context.Background(), s, card)
 }
@@ -127,8 +124,7 @@ func try(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer,
 	return tryAs(s, spread(card, s.Dist), most, simulate.Options{Stop: ctx.Err})
 }
 
-// tryAs is try as a process of the run finds the card, for a run that goes as some
-// options say, if it is simulated.
+// tryAs is try with the memory that the process finds on the card, for a run simulated with some options.
 func tryAs(s *setup.Setup, card gpu.Card, most int, o simulate.Options) (a *Answer, err error) {
 	if s.Model.Program != nil {
 		a, err = recorded(s, card)
@@ -144,7 +140,7 @@ func tryAs(s *setup.Setup, card gpu.Card, most int, o simulate.Options) (a *Answ
 	return a, err
 }
 
-// finish says what the run takes as if there were room, and sums up.
+// finish computes the figures of a run with enough memory, and sums up.
 func (a *Answer) finish() error {
 	if a.OOM != nil {
 		if err := a.play(a.shown(), a.shownLimit()); err != nil {
@@ -163,8 +159,8 @@ func (a *Answer) finish() error {
 	return a.setInterval()
 }
 
-// shown and shownLimit are what the answer's numbers were made under: the card,
-// or one without an end where the run does not fit.
+// shown and shownLimit are what the answer's numbers were computed with: the card, or one without a limit
+// if the run does not fit.
 func (a *Answer) shown() gpu.Card {
 	card := a.Card
 	if a.OOM != nil {
@@ -224,8 +220,8 @@ func (a *Answer) play(card gpu.Card, limit uint64) error {
 	return err
 }
 
-// On is the answer as it is on another card of the same kind, nil where the run
-// would meet an end there that it did not meet before.
+// On returns the answer for another card of the same kind; nil if the run would reach a limit there that
+// it did not reach before.
 func (a *Answer) On(card gpu.Card, s *setup.Setup, seconds float64) *Answer {
 	if a.PeakReserved > Reservable(s, card) || s.Limit > 0 && a.PeakReserved > s.Limit {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 // Evidence is the measured runs that an interval comes from.
 type Evidence struct {
-	Runs   int    `json:"runs"`
+	Runs   int    `json:"runs"`             // the number of measured runs
 	Family string `json:"family,omitempty"` // of all of them; "" where any counts
 	Option string `json:"option,omitempty"` // likewise
 	Card   string `json:"card,omitempty"`   // that they were made on
@@ -20,7 +20,7 @@ type Evidence struct {
 	Lacks  string `json:"lacks,omitempty"`  // what none of them had, so that they are of another kind
 }
 
-// String says it in a few words: 14 runs of llama on H200, PyTorch 2.11.
+// String describes the evidence briefly: 14 runs of llama on H200, PyTorch 2.11.
 func (e Evidence) String() string {
 	text := fmt.Sprintf("%d runs", e.Runs)
 	if e.Family != "" {
@@ -36,7 +36,7 @@ func (e Evidence) String() string {
 	return text
 }
 
-// lacks is what of a card and a version was never measured.
+// lacks says what was never measured: the card, the version, or both.
 func (t Residuals) lacks(card gpu.Card, torch string) string {
 	var out []string
 	say := func(runs int, where string) {

@@ -8,9 +8,9 @@ import (
 	"snug/internal/stream"
 )
 
-// floors are what a run takes whatever its batch, its length and its checkpointing: as
-// much as loading takes at once, or weights, gradients and states as they stand when
-// the optimizer begins, whichever is more; and the weights alone as they are loaded.
+// floors returns what a run takes at any batch, length and checkpointing: the larger of the peak of
+// loading and of weights, gradients and states when the optimizer begins; and the weights alone, as
+// loaded.
 func floors(t *stream.Trace, tags []shadow.Tag) (floor, weights uint64) {
 	sizes := make([]uint64, len(tags))
 	var all, lasting uint64
@@ -40,7 +40,7 @@ func floors(t *stream.Trace, tags []shadow.Tag) (floor, weights uint64) {
 	return floor, weights
 }
 
-// lasts tells whether such memory is as large at any batch.
+// lasts reports whether such memory has the same size at any batch.
 func lasts(c shadow.Component) bool {
 	return c == shadow.Parameters || c == shadow.Gradients || c == shadow.OptimizerState
 }

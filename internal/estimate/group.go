@@ -12,13 +12,13 @@ import (
 
 // Group is the tensors of one kind that are alive at the peak, over all layers.
 type Group struct {
-	Path      string // with * for the layer's number: model.layers.*.mlp.gate_proj
-	Component shadow.Component
-	Count     int
-	Bytes     uint64
+	Path      string           // with * for the layer's number: model.layers.*.mlp.gate_proj
+	Component shadow.Component // what the allocations are used for
+	Count     int              // the number of allocations
+	Bytes     uint64           // their bytes together
 }
 
-// Groups is what is alive at the peak, by module and component, largest first.
+// Groups lists what is alive at the peak, by module and component, largest first.
 func (a *Answer) Groups() []Group {
 	type key struct {
 		path      string

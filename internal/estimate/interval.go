@@ -8,11 +8,12 @@ import (
 	"snug/internal/units"
 )
 
-// segment is what an estimate is off by if it is off at all: PyTorch takes
-// memory from the driver in pieces of at least this size.
+// segment is the smallest error of an estimate that is not exact: PyTorch takes memory from the driver in
+// pieces of at least this size.
 const segment = 20 * units.MiB
 
-// setInterval says where the true peak of reserved bytes is to be expected, and why.
+// setInterval sets the interval in which the true peak of reserved bytes is expected, and the reasons for
+// it.
 func (a *Answer) setInterval() error {
 	if Profile(a.Setup) != nil {
 		m, err := margin(a.Setup, a.Card, a.PeakReserved)
@@ -30,9 +31,8 @@ func (a *Answer) setInterval() error {
 	return nil
 }
 
-// Calibrate narrows or widens the interval to where such estimates have been on
-// the machine at hand: measurements of this card and these versions say more
-// than those of the reference.
+// Calibrate sets the interval from the errors of estimates on this machine: measurements of this card and
+// these versions are better evidence than those of the reference.
 func (a *Answer) Calibrate(here Range) {
 	peak := float64(a.PeakReserved)
 	low, high := peak*(1+here.Low)-segment, peak*(1+here.High)+segment
@@ -40,15 +40,15 @@ func (a *Answer) Calibrate(here Range) {
 	a.Here, a.measured, a.Causes, a.Uncertain, a.Evidence = here.Cases, &here, nil, nil, nil
 }
 
-// Around is where the truth is to be expected of a run that reserves between so much
-// and so much, whichever way it goes.
+// Around returns the interval in which the true peak is expected, for a run that reserves between least
+// and most bytes.
 func (r Range) Around(least, most uint64) [2]uint64 {
 	low, high := float64(least), float64(most)
 	return [2]uint64{uint64(max(low-max(-r.Low*low, segment), 0)), uint64(high + max(r.High*high, segment))}
 }
 
-// High is how much more than an estimate a run of this kind may reserve on a card,
-// given how far off estimates have been: here, where it was measured, else elsewhere.
+// High is how much more than an estimate a run of this kind may reserve on a card, given the errors of
+// past estimates: those on this machine if there are any, otherwise those elsewhere.
 func High(s *setup.Setup, card gpu.Card, peak uint64, here *Range) uint64 {
 	r := Usual(s, card)
 	if here != nil {
@@ -57,7 +57,7 @@ func High(s *setup.Setup, card gpu.Card, peak uint64, here *Range) uint64 {
 	return uint64(max(r.High*float64(peak), segment))
 }
 
-// Usual is how far off estimates of such runs on a card have been.
+// Usual is the range of errors of estimates of such runs on a card.
 func Usual(s *setup.Setup, card gpu.Card) Range {
 	if p := Profile(s); p != nil {
 		return outsideProfile(s).with(p.Residual())

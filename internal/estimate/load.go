@@ -14,8 +14,8 @@ func (p Phases) Steps() uint64 { return max(p.Forward, p.Backward, p.Optimizer) 
 // run should be changed for.
 const loadDecides = 1.05
 
-// Sharded is the run with its weights loaded in parts, where loading them whole
-// is what takes most; nil where that would change nothing.
+// Sharded returns the run with its weights loaded in parts, if loading them whole sets the peak; nil if
+// that would change nothing.
 func (a *Answer) Sharded(card gpu.Card) (*Answer, error) {
 	if !a.Setup.Dist.LoadsWhole() || float64(a.Phases.Load) < loadDecides*float64(a.Phases.Steps()) {
 		return nil, nil

@@ -14,9 +14,9 @@ import (
 	"snug/internal/simulate"
 )
 
-// A model that goes token by token has loops, which stay folded. Package loops
-// plays them as they are. Under options that it does not know they are written out
-// and played event by event, which is for short ones.
+// A model that runs token by token has loops, which stay folded. Package loops plays them folded. Under
+// options that it does not support they are unfolded and played event by event, which only works for
+// short ones.
 
 // How far runs are simulated. These are counts, not times, so that what is refused
 // is refused on every machine. An answer takes half a second and 200 MB at most, a
@@ -45,7 +45,7 @@ func eventsOf(s *setup.Setup) int {
 // its figures to matter no more.
 const farTooLarge = 4
 
-// Beyond is that a run is longer or larger than what is simulated.
+// Beyond means that a run is longer or larger than can be simulated.
 type Beyond struct{ error }
 
 // Unwrap is the error with its field.
@@ -75,11 +75,10 @@ func (r *run) playLoops(s *setup.Setup, v allocator.Version, card gpu.Card, limi
 	return out, beyond(s, o.work, err)
 }
 
-// left is how much work a play may still be; one step is more than none.
+// left is the remaining work of a play; at least one step.
 func (o *playing) left() int { return max(o.work-o.spent, 1) }
 
-// beyond says which field makes a run too long or too large, how far such runs are
-// simulated, and what to do.
+// beyond names the field that makes a run too long or too large, the limit, and what to do.
 func beyond(s *setup.Setup, work int, err error) error {
 	switch {
 	case errors.Is(err, simulate.ErrTooLong) && s.Lengths != nil:
@@ -94,7 +93,7 @@ func beyond(s *setup.Setup, work int, err error) error {
 	return err
 }
 
-// millions is a bound in words.
+// millions formats a limit.
 func millions(n int) string { return fmt.Sprintf("%.1f million", float64(n)/1e6) }
 
 // unfolded is the run with its loops written out. The events that the options
@@ -118,7 +117,7 @@ func (r *run) unfolded(s *setup.Setup, o *playing) (*run, error) {
 	return whole, nil
 }
 
-// tooLong is that a run can only be played event by event and has too many.
+// tooLong is the error for a run that can only be played event by event and has too many events.
 func (r *run) tooLong(s *setup.Setup) error {
 	straight := len(r.loops.Trace.Events)
 	up := s.Seq * max(mostUnfolded-straight, 0) / max(r.loops.Len()-straight, 1)
@@ -129,9 +128,8 @@ func (r *run) tooLong(s *setup.Setup) error {
 	return Beyond{setup.Wrong("{seq} %d with {versions.torch} %s: for that version "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or take 2.11", s.Seq, s.Versions.Torch, millions(mostUnfolded), up)}
 }
 
-// Plays tells whether a search may ask what the run takes under other options of
-// the allocator. Where its loops would have to be written out for that, and are
-// long, they are not tried.
+// Plays reports whether a search may ask what the run takes under other allocator options. If its loops
+// would have to be unfolded for that, and are long, it may not.
 func (p *Probe) Plays(conf string) bool {
 	s := *p.Setup
 	s.Allocator = conf

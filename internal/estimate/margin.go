@@ -11,9 +11,8 @@ import (
 	"snug/internal/setup"
 )
 
-// margin is how much less and more than its estimate a recorded run may reserve:
-// what its profile leaves open, what it holds beside what was recorded, and one
-// segment in any case, which a run may take more or less by chance.
+// margin is how much less and more than its estimate a recorded run may reserve: what its profile leaves
+// open, what it holds besides the recording, and always one segment, by which runs differ at random.
 func margin(s *setup.Setup, card gpu.Card, peak uint64) (profile.Margin, error) {
 	m, err := Profile(s).Margin(s.At(), card, func(p *profile.Program) (uint64, error) { return reserved(s, p) })
 	r := outsideProfile(s)
@@ -22,8 +21,8 @@ func margin(s *setup.Setup, card gpu.Card, peak uint64) (profile.Margin, error) 
 	return m, err
 }
 
-// High is how much more than its estimate the run may reserve on a card where
-// nothing was measured, as s has it. For one that was recorded it is found once.
+// High is how much more than its estimate the run may reserve on a card without measurements, for the
+// setup s. For a recorded run it is computed once.
 func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 	if Profile(s) == nil {
 		return High(s, card, limit, nil) + p.uncertain()
@@ -59,9 +58,8 @@ func reserved(s *setup.Setup, p *profile.Program) (uint64, error) {
 	return probe.PeakReserved, err
 }
 
-// outsideProfile is how far off recorded runs have been for reasons that lie outside
-// their profile. Over several GPUs a free can wait for another stream, so that
-// not even two runs of the same reserve the same.
+// outsideProfile is the error of recorded runs for reasons outside their profile. With several GPUs a
+// free can wait for another stream, so even two equal runs do not reserve the same.
 func outsideProfile(s *setup.Setup) (r Range) {
 	if Kept(s) > 0 {
 		r = residuals().Added
@@ -83,7 +81,7 @@ func (t Residuals) several(kind string) Range {
 	return t.Several[""]
 }
 
-// with holds both what a run and what its profile is known for.
+// with combines the errors of a run and of its profile.
 func (r Range) with(o profile.Residual) Range {
 	return Range{Cases: r.Cases, Low: min(r.Low, o.Low), High: max(r.High, o.High)}
 }

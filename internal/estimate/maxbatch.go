@@ -13,8 +13,8 @@ import (
 
 // MaxAnswer is the largest batch that trains within a limit.
 type MaxAnswer struct {
-	ID           string `json:"id"`
-	MaxBatch     int    `json:"max_batch"`
+	ID           string `json:"id"`            // the setup's ID
+	MaxBatch     int    `json:"max_batch"`     // the largest batch that fits; 0 where none does
 	PeakReserved uint64 `json:"peak_reserved"` // at that batch; what batch 1 needs where not even that fits
 
 	Best *Answer `json:"-"` // the run at MaxBatch, nil where that is 0

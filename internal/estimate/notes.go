@@ -12,8 +12,8 @@ import (
 	"snug/internal/setup"
 )
 
-// Notes is what has to be said about a run on a card beside its figures: what
-// they leave open, and that the card cannot do in hardware what the setup asks for.
+// Notes lists what has to be said about a run on a card besides its figures: what they leave open, and
+// what the card does not support in hardware.
 func Notes(s *setup.Setup, card gpu.Card) []string {
 	return NotesNamed(s, card, func(field string) string { return "--" + field })
 }
@@ -44,7 +44,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 // idleVersions are versions that a setup gives and that change no figure of it.
 func idleVersions(s *setup.Setup) (out []string) {
 	if Profile(s) != nil {
-		return nil // it is among what the setup says on its word
+		return nil // it is one of the unverified fields
 	}
 	say := func(is bool, text string) {
 		if is {
@@ -58,7 +58,7 @@ func idleVersions(s *setup.Setup) (out []string) {
 	return out
 }
 
-// loadedNote is what is open about the type of the weights: what they are saved in.
+// loadedNote returns the note that the saved type of the weights is not known, if that matters.
 func loadedNote(s *setup.Setup, name func(field string) string) string {
 	weights := name("weights")
 	switch {
@@ -72,8 +72,7 @@ func loadedNote(s *setup.Setup, name func(field string) string) string {
 	return ""
 }
 
-// insteadOfBF16 is what a run can use on a card without it, "" for one that does
-// not ask for it.
+// insteadOfBF16 is what a run can use on a card without bf16; "" if it does not use bf16.
 func insteadOfBF16(s *setup.Setup) string {
 	asked := s.Precision == "amp-bf16" || s.Precision == "bf16"
 	switch d := s.Dist; {
@@ -100,8 +99,8 @@ func Runnable(s *setup.Setup, card gpu.Card) error {
 	return nil
 }
 
-// Uncounted is what a run would hold beyond its recordings and nobody can count,
-// as the profile does not tell how large it is, or whether it is in there already.
+// Uncounted lists what a run would hold beyond its recordings and what cannot be counted, because the
+// profile does not show how large it is or whether it is already included.
 func Uncounted(s *setup.Setup) []string {
 	p := Profile(s)
 	if p == nil {

@@ -4,5 +4,5 @@ package estimate
 
 import "snug/internal/setup"
 
-// Options is what of a setup changes what is allocated, in words.
+// Options lists the settings of a setup that change what is allocated, for people.
 func Options(s *setup.Setup) []string { return setup.Evidence(s) }

@@ -32,12 +32,11 @@ func spread(card gpu.Card, d *setup.Dist) gpu.Card {
 	return card
 }
 
-// Outside is what the process of such a run holds of a card outside PyTorch's
-// allocator.
+// Outside is the memory that the process of such a run holds outside PyTorch's allocator.
 func Outside(s *setup.Setup, card gpu.Card) uint64 { return spread(card, s.Dist).Outside }
 
-// Reservable is what of a card PyTorch may reserve in such a run, nothing where
-// the rest of the process fills it already. A card without a total has no end.
+// Reservable is the number of bytes that PyTorch may reserve in such a run; 0 if the rest of the process
+// fills the card. A card without a total has no limit.
 func Reservable(s *setup.Setup, card gpu.Card) uint64 {
 	if card.Total == 0 {
 		return endless

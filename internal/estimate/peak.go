@@ -11,13 +11,13 @@ import (
 
 // Alive is allocations of one place in the run that exist at the peak.
 type Alive struct {
-	Count     int    // how many: more than one where a loop makes them
-	Bytes     uint64 // each
-	Component shadow.Component
-	Path      string
+	Count     int              // how many: more than one where a loop makes them
+	Bytes     uint64           // each
+	Component shadow.Component // what it is used for
+	Path      string           // the module that made it
 }
 
-// AliveAtPeak lists what is allocated when the peak is reached, largest first.
+// AliveAtPeak lists what is allocated at the peak, largest first.
 func (a *Answer) AliveAtPeak() []Alive {
 	if a.Run == nil {
 		return nil // a recording has sizes and no names

@@ -15,24 +15,23 @@ import (
 	"snug/internal/stream"
 )
 
-// Probe is a run simulated once, to be held against any number of limits and
-// timed on any number of cards: what a search tries. It runs three steps, the
-// first with one micro-batch and the others with at most two, after which memory
-// has mostly settled; Estimate has the last word on what the search finds.
+// Probe is a run that was simulated once. A search compares it with any number of limits and times it on
+// any number of cards. It has three steps, the first with one micro-batch and the others with at most
+// two, after which memory has usually settled. Estimate checks the result of the search.
 type Probe struct {
-	Setup         *setup.Setup
-	PeakRequested uint64 // what tensors ask for at most, or less: no options take less than that
-	PeakAllocated uint64 // with nothing in the way
-	PeakReserved  uint64
-	Floor         uint64 // what tensors ask for at least, at any batch, length and checkpointing; 0 where nobody knows
-	Weights       uint64 // of it, what loading takes for weights
+	Setup         *setup.Setup // the run that was tried
+	PeakRequested uint64       // what tensors ask for at most, or less: no options take less than that
+	PeakAllocated uint64       // with nothing in the way
+	PeakReserved  uint64       // the most bytes held from the driver
+	Floor         uint64       // lower bound of the bytes in tensors at any batch, length and checkpointing; 0 if not known
+	Weights       uint64       // of it, what loading takes for weights
 
 	requested func() uint64 // PeakRequested more closely, for a recording; nil where it is exact
 
 	run    func() (*run, error) // made when first played
 	last   int                  // the event that the last step begins with, of a recording -1
 	events int
-	loops  int        // how many events there are with all turns of its loops, 0 where it has none
+	loops  int        // the number of events with all loops unfolded; 0 if it has no loops
 	tape   *cost.Tape // nil where the run was recorded
 
 	mu    sync.Mutex
@@ -54,9 +53,8 @@ func NewProbe(s *setup.Setup, card gpu.Card) (*Probe, error) {
 	return NewProbeUpTo(context.Background(), s, card, 0)
 }
 
-// NewProbeUpTo is NewProbe for a search over cards of so many bytes at most, 0 for
-// any: of a run with loops that is far too large for them it says no more than that. It
-// ends with the context.
+// NewProbeUpTo is NewProbe for a search over cards of at most largest bytes; 0 is no limit. A run with
+// loops that is far too large for them is not simulated to its end. The context cancels it.
 func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err error) {
 	if s.Model.Program != nil {
 		return recordedProbe(s)
@@ -108,9 +106,8 @@ func runOf(r *simulate.Result, again bool) *run {
 	return &run{trace: r.World.Trace, loops: r.Loops, again: again}
 }
 
-// measure finds the peaks with nothing in the way. A run that is too long to be
-// played to its end is as good as endless once it has taken more than the largest
-// card; where it has not, nobody knows.
+// measure finds the peaks without a limit. A run that is too long to be played to its end counts as
+// infinite once it has taken more than the largest card; otherwise its peaks are not known.
 func (p *Probe) measure(largest uint64) error {
 	got, err := p.play(p.Setup.Allocator, 0, farTooLarge*largest)
 	var beyond Beyond
@@ -128,9 +125,9 @@ func (p *Probe) measure(largest uint64) error {
 	return nil
 }
 
-// Events is how long the stream is, and with it what a simulation costs.
+// Events is the length of the stream, and so the cost of a simulation.
 func (p *Probe) Events() int {
-	if p.tape == nil { // recorded, and written down when somebody asks
+	if p.tape == nil { // recorded; generated on request
 		if r, err := p.run(); err == nil {
 			return len(r.trace.Events)
 		}
@@ -138,9 +135,8 @@ func (p *Probe) Events() int {
 	return p.events
 }
 
-// Seconds is how long a step of so many micro-batches takes on a card. A
-// recorded run takes as long as on the card where it was recorded, 0 where
-// nobody timed it.
+// Seconds is the time of a step with this many micro-batches on a card. A recorded run takes as long as
+// on the card where it was recorded; 0 if it was not timed.
 func (p *Probe) Seconds(card gpu.Card, accumulation int) float64 {
 	if p.tape == nil {
 		micro, _ := Profile(p.Setup).Seconds(p.Setup.At())
@@ -153,8 +149,8 @@ func (p *Probe) Seconds(card gpu.Card, accumulation int) float64 {
 	return p.tape.Seconds(rates, accumulation)
 }
 
-// Exceeds says whether tensors alone take more than so many bytes at once, so that
-// no options of the allocator help.
+// Exceeds reports whether tensors alone take more than limit bytes at once, so that no allocator options
+// help.
 func (p *Probe) Exceeds(limit uint64) bool {
 	if p.PeakRequested > limit {
 		return true
@@ -162,15 +158,15 @@ func (p *Probe) Exceeds(limit uint64) bool {
 	return p.requested != nil && p.PeakAllocated > limit && p.requested() > limit
 }
 
-// Verdict is whether a run fits, and how.
+// Verdict says whether a run fits, and how.
 type Verdict struct {
-	Fits    bool
-	Retries uint64 // times that each step makes PyTorch give back its cache for want of memory
+	Fits    bool   // whether the run fits
+	Retries uint64 // times per step that PyTorch flushes its cache because memory has run out
 }
 
-// Within says whether the run fits where PyTorch may reserve so many bytes,
-// under these options of the allocator. Fragmentation and retries count: unless
-// the answer is plain, the stream is played at that limit.
+// Within reports whether the run fits if PyTorch may reserve this many bytes, under these allocator
+// options. Fragmentation and retries count: unless the answer is obvious, the stream is played at that
+// limit.
 func (p *Probe) Within(reservable uint64, conf string) (Verdict, error) {
 	own := conf == p.Setup.Allocator
 	switch {
@@ -205,14 +201,13 @@ func (p *Probe) Within(reservable uint64, conf string) (Verdict, error) {
 	return v, nil
 }
 
-// atLimit is what a run is played under.
+// atLimit is the limit and the options that a run is played under.
 type atLimit struct {
 	conf  string
 	limit uint64
 }
 
-// Under is what the run reserves under these options of the allocator, with
-// nothing in the way.
+// Under returns the bytes that the run reserves under these allocator options, without a limit.
 func (p *Probe) Under(conf string) (uint64, error) {
 	if conf == p.Setup.Allocator || p.PeakReserved == endless || !p.Plays(conf) {
 		return p.PeakReserved, nil

@@ -9,9 +9,9 @@ import (
 	"snug/internal/simulate"
 )
 
-// uncertaintyOf finds how much more than a probe a run may reserve for what nobody can know
-// before it: DDP's buckets that come on top, and kernels whose needs are not known on
-// the card. Updates that float16 leaves out are for Estimate, as they mostly take less.
+// uncertaintyOf finds how much more than a probe a run may reserve because of what cannot be known in
+// advance: additional buckets of DDP, and kernels whose needs are not known on the card. Updates skipped
+// in float16 are left to Estimate, because they usually take less.
 func (p *Probe) uncertaintyOf(s *setup.Setup, card gpu.Card, result *simulate.Result) func() uint64 {
 	late := uint64(0)
 	if s.Dist != nil && s.Dist.Kind == "ddp" {
@@ -26,8 +26,7 @@ func (p *Probe) uncertaintyOf(s *setup.Setup, card gpu.Card, result *simulate.Re
 	}
 }
 
-// extraIf is how much more the run reserves if it goes as o says, or else so much, where it
-// would ask for more than there can be.
+// extraIf is how much more the run reserves with the options o, or fallback if it cannot be simulated.
 func (p *Probe) extraIf(s *setup.Setup, o simulate.Options, fallback uint64) uint64 {
 	made, err := streamOf(s, o)
 	if err != nil {

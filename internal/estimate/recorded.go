@@ -31,8 +31,8 @@ func (p program) Recorded() setup.Recorded {
 	return out
 }
 
-// spreadBy is how a run was spread over GPUs, as the class of its outermost
-// module tells; "" where it does not.
+// spreadBy is the kind of data parallelism that the class of the outermost module shows; "" if it shows
+// none.
 func spreadBy(class string) string {
 	switch {
 	case class == "DistributedDataParallel":
@@ -55,7 +55,7 @@ func ReadProfile(r io.Reader) (setup.Program, error) {
 	return program{p}, nil
 }
 
-// Profile is the profile that a setup's model is, nil where it is none.
+// Profile returns the profile of a setup's model, or nil.
 func Profile(s *setup.Setup) *profile.Program {
 	p, _ := s.Model.Program.(program)
 	return p.Program
@@ -78,8 +78,8 @@ func recorded(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return a, nil
 }
 
-// Timed says whether a profile's seconds are those of a card. They are not
-// carried over to another: a recording does not tell what a step waits for.
+// Timed reports whether a profile was timed on this card. Times are not carried over to other cards: a
+// recording does not show what a step waits for.
 func Timed(p *profile.Program, card gpu.Card) bool {
 	on, err := gpu.Find(p.Card)
 	return err == nil && on.Name == card.Name && len(p.Facts.Timings) > 0
@@ -93,12 +93,11 @@ func recordedRun(s *setup.Setup) (*run, error) {
 	return &run{trace: r.Trace, start: r.Start, kept: Kept(s)}, nil
 }
 
-// Kept is what a run holds beyond its recordings. Gradients that are added up
-// over several forwards stay while the next one runs; where one forward a step
-// was recorded they were gone by then. DDP holds them once more, in buckets,
-// where one GPU was recorded. Both are counted in full for the whole run, which
-// is right at the end of a forward and too much in the optimizer's step: how far off
-// that is stands in the table of residuals (Added).
+// Kept is the memory that a run holds beyond its recordings. Gradients that are accumulated over several
+// forward passes stay while the next one runs; in a recording with one forward pass per step they were
+// freed by then. DDP holds them a second time, in buckets, if one GPU was recorded. Both are counted in
+// full for the whole run, which is right at the end of a forward pass and too much in the optimizer's
+// step; the table of residuals has the error (Added).
 func Kept(s *setup.Setup) uint64 {
 	p := Profile(s)
 	if p == nil {
@@ -114,22 +113,22 @@ func Kept(s *setup.Setup) uint64 {
 	return kept
 }
 
-// addsGradients tells whether gradients stay over forwards where the recordings
+// addsGradients reports whether gradients stay over forwards where the recordings
 // had one a step.
 func addsGradients(s *setup.Setup) bool {
 	return s.Accumulation > 1 && Profile(s).Facts.Accumulation == 1
 }
 
-// addsBuckets tells whether DDP's buckets come on top of what was recorded. With
+// addsBuckets reports whether DDP's buckets come on top of what was recorded. With
 // gradient_as_bucket_view they are the gradients that stay.
 func addsBuckets(s *setup.Setup) bool {
 	d := s.Dist
 	return d != nil && d.Kind == setup.DDP && d.World() > 1 && Profile(s).Facts.World <= 1 && !(addsGradients(s) && d.BucketView)
 }
 
-// recordedProbe is a probe whose stream comes from a profile, and is written
-// down only where its peaks alone do not say whether it fits. A size whose
-// tensors would be larger than any memory fits nowhere, and is no mistake.
+// recordedProbe returns a probe whose stream comes from a profile. The stream is generated only if the
+// peaks alone do not decide whether it fits. A size whose tensors are larger than any memory fits
+// nowhere; that is not an error.
 func recordedProbe(s *setup.Setup) (*Probe, error) {
 	p := unplayed(s)
 	err := p.predict()
@@ -171,8 +170,8 @@ func (p *Probe) predict() error {
 	return nil
 }
 
-// recordedComponents is what the probe measured of what stays, and the rest.
-// Gradients are told apart only where they stay over the forward as well.
+// recordedComponents fills in the components that the probe measured; the rest is one. Gradients are
+// separate only if they stay over the forward pass as well.
 func (a *Answer) recordedComponents() Components {
 	f := Profile(a.Setup).Facts
 	c := Components{Parameters: f.Parameters, Optimizer: f.States, Recorded: true, Fragmentation: a.PeakReserved - a.PeakAllocated}
@@ -187,7 +186,7 @@ func (a *Answer) recordedComponents() Components {
 	return c
 }
 
-// MarshalJSON leaves out what a recording does not tell apart.
+// MarshalJSON omits the components that a recording does not distinguish.
 func (c Components) MarshalJSON() ([]byte, error) {
 	type all Components
 	if !c.Recorded {

@@ -21,40 +21,39 @@ import (
 //	version, any card
 //	everything
 //
-// What can go either way in such a run is none of it (see Uncertainty): off is only what
-// lies beyond both ends.
+// What can go either way in a run does not count as an error (see Uncertainty): only what lies outside
+// both bounds does.
 
-// Residuals is how far off estimates have been. `make accuracy` writes the table.
+// Residuals are the errors of estimates. `make accuracy` writes the table.
 type Residuals struct {
-	Measured []Measured       `json:"measured"`
-	Added    Range            `json:"added"`   // of recorded runs with gradients or buckets counted on top (see Kept)
-	Several  map[string]Range `json:"several"` // of runs over several GPUs, whichever way they went, by kind; "" is all
+	Measured []Measured       `json:"measured"` // one entry for each card and PyTorch release
+	Added    Range            `json:"added"`    // of recorded runs with gradients or buckets counted on top (see Kept)
+	Several  map[string]Range `json:"several"`  // of runs over several GPUs, whichever way they went, by kind; "" is all
 }
 
 // Measured is the runs on one kind of card with one version of PyTorch, by the
 // groups that a setup falls under.
 type Measured struct {
-	Card   string           `json:"card"`  // of that kind, as the catalogue names it
-	Torch  string           `json:"torch"` // 2.11
-	Groups map[string]Range `json:"groups"`
+	Card   string           `json:"card"`   // of that kind, as the catalogue names it
+	Torch  string           `json:"torch"`  // 2.11
+	Groups map[string]Range `json:"groups"` // errors by group of settings
 }
 
-// Range is between what and what the truth lay, as a share of the estimate less
-// one.
+// Range is the range of errors of estimates, as true/estimated - 1.
 type Range struct {
-	Cases int     `json:"cases"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
+	Cases int     `json:"cases"` // the number of runs
+	Low   float64 `json:"low"`   // the lowest error
+	High  float64 `json:"high"`  // the highest error
 }
 
-// enough is how many runs a group has to have to speak for another.
+// enough is the number of runs that a group needs to be evidence for another.
 const enough = 3
 
-// Case is a measured run beside its estimate.
+// Case is a measured run with the error of its estimate.
 type Case struct {
-	Card, Torch string
-	Setup       *setup.Setup
-	Off         float64 // how far beyond its ends the truth lay, as a share of the nearer one; 0 between them
+	Card, Torch string       // where the run was measured
+	Setup       *setup.Setup // the run
+	Off         float64      // how far beyond its ends the truth lay, as a share of the nearer one; 0 between them
 }
 
 // NewResiduals sums up measured cases.
@@ -111,7 +110,7 @@ func groups(s *setup.Setup) []string {
 	return out
 }
 
-// About is how far off such runs have been on such a card, and which runs that were.
+// About returns the errors of such runs on such a card, and the runs they come from.
 func (t Residuals) About(s *setup.Setup, card gpu.Card) (Range, Evidence) {
 	torch := minor(s)
 	if m := t.measured(card, torch, true, true); m.Groups[""].Cases >= enough {
@@ -126,8 +125,8 @@ func (t Residuals) About(s *setup.Setup, card gpu.Card) (Range, Evidence) {
 	return Range{}, Evidence{}
 }
 
-// measured puts together what was measured, on cards of that kind alone or on all,
-// and with that version alone or with all.
+// measured combines the measurements, on cards of that kind only or on all, and with that version only or
+// with all.
 func (t Residuals) measured(card gpu.Card, torch string, onIt, withIt bool) Measured {
 	var some []Measured
 	for _, m := range t.Measured {
@@ -149,13 +148,13 @@ func (t Residuals) measured(card gpu.Card, torch string, onIt, withIt bool) Meas
 	return out
 }
 
-// on tells whether a card is of the kind of those measured.
+// on reports whether a card is of the kind of those measured.
 func (m Measured) on(card gpu.Card) bool {
 	was, err := gpu.Find(m.Card)
 	return err == nil && card.Kernels(0) == was.Kernels(0)
 }
 
-// all is how far off any run was, over as many GPUs as s.
+// all is the range of errors of all runs with as many GPUs as s.
 func (m Measured) all(s *setup.Setup) Range {
 	r := m.Groups[""]
 	if s.Dist != nil {
@@ -165,10 +164,9 @@ func (m Measured) all(s *setup.Setup) Range {
 	return r
 }
 
-// about is as far off as the family's runs have been, and of what the runs are that
-// it rests on least firmly. An option that was hardly measured with this family widens
-// it to where that option has been with others, and one that was hardly measured at
-// all to where anything has been.
+// about returns the errors of the family's runs, and which part of them has the fewest runs behind it. An
+// option with few measurements for this family widens the range to that of the option with other
+// families, and an option with few measurements at all to that of all runs.
 func (m Measured) about(s *setup.Setup) (Range, Evidence) {
 	family := s.Model.Family()
 	r, from := m.Groups[family], Evidence{Family: family}

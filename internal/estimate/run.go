@@ -12,17 +12,16 @@ import (
 	"snug/internal/stream"
 )
 
-// run is the seam between who makes a stream and who plays it. A simulated run
-// is its trace alone; a recorded one may begin with memory that was there
-// already, and hold more than was recorded.
+// run is the interface between the makers of a stream and its players. A simulated run is its trace
+// alone; a recorded one may begin with existing memory, and hold more than was recorded.
 type run struct {
 	trace  *stream.Trace
-	loops  *stream.Folded // the trace, where it has loops that are folded
+	loops  *stream.Folded // the trace, if it has folded loops
 	again  bool           // it is played more than once, and by one at a time
 	player *loops.Player  // what has learned the loops, where that is so
 	whole  *run           // the same written out, where it must be and that is so
 	start  []allocator.SegmentState
-	kept   uint64 // bytes that are held from beginning to end beside the trace
+	kept   uint64 // bytes held in addition to the trace, from beginning to end
 }
 
 // playing is how a run is played.
@@ -32,13 +31,13 @@ type playing struct {
 	until  int          // the event of the trace to stop before, if it is not 0
 	since  int          // the event from which on retries count
 	chart  *loops.Chart // to be filled in
-	most   uint64       // bytes beyond which a run with loops need not be known, if it is not 0
-	work   int          // how much work such a run may be
+	most   uint64       // bytes beyond which a run with loops need not be simulated exactly; 0 is no limit
+	work   int          // limit of the work of such a run
 	spent  int          // how much of that it was already
 	stop   func() error // asked now and then, except about loops; its error ends the play; nil is to go on
 }
 
-// played is what comes of it.
+// played is the result of playing it.
 type played struct {
 	allocator.Result
 	requested uint64 // at most at once
@@ -103,7 +102,7 @@ func settingsOf(s *setup.Setup) (allocator.Version, allocator.Options, error) {
 	return v, opt, err
 }
 
-// playEach plays every event, with what is kept beside the trace there first.
+// playEach plays every event, after allocating what is kept.
 func (r *run) playEach(al *allocator.Allocator, o playing) (out played, err error) {
 	if oom, err := r.keep(al); oom != nil || err != nil {
 		out.Result = allocator.Result{PeakAllocatedAt: -1, PeakReservedAt: -1, OOM: oom}
@@ -129,7 +128,7 @@ func (r *run) playEach(al *allocator.Allocator, o playing) (out played, err erro
 	return out, err
 }
 
-// keep takes what is kept beside the trace.
+// keep allocates what is kept in addition to the trace.
 func (r *run) keep(al *allocator.Allocator) (*allocator.OutOfMemoryError, error) {
 	if r.kept == 0 {
 		return nil, nil

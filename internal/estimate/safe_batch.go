@@ -2,16 +2,15 @@
 
 package estimate
 
-// MightNotFit tells whether the run would not fit any more if the estimate were as far
-// off as others have been.
+// MightNotFit reports whether the run would not fit if the estimate were as far off as others have been.
 func (a *Answer) MightNotFit() bool {
 	limit, total := a.Setup.Limit, a.Card.Total
 	return limit > 0 && a.Interval[1] > limit || total > 0 && a.Interval[1]+a.Outside > total
 }
 
-// SafeBatch is the run at the largest batch that fits with its whole interval, nil
-// where not even 1 does. It is looked for from the edge down. Where such runs were
-// measured on this machine, like has been held against them, and its interval counts.
+// SafeBatch returns the run at the largest batch that fits with its whole interval; nil if not even 1
+// does. It searches downwards from the largest batch that fits. If such runs were measured on this
+// machine, like has been calibrated with them, and its interval is used.
 func (m *MaxAnswer) SafeBatch(like *Answer) (*Answer, error) {
 	if m.Best == nil {
 		return nil, nil

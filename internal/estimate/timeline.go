@@ -10,24 +10,23 @@ import (
 
 // Timeline is one optimizer step over time, in columns of as many events each.
 type Timeline struct {
-	Allocated []uint64 // the highest in the column
-	Reserved  []uint64
-	Starts    []PhaseStart
-	Peak      int // the column of the peak, -1 where it is not in this step
+	Allocated []uint64     // the highest in the column
+	Reserved  []uint64     // the highest in the column
+	Starts    []PhaseStart // where phases begin
+	Peak      int          // the column of the peak, -1 where it is not in this step
 }
 
-// PhaseStart is where a phase of the step begins.
+// PhaseStart is the beginning of a phase of the step.
 type PhaseStart struct {
 	Phase  uint32 // simulate.Forward, …
-	Column int
+	Column int    // the column that the phase begins in
 }
 
-// Events is how long the stream is, and with it what playing it costs.
+// Events is the length of the stream, and so the cost of playing it.
 func (a *Answer) Events() int { return max(len(a.run.trace.Events), a.work) }
 
-// Timeline samples the step in which the peak is, or the last one; of a
-// recording, which does not say where steps begin, all of it. It is empty where the
-// run has to be played for too long to be played again.
+// Timeline samples the step with the peak, or the last one. A recording does not show where steps begin,
+// so all of it is sampled. It is empty if the run is too long to be played again.
 func (a *Answer) Timeline(columns int) (Timeline, error) {
 	if a.hasLoops() && a.work > mostDrawn {
 		return Timeline{Peak: -1}, nil

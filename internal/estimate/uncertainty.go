@@ -9,15 +9,14 @@ import (
 	"snug/internal/simulate"
 )
 
-// Some things about a run nobody can know before it, and each can be simulated both
-// ways. The interval reaches from the one end to the other, before any of how far off
-// estimates have been comes on top.
+// Some things about a run cannot be known in advance, and each can be simulated both ways. The interval
+// covers both results; then the errors of past estimates are added.
 
-// Uncertainty is such a thing, and how far it may move the peak of reserved bytes.
+// Uncertainty is one such thing, and how far it may move the peak of reserved bytes.
 type Uncertainty struct {
-	What       Unknown
-	Facts      []kernel.Fact // that are not known of the card, of Kernels
-	Less, More uint64
+	What       Unknown       // the kind of uncertainty
+	Facts      []kernel.Fact // for Kernels: the facts that are not known for the card
+	Less, More uint64        // bytes below and above the estimate
 }
 
 // Unknown is a kind of thing that cannot be known.
@@ -25,15 +24,14 @@ type Unknown int
 
 // The kinds.
 const (
-	// Updates: in float16 the scale of the gradients begins so high that they often
-	// overflow; the update is left out then, and the scale halved. How often depends
-	// on numbers. Until the first update there are no optimizer states, and where they
-	// come later they find other holes.
+	// Updates: in float16 the scale of the gradients begins so high that they often overflow. Then the
+	// update is skipped and the scale is halved. How often that happens depends on the values. Until the
+	// first update there are no optimizer states, and if they are made later they fill other holes.
 	Updates Unknown = iota
 	// Buckets: whether DDP's first buckets are gone when the second ones are made
 	// depends on when a thread of NCCL's looks. They may come on top of anything.
 	Buckets
-	// Kernels: what some kernels take is not known of the card or the version.
+	// Kernels: the needs of some kernels are not known for the card or the version.
 	Kernels
 )
 
@@ -87,8 +85,8 @@ func (a *Answer) lateBuckets() (o Uncertainty, err error) {
 	return o, err
 }
 
-// unknownKernels goes by the least and by the most that is possible. Where that is less than
-// the allocator takes at a time, nothing has to be simulated again.
+// unknownKernels uses the lower and the upper bounds. If they differ by less than one segment, nothing is
+// simulated again.
 func (a *Answer) unknownKernels() (o Uncertainty, err error) {
 	o = Uncertainty{What: Kernels, Facts: missingFacts(a.Run.World.Open)}
 	if len(o.Facts) == 0 {
@@ -131,8 +129,8 @@ func (o *Uncertainty) widen(estimated, peak uint64) {
 	o.More = max(o.More, peak-min(peak, estimated))
 }
 
-// reservedIf is what the run reserves if it goes as o says and leaves out updates; as
-// if there were room where it would not fit then.
+// reservedIf returns what the run reserves with the options o and skipped updates. If it would not fit,
+// the limit is ignored.
 func (a *Answer) reservedIf(o simulate.Options, leftOut int) (uint64, error) {
 	o.Stop = a.stopped
 	s := *a.Setup

@@ -7,8 +7,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// causalHead is what a decoder is trained with: lm_head and the loss of the next
-// token, or for an encoder nothing but the loss of an embedder.
+// causalHead computes what a decoder is trained with: lm_head and the next-token loss. An encoder has
+// only the loss of an embedding model.
 type causalHead struct {
 	lm      *nn.Linear // nil for an encoder
 	vocab   int
@@ -18,8 +18,8 @@ type causalHead struct {
 	liger   bool // the loss is Liger's
 }
 
-// newCausalHead makes lm_head, which may share the embedding's weight; tied is
-// what the family does if the config does not say.
+// newCausalHead makes lm_head, which may share the embedding's weight. tied is the family's default if
+// the config does not say.
 func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embedding, tied bool) *causalHead {
 	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger"}
 	if run.Head == Encoder {

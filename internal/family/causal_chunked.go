@@ -4,13 +4,12 @@ package family
 
 import "snug/internal/shadow"
 
-// chunkedLoss computes the loss over pieces of the sequence, each checkpointed,
-// so that no more than one piece's logits exist at a time:
+// chunkedLoss computes the loss over chunks of the sequence, each checkpointed, so that only one chunk's
+// logits exist at a time:
 //
 //	loss = sum(checkpoint(piece_loss, h, y) for h, y in zip(hidden.chunk(n, 1), labels.chunk(n, 1))) / n
 //
-// It is not what transformers does but what people write who run out of memory
-// for logits.
+// transformers does not do this; people write it when logits take too much memory.
 func (h *causalHead) chunkedLoss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	w := hidden.World()
 	fn := w.Func(hidden)

@@ -44,7 +44,7 @@ func (h *causalHead) fused(caller *shadow.Frame, hidden *shadow.Tensor, b Batch)
 	out.entropy = fn.Let(entropy.MaskedScatter(mask))
 	out.top = fn.Let(top.MaskedScatter(mask))
 	rows.Return(nil)
-	caller.Let(out.logProbs.SumAll().Neg().Div(mask.SumAll().Clamp())) // its own loss, which nobody asks for
+	caller.Let(out.logProbs.SumAll().Neg().Div(mask.SumAll().Clamp())) // its own loss, which is not used
 	for _, t := range []*shadow.Tensor{out.logProbs, out.entropy, out.top, mask} {
 		caller.Let(t)
 	}

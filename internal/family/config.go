@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// Config is the contents of a config.json. Keys that are left out take the
-// default that the family gives when it asks for them.
+// Config is the contents of a config.json. A missing key has the default that the family passes when it
+// reads it.
 type Config struct {
 	keys map[string]any
 	err  error
@@ -30,7 +30,7 @@ func (c *Config) fail(key string, want string) {
 	}
 }
 
-// Has tells whether a key is there and not null.
+// Has reports whether a key is present and not null.
 func (c *Config) Has(key string) bool { return c.keys[key] != nil }
 
 // Int is a whole number; absent or null gives the default.
@@ -155,7 +155,7 @@ func (c *Config) alias(key, other string) {
 	c.keys = keys
 }
 
-// null tells whether a key is there with the value null.
+// null reports whether a key is there with the value null.
 func (c *Config) null(key string) bool {
 	v, there := c.keys[key]
 	return there && v == nil

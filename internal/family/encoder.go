@@ -4,11 +4,10 @@ package family
 
 import "snug/internal/shadow"
 
-// What encoders share in transformers: the mask that is none, attention in both
-// directions, and the losses of their heads.
+// What encoders share in transformers: no mask, attention in both directions, and the losses of their
+// heads.
 
-// prefix is where an encoder stands in its model: under its own name in one
-// with a head, else at the top.
+// prefix is the path of an encoder in its model: its own name in a model with a head, otherwise the top.
 func (n net) prefix(name string) string {
 	if n.run.Head == "masked-lm" {
 		return name + "."
@@ -16,8 +15,8 @@ func (n net) prefix(name string) string {
 	return ""
 }
 
-// bidirectionalMask is create_bidirectional_mask: a mask of ones is seen to be
-// one and left out, for eager attention too.
+// bidirectionalMask is create_bidirectional_mask: a mask of ones is detected and dropped, for eager
+// attention too.
 func (n net) bidirectionalMask(mask *shadow.Tensor) {
 	if mask == nil {
 		return
@@ -88,8 +87,8 @@ func positionsFrom(ids *shadow.Tensor, past bool) *shadow.Tensor {
 	return fn.Return(count.To(shadow.Int64).AddScalar())
 }
 
-// encoderLoss is what an encoder trains on: its masked language model's loss,
-// or without a head that of an embedder.
+// encoderLoss is the loss of an encoder: that of its masked language model, or without a head that of an
+// embedding model.
 func (n net) encoderLoss(hidden *shadow.Tensor, head *lmHead, b Batch, vocab int) *shadow.Tensor {
 	if head == nil {
 		return contrastiveLoss(hidden)
@@ -113,8 +112,8 @@ func maskedLMLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
 	return fn.Return(logits.CrossEntropy(labels))
 }
 
-// contrastiveLoss is what an embedding model trains on: mean-pooled tokens of
-// unit length, each to be found among its batch.
+// contrastiveLoss is the loss of an embedding model: tokens are mean-pooled and normalized, and each
+// anchor has to find its positive in the batch.
 func contrastiveLoss(hidden *shadow.Tensor) *shadow.Tensor {
 	w := hidden.World()
 	fn := w.Func()

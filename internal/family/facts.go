@@ -9,67 +9,64 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// What models are trained as.
+// The tasks that models are trained for.
 const (
-	CausalLM            = "causal-lm"
-	MaskedLM            = "masked-lm"
-	Encoder             = "encoder"
-	Seq2SeqLM           = "seq2seq-lm"
-	ImageClassification = "image-classification"
+	CausalLM            = "causal-lm"            // predicts the next token
+	MaskedLM            = "masked-lm"            // predicts masked tokens
+	Encoder             = "encoder"              // embeds texts, for contrastive training
+	Seq2SeqLM           = "seq2seq-lm"           // encoder and decoder
+	ImageClassification = "image-classification" // classifies images
 )
 
 // Heads is every one of them.
 func Heads() []string { return []string{CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification} }
 
-// Facts is what the rest of the program may ask about a model type before a
-// model is built. This table is the only place that knows model types by name:
-// a new family is its file and its row here.
+// Facts is what other packages may ask about a model type before a model is built. This table is the only
+// place that has model types by name: a new family is one file and one row here.
 type Facts struct {
-	// Heads is what the model can be trained as, the usual one first.
+	// Heads are the tasks that the model can be trained for, the usual one first.
 	Heads []string
-	// Positions is how long its inputs may be.
+	// Positions limits the length of inputs.
 	Positions Positions
 	// Blocks is the paths of the lists of blocks that FSDP wraps one by one.
 	Blocks []string
 	// Output is the last name of the layer that makes logits. PEFT's all-linear
 	// and bitsandbytes leave it alone.
 	Output string
-	// LoRA is the layers that PEFT adapts where it is not told which:
-	// TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING in peft/utils/constants.py,
-	// the same for these from 0.16 to 0.21. Of a family that is not in there PEFT
-	// wants to be told: Suggested is then the like of what it takes for others.
+	// LoRA is the layers that PEFT adapts by default: TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
+	// in peft/utils/constants.py, the same for these from 0.16 to 0.21. For a family that is not in there
+	// PEFT has no default, and Suggested lists layers like those it adapts for others.
 	LoRA, Suggested []string
-	// Quantizes says that bitsandbytes replaces every linear layer but Output, as
-	// a test holds it against transformers.
+	// Quantizes means that bitsandbytes replaces every linear layer except Output. A test compares this
+	// with transformers.
 	Quantizes bool
-	// Experts says that each token goes to a few of many MLPs.
+	// Experts means that the model is a mixture of experts: each token goes to a few of many MLPs.
 	Experts bool
-	// Liger says that liger-kernel has kernels for it (0.8.5, monkey_patch.py).
+	// Liger means that liger-kernel has kernels for it (0.8.5, monkey_patch.py).
 	Liger bool
-	// ByToken says that the model runs a loop over tokens.
+	// ByToken means that the model runs a loop over tokens.
 	ByToken bool
-	// Dims is the sizes that the config may leave out; zero where published
-	// formulas for transformers do not apply.
+	// Dims are the sizes that the config may omit; zero where published formulas for transformers do not
+	// apply.
 	Dims Dims
 
-	// late says that building the model does not import transformers'
-	// modeling_layers, or does so for the CPU. The others do, and with it
-	// torch.distributed.pipelining, which keeps a torch.tensor(0.0) on the default
-	// device.
+	// late means that building the model does not import transformers' modeling_layers, or does so for
+	// the CPU. The others do, and with it torch.distributed.pipelining, which keeps a torch.tensor(0.0)
+	// on the default device.
 	late bool
 	make maker
 }
 
-// Positions is how a model counts tokens.
+// Positions says how many tokens a model takes.
 type Positions struct {
 	Key     string // of the config: how many positions there are; "" for any number
-	Default int
-	Offset  int  // positions that no token can have
-	Learned bool // a table: a longer input crashes. Computed positions only have a usual maximum
-	Images  bool // the model sees no tokens at all
+	Default int    // where the config does not have the key
+	Offset  int    // positions that no token can have
+	Learned bool   // a table: a longer input crashes. Computed positions only have a usual maximum
+	Images  bool   // the model sees no tokens at all
 }
 
-// Dims is the defaults of transformers for the sizes of a model.
+// Dims are transformers' default sizes of a model: the width of hidden states, attention heads, layers.
 type Dims struct{ Hidden, Heads, Layers int }
 
 // maxPositions is the key that most models have.
@@ -183,16 +180,16 @@ var torchvisionFacts = Facts{Heads: []string{ImageClassification}, Positions: Po
 // Known is the model types that have a family, in order.
 func Known() []string { return slices.Sorted(maps.Keys(families)) }
 
-// FactsOf is what is known about a model type, and whether anything is.
+// FactsOf returns the facts of a model type, and whether the type is known.
 func FactsOf(modelType string) (Facts, bool) {
 	f, ok := families[modelType]
 	return f, ok
 }
 
-// Torchvision is what is known about the models that Named builds.
+// Torchvision returns the facts of the models that Named builds.
 func Torchvision() Facts { return torchvisionFacts }
 
-// Types is the model types of which a fact holds, in order.
+// Types lists the model types for which holds is true, in order.
 func Types(holds func(Facts) bool) []string {
 	var out []string
 	for _, t := range Known() {
@@ -203,7 +200,7 @@ func Types(holds func(Facts) bool) []string {
 	return out
 }
 
-// Targets is the layers that LoRA adapts unless told otherwise.
+// Targets are the layers that LoRA adapts by default.
 func (f Facts) Targets() []string {
 	if f.LoRA != nil {
 		return f.LoRA
@@ -211,5 +208,5 @@ func (f Facts) Targets() []string {
 	return f.Suggested
 }
 
-// prepare tells a builder what it asks about the model it builds.
+// prepare passes the facts to a builder.
 func (f Facts) prepare(b *nn.Builder) { b.Output, b.Blocks = f.Output, f.Blocks }

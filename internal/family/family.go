@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package family holds the model families, one file each, written on the
-// shadow of PyTorch so that they read like the modules they stand for
-// (transformers 5.17 and torchvision 0.26 unless a comment says otherwise).
+// Package family has the model families, one file each. They are written with the ops of package shadow
+// and read like the modules they stand for (transformers 5.17 and torchvision 0.26 unless a comment says
+// otherwise). A model that is not covered exactly is refused, not approximated.
 package family
 
 import (
@@ -15,7 +15,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// Run is how a model is fed and run.
+// Run says how a model is fed and run.
 type Run struct {
 	*Shape
 	Head          string // one of Heads
@@ -25,7 +25,7 @@ type Run struct {
 	Mask          bool   // the batch carries an attention mask
 	Checkpointing bool
 	Reentrant     bool     // the older kind of checkpointing
-	Loss          string   // whose code computes a causal loss, "" for the model's own
+	Loss          string   // whose code computes a causal loss; "" is the model's own
 	LossChunks    int      // pieces in which a causal loss is computed; 0 is all at once
 	Liger         []string // the layers that are Liger's: "rope", "norm", "mlp"
 }
@@ -46,22 +46,21 @@ type Model interface {
 	Loss(b Batch) *shadow.Tensor
 }
 
-// Scripted is a model with a training script of its own, whose loop has names for
-// what other trainers let go of with each micro-batch.
+// Scripted is a model with its own training script. The script's loop keeps references to tensors that
+// other trainers release with each micro-batch.
 type Scripted interface {
 	Model
 	// Forward is logits and loss.
 	Forward(b Batch) (logits, loss *shadow.Tensor)
-	// Eval turns evaluation on, or off again.
+	// Eval switches evaluation mode on or off.
 	Eval(on bool)
-	// Groups is how the script hands parameters to the optimizer.
+	// Groups splits parameters into the optimizer's groups, as the script does.
 	Groups(params []*shadow.Tensor) [][]*shadow.Tensor
 }
 
-// Batch is the tensors of one micro-batch, in the order of the dict that holds
-// them.
+// Batch is the tensors of one micro-batch, in the order of the dict that holds them.
 type Batch struct {
-	IDs, Mask, Labels, Pixels *shadow.Tensor
+	IDs, Mask, Labels, Pixels *shadow.Tensor // nil where the model takes none
 }
 
 // Drop lets go of the batch.
@@ -71,7 +70,7 @@ func (b Batch) Drop() {
 	}
 }
 
-// net is what every family shares: the process it runs in and how it is run.
+// net is the common part of all families: the process it runs in and how it is run.
 type net struct {
 	w   *shadow.World
 	run Run

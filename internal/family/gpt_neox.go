@@ -9,8 +9,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// GPT-NeoX, which Pythia is: transformers/models/gpt_neox/modeling_gpt_neox.py.
-// Attention and MLP stand side by side, each behind its own norm.
+// GPT-NeoX, the architecture of Pythia: transformers/models/gpt_neox/modeling_gpt_neox.py. Attention and
+// MLP run in parallel, each after its own norm.
 
 type gptNeoX struct {
 	net

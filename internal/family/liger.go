@@ -13,7 +13,7 @@ import (
 // 0.8.5): the rotation of queries and keys, the norms, what lies between the two
 // products of an MLP, and the end of a ForCausalLM.forward.
 
-// liger tells whether Liger runs a kind of layer.
+// liger reports whether Liger runs a kind of layer.
 func (r Run) liger(part string) bool { return slices.Contains(r.Liger, part) }
 
 // checkLiger refuses Liger's kernels for a model that it has none for.

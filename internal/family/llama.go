@@ -21,7 +21,7 @@ type llama struct {
 	head   *causalHead
 }
 
-// llamaShape is what the families that are built like Llama set themselves.
+// llamaShape is what differs between the families that are built like Llama.
 type llamaShape struct {
 	hidden, layers, heads, kv, dim, inter, vocab int
 	qkvBias, oBias, mlpBias                      bool
@@ -148,8 +148,8 @@ func (a *llamaAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shad
 	return a.attend(fn, &query, &key, value)
 }
 
-// attend is the rest of the forward, from the rotation on. It runs in the same
-// frame, and binds the names of queries and keys anew.
+// attend is the rest of the forward, from the rotation on. It runs in the same frame, and rebinds the
+// variables of queries and keys.
 func (a *llamaAttention) attend(fn *shadow.Frame, query, key **shadow.Tensor, value *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
 	B, S := value.Size(0), value.Size(2)
 	q, k := a.m.applyRotary(*query, *key, a.window)
@@ -201,7 +201,7 @@ func newRMSNorm(b *nn.Builder, run Run, at string, width int) *rmsNorm {
 
 func (n *rmsNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(n, x) }
 
-// orNone is the norm where there is one.
+// orNone applies the norm, if there is one.
 func (n *rmsNorm) orNone(x *shadow.Tensor) *shadow.Tensor {
 	if n == nil {
 		return x

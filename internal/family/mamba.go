@@ -21,7 +21,7 @@ type mamba struct {
 	lmHead *nn.Linear
 	mask   *shadow.Tensor // of the batch that runs
 
-	maskOfOnes bool // a mask of ones is seen to be one and left out
+	maskOfOnes bool // a mask of ones is detected and dropped
 }
 
 func newMamba(b *nn.Builder, c *Config, run Run) (Model, error) {
@@ -134,8 +134,8 @@ func maskPadding(x, mask *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(x.Mul(mask.Unsqueeze(2)).To(dtype))
 }
 
-// causalConv is causal_conv1d_fn: x is (B, C, S), the weight (C, 1, K). The
-// output is as long as the input.
+// causalConv is causal_conv1d_fn: x is (B, C, S), the weight (C, 1, K). The output has the length of the
+// input.
 func causalConv(x, weight, bias *shadow.Tensor, act activation) *shadow.Tensor {
 	fn := x.World().Func(x)
 	flat := fn.Let(weight.Squeeze(1)) // (C, K)

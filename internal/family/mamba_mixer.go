@@ -66,8 +66,8 @@ func (x *mambaMixer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Te
 	return x.outProj.Call(out.Transpose(1, 2).To(dtype))
 }
 
-// fusedArguments is what the call of the fused kernel casts before it turns out
-// that there is none.
+// fusedArguments makes the casts for the fused kernel, which happen before it turns out not to be
+// installed.
 func (x *mambaMixer) fusedArguments() {
 	fn := x.m.w.Func()
 	if x.outProj.Bias != nil {

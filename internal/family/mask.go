@@ -10,11 +10,10 @@ import (
 
 // Attention masks of decoders: transformers/masking_utils.py.
 
-// causalMask is create_causal_mask, or create_sliding_window_causal_mask where
-// a window is given (0 is none). SDPA gets no mask where its causal flag says
-// as much: a mask of ones is looked at and left out. Eager attention gets a
-// float mask, flash attention none. Pos is the position ids; without a mask
-// they are searched for packed sequences, unless they are nil.
+// causalMask is create_causal_mask, or create_sliding_window_causal_mask if window is not 0. SDPA gets no
+// mask where its causal flag is enough: a mask of ones is detected and dropped. Eager attention gets a
+// float mask, flash attention none. pos is the position ids; without a mask they are searched for packed
+// sequences, unless they are nil.
 func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Tensor {
 	fn := n.w.Func(embeds, mask, pos)
 	if mask != nil {
@@ -38,8 +37,8 @@ func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Te
 	return fn.Return(n.boolMask(embeds, mask, window))
 }
 
-// layerMasks is the masks of one forward pass, for models of which some layers
-// may look through a window. The model's frame holds them.
+// layerMasks holds the masks of one forward pass, for models in which some layers have a sliding window.
+// The model's frame holds them.
 type layerMasks struct {
 	windows []int // of each layer, 0 for none
 	window  int   // the one that a mask is made for, 0 for none
@@ -98,8 +97,8 @@ func (c *Config) layerWindows(layers, window int, slides func(i int) bool) []int
 	return out
 }
 
-// findPacked is find_packed_sequence_indices: positions that jump would tell of
-// several sequences in a row. Ours never jump.
+// findPacked is find_packed_sequence_indices: positions that jump would show several packed sequences.
+// Ours never jump.
 func findPacked(pos *shadow.Tensor) {
 	fn := pos.World().Func(pos)
 	S := pos.Size(1)
@@ -127,15 +126,14 @@ func (n net) eagerMask(embeds, padding *shadow.Tensor, window int) *shadow.Tenso
 	return fn.Return(n.floatMask(embeds.DType(), mask))
 }
 
-// floatMask is what eager attention adds: zero where a token may look, the least
-// number elsewhere.
+// floatMask is what eager attention adds: zero where a token may attend, the lowest number elsewhere.
 func (n net) floatMask(dt shadow.DType, mask *shadow.Tensor) *shadow.Tensor {
 	zero := n.w.Full(dt)
 	return shadow.WhereBoth(mask, zero, n.w.Full(dt))
 }
 
-// boolMask is what sdpa_mask makes of the decoders' pattern where a mask is
-// needed: true where a token may look, (B, 1, S, S).
+// boolMask is what sdpa_mask makes of the decoders' pattern if a mask is needed: true where a token may
+// attend, (B, 1, S, S).
 func (n net) boolMask(embeds, padding *shadow.Tensor, window int) *shadow.Tensor {
 	return n.sdpaMask(embeds, padding, causalPattern(window))
 }
@@ -144,7 +142,7 @@ func (n net) boolMask(embeds, padding *shadow.Tensor, window int) *shadow.Tensor
 // the queries (1, 1, S, 1) may look at.
 type pattern func(q, kv *shadow.Tensor) *shadow.Tensor
 
-// causalPattern is what is causal, and in the window where there is one.
+// causalPattern is true for earlier tokens, within the window if there is one.
 func causalPattern(window int) pattern {
 	causal := func(q, kv *shadow.Tensor) *shadow.Tensor { return kv.CompareWith("le", q) } // (1, 1, S, S)
 	if window == 0 {

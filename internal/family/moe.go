@@ -13,17 +13,17 @@ import (
 // (integrations/moe.py, grouped_mm): tokens are sorted by expert and all
 // experts work in one grouped product, so that no size depends on the routing.
 
-// moeShape is what sets one family's experts apart from another's.
+// moeShape is what differs between families with experts.
 type moeShape struct {
 	experts, chosen, inter int
-	every                  int          // each so many layers has experts
+	every                  int          // one in this many layers has experts
 	dense                  []int        // layers that have none
 	routerFirst            bool         // the order of the constructor
 	normalised             bool         // the chosen weights sum to one
 	scores                 shadow.DType // of the weights; None is the logits' own
 }
 
-// sparse tells whether layer i has experts.
+// sparse reports whether layer i has experts.
 func (m *moeShape) sparse(i int) bool {
 	return !slices.Contains(m.dense, i) && (i+1)%m.every == 0
 }
@@ -122,8 +122,8 @@ func (m *moeBlock) forwardExperts(hidden, index, weights *shadow.Tensor) *shadow
 	return fn.Return(final.To(dtype))
 }
 
-// groupedLinear is _grouped_linear. Autocast does not know grouped products:
-// the input takes the weight's type.
+// groupedLinear is _grouped_linear. Autocast does not handle grouped products: the input is cast to the
+// weight's type.
 func groupedLinear(x, weight, offsets *shadow.Tensor) *shadow.Tensor {
 	fn := x.World().Func(x, weight)
 	t := fn.Let(weight.Transpose(-2, -1))

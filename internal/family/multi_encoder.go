@@ -102,8 +102,7 @@ func (m *multiEncoder) Loss(Batch) *shadow.Tensor {
 	return fn.Return(sp.Neg().Add(shadow.Cat(1, sp, sn).LogSumExp()).Mean(false, 0, 1))
 }
 
-// embed runs each field through its encoder, and what they say through the
-// experts.
+// embed runs each field through its encoder, and the results through the experts.
 func (m *multiEncoder) embed(toks []*shadow.Tensor, mask *shadow.Tensor) *shadow.Tensor {
 	fn := m.w.Func()
 	outs := make([]*shadow.Tensor, len(m.encoders))

@@ -9,10 +9,9 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// nanoGPT: karpathy/nanoGPT, model.py. It is GPT-2 with linear layers, biases only
-// where the config wants them, and a loss without a shift: targets are a tensor of
-// their own. train.py makes it on the CPU, so that the head shares its weight with
-// the embedding before either has memory on the GPU.
+// nanoGPT: karpathy/nanoGPT, model.py. It is GPT-2 with linear layers, biases only if the config asks for
+// them, and a loss without a shift, because targets are a separate tensor. train.py builds it on the CPU,
+// so the head shares the embedding's weight before either has memory on the GPU.
 
 type nanoGPT struct {
 	net

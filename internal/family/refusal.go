@@ -4,11 +4,11 @@ package family
 
 import "fmt"
 
-// Refusal is that a family has no such run: its original would not do it either,
-// or nobody has looked at what it does.
+// Refusal means that a family does not support a run: either the original does not, or its behaviour has
+// not been studied.
 type Refusal struct {
 	Field string // of the setup that asks for it: "model.head"
-	Why   string
+	Why   string // what is not supported
 }
 
 func (r *Refusal) Error() string { return r.Why }

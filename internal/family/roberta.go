@@ -7,9 +7,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// RoBERTa: transformers/models/roberta/modeling_roberta.py. It is BERT but for
-// its embeddings, whose positions are counted from the tokens, and the names in
-// its head.
+// RoBERTa: transformers/models/roberta/modeling_roberta.py. It is BERT, except for its embeddings, whose
+// positions are counted from the tokens, and the names in its head.
 
 func newRoberta(b *nn.Builder, c *Config, run Run) (Model, error) {
 	cfg := readBert(c, 50265)

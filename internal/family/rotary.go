@@ -18,8 +18,8 @@ type rotary struct {
 	cos, sin *shadow.Tensor // of the forward that runs
 }
 
-// newRotary makes the frequencies for heads of which dim elements are rotated,
-// with positions scaled in the way that kind says.
+// newRotary makes the frequencies for heads with dim rotated elements. kind says how positions are
+// scaled.
 func newRotary(b *nn.Builder, c *Config, dim int, kind string) *rotary {
 	if dim%2 != 0 && c.err == nil {
 		c.err = fmt.Errorf("%d elements of a head are to be rotated; it must be an even number", dim)

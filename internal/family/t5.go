@@ -170,7 +170,7 @@ func (l *t5Call) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor
 
 // attend is T5LayerSelfAttention.forward and T5LayerCrossAttention.forward.
 // The block's frame holds the bias that the first of them makes, and the weights
-// that eager attention gives back.
+// that eager attention returns.
 func (l *t5Call) attend(block *shadow.Frame, hidden *shadow.Tensor, a *t5Attention, norm *t5LayerNorm, states *shadow.Tensor, bias **shadow.Tensor) (out, weights *shadow.Tensor) {
 	fn := hidden.World().Func(hidden)
 	normed := fn.Let(norm.Call(hidden))

@@ -68,8 +68,7 @@ func (a *t5Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (out, wei
 	return out, weights
 }
 
-// positionBias is zeros in a cross-attention. Checkpointing makes them want a
-// gradient.
+// positionBias is zeros in a cross-attention. Checkpointing makes them require a gradient.
 func (a *t5Attention) positionBias(query *shadow.Tensor, S, K int) *shadow.Tensor {
 	if a.relative != nil {
 		return a.computeBias(S, K)

@@ -13,8 +13,7 @@ func positions(fn *shadow.Frame, w *shadow.World, seq int) *shadow.Tensor {
 	return p
 }
 
-// attending is what an attention function is told beside queries, keys and
-// values.
+// attending is the arguments of an attention function besides queries, keys and values.
 type attending struct {
 	mask    *shadow.Tensor // (B, 1, S, S), or nil
 	causal  bool           // the module's is_causal
@@ -22,9 +21,9 @@ type attending struct {
 	softcap bool // scores are squeezed by a tanh; eager attention alone does it
 }
 
-// attention is ALL_ATTENTION_FUNCTIONS: query is (B, H, S, D), key and value
-// (B, Hkv, S, D). The result is (B, S, H, D), and the weights where the function
-// makes them: callers hold them as long as the original does.
+// attention is ALL_ATTENTION_FUNCTIONS: query is (B, H, S, D), key and value (B, Hkv, S, D). It returns
+// (B, S, H, D), and the attention weights if the function makes them; callers hold those as long as the
+// original does.
 func (n net) attention(q, k, v *shadow.Tensor, a attending) (out, weights *shadow.Tensor) {
 	switch n.run.Attention {
 	case "eager":

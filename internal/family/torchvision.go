@@ -31,7 +31,7 @@ const (
 	imageNetSide      = 224
 )
 
-// Named builds a model that is known by its name, such as torchvision/resnet50.
+// Named builds a model that has a name and no config, such as torchvision/resnet50.
 func Named(b *nn.Builder, name string, run Run) (Model, error) {
 	mk := torchvision[strings.TrimPrefix(name, torchvisionPrefix)]
 	if !strings.HasPrefix(name, torchvisionPrefix) || mk == nil {
@@ -48,7 +48,7 @@ func Named(b *nn.Builder, name string, run Run) (Model, error) {
 	return m, nil
 }
 
-// NamedModels is the names that Named knows, in order.
+// NamedModels lists the names that Named accepts, in order.
 func NamedModels() []string {
 	out := make([]string, 0, len(torchvision))
 	for k := range torchvision {

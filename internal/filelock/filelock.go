@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filelock holds a file so that other processes can tell. The system
-// gives a lock back when its process ends, however that happens, so a lock is
-// never stale.
+// Package filelock locks files against other processes. The operating system releases a lock when its
+// process ends, however it ends, so a lock is never stale.
 package filelock
 
 import (
@@ -10,11 +9,11 @@ import (
 	"os"
 )
 
-// ErrHeld says that another process holds the lock.
+// ErrHeld means that another process holds the lock.
 var ErrHeld = errors.New("another process holds it")
 
-// ErrUnsupported says that the file system has no locks: some network file
-// systems are mounted without them.
+// ErrUnsupported means that the file system has no locks: some network file systems are mounted without
+// them.
 var ErrUnsupported = errors.New("this file system has no locks")
 
 // Try takes the lock on an open file, or fails at once with ErrHeld or

@@ -2,14 +2,13 @@
 
 // Package files opens every file that snug reads.
 //
-// A project folder belongs to somebody else, and so does what lies in it: a link
-// to /dev/zero in the place of a config.json never ends, a FIFO is waited for by
-// whoever opens it, and a sparse file of a terabyte takes no disk. So a file that
-// was found in a folder, or that another file names, has to be a regular one, and
-// no file is read beyond a bound that the caller sets for its kind.
+// A project folder is not snug's own and may contain anything: a link to /dev/zero named config.json
+// never ends, opening a FIFO blocks, and a sparse file of a terabyte takes no disk space. So a file that
+// was found in a folder, or that another file names, must be a regular file, and no file is read beyond a
+// limit that the caller sets for its kind.
 //
-// A file that the user names on the command line may also be a pipe, as in
-// `snug estimate --setup <(make-setups)`. It is bounded all the same.
+// A file that the user names on the command line may also be a pipe, as in `snug estimate --setup
+// <(make-setups)`. The limit applies to it too.
 package files
 
 import (
@@ -20,8 +19,8 @@ import (
 	"os"
 )
 
-// Open opens a regular file that was found in a folder or named by another file.
-// Whatever is no regular file is refused without waiting for it.
+// Open opens a regular file that was found in a folder or named by another file. Anything else is refused
+// without blocking.
 func Open(name string) (*os.File, error) {
 	f, err := open(name)
 	if err != nil {
@@ -56,7 +55,7 @@ func checked(f *os.File, name string, ok func(fs.FileMode) bool) (*os.File, erro
 	return f, nil
 }
 
-// notRegular says what stands in the place of a regular file.
+// notRegular says what is in the place of a regular file.
 func notRegular(m fs.FileMode) error {
 	switch {
 	case m.IsDir():
@@ -74,9 +73,9 @@ func notRegular(m fs.FileMode) error {
 }
 
 var (
-	// ErrFolder says that a name is that of a folder.
+	// ErrFolder means that a name is a folder's.
 	ErrFolder = errors.New("it is a folder; name a file")
-	// ErrNotRegular says that a name is that of something else.
+	// ErrNotRegular means that a name is not that of a regular file or folder.
 	ErrNotRegular = errors.New("only a regular file is read here")
 )
 
@@ -110,7 +109,7 @@ func ReadOpen(f *os.File, most int64) ([]byte, error) {
 	return readAll(f, info.Size(), most)
 }
 
-// Regular says what is wrong with what is no regular file.
+// Regular returns an error if info is not that of a regular file.
 func Regular(info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
@@ -121,8 +120,8 @@ func Regular(info fs.FileInfo) error {
 // ReadAll reads all of r, and fails where that is more than most bytes.
 func ReadAll(r io.Reader, most int64) ([]byte, error) { return readAll(r, 0, most) }
 
-// readAll reads a stream that is expected to have so many bytes. A file may grow
-// while it is read, and those of the kernel say that they have none.
+// readAll reads a stream that is expected to have size bytes. A file may grow while it is read, and the
+// kernel's files claim to be empty.
 func readAll(r io.Reader, size, most int64) ([]byte, error) {
 	data := make([]byte, 0, min(size, most)+512)
 	for {

@@ -9,14 +9,14 @@ import (
 	"snug/internal/units"
 )
 
-// TooLargeError says that a file has more bytes than are read of its kind.
+// TooLargeError means that a file is larger than the limit for its kind, Most bytes.
 type TooLargeError struct{ Most int64 }
 
 func (e TooLargeError) Error() string {
 	return "larger than " + whole(e.Most) + ", the most that snug reads; is it the right file?"
 }
 
-// whole writes a bound, which is mostly a whole number of MiB.
+// whole writes a bound, which is usually a whole number of MiB.
 func whole(n int64) string {
 	switch {
 	case n%units.MiB == 0:

@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// ReadDir lists a folder by name, and fails where it holds more than so many
-// entries: those of a folder of ten million files take gigabytes.
+// ReadDir lists a folder by name, and fails if it has more than most entries: listing ten million files
+// takes gigabytes.
 func ReadDir(name string, most int) ([]fs.DirEntry, error) {
 	f, err := open(name)
 	if err != nil {
@@ -30,7 +30,7 @@ func ReadDir(name string, most int) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// TooManyError says that a folder holds more than is looked through.
+// TooManyError means that a folder has more entries than the limit, Most.
 type TooManyError struct{ Most int }
 
 func (e TooManyError) Error() string {

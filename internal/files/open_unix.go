@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// open opens a file without waiting for anybody: a FIFO without a writer would
-// hold whoever opens it otherwise. A terminal does not become that of the process.
+// open opens a file without blocking, as a FIFO without a writer otherwise would. A terminal does not
+// become the process's controlling terminal.
 func open(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 }

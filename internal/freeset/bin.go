@@ -2,12 +2,11 @@
 
 package freeset
 
-// bin is a sorted sequence of free blocks of about one size. Nearly always it
-// holds one or two, all in first, which has room for them in the bin itself. For
-// the program that leaves a hundred thousand holes of the same size the sequence
-// goes on in more chunks, each of at most chunkCap entries, so that an insertion
-// never moves more than one; as such holes come and go beside each other, the
-// chunk used last is mostly the one to use next.
+// bin is a sorted sequence of free blocks of about one size. Nearly always it holds one or two, all in
+// first, which is stored in the bin itself. For a program that leaves a hundred thousand holes of the
+// same size the sequence continues in chunks of at most chunkCap entries, so an insertion never moves
+// more than one chunk. Such holes come and go next to each other, so the chunk used last is usually the
+// next one used.
 type bin struct {
 	first []Entry
 	more  [][]Entry // none is empty
@@ -66,7 +65,7 @@ func (b *bin) chunkFor(key Entry) int {
 	return lo
 }
 
-// before says that all of chunk k is less than key.
+// before reports whether all of chunk k is less than key.
 func (b *bin) before(k int, key Entry) bool {
 	c := *b.chunk(k)
 	return len(c) == 0 || c[len(c)-1].Less(key)
@@ -176,7 +175,7 @@ func (b *bin) remove(p place) bool {
 	}
 	c := b.first
 	end := len(c) - 1
-	for j := int(p.at); j < end; j++ { // mostly none to move, so no call to copy
+	for j := int(p.at); j < end; j++ { // usually none to move, so no call to copy
 		c[j] = c[j+1]
 	}
 	b.first = c[:end]

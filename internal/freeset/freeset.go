@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package freeset keeps the free blocks of an allocator in order of their sizes.
+// Package freeset keeps the free blocks of an allocator ordered by size.
 //
-// A free set answers one question, "the smallest block that is big enough, the
-// lowest of those", some ten million times a second, and changes as often.
+// A free set answers one question, "the smallest block that is big enough, and the lowest of those", some
+// ten million times a second, and changes as often.
 //
-// It is a row of bins by size with a bitmap over them. Up to 2 MiB, where
-// nearly all requests fall, each multiple of 512 bytes has a bin of its own;
-// above, each doubling has 64. A bin keeps its blocks sorted (bin.go), so the
-// bins one after the other are the whole set in order.
+// It is an array of bins by size with a bitmap over them. Up to 2 MiB, where nearly all requests fall,
+// each multiple of 512 bytes has its own bin; above that, each doubling has 64. A bin keeps its blocks
+// sorted (bin.go), so the bins in sequence are the whole set in order.
 //
 //	size → bin ──occupied?──► its first fitting block
 //	          └─► next set bit in the bitmap ─► that bin's first block
 //
-// A training step keeps some tens to some hundreds of free blocks of not many
-// sizes, so most bins hold one or two and a search is a bit scan. One sorted
-// sequence for all sizes, which this replaced, spent most of a replay halving
-// and moving; a tree would trade the moving for branches that cannot be foreseen.
+// A training step has tens to hundreds of free blocks of few distinct sizes, so most bins hold one or two
+// and a search is a bit scan. The earlier design, one sorted sequence for all sizes, spent most of a
+// replay in binary searches and moves. A tree would replace the moves with unpredictable branches.
 //
-// Bins come in pages of 16, made when first used: an empty set is some four
-// kilobytes.
+// Bins are allocated in pages of 16 when first used. An empty set takes about four kilobytes.
 package freeset
 
 import "math/bits"
@@ -36,8 +33,8 @@ const (
 
 // Entry is a free block under its key: size first, then the tie.
 type Entry struct {
-	Size, Tie uint64
-	Block     int32
+	Size, Tie uint64 // ordered by Size, then by Tie
+	Block     int32  // the caller's number for the block
 }
 
 // Less orders entries.
@@ -47,8 +44,8 @@ func (e *Entry) Less(f Entry) bool {
 
 // Set is the free blocks of one pool and stream. The zero value is empty.
 //
-// The block that came last is held apart from the bins: what is left of a block
-// that was cut, or what two have joined to, is mostly the next to go.
+// The newest block is kept apart from the bins: the remainder of a block that was cut, or the result of a
+// merge, is usually the next one to be used.
 type Set struct {
 	held    Entry
 	holding bool
@@ -71,7 +68,7 @@ const (
 
 var endCursor = Cursor{bin: atEnd}
 
-// End says that there is no such place.
+// End reports whether the cursor is past the last entry.
 func (c Cursor) End() bool { return c.bin == atEnd }
 
 // binOf is the bin that a size belongs to.
@@ -173,8 +170,7 @@ func (s *Set) At(c Cursor) *Entry {
 	return s.bin(c.bin).at(c.place)
 }
 
-// Settle puts what is held into its bin. Who steps from place to place has to
-// call it before the first.
+// Settle puts the block that is kept apart into its bin. Call it before stepping with a Cursor.
 func (s *Set) Settle() {
 	if s.holding {
 		s.holding = false
@@ -247,8 +243,8 @@ func (s *Set) Remove(c Cursor) {
 	}
 }
 
-// Erase removes the entry of e's block. Two segments of a replayed recording
-// may lie at one address, so equal keys are told apart by the block.
+// Erase removes the entry of e's block. Two segments of a replayed recording may have the same address,
+// so equal keys are distinguished by the block.
 func (s *Set) Erase(e Entry) {
 	if s.holding && s.held.Block == e.Block {
 		s.holding = false

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gpu knows the cards: how much memory each leaves to a process, how
-// fast it is, and what PyTorch asks of it. The catalogue is for planning
-// without a GPU; Detect asks the machine what is really there.
+// Package gpu is a catalogue of GPUs: how much memory each leaves to a process, how fast it is, and what
+// decides which kernels PyTorch runs on it. The catalogue is for planning without a GPU; Detect lists the
+// GPUs of this machine through the sources it is given.
 package gpu
 
 import (
@@ -11,32 +11,32 @@ import (
 	"snug/internal/units"
 )
 
-// Maker is who made a card.
+// Maker is the manufacturer of a card.
 type Maker string
 
 // The makers whose cards PyTorch trains on.
 const (
-	NVIDIA Maker = "NVIDIA"
-	AMD    Maker = "AMD"
+	NVIDIA Maker = "NVIDIA" // GeForce, RTX, A100, H100, …
+	AMD    Maker = "AMD"    // Instinct and Radeon
 )
 
 // Card is one model of GPU.
 type Card struct {
-	Name       string
-	Maker      Maker
+	Name       string  // as in "RTX 4090"
+	Maker      Maker   // manufacturer
 	Memory     int     // GB as sold
 	Total      uint64  // bytes, as cudaMemGetInfo reports them
-	Seen       bool    // Total was read on such a card, not assumed by rule
+	Seen       bool    // Total was read on such a card, not computed
 	Outside    uint64  // what a training process holds outside PyTorch's allocator: context, kernels
 	Measured   bool    // Outside was measured on this card, not assumed from another
 	Arch       string  // what the compiler calls it: sm_90, gfx942
 	Capability int     // compute capability: 90 for sm_90, 0 for AMD
 	SMs        int     // multiprocessors, or AMD's compute units
 	Bandwidth  float64 // bytes a second from and to its memory
-	Rates      Rates
+	Rates      Rates   // arithmetic throughput
 
 	Unnamed bool // nothing is known but Total: the rest is the reference's
-	Resized bool // Total is not that of such cards but what the user says
+	Resized bool // Total was given by the user and is not that of such cards
 }
 
 // Rates are peak rates in operations a second (a multiply-add is two), dense,
@@ -45,9 +45,9 @@ type Card struct {
 type Rates struct {
 	FP32 float64 // on the plain cores
 	TF32 float64 // fp32 matrices on the tensor cores
-	FP16 float64
-	BF16 float64
-	FP8  float64
+	FP16 float64 // float16 matrices on the tensor cores
+	BF16 float64 // bfloat16 matrices on the tensor cores
+	FP8  float64 // 8-bit floats on the tensor cores
 }
 
 // Reference is the card that the measurements were made on.
@@ -60,9 +60,8 @@ const (
 	outsideOlder    = 520 * units.MiB
 )
 
-// outside is assumed for a card on which nobody measured it: the reference's
-// for its own and later generations and for AMD, less for older ones, whose
-// kernels are smaller.
+// outside is the assumed memory outside PyTorch for a card on which it was not measured: the reference's
+// for its own and later generations and for AMD, and less for older ones, whose kernels are smaller.
 func outside(capability int) uint64 {
 	if capability > 0 && capability < 90 {
 		return outsideOlder
@@ -70,24 +69,24 @@ func outside(capability int) uint64 {
 	return outsideMeasured
 }
 
-// BF16 says whether the card computes in bf16. Older ones only imitate it, at
-// a fraction of the speed of fp16.
+// BF16 reports whether the card computes in bf16. Older ones emulate it, at a fraction of the speed of
+// fp16.
 func (c Card) BF16() bool { return c.Rates.BF16 > 0 || c.Maker == NVIDIA && c.Capability >= 80 }
 
-// LacksBF16 says that the card is known to have no hardware for bf16. Of a card
-// of which nobody knows the generation it is not said.
+// LacksBF16 reports whether the card is known to have no hardware for bf16. It is false for a card of
+// unknown generation.
 func (c Card) LacksBF16() bool {
 	return !c.BF16() && (c.Capability > 0 || c.Maker == AMD && c.Rates.FP16 > 0)
 }
 
-// TF32 says whether fp32 matrices can go through the tensor cores.
+// TF32 reports whether the tensor cores multiply fp32 matrices.
 func (c Card) TF32() bool { return c.Rates.TF32 > 0 || c.Maker == NVIDIA && c.Capability >= 80 }
 
-// FP8 says whether the card multiplies in fp8.
+// FP8 reports whether the card multiplies in fp8.
 func (c Card) FP8() bool { return c.Rates.FP8 > 0 || c.Maker == NVIDIA && c.Capability >= 89 }
 
-// Flash says whether PyTorch's flash attention has kernels for the card: from
-// sm_80, and from gfx90a among AMD's data-centre cards, gfx1100 among others.
+// Flash reports whether PyTorch's flash attention has kernels for the card: from sm_80, and from gfx90a
+// among AMD's data-centre cards, gfx1100 among others.
 func (c Card) Flash() bool {
 	if c.Maker == AMD {
 		return c.Arch != "gfx908" && c.Arch != "gfx906"
@@ -95,7 +94,7 @@ func (c Card) Flash() bool {
 	return c.Capability >= 80
 }
 
-// LacksFlash says that the card is known to have no kernels for flash attention.
+// LacksFlash reports whether the card is known to have no kernels for flash attention.
 func (c Card) LacksFlash() bool { return !c.Flash() && (c.Capability > 0 || c.Maker == AMD) }
 
 // Precisions are the settings of `precision` that make sense on the card, the

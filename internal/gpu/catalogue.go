@@ -42,7 +42,7 @@ func exact(bytes uint64) usable { return usable{bytes, true} }
 // less is assumed from the total that nvidia-smi shows: the driver keeps 384
 // MiB and half a percent for itself. On the cards where both are known it kept
 // between 290 MiB (V100) and 880 (A100 80GB); the rule is within 1.5 % of all
-// of them, mostly below.
+// of them, usually below.
 func less(mib uint64) usable {
 	return usable{(mib - 384 - mib/200) * units.MiB, false}
 }

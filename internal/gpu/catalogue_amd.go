@@ -2,10 +2,9 @@
 
 package gpu
 
-// instinct is AMD's cards. A card with two dies shows itself as two GPUs, and
-// each row is one of them. fp32 is the vector rate. Four totals have been read
-// on such cards and stand as they were read: each is 16 MiB
-// less than sold, which is the rule for the others.
+// instinct lists AMD's cards. A card with two dies appears as two GPUs, and each row is one of them. fp32
+// is the vector rate. Four totals were read on such cards: each is 16 MiB less than sold, and that is the
+// rule for the others.
 var instinct = []spec{
 	{"MI355X", 288, but16(288), "gfx950", 256, 8000, tera{157.3, 0, 2516.6, 2516.6, 5033.2}, ""},                 // MI355X data sheet
 	{"MI350X", 288, but16(288), "gfx950", 256, 8000, tera{144.2, 0, 2306.9, 2306.9, 4613.7}, ""},                 // MI350X data sheet

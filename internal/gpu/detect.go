@@ -10,43 +10,45 @@ import (
 // Source is something that can be asked which GPUs are here: a library, a
 // program, files of the kernel.
 type Source interface {
+	// Name is the program or library that is asked.
 	Name() string
+	// Maker is whose GPUs it lists.
 	Maker() Maker
+	// Report lists the GPUs.
 	Report(context.Context) (*Report, error)
 }
 
 // Report is a source's answer.
 type Report struct {
-	Driver  string // version
-	Runtime string // the newest CUDA, or the ROCm, that the driver serves
-	Devices []Device
+	Driver  string   // version
+	Runtime string   // the newest CUDA, or the ROCm, that the driver serves
+	Devices []Device // in the source's order
 }
 
-// Machine is what is here, and who said so.
+// Machine is the GPUs of this machine, and where that was learned.
 type Machine struct {
-	Devices []Device
-	Drivers []Driver
-	Tried   []Attempt
-	Notes   []string // what the user should know about how GPUs are counted
+	Devices []Device  // all GPUs
+	Drivers []Driver  // one for each maker with GPUs
+	Tried   []Attempt // every source that was asked
+	Notes   []string  // what the user should know about how GPUs are counted
 }
 
-// Driver is what runs one maker's cards.
+// Driver is the driver of one maker's cards.
 type Driver struct {
-	Maker   Maker  `json:"maker"`
-	Version string `json:"version,omitempty"`
-	Runtime string `json:"runtime,omitempty"`
-	Source  string `json:"source"`
+	Maker   Maker  `json:"maker"`             // manufacturer of the GPUs
+	Version string `json:"version,omitempty"` // of the driver
+	Runtime string `json:"runtime,omitempty"` // the newest CUDA or ROCm release that it supports
+	Source  string `json:"source"`            // the name of the Source that reported it
 }
 
 // Attempt is a source that was asked; Err is nil where it answered.
 type Attempt struct {
-	Source string
-	Err    error
+	Source string // the name of the Source
+	Err    error  // nil if it answered
 }
 
-// Detect asks the sources in order. Once one has named a maker's GPUs, that
-// maker's other sources are left alone. What cannot be read is an attempt with
-// its error, never a failure of the whole.
+// Detect asks the sources in order. Once one has listed a maker's GPUs, that maker's other sources are
+// not asked. A source that fails is an Attempt with its error, never a failure of Detect.
 func Detect(ctx context.Context, sources []Source) *Machine {
 	m := &Machine{}
 	for _, s := range sources {
@@ -109,9 +111,9 @@ func (m *Machine) Visible() []Place {
 	return out
 }
 
-// Place is where a process can train: a whole GPU or a slice.
+// Place is a GPU or a slice of one on which a process can train.
 type Place struct {
 	Card
-	Free    uint64
-	Ordinal int
+	Free    uint64 // free bytes
+	Ordinal int    // the N of PyTorch's cuda:N
 }

@@ -12,45 +12,45 @@ const Hidden = -1
 
 // Device is a GPU that is there.
 type Device struct {
-	Maker      Maker     `json:"maker"`
-	Index      int       `json:"index"` // as nvidia-smi or amd-smi count
-	Name       string    `json:"name"`  // as the driver prints it
-	UUID       string    `json:"uuid,omitempty"`
-	Bus        string    `json:"bus,omitempty"`
-	Total      uint64    `json:"total"`              // what processes can be given: the driver's own share is off
-	Reserved   uint64    `json:"reserved,omitempty"` // the driver's own share, where it says so
-	Used       uint64    `json:"used"`
-	Free       uint64    `json:"free"`
-	Arch       string    `json:"arch,omitempty"`
-	Capability int       `json:"capability,omitempty"`
-	SMs        int       `json:"multiprocessors,omitempty"`
-	ECC        string    `json:"ecc,omitempty"` // "on", "off", or unknown
-	Processes  []Process `json:"processes,omitempty"`
-	MIG        bool      `json:"mig,omitempty"` // cut into slices, or about to be
-	Slices     []Slice   `json:"slices,omitempty"`
-	Ordinal    int       `json:"ordinal"` // PyTorch's cuda:N, or Hidden
+	Maker      Maker     `json:"maker"`                     // manufacturer
+	Index      int       `json:"index"`                     // as nvidia-smi or amd-smi count
+	Name       string    `json:"name"`                      // as the driver prints it
+	UUID       string    `json:"uuid,omitempty"`            // the GPU's unique name
+	Bus        string    `json:"bus,omitempty"`             // PCI address
+	Total      uint64    `json:"total"`                     // what processes can be given: the driver's own share is off
+	Reserved   uint64    `json:"reserved,omitempty"`        // the driver's own share, if it reports it
+	Used       uint64    `json:"used"`                      // bytes in use by all processes
+	Free       uint64    `json:"free"`                      // bytes that are not in use
+	Arch       string    `json:"arch,omitempty"`            // sm_90, or AMD's gfx942
+	Capability int       `json:"capability,omitempty"`      // compute capability: 90 for sm_90
+	SMs        int       `json:"multiprocessors,omitempty"` // AMD's compute units count too
+	ECC        string    `json:"ecc,omitempty"`             // "on", "off", or unknown
+	Processes  []Process `json:"processes,omitempty"`       // those that use the GPU
+	MIG        bool      `json:"mig,omitempty"`             // cut into slices, or about to be
+	Slices     []Slice   `json:"slices,omitempty"`          // its MIG slices
+	Ordinal    int       `json:"ordinal"`                   // PyTorch's cuda:N, or Hidden
 }
 
-// Slice is a part of a GPU that stands for a whole one (MIG).
+// Slice is a part of a GPU that acts as a whole one (MIG).
 type Slice struct {
-	Index           int       `json:"index"`
-	Profile         string    `json:"profile"` // 1g.10gb
-	UUID            string    `json:"uuid,omitempty"`
-	GPUInstance     int       `json:"gpu_instance"`
-	ComputeInstance int       `json:"compute_instance"`
-	Total           uint64    `json:"total"`
-	Used            uint64    `json:"used"`
-	Free            uint64    `json:"free"`
-	SMs             int       `json:"multiprocessors,omitempty"`
-	Processes       []Process `json:"processes,omitempty"`
-	Ordinal         int       `json:"ordinal"`
+	Index           int       `json:"index"`                     // counts within the GPU
+	Profile         string    `json:"profile"`                   // 1g.10gb
+	UUID            string    `json:"uuid,omitempty"`            // the slice's unique name
+	GPUInstance     int       `json:"gpu_instance"`              // NVIDIA's number for it
+	ComputeInstance int       `json:"compute_instance"`          // NVIDIA's number within the GPU instance
+	Total           uint64    `json:"total"`                     // bytes
+	Used            uint64    `json:"used"`                      // bytes
+	Free            uint64    `json:"free"`                      // bytes
+	SMs             int       `json:"multiprocessors,omitempty"` // its share of the GPU's
+	Processes       []Process `json:"processes,omitempty"`       // those that use the slice
+	Ordinal         int       `json:"ordinal"`                   // PyTorch's cuda:N, or Hidden
 }
 
 // Process is one that holds memory of a GPU.
 type Process struct {
-	PID  int    `json:"pid"`
-	Name string `json:"name,omitempty"`
-	Used uint64 `json:"used,omitempty"` // 0 where the driver does not tell
+	PID  int    `json:"pid"`            // process ID
+	Name string `json:"name,omitempty"` // of the executable
+	Used uint64 `json:"used,omitempty"` // 0 if the driver does not report it
 }
 
 // Unclaimed is the memory in use that no process in the list accounts for:
@@ -68,9 +68,8 @@ func (d Device) Unclaimed() uint64 {
 	return rest
 }
 
-// Card is the device as the planner takes it: the catalogue's card with the
-// memory that is really there. A card that is not in the catalogue is one of
-// its memory, under its own name.
+// Card is the device for planning: the catalogue's card with the memory of this device. A card that is
+// not in the catalogue has only its memory and its own name.
 func (d Device) Card() Card {
 	c, err := Find(d.Name)
 	if err != nil {

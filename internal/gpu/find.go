@@ -12,10 +12,10 @@ import (
 	"snug/internal/spelling"
 )
 
-// UnknownError is that no card has a name, or more than one does.
+// UnknownError means that no card has a name, or that more than one does.
 type UnknownError struct {
 	What string // is wrong with the name
-	Hint string // what the command line offers beside it
+	Hint string // what the command line suggests
 }
 
 func (e *UnknownError) Error() string { return e.What + e.Hint }
@@ -24,10 +24,9 @@ func unknown(hint, format string, args ...any) error {
 	return &UnknownError{fmt.Sprintf(format, args...), hint}
 }
 
-// Find is the card of that name, as people write it (rtx4090, a100-40) or as a
-// driver prints it (NVIDIA A100-SXM4-80GB). Case, separators, the order of
-// words and makers' prefixes do not matter. A name that several cards share has
-// to say which.
+// Find returns the card with a name, as people write it (rtx4090, a100-40) or as a driver prints it
+// (NVIDIA A100-SXM4-80GB). Case, separators, the order of words and makers' prefixes do not matter. A
+// name that several cards share is an error.
 func Find(name string) (Card, error) {
 	want := words(name)
 	if c, ok := lookup(want); ok {
@@ -46,14 +45,13 @@ func Find(name string) (Card, error) {
 	return Card{}, unknown("; snug gpus --all lists those known, --gpu-memory takes any other", "no such GPU as %q", name)
 }
 
-// noise is what names carry that tells no two cards apart here: makers, series,
-// and the form that is meant where none is named.
+// noise lists words that do not distinguish cards: makers, series, and the default form factor.
 var noise = []string{
 	"nvidia", "geforce", "tesla", "amd", "radeon", "instinct", "rtx", "gtx", "gpu", "graphics", "generation",
 	"blackwell", "workstation", "edition", "sxm", "sxm2", "sxm3", "sxm4", "sxm5", "oam", "hbm2", "hbm2e", "hbm3", "hbm3e",
 }
 
-// words are what a name says, in lower case and without noise.
+// words are the words of a name, in lower case and without noise.
 func words(name string) []string {
 	var out []string
 	for _, w := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
@@ -98,7 +96,7 @@ func mentioning(want []string) []entry {
 	return out
 }
 
-// covers says whether each wanted word is there; 80 stands for 80gb.
+// covers reports whether every wanted word is there; 80 matches 80gb.
 func covers(has, want []string) bool {
 	for _, w := range want {
 		if !slices.Contains(has, w) && !slices.Contains(has, w+"gb") && !slices.Contains(has, w+"b") {
@@ -108,8 +106,8 @@ func covers(has, want []string) bool {
 	return true
 }
 
-// plainest is the one card whose name says nothing that the others' do not:
-// A100-40GB beside A100-40GB-PCIe.
+// plainest returns the one card whose name has no words that the others lack: A100-40GB rather than
+// A100-40GB-PCIe.
 func plainest(some []entry) (Card, bool) {
 	for _, e := range some {
 		if !slices.ContainsFunc(some, func(o entry) bool { return !covers(o.names[0], e.names[0]) }) {

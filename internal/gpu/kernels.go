@@ -4,10 +4,9 @@ package gpu
 
 import "snug/internal/kernel"
 
-// Kernels is what kernels are chosen by on the card, under a release of PyTorch (211
-// for 2.11). Of a card without a compute capability the reference's are the nearest
-// known: of AMD's, whose kernels are others, and of no card at all, which stands for
-// the reference.
+// Kernels returns the rules that choose kernels on the card, under a release of PyTorch (211 for 2.11). A
+// card without a compute capability gets the reference's, which are the nearest known: AMD's cards, whose
+// kernels differ, and the zero Card, which stands for the reference.
 func (c Card) Kernels(torch int) kernel.Rules {
 	r := kernel.Rules{Torch: torch, Capability: c.Capability, SMs: c.SMs, Unnamed: c.Unnamed, Foreign: c.Maker == AMD}
 	if c.Capability == 0 {

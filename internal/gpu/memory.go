@@ -10,9 +10,8 @@ import (
 	"snug/internal/units"
 )
 
-// ForMemory is a card of which only the memory is known. All else is the
-// reference's: kernels are chosen and settings compared as on it, and what it
-// holds outside PyTorch is assumed.
+// ForMemory returns a card of which only the memory is known. Everything else is the reference's: kernels
+// are chosen and settings compared as on it, and its memory outside PyTorch is assumed.
 func ForMemory(total uint64) Card {
 	c := Reference
 	c.Name, c.Total, c.Memory = units.Bytes(total).String()+" GPU", total, int(total/units.GiB)

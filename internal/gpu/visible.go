@@ -33,7 +33,7 @@ func (m *Machine) Limit(lookup func(string) (string, bool)) {
 	}
 }
 
-// differ says whether a maker's cards are of several kinds.
+// differ reports whether a maker's cards are of several kinds.
 func (m *Machine) differ(maker Maker) bool {
 	name := ""
 	for _, d := range m.Devices {
@@ -121,7 +121,7 @@ func (m *Machine) named(maker Maker, entry string) *int {
 	return nil
 }
 
-// whole is what stands for a device: itself, or its first slice where it is cut.
+// whole is the ordinal of a device: its own, or that of its first slice.
 func (d *Device) whole() *int {
 	switch {
 	case !d.MIG:

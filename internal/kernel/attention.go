@@ -5,34 +5,34 @@ package kernel
 // The kernels behind F.scaled_dot_product_attention
 // (aten/src/ATen/native/transformers, 2.11; checked on an H200).
 
-// Attention is what SDPA is asked for: queries are [Batch, Heads, Queries, Width],
-// keys and values [Batch, KeyHeads, Keys, Width].
+// Attention is the arguments of SDPA, as far as kernels depend on them: queries are [Batch, Heads,
+// Queries, Width], keys and values [Batch, KeyHeads, Keys, Width].
 type Attention struct {
-	Type                                         Type
-	Batch, Heads, KeyHeads, Queries, Keys, Width int
+	Type                                         Type // of query, key and value
+	Batch, Heads, KeyHeads, Queries, Keys, Width int  // sizes; KeyHeads is the heads of key and value, Width that of one head
 
-	Mask    Mask
+	Mask    Mask // the attn_mask argument
 	GQA     bool // enable_gqa: key and value may have fewer heads
-	Dropout bool
+	Dropout bool // dropout on the scores
 }
 
-// Mask is what is added to the scores, as far as kernels are chosen by it.
+// Mask describes the attention mask, as far as the choice of kernel depends on it.
 type Mask struct {
-	Given   bool
-	Trained bool // it wants a gradient
+	Given   bool // there is one
+	Trained bool // it needs a gradient
 	Strided bool // the numbers of a row do not lie together
 }
 
 // Backend is one of the kernels that SDPA chooses among.
 type Backend uint8
 
-// The backends. Math is no kernel but a composite of ops that takes what none of
-// the others takes.
+// The backends. Math is not a kernel but a composite of ops, for arguments that none of the others
+// supports.
 const (
-	Flash Backend = iota
-	Efficient
-	Math
-	Cudnn
+	Flash     Backend = iota // FlashAttention
+	Efficient                // the memory-efficient kernel of xFormers
+	Math                     // plain ops
+	Cudnn                    // cuDNN's kernel
 )
 
 // AttentionBackend is sdp_utils.cpp: the first kernel in PyTorch's order of
@@ -50,13 +50,13 @@ func (r Rules) AttentionBackend(a Attention) Backend {
 	return Math
 }
 
-// cudnnFirst tells whether cuDNN is preferred: on Hopper and data-centre
+// cudnnFirst reports whether cuDNN is preferred: on Hopper and data-centre
 // Blackwell from 2.9 on (with the cuDNN those versions ship).
 func (r Rules) cudnnFirst() bool {
 	return r.Torch >= 209 && (r.Capability == 90 || r.Capability == 100 || r.Torch >= 210 && r.Capability == 103)
 }
 
-// rows is how many queries there are, over all heads.
+// rows is the number of queries over all heads.
 func (a Attention) rows() int { return a.Batch * a.Heads * a.Queries }
 
 // CudnnForward is cuDNN's workspace in the forward pass. At most it would be one
@@ -69,10 +69,9 @@ func (r Rules) CudnnForward(a Attention) Figure {
 	return r.between(CudnnAttention, bytes, 0, uint64(a.rows()*4))
 }
 
-// CudnnBackward is cuDNN's workspace: the queries' gradient in float32, one number
-// per query and head, and with grouped heads the gradients of keys and values for
-// every query head. Any such kernel needs the one number; at most it would have all
-// three gradients in float32, for every query head.
+// CudnnBackward is cuDNN's workspace: the queries' gradient in float32, one number per query and head,
+// and with grouped heads the gradients of keys and values for every query head. Any such kernel needs the
+// one number; the upper bound is all three gradients in float32 for every query head.
 func (r Rules) CudnnBackward(a Attention) Figure {
 	bytes := a.rows()*a.Width*4 + a.rows()*4 + 256
 	if a.KeyHeads != a.Heads {

@@ -5,8 +5,7 @@ package kernel
 // The memory-efficient kernel (aten/src/ATen/native/transformers/cuda/mem_eff_attention):
 // for float32, and for masks where the others do not take them.
 
-// EfficientForward is what it takes in the forward pass: a wide head of halves is
-// summed in float32.
+// EfficientForward is the memory of the forward pass: wide heads in 16 bits are summed in float32.
 func (r Rules) EfficientForward(a Attention) Figure {
 	sums := uint64(a.rows() * a.Width * 4)
 	switch {
@@ -18,13 +17,12 @@ func (r Rules) EfficientForward(a Attention) Figure {
 	return r.between(EfficientAttention, 0, 0, 0)
 }
 
-// EfficientBackward is what it accumulates in the backward pass. The tile depends on
-// the head's width, and for halves grows beyond 64. Wide heads of halves have
-// accumulators for the gradients of keys and values too.
+// EfficientBackward is the accumulators of the backward pass. The tile depends on the head's width, and
+// for 16-bit types grows beyond 64. Wide 16-bit heads have accumulators for the gradients of keys and
+// values too.
 //
-// A card with less memory in its multiprocessors than an H200 may get the smaller
-// tile where that one has the larger; halves that do not fit into it have the other
-// accumulators then.
+// A card with less shared memory than an H200 may get the smaller tile where the H200 has the larger;
+// 16-bit heads that do not fit into it then have the other accumulators.
 func (r Rules) EfficientBackward(a Attention) Figure {
 	tile, half := 64, a.Type.half()
 	if a.Width > 128 || a.Width > 64 && half {

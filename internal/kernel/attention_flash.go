@@ -7,7 +7,7 @@ import "math"
 // The flash kernel (aten/src/ATen/native/transformers/cuda/flash_attn, 2.11). It
 // takes heads that are a multiple of eight wide.
 
-// FlashPadding is how much wider a head is made for it.
+// FlashPadding is the number of elements by which a head is padded.
 func FlashPadding(width int) int { return (8 - width%8) % 8 }
 
 // FlashSplits is the partial results of the forward pass where keys are split over
@@ -65,9 +65,9 @@ func flashWidth(d uint64) uint64 {
 	return (d + 31) / 32 * 32
 }
 
-// FlashBackward is what the backward pass takes: one number per query and head, the
-// queries' gradient in float32, and with grouped heads, where it is not zero, twice
-// the gradient of keys or values for every query head, which are then summed.
+// FlashBackward is the memory of the backward pass: one number per query and head, the queries' gradient
+// in float32, and with grouped heads, if not zero, twice the gradient of keys or values for every query
+// head, which are then summed.
 func FlashBackward(a Attention) (delta, dq, wide uint64) {
 	rows := uint64(a.Batch*a.Heads) * ((uint64(a.Queries) + 127) / 128 * 128)
 	if a.KeyHeads != a.Heads {

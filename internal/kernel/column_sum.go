@@ -2,9 +2,9 @@
 
 package kernel
 
-// ColumnSum is what the kernel takes for a moment that sums a contiguous matrix
-// over its rows, as a linear layer's bias gradient does: the buffer that blocks
-// share and their semaphores, or zeros where one block does a column's work.
+// ColumnSum is the workspace of the kernel that sums a contiguous matrix over its rows, as for a linear
+// layer's bias gradient: the buffer that blocks share and their semaphores, or zeros where one block
+// handles a column.
 func (r Rules) ColumnSum(rows, columns, elementBytes int) (buffer, semaphores uint64) {
 	if rows <= 0 || columns <= 0 {
 		return 0, 0

@@ -6,13 +6,11 @@ package kernel
 //
 // For each convolution cuDNN's heuristics choose a kernel by shape, type,
 // layout and card, and PyTorch takes the memory that the kernel asks for from
-// its caching allocator, for the length of the call. What it is made of, as far
-// as recordings tell:
+// its caching allocator, for the length of the call. Recordings show what it consists of:
 //
-//   - Tensor core kernels want channels last, a multiple of eight of them in 16
-//     bits and of four in float32. Images and weights that lie otherwise are
-//     copied into the workspace: input, weight and output, and 16 bytes. A
-//     weight of one point needs no copy.
+//   - Tensor core kernels need channels last, a multiple of eight of them in 16
+//     bits and of four in float32. Images and weights in another layout are copied into the workspace:
+//     input, weight and output, and 16 bytes. A weight of one point needs no copy.
 //   - A 1x1 convolution can run on channels first as one product per image: no
 //     copies, but the weight's gradient then has one float32 part per image.
 //   - Where the output is small and the sum long, several blocks share it and
@@ -26,7 +24,7 @@ package kernel
 // batch, so between two measured sizes with the same kernel a straight line is
 // exact. Where the kernel changes between them, the larger of the two is taken.
 
-// ConvKind is which of a convolution's three products runs.
+// ConvKind is one of a convolution's three products.
 type ConvKind int
 
 // The three, as cuDNN calls them.
@@ -47,12 +45,12 @@ func square(n int) Pair { return Pair{n, n} }
 
 // Conv is one of a convolution's products, over images in a batch.
 type Conv struct {
-	Kind                     ConvKind
-	Type                     Type
-	Last                     bool // channels last
-	Batch, Channels, Filters int
-	Size, Kernel             Pair // of an image and of a filter
-	Stride, Padding, Groups  int  // the same along both
+	Kind                     ConvKind // which product
+	Type                     Type     // of the elements
+	Last                     bool     // channels last
+	Batch, Channels, Filters int      // sizes; Channels is those of the input
+	Size, Kernel             Pair     // of an image and of a filter
+	Stride, Padding, Groups  int      // the same along both
 }
 
 // convCall is one of a convolution's products, without its batch size.
@@ -81,13 +79,13 @@ func (c Conv) shape() convShape {
 
 // BatchBytes is a workspace at one batch size.
 type BatchBytes struct {
-	Batch int
-	Bytes uint64
+	Batch int    // samples
+	Bytes uint64 // of the workspace
 }
 
-// Convolution is what cuDNN takes while it runs one. A card of which that was not
-// measured may need nothing, or copies of everything and a card full of partial sums,
-// which is as much as seven in eight of the measured ones take at most.
+// Convolution is cuDNN's workspace. On a card that was not measured it may be nothing, or copies of
+// everything and partial sums from every multiprocessor; seven in eight of the measured ones take no more
+// than that.
 func (r Rules) Convolution(c Conv) Figure {
 	most := c.shape().bytes(c.Type.Bytes(), c.Batch).copies + littleBytes
 	if c.Kind == WGrad {
@@ -96,7 +94,7 @@ func (r Rules) Convolution(c Conv) Figure {
 	return r.between(Convolutions, c.workspace(), 0, most)
 }
 
-// workspace is what was measured, or what one like it would take.
+// workspace is the measured size, or the size for a similar convolution.
 func (c Conv) workspace() uint64 {
 	if c.Size.H == c.Size.W && c.Kernel.H == c.Kernel.W {
 		call := convCall{c.Kind, c.Type, c.shape()}
@@ -144,7 +142,7 @@ func (p BatchBytes) scaled(batch int) uint64 {
 	return p.Bytes * uint64(batch) / uint64(p.Batch)
 }
 
-// sameKernel tells whether two sizes can have come from one kernel: the
+// sameKernel reports whether two sizes can have come from one kernel: the
 // workspace grows with the batch, and at most as fast.
 func sameKernel(a, b BatchBytes) bool {
 	return a.Batch < b.Batch && a.Bytes <= b.Bytes && b.Bytes <= a.scaled(b.Batch)+a.scaled(b.Batch)/8+1024
@@ -171,11 +169,10 @@ func (c Conv) copies() uint64 {
 	return uint64(bytes)
 }
 
-// MostConvPartials is what the partial sums of a weight's gradient take together
-// when the card is full of them: half a tile of 128 by 128 for each multiprocessor
-// that works on them.
+// MostConvPartials is the size of the partial sums of a weight's gradient when every multiprocessor has
+// them: half a tile of 128 by 128 each.
 const MostConvPartials = 120 * 64 << 10
 
-// ConvPartials is the most that partial sums of a weight's gradient, which has so
-// many bytes in float32, were seen to take: thirteen of them, or a card full.
+// ConvPartials is the most that partial sums of a weight's gradient were seen to take, where the gradient
+// has weight bytes in float32: thirteen copies, or one from every multiprocessor.
 func (r Rules) ConvPartials(weight uint64) uint64 { return min(13*weight, MostConvPartials) }

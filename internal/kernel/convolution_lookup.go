@@ -4,7 +4,7 @@ package kernel
 
 import "slices"
 
-// ConvWorkspace is what one convolution takes for a moment, by batch size.
+// ConvWorkspace is the workspace of one convolution by batch size.
 type ConvWorkspace []BatchBytes
 
 // At is the workspace at a batch size, measured or between measured ones.
@@ -22,8 +22,7 @@ type ConvSizes struct{ In, Out, Weight int }
 // ConvShape is a convolution whose workspaces were measured.
 type ConvShape struct{ shape convShape }
 
-// MeasuredConvs are the convolutions that have such sizes and were measured, in
-// a fixed order.
+// MeasuredConvs returns the measured convolutions with these sizes, in a fixed order.
 func MeasuredConvs(s ConvSizes) []ConvShape {
 	var out []ConvShape
 	for _, shape := range measuredWorkspaces().like(s) {
@@ -35,8 +34,8 @@ func MeasuredConvs(s ConvSizes) []ConvShape {
 // Sizes are those of its tensors.
 func (c ConvShape) Sizes() ConvSizes { return c.shape.sizes() }
 
-// Workspace is that of a kind of product with elements of so many bytes, nil where it was not measured. Half asks for float16 instead of
-// bfloat16 where they differ.
+// Workspace returns the measured workspace of a kind of product with elements of width bytes, or nil.
+// half selects float16 instead of bfloat16 where they differ.
 func (c ConvShape) Workspace(kind ConvKind, elementBytes int, half bool) ConvWorkspace {
 	table := measuredWorkspaces()
 	if elementBytes != 2 {

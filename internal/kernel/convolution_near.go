@@ -15,7 +15,7 @@ import (
 // 2 % of the tensors' size for 19 in 20 forward and input gradients of 16 bits,
 // and for 3 in 4 weights' gradients.
 
-// use is what a workspace is mainly made of.
+// use is the main content of a workspace.
 type use int
 
 const (
@@ -58,7 +58,7 @@ func (c convShape) bytes(element, batch int) convBytes {
 	}
 }
 
-// use tells what n bytes are.
+// use says what n bytes are used for.
 func (b convBytes) use(kind ConvKind, n uint64) use {
 	switch {
 	case n <= littleBytes:
@@ -71,7 +71,7 @@ func (b convBytes) use(kind ConvKind, n uint64) use {
 	return useOther
 }
 
-// carry turns a workspace of one convolution into that of another.
+// carry scales the workspace of one convolution to another.
 func (b convBytes) carry(to convBytes, kind ConvKind, n uint64) uint64 {
 	switch b.use(kind, n) {
 	case useLittle:
@@ -84,8 +84,7 @@ func (b convBytes) carry(to convBytes, kind ConvKind, n uint64) uint64 {
 	return uint64(float64(n) * float64(to.tensors) / float64(b.tensors))
 }
 
-// alike says that two shapes have the same choice of kernels: all but how large
-// they are agrees.
+// alike reports whether two shapes have the same choice of kernels: they agree in everything but size.
 func (c convShape) alike(d convShape, element int) bool {
 	step := 16 / element
 	return c.last == d.last && c.kernel == d.kernel && c.stride == d.stride && (c.dilation.H > 8) == (d.dilation.H > 8) &&
@@ -93,7 +92,7 @@ func (c convShape) alike(d convShape, element int) bool {
 		(c.size.H*c.size.W == 1) == (d.size.H*d.size.W == 1)
 }
 
-// far is how different in size two shapes are: the sum of squares of doublings.
+// far is the difference in size of two shapes: the sum of squares of doublings.
 func (c convShape) far(d convShape) float64 {
 	out, other := c.out(), d.out()
 	sum := 0.0
@@ -104,8 +103,8 @@ func (c convShape) far(d convShape) float64 {
 	return sum
 }
 
-// Near is what the nearest measured convolution takes, carried over; nil where
-// none that is like c takes the same kinds of things at the sizes seen.
+// Near returns the workspace of the nearest measured convolution, scaled to c; nil where no similar one
+// has the same kind of workspace at the sizes seen.
 func (c ConvShape) Near(kind ConvKind, elementBytes int, half bool, seen []BatchBytes) ConvWorkspace {
 	return c.near(kind, elementBytes, half, seen, convShape{})
 }
@@ -152,8 +151,8 @@ func (c ConvShape) sameUses(o ConvShape, kind ConvKind, element int, points Conv
 	return true
 }
 
-// Explains says whether a workspace is just copies of c's tensors, or just a sum
-// for each image: too much for chance.
+// Explains reports whether a workspace is exactly copies of c's tensors, or exactly one sum per image,
+// which is unlikely to be chance.
 func (c ConvShape) Explains(kind ConvKind, elementBytes int, seen BatchBytes) bool {
 	b := c.shape.bytes(elementBytes, seen.Batch)
 	switch b.use(kind, seen.Bytes) {
@@ -165,9 +164,8 @@ func (c ConvShape) Explains(kind ConvKind, elementBytes int, seen BatchBytes) bo
 	return false
 }
 
-// GuessConv finds the convolution that has such sizes, all of them known: square
-// images and kernels, and the usual strides and padding; one without groups
-// before one with, and then that of the widest groups.
+// GuessConv finds a convolution with these sizes, all of which have to be known: square images and
+// kernels with the usual strides and padding. It prefers no groups, then the widest groups.
 func GuessConv(s ConvSizes) (ConvShape, bool) {
 	for _, grouped := range []bool{false, true} {
 		for _, kernel := range []int{1, 3, 5, 7, 2, 4, 8, 14, 16, 32, 11, 9} {

@@ -13,8 +13,8 @@ import (
 //go:embed cudnn_workspaces.txt
 var cudnnTable string
 
-// convTable is cudnn_workspaces.txt: what its rows are about. The rows themselves
-// are read when they are asked for.
+// convTable is cudnn_workspaces.txt: the convolutions of its rows. The rows themselves are parsed on
+// request.
 type convTable struct {
 	rows    map[convShape]string // those of one shape, a line each
 	bySizes map[ConvSizes][]convShape

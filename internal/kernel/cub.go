@@ -16,8 +16,8 @@ const (
 	largestTile  = 8192
 )
 
-// Sort is DeviceRadixSort::SortPairs over 64-bit keys, of which so many bits
-// count, and 64-bit values.
+// Sort is DeviceRadixSort::SortPairs over 64-bit values and 64-bit keys, of which the lowest bits are
+// compared.
 func (r Rules) Sort(n, bits int) Figure {
 	return r.between(Sorting, sortBytes(n, bits, singleTile, onesweepTile), sortBytes(n, bits, largestTile, largestTile), sortBytes(n, bits, smallestTile, smallestTile))
 }
@@ -36,10 +36,10 @@ func sortBytes(n, bits, single, tile int) uint64 {
 	return bytes
 }
 
-// Scan is a running sum over numbers of so many bytes.
+// Scan is a running sum over n numbers of width bytes.
 func (r Rules) Scan(n, width int) Figure { return r.scan(n, scanTile, width) }
 
-// Unique is what finds where runs of equal numbers of so many bytes begin.
+// Unique finds where runs of equal numbers begin, among n of width bytes.
 func (r Rules) Unique(n, width int) Figure { return r.scan(n, uniqueTile, width) }
 
 func (r Rules) scan(n, tile, width int) Figure {

@@ -35,13 +35,12 @@ func (r Rules) Cublas() Figure {
 	return r.between(Products, bytes, cublasDefault, cublasHopper)
 }
 
-// IsCublas tells whether such a workspace has so many bytes on some card: for
-// recordings of which nobody knows the card.
+// IsCublas reports whether a workspace has this size on some card. It is for recordings whose card is not
+// known.
 func IsCublas(bytes uint64) bool { return bytes == cublasDefault || bytes == cublasHopper }
 
-// CublasLt is what cuBLASLt takes for a product with a bias, beside the plain
-// workspace, and whether it is kept as that is or taken for each product. From 2.12
-// on the two share one.
+// CublasLt is the workspace of cuBLASLt for a product with a bias, besides the plain one, and whether it
+// is kept like that one or taken for each product. From 2.12 on they share one.
 func (r Rules) CublasLt() (bytes Figure, kept bool) {
 	n := uint64(cublasLtDefault)
 	if r.Torch >= 212 {

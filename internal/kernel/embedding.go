@@ -7,18 +7,18 @@ package kernel
 // sorted, equal ones form segments, segments are cut into parts of ten rows, each
 // part is summed, and the parts of a segment are added.
 
-// EmbeddingSorts tells whether so many indices are sorted first.
+// EmbeddingSorts reports whether this many indices are sorted first.
 func EmbeddingSorts(indices int) bool { return indices > 3072 }
 
-// EmbeddingParts is the most segments and the most parts of them that n indices
-// into so many rows make: memory is taken for these.
+// EmbeddingParts is the largest number of segments, and of parts of them, that n indices into rows rows
+// make. Memory is allocated for these.
 func EmbeddingParts(n, rows int) (segments, parts int) {
 	segments = min(n, rows)
 	return segments, n/10 + segments
 }
 
-// EmbeddingFused tells whether parts are added into the table directly, in float32:
-// when a block per segment would leave the card idle.
+// EmbeddingFused reports whether parts are added into the table directly, in float32: if one block per
+// segment would leave the card idle.
 func (r Rules) EmbeddingFused(segments, parts, width int) bool {
 	warped := (width + 31) / 32 * 32
 	blocks := (segments*warped + min(warped, 1024) - 1) / min(warped, 1024)

@@ -6,6 +6,6 @@ package kernel
 // (aten/src/ATen/native/cuda/MultiTensorApply.cuh).
 const foreachChunk = 65536
 
-// ForeachNorm is how many float32 sums _foreach_norm keeps for so many tensors:
-// as many for each as the largest has chunks.
+// ForeachNorm is the number of float32 sums that _foreach_norm keeps for this many tensors: for each, the
+// number of chunks of the largest.
 func ForeachNorm(tensors, largest int) int { return tensors * CeilDiv(largest, foreachChunk) }

@@ -13,9 +13,9 @@ const (
 	splitEntry   = 8 // bytes
 )
 
-// SplitWithSizes is the table for splitting rows into chunks of so many bytes:
-// three entries a split, one a block, and the blocks' running sum. Each block moves
-// several tiles where there would be too many blocks.
+// SplitWithSizes is the table for splitting rows into chunks of the given bytes: three entries per split,
+// one per block, and the blocks' running sum. Each block moves several tiles where there would be too
+// many blocks.
 func (r Rules) SplitWithSizes(chunks []int, rows int) uint64 {
 	tiles := blocksOf(chunks, splitTile)
 	most := r.SMs * r.threadsPerSM() / splitThreads * 2

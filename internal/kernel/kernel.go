@@ -1,35 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kernel knows the kernels that PyTorch runs on a card: which one it
-// chooses for a shape, and how many bytes that one takes for a moment. Numbers go
-// in and numbers come out; it knows nothing of tensors, streams or recordings, and
-// imports nothing of the rest.
+// Package kernel has the rules of the CUDA kernels that PyTorch runs: which kernel it chooses for a
+// shape, and how many bytes of workspace the kernel takes. It computes numbers from numbers: it knows
+// nothing of tensors, streams or recordings, and imports no other package of snug.
 //
-// A file is a kind of kernel. Its comment says where the rule comes from: most are
-// read in the sources, and hold on every card; some were measured, and say on
-// which (fact.go).
+// Each file covers one kind of kernel. Its comment gives the source of the rule: most were read in source
+// code and hold on every card; some were measured, and name the card (fact.go).
 package kernel
 
-// Rules are what kernels are chosen by: the card and the libraries.
+// Rules are the facts that decide which kernels run: the card and the library versions.
 type Rules struct {
 	Torch        int // 211 for 2.11
 	BitsAndBytes int // 50 for 0.50
 	Capability   int // compute capability: 90 for sm_90
 	SMs          int // multiprocessors
 
-	Unnamed bool // nobody said which card it is: the rest is what it is taken for
+	Unnamed bool // the card was not named; the other fields are assumptions
 	Foreign bool // not a card of CUDA's: the rest is the nearest there is to it
 }
 
-// Type is the type of the numbers that a kernel works on, as far as kernels are
-// chosen by it.
+// Type is the element type of a kernel, as far as the choice of kernel depends on it.
 type Type uint8
 
 // The types.
 const (
-	Float32 Type = iota
-	BFloat16
-	Float16
+	Float32  Type = iota // float
+	BFloat16             // bfloat16
+	Float16              // half
 )
 
 var types = [...]struct {
@@ -42,7 +39,7 @@ func (t Type) String() string { return types[t].name }
 // Bytes is the size of one number.
 func (t Type) Bytes() int { return types[t].bytes }
 
-// half tells whether the type is one of the two of 16 bits.
+// half reports whether the type is one of the two of 16 bits.
 func (t Type) half() bool { return t != Float32 }
 
 // threadsPerSM is how many threads a multiprocessor holds.

@@ -2,10 +2,10 @@
 
 package kernel
 
-// NormPartials is how many rows of partial sums the backward of a layer norm or of
-// the fused RMS norm keeps (aten/src/ATen/native/cuda/layer_norm_kernel.cu, 2.11)
-// over m rows of n: with very many short rows the gradients of weight and bias are
-// summed in two passes. It is 0 where one pass does, as may be in other versions.
+// NormPartials is the number of rows of partial sums that the backward of a layer norm or of the fused
+// RMS norm keeps over m rows of n (aten/src/ATen/native/cuda/layer_norm_kernel.cu, 2.11). With very many
+// short rows the gradients of weight and bias are summed in two passes. It is 0 where one pass is enough,
+// as may be in other versions.
 func (r Rules) NormPartials(m, n int) Figure {
 	if m <= 64<<10 || n/32 >= r.SMs/2 {
 		return sure(0)
@@ -14,6 +14,6 @@ func (r Rules) NormPartials(m, n int) Figure {
 	return r.between(NormSums, rows, 0, rows)
 }
 
-// LigerNormPartials is how many rows of them Liger's RMS norm keeps
-// (liger_kernel/ops/rms_norm.py, 0.8.5): each multiprocessor sums over its rows.
+// LigerNormPartials is the same for Liger's RMS norm (liger_kernel/ops/rms_norm.py, 0.8.5): each
+// multiprocessor sums over its rows.
 func (r Rules) LigerNormPartials() int { return r.SMs }

@@ -2,10 +2,10 @@
 
 package kernel
 
-// Where bitsandbytes 0.50 multiplies by a quantized weight in one kernel, which dequantizes
-// nothing into memory, and where it dequantizes first (backends/cuda/ops.py,
-// _gemm_4bit_use_custom_cuda): bounds on the rows of the input that its authors
-// measured, by card and by shape. A test lays every one of them beside the original.
+// Where bitsandbytes 0.50 multiplies by a quantized weight in one kernel, without dequantizing into
+// memory, and where it dequantizes first (backends/cuda/ops.py, _gemm_4bit_use_custom_cuda): limits on
+// the rows of the input that its authors measured, by card and by shape. A test compares every one of
+// them with the original.
 
 const (
 	fusedFloor   = 4    // rows that one kernel always does
@@ -15,15 +15,15 @@ const (
 	quantBlock   = 64 // numbers that share a scale
 )
 
-// fusing is one product: so many rows of x, weight (n, k), on a card.
+// fusing is one product: rows of x times the weight (n, k), on a card.
 type fusing struct {
 	rows, n, k int
 	blocks     int // of threads
 	sms, arch  int
 }
 
-// Fuses4bit tells whether one kernel multiplies so many rows, of type t, by a quantized
-// weight of n by k numbers.
+// Fuses4bit reports whether one kernel multiplies this many rows of type t by a quantized weight of n by
+// k numbers.
 func (r Rules) Fuses4bit(t Type, rows, n, k int) bool {
 	if rows > fusedMost || k%quantBlock != 0 {
 		return false
@@ -48,7 +48,7 @@ func (r Rules) Fuses4bit(t Type, rows, n, k int) bool {
 	return rows <= f.most()
 }
 
-// hbm tells whether the card has the faster kind of memory.
+// hbm reports whether the card has the faster kind of memory.
 func (f fusing) hbm() bool { return f.arch == 80 || f.arch/10 == 9 }
 
 // blackwell is for the cards of data centres, 10.0 and 10.3.

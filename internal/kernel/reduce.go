@@ -4,17 +4,16 @@ package kernel
 
 import "math/bits"
 
-// The memory that a reduction kernel needs for a moment
-// (aten/src/ATen/native/cuda/Reduce.cuh and TensorIterator.cpp, 2.11).
+// The workspace of a reduction kernel (aten/src/ATen/native/cuda/Reduce.cuh and TensorIterator.cpp,
+// 2.11).
 //
-// Each output is first given to one thread, or to one block where there is more
-// work. Where that leaves the card half empty, several blocks share an output:
-// they put their partial results into a buffer and count themselves in
-// semaphores, and both come from the caching allocator. The choice depends on
-// the shape as the iterator sees it: reduced dimensions first, each group from
-// the smallest stride up, neighbours joined where they lie together.
+// Each output is first assigned to one thread, or to one block if there is more work. If that leaves the
+// card half empty, several blocks share an output: they put their partial results into a buffer and count
+// themselves in semaphores. Both come from the caching allocator. The choice depends on the shape as the
+// iterator sees it: reduced dimensions first, each group ordered by stride, and adjacent dimensions
+// merged where they are contiguous.
 
-// Reduction is what the kernel's template arguments say.
+// Reduction is the template arguments of the kernel.
 type Reduction struct {
 	Acc    int // bytes of what is accumulated for one output
 	Unroll int // elements that a thread loads at once (vt0)
@@ -23,33 +22,31 @@ type Reduction struct {
 // The kinds of reductions that accumulate the same whatever they read: a value with
 // its index, and Welford's mean and variance.
 var (
-	ReduceIndex   = Reduction{Acc: 16, Unroll: 4}
-	ReduceWelford = Reduction{Acc: 16, Unroll: 2}
+	ReduceIndex   = Reduction{Acc: 16, Unroll: 4} // max, min, argmax and argmin
+	ReduceWelford = Reduction{Acc: 16, Unroll: 2} // var and std, by Welford's algorithm
 )
 
-// ReduceSum is sum, mean and norm over elements of so many bytes: halves accumulate
-// in float32.
+// ReduceSum is sum, mean and norm over elements of this many bytes: 16-bit types accumulate in float32.
 func ReduceSum(bytes int) Reduction { return Reduction{Acc: max(bytes, 4), Unroll: 4} }
 
 // ReduceSame accumulates in the input's own type: amax, any, all.
 func ReduceSame(bytes int) Reduction { return Reduction{Acc: bytes, Unroll: 4} }
 
-// Reduced is what a reduction reads and writes.
+// Reduced describes the input and output of a reduction.
 type Reduced struct {
-	N            int  // dimensions
-	Size, Stride Dims // of what is read
-	Over         [MaxDims]bool
-	In, Out      int  // bytes of an element that is read, and of one that is written
-	Narrows      bool // it reads and writes halves, and accumulates in float32
+	N            int           // dimensions
+	Size, Stride Dims          // of what is read
+	Over         [MaxDims]bool // the dimensions that are reduced
+	In, Out      int           // bytes of an element that is read, and of one that is written
+	Narrows      bool          // it reads and writes halves, and accumulates in float32
 }
 
-// ReduceLaunch is what one launch takes: the buffer that blocks share, and while
-// they count themselves their semaphores.
+// ReduceLaunch is the memory of one launch in bytes: the buffer that blocks share, and their semaphores.
 type ReduceLaunch struct{ Buffer, Semaphores uint64 }
 
-// Reduce is what a reduction takes: for its whole length the accumulators of halves
-// that are too many for one launch, and one after the other what its launches take.
-// Those that take nothing are left out.
+// Reduce returns the memory of a reduction: for its whole duration, the accumulators of 16-bit types that
+// need several launches, and in turn the workspace of each launch. Launches without a workspace are
+// omitted.
 func (r Rules) Reduce(k Reduction, x Reduced) (accumulators uint64, launches []ReduceLaunch) {
 	for _, n := range x.Size[:x.N] {
 		if n == 0 {
@@ -138,7 +135,7 @@ func (it *reduceIter) coalesce() {
 	it.n = at + 1
 }
 
-// narrow tells whether 32 bits index everything.
+// narrow reports whether 32 bits index everything.
 func (it *reduceIter) narrow() bool {
 	const limit = 1<<31 - 1
 	numel, in, out := 1, 1, 1

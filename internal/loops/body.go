@@ -8,27 +8,27 @@ import (
 	"snug/internal/stream"
 )
 
-// body is what each turn of a loop does.
+// body is what each iteration of a loop does.
 type body struct {
 	loop  *stream.Loop
 	steps []step
-	owned []uint32 // the allocations that steps name: those that outlive their turn or are of others
+	owned []uint32 // the allocations that steps refer to: those that outlive their iteration or belong to others
 	class *class
 }
 
-// step is one event of a turn.
+// step is one event of an iteration.
 type step struct {
 	kind  stepKind
 	bytes uint64 // asked for
 	queue uint16
-	what  int32 // the place among what the turn made, or the one in body.owned
-	far   int   // how many turns away what is given back was made
+	what  int32 // the index among the iteration's allocations, or in body.owned
+	far   int   // how many iterations away the freed allocation was made
 }
 
 type stepKind uint8
 
 const (
-	takeLocal stepKind = iota // an allocation that its own turn gives back
+	takeLocal stepKind = iota // an allocation that its own iteration frees
 	takeOwned                 // one that stays longer
 	freeLocal
 	freeOwned
@@ -37,12 +37,12 @@ const (
 // class is the loops that do the same, in other layers or steps, and the
 // shortcuts through them.
 type class struct {
-	shortcuts map[uint64][]*shortcut // by what the turn before them is known by
+	shortcuts map[uint64][]*shortcut // by the hash of the iteration before them
 	deadEnds  map[uint64]int         // where they led to and none begins
 }
 
-// lead is how many turns from either end of a loop all that a turn gives back is
-// sure to be of the loop.
+// lead is the distance, in iterations, from either end of a loop beyond which everything an iteration
+// frees was made by the loop.
 const lead = 2
 
 // bodyOf finds out what a loop does.
@@ -91,7 +91,7 @@ func firstMade(events []stream.Event) uint32 {
 	return 0
 }
 
-// locals is the allocations of a loop's turn that the same turn gives back.
+// locals returns the allocations of an iteration that the same iteration frees.
 func (p *Player) locals(l *stream.Loop) map[uint32]bool {
 	made, out := map[uint32]bool{}, map[uint32]bool{}
 	for i := l.From; i < l.To; i++ {
@@ -104,7 +104,7 @@ func (p *Player) locals(l *stream.Loop) map[uint32]bool {
 	return out
 }
 
-// classOf is the class of a body: it goes by all that its steps say.
+// classOf returns the class of a body. Bodies with the same steps have the same class.
 func (p *Player) classOf(b *body) *class {
 	key := []byte{0}
 	if b.loop.Down {
@@ -151,7 +151,7 @@ func (p *Player) loop(l *stream.Loop) error {
 	return nil
 }
 
-// short plays a loop of few turns.
+// short plays a loop of few iterations.
 func (p *Player) short(l *stream.Loop) error {
 	p.at = l.At - 1
 	for k := range l.Times {
@@ -166,13 +166,13 @@ func (p *Player) short(l *stream.Loop) error {
 	return nil
 }
 
-// inside tells whether the turns from one on are so far from the ends of the loop
-// that all they give back is of loops.
+// inside reports whether the next iterations are far enough from the ends of the loop that all they free
+// was made by loops.
 func (b *body) inside(done, turns int) bool {
 	return done >= lead && done+turns <= b.loop.Times-lead
 }
 
-// turn plays one turn.
+// turn plays one iteration.
 func (p *Player) turn(b *body, done int) error {
 	copy := b.loop.Copy(done)
 	at := b.loop.At + done*len(b.steps)
@@ -188,7 +188,7 @@ func (p *Player) turn(b *body, done int) error {
 	return nil
 }
 
-// step plays one event of a turn.
+// step plays one event of an iteration.
 func (p *Player) step(b *body, i, copy int) error {
 	s := &b.steps[i]
 	switch s.kind {
@@ -218,7 +218,7 @@ func (p *Player) step(b *body, i, copy int) error {
 	return nil
 }
 
-// owned is where that is what a step gives back.
+// owned returns the place of the allocation that a step frees.
 func (p *Player) owned(b *body, i, copy int) (place, error) {
 	s := &b.steps[i]
 	if of := copy + s.far; of >= 0 && of < b.loop.Times {
@@ -229,8 +229,8 @@ func (p *Player) owned(b *body, i, copy int) (place, error) {
 	return p.single[id], nil
 }
 
-// forget drops what is known of allocations that this loop has given back: all but
-// perhaps some of the outermost turns.
+// forget drops the records of allocations that this loop has freed: all but perhaps those of the
+// outermost iterations.
 func (p *Player) forget(b *body) {
 	for _, s := range b.steps {
 		if s.kind != freeOwned {

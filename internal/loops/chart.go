@@ -2,11 +2,11 @@
 
 package loops
 
-// Chart is what there was at most in each of some columns, which share the events
-// [From, To) of the unfolded trace among them.
+// Chart is the highest memory in each column of a chart. The columns divide the events [From, To) of the
+// unfolded trace evenly.
 type Chart struct {
-	From, To            int
-	Allocated, Reserved []uint64
+	From, To            int      // of the events
+	Allocated, Reserved []uint64 // bytes by column
 }
 
 // Column is the column of an event.
@@ -22,7 +22,7 @@ func (c *Chart) Note(i int, allocated, reserved uint64) {
 	c.Reserved[k] = max(c.Reserved[k], reserved)
 }
 
-// whole tells whether some events are all of one column, or none is of any.
+// whole reports whether all of some events belong to one column, or none to any.
 func (c *Chart) whole(at, events int) bool {
 	last := at + events - 1
 	if at < c.From || last >= c.To {

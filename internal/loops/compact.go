@@ -2,8 +2,8 @@
 
 package loops
 
-// compact leaves out the roles of pieces that come and go within a shortcut, unless
-// something hung on where they were.
+// compact drops the roles of pieces that come and go within a shortcut, unless something depended on
+// their places.
 func (s *shortcut) compact() {
 	now := make([]int32, len(s.roles))
 	for _, t := range s.ties {

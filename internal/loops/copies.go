@@ -17,8 +17,8 @@ type copies struct {
 	states map[int]state
 }
 
-// state is what decides what the allocator does next, summed up. Retries are no
-// part of that, but a stretch that has some is not passed over.
+// state is a hash of everything that decides what the allocator does next. Retries are not part of it,
+// but a stretch with retries is not skipped.
 type state struct{ segments, retries uint64 }
 
 func newCopies(t *stream.Trace) copies {

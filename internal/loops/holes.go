@@ -24,12 +24,11 @@ type holes struct {
 
 const fineMost = 4096
 
-// bin is the holes of one size. Those of segments with a shared layout are known
-// by the layout. Of the others it knows how many there are, and where by a heap,
-// the lowest address on top, that may also hold what is long gone: whether a hole
-// is one is for its segment to say.
+// bin is the holes of one size. Holes of segments with a shared layout are found through the layout. For
+// the others it has a count and a heap with the lowest address on top. The heap may contain holes that no
+// longer exist; the segment has to be asked.
 type bin struct {
-	layouts []int32 // that have such a hole, and members
+	layouts []int32 // those that have such a hole, and members
 	own     int
 	heap    []hole
 }
@@ -62,7 +61,7 @@ func (h *holes) newBin() *bin {
 	return b
 }
 
-// next is the first size from one on of which there are holes; nil if there is none.
+// next returns the first size, from the given one on, that has holes; nil if there is none.
 func (h *holes) next(size uint64) (uint64, *bin) {
 	if size <= fineMost {
 		w := size / 64
@@ -203,7 +202,7 @@ func (p *Player) ownHole(b *bin, set int32, size uint64) (hole, bool) {
 	panic("loops: a hole was counted that is not there")
 }
 
-// isHole tells whether there is a hole of that size.
+// isHole reports whether there is a hole of that size.
 func (p *Player) isHole(set int32, x hole, size uint64) bool {
 	s := &p.segs[x.seg]
 	if s.set != set || s.own == none || s.apart || x.addr < s.addr {

@@ -10,7 +10,7 @@ type layout struct {
 	sum     uint64
 	set     int32
 	holes   []extent // its free blocks, in order
-	members members  // who has it
+	members members  // the segments that have it
 	next    int32    // another one with the same sum
 }
 
@@ -23,7 +23,7 @@ type layouts struct {
 	bySum  map[uint64]int32
 }
 
-// lookUp is the shared layout with these marks, none if there is none.
+// lookUp returns the shared layout with these marks, or none.
 func (l *layouts) lookUp(set int32, marks []mark, sum uint64) int32 {
 	i, ok := l.bySum[sum]
 	if !ok {
@@ -65,7 +65,7 @@ func holesOf(marks []mark) (out []extent) {
 	return out
 }
 
-// hole is where the first hole of a size is that a layout has.
+// hole returns the first hole of a size in a layout.
 func (l *layout) hole(size uint64) (at uint64, ok bool) {
 	for _, h := range l.holes {
 		if h.size == size {
@@ -87,7 +87,7 @@ func (p *Player) enter(s *segment, i int32) {
 	}
 }
 
-// leave is the contrary; the segment still knows what it had.
+// leave is the opposite; the segment still has its old layout's number.
 func (p *Player) leave(s *segment) {
 	l := &p.shared[s.layout]
 	if l.members.remove(p.slot(s.addr)); l.members.count > 0 {
@@ -98,8 +98,7 @@ func (p *Player) leave(s *segment) {
 	}
 }
 
-// settle gives a segment the shared layout that its own equals, if there is one,
-// and says which.
+// settle gives a segment the shared layout that equals its own, if there is one, and returns it.
 func (p *Player) settle(s *segment) int32 {
 	if s.own != none {
 		if s.void || s.alone {
@@ -124,7 +123,7 @@ func (p *Player) internLayout(s *segment) int32 {
 	return p.intern(s.set, o.marks, o.sum)
 }
 
-// sumOf is what a block adds to the sum of its layout.
+// sumOf is a block's part of the sum of its layout.
 func sumOf(m mark, size uint64) uint64 {
 	return scatter(uint64(m)*0x9e3779b97f4a7c15 + size)
 }

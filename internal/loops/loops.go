@@ -1,36 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loops is PyTorch's caching allocator for a stream whose loops are folded.
+// Package loops simulates PyTorch's caching allocator for a stream with loops.
 //
-// A model that goes token by token makes tens of millions of events, nearly all of
-// them in loops whose iterations are alike. Package allocator would play them one
-// by one; here most iterations are never played. The result is the same to the
-// byte, and a property test holds the two together.
+// A model that runs token by token makes tens of millions of events, nearly all of them in loops whose
+// iterations are alike. Package allocator would play them one by one; this package skips most iterations.
+// The result is the same to the byte, and a property test compares the two.
 //
-// # How iterations are passed over
+// # How iterations are skipped
 //
-// What an allocation gets depends on which free blocks there are, and on nothing
-// else. So some iterations are played one by one while their decisions are
-// recorded: which segments they touched, how those were laid out before and
-// after, and what else had to be true for each decision to come out as it did.
-// Such a recording is a shortcut. Where all of its conditions hold again, the
-// iterations that come next do the same again, and only what they change has to be
-// written down: a few segments get another layout. Where one does not hold, the
-// next iteration is played.
+// What an allocation gets depends only on which blocks are free. So some iterations are played one by one
+// while their decisions are recorded: which segments they touched, the layouts of those before and after,
+// and the conditions under which each decision comes out the same. Such a recording is a shortcut. Where
+// all its conditions hold again, the next iterations do the same again, and only their changes are
+// written down: a few segments get a new layout. Where a condition fails, the next iteration is played.
 //
-// Nothing is extrapolated: a shortcut is checked each time it is taken. That costs
-// some ten nanoseconds for each segment that it touches, instead of some fifty for
-// each event, of which a segment sees hundreds.
+// Nothing is extrapolated: a shortcut is checked each time it is taken. A check costs about ten
+// nanoseconds for each segment touched. Playing costs about fifty for each event, and a segment sees
+// hundreds of events.
 //
-// # What makes that cheap
+// # What makes the checks cheap
 //
-// A segment's layout is a value: blocks and whether they are in use, without who
-// uses them. Equal layouts are one (layout.go), so that comparing two is comparing
-// two numbers, and a thousand segments that were filled alike take no more memory
-// than one. Who has which block is kept apart, by runs (owners.go).
+// A segment's layout is a value: its blocks and whether each is in use, but not by which allocation.
+// Equal layouts are stored once (layout.go), so two layouts are compared by comparing two numbers, and a
+// thousand segments with the same layout take no more memory than one. Which allocation owns which block
+// is stored separately, in runs (owners.go).
 //
-// It knows the default options and the versions up to 2.11, where ties between
-// free blocks go to the lower address; the rest is for package allocator.
+// The package supports the default options and the versions up to 2.11, where ties between free blocks go
+// to the lower address. Package allocator handles everything else.
 package loops
 
 import (
@@ -52,7 +48,7 @@ const (
 	absurd      = uint64(1) << 60 // bytes, refused before anything else is tried
 )
 
-// Suits says whether this package knows an allocator.
+// Suits reports whether this package supports a version and options.
 func Suits(v allocator.Version, o allocator.Options) bool {
 	return !v.AtLeast(12) && (o == allocator.Options{} || o == allocator.DefaultOptions())
 }
@@ -78,9 +74,9 @@ type process struct {
 	sets  []holes // of each CUDA stream the small pool's, then the large one's
 	segments
 
-	single []place   // where the allocations that stand for one are
-	many   []*owners // where those that stand for many are, by ID
-	local  []place   // what the turn that is played made, by place
+	single []place   // places of the allocations that stand for one
+	many   []*owners // places of those that stand for many, by ID
+	local  []place   // allocations of the current iteration, by place
 	watch  watch
 	trial  trial
 

@@ -4,9 +4,8 @@ package loops
 
 import "math/bits"
 
-// members is the segments of one layout, in the order of their addresses: a bitmap
-// of their slots in pages, with a word over each page and over all pages that says
-// where there are any.
+// members is the segments of one layout, in order of address: a bitmap of their slots in pages, with a
+// summary word over each page and over all pages.
 type members struct {
 	count int
 	pages []*page
@@ -53,7 +52,7 @@ func (m *members) remove(slot int) {
 	}
 }
 
-// highest is the highest slot that there is, which is the lowest address.
+// highest returns the highest occupied slot, which is the lowest address.
 func (m *members) highest() int {
 	k := len(m.any) - 1
 	for m.any[k] == 0 {

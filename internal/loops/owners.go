@@ -4,18 +4,16 @@ package loops
 
 import "sort"
 
-// owners is where the copies of an allocation are that a loop makes over and
-// over. Neighbours in time are mostly neighbours in a segment too, so that a run
-// of copies is kept as one.
+// owners records where the copies of an allocation in a loop are. Copies made one after the other are
+// usually neighbours in a segment too, so a run of copies is stored as one.
 type owners struct {
 	runs []run // in the order in which they were made
 	down bool  // the last copy is made first
 	last int   // the run that was looked up last
 }
 
-// run is the copies [from, from+n) of an allocation, in one segment, each so many
-// quanta behind the one before. There are many of them, so that it is kept small:
-// no segment is larger than Largest.
+// run is the copies [from, from+n) of an allocation in one segment, at equal distances. There are many
+// runs, so they are small: no segment is larger than Largest.
 type run struct {
 	from, n int32
 	seg     int32 // from 1
@@ -23,7 +21,7 @@ type run struct {
 	step    uint32 // modulo 2³², so that it may go down
 }
 
-// Largest is the largest allocation that this package knows, in bytes.
+// Largest is the largest allocation that this package supports, in bytes.
 const Largest = (1<<32 - 2*smallBuffer) * quantum
 
 func (r *run) holds(copy int) bool { return int(r.from) <= copy && copy < r.end() }
@@ -38,8 +36,7 @@ func runOf(copy int, at place) run {
 	return run{from: int32(copy), n: 1, seg: at.seg, at: uint32(at.at)}
 }
 
-// add notes where a copy is: the next one in the order of the loop, though some
-// may be left out.
+// add notes the place of a copy: the next one in the order of the loop, though some may be missing.
 func (o *owners) add(copy int, at place) {
 	if n := len(o.runs); n > 0 && o.runs[n-1].extend(copy, at, o.down) {
 		return

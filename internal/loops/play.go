@@ -15,17 +15,16 @@ import (
 type Options struct {
 	// Limit is torch.cuda.set_per_process_memory_fraction in bytes, 0 for none.
 	Limit uint64
-	// Most is how much work a play may be, 0 for any: an event that is played is one
-	// step of it, one that is recorded two, a segment that a shortcut touches or that
-	// is flushed one. So where a play ends does not hang on the machine.
+	// Most limits the work of a play; 0 is no limit. A played event counts 1, a recorded one 2, and a
+	// segment that a shortcut touches or a flush returns 1. So the limit does not depend on the machine.
 	Most int
-	// MostSegments is how many there may be at once, 0 for any. They take memory.
+	// MostSegments limits the number of segments at one time, which bounds memory; 0 is no limit.
 	MostSegments int
-	// MostBytes is how many may be reserved, 0 for any. Unlike at a limit, the play
-	// ends there.
+	// MostBytes limits the reserved bytes; 0 is no limit. Unlike running out of memory, reaching it ends
+	// the play with an error.
 	MostBytes uint64
-	// Phases gets the highest allocated bytes of each phase that a Mark opens, by
-	// its number. What comes before the first is phase 0.
+	// Phases receives the highest allocated bytes of each phase, by its number. Events before the first
+	// Mark belong to phase 0.
 	Phases []uint64
 	// PassCopies goes past stretches that come again and would change nothing.
 	PassCopies bool
@@ -37,19 +36,18 @@ type Options struct {
 	Chart *Chart
 }
 
-// ErrTooLong is that a play is more work or has more segments, and ErrTooLarge that
-// the run reserves more memory, than the options let it.
+// ErrTooLong means that a play exceeds the limits of work or segments, and ErrTooLarge that the run
+// reserves more memory than the options allow.
 var (
-	ErrTooLong  = errors.New("the loops of this run are too long to be played")
-	ErrTooLarge = errors.New("a run with loops takes more memory than is played")
+	ErrTooLong  = errors.New("the loops of this run are too long to be played")   // a loop needs more work than is allowed
+	ErrTooLarge = errors.New("a run with loops takes more memory than is played") // the run needs a larger card than is simulated
 )
 
-// looksCost is how many segments or addresses are looked at in the time of one step.
+// looksCost is the number of segments or addresses that can be examined in the time of one step.
 const looksCost = 16
 
-// Play plays the stream in a new process. It stops at the first request that does not fit, as
-// training does, and says so in the Result, whose indices are those of the unfolded
-// trace.
+// Play plays the stream in a new process. It stops at the first request that does not fit, as training
+// does, and the Result says so. Its indices are those of the unfolded trace.
 func (p *Player) Play(dev *allocator.Driver, o Options) (allocator.Result, error) {
 	p.begin(dev, o.Limit)
 	p.bounds = bounds{o.Most, o.MostSegments, o.MostBytes / quantum}
@@ -113,16 +111,16 @@ func (p *Player) play(o Options) error {
 	return nil
 }
 
-// Retries is how often the cache was flushed for want of memory since the event
-// that the options named.
+// Retries is the number of times the cache was flushed because memory ran out, since the event named in
+// the options.
 func (p *Player) Retries() uint64 {
-	if !p.counts { // it was passed over
+	if !p.counts { // it was skipped
 		return 0
 	}
 	return p.retries - p.before
 }
 
-// Work is how much work the play was, or is so far; see [Options].
+// Work is the work of the play so far; see [Options].
 func (p *Player) Work() int { return p.work + int(p.dev.Looked()/looksCost) }
 
 // PeakRequested is the most that was asked for at once.
@@ -163,7 +161,7 @@ func (p *Player) keep(id uint32, copy int, at place) {
 	p.many[id].add(copy, at)
 }
 
-// whose is where that is what an event gives back.
+// whose returns the place of the allocation that an event frees.
 func (p *Player) whose(i, copy int) (place, error) {
 	id, which := p.stream.Freed(i, copy)
 	if which < 0 {

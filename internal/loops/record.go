@@ -8,20 +8,19 @@ import (
 	"slices"
 )
 
-// recording is turns of a loop being played, with all that decided how they came
-// out. The segments that they touch have roles, in the order in which they come
-// into it.
+// recording is iterations of a loop being played, with everything that decides their outcome. The
+// segments that they touch have roles, numbered in order of first use.
 type recording struct {
 	shortcut
 	body    *body
-	broken  bool // it is of no use
+	broken  bool // it is useless
 	first   int  // the copy that comes first
-	left    int  // turns that are still to come
+	left    int  // iterations still to come
 	bridges bool // it ends where a shortcut begins
 
 	segs  []int32 // by role
 	picks []pick
-	next  owner // whose block is given back next
+	next  owner // the owner of the block that is freed next
 	made  map[owner]place
 	taken []owned
 
@@ -42,7 +41,7 @@ type owner struct {
 
 var nobody = owner{slot: none}
 
-// owned is where such a copy is.
+// owned is the place of a copy.
 type owned struct {
 	owner
 	role int32
@@ -57,7 +56,7 @@ type pick struct {
 	size        uint64
 }
 
-// piece is where a segment or a piece of one was, and next to whom.
+// piece is the place and the neighbours of a segment or a piece of one.
 type piece struct {
 	addr       uint64
 	size       int64 // of a void
@@ -71,7 +70,7 @@ type dive struct {
 	size  uint64
 }
 
-// record begins a recording of so many turns.
+// record begins a recording of the given number of iterations.
 func (w *watch) record(p *Player, b *body, done, turns int) {
 	c := &w.room
 	for i := range c.below {
@@ -116,8 +115,8 @@ func (c *recording) counts(n int) {
 	c.broken = c.broken || c.count > mostRoles
 }
 
-// mostRoles is how many roles a shortcut may have. One with more touches a segment
-// or more in each turn, and saves little.
+// mostRoles limits the roles of a shortcut. One with more roles touches at least a segment per iteration
+// and saves little.
 const mostRoles = 128
 
 // chosen notes the choice of a hole, and what it hung on.
@@ -207,8 +206,7 @@ func hasHole(marks []mark, size uint64) bool {
 	return false
 }
 
-// freed notes a block that is given back. If these turns did not make it, where it
-// is has to be the same again.
+// freed notes a freed block. If these iterations did not make it, its place has to be the same again.
 func (c *recording) freed(p *Player, at place) {
 	x := c.next
 	c.next = nobody

@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// Of a void only its size matters, and of that only how it compares to the other
-// holes among which a request chose. So a recording notes between which sizes it
-// may begin.
+// Of a void only the size matters, and only compared with the other holes among which a request chose. So
+// a recording notes the range of sizes that the void may begin with.
 
 // beside notes a piece that changes with its neighbour, or that was looked at.
 func (c *recording) beside(p *Player, i int32) {
@@ -45,7 +44,7 @@ func (c *recording) wider(p *Player, role int32) int64 {
 	return int64(p.voidSize(c.segs[role])) - c.was[role].size
 }
 
-// admits makes a void that comes into it now one that no request before wanted.
+// admits records that no earlier request wanted a void that appears now.
 func (c *recording) admits(r *role, k int32, size int64) {
 	for _, g := range c.guards {
 		switch {
@@ -64,7 +63,7 @@ func (c *recording) admits(r *role, k int32, size int64) {
 	}
 }
 
-// voids notes, of each void, what a choice says about its size.
+// voids notes what a choice implies about the size of each void.
 func (c *recording) voids(p *Player, r *request, got uint64, chosen int32, grown bool) {
 	for k := range c.roles {
 		x := &c.roles[k]
@@ -155,7 +154,7 @@ func (c *recording) laterVoids(p *Player) {
 	}
 }
 
-// linked notes who is next to whom, in the beginning and in the end.
+// linked notes the neighbours of each piece, at the beginning and at the end.
 func (c *recording) linked(p *Player) {
 	for k, i := range c.segs {
 		s, w, r := &p.segs[i], &c.was[k], &c.roles[k]

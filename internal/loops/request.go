@@ -24,13 +24,13 @@ func requestOf(bytes uint64, queue uint16) request {
 	return r
 }
 
-// cuts says whether the request leaves a block of its own of one that it gets.
+// cuts reports whether the request splits a block of this size.
 func (r *request) cuts(size uint64) bool {
 	rest := size - r.size
 	return rest > smallMost || rest != 0 && r.set%2 == 0
 }
 
-// segment is what the device is asked for where nothing fits.
+// segment is the size of the new segment for a request that fits nowhere.
 func (r *request) segment() uint64 {
 	switch {
 	case r.size <= smallMost:
@@ -91,7 +91,7 @@ func (p *Player) take(r *request, got uint64, x hole, grown bool) place {
 	return at
 }
 
-// free gives a block back, for which so many bytes had been asked.
+// free frees a block that was requested with this many bytes.
 func (p *Player) free(at place, bytes uint64) {
 	if at.seg == 0 {
 		return
@@ -150,8 +150,8 @@ func (p *Player) segment(r *request) int32 {
 	return i
 }
 
-// flush gives back every segment that is not in use: the large pool's first, and
-// of a pool by CUDA stream, size and address.
+// flush returns every unused segment: the large pool's first, and within a pool by CUDA stream, size and
+// address.
 func (p *Player) flush() {
 	p.watch.stop(p)
 	var whole []int32

@@ -24,7 +24,7 @@ const none = -1
 // are always one block.
 type segment struct {
 	addr   uint64 // in quanta
-	set    int32  // of holes, which is its pool and CUDA stream; none once it was given back
+	set    int32  // its set of holes, which is its pool and CUDA stream; none once it was returned
 	layout int32  // how it is cut, if that is a shared layout
 	own    int32  // or its own
 	role   int32  // in the recording under way, from 1
@@ -46,7 +46,7 @@ type ownLayout struct {
 // the highest slot.
 type segments struct {
 	segs  []segment
-	gone  []int32 // places of those that were given back
+	gone  []int32 // indices of returned segments
 	owns  []ownLayout
 	idle  []int32 // places of owns that are not in use
 	top   uint64  // an address above all, in quanta
@@ -54,8 +54,8 @@ type segments struct {
 	held  uint64  // quanta of all segments
 }
 
-// above is how far above the first segment others may come to lie: the driver goes
-// down from there, but for a little that it had left.
+// above is how far above the first segment others may lie. The driver goes down from there, except for a
+// little room that it had left.
 const above = 1 << 30 / quantum
 
 // slot is the slot of an address. No two segments have parts in the same.
@@ -101,7 +101,7 @@ func doubled[T any](s []T) []T {
 	return slices.Grow(s, max(len(s), 16))
 }
 
-// marks is how a segment is cut.
+// marks returns the blocks of a segment.
 func (p *Player) marks(s *segment) []mark {
 	if s.own != none {
 		return p.owns[s.own].marks
@@ -109,7 +109,7 @@ func (p *Player) marks(s *segment) []mark {
 	return p.shared[s.layout].marks
 }
 
-// sum is what its blocks come to.
+// sum is the hash of its blocks.
 func (p *Player) sum(s *segment) uint64 {
 	if s.own != none {
 		return p.owns[s.own].sum
@@ -117,7 +117,7 @@ func (p *Player) sum(s *segment) uint64 {
 	return p.shared[s.layout].sum
 }
 
-// edit gives a segment a layout of its own, to be changed.
+// edit gives a segment its own layout, so that it can be changed.
 func (p *Player) edit(i int32) *ownLayout {
 	s := &p.segs[i]
 	if s.own != none {

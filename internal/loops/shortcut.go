@@ -7,22 +7,21 @@ import (
 	"slices"
 )
 
-// shortcut is what some turns of a loop did, and what has to hold for as many
-// turns to do the same again.
+// shortcut is what some iterations of a loop did, and the conditions under which the same number of
+// iterations does the same again.
 //
-// It holds where each role finds a segment that is laid out as it was then, where
-// no segment without a role has a hole that would have been chosen instead, where
-// segments between which an address decided are in the same order, and where what
-// the turns give back is in the same places.
+// It holds if each role has a segment with the layout of that time, no segment without a role has a hole
+// that would have been chosen instead, segments whose addresses decided a tie are in the same order, and
+// the allocations that the iterations free are at the same places.
 type shortcut struct {
 	turns, events int
-	start, end    uint64 // what the turn before it is known by, and its last one
+	start, end    uint64 // hashes of the iteration before it, and of its last one
 	roles         []role
 	guards        []guard
 	ties          []tie    // by their last role
 	deeper        []deeper // which voids are larger than others
-	frees         []spread // where that is what they give back
-	leaves        []spread // where that is what they leave
+	frees         []spread // the places of what they free
+	leaves        []spread // the places of what they leave
 
 	grows                uint64 // quanta
 	lastGrowth           int    // the event that took the last of them
@@ -31,41 +30,41 @@ type shortcut struct {
 	mostAt               int    // the first such event
 
 	then   *shortcut // what followed it last
-	longer bool      // there is one of more such turns
+	longer bool      // there is a shortcut of more such iterations
 }
 
 // role is the part of a segment, or of a piece of one, in a shortcut.
 type role struct {
 	how           way
 	set           int32
-	before, after int32  // its layouts; after is none where it is gone
+	before, after int32  // its layouts; after is none if it no longer exists
 	size          uint64 // draw: what was asked for; grow: the segment's size
 	got           uint64 // draw: the hole's size
-	at            uint64 // the block that was drawn or given back; born: how far into the void
+	at            uint64 // the block that was allocated or freed; born: the offset in the void
 	owner         owner  // locate: whose it was
-	of            int32  // beside: next to whom; born: before which void
+	of            int32  // beside: the neighbour; born: the void after it
 	side          int8   // beside: -1 before it, 1 behind it
-	left, right   int32  // its neighbours in the beginning: roles, none, or somebody
+	left, right   int32  // its neighbours at the beginning: roles, none, or somebody
 
 	void       bool  // it is a void, and has no layouts
 	low, high  int64 // how large it may be
 	moves      int64 // by how much its address changes
 	widens     int64 // and its size
-	prev, next int32 // its neighbours afterwards: roles, none, or somebody
+	prev, next int32 // its neighbours at the end: roles, none, or somebody
 }
 
-// somebody is a neighbour that has no role, and stays what it is.
+// somebody is a neighbour without a role, which does not change.
 const somebody = -2
 
-// way is how a segment comes into it.
+// way is how a segment becomes part of a shortcut.
 type way uint8
 
 const (
 	draw   way = iota // its hole is the best fit for a request
-	locate            // something in it is given back
+	locate            // something in it is freed
 	grow              // it is new
 	beside            // it is next to another one
-	born              // it is what was filled of a void
+	born              // it was filled from a void
 )
 
 // guard is the worst hole that a size was content with. No other segment may have
@@ -83,7 +82,7 @@ type tie struct{ low, high int32 }
 // last is the later one of the two.
 func (t tie) last() int32 { return max(t.low, t.high) }
 
-// deeper is that one void is by so much larger than another, at least.
+// deeper says that one void is larger than another by at least this much.
 type deeper struct {
 	than, role int32
 	by         int64
@@ -122,7 +121,7 @@ func runsOf(all []owned, down bool) (out []spread) {
 	return out
 }
 
-// mostAlike is how many shortcuts may begin alike.
+// mostAlike limits the number of shortcuts that begin alike.
 const mostAlike = 256
 
 // add adds a shortcut to those that begin alike: the longest first, of those the
@@ -140,8 +139,8 @@ func (c *class) add(s *shortcut) {
 	}
 }
 
-// jump passes over turns by a shortcut, and says how many. Where one begins as the
-// turns did but does not hold, what they do instead is worth recording.
+// jump skips iterations with a shortcut, and returns how many. If a shortcut begins as these iterations
+// did but does not hold, they are worth recording.
 func (p *Player) jump(b *body, done int) int {
 	w := &p.watch
 	if w.rec != nil {
@@ -170,21 +169,21 @@ func (p *Player) jump(b *body, done int) int {
 	return 0
 }
 
-// isDeadEnd tells whether a shortcut led here before, from where none goes on.
+// isDeadEnd reports whether a shortcut led here before, from where none continues.
 func (c *class) isDeadEnd(sum uint64) bool {
 	c.deadEnds[sum]++
 	return c.deadEnds[sum] > 1
 }
 
-// raise moves a shortcut before those of as many turns.
+// raise moves a shortcut before those of as many iterations.
 func raise(all []*shortcut, i int) {
 	for ; i > 0 && all[i-1].turns == all[i].turns; i-- {
 		all[i-1], all[i] = all[i], all[i-1]
 	}
 }
 
-// suits tells whether a shortcut may be tried here. One from which a chart could
-// not tell what belongs to which of its columns may not.
+// suits reports whether a shortcut may be tried here. It may not if a chart could not divide it into
+// columns.
 func (p *Player) suits(s *shortcut, b *body, done int) bool {
 	return s.start == p.watch.sum && b.inside(done, s.turns) &&
 		(p.chart == nil || p.chart.whole(b.loop.At+done*len(b.steps), s.events))

@@ -8,7 +8,7 @@ import "snug/internal/allocator"
 type tally struct {
 	at                   int // the event that is played, in the unfolded trace
 	played               int // how many events were, one by one
-	work                 int // what the play has cost, see Options.Most
+	work                 int // the work of the play, see Options.Most
 	allocated, requested uint64
 	retries, before      uint64
 	counts               bool // the event was reached from which on retries count
@@ -20,13 +20,13 @@ type tally struct {
 	chart                *Chart
 }
 
-// bounds is where a play ends, 0 for nowhere.
+// bounds are the limits of a play, 0 for none.
 type bounds struct {
 	work, segments int
 	quanta         uint64
 }
 
-// beyond is the error of a play that has come to an end of its own.
+// beyond is the error of a play that exceeded a limit.
 func (p *Player) beyond() error {
 	b := &p.bounds
 	switch {
@@ -45,7 +45,7 @@ func (p *Player) rise(size, asked uint64) {
 	p.peaks(p.allocated, p.requested, p.at, p.at)
 }
 
-// fall counts one that is given back.
+// fall counts a freed allocation.
 func (p *Player) fall(size, asked uint64) {
 	p.allocated -= size
 	p.requested -= asked
@@ -83,7 +83,7 @@ func (p *Player) note() {
 	}
 }
 
-// passed counts the turns of a shortcut, the first event of which is at.
+// passed counts the iterations of a shortcut whose first event is at.
 func (p *Player) passed(s *shortcut, at int) {
 	most := uint64(int64(p.allocated) + s.most)
 	if p.chart != nil {

@@ -7,7 +7,7 @@ import "slices"
 // trial is a shortcut being tried. The segments that have found a role are set
 // apart, so that only the holes of the others count.
 type trial struct {
-	segs  []int32 // by role; none for one that is to be made
+	segs  []int32 // by role; none for a segment to be made
 	addrs []uint64
 	even  []even
 }
@@ -32,8 +32,8 @@ func (p *Player) try(s *shortcut, b *body, done int) bool {
 	return false
 }
 
-// promising tells, at little cost, whether the segments are laid out as they were
-// then in which something is given back.
+// promising is a cheap first check: whether the segments in which something is freed have the layouts of
+// that time.
 func (p *Player) promising(s *shortcut, b *body, done int) bool {
 	first := b.loop.Copy(done)
 	for k := range s.roles {
@@ -75,14 +75,13 @@ func (p *Player) cast(s *shortcut, b *body, first int) bool {
 	return true
 }
 
-// isOrdered tells whether two segments are in the order of then, as far as they are
-// there already.
+// isOrdered reports whether two segments are in the same order as then, if both exist already.
 func (p *Player) isOrdered(t tie) bool {
 	low, high := p.trial.segs[t.low], p.trial.segs[t.high]
 	return low == none || high == none || p.segs[low].addr < p.segs[high].addr
 }
 
-// setApart sets a segment apart that is as a role wants it.
+// setApart reserves a segment that matches a role.
 func (p *Player) setApart(i int32, r *role) bool {
 	g := &p.segs[i]
 	if r.void {
@@ -141,7 +140,7 @@ func (p *Player) takeBack() {
 	}
 }
 
-// linked tells whether pieces are next to whom they were then.
+// linked reports whether pieces have the same neighbours as then.
 func (p *Player) linked(s *shortcut) bool {
 	t := &p.trial
 	for k := range s.roles {
@@ -155,7 +154,7 @@ func (p *Player) linked(s *shortcut) bool {
 	return true
 }
 
-// meets tells whether a neighbour is the one that a role has.
+// meets reports whether a neighbour is the one that a role has.
 func (t *trial) meets(seg, role int32) bool {
 	switch role {
 	case none:
@@ -166,7 +165,7 @@ func (t *trial) meets(seg, role int32) bool {
 	return seg == t.segs[role]
 }
 
-// inPlace tells whether what the turns give back is where it was then.
+// inPlace reports whether the allocations that the iterations free are where they were then.
 func (p *Player) inPlace(s *shortcut, b *body, first int) bool {
 	for k := range s.frees {
 		f := &s.frees[k]
@@ -186,8 +185,7 @@ func (p *Player) inPlace(s *shortcut, b *body, first int) bool {
 	return true
 }
 
-// guarded tells whether no other segment has a better hole. Those that have one as
-// good are left to their addresses.
+// guarded reports whether no other segment has a better hole. Equally good ones are decided by address.
 func (p *Player) guarded(s *shortcut) bool {
 	for _, x := range s.deeper {
 		if int64(p.voidSize(p.trial.segs[x.role]))-int64(p.voidSize(p.trial.segs[x.than])) < x.by {
@@ -215,15 +213,15 @@ func (p *Player) guarded(s *shortcut) bool {
 	return true
 }
 
-// isBetter tells whether a void was a better choice than another hole.
+// isBetter reports whether a void is a better choice than another hole.
 func (p *Player) isBetter(v deep, size uint64, other hole) bool {
 	i := p.trial.segs[v.role]
 	more := int64(size) - int64(p.voidSize(i)) - v.wider
 	return more > 0 || more == 0 && v.wider == 0 && p.segs[i].addr < other.addr
 }
 
-// placed takes new segments from the device, if there is room for them, and tells
-// whether all segments are in the order of then; if not, they go back.
+// placed takes new segments from the device, if there is room for them, and reports whether all segments
+// are in the same order as then; if not, it returns them.
 func (p *Player) placed(s *shortcut) bool {
 	if !p.room(s.grows) {
 		return false
@@ -265,8 +263,7 @@ func (p *Player) addressed(s *shortcut) bool {
 	return true
 }
 
-// isLone tells whether no piece has the slot of an address, one that is to be made
-// included.
+// isLone reports whether no piece, including those about to be made, has the slot of an address.
 func (p *Player) isLone(addr uint64) bool {
 	if p.slots[p.slot(addr)] != none {
 		return false
@@ -279,7 +276,7 @@ func (p *Player) isLone(addr uint64) bool {
 	return true
 }
 
-// room tells whether the limit lets so many quanta in.
+// room reports whether the limit allows that many more quanta.
 func (p *Player) room(quanta uint64) bool {
 	return p.limit == 0 || quanta == 0 || (p.held+quanta)*quantum <= p.limit
 }
@@ -299,7 +296,7 @@ func (p *Player) inOrder(s *shortcut) bool {
 	return true
 }
 
-// commit does what the turns do.
+// commit applies the changes of the iterations.
 func (p *Player) commit(s *shortcut, b *body, done int) {
 	t := &p.trial
 	for k := range s.roles {
@@ -328,7 +325,7 @@ func (p *Player) commit(s *shortcut, b *body, done int) {
 	p.passed(s, b.loop.At+done*len(b.steps))
 }
 
-// leaveRole makes a segment what it is when its role is over.
+// leaveRole gives a segment its layout at the end of its role.
 func (p *Player) leaveRole(i int32, r *role) {
 	g := &p.segs[i]
 	g.apart = false

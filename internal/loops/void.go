@@ -2,19 +2,18 @@
 
 package loops
 
-// A large segment can hold thousands of blocks: what a layer gave back, filled
-// again token by token. As one layout it would be another one after every turn. So
-// it is cut into pieces, each with a layout of its own, that know their neighbours:
+// A large segment can hold thousands of blocks: memory that a layer freed, filled again token by token.
+// As one layout it would change with every iteration. So it is cut into pieces, each with its own layout
+// and with links to its neighbours:
 //
 //	| used used used | used used | v o i d                        | used used |
 //
-// What is free between pieces may be a piece, a void, of whatever size. It is
-// filled from its front: what it gives joins the piece before it, until that has
-// many blocks. And what is given back at the end of a piece joins the void. So the
-// pieces that are left behind are alike, and a turn touches the last of them and the
-// void, of which only matters that it is larger than other holes or smaller.
+// Free memory between pieces may be a piece too, a void, of any size. It is filled from its front: each
+// new block joins the piece before the void, until that piece has many blocks. Memory freed at the end of
+// a piece joins the void. So finished pieces are alike, and an iteration touches only the last piece and
+// the void. Of the void it matters only whether it is larger or smaller than other holes.
 //
-// Two neighbours are never free where they touch: that is one void.
+// Two neighbours are never both free where they touch: that would be one void.
 
 const (
 	cutLeast  = 512 << 20 / quantum // the smallest segment that is cut
@@ -22,8 +21,8 @@ const (
 	mostMarks = 24                  // of a piece that still grows
 )
 
-// opens tells whether a request cuts a large segment that nobody uses. From then on
-// it is a void whenever nobody does.
+// opens reports whether a request cuts a large unused segment. From then on the segment is a void
+// whenever it is unused.
 func (p *Player) opens(s *segment, r *request, got uint64) bool {
 	return !s.void && got >= p.cutLeast && r.cuts(got) && s.prev == none && s.next == none && got == p.size(s)
 }
@@ -64,8 +63,8 @@ func (p *Player) append(void int32, addr, size uint64) place {
 	return place{seg: left + 1, at: at}
 }
 
-// addPiece makes a piece with a layout of its own between two others. It is alone
-// where another one has its slot, and then shares no layout.
+// addPiece makes a piece with its own layout between two others. If another piece has its slot, it shares
+// no layout.
 func (p *Player) addPiece(addr uint64, set, left, right int32) int32 {
 	i := p.newSegment(addr, set)
 	s := &p.segs[i]
@@ -150,8 +149,8 @@ func (p *Player) detach(i int32, j int) bool {
 	return true
 }
 
-// endsFree tells whether what is next to a piece is free: the end of the piece before
-// it, or the beginning of the one behind it.
+// endsFree reports whether the memory next to a piece is free: the end of the piece before it, or the
+// beginning of the one after it.
 func (p *Player) endsFree(i int32, end bool) bool {
 	if i == none {
 		return false
@@ -210,8 +209,7 @@ func (p *Player) fill(set, before, after int32, addr, size uint64) {
 	}
 }
 
-// trim takes the hole j at an end of a piece for a void, and says who is next to
-// that now.
+// trim makes the hole j at an end of a piece a void, and returns the piece next to it.
 func (p *Player) trim(i int32, j int, stays, next int32, addr, size uint64) (int32, uint64, uint64) {
 	s := &p.segs[i]
 	m := p.marks(s)

@@ -2,21 +2,20 @@
 
 package loops
 
-// watch looks at a loop as it is played, for turns that come out as earlier ones
-// did. A turn is known by what it decided and by the layouts of the segments that
-// it touched, as it left them: where that comes again, the turns since are worth
-// recording.
+// watch observes a loop as it is played, for iterations that come out like earlier ones. An iteration is
+// identified by its decisions and by the layouts of the segments that it touched, as it left them. When
+// one is seen again, the iterations since then are worth recording.
 type watch struct {
 	body    *body // nil outside of loops
 	sum     uint64
 	touched []int32
 	stamp   int32
 
-	seen   map[uint64]int // when a turn was last seen
-	period int            // how long ago the turns before this one were seen
+	seen   map[uint64]int // when an iteration was last seen
+	period int            // how long ago the iterations before this one were seen
 	streak int            // for how many of them that was so
-	cycle  int            // how many turns are still to be recorded
-	limit  int            // how many turns are worth recording at a time
+	cycle  int            // the number of iterations still to be recorded
+	limit  int            // how many iterations are worth recording at a time
 
 	taken *shortcut // the last one, if nothing was played since
 	again int       // how often it was taken in a row
@@ -25,8 +24,7 @@ type watch struct {
 	room recording // that of the last one
 }
 
-// few is up to how many turns a recording is worth a longer one, most how many
-// it may have.
+// few is the number of iterations up to which a recording is worth extending, and most is the limit.
 const (
 	few  = 48
 	most = 1 << 12
@@ -52,14 +50,14 @@ func (w *watch) stop(p *Player) {
 	w.rec, w.streak, w.cycle = nil, 0, 0
 }
 
-// turn begins a turn.
+// turn begins an iteration.
 func (w *watch) turn() {
 	w.sum = 0
 	w.touched = w.touched[:0]
 	w.stamp++
 }
 
-// mix adds to what the turn is known by.
+// mix adds to the hash of the iteration.
 func (w *watch) mix(x uint64) { w.sum = scatter(w.sum*31 + x) }
 
 func (w *watch) touch(p *Player, i int32) {
@@ -69,7 +67,7 @@ func (w *watch) touch(p *Player, i int32) {
 	}
 }
 
-// chosen is told of a hole that a request gets, before it does.
+// chosen notes a hole that a request is about to get.
 func (w *watch) chosen(p *Player, r *request, got uint64, at place, grown bool) {
 	if w.body == nil {
 		return
@@ -84,7 +82,7 @@ func (w *watch) chosen(p *Player, r *request, got uint64, at place, grown bool) 
 	}
 }
 
-// beside is told of a piece whose neighbour changes, or is looked at.
+// beside notes a piece whose neighbour changes or is examined.
 func (w *watch) beside(p *Player, i int32) {
 	if w.body == nil || i == none {
 		return
@@ -97,7 +95,7 @@ func (w *watch) beside(p *Player, i int32) {
 	}
 }
 
-// born is told of a new piece before a void.
+// born notes a new piece before a void.
 func (w *watch) born(p *Player, i, void int32) {
 	if w.body == nil {
 		return
@@ -108,7 +106,7 @@ func (w *watch) born(p *Player, i, void int32) {
 	}
 }
 
-// removed is told that a piece is gone. What a recording names stays so long.
+// removed notes that a piece is gone. Pieces that a recording refers to are kept until it ends.
 func (w *watch) removed(p *Player, i int32) {
 	if w.rec != nil {
 		w.rec.dead = append(w.rec.dead, i)
@@ -118,14 +116,14 @@ func (w *watch) removed(p *Player, i int32) {
 	p.gone = append(p.gone, i)
 }
 
-// breaks is told of what no shortcut can do.
+// breaks notes something that no shortcut can do.
 func (w *watch) breaks() {
 	if w.rec != nil {
 		w.rec.broken = true
 	}
 }
 
-// freed is told of a block that is given back, before it is.
+// freed notes a block that is about to be freed.
 func (w *watch) freed(p *Player, at place) {
 	if w.body == nil {
 		return
@@ -137,21 +135,21 @@ func (w *watch) freed(p *Player, at place) {
 	}
 }
 
-// made is told where an allocation is that outlives its turn.
+// made notes the place of an allocation that outlives its iteration.
 func (w *watch) made(slot int32, copy int, at place) {
 	if w.rec != nil {
 		w.rec.made[owner{slot, copy - w.rec.first}] = at
 	}
 }
 
-// owned is told whose block is to be given back.
+// owned notes the owner of a block that is about to be freed.
 func (w *watch) owned(slot int32, copy int) {
 	if w.rec != nil {
 		w.rec.next = owner{slot, copy - w.rec.first}
 	}
 }
 
-// turned ends a turn.
+// turned ends an iteration.
 func (w *watch) turned(p *Player, done int) {
 	for _, i := range w.touched {
 		if s := &p.segs[i]; s.set != none {
@@ -189,8 +187,8 @@ func (w *watch) turned(p *Player, done int) {
 	}
 }
 
-// recordNext records the next turns of a cycle, some at a time: a shortcut can only
-// be entered where it begins.
+// recordNext records the next iterations of a cycle, a few at a time: a shortcut can only be entered at
+// its beginning.
 func (w *watch) recordNext(p *Player, done int) {
 	pieces := (w.cycle + few - 1) / few
 	if pieces == 0 {
@@ -205,8 +203,8 @@ func (w *watch) recordNext(p *Player, done int) {
 	w.record(p, w.body, done, turns)
 }
 
-// keep ends a recording. What was seen before it is no longer how things are
-// where it turns out to be of no use, so that the next one needs more of a reason.
+// keep ends a recording. If the recording turns out to be useless, what was seen before it is out of
+// date, so the next one needs more evidence.
 func (w *watch) keep(p *Player, done int) {
 	if s := w.rec.finish(p); s != nil {
 		w.body.class.add(s)
@@ -216,7 +214,7 @@ func (w *watch) keep(p *Player, done int) {
 	w.recordNext(p, done+1)
 }
 
-// jumped is told that turns were passed over.
+// jumped notes that iterations were skipped.
 func (w *watch) jumped(s *shortcut) {
 	w.sum = s.end
 	if len(w.seen) > 0 {

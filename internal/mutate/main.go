@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command mutate puts small mistakes into packages, one at a time, and lists those
-// that no test notices:
+// Command mutate puts small mistakes into packages, one at a time, and lists those that no test notices:
 //
 //	go run ./internal/mutate -n 40 -seed 1 -tests ./internal/shadow,./internal/simulate internal/shadow
 //
-// Files are not touched: the go command reads the changed one in its place
-// (-overlay). A survivor is a line that no test needs, which is a gap in the tests,
-// code that nobody needs, or a change that makes no difference. Someone has to look.
+// Files are not changed: the go command reads the mutated file in place of the original (-overlay). A
+// survivor is a gap in the tests, code that nobody needs, or a change that makes no difference; a person
+// has to decide which.
 package main
 
 import (
@@ -23,7 +22,7 @@ import (
 	"snug/internal/files"
 )
 
-// options are what the command line says.
+// options are the flags and arguments.
 type options struct {
 	n       int
 	seed    uint64

@@ -20,7 +20,7 @@ type mutant struct {
 	what       string // what was done, for people
 }
 
-// apply is the file with the mistake in it.
+// apply returns the file with the mistake.
 func (m mutant) apply(source []byte) []byte {
 	out := append([]byte(nil), source[:m.start]...)
 	out = append(out, m.text...)
@@ -90,7 +90,7 @@ func (f *finder) drop(list []ast.Stmt) {
 	}
 }
 
-// does says whether a function without this statement is still a function.
+// does reports whether a function without this statement is still a function.
 func does(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.ExprStmt, *ast.IncDecStmt, *ast.DeferStmt:

@@ -2,11 +2,10 @@
 
 // Package pattern has regular expressions that cost nothing until they are used.
 //
-// Compiling one takes as long as a hundred lines of a config take to read, and
-// most runs of the program use none: so each is compiled when it is first asked.
-// Searching a program's text with one takes a microsecond for every twenty
-// bytes, a hundred times as long as looking for a word: so those that are for
-// whole files name the words that every match begins with.
+// Compiling an expression takes as long as reading a hundred lines of a config, and most runs of the
+// program use none, so each is compiled on first use. Searching a file with one takes a microsecond for
+// every twenty bytes, a hundred times as long as looking for a word, so an expression for whole files
+// lists the words that every match begins with.
 package pattern
 
 import (
@@ -22,7 +21,7 @@ type Pattern struct {
 	code     bool // a match begins with its line, which is no comment up to the word
 }
 
-// outsideComments is how the expressions begin that leave out comments.
+// outsideComments is the beginning of expressions that ignore comments.
 const outsideComments = `(?m)^[^#\n]*`
 
 // New is the pattern of a regular expression. Where words are given, each match
@@ -39,13 +38,13 @@ func New(expression string, words ...string) *Pattern {
 // Regexp is the expression itself.
 func (p *Pattern) Regexp() *regexp.Regexp { return p.compiled() }
 
-// In says whether a text has a match.
+// In reports whether a text has a match.
 func (p *Pattern) In(text string) bool {
 	from := p.begin(text)
 	return from >= 0 && p.compiled().MatchString(text[from:])
 }
 
-// Find is the first match in a text and its groups; nil where there is none.
+// Find returns the first match in a text and its groups, or nil.
 func (p *Pattern) Find(text string) []string {
 	from := p.begin(text)
 	if from < 0 {
@@ -54,8 +53,8 @@ func (p *Pattern) Find(text string) []string {
 	return p.compiled().FindStringSubmatch(text[from:])
 }
 
-// Index is where the first match and its groups begin and end, as
-// [regexp.Regexp.FindStringSubmatchIndex] has it; nil where there is none.
+// Index returns the positions of the first match and its groups, as
+// [regexp.Regexp.FindStringSubmatchIndex] does, or nil.
 func (p *Pattern) Index(text string) []int {
 	from := p.begin(text)
 	if from < 0 {
@@ -85,8 +84,8 @@ func (p *Pattern) begin(text string) int {
 	return first
 }
 
-// line is the first line that has a word, in code one that is no comment up to
-// there; -1 where there is none.
+// line returns the first line that has a word, in code one without a comment before it; -1 if there is
+// none.
 func (p *Pattern) line(text, word string) int {
 	for from := 0; ; {
 		at := strings.Index(text[from:], word)

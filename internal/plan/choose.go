@@ -51,7 +51,7 @@ func (s *search) answer(x settings, seconds float64) (*estimate.Answer, error) {
 	return s.roughly(x, s.req.Card, s.kind, seconds)
 }
 
-// runs says whether a run gets through.
+// runs reports whether a run completes.
 func runs(a *estimate.Answer) bool { return a.Fits == nil || *a.Fits }
 
 // fastest is the best choice in a room. Estimate has the last word on whether it
@@ -82,9 +82,9 @@ func (s *search) isRefused(x settings) bool {
 	return s.refused[x]
 }
 
-// chosen is what to recommend: the fastest that fits even if its estimate is as
-// far off as any has been, else the fastest that fits at all, else one that
-// spreads the run more thinly or shortens what may be shortened.
+// chosen returns the recommendation: the fastest choice that fits even if its estimate is as far off as
+// any has been; else the fastest that fits at all; else one that spreads the run over more GPUs or
+// shortens what may be shortened.
 func (s *search) chosen() (*Choice, error) {
 	share := s.req.Goal.share()
 	for _, set := range s.fallbacks() {
@@ -105,8 +105,8 @@ func (s *search) chosen() (*Choice, error) {
 	return nil, nil
 }
 
-// gain is how much faster checkpointing has to be to be turned on: less is
-// inside the clock's error, and computing everything twice is a poor bet then.
+// gain is the speedup from which checkpointing is turned on. A smaller one is within the error of the
+// estimated time, and not worth computing everything twice.
 const gain = 1.05
 
 // worthwhile is the choice, or the best one without checkpointing where that
@@ -173,7 +173,7 @@ func changed(variants []settings, change func(v *settings)) []settings {
 	return out
 }
 
-// notes is what has to be said out loud about a choice.
+// notes lists what the user has to know about a choice.
 func (s *search) notes(c *Choice) []string {
 	var out []string
 	say := func(is bool, format string, args ...any) {
@@ -211,9 +211,9 @@ func product(x settings) string {
 	return out
 }
 
-// mightNotFit tells whether a choice fits only if its estimate is right. Near the end of a
-// card PyTorch takes less than it would of a larger one, so that the end of the
-// interval is no answer: the run is played with that much less room.
+// mightNotFit reports whether a choice fits only if its estimate is right. Near the limit of a card
+// PyTorch takes less than on a larger card, so the end of the interval does not decide: the run is played
+// with that much less memory.
 func (s *search) mightNotFit(c *Choice) bool {
 	if c.Estimate.Interval[1] <= s.reservable(c.settings, room{share: 1}) {
 		return false

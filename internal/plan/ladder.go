@@ -35,8 +35,7 @@ func (s *search) ladder() ([]Rung, error) {
 	return out, err
 }
 
-// probeAhead simulates what every search is going to ask for, while there are
-// processors to do it.
+// probeAhead simulates what every search will ask for, while processors are idle.
 func (s *search) probeAhead() {
 	top := s.batches[len(s.batches)-1]
 	middle := s.batches[(len(s.batches)-1)/2]
@@ -47,7 +46,7 @@ func (s *search) probeAhead() {
 		go func() {
 			for _, batch := range []int{top, middle} {
 				if !s.hopeless(v, room{share: 1}) {
-					_, _ = s.probe(s.split(v, batch), s.kind) // whoever needs it gets the error
+					_, _ = s.probe(s.split(v, batch), s.kind) // the caller that needs it gets the error
 				}
 			}
 		}()

@@ -19,8 +19,8 @@ type lever struct {
 	pull   func(x *settings)
 }
 
-// levers simulates each lever on its own, against today's settings, and ranks
-// those that save something. What the model cannot do is not taken, with why.
+// levers simulates each lever alone, on today's settings, and ranks those that save memory. It also
+// returns those that the model does not support, with the reasons.
 func (s *search) levers() ([]Lever, []Rejection, error) {
 	today, err := s.timed(s.today)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *search) impossible(pulls []lever, fails []error) []Rejection {
 	return out
 }
 
-// reason is an error without the name of its field, which stands beside it.
+// reason is an error without the name of its field, which is shown next to it.
 func reason(err error) string {
 	var field *setup.FieldError
 	if errors.As(err, &field) {
@@ -72,7 +72,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// saving is what a lever saves; an error where the model cannot do it.
+// saving is what a lever saves, or an error if the model does not support it.
 func (s *search) saving(today candidate, l lever) (Lever, error) {
 	x := s.today
 	l.pull(&x)
@@ -157,7 +157,7 @@ func (s *search) pullable() []lever {
 // lossChunks is into how many pieces of the sequence a loss is cut.
 const lossChunks = 8
 
-// smallVocabulary is what a tokenizer made for one's own texts may have.
+// smallVocabulary is the size of a tokenizer made for one's own texts.
 const smallVocabulary = 10_000
 
 func hasVocabulary(s *setup.Setup) bool {

@@ -2,7 +2,7 @@
 
 package plan
 
-// Loader is how a DataLoader keeps up with the GPU.
+// Loader describes how a DataLoader keeps up with the GPU.
 type Loader struct {
 	Workers    int  // processes of each DataLoader
 	Pinned     bool // pin_memory: copies to the GPU do not hold up the host

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan chooses the settings of a training run: those that train the most
-// samples a second within a card's memory, at the effective batch that the user
-// asked for.
+// Package plan chooses the settings of a training run: those that train the most samples per second
+// within a card's memory, at the effective batch that the user asked for. It only recommends; package
+// edits plans the changes to files.
 //
-// Every number is simulated, none is a rule of thumb. What keeps the search
-// short is that memory grows with the batch: for each combination of the other
-// settings the largest batch that fits is found by halving, and only those that
-// divide the effective batch are looked at at all. Larger batches are not slower
-// either, but for some waste, so that a combination whose largest batch would be
-// slower than what was found already is left out without a closer look.
+// Every number is simulated; none is a rule of thumb. The search is short because memory grows with the
+// batch: for each combination of the other settings, the largest batch that fits is found by bisection,
+// among those that divide the effective batch. Larger batches are not slower either, apart from a little
+// waste. So a combination is skipped if even its largest batch would be slower than the best found so
+// far.
 package plan
 
 import (
@@ -21,35 +20,34 @@ import (
 	"snug/internal/setup"
 )
 
-// Request is what to plan.
+// Request is a question to the planner.
 type Request struct {
 	Setup   *setup.Setup // the run as it is today
-	Card    gpu.Card
-	Target  int      // effective batch; 0 is today's
-	Margin  float64  // share of the card that stays free
-	Reserve uint64   // bytes of the card that are for others
-	Goal    Goal     // what matters most; the zero value is Throughput
-	Lock    []string // fields of the setup that stay as they are
-	Allow   []string // fields that may change though it changes what is trained
+	Card    gpu.Card     // the card to plan for
+	Target  int          // effective batch; 0 is today's
+	Margin  float64      // share of the card that stays free
+	Reserve uint64       // bytes of the card that are for others
+	Goal    Goal         // what matters most; the zero value is Throughput
+	Lock    []string     // fields of the setup that stay as they are
+	Allow   []string     // fields that may change though it changes what is trained
 
 	Library Library // how adapters would be made, if there were any
 
-	// Writable tells whether a setting can be given a value at all, where the run's
-	// files are to hold it; nil is that nothing stands in the way. It may be asked
-	// from several goroutines.
+	// Writable returns an error if a setting cannot be given a value in the run's files; nil allows every
+	// value. It may be called from several goroutines.
 	Writable func(setting string, value any) bool
 
 	Measured *estimate.Range // how far off estimates of this run were, where it was measured; nil where not
 }
 
-// Library is how a run's library does LoRA, where it is known.
+// Library says how a run's library does LoRA, if known.
 type Library struct {
 	PEFT      bool   // adapters are PEFT's
-	Weights   string // type that the frozen weights are loaded in, as a setup says it
+	Weights   string // type that the frozen weights are loaded in, as in a setup
 	Precision string // the precision then, where it is another than without adapters
 }
 
-// Goal is what the settings are for.
+// Goal is what the settings are optimized for.
 type Goal string
 
 // The goals.
@@ -62,21 +60,21 @@ const (
 // Goals is all of them.
 var Goals = []Goal{Throughput, Balanced, Quick}
 
-// Plan is what was chosen, and why.
+// Plan is a recommendation with its reasons.
 type Plan struct {
-	GPU         string      `json:"gpu"`
-	Current     *Choice     `json:"current"`
+	GPU         string      `json:"gpu"`         // the name of the card
+	Current     *Choice     `json:"current"`     // the run as it is
 	Recommended *Choice     `json:"recommended"` // nil where nothing fits
-	Ladder      []Rung      `json:"ladder"`
-	Levers      []Lever     `json:"levers"`
-	Rejected    []Rejection `json:"rejected"`
-	Files       []File      `json:"files"`
+	Ladder      []Rung      `json:"ladder"`      // choices from careful to tight
+	Levers      []Lever     `json:"levers"`      // single changes that save memory
+	Rejected    []Rejection `json:"rejected"`    // what was considered and not chosen
+	Files       []File      `json:"files"`       // the changes to config files
 
-	Card    gpu.Card `json:"-"`
+	Card    gpu.Card `json:"-"` // the card to plan for
 	Timed   bool     `json:"-"` // whether speeds are known at all
 	Target  int      `json:"-"` // the effective batch that was asked for
-	Notes   []string `json:"-"` // what has to be said out loud
-	Room    uint64   `json:"-"` // bytes that there are to fit into
+	Notes   []string `json:"-"` // what the user has to know
+	Room    uint64   `json:"-"` // bytes that the run has to fit into
 	Least   *Choice  `json:"-"` // where nothing fits: what takes least
 	Rescue  []string `json:"-"` // and the shortest list of levers that makes it fit
 	Rescued *Choice  `json:"-"` // with which it is this
@@ -84,45 +82,44 @@ type Plan struct {
 
 // Choice is one way to run.
 type Choice struct {
-	Settings         setup.Values     `json:"settings"`
-	Estimate         *estimate.Answer `json:"estimate"`
-	SamplesPerSecond float64          `json:"samples_per_second"`
+	Settings         setup.Values     `json:"settings"`           // the values that a plan chooses
+	Estimate         *estimate.Answer `json:"estimate"`           // its memory and step time
+	SamplesPerSecond float64          `json:"samples_per_second"` // estimated throughput
 
-	Change string `json:"-"` // how it differs from today's settings, in words
+	Change string `json:"-"` // how it differs from today's settings, for people
 
 	settings settings
-	rate     float64 // samples a second, or what stands for it where nobody timed the run
+	rate     float64 // samples per second, or a substitute if the run was not timed
 }
 
 // Rung is the fastest way to run within a share of the card.
 type Rung struct {
-	Name  string  `json:"name"`
+	Name  string  `json:"name"`  // from safe to maximum
 	Share float64 `json:"share"` // of the card, at most
 	*Choice
-	Risk string `json:"risk"`
+	Risk string `json:"risk"` // what can go wrong, for people
 }
 
-// Lever is something that can be changed to save memory, on its own, against
-// today's settings.
+// Lever is a single change to today's settings that saves memory.
 type Lever struct {
-	Change string `json:"change"`
-	Saves  uint64 `json:"saves"` // bytes of peak memory
-	Costs  string `json:"costs"`
+	Change string `json:"change"` // what changes, for people
+	Saves  uint64 `json:"saves"`  // bytes of peak memory
+	Costs  string `json:"costs"`  // its price, for people
 }
 
 // Rejection is a choice that was not taken.
 type Rejection struct {
-	Settings setup.Values `json:"settings"`
-	Why      string       `json:"why"`
-	Change   string       `json:"-"` // how it differs from what was chosen, in words
+	Settings setup.Values `json:"settings"` // what was considered
+	Why      string       `json:"why"`      // the reason, for people
+	Change   string       `json:"-"`        // how it differs from what was chosen, for people
 }
 
 // File is a value in a file that the recommended settings change.
 type File struct {
-	Path string `json:"path"`
-	Key  string `json:"key"`
-	From any    `json:"from"`
-	To   any    `json:"to"`
+	Path string `json:"path"` // relative to the project
+	Key  string `json:"key"`  // of the value in the file
+	From any    `json:"from"` // the old value
+	To   any    `json:"to"`   // the new value
 }
 
 // Search finds the settings for one card.
@@ -157,8 +154,8 @@ func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	return p, s.explain(p)
 }
 
-// longRun is how many events a run may have for more than the search itself to
-// be simulated: models that go token by token have millions.
+// longRun is the number of events beyond which only the search itself is simulated. Models that run token
+// by token have millions.
 const longRun = 500_000
 
 // explain adds the ladder, the levers and the reasons.

@@ -29,10 +29,10 @@ type prober struct {
 	weights map[settings]uint64 // what loading takes for weights, likewise
 }
 
-// probeKey is what a simulated stream depends on.
+// probeKey is everything that a simulated stream depends on.
 type probeKey struct {
 	settings
-	kind gpu.Card // of which only what chooses kernels is kept
+	kind gpu.Card // only the fields that choose kernels
 }
 
 // once is a result that is computed when it is first asked for.
@@ -65,7 +65,7 @@ func (p *prober) upTo(cards ...gpu.Card) *prober {
 	return p
 }
 
-// remembered is what make gives for a key, made by whoever asks first.
+// remembered returns the value of make for a key. The first caller makes it.
 func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, make func() (T, error)) (value T, err error) {
 	if err := p.ctx.Err(); err != nil {
 		return value, err
@@ -87,7 +87,7 @@ func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, mak
 	return o.value, o.err
 }
 
-// probe is the simulated run with these settings on such a card.
+// probe returns the simulated run with these settings on such a card.
 func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 	x.accumulation = min(x.accumulation, 2) // further micro-batches are as the second
 	x.allocator = p.base.Allocator          // which changes no stream
@@ -104,8 +104,8 @@ func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 	})
 }
 
-// note keeps what one run says about all that differ in batch and length alone, and
-// what its weights say about those that are loaded likewise.
+// note stores what one run shows about all that differ only in batch and length, and what its weights
+// show about those that load the same way.
 func (p *prober) note(x settings, found *estimate.Probe) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +116,7 @@ func (p *prober) note(x settings, found *estimate.Probe) {
 	}
 }
 
-// floor is what settings take at least, as far as runs like them have shown.
+// floor is the lower bound of the memory of settings, as far as similar runs have shown it.
 func (p *prober) floor(x settings) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,8 +148,7 @@ func (p *prober) roughly(x settings, card, kind gpu.Card, seconds float64) (*est
 	return p.estimate(x, card)
 }
 
-// each calls do for 0 to n-1, all at once, and gives back the first error in
-// their order.
+// each calls do for 0 to n-1 concurrently, and returns the first error in their order.
 func each(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var wait sync.WaitGroup
@@ -165,8 +164,8 @@ func each(n int, do func(i int) error) error {
 	return nil
 }
 
-// inTurn calls do for 0 to n-1, as many at a time as there are processors, so that
-// later ones know what earlier ones found out.
+// inTurn calls do for 0 to n-1, as many at a time as there are processors, so that later calls can use
+// earlier results.
 func inTurn(n int, do func(i int)) {
 	var next atomic.Int64
 	var wait sync.WaitGroup
@@ -180,9 +179,9 @@ func inTurn(n int, do func(i int)) {
 	wait.Wait()
 }
 
-// kindOf is what of a card decides which kernels run. Cards of one generation
-// differ by some kilobytes of buffers; where exact is false they count as one,
-// so that a search over many cards simulates each generation once.
+// kindOf is the part of a card that decides which kernels run. Cards of one generation differ by a few
+// kilobytes of buffers; if exact is false they count as one, so that a search over many cards simulates
+// each generation once.
 func kindOf(card gpu.Card, exact bool) gpu.Card {
 	kind := gpu.Card{Capability: card.Capability, SMs: card.SMs}
 	if card.Capability == 0 {

@@ -18,16 +18,16 @@ import (
 // their stream from the recordings instead of from a family. What the recordings
 // do not vary stays as it is, and speed is what they took.
 
-// isRecorded tells whether the model is a profile.
+// isRecorded reports whether the model is a profile.
 func (s *search) isRecorded() bool { return s.base.Model.Program != nil }
 
-// isTimed tells whether anything is known about speed.
+// isTimed reports whether anything is known about speed.
 func (s *search) isTimed() bool {
 	p := estimate.Profile(s.base)
 	return p == nil || len(p.Facts.Timings) > 0
 }
 
-// lockRecorded locks what a profile cannot change, and says what that is.
+// lockRecorded locks what a profile cannot change, and returns the names.
 func lockRecorded(base *setup.Setup, locked map[string]bool) map[string]bool {
 	if base.Model.Program == nil {
 		return nil
@@ -48,14 +48,14 @@ func lockRecorded(base *setup.Setup, locked map[string]bool) map[string]bool {
 	return out
 }
 
-// recordedOptions tells whether the recordings were made under options of the
-// allocator of their own, which a plan then leaves alone.
+// recordedOptions reports whether the recordings were made with allocator options that differ from the
+// defaults. A plan leaves them alone.
 func recordedOptions(base *setup.Setup) bool {
 	p := estimate.Profile(base)
 	return p != nil && p.Options != allocator.DefaultOptions()
 }
 
-// recordedNotes is what has to be said of a choice that rests on recordings.
+// recordedNotes lists what the user has to know about a choice that is based on recordings.
 func (s *search) recordedNotes(c *Choice) []string {
 	p := estimate.Profile(s.base)
 	if p == nil {
@@ -78,7 +78,7 @@ func (s *search) recordedNotes(c *Choice) []string {
 	return append(out, s.uncounted(c)...)
 }
 
-// uncounted is what the figures of a choice or of today's settings leave out.
+// uncounted lists what the figures of a choice or of today's settings do not include.
 func (s *search) uncounted(c *Choice) []string {
 	var out []string
 	for _, x := range []settings{s.today, c.settings} {

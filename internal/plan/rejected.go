@@ -10,8 +10,8 @@ import (
 	"snug/internal/units"
 )
 
-// rejected is what came next to a choice, and why it was not taken: the next
-// larger batch, and the best of each variant that lost.
+// rejected lists the nearest alternatives to a choice, and why they were not taken: the next larger
+// batch, and the best of each variant that lost.
 func (s *search) rejected(best *Choice) ([]Rejection, error) {
 	out := []Rejection{}
 	add := func(x settings, why string) {
@@ -113,7 +113,7 @@ func (s *search) against(c candidate, best *Choice) (string, error) {
 	return "no faster, and changes more", nil
 }
 
-// tooLarge says what a candidate needs and what there is.
+// tooLarge says how much memory a candidate needs and how much there is.
 func (s *search) tooLarge(c candidate) string {
 	need, have, what := s.bytesNeeded(c), s.bytesFree(), s.limitName()
 	if need <= have {
@@ -122,8 +122,8 @@ func (s *search) tooLarge(c candidate) string {
 	return fmt.Sprintf("needs %v, %s has %v", units.Bytes(need), what, units.Bytes(have))
 }
 
-// bytesNeeded is what a candidate takes of that which it has to fit into: of a limit,
-// what PyTorch reserves, of a card the rest of the process too.
+// bytesNeeded is the memory that counts for a candidate: under a limit, what PyTorch reserves; on a card,
+// the rest of the process too.
 func (s *search) bytesNeeded(c candidate) uint64 {
 	if s.byLimit(c.settings) {
 		return c.probe.PeakReserved
@@ -131,7 +131,7 @@ func (s *search) bytesNeeded(c candidate) uint64 {
 	return c.probe.PeakReserved + s.outside(c.settings)
 }
 
-// bytesFree is what there is to fit into.
+// bytesFree is the memory that a run has to fit into.
 func (s *search) bytesFree() uint64 {
 	share := s.req.Goal.share() * (1 - s.req.Margin)
 	if s.byLimit(s.today) {
@@ -148,7 +148,7 @@ func (s *search) limitName() string {
 	return "the card"
 }
 
-// byLimit tells whether the setup's limit comes before the card's end.
+// byLimit reports whether the setup's limit is reached before the card's.
 func (s *search) byLimit(x settings) bool {
 	limit := s.base.Limit
 	return limit > 0 && (s.req.Card.Total == 0 || limit+s.outside(x) < s.req.Card.Total)

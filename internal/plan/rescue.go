@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// tooSmall says, where nothing fits, what takes least.
+// tooSmall names the settings that take least, if nothing fits.
 func (s *search) tooSmall(p *Plan) error {
 	least, err := s.least()
 	if err != nil {
@@ -23,8 +23,7 @@ func (s *search) tooSmall(p *Plan) error {
 	return nil
 }
 
-// rescue says, where nothing fits, which few further changes to what takes least
-// would make it fit.
+// rescue finds the few further changes that would make a run fit, if nothing does.
 func (s *search) rescue(p *Plan) (err error) {
 	if p.Recommended != nil {
 		return nil
@@ -91,8 +90,8 @@ type attempt struct {
 	least bool // no more is known than that it takes so much, and does not fit
 }
 
-// tryAll pulls each list of levers: the first that fits, else the one that takes
-// least. What cannot fit is simulated only where it might be that one.
+// tryAll tries each list of levers, and returns the first that fits, else the one that takes least. A
+// list that cannot fit is simulated only if it might be that one.
 func (s *search) tryAll(x settings, levers []lever, lists [][]int) ([]int, attempt) {
 	tried := make([]attempt, len(lists))
 	inTurn(len(lists), func(i int) {

@@ -7,8 +7,8 @@ import (
 	"snug/internal/units"
 )
 
-// room is where a run has to fit: a share of the card, with how far off such
-// estimates have been taken off or not.
+// room is the memory that a run has to fit into: a share of the card, with or without allowance for the
+// errors of such estimates.
 type room struct {
 	share   float64
 	careful bool
@@ -39,8 +39,8 @@ const (
 	outsideMayAdd = 200 * units.MiB
 )
 
-// possiblyMissing is how much less of the card there may be than is assumed. A limit is
-// what it is.
+// possiblyMissing is how much less memory the card may have than assumed. A limit given by the user is
+// exact.
 func (s *search) possiblyMissing() uint64 {
 	card := s.req.Card
 	if card.Total == 0 || s.byLimit(s.today) {
@@ -56,7 +56,7 @@ func (s *search) possiblyMissing() uint64 {
 	return out
 }
 
-// inside tells whether a choice's whole estimate stays in a room.
+// inside reports whether a choice's whole estimate stays in a room.
 func (s *search) inside(c *Choice, r room) bool {
 	if !runs(c.Estimate) {
 		return false

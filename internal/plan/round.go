@@ -2,13 +2,12 @@
 
 package plan
 
-// An effective batch that few numbers divide may leave only batches far smaller
-// than what fits: 251 is prime, and 251 steps of 1 are slow. Then the nearest
-// effective batch below is taken, and said out loud, as people do by hand
-// (3 × 21 × 4 = 252 for 256).
+// If an effective batch has few divisors, all possible batches may be far smaller than what fits: 251 is
+// prime, and 251 micro-batches of 1 are slow. Then the nearest lower effective batch is used, and the
+// user is told, as people do by hand (3 × 21 × 4 = 252 for 256).
 const (
-	worthRounding = 1.1  // times faster, or the effective batch stays what it is
-	untimedWorth  = 2    // times larger a batch, where nobody timed the run
+	worthRounding = 1.1  // speedup from which the effective batch is changed
+	untimedWorth  = 2    // growth of the batch from which it is, if the run was not timed
 	nearEnough    = 0.98 // of the effective batch
 )
 
@@ -35,7 +34,7 @@ func (s *search) rounder(c *Choice, r room) (*Choice, error) {
 	}
 	next, err := s.timed(s.split(c.settings, high))
 	if err != nil || next.rate < worth*c.rate {
-		return c, err // what lies between is no faster
+		return c, err // anything in between is no faster
 	}
 	batch, err := s.between(c.settings, s.batches[at], high, r)
 	if err != nil || batch == s.batches[at] {

@@ -13,7 +13,7 @@ import (
 	"snug/internal/spelling"
 )
 
-// rules is what may change.
+// rules say what may change.
 type rules struct {
 	locked, allowed map[string]bool
 	quick           bool // nothing but batch and accumulation
@@ -21,7 +21,7 @@ type rules struct {
 	writable        func(setting string, value any) bool
 }
 
-// writes says whether a setting may get a value.
+// writes reports whether a setting may get a value.
 func (r rules) writes(setting string, value any) bool {
 	return r.writable == nil || r.writable(setting, value)
 }
@@ -60,7 +60,7 @@ func readRules(r Request) (rules, error) {
 	return out, nil
 }
 
-// unreachable tells whether none of the precisions that would be tried can be
+// unreachable reports whether none of the precisions that would be tried can be
 // written so that the run trains.
 func (r Request) unreachable(rules rules) bool {
 	today := r.Setup.Precision
@@ -111,8 +111,8 @@ func (s *search) splits() ([]int, error) {
 	return slices.DeleteFunc(divisors(s.share), func(batch int) bool { return batch > s.most() }), nil
 }
 
-// locked is that a locked field stands in the way. It is the setup's own value,
-// whoever gave it.
+// locked returns the error that a locked field prevents a plan. The field has the setup's own value,
+// whoever set it.
 func locked(field, format string, args ...any) error {
 	e := setup.Wrong(format, args...)
 	e.Field = field
@@ -147,12 +147,12 @@ func (s *search) variants() []settings {
 	return out
 }
 
-// lacksFlash tells whether the run asks for flash attention and the card has none.
+// lacksFlash reports whether the run asks for flash attention and the card has none.
 func (s *search) lacksFlash() bool {
 	return s.today.attention == setup.Flash && s.req.Card.LacksFlash()
 }
 
-// neverCheckpoints tells whether the model's family cannot do it at all. Whatever
+// neverCheckpoints reports whether the model's family cannot do it at all. Whatever
 // else is wrong with the setup, its simulation says.
 func (s *search) neverCheckpoints() bool {
 	if s.base.Model.Config == nil || s.isRecorded() || s.rules.fixed("checkpointing") {
@@ -172,9 +172,9 @@ func (r rules) checkpointing(base *setup.Setup) []bool {
 	return []bool{false, true}
 }
 
-// precisions is what the card supports and what trains the same model: fp32 may
-// run under autocast, and where the card cannot do bf16, fp16 with a scaler
-// stands in for it. Weights in 16 bits are for those who have or allow them.
+// precisions lists the precisions that the card supports and that train the same model: fp32 may run
+// under autocast, and on a card without bf16, fp16 with a scaler replaces it. 16-bit weights are only for
+// runs that have or allow them.
 func (r rules) precisions(today string, card gpu.Card) []string {
 	if r.fixed("precision") {
 		return []string{today}
@@ -195,23 +195,23 @@ func (r rules) precisions(today string, card gpu.Card) []string {
 	return slices.DeleteFunc(out, func(p string) bool { return p != today && len(out) > 1 && !r.writes("precision", p) })
 }
 
-// sane says whether a card can do what settings ask of it.
+// sane reports whether a card can do what settings ask of it.
 func (r rules) sane(x settings, card gpu.Card) bool {
 	return r.computes(x, card) && (r.fixed("attention") || x.attention != setup.Flash || !card.LacksFlash())
 }
 
-// computes says the same of the precision alone.
+// computes is sane for the precision alone.
 func (r rules) computes(x settings, card gpu.Card) bool {
 	return r.fixed("precision") || !isBF16(x.precision) || card.BF16()
 }
 
-// emulatesBF16 says that the run computes in bf16 as it is, and the card only imitates it.
+// emulatesBF16 reports whether the run computes in bf16 as it is, and the card only imitates it.
 func (s *search) emulatesBF16() bool { return isBF16(s.today.precision) && !s.req.Card.BF16() }
 
 func isBF16(precision string) bool { return precision == setup.BF16 || precision == setup.AmpBF16 }
 
-// fused names the kind of an optimizer that does the same in one kernel: less
-// memory for a moment, and less time.
+// fused maps an optimizer to its kind that does the same in one kernel, with less temporary memory and in
+// less time.
 var fused = map[string]string{"adamw": "adamw-fused", "adamw-loop": "adamw-fused", "adam": "adam-fused", "adam-loop": "adam-fused"}
 
 func (r rules) optimizers(x settings) []string {

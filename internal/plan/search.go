@@ -38,8 +38,7 @@ type candidate struct {
 	rate    float64 // samples a second, over all GPUs
 }
 
-// equal is how much slower still counts as equally fast: the clock does not tell
-// finer.
+// equal is the ratio from which two speeds count as equal: the time model is not more precise.
 const equal = 0.99
 
 func newSearch(r Request, p *prober, exact bool) (*search, error) {
@@ -71,7 +70,7 @@ func (s *search) timed(x settings) (candidate, error) {
 		return candidate{}, err
 	}
 	sec := s.stepSeconds(x, p)
-	if sec == 0 { // nobody timed it: fewer, larger batches stand for faster
+	if sec == 0 { // not timed: fewer, larger batches count as faster
 		sec = float64(x.accumulation)
 	}
 	return candidate{x, p, sec, float64(x.effective()) / sec}, nil
@@ -108,9 +107,8 @@ func (s *search) placed(c candidate, r room) (candidate, bool, error) {
 	return c, false, nil
 }
 
-// fits says whether a candidate fits a room. At the end of the card PyTorch
-// gives back its cache before it gives up, so that the stream is played there;
-// a smaller share is nothing that PyTorch would know of.
+// fits reports whether a candidate fits a room. At the limit of the card PyTorch flushes its cache before
+// it fails, so the stream is played there; PyTorch does not know about a smaller share.
 func (s *search) fits(c candidate, r room) (bool, error) {
 	limit := s.reservable(c.settings, r)
 	if c.probe.Exceeds(limit) {
@@ -138,9 +136,8 @@ func (s *search) mayBeLow(c candidate, limit uint64) uint64 {
 	return c.probe.High(c.on(s.base), s.req.Card, limit)
 }
 
-// best is the fastest of the variants in a room; nil where none fits. Among
-// equally fast ones it is the one with the fewest changes, then the one that
-// takes least.
+// best returns the fastest of the variants in a room, or nil if none fits. Among equally fast ones it
+// prefers the fewest changes, then the least memory.
 func (s *search) best(variants []settings, r room) (*candidate, error) {
 	var all []candidate
 	fastest := 0.0
@@ -233,7 +230,7 @@ func (s *search) largest(v settings, r room) (int, error) {
 	return low, nil
 }
 
-// hopeless tells whether settings are known to fit a room at no batch.
+// hopeless reports whether settings are known to fit a room at no batch.
 func (s *search) hopeless(x settings, r room) bool { return s.floor(x) > s.reservable(x, r) }
 
 // split is a variant at a batch, with the accumulation that goes with it.

@@ -11,8 +11,8 @@ import (
 	"snug/internal/setup"
 )
 
-// settings is what of a setup a plan may change. It can be compared, and is what
-// a probe is remembered by.
+// settings is the part of a setup that a plan may change. It is comparable, and is the key under which a
+// probe is stored.
 type settings struct {
 	batch, accumulation   int
 	seq, targetSeq        int
@@ -83,8 +83,8 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 	return &s
 }
 
-// lasting is what of the settings decides how large weights, gradients and optimizer
-// states are, and how they are loaded.
+// lasting is the part of the settings that decides the size of weights, gradients and optimizer states,
+// and how they are loaded.
 func (x settings) lasting() settings {
 	x.batch, x.accumulation, x.chunks = 0, 0, 0
 	x.seq, x.targetSeq, x.positives, x.negatives = 0, 0, 0, 0
@@ -92,8 +92,8 @@ func (x settings) lasting() settings {
 	return x
 }
 
-// loading is what of the settings decides how weights come onto the card. Where they
-// are not sharded before, all of them come, however many GPUs there are.
+// loading is the part of the settings that decides how weights get onto the card. If they are not sharded
+// before, every GPU loads all of them.
 func (x settings) loading() settings {
 	whole := x.kind == "" || !x.spread().LoadsSharded()
 	x = x.lasting()
@@ -104,7 +104,7 @@ func (x settings) loading() settings {
 	return x
 }
 
-// effective is how many samples an optimizer's step sees.
+// effective is the number of samples per optimizer step.
 func (x settings) effective() int { return x.batch * x.accumulation * x.world }
 
 // changes counts in how many ways two settings differ; batch and accumulation

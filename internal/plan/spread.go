@@ -9,20 +9,20 @@ import (
 	"snug/internal/units"
 )
 
-// thinner is which kinds spread a run more thinly, to be tried in order where it
-// does not fit. DeepSpeed's runs stay with it: another stage is one number there.
+// thinner lists the kinds that spread a run over more memory, to be tried in order if it does not fit.
+// Runs with DeepSpeed stay with it: another stage is one number in its config.
 var thinner = map[string][]string{
 	setup.DDP: {setup.Zero1, setup.FSDP2}, setup.Zero1: {setup.FSDP2},
 	setup.Zero1DeepSpeed: {setup.Zero2, setup.Zero3}, setup.Zero2: {setup.Zero3},
 }
 
-// spreads is which of them are shown as levers.
+// spreads lists those that are shown as levers.
 var spreads = map[string][]string{
 	setup.DDP:            {setup.Zero1, setup.Zero2, setup.FSDP2, setup.Zero3},
 	setup.Zero1DeepSpeed: {setup.Zero2, setup.Zero3}, setup.Zero2: {setup.Zero3},
 }
 
-// spread is how settings share a run out, nil where they do not.
+// spread returns how settings spread a run, or nil.
 func (x settings) spread() *setup.Dist {
 	if x.kind == "" {
 		return nil
@@ -35,13 +35,13 @@ func (x settings) spread() *setup.Dist {
 	return d
 }
 
-// gathers16 tells whether FSDP gathers weights in 16 bits and computes in them, so
+// gathers16 reports whether FSDP gathers weights in 16 bits and computes in them, so
 // that autocast has nothing left to do.
 func gathers16(d *setup.Dist) bool {
 	return d.FSDP() && (d.ParamDType == setup.BF16 || d.ParamDType == setup.FP16)
 }
 
-// shardsLater tells whether every GPU holds the whole model before it is sharded.
+// shardsLater reports whether every GPU holds the whole model before it is sharded.
 func (x settings) shardsLater() bool { return x.spread().LoadsWhole() }
 
 // loadSharded is the lever that keeps the whole model from ever being on one GPU.
@@ -74,8 +74,7 @@ func (s *search) fallbackSpreads(plain []settings) [][]settings {
 	return out
 }
 
-// loadNote is what loading decides over a choice: that it is to be loaded in
-// parts, or would take less so.
+// loadNote returns the note that a choice has to be loaded in parts, or that it would take less that way.
 func (s *search) loadNote(c *Choice) string {
 	if !c.settings.spread().LoadsSharded() || !s.today.shardsLater() && c.settings.kind == s.today.kind {
 		return ""

@@ -2,26 +2,23 @@
 
 package profile
 
-// Two recordings of one training step at different sizes are nearly the same
-// sequence of allocations. Nearly: a reshape of a batch of one is a view and
-// needs no copy, an embedding's backward sorts its indices when there are many,
-// cuDNN takes another algorithm. The alignment finds which allocation of one is
-// which of the other.
+// Two recordings of one training step at different sizes are nearly the same sequence of allocations.
+// They differ in places: a reshape of a batch of one is a view and needs no copy, an embedding's backward
+// sorts its indices when there are many, and cuDNN chooses another algorithm. The alignment finds the
+// pairs of allocations that correspond.
 //
-// Only allocations are aligned. The end of an allocation goes with it, and when
-// it comes is read from the one recording that the program is written after.
+// Only allocations are aligned. The time of each free is read from the one recording that the program is
+// written after.
 //
-// How it works. Two allocations are surely the same when stack and CUDA stream
-// agree, they live as long, and their sizes stand in a ratio that a quantity
-// explains: equal, as the batches, as their squares. Nearly all are, so the two
-// sequences are walked in step. Where a pair is not sure but the next few are,
-// the odd pair is one whose size follows no simple rule. Otherwise an
-// allocation is missing on one side, and a small table of best scores (as for
-// texts, Needleman and Wunsch) over the next few dozen on each side says which;
-// a larger one where that does not suffice. A million allocations with ten
-// thousand such places align in well under a second.
+// Two allocations surely correspond if stack and CUDA stream agree, they live equally long, and the ratio
+// of their sizes is explained by a quantity: equal, as the batches, as their squares. Nearly all do, so
+// the two sequences are walked in step. Where a pair is not sure but the next few are, the pair has a
+// size without a simple rule. Otherwise an allocation is missing on one side, and dynamic programming (as
+// for texts, Needleman and Wunsch) over the next few dozen on each side finds which; a larger table is
+// used if that is not enough. A million allocations with ten thousand such places align in well under a
+// second.
 
-// aligner lays one sequence of allocations beside another.
+// aligner aligns one sequence of allocations with another.
 type aligner struct {
 	a, b   []lifetime
 	ratios []ratio // what sizes of b may be to sizes of a
@@ -35,7 +32,7 @@ const none = -1
 // ratio is num to den, of the size in b to the size in a.
 type ratio struct{ num, den uint64 }
 
-// ahead is how many sure pairs prove that the pair before them is one.
+// ahead is the number of sure pairs that prove the pair before them.
 const ahead = 6
 
 // align returns, for each allocation of b, its counterpart in a, or none.
@@ -56,13 +53,13 @@ func align(a, b []lifetime, ratios []ratio) []int32 {
 	return al.pairs
 }
 
-// alike says that nothing but their sizes tells two allocations apart.
+// alike reports whether two allocations differ only in size.
 func (al *aligner) alike(i, j int) bool {
 	x, y := &al.a[i], &al.b[j]
 	return x.stack == y.stack && x.queue == y.queue && sameSpan(x.span, y.span)
 }
 
-// sure says that two allocations are the same one.
+// sure reports whether two allocations surely correspond.
 func (al *aligner) sure(i, j int) bool {
 	return al.alike(i, j) && al.explained(al.a[i].size, al.b[j].size)
 }
@@ -79,8 +76,8 @@ func (al *aligner) explained(a, b uint64) bool {
 	return false
 }
 
-// inStep says that what follows a pair belongs together, so that the pair does
-// too, though its sizes are not explained or one lives longer.
+// inStep reports whether what follows a pair corresponds, so that the pair does too, though its sizes are
+// not explained or one lives longer.
 func (al *aligner) inStep(i, j int) bool {
 	for k := 1; k <= ahead; k++ {
 		if i+k >= len(al.a) || j+k >= len(al.b) {
@@ -93,8 +90,8 @@ func (al *aligner) inStep(i, j int) bool {
 	return true
 }
 
-// sameSpan says that two allocations live about as long, counted in allocations
-// made meanwhile. A few more or less are the differences between the recordings.
+// sameSpan reports whether two allocations live about equally long, counted in allocations made
+// meanwhile. A few more or less are the differences between the recordings.
 func sameSpan(a, b int32) bool {
 	if a == forever || b == forever {
 		return a == b

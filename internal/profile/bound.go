@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// bound is the formula for sizes that no simple one explains: those of data,
-// such as the tokens that an expert is given, or of a kernel that was chosen
-// anew. It grows with all quantities from the largest share seen, and is exact
-// where it was recorded.
+// bound is the formula for sizes that no simple formula explains: sizes that depend on data, such as the
+// tokens of an expert, or on a kernel that changed. It grows with all quantities from the largest share
+// seen, and is exact at the recorded sizes.
 func (s *solver) bound(obs []observation) *formula {
 	mono := s.product()
 	share := 0.0

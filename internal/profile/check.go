@@ -43,7 +43,7 @@ func complete(in Input) error {
 	return nil
 }
 
-// checkTorch wants one PyTorch and one allocator configuration.
+// checkTorch requires one PyTorch release and one allocator configuration.
 func (f *fitter) checkTorch() error {
 	first := f.inputs[0]
 	version, options, err := replay.Settings(first.Recording, first.Recording.Busiest())
@@ -65,7 +65,7 @@ func (f *fitter) checkTorch() error {
 	return nil
 }
 
-// checkCard wants one kind of card: kernels differ between them.
+// checkCard requires one kind of card: kernels differ between them.
 func (f *fitter) checkCard() error {
 	first := f.inputs[0]
 	for _, in := range f.inputs[1:] {
@@ -78,7 +78,7 @@ func (f *fitter) checkCard() error {
 	return nil
 }
 
-// checkNames tells the quantities that vary from those that do not.
+// checkNames separates the quantities that vary from those that do not.
 func (f *fitter) checkNames() error {
 	first := f.inputs[0]
 	names := first.At.Names()
@@ -117,8 +117,7 @@ func (f *fitter) checkDistinct() error {
 	return nil
 }
 
-// checkIndependent refuses quantities that always changed in step: what is due
-// to one cannot be told from what is due to the other.
+// checkIndependent refuses quantities that always changed together: their effects cannot be separated.
 func (f *fitter) checkIndependent() error {
 	names, first := f.program.Names, f.inputs[0].At
 	for i, a := range names {

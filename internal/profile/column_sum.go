@@ -7,7 +7,7 @@ import "snug/internal/kernel"
 // Sums of a matrix over its rows: the gradients of biases and of norms' weights.
 //
 // With few rows the kernel needs nothing; from about a thousand on it shares the
-// work among blocks and takes a buffer for a moment, which grows with the rows
+// work among blocks and takes a buffer briefly, which grows with the rows
 // until the card is full and can be larger than the matrix. Small recordings do
 // not show it, or only its beginning, so it is computed as the kernel does.
 //
@@ -35,7 +35,7 @@ type columnSum struct {
 	semaphores bool
 }
 
-// bytes is what it takes on a card.
+// bytes is its size on a card.
 func (c *columnSum) bytes(monos []float64, on kernel.Rules) float64 {
 	incoming := evaluate(c.incoming, monos)
 	if incoming >= maxBytes {

@@ -82,8 +82,8 @@ func (w *writer) linear(i, after int) *columnSum {
 // minRow is the fewest bytes that are taken for a sum over rows.
 const minRow = 256
 
-// isCublas tells whether event i allocates what PyTorch gives cuBLAS on the card of
-// the recordings, or on any where nobody said which that is.
+// isCublas reports whether event i allocates the cuBLAS workspace of the recordings' card, or of any card
+// if theirs is not known.
 func (w *writer) isCublas(i int) bool {
 	if w.f.program.Card == "" {
 		return kernel.IsCublas(w.events[i].Size)
@@ -173,7 +173,7 @@ func agree(bias, weight int64, input, incoming term) *columnSum {
 	return nil
 }
 
-// hasBuffer says whether events from i on are a buffer and its semaphores.
+// hasBuffer reports whether events from i on are a buffer and its semaphores.
 func (w *writer) hasBuffer(i int) bool {
 	if i+3 >= len(w.events) {
 		return false
@@ -183,7 +183,7 @@ func (w *writer) hasBuffer(i int) bool {
 		e[2].Kind == stream.Free && e[2].ID == e[1].ID && e[3].Kind == stream.Free && e[3].ID == e[0].ID
 }
 
-// confirmed says whether a sum has the buffer and the semaphores that are behind
+// confirmed reports whether a sum has the buffer and the semaphores that are behind
 // event i, in every recording that has them.
 func (w *writer) confirmed(sum *columnSum, i int) bool {
 	semaphores := *sum

@@ -111,8 +111,8 @@ func (w *writer) backwardOf(i int) []conv {
 	return w.guessed(i, dx, in, after)
 }
 
-// incoming are what can be the incoming gradient: what is let go from event i on,
-// or, where something else holds it, nothing that is seen here.
+// incoming returns the candidates for the incoming gradient: tensors freed from event i on. If something
+// else holds the gradient, there are none.
 func (w *writer) incoming(i int) []*term {
 	var out []*term
 	for ; i < len(w.events) && w.events[i].Kind == stream.Free && len(out) < 4; i++ {
@@ -172,8 +172,8 @@ func (w *writer) measuredAt(i, dx int, in, out *term) []conv {
 	return nil
 }
 
-// agreeing are the convolutions of such sizes whose workspaces are those of the
-// recordings; dx is none where there is no gradient of the input.
+// agreeing returns the convolutions of these sizes whose workspaces match the recordings. dx is none if
+// the input has no gradient.
 func (w *writer) agreeing(c conv, sizes kernel.ConvSizes, i, dx int) (can []conv) {
 	for _, c.shape = range w.f.shapes(sizes) {
 		if w.measured(c, kernel.WGrad, i) != nil && (dx == none || w.measured(c, kernel.DGrad, dx) != nil) {

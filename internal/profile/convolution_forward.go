@@ -98,7 +98,7 @@ func (w *writer) cast(i int, c conv) cast {
 	return got
 }
 
-// sameCall says whether two events were caused by the same line; without stacks
+// sameCall reports whether two events were caused by the same line; without stacks
 // only neighbours are.
 func (w *writer) sameCall(j, i int) bool {
 	if w.stacks == nil {
@@ -135,7 +135,7 @@ func (f *fitter) shapes(s kernel.ConvSizes) []kernel.ConvShape {
 	return shapes
 }
 
-// agrees says whether measured workspaces are those of the recordings.
+// agrees reports whether measured workspaces are those of the recordings.
 func (f *fitter) agrees(row kernel.ConvWorkspace, quantity int, obs []observation) bool {
 	for _, o := range obs {
 		if row.At(int(f.points[o.recording][quantity])) != o.size {

@@ -12,7 +12,7 @@ import (
 // shape is guessed from the sizes of their tensors; that it is one at all is
 // believed where a workspace is made of just what that shape needs.
 
-// guessed is backwardOf for such.
+// guessed is backwardOf for guessed convolutions.
 func (w *writer) guessed(i, dx int, in *term, after int) []conv {
 	if in == nil {
 		return nil
@@ -40,7 +40,7 @@ func (w *writer) guessed(i, dx int, in *term, after int) []conv {
 	return nil
 }
 
-// explained says whether the workspace behind event i is just what c needs.
+// explained reports whether the workspace behind event i is just what c needs.
 func (w *writer) explained(c conv, kind kernel.ConvKind, i int) bool {
 	if !w.moment(i + 1) {
 		return false

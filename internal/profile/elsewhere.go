@@ -10,13 +10,12 @@ import (
 	"snug/internal/stream"
 )
 
-// A card of another kind runs other kernels. Of two the sources tell what they
-// take there: the workspaces that cuBLAS keeps, which are four times as large on
-// sm_90 as elsewhere, and the buffers of sums. They are planned with; what
-// convolutions and attention take there is not known.
+// A card of another kind runs other kernels. For two of them the sources show what they take there: the
+// workspaces that cuBLAS keeps, which are four times as large on sm_90 as elsewhere, and the buffers of
+// sums. These are planned with. What convolutions and attention take there is not known.
 
-// elsewhere is the program as far as one of its variants goes on another kind of
-// card, nil where that is the one of the recordings or nobody said which it is.
+// elsewhere returns the program for one variant on another kind of card; nil if that is the card of the
+// recordings or is not known.
 func (p *Program) elsewhere(card gpu.Card, like *variant) *Program {
 	was, now := p.rules(), card.Kernels(p.torch())
 	if card.Capability == 0 && card.Maker != gpu.AMD || now == was {
@@ -69,8 +68,8 @@ func (p *Program) rules() kernel.Rules {
 // torch is the release that was recorded: 211 for 2.11.
 func (p *Program) torch() int { return 100*p.Torch.Major + p.Torch.Minor }
 
-// card is that of the recordings: the reference, where they do not say or say one
-// that nobody knows.
+// card is the card of the recordings, or the reference card if it is not recorded or not in the
+// catalogue.
 func (p *Program) card() (card gpu.Card, known bool) {
 	card, err := gpu.Find(p.Card)
 	if err != nil {
@@ -79,8 +78,8 @@ func (p *Program) card() (card gpu.Card, known bool) {
 	return card, true
 }
 
-// Unplaced tells that nobody knows the card of the recordings, and that nothing in
-// them shows it: no sum took just what it takes on the reference, and no convolution.
+// Unplaced reports whether the card of the recordings is not known and nothing in them shows it: no sum
+// and no convolution took exactly what it takes on the reference card.
 func (p *Program) Unplaced() bool {
 	if _, known := p.card(); known {
 		return false

@@ -4,8 +4,8 @@ package profile
 
 import "math"
 
-// Facts is what was told of the recorded runs beside their streams. Whatever
-// nobody told is zero: recordings that were made by hand have none of it.
+// Facts is what was recorded besides the streams. Unknown fields are zero: recordings made by hand have
+// none of them.
 type Facts struct {
 	Model         string   `json:"model,omitempty"`         // class of the module that was trained
 	Params        int      `json:"params,omitempty"`        // how many parameters it has
@@ -19,19 +19,18 @@ type Facts struct {
 	Accumulation  int      `json:"accumulation,omitempty"`  // backward passes a step
 	World         int      `json:"world,omitempty"`         // processes that trained together
 	Stacks        bool     `json:"stacks,omitempty"`        // recorded too, which slows a step down
-	Timings       []Timing `json:"timings,omitempty"`
+	Timings       []Timing `json:"timings,omitempty"`       // step times by size
 }
 
-// Timing is how long an optimizer's step took at a size.
+// Timing is the time of an optimizer step at a size.
 type Timing struct {
-	At      Point   `json:"at"`
-	Seconds float64 `json:"seconds"`
+	At      Point   `json:"at"`      // the size
+	Seconds float64 `json:"seconds"` // of one step
 }
 
-// Seconds is how long one forward and backward takes at a size, with its share
-// of the optimizer's step: a line through what was measured, over the product of
-// the quantities. It is 0 where nothing was timed; grows is false where the
-// recorded sizes were too small, or the clock too coarse, to show that more
+// Seconds is the time of one forward and backward pass at a size, with its share of the optimizer step: a
+// straight line through the measured times, over the product of the quantities. It is 0 if nothing was
+// timed. grows is false if the recorded sizes were too small, or the clock too coarse, to show that more
 // samples take more time.
 func (p *Program) Seconds(at Point) (seconds float64, grows bool) {
 	var xs, ys []float64
@@ -47,7 +46,7 @@ func (p *Program) Seconds(at Point) (seconds float64, grows bool) {
 	return base + slope*p.work(at), slope > 0
 }
 
-// work is what a size is counted as: batch times seq times what else varies.
+// work is the size as one number: batch times seq times the other quantities.
 func (p *Program) work(at Point) float64 {
 	x := 1.0
 	for _, name := range p.Names {
@@ -76,7 +75,7 @@ func line(xs, ys []float64) (base, slope float64) {
 	return base, slope
 }
 
-// sane refuses facts that no run has, as a damaged file may hold them.
+// sane reports whether facts are possible; those of a damaged file may not be.
 func (f *Facts) sane() bool {
 	const most = 1 << 50
 	bytes := f.Parameters < most && f.Gradients < most && f.States < most

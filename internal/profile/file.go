@@ -16,7 +16,7 @@ import (
 	"snug/internal/files"
 )
 
-// memory.snug: a program in a file that belongs beside the training code.
+// memory.snug: a program in a file that is kept with the training code.
 //
 // Goals: small (a step of a million events in well under a megabyte), the same
 // bytes for the same recordings, readable by every later snug, and damage is
@@ -50,7 +50,7 @@ const (
 // checksum is CRC-32C, whose tables take as long to make as a small file to read.
 func checksum(body []byte) uint32 { return crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)) }
 
-// fileHeader is what the numbers mean.
+// fileHeader describes the meaning of the numbers.
 type fileHeader struct {
 	Torch   string            `json:"torch"`
 	Options allocator.Options `json:"options"`
@@ -84,7 +84,7 @@ func (p *Program) Write(w io.Writer) error {
 	return err
 }
 
-// Is says whether a file that begins with these bytes is a memory.snug.
+// Is reports whether a file that begins with these bytes is a memory.snug.
 func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(fileMagic)) }
 
 // Read reads a memory.snug file.

@@ -87,8 +87,7 @@ func (d *decoder) atMost(most int, what string) int {
 	return n
 }
 
-// atMostTerms reads a count of what a formula is made of, of which all formulas
-// together have a bound as well.
+// atMostTerms reads a count of parts of a formula. The total over all formulas is limited too.
 func (d *decoder) atMostTerms(most int, what string) int {
 	n := d.atMost(most, what)
 	if d.termsRead += n; d.termsRead > mostTerms {

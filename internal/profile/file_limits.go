@@ -24,14 +24,14 @@ const (
 	maxWork       = 1 << 28 // formulas, each at the size of each recording
 )
 
-// bodyLimit is how large the body of a file may be. A million events that are all
-// alike take some four kilobytes, three bytes an event before.
+// bodyLimit is the largest body of a file. A million events that are all alike take about four kilobytes,
+// and three bytes per event uncompressed.
 func bodyLimit(file int) int {
 	const base, ratio = 2 << 20, 1 << 11
 	return min(base+ratio*file, maxBody)
 }
 
-// events is how many there are in all variants.
+// events is the number of events in all variants.
 func (p *Program) events() int {
 	n := 0
 	for i := range p.variants {
@@ -40,7 +40,7 @@ func (p *Program) events() int {
 	return n
 }
 
-// terms is how many there are in all formulas, with what was measured and seen.
+// terms is the number of terms in all formulas, including measured and observed values.
 func (p *Program) terms() int {
 	n := 0
 	for i := range p.formulas {
@@ -56,7 +56,7 @@ func (p *Program) terms() int {
 	return n
 }
 
-// tooLong says that a program is more than is read back.
+// tooLong returns an error if a program exceeds what can be read back.
 func (p *Program) tooLong() error {
 	if n := p.events(); n > maxEvents {
 		return fmt.Errorf("the recordings have %d events, and a profile holds %d: record fewer steps (--steps) or sizes", n, maxEvents)

@@ -10,16 +10,16 @@ import (
 )
 
 // Steps of a recording are alike, and so are recordings at two sizes, but they
-// are megabytes apart and deflate looks back 32 KiB. So long repetitions are taken
-// out first. What is left is a sequence of
+// are megabytes apart and deflate looks back 32 KiB. So long repetitions are removed first. The result
+// is a sequence of
 //
 //	length, bytes       as they are
-//	length, distance    so many bytes of what stands so far back
+//	length, distance    a copy of bytes at that distance back
 //
 // that ends with a length of 0 instead of a repetition.
 
-// repeatMin is what a repetition has at least. Places are remembered that far
-// apart, so that one of twice the length is always found.
+// repeatMin is the shortest repetition. Positions are remembered at this distance, so one of twice the
+// length is always found.
 const repeatMin = 64
 
 // withoutRepeats writes body with its long repetitions taken out.
@@ -68,8 +68,7 @@ func hashOf(b []byte) uint64 {
 	return hash
 }
 
-// withRepeats puts them back; what would be longer than most bytes is refused
-// before it is made.
+// withRepeats restores them; a result of more than most bytes is refused before it is made.
 func withRepeats(in []byte, most int) ([]byte, error) {
 	n, err := withRepeatsLength(in, most)
 	if err != nil {
@@ -92,7 +91,7 @@ func withRepeats(in []byte, most int) ([]byte, error) {
 	}
 }
 
-// withRepeatsLength is how long a text is once its repetitions are back.
+// withRepeatsLength is the length of a text with its repetitions.
 func withRepeatsLength(in []byte, most int) (int, error) {
 	d := &decoder{in: in}
 	n := uint64(0)

@@ -59,7 +59,7 @@ func (v *variant) columns() *columns {
 	return c
 }
 
-// nearAge is the age from which on a free is written by the one before it.
+// nearAge is the age from which a free is written relative to the one before it.
 const nearAge = 64
 
 // age writes which allocation an event is about: of the last nearAge ones how many

@@ -12,10 +12,10 @@ import (
 
 // Input is a recording and the size it was made at.
 type Input struct {
-	Name      string // the file, for messages
-	At        Point
-	Card      string // what it was made on, as its driver or the catalogue names it; "" where nobody said
-	Recording *snapshot.Recording
+	Name      string              // the file, for messages
+	At        Point               // the size it was made at
+	Card      string              // the card it was made on, as its driver or the catalogue names it; "" if not known
+	Recording *snapshot.Recording // the snapshot
 }
 
 // fitter makes a program of recordings.
@@ -39,8 +39,8 @@ type fitter struct {
 // Fit makes a program of two or more recordings of the same training step.
 func Fit(inputs []Input) (*Program, error) { return newFitter(inputs).fit() }
 
-// FitUnmeasured fits as if nobody had measured any convolution of the recordings: how
-// a network fares that is like no other.
+// FitUnmeasured fits as if no convolution of the recordings had been measured. It shows how predictions
+// do for a new kind of network.
 func FitUnmeasured(inputs []Input) (*Program, error) {
 	f := newFitter(inputs)
 	f.strange = true
@@ -86,7 +86,7 @@ func (f *fitter) arrange() {
 	p.monos = monomials(len(p.Names))
 }
 
-// align lays every recording beside every other.
+// align aligns every recording with every other.
 func (f *fitter) align() error {
 	f.pairs = make([][][]int32, len(f.inputs))
 	for k := range f.pairs {

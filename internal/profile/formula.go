@@ -89,7 +89,7 @@ type term struct {
 	mono uint8
 }
 
-// Certainty says how well a formula is known.
+// Certainty is how well a formula is known.
 type Certainty uint8
 
 // The certainties.
@@ -144,11 +144,11 @@ func (f *formula) bytes(on kernel.Rules, monos []float64, values []int64, record
 	return uint64(max(size, 0)), nil
 }
 
-// ErrTooLarge is that a size asks for an allocation that no memory holds: such a
-// run fits nowhere, and is no mistake of the profile.
+// ErrTooLarge means that a size needs an allocation larger than any memory. Such a run fits nowhere; the
+// profile is not at fault.
 var ErrTooLarge = errors.New("an allocation larger than any memory")
 
-// tooLarge is how large.
+// tooLarge is the size.
 type tooLarge struct{ tebibytes float64 }
 
 func (t tooLarge) Error() string { return fmt.Sprintf("an allocation of %.0f TiB", t.tebibytes) }
@@ -164,7 +164,7 @@ func evaluate(terms []term, monos []float64) float64 {
 	return sum
 }
 
-// constant says that the size is the same everywhere.
+// constant reports whether the size is the same everywhere.
 func (f *formula) constant() bool {
 	return len(f.terms) == 1 && f.terms[0].mono == 0
 }

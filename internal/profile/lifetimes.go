@@ -73,9 +73,8 @@ func stackKeys(rec *snapshot.Recording) []uint64 {
 	return keys
 }
 
-// shareStacks says whether two recordings have stacks in common for at least
-// half of what they allocate. Otherwise they were made by programs that differ
-// in their lines, and the stacks tell nothing about which allocation is which.
+// shareStacks reports whether two recordings have common stacks for at least half of what they allocate.
+// Otherwise their programs differ in line numbers, and the stacks do not help to match allocations.
 func shareStacks(a, b []lifetime) bool {
 	seen := map[uint64]bool{}
 	for i := range a {
@@ -90,7 +89,7 @@ func shareStacks(a, b []lifetime) bool {
 	return 2*shared >= len(b)
 }
 
-// withoutStacks is a copy that only sizes and spans tell apart.
+// withoutStacks is a copy in which only sizes and spans matter.
 func withoutStacks(l []lifetime) []lifetime {
 	out := slices.Clone(l)
 	for i := range out {

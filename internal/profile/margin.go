@@ -12,15 +12,14 @@ import (
 
 // How far a run can be from its prediction follows from what the profile does
 // not know. Of 446 predictions beside real runs (34 models, from all pairs and
-// triples of their recordings), 431 were right to the byte. What the others have
-// in common, and what is made of it here:
+// triples of their recordings), 431 were right to the byte. The others have these causes, and are
+// handled like this:
 //
-//   - Workspaces that no formula gives and nobody measured. Planned with none of
+//   - Workspaces without a formula or a measurement. Planned with none of
 //     them, with half, half as much again and twice as much, the peak either stays
-//     or moves; where it stayed, none was off by a segment. Where it moves, those
-//     plans are the ends of what is bounded. For workspaces guessed from like
-//     convolutions that would be too much, as most guesses are right: the ends are
-//     how far such predictions were off (Guessed).
+//     or moves; where it stayed, none was off by a segment. Where it moves, those plans are the bounds.
+//     For workspaces guessed from like convolutions that would be too much, as most guesses are right:
+//     the ends are how far such predictions were off (Guessed).
 //   - Recordings that are not of quite the same program, as where a large batch
 //     took other kernels than a small one: tensors stay without a counterpart or
 //     without a formula, and others are paired wrongly (Unlike).
@@ -34,8 +33,8 @@ import (
 // How far beyond the recordings a size lies explains nothing: of 256 predictions
 // without any of this, up to 43 times as far, one was off, by 10 MiB.
 
-// Residual is how far predictions from p have to be taken for off where nobody
-// plans them: by as much as any whose causes p has.
+// Residual is the range of errors of predictions from p, without a plan: the widest of those with the
+// same causes.
 func (p *Program) Residual() (r Residual) {
 	for i := range p.formulas {
 		switch f := &p.formulas[i]; {
@@ -48,11 +47,11 @@ func (p *Program) Residual() (r Residual) {
 	return r
 }
 
-// Margin is how many bytes less, and how many more, than predicted a run may
-// reserve, and why. Neither counts that PyTorch takes memory in whole segments.
+// Margin is how far the reserved memory of a run may be from the prediction, and why. It does not include
+// the rounding to whole segments.
 type Margin struct {
-	Less, More uint64
-	Causes     []Cause
+	Less, More uint64  // bytes below and above the prediction
+	Causes     []Cause // the reasons
 }
 
 // Cause is why a run may reserve something else than predicted.
@@ -60,13 +59,13 @@ type Cause int
 
 // The causes.
 const (
-	Workspaces Cause = iota // that no formula gives and nobody measured
+	Workspaces Cause = iota // workspaces without a formula or a measurement
 	Unlike                  // recordings that differ in more than their size
 	Smaller                 // a size below all recorded ones
-	Updates                 // that a gradient scaler may leave out
+	Updates                 // updates that a gradient scaler may skip
 	Elsewhere               // a card of another kind than that of the recordings
-	Attention               // that only one of the two cards has fast kernels for
-	Unplaced                // recordings of which nobody knows the card
+	Attention               // attention for which only one of the two cards has fast kernels
+	Unplaced                // the card of the recordings is not known
 )
 
 // matters is from where on plans differ: less than the smallest segment for
@@ -111,7 +110,7 @@ func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, e
 	return w.margin()
 }
 
-// below says whether a size is smaller than all recorded ones.
+// below reports whether a size is smaller than all recorded ones.
 func (p *Program) below(values []int64) bool {
 	for k, value := range values {
 		if !slices.ContainsFunc(p.variants, func(w variant) bool { return w.at[k] <= value }) {
@@ -121,9 +120,8 @@ func (p *Program) below(values []int64) bool {
 	return false
 }
 
-// unpaired is how many bytes of tensors are alive at once that only one recording
-// has, or that no formula gives. What lives for a moment is a kernel's workspace
-// and no tensor.
+// unpaired is the most bytes at one time in tensors that only one recording has, or that no formula
+// gives. A short-lived allocation is a kernel's workspace, not a tensor.
 func (p *Program) unpaired(v *variant, sizes []uint64) (most uint64) {
 	alive, now := map[uint32]uint64{}, uint64(0)
 	for i := range v.events {
@@ -143,19 +141,19 @@ func (p *Program) unpaired(v *variant, sizes []uint64) (most uint64) {
 	return most
 }
 
-// bounded says that nothing but the recordings tells what an allocation takes.
+// bounded reports whether the size of an allocation is known only from the recordings.
 func (f *formula) bounded() bool { return f.certainty == Bounded && f.measured == nil }
 
-// guess says that it is a workspace taken from convolutions like its own.
+// guess reports whether it is a workspace taken from similar convolutions.
 func (f *formula) guess() bool { return f.certainty == Bounded && f.measured != nil }
 
-// alone says that only one recording had the allocation: two sizes that one term
-// gives would have confirmed it.
+// alone reports whether only one recording had the allocation: two sizes with one term would have
+// confirmed it.
 func (f *formula) alone() bool {
 	return f.certainty == Fitted && len(f.terms) == 1 && f.sum == nil && f.measured == nil
 }
 
-// moment says whether event i allocates what the very next event frees.
+// moment reports whether event i allocates what the very next event frees.
 func (v *variant) moment(i int) bool {
 	return i+1 < len(v.events) && v.events[i+1].kind == stream.Free && v.events[i+1].id == v.events[i].id
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Point is a size of the training run: what each varied quantity is.
+// Point is a size of the training run: the value of each varied quantity.
 type Point map[string]int64
 
 // maxQuantity keeps products of quantities within what a formula can compute.

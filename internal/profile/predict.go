@@ -9,11 +9,11 @@ import (
 	"snug/internal/bestfit"
 )
 
-// Prediction is what a training step takes at a size, in bytes.
+// Prediction is the memory of a training step at a size, in bytes.
 type Prediction struct {
-	At            Point  `json:"at"`
-	PeakAllocated uint64 `json:"peak_allocated"`
-	PeakReserved  uint64 `json:"peak_reserved"`
+	At            Point  `json:"at"`             // the size
+	PeakAllocated uint64 `json:"peak_allocated"` // bytes
+	PeakReserved  uint64 `json:"peak_reserved"`  // bytes
 }
 
 // endless is a card that nothing fills.
@@ -22,8 +22,8 @@ const endless = 1 << 58
 // Predict generates the stream at a size and plays it through the allocator.
 func (p *Program) Predict(at Point) (*Prediction, error) { return p.PredictBeside(at, 0) }
 
-// PredictBeside is Predict with so many bytes held beside the stream, from before
-// its first event on.
+// PredictBeside is like Predict, with kept bytes held in addition to the stream, from before its first
+// event.
 func (p *Program) PredictBeside(at Point, kept uint64) (*Prediction, error) {
 	values, err := p.values(at)
 	if err != nil {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package profile makes any model plannable: a few short recordings of its
-// training step at small sizes become one program of batch, seq and whatever
-// else was varied, and the program gives the stream of allocations at any other
-// size.
+// Package profile predicts the memory of any model from recordings. It fits a
+// few short recordings of the training step at small sizes to a Program with
+// parameters such as batch and seq, and the Program generates the stream of
+// allocations at any other size. Package record makes the recordings.
 //
-// The path of the data, a file a step:
+// The path of the data, one file per step:
 //
 //	point.go      "batch=2,seq=128"
 //	lifetimes.go  a recording as a sequence of allocations
@@ -30,8 +30,9 @@
 //	facts.go      what is known beside the stream: parameters, seconds
 //	file.go       the program as a small file, memory.snug
 //
-// What is not guessed: an allocation whose sizes no simple formula explains
-// keeps a bound, and the answer says how many bytes of the peak rest on such.
+// Nothing is guessed: an allocation whose sizes no simple formula explains gets
+// an upper bound, and the answer reports how many bytes of the peak depend on
+// such bounds.
 package profile
 
 import (
@@ -42,13 +43,13 @@ import (
 
 // Program is a training step as a function of its sizes.
 type Program struct {
-	Names   []string // the quantities that were varied, in order
-	Fixed   Point    // those that were named and stayed the same
-	Torch   allocator.Version
-	Options allocator.Options
-	Card    string // what the recordings were made on; "" where nobody said
-	Facts   Facts
-	Doubts  []string // what makes the recordings look unlike what was said of them; not kept in a file
+	Names   []string          // the quantities that were varied, in order
+	Fixed   Point             // those that were named and stayed the same
+	Torch   allocator.Version // the PyTorch release of the recordings
+	Options allocator.Options // the allocator options of the recordings
+	Card    string            // the card of the recordings; "" if not known
+	Facts   Facts             // what else was recorded: parameters, step times
+	Doubts  []string          // signs that the recordings are not what they are said to be; not stored in a file
 
 	on       *kernel.Rules // another card than that of the recordings; nil is that
 	monos    []monomial
@@ -63,7 +64,7 @@ type variant struct {
 	queues []uint64
 	start  []allocator.SegmentState
 	events []event
-	made   uint32 // allocations, those before the first event included
+	made   uint32 // number of allocations, including those before the first event
 	before uint32 // allocations before the first event
 	whole  whole
 }

@@ -45,8 +45,7 @@ func (p *Program) Requested(at Point) (uint64, error) {
 	return most, nil
 }
 
-// begun is what a variant begins with, written down by allocation where it may
-// be given back.
+// begun is the memory that a variant begins with, by allocation if it may be freed.
 func (v *variant) begun(held []uint64) (sum uint64) {
 	for i := range v.start {
 		for _, b := range v.start[i].Blocks {

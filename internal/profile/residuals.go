@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// Residual is between what and what truth lay, as a share of the prediction less one.
+// Residual is the range of the errors of predictions, as true/predicted - 1.
 type Residual struct {
-	Cases int     `json:"cases"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
+	Cases int     `json:"cases"` // the number of predictions
+	Low   float64 `json:"low"`   // the lowest error
+	High  float64 `json:"high"`  // the highest error
 }
 
-// Or is what holds both.
+// Or returns the range that covers both.
 func (r Residual) Or(o Residual) Residual {
 	return Residual{Cases: r.Cases + o.Cases, Low: min(r.Low, o.Low), High: max(r.High, o.High)}
 }
@@ -23,21 +23,19 @@ func (r Residual) Or(o Residual) Residual {
 // With counts one more prediction, and how far off it was.
 func (r Residual) With(off float64) Residual { return r.Or(Residual{Cases: 1, Low: off, High: off}) }
 
-// Residuals is how far off predictions have been, each over all of those with that
-// cause. `make accuracy` writes them.
+// Residuals are the errors of predictions by cause. `make accuracy` writes them.
 //
-// They hold all of the 446 predictions. Taken from the other models alone, they hold
-// 441, and 445 of the same with each model's convolutions taken out of cuDNN's table.
+// They cover all of the 446 predictions. Taken from the other models only, they cover 441, and 445 if
+// each model's convolutions are taken out of cuDNN's table.
 type Residuals struct {
 	Guessed Residual `json:"guessed"` // without the model's convolutions, where the guesses moved the peak
-	Unlike  Residual `json:"unlike"`
-	Smaller Residual `json:"smaller"`
+	Unlike  Residual `json:"unlike"`  // the recordings differ in more than their size
+	Smaller Residual `json:"smaller"` // the size is below all recorded ones
 
-	// Not measured but simulated: the setups of dev.jsonl with and without flash
-	// attention. Most where heads share keys, which other kernels want copied for each
-	// head.
+	// Not measured but simulated: the setups of dev.jsonl with and without flash attention. The
+	// difference is largest where heads share keys, which other kernels copy for each head.
 	FlashLost   Residual `json:"flash_lost"`
-	FlashGained Residual `json:"flash_gained"`
+	FlashGained Residual `json:"flash_gained"` // the same for a card that has flash attention where the recorded one has not
 }
 
 //go:embed residuals.json

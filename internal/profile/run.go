@@ -9,7 +9,7 @@ import (
 
 // Run is a training step at a size, for an allocator to play.
 type Run struct {
-	Trace *stream.Trace
+	Trace *stream.Trace            // the stream at that size
 	Start []allocator.SegmentState // what was there before the first event
 }
 

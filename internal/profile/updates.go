@@ -8,18 +8,16 @@ import (
 	"snug/internal/stream"
 )
 
-// In float16 the scale of the gradients begins so high that they often overflow.
-// The update is left out then and the scale halved, which numbers decide that
-// nobody has before the run. Until its first update a run has no optimizer
-// states, and where they come later they find other holes.
+// In float16 the scale of the gradients begins so high that they often overflow. Then the update is
+// skipped and the scale is halved. Whether that happens depends on values that are not known before the
+// run. Until its first update a run has no optimizer states, and if they are made later they fill other
+// holes.
 //
-// A recording shows the states: of all stretches of events in which nothing of
-// the batch's size is allocated, as in an update, the one in the first update
-// leaves by far the most behind for good.
+// A recording shows the states: of all stretches of events without an allocation of the batch's size, as
+// in an update, the first update leaves by far the most memory behind.
 
-// leavingOut are the programs of runs that never get to an update, and that get
-// to it one step later, where that can be told, as far as one variant goes. Only
-// runs in float16 do either.
+// leavingOut returns the programs of runs that never get to an update, and of runs that get to it one
+// step later, if they can be derived, for one variant. Only runs in float16 have them.
 func (p *Program) leavingOut(v *variant) []*Program {
 	if p.Facts.Precision != "amp-fp16" {
 		return nil
@@ -56,7 +54,7 @@ func (p *Program) states(v *variant) (states []int) {
 	return states
 }
 
-// fixed says that a size does not depend on the quantities.
+// fixed reports whether a size does not depend on the quantities.
 func (f *formula) fixed() bool {
 	return f.sum == nil && f.measured == nil && len(f.growing()) == 0
 }
@@ -105,7 +103,7 @@ func (p *Program) inUpdates(v *variant, states, begins []int) map[int]bool {
 	return out
 }
 
-// alike says that two events do the same, whatever they do it to.
+// alike reports whether two events do the same, to any allocation.
 func (e event) alike(o event) bool {
 	return e.kind == o.kind && e.queue == o.queue && (e.kind != stream.Alloc || e.formula == o.formula)
 }

@@ -8,32 +8,29 @@ import (
 	"snug/internal/stream"
 )
 
-// workspace says whether event i allocates what the very next event frees,
+// workspace reports whether event i allocates what the very next event frees,
 // right after another allocation: a kernel's workspace, behind its output.
 func (w *writer) workspace(i int) bool {
 	return w.moment(i) && i > 0 && w.events[i-1].Kind == stream.Alloc
 }
 
-// moment says whether event i allocates what the very next event frees.
+// moment reports whether event i allocates what the very next event frees.
 func (w *writer) moment(i int) bool {
 	return i+1 < len(w.events) && w.events[i].Kind == stream.Alloc &&
 		w.events[i+1].Kind == stream.Free && w.events[i+1].ID == w.events[i].ID
 }
 
-// workspaceFormula is the size of a workspace. cuDNN takes a kernel by shape and
-// the kernel says what it needs, which no formula gives; but what is in there is
-// known:
+// workspaceFormula is the size of a workspace. cuDNN chooses a kernel by shape and the kernel decides
+// what it needs, so no formula gives the size; but the contents are known:
 //
-//   - copies in the layout that the kernel likes of input, weight and output,
-//     the first and the last proportional to the batch;
-//   - for the gradient of a weight, partial sums: one for each image, or a
-//     number that depends on the card and stays as the batch grows.
+//   - copies of input, weight and output in the layout that the kernel needs; the first and the last
+//     are proportional to the batch;
+//   - for the gradient of a weight, partial sums: one for each image, or a number that depends on the
+//     card and not on the batch.
 //
-// So a workspace that two recordings explain as a constant and a part that grows
-// is taken as that. One that grew faster, or shrank, changed its kernel; then
-// the part that grows is what the call's tensors would need as copies, and the
-// rest is constant. One sum for each image is not kept up when the copies take
-// less.
+// So a workspace that two recordings explain as a constant and a growing part is taken as that. One that
+// grew faster, or shrank, changed its kernel; then the growing part is what copies of the call's tensors
+// would need, and the rest is constant. One sum for each image is not kept up when copies take less.
 func (w *writer) workspaceFormula(i int) *formula {
 	c := w.call(i)
 	f := w.base[w.events[i].ID]
@@ -77,7 +74,7 @@ func (w *writer) partials(i int) int64 {
 	return int64(w.f.rules.ConvPartials(uint64(weight)))
 }
 
-// castLater says whether a copy twice as large as a weight's gradient is made
+// castLater reports whether a copy twice as large as a weight's gradient is made
 // soon after it: the gradient was in 16 bits.
 func (w *writer) castLater(i int, size int64) bool {
 	for _, e := range w.events[i:min(i+6, len(w.events))] {
@@ -100,7 +97,7 @@ func (w *writer) tiny(obs []observation) bool {
 	return true
 }
 
-// perImage says that a workspace is one float32 sum for each image.
+// perImage reports whether a workspace is one float32 sum for each image.
 func (w *writer) perImage(c call, f *formula) bool {
 	if !c.output.constant() || c.input == nil || c.incoming == nil || len(f.terms) != 1 || f.constant() {
 		return false

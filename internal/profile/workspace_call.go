@@ -66,8 +66,7 @@ func (w *writer) first(c call, obs []observation) *formula {
 	}
 }
 
-// copiedFor is the growing part of the first workspace behind an output of that
-// size.
+// copiedFor is the growing part of the first workspace after an output of that size.
 func (w *writer) copiedFor(output *formula) []term {
 	for i := range w.events {
 		if w.workspace(i) && slices.Equal(w.base[w.events[i-1].ID].terms, output.terms) {
@@ -77,8 +76,8 @@ func (w *writer) copiedFor(output *formula) []term {
 	return nil
 }
 
-// steep says that a workspace grew faster than copies of all tensors would, so
-// that it cannot go on like that.
+// steep reports whether a workspace grew faster than copies of all tensors would, so that it cannot
+// continue like that.
 func (w *writer) steep(c call, f *formula) bool {
 	if c.input == nil || c.incoming == nil {
 		return false
@@ -119,13 +118,13 @@ func (w *writer) partly(c call, f *formula, obs []observation) []term {
 	return partial
 }
 
-// exceeds says that terms are clearly more than what copies take.
+// exceeds reports whether terms are clearly more than copies take.
 func (w *writer) exceeds(terms, copies []term) bool {
 	monos := w.f.program.at(w.f.points[w.k])
 	return evaluate(terms, monos) > 1.02*evaluate(copies, monos)
 }
 
-// explains says whether terms give the observed sizes but for a few numbers.
+// explains reports whether terms give the observed sizes up to a few numbers.
 func (w *writer) explains(obs []observation, terms []term) bool {
 	for _, o := range obs {
 		if d := float64(o.size) - evaluate(terms, w.f.program.at(w.f.points[o.recording])); d < 0 || d > tinyBytes {

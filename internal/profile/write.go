@@ -88,8 +88,8 @@ func (t *tally) add(f *formula) {
 	t.votes[f]++
 }
 
-// elected is the formula with the most votes. Of those that have as many, it is the
-// first that grows, or else the first; nil where nobody voted.
+// elected returns the formula with the most votes. In a tie it is the first that grows, or else the
+// first; nil if there are no votes.
 func (t *tally) elected() *formula {
 	if t == nil {
 		return nil
@@ -124,7 +124,7 @@ func (w *writer) add(i int) {
 	}
 }
 
-// insert writes an allocation that lives for a moment.
+// insert writes a short-lived allocation.
 func (w *writer) insert(f *formula, queue uint16) {
 	id := w.made
 	w.made++

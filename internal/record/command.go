@@ -16,11 +16,10 @@ type command struct {
 	args       []string
 	shown      []string // args with the user's own names of copied files
 	env        []string // NAME=value, over the environment
-	placements []string // what was put where without a placeholder, in words
+	placements []string // values that were put somewhere without a placeholder, for people
 }
 
-// fill writes a value into the placeholders for it, {batch}. What a shell would call
-// ${batch} is its own.
+// fill writes a value into its placeholders, {batch}. A shell's ${batch} is left alone.
 func (c *command) fill(name string, value any) (found bool) {
 	hole := "{" + name + "}"
 	for _, list := range [][]string{c.args, c.env} {
@@ -34,8 +33,8 @@ func (c *command) fill(name string, value any) (found bool) {
 	return found
 }
 
-// keepProbeFirst has the probe found although a word in front of the program sets
-// PYTHONPATH anew, as in env PYTHONPATH=src python train.py.
+// keepProbeFirst keeps the probe loaded even if a word before the program sets PYTHONPATH, as in env
+// PYTHONPATH=src python train.py.
 func (c *command) keepProbeFirst(program int, folder string) {
 	for i, w := range c.args[:program] {
 		if path, ok := strings.CutPrefix(w, "PYTHONPATH="); ok {
@@ -44,8 +43,7 @@ func (c *command) keepProbeFirst(program int, folder string) {
 	}
 }
 
-// checkNotGiven refuses a setting that the command itself gives already: whatever a
-// file says, the command's own value would hold.
+// checkNotGiven refuses a setting that the command itself gives: it would override any file.
 func (c *command) checkNotGiven(name string) error {
 	for _, b := range config.CommandSettings(c.args) {
 		if b.Setting == name {

@@ -12,23 +12,23 @@ import (
 	"snug/internal/setup"
 )
 
-// Comparison is a measured run beside its estimate.
+// Comparison is a measured run with its estimate.
 type Comparison struct {
-	Setup    *setup.Setup
-	Fields   map[string]any // the setup as it was written, with the run's size
-	Estimate *estimate.Answer
-	Figures  []Figure
+	Setup    *setup.Setup     // the run that was estimated
+	Fields   map[string]any   // the setup as it was written, with the run's size
+	Estimate *estimate.Answer // for this setup
+	Figures  []Figure         // one for each measured peak
 }
 
 // Figure is one thing that was both measured and estimated, in bytes.
 type Figure struct {
-	Name      string `json:"name"`
-	Measured  uint64 `json:"measured"`
-	Estimated uint64 `json:"estimated"`
+	Name      string `json:"name"`      // what was measured
+	Measured  uint64 `json:"measured"`  // bytes
+	Estimated uint64 `json:"estimated"` // bytes
 }
 
-// compare estimates every size that was measured, where the plan says what runs. What
-// cannot be estimated is a note: the measurement stands.
+// compare estimates every measured size, if the plan has a setup. If a size cannot be estimated, that is
+// a note: the measurement is kept.
 func (s *Session) compare(r *Result) {
 	if s.plan.Reference == nil {
 		return
@@ -82,12 +82,12 @@ func above(a, b uint64) uint64 {
 	return a - b
 }
 
-// farApart is how far an estimate is off that is of something else, as a share: of
-// what was really run the worst was a quarter.
+// farApart is the relative error from which an estimate is probably of another run: the worst of real
+// runs was a quarter.
 const farApart = 0.3
 
-// FarApart says whether estimate and measurement differ by so much that they are
-// probably not of the same run.
+// FarApart reports whether estimate and measurement differ so much that they are probably of different
+// runs.
 func (r *Result) FarApart() bool {
 	return slices.ContainsFunc(r.Trials, func(t *Trial) bool {
 		if t.Comparison == nil || t.Report.PeakReserved() == 0 {
@@ -98,10 +98,9 @@ func (r *Result) FarApart() bool {
 	})
 }
 
-// Residual is how far off an estimate of a setup on a card may be, now that these runs
-// were measured: as far as estimates of such runs have been off on this machine, or else
-// as far as those of these runs were. For another card than they ran on it is at least
-// what is usual. It is nil where nothing was compared.
+// Residual is how far off an estimate of a setup on a card may be, given these measured runs: the range
+// of errors of such estimates on this machine, or else of these runs. For a card other than theirs it is
+// at least the usual range. It is nil if nothing was compared.
 func (r *Result) Residual(s *setup.Setup, card gpu.Card, past *Past) *estimate.Range {
 	off := r.residual()
 	if off == nil {
@@ -115,7 +114,7 @@ func (r *Result) Residual(s *setup.Setup, card gpu.Card, past *Past) *estimate.R
 	return cmp.Or(past.residual(s, card, first.torch()), off)
 }
 
-// residual is between what and what the estimates of these runs were off.
+// residual is the range of errors of the estimates of these runs.
 func (r *Result) residual() *estimate.Range {
 	var out *estimate.Range
 	for _, t := range r.Trials {

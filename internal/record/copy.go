@@ -39,7 +39,7 @@ func (b binder) useCopies(c *command, copies map[string]*doc.Document, folder st
 		if err := b.replaceFile(c, file, copies[file], folder); err != nil {
 			return err
 		}
-		if file == script { // what it imports from beside it is still found
+		if file == script { // imports from its own folder still work
 			c.env = append(c.env, "PYTHONPATH="+b.files.absolute(filepath.Dir(file)))
 		}
 	}
@@ -60,10 +60,10 @@ func (b binder) replaceFile(c *command, file string, d *doc.Document, folder str
 	return c.writeCopy(file, data, folder)
 }
 
-// ownPath is where a Python file asks for its own path.
+// ownPath matches where a Python file uses its own path.
 var ownPath = pattern.New(`\b__file__\b`)
 
-// withPath is a Python file that finds what is beside its original, wherever it runs.
+// withPath is a Python file that finds its original's neighbours, wherever it runs.
 func withPath(text []byte, path string) []byte {
 	return ownPath.Regexp().ReplaceAllLiteral(text, []byte(strconv.Quote(path)))
 }
@@ -90,7 +90,7 @@ func (c *command) writeCopy(file string, data []byte, folder string) error {
 	return nil
 }
 
-// useCopy puts the name of a copy in the place of a file's own.
+// useCopy replaces the name of a file by that of its copy.
 func (c *command) useCopy(file, copied string) (found bool) {
 	for i, w := range c.args {
 		if c.isName(w, file) {
@@ -100,12 +100,12 @@ func (c *command) useCopy(file, copied string) (found bool) {
 	return found
 }
 
-// names says whether the command names a file.
+// names reports whether the command names a file.
 func (c *command) names(file string) bool {
 	return slices.ContainsFunc(c.args, func(w string) bool { return c.isName(w, file) })
 }
 
-// isName says whether a word names a file, as train.yaml and --config=train.yaml do.
+// isName reports whether a word names a file, as train.yaml and --config=train.yaml do.
 func (c *command) isName(word, file string) bool {
 	return c.files.local(word[strings.LastIndex(word, "=")+1:]) == filepath.ToSlash(filepath.Clean(file))
 }

@@ -13,11 +13,10 @@ import (
 	"snug/internal/store"
 )
 
-// Env is the outside world as a session sees it. Where a field is nil, the comment
-// says what takes its place.
+// Env is the outside world as a session sees it. The comment of a field says what nil means.
 type Env struct {
 	Stdin          *os.File                    // what the command reads; nil: it has nothing to read
-	Stdout, Stderr io.Writer                   // what the command prints; nil: nobody sees it
+	Stdout, Stderr io.Writer                   // the command's output; nil discards it
 	Environ        func() []string             // what the command finds around it; nil: nothing
 	LookupEnv      func(string) (string, bool) // a variable of that; nil: none is set
 	GPUs           []gpu.Source                // ways to ask which GPUs are here
@@ -27,28 +26,34 @@ type Env struct {
 	Signals        Signals                     // nil: those of this process
 	Store          func() (Store, error)       // opens what keeps measurements; nil: nothing is kept
 	Now            func() time.Time            // nil: the clock of this machine
-	Events         Events                      // is told what happens
+	Events         Events                      // called when something happens
 }
 
 // Files is the file system that the command will see. Names are from the folder that
 // it runs in, or from the root.
 type Files interface {
+	// Open opens a file for reading.
 	Open(name string) (fs.File, error)
+	// ReadFile returns the content of a file.
 	ReadFile(name string) ([]byte, error)
+	// ReadDir lists a folder, sorted by name.
 	ReadDir(name string) ([]fs.DirEntry, error)
+	// Stat describes a file, following links.
 	Stat(name string) (fs.FileInfo, error)
 	// Abs is a name from the root.
 	Abs(name string) (string, error)
 
+	// MkdirAll makes a folder and those above it.
 	MkdirAll(name string, mode fs.FileMode) error
+	// WriteFile writes a file, replacing an old one.
 	WriteFile(name string, data []byte, mode fs.FileMode) error
 }
 
-// Signals is how a session hears of signals, and handles the one of Ctrl-Z.
+// Signals delivers signals to a session, and handles Ctrl-Z.
 type Signals interface {
 	// Notify has signals that end or pause a run sent to a channel.
 	Notify(chan<- os.Signal)
-	// Stop is the end of Notify: signals mean again what they usually do.
+	// Stop ends Notify: signals have their usual effect again.
 	Stop(chan<- os.Signal)
 	// Pause does what Ctrl-Z asks for, and returns when snug is to go on; false
 	// where the signal was another one.
@@ -57,11 +62,13 @@ type Signals interface {
 
 // Store keeps what was measured.
 type Store interface {
+	// Add stores measured runs.
 	Add(...store.Run) error
+	// Close closes the store.
 	Close() error
 }
 
-// withDefaults puts this machine in the place of what is nil.
+// withDefaults fills nil fields with this machine's.
 func (e Env) withDefaults() Env {
 	if e.Stdout == nil {
 		e.Stdout = io.Discard

@@ -4,20 +4,18 @@ package record
 
 import "snug/internal/run"
 
-// Events tells what happens while it happens, one after the other. A function that
-// is nil is not called.
+// Events has functions that are called as things happen, one at a time. A nil function is not called.
 type Events struct {
-	// Say is given a sentence for the user: what is done unasked, a warning, what the
-	// run waits for.
+	// Say gets a message for the user: something done unasked, a warning, what the run waits for.
 	Say func(text string)
-	// Started is told that run n of so many begins.
+	// Started is called when run n of a total begins.
 	Started func(t *Trial, n, of int)
-	// Stepped is told of each further step of a run.
+	// Stepped is called after each further step of a run.
 	Stepped func(t *Trial, steps int)
-	// Reported is given what the processes of a run have told so far, several times a
-	// second as long as it goes on.
+	// Reported gets what the processes of a run have reported so far, several times a second while it
+	// runs.
 	Reported func(t *Trial, reports []*run.Report)
-	// Ended is told of a run that is over and can be used.
+	// Ended is called when a run is over and can be used.
 	Ended func(t *Trial)
 }
 
@@ -39,7 +37,7 @@ func (e Events) ended(t *Trial) {
 	}
 }
 
-// watch is what the reports of a run are given to while it goes on.
+// watch returns the function that gets a run's reports while it runs.
 func (e Events) watch(t *Trial) func([]*run.Report) {
 	told := 0
 	return func(reports []*run.Report) {

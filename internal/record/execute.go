@@ -10,8 +10,8 @@ import (
 	"snug/internal/run"
 )
 
-// Run runs what was bound, and collects what its processes have told. An error says
-// that it could not be started; Trial.Err is about one that was.
+// Run runs what was bound, and collects the reports of its processes. An error means that it could not be
+// started; Trial.Err is about a run that was.
 func (s *Session) Run(ctx context.Context, t *Trial) error {
 	out, err := s.process(t).Run(ctx, t.folder)
 	if err != nil {
@@ -21,8 +21,7 @@ func (s *Session) Run(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// process is the run of a trial: its words and surroundings, and who is told what
-// while it goes on.
+// process returns the run of a trial: its command, environment and callbacks.
 func (s *Session) process(t *Trial) *run.Session {
 	p := &run.Session{
 		Args: t.command.args, Env: slices.Concat(s.env.Environ(), t.command.env),
@@ -39,8 +38,7 @@ func (s *Session) process(t *Trial) *run.Session {
 	return p
 }
 
-// terminalAsked says that the command waits for somebody who types, where that does
-// not show.
+// terminalAsked tells the user that the command waits for input, if that is not visible.
 func (s *Session) terminalAsked(a run.Asked) {
 	switch {
 	case a == run.NotLendable:

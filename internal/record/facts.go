@@ -10,8 +10,8 @@ import (
 	"snug/internal/run"
 )
 
-// facts is what the probe told of the runs beside their streams: those of the last
-// run, which is one of the larger ones, and the times of all.
+// facts returns what the probe reported besides the streams: that of the last run, which is one of the
+// larger ones, and the times of all.
 func facts(trials []*Trial) profile.Facts {
 	last := trials[len(trials)-1]
 	x := last.Report

@@ -10,9 +10,8 @@ import (
 	"snug/internal/run"
 )
 
-// fixedSizes is the sizes that were not varied, as far as they can be told: tokens
-// per sample from the batches that the probe saw, and the rest from the config files
-// that were there when it ran.
+// fixedSizes returns the sizes that were not varied, as far as they are known: tokens per sample from the
+// batches that the probe saw, and the rest from the config files at that time.
 func (s *Session) fixedSizes(trials []*Trial) profile.Point {
 	out := profile.Point{}
 	varied := trials[0].At

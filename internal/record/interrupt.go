@@ -13,12 +13,13 @@ import (
 // ExitError is an error that comes with an exit code for snug to end with: that of the
 // command, or of the signal that ended it.
 type ExitError struct {
-	Code int
-	Text string
+	Code int    // snug's exit status
+	Text string // the message
 
 	interrupted bool
 }
 
+// Error returns the message.
 func (e *ExitError) Error() string { return e.Text }
 
 // exitError is an error with the command's own exit code, or a plain one where the
@@ -48,8 +49,8 @@ func interrupted(by os.Signal) error {
 	return &ExitError{Code: 128 + int(number), Text: "interrupted; no profile was written", interrupted: true}
 }
 
-// IsInterrupted says whether an error means that a signal ended the run, after which
-// nothing else should be tried.
+// IsInterrupted reports whether an error means that a signal ended the run, so that nothing else should
+// be tried.
 func IsInterrupted(err error) bool {
 	var exit *ExitError
 	return errors.As(err, &exit) && exit.interrupted

@@ -12,8 +12,8 @@ import (
 	"snug/internal/files"
 )
 
-// keepRecording copies a run's snapshot where the user wants it, as soon as it is
-// there: it is still good if a run after it fails.
+// keepRecording copies a run's snapshot to the user's folder as soon as it exists: it stays useful if a
+// later run fails.
 func (s *Session) keepRecording(r *Result, t *Trial) error {
 	if s.plan.Keep == "" || t.Report.Snapshot == nil {
 		return nil
@@ -49,7 +49,7 @@ func (s *Session) copyFile(from, to string) error {
 	})
 }
 
-// withKept says in the error that ends a plan what was kept all the same.
+// withKept adds to the error that ends a plan what was kept anyway.
 func withKept(err error, kept []string) error {
 	if len(kept) == 0 {
 		return err
@@ -61,7 +61,7 @@ func withKept(err error, kept []string) error {
 	return reworded(err, fmt.Sprintf("%v; %s %s kept", err, strings.Join(kept, ", "), is))
 }
 
-// writeProfile writes the program where the plan wants it.
+// writeProfile writes the program to the place that the plan names.
 func (s *Session) writeProfile(r *Result) error {
 	out := s.plan.Out
 	info, err := s.env.Files.Stat(out)

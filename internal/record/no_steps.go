@@ -14,7 +14,7 @@ import (
 	"snug/internal/run"
 )
 
-// noSteps is why a run took no step of training, as well as that can be told.
+// noSteps says why a run took no training step, as far as that is known.
 func (t *Trial) noSteps() error {
 	out := t.Outcome
 	if i := slices.IndexFunc(out.Reports, func(x *run.Report) bool { return x.End == "nogpu" }); i >= 0 {
@@ -36,7 +36,7 @@ func (t *Trial) noSteps() error {
 	return exitError(out.Exit, "the command "+why)
 }
 
-// howFar is how far a run came on the way to its first step.
+// howFar says how far a run came before its first step.
 func (t *Trial) howFar() string {
 	out, launch := t.Outcome, t.session.binder.launch
 	failed := out.Exit.Code != 0
@@ -59,8 +59,8 @@ func (t *Trial) howFar() string {
 	return "started no Python that would load the probe; is it the one that trains, and does the environment (PYTHONPATH) reach its Python?"
 }
 
-// lastMessage is what a failed run said last, behind a colon: its exception, or its
-// last line where the user has seen none of them.
+// lastMessage is the last message of a failed run, after a colon: its exception, or its last line if the
+// user has not seen the output.
 func (t *Trial) lastMessage() string {
 	text := ""
 	for _, x := range t.Outcome.Reports {
@@ -84,22 +84,22 @@ func lastLine(tail []byte) string {
 	return ": " + last
 }
 
-// importedTorch says whether a process of the run did, where the probe could see it.
+// importedTorch reports whether a process of the run did, where the probe could see it.
 func (t *Trial) importedTorch() bool {
 	return slices.ContainsFunc(t.Outcome.Reports, func(x *run.Report) bool { return x.Versions != nil })
 }
 
-// torchNotFound is what an interpreter says that PyTorch is not installed for.
+// torchNotFound matches the message of an interpreter without PyTorch.
 var torchNotFound = pattern.New(`(?m)^ModuleNotFoundError: No module named 'torch'$`)
 
-// lacksTorch says whether the command failed for want of PyTorch.
+// lacksTorch reports whether the command failed because PyTorch is not installed.
 func (t *Trial) lacksTorch() bool {
 	out := t.Outcome
 	return t.OutOfMemory() == nil && !t.importedTorch() && len(out.Reports) > 0 && out.Exit.Code != 0 && torchNotFound.In(string(out.Tail))
 }
 
-// scriptNotFound is what Python prints, and exits with 2, where its script is not
-// there; a launcher in between has an exit code of its own.
+// scriptNotFound matches what Python prints, before it exits with 2, if its script does not exist. A
+// launcher in between has its own exit code.
 var scriptNotFound = pattern.New(`(?m)^\S*python\S*: can't open file '([^'\n]+)': \[Errno 2\]`)
 
 // missingScript is the script that Python did not find, "" where that is not why the

@@ -12,8 +12,8 @@ import (
 	"snug/internal/store"
 )
 
-// Past is what was measured on this machine before. A nil Past knows nothing, so that
-// estimates neither wait for a database that is not there nor fail because of it.
+// Past is what was measured on this machine before. A nil Past is empty, so estimates neither wait for a
+// missing database nor fail because of it.
 type Past struct {
 	mu         sync.Mutex // estimates are made several at a time
 	store      *store.Store
@@ -24,8 +24,7 @@ type Past struct {
 // write takes a few milliseconds.
 const storeWait = 25 * time.Millisecond
 
-// OpenPast opens the store at a path to ask about a card; nil where there is no store
-// or no card.
+// OpenPast opens the store at a path for questions about a card; nil if there is no store or no card.
 func OpenPast(path, card string) *Past {
 	if card == "" || !store.Exists(path) {
 		return nil
@@ -44,8 +43,8 @@ func (p *Past) Close() {
 	}
 }
 
-// Residual is how far off estimates of such runs have been on a card of this machine;
-// nil where too few were measured. All commands ask here, so that they say the same.
+// Residual is the range of errors of estimates of such runs on a card of this machine; nil if too few
+// were measured. All commands use it, so that they agree.
 func (p *Past) Residual(s *setup.Setup, card gpu.Card) *estimate.Range {
 	torch := s.Versions.Torch
 	if torch == "" {

@@ -11,15 +11,13 @@ import (
 	"snug/internal/profile"
 )
 
-// shortNames are what people call settings in their own scripts, beyond what
-// libraries do.
+// shortNames are names that people use for settings in their own scripts, besides those of libraries.
 var shortNames = map[string]string{
 	"bs": "batch", "bsz": "batch", "mbs": "batch", "b": "batch", "batchsize": "batch", "BATCH": "batch",
 	"len": "seq", "length": "seq", "seqlen": "seq", "SEQ": "seq",
 }
 
-// SettingName is what snug calls a quantity: batch for bs and batch_size. What it has
-// no other name for stays as it is.
+// SettingName is snug's name for a quantity: batch for bs and batch_size. Other names stay as they are.
 func SettingName(name string) string {
 	if own, ok := shortNames[name]; ok {
 		return own
@@ -36,7 +34,7 @@ func SettingName(name string) string {
 // placeholder is what looks like a place for a value: {bs} as a word or behind an =.
 var placeholder = pattern.New(`^(?:.*=)?\{([A-Za-z_][A-Za-z0-9_-]*)\}$`)
 
-// placeholderIn is the name of the placeholder in a word, "" where there is none.
+// placeholderIn returns the name of the placeholder in a word, or "".
 func placeholderIn(word string) string {
 	if m := placeholder.Find(word); m != nil {
 		return m[1]

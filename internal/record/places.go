@@ -18,7 +18,7 @@ import (
 // errNotRegular is for devices and pipes, in whose place a file would be put.
 var errNotRegular = errors.New("not a regular file")
 
-// checkOutFolder wants the folder that the profile goes into to be there.
+// checkOutFolder requires that the folder for the profile exists.
 func (s *Session) checkOutFolder() error {
 	folder := filepath.Dir(s.plan.Out)
 	if info, err := s.env.Files.Stat(folder); err != nil || !info.IsDir() {
@@ -61,8 +61,8 @@ func (s *Session) checkKeep() error {
 	return s.mayWriteIn(s.plan.Keep)
 }
 
-// CheckReplaceable refuses to write a profile over a file that is something else, such
-// as a script that was named by mistake. Nil is the file system of this machine.
+// CheckReplaceable returns an error if writing a profile to path would replace another kind of file, such
+// as a script named by mistake. A nil Files is the file system of this machine.
 func CheckReplaceable(in Files, path string) error {
 	if in == nil {
 		in = localFiles{}
@@ -74,7 +74,7 @@ func CheckReplaceable(in Files, path string) error {
 	return errors.New("the file exists and is not a profile, so it was not replaced; name another file")
 }
 
-// isProfile says whether a file is a memory.snug.
+// isProfile reports whether a file is a memory.snug.
 func isProfile(in Files, path string) bool {
 	f, err := in.Open(path)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Session) mayWriteIn(folder string) error {
 	return s.work.MayWriteIn(folder)
 }
 
-// cause strips what a message says already: the operation and the path.
+// cause strips what a message already contains: the operation and the path.
 func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

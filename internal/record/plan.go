@@ -11,22 +11,22 @@ import (
 // The defaults of every command that records. Optimizers make their states in the first
 // step, and the third step is like all that follow.
 const (
-	DefaultSteps   = 3
-	DefaultTimeout = 15 * time.Minute
+	DefaultSteps   = 3                // optimizer steps per run
+	DefaultTimeout = 15 * time.Minute // for one run
 )
 
-// Plan is what to record.
+// Plan says what to record.
 type Plan struct {
 	// Command is what trains, as the user would type it. {batch} stands where a
 	// size goes.
 	Command []string
-	// Sizes are what Record runs the command at, once each; the empty size is the
-	// command as it is. A session that is given none runs what Bind prepares.
+	// Sizes are the sizes at which Record runs the command, once each; the empty size is the command as
+	// it is. A session without sizes runs what Bind prepares.
 	Sizes []profile.Point
 	// Configs are the config files that hold what is varied. Where none are named,
 	// they are those that the command names, or those of the folder.
 	Configs []string
-	// Reference is what the measured runs are compared with; nil: with nothing.
+	// Reference is what the measured runs are compared with; nil is no comparison.
 	Reference *Reference
 
 	Steps       int           // optimizer steps to record, at least 1
@@ -40,6 +40,5 @@ type Plan struct {
 	Out, Keep string
 }
 
-// varies says whether the plan runs the command at sizes of its own, and so is to
-// make a profile.
+// varies reports whether the plan runs the command at other sizes, and so makes a profile.
 func (p *Plan) varies() bool { return len(p.Sizes) > 0 && len(p.Sizes[0]) > 0 }

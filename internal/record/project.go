@@ -34,7 +34,7 @@ func (b binder) open(files ...string) (*config.Project, error) {
 	return config.Open(b.files, ".", files...)
 }
 
-// holdsAny says whether a script, or a tree by its main file, has a value for one of
+// holdsAny reports whether a script, or a tree by its main file, has a value for one of
 // some settings.
 func (b binder) holdsAny(file string, settings []string) bool {
 	project, err := b.open(file)
@@ -81,8 +81,7 @@ func (b binder) configsIn(words []string) []string {
 	return slices.Compact(out)
 }
 
-// scriptRunners are launchers that take a script of their own, whose words mean what
-// it makes of them.
+// scriptRunners are launchers that run a script. The words after it are the script's own arguments.
 var scriptRunners = []string{"sh", "bash", "dash", "zsh", "fish", "make", "just"}
 
 // script is the Python file that the command runs, as a path from here; "" where it
@@ -106,7 +105,7 @@ func (b binder) script(words []string) string {
 	return ""
 }
 
-// shellScript is the shell script that the command runs; "" where it is none.
+// shellScript is the shell script that the command runs; "" if it runs none.
 func (b binder) shellScript(words []string) string {
 	at := b.launch.Program
 	if at < len(words) && isShell(words[at]) {

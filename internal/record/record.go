@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package record records training runs: it puts sizes into the user's command, runs
-// it for a few steps with the probe in front, and keeps what the probe told. A command
-// line makes a Plan of its flags, calls one of these, and prints the result:
+// it for a few steps with the probe loaded, and keeps what the probe reported. A command
+// makes a Plan from its flags, calls one of these, and prints the result:
 //
-//	Run                  every size of a plan, made into a profile and kept
-//	Open, Record, Close  the same, where something is tried in between
-//	Open, Bind, Run, …   trials, each at settings that the last one suggests; that one
-//	                     ran out of memory is an answer (Trial.OutOfMemory)
+//	Run                  records every size of a plan, fits a profile and keeps it
+//	Open, Record, Close  the same, with other work in between
+//	Open, Bind, Run, …   trials, each at settings that the last one suggested; running
+//	                     out of memory is an answer (Trial.OutOfMemory)
 //	Events.Reported      the probe's figures, while a trial runs
 //
 // The files:
@@ -26,7 +26,7 @@
 //	           execute.go, stdin.go
 //	watch    steps, signals, the terminal and the time-out, while it runs
 //	           execute.go, events.go, interrupt.go
-//	collect  the report of the process that counts, and whether it can be used
+//	collect  the report of the process that trained, and whether it can be used
 //	           trial.go, verdict.go, no_steps.go
 //	fit      the recordings become a program of the sizes that were varied
 //	           fit.go, facts.go, fixed.go
@@ -43,17 +43,17 @@ import (
 	"snug/internal/profile"
 )
 
-// Result is what has come of a plan.
+// Result is the outcome of a plan.
 type Result struct {
 	Trials  []*Trial         // one for each size, in the order of the plan
 	Program *profile.Program // nil where only one size was recorded
-	Profile string           // the file that holds the program, "" where there is none
+	Profile string           // the file with the program; "" if there is none
 	Kept    []string         // recordings that were copied to Plan.Keep
 	Notes   []string         // what the user should know about all of this
 }
 
-// Run records a command as a plan says. By the time it returns, nothing of it runs
-// any more and no temporary file is left.
+// Run records a command as a plan says. When it returns, no process of the command is running and no
+// temporary file is left.
 func Run(ctx context.Context, env Env, p Plan) (*Result, error) {
 	s, err := Open(ctx, env, p)
 	if err != nil {

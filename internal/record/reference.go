@@ -25,8 +25,8 @@ func NewReference(fields map[string]any, source setup.Source) *Reference {
 	return &Reference{fields: fields, source: source}
 }
 
-// ReferenceTo is a reference to a setup that was decoded. How often the run
-// accumulates, and how many steps it takes, is then asked of the run itself.
+// ReferenceTo returns a reference to a decoded setup. The accumulation and the number of steps are then
+// taken from the run itself.
 func ReferenceTo(s *setup.Setup, source setup.Source) (*Reference, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -42,8 +42,8 @@ func ReferenceTo(s *setup.Setup, source setup.Source) (*Reference, error) {
 	return r, nil
 }
 
-// Check decodes the setup at a size, since a mistake in it would otherwise show after
-// the runs. A model that no family covers is no mistake.
+// Check decodes the setup at a size, because otherwise a mistake in it would show only after the runs. A
+// model that no family covers is not a mistake.
 func (r *Reference) Check(at profile.Point) error {
 	if _, _, err := r.decode(at, &run.Report{}); err != nil && !errors.Is(err, setup.ErrUnknownModel) {
 		return err

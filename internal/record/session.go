@@ -19,8 +19,8 @@ import (
 )
 
 // Session runs one command, once or many times, but one run at a time. It has a private
-// folder, receives the signals of this process, and knows which secrets may neither be
-// shown nor kept. Whoever opens a session closes it.
+// folder, receives the signals of this process, and holds the secrets that may be neither shown nor
+// kept. The caller of Open has to call Close.
 //
 //	s, err := record.Open(ctx, env, plan)
 //	defer s.Close()
@@ -104,8 +104,7 @@ func (s *Session) prepare(ctx context.Context) error {
 	return s.bindAll()
 }
 
-// reportLeftovers says what of an earlier snug was found that somebody may wonder
-// about.
+// reportLeftovers tells the user what an earlier snug left behind, if it may surprise them.
 func (s *Session) reportLeftovers(left run.Left) {
 	if left.Processes > 0 {
 		s.say("an earlier snug was killed and left its training running; it is stopped now")
@@ -115,8 +114,8 @@ func (s *Session) reportLeftovers(left run.Left) {
 	}
 }
 
-// findGPU looks whether this machine has a GPU that the command is shown. Whoever
-// presses Ctrl-C does not wait for a driver that does not answer.
+// findGPU checks whether this machine has a GPU that the command can see. Ctrl-C does not wait for a
+// driver that does not answer.
 func (s *Session) findGPU(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -129,8 +128,8 @@ func (s *Session) findGPU(ctx context.Context) error {
 	return nil
 }
 
-// lookupForCommand is a variable as the command finds it: what stands in front of it
-// holds over the environment.
+// lookupForCommand returns a variable as the command sees it: assignments before the command override the
+// environment.
 func (s *Session) lookupForCommand(name string) (string, bool) {
 	for _, v := range slices.Backward(s.binder.launch.Env) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -153,9 +152,9 @@ func (s *Session) bindAll() error {
 	return nil
 }
 
-// Bind prepares a run of the command at a size, and with other values for settings of
-// its config files, such as checkpointing or precision; settings may be nil. Nothing
-// runs yet. A value that has no place in the command or its files is an error.
+// Bind prepares a run of the command at a size, and with other values for settings of its config files,
+// such as checkpointing or precision; settings may be nil. It starts nothing. A value that has no place
+// in the command or its files is an error.
 func (s *Session) Bind(at profile.Point, settings setup.Values) (*Trial, error) {
 	t, err := s.newTrial(at, settings)
 	if err != nil {
@@ -193,12 +192,12 @@ func values(at profile.Point, settings setup.Values) setup.Values {
 	return out
 }
 
-// say tells the user what is going on.
+// say tells the user what is happening.
 func (s *Session) say(format string, args ...any) {
 	s.env.Events.say(s.secrets.Hide(fmt.Sprintf(format, args...)))
 }
 
-// note is for the end: something about what was recorded.
+// note adds a note about what was recorded, for the end.
 func (s *Session) note(r *Result, format string, args ...any) {
 	r.Notes = append(r.Notes, s.secrets.Hide(fmt.Sprintf(format, args...)))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // A shell script should not notice that a value in it was changed for a run:
-// people write cd "$(dirname "$0")", and source what stands beside. A copy
+// people write cd "$(dirname "$0")", and source files next to it. A copy
 // elsewhere would break that, and one beside it would be a file in the user's
 // folder. So there is no copy: the shell is given the changed text itself, and
 // the script's own path as its $0.
@@ -20,9 +20,8 @@ import (
 //	bash -e train.sh a b    bash -e -c TEXT train.sh a b
 //	./train.sh a b          /usr/bin/env bash -c TEXT ./train.sh a b
 //
-// BASH_SOURCE is empty then; for a script that is run it is $0, and the text says
-// that instead. What cannot work this way is refused: a script that starts itself
-// again would start the one that is not changed.
+// BASH_SOURCE is empty then; for a script that is run it equals $0, so the text uses that instead. A
+// script that starts itself again is refused, because it would start the unchanged file.
 
 // longestWord is what Linux takes as one word of a command, its end included.
 const longestWord = 128<<10 - 1
@@ -121,7 +120,7 @@ func shellOptions(words []string) int {
 		case w == "" || w[0] != '-' && w[0] != '+':
 			return i
 		case strings.ContainsAny(w, "cs"):
-			return -1 // what it runs is no file
+			return -1 // what it runs is not a file
 		case strings.ContainsAny(w, "oO"): // -euo pipefail
 			i++
 		}
@@ -134,7 +133,7 @@ var (
 	passesArguments = pattern.New(`(?:^"\$\{?0\}?")|\$\{?0\}?"?\s.*\$[@*]`)
 )
 
-// startsItself says whether a script runs the file that it stands in.
+// startsItself reports whether a script runs its own file.
 func startsItself(text string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

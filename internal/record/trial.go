@@ -20,7 +20,7 @@ type Trial struct {
 	Outcome    *run.Outcome // how the run went; nil before it ran
 	Report     *run.Report  // of the processes that trained, the one that reserved the most; nil where none did
 	Processes  int          // how many trained
-	Comparison *Comparison  // nil where there is nothing to compare it with
+	Comparison *Comparison  // nil if there is no estimate to compare it with
 	Notes      []string     // what is worth knowing about a run that can be used
 
 	err     error
@@ -29,8 +29,8 @@ type Trial struct {
 	session *Session
 }
 
-// Err says why a run that is over cannot be used, nil where it can. One that ended
-// with an exit code of its own is an *ExitError.
+// Err says why a finished run cannot be used; nil if it can. For a run that failed with an exit code it
+// is an *ExitError.
 func (t *Trial) Err() error { return t.err }
 
 // Discard removes what the run left on disk, its recording included; the recordings of
@@ -43,8 +43,7 @@ func (t *Trial) CommandLine() string {
 	return t.session.secrets.Hide(strings.Join(redact.Words(t.command.shown), " "))
 }
 
-// OutOfMemory is what a process of the run asked for when it ran out of GPU memory,
-// nil where none did.
+// OutOfMemory is the failed request of a process that ran out of GPU memory; nil if none did.
 func (t *Trial) OutOfMemory() *run.Failure {
 	if t.Outcome == nil {
 		return nil
@@ -57,8 +56,7 @@ func (t *Trial) OutOfMemory() *run.Failure {
 	return nil
 }
 
-// GPU is the card that a trial trained on, as its driver describes it; nil where the
-// run did not tell.
+// GPU is the card that a trial trained on, as its driver describes it; nil if the run did not report it.
 func (t *Trial) GPU() *run.GPU {
 	if t.Report == nil {
 		return nil
@@ -66,8 +64,8 @@ func (t *Trial) GPU() *run.GPU {
 	return t.Report.GPU
 }
 
-// Card is the card that a trial trained on as estimates know it: from the catalogue, or
-// else one of its size. It is the zero Card where the run did not tell.
+// Card is the card that a trial trained on, from the catalogue, or else one with its memory. It is the
+// zero Card if the run did not report it.
 func (t *Trial) Card() gpu.Card {
 	g := t.GPU()
 	if g == nil {
@@ -135,7 +133,7 @@ func (t *Trial) AtSize() string {
 	return " at " + t.At.String()
 }
 
-// placements says what was put where without having been asked for by a placeholder.
+// placements says which values were put somewhere without a placeholder.
 func placements(trials []*Trial) []string {
 	var out []string
 	for _, t := range trials {

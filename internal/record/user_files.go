@@ -8,7 +8,7 @@ import (
 	"snug/internal/config/doc"
 )
 
-// userFiles is the user's files, with what binding wants to know about them.
+// userFiles is the user's files, with the questions that binding asks about them.
 type userFiles struct{ Files }
 
 // local is a path as seen from the folder that the command runs in, with slashes; ""
@@ -29,7 +29,7 @@ func (f userFiles) absolute(name string) string {
 	return name
 }
 
-// isRegular says whether there is a regular file of that name.
+// isRegular reports whether there is a regular file of that name.
 func (f userFiles) isRegular(name string) bool {
 	if name == "" {
 		return false
@@ -38,13 +38,13 @@ func (f userFiles) isRegular(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// isExecutable says whether a file may be run as it is.
+// isExecutable reports whether a file may be run as it is.
 func (f userFiles) isExecutable(name string) bool {
 	info, err := f.Stat(name)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// isShellScript goes by the name, or by the first line where that says nothing.
+// isShellScript decides by the name, or by the first line if the name does not show it.
 func (f userFiles) isShellScript(name string) bool {
 	file, err := f.Open(name)
 	if err != nil {

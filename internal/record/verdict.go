@@ -99,7 +99,7 @@ func crashText(f *run.Failure) string {
 	return f.Type + ": " + what
 }
 
-// stacksMayBeToBlame says whether the last run ended in one of the ways in which
+// stacksMayBeToBlame reports whether the last run ended in one of the ways in which
 // recording stacks, at work inside the allocator, could end it: Python's error for an
 // exception lost, a signal that no user sends, or, under a launcher, a process that
 // was gone without a word.

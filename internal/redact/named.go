@@ -37,8 +37,8 @@ func hideNamed(text string) string {
 	return b.String() + text[done:]
 }
 
-// valueOf finds the value of the name at text[begin:end] and says what takes its
-// place; nothing takes the place of nothing where there is no secret.
+// valueOf finds the value of the name at text[begin:end] and returns its replacement, or nothing if there
+// is no secret.
 func valueOf(text string, begin, end int, k kind) (from, to int, with string) {
 	from, ends, ok := valueAt(text, begin, end, k)
 	if !ok {
@@ -70,8 +70,8 @@ const (
 	closers = stops + "&,;)}]"
 )
 
-// valueAt is where the value of a name begins and at which signs it ends, unless
-// it is quoted; false where there is none.
+// valueAt returns where the value of a name begins and the characters that end it unless it is quoted;
+// false if there is no value.
 func valueAt(text string, begin, end int, k kind) (from int, ends string, ok bool) {
 	rest := text[end:]
 	quoted := begin > 0 && rest != "" && rest[0] == text[begin-1] && (rest[0] == '"' || rest[0] == '\'')
@@ -99,7 +99,7 @@ func valueAt(text string, begin, end int, k kind) (from int, ends string, ok boo
 	return len(text) - len(rest), ends, rest != "" && !strings.ContainsRune("[{(=", rune(rest[0]))
 }
 
-// isKey says whether a name before a colon is the key of a value: where it is quoted,
+// isKey reports whether a name before a colon is the key of a value: where it is quoted,
 // or could not well be anything else. KeyError: 'x' names no secret.
 func isKey(name string, quoted bool, value string, k kind) bool {
 	word := strings.TrimLeft(value, spaces)

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// kind says how surely a name stands for a secret.
+// kind is how surely a name stands for a secret.
 type kind int
 
 const (
@@ -28,7 +28,7 @@ var certainWords = []string{
 // likelyWords are secrets as a word of a name; of these, token also as its end.
 var likelyWords = []string{"token", "tokens", "key", "keys", "pass", "apikeys", "bearer", "authorization"}
 
-// hints are what every such name has somewhere; most names are done with that.
+// hints are substrings of all such names; most names have none.
 var hints = []string{"token", "key", "pass", "pwd", "secret", "cred", "auth", "bearer"}
 
 // kindOf looks at the words that a name is made of: --hf_token, hubToken and
@@ -83,7 +83,7 @@ func wordsOf(name string) []string {
 	return out
 }
 
-// isSecret says whether a value under a name of some kind is to be hidden.
+// isSecret reports whether a value under a name of some kind has to be hidden.
 func isSecret(k kind, value string) bool {
 	switch k {
 	case certain:
@@ -94,8 +94,8 @@ func isSecret(k kind, value string) bool {
 	return false
 }
 
-// isHarmless is for values that are secrets nowhere: numbers, switches, a
-// placeholder to be filled, a text's special tokens.
+// isHarmless recognizes values that are never secret: numbers, switches, placeholders, a tokenizer's
+// special tokens.
 func isHarmless(value string) bool {
 	value = strings.Trim(value, `"'`)
 	switch strings.ToLower(value) {

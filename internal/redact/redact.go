@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redact takes secrets out of command lines and texts before they are
-// kept or shown. The name of a secret stays and its value becomes ***:
+// Package redact removes secrets from command lines and texts before they are
+// stored or shown. The name of a secret stays and its value becomes ***:
 //
 //	python train.py --hf_token *** --data https://me:***@host/x
 //
-//	names.go   which names stand for secrets, and which values are none all the same
+//	names.go   which names stand for secrets, and which of their values are not secret
 //	text.go    what a secret looks like within a text
-//	values.go  the secrets of one run, to be found again in whatever it says
+//	values.go  the secrets of one run, to be found in its output
 package redact
 
 import "strings"
@@ -29,9 +29,9 @@ func Words(words []string) []string {
 	return out
 }
 
-// secretIn is the secret that a word ends in, being the value of the flag before it
-// or of a name within it; "" where it has none. What begins like a flag is the next
-// one, a script is what the command runs, and the text of sh -c is no value.
+// secretIn returns the secret that a word ends in, as the value of the flag before it or of a name within
+// it; "" if it has none. A word that looks like a flag is the next flag, a script is what the command
+// runs, and the text of sh -c is not a value.
 func secretIn(before, word string) string {
 	isFlag := strings.HasPrefix(before, "-") && !strings.ContainsAny(before, "= \t\n")
 	if isFlag && !strings.HasPrefix(word, "-") && !isScript(word) && isSecret(kindOf(before), word) {

@@ -17,11 +17,10 @@ var (
 	formed = pattern.New(`\b(?:hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w\-]{16,}|sk-[\w\-]{20,}|xox[abeprs]-[\w\-]{10,}|A[KS]IA[A-Z0-9]{16}|AIza[\w\-]{30,}|eyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*)|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*-----)?`)
 )
 
-// forms are what texts with a token of such a form have; to look for them first is
-// much quicker.
+// forms are prefixes of known tokens; searching for them first is much faster.
 var forms = []string{"hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "xox", "AKIA", "ASIA", "AIza", "eyJ", "-----BEGIN"}
 
-// Text is a text without the secrets that can be told by their names or forms.
+// Text returns a text without the secrets that are recognized by their names or forms.
 func Text(text string) string {
 	if strings.Contains(text, "://") {
 		text = userinfo.Regexp().ReplaceAllStringFunc(text, func(m string) string {
@@ -47,8 +46,8 @@ func hasAny(text string, parts []string) bool {
 	return false
 }
 
-// hideUser keeps the name of a user in front of a password. What stands alone in
-// front of a web address is a token, and so is a name that nobody would type.
+// hideUser keeps the name of a user before a password. A name alone in a web address is a token, and so
+// is a name that nobody would type.
 func hideUser(scheme, user string) string {
 	name, password, both := strings.Cut(user, ":")
 	switch {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Values are the secrets of one run: a command that fails may print them in any
-// form. The zero value knows none.
+// Values are the secrets of one run: a command that fails may print them in any form. The zero value has
+// none.
 type Values struct{ values []string }
 
-// shortest is how long a secret has to be to be looked for in texts: what is
-// shorter is part of other words.
+// shortest is the minimum length of a secret that is searched for in texts: shorter ones are parts of
+// other words.
 const shortest = 6
 
 // ValuesOf finds the secrets of a command line and an environment, given as

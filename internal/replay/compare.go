@@ -14,9 +14,9 @@ import (
 
 // Candidate is an allocator setting worth trying.
 type Candidate struct {
-	Conf  string
-	since int  // the minor version of PyTorch 2 that has it
-	cap   bool // does nothing without a limit
+	Conf  string // PYTORCH_CUDA_ALLOC_CONF
+	since int    // the minor version of PyTorch 2 that has it
+	cap   bool   // does nothing without a limit
 }
 
 // candidates are the settings that people are told to try, with values that
@@ -36,18 +36,17 @@ var candidates = []Candidate{
 	{Conf: "garbage_collection_threshold:0.6", cap: true},
 }
 
-// Outcome is what a candidate came to.
+// Outcome is the result of a candidate.
 type Outcome struct {
 	Candidate
 	*Result
 }
 
-// Fits says whether the run went to its end.
+// Fits reports whether the run reached its end.
 func (o Outcome) Fits() bool { return o.OOM == nil }
 
-// Compare plays a device's recording under every setting worth trying, best
-// first: what fits before what does not, then by peak reserved memory. A
-// setting that the version refuses is left out.
+// Compare plays a device's recording under every setting worth trying, best first: those that fit before
+// those that do not, then by peak reserved memory. A setting that the version does not accept is skipped.
 func Compare(rec *snapshot.Recording, d *snapshot.Device, o Options) ([]Outcome, error) {
 	version, err := Version(rec, o.Torch)
 	if err != nil {
@@ -97,8 +96,7 @@ func playAll(rec *snapshot.Recording, d *snapshot.Device, o Options, worth []Can
 	return outcomes, nil
 }
 
-// Variable is the environment variable that a version reads its options from,
-// as its own messages name it.
+// Variable is the environment variable from which a version reads its options, as in its own messages.
 func Variable(v allocator.Version) string {
 	if v.Minor == 10 {
 		return "PYTORCH_ALLOC_CONF"

@@ -72,7 +72,7 @@ func (f *follower) Give(addr, bytes uint64) {
 	f.events = f.events[1:]
 }
 
-// Reserve is cuMemAddressReserve: the first page to be mapped tells where.
+// Reserve is cuMemAddressReserve: the first mapped page shows the address.
 func (f *follower) Reserve(bytes uint64) uint64 {
 	if e := f.next(snapshot.SegmentMap); e != nil && f.part == 0 {
 		return e.Addr
@@ -108,8 +108,8 @@ func (f *follower) Unmap(page, n uint64) {
 	}
 }
 
-// pages follows the entry that comes next for up to n pages, and says how many of
-// them it covers: all where the recording is no longer followed.
+// pages follows the next entry for up to n pages, and returns how many of them it covers: all if the
+// recording is no longer followed.
 func (f *follower) pages(kind snapshot.SegmentKind, does string, page, n uint64) uint64 {
 	e := f.next(kind)
 	if e == nil || page > e.Size-f.part {
@@ -126,8 +126,8 @@ func (f *follower) pages(kind snapshot.SegmentKind, does string, page, n uint64)
 // Info is cudaMemGetInfo.
 func (f *follower) Info() (free, total uint64) { return f.left(), cardBytes }
 
-// left is what the card still has. It is larger than any, and yet has an end, so
-// that addresses do not come again.
+// left is the memory that the card still has: more than any card, but finite, so that addresses are not
+// reused.
 func (f *follower) left() uint64 {
 	if f.used > cardBytes {
 		return 0

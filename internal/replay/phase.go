@@ -9,12 +9,12 @@ import (
 	"snug/internal/snapshot"
 )
 
-// Moment is an event in words.
+// Moment describes an event for people.
 type Moment struct {
 	Event   int     // -1: before the recording
 	Seconds float64 // since the first event
 	Timed   bool    // whether the recording has times
-	Phase   string  // what the program was doing, as far as the recording tells; "" if it does not
+	Phase   string  // what the program was doing, if the recording shows it; otherwise ""
 }
 
 // MomentOf describes an event of a device.

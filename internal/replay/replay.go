@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replay plays a recording through the allocator: as it was, to see
-// that the model does what the real allocator did, and as it would have been
-// under other options or on a smaller card.
+// Package replay plays a recording through the allocator: with the recorded options, to check that the
+// model does what the real allocator did, and with other options or on a smaller card, to see what would
+// have happened.
 package replay
 
 import (
@@ -17,36 +17,36 @@ import (
 type Options struct {
 	Torch   string  // "" is the version that the recording shows
 	Conf    *string // a PYTORCH_ALLOC_CONF string instead of the recorded options
-	Limit   uint64  // cap on reserved bytes; 0 is none
-	Own     bool    // addresses of our own instead of the recorded ones
+	Limit   uint64  // limit of reserved bytes; 0 is none
+	Own     bool    // our own addresses instead of the recorded ones
 	Samples int     // length of Result.Timeline
 
 	Stop func() error // asked now and then; its error ends the replay; nil is to go on
 }
 
-// recorded says whether the recorded addresses can still hold.
+// recorded reports whether the recorded addresses can still hold.
 func (o Options) recorded() bool { return o.Conf == nil && o.Limit == 0 && !o.Own }
 
 // Sample is the most that was held during a stretch of events.
 type Sample struct{ Allocated, Reserved uint64 }
 
-// Result is what a replay came to.
+// Result is the outcome of a replay.
 type Result struct {
 	allocator.Result
-	Torch    allocator.Version
-	Checked  bool   // whether the recording's own segment events could be compared
-	Mismatch string // the first that differed
-	Start    Sample // what was held before the first event
-	Timeline []Sample
-	AtPeak   Sample // at the event that brought the most reserved memory
+	Torch    allocator.Version // the release whose rules were used
+	Checked  bool              // whether the recording's own segment events could be compared
+	Mismatch string            // the first that differed
+	Start    Sample            // what was held before the first event
+	Timeline []Sample          // the highest memory in each column
+	AtPeak   Sample            // at the event that brought the most reserved memory
 }
 
-// Exact says whether the replay took from the driver and gave back just what
-// the real run did, one for one.
+// Exact reports whether the replay took from the driver, and returned to it, exactly what the real run
+// did, request by request.
 func (r *Result) Exact() bool { return r.Checked && r.Mismatch == "" }
 
-// cardBytes is the size of the card where nobody says: larger than any, and a
-// power of two so that a limit is an exact fraction of it.
+// cardBytes is the size of an unknown card: larger than any, and a power of two so that a limit is an
+// exact fraction of it.
 const cardBytes = 1 << 40
 
 // Run plays one device of a recording.
@@ -103,8 +103,8 @@ func play(a *allocator.Allocator, d *snapshot.Device, driver allocator.Device, v
 	return out, nil
 }
 
-// asCard makes an error message speak of a card that is as large as the limit,
-// since a recording does not say how large the real one was.
+// asCard rewrites an error message for a card as large as the limit, because a recording does not have
+// the size of the real one.
 func asCard(oom *allocator.OutOfMemoryError, limit uint64) {
 	if limit == 0 {
 		return

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// attendant has the terminal ready for a command that may want it; one without a
-// process does nothing.
+// attendant prepares the terminal for a command that may need it; without a process it does nothing.
 type attendant struct {
 	process interactive
 	typed   <-chan os.Signal
@@ -38,7 +37,7 @@ func (t *attendant) look() {
 	}
 }
 
-// paused says whether a signal was to pause the run, which goes on by then.
+// paused reports whether a signal paused the run, which continues by then.
 func (t *attendant) paused(sig os.Signal) bool {
 	if !isPause(sig) {
 		return false

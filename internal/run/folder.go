@@ -17,14 +17,14 @@ import (
 //go:embed probe.py
 var probePy []byte
 
-// Settings is what the probe is told.
+// Settings are the settings of the probe.
 type Settings struct {
-	Steps       int  `json:"steps"`
-	Stacks      bool `json:"stacks"`
-	KeepRunning bool `json:"keep_running"`
-	MaxEntries  int  `json:"max_entries"`
-	NeedsGPU    bool `json:"needs_gpu"` // end a run that trains without one, unless it is to go on
-	HasGPU      bool `json:"has_gpu"`   // this machine does, and shows it to the command
+	Steps       int  `json:"steps"`        // optimizer steps to record
+	Stacks      bool `json:"stacks"`       // record Python stacks too
+	KeepRunning bool `json:"keep_running"` // let the command continue after the last step
+	MaxEntries  int  `json:"max_entries"`  // most trace entries to keep
+	NeedsGPU    bool `json:"needs_gpu"`    // end a run that trains without a GPU, unless KeepRunning is set
+	HasGPU      bool `json:"has_gpu"`      // this machine does, and shows it to the command
 }
 
 // maxEntries bounds a recording: beyond it PyTorch drops the oldest entries.
@@ -32,8 +32,8 @@ const maxEntries = 4_000_000
 
 // Folder is the private folder of one run.
 type Folder struct {
-	Path  string
-	keeps bool // the run goes on after its last recorded step
+	Path  string // absolute
+	keeps bool   // the run goes on after its last recorded step
 }
 
 // NewFolder makes one under parent ("" is the system's place for temporary
@@ -61,7 +61,7 @@ func NewFolder(parent string, s Settings) (*Folder, error) {
 	return f, nil
 }
 
-// Remove takes the folder away with all in it.
+// Remove removes the folder with everything in it.
 func (f *Folder) Remove() error { return os.RemoveAll(f.Path) }
 
 // markName is the variable by which a run's processes are found again.
@@ -116,10 +116,10 @@ func markOf(env []string) string {
 	return ""
 }
 
-// mostReport is what a process tells of a million steps.
+// mostReport is the size of a report of a million steps.
 const mostReport = 256 << 20
 
-// Reports reads what the processes have told so far, in the order they began.
+// Reports returns the reports of the processes so far, in the order in which they began.
 func (f *Folder) Reports() ([]*Report, error) {
 	names, err := filepath.Glob(filepath.Join(f.Path, "*.jsonl"))
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Launch is what a command line is made of.
+// Launch is a parsed command line.
 type Launch struct {
 	Env      []string // NAME=value words in front of the command, as a shell takes them
-	Args     []string
-	Launcher string // what starts the training: python, torchrun, accelerate, deepspeed, bash, …
-	Program  int    // where in Args that stands, behind commands that only run another
+	Args     []string // the command and its arguments
+	Launcher string   // what starts the training: python, torchrun, accelerate, deepspeed, bash, …
+	Program  int      // its index in Args, after commands that only run another
 	// Warning is why the probe may not get into the training, "" if it should.
 	Warning string
 	Lost    bool // it cannot: to run the command would show nothing

@@ -17,27 +17,24 @@ import (
 	"snug/internal/pattern"
 )
 
-// A snug that is killed leaves its folder behind, files that it was writing, and the
-// command, which then trains for nobody. The next one takes them away where
-// everything speaks for it: the folder's name and owner, and a lock that nobody holds.
-// Where there are no locks, the process in the name has to be gone; that alone says
+// A snug that is killed leaves behind its folder, files that it was writing, and the command, which then
+// trains for nobody. The next snug removes them if all the evidence agrees: the folder's name and owner,
+// and a lock that is not held. Without locks, the process in the name has to be gone; that alone proves
 // little in a container that shares the folder for temporary files.
 //
-// A command that was to go on after its recorded steps is somebody's training, and
-// is left alone.
+// A command that was to continue after its recorded steps is the user's training, and is left alone.
 
 var workName = pattern.New(`^` + workPrefix + `([1-9][0-9]{0,9})-[0-9]+$`)
 
-// Left is what was found of processes that were killed.
+// Left is what killed processes left behind.
 type Left struct {
 	Folders   int // that were removed
 	Processes int // that were ended
 	Spared    int // runs that were to go on, and do
 }
 
-// RemoveLeft takes away what processes that are gone have left under parent ("" is the
-// system's place for temporary files), and ends what they have left running. Whatever
-// is in doubt stays.
+// RemoveLeft removes what dead processes left under parent ("" is the system's folder for temporary
+// files), and ends what they left running. In doubt it removes nothing.
 func RemoveLeft(parent string) (out Left) {
 	if parent == "" {
 		parent = tempDir()
@@ -59,7 +56,7 @@ func (l *Left) clean(work string, runs []string) {
 	if !ok {
 		return
 	}
-	defer lock.Close() // after all is gone: two who come at once do not get into each other's way
+	defer lock.Close() // after everything is removed, so that two snugs at once do not interfere
 	if spared := slices.DeleteFunc(slices.Clone(runs), func(r string) bool { return !goesOn(r) }); len(spared) > 0 {
 		l.Spared += len(spared)
 		return
@@ -76,7 +73,7 @@ func (l *Left) clean(work string, runs []string) {
 // its way out.
 const young = 2 * time.Second
 
-// claim is the lock of a folder that nobody needs any more, nil where it has none.
+// claim returns the lock of a folder that is no longer needed, or nil.
 func claim(work string) (lock *os.File, ok bool) {
 	m := workName.Find(filepath.Base(work))
 	info, err := os.Lstat(work)
@@ -119,14 +116,14 @@ func runsLeft() map[string][]string {
 // mostSettings bounds the probe's settings, a few hundred bytes.
 const mostSettings = 1 << 20
 
-// goesOn says whether a run was to go on after its recorded steps.
+// goesOn reports whether a run was to continue after its recorded steps.
 func goesOn(run string) bool {
 	var s Settings
 	text, err := files.Read(filepath.Join(run, "probe.json"), mostSettings)
 	return err == nil && json.Unmarshal(text, &s) == nil && s.KeepRunning
 }
 
-// endRun ends the processes of a run, and says how many those were.
+// endRun ends the processes of a run, and returns how many there were.
 func endRun(run string) int {
 	ended := map[int]bool{}
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// listener is a process in another's group that tells of the signals that keys send
-// to that group. It ends with snug: nobody then holds the other end of its input.
+// listener is a process in another group that reports the signals that keys send to that group. It ends
+// with snug, when its input is closed.
 type listener struct {
 	cmd *exec.Cmd
 	in  io.Closer

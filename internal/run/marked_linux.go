@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// isolate puts the command into a process group of its own.
+// isolate puts the command into its own process group.
 func isolate(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // marked lists the processes whose environment carries a run's mark, wherever
@@ -58,8 +58,8 @@ func variable(env []byte, name string) (string, bool) {
 	return "", false
 }
 
-// unprobed says whether a process of a run has loaded PyTorch and was started
-// without the probe's folder in PYTHONPATH: something on the way has set that anew.
+// unprobed reports whether a process of a run has loaded PyTorch and was started without the probe's
+// folder in PYTHONPATH: something in between has reset it.
 func unprobed(mark string) bool {
 	for _, pid := range marked(mark) {
 		proc := filepath.Join("/proc", strconv.Itoa(pid))
@@ -74,15 +74,15 @@ func unprobed(mark string) bool {
 	return false
 }
 
-// hasProbe says whether PYTHONPATH leads to the probe in an environment as /proc
+// hasProbe reports whether PYTHONPATH leads to the probe in an environment as /proc
 // shows it.
 func hasProbe(env []byte, folder string) bool {
 	path, ok := variable(env, "PYTHONPATH")
 	return ok && strings.Contains(path, folder)
 }
 
-// groupAlive says whether the group has a process left. Dead ones that nobody
-// has collected do not count: in a container that may take for ever.
+// groupAlive reports whether the group has a process left. Zombies do not count: in a container they may
+// stay for ever.
 func groupAlive(group int) bool {
 	return slices.ContainsFunc(stats(), func(s stat) bool { return s.group == group && s.state != 'Z' })
 }

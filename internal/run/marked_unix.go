@@ -28,9 +28,9 @@ func marked(string) []int { return nil }
 
 func marks() map[int]string { return nil }
 
-// unprobed is not told here.
+// unprobed cannot be detected here.
 func unprobed(string) bool { return false }
 
-// groupAlive says whether the group has a process left. Its leader's number is
+// groupAlive reports whether the group has a process left. Its leader's number is
 // not given to another process while it has.
 func groupAlive(group int) bool { return syscall.Kill(-group, 0) == nil }

@@ -20,10 +20,10 @@ type Local struct{}
 // ended: a process that it left behind may hold the pipes open for ever.
 const lastWords = 2 * time.Second
 
-// lastLook is how long the system may take to get rid of what was killed.
+// lastLook is how long the system may take to remove killed processes.
 const lastLook = 300 * time.Millisecond
 
-// Start starts c in a process group of its own.
+// Start starts c in its own process group.
 func (Local) Start(_ context.Context, c Command) (Process, error) {
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, c.Stdout, c.Stderr
@@ -70,7 +70,7 @@ func (e *StartError) Error() string { return e.Name + " " + e.Why }
 type local struct {
 	cmd  *exec.Cmd
 	mark string
-	tty  *terminal // nil where there is none
+	tty  *terminal // nil if there is none
 
 	killed bool // all that was found of it has been
 }
@@ -93,8 +93,8 @@ func (p *local) Wait() Exit {
 	return Exit{}
 }
 
-// End reaches the processes that carry this run's mark, too. Launchers put their
-// workers into sessions of their own, where a signal to the group misses them.
+// End also reaches the processes that carry this run's mark. Launchers put their workers into new
+// sessions, which a signal to the group does not reach.
 func (p *local) End(s os.Signal) {
 	p.killed = p.killed || s == os.Kill
 	p.Signal(s)
@@ -106,8 +106,8 @@ func (p *local) End(s os.Signal) {
 	}
 }
 
-// Sweep gives what is left a moment to end by itself, then asks, then insists. What
-// was asked already has had that moment, and what was killed is only waited for.
+// Sweep gives the remaining processes a moment to end, then sends SIGTERM, then SIGKILL. Processes that
+// were already asked have had that moment, and those that were killed are only waited for.
 func (p *local) Sweep(hurry bool) {
 	p.tty.takeBack()
 	defer p.tty.close()

@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// Notify has signals sent to where a Session looks for them: those that end a run, and
-// the one that pauses it. Who said nohup does not mean the run to end with the terminal.
+// Notify sends signals to a Session: those that end a run, and the one that pauses it. Under nohup the
+// run does not end with the terminal.
 func Notify(to chan<- os.Signal) {
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(to, syscall.SIGHUP)
@@ -22,7 +22,7 @@ func Notify(to chan<- os.Signal) {
 	signal.Notify(to, append(pauses(), os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGPIPE)...)
 }
 
-// Stop is the end of Notify: signals mean again what they usually do.
+// Stop ends Notify: signals have their usual effect again.
 func Stop(to chan<- os.Signal) {
 	signal.Stop(to)
 	pauseAlone()
@@ -37,22 +37,22 @@ func (p *local) Signal(s os.Signal) {
 
 func end(pid int, s syscall.Signal) { _ = syscall.Kill(pid, s) }
 
-// inGroup says whether a process is in a group.
+// inGroup reports whether a process is in a group.
 func inGroup(pid, group int) bool {
 	g, err := syscall.Getpgid(pid)
 	return err == nil && g == group
 }
 
-// gone says whether no process has that number.
+// gone reports whether no process has that number.
 func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-// isMine says whether the user who runs this owns a file.
+// isMine reports whether the current user owns a file.
 func isMine(info os.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int64(s.Uid) == int64(os.Getuid())
 }
 
-// isMyProcess says whether the user who runs this runs a process, too.
+// isMyProcess reports whether the current user runs a process.
 func isMyProcess(pid int) bool {
 	info, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid)))
 	return err == nil && isMine(info)

@@ -38,7 +38,7 @@ func marked(string) []int { return nil }
 
 func unprobed(string) bool { return false }
 
-// gone is not told here: what a process leaves behind stays.
+// gone cannot be detected here: what a process leaves behind stays.
 func gone(int) bool { return false }
 
 func isMine(os.FileInfo) bool { return false }

@@ -9,97 +9,96 @@ import (
 	"slices"
 )
 
-// Report is what one Python process has told through the probe, up to the
-// moment it was read.
+// Report is what one Python process has reported through the probe so far.
 type Report struct {
-	PID      int
-	Began    float64 // seconds since 1970
-	Rank     int     // -1 where the process is none
-	World    int
+	PID      int               // process ID
+	Began    float64           // seconds since 1970
+	Rank     int               // of a distributed run; -1 where it is not one
+	World    int               // processes of a distributed run
 	Versions map[string]string // of Python, torch and what else it loaded
-	GPU      *GPU
-	NoGPU    bool // it trained, and not on a GPU
-	Batches  []Batch
-	Steps    []Step
-	Times    []float64 // seconds between the ends of steps, by the GPU's clock
-	State    *State
-	Snapshot *Snapshot
-	OOM      *Failure
-	Crash    *Failure
-	Failures []Failure // the probe's own
-	End      string    // "steps", "nogpu", "exit", or "" where it ended without a word
+	GPU      *GPU              // nil where it used none
+	NoGPU    bool              // it trained, and not on a GPU
+	Batches  []Batch           // the inputs of the first steps
+	Steps    []Step            // optimizer steps, in order
+	Times    []float64         // seconds between the ends of steps, by the GPU's clock
+	State    *State            // at the end of the last recorded step
+	Snapshot *Snapshot         // nil where none was written
+	OOM      *Failure          // set if it ran out of memory
+	Crash    *Failure          // set if it ended with another exception
+	Failures []Failure         // the probe's own
+	End      string            // "steps", "nogpu", "exit", or "" where it ended without a word
 }
 
 // GPU is the card that a process trained on.
 type GPU struct {
-	Index      int    `json:"index"`
-	Name       string `json:"name"`
-	Total      uint64 `json:"total"`
-	Free       uint64 `json:"free"`
-	Capability int    `json:"capability"`
-	Recording  bool   `json:"recording"`
+	Index      int    `json:"index"`      // CUDA's index
+	Name       string `json:"name"`       // as the driver gives it
+	Total      uint64 `json:"total"`      // bytes
+	Free       uint64 `json:"free"`       // bytes, before training
+	Capability int    `json:"capability"` // bytes, after the first step
+	Recording  bool   `json:"recording"`  // whether memory was recorded
 }
 
-// Batch is what a step's first module was called with.
+// Batch is the arguments of a step's first module.
 type Batch struct {
-	Module        string  `json:"module"`
-	Inputs        []Input `json:"inputs"`
-	Autocast      string  `json:"autocast"`
-	Checkpointing bool    `json:"checkpointing"`
+	Module        string  `json:"module"`        // its class
+	Inputs        []Input `json:"inputs"`        // its tensor arguments
+	Autocast      string  `json:"autocast"`      // the autocast type; "" is off
+	Checkpointing bool    `json:"checkpointing"` // whether gradient checkpointing ran
 }
 
 // Input is one tensor of a batch.
 type Input struct {
-	Name   string `json:"name"`
-	Shape  []int  `json:"shape"`
-	Dtype  string `json:"dtype"`
-	Device string `json:"device"`
+	Name   string `json:"name"`   // of the argument
+	Shape  []int  `json:"shape"`  // its dimensions
+	Dtype  string `json:"dtype"`  // as PyTorch names it
+	Device string `json:"device"` // as PyTorch names it
 }
 
 // Step is the state at the end of an optimizer step; peaks are of the run so far.
 type Step struct {
-	N             int     `json:"n"`
-	Optimizer     string  `json:"optimizer"`
-	Backwards     int     `json:"backwards"`
-	Skipped       int     `json:"skipped"`
-	Seconds       float64 `json:"seconds"`
-	Allocated     uint64  `json:"allocated"`
-	Reserved      uint64  `json:"reserved"`
-	PeakAllocated uint64  `json:"peak_allocated"`
-	PeakReserved  uint64  `json:"peak_reserved"`
-	Retries       int     `json:"retries"`
+	N             int     `json:"n"`              // counts from 1
+	Optimizer     string  `json:"optimizer"`      // its class: AdamW
+	Backwards     int     `json:"backwards"`      // backward passes in this step
+	Skipped       int     `json:"skipped"`        // updates that a gradient scaler skipped so far
+	Seconds       float64 `json:"seconds"`        // since the last step
+	Allocated     uint64  `json:"allocated"`      // bytes
+	Reserved      uint64  `json:"reserved"`       // bytes
+	PeakAllocated uint64  `json:"peak_allocated"` // bytes
+	PeakReserved  uint64  `json:"peak_reserved"`  // bytes
+	Retries       int     `json:"retries"`        // times the cache was flushed to make room
 }
 
-// State is what stays from step to step, in bytes, and how many parameters.
+// State is the memory that stays from step to step, in bytes, and the number of parameters.
 type State struct {
-	Parameters uint64         `json:"parameters"`
-	Gradients  uint64         `json:"gradients"`
-	Optimizer  uint64         `json:"optimizer"`
-	Buffers    uint64         `json:"buffers"`
-	Params     int            `json:"params"`
-	Trainable  int            `json:"trainable"`
-	Dtypes     map[string]int `json:"dtypes"`
+	Parameters uint64         `json:"parameters"` // bytes
+	Gradients  uint64         `json:"gradients"`  // bytes
+	Optimizer  uint64         `json:"optimizer"`  // bytes of its state
+	Buffers    uint64         `json:"buffers"`    // bytes
+	Params     int            `json:"params"`     // number of parameters
+	Trainable  int            `json:"trainable"`  // number of those that are trained
+	Dtypes     map[string]int `json:"dtypes"`     // parameters by type
 }
 
 // Snapshot is a recording that the process has left.
 type Snapshot struct {
-	File          string `json:"file"`
-	Entries       []int  `json:"entries"`
-	PeakAllocated uint64 `json:"peak_allocated"`
-	PeakReserved  uint64 `json:"peak_reserved"`
+	File          string `json:"file"`           // the pickle file
+	Entries       []int  `json:"entries"`        // trace entries of each device
+	PeakAllocated uint64 `json:"peak_allocated"` // bytes, by PyTorch's own count
+	PeakReserved  uint64 `json:"peak_reserved"`  // bytes, by PyTorch's own count
 }
 
 // Failure is something that went wrong.
 type Failure struct {
-	Type  string `json:"type"`
-	Where string `json:"where"`
-	What  string `json:"what"`
-	Asked uint64 `json:"asked"`
-	Steps int    `json:"steps"`
+	Type  string `json:"type"`  // class of the exception
+	Where string `json:"where"` // the step or part of the probe
+	What  string `json:"what"`  // the part of the probe that failed
+	Asked uint64 `json:"asked"` // bytes of the failed request
+	Steps int    `json:"steps"` // steps done before
 }
 
-// ReadReport reads a report. Lines that cannot be read are left out: the last
-// one may be half written, and a report is never worth failing for.
+// ReadReport reads a report. Lines that cannot be read are skipped: the last one may be incomplete, and a
+// report is never a reason to fail.
 func ReadReport(text []byte) *Report {
 	r := &Report{Rank: -1}
 	for line := range bytes.Lines(text) {
@@ -187,13 +186,13 @@ func add[T any](list []T, line []byte) []T {
 	return list
 }
 
-// Trained says whether the process has taken a step.
+// Trained reports whether the process has made a step.
 func (r *Report) Trained() bool { return len(r.Steps) > 0 }
 
-// Ended says whether the probe has ended the process.
+// Ended reports whether the probe has ended the process.
 func (r *Report) Ended() bool { return r.End == "steps" || r.End == "nogpu" }
 
-// PeakReserved is the most that PyTorch held of the card, as far as was told.
+// PeakReserved is the most that PyTorch held of the card, as far as was reported.
 func (r *Report) PeakReserved() uint64 {
 	peak := uint64(0)
 	for _, s := range r.Steps {

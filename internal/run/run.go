@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package run starts the user's training command with snug's probe in front of
-// it, unchanged otherwise: in a process group of its own, with a time-out, its
-// output passed on and kept, signals forwarded, and nothing left behind.
+// Package run starts the user's training command, unchanged, with snug's probe
+// loaded into its Python processes. The command gets its own process group and a
+// timeout; its output is passed on and kept, signals are forwarded, and nothing is
+// left behind. Package record decides what to run and uses the reports.
 //
-//	work.go      the private folder of a snug, and its files beside the user's
-//	left.go      what a snug that was killed has left behind
+//	work.go      the private folder of one snug, and its files next to the user's
+//	left.go      removes what a killed snug left behind
 //	folder.go    the folder of one run: the probe goes in, reports come out
 //	probe.py     what runs inside the user's Python processes
 //	session.go   one run, from its start to its last process
-//	stop.go      how a run is ended that does not end by itself
+//	stop.go      ends a run that does not end by itself
 //	process_*.go how this system starts, signals and finds processes
 //	terminal_*.go who has the terminal
-//	report.go    what a process has told
+//	report.go    what a process reported
 //	launcher.go  what a command line starts
 package run
 
@@ -24,16 +25,16 @@ import (
 	"syscall"
 )
 
-// Command is what to start.
+// Command is a command to start.
 type Command struct {
-	Args           []string
-	Dir            string
-	Env            []string // all of it
-	Stdin          *os.File // nil: there is none
-	Stdout, Stderr io.Writer
+	Args           []string  // the command and its arguments
+	Dir            string    // working directory
+	Env            []string  // all of it
+	Stdin          *os.File  // nil: there is none
+	Stdout, Stderr io.Writer // where its output goes
 }
 
-// Process is a started command with everything it started in turn.
+// Process is a started command with everything that it started.
 type Process interface {
 	// Wait returns when the command has ended and its output is through.
 	Wait() Exit
@@ -46,7 +47,7 @@ type Process interface {
 	Sweep(hurry bool)
 }
 
-// interactive is a process that may want the terminal, which is snug's until then.
+// interactive is a process that may need the terminal, which is snug's until then.
 type interactive interface {
 	// Attend looks whether the command waits for the terminal, and lends it.
 	Attend() Asked
@@ -56,29 +57,30 @@ type interactive interface {
 	Pause()
 }
 
-// Asked is what has come of a command's asking for the terminal.
+// Asked says what happened when a command asked for the terminal.
 type Asked int
 
-// What may have come of it.
+// The possible results.
 const (
-	NotAsked    Asked = iota
-	Lent              // the command has it now
-	NotLendable       // snug itself does not have it: it is in the background
+	NotAsked    Asked = iota // it did not ask
+	Lent                     // the command has it now
+	NotLendable              // snug itself does not have it: it is in the background
 )
 
 // Runner starts commands. Tests have their own.
 type Runner interface {
+	// Start starts a command. The Process outlives the call; the context ends it.
 	Start(context.Context, Command) (Process, error)
 }
 
-// Exit is how a command ended.
+// Exit says how a command ended.
 type Exit struct {
 	Code   int            // as the shell would have it: 128 + n for signal n
 	Signal syscall.Signal // that ended it, if one did
 }
 
-// Crashed says whether a signal ended the command that stands for a fault or
-// for memory run out, be it told by a shell in between.
+// Crashed reports whether the command was ended by a signal for a fault or for lack of memory, also if a
+// shell in between reports it.
 func (e Exit) Crashed() bool {
 	switch e.Code - 128 {
 	case 4, 6, 7, 8, 9, 11: // ILL, ABRT, BUS, FPE, KILL, SEGV
@@ -87,7 +89,7 @@ func (e Exit) Crashed() bool {
 	return false
 }
 
-// String says it in words.
+// String describes the exit for people.
 func (e Exit) String() string {
 	switch {
 	case e.Signal != 0:

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// ScriptIndex is where in a command line the name stands by which people call what it
-// runs: the file, or the module behind -m, whatever interpreter and launcher are in
-// front of it; -1 where there is neither, as in axolotl train run.yml.
+// ScriptIndex is the index of the word in a command line that names what it runs: the file, or the module
+// after -m, after any interpreter and launcher; -1 if there is neither, as in axolotl train run.yml.
 func ScriptIndex(words []string) int {
 	for i, w := range words {
 		switch {
@@ -36,5 +35,5 @@ var launchModules = []string{
 	"accelerate.commands.launch", "accelerate.commands.accelerate_cli", "deepspeed.launcher.runner", "deepspeed.launcher.launch",
 }
 
-// runsText says whether a program takes -c TEXT.
+// runsText reports whether a program takes -c TEXT.
 func runsText(name string) bool { return isPython(name) || strings.HasSuffix(name, "sh") }

@@ -13,36 +13,36 @@ import (
 
 // Session is one run of the user's command with the probe in front.
 type Session struct {
-	Args           []string
-	Dir            string
-	Env            []string // the user's
-	Stdin          *os.File // nil: the command has none
-	Stdout, Stderr io.Writer
-	Timeout        time.Duration
+	Args           []string         // the command and its arguments
+	Dir            string           // working directory
+	Env            []string         // the user's
+	Stdin          *os.File         // nil: the command has none
+	Stdout, Stderr io.Writer        // where its output goes
+	Timeout        time.Duration    // 0 is none
 	Signals        <-chan os.Signal // to forward; the run ends with them
 	Runner         Runner           // nil: this machine
 	Reported       func([]*Report)  // is given what was reported so far, at each look; may be nil
-	Grace          time.Duration    // between asking to end and insisting; 0: as stop.go has it
+	Grace          time.Duration    // between SIGTERM and SIGKILL; 0 is the default of stop.go
 	Slow           func()           // is called where the command takes its time to end; may be nil
 	Asked          func(Asked)      // is called where the command asks for the terminal; may be nil
 	Resumed        func()           // is called after a pause, which takes the handler of its signal away; may be nil
 }
 
-// Outcome is how a run went.
+// Outcome is the result of a run.
 type Outcome struct {
-	Exit     Exit
-	Reports  []*Report
-	Tail     []byte // the last of what it printed
-	Took     time.Duration
-	TimedOut bool
-	Stopped  os.Signal // what interrupted it, nil if nothing did
-	Lingered bool      // it had to be ended after its last step
-	Unprobed bool      // PyTorch was seen to run where the probe is not, and nowhere else
+	Exit     Exit          // how the command ended
+	Reports  []*Report     // one for each Python process
+	Tail     []byte        // the last of what it printed
+	Took     time.Duration // from start to end
+	TimedOut bool          // whether it was stopped by Timeout
+	Stopped  os.Signal     // what interrupted it, nil if nothing did
+	Lingered bool          // it had to be ended after its last step
+	Unprobed bool          // PyTorch was seen to run where the probe is not, and nowhere else
 }
 
 const (
 	linger = 20 * time.Second // after the last step, before the run is ended from outside
-	blind  = 15 * time.Second // of PyTorch without the probe, before a run is ended of which nothing will be seen
+	blind  = 15 * time.Second // of PyTorch without the probe, before a run without a recording is ended
 	look   = 250 * time.Millisecond
 )
 

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// stat is what /proc/PID/stat says of a process.
+// stat is the content of /proc/PID/stat.
 type stat struct {
 	pid        int
 	state      byte // R, S, T for stopped, Z for dead
@@ -72,7 +72,7 @@ func statOf(pid int) (stat, bool) {
 	return s, true
 }
 
-// wantsTerminal says whether the system stopped a process that read from the
+// wantsTerminal reports whether the system stopped a process that read from the
 // terminal, or set it, from the background.
 func (s stat) wantsTerminal() bool {
 	if s.state != 'T' || s.terminal == 0 || s.group == s.foreground {

@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// A run is asked to end, asked again in a way that few ignore, and made to. Who
-// pressed Ctrl-C is back at the prompt within five seconds, whatever the command
-// makes of it:
+// A run is asked to end, then asked in a way that few programs ignore, then killed. After Ctrl-C the user
+// is back at the prompt within five seconds, whatever the command does:
 //
 //	0 s     the signal, to the command and its process group
 //	1.2 s   SIGTERM, to everything that it has started
 //	2.4 s   SIGKILL, to all of that
-//	4.4 s   output of processes that nobody can find is no longer waited for
+//	4.4 s   output of processes that cannot be found is no longer waited for
 const (
 	hurry = 1200 * time.Millisecond // for a run that the user ends
-	grace = 10 * time.Second        // for one that snug ends: nobody waits for it
-	slow  = 2 * time.Second         // until whoever waits for the end is told so
+	grace = 10 * time.Second        // for a run that snug ends by itself
+	slow  = 2 * time.Second         // until the user is told that it takes a while
 )
 
 // polite is the signal that a command gets for the one that snug got. Where nobody

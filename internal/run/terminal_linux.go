@@ -13,18 +13,17 @@ import (
 	"golang.org/x/term"
 )
 
-// The command runs in a process group of its own, so that Ctrl-C reaches snug first
-// and everything ends in order. To the terminal such a group is in the background:
-// whoever in it reads from the terminal, or sets it, is stopped by the system and
-// would wait for ever. So the terminal is lent to a group that was stopped for want
-// of it, as a shell does with fg, and taken back at the end. From then on the keys go
-// to that group, and a listener in it tells of them.
+// The command runs in its own process group, so that Ctrl-C reaches snug first and everything ends in
+// order. For the terminal such a group is in the background: a process in it that reads from the
+// terminal, or sets it, is stopped by the system and would wait for ever. So snug gives the terminal to a
+// group that was stopped for this reason, as a shell does with fg, and takes it back at the end. From
+// then on the keys go to that group, and a listener in it reports them.
 
 // terminal is the one that snug was started from.
 type terminal struct {
 	file   *os.File
 	typed  chan os.Signal
-	lent   int         // the process group that has it, 0 where nobody has
+	lent   int         // the process group that has it, or 0
 	before *term.State // how it was set
 	keys   *listener
 	looked time.Time // when all processes were last looked at
@@ -79,8 +78,7 @@ func (t *terminal) lend(group int) error {
 	return nil
 }
 
-// takeBack is the end of a loan: the terminal is snug's and set as it was, unless
-// somebody else has it by now.
+// takeBack takes the terminal back and restores its settings, unless another process has it by now.
 func (t *terminal) takeBack() {
 	if t == nil || t.lent == 0 {
 		return
@@ -133,9 +131,9 @@ func (p *local) Typed() <-chan os.Signal {
 	return p.tty.typed
 }
 
-// waiting is the process group of a process that was stopped for want of the
-// terminal, 0 where there is none. The command itself is looked at each time, what
-// it has started now and then: a launcher may sleep well while its child is stopped.
+// waiting returns the process group of a process that was stopped because it needs the terminal, or 0.
+// The command itself is checked each time, its children now and then: a launcher may sleep while its
+// child is stopped.
 func (p *local) waiting() int {
 	command := p.cmd.Process.Pid
 	if s, ok := statOf(command); ok && s.wantsTerminal() {
@@ -173,8 +171,8 @@ func pauses() []os.Signal { return []os.Signal{syscall.SIGTSTP} }
 
 func isPause(s os.Signal) bool { return s == syscall.SIGTSTP }
 
-// Paused says whether a signal was the one of Ctrl-Z, after it has done what that
-// asks for: snug was stopped and is to go on. It has further ones sent.
+// Paused reports whether a signal was that of Ctrl-Z, after handling it: snug was stopped and continues.
+// It subscribes to the signal again.
 func Paused(s os.Signal, to chan<- os.Signal) bool {
 	if !isPause(s) {
 		return false
@@ -218,10 +216,9 @@ func (p *local) Pause() {
 	p.Signal(syscall.SIGCONT)
 }
 
-// stopHere stops snug's own process group, with all that the shell has put into it,
-// and returns when it is to go on; at once where nobody is there to say so. Go keeps
-// a handler for a signal that was asked for once, so that snug itself takes the signal
-// that has none.
+// stopHere stops snug's own process group, with everything that the shell has put into it, and returns
+// when it continues; at once if there is no shell to continue it. Go keeps a handler for a signal that
+// was subscribed once, so snug sends itself the stop signal that has none.
 func stopHere() {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGCONT)
@@ -238,8 +235,8 @@ func stopHere() {
 	}
 }
 
-// orphaned says whether snug's process group has no parent that would have it go on:
-// the system, too, does not stop such a group for Ctrl-Z.
+// orphaned reports whether snug's process group has no parent that could continue it. The system does not
+// stop such a group for Ctrl-Z either.
 func orphaned() bool {
 	all := map[int]stat{}
 	for _, s := range stats() {

@@ -9,8 +9,8 @@ import (
 	"os/exec"
 )
 
-// terminal is of no use where a process that waits for it cannot be told from
-// one that works: commands run without one there.
+// terminal is empty on systems where a process that waits for the terminal cannot be distinguished from
+// one that works: commands run without a terminal there.
 type terminal struct{}
 
 func openTerminal() *terminal { return nil }
@@ -26,7 +26,7 @@ func isPause(os.Signal) bool { return false }
 
 func pauseAlone() {}
 
-// Paused says whether a signal was the one of Ctrl-Z.
+// Paused reports whether a signal was that of Ctrl-Z.
 func Paused(os.Signal, chan<- os.Signal) bool { return false }
 
 func start(cmd *exec.Cmd) error { return cmd.Start() }

@@ -44,8 +44,8 @@ func (w *watcher) over(now time.Time) bool {
 	return now.Sub(w.finished) > linger
 }
 
-// sees looks now and then whether PyTorch runs without the probe, and says whether
-// to give up: such a run would train to its end, of which nothing is recorded.
+// sees checks now and then whether PyTorch runs without the probe, and reports whether to give up: such a
+// run would train to its end without a recording.
 func (w *watcher) sees(now time.Time, out *Outcome) (giveUp bool) {
 	if w.torch || now.Sub(w.looked) < time.Second {
 		return false

@@ -22,8 +22,7 @@ import (
 //	    outside       files that it is writing beside the user's, a quoted path a line
 //	    snug-run-…    a run each
 //
-// so that whoever comes after a snug that was killed can tell that nobody will
-// take it away (left.go).
+// so that the next snug can see that a killed one will not remove it (left.go).
 const (
 	workPrefix  = "snug-profile-"
 	lockName    = "lock"
@@ -33,7 +32,7 @@ const (
 
 // Work is the private folder of a process that profiles.
 type Work struct {
-	Path   string
+	Path   string // absolute
 	lock   *os.File
 	asides int
 }
@@ -74,9 +73,8 @@ func (w *Work) Remove() error {
 	return removeWork(w.Path)
 }
 
-// removeWork takes a folder away, and what its process was writing beside the user's
-// files. Of the folder itself the note of those and the lock are last: by these the
-// next can tell what is still to be done.
+// removeWork removes a folder, and the files that its process was writing next to the user's. The list of
+// those files and the lock are removed last: from them the next snug can see what is left to do.
 func removeWork(path string) error {
 	entries, err := os.ReadDir(path)
 	for _, e := range entries {
@@ -93,7 +91,7 @@ func removeWork(path string) error {
 	return err
 }
 
-// removeOutside takes away what a process was writing beside the user's files.
+// removeOutside removes the files that a process was writing next to the user's.
 func removeOutside(work string) error {
 	f, err := os.Open(filepath.Join(work, outsideName))
 	if err != nil {
@@ -113,8 +111,8 @@ func removeOutside(work string) error {
 	return failed
 }
 
-// Aside makes a temporary file in a folder of the user's. It is noted first, so that
-// it can be taken away if this process is killed before it does so itself.
+// Aside makes a temporary file in a folder of the user's. It is listed first, so that it can be removed
+// if this process is killed.
 func (w *Work) Aside(folder string) (*os.File, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -136,7 +134,7 @@ func (w *Work) Aside(folder string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// asidePrefix is how the names of such files begin.
+// asidePrefix is the beginning of the names of such files.
 func asidePrefix(work string) string {
 	return ".snug-" + strings.TrimPrefix(filepath.Base(work), workPrefix) + "-"
 }

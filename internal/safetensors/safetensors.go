@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package safetensors reads the header of a .safetensors file: which tensors it
-// holds, in which type. The numbers themselves are never read.
+// Package safetensors reads the header of a .safetensors file: the names, types and shapes of its
+// tensors. It never reads the values.
 //
-// The file begins with the length of the header, eight bytes, low byte first.
-// The header is a JSON object, from each tensor's name to its type, its shape
-// and where its bytes begin and end.
+// The file begins with the length of the header, eight bytes, little-endian. The header is a JSON object
+// that maps each tensor's name to its type, its shape and the offsets of its data.
 package safetensors
 
 import (
@@ -17,8 +16,8 @@ import (
 	"math"
 )
 
-// MostHeader is how long a header may be. The format's own library allows 100 MB;
-// the longest of published models have some 2 MB, for 20,000 tensors.
+// MostHeader limits the length of a header. The format's own library allows 100 MB; the longest headers
+// of published models have some 2 MB, for 20,000 tensors.
 const MostHeader = 16 << 20
 
 // Header is what a file says about its tensors.

@@ -11,12 +11,10 @@ import (
 	"snug/internal/allocator"
 )
 
-// NewestTorch is the version of PyTorch that is meant where none is named: the
-// newest whose runs were measured.
+// NewestTorch is the default version of PyTorch: the newest one with measured runs.
 const NewestTorch = "2.11"
 
-// Bounds beyond which a number is a slip of the hand. Their products still fit
-// into 64 bits.
+// Bounds beyond which a number is a typo. Their products still fit into 64 bits.
 const (
 	mostBatch  = 1 << 20
 	mostSeq    = 1 << 22
@@ -62,7 +60,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	return s, s.complete()
 }
 
-// tidy makes one value of several that mean the same.
+// tidy replaces equivalent values by one of them.
 func (s *Setup) tidy(saysPrecision bool) {
 	if s.Weights == Saved && !saysPrecision {
 		s.Precision = "" // that of the model's files
@@ -81,7 +79,7 @@ func (o *object) checkVersions(s *Setup) {
 	o.checkBitsAndBytes(s.Versions.BitsAndBytes)
 }
 
-// checkAllocator wants options that the version of PyTorch has.
+// checkAllocator requires options that the version of PyTorch supports.
 func (o *object) checkAllocator(s *Setup) {
 	torch, err := allocator.ParseVersion(s.Versions.Torch)
 	if err != nil {
@@ -93,8 +91,7 @@ func (o *object) checkAllocator(s *Setup) {
 	}
 }
 
-// checkTransformers wants a release of the majors that the families were held
-// against.
+// checkTransformers requires a release of a major version that the families were compared with.
 func (o *object) checkTransformers(text string) {
 	if text == "" {
 		return
@@ -167,7 +164,7 @@ func (s *Setup) complete() error {
 	return nil
 }
 
-// Title is what to call the model in a sentence.
+// Title is the name of the model in a sentence.
 func (m Model) Title() string {
 	if m.Name != "" {
 		return m.Name

@@ -8,22 +8,21 @@ import (
 	"slices"
 )
 
-// The kinds of spread.
+// The kinds of data parallelism.
 const (
-	DDP            = "ddp"
-	FSDP2          = "fsdp2"
-	FSDP2NoReshard = "fsdp2-noreshard"
-	Zero1          = "zero1" // PyTorch's ZeroRedundancyOptimizer
-	Zero1DeepSpeed = "zero1-deepspeed"
-	Zero2          = "zero2"
-	Zero3          = "zero3"
+	DDP            = "ddp"             // DistributedDataParallel
+	FSDP2          = "fsdp2"           // fully_shard, parameters resharded after forward
+	FSDP2NoReshard = "fsdp2-noreshard" // fully_shard with reshard_after_forward=False
+	Zero1          = "zero1"           // PyTorch's ZeroRedundancyOptimizer
+	Zero1DeepSpeed = "zero1-deepspeed" // DeepSpeed, stage 1
+	Zero2          = "zero2"           // DeepSpeed, stage 2
+	Zero3          = "zero3"           // DeepSpeed, stage 3
 )
 
-// How a sharded run comes by its weights: the whole model on every GPU, which then
-// keeps its part, or a unit at a time, so that no GPU ever holds all of it.
+// How a sharded run gets its weights.
 const (
-	LoadWhole   = "whole"
-	LoadSharded = "sharded"
+	LoadWhole   = "whole"   // every GPU loads the whole model, then keeps its part
+	LoadSharded = "sharded" // one unit at a time, so that no GPU ever holds the whole model
 )
 
 // Loads is the words of dist.load.
@@ -32,10 +31,10 @@ var Loads = []string{LoadWhole, LoadSharded}
 // DistKinds is the words of dist.kind.
 var DistKinds = []string{DDP, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero2, Zero3}
 
-// kind is what is known about one of them.
+// kind is the facts about one of them.
 type kind struct {
 	axis      Axis
-	takes     []string // fields of dist that mean something for it, beside kind and world
+	takes     []string // the fields of dist that apply to it, besides kind and world
 	deepspeed bool
 	fsdp      bool
 }
@@ -50,15 +49,15 @@ var kinds = map[string]kind{
 	Zero3:          {axis: Shard, takes: []string{"load"}, deepspeed: true},
 }
 
-// Dist is how the run is spread over GPUs. Files say a kind and how many GPUs; inside
-// they are a mesh, along the axis of that kind.
+// Dist says how the run is spread over GPUs. Files give a kind and a number of GPUs; here that becomes a
+// mesh along the axis of the kind.
 type Dist struct {
-	Kind        string
-	Mesh        Mesh
-	BucketView  bool
-	ParamDType  string
-	ReduceDType string
-	Load        string // whole or sharded; "" is as the kind is mostly loaded
+	Kind        string // one of DistKinds
+	Mesh        Mesh   // the GPUs along each axis
+	BucketView  bool   // DDP's gradient_as_bucket_view
+	ParamDType  string // FSDP2's param_dtype; "" keeps the weights' type
+	ReduceDType string // FSDP2's reduce_dtype; "" keeps the gradients' type
+	Load        string // LoadWhole or LoadSharded; "" is the usual one of the kind
 }
 
 // Over is a run spread over GPUs by one of DistKinds.
@@ -71,10 +70,10 @@ func Over(kind string, gpus int) *Dist {
 // Axis is the one that the kind lays GPUs along.
 func (d *Dist) Axis() Axis { return kinds[d.Kind].axis }
 
-// along is how many GPUs lie along that axis.
+// along is the number of GPUs along that axis.
 func (d *Dist) along() *int { return &d.Mesh[d.Axis()] }
 
-// World is how many GPUs there are; one where nothing is spread.
+// World is the number of GPUs; 1 for a nil Dist.
 func (d *Dist) World() int {
 	if d == nil {
 		return 1
@@ -82,7 +81,7 @@ func (d *Dist) World() int {
 	return d.Mesh.GPUs()
 }
 
-// Simulated says why the mesh is not simulated, nil where it is.
+// Simulated returns an error that says why the mesh cannot be simulated, or nil.
 func (d *Dist) Simulated() error {
 	if *d.along() < 1 {
 		return fmt.Errorf("dist.world is %d; it must be at least 1", *d.along())
@@ -129,7 +128,7 @@ func (o *object) checkDist(s *Setup) {
 	}
 }
 
-// DistTakes tells whether a field of dist means something for a kind.
+// DistTakes reports whether a field of dist applies to a kind.
 func DistTakes(kind, field string) bool {
 	switch field {
 	case "bucket_view", "param_dtype", "reduce_dtype", "load":
@@ -138,10 +137,9 @@ func DistTakes(kind, field string) bool {
 	return true
 }
 
-// LoadsSharded tells whether no GPU holds the whole model while it is loaded.
-// Where nothing is said, FSDP2 is as it was measured: a model on the GPU, and
-// fully_shard around it. ZeRO-3 is as transformers and accelerate start it, with
-// zero.Init.
+// LoadsSharded reports whether no GPU holds the whole model while it is loaded. By default FSDP2 is as it
+// was measured, with the model on the GPU before fully_shard, and ZeRO-3 is as transformers and
+// accelerate start it, with zero.Init.
 func (d *Dist) LoadsSharded() bool {
 	switch {
 	case d == nil || !DistTakes(d.Kind, "load"):
@@ -152,13 +150,13 @@ func (d *Dist) LoadsSharded() bool {
 	return d.Load == LoadSharded
 }
 
-// LoadsWhole tells whether the run shards weights that every GPU first held
-// whole, so that it could be loaded otherwise.
+// LoadsWhole reports whether the run shards weights after every GPU has loaded all of them, so that it
+// could be loaded in parts instead.
 func (d *Dist) LoadsWhole() bool {
 	return d != nil && DistTakes(d.Kind, "load") && !d.LoadsSharded()
 }
 
-// HowToShard is how a run of a kind is started so that weights come in parts.
+// HowToShard says how to start a run of a kind so that weights are loaded in parts.
 func HowToShard(kind string) string {
 	if kind == Zero3 {
 		return "zero.Init, as from_pretrained does under ZeRO-3"
@@ -166,17 +164,17 @@ func HowToShard(kind string) string {
 	return "call fully_shard while it is on the meta device or the CPU, not on the GPU"
 }
 
-// DeepSpeed tells whether its ZeRO spreads the run. Kind zero1 is PyTorch's own
+// DeepSpeed reports whether the run uses DeepSpeed's ZeRO. Kind zero1 is PyTorch's own
 // ZeroRedundancyOptimizer.
 func (d *Dist) DeepSpeed() bool { return d != nil && kinds[d.Kind].deepspeed }
 
-// FSDP tells whether fully_shard does.
+// FSDP reports whether the run uses fully_shard.
 func (d *Dist) FSDP() bool { return d != nil && kinds[d.Kind].fsdp }
 
 // text is the spread in a phrase.
 func (d *Dist) text() string { return fmt.Sprintf("%s over %d GPUs", d.Kind, d.World()) }
 
-// cell is how many GPUs there are, and how they share the run.
+// cell is the number of GPUs, and how they share the run.
 func (d *Dist) cell() string {
 	if d == nil {
 		return "1"

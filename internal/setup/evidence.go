@@ -2,8 +2,8 @@
 
 package setup
 
-// Evidence is what of a setup decides how far off its estimate may be, in words: the
-// groups of measured runs that it belongs to.
+// Evidence returns the groups of measured runs that a setup belongs to. They decide how far off its
+// estimate may be.
 func Evidence(s *Setup) []string {
 	var out []string
 	for _, x := range Settings() {

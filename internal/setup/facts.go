@@ -10,8 +10,8 @@ import (
 	"snug/internal/family"
 )
 
-// facts is what is known about a model. One without a family has none, and says
-// so when it is built.
+// facts returns the facts of the model's family. A model without a family has none; building it returns
+// the error.
 func (m Model) facts() family.Facts {
 	if m.Config == nil {
 		return family.Torchvision()
@@ -27,7 +27,7 @@ func (m Model) facts() family.Facts {
 	return f
 }
 
-// Longest is the most tokens that the model can see, 0 where there is no end.
+// Longest is the most tokens that the model takes; 0 is no limit.
 func (m Model) Longest() int {
 	p := m.facts().Positions
 	if p.Key == "" {
@@ -43,17 +43,16 @@ func (m Model) Longest() int {
 	return max(n-p.Offset, 1)
 }
 
-// HasLiger tells whether Liger has kernels for the model.
+// HasLiger reports whether Liger has kernels for the model.
 func (m Model) HasLiger() bool { return m.facts().Liger }
 
-// HasExperts tells whether tokens of the model go to some of many MLPs each.
+// HasExperts reports whether the model is a mixture of experts.
 func (m Model) HasExperts() bool { return m.facts().Experts }
 
-// LoRATargets is the layers that LoRA adapts unless told otherwise; nil where
-// that is nothing that can be simulated.
+// LoRATargets are the layers that LoRA adapts by default; nil where those cannot be simulated.
 func (m Model) LoRATargets() []string { return m.facts().Targets() }
 
-// Dims is the sizes that the model's config may leave out.
+// Dims are the defaults for sizes that the model's config may omit.
 func (m Model) Dims() family.Dims { return m.facts().Dims }
 
 // headOf reads the head off the class that a config names.
@@ -75,7 +74,7 @@ func headOf(config map[string]any) (string, error) {
 	return "", unknownModel("architectures names %q, whose head is not known; set {model.head} to one of %s", class, strings.Join(family.Heads(), ", "))
 }
 
-// layerKeys count what a model is a stack of: an absurd one would take for ever.
+// layerKeys are the numbers of layers of a model: an absurd one would take for ever to simulate.
 var layerKeys = []string{"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers", "channels"}
 
 const (

@@ -9,7 +9,7 @@ import "slices"
 // experts. AllLiger is all of them.
 var LigerParts = []string{"rope", "norm", "mlp"}
 
-// AllLiger stands for all of LigerParts.
+// AllLiger means all of LigerParts.
 const AllLiger = "all"
 
 // ligerParts is which layers are Liger's, each once and in one order.

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// The type that weights are loaded in is another matter than autocast. Float32 is
-// what autocast was made for; but from_pretrained of transformers 5 loads a model as
-// it is saved, mostly in bfloat16, and then gradients and optimizer states have that
-// type too, and autocast has nothing to cast. With LoRA it is the type of what is
-// frozen: adapters have their own.
+// The type in which weights are loaded is independent of autocast. Autocast was made for float32 weights.
+// But from_pretrained of transformers 5 loads a model in the type it was saved in, usually bfloat16. Then
+// gradients and optimizer states have that type too, and autocast has nothing to cast. With LoRA it is
+// the type of the frozen weights; adapters have their own.
 
 // Saved as the type of weights is the one that the model's files have, as
 // from_pretrained(dtype="auto") loads it.
@@ -38,15 +37,14 @@ func (s *Setup) completeWeights() error {
 	return s.unscalable()
 }
 
-// Autocasts tells whether the run computes under autocast.
+// Autocasts reports whether the run computes under autocast.
 func (s *Setup) Autocasts() bool { return autocasts(s.Precision) }
 
 func autocasts(precision string) bool { return strings.HasPrefix(precision, "amp-") }
 
-// held is the type of weights that are loaded so, under a precision: "" where that
-// is float32 or what the precision itself says. Where nothing says what the model is
-// saved in, adapters are taken to stand on the usual 16 bits, and what is trained
-// itself to be float32, which takes more.
+// held is the type of the weights, given how they are loaded and the precision: "" for float32 or the
+// type of the precision itself. If the saved type is not known, frozen weights under adapters are assumed
+// to have 16 bits, and trained weights to be float32, which takes more.
 func (s *Setup) held(loaded, precision string) (dtype string, guessed bool) {
 	if !autocasts(precision) {
 		return "", false
@@ -64,23 +62,21 @@ func (s *Setup) held(loaded, precision string) (dtype string, guessed bool) {
 	return loaded, guessed
 }
 
-// Loading is how the files of a run would load its weights once another precision
-// is written there.
+// Loading says how a run would load its weights after another precision is written to its files.
 type Loading struct {
 	Weights string // their type, "" for float32
-	Say     string // what has to be written of the weights beside it, "" for nothing
+	Say     string // what to write about the weights as well; "" for nothing
 	Never   bool   // whatever is written, it does not train
 }
 
-// NeverTrains tells whether the run could not train under a precision, whatever is
-// written of its weights: a gradient scaler takes no adapters of 16 bits.
+// NeverTrains reports whether the run cannot train under a precision, however its weights are loaded: a
+// gradient scaler does not work with 16-bit adapters.
 func (s *Setup) NeverTrains(precision string) bool {
 	return s.Loads[precision].Never || precision == AmpFP16 && s.Quantization != nil && s.Quantization.Adapters != ""
 }
 
-// WeightsUnder is the type of the weights if the precision were another. Where they
-// are loaded as they are saved they stay so; otherwise they go with the arithmetic,
-// if they do today. A gradient scaler wants what is trained in float32.
+// WeightsUnder is the type of the weights under another precision. Weights loaded as saved stay so;
+// others follow the arithmetic if they do so today. A gradient scaler needs trained weights in float32.
 func (s *Setup) WeightsUnder(precision string) string {
 	if l, known := s.Loads[precision]; known {
 		return l.Weights
@@ -97,7 +93,7 @@ func (s *Setup) WeightsUnder(precision string) string {
 	return t.Weights
 }
 
-// trains16 tells whether a torch.amp.GradScaler would see gradients of 16 bits.
+// trains16 reports whether a torch.amp.GradScaler would see gradients of 16 bits.
 // PEFT's adapters are float32, and so are DeepSpeed's copies of what it trains.
 func (s *Setup) trains16() bool {
 	if s.Dist.DeepSpeed() {
@@ -106,9 +102,9 @@ func (s *Setup) trains16() bool {
 	return s.Weights != "" && (s.LoRA == nil || !s.LoRA.PEFT || len(s.LoRA.Save) > 0)
 }
 
-// unscalable is why PyTorch cannot train such weights with a gradient scaler: its
-// kernel knows no bfloat16 (2.11, AmpKernels.cu), and of float16 it only lets an
-// optimizer through that divides by the scale itself.
+// unscalable says why PyTorch cannot train such weights with a gradient scaler: its kernel does not
+// support bfloat16 (2.11, AmpKernels.cu), and float16 works only with an optimizer that divides by the
+// scale itself.
 func (s *Setup) unscalable() error {
 	held, from := s.Weights, ""
 	switch {
@@ -126,7 +122,7 @@ func (s *Setup) unscalable() error {
 	return nil
 }
 
-// SavedIn is the type of the model's weights as its files say, "" where they do not.
+// SavedIn is the type of the model's weights according to its files; "" where they do not say.
 func (m Model) SavedIn() string {
 	dtype, _ := m.savedIn("")
 	return dtype

@@ -10,10 +10,10 @@ import (
 // Settings is the table, in the order in which people read it.
 func Settings() []*Setting { return table().rows }
 
-// Find is a setting by its name, nil where there is none.
+// Find returns the setting with a name, or nil.
 func Find(name string) *Setting { return table().byName[name] }
 
-// FlagOf is the usual flag of a setting, "" where there is none.
+// FlagOf returns the usual flag of a setting, or "".
 func FlagOf(name string) string {
 	if x := Find(name); x != nil && len(x.Flags) > 0 {
 		return x.Flags[0].Name
@@ -21,7 +21,7 @@ func FlagOf(name string) string {
 	return ""
 }
 
-// Objects is what a setup consists of, each object once: what --lock takes.
+// Objects lists the objects of a setup, each once. These are what --lock takes.
 func Objects() []string {
 	out := []string{"model"}
 	for _, x := range Settings() {

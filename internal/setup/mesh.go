@@ -7,16 +7,15 @@ import "fmt"
 // Axis is a way in which GPUs share a run.
 type Axis int
 
-// The axes. Along data each GPU has the whole model and samples of its own; along
-// shard it has samples of its own and keeps a part of what the optimizer updates;
-// along the others several GPUs work on the same samples.
+// The axes of a mesh. Along Data and Shard each GPU has its own samples; along the others several GPUs
+// share the same samples.
 const (
-	Data Axis = iota
-	Shard
-	Tensor
-	Context
-	Pipeline
-	Expert
+	Data     Axis = iota // each GPU has the whole model
+	Shard                // each GPU keeps a part of the optimizer's state, and perhaps of gradients and weights
+	Tensor               // layers are split
+	Context              // sequences are split
+	Pipeline             // each GPU has some of the layers
+	Expert               // each GPU has some of the experts
 	axes
 )
 
@@ -25,14 +24,13 @@ func (a Axis) String() string {
 	return [...]string{"data", "shard", "tensor", "context", "pipeline", "expert"}[a]
 }
 
-// Mesh is how many GPUs lie along each axis; 0 is as good as 1. Mesh{Data: 2, Shard: 4}
-// is eight GPUs.
+// Mesh is the number of GPUs along each axis; 0 means 1. Mesh{Data: 2, Shard: 4} is eight GPUs.
 type Mesh [axes]int
 
-// Size is how many GPUs lie along an axis.
+// Size is the number of GPUs along an axis.
 func (m Mesh) Size(a Axis) int { return max(m[a], 1) }
 
-// GPUs is how many there are in all.
+// GPUs is the number of GPUs in all.
 func (m Mesh) GPUs() int {
 	n := 1
 	for a := range axes {
@@ -41,8 +39,7 @@ func (m Mesh) GPUs() int {
 	return n
 }
 
-// Replicas is how many micro-batches the mesh works on at once, which an effective
-// batch counts.
+// Replicas is the number of micro-batches that run at the same time; an effective batch counts them.
 func (m Mesh) Replicas() int { return m.Size(Data) * m.Size(Shard) }
 
 // only refuses a mesh that has GPUs along another axis: what is simulated is one

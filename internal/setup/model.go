@@ -20,15 +20,15 @@ import (
 	"snug/internal/spelling"
 )
 
-// Source is where a setup finds what it names.
+// Source gives access to the files and models that a setup names.
 type Source struct {
-	// Open reads a file; nil means that there are none.
+	// Open opens a file; nil means that no files can be read.
 	Open func(path string) (io.ReadCloser, error)
 	// Hub is the folder of the Hugging Face cache that holds models--org--name.
 	Hub string
-	// Base is what relative paths in the setup start from.
+	// Base is the folder of relative paths in the setup.
 	Base string
-	// Profile reads a profile; nil means that there are none.
+	// Profile reads a profile; nil means that profiles cannot be read.
 	Profile func(io.Reader) (Program, error)
 	// Programs are those that were read, by name; nil remembers none.
 	Programs map[string]Program
@@ -139,7 +139,7 @@ func (m *Model) found(from Source) error {
 	names := append(catalog.Names(), family.NamedModels()...)
 	near := name
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, ".") {
-		near = path.Base(name) // somebody's copy of a model is called as the model is
+		near = path.Base(name) // a copy of a model usually has its name
 	}
 	return unknownModel("{model.name} %q is not known%s", name, spelling.Hint(near, names,
 		"it is neither built in nor a config.json nor in the Hugging Face cache"))
@@ -167,7 +167,7 @@ func (from Source) config(at string) (map[string]any, string, error) {
 		missing := errors.Is(err, fs.ErrNotExist)
 		name = filepath.Join(at, "config.json")
 		if data, err = from.read(name); err != nil && missing {
-			name = at // there is no such folder either
+			name = at // that folder does not exist either
 		}
 	}
 	switch {
@@ -207,7 +207,7 @@ func (from Source) read(name string) ([]byte, error) {
 	return files.ReadAll(f, mostConfig)
 }
 
-// reason strips what the message says already: the operation and the path.
+// reason strips what the message already contains: the operation and the path.
 func reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -216,7 +216,7 @@ func reason(err error) error {
 	return err
 }
 
-// Known says whether a family covers the model.
+// Known reports whether a family covers the model.
 func (m Model) Known() bool {
 	t, _ := m.Config["model_type"].(string)
 	return m.Config == nil || slices.Contains(family.Known(), t)

@@ -12,9 +12,8 @@ import (
 	"snug/internal/units"
 )
 
-// object reads the fields of a decoded JSON or YAML object. It remembers which
-// ones it was asked for, so that what is left is unknown, and keeps the first
-// thing that was wrong.
+// object reads the fields of a decoded JSON or YAML object. It remembers which fields were read, so that
+// the others are unknown, and keeps the first error.
 type object struct {
 	keys  map[string]any
 	at    string // in front of each field's name: "model."
@@ -34,8 +33,8 @@ func (o *object) value(key string) any {
 	return o.keys[key]
 }
 
-// done is the first error. A field that nobody asked for comes before the rest:
-// it is often the reason why another is missing.
+// done returns the first error. An unknown field comes before the rest: it is often the reason why
+// another is missing.
 func (o *object) done() error {
 	var unknown []string
 	for k := range o.keys {
@@ -172,7 +171,7 @@ func (o *object) listed(key string, words []string) []string {
 	return given
 }
 
-// inner is the object in a field, nil where there is none.
+// inner returns the object in a field, or nil.
 func (o *object) inner(key string) *object {
 	switch v := o.value(key).(type) {
 	case nil:

@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// Quantization is frozen weights that bitsandbytes quantizes, with adapters of
-// PEFT beside them: QLoRA. The fields are those of transformers' BitsAndBytesConfig,
-// with its defaults.
+// Quantization describes QLoRA: frozen weights quantized by bitsandbytes, with PEFT adapters. The fields
+// are those of transformers' BitsAndBytesConfig, with the same defaults.
 type Quantization struct {
-	Bits    int    `json:"bits"`
-	Type    string `json:"type,omitempty"`    // which numbers the bits stand for
+	Bits    int    `json:"bits"`              // per weight; only 4 is simulated
+	Type    string `json:"type,omitempty"`    // the 4-bit type: one of QuantTypes
 	Double  bool   `json:"double,omitempty"`  // the scales are quantized too
 	Compute string `json:"compute,omitempty"` // the type that products are computed in
 	Prepare bool   `json:"prepare,omitempty"` // PEFT's prepare_model_for_kbit_training: what is not quantized becomes float32
@@ -25,7 +24,7 @@ type Quantization struct {
 	Saved bool `json:"-"` // the model's files hold its weights quantized
 }
 
-// simulatedBits is how many bits weights can be quantized into, as far as is simulated.
+// simulatedBits is the only supported width of quantized weights.
 const simulatedBits = 4
 
 // checkQuantization refuses what is not simulated.
@@ -38,7 +37,7 @@ func (o *object) checkQuantization(s *Setup) {
 	}
 }
 
-// checkBitsAndBytes wants a release whose code was read.
+// checkBitsAndBytes requires a release whose code was read.
 func (o *object) checkBitsAndBytes(text string) {
 	var major, minor int
 	if n, _ := fmt.Sscanf(text, "%d.%d", &major, &minor); text != "" && (n != 2 || major != 0 || minor < 43) {
@@ -46,8 +45,8 @@ func (o *object) checkBitsAndBytes(text string) {
 	}
 }
 
-// savedQuantization is what the config of a model says whose files hold quantized weights. It
-// has the last word on how they are quantized.
+// savedQuantization reads the quantization from the config of a model that was saved quantized. It
+// overrides the setup.
 func (s *Setup) savedQuantization() error {
 	q, _ := s.Model.Config["quantization_config"].(map[string]any)
 	if q == nil {
@@ -99,7 +98,7 @@ func (s *Setup) completeQuantization() error {
 	return nil
 }
 
-// CanQuantize tells whether the weights that a run freezes could be quantized.
+// CanQuantize reports whether the frozen weights of a run could be quantized.
 func (s *Setup) CanQuantize() bool {
 	return s.Quantization == nil && s.LoRA != nil && s.LoRA.PEFT && !s.LoRA.DoRA && (s.Dist == nil || s.Dist.Kind == DDP) &&
 		s.Model.Program == nil && s.Model.facts().Quantizes
@@ -115,8 +114,8 @@ func (s *Setup) UsualQuantization() *Quantization {
 	return p
 }
 
-// QuantizationUnder is how weights would be quantized if the precision were another: what is
-// computed in the type of the arithmetic goes with it, as trainers have it.
+// QuantizationUnder returns the quantization under another precision. If products are computed in the
+// type of the arithmetic, that type changes too, as in trainers.
 func (s *Setup) QuantizationUnder(precision string) *Quantization {
 	was, now := strings.TrimPrefix(s.Precision, "amp-"), strings.TrimPrefix(precision, "amp-")
 	if s.Quantization == nil || s.Quantization.Saved || s.Quantization.Compute != was || !slices.Contains(ComputeTypes, now) {
@@ -127,7 +126,7 @@ func (s *Setup) QuantizationUnder(precision string) *Quantization {
 	return &p
 }
 
-// String is how weights are quantized, in words.
+// String describes the quantization for people.
 func (p *Quantization) String() string {
 	how := p.Type
 	if p.Double {

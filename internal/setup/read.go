@@ -14,20 +14,18 @@ import (
 	"snug/internal/files"
 )
 
-// A file of setups is one of three things, told apart by how its lines begin:
-// JSON Lines, where every line is an object of its own; one JSON object over
-// several lines; or YAML, one document a setup.
+// A file of setups has one of three forms, recognized by how its lines begin: JSON Lines, with one object
+// per line; one JSON object over several lines; or YAML, with one document per setup.
 
-// Raw is one setup as it stands in a file: decoded, not yet understood. Numbers
-// are float64 whatever the format.
+// Raw is one setup as written in a file, parsed but not checked. Numbers are float64 in every format.
 type Raw struct {
-	Fields map[string]any
-	Line   int   // where it begins
-	Err    error // why it could not be decoded
+	Fields map[string]any // as written, by name
+	Line   int            // where it begins
+	Err    error          // why it could not be decoded
 }
 
-// Bounds of a file of setups. Those that stand one a line are answered one by one, and
-// may be as many as anybody has; any other file is read whole.
+// Bounds of a file of setups. JSON Lines are answered one by one and may be any number; any other file is
+// read whole.
 const (
 	most     = 1 << 30
 	mostText = 4 << 20 // of a line, and of a file that has no line of its own for each
@@ -37,7 +35,7 @@ const (
 type Reader struct {
 	in    *bufio.Reader
 	line  int                 // lines read so far
-	begin []byte              // what was read before it was known what the file is
+	begin []byte              // what was read before the form of the file was known
 	next  func() (Raw, error) // nil until it is known
 }
 
@@ -79,8 +77,8 @@ func (r *Reader) Next() (Raw, error) {
 	return raw, err
 }
 
-// tell finds out what the file is: by its first line, where that is an object of its
-// own, and else by all of it.
+// tell finds out the form of the file: from its first line if that is a complete object, otherwise from
+// all of it.
 func (r *Reader) tell() error {
 	begun, from := false, 0 // whether anything stood in a line, and where the last one begins
 	for {
@@ -106,8 +104,8 @@ func (r *Reader) tell() error {
 	}
 }
 
-// tellLarge is for a file whose beginning is no setup of its own: of so many bytes
-// only lines can be answered.
+// tellLarge handles a large file that does not begin with a complete setup: only JSON Lines may be that
+// large.
 func (r *Reader) tellLarge() error {
 	whole := r.begin[:bytes.LastIndexByte(r.begin, '\n')+1]
 	if isBinary(whole) {
@@ -122,7 +120,7 @@ func (r *Reader) tellLarge() error {
 
 var errNotText = errors.New("not text; a setup is JSON or YAML")
 
-// tellWhole is for a file that was read to its end.
+// tellWhole handles a file that was read to its end.
 func (r *Reader) tellWhole() error {
 	data := withoutMark(r.begin)
 	if isBinary(data) {
@@ -201,8 +199,8 @@ func (r *Reader) readLine() ([]byte, error) {
 	}
 }
 
-// isBinary tells what is no text of any kind. UTF-16, which some editors write,
-// is one that YAML knows.
+// isBinary reports whether the data is not text. UTF-16, which some editors write, is text that YAML can
+// read.
 func isBinary(data []byte) bool {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return false
@@ -210,9 +208,8 @@ func isBinary(data []byte) bool {
 	return bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data)
 }
 
-// jsonLines tells whether a file has an object a line. One whole object in a line
-// of its own is enough, so that a line that is no JSON is that line's mistake alone;
-// so is that every line begins one.
+// jsonLines reports whether a file is JSON Lines. It is if any line is a complete object, so that an
+// invalid line is a mistake in that line only, or if every line begins an object.
 func jsonLines(data []byte) bool {
 	if json.Valid(data) || bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
 		return false

@@ -11,29 +11,28 @@ import (
 	"snug/internal/allocator"
 )
 
-// A setup whose model is a profile describes the run that was recorded, at sizes
-// that may differ in what was varied. Anything else that it says has to be as it
-// was recorded; what the recordings do not tell is taken on the user's word, and
+// A setup whose model is a profile describes the recorded run, perhaps at other sizes. Everything else in
+// it has to match the recordings. What the recordings do not show is accepted as the user says, and
 // changes no figure.
 
 // Program is a profile as setups see it.
 type Program interface {
-	// Recorded is what is known of the runs that it was made from.
+	// Recorded describes the runs that the profile was made from.
 	Recorded() Recorded
 }
 
-// Recorded is the runs that a profile was made from. What nobody told is zero.
+// Recorded describes the runs that a profile was made from. Unknown fields are zero.
 type Recorded struct {
-	Torch         string
+	Torch         string             // PyTorch release
 	Names         []string           // the quantities that were varied
 	Sizes         []map[string]int64 // at which sizes
-	Fixed         map[string]int64   // quantities that stayed what they are
-	Precision     string
-	Optimizer     string // its class: AdamW
-	Checkpointing *bool
-	Accumulation  int
-	World         int
-	Kind          string // of dist
+	Fixed         map[string]int64   // named quantities that were not varied
+	Precision     string             // one of Precisions; "" where it is not known
+	Optimizer     string             // its class: AdamW
+	Checkpointing *bool              // nil where it is not known
+	Accumulation  int                // backward passes per step
+	World         int                // processes that trained together
+	Kind          string             // of dist
 }
 
 // profile reads the profile that a model names, and the quantities that it
@@ -159,7 +158,7 @@ func varied(p Recorded) []string {
 	return out
 }
 
-// isSize tells whether a quantity is a setting.
+// isSize reports whether a quantity is a setting.
 func isSize(name string) bool {
 	x := Find(name)
 	return x != nil && x.Has(Size)

@@ -31,8 +31,8 @@ func (s *Setup) recordedSpread(p Recorded, name string) error {
 		s.Dist.Kind, s.Dist.World(), name, how)
 }
 
-// Varies says whether a size may differ from what was recorded; it may for any
-// model that is no profile.
+// Varies reports whether a size may differ from the recorded one. For a model that is not a profile every
+// size may.
 func (m Model) Varies(field string) bool {
 	return m.Program == nil || slices.Contains(m.Program.Recorded().Names, field)
 }

@@ -43,8 +43,8 @@ func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
 	return nil
 }
 
-// loadedIn tells whether weights of a type under autocast to it may be meant, which
-// a profile may have as that type alone.
+// loadedIn reports whether the profile's precision could be weights of a type under autocast to the same
+// type. A profile shows both as that type alone.
 func (s *Setup) loadedIn(precision string) bool {
 	return s.Precision == "amp-"+precision && (s.Weights == Saved || s.Weights == precision)
 }
@@ -58,8 +58,8 @@ func plainOptimizer(name string) string {
 	return name
 }
 
-// optimizerOf is the name that a class of optimizers has in setups, "" for one
-// that they do not know: what wraps another does not say which.
+// optimizerOf is the name in setups of an optimizer's class, or "" for an unknown one. The class of a
+// wrapper does not show what it wraps.
 func optimizerOf(class string) string {
 	for _, name := range train.OptimizerNames() {
 		plain := plainOptimizer(name)

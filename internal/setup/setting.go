@@ -7,93 +7,91 @@ import (
 	"strings"
 )
 
-// Setting is one row of the table of settings: everything that is known about one
-// field of a setup. Flags, decoding, checking, the planner, the screen, the
-// vocabulary of snug apply and the docs are made from the rows; CONTRIBUTING.md says
-// how to add one.
+// Setting is one row of the table of settings: everything about one field of a setup. Flags, decoding,
+// checks, the planner, the output, the words of snug apply and the docs are made from the rows;
+// CONTRIBUTING.md says how to add one.
 type Setting struct {
 	// Name is the field in a setup, "lora.rank" for rank in the object lora.
 	Name string
-	// Flags are how the command line says it; the first is its usual one.
+	// Flags are its command-line flags; the first is the usual one.
 	Flags []Flag
-	// What says what it is. The word in back quotes stands for the value.
+	// What describes it in help texts. The word in back quotes stands for the value.
 	What string
 	// Words are the named values, of a word or of a list of them.
 	Words []string
-	// Default is the value where nothing is said; nil is the zero of its type.
+	// Default is the value of a field that is not given; nil is the zero value.
 	Default any
-	// Least and Most bound a number; more than Most is a mistake.
+	// Least and Most are the bounds of a number; a value above Most is an error.
 	Least, Most float64
-	// Required is what to say where the field is missing, "" where it may be.
+	// Required is the error message for a missing field; "" if it may be missing.
 	Required string
-	// Use is who works with it.
+	// Use says where the setting is used.
 	Use Use
-	// Told tells whether the recordings of a profile say it; nil means that they
-	// never do, so that a setup beside a profile has it on the user's word alone.
+	// Told reports whether the recordings of a profile show it; nil means never, so that a setup with a
+	// profile has only the user's word for it.
 	Told func(Recorded) bool
-	// Phrases is how it stands in the lines above an estimate; none where it is as
-	// usual.
+	// Phrases describes it in the lines above an estimate; empty where it is the usual value.
 	Phrases func(*Setup) []string
 	// Row is its line in the table of snug optimize; nil for none.
 	Row *Row
-	// Evidence is the groups of measured runs that a setup belongs to by it; nil
-	// where it is a size, or changes nothing about how far off estimates are.
+	// Evidence returns the groups of measured runs that a setup belongs to because of this setting; nil
+	// for sizes, and for settings that do not affect the error of estimates.
 	Evidence func(*Setup) []string
-	// Lever is how it saves memory where it is not set yet; nil where it does not,
-	// or where the planner's search has it.
+	// Lever says how it saves memory if it is not set yet; nil where it does not, or where the planner's
+	// search varies it.
 	Lever *Lever
 
 	at func(*Setup) any // the address of its field
 }
 
-// Flag is one way to say a setting on the command line.
+// Flag is a command-line flag of a setting.
 type Flag struct {
-	Name string
-	// Means is the value that a flag without one stands for: --load-in-4bit is 4.
+	Name string // without the dashes
+	// Means is the value of a flag without an argument: --load-in-4bit is 4.
 	Means any
-	// What is what the flag says, where that is less than the setting.
+	// What describes the flag where it means less than the setting.
 	What string
 }
 
-// Use is who works with a setting.
+// Use is a set of places where a setting is used.
 type Use uint
 
 // The uses.
 const (
 	// InFiles: config files decide it, and snug apply writes it there.
 	InFiles Use = 1 << iota
-	// Size: it says how large a step is, and recordings may vary it.
+	// Size: it is a size of the step, and recordings may vary it.
 	Size
 	// Allowed: a plan changes it only where --allow names it, as it changes what is
 	// trained or how exactly.
 	Allowed
 	// LockedByProfile: the plan of a recorded run leaves it as it was recorded.
 	LockedByProfile
-	// InPlan: a plan says what it is to be, where the run has such a thing.
+	// InPlan: a plan gives its value if it applies to the run.
 	InPlan
-	// PlanAlways: a plan says it in any case.
+	// PlanAlways: a plan always gives its value.
 	PlanAlways
 )
 
-// Has tells whether a setting is used so.
+// Has reports whether a setting has a use.
 func (x *Setting) Has(u Use) bool { return x.Use&u != 0 }
 
 // Row is a line in the table that snug optimize prints.
 type Row struct {
-	Label string // the setting's name where it is ""
-	Cell  func(*Setup) string
-	// Shown tells whether there is such a line; nil means where the cells differ.
+	Label string              // the setting's name where it is ""
+	Cell  func(*Setup) string // the text of the value
+	// Shown reports whether the row is shown; nil means if the cells differ.
 	Shown func(now, then *Setup) bool
 }
 
 // Lever is a change to a run that saves memory.
 type Lever struct {
-	Change string // in words
+	Change string // what changes, for people
 	Price  string // beyond time
-	// Rounds says that what is trained changes, if only by rounding.
+	// Rounds means that the trained weights change, if only by rounding.
 	Rounds bool
-	Can    func(*Setup) bool
-	Pull   func(*Setup)
+	Can    func(*Setup) bool // whether the lever can be used on a run
+	Pull   func(*Setup)      // changes the run
 }
 
 // Kind is the type of a setting's values.

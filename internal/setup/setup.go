@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package setup is what a training run is: the model, the batch, the settings,
-// as users describe them in a file or with flags.
+// Package setup describes training runs: the model, the batch and the settings, as users write them in a
+// file or as flags. It decodes and checks them and fills in defaults. It simulates nothing.
 package setup
 
 import "snug/internal/safetensors"
@@ -36,27 +36,27 @@ type Setup struct {
 	Versions      Versions      `json:"versions,omitzero"`
 	Steps         int           `json:"steps,omitempty"`
 
-	Sizes      map[string]int     `json:"-"` // what a profile varies that has no field of its own
-	Loaded     string             `json:"-"` // what was said of Weights before the model's files were asked: a type, or Saved
+	Sizes      map[string]int     `json:"-"` // quantities that a profile varies and that have no field
+	Loaded     string             `json:"-"` // Weights as written, before the model's files were read: a type, or Saved
 	Loads      map[string]Loading `json:"-"` // how its files would load weights, by precision, where they were asked
-	Longest    bool               `json:"-"` // nobody said how long samples are: they are as long as the model can see
-	Guessed    bool               `json:"-"` // nothing says what type the weights are saved in
-	Unverified []string           `json:"-"` // fields that it gives and its profile does not tell: no figure depends on them
-	LeftOut    int                `json:"-"` // updates at the start that a measured run is known to have left out
-	LossChunks int                `json:"-"` // pieces in which a causal loss is computed: what a lever tries, not what files say
+	Longest    bool               `json:"-"` // Seq was not given: samples are as long as the model takes
+	Guessed    bool               `json:"-"` // the saved type of the weights is not known
+	Unverified []string           `json:"-"` // fields that the profile cannot confirm; no figure depends on them
+	LeftOut    int                `json:"-"` // updates at the start that a measured run is known to have skipped
+	LossChunks int                `json:"-"` // chunks in which a causal loss is computed; a lever sets it, files do not
 }
 
-// KeepsGradients tells whether gradients outlive the step that they are of.
+// KeepsGradients reports whether gradients are kept between steps.
 func (s *Setup) KeepsGradients() bool { return s.SetToNone != nil && !*s.SetToNone }
 
-// Model says which model is trained: exactly one of its sources is given.
+// Model names the model that is trained. Exactly one of its sources is given.
 type Model struct {
-	Config  map[string]any `json:"config,omitempty"`
-	Name    string         `json:"name,omitempty"`
-	Profile string         `json:"profile,omitempty"`
-	Head    string         `json:"head,omitempty"`
+	Config  map[string]any `json:"config,omitempty"`  // the contents of a config.json
+	Name    string         `json:"name,omitempty"`    // a built-in name or the path of a config.json
+	Profile string         `json:"profile,omitempty"` // the path of a profile
+	Head    string         `json:"head,omitempty"`    // the task: one of the family's heads
 
-	Weights *safetensors.Header `json:"-"` // the files beside the config, where there are any
+	Weights *safetensors.Header `json:"-"` // the header of the weights next to the config, if there are any
 	Program Program             `json:"-"` // what Profile holds
 }
 
@@ -65,19 +65,19 @@ const AllLinear = "all-linear"
 
 // LoRA freezes all but low-rank adapters on the named linear layers.
 type LoRA struct {
-	Rank    int      `json:"rank"`
-	Alpha   float64  `json:"alpha,omitempty"`
-	Dropout float64  `json:"dropout,omitempty"`
-	Targets []string `json:"targets"`
-	PEFT    bool     `json:"peft,omitempty"` // as that library does it: adapters in float32, inputs cast to them
-	DoRA    bool     `json:"dora,omitempty"` // PEFT's use_dora: the lengths of the weights' rows are trained too
-	Save    []string `json:"save,omitempty"` // layers that are trained whole, beside the adapters: PEFT's modules_to_save
+	Rank    int      `json:"rank"`              // of the adapters' matrices
+	Alpha   float64  `json:"alpha,omitempty"`   // scales the adapters' output; no effect on memory
+	Dropout float64  `json:"dropout,omitempty"` // on the adapters' input
+	Targets []string `json:"targets"`           // names of the linear layers, or AllLinear
+	PEFT    bool     `json:"peft,omitempty"`    // as that library does it: adapters in float32, inputs cast to them
+	DoRA    bool     `json:"dora,omitempty"`    // PEFT's use_dora: the lengths of the weights' rows are trained too
+	Save    []string `json:"save,omitempty"`    // layers that are trained in full besides the adapters: PEFT's modules_to_save
 }
 
 // Versions are the installed libraries; empty means the newest known.
 type Versions struct {
-	Torch        string `json:"torch,omitempty"`
-	Transformers string `json:"transformers,omitempty"`
-	CUDA         string `json:"cuda,omitempty"`
+	Torch        string `json:"torch,omitempty"`        // release: "2.11"
+	Transformers string `json:"transformers,omitempty"` // release: "5.17"
+	CUDA         string `json:"cuda,omitempty"`         // release: "13.0"
 	BitsAndBytes string `json:"bitsandbytes,omitempty"` // which dequantized every weight before 0.50
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// How settings stand on the screen: phrases above an estimate, and cells of the table
-// that holds today's settings against others.
+// How settings are shown: phrases above an estimate, and cells of the table that compares today's
+// settings with others.
 
-// Phrases is the setup in words that belong together, without its sizes.
+// Phrases describes the setup in short phrases, without its sizes.
 func Phrases(s *Setup) []string {
 	var out []string
 	for _, x := range Settings() {
@@ -22,7 +22,7 @@ func Phrases(s *Setup) []string {
 	return out
 }
 
-// Rows is what of two setups is worth comparing: name, and a cell for each.
+// Rows compares two setups: each row has a name and a cell for each.
 func Rows(now, then *Setup) [][]string {
 	var out [][]string
 	for _, x := range Settings() {
@@ -137,12 +137,12 @@ func (s *Setup) unquantizedPhrase() []string {
 	return nil
 }
 
-// attends tells whether attention is a matter of the model at all.
+// attends reports whether the model has attention.
 func (s *Setup) attends() bool {
 	return s.Attention != "" && !strings.HasPrefix(s.Model.Name, "torchvision/")
 }
 
-// knowsCheckpointing tells whether it is known whether the run does it.
+// knowsCheckpointing reports whether it is known if the run uses checkpointing.
 func (s *Setup) knowsCheckpointing() bool {
 	return s.Model.Program == nil || s.Model.Program.Recorded().Checkpointing != nil
 }

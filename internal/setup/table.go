@@ -13,7 +13,7 @@ import (
 // one is a single flag.
 func one(name string) []Flag { return []Flag{{Name: name}} }
 
-// always is for what every recording tells, or a profile's figures do depend on.
+// always is for settings that every recording shows, or that a profile's figures depend on.
 func always(Recorded) bool { return true }
 
 // runSettings is the rows of what is trained, and how.

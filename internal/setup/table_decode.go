@@ -77,14 +77,14 @@ func (x *Setting) decode(o *object, key string, s *Setup) {
 	}
 }
 
-// versionDefaults is for a setup without versions, of which one has a default.
+// versionDefaults fills in the versions of a setup that has none.
 func (s *Setup) versionDefaults() {
 	if s.Versions.Torch == "" {
 		s.Versions.Torch = NewestTorch
 	}
 }
 
-// clear makes a setting what it is where nobody has said it.
+// clear sets a setting to its default.
 func (x *Setting) clear(s *Setup) {
 	switch p := x.at(s).(type) {
 	case *int:

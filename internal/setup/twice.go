@@ -10,10 +10,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A key that is given twice says two things, and which of them holds depends on who
-// reads the file. So it is a mistake.
+// A key that is given twice has two values, and readers disagree on which one holds. So it is an error.
 
-// twice is that mistake.
+// twice returns that error.
 func twice(line, column int, key string) error {
 	return fmt.Errorf("%d:%d: %q is given twice; keep one", line, column, key)
 }
@@ -50,8 +49,7 @@ func twiceInJSON(data []byte, line int) error {
 	}
 }
 
-// twiceInYAML finds a key that a map gives twice. What an alias stands for was looked
-// at where it is defined.
+// twiceInYAML finds a key that a map gives twice. The target of an alias is checked where it is defined.
 func twiceInYAML(n *yaml.Node) error {
 	seen := map[string]bool{}
 	for i, c := range n.Content {

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// noteUnverified notes what a setup says of a recorded run that its profile does not
-// tell. Config files say such things whether anybody asks or not, so that it is
-// no mistake; but no figure depends on it.
+// noteUnverified notes the fields of a recorded run's setup that its profile cannot confirm. Config files
+// contain such fields anyway, so they are not an error; but no figure depends on them.
 func (s *Setup) noteUnverified(o *object, p Recorded) {
 	for _, x := range Settings() {
 		name := x.asOneWord()
@@ -23,11 +22,11 @@ func (s *Setup) noteUnverified(o *object, p Recorded) {
 	}
 }
 
-// optimizerVariant is what the class of an optimizer does not tell: adamw or
-// adamw-fused, sgd or sgd-momentum.
+// optimizerVariant is what the class of an optimizer does not show: adamw or adamw-fused, sgd or
+// sgd-momentum.
 const optimizerVariant = "the optimizer's variant"
 
-// has says whether a field is given, or one of an object: "versions.cuda".
+// has reports whether a field is given, or one of an object: "versions.cuda".
 func (o *object) has(field string) bool {
 	outer, inner, nested := strings.Cut(field, ".")
 	if !nested {
@@ -37,8 +36,8 @@ func (o *object) has(field string) bool {
 	return keys[inner] != nil
 }
 
-// AsRecorded is the setup without what is there on the user's word alone: what
-// may stand over its figures.
+// AsRecorded returns the setup without the fields that only the user's word supports. It is what may be
+// printed above its figures.
 func (s *Setup) AsRecorded() *Setup {
 	t := *s
 	if s.Dist != nil {
@@ -60,7 +59,7 @@ func (s *Setup) AsRecorded() *Setup {
 	return &t
 }
 
-// asOneWord is what a setting is called beside a profile: some objects are named whole.
+// asOneWord is the name of a setting in messages about a profile: some objects are named as a whole.
 func (x *Setting) asOneWord() string {
 	object, _ := x.group()
 	if slices.ContainsFunc(groups, func(g group) bool { return g.whole && g.name == object }) {

@@ -12,19 +12,18 @@ import (
 	"strings"
 )
 
-// Value is a setting with its value: an int, float64, bool, string, uint64 or
-// []string, as the setting's Kind says.
+// Value is a setting with its value: an int, float64, bool, string, uint64 or []string, according to the
+// setting's Kind.
 type Value struct {
-	Setting string
-	Value   any
+	Setting string // its name
+	Value   any    // of the type that a Setup has
 }
 
 // Values is settings with their values, as a plan chooses them and config files take
 // them.
 type Values []Value
 
-// Planned is what of a setup a plan chooses: what it always says, and the rest where
-// the run has such a thing.
+// Planned returns the values that a plan gives for a setup: some always, others if they apply to the run.
 func Planned(s *Setup) Values {
 	var out Values
 	for _, x := range Settings() {
@@ -67,7 +66,7 @@ func (vs Values) With(setting string, value any) Values {
 	return append(vs.Without(setting), Value{setting, value})
 }
 
-// Without is the values but for those of a setting.
+// Without returns the values except those of a setting.
 func (vs Values) Without(setting string) Values {
 	return slices.DeleteFunc(slices.Clone(vs), func(v Value) bool { return v.Setting == setting })
 }
@@ -108,8 +107,8 @@ func (vs Values) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Names that no setting has are kept: who
-// takes the values says what is wrong with them.
+// UnmarshalJSON reads what MarshalJSON writes. Unknown names are kept: the user of the values reports
+// them.
 func (vs *Values) UnmarshalJSON(data []byte) error {
 	var in map[string]any
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -10,8 +10,8 @@ import (
 	"snug/internal/safetensors"
 )
 
-// weights is what the files beside a config say about the model's weights, nil
-// where there are none that can be read: they only confirm what the config says.
+// weights reads the headers of the weight files next to a config. It returns nil where there are none
+// that can be read: they only confirm what the config says.
 func (from Source) weights(folder string) *safetensors.Header {
 	if h, _ := from.header(filepath.Join(folder, "model.safetensors")); h != nil {
 		return h

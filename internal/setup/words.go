@@ -4,46 +4,45 @@ package setup
 
 // The types of weights and arithmetic.
 const (
-	FP32    = "fp32"
-	BF16    = "bf16"
-	FP16    = "fp16"
+	FP32    = "fp32"     // everything in float32
+	BF16    = "bf16"     // everything in bfloat16
+	FP16    = "fp16"     // everything in float16
 	AmpBF16 = "amp-bf16" // float32 weights under autocast
-	AmpFP16 = "amp-fp16"
+	AmpFP16 = "amp-fp16" // the same in float16, with a gradient scaler
 )
 
 // The implementations of attention.
 const (
-	SDPA  = "sdpa"
-	Eager = "eager"
-	Flash = "flash"
+	SDPA  = "sdpa"  // torch's scaled_dot_product_attention
+	Eager = "eager" // plain ops, scores in full
+	Flash = "flash" // the flash-attn library
 )
 
 // What 4 bits stand for.
 const (
-	NF4 = "nf4"
-	FP4 = "fp4"
+	NF4 = "nf4" // 4-bit normal float
+	FP4 = "fp4" // 4-bit float
 )
 
 // Whose code computes the loss of a causal model. The model's own makes the logits
 // of every token at once; TRL's never has more than a tile of them, and Liger's no
 // more than a few rows.
 const (
-	ModelLoss = "model"
-	TRLLoss   = "trl"
-	LigerLoss = "liger"
+	ModelLoss = "model" // the model's own loss
+	TRLLoss   = "trl"   // TRL's chunked loss
+	LigerLoss = "liger" // Liger's fused linear loss
 )
 
 // The words that settings may hold.
 var (
-	Precisions = []string{FP32, AmpBF16, AmpFP16, BF16, FP16}
-	// WeightTypes is what weights are loaded in.
+	Precisions = []string{FP32, AmpBF16, AmpFP16, BF16, FP16} // the values of precision
+	// the values of weights
 	WeightTypes = []string{FP32, BF16, FP16, Saved}
-	Attentions  = []string{SDPA, Eager, Flash}
-	Losses      = []string{ModelLoss, TRLLoss, LigerLoss}
-	// QuantTypes is what 4 bits may stand for, ComputeTypes what products with
-	// quantized weights are computed in.
+	Attentions  = []string{SDPA, Eager, Flash}            // the values of attention
+	Losses      = []string{ModelLoss, TRLLoss, LigerLoss} // the values of loss
+	// QuantTypes are the 4-bit types; ComputeTypes are the types of products with quantized weights.
 	QuantTypes   = []string{NF4, FP4}
-	ComputeTypes = []string{BF16, FP16, FP32}
+	ComputeTypes = []string{BF16, FP16, FP32} // the values of quantization.compute
 
 	shardTypes = []string{FP32, BF16, FP16}
 )

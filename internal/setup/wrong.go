@@ -10,12 +10,12 @@ import (
 	"snug/internal/pattern"
 )
 
-// ErrUnknownModel is that a setup describes a model that snug does not know, or
-// does not say which it is: only a recording can tell what it takes.
+// ErrUnknownModel means that a setup's model is not supported or not named. Only a recording can show
+// what it takes.
 var ErrUnknownModel = errors.New("the model is not known")
 
-// FieldError is something wrong with a field of a setup. A setup may come from a
-// file or from flags, and only who read it knows how the user calls the field.
+// FieldError is a mistake in a field of a setup. A setup comes from a file or from flags; the caller
+// knows which, and how the user writes the field.
 type FieldError struct {
 	Field string // the one at fault
 
@@ -55,5 +55,5 @@ func (e *FieldError) Named(name func(field string) string) string {
 	return fmt.Sprintf(format, e.args...)
 }
 
-// Unwrap is what kind of mistake it is.
+// Unwrap returns the kind of mistake.
 func (e *FieldError) Unwrap() error { return e.kind }

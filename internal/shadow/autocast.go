@@ -58,7 +58,7 @@ func (w *World) toAutocastType(t *Tensor) *Tensor {
 	return c
 }
 
-// toFloat32 is what autocast does to an argument of an op that it wants in float32.
+// toFloat32 casts an argument of an op that autocast runs in float32.
 func (w *World) toFloat32(t *Tensor) *Tensor {
 	if t == nil || w.autocast == None || !t.dtype.Half() {
 		return t

@@ -4,11 +4,10 @@ package shadow
 
 import "math"
 
-// node is one step of the autograd graph: torch::autograd::Node.
+// node is one node of the autograd graph: torch::autograd::Node.
 //
-// It lives as long as a tensor or a later node points to it. What it saved for
-// its backward is given back when it has run, or when nobody points to it any
-// more.
+// It lives as long as a tensor or a later node refers to it. What it saved for backward is freed when it
+// has run, or when nothing refers to it any more.
 type node struct {
 	w     *World
 	name  string
@@ -32,8 +31,8 @@ type node struct {
 	turn   uint8  // of the loop that recorded it
 }
 
-// edge leads from a node to where the gradient of one of its inputs goes. It
-// carries what that gradient has to look like.
+// edge leads from a node to the destination of the gradient of one of its inputs, with the shape and type
+// that the gradient must have.
 type edge struct {
 	to    *node
 	nr    int32
@@ -83,7 +82,7 @@ func (w *World) record(name string, inputs ...*Tensor) *node {
 	return n
 }
 
-// gradientEdge is where this tensor's gradient is to go.
+// gradientEdge is the destination of this tensor's gradient.
 func (t *Tensor) gradientEdge() edge {
 	to := t.fn
 	if t.leaf {
@@ -96,7 +95,7 @@ func (t *Tensor) gradientEdge() edge {
 	return edge{to: to, nr: t.nr, size: t.size, dtype: t.dtype}
 }
 
-// needsGrad tells whether input i wants a gradient.
+// needsGrad reports whether input i needs a gradient.
 func (n *node) needsGrad(i int) bool { return n != nil && n.next[i].to != nil }
 
 // save keeps t for the backward. Save inputs in the order of their names in
@@ -116,8 +115,8 @@ func (n *node) save(t *Tensor) *saved {
 	return s
 }
 
-// saveIf keeps t only where the condition holds: an input that is needed for
-// another input's gradient is not saved when that other wants none.
+// saveIf saves t only if the condition holds: an input that is needed for another input's gradient is not
+// saved if that other needs none.
 func (n *node) saveIf(cond bool, t *Tensor) *saved {
 	if !cond {
 		return nil
@@ -183,7 +182,7 @@ func (n *node) end() {
 	}
 }
 
-// release gives back what the node saved.
+// release frees what the node saved.
 func (n *node) release() {
 	for _, s := range n.saved {
 		if s.holder != nil {
@@ -203,9 +202,8 @@ func (n *node) release() {
 // inputGrads is the gradients of an op's inputs, in order.
 func inputGrads(g ...*Tensor) []*Tensor { return g }
 
-// Function is a torch.autograd.Function of one input that wants a gradient: the name
-// of its node, what forward makes, and how the gradient flows back. It saves nothing
-// on its own; what backward reaches is held by whoever calls.
+// Function is a torch.autograd.Function of one input that needs a gradient. It takes the name of its
+// node, its forward, and its backward. It saves nothing by itself; the caller holds what backward uses.
 func (t *Tensor) Function(name string, forward func() *Tensor, backward func(g *Tensor) *Tensor) *Tensor {
 	n := t.w.record(name, t)
 	out := forward()

@@ -6,6 +6,7 @@ package shadow
 // else a forward takes (a mask, rotary angles) is held by the model's own frame
 // and reached through the module.
 type Module interface {
+	// Forward runs the module. Locals of the Python function are held in fn.
 	Forward(fn *Frame, x *Tensor) *Tensor
 	At() string // the path, for people: "model.layers.0.mlp"
 }
@@ -13,18 +14,19 @@ type Module interface {
 // Module2 is a Module with two results, as attention is: its output and its
 // weights.
 type Module2 interface {
+	// Forward runs the module. Locals of the Python function are held in fn.
 	Forward(fn *Frame, x *Tensor) (*Tensor, *Tensor)
-	At() string
+	At() string // the path, as in Module
 }
 
-// Path is what a Module embeds to have At.
+// Path implements At for a Module that embeds it.
 type Path string
 
 // At is the module's path.
 func (p Path) At() string { return string(p) }
 
-// Call is module(x). nn.Module.__call__ hands its arguments on as a tuple, which
-// holds them until the call returns, whatever forward does with its own name.
+// Call is module(x). nn.Module.__call__ passes its arguments on as a tuple, which holds them until the
+// call returns, whatever forward does with its own names.
 func (w *World) Call(m Module, x *Tensor) *Tensor {
 	fn, x := w.enterModule(m.At(), x)
 	out := fn.Return(m.Forward(fn, x))
@@ -61,13 +63,13 @@ func (w *World) leaveModule(at string, out *Tensor) {
 	w.path = w.path[:len(w.path)-1]
 }
 
-// Wrapper is the forward hooks of what stands around a module, such as FSDP.
+// Wrapper is the forward hooks of a wrapper around a module, such as FSDP.
 type Wrapper interface {
-	PreForward(x *Tensor) *Tensor // what the module is given in the place of x
-	PostForward(out *Tensor)
+	PreForward(x *Tensor) *Tensor // returns the module's input, in place of x
+	PostForward(out *Tensor)      // called with the module's result
 }
 
-// Wrap puts a wrapper around the module at a path, in the place of the one before.
+// Wrap puts a wrapper around the module at a path. It replaces an earlier one.
 func (w *World) Wrap(at string, g Wrapper) {
 	if w.wrapped == nil {
 		w.wrapped = map[string]Wrapper{}

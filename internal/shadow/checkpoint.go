@@ -14,7 +14,7 @@ package shadow
 // The older one (use_reentrant=True) runs the region without a graph, keeps its
 // input, and in backward runs the whole region again and a backward through it.
 
-// hooks are what saved-tensor hooks do while they are in force.
+// hooks are the saved-tensor hooks in force.
 type hooks struct {
 	region *region
 	replay bool
@@ -38,7 +38,7 @@ type holder struct {
 	gone   bool
 }
 
-// stopRecomputation is what early stop throws.
+// stopRecomputation is the panic value of early stop.
 type stopRecomputation struct{ r *region }
 
 // pack is called for each tensor that autograd saves inside a region, for the
@@ -65,8 +65,7 @@ func (h *hooks) pack(n *node, t *Tensor) *holder {
 	return nil
 }
 
-// kept is what the graph itself keeps: nothing the first time, the tensor when
-// the region runs again.
+// kept is what the graph itself keeps: nothing the first time, the tensor when the region runs again.
 func (h *hooks) kept(t *Tensor) *Tensor {
 	if !h.replay {
 		return nil
@@ -107,9 +106,8 @@ func (p *holder) leave() {
 	}
 }
 
-// Checkpoint runs body, which takes x, without keeping what it saves.
-// Reentrant selects the older kind. Others are the tensors that body reaches
-// besides x: they are kept as long as the region may run again.
+// Checkpoint runs body, which takes x, without keeping what it saves. reentrant selects the older kind.
+// others are the tensors that body uses besides x; they are kept as long as the region may run again.
 func (w *World) Checkpoint(reentrant bool, x *Tensor, body func(x *Tensor) *Tensor, others ...*Tensor) *Tensor {
 	if !w.gradMode {
 		return body(x)

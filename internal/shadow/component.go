@@ -2,23 +2,24 @@
 
 package shadow
 
-// Component says what memory is for.
+// Component is what memory is used for.
 type Component uint8
 
 // The components that an estimate shows.
 const (
-	Activations Component = iota
-	Parameters
-	Gradients
-	OptimizerState
-	Logits
-	Batch
-	Temporaries
-	Workspace
+	Activations    Component = iota // tensors saved for the backward pass
+	Parameters                      // weights
+	Gradients                       // gradients of the weights
+	OptimizerState                  // state of the optimizer
+	Logits                          // the model's output over the vocabulary, and what the loss makes of it
+	Batch                           // the input batch
+	Temporaries                     // tensors that live within one op
+	Workspace                       // workspaces of cuBLAS and cuDNN
 )
 
 var componentNames = [...]string{"activations", "parameters", "gradients", "optimizer", "logits", "batch", "temporaries", "workspace"}
 
+// String is the name in answers.
 func (c Component) String() string { return componentNames[c] }
 
 // As counts what is allocated from here on as c, until the function that it
@@ -29,7 +30,7 @@ func (w *World) As(c Component) func() {
 	return func() { w.component = was }
 }
 
-// Tagged is As for what belongs to one parameter or module, by its path.
+// Tagged is like As, for allocations of one parameter or module, named by its path.
 func (w *World) Tagged(c Component, path string) func() {
 	was := w.component
 	w.component, w.path = c, append(w.path, path)
@@ -44,8 +45,8 @@ func (w *World) OnQueue(queue uint16, c Component, body func()) {
 	w.queue, w.component = was, component
 }
 
-// asBackward counts what a node's backward allocates: logits for what was
-// recorded as such, else temporaries. What becomes a gradient is tagged anew.
+// asBackward tags what a node's backward allocates: as logits if its forward was, otherwise as
+// temporaries. A tensor that becomes a gradient is tagged again.
 func (w *World) asBackward(n *node) {
 	w.component = Temporaries
 	if n.logits {
@@ -54,14 +55,13 @@ func (w *World) asBackward(n *node) {
 	w.path = append(w.path[:0], n.path)
 }
 
-// Tag is what is known about an allocation beside its size.
+// Tag is what is known about an allocation besides its size.
 type Tag struct {
-	Component Component
-	Path      string
+	Component Component // what the allocation is used for
+	Path      string    // the module that made it
 }
 
-// Retag says what t's memory is for, now that it is known, and what it counted as
-// before.
+// Retag changes the tag of t's memory once its use is known, and returns the old component.
 func (t *Tensor) Retag(c Component, path string) (was Tag) {
 	if t.mem != nil {
 		was = t.w.Tags[t.mem.id]

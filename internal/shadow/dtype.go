@@ -9,15 +9,15 @@ type DType uint8
 
 // The element types that training meets. None means "not given".
 const (
-	None DType = iota
-	Bool
-	UInt8
-	Int32
-	Int64
-	Float16
-	BFloat16
-	Float32
-	Float64
+	None     DType = iota // no type given
+	Bool                  // 1 byte
+	UInt8                 // 1 byte
+	Int32                 // 4 bytes
+	Int64                 // 8 bytes
+	Float16               // 2 bytes
+	BFloat16              // 2 bytes
+	Float32               // 4 bytes
+	Float64               // 8 bytes
 )
 
 var dtypes = [...]struct {
@@ -28,19 +28,19 @@ var dtypes = [...]struct {
 	Float16: {"float16", 2}, BFloat16: {"bfloat16", 2}, Float32: {"float32", 4}, Float64: {"float64", 8},
 }
 
+// String is PyTorch's name of the type.
 func (d DType) String() string { return dtypes[d].name }
 
 // Bytes is the size of one element.
 func (d DType) Bytes() uint64 { return dtypes[d].bytes }
 
-// Floating tells whether gradients can flow through elements of this type.
+// Floating reports whether gradients can flow through elements of this type.
 func (d DType) Floating() bool { return d >= Float16 }
 
-// Half tells whether the type is one of the two 16-bit ones.
+// Half reports whether the type is one of the two 16-bit floats.
 func (d DType) Half() bool { return d == Float16 || d == BFloat16 }
 
-// Kernel is the type as kernels are chosen by it: one that is no float of 16 bits
-// is as float32.
+// Kernel is the type in package kernel's terms. Everything but 16-bit floats counts as float32.
 func (d DType) Kernel() kernel.Type {
 	switch d {
 	case BFloat16:

@@ -4,12 +4,11 @@ package shadow
 
 // The backward pass, as torch/csrc/autograd/engine.cpp runs it (2.11).
 //
-// Nodes run when all their gradients have arrived, the latest recorded first.
-// For each node: unpack what it saved, compute, bring each result to the shape
-// and type of the input it belongs to, drop the incoming gradients, release
-// what was saved, and only then hand the results on. Where two gradients meet,
-// the second is added into the first in place if nobody else holds the first
-// and it is dense; otherwise the sum is a new tensor.
+// A node runs when all its gradients have arrived, the most recently recorded first. For each node the
+// engine unpacks what it saved, computes, converts each result to the shape and type of its input, drops
+// the incoming gradients, releases what was saved, and only then passes the results on. Where two
+// gradients meet, the second is added into the first in place if the first is dense and nothing else
+// refers to it; otherwise the sum is a new tensor.
 
 // engine is one call of backward.
 type engine struct {
@@ -211,9 +210,8 @@ func (e *engine) meet(n *node, nr int32, g *Tensor) {
 	g.Drop()
 }
 
-// exclusive tells whether the one holder of t is also the only one of its
-// memory. A view never is: autograd keeps the tensor that it was taken from,
-// also where no gradient is recorded.
+// exclusive reports whether the only reference to t is also the only one to its memory. For a view it
+// never is: autograd keeps the tensor that it was taken from, even if no gradient is recorded.
 func (t *Tensor) exclusive() bool {
 	return t.refs == 1 && !t.isView && t.mem != nil && t.mem.refs == 1
 }

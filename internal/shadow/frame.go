@@ -2,14 +2,12 @@
 
 package shadow
 
-// Frame is one call of a Python function: the names in it, and what they hold.
+// Frame is one call of a Python function: its local variables and their values.
 //
-// When a tensor dies is decided by Python's names, so a family has to say which
-// results have one. The rule is short. A result that goes straight into the
-// next op is a temporary and dies there. One that gets a Python name is given
-// to Let, and lives until the function returns; Set binds the name anew, and
-// what it held before loses that holder, after the new value exists. A result
-// that is used twice without a name is a mistake, and panics.
+// Python's variables decide when a tensor dies, so a family has to say which results have one. A result
+// that goes straight into the next op is a temporary and dies there. A result with a variable is passed
+// to Let, and lives until the function returns. Set rebinds the variable: the old value loses this
+// reference after the new one exists. Using a result twice without a variable is a mistake, and panics.
 type Frame struct {
 	w     *World
 	slots []slot
@@ -52,7 +50,7 @@ func (f *Frame) Let(v *Tensor) *Tensor {
 // Let2 gives names to two results of one call; either may be nil.
 func (f *Frame) Let2(a, b *Tensor) (*Tensor, *Tensor) { return f.Let(a), f.Let(b) }
 
-// Set binds the name that *at stands for to another value.
+// Set binds the variable *at to another value.
 func (f *Frame) Set(at **Tensor, v *Tensor) {
 	v.Hold()
 	old := *at

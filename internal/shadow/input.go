@@ -53,7 +53,7 @@ func (t *Tensor) Gather(index *Tensor) *Tensor {
 	return out
 }
 
-// Alias is an indexing that changes nothing, such as t[:, slice(0, None), :].
+// Alias is an index expression that changes nothing, such as t[:, slice(0, None), :].
 func (t *Tensor) Alias() *Tensor {
 	return t.view("AliasBackward0", t.size, t.stride, func(g *Tensor) *Tensor { return g })
 }
@@ -70,10 +70,10 @@ func (t *Tensor) Pad(before, after int) *Tensor {
 	return n.result(out, t)
 }
 
-// GradEnabled tells whether ops record what their backward needs.
+// GradEnabled reports whether ops record what their backward needs.
 func (w *World) GradEnabled() bool { return w.gradMode }
 
-// NoGrad turns recording off until the function it returns is called.
+// NoGrad switches recording off until the function it returns is called.
 func (w *World) NoGrad() func() {
 	was := w.gradMode
 	w.gradMode = false

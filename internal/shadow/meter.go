@@ -2,20 +2,20 @@
 
 package shadow
 
-// Meter is told of the work of a run as it goes; who counts seconds implements
-// it. A World without one counts nothing.
+// Meter receives the work of a run as it happens, to compute its time. A World without one counts
+// nothing.
 type Meter interface {
 	// Host is something that Python and the dispatcher do.
 	Host(h HostWork)
 	// Kernel is work for the device.
 	Kernel(k Kernel)
-	// Sync is where the host waits for the device.
+	// Sync means that the host waits for the device.
 	Sync()
-	// Joins is where a leaf takes a gradient over. In a micro-batch that finds
-	// one there, the two are added by this kernel.
+	// Joins means that a leaf receives a gradient. In a micro-batch where the leaf already has one, this
+	// kernel adds the two.
 	Joins(k Kernel)
-	// Times says how many times over what follows is done, until it is called
-	// again: the turn of a loop that stands for others, then 1.
+	// Times says how many times the following work is done, until it is called again: n for a loop
+	// iteration that stands for n, then 1.
 	Times(n int)
 }
 
@@ -46,11 +46,11 @@ const (
 
 // Kernel is the work of one launch.
 type Kernel struct {
-	Work       Work
-	B, M, N, K int // the sizes of a product
-	Flops      float64
-	Bytes      float64
-	DType      DType
+	Work       Work    // the kind of kernel
+	B, M, N, K int     // the sizes of a product
+	Flops      float64 // arithmetic operations
+	Bytes      float64 // read and written
+	DType      DType   // type of the arithmetic
 }
 
 func (w *World) host(h HostWork) {
@@ -67,8 +67,7 @@ func (w *World) Unmetered(do func()) {
 	w.Meter = meter
 }
 
-// Launch counts a kernel that reads and writes the given tensors, any of which may
-// be nil.
+// Launch counts a kernel that reads and writes the given tensors. Any of them may be nil.
 func (w *World) Launch(touched ...*Tensor) {
 	if w.Meter != nil {
 		w.Meter.Kernel(streaming(touched))
@@ -110,7 +109,7 @@ func (w *World) product(out, a, b *Tensor) {
 	w.Meter.Kernel(k)
 }
 
-// work counts a kernel of matrix products whose tiles are its own business.
+// work counts a kernel of matrix products that chooses its own tiles.
 func (w *World) work(kind Work, flops float64, touched ...*Tensor) {
 	if w.Meter == nil {
 		return

@@ -4,11 +4,11 @@ package shadow
 
 import "snug/internal/kernel"
 
-// Convolutions as cuDNN runs them (aten/src/ATen/native/cudnn/ConvShared.cpp).
-// Beside what it returns, each of the three kernels takes a workspace for a
-// moment; package kernel says how large.
+// Convolutions as cuDNN runs them (aten/src/ATen/native/cudnn/ConvShared.cpp). Each of the three kernels
+// takes a workspace besides its result; package kernel has its size.
 
-// Conv says how a kernel moves over an image; the same in both directions.
+// Conv says how a kernel moves over an image, the same in both directions, and into how many groups
+// channels are split.
 type Conv struct {
 	Stride, Padding, Groups int
 }

@@ -2,9 +2,8 @@
 
 package shadow
 
-// Conv1dDepthwise is F.conv1d with one channel to a group: t is (B, C, S),
-// weight (C, 1, K). PyTorch has kernels of its own for it (_conv_depthwise2d),
-// which want the input in row-major order.
+// Conv1dDepthwise is F.conv1d with one channel per group: t is (B, C, S), weight (C, 1, K). PyTorch has
+// its own kernels for it (_conv_depthwise2d), which need the input in row-major order.
 func (t *Tensor) Conv1dDepthwise(weight, bias *Tensor, padding int) *Tensor {
 	return t.w.autocasted([]*Tensor{t, weight, bias}, func(a []*Tensor) *Tensor { return a[0].depthwise(a[1], a[2], padding) })
 }

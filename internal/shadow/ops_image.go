@@ -4,9 +4,9 @@ package shadow
 
 // What image models run between their convolutions.
 
-// BatchNorm is F.batch_norm while training: the result, and the batch's mean
-// and reciprocal deviation in float32. cuDNN runs it, except on bfloat16, which
-// PyTorch's own kernels take; the memory is the same.
+// BatchNorm is F.batch_norm in training: it makes the result, and the batch's mean and reciprocal
+// deviation in float32. cuDNN runs it, except for bfloat16, for which PyTorch has its own kernels; the
+// memory is the same.
 func (t *Tensor) BatchNorm(weight, bias, runningMean, runningVar *Tensor) *Tensor {
 	w := t.w
 	n := w.record("BatchNormBackward", t, weight, bias)
@@ -83,9 +83,8 @@ func (t *Tensor) MaxPool2d(kernel int, c Conv) *Tensor {
 	return n.result(out, t)
 }
 
-// AdaptiveAvgPool2d is F.adaptive_avg_pool2d(t, 1): a mean over both image
-// dimensions. A result that came from channels last is told that it has that
-// layout too, and the backward of that is a tensor of its own.
+// AdaptiveAvgPool2d is F.adaptive_avg_pool2d(t, 1): a mean over both image dimensions. A result of a
+// channels-last input is marked as channels last too, and the backward of that makes a new tensor.
 func (t *Tensor) AdaptiveAvgPool2d() *Tensor {
 	last := t.channelsLast()
 	out := t.Mean(true, -1, -2)

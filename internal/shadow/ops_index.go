@@ -83,9 +83,8 @@ func (t *Tensor) Rows(index *Tensor) *Tensor {
 	return n.result(out, t, index)
 }
 
-// indexPut is what index_put_(accumulate=True) needs for a moment
-// (native/cuda/Indexing.cu): indices are wrapped, scaled and sorted. Checking
-// their range takes the smallest and the largest of them.
+// indexPut is the workspace of index_put_(accumulate=True) (native/cuda/Indexing.cu): indices are
+// wrapped, scaled and sorted. Checking their range computes the smallest and the largest of them.
 func (w *World) indexPut(n, rows int) {
 	if w.OutOfPlace {
 		for range 2 {

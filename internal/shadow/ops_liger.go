@@ -9,9 +9,8 @@ package shadow
 // copied first. Functions written in Python save when they have run, unlike ops of
 // PyTorch's own.
 
-// LigerRMSNorm is LigerRMSNormFunction: the input is kept, and a number for each
-// row. Its backward writes over the gradient that came, except in Gemma 2, where
-// another still needs that.
+// LigerRMSNorm is LigerRMSNormFunction: it saves the input, and a number for each row. Its backward
+// overwrites the incoming gradient, except in Gemma 2, where another op still needs it.
 func (t *Tensor) LigerRMSNorm(weight *Tensor, inPlace bool) *Tensor {
 	w := t.w
 	n := w.record("LigerRMSNormFunctionBackward", t, weight)

@@ -8,13 +8,12 @@ import (
 	"snug/internal/kernel"
 )
 
-// Liger's experts (liger_kernel/ops/fused_moe.py, 0.8.5): tokens are gathered by
-// expert, and each product runs over all experts in one kernel that reads its rows
-// through an index. What gate and up made is kept, what went into the second
-// product is made again in backward.
+// Liger's experts (liger_kernel/ops/fused_moe.py, 0.8.5): tokens are gathered by expert, and each product
+// runs over all experts in one kernel that reads its rows through an index. The results of gate and up
+// are kept; the input of the second product is recomputed in backward.
 //
-// The kernels try some settings when they first run, for which Triton takes 256 MiB
-// for a moment, on top of little else; that is left out.
+// The kernels try several configurations when they first run, for which Triton briefly takes 256 MiB
+// while little else is allocated. That is not simulated.
 
 // ligerTile is how many rows of one expert a block of the kernels works on.
 const ligerTile = 64
@@ -96,8 +95,7 @@ func (e ligerExperts) grads(g, gateUp, down *Tensor) []*Tensor {
 	return fn.Returns(dx, dGateUp, dDown, nil, share)
 }
 
-// product counts the work of a kernel over all experts, of which one factor has so
-// many columns.
+// product counts the work of a kernel over all experts whose factor has this many columns.
 func (e ligerExperts) product(columns int, touched ...*Tensor) {
 	e.w.work(Attending, 2*float64(e.tokens*e.chosen)*float64(e.hidden)*float64(columns), touched...)
 }

@@ -2,13 +2,12 @@
 
 package shadow
 
-// The loss of TRL's trainers, which never has more than a tile of the logits:
-// ChunkedLogProbFunction of trl/kernels/chunked_logprob.py, 1.16. Products are
-// made tile by tile into one buffer; kernels, which take no memory, fold each
-// into what is known of its tokens so far, and in backward turn it into its own
-// gradient.
+// The loss of TRL's trainers, which never has more than a tile of the logits: ChunkedLogProbFunction of
+// trl/kernels/chunked_logprob.py, 1.16. Products are computed tile by tile into one buffer. Kernels that
+// allocate nothing merge each tile into the running result of its tokens, and in backward replace it by
+// its gradient.
 
-// Tile is how much of the logits exists at a time.
+// Tile is the part of the logits that exists at one time.
 type Tile struct {
 	Tokens, Words int
 }

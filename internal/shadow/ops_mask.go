@@ -43,7 +43,7 @@ func (t *Tensor) Index(index ...*Tensor) *Tensor {
 	return out
 }
 
-// Cumsum is t.cumsum(-1). What is not int64 yet is widened in a copy.
+// Cumsum is t.cumsum(-1). Other types are converted to int64 in a copy.
 func (t *Tensor) Cumsum() *Tensor {
 	w := t.w
 	w.Op("cumsum")
@@ -72,7 +72,7 @@ func (t *Tensor) Max() *Tensor {
 	return out
 }
 
-// ScalarPow is number ** t: the number becomes a tensor for a moment.
+// ScalarPow is number ** t: the number becomes a temporary tensor.
 func (t *Tensor) ScalarPow() *Tensor {
 	out := t.Pointwise("pow", t.dtype)
 	t.w.Scratch(8)

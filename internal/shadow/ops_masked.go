@@ -4,8 +4,8 @@ package shadow
 
 // Ops that choose by a mask, of which every element is taken to be true.
 
-// Masked is t[mask] for a mask over its first dimensions. Where it is true is
-// worked out anew each time.
+// Masked is t[mask] for a mask over its first dimensions. The indices of the true elements are computed
+// each time.
 func (t *Tensor) Masked(mask *Tensor) *Tensor {
 	w := t.w
 	n := w.record("IndexBackward0", t)

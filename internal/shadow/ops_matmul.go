@@ -32,7 +32,7 @@ func (t *Tensor) mm(o *Tensor) *Tensor {
 	return n.result(out, t, o)
 }
 
-// columnMajor tells whether a matrix lies in memory as its transpose would.
+// columnMajor reports whether a matrix lies in memory as its transpose would.
 func columnMajor(t *Tensor) bool {
 	return t.stride.d[0] == 1 && t.stride.d[1] == t.size.d[0]
 }
@@ -134,7 +134,7 @@ func (t *Tensor) matmul(o *Tensor) *Tensor {
 	return t.batched(o)
 }
 
-// foldable tells whether the leading dimensions lie together.
+// foldable reports whether the leading dimensions lie together.
 func foldable(t *Tensor) bool {
 	for i := 0; i < t.size.n-2; i++ {
 		if t.stride.d[i] != t.stride.d[i+1]*t.size.d[i+1] {

@@ -45,9 +45,8 @@ func (g *Tensor) embeddingGrad(ids *Tensor, rows, width int) *Tensor {
 	return out
 }
 
-// LayerNorm is F.layer_norm over the last dimension. Mean and reciprocal
-// deviation are kept in float32 whatever the input is; autocast wants all three
-// arguments in float32.
+// LayerNorm is F.layer_norm over the last dimension. Mean and reciprocal deviation are kept in float32
+// for every input type; autocast casts all three arguments to float32.
 func (t *Tensor) LayerNorm(weight, bias *Tensor) *Tensor {
 	w := t.w
 	mark := w.pin(t)

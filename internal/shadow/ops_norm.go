@@ -11,8 +11,7 @@ func (t *Tensor) Normalize() *Tensor {
 	return fn.Return(t.Div(denom))
 }
 
-// VectorNorm is t.norm(2, -1, keepdim=True). Autocast wants its argument in
-// float32.
+// VectorNorm is t.norm(2, -1, keepdim=True). Autocast casts its argument to float32.
 func (t *Tensor) VectorNorm() *Tensor {
 	return t.inFloat32(func(t *Tensor) *Tensor {
 		n := t.w.record("LinalgVectorNormBackward0", t)
@@ -48,8 +47,7 @@ func (t *Tensor) ClampMin() *Tensor {
 	return n.result(out, t)
 }
 
-// LogSumExp is torch.logsumexp(t, -1, keepdim=True). Autocast wants its argument
-// in float32.
+// LogSumExp is torch.logsumexp(t, -1, keepdim=True). Autocast casts its argument to float32.
 func (t *Tensor) LogSumExp() *Tensor {
 	return t.inFloat32(func(t *Tensor) *Tensor {
 		w := t.w

@@ -27,8 +27,8 @@ func (t *Tensor) binary(op string, o *Tensor, dt DType) *Tensor {
 	return out
 }
 
-// Pointwise allocates the result of a pointwise op on one tensor, of type dt. It
-// records nothing for backward, and leaves t to whoever has it.
+// Pointwise allocates the result of a pointwise op on one tensor, of type dt. It records nothing for
+// backward and does not drop t.
 func (t *Tensor) Pointwise(op string, dt DType) *Tensor {
 	t.w.Op(op)
 	out := t.EmptyLike(dt)
@@ -155,7 +155,7 @@ func (t *Tensor) Neg() *Tensor {
 	return n.result(out, t)
 }
 
-// Pow is t ** number. Autocast wants its argument in float32.
+// Pow is t ** number. Autocast casts its argument to float32.
 func (t *Tensor) Pow() *Tensor {
 	return t.inFloat32(func(t *Tensor) *Tensor {
 		n := t.w.record("PowBackward0", t)
@@ -167,7 +167,7 @@ func (t *Tensor) Pow() *Tensor {
 	})
 }
 
-// Rsqrt is 1 / sqrt(t). Autocast wants its argument in float32.
+// Rsqrt is 1 / sqrt(t). Autocast casts its argument to float32.
 func (t *Tensor) Rsqrt() *Tensor {
 	return t.inFloat32(func(t *Tensor) *Tensor {
 		n := t.w.record("RsqrtBackward0", t)
@@ -189,7 +189,7 @@ func (g *Tensor) timesPower(t *Tensor) *Tensor {
 	return out
 }
 
-// inFloat32 runs an op that autocast wants in float32.
+// inFloat32 runs an op that autocast runs in float32.
 func (t *Tensor) inFloat32(run func(t *Tensor) *Tensor) *Tensor {
 	mark := t.w.pin(t)
 	c := t.w.toFloat32(t)
@@ -242,7 +242,7 @@ func (t *Tensor) ReLU() *Tensor { return t.keepsOutput("relu", "ReluBackward0") 
 // Sigmoid keeps its result.
 func (t *Tensor) Sigmoid() *Tensor { return t.keepsOutput("sigmoid", "SigmoidBackward0") }
 
-// Exp keeps its result. Autocast wants its argument in float32.
+// Exp saves its result. Autocast casts its argument to float32.
 func (t *Tensor) Exp() *Tensor {
 	return t.inFloat32(func(t *Tensor) *Tensor { return t.keepsOutput("exp", "ExpBackward0") })
 }

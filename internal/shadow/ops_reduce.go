@@ -28,7 +28,7 @@ func (t *Tensor) sumTo(size Shape) *Tensor {
 }
 
 // reduce allocates the result of a reduction over dims, and what the kernel
-// needs for a moment where several blocks share one output.
+// needs briefly where several blocks share one output.
 func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 	size := t.size
 	for i := len(dims) - 1; i >= 0; i-- {
@@ -54,8 +54,8 @@ func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 	return out
 }
 
-// reduceScratch is what the kernel takes for t reduced over dims into out. The
-// elements it reads are of type from: t's own, or wider ones it was cast to.
+// reduceScratch is the workspace of the kernel that reduces t over dims into out. The elements it reads
+// are of type from: t's own, or a wider one it was cast to.
 func (w *World) reduceScratch(k kernel.Reduction, t *Tensor, from DType, dims []int, out DType) {
 	x := kernel.Reduced{
 		N: t.size.n, Size: t.size.d, Stride: t.stride.d, In: int(from.Bytes()), Out: int(out.Bytes()),
@@ -89,7 +89,7 @@ func reductionOf(op string, dt DType) kernel.Reduction {
 	return kernel.ReduceSum(int(dt.Bytes()))
 }
 
-// Mean is t.mean(dims). Its gradient is one expanded and divided.
+// Mean is t.mean(dims). Its gradient is the incoming one, expanded and divided.
 func (t *Tensor) Mean(keep bool, dims ...int) *Tensor {
 	n := t.w.record("MeanBackward1", t)
 	out := t.reduce("mean", dims, keep, t.dtype)
@@ -126,8 +126,8 @@ func (t *Tensor) All() *Tensor {
 	return out
 }
 
-// Norm is torch.linalg.vector_norm(t, dim=dims), over all dimensions where none is
-// given. It records nothing for backward, and leaves t to whoever has it.
+// Norm is torch.linalg.vector_norm(t, dim=dims), over all dimensions if none is given. It records nothing
+// for backward and does not drop t.
 func (t *Tensor) Norm(dims ...int) *Tensor {
 	if len(dims) == 0 {
 		dims = allDims(t.size)
@@ -179,8 +179,8 @@ func allDims(s Shape) []int {
 	return out
 }
 
-// Softmax is F.softmax(t, dim, dtype); None keeps the type. Autocast wants it
-// in float32 unless a type is given.
+// Softmax is F.softmax(t, dim, dtype); None keeps the type. Autocast casts to float32 unless a type is
+// given.
 func (t *Tensor) Softmax(dt DType) *Tensor { return t.softmax("_softmax", "SoftmaxBackward0", dt) }
 
 // LogSoftmax is F.log_softmax.

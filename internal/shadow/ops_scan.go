@@ -4,9 +4,8 @@ package shadow
 
 // Running sums, and what state-space models need around them.
 
-// CumsumDim is torch.cumsum(t, dim) of floats. The kernel wants its input in
-// row-major order and gives its result so. Going back it is the sum from the
-// other end.
+// CumsumDim is torch.cumsum(t, dim) of floats. The kernel needs its input in row-major order and returns
+// the same. Its backward sums from the other end.
 func (t *Tensor) CumsumDim(dim int) *Tensor {
 	return t.inFloat32(func(t *Tensor) *Tensor {
 		dim := t.size.at(dim)

@@ -14,8 +14,8 @@ func (t *Tensor) view(name string, size, stride Shape, back func(g *Tensor) *Ten
 	return n.result(out, t)
 }
 
-// View is Tensor.view; -1 stands for what is left. It panics where the memory
-// cannot be seen that way, as PyTorch raises.
+// View is Tensor.view; -1 stands for the remaining elements. Like PyTorch, which raises, it panics if the
+// memory does not allow the view.
 func (t *Tensor) View(d ...int) *Tensor { return t.ViewAs(t.infer(d)) }
 
 // ViewAs is View with a Shape.
@@ -266,7 +266,7 @@ func (t *Tensor) Contiguous() *Tensor {
 	return t.clone(t.size.contiguous())
 }
 
-// Clone copies t in its own layout.
+// Clone copies t and keeps its layout.
 func (t *Tensor) Clone() *Tensor { return t.clone(t.cloneStrides()) }
 
 // cloneStrides is t's own layout where it is dense, else the nearest one that is.
@@ -309,8 +309,8 @@ func (t *Tensor) cast(dt DType) *Tensor {
 	return n.result(out, t)
 }
 
-// Cat joins tensors along a dimension, in row-major order. Those that are nil
-// are from turns that were left out, and as the first.
+// Cat joins tensors along a dimension, in row-major order. Nil tensors come from loop iterations that
+// were not simulated, and are like the first.
 func Cat(dim int, ts ...*Tensor) *Tensor {
 	w := ts[0].w
 	dim = ts[0].size.at(dim)

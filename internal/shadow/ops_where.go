@@ -37,7 +37,7 @@ func WhereBoth(cond, a, b *Tensor) *Tensor {
 	return out
 }
 
-// CompareWith is a comparison of two tensors, such as t >= o.
+// CompareWith compares two tensors, as in t >= o.
 func (t *Tensor) CompareWith(op string, o *Tensor) *Tensor {
 	out := t.binary(op, o, Bool)
 	dropTemporaries(t, o)
@@ -67,8 +67,8 @@ func (t *Tensor) AddTo(o *Tensor) {
 	dropTemporaries(o, t)
 }
 
-// ClampInfinities is what models do to float16 activations: find out whether
-// one is infinite, choose a bound by it, and clamp to minus and plus the bound.
+// ClampInfinities is what models do to float16 activations: check for infinite values, choose a bound
+// accordingly, and clamp to plus and minus the bound.
 func (t *Tensor) ClampInfinities() *Tensor {
 	w := t.w
 	fn := w.Func(t)

@@ -6,8 +6,7 @@ package shadow
 // made on the meta device and filled later, cast in place, sharded, laid into flat
 // tensors.
 
-// Parameter makes a leaf that is trained, and holds it. On the meta device it has
-// no memory until it is filled.
+// Parameter makes a trainable leaf and holds it. On the meta device it has no memory until it is filled.
 func (w *World) Parameter(name string, size Shape, dt DType, meta bool) *Tensor {
 	p := w.parameter(name, size, dt, meta).Hold()
 	p.name = name
@@ -44,8 +43,8 @@ func (t *Tensor) ToMeta() {
 	t.mem = nil
 }
 
-// ResizeStorage is storage.resize_: memory for so many elements, behind this tensor
-// and everything that shares its storage.
+// ResizeStorage is storage.resize_: it allocates memory for numel elements for this tensor and all that
+// share its storage.
 func (t *Tensor) ResizeStorage(numel int) {
 	defer t.w.Tagged(Parameters, t.name)()
 	m := t.w.alloc(uint64(numel) * t.dtype.Bytes())
@@ -56,15 +55,14 @@ func (t *Tensor) ResizeStorage(numel int) {
 	}
 }
 
-// FreeStorage is storage.resize_(0): the memory goes, whoever shares it, until
-// ResizeStorage brings it back.
+// FreeStorage is storage.resize_(0): it frees the memory for all that share it, until ResizeStorage
+// allocates it again.
 func (t *Tensor) FreeStorage() { t.w.Trace.Free(t.mem.id) }
 
-// SharesStorage tells whether both lie in the same memory.
+// SharesStorage reports whether both use the same memory.
 func (t *Tensor) SharesStorage(o *Tensor) bool { return t.mem == o.mem }
 
-// LayInto makes t a part of a flat tensor, in the place of memory of its own, which
-// has to be gone.
+// LayInto makes t a part of a flat tensor. Its own memory has to be freed before.
 func (t *Tensor) LayInto(flat *Tensor) { t.mem = flat.alias(t.size, t.stride).mem }
 
 // CastInPlace is t.data = t.data.to(dtype) where t is of another floating type:
@@ -89,7 +87,7 @@ func (t *Tensor) CopyInPlace() {
 	t.w.release(old)
 }
 
-// Retype says that t, on the meta device, has another type from now on.
+// Retype changes the type of t, which is on the meta device.
 func (t *Tensor) Retype(dt DType) { t.dtype = dt }
 
 // Pack fills a tensor on the meta device with its numbers quantized into bytes, per

@@ -8,11 +8,10 @@ import (
 	"snug/internal/stream"
 )
 
-// Passage is a micro-batch that found no gradients: the stretch of the trace
-// that it wrote, and when each gradient came. Later ones do all of it again, but
-// for what is made once and stays, such as workspaces, so that they can be
-// written without being run: Again in a step of its own, More where gradients
-// are added to those that are there.
+// Passage is a micro-batch that started without gradients: the part of the trace that it wrote, and when
+// each gradient was made. Later micro-batches repeat all of it, except for what is made once and stays,
+// such as workspaces. So they can be written without being run: by Again in a new step, and by More where
+// gradients are added to existing ones.
 type Passage struct {
 	w        *World
 	from, to int
@@ -27,7 +26,7 @@ type arrival struct {
 	id    uint32 // its memory
 	at    int    // the event before which it came
 	taken bool   // the leaf took the memory over, else it has a copy
-	lent  bool   // somebody else held that memory too
+	lent  bool   // that memory had another reference
 	tag   Tag    // what the memory counted as before
 }
 
@@ -61,8 +60,7 @@ func (p *Passage) arrives(a arrival, more bool) {
 	p.arrivals = append(p.arrivals, a)
 }
 
-// Again writes the passage once more and gives the leaves gradients as they had
-// then. It says whether it could.
+// Again writes the passage once more and gives the leaves their gradients. It reports whether it could.
 func (p *Passage) Again() bool {
 	if p == nil || p.unlike {
 		return false
@@ -90,8 +88,8 @@ func (a *arrival) renew(id uint32) {
 	a.leaf.grad = g.Hold()
 }
 
-// More writes the passage as it is where the leaves have gradients: those that
-// come are added to them and go. It says whether it could.
+// More writes the passage for leaves that have gradients: the new ones are added to them and freed. It
+// reports whether it could.
 func (p *Passage) More() bool {
 	if p == nil || p.unlike {
 		return false

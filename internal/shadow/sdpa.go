@@ -7,13 +7,13 @@ import "snug/internal/kernel"
 // F.scaled_dot_product_attention and the kernels behind it, whose choice and
 // workspaces package kernel knows.
 
-// Attention is what SDPA is asked for. Query is [B, H, Sq, D]; Key and Value
-// are [B, Hkv, Skv, D]. Mask is added to the scores, or says yes and no, or is nil.
+// Attention is the arguments of SDPA. Query is [B, H, Sq, D]; Key and Value are [B, Hkv, Skv, D]. Mask is
+// added to the scores, or is boolean, or is nil.
 type Attention struct {
-	Query, Key, Value, Mask *Tensor
-	Dropout                 float64
-	Causal                  bool
-	GQA                     bool // enable_gqa: key and value have fewer heads
+	Query, Key, Value, Mask *Tensor // Mask may be nil
+	Dropout                 float64 // on the scores
+	Causal                  bool    // is_causal
+	GQA                     bool    // enable_gqa: key and value have fewer heads
 }
 
 // SDPA is F.scaled_dot_product_attention. The result is [B, H, Sq, D], laid out
@@ -54,7 +54,7 @@ func (w *World) attend(by kernel.Backend, a Attention) *Tensor {
 	return w.mathAttention(a)
 }
 
-// numbers is what kernels are chosen by.
+// numbers returns what the choice of kernel depends on.
 func (a Attention) numbers() kernel.Attention {
 	q, k := a.Query, a.Key
 	n := kernel.Attention{

@@ -10,10 +10,9 @@ import (
 
 // The flash kernel (aten/src/ATen/native/transformers/cuda/flash_attn, 2.11).
 
-// FlashAttention is the flash-attn package's flash_attn_func, which PyTorch's
-// own kernel comes from, on [B, H, S, D]. It takes no float32: transformers
-// casts such queries, keys and values to autocast's type first, or to the one that
-// a quantized model was loaded in.
+// FlashAttention is flash_attn_func of the flash-attn package, the origin of PyTorch's own kernel, on [B,
+// H, S, D]. It does not support float32: transformers first casts such queries, keys and values to
+// autocast's type, or to the type that a quantized model was loaded in.
 func (w *World) FlashAttention(q, k, v *Tensor) *Tensor {
 	fn := w.Func(q, k, v)
 	if dt := cmp.Or(w.autocast, w.Loaded); q.dtype == Float32 && dt != None {

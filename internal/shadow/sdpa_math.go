@@ -2,8 +2,8 @@
 
 package shadow
 
-// mathAttention is _scaled_dot_product_attention_math: the composite that takes
-// what no kernel takes. Half inputs are worked on in float32.
+// mathAttention is _scaled_dot_product_attention_math: the composite for arguments that no kernel
+// supports. 16-bit inputs are computed in float32.
 func (w *World) mathAttention(a Attention) *Tensor {
 	dtype := a.Query.dtype
 	fn := w.Func(a.Query, a.Key, a.Value, a.Mask)
@@ -26,7 +26,7 @@ func (w *World) mathAttention(a Attention) *Tensor {
 	}
 	fn.Set(&attn, attn.safeSoftmax())
 	fn.Set(&attn, attn.Dropout(a.Dropout))
-	fn.Let(attn.To(dtype)) // the second result, which nobody takes
+	fn.Let(attn.To(dtype)) // the second result, which is not used
 	return fn.Return(attn.matmul(value).To(dtype))
 }
 
@@ -82,8 +82,8 @@ func (t *Tensor) safeSoftmax() *Tensor {
 	return n.result(out, t)
 }
 
-// biasFor is what the memory-efficient kernel makes of a mask: rows padded to
-// eight elements where they are not, and a view that has every batch and head.
+// biasFor is what the memory-efficient kernel makes of a mask: rows padded to a multiple of eight
+// elements, and a view expanded to every batch and head.
 func (a Attention) biasFor() *Tensor {
 	m := a.Mask
 	if m == nil {

@@ -41,6 +41,7 @@ func (s Shape) at(i int) int {
 	return i
 }
 
+// String lists the dimensions, as in [2 128 768].
 func (s Shape) String() string { return fmt.Sprint(s.d[:s.n]) }
 
 // insert puts a dimension in before position i.
@@ -118,8 +119,7 @@ func isDense(size, stride Shape) bool {
 	return true
 }
 
-// sameStrides tells whether two layouts of a shape are the same, dimensions of
-// size one aside.
+// sameStrides reports whether two layouts of a shape are the same, ignoring dimensions of size one.
 func sameStrides(size, a, b Shape) bool {
 	for i := range size.n {
 		if size.d[i] > 1 && a.d[i] != b.d[i] {

@@ -4,20 +4,19 @@ package shadow
 
 import "fmt"
 
-// storage is memory behind one or more tensors: it is given back when the last
-// of them is gone.
+// storage is the memory of one or more tensors. It is freed with the last of them.
 type storage struct {
 	id   uint32 // in the trace
 	refs int32
 	turn uint8 // of the loop that made it
 }
 
-// Tensor is a torch.Tensor without its numbers: shape, layout, element type, a
-// storage that it may share, and its place in the autograd graph.
+// Tensor is a torch.Tensor without its values: shape, layout, element type, a storage that it may share,
+// and its place in the autograd graph.
 //
-// refs counts who holds it: names in Python frames, modules, saved variables,
-// gradient buffers. A result that nobody has named yet has none; such a
-// temporary dies at the end of the op that uses it, as it does in Python.
+// refs counts its references: Python variables, modules, saved tensors, gradient buffers. A result that
+// is not bound to a variable has none; such a temporary dies at the end of the op that uses it, as in
+// Python.
 type Tensor struct {
 	w            *World
 	mem          *storage // nil for an undefined or CPU tensor
@@ -51,7 +50,7 @@ func (t *Tensor) DType() DType { return t.dtype }
 // Numel is the number of elements.
 func (t *Tensor) Numel() int { return t.size.Numel() }
 
-// Bytes is what the elements take, whatever the storage behind them holds.
+// Bytes is the size of the elements, whatever the size of the storage.
 func (t *Tensor) Bytes() uint64 { return uint64(t.Numel()) * t.dtype.Bytes() }
 
 // Grad is the accumulated gradient of a leaf, or nil.
@@ -60,17 +59,17 @@ func (t *Tensor) Grad() *Tensor { return t.grad }
 // Name is a parameter's path in its model.
 func (t *Tensor) Name() string { return t.name }
 
+// String describes the tensor for messages.
 func (t *Tensor) String() string {
 	return fmt.Sprintf("%v%v", t.dtype, t.size)
 }
 
 func (t *Tensor) contiguous() bool { return isContiguous(t.size, t.stride) }
 
-// RequiresGrad tells whether gradients flow to t: it is trained, or was computed
-// from something that is.
+// RequiresGrad reports whether t needs a gradient: it is trained, or was computed from something that is.
 func (t *Tensor) RequiresGrad() bool { return t.requiresGrad }
 
-// Dropped tells whether the last holder has let go of t.
+// Dropped reports whether t has lost its last reference.
 func (t *Tensor) Dropped() bool { return t.dead }
 
 // Hold adds a holder: t lives until it is dropped as often as it was held.
@@ -96,8 +95,8 @@ func (t *Tensor) Drop() {
 	}
 }
 
-// loosen takes a holder away but leaves the tensor alive as a temporary: how a
-// function hands its result to its caller.
+// loosen drops a reference but leaves the tensor alive as a temporary: this is how a function returns its
+// result.
 func (t *Tensor) loosen() *Tensor {
 	if t != nil {
 		t.refs--

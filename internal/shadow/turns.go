@@ -8,14 +8,12 @@ import (
 	"snug/internal/stream"
 )
 
-// A loop over a thousand tokens does the same in each turn, so that a few of them
-// are enough: the first ones, the last ones, and one in the middle that stands
-// for the rest. Every event says in which turn it came, going back too, and when
-// the run is over package stream writes the turns that were left out.
+// A loop over a thousand tokens does the same in each iteration, so only a few are simulated: the first
+// ones, the last ones, and one in the middle that stands for the rest. Every event records its iteration,
+// in the backward pass too, and after the run package stream writes the missing iterations.
 
-// How many turns of a loop are run, and which of them stands for others. Some at
-// both ends differ: the first has nothing before it, and in backward the last two
-// find no gradient to add to.
+// The number of iterations of a loop that are simulated, and the one that stands for others. Some at both
+// ends differ: the first has nothing before it, and in backward the last two find no gradient to add to.
 const (
 	turnsRun   = 9
 	middleTurn = 5
@@ -24,12 +22,12 @@ const (
 
 // turns is the folded loops of a run, which are all of one length.
 type turns struct {
-	now    uint8 // the turn under way, from 1; 0 is none
+	now    uint8 // the current iteration, from 1; 0 is outside loops
 	length int   // of the loops
 }
 
-// Turns goes through the turns of a loop: 0 to n-1, or, where the world folds
-// and n is large, some of them. What a loop collects is of those alone.
+// Turns yields the iterations of a loop: 0 to n-1, or, if the world folds and n is large, only some of
+// them. What a loop collects comes from those alone.
 func (w *World) Turns(n int) iter.Seq[int] {
 	t := &w.turns
 	fold := w.Folds && n > fewTurns && t.now == 0 && (t.length == 0 || t.length == n)
@@ -53,8 +51,8 @@ func (w *World) Turns(n int) iter.Seq[int] {
 	}
 }
 
-// collected tells whether a list is what a folded loop collected: one tensor of
-// each turn that was run.
+// collected reports whether a list was collected by a folded loop: one tensor for each simulated
+// iteration.
 func (w *World) collected(ts []*Tensor) bool {
 	if len(ts) != turnsRun || w.turns.length == 0 {
 		return false
@@ -67,7 +65,7 @@ func (w *World) collected(ts []*Tensor) bool {
 	return true
 }
 
-// each goes through a list of n; one that a loop collected in the turns of that.
+// each yields the indices of a list of n; for a list that a loop collected, within the loop's iterations.
 func (w *World) each(n int, collected bool) iter.Seq[int] {
 	return func(yield func(i int) bool) {
 		outer := w.turns.now
@@ -83,7 +81,7 @@ func (w *World) each(n int, collected bool) iter.Seq[int] {
 	}
 }
 
-// times is how many an element of a list stands for.
+// times is the number of elements that an element of a list stands for.
 func (w *World) times(i int, collected bool) int {
 	if collected && i+1 == middleTurn {
 		return w.turns.fold().Times
@@ -91,7 +89,7 @@ func (w *World) times(i int, collected bool) int {
 	return 1
 }
 
-// turnNumber counts the turns that are run from 1.
+// turnNumber counts the iterations that are run from 1.
 func turnNumber(i, n int) uint8 {
 	if i >= middleTurn {
 		i -= n - turnsRun
@@ -99,7 +97,7 @@ func turnNumber(i, n int) uint8 {
 	return uint8(i + 1)
 }
 
-// enter makes a turn the one under way.
+// enter starts an iteration.
 func (w *World) enter(turn uint8) {
 	was := w.turns.now
 	if was == turn {
@@ -117,7 +115,7 @@ func (w *World) enter(turn uint8) {
 	}
 }
 
-// inTurn says of the event that was written last in which turn it came.
+// inTurn records the iteration of the last event.
 func (w *World) inTurn(turn uint8) {
 	if turn != 0 {
 		w.Trace.Events[len(w.Trace.Events)-1].Turn = turn
@@ -128,8 +126,8 @@ func (t turns) fold() stream.Fold {
 	return stream.Fold{Middle: middleTurn, Times: t.length - turnsRun + 1}
 }
 
-// Folded is the trace with its loops, when the run is over; nil where there are
-// none. It is false where the turns that were left out cannot be known.
+// Folded returns the trace with its loops, after the run; nil if it has none. It returns false if the
+// missing iterations cannot be derived.
 func (w *World) Folded() (*stream.Folded, bool) {
 	if w.turns.length == 0 {
 		return nil, true
@@ -137,10 +135,10 @@ func (w *World) Folded() (*stream.Folded, bool) {
 	return w.Trace.Folded(w.turns.fold())
 }
 
-// Unfold writes the turns that were left out of the trace.
+// Unfold writes the missing iterations into the trace.
 func (w *World) Unfold(f *stream.Folded) { w.Trace, w.origin = f.Unfold() }
 
-// Tag is what is known about an allocation of the trace.
+// Tag returns the tag of an allocation of the trace.
 func (w *World) Tag(id uint32) Tag {
 	if w.origin != nil {
 		id = w.origin[id]

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shadow is PyTorch's eager mode with the numbers taken out.
+// Package shadow simulates PyTorch's eager mode without computing any values.
 //
-// A tensor is a shape, an element type and a reference-counted storage. Each op
-// allocates what the CUDA op allocates, in that order, and saves for backward
-// what autograd saves; backward walks the graph and frees as it goes; autocast
-// keeps its cast cache; checkpointing recomputes. What comes out is the stream of
-// allocations and frees that the real run would make.
+// A tensor is a shape, an element type and a reference-counted storage. Each op allocates what the CUDA
+// op allocates, in the same order, and saves for backward what autograd saves. Backward walks the graph
+// and frees as it goes, autocast keeps its cast cache, and checkpointing recomputes. The result is the
+// stream of allocations and frees that the real run would make.
 //
-// Layers are in package nn, optimizers and what spreads a run over several GPUs in
-// package train. Both are written against what is exported here: Hold and Drop for
-// when things die, Op, Empty and Scratch for what an op of their own allocates,
-// Function for one with a gradient, Wrap, OnGrad and OnBackward to be called when
-// something happens, and parameter.go for memory that moves behind autograd's back.
+// Layers are in package nn; optimizers and data parallelism are in package train. Both use only what this
+// package exports: Hold and Drop for lifetimes; Op, Empty and Scratch for the allocations of their own
+// ops; Function for ops with a gradient; Wrap, OnGrad and OnBackward for hooks; and parameter.go for
+// memory that is moved without autograd's knowledge.
 //
-// The facts are those of torch 2.11 as read in its sources and in recordings of
-// real runs; where other versions or cards differ, package kernel says so.
+// The facts are those of torch 2.11, read in its sources and in recordings of real runs. Where other
+// versions or cards differ, package kernel says so.
 package shadow
 
 import (
@@ -34,12 +32,12 @@ const (
 // World is one process that trains: everything that PyTorch keeps outside
 // tensors and modules.
 type World struct {
-	Rules      kernel.Rules // the card and the library versions
-	Side       kernel.Side  // to go by where what a kernel takes is not known on the card
-	Open       Open
-	Trace      *stream.Trace
-	Tags       []Tag // one per allocation of the trace, folded as it was; see Tag
-	MostEvents int   // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
+	Rules      kernel.Rules  // the card and the library versions
+	Side       kernel.Side   // which bound to use where the needs of a kernel are not known
+	Open       Open          // how much depends on facts that are not known for the card
+	Trace      *stream.Trace // where events are written
+	Tags       []Tag         // one per allocation of the trace, folded as it was; see Tag
+	MostEvents int           // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
 
 	gradMode bool
 	autocast DType // None outside torch.autocast
@@ -68,12 +66,12 @@ type World struct {
 	// OutOfPlace makes gradients that meet never add in place, as under a
 	// dispatch mode that logs ops.
 	OutOfPlace bool
-	// Log is called with the name of each op before it allocates, for tests
-	// that lay the stream beside a recorded one.
+	// Log is called with the name of each op before it allocates, for tests that compare the stream with
+	// a recorded one.
 	Log func(op string)
 	// Meter counts the work, if set.
 	Meter Meter
-	// Folds lets long loops run a few of their turns: see Turns.
+	// Folds allows long loops to simulate only a few of their iterations: see Turns.
 	Folds bool
 	// Loaded is the type that a quantized model was loaded in, None for others:
 	// attention looks at it where it finds float32.
@@ -101,8 +99,8 @@ func (w *World) alloc(bytes uint64) *storage {
 	return m
 }
 
-// TooLong is what an op panics with where the trace has as many events as it may
-// have. A kernel works on a tensor of terabytes in thousands of parts.
+// TooLong is the value that an op panics with when the trace has reached MostEvents. A kernel processes a
+// tensor of terabytes in thousands of parts.
 type TooLong struct{}
 
 // release takes one tensor away from a storage; the last one frees it. Without
@@ -118,16 +116,16 @@ func (w *World) release(m *storage) {
 	}
 }
 
-// Scratch takes and gives back memory that an op needs for a moment.
+// Scratch allocates and frees memory that an op needs briefly.
 func (w *World) Scratch(bytes uint64) {
 	w.release(w.alloc(bytes))
 }
 
-// Open is how much is left open on a card of which kernels' needs are not known: for
-// each fact that it lacks, the bytes between the ends of the widest figure.
+// Open is how much depends on facts that are not known for the card: for each fact, the distance in bytes
+// between the bounds of the widest figure.
 type Open [kernel.Facts]uint64
 
-// kernelBytes is a figure of a kernel's, on the side that this run goes by.
+// kernelBytes is the figure for a kernel on this run's side of the bounds.
 func (w *World) kernelBytes(f kernel.Figure) uint64 {
 	if f.Lacks != kernel.None {
 		w.Open[f.Lacks] = max(w.Open[f.Lacks], f.Open())
@@ -135,7 +133,7 @@ func (w *World) kernelBytes(f kernel.Figure) uint64 {
 	return f.On(w.Side)
 }
 
-// kernelScratch takes and gives back what a kernel needs for a moment.
+// kernelScratch allocates and frees the workspace of a kernel.
 func (w *World) kernelScratch(f kernel.Figure) { w.Scratch(w.kernelBytes(f)) }
 
 // Mark opens a phase in the trace.
@@ -153,8 +151,7 @@ func (w *World) Repeat(from int) bool {
 	return true
 }
 
-// Op says that an op is dispatched, by the name that PyTorch has for it. Call it
-// before the op allocates.
+// Op dispatches an op, with PyTorch's name for it. Call it before the op allocates.
 func (w *World) Op(name string) {
 	w.host(HostOp)
 	if w.Log != nil {

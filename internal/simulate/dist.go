@@ -13,13 +13,13 @@ import (
 	"snug/internal/stream"
 )
 
-// wrapper is what stands around the model in each forward.
+// wrapper wraps the model in each forward pass.
 type wrapper interface {
 	Forward(run func() *shadow.Tensor) *shadow.Tensor
 }
 
-// distribute wraps the model as the setup says, and leaves in r.params what
-// the optimizer is given and in r.mine what it keeps states for.
+// distribute wraps the model as the setup says. It leaves the optimizer's parameters in r.params and
+// those with state on this GPU in r.mine.
 func (r *run) distribute() error {
 	r.params = r.builder.Trainable()
 	r.mine = r.params
@@ -59,7 +59,7 @@ func (r *run) distribute() error {
 	default:
 		return fmt.Errorf("dist.kind %q is not known; known: %s", d.Kind, strings.Join(setup.DistKinds, ", "))
 	}
-	// What wrapping left in the cache is given back before training.
+	// The cache left by wrapping is emptied before training.
 	r.w.Trace.Add(stream.EmptyCache, 0, 0)
 	return nil
 }

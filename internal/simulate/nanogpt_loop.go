@@ -7,13 +7,12 @@ import (
 	"snug/internal/shadow"
 )
 
-// The loop of karpathy/nanoGPT, train.py. It stands at the top of a file, so that its
-// names are global: X, Y, logits and loss hold what they were given until the next
-// micro-batch binds them anew. The old logits are there while the new ones are made,
-// and during the update. A batch is fetched while the one before it is in its forward
-// pass. Before the first step the loss is estimated, without gradients, which leaves
-// memory in the cache that the steps then find. It is estimated again later on, among
-// what the steps have left: that takes no more in any of 384 shapes that were tried.
+// The training loop of karpathy/nanoGPT, train.py. It is at the top level of a script, so its names are
+// global: X, Y, logits and loss keep their values until the next micro-batch rebinds them. The old logits
+// are alive while the new ones are made, and during the update. A batch is fetched while the one before
+// it is in its forward pass. Before the first step the loss is estimated without gradients, which leaves
+// memory in the cache that the steps reuse. Later estimates of the loss run in the memory that the steps
+// have left; in none of 384 shapes tried does that take more.
 
 // loopNames is the variables of the loop.
 type loopNames struct {

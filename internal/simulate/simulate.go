@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package simulate runs a training setup on the shadow of PyTorch and gives
-// back the stream of its allocations.
+// Package simulate runs a training setup on the ops of package shadow, from loading the model through the
+// first steps, and returns the stream of its allocations. It does not play the stream: peaks are computed
+// by package allocator.
 package simulate
 
 import (
@@ -22,10 +23,10 @@ import (
 
 // The phases that a trace is marked with.
 const (
-	Load = iota
-	Forward
-	Backward
-	Optimizer
+	Load      = iota // loading the model
+	Forward          // a forward pass
+	Backward         // a backward pass
+	Optimizer        // the optimizer's update
 )
 
 // Settled is after how many micro-batches every further one allocates and frees
@@ -34,11 +35,11 @@ const Settled = 4
 
 // Result is a simulated run.
 type Result struct {
-	World     *shadow.World
+	World     *shadow.World  // where it ran
 	Loops     *stream.Folded // the trace, where it is folded
-	Params    int
-	Trainable int
-	Gradients uint64 // bytes of what is trained, in the type of the parameters
+	Params    int            // all parameters of the model
+	Trainable int            // the parameters that are trained
+	Gradients uint64         // bytes of what is trained, in the type of the parameters
 }
 
 // Options are for tests and tools that look closer.
@@ -50,10 +51,10 @@ type Options struct {
 	Skips       []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
 	Watch       Stopwatch                        // counts a step with everything in place, if set
 	Brief       bool                             // the first step, which makes the optimizer's states, has one micro-batch
-	Card        gpu.Card                         // what kernels are chosen for; the reference where it has no capability
-	Side        kernel.Side                      // to go by where what kernels take is not known on that card
+	Card        gpu.Card                         // the card that kernels are chosen for; the reference card if it has no capability
+	Side        kernel.Side                      // which bound to use where the needs of a kernel are not known
 	Local       bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
-	Model       Maker                            // makes a model in the place of the setup's, if set
+	Model       Maker                            // builds a model in place of the setup's, if set
 	Folds       bool                             // long loops stay folded in the result
 	MostEvents  int                              // events that the run may have, folded where that is so; 0 for any
 	Stop        func() error                     // asked before each micro-batch; its error ends the run; nil is to go on
@@ -62,15 +63,13 @@ type Options struct {
 // Maker builds a model by hand.
 type Maker func(b *nn.Builder, how family.Run) (family.Model, error)
 
-// Stopwatch counts the time of a step: it is told of its work, of the end of
-// each micro-batch, of one that is like the first but finds gradients, and of
-// the optimizer's update.
+// Stopwatch measures the time of a step from the calls it gets.
 type Stopwatch interface {
 	shadow.Meter
-	MicroDone()
-	MicroMore()
-	Reset() // forget all: the run begins anew
-	Update(optimizer string, params []*shadow.Tensor, clip bool)
+	MicroDone()                                                  // a micro-batch has ended
+	MicroMore()                                                  // another micro-batch follows, like the first but with gradients to add to
+	Reset()                                                      // starts again from zero
+	Update(optimizer string, params []*shadow.Tensor, clip bool) // the optimizer's update
 }
 
 // run is one training process under way.
@@ -94,8 +93,8 @@ type run struct {
 	opening map[family.Shape]*shadow.Passage // the first micro-batch of that shape, which every such step begins with
 }
 
-// Run simulates the steps of a setup. Of long loops it runs a few turns, unless
-// a log wants to see every op, or they turn out not to be alike.
+// Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
+// copied, unless a log needs every op or the iterations turn out to differ.
 func Run(s *setup.Setup, o Options) (*Result, error) {
 	res, err := runFolded(s, o, o.Log == nil && s.Lengths == nil)
 	if err != nil || res != nil {
@@ -107,14 +106,14 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	return runFolded(s, o, false)
 }
 
-// Check builds the model of a setup, runs nothing, and says what its family
-// cannot do.
+// Check builds the model of a setup without running it, and returns an error if its family does not
+// support it.
 func Check(s *setup.Setup, card gpu.Card) error {
 	r := &run{s: s, o: Options{Card: card}}
 	return r.load()
 }
 
-// ErrTooLong is that a run has more events than the options let it.
+// ErrTooLong means that a run has more events than the options allow.
 var ErrTooLong = errors.New("the run makes too many allocations")
 
 // runFolded is nil where the run could not be unfolded.
@@ -154,7 +153,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	return res, nil
 }
 
-// stopped is a panic that ends a run which nobody waits for.
+// stopped is the panic that ends a cancelled run.
 type stopped struct{ error }
 
 // goesOn panics where the run is to stop.
@@ -167,7 +166,7 @@ func (r *run) goesOn() {
 	}
 }
 
-// steps runs them. From the second update on a step mostly leaves everything as it
+// steps runs them. From the second update on a step usually leaves everything as it
 // was; then the rest are the same again, and need only be written.
 func (r *run) steps() {
 	o, from := r.o, 0
@@ -182,11 +181,11 @@ func (r *run) steps() {
 	}
 }
 
-// mayCopy tells whether what is sure to come out the same may be written
-// instead of run: on one GPU, where no log wants to see every op.
+// mayCopy reports whether events that are sure to repeat may be copied and not simulated: on one GPU,
+// without a log of every op.
 func (r *run) mayCopy() bool { return r.o.Log == nil && r.wrapper == nil && r.script == nil }
 
-// metered tells whether the watch is to see micro-batch k of this step. It sees
+// metered reports whether the watch is to see micro-batch k of this step. It sees
 // each kind once, with everything in place: those that find gradients in the
 // second step, where optimizer states exist, and the opening one where it is run.
 func (r *run) metered(k int) bool {
@@ -373,7 +372,7 @@ func (r *run) copied(k int) bool {
 	return ok
 }
 
-// update is the optimizer's step, through the scaler where there is one.
+// update is the optimizer's step, through the scaler if there is one.
 func (r *run) update(skip bool) {
 	switch {
 	case r.scaler == nil:
@@ -489,8 +488,8 @@ func autocastType(precision string) shadow.DType {
 	return shadow.None
 }
 
-// rules is what depends on the card and the versions; empty means the reference
-// and the newest known.
+// rules returns the rules for the card and the versions; empty ones mean the reference card and the
+// newest known version.
 func rules(v setup.Versions, card gpu.Card) kernel.Rules {
 	r := card.Kernels(versionNumber(v.Torch, 211))
 	r.BitsAndBytes = versionNumber(v.BitsAndBytes, 50)

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 )
 
-// fate is what is known of an address while entries are folded.
+// fate is the state of an address while entries are folded.
 type fate uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	gone
 )
 
-// slot is what a recording did last at an address.
+// slot is the last event at an address.
 type slot struct {
 	addr uint64
 	id   uint32

@@ -104,7 +104,7 @@ func (m *machine) appendTo(l *list, vs []value) error {
 	switch c {
 	case aFrame:
 		return m.appendFrames(l, vs)
-	case aText: // forward_frames, one list an entry: nobody asks for them
+	case aText: // forward_frames, one list per entry, which are not used
 		l.n += uint32(len(vs))
 		return nil
 	case anything:
@@ -113,7 +113,7 @@ func (m *machine) appendTo(l *list, vs []value) error {
 	return m.appendRows(l, vs)
 }
 
-// rowOf tells what record a value is, and its row.
+// rowOf returns the kind of record of a value, and its row.
 func (m *machine) rowOf(v value) (class, uint32) {
 	switch v.kind {
 	case vEntry:

@@ -4,21 +4,19 @@ package snapshot
 
 import "snug/internal/stream"
 
-// Segments go back to the driver for two reasons: the program called
-// empty_cache, or an allocation found the card full and the allocator flushed
-// its cache to try again. The trace writes segment_free for both. A replay needs
-// to know: the first is an event of its own, the second follows from the card
-// being full and does not happen on a larger card or under other options.
+// Segments go back to the driver for two reasons: the program called empty_cache, or an allocation found
+// the card full and the allocator flushed its cache to try again. The trace has segment_free for both. A
+// replay has to distinguish them: the first is an event of the program, the second follows from the full
+// card and does not happen on a larger card or under other options.
 //
-// A run of segment_free that no new segment follows is an empty_cache (or the
-// flush of an allocation that failed all the same, which leaves the same state).
-// Where a new segment follows at once, it was the allocation if
+// A run of segment_free without a new segment after it is an empty_cache (or the flush of an allocation
+// that failed anyway, which leaves the same state). If a new segment follows at once, the allocation
+// caused it if
 //
-//   - options are set that make the allocator return single segments
-//     (max_split_size, garbage collection), or else unless
+//   - options are set that make the allocator return single segments (max_split_size, garbage
+//     collection), or else unless
 //   - the stacks differ: a flush has the stack of its allocation, or
-//   - what the allocation asked for on top of what was reserved is known to fit:
-//     the recording reaches that much elsewhere.
+//   - the request on top of the reserved memory is known to fit: the recording reaches that much elsewhere.
 
 // givenBack writes the run of segment_free or segment_unmap at entry i.
 func (w *writer) givenBack(i int) int {
@@ -40,8 +38,7 @@ func (w *writer) givenBack(i int) int {
 	return end - i
 }
 
-// causedByNext says whether the allocation at entry end had segments i to end
-// given back.
+// causedByNext reports whether the allocation at entry end caused segments i to end to be returned.
 func (w *writer) causedByNext(i, end int) bool {
 	if end == len(w.ids) || !isTaken(w.entry(end).action) {
 		return false
@@ -53,7 +50,7 @@ func (w *writer) causedByNext(i, end int) bool {
 	return next.stack == w.entry(i).stack && w.reserved+int64(next.size) > w.most
 }
 
-// partial says whether the allocator may return some segments and keep others.
+// partial reports whether the allocator may return some segments and keep others.
 func (w *writer) partial() bool {
 	return w.settings.GCThreshold > 0 || w.settings.Known && w.settings.MaxSplitSize > 0
 }

@@ -15,7 +15,7 @@ import (
 // its free, or there is none and it is in the final state.
 type before struct {
 	addr, requested uint64
-	block           uint64 // its block's size where the final state tells, else 0
+	block           uint64 // its block's size if the final state has it, else 0
 	learned         uint64 // the same by what was allocated behind it, for the large pool
 	pending         bool   // its free was requested before the recording too
 	key             uint32 // what entries call it until IDs are given
@@ -139,7 +139,7 @@ func (f *folder) addEarly(b before) uint32 {
 	return early | b.key
 }
 
-// survivors finds what was allocated before the recording and is still there.
+// survivors finds what was allocated before the recording and is still alive.
 func (f *folder) survivors() {
 	for _, seg := range f.out.Final {
 		for _, b := range seg.Blocks {

@@ -10,7 +10,7 @@ import (
 // The pickle machine. A pickle is a program for a stack machine: opcodes push
 // values, MARK remembers a height of the stack, SETITEMS and APPENDS move what
 // lies above the mark into the container below it, the memo names objects so
-// that they can be pushed again. This one knows the thirty-odd opcodes that a
+// that they can be pushed again. This one has the thirty-odd opcodes that a
 // snapshot needs and has no way to call anything.
 //
 // Dicts are recognised when they get their items: one with the key "action" is
@@ -18,10 +18,9 @@ import (
 // belongs to a trace entry is allocated on its own, and a memo slot is four
 // bytes, so reading takes less memory than the file.
 //
-// What a hostile file can do is bounded: the stack, the memo and each table may
-// hold at most so many objects per byte read (checkSize), nesting and numbers
-// and strings have limits, and a string's length is believed only as far as
-// bytes really follow.
+// What a hostile file can do is bounded: the stack, the memo and each table may hold a limited number
+// of objects per byte read (checkSize), nesting and numbers and strings have limits, and a string's
+// length is trusted only as far as the bytes exist.
 type machine struct {
 	*window
 	stack []value
@@ -195,7 +194,7 @@ func (m *machine) step(op byte) error {
 	return nil
 }
 
-// header checks PROTO, and skips FRAME's length: the frames say nothing new.
+// header checks PROTO, and skips FRAME's length, which is not needed.
 func (m *machine) header(op byte) error {
 	if op == opFrame {
 		_, err := m.take(8)

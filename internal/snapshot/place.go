@@ -13,14 +13,13 @@ const (
 	unsplitAtMost = 1 << 20 // a large block keeps a remainder of up to this
 )
 
-// place puts the allocations made before the recording into the segments that
-// were there: blocks, with the free ranges between them.
+// place puts the allocations made before the recording into the segments of that time: blocks, with the
+// free ranges between them.
 //
-// The size of a block that is freed during the recording is not in the file,
-// only what was asked for; a block of the large pool can be up to 1 MiB larger.
-// Blocks of that pool are all bigger than 1 MiB, so a gap of at most that behind
-// one is its own remainder, not a free block. Where the gap is larger, learnSizes
-// may tell.
+// The file does not have the size of a block that is freed during the recording, only the requested size;
+// a block of the large pool can be up to 1 MiB larger. Blocks of that pool are all larger than 1 MiB, so
+// a gap of at most that after one is its own remainder, not a free block. If the gap is larger,
+// learnSizes may find the size.
 func (f *folder) place() error {
 	f.learnSizes()
 	next := 0

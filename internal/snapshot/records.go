@@ -4,7 +4,7 @@ package snapshot
 
 import "strconv"
 
-// field is what a string means as a key of a record.
+// field is the meaning of a string as a key of a record.
 type field uint8
 
 const (
@@ -42,7 +42,7 @@ var fieldNames = map[string]field{
 	"stage": fStage,
 }
 
-// classOf tells a dict's class by a key that only that class has.
+// classOf identifies a dict's class by a key that only that class has.
 var classOf = map[field]class{
 	fAction: anEntry, fState: aBlock, fTotalSize: aSegment, fFilename: aFrame, fStage: anAnnotation,
 }
@@ -154,7 +154,7 @@ func (m *machine) keepLabel(row uint32) {
 	}
 }
 
-// setEntryField is the one place that knows what a trace entry's keys mean.
+// setEntryField is the only place that interprets the keys of a trace entry.
 func (m *machine) setEntryField(e *entry, f field, v value) (err error) {
 	switch f {
 	case fAction:

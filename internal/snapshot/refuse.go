@@ -52,7 +52,7 @@ var refused = map[byte]string{
 	0x97: "NEXT_BUFFER", 0x98: "READONLY_BUFFER",
 }
 
-// Opcodes that name a function or a class; these say whom they would have called.
+// Opcodes that name a function or a class; messages say which one they would have called.
 const (
 	opGlobal      = 'c'
 	opInst        = 'i'

@@ -125,7 +125,7 @@ func smallRange(last, next *Segment, s Segment) bool {
 	return s.Size%(20<<20) != 0
 }
 
-// touches says whether b continues a: pages of one virtual segment.
+// touches reports whether b continues a: pages of one virtual segment.
 func touches(a, b *Segment) bool {
 	return a != nil && b != nil && a.Expandable && b.Expandable && a.Stream == b.Stream && a.end() == b.Addr
 }

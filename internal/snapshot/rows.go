@@ -2,8 +2,7 @@
 
 package snapshot
 
-// What the keys of blocks, segments, annotations and frames mean. Trace entries
-// are in records.go.
+// The keys of blocks, segments, annotations and frames. Those of trace entries are in records.go.
 
 func (m *machine) setBlock(b *Block, kv []value) (err error) {
 	for i := 0; i < len(kv) && err == nil; i += 2 {

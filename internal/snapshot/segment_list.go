@@ -62,7 +62,7 @@ func (l *segmentList) after(p position) *Segment {
 	return nil
 }
 
-// next is where the segment behind a position stands.
+// next is the position of the segment after a position.
 func (l *segmentList) next(p position) (position, bool) {
 	if p.part < len(l.parts) && p.at == len(l.parts[p.part]) {
 		p = position{p.part + 1, 0}

@@ -4,9 +4,8 @@ package snapshot
 
 import "encoding/binary"
 
-// keyShape is a key as the last entry had it in the same place: the bytes of
-// its GET opcode, and what they mean. All entries of a recording look alike, so
-// the next one's bytes are nearly always the same.
+// keyShape is a key as in the same place of the last entry: the bytes of its GET opcode, and their
+// meaning. All entries of a recording look alike, so the next one's bytes are nearly always the same.
 type keyShape struct {
 	bits, mask uint64
 	n          int
@@ -14,9 +13,8 @@ type keyShape struct {
 	idle       idlePair
 }
 
-// idlePair is a key with a value that changes nothing in an entry (stream 0, no
-// metadata, a key that nobody asks for), as up to sixteen bytes: three fields in
-// seven are passed over by comparing them.
+// idlePair is a key with a value that changes nothing in an entry (stream 0, no metadata, an unused key),
+// as up to sixteen bytes: three fields in seven are skipped by comparing them.
 type idlePair struct {
 	bits, mask [2]uint64
 	n          int
@@ -71,7 +69,7 @@ func (m *machine) changesNothing(f field, v value) bool {
 	return false
 }
 
-// endsInMemoize says whether a value that scanOther read has a MEMOIZE behind it.
+// endsInMemoize reports whether a value that scanOther read has a MEMOIZE behind it.
 func endsInMemoize(b []byte) bool {
 	switch b[0] {
 	case opShortBinUnicode:

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package snapshot reads the files that torch.cuda.memory._dump_snapshot
-// writes: what PyTorch's caching allocator held, and how it came to that.
+// writes: the state of PyTorch's caching allocator, and the events that led to it.
 //
 // A snapshot is one pickled dict. Unpickling runs arbitrary code, so this
 // package has a reader of its own that builds dicts, lists, tuples, strings and
-// numbers and refuses every other opcode by name. Nor does it build the objects:
-// the millions of trace entries go straight from the file's bytes into flat
-// tables (see machine.go), in one pass, without the file ever being in memory.
+// numbers and refuses every other opcode by name. It does not keep the objects
+// either: the millions of trace entries go straight from the file's bytes into
+// flat tables (see machine.go), in one pass, without loading the whole file.
 //
-// The path of the data, a file a step:
+// The path of the data, one file per step:
 //
 //	window.go    bytes, plain or gzip, with the offset for messages
 //	machine.go   the pickle machine: stack, marks, memo
@@ -20,8 +20,8 @@
 //	rewind.go    the final state is walked back to where the recording begins
 //
 // Key names were read from torch/csrc/cuda/Module.cpp and memory_snapshot.cpp of
-// PyTorch 2.0 to 2.12; keys that are not known are skipped, those that came late
-// (time_us in 2.2, user_metadata in 2.10) may be missing.
+// PyTorch 2.0 to 2.12. Unknown keys are skipped; keys added later (time_us in 2.2,
+// user_metadata in 2.10) may be missing.
 package snapshot
 
 import (
@@ -42,57 +42,59 @@ func Read(r io.Reader) (*Recording, error) {
 
 // Recording is one snapshot file.
 type Recording struct {
-	Devices     []Device // those that have a trace or a segment, by index
-	Settings    Settings
-	Annotations []Annotation
-	Frames      []Frame
-	Stacks      [][]uint32 // lists of indices into Frames, innermost first; Stacks[0] is empty
-	Texts       []string   // what Device.Metadata refers to; Texts[0] is ""
-	Torch       string     // the PyTorch that wrote such keys, as near as they tell: "2.11"
+	Devices     []Device     // those that have a trace or a segment, by index
+	Settings    Settings     // of the allocator
+	Annotations []Annotation // record_function ranges
+	Frames      []Frame      // all Python frames; stacks refer to them
+	Stacks      [][]uint32   // lists of indices into Frames, innermost first; Stacks[0] is empty
+	Texts       []string     // what Device.Metadata refers to; Texts[0] is ""
+	Torch       string       // the PyTorch release, as far as the keys show it: "2.11"
 }
 
-// Device is what one GPU of the recording did.
+// Device is the recording of one GPU.
 type Device struct {
-	Index     int
-	Trace     *stream.Trace
-	Addresses []uint64 // by allocation ID
-	Times     []int64  // by event: microseconds since the epoch; nil before PyTorch 2.2
-	Stacks    []uint32 // by event: index into Recording.Stacks; nil when none were recorded
-	Metadata  []uint32 // by event: index into Recording.Texts; nil when all are empty
+	Index     int           // CUDA's index
+	Trace     *stream.Trace // its allocations and frees
+	Addresses []uint64      // by allocation ID
+	Times     []int64       // by event: microseconds since the epoch; nil before PyTorch 2.2
+	Stacks    []uint32      // by event: index into Recording.Stacks; nil when none were recorded
+	Metadata  []uint32      // by event: index into Recording.Texts; nil when all are empty
 
 	SegmentEvents []SegmentEvent // what was asked of the driver, in order
-	OOMs          []OOM
-	Start         []Segment // as the recording began, by address
-	Final         []Segment // as it ended, by address
-	Entries       int       // trace entries in the file
+	OOMs          []OOM          // requests that failed
+	Start         []Segment      // as the recording began, by address
+	Final         []Segment      // as it ended, by address
+	Entries       int            // trace entries in the file
 }
 
-// SegmentKind says what a SegmentEvent did.
+// SegmentKind is the kind of a SegmentEvent.
 type SegmentKind uint8
 
 // The segment events of PyTorch's trace.
 const (
-	SegmentAlloc SegmentKind = iota
-	SegmentFree
-	SegmentMap
-	SegmentUnmap
+	SegmentAlloc SegmentKind = iota // cudaMalloc
+	SegmentFree                     // cudaFree
+	SegmentMap                      // memory mapped into an expandable segment
+	SegmentUnmap                    // memory unmapped from one
 )
 
 var segmentKindNames = [...]string{"segment_alloc", "segment_free", "segment_map", "segment_unmap"}
 
+// String is the name of the kind.
 func (k SegmentKind) String() string { return segmentKindNames[k] }
 
-// SegmentEvent is memory taken from the driver or given back to it.
+// SegmentEvent is memory taken from the driver or returned to it.
 type SegmentEvent struct {
-	Addr   uint64
-	Size   uint64
-	Stream uint64
-	Event  int // it came before this event of the trace
-	Stack  uint32
-	Kind   SegmentKind
-	Flush  bool // given back by an empty_cache, not to make room for an allocation
+	Addr   uint64      // of the first byte
+	Size   uint64      // bytes
+	Stream uint64      // CUDA stream handle
+	Event  int         // it came before this event of the trace
+	Stack  uint32      // index into Recording.Stacks
+	Kind   SegmentKind // what was asked
+	Flush  bool        // returned by an empty_cache, not to make room for an allocation
 }
 
+// String describes the event for messages.
 func (e SegmentEvent) String() string {
 	return fmt.Sprintf("%s of %d bytes at %#x", e.Kind, e.Size, e.Addr)
 }
@@ -102,69 +104,69 @@ type OOM struct {
 	Size       uint64 // the request, rounded
 	DeviceFree int64  // what the card still had
 	Event      int    // it came before this event of the trace
-	Time       int64
-	Stack      uint32
+	Time       int64  // microseconds since the epoch
+	Stack      uint32 // index into Recording.Stacks
 }
 
-// BlockState says who has a block.
+// BlockState is whether a block is in use.
 type BlockState uint8
 
 // The states of a block.
 const (
-	Inactive BlockState = iota
-	Allocated
-	PendingFree // given back, but another CUDA stream may still use it
+	Inactive    BlockState = iota // free
+	Allocated                     // in use
+	PendingFree                   // freed, but another CUDA stream may still use it
 )
 
 // Block is a piece of a segment.
 type Block struct {
-	Addr      uint64
-	Size      uint64
-	Requested uint64 // meaningless when inactive
-	Stack     uint32
-	State     BlockState
+	Addr      uint64     // of the first byte
+	Size      uint64     // bytes
+	Requested uint64     // meaningless when inactive
+	Stack     uint32     // index into Recording.Stacks
+	State     BlockState // in use or free
 }
 
 // Segment is a range of memory taken from the driver. With expandable segments
 // it is a range of mapped pages that touch.
 type Segment struct {
-	Addr       uint64
-	Size       uint64
-	Stream     uint64
+	Addr       uint64   // of the first byte
+	Size       uint64   // bytes
+	Stream     uint64   // CUDA stream handle
 	Pool       [2]int64 // (0, 0) but for CUDA graphs and MemPools
-	Device     int
-	Small      bool
-	Expandable bool
-	Blocks     []Block // cover the segment without gaps
+	Device     int      // CUDA's index
+	Small      bool     // it belongs to the small pool
+	Expandable bool     // it grows page by page
+	Blocks     []Block  // cover the segment without gaps
 }
 
-// Frame is a line of somebody's program.
+// Frame is one line of a call stack.
 type Frame struct {
-	File string
-	Name string
-	Line int
+	File string // source file
+	Name string // function
+	Line int    // counts from 1
 }
 
 // Annotation is one end of a record_function range.
 type Annotation struct {
-	Name   string
-	Start  bool
-	Device int
-	Time   int64
+	Name   string // of the range
+	Start  bool   // it begins here, or ends
+	Device int    // CUDA's index
+	Time   int64  // microseconds since the epoch
 }
 
-// Settings is the allocator's configuration as the file tells it; files before
-// PyTorch 2.3 do not.
+// Settings is the allocator's configuration according to the file; files before PyTorch 2.3 do not have
+// it.
 type Settings struct {
-	Known              bool
-	Conf               string // PYTORCH_CUDA_ALLOC_CONF
-	MaxSplitSize       int64  // -1: unlimited
-	GCThreshold        float64
-	ExpandableSegments bool
+	Known              bool             // false in recordings without settings
+	Conf               string           // PYTORCH_CUDA_ALLOC_CONF
+	MaxSplitSize       int64            // -1: unlimited
+	GCThreshold        float64          // garbage_collection_threshold; 0 is off
+	ExpandableSegments bool             // expandable_segments:True
 	RoundupDivisions   map[string]int64 // by the power of two of MiB where a size class begins
 }
 
-// Busiest returns the device with the most trace entries, nil if there is none.
+// Busiest returns the device with the most trace entries, or nil.
 func (r *Recording) Busiest() *Device {
 	var best *Device
 	for i := range r.Devices {

@@ -112,12 +112,11 @@ func (m *machine) stackOf(v value) (uint32, error) {
 	return l.start, nil
 }
 
-// maxShapes is more different stacks than training code has. A file that has more
-// makes the machine forget them and begin again.
+// maxShapes is more different stacks than training code has. If a file has more, the machine forgets them
+// and starts again.
 const maxShapes = 1 << 12
 
-// scanStack reads a list of frames that have names and returns its length, 0 if
-// something else is put into it.
+// scanStack reads a list of memoized frames and returns its length; 0 if it contains anything else.
 func (m *machine) scanStack(b []byte) (value, int) {
 	p := 1
 	if b[p] == opMemoize {

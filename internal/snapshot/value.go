@@ -4,7 +4,7 @@ package snapshot
 
 import "math"
 
-// kind is what a value on the pickle machine's stack is.
+// kind is the type of a value on the pickle machine's stack.
 type kind uint8
 
 const (
@@ -50,7 +50,7 @@ func (r ref) value() value { return value{uint64(r & refMax), kind(r >> refBits)
 
 func refTo(k kind, n int) ref { return ref(k)<<refBits | ref(n) }
 
-// class is what kind of row a dict is, or a list holds.
+// class is the kind of row that a dict is, or that a list holds.
 type class uint8
 
 const (
@@ -80,8 +80,8 @@ type dict struct {
 
 type pair struct{ key, val value }
 
-// entry is one element of device_traces, thirty-two bytes. Its user_metadata,
-// which stays the same for long stretches, stands in a table of its own.
+// entry is one element of device_traces, thirty-two bytes. Its user_metadata, which changes rarely, is in
+// a separate table.
 type entry struct {
 	addr   uint64
 	size   uint64
@@ -92,10 +92,10 @@ type entry struct {
 	pool   bool // made in a private pool
 }
 
-// label says that the user_metadata from an entry on is this text.
+// label is the user_metadata text from an entry on.
 type label struct{ from, text uint32 }
 
-// action is what a trace entry did; the zero value is no action at all.
+// action is what a trace entry did; the zero value is none.
 type action uint8
 
 const (

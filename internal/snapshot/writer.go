@@ -4,7 +4,7 @@ package snapshot
 
 import "snug/internal/stream"
 
-// writer appends a folder's events to its device, and what lies beside them.
+// writer appends a folder's events to its device, with their parallel columns.
 type writer struct {
 	*folder
 	queues   []uint16 // by the machine's stream number
@@ -57,7 +57,7 @@ func (w *writer) write(i int) int {
 	return 1
 }
 
-// event appends an event and the columns beside it.
+// event appends an event and its columns.
 func (w *writer) event(ev stream.Event, e *entry) {
 	d := w.out
 	if ev.Kind == stream.Alloc {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spelling finds the name that somebody meant.
+// Package spelling suggests the name that a misspelled one was meant to be.
 package spelling
 
 import "strings"
 
-// Nearest is the name that is fewest letters away from got, or "" where none is
-// near enough to be what was meant.
+// Nearest returns the name with the smallest Distance from got, or "" if none is close.
 func Nearest(got string, names []string) string {
 	best, least := "", len(got)/3+2
 	for _, n := range names {
@@ -34,7 +33,7 @@ func beginning(got string, names []string) string {
 	return ""
 }
 
-// Hint is "; did you mean NAME?", or else what to do instead.
+// Hint returns "; did you mean NAME?", or else what to do instead.
 func Hint(got string, names []string, otherwise string) string {
 	if best := Nearest(got, names); best != "" {
 		return "; did you mean " + best + "?"
@@ -42,8 +41,7 @@ func Hint(got string, names []string, otherwise string) string {
 	return "; " + otherwise
 }
 
-// Distance is the number of letters to add, drop or change, or to swap with the
-// next one: what a slip of the fingers does.
+// Distance is the number of letters to add, drop, change, or swap with the next one: typical typos.
 func Distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

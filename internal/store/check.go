@@ -20,7 +20,7 @@ const (
 	maxTime    = 1 << 33 // in the year 2242
 )
 
-// check says what about a run cannot be.
+// check returns an error if a run has impossible values.
 func (r *Run) check() error {
 	switch {
 	case r.At <= 0 || r.At >= maxTime:
@@ -38,8 +38,7 @@ func (r *Run) check() error {
 	return nil
 }
 
-// redacted is the run without secrets: a command may have been given some, and
-// what is kept here is exported and shown.
+// redacted is the run without secrets: a command may contain some, and the store is exported and shown.
 func (r Run) redacted() Run {
 	for _, text := range r.texts() {
 		*text = redact.Text(*text)
@@ -102,7 +101,7 @@ func scrub(tx *sql.Tx) error {
 	for rows.Next() {
 		var r Run
 		if err := rows.Scan(&r.ID, &r.Model, &r.Setup); err != nil {
-			continue // reading says what is wrong with it
+			continue // reading it returns the error
 		}
 		if clean := r.redacted(); clean != r {
 			found = append(found, clean)

@@ -24,7 +24,7 @@ const (
 
 var errDamaged = errors.New("it is damaged")
 
-// failed says of an error which file it is about and what to do.
+// failed adds to an error the file and what to do.
 func failed(path string, err error) error {
 	if err == nil {
 		return nil

@@ -90,8 +90,8 @@ func readRun(line []byte) (Run, error) {
 	return x.redacted(), x.check()
 }
 
-// Import adds the runs of an export that are not there yet, all or none, and
-// says how many those were.
+// Import adds the runs of an export that are not in the store yet, all or none, and returns how many
+// there were.
 func (s *Store) Import(runs []Run) (int, error) {
 	have, err := s.List()
 	if err != nil {

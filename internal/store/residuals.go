@@ -8,30 +8,27 @@ import (
 	"time"
 )
 
-// Range is how far off predictions have been here: between what and what the
-// measured peak lay, as a share of the predicted one less one.
+// Range is the range of errors of predictions on this machine, as measured/predicted - 1.
 type Range struct {
-	Cases     int
-	Low, High float64
+	Cases     int     // the number of runs
+	Low, High float64 // the lowest and highest error
 }
 
-// enough is how many runs say something about the next. With n of them, and
-// nothing else known, the next lies between the lowest and the highest with a
-// chance of (n-1)/(n+1): with three that is a half, and the interval still has
-// the allocator's smallest step around it.
+// enough is the number of runs from which something can be said about the next. With n runs and no other
+// knowledge, the next lies between the lowest and the highest with probability (n-1)/(n+1): a half for
+// three, and the interval is widened by the allocator's smallest step.
 const enough = 3
 
-// moment is how long an estimate looks for its like: it takes a millisecond, and is
-// not worth more than a few of those.
+// moment is how long an estimate may search for similar runs: it takes a millisecond, and is not worth
+// more than a few.
 const moment = 100 * time.Millisecond
 
-// anotherRun is how many times an estimate that is of something else is too high or
-// too low: the worst of what was really run was off by a quarter.
+// anotherRun is the factor by which an estimate of a different run is too high or too low: the worst of
+// real runs was off by a quarter.
 const anotherRun = 4
 
-// Alike is how far off the predictions of such runs have been on this card,
-// under this PyTorch; ok is false where there were too few. Rows that no
-// measurement of the predicted run can have left are passed over.
+// Alike returns the errors of predictions for such runs on this card, under this PyTorch; ok is false if
+// there were too few. Rows that cannot be measurements of the predicted run are skipped.
 func (s *Store) Alike(card, torch, family string) (r Range, ok bool, err error) {
 	if family == "" || s.empty {
 		return Range{}, false, nil

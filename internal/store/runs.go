@@ -10,19 +10,19 @@ import (
 
 // Run is one measured run.
 type Run struct {
-	ID          int64   `json:"-"`
-	At          int64   `json:"at"`
-	Card        string  `json:"card"`
-	Torch       string  `json:"torch"`
-	CUDA        string  `json:"cuda,omitempty"`
-	Family      string  `json:"family,omitempty"`
-	Model       string  `json:"model"`
-	Size        string  `json:"size,omitempty"`
-	Setup       string  `json:"setup,omitempty"`
-	Predicted   uint64  `json:"predicted,omitempty"`
-	Allocated   uint64  `json:"allocated"`
-	Reserved    uint64  `json:"reserved"`
-	StepSeconds float64 `json:"step_seconds,omitempty"`
+	ID          int64   `json:"-"`                      // the row in the store
+	At          int64   `json:"at"`                     // seconds since 1970
+	Card        string  `json:"card"`                   // as the catalogue names it, or else the driver
+	Torch       string  `json:"torch"`                  // PyTorch release
+	CUDA        string  `json:"cuda,omitempty"`         // CUDA release
+	Family      string  `json:"family,omitempty"`       // of the model
+	Model       string  `json:"model"`                  // its name, or the command that ran
+	Size        string  `json:"size,omitempty"`         // such as "batch=2,seq=128"
+	Setup       string  `json:"setup,omitempty"`        // as JSON
+	Predicted   uint64  `json:"predicted,omitempty"`    // reserved bytes; 0 where there was no estimate
+	Allocated   uint64  `json:"allocated"`              // peak, in bytes
+	Reserved    uint64  `json:"reserved"`               // peak, in bytes
+	StepSeconds float64 `json:"step_seconds,omitempty"` // measured
 }
 
 const columns = "at, card, torch, cuda, family, model, size, setup, predicted, allocated, reserved, step_seconds"
@@ -114,7 +114,7 @@ func (s *Store) ids() ([]int64, error) {
 	return out, rows.Err()
 }
 
-// Delete removes the runs with these numbers, and says how many there were.
+// Delete removes the runs with these IDs, and returns how many there were.
 func (s *Store) Delete(ids ...int64) (int, error) {
 	n, err := s.remove(ids)
 	return n, failed(s.path, err)

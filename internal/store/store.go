@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package store keeps what was measured on this machine, so that the next
-// estimate can say how far off its like have been here. It is one SQLite file;
-// any SQLite tool opens it, and nothing in it goes anywhere else.
+// Package store keeps measurements made on this machine, so that later estimates can say how far off
+// similar ones were here. It is one SQLite file, which any SQLite tool opens. Nothing in it is sent
+// anywhere.
 package store
 
 import (
@@ -52,8 +52,8 @@ PRAGMA user_version = 1;`
 
 const version = 1
 
-// Path is where the store is: $SNUG_STORE, or the user's folder for data. It is
-// empty where there is no such folder.
+// Path is the path of the store: $SNUG_STORE, or in the user's data folder. It is empty if there is no
+// such folder.
 func Path(getenv func(string) string) string {
 	if p := getenv("SNUG_STORE"); p != "" {
 		return p
@@ -68,8 +68,8 @@ func Path(getenv func(string) string) string {
 	return ""
 }
 
-// Exists says whether there is a store to open, or something in its place that
-// is refused. It costs next to nothing, which opening one does not.
+// Exists reports whether there is a store to open, or something in its place that is refused. Unlike
+// opening it, this costs almost nothing.
 func Exists(path string) bool {
 	if path == "" {
 		return false
@@ -85,11 +85,10 @@ type Store struct {
 	empty bool // a file that no store was made in yet
 }
 
-// patience is how long whoever has something to keep waits for another process
-// that writes: two runs may end at once.
+// patience is how long a writer waits for another process that writes: two runs may end at once.
 const patience = 5 * time.Second
 
-// Open opens the store at path to change it, and makes it where there is none.
+// Open opens the store at path for writing, and makes it if necessary.
 func Open(path string) (*Store, error) {
 	if path == "" {
 		return nil, errors.New("there is no folder to keep measurements in; set SNUG_STORE to a file")
@@ -106,7 +105,7 @@ func Read(path string, wait time.Duration) (*Store, error) {
 	return connect(path, "mode=rw", wait, (*Store).look) // rw: what a process that was killed left half done is undone first
 }
 
-// connect opens the database and begins as told.
+// connect opens the database and begins a transaction as given.
 func connect(path, how string, wait time.Duration, begin func(*Store) error) (*Store, error) {
 	if err := refuse(path); err != nil {
 		return nil, err
@@ -125,16 +124,16 @@ func connect(path, how string, wait time.Duration, begin func(*Store) error) (*S
 	return s, nil
 }
 
-// maxSize is far more than anybody's measurements come to: a run is a kilobyte.
+// maxSize is far more than anybody's measurements take: a run is a kilobyte.
 const maxSize = 256 << 20
 
-// refuse says what is in the store's place that cannot be one. A link would have
-// snug change a file somewhere else.
+// refuse returns an error if something else is in the store's place. A link would make snug change a file
+// somewhere else.
 func refuse(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
-		return nil // there is none, or SQLite says what is wrong
+		return nil // there is none, or SQLite reports what is wrong
 	case info.Mode()&os.ModeSymlink != 0:
 		to, _ := os.Readlink(path)
 		return fmt.Errorf("the store of measurements %s is a link to %s; set SNUG_STORE to the file itself", path, to)
@@ -169,15 +168,15 @@ func (s *Store) prepare() error {
 	return tx.Commit()
 }
 
-// look wants a store that can be read.
+// look requires a store that can be read.
 func (s *Store) look() error {
 	made, err := isMade(s.db)
 	s.empty = !made
 	return err
 }
 
-// isMade says whether a database has the schema, and refuses a newer one or
-// another program's.
+// isMade reports whether a database has the schema, and returns an error for a newer one or another
+// program's.
 func isMade(db interface {
 	QueryRow(string, ...any) *sql.Row
 }) (bool, error) {

@@ -4,22 +4,21 @@ package stream
 
 import "slices"
 
-// Changes is how a stretch of a trace differs when it comes again.
+// Changes says how a stretch of a trace differs when it is repeated.
 type Changes struct {
-	Renew []uint32 // allocations that it left alive and that are made anew; their places get the new IDs
+	Renew []uint32 // allocations that it left alive and that are made again; the new IDs take their places
 	Ends  []End    // others that it left alive, and which now end inside it, by place
 }
 
-// End is an allocation given back before the event at index At.
+// End frees allocation ID before the event at index At.
 type End struct {
-	At int
-	ID uint32
+	At int    // index into the events
+	ID uint32 // the allocation
 }
 
-// Again appends the events [from, to) once more, with the changes. What they
-// left alive and the changes do not name is there already, and not made again.
-// It does so only where the events touched nothing older, and says whether that
-// was so. made is the old ID of each new one, in order.
+// Again appends the events [from, to) once more, with the changes. Allocations that they left alive and
+// that the changes do not name exist already and are not made again. It does so only if the events
+// touched nothing older, and reports whether that was so. made is the old ID of each new one, in order.
 func (t *Trace) Again(from, to int, c Changes) (made []uint32, ok bool) {
 	first, now := t.fates(from, to)
 	if now == nil {
@@ -65,8 +64,8 @@ func (t *Trace) Again(from, to int, c Changes) (made []uint32, ok bool) {
 	return made, true
 }
 
-// fates is what becomes of each allocation of a stretch, from the first ID on:
-// whether it goes within it or stays.
+// fates says for each allocation of a stretch, from the first ID on, whether it is freed within it or
+// stays.
 type fates []uint32
 
 const (
@@ -74,8 +73,7 @@ const (
 	goes
 )
 
-// fates is nil where a stretch gives back something older, or another CUDA
-// stream is in play.
+// fates returns nil if a stretch frees something older, or another CUDA stream is involved.
 func (t *Trace) fates(from, to int) (first uint32, f fates) {
 	first = t.next
 	f = fates{}
@@ -96,7 +94,7 @@ func (t *Trace) fates(from, to int) (first uint32, f fates) {
 	return first, f
 }
 
-// turns makes one that stayed go; false where there is none such.
+// turns marks an allocation that stayed as freed; false if it did not stay.
 func (f fates) turns(i uint32) bool {
 	if i >= uint32(len(f)) || f[i] == goes {
 		return false

@@ -2,8 +2,7 @@
 
 package stream
 
-// alike tells whether in every pass the turns around the middle one do what it
-// does.
+// alike reports whether in every pass the iterations around the middle one do what it does.
 func (u *Folded) alike() bool {
 	for i := range u.passes {
 		p := &u.passes[i]
@@ -20,7 +19,7 @@ func (u *Folded) alike() bool {
 	return true
 }
 
-// same compares two sections, each seen from its own turn.
+// same compares two sections, each relative to its own iteration.
 func (u *Folded) same(a, b *section) bool {
 	if a.to-a.from != b.to-b.from || a.made != b.made {
 		return false
@@ -37,8 +36,8 @@ func (u *Folded) same(a, b *section) bool {
 	return true
 }
 
-// sameTarget tells whether two sections give back what has the same place, in a
-// turn that is as far away and near.
+// sameTarget reports whether two sections free allocations with the same place, in iterations at the same
+// distance.
 func (u *Folded) sameTarget(a *section, x uint32, b *section, y uint32) bool {
 	if u.home[x] < 0 || u.home[y] < 0 {
 		return false
@@ -49,8 +48,8 @@ func (u *Folded) sameTarget(a *section, x uint32, b *section, y uint32) bool {
 		-reach <= far && far <= reach && u.passes[s.pass].around[reach] >= 0
 }
 
-// keepsApart tells whether what the turns around the middle one made is given
-// back by such turns alone, and what the others made without crossing the middle.
+// keepsApart reports whether allocations of the iterations around the middle one are freed only by such
+// iterations, and those of the others without crossing the middle.
 func (u *Folded) keepsApart() bool {
 	next := 0
 	for i := range u.Trace.Events {
@@ -75,17 +74,17 @@ func (u *Folded) keepsApart() bool {
 	return true
 }
 
-// near tells whether a turn is the middle one or around it.
+// near reports whether an iteration is the middle one or close to it.
 func (u *Folded) near(turn uint8) bool {
 	return turn+reach >= u.Middle && turn <= u.Middle+reach
 }
 
-// crosses tells whether the middle turn is, or lies between, either of two.
+// crosses reports whether the middle iteration is one of two, or lies between them.
 func (u *Folded) crosses(a, b uint8) bool {
 	return min(a, b) <= u.Middle && u.Middle <= max(a, b)
 }
 
-// copiesMatch tells whether the stretches that come again are as long unfolded.
+// copiesMatch reports whether the stretches that come again are as long unfolded.
 func (u *Folded) copiesMatch() bool {
 	for _, c := range u.Trace.Copies {
 		if u.At(c.From+c.N)-u.At(c.From) != u.At(c.From+2*c.N)-u.At(c.From+c.N) {

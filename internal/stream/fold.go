@@ -4,32 +4,30 @@ package stream
 
 import "slices"
 
-// A model that goes token by token does the same for each of them: a thousand
-// turns of one loop, in every layer, forward and backward. A folded trace has
-// only a few of them. The first and the last are there as they are; the middle
-// one stands for itself and all that were left out.
+// A model that runs token by token does the same for each token: a thousand iterations of one loop, in
+// every layer, forward and backward. A folded trace has only a few of them. The first and the last are
+// there as they are; the middle one stands for itself and for all that are missing.
 //
-// The others follow from it. What makes them more than copies is whom an event
-// gives back: what its own turn made, what the turn before or after it made, or,
-// going back, what the same turn made on the way there. So an allocation is
-// known by the pass it was made in, its turn, and its place among those of that
-// turn; and a copy of the middle turn gives back what has the same place in the
-// turn that is as far away.
+// The missing iterations follow from the middle one. They are not plain copies, because an event may free
+// an allocation of its own iteration, of the one before or after, or, in the backward pass, of the same
+// iteration of the forward pass. So an allocation is identified by its pass, its iteration, and its place
+// in the iteration; a copy of the middle iteration frees the allocation with the same place in the
+// iteration at the same distance.
 //
-// None of that is taken for granted. The turns around the middle one have to be
-// alike in all of this, in each pass, or nothing is unfolded.
+// None of this is assumed. The iterations around the middle one have to agree in all of it, in each pass,
+// or nothing is unfolded.
 
-// Fold is how a loop was folded.
+// Fold says how a loop was folded.
 type Fold struct {
-	Middle uint8 // the turn that stands for others, counted from 1
-	Times  int   // how many it stands for, itself among them
+	Middle uint8 // the iteration that stands for others, counted from 1
+	Times  int   // the number of iterations it stands for, including itself
 }
 
-// reach is how many turns on either side of the middle one have to be like it,
-// and how far from its own turn an event may give something back.
+// reach is the number of iterations on either side of the middle one that have to be like it, and how far
+// from its own iteration an event may free something.
 const reach = 2
 
-// section is a stretch of events of one turn.
+// section is a stretch of events of one iteration.
 type section struct {
 	turn     uint8
 	from, to int
@@ -38,18 +36,18 @@ type section struct {
 	made     uint32
 }
 
-// pass is sections of turns that follow each other, up or down.
+// pass is sections of iterations that follow each other, up or down.
 type pass struct {
-	step   int // +1 up, -1 down, 0 where there is one section
+	step   int // +1 up, -1 down, 0 if there is one section
 	around [2*reach + 1]int
 }
 
-// Folded is a trace whose folded loops were found alike, so that every turn of
-// them is known without being written. It goes by the events of the unfolded
-// trace, which are many more: At says where one of the folded events is there.
+// Folded is a trace whose folded loops have been checked to be alike, so that every iteration is known
+// without being stored. Its methods use indices of the unfolded trace, which is much longer; At converts
+// them.
 type Folded struct {
 	Fold
-	Trace *Trace
+	Trace *Trace // the events, with each loop folded
 
 	sections []section
 	passes   []pass
@@ -58,7 +56,7 @@ type Folded struct {
 	more     []int   // by how many events each and those before it are more unfolded
 }
 
-// Folded finds the loops of a trace. It is false where their turns are not alike.
+// Folded finds the loops of a trace. It returns false if their iterations are not alike.
 func (t *Trace) Folded(f Fold) (*Folded, bool) {
 	u := &Folded{Fold: f, Trace: t}
 	u.divide()
@@ -75,7 +73,7 @@ func (t *Trace) Folded(f Fold) (*Folded, bool) {
 	return u, u.keepsApart() && u.copiesMatch()
 }
 
-// divide finds the sections, and who made which ID.
+// divide finds the sections, and the section that made each ID.
 func (u *Folded) divide() {
 	u.home = make([]int32, u.Trace.next)
 	for i := range u.home {
@@ -103,8 +101,8 @@ func (u *Folded) divide() {
 	}
 }
 
-// join makes passes of the sections. It is false where a pass has some of the
-// turns around the middle one and not all.
+// join combines sections into passes. It returns false if a pass has some of the iterations around the
+// middle one but not all.
 func (u *Folded) join() bool {
 	for i := range u.sections {
 		s := &u.sections[i]
@@ -127,7 +125,7 @@ func (u *Folded) join() bool {
 
 var noSections = [2*reach + 1]int{-1, -1, -1, -1, -1}
 
-// follows tells whether section i goes on with the pass of the one before.
+// follows reports whether section i goes on with the pass of the one before.
 func (u *Folded) follows(i int) bool {
 	if i == 0 || u.sections[i-1].to != u.sections[i].from {
 		return false

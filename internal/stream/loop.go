@@ -4,24 +4,23 @@ package stream
 
 import "sort"
 
-// Who reads a folded trace without unfolding it sees parts: events as they stand,
-// and loops. An allocation that the middle turn of a loop made is many, one for
-// each copy of that turn; copies are counted in the order of the turns, whichever
-// way the loop goes.
+// A reader of a folded trace that does not unfold it sees plain events and loops. An allocation of the
+// middle iteration stands for many, one for each copy of that iteration. Copies are counted in the order
+// of the iterations, whichever direction the loop runs.
 
-// Loop is the turns that the middle one of a pass stands for.
+// Loop is the iterations that the middle one of a pass stands for.
 type Loop struct {
-	From, To int // the events of the turn, in the folded trace
-	At       int // the first event of the first one that comes, in the unfolded trace
-	Times    int
+	From, To int  // the events of the iteration, in the folded trace
+	At       int  // the first event of the first one that comes, in the unfolded trace
+	Times    int  // the number of iterations, including the middle one
 	Down     bool // the last copy comes first
 }
 
-// Len is how many events the unfolded trace has.
+// Len is the number of events of the unfolded trace.
 func (f *Folded) Len() int { return f.At(len(f.Trace.Events)) }
 
-// At is where an event of the folded trace is in the unfolded one; of a loop's
-// turn, where the first that comes is.
+// At converts the index of an event from the folded to the unfolded trace. For an event in a loop it
+// returns the first copy.
 func (f *Folded) At(i int) int {
 	n := sort.Search(len(f.middles), func(k int) bool { return f.sections[f.middles[k]].to > i })
 	if n == 0 {
@@ -40,14 +39,13 @@ func (f *Folded) Loops() []Loop {
 	return out
 }
 
-// Copied tells whether an allocation of the folded trace stands for many.
+// Copied reports whether an allocation of the folded trace stands for many.
 func (f *Folded) Copied(id uint32) bool {
 	return f.home[id] >= 0 && f.sections[f.home[id]].turn == f.Middle
 }
 
-// Freed is what event i of the folded trace gives back: an allocation and, where
-// that stands for many, which of them, else -1. Of a loop's turn copy says which
-// one it is.
+// Freed returns the allocation that event i of the folded trace frees and, if that stands for many, which
+// copy; otherwise -1. In a loop, copy is the number of the iteration.
 func (f *Folded) Freed(i, copy int) (id uint32, which int) {
 	e := &f.Trace.Events[i]
 	if e.Turn == 0 || !f.near(e.Turn) {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stream holds what a training step is to memory: a sequence of
-// events, this many bytes asked for, those given back.
+// Package stream defines a training step as the allocator sees it: a sequence of events, each an
+// allocation or a free.
 //
-// Everything in snug meets here. A model family, a recorded snapshot and a
-// profile each make a Trace; the allocator, the planner and the page each read
-// one. The package imports nothing of the rest.
+// Everything in snug meets here. Model families, recorded snapshots and profiles produce a Trace; the
+// allocator, the planner and the report page read one. The package imports no other package of snug.
 //
-// An Event is sixteen bytes and a Trace is one flat slice of them, so a
-// recording of a million events is sixteen megabytes and one of a hundred
-// million still fits into an ordinary machine.
+// An Event is sixteen bytes and a Trace is one flat slice of them, so a recording of a million events
+// takes sixteen megabytes, and one of a hundred million still fits into an ordinary machine.
 package stream
 
 import (
@@ -17,7 +15,7 @@ import (
 	"slices"
 )
 
-// Kind says what an event does.
+// Kind is what an event does.
 type Kind uint8
 
 // The kinds of events. Their meaning follows PyTorch's own trace entries
@@ -32,8 +30,8 @@ const (
 	FreeRequested
 	// FreeCompleted ends the wait that FreeRequested began.
 	FreeCompleted
-	// RecordStream says that Queue uses ID too, so that its Free will wait for
-	// Queue. Recordings do not carry it (PyTorch does not trace it).
+	// RecordStream means that Queue uses ID too, so that its Free waits for Queue. Recordings do not
+	// contain it, because PyTorch does not trace it.
 	RecordStream
 	// EmptyCache is torch.cuda.empty_cache().
 	EmptyCache
@@ -43,6 +41,7 @@ const (
 
 var kindNames = [...]string{"alloc", "free", "free_requested", "free_completed", "record_stream", "empty_cache", "mark"}
 
+// String is the name of the kind.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -55,17 +54,17 @@ type Event struct {
 	Size  uint64 // Alloc: bytes asked for, before any rounding
 	ID    uint32 // the allocation, or the phase of a Mark
 	Queue uint16 // index into Trace.Queues: the CUDA stream
-	Kind  Kind
-	Turn  uint8 // the turn of a folded loop that it belongs to, from 1; 0 is none
+	Kind  Kind   // what happened
+	Turn  uint8  // the iteration of a folded loop, from 1; 0 is outside loops
 }
 
 // Trace is a sequence of events in the order in which the allocator saw them.
 //
-// The IDs of its Alloc events are 0, 1, 2, … in order, so that anything known
-// about an allocation (its module, its kind) can live in a slice beside the
-// trace. IDs below Initial belong to allocations made before the trace begins.
+// The IDs of its Alloc events are 0, 1, 2, … in order, so other data about allocations (their modules,
+// their uses) is kept in slices indexed by ID. IDs below Initial belong to allocations made before the
+// trace begins.
 type Trace struct {
-	Events  []Event
+	Events  []Event  // in order
 	Queues  []uint64 // CUDA stream handles; Queues[0] is the default stream, 0
 	Initial uint32   // allocations alive at the start have the IDs [0, Initial)
 	Copies  []Copy   // stretches that come again, in order
@@ -73,8 +72,7 @@ type Trace struct {
 	next uint32
 }
 
-// Copy says that the N events after the N from index From on are the same once
-// more, with IDs of their own.
+// Copy means that the N events starting at From are repeated directly after, with new IDs.
 type Copy struct{ From, N int }
 
 // New returns an empty trace with room for n events and the default CUDA stream.
@@ -106,10 +104,8 @@ func (t *Trace) Add(k Kind, id uint32, queue uint16) {
 	t.Events = append(t.Events, Event{ID: id, Queue: queue, Kind: k})
 }
 
-// Repeat appends the events from index from to the end once more, with IDs of
-// their own. It does so only where they are complete in themselves, each
-// allocation among them given back and nothing older touched, and says whether
-// they were.
+// Repeat appends the events from index from to the end once more, with new IDs. It does so only if every
+// allocation among them is freed there and nothing older is touched, and reports whether that was so.
 func (t *Trace) Repeat(from int) bool {
 	events := t.Events[from:]
 	first, open := t.next, 0

@@ -9,7 +9,7 @@ import "strings"
 type Chart struct {
 	Inner, Outer []uint64 // one value a column
 	Height       int      // rows
-	Top          string   // what the highest row stands for
+	Top          string   // the label of the highest row
 	Mark         int      // a column to point at from below, -1 for none
 }
 

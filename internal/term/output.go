@@ -9,13 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// Output is where text for people goes. Names, values and notes come from files
-// that anybody may have written, and a terminal obeys what is in them: so control
-// characters are shown as \u001b and the like, not sent. The only escape
-// sequences that get through are those of Paint, which marks them with a
-// character that nobody else can know: it is drawn anew for each Output.
+// Output writes text for people. Names, values and notes come from files that anybody may have written,
+// and a terminal obeys control characters in them, so these are shown as \u001b and the like. The only
+// escape sequences that pass are those of Paint, which marks them with a random character that is chosen
+// for each Output.
 //
-// \u001b is how JSON writes it too, so a JSON line stays one.
+// JSON also writes \u001b, so a JSON line stays valid.
 type Output struct {
 	to     io.Writer
 	screen Screen
@@ -37,10 +36,10 @@ const (
 	privateCount = 0xFFFE
 )
 
-// Screen is what the reader of the output can show.
+// Screen is what the output can show.
 func (o *Output) Screen() Screen { return o.screen }
 
-// Unwrap is the terminal, pipe or file itself, for what is passed on as it is.
+// Unwrap returns the terminal, pipe or file itself, for data that is passed on unchanged.
 func (o *Output) Unwrap() io.Writer { return o.to }
 
 // Write sends text, with control characters made visible.
@@ -72,8 +71,8 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// controls says whether a terminal acts on a character instead of showing it, or
-// shows what follows in another order than it is written.
+// controls reports whether a terminal acts on a character instead of showing it, or reorders what
+// follows.
 func controls(r rune) bool {
 	switch {
 	case r == '\n', r == '\t':

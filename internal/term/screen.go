@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package term draws on a terminal, or on the pipe or file that stands in for
-// one: bars, a chart of memory over time, tables. It decides once what the
-// other side can show (Screen) and everything it draws fits that.
+// Package term draws on a terminal, or on a pipe or file in its place: bars, charts of memory over time,
+// tables. A Screen decides once what the output can show, and everything drawn respects that.
 package term
 
 import (
@@ -13,10 +12,10 @@ import (
 	xterm "golang.org/x/term"
 )
 
-// Screen is what the reader of the output can show.
+// Screen is what the output can show.
 type Screen struct {
 	Width   int  // columns
-	Color   bool // escape sequences are understood and wanted
+	Color   bool // whether to use escape sequences
 	Unicode bool // block characters can be shown
 
 	mark rune // what Paint writes in the place of an escape, for an Output to send as one
@@ -54,18 +53,18 @@ func utf8Locale(getenv func(string) string) bool {
 	return false
 }
 
-// Style is how a text stands out.
+// Style is a way to highlight text.
 type Style string
 
 // The styles in use.
 const (
-	Bold  Style = "1"
-	Dim   Style = "2"
-	Red   Style = "31"
-	Green Style = "32"
+	Bold  Style = "1"  // bold
+	Dim   Style = "2"  // faint
+	Red   Style = "31" // red
+	Green Style = "32" // green
 )
 
-// Paint gives s a style where there is colour, and leaves it alone elsewhere.
+// Paint gives s a style if there is colour, and returns it unchanged otherwise.
 func (s Screen) Paint(style Style, text string) string {
 	if !s.Color || text == "" {
 		return text
@@ -100,11 +99,10 @@ func (s Screen) Tick() string { return s.pick("╵", "|") }
 // Peak points up.
 func (s Screen) Peak() string { return s.pick("▲", "^") }
 
-// Times is the sign between a number and what there is that often.
+// Times is the multiplication sign.
 func (s Screen) Times() string { return s.pick("×", "x") }
 
-// Interactive says whether a person types what is read, rather than a pipe or a
-// file giving it.
+// Interactive reports whether the input is typed by a person, not read from a pipe or a file.
 func Interactive(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && xterm.IsTerminal(int(f.Fd()))

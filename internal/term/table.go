@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Align says on which side of its column a text stands.
+// Align is the side of its column on which a text is.
 type Align bool
 
 // The two sides.
@@ -16,13 +16,12 @@ const (
 	right Align = true
 )
 
-// Table is rows of cells under a header. Columns named in Right stand on the
-// right, as numbers should.
+// Table is rows of cells under a header. Columns listed in Right are right-aligned, as numbers should be.
 type Table struct {
-	Header []string
-	Rows   [][]string
-	Right  []int // columns
-	Indent int
+	Header []string   // one cell for each column; nil is no header
+	Rows   [][]string // the cells
+	Right  []int      // columns
+	Indent int        // spaces before each line
 }
 
 // gap is between columns.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package units is the one place where a number of bytes becomes text and text
-// becomes a number of bytes.
+// Package units formats and parses numbers of bytes. It is the only place that does.
 package units
 
 import (
@@ -14,10 +13,10 @@ import (
 
 // Binary multiples of a byte.
 const (
-	KiB = 1 << 10
-	MiB = 1 << 20
-	GiB = 1 << 30
-	TiB = 1 << 40
+	KiB = 1 << 10 // 1024 bytes
+	MiB = 1 << 20 // 1024 KiB
+	GiB = 1 << 30 // 1024 MiB
+	TiB = 1 << 40 // 1024 GiB
 )
 
 // Bytes is a number of bytes.
@@ -65,8 +64,8 @@ var suffixes = []struct {
 	{"b", 1},
 }
 
-// Parse reads "24GiB", "24 GB", "512MiB" or a plain number, which counts units
-// of plain bytes each (1 for bytes, GiB where cards are meant).
+// Parse reads "24GiB", "24 GB", "512MiB" or a plain number in units of plain bytes (1 for bytes, GiB for
+// cards).
 func Parse(text string, plain float64) (Bytes, error) {
 	s := strings.ToLower(strings.TrimSpace(text))
 	scale := plain
@@ -90,9 +89,8 @@ func Parse(text string, plain float64) (Bytes, error) {
 // takes in bytes.
 const leastLimit = KiB
 
-// ParseLimit reads how much memory something may take: bytes, or text with a unit.
-// A bare number that is too small for anything was meant with one, and who wrote it
-// is told so: 24 would be 24 bytes.
+// ParseLimit reads an amount of memory: bytes, or text with a unit. A bare number that is too small is an
+// error that suggests a unit: 24 would be 24 bytes.
 func ParseLimit(text string) (Bytes, error) {
 	b, err := Parse(text, 1)
 	switch {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command report compares the estimates with the measurements and writes what
-// came of it: the page for people and the tables that intervals are taken from.
+// Command report compares estimates with measurements. It writes docs/accuracy.md for people and the
+// tables that estimates take their intervals from.
 package main
 
 import (

@@ -15,8 +15,8 @@ import "slices"
 // run is n lines that both texts have.
 type run struct{ old, new, n int }
 
-// deepest is how often the lines between lines that occur once are looked at anew.
-// Each depth reads every line at most once.
+// deepest limits how often the lines between unique lines are compared again. Each level reads every line
+// at most once.
 const deepest = 8
 
 // align finds the lines that stay, in order.

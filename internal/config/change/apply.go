@@ -12,8 +12,8 @@ import (
 	"snug/internal/files"
 )
 
-// Apply writes a change: all files or none. Each file that was there is kept as
-// NAME.backup too. The note says in the journal what it was.
+// Apply writes a change: all files or none. Each existing file is also kept as NAME.backup. The note is
+// stored in the journal.
 func (s *Store) Apply(c *Change, note string) (*Entry, error) {
 	if len(c.Files) == 0 {
 		return nil, errors.New("there is nothing to change")
@@ -64,8 +64,7 @@ func (s *Store) unchanged(files []File) error {
 	return nil
 }
 
-// content is what a file holds, nil where there is none. A link is no file of
-// ours: it was put there since.
+// content returns the content of a file, or nil. A link is not one of our files: it was put there later.
 func (s *Store) content(name string) ([]byte, error) {
 	info, err := s.folder.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -126,7 +125,7 @@ func (s *Store) backup(f File, made []*Entry) (File, error) {
 	return File{}, fmt.Errorf("%s has too many .backup files; remove some", f.Path)
 }
 
-// wroteBackup says whether one of our changes wrote a backup as it is now.
+// wroteBackup reports whether one of our changes wrote a backup as it is now.
 func wroteBackup(made []*Entry, name, sum string) bool {
 	for _, e := range made {
 		for _, f := range e.Files {
@@ -158,8 +157,7 @@ func (f *File) permissions() fs.FileMode {
 	return f.info.Mode().Perm()
 }
 
-// commit writes the files. Where something goes wrong on the way, what was
-// written is taken back and the error says so.
+// commit writes the files. If something goes wrong, what was written is restored and the error says so.
 func (s *Store) commit(entry *Entry, files []File) error {
 	if err := s.writeJSON(entryName(entry.ID, begun), entry); err != nil {
 		_ = s.drop(entryName(entry.ID, begun))

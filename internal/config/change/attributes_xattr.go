@@ -36,8 +36,8 @@ func copyAttributes(to, from *os.File) error {
 	return nil
 }
 
-// givenBySystem says whether the system labels new files itself: what may not
-// be copied there is not the user's.
+// givenBySystem reports whether the system sets the attribute on new files itself. If it cannot be
+// copied, nothing of the user's is lost.
 func givenBySystem(name string) bool {
 	return strings.HasPrefix(name, "security.") || strings.HasPrefix(name, "trusted.") || strings.HasPrefix(name, "com.apple.")
 }

@@ -39,8 +39,7 @@ var (
 	checkpointSkips  = []string{"node_modules", "site-packages", "dist-packages", "__pycache__", "venv", "env"}
 )
 
-// LastCheckpoint is the newest checkpoint in a project's folder, nil where
-// there is none.
+// LastCheckpoint returns the newest checkpoint in a project's folder, or nil.
 func (s *Store) LastCheckpoint() *Checkpoint {
 	var newest *Checkpoint
 	seen := 0
@@ -48,7 +47,7 @@ func (s *Store) LastCheckpoint() *Checkpoint {
 	for n := 0; n < len(queue) && seen < checkpointEntries; n++ {
 		entries, err := s.folder.ReadDir(queue[n])
 		if err != nil {
-			continue // what may not be read is not resumed from either
+			continue // a checkpoint that may not be read cannot be resumed either
 		}
 		for _, e := range entries {
 			seen++
@@ -78,7 +77,7 @@ func descend(name string) bool {
 	return !strings.HasPrefix(base, ".") && !slices.Contains(checkpointSkips, base) && strings.Count(name, "/") < checkpointDepth
 }
 
-// checkpoint reads what an entry of a folder says, nil where it is none.
+// checkpoint reads an entry of a folder as a checkpoint; nil if it is not one.
 func checkpoint(name string, e fs.DirEntry, beside []fs.DirEntry) *Checkpoint {
 	c := &Checkpoint{Path: name}
 	switch m := checkpointFolder.Find(e.Name()); {
@@ -124,13 +123,14 @@ func (s *Store) trainerState(c *Checkpoint) {
 	c.Step, c.MaxSteps, c.Batch = max(c.Step, state.GlobalStep), max(state.MaxSteps, 0), max(state.TrainBatchSize, 0)
 }
 
-// Batches is how a run's samples are dealt out.
+// Batches says how a run's samples are divided: Batch per forward pass, Accumulation forward passes per
+// step.
 type Batches struct{ Batch, Accumulation int }
 
 // Effective is the samples per GPU of one optimizer step.
 func (b Batches) Effective() int { return b.Batch * b.Accumulation }
 
-// Warnings say what a change of the batch does to a run that is taken up again.
+// Warnings say what a change of the batch does to a resumed run.
 func (c *Checkpoint) Warnings(before, after Batches) []string {
 	if before == after || before.Effective() == 0 || after.Effective() == 0 {
 		return nil

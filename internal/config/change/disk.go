@@ -52,10 +52,10 @@ func OpenDisk(path string) (*Disk, error) {
 // Close gives the folder back to the system.
 func (d *Disk) Close() error { return d.root.Close() }
 
-// Path is where the folder is, with links resolved.
+// Path is the path of the folder, with links resolved.
 func (d *Disk) Path() string { return d.path }
 
-// Inode is the folder's number, 0 where there is none.
+// Inode is the folder's inode number, or 0.
 func (d *Disk) Inode() uint64 { return d.inode }
 
 // Resolve follows links to the file itself.
@@ -85,7 +85,7 @@ func (d *Disk) ReadFile(name string) ([]byte, error) {
 	return files.ReadOpen(f, largestFile)
 }
 
-// outside tells an os.Root's refusal to leave the folder from other errors.
+// outside distinguishes an os.Root's refusal to leave the folder from other errors.
 func outside(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) && path.Err.Error() == "path escapes from parent" {
@@ -94,8 +94,8 @@ func outside(err error) error {
 	return err
 }
 
-// mostListed is how many entries of a folder are looked at: of a folder of ten
-// million the list alone takes gigabytes.
+// mostListed limits the entries of a folder that are listed: for ten million files the list alone takes
+// gigabytes.
 const mostListed = 200_000
 
 // ReadDir lists a folder, sorted by name.
@@ -165,9 +165,8 @@ func (d *Disk) SyncDir(name string) error {
 	return nil
 }
 
-// Lock takes the system's lock on a file. The file is removed before the lock is
-// given back, so a process that waited for it may hold a file that has no name
-// any more: it looks again.
+// Lock takes the system's lock on a file. The file is removed before the lock is released, so a process
+// that waited for it may hold a deleted file; then it tries again.
 func (d *Disk) Lock(name, holder string) (release func(), err error) {
 	for range 100 {
 		f, err := d.lockFile(name)
@@ -203,7 +202,7 @@ func (d *Disk) lockFile(name string) (*os.File, error) {
 	return d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|dontWait, 0o600)
 }
 
-// names says whether a name still leads to an open file.
+// names reports whether a name still leads to an open file.
 func (d *Disk) names(name string, f *os.File) bool {
 	there, err := d.root.Lstat(name)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// dontWait keeps a pipe in the place of a file from being waited for.
+// dontWait prevents blocking on a pipe in the place of a file.
 const dontWait = syscall.O_NONBLOCK
 
 // inode is a file's number on its file system.
@@ -40,7 +40,7 @@ func copyOwner(to, from *os.File) error {
 	return to.Chown(int(w.Uid), int(w.Gid))
 }
 
-// otherNames is how many more names a file has.
+// otherNames is the number of additional hard links of a file.
 func otherNames(info fs.FileInfo) int {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Nlink > 1 {
 		return int(s.Nlink) - 1
@@ -48,7 +48,7 @@ func otherNames(info fs.FileInfo) int {
 	return 0
 }
 
-// unsupportedSync says whether a file system has no sync for folders.
+// unsupportedSync reports whether a file system has no sync for folders.
 func unsupportedSync(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
 }

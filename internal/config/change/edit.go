@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package change applies edits of several files as one: all of them or none,
-// with a way back.
+// Package change applies edits to several files as one change: all of them or
+// none, and it can be reverted. Package edits decides what to change.
 //
-// What is written, and in which order, so that a crash at any moment leaves
-// either the old files or the new ones:
+// Files are written in this order, so that a crash at any moment leaves either
+// the old files or the new ones:
 //
-//	1  .snug/lock                 keeps two snugs apart
-//	2  .snug/journal/N.begun      what each file was and is to be (journal.go)
+//	1  .snug/lock                 keeps out a second snug
+//	2  .snug/journal/N.begun      the old and new content of each file (journal.go)
 //	3  .name.snug-tmp             each new file beside the old one, synced
 //	4  rename over name           one after the other, folders synced
-//	5  rename N.begun to N.done   from here on the change is made
+//	5  rename N.begun to N.done   from here on the change is complete
 //
-// Whoever comes next and finds an N.begun puts the old files back first. Taking
-// changes back is one file, journal/revert, written before anything is
-// restored: whoever finds it goes on where it stopped.
+// The next snug that finds an N.begun restores the old files first. A revert is
+// one file, journal/revert, which is written before anything is restored; the
+// next snug that finds it continues where the revert stopped.
 package change
 
 import "snug/internal/config/doc"
@@ -45,9 +45,8 @@ func (e Edit) On(d *doc.Document) (*doc.Document, error) {
 	return d.Set(e.Path, e.Value)
 }
 
-// Create is a file to write that is not there yet, such as a copy of a preset
-// that other projects share.
+// Create is a new file to write, such as a copy of a preset that other projects share.
 type Create struct {
-	File    string
-	Content []byte
+	File    string // relative to the folder
+	Content []byte // all of it
 }

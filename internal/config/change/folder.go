@@ -9,30 +9,36 @@ import (
 	"os"
 )
 
-// Folder is a project's folder as a change sees it. Names are relative to it,
-// with slashes. No name leads out of it, not through links either: such a call
-// fails with ErrOutside. Tests put in a Folder that fails at a chosen call.
+// Folder is a project's folder as a change sees it. Names are relative to it, with slashes. A name that
+// leads out of it, also through links, fails with ErrOutside. Tests use a Folder that fails at a chosen
+// call.
 type Folder interface {
-	// Path is where the folder is on this machine, with links resolved.
+	// Path is the path of the folder on this machine, with links resolved.
 	Path() string
-	// Inode is the folder's own number on its file system, 0 where there is none.
+	// Inode is the folder's inode number, or 0.
 	Inode() uint64
 	// Resolve follows links to the file itself and returns its name.
 	Resolve(name string) (string, error)
 
+	// ReadFile returns the content of a file.
 	ReadFile(name string) ([]byte, error)
+	// ReadDir lists a folder, sorted by name.
 	ReadDir(name string) ([]fs.DirEntry, error)
+	// Lstat describes a file without following links.
 	Lstat(name string) (fs.FileInfo, error)
 
+	// Mkdir makes a folder.
 	Mkdir(name string) error
 	// Create makes a file that must not exist yet, private to its owner.
 	Create(name string) (Output, error)
+	// Rename moves a file over another in one step.
 	Rename(from, to string) error
+	// Remove deletes a file or an empty folder.
 	Remove(name string) error
 	// SyncDir makes the renames in a folder last.
 	SyncDir(name string) error
-	// Lock holds a file until release, which removes it. While another process
-	// holds it, Lock fails with an error that says who.
+	// Lock holds a file until release, which removes it. If another process holds it, Lock fails with an
+	// error that names the process.
 	Lock(name, holder string) (release func(), err error)
 }
 
@@ -42,12 +48,15 @@ type Output interface {
 	// Like gives the file the owner, the access list and the attributes of
 	// another file of the folder.
 	Like(name string) error
+	// Chmod sets the permissions of the file.
 	Chmod(mode fs.FileMode) error
+	// Sync writes the file to disk.
 	Sync() error
+	// Close ends writing.
 	Close() error
 }
 
-// ErrOutside says that a file is not inside the project's folder.
+// ErrOutside means that a file is not inside the project's folder.
 var ErrOutside = errors.New("outside the project's folder")
 
 // plainError strips the operation and the path, which messages name themselves.

@@ -19,9 +19,8 @@ import (
 )
 
 // The journal, version 2. Goals: everything needed to restore the files exactly,
-// in one file per change, readable by a person; useless to whoever puts one into
-// a repository for others to clone. Non-goals: being small; being shared between
-// machines.
+// in one file per change, readable by a person; useless to an attacker who puts one into a repository
+// for others to clone. Non-goals: being small; being shared between machines.
 //
 //	.snug/journal/
 //	  000001.done     a change that was made
@@ -49,7 +48,7 @@ import (
 // command line can say so.
 const journalVersion = 2
 
-// Bounds of a journal that somebody else may have put there.
+// Limits for a journal that may come from somebody else.
 const (
 	mostEntries    = 10_000
 	largestJournal = 256 << 20
@@ -57,12 +56,12 @@ const (
 
 // Entry is a change that was made.
 type Entry struct {
-	Version int       `json:"version"`
-	ID      int       `json:"id"`
-	Time    time.Time `json:"time"`
-	Note    string    `json:"note"`
+	Version int       `json:"version"` // of the journal's format
+	ID      int       `json:"id"`      // counts changes from 1
+	Time    time.Time `json:"time"`    // when the change was made
+	Note    string    `json:"note"`    // what the change was for, for people
 	owner
-	Files []journalFile `json:"files"`
+	Files []journalFile `json:"files"` // the files that it changed
 }
 
 type journalFile struct {
@@ -223,8 +222,8 @@ func (s *Store) List() ([]*Entry, error) {
 	return all, err
 }
 
-// Foreign describes the changes in the journal that were not made in this folder
-// on this machine, "" where there are none. They are never acted on.
+// Foreign describes the changes in the journal that were not made in this folder on this machine; "" if
+// there are none. They are never acted on.
 func (s *Store) Foreign() (string, error) {
 	l, err := s.list()
 	if err != nil || len(l.foreign) == 0 {

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// The lock is the system's lock on .snug/lock, which ends with its process. The
-// file says who holds it, for messages only:
+// The lock is the system's lock on .snug/lock, which ends with its process. The content of the file names
+// the holder, for messages only:
 //
 //	process 4711 on node7 since 2026-08-01T12:00:00Z
 //
-// A lock file that came with a clone is held by nobody and blocks nobody.
+// A lock file that came with a clone is not locked and blocks nobody.
 
 // lock makes snug's folder and takes the lock. Another snug that has taken back
 // its last change removes the folder, before or just after: so it is made again
@@ -44,7 +44,7 @@ func (s *Store) lock() (release func(), err error) {
 	return release, nil
 }
 
-// heldBy says that another process holds a lock, and which.
+// heldBy is the error that another process, which it names, holds a lock.
 type heldBy string
 
 func (h heldBy) Error() string {

@@ -22,7 +22,7 @@ import (
 // moved, and some file systems number their folders anew at each mount. A copy
 // has neither.
 
-// owner is the part of a journal file that says whose it is.
+// owner is the part of a journal file that identifies its machine and folder.
 type owner struct {
 	Host   string `json:"host"`
 	Folder string `json:"folder"`
@@ -47,7 +47,7 @@ func (s *Store) seal(f sealed) error {
 	return err
 }
 
-// owns says whether a file of the journal was written here.
+// owns reports whether a file of the journal was written here.
 func (s *Store) owns(f sealed) bool {
 	o := f.owned()
 	here := o.Folder == s.folder.Path() || o.Inode != 0 && o.Inode == s.folder.Inode()
@@ -55,7 +55,7 @@ func (s *Store) owns(f sealed) bool {
 	return here && err == nil && hmac.Equal([]byte(sum), []byte(o.Seal))
 }
 
-// mac is the seal of a file as it stands, whatever seal is in it.
+// mac is the seal of a file, computed without the seal in it.
 func (s *Store) mac(f sealed) (string, error) {
 	o := f.owned()
 	kept := o.Seal
@@ -84,13 +84,12 @@ func checkPath(name string) error {
 	return nil
 }
 
-// checkFolders refuses links in the place of snug's own folders: what is written
-// there would land elsewhere.
+// checkFolders refuses links in the place of snug's own folders: files would be written somewhere else.
 func (s *Store) checkFolders() error {
 	for _, name := range []string{snugFolder, journalFolder} {
 		info, err := s.folder.Lstat(name)
 		if err != nil {
-			return nil // nothing there yet; whoever needs it says what is wrong
+			return nil // nothing there yet; the caller that needs it reports the error
 		}
 		if !info.IsDir() {
 			return fmt.Errorf("%s is not a plain folder (a link or a file), and snug keeps its journal there; remove it", s.at(name))

@@ -28,21 +28,21 @@ type File struct {
 	backup bool        // it is a .backup of another
 }
 
-// Change is what is to be written.
+// Change is what will be written.
 type Change struct {
-	Files []File
+	Files []File // the files to change
 	// Values are the values that change, in the order of the edits.
 	Values []Value
-	// Warnings are what a person should know before saying yes.
+	// Warnings are what the user should know before agreeing.
 	Warnings []string
 }
 
 // Value is one value that changes: From is empty where it is new.
 type Value struct {
-	File     string
-	Path     doc.Path
-	Line     int
-	From, To string
+	File     string   // relative to the folder
+	Path     doc.Path // of the value in the file
+	Line     int      // counts from 1
+	From, To string   // the old and the new value as text
 }
 
 // Plan works out a change without writing anything: every edit is tried, every
@@ -110,7 +110,7 @@ func (p *planning) note(e Edit, before, after *doc.Document) error {
 	return nil
 }
 
-// open reads a file that is to be edited, once.
+// open reads a file to be edited, once.
 func (p *planning) open(name string) (*File, error) {
 	folder := p.store.folder
 	target, err := p.store.inside(name)
@@ -159,7 +159,7 @@ func (s *Store) inside(name string) (string, error) {
 	return target, nil
 }
 
-// writable refuses what a rename would overwrite although it says not to.
+// writable refuses a file that a rename would overwrite although it is read-only.
 func (p *planning) writable(name, target string, info fs.FileInfo) error {
 	if err := files.Regular(info); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -177,7 +177,7 @@ func (p *planning) writable(name, target string, info fs.FileInfo) error {
 	return nil
 }
 
-// warn says what else is touched.
+// warn adds warnings about what else is affected.
 func (p *planning) warn(name, target string, info fs.FileInfo) {
 	if target != path.Clean(name) && target != filepath.ToSlash(name) {
 		p.warnings = append(p.warnings, fmt.Sprintf("%s is a link: %s changes", name, target))
@@ -203,7 +203,7 @@ func (p *planning) create(c Create) error {
 	return nil
 }
 
-// explain says in plain words what the system said.
+// explain rewrites a system error in plain words.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -12,8 +12,7 @@ import (
 	"snug/internal/files"
 )
 
-// Interrupted says whether a change or its taking back was begun here and not
-// finished.
+// Interrupted reports whether a change or a revert was begun here and not finished.
 func (s *Store) Interrupted() (bool, error) {
 	l, err := s.list()
 	return err == nil && s.interrupted(l), err
@@ -72,7 +71,7 @@ func (s *Store) recoverRevert(force bool) ([]*Entry, error) {
 	return left, s.finishRevert(left, force)
 }
 
-// readReverting is what was being taken back here, nil where nothing was.
+// readReverting returns the revert that was in progress here, or nil.
 func (s *Store) readReverting() (*reverting, error) {
 	info, err := s.folder.Lstat(revertName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +92,7 @@ func (s *Store) readReverting() (*reverting, error) {
 		return nil, s.damaged(revertName, err)
 	}
 	if plan.Version != journalVersion || !s.owns(&plan) {
-		return nil, nil // somebody else's
+		return nil, nil // it belongs to another machine or folder
 	}
 	return &plan, nil
 }

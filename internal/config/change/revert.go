@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// ErrEdited says that a file is not as snug left it. Only force overwrites it.
+// ErrEdited means that a file is not as snug left it. Only force overwrites it.
 var ErrEdited = errors.New("edited since")
 
-// Reverted is what taking back did.
+// Reverted is the result of a revert.
 type Reverted struct {
-	// Entries are the changes that were taken back, newest first.
+	// Entries are the changes that were reverted, newest first.
 	Entries []*Entry
-	// Interrupted says that the first of them had been begun and not finished.
+	// Interrupted means that the first of them had been begun and not finished.
 	Interrupted bool
 }
 
@@ -66,8 +66,8 @@ func (s *Store) leave(release func()) {
 	_ = s.folder.Remove(snugFolder) // fails where anything is in it
 }
 
-// steps is how much of what was asked for an interruption is: a revert that had
-// only its own mark left to remove counts as well.
+// steps is the number of changes that an interruption counts as. A revert that only had to remove its own
+// mark counts too.
 func steps(interrupted bool) int {
 	if interrupted {
 		return 1
@@ -112,17 +112,16 @@ func (s *Store) revertDone(out *Reverted, n int, force bool) error {
 	return nil
 }
 
-// reverting is the file that says which changes are being taken back. Whether
-// files edited since are overwritten is not in it: that is for the person who
-// runs snug again to say.
+// reverting is the file that lists the changes being reverted. It does not say whether to overwrite files
+// edited since: the person who runs snug again decides that.
 type reverting struct {
 	Version int   `json:"version"`
 	IDs     []int `json:"ids"`
 	owner
 }
 
-// checkEdited compares each file with what the newest change to it left. One
-// that is back already, by hand, is no obstacle.
+// checkEdited compares each file with what the newest change to it left. A file that was restored by hand
+// is fine.
 func (s *Store) checkEdited(entries []*Entry) error {
 	seen := map[string]bool{}
 	var edited, removed []string
@@ -161,12 +160,12 @@ func removedError(files ...string) error {
 	return fmt.Errorf("%s: removed since snug changed it; --force restores the old file", strings.Join(files, ", "))
 }
 
-// isOld says whether a file, nil where it is not there, is as before the change.
+// isOld reports whether a file, nil where it is not there, is as before the change.
 func (f *journalFile) isOld(now []byte) bool {
 	return now == nil && f.Before == nil || now != nil && f.Before != nil && digest(now) == digest(f.Before)
 }
 
-// isNew says whether a file is as the change left it.
+// isNew reports whether a file is as the change left it.
 func (f *journalFile) isNew(now []byte) bool { return now != nil && digest(now) == f.After }
 
 // finishRevert restores the files of changes, newest first, and drops their
@@ -184,7 +183,7 @@ func (s *Store) finishRevert(entries []*Entry, force bool) error {
 	if err := s.folder.Remove(revertName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing %s: %w", s.at(revertName), explain(err))
 	}
-	// If this is lost, whoever finds the mark finds nothing to do.
+	// If this is lost, the next snug finds the mark and nothing to do.
 	_ = s.folder.SyncDir(journalFolder)
 	return nil
 }

@@ -24,14 +24,13 @@ type Store struct {
 	keyless bool // until the first change makes a key
 }
 
-// Options are what a Store takes from outside; each has a default.
+// Options are the outside dependencies of a Store; each has a default.
 type Options struct {
 	// Folder opens the project's folder; nil opens the real one.
 	Folder func(root string) (Folder, error)
 	// Now is the clock.
 	Now func() time.Time
-	// Host and Machine tell this machine from others: its name, and an identity
-	// that only it knows.
+	// Host and Machine identify this machine: its name, and a secret identity.
 	Host, Machine string
 }
 
@@ -81,7 +80,7 @@ func (s *Store) prepare() error {
 		return err
 	}
 	if _, err := s.folder.Lstat(ignoreName); errors.Is(err, fs.ErrNotExist) {
-		// The journal is this machine's, not the project's. Losing this is no harm.
+		// The journal belongs to this machine, not to the project. Losing this file does no harm.
 		_ = s.write(ignoreName, []byte(ignoreAll), 0o644, "")
 	}
 	return nil
@@ -90,8 +89,8 @@ func (s *Store) prepare() error {
 // ignoreAll keeps git from taking the journal along.
 const ignoreAll = "*\n"
 
-// write makes a file whole or not at all: beside it, synced, then renamed. Like
-// is the file whose owner and attributes it takes, "" for none.
+// write writes a file completely or not at all: next to its place, synced, then renamed. like is the file
+// whose owner and attributes it takes, "" for none.
 func (s *Store) write(name string, content []byte, mode fs.FileMode, like string) error {
 	if err := s.stage(name, content, mode, like); err != nil {
 		return err
@@ -106,7 +105,7 @@ func (s *Store) write(name string, content []byte, mode fs.FileMode, like string
 	return nil
 }
 
-// stage writes a file beside where it is to be.
+// stage writes a new file next to its final place.
 func (s *Store) stage(name string, content []byte, mode fs.FileMode, like string) error {
 	tmp := staged(name)
 	if err := s.folder.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {

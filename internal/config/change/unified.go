@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// context is how many lines that stay are shown around those that change.
+// context is the number of unchanged lines shown around changes.
 const context = 3
 
-// unified is how to make one text of another, as a unified diff; nothing where they
-// are equal.
+// unified returns the unified diff of two texts; empty if they are equal.
 func unified(fromName string, from []byte, toName string, to []byte) []byte {
 	if bytes.Equal(from, to) {
 		return nil
@@ -83,7 +82,7 @@ func (d *drawing) hunk(changes []stretch) {
 	d.lines(' ', d.old[old:oldEnd])
 }
 
-// lineRange is which lines a hunk covers; of none, the one before them.
+// lineRange is the range of lines of a hunk; if it is empty, the line before it.
 func lineRange(start, end int) string {
 	if start == end {
 		return fmt.Sprintf("%d,0", start)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package configtest carries out plans on files in memory, for tests.
+// Package configtest applies plans to files in memory, for tests.
 package configtest
 
 import (

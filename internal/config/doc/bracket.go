@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// bracketInsert puts an item at the end of a collection in brackets, as its
-// neighbours are put: on a line of its own where the last one has its own line,
-// with a comma after it where the last one has a comma after it. A comment
-// behind the last item stays with that item.
+// bracketInsert adds an item at the end of a collection in brackets, in the style of its neighbours: on a
+// new line if the last item has its own line, with a trailing comma if the last item has one. A comment
+// after the last item stays with that item.
 func bracketInsert(src []byte, parent *node, item string, comments ...string) []splice {
 	nl := newline(src)
 	if len(parent.entries) == 0 {
@@ -50,7 +49,7 @@ func openBracket(src []byte, parent *node) int {
 	return parent.start + bytes.IndexAny(src[parent.start:parent.end], "{[(") + 1
 }
 
-// trailingComma is where a comma follows the last item, or -1.
+// trailingComma is the position of a comma after the last item, or -1.
 func trailingComma(src []byte, at, end int, comments []string) int {
 	for at < end {
 		switch {
@@ -73,13 +72,13 @@ func trailingComma(src []byte, at, end int, comments []string) int {
 	return -1
 }
 
-// startsComment says whether a text begins with a comment, after white space.
+// startsComment reports whether a text begins with a comment, after white space.
 func startsComment(text []byte, comments []string) bool {
 	text = bytes.TrimLeft(text, " \t")
 	return slices.ContainsFunc(comments, func(c string) bool { return bytes.HasPrefix(text, []byte(c)) })
 }
 
-// unitOf is by how much a file indents: its first indented line says so.
+// unitOf is the indentation of a file, taken from its first indented line.
 func unitOf(src []byte) string {
 	for line := range bytes.Lines(src) {
 		if text := bytes.TrimLeft(line, " \t"); len(text) < len(line) && len(bytes.TrimSpace(text)) > 0 {

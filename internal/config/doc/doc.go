@@ -2,14 +2,14 @@
 
 // Package doc reads configuration files and edits them in place.
 //
-// People write comments into their configs, line values up, share them through
-// anchors, and keep all of it under version control. So a file is never written
-// out anew: it is parsed for where its values stand, and an edit replaces the
-// bytes of one value, or puts one new line in. Everything else stays, to the
-// byte: comments, quoting, indentation, anchors and tags, line endings, key
+// People put comments into their configs, align values, share them through
+// anchors, and keep all of it under version control. So a file is never
+// rewritten from its parsed form: parsing finds the position of each value, and
+// an edit replaces the bytes of one value or inserts one line. Everything else
+// stays the same, to the byte: comments, quoting, indentation, anchors and tags, line endings, key
 // order, the byte order mark, the final newline or its absence.
 //
-// Five kinds of file look alike from outside:
+// Five formats share one interface:
 //
 //	YAML     a tree; aliases and merge keys lead to where the value is defined
 //	JSON     a tree; comments and trailing commas are allowed
@@ -19,9 +19,9 @@
 //	shell    variables (BATCH), flags (--batch-size), and key=value arguments
 //
 // Each format has one file that parses and one that writes; finding, checking
-// and splicing is common to all. After each edit the new bytes are parsed again
-// and must say what the old ones said, except for the value that was to change:
-// an edit that would do anything else is refused, never written.
+// and splicing are shared. After each edit the new bytes are parsed again and
+// must hold the same values as before, except for the one that was changed. An
+// edit that would change anything else is refused.
 package doc
 
 import (
@@ -37,14 +37,14 @@ type Format string
 
 // The formats.
 const (
-	YAML   Format = "yaml"
-	JSON   Format = "json"
-	TOML   Format = "toml"
-	Python Format = "python"
-	Shell  Format = "shell"
+	YAML   Format = "yaml"   // .yaml, .yml
+	JSON   Format = "json"   // .json, with comments allowed
+	TOML   Format = "toml"   // .toml
+	Python Format = "python" // .py
+	Shell  Format = "shell"  // .sh
 )
 
-// extensions says which format a file name means.
+// extensions maps file name extensions to formats.
 var extensions = map[string]Format{
 	".yaml": YAML, ".yml": YAML,
 	".json": JSON, ".jsonc": JSON, ".json5": JSON, ".hjson": JSON,
@@ -87,19 +87,19 @@ type Document struct {
 	syntax     syntax
 }
 
-// syntax is what a format knows that the others do not.
+// syntax is what differs between formats.
 type syntax interface {
 	// parse makes the tree of a document.
 	parse(src []byte) (*node, error)
-	// render is how a value is written in the place of another, in its style,
-	// and what it then reads as: a quoted number stays quoted.
+	// render returns the text of a value in the style of the value it replaces, and the value that this
+	// text reads as: a quoted number stays quoted.
 	render(src []byte, old *node, value any) (text string, reads any, err error)
 	// insert puts keys, each within the one before, into a map.
 	insert(src []byte, parent *node, keys []string, value any) ([]splice, error)
 }
 
-// Open parses a file. The name says the format and stands in front of errors,
-// which are of type *Error and carry line and column.
+// Open parses a file. The name decides the format and prefixes errors, which are of type *Error and have
+// line and column.
 func Open(name string, data []byte) (*Document, error) {
 	format, ok := FormatOf(name, data)
 	if !ok {
@@ -108,7 +108,7 @@ func Open(name string, data []byte) (*Document, error) {
 	return OpenAs(name, format, data)
 }
 
-// OpenAs parses a file whose format the caller knows.
+// OpenAs parses a file of a known format.
 func OpenAs(name string, format Format, data []byte) (*Document, error) {
 	d := &Document{name: name, format: format, src: slices.Clone(data), text: string(data), lines: lineStarts(data), counts: characterCounts(data)}
 	if len(data) > maxSize {

@@ -61,7 +61,7 @@ func (d *Document) set(p Path, value any, shared bool) (*Document, error) {
 	return d.apply([]splice{{old.start, old.end, text}}, expected{at: old, reads: reads})
 }
 
-// editable says whether a value can be replaced.
+// editable returns an error if a value cannot be replaced.
 func (d *Document) editable(p Path, n *node) error {
 	switch {
 	case n.kind == Map || n.kind == List:
@@ -72,8 +72,8 @@ func (d *Document) editable(p Path, n *node) error {
 	return nil
 }
 
-// isVariable says whether a path names a variable of a program. Variables are
-// there to be used: who names one means its uses too.
+// isVariable reports whether a path names a variable of a program. A change of a variable is meant to
+// change its uses too.
 func (d *Document) isVariable(steps []step) bool {
 	return (d.format == Shell || d.format == Python) && steps[len(steps)-1].node.target == nil
 }
@@ -152,7 +152,7 @@ type splice struct {
 	text       string
 }
 
-// apply makes the new text, parses it, and holds it against the old.
+// apply makes the new text, parses it, and compares it with the old.
 func (d *Document) apply(splices []splice, want expected) (*Document, error) {
 	slices.SortStableFunc(splices, func(a, b splice) int { return a.start - b.start })
 	var out bytes.Buffer

@@ -2,8 +2,8 @@
 
 package doc
 
-// Find is the value at a path. An alias, a merge key or a variable leads to its
-// definition: Via then says where the path itself stands.
+// Find returns the value at a path. An alias, a merge key or a variable is followed to its definition;
+// Via then says where the path itself is.
 func (d *Document) Find(p Path) (Value, error) {
 	steps, err := d.lookup(p)
 	if err != nil {
@@ -18,14 +18,14 @@ func (d *Document) Find(p Path) (Value, error) {
 	return v, nil
 }
 
-// Has says whether there is a value at a path.
+// Has reports whether there is a value at a path.
 func (d *Document) Has(p Path) bool {
 	_, err := d.lookup(p)
 	return err == nil
 }
 
-// Mentions says whether anything stands at a path: a value, or several under one
-// name, of which Find takes none.
+// Mentions reports whether there is anything at a path: one value, or several under one name, for which
+// Find returns none.
 func (d *Document) Mentions(p Path) bool {
 	at := d.root
 	for _, key := range p {

@@ -4,16 +4,15 @@ package doc
 
 import "strings"
 
-// A tree is looked things up in many times: each system's table asks for each
-// of its keys. So when a document is opened, every large map gets an index of
-// its keys, every node its parent, and the references in the tree are listed by
-// what they lead to. Finding a value, or who else uses it, then takes as long in
-// a file of a megabyte as in one of ten lines.
+// A document is searched many times: each system's table looks up each of its keys. So when a document is
+// opened, every large map gets an index of its keys, every node gets its parent, and the references are
+// listed by their targets. Finding a value, or its other users, then takes as long in a file of a
+// megabyte as in one of ten lines.
 
 // fewEntries are found as fast without an index.
 const fewEntries = 8
 
-// keyIndex is where the keys of a map stand.
+// keyIndex maps the keys of a map to their positions.
 type keyIndex struct {
 	spots map[string]spot
 	// numbered is the names that are there as name#1, name#2.
@@ -27,7 +26,7 @@ type spot struct{ first, second int }
 
 // reference is a place in the tree that takes its value from elsewhere.
 type reference struct {
-	in    *node // the map or list that it stands in, or merges into
+	in    *node // the map or list that contains it, or that it merges into
 	key   string
 	value *node
 	merge bool

@@ -57,7 +57,7 @@ func jsonTooDeep(src []byte) int {
 	return -1
 }
 
-// jsonComment is the length of a comment, 0 where there is none.
+// jsonComment is the length of a comment, or 0.
 func jsonComment(b []byte) int {
 	end := "\n"
 	switch {

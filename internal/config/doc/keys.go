@@ -26,9 +26,8 @@ const (
 	maxMerged = 256
 )
 
-// merging is the search for a key through merge keys. What was searched once is
-// not searched again: sixteen maps that each merge the next one twice are 65,536
-// ways to the last.
+// merging is the search for a key through merge keys. A map is searched only once: sixteen maps that each
+// merge the next one twice are 65,536 ways to the last.
 type merging struct {
 	key  string
 	seen map[*node]bool
@@ -56,7 +55,7 @@ func (m *merging) child(n *node, depth int) (found *entry, through []*node, err 
 	return nil, nil, nil
 }
 
-// merges is the entries of a map that are << keys.
+// merges returns the entries of a map that are << keys.
 func (n *node) merges() []int {
 	if n.index != nil {
 		return n.index.merges
@@ -70,7 +69,7 @@ func (n *node) merges() []int {
 	return out
 }
 
-// own finds a key that stands in the map itself, or an item of the list.
+// own finds a key of the map itself, or an item of the list.
 func (n *node) own(key string) (found *entry, err error) {
 	s, there := n.spot(key)
 	switch {
@@ -82,7 +81,7 @@ func (n *node) own(key string) (found *entry, err error) {
 	return &n.entries[s.first], nil
 }
 
-// spot is where a key stands.
+// spot returns the position of a key.
 func (n *node) spot(key string) (s spot, there bool) {
 	switch {
 	case n.kind == List:
@@ -105,7 +104,7 @@ func (n *node) spot(key string) (s spot, there bool) {
 	return s, there
 }
 
-// isNumbered says whether a name is there several times, as name#1, name#2.
+// isNumbered reports whether a name is there several times, as name#1, name#2.
 func (n *node) isNumbered(name string) bool {
 	if n.index != nil {
 		return n.index.numbered[name]

@@ -10,7 +10,7 @@ import (
 
 // step is one node on the way to a value.
 type step struct {
-	node *node      // as it stands there: an alias is not followed yet
+	node *node      // as written: an alias is not followed yet
 	via  *Reference // set where this step left the path's own place
 	// through are the references that were followed to get here.
 	through []*node
@@ -44,7 +44,7 @@ func (d *Document) lookup(p Path) ([]step, error) {
 	return steps, nil
 }
 
-// mergeKey is where a map's first << key stands.
+// mergeKey is the position of a map's first << key.
 func mergeKey(n *node) int {
 	if all := n.merges(); len(all) > 0 {
 		return n.entries[all[0]].keyStart
@@ -57,7 +57,7 @@ func (d *Document) reference(name string, p Path, at int) *Reference {
 	return &Reference{Name: name, Path: p.Join(), Line: line, Column: column}
 }
 
-// notFound says how far a path led.
+// notFound says how far a path could be followed.
 func (d *Document) notFound(at *node, p Path, i int) error {
 	where := d.name
 	if i > 0 {
@@ -73,8 +73,8 @@ func (d *Document) notFound(at *node, p Path, i int) error {
 	return d.errorAt(at.start, fmt.Errorf("%s is %w: no %s in %s", p, ErrNotFound, Path{p[i]}, where))
 }
 
-// repeated lists the numbered names of something that is given several times,
-// and says where the first stands.
+// repeated lists the numbered names of something given several times, and returns the position of the
+// first.
 func repeated(at *node, base string) (list string, first int) {
 	var names []string
 	first = -1

@@ -10,8 +10,7 @@ type node struct {
 	fixed      string // why it cannot be replaced; "" where it can
 	anchor     string
 	entries    []entry
-	// target is where an alias or a variable is defined, and name what it is
-	// referred to by.
+	// target is the definition of an alias or a variable, and name is its name.
 	target *node
 	name   string
 	// style is the format's own note of how the value is written.
@@ -26,7 +25,7 @@ type node struct {
 // entry is one key of a map or one item of a list.
 type entry struct {
 	key      string
-	keyStart int // where the key begins; for an item where the value does
+	keyStart int // the beginning of the key; for a list item that of the value
 	value    *node
 	merge    bool // a YAML << key
 }
@@ -49,7 +48,7 @@ const (
 	maxHops  = 64
 )
 
-// nestedTooDeep is the error about a value that stands too deep to be followed.
+// nestedTooDeep is the error for a value that is nested too deeply.
 func nestedTooDeep(at int) error {
 	return failAt(at, "values are nested more than %d deep here, and are not read any deeper", maxDepth)
 }

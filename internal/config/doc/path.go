@@ -86,5 +86,5 @@ func (p Path) String() string {
 // Join is the path with more steps.
 func (p Path) Join(steps ...string) Path { return slices.Concat(p, steps) }
 
-// Equal says whether two paths have the same steps.
+// Equal reports whether two paths have the same steps.
 func (p Path) Equal(q Path) bool { return slices.Equal(p, q) }

@@ -118,7 +118,7 @@ func (p *pyParser) definition(into *node, name pyToken, body []pyLine) {
 	p.add(into, entry{key: name.text, keyStart: name.start, value: n})
 }
 
-// isMain knows if __name__ == "__main__".
+// isMain recognizes if __name__ == "__main__".
 func isMain(tokens []pyToken) bool {
 	var text strings.Builder
 	for _, t := range tokens {

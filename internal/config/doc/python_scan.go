@@ -15,8 +15,7 @@ type pyToken struct {
 	depth      int32 // how many brackets are open around it
 	text       string
 	start, end int
-	// closing is, of a bracket that opens, how many tokens after it the one
-	// stands that closes it.
+	// closing is the number of tokens from an opening bracket to its closing one.
 	closing int
 }
 
@@ -30,8 +29,8 @@ const (
 	pyNewline // the end of a logical line
 )
 
-// pyScanner cuts Python into tokens. It knows what a config needs: texts of
-// every kind, comments, brackets and lines that go on.
+// pyScanner cuts Python into tokens. It handles what a config needs: all string literals, comments,
+// brackets and line continuations.
 type pyScanner struct {
 	src    []byte
 	text   string // the same, for tokens to be parts of
@@ -109,7 +108,7 @@ func (s *pyScanner) word() error {
 	return nil
 }
 
-// isPrefix knows what may stand before a text in quotes.
+// isPrefix reports whether a word may be the prefix of a string literal.
 func isPrefix(word string) bool {
 	return len(word) <= 2 && strings.Trim(strings.ToLower(word), "rbuft") == ""
 }

@@ -36,7 +36,7 @@ func (p *pyParser) add(into *node, e entry) {
 	}
 }
 
-// attribute is what an assignment like a.b = 1 puts b into.
+// attribute returns the map that an assignment like a.b = 1 puts b into.
 func (p *pyParser) attribute(at *node, name pyToken) *node {
 	if n := p.openIn(at)[name.text]; n != nil {
 		if n.kind != Map {
@@ -62,8 +62,8 @@ func (p *pyParser) openIn(at *node) map[string]*node {
 	return p.open[at]
 }
 
-// takesAttributes says whether a value can have attributes: a map, or what only
-// Python knows.
+// takesAttributes reports whether a value can have attributes: a map, or an expression that only Python
+// can evaluate.
 func takesAttributes(n *node) bool {
 	return n.kind == Map || n.kind == Expression && n.target == nil
 }
@@ -90,8 +90,8 @@ func (p *pyParser) argument(into *node, tokens []pyToken) {
 	}
 }
 
-// trainer reads a call of a trainer that nobody gives a name: its arguments can be a
-// run's whole configuration.
+// trainer reads a call of a trainer whose result has no name: its arguments can be a run's whole
+// configuration.
 func (p *pyParser) trainer(into *node, tokens []pyToken) {
 	for i, t := range tokens[:len(tokens)-1] {
 		if t.kind != pyName || !strings.HasSuffix(t.text, "Trainer") || tokens[i+1].text != "(" || t.depth > 0 {

@@ -94,17 +94,17 @@ func pyUnquote(text string) (string, bool) {
 	}
 	unescaped := strings.NewReplacer(`\\`, `\`, `\'`, `'`, `\"`, `"`)
 	if rest := strings.NewReplacer(`\\`, "", `\'`, "", `\"`, "").Replace(body); strings.Contains(rest, `\`) {
-		return "", false // an escape that only Python needs to know
+		return "", false // an escape that only Python can resolve
 	}
 	return unescaped.Replace(body), true
 }
 
-// enclosed says whether the first bracket closes at the last token.
+// enclosed reports whether the first bracket closes at the last token.
 func enclosed(tokens []pyToken) bool {
 	return tokens[0].closing > 0 && tokens[0].closing == len(tokens)-1
 }
 
-// isCall knows name(…) and a.b.name(…).
+// isCall recognizes name(…) and a.b.name(…).
 func isCall(tokens []pyToken) bool {
 	for i, t := range tokens {
 		switch {
@@ -137,7 +137,7 @@ func (p *pyParser) arguments(n *node, tokens []pyToken, depth int) {
 	}
 }
 
-// parts cuts what stands in brackets at its commas.
+// parts splits the contents of brackets at the commas.
 func parts(tokens []pyToken) [][]pyToken {
 	var all [][]pyToken
 	begin, last := 1, len(tokens)-1

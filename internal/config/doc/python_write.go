@@ -34,7 +34,7 @@ func pyText(value any, quote string) string {
 	return bare(value)
 }
 
-// isIdentifier says whether a key can be a name in Python.
+// isIdentifier reports whether a key can be a name in Python.
 func isIdentifier(key string) bool { return key != "" && nameEnd(key, "") == len(key) }
 
 // insert puts a key into a dict or a call, or an assignment after the last one.
@@ -72,7 +72,7 @@ func (pythonSyntax) insert(src []byte, parent *node, keys []string, value any) (
 	return nil, fmt.Errorf("%w: there is no place for %s", ErrFixed, keys[0])
 }
 
-// emptyCall says whether a call has nothing between its brackets.
+// emptyCall reports whether a call has nothing between its brackets.
 func emptyCall(src []byte, n *node) bool {
 	text := string(src[n.start:n.end])
 	open := strings.IndexByte(text, '(')

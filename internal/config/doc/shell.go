@@ -195,7 +195,7 @@ func (p *shParser) link() {
 	}
 }
 
-// shData is what a program makes of an argument.
+// shData is the value that a program reads from an argument.
 func shData(text string) (Kind, any) {
 	if strings.Trim(text, "0123456789.eE+-") == "" {
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil && text[0] != '+' {

@@ -4,12 +4,11 @@ package doc
 
 import "strings"
 
-// What the words of a script look like. Every word of every command is held
-// against these, so that they are written out rather than regular expressions;
-// a test holds them to the expressions that they stand for.
+// Matchers for the words of a script. Every word of every command is checked with these, so they are
+// written by hand instead of as regular expressions; a test compares them with the expressions.
 
-// runEnd is how far a text begins with letters, digits, underscores and any of
-// some other characters.
+// runEnd is the length of the run of letters, digits, underscores and the characters of others at the
+// beginning of a text.
 func runEnd(text, others string) int {
 	for i := range len(text) {
 		c := text[i]
@@ -22,8 +21,8 @@ func runEnd(text, others string) int {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// nameEnd is how far a text begins with a name, in which some other characters
-// may stand as well; 0 where it does not.
+// nameEnd is the length of the name at the beginning of a text, in which the characters of others are
+// allowed too; 0 if there is no name.
 func nameEnd(text, others string) int {
 	if text == "" || text[0] != '_' && !isLetter(text[0]) {
 		return 0
@@ -53,7 +52,7 @@ func flagOf(word string) (flag string, equals bool) {
 	return word[:end], strings.HasPrefix(word[end:], "=")
 }
 
-// overridden is where the key stands in a.b=…, with up to two pluses before it.
+// overridden finds the key in a.b=…, with up to two pluses before it.
 func overridden(word string) (start, end int, ok bool) {
 	start = pluses(word)
 	size := nameEnd(word[start:], "./@-")
@@ -69,7 +68,7 @@ func pluses(word string) int {
 	return n
 }
 
-// isDottedKey knows a.b=…, which is no flag's value.
+// isDottedKey recognizes a.b=…, which is not a flag's value.
 func isDottedKey(word string) bool {
 	rest := word[pluses(word):]
 	size := nameEnd(rest, "")
@@ -98,7 +97,7 @@ func variableIn(text string) string {
 	return name
 }
 
-// fallbackIn is where the value stands in ${NAME:-value}, or ${1:-value}.
+// fallbackIn finds the value in ${NAME:-value}, or ${1:-value}.
 func fallbackIn(text string) (start, end int, ok bool) {
 	inner, ok := strings.CutPrefix(text, "${")
 	if !ok || !strings.HasSuffix(inner, "}") {
@@ -116,10 +115,10 @@ func fallbackIn(text string) (start, end int, ok bool) {
 	return start, end, size > 0 && dash && !strings.ContainsAny(text[start:end], "{}$\"'`\\")
 }
 
-// isLiteral says whether a shell takes a text as it stands.
+// isLiteral reports whether a shell takes a text literally.
 func isLiteral(text string) bool { return runEnd(text, "./:+,=@%~^-") == len(text) }
 
-// isNegative knows a number below 0, which is no flag.
+// isNegative recognizes a negative number, which is not a flag.
 func isNegative(word string) bool {
 	return len(word) > 1 && word[0] == '-' && (isDigit(word[1]) || word[1] == '.')
 }

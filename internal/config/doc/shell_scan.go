@@ -13,9 +13,8 @@ type shWord struct {
 	command    int // words of one command have the same number
 }
 
-// shScanner cuts a script into the words of its commands. It knows quotes,
-// substitutions, comments, lines that go on and here-documents; what the words
-// mean to the shell it does not ask.
+// shScanner cuts a script into the words of its commands. It handles quotes, substitutions, comments,
+// line continuations and here-documents; it does not interpret the words.
 type shScanner struct {
 	src     []byte
 	at, end int
@@ -63,7 +62,7 @@ func (s *shScanner) next() error {
 	return nil
 }
 
-// continues says whether a backslash is the last character of its line.
+// continues reports whether a backslash is the last character of its line.
 func (s *shScanner) continues(at int) bool {
 	return at+1 < s.end && (s.src[at+1] == '\n' || s.src[at+1] == '\r' && at+2 < s.end && s.src[at+2] == '\n')
 }

@@ -110,7 +110,7 @@ func busiest(src []byte, words []shWord, flags bool) []shWord {
 	return best
 }
 
-// counts says whether a word is a flag, or a key=value argument.
+// counts reports whether a word is a flag, or a key=value argument.
 func counts(word string, flags bool) bool {
 	if flags {
 		name, _ := flagOf(word)
@@ -120,7 +120,7 @@ func counts(word string, flags bool) bool {
 	return ok
 }
 
-// usesEquals says whether a command's flags are written --name=value.
+// usesEquals reports whether a command's flags are written --name=value.
 func usesEquals(src []byte, words []shWord) bool {
 	with, without := 0, 0
 	for _, w := range words {

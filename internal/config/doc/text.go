@@ -16,12 +16,12 @@ func newline(src []byte) string {
 	return "\n"
 }
 
-// lineStart is where the line of a byte begins.
+// lineStart is the beginning of the line of a byte.
 func lineStart(src []byte, at int) int {
 	return bytes.LastIndexByte(src[:at], '\n') + 1
 }
 
-// lineEnd is where the line of a byte ends, before its line ending.
+// lineEnd is the end of the line of a byte, before its line ending.
 func lineEnd(src []byte, at int) int {
 	end := len(src)
 	if i := bytes.IndexByte(src[at:], '\n'); i >= 0 {
@@ -40,7 +40,7 @@ func indentation(src []byte, at int) string {
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// beginsLine says whether only white space stands before a byte on its line.
+// beginsLine reports whether only white space precedes a byte on its line.
 func beginsLine(src []byte, at int) bool {
 	before := bytes.TrimPrefix(src[lineStart(src, at):at], []byte(bom))
 	return len(bytes.TrimLeft(before, " \t")) == 0
@@ -68,7 +68,7 @@ func formatFloat(v float64) string {
 	return mantissa + "e" + exponent
 }
 
-// numeric says whether a text in quotes stands for a number or a yes or no.
+// numeric reports whether a quoted text is a number or a boolean.
 func numeric(text string) bool {
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
 		return true
@@ -76,7 +76,7 @@ func numeric(text string) bool {
 	return strings.EqualFold(text, "true") || strings.EqualFold(text, "false")
 }
 
-// bare is how a value that is not a text is written in most formats.
+// bare formats a value that is not a text, as most formats do.
 func bare(value any) string {
 	switch v := value.(type) {
 	case bool:

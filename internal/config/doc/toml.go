@@ -56,7 +56,7 @@ type tomlBuilder struct {
 	there   map[tomlSpot]*node // every key of every table
 	key     int                // where the key of this expression stands
 	err     error
-	wrong   error // a value that is none: it counts where no key is at fault
+	wrong   error // an invalid value; it is reported if no key is at fault
 }
 
 // tomlSpot is a key of a table.
@@ -79,7 +79,7 @@ func (b *tomlBuilder) fail(err error) {
 	}
 }
 
-// refuse says what is wrong with the key of this expression.
+// refuse returns the error in the key of this expression.
 func (b *tomlBuilder) refuse(format string, args ...any) {
 	b.fail(failAt(b.key, format, args...))
 }
@@ -108,7 +108,7 @@ type tomlKey struct {
 	start, end int
 }
 
-// keys is the parts of a key, if they are few enough to be followed.
+// keys returns the parts of a key, unless there are too many.
 func (b *tomlBuilder) keys(it unstable.Iterator) []tomlKey {
 	var keys []tomlKey
 	for it.Next() {

@@ -10,18 +10,17 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// TOML lets a table be written in several places, but each part of it in one
-// way only: a table has one [header]; what a dotted key made is no table for a
-// header of its own; a list of tables has [[headers]] only; a value is never
-// added to.
+// TOML allows a table to be written in several places, but each part of it in one way only: a table has
+// one [header]; a table made by a dotted key cannot have a header; a list of tables has only [[headers]];
+// a value is never extended.
 
-// isDotted says whether a table was made by a dotted key.
+// isDotted reports whether a table was made by a dotted key.
 func isDotted(n *node) bool { return strings.HasPrefix(n.style, tomlDotted) }
 
-// isTables says whether a value is a list of tables with headers.
+// isTables reports whether a value is a list of tables with headers.
 func isTables(n *node) bool { return n.kind == List && strings.HasPrefix(n.style, tomlHeader) }
 
-// isTable says whether a value is a table that headers lead to.
+// isTable reports whether a value is a table that headers lead to.
 func isTable(n *node) bool {
 	return n.kind == Map && (strings.HasPrefix(n.style, tomlHeader) || strings.HasPrefix(n.style, tomlImplicit))
 }

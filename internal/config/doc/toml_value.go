@@ -77,9 +77,9 @@ func tomlSkip(src []byte, at int) int {
 // tomlClosing is the byte after a closing bracket.
 func tomlClosing(src []byte, at int) int { return min(tomlSkip(src, at)+1, len(src)) }
 
-// tomlCheck says what is wrong with a number or a date that the parser took: one
-// that is too large, or the 31st of February. The library's decoder knows, asked
-// for it alone; most numbers are so plain that it need not be.
+// tomlCheck returns the error in a number or a date that the parser accepted: one that is too large, or
+// the 31st of February. It asks the library's decoder; most numbers are so simple that this is not
+// needed.
 func tomlCheck(kind unstable.Kind, text string, at int) error {
 	if kind == unstable.String || kind == unstable.Bool || kind == unstable.Integer && isPlainInteger(text) {
 		return nil

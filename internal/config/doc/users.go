@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// An edit of a value reaches every place that refers to it, or to a map or list
-// around it. The path that is edited may itself lead through references; those
-// are expected to change. All others are users, and who asks for one place to
-// change has not asked for them.
+// An edit of a value affects every place that refers to it, or to a map or list around it. The edited
+// path may itself lead through references; those are expected to change. All others are users: a request
+// to change one place does not include them.
 
 // Users are the places that setting the value at a path would change without
 // having been named: what Set refuses with ErrShared.
@@ -36,8 +35,8 @@ func (d *Document) users(steps []step) []Reference {
 			edited = append(edited, n)
 		}
 	}
-	// Each reference that was followed stands somewhere itself, and whoever
-	// refers to something around it is reached as well.
+	// Each reference that was followed is itself at some place, and references to anything around that
+	// place count too.
 	var users []Reference
 	told := map[int]bool{}
 	for _, n := range append(edited, steps[len(steps)-1].node.resolve()) {
@@ -73,7 +72,7 @@ func (d *Document) reaching(n *node) []reference {
 	return out
 }
 
-// inTree says whether a node is a value of the tree.
+// inTree reports whether a node is a value of the tree.
 func (d *Document) inTree(n *node) bool {
 	for n.parent != nil {
 		n = n.parent
@@ -81,14 +80,14 @@ func (d *Document) inTree(n *node) bool {
 	return n == d.root
 }
 
-// overrides says whether the map that a merge goes into has a key itself. A merge
-// brings in a map's keys one by one: such a one is not taken.
+// overrides reports whether the map that a merge goes into has the key itself. A merge adds keys one by
+// one, and skips such a key.
 func (r reference) overrides(key string) bool {
 	own, _ := r.in.own(key)
 	return own != nil
 }
 
-// pathOf is where a reference stands.
+// pathOf is the path of a reference.
 func (d *Document) pathOf(r reference) Path {
 	p := Path{r.key}
 	for at := r.in; at.parent != nil; at = at.parent {

@@ -10,28 +10,28 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what sort of value stands in a place.
+// Kind is the type of a value.
 type Kind string
 
 // The kinds.
 const (
-	Map   Kind = "map"
-	List  Kind = "list"
-	Int   Kind = "whole number"
-	Float Kind = "number"
-	Bool  Kind = "yes or no"
-	Text  Kind = "text"
-	Null  Kind = "null"
-	// Expression is anything that only its own language can work out: a Python
-	// call, a shell substitution, a date.
+	Map   Kind = "map"          // keys with values
+	List  Kind = "list"         // values in order
+	Int   Kind = "whole number" // a number without a fraction
+	Float Kind = "number"       // any other number
+	Bool  Kind = "yes or no"    // true or false
+	Text  Kind = "text"         // a string
+	Null  Kind = "null"         // no value
+	// Expression is anything that only its own language can evaluate: a Python call, a shell
+	// substitution, a date.
 	Expression Kind = "expression"
 )
 
-// Value is one value and where it stands.
+// Value is one value and its position.
 type Value struct {
-	Path Path
-	Kind Kind
-	// Text is how the value is written, quotes included; "" for an empty one.
+	Path Path // where the value is in the document
+	Kind Kind // the type of the value
+	// Text is the value as written, including quotes; "" for an empty one.
 	Text string
 	// Data is the decoded value: int64, float64, bool, string or nil. Maps,
 	// lists and expressions have none.
@@ -47,35 +47,35 @@ type Value struct {
 	Via *Reference
 	// Keys of a map in order; for a list the number of its items is Len.
 	Keys []string
-	Len  int
+	Len  int // the number of items or keys
 }
 
 // Reference is a place that takes its value from elsewhere.
 type Reference struct {
 	Name         string // what it refers by: *name, <<, $NAME
-	Path         Path
-	Line, Column int
+	Path         Path   // of the definition
+	Line, Column int    // of the reference
 }
 
 // The errors that callers tell apart, with errors.Is.
 var (
-	// ErrNotFound says that there is no value at a path.
+	// ErrNotFound means that there is no value at a path.
 	ErrNotFound = errors.New("not there")
-	// ErrShared says that an edit would change other places as well.
+	// ErrShared means that an edit would change other places as well.
 	ErrShared = errors.New("shared with other places")
 	// ErrAmbiguous says that a key stands there several times.
 	ErrAmbiguous = errors.New("defined more than once")
 	// ErrFixed says that a value stands there but cannot be replaced safely.
 	ErrFixed = errors.New("cannot be edited in place")
-	// ErrKind says that the value is a map or a list, or that the new value is.
+	// ErrKind means that the value is a map or a list, or that the new value is.
 	ErrKind = errors.New("wrong kind of value")
 )
 
-// Error is what went wrong and where.
+// Error is an error with its position.
 type Error struct {
-	File         string
-	Line, Column int
-	Err          error
+	File         string // the file at fault
+	Line, Column int    // where in it; both count from 1
+	Err          error  // what is wrong there
 }
 
 // Error is file:line:column: what went wrong.

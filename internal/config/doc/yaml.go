@@ -68,7 +68,7 @@ func yamlDocuments(src []byte) (top *yaml.Node, err error) {
 	}
 }
 
-// yamlReader turns the library's tree into ours.
+// yamlReader converts the library's tree to ours.
 type yamlReader struct {
 	src   []byte
 	lines []int
@@ -165,7 +165,7 @@ func (r *yamlReader) mapping(n *node, y *yaml.Node, depth int) {
 	}
 }
 
-// columnOf is how far a byte is indented.
+// columnOf is the indentation of a byte.
 func (r *yamlReader) columnOf(at int) int {
 	begin := lineStart(r.src, at)
 	return utf8.RuneCount(bytes.TrimPrefix(r.src[begin:at], []byte(bom)))
@@ -209,7 +209,7 @@ func (r *yamlReader) sequence(n *node, y *yaml.Node, indent, depth int) {
 	}
 }
 
-// closing is where a flow collection ends: after its bracket.
+// closing is the end of a flow collection, after its bracket.
 func (r *yamlReader) closing(n *node, bracket byte) int {
 	at := n.end
 	if len(n.entries) == 0 {

@@ -10,14 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// yamlError gives the library's error a place. The library names a line at most,
-// and often that of the value around the mistake. But whatever stands behind a
-// mistake does not change what is said about it: so the place is where the
-// shortest text ends that gives the same message. Where something is not closed,
-// that is soon after it was opened.
+// yamlError adds a position to the library's error. The library gives at most a line, and often that of
+// the value around the mistake. But text after a mistake does not change the message, so the position is
+// the end of the shortest text that gives the same message. For something that is not closed, that is
+// soon after it was opened.
 //
-// A text may pass through the same message more than once on its way; any such
-// place is one where it is wrong in this way.
+// A text may give the same message at more than one length; any of these positions has this mistake.
 func yamlError(src []byte, err error) error {
 	message := yamlSays(err)
 	same := func(size int) bool {

@@ -38,7 +38,7 @@ func skipProperties(src []byte, at int) int {
 	return end
 }
 
-// flowEnd says whether a property is ended by a flow indicator. Only a comma
+// flowEnd reports whether a property is ended by a flow indicator. Only a comma
 // and the closing brackets can follow one directly.
 func flowEnd(src []byte, at int) bool { return bytes.IndexByte([]byte(",]}"), src[at]) >= 0 }
 
@@ -59,9 +59,8 @@ func skipBlank(src []byte, at int) int {
 	return at
 }
 
-// startsValue says whether what stands at a byte is still the value of
-// properties that ended before it: on their line anything that does not close
-// or divide a flow collection.
+// startsValue reports whether the text at a byte is still the value of properties that ended before it:
+// on their line, anything that does not close or separate a flow collection.
 func startsValue(src []byte, at, end int) bool {
 	return !flowEnd(src, at) && !bytes.ContainsAny(src[end:at], "\r\n\u0085\u2028\u2029")
 }
@@ -179,7 +178,7 @@ func blockText(src []byte, start, indent int) int {
 	return end
 }
 
-// Scalar is what a plain word of YAML reads as.
+// Scalar returns the kind and value of a plain word of YAML.
 func Scalar(word string) (Kind, any) {
 	return yamlData(&yaml.Node{Kind: yaml.ScalarNode, Value: word})
 }

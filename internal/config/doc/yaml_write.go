@@ -12,7 +12,7 @@ import (
 
 func (yamlSyntax) render(src []byte, old *node, value any) (string, any, error) {
 	text, reads := yamlRender(string(src[old.start:old.end]), old, value)
-	// A value that was left out has nothing between it and its colon or dash.
+	// An omitted value has nothing between it and its colon or dash.
 	if old.start == old.end && old.start > 0 && bytes.IndexByte([]byte(" \t\n"), src[old.start-1]) < 0 {
 		text = " " + text
 	}
@@ -47,7 +47,7 @@ func yamlRender(was string, old *node, value any) (string, any) {
 	return bare(value), value
 }
 
-// isWord knows a text that needs no quotes, whatever follows it.
+// isWord recognizes a text that needs no quotes, whatever follows it.
 func isWord(text string) bool {
 	return text != "" && text[0] != '+' && text[0] != '-' && runEnd(text, "./+-") == len(text)
 }
@@ -64,7 +64,7 @@ func yamlString(v, style string) string {
 	return "'" + strings.ReplaceAll(v, "'", "''") + "'"
 }
 
-// readsAsText says whether a word without quotes stays a text.
+// readsAsText reports whether a word without quotes stays a text.
 func readsAsText(word string) bool {
 	switch strings.ToLower(word) {
 	case "yes", "no", "on", "off", "=":
@@ -98,7 +98,7 @@ func yamlColumn(src []byte, at int) int {
 	return len([]rune(string(bytes.TrimPrefix(src[lineStart(src, at):at], []byte(bom)))))
 }
 
-// onlyComments says whether a file holds no value at all.
+// onlyComments reports whether a file holds no value at all.
 func onlyComments(src []byte) bool {
 	for line := range bytes.Lines(bytes.TrimPrefix(src, []byte(bom))) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && !bytes.Equal(line, []byte("---")) {

@@ -38,14 +38,14 @@ func (c *planner) batches() error {
 	return c.totals(batch*steps, newBatch*newSteps)
 }
 
-// derived is whether accumulation has no key and follows from the total batch.
+// derived reports whether accumulation has no key and follows from the total batch.
 func (c *planner) derived() bool {
 	p := c.project
 	return len(p.BindingsOf("accumulation")) == 0 && p.Primary != nil && len(p.Primary.System.ForSetting("accumulation")) == 0 && p.Whole("effective") > 0
 }
 
-// follows is for a total that stays: the system accumulates as often as it has
-// to, if the new batch divides it.
+// follows is for a total that stays: the system accumulates as often as necessary, if the new batch
+// divides it.
 func (c *planner) follows(each int) error {
 	if total := c.project.Whole("effective"); each <= total && total%each != 0 {
 		c.note("the total batch of %d is not a multiple of %d, the samples of one forward over all GPUs", total, each)

@@ -59,8 +59,8 @@ func (c *planner) insert(setting string, v any) error {
 	return fmt.Errorf("%s (%s) has no key for %s %v", p.Primary.File, p.Primary.System.Title, setting, v)
 }
 
-// insertionPath is where a key would stand: one that may stand in any section goes to the
-// keys of its kind that are there.
+// insertionPath is where a key would be inserted. A key that may be in any section goes to existing keys
+// of its kind.
 func insertionPath(s *projects.Source, k *systems.Key) string {
 	name, anywhere := strings.CutPrefix(k.Path, "**.")
 	if !anywhere || strings.Contains(name, ".") {
@@ -77,8 +77,8 @@ func insertionPath(s *projects.Source, k *systems.Key) string {
 	return k.Path
 }
 
-// trainerCall is the call in a Python script that makes TrainingArguments, where it
-// has arguments by name; nil where there is none.
+// trainerCall returns the path of the call in a Python script that makes TrainingArguments, if it has
+// keyword arguments; otherwise nil.
 func trainerCall(p *meaning.Run) doc.Path {
 	if p.Primary == nil || p.Primary.System.For == nil {
 		return nil
@@ -113,8 +113,7 @@ func (c *planner) insertArgument(call doc.Path, setting string, v any) bool {
 	return false
 }
 
-// insertable is whether the section that a key would go into is there, unless
-// it is the file itself.
+// insertable reports whether the section for a key exists, or the key goes to the top level.
 func insertable(s *projects.Source, path doc.Path) bool {
 	return len(path) == 1 || s.Tree.Has(path[:1]) || s.System.MakesSections
 }

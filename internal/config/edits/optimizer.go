@@ -36,8 +36,8 @@ func (c *planner) optimizer(v string) error {
 	return c.kernel(key, at, class, kernel)
 }
 
-// kernelKey is the key that picks the kernel, and where in the tree it belongs; nil
-// where there is none, or an optimizer without kernels.
+// kernelKey returns the key that selects the kernel, and its path in the tree; nil if there is none, or
+// if the optimizer has no kernels.
 func (c *planner) kernelKey() (*systems.Key, doc.Path) {
 	k := c.project.OptimizerKey()
 	if k == nil || k.Beside == nil {
@@ -53,7 +53,7 @@ func (c *planner) kernelKey() (*systems.Key, doc.Path) {
 	return k.Beside, projects.PathBeside(strings.Split(k.Path, "."), k.Beside)
 }
 
-// kernel plans the edit of the kernel, or its key where there is none yet.
+// kernel plans the edit of the kernel's key, or inserts it.
 func (c *planner) kernel(key *systems.Key, at doc.Path, class, kernel string) error {
 	p := c.project
 	if key.Kind == systems.Switch && kernel == "loop" {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package edits works out which edits of a project's files give its settings other
-// values. A plan holds for all files or is refused; package change carries it out.
+// Package edits works out which edits of a project's files give its settings new values. A plan covers
+// every setting asked for or is refused. The package writes nothing; package change applies the plan.
 package edits
 
 import (
@@ -20,8 +20,8 @@ import (
 	"snug/internal/setup"
 )
 
-// New works out the edits that give settings new values, in every file that
-// holds them: all of them, or an error that says which one cannot be.
+// New works out the edits that give settings new values in every file that has them. It returns all
+// edits, or an error that names the setting that cannot be changed.
 func New(p *meaning.Run, want setup.Values) (Plan, error) {
 	c := &planner{project: p, want: want}
 	for _, v := range want {
@@ -115,8 +115,8 @@ func (c *planner) among(of []projects.Bound, setting string, v any) error {
 	return c.insert(setting, v)
 }
 
-// canSay is whether the keys that are there can say the value between them: bf16
-// alone cannot say fp16.
+// canSay reports whether the existing keys together can express the value: bf16 alone cannot express
+// fp16.
 func (c *planner) canSay(of []projects.Bound, setting string, v any) bool {
 	if len(of) == 0 {
 		return v == c.project.DefaultValue(setting)
@@ -137,8 +137,8 @@ func (c *planner) canSay(of []projects.Bound, setting string, v any) bool {
 	return setting == "precision" && v == "fp32"
 }
 
-// keepsStage is whether one of several stages stays: those below the largest
-// value do, as long as the new one is not smaller still.
+// keepsStage reports whether one of several stages stays: those below the largest value do, unless the
+// new value is smaller still.
 func (c *planner) keepsStage(b projects.Bound, v any) bool {
 	n, ok := v.(int)
 	now, also := b.Value.(int)
@@ -150,14 +150,14 @@ func (c *planner) keepsStage(b projects.Bound, v any) bool {
 	return true
 }
 
-// namesWeights is whether a key of the precision is the one of the weights as well,
-// which get a value of their own.
+// namesWeights reports whether a key of the precision is also the key of the weights, which get their own
+// value.
 func (c *planner) namesWeights(b projects.Bound) bool {
 	return b.Setting == "precision" && c.want.Get("weights") != nil &&
 		slices.ContainsFunc(c.project.BindingsOf("weights"), func(w projects.Bound) bool { return w.File == b.File && w.Path.Equal(b.Path) })
 }
 
-// stagesKept says which stages stay, in one sentence a setting.
+// stagesKept adds a note for each setting that says which stages stay.
 func (c *planner) stagesKept() {
 	places := map[string][]string{}
 	for _, b := range c.kept {
@@ -193,8 +193,8 @@ func (c *planner) write(b projects.Bound, v any) error {
 	return nil
 }
 
-// whyFixed is why a value cannot be replaced where it stands, such as a flag of a
-// script that has none: a plan with it in would be refused when it is written.
+// whyFixed says why a value cannot be replaced in its place, such as a flag without a value: a plan that
+// includes it would fail when written.
 func whyFixed(b projects.Bound, v any) error {
 	for _, l := range b.Source.Tree.Layers {
 		if l.File != b.File {
@@ -207,7 +207,7 @@ func whyFixed(b projects.Bound, v any) error {
 	return nil
 }
 
-// edit adds an edit, and says who else uses the value.
+// edit adds an edit, and notes the other users of the value.
 func (c *planner) edit(b projects.Bound, p doc.Path, v any) {
 	for _, other := range b.Source.Tree.Users(b.Place) {
 		c.note("%s takes its value from %s and changes with it", other, b.Place.Path)
@@ -246,15 +246,15 @@ func (c *planner) aliases(b projects.Bound, p doc.Path) ([]doc.Reference, bool) 
 	return users, true
 }
 
-// Plan is what changing some settings takes.
+// Plan is the set of edits that changes some settings.
 type Plan struct {
 	Edits   []change.Edit   // of files that are there
 	Creates []change.Create // of copies of presets that others use too
-	// Notes say what was left as it is, and why.
+	// Notes say what was left unchanged, and why.
 	Notes []string
 }
 
-// likeKinds tells whether two kinds are one library's.
+// likeKinds reports whether two kinds are one library's.
 func likeKinds(a, b any) bool {
 	of := func(v any) setup.Dist { kind, _ := v.(string); return setup.Dist{Kind: kind} }
 	x, y := of(a), of(b)

@@ -12,9 +12,8 @@ import (
 	"snug/internal/config/projects"
 )
 
-// finish turns what was planned into a plan. Edits of a preset that others use
-// too become a copy of it, beside the user's config, which points there from
-// then on.
+// finish makes a plan of what was collected. Edits of a preset that others use too become a copy of it
+// next to the user's config, which then refers to the copy.
 func (c *planner) finish() (Plan, error) {
 	plan := Plan{}
 	copies := map[*projects.Source]bool{}
@@ -37,7 +36,7 @@ func (c *planner) finish() (Plan, error) {
 	return plan, nil
 }
 
-// belongsToLibrary says whether a file belongs to a library rather than to the project.
+// belongsToLibrary reports whether a file belongs to a library rather than to the project.
 func belongsToLibrary(file string) bool {
 	if path.IsAbs(file) || strings.HasPrefix(file, "../") {
 		return true

@@ -21,8 +21,8 @@ func (c *planner) readable() error {
 	return nil
 }
 
-// mayHold is which of the wanted settings a file may hold, by the words in it:
-// "" where none of any system's keys for them is there.
+// mayHold returns which of the wanted settings a file may contain, judged by its words; "" if it has none
+// of any system's keys for them.
 func (c *planner) mayHold(file string) string {
 	text, err := c.project.Files().ReadFile(file)
 	if err != nil {

@@ -26,17 +26,17 @@ func (r *Run) CheckpointingKeys() (sharded, own []projects.Bound) {
 	return sharded, own
 }
 
-// leavesToTrainer is whether a key leaves the word to the trainer: accelerate's that is off.
+// leavesToTrainer reports whether a key leaves the decision to the trainer: accelerate's, if it is off.
 func leavesToTrainer(b projects.Bound) bool {
 	return b.Setting == "checkpointing" && b.Key.OfSharding && b.Value != true
 }
 
-// AnyOn tells whether one of some keys is on.
+// AnyOn reports whether any of the keys is on.
 func AnyOn(of []projects.Bound) bool {
 	return slices.ContainsFunc(of, func(b projects.Bound) bool { return b.Value == true })
 }
 
-// TrainerCheckpoints is whether the trainer's switch is on, by a file or by default.
+// TrainerCheckpoints reports whether the trainer's switch is on, in a file or by default.
 func (r *Run) TrainerCheckpoints() bool {
 	if _, own := r.CheckpointingKeys(); len(own) > 0 {
 		return firstValue(own) == true
@@ -52,7 +52,7 @@ func firstValue(of []projects.Bound) (v any) {
 	return v
 }
 
-// checkpointedTwice is that both switches are on, which transformers' Trainer refuses.
+// checkpointedTwice returns the error that both switches are on, which transformers' Trainer refuses.
 func (r *Run) checkpointedTwice() []string {
 	sharded, own := r.CheckpointingKeys()
 	system := r.Trainer()

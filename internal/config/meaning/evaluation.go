@@ -4,9 +4,8 @@ package meaning
 
 import "fmt"
 
-// largerEvaluation is that evaluation takes more samples at a time than training does. It
-// keeps nothing for backward, but its logits are whole, and are no part of a training
-// step.
+// largerEvaluation returns the warning that evaluation takes more samples at a time than training. It
+// keeps nothing for backward, but its logits are complete, and are not part of a training step.
 func (r *Run) largerEvaluation(run map[string]any) []string {
 	when := r.ValueOrDefault("eval.when")
 	if when == nil || when == "" || when == false {

@@ -13,18 +13,18 @@ import (
 	"snug/internal/setup"
 )
 
-// Missing is something about the run that no file says.
+// Missing is something about the run that no file gives.
 type Missing struct {
 	Setting string // or Weights, or Training
-	// Say is how to say it.
+	// Say tells the user how to give it.
 	Say string
 }
 
-// Weights is what is missing where the weights are of a kind that cannot be
-// estimated. A recording of the run has them.
+// Weights is the name of what is missing if the weights are of a kind that cannot be estimated. A
+// recording of the run includes them.
 const Weights = "weights"
 
-// Fields is what the files say, as a setup: what setup.Decode takes.
+// Fields returns the setup that the files describe, in the form that setup.Decode takes.
 func (r *Run) Fields() map[string]any {
 	out := map[string]any{}
 	for _, name := range systems.SettingNames() {
@@ -59,7 +59,7 @@ func (r *Run) Fields() map[string]any {
 	return out
 }
 
-// Missing is what has to be said before the run can be estimated.
+// Missing lists what has to be given before the run can be estimated.
 func (r *Run) Missing() []Missing {
 	fields := r.Fields()
 	out := r.refused()
@@ -85,8 +85,8 @@ func (r *Run) Missing() []Missing {
 	return append(out, r.unknownWords(fields)...)
 }
 
-// unknownWords is what files say in words that nobody here knows, and nothing else
-// says instead. What is refused for its word has been told already.
+// unknownWords lists values of files that are not understood, unless something else gives the setting.
+// Values that are refused have been reported already.
 func (r *Run) unknownWords(fields map[string]any) []Missing {
 	var out []Missing
 	refused := map[string]bool{}
@@ -120,7 +120,7 @@ func (r *Run) noBatch() string {
 	return "no file contains the batch; give --batch N, or bind it in snug.yaml (batch: file#path.to.key)"
 }
 
-// settleModel says which model it is.
+// settleModel fills in the model.
 func (r *Run) settleModel(out map[string]any) {
 	if r.Own != nil && r.Own.Model != nil {
 		out["model"] = maps.Clone(r.Own.Model)
@@ -152,8 +152,7 @@ func (r *Run) settleModel(out map[string]any) {
 	}
 }
 
-// ModelName is the name of a model as snug knows it: some systems name a family and a
-// size.
+// ModelName is snug's name of a model: some systems name a family and a size.
 func (r *Run) ModelName(name string) string {
 	if r.Primary == nil || r.Primary.System.Families == nil {
 		return name
@@ -166,7 +165,7 @@ func (r *Run) ModelName(name string) string {
 	return name
 }
 
-// settleSpread drops a spread over one GPU, and fills in what several mean.
+// settleSpread drops data parallelism over one GPU, and fills in what several GPUs imply.
 func (r *Run) settleSpread(out map[string]any) {
 	kind, _ := r.Value("dist.kind").(string)
 	world := r.World()
@@ -175,7 +174,7 @@ func (r *Run) settleSpread(out map[string]any) {
 		return
 	}
 	if kind == "" && slices.ContainsFunc(r.BindingsOf("dist.kind"), func(b projects.Bound) bool { return b.Unknown != "" }) {
-		return // and Missing says so
+		return // and Missing reports it
 	}
 	if kind == "" {
 		kind = "ddp"
@@ -210,7 +209,7 @@ func asJSON(v any) any {
 	return v
 }
 
-// put sets a field to what a file says, if it says anything.
+// put sets a field to the value in a file, if there is one.
 func put(fields map[string]any, field string, v any) {
 	if v != nil && v != "" {
 		setup.Put(fields, field, v)

@@ -40,7 +40,7 @@ func installed(files projects.Files, info *pattern.Pattern) string {
 	return ""
 }
 
-// mostPythons is how many an environment is looked through for.
+// mostPythons limits the Python versions that are searched in an environment.
 const mostPythons = 8
 
 // libraries are where an environment may keep its packages.

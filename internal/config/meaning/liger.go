@@ -10,10 +10,10 @@ import (
 	"snug/internal/setup"
 )
 
-// Which of Liger's kernels a run uses. Trainers have one switch for all that it has
-// for a model, and some a switch for each; Axolotl turns on what a file names.
+// Which of Liger's kernels a run uses. Trainers have one switch for all kernels of a model, and some have
+// one for each; Axolotl turns on what a file names.
 
-// settleLiger says which layers are Liger's, and whether the loss is.
+// settleLiger fills in which layers are Liger's, and whether the loss is.
 func (r *Run) settleLiger(out map[string]any) {
 	on := out["liger"] == true || r.plugged("liger") || r.ligerInCode()
 	if r.setInSnugFile("liger") {
@@ -37,28 +37,28 @@ func (r *Run) settleLiger(out map[string]any) {
 	}
 }
 
-// ligerHas tells whether one kind of kernel is on where Liger is.
+// ligerHas reports whether one kind of kernel is on where Liger is.
 func (r *Run) ligerHas(part string) bool {
 	on, said := r.Value("liger." + part).(bool)
 	return on || !said && !r.Trainer().LigerByKernel
 }
 
-// plugged tells whether one of Axolotl's plugins is called so.
+// plugged reports whether one of Axolotl's plugins has this name.
 func (r *Run) plugged(name string) bool {
 	names, _ := r.Value("plugins").([]string)
 	return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(strings.ToLower(n), name) })
 }
 
-// setInSnugFile tells whether snug.yaml itself gives a setting.
+// setInSnugFile reports whether snug.yaml itself gives a setting.
 func (r *Run) setInSnugFile(setting string) bool {
 	return r.Own != nil && r.Own.Set[setting] != nil
 }
 
-// trlComputes tells whether the loss is TRL's whatever Liger could do: from 1.15 on
-// it turns Liger's off (trainer/sft_trainer.py).
+// trlComputes reports whether the loss is TRL's even if Liger has one: from 1.15 on TRL turns Liger's off
+// (trainer/sft_trainer.py).
 func (r *Run) trlComputes() bool { return r.Trainer().UsesTRL && r.trlMinor() >= 15 }
 
-// ligerInCode tells whether the project's main file is a script that patches a model,
+// ligerInCode reports whether the project's main file is a script that patches a model,
 // or loads a patched one.
 func (r *Run) ligerInCode() bool {
 	return r.Primary != nil && r.Primary.System.ByName && patchesLiger.In(r.Primary.Tree.Layers[0].Doc.Text())

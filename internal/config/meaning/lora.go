@@ -10,10 +10,10 @@ import (
 	"snug/internal/setup"
 )
 
-// What trainers have in common about LoRA: nearly all leave it to PEFT, and PEFT
-// casts adapters of 16 bits to float32 unless it is told otherwise.
+// What trainers have in common about LoRA: nearly all use PEFT, and PEFT casts 16-bit adapters to float32
+// unless told otherwise.
 
-// settleLoRA drops adapters that are not in use, and says how the others are made.
+// settleLoRA drops adapters that are not in use, and fills in how the others are made.
 func (r *Run) settleLoRA(out map[string]any) {
 	in, _ := out["lora"].(map[string]any)
 	if in == nil || !r.adapts() || in["rank"] == nil {
@@ -27,7 +27,7 @@ func (r *Run) settleLoRA(out map[string]any) {
 	}
 }
 
-// adapts tells whether LoRA is on.
+// adapts reports whether LoRA is on.
 func (r *Run) adapts() bool {
 	if on, ok := r.ValueOrDefault("lora").(bool); ok {
 		return on
@@ -59,20 +59,20 @@ func (r *Run) targets(in map[string]any) {
 	}
 }
 
-// upcasts tells whether adapters are PEFT's, in float32. DeepSpeed casts every
+// upcasts reports whether adapters are PEFT's, in float32. DeepSpeed casts every
 // parameter to its 16 bits (deepspeed 0.19, runtime/engine.py).
 func (r *Run) upcasts(out map[string]any) bool {
 	precision, _ := out["precision"].(string)
 	return r.peft() && (!r.deepspeed() || precision == "" || precision == "fp32")
 }
 
-// LoRA is how adapters are made in a project, or would be.
+// LoRA says how adapters are made in a project, or would be.
 type LoRA struct {
 	PEFT               bool   // they are PEFT's, with its casts
-	Weights, Precision string // what the run then has
+	Weights, Precision string // the types that the run then has
 }
 
-// LoRA tells what turning it on would mean.
+// LoRA returns what turning it on would mean.
 func (r *Run) LoRA() LoRA {
 	precision, _ := r.ValueOrDefault("precision").(string)
 	out := map[string]any{"precision": precision, "weights": r.ValueOrDefault("weights")}
@@ -83,7 +83,7 @@ func (r *Run) LoRA() LoRA {
 	return a
 }
 
-// peft tells whether adapters are PEFT's, with its casts.
+// peft reports whether adapters are PEFT's, with its casts.
 func (r *Run) peft() bool {
 	if on, ok := r.ValueOrDefault("lora.peft").(bool); ok {
 		return on
@@ -91,12 +91,12 @@ func (r *Run) peft() bool {
 	return r.Primary != nil && r.Primary.System.Commands != nil && r.Primary.System.Commands.PEFT.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
 
-// usualTargets tells whether PEFT chooses the layers where no file names them.
+// usualTargets reports whether PEFT chooses the layers where no file names them.
 func (r *Run) usualTargets() bool {
 	return r.peft() && !r.Trainer().NamesTargets
 }
 
-// uncounted is what makes adapters take more than is simulated.
+// uncounted says why adapters take more than is simulated.
 func (r *Run) uncounted(fields map[string]any) []Missing {
 	if fields["lora"] == nil {
 		return nil

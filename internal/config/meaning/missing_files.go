@@ -10,12 +10,12 @@ import (
 	"snug/internal/config/projects"
 )
 
-// A file that another names may not be here: it belongs to a checkout of the
-// trainer, or the name is wrong. What it says is not counted then, and that is said.
-// Of DeepSpeed's the names that trainers ship tell the stage (ds_z3_offload_config.json,
-// zero2.json), which decides more than all the rest.
+// A file that another names may not be here: it belongs to a checkout of the trainer, or the name is
+// wrong. Then its values are not counted, and the user is told. For DeepSpeed, the names that trainers
+// ship show the stage (ds_z3_offload_config.json, zero2.json), which matters more than everything else in
+// the file.
 
-// missingFiles is what is not known for want of a file.
+// missingFiles says what is not known because a file is missing.
 func (r *Run) missingFiles(run map[string]any) []string {
 	var out []string
 	dist, _ := run["dist"].(map[string]any)

@@ -8,7 +8,7 @@ import (
 	"snug/internal/config/projects"
 )
 
-// scriptModel is what the main script says of its model.
+// scriptModel returns what the main script says about its model.
 func (r *Run) scriptModel() projects.LoadedModel {
 	if r.Primary == nil {
 		return projects.LoadedModel{}
@@ -16,7 +16,7 @@ func (r *Run) scriptModel() projects.LoadedModel {
 	return r.Primary.Model()
 }
 
-// otherHead is that a model is counted with another head than it has.
+// otherHead returns the warning that a model is counted with another head than it has.
 func (r *Run) otherHead(run map[string]any) []string {
 	l := r.scriptModel()
 	model, _ := run["model"].(map[string]any)

@@ -21,8 +21,7 @@ var (
 		"trl", "dpo", "kto", "orpo", "cpo", "ppo", "rloo", "grpo", "gkd")
 )
 
-// otherTrainer is what a script of the project makes or starts that trains for
-// something else.
+// otherTrainer lists what a script of the project makes or starts that trains for another objective.
 func (r *Run) otherTrainer() []Missing {
 	for _, s := range r.SourcesRead() {
 		d := s.Tree.Layers[0].Doc

@@ -11,9 +11,8 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// PyTorch's Adam and AdamW have three kernels each, which differ in what they
-// take: a setup says adamw-fused, and a file often the class under one key and the
-// kernel under another beside it.
+// PyTorch's Adam and AdamW have three kernels each, which take different amounts of memory. A setup says
+// adamw-fused; a file often has the class under one key and the kernel under another next to it.
 
 // withKernel is an optimizer's class with the kernel that the file picks for it.
 func (r *Run) withKernel(class any) any {
@@ -24,8 +23,7 @@ func (r *Run) withKernel(class any) any {
 	return class
 }
 
-// kernel is what the key beside the optimizer says, or else its default; "" where
-// there is no such key.
+// kernel is the value of the key next to the optimizer, or else its default; "" if there is no such key.
 func (r *Run) kernel() string {
 	if of := r.BindingsOf("optimizer.kernel"); len(of) > 0 {
 		name, _ := of[0].Value.(string)
@@ -39,8 +37,7 @@ func (r *Run) kernel() string {
 	return name
 }
 
-// OptimizerKey is the key that the optimizer stands under, or would; nil where
-// nobody knows.
+// OptimizerKey is the key of the optimizer, or the key it would have; nil if it is not known.
 func (r *Run) OptimizerKey() *systems.Key {
 	if of := r.BindingsOf("optimizer"); len(of) > 0 {
 		return of[0].Key
@@ -69,8 +66,7 @@ func SplitOptimizer(optimizer string) (class, kernel string) {
 	return class, kernel
 }
 
-// ClipsUnfused tells whether gradients are clipped by who refuses to do that of a fused
-// optimizer.
+// ClipsUnfused reports whether gradients are clipped by code that refuses fused optimizers.
 func (r *Run) ClipsUnfused() bool {
 	return slices.ContainsFunc(r.BindingsOf("clip"), func(b projects.Bound) bool {
 		return b.Value == true && b.Key.ClipsUnfused

@@ -17,9 +17,9 @@ func (r *Run) loadedShape(own *systems.OwnModel) (shape systems.Shape, loaded bo
 	return shape, loaded
 }
 
-// settleOwnModel is a model of the trainer's own. From scratch it has positions for the
-// block that it is fed. Weights that are loaded have biases, a vocabulary of their own,
-// and positions for so many tokens, which are cropped to the block.
+// settleOwnModel fills in a model of the trainer's own. A model from scratch has as many positions as its
+// block. Loaded weights have biases, their own vocabulary, and a fixed number of positions, which are
+// cropped to the block.
 func (r *Run) settleOwnModel(own *systems.OwnModel, out map[string]any) {
 	config := map[string]any{"model_type": own.Type}
 	shape, loaded := r.loadedShape(own)
@@ -37,8 +37,8 @@ func (r *Run) settleOwnModel(own *systems.OwnModel, out map[string]any) {
 	out["model"] = map[string]any{"config": config}
 }
 
-// ownTokens is how many tokens a model from scratch knows: the trainer looks for them in
-// a meta.pkl beside the data. The warning is that there is one which does not say.
+// ownTokens is the vocabulary size of a model from scratch: the trainer reads it from a meta.pkl next to
+// the data. It returns a warning if that file does not have it.
 func (r *Run) ownTokens(own *systems.OwnModel) (n int, warning string) {
 	dataset, _ := r.ValueOrDefault("shape.dataset").(string)
 	name := path.Join("data", dataset, "meta.pkl")
@@ -55,7 +55,7 @@ func (r *Run) ownTokens(own *systems.OwnModel) (n int, warning string) {
 	return own.Tokens, warning
 }
 
-// unknownTokens is that nobody knows how many tokens a model from scratch has.
+// unknownTokens returns the warning that the vocabulary size of a model from scratch is not known.
 func (r *Run) unknownTokens() []string {
 	own := r.Trainer().OwnModel
 	if own == nil {

@@ -7,8 +7,8 @@ import (
 	"encoding/binary"
 )
 
-// pickledVocabulary is the number behind the key vocab_size in a dict that pickle.dump
-// wrote, 0 where there is none. It looks at those bytes alone and builds nothing.
+// pickledVocabulary is the number after the key vocab_size in a dict that pickle.dump wrote, or 0. It
+// looks only at those bytes and builds no objects.
 func pickledVocabulary(data []byte) int {
 	_, after, _ := bytes.Cut(data, []byte("vocab_size"))
 	if memo, ok := bytes.CutPrefix(after, []byte{0x94}); ok { // MEMOIZE, from protocol 4 on

@@ -12,10 +12,9 @@ import (
 	"snug/internal/setup"
 )
 
-// 4-bit weights of bitsandbytes. Files turn it on with one key, and
-// what is left open their trainers have each their own way: which type products are
-// computed in, whether what is not quantized is cast to float32, what adapters are cast
-// to.
+// 4-bit weights of bitsandbytes. Files turn them on with one key. Trainers differ in what they do about
+// the rest: the type of products, whether what is not quantized is cast to float32, and the type of
+// adapters.
 
 // quantizing is the key that quantizes weights, nil where none does.
 func (r *Run) quantizing() *projects.Bound {
@@ -35,7 +34,7 @@ func (r *Run) QuantizedAt() string {
 	return ""
 }
 
-// settleQuantization says how weights are quantized, where they are.
+// settleQuantization fills in how weights are quantized, if they are.
 func (r *Run) settleQuantization(out map[string]any) {
 	in, _ := out["quantization"].(map[string]any)
 	b := r.quantizing()
@@ -70,13 +69,12 @@ func (r *Run) settleQuantization(out map[string]any) {
 	put(out, "versions.bitsandbytes", installed(r.Files(), bnbInfo))
 	r.settleQuantized(out)
 	if lora, _ := out["lora"].(map[string]any); lora != nil {
-		lora["peft"] = true // nobody else has adapters beside quantized weights
+		lora["peft"] = true // only PEFT has adapters on quantized weights
 	}
 }
 
-// settleQuantized is what quantizing says of the rest: it is from_pretrained that quantizes, and
-// that loads a model as it is saved; PEFT's function that casts the rest to float32 turns
-// checkpointing on as well.
+// settleQuantized fills in what quantizing implies: from_pretrained quantizes, and loads a model as it
+// was saved; PEFT's function that casts the rest to float32 turns checkpointing on as well.
 func (r *Run) settleQuantized(out map[string]any) {
 	precision, _ := out["precision"].(string)
 	if r.Trainer().OwnProgram && out["weights"] == nil && (precision == "" || strings.HasPrefix(precision, "amp-")) && !strings.HasPrefix(r.transformers, "4.") {

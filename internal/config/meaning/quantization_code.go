@@ -8,9 +8,9 @@ import (
 	"snug/internal/pattern"
 )
 
-// What a script does with quantized weights, as its text says.
+// What a script does with quantized weights, according to its text.
 
-// checkpointsInCode tells whether prepare_model_for_kbit_training does so.
+// checkpointsInCode reports whether prepare_model_for_kbit_training does so.
 func (r *Run) checkpointsInCode() bool {
 	return r.prepares() && !preparesAlone.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
@@ -18,14 +18,14 @@ func (r *Run) checkpointsInCode() bool {
 var preparesAlone = pattern.New(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_gradient_checkpointing\s*=\s*False`,
 	"prepare_model_for_kbit_training(")
 
-// prepares tells whether a script casts to float32 what is not quantized.
+// prepares reports whether a script casts to float32 what is not quantized.
 func (r *Run) prepares() bool {
 	return r.inCode() && prepares.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
 
 var prepares = pattern.New(`(?m)^[^#\n]*\bprepare_model_for_kbit_training\(`, "prepare_model_for_kbit_training(")
 
-// inCode tells whether the project's main file is a Python script.
+// inCode reports whether the project's main file is a Python script.
 func (r *Run) inCode() bool {
 	return r.Primary != nil && r.Primary.Tree.Layers[0].Doc.Format() == doc.Python
 }

@@ -12,8 +12,8 @@ import (
 
 // Quantized weights that are not simulated, and what files leave open about others.
 
-// quantizesNothing tells whether nothing is quantized for want of a second flag, which
-// says by what.
+// quantizesNothing reports whether nothing is quantized because a second flag, which names the method, is
+// missing.
 func (r *Run) quantizesNothing(b *projects.Bound) bool {
 	return b.Key.Quantizer != nil && b.Key.Quantizer.NeedsMethod && len(r.BindingsOf("quant_method")) == 0
 }
@@ -33,8 +33,7 @@ func (r *Run) unquantizable(b *projects.Bound) string {
 	return ""
 }
 
-// refusedQuantization is what is missing where weights are quantized in a way that is not
-// simulated.
+// refusedQuantization returns what is missing if weights are quantized in a way that is not simulated.
 func (r *Run) refusedQuantization() []Missing {
 	b := r.quantizing()
 	if b == nil || r.unquantizable(b) == "" {

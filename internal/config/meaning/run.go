@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package meaning says what the values in a project's files mean together: the setup of
-// the run, what is missing to estimate it, and what no figure shows.
+// Package meaning interprets the values found in a project's files: the setup of the run they describe,
+// what is missing for an estimate, and what the estimate does not cover. It reads no files.
 package meaning
 
 import (
@@ -11,8 +11,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// Run is the training run that the files of a project describe: what their values
-// mean, together and with what the trainer does by itself.
+// Run is the training run that the files of a project describe: their values together with the trainer's
+// defaults.
 type Run struct {
 	*projects.Found
 	// Bindings are the settings that the files hold, in the order in which people
@@ -21,7 +21,7 @@ type Run struct {
 
 	transformers string // its version, where it is known
 	trl          string // and TRL's
-	gpus         int    // how many its user names, 0 where the files are to say
+	gpus         int    // the number given by the user; 0 leaves it to the files
 }
 
 // New is the run that was found in a folder.
@@ -45,8 +45,7 @@ func (r *Run) RunsAs(other *Run) {
 	r.Spans(other.gpus)
 }
 
-// Spans has the project run on as many GPUs as its user names, spread as its files
-// say; 0 leaves it as it is.
+// Spans sets the number of GPUs that the user gives, spread as the files say; 0 changes nothing.
 func (r *Run) Spans(gpus int) {
 	r.gpus = cmp.Or(gpus, r.gpus)
 }

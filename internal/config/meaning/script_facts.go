@@ -13,9 +13,8 @@ import (
 	"snug/internal/setup"
 )
 
-// What a file does not say its system takes by default, and the system's table
-// knows that. A script that passes flags is no system; whose defaults hold where
-// it passes none, the program decides that it starts.
+// Where a file does not set something, the default of its system holds, which is in the system's table. A
+// script that passes flags is not a system: the program that it starts decides which defaults hold.
 
 // scriptType is the type that a Python script names where it loads its model, "" where
 // it names none.
@@ -48,7 +47,7 @@ func (r *Run) adaptersMadeAt() int {
 
 var newAdapters = pattern.New(`(?m)^[^#\n]*\b(?:get_peft_model|LoraConfig)\(`, "get_peft_model(", "LoraConfig(")
 
-// unknownDefaults is that a script starts a program whose defaults nobody knows here.
+// unknownDefaults returns the note that a script starts a program whose defaults are not known.
 func (r *Run) unknownDefaults() []string {
 	if r.Primary == nil || r.Trainer().Commands == nil {
 		return nil

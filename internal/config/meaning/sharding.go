@@ -21,8 +21,7 @@ import (
 // (5.22, modeling_utils.py), whatever accelerate's zero3_init_flag says: 1.15 tells
 // transformers of DeepSpeed's config in any case (set_deepspeed_weakref).
 
-// loadKind is dist.load of a kind, "" where it has none, nobody can tell or a
-// setup means it anyway.
+// loadKind is dist.load for a kind; "" if it has none, if it is not known, or if it is the default.
 func (r *Run) loadKind(kind string) string {
 	if !setup.DistTakes(kind, "load") {
 		return ""
@@ -36,7 +35,7 @@ func (r *Run) loadKind(kind string) string {
 	return setup.LoadSharded
 }
 
-// readByLibrary tells whether the key of a setting is one that a library reads.
+// readByLibrary reports whether the key of a setting is one that a library reads.
 // Without any, some shard by themselves.
 func (r *Run) readByLibrary(setting string) bool {
 	of := r.BindingsOf(setting)
@@ -45,7 +44,7 @@ func (r *Run) readByLibrary(setting string) bool {
 	})
 }
 
-// shardsByItself tells whether a run over several GPUs is FSDP's without a key that says
+// shardsByItself reports whether a run over several GPUs is FSDP's without a key that says
 // so: torchtitan's, and those of torchtune's recipes that are called distributed, which
 // make the model on the meta device (torchtune 0.6.1, recipes/*_distributed.py).
 func (r *Run) shardsByItself() bool {
@@ -68,7 +67,7 @@ func (r *Run) gatherType(kind, precision string) string {
 	return cast
 }
 
-// gathersInAutocast tells whether accelerate or Lightning wraps the model.
+// gathersInAutocast reports whether accelerate or Lightning wraps the model.
 func (r *Run) gathersInAutocast() bool {
 	return slices.ContainsFunc(r.BindingsOf("dist.kind"), func(b projects.Bound) bool {
 		return b.Source.System.GathersInAutocast

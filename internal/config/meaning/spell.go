@@ -9,9 +9,8 @@ import (
 	"snug/internal/config/doc"
 )
 
-// Spell is how the project's main file would say a setting, as in dtype: float32;
-// "" where its system has no key for that. It is for messages: a flag of snug answers
-// for once, a key of the file for good.
+// Spell returns how the project's main file would write a setting, as in dtype: float32; "" if its system
+// has no key for it. It is for messages: a flag of snug applies once, a key of the file every time.
 func (r *Run) Spell(setting string, value any) string {
 	system := r.Trainer()
 	if r.Primary == nil || system.OwnProgram {

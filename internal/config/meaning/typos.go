@@ -12,10 +12,9 @@ import (
 	"snug/internal/spelling"
 )
 
-// A key that is misspelt is a key that nobody reads: most trainers leave it at
-// their default without a word. Systems have many more keys than their tables here,
-// so that a warning is given only about what is a few letters away from one that matters,
-// and only where that one is not there itself.
+// A misspelt key is read by nobody: most trainers silently use their default. Systems have many more keys
+// than their tables here, so there is a warning only about a key that is a few letters away from one that
+// matters, and only if that one is missing.
 
 // typos is the keys that are most likely others, misspelt.
 func (r *Run) typos() []string {

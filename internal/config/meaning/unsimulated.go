@@ -11,15 +11,15 @@ import (
 	"snug/internal/config/systems"
 )
 
-// Some keys change what a run takes in ways that are not simulated. The tables list
-// them beside the others, with what they do; here it becomes a sentence. What makes
-// figures mean nothing is refused. What leaves them a bound is noted.
+// Some keys change the memory of a run in ways that are not simulated. The tables list them with the
+// others, together with what they do; this file makes sentences of them. A run whose figures would be
+// meaningless is refused. If the figures are still a bound, there is a note.
 
-// Training is what is missing where the training is not of the kind that is
-// estimated. A recording of the run has it.
+// Training is the name of what is missing if the training is of a kind that cannot be estimated. A
+// recording of the run includes it.
 const Training = "training"
 
-// asWritten is a key with its value where the value is what matters.
+// asWritten is a key, with its value if the value matters.
 func asWritten(b projects.Bound) string {
 	if b.Key.Kind == systems.Word {
 		return b.Path.String() + " " + strings.Trim(b.Text, `"'`)
@@ -27,7 +27,7 @@ func asWritten(b projects.Bound) string {
 	return b.Path.String()
 }
 
-// refused is what no figure is given for.
+// refused lists what no figures can be given for.
 func (r *Run) refused() []Missing {
 	for _, b := range r.BindingsOf("refused") {
 		if does, _ := b.Value.(string); does != "" {
@@ -42,7 +42,7 @@ func refusal(where, what, does string) string {
 	return fmt.Sprintf("%s: %s %s; this is not estimated; measure it: snug profile -- <your command>", where, what, does)
 }
 
-// noted is what the figures leave out by the word of a file.
+// noted lists what the figures do not include because of a key in a file.
 func (r *Run) noted() []string {
 	var out []string
 	for _, b := range r.BindingsOf("noted") {
@@ -53,7 +53,8 @@ func (r *Run) noted() []string {
 	return append(out, r.notedByDefault()...)
 }
 
-// notedByDefault is what a system does that its files do not turn off.
+// notedByDefault lists what a system does by default that the figures do not include, unless its files
+// turn it off.
 func (r *Run) notedByDefault() []string {
 	var out []string
 	if r.Primary == nil {

@@ -8,9 +8,9 @@ import (
 	"snug/internal/config/projects"
 )
 
-// Value is what a setting is now, in a setup's terms, or nil where no file says
-// it: an int, float64, bool, string, []string or map[string]any. Of a schedule
-// it is the first phase, of several stages the one that takes the most.
+// Value is the current value of a setting, in a setup's terms, or nil if no file has it: an int, float64,
+// bool, string, []string or map[string]any. For a schedule it is the first phase, for several stages the
+// one that takes the most.
 func (r *Run) Value(setting string) any {
 	if r.Own != nil {
 		if v, ok := r.Own.Set[setting]; ok {
@@ -72,8 +72,8 @@ func (r *Run) bestOf(setting string) any {
 	return best
 }
 
-// firstNonNil keeps the first of two values: the tables and the order of the files
-// say which one counts.
+// firstNonNil keeps the first of two values: the tables and the order of the files decide which one
+// counts.
 func firstNonNil(first, v any) any {
 	if first != nil {
 		return first
@@ -90,7 +90,7 @@ func largerNumber(best, v any) any {
 	return firstNonNil(best, v)
 }
 
-// World is how many GPUs the run has as far as its user or the files say, else 1.
+// World is the number of GPUs given by the user or the files, otherwise 1.
 func (r *Run) World() int {
 	if r.gpus > 0 {
 		return r.gpus
@@ -121,8 +121,7 @@ func (r *Run) firstNumber(setting string) int {
 	return 0
 }
 
-// Whole is a setting as a number, with the system's default where no file says
-// it; 0 where nobody knows.
+// Whole is a setting as a number, with the system's default if no file has it; 0 if it is not known.
 func (r *Run) Whole(setting string) int {
 	if n, ok := r.Value(setting).(int); ok {
 		return n
@@ -131,8 +130,8 @@ func (r *Run) Whole(setting string) int {
 	return n
 }
 
-// DefaultValue is what the run's system takes where no key says otherwise: "auto" in
-// DeepSpeed's file leaves the word to the trainer.
+// DefaultValue is the default of the run's system. "auto" in DeepSpeed's file leaves the value to the
+// trainer.
 func (r *Run) DefaultValue(setting string) any {
 	said := slices.ContainsFunc(r.BindingsOf(setting), func(b projects.Bound) bool {
 		return (b.Value != projects.Auto || !b.Source.System.Tied) && !leavesToTrainer(b)
@@ -143,7 +142,7 @@ func (r *Run) DefaultValue(setting string) any {
 	return r.trainerDefault(setting)
 }
 
-// trainerDefault is what the run's system takes where there is no key.
+// trainerDefault is the value that the run's system uses if there is no key.
 func (r *Run) trainerDefault(setting string) any {
 	for _, k := range r.Trainer().ForSetting(setting) {
 		if v := projects.Default(k, r.World()); v != nil {
@@ -156,8 +155,8 @@ func (r *Run) trainerDefault(setting string) any {
 	return nil
 }
 
-// Accumulation is the forwards per optimizer step: from its own key, or from
-// the total batch where a system has only that.
+// Accumulation is the number of forward passes per optimizer step: from its own key, or from the total
+// batch if a system has only that.
 func (r *Run) Accumulation() int {
 	if n := r.Whole("accumulation"); n > 0 {
 		return n

@@ -13,8 +13,8 @@ import (
 	"snug/internal/setup"
 )
 
-// Warnings is what the figures of a run leave out, and cannot be refused for it. The
-// run is what the project's files say, with what its user said over them.
+// Warnings lists what the figures of a run do not include, if that is no reason to refuse it. run is the
+// setup of the project's files with the user's own values.
 func (r *Run) Warnings(run map[string]any) []string {
 	out := append(r.typos(), r.missingFiles(run)...)
 	if r.Unsearched != "" {
@@ -38,7 +38,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	return out
 }
 
-// unknownSpread is that files shard a run and do not say over how many GPUs.
+// unknownSpread returns the warning that files shard a run without giving the number of GPUs.
 func (r *Run) unknownSpread() []string {
 	kind, _ := r.Value("dist.kind").(string)
 	said := r.World() > 1 || r.gpus > 0 || len(r.BindingsOf("dist.world")) > 0
@@ -49,7 +49,7 @@ func (r *Run) unknownSpread() []string {
 	return []string{fmt.Sprintf("%s: no file says how many GPUs %s uses; one GPU is assumed, without it; give --gpus N", of[0].Where(), kind)}
 }
 
-// ownLayers is that a trainer puts kernels of its own in the place of PEFT's layers.
+// ownLayers returns the warning that a trainer replaces PEFT's layers with its own kernels.
 func (r *Run) ownLayers() []string {
 	kernels := r.Trainer().LoRAKernels
 	if kernels == "" || !r.adapts() {
@@ -62,8 +62,8 @@ func (r *Run) ownLayers() []string {
 	return []string{fmt.Sprintf("%s: PEFT's layers are counted; %s keep less for backward", r.Primary.File, kernels)}
 }
 
-// castsWithoutFlash is what a trainer holds in float32 beside weights of 16 bits unless
-// attention or adapters want one type everywhere.
+// castsWithoutFlash returns the warning that a trainer keeps some weights in float32 besides the 16-bit
+// ones, unless attention or adapters need one type everywhere.
 func (r *Run) castsWithoutFlash() []string {
 	if !r.Trainer().CastsWithoutFlash || r.adapts() {
 		return nil
@@ -96,7 +96,7 @@ func (r *Run) computedSettings(run map[string]any) []string {
 	return out
 }
 
-// field is what a setup says of a setting, as lora.rank.
+// field is the value of a setting in a setup, such as lora.rank.
 func field(fields map[string]any, setting string) any {
 	outer, inner, nested := strings.Cut(setting, ".")
 	if !nested {
@@ -106,8 +106,8 @@ func field(fields map[string]any, setting string) any {
 	return in[inner]
 }
 
-// flagOf is the flag that says a setting, "" where it is no matter for a note: a batch
-// and a model have to be said in any case, and workers take no memory of the card.
+// flagOf is the flag of a setting, or "" if a note need not mention it: a batch and a model have to be
+// given anyway, and workers take no GPU memory.
 func flagOf(setting string) string {
 	switch setting {
 	case "model", "batch", "workers", "effective":
@@ -119,7 +119,7 @@ func flagOf(setting string) string {
 	return setup.FlagOf(setting)
 }
 
-// shortened is a value that is no longer than a line has room for.
+// shortened cuts a value to the room of a line.
 func shortened(text string) string {
 	line, _, cut := strings.Cut(text, "\n")
 	if runes := []rune(line); len(runes) > 32 {

@@ -9,12 +9,11 @@ import (
 	"snug/internal/setup"
 )
 
-// What weights are loaded in is another matter than autocast: weights of bfloat16
-// under autocast to bfloat16 are what most people run, since transformers 5 loads a
-// model as it is saved. What trains is then of 16 bits as well, gradients and
-// optimizer states with it, unless the trainer casts it.
+// The type in which weights are loaded is independent of autocast. Most people run bfloat16 weights under
+// autocast to bfloat16, because transformers 5 loads a model as it was saved. Then trained weights,
+// gradients and optimizer states have 16 bits too, unless the trainer casts them.
 
-// ValueOrDefault is what files say of a setting, or else the system by itself.
+// ValueOrDefault is the value of a setting in the files, or else the system's default.
 func (r *Run) ValueOrDefault(setting string) any {
 	if v := r.Value(setting); v != nil {
 		return v
@@ -22,8 +21,8 @@ func (r *Run) ValueOrDefault(setting string) any {
 	return r.DefaultValue(setting)
 }
 
-// IsUnused is a setting that says nothing: flags of a program that nobody knows may be
-// called like those that load a model.
+// IsUnused reports whether a setting has no effect: an unknown program may have flags named like those
+// that load a model.
 func (r *Run) IsUnused(setting string) bool {
 	return setting == "weights" && r.Trainer().Commands != nil && !r.adapts()
 }
@@ -49,7 +48,7 @@ func (r *Run) settleWeights(out map[string]any, adapts bool) {
 	}
 }
 
-// heldIn is what the files and the system say of the weights, "" for float32.
+// heldIn is the type of the weights according to the files and the system; "" for float32.
 func (r *Run) heldIn(out map[string]any) string {
 	held, _ := out["weights"].(string)
 	inScript := r.scriptType()
@@ -89,7 +88,7 @@ func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, a
 	return "", precision
 }
 
-// deepspeed tells whether DeepSpeed holds the weights.
+// deepspeed reports whether DeepSpeed holds the weights.
 func (r *Run) deepspeed() bool {
 	kind, _ := r.Value("dist.kind").(string)
 	return (&setup.Dist{Kind: kind}).DeepSpeed()

@@ -15,12 +15,12 @@ import (
 // Bound is a binding with what it takes to change it.
 type Bound struct {
 	Binding
-	Key    *systems.Key // what the table says of it
+	Key    *systems.Key // its row in the table
 	Source *Source      // the configuration that it was found in
 	Place  tree.Place   // and where
 	// Unknown is a word that the system understands and snug does not.
 	Unknown string
-	// rivals are other places that may be the one that was meant.
+	// rivals are other places that may have been meant.
 	rivals []string
 }
 
@@ -77,7 +77,7 @@ func (s *Source) bindRest(out []Bound) ([]Bound, error) {
 	return out, err
 }
 
-// bound reads one key where it stands; nil where it is not there after all.
+// bound reads one key at its place; nil if it is not there after all.
 func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 	at, err := s.Tree.Find(p)
 	if errors.Is(err, tree.ErrAbsent) {
@@ -87,7 +87,7 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 		return nil, err
 	}
 	if at.Value.Kind == doc.Map && s.System.Within(k.Path) && (k.Kind != systems.Link || !IsComputed(at.Value)) {
-		return nil, nil // its own keys say it
+		return nil, nil // it has its own keys
 	}
 	value, err := valueReader{k}.read(s.Tree, at)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 	return b, nil
 }
 
-// notes are what a person should know about a binding.
+// notes are what the user should know about a binding.
 func (b Bound) notes() []string {
 	where := fmt.Sprintf("%s:%d", b.File, b.Line)
 	var out []string
@@ -122,8 +122,8 @@ func (b Bound) notes() []string {
 	return out
 }
 
-// Staged says that a setting has several values at different times or for
-// different data, rather than one value in several files.
+// Staged reports whether a setting has several values for different times or data, as opposed to one
+// value in several files.
 func (b Bound) Staged() bool {
 	return b.Setting == "positives" || b.Setting == "negatives" || strings.Contains(b.Key.Path, ".*.")
 }

@@ -9,7 +9,7 @@ import (
 	"snug/internal/config/systems"
 )
 
-// beside binds the key that stands, or would stand, beside another.
+// beside binds the key that is, or would be, next to another.
 func (s *Source) beside(k *systems.Key, p doc.Path) ([]Bound, error) {
 	if k.Beside == nil || len(p) < 2 {
 		return nil, nil
@@ -21,7 +21,7 @@ func (s *Source) beside(k *systems.Key, p doc.Path) ([]Bound, error) {
 	return []Bound{*b}, nil
 }
 
-// PathBeside is where the kernel of an optimizer stands.
+// PathBeside is the path of the key for an optimizer's kernel.
 func PathBeside(p doc.Path, kernel *systems.Key) doc.Path {
 	return p[:len(p)-1].Join(strings.Split(kernel.Path, ".")...)
 }

@@ -12,7 +12,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// candidate is a value whose name says that it holds a setting.
+// candidate is a value whose name suggests a setting.
 type candidate struct {
 	key   *systems.Key
 	path  doc.Path
@@ -44,7 +44,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 		}
 		rank := h.key*4 + section(v.Parts, v.Path)
 		if IsComputed(v.Value) {
-			rank += 4 * len(keys) // better one that says something
+			rank += 4 * len(keys) // prefer one that has a value
 		}
 		out = append(out, candidate{k, v.Path, v.Value, rank})
 		told = told || slices.Contains(telling, k.Setting)
@@ -78,7 +78,7 @@ func hits(a *systems.System, x *tree.Index) []hit {
 	return out
 }
 
-// endsIn says whether a name ends in a pattern's steps.
+// endsIn reports whether a name ends in a pattern's steps.
 func endsIn(parts []string, pattern string) bool {
 	pattern = strings.TrimPrefix(pattern, "**.")
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -94,7 +94,7 @@ func endsIn(parts []string, pattern string) bool {
 	return false
 }
 
-// passedOver says whether a value belongs to something other than training.
+// passedOver reports whether a value belongs to something other than training.
 func passedOver(parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool {
 		return slices.ContainsFunc(strings.Split(part, "_"), func(w string) bool {
@@ -107,8 +107,8 @@ func passedOver(parts []string) bool {
 	})
 }
 
-// section prefers values that stand where training data is described, and
-// flags over the variables that feed them.
+// section prefers values in sections that describe training data, and flags over the variables that feed
+// them.
 func section(parts []string, p doc.Path) int {
 	if len(p) == 1 && strings.HasPrefix(p[0], "-") {
 		return 0
@@ -121,8 +121,8 @@ func section(parts []string, p doc.Path) int {
 	return 2
 }
 
-// fits says whether a value can be what a key holds at all: an optimizer may be
-// a section, and its name stand in there.
+// fits reports whether a key could have this value at all. An optimizer may be a section that contains
+// its name.
 func fits(k *systems.Key, v doc.Value) bool {
 	switch v.Kind {
 	case doc.Map:

@@ -10,8 +10,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// bindNamed binds the best candidate of each setting. Where two are as good as
-// each other neither is bound: which one is meant only the user knows.
+// bindNamed binds the best candidate of each setting. If two are equally good, neither is bound: only the
+// user knows which one is meant.
 func (s *Source) bindNamed() ([]Bound, error) {
 	found := candidates(s.System, s.Tree)
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
@@ -59,7 +59,7 @@ func (s *Source) bindSetting(out *readings, of []candidate) error {
 	return nil
 }
 
-// filesOwn are the settings that only files have, beside those of a setup.
+// filesOwn are the settings that only files have, in addition to those of a setup.
 var filesOwn = []string{"link", "nodes", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "quant_method", "refused", "noted", "allocator", "target_seq", "eval.batch", "eval.when"}
 
 // readings are bindings, and where among them each value of a setting is.
@@ -68,8 +68,7 @@ type readings struct {
 	at  map[string]int
 }
 
-// add adds a binding. Where two vocabularies read one value, the first that knows
-// it has it.
+// add adds a binding. If two vocabularies read one value, the first one that understands it gets it.
 func (r *readings) add(b Bound) {
 	at := b.Setting + " " + b.Place.At.String()
 	i, there := r.at[at]

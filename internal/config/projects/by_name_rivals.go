@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// mostRivals is how many other places a note names.
+// mostRivals limits the other places that a note names.
 const mostRivals = 8
 
 // claims is the candidates for one setting, and which of them have as good a claim
@@ -20,14 +20,14 @@ type claims struct {
 	ranks  map[int][]*claim
 }
 
-// valuePlace is where a value stands: two paths may lead to it.
+// valuePlace identifies the place of a value: two paths may lead to it.
 type valuePlace struct {
 	file  string
 	start int
 	known bool
 }
 
-// claim is the candidates of a rank that mean one value.
+// claim is the candidates of one rank that mean the same value.
 type claim struct {
 	place      valuePlace
 	candidates []int
@@ -57,8 +57,7 @@ func (s *Source) claims(of []candidate) *claims {
 	return c
 }
 
-// rivals are the other places that have as good a claim as a candidate, those that
-// stand first.
+// rivals returns the other places that are as likely as a candidate, first ones first.
 func (c *claims) rivals(i int) []string {
 	var others []int
 	for _, claim := range c.ranks[c.of[i].rank] {

@@ -22,10 +22,10 @@ import (
 //   - of several of one system the one with the main file's usual name wins;
 //   - else the user is asked.
 
-// mainNames are what people call the file that a run starts from.
+// mainNames are usual names of the file that a run starts from.
 var mainNames = []string{"config", "train", "training", "main", "conf", "default"}
 
-// choose finds the run's main source, and leaves the others.
+// choose finds the run's main source, and sets the others aside.
 func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Source, err error) {
 	mains := slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return s.System.Tied || !holds(s, "batch") })
 	if len(mains) == 0 {
@@ -49,7 +49,7 @@ func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Sourc
 	return main, slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return s == main }), nil
 }
 
-// holds says whether a source binds any of some settings.
+// holds reports whether a source binds any of some settings.
 func holds(s *Source, settings ...string) bool {
 	found, err := s.Bind()
 	return err != nil || slices.ContainsFunc(found, func(b Bound) bool { return slices.Contains(settings, b.Setting) })
@@ -122,8 +122,8 @@ func usualName(file string) bool {
 	return slices.Contains(mainNames, strings.ToLower(base))
 }
 
-// attached are the sources that belong to the main one: files that are read
-// beside it, the stages of a curriculum, and the script that starts it.
+// attached returns the sources that belong to the main one: files that are read with it, the stages of a
+// curriculum, and the script that starts it.
 func (p *Found) attached(main *Source, rest []*Source) []*Source {
 	var out []*Source
 	tied := map[*systems.System][]*Source{}
@@ -172,10 +172,9 @@ func (p *Found) stages(main *Source) []*Source {
 	return out
 }
 
-// nearby says whether a file stands in or under the main file's folder and is a
-// stage of a curriculum: it has keys for samples per anchor, and none for a
-// batch. Values do not matter here, so that a wrong one in a stage is an error
-// and one in any other file is not.
+// nearby reports whether a file is in or under the main file's folder and is a stage of a curriculum: it
+// has keys for samples per anchor, and none for a batch. Values do not matter here, so a wrong value in a
+// stage is an error and one in any other file is not.
 func nearby(main, s *Source) bool {
 	dir := path.Dir(main.File)
 	if !s.System.MayBeStage || dir != "." && !strings.HasPrefix(s.File, dir+"/") {

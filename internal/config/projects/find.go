@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package projects finds the configuration of a training run among the files of a
-// folder, and reads the values that its system has keys for. What they mean together is
-// another package's matter.
+// Package projects finds the configuration of a training run among the files of a folder, and reads the
+// values for which its system has keys. Package meaning interprets them.
 package projects
 
 import (
@@ -26,11 +25,11 @@ type nothingFound struct{ root, why string }
 // Error says why nothing was found.
 func (n nothingFound) Error() string { return fmt.Sprintf("%v in %s; %s", ErrNothing, n.root, n.why) }
 
-// Is tells that it is ErrNothing.
+// Is makes errors.Is match ErrNothing.
 func (n nothingFound) Is(e error) bool { return e == ErrNothing }
 
-// Unusable is why what looked like a configuration is none, "" where there was
-// nothing like one.
+// Unusable says why something that looked like a configuration is not one; "" if there was nothing like
+// one.
 func Unusable(err error) string {
 	var n nothingFound
 	errors.As(err, &n)
@@ -48,7 +47,7 @@ func likeliest(notes []string) string {
 	return notes[0]
 }
 
-// unreadable is how the note on a file begins that cannot be read.
+// unreadable is the beginning of the note on a file that cannot be read.
 const unreadable = "passed over: "
 
 // Find finds the settings of a project: in the files that are named, or else in
@@ -237,8 +236,7 @@ func (p *Found) unbind(setting string) {
 // BindingsOf is the bindings of one setting, to look at.
 func (p *Found) BindingsOf(setting string) []Bound { return p.bySetting[setting] }
 
-// Main is the file that holds the run's settings, and what kind it is; empty
-// where snug.yaml binds them all.
+// Main is the file with the run's settings, and its kind; empty if snug.yaml binds them all.
 func (p *Found) Main() (file, title string) {
 	if p.Primary == nil {
 		return "", ""
@@ -260,8 +258,8 @@ func Enumerate(names []string) string {
 // BrokenFile is a file that might be a configuration of the run and could not be
 // read: it has a mistake in it, or may not be opened.
 type BrokenFile struct {
-	File string
-	Err  error // with the line where it has one
+	File string // relative to the folder
+	Err  error  // with the line where it has one
 }
 
 // SourcesRead is the sources that the settings come from, the main one first.

@@ -14,26 +14,24 @@ type Binding struct {
 	File string
 	// Path is the value's place in the file.
 	Path doc.Path
-	// Value is what the setting is now, in a setup's terms: an inverted or
-	// spelled-out key has been read already.
+	// Value is the current value in a setup's terms; inverted and spelled-out keys have been converted.
 	Value any
 	// Text is the value as the file writes it.
 	Text string
-	// Line and Column are where it stands.
+	// Line and Column are its position.
 	Line, Column int
 }
 
-// Found is what was found in a folder.
+// Found is the configuration found in a folder.
 type Found struct {
 	Root string // the folder, as its user names it
-	// Notes are what a person should know: a value that is computed, a key that
-	// is given twice.
+	// Notes are what the user should know: a computed value, a key that is given twice.
 	Notes []string
 
 	files   *reader
 	Names   []string // of the files that were named, where any were
 	Primary *Source  // the file that holds the run's settings, nil where snug.yaml binds all
-	Own     *OwnFile // the project's snug.yaml, nil where there is none
+	Own     *OwnFile // the project's snug.yaml, or nil
 	Bound   []Bound  // every key that was found, in the order of settings
 	// bySetting is the same by setting, in the same order.
 	bySetting   map[string][]Bound
@@ -43,5 +41,5 @@ type Found struct {
 	Unsearched string // what a search did not read, "" where it read all
 }
 
-// Files is the project's files as far as its bounds go.
+// Files gives access to the project's files, within its bounds.
 func (p *Found) Files() Files { return p.files }

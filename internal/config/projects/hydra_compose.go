@@ -15,18 +15,15 @@ import (
 	"snug/internal/pattern"
 )
 
-// Hydra's composition, as its documentation of the defaults list says: each
-// entry is a file of a group, put under the group's name unless its header or
-// the entry says otherwise; a file is laid over its own defaults, unless _self_
-// gives it another place; an override replaces the choice that another file
-// made. What needs Hydra itself (search paths, structured configs, sweeps) is
-// left out, with a note.
+// Hydra's composition, according to its documentation of the defaults list. Each entry is a file of a
+// group, placed under the group's name unless its header or the entry says otherwise. A file overrides
+// its own defaults, unless _self_ gives it another position. An override replaces the choice of another
+// file. What needs Hydra itself (search paths, structured configs, sweeps) is skipped with a note.
 
-// A file without a group may be named any number of times. What it says the last
-// time holds over all that it said before, so the lists are read from their ends, and
-// a file that comes again under the same key is passed over with all that it names:
-// otherwise thirteen files that name each other twice would be a million. Hydra itself
-// refuses a group that is chosen twice for one key.
+// A file without a group may be named any number of times. Its last occurrence overrides the earlier
+// ones, so the lists are read from their ends, and a file that occurs again under the same key is skipped
+// with all that it names; otherwise thirteen files that name each other twice would be a million. Hydra
+// itself refuses a group that is chosen twice for one key.
 
 // hydraComposer collects the layers of a Hydra tree.
 type hydraComposer struct {
@@ -61,7 +58,7 @@ func composeHydra(files *reader, main string, d *doc.Document) (tree.Tree, []str
 	return tree.New(c.layers...), c.notes, nil
 }
 
-// compose begins anew with the main file.
+// compose starts again with the main file.
 func (c *hydraComposer) compose(main string, d *doc.Document) error {
 	c.layers, c.notes, c.seen, c.read = nil, nil, map[string]bool{}, 0
 	return c.add(main, d, "", nil)

@@ -17,7 +17,7 @@ type defaultsEntry struct {
 	override, optional bool
 }
 
-// isSelf says that the entry stands for its own file.
+// isSelf reports whether the entry stands for its own file.
 func (e defaultsEntry) isSelf() bool { return e.option == "_self_" && e.group == "" }
 
 // defaultsOf reads a file's defaults list, up to one entry more than there may be.
@@ -35,8 +35,8 @@ func defaultsOf(d *doc.Document, most int) ([]defaultsEntry, error) {
 	return listed(d, most)
 }
 
-// listed are the entries of a list of texts and of maps from groups to options. One
-// walk finds them all; what stands behind an alias is looked up.
+// listed returns the entries of a list of texts and of maps from groups to options. One walk finds them
+// all; aliases are looked up.
 func listed(d *doc.Document, most int) (out []defaultsEntry, err error) {
 	d.Walk(func(v doc.Value) bool {
 		p := v.Path

@@ -25,10 +25,10 @@ func (p *Found) noteAbsent(b Bound, name string) {
 	p.bind(b)
 }
 
-// NamesDeepSpeed is whether a key is for DeepSpeed's files.
+// NamesDeepSpeed reports whether a key names DeepSpeed's file.
 func (b Bound) NamesDeepSpeed() bool { return strings.Contains(b.Key.Path, "deepspeed") }
 
-// namesFile is whether the value of a key is a file.
+// namesFile reports whether the value of a key is a file.
 func (b Bound) namesFile(name string) bool {
 	return len(b.Key.Endings) == 0 || slices.Contains(b.Key.Endings, path.Ext(name))
 }

@@ -23,8 +23,8 @@ func (s *Source) programs() []string {
 	return out
 }
 
-// programTrainer is the system whose flags a program of the user's own takes that a shell
-// script starts, nil where no such program is here or it does not say.
+// programTrainer returns the system whose flags are taken by the user's program that a shell script
+// starts; nil if the program is not here or does not show it.
 func (s *Source) programTrainer(files Files) *systems.System {
 	for _, name := range s.programs() {
 		for _, at := range []string{path.Clean(name), path.Join(path.Dir(s.File), name)} {
@@ -42,7 +42,7 @@ func (s *Source) programTrainer(files Files) *systems.System {
 	return nil
 }
 
-// StartsProgram tells whether a script starts a program whose name ends so, by its name or by
+// StartsProgram reports whether a script starts a program whose name ends in ending, by its name or by
 // the path of a copy.
 func (s *Source) StartsProgram(ending string) bool {
 	return slices.ContainsFunc(s.Tree.Layers[0].Doc.Commands(), func(words []string) bool {

@@ -12,13 +12,12 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Auto is the value of a setting that a file leaves to somebody else: DeepSpeed
-// takes "auto" from TrainingArguments, Composer and Ultralytics find a batch
-// themselves. It is never overwritten.
+// Auto is the value of a setting that a file leaves to another program: DeepSpeed takes "auto" from
+// TrainingArguments; Composer and Ultralytics find a batch themselves. It is never overwritten.
 const Auto = "auto"
 
-// Phase is one step of an accumulation schedule: from that epoch on, so many
-// forwards per optimizer step.
+// Phase is one step of an accumulation schedule: from an epoch on, a number of forward passes per
+// optimizer step.
 type Phase struct {
 	From  int // the epoch
 	Count int // forwards
@@ -78,12 +77,12 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 // Read understands a value of a key in a setup's terms.
 func Read(k *systems.Key, t tree.Tree, at tree.Place) (any, error) { return valueReader{k}.read(t, at) }
 
-// IsComputed tells whether only a program knows a value: an expression, or a call.
+// IsComputed reports whether a value is known only to a program: an expression or a call.
 func IsComputed(v doc.Value) bool {
 	return v.Kind == doc.Expression || v.Kind == doc.Map && isCall(v.Text)
 }
 
-// isCall knows what a program writes for a call: name(…) and a.b.name(…).
+// isCall recognizes a call in a program: name(…) and a.b.name(…).
 func isCall(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -96,7 +95,7 @@ func isCall(text string) bool {
 	return false
 }
 
-// isDottedName knows name and a.b.name.
+// isDottedName recognizes name and a.b.name.
 func isDottedName(text string) bool {
 	for step := range strings.SplitSeq(text, ".") {
 		if step == "" || step[0] >= '0' && step[0] <= '9' || strings.ContainsFunc(step, func(r rune) bool { return r >= 0x80 || !isWordByte(byte(r)) }) {
@@ -106,8 +105,8 @@ func isDottedName(text string) bool {
 	return true
 }
 
-// readType is a type that a program names, torch.bfloat16; what else a program works
-// out only the program knows.
+// readType reads a type that a program names, torch.bfloat16; anything else that a program computes is
+// unknown.
 func (k valueReader) readType(v doc.Value) any {
 	name, typed := strings.CutPrefix(v.Text, "torch.")
 	if means, known := systems.Meaning(k.Words, name); typed && known {
@@ -116,7 +115,7 @@ func (k valueReader) readType(v doc.Value) any {
 	return nil
 }
 
-// wrong says that the value is not of the kind that is due.
+// wrong returns the error that the value is of the wrong kind.
 func (k valueReader) wrong(at tree.Place) error {
 	return fmt.Errorf("%s:%d:%d: %s is %s, but %s is expected (%s)",
 		at.File, at.Value.Line, at.Value.Column, at.Path, article(string(at.Value.Kind)), article(string(k.Kind)), k.Setting)

@@ -43,7 +43,7 @@ func (k valueReader) readWord(t tree.Tree, at tree.Place) (any, error) {
 	return unknownWord{text}, nil
 }
 
-// readOn is what a key means that is on above 1, or by being there.
+// readOn reads a key that is on if it is above 1, or if it is there.
 func (k valueReader) readOn(at tree.Place) any {
 	f, counts := systems.AsNumber(at.Value)
 	on, switches := systems.AsBool(at.Value)

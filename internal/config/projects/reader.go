@@ -83,7 +83,7 @@ func (r *reader) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// errDense says that a file has more values than are kept of all, by its commas and
+// errDense means that a file has more values than are kept of all, by its commas and
 // lines: to take it apart in order to count them would take hundreds of megabytes.
 var errDense = fmt.Errorf("more than %d lines and commas, too many for a config; is it the right file?", mostKept)
 
@@ -134,17 +134,16 @@ type candidateFile struct {
 	size int64
 }
 
-// searched is what a search made of a file.
+// searched is the result of reading a file in a search.
 type searched struct {
 	name   string
-	source *Source // nil where it is nobody's
+	source *Source // nil if it belongs to no system
 	notes  []string
 	err    error
 }
 
-// lookAt takes apart what a search found, the smallest files first, as far as the
-// bounds go. What it read is in the order of the search; keep says which of it may
-// matter.
+// lookAt parses what a search found, the smallest files first, within the bounds. The result is in the
+// order of the search; keep says which files may matter.
 func (r *reader) lookAt(all []candidateFile, keep func(*Source) bool) (out []searched, unread int) {
 	order := make([]int, len(all))
 	for i := range all {
@@ -166,7 +165,7 @@ func (r *reader) lookAt(all []candidateFile, keep func(*Source) bool) (out []sea
 	return out, unread
 }
 
-// lookOnce is lookAt of one file, nil where the bounds are reached.
+// lookOnce is lookAt for one file; nil if the limits are reached.
 func (r *reader) lookOnce(name string, keep func(*Source) bool) *searched {
 	if r.keep < 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 // A script puts adapters onto its model with PEFT's LoraConfig. Its arguments count
 // where the call has a name or is an argument by name, as peft_config=LoraConfig(...).
 
-// isLoraConfig knows LoraConfig(…) and peft.LoraConfig(…).
+// isLoraConfig recognizes LoraConfig(…) and peft.LoraConfig(…).
 func isLoraConfig(text string) bool {
 	class, _, call := strings.Cut(text, "(")
 	return call && (class == "LoraConfig" || strings.HasSuffix(class, ".LoraConfig")) && isDottedName(class)

@@ -10,8 +10,8 @@ import (
 	"snug/internal/config/tree"
 )
 
-// passedDeepSpeed is what the config of DeepSpeed's says that an argument at p is, where that
-// is a dict with a name of its own.
+// passedDeepSpeed returns the values of a DeepSpeed config that is passed as the argument at p, if it is
+// a dict with a name.
 func passedDeepSpeed(a *systems.System, t tree.Tree, p doc.Path, v doc.Value) []candidate {
 	if a.For == nil || v.Kind != doc.Map || p[len(p)-1]+"." != systems.DeepSpeedPrefix {
 		return nil
@@ -30,8 +30,8 @@ func passedDeepSpeed(a *systems.System, t tree.Tree, p doc.Path, v doc.Value) []
 	return out
 }
 
-// inDeepSpeed tells whether a value stands in a config of DeepSpeed's within a script:
-// its batch and its precision are for DeepSpeed to compare.
+// inDeepSpeed reports whether a value is in a DeepSpeed config within a script: DeepSpeed itself compares
+// its batch and its precision.
 func inDeepSpeed(t tree.Tree, p doc.Path) bool {
 	for i := 1; i < len(p); i++ {
 		if t.Has(p[:i].Join("zero_optimization")) {

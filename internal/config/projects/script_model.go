@@ -27,10 +27,10 @@ var newDType = pattern.New(`\bfrom_pretrained\((?:[^()]|\([^()]*\))*?[\s,(](?:to
 
 // LoadedModel is the model that a script loads, and with which head.
 type LoadedModel struct {
-	Name, Head string // "" where the script does not say
-	// Class is what has that head, and where it stands.
+	Name, Head string // "" if the script does not say
+	// Class is the class with that head, and Where its position.
 	Class, Where string
-	// ByScript is that the script has the model itself, rather than its trainer.
+	// ByScript means that the script loads the model, not its trainer.
 	ByScript bool
 }
 
@@ -46,7 +46,7 @@ var (
 // counted as a sentence encoder. So is a model without any head (BertModel).
 var encoders = []string{"ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice"}
 
-// findModel is what a script says of its model.
+// findModel returns what a script says about its model.
 func (s *Source) findModel() LoadedModel {
 	d := s.Tree.Layers[0].Doc
 	switch d.Format() {

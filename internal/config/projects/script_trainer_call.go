@@ -22,7 +22,7 @@ var (
 	firstText     = pattern.New(`^\s*("[^"\n]*")`)
 )
 
-// trainerModel is that model as the script writes it, "" where there is none.
+// trainerModel is that model as the script writes it, or "".
 func trainerModel(text string) string {
 	for from := 0; ; {
 		at := strings.Index(text[from:], trainerName)
@@ -46,8 +46,8 @@ func trainerModel(text string) string {
 	}
 }
 
-// callsOn is where the arguments of a line's calls begin, comments left out, and
-// where the line ends.
+// callsOn returns where the arguments of a line's calls begin, ignoring comments, and where the line
+// ends.
 func callsOn(text string, line int) (calls []int, end int) {
 	end = len(text)
 	if i := strings.IndexByte(text[line:], '\n'); i >= 0 {
@@ -66,8 +66,7 @@ func callsOn(text string, line int) (calls []int, end int) {
 	}
 }
 
-// argumentModel is the argument called model of a call whose arguments begin at a
-// byte, "" where there is none.
+// argumentModel is the argument named model of a call whose arguments begin at a byte, or "".
 func argumentModel(text string, at int) string {
 	for range mostUnits + 1 {
 		if strings.HasPrefix(text[at:], "model") && !isWordByte(text[at-1]) {
@@ -90,7 +89,7 @@ func argumentModel(text string, at int) string {
 	return ""
 }
 
-// isWordByte says whether a character can be part of a name.
+// isWordByte reports whether a character can be part of a name.
 func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }

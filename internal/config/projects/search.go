@@ -14,10 +14,11 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Files is how a project is read: names are relative to its folder, with
-// slashes.
+// Files reads a project: names are relative to its folder, with slashes.
 type Files interface {
+	// ReadFile returns the content of a file.
 	ReadFile(name string) ([]byte, error)
+	// ReadDir lists a folder, sorted by name.
 	ReadDir(name string) ([]fs.DirEntry, error)
 }
 
@@ -95,7 +96,7 @@ func worthReading(e fs.DirEntry) bool {
 	return err == nil && info.Size() <= largestFile
 }
 
-// saysBatch tells whether a Python file may hold what plain looks for: batch_size,
+// saysBatch reports whether a Python file may hold what plain looks for: batch_size,
 // batch-size or batchsize in whatever case, or "--bs".
 func saysBatch(text []byte) bool {
 	for i, c := range text {
@@ -165,7 +166,7 @@ func readSource(files *reader, name string, searching bool) (*Source, []string, 
 	return s, notes, err
 }
 
-// reason strips what the message says already: the operation and the path.
+// reason strips what the message already contains: the operation and the path.
 func reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

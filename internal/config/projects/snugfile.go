@@ -40,20 +40,20 @@ type OwnFile struct {
 	Files   []string       // to read, and no others
 	Model   map[string]any // as in a setup
 	Bind    []OwnBinding   // where settings stand
-	Set     map[string]any // what no file says
+	Set     map[string]any // values that no file has
 	Command []string       // the words of the one that trains
 }
 
-// OwnBinding is one setting and the places that hold it.
+// OwnBinding is one setting and one place that has it.
 type OwnBinding struct {
-	Setting string
+	Setting string // the name of the setting
 	file    string
-	Path    doc.Path
-	Not     bool
-	where   string // in the snug.yaml
+	Path    doc.Path // of the value in the file
+	Not     bool     // the file holds the opposite of the setting
+	where   string   // in the snug.yaml
 }
 
-// readSnugFile reads the project's snug.yaml; nil where there is none.
+// readSnugFile reads the project's snug.yaml; nil if there is none.
 func readSnugFile(files Files) (*OwnFile, error) {
 	data, err := files.ReadFile(SnugFile)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,7 +11,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// adopt puts what a snug.yaml binds in the place of what was found.
+// adopt replaces what was found by what a snug.yaml binds.
 func (p *Found) adopt(own *OwnFile) error {
 	p.Own = own
 	open := map[string]*Source{}
@@ -52,7 +52,7 @@ func (p *Found) adopt(own *OwnFile) error {
 	return nil
 }
 
-// OwnKey is how a bound value is read.
+// OwnKey returns the key with which a bound value is read.
 func OwnKey(b OwnBinding) (*systems.Key, error) {
 	s, err := systems.SettingNamed(b.Setting)
 	if err != nil {

@@ -22,7 +22,7 @@ type Source struct {
 	// to, where that program is here and says so.
 	program *systems.System
 
-	// What is asked again and again is worked out once.
+	// Results that are used repeatedly are computed once.
 	Bind      func() ([]Bound, error) // the settings
 	Trainer   func() *systems.System  // the one that reads it
 	Model     func() LoadedModel      // the model that a script loads
@@ -39,8 +39,7 @@ func NewSource(file string, a *systems.System, t tree.Tree) *Source {
 	return s
 }
 
-// recognise finds the system that a tree of one document follows: the first
-// one whose signs it shows. Nil means that nobody knows it.
+// recognise returns the system of a tree of one document: the first whose signs it has, or nil.
 func recognise(t tree.Tree) *systems.System {
 	d := t.Layers[0].Doc
 	for _, a := range systems.All() {
@@ -51,7 +50,7 @@ func recognise(t tree.Tree) *systems.System {
 	return nil
 }
 
-// matches says whether a tree shows the signs of a system.
+// matches reports whether a tree shows the signs of a system.
 func matches(a *systems.System, t tree.Tree) bool {
 	if a.ByName {
 		return len(candidates(a, t)) > 0

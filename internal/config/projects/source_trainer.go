@@ -9,7 +9,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Trainer is whose defaults hold where no file says a setting.
+// Trainer is the system whose defaults hold for settings that no file has.
 func (p *Found) Trainer() *systems.System {
 	if p.Primary != nil {
 		return p.Primary.Trainer()
@@ -26,8 +26,7 @@ func (p *Found) Trainer() *systems.System {
 	return systems.Nobody()
 }
 
-// findTrainer is the one that reads a source: its own, or the one that its flags are
-// for.
+// findTrainer returns the trainer that reads a source: its own system, or the one that its flags are for.
 func (s *Source) findTrainer() *systems.System {
 	if c := s.System.Commands; c != nil {
 		for _, known := range c.Starts {
@@ -45,7 +44,7 @@ func (s *Source) findTrainer() *systems.System {
 	return cmp.Or(s.System.For, s.System)
 }
 
-// passesFlags tells whether a script passes the flags of a trainer to a program that is
+// passesFlags reports whether a script passes the flags of a trainer to a program that is
 // most likely around it. Other flags are everybody's.
 func passesFlags(a *systems.System, t tree.Tree) bool {
 	if a.Commands == nil || a.Commands.OwnDefaults.In(t.Layers[0].Doc.Text()) {

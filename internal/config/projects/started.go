@@ -17,8 +17,8 @@ import (
 // place in the command: axolotl train a.yml, torchrun run_clm.py args.yaml, torchrun
 // train.py. A flag says more, and comes first.
 
-// started is the config that the one script in the folder names; nil where there
-// is none, or where several are started.
+// started returns the config that the only script in the folder names; nil if there is none, or if
+// several are started.
 func started(found, mains []*Source) *Source {
 	var byPlace []*Source
 	for _, s := range found {
@@ -64,7 +64,7 @@ func (s *Source) startedBy(of []*Source) []*Source {
 	return out
 }
 
-// startable tells whether a source that a script names holds a run's settings. A
+// startable reports whether a source that a script names holds a run's settings. A
 // program of Python does where it makes a trainer's arguments itself, and takes none of
 // them from the flags of a script that says the batch.
 func (s *Source) startable(byFlags bool) bool {
@@ -74,8 +74,8 @@ func (s *Source) startable(byFlags bool) bool {
 	return s.System.Startable && !byFlags
 }
 
-// placed is the words of a command that are files by their place. The word after a
-// flag is most likely its value; a program is none.
+// placed returns the words of a command that are files by their position. The word after a flag is most
+// likely its value; programs do not count.
 func placed(words []string) []string {
 	var out []string
 	for i, w := range words {
@@ -88,7 +88,7 @@ func placed(words []string) []string {
 	return out
 }
 
-// startsMain tells whether a script names the main source, by a flag or by place.
+// startsMain reports whether a script names the main source, by a flag or by place.
 func (s *Source) startsMain(main *Source) bool {
 	return s.System.Commands != nil && (slices.ContainsFunc(links(s), func(l string) bool { return path.Clean(l) == main.File }) ||
 		len(s.startedBy([]*Source{main})) > 0)

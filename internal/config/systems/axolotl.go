@@ -37,7 +37,7 @@ func axolotlKeys() []Key {
 	return slices.Concat(axolotlRunKeys(), axolotlNotedKeys(), axolotlLigerKeys(), deepspeedWithin())
 }
 
-// axolotlRunKeys are what the run is.
+// axolotlRunKeys are the keys that describe the run.
 func axolotlRunKeys() []Key {
 	return []Key{
 		{Setting: "model", Path: "base_model", Kind: Name, Source: axolotlSchema},
@@ -85,7 +85,7 @@ func axolotlRunKeys() []Key {
 	}
 }
 
-// axolotlNotedKeys are what changes memory and is not simulated.
+// axolotlNotedKeys are keys that change memory and are not simulated.
 func axolotlNotedKeys() []Key {
 	return []Key{
 		objective("rl", axolotlSchema),

@@ -46,12 +46,12 @@ func deepspeedKeys() []Key {
 // DeepSpeedPrefix begins the keys of a config of DeepSpeed's in another file.
 const DeepSpeedPrefix = "deepspeed."
 
-// WithinDeepSpeed tells whether a key is one of those. They are changed and never
-// added: a stage alone is no config.
+// WithinDeepSpeed reports whether a key is one of those. They are changed and never added: a stage alone
+// is not a config.
 func (k *Key) WithinDeepSpeed() bool { return strings.HasPrefix(k.Path, DeepSpeedPrefix) }
 
-// deepspeedWithin is what TrainingArguments' deepspeed says that is the config itself
-// and no path of one.
+// deepspeedWithin returns the keys for a TrainingArguments deepspeed that is the config itself, not a
+// path.
 func deepspeedWithin() []Key {
 	return at(DeepSpeedPrefix,
 		Key{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: zeroStages, Source: deepspeedArgs},

@@ -31,7 +31,7 @@ func compilesUnless(path, source string) Key {
 	return Key{Setting: "noted", Path: path, Kind: Word, Words: []Term{{"no", ""}, {"NO", ""}, {"false", ""}, {"", ""}}, Means: compiles, Then: takesEither, Source: source}
 }
 
-// marked is what some words of a key mean beside the setting that it decides.
+// marked is a key with words that mean something besides the setting it decides.
 func marked(path string, then Side, source string, words ...Term) Key {
 	return Key{Setting: "noted", Path: path, Kind: Word, Words: words, Then: then, Source: source}
 }
@@ -55,5 +55,5 @@ func paged(path, source string) Key {
 		Term{"PagedAdamW32bit", pagedStates}, Term{"PagedAdamW", pagedStates})
 }
 
-// evalTimes is when transformers' trainer evaluates.
+// evalTimes says when transformers' trainer evaluates.
 var evalTimes = []Term{{"no", ""}, {"false", ""}, {"steps", "steps"}, {"epoch", "epoch"}, {"best", "epoch"}}

@@ -15,7 +15,7 @@ const (
 	trlModel = "trl 1.16, trainer/model_config.py"
 )
 
-// TrainerBatch is what only transformers' Trainer calls the batch.
+// TrainerBatch is the name of the batch that only transformers' Trainer uses.
 const TrainerBatch = "per_device_train_batch_size"
 
 const scriptsArgument = "is an argument of scripts like run_clm.py; in your own script, pass it to from_pretrained instead"
@@ -58,8 +58,8 @@ func hfTable() []Key {
 	)
 }
 
-// hfKeys is what every trainer on top of TrainingArguments shares, and the one
-// place that knows its defaults. Scripts that pass its flags have them from here.
+// hfKeys are the keys of every trainer on top of TrainingArguments, and the only place with its defaults.
+// Scripts that pass its flags use them too.
 func hfKeys() []Key {
 	return slices.Concat([]Key{
 		{Setting: "model", Path: hfModel, Kind: Name, Source: "transformers' examples: ModelArguments"},

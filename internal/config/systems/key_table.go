@@ -12,7 +12,7 @@ import (
 type KeyTable struct {
 	All       []Key // in the order of the table
 	bySetting map[string][]*Key
-	// ByName is where in the table the keys stand whose paths end in a name.
+	// ByName maps a last name to the indices of the keys that end in it.
 	ByName map[string][]int
 	// sections are the paths that keys stand below.
 	sections map[string]bool

@@ -6,8 +6,8 @@ import "snug/internal/config/doc"
 
 const llamaFactoryArgs = "llamafactory 0.9.5, hparams"
 
-// llamaFactory is LLaMA-Factory's YAML: TrainingArguments with names of its own
-// for the rest. Checkpointing is on unless the key turns it off.
+// llamaFactory is LLaMA-Factory's YAML: TrainingArguments, with its own names for the rest. Checkpointing
+// is on unless the key turns it off.
 var llamaFactory = System{
 	Name: "llama-factory", Title: "LLaMA-Factory", Formats: []doc.Format{doc.YAML, doc.JSON},
 	Signs: []string{

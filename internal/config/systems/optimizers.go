@@ -2,9 +2,9 @@
 
 package systems
 
-// An optimizer's name is a system's own: what one calls adamw_torch_fused the next
-// does not have at all, and a run that is told a name of somebody else's does not
-// start. So each table lists its own words, and everything else is only read.
+// Each system has its own names for optimizers: adamw_torch_fused of one does not exist in the next, and
+// a run with another system's name does not start. So each table lists its own words, and all others are
+// only read.
 
 // anyOptimizer is names that optimizers are known by somewhere.
 var anyOptimizer = append(torchClasses[:len(torchClasses):len(torchClasses)],

@@ -10,9 +10,8 @@ import (
 
 const byCustom = "convention"
 
-// plain is for files of the user's own making: what a key is called says what
-// it is, wherever it stands and in whatever case. The first name in the table
-// that is there decides; sections for evaluation are passed over.
+// plain is for files of the user's own design: the name of a key decides what it is, in any section and
+// in any case. The first name in the table that is present decides; sections for evaluation are skipped.
 var plain = System{
 	Name: "plain", Title: "your own file, with common key names",
 	Formats: []doc.Format{doc.YAML, doc.JSON, doc.TOML, doc.Python}, ByName: true,

@@ -7,9 +7,8 @@ import (
 	"snug/internal/pattern"
 )
 
-// A Python script that makes a trainer's arguments itself speaks that trainer's
-// language: its arguments mean what they mean in a file, and those that it leaves out
-// are as the trainer has them.
+// A Python script that makes a trainer's arguments itself uses the trainer's names: its arguments mean
+// what they mean in a file, and missing ones have the trainer's defaults.
 
 // hfScript is scripts around transformers' Trainer.
 var hfScript = System{
@@ -27,12 +26,11 @@ var trlScript = System{
 	Keys: keysOf(func() []Key { return append(scriptKeys(trl.Keys().All), plainKeys()...) }),
 }
 
-// trainingArguments are what TrainingArguments may be told, which SFTConfig inherits.
+// trainingArguments are the arguments of TrainingArguments, which SFTConfig inherits.
 func trainingArguments() []Key { return hfKeys() }
 
-// scriptKeys is a trainer's keys as arguments of calls. The type of the weights is an
-// argument of whatever loads them; what only other objectives have is told by the
-// classes of their own.
+// scriptKeys are a trainer's keys as arguments of calls. The type of the weights is an argument of the
+// call that loads them; keys of other objectives belong to their own classes.
 func scriptKeys(keys []Key) []Key {
 	var out []Key
 	for _, k := range keys {

@@ -12,23 +12,22 @@ const (
 
 // What keys of quantization say.
 const (
-	FourBit      = "4 bits"
+	FourBit      = "4 bits"          // weights quantized to 4 bits
 	OtherLibrary = "another library" // than bitsandbytes
 )
 
 // BitsAndBytesConfig's own types, which trainers that say nothing get.
 const (
-	BitsAndBytesType    = "fp4"
-	BitsAndBytesCompute = "fp32"
+	BitsAndBytesType    = "fp4"  // bitsandbytes' default for the 4-bit type
+	BitsAndBytesCompute = "fp32" // bitsandbytes' default for the type of products
 )
 
-// Quantizer is what follows from a number of bits in one key, where other keys leave it
-// open.
+// Quantizer says what follows from a number of bits in one key, unless other keys say otherwise.
 type Quantizer struct {
 	Type        string      // of the quantized weights, "" for bitsandbytes' own
 	Double      bool        // whether their scales are quantized too
-	Computes    ComputeRule // where the trainer has no rule of its own
-	NeedsMethod bool        // nothing is quantized unless a key says by what
+	Computes    ComputeRule // if the trainer has no rule
+	NeedsMethod bool        // nothing is quantized unless a key names the method
 }
 
 // factoryBits is LLaMA-Factory's number of bits.

@@ -33,7 +33,7 @@ var allSettings = sync.OnceValue(func() []Setting {
 		if x.Has(setup.InFiles) {
 			out = append(out, Setting{x.Name, kindOf[x.Kind()], x.Words, x.Plain(), int(x.Least)})
 		}
-		if x.Name == "negatives" { // the last of what a loader is told
+		if x.Name == "negatives" { // the last of the data loader's settings
 			out = append(out, Setting{Name: "workers", Kind: Whole, What: "processes that load data, per GPU"})
 		}
 	}
@@ -45,7 +45,7 @@ var kindOf = map[setup.Kind]Kind{
 	setup.Whole: Whole, setup.Number: Number, setup.Switch: Switch, setup.Word: Word, setup.Text: Name, setup.Names: Names,
 }
 
-// SettingOrder is where each setting stands among them.
+// SettingOrder is the position of each setting in the list.
 var SettingOrder = sync.OnceValue(func() map[string]int {
 	order := map[string]int{}
 	for i, s := range allSettings() {
@@ -54,13 +54,13 @@ var SettingOrder = sync.OnceValue(func() map[string]int {
 	return order
 })
 
-// IsSetting tells whether a setup has a setting, or files alone.
+// IsSetting reports whether a setup has a setting, as opposed to files only.
 func IsSetting(name string) bool {
 	_, ok := SettingOrder()[name]
 	return ok
 }
 
-// SettingNames is what they are called.
+// SettingNames lists their names.
 func SettingNames() []string { return slices.Clone(settingNames()) }
 
 var settingNames = sync.OnceValue(func() []string {
@@ -124,7 +124,7 @@ func (s Setting) parse(raw string) (any, error) {
 	return raw, s.Check(raw)
 }
 
-// Check says what is wrong with a value for this setting.
+// Check returns what is wrong with a value for this setting.
 func (s Setting) Check(value any) error {
 	switch v := value.(type) {
 	case int:

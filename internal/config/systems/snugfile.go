@@ -18,14 +18,14 @@ var snugFile = System{
 // SnugFile is the system of what snug.yaml binds.
 func SnugFile() *System { return &snugFile }
 
-// nobody is the system of a run whose program nobody knows.
+// nobody is the system of a run whose program is not known.
 var nobody = System{Keys: keysOf(func() []Key { return nil })}
 
-// Nobody is the system of a run whose program nobody knows: it has no defaults.
+// Nobody returns the system of a run whose program is not known: it has no defaults.
 func Nobody() *System { return &nobody }
 
-// BoundKey is how a value is read that the user binds to a setting: by the setting
-// alone, with the words of every system.
+// BoundKey is the key for a value that the user binds to a setting. It depends on the setting alone, and
+// understands the words of every system.
 func (s Setting) BoundKey(path doc.Path) *Key {
 	k := &Key{Setting: s.Name, Path: path.String(), Kind: s.Kind}
 	for _, w := range s.Words {

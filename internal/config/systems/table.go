@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package systems is the tables of the trainers and launchers whose files are read: which
-// setting stands under which key, how it is written, where that was read, and what the
-// system does its own way. It reads no files, and nothing outside it asks which system
-// one is.
+// Package systems has a table for each trainer and launcher whose files snug reads: the key of each
+// setting, how its value is written, the source of that fact, and the ways in which the system differs
+// from others. It reads no files. Other packages use the tables and never ask which system they have.
 package systems
 
 import (
@@ -14,7 +13,7 @@ import (
 // The code that finds and changes settings is the same for all systems; a new one is one
 // file with one table.
 
-// Kind is how a key writes its setting.
+// Kind is how a key's value is written.
 type Kind string
 
 // The kinds.
@@ -33,11 +32,11 @@ const (
 	Link     Kind = "path to another file"
 )
 
-// Key says where a system keeps one setting.
+// Key says where a system has one setting.
 type Key struct {
-	// Setting is the field of a setup that the key decides, or one of the few
-	// names that only files have: workers, effective, link; refused is what no
-	// figure is given for, noted what figures leave out.
+	// Setting is the field of a setup that the key decides, or one of the few names that only files have:
+	// workers, effective, link; refused is for keys that make figures impossible, noted for what figures
+	// do not include.
 	Setting string
 	// Path leads to the value. A step * is any item of a list; **.name is that
 	// name at any depth. It is "" where the system has no key: Default is how it
@@ -45,51 +44,49 @@ type Key struct {
 	Path string
 	// Kind is how the value is written.
 	Kind Kind
-	// Words translate between the file and the setup, for Kind Word: the
-	// system's own. What is written is the first that has the meaning.
+	// Words translate between the file and the setup, for Kind Word. To write a meaning, the first word
+	// that has it is used.
 	Words []Term
-	// Reads are further words that are understood and never written: another
-	// system's, or those of a program that nobody here knows.
+	// Reads are further words that are understood and never written: another system's, or those of an
+	// unknown program.
 	Reads []Term
-	// Beside is the key that picks the kernel of an optimizer, where there is
-	// one: its path starts in the section that this key stands in.
+	// Beside is the key that selects the kernel of an optimizer, if there is one: its path starts in the
+	// section of this key.
 	Beside *Key
-	// Means is what "true" says where the setting is a word: bf16: true means
-	// the precision amp-bf16. Of what is refused or noted it says what the key
-	// does, as its sentence goes on after the key, Words likewise.
+	// Means is the meaning of "true" if the setting is a word: bf16: true means the precision amp-bf16.
+	// For refused and noted it says what the key does, as the continuation of a sentence that begins with
+	// the key; so do Words.
 	Means string
 	// Then is, of what is noted, on which side of the figures the run is.
 	Then Side
 	// Inverted is for a switch that turns its setting off.
 	Inverted bool
-	// OverGPUs says that the number counts over all GPUs, not per GPU.
+	// OverGPUs means that the number counts over all GPUs, not per GPU.
 	OverGPUs bool
-	// Vague says that any other key of the setting knows better: that it is
-	// DeepSpeed says less than which stage.
+	// Vague means that any other key of the setting is more specific: DeepSpeed says less than its stage.
 	Vague bool
 	// Unit is what the number counts.
 	Unit string
 	// Endings are how the names of files end that a link names, where another value
 	// means something else; nil is any.
 	Endings []string
-	// Needs is a key that has to be there before this one may be inserted, and Remark
-	// what is said where it is, as the sentence goes on after the key.
+	// Needs is a key that has to be there before this one may be inserted. Remark is the note if it is
+	// there, as the continuation of a sentence that begins with the key.
 	Needs, Remark string
-	// OfModel says that it is an argument of the model, and none of the trainer whose
-	// other arguments are beside it.
+	// OfModel means that it is an argument of the model, not of the trainer whose other arguments are
+	// next to it.
 	OfModel bool
-	// OfSharding says that the switch belongs to what shards the run: it turns
-	// checkpointing on beside the trainer's own, and leaves it alone where it is off.
+	// OfSharding means that the switch belongs to the sharding: it turns checkpointing on besides the
+	// trainer's own switch, and has no effect when off.
 	OfSharding bool
-	// ClipsUnfused says that gradients are clipped by who refuses that of a fused
-	// optimizer under autocast (lightning 2.6, plugins/precision/amp.py).
+	// ClipsUnfused means that gradients are clipped by code that refuses fused optimizers under autocast
+	// (lightning 2.6, plugins/precision/amp.py).
 	ClipsUnfused bool
-	// Quantizer is what follows from a key that quantizes weights, nil where nothing does.
+	// Quantizer says what follows from a key that quantizes weights; nil for others.
 	Quantizer *Quantizer
 	// Locks is a setting that has to stay as it is where the key is on.
 	Locks *Lock
-	// Default is what the system takes where the key is absent, as its file
-	// would write it; "" where it has none.
+	// Default is the value if the key is missing, as its file would write it; "" if there is none.
 	Default string
 	// Source is where this was read.
 	Source string
@@ -98,30 +95,28 @@ type Key struct {
 // Term is a value as files write it and as a setup does.
 type Term struct {
 	File  string // as a file writes it
-	Means string // as a setup does; "" says nothing
+	Means string // as in a setup; "" means nothing
 }
 
 // System is one system of training and its files.
 type System struct {
-	// Name is how snug calls the system, Title how people do.
+	// Name is snug's name of the system, Title the name for people.
 	Name, Title string
 	// Formats are those that its files may have.
 	Formats []doc.Format
-	// Signs tell the system's files: any one of these groups, all there. A
-	// step may be *; "a=b" wants that value.
+	// Signs identify the system's files: all keys of any one of these groups. A step may be *; "a=b"
+	// requires that value.
 	Signs []string
-	// Tied is for files that are read beside others and have to agree with
-	// them: DeepSpeed's and accelerate's.
+	// Tied is for files that are read together with others and have to agree with them: DeepSpeed's and
+	// accelerate's.
 	Tied bool
-	// ByName is for files of anybody's making: keys count by their last names,
-	// wherever they stand.
+	// ByName is for files of any design: keys are found by their last names, anywhere.
 	ByName bool
-	// Makes is what a Python script calls that is one of the system, and For the
-	// system whose defaults it then has.
+	// Makes matches the calls in a Python script that make it one of the system's, and For is the system
+	// whose defaults it then has.
 	Makes *pattern.Pattern // nil for every other system
 	For   *System          // likewise
-	// Keys is the table itself, with its indexes; nobody needs most of them in
-	// one run.
+	// Keys returns the table with its indexes. It is a function because one run needs few of the tables.
 	Keys func() *KeyTable
 
 	// What a system does that others do not. Nothing asks which system it is.
@@ -144,16 +139,16 @@ func All() []*System {
 // ForSetting is the keys of one setting, in the order of the table.
 func (s *System) ForSetting(setting string) []*Key { return s.Keys().bySetting[setting] }
 
-// Together is for settings that several keys make up between them: bf16 and
-// fp16. Of the others the first key that is there decides.
+// Together is for settings that several keys express together: bf16 and fp16. For the others the first
+// key that is present decides.
 func (k *Key) Together() bool {
 	return k.Kind == Switch && k.Means != "" || k.Kind == Word || k.OnlyNoted()
 }
 
-// Within tells whether a system has keys below another.
+// Within reports whether a system has keys below a path.
 func (s *System) Within(path string) bool { return s.Keys().sections[path] }
 
-// OnlyNoted tells whether a key decides over no setting, and only has something said.
+// OnlyNoted reports whether a key decides no setting and only causes a note.
 func (k *Key) OnlyNoted() bool {
 	return k.Setting == "refused" || k.Setting == "noted" || k.Setting == "quantized" || k.Setting == "quant_method"
 }

@@ -4,56 +4,49 @@ package systems
 
 import "snug/internal/pattern"
 
-// What is special about a system is a field of its table, so that nothing else has to
-// know which one it is: a new system says what it does, and the rest of the program
-// does it.
+// What is special about a system is a field of its table, so no other code needs to know which system it
+// is: a new system describes what it does, and the program follows.
 
 // Lock is a setting that has to stay as it is, because of another.
 type Lock struct {
-	Setting string
-	Why     string // in one sentence, as it goes on after where it stands
+	Setting string // the name of the setting
+	Why     string // the reason, as the continuation of a sentence that begins with its place
 }
 
-// Finding is how a system's files are found and what belongs to them.
+// Finding says how a system's files are found and what belongs to them.
 type Finding struct {
-	// Commands is for scripts that start programs: whose flags those take.
+	// Commands is for scripts that start programs: it says whose flags those take.
 	Commands *Commands
-	// AlsoTelling are settings that make a file worth a look, beside those of every
-	// system.
+	// AlsoTelling are settings that make a file worth reading, besides those of every system.
 	AlsoTelling []string
-	// Startable says that its files are programs with settings of their own, which a
-	// script may start.
+	// Startable means that its files are programs with their own settings, which a script may start.
 	Startable bool
-	// OwnProgram says that a program of the user's own reads the file: what else it
-	// understands nobody knows here.
+	// OwnProgram means that a program of the user's reads the file, which may have further keys.
 	OwnProgram bool
-	// Launcher says that a file belongs to whatever run is started in its folder,
-	// where it is the only one.
+	// Launcher means that a file belongs to any run started in its folder, if it is the only one.
 	Launcher bool
-	// Composes says that a file is composed with others by Hydra's rules.
+	// Composes means that a file is composed with others by Hydra's rules.
 	Composes bool
 	// Rest is the system whose names find what the keys of this one do not.
 	Rest *System
-	// HasStages says that files beside one may be stages of a curriculum, and
-	// MayBeStage that a file may be such a stage.
+	// HasStages means that files next to one may be stages of a curriculum, and MayBeStage that a file
+	// may be such a stage.
 	HasStages, MayBeStage bool
-	// HoldsWhenBound says that the defaults hold as well where snug.yaml binds the
-	// settings of a file.
+	// HoldsWhenBound means that the defaults also hold if snug.yaml binds the settings of a file.
 	HoldsWhenBound bool
-	// MakesSections says that a key may be inserted with the section that it is in.
+	// MakesSections means that a key may be inserted together with its section.
 	MakesSections bool
-	// NoAutocast says that precisions are types alone: autocast belongs to the file
-	// that names this one.
+	// NoAutocast means that precisions are types only: autocast belongs to the file that names this one.
 	NoAutocast bool
 	// Arguments are the keys that may be inserted as arguments of the call that a
 	// script makes.
 	Arguments func() []Key
 }
 
-// Commands is how to tell whose flags the programs take that a script starts.
+// Commands says whose flags are taken by the programs that a script starts.
 type Commands struct {
-	// Starts are command lines of a trainer's own, and Parses programs of the user's
-	// that hand its arguments to a parser.
+	// Starts are command lines of a trainer itself, and Parses are programs of the user's that pass its
+	// arguments to a parser.
 	Starts, Parses []Started
 	// Flag is one that only Trainer has. A script that passes it starts the trainer
 	// most likely, unless it starts one of those with OwnDefaults.
@@ -64,62 +57,59 @@ type Commands struct {
 	PEFT *pattern.Pattern
 }
 
-// Started is a trainer and the text that tells of it.
+// Started is a trainer and the text that shows it.
 type Started struct {
 	Text    *pattern.Pattern // of the command or the program
 	Trainer *System          // whose flags it takes
 }
 
-// Behaviour is what a trainer does its own way.
+// Behaviour is what a trainer does differently from others.
 type Behaviour struct {
-	// UsesTRL says that what the trainer does depends on the TRL that is installed.
+	// UsesTRL means that the trainer's behaviour depends on the installed TRL.
 	UsesTRL bool
-	// RefusesTwoSwitches says that it does not start where its own checkpointing and
-	// that of the sharding are both on.
+	// RefusesTwoSwitches means that it does not start if its own checkpointing and that of the sharding
+	// are both on.
 	RefusesTwoSwitches bool
-	// RoundsAccumulation says that the forwards per step are the nearest number to
-	// what the total batch asks for, rather than the largest below.
+	// RoundsAccumulation means that the number of forward passes per step is rounded to the nearest for
+	// the total batch, not down.
 	RoundsAccumulation bool
-	// LoRAKernels is what it puts in the place of PEFT's layers unless a key says
-	// otherwise, "" for nothing.
+	// LoRAKernels are the kernels that replace PEFT's layers unless a key says otherwise; "" for none.
 	LoRAKernels string
-	// NamesTargets says that no layer gets an adapter unless a file names it.
+	// NamesTargets means that no layer gets an adapter unless a file names it.
 	NamesTargets bool
-	// LigerByKernel says that each of Liger's kernels has its own switch, and is off
-	// without.
+	// LigerByKernel means that each of Liger's kernels has its own switch, which is off by default.
 	LigerByKernel bool
 }
 
-// Loading is how weights come to be, and in which types.
+// Loading says how weights are loaded, and in which types.
 type Loading struct {
 	// OwnModel is the model that is built from keys of the system's own, nil where a
 	// file names one.
 	OwnModel *OwnModel
-	// Families is where a model is named by its family and its size.
+	// Families is set if a model is named by its family and its size.
 	Families *Families
-	// TakesModel says that the trainer is given a model that the script loaded.
+	// TakesModel means that the trainer is given a model that the script loaded.
 	TakesModel bool
-	// LoadedByScript says that the script loads the model, and not the trainer.
+	// LoadedByScript means that the script loads the model, not the trainer.
 	LoadedByScript bool
-	// LoadsTyped says that the type of the weights is another matter than the
-	// precision; TypeIsPrecision that its files have one key for both.
+	// LoadsTyped means that the type of the weights is independent of the precision; TypeIsPrecision
+	// means that its files have one key for both.
 	LoadsTyped, TypeIsPrecision bool
-	// SavedSince5 says that weights are loaded in the type they were saved in from
-	// transformers 5 on, and in float32 before.
+	// SavedSince5 means that weights are loaded in their saved type from transformers 5 on, and in
+	// float32 before.
 	SavedSince5 bool
-	// CastsTrained says that what is trained without adapters is cast to float32.
+	// CastsTrained means that weights trained without adapters are cast to float32.
 	CastsTrained bool
-	// CastsWithoutFlash says that embeddings, the head and norms are cast to float32
-	// unless attention is flash's.
+	// CastsWithoutFlash means that embeddings, the head and norms are cast to float32 unless flash
+	// attention is used.
 	CastsWithoutFlash bool
-	// Computes is the type of products with quantized weights where no key says it.
+	// Computes is the rule for the type of products with quantized weights if no key gives it.
 	Computes ComputeRule
-	// PreparesQuantized says that what is not quantized is cast to float32 and back.
+	// PreparesQuantized means that what is not quantized is cast to float32 and back.
 	PreparesQuantized bool
 	// QuantizedAdapters is the type that adapters of quantized weights are cast to.
 	QuantizedAdapters string
-	// QuantizesItself is what its own code for that does, "" where it is
-	// bitsandbytes'.
+	// QuantizesItself describes the trainer's own code for quantizing; "" if it uses bitsandbytes.
 	QuantizesItself string
 }
 
@@ -135,10 +125,10 @@ type OwnModel struct {
 	LoadedTokens, LoadedPositions int // what those have
 }
 
-// Shape is the size of a transformer.
+// Shape is the size of a transformer: its layers, its attention heads and the width of its hidden states.
 type Shape struct{ Layers, Heads, Channels int }
 
-// ComputeRule is where the type of products with quantized weights comes from.
+// ComputeRule says where the type of products with quantized weights comes from.
 type ComputeRule string
 
 // The rules; "" is bitsandbytes' own type.
@@ -154,12 +144,12 @@ type Families struct {
 	Names []Term // how the name of a model begins that is of the family
 }
 
-// Sharding is how a run over several GPUs is spread.
+// Sharding says how a run over several GPUs is spread.
 type Sharding struct {
-	// Shards says that it is FSDP's without a key that says so, where ShardingRecipes
-	// is "" or a program is started whose name ends so.
+	// Shards means that it uses FSDP without a key, if ShardingRecipes is "" or the name of the started
+	// program ends in it.
 	Shards          bool
 	ShardingRecipes string // such as _distributed
-	// GathersInAutocast says that FSDP gathers and reduces in the type of autocast.
+	// GathersInAutocast means that FSDP gathers and reduces in the type of autocast.
 	GathersInAutocast bool
 }

@@ -16,7 +16,7 @@ const (
 // TrlParser reads them from YAML: TrainingArguments with other defaults.
 var trl = System{
 	Name: "trl", Title: "TRL", Formats: []doc.Format{doc.YAML, doc.JSON},
-	// Scripts of transformers' own have dataset_name and attn_implementation too.
+	// transformers' own scripts have dataset_name and attn_implementation too.
 	Signs: []string{
 		"per_device_train_batch_size use_peft", "per_device_train_batch_size lora_r",
 		"per_device_train_batch_size max_length", "per_device_train_batch_size packing",

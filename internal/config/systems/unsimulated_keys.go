@@ -2,7 +2,7 @@
 
 package systems
 
-// Side is where a run is, seen from figures that leave something out.
+// Side says whether the run takes less or more than figures that leave something out.
 type Side string
 
 // The sides.

@@ -23,7 +23,7 @@ var hfOptimizers = []Term{
 	{"paged_lion_8bit", "lion-8bit"},
 }
 
-// hfAttention is what attn_implementation takes.
+// hfAttention is the values of attn_implementation.
 var hfAttention = []Term{
 	{"sdpa", "sdpa"},
 	{"eager", "eager"},
@@ -61,8 +61,8 @@ var weightTypes = []Term{
 	{"torch.float32", "fp32"}, {"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"},
 }
 
-// plainPrecision is what people write under "precision" in files of their own:
-// Lightning's names, and short ones that mean autocast.
+// plainPrecision is what people write under "precision" in their own files: Lightning's names, and short
+// ones that mean autocast.
 var plainPrecision = append(lightningPrecision[:len(lightningPrecision):len(lightningPrecision)],
 	Term{"fp32", "fp32"}, Term{"float32", "fp32"}, Term{"full", "fp32"},
 	Term{"fp16", "amp-fp16"}, Term{"float16", "amp-fp16"}, Term{"bfloat16", "amp-bf16"},
@@ -73,7 +73,7 @@ var plainPrecision = append(lightningPrecision[:len(lightningPrecision):len(ligh
 // zeroStages is DeepSpeed's zero_optimization.stage.
 var zeroStages = []Term{{"0", "ddp"}, {"1", "zero1-deepspeed"}, {"2", "zero2"}, {"3", "zero3"}}
 
-// Meaning is what a word of a file says; ok is false where it is not known.
+// Meaning is the meaning of a word of a file; ok is false if it is not known.
 func Meaning(words []Term, file string) (means string, ok bool) {
 	for _, w := range words {
 		if w.File == file {
@@ -83,7 +83,7 @@ func Meaning(words []Term, file string) (means string, ok bool) {
 	return "", false
 }
 
-// Understand is what a word says under a key, in whatever case.
+// Understand is the meaning of a word under a key, in any case.
 func (k *Key) Understand(text string) (means string, ok bool) {
 	for _, words := range [][]Term{k.Words, k.Reads} {
 		for _, t := range []string{text, strings.ToLower(text)} {
@@ -95,8 +95,8 @@ func (k *Key) Understand(text string) (means string, ok bool) {
 	return "", false
 }
 
-// Spelling is how a file writes a meaning. The word that stands there stays
-// where it means the same; else the new one is of its style, if there is one.
+// Spelling is the word with which a file writes a meaning. The current word stays if it has the same
+// meaning; otherwise the new one has its style, if possible.
 func Spelling(words []Term, means, current string) (file string, ok bool) {
 	if m, known := Meaning(words, current); known && m == means {
 		return current, true
@@ -112,8 +112,8 @@ func Spelling(words []Term, means, current string) (file string, ok bool) {
 	return file, ok
 }
 
-// style tells apart the ways in which one thing is written: bf16-mixed,
-// amp_bf16, torch.bfloat16, bfloat16, bf16, 16.
+// style classifies the ways in which one thing is written: bf16-mixed, amp_bf16, torch.bfloat16,
+// bfloat16, bf16, 16.
 func style(w string) string {
 	switch {
 	case strings.HasSuffix(w, "-mixed"), strings.HasSuffix(w, "-true"):

@@ -13,7 +13,7 @@ import (
 // noChange is the type of same.
 type noChange struct{}
 
-// Unchanged says that a key already says what it should.
+// Unchanged means that a key already has the right value.
 var Unchanged any = noChange{}
 
 // Write is a setting's value as the key's file has it: a bool, int, float64 or
@@ -56,7 +56,7 @@ func (k *Key) Write(v any, now doc.Value, world int) (any, error) {
 	return nil, fmt.Errorf("%s (%s) is not changed by snug; write it yourself", k.Path, k.Kind)
 }
 
-// Cannot says that the key has no way to say a value.
+// Cannot is the error that the key cannot express a value.
 func (k *Key) Cannot(v any) error {
 	name := strings.TrimPrefix(k.Path, "**.")
 	if k.Kind == Word && len(k.Reads) > 0 && (len(k.Words) == 0 || k.Source == byCustom) {
@@ -80,8 +80,8 @@ func (k *Key) writeSwitch(v any, now doc.Value) (any, error) {
 	return on, nil
 }
 
-// writeWord picks the word of the file. A key that cannot say the value says
-// nothing, if it has a word for that: another key will say it.
+// writeWord picks the word for the file. A key that cannot express the value is set to a neutral word, if
+// it has one: another key will express it.
 func (k *Key) writeWord(v any, now doc.Value) (any, error) {
 	current, _ := AsText(now)
 	means := fmt.Sprint(v)
@@ -90,7 +90,7 @@ func (k *Key) writeWord(v any, now doc.Value) (any, error) {
 		return Unchanged, nil
 	}
 	if _, own := Meaning(k.Words, current); known && !own && len(k.Reads) > 0 {
-		return nil, k.Cannot(v) // what stands there is no word of the system's
+		return nil, k.Cannot(v) // the current value is not one of the system's words
 	}
 	file, ok := Spelling(k.Words, means, current)
 	if !ok {
@@ -116,7 +116,7 @@ func typed(file string) any {
 	return file
 }
 
-// Spell is a value as the key has it, where the key alone can say it.
+// Spell is a value as the key writes it, if the key alone can express it.
 func (k *Key) Spell(value any) (file any, ok bool) {
 	switch k.Kind {
 	case Word:

@@ -8,8 +8,8 @@ import (
 	"snug/internal/config/doc"
 )
 
-// Index is every value of a tree, and which ones have a name: systems whose
-// files anybody writes ask for some two hundred.
+// Index has every value of a tree, and finds values by name. Systems for files of any design look up some
+// two hundred names.
 type Index struct {
 	Values []Value // in the order of the layers
 	// first is one more than the number of the first value whose path ends in a
@@ -19,9 +19,9 @@ type Index struct {
 
 // Value is one value of a tree.
 type Value struct {
-	Path  doc.Path // in the tree
-	Value doc.Value
-	Parts []string // the path as names are compared
+	Path  doc.Path  // in the tree
+	Value doc.Value // as its file has it
+	Parts []string  // the path as names are compared
 	next  int
 }
 

@@ -9,8 +9,8 @@ import (
 	"snug/internal/config/doc"
 )
 
-// layerIndex says which layer of a tree has the last word on a path, so that a tree of
-// many layers is not asked layer by layer.
+// layerIndex finds the layer of a tree that decides a path, so that a tree of many layers is not searched
+// layer by layer.
 type layerIndex struct {
 	last map[string]int // by path: the last layer that writes it down
 	// refer are layers with aliases and merge keys, through which a path leads that is

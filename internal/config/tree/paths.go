@@ -25,7 +25,7 @@ func (t Tree) Expand(pattern string) []doc.Path {
 	return paths
 }
 
-// mostItems is how many items of a list are looked into.
+// mostItems limits the items of a list that are searched.
 const mostItems = 1000
 
 func (t Tree) step(p doc.Path, step string) []doc.Path {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tree is one configuration made of several documents.
+// Package tree combines several documents into one configuration.
 //
-// A run's configuration is often not one file: Hydra composes it from a folder,
-// and a value may only name another (${data.batch_size}). A tree looks like one
-// document from outside, and knows for each value in which file it really
-// stands: that is the one to change.
+// A run's configuration is often more than one file: Hydra composes it from a folder, and a value may
+// refer to another (${data.batch_size}). A tree is read like one document. For each value it also knows
+// the file that the value really comes from, which is the one to change.
 package tree
 
 import (
@@ -39,10 +38,10 @@ func New(layers ...Layer) Tree {
 	return t
 }
 
-// Place is a value of a tree and where it stands.
+// Place is a value of a tree and its position.
 type Place struct {
 	At    doc.Path  // in the tree
-	File  string    // that holds it
+	File  string    // the file that has it
 	Path  doc.Path  // in the file: the one to edit
 	Value doc.Value // interpolations followed
 	// Through is the interpolations that led here, the first at the top.
@@ -51,7 +50,7 @@ type Place struct {
 	Computed string
 }
 
-// ErrAbsent says that a tree has no such key.
+// ErrAbsent means that a tree has no such key.
 var ErrAbsent = errors.New("not there")
 
 // Find is the value at a path, interpolations followed.
@@ -89,7 +88,7 @@ func (t Tree) follow(p doc.Path, through []string) (Place, error) {
 	return next, err
 }
 
-// Stands is the value at a path as the last layer has it.
+// Stands returns the value at a path in the last layer that has it.
 func (t Tree) Stands(p doc.Path) (Place, error) { return t.standsAbove(-1, p) }
 
 // standsAbove is the same of the layers beyond one.
@@ -124,8 +123,8 @@ func (t Tree) Nearest(p doc.Path) Layer {
 	return best
 }
 
-// Has says whether there is anything at a path. What is written twice is there:
-// whoever asks for it learns why it cannot be read.
+// Has reports whether there is anything at a path. A key that is written twice counts; reading it returns
+// the error.
 func (t Tree) Has(p doc.Path) bool { return t.hasAbove(-1, p) }
 
 // hasAbove is the same of the layers beyond one.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package local knows how to ask this machine which GPUs it has.
+// Package local has the sources that list the GPUs of this machine: NVML, nvidia-smi, and AMD's.
 package local
 
 import (

@@ -15,7 +15,7 @@ func (f *functions) Shutdown() code {
 	return f.shutdown()
 }
 
-// ErrorString has words of its own for what the library cannot say itself.
+// ErrorString returns a message for a code, also for codes that the library has none for.
 func (f *functions) ErrorString(c code) string {
 	if f.errorString == nil || c == notFound {
 		return "this driver is too old for it"
@@ -59,7 +59,7 @@ func (f *functions) Bus(h handle) (string, code) {
 	return zeroEnded(p.busID[:]), c
 }
 
-// Memory asks in the newer way, which tells the driver's share apart.
+// Memory uses the newer function, which reports the driver's share separately.
 func (f *functions) Memory(h handle) (memory, code) {
 	if f.memory2 != nil {
 		m := memoryInfo2{version: version2}

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nvml asks NVIDIA's management library which GPUs are here. The
-// library comes with the driver and is loaded when first asked, without cgo;
-// where it is not there, or its initialisation fails, that is an error like any
-// other and no function of it is called.
+// Package nvml lists the GPUs of this machine through NVIDIA's management library. The library comes with
+// the driver and is loaded on first use, without cgo. If it is missing or fails to initialize, that is an
+// ordinary error, and no other function of it is called.
 //
-// A binary built with the tag "static" leaves the package's loader out, and
-// with it the need for a dynamic linker; nvidia-smi is asked instead.
+// A binary built with the tag "static" leaves out the loader, and with it the need for a dynamic linker;
+// nvidia-smi is asked instead.
 package nvml
 
 import (
@@ -25,16 +24,16 @@ type Source struct {
 	Paths []string
 }
 
-// Name is what people know the source as.
+// Name is the name of the source in messages.
 func (Source) Name() string { return "NVML" }
 
-// Maker is whose cards it knows.
+// Maker is the manufacturer of the GPUs that it lists.
 func (Source) Maker() gpu.Maker { return gpu.NVIDIA }
 
 // handle is the library's pointer to a device.
 type handle uintptr
 
-// code is what its functions return.
+// code is the result of its functions.
 type code int32
 
 // Codes that are handled here.
@@ -44,8 +43,7 @@ const (
 	notFound code = 13 // the library is too old to have the function
 )
 
-// library is what is used of NVML. A function that an old library lacks
-// returns notFound.
+// library is the part of NVML that is used. A function that an old library lacks returns notFound.
 type library interface {
 	Init() code
 	Shutdown() code
@@ -154,8 +152,7 @@ func device(l library, index int) (gpu.Device, error) {
 	return d, nil
 }
 
-// cut lists a device's slices. The library counts places for them, of which
-// some are empty.
+// cut lists a device's slices. The library counts places for slices, some of which are empty.
 func cut(l library, h handle, total uint64) []gpu.Slice {
 	places, _ := l.Slices(h)
 	var out []gpu.Slice
@@ -191,7 +188,7 @@ func profile(a attributes, total uint64) string {
 	return name
 }
 
-// claim lists who uses the device, slice by slice where it is cut.
+// claim lists the processes that use the device, slice by slice if it has any.
 func claim(l library, h handle, d *gpu.Device) {
 	list, c := l.Processes(h)
 	if c != success {

@@ -6,7 +6,7 @@ package nvml
 
 import "errors"
 
-// open says that this build has no loader.
+// open returns an error: this build has no loader.
 func open([]string) (library, func(), error) {
 	return nil, nil, errors.New("left out of this build")
 }

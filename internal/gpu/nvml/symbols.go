@@ -89,7 +89,7 @@ type (
 	}
 )
 
-// version2 is how a caller says which structure it passes.
+// version2 tells the library which structure is passed.
 const version2 = uint32(unsafe.Sizeof(memoryInfo2{})) | 2<<24
 
 // untold is the memory of a process that the driver keeps to itself.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rocm asks what AMD's driver has installed which GPUs are here:
-// amd-smi, its predecessor rocm-smi, or the kernel's files.
+// Package rocm lists the AMD GPUs of this machine. It asks amd-smi, its predecessor rocm-smi, or the
+// kernel's files in /sys, whichever is there.
 package rocm
 
 import (
@@ -17,17 +17,17 @@ import (
 // Run runs a program and returns what it wrote to standard output.
 type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
 
-// AMDSMI is the program amd-smi.
+// AMDSMI asks the program amd-smi, which Run starts.
 type AMDSMI struct{ Run Run }
 
-// Name is what people know the source as.
+// Name is the name of the source in messages.
 func (AMDSMI) Name() string { return "amd-smi" }
 
-// Maker is whose cards it knows.
+// Maker is the manufacturer of the GPUs that it lists.
 func (AMDSMI) Maker() gpu.Maker { return gpu.AMD }
 
-// Report puts together the cards, their memory and who uses it; the last may
-// be missing, as it is for ordinary users on some systems.
+// Report combines the cards, their memory and their processes. The processes may be missing, as for
+// ordinary users on some systems.
 func (s AMDSMI) Report(ctx context.Context) (*gpu.Report, error) {
 	static, err := s.Run(ctx, "amd-smi", "static", "--asic", "--bus", "--driver", "--json")
 	if err != nil {
@@ -47,7 +47,7 @@ func (s AMDSMI) Report(ctx context.Context) (*gpu.Report, error) {
 	return r, nil
 }
 
-// card is what `static` and `metric` say of one GPU.
+// card is the output of `static` and `metric` for one GPU.
 type card struct {
 	GPU  int `json:"gpu"`
 	ASIC struct {
@@ -111,7 +111,7 @@ func uuid(serial string) string {
 	return "GPU-" + hex
 }
 
-// known is a text that says something.
+// known returns a text, or "" if it only says that a value is not available.
 func known(s string) string {
 	if s == "N/A" {
 		return ""
@@ -119,8 +119,8 @@ func known(s string) string {
 	return s
 }
 
-// addProcesses reads `amd-smi process --json`. Where nothing runs, a sentence
-// stands in the place of the process.
+// addProcesses reads `amd-smi process --json`. If nothing runs, it has a sentence in place of the
+// process.
 func addProcesses(r *gpu.Report, out []byte) {
 	var list []struct {
 		GPU       int `json:"gpu"`

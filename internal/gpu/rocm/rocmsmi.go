@@ -14,13 +14,13 @@ import (
 	"snug/internal/gpu"
 )
 
-// ROCmSMI is the program rocm-smi, which amd-smi replaces.
+// ROCmSMI asks the program rocm-smi, the predecessor of amd-smi, which Run starts.
 type ROCmSMI struct{ Run Run }
 
-// Name is what people know the source as.
+// Name is the name of the source in messages.
 func (ROCmSMI) Name() string { return "rocm-smi" }
 
-// Maker is whose cards it knows.
+// Maker is the manufacturer of the GPUs that it lists.
 func (ROCmSMI) Maker() gpu.Maker { return gpu.AMD }
 
 // Report reads one answer with everything in it.

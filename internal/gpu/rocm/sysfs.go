@@ -15,20 +15,19 @@ import (
 	"snug/internal/gpu"
 )
 
-// Sysfs is what the kernel's amdgpu driver shows of itself, which needs no
-// program. Root is the file system from / on.
+// Sysfs reads the files of the kernel's amdgpu driver, which needs no program. Root is the file system at
+// /.
 type Sysfs struct{ Root fs.FS }
 
-// Name is what people know the source as.
+// Name is the name of the source in messages.
 func (Sysfs) Name() string { return "/sys/class/drm" }
 
-// Maker is whose cards it knows.
+// Maker is the manufacturer of the GPUs that it lists.
 func (Sysfs) Maker() gpu.Maker { return gpu.AMD }
 
 const amdVendor = "0x1002"
 
-// Report reads class/drm/card*/device for the memory and class/kfd for what
-// else the compute driver knows.
+// Report reads class/drm/card*/device for the memory, and class/kfd for the rest.
 func (s Sysfs) Report(context.Context) (*gpu.Report, error) {
 	cards, err := fs.Glob(s.Root, "sys/class/drm/card[0-9]*")
 	if err != nil {

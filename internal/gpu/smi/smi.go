@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package smi asks nvidia-smi which GPUs are here, where the driver's library
-// cannot be asked directly.
+// Package smi lists the NVIDIA GPUs of this machine by running nvidia-smi, for when NVML cannot be
+// loaded.
 package smi
 
 import (
@@ -17,19 +17,19 @@ import (
 // Run runs a program and returns what it wrote to standard output.
 type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
 
-// Source is nvidia-smi.
+// Source asks the program nvidia-smi, which Run starts.
 type Source struct{ Run Run }
 
-// Name is what people know the source as.
+// Name is the name of the source in messages.
 func (Source) Name() string { return "nvidia-smi" }
 
-// Maker is whose cards it knows.
+// Maker is the manufacturer of the GPUs that it lists.
 func (Source) Maker() gpu.Maker { return gpu.NVIDIA }
 
 const program = "nvidia-smi"
 
-// Report reads the short CSV. Drivers that do not know one of its fields, and
-// cards cut into slices, are read from the long XML.
+// Report reads the short CSV. If a driver does not support one of its fields, or a card has slices, it
+// reads the long XML.
 func (s Source) Report(ctx context.Context) (*gpu.Report, error) {
 	r, err := s.short(ctx)
 	if err == nil && !cut(r) {

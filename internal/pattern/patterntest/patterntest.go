@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package patterntest tries patterns on texts like those of training scripts.
+// Package patterntest tests patterns on texts like those of training scripts.
 package patterntest
 
 import (

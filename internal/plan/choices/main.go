@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command choices prints what `snug optimize` recommends for a few runs under a
-// cap, and every other choice that it had, as cases for the harness in
-// testdata/measured: measured on a real GPU they say how much of the best
-// throughput the recommendation reaches.
+// Command choices prints what `snug optimize` recommends for a few runs under a memory limit, and every
+// alternative it considered, as cases for the harness in testdata/measured. Measured on a real GPU, they
+// show how close the recommendation comes to the best throughput.
 //
 //	go run ./internal/plan/choices > cases.jsonl
 package main
@@ -105,7 +104,7 @@ func same(a, b *setup.Setup) bool {
 	return a.Batch == b.Batch && a.Optimizer == b.Optimizer && a.Checkpointing == b.Checkpointing && a.Allocator == b.Allocator
 }
 
-// choice says whether a setup is worth measuring: not where even its tensors
+// choice reports whether a setup is worth measuring: not where even its tensors
 // alone are beyond the cap, nor with expandable segments where it fits anyway.
 func (r run) choice(x *setup.Setup) (choice, bool, error) {
 	p, err := estimate.NewProbe(x, gpu.Reference)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package profiletest has a profile for the tests of those who plan with one.
+// Package profiletest provides a profile for tests of packages that plan with one.
 package profiletest
 
 import (

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nn is the layers that models are built of, as torch.nn, transformers, PEFT
-// and bitsandbytes have them: what parameters a layer makes and which ops its forward
-// runs. The Builder keeps a model's parameters in PyTorch's orders, and changes it as
-// libraries do once it is there: ties, casts, adapters, 4-bit weights.
+// Package nn has the layers that models are built of, as in torch.nn, transformers, PEFT and
+// bitsandbytes: the parameters of each layer and the ops of its forward pass. A Builder collects a
+// model's parameters in PyTorch's order, and then changes the model as libraries do: ties, casts,
+// adapters, 4-bit weights.
 package nn
 
 import (
@@ -15,11 +15,11 @@ import (
 // Builder makes a model's parameters, in the order in which its modules are
 // constructed.
 type Builder struct {
-	W      *shadow.World
-	DType  shadow.DType
-	Meta   bool     // parameters have no memory until they are sharded or quantized
-	Output string   // last name of the layer that makes logits: one value for each word of the vocabulary
-	Blocks []string // paths of the lists of blocks, which FSDP wraps one by one
+	W      *shadow.World // the world that the model lives in
+	DType  shadow.DType  // type of new parameters
+	Meta   bool          // parameters have no memory until they are sharded or quantized
+	Output string        // last name of the layer that makes logits: one value for each word of the vocabulary
+	Blocks []string      // paths of the lists of blocks, which FSDP wraps one by one
 	all    []*shadow.Tensor
 	made   []*shadow.Tensor // parameters and buffers, in the order of their making
 	layers []any            // each *Linear, *Embedding and buffer's *Tensor, in order
@@ -27,13 +27,13 @@ type Builder struct {
 	outer  *Builder         // of the model that this one stands in
 	prefix string           // its path there
 	tied   []Tie
-	mapped bool // what quantized scales mean is on the GPU
+	mapped bool // the table of quantized scales is on the GPU
 }
 
-// Tie is a module that uses a parameter of another as its own.
+// Tie is a module that shares a parameter of another.
 type Tie struct {
-	At string // the module's path
-	To *shadow.Tensor
+	At string         // the module's path
+	To *shadow.Tensor // the shared parameter
 }
 
 // Within is the builder of a model inside this one: what it makes belongs to
@@ -94,8 +94,7 @@ func (b *Builder) Buffers() []*shadow.Tensor {
 	return out
 }
 
-// Scratch makes a tensor that is gone at once, such as one that a buffer is
-// initialised from.
+// Scratch makes a tensor and drops it at once, such as the one that a buffer is initialized from.
 func (b *Builder) Scratch(dt shadow.DType, d ...int) {
 	b.W.Scratch(uint64(shadow.Dims(d...).Numel()) * dt.Bytes())
 }

@@ -4,10 +4,9 @@ package nn
 
 import "snug/internal/shadow"
 
-// Conv1D is transformers' Conv1D, a Linear whose weight lies the other way round
-// and which always has a bias: transformers/pytorch_utils.py. To LoRA it is a
-// Linear: PEFT's lora.Linear stands around either, and its two matrices are
-// nn.Linears in both cases.
+// Conv1D is transformers' Conv1D, a Linear with a transposed weight that always has a bias:
+// transformers/pytorch_utils.py. For LoRA it is a Linear: PEFT's lora.Linear wraps either, and its two
+// matrices are nn.Linears in both cases.
 type Conv1D struct{ Linear }
 
 // Conv1D makes a transformers Conv1D.
@@ -22,7 +21,7 @@ func (b *Builder) Conv1D(at string, out, in int) *Conv1D {
 // Call is conv1d(x).
 func (l *Conv1D) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }
 
-// Forward is what Conv1D does, with LoRA around it where there is one.
+// Forward runs Conv1D, with LoRA if the layer has adapters.
 func (l *Conv1D) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	if l.quant != nil { // it became a Linear4bit
 		return l.Linear.Forward(fn, x)

@@ -8,10 +8,10 @@ import (
 	"snug/internal/shadow"
 )
 
-// DoRA, which trains the length of each row of a weight beside LoRA's direction:
-// DoraLinearLayer of peft/tuners/lora/dora.py, 0.21. It works out the whole weight
-// anew in each forward, in the type of the adapters, which is where its memory
-// goes: B(A(1)) of a square of ones, a copy of the weight, and their sum.
+// DoRA trains the length of each row of a weight besides LoRA's direction: DoraLinearLayer of
+// peft/tuners/lora/dora.py, 0.21. It computes the whole weight again in each forward, in the type of the
+// adapters, and that is what takes memory: B(A(1)) of a square of ones, a copy of the weight, and their
+// sum.
 
 // magnitude is the trained lengths, one a row: what update_layer makes, of the
 // weight's type, from the weight and the product of the adapters. The product is
@@ -77,9 +77,8 @@ func (ad *adapter) norm(weight, delta *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(fn.Let(weight.Norm(1)))
 }
 
-// TrainsCopies tells of a slip in PEFT: with dropout the weight of a Conv1D is laid
-// the other way round as a Parameter, which then gets a gradient of its own. That
-// is not simulated.
+// TrainsCopies reports whether the run would meet a bug in PEFT: with dropout, the transposed weight of a
+// Conv1D becomes a Parameter with its own gradient. That is not simulated.
 func (b *Builder) TrainsCopies(l Lora) bool {
 	return l.DoRA && l.Dropout > 0 && slices.ContainsFunc(b.layers, func(m any) bool {
 		lin, ok := m.(*Linear)

@@ -7,7 +7,7 @@ import "snug/internal/shadow"
 // Embedding is nn.Embedding.
 type Embedding struct {
 	shadow.Path
-	Weight *shadow.Tensor
+	Weight *shadow.Tensor // (vocabulary, width)
 	Scale  *shadow.Tensor // multiplies the rows, where it is set (Gemma)
 	grads  bool           // its output is made to require a gradient
 }
@@ -25,7 +25,7 @@ func (b *Builder) Embedding(at string, rows, width int) *Embedding {
 // Call is embedding(ids).
 func (e *Embedding) Call(ids *shadow.Tensor) *shadow.Tensor { return ids.World().Call(e, ids) }
 
-// Forward is what nn.Embedding does.
+// Forward is nn.Embedding's.
 func (e *Embedding) Forward(fn *shadow.Frame, ids *shadow.Tensor) *shadow.Tensor {
 	out := ids.Embedding(e.Weight)
 	if e.Scale != nil {

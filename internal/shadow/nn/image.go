@@ -8,7 +8,7 @@ import "snug/internal/shadow"
 type Conv2d struct {
 	shadow.Path
 	shadow.Conv
-	Weight, Bias *shadow.Tensor
+	Weight, Bias *shadow.Tensor // (out, in, height, width) and (out); Bias may be nil
 }
 
 // Conv2d makes an nn.Conv2d with a square kernel.
@@ -21,7 +21,7 @@ func (b *Builder) Conv2d(at string, in, out, kernel int, c shadow.Conv, bias boo
 	return l
 }
 
-// Forward is what nn.Conv2d does.
+// Forward is nn.Conv2d's.
 func (l *Conv2d) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return x.Conv2d(l.Weight, l.Bias, l.Conv)
 }
@@ -29,8 +29,8 @@ func (l *Conv2d) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 // BatchNorm2d is nn.BatchNorm2d.
 type BatchNorm2d struct {
 	shadow.Path
-	Weight, Bias            *shadow.Tensor
-	RunningMean, RunningVar *shadow.Tensor
+	Weight, Bias            *shadow.Tensor // (channels)
+	RunningMean, RunningVar *shadow.Tensor // (channels), buffers
 }
 
 // BatchNorm2d makes an nn.BatchNorm2d; the number of batches that it counts is
@@ -43,7 +43,7 @@ func (b *Builder) BatchNorm2d(at string, width int) *BatchNorm2d {
 	return n
 }
 
-// Forward is what nn.BatchNorm2d does.
+// Forward is nn.BatchNorm2d's.
 func (n *BatchNorm2d) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return x.BatchNorm(n.Weight, n.Bias, n.RunningMean, n.RunningVar)
 }
@@ -51,10 +51,10 @@ func (n *BatchNorm2d) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor
 // Sequential is nn.Sequential.
 type Sequential struct {
 	shadow.Path
-	List []shadow.Module
+	List []shadow.Module // run in order
 }
 
-// Forward is what nn.Sequential does: one name, bound anew by each module.
+// Forward is nn.Sequential's: one variable that each module rebinds.
 func (s *Sequential) Forward(fn *shadow.Frame, input *shadow.Tensor) *shadow.Tensor {
 	for _, m := range s.List {
 		fn.Set(&input, input.World().Call(m, input))
@@ -65,7 +65,7 @@ func (s *Sequential) Forward(fn *shadow.Frame, input *shadow.Tensor) *shadow.Ten
 // Apply is a module without parameters.
 type Apply struct {
 	shadow.Path
-	Run func(x *shadow.Tensor) *shadow.Tensor
+	Run func(x *shadow.Tensor) *shadow.Tensor // the function
 }
 
 // Forward runs the function.

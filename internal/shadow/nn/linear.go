@@ -7,10 +7,10 @@ import "snug/internal/shadow"
 // Linear is nn.Linear, or one with LoRA around it.
 type Linear struct {
 	shadow.Path
-	Weight, Bias *shadow.Tensor
-	In, Out      int
-	flipped      bool        // its weight lies the other way round
-	quant        *quantState // of a weight that is quantized
+	Weight, Bias *shadow.Tensor // (Out, In) and (Out); Bias may be nil
+	In, Out      int            // features
+	flipped      bool           // its weight lies the other way round
+	quant        *quantState    // of a weight that is quantized
 	lora         *adapter
 	output       bool // it makes logits
 }
@@ -26,7 +26,7 @@ func (b *Builder) Linear(at string, in, out int, bias bool) *Linear {
 	return l
 }
 
-// makesLogits tells whether the layer at a path is the one that makes logits.
+// makesLogits reports whether the layer at a path is the one that makes logits.
 func (b *Builder) makesLogits(at string) bool { return b.Output != "" && lastName(at) == b.Output }
 
 // SharedLinear makes an nn.Linear without a bias whose weight was another module's
@@ -41,7 +41,7 @@ func (b *Builder) SharedLinear(at string, weight *shadow.Tensor) *Linear {
 // Call is linear(x).
 func (l *Linear) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }
 
-// Forward is what nn.Linear does.
+// Forward is nn.Linear's.
 func (l *Linear) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	if l.output {
 		defer x.World().As(shadow.Logits)()

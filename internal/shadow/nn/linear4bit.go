@@ -78,7 +78,7 @@ func (q *quantState) product(x, bias *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(x.Linear(weight, bias))
 }
 
-// dequantize is dequantize_4bit, which gives a weight in the type that it had.
+// dequantize is dequantize_4bit, which returns a weight in its original type.
 func (q *quantState) dequantize(w *shadow.World) *shadow.Tensor {
 	fn := w.Func()
 	if q.double {

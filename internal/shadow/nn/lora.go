@@ -9,18 +9,17 @@ import (
 	"snug/internal/shadow"
 )
 
-// Lora says which linear layers get low-rank adapters. Everything else is
-// frozen.
+// Lora says which linear layers get low-rank adapters. Everything else is frozen.
 type Lora struct {
-	Rank    int
-	Dropout float64
+	Rank    int             // of the adapters' matrices
+	Dropout float64         // on the adapters' input
 	Targets map[string]bool // the end of a module's path: c_proj, mlp.c_proj
 	PEFT    bool            // as that library does it, with adapters in float32
 	DoRA    bool            // lengths of the weights' rows are trained too
 	Save    []string        // layers that are trained whole: PEFT's modules_to_save
 }
 
-// adapts tells whether a target names the module at a path, as PEFT matches a
+// adapts reports whether a target names the module at a path, as PEFT matches a
 // list of them: by whole names, from the end.
 func (l Lora) adapts(at string) bool {
 	for i := len(at) - 1; i >= 0; i-- {
@@ -91,7 +90,7 @@ func (b *Builder) adapt(layers []any, l Lora) {
 	}
 }
 
-// Adapted tells whether any layer has adapters.
+// Adapted reports whether any layer has adapters.
 func (b *Builder) Adapted() bool {
 	return slices.ContainsFunc(b.layers, func(m any) bool {
 		lin, ok := m.(*Linear)
@@ -99,8 +98,8 @@ func (b *Builder) Adapted() bool {
 	})
 }
 
-// LinearNames is what targets can name: the last names of the linear layers, each
-// once, in the order of the model's modules.
+// LinearNames lists the names that targets can have: the last names of the linear layers, each once, in
+// the order of the model's modules.
 func (b *Builder) LinearNames() []string {
 	var out []string
 	for _, m := range b.layers {

@@ -9,12 +9,11 @@ import (
 	"snug/internal/shadow"
 )
 
-// PEFT's modules_to_save: a layer is copied as it is, in the type that it has,
-// and the copy is trained in its place. The original stays, frozen, and whoever
-// shares its weight goes on sharing it (peft/utils/other.py,
+// PEFT's modules_to_save: a layer is copied, in its own type, and the copy is trained in its place. The
+// original stays, frozen, and other layers go on sharing its weight (peft/utils/other.py,
 // ModulesToSaveWrapper, 0.21).
 
-// saves tells whether the module at a path is trained whole. PEFT looks at the end
+// saves reports whether the module at a path is trained whole. PEFT looks at the end
 // of its path, letter by letter.
 func (l Lora) saves(at string) bool {
 	return slices.ContainsFunc(l.Save, func(name string) bool { return strings.HasSuffix(at, name) })
@@ -52,7 +51,7 @@ func (b *Builder) saved(at string, p *shadow.Tensor) *shadow.Tensor {
 	return c
 }
 
-// Saves is which names of layers to train whole name one.
+// Saves reports whether name is the name of a layer that can be trained whole.
 func (b *Builder) Saves(name string) bool {
 	l := Lora{Save: []string{name}}
 	return slices.ContainsFunc(b.layers, func(m any) bool {

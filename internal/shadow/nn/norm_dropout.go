@@ -7,7 +7,7 @@ import "snug/internal/shadow"
 // LayerNorm is nn.LayerNorm over the last dimension.
 type LayerNorm struct {
 	shadow.Path
-	Weight, Bias *shadow.Tensor
+	Weight, Bias *shadow.Tensor // (width)
 }
 
 // LayerNorm makes an nn.LayerNorm with a bias or without.
@@ -22,7 +22,7 @@ func (b *Builder) LayerNorm(at string, width int, bias bool) *LayerNorm {
 // Call is norm(x).
 func (l *LayerNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }
 
-// Forward is what nn.LayerNorm does.
+// Forward is nn.LayerNorm's.
 func (l *LayerNorm) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return x.LayerNorm(l.Weight, l.Bias)
 }

@@ -68,8 +68,7 @@ func (b *Builder) ParametersInsideOut() []*shadow.Tensor {
 	return scopeOf(b.all).visitInside(make([]*shadow.Tensor, 0, len(b.all)))
 }
 
-// BlockOf is the path of the block that a parameter stands in, empty for one
-// outside any.
+// BlockOf is the path of the block that contains a parameter; empty if none does.
 func (b *Builder) BlockOf(name string) string {
 	for _, list := range b.Blocks {
 		rest, ok := strings.CutPrefix(name, list+".")

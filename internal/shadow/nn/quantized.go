@@ -21,17 +21,17 @@ const (
 	scaleCodes = 256 // and 8 bits
 )
 
-// Quantization is how the frozen weights of linear layers are quantized. Which 16 numbers
-// the 4 bits stand for does not matter to memory.
+// Quantization says how the frozen weights of linear layers are quantized. The choice of the 4-bit type
+// does not matter to memory.
 type Quantization struct {
 	Double   bool         // scales are quantized too, into 8 bits
 	Compute  shadow.DType // bnb_4bit_compute_dtype: inputs are cast to it, and so are results of dequantizing
 	Prepare  bool         // prepare_model_for_kbit_training: what is not quantized becomes float32
-	Saved    bool         // files hold them quantized: no weight is ever whole
+	Saved    bool         // the files hold quantized weights, so no weight is ever loaded in full
 	CastBack bool         // norms, embeddings and head are cast back after that, as Axolotl does
 }
 
-// quantState is what a quantized weight is dequantized by: bitsandbytes' QuantState.
+// quantState holds what a quantized weight is dequantized with: bitsandbytes' QuantState.
 type quantState struct {
 	in, out int
 	dtype   shadow.DType // of the weight before it was quantized
@@ -40,8 +40,8 @@ type quantState struct {
 	scales  int // how many
 }
 
-// Quantize loads a model whose parameters are on the meta device: weights of linear
-// layers quantized, but for the one that makes logits, and the rest as it is.
+// Quantize loads a model whose parameters are on the meta device: weights of linear layers are quantized,
+// except for the output layer, and everything else is loaded as it is.
 func (b *Builder) Quantize(p Quantization) {
 	layers := map[*shadow.Tensor]*Linear{}
 	for _, m := range b.layers {
@@ -66,7 +66,7 @@ func (b *Builder) Quantize(p Quantization) {
 	}
 }
 
-// Quantizes tells whether the model has linear layers that would be quantized.
+// Quantizes reports whether the model has linear layers that would be quantized.
 func (b *Builder) Quantizes() bool {
 	return slices.ContainsFunc(b.layers, func(m any) bool {
 		lin, ok := m.(*Linear)
@@ -74,8 +74,8 @@ func (b *Builder) Quantizes() bool {
 	})
 }
 
-// quantize is Params4bit._quantize and quantize_4bit: the whole weight goes when what
-// it is quantized into is there.
+// quantize is Params4bit._quantize and quantize_4bit: the full weight is freed once its quantized form
+// exists.
 func (b *Builder) quantize(lin *Linear, p Quantization) {
 	w, t := b.W, lin.Weight
 	defer w.Tagged(shadow.Parameters, t.Name())()

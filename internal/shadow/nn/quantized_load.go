@@ -14,8 +14,8 @@ import (
 
 // How a quantized model is loaded, and what trainers cast once it is there.
 
-// warmUp is caching_allocator_warmup: memory for the whole model is taken at once
-// and given back, so that the allocator has it.
+// warmUp is caching_allocator_warmup: memory for the whole model is allocated at once and freed, so that
+// the allocator has it cached.
 func (b *Builder) warmUp(layers map[*shadow.Tensor]*Linear) {
 	halves := 0 // bytes, twice
 	for _, t := range b.all {

@@ -68,8 +68,7 @@ func (a *adafactor) init(p, grad *shadow.Tensor) *factors {
 // rms is t.norm(2) / sqrt(n).
 func rms(t *shadow.Tensor) *shadow.Tensor { return t.Norm().DivScalar() }
 
-// approxSquare is _approx_sq_grad: the outer product of what rows and columns
-// know of the gradient's square.
+// approxSquare is _approx_sq_grad: the outer product of the row and column means of the squared gradient.
 func approxSquare(row, col *shadow.Tensor) *shadow.Tensor {
 	fn := row.World().Func(row, col)
 	r := fn.Let(row.Div(row.Mean(true, -1)).Unsqueeze(-1))

@@ -7,19 +7,17 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// DistributedDataParallel (torch/nn/parallel/distributed.py and
-// torch/csrc/distributed/c10d/reducer.cpp, 2.11).
+// DistributedDataParallel (torch/nn/parallel/distributed.py and torch/csrc/distributed/c10d/reducer.cpp,
+// 2.11).
 //
-// Gradients are copied into flat buckets as they come, and each full bucket is
-// reduced over all processes. The first backward has one bucket per element
-// type; before the second forward the buckets are made anew, in the order in
-// which the gradients came, with a small one first.
+// Gradients are copied into flat buckets as they arrive, and each full bucket is reduced over all
+// processes. The first backward has one bucket per element type. Before the second forward the buckets
+// are rebuilt in the order in which the gradients arrived, with a small one first.
 //
-// One thing is a matter of milliseconds: a watchdog of the NCCL process group looks
-// every 100 ms for collectives that have ended, and lets go of their tensors. Where
-// the second forward comes sooner, the first buckets are still there when the new
-// ones are made (Late). Of 25 runs that were measured, 5 had it so, and the same run
-// now one way and now the other.
+// One thing depends on milliseconds: a watchdog of the NCCL process group checks every 100 ms for
+// collectives that have ended, and releases their tensors. If the second forward comes sooner, the first
+// buckets are still alive when the new ones are made (Late). That happened in 5 of 25 measured runs, and
+// the same run can go either way.
 
 const (
 	ddpBroadcastBytes = 250 << 20 // of one flat copy when states are broadcast
@@ -49,8 +47,8 @@ type bucket struct {
 	params []*shadow.Tensor
 }
 
-// NewDDP wraps a model for a world of so many processes: shapes are compared,
-// parameters and buffers broadcast, and the first buckets made.
+// NewDDP wraps a model for a world of this many processes: shapes are compared, parameters and buffers
+// are broadcast, and the first buckets are made.
 func NewDDP(b *nn.Builder, world int, bucketView bool) *DDP {
 	d := &DDP{w: b.W, view: bucketView, params: b.Trainable(), buffers: b.Buffers()}
 	defer d.w.NoGrad()()
@@ -89,8 +87,8 @@ func (d *DDP) verify(world int) {
 	dropList(counts)
 }
 
-// broadcastCoalesced is broadcast_coalesced: each bucket is copied into a flat tensor,
-// which goes when it has been sent. A bucket of one tensor needs no copy.
+// broadcastCoalesced is broadcast_coalesced: each bucket is copied into a flat tensor, which is freed
+// when it has been sent. A bucket of one tensor needs no copy.
 func broadcastCoalesced(w *shadow.World, ts []*shadow.Tensor) {
 	var flying []*shadow.Tensor
 	for _, bucket := range assignBuckets(ts, ddpBroadcastBytes) {

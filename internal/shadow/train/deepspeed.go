@@ -4,14 +4,12 @@ package train
 
 import "snug/internal/shadow"
 
-// DeepSpeed's ZeRO, stages 1 to 3 (deepspeed/runtime/zero, 0.19, with its
-// default settings). This is read from the sources, and what DeepSpeed itself
-// allocates is held to its own code on the CPU
+// DeepSpeed's ZeRO, stages 1 to 3 (deepspeed/runtime/zero, 0.19, with its default settings). It was read
+// in the sources, and the allocations of DeepSpeed itself are compared with its own code on the CPU
 // (testdata/measured/deepspeed_cpu.py); no run on a GPU has confirmed it.
 //
-// What all stages share: parameters of the model's own type; a float32 copy of
-// this process's part of them, which the optimizer updates; and one flat bucket
-// that gradients are copied into and reduced in.
+// All stages have parameters of the model's own type; a float32 copy of this process's part of them,
+// which the optimizer updates; and one flat bucket that gradients are copied into and reduced in.
 
 // zeroBucket is reduce_bucket_size, in elements.
 const zeroBucket = 500_000_000
@@ -32,7 +30,7 @@ type zero struct {
 	keeps     bool           // averaged stays between steps
 }
 
-// Masters is what the optimizer updates.
+// Masters are the tensors that the optimizer updates.
 func (z *zero) Masters() []*shadow.Tensor { return []*shadow.Tensor{z.master} }
 
 // flat is a new tensor of n elements that stays.
@@ -77,9 +75,9 @@ type zeroOptimizer struct {
 // Around is the optimizer that updates the master weights.
 func (z *zero) Around(o Optimizer) Optimizer { return &zeroOptimizer{z, o} }
 
-// Step finds the norm of the gradients, each of them in float64 for a moment. Then
-// it makes one float32 gradient of this process's part, updates, and copies the
-// result into the model's parameters, whose other parts are gathered in place.
+// Step computes the norm of the gradients, each briefly in float64. Then it makes one float32 gradient of
+// this process's part, updates, and copies the result into the model's parameters, whose other parts are
+// gathered in place.
 func (o *zeroOptimizer) Step() {
 	z := o.z
 	if z.averaged == nil {

@@ -18,9 +18,9 @@ import (
 // own; gradients are reduced into a flat tensor on another. So this memory is
 // never shared with the model's.
 
-// Sharding is how FSDP2 is set up.
+// Sharding is the configuration of FSDP2.
 type Sharding struct {
-	World   int
+	World   int          // the number of GPUs
 	Reshard bool         // give gathered parameters up after forward
 	Param   shadow.DType // of gathered parameters; None keeps theirs
 	Reduce  shadow.DType // of reduced gradients; None keeps the gradients'
@@ -38,7 +38,7 @@ type FSDP struct {
 	order    []*shardGroup  // in which groups ended their forward
 }
 
-// training is what a group is about to do, as FSDP's TrainingState has it.
+// training is what a group is about to do: FSDP's TrainingState.
 type training uint8
 
 const (
@@ -120,7 +120,7 @@ func (g *shardGroup) shard(params []*shadow.Tensor) {
 	}
 }
 
-// Shards is what the optimizer updates in place of the given parameters.
+// Shards returns the tensors that the optimizer updates in place of the given parameters.
 func (f *FSDP) Shards(params []*shadow.Tensor) []*shadow.Tensor {
 	of := map[*shadow.Tensor]*shadow.Tensor{}
 	for _, g := range f.groups {

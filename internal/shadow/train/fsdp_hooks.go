@@ -12,9 +12,8 @@ import (
 // output's gradient is there, and when its input's is
 // (_fsdp_state.py and _fsdp_param_group.py, 2.11).
 
-// PreForward gathers the group for its block, which takes x. The result is what
-// the block sees: x cast to the parameters' type, and with a node in the graph
-// that runs when x's gradient is there.
+// PreForward gathers the group for its block, which takes x. It returns the block's input: x cast to the
+// parameters' type, with a node in the graph that runs when x's gradient has arrived.
 func (g *shardGroup) PreForward(x *shadow.Tensor) *shadow.Tensor {
 	if g.backward {
 		if !g.unsharded {

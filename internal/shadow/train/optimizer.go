@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package train is what a training loop puts around a model: optimizers, the gradient
-// scaler, clipping, and the wrappers that spread a run over several GPUs (DDP, FSDP2,
-// DeepSpeed's ZeRO). Each allocates what the library named in its file allocates.
+// Package train has the parts of a training loop around the model: optimizers, the gradient scaler,
+// clipping, and the wrappers that spread a run over several GPUs (DDP, FSDP2, DeepSpeed's ZeRO). Each
+// allocates what the library named in its file allocates. Package simulate runs the loop itself.
 package train
 
 import (
@@ -13,12 +13,12 @@ import (
 	"snug/internal/shadow"
 )
 
-// Optimizers (torch/optim, 2.11): their states, which come into being at the
-// first step, and what a step needs for a moment.
+// Optimizers (torch/optim, 2.11): their states, which are made at the first step, and the temporary
+// memory of a step.
 
 // Optimizer updates parameters from their gradients.
 type Optimizer interface {
-	Step()
+	Step() // one update of all parameters
 }
 
 // optimizers is every optimizer by the name that a setup gives it.
@@ -39,7 +39,7 @@ var optimizers = map[string]func(w *shadow.World, params []*shadow.Tensor) Optim
 	"lion-8bit":    newLion8bit,
 }
 
-// OptimizerNames is the names that NewOptimizer knows, in order.
+// OptimizerNames lists the names that NewOptimizer accepts, in order.
 func OptimizerNames() []string {
 	names := make([]string, 0, len(optimizers))
 	for name := range optimizers {
@@ -102,7 +102,7 @@ func zerosLike(p *shadow.Tensor, dt shadow.DType) *shadow.Tensor {
 	return stateLike(p, "zeros_like", p, dt)
 }
 
-// zeros is a float32 state of a shape of its own.
+// zeros is a float32 state with its own shape.
 func zeros(p *shadow.Tensor, size shadow.Shape) *shadow.Tensor {
 	w := p.World()
 	defer w.Tagged(shadow.OptimizerState, p.Name())()

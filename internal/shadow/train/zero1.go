@@ -25,7 +25,7 @@ func NewZero1(b *nn.Builder, world int) *Zero1 {
 	return z
 }
 
-// Boundary says whether the backward ahead is the last one before an update.
+// Boundary sets whether the next backward is the last one before an update.
 func (z *Zero1) Boundary(last bool) { z.last = last }
 
 // finish is reduce_gradients at the boundary: what is not this process's stays a

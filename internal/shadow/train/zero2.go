@@ -7,8 +7,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// Zero2 is DeepSpeed's stage 2 (stage_1_and_2.py with partition_grads): of the
-// gradients a process keeps its own part from the moment they are reduced.
+// Zero2 is DeepSpeed's stage 2 (stage_1_and_2.py with partition_grads): once gradients are reduced, a
+// process keeps only its own part of them.
 type Zero2 struct{ flatZero }
 
 // NewZero2 flattens the trainable parameters of a model.

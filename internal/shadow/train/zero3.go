@@ -8,12 +8,11 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// Zero3 is DeepSpeed's stage 3 (stage3.py, partition_parameters.py and
-// partitioned_param_coordinator.py): a process has its part of every parameter.
-// A module's own parameters are gathered before it runs and given up after it,
-// except small ones, which stay. From the second step on, when the order of
-// modules is known, what is needed again soon is not given up. Gathering ahead
-// of time, which moves up to 50 million elements forward, is left out.
+// Zero3 is DeepSpeed's stage 3 (stage3.py, partition_parameters.py and partitioned_param_coordinator.py):
+// a process has its part of every parameter. A module's own parameters are gathered before it runs and
+// freed after it, except small ones, which stay. From the second step on, when the order of modules is
+// known, parameters that are needed again soon are not freed. Prefetching, which gathers up to 50 million
+// elements ahead of time, is not simulated.
 type Zero3 struct {
 	zero
 	gather  uint16 // the stream that gathered parameters live on
@@ -101,8 +100,7 @@ func (z *Zero3) Forward(run func() *shadow.Tensor) *shadow.Tensor {
 	return loss
 }
 
-// PreForward gathers the module's parameters and has x's gradient tell when
-// they are no longer needed.
+// PreForward gathers the module's parameters. x's gradient signals when they are no longer needed.
 func (m *zeroModule) PreForward(x *shadow.Tensor) *shadow.Tensor {
 	m.fetch()
 	if m.again {
@@ -114,8 +112,7 @@ func (m *zeroModule) PreForward(x *shadow.Tensor) *shadow.Tensor {
 	return x.AfterGrad("PostBackwardFunctionModuleBackward", m.release)
 }
 
-// PostForward gives the parameters up unless backward needs them within the
-// reuse distance.
+// PostForward frees the parameters unless backward needs them within the reuse distance.
 func (m *zeroModule) PostForward(out *shadow.Tensor) {
 	if m.again {
 		return

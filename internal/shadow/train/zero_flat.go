@@ -9,10 +9,9 @@ import (
 	"snug/internal/stream"
 )
 
-// flatZero is what stages 1 and 2 share (stage_1_and_2.py): every process has all
-// trainable parameters, in one flat tensor, and master weights and optimizer
-// states of its own part of it. The part is the first process's, which has no
-// padding.
+// flatZero is the common part of stages 1 and 2 (stage_1_and_2.py): every process has all trainable
+// parameters in one flat tensor, and master weights and optimizer states for its own part of it. The
+// simulated part is the first process's, which has no padding.
 type flatZero struct {
 	zero
 	mine map[*shadow.Tensor]bool // parameters that reach into this process's part
@@ -20,9 +19,8 @@ type flatZero struct {
 	part *shadow.Tensor          // their gradients
 }
 
-// newFlatZero flattens a model's trainable parameters by way of the CPU. DeepSpeed
-// makes the copy on the GPU instead where there is room for it beside the
-// parameters, which is why it never decides whether a run fits.
+// newFlatZero flattens a model's trainable parameters by way of the CPU. DeepSpeed makes the copy on the
+// GPU if there is room for it next to the parameters, so the copy never decides whether a run fits.
 func newFlatZero(b *nn.Builder, world int) flatZero {
 	z := flatZero{zero: zero{w: b.W, world: world, params: b.Trainable()}, mine: map[*shadow.Tensor]bool{}}
 	z.dtype = z.params[0].DType()
