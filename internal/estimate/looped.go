@@ -23,7 +23,7 @@ import (
 // search some seconds.
 const (
 	mostEvents   = 1_000_000  // of a run, its loops folded
-	mostVaried   = 2_500_000  // the same where lengths vary, so that every step is another
+	mostVaried   = 1_200_000  // the same where lengths vary, so that every step is another
 	mostWork     = 4_000_000  // steps of package loops for one answer
 	mostTried    = 12_000_000 // the same for one try of a search
 	mostDrawn    = 2_500_000  // what an answer may have cost for its course to be drawn too

@@ -42,6 +42,8 @@ func (w *World) Turns(n int) iter.Seq[int] {
 					i = n - (turnsRun - middleTurn)
 				}
 				w.enter(turnNumber(i, n))
+			} else if w.iterated++; w.MostIterations > 0 && w.iterated > w.MostIterations {
+				panic(TooLong{})
 			}
 			if !yield(i) {
 				break

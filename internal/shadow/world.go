@@ -73,6 +73,10 @@ type World struct {
 	Meter Meter
 	// Folds allows long loops to simulate only a few of their iterations: see Turns.
 	Folds bool
+	// MostIterations bounds the iterations of loops that are not folded; 0 is no bound.
+	MostIterations int
+
+	iterated int // iterations so far
 	// Loaded is the type that a quantized model was loaded in, None for others:
 	// attention looks at it where it finds float32.
 	Loaded DType

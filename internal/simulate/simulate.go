@@ -113,6 +113,10 @@ func Check(s *setup.Setup, card gpu.Card) error {
 	return r.load()
 }
 
+// mostIterations is how many tokens, over all layers and steps, a model that goes token by
+// token may have where lengths vary, so that its loops cannot be folded.
+const mostIterations = 12_000
+
 // ErrTooLong means that a run has more events than the options allow.
 var ErrTooLong = errors.New("the run makes too many allocations")
 
@@ -134,6 +138,9 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 		}
 	}()
 	r.w.MostEvents = o.MostEvents
+	if s.Lengths != nil {
+		r.w.MostIterations = mostIterations
+	}
 	r.beforeSteps()
 	r.steps()
 	loops, ok := r.w.Folded()
