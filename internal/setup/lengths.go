@@ -319,7 +319,7 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 			return Wrong("{seed} is %d, and nothing is drawn by it; it goes with {lengths}", s.Seed)
 		}
 		if s.Steps > mostSteps {
-			return Wrong("{steps} is %d; more than %d makes no sense where all steps are alike", s.Steps, mostSteps)
+			return Wrong("{steps} is %d; it must be at most %d", s.Steps, mostSteps)
 		}
 		return nil
 	case s.Seq > 0:
@@ -337,6 +337,9 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 	}
 	if s.Steps > mostRaggedSteps { // of a list
 		return Wrong("{lengths} has %d steps; runs of varying length are simulated up to %d", s.Steps, mostRaggedSteps)
+	}
+	if n := s.Steps * max(s.Accumulation, 1); n > mostRaggedSteps {
+		return Wrong("{steps} %d times {accumulation} %d are more than the %d micro-batches that are simulated where lengths vary; lower one of them", s.Steps, s.Accumulation, mostRaggedSteps)
 	}
 	if n := s.Steps * max(s.Accumulation, 1); l.Each == nil && s.Batch > mostDrawn/n {
 		return Wrong("{batch} %d over {steps} %d makes more than the %d samples that are drawn; lower one of them", s.Batch, s.Steps, mostDrawn)
