@@ -17,11 +17,17 @@ func unified(fromName string, from []byte, toName string, to []byte) []byte {
 		return nil
 	}
 	d := drawing{old: linesOf(from), new: linesOf(to)}
-	fmt.Fprintf(&d.out, "--- %s\n+++ %s\n", fromName, toName)
+	fmt.Fprintf(&d.out, "--- %s\n+++ %s\n", oneLine(fromName), oneLine(toName))
 	for _, h := range hunks(align(d.old, d.new), len(d.old), len(d.new)) {
 		d.hunk(h)
 	}
 	return d.out.Bytes()
+}
+
+// oneLine is a file's name for a header: a name with a newline in it must not look like
+// lines of the diff.
+func oneLine(name string) string {
+	return strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(name)
 }
 
 // linesOf splits a text after each newline; the last line may have none.

@@ -134,3 +134,10 @@ func TestAlignIsBounded(t *testing.T) {
 		t.Errorf("%.0f allocations, want at most %.0f", allocs, most)
 	}
 }
+
+func TestNamesOfOneLine(t *testing.T) {
+	got := string(unified("a/x\n+evil: 1", []byte("1\n"), "b/x\r\n+evil: 1", []byte("2\n")))
+	if want := "--- a/x\\n+evil: 1\n+++ b/x\\r\\n+evil: 1\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("the header is %q", got)
+	}
+}
