@@ -25,6 +25,9 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 		out = append(out, fmt.Sprintf("%s: %s does not contain this, so the figures are as recorded, whatever %s",
 			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
+	if s.Lengths != nil && s.Lengths.Each == nil {
+		out = append(out, fmt.Sprintf("lengths were drawn by %s %d: another order, or more steps, may reserve more than the interval says; try other seeds", name("seed"), s.Seed))
+	}
 	out = append(out, idleVersions(s)...)
 	if text := loadedNote(s, name); text != "" {
 		out = append(out, text)

@@ -147,6 +147,9 @@ func (s *Setup) complete() error {
 			return Wrong("{seq} is missing, and %s has no maximum; give the tokens per sample", s.Model.Title())
 		}
 	}
+	if s.Model.Head == "seq2seq-lm" && s.Lengths != nil {
+		return Wrong("{lengths} is not simulated for %s, whose decoder has lengths of its own; give {seq} and {target_seq}", s.Model.Title())
+	}
 	if s.Model.Head == "seq2seq-lm" && s.TargetSeq == 0 {
 		s.TargetSeq = s.Seq
 	}
@@ -154,6 +157,9 @@ func (s *Setup) complete() error {
 		field string
 		n     int
 	}{{"seq", s.Seq}, {"target_seq", s.TargetSeq}} {
+		if x.field == "seq" && s.Lengths != nil {
+			x.field = "lengths"
+		}
 		if f.Positions.Learned && x.n > longest {
 			return Wrong("{"+x.field+"} is %d; %s has %d learned positions, and a longer sequence crashes", x.n, s.Model.Title(), longest)
 		}
