@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package pysrc parses Python source into a small syntax tree. Nothing is executed.
+package pysrc
+
+// Pos is a place in a file, counted from 1.
+type Pos struct{ Line, Col int }
+
+// At is the place itself, for the nodes that embed it.
+func (p Pos) At() Pos { return p }
+
+// Node is a piece of source.
+type Node interface{ At() Pos }
+
+// Expr is an expression.
+type Expr interface {
+	Node
+	expr()
+}
+
+// Stmt is a statement.
+type Stmt interface {
+	Node
+	stmt()
+}
+
+// File is a parsed module.
+type File struct {
+	Path string
+	Body []Stmt
+}
+
+// The expressions. Operators are as they are written: "+", "not", "is not".
+type (
+	// Name is a variable.
+	Name struct {
+		Pos
+		ID string
+	}
+	// Const is None, True, False or "...".
+	Const struct {
+		Pos
+		Text string
+	}
+	// Number is a numeric literal.
+	Number struct {
+		Pos
+		Text  string
+		Int   int64   // its value, where it is an integer that fits
+		IsInt bool    // whether Int is set
+		Float float64 // its value, of integers too; of an imaginary literal its factor
+	}
+	// Str is a string or bytes literal, with neighbours joined and escapes resolved.
+	Str struct {
+		Pos
+		Value string
+	}
+	// FString is a formatted string: its literal parts as Str, the others as they stand in braces.
+	FString struct {
+		Pos
+		Parts []Expr
+	}
+	// Attribute is X.Name.
+	Attribute struct {
+		Pos
+		X    Expr
+		Name string
+	}
+	// Subscript is X[Index]; several indices are a Tuple.
+	Subscript struct {
+		Pos
+		X, Index Expr
+	}
+	// Slice is Lo:Hi:Step within a subscript; parts may be nil.
+	Slice struct {
+		Pos
+		Lo, Hi, Step Expr
+	}
+	// Call is Func(Args).
+	Call struct {
+		Pos
+		Func Expr
+		Args []Arg
+	}
+	// Unary is Op X, with Op "-", "+", "~" or "not".
+	Unary struct {
+		Pos
+		Op string
+		X  Expr
+	}
+	// Binary is L Op R, of an arithmetic or bitwise operator.
+	Binary struct {
+		Pos
+		Op   string
+		L, R Expr
+	}
+	// BoolOp is Values joined by "and" or by "or".
+	BoolOp struct {
+		Pos
+		Op     string
+		Values []Expr
+	}
+	// Compare is a chain of comparisons: Left Ops[0] Rights[0] Ops[1] Rights[1] …
+	Compare struct {
+		Pos
+		Left   Expr
+		Ops    []string
+		Rights []Expr
+	}
+	// Conditional is Then if Test else Else.
+	Conditional struct {
+		Pos
+		Test, Then, Else Expr
+	}
+	// Lambda is lambda Params: Body.
+	Lambda struct {
+		Pos
+		Params []Param
+		Body   Expr
+	}
+	// Tuple is a tuple, with or without parentheses.
+	Tuple struct {
+		Pos
+		Elts []Expr
+	}
+	// List is [Elts].
+	List struct {
+		Pos
+		Elts []Expr
+	}
+	// Set is {Elts}.
+	Set struct {
+		Pos
+		Elts []Expr
+	}
+	// Dict is {Keys: Values}; a nil key stands for ** before its value.
+	Dict struct {
+		Pos
+		Keys, Values []Expr
+	}
+	// Comprehension is a list, set, dict or generator made from clauses.
+	Comprehension struct {
+		Pos
+		Kind    string // "list", "set", "dict", "generator"
+		Elt     Expr   // the element, or a dict's key
+		Value   Expr   // a dict's value
+		Clauses []Clause
+	}
+	// Starred is *X within a call, a display or a target.
+	Starred struct {
+		Pos
+		X Expr
+	}
+	// Await is await X.
+	Await struct {
+		Pos
+		X Expr
+	}
+	// Yield is yield X, or yield from X.
+	Yield struct {
+		Pos
+		X    Expr // nil where there is none
+		From bool
+	}
+	// Walrus is Name := Value.
+	Walrus struct {
+		Pos
+		Name  string
+		Value Expr
+	}
+)
+
+// Arg is an argument of a call or a base of a class.
+type Arg struct {
+	Name  string // of a keyword argument, else ""
+	Stars int    // 1 for *Value, 2 for **Value
+	Value Expr
+}
+
+// Param is a parameter of a function.
+type Param struct {
+	Name        string // "" for a bare * or /
+	Stars       int    // 1 for *Name or a bare *, 2 for **Name
+	KeywordOnly bool
+	Annotation  Expr
+	Default     Expr // nil where there is none
+}
+
+// Clause is "for Target in Iter if Ifs…" of a comprehension.
+type Clause struct {
+	Target, Iter Expr
+	Ifs          []Expr
+}
+
+// The statements.
+type (
+	// ExprStmt is an expression on its own.
+	ExprStmt struct {
+		Pos
+		X Expr
+	}
+	// Assign is Targets[0] = Targets[1] = … = Value.
+	Assign struct {
+		Pos
+		Targets []Expr
+		Value   Expr
+	}
+	// AugAssign is Target Op= Value, with Op "+", "//" and so on.
+	AugAssign struct {
+		Pos
+		Target Expr
+		Op     string
+		Value  Expr
+	}
+	// AnnAssign is Target: Annotation = Value; Value may be nil.
+	AnnAssign struct {
+		Pos
+		Target, Annotation, Value Expr
+	}
+	// Return is return X; X may be nil.
+	Return struct {
+		Pos
+		X Expr
+	}
+	// Del is del Targets.
+	Del struct {
+		Pos
+		Targets []Expr
+	}
+	// Pass is pass.
+	Pass struct{ Pos }
+	// Break is break.
+	Break struct{ Pos }
+	// Continue is continue.
+	Continue struct{ Pos }
+	// Raise is raise X; X may be nil.
+	Raise struct {
+		Pos
+		X Expr
+	}
+	// Assert is assert Test.
+	Assert struct {
+		Pos
+		Test Expr
+	}
+	// Import is import Names.
+	Import struct {
+		Pos
+		Names []Alias
+	}
+	// ImportFrom is from Module import Names; Level is how many dots stand before Module.
+	ImportFrom struct {
+		Pos
+		Module string
+		Level  int
+		Names  []Alias // one with the name "*" for all
+	}
+	// Global is global Names.
+	Global struct {
+		Pos
+		Names []string
+	}
+	// Nonlocal is nonlocal Names.
+	Nonlocal struct {
+		Pos
+		Names []string
+	}
+	// If is if Test: Then else: Else; an elif is an If within Else.
+	If struct {
+		Pos
+		Test       Expr
+		Then, Else []Stmt
+	}
+	// While is while Test: Body else: Else.
+	While struct {
+		Pos
+		Test       Expr
+		Body, Else []Stmt
+	}
+	// For is for Target in Iter: Body else: Else.
+	For struct {
+		Pos
+		Target, Iter Expr
+		Body, Else   []Stmt
+	}
+	// With is with Items: Body.
+	With struct {
+		Pos
+		Items []WithItem
+		Body  []Stmt
+	}
+	// Try is try: Body, with Handlers, Else and Finally.
+	Try struct {
+		Pos
+		Body          []Stmt
+		Handlers      []Handler
+		Else, Finally []Stmt
+	}
+	// FunctionDef is a function or a method.
+	FunctionDef struct {
+		Pos
+		Name       string
+		Params     []Param
+		Body       []Stmt
+		Decorators []Expr
+	}
+	// ClassDef is a class.
+	ClassDef struct {
+		Pos
+		Name       string
+		Bases      []Arg
+		Body       []Stmt
+		Decorators []Expr
+	}
+	// Match is match Subject: Cases.
+	Match struct {
+		Pos
+		Subject Expr
+		Cases   []Case
+	}
+)
+
+// Alias is "Name as As" of an import; As is "" where it is not renamed.
+type Alias struct{ Name, As string }
+
+// WithItem is "X as As"; As may be nil.
+type WithItem struct{ X, As Expr }
+
+// Handler is "except Type as Name: Body".
+type Handler struct {
+	Type Expr // nil for a bare except
+	Name string
+	Body []Stmt
+}
+
+// Case is a case of a match. Patterns are kept only where they are a constant.
+type Case struct {
+	Pattern Expr // a Str, Number or Const; nil for any other pattern
+	Any     bool // the pattern is _ or a name without a guard
+	Body    []Stmt
+}
+
+func (*Name) expr()          {}
+func (*Const) expr()         {}
+func (*Number) expr()        {}
+func (*Str) expr()           {}
+func (*FString) expr()       {}
+func (*Attribute) expr()     {}
+func (*Subscript) expr()     {}
+func (*Slice) expr()         {}
+func (*Call) expr()          {}
+func (*Unary) expr()         {}
+func (*Binary) expr()        {}
+func (*BoolOp) expr()        {}
+func (*Compare) expr()       {}
+func (*Conditional) expr()   {}
+func (*Lambda) expr()        {}
+func (*Tuple) expr()         {}
+func (*List) expr()          {}
+func (*Set) expr()           {}
+func (*Dict) expr()          {}
+func (*Comprehension) expr() {}
+func (*Starred) expr()       {}
+func (*Await) expr()         {}
+func (*Yield) expr()         {}
+func (*Walrus) expr()        {}
+
+func (*ExprStmt) stmt()    {}
+func (*Assign) stmt()      {}
+func (*AugAssign) stmt()   {}
+func (*AnnAssign) stmt()   {}
+func (*Return) stmt()      {}
+func (*Del) stmt()         {}
+func (*Pass) stmt()        {}
+func (*Break) stmt()       {}
+func (*Continue) stmt()    {}
+func (*Raise) stmt()       {}
+func (*Assert) stmt()      {}
+func (*Import) stmt()      {}
+func (*ImportFrom) stmt()  {}
+func (*Global) stmt()      {}
+func (*Nonlocal) stmt()    {}
+func (*If) stmt()          {}
+func (*While) stmt()       {}
+func (*For) stmt()         {}
+func (*With) stmt()        {}
+func (*Try) stmt()         {}
+func (*FunctionDef) stmt() {}
+func (*ClassDef) stmt()    {}
+func (*Match) stmt()       {}
