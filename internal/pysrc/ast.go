@@ -3,7 +3,7 @@
 // Package pysrc parses Python source into a small syntax tree. Nothing is executed.
 package pysrc
 
-// Pos is a place in a file, counted from 1.
+// Pos is a place in a file, counted from 1. Columns count bytes.
 type Pos struct{ Line, Col int }
 
 // At is the place itself, for the nodes that embed it.
@@ -312,6 +312,12 @@ type (
 		Body       []Stmt
 		Decorators []Expr
 	}
+	// TypeAlias is type Name = Value.
+	TypeAlias struct {
+		Pos
+		Name  string
+		Value Expr
+	}
 	// Match is match Subject: Cases.
 	Match struct {
 		Pos
@@ -337,6 +343,7 @@ type Handler struct {
 type Case struct {
 	Pattern Expr // a Str, Number or Const; nil for any other pattern
 	Any     bool // the pattern is _ or a name without a guard
+	Guard   Expr // the condition behind if, nil where there is none
 	Body    []Stmt
 }
 
@@ -387,4 +394,5 @@ func (*With) stmt()        {}
 func (*Try) stmt()         {}
 func (*FunctionDef) stmt() {}
 func (*ClassDef) stmt()    {}
+func (*TypeAlias) stmt()   {}
 func (*Match) stmt()       {}

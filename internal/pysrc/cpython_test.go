@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pysrc
+
+import (
+	"bufio"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCPython compares our trees with those of CPython's own parser: of the loops in
+// testdata and of Python's standard library, or a tenth of it unless SNUG_TEST_ALL=1.
+// SNUG_TEST_PYTHON_FILES names a folder with more.
+func TestCPython(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3 to compare with")
+	}
+	files := append(pythonFiles(t, "../../testdata", 1), libraryFiles(t, python)...)
+	if more := os.Getenv("SNUG_TEST_PYTHON_FILES"); more != "" {
+		files = append(files, pythonFiles(t, more, 1)...)
+	}
+	cmd := exec.Command(python, "testdata/dump.py")
+	cmd.Stdin = strings.NewReader(strings.Join(files, "\n"))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	compared := compareAll(t, out)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("testdata/dump.py: %v", err)
+	}
+	t.Logf("%d of %d files have the same tree", compared, len(files))
+	if compared < 100 {
+		t.Errorf("only %d files were compared", compared)
+	}
+}
+
+// libraryFiles are those of the standard library.
+func libraryFiles(t *testing.T, python string) []string {
+	t.Helper()
+	out, err := exec.Command(python, "-c", "import os; print(os.path.dirname(os.__file__))").Output()
+	if err != nil {
+		t.Skipf("python3 does not say where its library is: %v", err)
+	}
+	every := 10
+	if os.Getenv("SNUG_TEST_ALL") == "1" {
+		every = 1
+	}
+	return pythonFiles(t, strings.TrimSpace(string(out)), every)
+}
+
+// pythonFiles are the Python files below a folder, or one of so many.
+func pythonFiles(t *testing.T, root string, every int) []string {
+	t.Helper()
+	var files []string
+	n := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !d.Type().IsRegular() || filepath.Ext(path) != ".py" {
+			return nil
+		}
+		if n++; n%every == 0 {
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// compareAll reads what dump.py writes, and says how many trees were the same.
+func compareAll(t *testing.T, from io.Reader) (same int) {
+	lines := bufio.NewReaderSize(from, 1<<20)
+	line := func() string {
+		text, err := lines.ReadString('\n')
+		if err != nil && err != io.EOF {
+			t.Fatal(err)
+		}
+		return strings.TrimSuffix(text, "\n")
+	}
+	for path := line(); path != ""; path = line() {
+		verdict := line()
+		var want []string
+		for text := line(); text != ""; text = line() {
+			want = append(want, text)
+		}
+		if verdict != "skip" && isSame(t, path, verdict, want) {
+			same++
+		}
+	}
+	return same
+}
+
+// isSame compares a file's tree with CPython's. What CPython refuses we may accept:
+// it refuses some of that long after parsing.
+func isSame(t *testing.T, path, verdict string, want []string) bool {
+	t.Helper()
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	f, err := Parse(path, src)
+	if strings.HasPrefix(verdict, "bad") {
+		if err == nil {
+			t.Logf("%s: CPython refuses it: %s", path, verdict)
+		}
+		return false
+	}
+	if err != nil {
+		t.Errorf("%v", err)
+		return false
+	}
+	got := strings.Split(strings.TrimSuffix(dump(f), "\n"), "\n")
+	if len(want) == 0 {
+		want = []string{""}
+	}
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			t.Errorf("%s: statement %d differs:\n%s", path, i, firstDifference(got, want, i))
+			return false
+		}
+	}
+	return true
+}
+
+// firstDifference shows where two trees part.
+func firstDifference(got, want []string, i int) string {
+	if i >= len(got) || i >= len(want) {
+		return "one tree is longer"
+	}
+	n := 0
+	for n < min(len(got[i]), len(want[i])) && got[i][n] == want[i][n] {
+		n++
+	}
+	from := max(0, n-100)
+	return "got  " + got[i][from:min(n+100, len(got[i]))] + "\nwant " + want[i][from:min(n+100, len(want[i]))]
+}

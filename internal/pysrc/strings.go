@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pysrc
+
+import "strings"
+
+// strings reads string literals that stand beside each other, which are one.
+func (p *parser) strings() Expr {
+	j := joined{at: p.pos()}
+	for {
+		t := p.peek()
+		switch t.kind {
+		case str:
+			p.at++
+			p.plainString(&j, *t)
+		case fStart:
+			p.fstring(&j)
+		default:
+			return j.expr()
+		}
+	}
+}
+
+// joined is a string put together from literals.
+type joined struct {
+	at        Pos
+	text      strings.Builder
+	textAt    Pos
+	parts     []Expr
+	formatted bool
+	seen      bool
+	isBytes   bool
+}
+
+func (j *joined) add(at Pos, text string) {
+	if j.text.Len() == 0 {
+		j.textAt = at
+	}
+	j.text.WriteString(text)
+}
+
+// flush ends a literal part.
+func (j *joined) flush() {
+	if j.text.Len() > 0 {
+		j.parts = append(j.parts, &Str{j.textAt, j.text.String()})
+		j.text.Reset()
+	}
+}
+
+func (j *joined) expr() Expr {
+	if !j.formatted {
+		return &Str{j.at, j.text.String()}
+	}
+	j.flush()
+	return &FString{j.at, j.parts}
+}
+
+// agrees notes whether a literal is bytes, and says whether it agrees with those before.
+func (j *joined) agrees(isBytes bool) bool {
+	if j.seen && j.isBytes != isBytes {
+		return false
+	}
+	j.seen, j.isBytes = true, isBytes
+	return true
+}
+
+func (p *parser) plainString(j *joined, t token) {
+	quoteAt := strings.IndexAny(t.text, `"'`)
+	prefix := strings.ToLower(t.text[:quoteAt])
+	body := t.text[quoteAt:]
+	quotes := len(quoteOf(body))
+	e := escapes{raw: strings.Contains(prefix, "r"), bytes: strings.Contains(prefix, "b")}
+	if !j.agrees(e.bytes) {
+		p.failAt(t.pos(), "bytes and text stand beside each other")
+		return
+	}
+	text, wrong := e.resolve(body[quotes : len(body)-quotes])
+	if wrong != "" {
+		p.failAt(t.pos(), "%s", wrong)
+	}
+	j.add(t.pos(), text)
+}
+
+// fstring reads a formatted string: its texts, and the expressions in its fields.
+func (p *parser) fstring(j *joined) {
+	open := p.take()
+	j.formatted = true
+	if !j.agrees(false) {
+		p.failAt(open.pos(), "bytes and text stand beside each other")
+	}
+	e := escapes{raw: strings.ContainsAny(open.text, "rR"), braces: true}
+	for {
+		switch t := p.peek(); {
+		case t.kind == fText:
+			p.at++
+			text, wrong := e.resolve(t.text)
+			if wrong != "" {
+				p.failAt(t.pos(), "%s", wrong)
+			}
+			j.add(t.pos(), text)
+		case t.kind == fEnd:
+			p.at++
+			return
+		case t.is("{"):
+			p.field(j)
+		default:
+			p.fail("expected the end of an f-string, found %s", t)
+			return
+		}
+	}
+}
+
+// field reads {Value = !r :format}. The format's own fields are read and not kept.
+func (p *parser) field(j *joined) {
+	open := p.take()
+	if p.is("}") {
+		p.fail("a field of an f-string is empty")
+		return
+	}
+	value := p.valuesOrYield()
+	if p.accept("=") { // its own source stands before its value
+		text := p.src[open.off+1 : p.peek().off]
+		j.add(open.pos(), strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
+	}
+	j.flush()
+	j.parts = append(j.parts, value)
+	if p.accept("!") {
+		if c := p.name(); p.err == nil && c != "s" && c != "r" && c != "a" {
+			p.failAt(open.pos(), "'!%s' is no conversion: '!s', '!r' and '!a' are", shortened(c))
+		}
+	}
+	if p.accept(":") {
+		p.format()
+	}
+	p.expect("}")
+}
+
+func (p *parser) format() {
+	for {
+		switch t := p.peek(); {
+		case t.kind == fText:
+			p.at++
+		case t.is("{"):
+			p.field(&joined{})
+		default:
+			return
+		}
+	}
+}

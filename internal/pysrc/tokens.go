@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pysrc
+
+// kind says what a token is. Those from keyword on are recognised by their text.
+type kind uint8
+
+const (
+	eof kind = iota
+	newline
+	indent
+	dedent
+	name
+	number
+	str
+	fStart // the prefix and opening quote of an f-string
+	fText  // text between the fields of an f-string, or of a format
+	fEnd   // its closing quote
+	keyword
+	op
+)
+
+// token is a piece of source. Its text is a slice of the source.
+type token struct {
+	text      string
+	off       int32 // of its first byte
+	line, col int32
+	kind      kind
+}
+
+func (t token) pos() Pos { return Pos{int(t.line), int(t.col)} }
+
+// String names a token in an error.
+func (t token) String() string {
+	switch t.kind {
+	case eof:
+		return "the end of the file"
+	case newline:
+		return "the end of the line"
+	case indent:
+		return "an indented line"
+	case dedent:
+		return "the end of the block"
+	case str, fStart, fText, fEnd:
+		return "a string"
+	}
+	return "'" + shortened(t.text) + "'"
+}
+
+// shortened keeps an error on one line of readable length.
+func shortened(text string) string {
+	const longest = 40
+	if len(text) <= longest {
+		return text
+	}
+	cut := 0
+	for i := range text {
+		if i > longest {
+			break
+		}
+		cut = i
+	}
+	return text[:cut] + "…"
+}
+
+// isKeyword says whether a word is reserved. match, case and type are not: they are
+// keywords only where a statement begins with them and goes on as theirs does.
+func isKeyword(word string) bool {
+	switch word {
+	case "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
+		"continue", "def", "del", "elif", "else", "except", "finally", "for", "from", "global",
+		"if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return",
+		"try", "while", "with", "yield":
+		return true
+	}
+	return false
+}
+
+// operatorLen is the length of the operator that text begins with, or 0.
+func operatorLen(text string) int {
+	if len(text) >= 3 {
+		switch text[:3] {
+		case "**=", "//=", ">>=", "<<=", "...":
+			return 3
+		}
+	}
+	if len(text) >= 2 {
+		switch text[:2] {
+		case "**", "//", ">>", "<<", "<=", ">=", "==", "!=", "->", "+=", "-=", "*=", "/=", "%=",
+			"&=", "|=", "^=", "@=", ":=":
+			return 2
+		}
+	}
+	switch text[0] {
+	case '+', '-', '*', '/', '%', '@', '&', '|', '^', '~', '<', '>', ',', ':', '.', ';', '=', '!',
+		'(', ')', '[', ']', '{', '}':
+		return 1
+	}
+	return 0
+}
