@@ -16,12 +16,13 @@ type causalHead struct {
 	chunks  int  // in how many pieces the loss is computed; 0 and 1 are all at once
 	trl     bool // it is computed as TRL does
 	liger   bool // the loss is Liger's
+	calling *Calling
 }
 
 // newCausalHead makes lm_head, which may share the embedding's weight. tied is the family's default if
 // the config does not say.
 func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embedding, tied bool) *causalHead {
-	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger"}
+	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger", calling: run.Calling}
 	if run.Head == Encoder {
 		return h
 	}
@@ -36,6 +37,9 @@ func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embed
 // and ForCausalLMLoss.
 func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	if h.lm == nil {
+		if h.calling.keepHidden(hidden) {
+			return nil
+		}
 		return contrastiveLoss(hidden)
 	}
 	defer hidden.World().As(shadow.Logits)()
@@ -54,6 +58,10 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 		fn.Set(&logits, logits.DivScalar())
 		fn.Set(&logits, logits.Tanh())
 		fn.Set(&logits, logits.MulScalar())
+	}
+	h.calling.keepLogits(logits)
+	if b.Labels == nil {
+		return fn.Return(nil)
 	}
 	return fn.Return(causalLoss(logits, b.Labels, h.vocab))
 }

@@ -91,10 +91,17 @@ func positionsFrom(ids *shadow.Tensor, past bool) *shadow.Tensor {
 // embedding model.
 func (n net) encoderLoss(hidden *shadow.Tensor, head *lmHead, b Batch, vocab int) *shadow.Tensor {
 	if head == nil {
+		if n.run.Calling.keepHidden(hidden) {
+			return nil
+		}
 		return contrastiveLoss(hidden)
 	}
 	fn := n.w.Func(hidden)
 	logits := fn.Let(head.Call(hidden)) // (B, S, V)
+	n.run.Calling.keepLogits(logits)
+	if b.Labels == nil {
+		return fn.Return(nil)
+	}
 	return fn.Return(maskedLoss(logits, b.Labels, vocab))
 }
 

@@ -18,7 +18,8 @@ import (
 // Run says how a model is fed and run.
 type Run struct {
 	*Shape
-	Head          string // one of Heads
+	Calling       *Calling // nil where the loop uses the loss alone
+	Head          string   // one of Heads
 	Positives     int
 	Negatives     int
 	Attention     string // "sdpa", "eager", "flash"
@@ -128,8 +129,8 @@ func (n net) textBatch() Batch {
 // layer runs one block of a model, checkpointed where that was asked for.
 // Others are the tensors that the block reaches besides its input.
 func (n net) layer(m shadow.Module, x *shadow.Tensor, others ...*shadow.Tensor) *shadow.Tensor {
-	if !n.run.Checkpointing {
+	if !n.checkpoints() {
 		return n.w.Call(m, x)
 	}
-	return n.w.Checkpoint(n.run.Reentrant, x, func(x *shadow.Tensor) *shadow.Tensor { return n.w.Call(m, x) }, others...)
+	return n.w.Checkpoint(n.reentrant(), x, func(x *shadow.Tensor) *shadow.Tensor { return n.w.Call(m, x) }, others...)
 }

@@ -123,6 +123,7 @@ func (a *gpt2Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shado
 	fn.Set(&key, key.View(B, S, -1, a.headDim).Transpose(1, 2))
 	fn.Set(&value, value.View(B, S, -1, a.headDim).Transpose(1, 2))
 	fn.Set(&query, query.View(B, S, -1, a.headDim).Transpose(1, 2)) // (B, H, S, D)
+	a.m.cached(fn, &key, &value, 0)
 
 	out, weights := a.attention(query, key, value)
 	fn.Let(out) // (B, S, H, D)

@@ -124,6 +124,7 @@ func (a *gptNeoXAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*sh
 
 	q, k := applyPartialRotary(query, key, a.m.rotary.cos, a.m.rotary.sin, true)
 	fn.Set2(&query, q, &key, k)
+	a.m.cached(fn, &key, &value, 0)
 
 	out, weights := a.m.attention(query, key, value, attending{mask: a.m.mask, causal: true, dropout: a.dropout})
 	fn.Let(out) // (B, S, H, D)

@@ -154,6 +154,7 @@ func (a *llamaAttention) attend(fn *shadow.Frame, query, key **shadow.Tensor, va
 	B, S := value.Size(0), value.Size(2)
 	q, k := a.m.applyRotary(*query, *key, a.window)
 	fn.Set2(query, q, key, k)
+	a.m.cached(fn, key, &value, a.window)
 
 	out, weights := a.m.attention(*query, *key, value, attending{
 		mask: a.m.masks.of(a.window), causal: true, dropout: a.dropout, softcap: a.softcap,

@@ -65,6 +65,10 @@ func (m *mamba) Loss(b Batch) *shadow.Tensor {
 	hidden := fn.Let(m.forward(b))
 	defer m.w.As(shadow.Logits)()
 	logits := fn.Let(m.lmHead.Call(hidden.Alias().To(m.lmHead.Weight.DType())).Float())
+	m.run.Calling.keepLogits(logits)
+	if b.Labels == nil {
+		return fn.Return(nil)
+	}
 	return fn.Return(causalLoss(logits, b.Labels, m.vocab))
 }
 

@@ -72,12 +72,19 @@ func (m *modernBert) Batch() Batch { return m.textBatch() }
 // Loss is ModernBertForMaskedLM.forward, or an embedder's loss over
 // ModernBertModel.
 func (m *modernBert) Loss(b Batch) *shadow.Tensor {
-	if m.head == nil {
-		return contrastiveLoss(m.forward(b))
-	}
 	fn := m.w.Func()
 	hidden := fn.Let(m.forward(b))
+	if m.head == nil {
+		if m.run.Calling.keepHidden(hidden) {
+			return fn.Return(nil)
+		}
+		return fn.Return(contrastiveLoss(hidden))
+	}
 	logits := fn.Let(m.head.Call(hidden)) // (B, S, V)
+	m.run.Calling.keepLogits(logits)
+	if b.Labels == nil {
+		return fn.Return(nil)
+	}
 	return fn.Return(maskedLMLoss(logits, b.Labels, m.vocab))
 }
 

@@ -168,6 +168,7 @@ func (a *optAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow
 	value := fn.Let(a.v.Call(hidden))
 	fn.Set(&key, split(key))
 	fn.Set(&value, split(value))
+	a.m.cached(fn, &key, &value, 0)
 
 	out, weights := a.m.attention(query, key, value, attending{mask: a.m.mask, causal: true, dropout: a.dropout})
 	fn.Let(out) // (B, S, H, D)

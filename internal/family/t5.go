@@ -48,6 +48,7 @@ func (m *t5) Loss(b Batch) *shadow.Tensor {
 		out = fn.Let(out.MulScalar())
 	}
 	logits := fn.Let(m.lmHead.Call(out))
+	m.run.Calling.keepLogits(logits)
 	return fn.Return(logits.View(-1, logits.Size(-1)).CrossEntropy(b.Labels.View(-1)))
 }
 

@@ -77,5 +77,11 @@ func (m *imageClassifier) Batch() Batch {
 
 // Loss is the cross entropy of the model's logits.
 func (m *imageClassifier) Loss(b Batch) *shadow.Tensor {
-	return m.w.Call(m.model, b.Pixels).CrossEntropy(b.Labels)
+	fn := m.w.Func()
+	logits := fn.Let(m.w.Call(m.model, b.Pixels)) // (B, classes)
+	m.run.Calling.keepLogits(logits)
+	if b.Labels == nil {
+		return fn.Return(nil)
+	}
+	return fn.Return(logits.CrossEntropy(b.Labels))
 }

@@ -70,6 +70,10 @@ func (m *vit) Loss(b Batch) *shadow.Tensor {
 	sequence := fn.Let(m.forward(b.Pixels))     // (B, N + 1, H)
 	pooled := fn.Let(sequence.Select(1, 0))     // (B, H)
 	logits := fn.Let(m.classifier.Call(pooled)) // (B, labels)
+	m.run.Calling.keepLogits(logits)
+	if b.Labels == nil {
+		return fn.Return(nil)
+	}
 	return fn.Return(logits.View(-1, m.labels).CrossEntropy(b.Labels.View(-1)))
 }
 

@@ -2,6 +2,8 @@
 
 package shadow
 
+import "snug/internal/stream"
+
 // World is the process that t lives in.
 func (t *Tensor) World() *World { return t.w }
 
@@ -72,6 +74,12 @@ func (t *Tensor) Pad(before, after int) *Tensor {
 
 // GradEnabled reports whether ops record what their backward needs.
 func (w *World) GradEnabled() bool { return w.gradMode }
+
+// SetGrad switches recording on or off.
+func (w *World) SetGrad(on bool) { w.gradMode = on }
+
+// EmptyCache is torch.cuda.empty_cache().
+func (w *World) EmptyCache() { w.Trace.Add(stream.EmptyCache, 0, 0) }
 
 // NoGrad switches recording off until the function it returns is called.
 func (w *World) NoGrad() func() {

@@ -266,7 +266,7 @@ func (t *Tensor) Compare(op string) *Tensor { return t.plain(op, Bool) }
 // Dropout is F.dropout: a byte mask and the result. With p = 0, or outside
 // training, it is its input.
 func (t *Tensor) Dropout(p float64) *Tensor {
-	if p == 0 {
+	if p == 0 || t.w.Eval {
 		return t
 	}
 	w := t.w

@@ -27,6 +27,9 @@ func (w *World) SDPA(a Attention) *Tensor {
 		w.pin(low[i])
 	}
 	b := a
+	if w.Eval {
+		b.Dropout = 0
+	}
 	b.Query, b.Key, b.Value, b.Mask = low[0], low[1], low[2], low[3]
 	out := w.attend(w.Rules.AttentionBackend(b.numbers()), b)
 	w.unpin(mark)

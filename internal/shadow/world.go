@@ -71,6 +71,8 @@ type World struct {
 	Log func(op string)
 	// Meter counts the work, if set.
 	Meter Meter
+	// Eval is whether the forward under way is of a model in evaluation mode: it drops nothing out.
+	Eval bool
 	// Folds allows long loops to simulate only a few of their iterations: see Turns.
 	Folds bool
 	// MostIterations bounds the iterations of loops that are not folded; 0 is no bound.

@@ -6,6 +6,7 @@
 package simulate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,6 +41,7 @@ type Result struct {
 	Params    int            // all parameters of the model
 	Trainable int            // the parameters that are trained
 	Gradients uint64         // bytes of what is trained, in the type of the parameters
+	Notes     []string       // what of a script's loop is not followed
 }
 
 // Options are for tests and tools that look closer.
@@ -58,6 +60,7 @@ type Options struct {
 	Folds       bool                             // long loops stay folded in the result
 	MostEvents  int                              // events that the run may have, folded where that is so; 0 for any
 	Stop        func() error                     // asked before each micro-batch; its error ends the run; nil is to go on
+	Loop        *Loop                            // the script whose loop is followed, if set
 }
 
 // Maker builds a model by hand.
@@ -91,6 +94,9 @@ type run struct {
 	folds   bool                             // long loops run a few of their turns
 	tokens  [][]int                          // of each micro-batch of each step, where they vary
 	opening map[family.Shape]*shadow.Passage // the first micro-batch of that shape, which every such step begins with
+	calling *family.Calling                  // how the model is called, where a script calls it
+	weights shadow.DType                     // of the model that the script loads; None where the setup says
+	notes   []string                         // what of that script is not followed
 }
 
 // Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
@@ -123,6 +129,9 @@ var ErrTooLong = errors.New("the run makes too many allocations")
 // runFolded is nil where the run could not be unfolded.
 func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	r := &run{s: s, o: o, folds: folds, tokens: s.Tokens(), opening: map[family.Shape]*shadow.Passage{}}
+	if o.Loop != nil {
+		r.calling = &family.Calling{}
+	}
 	if err := r.load(); err != nil {
 		return nil, err
 	}
@@ -141,8 +150,15 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	if s.Lengths != nil {
 		r.w.MostIterations = mostIterations
 	}
-	r.beforeSteps()
-	r.steps()
+	if o.Loop != nil {
+		err = r.follow()
+	} else {
+		r.beforeSteps()
+		r.steps()
+	}
+	if err != nil {
+		return nil, err
+	}
 	loops, ok := r.w.Folded()
 	if !ok {
 		return nil, nil
@@ -151,7 +167,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 		r.w.Unfold(loops)
 		loops = nil
 	}
-	res = &Result{World: r.w, Loops: loops}
+	res = &Result{World: r.w, Loops: loops, Notes: r.notes}
 	res.Params, res.Trainable = r.builder.Count()
 	for _, p := range r.builder.Trainable() {
 		res.Gradients += p.Bytes()
@@ -203,6 +219,23 @@ func (r *run) metered(k int) bool {
 }
 
 func (r *run) load() error {
+	r.newWorld()
+	if r.calling != nil {
+		return nil // the script loads what it needs
+	}
+	if err := r.loadModel(); err != nil {
+		return err
+	}
+	if err := r.newOptimizer(); err != nil {
+		return err
+	}
+	if r.s.Precision == setup.AmpFP16 {
+		r.scaler = train.NewGradScaler(r.w)
+	}
+	return nil
+}
+
+func (r *run) newWorld() {
 	s := r.s
 	r.w = shadow.NewWorld(rules(s.Versions, r.o.Card))
 	r.w.OutOfPlace, r.w.Folds, r.w.Side = r.o.OutOfPlace, r.folds, r.o.Side
@@ -210,10 +243,15 @@ func (r *run) load() error {
 		r.w.Log = func(op string) { r.o.Log(r.w, op) }
 	}
 	r.mark(Load, "")
-	r.builder = &nn.Builder{W: r.w, DType: weightType(s), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
+}
+
+// loadModel puts the model onto the card, wrapped as the setup says.
+func (r *run) loadModel() error {
+	s := r.s
+	r.builder = &nn.Builder{W: r.w, DType: cmp.Or(r.weights, weightType(s)), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
 	r.shape = &family.Shape{Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq}
 	how := family.Run{
-		Shape: r.shape, Head: s.Model.Head,
+		Shape: r.shape, Calling: r.calling, Head: s.Model.Head,
 		Positives: s.Positives, Negatives: s.Negatives,
 		Attention: s.Attention, Mask: s.AttentionMask == nil || *s.AttentionMask,
 		Checkpointing: s.Checkpointing, Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger,
@@ -241,16 +279,7 @@ func (r *run) load() error {
 	if err := r.addLora(); err != nil {
 		return err
 	}
-	if err := r.distribute(); err != nil {
-		return err
-	}
-	if err := r.newOptimizer(); err != nil {
-		return err
-	}
-	if s.Precision == setup.AmpFP16 {
-		r.scaler = train.NewGradScaler(r.w)
-	}
-	return nil
+	return r.distribute()
 }
 
 // addLora freezes the model and adds adapters, where the setup asks for them.

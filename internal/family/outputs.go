@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import "snug/internal/shadow"
+
+// Outputs is what a model's forward returns. A loop that binds it to a name keeps all of it.
+type Outputs struct {
+	Loss   *shadow.Tensor // nil without labels
+	Logits *shadow.Tensor
+	Hidden *shadow.Tensor   // the last hidden states, of a model without a head
+	Cache  []*shadow.Tensor // keys and values of each layer, where use_cache is on
+}
+
+// Calling is how the forward under way is called. All of a run share it.
+type Calling struct {
+	Keep          *Outputs // takes the results; nil where the loop uses the loss alone, and trains without a cache
+	Cache         bool     // use_cache, as transformers has it by default
+	Checkpointing bool
+	Reentrant     bool // the older kind of checkpointing
+}
+
+// keepLogits holds the logits for the caller of the model.
+func (c *Calling) keepLogits(logits *shadow.Tensor) {
+	if c != nil && c.Keep != nil {
+		c.Keep.Logits = logits.Hold()
+	}
+}
+
+// keepHidden holds the last hidden states, and reports whether that is all that was asked for.
+func (c *Calling) keepHidden(hidden *shadow.Tensor) bool {
+	if c == nil || c.Keep == nil {
+		return false
+	}
+	c.Keep.Hidden = hidden.Hold()
+	return true
+}
+
+// cached is past_key_values.update: keys and values are appended to an empty cache, which copies them, and
+// the names are bound to the copies. A layer with a window keeps the end of them.
+func (n net) cached(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
+	c := n.run.Calling
+	if c == nil || !c.Cache || c.Keep == nil || n.checkpoints() {
+		return
+	}
+	k := shadow.Cat(-2, *key)
+	c.Keep.Cache = append(c.Keep.Cache, k.Hold())
+	v := shadow.Cat(-2, *value)
+	c.Keep.Cache = append(c.Keep.Cache, v.Hold())
+	if window > 0 {
+		c.Keep.Cache = append(c.Keep.Cache, n.w.Input(shadow.Int64)) // the window's size, on the card
+	}
+	fn.Set2(key, k, value, v)
+}
+
+// checkpoints reports whether blocks are checkpointed in the forward under way: not in an evaluation.
+func (n net) checkpoints() bool {
+	if n.w.Eval {
+		return false
+	}
+	if c := n.run.Calling; c != nil && c.Checkpointing {
+		return true
+	}
+	return n.run.Checkpointing
+}
+
+// reentrant reports whether that is the older kind.
+func (n net) reentrant() bool {
+	c := n.run.Calling
+	return n.run.Reentrant || c != nil && c.Reentrant
+}

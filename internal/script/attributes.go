@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// attributed is a native object with attributes of its own.
+type attributed interface {
+	// attr is an attribute, owned; false where it has none of the name.
+	attr(in *interpreter, name string) (value, bool)
+}
+
+// getattr is o.name; o stays the caller's.
+func (in *interpreter) getattr(o value, name string) value {
+	switch o := o.(type) {
+	case *instance:
+		return in.instanceAttr(o, name)
+	case *class:
+		if v, _ := o.find(name); v != nil {
+			return hold(v)
+		}
+	case *super:
+		return in.superAttr(o, name)
+	case namespace:
+		return in.namespaceAttr(o, name)
+	case *dict:
+		if o.record {
+			if v, ok := o.get(name); ok {
+				return hold(v)
+			}
+		}
+	case unknown:
+		return unknown{}
+	case *shadow.Tensor:
+		if v, ok := in.tensorAttr(o, name); ok {
+			return v
+		}
+	case *hostTensor:
+		if v, ok := in.hostAttr(o, name); ok {
+			return v
+		}
+	}
+	if a, ok := o.(attributed); ok {
+		if v, ok := a.attr(in, name); ok {
+			return v
+		}
+	}
+	return &bound{self: hold(o), name: name}
+}
+
+func (in *interpreter) namespaceAttr(o namespace, name string) value {
+	if m := in.imported(string(o)); m != nil {
+		if v, ok := m.vars.get(name); ok {
+			return hold(v)
+		}
+	}
+	path := canonical(string(o) + "." + name)
+	if v, ok := constants[path]; ok {
+		return v
+	}
+	if strings.HasPrefix(path, "builtins.") {
+		return unknown{}
+	}
+	return namespace(path)
+}
+
+// find borrows an attribute of a class, from itself or its bases; owner is where it was found.
+func (c *class) find(name string) (v value, owner *class) {
+	if v, ok := c.attrs.get(name); ok {
+		return v, c
+	}
+	for _, b := range c.bases {
+		if base, ok := b.(*class); ok {
+			if v, owner := base.find(name); owner != nil {
+				return v, owner
+			}
+		}
+	}
+	return nil, nil
+}
+
+// derives reports whether a class has a base of the name.
+func (c *class) derives(name string) bool {
+	for _, b := range c.bases {
+		switch b := b.(type) {
+		case *class:
+			if b.name == name || b.derives(name) {
+				return true
+			}
+		case namespace:
+			if string(b) == name || strings.HasSuffix(string(b), "."+name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (in *interpreter) instanceAttr(o *instance, name string) value {
+	if v, ok := o.attrs.get(name); ok {
+		return hold(v)
+	}
+	if v, owner := o.class.find(name); owner != nil {
+		return in.methodOf(o, v)
+	}
+	switch name {
+	case "__class__":
+		return o.class
+	case "__dict__":
+		return unknown{}
+	}
+	if o.attrs.open {
+		return unknown{}
+	}
+	if fn, owner := o.class.find("__getattr__"); owner != nil {
+		m := in.methodOf(o, fn)
+		v := in.invoke(m, arguments{pos: []value{name}})
+		drop(m)
+		return v
+	}
+	return &bound{self: hold(o), name: name}
+}
+
+// methodOf binds a class's attribute to an object, where it is a function.
+func (in *interpreter) methodOf(o *instance, v value) value {
+	fn, ok := v.(*function)
+	if !ok || fn.plain {
+		return hold(v)
+	}
+	if p, ok := fn.property(); ok {
+		m := &method{self: hold(o), fn: hold(p).(*function)}
+		out := in.invoke(m, arguments{})
+		drop(m)
+		return out
+	}
+	if fn.ofClass {
+		return &method{self: o.class, fn: hold(fn).(*function)}
+	}
+	return &method{self: hold(o), fn: hold(fn).(*function)}
+}
+
+func (in *interpreter) superAttr(s *super, name string) value {
+	o, ok := s.self.(*instance)
+	if !ok {
+		return unknown{}
+	}
+	for _, b := range s.above.bases {
+		if base, ok := b.(*class); ok {
+			if v, owner := base.find(name); owner != nil {
+				return in.methodOf(o, v)
+			}
+		}
+	}
+	return &bound{self: hold(s.self), name: "super." + name}
+}
+
+// setattr is o.name = v, which it takes over.
+func (in *interpreter) setattr(o value, name string, v value) {
+	switch o := o.(type) {
+	case *instance:
+		o.attrs.set(name, v)
+		return
+	case *class:
+		o.attrs.set(name, v)
+		return
+	case *dict:
+		if o.record {
+			o.set(name, v)
+			return
+		}
+	case *shadow.Tensor:
+		in.setTensorAttr(o, name, v)
+	case *network:
+		o.set(in, name, v)
+	case *configValue:
+		o.of.set(in, name, v)
+	}
+	drop(v)
+}
+
+// getitem is o[key]; both stay the caller's.
+func (in *interpreter) getitem(o, key value) value {
+	switch o := o.(type) {
+	case *list:
+		return in.listItem(o, key)
+	case *dict:
+		return dictItem(o, key)
+	case *shadow.Tensor:
+		return in.indexTensor(o, key)
+	case *hostTensor:
+		return indexHost(o, key)
+	case sizeValue:
+		if i, ok := key.(int); ok {
+			if i < 0 {
+				i += len(o)
+			}
+			if i >= 0 && i < len(o) {
+				return o[i]
+			}
+		}
+		if s, ok := key.(*slice); ok {
+			lo, hi := s.bounds(len(o))
+			return o[lo:hi]
+		}
+	case *instance:
+		if fn, owner := o.class.find("__getitem__"); owner != nil {
+			m := in.methodOf(o, fn)
+			v := in.invoke(m, arguments{pos: []value{hold(key)}})
+			drop(m)
+			return v
+		}
+	case *optimizerValue:
+		if key == "param_groups" {
+			return unknown{}
+		}
+	}
+	return unknown{}
+}
+
+func dictItem(o *dict, key value) value {
+	if v, ok := o.get(key); ok {
+		return hold(v)
+	}
+	if i, ok := key.(int); ok && o.record && i >= 0 && i < len(o.vals) {
+		return hold(o.vals[i])
+	}
+	return unknown{}
+}
+
+func (in *interpreter) listItem(o *list, key value) value {
+	switch k := key.(type) {
+	case int:
+		if k < 0 {
+			k += len(o.items)
+		}
+		if k >= 0 && k < len(o.items) {
+			return hold(o.items[k])
+		}
+	case *slice:
+		lo, hi := k.bounds(len(o.items))
+		out := &list{tuple: o.tuple}
+		for _, x := range o.items[lo:hi] {
+			out.items = append(out.items, hold(x))
+		}
+		return out
+	}
+	return unknown{}
+}
+
+// bounds is the range of a slice over n items, without its step.
+func (s *slice) bounds(n int) (lo, hi int) {
+	at := func(v value, otherwise int) int {
+		i, ok := v.(int)
+		if !ok {
+			return otherwise
+		}
+		if i < 0 {
+			i += n
+		}
+		return min(max(i, 0), n)
+	}
+	lo, hi = at(s.lo, 0), at(s.hi, n)
+	return lo, max(lo, hi)
+}
+
+// setitem is o[key] = v, which it takes over.
+func (in *interpreter) setitem(o, key, v value) {
+	switch o := o.(type) {
+	case *dict:
+		o.set(key, v)
+		return
+	case *list:
+		i, ok := key.(int)
+		if ok && i < 0 {
+			i += len(o.items)
+		}
+		if ok && i >= 0 && i < len(o.items) {
+			old := o.items[i]
+			o.items[i] = v
+			drop(old)
+			return
+		}
+	}
+	drop(v)
+}

@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// natives is the functions that are known, by their dotted names.
+var natives map[string]func(in *interpreter, a arguments) value
+
+func init() {
+	natives = map[string]func(*interpreter, arguments) value{}
+	for name, f := range map[string]func(*interpreter, arguments) value{
+		"print": nothing, "len": length, "range": ranged, "enumerate": enumerated, "zip": zipped,
+		"int": toInt, "float": toFloat, "str": toStr, "bool": toBool, "list": toList, "tuple": toTuple, "set": toList,
+		"dict": toDict, "iter": iterOf, "next": nextOf, "isinstance": isInstance, "hasattr": hasAttr, "getattr": getAttr,
+		"setattr": setAttr, "sum": summed, "min": extreme(-1), "max": extreme(1), "abs": firstKnown, "round": firstKnown,
+		"sorted": toList, "reversed": toReversed, "map": mapped, "any": anyOf(true), "all": anyOf(false), "type": typeOf,
+		"callable": func(*interpreter, arguments) value { return true },
+	} {
+		natives["builtins."+name] = f
+	}
+	for _, name := range []string{"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.trange"} {
+		natives[name] = wrapped
+	}
+	natives["tqdm.trange"] = ranged
+	natives["itertools.cycle"] = cycled
+	natives["itertools.islice"] = isliced
+	natives["itertools.chain"] = chained
+	natives["functools.partial"] = newPartial
+	natives["collections.deque"] = toList
+	natives["collections.defaultdict"] = func(*interpreter, arguments) value { return &dict{open: true} }
+	natives["collections.OrderedDict"] = toDict
+	natives["contextlib.nullcontext"] = func(*interpreter, arguments) value { return &contextValue{} }
+	natives["os.environ.get"] = environment
+	natives["os.getenv"] = environment
+	natives["types.SimpleNamespace"] = func(_ *interpreter, a arguments) value {
+		d := &dict{record: true}
+		for i, n := range a.names {
+			d.set(n, hold(a.named[i]))
+		}
+		return d
+	}
+	registerTorch()
+	registerParsers()
+}
+
+func nothing(*interpreter, arguments) value { return nil }
+
+// environment is a variable of the environment: not set.
+func environment(_ *interpreter, a arguments) value { return hold(a.or(1, "default", nil)) }
+
+func length(in *interpreter, a arguments) value {
+	switch v := a.or(0, "", nil).(type) {
+	case *list:
+		return len(v.items)
+	case *dict:
+		return len(v.keys)
+	case string:
+		return len(v)
+	case sizeValue:
+		return len(v)
+	case *shadow.Tensor:
+		return v.Size(0)
+	case *hostTensor:
+		return v.size[0]
+	case *loader:
+		if v.size >= 0 {
+			return v.size
+		}
+	case *iterator:
+		if v.size >= 0 {
+			return v.size
+		}
+	case *instance:
+		if n := in.length(v); n >= 0 {
+			return n
+		}
+	}
+	return unknown{}
+}
+
+func ranged(_ *interpreter, a arguments) value {
+	n := make([]int, len(a.pos))
+	for i, v := range a.pos {
+		k, ok := v.(int)
+		if !ok {
+			return &iterator{size: 1 << 30, next: counting(0, 1<<30, 1)}
+		}
+		n[i] = k
+	}
+	from, to, step := 0, 0, 1
+	switch len(n) {
+	case 1:
+		to = n[0]
+	case 2:
+		from, to = n[0], n[1]
+	case 3:
+		from, to, step = n[0], n[1], n[2]
+	}
+	if step == 0 {
+		return unknown{}
+	}
+	size := max((to-from+step-sign(step))/step, 0)
+	return &iterator{size: size, next: counting(from, size, step)}
+}
+
+func sign(n int) int {
+	if n < 0 {
+		return -1
+	}
+	return 1
+}
+
+func counting(from, size, step int) func() (value, bool) {
+	i := 0
+	return func() (value, bool) {
+		if i >= size {
+			return nil, false
+		}
+		i++
+		return from + (i-1)*step, true
+	}
+}
+
+func enumerated(in *interpreter, a arguments) value {
+	of := in.iterate(a.or(0, "iterable", nil))
+	if of == nil {
+		of = in.unknownItems()
+	}
+	i, _ := a.or(1, "start", 0).(int)
+	i--
+	return &iterator{
+		size: of.size, data: of.data, end: func() { drop(of) },
+		skip: func() bool { return of.skip != nil && of.skip() },
+		next: func() (value, bool) {
+			v, ok := of.next()
+			if !ok {
+				return nil, false
+			}
+			i++
+			return tupleOf(i, v), true
+		},
+	}
+}
+
+func zipped(in *interpreter, a arguments) value {
+	var its []*iterator
+	out := &iterator{size: -1}
+	for _, v := range a.pos {
+		it := in.iterate(v)
+		if it == nil {
+			it = in.unknownItems()
+		}
+		its = append(its, it)
+		out.data = out.data || it.data
+		if it.size >= 0 && (out.size < 0 || it.size < out.size) {
+			out.size = it.size
+		}
+	}
+	out.end = func() {
+		for _, it := range its {
+			drop(it)
+		}
+	}
+	out.next = func() (value, bool) {
+		row := &list{tuple: true}
+		for _, it := range its {
+			v, ok := it.next()
+			if !ok {
+				drop(row)
+				return nil, false
+			}
+			row.items = append(row.items, v)
+		}
+		return row, true
+	}
+	return out
+}
+
+func toInt(_ *interpreter, a arguments) value {
+	switch v := a.or(0, "", nil).(type) {
+	case int:
+		return v
+	case float64:
+		return int(v)
+	case bool:
+		return asInt(v)
+	case string:
+		if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil {
+			return n
+		}
+	}
+	return unknown{}
+}
+
+func toFloat(_ *interpreter, a arguments) value {
+	v := a.or(0, "", nil)
+	if x, ok := number(v); ok {
+		return x
+	}
+	if s, ok := v.(string); ok {
+		if x, err := strconv.ParseFloat(s, 64); err == nil {
+			return x
+		}
+	}
+	return unknown{}
+}
+
+func toStr(_ *interpreter, a arguments) value {
+	if s, ok := text1(a.or(0, "", "")); ok {
+		return s
+	}
+	return unknown{}
+}
+
+// text1 is str(v), where v is a simple value.
+func text1(v value) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case int:
+		return strconv.Itoa(v), true
+	case bool:
+		if v {
+			return "True", true
+		}
+		return "False", true
+	case nil:
+		return "None", true
+	case float64:
+		return fmt.Sprint(v), true
+	case dtypeValue:
+		return "torch." + dtypeNames[shadow.DType(v)], true
+	}
+	return "", false
+}
+
+func toBool(_ *interpreter, a arguments) value {
+	yes, known := truth(a.or(0, "", nil))
+	if !known {
+		return unknown{}
+	}
+	return yes
+}
+
+func toList(in *interpreter, a arguments) value {
+	out := &list{}
+	if v, ok := a.get(0, ""); ok {
+		if isUnknown(v) {
+			return unknown{}
+		}
+		out.items = in.items(v, maxRange)
+	}
+	return out
+}
+
+func toTuple(in *interpreter, a arguments) value {
+	v := toList(in, a)
+	if l, ok := v.(*list); ok {
+		l.tuple = true
+	}
+	return v
+}
+
+func toReversed(in *interpreter, a arguments) value {
+	v := toList(in, a)
+	if l, ok := v.(*list); ok {
+		for i, j := 0, len(l.items)-1; i < j; i, j = i+1, j-1 {
+			l.items[i], l.items[j] = l.items[j], l.items[i]
+		}
+	}
+	return v
+}
+
+func toDict(in *interpreter, a arguments) value {
+	d := &dict{}
+	if v, ok := a.get(0, ""); ok {
+		in.merge(d, v)
+	}
+	for i, n := range a.names {
+		d.set(n, hold(a.named[i]))
+	}
+	return d
+}
+
+func iterOf(in *interpreter, a arguments) value {
+	if it := in.iterate(a.or(0, "", nil)); it != nil {
+		return it
+	}
+	return in.unknownItems()
+}
+
+func nextOf(in *interpreter, a arguments) value {
+	it, ok := a.or(0, "", nil).(*iterator)
+	if !ok {
+		return in.mystery(in.Batch)
+	}
+	if v, ok := it.next(); ok {
+		return v
+	}
+	return hold(a.or(1, "", unknown{}))
+}
+
+func isInstance(in *interpreter, a arguments) value {
+	kinds := []value{a.or(1, "", nil)}
+	if l, ok := kinds[0].(*list); ok {
+		kinds = l.items
+	}
+	sure := true
+	for _, k := range kinds {
+		yes, known := instanceOf(a.or(0, "", nil), k)
+		if yes && known {
+			return true
+		}
+		sure = sure && known
+	}
+	if !sure {
+		return unknown{}
+	}
+	return false
+}
+
+// instanceOf reports whether v is a kind, and whether that is known.
+func instanceOf(v, kind value) (yes, known bool) {
+	if isUnknown(v) {
+		return false, false
+	}
+	if c, ok := kind.(*class); ok {
+		o, ok := v.(*instance)
+		return ok && (o.class == c || o.class.derives(c.name)), true
+	}
+	name, _ := kind.(namespace)
+	switch name {
+	case "torch.Tensor":
+		_, card := v.(*shadow.Tensor)
+		_, host := v.(*hostTensor)
+		return card || host, true
+	case "builtins.dict", "collections.abc.Mapping", "typing.Mapping":
+		_, ok := v.(*dict)
+		return ok, true
+	case "builtins.list":
+		l, ok := v.(*list)
+		return ok && !l.tuple, true
+	case "builtins.tuple":
+		l, ok := v.(*list)
+		return ok && l.tuple, true
+	case "builtins.str":
+		_, ok := v.(string)
+		return ok, true
+	case "builtins.int":
+		_, ok := v.(int)
+		return ok, true
+	case "builtins.float":
+		_, ok := v.(float64)
+		return ok, true
+	}
+	switch v.(type) {
+	case nil, bool, int, float64, string, *list, *dict:
+		return false, true
+	}
+	return false, false
+}
+
+func hasAttr(in *interpreter, a arguments) value {
+	name, _ := a.or(1, "", "").(string)
+	v := in.getattr(a.or(0, "", nil), name)
+	defer drop(v)
+	if _, ok := v.(*bound); ok {
+		return false
+	}
+	if isUnknown(v) {
+		return unknown{}
+	}
+	return true
+}
+
+func getAttr(in *interpreter, a arguments) value {
+	name, ok := a.or(1, "", "").(string)
+	if !ok {
+		return unknown{}
+	}
+	v := in.getattr(a.or(0, "", nil), name)
+	if _, missing := v.(*bound); missing {
+		if otherwise, ok := a.get(2, ""); ok {
+			drop(v)
+			return hold(otherwise)
+		}
+	}
+	return v
+}
+
+func setAttr(in *interpreter, a arguments) value {
+	if name, ok := a.or(1, "", "").(string); ok {
+		in.setattr(a.or(0, "", nil), name, hold(a.or(2, "", nil)))
+	}
+	return nil
+}
+
+// summed is sum(…): of tensors one addition after the other.
+func summed(in *interpreter, a arguments) value {
+	var out value = hold(a.or(1, "start", 0))
+	for _, v := range in.items(a.or(0, "", nil), maxRange) {
+		next := in.binary("+", out, v)
+		drop(out)
+		drop(v)
+		out = next
+	}
+	return out
+}
+
+func extreme(sign float64) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		vs := a.pos
+		if len(vs) == 1 {
+			vs = in.items(vs[0], maxRange)
+			defer dropAll(vs)
+		}
+		var best value
+		for _, v := range vs {
+			x, ok := number(v)
+			if !ok {
+				return unknown{}
+			}
+			if y, _ := number(best); best == nil || sign*x > sign*y {
+				best = v
+			}
+		}
+		if best == nil {
+			return unknown{}
+		}
+		return best
+	}
+}
+
+func firstKnown(_ *interpreter, a arguments) value {
+	switch v := a.or(0, "", nil).(type) {
+	case int:
+		return max(v, -v)
+	case float64:
+		return v
+	}
+	return unknown{}
+}
+
+func mapped(in *interpreter, a arguments) value {
+	out := &list{}
+	for _, v := range in.items(a.or(1, "", nil), maxRange) {
+		out.items = append(out.items, in.invoke(a.or(0, "", nil), arguments{pos: []value{v}}))
+	}
+	return out
+}
+
+func anyOf(want bool) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		if isUnknown(a.or(0, "", nil)) {
+			return unknown{}
+		}
+		vs := in.items(a.or(0, "", nil), maxRange)
+		defer dropAll(vs)
+		sure := true
+		for _, v := range vs {
+			yes, known := truth(v)
+			if known && yes == want {
+				return want
+			}
+			sure = sure && known
+		}
+		if !sure {
+			return unknown{}
+		}
+		return !want
+	}
+}
+
+func typeOf(_ *interpreter, a arguments) value {
+	if o, ok := a.or(0, "", nil).(*instance); ok {
+		return o.class
+	}
+	return unknown{}
+}
+
+// wrapped is a function that gives back what it goes through, such as tqdm.
+func wrapped(_ *interpreter, a arguments) value {
+	v, ok := a.get(0, "iterable")
+	if !ok {
+		return unknown{}
+	}
+	return hold(v)
+}
+
+func cycled(in *interpreter, a arguments) value {
+	of := hold(a.or(0, "", nil))
+	it := in.iterate(of)
+	if it == nil {
+		return in.unknownItems()
+	}
+	return &iterator{size: -1, data: true, end: func() { drop(it); drop(of) }, next: func() (value, bool) {
+		v, ok := it.next()
+		if !ok {
+			drop(it)
+			it = in.iterate(of)
+			v, ok = it.next()
+		}
+		return v, ok
+	}}
+}
+
+func isliced(in *interpreter, a arguments) value {
+	it := in.iterate(a.or(0, "", nil))
+	if it == nil {
+		it = in.unknownItems()
+	}
+	n, ok := a.or(1, "", nil).(int)
+	if !ok {
+		return it
+	}
+	i := 0
+	return &iterator{size: n, data: it.data, end: func() { drop(it) }, next: func() (value, bool) {
+		if i >= n {
+			return nil, false
+		}
+		i++
+		return it.next()
+	}}
+}
+
+func chained(in *interpreter, a arguments) value {
+	out := &list{}
+	for _, v := range a.pos {
+		out.items = append(out.items, in.items(v, maxRange)...)
+	}
+	return out
+}
+
+func newPartial(_ *interpreter, a arguments) value {
+	if len(a.pos) == 0 {
+		return unknown{}
+	}
+	p := &partial{fn: hold(a.pos[0])}
+	for _, v := range a.pos[1:] {
+		p.args.pos = append(p.args.pos, hold(v))
+	}
+	for i, n := range a.names {
+		p.args.names, p.args.named = append(p.args.names, n), append(p.args.named, hold(a.named[i]))
+	}
+	return p
+}

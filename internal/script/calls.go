@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"iter"
+	"strings"
+
+	"snug/internal/pysrc"
+)
+
+// call evaluates a call. Arguments are evaluated from left to right, after the function.
+func (in *interpreter) call(e *pysrc.Call) value {
+	if n, ok := e.Func.(*pysrc.Name); ok && n.ID == "super" && len(e.Args) == 0 {
+		if _, found := in.scope().lookup("super"); !found {
+			return in.superOf()
+		}
+	}
+	fn := in.eval1(e.Func)
+	args, kept := in.arguments(e.Args)
+	in.at = e.At()
+	out := in.invoke(fn, args)
+	dropAll(kept)
+	drop(fn)
+	return out
+}
+
+func (in *interpreter) superOf() value {
+	for i := len(in.scopes) - 1; i >= 0; i-- {
+		if s := in.scopes[i]; s.method != nil {
+			return &super{self: hold(s.self), above: s.method}
+		}
+	}
+	return unknown{}
+}
+
+// arguments evaluates them. What is passed by stars is also kept by the tuple or the dict that passes it,
+// until the call has ended.
+func (in *interpreter) arguments(list []pysrc.Arg) (args arguments, kept []value) {
+	for _, a := range list {
+		v := in.eval1(a.Value)
+		switch {
+		case a.Stars == 1:
+			args.pos = append(args.pos, in.items(v, 0)...)
+			kept = append(kept, v)
+		case a.Stars == 2:
+			d := &dict{}
+			in.merge(d, v)
+			for i, k := range d.keys {
+				if name, ok := k.(string); ok {
+					args.names, args.named = append(args.names, name), append(args.named, hold(d.vals[i]))
+				}
+			}
+			drop(v)
+			kept = append(kept, d)
+		case a.Name != "":
+			args.names, args.named = append(args.names, a.Name), append(args.named, v)
+		default:
+			args.pos = append(args.pos, v)
+		}
+	}
+	return args, kept
+}
+
+// invoke calls fn, which stays the caller's; the arguments are taken over.
+func (in *interpreter) invoke(fn value, args arguments) value {
+	if in.depth++; in.depth > maxDepth {
+		in.fail("calls are nested more than %d deep here", maxDepth)
+	}
+	defer func() { in.depth-- }()
+	switch f := fn.(type) {
+	case *function:
+		return in.run(f, args)
+	case *method:
+		args.pos = append([]value{hold(f.self)}, args.pos...)
+		return in.run(f.fn, args)
+	case *class:
+		return in.construct(f, args)
+	case *instance:
+		return in.callInstance(f, args)
+	case *partial:
+		return in.callPartial(f, args)
+	}
+	out := in.callNative(fn, args)
+	args.drop()
+	return out
+}
+
+func (in *interpreter) callPartial(p *partial, args arguments) value {
+	var all arguments
+	for _, v := range p.args.pos {
+		all.pos = append(all.pos, hold(v))
+	}
+	all.pos = append(all.pos, args.pos...)
+	for i, n := range p.args.names {
+		if _, given := args.get(-1, n); !given {
+			all.names, all.named = append(all.names, n), append(all.named, hold(p.args.named[i]))
+		}
+	}
+	all.names, all.named = append(all.names, args.names...), append(all.named, args.named...)
+	return in.invoke(p.fn, all)
+}
+
+// callInstance is an object's __call__: a module's holds its arguments until its forward has returned.
+func (in *interpreter) callInstance(o *instance, args arguments) value {
+	for _, name := range []string{"__call__", "forward"} {
+		fn, owner := o.class.find(name)
+		if owner == nil {
+			continue
+		}
+		m := in.methodOf(o, fn)
+		if name == "forward" {
+			for _, v := range append(append([]value(nil), args.pos...), args.named...) {
+				hold(v)
+				defer drop(v)
+			}
+		}
+		out := in.invoke(m, args)
+		drop(m)
+		return out
+	}
+	in.noteTensors("a "+o.class.name, args)
+	args.drop()
+	return unknown{}
+}
+
+// noteTensors says that what a call does with tensors is not followed, where it is given any.
+func (in *interpreter) noteTensors(what string, args arguments) {
+	for _, v := range append(append([]value(nil), args.pos...), args.named...) {
+		if holdsTensor(v) {
+			in.note("what %s does with tensors is not followed", what)
+			return
+		}
+	}
+}
+
+// run calls a Python function, whose names take its arguments over.
+func (in *interpreter) run(f *function, args arguments) value {
+	hold(f)
+	f.scope.hold()
+	s := &scope{parent: f.scope, info: f.info, globals: f.scope.globals, file: f.file, method: f.owner}
+	if len(args.pos) > 0 {
+		s.self = args.pos[0]
+	}
+	in.parameters(f, s, args)
+	if f.info.generator {
+		return in.generator(f, s)
+	}
+	out := in.body(f, s)
+	drop(f)
+	return out
+}
+
+// body runs a function's statements in its scope.
+func (in *interpreter) body(f *function, s *scope) value {
+	in.scopes = append(in.scopes, s)
+	at := in.at
+	if f.result != nil {
+		s.result = in.eval1(f.result)
+	} else {
+		in.block(f.body)
+	}
+	in.at = at
+	in.scopes = in.scopes[:len(in.scopes)-1]
+	out := s.result
+	s.leave()
+	return out
+}
+
+// generator runs a function as far as its next yield each time.
+func (in *interpreter) generator(f *function, s *scope) value {
+	seq := iter.Seq[value](func(yield func(value) bool) {
+		defer func() {
+			if e := recover(); e != nil && e != (ended{}) {
+				panic(e)
+			}
+		}()
+		s.yield = yield
+		outer := in.scopes
+		in.scopes = append(in.scopes[:len(in.scopes):len(in.scopes)], s)
+		in.block(f.body)
+		in.scopes = outer
+	})
+	next, stop := iter.Pull(seq)
+	return &iterator{
+		size: -1, data: true,
+		next: func() (value, bool) {
+			outer, depth := in.scopes, in.depth
+			in.scopes = append(outer[:len(outer):len(outer)], s)
+			v, ok := next()
+			in.scopes, in.depth = outer, depth
+			return v, ok
+		},
+		end: func() {
+			outer, depth := in.scopes, in.depth
+			stop()
+			in.scopes, in.depth = outer, depth
+			s.leave()
+			drop(f)
+		},
+	}
+}
+
+// ended is the panic that unwinds a generator which nobody asks any more.
+type ended struct{}
+
+func (in *interpreter) yields(e *pysrc.Yield) value {
+	v := in.eval1(e.X)
+	s := in.scope()
+	for at := len(in.scopes) - 1; s.yield == nil && at > 0; at-- {
+		s = in.scopes[at]
+	}
+	if s.yield == nil {
+		return unknown{}
+	}
+	if e.From {
+		it := in.iterate(v)
+		for it != nil {
+			x, ok := it.next()
+			if !ok || !s.yield(x) {
+				break
+			}
+		}
+		drop(v)
+		return nil
+	}
+	if !s.yield(v) {
+		panic(ended{})
+	}
+	return nil
+}
+
+// parameters binds a function's parameters in their order.
+func (in *interpreter) parameters(f *function, s *scope, args arguments) {
+	used := map[string]bool{}
+	next := 0
+	for i, p := range f.params {
+		switch {
+		case p.Stars == 1:
+			if p.Name != "" {
+				s.vars.set(p.Name, tupleOf(args.pos[min(next, len(args.pos)):]...))
+				next = len(args.pos)
+			}
+			continue
+		case p.Stars == 2:
+			s.vars.set(p.Name, rest(args, used))
+			continue
+		case p.Name == "":
+			continue
+		}
+		if next < len(args.pos) && !p.KeywordOnly {
+			s.vars.set(p.Name, args.pos[next])
+			next++
+			continue
+		}
+		if v, ok := args.get(-1, p.Name); ok {
+			s.vars.set(p.Name, v)
+			used[p.Name] = true
+			continue
+		}
+		s.vars.set(p.Name, hold(f.defaults[i]))
+	}
+	for ; next < len(args.pos); next++ {
+		drop(args.pos[next])
+	}
+	for i, n := range args.names {
+		if !used[n] {
+			drop(args.named[i])
+		}
+	}
+}
+
+// rest is the named arguments that no parameter has taken, as a dict; it takes them over.
+func rest(args arguments, used map[string]bool) *dict {
+	d := &dict{}
+	for i, n := range args.names {
+		if !used[n] {
+			used[n] = true
+			d.set(n, args.named[i])
+		}
+	}
+	return d
+}
+
+func (in *interpreter) newFunction(s *pysrc.FunctionDef) *function {
+	f := in.function(s.Params)
+	f.name, f.body, f.info = s.Name, s.Body, inform(s.Body, nil)
+	return f
+}
+
+func (in *interpreter) newLambda(e *pysrc.Lambda) *function {
+	f := in.function(e.Params)
+	f.name, f.result, f.info = "<lambda>", e.Body, inform(nil, e.Body)
+	return f
+}
+
+func (in *interpreter) function(params []pysrc.Param) *function {
+	s := in.scope()
+	if s.isClass {
+		s = s.parent
+	}
+	s.hold()
+	f := &function{params: params, scope: s, file: s.file, defaults: make([]value, len(params))}
+	for i, p := range params {
+		if p.Default != nil {
+			f.defaults[i] = in.eval1(p.Default)
+		} else {
+			f.defaults[i] = unknown{}
+		}
+	}
+	return f
+}
+
+// decorated applies the decorators that are known; others are taken to leave the function as it is.
+func (in *interpreter) decorated(ds []pysrc.Expr, f *function) value {
+	for i := len(ds) - 1; i >= 0; i-- {
+		switch name := decorator(ds[i]); name {
+		case "staticmethod":
+			f.plain = true
+		case "classmethod":
+			f.ofClass = true
+		case "property", "cached_property":
+			f.name = "property " + f.name
+		case "no_grad", "inference_mode":
+			f.body = []pysrc.Stmt{&pysrc.With{Pos: f.body[0].At(), Items: []pysrc.WithItem{{X: calledDecorator(ds[i])}}, Body: f.body}}
+		}
+	}
+	return f
+}
+
+// property is the function behind a property.
+func (f *function) property() (*function, bool) {
+	return f, strings.HasPrefix(f.name, "property ")
+}
+
+func calledDecorator(e pysrc.Expr) pysrc.Expr {
+	if _, ok := e.(*pysrc.Call); ok {
+		return e
+	}
+	at := e.At()
+	return &pysrc.Call{Pos: at, Func: e}
+}
+
+// decorator is the last name of a decorator.
+func decorator(e pysrc.Expr) string {
+	switch e := e.(type) {
+	case *pysrc.Name:
+		return e.ID
+	case *pysrc.Attribute:
+		return e.Name
+	case *pysrc.Call:
+		return decorator(e.Func)
+	}
+	return ""
+}
+
+func (in *interpreter) newClass(s *pysrc.ClassDef) value {
+	c := &class{name: s.Name}
+	for _, b := range s.Bases {
+		if b.Name == "" {
+			c.bases = append(c.bases, in.eval1(b.Value))
+		}
+	}
+	outer := in.scope()
+	outer.hold()
+	own := &scope{parent: outer, globals: outer.globals, file: outer.file, isClass: true}
+	in.scopes = append(in.scopes, own)
+	for _, st := range s.Body {
+		if a, ok := st.(*pysrc.AnnAssign); ok {
+			if n, ok := a.Target.(*pysrc.Name); ok {
+				c.fields = append(c.fields, n.ID)
+			}
+		}
+		in.statement(st)
+	}
+	in.scopes = in.scopes[:len(in.scopes)-1]
+	for i, k := range own.vars.keys {
+		if f, ok := own.vars.vals[i].(*function); ok {
+			f.owner = c
+		}
+		c.attrs.set(k, own.vars.vals[i])
+	}
+	return c
+}
+
+// construct makes an object of a class.
+func (in *interpreter) construct(c *class, args arguments) value {
+	o := &instance{class: c}
+	if fn, owner := c.find("__init__"); owner != nil {
+		m := in.methodOf(o, fn)
+		drop(in.invoke(m, args))
+		drop(m)
+		return o
+	}
+	in.dataFields(o, c, args)
+	return o
+}
+
+// dataFields is the __init__ of a dataclass, or of a class without one.
+func (in *interpreter) dataFields(o *instance, c *class, args arguments) {
+	names := c.allFields()
+	for i, v := range args.pos {
+		if i < len(names) {
+			o.attrs.set(names[i], v)
+			continue
+		}
+		drop(v)
+	}
+	for i, n := range args.names {
+		o.attrs.set(n, args.named[i])
+	}
+}
+
+func (c *class) allFields() []string {
+	var out []string
+	for _, b := range c.bases {
+		if base, ok := b.(*class); ok {
+			out = append(out, base.allFields()...)
+		}
+	}
+	return append(out, c.fields...)
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"snug/internal/pysrc"
+	"snug/internal/shadow"
+)
+
+// contextValue is a context manager that is known.
+type contextValue struct {
+	autocast bool
+	dtype    shadow.DType // of autocast; None switches it off
+	grad     *bool        // whether gradients are recorded within
+}
+
+// withs is a with statement: one item, then the rest inside of it.
+func (in *interpreter) withs(items []pysrc.WithItem, body []pysrc.Stmt) (sig signal) {
+	if len(items) == 0 {
+		return in.block(body)
+	}
+	v := in.eval1(items[0].X)
+	defer func() { drop(v) }()
+	inner := func() { sig = in.withs(items[1:], body) }
+	switch c := v.(type) {
+	case *contextValue:
+		c.within(in, inner)
+		return sig
+	case *instance:
+		return in.withInstance(c, items, body)
+	}
+	if items[0].As != nil {
+		in.store(items[0].As, hold(v))
+	}
+	inner()
+	return sig
+}
+
+func (c *contextValue) within(in *interpreter, body func()) {
+	if c.grad != nil {
+		was := in.World.GradEnabled()
+		in.World.SetGrad(*c.grad)
+		defer in.World.SetGrad(was)
+	}
+	if c.autocast {
+		in.World.Autocast(c.dtype, body)
+		return
+	}
+	body()
+}
+
+// withInstance is a context manager of the script's own.
+func (in *interpreter) withInstance(o *instance, items []pysrc.WithItem, body []pysrc.Stmt) signal {
+	entered := in.callMethod(o, "__enter__")
+	if items[0].As != nil {
+		in.store(items[0].As, entered)
+	} else {
+		drop(entered)
+	}
+	sig := in.withs(items[1:], body)
+	drop(in.callMethod(o, "__exit__", nil, nil, nil))
+	return sig
+}
+
+// callMethod calls a method of an object, where it has it.
+func (in *interpreter) callMethod(o *instance, name string, args ...value) value {
+	fn, owner := o.class.find(name)
+	if owner == nil {
+		return unknown{}
+	}
+	m := in.methodOf(o, fn)
+	defer drop(m)
+	return in.invoke(m, arguments{pos: args})
+}
+
+// autocast is torch.autocast(device_type, dtype, enabled).
+func autocast(in *interpreter, a arguments) value {
+	dt := shadow.None
+	if d, ok := a.or(1, "dtype", nil).(dtypeValue); ok {
+		dt = shadow.DType(d)
+	}
+	return in.autocastOf(dt, a.or(-1, "enabled", true))
+}
+
+// autocastCUDA is torch.cuda.amp.autocast(enabled, dtype).
+func autocastCUDA(in *interpreter, a arguments) value {
+	dt := shadow.None
+	if d, ok := a.or(1, "dtype", nil).(dtypeValue); ok {
+		dt = shadow.DType(d)
+	}
+	return in.autocastOf(dt, a.or(0, "enabled", true))
+}
+
+func (in *interpreter) autocastOf(dt shadow.DType, enabled value) value {
+	c := &contextValue{autocast: true, dtype: dt}
+	if dt == shadow.None {
+		c.dtype = in.Autocast
+		if c.dtype == shadow.None {
+			c.dtype = shadow.Float16 // what CUDA's autocast takes by itself
+		}
+	}
+	if on, ok := enabled.(bool); ok && !on {
+		c.dtype = shadow.None
+	}
+	return c
+}
+
+func noGrad(*interpreter, arguments) value { off := false; return &contextValue{grad: &off} }
+
+func withGrad(*interpreter, arguments) value { on := true; return &contextValue{grad: &on} }
+
+func setGrad(in *interpreter, a arguments) value {
+	on, ok := a.or(0, "mode", true).(bool)
+	if !ok {
+		return &contextValue{}
+	}
+	return &contextValue{grad: &on}
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
+
+// Field is one tensor of a batch, as the model takes it.
+type Field struct {
+	Name  string
+	Size  []int // its first is the batch
+	DType shadow.DType
+}
+
+// loader is a DataLoader, or whatever gives batches.
+type loader struct {
+	refs
+	of      value // the data set
+	collate value
+	batch   int  // samples of a batch
+	size    int  // batches, -1 where that is not known
+	last    int  // samples of the last batch where they are fewer, else 0
+	onCard  bool // a trainer puts the batches onto the card
+}
+
+func (l *loader) release() {
+	if l.last2() {
+		drop(l.of)
+		drop(l.collate)
+	}
+}
+
+func (l *loader) last2() bool { return l.refs.last() }
+
+func (l *loader) attr(_ *interpreter, name string) (value, bool) {
+	switch name {
+	case "dataset":
+		return hold(l.of), true
+	case "batch_size":
+		return l.batch, true
+	}
+	return nil, false
+}
+
+// newLoader is DataLoader(dataset, batch_size, …). The script's first loader is the one of the training batch:
+// its size is what the setup says.
+func newLoader(in *interpreter, a arguments) value {
+	given := a.or(1, "batch_size", 1)
+	if s, ok := a.get(-1, "batch_sampler"); ok && s != nil {
+		given = unknown{}
+	}
+	l := &loader{of: hold(a.or(0, "dataset", unknown{})), collate: hold(a.or(-1, "collate_fn", nil)), size: -1}
+	n, known := given.(int)
+	l.batch = in.batchSize(given)
+	samples := in.length(l.of)
+	drops, _ := a.or(-1, "drop_last", false).(bool)
+	if known && n > 0 && samples >= 0 {
+		l.size = samples / n
+		if rest := samples % n; rest > 0 && !drops {
+			l.size++
+			l.last = max(rest*l.batch/n, 1)
+		}
+	}
+	return l
+}
+
+// batchSize is the batch of a loader that the script gives so many samples.
+func (in *interpreter) batchSize(given value) int {
+	n, ok := given.(int)
+	if !ok || n < 1 {
+		return in.Batch
+	}
+	if in.first == 0 {
+		in.first = n
+	}
+	if n == in.first {
+		return in.Batch
+	}
+	return n
+}
+
+// length is how many samples a data set has, -1 where that is not known.
+func (in *interpreter) length(of value) int {
+	switch d := of.(type) {
+	case *hostTensor:
+		return d.size[0]
+	case *list:
+		if d.tuple && len(d.items) > 0 {
+			return in.length(d.items[0])
+		}
+		return len(d.items)
+	case *instance:
+		fn, owner := d.class.find("__len__")
+		if owner == nil {
+			return -1
+		}
+		m := in.methodOf(d, fn)
+		defer drop(m)
+		if n, ok := in.invoke(m, arguments{}).(int); ok {
+			return n
+		}
+	}
+	return -1
+}
+
+// batches goes through a loader's batches.
+func (in *interpreter) batches(l *loader) *iterator {
+	hold(l)
+	i := 0
+	return &iterator{
+		size: l.size, data: true,
+		next: func() (value, bool) {
+			if l.size >= 0 && i >= l.size {
+				return nil, false
+			}
+			i++
+			n := l.batch
+			if l.last > 0 && i == l.size {
+				n = l.last
+			}
+			return in.oneBatch(l, n), true
+		},
+		skip: func() bool {
+			if l.last == 0 || i >= l.size {
+				return false
+			}
+			i = l.size - 1
+			return true
+		},
+		end: func() { drop(l) },
+	}
+}
+
+func (in *interpreter) oneBatch(l *loader, n int) value {
+	v := in.collated(l, n)
+	if l.onCard {
+		moved := in.moved(v, arguments{pos: []value{"cuda"}})
+		drop(v)
+		return moved
+	}
+	return v
+}
+
+// collated is a batch of n samples in the host's memory.
+func (in *interpreter) collated(l *loader, n int) value {
+	if f, ok := l.collate.(*function); ok {
+		if v := in.tried(f, arguments{pos: []value{unknown{}}}); in.tells(v) {
+			return in.sized(v, n)
+		}
+	}
+	switch d := l.of.(type) {
+	case *hostTensor:
+		return in.rows(d, n)
+	case *list:
+		if d.tuple {
+			out := &list{}
+			for _, x := range d.items {
+				out.items = append(out.items, in.sized(x, n))
+			}
+			return out
+		}
+	case *instance:
+		if fn, owner := d.class.find("__getitem__"); owner != nil {
+			m := in.methodOf(d, fn)
+			v := in.invoke(m, arguments{pos: []value{0}})
+			drop(m)
+			if in.tells(v) {
+				return in.sized(in.stacked(v), n)
+			}
+		}
+	}
+	return in.mystery(n)
+}
+
+// tried calls a function of the script for what it shows of a batch.
+func (in *interpreter) tried(f *function, a arguments) value {
+	notes := len(in.notes)
+	v := in.run(f, a)
+	in.notes = in.notes[:notes]
+	return v
+}
+
+// tells reports whether a value shows the form of a batch.
+func (in *interpreter) tells(v value) bool {
+	switch v := v.(type) {
+	case *dict:
+		return len(v.keys) > 0 && !v.open
+	case *list:
+		return len(v.items) > 0
+	case *hostTensor:
+		return true
+	}
+	return false
+}
+
+// stacked puts a batch's dimension in front of a sample's tensors.
+func (in *interpreter) stacked(v value) value {
+	switch v := v.(type) {
+	case *hostTensor:
+		return &hostTensor{size: append([]int{1}, v.size...), dtype: v.dtype}
+	case *dict:
+		for i := range v.vals {
+			v.vals[i] = in.stacked(v.vals[i])
+		}
+	case *list:
+		for i := range v.items {
+			v.items[i] = in.stacked(v.items[i])
+		}
+	case int:
+		return &hostTensor{size: []int{1}, dtype: shadow.Int64}
+	case float64:
+		return &hostTensor{size: []int{1}, dtype: shadow.Float64}
+	}
+	return v
+}
+
+// sized gives what a batch holds n samples, and the setup's length to tokens.
+func (in *interpreter) sized(v value, n int) value {
+	switch v := v.(type) {
+	case *hostTensor:
+		return in.rows(v, n)
+	case *dict:
+		out := &dict{record: true}
+		for i, k := range v.keys {
+			x := in.sized(v.vals[i], n)
+			if name, ok := k.(string); ok && isUnknown(x) {
+				x = in.field(name, n)
+			}
+			out.set(k, x)
+		}
+		return out
+	case *list:
+		out := &list{tuple: v.tuple}
+		for _, x := range v.items {
+			out.items = append(out.items, in.sized(x, n))
+		}
+		return out
+	}
+	return hold(v)
+}
+
+// rows is n samples of a tensor of the data set. Token ids are as long as the setup says.
+func (in *interpreter) rows(d *hostTensor, n int) *hostTensor {
+	size := slices.Clone(d.size)
+	size[0] = n
+	if len(size) == 2 && d.dtype == shadow.Int64 && in.Seq > 0 {
+		size[1] = in.Seq
+	}
+	return &hostTensor{size: size, dtype: d.dtype}
+}
+
+// field is a tensor of a batch by its name; token ids where the name is not known.
+func (in *interpreter) field(name string, n int) value {
+	for _, f := range in.Fields {
+		if f.Name == name {
+			size := slices.Clone(f.Size)
+			size[0] = n
+			return &hostTensor{size: size, dtype: f.DType}
+		}
+	}
+	return unknown{}
+}
+
+// mystery is a batch of an unknown data set: what the model takes.
+func (in *interpreter) mystery(n int) value {
+	d := &dict{record: true, batch: true}
+	for _, f := range in.Fields {
+		d.set(f.Name, in.field(f.Name, n))
+	}
+	return d
+}
+
+// parts is a batch of an unknown data set as a tuple of so many: inputs first, labels last.
+func (d *dict) parts(want int) []value {
+	if want <= 0 || want > len(d.vals) {
+		want = len(d.vals)
+	}
+	var out []value
+	for i := range want {
+		at := i
+		if i == want-1 && want > 1 {
+			at = len(d.vals) - 1
+		}
+		out = append(out, hold(d.vals[at]))
+	}
+	return out
+}
+
+// unknownItems is the batches of something that is not known.
+func (in *interpreter) unknownItems() *iterator {
+	return in.batches(&loader{of: unknown{}, batch: in.Batch, size: -1})
+}
+
+// moved is v.to(…) of a batch, part by part.
+func (in *interpreter) moved(v value, a arguments) value {
+	switch v := v.(type) {
+	case *hostTensor:
+		return in.hostMethod(v, "to", a)
+	case *shadow.Tensor:
+		return tensorTo(in, v, a)
+	case *dict:
+		out := &dict{record: v.record, batch: v.batch}
+		for i, k := range v.keys {
+			out.set(k, in.moved(v.vals[i], a))
+		}
+		return out
+	case *list:
+		out := &list{tuple: v.tuple}
+		for _, x := range v.items {
+			out.items = append(out.items, in.moved(x, a))
+		}
+		return out
+	}
+	return hold(v)
+}
+
+// iterate is iter(v); nil where v is not known.
+func (in *interpreter) iterate(v value) *iterator {
+	switch v := v.(type) {
+	case *iterator:
+		hold(v)
+		return v
+	case *loader:
+		return in.batches(v)
+	case *list:
+		hold(v)
+		return itemsOf(len(v.items), func(i int) value { return hold(v.items[i]) }, func() int { return len(v.items) }, func() { drop(v) })
+	case *dict:
+		keys := slices.Clone(v.keys)
+		return itemsOf(len(keys), func(i int) value { return hold(keys[i]) }, func() int { return len(keys) }, nil)
+	case sizeValue:
+		return itemsOf(len(v), func(i int) value { return v[i] }, func() int { return len(v) }, nil)
+	case *instance:
+		return in.iterateInstance(v)
+	}
+	return nil
+}
+
+func itemsOf(size int, at func(i int) value, n func() int, end func()) *iterator {
+	i := 0
+	return &iterator{size: size, end: end, next: func() (value, bool) {
+		if i >= n() {
+			return nil, false
+		}
+		i++
+		return at(i - 1), true
+	}}
+}
+
+func (in *interpreter) iterateInstance(o *instance) *iterator {
+	fn, owner := o.class.find("__iter__")
+	if owner == nil {
+		return nil
+	}
+	m := in.methodOf(o, fn)
+	v := in.invoke(m, arguments{})
+	drop(m)
+	if v == value(o) {
+		defer drop(v)
+		next, owner := o.class.find("__next__")
+		if owner == nil {
+			return nil
+		}
+		hold(o)
+		return &iterator{size: -1, data: true, end: func() { drop(o) }, next: func() (value, bool) {
+			m := in.methodOf(o, next)
+			defer drop(m)
+			return in.invoke(m, arguments{}), true
+		}}
+	}
+	defer drop(v)
+	return in.iterate(v)
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"snug/internal/shadow"
+)
+
+// Tensors of the host, which take no memory of the card until they are moved to it.
+
+func (in *interpreter) hostAttr(t *hostTensor, name string) (value, bool) {
+	switch name {
+	case "shape":
+		return sizeValue(t.size), true
+	case "dtype":
+		return dtypeValue(t.dtype), true
+	case "device":
+		return "cpu", true
+	case "ndim":
+		return len(t.size), true
+	case "requires_grad", "is_cuda":
+		return false, true
+	}
+	return nil, false
+}
+
+// hostMethod is a method of a host tensor. What is not known of its result is its shape.
+func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value {
+	switch name {
+	case "to", "cuda":
+		device, dt := destination(a)
+		if name == "cuda" {
+			device = "cuda"
+		}
+		moved := &hostTensor{size: t.size, dtype: t.dtype}
+		if dt != shadow.None {
+			moved.dtype = dt
+		}
+		if device != "cuda" {
+			return moved
+		}
+		return in.onto(moved)
+	case "long":
+		return &hostTensor{size: t.size, dtype: shadow.Int64}
+	case "float":
+		return &hostTensor{size: t.size, dtype: shadow.Float32}
+	case "half":
+		return &hostTensor{size: t.size, dtype: shadow.Float16}
+	case "bfloat16":
+		return &hostTensor{size: t.size, dtype: shadow.BFloat16}
+	case "size":
+		if i, ok := a.or(0, "dim", nil).(int); ok {
+			if i < 0 {
+				i += len(t.size)
+			}
+			if i >= 0 && i < len(t.size) {
+				return t.size[i]
+			}
+		}
+		return sizeValue(t.size)
+	case "dim":
+		return len(t.size)
+	case "numel":
+		n := 1
+		for _, d := range t.size {
+			n *= d
+		}
+		return n
+	case "view", "reshape":
+		n := 1
+		for _, d := range t.size {
+			n *= d
+		}
+		if d := inferred(sizes(a), n); d != nil {
+			return &hostTensor{size: d, dtype: t.dtype}
+		}
+		return unknown{}
+	case "item", "tolist", "sum", "mean", "argmax", "max", "min":
+		return unknown{}
+	case "split", "chunk", "unbind":
+		return unknown{}
+	}
+	return t
+}
+
+// onto moves a host tensor to the card.
+func (in *interpreter) onto(t *hostTensor) *shadow.Tensor { return in.World.Input(t.dtype, t.size...) }
+
+func indexHost(t *hostTensor, key value) value {
+	keys := []value{key}
+	if l, ok := key.(*list); ok && l.tuple {
+		keys = l.items
+	}
+	size := append([]int(nil), t.size...)
+	dim := 0
+	for _, k := range keys {
+		if dim >= len(size) {
+			return unknown{}
+		}
+		switch k := k.(type) {
+		case int:
+			size = append(size[:dim], size[dim+1:]...)
+		case *slice:
+			lo, hi := k.bounds(size[dim])
+			size[dim] = hi - lo
+			dim++
+		default:
+			return unknown{}
+		}
+	}
+	return &hostTensor{size: size, dtype: t.dtype}
+}

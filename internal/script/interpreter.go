@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"snug/internal/pysrc"
+)
+
+// Bounds on what a script may do before it is given up.
+const (
+	maxStatements = 400_000
+	maxDepth      = 60
+)
+
+// interpreter follows one script.
+type interpreter struct {
+	Run
+	modules    map[string]*scope // those that were imported, nil while one is under way
+	notes      []string
+	noted      map[string]bool
+	updates    int
+	statements int
+	depth      int
+	scopes     []*scope // the functions under way, the innermost last
+	at         pysrc.Pos
+	first      int              // the batch size that the script gives its first loader
+	files      map[string]value // what torch.save has written
+}
+
+func newInterpreter(run Run) *interpreter {
+	return &interpreter{Run: run, modules: map[string]*scope{}, noted: map[string]bool{}}
+}
+
+// module runs a file from top to bottom, and returns its names.
+func (in *interpreter) module(f *pysrc.File, name string) *scope {
+	s := &scope{file: f, isModule: true}
+	s.globals = s
+	s.vars.set("__name__", name)
+	s.vars.set("__file__", f.Path)
+	in.scopes = append(in.scopes, s)
+	in.block(f.Body)
+	in.scopes = in.scopes[:len(in.scopes)-1]
+	return s
+}
+
+// imported is the names of a module beside the script or of the library here; nil where it is neither.
+func (in *interpreter) imported(path string) *scope {
+	if s, ok := in.modules[path]; ok {
+		return s
+	}
+	in.modules[path] = nil
+	f, err := library(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = in.Import(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		in.note("the module %s is not read: %v", path, err)
+		return nil
+	}
+	at := in.at
+	s := in.module(f, path)
+	in.at = at
+	in.modules[path] = s
+	return s
+}
+
+func (in *interpreter) scope() *scope { return in.scopes[len(in.scopes)-1] }
+
+// fail gives the script up.
+func (in *interpreter) fail(format string, args ...any) {
+	panic(failure{path: in.scope().file.Path, at: in.at, text: fmt.Sprintf(format, args...)})
+}
+
+// note says what is not followed, once.
+func (in *interpreter) note(format string, args ...any) {
+	text := fmt.Sprintf("%s:%d: %s", in.scope().file.Path, in.at.Line, fmt.Sprintf(format, args...))
+	if !in.noted[text] {
+		in.noted[text] = true
+		in.notes = append(in.notes, text)
+	}
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"snug/internal/pysrc"
+)
+
+//go:embed library
+var sources embed.FS
+
+// library is a file of our own that stands for a module.
+func library(module string) (*pysrc.File, error) {
+	path := "library/" + strings.ReplaceAll(module, ".", "_") + ".py"
+	src, err := sources.ReadFile(path)
+	if err != nil {
+		return nil, fs.ErrNotExist
+	}
+	f, err := pysrc.Parse(path, src)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import "snug/internal/pysrc"
+
+// Loops run a few of their turns: what a step leaves behind settles within some.
+const (
+	enoughUpdates = 3   // of the optimizer, after which a loop has shown what it keeps
+	enoughTurns   = 6   // of a loop over data with updates
+	unseenTurns   = 4   // of a loop over data of unknown size without updates
+	maxTurns      = 200 // of a loop over data without updates
+	maxRange      = 20_000
+)
+
+// fors is a for loop. It holds what it loops over, and its names keep their last values, as Python's do.
+func (in *interpreter) fors(s *pysrc.For) signal {
+	over := in.eval1(s.Iter)
+	it := in.iterate(over)
+	if it == nil {
+		it = in.unknownItems()
+	}
+	drop(over)
+	defer drop(it)
+	before, last := in.updates, false
+	for i := 0; !last; i++ {
+		if in.enough(it, i, in.updates-before) {
+			if it.skip == nil || !it.skip() {
+				return goOn
+			}
+			last = true
+		}
+		v, ok := it.next()
+		if !ok {
+			return in.block(s.Else)
+		}
+		in.store(s.Target, v)
+		switch sig := in.block(s.Body); sig {
+		case breaks:
+			return goOn
+		case returns, raises:
+			return sig
+		}
+	}
+	return goOn
+}
+
+// enough reports whether a loop need not run turn i, after so many updates in it.
+func (in *interpreter) enough(it *iterator, i, updates int) bool {
+	switch {
+	case !it.data:
+		return updates >= 2*enoughUpdates || updates >= enoughUpdates && i >= 2 || i >= maxRange
+	case updates > 0:
+		return updates >= enoughUpdates && i >= enoughTurns
+	case it.size >= 0:
+		return i >= maxTurns
+	}
+	return i >= unseenTurns+2*max(in.Accumulation, 1)
+}
+
+func (in *interpreter) whiles(s *pysrc.While) signal {
+	before := in.updates
+	for i := 0; ; i++ {
+		test := in.eval1(s.Test)
+		yes, known := truth(test)
+		drop(test)
+		if known && !yes {
+			return in.block(s.Else)
+		}
+		updates := in.updates - before
+		if updates >= 2*enoughUpdates || updates == 0 && i >= maxTurns || !known && i >= 1 {
+			return goOn
+		}
+		switch sig := in.block(s.Body); sig {
+		case breaks:
+			return goOn
+		case returns, raises:
+			return sig
+		}
+	}
+}

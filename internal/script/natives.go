@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// callable is a native object that can be called.
+type callable interface {
+	callSelf(in *interpreter, a arguments) value
+}
+
+// methods is a native object with methods.
+type methods interface {
+	call(in *interpreter, name string, a arguments) value
+}
+
+// callNative calls what is not a Python function of a file. The arguments stay the caller's.
+func (in *interpreter) callNative(fn value, a arguments) value {
+	switch f := fn.(type) {
+	case namespace:
+		return in.callName(string(f), a)
+	case *bound:
+		return in.callBound(f, a)
+	case *network:
+		return in.callNetwork(f, a)
+	case callable:
+		return f.callSelf(in, a)
+	}
+	in.noteTensors("this call", a)
+	return unknown{}
+}
+
+// callName calls a function or makes an object by its dotted name.
+func (in *interpreter) callName(path string, a arguments) value {
+	if f, ok := natives[path]; ok {
+		return f(in, a)
+	}
+	switch {
+	case modelClass(path):
+		return in.newNetwork(a)
+	case strings.HasPrefix(path, "torch.optim.lr_scheduler."), strings.HasPrefix(path, "transformers.get_"), strings.HasPrefix(path, "transformers.optimization.get_"):
+		return unknown{}
+	case strings.HasPrefix(path, "torch.optim."):
+		return in.newOptimizer(path, a)
+	}
+	if owner, method, ok := cutLast(path); ok {
+		if modelClass(owner) && strings.Contains(method, "from_") {
+			return in.newNetwork(a)
+		}
+	}
+	if !harmless(path) {
+		in.noteTensors(path, a)
+	}
+	return unknown{}
+}
+
+func cutLast(path string) (before, last string, ok bool) {
+	i := strings.LastIndexByte(path, '.')
+	if i < 0 {
+		return "", path, false
+	}
+	return path[:i], path[i+1:], true
+}
+
+// harmless reports whether what a name does with tensors leaves none behind.
+func harmless(path string) bool {
+	for _, p := range []string{"logging.", "wandb.", "os.", "sys.", "time.", "json.", "math.", "random.", "numpy.", "warnings.", "gc.", "tqdm.", "torch.distributed.", "datasets.", "evaluate.", "mlflow.", "tensorboard", "torch.utils.tensorboard"} {
+		if strings.HasPrefix(path, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// callBound calls a method of a native object.
+func (in *interpreter) callBound(b *bound, a arguments) value {
+	switch o := b.self.(type) {
+	case *shadow.Tensor:
+		if f, ok := tensorMethods[b.name]; ok {
+			return f(in, o, a)
+		}
+		in.note("a tensor's method %s is not followed", b.name)
+		return unknown{}
+	case *hostTensor:
+		return in.hostMethod(o, b.name, a)
+	case *list:
+		return in.listMethod(o, b.name, a)
+	case *dict:
+		return in.dictMethod(o, b.name, a)
+	case string:
+		return stringMethod(o, b.name, a)
+	case methods:
+		return o.call(in, b.name, a)
+	case *instance:
+		return in.moduleMethod(o, b.name, a)
+	}
+	return unknown{}
+}
+
+func (in *interpreter) listMethod(l *list, name string, a arguments) value {
+	v := a.or(0, "", nil)
+	switch name {
+	case "append", "add", "appendleft":
+		l.items = append(l.items, hold(v))
+	case "extend", "update":
+		l.items = append(l.items, in.items(v, 0)...)
+	case "clear":
+		old := l.items
+		l.items = nil
+		dropAll(old)
+	case "pop", "popleft":
+		if len(l.items) == 0 {
+			return unknown{}
+		}
+		i := len(l.items) - 1
+		if k, ok := v.(int); ok && k >= 0 && k < len(l.items) || name == "popleft" {
+			i = max(k, 0)
+		}
+		out := l.items[i]
+		l.items = append(l.items[:i:i], l.items[i+1:]...)
+		return out
+	case "copy":
+		return in.listOperation("*", l, 1)
+	case "insert":
+		l.items = append(l.items, hold(a.or(1, "", nil)))
+	case "index", "count":
+		return unknown{}
+	}
+	return nil
+}
+
+func (in *interpreter) dictMethod(d *dict, name string, a arguments) value {
+	key := a.or(0, "", nil)
+	switch name {
+	case "items":
+		out := &list{}
+		for i, k := range d.keys {
+			out.items = append(out.items, tupleOf(k, hold(d.vals[i])))
+		}
+		return out
+	case "keys":
+		return &list{items: append([]value(nil), d.keys...)}
+	case "values":
+		out := &list{}
+		for _, v := range d.vals {
+			out.items = append(out.items, hold(v))
+		}
+		return out
+	case "to_tuple":
+		out := &list{tuple: true}
+		for _, v := range d.vals {
+			out.items = append(out.items, hold(v))
+		}
+		return out
+	case "get", "setdefault":
+		if v, ok := d.get(key); ok {
+			return hold(v)
+		}
+		if d.open && name == "get" {
+			return unknown{}
+		}
+		v := hold(a.or(1, "default", nil))
+		if name == "setdefault" {
+			d.set(key, hold(v))
+		}
+		return v
+	case "pop":
+		if v, ok := d.get(key); ok {
+			hold(v)
+			d.remove(key)
+			return v
+		}
+		return hold(a.or(1, "default", nil))
+	case "update":
+		in.merge(d, key)
+		for i, n := range a.names {
+			d.set(n, hold(a.named[i]))
+		}
+		return nil
+	case "copy":
+		out := &dict{record: d.record, batch: d.batch}
+		in.merge(out, d)
+		return out
+	case "clear":
+		vals := d.vals
+		d.keys, d.vals = nil, nil
+		dropAll(vals)
+		return nil
+	case "to":
+		return in.moveBatch(d, a)
+	}
+	return unknown{}
+}
+
+// moveBatch is BatchEncoding.to, which changes the batch itself.
+func (in *interpreter) moveBatch(d *dict, a arguments) value {
+	for i, v := range d.vals {
+		d.vals[i] = in.moved(v, a)
+		drop(v)
+	}
+	return hold(d)
+}
+
+func stringMethod(s, name string, a arguments) value {
+	arg := func(i int) string { v, _ := a.or(i, "", "").(string); return v }
+	switch name {
+	case "lower":
+		return strings.ToLower(s)
+	case "upper":
+		return strings.ToUpper(s)
+	case "strip":
+		return strings.TrimSpace(s)
+	case "replace":
+		return strings.ReplaceAll(s, arg(0), arg(1))
+	case "startswith":
+		return strings.HasPrefix(s, arg(0))
+	case "endswith":
+		return strings.HasSuffix(s, arg(0))
+	case "split":
+		out := &list{}
+		parts := strings.Fields(s)
+		if sep := arg(0); sep != "" {
+			parts = strings.Split(s, sep)
+		}
+		for _, p := range parts {
+			out.items = append(out.items, p)
+		}
+		return out
+	}
+	return unknown{}
+}
+
+// moduleMethod is a method that an object has from nn.Module, or from a base that is not known.
+func (in *interpreter) moduleMethod(o *instance, name string, a arguments) value {
+	name = strings.TrimPrefix(name, "super.")
+	switch name {
+	case "__init__", "register_buffer", "save_hyperparameters", "log", "log_dict", "print":
+		return nil
+	case "to", "cuda", "half", "bfloat16", "float", "train", "eval", "requires_grad_", "zero_grad", "gradient_checkpointing_enable":
+		for _, v := range o.attrs.vals {
+			if n, ok := v.(*network); ok {
+				drop(n.call(in, name, a))
+			}
+		}
+		return hold(o)
+	case "parameters", "named_parameters", "state_dict":
+		for _, v := range o.attrs.vals {
+			if n, ok := v.(*network); ok {
+				return n.call(in, name, a)
+			}
+		}
+		return &list{}
+	}
+	return unknown{}
+}
+
+// newNetwork is a model class called, or one of its from_… methods.
+func (in *interpreter) newNetwork(a arguments) value {
+	n := &network{}
+	for _, name := range []string{"dtype", "torch_dtype"} {
+		if dt, ok := a.or(-1, name, nil).(dtypeValue); ok {
+			n.dtype = shadow.DType(dt)
+		}
+	}
+	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
+		n.mode.NoCache = !cache
+	}
+	n.mode.Eval = false
+	return n
+}
+
+func (in *interpreter) mark(p Phase) {
+	if in.Mark != nil {
+		in.Mark(p)
+	}
+}
+
+// forwards marks what comes as a forward pass, of training or of evaluation.
+func (in *interpreter) forwards() {
+	if in.World.GradEnabled() {
+		in.mark(Forward)
+		return
+	}
+	in.mark(Evaluation)
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"strings"
+
+	"snug/internal/family"
+	"snug/internal/shadow"
+)
+
+// network is the model, as the script handles it. It comes onto the card when the script moves it there, or
+// first uses it.
+type network struct {
+	refs
+	net    Net
+	dtype  shadow.DType
+	mode   Mode
+	copied bool // a copy whose parameters stay where they are made
+}
+
+// release keeps the parameters: a script that deletes its model ends.
+func (n *network) release() { n.last() }
+
+// configValue is model.config.
+type configValue struct{ of *network }
+
+func (c *configValue) attr(_ *interpreter, name string) (value, bool) {
+	if name == "use_cache" {
+		return !c.of.mode.NoCache, true
+	}
+	return unknown{}, true
+}
+
+// there is the model on the card.
+func (n *network) there(in *interpreter) Net {
+	if n.net == nil {
+		net, err := in.Build(n.dtype)
+		if err != nil {
+			panic(err)
+		}
+		n.net = net
+	}
+	return n.net
+}
+
+func (n *network) attr(in *interpreter, name string) (value, bool) {
+	switch name {
+	case "config":
+		return &configValue{of: n}, true
+	case "device":
+		return "cuda", true
+	case "module", "model", "base_model", "_orig_mod":
+		return hold(n), true
+	case "training":
+		return !n.mode.Eval, true
+	case "dtype":
+		return dtypeValue(n.dtype), true
+	}
+	return nil, false
+}
+
+// set is model.name = v.
+func (n *network) set(_ *interpreter, name string, v value) {
+	if name == "use_cache" {
+		if on, ok := v.(bool); ok {
+			n.mode.NoCache = !on
+		}
+	}
+}
+
+// call is a method of the model.
+func (n *network) call(in *interpreter, name string, a arguments) value {
+	switch name {
+	case "to", "cuda", "half", "bfloat16", "float", "cpu":
+		return n.move(in, name, a)
+	case "train":
+		on, ok := a.or(0, "mode", true).(bool)
+		n.mode.Eval = ok && !on
+		return hold(n)
+	case "eval":
+		n.mode.Eval = true
+		return hold(n)
+	case "forward", "__call__":
+		return in.callNetwork(n, a)
+	case "parameters":
+		return &list{items: n.parameters(in)}
+	case "named_parameters":
+		return n.named(in)
+	case "gradient_checkpointing_enable":
+		n.checkpoint(a)
+		return nil
+	case "gradient_checkpointing_disable":
+		n.mode.Checkpointing = false
+		return nil
+	case "requires_grad_":
+		for _, p := range n.there(in).Parameters() {
+			requiresGrad(in, p, a).(*shadow.Tensor).Drop()
+		}
+		return hold(n)
+	case "zero_grad":
+		zeroGrads(n.there(in).Parameters())
+		return nil
+	case "state_dict":
+		return n.state(in)
+	case "load_state_dict", "save_pretrained", "tie_weights", "enable_input_require_grads", "print_trainable_parameters", "set_input_embeddings", "resize_token_embeddings":
+		return nil
+	case "no_sync":
+		return &contextValue{}
+	case "num_parameters", "get_memory_footprint", "named_modules", "modules", "children", "named_children", "buffers", "named_buffers", "get_input_embeddings", "get_output_embeddings":
+		return unknown{}
+	case "generate":
+		in.note("generation is not followed")
+		return unknown{}
+	case "apply", "compile":
+		return hold(n)
+	}
+	in.noteTensors("model."+name, a)
+	return unknown{}
+}
+
+func (n *network) checkpoint(a arguments) {
+	n.mode.Checkpointing = true
+	if d, ok := a.or(0, "gradient_checkpointing_kwargs", nil).(*dict); ok {
+		v, _ := d.get("use_reentrant")
+		n.mode.Reentrant, _ = v.(bool)
+	}
+}
+
+// move is model.to(…) and its kin.
+func (n *network) move(in *interpreter, name string, a arguments) value {
+	device, dt := destination(a)
+	switch name {
+	case "half":
+		dt, device = shadow.Float16, ""
+	case "bfloat16":
+		dt, device = shadow.BFloat16, ""
+	case "float":
+		dt, device = shadow.Float32, ""
+	case "cuda":
+		device = "cuda"
+	case "cpu":
+		return hold(n)
+	}
+	if dt != shadow.None {
+		n.cast(in, dt)
+	}
+	if device == "cuda" {
+		n.there(in)
+	}
+	return hold(n)
+}
+
+// cast changes the type of the parameters, on the card one by one.
+func (n *network) cast(_ *interpreter, dt shadow.DType) {
+	n.dtype = dt
+	if n.net == nil {
+		return
+	}
+	for _, p := range n.net.Parameters() {
+		if p.DType() != dt {
+			p.CastInPlace(dt)
+		}
+	}
+}
+
+func (n *network) parameters(in *interpreter) []value {
+	var out []value
+	for _, p := range n.there(in).Parameters() {
+		out = append(out, p.Hold())
+	}
+	return out
+}
+
+func (n *network) named(in *interpreter) value {
+	out := &list{}
+	for _, p := range n.there(in).Parameters() {
+		out.items = append(out.items, tupleOf(p.Name(), p.Hold()))
+	}
+	return out
+}
+
+// state is model.state_dict(): views of the parameters.
+func (n *network) state(in *interpreter) value {
+	d := &dict{}
+	for _, p := range n.there(in).Parameters() {
+		d.set(p.Name(), p.Detach().Hold())
+	}
+	return d
+}
+
+// callNetwork is model(…).
+func (in *interpreter) callNetwork(n *network, a arguments) value {
+	net := n.there(in)
+	b, made := in.modelBatch(a)
+	mode := n.mode
+	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
+		mode.NoCache = !cache
+	}
+	in.forwards()
+	out := net.Call(b, mode)
+	for _, t := range made {
+		t.Drop()
+	}
+	if whole, ok := a.or(-1, "return_dict", true).(bool); ok && !whole {
+		return tupleOutput(out)
+	}
+	return record(out)
+}
+
+// modelBatch is the arguments of a model's forward as a batch; made is what had to be put onto the card for it.
+func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.Tensor) {
+	take := func(i int, name string) *shadow.Tensor {
+		v, ok := a.get(i, name)
+		if !ok || v == nil {
+			return nil
+		}
+		switch t := v.(type) {
+		case *shadow.Tensor:
+			return t
+		case *hostTensor:
+			made = append(made, in.onto(t))
+			return made[len(made)-1]
+		}
+		if h, ok := in.field(name, in.Batch).(*hostTensor); ok {
+			in.note("the shape of %s is not known here; it is taken to be the training batch's", name)
+			made = append(made, in.onto(h))
+			return made[len(made)-1]
+		}
+		return nil
+	}
+	b.IDs = take(0, "input_ids")
+	b.Mask = take(1, "attention_mask")
+	b.Pixels = take(-1, "pixel_values")
+	b.Labels = take(-1, "labels")
+	if in.images() && b.Pixels == nil {
+		b.Pixels, b.IDs = b.IDs, nil
+	}
+	return b, made
+}
+
+// images reports whether the model takes pixels.
+func (in *interpreter) images() bool {
+	return len(in.Fields) > 0 && in.Fields[0].Name == "pixel_values"
+}
+
+// record is transformers' ModelOutput. It takes the tensors over.
+func record(out family.Outputs) value {
+	d := &dict{record: true}
+	if out.Loss != nil {
+		d.set("loss", out.Loss)
+	}
+	if out.Logits != nil {
+		d.set("logits", out.Logits)
+	}
+	if out.Hidden != nil {
+		d.set("last_hidden_state", out.Hidden)
+	}
+	if len(out.Cache) > 0 {
+		cache := &list{}
+		for _, t := range out.Cache {
+			cache.items = append(cache.items, t)
+		}
+		d.set("past_key_values", cache)
+	}
+	return d
+}
+
+func tupleOutput(out family.Outputs) value {
+	d := record(out).(*dict)
+	return tupleOf(d.vals...)
+}
+
+// modelClass reports whether a dotted name is a class of models.
+func modelClass(path string) bool {
+	last := path[strings.LastIndexByte(path, '.')+1:]
+	if !strings.HasPrefix(path, "transformers.") {
+		return false
+	}
+	for _, skip := range []string{"Config", "Tokenizer", "Trainer", "Arguments", "Collator", "Processor", "Dataset"} {
+		if strings.Contains(last, skip) {
+			return false
+		}
+	}
+	return strings.HasPrefix(last, "AutoModel") || strings.Contains(last, "For") || strings.HasSuffix(last, "Model") || strings.HasSuffix(last, "LMHead")
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"math"
+	"strings"
+
+	"snug/internal/pysrc"
+	"snug/internal/shadow"
+)
+
+func (in *interpreter) unary(e *pysrc.Unary) value {
+	v := in.eval1(e.X)
+	defer drop(v)
+	if e.Op == "not" {
+		yes, known := truth(v)
+		if !known {
+			return unknown{}
+		}
+		return !yes
+	}
+	switch x := v.(type) {
+	case int:
+		if e.Op == "-" {
+			return -x
+		}
+		return x
+	case float64:
+		if e.Op == "-" {
+			return -x
+		}
+		return x
+	case *shadow.Tensor:
+		switch e.Op {
+		case "-":
+			return x.Neg().Hold()
+		case "~":
+			return x.Not().Hold()
+		}
+		return x.Hold()
+	case *hostTensor:
+		return x
+	}
+	return unknown{}
+}
+
+// binary is l op r; both stay the caller's.
+func (in *interpreter) binary(op string, l, r value) value {
+	if v, ok := in.tensorOperation(op, l, r); ok {
+		return v
+	}
+	if v, ok := arithmetic(op, l, r); ok {
+		return v
+	}
+	switch a := l.(type) {
+	case string:
+		if b, ok := r.(string); ok && op == "+" {
+			return a + b
+		}
+		if n, ok := r.(int); ok && op == "*" && n < 1000 {
+			return strings.Repeat(a, max(n, 0))
+		}
+	case *list:
+		return in.listOperation(op, a, r)
+	case sizeValue:
+		if b, ok := r.(*list); ok && op == "+" {
+			joined := append(sizeValue(nil), a...)
+			for _, x := range b.items {
+				n, _ := x.(int)
+				joined = append(joined, n)
+			}
+			return joined
+		}
+	case *dict:
+		if op == "|" {
+			d := &dict{}
+			in.merge(d, a)
+			in.merge(d, r)
+			return d
+		}
+	}
+	return unknown{}
+}
+
+func (in *interpreter) listOperation(op string, a *list, r value) value {
+	out := &list{tuple: a.tuple}
+	switch b := r.(type) {
+	case *list:
+		if op == "+" {
+			for _, x := range append(append([]value(nil), a.items...), b.items...) {
+				out.items = append(out.items, hold(x))
+			}
+			return out
+		}
+	case int:
+		if op == "*" && b*len(a.items) <= maxRange {
+			for range b {
+				for _, x := range a.items {
+					out.items = append(out.items, hold(x))
+				}
+			}
+			return out
+		}
+	}
+	return unknown{}
+}
+
+// arithmetic is an operation of numbers.
+func arithmetic(op string, l, r value) (value, bool) {
+	if b, ok := l.(bool); ok {
+		l = asInt(b)
+	}
+	if b, ok := r.(bool); ok {
+		r = asInt(b)
+	}
+	a, aInt := l.(int)
+	b, bInt := r.(int)
+	if aInt && bInt {
+		return integers(op, a, b)
+	}
+	x, okX := number(l)
+	y, okY := number(r)
+	if !okX || !okY {
+		return nil, false
+	}
+	switch op {
+	case "+":
+		return x + y, true
+	case "-":
+		return x - y, true
+	case "*":
+		return x * y, true
+	case "/":
+		return x / y, y != 0
+	case "//":
+		return math.Floor(x / y), y != 0
+	case "%":
+		return x - y*math.Floor(x/y), y != 0
+	case "**":
+		return math.Pow(x, y), true
+	}
+	return nil, false
+}
+
+func integers(op string, a, b int) (value, bool) {
+	switch op {
+	case "+":
+		return a + b, true
+	case "-":
+		return a - b, true
+	case "*":
+		return a * b, true
+	case "/":
+		if b == 0 {
+			return nil, false
+		}
+		return float64(a) / float64(b), true
+	case "//", "%":
+		if b == 0 {
+			return nil, false
+		}
+		q, m := a/b, a%b
+		if m != 0 && (m < 0) != (b < 0) {
+			q, m = q-1, m+b
+		}
+		if op == "//" {
+			return q, true
+		}
+		return m, true
+	case "**":
+		return int(math.Pow(float64(a), float64(b))), b >= 0 && b < 63
+	case "<<":
+		return a << min(uint(b), 62), b >= 0
+	case ">>":
+		return a >> min(uint(b), 62), b >= 0
+	case "&":
+		return a & b, true
+	case "|":
+		return a | b, true
+	}
+	return nil, false
+}
+
+func asInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func number(v value) (float64, bool) {
+	switch v := v.(type) {
+	case int:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	return 0, false
+}
+
+// inPlace is an augmented assignment's value: old op= v. Both stay the caller's.
+func (in *interpreter) inPlace(op string, old, v value) value {
+	switch o := old.(type) {
+	case *shadow.Tensor:
+		if !o.RequiresGrad() || !in.World.GradEnabled() {
+			in.World.Op(op + "=")
+			return o.Hold() // written where it is
+		}
+	case *list:
+		if op == "+" && !o.tuple {
+			o.items = append(o.items, in.items(v, 0)...)
+			return hold(o)
+		}
+	case *dict:
+		if op == "|" {
+			in.merge(o, v)
+			return hold(o)
+		}
+	}
+	return in.binary(op, old, v)
+}
+
+func (in *interpreter) comparison(e *pysrc.Compare) value {
+	left := in.eval1(e.Left)
+	var out value = true
+	for i, op := range e.Ops {
+		right := in.eval1(e.Rights[i])
+		v := in.compare(op, left, right)
+		drop(left)
+		left = right
+		drop(out)
+		out = v
+		if yes, known := truth(v); known && !yes {
+			break
+		}
+	}
+	drop(left)
+	return out
+}
+
+// compare is l op r; both stay the caller's.
+func (in *interpreter) compare(op string, l, r value) value {
+	switch op {
+	case "is", "is not":
+		if isUnknown(l) || isUnknown(r) {
+			return unknown{}
+		}
+		return same(l, r) == (op == "is")
+	case "in", "not in":
+		return in.contains(op, l, r)
+	}
+	if v, ok := in.tensorComparison(op, l, r); ok {
+		return v
+	}
+	x, okX := number(l)
+	y, okY := number(r)
+	switch {
+	case okX && okY:
+		return ordered(op, x, y)
+	case isUnknown(l) || isUnknown(r):
+		return unknown{}
+	}
+	a, okA := l.(string)
+	b, okB := r.(string)
+	if okA && okB && op != "==" && op != "!=" {
+		return ordered(op, float64(strings.Compare(a, b)), 0)
+	}
+	if op == "==" || op == "!=" {
+		return equal(l, r) == (op == "==")
+	}
+	return unknown{}
+}
+
+// equal compares values by what they hold.
+func equal(l, r value) bool {
+	a, okA := l.(*list)
+	b, okB := r.(*list)
+	if okA && okB && len(a.items) == len(b.items) {
+		for i := range a.items {
+			if !equal(a.items[i], b.items[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return same(l, r)
+}
+
+func ordered(op string, x, y float64) value {
+	switch op {
+	case "==":
+		return x == y
+	case "!=":
+		return x != y
+	case "<":
+		return x < y
+	case "<=":
+		return x <= y
+	case ">":
+		return x > y
+	}
+	return x >= y
+}
+
+func (in *interpreter) contains(op string, l, r value) value {
+	found := false
+	switch c := r.(type) {
+	case *list:
+		for _, x := range c.items {
+			if isUnknown(x) {
+				return unknown{}
+			}
+			found = found || equal(x, l)
+		}
+	case *dict:
+		_, found = c.get(l)
+		if !found && c.open {
+			return unknown{}
+		}
+	case string:
+		s, ok := l.(string)
+		if !ok {
+			return unknown{}
+		}
+		found = strings.Contains(c, s)
+	default:
+		return unknown{}
+	}
+	if isUnknown(l) {
+		return unknown{}
+	}
+	return found == (op == "in")
+}
+
+func isUnknown(v value) bool {
+	switch v := v.(type) {
+	case unknown:
+		return true
+	case namespace:
+		return isUnknownName(v)
+	}
+	return false
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"strings"
+
+	"snug/internal/shadow"
+	"snug/internal/shadow/train"
+)
+
+// optimizerValue is an optimizer over some of the model's parameters.
+type optimizerValue struct {
+	refs
+	opt    train.Optimizer
+	params []*shadow.Tensor
+}
+
+func (o *optimizerValue) release() { o.last() }
+
+// newOptimizer makes an optimizer by its class.
+func (in *interpreter) newOptimizer(path string, a arguments) value {
+	_, class, _ := cutLast(path)
+	name := optimizerName(class, a)
+	if name == "" {
+		in.note("the optimizer %s is not known; it is counted as %s", class, in.Optimizer)
+		name = in.Optimizer
+	}
+	return in.optimizerOver(name, a.or(0, "params", nil))
+}
+
+// optimizerOver makes an optimizer over parameters in one group or several.
+func (in *interpreter) optimizerOver(name string, params value) value {
+	o := &optimizerValue{}
+	var groups [][]*shadow.Tensor
+	if l, ok := params.(*list); ok && len(l.items) > 0 {
+		if _, grouped := l.items[0].(*dict); grouped {
+			for _, g := range l.items {
+				groups = append(groups, trainedOf(in.tensors(g)))
+			}
+		}
+	}
+	if groups == nil {
+		groups = [][]*shadow.Tensor{trainedOf(in.tensors(params))}
+	}
+	for _, g := range groups {
+		o.params = append(o.params, g...)
+	}
+	opt, err := train.NewOptimizer(in.World, name, groups...)
+	if err != nil {
+		in.fail("%v", err)
+	}
+	o.opt = opt
+	return o
+}
+
+// trainedOf leaves out what is frozen: it never has a gradient.
+func trainedOf(ts []*shadow.Tensor) []*shadow.Tensor {
+	var out []*shadow.Tensor
+	for _, t := range ts {
+		if t.RequiresGrad() {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// optimizerName is the setup's name of a class of optimizers, "" where there is none.
+func optimizerName(class string, a arguments) string {
+	is := func(key string) bool { on, _ := a.or(-1, key, false).(bool); return on }
+	form := ""
+	if is("fused") {
+		form = "-fused"
+	} else if on, ok := a.or(-1, "foreach", nil).(bool); ok && !on {
+		form = "-loop"
+	}
+	switch strings.ToLower(class) {
+	case "adamw":
+		return "adamw" + form
+	case "adam":
+		return "adam" + form
+	case "sgd":
+		if m, _ := number(a.or(2, "momentum", 0)); m != 0 {
+			return "sgd-momentum"
+		}
+		return "sgd"
+	case "rmsprop", "adagrad", "adafactor", "lion":
+		return strings.ToLower(class)
+	case "adamw8bit", "pagedadamw8bit", "adam8bit":
+		return "adamw-8bit"
+	case "lion8bit":
+		return "lion-8bit"
+	}
+	return ""
+}
+
+func (o *optimizerValue) attr(_ *interpreter, name string) (value, bool) {
+	switch name {
+	case "param_groups", "state", "defaults":
+		return unknown{}, true
+	}
+	return nil, false
+}
+
+func (o *optimizerValue) call(in *interpreter, name string, a arguments) value {
+	switch name {
+	case "step":
+		return o.step(in, a.or(0, "closure", nil))
+	case "zero_grad":
+		if to, ok := a.or(0, "set_to_none", true).(bool); !ok || to {
+			zeroGrads(o.params)
+		}
+	case "state_dict":
+		return o.state()
+	case "load_state_dict":
+		o.load(in, a.or(0, "state_dict", nil))
+	case "train", "eval":
+	}
+	return nil
+}
+
+// step is optimizer.step(closure): the closure's loss is its result.
+func (o *optimizerValue) step(in *interpreter, closure value) value {
+	var loss value
+	if closure != nil {
+		was := in.World.GradEnabled()
+		in.World.SetGrad(true)
+		loss = in.invoke(closure, arguments{})
+		in.World.SetGrad(was)
+	}
+	in.updated(func() { o.opt.Step() })
+	return loss
+}
+
+// updated runs an update.
+func (in *interpreter) updated(update func()) {
+	in.mark(Update)
+	defer in.World.As(shadow.Temporaries)()
+	update()
+	in.updates++
+	in.forwards()
+}
+
+func zeroGrads(params []*shadow.Tensor) { train.ZeroGrad(params) }
+
+// stateful is an optimizer whose states can be read and replaced.
+type stateful interface {
+	States() [][]*shadow.Tensor        // of each parameter that has some
+	Replace(states [][]*shadow.Tensor) // by others of the same form
+}
+
+// state is optimizer.state_dict(): the states themselves, not copies.
+func (o *optimizerValue) state() value {
+	d, states := &dict{}, &list{}
+	if s, ok := o.opt.(stateful); ok {
+		for _, of := range s.States() {
+			row := &list{}
+			for _, t := range of {
+				row.items = append(row.items, t.Hold())
+			}
+			states.items = append(states.items, row)
+		}
+	}
+	d.set("state", states)
+	return d
+}
+
+// load is optimizer.load_state_dict(…): states on the card become the optimizer's own, others are copied
+// there; the old ones go.
+func (o *optimizerValue) load(in *interpreter, from value) {
+	s, ok := o.opt.(stateful)
+	d, isDict := from.(*dict)
+	if !ok || !isDict {
+		in.note("the states that this optimizer loads are not known; it makes its own at the first step")
+		return
+	}
+	v, _ := d.get("state")
+	rows, _ := v.(*list)
+	if rows == nil {
+		return
+	}
+	var states [][]*shadow.Tensor
+	for _, r := range rows.items {
+		row, _ := r.(*list)
+		if row == nil {
+			return
+		}
+		var ts []*shadow.Tensor
+		for _, x := range row.items {
+			switch t := x.(type) {
+			case *shadow.Tensor:
+				ts = append(ts, t.Hold())
+			case *hostTensor:
+				ts = append(ts, in.World.Empty(shadow.Dims(t.size...), t.dtype).Hold())
+			}
+		}
+		states = append(states, ts)
+	}
+	s.Replace(states)
+}
+
+// scalerValue is a GradScaler.
+type scalerValue struct {
+	scaler *train.GradScaler // nil where it is switched off
+	steps  int
+}
+
+func newScaler(in *interpreter, a arguments) value {
+	if on, ok := a.or(-1, "enabled", true).(bool); ok && !on {
+		return &scalerValue{}
+	}
+	return &scalerValue{scaler: train.NewGradScaler(in.World)}
+}
+
+func (s *scalerValue) call(in *interpreter, name string, a arguments) value {
+	opt, _ := a.or(0, "optimizer", nil).(*optimizerValue)
+	switch name {
+	case "scale":
+		t, ok := a.or(0, "outputs", nil).(*shadow.Tensor)
+		if !ok {
+			return unknown{}
+		}
+		if s.scaler == nil {
+			return t.Hold()
+		}
+		return s.scaler.Scale(t).Hold()
+	case "unscale_":
+		if s.scaler != nil && opt != nil {
+			in.mark(Update)
+			s.scaler.Unscale(opt.params)
+		}
+	case "step":
+		if opt == nil {
+			return nil
+		}
+		in.updated(func() { s.step(opt) })
+	case "update":
+		if s.scaler != nil {
+			s.scaler.Update()
+		}
+	case "is_enabled":
+		return s.scaler != nil
+	}
+	return unknown{}
+}
+
+func (s *scalerValue) step(opt *optimizerValue) {
+	if s.scaler == nil {
+		opt.opt.Step()
+		return
+	}
+	s.scaler.Step(opt.opt, opt.params)
+}

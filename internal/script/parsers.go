@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"strconv"
+	"strings"
+)
+
+// parser is an argparse.ArgumentParser: what it knows is its defaults, and what the command line gives.
+type parser struct {
+	options []option
+}
+
+type option struct {
+	flags []string
+	dest  string
+	value value  // its default
+	on    value  // what the flag alone sets
+	kind  string // "int", "float", "str", "" where it is not known
+	bare  bool   // it takes no value
+}
+
+func registerParsers() {
+	natives["argparse.ArgumentParser"] = func(*interpreter, arguments) value { return &parser{} }
+	natives["argparse.Namespace"] = natives["types.SimpleNamespace"]
+	natives["dataclasses.field"] = dataclassField
+	natives["transformers.HfArgumentParser"] = newHfParser
+}
+
+// dataclassField is field(default=…, default_factory=…).
+func dataclassField(in *interpreter, a arguments) value {
+	if v, ok := a.get(-1, "default"); ok {
+		return hold(v)
+	}
+	if f, ok := a.get(-1, "default_factory"); ok {
+		return in.invoke(f, arguments{})
+	}
+	return unknown{}
+}
+
+func (p *parser) call(in *interpreter, name string, a arguments) value {
+	switch name {
+	case "add_argument":
+		p.add(a)
+	case "add_argument_group", "add_mutually_exclusive_group":
+		return p
+	case "set_defaults":
+		for i, n := range a.names {
+			p.options = append(p.options, option{dest: n, value: a.named[i]})
+		}
+	case "parse_args":
+		return p.parse(in.Args)
+	case "parse_known_args":
+		return tupleOf(p.parse(in.Args), &list{})
+	}
+	return nil
+}
+
+func (p *parser) add(a arguments) {
+	o := option{value: hold(a.or(-1, "default", nil))}
+	for _, v := range a.pos {
+		if s, ok := v.(string); ok {
+			o.flags = append(o.flags, s)
+		}
+	}
+	if len(o.flags) == 0 {
+		return
+	}
+	o.dest = strings.ReplaceAll(strings.TrimLeft(longest(o.flags), "-"), "-", "_")
+	if d, ok := a.or(-1, "dest", nil).(string); ok {
+		o.dest = d
+	}
+	if t, ok := a.or(-1, "type", nil).(namespace); ok {
+		o.kind = strings.TrimPrefix(string(t), "builtins.")
+	}
+	switch action, _ := a.or(-1, "action", "").(string); action {
+	case "store_true":
+		o.bare, o.on = true, true
+		if o.value == nil {
+			o.value = false
+		}
+	case "store_false":
+		o.bare, o.on = true, false
+		if o.value == nil {
+			o.value = true
+		}
+	case "store_const":
+		o.bare, o.on = true, hold(a.or(-1, "const", nil))
+	}
+	if required, _ := a.or(-1, "required", false).(bool); required {
+		o.value = unknown{}
+	}
+	p.options = append(p.options, o)
+}
+
+func longest(flags []string) string {
+	out := flags[0]
+	for _, f := range flags {
+		if strings.HasPrefix(f, "--") {
+			return f
+		}
+	}
+	return out
+}
+
+// parse is parse_args with the script's command line.
+func (p *parser) parse(args []string) value {
+	d := &dict{record: true, open: true}
+	for _, o := range p.options {
+		d.set(o.dest, hold(o.value))
+	}
+	for i := 0; i < len(args); i++ {
+		flag, given, joined := strings.Cut(args[i], "=")
+		for _, o := range p.options {
+			if !has(o.flags, flag) {
+				continue
+			}
+			switch {
+			case o.bare:
+				d.set(o.dest, o.on)
+			case joined:
+				d.set(o.dest, typed(o, given))
+			case i+1 < len(args):
+				i++
+				d.set(o.dest, typed(o, args[i]))
+			}
+		}
+	}
+	return d
+}
+
+func has(flags []string, flag string) bool {
+	for _, f := range flags {
+		if f == flag {
+			return true
+		}
+	}
+	return false
+}
+
+// typed is the text of an argument as its type.
+func typed(o option, text string) value {
+	kind := o.kind
+	if kind == "" {
+		switch o.value.(type) {
+		case int:
+			kind = "int"
+		case float64:
+			kind = "float"
+		}
+	}
+	switch kind {
+	case "int":
+		if n, err := strconv.Atoi(text); err == nil {
+			return n
+		}
+	case "float":
+		if x, err := strconv.ParseFloat(text, 64); err == nil {
+			return x
+		}
+	}
+	return text
+}
+
+// hfParser is transformers' HfArgumentParser.
+type hfParser struct{ classes []value }
+
+func newHfParser(_ *interpreter, a arguments) value {
+	v := a.or(0, "dataclass_types", nil)
+	if l, ok := v.(*list); ok {
+		return &hfParser{classes: l.items}
+	}
+	return &hfParser{classes: []value{v}}
+}
+
+func (p *hfParser) call(in *interpreter, name string, _ arguments) value {
+	if !strings.HasPrefix(name, "parse_") {
+		return unknown{}
+	}
+	given := flagsOf(in.Args)
+	for k, v := range in.Settings {
+		if _, ok := given[k]; !ok {
+			given[k] = v
+		}
+	}
+	out := &list{tuple: true}
+	for _, c := range p.classes {
+		cl, ok := c.(*class)
+		if !ok {
+			out.items = append(out.items, unknown{})
+			continue
+		}
+		var a arguments
+		for _, f := range cl.allFields() {
+			if v, ok := given[f]; ok {
+				a.names, a.named = append(a.names, f), append(a.named, v)
+			}
+		}
+		out.items = append(out.items, in.construct(cl, a))
+	}
+	return out
+}
+
+// flagsOf is a command line's flags with their values, as HfArgumentParser reads them.
+func flagsOf(args []string) map[string]any {
+	out := map[string]any{}
+	for i := 0; i < len(args); i++ {
+		name, ok := strings.CutPrefix(args[i], "--")
+		if !ok {
+			continue
+		}
+		name, text, joined := strings.Cut(name, "=")
+		if !joined && i+1 < len(args) && !strings.HasPrefix(args[i+1], "--") {
+			i++
+			text, joined = args[i], true
+		}
+		out[strings.ReplaceAll(name, "-", "_")] = flagValue(text, joined)
+	}
+	return out
+}
+
+func flagValue(text string, given bool) value {
+	if !given {
+		return true
+	}
+	switch strings.ToLower(text) {
+	case "true", "yes":
+		return true
+	case "false":
+		return false
+	}
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	if x, err := strconv.ParseFloat(text, 64); err == nil {
+		return x
+	}
+	return text
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import "snug/internal/pysrc"
+
+// scope is the names of a module, a function or a comprehension.
+type scope struct {
+	refs
+	vars     dict
+	parent   *scope // where names are looked up next
+	info     *funcInfo
+	globals  *scope
+	file     *pysrc.File
+	method   *class // the class whose method this is
+	self     value  // its first argument, borrowed
+	result   value
+	yield    func(value) bool
+	isModule bool
+	isClass  bool // the body of a class, whose names its functions do not see
+}
+
+func (s *scope) release() {
+	if s != nil && s.last() {
+		dropAll(s.vars.vals)
+		s.vars.vals, s.vars.keys = nil, nil
+		s.parent.release()
+	}
+}
+
+// leave ends a function's own hold on its names: those that functions within it use live on with them.
+func (s *scope) leave() {
+	if s.more > 0 {
+		kept := dict{}
+		for i, k := range s.vars.keys {
+			if s.info.captured[k.(string)] {
+				kept.keys, kept.vals = append(kept.keys, k), append(kept.vals, s.vars.vals[i])
+				continue
+			}
+			drop(s.vars.vals[i])
+		}
+		s.vars.keys, s.vars.vals = kept.keys, kept.vals
+	}
+	s.release()
+}
+
+// lookup borrows the value of a name.
+func (s *scope) lookup(name string) (value, bool) {
+	for at := s; at != nil; at = at.parent {
+		if at.info != nil && at.info.global[name] {
+			return at.globals.vars.get(name)
+		}
+		if v, ok := at.vars.get(name); ok {
+			return v, ok
+		}
+	}
+	return nil, false
+}
+
+// owner is the scope in which an assignment binds a name.
+func (s *scope) owner(name string) *scope {
+	if s.info == nil {
+		return s
+	}
+	if s.info.global[name] {
+		return s.globals
+	}
+	if s.info.nonlocal[name] {
+		for at := s.parent; at != nil; at = at.parent {
+			if _, ok := at.vars.get(name); ok {
+				return at
+			}
+		}
+	}
+	return s
+}
+
+// funcInfo is what a function's text says about its names.
+type funcInfo struct {
+	global, nonlocal map[string]bool
+	captured         map[string]bool // used by functions within
+	generator        bool
+}
+
+// inform reads the names of a function's body.
+func inform(body []pysrc.Stmt, result pysrc.Expr) *funcInfo {
+	f := &funcInfo{global: map[string]bool{}, nonlocal: map[string]bool{}, captured: map[string]bool{}}
+	v := walker{info: f}
+	v.stmts(body)
+	v.expr(result)
+	return f
+}

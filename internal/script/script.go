@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package script follows a training script written in Python, to learn what it keeps alive: it binds and
+// drops names as Python does, and has package shadow run what allocates. Nothing is executed: values that
+// are not known stay unknown, and what cannot be followed is noted with its line.
+//
+// Libraries around PyTorch (transformers' Trainer, accelerate, Lightning and others) are followed too, from
+// short Python files of our own in the folder library, which bind names as the originals do.
+package script
+
+import (
+	"fmt"
+	"io/fs"
+
+	"snug/internal/family"
+	"snug/internal/pysrc"
+	"snug/internal/shadow"
+)
+
+// Net is the model of a run, in the card's memory.
+type Net interface {
+	// Parameters lists them, frozen ones too, in the model's own order.
+	Parameters() []*shadow.Tensor
+	// Call runs forward. Its results are the caller's.
+	Call(b family.Batch, mode Mode) family.Outputs
+}
+
+// Mode says how a model is called.
+type Mode struct {
+	Eval          bool // model.eval() came last
+	NoCache       bool // use_cache is off
+	Checkpointing bool // gradient_checkpointing_enable() was called
+	Reentrant     bool // with the older kind of checkpointing
+}
+
+// Run is a script and the run that it is followed for.
+type Run struct {
+	World        *shadow.World
+	File         *pysrc.File
+	Args         []string                                 // of the command line, after the script's name
+	Batch, Seq   int                                      // of a training batch
+	Fields       []Field                                  // what a batch of an unknown data set carries
+	Accumulation int                                      // micro-batches of a step
+	Optimizer    string                                   // where the script leaves it open
+	Autocast     shadow.DType                             // where the script leaves it open
+	Settings     map[string]any                           // the arguments of a trainer that has no script
+	Build        func(dtype shadow.DType) (Net, error)    // puts a model onto the card
+	Mark         func(Phase)                              // told what comes next
+	Import       func(module string) (*pysrc.File, error) // a module beside the script; fs.ErrNotExist where there is none
+
+}
+
+// Phase is a part of a run.
+type Phase int
+
+// The phases that a script goes through.
+const (
+	Forward Phase = iota
+	Backward
+	Update
+	Evaluation
+)
+
+// Result is what following a script showed.
+type Result struct {
+	Notes   []string // what was not followed, each with its line
+	Updates int      // optimizer steps
+}
+
+// Follow runs through the script.
+func Follow(run Run) (res *Result, err error) {
+	if run.Import == nil {
+		run.Import = func(string) (*pysrc.File, error) { return nil, fs.ErrNotExist }
+	}
+	in := newInterpreter(run)
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case failure:
+			res, err = nil, e
+		default:
+			panic(e)
+		}
+	}()
+	in.module(run.File, "__main__")
+	return &Result{Notes: in.notes, Updates: in.updates}, nil
+}
+
+// failure ends the reading of a script.
+type failure struct {
+	path string
+	at   pysrc.Pos
+	text string
+}
+
+func (f failure) Error() string { return fmt.Sprintf("%s:%d: %s", f.path, f.at.Line, f.text) }

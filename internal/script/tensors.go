@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"snug/internal/shadow"
+)
+
+// Tensors on the card: operators, attributes, methods. Results are held for the caller.
+
+// tensorOperation is l op r where one of them is a tensor.
+func (in *interpreter) tensorOperation(op string, l, r value) (value, bool) {
+	a, okA := l.(*shadow.Tensor)
+	b, okB := r.(*shadow.Tensor)
+	switch {
+	case okA && okB:
+		return in.pair(op, a, b), true
+	case okA:
+		return scalarOperation(op, a, false).Hold(), true
+	case okB:
+		return scalarOperation(op, b, true).Hold(), true
+	}
+	if h, ok := l.(*hostTensor); ok {
+		return h, true
+	}
+	if h, ok := r.(*hostTensor); ok {
+		return h, true
+	}
+	return nil, false
+}
+
+func (in *interpreter) pair(op string, a, b *shadow.Tensor) value {
+	switch op {
+	case "+":
+		return a.Add(b).Hold()
+	case "-":
+		return a.Sub(b).Hold()
+	case "*":
+		return a.Mul(b).Hold()
+	case "/":
+		return a.Div(b).Hold()
+	case "@":
+		return a.Matmul(b).Hold()
+	case "&", "|", "^":
+		return a.And(b).Hold()
+	}
+	in.note("the operator %s of tensors is not followed", op)
+	return unknown{}
+}
+
+// scalarOperation is a tensor and a number.
+func scalarOperation(op string, t *shadow.Tensor, reversed bool) *shadow.Tensor {
+	switch op {
+	case "+":
+		return t.AddScalar()
+	case "-":
+		if reversed {
+			return t.RSubScalar()
+		}
+		return t.AddScalar()
+	case "**":
+		return t.Pow()
+	}
+	return t.MulScalar()
+}
+
+// tensorComparison is l op r where one of them is a tensor.
+func (in *interpreter) tensorComparison(op string, l, r value) (value, bool) {
+	a, okA := l.(*shadow.Tensor)
+	b, okB := r.(*shadow.Tensor)
+	switch {
+	case okA && okB:
+		return a.CompareWith(op, b).Hold(), true
+	case okA:
+		return a.Compare(op).Hold(), true
+	case okB:
+		return b.Compare(op).Hold(), true
+	}
+	_, hostL := l.(*hostTensor)
+	_, hostR := r.(*hostTensor)
+	return unknown{}, hostL || hostR
+}
+
+func (in *interpreter) tensorAttr(t *shadow.Tensor, name string) (value, bool) {
+	switch name {
+	case "shape":
+		return sizeOf(t), true
+	case "device":
+		return "cuda", true
+	case "dtype":
+		return dtypeValue(t.DType()), true
+	case "requires_grad":
+		return t.RequiresGrad(), true
+	case "ndim":
+		return t.Dim(), true
+	case "is_cuda":
+		return true, true
+	case "T":
+		return t.T().Hold(), true
+	case "data":
+		return t.Detach().Hold(), true
+	case "grad":
+		if t.Grad() == nil {
+			return nil, true
+		}
+		return t.Grad().Hold(), true
+	}
+	return nil, false
+}
+
+func sizeOf(t *shadow.Tensor) sizeValue {
+	out := make(sizeValue, t.Dim())
+	for i := range out {
+		out[i] = t.Size(i)
+	}
+	return out
+}
+
+func (in *interpreter) setTensorAttr(t *shadow.Tensor, name string, v value) {
+	switch name {
+	case "requires_grad":
+		if on, ok := v.(bool); ok {
+			t.SetTrained(on)
+		}
+	case "grad":
+		if v == nil {
+			t.TakeGrad().Drop()
+		}
+	case "data":
+		if to, ok := v.(*shadow.Tensor); ok {
+			in.note("a tensor's data is replaced by %s, which is not followed", to)
+		}
+	}
+}
+
+// tensorMethods is the methods of a tensor on the card.
+var tensorMethods map[string]func(in *interpreter, t *shadow.Tensor, a arguments) value
+
+func init() {
+	plain := func(f func(*shadow.Tensor) *shadow.Tensor) func(*interpreter, *shadow.Tensor, arguments) value {
+		return func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return f(t).Hold() }
+	}
+	itself := func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return t.Hold() }
+	host := func(_ *interpreter, t *shadow.Tensor, _ arguments) value {
+		return &hostTensor{size: sizeOf(t), dtype: t.DType()}
+	}
+	read := func(_ *interpreter, t *shadow.Tensor, _ arguments) value { t.Item(); return unknown{} }
+	tensorMethods = map[string]func(*interpreter, *shadow.Tensor, arguments) value{
+		"to": tensorTo, "type": tensorTo,
+		"cuda": itself, "requires_grad_": requiresGrad, "retain_grad": itself, "data_ptr": read,
+		"cpu": host, "numpy": host, "tolist": read, "item": read, "__float__": read,
+		"float":      plain((*shadow.Tensor).Float),
+		"half":       plain(func(t *shadow.Tensor) *shadow.Tensor { return t.To(shadow.Float16) }),
+		"bfloat16":   plain(func(t *shadow.Tensor) *shadow.Tensor { return t.To(shadow.BFloat16) }),
+		"long":       plain(func(t *shadow.Tensor) *shadow.Tensor { return t.To(shadow.Int64) }),
+		"bool":       plain(func(t *shadow.Tensor) *shadow.Tensor { return t.To(shadow.Bool) }),
+		"detach":     plain((*shadow.Tensor).Detach),
+		"clone":      plain((*shadow.Tensor).Clone),
+		"contiguous": plain((*shadow.Tensor).Contiguous),
+		"neg":        plain((*shadow.Tensor).Neg), "exp": plain((*shadow.Tensor).Exp),
+		"tanh": plain((*shadow.Tensor).Tanh), "sigmoid": plain((*shadow.Tensor).Sigmoid), "relu": plain((*shadow.Tensor).ReLU),
+		"abs": plain((*shadow.Tensor).Abs), "log": plain((*shadow.Tensor).LogPlain), "sqrt": plain((*shadow.Tensor).Rsqrt),
+		"t":    plain((*shadow.Tensor).T),
+		"mean": tensorReduce((*shadow.Tensor).Mean), "sum": tensorReduce((*shadow.Tensor).Sum),
+		"view": tensorView((*shadow.Tensor).View), "reshape": tensorView((*shadow.Tensor).Reshape),
+		"size": tensorSize, "dim": func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return t.Dim() },
+		"numel":     func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return t.Numel() },
+		"transpose": tensorTranspose, "permute": tensorPermute,
+		"unsqueeze": tensorDim((*shadow.Tensor).Unsqueeze), "squeeze": tensorSqueeze,
+		"flatten": tensorFlatten,
+		"argmax":  tensorArgmax, "max": tensorArgmax,
+		"backward": tensorBackward,
+		"softmax":  tensorSoftmax((*shadow.Tensor).Softmax), "log_softmax": tensorSoftmax((*shadow.Tensor).LogSoftmax),
+		"add": other("+"), "sub": other("-"), "mul": other("*"), "div": other("/"), "matmul": other("@"), "mm": other("@"),
+		"eq": comparing("=="), "ne": comparing("!="), "lt": comparing("<"), "gt": comparing(">"),
+		"add_": writes, "mul_": writes, "div_": writes, "sub_": writes, "copy_": writes, "zero_": writes, "fill_": writes,
+		"lerp_": writes, "clamp_": writes, "normal_": writes, "uniform_": writes,
+		"new_zeros": newLike, "new_ones": newLike,
+		"masked_fill": maskedFill, "gather": gathers, "chunk": chunks, "expand": expands, "pow": scalar("**"),
+	}
+}
+
+func requiresGrad(_ *interpreter, t *shadow.Tensor, a arguments) value {
+	on, ok := a.or(0, "requires_grad", true).(bool)
+	t.SetTrained(on || !ok)
+	return t.Hold()
+}
+
+// tensorTo is t.to(…): another type, or the host.
+func tensorTo(_ *interpreter, t *shadow.Tensor, a arguments) value {
+	device, dt := destination(a)
+	if device == "cpu" {
+		return &hostTensor{size: sizeOf(t), dtype: t.DType()}
+	}
+	if dt != shadow.None {
+		return t.To(dt).Hold()
+	}
+	return t.Hold()
+}
+
+// destination is the device and the type that .to(…) is given; "" and None where it is not.
+func destination(a arguments) (device string, dt shadow.DType) {
+	for _, v := range append(append([]value(nil), a.pos...), a.named...) {
+		switch v := v.(type) {
+		case string:
+			device = deviceKind(v)
+		case dtypeValue:
+			dt = shadow.DType(v)
+		case int:
+			device = "cuda"
+		case *shadow.Tensor:
+			device, dt = "cuda", v.DType()
+		case unknown, *bound:
+			if device == "" {
+				device = "cuda"
+			}
+		case namespace:
+			if device == "" {
+				device = "cuda"
+			}
+		}
+	}
+	return device, dt
+}
+
+func deviceKind(name string) string {
+	if len(name) >= 3 && name[:3] == "cpu" {
+		return "cpu"
+	}
+	return "cuda"
+}
+
+func tensorReduce(f func(t *shadow.Tensor, keep bool, dims ...int) *shadow.Tensor) func(*interpreter, *shadow.Tensor, arguments) value {
+	return func(_ *interpreter, t *shadow.Tensor, a arguments) value {
+		keep, _ := a.or(-1, "keepdim", false).(bool)
+		return f(t, keep, dimsOf(a.or(0, "dim", nil), t.Dim())...).Hold()
+	}
+}
+
+// dimsOf is the dimensions that a reduction names, or all.
+func dimsOf(v value, n int) []int {
+	switch v := v.(type) {
+	case int:
+		return []int{v}
+	case *list:
+		var out []int
+		for _, x := range v.items {
+			if d, ok := x.(int); ok {
+				out = append(out, d)
+			}
+		}
+		return out
+	}
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// sizes is the sizes that a view is given, one by one or in one value; nil where one is not known.
+func sizes(a arguments) []int {
+	vs := a.pos
+	if len(vs) == 1 {
+		switch v := vs[0].(type) {
+		case *list:
+			vs = v.items
+		case sizeValue:
+			return v
+		}
+	}
+	var out []int
+	for _, v := range vs {
+		n, ok := v.(int)
+		if !ok {
+			return nil
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+func tensorView(f func(t *shadow.Tensor, d ...int) *shadow.Tensor) func(*interpreter, *shadow.Tensor, arguments) value {
+	return func(in *interpreter, t *shadow.Tensor, a arguments) value {
+		d := inferred(sizes(a), t.Numel())
+		if d == nil {
+			in.note("the shape of this view is not known")
+			return t.Hold()
+		}
+		return f(t, d...).Hold()
+	}
+}
+
+// inferred is sizes with -1 put in; nil where they do not fit.
+func inferred(d []int, numel int) []int {
+	known, at := 1, -1
+	out := append([]int(nil), d...)
+	for i, n := range out {
+		if n < 0 {
+			at = i
+			continue
+		}
+		known *= n
+	}
+	if at >= 0 && known > 0 && numel%known == 0 {
+		out[at] = numel / known
+		known = numel
+	}
+	if len(d) == 0 || known != numel {
+		return nil
+	}
+	return out
+}
+
+func tensorSize(_ *interpreter, t *shadow.Tensor, a arguments) value {
+	if i, ok := a.or(0, "dim", nil).(int); ok && i < t.Dim() && i >= -t.Dim() {
+		return t.Size(i)
+	}
+	return sizeOf(t)
+}
+
+func tensorTranspose(in *interpreter, t *shadow.Tensor, a arguments) value {
+	d := sizes(a)
+	if len(d) != 2 {
+		return in.lost(t, "transpose")
+	}
+	return t.Transpose(d[0], d[1]).Hold()
+}
+
+func tensorPermute(in *interpreter, t *shadow.Tensor, a arguments) value {
+	d := sizes(a)
+	if len(d) != t.Dim() {
+		return in.lost(t, "permute")
+	}
+	return t.Permute(d...).Hold()
+}
+
+func tensorDim(f func(t *shadow.Tensor, i int) *shadow.Tensor) func(*interpreter, *shadow.Tensor, arguments) value {
+	return func(in *interpreter, t *shadow.Tensor, a arguments) value {
+		i, ok := a.or(0, "dim", 0).(int)
+		if !ok {
+			return in.lost(t, "this view")
+		}
+		return f(t, i).Hold()
+	}
+}
+
+func tensorSqueeze(_ *interpreter, t *shadow.Tensor, a arguments) value {
+	if i, ok := a.or(0, "dim", nil).(int); ok && t.Size(i) == 1 {
+		return t.Squeeze(i).Hold()
+	}
+	return t.Alias().Hold()
+}
+
+func tensorFlatten(_ *interpreter, t *shadow.Tensor, a arguments) value {
+	from, _ := a.or(0, "start_dim", 0).(int)
+	to, _ := a.or(1, "end_dim", -1).(int)
+	if to < 0 {
+		to += t.Dim()
+	}
+	d := append(sizeValue(nil), sizeOf(t)[:from]...)
+	n := 1
+	for i := from; i <= to; i++ {
+		n *= t.Size(i)
+	}
+	d = append(append(d, n), sizeOf(t)[to+1:]...)
+	return t.Reshape(d...).Hold()
+}
+
+// tensorArgmax is argmax, or max over a dimension without the graph that it leaves.
+func tensorArgmax(in *interpreter, t *shadow.Tensor, a arguments) value {
+	i, ok := a.or(0, "dim", nil).(int)
+	if !ok {
+		in.World.Op("argmax")
+		return in.World.Empty(shadow.Dims(), shadow.Int64).Hold()
+	}
+	if i < 0 {
+		i += t.Dim()
+	}
+	in.World.Op("argmax")
+	d := append(append(sizeValue(nil), sizeOf(t)[:i]...), sizeOf(t)[i+1:]...)
+	return in.World.Empty(shadow.Dims(d...), shadow.Int64).Hold()
+}
+
+func tensorSoftmax(f func(t *shadow.Tensor, dt shadow.DType) *shadow.Tensor) func(*interpreter, *shadow.Tensor, arguments) value {
+	return func(in *interpreter, t *shadow.Tensor, a arguments) value {
+		dt, _ := a.or(-1, "dtype", dtypeValue(shadow.None)).(dtypeValue)
+		return f(t, shadow.DType(dt)).Hold()
+	}
+}
+
+func other(op string) func(*interpreter, *shadow.Tensor, arguments) value {
+	return func(in *interpreter, t *shadow.Tensor, a arguments) value {
+		return in.binary(op, t, a.or(0, "other", 1))
+	}
+}
+
+func scalar(op string) func(*interpreter, *shadow.Tensor, arguments) value {
+	return func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return scalarOperation(op, t, false).Hold() }
+}
+
+func comparing(op string) func(*interpreter, *shadow.Tensor, arguments) value {
+	return func(in *interpreter, t *shadow.Tensor, a arguments) value {
+		v, _ := in.tensorComparison(op, t, a.or(0, "other", 0))
+		return v
+	}
+}
+
+// writes is a method that changes a tensor where it is.
+func writes(in *interpreter, t *shadow.Tensor, _ arguments) value {
+	in.World.Op("in place")
+	return t.Hold()
+}
+
+func newLike(in *interpreter, t *shadow.Tensor, a arguments) value {
+	in.World.Op("new")
+	return in.World.Empty(shadow.Dims(sizes(a)...), t.DType()).Hold()
+}
+
+func maskedFill(in *interpreter, t *shadow.Tensor, a arguments) value {
+	if m, ok := a.or(0, "mask", nil).(*shadow.Tensor); ok {
+		return t.MaskedFill(m).Hold()
+	}
+	return in.lost(t, "masked_fill")
+}
+
+func gathers(in *interpreter, t *shadow.Tensor, a arguments) value {
+	if m, ok := a.or(1, "index", nil).(*shadow.Tensor); ok && !t.RequiresGrad() {
+		return t.Gather(m).Hold()
+	}
+	return in.lost(t, "gather")
+}
+
+func chunks(in *interpreter, t *shadow.Tensor, a arguments) value {
+	n, ok := a.or(0, "chunks", nil).(int)
+	if !ok {
+		return in.lost(t, "chunk")
+	}
+	dim, _ := a.or(1, "dim", 0).(int)
+	out := &list{tuple: true}
+	for _, p := range t.Chunk(n, dim) {
+		out.items = append(out.items, p.Hold())
+	}
+	return out
+}
+
+func expands(in *interpreter, t *shadow.Tensor, a arguments) value {
+	d := sizes(a)
+	if d == nil {
+		return in.lost(t, "expand")
+	}
+	for i, n := range d {
+		if n < 0 {
+			d[i] = t.Size(i - len(d))
+		}
+	}
+	return t.Expand(d...).Hold()
+}
+
+// lost notes an op that is not followed; its result is taken to be the tensor itself.
+func (in *interpreter) lost(t *shadow.Tensor, op string) value {
+	in.note("%s is not followed here; it is taken to make nothing", op)
+	return t.Hold()
+}
+
+// tensorBackward is loss.backward().
+func tensorBackward(in *interpreter, t *shadow.Tensor, _ arguments) value {
+	if !t.RequiresGrad() {
+		in.note("backward() of a tensor without a graph")
+		return nil
+	}
+	in.mark(Backward)
+	t.Backward()
+	in.forwards()
+	return nil
+}
+
+// indexTensor is t[key].
+func (in *interpreter) indexTensor(t *shadow.Tensor, key value) value {
+	keys := []value{key}
+	if l, ok := key.(*list); ok && l.tuple {
+		keys = l.items
+	}
+	out, dim := t.Hold(), 0
+	for _, k := range keys {
+		next := out
+		switch k := k.(type) {
+		case int:
+			next = out.Select(dim, k)
+		case *slice:
+			lo, hi := k.bounds(out.Size(dim))
+			if hi-lo != out.Size(dim) || len(keys) == 1 {
+				next = out.Slice(dim, lo, hi)
+			}
+			dim++
+		case nil:
+			next = out.Unsqueeze(dim)
+			dim++
+		case *shadow.Tensor:
+			return in.indexed(out, k)
+		default:
+			in.note("this index of a tensor is not followed")
+			dim++
+		}
+		if next != out {
+			next.Hold()
+			out.Drop()
+			out = next
+		}
+	}
+	return out
+}
+
+// indexed is t[mask] or t[indices]; t is taken over.
+func (in *interpreter) indexed(t, by *shadow.Tensor) value {
+	var out *shadow.Tensor
+	if by.DType() == shadow.Bool {
+		out = t.Masked(by)
+	} else {
+		out = t.Index(by)
+	}
+	out.Hold()
+	t.Drop()
+	return out
+}
+
+// holdsTensor reports whether a value is a tensor on the card, or has one.
+func holdsTensor(v value) bool {
+	switch v := v.(type) {
+	case *shadow.Tensor, *network:
+		return true
+	case *list:
+		for _, x := range v.items {
+			if holdsTensor(x) {
+				return true
+			}
+		}
+	case *dict:
+		for _, x := range v.vals {
+			if holdsTensor(x) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"strings"
+
+	"snug/internal/shadow"
+	"snug/internal/shadow/train"
+)
+
+// dtypeNames is PyTorch's names of element types.
+var dtypeNames = map[shadow.DType]string{
+	shadow.Float32: "float32", shadow.Float16: "float16", shadow.BFloat16: "bfloat16", shadow.Float64: "float64",
+	shadow.Int64: "int64", shadow.Int32: "int32", shadow.Bool: "bool", shadow.UInt8: "uint8",
+}
+
+// constants is what dotted names stand for.
+var constants = map[string]value{
+	"torch.float": dtypeValue(shadow.Float32), "torch.half": dtypeValue(shadow.Float16),
+	"torch.double": dtypeValue(shadow.Float64), "torch.long": dtypeValue(shadow.Int64), "torch.int": dtypeValue(shadow.Int32),
+	"os.environ": namespace("os.environ"),
+	"math.inf":   1e308,
+}
+
+// aliases is other names of the same thing.
+var aliases = map[string]string{
+	"pytorch_lightning": "lightning", "lightning.pytorch": "lightning", "lightning_fabric": "lightning.fabric",
+	"lightning.fabric.Fabric": "lightning.Fabric",
+	"torch.cuda.amp.autocast": "torch.amp.autocast_cuda", "torch.amp.autocast_mode.autocast": "torch.autocast",
+	"torch.amp.autocast":        "torch.autocast",
+	"torch.cuda.amp.GradScaler": "torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler": "torch.amp.GradScaler",
+	"torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
+	"transformers.trainer":                   "transformers",
+	"transformers.training_args":             "transformers",
+}
+
+// canonical is a dotted name without its other names.
+func canonical(path string) string {
+	for i := len(path); i > 0; i = strings.LastIndexByte(path[:i], '.') {
+		if to, ok := aliases[path[:i]]; ok {
+			return canonical(to + path[i:])
+		}
+	}
+	return path
+}
+
+// isUnknownName reports whether nothing is known of a name's value.
+func isUnknownName(n namespace) bool { return false }
+
+func registerTorch() {
+	for dt, name := range dtypeNames {
+		constants["torch."+name] = dtypeValue(dt)
+	}
+	for _, name := range []string{"randint", "randn", "rand", "zeros", "ones", "empty", "full", "arange", "randperm"} {
+		natives["torch."+name] = made(name)
+	}
+	for name, f := range map[string]func(*interpreter, arguments) value{
+		"torch.tensor": newTensor, "torch.as_tensor": newTensor, "torch.from_numpy": newTensor,
+		"torch.device":                   newDevice,
+		"torch.cuda.is_available":        isTrue,
+		"torch.cuda.is_bf16_supported":   isTrue,
+		"torch.cuda.device_count":        func(*interpreter, arguments) value { return 1 },
+		"torch.cuda.empty_cache":         emptyCache,
+		"torch.cuda.synchronize":         nothing,
+		"torch.distributed.is_available": isFalse, "torch.distributed.is_initialized": isFalse,
+		"torch.distributed.get_world_size": func(*interpreter, arguments) value { return 1 },
+		"torch.distributed.get_rank":       func(*interpreter, arguments) value { return 0 },
+		"torch.autocast":                   autocast,
+		"torch.amp.autocast_cuda":          autocastCUDA,
+		"torch.no_grad":                    noGrad, "torch.inference_mode": noGrad, "torch.enable_grad": withGrad,
+		"torch.set_grad_enabled": setGrad,
+		"torch.amp.GradScaler":   newScaler,
+		"torch.compile":          compiled,
+		"torch.save":             saves, "torch.load": loads,
+		"torch.is_tensor": func(_ *interpreter, a arguments) value {
+			y, _ := instanceOf(a.or(0, "", nil), namespace("torch.Tensor"))
+			return y
+		},
+		"torch.utils.data.DataLoader":    newLoader,
+		"torch.utils.data.TensorDataset": func(_ *interpreter, a arguments) value { return tensorDataset(a) },
+		"torch.utils.data.Subset":        firstArgument, "torch.utils.data.random_split": randomSplit,
+		"torch.nn.utils.clip_grad_norm_":  clipNorm,
+		"torch.nn.utils.clip_grad_value_": nothing,
+		"torch.nn.CrossEntropyLoss":       module(crossEntropy), "torch.nn.functional.cross_entropy": crossEntropy,
+		"torch.nn.MSELoss": module(meanSquares), "torch.nn.functional.mse_loss": meanSquares,
+		"torch.nn.KLDivLoss": module(klDiv), "torch.nn.functional.kl_div": klDiv,
+		"torch.nn.parallel.DistributedDataParallel": firstArgument, "torch.nn.DataParallel": firstArgument,
+		"copy.deepcopy": deepcopy, "copy.copy": firstArgument,
+		"torch.cat": concatenated(shadow.Cat), "torch.stack": concatenated(shadow.Stack), "torch.concat": concatenated(shadow.Cat),
+		"torch.log_softmax": onTensor("log_softmax"), "torch.nn.functional.log_softmax": onTensor("log_softmax"),
+		"torch.softmax": onTensor("softmax"), "torch.nn.functional.softmax": onTensor("softmax"),
+		"torch.argmax": onTensor("argmax"), "torch.mean": onTensor("mean"), "torch.sum": onTensor("sum"),
+		"torch.exp": onTensor("exp"), "torch.sigmoid": onTensor("sigmoid"), "torch.tanh": onTensor("tanh"),
+		"peft.get_peft_model": firstArgument, "peft.prepare_model_for_kbit_training": firstArgument,
+		"transformers.set_seed": nothing, "gc.collect": nothing,
+	} {
+		natives[name] = f
+	}
+}
+
+func isTrue(*interpreter, arguments) value  { return true }
+func isFalse(*interpreter, arguments) value { return false }
+
+func firstArgument(_ *interpreter, a arguments) value { return hold(a.or(0, "model", nil)) }
+
+func newDevice(_ *interpreter, a arguments) value {
+	if s, ok := a.or(0, "", "cuda").(string); ok {
+		return s
+	}
+	return "cuda"
+}
+
+// made is a function that makes a tensor of a given shape.
+func made(name string) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		t := &hostTensor{dtype: shadow.Float32}
+		switch name {
+		case "randint":
+			t.dtype = shadow.Int64
+			for _, v := range append(append([]value(nil), a.pos...), a.or(-1, "size", nil)) {
+				if l, ok := v.(*list); ok {
+					t.size = ints(l.items)
+				}
+			}
+		case "arange", "randperm":
+			t.dtype = shadow.Int64
+			if n, ok := a.or(len(a.pos)-1, "", nil).(int); ok {
+				t.size = []int{n}
+			}
+		case "full":
+			if l, ok := a.or(0, "size", nil).(*list); ok {
+				t.size = ints(l.items)
+			}
+		default:
+			t.size = sizes(a)
+		}
+		if dt, ok := a.or(-1, "dtype", nil).(dtypeValue); ok {
+			t.dtype = shadow.DType(dt)
+		}
+		if t.size == nil {
+			return unknown{}
+		}
+		if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" {
+			return in.onto(t)
+		}
+		return t
+	}
+}
+
+func deviceOf(v value) string {
+	if s, ok := v.(string); ok {
+		return deviceKind(s)
+	}
+	return "cuda"
+}
+
+func ints(vs []value) []int {
+	out := []int{}
+	for _, v := range vs {
+		n, ok := v.(int)
+		if !ok {
+			return nil
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+func newTensor(in *interpreter, a arguments) value {
+	t := &hostTensor{dtype: shadow.Float32}
+	switch v := a.or(0, "data", nil).(type) {
+	case *hostTensor:
+		t.size, t.dtype = v.size, v.dtype
+	case int:
+		t.size, t.dtype = []int{}, shadow.Int64
+	case float64:
+		t.size = []int{}
+	case *list:
+		t.size = []int{len(v.items)}
+		if len(v.items) > 0 {
+			if _, ok := v.items[0].(int); ok {
+				t.dtype = shadow.Int64
+			}
+		}
+	default:
+		return unknown{}
+	}
+	if dt, ok := a.or(-1, "dtype", nil).(dtypeValue); ok {
+		t.dtype = shadow.DType(dt)
+	}
+	if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" {
+		return in.onto(t)
+	}
+	return t
+}
+
+func tensorDataset(a arguments) value {
+	out := &list{tuple: true}
+	for _, v := range a.pos {
+		out.items = append(out.items, hold(v))
+	}
+	return out
+}
+
+func randomSplit(_ *interpreter, a arguments) value {
+	out := &list{}
+	if l, ok := a.or(1, "lengths", nil).(*list); ok {
+		for _, n := range l.items {
+			part := hold(a.or(0, "dataset", nil))
+			if h, ok := part.(*hostTensor); ok {
+				if k, ok := n.(int); ok {
+					part = &hostTensor{size: append([]int{k}, h.size[1:]...), dtype: h.dtype}
+				}
+			}
+			out.items = append(out.items, part)
+		}
+		return out
+	}
+	return unknown{}
+}
+
+func clipNorm(in *interpreter, a arguments) value {
+	in.mark(Update)
+	train.ClipGradNorm(in.World, in.tensors(a.or(0, "parameters", nil)))
+	return unknown{}
+}
+
+// tensors is the tensors of a list, of an iterator, or of groups.
+func (in *interpreter) tensors(v value) []*shadow.Tensor {
+	switch v := v.(type) {
+	case *shadow.Tensor:
+		return []*shadow.Tensor{v}
+	case *network:
+		return v.there(in).Parameters()
+	case *list:
+		var out []*shadow.Tensor
+		for _, x := range v.items {
+			out = append(out, in.tensors(x)...)
+		}
+		return out
+	case *dict:
+		p, _ := v.get("params")
+		return in.tensors(p)
+	case *iterator:
+		var out []*shadow.Tensor
+		for {
+			x, ok := v.next()
+			if !ok {
+				return out
+			}
+			out = append(out, in.tensors(x)...)
+			drop(x)
+		}
+	}
+	return nil
+}
+
+func concatenated(f func(dim int, ts ...*shadow.Tensor) *shadow.Tensor) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		l, ok := a.or(0, "tensors", nil).(*list)
+		if !ok {
+			return unknown{}
+		}
+		dim, _ := a.or(1, "dim", 0).(int)
+		ts := in.tensors(l)
+		if len(ts) == 0 {
+			return joinedHost(l, dim)
+		}
+		return f(dim, ts...).Hold()
+	}
+}
+
+func joinedHost(l *list, dim int) value {
+	var out *hostTensor
+	for _, v := range l.items {
+		h, ok := v.(*hostTensor)
+		if !ok || dim >= len(h.size) || dim < -len(h.size) {
+			return unknown{}
+		}
+		if out == nil {
+			out = &hostTensor{size: append([]int(nil), h.size...), dtype: h.dtype}
+			continue
+		}
+		i := dim
+		if i < 0 {
+			i += len(h.size)
+		}
+		out.size[i] += h.size[i]
+	}
+	if out == nil {
+		return unknown{}
+	}
+	return out
+}
+
+// onTensor is a function that does what a method does.
+func onTensor(method string) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		t, ok := a.or(0, "input", nil).(*shadow.Tensor)
+		if !ok {
+			return unknown{}
+		}
+		return tensorMethods[method](in, t, arguments{pos: a.pos[min(1, len(a.pos)):], names: a.names, named: a.named})
+	}
+}
+
+// lossModule is a loss as a module.
+type lossModule struct {
+	f    func(*interpreter, arguments) value
+	with arguments
+}
+
+func module(f func(*interpreter, arguments) value) func(*interpreter, arguments) value {
+	return func(_ *interpreter, a arguments) value {
+		m := &lossModule{f: f}
+		for i, n := range a.names {
+			m.with.names, m.with.named = append(m.with.names, n), append(m.with.named, hold(a.named[i]))
+		}
+		return m
+	}
+}
+
+func (m *lossModule) callSelf(in *interpreter, a arguments) value {
+	a.names, a.named = append(a.names, m.with.names...), append(a.named, m.with.named...)
+	return m.f(in, a)
+}
+
+func (m *lossModule) call(in *interpreter, name string, a arguments) value {
+	if name == "forward" {
+		return m.callSelf(in, a)
+	}
+	return m
+}
+
+func crossEntropy(in *interpreter, a arguments) value {
+	x, okX := a.or(0, "input", nil).(*shadow.Tensor)
+	y, okY := a.or(1, "target", nil).(*shadow.Tensor)
+	if !okX || !okY {
+		return unknown{}
+	}
+	if r, ok := a.or(-1, "reduction", "mean").(string); ok && r == "none" {
+		in.note("cross_entropy with reduction none is counted with its mean")
+	}
+	return x.CrossEntropy(y).Hold()
+}
+
+// meanSquares is F.mse_loss.
+func meanSquares(in *interpreter, a arguments) value {
+	x, okX := a.or(0, "input", nil).(*shadow.Tensor)
+	y, okY := a.or(1, "target", nil).(*shadow.Tensor)
+	if !okX || !okY {
+		return unknown{}
+	}
+	return x.Sub(y).Pow().Mean(false, dimsOf(nil, x.Dim())...).Hold()
+}
+
+// klDiv is F.kl_div.
+func klDiv(in *interpreter, a arguments) value {
+	x, okX := a.or(0, "input", nil).(*shadow.Tensor)
+	y, okY := a.or(1, "target", nil).(*shadow.Tensor)
+	if !okX || !okY {
+		return unknown{}
+	}
+	reduction, _ := a.or(-1, "reduction", "mean").(string)
+	return x.KLDiv(y, reduction).Hold()
+}
+
+func emptyCache(in *interpreter, _ arguments) value {
+	in.World.EmptyCache()
+	return nil
+}
+
+func compiled(in *interpreter, a arguments) value {
+	in.note("torch.compile is not simulated; a compiled model usually takes less")
+	return firstArgument(in, a)
+}
+
+func deepcopy(in *interpreter, a arguments) value {
+	v := a.or(0, "x", nil)
+	n, ok := v.(*network)
+	if !ok {
+		return hold(v)
+	}
+	net, err := in.Build(n.dtype)
+	if err != nil {
+		panic(err)
+	}
+	return &network{net: net, dtype: n.dtype, mode: n.mode, copied: true}
+}
+
+// saved is a tensor as a file holds it.
+type savedTensor struct{ hostTensor }
+
+// saves is torch.save: what is saved is known by its path.
+func saves(in *interpreter, a arguments) value {
+	if in.files == nil {
+		in.files = map[string]value{}
+	}
+	path, _ := a.or(1, "f", "").(string)
+	in.files[path] = onDisk(a.or(0, "obj", nil))
+	return nil
+}
+
+// onDisk is a value without the card's memory.
+func onDisk(v value) value {
+	switch v := v.(type) {
+	case *shadow.Tensor:
+		return &savedTensor{hostTensor{size: sizeOf(v), dtype: v.DType()}}
+	case *dict:
+		d := &dict{record: v.record}
+		for i, k := range v.keys {
+			d.set(k, onDisk(v.vals[i]))
+		}
+		return d
+	case *list:
+		l := &list{tuple: v.tuple}
+		for _, x := range v.items {
+			l.items = append(l.items, onDisk(x))
+		}
+		return l
+	}
+	return v
+}
+
+func loads(in *interpreter, a arguments) value {
+	path, _ := a.or(0, "f", "").(string)
+	v, ok := in.files[path]
+	if !ok {
+		return unknown{}
+	}
+	device := "cuda"
+	if to, ok := a.get(1, "map_location"); ok && to != nil {
+		device = deviceOf(to)
+	}
+	return in.fromDisk(v, device)
+}
+
+func (in *interpreter) fromDisk(v value, device string) value {
+	switch v := v.(type) {
+	case *savedTensor:
+		if device == "cpu" {
+			return &hostTensor{size: v.size, dtype: v.dtype}
+		}
+		return in.World.Empty(shadow.Dims(v.size...), v.dtype).Hold()
+	case *dict:
+		d := &dict{record: v.record}
+		for i, k := range v.keys {
+			d.set(k, in.fromDisk(v.vals[i], device))
+		}
+		return d
+	case *list:
+		l := &list{tuple: v.tuple}
+		for _, x := range v.items {
+			l.items = append(l.items, in.fromDisk(x, device))
+		}
+		return l
+	}
+	return v
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"snug/internal/pysrc"
+	"snug/internal/shadow"
+)
+
+// value is a Python object: nil for None, bool, int, float64, string, *shadow.Tensor on the card, one of the
+// types here, or unknown.
+//
+// Objects count their references as CPython does, since the last one decides when memory is freed. An
+// expression's value belongs to whoever evaluated it, and is dropped, bound to a name or put into a
+// container. Native functions borrow their arguments; Python functions take them over.
+type value any
+
+// unknown is a value that the script does not tell.
+type unknown struct{}
+
+// counted is a value with references.
+type counted interface {
+	hold()
+	release()
+}
+
+func hold(v value) value {
+	switch v := v.(type) {
+	case *shadow.Tensor:
+		v.Hold()
+	case counted:
+		v.hold()
+	}
+	return v
+}
+
+func drop(v value) {
+	switch v := v.(type) {
+	case *shadow.Tensor:
+		v.Drop()
+	case counted:
+		v.release()
+	}
+}
+
+func dropAll(vs []value) {
+	for _, v := range vs {
+		drop(v)
+	}
+}
+
+// refs counts the references of an object; a new one has its maker's.
+type refs struct{ more int }
+
+func (r *refs) hold() { r.more++ }
+
+// last takes a reference away and reports whether it was the last.
+func (r *refs) last() bool {
+	r.more--
+	return r.more < 0
+}
+
+// list is a list, a tuple or a set.
+type list struct {
+	refs
+	items []value
+	tuple bool
+}
+
+func (l *list) release() {
+	if l.last() {
+		for i := len(l.items) - 1; i >= 0; i-- { // as list_dealloc does
+			drop(l.items[i])
+		}
+		l.items = nil
+	}
+}
+
+// dict is a dictionary, in the order of its keys. A record is one whose items are attributes too, as those of
+// transformers' ModelOutput are.
+type dict struct {
+	refs
+	keys   []value
+	vals   []value
+	record bool
+	open   bool // other keys may be there, unknown
+	batch  bool // a batch of an unknown data set, which may be a tuple as well
+}
+
+func (d *dict) release() {
+	if d.last() {
+		dropAll(d.vals)
+		d.keys, d.vals = nil, nil
+	}
+}
+
+func (d *dict) find(key value) int {
+	for i, k := range d.keys {
+		if same(k, key) {
+			return i
+		}
+	}
+	return -1
+}
+
+// get borrows the value at a key.
+func (d *dict) get(key value) (value, bool) {
+	if i := d.find(key); i >= 0 {
+		return d.vals[i], true
+	}
+	return nil, false
+}
+
+// set takes v over.
+func (d *dict) set(key, v value) {
+	if i := d.find(key); i >= 0 {
+		old := d.vals[i]
+		d.vals[i] = v
+		drop(old)
+		return
+	}
+	d.keys, d.vals = append(d.keys, key), append(d.vals, v)
+}
+
+func (d *dict) remove(key value) {
+	if i := d.find(key); i >= 0 {
+		old := d.vals[i]
+		d.keys = append(d.keys[:i:i], d.keys[i+1:]...)
+		d.vals = append(d.vals[:i:i], d.vals[i+1:]...)
+		drop(old)
+	}
+}
+
+// same compares simple values; anything else is itself.
+func same(a, b value) bool {
+	defer func() { _ = recover() }() // types that cannot be compared are not the same
+	return a == b
+}
+
+// class is a class that a Python file defines.
+type class struct {
+	name   string
+	bases  []value
+	attrs  dict
+	fields []string // annotated names in order, those of a dataclass
+}
+
+// instance is an object of such a class.
+type instance struct {
+	refs
+	class *class
+	attrs dict
+}
+
+func (o *instance) release() {
+	if o.last() {
+		dropAll(o.attrs.vals)
+		o.attrs.vals, o.attrs.keys = nil, nil
+	}
+}
+
+// function is a function of a Python file, with the scope that it was made in.
+type function struct {
+	refs
+	name     string
+	params   []pysrc.Param
+	defaults []value // one for each parameter; none{} where there is none
+	body     []pysrc.Stmt
+	result   pysrc.Expr // of a lambda
+	scope    *scope
+	file     *pysrc.File
+	info     *funcInfo
+	owner    *class // where it is a method
+	plain    bool   // a static method
+	ofClass  bool   // a class method
+}
+
+func (f *function) release() {
+	if f.last() {
+		f.scope.release()
+		dropAll(f.defaults)
+	}
+}
+
+// method is a function with the object that it is called on.
+type method struct {
+	refs
+	self value
+	fn   *function
+}
+
+func (m *method) release() {
+	if m.last() {
+		drop(m.self)
+		drop(m.fn)
+	}
+}
+
+// bound is an attribute of a native object, to be called or read on.
+type bound struct {
+	refs
+	self value
+	name string
+}
+
+func (b *bound) release() {
+	if b.last() {
+		drop(b.self)
+	}
+}
+
+// super is super(): the object, seen from above a class.
+type super struct {
+	refs
+	self  value
+	above *class
+}
+
+func (s *super) release() {
+	if s.last() {
+		drop(s.self)
+	}
+}
+
+// namespace is a module, or whatever has a dotted name in one.
+type namespace string
+
+// iterator gives values one by one.
+type iterator struct {
+	refs
+	next func() (value, bool) // an owned value
+	end  func()
+	size int         // how many there are, -1 where that is not known
+	data bool        // they are batches
+	skip func() bool // goes on to the last one, where it is another than the rest
+}
+
+func (it *iterator) release() {
+	if it.last() && it.end != nil {
+		it.end()
+	}
+}
+
+// hostTensor is a tensor in the host's memory.
+type hostTensor struct {
+	size  []int
+	dtype shadow.DType
+}
+
+// dtypeValue is torch.float32 and so on.
+type dtypeValue shadow.DType
+
+// sizeValue is a torch.Size.
+type sizeValue []int
+
+// partial is functools.partial of a function, or whatever calls another with more arguments.
+type partial struct {
+	refs
+	fn   value
+	args arguments
+}
+
+func (p *partial) release() {
+	if p.last() {
+		drop(p.fn)
+		p.args.drop()
+	}
+}
+
+// arguments of a call.
+type arguments struct {
+	pos   []value
+	names []string
+	named []value
+}
+
+func (a arguments) drop() {
+	dropAll(a.pos)
+	dropAll(a.named)
+}
+
+// get borrows an argument by its place or its name; i is -1 where it has only a name.
+func (a arguments) get(i int, name string) (value, bool) {
+	if i >= 0 && i < len(a.pos) {
+		return a.pos[i], true
+	}
+	for k, n := range a.names {
+		if n == name {
+			return a.named[k], true
+		}
+	}
+	return nil, false
+}
+
+// or is get with a default.
+func (a arguments) or(i int, name string, otherwise value) value {
+	if v, ok := a.get(i, name); ok {
+		return v
+	}
+	return otherwise
+}
+
+func tupleOf(vs ...value) *list { return &list{items: vs, tuple: true} }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"snug/internal/allocator"
+	"snug/internal/pysrc"
+	"snug/internal/setup"
+)
+
+const loopsDir = "../../testdata/loops"
+
+// program is a measured run of a training program.
+type program struct {
+	ID       string `json:"id"`
+	Program  string `json:"program"`
+	Args     []any  `json:"args"`
+	Measured struct {
+		Allocated, Reserved uint64
+	} `json:"measured"`
+}
+
+func programs(t testing.TB, file string) []program {
+	f, err := os.Open(filepath.Join(loopsDir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var out []program
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var p program
+		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// setup is what snug would be told of the program: model, batch and length.
+func (p program) setup(t testing.TB) (*setup.Setup, *Loop) {
+	s := &setup.Setup{Steps: 3, Precision: setup.AmpBF16}
+	args := make([]string, len(p.Args))
+	for i, a := range p.Args {
+		args[i] = fmt.Sprint(a)
+	}
+	next := func(names ...string) string {
+		for i, a := range args {
+			for _, n := range names {
+				if a == n {
+					return args[i+1]
+				}
+			}
+		}
+		return ""
+	}
+	raw, err := os.ReadFile(filepath.Join(loopsDir, next("--config", "--config_name"), "config.json"))
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := json.Unmarshal(raw, &s.Model.Config); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Sscan(next("--batch-size", "--per_device_train_batch_size"), &s.Batch)
+	fmt.Sscan(next("--seq-len", "--block_size"), &s.Seq)
+	if strings.Contains(p.Program, "fp32") {
+		s.Precision = setup.FP32
+	}
+	src, err := os.ReadFile(filepath.Join(loopsDir, p.Program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := pysrc.Parse(p.Program, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, &Loop{File: f, Args: args}
+}
+
+func TestLoops(t *testing.T) {
+	for _, file := range []string{"measured_plain.jsonl"} {
+		for _, p := range programs(t, file) {
+			t.Run(p.ID, func(t *testing.T) {
+				s, loop := p.setup(t)
+				res, err := Run(s, Options{Loop: loop})
+				if err != nil {
+					t.Fatal(err)
+				}
+				peaks := played(t, res)
+				off := func(got, want uint64) float64 { return 100 * (float64(got)/float64(want) - 1) }
+				t.Logf("%-30s allocated %11d of %11d (%+.2f %%) reserved %11d of %11d (%+.2f %%) %v", p.ID,
+					peaks.PeakAllocated, p.Measured.Allocated, off(peaks.PeakAllocated, p.Measured.Allocated),
+					peaks.PeakReserved, p.Measured.Reserved, off(peaks.PeakReserved, p.Measured.Reserved), res.Notes)
+			})
+		}
+	}
+}
+
+func played(t testing.TB, res *Result) allocator.Result {
+	v, err := allocator.ParseVersion(setup.NewestTorch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt, err := allocator.ParseOptions("", v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := allocator.New(allocator.NewDriver(140<<30, 1<<30), v, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := a.Play(res.World.Trace, allocator.PlayOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
