@@ -13,12 +13,12 @@ import (
 // causalMask is create_causal_mask, or create_sliding_window_causal_mask if window is not 0. SDPA gets no
 // mask where its causal flag is enough: a mask of ones is detected and dropped. Eager attention gets a
 // float mask, flash attention none. pos is the position ids; without a mask they are searched for packed
-// sequences, unless they are nil.
+// sequences, unless they are nil or a cache is filled.
 func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Tensor {
 	fn := n.w.Func(embeds, mask, pos)
 	if mask != nil {
 		fn.Set(&mask, mask.To(shadow.Bool))
-	} else if pos != nil {
+	} else if pos != nil && !n.caches() {
 		findPacked(pos.Expand(embeds.Size(0), -1))
 	}
 	switch n.run.Attention {

@@ -39,18 +39,29 @@ func (c *Calling) keepHidden(hidden *shadow.Tensor) bool {
 // cached is past_key_values.update: keys and values are appended to an empty cache, which copies them, and
 // the names are bound to the copies. A layer with a window keeps the end of them.
 func (n net) cached(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
-	c := n.run.Calling
-	if c == nil || !c.Cache || c.Keep == nil || n.checkpoints() {
+	if !n.caches() {
 		return
 	}
-	k := shadow.Cat(-2, *key)
+	c := n.run.Calling
+	k := shadow.Cat(-2, n.emptyCache(*key), *key)
 	c.Keep.Cache = append(c.Keep.Cache, k.Hold())
-	v := shadow.Cat(-2, *value)
+	v := shadow.Cat(-2, n.emptyCache(*key), *value)
 	c.Keep.Cache = append(c.Keep.Cache, v.Hold())
 	if window > 0 {
 		c.Keep.Cache = append(c.Keep.Cache, n.w.Input(shadow.Int64)) // the window's size, on the card
 	}
 	fn.Set2(key, k, value, v)
+}
+
+// emptyCache is a cache of no tokens yet, in the type of the keys.
+func (n net) emptyCache(key *shadow.Tensor) *shadow.Tensor {
+	return n.w.Empty(key.Shape().With(key.Dim()-2, 0), key.DType())
+}
+
+// caches reports whether the forward under way fills a cache of keys and values.
+func (n net) caches() bool {
+	c := n.run.Calling
+	return c != nil && c.Keep != nil && c.Cache && !n.checkpoints()
 }
 
 // checkpoints reports whether blocks are checkpointed in the forward under way: not in an evaluation.

@@ -49,7 +49,7 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 func (in *interpreter) enough(it *iterator, i, updates int) bool {
 	switch {
 	case !it.data:
-		return updates >= 2*enoughUpdates || updates >= enoughUpdates && i >= 2 || i >= maxRange
+		return updates >= 2*enoughUpdates && i >= 2 || updates >= enoughUpdates && i >= enoughTurns || i >= maxRange
 	case updates > 0:
 		return updates >= enoughUpdates && i >= enoughTurns
 	case it.size >= 0:

@@ -14,6 +14,7 @@ type optimizerValue struct {
 	refs
 	opt    train.Optimizer
 	params []*shadow.Tensor
+	steps  []value // the counters of loaded states, where they were loaded onto the card
 }
 
 func (o *optimizerValue) release() { o.last() }
@@ -154,7 +155,7 @@ func (o *optimizerValue) state() value {
 	d, states := &dict{}, &list{}
 	if s, ok := o.opt.(stateful); ok {
 		for _, of := range s.States() {
-			row := &list{}
+			row := &list{items: []value{&hostTensor{size: []int{}, dtype: shadow.Float32}}} // the step
 			for _, t := range of {
 				row.items = append(row.items, t.Hold())
 			}
@@ -182,11 +183,12 @@ func (o *optimizerValue) load(in *interpreter, from value) {
 	var states [][]*shadow.Tensor
 	for _, r := range rows.items {
 		row, _ := r.(*list)
-		if row == nil {
+		if row == nil || len(row.items) == 0 {
 			return
 		}
+		o.steps = append(o.steps, hold(row.items[0]))
 		var ts []*shadow.Tensor
-		for _, x := range row.items {
+		for _, x := range row.items[1:] {
 			switch t := x.(type) {
 			case *shadow.Tensor:
 				ts = append(ts, t.Hold())

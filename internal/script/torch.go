@@ -87,6 +87,7 @@ func registerTorch() {
 		"torch.nn.KLDivLoss": module(klDiv), "torch.nn.functional.kl_div": klDiv,
 		"torch.nn.parallel.DistributedDataParallel": firstArgument, "torch.nn.DataParallel": firstArgument,
 		"copy.deepcopy": deepcopy, "copy.copy": firstArgument,
+		"torch.ones_like": filledLike, "torch.zeros_like": filledLike, "torch.full_like": filledLike, "torch.empty_like": filledLike, "torch.randn_like": filledLike, "torch.rand_like": filledLike,
 		"torch.cat": concatenated(shadow.Cat), "torch.stack": concatenated(shadow.Stack), "torch.concat": concatenated(shadow.Cat),
 		"torch.log_softmax": onTensor("log_softmax"), "torch.nn.functional.log_softmax": onTensor("log_softmax"),
 		"torch.softmax": onTensor("softmax"), "torch.nn.functional.softmax": onTensor("softmax"),
@@ -366,6 +367,25 @@ func klDiv(in *interpreter, a arguments) value {
 	return x.KLDiv(y, reduction).Hold()
 }
 
+// filledLike is torch.ones_like and its kin.
+func filledLike(in *interpreter, a arguments) value {
+	dt, given := a.or(-1, "dtype", nil).(dtypeValue)
+	switch t := a.or(0, "input", nil).(type) {
+	case *shadow.Tensor:
+		in.World.Op("full_like")
+		if !given {
+			dt = dtypeValue(t.DType())
+		}
+		return t.EmptyLike(shadow.DType(dt)).Hold()
+	case *hostTensor:
+		if !given {
+			dt = dtypeValue(t.dtype)
+		}
+		return &hostTensor{size: t.size, dtype: shadow.DType(dt)}
+	}
+	return unknown{}
+}
+
 func emptyCache(in *interpreter, _ arguments) value {
 	in.World.EmptyCache()
 	return nil
@@ -389,8 +409,11 @@ func deepcopy(in *interpreter, a arguments) value {
 	return &network{net: net, dtype: n.dtype, mode: n.mode, copied: true}
 }
 
-// saved is a tensor as a file holds it.
-type savedTensor struct{ hostTensor }
+// savedTensor is a tensor as a file holds it.
+type savedTensor struct {
+	hostTensor
+	host bool // it was in the host's memory, and goes back there if nothing else is said
+}
 
 // saves is torch.save: what is saved is known by its path.
 func saves(in *interpreter, a arguments) value {
@@ -406,7 +429,9 @@ func saves(in *interpreter, a arguments) value {
 func onDisk(v value) value {
 	switch v := v.(type) {
 	case *shadow.Tensor:
-		return &savedTensor{hostTensor{size: sizeOf(v), dtype: v.DType()}}
+		return &savedTensor{hostTensor: hostTensor{size: sizeOf(v), dtype: v.DType()}}
+	case *hostTensor:
+		return &savedTensor{hostTensor: *v, host: true}
 	case *dict:
 		d := &dict{record: v.record}
 		for i, k := range v.keys {
@@ -429,7 +454,7 @@ func loads(in *interpreter, a arguments) value {
 	if !ok {
 		return unknown{}
 	}
-	device := "cuda"
+	device := ""
 	if to, ok := a.get(1, "map_location"); ok && to != nil {
 		device = deviceOf(to)
 	}
@@ -439,7 +464,7 @@ func loads(in *interpreter, a arguments) value {
 func (in *interpreter) fromDisk(v value, device string) value {
 	switch v := v.(type) {
 	case *savedTensor:
-		if device == "cpu" {
+		if device == "cpu" || device == "" && v.host {
 			return &hostTensor{size: v.size, dtype: v.dtype}
 		}
 		return in.World.Empty(shadow.Dims(v.size...), v.dtype).Hold()

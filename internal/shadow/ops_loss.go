@@ -10,16 +10,10 @@ func (t *Tensor) KLDiv(target *Tensor, reduction string) *Tensor {
 	mark := w.pin(t, target)
 	in, of := w.toFloat32(t), w.toFloat32(target)
 	w.pin(in, of)
-	entropy := of.Pointwise("xlogy", of.dtype)
-	w.pin(entropy)
-	product := of.Mul(in)
-	w.pin(product)
-	out := entropy.Sub(product)
+	out := of.Pointwise("xlogy", of.dtype).Sub(of.Mul(in))
 	w.pin(out)
 	switch reduction {
-	case "batchmean":
-		out = out.SumAll().DivScalar()
-	case "sum":
+	case "sum", "batchmean":
 		out = out.SumAll()
 	case "none":
 	default:
@@ -27,5 +21,9 @@ func (t *Tensor) KLDiv(target *Tensor, reduction string) *Tensor {
 	}
 	out.Hold()
 	w.unpin(mark)
-	return out.loosen()
+	out.loosen()
+	if reduction == "batchmean" {
+		return out.DivScalar()
+	}
+	return out
 }

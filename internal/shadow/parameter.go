@@ -30,7 +30,14 @@ func (t *Tensor) SetTrained(trained bool) { t.leaf, t.requiresGrad = trained, tr
 // Rename gives a parameter another path.
 func (t *Tensor) Rename(name string) { t.name = name }
 
-// Fill gives a tensor on the meta device its memory.
+// OnHost runs what makes tensors in the host's memory, until Fill brings them onto the card.
+func (w *World) OnHost(body func()) {
+	w.onHost = true
+	defer func() { w.onHost = false }()
+	body()
+}
+
+// Fill gives a tensor on the meta device, or in the host's memory, its memory on the card.
 func (t *Tensor) Fill() {
 	if t.mem == nil {
 		t.ResizeStorage(t.Numel())

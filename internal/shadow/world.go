@@ -40,6 +40,7 @@ type World struct {
 	MostEvents int           // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
 
 	gradMode bool
+	onHost   bool  // tensors are made in the host's memory
 	autocast DType // None outside torch.autocast
 	casts    castCache
 	hooks    *hooks
@@ -91,7 +92,7 @@ func NewWorld(r kernel.Rules) *World {
 
 // alloc takes memory on the current CUDA stream.
 func (w *World) alloc(bytes uint64) *storage {
-	if bytes == 0 {
+	if bytes == 0 || w.onHost {
 		return nil
 	}
 	if w.MostEvents > 0 && len(w.Trace.Events) >= w.MostEvents {

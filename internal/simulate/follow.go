@@ -58,11 +58,19 @@ func (r *run) build(dt shadow.DType) (script.Net, error) {
 	if err := r.loadModel(); err != nil {
 		return nil, err
 	}
+	if r.hosted() {
+		r.builder.ToCard()
+	}
 	n := &net{r: r, model: r.model, params: r.builder.Parameters()}
 	if was != nil {
 		r.builder = was
 	}
 	return n, nil
+}
+
+// hosted reports whether the model is made in the host's memory, as from_config and from_pretrained do.
+func (r *run) hosted() bool {
+	return r.calling != nil && r.s.Quantization == nil && r.s.Dist == nil
 }
 
 // net is a model that a script calls.

@@ -14,6 +14,7 @@ import (
 	"snug/internal/allocator"
 	"snug/internal/pysrc"
 	"snug/internal/setup"
+	"snug/internal/snapshot"
 )
 
 const loopsDir = "../../testdata/loops"
@@ -122,4 +123,43 @@ func played(t testing.TB, res *Result) allocator.Result {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// TestRecordedLoops lays runs of the same programs, with two layers, beside their recordings.
+func TestRecordedLoops(t *testing.T) {
+	for _, p := range programs(t, "cases/recorded.jsonl") {
+		path := filepath.Join(loopsDir, "recorded", p.ID+".pickle.gz")
+		if _, err := os.Stat(path); err != nil || !strings.HasPrefix(p.Program, "plain") {
+			continue
+		}
+		t.Run(p.ID, func(t *testing.T) {
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			rec, err := snapshot.Read(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := rec.Busiest()
+			want := afterConstant(moments(d.Trace, func(event int) string { return frames(rec, d, event) }))
+			s, loop := p.setup(t)
+			got := simulatedWith(t, s, Options{Loop: loop})
+			compare(t, got[:len(got)-1], want[:len(want)-1]) // without what the end of the process frees
+		})
+	}
+}
+
+// frames is where an event of a recording came from.
+func frames(rec *snapshot.Recording, d *snapshot.Device, event int) string {
+	if d.Stacks == nil {
+		return "?"
+	}
+	var out []string
+	for _, i := range rec.Stacks[d.Stacks[event]] {
+		f := rec.Frames[i]
+		out = append(out, fmt.Sprintf("%s:%d %s", filepath.Base(f.File), f.Line, f.Name))
+	}
+	return strings.Join(out[:min(len(out), 9)], " < ")
 }

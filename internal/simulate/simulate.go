@@ -245,8 +245,16 @@ func (r *run) newWorld() {
 	r.mark(Load, "")
 }
 
-// loadModel puts the model onto the card, wrapped as the setup says.
-func (r *run) loadModel() error {
+// loadModel makes the model, and wraps it as the setup says.
+func (r *run) loadModel() (err error) {
+	if !r.hosted() {
+		return r.makeModel()
+	}
+	r.w.OnHost(func() { err = r.makeModel() })
+	return err
+}
+
+func (r *run) makeModel() error {
 	s := r.s
 	r.builder = &nn.Builder{W: r.w, DType: cmp.Or(r.weights, weightType(s)), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
 	r.shape = &family.Shape{Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq}

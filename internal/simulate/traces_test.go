@@ -152,11 +152,17 @@ func sameMoment(a, b moment) bool {
 
 func simulatedRun(t *testing.T, s *setup.Setup, skips []bool) []moment {
 	t.Helper()
+	return simulatedWith(t, s, Options{Skips: skips})
+}
+
+func simulatedWith(t *testing.T, s *setup.Setup, o Options) []moment {
+	t.Helper()
 	var ops []string
 	var at []int
-	res, err := Run(s, Options{Skips: skips, Log: func(w *shadow.World, op string) {
+	o.Log = func(w *shadow.World, op string) {
 		ops, at = append(ops, op), append(at, len(w.Trace.Events))
-	}})
+	}
+	res, err := Run(s, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package nn
 
 import (
+	"slices"
 	"strings"
 
 	"snug/internal/shadow"
@@ -66,6 +67,31 @@ func (m *scope) visitInside(out []*shadow.Tensor) []*shadow.Tensor {
 // before the module's own: the order in which FSDP shards them.
 func (b *Builder) ParametersInsideOut() []*shadow.Tensor {
 	return scopeOf(b.all).visitInside(make([]*shadow.Tensor, 0, len(b.all)))
+}
+
+// ToCard is model.to("cuda"): modules inside out, a module's buffers after its parameters. A buffer follows
+// the parameter that was made before it.
+func (b *Builder) ToCard() {
+	after := map[*shadow.Tensor][]*shadow.Tensor{}
+	var last *shadow.Tensor
+	for _, t := range b.made {
+		if slices.Contains(b.all, t) {
+			last = t
+		} else if !t.Dropped() {
+			after[last] = append(after[last], t)
+		}
+	}
+	fill(after[nil])
+	for _, p := range b.ParametersInsideOut() {
+		p.Fill()
+		fill(after[p])
+	}
+}
+
+func fill(ts []*shadow.Tensor) {
+	for _, t := range ts {
+		t.Fill()
+	}
 }
 
 // BlockOf is the path of the block that contains a parameter; empty if none does.

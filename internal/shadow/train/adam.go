@@ -86,3 +86,28 @@ func (a *adamLoop) Step() {
 	}
 	denom.Drop()
 }
+
+// States is the moments of each parameter that has some, in their order.
+func (m *moments) States() [][]*shadow.Tensor {
+	var out [][]*shadow.Tensor
+	for _, p := range m.params {
+		if s, ok := m.state[p]; ok {
+			out = append(out, s[:])
+		}
+	}
+	return out
+}
+
+// Replace puts loaded moments in the place of those that there are, or that the first step would make. It
+// takes them over.
+func (m *moments) Replace(states [][]*shadow.Tensor) {
+	for i, p := range m.params {
+		if i >= len(states) || len(states[i]) < 2 {
+			return
+		}
+		old := m.state[p]
+		m.state[p] = [2]*shadow.Tensor{states[i][0], states[i][1]}
+		old[0].Drop()
+		old[1].Drop()
+	}
+}
