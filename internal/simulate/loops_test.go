@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,9 +87,18 @@ func (p program) setup(t testing.TB) (*setup.Setup, *Loop) {
 	return s, &Loop{File: f, Args: args}
 }
 
+// followed reports whether the program's libraries are followed.
+func followed(p program) bool {
+	folder, _, _ := strings.Cut(p.Program, "/")
+	return folder == "plain" || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)
+}
+
 func TestLoops(t *testing.T) {
-	for _, file := range []string{"measured_plain.jsonl"} {
+	for _, file := range []string{"measured_plain.jsonl", "measured_libraries.jsonl", "measured_trainer.jsonl"} {
 		for _, p := range programs(t, file) {
+			if !followed(p) {
+				continue
+			}
 			t.Run(p.ID, func(t *testing.T) {
 				s, loop := p.setup(t)
 				res, err := Run(s, Options{Loop: loop})
@@ -97,6 +107,9 @@ func TestLoops(t *testing.T) {
 				}
 				peaks := played(t, res)
 				off := func(got, want uint64) float64 { return 100 * (float64(got)/float64(want) - 1) }
+				if d := off(peaks.PeakReserved, p.Measured.Reserved); d < -0.1 || d > 0.1 {
+					t.Errorf("reserved bytes are off by %+.2f %%", d)
+				}
 				t.Logf("%-30s allocated %11d of %11d (%+.2f %%) reserved %11d of %11d (%+.2f %%) %v", p.ID,
 					peaks.PeakAllocated, p.Measured.Allocated, off(peaks.PeakAllocated, p.Measured.Allocated),
 					peaks.PeakReserved, p.Measured.Reserved, off(peaks.PeakReserved, p.Measured.Reserved), res.Notes)
@@ -129,7 +142,7 @@ func played(t testing.TB, res *Result) allocator.Result {
 func TestRecordedLoops(t *testing.T) {
 	for _, p := range programs(t, "cases/recorded.jsonl") {
 		path := filepath.Join(loopsDir, "recorded", p.ID+".pickle.gz")
-		if _, err := os.Stat(path); err != nil || !strings.HasPrefix(p.Program, "plain") {
+		if _, err := os.Stat(path); err != nil || !followed(p) {
 			continue
 		}
 		t.Run(p.ID, func(t *testing.T) {
