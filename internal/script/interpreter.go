@@ -20,9 +20,9 @@ const (
 type interpreter struct {
 	Run
 	modules    map[string]*scope // those that were imported, nil while one is under way
-	notes      []string
 	noted      map[string]bool
-	updates    int
+	result     Result
+	fetched    int // training batches
 	statements int
 	depth      int
 	scopes     []*scope // the functions under way, the innermost last
@@ -83,6 +83,6 @@ func (in *interpreter) note(format string, args ...any) {
 	text := fmt.Sprintf("%s:%d: %s", in.scope().file.Path, in.at.Line, fmt.Sprintf(format, args...))
 	if !in.noted[text] {
 		in.noted[text] = true
-		in.notes = append(in.notes, text)
+		in.result.Notes = append(in.result.Notes, text)
 	}
 }

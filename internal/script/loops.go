@@ -22,9 +22,9 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 	}
 	drop(over)
 	defer drop(it)
-	before, last := in.updates, false
+	before, last := in.result.Updates, false
 	for i := 0; !last; i++ {
-		if in.enough(it, i, in.updates-before) {
+		if in.enough(it, i, in.result.Updates-before) {
 			if it.skip == nil || !it.skip() {
 				return goOn
 			}
@@ -47,6 +47,9 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 
 // enough reports whether a loop need not run turn i, after so many updates in it.
 func (in *interpreter) enough(it *iterator, i, updates int) bool {
+	if n := len(in.Lengths); n > 0 && updates > 0 {
+		return in.fetched >= n
+	}
 	switch {
 	case !it.data:
 		return updates >= 2*enoughUpdates && i >= 2 || updates >= enoughUpdates && i >= enoughTurns || i >= maxRange
@@ -59,7 +62,7 @@ func (in *interpreter) enough(it *iterator, i, updates int) bool {
 }
 
 func (in *interpreter) whiles(s *pysrc.While) signal {
-	before := in.updates
+	before := in.result.Updates
 	for i := 0; ; i++ {
 		test := in.eval1(s.Test)
 		yes, known := truth(test)
@@ -67,7 +70,7 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 		if known && !yes {
 			return in.block(s.Else)
 		}
-		updates := in.updates - before
+		updates := in.result.Updates - before
 		if updates >= 2*enoughUpdates || updates == 0 && i >= maxTurns || !known && i >= 1 {
 			return goOn
 		}

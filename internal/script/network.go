@@ -35,11 +35,7 @@ func (c *configValue) attr(_ *interpreter, name string) (value, bool) {
 // there is the model on the card.
 func (n *network) there(in *interpreter) Net {
 	if n.net == nil {
-		net, err := in.Build(n.dtype)
-		if err != nil {
-			panic(err)
-		}
-		n.net = net
+		n.net = in.build(n.dtype, false)
 	}
 	return n.net
 }
@@ -283,4 +279,13 @@ func modelClass(path string) bool {
 		}
 	}
 	return strings.HasPrefix(last, "AutoModel") || strings.Contains(last, "For") || strings.HasSuffix(last, "Model") || strings.HasSuffix(last, "LMHead")
+}
+
+// build puts a model onto the card.
+func (in *interpreter) build(dt shadow.DType, copied bool) Net {
+	net, err := in.Build(dt, copied)
+	if err != nil {
+		panic(stopped{err})
+	}
+	return net
 }

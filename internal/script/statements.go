@@ -33,6 +33,11 @@ func (in *interpreter) statement(s pysrc.Stmt) signal {
 	if in.statements++; in.statements > maxStatements {
 		in.fail("following the script took more than %d statements; name its loop instead: --loop script, or measure it: snug profile -- <your command>", maxStatements)
 	}
+	if in.Stop != nil && in.statements%64 == 0 {
+		if err := in.Stop(); err != nil {
+			panic(stopped{err})
+		}
+	}
 	switch s := s.(type) {
 	case *pysrc.ExprStmt:
 		drop(in.eval1(s.X))

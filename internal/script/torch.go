@@ -223,6 +223,7 @@ func randomSplit(_ *interpreter, a arguments) value {
 
 func clipNorm(in *interpreter, a arguments) value {
 	in.mark(Update)
+	in.result.Clips = true
 	train.ClipGradNorm(in.World, in.tensors(a.or(0, "parameters", nil)))
 	return unknown{}
 }
@@ -402,11 +403,7 @@ func deepcopy(in *interpreter, a arguments) value {
 	if !ok {
 		return hold(v)
 	}
-	net, err := in.Build(n.dtype)
-	if err != nil {
-		panic(err)
-	}
-	return &network{net: net, dtype: n.dtype, mode: n.mode, copied: true}
+	return &network{net: in.build(n.dtype, true), dtype: n.dtype, mode: n.mode, copied: true}
 }
 
 // savedTensor is a tensor as a file holds it.

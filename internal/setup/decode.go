@@ -48,6 +48,9 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	if o.err == nil {
 		o.err = s.completeLengths(fields["steps"] != nil)
 	}
+	if o.err == nil {
+		o.err = s.readLoop(from)
+	}
 	if err := o.done(); err != nil {
 		return s, err
 	}

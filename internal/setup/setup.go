@@ -15,6 +15,7 @@ type Setup struct {
 	TargetSeq     int           `json:"target_seq,omitempty"`
 	Lengths       *Lengths      `json:"lengths,omitempty"` // of samples that are not all alike; Seq is then the longest
 	Seed          int           `json:"seed,omitempty"`    // of what is drawn
+	Loop          string        `json:"loop,omitempty"`    // what the code around the model does: one of Loops, or a Python file with its arguments
 	Positives     int           `json:"positives,omitempty"`
 	Negatives     int           `json:"negatives,omitempty"`
 	Precision     string        `json:"precision,omitempty"`
@@ -36,6 +37,7 @@ type Setup struct {
 	Versions      Versions      `json:"versions,omitzero"`
 	Steps         int           `json:"steps,omitempty"`
 
+	Script     *Script            `json:"-"` // what Loop names; nil where it is a step of our own
 	Sizes      map[string]int     `json:"-"` // quantities that a profile varies and that have no field
 	Loaded     string             `json:"-"` // Weights as written, before the model's files were read: a type, or Saved
 	Loads      map[string]Loading `json:"-"` // how its files would load weights, by precision, where they were asked

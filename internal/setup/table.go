@@ -80,6 +80,12 @@ func runSettings() []Setting {
 			at: func(s *Setup) any { return &s.Seed },
 		},
 		{
+			Name: "loop", Flags: []Flag{{Name: "loop", What: "what the code around the model does: `step`, script, trainer, … or a Python file"}}, What: "what the `code` around the model does", Default: StepLoop,
+			Phrases:  said(func(s *Setup) bool { return s.Script != nil }, "loop of %s", func(s *Setup) any { return s.Loop }),
+			Evidence: (*Setup).loopEvidence,
+			at:       func(s *Setup) any { return &s.Loop },
+		},
+		{
 			Name: "positives", Flags: one("positives"), What: "positive `samples` per anchor", Most: mostRank,
 			Use: InFiles | Size | Allowed | InPlan, Told: always,
 			Row: &Row{Cell: func(s *Setup) string { return number(s.Positives) }, Shown: func(now, _ *Setup) bool { return now.Positives > 0 }},

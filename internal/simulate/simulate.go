@@ -24,10 +24,11 @@ import (
 
 // The phases that a trace is marked with.
 const (
-	Load      = iota // loading the model
-	Forward          // a forward pass
-	Backward         // a backward pass
-	Optimizer        // the optimizer's update
+	Load       = iota // loading the model
+	Forward           // a forward pass
+	Backward          // a backward pass
+	Optimizer         // the optimizer's update
+	Evaluation        // a forward pass without gradients, between steps
 )
 
 // Settled is after how many micro-batches every further one allocates and frees
@@ -60,7 +61,6 @@ type Options struct {
 	Folds       bool                             // long loops stay folded in the result
 	MostEvents  int                              // events that the run may have, folded where that is so; 0 for any
 	Stop        func() error                     // asked before each micro-batch; its error ends the run; nil is to go on
-	Loop        *Loop                            // the script whose loop is followed, if set
 }
 
 // Maker builds a model by hand.
@@ -102,6 +102,14 @@ type run struct {
 // Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
 // copied, unless a log needs every op or the iterations turn out to differ.
 func Run(s *setup.Setup, o Options) (*Result, error) {
+	if Follows(s) && o.Watch != nil { // the watch sees a step of our own
+		plain := *s
+		plain.Script = nil
+		if _, err := Run(&plain, o); err != nil {
+			return nil, err
+		}
+		o.Watch = nil
+	}
 	res, err := runFolded(s, o, o.Log == nil && s.Lengths == nil)
 	if err != nil || res != nil {
 		return res, err
@@ -129,7 +137,7 @@ var ErrTooLong = errors.New("the run makes too many allocations")
 // runFolded is nil where the run could not be unfolded.
 func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	r := &run{s: s, o: o, folds: folds, tokens: s.Tokens(), opening: map[family.Shape]*shadow.Passage{}}
-	if o.Loop != nil {
+	if Follows(s) {
 		r.calling = &family.Calling{}
 	}
 	if err := r.load(); err != nil {
@@ -150,7 +158,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	if s.Lengths != nil {
 		r.w.MostIterations = mostIterations
 	}
-	if o.Loop != nil {
+	if r.calling != nil {
 		err = r.follow()
 	} else {
 		r.beforeSteps()
