@@ -79,16 +79,16 @@ func (o Options) until(t *stream.Trace) int {
 func (p *Player) play(o Options) error {
 	f, loops := p.stream, p.stream.Loops()
 	until := o.until(f.Trace)
-	c := copies{}
+	skips := stream.Skips[state]{}
 	if o.PassCopies {
-		c = newCopies(f.Trace)
+		skips = stream.NewSkips[state](f.Trace)
 	}
 	for i := 0; i < until; {
 		if i == o.Since {
 			p.before, p.counts = p.retries, true
 		}
-		if i == c.point() {
-			i = c.pass(p, i)
+		if i == skips.Point() {
+			i = skips.Pass(i, p.state())
 			continue
 		}
 		for len(loops) > 0 && loops[0].From < i {
