@@ -88,7 +88,7 @@ func (s *Setup) readLengths(from Source) error {
 	}
 	f, err := from.Open(path)
 	if err != nil {
-		return Wrong("{lengths}: %v", err)
+		return Wrong("{lengths}: reading %s: %v", s.Lengths.file, reason(err))
 	}
 	defer f.Close()
 	s.Lengths.Samples, err = samplesIn(f)
