@@ -86,6 +86,11 @@ func (p projectFiles) ReadFile(name string) ([]byte, error) {
 	return files.Read(p.at(name), mostScript)
 }
 
+// Inside reports whether a file is in the project's folder when all links are followed.
+func (p projectFiles) Inside(name string) bool {
+	return files.Inside(p.folder, filepath.FromSlash(name))
+}
+
 // mostListed is how many entries of a folder are looked at: of a folder of ten
 // million the list alone takes gigabytes.
 const mostListed = 200_000

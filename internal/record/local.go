@@ -28,6 +28,7 @@ const (
 func (localFiles) Open(name string) (fs.File, error)     { return files.Open(name) }
 func (localFiles) ReadFile(name string) ([]byte, error)  { return files.Read(name, mostScript) }
 func (localFiles) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+func (localFiles) Inside(name string) bool               { return files.Inside(".", name) }
 func (localFiles) Abs(name string) (string, error)       { return filepath.Abs(name) }
 func (localFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	return files.ReadDir(name, mostListed)

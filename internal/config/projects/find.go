@@ -56,6 +56,9 @@ func Find(files Files, root string, names ...string) (*Found, error) {
 	read := newReader(files, names)
 	p := &Found{Root: root, files: read, Names: names}
 	own, err := readSnugFile(read)
+	if err == nil && own != nil {
+		err = own.Confine(files)
+	}
 	if err != nil {
 		return nil, err
 	}
