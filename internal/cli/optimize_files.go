@@ -57,8 +57,7 @@ func (o *optimizeOptions) introduce(env Env, t *today, where places) error {
 		}
 	}
 	if t.project != nil {
-		file, title := t.project.Main()
-		said = append(said, fmt.Sprintf("The current settings are from %s (%s).", file, title))
+		said = append(said, fmt.Sprintf("The current settings are from %s.", t.project.Origin()))
 	}
 	if o.measured != nil {
 		said = append(said, o.measuredText()...)

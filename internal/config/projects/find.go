@@ -73,7 +73,7 @@ func Find(files Files, root string, names ...string) (*Found, error) {
 			return nil, err
 		}
 	}
-	if len(p.Bound) == 0 {
+	if len(p.Bound) == 0 && !own.describes() {
 		if len(p.Notes) > 0 {
 			return nil, nothingFound{root, likeliest(p.Notes)}
 		}
@@ -239,12 +239,22 @@ func (p *Found) unbind(setting string) {
 // BindingsOf is the bindings of one setting, to look at.
 func (p *Found) BindingsOf(setting string) []Bound { return p.bySetting[setting] }
 
-// Main is the file with the run's settings, and its kind; empty if snug.yaml binds them all.
+// Main is the file with the run's settings, and its kind; snug.yaml without a kind if that describes all of
+// them.
 func (p *Found) Main() (file, title string) {
 	if p.Primary == nil {
-		return "", ""
+		return SnugFile, ""
 	}
 	return p.Primary.File, p.Primary.System.Title
+}
+
+// Origin is Main in words.
+func (p *Found) Origin() string {
+	file, title := p.Main()
+	if title == "" {
+		return file
+	}
+	return fmt.Sprintf("%s (%s)", file, title)
 }
 
 // Where is file:line of a binding.
