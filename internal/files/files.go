@@ -82,19 +82,29 @@ func checked(f *os.File, name string, ok func(fs.FileMode) bool) (*os.File, erro
 
 // notRegular says what is in the place of a regular file.
 func notRegular(m fs.FileMode) error {
-	switch {
-	case m.IsDir():
+	if m.IsDir() {
 		return ErrFolder
-	case m&fs.ModeSymlink != 0:
-		return notRegularError{what: "a link"}
-	case m&fs.ModeNamedPipe != 0:
-		return notRegularError{what: "a pipe"}
-	case m&fs.ModeSocket != 0:
-		return notRegularError{what: "a socket"}
-	case m&fs.ModeDevice != 0:
-		return notRegularError{what: "a device"}
 	}
-	return ErrNotRegular
+	return notRegularError{what: Kind(m)}
+}
+
+// Kind says in words what a file is.
+func Kind(m fs.FileMode) string {
+	switch {
+	case m.IsRegular():
+		return "a regular file"
+	case m.IsDir():
+		return "a folder"
+	case m&fs.ModeSymlink != 0:
+		return "a link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "a special file"
 }
 
 var (
