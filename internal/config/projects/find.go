@@ -152,9 +152,12 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 
 // search looks for sources in the folder.
 func (p *Found) search() ([]*Source, error) {
-	all, err := scan(p.files)
+	all, large, err := scan(p.files)
 	if err != nil {
 		return nil, fmt.Errorf("looking through %s: %w", p.Root, err)
+	}
+	if len(large) > 0 {
+		p.Notes = append(p.Notes, largeNote(large))
 	}
 	read, unread := p.files.lookAt(all, func(*Source) bool { return true })
 	if p.Unsearched = unsearchedNote(unread, len(all)); unread > 0 {
