@@ -105,7 +105,7 @@ func initReport(env Env, p *config.Project, at string) []string {
 	file, title := p.Main()
 	out := []string{fmt.Sprintf("%s, read as %s:", file, title), ""}
 	out = append(out, bindingsTable(p, screen)...)
-	for _, n := range p.Notes {
+	for _, n := range briefly(p.Notes) {
 		out = append(out, wrap(strings.Fields("Note: "+n), " ", screen.Width)...)
 	}
 	missing := p.Missing()

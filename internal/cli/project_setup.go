@@ -44,7 +44,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 			return nil, lacking{m}
 		}
 	}
-	f.doubts = project.Warnings(fields)
+	f.doubts = briefly(project.Warnings(fields))
 	spend(fields)
 	f.from, f.project = "settings of "+project.Origin(), fromProject(project)
 	return f.requestsOver(env, fields)
