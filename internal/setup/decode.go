@@ -28,7 +28,7 @@ const (
 // Decode understands one setup: every field is checked, defaults are filled in,
 // and the model is looked up.
 func Decode(fields map[string]any, from Source) (*Setup, error) {
-	fields = earlier(fields)
+	fields = WithTodaysNames(fields)
 	o := &object{keys: fields}
 	s := &Setup{ID: o.text("id")}
 	o.decodeSettings(s)
