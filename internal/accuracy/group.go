@@ -18,8 +18,8 @@ type Stats struct {
 	P95    float64 // their 95th percentile
 	Worst  float64 // with its sign
 	Under  int     // estimates that are too low by more than a thousandth
-	Low    float64 // the lowest and the highest of truth over estimate, less one
-	High   float64
+	Low    float64 // the lowest of truth over estimate, less one
+	High   float64 // the highest of them
 }
 
 // under is by how much an estimate has to be short to count as such.

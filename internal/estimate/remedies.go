@@ -13,8 +13,8 @@ import (
 
 // Remedy is a change to a run of varying lengths, and what it would reserve then.
 type Remedy struct {
-	Change       string
-	PeakReserved uint64
+	Change       string // in words
+	PeakReserved uint64 // of the run with the change, in bytes
 }
 
 // expandableSegments is the allocator's option that lets segments grow.

@@ -38,8 +38,11 @@ var convKinds = [...]string{"fprop", "dgrad", "wgrad"}
 
 func (k ConvKind) String() string { return convKinds[k] }
 
-// Pair is a length along height and along width.
-type Pair struct{ H, W int }
+// Pair is a length in both directions of an image.
+type Pair struct {
+	H int // along height
+	W int // along width
+}
 
 func square(n int) Pair { return Pair{n, n} }
 

@@ -47,9 +47,9 @@ func (l *Lengths) LongestFirst() *Lengths {
 
 // Lognormal is a distribution of lengths.
 type Lognormal struct {
-	Median float64 `json:"median"`
-	Sigma  float64 `json:"sigma"`
-	Max    int     `json:"max"`
+	Median float64 `json:"median"` // half of the samples are shorter
+	Sigma  float64 `json:"sigma"`  // the standard deviation of the logarithm
+	Max    int     `json:"max"`    // longer samples are cut to this
 }
 
 // Bounds of what is played.
