@@ -81,16 +81,16 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	if err := p.measure(largest); err != nil {
 		return nil, err
 	}
-	if len(made.trace.Events) > mostKept || largest > 0 && p.PeakRequested > largest {
+	if len(made.trace.Events) > maxKept || largest > 0 && p.PeakRequested > largest {
 		p.run = func() (*run, error) { return streamOf(&short, simulate.Options{Card: card, Brief: true, Folds: true}) }
 	}
 	return p, nil
 }
 
-// mostKept is how long a stream may be for a probe to keep it, and not to make it
+// maxKept is how long a stream may be for a probe to keep it, and not to make it
 // again when it is asked for: a search has dozens of them. Those that fit no card are
 // hardly ever asked for.
-const mostKept = 1 << 19
+const maxKept = 1 << 19
 
 func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
 	o.MostEvents = eventsOf(s)

@@ -24,13 +24,13 @@ func runSettings() []Setting {
 			at: func(s *Setup) any { return &s.Model.Head },
 		},
 		{
-			Name: "batch", Flags: one("batch"), What: "`samples` per GPU per forward (the micro-batch)", Least: 1, Most: mostBatch,
+			Name: "batch", Flags: one("batch"), What: "`samples` per GPU per forward (the micro-batch)", Least: 1, Most: maxBatch,
 			Required: " is missing; it is the samples per GPU per forward", Use: InFiles | Size | InPlan | PlanAlways, Told: always,
 			Row: &Row{Cell: func(s *Setup) string { return number(s.Batch) }, Shown: shownAlways},
 			at:  func(s *Setup) any { return &s.Batch },
 		},
 		{
-			Name: "accumulation", Flags: one("accumulation"), What: "`forwards` per optimizer step", Default: 1, Least: 1, Most: mostBatch,
+			Name: "accumulation", Flags: one("accumulation"), What: "`forwards` per optimizer step", Default: 1, Least: 1, Most: maxBatch,
 			Use: InFiles | InPlan | PlanAlways, Told: always, Phrases: said(func(s *Setup) bool { return s.Accumulation > 1 }, "accumulation %d", func(s *Setup) any { return s.Accumulation }),
 			Row:      &Row{Cell: func(s *Setup) string { return number(s.Accumulation) }, Shown: shownAlways},
 			Evidence: where(func(s *Setup) bool { return s.Accumulation > 1 }, "accumulation"),
@@ -61,12 +61,12 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Checkpointing },
 		},
 		{
-			Name: "seq", Flags: []Flag{{Name: "seq", What: "`tokens` per sample (default: the model's maximum)"}}, What: "`tokens` per sample", Least: 1, Most: mostSeq,
+			Name: "seq", Flags: []Flag{{Name: "seq", What: "`tokens` per sample (default: the model's maximum)"}}, What: "`tokens` per sample", Least: 1, Most: maxSeq,
 			Use: InFiles | Size | Allowed | InPlan, Told: always, Row: &Row{Cell: func(s *Setup) string { return number(s.Seq) }},
 			at: func(s *Setup) any { return &s.Seq },
 		},
 		{
-			Name: "target_seq", Flags: one("target-seq"), What: "decoder `tokens` per sample", Least: 1, Most: mostSeq,
+			Name: "target_seq", Flags: one("target-seq"), What: "decoder `tokens` per sample", Least: 1, Most: maxSeq,
 			Use: Size | InPlan, Told: always, at: func(s *Setup) any { return &s.TargetSeq },
 		},
 		{
@@ -76,17 +76,17 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Lengths },
 		},
 		{
-			Name: "seed", Flags: one("seed"), What: "`number` that seeds the drawn lengths", Most: mostWorld,
+			Name: "seed", Flags: one("seed"), What: "`number` that seeds the drawn lengths", Most: maxWorld,
 			at: func(s *Setup) any { return &s.Seed },
 		},
 		{
-			Name: "positives", Flags: one("positives"), What: "positive `samples` per anchor", Most: mostRank,
+			Name: "positives", Flags: one("positives"), What: "positive `samples` per anchor", Most: maxRank,
 			Use: InFiles | Size | Allowed | InPlan, Told: always,
 			Row: &Row{Cell: func(s *Setup) string { return number(s.Positives) }, Shown: func(now, _ *Setup) bool { return now.Positives > 0 }},
 			at:  func(s *Setup) any { return &s.Positives },
 		},
 		{
-			Name: "negatives", Flags: one("negatives"), What: "negative `samples` per anchor", Most: mostRank,
+			Name: "negatives", Flags: one("negatives"), What: "negative `samples` per anchor", Most: maxRank,
 			Use: InFiles | Size | Allowed | InPlan, Told: always,
 			Row: &Row{Cell: func(s *Setup) string { return number(s.Negatives) }, Shown: func(now, _ *Setup) bool { return now.Negatives > 0 }},
 			at:  func(s *Setup) any { return &s.Negatives },

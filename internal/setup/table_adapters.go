@@ -6,7 +6,7 @@ package setup
 func adapterSettings() []Setting {
 	return []Setting{
 		{
-			Name: "lora.rank", Flags: one("lora-rank"), What: "`rank` of the LoRA adapters", Least: 1, Most: mostRank,
+			Name: "lora.rank", Flags: one("lora-rank"), What: "`rank` of the LoRA adapters", Least: 1, Most: maxRank,
 			Required: " is missing; 8 or 16 is usual", Use: InFiles, Phrases: (*Setup).loraPhrase,
 			Evidence: where(func(s *Setup) bool { return s.LoRA != nil }, "lora"),
 			at:       func(s *Setup) any { return &s.LoRA.Rank },

@@ -17,7 +17,7 @@ func placeSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Dist.Kind },
 		},
 		{
-			Name: "dist.world", Flags: one("gpus"), What: "`number` of GPUs", Least: 1, Most: mostWorld,
+			Name: "dist.world", Flags: one("gpus"), What: "`number` of GPUs", Least: 1, Most: maxWorld,
 			Required: " is missing; it is the number of GPUs", Use: InFiles | InPlan, Told: always,
 			at: func(s *Setup) any { return s.Dist.along() },
 		},
@@ -70,7 +70,7 @@ func placeSettings() []Setting {
 			at: func(s *Setup) any { return &s.Versions.BitsAndBytes },
 		},
 		{
-			Name: "steps", Flags: one("steps"), What: "`number` of optimizer steps to simulate", Default: 3, Least: 1, Most: mostRaggedSteps,
+			Name: "steps", Flags: one("steps"), What: "`number` of optimizer steps to simulate", Default: 3, Least: 1, Most: maxRaggedSteps,
 			at: func(s *Setup) any { return &s.Steps },
 		},
 	}

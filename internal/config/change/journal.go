@@ -50,7 +50,7 @@ const journalVersion = 2
 
 // Limits for a journal that may come from somebody else.
 const (
-	mostEntries    = 10_000
+	maxEntries     = 10_000
 	largestJournal = 256 << 20
 )
 
@@ -135,8 +135,8 @@ func (s *Store) list() (listing, error) {
 	if err != nil {
 		return l, fmt.Errorf("reading %s: %w", s.at(journalFolder), explain(err))
 	}
-	if len(names) > mostEntries {
-		return l, fmt.Errorf("%s holds more than %d files; remove what snug did not write", s.at(journalFolder), mostEntries)
+	if len(names) > maxEntries {
+		return l, fmt.Errorf("%s holds more than %d files; remove what snug did not write", s.at(journalFolder), maxEntries)
 	}
 	size := 0
 	for _, f := range names {

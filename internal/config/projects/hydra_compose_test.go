@@ -83,7 +83,7 @@ func (c *hydraComposer) forward(file, group string, mount doc.Path) []tree.Layer
 	if err != nil {
 		return nil
 	}
-	entries, err := defaultsOf(d, mostDefaults)
+	entries, err := defaultsOf(d, maxDefaults)
 	if err != nil {
 		return nil
 	}

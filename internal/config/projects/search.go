@@ -25,9 +25,9 @@ type Files interface {
 // Bounds of a search, so that a home folder is refused rather than walked.
 const (
 	deepestFolder = 6
-	mostFolders   = 2000
-	mostFiles     = 500
-	mostEntries   = 200_000
+	maxFolders    = 2000
+	maxFiles      = 500
+	maxEntries    = 200_000
 )
 
 // skipped are folders that hold no configuration of the user's own.
@@ -49,8 +49,8 @@ func scan(files Files) (out []candidateFile, large []string, err error) {
 	entriesSeen := 0
 	queue := []string{"."}
 	for n := 0; n < len(queue); n++ {
-		if n >= mostFolders {
-			return nil, nil, fmt.Errorf("there are more than %d folders here; name the config: --config-path FILE", mostFolders)
+		if n >= maxFolders {
+			return nil, nil, fmt.Errorf("there are more than %d folders here; name the config: --config-path FILE", maxFolders)
 		}
 		entries, err := files.ReadDir(queue[n])
 		if err != nil {
@@ -59,8 +59,8 @@ func scan(files Files) (out []candidateFile, large []string, err error) {
 			}
 			continue // a folder that may not be read is not the one
 		}
-		if entriesSeen += len(entries); entriesSeen > mostEntries {
-			return nil, nil, fmt.Errorf("there are more than %d files here; name the config: --config-path FILE", mostEntries)
+		if entriesSeen += len(entries); entriesSeen > maxEntries {
+			return nil, nil, fmt.Errorf("there are more than %d files here; name the config: --config-path FILE", maxEntries)
 		}
 		for _, e := range entries {
 			name := path.Join(queue[n], e.Name())
@@ -75,8 +75,8 @@ func scan(files Files) (out []candidateFile, large []string, err error) {
 					large = append(large, name)
 				}
 			default:
-				if out = append(out, candidateFile{name, sizeOf(e)}); len(out) > mostFiles {
-					return nil, nil, fmt.Errorf("there are more than %d possible configs here; name one: --config-path FILE", mostFiles)
+				if out = append(out, candidateFile{name, sizeOf(e)}); len(out) > maxFiles {
+					return nil, nil, fmt.Errorf("there are more than %d possible configs here; name one: --config-path FILE", maxFiles)
 				}
 			}
 		}
