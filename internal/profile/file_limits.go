@@ -14,7 +14,7 @@ const (
 	maxBody       = 32 << 20
 	maxEvents     = 6 << 20 // two recordings as long as snug profile makes them
 	maxFormulas   = 1 << 18
-	maxAllTerms     = 1 << 20 // of all formulas, with what was measured and seen
+	maxAllTerms   = 1 << 20 // of all formulas, with what was measured and seen
 	maxSum        = 1 << 10 // of one formula; a bound may have the same product twice
 	maxPoints     = 1 << 12 // of one measured workspace
 	maxRecordings = 1 << 8
