@@ -25,20 +25,20 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "batch", Flags: one("batch"), What: "`samples` per GPU per forward (the micro-batch)", Least: 1, Most: maxBatch,
-			Required: " is missing; it is the samples per GPU per forward", Use: InFiles | Size | InPlan | PlanAlways, Told: always,
+			Required: " is missing; it is the samples per GPU per forward", Use: InFiles | Size | InPlan | PlanAlways, ShownByProfile: always,
 			Row: &Row{Cell: func(s *Setup) string { return number(s.Batch) }, Shown: shownAlways},
 			at:  func(s *Setup) any { return &s.Batch },
 		},
 		{
 			Name: "accumulation", Flags: one("accumulation"), What: "`forwards` per optimizer step", Default: 1, Least: 1, Most: maxBatch,
-			Use: InFiles | InPlan | PlanAlways, Told: always, Phrases: said(func(s *Setup) bool { return s.Accumulation > 1 }, "accumulation %d", func(s *Setup) any { return s.Accumulation }),
+			Use: InFiles | InPlan | PlanAlways, ShownByProfile: always, Phrases: said(func(s *Setup) bool { return s.Accumulation > 1 }, "accumulation %d", func(s *Setup) any { return s.Accumulation }),
 			Row:      &Row{Cell: func(s *Setup) string { return number(s.Accumulation) }, Shown: shownAlways},
 			Evidence: where(func(s *Setup) bool { return s.Accumulation > 1 }, "accumulation"),
 			at:       func(s *Setup) any { return &s.Accumulation },
 		},
 		{
 			Name: "precision", Flags: one("precision"), What: "`type` of weights and arithmetic", Words: Precisions, Default: FP32,
-			Use: InFiles | Allowed | LockedByProfile | InPlan, Told: func(p Recorded) bool { return p.Precision != "" },
+			Use: InFiles | Allowed | LockedByProfile | InPlan, ShownByProfile: func(p Recorded) bool { return p.Precision != "" },
 			Phrases:  said(func(s *Setup) bool { return s.Precision != "" }, "%s", func(s *Setup) any { return s.precisionText() }),
 			Row:      &Row{Cell: (*Setup).precisionText, Shown: func(now, _ *Setup) bool { return now.Precision != "" }},
 			Evidence: func(s *Setup) []string { return []string{"precision " + s.Precision} },
@@ -46,7 +46,7 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "weights", Flags: one("weights"), What: "`type` of the loaded weights, under autocast", Words: WeightTypes,
-			Use: InFiles, Told: func(p Recorded) bool { return p.Precision != "" },
+			Use: InFiles, ShownByProfile: func(p Recorded) bool { return p.Precision != "" },
 			Phrases:  (*Setup).weightsPhrase,
 			Row:      &Row{Cell: (*Setup).WeightsText, Shown: func(now, then *Setup) bool { return now.Weights+then.Weights != "" }},
 			Evidence: where(func(s *Setup) bool { return s.Weights != "" }, "weights of 16 bits under autocast"),
@@ -54,7 +54,7 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "checkpointing", Flags: one("checkpointing"), What: "gradient checkpointing",
-			Use: InFiles | LockedByProfile | InPlan | PlanAlways, Told: func(p Recorded) bool { return p.Checkpointing != nil },
+			Use: InFiles | LockedByProfile | InPlan | PlanAlways, ShownByProfile: func(p Recorded) bool { return p.Checkpointing != nil },
 			Phrases:  said(func(s *Setup) bool { return s.Checkpointing }, "checkpointing"),
 			Row:      &Row{Cell: func(s *Setup) string { return yesNo(s.Checkpointing) }, Shown: func(now, _ *Setup) bool { return now.knowsCheckpointing() }},
 			Evidence: where(func(s *Setup) bool { return s.Checkpointing }, "checkpointing"),
@@ -62,12 +62,12 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "seq", Flags: []Flag{{Name: "seq", What: "`tokens` per sample (default: the model's maximum)"}}, What: "`tokens` per sample", Least: 1, Most: maxSeq,
-			Use: InFiles | Size | Allowed | InPlan, Told: always, Row: &Row{Cell: func(s *Setup) string { return number(s.Seq) }},
+			Use: InFiles | Size | Allowed | InPlan, ShownByProfile: always, Row: &Row{Cell: func(s *Setup) string { return number(s.Seq) }},
 			at: func(s *Setup) any { return &s.Seq },
 		},
 		{
 			Name: "target_seq", Flags: one("target-seq"), What: "decoder `tokens` per sample", Least: 1, Most: maxSeq,
-			Use: Size | InPlan, Told: always, at: func(s *Setup) any { return &s.TargetSeq },
+			Use: Size | InPlan, ShownByProfile: always, at: func(s *Setup) any { return &s.TargetSeq },
 		},
 		{
 			Name: "lengths", Flags: []Flag{{Name: "lengths", What: "`lengths` of samples that vary: 128,512,… (one a step), uniform:64-512, or a file"}}, What: "`lengths` of samples that vary",
@@ -81,19 +81,19 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "positives", Flags: one("positives"), What: "positive `samples` per anchor", Most: maxRank,
-			Use: InFiles | Size | Allowed | InPlan, Told: always,
+			Use: InFiles | Size | Allowed | InPlan, ShownByProfile: always,
 			Row: &Row{Cell: func(s *Setup) string { return number(s.Positives) }, Shown: func(now, _ *Setup) bool { return now.Positives > 0 }},
 			at:  func(s *Setup) any { return &s.Positives },
 		},
 		{
 			Name: "negatives", Flags: one("negatives"), What: "negative `samples` per anchor", Most: maxRank,
-			Use: InFiles | Size | Allowed | InPlan, Told: always,
+			Use: InFiles | Size | Allowed | InPlan, ShownByProfile: always,
 			Row: &Row{Cell: func(s *Setup) string { return number(s.Negatives) }, Shown: func(now, _ *Setup) bool { return now.Negatives > 0 }},
 			at:  func(s *Setup) any { return &s.Negatives },
 		},
 		{
 			Name: "optimizer", Flags: []Flag{{Name: "optimizer", What: "optimizer `name`: adamw, adamw-fused, sgd-momentum, ... (default adamw)"}}, What: "optimizer `name`", Words: train.OptimizerNames(), Default: "adamw",
-			Use: InFiles | Allowed | LockedByProfile | InPlan, Told: func(p Recorded) bool { return optimizerOf(p.Optimizer) != "" },
+			Use: InFiles | Allowed | LockedByProfile | InPlan, ShownByProfile: func(p Recorded) bool { return optimizerOf(p.Optimizer) != "" },
 			Phrases:  said(func(s *Setup) bool { return s.Optimizer != "" }, "%s", func(s *Setup) any { return s.Optimizer }),
 			Row:      &Row{Cell: func(s *Setup) string { return s.Optimizer }, Shown: func(now, _ *Setup) bool { return now.Optimizer != "" }},
 			Evidence: func(s *Setup) []string { return []string{"optimizer " + s.Optimizer} },
