@@ -62,7 +62,7 @@ type Group struct {
 func grouped(cases []Case, names func(*setup.Setup) []string) []Group {
 	errs := map[string][]float64{}
 	for i := range cases {
-		if c := &cases[i]; c.Said != nil {
+		if c := &cases[i]; c.Estimated != nil {
 			for _, n := range names(c.Setup) {
 				errs[n] = append(errs[n], c.Reserved())
 			}

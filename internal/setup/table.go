@@ -31,7 +31,7 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "accumulation", Flags: one("accumulation"), What: "`forwards` per optimizer step", Default: 1, Least: 1, Most: maxBatch,
-			Use: InFiles | InPlan | PlanAlways, ShownByProfile: always, Phrases: said(func(s *Setup) bool { return s.Accumulation > 1 }, "accumulation %d", func(s *Setup) any { return s.Accumulation }),
+			Use: InFiles | InPlan | PlanAlways, ShownByProfile: always, Phrases: phrase(func(s *Setup) bool { return s.Accumulation > 1 }, "accumulation %d", func(s *Setup) any { return s.Accumulation }),
 			Row:      &Row{Cell: func(s *Setup) string { return number(s.Accumulation) }, Shown: shownAlways},
 			Evidence: where(func(s *Setup) bool { return s.Accumulation > 1 }, "accumulation"),
 			at:       func(s *Setup) any { return &s.Accumulation },
@@ -39,7 +39,7 @@ func runSettings() []Setting {
 		{
 			Name: "precision", Flags: one("precision"), What: "`type` of weights and arithmetic", Words: Precisions, Default: FP32,
 			Use: InFiles | Allowed | LockedByProfile | InPlan, ShownByProfile: func(p Recorded) bool { return p.Precision != "" },
-			Phrases:  said(func(s *Setup) bool { return s.Precision != "" }, "%s", func(s *Setup) any { return s.precisionText() }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Precision != "" }, "%s", func(s *Setup) any { return s.precisionText() }),
 			Row:      &Row{Cell: (*Setup).precisionText, Shown: func(now, _ *Setup) bool { return now.Precision != "" }},
 			Evidence: func(s *Setup) []string { return []string{"precision " + s.Precision} },
 			at:       func(s *Setup) any { return &s.Precision },
@@ -55,7 +55,7 @@ func runSettings() []Setting {
 		{
 			Name: "checkpointing", Flags: one("checkpointing"), What: "gradient checkpointing",
 			Use: InFiles | LockedByProfile | InPlan | PlanAlways, ShownByProfile: func(p Recorded) bool { return p.Checkpointing != nil },
-			Phrases:  said(func(s *Setup) bool { return s.Checkpointing }, "checkpointing"),
+			Phrases:  phrase(func(s *Setup) bool { return s.Checkpointing }, "checkpointing"),
 			Row:      &Row{Cell: func(s *Setup) string { return yesNo(s.Checkpointing) }, Shown: func(now, _ *Setup) bool { return now.knowsCheckpointing() }},
 			Evidence: where(func(s *Setup) bool { return s.Checkpointing }, "checkpointing"),
 			at:       func(s *Setup) any { return &s.Checkpointing },
@@ -71,7 +71,7 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "lengths", Flags: []Flag{{Name: "lengths", What: "`lengths` of samples that vary: 128,512,… (one a step), uniform:64-512, or a file"}}, What: "`lengths` of samples that vary",
-			Phrases:  said(func(s *Setup) bool { return s.Lengths != nil }, "varying lengths"),
+			Phrases:  phrase(func(s *Setup) bool { return s.Lengths != nil }, "varying lengths"),
 			Evidence: where(func(s *Setup) bool { return s.Lengths != nil }, "varying lengths"),
 			at:       func(s *Setup) any { return &s.Lengths },
 		},
@@ -94,7 +94,7 @@ func runSettings() []Setting {
 		{
 			Name: "optimizer", Flags: []Flag{{Name: "optimizer", What: "optimizer `name`: adamw, adamw-fused, sgd-momentum, ... (default adamw)"}}, What: "optimizer `name`", Words: train.OptimizerNames(), Default: "adamw",
 			Use: InFiles | Allowed | LockedByProfile | InPlan, ShownByProfile: func(p Recorded) bool { return optimizerOf(p.Optimizer) != "" },
-			Phrases:  said(func(s *Setup) bool { return s.Optimizer != "" }, "%s", func(s *Setup) any { return s.Optimizer }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Optimizer != "" }, "%s", func(s *Setup) any { return s.Optimizer }),
 			Row:      &Row{Cell: func(s *Setup) string { return s.Optimizer }, Shown: func(now, _ *Setup) bool { return now.Optimizer != "" }},
 			Evidence: func(s *Setup) []string { return []string{"optimizer " + s.Optimizer} },
 			at:       func(s *Setup) any { return &s.Optimizer },
@@ -102,20 +102,20 @@ func runSettings() []Setting {
 		{
 			Name: "loss", What: "`implementation` of a causal model's loss", Words: Losses, Use: InFiles,
 			Flags:    []Flag{{Name: "loss", What: "`implementation` of a causal model's loss: model (all logits at once), trl (SFTTrainer of TRL 1.15 and later), liger"}},
-			Phrases:  said(func(s *Setup) bool { return s.Loss != "" }, "loss by %s", func(s *Setup) any { return lossBy[s.Loss] }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Loss != "" }, "loss by %s", func(s *Setup) any { return lossBy[s.Loss] }),
 			Evidence: func(s *Setup) []string { return onlyWhere(s.Loss != "", "loss by "+s.Loss) },
 			at:       func(s *Setup) any { return &s.Loss },
 		},
 		{
 			Name: "liger", Flags: one("liger"), What: "`layers` that use Liger's kernels", Words: append(LigerParts[:len(LigerParts):len(LigerParts)], AllLiger), Use: InFiles,
-			Phrases:  said(func(s *Setup) bool { return len(s.Liger) > 0 }, "Liger's %s", func(s *Setup) any { return spaced(s.Liger) }),
+			Phrases:  phrase(func(s *Setup) bool { return len(s.Liger) > 0 }, "Liger's %s", func(s *Setup) any { return spaced(s.Liger) }),
 			Evidence: (*Setup).ligerEvidence, Lever: &ligerLever,
 			at: func(s *Setup) any { return &s.Liger },
 		},
 		{
 			Name: "attention", Flags: one("attention"), What: "attention `kind`", Words: Attentions, Default: SDPA,
 			Use:      InFiles | LockedByProfile | InPlan,
-			Phrases:  said((*Setup).attends, "%s attention", func(s *Setup) any { return s.Attention }),
+			Phrases:  phrase((*Setup).attends, "%s attention", func(s *Setup) any { return s.Attention }),
 			Row:      &Row{Cell: func(s *Setup) string { return s.Attention }, Shown: func(now, _ *Setup) bool { return now.Model.Config != nil }},
 			Evidence: func(s *Setup) []string { return onlyWhere(s.Model.Config != nil, "attention "+s.Attention) },
 			at:       func(s *Setup) any { return &s.Attention },
@@ -127,13 +127,13 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "clip", Flags: one("clip"), What: "gradient norm clipping", Use: InFiles,
-			Phrases:  said(func(s *Setup) bool { return s.Clip }, "clipping"),
+			Phrases:  phrase(func(s *Setup) bool { return s.Clip }, "clipping"),
 			Evidence: where(func(s *Setup) bool { return s.Clip }, "clipping"),
 			at:       func(s *Setup) any { return &s.Clip },
 		},
 		{
 			Name: "set_to_none", Flags: one("set-to-none"), What: "zero_grad frees the gradients; false keeps them, filled with zeros", Default: true,
-			Phrases:  said((*Setup).KeepsGradients, "gradients kept between steps"),
+			Phrases:  phrase((*Setup).KeepsGradients, "gradients kept between steps"),
 			Evidence: where((*Setup).KeepsGradients, "gradients kept between steps"),
 			Lever:    &Lever{Change: "set_to_none", Can: (*Setup).KeepsGradients, Pull: func(s *Setup) { s.SetToNone = nil }},
 			at:       func(s *Setup) any { return &s.SetToNone },

@@ -11,7 +11,7 @@ func placeSettings() []Setting {
 		{
 			Name: "dist.kind", Flags: one("dist"), What: "`kind` of distributed training (zero1 is PyTorch's)", Words: DistKinds,
 			Required: " is missing; known: " + strings.Join(DistKinds, ", "), Use: InFiles | LockedByProfile | InPlan, ShownByProfile: always,
-			Phrases:  said(func(s *Setup) bool { return s.Dist != nil }, "%s", func(s *Setup) any { return s.Dist.text() }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Dist != nil }, "%s", func(s *Setup) any { return s.Dist.text() }),
 			Row:      &Row{Label: "GPUs", Cell: func(s *Setup) string { return s.Dist.cell() }, Shown: func(now, then *Setup) bool { return now.Dist != nil || then.Dist != nil }},
 			Evidence: (*Setup).distEvidence,
 			at:       func(s *Setup) any { return &s.Dist.Kind },
@@ -36,14 +36,14 @@ func placeSettings() []Setting {
 		},
 		{
 			Name: "dist.load", Flags: one("dist-load"), What: "`how` each GPU loads the weights (sharded: meta device, zero.Init)", Words: Loads, Use: InFiles | InPlan,
-			Phrases:  said(func(s *Setup) bool { return s.Dist != nil && s.Dist.Load != "" }, "loaded %s", func(s *Setup) any { return s.Dist.Load }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Dist != nil && s.Dist.Load != "" }, "loaded %s", func(s *Setup) any { return s.Dist.Load }),
 			Row:      &Row{Label: "loaded", Cell: func(s *Setup) string { return s.Dist.loadedText() }, Shown: func(now, then *Setup) bool { return now.Dist.LoadsSharded() != then.Dist.LoadsSharded() }},
 			Evidence: where(func(s *Setup) bool { return s.Dist.LoadsSharded() }, "sharded load"),
 			at:       func(s *Setup) any { return &s.Dist.Load },
 		},
 		{
 			Name: "allocator", Flags: one("allocator"), What: "a PYTORCH_ALLOC_CONF `string`", Use: InPlan, ShownByProfile: always,
-			Phrases:  said(func(s *Setup) bool { return s.Allocator != "" }, "allocator %s", func(s *Setup) any { return strings.ReplaceAll(s.Allocator, ",", ", ") }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Allocator != "" }, "allocator %s", func(s *Setup) any { return strings.ReplaceAll(s.Allocator, ",", ", ") }),
 			Row:      &Row{Cell: func(s *Setup) string { return orDefault(s.Allocator) }, Shown: func(now, then *Setup) bool { return now.Allocator+then.Allocator != "" }},
 			Evidence: where(func(s *Setup) bool { return strings.Contains(s.Allocator, "expandable_segments:True") }, "expandable segments"),
 			at:       func(s *Setup) any { return &s.Allocator },
@@ -54,7 +54,7 @@ func placeSettings() []Setting {
 		},
 		{
 			Name: "versions.torch", Flags: one("torch"), What: "PyTorch `version`", Default: NewestTorch, ShownByProfile: always,
-			Phrases: said(func(*Setup) bool { return true }, "PyTorch %s", func(s *Setup) any { return s.Versions.Torch }),
+			Phrases: phrase(func(*Setup) bool { return true }, "PyTorch %s", func(s *Setup) any { return s.Versions.Torch }),
 			at:      func(s *Setup) any { return &s.Versions.Torch },
 		},
 		{
