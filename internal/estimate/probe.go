@@ -67,7 +67,7 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 		}
 	}()
 	p = &Probe{Setup: s, tape: &cost.Tape{}}
-	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, MostEvents: eventsOf(&short), Stop: ctx.Err})
+	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, MaxEvents: eventsOf(&short), Stop: ctx.Err})
 	if err != nil {
 		return nil, beyond(s, 0, err)
 	}
@@ -93,7 +93,7 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 const maxKept = 1 << 19
 
 func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
-	o.MostEvents = eventsOf(s)
+	o.MaxEvents = eventsOf(s)
 	result, err := simulate.Run(s, o)
 	if err != nil {
 		return nil, beyond(s, 0, err)
@@ -235,7 +235,7 @@ func (p *Probe) play(conf string, limit, most uint64) (got played, err error) {
 	if err != nil {
 		return got, err
 	}
-	o := playing{most: most, work: mostTried}
+	o := playing{most: most, work: maxTried}
 	switch {
 	case p.last < 0:
 	case limit == 0: // the last step is as the one before
