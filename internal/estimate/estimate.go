@@ -86,7 +86,7 @@ func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 
 // EstimateContext is Estimate that ends with the context, before the next micro-batch.
 func EstimateContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
-	return estimate(ctx, s, card, mostWork)
+	return estimate(ctx, s, card, maxWork)
 }
 
 func estimate(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
@@ -108,7 +108,7 @@ func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
 
 // FiguresContext is Figures that ends with the context.
 func FiguresContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
-	a, err := estimate(ctx, s, card, mostTried)
+	a, err := estimate(ctx, s, card, maxTried)
 	if a != nil {
 		a.Run, a.run = nil, nil
 	}
@@ -184,7 +184,7 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 		}
 	}()
 	o.Card, o.Skips = card, slices.Repeat([]bool{true}, s.LeftOut)
-	o.Folds, o.MostEvents = true, eventsOf(s)
+	o.Folds, o.MaxEvents = true, eventsOf(s)
 	rates, timed := cost.RatesOf(card)
 	timed = timed && card.Total > 0 && s.Lengths == nil // a card was named, and steps take equally long
 	tape := &cost.Tape{}

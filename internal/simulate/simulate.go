@@ -59,7 +59,7 @@ type Options struct {
 	Local       bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
 	Model       Maker                            // builds a model in place of the setup's, if set
 	Folds       bool                             // long loops stay folded in the result
-	MostEvents  int                              // events that the run may have, folded where that is so; 0 for any
+	MaxEvents   int                              // events that the run may have, folded where that is so; 0 for any
 	Stop        func() error                     // asked before each micro-batch; its error ends the run; nil is to go on
 }
 
@@ -127,9 +127,9 @@ func Check(s *setup.Setup, card gpu.Card) error {
 	return r.load()
 }
 
-// mostIterations is how many tokens, over all layers and steps, a model that goes token by
+// maxIterations is how many tokens, over all layers and steps, a model that goes token by
 // token may have where lengths vary, so that its loops cannot be folded.
-const mostIterations = 12_000
+const maxIterations = 12_000
 
 // ErrTooLong means that a run has more events than the options allow.
 var ErrTooLong = errors.New("the run makes too many allocations")
@@ -154,9 +154,9 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 			panic(e)
 		}
 	}()
-	r.w.MostEvents = o.MostEvents
+	r.w.MaxEvents = o.MaxEvents
 	if s.Lengths != nil {
-		r.w.MostIterations = mostIterations
+		r.w.MaxIterations = maxIterations
 	}
 	if r.calling != nil {
 		err = r.follow()
