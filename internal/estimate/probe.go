@@ -75,6 +75,9 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	p.Floor, p.Weights = floors(made.trace, result.World.Tags)
 	p.uncertain = sync.OnceValue(p.uncertaintyOf(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
+	if simulate.Follows(s) {
+		p.last = -1 // its steps are not alike
+	}
 	if made.loops != nil {
 		p.loops = made.loops.Len()
 	}

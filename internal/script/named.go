@@ -21,3 +21,17 @@ func Named(name string) (*pysrc.File, error) {
 	}
 	return pysrc.Parse(path, src)
 }
+
+// ourNames is the module that loops known by name import: settings, which the setup gives, and loader, which
+// gives training batches.
+func (in *interpreter) ourNames() *scope {
+	s := &scope{file: in.File, isModule: true}
+	s.globals = s
+	settings := &dict{record: true}
+	for name, v := range in.Settings {
+		settings.set(name, v)
+	}
+	s.vars.set("settings", settings)
+	s.vars.set("loader", &loader{of: unknown{}, batch: in.Batch, size: -1})
+	return s
+}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"snug/internal/files"
 	"snug/internal/pysrc"
@@ -34,6 +35,26 @@ type Script struct {
 	Args []string    // of the script's command line
 	// Import reads a module beside the script; fs.ErrNotExist where there is none.
 	Import func(module string) (*pysrc.File, error)
+
+	noted sync.Mutex
+	notes []string
+}
+
+// Note remembers what of the script is not followed. Each run of it finds the same.
+func (x *Script) Note(notes []string) {
+	x.noted.Lock()
+	x.notes = notes
+	x.noted.Unlock()
+}
+
+// Notes is what of the script is not followed, once it was; none where there is no script.
+func (x *Script) Notes() []string {
+	if x == nil {
+		return nil
+	}
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.notes
 }
 
 // readLoop finds the loop that the setup names.

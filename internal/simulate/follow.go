@@ -43,7 +43,7 @@ func (r *run) follow() error {
 	if res.Updates == 0 {
 		return setup.Wrong("{loop} %s: no update of an optimizer was found in it; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
 	}
-	r.notes = append(res.Notes, differences(s, res)...)
+	s.Script.Note(append(res.Notes, differences(s, res)...))
 	return nil
 }
 

@@ -113,7 +113,7 @@ func TestLoops(t *testing.T) {
 				}
 				t.Logf("%-30s allocated %11d of %11d (%+.2f %%) reserved %11d of %11d (%+.2f %%) %v", p.ID,
 					peaks.PeakAllocated, p.Measured.Allocated, off(peaks.PeakAllocated, p.Measured.Allocated),
-					peaks.PeakReserved, p.Measured.Reserved, off(peaks.PeakReserved, p.Measured.Reserved), res.Notes)
+					peaks.PeakReserved, p.Measured.Reserved, off(peaks.PeakReserved, p.Measured.Reserved), s.Script.Notes())
 			})
 		}
 	}

@@ -42,7 +42,6 @@ type Result struct {
 	Params    int            // all parameters of the model
 	Trainable int            // the parameters that are trained
 	Gradients uint64         // bytes of what is trained, in the type of the parameters
-	Notes     []string       // what of a script's loop is not followed
 }
 
 // Options are for tests and tools that look closer.
@@ -96,7 +95,6 @@ type run struct {
 	opening map[family.Shape]*shadow.Passage // the first micro-batch of that shape, which every such step begins with
 	calling *family.Calling                  // how the model is called, where a script calls it
 	weights shadow.DType                     // of the model that the script loads; None where the setup says
-	notes   []string                         // what of that script is not followed
 }
 
 // Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
@@ -175,7 +173,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 		r.w.Unfold(loops)
 		loops = nil
 	}
-	res = &Result{World: r.w, Loops: loops, Notes: r.notes}
+	res = &Result{World: r.w, Loops: loops}
 	res.Params, res.Trainable = r.builder.Count()
 	for _, p := range r.builder.Trainable() {
 		res.Gradients += p.Bytes()
