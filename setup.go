@@ -20,6 +20,8 @@ type Setup struct {
 	Lengths Lengths `json:"lengths,omitempty"`
 	// Seed is what lengths are drawn by.
 	Seed int `json:"seed,omitempty"`
+	// Loop is what the code around the model does with its results.
+	Loop Loop `json:"loop,omitempty"`
 	// Positives is the positive samples per anchor, for Encoder.
 	Positives int `json:"positives,omitempty"`
 	// Negatives is the negative samples per anchor, for Encoder.

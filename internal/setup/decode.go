@@ -68,6 +68,9 @@ func (s *Setup) tidy(saysPrecision bool) {
 	if s.Weights == Saved && !saysPrecision {
 		s.Precision = "" // that of the model's files
 	}
+	if s.Loop == StepLoop {
+		s.Loop = ""
+	}
 	if s.Loss == ModelLoss {
 		s.Loss = ""
 	}

@@ -61,7 +61,7 @@ func (x *Script) Notes() []string {
 func (s *Setup) readLoop(from Source) error {
 	words := strings.Fields(s.Loop)
 	switch {
-	case len(words) == 0 || s.Loop == StepLoop:
+	case len(words) == 0:
 		return nil
 	case slices.Contains(Loops, s.Loop):
 		s.Script = &Script{Name: s.Loop}
