@@ -12,8 +12,11 @@ import (
 
 // Bounds on what a script may do before it is given up.
 const (
-	maxStatements = 400_000
-	maxDepth      = 60
+	maxStatements  = 400_000
+	maxExpressions = 5_000_000
+	maxItems       = 2_000_000 // of all lists together, those that are gone as well
+	maxText        = 1 << 13   // bytes of a string that is put together
+	maxDepth       = 150
 )
 
 // interpreter follows one script.
@@ -24,6 +27,8 @@ type interpreter struct {
 	result     Result
 	fetched    int // training batches
 	statements int
+	evaluated  int // expressions
+	listed     int // items of all lists that were made
 	depth      int
 	scopes     []*scope // the functions under way, the innermost last
 	at         pysrc.Pos
@@ -80,6 +85,13 @@ func (in *interpreter) scope() *scope { return in.scopes[len(in.scopes)-1] }
 // fail gives the script up.
 func (in *interpreter) fail(format string, args ...any) {
 	panic(failure{path: in.scope().file.Path, at: in.at, text: fmt.Sprintf(format, args...)})
+}
+
+// grow counts items that a list is about to get, before there is memory for them.
+func (in *interpreter) grow(n int) {
+	if in.listed += n; in.listed > maxItems {
+		in.fail("following the script made lists of more than %d items; name its loop instead: --loop script", maxItems)
+	}
 }
 
 // note says what is not followed, once.

@@ -11,6 +11,7 @@ package script
 import (
 	"fmt"
 	"io/fs"
+	"runtime"
 
 	"snug/internal/family"
 	"snug/internal/pysrc"
@@ -92,6 +93,8 @@ func Follow(run Run) (res *Result, err error) {
 			res, err = nil, e
 		case stopped:
 			res, err = nil, e.error
+		case string, runtime.Error: // an op on shapes that do not fit, as the real one would fail on them
+			res, err = nil, failure{path: in.scope().file.Path, at: in.at, text: fmt.Sprintf("what happens here cannot be followed (%v); name the loop instead: --loop script", e)}
 		default:
 			panic(e)
 		}

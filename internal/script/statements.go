@@ -220,6 +220,7 @@ func (in *interpreter) unpack(targets []pysrc.Expr, v value) {
 func (in *interpreter) items(v value, want int) []value {
 	switch v := v.(type) {
 	case *list:
+		in.grow(len(v.items))
 		out := make([]value, len(v.items))
 		for i, x := range v.items {
 			out[i] = hold(x)

@@ -251,6 +251,7 @@ func (in *interpreter) tensors(v value) []*shadow.Tensor {
 			if !ok {
 				return out
 			}
+			in.grow(1)
 			out = append(out, in.tensors(x)...)
 			drop(x)
 		}
