@@ -66,7 +66,7 @@ type (
 		X    Expr
 		Name string
 	}
-	// Subscript is X[Index]; several indices are a Tuple.
+	// Subscript is X[Index]; several indices are a Tuple, and so is one with *.
 	Subscript struct {
 		Pos
 		X, Index Expr

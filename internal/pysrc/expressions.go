@@ -68,13 +68,16 @@ func (p *parser) element() Expr {
 
 // named reads an expression that may be Name := Value.
 func (p *parser) named() Expr {
-	if p.peek().kind == name && p.ahead(1).is(":=") {
+	if p.isNamed() {
 		t := p.take()
 		p.take()
 		return &Walrus{t.pos(), t.text, p.expr()}
 	}
 	return p.expr()
 }
+
+// isNamed says whether Name := follows.
+func (p *parser) isNamed() bool { return p.peek().kind == name && p.ahead(1).is(":=") }
 
 // expr reads an expression without commas: a lambda, or one with if and else.
 func (p *parser) expr() Expr {
@@ -278,11 +281,11 @@ func (p *parser) primary() Expr {
 	}
 }
 
-// indices reads what a subscript has in brackets; several are a tuple.
+// indices reads what a subscript has in brackets; several are a tuple, and so is one with *.
 func (p *parser) indices() Expr {
 	at := p.pos()
 	x := p.index()
-	if !p.is(",") {
+	if _, star := x.(*Starred); !star && !p.is(",") {
 		return x
 	}
 	t := &Tuple{Pos: at, Elts: []Expr{x}}

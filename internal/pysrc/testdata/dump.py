@@ -1,7 +1,7 @@
 # Writes the trees that CPython makes of files, in the form of dump_test.go. The paths
 # come on standard input, one a line. For each file: its path and a word ("tree", "bad"
 # or "skip"), then its statements, one a line, then an empty line.
-import ast, io, sys, tokenize, unicodedata, warnings
+import ast, io, re, sys, tokenize, unicodedata, warnings
 
 OPS = {
     "Add": "+", "Sub": "-", "Mult": "*", "MatMult": "@", "Div": "/", "Mod": "%", "Pow": "**",
@@ -11,6 +11,7 @@ OPS = {
     "IsNot": "is not", "In": "in", "NotIn": "not in",
 }
 KINDS = {"ListComp": "list", "SetComp": "set", "DictComp": "dict", "GeneratorExp": "generator"}
+NAMED = re.compile(r"(?<!\\)(?:\\\\)*\\N\{")
 WORD = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ")
 BYTES = [chr(c) if c in WORD else "%%%02x" % c for c in range(256)]
 
@@ -43,7 +44,8 @@ class Dump:
         """Whether a literal has characters by their name, which stay as they are written."""
         if not self.has_named or not any("\\N{" in l for l in self.lines[node.lineno - 1 : node.end_lineno]):
             return False
-        return "\\N{" in ast.get_source_segment(self.source, node)
+        text = ast.get_source_segment(self.source, node)
+        return NAMED.search(text) is not None and not text.lower().startswith(("rf", "fr"))
 
     def quote(self, node):
         if type(node.value) is str:
