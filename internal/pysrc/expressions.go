@@ -84,7 +84,12 @@ func (p *parser) expr() Expr {
 	if !p.enter() {
 		return nil
 	}
-	defer p.leave()
+	x := p.conditional()
+	p.leave()
+	return x
+}
+
+func (p *parser) conditional() Expr {
 	if p.is("lambda") {
 		return p.lambda()
 	}
@@ -224,7 +229,7 @@ func precedence(t *token) int {
 }
 
 func (p *parser) factor() Expr {
-	if !p.is("-") && !p.is("+") && !p.is("~") {
+	if t := p.peek(); t.kind != op || t.text != "-" && t.text != "+" && t.text != "~" {
 		return p.power()
 	}
 	if !p.enter() {
@@ -261,14 +266,14 @@ func (p *parser) awaited() Expr {
 func (p *parser) primary() Expr {
 	at, links := p.pos(), 0
 	x := p.atom()
-	for {
-		switch {
-		case p.is("."):
+	for p.peek().kind == op {
+		switch p.peek().text {
+		case ".":
 			p.take()
 			x = &Attribute{at, x, p.name()}
-		case p.is("("):
+		case "(":
 			x = &Call{at, x, p.arguments()}
-		case p.is("["):
+		case "[":
 			p.take()
 			x = &Subscript{at, x, p.indices()}
 			p.expect("]")
@@ -279,6 +284,7 @@ func (p *parser) primary() Expr {
 			return x
 		}
 	}
+	return x
 }
 
 // indices reads what a subscript has in brackets; several are a tuple, and so is one with *.

@@ -97,8 +97,12 @@ func (p *parser) closedPattern() pattern {
 	switch t := p.peek(); t.kind {
 	case number:
 		return p.numberPattern()
-	case str:
-		return pattern{constant: p.strings()}
+	case str, fStart:
+		x := p.strings()
+		if _, formatted := x.(*FString); formatted {
+			return pattern{}
+		}
+		return pattern{constant: x}
 	case name:
 		return p.namePattern()
 	case keyword:
