@@ -40,6 +40,9 @@ func (r *run) follow() error {
 	if err != nil {
 		return err
 	}
+	if r.builder == nil {
+		return setup.Wrong("{loop} %s: it calls no model that snug knows; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
+	}
 	if res.Updates == 0 {
 		return setup.Wrong("{loop} %s: no update of an optimizer was found in it; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
 	}
