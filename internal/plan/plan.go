@@ -135,6 +135,9 @@ func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := today.Peaks(); err != nil {
+		return nil, err
+	}
 	long := today.Events() > longRun
 	if !long {
 		s.probeAhead()

@@ -36,6 +36,8 @@ type candidate struct {
 	probe   *estimate.Probe
 	seconds float64
 	rate    float64 // samples a second, over all GPUs
+
+	reserved uint64 // the most bytes that PyTorch holds, once it was measured
 }
 
 // equal is the ratio from which two speeds count as equal: the time model is not more precise.
@@ -73,7 +75,23 @@ func (s *search) timed(x settings) (candidate, error) {
 	if sec == 0 { // not timed: fewer, larger batches count as faster
 		sec = float64(x.accumulation)
 	}
-	return candidate{x, p, sec, float64(x.effective()) / sec}, nil
+	return candidate{settings: x, probe: p, seconds: sec, rate: float64(x.effective()) / sec}, nil
+}
+
+// measured is settings with their speed and their memory.
+func (s *search) measured(x settings) (candidate, error) {
+	c, err := s.timed(x)
+	if err != nil {
+		return c, err
+	}
+	return c, c.measure()
+}
+
+// measure finds the memory of a candidate.
+func (c *candidate) measure() error {
+	peaks, err := c.probe.Peaks()
+	c.reserved = peaks.Reserved
+	return err
 }
 
 // stepSeconds is how long a step takes. The allocator's options change nothing
@@ -121,8 +139,7 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 		}
 	}
 	if r.share*(1-s.req.Margin) < 1 {
-		peak, err := c.probe.Under(c.allocator)
-		return peak <= limit, err
+		return c.probe.Stays(limit, c.allocator)
 	}
 	v, err := c.probe.Within(limit, c.allocator)
 	return v.Fits && (v.Retries == 0 || !r.careful), err
@@ -154,6 +171,11 @@ func (s *search) best(variants []settings, r room) (*candidate, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
+	for i := range all {
+		if err := all[i].measure(); err != nil {
+			return nil, err
+		}
+	}
 	c := slices.MinFunc(all, s.order(fastest))
 	return s.simpler(c, r, fastest)
 }
@@ -167,7 +189,7 @@ func (s *search) order(fastest float64) func(a, b candidate) int {
 		}
 		return cmp.Or(
 			cmp.Compare(a.changes(s.today), b.changes(s.today)),
-			cmp.Compare(a.probe.PeakReserved, b.probe.PeakReserved),
+			cmp.Compare(a.reserved, b.reserved),
 			cmp.Compare(b.rate, a.rate))
 	}
 }
