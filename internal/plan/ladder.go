@@ -2,6 +2,8 @@
 
 package plan
 
+import "runtime"
+
 // rungs of the ladder: how much of the card each may use, and what it risks.
 // Only the last one goes to the very end, on the word of the simulation.
 var rungs = []struct {
@@ -51,4 +53,25 @@ func (s *search) probeAhead() {
 			}
 		}()
 	}
+}
+
+// playAhead does the same for runs that take long to play. The search goes through the variants one after
+// the other, so a second processor begins at the other end of them, and then climbs the ladder. Both
+// remember what they find, and neither changes what the other comes to.
+func (s *search) playAhead() {
+	if runtime.GOMAXPROCS(0) < 2 {
+		return
+	}
+	variants := s.variants()
+	go func() {
+		first := room{s.req.Goal.share(), true}
+		for i := len(variants) - 1; i > 0; i-- {
+			_, _ = s.within(variants[i], first, 0) // the caller that needs it gets the error
+		}
+		for _, r := range rungs {
+			if c, err := s.best(variants, room{r.share, r.careful}); c != nil && err == nil {
+				_, _ = s.choice(c.settings)
+			}
+		}
+	}()
 }

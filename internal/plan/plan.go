@@ -127,6 +127,8 @@ func Search(r Request) (*Plan, error) { return SearchContext(context.Background(
 
 // SearchContext is Search that ends with the context.
 func SearchContext(ctx context.Context, r Request) (*Plan, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // of what was begun ahead and nobody asked for
 	s, err := newSearch(r, newProber(r.Setup).during(ctx).upTo(r.Card), true)
 	if err != nil {
 		return nil, err
@@ -139,7 +141,9 @@ func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 		return nil, err
 	}
 	long := today.Events() > longRun
-	if !long {
+	if long {
+		s.playAhead()
+	} else {
 		s.probeAhead()
 	}
 	p, err := s.recommend()
