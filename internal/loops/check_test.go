@@ -47,8 +47,12 @@ func (p *Player) check() error {
 		}
 	}
 	for set := range p.sets {
-		for size := range p.sets[set].fine {
-			if got, want := p.sets[set].fine[size].own, own[key{int32(set), uint64(size)}]; got != want {
+		for size := uint64(0); size < fineMost; size++ {
+			got, want := 0, own[key{int32(set), size}]
+			if bins := p.sets[set].fine[size/fineBins]; bins != nil {
+				got = bins[size%fineBins].own
+			}
+			if got != want {
 				return fmt.Errorf("%d holes of %d quanta in set %d, want %d", got, size, set, want)
 			}
 		}
