@@ -55,29 +55,18 @@ func (p *Probe) learn(peaks Peaks) { p.peaks, p.known = peaks, true }
 // Stays reports whether the run reserves no more than a limit that PyTorch does not know about, under
 // these allocator options.
 func (p *Probe) Stays(limit uint64, conf string) (bool, error) {
-	if conf != p.Setup.Allocator {
-		peak, err := p.Under(conf)
-		return peak <= limit, err
-	}
-	p.playing.Lock()
-	defer p.playing.Unlock()
-	switch {
-	case p.known:
-		return p.peaks.Reserved <= limit, nil
-	case limit <= p.over, p.PeakRequested > limit:
+	if conf == p.Setup.Allocator && (p.PeakRequested > limit || p.isOver(limit)) {
 		return false, nil
 	}
-	got, err := p.play(conf, 0, limit)
-	stays := got.PeakReserved <= limit
-	switch {
-	case err == nil:
-		p.learn(Peaks{got.PeakAllocated, got.PeakReserved})
-	case stays:
-		return false, err
-	default: // it was not played further
-		p.over = limit
-	}
-	return stays, nil
+	peak, err := p.Under(conf)
+	return peak <= limit, err
+}
+
+// isOver reports whether the run is known to reserve more than a limit.
+func (p *Probe) isOver(limit uint64) bool {
+	p.playing.Lock()
+	defer p.playing.Unlock()
+	return limit <= p.over
 }
 
 // settle plays the run within a limit, if its peaks are not known. As long as memory does not run out the

@@ -20,7 +20,7 @@ type recording struct {
 
 	segs  []int32 // by role
 	picks []pick
-	next  owner // the owner of the block that is freed next
+	next  owner   // the owner of the block that is freed next
 	made  []place // of what it made and has not freed, by owner
 	holey bool    // a role is that of a void
 	taken []owned

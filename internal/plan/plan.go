@@ -140,8 +140,8 @@ func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	if _, err := today.Peaks(); err != nil {
 		return nil, err
 	}
-	long := today.Events() > longRun
-	if long {
+	s.long = today.Events() > longRun
+	if s.long {
 		s.playAhead()
 	} else {
 		s.probeAhead()
@@ -153,7 +153,7 @@ func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if long {
+	if s.long {
 		p.Notes = append(p.Notes, "This run takes a long time to simulate, so levers and rejected settings are not shown.")
 		p.Ladder, err = s.ladder()
 		return p, err

@@ -5,6 +5,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"sync"
 
 	"snug/internal/estimate"
@@ -17,6 +18,7 @@ type search struct {
 	*prober
 	req     Request
 	exact   bool     // on this very card, not on one of its generation
+	long    bool     // its runs take long to play
 	kind    gpu.Card // what decides which kernels run
 	today   settings
 	target  int // effective batch
@@ -233,8 +235,14 @@ func (s *search) within(v settings, r room, fastest float64) ([]candidate, error
 // does.
 func (s *search) largest(v settings, r room) (int, error) {
 	low, high := -1, len(s.batches)
-	for high-low > 1 && !s.hopeless(v, r) {
+	if s.long {
+		high = s.possible(v, r)
+	}
+	for tries := 0; high-low > 1 && !s.hopeless(v, r); tries++ {
 		at := (low + high) / 2
+		if s.long && tries < 2 {
+			at = high - 1
+		}
 		c, err := s.timed(s.split(v, s.batches[at]))
 		if err != nil {
 			return -1, err
@@ -250,6 +258,16 @@ func (s *search) largest(v settings, r room) (int, error) {
 		}
 	}
 	return low, nil
+}
+
+// possible is the number of batches of a variant whose tensors alone are not too large for a room. To
+// know that a run is not played, and if it takes long to play, the largest of them are tried first: one of
+// these nearly always fits.
+func (s *search) possible(v settings, r room) int {
+	return sort.Search(len(s.batches), func(i int) bool {
+		c, err := s.timed(s.split(v, s.batches[i]))
+		return err == nil && c.probe.Exceeds(s.reservable(c.settings, r))
+	})
 }
 
 // hopeless reports whether settings are known to fit a room at no batch.
