@@ -71,13 +71,15 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 			p, err = nil, fmt.Errorf("simulating %s failed; this is a bug in snug: %v", s.Model.Title(), r)
 		}
 	}()
-	p = &Probe{Setup: s, tape: &cost.Tape{}, largest: largest}
+	p = &Probe{Setup: s, tape: cost.NewTape(), largest: largest}
 	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, MostEvents: eventsOf(&short), Stop: ctx.Err})
 	if err != nil {
 		return nil, beyond(s, 0, err)
 	}
+	p.tape.Finish()
 	made := runOf(result, false)
 	p.Floor, p.Weights = floors(made.trace, result.World.Tags)
+	result.World.DiscardTags()
 	p.uncertain = sync.OnceValue(p.uncertaintyOf(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
 	if made.loops != nil {
@@ -90,6 +92,7 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	}
 	if len(made.trace.Events) > mostKept || largest > 0 && p.known && p.PeakRequested > largest {
 		p.run = func() (*run, error) { return streamOf(&short, simulate.Options{Card: card, Brief: true, Folds: true}) }
+		result.World.DiscardTrace()
 	}
 	return p, nil
 }
