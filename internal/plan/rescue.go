@@ -94,12 +94,13 @@ type attempt struct {
 // list that cannot fit is simulated only if it might be that one.
 func (s *search) tryAll(x settings, levers []lever, lists [][]int) ([]int, attempt) {
 	tried := make([]attempt, len(lists))
-	inTurn(len(lists), func(i int) {
+	inTurn(len(lists), func(i int) bool {
 		y := x
 		for _, l := range lists[i] {
 			levers[l].pull(&y)
 		}
 		tried[i] = s.try(y, true)
+		return !tried[i].fits
 	})
 	if i := slices.IndexFunc(tried, func(t attempt) bool { return t.fits }); i >= 0 {
 		return lists[i], tried[i]
