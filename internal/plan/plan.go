@@ -127,8 +127,6 @@ func Search(r Request) (*Plan, error) { return SearchContext(context.Background(
 
 // SearchContext is Search that ends with the context.
 func SearchContext(ctx context.Context, r Request) (*Plan, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // of what was begun ahead and nobody asked for
 	s, err := newSearch(r, newProber(r.Setup).during(ctx).upTo(r.Card), true)
 	if err != nil {
 		return nil, err
@@ -142,7 +140,9 @@ func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	}
 	s.long = today.Events() > longRun
 	if s.long {
-		s.playAhead()
+		done := make(chan struct{})
+		defer close(done)
+		s.playAhead(done)
 	} else {
 		s.probeAhead()
 	}
