@@ -90,35 +90,6 @@ func (w *watch) record(p *Player, b *body, done, turns int) {
 	w.rec = c
 }
 
-// cleared is n zero places, in the room of others if there is enough.
-func cleared(old []place, n int) []place {
-	old = slices.Grow(old[:0], n)[:n]
-	clear(old)
-	return old
-}
-
-// madeAt is where made has the place of a copy, -1 if another iteration made it.
-func (c *recording) madeAt(x owner) int {
-	turn := x.copy
-	if c.body.loop.Down {
-		turn = -turn
-	}
-	if turn < 0 || turn >= c.turns {
-		return -1
-	}
-	return turn*len(c.body.owned) + int(x.slot)
-}
-
-// madeBy is the opposite.
-func (c *recording) madeBy(k int) owner {
-	slots := len(c.body.owned)
-	x := owner{int32(k % slots), k / slots}
-	if c.body.loop.Down {
-		x.copy = -x.copy
-	}
-	return x
-}
-
 // join gives a segment a role.
 func (c *recording) join(p *Player, i int32, r role) int32 {
 	s := &p.segs[i]
