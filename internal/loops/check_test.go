@@ -46,14 +46,18 @@ func (p *Player) check() error {
 			return fmt.Errorf("layout %d has %d members, want %d", n, l.members.count, shared[int32(n)])
 		}
 	}
+	for k, want := range own {
+		if got := p.sets[k.set].bin(k.size).own; got != want {
+			return fmt.Errorf("%d holes of %d quanta in set %d, want %d", got, k.size, k.set, want)
+		}
+	}
 	for set := range p.sets {
-		for size := uint64(0); size < fineMost; size++ {
-			got, want := 0, own[key{int32(set), size}]
-			if bins := p.sets[set].fine[size/fineBins]; bins != nil {
-				got = bins[size%fineBins].own
-			}
-			if got != want {
-				return fmt.Errorf("%d holes of %d quanta in set %d, want %d", got, size, set, want)
+		for n, bins := range p.sets[set].fine {
+			for i := 0; bins != nil && i < fineBins; i++ {
+				size := uint64(n*fineBins + i)
+				if got, want := bins[i].own, own[key{int32(set), size}]; got != want {
+					return fmt.Errorf("%d holes of %d quanta in set %d, want %d", got, size, set, want)
+				}
 			}
 		}
 		for i, size := range p.sets[set].sizes {
