@@ -28,6 +28,8 @@ func (in *interpreter) withs(items []pysrc.WithItem, body []pysrc.Stmt) (sig sig
 		return sig
 	case *instance:
 		return in.withInstance(c, items, body)
+	case *iterator:
+		return in.withGenerator(c, items, body)
 	}
 	if items[0].As != nil {
 		in.store(items[0].As, hold(v))
@@ -59,6 +61,21 @@ func (in *interpreter) withInstance(o *instance, items []pysrc.WithItem, body []
 	}
 	sig := in.withs(items[1:], body)
 	drop(in.callMethod(o, "__exit__", nil, nil, nil))
+	return sig
+}
+
+// withGenerator is a function with a yield under contextlib.contextmanager: it runs up to its yield, then the
+// block, then the rest of it.
+func (in *interpreter) withGenerator(it *iterator, items []pysrc.WithItem, body []pysrc.Stmt) signal {
+	entered, _ := it.next()
+	if items[0].As != nil {
+		in.store(items[0].As, entered)
+	} else {
+		drop(entered)
+	}
+	sig := in.withs(items[1:], body)
+	rest, _ := it.next()
+	drop(rest)
 	return sig
 }
 

@@ -43,7 +43,7 @@ func (in *interpreter) callName(path string, a arguments) value {
 	case modelClass(path):
 		return in.newNetwork(a)
 	case strings.HasPrefix(path, "torch.optim.lr_scheduler."), strings.HasPrefix(path, "transformers.get_"), strings.HasPrefix(path, "transformers.optimization.get_"):
-		return unknown{}
+		return newScheduler(a)
 	case strings.HasPrefix(path, "torch.optim."):
 		return in.newOptimizer(path, a)
 	}

@@ -17,6 +17,7 @@ type network struct {
 	dtype  shadow.DType
 	mode   Mode
 	copied bool // a copy whose parameters stay where they are made
+	own    dict // attributes that were set on it, such as another forward
 }
 
 // release keeps the parameters: a script that deletes its model ends.
@@ -45,6 +46,9 @@ func (n *network) there(in *interpreter) Net {
 }
 
 func (n *network) attr(in *interpreter, name string) (value, bool) {
+	if v, ok := n.own.get(name); ok {
+		return hold(v), true
+	}
 	switch name {
 	case "config":
 		return &configValue{of: n}, true
@@ -62,6 +66,7 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 
 // set is model.name = v.
 func (n *network) set(_ *interpreter, name string, v value) {
+	n.own.set(name, hold(v))
 	if name == "use_cache" {
 		if on, ok := v.(bool); ok {
 			n.mode.NoCache = !on
@@ -81,7 +86,9 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	case "eval":
 		n.mode.Eval = true
 		return hold(n)
-	case "forward", "__call__":
+	case "forward":
+		return in.forwardNetwork(n, a)
+	case "__call__":
 		return in.callNetwork(n, a)
 	case "parameters":
 		return &list{items: n.parameters(in)}
@@ -189,8 +196,16 @@ func (n *network) state(in *interpreter) value {
 	return d
 }
 
-// callNetwork is model(…).
+// callNetwork is model(…): its forward, or the one that it was given instead.
 func (in *interpreter) callNetwork(n *network, a arguments) value {
+	if f, ok := n.own.get("forward"); ok {
+		return in.invoke(f, a.held())
+	}
+	return in.forwardNetwork(n, a)
+}
+
+// forwardNetwork runs the model's own forward.
+func (in *interpreter) forwardNetwork(n *network, a arguments) value {
 	net := n.there(in)
 	b, made := in.modelBatch(a)
 	mode := n.mode
@@ -257,7 +272,7 @@ func record(out family.Outputs) value {
 		d.set("last_hidden_state", out.Hidden)
 	}
 	if len(out.Cache) > 0 {
-		cache := &list{}
+		cache := &list{opaque: true}
 		for _, t := range out.Cache {
 			cache.items = append(cache.items, t)
 		}

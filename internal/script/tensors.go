@@ -178,6 +178,7 @@ func init() {
 		"new_zeros": newLike, "new_ones": newLike,
 		"masked_fill": maskedFill, "gather": gathers, "chunk": chunks, "expand": expands, "pow": scalar("**"),
 	}
+	registerTensorMethods()
 }
 
 func requiresGrad(_ *interpreter, t *shadow.Tensor, a arguments) value {
