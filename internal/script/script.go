@@ -44,6 +44,7 @@ type Run struct {
 	Optimizer    string                                   // where the script leaves it open
 	Autocast     shadow.DType                             // where the script leaves it open
 	Settings     map[string]any                           // the arguments of a trainer that has no script
+	Whole        bool                                     // every batch of loaders whose length is known is gone through
 	Build        func(dtype shadow.DType) (Net, error)    // puts a model onto the card
 	Mark         func(Phase)                              // told what comes next
 	Import       func(module string) (*pysrc.File, error) // a module beside the script; fs.ErrNotExist where there is none

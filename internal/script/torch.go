@@ -91,7 +91,7 @@ func registerTorch() {
 		"torch.cat": concatenated(shadow.Cat), "torch.stack": concatenated(shadow.Stack), "torch.concat": concatenated(shadow.Cat),
 		"torch.log_softmax": onTensor("log_softmax"), "torch.nn.functional.log_softmax": onTensor("log_softmax"),
 		"torch.softmax": onTensor("softmax"), "torch.nn.functional.softmax": onTensor("softmax"),
-		"torch.argmax": onTensor("argmax"), "torch.mean": onTensor("mean"), "torch.sum": onTensor("sum"),
+		"torch.argmax": onTensor("argmax"), "torch.max": onTensor("max"), "torch.mean": onTensor("mean"), "torch.sum": onTensor("sum"),
 		"torch.exp": onTensor("exp"), "torch.sigmoid": onTensor("sigmoid"), "torch.tanh": onTensor("tanh"),
 		"peft.get_peft_model": firstArgument, "peft.prepare_model_for_kbit_training": firstArgument,
 		"transformers.set_seed": nothing, "gc.collect": nothing,

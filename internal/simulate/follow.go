@@ -14,6 +14,7 @@ type Loop struct {
 	File     *pysrc.File
 	Args     []string                                 // of its command line
 	Settings map[string]any                           // what a trainer's arguments are set to
+	Whole    bool                                     // every turn is run, for a comparison with a recording
 	Import   func(module string) (*pysrc.File, error) // reads a module beside it
 }
 
@@ -21,7 +22,7 @@ type Loop struct {
 func (r *run) follow() error {
 	l := r.o.Loop
 	res, err := script.Follow(script.Run{
-		World: r.w, File: l.File, Args: l.Args, Settings: l.Settings, Import: l.Import,
+		World: r.w, File: l.File, Args: l.Args, Settings: l.Settings, Import: l.Import, Whole: l.Whole,
 		Batch: r.s.Batch, Seq: r.s.Seq, Fields: r.fields(), Accumulation: r.s.Accumulation,
 		Optimizer: r.s.Optimizer, Autocast: autocastType(r.s.Precision),
 		Build: r.build, Mark: r.markPhase,

@@ -158,6 +158,7 @@ func TestRecordedLoops(t *testing.T) {
 			d := rec.Busiest()
 			want := afterConstant(moments(d.Trace, func(event int) string { return frames(rec, d, event) }))
 			s, loop := p.setup(t)
+			loop.Whole = true
 			got := simulatedWith(t, s, Options{Loop: loop})
 			compare(t, got[:len(got)-1], want[:len(want)-1]) // without what the end of the process frees
 		})
