@@ -260,7 +260,7 @@ func (in *interpreter) moduleMethod(o *instance, name string, a arguments) value
 
 // newNetwork is a model class called, or one of its from_… methods.
 func (in *interpreter) newNetwork(a arguments) value {
-	n := &network{}
+	n := &network{dtype: in.dtype, here: in.device == "cuda" && in.BuildHere != nil}
 	for _, name := range []string{"dtype", "torch_dtype"} {
 		if dt, ok := a.or(-1, name, nil).(dtypeValue); ok {
 			n.dtype = shadow.DType(dt)
@@ -269,7 +269,9 @@ func (in *interpreter) newNetwork(a arguments) value {
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		n.mode.NoCache = !cache
 	}
-	n.mode.Eval = false
+	if n.here {
+		n.there(in)
+	}
 	return n
 }
 

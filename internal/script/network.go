@@ -14,6 +14,7 @@ import (
 type network struct {
 	refs
 	net    Net
+	here   bool // made on the card itself
 	dtype  shadow.DType
 	mode   Mode
 	copied bool // a copy whose parameters stay where they are made
@@ -36,7 +37,11 @@ func (c *configValue) attr(_ *interpreter, name string) (value, bool) {
 // there is the model on the card.
 func (n *network) there(in *interpreter) Net {
 	if n.net == nil {
-		net, err := in.Build(n.dtype)
+		build := in.Build
+		if n.here {
+			build = in.BuildHere
+		}
+		net, err := build(n.dtype)
 		if err != nil {
 			panic(err)
 		}

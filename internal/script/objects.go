@@ -3,6 +3,7 @@
 package script
 
 import (
+	"cmp"
 	"strings"
 
 	"snug/internal/shadow"
@@ -15,6 +16,9 @@ func registerObjects() {
 		aliases[name] = "accelerate"
 	}
 	natives["snug.note"] = noted
+	natives["torch.set_default_dtype"] = setDefaultType
+	natives["torch.get_default_dtype"] = defaultType
+	natives["torch.set_default_device"] = setDefaultDevice
 	natives["builtins.slice"] = newSlice
 	natives["snug.parameters_of"] = parametersOf
 	natives["torch.is_floating_point"] = isFloating
@@ -153,4 +157,26 @@ func newSlice(_ *interpreter, a arguments) value {
 		return &slice{hi: a.pos[0]}
 	}
 	return &slice{a.or(0, "", nil), a.or(1, "", nil), a.or(2, "", nil)}
+}
+
+func setDefaultType(in *interpreter, a arguments) value {
+	if dt, ok := a.or(0, "d", nil).(dtypeValue); ok {
+		in.dtype = shadow.DType(dt)
+	}
+	if in.dtype == shadow.Float32 {
+		in.dtype = shadow.None
+	}
+	return nil
+}
+
+func setDefaultDevice(in *interpreter, a arguments) value {
+	in.device = ""
+	if d := a.or(0, "device", nil); d != nil {
+		in.device = deviceOf(d)
+	}
+	return nil
+}
+
+func defaultType(in *interpreter, _ arguments) value {
+	return dtypeValue(cmp.Or(in.dtype, shadow.Float32))
 }

@@ -46,6 +46,7 @@ type Run struct {
 	Settings     map[string]any                           // the arguments of a trainer that has no script
 	Whole        bool                                     // every batch of loaders whose length is known is gone through
 	Build        func(dtype shadow.DType) (Net, error)    // puts a model onto the card
+	BuildHere    func(dtype shadow.DType) (Net, error)    // makes one there, as under a device's context
 	Mark         func(Phase)                              // told what comes next
 	Import       func(module string) (*pysrc.File, error) // a module beside the script; fs.ErrNotExist where there is none
 

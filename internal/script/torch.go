@@ -105,6 +105,7 @@ func isFalse(*interpreter, arguments) value { return false }
 
 func firstArgument(_ *interpreter, a arguments) value { return hold(a.or(0, "model", nil)) }
 
+// newDevice is torch.device(…), by the name of its kind.
 func newDevice(_ *interpreter, a arguments) value {
 	if s, ok := a.or(0, "", "cuda").(string); ok {
 		return s
@@ -142,7 +143,7 @@ func made(name string) func(*interpreter, arguments) value {
 		if t.size == nil {
 			return unknown{}
 		}
-		if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" {
+		if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" || !ok && in.device == "cuda" {
 			return in.onto(t)
 		}
 		return t
@@ -190,7 +191,7 @@ func newTensor(in *interpreter, a arguments) value {
 	if dt, ok := a.or(-1, "dtype", nil).(dtypeValue); ok {
 		t.dtype = shadow.DType(dt)
 	}
-	if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" {
+	if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" || !ok && in.device == "cuda" {
 		return in.onto(t)
 	}
 	return t
@@ -223,7 +224,10 @@ func randomSplit(_ *interpreter, a arguments) value {
 
 func clipNorm(in *interpreter, a arguments) value {
 	in.mark(Update)
-	train.ClipGradNorm(in.World, in.tensors(a.or(0, "parameters", nil)))
+	checked, _ := a.or(3, "error_if_nonfinite", false).(bool)
+	if norm := train.ClippedNorm(in.World, in.tensors(a.or(0, "parameters", nil)), checked); norm != nil {
+		return norm
+	}
 	return unknown{}
 }
 

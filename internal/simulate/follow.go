@@ -25,7 +25,7 @@ func (r *run) follow() error {
 		World: r.w, File: l.File, Args: l.Args, Settings: l.Settings, Import: l.Import, Whole: l.Whole,
 		Batch: r.s.Batch, Seq: r.s.Seq, Fields: r.fields(), Accumulation: r.s.Accumulation,
 		Optimizer: r.s.Optimizer, Autocast: autocastType(r.s.Precision),
-		Build: r.build, Mark: r.markPhase,
+		Build: r.build, BuildHere: r.buildHere, Mark: r.markPhase,
 	})
 	if err != nil {
 		return err
@@ -69,9 +69,16 @@ func (r *run) build(dt shadow.DType) (script.Net, error) {
 	return n, nil
 }
 
+// buildHere makes a model in the card's memory.
+func (r *run) buildHere(dt shadow.DType) (script.Net, error) {
+	r.here = true
+	defer func() { r.here = false }()
+	return r.build(dt)
+}
+
 // hosted reports whether the model is made in the host's memory, as from_config and from_pretrained do.
 func (r *run) hosted() bool {
-	return r.calling != nil && r.s.Quantization == nil && r.s.Dist == nil
+	return !r.here && r.calling != nil && r.s.Quantization == nil && r.s.Dist == nil
 }
 
 // net is a model that a script calls.

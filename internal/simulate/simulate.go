@@ -95,6 +95,7 @@ type run struct {
 	tokens  [][]int                          // of each micro-batch of each step, where they vary
 	opening map[family.Shape]*shadow.Passage // the first micro-batch of that shape, which every such step begins with
 	calling *family.Calling                  // how the model is called, where a script calls it
+	here    bool                             // the script makes its model on the card
 	weights shadow.DType                     // of the model that the script loads; None where the setup says
 	notes   []string                         // what of that script is not followed
 }
