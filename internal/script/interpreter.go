@@ -14,7 +14,7 @@ import (
 // Bounds on what a script may do before it is given up.
 const (
 	maxStatements = 400_000
-	maxDepth      = 60
+	maxDepth      = 150
 )
 
 // interpreter follows one script.

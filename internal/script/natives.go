@@ -234,33 +234,9 @@ func stringMethod(s, name string, a arguments) value {
 	return unknown{}
 }
 
-// moduleMethod is a method that an object has from nn.Module, or from a base that is not known.
-func (in *interpreter) moduleMethod(o *instance, name string, a arguments) value {
-	name = strings.TrimPrefix(name, "super.")
-	switch name {
-	case "__init__", "register_buffer", "save_hyperparameters", "log", "log_dict", "print":
-		return nil
-	case "to", "cuda", "half", "bfloat16", "float", "train", "eval", "requires_grad_", "zero_grad", "gradient_checkpointing_enable":
-		for _, v := range o.attrs.vals {
-			if n, ok := v.(*network); ok {
-				drop(n.call(in, name, a))
-			}
-		}
-		return hold(o)
-	case "parameters", "named_parameters", "state_dict":
-		for _, v := range o.attrs.vals {
-			if n, ok := v.(*network); ok {
-				return n.call(in, name, a)
-			}
-		}
-		return &list{}
-	}
-	return unknown{}
-}
-
 // newNetwork is a model class called, or one of its from_… methods.
 func (in *interpreter) newNetwork(a arguments) value {
-	n := &network{dtype: in.dtype, here: in.device == "cuda" && in.BuildHere != nil}
+	n := &network{dtype: in.dtype, here: in.device == "cuda" && in.BuildAs != nil}
 	for _, name := range []string{"dtype", "torch_dtype"} {
 		if dt, ok := a.or(-1, name, nil).(dtypeValue); ok {
 			n.dtype = shadow.DType(dt)

@@ -3,6 +3,7 @@
 package script
 
 import (
+	"cmp"
 	"strings"
 
 	"snug/internal/family"
@@ -16,6 +17,7 @@ type network struct {
 	net    Net
 	here   bool // made on the card itself
 	dtype  shadow.DType
+	casted shadow.DType // what it was cast to before it came onto the card
 	mode   Mode
 	copied bool // a copy whose parameters stay where they are made
 	own    dict // attributes that were set on it, such as another forward
@@ -37,17 +39,20 @@ func (c *configValue) attr(_ *interpreter, name string) (value, bool) {
 // there is the model on the card.
 func (n *network) there(in *interpreter) Net {
 	if n.net == nil {
-		build := in.Build
-		if n.here {
-			build = in.BuildHere
-		}
-		net, err := build(n.dtype)
+		net, err := n.build(in)
 		if err != nil {
 			panic(err)
 		}
 		n.net = net
 	}
 	return n.net
+}
+
+func (n *network) build(in *interpreter) (Net, error) {
+	if n.here || n.casted != shadow.None {
+		return in.BuildAs(Making{DType: n.dtype, Cast: n.casted, Here: n.here})
+	}
+	return in.Build(n.dtype)
 }
 
 func (n *network) attr(in *interpreter, name string) (value, bool) {
@@ -64,7 +69,7 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 	case "training":
 		return !n.mode.Eval, true
 	case "dtype":
-		return dtypeValue(n.dtype), true
+		return dtypeValue(cmp.Or(n.casted, n.dtype)), true
 	}
 	return nil, false
 }
@@ -165,14 +170,9 @@ func (n *network) move(in *interpreter, name string, a arguments) value {
 
 // cast changes the type of the parameters, on the card one by one.
 func (n *network) cast(_ *interpreter, dt shadow.DType) {
-	n.dtype = dt
-	if n.net == nil {
-		return
-	}
-	for _, p := range n.net.Parameters() {
-		if p.DType() != dt {
-			p.CastInPlace(dt)
-		}
+	n.casted = dt
+	if n.net != nil {
+		n.net.Cast(dt)
 	}
 }
 

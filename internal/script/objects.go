@@ -15,7 +15,17 @@ func registerObjects() {
 	for _, name := range []string{"accelerate.utils", "accelerate.accelerator", "accelerate.data_loader", "accelerate.state", "accelerate.optimizer", "accelerate.utils.operations"} {
 		aliases[name] = "accelerate"
 	}
+	for _, name := range []string{"lightning.callbacks", "lightning.core", "lightning.trainer", "lightning.plugins", "lightning.plugins.precision", "lightning.utilities", "lightning.utilities.seed"} {
+		aliases[name] = "lightning"
+	}
+	aliases["lightning.fabric.utilities"] = "lightning.fabric"
 	natives["snug.note"] = noted
+	natives["snug.unknown"] = func(*interpreter, arguments) value { return unknown{} }
+	natives["snug.caller_arguments"] = callerArguments
+	natives["snug.modes"] = modesOf
+	natives["snug.set_modes"] = setModes
+	natives["snug.toggled"] = toggled
+	natives["snug.to_last"] = toLast
 	natives["torch.set_default_dtype"] = setDefaultType
 	natives["torch.get_default_dtype"] = defaultType
 	natives["torch.set_default_device"] = setDefaultDevice

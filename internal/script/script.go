@@ -21,6 +21,8 @@ import (
 type Net interface {
 	// Parameters lists them, frozen ones too, in the model's own order.
 	Parameters() []*shadow.Tensor
+	// Cast is model.to(dtype).
+	Cast(dtype shadow.DType)
 	// Call runs forward. Its results are the caller's.
 	Call(b family.Batch, mode Mode) family.Outputs
 }
@@ -46,10 +48,17 @@ type Run struct {
 	Settings     map[string]any                           // the arguments of a trainer that has no script
 	Whole        bool                                     // every batch of loaders whose length is known is gone through
 	Build        func(dtype shadow.DType) (Net, error)    // puts a model onto the card
-	BuildHere    func(dtype shadow.DType) (Net, error)    // makes one there, as under a device's context
+	BuildAs      func(m Making) (Net, error)              // does so otherwise
 	Mark         func(Phase)                              // told what comes next
 	Import       func(module string) (*pysrc.File, error) // a module beside the script; fs.ErrNotExist where there is none
 
+}
+
+// Making says how a model is made.
+type Making struct {
+	DType shadow.DType // as it is made; None where the setup says
+	Cast  shadow.DType // what it is cast to before it comes onto the card, if not None
+	Here  bool         // it is made on the card itself, as under a device's context
 }
 
 // Phase is a part of a run.

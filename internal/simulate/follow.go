@@ -7,6 +7,7 @@ import (
 	"snug/internal/pysrc"
 	"snug/internal/script"
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // Loop is a training script whose loop is followed in place of our own.
@@ -25,7 +26,7 @@ func (r *run) follow() error {
 		World: r.w, File: l.File, Args: l.Args, Settings: l.Settings, Import: l.Import, Whole: l.Whole,
 		Batch: r.s.Batch, Seq: r.s.Seq, Fields: r.fields(), Accumulation: r.s.Accumulation,
 		Optimizer: r.s.Optimizer, Autocast: autocastType(r.s.Precision),
-		Build: r.build, BuildHere: r.buildHere, Mark: r.markPhase,
+		Build: r.build, BuildAs: r.buildAs, Mark: r.markPhase,
 	})
 	if err != nil {
 		return err
@@ -59,21 +60,24 @@ func (r *run) build(dt shadow.DType) (script.Net, error) {
 	if err := r.loadModel(); err != nil {
 		return nil, err
 	}
+	if r.cast != shadow.None {
+		r.builder.Convert(r.cast)
+	}
 	if r.hosted() {
 		r.builder.ToCard()
 	}
-	n := &net{r: r, model: r.model, params: r.builder.Parameters()}
+	n := &net{r: r, model: r.model, params: r.builder.Parameters(), builder: r.builder}
 	if was != nil {
 		r.builder = was
 	}
 	return n, nil
 }
 
-// buildHere makes a model in the card's memory.
-func (r *run) buildHere(dt shadow.DType) (script.Net, error) {
-	r.here = true
-	defer func() { r.here = false }()
-	return r.build(dt)
+// buildAs loads a model that is made on the card, or cast before it comes there.
+func (r *run) buildAs(m script.Making) (script.Net, error) {
+	r.here, r.cast = m.Here, m.Cast
+	defer func() { r.here, r.cast = false, shadow.None }()
+	return r.build(m.DType)
 }
 
 // hosted reports whether the model is made in the host's memory, as from_config and from_pretrained do.
@@ -83,10 +87,14 @@ func (r *run) hosted() bool {
 
 // net is a model that a script calls.
 type net struct {
-	r      *run
-	model  family.Model
-	params []*shadow.Tensor
+	r       *run
+	model   family.Model
+	params  []*shadow.Tensor
+	builder *nn.Builder
 }
+
+// Cast is model.to(dtype) on the card.
+func (n *net) Cast(dt shadow.DType) { n.builder.Convert(dt) }
 
 func (n *net) Parameters() []*shadow.Tensor { return n.params }
 

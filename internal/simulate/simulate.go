@@ -96,6 +96,7 @@ type run struct {
 	opening map[family.Shape]*shadow.Passage // the first micro-batch of that shape, which every such step begins with
 	calling *family.Calling                  // how the model is called, where a script calls it
 	here    bool                             // the script makes its model on the card
+	cast    shadow.DType                     // what the script casts its model to before it comes onto the card
 	weights shadow.DType                     // of the model that the script loads; None where the setup says
 	notes   []string                         // what of that script is not followed
 }

@@ -69,9 +69,17 @@ func (b *Builder) ParametersInsideOut() []*shadow.Tensor {
 	return scopeOf(b.all).visitInside(make([]*shadow.Tensor, 0, len(b.all)))
 }
 
-// ToCard is model.to("cuda"): modules inside out, a module's buffers after its parameters. A buffer follows
+// ToCard is model.to("cuda").
+func (b *Builder) ToCard() { b.apply((*shadow.Tensor).Fill) }
+
+// Convert is model.to(dtype) with its buffers, on the card or before it comes there.
+func (b *Builder) Convert(dt shadow.DType) {
+	b.apply(func(t *shadow.Tensor) { t.CastInPlace(dt) })
+}
+
+// apply is nn.Module._apply: modules inside out, a module's buffers after its parameters. A buffer follows
 // the parameter that was made before it.
-func (b *Builder) ToCard() {
+func (b *Builder) apply(f func(*shadow.Tensor)) {
 	after := map[*shadow.Tensor][]*shadow.Tensor{}
 	var last *shadow.Tensor
 	for _, t := range b.made {
@@ -81,16 +89,15 @@ func (b *Builder) ToCard() {
 			after[last] = append(after[last], t)
 		}
 	}
-	fill(after[nil])
-	for _, p := range b.ParametersInsideOut() {
-		p.Fill()
-		fill(after[p])
+	all := func(ts []*shadow.Tensor) {
+		for _, t := range ts {
+			f(t)
+		}
 	}
-}
-
-func fill(ts []*shadow.Tensor) {
-	for _, t := range ts {
-		t.Fill()
+	all(after[nil])
+	for _, p := range b.ParametersInsideOut() {
+		f(p)
+		all(after[p])
 	}
 }
 
