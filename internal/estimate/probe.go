@@ -67,7 +67,7 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 		}
 	}()
 	p = &Probe{Setup: s, tape: &cost.Tape{}}
-	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, MostEvents: eventsOf(&short), Stop: ctx.Err})
+	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, MaxEvents: eventsOf(&short), Stop: ctx.Err})
 	if err != nil {
 		return nil, beyond(s, 0, err)
 	}
@@ -75,25 +75,28 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	p.Floor, p.Weights = floors(made.trace, result.World.Tags)
 	p.uncertain = sync.OnceValue(p.uncertaintyOf(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
+	if simulate.Follows(s) {
+		p.last = -1 // its steps are not alike
+	}
 	if made.loops != nil {
 		p.loops = made.loops.Len()
 	}
 	if err := p.measure(largest); err != nil {
 		return nil, err
 	}
-	if len(made.trace.Events) > mostKept || largest > 0 && p.PeakRequested > largest {
+	if len(made.trace.Events) > maxKept || largest > 0 && p.PeakRequested > largest {
 		p.run = func() (*run, error) { return streamOf(&short, simulate.Options{Card: card, Brief: true, Folds: true}) }
 	}
 	return p, nil
 }
 
-// mostKept is how long a stream may be for a probe to keep it, and not to make it
+// maxKept is how long a stream may be for a probe to keep it, and not to make it
 // again when it is asked for: a search has dozens of them. Those that fit no card are
 // hardly ever asked for.
-const mostKept = 1 << 19
+const maxKept = 1 << 19
 
 func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
-	o.MostEvents = eventsOf(s)
+	o.MaxEvents = eventsOf(s)
 	result, err := simulate.Run(s, o)
 	if err != nil {
 		return nil, beyond(s, 0, err)
@@ -235,7 +238,7 @@ func (p *Probe) play(conf string, limit, most uint64) (got played, err error) {
 	if err != nil {
 		return got, err
 	}
-	o := playing{most: most, work: mostTried}
+	o := playing{most: most, work: maxTried}
 	switch {
 	case p.last < 0:
 	case limit == 0: // the last step is as the one before

@@ -39,7 +39,7 @@ type owner struct {
 	copy int
 }
 
-var nobody = owner{slot: none}
+var noOwner = owner{slot: none}
 
 // owned is the place of a copy.
 type owned struct {
@@ -81,7 +81,7 @@ func (w *watch) record(p *Player, b *body, done, turns int) {
 			turns: turns, start: w.sum, most: math.MinInt64, mostAsked: math.MinInt64,
 			roles: c.roles[:0], guards: c.guards[:0], ties: c.ties[:0], deeper: c.deeper[:0],
 		},
-		body: b, first: b.loop.Copy(done), left: turns, next: nobody,
+		body: b, first: b.loop.Copy(done), left: turns, next: noOwner,
 		below: c.below, segs: c.segs[:0], picks: c.picks[:0], made: map[owner]place{}, taken: c.taken[:0],
 		was: c.was[:0], deeps: c.deeps[:0], dead: c.dead[:0],
 		allocated: p.allocated, requested: p.requested,
@@ -112,12 +112,12 @@ func (c *recording) join(p *Player, i int32, r role) int32 {
 // counts counts roles, those apart of pieces that were gone again.
 func (c *recording) counts(n int) {
 	c.count += n
-	c.broken = c.broken || c.count > mostRoles
+	c.broken = c.broken || c.count > maxRoles
 }
 
-// mostRoles limits the roles of a shortcut. One with more roles touches at least a segment per iteration
+// maxRoles limits the roles of a shortcut. One with more roles touches at least a segment per iteration
 // and saves little.
-const mostRoles = 128
+const maxRoles = 128
 
 // chosen notes the choice of a hole, and what it hung on.
 func (c *recording) chosen(p *Player, r *request, got uint64, at place, grown bool) {
@@ -209,12 +209,12 @@ func hasHole(marks []mark, size uint64) bool {
 // freed notes a freed block. If these iterations did not make it, its place has to be the same again.
 func (c *recording) freed(p *Player, at place) {
 	x := c.next
-	c.next = nobody
+	c.next = noOwner
 	i := p.segs[at.seg-1].role - 1
 	if i < 0 {
 		i = c.join(p, at.seg-1, role{how: locate, owner: x, at: at.at})
 	}
-	if x == nobody {
+	if x == noOwner {
 		return
 	}
 	if _, ok := c.made[x]; ok {

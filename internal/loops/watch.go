@@ -159,7 +159,7 @@ func (w *watch) turned(p *Player, done int) {
 	if c := w.rec; c != nil {
 		switch c.left--; {
 		case c.broken:
-			if c.count > mostRoles {
+			if c.count > maxRoles {
 				w.limit = c.turns - 1
 			}
 			w.stop(p)

@@ -56,6 +56,7 @@ func (c *contextValue) within(in *interpreter, body func()) {
 		return
 	}
 	if c.autocast {
+		in.result.Autocasts = in.result.Autocasts || c.dtype != shadow.None
 		in.World.Autocast(c.dtype, body)
 		return
 	}

@@ -121,6 +121,7 @@ func (in *interpreter) batches(l *loader) *iterator {
 			if l.last > 0 && i == l.size {
 				n = l.last
 			}
+			in.nextLength(l)
 			return in.oneBatch(l, n), true
 		},
 		skip: func() bool {
@@ -131,6 +132,20 @@ func (in *interpreter) batches(l *loader) *iterator {
 			return true
 		},
 		end: func() { drop(l) },
+	}
+}
+
+// nextLength makes the batch that comes as long as it is, where lengths vary.
+func (in *interpreter) nextLength(l *loader) {
+	if len(in.Lengths) == 0 || !in.World.GradEnabled() {
+		return
+	}
+	in.Seq = in.Lengths[min(in.fetched, len(in.Lengths)-1)]
+	in.fetched++
+	for i := range in.Fields {
+		if f := &in.Fields[i]; len(f.Size) > 1 {
+			f.Size[1] = in.Seq
+		}
 	}
 }
 
@@ -180,9 +195,9 @@ func (in *interpreter) collated(l *loader, n int) value {
 
 // tried calls a function of the script for what it shows of a batch.
 func (in *interpreter) tried(f *function, a arguments) value {
-	notes := len(in.notes)
+	notes := len(in.result.Notes)
 	v := in.run(f, a)
-	in.notes = in.notes[:notes]
+	in.result.Notes = in.result.Notes[:notes]
 	return v
 }
 

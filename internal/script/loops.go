@@ -22,9 +22,9 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 	}
 	drop(over)
 	defer drop(it)
-	before, last := in.updates, false
+	before, last := in.result.Updates, false
 	for i := 0; ; i++ {
-		if !last && in.enough(it, i, in.updates-before) {
+		if !last && in.enough(it, i, in.result.Updates-before) {
 			if it.skip == nil || !it.skip() {
 				return goOn
 			}
@@ -46,6 +46,9 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 
 // enough reports whether a loop need not run turn i, after so many updates in it.
 func (in *interpreter) enough(it *iterator, i, updates int) bool {
+	if n := len(in.Lengths); n > 0 && updates > 0 {
+		return in.fetched >= n
+	}
 	switch {
 	case in.Whole && it.size >= 0:
 		return i >= maxRange
@@ -60,7 +63,7 @@ func (in *interpreter) enough(it *iterator, i, updates int) bool {
 }
 
 func (in *interpreter) whiles(s *pysrc.While) signal {
-	before := in.updates
+	before := in.result.Updates
 	for i := 0; ; i++ {
 		test := in.eval1(s.Test)
 		yes, known := truth(test)
@@ -68,7 +71,7 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 		if known && !yes {
 			return in.block(s.Else)
 		}
-		updates := in.updates - before
+		updates := in.result.Updates - before
 		if updates >= 2*enoughUpdates || updates == 0 && i >= maxTurns || !known && i >= 1 {
 			return goOn
 		}

@@ -105,6 +105,7 @@ func (in *interpreter) listMethod(l *list, name string, a arguments) value {
 	v := a.or(0, "", nil)
 	switch name {
 	case "append", "add", "appendleft":
+		in.grow(1)
 		l.items = append(l.items, hold(v))
 	case "extend", "update":
 		l.items = append(l.items, in.items(v, 0)...)
@@ -187,7 +188,7 @@ func (in *interpreter) dictMethod(d *dict, name string, a arguments) value {
 		return out
 	case "clear":
 		vals := d.vals
-		d.keys, d.vals = nil, nil
+		d.keys, d.vals, d.index = nil, nil, nil
 		dropAll(vals)
 		return nil
 	case "to":
@@ -236,7 +237,7 @@ func stringMethod(s, name string, a arguments) value {
 
 // newNetwork is a model class called, or one of its from_… methods.
 func (in *interpreter) newNetwork(a arguments) value {
-	n := &network{dtype: in.dtype, here: in.device == "cuda" && in.BuildAs != nil}
+	n := &network{dtype: in.dtype, here: in.device == "cuda"}
 	for _, name := range []string{"dtype", "torch_dtype"} {
 		if dt, ok := a.or(-1, name, nil).(dtypeValue); ok {
 			n.dtype = shadow.DType(dt)

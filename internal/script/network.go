@@ -39,20 +39,9 @@ func (c *configValue) attr(_ *interpreter, name string) (value, bool) {
 // there is the model on the card.
 func (n *network) there(in *interpreter) Net {
 	if n.net == nil {
-		net, err := n.build(in)
-		if err != nil {
-			panic(err)
-		}
-		n.net = net
+		n.net = in.build(Making{DType: n.dtype, Cast: n.casted, Here: n.here})
 	}
 	return n.net
-}
-
-func (n *network) build(in *interpreter) (Net, error) {
-	if n.here || n.casted != shadow.None {
-		return in.BuildAs(Making{DType: n.dtype, Cast: n.casted, Here: n.here})
-	}
-	return in.Build(n.dtype)
 }
 
 func (n *network) attr(in *interpreter, name string) (value, bool) {
@@ -303,4 +292,13 @@ func modelClass(path string) bool {
 		}
 	}
 	return strings.HasPrefix(last, "AutoModel") || strings.Contains(last, "For") || strings.HasSuffix(last, "Model") || strings.HasSuffix(last, "LMHead")
+}
+
+// build puts a model onto the card.
+func (in *interpreter) build(m Making) Net {
+	net, err := in.Build(m)
+	if err != nil {
+		panic(stopped{err})
+	}
+	return net
 }

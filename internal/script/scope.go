@@ -23,7 +23,7 @@ type scope struct {
 func (s *scope) release() {
 	if s != nil && s.last() {
 		dropAll(s.vars.vals)
-		s.vars.vals, s.vars.keys = nil, nil
+		s.vars.vals, s.vars.keys, s.vars.index = nil, nil, nil
 		s.parent.release()
 	}
 }
@@ -39,7 +39,7 @@ func (s *scope) leave() {
 			}
 			drop(s.vars.vals[i])
 		}
-		s.vars.keys, s.vars.vals = kept.keys, kept.vals
+		s.vars.keys, s.vars.vals, s.vars.index = kept.keys, kept.vals, nil
 	}
 	s.release()
 }

@@ -372,9 +372,9 @@ func tensorFlatten(_ *interpreter, t *shadow.Tensor, a arguments) value {
 func tensorArgmax(_ *interpreter, t *shadow.Tensor, a arguments) value {
 	keep, _ := a.or(1, "keepdim", false).(bool)
 	if i, ok := a.or(0, "dim", nil).(int); ok {
-		return t.ArgMax(keep, i).Hold()
+		return t.Argmax(keep, i).Hold()
 	}
-	return t.ArgMax(false).Hold()
+	return t.Argmax(false).Hold()
 }
 
 // tensorMax is t.max(dim), a pair, or the largest of all.
@@ -483,6 +483,7 @@ func tensorBackward(in *interpreter, t *shadow.Tensor, _ arguments) value {
 		return nil
 	}
 	in.mark(Backward)
+	in.result.Backwards++
 	t.Backward()
 	in.forwards()
 	return nil

@@ -224,6 +224,7 @@ func randomSplit(_ *interpreter, a arguments) value {
 
 func clipNorm(in *interpreter, a arguments) value {
 	in.mark(Update)
+	in.result.Clips = true
 	checked, _ := a.or(3, "error_if_nonfinite", false).(bool)
 	if norm := train.ClippedNorm(in.World, in.tensors(a.or(0, "parameters", nil)), checked); norm != nil {
 		return norm
@@ -254,6 +255,7 @@ func (in *interpreter) tensors(v value) []*shadow.Tensor {
 			if !ok {
 				return out
 			}
+			in.grow(1)
 			out = append(out, in.tensors(x)...)
 			drop(x)
 		}
@@ -406,11 +408,11 @@ func deepcopy(in *interpreter, a arguments) value {
 	if !ok {
 		return hold(v)
 	}
-	net, err := in.Build(n.dtype)
-	if err != nil {
-		panic(err)
+	if n.net == nil {
+		return &network{dtype: n.dtype, casted: n.casted, mode: n.mode}
 	}
-	return &network{net: net, dtype: n.dtype, mode: n.mode, copied: true}
+	net := in.build(Making{DType: n.dtype, Cast: n.casted, Copied: true})
+	return &network{net: net, dtype: n.dtype, casted: n.casted, mode: n.mode, copied: true}
 }
 
 // savedTensor is a tensor as a file holds it.

@@ -126,8 +126,8 @@ func (t *Tensor) All() *Tensor {
 	return out
 }
 
-// ArgMax is t.argmax(dim), over all dimensions if none is given.
-func (t *Tensor) ArgMax(keep bool, dims ...int) *Tensor {
+// Argmax is t.argmax(dim, keepdim), over all dimensions if none is given.
+func (t *Tensor) Argmax(keep bool, dims ...int) *Tensor {
 	if len(dims) == 0 {
 		dims = allDims(t.size)
 	}

@@ -72,8 +72,11 @@ type Trace struct {
 	next uint32
 }
 
-// Copy means that the N events starting at From are repeated directly after, with new IDs.
-type Copy struct{ From, N int }
+// Copy means that a stretch of events is repeated directly after it, with new IDs.
+type Copy struct {
+	From int // index of its first event
+	N    int // how many events it has
+}
 
 // New returns an empty trace with room for n events and the default CUDA stream.
 func New(n int) *Trace {

@@ -80,15 +80,7 @@ func (b *Builder) Convert(dt shadow.DType) {
 // apply is nn.Module._apply: modules inside out, a module's buffers after its parameters. A buffer follows
 // the parameter that was made before it.
 func (b *Builder) apply(f func(*shadow.Tensor)) {
-	after := map[*shadow.Tensor][]*shadow.Tensor{}
-	var last *shadow.Tensor
-	for _, t := range b.made {
-		if slices.Contains(b.all, t) {
-			last = t
-		} else if !t.Dropped() {
-			after[last] = append(after[last], t)
-		}
-	}
+	after := b.buffersAfter()
 	all := func(ts []*shadow.Tensor) {
 		for _, t := range ts {
 			f(t)
@@ -99,6 +91,35 @@ func (b *Builder) apply(f func(*shadow.Tensor)) {
 		f(p)
 		all(after[p])
 	}
+}
+
+// CopyToCard is copy.deepcopy of a model on the card: a module's own tensors before those inside it. A buffer
+// is copied by its storage, for which an empty tensor is made first and given it.
+func (b *Builder) CopyToCard() {
+	after := b.buffersAfter()
+	for _, p := range append([]*shadow.Tensor{nil}, b.Parameters()...) {
+		if p != nil {
+			p.Fill()
+		}
+		for _, t := range after[p] {
+			t.Fill()
+			b.W.Scratch(t.DType().Bytes())
+		}
+	}
+}
+
+// buffersAfter is the buffers by the parameter that was made before them.
+func (b *Builder) buffersAfter() map[*shadow.Tensor][]*shadow.Tensor {
+	after := map[*shadow.Tensor][]*shadow.Tensor{}
+	var last *shadow.Tensor
+	for _, t := range b.made {
+		if slices.Contains(b.all, t) {
+			last = t
+		} else if !t.Dropped() {
+			after[last] = append(after[last], t)
+		}
+	}
+	return after
 }
 
 // BlockOf is the path of the block that contains a parameter; empty if none does.
