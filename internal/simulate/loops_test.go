@@ -91,7 +91,7 @@ func (p program) setup(t testing.TB) *setup.Setup {
 // followed reports whether the program's libraries are followed.
 func followed(p program) bool {
 	folder, _, _ := strings.Cut(p.Program, "/")
-	return folder == "plain" || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)
+	return slices.Contains([]string{"plain", "accelerate", "lightning", "fabric"}, folder) || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)
 }
 
 func TestLoops(t *testing.T) {
@@ -141,7 +141,7 @@ func played(t testing.TB, res *Result) allocator.Result {
 
 // TestRecordedLoops lays runs of the same programs, with two layers, beside their recordings.
 func TestRecordedLoops(t *testing.T) {
-	for _, p := range programs(t, "cases/recorded.jsonl") {
+	for _, p := range programs(t, "measured_recorded.jsonl") {
 		path := filepath.Join(loopsDir, "recorded", p.ID+".pickle.gz")
 		if _, err := os.Stat(path); err != nil || !followed(p) {
 			continue
@@ -160,7 +160,7 @@ func TestRecordedLoops(t *testing.T) {
 			want := afterConstant(moments(d.Trace, func(event int) string { return frames(rec, d, event) }))
 			s := p.setup(t)
 			want = beforePrinting(want)
-			got := simulatedWith(t, s, Options{})
+			got := simulatedWith(t, s, Options{Whole: true})
 			compare(t, got[:len(got)-1], want[:len(want)-1]) // without what the end of the process frees
 		})
 	}
