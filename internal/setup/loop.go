@@ -172,3 +172,14 @@ func (s *Setup) loopEvidence() []string {
 	}
 	return []string{"loop read from a script"}
 }
+
+// loopName is the loop without its arguments.
+func (s *Setup) loopName() string {
+	name, _, _ := strings.Cut(s.Loop, " ")
+	return name
+}
+
+// tells reports whether the setup, and not a script, decides over a field.
+func (s *Setup) tells(field string) bool {
+	return s.Script == nil || s.Script.File == nil || s.Says(field)
+}
