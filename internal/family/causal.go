@@ -63,11 +63,11 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	if b.Labels == nil {
 		return fn.Return(nil)
 	}
-	return fn.Return(causalLoss(logits, b.Labels, h.vocab))
+	return fn.Return(causalLoss(logits, b.Labels, h.vocab, h.calling))
 }
 
 // causalLoss is ForCausalLMLoss.
-func causalLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
+func causalLoss(logits, labels *shadow.Tensor, vocab int, how *Calling) *shadow.Tensor {
 	defer logits.World().As(shadow.Logits)()
 	fn := logits.World().Func(logits, labels)
 	fn.Set(&logits, logits.Float())
@@ -75,5 +75,5 @@ func causalLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
 	shift := fn.Let(labels.Slice(-1, 1, labels.Size(-1)).Contiguous())
 	fn.Set(&logits, logits.View(-1, vocab))
 	fn.Set(&shift, shift.View(-1))
-	return fn.Return(logits.CrossEntropy(shift))
+	return fn.Return(how.averaged(logits.CrossEntropy(shift)))
 }

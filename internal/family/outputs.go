@@ -17,7 +17,16 @@ type Calling struct {
 	Keep          *Outputs // takes the results; nil where the loop uses the loss alone, and trains without a cache
 	Cache         bool     // use_cache, as transformers has it by default
 	Checkpointing bool
-	Reentrant     bool // the older kind of checkpointing
+	Reentrant     bool           // the older kind of checkpointing
+	Items         *shadow.Tensor // num_items_in_batch, by which transformers' losses divide their sum; nil for the mean
+}
+
+// averaged is the end of fixed_cross_entropy: a sum is divided by the items of all batches of a step.
+func (c *Calling) averaged(loss *shadow.Tensor) *shadow.Tensor {
+	if c == nil || c.Items == nil {
+		return loss
+	}
+	return loss.Div(c.Items)
 }
 
 // keepLogits holds the logits for the caller of the model.

@@ -55,6 +55,12 @@ func newLoader(in *interpreter, a arguments) value {
 	l := &loader{of: hold(a.or(0, "dataset", unknown{})), collate: hold(a.or(-1, "collate_fn", nil)), size: -1}
 	n, known := given.(int)
 	l.batch = in.batchSize(given)
+	if training, ok := a.or(-1, "_training", nil).(bool); ok && known { // a trainer says which of its loaders trains
+		l.batch = n
+		if training {
+			l.batch = in.Batch
+		}
+	}
 	samples := in.length(l.of)
 	drops, _ := a.or(-1, "drop_last", false).(bool)
 	if known && n > 0 && samples >= 0 {
@@ -130,6 +136,11 @@ func (in *interpreter) batches(l *loader) *iterator {
 			i = l.size - 1
 			return true
 		},
+		seek: func(left int) {
+			if l.size >= 0 {
+				i = max(l.size-left, i)
+			}
+		},
 		end: func() { drop(l) },
 	}
 }
@@ -151,6 +162,25 @@ func (in *interpreter) collated(l *loader, n int) value {
 			return in.sized(v, n)
 		}
 	}
+	v := in.samples(l, n)
+	in.labelled(l.collate, v)
+	return v
+}
+
+// labelled adds the labels that a collator for language models makes of the inputs.
+func (in *interpreter) labelled(collate, batch value) {
+	o, ok := collate.(*instance)
+	d, isDict := batch.(*dict)
+	if !ok || !isDict || !o.class.derives("DataCollatorForLanguageModeling") && o.class.name != "DataCollatorForLanguageModeling" {
+		return
+	}
+	if ids, ok := d.get("input_ids"); ok {
+		d.set("labels", hold(ids))
+	}
+}
+
+// samples is n samples of the data set, stacked.
+func (in *interpreter) samples(l *loader, n int) value {
 	switch d := l.of.(type) {
 	case *hostTensor:
 		return in.rows(d, n)
@@ -372,5 +402,9 @@ func (in *interpreter) iterateInstance(o *instance) *iterator {
 		}}
 	}
 	defer drop(v)
-	return in.iterate(v)
+	it := in.iterate(v)
+	if it != nil && it.size < 0 {
+		it.size = in.length(o)
+	}
+	return it
 }

@@ -48,6 +48,8 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 // enough reports whether a loop need not run turn i, after so many updates in it.
 func (in *interpreter) enough(it *iterator, i, updates int) bool {
 	switch {
+	case it.whole:
+		return false
 	case !it.data:
 		return updates >= 2*enoughUpdates && i >= 2 || updates >= enoughUpdates && i >= enoughTurns || i >= maxRange
 	case updates > 0:

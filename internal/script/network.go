@@ -13,10 +13,12 @@ import (
 // first uses it.
 type network struct {
 	refs
-	net    Net
-	dtype  shadow.DType
-	mode   Mode
-	copied bool // a copy whose parameters stay where they are made
+	net      Net
+	dtype    shadow.DType
+	mode     Mode
+	copied   bool         // a copy whose parameters stay where they are made
+	autocast shadow.DType // that forward runs under by itself, with results in float32; None for none
+	lora     *Adapters    // that it gets when it is built
 }
 
 // release keeps the parameters: a script that deletes its model ends.
@@ -35,6 +37,9 @@ func (c *configValue) attr(_ *interpreter, name string) (value, bool) {
 // there is the model on the card.
 func (n *network) there(in *interpreter) Net {
 	if n.net == nil {
+		if n.lora != nil {
+			in.adapt(nil, *n.lora)
+		}
 		net, err := in.Build(n.dtype)
 		if err != nil {
 			panic(err)
@@ -88,7 +93,10 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	case "named_parameters":
 		return n.named(in)
 	case "gradient_checkpointing_enable":
-		n.checkpoint(a)
+		n.checkpoint(in, a)
+		return nil
+	case "enable_input_require_grads":
+		n.mode.InputGrads = true
 		return nil
 	case "gradient_checkpointing_disable":
 		n.mode.Checkpointing = false
@@ -103,7 +111,7 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		return nil
 	case "state_dict":
 		return n.state(in)
-	case "load_state_dict", "save_pretrained", "tie_weights", "enable_input_require_grads", "print_trainable_parameters", "set_input_embeddings", "resize_token_embeddings":
+	case "load_state_dict", "save_pretrained", "tie_weights", "print_trainable_parameters", "set_input_embeddings", "resize_token_embeddings":
 		return nil
 	case "no_sync":
 		return &contextValue{}
@@ -119,8 +127,14 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	return unknown{}
 }
 
-func (n *network) checkpoint(a arguments) {
-	n.mode.Checkpointing = true
+func (n *network) checkpoint(in *interpreter, a arguments) {
+	n.mode.Checkpointing, n.mode.InputGrads = true, true
+	if every, ok := a.or(1, "every_n_layers", 1).(int); ok && every > 1 {
+		in.note("every_n_layers of gradient checkpointing is not followed: every layer is taken to be checkpointed; the run takes more")
+	}
+	if off, ok := a.or(2, "offload", false).(bool); ok && off {
+		in.note("activations that gradient checkpointing offloads are counted on the card; the run takes less")
+	}
 	if d, ok := a.or(0, "gradient_checkpointing_kwargs", nil).(*dict); ok {
 		v, _ := d.get("use_reentrant")
 		n.mode.Reentrant, _ = v.(bool)
@@ -197,8 +211,9 @@ func (in *interpreter) callNetwork(n *network, a arguments) value {
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		mode.NoCache = !cache
 	}
+	mode.Items, _ = a.or(-1, "num_items_in_batch", nil).(*shadow.Tensor)
 	in.forwards()
-	out := net.Call(b, mode)
+	out := n.forward(in, net, b, mode)
 	for _, t := range made {
 		t.Drop()
 	}
@@ -206,6 +221,26 @@ func (in *interpreter) callNetwork(n *network, a arguments) value {
 		return tupleOutput(out)
 	}
 	return record(out)
+}
+
+// forward calls the model, under the autocast that accelerate has put around its forward.
+func (n *network) forward(in *interpreter, net Net, b family.Batch, mode Mode) (out family.Outputs) {
+	if n.autocast == shadow.None {
+		return net.Call(b, mode)
+	}
+	in.World.Autocast(n.autocast, func() { out = net.Call(b, mode) })
+	was := out
+	for _, t := range []**shadow.Tensor{&out.Loss, &out.Logits, &out.Hidden} {
+		if *t != nil {
+			*t = (*t).Float().Hold()
+		}
+	}
+	for _, t := range []*shadow.Tensor{was.Loss, was.Logits, was.Hidden} {
+		if t != nil {
+			t.Drop()
+		}
+	}
+	return out
 }
 
 // modelBatch is the arguments of a model's forward as a batch; made is what had to be put onto the card for it.

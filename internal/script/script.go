@@ -23,14 +23,19 @@ type Net interface {
 	Parameters() []*shadow.Tensor
 	// Call runs forward. Its results are the caller's.
 	Call(b family.Batch, mode Mode) family.Outputs
+	// LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
+	LayerNorm(p *shadow.Tensor) bool
 }
 
 // Mode says how a model is called.
 type Mode struct {
-	Eval          bool // model.eval() came last
-	NoCache       bool // use_cache is off
-	Checkpointing bool // gradient_checkpointing_enable() was called
-	Reentrant     bool // with the older kind of checkpointing
+	Eval          bool           // model.eval() came last
+	NoCache       bool           // use_cache is off
+	Checkpointing bool           // gradient_checkpointing_enable() was called
+	Reentrant     bool           // with the older kind of checkpointing
+	InputGrads    bool           // enable_input_require_grads() was called, or checkpointing did
+	Noise         bool           // NEFTune's hook is on the input embedding
+	Items         *shadow.Tensor // num_items_in_batch, where it is given
 }
 
 // Run is a script and the run that it is followed for.
@@ -46,6 +51,9 @@ type Run struct {
 	Settings     map[string]any                           // the arguments of a trainer that has no script
 	Build        func(dtype shadow.DType) (Net, error)    // puts a model onto the card
 	Mark         func(Phase)                              // told what comes next
+	Adapt        func(n Net, a Adapters) error            // puts adapters into a model, or into the next one that is built where n is nil
+	Causal       bool                                     // the model's loss predicts the next token
+	Stored       shadow.DType                             // of the weights that from_pretrained reads; None where it is not known
 	Import       func(module string) (*pysrc.File, error) // a module beside the script; fs.ErrNotExist where there is none
 
 }

@@ -7,6 +7,7 @@ import (
 	"snug/internal/pysrc"
 	"snug/internal/script"
 	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
 )
 
 // Loop is a training script whose loop is followed in place of our own.
@@ -24,7 +25,7 @@ func (r *run) follow() error {
 		World: r.w, File: l.File, Args: l.Args, Settings: l.Settings, Import: l.Import,
 		Batch: r.s.Batch, Seq: r.s.Seq, Fields: r.fields(), Accumulation: r.s.Accumulation,
 		Optimizer: r.s.Optimizer, Autocast: autocastType(r.s.Precision),
-		Build: r.build, Mark: r.markPhase,
+		Build: r.build, Mark: r.markPhase, Adapt: r.adapt, Causal: r.causal(), Stored: r.stored(),
 	})
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (r *run) build(dt shadow.DType) (script.Net, error) {
 	if r.hosted() {
 		r.builder.ToCard()
 	}
-	n := &net{r: r, model: r.model, params: r.builder.Parameters()}
+	n := &net{r: r, model: r.model, builder: r.builder, params: r.builder.Parameters()}
 	if was != nil {
 		r.builder = was
 	}
@@ -75,10 +76,14 @@ func (r *run) hosted() bool {
 
 // net is a model that a script calls.
 type net struct {
-	r      *run
-	model  family.Model
-	params []*shadow.Tensor
+	r       *run
+	model   family.Model
+	builder *nn.Builder
+	params  []*shadow.Tensor
 }
+
+// LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
+func (n *net) LayerNorm(p *shadow.Tensor) bool { return n.builder.OfLayerNorm(p) }
 
 func (n *net) Parameters() []*shadow.Tensor { return n.params }
 
@@ -86,7 +91,11 @@ func (n *net) Parameters() []*shadow.Tensor { return n.params }
 func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
-	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant}
+	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items}
+	n.builder.NoisyInputs(mode.Noise)
+	if mode.InputGrads {
+		n.builder.EnableInputRequireGrads()
+	}
 	if b.IDs != nil {
 		r.shape.Batch, r.shape.Seq = b.IDs.Size(0), b.IDs.Size(1)
 	}

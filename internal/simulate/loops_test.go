@@ -140,7 +140,7 @@ func played(t testing.TB, res *Result) allocator.Result {
 
 // TestRecordedLoops lays runs of the same programs, with two layers, beside their recordings.
 func TestRecordedLoops(t *testing.T) {
-	for _, p := range programs(t, "cases/recorded.jsonl") {
+	for _, p := range programs(t, "measured_recorded.jsonl") {
 		path := filepath.Join(loopsDir, "recorded", p.ID+".pickle.gz")
 		if _, err := os.Stat(path); err != nil || !followed(p) {
 			continue

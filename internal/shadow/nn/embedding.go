@@ -10,6 +10,7 @@ type Embedding struct {
 	Weight *shadow.Tensor // (vocabulary, width)
 	Scale  *shadow.Tensor // multiplies the rows, where it is set (Gemma)
 	grads  bool           // its output is made to require a gradient
+	noise  bool           // is added to its output while training (NEFTune)
 }
 
 // Embedding makes an nn.Embedding.
@@ -33,6 +34,9 @@ func (e *Embedding) Forward(fn *shadow.Frame, ids *shadow.Tensor) *shadow.Tensor
 	}
 	if e.grads && !out.RequiresGrad() && out.World().GradEnabled() {
 		out.SetTrained(true)
+	}
+	if e.noise && !out.World().Eval {
+		out = out.AddOf(func() *shadow.Tensor { return out.EmptyLike(out.DType()) })
 	}
 	return out
 }

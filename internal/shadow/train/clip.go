@@ -9,14 +9,17 @@ import (
 
 // ClipGradNorm is torch.nn.utils.clip_grad_norm_: the norm of all gradients,
 // and the gradients scaled in place.
-func ClipGradNorm(w *shadow.World, params []*shadow.Tensor) {
+func ClipGradNorm(w *shadow.World, params []*shadow.Tensor) { GradNorm(w, params).Drop() }
+
+// GradNorm is the same, with the norm that it returns, held for the caller; nil without gradients.
+func GradNorm(w *shadow.World, params []*shadow.Tensor) *shadow.Tensor {
 	defer w.NoGrad()()
 	var grads []*shadow.Tensor
 	for _, p := range withGrad(params) {
 		grads = append(grads, p.Grad())
 	}
 	if len(grads) == 0 {
-		return
+		return nil
 	}
 	fn := w.Func()
 	total := fn.Let(totalNorm(w, grads))
@@ -24,7 +27,9 @@ func ClipGradNorm(w *shadow.World, params []*shadow.Tensor) {
 	coef := inner.Let(overNumber(total.AddScalar()))
 	inner.Let(coef.Pointwise("clamp", coef.DType()))
 	inner.Return(nil)
+	total.Hold()
 	fn.Return(nil)
+	return total
 }
 
 // totalNorm is the norm of the tensors' norms.

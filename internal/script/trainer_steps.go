@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+// Which steps of a trainer's run are gone through: a long run repeats itself.
+
+// Bounds on a trainer's run.
+const (
+	wholeRun     = 24 // updates of a run that is gone through as a whole
+	firstUpdates = 4  // of a longer one
+	fewEpochs    = 3
+)
+
+func registerSteps() {
+	for name, f := range map[string]func(*interpreter, arguments) value{
+		"_few_epochs":  epochs,
+		"_few_updates": updateSteps,
+		"_go_on_to":    goOnTo,
+		"_seek":        seeks,
+		"_take":        takes,
+		"_length":      lengthOrNone,
+		"_remainder":   remainder,
+		"_steps_of":    stepsOf,
+	} {
+		natives["builtins."+name] = f
+	}
+}
+
+// whole is an iterator that a loop goes through to its end.
+func whole(ns []int) *iterator {
+	i := 0
+	return &iterator{size: len(ns), whole: true, next: func() (value, bool) {
+		if i >= len(ns) {
+			return nil, false
+		}
+		i++
+		return ns[i-1], true
+	}}
+}
+
+// epochs is the first epochs and the last.
+func epochs(_ *interpreter, a arguments) value {
+	n, _ := a.or(0, "", 1).(int)
+	var out []int
+	for i := range min(n, fewEpochs) {
+		out = append(out, i)
+	}
+	if n > fewEpochs {
+		out = append(out, n-1)
+	}
+	return whole(out)
+}
+
+// updateSteps is the updates of an epoch that has so many, after so many before it: the first ones, those at
+// which something happens with their neighbours, and the last.
+func updateSteps(in *interpreter, a arguments) value {
+	n, _ := a.or(0, "", 1).(int)
+	before, _ := a.or(1, "", 0).(int)
+	periods, last := in.periods(a.or(2, "state", nil), a.or(3, "args", nil))
+	var out []int
+	for i := range n {
+		if n <= wholeRun || i < 2 || i >= n-1 || before+i < firstUpdates || last > 0 && before+i+1 == last || eventful(before+i, periods) {
+			out = append(out, i)
+		}
+	}
+	return whole(out)
+}
+
+// eventful reports whether an update, or the one before it, is the first or the second of a period.
+func eventful(done int, periods []int) bool {
+	for _, p := range periods {
+		if near := done + 1; near == p || near == 2*p || done == p || done == 2*p || done == p+1 || done == 2*p+1 {
+			return true
+		}
+	}
+	return false
+}
+
+// periods is after how many steps a trainer logs, evaluates and so on; last is the number of its last step.
+func (in *interpreter) periods(state, args value) (out []int, last int) {
+	read := func(of value, name string) int {
+		v := in.getattr(of, name)
+		defer drop(v)
+		n, _ := v.(int)
+		return n
+	}
+	for _, k := range []string{"logging", "eval", "save"} {
+		v := in.getattr(args, k+"_strategy")
+		if v == "steps" {
+			out = append(out, read(state, k+"_steps"))
+		}
+		drop(v)
+	}
+	out = append(out, read(args, "torch_empty_cache_steps"))
+	return out, read(state, "max_steps")
+}
+
+// goOnTo moves a loader's iterator so that so many batches are left.
+func goOnTo(in *interpreter, a arguments) value {
+	left, _ := a.or(2, "", 0).(int)
+	if o, ok := a.or(0, "", nil).(*instance); ok {
+		o.attrs.set("left", left)
+		return nil
+	}
+	if it, ok := a.or(1, "", nil).(*iterator); ok && it.seek != nil {
+		it.seek(left)
+	}
+	return nil
+}
+
+// seeks moves an iterator so that so many batches are left, and is the first of them.
+func seeks(_ *interpreter, a arguments) value {
+	it, ok := a.or(0, "", nil).(*iterator)
+	if !ok {
+		return nil
+	}
+	if left, ok := a.or(1, "", nil).(int); ok && it.seek != nil {
+		it.seek(left)
+	}
+	v, _ := it.next()
+	return v
+}
+
+// takes appends the next value of an iterator to a list; false at its end.
+func takes(in *interpreter, a arguments) value {
+	l, ok := a.or(1, "", nil).(*list)
+	if !ok {
+		return false
+	}
+	it, ok := a.or(0, "", nil).(*iterator)
+	if !ok {
+		l.items = append(l.items, in.mystery(in.Batch))
+		return true
+	}
+	v, more := it.next()
+	if more {
+		l.items = append(l.items, v)
+	}
+	return more
+}
+
+func lengthOrNone(in *interpreter, a arguments) value {
+	if n, ok := length(in, a).(int); ok {
+		return n
+	}
+	return nil
+}
+
+// remainder is how many samples the last batch of a loader has, where they are fewer; -1 where that is not known.
+func remainder(_ *interpreter, a arguments) value {
+	l, ok := a.or(0, "", nil).(*loader)
+	if !ok || l.size < 0 {
+		return -1
+	}
+	return l.last
+}
+
+// stepsOf is a number of steps, which may be given as a part of all.
+func stepsOf(_ *interpreter, a arguments) value {
+	x, ok := number(a.or(0, "", nil))
+	if !ok {
+		return nil
+	}
+	if all, isInt := a.or(1, "", nil).(int); x < 1 && isInt {
+		return ceiling(nil, arguments{pos: []value{x * float64(all)}})
+	}
+	return int(x)
+}
