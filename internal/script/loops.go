@@ -70,7 +70,8 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 			return in.block(s.Else)
 		}
 		updates := in.updates - before
-		if updates >= 2*enoughUpdates || updates == 0 && i >= maxTurns || !known && i >= 1 {
+		generates := in.scope().yield != nil // the loop that it serves is cut short, if any
+		if !generates && updates >= 2*enoughUpdates || updates == 0 && i >= maxTurns || !known && i >= 1 {
 			return goOn
 		}
 		switch sig := in.block(s.Body); sig {

@@ -41,7 +41,7 @@ func (in *interpreter) callName(path string, a arguments) value {
 	}
 	switch {
 	case modelClass(path):
-		return in.newNetwork(a)
+		return in.newNetwork(a, false)
 	case strings.HasPrefix(path, "torch.optim.lr_scheduler."), strings.HasPrefix(path, "transformers.get_"), strings.HasPrefix(path, "transformers.optimization.get_"):
 		return unknown{}
 	case strings.HasPrefix(path, "torch.optim."):
@@ -49,7 +49,7 @@ func (in *interpreter) callName(path string, a arguments) value {
 	}
 	if owner, method, ok := cutLast(path); ok {
 		if modelClass(owner) && strings.Contains(method, "from_") {
-			return in.newNetwork(a)
+			return in.newNetwork(a, true)
 		}
 	}
 	if !harmless(path) {
@@ -258,19 +258,34 @@ func (in *interpreter) moduleMethod(o *instance, name string, a arguments) value
 	return unknown{}
 }
 
-// newNetwork is a model class called, or one of its from_… methods.
-func (in *interpreter) newNetwork(a arguments) value {
+// newNetwork is a model class called, or one of its from_… methods, which take the type that the config has.
+func (in *interpreter) newNetwork(a arguments, from bool) value {
 	n := &network{}
-	for _, name := range []string{"dtype", "torch_dtype"} {
-		if dt, ok := a.or(-1, name, nil).(dtypeValue); ok {
-			n.dtype = shadow.DType(dt)
-		}
+	n.dtype = in.weightType(a)
+	if from && n.dtype == shadow.None {
+		n.dtype = in.Stored
 	}
+	n.loading.Attention, _ = a.or(-1, "attn_implementation", "").(string)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		n.mode.NoCache = !cache
 	}
 	n.mode.Eval = false
 	return n
+}
+
+// weightType is the type that a model's weights are loaded in; None where it is left open.
+func (in *interpreter) weightType(a arguments) shadow.DType {
+	for _, name := range []string{"dtype", "torch_dtype"} {
+		switch v := a.or(-1, name, nil).(type) {
+		case dtypeValue:
+			return shadow.DType(v)
+		case string:
+			if dt, ok := constants["torch."+v].(dtypeValue); ok {
+				return shadow.DType(dt)
+			}
+		}
+	}
+	return shadow.None
 }
 
 func (in *interpreter) mark(p Phase) {

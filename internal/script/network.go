@@ -18,7 +18,7 @@ type network struct {
 	mode     Mode
 	copied   bool         // a copy whose parameters stay where they are made
 	autocast shadow.DType // that forward runs under by itself, with results in float32; None for none
-	lora     *Adapters    // that it gets when it is built
+	loading  Loading      // how it is built
 }
 
 // release keeps the parameters: a script that deletes its model ends.
@@ -37,9 +37,7 @@ func (c *configValue) attr(_ *interpreter, name string) (value, bool) {
 // there is the model on the card.
 func (n *network) there(in *interpreter) Net {
 	if n.net == nil {
-		if n.lora != nil {
-			in.adapt(nil, *n.lora)
-		}
+		n.prepare(in)
 		net, err := in.Build(n.dtype)
 		if err != nil {
 			panic(err)
@@ -47,6 +45,16 @@ func (n *network) there(in *interpreter) Net {
 		n.net = net
 	}
 	return n.net
+}
+
+// prepare says how the model is built, where the script tells anything of it.
+func (n *network) prepare(in *interpreter) {
+	if in.Prepare == nil {
+		return
+	}
+	if err := in.Prepare(n.loading); err != nil {
+		in.fail("%v", err)
+	}
 }
 
 func (n *network) attr(in *interpreter, name string) (value, bool) {

@@ -3,6 +3,10 @@
 package script
 
 import (
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -236,5 +240,37 @@ func flagValue(text string, given bool) value {
 	if x, err := strconv.ParseFloat(text, 64); err == nil {
 		return x
 	}
+	if strings.HasPrefix(text, "{") {
+		var read map[string]any
+		if json.Unmarshal([]byte(text), &read) == nil {
+			return fromJSON(read)
+		}
+	}
 	return text
+}
+
+// fromJSON is what JSON says as a value of Python's.
+func fromJSON(v any) value {
+	switch v := v.(type) {
+	case map[string]any:
+		d := &dict{}
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			d.set(k, fromJSON(v[k]))
+		}
+		return d
+	case []any:
+		l := &list{}
+		for _, x := range v {
+			l.items = append(l.items, fromJSON(x))
+		}
+		return l
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			return int(v)
+		}
+		return v
+	case string:
+		return flagValue(v, true)
+	}
+	return v
 }

@@ -59,7 +59,7 @@ func peftModel(in *interpreter, a arguments) value {
 		return hold(a.or(0, "model", nil))
 	}
 	if n.net == nil {
-		n.lora = &c.Adapters
+		n.loading.Adapters = &c.Adapters
 	} else {
 		in.adapt(n.net, c.Adapters)
 	}

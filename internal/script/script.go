@@ -51,11 +51,19 @@ type Run struct {
 	Settings     map[string]any                           // the arguments of a trainer that has no script
 	Build        func(dtype shadow.DType) (Net, error)    // puts a model onto the card
 	Mark         func(Phase)                              // told what comes next
-	Adapt        func(n Net, a Adapters) error            // puts adapters into a model, or into the next one that is built where n is nil
+	Prepare      func(l Loading) error                    // says how the next model is built
+	Adapt        func(n Net, a Adapters) error            // puts adapters into a model that is there
 	Causal       bool                                     // the model's loss predicts the next token
+	Shifts       bool                                     // transformers' Trainer counts its labels from the second token on
 	Stored       shadow.DType                             // of the weights that from_pretrained reads; None where it is not known
 	Import       func(module string) (*pysrc.File, error) // a module beside the script; fs.ErrNotExist where there is none
 
+}
+
+// Loading is what a script says of a model before it is built.
+type Loading struct {
+	Attention string    // by its name in transformers; "" where it is left open
+	Adapters  *Adapters // that it gets before it comes onto the card; nil for none
 }
 
 // Phase is a part of a run.

@@ -406,6 +406,7 @@ func deepcopy(in *interpreter, a arguments) value {
 	if !ok {
 		return hold(v)
 	}
+	n.prepare(in)
 	net, err := in.Build(n.dtype)
 	if err != nil {
 		panic(err)

@@ -21,6 +21,7 @@ func registerTrainer() {
 		"_autocast_forward":      autocastForward,
 		"_neftune":               neftune,
 		"_accepts_loss_kwargs":   acceptsLossKwargs,
+		"_is_causal":             isCausal,
 		"_shifts_labels":         shiftsLabels,
 		"_decay_parameter_names": decayParameterNames,
 		"_trainer_optimizer":     trainerOptimizer,
@@ -77,10 +78,16 @@ func acceptsLossKwargs(_ *interpreter, a arguments) value {
 	return ok
 }
 
-// shiftsLabels reports whether the model's loss predicts the next token.
-func shiftsLabels(in *interpreter, a arguments) value {
+// isCausal reports whether the model's loss predicts the next token.
+func isCausal(in *interpreter, a arguments) value {
 	_, ok := a.or(0, "model", nil).(*network)
 	return ok && in.Causal
+}
+
+// shiftsLabels reports whether the Trainer knows that.
+func shiftsLabels(in *interpreter, a arguments) value {
+	_, ok := a.or(0, "model", nil).(*network)
+	return ok && in.Shifts
 }
 
 // undecayed is the names of parameters that the Trainer lets not decay.

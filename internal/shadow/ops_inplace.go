@@ -25,6 +25,7 @@ func (t *Tensor) MaskedFillInPlace(mask *Tensor) *Tensor {
 func (t *Tensor) Pick(index *Tensor) *Tensor {
 	w := t.w
 	n := w.record("GatherBackward0", t)
+	n.save(t) // gather_backward asks it for its shape
 	n.save(index)
 	w.Op("gather")
 	out := w.Empty(index.size, t.dtype)

@@ -20,12 +20,13 @@ type Loop struct {
 
 // follow runs the script that the options name.
 func (r *run) follow() error {
-	l := r.o.Loop
+	l, base := r.o.Loop, r.s
 	res, err := script.Follow(script.Run{
 		World: r.w, File: l.File, Args: l.Args, Settings: l.Settings, Import: l.Import,
 		Batch: r.s.Batch, Seq: r.s.Seq, Fields: r.fields(), Accumulation: r.s.Accumulation,
 		Optimizer: r.s.Optimizer, Autocast: autocastType(r.s.Precision),
-		Build: r.build, Mark: r.markPhase, Adapt: r.adapt, Causal: r.causal(), Stored: r.stored(),
+		Build: r.build, Mark: r.markPhase, Prepare: func(l script.Loading) error { r.s = base; return r.prepare(l) }, Adapt: r.adapt,
+		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(),
 	})
 	if err != nil {
 		return err

@@ -23,6 +23,13 @@ func (r *run) causal() bool {
 	return ok && len(facts.Heads) > 0 && cmp.Or(r.s.Model.Head, facts.Heads[0]) == family.CausalLM
 }
 
+// shifts reports whether transformers' Trainer knows that, and counts labels from the second token on: it looks
+// for ForCausalLM in the name of the model's class.
+func (r *run) shifts() bool {
+	facts, _ := family.FactsOf(r.modelType())
+	return r.causal() && !facts.LMHead
+}
+
 // stored is the type of the weights that from_pretrained reads: what the config says.
 func (r *run) stored() shadow.DType {
 	for _, key := range []string{"dtype", "torch_dtype"} {
@@ -38,8 +45,40 @@ func (r *run) stored() shadow.DType {
 	return shadow.None
 }
 
-// adapt puts adapters into a model of the script, or into the next one that it builds.
+// attentions is the setup's names of transformers' attn_implementation.
+var attentions = map[string]string{
+	"eager": "eager", "sdpa": "sdpa", "flash_attention_2": "flash", "flash_attention_3": "flash", "kernels-community/flash-attn2": "flash",
+}
+
+// prepare sets how the next model of the script is built.
+func (r *run) prepare(l script.Loading) error {
+	s := *r.s
+	if name := attentions[l.Attention]; name != "" {
+		s.Attention = name
+	}
+	r.s = &s
+	if l.Adapters == nil {
+		return nil
+	}
+	return r.setAdapters(*l.Adapters)
+}
+
+// adapt puts adapters into a model that the script has on the card.
 func (r *run) adapt(n script.Net, a script.Adapters) error {
+	made, ok := n.(*net)
+	if err := r.setAdapters(a); err != nil || !ok {
+		return err
+	}
+	was := r.builder
+	r.builder = made.builder
+	err := r.addLora()
+	made.params = r.builder.Parameters()
+	r.builder = was
+	return err
+}
+
+// setAdapters makes adapters a part of the setup.
+func (r *run) setAdapters(a script.Adapters) error {
 	s := *r.s
 	s.LoRA = &setup.LoRA{Rank: a.Rank, Dropout: a.Dropout, Targets: a.Targets, Save: a.Save, DoRA: a.DoRA, PEFT: true}
 	if len(a.Targets) == 0 {
@@ -50,14 +89,5 @@ func (r *run) adapt(n script.Net, a script.Adapters) error {
 		return setup.Wrong("PEFT knows no layers of %s to adapt by itself; set target_modules", s.Model.Title())
 	}
 	r.s = &s
-	made, ok := n.(*net)
-	if !ok {
-		return nil
-	}
-	was := r.builder
-	r.builder = made.builder
-	err := r.addLora()
-	made.params = r.builder.Parameters()
-	r.builder = was
-	return err
+	return nil
 }

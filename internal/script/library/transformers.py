@@ -395,7 +395,7 @@ class Trainer:
         if self.compute_loss_func is not None:
             loss = self.compute_loss_func(outputs, labels, num_items_in_batch=num_items_in_batch)
         elif labels is not None:
-            if self._loss_shifts_labels:
+            if _is_causal(self.model):
                 loss = self.label_smoother(outputs, labels, shift_labels=True, num_items_in_batch=num_items_in_batch)
             else:
                 loss = self.label_smoother(outputs, labels, num_items_in_batch=num_items_in_batch)

@@ -7,6 +7,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -61,6 +62,9 @@ func NewOptimizer(w *shadow.World, name string, params ...[]*shadow.Tensor) (Opt
 	}
 	if len(params) == 1 {
 		return newOne(w, params[0]), nil
+	}
+	if name == "adafactor" { // its loop's names go on from group to group
+		return newOne(w, slices.Concat(params...)), nil
 	}
 	all := make(groups, len(params))
 	for i, group := range params {
