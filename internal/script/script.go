@@ -25,6 +25,8 @@ type Net interface {
 	Call(b family.Batch, mode Mode) family.Outputs
 	// LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
 	LayerNorm(p *shadow.Tensor) bool
+	// Embedding reports whether a parameter is the table of an nn.Embedding.
+	Embedding(p *shadow.Tensor) bool
 }
 
 // Mode says how a model is called.

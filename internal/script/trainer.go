@@ -220,7 +220,22 @@ func trainerOptimizer(in *interpreter, a arguments) value {
 	if text != "" {
 		in.note("optim %s %s", optim, text)
 	}
-	return in.optimizerOver(name, a.or(0, "params", nil))
+	o := in.optimizerOver(name, a.or(0, "params", nil)).(*optimizerValue)
+	if n, ok := a.or(-1, "model", nil).(*network); ok {
+		train.Widen(o.opt, embeddings(n.there(in))) // 8-bit states are not for embeddings
+	}
+	return o
+}
+
+// embeddings is the tables of a model.
+func embeddings(n Net) []*shadow.Tensor {
+	var out []*shadow.Tensor
+	for _, p := range n.Parameters() {
+		if n.Embedding(p) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // optimizerOf is the setup's name of an optimizer of the Trainer, and what is to be said of it.

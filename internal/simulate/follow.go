@@ -83,6 +83,9 @@ type net struct {
 	params  []*shadow.Tensor
 }
 
+// Embedding reports whether a parameter is the table of an nn.Embedding.
+func (n *net) Embedding(p *shadow.Tensor) bool { return n.builder.OfEmbedding(p) }
+
 // LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
 func (n *net) LayerNorm(p *shadow.Tensor) bool { return n.builder.OfLayerNorm(p) }
 

@@ -184,7 +184,7 @@ class Trainer:
 
     @staticmethod
     def get_optimizer_cls_and_kwargs(args, model=None):
-        return _trainer_optimizer, {"optim": args.optim, "optim_args": args.optim_args}
+        return _trainer_optimizer, {"optim": args.optim, "optim_args": args.optim_args, "model": model}
 
     def create_scheduler(self, num_training_steps, optimizer=None):
         if self.lr_scheduler is None:

@@ -2,7 +2,11 @@
 
 package nn
 
-import "snug/internal/shadow"
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
 
 // Embedding is nn.Embedding.
 type Embedding struct {
@@ -21,6 +25,14 @@ func (b *Builder) Embedding(at string, rows, width int) *Embedding {
 	}
 	b.layers = append(b.layers, e)
 	return e
+}
+
+// OfEmbedding reports whether a parameter is the table of an nn.Embedding.
+func (b *Builder) OfEmbedding(p *shadow.Tensor) bool {
+	return slices.ContainsFunc(b.layers, func(m any) bool {
+		e, ok := m.(*Embedding)
+		return ok && e.Weight == p
+	})
 }
 
 // Call is embedding(ids).

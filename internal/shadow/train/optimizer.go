@@ -87,6 +87,17 @@ func (g groups) Step() {
 	}
 }
 
+// Counters is those of all groups.
+func (g groups) Counters() int {
+	n := 0
+	for _, o := range g {
+		if c, ok := o.(interface{ Counters() int }); ok {
+			n += c.Counters()
+		}
+	}
+	return n
+}
+
 // scaledGroups is groups whose optimizer takes the loss scale along.
 type scaledGroups struct{ groups }
 
