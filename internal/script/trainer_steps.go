@@ -2,6 +2,8 @@
 
 package script
 
+import "snug/internal/shadow"
+
 // Which steps of a trainer's run are gone through: a long run repeats itself.
 
 // Bounds on a trainer's run.
@@ -9,11 +11,15 @@ const (
 	wholeRun     = 24 // updates of a run that is gone through as a whole
 	firstUpdates = 4  // of a longer one
 	fewEpochs    = 3
+	maxEvaluated = 2000 // batches of an evaluation that keeps what it predicts
 )
 
 func registerSteps() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
 		"_few_epochs":  epochs,
+		"_evaluated":   evaluated,
+		"_turns":       turns,
+		"_shapes_of":   shapesOf,
 		"_few_updates": updateSteps,
 		"_go_on_to":    goOnTo,
 		"_seek":        seeks,
@@ -165,4 +171,37 @@ func stepsOf(_ *interpreter, a arguments) value {
 		return ceiling(nil, arguments{pos: []value{x * float64(all)}})
 	}
 	return int(x)
+}
+
+// evaluated is how many batches an evaluation has, None where that is not known.
+func evaluated(in *interpreter, a arguments) value {
+	n, known := length(in, a).(int)
+	keeps, _ := a.or(1, "", false).(bool)
+	switch {
+	case !known && keeps:
+		in.note("how many batches are evaluated is not known; the run takes more than this where it keeps predictions of more than %d", unseenTurns)
+	case known && n > maxEvaluated && keeps:
+		in.note("predictions are kept of %d batches, of which %d are counted; the run takes more than this", n, maxEvaluated)
+	}
+	if !known {
+		return nil
+	}
+	return n
+}
+
+// turns is enumerate(loader), gone through to its end where it has one.
+func turns(in *interpreter, a arguments) value {
+	it := enumerated(in, a).(*iterator)
+	it.whole = it.size >= 0 && it.size <= maxEvaluated
+	return it
+}
+
+// shapesOf is a value with tensors of the host in place of the card's.
+func shapesOf(in *interpreter, a arguments) value {
+	return in.eachTensor(a.or(0, "", nil), func(t value) value {
+		if c, ok := t.(*shadow.Tensor); ok {
+			return &hostTensor{size: sizeOf(c), dtype: c.DType()}
+		}
+		return t
+	})
 }
