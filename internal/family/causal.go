@@ -46,7 +46,7 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	if h.trl {
 		return h.trlLoss(hidden, b)
 	}
-	if h.liger {
+	if h.liger && h.withoutLogits(b) {
 		return h.ligerLoss(hidden, b)
 	}
 	if h.chunks > 1 {
@@ -64,6 +64,13 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 		return fn.Return(nil)
 	}
 	return fn.Return(causalLoss(logits, b.Labels, h.vocab, h.calling))
+}
+
+// withoutLogits reports whether Liger's forward makes no logits: where it trains with labels, or is told to skip
+// them (lce_forward's skip_logits).
+func (h *causalHead) withoutLogits(b Batch) bool {
+	c := h.calling
+	return c == nil || b.Labels != nil && (c.SkipLogits || !h.lm.Weight.World().Eval)
 }
 
 // causalLoss is ForCausalLMLoss.

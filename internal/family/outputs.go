@@ -18,7 +18,19 @@ type Calling struct {
 	Cache         bool     // use_cache, as transformers has it by default
 	Checkpointing bool
 	Reentrant     bool           // the older kind of checkpointing
+	Every         int            // which blocks are checkpointed: every so manieth, from the first; 0 is each
+	SkipLogits    bool           // Liger's loss goes without the logits in an evaluation too
+	block         int            // the next block of the forward under way
 	Items         *shadow.Tensor // num_items_in_batch, by which transformers' losses divide their sum; nil for the mean
+}
+
+// skips reports whether the next block is one that is not checkpointed though others are.
+func (c *Calling) skips() bool {
+	if c == nil || c.Every < 2 {
+		return false
+	}
+	c.block++
+	return (c.block-1)%c.Every != 0
 }
 
 // averaged is the end of fixed_cross_entropy: a sum is divided by the items of all batches of a step.

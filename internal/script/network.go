@@ -137,9 +137,7 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 
 func (n *network) checkpoint(in *interpreter, a arguments) {
 	n.mode.Checkpointing, n.mode.InputGrads = true, true
-	if every, ok := a.or(1, "every_n_layers", 1).(int); ok && every > 1 {
-		in.note("every_n_layers of gradient checkpointing is not followed: every layer is taken to be checkpointed; the run takes more")
-	}
+	n.mode.Every, _ = a.or(1, "every_n_layers", 1).(int)
 	if off, ok := a.or(2, "offload", false).(bool); ok && off {
 		in.note("activations that gradient checkpointing offloads are counted on the card; the run takes less")
 	}
@@ -219,6 +217,7 @@ func (in *interpreter) callNetwork(n *network, a arguments) value {
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		mode.NoCache = !cache
 	}
+	mode.SkipLogits, _ = a.or(-1, "skip_logits", false).(bool)
 	mode.Items, _ = a.or(-1, "num_items_in_batch", nil).(*shadow.Tensor)
 	in.forwards()
 	out := n.forward(in, net, b, mode)

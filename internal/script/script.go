@@ -35,6 +35,8 @@ type Mode struct {
 	NoCache       bool           // use_cache is off
 	Checkpointing bool           // gradient_checkpointing_enable() was called
 	Reentrant     bool           // with the older kind of checkpointing
+	Every         int            // which layers are checkpointed: every so manieth
+	SkipLogits    bool           // skip_logits is given, for Liger's forward
 	InputGrads    bool           // enable_input_require_grads() was called, or checkpointing did
 	Noise         bool           // NEFTune's hook is on the input embedding
 	Items         *shadow.Tensor // num_items_in_batch, where it is given
@@ -66,7 +68,11 @@ type Run struct {
 type Loading struct {
 	Attention string    // by its name in transformers; "" where it is left open
 	Adapters  *Adapters // that it gets before it comes onto the card; nil for none
+	Liger     *Liger    // kernels that take the place of its layers; nil for none
 }
+
+// Liger is which layers of a model liger-kernel replaces, where it has kernels for it.
+type Liger struct{ Rope, Norm, MLP, Loss bool }
 
 // Phase is a part of a run.
 type Phase int

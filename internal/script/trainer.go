@@ -20,6 +20,8 @@ func registerTrainer() {
 		"_no_context":            func(*interpreter, arguments) value { return &contextValue{} },
 		"_autocast_forward":      autocastForward,
 		"_neftune":               neftune,
+		"_liger":                 liger,
+		"_is_dict":               isDict,
 		"_accepts_loss_kwargs":   acceptsLossKwargs,
 		"_is_causal":             isCausal,
 		"_shifts_labels":         shiftsLabels,
@@ -69,6 +71,36 @@ func neftune(_ *interpreter, a arguments) value {
 		n.mode.Noise, _ = a.or(1, "on", false).(bool)
 	}
 	return nil
+}
+
+// liger is apply_liger_kernel(model, config): all that Liger has for the model, without what the config leaves out.
+func liger(_ *interpreter, a arguments) value {
+	n, ok := a.or(0, "model", nil).(*network)
+	if !ok {
+		return nil
+	}
+	config, _ := a.or(1, "config", nil).(*dict)
+	on := func(keys ...string) bool {
+		for _, k := range keys {
+			if config == nil {
+				break
+			}
+			if v, ok := config.get(k); ok && v == false {
+				return false
+			}
+		}
+		return true
+	}
+	n.loading.Liger = &Liger{
+		Rope: on("rope"), Norm: on("rms_norm", "layer_norm"), MLP: on("swiglu", "geglu"), Loss: on("fused_linear_cross_entropy"),
+	}
+	return nil
+}
+
+// isDict reports whether a value is known to be a dict.
+func isDict(_ *interpreter, a arguments) value {
+	_, ok := a.or(0, "", nil).(*dict)
+	return ok
 }
 
 // acceptsLossKwargs reports whether a model's forward takes the number of items: those of transformers that

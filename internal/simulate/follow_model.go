@@ -57,10 +57,29 @@ func (r *run) prepare(l script.Loading) error {
 		s.Attention = name
 	}
 	r.s = &s
+	r.setLiger(l.Liger)
 	if l.Adapters == nil {
 		return nil
 	}
 	return r.setAdapters(*l.Adapters)
+}
+
+// setLiger makes Liger's kernels a part of the setup, where it has some for the model.
+func (r *run) setLiger(l *script.Liger) {
+	if l == nil || !r.s.Model.HasLiger() {
+		return
+	}
+	s := *r.s
+	s.Liger = nil
+	for i, on := range []bool{l.Rope, l.Norm, l.MLP} {
+		if on {
+			s.Liger = append(s.Liger, setup.LigerParts[i])
+		}
+	}
+	if l.Loss {
+		s.Loss = setup.LigerLoss
+	}
+	r.s = &s
 }
 
 // adapt puts adapters into a model that the script has on the card.

@@ -62,6 +62,8 @@ class Trainer:
         self.model_init = model_init
         if model is None:
             model = self.call_model_init()
+        if args.use_liger_kernel:  # before training in the original, which moves no memory
+            _liger(model, args.liger_kernel_config)
         self.is_model_parallel = False
         self.place_model_on_device = not (args.fp16_full_eval or args.bf16_full_eval)
         if self.place_model_on_device:
@@ -98,8 +100,6 @@ class Trainer:
         self.control = self.callback_handler.on_init_end(self.args, self.state, self.control)
         if args.torch_compile:
             _note("torch.compile is not simulated; a compiled model usually takes less")
-        if args.use_liger_kernel:
-            _note("use_liger_kernel is not followed; the run takes less than this")
         if args.deepspeed is not None or args.fsdp:
             _note("training on several GPUs is not followed here; the figure is that of one GPU alone")
         self.model.config.use_cache = self.args.use_cache
@@ -203,6 +203,8 @@ class Trainer:
         self.is_in_train = True
         if self.model_init is not None:
             self.model = self.call_model_init(trial)
+            if args.use_liger_kernel:
+                _liger(self.model, args.liger_kernel_config)
             self.optimizer, self.lr_scheduler = None, None
             if self.place_model_on_device:
                 self._move_model_to_device(self.model, args.device)
@@ -495,7 +497,7 @@ class Trainer:
     def evaluate(self, eval_dataset=None, ignore_keys=None, metric_key_prefix="eval"):
         override = eval_dataset is not None
         eval_dataset = eval_dataset if override else self.eval_dataset
-        if isinstance(eval_dataset, dict):
+        if _is_dict(eval_dataset):
             metrics = {}
             for eval_dataset_name, _eval_dataset in eval_dataset.items():
                 dataset_metrics = self.evaluate(eval_dataset=_eval_dataset if override else eval_dataset_name,
@@ -641,6 +643,8 @@ class Trainer:
             if has_labels:
                 num_items_in_batch = self._get_num_items_in_batch([inputs], self.args.device)
                 with self.compute_loss_context_manager():
+                    if self.args.use_liger_kernel and prediction_loss_only:
+                        inputs = {**inputs, "skip_logits": True}
                     loss, outputs = self.compute_loss(model, inputs, return_outputs=True, num_items_in_batch=num_items_in_batch)
                 loss = loss.detach().mean()
                 if isinstance(outputs, dict):
