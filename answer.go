@@ -45,10 +45,11 @@ type Answer struct {
 
 // Phases is the peak of allocated bytes in each part of the run.
 type Phases struct {
-	Load      Bytes `json:"load"`      // while the model is loaded
-	Forward   Bytes `json:"forward"`   // in the forward pass
-	Backward  Bytes `json:"backward"`  // in the backward pass
-	Optimizer Bytes `json:"optimizer"` // in the optimizer's step
+	Load       Bytes `json:"load"`                 // while the model is loaded
+	Forward    Bytes `json:"forward"`              // in the forward pass
+	Backward   Bytes `json:"backward"`             // in the backward pass
+	Optimizer  Bytes `json:"optimizer"`            // in the optimizer's step
+	Evaluation Bytes `json:"evaluation,omitempty"` // in forward passes without gradients, where the loop has some
 }
 
 // Components is what the memory at the peak is used for. The fields sum to PeakReserved.

@@ -55,7 +55,7 @@ func f(s *systems.System, b projects.Binding) bool {
 	}
 	_ = s.Name == other.Name && s.Rest == other && s.Title != ""
 	_ = slices.Index(systems.All(), &plain)
-	return s == &trl || &trl != s || s == systems.Nobody() || b.System == "hf" || "TRL" == s.Title
+	return s == &trl || &trl != s || s == systems.UnknownProgram() || b.System == "hf" || "TRL" == s.Title
 }
 `
 	if got := identityComparisons(t, "a.go", source); len(got) != 9 {
@@ -113,7 +113,7 @@ func isTable(e ast.Expr) bool {
 		return e.Op == token.AND && (name || selected)
 	case *ast.CallExpr:
 		fun, ok := e.Fun.(*ast.SelectorExpr)
-		return ok && isNamed(fun.X, "systems") && slices.Contains([]string{"Shell", "SnugFile", "Nobody"}, fun.Sel.Name)
+		return ok && isNamed(fun.X, "systems") && slices.Contains([]string{"Shell", "SnugFile", "UnknownProgram"}, fun.Sel.Name)
 	}
 	return false
 }

@@ -62,7 +62,7 @@ func TestCancelledSearchEnds(t *testing.T) {
 				if err := ask(ctx); !errors.Is(err, context.Canceled) {
 					t.Errorf("ended at %d: %v", at, err)
 				}
-				if n := ctx.after.Load(); n > mostAfter {
+				if n := ctx.after.Load(); n > maxAfter {
 					t.Errorf("ended at %d: asked %d times after that", at, n)
 				}
 			}
@@ -70,8 +70,8 @@ func TestCancelledSearchEnds(t *testing.T) {
 	}
 }
 
-// mostAfter is how many simulated runs may have been waiting for a processor.
-const mostAfter = 60
+// maxAfter is how many simulated runs may have been waiting for a processor.
+const maxAfter = 60
 
 // asksOf is at which of its questions to a context each is ended.
 func asksOf(name string) []int64 {

@@ -27,7 +27,7 @@ type Card struct {
 	Capability      int     // compute capability: 90 for sm_90, 0 for AMD
 	SMs             int     // multiprocessors, or AMD's compute units
 	Bandwidth       float64 // of its memory, in bytes a second
-	Rates           Rates
+	Rates           Rates   // how fast it computes, by type
 
 	// Unnamed is set if only Total is known, Resized if the caller chose Total.
 	Unnamed, Resized bool

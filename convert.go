@@ -153,7 +153,7 @@ func answerOf(a *estimate.Answer, model Model) *Answer {
 }
 
 func phasesOf(p estimate.Phases) Phases {
-	return Phases{Load: Bytes(p.Load), Forward: Bytes(p.Forward), Backward: Bytes(p.Backward), Optimizer: Bytes(p.Optimizer)}
+	return Phases{Load: Bytes(p.Load), Forward: Bytes(p.Forward), Backward: Bytes(p.Backward), Optimizer: Bytes(p.Optimizer), Evaluation: Bytes(p.Evaluation)}
 }
 
 func componentsOf(c estimate.Components) Components {

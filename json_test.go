@@ -193,3 +193,18 @@ func TestRecordingsAreTheCommands(t *testing.T) {
 	}
 	agrees(t, command(t, "", "estimate", "--model", file, "--batch", "8", "--json"), a)
 }
+
+// A setup with the names of earlier versions is read as by the command.
+func TestParseEarlierNames(t *testing.T) {
+	const text = `{"model": {"name": "gpt2"}, "batch": 4, "seq": 128, "lora": {"rank": 8}, "packed": {"bits": 4, "raised": true}}`
+	s, err := snug.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := s.Quantization; q == nil || q.Bits != 4 || !q.Prepare {
+		t.Errorf("read as %+v", q)
+	}
+	if _, err := snug.Parse([]byte(`{"model": {"name": "gpt2"}, "batch": 4, "packed": {"bits": 4}, "quantization": {"bits": 8}}`)); err == nil || !strings.Contains(err.Error(), `"packed" is not known`) {
+		t.Errorf("both names: %v", err)
+	}
+}

@@ -53,11 +53,12 @@ type Plan struct {
 	Room Bytes `json:"-"`
 	// Notes say what to know about the recommended settings.
 	Notes []string `json:"-"`
-	// If nothing fits, Least is the choice that takes least memory, Rescue the shortest list
-	// of levers that makes the run fit, and Rescued the run with them, nil if there is none.
-	Least   *Choice  `json:"-"`
-	Rescue  []string `json:"-"`
-	Rescued *Choice  `json:"-"`
+	// Least is the choice that takes least memory if nothing fits.
+	Least *Choice `json:"-"`
+	// Rescue is the shortest list of levers that makes a run fit for which nothing else does.
+	Rescue []string `json:"-"`
+	// Rescued is the run with Rescue, nil if there is none.
+	Rescued *Choice `json:"-"`
 }
 
 // Choice is one way to run: the settings that a plan chooses, and their estimate, whose
@@ -76,8 +77,8 @@ type Choice struct {
 // Rung is the fastest way to run within a share of the card. Its Choice is nil if nothing
 // fits there.
 type Rung struct {
-	Name  string  `json:"name"` // "safe", "medium", "aggressive", "maximum"
-	Share float64 `json:"share"`
+	Name  string  `json:"name"`  // "safe", "medium", "aggressive", "maximum"
+	Share float64 `json:"share"` // the most of the card that may be used, 1 for all of it
 	*Choice
 	Risk string `json:"risk"` // what can go wrong, for people
 }

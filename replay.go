@@ -31,9 +31,11 @@ type ReplayOptions struct {
 // ReplayAnswer is the outcome of a replay. Its JSON is that of `snug replay --json`.
 type ReplayAnswer struct {
 	// Events is how many allocations and frees were replayed.
-	Events        int   `json:"events"`
+	Events int `json:"events"`
+	// PeakAllocated is the most that was in tensors.
 	PeakAllocated Bytes `json:"peak_allocated"`
-	PeakReserved  Bytes `json:"peak_reserved"`
+	// PeakReserved is the most that PyTorch held from the driver.
+	PeakReserved Bytes `json:"peak_reserved"`
 	// Exact says whether the replay took from the driver, and gave back, exactly what the
 	// recorded run did, request by request. It is nil for a replay under other options or a
 	// limit, which has nothing to be compared with.
@@ -56,10 +58,10 @@ type ReplayOOM struct {
 
 // ReplayOutcome is the outcome of a replay under an allocator setting.
 type ReplayOutcome struct {
-	Conf          string `json:"conf"` // a PYTORCH_ALLOC_CONF string; empty is the default
-	PeakAllocated Bytes  `json:"peak_allocated"`
-	PeakReserved  Bytes  `json:"peak_reserved"`
-	Fits          *bool  `json:"fits,omitempty"`
+	Conf          string `json:"conf"`           // a PYTORCH_ALLOC_CONF string; empty is the default
+	PeakAllocated Bytes  `json:"peak_allocated"` // the most that was in tensors
+	PeakReserved  Bytes  `json:"peak_reserved"`  // the most that PyTorch held from the driver
+	Fits          *bool  `json:"fits,omitempty"` // whether it stayed within the limit; nil if there is none
 }
 
 // Replay plays a memory snapshot through the model of PyTorch's allocator. A snapshot is

@@ -20,8 +20,11 @@ type Setup struct {
 	Lengths Lengths `json:"lengths,omitempty"`
 	// Seed is what lengths are drawn by.
 	Seed int `json:"seed,omitempty"`
-	// Positives and Negatives are the samples per anchor, for Encoder.
+	// Loop is what the code around the model does with its results.
+	Loop Loop `json:"loop,omitempty"`
+	// Positives is the positive samples per anchor, for Encoder.
 	Positives int `json:"positives,omitempty"`
+	// Negatives is the negative samples per anchor, for Encoder.
 	Negatives int `json:"negatives,omitempty"`
 	// Precision is the type of weights and arithmetic.
 	Precision Precision `json:"precision,omitempty"`
@@ -97,8 +100,9 @@ type Model struct {
 type LoRA struct {
 	// Rank of the adapters. It is required.
 	Rank int `json:"rank"`
-	// Alpha is their scale, Dropout a share.
-	Alpha   float64 `json:"alpha,omitempty"`
+	// Alpha scales the output of the adapters. It does not change memory.
+	Alpha float64 `json:"alpha,omitempty"`
+	// Dropout is the share of the adapters' input that is dropped. Any takes memory for a mask.
 	Dropout float64 `json:"dropout,omitempty"`
 	// Targets are the linear layers that get an adapter, such as "q_proj", or AllLinear. They
 	// may be left out where PEFT knows the usual ones of the model.
@@ -133,14 +137,15 @@ type Quantization struct {
 
 // Dist is how a run is spread over GPUs.
 type Dist struct {
-	// Kind and World, the number of GPUs, are required.
-	Kind  DistKind `json:"kind"`
-	World int      `json:"world"`
+	// Kind is what is spread, and by whose code. It is required.
+	Kind DistKind `json:"kind"`
+	// World is the number of GPUs. It is required.
+	World int `json:"world"`
 	// BucketView is DDP's gradient_as_bucket_view.
 	BucketView bool `json:"bucket_view,omitempty"`
-	// ParamDType and ReduceDType are the types of FSDP2's gathered parameters and reduced
-	// gradients.
-	ParamDType  DType `json:"param_dtype,omitempty"`
+	// ParamDType is the type of the parameters that FSDP2 gathers.
+	ParamDType DType `json:"param_dtype,omitempty"`
+	// ReduceDType is the type in which FSDP2 reduces gradients.
 	ReduceDType DType `json:"reduce_dtype,omitempty"`
 	// Load is how FSDP2 and ZeRO-3 come by their weights.
 	Load DistLoad `json:"load,omitempty"`

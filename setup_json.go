@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/setup"
 	"snug/internal/spelling"
 )
 
@@ -43,6 +44,7 @@ func (s *Setup) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return err
 	}
+	fields = setup.WithTodaysNames(fields)
 	sizes := takeSizes(fields)
 	if err := checkNames(reflect.TypeFor[plainSetup](), fields, ""); err != nil {
 		return err

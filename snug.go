@@ -108,16 +108,16 @@ func Optimize(ctx context.Context, s *Setup, card Card, o PlanOptions, opts ...O
 	return planOf(p, s.Model), nil
 }
 
-// mostEffective is beyond what any run sees a step.
-const mostEffective = 1 << 30
+// maxEffective is beyond what any run sees a step.
+const maxEffective = 1 << 30
 
 // check is what can be said against the options before anything is simulated.
 func (o *PlanOptions) check(s *setup.Setup, card gpu.Card) error {
 	switch {
 	case card.Total == 0 && s.Limit == 0:
 		return ErrNoLimit
-	case o.Target < 0 || o.Target > mostEffective:
-		return setup.Wrong("{target} is %d; it must be from 1 to %d, or 0 for the current one", o.Target, mostEffective)
+	case o.Target < 0 || o.Target > maxEffective:
+		return setup.Wrong("{target} is %d; it must be from 1 to %d, or 0 for the current one", o.Target, maxEffective)
 	case card.Total > 0 && uint64(o.Reserve) >= card.Total:
 		return setup.Wrong("{reserve} is %v, and the card has %v, so nothing is left", o.Reserve, Bytes(card.Total))
 	case o.Goal == Quick || slices.Contains(o.Lock, "attention"):

@@ -2,6 +2,21 @@
 
 package snug
 
+// Loop is the code around the model, which decides how long its results live: one of the loops that are known by
+// name, or the path of a Python file to read it from, with the script's arguments after it. A file needs
+// [WithFS] or [WithOpener].
+type Loop string
+
+// The loops known by name.
+const (
+	StepLoop       Loop = "step"       // a step in a function of its own, the default
+	ScriptLoop     Loop = "script"     // at the top level of a script, as in tutorials
+	TrainerLoop    Loop = "trainer"    // transformers' Trainer
+	AccelerateLoop Loop = "accelerate" // accelerate's examples
+	LightningLoop  Loop = "lightning"  // Lightning's Trainer
+	FabricLoop     Loop = "fabric"     // Lightning's Fabric
+)
+
 // Precision is the type of weights and arithmetic.
 type Precision string
 

@@ -83,7 +83,7 @@ func (l *ladder) off(p *profile.Program, batch float64, way map[string]any) (flo
 	card := unlimited(gpu.Reference)
 	fields := maps.Clone(way)
 	fields["batch"] = batch
-	said, err := fromProfile(p, fields, card)
+	estimated, err := fromProfile(p, fields, card)
 	if err != nil {
 		return 0, err
 	}
@@ -95,7 +95,7 @@ func (l *ladder) off(p *profile.Program, batch float64, way map[string]any) (flo
 		return 0, err
 	}
 	real, err := simulated(s, card)
-	return real/float64(said.PeakReserved) - 1, err
+	return real/float64(estimated.PeakReserved) - 1, err
 }
 
 // gradients is how many bytes they take.
@@ -104,18 +104,18 @@ func gradients(fields map[string]any) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	said, err := estimate.Estimate(s, unlimited(gpu.Reference))
+	estimated, err := estimate.Estimate(s, unlimited(gpu.Reference))
 	if err != nil {
 		return 0, err
 	}
-	return said.Run.Gradients, nil
+	return estimated.Run.Gradients, nil
 }
 
 // simulated is the peak of reserved bytes of a run.
 func simulated(s *setup.Setup, card gpu.Card) (float64, error) {
-	said, err := estimate.Figures(s, card)
+	estimated, err := estimate.Figures(s, card)
 	if err != nil {
 		return 0, err
 	}
-	return float64(said.PeakReserved), nil
+	return float64(estimated.PeakReserved), nil
 }

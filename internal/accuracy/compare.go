@@ -13,18 +13,18 @@ import (
 // Case is one measured run with its estimate.
 type Case struct {
 	*Row
-	Said *estimate.Answer // the estimate, or nil
-	Told *estimate.Answer // the estimate given which updates the run skipped; nil where it skipped none
-	Err  error            // why there is no estimate
+	Estimated *estimate.Answer // the estimate, or nil
+	WithSkips *estimate.Answer // the estimate given which updates the run skipped; nil where it skipped none
+	Err       error            // why there is no estimate
 }
 
 // Reserved is the error of the estimate of reserved memory, as a share of the truth.
-func (c *Case) Reserved() float64 { return off(c.Said.PeakReserved, c.Measured.PeakReserved) }
+func (c *Case) Reserved() float64 { return off(c.Estimated.PeakReserved, c.Measured.PeakReserved) }
 
 // Allocated is the same of the allocated bytes.
-func (c *Case) Allocated() float64 { return off(c.Said.PeakAllocated, c.Measured.PeakAllocated) }
+func (c *Case) Allocated() float64 { return off(c.Estimated.PeakAllocated, c.Measured.PeakAllocated) }
 
-func off(said, truth uint64) float64 { return float64(said)/float64(truth) - 1 }
+func off(estimated, truth uint64) float64 { return float64(estimated)/float64(truth) - 1 }
 
 // Compare estimates every row that can be, in order. The measurements' card had
 // room for all of them.
@@ -33,10 +33,10 @@ func Compare(rows []Row) []Case {
 	each(len(rows), func(i int) {
 		c := Case{Row: &rows[i]}
 		if c.Setup != nil {
-			c.Said, c.Err = estimate.Figures(c.Setup, unlimited(c.Card))
+			c.Estimated, c.Err = estimate.Figures(c.Setup, unlimited(c.Card))
 			if told := *c.Setup; c.Skipped() > 0 && c.Err == nil {
 				told.LeftOut = c.Skipped()
-				c.Told, c.Err = estimate.Figures(&told, unlimited(c.Card))
+				c.WithSkips, c.Err = estimate.Figures(&told, unlimited(c.Card))
 			}
 		}
 		out[i] = c
@@ -53,15 +53,15 @@ func unlimited(card gpu.Card) gpu.Card {
 // MaxCase is one measured search for the largest batch with the estimated one.
 type MaxCase struct {
 	*Row
-	Said int   // the estimated largest batch
-	Err  error // why there is none
-	OOMs []OOM // the runs that ran out of memory
+	Estimated int   // the estimated largest batch
+	Err       error // why there is none
+	OOMs      []OOM // the runs that ran out of memory
 }
 
 // OOM compares the request that a run failed with to the simulated one.
 type OOM struct {
-	Batch       int    // the batch of the run
-	Said, Truth string // as PyTorch writes it: "3.07 GiB"
+	Batch            int    // the batch of the run
+	Estimated, Truth string // as PyTorch writes it: "3.07 GiB"
 }
 
 // CompareMax searches the largest batch of every row that can be simulated.
@@ -82,7 +82,7 @@ func (c *MaxCase) run() {
 		c.Err = err
 		return
 	}
-	c.Said = m.MaxBatch
+	c.Estimated = m.MaxBatch
 	for _, t := range c.Measured.Tries {
 		if t.Fits {
 			continue

@@ -18,8 +18,8 @@ type Stats struct {
 	P95    float64 // their 95th percentile
 	Worst  float64 // with its sign
 	Under  int     // estimates that are too low by more than a thousandth
-	Low    float64 // the lowest and the highest of truth over estimate, less one
-	High   float64
+	Low    float64 // the lowest of truth over estimate, less one
+	High   float64 // the highest of them
 }
 
 // under is by how much an estimate has to be short to count as such.
@@ -62,7 +62,7 @@ type Group struct {
 func grouped(cases []Case, names func(*setup.Setup) []string) []Group {
 	errs := map[string][]float64{}
 	for i := range cases {
-		if c := &cases[i]; c.Said != nil {
+		if c := &cases[i]; c.Estimated != nil {
 			for _, n := range names(c.Setup) {
 				errs[n] = append(errs[n], c.Reserved())
 			}

@@ -32,7 +32,7 @@ type Judged struct {
 func (r *Report) judged() (out []*Case) {
 	for _, cases := range [][]Case{r.Cases, r.Asides} {
 		for i := range cases {
-			if cases[i].Said != nil {
+			if cases[i].Estimated != nil {
 				out = append(out, &cases[i])
 			}
 		}
@@ -64,7 +64,7 @@ func judge(cases []*Case) []Judged {
 
 // again reports whether a case is this one, or the same run once more.
 func (c *Case) again(o *Case) bool {
-	return o.Card.Name == c.Card.Name && o.Said.PeakReserved == c.Said.PeakReserved && reflect.DeepEqual(c.plain(), o.plain())
+	return o.Card.Name == c.Card.Name && o.Estimated.PeakReserved == c.Estimated.PeakReserved && reflect.DeepEqual(c.plain(), o.plain())
 }
 
 // plain is the setup without its name, and with its version in one form.
@@ -77,7 +77,7 @@ func (c *Case) plain() setup.Setup {
 // from is the interval that some measured cases give this one.
 func (c *Case) from(some []estimate.Case) [2]uint64 {
 	r, _ := estimate.NewResiduals(some).About(c.Setup, c.Card)
-	least, most := c.Said.Ends()
+	least, most := c.Estimated.Ends()
 	return r.Around(least, most)
 }
 
@@ -111,7 +111,7 @@ func heldBy(all []Judged, names func(*Case) []string) (out []Held) {
 			h.Runs++
 			h.Itself += count(j.holds(j.Without))
 			h.Family += count(j.holds(j.Unknown))
-			widths[name] = append(widths[name], float64(j.Without[1]-j.Without[0])/float64(j.Said.PeakReserved))
+			widths[name] = append(widths[name], float64(j.Without[1]-j.Without[0])/float64(j.Estimated.PeakReserved))
 		}
 	}
 	for k := range out {

@@ -77,11 +77,11 @@ func TestUnknownKernelsWidenEveryRun(t *testing.T) {
 		}
 		here := Compare(rows)
 		for i, c := range Compare(there) {
-			if c.Said == nil || !opens(c.Said, estimate.Kernels) || opens(c.Said, estimate.Updates) {
+			if c.Estimated == nil || !opens(c.Estimated, estimate.Kernels) || opens(c.Estimated, estimate.Updates) {
 				continue
 			}
 			lacking++
-			if far, near := width(c.Said), width(here[i].Said); far <= near {
+			if far, near := width(c.Estimated), width(here[i].Estimated); far <= near {
 				t.Errorf("%s on %s: %.4f wide, and %.4f where it was measured", c.ID(), name, far, near)
 			}
 		}

@@ -134,9 +134,9 @@ func (r *ladderRow) predicted(p *profile.Program) (Rung, error) {
 // predict estimates the run from a profile that tells what snug profile finds out.
 func (r *Rung) predict(p *profile.Program) error {
 	p.Facts.Precision = r.Precision
-	said, err := fromProfile(p, map[string]any{"batch": float64(r.Batch)}, gpu.Card{})
+	estimated, err := fromProfile(p, map[string]any{"batch": float64(r.Batch)}, gpu.Card{})
 	if err == nil {
-		r.Predicted, r.Interval, r.Causes = said.PeakReserved, said.Interval, said.Causes
+		r.Predicted, r.Interval, r.Causes = estimated.PeakReserved, estimated.Interval, estimated.Causes
 	}
 	return err
 }

@@ -153,7 +153,7 @@ func (r *Report) overall(b *strings.Builder) {
 				custom++
 			default:
 				n++
-				if c.Said != nil {
+				if c.Estimated != nil {
 					errs = append(errs, c.Reserved())
 				}
 			}
@@ -190,7 +190,7 @@ func (r *Report) exceptions(b *strings.Builder) {
 		switch {
 		case c.Err != nil:
 			lines = append(lines, fmt.Sprintf("| %s | | | no answer: %s |", c.ID(), c.Err))
-		case c.Said != nil && math.Abs(c.Reserved()) > listed:
+		case c.Estimated != nil && math.Abs(c.Reserved()) > listed:
 			lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s |", c.ID(), signed(c.Reserved()), signed(c.Allocated()), c.note()+r.again(c)))
 		}
 	}
@@ -209,13 +209,13 @@ func (c *Case) note() string {
 		return ""
 	}
 	return fmt.Sprintf("the real run skipped %d of its %d updates because scaled gradients overflowed; with that known, %s",
-		n, of, signed(off(c.Told.PeakReserved, c.Measured.PeakReserved)))
+		n, of, signed(off(c.WithSkips.PeakReserved, c.Measured.PeakReserved)))
 }
 
 // again says how the same case came out where it was measured for longer.
 func (r *Report) again(c *Case) string {
 	for i := range r.Cases {
-		if o := &r.Cases[i]; o.File == longer && o.ID() == c.ID()+twentySteps && o.Said != nil {
+		if o := &r.Cases[i]; o.File == longer && o.ID() == c.ID()+twentySteps && o.Estimated != nil {
 			return fmt.Sprintf(" (over twenty steps %s)", signed(o.Reserved()))
 		}
 	}
@@ -225,16 +225,16 @@ func (r *Report) again(c *Case) string {
 func (r *Report) maxBatch(b *strings.Builder) {
 	b.WriteString("\n## The largest batch under a limit\n\nsnug simulates each batch it tries; the true value is from a bisection with real runs.\n\n| case | snug | true |\n| --- | ---: | ---: |\n")
 	for _, c := range r.Max {
-		said := fmt.Sprint(c.Said)
+		estimated := fmt.Sprint(c.Estimated)
 		if c.Err != nil {
-			said = "no answer"
+			estimated = "no answer"
 		}
-		fmt.Fprintf(b, "| %s | %s | %d |\n", c.ID(), said, c.Measured.MaxBatch)
+		fmt.Fprintf(b, "| %s | %s | %d |\n", c.ID(), estimated, c.Measured.MaxBatch)
 	}
 	b.WriteString("\n## The request that runs out of memory\n\nThe size in `CUDA out of memory. Tried to allocate …`, for every batch that did not fit.\n\n| case | batch | snug | true |\n| --- | ---: | ---: | ---: |\n")
 	for _, c := range r.Max {
 		for _, o := range c.OOMs {
-			fmt.Fprintf(b, "| %s | %d | %s | %s |\n", c.ID(), o.Batch, o.Said, o.Truth)
+			fmt.Fprintf(b, "| %s | %d | %s | %s |\n", c.ID(), o.Batch, o.Estimated, o.Truth)
 		}
 	}
 }
@@ -250,13 +250,13 @@ func (r *Report) peers(b *strings.Builder) {
 	errs := make([][]float64, len(peers))
 	for i := range r.Cases {
 		c := &r.Cases[i]
-		if c.Said == nil || c.File != files[0].name {
+		if c.Estimated == nil || c.File != files[0].name {
 			continue
 		}
 		own = append(own, c.Reserved())
 		for k, p := range peers {
-			if said := p.bytes(c.Setup, float64(c.Said.Params), float64(c.Said.Trainable)); said > 0 {
-				errs[k] = append(errs[k], off(uint64(said), c.Measured.PeakReserved))
+			if estimated := p.bytes(c.Setup, float64(c.Estimated.Params), float64(c.Estimated.Trainable)); estimated > 0 {
+				errs[k] = append(errs[k], off(uint64(estimated), c.Measured.PeakReserved))
 			}
 		}
 	}

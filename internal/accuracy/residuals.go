@@ -12,7 +12,7 @@ import (
 // Off is how far the truth is outside the bounds of the estimate, as a share of the nearer bound. What a
 // run may do either way is not an error of the estimate.
 func (c *Case) Off() float64 {
-	least, most := c.Said.Ends()
+	least, most := c.Estimated.Ends()
 	truth := c.Measured.PeakReserved
 	switch {
 	case truth > most:
@@ -64,7 +64,7 @@ func (r *Report) several() map[string]estimate.Range {
 		if c.Setup.Dist == nil {
 			continue
 		}
-		off := float64(c.Measured.PeakReserved)/float64(c.Said.PeakReserved) - 1
+		off := float64(c.Measured.PeakReserved)/float64(c.Estimated.PeakReserved) - 1
 		for _, kind := range []string{"", c.Setup.Dist.Kind} {
 			g := out[kind]
 			out[kind] = estimate.Range{Cases: g.Cases + 1, Low: min(g.Low, off), High: max(g.High, off)}

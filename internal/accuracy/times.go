@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// timed is a run that had the card to itself: the seconds of a step, said and
+// timed is a run that had the card to itself: the seconds of a step, estimated and
 // true.
 type timed struct {
-	id         string
-	said, true float64
+	id              string
+	estimated, true float64
 }
 
-func (t timed) off() float64 { return t.said/t.true - 1 }
+func (t timed) off() float64 { return t.estimated/t.true - 1 }
 
 // warmUp is the steps whose time does not count.
 const warmUp = 3
@@ -27,10 +27,10 @@ func (r *Report) times(b *strings.Builder) {
 	var all []timed
 	for i := range r.Cases {
 		c := &r.Cases[i]
-		if !strings.HasSuffix(c.File, "_time.jsonl") || c.Said == nil || c.Said.StepSeconds == 0 || len(c.Seconds()) <= warmUp {
+		if !strings.HasSuffix(c.File, "_time.jsonl") || c.Estimated == nil || c.Estimated.StepSeconds == 0 || len(c.Seconds()) <= warmUp {
 			continue
 		}
-		all = append(all, timed{c.Setup.ID, c.Said.StepSeconds, median(c.Seconds()[warmUp:])})
+		all = append(all, timed{c.Setup.ID, c.Estimated.StepSeconds, median(c.Seconds()[warmUp:])})
 	}
 	if len(all) == 0 {
 		return
@@ -44,7 +44,7 @@ func (r *Report) times(b *strings.Builder) {
 		len(all), percent(abs[len(abs)/2]), percent(abs[len(abs)*9/10]), rankCorrelation(all))
 	b.WriteString("| run | said | measured | off |\n| --- | ---: | ---: | ---: |\n")
 	for _, t := range all {
-		fmt.Fprintf(b, "| %s | %.1f ms | %.1f ms | %+.0f %% |\n", t.id, 1e3*t.said, 1e3*t.true, 100*t.off())
+		fmt.Fprintf(b, "| %s | %.1f ms | %.1f ms | %+.0f %% |\n", t.id, 1e3*t.estimated, 1e3*t.true, 100*t.off())
 	}
 }
 
@@ -53,13 +53,13 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// rankCorrelation is Spearman's, of what was said and what was true.
+// rankCorrelation is Spearman's, of what was estimated and what was true.
 func rankCorrelation(all []timed) float64 {
-	said := ranks(all, func(t timed) float64 { return t.said })
+	estimated := ranks(all, func(t timed) float64 { return t.estimated })
 	true := ranks(all, func(t timed) float64 { return t.true })
 	var sum float64
 	for i := range all {
-		d := float64(said[i] - true[i])
+		d := float64(estimated[i] - true[i])
 		sum += d * d
 	}
 	n := float64(len(all))

@@ -32,8 +32,8 @@ func (a *Allocator) alloc(n uint64, stream uint16) (int32, error) {
 	var r request
 	a.prepare(&r, n, stream)
 	b := a.find(&r, r.pool)
-	if a.work > mostWork {
-		return 0, errMostWork
+	if a.work > maxWork {
+		return 0, errTooMuchWork
 	}
 	if b == 0 {
 		var err error

@@ -64,7 +64,7 @@ func (a *Allocator) findRoom(r *request) int32 {
 		if bytes >= r.size {
 			found = c
 		}
-		return found == 0 && a.work < mostWork
+		return found == 0 && a.work < maxWork
 	})
 	if found == 0 {
 		return a.newRange(r)

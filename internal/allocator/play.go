@@ -58,15 +58,15 @@ func (a *Allocator) Play(t *stream.Trace, o PlayOptions) (Result, error) {
 		defer a.SetEventsDone(a.pending.done)
 		a.SetEventsDone(false)
 	}
-	c := copies{}
+	skips := stream.Skips[state]{}
 	if o.PassCopies {
-		c = a.newCopies(t)
+		skips = a.newSkips(t)
 	}
 	ask := len(t.Events) // the event at which Stop is asked
 	if o.Stop != nil {
 		ask = 0
 	}
-	for i, point := 0, c.point(); i < len(t.Events); {
+	for i, point := 0, skips.Point(); i < len(t.Events); {
 		if i >= ask {
 			if err := o.Stop(); err != nil {
 				return Result{}, err
@@ -74,7 +74,7 @@ func (a *Allocator) Play(t *stream.Trace, o PlayOptions) (Result, error) {
 			ask = i + stopEvery
 		}
 		if i == point {
-			if i, point = c.pass(i), c.point(); i == point || i == len(t.Events) {
+			if i, point = skips.Pass(i, a.state()), skips.Point(); i == point || i == len(t.Events) {
 				continue
 			}
 		}

@@ -7,9 +7,11 @@ import (
 	"slices"
 )
 
-// PoolID names a private pool: A for those that CUDA graphs make, B for a
-// torch.cuda.MemPool. The zero PoolID is the default pool.
-type PoolID struct{ A, B uint64 }
+// PoolID names a private pool. The zero PoolID is the default pool.
+type PoolID struct {
+	A uint64 // of a pool that a CUDA graph made, else 0
+	B uint64 // of a torch.cuda.MemPool, else 0
+}
 
 // PoolOptions are the options of a torch.cuda.MemPool. The zero value is for a CUDA graph.
 type PoolOptions struct {

@@ -157,7 +157,7 @@ func (a *Allocator) collect() {
 			count++
 		}
 	}
-	for freed := true; got < target && freed && count > 0 && a.work < mostWork; {
+	for freed := true; got < target && freed && count > 0 && a.work < maxWork; {
 		freed = false
 		cut := age / float64(count)
 		for _, i := range a.freeBlocks(p) {

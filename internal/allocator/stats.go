@@ -12,7 +12,11 @@ type Stat struct {
 
 // ByPool is a statistic for the whole allocator and for each kind of pool,
 // private pools included.
-type ByPool struct{ All, Small, Large Stat }
+type ByPool struct {
+	All   Stat // of both kinds
+	Small Stat // of the pools for allocations of up to 1 MiB
+	Large Stat // of those for larger ones
+}
 
 // Stats are the values that torch.cuda.memory_stats reports, under the same names.
 type Stats struct {

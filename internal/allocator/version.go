@@ -8,8 +8,11 @@ import (
 	"strings"
 )
 
-// Version is the major and minor number of a PyTorch release; patch releases do not change the allocator.
-type Version struct{ Major, Minor int }
+// Version is a PyTorch release; patch releases do not change the allocator.
+type Version struct {
+	Major int // the 2 of 2.11
+	Minor int // the 11
+}
 
 // Latest is the newest version whose allocator was read and compared.
 // PyTorch's main branch (2.13) places blocks as 2.12 does.

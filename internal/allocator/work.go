@@ -9,11 +9,11 @@ import "errors"
 // them. A file can be made to have hundreds of thousands, and to look at all of them
 // at every event; so the looks are counted, and there is an end to them.
 
-// mostWork is some seconds' worth. Recordings of a million events take a thousandth
+// maxWork is some seconds' worth. Recordings of a million events take a thousandth
 // of it, under whatever options.
-const mostWork = 1 << 28
+const maxWork = 1 << 28
 
-var errMostWork = errors.New("too many free blocks: this would take hours, and is not a real training run")
+var errTooMuchWork = errors.New("too many free blocks: this would take hours, and is not a real training run")
 
 // worker is a Device that counts what it looks at too.
 type worker interface{ Looked() uint64 }
@@ -27,8 +27,8 @@ func (a *Allocator) checkWork() error {
 	if d, ok := a.dev.(worker); ok {
 		work += d.Looked()
 	}
-	if work > mostWork {
-		return errMostWork
+	if work > maxWork {
+		return errTooMuchWork
 	}
 	return nil
 }

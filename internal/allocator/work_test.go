@@ -74,11 +74,11 @@ func TestRestoreManyOwners(t *testing.T) {
 func TestMostWork(t *testing.T) {
 	const gaps, room = 10_000, 5_000_000
 	a := restored(t, &Simple{Total: 1 << 45}, heldPages(gaps, 2*largeBuffer, func(int) uint64 { return 0 }))
-	a.work = mostWork - room // most of it is done already
+	a.work = maxWork - room // most of it is done already
 	for i := range 100_000 {
 		_, err := a.Alloc(3*largeBuffer, 0)
-		if errors.Is(err, errMostWork) {
-			if a.work > mostWork+gaps || i < room/gaps/3 || i > 2*room/gaps {
+		if errors.Is(err, errTooMuchWork) {
+			if a.work > maxWork+gaps || i < room/gaps/3 || i > 2*room/gaps {
 				t.Errorf("refused after %d requests and %d looks", i, a.work)
 			}
 			return

@@ -13,9 +13,9 @@ type hole uint64
 // number of blocks ever made.
 const blockBits = 24
 
-// MostAllocations limits the allocations, including those from before: each makes at most two blocks, a
+// MaxAllocations limits the allocations, including those from before: each makes at most two blocks, a
 // segment and its remainder.
-const MostAllocations = 1 << (blockBits - 2)
+const MaxAllocations = 1 << (blockBits - 2)
 
 func holeOf(i int32, tie uint64) hole { return hole(tie<<blockBits | uint64(i)) }
 

@@ -10,12 +10,12 @@ import (
 )
 
 // Restorable reports whether segments are such as this package makes itself: of known streams, filled
-// with blocks that are in use or free, at most MostAllocations of them.
+// with blocks that are in use or free, at most MaxAllocations of them.
 func Restorable(segments []allocator.SegmentState, streams []uint64) bool {
 	blocks := 0
 	for i := range segments {
 		s := &segments[i]
-		if blocks += len(s.Blocks); blocks > MostAllocations {
+		if blocks += len(s.Blocks); blocks > MaxAllocations {
 			return false
 		}
 		if s.Expandable || s.Pool != (allocator.PoolID{}) || s.Size == 0 || !slices.Contains(streams, s.Stream) {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"snug/internal/config"
@@ -35,9 +36,7 @@ func (r *applyReport) plan(store *change.Store, project *config.Project, want wa
 	if r.change, err = store.Plan(plan.Edits, plan.Creates); err != nil {
 		return err
 	}
-	r.notes = append(r.notes, project.Notes...)
-	r.notes = append(r.notes, plan.Notes...)
-	r.notes = append(r.notes, r.change.Warnings...)
+	r.notes = append(r.notes, briefly(slices.Concat(project.Notes, plan.Notes, r.change.Warnings))...)
 	for _, e := range want.elsewhere {
 		r.note("%s does not belong in these files; set it where you start the run", e)
 	}
@@ -68,15 +67,23 @@ func number(v any, otherwise int) int {
 	return otherwise
 }
 
+// widestLine is how many bytes of a line of a diff are shown.
+const widestLine = 1000
+
 func (r *applyReport) text(w io.Writer, s term.Screen) error {
 	var b strings.Builder
-	for line := range strings.Lines(string(r.change.Diff())) {
+	diff, cut := r.change.Shown(widestLine)
+	for line := range strings.Lines(string(diff)) {
 		b.WriteString(paintDiff(s, line))
 	}
 	if b.Len() > 0 {
 		b.WriteString("\n")
 	}
-	for _, n := range r.notes {
+	notes := r.notes
+	if cut > 0 {
+		notes = append(slices.Clip(notes), fmt.Sprintf("the diff is shown without the rest of %s of more than %s bytes; files are written whole, and --json has the whole diff", counted(cut, "line"), term.Count(widestLine)))
+	}
+	for _, n := range notes {
 		b.WriteString(strings.Join(wrap(strings.Fields("Note: "+n+"."), " ", s.Width), "\n") + "\n")
 	}
 	b.WriteString(strings.Join(wrap(strings.Fields(r.end()), " ", s.Width), "\n") + "\n")

@@ -33,11 +33,11 @@ func (w wanted) plan(project *config.Project) (edits.Plan, error) {
 	if err == nil || !w.advised {
 		return plan, err
 	}
-	said := slices.DeleteFunc(slices.Clone(w.values), func(v setup.Value) bool { return v.Value == false && project.Value(v.Setting) == nil })
-	if len(said) == len(w.values) {
+	kept := slices.DeleteFunc(slices.Clone(w.values), func(v setup.Value) bool { return v.Value == false && project.Value(v.Setting) == nil })
+	if len(kept) == len(w.values) {
 		return plan, err
 	}
-	return project.Change(said)
+	return project.Change(kept)
 }
 
 // optimized is the part of snug optimize's answer that apply needs.

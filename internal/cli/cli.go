@@ -59,7 +59,7 @@ func Run(ctx context.Context, env Env, args []string) int {
 	if err == nil {
 		return exitDone
 	}
-	if msg := env.secrets(args).Hide(oneLine(err.Error())); msg != "" {
+	if msg := oneLine(env.secrets(args).Hide(err.Error())); msg != "" {
 		fmt.Fprintf(env.Stderr, "snug: %s\n", msg)
 		if asksJSON(args) && isFailure(err) && !isAnswered(err) {
 			_ = printJSON(env.Stdout, struct {
@@ -80,7 +80,7 @@ func (e Env) secrets(args []string) redact.Values {
 
 // oneLine keeps a message on its line, whatever was wrapped into it.
 func oneLine(s string) string {
-	return strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ")
+	return brief(strings.ReplaceAll(strings.TrimSpace(s), "\n", "; "))
 }
 
 // screen is what standard output can show.

@@ -70,7 +70,11 @@ func (r estimateReport) decides() string {
 }
 
 func phaseParts(p estimate.Phases) []part {
-	return []part{{"load", p.Load, ""}, {"forward", p.Forward, ""}, {"backward", p.Backward, ""}, {"optimizer", p.Optimizer, ""}}
+	out := []part{{"load", p.Load, ""}, {"forward", p.Forward, ""}, {"backward", p.Backward, ""}, {"optimizer", p.Optimizer, ""}}
+	if p.Evaluation > 0 {
+		out = append(out, part{"evaluation", p.Evaluation, ""})
+	}
+	return out
 }
 
 func (r estimateReport) phases(b *strings.Builder, s term.Screen) {

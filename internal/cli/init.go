@@ -59,7 +59,10 @@ func runInit(env Env, o initOptions) error {
 	if err != nil && !errors.Is(err, projects.ErrNothing) {
 		return err
 	}
-	content := config.NewSnugFile(p)
+	content, err := o.newSnugFile(p)
+	if err != nil {
+		return err
+	}
 	if o.dryRun {
 		_, err := env.Stdout.Write(content)
 		return err
@@ -68,6 +71,16 @@ func runInit(env Env, o initOptions) error {
 		return err
 	}
 	return printLines(env.Stdout, initReport(env, p, at))
+}
+
+// newSnugFile is the text of a snug.yaml that snug will accept.
+func (o initOptions) newSnugFile(p *config.Project) ([]byte, error) {
+	content := config.NewSnugFile(p)
+	own, err := projects.ParseSnugFile(content)
+	if err == nil {
+		err = own.Confine(projectFiles{o.folder})
+	}
+	return content, err
 }
 
 // create writes snug.yaml.
@@ -92,7 +105,7 @@ func initReport(env Env, p *config.Project, at string) []string {
 	file, title := p.Main()
 	out := []string{fmt.Sprintf("%s, read as %s:", file, title), ""}
 	out = append(out, bindingsTable(p, screen)...)
-	for _, n := range p.Notes {
+	for _, n := range briefly(p.Notes) {
 		out = append(out, wrap(strings.Fields("Note: "+n), " ", screen.Width)...)
 	}
 	missing := p.Missing()

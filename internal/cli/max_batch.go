@@ -72,7 +72,7 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 					Notes []string `json:"notes,omitempty"`
 				}{a.MaxAnswer, o.doubts})
 			}
-			text, err := a.said(card)
+			text, err := a.withLoad(card)
 			if err == nil {
 				_, err = fmt.Fprintln(env.Stdout, strings.Join(wrap(strings.Fields(a.title()+text), " ", env.screen().Width), "\n"))
 			}
@@ -121,8 +121,8 @@ func (m edge) title() string {
 	return m.ID + ": "
 }
 
-// said is the text, with what loading has to do with it where nothing fits.
-func (m edge) said(card gpu.Card) (string, error) {
+// withLoad is the text, with what loading has to do with it where nothing fits.
+func (m edge) withLoad(card gpu.Card) (string, error) {
 	if m.Best != nil {
 		return m.text(card), nil
 	}

@@ -133,8 +133,8 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 
 // Beyond these a number is a slip of the hand.
 const (
-	mostEffective = 1 << 30
-	mostNodes     = 1 << 13
+	maxEffective = 1 << 30
+	maxNodes     = 1 << 13
 )
 
 // check is what can be said against the flags alone.
@@ -146,11 +146,11 @@ func (o *optimizeOptions) check() error {
 		return errors.New("--setup cannot be combined with --apply or --config-path; give one of them")
 	case o.nodes < 1:
 		return fmt.Errorf("--nodes %d: write at least 1", o.nodes)
-	case o.nodes > mostNodes:
-		return fmt.Errorf("--nodes %d: write at most %d", o.nodes, mostNodes)
+	case o.nodes > maxNodes:
+		return fmt.Errorf("--nodes %d: write at most %d", o.nodes, maxNodes)
 	case o.flags.Changed("target-effective-batch") && o.target < 1:
 		return fmt.Errorf("--target-effective-batch %d: write at least 1", o.target)
-	case o.target > mostEffective:
+	case o.target > maxEffective:
 		return fmt.Errorf("--target-effective-batch %d: that is too many samples per step", o.target)
 	}
 	return nil

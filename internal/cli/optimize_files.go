@@ -48,32 +48,31 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 
 // introduce says what nobody asked for: an example, a card that was found.
 func (o *optimizeOptions) introduce(env Env, t *today, where places) error {
-	var said []string
+	var sentences []string
 	if t.example {
-		said = append(said, "No training config was found here, so this is a built-in example. Give your own run with --model and --batch, or --setup.")
+		sentences = append(sentences, "No training config was found here, so this is a built-in example. Give your own run with --model and --batch, or --setup.")
 		if in, err := env.find(filepath.Join(o.folder, profileFile)); err == nil {
 			_ = in.Close()
-			said = append(said, fmt.Sprintf("For the run recorded here, use --model %s --batch N.", profileFile))
+			sentences = append(sentences, fmt.Sprintf("For the run recorded here, use --model %s --batch N.", profileFile))
 		}
 	}
 	if t.project != nil {
-		file, title := t.project.Main()
-		said = append(said, fmt.Sprintf("The current settings are from %s (%s).", file, title))
+		sentences = append(sentences, fmt.Sprintf("The current settings are from %s.", t.project.Origin()))
 	}
 	if o.measured != nil {
-		said = append(said, o.measuredText()...)
+		sentences = append(sentences, o.measuredText()...)
 	}
 	if where.found != "" {
 		text := "The card is " + where.found
 		if where.taken > 0 {
 			text += fmt.Sprintf(", with %v in use", units.Bytes(where.taken))
 		}
-		said = append(said, text+".")
+		sentences = append(sentences, text+".")
 	}
-	if len(said) == 0 {
+	if len(sentences) == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintln(env.Stdout, strings.Join(wrap(strings.Fields(strings.Join(said, " ")), " ", env.screen().Width), "\n")+"\n")
+	_, err := fmt.Fprintln(env.Stdout, strings.Join(wrap(strings.Fields(strings.Join(sentences, " ")), " ", env.screen().Width), "\n")+"\n")
 	return err
 }
 

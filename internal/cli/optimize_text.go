@@ -28,7 +28,7 @@ func (r planReport) text(w io.Writer) error {
 		r.nothing(&b)
 	} else {
 		r.sideBySide(&b)
-		r.said(&b)
+		r.notes(&b)
 		r.rungs(&b)
 	}
 	r.levers(&b)
@@ -170,8 +170,8 @@ func (r planReport) table(b *strings.Builder, t term.Table) {
 	b.WriteString("\n")
 }
 
-// said is what has to be said out loud.
-func (r planReport) said(b *strings.Builder) {
+// notes is what to know about the plan.
+func (r planReport) notes(b *strings.Builder) {
 	for _, n := range r.Notes {
 		for _, l := range wrap(strings.Fields(n), " ", r.s.Width-2) {
 			b.WriteString("  " + l + "\n")

@@ -78,21 +78,26 @@ func (p projectFiles) at(name string) string {
 	return filepath.Join(p.folder, filepath.FromSlash(name))
 }
 
-// mostScript is more than any script or config of a training run has.
-const mostScript = 4 << 20
+// maxScript is more than any script or config of a training run has.
+const maxScript = 4 << 20
 
 // ReadFile reads a file of the project.
 func (p projectFiles) ReadFile(name string) ([]byte, error) {
-	return files.Read(p.at(name), mostScript)
+	return files.Read(p.at(name), maxScript)
 }
 
-// mostListed is how many entries of a folder are looked at: of a folder of ten
+// Inside reports whether a file is in the project's folder when all links are followed.
+func (p projectFiles) Inside(name string) bool {
+	return files.Inside(p.folder, filepath.FromSlash(name))
+}
+
+// maxListed is how many entries of a folder are looked at: of a folder of ten
 // million the list alone takes gigabytes.
-const mostListed = 200_000
+const maxListed = 200_000
 
 // ReadDir lists a folder of the project.
 func (p projectFiles) ReadDir(name string) ([]fs.DirEntry, error) {
-	return files.ReadDir(p.at(name), mostListed)
+	return files.ReadDir(p.at(name), maxListed)
 }
 
 // bindingsTable is what was found, one line a place. Where the screen is narrow

@@ -44,10 +44,9 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 			return nil, lacking{m}
 		}
 	}
-	file, title := project.Main()
-	f.doubts = project.Warnings(fields)
+	f.doubts = briefly(project.Warnings(fields))
 	spend(fields)
-	f.from, f.project = fmt.Sprintf("settings of %s (%s)", file, title), fromProject(project)
+	f.from, f.project = "settings of "+project.Origin(), fromProject(project)
 	return f.requestsOver(env, fields)
 }
 

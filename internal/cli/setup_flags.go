@@ -64,10 +64,10 @@ func (f *setupFlags) fields() (map[string]any, error) {
 	}
 	given := map[string]string{}
 	for x, flag := range settingFlags() {
-		switch said := f.flags.Changed(flag.Name) && f.means(flag); {
-		case said && flag.Means != nil && given[x.Name] != "":
+		switch isSet := f.flags.Changed(flag.Name) && f.means(flag); {
+		case isSet && flag.Means != nil && given[x.Name] != "":
 			return nil, fmt.Errorf("--%s and --%s set the same field; give one of them", given[x.Name], flag.Name)
-		case said:
+		case isSet:
 			given[x.Name] = flag.Name
 			setup.Put(out, x.Name, f.value(x, flag))
 		}

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// mostSpooled is how much of a file may be read before it is known what to do with
+// maxSpooled is how much of a file may be read before it is known what to do with
 // it: half a million setups.
-const mostSpooled = 64 << 20
+const maxSpooled = 64 << 20
 
 var errSpooled = errors.New("too many setups with a limit of their own; name the card with --gpu or --gpu-memory, or split the file")
 
@@ -40,7 +40,7 @@ func (s *spool) Read(p []byte) (int, error) {
 	if s.second {
 		return n, s.err
 	}
-	if s.size += n; s.size > mostSpooled {
+	if s.size += n; s.size > maxSpooled {
 		s.err = errSpooled
 		return 0, s.err
 	}

@@ -29,7 +29,7 @@ func TestSpool(t *testing.T) {
 }
 
 func TestSpoolHasAnEnd(t *testing.T) {
-	s := &spool{in: strings.NewReader(strings.Repeat("x", mostSpooled+1))}
+	s := &spool{in: strings.NewReader(strings.Repeat("x", maxSpooled+1))}
 	if _, err := io.Copy(io.Discard, s); !errors.Is(err, errSpooled) {
 		t.Errorf("got %v", err)
 	}

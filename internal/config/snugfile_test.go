@@ -4,6 +4,7 @@ package config
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"snug/internal/config/projects"
+	"snug/internal/config/systems"
+	"snug/internal/setup"
 )
 
 // TestNewSnugFile wants a snug.yaml that is read and changes nothing: the same
@@ -98,5 +101,36 @@ func TestWriteComments(t *testing.T) {
 ` + long + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestSnugFileAlone wants every setting to work in a snug.yaml that describes the run by itself.
+func TestSnugFileAlone(t *testing.T) {
+	if p, err := Open(fstest.MapFS{projects.SnugFile: {Data: []byte("command: python train.py\n")}}, "."); err == nil {
+		t.Errorf("a command alone describes a run: %v", p.Fields())
+	}
+	for _, s := range systems.Settings() {
+		value := map[systems.Kind]string{
+			systems.Whole: fmt.Sprint(max(s.Least, 4)), systems.Number: "0.5", systems.Switch: "true", systems.Name: "gpt2", systems.Names: "[q_proj]",
+		}[s.Kind]
+		if s.Kind == systems.Word {
+			value = s.Words[len(s.Words)-1]
+		}
+		text := fmt.Sprintf("model: {name: gpt2}\nset: {%s: %s}\n", s.Name, value)
+		p, err := Open(fstest.MapFS{projects.SnugFile: {Data: []byte(text)}}, ".")
+		if err != nil {
+			t.Errorf("%s%v", text, err)
+			continue
+		}
+		if got := p.Origin(); got != projects.SnugFile {
+			t.Errorf("the settings are said to be from %q", got)
+		}
+		p.Missing()
+		p.Warnings(p.Fields())
+		p.Locks()
+		_, err = p.Change(setup.Values{{Setting: "batch", Value: 7}})
+		if err == nil || !strings.Contains(err.Error(), "batch") {
+			t.Errorf("with %s the batch is changed, with no file to change: %v", s.Name, err)
+		}
 	}
 }

@@ -50,6 +50,9 @@ type edited struct {
 	content map[string][]byte
 }
 
+// Inside is as without the new content.
+func (f edited) Inside(name string) bool { return projects.Inside(f.Files, name) }
+
 // ReadFile reads what a file would hold.
 func (f edited) ReadFile(name string) ([]byte, error) {
 	if data, ok := f.content[path.Clean(name)]; ok {

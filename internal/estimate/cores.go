@@ -9,9 +9,9 @@ import (
 	"snug/internal/setup"
 )
 
-// mostAhead is how many runs one search simulates at once: each takes the memory of
+// maxAhead is how many runs one search simulates at once: each takes the memory of
 // its stream, and the further ahead, the less likely it is asked for.
-const mostAhead = 4
+const maxAhead = 4
 
 // Cores limits the runs that are simulated at the same time, over all searches that share it. A search
 // has one core of its own, and uses others that are idle.
@@ -63,7 +63,7 @@ func (a *ahead) ask(b bisection) (*Answer, error) {
 // taken.
 func (a *ahead) likely(b bisection) []int {
 	batches := []int{b.next()}
-	for len(batches) < mostAhead {
+	for len(batches) < maxAhead {
 		b = b.after(a.guess(b.next()))
 		if b.next() == 0 || !a.cores.idle() {
 			break

@@ -54,10 +54,11 @@ type Answer struct {
 
 // Phases is the peak of allocated bytes in each part of the run.
 type Phases struct {
-	Load      uint64 `json:"load"`      // while the model is loaded
-	Forward   uint64 `json:"forward"`   // in the forward pass
-	Backward  uint64 `json:"backward"`  // in the backward pass
-	Optimizer uint64 `json:"optimizer"` // in the optimizer's step
+	Load       uint64 `json:"load"`                 // while the model is loaded
+	Forward    uint64 `json:"forward"`              // in the forward pass
+	Backward   uint64 `json:"backward"`             // in the backward pass
+	Optimizer  uint64 `json:"optimizer"`            // in the optimizer's step
+	Evaluation uint64 `json:"evaluation,omitempty"` // in forward passes without gradients, where the loop has some
 }
 
 // Components is what the memory at the peak is used for. They sum to the peak of reserved bytes.
@@ -86,7 +87,7 @@ func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 
 // EstimateContext is Estimate that ends with the context, before the next micro-batch.
 func EstimateContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
-	return estimate(ctx, s, card, mostWork)
+	return estimate(ctx, s, card, maxWork)
 }
 
 func estimate(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
@@ -108,7 +109,11 @@ func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
 
 // FiguresContext is Figures that ends with the context.
 func FiguresContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
-	a, err := estimate(ctx, s, card, mostTried)
+	a, err := estimate(ctx, s, card, maxTried)
+	if a != nil && a.Run != nil {
+		a.Run.World.DiscardTags()
+		a.Run.World.DiscardTrace()
+	}
 	if a != nil {
 		a.Run, a.run = nil, nil
 	}
@@ -184,7 +189,7 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 		}
 	}()
 	o.Card, o.Skips = card, slices.Repeat([]bool{true}, s.LeftOut)
-	o.Folds, o.MostEvents = true, eventsOf(s)
+	o.Folds, o.MaxEvents = true, eventsOf(s)
 	rates, timed := cost.RatesOf(card)
 	timed = timed && card.Total > 0 && s.Lengths == nil // a card was named, and steps take equally long
 	tape := &cost.Tape{}
@@ -209,13 +214,13 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 func (a *Answer) play(card gpu.Card, limit uint64) error {
 	o := playing{brief: true, work: a.most, spent: a.work, stop: a.stopped}
 	if a.Run != nil { // a recording has no marks
-		o.phases = make([]uint64, simulate.Optimizer+1)
+		o.phases = make([]uint64, simulate.Evaluation+1)
 	}
 	got, err := a.run.play(a.Setup, card, limit, o)
 	a.Play, a.work = got.Result, a.work+got.work
 	a.PeakAllocated, a.PeakReserved = a.Play.PeakAllocated, a.Play.PeakReserved
 	if p := o.phases; p != nil {
-		a.Phases = Phases{p[simulate.Load], p[simulate.Forward], p[simulate.Backward], p[simulate.Optimizer]}
+		a.Phases = Phases{p[simulate.Load], p[simulate.Forward], p[simulate.Backward], p[simulate.Optimizer], p[simulate.Evaluation]}
 	}
 	return err
 }

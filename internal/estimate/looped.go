@@ -22,23 +22,23 @@ import (
 // is refused on every machine. An answer takes half a second and 200 MB at most, a
 // search some seconds.
 const (
-	mostEvents   = 1_000_000  // of a run, its loops folded
-	mostVaried   = 1_200_000  // the same where lengths vary, so that every step is another
-	mostWork     = 4_000_000  // steps of package loops for one answer
-	mostTried    = 12_000_000 // the same for one try of a search
-	mostDrawn    = 2_500_000  // what an answer may have cost for its course to be drawn too
-	mostSegments = 250_000    // of memory at once, where there are loops
-	mostBytes    = 8 << 40    // the same in bytes
-	mostUnfolded = 3_300_000  // events of loops that are written out
-	fewUnfolded  = 1_000_000  // the same in a search, which plays dozens of runs
+	maxEvents   = 1_000_000  // of a run, its loops folded
+	maxVaried   = 1_200_000  // the same where lengths vary, so that every step is another
+	maxWork     = 4_000_000  // steps of package loops for one answer
+	maxTried    = 12_000_000 // the same for one try of a search
+	maxDrawn    = 2_500_000  // what an answer may have cost for its course to be drawn too
+	maxSegments = 250_000    // of memory at once, where there are loops
+	maxBytes    = 8 << 40    // the same in bytes
+	maxUnfolded = 3_300_000  // events of loops that are written out
+	fewUnfolded = 1_000_000  // the same in a search, which plays dozens of runs
 )
 
 // eventsOf is how many events a run may have.
 func eventsOf(s *setup.Setup) int {
 	if s.Lengths != nil {
-		return mostVaried
+		return maxVaried
 	}
-	return mostEvents
+	return maxEvents
 }
 
 // farTooLarge is how many times over a run has to exceed every card of a search for
@@ -64,14 +64,15 @@ func (r *run) playLoops(s *setup.Setup, v allocator.Version, card gpu.Card, limi
 	}
 	total := totalOf(card)
 	how := loops.Options{
-		Phases: o.phases, PassCopies: o.brief, Until: o.until, Since: o.since, Chart: o.chart,
-		Most: o.left(), MostSegments: mostSegments, MostBytes: cmp.Or(o.most, mostBytes),
+		Phases: o.phases, PassCopies: o.brief, Until: o.until, Settled: o.settled, Since: o.since, Chart: o.chart,
+		Most: o.left(), MaxSegments: maxSegments, MaxBytes: cmp.Or(o.most, maxBytes),
 	}
 	if limit > 0 && limit < total {
 		how.Limit = uint64(float64(limit) / float64(total) * float64(total))
 	}
 	out.Result, err = p.Play(allocator.NewDriver(total, card.Outside), how)
 	out.requested, out.retries, out.work = p.PeakRequested(), p.Retries(), p.Work()
+	out.flushed = p.Flushed()
 	return out, beyond(s, o.work, err)
 }
 
@@ -82,13 +83,13 @@ func (o *playing) left() int { return max(o.work-o.spent, 1) }
 func beyond(s *setup.Setup, work int, err error) error {
 	switch {
 	case errors.Is(err, simulate.ErrTooLong) && s.Lengths != nil:
-		return Beyond{setup.Wrong("{lengths} over {steps} %d: this run makes more than the %s allocations and frees that are simulated; lower {steps}", s.Steps, millions(mostVaried))}
+		return Beyond{setup.Wrong("{lengths} over {steps} %d: this run makes more than the %s allocations and frees that are simulated; lower {steps}", s.Steps, millions(maxVaried))}
 	case errors.Is(err, simulate.ErrTooLong):
-		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run makes more than the %s allocations and frees that are simulated, because kernels split its very large tensors; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(mostEvents))}
+		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run makes more than the %s allocations and frees that are simulated, because kernels split its very large tensors; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(maxEvents))}
 	case errors.Is(err, loops.ErrTooLarge):
 		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run takes more than 8 TiB, as far as a model that runs token by token is simulated; shorten {seq}, lower {batch} or turn {checkpointing} on", s.Seq, s.Batch)}
 	case errors.Is(err, loops.ErrTooLong):
-		return Beyond{setup.Wrong("{seq} %d is too long for %s: it runs token by token, which is simulated for %s steps of the allocator and %d segments of memory; shorten {seq}", s.Seq, s.Model.Title(), millions(work), mostSegments)}
+		return Beyond{setup.Wrong("{seq} %d is too long for %s: it runs token by token, which is simulated for %s steps of the allocator and %d segments of memory; shorten {seq}", s.Seq, s.Model.Title(), millions(work), maxSegments)}
 	}
 	return err
 }
@@ -102,7 +103,7 @@ func (r *run) unfolded(s *setup.Setup, o *playing) (*run, error) {
 	if r.loops == nil {
 		return r, nil
 	}
-	if r.loops.Len() > mostUnfolded {
+	if r.loops.Len() > maxUnfolded {
 		return nil, r.tooLong(s)
 	}
 	o.until, o.since = r.loops.At(o.until), r.loops.At(o.since)
@@ -120,12 +121,12 @@ func (r *run) unfolded(s *setup.Setup, o *playing) (*run, error) {
 // tooLong is the error for a run that can only be played event by event and has too many events.
 func (r *run) tooLong(s *setup.Setup) error {
 	straight := len(r.loops.Trace.Events)
-	up := s.Seq * max(mostUnfolded-straight, 0) / max(r.loops.Len()-straight, 1)
+	up := s.Seq * max(maxUnfolded-straight, 0) / max(r.loops.Len()-straight, 1)
 	const what = "a model that runs token by token is simulated up to " // and how far
 	if s.Allocator != "" {
-		return Beyond{setup.Wrong("{seq} %d with {allocator} %s: under such options "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or leave {allocator} out", s.Seq, s.Allocator, millions(mostUnfolded), up)}
+		return Beyond{setup.Wrong("{seq} %d with {allocator} %s: under such options "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or leave {allocator} out", s.Seq, s.Allocator, millions(maxUnfolded), up)}
 	}
-	return Beyond{setup.Wrong("{seq} %d with {versions.torch} %s: for that version "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or take 2.11", s.Seq, s.Versions.Torch, millions(mostUnfolded), up)}
+	return Beyond{setup.Wrong("{seq} %d with {versions.torch} %s: for that version "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or take 2.11", s.Seq, s.Versions.Torch, millions(maxUnfolded), up)}
 }
 
 // Plays reports whether a search may ask what the run takes under other allocator options. If its loops

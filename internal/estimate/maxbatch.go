@@ -58,7 +58,7 @@ func (c Cores) maxBatch(ctx context.Context, s *setup.Setup, card gpu.Card) (*Ma
 	most := room(s, card)
 	runs := ahead{
 		cores: c,
-		try:   func(batch int) (*Answer, error) { return try(ctx, withBatch(s, batch), card, mostTried) },
+		try:   func(batch int) (*Answer, error) { return try(ctx, withBatch(s, batch), card, maxTried) },
 		guess: func(batch int) bool { return m.trend.at(batch) <= most },
 	}
 	var at bisection = upward{high: 1}

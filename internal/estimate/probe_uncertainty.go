@@ -32,9 +32,13 @@ func (p *Probe) extraIf(s *setup.Setup, o simulate.Options, fallback uint64) uin
 	if err != nil {
 		return fallback
 	}
-	got, err := made.play(p.Setup, gpu.Card{}, 0, playing{brief: true, work: mostTried})
+	got, err := made.play(p.Setup, gpu.Card{}, 0, playing{brief: true, work: maxTried})
 	if err != nil || got.OOM != nil {
 		return fallback
 	}
-	return got.PeakReserved - min(p.PeakReserved, got.PeakReserved)
+	own, err := p.Peaks()
+	if err != nil {
+		return fallback
+	}
+	return got.PeakReserved - min(own.Reserved, got.PeakReserved)
 }

@@ -13,15 +13,15 @@ import (
 
 // Remedy is a change to a run of varying lengths, and what it would reserve then.
 type Remedy struct {
-	Change       string
-	PeakReserved uint64
+	Change       string // in words
+	PeakReserved uint64 // of the run with the change, in bytes
 }
 
 // expandableSegments is the allocator's option that lets segments grow.
 const expandableSegments = "expandable_segments:True"
 
-// mostRemedied is how many events a run may have for remedies to be simulated too.
-const mostRemedied = 800_000
+// maxRemedied is how many events a run may have for remedies to be simulated too.
+const maxRemedied = 800_000
 
 // padded is what lengths are rounded up to, so that fewer of them differ.
 const padded = 64
@@ -30,7 +30,7 @@ const padded = 64
 // returns what does, the best first.
 func (a *Answer) Remedies() ([]Remedy, error) {
 	s := a.Setup
-	if s.Lengths == nil || len(a.run.trace.Events) > mostRemedied {
+	if s.Lengths == nil || len(a.run.trace.Events) > maxRemedied {
 		return nil, nil
 	}
 	var out []Remedy

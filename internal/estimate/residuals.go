@@ -79,12 +79,12 @@ func (t *Residuals) on(card, torch string) *Measured {
 func (m *Measured) add(c Case) {
 	for _, g := range groups(c.Setup) {
 		r := m.Groups[g]
-		m.Groups[g] = r.or(Range{Cases: 1, Low: c.Off, High: c.Off})
+		m.Groups[g] = r.merge(Range{Cases: 1, Low: c.Off, High: c.Off})
 	}
 }
 
-// or holds what both do.
-func (r Range) or(o Range) Range {
+// merge is the range of the cases of both.
+func (r Range) merge(o Range) Range {
 	return Range{Cases: r.Cases + o.Cases, Low: min(r.Low, o.Low), High: max(r.High, o.High)}
 }
 
@@ -142,7 +142,7 @@ func (t Residuals) measured(card gpu.Card, torch string, onIt, withIt bool) Meas
 		out.Card, out.Torch = list(out.Card, m.Card), list(out.Torch, m.Torch)
 		for name, g := range m.Groups {
 			r := out.Groups[name]
-			out.Groups[name] = r.or(g)
+			out.Groups[name] = r.merge(g)
 		}
 	}
 	return out
@@ -159,7 +159,7 @@ func (m Measured) all(s *setup.Setup) Range {
 	r := m.Groups[""]
 	if s.Dist != nil {
 		g := m.Groups[overSeveral]
-		return r.or(g)
+		return r.merge(g)
 	}
 	return r
 }

@@ -28,7 +28,7 @@ func (a *Answer) Events() int { return max(len(a.run.trace.Events), a.work) }
 // Timeline samples the step with the peak, or the last one. A recording does not show where steps begin,
 // so all of it is sampled. It is empty if the run is too long to be played again.
 func (a *Answer) Timeline(columns int) (Timeline, error) {
-	if a.hasLoops() && a.work > mostDrawn {
+	if a.hasLoops() && a.work > maxDrawn {
 		return Timeline{Peak: -1}, nil
 	}
 	from, to := a.stepAround(a.Play.PeakAllocatedAt)
@@ -36,7 +36,7 @@ func (a *Answer) Timeline(columns int) (Timeline, error) {
 	columns = min(columns, chart.To-chart.From)
 	chart.Allocated, chart.Reserved = make([]uint64, columns), make([]uint64, columns)
 	out := Timeline{Allocated: chart.Allocated, Reserved: chart.Reserved, Peak: -1}
-	if _, err := a.run.play(a.Setup, a.shown(), a.shownLimit(), playing{chart: chart, until: to, work: mostWork}); err != nil {
+	if _, err := a.run.play(a.Setup, a.shown(), a.shownLimit(), playing{chart: chart, until: to, work: maxWork}); err != nil {
 		return out, err
 	}
 	for i, e := range a.run.trace.Events[from:to] {

@@ -5,6 +5,7 @@ package estimate
 import (
 	"snug/internal/gpu"
 	"snug/internal/kernel"
+	"snug/internal/setup"
 	"snug/internal/shadow"
 	"snug/internal/simulate"
 )
@@ -33,6 +34,8 @@ const (
 	Buckets
 	// Kernels: the needs of some kernels are not known for the card or the version.
 	Kernels
+	// Code: parts of the script that the loop is read from could not be followed.
+	Code
 )
 
 // Ends is the least and the most that the run reserves, whichever way it goes.
@@ -46,7 +49,7 @@ func (a *Answer) Ends() (least, most uint64) {
 }
 
 func (a *Answer) uncertainties() (out []Uncertainty, err error) {
-	for _, find := range []func() (Uncertainty, error){a.skippedUpdates, a.lateBuckets, a.unknownKernels} {
+	for _, find := range []func() (Uncertainty, error){a.skippedUpdates, a.lateBuckets, a.unknownKernels, a.unfollowed} {
 		o, err := find()
 		if err != nil {
 			return nil, err
@@ -103,6 +106,23 @@ func (a *Answer) unknownKernels() (o Uncertainty, err error) {
 		}
 		o.widen(a.PeakReserved, peak)
 	}
+	return o, nil
+}
+
+// unfollowed is for scripts of which parts were not followed: the run may be one whose names live on, as those
+// of a tutorial's loop do, and be off by a twentieth besides.
+func (a *Answer) unfollowed() (o Uncertainty, err error) {
+	if !simulate.Follows(a.Setup) || len(a.Setup.Script.Notes()) == 0 {
+		return o, nil
+	}
+	o = Uncertainty{What: Code, Less: a.PeakReserved / 20}
+	s := *a.Setup
+	s.Script = &setup.Script{Name: "script"}
+	b, err := tryAs(&s, a.shown(), a.most-a.work, simulate.Options{Stop: a.stopped})
+	if err != nil {
+		return o, err
+	}
+	o.More = max(b.PeakReserved, a.PeakReserved) - a.PeakReserved + a.PeakReserved/20
 	return o, nil
 }
 

@@ -68,8 +68,12 @@ type Positions struct {
 	Images  bool   // the model sees no tokens at all
 }
 
-// Dims are transformers' default sizes of a model: the width of hidden states, attention heads, layers.
-type Dims struct{ Hidden, Heads, Layers int }
+// Dims are transformers' default sizes of a model.
+type Dims struct {
+	Hidden int // the width of hidden states
+	Heads  int // attention heads of a layer
+	Layers int // transformer blocks
+}
 
 // maxPositions is the key that most models have.
 const maxPositions = "max_position_embeddings"

@@ -20,11 +20,11 @@ type Run struct {
 	*Shape
 	Calling       *Calling // nil where the loop uses the loss alone
 	Head          string   // one of Heads
-	Positives     int
-	Negatives     int
-	Attention     string // "sdpa", "eager", "flash"
-	Mask          bool   // the batch carries an attention mask
-	Checkpointing bool
+	Positives     int      // positive samples per anchor, in contrastive training
+	Negatives     int      // negative samples per anchor
+	Attention     string   // "sdpa", "eager", "flash"
+	Mask          bool     // the batch carries an attention mask
+	Checkpointing bool     // activations are recomputed in the backward pass
 	Reentrant     bool     // the older kind of checkpointing
 	Loss          string   // whose code computes a causal loss; "" is the model's own
 	LossChunks    int      // pieces in which a causal loss is computed; 0 is all at once
@@ -34,9 +34,9 @@ type Run struct {
 // Shape is how much a forward is given. All of a run share it, and it may be another
 // from one micro-batch to the next.
 type Shape struct {
-	Batch     int
-	Seq       int
-	TargetSeq int
+	Batch     int // samples per forward pass
+	Seq       int // tokens per sample
+	TargetSeq int // tokens of the decoder per sample, for seq2seq models
 }
 
 // Model is a network with its loss: what one step of training runs forward.

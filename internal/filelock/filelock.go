@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package filelock locks files against other processes. The operating system releases a lock when its
-// process ends, however it ends, so a lock is never stale.
+// process ends, however it ends, so no lock outlives its process.
 package filelock
 
 import (

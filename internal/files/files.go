@@ -7,8 +7,8 @@
 // was found in a folder, or that another file names, must be a regular file, and no file is read beyond a
 // limit that the caller sets for its kind.
 //
-// A file that the user names on the command line may also be a pipe, as in `snug estimate --setup
-// <(make-setups)`. The limit applies to it too.
+// A file that the user names on the command line may also be one that the shell opened for snug, as in
+// `snug estimate --setup <(make-setups)`. The limit applies to it too.
 package files
 
 import (
@@ -17,6 +17,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
 )
 
 // Open opens a regular file that was found in a folder or named by another file. Anything else is refused
@@ -29,9 +31,17 @@ func Open(name string) (*os.File, error) {
 	return checked(f, name, func(m fs.FileMode) bool { return m.IsRegular() })
 }
 
-// OpenNamed opens a file that the user named on the command line: a regular file,
-// a pipe or a terminal.
+// OpenNamed opens a file that the user named on the command line: a regular file, or whatever it is if the
+// name stands for an open file of this process. Another pipe might never get a writer, so it is refused
+// without blocking, as a device is.
 func OpenNamed(name string) (*os.File, error) {
+	if !descriptor(name) {
+		f, err := Open(name)
+		if is := (notRegularError{}); errors.As(err, &is) {
+			err = &fs.PathError{Op: "open", Path: name, Err: notRegularError{is.what, true}}
+		}
+		return f, err
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -39,6 +49,21 @@ func OpenNamed(name string) (*os.File, error) {
 	return checked(f, name, func(m fs.FileMode) bool {
 		return m.IsRegular() || m&fs.ModeNamedPipe != 0 || m&fs.ModeCharDevice != 0
 	})
+}
+
+// descriptor reports whether a name stands for a file that is open already: standard input, or what a
+// shell puts in the place of <(...).
+func descriptor(name string) bool {
+	name = path.Clean(filepath.ToSlash(name))
+	if name == "/dev/stdin" {
+		return true
+	}
+	for _, folder := range []string{"/dev/fd", "/proc/self/fd", "/proc/[0-9]*/fd"} {
+		if ok, _ := path.Match(folder, path.Dir(name)); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // checked looks at what was really opened: a name may stand for something else a
@@ -57,19 +82,29 @@ func checked(f *os.File, name string, ok func(fs.FileMode) bool) (*os.File, erro
 
 // notRegular says what is in the place of a regular file.
 func notRegular(m fs.FileMode) error {
-	switch {
-	case m.IsDir():
+	if m.IsDir() {
 		return ErrFolder
-	case m&fs.ModeSymlink != 0:
-		return fmt.Errorf("it is a link; %w", ErrNotRegular)
-	case m&fs.ModeNamedPipe != 0:
-		return fmt.Errorf("it is a pipe; %w", ErrNotRegular)
-	case m&fs.ModeSocket != 0:
-		return fmt.Errorf("it is a socket; %w", ErrNotRegular)
-	case m&fs.ModeDevice != 0:
-		return fmt.Errorf("it is a device; %w", ErrNotRegular)
 	}
-	return ErrNotRegular
+	return notRegularError{what: Kind(m)}
+}
+
+// Kind says in words what a file is.
+func Kind(m fs.FileMode) string {
+	switch {
+	case m.IsRegular():
+		return "a regular file"
+	case m.IsDir():
+		return "a folder"
+	case m&fs.ModeSymlink != 0:
+		return "a link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "a special file"
 }
 
 var (
@@ -78,6 +113,22 @@ var (
 	// ErrNotRegular means that a name is not that of a regular file or folder.
 	ErrNotRegular = errors.New("only a regular file is read here")
 )
+
+// notRegularError is ErrNotRegular where it is known what the thing is.
+type notRegularError struct {
+	what  string
+	named bool // by the user, who can do something about it
+}
+
+func (e notRegularError) Error() string {
+	if e.named {
+		return fmt.Sprintf("it is %s, not a regular file; copy it to a file first", e.what)
+	}
+	return fmt.Sprintf("it is %s; %v", e.what, ErrNotRegular)
+}
+
+// Is makes errors.Is match ErrNotRegular.
+func (e notRegularError) Is(target error) bool { return target == ErrNotRegular }
 
 // Read reads a regular file of at most that many bytes.
 func Read(name string, most int64) ([]byte, error) {

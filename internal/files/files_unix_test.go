@@ -5,11 +5,15 @@
 package files
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // What stands in the place of a file is told apart without being waited for.
@@ -36,31 +40,60 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// What the user names may be a pipe.
-func TestOpenNamedPipe(t *testing.T) {
+// A pipe or device that the user names is refused without being waited for.
+func TestOpenNamedRefuses(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	written := make(chan error, 1)
-	go func() { written <- os.WriteFile(fifo, []byte("hello"), 0) }()
-	f, err := OpenNamed(fifo)
-	if err != nil {
-		t.Fatal(err)
+	for name, want := range map[string]string{
+		fifo:        fifo + ": it is a pipe, not a regular file; copy it to a file first",
+		"/dev/zero": "/dev/zero: it is a device, not a regular file; copy it to a file first",
+	} {
+		opened := make(chan error, 1)
+		go func() {
+			_, err := OpenNamed(name)
+			opened <- err
+		}()
+		select {
+		case err := <-opened:
+			if !errors.Is(err, ErrNotRegular) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want %q", name, err, want)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%s is waited for", name)
+		}
 	}
-	defer f.Close()
-	if data, err := ReadAll(f, 100); err != nil || string(data) != "hello" {
-		t.Errorf("got %q, %v", data, err)
-	}
-	if err := <-written; err != nil {
-		t.Error(err)
-	}
-	zero, err := OpenNamed("/dev/zero")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer zero.Close()
-	if _, err := ReadAll(zero, 1<<20); err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {
-		t.Errorf("got %v", err)
+}
+
+// A pipe that the shell opened is read, by the name that the shell gives it.
+func TestOpenNamedDescriptor(t *testing.T) {
+	for _, name := range []string{"/dev/fd/%d", "/proc/self/fd/%d", "/proc/" + strconv.Itoa(os.Getpid()) + "/fd/%d"} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		name = fmt.Sprintf(name, r.Fd())
+		if _, err := os.Stat(name); err != nil {
+			_ = w.Close()
+			continue // not on this system
+		}
+		written := make(chan error, 1)
+		go func() {
+			_, err := w.WriteString("hello")
+			written <- errors.Join(err, w.Close())
+		}()
+		f, err := OpenNamed(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if data, err := ReadAll(f, 100); err != nil || string(data) != "hello" {
+			t.Errorf("%s: got %q, %v", name, data, err)
+		}
+		if err := <-written; err != nil {
+			t.Error(err)
+		}
 	}
 }

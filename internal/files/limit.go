@@ -9,8 +9,10 @@ import (
 	"snug/internal/units"
 )
 
-// TooLargeError means that a file is larger than the limit for its kind, Most bytes.
-type TooLargeError struct{ Most int64 }
+// TooLargeError means that a file is larger than the limit for its kind.
+type TooLargeError struct {
+	Most int64 // the limit, in bytes
+}
 
 func (e TooLargeError) Error() string {
 	return "larger than " + whole(e.Most) + ", the most that snug reads; is it the right file?"

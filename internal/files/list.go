@@ -30,8 +30,10 @@ func ReadDir(name string, most int) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// TooManyError means that a folder has more entries than the limit, Most.
-type TooManyError struct{ Most int }
+// TooManyError means that a folder has more entries than the limit.
+type TooManyError struct {
+	Most int // the limit
+}
 
 func (e TooManyError) Error() string {
 	return fmt.Sprintf("more than %d files are in this folder", e.Most)

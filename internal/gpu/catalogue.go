@@ -39,16 +39,16 @@ func seen(gib float64) usable { return usable{uint64(gib * units.GiB), true} }
 // exact is a total read to the byte.
 func exact(bytes uint64) usable { return usable{bytes, true} }
 
-// less is assumed from the total that nvidia-smi shows: the driver keeps 384
+// fromSMI is assumed from the total that nvidia-smi shows: the driver keeps 384
 // MiB and half a percent for itself. On the cards where both are known it kept
 // between 290 MiB (V100) and 880 (A100 80GB); the rule is within 1.5 % of all
 // of them, usually below.
-func less(mib uint64) usable {
+func fromSMI(mib uint64) usable {
 	return usable{(mib - 384 - mib/200) * units.MiB, false}
 }
 
-// but16 is AMD's: the driver keeps 16 MiB of a card's memory.
-func but16(gib uint64) usable { return usable{gib*units.GiB - 16*units.MiB, false} }
+// fromAMD is assumed for a card of AMD: the driver keeps 16 MiB of its memory.
+func fromAMD(gib uint64) usable { return usable{gib*units.GiB - 16*units.MiB, false} }
 
 // The generations differ in what their tensor cores do for one fp32 rate. The
 // ratios are those of the architecture white papers (GA102, AD102, GB202): on

@@ -138,8 +138,8 @@ func TestAssumedTotals(t *testing.T) {
 		if !c.Seen {
 			t.Errorf("%s: not seen", name)
 		}
-		if off := float64(less(mib).bytes)/float64(c.Total) - 1; math.Abs(off) > 0.015 {
-			t.Errorf("%s: rule gives %v, seen %v (%+.2f %%)", name, units.Bytes(less(mib).bytes), units.Bytes(c.Total), 100*off)
+		if off := float64(fromSMI(mib).bytes)/float64(c.Total) - 1; math.Abs(off) > 0.015 {
+			t.Errorf("%s: rule gives %v, seen %v (%+.2f %%)", name, units.Bytes(fromSMI(mib).bytes), units.Bytes(c.Total), 100*off)
 		}
 	}
 }

@@ -38,8 +38,11 @@ var convKinds = [...]string{"fprop", "dgrad", "wgrad"}
 
 func (k ConvKind) String() string { return convKinds[k] }
 
-// Pair is a length along height and along width.
-type Pair struct{ H, W int }
+// Pair is a length in both directions of an image.
+type Pair struct {
+	H int // along height
+	W int // along width
+}
 
 func square(n int) Pair { return Pair{n, n} }
 
@@ -89,7 +92,7 @@ type BatchBytes struct {
 func (r Rules) Convolution(c Conv) Figure {
 	most := c.shape().bytes(c.Type.Bytes(), c.Batch).copies + littleBytes
 	if c.Kind == WGrad {
-		most += MostConvPartials
+		most += MaxConvPartials
 	}
 	return r.between(Convolutions, c.workspace(), 0, most)
 }
@@ -169,10 +172,10 @@ func (c Conv) copies() uint64 {
 	return uint64(bytes)
 }
 
-// MostConvPartials is the size of the partial sums of a weight's gradient when every multiprocessor has
+// MaxConvPartials is the size of the partial sums of a weight's gradient when every multiprocessor has
 // them: half a tile of 128 by 128 each.
-const MostConvPartials = 120 * 64 << 10
+const MaxConvPartials = 120 * 64 << 10
 
 // ConvPartials is the most that partial sums of a weight's gradient were seen to take, where the gradient
 // has weight bytes in float32: thirteen copies, or one from every multiprocessor.
-func (r Rules) ConvPartials(weight uint64) uint64 { return min(13*weight, MostConvPartials) }
+func (r Rules) ConvPartials(weight uint64) uint64 { return min(13*weight, MaxConvPartials) }

@@ -15,9 +15,12 @@ func (w ConvWorkspace) At(batch int) uint64 {
 	return workspaceAt(w, batch)
 }
 
-// ConvSizes is a convolution as its tensors' sizes show it: elements of one
-// image that comes in, of one that goes out, and of the weight. Zero is unknown.
-type ConvSizes struct{ In, Out, Weight int }
+// ConvSizes is a convolution as its tensors' sizes show it, in elements. Zero is unknown.
+type ConvSizes struct {
+	In     int // of one image that comes in
+	Out    int // of one image that goes out
+	Weight int // of the weight
+}
 
 // ConvShape is a convolution whose workspaces were measured.
 type ConvShape struct{ shape convShape }

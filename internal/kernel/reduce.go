@@ -41,8 +41,11 @@ type Reduced struct {
 	Narrows      bool          // it reads and writes halves, and accumulates in float32
 }
 
-// ReduceLaunch is the memory of one launch in bytes: the buffer that blocks share, and their semaphores.
-type ReduceLaunch struct{ Buffer, Semaphores uint64 }
+// ReduceLaunch is the memory of one launch, in bytes.
+type ReduceLaunch struct {
+	Buffer     uint64 // that thread blocks share
+	Semaphores uint64 // with which they wait for each other
+}
 
 // Reduce returns the memory of a reduction: for its whole duration, the accumulators of 16-bit types that
 // need several launches, and in turn the workspace of each launch. Launches without a workspace are

@@ -18,11 +18,11 @@ type Options struct {
 	// Most limits the work of a play; 0 is no limit. A played event counts 1, a recorded one 2, and a
 	// segment that a shortcut touches or a flush returns 1. So the limit does not depend on the machine.
 	Most int
-	// MostSegments limits the number of segments at one time, which bounds memory; 0 is no limit.
-	MostSegments int
-	// MostBytes limits the reserved bytes; 0 is no limit. Unlike running out of memory, reaching it ends
+	// MaxSegments limits the number of segments at one time, which bounds memory; 0 is no limit.
+	MaxSegments int
+	// MaxBytes limits the reserved bytes; 0 is no limit. Unlike running out of memory, reaching it ends
 	// the play with an error.
-	MostBytes uint64
+	MaxBytes uint64
 	// Phases receives the highest allocated bytes of each phase, by its number. Events before the first
 	// Mark belong to phase 0.
 	Phases []uint64
@@ -30,6 +30,8 @@ type Options struct {
 	PassCopies bool
 	// Until is the event to stop before, if it is not 0.
 	Until int
+	// Settled is the event to stop before if memory has not run out until then; 0 is to go on.
+	Settled int
 	// Since is the event from which on Retries counts.
 	Since int
 	// Chart is filled in, if it is set.
@@ -50,7 +52,7 @@ const looksCost = 16
 // does, and the Result says so. Its indices are those of the unfolded trace.
 func (p *Player) Play(dev *allocator.Driver, o Options) (allocator.Result, error) {
 	p.begin(dev, o.Limit)
-	p.bounds = bounds{o.Most, o.MostSegments, o.MostBytes / quantum}
+	p.bounds = bounds{o.Most, o.MaxSegments, o.MaxBytes / quantum}
 	p.res = allocator.Result{PeakAllocatedAt: -1, PeakReservedAt: -1, OOMAt: -1}
 	p.phases, p.chart = o.Phases, o.Chart
 	err := p.play(o)
@@ -79,16 +81,19 @@ func (o Options) until(t *stream.Trace) int {
 func (p *Player) play(o Options) error {
 	f, loops := p.stream, p.stream.Loops()
 	until := o.until(f.Trace)
-	c := copies{}
+	skips := stream.Skips[state]{}
 	if o.PassCopies {
-		c = newCopies(f.Trace)
+		skips = stream.NewSkips[state](f.Trace)
 	}
 	for i := 0; i < until; {
+		if o.Settled > 0 && i >= o.Settled && !p.Flushed() {
+			return nil
+		}
 		if i == o.Since {
 			p.before, p.counts = p.retries, true
 		}
-		if i == c.point() {
-			i = c.pass(p, i)
+		if i == skips.Point() {
+			i = skips.Pass(i, p.state())
 			continue
 		}
 		for len(loops) > 0 && loops[0].From < i {
@@ -119,6 +124,9 @@ func (p *Player) Retries() uint64 {
 	}
 	return p.retries - p.before
 }
+
+// Flushed reports whether the cache was flushed because memory ran out.
+func (p *Player) Flushed() bool { return p.retries > 0 }
 
 // Work is the work of the play so far; see [Options].
 func (p *Player) Work() int { return p.work + int(p.dev.Looked()/looksCost) }

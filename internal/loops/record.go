@@ -20,8 +20,9 @@ type recording struct {
 
 	segs  []int32 // by role
 	picks []pick
-	next  owner // the owner of the block that is freed next
-	made  map[owner]place
+	next  owner   // the owner of the block that is freed next
+	made  []place // of what it made and has not freed, by owner
+	holey bool    // a role is that of a void
 	taken []owned
 
 	below [][]uint64 // which ties there are, by role
@@ -39,7 +40,7 @@ type owner struct {
 	copy int
 }
 
-var nobody = owner{slot: none}
+var noOwner = owner{slot: none}
 
 // owned is the place of a copy.
 type owned struct {
@@ -81,8 +82,8 @@ func (w *watch) record(p *Player, b *body, done, turns int) {
 			turns: turns, start: w.sum, most: math.MinInt64, mostAsked: math.MinInt64,
 			roles: c.roles[:0], guards: c.guards[:0], ties: c.ties[:0], deeper: c.deeper[:0],
 		},
-		body: b, first: b.loop.Copy(done), left: turns, next: nobody,
-		below: c.below, segs: c.segs[:0], picks: c.picks[:0], made: map[owner]place{}, taken: c.taken[:0],
+		body: b, first: b.loop.Copy(done), left: turns, next: noOwner,
+		below: c.below, segs: c.segs[:0], picks: c.picks[:0], made: cleared(c.made, turns*len(b.owned)), taken: c.taken[:0],
 		was: c.was[:0], deeps: c.deeps[:0], dead: c.dead[:0],
 		allocated: p.allocated, requested: p.requested,
 	}
@@ -95,6 +96,7 @@ func (c *recording) join(p *Player, i int32, r role) int32 {
 	r.set = s.set
 	was := piece{addr: s.addr, prev: s.prev, next: s.next}
 	if r.void = s.void; s.void {
+		c.holey = true
 		r.low, r.high = 1, math.MaxInt64
 		was.size = int64(p.voidSize(i))
 		c.admits(&r, int32(len(c.roles)), was.size)
@@ -112,12 +114,12 @@ func (c *recording) join(p *Player, i int32, r role) int32 {
 // counts counts roles, those apart of pieces that were gone again.
 func (c *recording) counts(n int) {
 	c.count += n
-	c.broken = c.broken || c.count > mostRoles
+	c.broken = c.broken || c.count > maxRoles
 }
 
-// mostRoles limits the roles of a shortcut. One with more roles touches at least a segment per iteration
+// maxRoles limits the roles of a shortcut. One with more roles touches at least a segment per iteration
 // and saves little.
-const mostRoles = 128
+const maxRoles = 128
 
 // chosen notes the choice of a hole, and what it hung on.
 func (c *recording) chosen(p *Player, r *request, got uint64, at place, grown bool) {
@@ -133,7 +135,9 @@ func (c *recording) chosen(p *Player, r *request, got uint64, at place, grown bo
 	default:
 		i = c.join(p, at.seg-1, role{how: draw, size: r.size, got: got, at: at.at})
 	}
-	c.voids(p, r, got, i, grown)
+	if c.holey {
+		c.voids(p, r, got, i, grown)
+	}
 	if c.roles[i].void {
 		return
 	}
@@ -209,16 +213,16 @@ func hasHole(marks []mark, size uint64) bool {
 // freed notes a freed block. If these iterations did not make it, its place has to be the same again.
 func (c *recording) freed(p *Player, at place) {
 	x := c.next
-	c.next = nobody
+	c.next = noOwner
 	i := p.segs[at.seg-1].role - 1
 	if i < 0 {
 		i = c.join(p, at.seg-1, role{how: locate, owner: x, at: at.at})
 	}
-	if x == nobody {
+	if x == noOwner {
 		return
 	}
-	if _, ok := c.made[x]; ok {
-		delete(c.made, x)
+	if k := c.madeAt(x); k >= 0 && c.made[k] != (place{}) {
+		c.made[k] = place{}
 		return
 	}
 	c.taken = append(c.taken, owned{x, i, at.at})
@@ -237,8 +241,10 @@ func (c *recording) noted(p *Player) {
 // finish makes a shortcut of the recording, nil where none can be.
 func (c *recording) finish(p *Player) *shortcut {
 	var left []owned
-	for x, at := range c.made {
-		left = append(left, owned{x, p.segs[at.seg-1].role - 1, at.at})
+	for k, at := range c.made {
+		if at != (place{}) {
+			left = append(left, owned{c.madeBy(k), p.segs[at.seg-1].role - 1, at.at})
+		}
 	}
 	c.linked(p)
 	for k, i := range c.segs {

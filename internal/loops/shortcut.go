@@ -121,8 +121,8 @@ func runsOf(all []owned, down bool) (out []spread) {
 	return out
 }
 
-// mostAlike limits the number of shortcuts that begin alike.
-const mostAlike = 256
+// maxAlike limits the number of shortcuts that begin alike.
+const maxAlike = 256
 
 // add adds a shortcut to those that begin alike: the longest first, of those the
 // newest.
@@ -133,7 +133,7 @@ func (c *class) add(s *shortcut) {
 		i = len(all)
 	}
 	all = slices.Insert(all, i, s)
-	c.shortcuts[s.start] = all[:min(len(all), mostAlike)]
+	c.shortcuts[s.start] = all[:min(len(all), maxAlike)]
 	for _, x := range all {
 		x.then = nil
 	}
@@ -159,7 +159,7 @@ func (p *Player) jump(b *body, done int) int {
 	came := w.taken != nil
 	w.taken = nil
 	switch n := len(all); {
-	case n >= mostAlike:
+	case n >= maxAlike:
 	case n > 0 && all[n-1].turns <= w.limit && b.inside(done, all[n-1].turns):
 		w.record(p, b, done, all[n-1].turns)
 	case n == 0 && came && b.class.isDeadEnd(w.sum) && few <= w.limit && b.inside(done, few):

@@ -18,7 +18,7 @@ package loops
 const (
 	cutLeast  = 512 << 20 / quantum // the smallest segment that is cut
 	voidLeast = 32 << 20 / quantum  // the smallest void
-	mostMarks = 24                  // of a piece that still grows
+	maxMarks  = 24                  // of a piece that still grows
 )
 
 // opens reports whether a request cuts a large unused segment. From then on the segment is a void
@@ -50,7 +50,7 @@ func (p *Player) takeFront(r *request, got uint64, i int32) place {
 func (p *Player) append(void int32, addr, size uint64) place {
 	left := p.segs[void].prev
 	p.watch.beside(p, left)
-	if left == none || len(p.marks(&p.segs[left])) > mostMarks {
+	if left == none || len(p.marks(&p.segs[left])) > maxMarks {
 		i := p.addPiece(addr, p.segs[void].set, left, void)
 		p.owns[p.segs[i].own].marks = append(p.owns[p.segs[i].own].marks[:0], usedMark(0), usedMark(size))
 		p.owns[p.segs[i].own].sum = sumOf(usedMark(0), size)

@@ -9,13 +9,13 @@ type Loader struct {
 	Persistent bool // workers live on between epochs
 }
 
-// mostWorkers of one DataLoader: more seldom bring anything but memory.
-const mostWorkers = 8
+// maxWorkers of one DataLoader: more seldom bring anything but memory.
+const maxWorkers = 8
 
 // LoaderFor shares out a machine's processors: each GPU's process keeps one for
 // itself, its loader gets the rest.
 func LoaderFor(cpus, gpus int) Loader {
 	each := cpus/max(gpus, 1) - 1
-	workers := min(max(each, 0), mostWorkers)
+	workers := min(max(each, 0), maxWorkers)
 	return Loader{Workers: workers, Pinned: true, Persistent: workers > 0}
 }

@@ -121,12 +121,12 @@ func locked(field, format string, args ...any) error {
 
 // Beyond these no batch is looked at: no card holds that many samples, or tokens.
 const (
-	mostSamples = 1 << 16
-	mostTokens  = 1 << 27
+	maxSamples = 1 << 16
+	maxTokens  = 1 << 27
 )
 
 // most is the largest micro-batch that is worth a look.
-func (s *search) most() int { return max(min(s.share, mostSamples, mostTokens/max(s.today.seq, 1)), 1) }
+func (s *search) most() int { return max(min(s.share, maxSamples, maxTokens/max(s.today.seq, 1)), 1) }
 
 // variants is the combinations of settings other than the batch, those without
 // checkpointing first: they are the faster ones, where they fit.

@@ -100,8 +100,9 @@ func (p *Program) Unplaced() bool {
 	return true
 }
 
-// onOthers are programs that sum as on one card of each generation.
-func (p *Program) onOthers() (out []*Program) {
+// onOtherCards is the program as it would be on one card of each generation: how sums are split depends on
+// the card.
+func (p *Program) onOtherCards() (out []*Program) {
 	for _, name := range []string{"T4", "A100-80GB", "RTX-4090", "H100-80GB", "B200", "RTX-5090"} {
 		if card, err := gpu.Find(name); err == nil {
 			q := p.summing(card.Kernels(p.torch()))

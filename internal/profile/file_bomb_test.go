@@ -172,7 +172,7 @@ func chance(t testing.TB, events int) []byte {
 // more is refused in a line that names the bound.
 func TestLargestFile(t *testing.T) {
 	for name, file := range map[string][]byte{
-		"repeats": repeats(t, maxEvents), "chance": chance(t, maxEvents*7/8), "terms": terms(t, maxFormulas, mostTerms/maxFormulas),
+		"repeats": repeats(t, maxEvents), "chance": chance(t, maxEvents*7/8), "terms": terms(t, maxFormulas, maxAllTerms/maxFormulas),
 		"segments": segments(t, maxCommas),
 	} {
 		var err error
@@ -183,9 +183,9 @@ func TestLargestFile(t *testing.T) {
 		}
 	}
 	for want, file := range map[string][]byte{
-		fmt.Sprintf("%d are the most", maxEvents): repeats(t, maxEvents+2),
-		fmt.Sprintf("%d are the most", mostTerms): terms(t, mostTerms/maxSum+1, maxSum),
-		fmt.Sprintf("more than %d", maxCommas):    segments(t, maxCommas+1),
+		fmt.Sprintf("%d are the most", maxEvents):   repeats(t, maxEvents+2),
+		fmt.Sprintf("%d are the most", maxAllTerms): terms(t, maxAllTerms/maxSum+1, maxSum),
+		fmt.Sprintf("more than %d", maxCommas):      segments(t, maxCommas+1),
 	} {
 		if _, err := Read(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("with more: %v, want %q", err, want)

@@ -90,8 +90,8 @@ func (d *decoder) atMost(most int, what string) int {
 // atMostTerms reads a count of parts of a formula. The total over all formulas is limited too.
 func (d *decoder) atMostTerms(most int, what string) int {
 	n := d.atMost(most, what)
-	if d.termsRead += n; d.termsRead > mostTerms {
-		d.fail("%d terms or more, where %d are the most", d.termsRead, mostTerms)
+	if d.termsRead += n; d.termsRead > maxAllTerms {
+		d.fail("%d terms or more, where %d are the most", d.termsRead, maxAllTerms)
 		return 0
 	}
 	return n

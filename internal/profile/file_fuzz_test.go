@@ -10,13 +10,13 @@ import (
 	"snug/internal/gpu"
 )
 
-// mostWait is a watchdog's: whatever a fuzzer finds is done in a thousandth of it.
-const mostWait = 20 * time.Second
+// maxWait is a watchdog's: whatever a fuzzer finds is done in a thousandth of it.
+const maxWait = 20 * time.Second
 
 // bounded runs f, which may ask the heap for so many bytes, and not for ever.
 func bounded(t *testing.T, what string, most int, f func()) {
 	t.Helper()
-	watch := time.AfterFunc(mostWait, func() { panic(what + " takes for ever") })
+	watch := time.AfterFunc(maxWait, func() { panic(what + " takes for ever") })
 	defer watch.Stop()
 	if took := allocated(f); took > uint64(most) {
 		t.Errorf("%s takes %d KiB, at most %d", what, took>>10, most>>10)

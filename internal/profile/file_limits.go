@@ -14,7 +14,7 @@ const (
 	maxBody       = 32 << 20
 	maxEvents     = 6 << 20 // two recordings as long as snug profile makes them
 	maxFormulas   = 1 << 18
-	mostTerms     = 1 << 20 // of all formulas, with what was measured and seen
+	maxAllTerms   = 1 << 20 // of all formulas, with what was measured and seen
 	maxSum        = 1 << 10 // of one formula; a bound may have the same product twice
 	maxPoints     = 1 << 12 // of one measured workspace
 	maxRecordings = 1 << 8
@@ -61,8 +61,8 @@ func (p *Program) tooLong() error {
 	if n := p.events(); n > maxEvents {
 		return fmt.Errorf("the recordings have %d events, and a profile holds %d: record fewer steps (--steps) or sizes", n, maxEvents)
 	}
-	if n := p.terms(); n > mostTerms {
-		return fmt.Errorf("the formulas have %d terms, and a profile holds %d: record fewer sizes", n, mostTerms)
+	if n := p.terms(); n > maxAllTerms {
+		return fmt.Errorf("the formulas have %d terms, and a profile holds %d: record fewer sizes", n, maxAllTerms)
 	}
 	if len(p.variants) > maxRecordings || len(p.formulas) > maxFormulas {
 		return fmt.Errorf("%d recordings with %d different allocations are more than a profile holds (%d, %d): record fewer sizes",

@@ -14,15 +14,15 @@ import (
 // needs are two peaks, which package bestfit gives without the stream ever
 // being written down.
 
-// mostStreams is from how many CUDA streams on package bestfit, which has tables for
+// maxStreams is from how many CUDA streams on package bestfit, which has tables for
 // each, takes more memory than it saves time.
-const mostStreams = 64
+const maxStreams = 64
 
 // survey says how many allocations a variant has alive at most, and 0 where it
 // is not one for package bestfit: it is too long, starts with segments of another
 // make, or does something else than to allocate, and to free each allocation once.
 func (v *variant) survey() (most int) {
-	if v.whole.made > bestfit.MostAllocations || len(v.queues) > mostStreams || !bestfit.Restorable(v.start, v.queues) {
+	if v.whole.made > bestfit.MaxAllocations || len(v.queues) > maxStreams || !bestfit.Restorable(v.start, v.queues) {
 		return 0
 	}
 	alive := make([]bool, v.whole.made)

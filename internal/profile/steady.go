@@ -17,9 +17,9 @@ import (
 // again. After one or two more steps nothing new comes.
 const moreSteps = 2
 
-// mostParts is how many times the repeated part may fit into a recording:
+// maxParts is how many times the repeated part may fit into a recording:
 // shorter ones are loops within a step.
-const mostParts = 8
+const maxParts = 8
 
 // repeats is how many events at the end of a variant are the same as those right
 // before them, 0 where none are; sizes are those of its formulas as recorded. In
@@ -43,7 +43,7 @@ func (v *variant) repeats(sizes []uint64) int {
 		case stream.Free, stream.FreeRequested:
 			open--
 		}
-		if q*mostParts >= n && int(same) >= q && open == 0 {
+		if q*maxParts >= n && int(same) >= q && open == 0 {
 			return q
 		}
 	}

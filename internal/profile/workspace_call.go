@@ -61,7 +61,7 @@ func (w *writer) first(c call, obs []observation) *formula {
 	}
 	return &formula{
 		terms: append(scaled(c.incoming.growing(), 0.5, rest), copies...),
-		most:  append([]term{{max(rest, min(2*rest, int64(kernel.MostConvPartials))), 0}}, copies...),
+		most:  append([]term{{max(rest, min(2*rest, int64(kernel.MaxConvPartials))), 0}}, copies...),
 		seen:  obs, certainty: Bounded,
 	}
 }

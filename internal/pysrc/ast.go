@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pysrc parses Python source into a small syntax tree. Nothing is executed.
+// Package pysrc parses Python source, up to the syntax of 3.13, into a small syntax
+// tree. Nothing is executed.
+//
+// The parser is our own: a lexer that makes tokens of lines, blocks and f-strings, and
+// one function for each rule of the grammar. The only Go library that reads real files
+// without cgo took twenty times as long, and unless every build names its tags it brings
+// 20 MB of other grammars. A test compares the trees with those of CPython.
 package pysrc
 
 // Pos is a place in a file, counted from 1. Columns count bytes.
@@ -66,7 +72,7 @@ type (
 		X    Expr
 		Name string
 	}
-	// Subscript is X[Index]; several indices are a Tuple.
+	// Subscript is X[Index]; several indices are a Tuple, and so is one with *.
 	Subscript struct {
 		Pos
 		X, Index Expr

@@ -94,9 +94,10 @@ func (p *parser) braces() Expr {
 	if p.is("**") {
 		return p.dict(&Dict{Pos: at})
 	}
+	named := p.isNamed()
 	x := p.element()
 	switch {
-	case p.is(":"):
+	case p.is(":") && !named:
 		return p.dictFrom(at, x)
 	case p.isFor():
 		x = p.comprehension(at, "set", x, nil)
@@ -109,10 +110,7 @@ func (p *parser) braces() Expr {
 
 // dictFrom reads a dict whose first key has been read.
 func (p *parser) dictFrom(at Pos, key Expr) Expr {
-	switch key.(type) {
-	case *Starred, *Walrus:
-		p.failAt(key.At(), "a key of a dict needs parentheses here")
-	}
+	p.checkPlain(key)
 	p.expect(":")
 	value := p.expr()
 	if p.isFor() {

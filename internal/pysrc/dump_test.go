@@ -13,8 +13,7 @@ import (
 // differently from version to version.
 type dumper struct {
 	strings.Builder
-	unplaced int // f-strings around
-	unnamed  int // those of them with \N{…}, whose texts are not compared
+	unplaced int // how many f-strings are around
 }
 
 func dump(f *File) string {
@@ -59,14 +58,11 @@ func (d *dumper) list(list []Expr) {
 }
 
 // quote writes bytes that are no letters or digits in hexadecimal.
-func (d *dumper) quote(text string) string {
-	if d.unnamed > 0 || strings.Contains(text, `\N{`) {
-		return "<named>"
-	}
+func quote(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for i := range len(text) {
-		if c := text[i]; isWordByte(c) || c == ' ' {
+		if c := text[i]; isWordByte(c) {
 			b.WriteByte(c)
 		} else {
 			fmt.Fprintf(&b, "%%%02x", c)
@@ -87,7 +83,7 @@ func (d *dumper) expr(x Expr) {
 	case *Number:
 		d.node(x, "num", []string{numberText(x)})
 	case *Str:
-		d.node(x, "str", []string{d.quote(x.Value)})
+		d.node(x, "str", []string{quote(x.Value)})
 	case *FString:
 		d.fstring(x)
 	case *Attribute:
@@ -150,16 +146,8 @@ func (d *dumper) expr(x Expr) {
 
 func (d *dumper) fstring(x *FString) {
 	d.open(x, "fstr")
-	unnamed := 0
-	for _, part := range x.Parts {
-		if s, is := part.(*Str); is && strings.Contains(s.Value, `\N{`) {
-			unnamed = 1
-		}
-	}
 	d.unplaced++
-	d.unnamed += unnamed
 	d.exprs(x.Parts)
-	d.unnamed -= unnamed
 	d.unplaced--
 	d.WriteByte(')')
 }

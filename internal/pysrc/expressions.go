@@ -68,7 +68,7 @@ func (p *parser) element() Expr {
 
 // named reads an expression that may be Name := Value.
 func (p *parser) named() Expr {
-	if p.peek().kind == name && p.ahead(1).is(":=") {
+	if p.isNamed() {
 		t := p.take()
 		p.take()
 		return &Walrus{t.pos(), t.text, p.expr()}
@@ -76,12 +76,20 @@ func (p *parser) named() Expr {
 	return p.expr()
 }
 
+// isNamed says whether Name := follows.
+func (p *parser) isNamed() bool { return p.peek().kind == name && p.ahead(1).is(":=") }
+
 // expr reads an expression without commas: a lambda, or one with if and else.
 func (p *parser) expr() Expr {
 	if !p.enter() {
 		return nil
 	}
-	defer p.leave()
+	x := p.conditional()
+	p.leave()
+	return x
+}
+
+func (p *parser) conditional() Expr {
 	if p.is("lambda") {
 		return p.lambda()
 	}
@@ -221,7 +229,7 @@ func precedence(t *token) int {
 }
 
 func (p *parser) factor() Expr {
-	if !p.is("-") && !p.is("+") && !p.is("~") {
+	if t := p.peek(); t.kind != op || t.text != "-" && t.text != "+" && t.text != "~" {
 		return p.power()
 	}
 	if !p.enter() {
@@ -258,14 +266,14 @@ func (p *parser) awaited() Expr {
 func (p *parser) primary() Expr {
 	at, links := p.pos(), 0
 	x := p.atom()
-	for {
-		switch {
-		case p.is("."):
+	for p.peek().kind == op {
+		switch p.peek().text {
+		case ".":
 			p.take()
 			x = &Attribute{at, x, p.name()}
-		case p.is("("):
+		case "(":
 			x = &Call{at, x, p.arguments()}
-		case p.is("["):
+		case "[":
 			p.take()
 			x = &Subscript{at, x, p.indices()}
 			p.expect("]")
@@ -276,13 +284,14 @@ func (p *parser) primary() Expr {
 			return x
 		}
 	}
+	return x
 }
 
-// indices reads what a subscript has in brackets; several are a tuple.
+// indices reads what a subscript has in brackets; several are a tuple, and so is one with *.
 func (p *parser) indices() Expr {
 	at := p.pos()
 	x := p.index()
-	if !p.is(",") {
+	if _, star := x.(*Starred); !star && !p.is(",") {
 		return x
 	}
 	t := &Tuple{Pos: at, Elts: []Expr{x}}

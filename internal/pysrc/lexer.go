@@ -4,6 +4,7 @@ package pysrc
 
 import (
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -183,7 +184,7 @@ func (l *lexer) close(c byte) {
 		return
 	}
 	open := l.brackets[last].open
-	if want := map[string]byte{"(": ')', "[": ']', "{": '}'}[open.text]; c != want {
+	if closing := strings.IndexByte(")]}", c); open.text != "([{"[closing:closing+1] {
 		l.fail("'%c' does not match '%s' of line %d", c, open.text, open.line)
 		return
 	}

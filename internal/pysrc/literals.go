@@ -103,7 +103,7 @@ func (l *lexer) fstringText() {
 			l.tokens = append(l.tokens, t)
 		}
 	}
-	for l.at < len(l.src) {
+	for l.at < len(l.src) && l.err == nil {
 		switch c := l.src[l.at]; {
 		case c == f.quote[0] && strings.HasPrefix(l.src[l.at:], f.quote):
 			flush()
@@ -118,6 +118,11 @@ func (l *lexer) fstringText() {
 			l.brace(c, spec)
 			return
 		case c == '\n' || c == '\r':
+			if len(f.quote) == 1 && spec { // a format ends with its line, the field does not
+				flush()
+				l.brackets[len(l.brackets)-1].spec = false
+				return
+			}
 			if len(f.quote) == 1 {
 				l.failAt(f.open.pos(), "this f-string does not end on its line")
 				return
@@ -177,7 +182,7 @@ func (l *lexer) textEscape(f fstring) {
 func (l *lexer) number() {
 	end := numberEnd(l.src, l.at)
 	if end < len(l.src) && (isWordByte(l.src[end]) || l.src[end] >= utf8.RuneSelf) && !keywordFollows(l.src[end:]) {
-		l.fail("'%s…' is no number", l.src[l.at:end+1])
+		l.fail("'%s' is no number", shortened(l.src[l.at:wordEnd(l.src, end)]))
 		return
 	}
 	text := l.src[l.at:end]
@@ -186,6 +191,14 @@ func (l *lexer) number() {
 		return
 	}
 	l.emit(number, end)
+}
+
+// wordEnd is where the word that goes on at a place ends.
+func wordEnd(s string, at int) int {
+	for at < len(s) && (isWordByte(s[at]) || s[at] >= utf8.RuneSelf) {
+		at++
+	}
+	return at
 }
 
 // keywordFollows says whether one of the words that may stand right behind a number does.

@@ -17,6 +17,7 @@ func (p *parser) match() Stmt {
 			return false
 		}
 		s.Subject = p.tuple(p.element)
+		p.checkPlain(s.Subject)
 		ok := p.accept(":") && p.peek().kind == newline && p.ahead(1).kind == indent
 		p.at = min(p.at+2, len(p.tokens)-1)
 		return ok && p.isSoft("case")
@@ -83,6 +84,9 @@ func (p *parser) asPattern() pattern {
 		first = pattern{}
 	}
 	if p.accept("as") {
+		if p.isSoft("_") {
+			p.fail("'_' is no name to bind")
+		}
 		p.name()
 		first = pattern{}
 	}
@@ -97,8 +101,12 @@ func (p *parser) closedPattern() pattern {
 	switch t := p.peek(); t.kind {
 	case number:
 		return p.numberPattern()
-	case str:
-		return pattern{constant: p.strings()}
+	case str, fStart:
+		x := p.strings()
+		if _, formatted := x.(*FString); formatted {
+			return pattern{}
+		}
+		return pattern{constant: x}
 	case name:
 		return p.namePattern()
 	case keyword:
@@ -197,7 +205,7 @@ func (p *parser) mappingPattern() {
 		if p.accept("**") {
 			p.name()
 		} else {
-			p.closedPattern()
+			p.mappingKey()
 			p.expect(":")
 			p.asPattern()
 		}
@@ -206,6 +214,16 @@ func (p *parser) mappingPattern() {
 		}
 	}
 	p.expect("}")
+}
+
+// mappingKey reads a key, which is a literal or a dotted name.
+func (p *parser) mappingKey() {
+	switch t := p.peek(); {
+	case t.kind == name && !p.ahead(1).is("."), t.is("("), t.is("["), t.is("{"):
+		p.fail("a key in a pattern has to be a literal or a dotted name")
+	default:
+		p.closedPattern()
+	}
 }
 
 // classPattern reads the arguments of Class(…).

@@ -112,6 +112,7 @@ func (p *parser) fstring(j *joined) {
 
 // field reads {Value = !r :format}. The format's own fields are read and not kept.
 func (p *parser) field(j *joined) {
+	first := p.at + 1
 	open := p.take()
 	if p.is("}") {
 		p.fail("a field of an f-string is empty")
@@ -119,8 +120,7 @@ func (p *parser) field(j *joined) {
 	}
 	value := p.valuesOrYield()
 	if p.accept("=") { // its own source stands before its value
-		text := p.src[open.off+1 : p.peek().off]
-		j.add(open.pos(), strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
+		j.add(open.pos(), p.sourceFrom(first))
 	}
 	j.flush()
 	j.parts = append(j.parts, value)
@@ -133,6 +133,33 @@ func (p *parser) field(j *joined) {
 		p.format()
 	}
 	p.expect("}")
+}
+
+// sourceFrom is the source from a token to the next one, without comments.
+func (p *parser) sourceFrom(first int) string {
+	var b strings.Builder
+	end := int(p.tokens[first-1].off) + 1
+	for _, t := range p.tokens[first:p.at] {
+		b.WriteString(withoutComments(p.src[end:t.off]))
+		b.WriteString(t.text)
+		end = int(t.off) + len(t.text)
+	}
+	b.WriteString(withoutComments(p.src[end:p.peek().off]))
+	return strings.ReplaceAll(strings.ReplaceAll(b.String(), "\r\n", "\n"), "\r", "\n")
+}
+
+// withoutComments is what stands between two tokens, less its comments.
+func withoutComments(gap string) string {
+	var b strings.Builder
+	for {
+		before, comment, found := strings.Cut(gap, "#")
+		b.WriteString(before)
+		end := strings.IndexAny(comment, "\r\n")
+		if !found || end < 0 {
+			return b.String()
+		}
+		gap = comment[end:]
+	}
 }
 
 func (p *parser) format() {

@@ -43,6 +43,11 @@ func (p project) Abs(name string) (string, error) {
 	return path.Join(home, name), nil
 }
 
+func (p project) Inside(name string) bool {
+	abs, _ := p.Abs(name)
+	return strings.HasPrefix(abs, home+"/")
+}
+
 func (p project) inside(name string) string {
 	abs, _ := p.Abs(name)
 	if abs == home {

@@ -40,6 +40,8 @@ type Files interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 	// Stat describes a file, following links.
 	Stat(name string) (fs.FileInfo, error)
+	// Inside reports whether a file is in the folder that the command runs in when all links are followed.
+	Inside(name string) bool
 	// Abs is a name from the root.
 	Abs(name string) (string, error)
 

@@ -21,16 +21,17 @@ type localFiles struct{}
 // What is read of a file or a folder at most: more than any script of a training run
 // has, and a list that fits in memory.
 const (
-	mostScript = 4 << 20
-	mostListed = 200_000
+	maxScript = 4 << 20
+	maxListed = 200_000
 )
 
 func (localFiles) Open(name string) (fs.File, error)     { return files.Open(name) }
-func (localFiles) ReadFile(name string) ([]byte, error)  { return files.Read(name, mostScript) }
+func (localFiles) ReadFile(name string) ([]byte, error)  { return files.Read(name, maxScript) }
 func (localFiles) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+func (localFiles) Inside(name string) bool               { return files.Inside(".", name) }
 func (localFiles) Abs(name string) (string, error)       { return filepath.Abs(name) }
 func (localFiles) ReadDir(name string) ([]fs.DirEntry, error) {
-	return files.ReadDir(name, mostListed)
+	return files.ReadDir(name, maxListed)
 }
 func (localFiles) MkdirAll(name string, mode fs.FileMode) error {
 	return os.MkdirAll(name, mode)

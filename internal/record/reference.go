@@ -72,8 +72,8 @@ func (r *Reference) at(at profile.Point, x *run.Report) map[string]any {
 		fields["accumulation"], fields["steps"] = float64(steps[len(steps)-1].Backwards), float64(len(steps))
 	}
 	versions := map[string]any{}
-	if said, ok := fields["versions"].(map[string]any); ok {
-		versions = maps.Clone(said)
+	if given, ok := fields["versions"].(map[string]any); ok {
+		versions = maps.Clone(given)
 	}
 	for _, name := range []string{"torch", "transformers", "cuda"} {
 		if v := plainVersion(x.Versions[name]); v != "" {

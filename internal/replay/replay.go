@@ -28,7 +28,10 @@ type Options struct {
 func (o Options) recorded() bool { return o.Conf == nil && o.Limit == 0 && !o.Own }
 
 // Sample is the most that was held during a stretch of events.
-type Sample struct{ Allocated, Reserved uint64 }
+type Sample struct {
+	Allocated uint64 // bytes in allocated blocks
+	Reserved  uint64 // bytes held from the device
+}
 
 // Result is the outcome of a replay.
 type Result struct {

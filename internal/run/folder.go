@@ -116,8 +116,8 @@ func markOf(env []string) string {
 	return ""
 }
 
-// mostReport is the size of a report of a million steps.
-const mostReport = 256 << 20
+// maxReport is the size of a report of a million steps.
+const maxReport = 256 << 20
 
 // Reports returns the reports of the processes so far, in the order in which they began.
 func (f *Folder) Reports() ([]*Report, error) {
@@ -127,7 +127,7 @@ func (f *Folder) Reports() ([]*Report, error) {
 	}
 	var out []*Report
 	for _, name := range names {
-		text, err := files.Read(name, mostReport)
+		text, err := files.Read(name, maxReport)
 		if err != nil {
 			return nil, err
 		}

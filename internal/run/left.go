@@ -113,13 +113,13 @@ func runsLeft() map[string][]string {
 	return out
 }
 
-// mostSettings bounds the probe's settings, a few hundred bytes.
-const mostSettings = 1 << 20
+// maxSettings bounds the probe's settings, a few hundred bytes.
+const maxSettings = 1 << 20
 
 // goesOn reports whether a run was to continue after its recorded steps.
 func goesOn(run string) bool {
 	var s Settings
-	text, err := files.Read(filepath.Join(run, "probe.json"), mostSettings)
+	text, err := files.Read(filepath.Join(run, "probe.json"), maxSettings)
 	return err == nil && json.Unmarshal(text, &s) == nil && s.KeepRunning
 }
 

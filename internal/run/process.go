@@ -62,7 +62,10 @@ func isFile(name string) bool {
 }
 
 // StartError is a command that could not be started.
-type StartError struct{ Name, Why string }
+type StartError struct {
+	Name string // the command
+	Why  string // what is wrong with it, as a sentence about Name
+}
 
 func (e *StartError) Error() string { return e.Name + " " + e.Why }
 

@@ -40,6 +40,15 @@ type Outcome struct {
 	Unprobed bool          // PyTorch was seen to run where the probe is not, and nowhere else
 }
 
+// patience is how long a run that snug ends has before it is made to end. One that took too long has had
+// its time; others may be saving.
+func (o *Outcome) patience() time.Duration {
+	if o.TimedOut {
+		return hurry
+	}
+	return grace
+}
+
 const (
 	linger = 20 * time.Second // after the last step, before the run is ended from outside
 	blind  = 15 * time.Second // of PyTorch without the probe, before a run without a recording is ended
@@ -120,7 +129,7 @@ func (s *Session) follow(ctx context.Context, p Process, f *Folder, out *Outcome
 			case !watched.sees(now, out):
 				continue
 			}
-			return s.stop(p, t, done, syscall.SIGTERM, grace)
+			return s.stop(p, t, done, syscall.SIGTERM, out.patience())
 		}
 	}
 }

@@ -163,6 +163,23 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// A command that ignores being asked is ended as after Ctrl-C, which takes too short for the user to be
+// told that it takes a while.
+func TestTimeoutIsQuick(t *testing.T) {
+	told := make(chan struct{}, 1)
+	s := Session{
+		Args: []string{"bash", "-c", stubborn}, Env: os.Environ(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
+		Timeout: 100 * time.Millisecond, Slow: func() { told <- struct{}{} },
+	}
+	o, err := s.Run(context.Background(), folder(t))
+	if err != nil || !o.TimedOut || o.Exit.Signal != syscall.SIGKILL {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if len(told) > 0 {
+		t.Error("the command has longer to end than after Ctrl-C")
+	}
+}
+
 func TestExitAndOutputComeThrough(t *testing.T) {
 	var out, errs bytes.Buffer
 	s := Session{Args: []string{"sh", "-c", `printf 'a\000\377b'; printf e >&2; exit 42`}, Env: os.Environ(), Stdout: &out, Stderr: &errs}

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// A run is asked to end, then asked in a way that few programs ignore, then killed. After Ctrl-C the user
-// is back at the prompt within five seconds, whatever the command does:
+// A run is asked to end, then asked in a way that few programs ignore, then killed. After Ctrl-C or the
+// time limit the user is back at the prompt within five seconds, whatever the command does:
 //
 //	0 s     the signal, to the command and its process group
 //	1.2 s   SIGTERM, to everything that it has started
 //	2.4 s   SIGKILL, to all of that
 //	4.4 s   output of processes that cannot be found is no longer waited for
 const (
-	hurry = 1200 * time.Millisecond // for a run that the user ends
+	hurry = 1200 * time.Millisecond // for a run that the user ends, or that took too long
 	grace = 10 * time.Second        // for a run that snug ends by itself
 	slow  = 2 * time.Second         // until the user is told that it takes a while
 )

@@ -16,9 +16,9 @@ import (
 	"math"
 )
 
-// MostHeader limits the length of a header. The format's own library allows 100 MB; the longest headers
+// MaxHeader limits the length of a header. The format's own library allows 100 MB; the longest headers
 // of published models have some 2 MB, for 20,000 tensors.
-const MostHeader = 16 << 20
+const MaxHeader = 16 << 20
 
 // Header is what a file says about its tensors.
 type Header struct {
@@ -45,8 +45,8 @@ func ReadHeader(r io.Reader) (*Header, error) {
 		return nil, errors.New("not a safetensors file: it is shorter than its first eight bytes")
 	}
 	n := binary.LittleEndian.Uint64(length[:])
-	if n < 2 || n > MostHeader {
-		return nil, fmt.Errorf("not a safetensors file: a header of %d bytes, where %d are the most", n, MostHeader)
+	if n < 2 || n > MaxHeader {
+		return nil, fmt.Errorf("not a safetensors file: a header of %d bytes, where %d are the most", n, MaxHeader)
 	}
 	body := &io.LimitedReader{R: r, N: int64(n)}
 	h, err := parse(json.NewDecoder(body))

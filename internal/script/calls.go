@@ -216,6 +216,7 @@ func (in *interpreter) yields(e *pysrc.Yield) value {
 	if e.From {
 		it := in.iterate(v)
 		for it != nil {
+			in.grow(1)
 			x, ok := it.next()
 			if !ok || !s.yield(x) {
 				break

@@ -43,6 +43,7 @@ func (c *contextValue) within(in *interpreter, body func()) {
 		defer in.World.SetGrad(was)
 	}
 	if c.autocast {
+		in.result.Autocasts = in.result.Autocasts || c.dtype != shadow.None
 		in.World.Autocast(c.dtype, body)
 		return
 	}

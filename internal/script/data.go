@@ -18,12 +18,13 @@ type Field struct {
 // loader is a DataLoader, or whatever gives batches.
 type loader struct {
 	refs
-	of      value // the data set
-	collate value
-	batch   int  // samples of a batch
-	size    int  // batches, -1 where that is not known
-	last    int  // samples of the last batch where they are fewer, else 0
-	onCard  bool // a trainer puts the batches onto the card
+	of        value // the data set
+	collate   value
+	batch     int  // samples of a batch
+	size      int  // batches, -1 where that is not known
+	last      int  // samples of the last batch where they are fewer, else 0
+	onCard    bool // a trainer puts the batches onto the card
+	evaluates bool // its batches are a trainer's for evaluation
 }
 
 func (l *loader) release() {
@@ -56,7 +57,7 @@ func newLoader(in *interpreter, a arguments) value {
 	n, known := given.(int)
 	l.batch = in.batchSize(given)
 	if training, ok := a.or(-1, "_training", nil).(bool); ok && known { // a trainer says which of its loaders trains
-		l.batch = n
+		l.batch, l.evaluates = n, !training
 		if training {
 			l.batch = in.Batch
 		}
@@ -127,6 +128,7 @@ func (in *interpreter) batches(l *loader) *iterator {
 			if l.last > 0 && i == l.size {
 				n = l.last
 			}
+			in.nextLength(l)
 			return in.oneBatch(l, n), true
 		},
 		skip: func() bool {
@@ -142,6 +144,24 @@ func (in *interpreter) batches(l *loader) *iterator {
 			}
 		},
 		end: func() { drop(l) },
+	}
+}
+
+// nextLength makes the batch that comes as long as it is, where lengths vary.
+func (in *interpreter) nextLength(l *loader) {
+	if len(in.Lengths) == 0 || !in.World.GradEnabled() {
+		return
+	}
+	if l.evaluates {
+		in.Seq = slices.Max(in.Lengths)
+	} else {
+		in.Seq = in.Lengths[min(in.fetched, len(in.Lengths)-1)]
+		in.fetched++
+	}
+	for i := range in.Fields {
+		if f := &in.Fields[i]; len(f.Size) > 1 {
+			f.Size[1] = in.Seq
+		}
 	}
 }
 
@@ -207,9 +227,9 @@ func (in *interpreter) samples(l *loader, n int) value {
 
 // tried calls a function of the script for what it shows of a batch.
 func (in *interpreter) tried(f *function, a arguments) value {
-	notes := len(in.notes)
+	notes := len(in.result.Notes)
 	v := in.run(f, a)
-	in.notes = in.notes[:notes]
+	in.result.Notes = in.result.Notes[:notes]
 	return v
 }
 

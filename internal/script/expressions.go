@@ -9,6 +9,9 @@ import (
 
 // eval1 evaluates an expression; its value is owned by the caller.
 func (in *interpreter) eval1(e pysrc.Expr) value {
+	if in.evaluated++; in.evaluated > maxExpressions {
+		in.fail("following the script took more than %d expressions; name its loop instead: --loop script", maxExpressions)
+	}
 	switch e := e.(type) {
 	case nil:
 		return nil
@@ -114,7 +117,7 @@ func (in *interpreter) fstring(e *pysrc.FString) value {
 	for _, p := range e.Parts {
 		v := in.eval1(p)
 		s, ok := text1(v)
-		text, known = text+s, known && ok
+		text, known = text+s, known && ok && len(text)+len(s) < maxText
 		drop(v)
 	}
 	if !known {
@@ -157,6 +160,7 @@ func (in *interpreter) dict(e *pysrc.Dict) value {
 func (in *interpreter) merge(d *dict, v value) {
 	switch v := v.(type) {
 	case *dict:
+		in.grow(len(v.keys))
 		for i, k := range v.keys {
 			d.set(k, hold(v.vals[i]))
 		}
@@ -210,7 +214,7 @@ func (in *interpreter) comprehension(e *pysrc.Comprehension) value {
 		out = d
 	} else {
 		l := &list{}
-		in.clauses(e.Clauses, func() { l.items = append(l.items, in.eval1(e.Elt)) })
+		in.clauses(e.Clauses, func() { in.grow(1); l.items = append(l.items, in.eval1(e.Elt)) })
 		out = l
 	}
 	in.scopes = in.scopes[:len(in.scopes)-1]

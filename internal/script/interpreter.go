@@ -13,18 +13,23 @@ import (
 
 // Bounds on what a script may do before it is given up.
 const (
-	maxStatements = 400_000
-	maxDepth      = 60
+	maxStatements  = 400_000
+	maxExpressions = 5_000_000
+	maxItems       = 2_000_000 // of all lists together, those that are gone as well
+	maxText        = 1 << 13   // bytes of a string that is put together
+	maxDepth       = 150
 )
 
 // interpreter follows one script.
 type interpreter struct {
 	Run
 	modules    map[string]*scope // those that were imported, nil while one is under way
-	notes      []string
 	noted      map[string]bool
-	updates    int
+	result     Result
+	fetched    int // training batches
 	statements int
+	evaluated  int // expressions
+	listed     int // items of all lists that were made
 	depth      int
 	scopes     []*scope // the functions under way, the innermost last
 	at         pysrc.Pos
@@ -54,6 +59,10 @@ func (in *interpreter) imported(path string) *scope {
 		return s
 	}
 	in.modules[path] = nil
+	if path == "snug" {
+		in.modules[path] = in.ourNames()
+		return in.modules[path]
+	}
 	f, err := library(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = in.Import(path)
@@ -95,12 +104,19 @@ func (in *interpreter) where() (path string, at pysrc.Pos) {
 	return path, at
 }
 
+// grow counts items that a list is about to get, before there is memory for them.
+func (in *interpreter) grow(n int) {
+	if in.listed += n; in.listed > maxItems {
+		in.fail("following the script made lists of more than %d items; name its loop instead: --loop script", maxItems)
+	}
+}
+
 // note says what is not followed, once.
 func (in *interpreter) note(format string, args ...any) {
 	path, at := in.where()
 	text := fmt.Sprintf("%s:%d: %s", path, at.Line, fmt.Sprintf(format, args...))
 	if !in.noted[text] {
 		in.noted[text] = true
-		in.notes = append(in.notes, text)
+		in.result.Notes = append(in.result.Notes, text)
 	}
 }

@@ -22,9 +22,9 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 	}
 	drop(over)
 	defer drop(it)
-	before, last := in.updates, false
+	before, last := in.result.Updates, false
 	for i := 0; !last; i++ {
-		if in.enough(it, i, in.updates-before) {
+		if in.enough(it, i, in.result.Updates-before) {
 			if it.skip == nil || !it.skip() {
 				return goOn
 			}
@@ -47,6 +47,12 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 
 // enough reports whether a loop need not run turn i, after so many updates in it.
 func (in *interpreter) enough(it *iterator, i, updates int) bool {
+	if n := len(in.Lengths); n > 0 && updates > 0 {
+		if it.whole { // a trainer reads one batch ahead
+			return in.fetched > n
+		}
+		return in.fetched >= n
+	}
 	switch {
 	case it.whole:
 		return false
@@ -61,7 +67,7 @@ func (in *interpreter) enough(it *iterator, i, updates int) bool {
 }
 
 func (in *interpreter) whiles(s *pysrc.While) signal {
-	before := in.updates
+	before := in.result.Updates
 	for i := 0; ; i++ {
 		test := in.eval1(s.Test)
 		yes, known := truth(test)
@@ -69,7 +75,7 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 		if known && !yes {
 			return in.block(s.Else)
 		}
-		updates := in.updates - before
+		updates := in.result.Updates - before
 		generates := in.scope().yield != nil // the loop that it serves is cut short, if any
 		if !generates && updates >= 2*enoughUpdates || updates == 0 && i >= maxTurns || !known && i >= 1 {
 			return goOn

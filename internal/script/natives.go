@@ -105,6 +105,7 @@ func (in *interpreter) listMethod(l *list, name string, a arguments) value {
 	v := a.or(0, "", nil)
 	switch name {
 	case "append", "add", "appendleft":
+		in.grow(1)
 		l.items = append(l.items, hold(v))
 	case "extend", "update":
 		l.items = append(l.items, in.items(v, 0)...)
@@ -187,7 +188,7 @@ func (in *interpreter) dictMethod(d *dict, name string, a arguments) value {
 		return out
 	case "clear":
 		vals := d.vals
-		d.keys, d.vals = nil, nil
+		d.keys, d.vals, d.index = nil, nil, nil
 		dropAll(vals)
 		return nil
 	case "to":

@@ -38,11 +38,7 @@ func (c *configValue) attr(_ *interpreter, name string) (value, bool) {
 func (n *network) there(in *interpreter) Net {
 	if n.net == nil {
 		n.prepare(in)
-		net, err := in.Build(n.dtype)
-		if err != nil {
-			panic(err)
-		}
-		n.net = net
+		n.net = in.build(n.dtype, false)
 	}
 	return n.net
 }
@@ -235,6 +231,7 @@ func (n *network) forward(in *interpreter, net Net, b family.Batch, mode Mode) (
 	if n.autocast == shadow.None {
 		return net.Call(b, mode)
 	}
+	in.result.Autocasts = true
 	in.World.Autocast(n.autocast, func() { out = net.Call(b, mode) })
 	was := out
 	for _, t := range []**shadow.Tensor{&out.Loss, &out.Logits, &out.Hidden} {
@@ -325,4 +322,13 @@ func modelClass(path string) bool {
 		}
 	}
 	return strings.HasPrefix(last, "AutoModel") || strings.Contains(last, "For") || strings.HasSuffix(last, "Model") || strings.HasSuffix(last, "LMHead")
+}
+
+// build puts a model onto the card.
+func (in *interpreter) build(dt shadow.DType, copied bool) Net {
+	net, err := in.Build(dt, copied)
+	if err != nil {
+		panic(stopped{err})
+	}
+	return net
 }

@@ -55,10 +55,10 @@ func (in *interpreter) binary(op string, l, r value) value {
 	}
 	switch a := l.(type) {
 	case string:
-		if b, ok := r.(string); ok && op == "+" {
+		if b, ok := r.(string); ok && op == "+" && len(a)+len(b) < maxText {
 			return a + b
 		}
-		if n, ok := r.(int); ok && op == "*" && n < 1000 {
+		if n, ok := r.(int); ok && op == "*" && n*len(a) < maxText && n < maxText {
 			return strings.Repeat(a, max(n, 0))
 		}
 	case *list:
@@ -88,13 +88,15 @@ func (in *interpreter) listOperation(op string, a *list, r value) value {
 	switch b := r.(type) {
 	case *list:
 		if op == "+" {
+			in.grow(len(a.items) + len(b.items))
 			for _, x := range append(append([]value(nil), a.items...), b.items...) {
 				out.items = append(out.items, hold(x))
 			}
 			return out
 		}
 	case int:
-		if op == "*" && b*len(a.items) <= maxRange {
+		if op == "*" && b <= maxRange && b*len(a.items) <= maxRange {
+			in.grow(max(b, 0) * len(a.items))
 			for range b {
 				for _, x := range a.items {
 					out.items = append(out.items, hold(x))

@@ -24,7 +24,12 @@ func (in *interpreter) newOptimizer(path string, a arguments) value {
 	_, class, _ := cutLast(path)
 	name := optimizerName(class, a)
 	if name == "" {
-		in.note("the optimizer %s is not known; it is counted as %s", class, in.Optimizer)
+		name = "adamw"
+		if in.Optimizer == "" {
+			in.note("the optimizer %s is not known; it is counted as AdamW", class)
+		}
+	}
+	if in.Optimizer != "" {
 		name = in.Optimizer
 	}
 	return in.optimizerOver(name, a.or(0, "params", nil))
@@ -138,7 +143,7 @@ func (in *interpreter) updated(update func()) {
 	in.mark(Update)
 	defer in.World.As(shadow.Temporaries)()
 	update()
-	in.updates++
+	in.result.Updates++
 	in.forwards()
 }
 
@@ -235,7 +240,7 @@ func (s *scalerValue) call(in *interpreter, name string, a arguments) value {
 		if opt == nil {
 			return nil
 		}
-		in.updated(func() { s.step(opt) })
+		in.updated(func() { s.step(in, opt) })
 	case "update":
 		if s.scaler != nil {
 			s.scaler.Update()
@@ -246,9 +251,13 @@ func (s *scalerValue) call(in *interpreter, name string, a arguments) value {
 	return unknown{}
 }
 
-func (s *scalerValue) step(opt *optimizerValue) {
+func (s *scalerValue) step(in *interpreter, opt *optimizerValue) {
 	if s.scaler == nil {
 		opt.opt.Step()
+		return
+	}
+	if s.steps++; s.steps <= in.Skips {
+		s.scaler.Skip(opt.params)
 		return
 	}
 	s.scaler.Step(opt.opt, opt.params)

@@ -24,7 +24,7 @@ type scope struct {
 func (s *scope) release() {
 	if s != nil && s.last() {
 		dropAll(s.vars.vals)
-		s.vars.vals, s.vars.keys = nil, nil
+		s.vars.vals, s.vars.keys, s.vars.index = nil, nil, nil
 		s.parent.release()
 	}
 }
@@ -40,7 +40,7 @@ func (s *scope) leave() {
 			}
 			drop(s.vars.vals[i])
 		}
-		s.vars.keys, s.vars.vals = kept.keys, kept.vals
+		s.vars.keys, s.vars.vals, s.vars.index = kept.keys, kept.vals, nil
 	}
 	s.release()
 }

@@ -11,6 +11,7 @@ package script
 import (
 	"fmt"
 	"io/fs"
+	"runtime"
 
 	"snug/internal/family"
 	"snug/internal/pysrc"
@@ -42,26 +43,38 @@ type Mode struct {
 	Items         *shadow.Tensor // num_items_in_batch, where it is given
 }
 
-// Run is a script and the run that it is followed for.
+// Run is a script and the run that it is followed for. What the script says stands; what it leaves open is
+// the run's.
 type Run struct {
 	World        *shadow.World
 	File         *pysrc.File
-	Args         []string                                 // of the command line, after the script's name
-	Batch, Seq   int                                      // of a training batch
-	Fields       []Field                                  // what a batch of an unknown data set carries
-	Accumulation int                                      // micro-batches of a step
-	Optimizer    string                                   // where the script leaves it open
-	Autocast     shadow.DType                             // where the script leaves it open
-	Settings     map[string]any                           // the arguments of a trainer that has no script
-	Build        func(dtype shadow.DType) (Net, error)    // puts a model onto the card
-	Mark         func(Phase)                              // told what comes next
-	Prepare      func(l Loading) error                    // says how the next model is built
-	Adapt        func(n Net, a Adapters) error            // puts adapters into a model that is there
-	Causal       bool                                     // the model's loss predicts the next token
-	Shifts       bool                                     // transformers' Trainer counts its labels from the second token on
-	Stored       shadow.DType                             // of the weights that from_pretrained reads; None where it is not known
-	Import       func(module string) (*pysrc.File, error) // a module beside the script; fs.ErrNotExist where there is none
+	Args         []string       // of the command line, after the script's name
+	Batch, Seq   int            // of a training batch
+	Lengths      []int          // of each training batch, where they vary
+	Fields       []Field        // what a batch of an unknown data set carries
+	Accumulation int            // micro-batches of a step
+	Optimizer    string         // where it is not PyTorch's AdamW; it stands in the place of the script's
+	Autocast     shadow.DType   // where the script leaves it open
+	Settings     map[string]any // the arguments of a trainer, where no command line gives them
+	Skips        int            // first updates that are left out, since scaled gradients overflow
 
+	Causal bool         // the model's loss predicts the next token
+	Shifts bool         // transformers' Trainer counts its labels from the second token on
+	Stored shadow.DType // of the weights that from_pretrained reads; None where it is not known
+
+	// Build puts a model onto the card, in the type that the script names, or None: from the host, or as a
+	// copy of one that is there.
+	Build func(dtype shadow.DType, copied bool) (Net, error)
+	// Prepare says how the next model is built.
+	Prepare func(l Loading) error
+	// Adapt puts adapters into a model that is there.
+	Adapt func(n Net, a Adapters) error
+	// Mark is told what comes next.
+	Mark func(Phase)
+	// Import reads a module beside the script; fs.ErrNotExist where there is none.
+	Import func(module string) (*pysrc.File, error)
+	// Stop ends the reading with its error.
+	Stop func() error
 }
 
 // Loading is what a script says of a model before it is built.
@@ -87,8 +100,11 @@ const (
 
 // Result is what following a script showed.
 type Result struct {
-	Notes   []string // what was not followed, each with its line
-	Updates int      // optimizer steps
+	Notes     []string // what was not followed, each with its line
+	Updates   int      // optimizer steps
+	Backwards int      // backward passes
+	Autocasts bool     // autocast was entered
+	Clips     bool     // gradients were clipped
 }
 
 // Follow runs through the script.
@@ -102,13 +118,20 @@ func Follow(run Run) (res *Result, err error) {
 		case nil:
 		case failure:
 			res, err = nil, e
+		case stopped:
+			res, err = nil, e.error
+		case string, runtime.Error: // an op on shapes that do not fit, as the real one would fail on them
+			res, err = nil, failure{path: in.scope().file.Path, at: in.at, text: fmt.Sprintf("what happens here cannot be followed (%v); name the loop instead: --loop script", e)}
 		default:
 			panic(e)
 		}
 	}()
 	in.module(run.File, "__main__")
-	return &Result{Notes: in.notes, Updates: in.updates}, nil
+	return &in.result, nil
 }
+
+// stopped is the panic that ends a cancelled reading.
+type stopped struct{ error }
 
 // failure ends the reading of a script.
 type failure struct {

@@ -33,6 +33,11 @@ func (in *interpreter) statement(s pysrc.Stmt) signal {
 	if in.statements++; in.statements > maxStatements {
 		in.fail("following the script took more than %d statements; name its loop instead: --loop script, or measure it: snug profile -- <your command>", maxStatements)
 	}
+	if in.Stop != nil && in.statements%64 == 0 {
+		if err := in.Stop(); err != nil {
+			panic(stopped{err})
+		}
+	}
 	switch s := s.(type) {
 	case *pysrc.ExprStmt:
 		drop(in.eval1(s.X))
@@ -215,6 +220,7 @@ func (in *interpreter) unpack(targets []pysrc.Expr, v value) {
 func (in *interpreter) items(v value, want int) []value {
 	switch v := v.(type) {
 	case *list:
+		in.grow(len(v.items))
 		out := make([]value, len(v.items))
 		for i, x := range v.items {
 			out[i] = hold(x)

@@ -369,18 +369,11 @@ func tensorFlatten(_ *interpreter, t *shadow.Tensor, a arguments) value {
 }
 
 // tensorArgmax is argmax, or max over a dimension without the graph that it leaves.
-func tensorArgmax(in *interpreter, t *shadow.Tensor, a arguments) value {
-	i, ok := a.or(0, "dim", nil).(int)
-	if !ok {
-		in.World.Op("argmax")
-		return in.World.Empty(shadow.Dims(), shadow.Int64).Hold()
+func tensorArgmax(_ *interpreter, t *shadow.Tensor, a arguments) value {
+	if i, ok := a.or(0, "dim", nil).(int); ok {
+		return t.Argmax(i).Hold()
 	}
-	if i < 0 {
-		i += t.Dim()
-	}
-	in.World.Op("argmax")
-	d := append(append(sizeValue(nil), sizeOf(t)[:i]...), sizeOf(t)[i+1:]...)
-	return in.World.Empty(shadow.Dims(d...), shadow.Int64).Hold()
+	return t.Argmax().Hold()
 }
 
 func tensorSoftmax(f func(t *shadow.Tensor, dt shadow.DType) *shadow.Tensor) func(*interpreter, *shadow.Tensor, arguments) value {
@@ -474,6 +467,7 @@ func tensorBackward(in *interpreter, t *shadow.Tensor, _ arguments) value {
 		return nil
 	}
 	in.mark(Backward)
+	in.result.Backwards++
 	t.Backward()
 	in.forwards()
 	return nil

@@ -227,6 +227,7 @@ func randomSplit(_ *interpreter, a arguments) value {
 
 func clipNorm(in *interpreter, a arguments) value {
 	in.mark(Update)
+	in.result.Clips = true
 	train.ClipGradNorm(in.World, in.tensors(a.or(0, "parameters", nil)))
 	return unknown{}
 }
@@ -254,6 +255,7 @@ func (in *interpreter) tensors(v value) []*shadow.Tensor {
 			if !ok {
 				return out
 			}
+			in.grow(1)
 			out = append(out, in.tensors(x)...)
 			drop(x)
 		}
@@ -407,11 +409,7 @@ func deepcopy(in *interpreter, a arguments) value {
 		return hold(v)
 	}
 	n.prepare(in)
-	net, err := in.Build(n.dtype)
-	if err != nil {
-		panic(err)
-	}
-	return &network{net: net, dtype: n.dtype, mode: n.mode, copied: true}
+	return &network{net: in.build(n.dtype, true), dtype: n.dtype, mode: n.mode, copied: true}
 }
 
 // savedTensor is a tensor as a file holds it.

@@ -144,6 +144,9 @@ func decayParameterNames(in *interpreter, a arguments) value {
 // gradNorm is clip_grad_norm_, with the norm as its result.
 func gradNorm(in *interpreter, a arguments) value {
 	in.mark(Update)
+	if most, ok := number(a.or(1, "max_norm", nil)); ok && most < math.MaxFloat32 {
+		in.result.Clips = true
+	}
 	if t := train.GradNorm(in.World, in.tensors(a.or(0, "parameters", nil))); t != nil {
 		return t
 	}
@@ -249,8 +252,11 @@ func trainerOptimizer(in *interpreter, a arguments) value {
 	optim, _ := a.or(-1, "optim", "").(string)
 	extra, _ := a.or(-1, "optim_args", "").(string)
 	name, text := optimizerOf(optim, extra)
-	if text != "" {
+	if text != "" && in.Optimizer == "" {
 		in.note("optim %s %s", optim, text)
+	}
+	if in.Optimizer != "" {
+		name = in.Optimizer
 	}
 	o := in.optimizerOver(name, a.or(0, "params", nil)).(*optimizerValue)
 	if n, ok := a.or(-1, "model", nil).(*network); ok {

@@ -18,6 +18,7 @@ func registerSteps() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
 		"_few_epochs":  epochs,
 		"_evaluated":   evaluated,
+		"_repeats":     repeats,
 		"_turns":       turns,
 		"_shapes_of":   shapesOf,
 		"_few_updates": updateSteps,
@@ -65,11 +66,20 @@ func updateSteps(in *interpreter, a arguments) value {
 	periods, last := in.periods(a.or(2, "state", nil), a.or(3, "args", nil))
 	var out []int
 	for i := range n {
-		if n <= wholeRun || i < 2 || i >= n-1 || before+i < firstUpdates || last > 0 && before+i+1 == last || eventful(before+i, periods) {
+		if n <= wholeRun || len(in.Lengths) > 0 && i < maxTurns || i < 2 || i >= n-1 || before+i < firstUpdates || last > 0 && before+i+1 == last || eventful(before+i, periods) {
 			out = append(out, i)
 		}
 	}
 	return whole(out)
+}
+
+// repeats reports whether the micro-batch under way is one like those before it, and counts its backward pass.
+func repeats(in *interpreter, _ arguments) value {
+	if len(in.Lengths) > 0 {
+		return false
+	}
+	in.result.Backwards++
+	return true
 }
 
 // eventful reports whether an update, or the one before it, is the first or the second of a period.

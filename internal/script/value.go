@@ -83,18 +83,28 @@ type dict struct {
 	keys   []value
 	vals   []value
 	record bool
-	open   bool // other keys may be there, unknown
-	batch  bool // a batch of an unknown data set, which may be a tuple as well
+	open   bool          // other keys may be there, unknown
+	batch  bool          // a batch of an unknown data set, which may be a tuple as well
+	index  map[value]int // of the keys, where they are many
 }
+
+// indexed is how many keys a dict has before they are looked up and not searched.
+const indexed = 32
 
 func (d *dict) release() {
 	if d.last() {
 		dropAll(d.vals)
-		d.keys, d.vals = nil, nil
+		d.keys, d.vals, d.index = nil, nil, nil
 	}
 }
 
 func (d *dict) find(key value) int {
+	if d.index != nil && simple(key) {
+		if i, ok := d.index[key]; ok {
+			return i
+		}
+		return -1
+	}
 	for i, k := range d.keys {
 		if same(k, key) {
 			return i
@@ -120,6 +130,30 @@ func (d *dict) set(key, v value) {
 		return
 	}
 	d.keys, d.vals = append(d.keys, key), append(d.vals, v)
+	if d.index != nil && simple(key) {
+		d.index[key] = len(d.keys) - 1
+	} else if len(d.keys) == indexed {
+		d.reindex()
+	}
+}
+
+// reindex lists where the keys are; keys that are not simple are searched for.
+func (d *dict) reindex() {
+	d.index = make(map[value]int, 2*len(d.keys))
+	for i, k := range d.keys {
+		if simple(k) {
+			d.index[k] = i
+		}
+	}
+}
+
+// simple reports whether a key can be looked up.
+func simple(key value) bool {
+	switch key.(type) {
+	case nil, bool, int, string:
+		return true
+	}
+	return false
 }
 
 func (d *dict) remove(key value) {
@@ -127,6 +161,9 @@ func (d *dict) remove(key value) {
 		old := d.vals[i]
 		d.keys = append(d.keys[:i:i], d.keys[i+1:]...)
 		d.vals = append(d.vals[:i:i], d.vals[i+1:]...)
+		if d.index != nil {
+			d.reindex()
+		}
 		drop(old)
 	}
 }
@@ -155,7 +192,7 @@ type instance struct {
 func (o *instance) release() {
 	if o.last() {
 		dropAll(o.attrs.vals)
-		o.attrs.vals, o.attrs.keys = nil, nil
+		o.attrs.vals, o.attrs.keys, o.attrs.index = nil, nil, nil
 	}
 }
 

@@ -16,19 +16,19 @@ const NewestTorch = "2.11"
 
 // Bounds beyond which a number is a typo. Their products still fit into 64 bits.
 const (
-	mostBatch  = 1 << 20
-	mostSeq    = 1 << 22
-	mostTokens = 1 << 31 // batch × seq
-	mostPairs  = 1 << 46 // batch × seq × seq
-	mostSteps  = 64
-	mostWorld  = 1 << 16
-	mostRank   = 1 << 16
+	maxBatch  = 1 << 20
+	maxSeq    = 1 << 22
+	maxTokens = 1 << 31 // batch × seq
+	maxPairs  = 1 << 46 // batch × seq × seq
+	maxSteps  = 64
+	maxWorld  = 1 << 16
+	maxRank   = 1 << 16
 )
 
 // Decode understands one setup: every field is checked, defaults are filled in,
 // and the model is looked up.
 func Decode(fields map[string]any, from Source) (*Setup, error) {
-	fields = earlier(fields)
+	fields = WithTodaysNames(fields)
 	o := &object{keys: fields}
 	s := &Setup{ID: o.text("id")}
 	o.decodeSettings(s)
@@ -48,6 +48,9 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	if o.err == nil {
 		o.err = s.completeLengths(fields["steps"] != nil)
 	}
+	if o.err == nil {
+		o.err = s.readLoop(from)
+	}
 	if err := o.done(); err != nil {
 		return s, err
 	}
@@ -64,6 +67,9 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 func (s *Setup) tidy(saysPrecision bool) {
 	if s.Weights == Saved && !saysPrecision {
 		s.Precision = "" // that of the model's files
+	}
+	if s.Loop == StepLoop {
+		s.Loop = ""
 	}
 	if s.Loss == ModelLoss {
 		s.Loss = ""
@@ -163,7 +169,7 @@ func (s *Setup) complete() error {
 		if f.Positions.Learned && x.n > longest {
 			return Wrong("{"+x.field+"} is %d; %s has %d learned positions, and a longer sequence crashes", x.n, s.Model.Title(), longest)
 		}
-		if s.Batch*x.n > mostTokens || s.Batch*x.n > mostPairs/max(x.n, 1) {
+		if s.Batch*x.n > maxTokens || s.Batch*x.n > maxPairs/max(x.n, 1) {
 			return Wrong("{batch} %d times {"+x.field+"} %d is more than any GPU could hold", s.Batch, x.n)
 		}
 	}

@@ -4,9 +4,9 @@ package setup
 
 import "maps"
 
-// earlier is a setup whose fields have the names of today. Collections of published
-// runs were written when 4-bit weights were called packed, and are still read.
-func earlier(fields map[string]any) map[string]any {
+// WithTodaysNames is the fields of a setup under the names of today. Collections of published runs were
+// written when 4-bit weights were called packed, and are still read.
+func WithTodaysNames(fields map[string]any) map[string]any {
 	packed, is := fields["packed"].(map[string]any)
 	if !is || fields["quantization"] != nil {
 		return fields

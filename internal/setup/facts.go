@@ -35,7 +35,7 @@ func (m Model) Longest() int {
 	}
 	n := p.Default
 	for _, key := range []string{p.Key, "max_position_embeddings"} { // the second is gpt2's other name for it
-		if v, ok := m.Config[key].(float64); ok && v >= 1 && v < mostSeq {
+		if v, ok := m.Config[key].(float64); ok && v >= 1 && v < maxSeq {
 			n = int(v)
 			break
 		}
@@ -78,9 +78,9 @@ func headOf(config map[string]any) (string, error) {
 var layerKeys = []string{"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers", "channels"}
 
 const (
-	mostLayers  = 1000
-	mostHeads   = 1 << 12
-	mostExperts = 1 << 12
+	maxLayers  = 1000
+	maxHeads   = 1 << 12
+	maxExperts = 1 << 12
 )
 
 // checkConfig refuses numbers that no model has; the family checks the rest.
@@ -94,9 +94,9 @@ func checkConfig(config map[string]any) error {
 		keys []string
 		most float64
 	}{
-		{layerKeys, mostLayers},
-		{[]string{"num_attention_heads", "n_head", "num_heads", "num_key_value_heads"}, mostHeads},
-		{[]string{"num_local_experts", "num_experts", "experts"}, mostExperts},
+		{layerKeys, maxLayers},
+		{[]string{"num_attention_heads", "n_head", "num_heads", "num_key_value_heads"}, maxHeads},
+		{[]string{"num_local_experts", "num_experts", "experts"}, maxExperts},
 	} {
 		for _, k := range x.keys {
 			if f, ok := config[k].(float64); ok && f > x.most {

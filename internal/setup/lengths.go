@@ -47,19 +47,19 @@ func (l *Lengths) LongestFirst() *Lengths {
 
 // Lognormal is a distribution of lengths.
 type Lognormal struct {
-	Median float64 `json:"median"`
-	Sigma  float64 `json:"sigma"`
-	Max    int     `json:"max"`
+	Median float64 `json:"median"` // half of the samples are shorter
+	Sigma  float64 `json:"sigma"`  // the standard deviation of the logarithm
+	Max    int     `json:"max"`    // longer samples are cut to this
 }
 
 // Bounds of what is played.
 const (
-	mostLengths      = 10_000 // steps of a list
-	mostSamples      = 1 << 22
-	mostRaggedSteps  = 2_000
+	maxLengths       = 10_000 // steps of a list
+	maxSamples       = 1 << 22
+	maxRaggedSteps   = 2_000
 	usualRaggedSteps = 40
-	mostBuckets      = 4096
-	mostDrawn        = 4 << 20 // samples that are drawn
+	maxBuckets       = 4096
+	maxDrawn         = 4 << 20 // samples that are drawn
 )
 
 // MarshalJSON is the lengths as they were given.
@@ -117,8 +117,8 @@ func (o *object) lengths(key string) *Lengths {
 }
 
 func (o *object) eachLength(key string, list []any) []int {
-	if len(list) == 0 || len(list) > mostLengths {
-		o.fail(key, " has %d entries; it has to have one for each step, and %d at most", len(list), mostLengths)
+	if len(list) == 0 || len(list) > maxLengths {
+		o.fail(key, " has %d entries; it has to have one for each step, and %d at most", len(list), maxLengths)
 		return nil
 	}
 	out := make([]int, len(list))
@@ -131,8 +131,8 @@ func (o *object) eachLength(key string, list []any) []int {
 // length is one number of tokens.
 func (o *object) length(key, at string, v any) int {
 	f, ok := v.(float64)
-	if !ok || f != math.Trunc(f) || f < 1 || f > mostSeq {
-		o.fail(key, "%s is %s; a length is a whole number of tokens from 1 to %d", at, show(v), mostSeq)
+	if !ok || f != math.Trunc(f) || f < 1 || f > maxSeq {
+		o.fail(key, "%s is %s; a length is a whole number of tokens from 1 to %d", at, show(v), maxSeq)
 		return 1
 	}
 	return int(f)
@@ -175,7 +175,7 @@ func (o *object) lognormal() *Lognormal {
 	if in == nil {
 		return nil
 	}
-	out := &Lognormal{Median: in.number("median", 0, 1, mostSeq), Sigma: in.number("sigma", 0, 0, 10), Max: in.whole("max", 0, 1, mostSeq)}
+	out := &Lognormal{Median: in.number("median", 0, 1, maxSeq), Sigma: in.number("sigma", 0, 0, 10), Max: in.whole("max", 0, 1, maxSeq)}
 	for _, key := range []string{"median", "sigma", "max"} {
 		if in.keys[key] == nil {
 			in.fail(key, " is missing; a lognormal distribution has median, sigma and max")
@@ -187,8 +187,8 @@ func (o *object) lognormal() *Lognormal {
 
 func (o *object) histogram() [][2]float64 {
 	list, ok := o.value("histogram").([]any)
-	if !ok || len(list) == 0 || len(list) > mostBuckets {
-		o.fail("histogram", " has to be a list of lengths and shares, as [[64, 0.2], [128, 0.8]], %d at most", mostBuckets)
+	if !ok || len(list) == 0 || len(list) > maxBuckets {
+		o.fail("histogram", " has to be a list of lengths and shares, as [[64, 0.2], [128, 0.8]], %d at most", maxBuckets)
 		return nil
 	}
 	var out [][2]float64
@@ -318,8 +318,8 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 		if s.Seed != 0 {
 			return Wrong("{seed} is %d, and nothing is drawn by it; it goes with {lengths}", s.Seed)
 		}
-		if s.Steps > mostSteps {
-			return Wrong("{steps} is %d; it must be at most %d", s.Steps, mostSteps)
+		if s.Steps > maxSteps {
+			return Wrong("{steps} is %d; it must be at most %d", s.Steps, maxSteps)
 		}
 		return nil
 	case s.Seq > 0:
@@ -335,14 +335,14 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 	case !saysSteps:
 		s.Steps = usualRaggedSteps
 	}
-	if s.Steps > mostRaggedSteps { // of a list
-		return Wrong("{lengths} has %d steps; runs of varying length are simulated up to %d", s.Steps, mostRaggedSteps)
+	if s.Steps > maxRaggedSteps { // of a list
+		return Wrong("{lengths} has %d steps; runs of varying length are simulated up to %d", s.Steps, maxRaggedSteps)
 	}
-	if n := s.Steps * max(s.Accumulation, 1); n > mostRaggedSteps {
-		return Wrong("{steps} %d times {accumulation} %d are more than the %d micro-batches that are simulated where lengths vary; lower one of them", s.Steps, s.Accumulation, mostRaggedSteps)
+	if n := s.Steps * max(s.Accumulation, 1); n > maxRaggedSteps {
+		return Wrong("{steps} %d times {accumulation} %d are more than the %d micro-batches that are simulated where lengths vary; lower one of them", s.Steps, s.Accumulation, maxRaggedSteps)
 	}
-	if n := s.Steps * max(s.Accumulation, 1); l.Each == nil && s.Batch > mostDrawn/n {
-		return Wrong("{batch} %d over {steps} %d makes more than the %d samples that are drawn; lower one of them", s.Batch, s.Steps, mostDrawn)
+	if n := s.Steps * max(s.Accumulation, 1); l.Each == nil && s.Batch > maxDrawn/n {
+		return Wrong("{batch} %d over {steps} %d makes more than the %d samples that are drawn; lower one of them", s.Batch, s.Steps, maxDrawn)
 	}
 	s.Seq = l.Longest()
 	return nil

@@ -21,8 +21,8 @@ import (
 
 // Bounds of such a file.
 const (
-	mostLengthBytes = 4 << 30
-	mostLengthLine  = 16 << 20
+	maxLengthBytes = 4 << 30
+	maxLengthLine  = 16 << 20
 )
 
 // lengthKeys are the fields that hold a number of tokens, tokenKeys those that hold
@@ -88,7 +88,7 @@ func (s *Setup) readLengths(from Source) error {
 	}
 	f, err := from.Open(path)
 	if err != nil {
-		return Wrong("{lengths}: %v", err)
+		return Wrong("{lengths}: reading %s: %v", s.Lengths.file, reason(err))
 	}
 	defer f.Close()
 	s.Lengths.Samples, err = samplesIn(f)
@@ -100,8 +100,8 @@ func (s *Setup) readLengths(from Source) error {
 
 // samplesIn is the lengths that a file holds.
 func samplesIn(r io.Reader) ([]int, error) {
-	in := bufio.NewScanner(files.Limit(r, mostLengthBytes))
-	in.Buffer(make([]byte, 0, 64<<10), mostLengthLine)
+	in := bufio.NewScanner(files.Limit(r, maxLengthBytes))
+	in.Buffer(make([]byte, 0, 64<<10), maxLengthLine)
 	var out []int
 	for line := 1; in.Scan(); line++ {
 		text := bytes.TrimSpace(bytes.TrimPrefix(in.Bytes(), []byte("\ufeff")))
@@ -112,13 +112,13 @@ func samplesIn(r io.Reader) ([]int, error) {
 		if err != nil {
 			return nil, Wrong("line %d %v", line, err)
 		}
-		if out = append(out, some...); len(out) > mostSamples {
-			return nil, Wrong("it has more than the %d samples that are read; give a part of them", mostSamples)
+		if out = append(out, some...); len(out) > maxSamples {
+			return nil, Wrong("it has more than the %d samples that are read; give a part of them", maxSamples)
 		}
 	}
 	switch err := in.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, Wrong("it has a line of more than %d bytes; one sample a line is read", mostLengthLine)
+		return nil, Wrong("it has a line of more than %d bytes; one sample a line is read", maxLengthLine)
 	case err != nil:
 		return nil, err
 	case len(out) == 0:
@@ -158,8 +158,8 @@ func samplesOf(text []byte) ([]int, error) {
 
 // checkedLength is a checked length.
 func checkedLength(f float64) ([]int, error) {
-	if f != math.Trunc(f) || f < 1 || f > mostSeq {
-		return nil, Wrong("has the length %s; it has to be a whole number from 1 to %d", strconv.FormatFloat(f, 'g', -1, 64), mostSeq)
+	if f != math.Trunc(f) || f < 1 || f > maxSeq {
+		return nil, Wrong("has the length %s; it has to be a whole number from 1 to %d", strconv.FormatFloat(f, 'g', -1, 64), maxSeq)
 	}
 	return []int{int(f)}, nil
 }

@@ -89,14 +89,14 @@ func TestLengthsRefused(t *testing.T) {
 
 func TestLengthFilesRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"\x00\xff\x13":                       "neither a number nor JSON",
-		"":                                   "holds no lengths",
-		"12\n0\n":                            "line 2 has the length 0",
-		"12.5":                               "length 12.5",
-		"{\"text\": \"hello\"}":              "depends on the tokenizer",
-		"{\"a\": 1}":                         "no field that tells its length",
-		strings.Repeat("1", 17<<20):          "a line of more than",
-		strings.Repeat("7\n", mostSamples+1): "more than the 4194304 samples",
+		"\x00\xff\x13":                      "neither a number nor JSON",
+		"":                                  "holds no lengths",
+		"12\n0\n":                           "line 2 has the length 0",
+		"12.5":                              "length 12.5",
+		"{\"text\": \"hello\"}":             "depends on the tokenizer",
+		"{\"a\": 1}":                        "no field that tells its length",
+		strings.Repeat("1", 17<<20):         "a line of more than",
+		strings.Repeat("7\n", maxSamples+1): "more than the 4194304 samples",
 	} {
 		if _, err := samplesIn(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v, want %q", text, err, want)
@@ -108,7 +108,7 @@ func FuzzLengthsFile(f *testing.F) {
 	f.Add("12\n{\"length\": 90}\n[4, 5]\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		out, err := samplesIn(strings.NewReader(text))
-		if err == nil && (len(out) == 0 || slices.Min(out) < 1 || slices.Max(out) > mostSeq) {
+		if err == nil && (len(out) == 0 || slices.Min(out) < 1 || slices.Max(out) > maxSeq) {
 			t.Errorf("%q gives %v", text, out)
 		}
 	})

@@ -34,7 +34,7 @@ type Source struct {
 	Programs map[string]Program
 }
 
-const mostConfig = 16 << 20 // bytes of a config.json
+const maxConfig = 16 << 20 // bytes of a config.json
 
 // model understands the field of that name.
 func (o *object) model(s *Setup, from Source) error {
@@ -204,7 +204,7 @@ func (from Source) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return files.ReadAll(f, mostConfig)
+	return files.ReadAll(f, maxConfig)
 }
 
 // reason strips what the message already contains: the operation and the path.

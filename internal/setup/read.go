@@ -27,8 +27,8 @@ type Raw struct {
 // Bounds of a file of setups. JSON Lines are answered one by one and may be any number; any other file is
 // read whole.
 const (
-	most     = 1 << 30
-	mostText = 4 << 20 // of a line, and of a file that has no line of its own for each
+	most    = 1 << 30
+	maxText = 4 << 20 // of a line, and of a file that has no line of its own for each
 )
 
 // Reader reads a file of setups, one at a time.
@@ -98,7 +98,7 @@ func (r *Reader) tell() error {
 			}
 			begun, from = len(first) > 0, len(r.begin)
 		}
-		if len(r.begin) > mostText {
+		if len(r.begin) > maxText {
 			return r.tellLarge()
 		}
 	}
@@ -112,7 +112,7 @@ func (r *Reader) tellLarge() error {
 		return errNotText
 	}
 	if !jsonLines(whole) {
-		return files.TooLargeError{Most: mostText}
+		return files.TooLargeError{Most: maxText}
 	}
 	r.next = r.nextLine
 	return nil
@@ -163,8 +163,8 @@ func (r *Reader) nextLine() (Raw, error) {
 		switch {
 		case r.line == 1:
 			line = withoutMark(line)
-		case len(line) > mostText:
-			return Raw{Line: r.line, Err: fmt.Errorf("%d: longer than %d MiB, too long for a setup", r.line, mostText>>20)}, nil
+		case len(line) > maxText:
+			return Raw{Line: r.line, Err: fmt.Errorf("%d: longer than %d MiB, too long for a setup", r.line, maxText>>20)}, nil
 		}
 		switch {
 		case len(bytes.TrimSpace(line)) == 0:
@@ -186,7 +186,7 @@ func (r *Reader) readLine() ([]byte, error) {
 	line, r.begin = r.begin, nil
 	for {
 		part, err := r.in.ReadSlice('\n')
-		if len(line) <= mostText {
+		if len(line) <= maxText {
 			line = append(line, part...)
 		}
 		switch {

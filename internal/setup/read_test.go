@@ -54,7 +54,7 @@ func TestReaderHasAnEnd(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
 	}
-	long := `{"id": "a"}` + "\n" + `{"id": "` + strings.Repeat("x", mostText) + `"}` + "\n" + `{"id": "b"}` + "\n"
+	long := `{"id": "a"}` + "\n" + `{"id": "` + strings.Repeat("x", maxText) + `"}` + "\n" + `{"id": "b"}` + "\n"
 	raws, err := Read(strings.NewReader(long))
 	if err != nil || len(raws) != 3 || raws[1].Err == nil || !strings.Contains(raws[1].Err.Error(), "2: longer than 4 MiB") || raws[2].Fields["id"] != "b" || raws[2].Line != 3 {
 		t.Errorf("%d setups, %v", len(raws), err)

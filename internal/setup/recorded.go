@@ -55,7 +55,7 @@ func (o *object) profile(s *Setup, model *object, from Source) error {
 			if s.Sizes == nil {
 				s.Sizes = map[string]int{}
 			}
-			s.Sizes[q] = o.whole(q, 0, 1, mostSeq)
+			s.Sizes[q] = o.whole(q, 0, 1, maxSeq)
 		}
 	}
 	return nil

@@ -27,9 +27,9 @@ type Setting struct {
 	Required string
 	// Use says where the setting is used.
 	Use Use
-	// Told reports whether the recordings of a profile show it; nil means never, so that a setup with a
-	// profile has only the user's word for it.
-	Told func(Recorded) bool
+	// ShownByProfile reports whether the recordings of a profile show it; nil means never, so that a setup
+	// with a profile has only the user's word for it.
+	ShownByProfile func(Recorded) bool
 	// Phrases describes it in the lines above an estimate; empty where it is the usual value.
 	Phrases func(*Setup) []string
 	// Row is its line in the table of snug optimize; nil for none.

@@ -8,34 +8,36 @@ import "snug/internal/safetensors"
 
 // Setup describes one training run.
 type Setup struct {
-	ID            string        `json:"id,omitempty"`
-	Model         Model         `json:"model"`
-	Batch         int           `json:"batch"`
-	Seq           int           `json:"seq,omitempty"`
-	TargetSeq     int           `json:"target_seq,omitempty"`
-	Lengths       *Lengths      `json:"lengths,omitempty"` // of samples that are not all alike; Seq is then the longest
-	Seed          int           `json:"seed,omitempty"`    // of what is drawn
-	Positives     int           `json:"positives,omitempty"`
-	Negatives     int           `json:"negatives,omitempty"`
-	Precision     string        `json:"precision,omitempty"`
-	Weights       string        `json:"weights,omitempty"` // their type under autocast, where it is not float32; with LoRA of those that are frozen
-	Optimizer     string        `json:"optimizer,omitempty"`
-	Checkpointing bool          `json:"checkpointing,omitempty"`
-	Loss          string        `json:"loss,omitempty"`  // whose code computes it from the last hidden states, where it is not the model's own
-	Liger         []string      `json:"liger,omitempty"` // the layers that are Liger's: "rope", "norm", "mlp"
-	Attention     string        `json:"attention,omitempty"`
-	AttentionMask *bool         `json:"attention_mask,omitempty"`
-	Accumulation  int           `json:"accumulation,omitempty"`
-	Clip          bool          `json:"clip,omitempty"`
-	SetToNone     *bool         `json:"set_to_none,omitempty"` // whether zero_grad drops gradients, or fills them and keeps them; nil is PyTorch's default, true
-	LoRA          *LoRA         `json:"lora,omitempty"`
-	Quantization  *Quantization `json:"quantization,omitempty"`
-	Allocator     string        `json:"allocator,omitempty"`
-	Dist          *Dist         `json:"dist,omitempty"`
-	Limit         uint64        `json:"limit,omitempty"`
-	Versions      Versions      `json:"versions,omitzero"`
-	Steps         int           `json:"steps,omitempty"`
+	ID            string        `json:"id,omitempty"`             // any text; it is copied to the answer
+	Model         Model         `json:"model"`                    // what is trained
+	Batch         int           `json:"batch"`                    // samples per GPU and forward pass: the micro-batch
+	Seq           int           `json:"seq,omitempty"`            // tokens per sample
+	TargetSeq     int           `json:"target_seq,omitempty"`     // tokens of the decoder per sample, for seq2seq models
+	Lengths       *Lengths      `json:"lengths,omitempty"`        // of samples that are not all alike; Seq is then the longest
+	Seed          int           `json:"seed,omitempty"`           // of what is drawn
+	Loop          string        `json:"loop,omitempty"`           // what the code around the model does: one of Loops, or a Python file with its arguments
+	Positives     int           `json:"positives,omitempty"`      // positive samples per anchor, in contrastive training
+	Negatives     int           `json:"negatives,omitempty"`      // negative samples per anchor
+	Precision     string        `json:"precision,omitempty"`      // the type of weights and arithmetic
+	Weights       string        `json:"weights,omitempty"`        // their type under autocast, where it is not float32; with LoRA of those that are frozen
+	Optimizer     string        `json:"optimizer,omitempty"`      // what updates the weights
+	Checkpointing bool          `json:"checkpointing,omitempty"`  // whether activations are recomputed in the backward pass
+	Loss          string        `json:"loss,omitempty"`           // whose code computes it from the last hidden states, where it is not the model's own
+	Liger         []string      `json:"liger,omitempty"`          // the layers that are Liger's: "rope", "norm", "mlp"
+	Attention     string        `json:"attention,omitempty"`      // its implementation: "sdpa", "eager", "flash"
+	AttentionMask *bool         `json:"attention_mask,omitempty"` // whether the batch carries a mask; nil is true
+	Accumulation  int           `json:"accumulation,omitempty"`   // forward passes per optimizer step
+	Clip          bool          `json:"clip,omitempty"`           // whether the gradient norm is clipped
+	SetToNone     *bool         `json:"set_to_none,omitempty"`    // whether zero_grad drops gradients, or fills them and keeps them; nil is PyTorch's default, true
+	LoRA          *LoRA         `json:"lora,omitempty"`           // adapters; nil trains all weights
+	Quantization  *Quantization `json:"quantization,omitempty"`   // of the weights that LoRA freezes; nil is none
+	Allocator     string        `json:"allocator,omitempty"`      // a PYTORCH_ALLOC_CONF string
+	Dist          *Dist         `json:"dist,omitempty"`           // how the run is spread over GPUs; nil is one GPU
+	Limit         uint64        `json:"limit,omitempty"`          // the most bytes that PyTorch may reserve; 0 is no limit
+	Versions      Versions      `json:"versions,omitzero"`        // the installed libraries
+	Steps         int           `json:"steps,omitempty"`          // optimizer steps to simulate
 
+	Script     *Script            `json:"-"` // what Loop names; nil where it is a step of our own
 	Sizes      map[string]int     `json:"-"` // quantities that a profile varies and that have no field
 	Loaded     string             `json:"-"` // Weights as written, before the model's files were read: a type, or Saved
 	Loads      map[string]Loading `json:"-"` // how its files would load weights, by precision, where they were asked

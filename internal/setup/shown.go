@@ -41,8 +41,8 @@ func Rows(now, then *Setup) [][]string {
 	return out
 }
 
-// said is a phrase where it holds, with values of the setup in it.
-func said(holds func(*Setup) bool, format string, values ...func(*Setup) any) func(*Setup) []string {
+// phrase is a phrase where it holds, with values of the setup in it.
+func phrase(holds func(*Setup) bool, format string, values ...func(*Setup) any) func(*Setup) []string {
 	return func(s *Setup) []string {
 		if !holds(s) {
 			return nil

@@ -6,7 +6,7 @@ package setup
 func adapterSettings() []Setting {
 	return []Setting{
 		{
-			Name: "lora.rank", Flags: one("lora-rank"), What: "`rank` of the LoRA adapters", Least: 1, Most: mostRank,
+			Name: "lora.rank", Flags: one("lora-rank"), What: "`rank` of the LoRA adapters", Least: 1, Most: maxRank,
 			Required: " is missing; 8 or 16 is usual", Use: InFiles, Phrases: (*Setup).loraPhrase,
 			Evidence: where(func(s *Setup) bool { return s.LoRA != nil }, "lora"),
 			at:       func(s *Setup) any { return &s.LoRA.Rank },
@@ -30,7 +30,7 @@ func adapterSettings() []Setting {
 		},
 		{
 			Name: "lora.save", Flags: one("lora-save"), What: "`names` of layers to train in full (PEFT's modules_to_save)", Use: InFiles,
-			Phrases:  said(func(s *Setup) bool { return s.LoRA != nil && len(s.LoRA.Save) > 0 }, "%s trained whole", func(s *Setup) any { return spaced(s.LoRA.Save) }),
+			Phrases:  phrase(func(s *Setup) bool { return s.LoRA != nil && len(s.LoRA.Save) > 0 }, "%s trained whole", func(s *Setup) any { return spaced(s.LoRA.Save) }),
 			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && len(s.LoRA.Save) > 0 }, "lora beside whole layers"),
 			at:       func(s *Setup) any { return &s.LoRA.Save },
 		},
@@ -47,7 +47,7 @@ func adapterSettings() []Setting {
 				{Name: "load-in-8bit", Means: 8, What: "8-bit frozen weights (not simulated)"},
 			},
 			Required: " is missing; only 4 is simulated", Use: InFiles,
-			Phrases:  said(func(s *Setup) bool { return s.Quantization != nil }, "%s", func(s *Setup) any { return s.Quantization }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Quantization != nil }, "%s", func(s *Setup) any { return s.Quantization }),
 			Evidence: where(func(s *Setup) bool { return s.Quantization != nil }, "4-bit weights"), Lever: &quantizationLever,
 			at: func(s *Setup) any { return &s.Quantization.Bits },
 		},
@@ -61,7 +61,7 @@ func adapterSettings() []Setting {
 		},
 		{
 			Name: "quantization.compute", Flags: one("bnb-4bit-compute-dtype"), What: "`type` to compute in with quantized weights", Words: ComputeTypes, Default: BF16, Use: InFiles,
-			Phrases: said(func(s *Setup) bool { return s.Quantization != nil && s.Quantization.Compute != "" }, "computed in %s", func(s *Setup) any { return s.Quantization.Compute }),
+			Phrases: phrase(func(s *Setup) bool { return s.Quantization != nil && s.Quantization.Compute != "" }, "computed in %s", func(s *Setup) any { return s.Quantization.Compute }),
 			at:      func(s *Setup) any { return &s.Quantization.Compute },
 		},
 		{
@@ -75,7 +75,7 @@ func adapterSettings() []Setting {
 		},
 		{
 			Name: "quantization.adapters", Flags: one("adapter-dtype"), What: "`type` to cast adapters to (bf16 in TRL)", Words: ComputeTypes, Use: InFiles,
-			Phrases: said(func(s *Setup) bool { return s.Quantization != nil && s.Quantization.Adapters != "" }, "adapters in %s", func(s *Setup) any { return s.Quantization.Adapters }),
+			Phrases: phrase(func(s *Setup) bool { return s.Quantization != nil && s.Quantization.Adapters != "" }, "adapters in %s", func(s *Setup) any { return s.Quantization.Adapters }),
 			at:      func(s *Setup) any { return &s.Quantization.Adapters },
 		},
 	}

@@ -12,7 +12,7 @@ import (
 func (s *Setup) noteUnverified(o *object, p Recorded) {
 	for _, x := range Settings() {
 		name := x.asOneWord()
-		if o.has(x.Name) && !slices.Contains(s.Unverified, name) && (x.Told == nil || !x.Told(p)) {
+		if o.has(x.Name) && !slices.Contains(s.Unverified, name) && (x.ShownByProfile == nil || !x.ShownByProfile(p)) {
 			s.Unverified = append(s.Unverified, name)
 		}
 	}

@@ -28,12 +28,12 @@ func (from Source) weights(folder string) *safetensors.Header {
 	return from.headers(folder, shards)
 }
 
-// mostHeaders is how many bytes of headers are read of a model in many files.
-const mostHeaders = 4 * safetensors.MostHeader
+// maxHeaders is how many bytes of headers are read of a model in many files.
+const maxHeaders = 4 * safetensors.MaxHeader
 
 // headers is the sum of those of some files, nil where one cannot be read.
 func (from Source) headers(folder string, names []string) *safetensors.Header {
-	sum, left := &safetensors.Header{Types: map[string]int{}}, int64(mostHeaders)
+	sum, left := &safetensors.Header{Types: map[string]int{}}, int64(maxHeaders)
 	for _, name := range names {
 		h, bytes := from.header(filepath.Join(folder, filepath.Base(name)))
 		if left -= bytes; h == nil || left < 0 {
@@ -51,10 +51,10 @@ func (from Source) header(name string) (*safetensors.Header, int64) {
 		return nil, 0
 	}
 	defer f.Close()
-	in := &io.LimitedReader{R: f, N: safetensors.MostHeader + 8}
+	in := &io.LimitedReader{R: f, N: safetensors.MaxHeader + 8}
 	h, err := safetensors.ReadHeader(in)
 	if err != nil {
 		return nil, 0
 	}
-	return h, safetensors.MostHeader + 8 - in.N
+	return h, safetensors.MaxHeader + 8 - in.N
 }

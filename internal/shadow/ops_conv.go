@@ -7,10 +7,11 @@ import "snug/internal/kernel"
 // Convolutions as cuDNN runs them (aten/src/ATen/native/cudnn/ConvShared.cpp). Each of the three kernels
 // takes a workspace besides its result; package kernel has its size.
 
-// Conv says how a kernel moves over an image, the same in both directions, and into how many groups
-// channels are split.
+// Conv says how a kernel moves over an image, the same in both directions.
 type Conv struct {
-	Stride, Padding, Groups int
+	Stride  int // pixels between two places of the kernel
+	Padding int // zeros added at each side
+	Groups  int // that channels are split into
 }
 
 // out is the length of an output dimension.

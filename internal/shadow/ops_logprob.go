@@ -9,7 +9,8 @@ package shadow
 
 // Tile is the part of the logits that exists at one time.
 type Tile struct {
-	Tokens, Words int
+	Tokens int // rows
+	Words  int // columns: entries of the vocabulary
 }
 
 // LogProbs is, for each row of t, the log of its target's probability, the

@@ -89,6 +89,16 @@ func reductionOf(op string, dt DType) kernel.Reduction {
 	return kernel.ReduceSum(int(dt.Bytes()))
 }
 
+// Argmax is t.argmax(dim), or over all dimensions where none is given.
+func (t *Tensor) Argmax(dims ...int) *Tensor {
+	if len(dims) == 0 {
+		dims = allDims(t.size)
+	}
+	out := t.reduce("argmax", dims, false, Int64)
+	dropTemporaries(t)
+	return out
+}
+
 // Mean is t.mean(dims). Its gradient is the incoming one, expanded and divided.
 func (t *Tensor) Mean(keep bool, dims ...int) *Tensor {
 	n := t.w.record("MeanBackward1", t)

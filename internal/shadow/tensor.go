@@ -44,6 +44,9 @@ func (t *Tensor) Dim() int { return t.size.n }
 // Shape is the sizes of all dimensions.
 func (t *Tensor) Shape() Shape { return t.size }
 
+// Sizes is the sizes of all dimensions as a slice.
+func (t *Tensor) Sizes() []int { return append([]int(nil), t.size.d[:t.size.n]...) }
+
 // DType is the element type.
 func (t *Tensor) DType() DType { return t.dtype }
 

@@ -42,7 +42,7 @@ func (w *World) Turns(n int) iter.Seq[int] {
 					i = n - (turnsRun - middleTurn)
 				}
 				w.enter(turnNumber(i, n))
-			} else if w.iterated++; w.MostIterations > 0 && w.iterated > w.MostIterations {
+			} else if w.iterated++; w.MaxIterations > 0 && w.iterated > w.MaxIterations {
 				panic(TooLong{})
 			}
 			if !yield(i) {

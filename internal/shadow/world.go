@@ -32,12 +32,12 @@ const (
 // World is one process that trains: everything that PyTorch keeps outside
 // tensors and modules.
 type World struct {
-	Rules      kernel.Rules  // the card and the library versions
-	Side       kernel.Side   // which bound to use where the needs of a kernel are not known
-	Open       Open          // how much depends on facts that are not known for the card
-	Trace      *stream.Trace // where events are written
-	Tags       []Tag         // one per allocation of the trace, folded as it was; see Tag
-	MostEvents int           // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
+	Rules     kernel.Rules  // the card and the library versions
+	Side      kernel.Side   // which bound to use where the needs of a kernel are not known
+	Open      Open          // how much depends on facts that are not known for the card
+	Trace     *stream.Trace // where events are written
+	Tags      []Tag         // one per allocation of the trace, folded as it was; see Tag
+	MaxEvents int           // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
 
 	gradMode bool
 	onHost   bool  // tensors are made in the host's memory
@@ -76,8 +76,8 @@ type World struct {
 	Eval bool
 	// Folds allows long loops to simulate only a few of their iterations: see Turns.
 	Folds bool
-	// MostIterations bounds the iterations of loops that are not folded; 0 is no bound.
-	MostIterations int
+	// MaxIterations bounds the iterations of loops that are not folded; 0 is no bound.
+	MaxIterations int
 
 	iterated int // iterations so far
 	// Loaded is the type that a quantized model was loaded in, None for others:
@@ -87,7 +87,16 @@ type World struct {
 
 // NewWorld makes an empty process that writes to a new trace.
 func NewWorld(r kernel.Rules) *World {
-	return &World{Rules: r, Trace: stream.New(1 << 15), Tags: make([]Tag, 0, 1<<13), gradMode: true}
+	w := &World{Rules: r, gradMode: true}
+	if w.Trace, _ = traces.Get().(*stream.Trace); w.Trace == nil {
+		w.Trace = stream.New(1 << 15)
+	}
+	if tags, _ := tagRooms.Get().(*[]Tag); tags != nil {
+		w.Tags = *tags
+	} else {
+		w.Tags = make([]Tag, 0, 1<<13)
+	}
+	return w
 }
 
 // alloc takes memory on the current CUDA stream.
@@ -95,7 +104,7 @@ func (w *World) alloc(bytes uint64) *storage {
 	if bytes == 0 || w.onHost {
 		return nil
 	}
-	if w.MostEvents > 0 && len(w.Trace.Events) >= w.MostEvents {
+	if w.MaxEvents > 0 && len(w.Trace.Events) >= w.MaxEvents {
 		panic(TooLong{})
 	}
 	id := w.Trace.Alloc(bytes, w.queue)
@@ -106,7 +115,7 @@ func (w *World) alloc(bytes uint64) *storage {
 	return m
 }
 
-// TooLong is the value that an op panics with when the trace has reached MostEvents. A kernel processes a
+// TooLong is the value that an op panics with when the trace has reached MaxEvents. A kernel processes a
 // tensor of terabytes in thousands of parts.
 type TooLong struct{}
 

@@ -3,64 +3,123 @@
 package simulate
 
 import (
+	"fmt"
+	"slices"
+
 	"snug/internal/family"
 	"snug/internal/pysrc"
 	"snug/internal/script"
+	"snug/internal/setup"
 	"snug/internal/shadow"
 	"snug/internal/shadow/nn"
 )
 
-// Loop is a training script whose loop is followed in place of our own.
-type Loop struct {
-	File     *pysrc.File
-	Args     []string                                 // of its command line
-	Settings map[string]any                           // what a trainer's arguments are set to
-	Import   func(module string) (*pysrc.File, error) // reads a module beside it
-}
+// Follows reports whether the loop of a setup is followed from a script. On several GPUs it is not.
+func Follows(s *setup.Setup) bool { return s.Script != nil && s.Dist == nil && s.Model.Program == nil }
 
-// follow runs the script that the options name.
+// follow runs the setup's script in place of a loop of our own.
 func (r *run) follow() error {
-	l, base := r.o.Loop, r.s
-	res, err := script.Follow(script.Run{
-		World: r.w, File: l.File, Args: l.Args, Settings: l.Settings, Import: l.Import,
-		Batch: r.s.Batch, Seq: r.s.Seq, Fields: r.fields(), Accumulation: r.s.Accumulation,
-		Optimizer: r.s.Optimizer, Autocast: autocastType(r.s.Precision),
-		Build: r.build, Mark: r.markPhase, Prepare: func(l script.Loading) error { r.s = base; return r.prepare(l) }, Adapt: r.adapt,
-		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(),
-	})
+	s := r.s
+	file, err := scriptOf(s.Script)
 	if err != nil {
 		return err
 	}
-	r.notes = res.Notes
+	fields, err := r.fields()
+	if err != nil {
+		return err
+	}
+	how := script.Run{
+		World: r.w, File: file, Args: s.Script.Args, Import: s.Script.Import,
+		Batch: s.Batch, Seq: s.Seq, Lengths: slices.Concat(r.tokens...), Fields: fields, Accumulation: s.Accumulation,
+		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
+		Build: r.build, Mark: r.markPhase, Stop: r.o.Stop, Adapt: r.adapt,
+		Prepare: func(l script.Loading) error { r.s = s; return r.prepare(l) },
+		Causal:  r.causal(), Shifts: r.shifts(), Stored: r.stored(),
+	}
+	if s.Optimizer != "adamw" {
+		how.Optimizer = s.Optimizer
+	}
+	res, err := script.Follow(how)
+	if err != nil {
+		return err
+	}
+	if r.builder == nil {
+		return setup.Wrong("{loop} %s: it calls no model that snug knows; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
+	}
+	if res.Updates == 0 {
+		return setup.Wrong("{loop} %s: no update of an optimizer was found in it; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
+	}
+	s.Script.Note(append(res.Notes, differences(s, res)...))
 	return nil
+}
+
+// scriptOf is the file of a loop that is read, or known by name.
+func scriptOf(s *setup.Script) (*pysrc.File, error) {
+	if s.File != nil {
+		return s.File, nil
+	}
+	return script.Named(s.Name)
+}
+
+// settings is what a loop known by name is told about the run.
+func settings(s *setup.Setup) map[string]any {
+	return map[string]any{
+		"batch": s.Batch, "accumulation": max(s.Accumulation, 1), "clip": s.Clip, "checkpointing": s.Checkpointing,
+		"precision": s.Precision, "optimizer": s.Optimizer, "set_to_none": !s.KeepsGradients(),
+	}
+}
+
+// differences are settings that the script has otherwise, or does not have.
+func differences(s *setup.Setup, res *script.Result) (out []string) {
+	say := func(is bool, format string, args ...any) {
+		if is {
+			out = append(out, s.Loop+": "+fmt.Sprintf(format, args...))
+		}
+	}
+	per := (res.Backwards + res.Updates/2) / res.Updates
+	say(s.Accumulation > 1 && per != s.Accumulation, "it runs %d backward passes for each update, and accumulation is %d; the figures are as it runs", per, s.Accumulation)
+	say(s.Clip && !res.Clips, "it does not clip gradients, and the figures are without")
+	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, and the figures are without")
+	return out
 }
 
 // markPhase marks the trace with what the script comes to.
 func (r *run) markPhase(p script.Phase) {
-	r.w.Mark([...]uint32{script.Forward: Forward, script.Backward: Backward, script.Update: Optimizer, script.Evaluation: Forward}[p])
+	r.w.Mark([...]uint32{script.Forward: Forward, script.Backward: Backward, script.Update: Optimizer, script.Evaluation: Evaluation}[p])
 }
 
-// fields is the tensors of a batch as the model takes them.
-func (r *run) fields() []script.Field {
-	s := r.s
-	rows := func(name string, dt shadow.DType, size ...int) script.Field {
-		return script.Field{Name: name, Size: append([]int{s.Batch}, size...), DType: dt}
+// fields is the tensors of a batch as the model takes them, from a model that is made for this alone.
+func (r *run) fields() (out []script.Field, err error) {
+	of := &run{s: r.s, o: Options{Card: r.o.Card, Model: r.o.Model}, calling: &family.Calling{}}
+	of.newWorld()
+	if err := of.loadModel(); err != nil {
+		return nil, err
 	}
-	out := []script.Field{rows("input_ids", shadow.Int64, s.Seq)}
-	if s.AttentionMask == nil || *s.AttentionMask {
-		out = append(out, rows("attention_mask", shadow.Int64, s.Seq))
-	}
-	return append(out, rows("labels", shadow.Int64, s.Seq))
+	of.w.OnHost(func() {
+		b := of.model.Batch()
+		for _, f := range []struct {
+			name string
+			of   *shadow.Tensor
+		}{{"input_ids", b.IDs}, {"pixel_values", b.Pixels}, {"attention_mask", b.Mask}, {"labels", b.Labels}} {
+			if f.of != nil {
+				out = append(out, script.Field{Name: f.name, Size: f.of.Sizes(), DType: f.of.DType()})
+			}
+		}
+	})
+	return out, nil
 }
 
 // build loads a model for the script. The first one is the run's own.
-func (r *run) build(dt shadow.DType) (script.Net, error) {
+func (r *run) build(dt shadow.DType, copied bool) (script.Net, error) {
 	was := r.builder
 	r.weights = dt
 	if err := r.loadModel(); err != nil {
 		return nil, err
 	}
-	if r.hosted() {
+	switch {
+	case r.hosted() && copied:
+		r.builder.CopyToCard()
+	case r.hosted():
 		r.builder.ToCard()
 	}
 	n := &net{r: r, model: r.model, builder: r.builder, params: r.builder.Parameters()}
@@ -71,9 +130,7 @@ func (r *run) build(dt shadow.DType) (script.Net, error) {
 }
 
 // hosted reports whether the model is made in the host's memory, as from_config and from_pretrained do.
-func (r *run) hosted() bool {
-	return r.calling != nil && r.s.Quantization == nil && r.s.Dist == nil
-}
+func (r *run) hosted() bool { return r.calling != nil && r.s.Quantization == nil }
 
 // net is a model that a script calls.
 type net struct {

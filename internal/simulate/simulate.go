@@ -24,10 +24,11 @@ import (
 
 // The phases that a trace is marked with.
 const (
-	Load      = iota // loading the model
-	Forward          // a forward pass
-	Backward         // a backward pass
-	Optimizer        // the optimizer's update
+	Load       = iota // loading the model
+	Forward           // a forward pass
+	Backward          // a backward pass
+	Optimizer         // the optimizer's update
+	Evaluation        // a forward pass without gradients, between steps
 )
 
 // Settled is after how many micro-batches every further one allocates and frees
@@ -41,7 +42,6 @@ type Result struct {
 	Params    int            // all parameters of the model
 	Trainable int            // the parameters that are trained
 	Gradients uint64         // bytes of what is trained, in the type of the parameters
-	Notes     []string       // what of a script's loop is not followed
 }
 
 // Options are for tests and tools that look closer.
@@ -58,9 +58,8 @@ type Options struct {
 	Local       bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
 	Model       Maker                            // builds a model in place of the setup's, if set
 	Folds       bool                             // long loops stay folded in the result
-	MostEvents  int                              // events that the run may have, folded where that is so; 0 for any
+	MaxEvents   int                              // events that the run may have, folded where that is so; 0 for any
 	Stop        func() error                     // asked before each micro-batch; its error ends the run; nil is to go on
-	Loop        *Loop                            // the script whose loop is followed, if set
 }
 
 // Maker builds a model by hand.
@@ -96,12 +95,19 @@ type run struct {
 	opening map[family.Shape]*shadow.Passage // the first micro-batch of that shape, which every such step begins with
 	calling *family.Calling                  // how the model is called, where a script calls it
 	weights shadow.DType                     // of the model that the script loads; None where the setup says
-	notes   []string                         // what of that script is not followed
 }
 
 // Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
 // copied, unless a log needs every op or the iterations turn out to differ.
 func Run(s *setup.Setup, o Options) (*Result, error) {
+	if Follows(s) && o.Watch != nil { // the watch sees a step of our own
+		plain := *s
+		plain.Script = nil
+		if _, err := Run(&plain, o); err != nil {
+			return nil, err
+		}
+		o.Watch = nil
+	}
 	res, err := runFolded(s, o, o.Log == nil && s.Lengths == nil)
 	if err != nil || res != nil {
 		return res, err
@@ -119,9 +125,9 @@ func Check(s *setup.Setup, card gpu.Card) error {
 	return r.load()
 }
 
-// mostIterations is how many tokens, over all layers and steps, a model that goes token by
+// maxIterations is how many tokens, over all layers and steps, a model that goes token by
 // token may have where lengths vary, so that its loops cannot be folded.
-const mostIterations = 12_000
+const maxIterations = 12_000
 
 // ErrTooLong means that a run has more events than the options allow.
 var ErrTooLong = errors.New("the run makes too many allocations")
@@ -129,7 +135,7 @@ var ErrTooLong = errors.New("the run makes too many allocations")
 // runFolded is nil where the run could not be unfolded.
 func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	r := &run{s: s, o: o, folds: folds, tokens: s.Tokens(), opening: map[family.Shape]*shadow.Passage{}}
-	if o.Loop != nil {
+	if Follows(s) {
 		r.calling = &family.Calling{}
 	}
 	if err := r.load(); err != nil {
@@ -146,11 +152,11 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 			panic(e)
 		}
 	}()
-	r.w.MostEvents = o.MostEvents
+	r.w.MaxEvents = o.MaxEvents
 	if s.Lengths != nil {
-		r.w.MostIterations = mostIterations
+		r.w.MaxIterations = maxIterations
 	}
-	if o.Loop != nil {
+	if r.calling != nil {
 		err = r.follow()
 	} else {
 		r.beforeSteps()
@@ -167,7 +173,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 		r.w.Unfold(loops)
 		loops = nil
 	}
-	res = &Result{World: r.w, Loops: loops, Notes: r.notes}
+	res = &Result{World: r.w, Loops: loops}
 	res.Params, res.Trainable = r.builder.Count()
 	for _, p := range r.builder.Trainable() {
 		res.Gradients += p.Bytes()

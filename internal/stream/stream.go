@@ -72,13 +72,19 @@ type Trace struct {
 	next uint32
 }
 
-// Copy means that the N events starting at From are repeated directly after, with new IDs.
-type Copy struct{ From, N int }
+// Copy means that a stretch of events is repeated directly after it, with new IDs.
+type Copy struct {
+	From int // index of its first event
+	N    int // how many events it has
+}
 
 // New returns an empty trace with room for n events and the default CUDA stream.
 func New(n int) *Trace {
 	return &Trace{Events: make([]Event, 0, n), Queues: []uint64{0}}
 }
+
+// Reset makes the trace as empty as a new one. It keeps the room of its events.
+func (t *Trace) Reset() { *t = Trace{Events: t.Events[:0], Queues: []uint64{0}} }
 
 // Reserve makes n IDs for allocations that are alive before the first event.
 // It must come before the first Alloc.

@@ -123,9 +123,11 @@ func (s *Store) trainerState(c *Checkpoint) {
 	c.Step, c.MaxSteps, c.Batch = max(c.Step, state.GlobalStep), max(state.MaxSteps, 0), max(state.TrainBatchSize, 0)
 }
 
-// Batches says how a run's samples are divided: Batch per forward pass, Accumulation forward passes per
-// step.
-type Batches struct{ Batch, Accumulation int }
+// Batches says how a run's samples are divided.
+type Batches struct {
+	Batch        int // samples per GPU and forward pass
+	Accumulation int // forward passes per optimizer step
+}
 
 // Effective is the samples per GPU of one optimizer step.
 func (b Batches) Effective() int { return b.Batch * b.Accumulation }

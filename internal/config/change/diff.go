@@ -2,17 +2,29 @@
 
 package change
 
-import "bytes"
+import (
+	"bytes"
+	"math"
+)
 
 // Diff is the change as a unified diff, which patch -p1 and git apply read.
 func (c *Change) Diff() []byte {
+	out, _ := c.Shown(math.MaxInt)
+	return out
+}
+
+// Shown is the diff for a person to read. Of lines that have more than width bytes, only the part around
+// the change is left; cut is how many there are.
+func (c *Change) Shown(width int) (diff []byte, cut int) {
 	var out bytes.Buffer
 	for _, f := range c.Files {
 		from := "a/" + f.Path
 		if f.Before == nil {
 			from = "/dev/null"
 		}
-		out.Write(unified(from, f.Before, "b/"+f.Path, f.After))
+		text, n := unified(from, f.Before, "b/"+f.Path, f.After, width)
+		out.Write(text)
+		cut += n
 	}
-	return out.Bytes()
+	return out.Bytes(), cut
 }

@@ -94,9 +94,9 @@ func outside(err error) error {
 	return err
 }
 
-// mostListed limits the entries of a folder that are listed: for ten million files the list alone takes
+// maxListed limits the entries of a folder that are listed: for ten million files the list alone takes
 // gigabytes.
-const mostListed = 200_000
+const maxListed = 200_000
 
 // ReadDir lists a folder, sorted by name.
 func (d *Disk) ReadDir(name string) ([]fs.DirEntry, error) {
@@ -105,12 +105,12 @@ func (d *Disk) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, outside(err)
 	}
 	defer f.Close()
-	entries, err := f.ReadDir(mostListed + 1)
+	entries, err := f.ReadDir(maxListed + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if len(entries) > mostListed {
-		return nil, fmt.Errorf("it holds more than %d files", mostListed)
+	if len(entries) > maxListed {
+		return nil, fmt.Errorf("it holds more than %d files", maxListed)
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, nil

@@ -50,7 +50,7 @@ const journalVersion = 2
 
 // Limits for a journal that may come from somebody else.
 const (
-	mostEntries    = 10_000
+	maxEntries     = 10_000
 	largestJournal = 256 << 20
 )
 
@@ -135,8 +135,8 @@ func (s *Store) list() (listing, error) {
 	if err != nil {
 		return l, fmt.Errorf("reading %s: %w", s.at(journalFolder), explain(err))
 	}
-	if len(names) > mostEntries {
-		return l, fmt.Errorf("%s holds more than %d files; remove what snug did not write", s.at(journalFolder), mostEntries)
+	if len(names) > maxEntries {
+		return l, fmt.Errorf("%s holds more than %d files; remove what snug did not write", s.at(journalFolder), maxEntries)
 	}
 	size := 0
 	for _, f := range names {
@@ -229,13 +229,18 @@ func (s *Store) Foreign() (string, error) {
 	if err != nil || len(l.foreign) == 0 {
 		return "", err
 	}
-	return foreignText(s.at(journalFolder), l.foreign), nil
+	return s.foreignText(l.foreign), nil
 }
 
-// foreignText names a journal that came from elsewhere.
-func foreignText(journal string, entries []*Entry) string {
+// foreignText names a journal that came from elsewhere, or that was altered. The seal of an altered file
+// looks like another user's.
+func (s *Store) foreignText(entries []*Entry) string {
+	journal, e := s.at(journalFolder), entries[0]
 	of := "it came with a clone, a copy or an archive"
-	if e := entries[0]; e.Folder != "" {
+	switch {
+	case e.Host == s.host && s.here(&e.owner):
+		return fmt.Sprintf("%s was altered since snug wrote it, or another user wrote it, and is not used; the .backup files have the old versions; remove it if you do not need it", journal)
+	case e.Folder != "":
 		of = fmt.Sprintf("it was made in %s on %s", short(e.Folder), short(e.Host))
 	}
 	return fmt.Sprintf("%s does not belong to this folder (%s) and is not used; remove it if you do not need it", journal, of)

@@ -46,7 +46,11 @@ func TestKey(t *testing.T) {
 }
 
 func TestLongNamesOfForeignJournals(t *testing.T) {
-	text := foreignText("j", []*Entry{{owner: owner{Folder: strings.Repeat("ä", 1<<20), Host: strings.Repeat("h", 1<<20)}}})
+	s, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := s.foreignText([]*Entry{{owner: owner{Folder: strings.Repeat("ä", 1<<20), Host: strings.Repeat("h", 1<<20)}}})
 	if len(text) > 700 {
 		t.Errorf("the message has %d bytes", len(text))
 	}

@@ -50,9 +50,13 @@ func (s *Store) seal(f sealed) error {
 // owns reports whether a file of the journal was written here.
 func (s *Store) owns(f sealed) bool {
 	o := f.owned()
-	here := o.Folder == s.folder.Path() || o.Inode != 0 && o.Inode == s.folder.Inode()
 	sum, err := s.mac(f)
-	return here && err == nil && hmac.Equal([]byte(sum), []byte(o.Seal))
+	return s.here(o) && err == nil && hmac.Equal([]byte(sum), []byte(o.Seal))
+}
+
+// here reports whether a file of the journal names this folder.
+func (s *Store) here(o *owner) bool {
+	return o.Folder == s.folder.Path() || o.Inode != 0 && o.Inode == s.folder.Inode()
 }
 
 // mac is the seal of a file, computed without the seal in it.
@@ -104,7 +108,7 @@ var errNoChange = errors.New("there is no change to undo")
 // noChange is errNoChange, and what is there in its place.
 func (s *Store) noChange(foreign []*Entry) error {
 	if len(foreign) > 0 {
-		return fmt.Errorf("%s: %w; %s", s.root, errNoChange, foreignText(s.at(journalFolder), foreign))
+		return fmt.Errorf("%s: %w; %s", s.root, errNoChange, s.foreignText(foreign))
 	}
 	return fmt.Errorf("%s: %w", s.root, errNoChange)
 }

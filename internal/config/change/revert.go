@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"snug/internal/files"
 )
 
 // ErrEdited means that a file is not as snug left it. Only force overwrites it.
@@ -90,10 +92,8 @@ func (s *Store) revertDone(out *Reverted, n int, force bool) error {
 	}
 	entries := slices.Clone(all[len(all)-n:])
 	slices.Reverse(entries)
-	if !force {
-		if err := s.checkEdited(entries); err != nil {
-			return err
-		}
+	if err := s.checkEdited(entries, force); err != nil {
+		return err
 	}
 	plan := &reverting{Version: journalVersion}
 	for _, e := range entries {
@@ -121,8 +121,8 @@ type reverting struct {
 }
 
 // checkEdited compares each file with what the newest change to it left. A file that was restored by hand
-// is fine.
-func (s *Store) checkEdited(entries []*Entry) error {
+// is fine. With force, what can be overwritten is fine too.
+func (s *Store) checkEdited(entries []*Entry, force bool) error {
 	seen := map[string]bool{}
 	var edited, removed []string
 	for _, e := range entries {
@@ -131,11 +131,11 @@ func (s *Store) checkEdited(entries []*Entry) error {
 				continue
 			}
 			seen[f.Path] = true
-			now, err := s.content(f.Path)
+			now, err := s.leftBy(f.Path)
 			switch {
 			case err != nil:
 				return err
-			case f.isOld(now) || f.isNew(now):
+			case force || f.isOld(now) || f.isNew(now):
 			case now == nil:
 				removed = append(removed, f.Path)
 			default:
@@ -150,6 +150,24 @@ func (s *Store) checkEdited(entries []*Entry) error {
 		return removedError(removed...)
 	}
 	return nil
+}
+
+// leftBy is the content of a file that a change left, nil if it was removed. Anything else in its place is
+// not snug's to remove, not even with force.
+func (s *Store) leftBy(name string) ([]byte, error) {
+	if kind := s.replacedBy(name); kind != "" {
+		return nil, fmt.Errorf("%s is %s now, where snug had changed a file; move it away, then use snug revert --force to restore the old file", s.at(name), kind)
+	}
+	return s.content(name)
+}
+
+// replacedBy says what is in the place of a file, "" if it is a regular file or nothing.
+func (s *Store) replacedBy(name string) string {
+	info, err := s.folder.Lstat(name)
+	if err != nil || info.Mode().IsRegular() {
+		return ""
+	}
+	return files.Kind(info.Mode())
 }
 
 func editedError(files ...string) error {
@@ -211,7 +229,10 @@ func (s *Store) restore(e *Entry, force bool) error {
 }
 
 func (s *Store) restoreFile(f *journalFile, force bool) error {
-	now, err := s.content(f.Path)
+	if f.Backup && s.replacedBy(f.Path) != "" {
+		return nil // someone's own by now
+	}
+	now, err := s.leftBy(f.Path)
 	if err != nil {
 		return err
 	}

@@ -11,17 +11,18 @@ import (
 // context is the number of unchanged lines shown around changes.
 const context = 3
 
-// unified returns the unified diff of two texts; empty if they are equal.
-func unified(fromName string, from []byte, toName string, to []byte) []byte {
+// unified returns the unified diff of two texts; empty if they are equal. It shortens lines of more than
+// width bytes and counts them.
+func unified(fromName string, from []byte, toName string, to []byte, width int) (diff []byte, cut int) {
 	if bytes.Equal(from, to) {
-		return nil
+		return nil, 0
 	}
-	d := drawing{old: linesOf(from), new: linesOf(to)}
+	d := drawing{old: linesOf(from), new: linesOf(to), width: width}
 	fmt.Fprintf(&d.out, "--- %s\n+++ %s\n", oneLine(fromName), oneLine(toName))
 	for _, h := range hunks(align(d.old, d.new), len(d.old), len(d.new)) {
 		d.hunk(h)
 	}
-	return d.out.Bytes()
+	return d.out.Bytes(), d.cut
 }
 
 // oneLine is a file's name for a header: a name with a newline in it must not look like
@@ -68,6 +69,8 @@ func hunks(same []run, oldLines, newLines int) [][]stretch {
 // drawing is a diff being written.
 type drawing struct {
 	old, new []string
+	width    int // bytes of a line to show
+	cut      int // lines that have more
 	out      bytes.Buffer
 }
 
@@ -80,12 +83,12 @@ func (d *drawing) hunk(changes []stretch) {
 	new, newEnd := first.new-before, last.newEnd+after
 	fmt.Fprintf(&d.out, "@@ -%s +%s @@\n", lineRange(old, oldEnd), lineRange(new, newEnd))
 	for _, c := range changes {
-		d.lines(' ', d.old[old:c.old])
-		d.lines('-', d.old[c.old:c.oldEnd])
-		d.lines('+', d.new[c.new:c.newEnd])
+		d.lines(' ', d.old[old:c.old], nil)
+		d.lines('-', d.old[c.old:c.oldEnd], d.new[c.new:c.newEnd])
+		d.lines('+', d.new[c.new:c.newEnd], d.old[c.old:c.oldEnd])
 		old = c.oldEnd
 	}
-	d.lines(' ', d.old[old:oldEnd])
+	d.lines(' ', d.old[old:oldEnd], nil)
 }
 
 // lineRange is the range of lines of a hunk; if it is empty, the line before it.
@@ -96,9 +99,18 @@ func lineRange(start, end int) string {
 	return fmt.Sprintf("%d,%d", start+1, end-start)
 }
 
-func (d *drawing) lines(mark byte, lines []string) {
-	for _, line := range lines {
+// lines writes some lines; others are those of the other text that they differ from.
+func (d *drawing) lines(mark byte, lines, others []string) {
+	for i, line := range lines {
 		d.out.WriteByte(mark)
+		if len(line) > d.width {
+			d.cut++
+			other := ""
+			if i < len(others) {
+				other = others[i]
+			}
+			line = window(line, firstDifference(line, other), d.width)
+		}
 		d.out.WriteString(line)
 		if !strings.HasSuffix(line, "\n") {
 			d.out.WriteString("\n\\ No newline at end of file\n")

@@ -4,13 +4,21 @@ package change
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
+
+// uncut is the whole diff.
+func uncut(fromName, from, toName, to string) []byte {
+	diff, _ := unified(fromName, []byte(from), toName, []byte(to), math.MaxInt)
+	return diff
+}
 
 func TestUnified(t *testing.T) {
 	numbers := func(from, to int) string {
@@ -38,7 +46,7 @@ func TestUnified(t *testing.T) {
 		if want != "" {
 			want = "--- old\n+++ new\n" + want
 		}
-		if diff := cmp.Diff(want, string(unified("old", []byte(test.from), "new", []byte(test.to)))); diff != "" {
+		if diff := cmp.Diff(want, string(uncut("old", test.from, "new", test.to))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -66,7 +74,7 @@ func FuzzUnified(f *testing.F) {
 type failer interface{ Fatalf(string, ...any) }
 
 func wantDiff(t failer, from, to string) {
-	diff := unified("old", []byte(from), "new", []byte(to))
+	diff := uncut("old", from, "new", to)
 	got, err := patched(from, string(diff))
 	if err != nil || got != to {
 		t.Fatalf("%q and\n%s\ngive %q (%v), want %q", from, diff, got, err, to)
@@ -136,8 +144,34 @@ func TestAlignIsBounded(t *testing.T) {
 }
 
 func TestNamesOfOneLine(t *testing.T) {
-	got := string(unified("a/x\n+evil: 1", []byte("1\n"), "b/x\r\n+evil: 1", []byte("2\n")))
+	got := string(uncut("a/x\n+evil: 1", "1\n", "b/x\r\n+evil: 1", "2\n"))
 	if want := "--- a/x\\n+evil: 1\n+++ b/x\\r\\n+evil: 1\n"; !strings.HasPrefix(got, want) {
 		t.Errorf("the header is %q", got)
+	}
+}
+
+// Of a long line the part around the change is shown, with how much is left out.
+func TestLongLinesAreShortened(t *testing.T) {
+	const megabyte = 1 << 20
+	far := strings.Repeat("é", megabyte/2)
+	for name, test := range map[string]struct {
+		from, to, want string
+		cut            int
+	}{
+		"beginning": {"batch: 4 " + far + "\n", "batch: 8 " + far + "\n", "8 é", 2},
+		"middle":    {far + "batch: 4" + far + "\n", far + "batch: 8" + far + "\n", "ébatch: 8é", 2},
+		"end":       {far + " 4", far + " 8", "é 8\n\\ No newline", 2},
+		"context":   {far + "\r\nbatch: 4\n", far + "\r\nbatch: 8\n", "bytes]\r\n-batch: 4\n+batch: 8\n", 1},
+		"short":     {"batch: 4\n", "batch: 8\n", "-batch: 4\n+batch: 8\n", 0},
+		"new":       {"", far + "\n", "+é", 1},
+	} {
+		text, cut := unified("old", []byte(test.from), "new", []byte(test.to), 100)
+		diff := string(text)
+		if cut != test.cut || !strings.Contains(diff, test.want) || len(diff) > 600 || !utf8.ValidString(diff) {
+			t.Errorf("%s: %d lines cut, want %d and %q in %d bytes:\n%.700s", name, cut, test.cut, test.want, len(diff), diff)
+		}
+		if said := strings.Contains(diff, " bytes"); said != (test.cut > 0) {
+			t.Errorf("%s: it says so: %v", name, said)
+		}
 	}
 }

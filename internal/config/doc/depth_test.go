@@ -76,7 +76,7 @@ func TestDepthIsBounded(t *testing.T) {
 				if err == nil || !strings.HasPrefix(err.Error(), "file:") || strings.Contains(err.Error(), "\n") || !tellsDepth(err.Error()) {
 					t.Fatalf("%d deep: the error is %v", depth, err)
 				}
-				if took, most := after.TotalAlloc-before.TotalAlloc, mostBytes(len(text)); took > most {
+				if took, most := after.TotalAlloc-before.TotalAlloc, maxBytes(len(text)); took > most {
 					t.Errorf("%d deep: %d bytes of text take %d bytes, more than %d", depth, len(text), took, most)
 				}
 			}
@@ -91,8 +91,8 @@ func tellsDepth(message string) bool {
 		strings.Contains(message, "max depth of 10000") || strings.Contains(message, "maximum of 10000 levels deep")
 }
 
-// mostBytes is what reading a file of a size may allocate.
-func mostBytes(size int) uint64 { return uint64(size)*4000 + 1<<20 }
+// maxBytes is what reading a file of a size may allocate.
+func maxBytes(size int) uint64 { return uint64(size)*4000 + 1<<20 }
 
 // TestMergesAreBounded looks a key up that sixteen maps in a row each merge twice,
 // or four times: there are 4,294,967,296 ways to the last.

@@ -41,7 +41,7 @@ func openWithin(t *testing.T, format Format, data []byte) *Document {
 	d, err := OpenAs("file", format, data)
 	took := time.Since(begin)
 	runtime.ReadMemStats(&after)
-	if bytes, most := after.TotalAlloc-before.TotalAlloc, mostBytes(len(data)); bytes > most {
+	if bytes, most := after.TotalAlloc-before.TotalAlloc, maxBytes(len(data)); bytes > most {
 		t.Fatalf("%d bytes of text took %d bytes, more than %d", len(data), bytes, most)
 	}
 	if took > 2*time.Second {
@@ -59,17 +59,17 @@ var edits = []any{7, true, "word", "a: 'b' \"c\" #d", nil, 0.5, inserted{}}
 // inserted is a new key rather than a new value.
 type inserted struct{}
 
-// mostRead is how many bytes edits may have read again: each one reads the whole
+// maxRead is how many bytes edits may have read again: each one reads the whole
 // file. A small one gets every edit on every value, a large one a few, and which
 // ones its content decides.
-const mostRead = 16 << 10
+const maxRead = 16 << 10
 
 func tryEdits(t *testing.T, d *Document, data []byte) {
 	var values []Value
 	d.Walk(func(v Value) bool { values = append(values, v); return true })
 	all := len(values) * len(edits)
 	first := int(crc32.ChecksumIEEE(data)) % all
-	tries := min(all, max(2, mostRead/(len(data)+64)))
+	tries := min(all, max(2, maxRead/(len(data)+64)))
 	for i := range tries {
 		n := (first + i) % all
 		v, value := values[n/len(edits)], edits[n%len(edits)]

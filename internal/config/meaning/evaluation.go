@@ -16,7 +16,7 @@ func (r *Run) largerEvaluation(run map[string]any) []string {
 	if size == 0 || float64(size) <= batch || batch == 0 {
 		return nil
 	}
-	where := r.Primary.File
+	where, _ := r.Main()
 	if of := r.BindingsOf("eval.batch"); len(of) > 0 {
 		where = of[0].Where()
 	}

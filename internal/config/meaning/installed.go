@@ -40,8 +40,8 @@ func installed(files projects.Files, info *pattern.Pattern) string {
 	return ""
 }
 
-// mostPythons limits the Python versions that are searched in an environment.
-const mostPythons = 8
+// maxPythons limits the Python versions that are searched in an environment.
+const maxPythons = 8
 
 // libraries are where an environment may keep its packages.
 func libraries(files projects.Files, env string) []string {
@@ -51,7 +51,7 @@ func libraries(files projects.Files, env string) []string {
 		return out
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "python3") && len(out) < mostPythons {
+		if strings.HasPrefix(e.Name(), "python3") && len(out) < maxPythons {
 			out = append(out, path.Join(env, "lib", e.Name()))
 		}
 	}

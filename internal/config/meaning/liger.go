@@ -39,8 +39,8 @@ func (r *Run) settleLiger(out map[string]any) {
 
 // ligerHas reports whether one kind of kernel is on where Liger is.
 func (r *Run) ligerHas(part string) bool {
-	on, said := r.Value("liger." + part).(bool)
-	return on || !said && !r.Trainer().LigerByKernel
+	on, isSet := r.Value("liger." + part).(bool)
+	return on || !isSet && !r.Trainer().LigerByKernel
 }
 
 // plugged reports whether one of Axolotl's plugins has this name.

@@ -19,7 +19,7 @@ import (
 func (r *Run) missingFiles(run map[string]any) []string {
 	var out []string
 	dist, _ := run["dist"].(map[string]any)
-	said, _ := dist["kind"].(string)
+	kindOfRun, _ := dist["kind"].(string)
 	for _, b := range r.AbsentFiles {
 		name, _ := b.Value.(string)
 		kind, _ := r.Value("dist.kind").(string)
@@ -27,14 +27,14 @@ func (r *Run) missingFiles(run map[string]any) []string {
 		switch {
 		case b.NamesDeepSpeed() && stage != nil:
 			out = append(out, fmt.Sprintf("%s: %s does not exist; its name says DeepSpeed stage %s, and nothing else in it is counted", b.Where(), name, stage[1]))
-		case b.NamesDeepSpeed() && kind == "" && strings.HasPrefix(said, "zero"):
+		case b.NamesDeepSpeed() && kind == "" && strings.HasPrefix(kindOfRun, "zero"):
 		case b.NamesDeepSpeed():
 			out = append(out, fmt.Sprintf("%s: %s does not exist, so it is not counted; describe it with --dist zero2 or zero3 and --gpus N", b.Where(), name))
 		default:
 			out = append(out, fmt.Sprintf("%s: %s does not exist, so it is not counted", b.Where(), name))
 		}
 	}
-	if r.Value("dist.kind") == nil && !strings.HasPrefix(said, "zero") {
+	if r.Value("dist.kind") == nil && !strings.HasPrefix(kindOfRun, "zero") {
 		out = append(out, r.computedLinks()...)
 	}
 	return out

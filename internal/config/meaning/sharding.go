@@ -26,8 +26,8 @@ func (r *Run) loadKind(kind string) string {
 	if !setup.DistTakes(kind, "load") {
 		return ""
 	}
-	if said, _ := r.Value("dist.load").(string); said != "" {
-		return said
+	if load, _ := r.Value("dist.load").(string); load != "" {
+		return load
 	}
 	if kind == "zero3" || !r.readByLibrary("dist.kind") {
 		return "" // which is sharded for ZeRO-3

@@ -21,8 +21,8 @@ func (r *Run) trlMinor() (minor int) {
 // lossByVersion is whose code computes the loss with the TRL that is installed. It began to
 // offer pieces in 1.4, made them the rule in 1.6, and has its own kernels since 1.15.
 func (r *Run) lossByVersion(out map[string]any) {
-	minor, said := r.trlMinor(), r.Value("chunks")
-	whole := said == "no" || said == nil && minor < 6 || minor < 4
+	minor, chunks := r.trlMinor(), r.Value("chunks")
+	whole := chunks == "no" || chunks == nil && minor < 6 || minor < 4
 	if out["loss"] == setup.TRLLoss && r.Trainer().UsesTRL && minor < 15 && whole {
 		delete(out, "loss")
 	}

@@ -61,8 +61,8 @@ func (r *Run) notedByDefault() []string {
 		return nil
 	}
 	for _, k := range r.Trainer().ForSetting("noted") {
-		said := slices.ContainsFunc(r.BindingsOf("noted"), func(b projects.Bound) bool { return b.Key.Path == k.Path })
-		if does, _ := projects.Default(k, 1).(string); does != "" && !said {
+		isSet := slices.ContainsFunc(r.BindingsOf("noted"), func(b projects.Bound) bool { return b.Key.Path == k.Path })
+		if does, _ := projects.Default(k, 1).(string); does != "" && !isSet {
 			by := map[bool]string{true: "on", false: k.Default}[k.Kind == systems.Switch]
 			out = append(out, fmt.Sprintf("%s: %s is %s by default and %s; %s", r.Primary.File, k.Path, by, does, k.Then))
 		}

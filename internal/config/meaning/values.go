@@ -133,10 +133,10 @@ func (r *Run) Whole(setting string) int {
 // DefaultValue is the default of the run's system. "auto" in DeepSpeed's file leaves the value to the
 // trainer.
 func (r *Run) DefaultValue(setting string) any {
-	said := slices.ContainsFunc(r.BindingsOf(setting), func(b projects.Bound) bool {
+	isSet := slices.ContainsFunc(r.BindingsOf(setting), func(b projects.Bound) bool {
 		return (b.Value != projects.Auto || !b.Source.System.Tied) && !leavesToTrainer(b)
 	})
-	if said && setting != "precision" {
+	if isSet && setting != "precision" {
 		return nil
 	}
 	return r.trainerDefault(setting)

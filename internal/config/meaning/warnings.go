@@ -41,9 +41,9 @@ func (r *Run) Warnings(run map[string]any) []string {
 // unknownSpread returns the warning that files shard a run without giving the number of GPUs.
 func (r *Run) unknownSpread() []string {
 	kind, _ := r.Value("dist.kind").(string)
-	said := r.World() > 1 || r.gpus > 0 || len(r.BindingsOf("dist.world")) > 0
+	known := r.World() > 1 || r.gpus > 0 || len(r.BindingsOf("dist.world")) > 0
 	of := r.BindingsOf("dist.kind")
-	if said || kind == "" || kind == "ddp" || len(of) == 0 {
+	if known || kind == "" || kind == "ddp" || len(of) == 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: no file says how many GPUs %s uses; one GPU is assumed, without it; give --gpus N", of[0].Where(), kind)}

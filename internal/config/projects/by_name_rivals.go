@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// mostRivals limits the other places that a note names.
-const mostRivals = 8
+// maxRivals limits the other places that a note names.
+const maxRivals = 8
 
 // claims is the candidates for one setting, and which of them have as good a claim
 // as others: the same rank, and another value. A program of a thousand functions
@@ -64,19 +64,19 @@ func (c *claims) rivals(i int) []string {
 		if claim.place.known && claim.place == c.places[i] {
 			continue // the same value by two ways
 		}
-		for _, o := range claim.candidates[:min(len(claim.candidates), mostRivals+2)] {
+		for _, o := range claim.candidates[:min(len(claim.candidates), maxRivals+2)] {
 			if !c.of[o].path.Equal(c.of[i].path) {
 				others = append(others, o)
 			}
 		}
-		if len(others) > mostRivals {
+		if len(others) > maxRivals {
 			break
 		}
 	}
 	slices.Sort(others)
 	var out []string
 	for n, o := range others {
-		if n == mostRivals {
+		if n == maxRivals {
 			return append(out, "others")
 		}
 		out = append(out, fmt.Sprintf("%s (line %d)", c.of[o].path, c.of[o].value.Line))

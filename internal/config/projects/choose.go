@@ -153,7 +153,7 @@ func (p *Found) stages(main *Source) []*Source {
 	if !main.System.HasStages {
 		return nil
 	}
-	all, err := scan(p.files)
+	all, _, err := scan(p.files)
 	if err != nil {
 		return nil
 	}

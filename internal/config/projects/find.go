@@ -56,6 +56,9 @@ func Find(files Files, root string, names ...string) (*Found, error) {
 	read := newReader(files, names)
 	p := &Found{Root: root, files: read, Names: names}
 	own, err := readSnugFile(read)
+	if err == nil && own != nil {
+		err = own.Confine(files)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +73,7 @@ func Find(files Files, root string, names ...string) (*Found, error) {
 			return nil, err
 		}
 	}
-	if len(p.Bound) == 0 {
+	if len(p.Bound) == 0 && !own.describes() {
 		if len(p.Notes) > 0 {
 			return nil, nothingFound{root, likeliest(p.Notes)}
 		}
@@ -149,9 +152,12 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 
 // search looks for sources in the folder.
 func (p *Found) search() ([]*Source, error) {
-	all, err := scan(p.files)
+	all, large, err := scan(p.files)
 	if err != nil {
 		return nil, fmt.Errorf("looking through %s: %w", p.Root, err)
+	}
+	if len(large) > 0 {
+		p.Notes = append(p.Notes, largeNote(large))
 	}
 	read, unread := p.files.lookAt(all, func(*Source) bool { return true })
 	if p.Unsearched = unsearchedNote(unread, len(all)); unread > 0 {
@@ -236,12 +242,22 @@ func (p *Found) unbind(setting string) {
 // BindingsOf is the bindings of one setting, to look at.
 func (p *Found) BindingsOf(setting string) []Bound { return p.bySetting[setting] }
 
-// Main is the file with the run's settings, and its kind; empty if snug.yaml binds them all.
+// Main is the file with the run's settings, and its kind; snug.yaml without a kind if that describes all of
+// them.
 func (p *Found) Main() (file, title string) {
 	if p.Primary == nil {
-		return "", ""
+		return SnugFile, ""
 	}
 	return p.Primary.File, p.Primary.System.Title
+}
+
+// Origin is Main in words.
+func (p *Found) Origin() string {
+	file, title := p.Main()
+	if title == "" {
+		return file
+	}
+	return fmt.Sprintf("%s (%s)", file, title)
 }
 
 // Where is file:line of a binding.

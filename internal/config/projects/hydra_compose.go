@@ -100,15 +100,15 @@ func (c *hydraComposer) add(file string, d *doc.Document, group string, mount do
 
 // entries are those of a file's defaults list. How many there are has an end.
 func (c *hydraComposer) entries(file string, d *doc.Document) ([]defaultsEntry, error) {
-	entries, err := defaultsOf(d, mostDefaults)
+	entries, err := defaultsOf(d, maxDefaults)
 	if err != nil {
 		return nil, err
 	}
 	if c.files.compose -= 1 + len(entries); c.files.compose < 0 {
 		return nil, fmt.Errorf("%s: %w", file, errSpent)
 	}
-	if c.read += 1 + len(entries); c.read > mostDefaults {
-		return nil, fmt.Errorf("%s: more than %d entries in defaults lists, which is the limit", file, mostDefaults)
+	if c.read += 1 + len(entries); c.read > maxDefaults {
+		return nil, fmt.Errorf("%s: more than %d entries in defaults lists, which is the limit", file, maxDefaults)
 	}
 	return entries, nil
 }

@@ -83,7 +83,7 @@ func (c *hydraComposer) forward(file, group string, mount doc.Path) []tree.Layer
 	if err != nil {
 		return nil
 	}
-	entries, err := defaultsOf(d, mostDefaults)
+	entries, err := defaultsOf(d, maxDefaults)
 	if err != nil {
 		return nil
 	}
@@ -144,14 +144,14 @@ func TestHydraPassesOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(said(plain), said(got)); diff != "" {
+		if diff := cmp.Diff(valuesByPath(plain), valuesByPath(got)); diff != "" {
 			t.Fatalf("of %v (-forward +passed over):\n%s", files, diff)
 		}
 	})
 }
 
-// said is all that a tree says, by path.
-func said(t tree.Tree) map[string]string {
+// valuesByPath is all values of a tree, by path.
+func valuesByPath(t tree.Tree) map[string]string {
 	out := map[string]string{}
 	for _, l := range t.Layers {
 		l.Doc.Walk(func(v doc.Value) bool {

@@ -21,11 +21,11 @@ import (
 const (
 	largestFile  = 1 << 20  // bytes of a file that is found or that another file names
 	largestNamed = 4 << 20  // of one that the user names and that is no program
-	mostRead     = 32 << 20 // of all files of a project
-	mostParsed   = 8 << 20  // of those that a search takes apart
-	mostKept     = 200_000  // values of those that may be the run's
-	mostDefaults = 2_000    // entries of defaults lists that one Hydra tree is made of
-	mostComposed = 500_000  // values of all Hydra trees together
+	maxRead      = 32 << 20 // of all files of a project
+	maxParsed    = 8 << 20  // of those that a search takes apart
+	maxKept      = 200_000  // values of those that may be the run's
+	maxDefaults  = 2_000    // entries of defaults lists that one Hydra tree is made of
+	maxComposed  = 500_000  // values of all Hydra trees together
 )
 
 // reader is a project's files, each read once, and what the bounds leave.
@@ -43,7 +43,7 @@ type reader struct {
 func newReader(files Files, named []string) *reader {
 	return &reader{
 		files: files, named: named, texts: map[string][]byte{}, trees: map[string]*doc.Document{},
-		left: mostRead, parse: mostParsed, keep: mostKept, compose: mostComposed,
+		left: maxRead, parse: maxParsed, keep: maxKept, compose: maxComposed,
 	}
 }
 
@@ -73,7 +73,7 @@ func (r *reader) ReadFile(name string) ([]byte, error) {
 	if len(data) > most {
 		return nil, fmt.Errorf("larger than %d MiB, too large for a config; is it the right file?", most>>20)
 	}
-	if bytes.Count(data, []byte(","))+bytes.Count(data, []byte("\n")) > mostKept {
+	if bytes.Count(data, []byte(","))+bytes.Count(data, []byte("\n")) > maxKept {
 		return nil, errDense
 	}
 	if r.left -= len(data); r.left < 0 {
@@ -85,7 +85,7 @@ func (r *reader) ReadFile(name string) ([]byte, error) {
 
 // errDense means that a file has more values than are kept of all, by its commas and
 // lines: to take it apart in order to count them would take hundreds of megabytes.
-var errDense = fmt.Errorf("more than %d lines and commas, too many for a config; is it the right file?", mostKept)
+var errDense = fmt.Errorf("more than %d lines and commas, too many for a config; is it the right file?", maxKept)
 
 // open takes a YAML file of a Hydra group apart, once.
 func (r *reader) open(name string) (*doc.Document, error) {
@@ -191,5 +191,5 @@ func unsearchedNote(n, of int) string {
 		return ""
 	}
 	return fmt.Sprintf("%d of the %d possible configs here were not read, the largest ones: snug reads at most %d MiB or %d values; if you need one of them, name it: --config-path FILE",
-		n, of, mostParsed>>20, mostKept)
+		n, of, maxParsed>>20, maxKept)
 }

@@ -5,6 +5,7 @@ package projects
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -117,4 +118,21 @@ func TestManyCandidates(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// A file that would have been read if it were smaller is named, with the bound.
+func TestLargeFilesFound(t *testing.T) {
+	large := text("batch_size: 4\n", largestFile+1)
+	const why = ": larger than 1 MiB, too large for a config; if it is one, name it: --config-path FILE"
+	_, err := Find(mapFS(map[string]string{"data.yaml": large, "train.yaml": large, "samples.json": large, "package.json": large, "notes.txt": large}), ".")
+	if want := "no training config found in .; passed over: train.yaml, data.yaml" + why; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	p, err := Find(mapFS(map[string]string{"a.yaml": large, "b.yaml": "batch_size: 2\n", "data/c.yaml": large}), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "passed over: a.yaml" + why; !slices.Contains(p.Notes, want) {
+		t.Errorf("notes are %q, without %q", p.Notes, want)
+	}
 }

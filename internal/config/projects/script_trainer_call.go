@@ -11,9 +11,9 @@ import (
 // The model that SFTTrainer is given: SFTTrainer(model="gpt2"), or first. It stands
 // among other arguments, which may be calls; a call within those is not followed.
 
-// mostUnits is how far into a call the model is looked for: characters, and calls
+// maxUnits is how far into a call the model is looked for: characters, and calls
 // that count as one.
-const mostUnits = 800
+const maxUnits = 800
 
 const trainerName = "SFTTrainer("
 
@@ -68,7 +68,7 @@ func callsOn(text string, line int) (calls []int, end int) {
 
 // argumentModel is the argument named model of a call whose arguments begin at a byte, or "".
 func argumentModel(text string, at int) string {
-	for range mostUnits + 1 {
+	for range maxUnits + 1 {
 		if strings.HasPrefix(text[at:], "model") && !isWordByte(text[at-1]) {
 			if m := modelArgument.Find(text[at:]); m != nil {
 				return m[1]

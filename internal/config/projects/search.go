@@ -25,9 +25,9 @@ type Files interface {
 // Bounds of a search, so that a home folder is refused rather than walked.
 const (
 	deepestFolder = 6
-	mostFolders   = 2000
-	mostFiles     = 500
-	mostEntries   = 200_000
+	maxFolders    = 2000
+	maxFiles      = 500
+	maxEntries    = 200_000
 )
 
 // skipped are folders that hold no configuration of the user's own.
@@ -43,24 +43,24 @@ var notOurs = []string{
 	"docker-compose.yml", "mkdocs.yml", ".pre-commit-config.yaml", "pyproject.toml", "poetry.lock", "setup.py",
 }
 
-// scan looks through a folder for files that may be configurations.
-func scan(files Files) ([]candidateFile, error) {
-	var out []candidateFile
+// scan looks through a folder for files that may be configurations. large are those that would be read if
+// they were smaller.
+func scan(files Files) (out []candidateFile, large []string, err error) {
 	entriesSeen := 0
 	queue := []string{"."}
 	for n := 0; n < len(queue); n++ {
-		if n >= mostFolders {
-			return nil, fmt.Errorf("there are more than %d folders here; name the config: --config-path FILE", mostFolders)
+		if n >= maxFolders {
+			return nil, nil, fmt.Errorf("there are more than %d folders here; name the config: --config-path FILE", maxFolders)
 		}
 		entries, err := files.ReadDir(queue[n])
 		if err != nil {
 			if queue[n] == "." {
-				return nil, reason(err)
+				return nil, nil, reason(err)
 			}
 			continue // a folder that may not be read is not the one
 		}
-		if entriesSeen += len(entries); entriesSeen > mostEntries {
-			return nil, fmt.Errorf("there are more than %d files here; name the config: --config-path FILE", mostEntries)
+		if entriesSeen += len(entries); entriesSeen > maxEntries {
+			return nil, nil, fmt.Errorf("there are more than %d files here; name the config: --config-path FILE", maxEntries)
 		}
 		for _, e := range entries {
 			name := path.Join(queue[n], e.Name())
@@ -69,14 +69,19 @@ func scan(files Files) ([]candidateFile, error) {
 				if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(skipped, strings.ToLower(e.Name())) && strings.Count(name, "/") < deepestFolder {
 					queue = append(queue, name)
 				}
-			case worthReading(e):
-				if out = append(out, candidateFile{name, sizeOf(e)}); len(out) > mostFiles {
-					return nil, fmt.Errorf("there are more than %d possible configs here; name one: --config-path FILE", mostFiles)
+			case !mayBeConfig(e.Name()):
+			case sizeOf(e) > largestFile:
+				if !isData(name) {
+					large = append(large, name)
+				}
+			default:
+				if out = append(out, candidateFile{name, sizeOf(e)}); len(out) > maxFiles {
+					return nil, nil, fmt.Errorf("there are more than %d possible configs here; name one: --config-path FILE", maxFiles)
 				}
 			}
 		}
 	}
-	return out, nil
+	return out, large, nil
 }
 
 func sizeOf(e fs.DirEntry) int64 {
@@ -87,13 +92,30 @@ func sizeOf(e fs.DirEntry) int64 {
 	return info.Size()
 }
 
-func worthReading(e fs.DirEntry) bool {
-	name := strings.ToLower(e.Name())
-	if _, ok := doc.FormatOf(name, nil); !ok || strings.HasPrefix(name, ".") || slices.Contains(notOurs, name) || name == SnugFile {
-		return false
-	}
-	info, err := e.Info()
-	return err == nil && info.Size() <= largestFile
+// mayBeConfig reports whether a file may be a configuration, by its name.
+func mayBeConfig(name string) bool {
+	name = strings.ToLower(name)
+	_, ok := doc.FormatOf(name, nil)
+	return ok && !strings.HasPrefix(name, ".") && !slices.Contains(notOurs, name) && name != SnugFile
+}
+
+// isData reports whether a large file is data rather than a configuration, by its name: large JSON files
+// are common.
+func isData(name string) bool { return strings.EqualFold(path.Ext(name), ".json") && !usualName(name) }
+
+// largeNote is the note on files that are too large to be read unless they are named, the usual names
+// first.
+func largeNote(large []string) string {
+	slices.SortStableFunc(large, func(a, b string) int {
+		switch {
+		case usualName(a) == usualName(b):
+			return 0
+		case usualName(a):
+			return -1
+		}
+		return 1
+	})
+	return fmt.Sprintf("%s%s: larger than %d MiB, too large for a config; if it is one, name it: --config-path FILE", unreadable, Enumerate(large), largestFile>>20)
 }
 
 // saysBatch reports whether a Python file may hold what plain looks for: batch_size,

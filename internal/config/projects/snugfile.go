@@ -53,6 +53,9 @@ type OwnBinding struct {
 	where   string   // in the snug.yaml
 }
 
+// describes reports whether a snug.yaml says something about the run by itself, without other files.
+func (own *OwnFile) describes() bool { return own != nil && (len(own.Model) > 0 || len(own.Set) > 0) }
+
 // readSnugFile reads the project's snug.yaml; nil if there is none.
 func readSnugFile(files Files) (*OwnFile, error) {
 	data, err := files.ReadFile(SnugFile)

@@ -5,6 +5,8 @@ package projects
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 
 	"snug/internal/config/doc"
 	"snug/internal/config/systems"
@@ -48,6 +50,37 @@ func (p *Found) adopt(own *OwnFile) error {
 		}
 		p.Notes = append(p.Notes, found.notes()...)
 		p.bind(*found)
+	}
+	return nil
+}
+
+// WithLinks is implemented by Files in which a file may be a link.
+type WithLinks interface {
+	// Inside reports whether a file is in the project's folder when all links are followed.
+	Inside(name string) bool
+}
+
+// Inside reports whether a file is in the project's folder, also when links are followed.
+func Inside(files Files, name string) bool {
+	if f, ok := files.(WithLinks); ok {
+		return f.Inside(name)
+	}
+	return fs.ValidPath(path.Clean(name))
+}
+
+// Confine refuses a snug.yaml that names files outside the project's folder. It may come from someone
+// else, and a value that it binds is shown.
+func (own *OwnFile) Confine(files Files) error {
+	const todo = "outside the project's folder; copy the file into it, or run snug with --dir on a folder that has both"
+	for _, name := range own.Files {
+		if !Inside(files, name) {
+			return fmt.Errorf("%s: files names %s, %s", SnugFile, name, todo)
+		}
+	}
+	for _, b := range own.Bind {
+		if !Inside(files, b.file) {
+			return fmt.Errorf("%s binds %s to %s, %s", b.where, b.Setting, b.file, todo)
+		}
 	}
 	return nil
 }

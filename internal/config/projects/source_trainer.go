@@ -23,7 +23,7 @@ func (p *Found) Trainer() *systems.System {
 			return a
 		}
 	}
-	return systems.Nobody()
+	return systems.UnknownProgram()
 }
 
 // findTrainer returns the trainer that reads a source: its own system, or the one that its flags are for.

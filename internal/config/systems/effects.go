@@ -32,7 +32,7 @@ func compilesUnless(path, source string) Key {
 }
 
 // marked is a key with words that mean something besides the setting it decides.
-func marked(path string, then Side, source string, words ...Term) Key {
+func marked(path string, then Deviation, source string, words ...Term) Key {
 	return Key{Setting: "noted", Path: path, Kind: Word, Words: words, Then: then, Source: source}
 }
 

@@ -18,11 +18,11 @@ var snugFile = System{
 // SnugFile is the system of what snug.yaml binds.
 func SnugFile() *System { return &snugFile }
 
-// nobody is the system of a run whose program is not known.
-var nobody = System{Keys: keysOf(func() []Key { return nil })}
+// unknownProgram is the system of a run whose program is not known.
+var unknownProgram = System{Keys: keysOf(func() []Key { return nil })}
 
-// Nobody returns the system of a run whose program is not known: it has no defaults.
-func Nobody() *System { return &nobody }
+// UnknownProgram returns the system of a run whose program is not known: it has no defaults.
+func UnknownProgram() *System { return &unknownProgram }
 
 // BoundKey is the key for a value that the user binds to a setting. It depends on the setting alone, and
 // understands the words of every system.

@@ -57,8 +57,8 @@ type Key struct {
 	// For refused and noted it says what the key does, as the continuation of a sentence that begins with
 	// the key; so do Words.
 	Means string
-	// Then is, of what is noted, on which side of the figures the run is.
-	Then Side
+	// Then says, for a noted key, how the run deviates from the figures.
+	Then Deviation
 	// Inverted is for a switch that turns its setting off.
 	Inverted bool
 	// OverGPUs means that the number counts over all GPUs, not per GPU.

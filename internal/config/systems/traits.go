@@ -116,17 +116,22 @@ type Loading struct {
 // OwnModel is a model that a trainer builds itself.
 type OwnModel struct {
 	Type string // as config.json has it
-	// Tokens is the vocabulary of one from scratch, and DataTokens that of data that is
-	// known by name.
-	Tokens     int
+	// Tokens is the vocabulary of a model that is trained from scratch.
+	Tokens int
+	// DataTokens is the vocabulary of datasets that are known by name.
 	DataTokens map[string]int
-	// Loads is the weights that one may begin with instead, by name.
-	Loads                         map[string]Shape
-	LoadedTokens, LoadedPositions int // what those have
+	// Loads is the weights that training may begin with instead, by name.
+	Loads           map[string]Shape
+	LoadedTokens    int // the vocabulary of those
+	LoadedPositions int // and the tokens that they take
 }
 
-// Shape is the size of a transformer: its layers, its attention heads and the width of its hidden states.
-type Shape struct{ Layers, Heads, Channels int }
+// Shape is the size of a transformer.
+type Shape struct {
+	Layers   int // transformer blocks
+	Heads    int // attention heads of a layer
+	Channels int // the width of hidden states
+}
 
 // ComputeRule says where the type of products with quantized weights comes from.
 type ComputeRule string

@@ -2,14 +2,14 @@
 
 package systems
 
-// Side says whether the run takes less or more than figures that leave something out.
-type Side string
+// Deviation says whether the run takes less or more than figures that leave something out.
+type Deviation string
 
-// The sides.
+// The deviations.
 const (
-	takesLess   Side = "this is not counted, so the run takes less"
-	takesMore   Side = "this is not counted, so the run takes more"
-	takesEither Side = "this is not counted, so the run may take more or less"
+	takesLess   Deviation = "this is not counted, so the run takes less"
+	takesMore   Deviation = "this is not counted, so the run takes more"
+	takesEither Deviation = "this is not counted, so the run may take more or less"
 )
 
 // less is a switch that saves memory which is counted.

@@ -14,13 +14,13 @@ import (
 type layerIndex struct {
 	last map[string]int // by path: the last layer that writes it down
 	// refer are layers with aliases and merge keys, through which a path leads that is
-	// not written down. They are asked one by one; mostReferring of them.
+	// not written down. They are asked one by one; maxReferring of them.
 	refer []int
 }
 
 const (
-	mostReferring  = 16
-	mostReferences = 2_000 // values of such a layer: to ask it takes a look at each
+	maxReferring  = 16
+	maxReferences = 2_000 // values of such a layer: to ask it takes a look at each
 )
 
 // newLayerIndex goes through the layers of a tree.
@@ -34,7 +34,7 @@ func newLayerIndex(layers []Layer) *layerIndex {
 			x.last[pathKey(l.Mount.Join(v.Path...))] = i
 			return true
 		})
-		if refers && n <= mostReferences && len(x.refer) < mostReferring {
+		if refers && n <= maxReferences && len(x.refer) < maxReferring {
 			x.refer = append(x.refer, i)
 		}
 	}

@@ -25,8 +25,8 @@ func (t Tree) Expand(pattern string) []doc.Path {
 	return paths
 }
 
-// mostItems limits the items of a list that are searched.
-const mostItems = 1000
+// maxItems limits the items of a list that are searched.
+const maxItems = 1000
 
 func (t Tree) step(p doc.Path, step string) []doc.Path {
 	if step != "*" {
@@ -40,7 +40,7 @@ func (t Tree) step(p doc.Path, step string) []doc.Path {
 		return nil
 	}
 	var out []doc.Path
-	for i := range min(list.Value.Len, mostItems) {
+	for i := range min(list.Value.Len, maxItems) {
 		out = append(out, p.Join(strconv.Itoa(i)))
 	}
 	return out

@@ -56,10 +56,10 @@ var ErrAbsent = errors.New("not there")
 // Find is the value at a path, interpolations followed.
 func (t Tree) Find(p doc.Path) (Place, error) { return t.follow(p, nil) }
 
-const mostHops = 16
+const maxHops = 16
 
 func (t Tree) follow(p doc.Path, through []string) (Place, error) {
-	if len(through) > mostHops {
+	if len(through) > maxHops {
 		return Place{}, fmt.Errorf("%s forms a cycle: %s", p, strings.Join(through[:3], ", "))
 	}
 	found, err := t.Stands(p)

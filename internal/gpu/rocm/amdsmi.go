@@ -17,8 +17,10 @@ import (
 // Run runs a program and returns what it wrote to standard output.
 type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
 
-// AMDSMI asks the program amd-smi, which Run starts.
-type AMDSMI struct{ Run Run }
+// AMDSMI asks the program amd-smi.
+type AMDSMI struct {
+	Run Run // starts the program
+}
 
 // Name is the name of the source in messages.
 func (AMDSMI) Name() string { return "amd-smi" }

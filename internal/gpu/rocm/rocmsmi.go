@@ -14,8 +14,10 @@ import (
 	"snug/internal/gpu"
 )
 
-// ROCmSMI asks the program rocm-smi, the predecessor of amd-smi, which Run starts.
-type ROCmSMI struct{ Run Run }
+// ROCmSMI asks the program rocm-smi, the predecessor of amd-smi.
+type ROCmSMI struct {
+	Run Run // starts the program
+}
 
 // Name is the name of the source in messages.
 func (ROCmSMI) Name() string { return "rocm-smi" }

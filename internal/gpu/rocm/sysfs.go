@@ -15,9 +15,10 @@ import (
 	"snug/internal/gpu"
 )
 
-// Sysfs reads the files of the kernel's amdgpu driver, which needs no program. Root is the file system at
-// /.
-type Sysfs struct{ Root fs.FS }
+// Sysfs reads the files of the kernel's amdgpu driver, which needs no program.
+type Sysfs struct {
+	Root fs.FS // the file system at /
+}
 
 // Name is the name of the source in messages.
 func (Sysfs) Name() string { return "/sys/class/drm" }

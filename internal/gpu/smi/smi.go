@@ -17,8 +17,10 @@ import (
 // Run runs a program and returns what it wrote to standard output.
 type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
 
-// Source asks the program nvidia-smi, which Run starts.
-type Source struct{ Run Run }
+// Source asks the program nvidia-smi.
+type Source struct {
+	Run Run // starts the program
+}
 
 // Name is the name of the source in messages.
 func (Source) Name() string { return "nvidia-smi" }

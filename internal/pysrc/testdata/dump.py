@@ -1,6 +1,7 @@
 # Writes the trees that CPython makes of files, in the form of dump_test.go. The paths
 # come on standard input, one a line. For each file: its path and a word ("tree", "bad"
-# or "skip"), then its statements, one a line, then an empty line.
+# or "skip"), then its statements, one a line, then an empty line. Strings that may have
+# characters by their name are written <named>.
 import ast, io, sys, tokenize, unicodedata, warnings
 
 OPS = {
@@ -11,7 +12,7 @@ OPS = {
     "IsNot": "is not", "In": "in", "NotIn": "not in",
 }
 KINDS = {"ListComp": "list", "SetComp": "set", "DictComp": "dict", "GeneratorExp": "generator"}
-WORD = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ")
+WORD = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 BYTES = [chr(c) if c in WORD else "%%%02x" % c for c in range(256)]
 
 
@@ -33,30 +34,23 @@ def number(value):
 
 class Dump:
     def __init__(self, source):
-        self.source = source
         self.lines = source.split("\n")
         self.has_named = "\\N{" in source
         self.unplaced = 0
         self.unnamed = 0
 
     def named(self, node):
-        """Whether a literal has characters by their name, which stay as they are written."""
-        if not self.has_named or not any("\\N{" in l for l in self.lines[node.lineno - 1 : node.end_lineno]):
-            return False
-        return "\\N{" in ast.get_source_segment(self.source, node)
+        """Whether a literal may have characters by their name, which we leave as they are."""
+        return self.has_named and any("\\N{" in l for l in self.lines[node.lineno - 1 : node.end_lineno])
 
     def quote(self, node):
-        if type(node.value) is str:
-            text = node.value
-            if self.unnamed or "\\N{" in text or self.unplaced == 0 and self.named(node):
-                return "<named>"
-            if not text.isascii():
-                text = "".join(["\ufffd" if 0xD800 <= ord(c) < 0xE000 else c for c in text])
-            data = text.encode()
-        else:
-            data = node.value
-            if b"\\N{" in data:
-                return "<named>"
+        if self.unnamed or self.unplaced == 0 and self.named(node):
+            return "<named>"
+        data = node.value
+        if type(data) is str:
+            if not data.isascii():
+                data = "".join(["\ufffd" if 0xD800 <= ord(c) < 0xE000 else c for c in data])
+            data = data.encode()
         return '"' + "".join([BYTES[c] for c in data]) + '"'
 
     def open(self, node, *words):
@@ -282,6 +276,8 @@ def dump(path, out):
     out.write(path + "\ntree\n" + "".join(lines) + "\n")
 
 
+if sys.version_info < (3, 9):
+    sys.exit("Python 3.9 or newer is needed: older trees have other nodes")
 warnings.simplefilter("ignore")
 sys.setrecursionlimit(5000)
 sys.stdout.reconfigure(encoding="utf-8", newline="\n")

@@ -135,7 +135,7 @@ class _Accelerator:
 
     def clip_grad_norm_(self, parameters, max_norm, norm_type=2):
         self.unscale_gradients()
-        return _grad_norm(list(parameters))
+        return _grad_norm(list(parameters), max_norm)
 
     def gather(self, tensor):
         return tensor

@@ -320,7 +320,7 @@ class Trainer:
             self.current_gradient_accumulation_steps = len(batch_samples)
             for i, inputs in enumerate(batch_samples):
                 step += 1
-                if 3 <= i < len(batch_samples) - 1:
+                if 3 <= i < len(batch_samples) - 1 and _repeats():
                     continue  # as the micro-batch before it
                 do_sync_step = (step + 1) % accumulation == 0 or (step + 1) == steps_in_epoch
                 self.accelerator.sync_gradients = do_sync_step

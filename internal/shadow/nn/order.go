@@ -72,6 +72,31 @@ func (b *Builder) ParametersInsideOut() []*shadow.Tensor {
 // ToCard is model.to("cuda"): modules inside out, a module's buffers after its parameters. A buffer follows
 // the parameter that was made before it.
 func (b *Builder) ToCard() {
+	after := b.buffersAfter()
+	fill(after[nil])
+	for _, p := range b.ParametersInsideOut() {
+		p.Fill()
+		fill(after[p])
+	}
+}
+
+// CopyToCard is copy.deepcopy of a model on the card: a module's own tensors before those inside it. A buffer
+// is copied by its storage, for which an empty tensor is made first and given it.
+func (b *Builder) CopyToCard() {
+	after := b.buffersAfter()
+	for _, p := range append([]*shadow.Tensor{nil}, b.Parameters()...) {
+		if p != nil {
+			p.Fill()
+		}
+		for _, t := range after[p] {
+			t.Fill()
+			b.W.Scratch(t.DType().Bytes())
+		}
+	}
+}
+
+// buffersAfter is the buffers by the parameter that was made before them.
+func (b *Builder) buffersAfter() map[*shadow.Tensor][]*shadow.Tensor {
 	after := map[*shadow.Tensor][]*shadow.Tensor{}
 	var last *shadow.Tensor
 	for _, t := range b.made {
@@ -81,11 +106,7 @@ func (b *Builder) ToCard() {
 			after[last] = append(after[last], t)
 		}
 	}
-	fill(after[nil])
-	for _, p := range b.ParametersInsideOut() {
-		p.Fill()
-		fill(after[p])
-	}
+	return after
 }
 
 func fill(ts []*shadow.Tensor) {

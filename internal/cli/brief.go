@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"snug/internal/term"
+)
+
+// Messages quote the user's files, in which a value may be as long as the file may be. What is wrong is at
+// the beginning of a message and what to do at its end, so both are kept.
+const (
+	maxMessage = 2000 // bytes of a message
+	keptHead   = 1200 // of one that is longer
+	keptTail   = 600
+)
+
+// brief is a message without the middle of what is too long to read.
+func brief(text string) string {
+	if len(text) <= maxMessage {
+		return text
+	}
+	head, tail := keptHead, len(text)-keptTail
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s [... %s bytes left out ...] %s", text[:head], term.Count(tail-head), text[tail:])
+}
+
+// briefly is brief for each of some messages.
+func briefly(texts []string) []string {
+	out := make([]string, 0, len(texts))
+	for _, t := range texts {
+		out = append(out, brief(t))
+	}
+	return out
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import "path/filepath"
+
+// Inside reports whether a file is inside a folder when all links are followed. A name is relative to the
+// folder or absolute.
+func Inside(folder, name string) bool {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(folder, name)
+	}
+	rel, err := filepath.Rel(resolved(folder), resolved(name))
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// resolved is an absolute name without links. Of a file that does not exist, the part that exists counts.
+func resolved(name string) string {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return name
+	}
+	if target, err := filepath.EvalSymlinks(abs); err == nil {
+		return target
+	}
+	parent := filepath.Dir(abs)
+	if parent == abs {
+		return abs
+	}
+	return filepath.Join(resolved(parent), filepath.Base(abs))
+}

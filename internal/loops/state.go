@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loops
+
+// state is a hash of everything that decides what the allocator does next. Retries are not part of it,
+// but a stretch with retries is not skipped.
+type state struct{ segments, retries uint64 }
+
+// state sums up all segments, in whichever order.
+func (p *Player) state() state {
+	x := state{segments: p.held, retries: p.retries}
+	for i := range p.segs {
+		if s := &p.segs[i]; s.set != none {
+			sum := p.sum(s)
+			if s.void {
+				sum = sumOf(freeMark(0), p.size(s))
+			}
+			x.segments += scatter(scatter(s.addr*31+uint64(s.set)) ^ sum)
+		}
+	}
+	return x
+}

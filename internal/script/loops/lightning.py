@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# A LightningModule around a model of transformers.
+import lightning as L
+import torch
+from snug import loader, settings
+from transformers import AutoModelForCausalLM
+
+
+class LanguageModel(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.model = AutoModelForCausalLM.from_pretrained("the model")
+
+    def training_step(self, batch, batch_idx):
+        outputs = self.model(**batch)
+        self.log("train_loss", outputs.loss)
+        return outputs.loss
+
+    def configure_optimizers(self):
+        return torch.optim.AdamW(self.parameters())
+
+
+precision = {"amp-bf16": "bf16-mixed", "amp-fp16": "16-mixed", "bf16": "bf16-true", "fp16": "16-true"}.get(settings.precision, "32-true")
+trainer = L.Trainer(precision=precision, gradient_clip_val=1.0 if settings.clip else None, accumulate_grad_batches=settings.accumulation)
+trainer.fit(LanguageModel(), loader)

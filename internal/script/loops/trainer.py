@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# transformers' Trainer, with the arguments that a setup gives.
+from snug import loader, settings
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+args = TrainingArguments(
+    output_dir="out",
+    per_device_train_batch_size=settings.batch,
+    gradient_accumulation_steps=settings.accumulation,
+    gradient_checkpointing=settings.checkpointing,
+    max_grad_norm=1.0 if settings.clip else 0.0,
+    bf16=settings.precision == "amp-bf16",
+    fp16=settings.precision == "amp-fp16",
+)
+model = AutoModelForCausalLM.from_pretrained("the model")
+trainer = Trainer(model=model, args=args, train_dataset=loader.dataset)
+trainer.train()

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"embed"
+	"fmt"
+
+	"snug/internal/pysrc"
+)
+
+//go:embed loops
+var loops embed.FS
+
+// Named is a loop that is known by name: a short script of ours, written as such scripts are.
+func Named(name string) (*pysrc.File, error) {
+	path := "loops/" + name + ".py"
+	src, err := loops.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the loop %q is not known", name)
+	}
+	return pysrc.Parse(path, src)
+}
+
+// ourNames is the module that loops known by name import: settings, which the setup gives, and loader, which
+// gives training batches.
+func (in *interpreter) ourNames() *scope {
+	s := &scope{file: in.File, isModule: true}
+	s.globals = s
+	settings := &dict{record: true}
+	for name, v := range in.Settings {
+		settings.set(name, v)
+	}
+	s.vars.set("settings", settings)
+	s.vars.set("loader", &loader{of: unknown{}, batch: in.Batch, size: -1})
+	return s
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"snug/internal/files"
+	"snug/internal/pysrc"
+	"snug/internal/spelling"
+)
+
+// StepLoop is the loop that a setup has if it names none: a step in a function of its own, whose names end
+// with it.
+const StepLoop = "step"
+
+// Loops are the loops that are known by name; any other is read from a Python file.
+var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric"}
+
+// Bounds of the Python files that a loop is read from.
+const (
+	maxLoopFile    = 1 << 20
+	maxLoopModules = 200
+)
+
+// Script is a training script that a loop is read from, or the one of a loop known by name.
+type Script struct {
+	Name string      // of a loop known by name, else ""
+	File *pysrc.File // of any other
+	Args []string    // of the script's command line
+	// Import reads a module beside the script; fs.ErrNotExist where there is none.
+	Import func(module string) (*pysrc.File, error)
+
+	noted sync.Mutex
+	notes []string
+}
+
+// Note remembers what of the script is not followed. Each run of it finds the same.
+func (x *Script) Note(notes []string) {
+	x.noted.Lock()
+	x.notes = notes
+	x.noted.Unlock()
+}
+
+// Notes is what of the script is not followed, once it was; none where there is no script.
+func (x *Script) Notes() []string {
+	if x == nil {
+		return nil
+	}
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.notes
+}
+
+// readLoop finds the loop that the setup names.
+func (s *Setup) readLoop(from Source) error {
+	words := strings.Fields(s.Loop)
+	switch {
+	case len(words) == 0:
+		return nil
+	case slices.Contains(Loops, s.Loop):
+		s.Script = &Script{Name: s.Loop}
+		return nil
+	case !strings.HasSuffix(words[0], ".py"):
+		return Wrong("{loop} %q is not known%s", s.Loop, spelling.Hint(s.Loop, Loops, "; known: "+strings.Join(Loops, ", ")+", or the Python file that has the loop"))
+	case from.Open == nil:
+		return Wrong("{loop} %s is a file, and none can be read here", words[0])
+	}
+	path := words[0]
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(from.Base, path)
+	}
+	f, err := parseLoop(from, path, words[0])
+	if err != nil {
+		return Wrong("{loop}: %v", err)
+	}
+	s.Script = &Script{File: f, Args: words[1:], Import: besides(from, filepath.Dir(path))}
+	return nil
+}
+
+// parseLoop reads a Python file; messages call it shown.
+func parseLoop(from Source, path, shown string) (*pysrc.File, error) {
+	in, err := from.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	src, err := files.ReadAll(in, maxLoopFile)
+	if err != nil {
+		return nil, Wrong("%s: %v", shown, err)
+	}
+	return pysrc.Parse(shown, src)
+}
+
+// besides reads the modules of a folder, each once.
+func besides(from Source, folder string) func(string) (*pysrc.File, error) {
+	read := 0
+	return func(module string) (*pysrc.File, error) {
+		name := filepath.FromSlash(strings.ReplaceAll(module, ".", "/"))
+		if !filepath.IsLocal(name) {
+			return nil, fs.ErrNotExist
+		}
+		for _, path := range []string{name + ".py", filepath.Join(name, "__init__.py")} {
+			f, err := parseLoop(from, filepath.Join(folder, path), path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if read++; read > maxLoopModules {
+				return nil, fs.ErrNotExist
+			}
+			return f, err
+		}
+		return nil, fs.ErrNotExist
+	}
+}
+
+// loopEvidence groups runs by their loop.
+func (s *Setup) loopEvidence() []string {
+	switch {
+	case s.Script == nil:
+		return nil
+	case s.Script.Name != "":
+		return []string{"loop " + s.Script.Name}
+	}
+	return []string{"loop read from a script"}
+}
