@@ -89,7 +89,7 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 		p.loops = made.loops.Len()
 	}
 	if v, opt, err := settingsOf(s); err == nil && made.loops != nil && loops.Suits(v, opt) {
-		p.PeakRequested = made.loops.PeakRequested(p.last) // the rest when it is asked for
+		p.PeakRequested = made.loops.PeakRequested(max(p.last, 0)) // the rest when it is asked for
 	} else if _, err := p.Peaks(); err != nil {
 		return nil, err
 	}

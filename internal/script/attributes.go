@@ -21,6 +21,9 @@ func (in *interpreter) getattr(o value, name string) value {
 		return in.instanceAttr(o, name)
 	case *class:
 		if v, _ := o.find(name); v != nil {
+			if fn, ok := v.(*function); ok && fn.ofClass {
+				return &method{self: o, fn: hold(fn).(*function)}
+			}
 			return hold(v)
 		}
 	case *super:

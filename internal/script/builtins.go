@@ -50,6 +50,7 @@ func init() {
 	registerParsers()
 	registerTrainer()
 	registerPEFT()
+	registerObjects()
 }
 
 func nothing(*interpreter, arguments) value { return nil }
@@ -341,6 +342,9 @@ func instanceOf(v, kind value) (yes, known bool) {
 		return ok && (o.class == c || o.class.derives(c.name)), true
 	}
 	name, _ := kind.(namespace)
+	if yes, known := objectOf(v, name); known {
+		return yes, true
+	}
 	switch name {
 	case "torch.Tensor":
 		_, card := v.(*shadow.Tensor)
@@ -351,7 +355,7 @@ func instanceOf(v, kind value) (yes, known bool) {
 		return ok, true
 	case "builtins.list":
 		l, ok := v.(*list)
-		return ok && !l.tuple, true
+		return ok && !l.tuple && !l.opaque, true
 	case "builtins.tuple":
 		l, ok := v.(*list)
 		return ok && l.tuple, true
@@ -490,8 +494,16 @@ func anyOf(want bool) func(*interpreter, arguments) value {
 }
 
 func typeOf(_ *interpreter, a arguments) value {
-	if o, ok := a.or(0, "", nil).(*instance); ok {
+	switch o := a.or(0, "", nil).(type) {
+	case *instance:
 		return o.class
+	case *dict:
+		return &dictType{record: o.record, batch: o.batch}
+	case *list:
+		if o.tuple {
+			return namespace("builtins.tuple")
+		}
+		return namespace("builtins.list")
 	}
 	return unknown{}
 }

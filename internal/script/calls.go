@@ -104,11 +104,10 @@ func (in *interpreter) callPartial(p *partial, args arguments) value {
 // callInstance is an object's __call__: a module's holds its arguments until its forward has returned.
 func (in *interpreter) callInstance(o *instance, args arguments) value {
 	for _, name := range []string{"__call__", "forward"} {
-		fn, owner := o.class.find(name)
-		if owner == nil {
+		m := in.instanceMethod(o, name)
+		if m == nil {
 			continue
 		}
-		m := in.methodOf(o, fn)
 		if name == "forward" {
 			for _, v := range append(append([]value(nil), args.pos...), args.named...) {
 				hold(v)
@@ -122,6 +121,17 @@ func (in *interpreter) callInstance(o *instance, args arguments) value {
 	in.noteTensors("a "+o.class.name, args)
 	args.drop()
 	return unknown{}
+}
+
+// instanceMethod is a method of an object, or what was set in its place; nil where it has neither.
+func (in *interpreter) instanceMethod(o *instance, name string) value {
+	if v, ok := o.attrs.get(name); ok && name == "forward" {
+		return hold(v)
+	}
+	if fn, owner := o.class.find(name); owner != nil {
+		return in.methodOf(o, fn)
+	}
+	return nil
 }
 
 // noteTensors says that what a call does with tensors is not followed, where it is given any.
@@ -191,6 +201,7 @@ func (in *interpreter) generator(f *function, s *scope) value {
 			in.scopes, in.depth = outer, depth
 			return v, ok
 		},
+		skip: func() bool { return s.skips() },
 		end: func() {
 			outer, depth := in.scopes, in.depth
 			stop()
@@ -322,7 +333,7 @@ func (in *interpreter) decorated(ds []pysrc.Expr, f *function) value {
 			f.ofClass = true
 		case "property", "cached_property":
 			f.name = "property " + f.name
-		case "no_grad", "inference_mode":
+		case "no_grad", "inference_mode", "enable_grad", "autocast":
 			f.body = []pysrc.Stmt{&pysrc.With{Pos: f.body[0].At(), Items: []pysrc.WithItem{{X: calledDecorator(ds[i])}}, Body: f.body}}
 		}
 	}

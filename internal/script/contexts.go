@@ -12,6 +12,7 @@ type contextValue struct {
 	autocast bool
 	dtype    shadow.DType // of autocast; None switches it off
 	grad     *bool        // whether gradients are recorded within
+	uncached bool         // autocast without its cache of weights
 }
 
 // withs is a with statement: one item, then the rest inside of it.
@@ -28,6 +29,14 @@ func (in *interpreter) withs(items []pysrc.WithItem, body []pysrc.Stmt) (sig sig
 		return sig
 	case *instance:
 		return in.withInstance(c, items, body)
+	case *iterator:
+		return in.withGenerator(c, items, body)
+	case string: // a device
+		was := in.device
+		in.device = deviceKind(c)
+		inner()
+		in.device = was
+		return sig
 	}
 	if items[0].As != nil {
 		in.store(items[0].As, hold(v))
@@ -41,6 +50,10 @@ func (c *contextValue) within(in *interpreter, body func()) {
 		was := in.World.GradEnabled()
 		in.World.SetGrad(*c.grad)
 		defer in.World.SetGrad(was)
+	}
+	if c.autocast && c.uncached {
+		in.World.AutocastUncached(c.dtype, body)
+		return
 	}
 	if c.autocast {
 		in.result.Autocasts = in.result.Autocasts || c.dtype != shadow.None
@@ -63,6 +76,21 @@ func (in *interpreter) withInstance(o *instance, items []pysrc.WithItem, body []
 	return sig
 }
 
+// withGenerator is a function with a yield under contextlib.contextmanager: it runs up to its yield, then the
+// block, then the rest of it.
+func (in *interpreter) withGenerator(it *iterator, items []pysrc.WithItem, body []pysrc.Stmt) signal {
+	entered, _ := it.next()
+	if items[0].As != nil {
+		in.store(items[0].As, entered)
+	} else {
+		drop(entered)
+	}
+	sig := in.withs(items[1:], body)
+	rest, _ := it.next()
+	drop(rest)
+	return sig
+}
+
 // callMethod calls a method of an object, where it has it.
 func (in *interpreter) callMethod(o *instance, name string, args ...value) value {
 	fn, owner := o.class.find(name)
@@ -80,7 +108,11 @@ func autocast(in *interpreter, a arguments) value {
 	if d, ok := a.or(1, "dtype", nil).(dtypeValue); ok {
 		dt = shadow.DType(d)
 	}
-	return in.autocastOf(dt, a.or(-1, "enabled", true))
+	c := in.autocastOf(dt, a.or(-1, "enabled", true))
+	if cached, ok := a.or(-1, "cache_enabled", nil).(bool); ok && !cached {
+		c.uncached = true
+	}
+	return c
 }
 
 // autocastCUDA is torch.cuda.amp.autocast(enabled, dtype).
@@ -92,7 +124,7 @@ func autocastCUDA(in *interpreter, a arguments) value {
 	return in.autocastOf(dt, a.or(0, "enabled", true))
 }
 
-func (in *interpreter) autocastOf(dt shadow.DType, enabled value) value {
+func (in *interpreter) autocastOf(dt shadow.DType, enabled value) *contextValue {
 	c := &contextValue{autocast: true, dtype: dt}
 	if dt == shadow.None {
 		c.dtype = in.Autocast

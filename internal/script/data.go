@@ -212,6 +212,9 @@ func (in *interpreter) samples(l *loader, n int) value {
 			}
 			return out
 		}
+		if len(d.items) > 0 && in.tells(d.items[0]) {
+			return in.sized(in.stacked(in.copied(d.items[0])), n)
+		}
 	case *instance:
 		if fn, owner := d.class.find("__getitem__"); owner != nil {
 			m := in.methodOf(d, fn)
@@ -244,6 +247,19 @@ func (in *interpreter) tells(v value) bool {
 		return true
 	}
 	return false
+}
+
+// copied is a sample that may be changed, part by part.
+func (in *interpreter) copied(v value) value {
+	switch v := v.(type) {
+	case *dict:
+		out := &dict{record: v.record}
+		in.merge(out, v)
+		return out
+	case *list:
+		return in.listOperation("*", v, 1)
+	}
+	return v
 }
 
 // stacked puts a batch's dimension in front of a sample's tensors.
@@ -383,6 +399,12 @@ func (in *interpreter) iterate(v value) *iterator {
 		return itemsOf(len(keys), func(i int) value { return hold(keys[i]) }, func() int { return len(keys) }, nil)
 	case sizeValue:
 		return itemsOf(len(v), func(i int) value { return v[i] }, func() int { return len(v) }, nil)
+	case *hostTensor:
+		if len(v.size) == 0 {
+			return nil
+		}
+		row := &hostTensor{size: v.size[1:], dtype: v.dtype}
+		return itemsOf(v.size[0], func(int) value { return row }, func() int { return v.size[0] }, nil)
 	case *instance:
 		return in.iterateInstance(v)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"snug/internal/pysrc"
+	"snug/internal/shadow"
 )
 
 // Bounds on what a script may do before it is given up.
@@ -35,6 +36,8 @@ type interpreter struct {
 	at         pysrc.Pos
 	first      int              // the batch size that the script gives its first loader
 	files      map[string]value // what torch.save has written
+	device     string           // where tensors are made if nothing else is said, "" for the host
+	dtype      shadow.DType     // what numbers are made in, None for float32
 }
 
 func newInterpreter(run Run) *interpreter {

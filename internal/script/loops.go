@@ -23,12 +23,12 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 	drop(over)
 	defer drop(it)
 	before, last := in.result.Updates, false
-	for i := 0; !last; i++ {
-		if in.enough(it, i, in.result.Updates-before) {
+	for i := 0; ; i++ {
+		if !last && in.enough(it, i, in.result.Updates-before) {
 			if it.skip == nil || !it.skip() {
 				return goOn
 			}
-			last = true
+			last = true // what is left is the last batch, and those that were fetched before it
 		}
 		v, ok := it.next()
 		if !ok {
@@ -42,7 +42,6 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 			return sig
 		}
 	}
-	return goOn
 }
 
 // enough reports whether a loop need not run turn i, after so many updates in it.
@@ -56,6 +55,8 @@ func (in *interpreter) enough(it *iterator, i, updates int) bool {
 	switch {
 	case it.whole:
 		return false
+	case in.Whole && it.size >= 0:
+		return i >= maxRange
 	case !it.data:
 		return updates >= 2*enoughUpdates && i >= 2 || updates >= enoughUpdates && i >= enoughTurns || i >= maxRange
 	case updates > 0:

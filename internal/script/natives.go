@@ -43,7 +43,7 @@ func (in *interpreter) callName(path string, a arguments) value {
 	case modelClass(path):
 		return in.newNetwork(a, false)
 	case strings.HasPrefix(path, "torch.optim.lr_scheduler."), strings.HasPrefix(path, "transformers.get_"), strings.HasPrefix(path, "transformers.optimization.get_"):
-		return unknown{}
+		return newScheduler(a)
 	case strings.HasPrefix(path, "torch.optim."):
 		return in.newOptimizer(path, a)
 	}
@@ -235,42 +235,21 @@ func stringMethod(s, name string, a arguments) value {
 	return unknown{}
 }
 
-// moduleMethod is a method that an object has from nn.Module, or from a base that is not known.
-func (in *interpreter) moduleMethod(o *instance, name string, a arguments) value {
-	name = strings.TrimPrefix(name, "super.")
-	switch name {
-	case "__init__", "register_buffer", "save_hyperparameters", "log", "log_dict", "print":
-		return nil
-	case "to", "cuda", "half", "bfloat16", "float", "train", "eval", "requires_grad_", "zero_grad", "gradient_checkpointing_enable":
-		for _, v := range o.attrs.vals {
-			if n, ok := v.(*network); ok {
-				drop(n.call(in, name, a))
-			}
-		}
-		return hold(o)
-	case "parameters", "named_parameters", "state_dict":
-		for _, v := range o.attrs.vals {
-			if n, ok := v.(*network); ok {
-				return n.call(in, name, a)
-			}
-		}
-		return &list{}
-	}
-	return unknown{}
-}
-
 // newNetwork is a model class called, or one of its from_… methods, which take the type that the config has.
 func (in *interpreter) newNetwork(a arguments, from bool) value {
-	n := &network{}
-	n.dtype = in.weightType(a)
-	if from && n.dtype == shadow.None {
+	n := &network{dtype: in.dtype, here: in.device == "cuda"}
+	if dt := in.weightType(a); dt != shadow.None {
+		n.dtype = dt
+	} else if from && in.Stored != shadow.None {
 		n.dtype = in.Stored
 	}
 	n.loading.Attention, _ = a.or(-1, "attn_implementation", "").(string)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		n.mode.NoCache = !cache
 	}
-	n.mode.Eval = false
+	if n.here {
+		n.there(in)
+	}
 	return n
 }
 

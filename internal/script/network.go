@@ -3,6 +3,7 @@
 package script
 
 import (
+	"cmp"
 	"strings"
 
 	"snug/internal/family"
@@ -14,11 +15,14 @@ import (
 type network struct {
 	refs
 	net      Net
+	here     bool // made on the card itself
 	dtype    shadow.DType
+	casted   shadow.DType // what it was cast to before it came onto the card
 	mode     Mode
 	copied   bool         // a copy whose parameters stay where they are made
 	autocast shadow.DType // that forward runs under by itself, with results in float32; None for none
 	loading  Loading      // how it is built
+	own      dict         // attributes that were set on it, such as another forward
 }
 
 // release keeps the parameters: a script that deletes its model ends.
@@ -37,23 +41,15 @@ func (c *configValue) attr(_ *interpreter, name string) (value, bool) {
 // there is the model on the card.
 func (n *network) there(in *interpreter) Net {
 	if n.net == nil {
-		n.prepare(in)
-		n.net = in.build(n.dtype, false)
+		n.net = in.build(Making{DType: n.dtype, Cast: n.casted, Here: n.here, Loading: n.loading})
 	}
 	return n.net
 }
 
-// prepare says how the model is built, where the script tells anything of it.
-func (n *network) prepare(in *interpreter) {
-	if in.Prepare == nil {
-		return
-	}
-	if err := in.Prepare(n.loading); err != nil {
-		in.fail("%v", err)
-	}
-}
-
 func (n *network) attr(in *interpreter, name string) (value, bool) {
+	if v, ok := n.own.get(name); ok {
+		return hold(v), true
+	}
 	switch name {
 	case "config":
 		return &configValue{of: n}, true
@@ -64,13 +60,14 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 	case "training":
 		return !n.mode.Eval, true
 	case "dtype":
-		return dtypeValue(n.dtype), true
+		return dtypeValue(cmp.Or(n.casted, n.dtype)), true
 	}
 	return nil, false
 }
 
 // set is model.name = v.
 func (n *network) set(_ *interpreter, name string, v value) {
+	n.own.set(name, hold(v))
 	if name == "use_cache" {
 		if on, ok := v.(bool); ok {
 			n.mode.NoCache = !on
@@ -90,7 +87,9 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	case "eval":
 		n.mode.Eval = true
 		return hold(n)
-	case "forward", "__call__":
+	case "forward":
+		return in.forwardNetwork(n, a)
+	case "__call__":
 		return in.callNetwork(n, a)
 	case "parameters":
 		return &list{items: n.parameters(in)}
@@ -169,14 +168,9 @@ func (n *network) move(in *interpreter, name string, a arguments) value {
 
 // cast changes the type of the parameters, on the card one by one.
 func (n *network) cast(_ *interpreter, dt shadow.DType) {
-	n.dtype = dt
-	if n.net == nil {
-		return
-	}
-	for _, p := range n.net.Parameters() {
-		if p.DType() != dt {
-			p.CastInPlace(dt)
-		}
+	n.casted = dt
+	if n.net != nil {
+		n.net.Cast(dt)
 	}
 }
 
@@ -205,8 +199,16 @@ func (n *network) state(in *interpreter) value {
 	return d
 }
 
-// callNetwork is model(…).
+// callNetwork is model(…): its forward, or the one that it was given instead.
 func (in *interpreter) callNetwork(n *network, a arguments) value {
+	if f, ok := n.own.get("forward"); ok {
+		return in.invoke(f, a.held())
+	}
+	return in.forwardNetwork(n, a)
+}
+
+// forwardNetwork runs the model's own forward.
+func (in *interpreter) forwardNetwork(n *network, a arguments) value {
 	net := n.there(in)
 	b, made := in.modelBatch(a)
 	mode := n.mode
@@ -296,7 +298,7 @@ func record(out family.Outputs) value {
 		d.set("last_hidden_state", out.Hidden)
 	}
 	if len(out.Cache) > 0 {
-		cache := &list{}
+		cache := &list{opaque: true}
 		for _, t := range out.Cache {
 			cache.items = append(cache.items, t)
 		}
@@ -325,8 +327,8 @@ func modelClass(path string) bool {
 }
 
 // build puts a model onto the card.
-func (in *interpreter) build(dt shadow.DType, copied bool) Net {
-	net, err := in.Build(dt, copied)
+func (in *interpreter) build(m Making) Net {
+	net, err := in.Build(m)
 	if err != nil {
 		panic(stopped{err})
 	}

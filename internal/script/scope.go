@@ -45,6 +45,17 @@ func (s *scope) leave() {
 	s.release()
 }
 
+// skips has the iterators that a generator goes through by itself go on to their last items.
+func (s *scope) skips() bool {
+	any := false
+	for _, v := range s.vars.vals {
+		if it, ok := v.(*iterator); ok && it.skip != nil && it.skip() {
+			any = true
+		}
+	}
+	return any
+}
+
 // lookup borrows the value of a name.
 func (s *scope) lookup(name string) (value, bool) {
 	for at := s; at != nil; at = at.parent {

@@ -22,6 +22,8 @@ import (
 type Net interface {
 	// Parameters lists them, frozen ones too, in the model's own order.
 	Parameters() []*shadow.Tensor
+	// Cast is model.to(dtype).
+	Cast(dtype shadow.DType)
 	// Call runs forward. Its results are the caller's.
 	Call(b family.Batch, mode Mode) family.Outputs
 	// LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
@@ -57,16 +59,14 @@ type Run struct {
 	Autocast     shadow.DType   // where the script leaves it open
 	Settings     map[string]any // the arguments of a trainer, where no command line gives them
 	Skips        int            // first updates that are left out, since scaled gradients overflow
+	Whole        bool           // every batch of loaders whose length is known is gone through
 
 	Causal bool         // the model's loss predicts the next token
 	Shifts bool         // transformers' Trainer counts its labels from the second token on
 	Stored shadow.DType // of the weights that from_pretrained reads; None where it is not known
 
-	// Build puts a model onto the card, in the type that the script names, or None: from the host, or as a
-	// copy of one that is there.
-	Build func(dtype shadow.DType, copied bool) (Net, error)
-	// Prepare says how the next model is built.
-	Prepare func(l Loading) error
+	// Build puts a model onto the card.
+	Build func(m Making) (Net, error)
 	// Adapt puts adapters into a model that is there.
 	Adapt func(n Net, a Adapters) error
 	// Mark is told what comes next.
@@ -75,6 +75,15 @@ type Run struct {
 	Import func(module string) (*pysrc.File, error)
 	// Stop ends the reading with its error.
 	Stop func() error
+}
+
+// Making says how a model is made.
+type Making struct {
+	DType  shadow.DType // as it is made; None where the setup says
+	Cast   shadow.DType // what it is cast to before it comes onto the card, if not None
+	Here   bool         // it is made on the card itself, as under a device's context
+	Copied bool         // it is a copy of one that is there
+	Loading
 }
 
 // Loading is what a script says of a model before it is built.

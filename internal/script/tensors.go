@@ -168,7 +168,7 @@ func init() {
 		"transpose": tensorTranspose, "permute": tensorPermute,
 		"unsqueeze": tensorDim((*shadow.Tensor).Unsqueeze), "squeeze": tensorSqueeze,
 		"flatten": tensorFlatten,
-		"argmax":  tensorArgmax, "max": tensorArgmax,
+		"argmax":  tensorArgmax, "max": tensorMax,
 		"backward": tensorBackward,
 		"softmax":  tensorSoftmax((*shadow.Tensor).Softmax), "log_softmax": tensorSoftmax((*shadow.Tensor).LogSoftmax),
 		"add": other("+"), "sub": other("-"), "mul": other("*"), "div": other("/"), "matmul": other("@"), "mm": other("@"),
@@ -176,9 +176,10 @@ func init() {
 		"add_": writes, "mul_": writes, "div_": writes, "sub_": writes, "copy_": writes, "zero_": writes, "fill_": writes,
 		"lerp_": writes, "clamp_": writes, "normal_": writes, "uniform_": writes,
 		"new_zeros": newLike, "new_ones": newLike,
-		"isnan": comparing("!="), "isinf": isInfinite, "clamp": clamped, "masked_fill_": maskedFillInPlace, "repeat": repeated, "new_full": newLike,
+		"isnan": comparing("!="), "isinf": isInfinite, "clamp": clamped, "masked_fill_": maskedFillInPlace, "new_full": newLike,
 		"masked_fill": maskedFill, "gather": gathers, "chunk": chunks, "expand": expands, "pow": scalar("**"),
 	}
+	registerTensorMethods()
 }
 
 func requiresGrad(_ *interpreter, t *shadow.Tensor, a arguments) value {
@@ -368,12 +369,31 @@ func tensorFlatten(_ *interpreter, t *shadow.Tensor, a arguments) value {
 	return t.Reshape(d...).Hold()
 }
 
-// tensorArgmax is argmax, or max over a dimension without the graph that it leaves.
+// tensorArgmax is t.argmax(dim).
 func tensorArgmax(_ *interpreter, t *shadow.Tensor, a arguments) value {
+	keep, _ := a.or(1, "keepdim", false).(bool)
 	if i, ok := a.or(0, "dim", nil).(int); ok {
-		return t.Argmax(i).Hold()
+		return t.Argmax(keep, i).Hold()
 	}
-	return t.Argmax().Hold()
+	return t.Argmax(false).Hold()
+}
+
+// tensorMax is t.max(dim), a pair, or the largest of all.
+func tensorMax(in *interpreter, t *shadow.Tensor, a arguments) value {
+	i, ok := a.or(0, "dim", nil).(int)
+	if !ok {
+		in.World.Op("max")
+		return in.World.Empty(shadow.Dims(), t.DType()).Hold()
+	}
+	if t.RequiresGrad() && in.World.GradEnabled() {
+		in.note("the gradient of max is not followed; what it keeps is not counted")
+	}
+	keep, _ := a.or(1, "keepdim", false).(bool)
+	values, indices := t.MaxDim(keep, i)
+	pair := &dict{record: true, batch: true}
+	pair.set("values", values.Hold())
+	pair.set("indices", indices.Hold())
+	return pair
 }
 
 func tensorSoftmax(f func(t *shadow.Tensor, dt shadow.DType) *shadow.Tensor) func(*interpreter, *shadow.Tensor, arguments) value {

@@ -95,7 +95,7 @@ func registerTorch() {
 		"torch.cat": concatenated(shadow.Cat), "torch.stack": concatenated(shadow.Stack), "torch.concat": concatenated(shadow.Cat),
 		"torch.log_softmax": onTensor("log_softmax"), "torch.nn.functional.log_softmax": onTensor("log_softmax"),
 		"torch.softmax": onTensor("softmax"), "torch.nn.functional.softmax": onTensor("softmax"),
-		"torch.argmax": onTensor("argmax"), "torch.mean": onTensor("mean"), "torch.sum": onTensor("sum"),
+		"torch.argmax": onTensor("argmax"), "torch.max": onTensor("max"), "torch.mean": onTensor("mean"), "torch.sum": onTensor("sum"),
 		"torch.exp": onTensor("exp"), "torch.sigmoid": onTensor("sigmoid"), "torch.tanh": onTensor("tanh"),
 		"peft.prepare_model_for_kbit_training": firstArgument,
 		"transformers.set_seed":                nothing, "gc.collect": nothing,
@@ -109,6 +109,7 @@ func isFalse(*interpreter, arguments) value { return false }
 
 func firstArgument(_ *interpreter, a arguments) value { return hold(a.or(0, "model", nil)) }
 
+// newDevice is torch.device(…), by the name of its kind.
 func newDevice(_ *interpreter, a arguments) value {
 	if s, ok := a.or(0, "", "cuda").(string); ok {
 		return s
@@ -146,7 +147,7 @@ func made(name string) func(*interpreter, arguments) value {
 		if t.size == nil {
 			return unknown{}
 		}
-		if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" {
+		if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" || !ok && in.device == "cuda" {
 			return in.onto(t)
 		}
 		return t
@@ -194,7 +195,7 @@ func newTensor(in *interpreter, a arguments) value {
 	if dt, ok := a.or(-1, "dtype", nil).(dtypeValue); ok {
 		t.dtype = shadow.DType(dt)
 	}
-	if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" {
+	if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" || !ok && in.device == "cuda" {
 		return in.onto(t)
 	}
 	return t
@@ -228,7 +229,10 @@ func randomSplit(_ *interpreter, a arguments) value {
 func clipNorm(in *interpreter, a arguments) value {
 	in.mark(Update)
 	in.result.Clips = true
-	train.ClipGradNorm(in.World, in.tensors(a.or(0, "parameters", nil)))
+	checked, _ := a.or(3, "error_if_nonfinite", false).(bool)
+	if norm := train.ClippedNorm(in.World, in.tensors(a.or(0, "parameters", nil)), checked); norm != nil {
+		return norm
+	}
 	return unknown{}
 }
 
@@ -408,8 +412,11 @@ func deepcopy(in *interpreter, a arguments) value {
 	if !ok {
 		return hold(v)
 	}
-	n.prepare(in)
-	return &network{net: in.build(n.dtype, true), dtype: n.dtype, mode: n.mode, copied: true}
+	if n.net == nil {
+		return &network{dtype: n.dtype, casted: n.casted, mode: n.mode, loading: n.loading}
+	}
+	net := in.build(Making{DType: n.dtype, Cast: n.casted, Copied: true, Loading: n.loading})
+	return &network{net: net, dtype: n.dtype, casted: n.casted, mode: n.mode, loading: n.loading, copied: true}
 }
 
 // savedTensor is a tensor as a file holds it.

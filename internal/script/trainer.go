@@ -16,28 +16,27 @@ import (
 
 func registerTrainer() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
-		"_note":                  noted,
-		"_no_context":            func(*interpreter, arguments) value { return &contextValue{} },
-		"_autocast_forward":      autocastForward,
-		"_neftune":               neftune,
-		"_liger":                 liger,
-		"_is_dict":               isDict,
-		"_accepts_loss_kwargs":   acceptsLossKwargs,
-		"_is_causal":             isCausal,
-		"_shifts_labels":         shiftsLabels,
-		"_decay_parameter_names": decayParameterNames,
-		"_trainer_optimizer":     trainerOptimizer,
-		"_place_states":          placeStates,
-		"_loaded_states":         loadedStates,
-		"_grad_norm":             gradNorm,
-		"_scaled_in_place":       scaledInPlace,
-		"_sum_of":                sumOf,
-		"_moved":                 movedTo,
-		"_first_rows":            firstRows,
-		"_batch_size":            rowsOf,
-		"_ceil":                  ceiling,
+		"no_context":            func(*interpreter, arguments) value { return &contextValue{} },
+		"autocast_forward":      autocastForward,
+		"neftune":               neftune,
+		"liger":                 liger,
+		"is_dict":               isDict,
+		"accepts_loss_kwargs":   acceptsLossKwargs,
+		"is_causal":             isCausal,
+		"shifts_labels":         shiftsLabels,
+		"decay_parameter_names": decayParameterNames,
+		"trainer_optimizer":     trainerOptimizer,
+		"place_states":          placeStates,
+		"loaded_states":         loadedStates,
+		"grad_norm":             gradNorm,
+		"scaled_in_place":       scaledInPlace,
+		"sum_of":                sumOf,
+		"moved":                 movedTo,
+		"first_rows":            firstRows,
+		"batch_size":            rowsOf,
+		"ceil":                  ceiling,
 	} {
-		natives["builtins."+name] = f
+		natives["snug."+name] = f
 	}
 	for _, name := range []string{"isnan", "isinf", "clamp"} {
 		natives["torch."+name] = onTensor(name)
@@ -46,13 +45,6 @@ func registerTrainer() {
 		return in.optimizerOver("adafactor", a.or(0, "params", nil))
 	}
 	registerSteps()
-}
-
-func noted(in *interpreter, a arguments) value {
-	if text, ok := a.or(0, "", "").(string); ok {
-		in.note("%s", text)
-	}
-	return nil
 }
 
 // autocastForward is what accelerate makes of model.forward: it runs under autocast, and what it returns in 16
@@ -147,7 +139,7 @@ func gradNorm(in *interpreter, a arguments) value {
 	if most, ok := number(a.or(1, "max_norm", nil)); ok && most < math.MaxFloat32 {
 		in.result.Clips = true
 	}
-	if t := train.GradNorm(in.World, in.tensors(a.or(0, "parameters", nil))); t != nil {
+	if t := train.ClippedNorm(in.World, in.tensors(a.or(0, "parameters", nil)), false); t != nil {
 		return t
 	}
 	return unknown{}

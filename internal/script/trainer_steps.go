@@ -16,20 +16,20 @@ const (
 
 func registerSteps() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
-		"_few_epochs":  epochs,
-		"_evaluated":   evaluated,
-		"_repeats":     repeats,
-		"_turns":       turns,
-		"_shapes_of":   shapesOf,
-		"_few_updates": updateSteps,
-		"_go_on_to":    goOnTo,
-		"_seek":        seeks,
-		"_take":        takes,
-		"_length":      lengthOrNone,
-		"_remainder":   remainder,
-		"_steps_of":    stepsOf,
+		"few_epochs":  epochs,
+		"evaluated":   evaluated,
+		"repeats":     countRepeated,
+		"turns":       turns,
+		"shapes_of":   shapesOf,
+		"few_updates": updateSteps,
+		"go_on_to":    goOnTo,
+		"seek":        seeks,
+		"take":        takes,
+		"length":      lengthOrNone,
+		"remainder":   remainder,
+		"steps_of":    stepsOf,
 	} {
-		natives["builtins."+name] = f
+		natives["snug."+name] = f
 	}
 }
 
@@ -73,8 +73,8 @@ func updateSteps(in *interpreter, a arguments) value {
 	return whole(out)
 }
 
-// repeats reports whether the micro-batch under way is one like those before it, and counts its backward pass.
-func repeats(in *interpreter, _ arguments) value {
+// countRepeated reports whether the micro-batch under way is one like those before it, and counts its backward pass.
+func countRepeated(in *interpreter, _ arguments) value {
 	if len(in.Lengths) > 0 {
 		return false
 	}

@@ -37,15 +37,6 @@ func maskedFillInPlace(in *interpreter, t *shadow.Tensor, a arguments) value {
 	return t.MaskedFillInPlace(m).Hold()
 }
 
-// repeated is t.repeat(n) of a tensor without dimensions.
-func repeated(in *interpreter, t *shadow.Tensor, a arguments) value {
-	n, ok := a.or(0, "", nil).(int)
-	if !ok || t.Dim() > 0 || len(a.pos) > 1 {
-		return in.lost(t, "repeat")
-	}
-	return t.Repeat(n).Hold()
-}
-
 // dimsAfter is how many dimensions an index names after its ellipsis.
 func dimsAfter(keys []value) int {
 	n, after := 0, false

@@ -63,8 +63,9 @@ func (r *refs) last() bool {
 // list is a list, a tuple or a set.
 type list struct {
 	refs
-	items []value
-	tuple bool
+	items  []value
+	tuple  bool
+	opaque bool // a Cache of transformers, which is not a list to those who ask
 }
 
 func (l *list) release() {
@@ -316,6 +317,17 @@ type arguments struct {
 func (a arguments) drop() {
 	dropAll(a.pos)
 	dropAll(a.named)
+}
+
+// held is the arguments with references of their own.
+func (a arguments) held() arguments {
+	for _, v := range a.pos {
+		hold(v)
+	}
+	for _, v := range a.named {
+		hold(v)
+	}
+	return a
 }
 
 // get borrows an argument by its place or its name; i is -1 where it has only a name.

@@ -7,6 +7,7 @@ package shadow
 type castCache struct {
 	of    map[*Tensor]*Tensor
 	order []*Tensor
+	off   bool // cache_enabled=False
 }
 
 // withAutocast runs body under torch.autocast; None leaves everything as it is.
@@ -25,12 +26,22 @@ func (w *World) withAutocast(dt DType, body func()) {
 // Autocast runs body under torch.autocast with the given type.
 func (w *World) Autocast(dt DType, body func()) { w.withAutocast(dt, body) }
 
+// AutocastUncached is Autocast with cache_enabled=False: a weight is cast at each use.
+func (w *World) AutocastUncached(dt DType, body func()) {
+	was := w.casts.off
+	w.withAutocast(dt, func() {
+		w.casts.off = true
+		body()
+		w.casts.off = was
+	})
+}
+
 // AutocastType is the type that torch.autocast casts to, None outside of it.
 func (w *World) AutocastType() DType { return w.autocast }
 
 func (w *World) clearCasts() {
 	order := w.casts.order
-	w.casts = castCache{}
+	w.casts = castCache{off: w.casts.off}
 	for _, t := range order {
 		t.Drop()
 	}
@@ -43,7 +54,7 @@ func (w *World) toAutocastType(t *Tensor) *Tensor {
 	if t == nil || w.autocast == None || !t.dtype.Floating() || t.dtype == w.autocast || t.dtype == Float64 {
 		return t
 	}
-	if !t.leaf || t.dtype != Float32 || !t.requiresGrad {
+	if w.casts.off || !t.leaf || t.dtype != Float32 || !t.requiresGrad {
 		return t.cast(w.autocast)
 	}
 	if c := w.casts.of[t]; c != nil {

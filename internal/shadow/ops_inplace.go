@@ -53,12 +53,3 @@ func (t *Tensor) SumAs(dt DType, keep bool, dims ...int) *Tensor {
 	})
 	return n.result(out, t)
 }
-
-// Repeat is t.repeat(n) of a number.
-func (t *Tensor) Repeat(n int) *Tensor {
-	t.w.Op("repeat")
-	out := t.w.Empty(Dims(n), t.dtype)
-	t.w.Launch(out, t)
-	dropTemporaries(t)
-	return out
-}

@@ -41,7 +41,7 @@ func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 	t.w.Op(op)
 	out := t.w.Empty(size, dt)
 	var wide *storage
-	if dt != t.dtype && !t.dtype.Floating() && dt != Bool { // whole numbers are widened in a copy
+	if dt != t.dtype && !t.dtype.Floating() && dt != Bool && op != "argmax" { // whole numbers are widened in a copy
 		wide = t.w.alloc(uint64(t.Numel()) * dt.Bytes())
 	}
 	from := t.dtype
@@ -89,16 +89,6 @@ func reductionOf(op string, dt DType) kernel.Reduction {
 	return kernel.ReduceSum(int(dt.Bytes()))
 }
 
-// Argmax is t.argmax(dim), or over all dimensions where none is given.
-func (t *Tensor) Argmax(dims ...int) *Tensor {
-	if len(dims) == 0 {
-		dims = allDims(t.size)
-	}
-	out := t.reduce("argmax", dims, false, Int64)
-	dropTemporaries(t)
-	return out
-}
-
 // Mean is t.mean(dims). Its gradient is the incoming one, expanded and divided.
 func (t *Tensor) Mean(keep bool, dims ...int) *Tensor {
 	n := t.w.record("MeanBackward1", t)
@@ -134,6 +124,29 @@ func (t *Tensor) All() *Tensor {
 	out := t.reduce("all", allDims(t.size), false, Bool)
 	dropTemporaries(t)
 	return out
+}
+
+// Argmax is t.argmax(dim, keepdim), over all dimensions if none is given.
+func (t *Tensor) Argmax(keep bool, dims ...int) *Tensor {
+	if len(dims) == 0 {
+		dims = allDims(t.size)
+	}
+	out := t.reduce("argmax", dims, keep, Int64)
+	dropTemporaries(t)
+	return out
+}
+
+// MaxDim is t.max(dim) outside of the graph: the values and their indices.
+func (t *Tensor) MaxDim(keep bool, dim int) (values, indices *Tensor) {
+	size := t.size.Remove(t.size.at(dim))
+	if keep {
+		size = t.size.With(t.size.at(dim), 1)
+	}
+	t.w.Op("max")
+	values, indices = t.w.Empty(size, t.dtype).Hold(), t.w.Empty(size, Int64).Hold()
+	t.w.reduceScratch(kernel.ReduceIndex, t, t.dtype, []int{dim}, t.dtype)
+	dropTemporaries(t)
+	return values.loosen(), indices.loosen()
 }
 
 // Norm is torch.linalg.vector_norm(t, dim=dims), over all dimensions if none is given. It records nothing

@@ -32,9 +32,8 @@ func (r *run) follow() error {
 		World: r.w, File: file, Args: s.Script.Args, Import: s.Script.Import,
 		Batch: s.Batch, Seq: s.Seq, Lengths: slices.Concat(r.tokens...), Fields: fields, Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
-		Build: r.build, Mark: r.markPhase, Stop: r.o.Stop, Adapt: r.adapt,
-		Prepare: func(l script.Loading) error { r.s = s; return r.prepare(l) },
-		Causal:  r.causal(), Shifts: r.shifts(), Stored: r.stored(),
+		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
+		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(),
 	}
 	if s.Optimizer != "adamw" {
 		how.Optimizer = s.Optimizer
@@ -110,19 +109,23 @@ func (r *run) fields() (out []script.Field, err error) {
 }
 
 // build loads a model for the script. The first one is the run's own.
-func (r *run) build(dt shadow.DType, copied bool) (script.Net, error) {
+func (r *run) build(m script.Making) (script.Net, error) {
 	was := r.builder
-	r.weights = dt
+	r.weights, r.here = m.DType, m.Here
+	defer func() { r.here = false }()
 	if err := r.loadModel(); err != nil {
 		return nil, err
 	}
+	if m.Cast != shadow.None {
+		r.builder.Convert(m.Cast)
+	}
 	switch {
-	case r.hosted() && copied:
+	case r.hosted() && m.Copied:
 		r.builder.CopyToCard()
 	case r.hosted():
 		r.builder.ToCard()
 	}
-	n := &net{r: r, model: r.model, builder: r.builder, params: r.builder.Parameters()}
+	n := &net{r: r, model: r.model, params: r.builder.Parameters(), builder: r.builder}
 	if was != nil {
 		r.builder = was
 	}
@@ -130,15 +133,18 @@ func (r *run) build(dt shadow.DType, copied bool) (script.Net, error) {
 }
 
 // hosted reports whether the model is made in the host's memory, as from_config and from_pretrained do.
-func (r *run) hosted() bool { return r.calling != nil && r.s.Quantization == nil }
+func (r *run) hosted() bool { return !r.here && r.calling != nil && r.s.Quantization == nil }
 
 // net is a model that a script calls.
 type net struct {
 	r       *run
 	model   family.Model
-	builder *nn.Builder
 	params  []*shadow.Tensor
+	builder *nn.Builder
 }
+
+// Cast is model.to(dtype) on the card.
+func (n *net) Cast(dt shadow.DType) { n.builder.Convert(dt) }
 
 // Embedding reports whether a parameter is the table of an nn.Embedding.
 func (n *net) Embedding(p *shadow.Tensor) bool { return n.builder.OfEmbedding(p) }

@@ -50,6 +50,18 @@ var attentions = map[string]string{
 	"eager": "eager", "sdpa": "sdpa", "flash_attention_2": "flash", "flash_attention_3": "flash", "kernels-community/flash-attn2": "flash",
 }
 
+// maker builds the models of a script: each as the setup has it, with what the script says.
+func (r *run) maker() func(m script.Making) (script.Net, error) {
+	base := r.s
+	return func(m script.Making) (script.Net, error) {
+		r.s = base
+		if err := r.prepare(m.Loading); err != nil {
+			return nil, err
+		}
+		return r.build(m)
+	}
+}
+
 // prepare sets how the next model of the script is built.
 func (r *run) prepare(l script.Loading) error {
 	s := *r.s

@@ -91,7 +91,7 @@ func (p program) setup(t testing.TB) *setup.Setup {
 // followed reports whether the program's libraries are followed.
 func followed(p program) bool {
 	folder, _, _ := strings.Cut(p.Program, "/")
-	return folder == "plain" || folder == "trainer" || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)
+	return slices.Contains([]string{"plain", "trainer", "accelerate", "lightning", "fabric"}, folder) || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)
 }
 
 func TestLoops(t *testing.T) {
@@ -160,7 +160,7 @@ func TestRecordedLoops(t *testing.T) {
 			want := afterConstant(moments(d.Trace, func(event int) string { return frames(rec, d, event) }))
 			s := p.setup(t)
 			want = beforePrinting(want)
-			got := simulatedWith(t, s, Options{})
+			got := simulatedWith(t, s, Options{Whole: true})
 			compare(t, got[:len(got)-1], want[:len(want)-1]) // without what the end of the process frees
 		})
 	}

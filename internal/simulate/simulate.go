@@ -59,6 +59,7 @@ type Options struct {
 	Model       Maker                            // builds a model in place of the setup's, if set
 	Folds       bool                             // long loops stay folded in the result
 	MaxEvents   int                              // events that the run may have, folded where that is so; 0 for any
+	Whole       bool                             // every batch that a script's loader has is run, for a comparison with a recording
 	Stop        func() error                     // asked before each micro-batch; its error ends the run; nil is to go on
 }
 
@@ -94,6 +95,7 @@ type run struct {
 	tokens  [][]int                          // of each micro-batch of each step, where they vary
 	opening map[family.Shape]*shadow.Passage // the first micro-batch of that shape, which every such step begins with
 	calling *family.Calling                  // how the model is called, where a script calls it
+	here    bool                             // the script makes its model on the card
 	weights shadow.DType                     // of the model that the script loads; None where the setup says
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the Trainer uses of accelerate's Accelerator (accelerate 1.15)."""
+import snug
 import torch
 
 
@@ -20,13 +21,13 @@ class DataLoaderShard:
 
     def __iter__(self):
         self.accelerator.end_of_dataloader = False
-        self.accelerator.remainder = _remainder(self.base_dataloader)
+        self.accelerator.remainder = snug.remainder(self.base_dataloader)
         dataloader_iter = iter(self.base_dataloader)
         current_batch = next(dataloader_iter, None)
         if current_batch is None:
             return
         while True:
-            current_batch = _moved(current_batch, "cuda")
+            current_batch = snug.moved(current_batch, "cuda")
             next_batch = next(dataloader_iter, None)
             if next_batch is None:
                 self.accelerator.end_of_dataloader = True
@@ -34,7 +35,7 @@ class DataLoaderShard:
                 break
             yield current_batch
             if self.left is not None:
-                next_batch = _seek(dataloader_iter, self.left)
+                next_batch = snug.seek(dataloader_iter, self.left)
                 self.left = None
             current_batch = next_batch
 
@@ -44,7 +45,7 @@ class AcceleratedOptimizer:
     def __init__(self, optimizer, scaler=None):
         self.optimizer = optimizer
         self.scaler = scaler
-        _place_states(self.optimizer)
+        snug.place_states(self.optimizer)
 
     @property
     def param_groups(self):
@@ -103,7 +104,7 @@ class _Accelerator:
     def prepare_model(self, model, device_placement=None, evaluation_mode=False):
         self._models.append(model)
         if self.native_amp:
-            _autocast_forward(model, torch.float16 if self.mixed_precision == "fp16" else torch.bfloat16)
+            snug.autocast_forward(model, torch.float16 if self.mixed_precision == "fp16" else torch.bfloat16)
         model.to(self.device)
         return model
 
@@ -135,7 +136,7 @@ class _Accelerator:
 
     def clip_grad_norm_(self, parameters, max_norm, norm_type=2):
         self.unscale_gradients()
-        return _grad_norm(list(parameters), max_norm)
+        return snug.grad_norm(list(parameters), max_norm)
 
     def gather(self, tensor):
         return tensor
@@ -143,7 +144,7 @@ class _Accelerator:
     def gather_for_metrics(self, input_data, use_gather_object=False):
         data = self.gather(input_data)
         if self.end_of_dataloader and self.remainder > 0:
-            return _first_rows(data, self.remainder)
+            return snug.first_rows(data, self.remainder)
         return data
 
     def pad_across_processes(self, tensor, dim=0, pad_index=0, pad_first=False):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What transformers' Trainer binds to names, and for how long (transformers 5.17, accelerate 1.15)."""
+import snug
 import torch
 from torch.utils.data import DataLoader
 
@@ -63,17 +64,17 @@ class Trainer:
         if model is None:
             model = self.call_model_init()
         if args.use_liger_kernel:  # before training in the original, which moves no memory
-            _liger(model, args.liger_kernel_config)
+            snug.liger(model, args.liger_kernel_config)
         self.is_model_parallel = False
         self.place_model_on_device = not (args.fp16_full_eval or args.bf16_full_eval)
         if self.place_model_on_device:
             self._move_model_to_device(model, args.device)
         self.model_wrapped = model
         self.model = model
-        self.model_accepts_loss_kwargs = _accepts_loss_kwargs(model)
+        self.model_accepts_loss_kwargs = snug.accepts_loss_kwargs(model)
         self.label_names = ["labels"] if args.label_names is None else args.label_names
         self.can_return_loss = False
-        self._loss_shifts_labels = _shifts_labels(model)
+        self._loss_shifts_labels = snug.shifts_labels(model)
         self.label_smoother = LabelSmoother(epsilon=args.label_smoothing_factor) if args.label_smoothing_factor != 0 else None
         self.data_collator = data_collator
         self.train_dataset = train_dataset
@@ -99,9 +100,9 @@ class Trainer:
         self._created_lr_scheduler = False
         self.control = self.callback_handler.on_init_end(self.args, self.state, self.control)
         if args.torch_compile:
-            _note("torch.compile is not simulated; a compiled model usually takes less")
+            snug.note("torch.compile is not simulated; a compiled model usually takes less")
         if args.deepspeed is not None or args.fsdp:
-            _note("training on several GPUs is not followed here; the figure is that of one GPU alone")
+            snug.note("training on several GPUs is not followed here; the figure is that of one GPU alone")
         self.model.config.use_cache = self.args.use_cache
 
     def add_callback(self, callback):
@@ -180,11 +181,11 @@ class Trainer:
         return self.optimizer
 
     def get_decay_parameter_names(self, model):
-        return _decay_parameter_names(model)
+        return snug.decay_parameter_names(model)
 
     @staticmethod
     def get_optimizer_cls_and_kwargs(args, model=None):
-        return _trainer_optimizer, {"optim": args.optim, "optim_args": args.optim_args, "model": model}
+        return snug.trainer_optimizer, {"optim": args.optim, "optim_args": args.optim_args, "model": model}
 
     def create_scheduler(self, num_training_steps, optimizer=None):
         if self.lr_scheduler is None:
@@ -204,7 +205,7 @@ class Trainer:
         if self.model_init is not None:
             self.model = self.call_model_init(trial)
             if args.use_liger_kernel:
-                _liger(self.model, args.liger_kernel_config)
+                snug.liger(self.model, args.liger_kernel_config)
             self.optimizer, self.lr_scheduler = None, None
             if self.place_model_on_device:
                 self._move_model_to_device(self.model, args.device)
@@ -218,10 +219,10 @@ class Trainer:
             self.model.gradient_checkpointing_enable(
                 gradient_checkpointing_kwargs=gc_kwargs or None, every_n_layers=every_n_layers, offload=offload)
         if self.neftune_noise_alpha is not None:
-            _neftune(self.model, True)
+            snug.neftune(self.model, True)
         if args.auto_find_batch_size:
             torch.cuda.empty_cache()
-            _note("auto_find_batch_size takes a smaller batch where this one does not fit")
+            snug.note("auto_find_batch_size takes a smaller batch where this one does not fit")
         return self._inner_training_loop(
             batch_size=self._train_batch_size, args=args, resume_from_checkpoint=resume_from_checkpoint, trial=trial,
             ignore_keys_for_eval=ignore_keys_for_eval)
@@ -243,7 +244,7 @@ class Trainer:
         self.control = self.callback_handler.on_train_begin(args, self.state, self.control)
         if args.eval_on_start:
             self._evaluate(trial, ignore_keys_for_eval, skip_scheduler=True)
-        for epoch in _few_epochs(num_train_epochs):
+        for epoch in snug.few_epochs(num_train_epochs):
             self.control = self.callback_handler.on_epoch_begin(self.args, self.state, self.control)
             self._run_epoch(
                 model=model, epoch=epoch, train_dataloader=train_dataloader, steps_in_epoch=steps_in_epoch,
@@ -256,16 +257,16 @@ class Trainer:
 
     def set_initial_training_values(self, args, dataloader):
         max_steps = args.max_steps
-        len_dataloader = _length(dataloader)
+        len_dataloader = snug.length(dataloader)
         accumulation = args.gradient_accumulation_steps
         if len_dataloader is not None:
             num_update_steps_per_epoch = max(len_dataloader // accumulation + int(len_dataloader % accumulation > 0), 1)
             if max_steps < 0:
-                max_steps = _ceil(args.num_train_epochs * num_update_steps_per_epoch)
+                max_steps = snug.ceil(args.num_train_epochs * num_update_steps_per_epoch)
             if args.max_steps > 0:
                 num_train_epochs = max_steps // num_update_steps_per_epoch + int(max_steps % num_update_steps_per_epoch > 0)
             else:
-                num_train_epochs = _ceil(args.num_train_epochs)
+                num_train_epochs = snug.ceil(args.num_train_epochs)
             return num_train_epochs, num_update_steps_per_epoch, len_dataloader, max_steps
         if max_steps <= 0:
             max_steps = 1000
@@ -295,7 +296,7 @@ class Trainer:
         return model, train_dataloader
 
     def _load_optimizer_and_scheduler(self, checkpoint):
-        _loaded_states(self.optimizer.optimizer)
+        snug.loaded_states(self.optimizer.optimizer)
 
     def _run_epoch(self, model, epoch, train_dataloader, steps_in_epoch, num_update_steps_per_epoch, trial, ignore_keys_for_eval,
                    start_time, resume_from_checkpoint, epochs_trained, steps_trained_in_current_epoch):
@@ -309,18 +310,18 @@ class Trainer:
             remainder = accumulation
         reached = 0
         # Of a long epoch only the steps that differ from their neighbours are gone through.
-        for update_step in _few_updates(num_update_steps_per_epoch, epoch * num_update_steps_per_epoch, self.state, self.args):
+        for update_step in snug.few_updates(num_update_steps_per_epoch, epoch * num_update_steps_per_epoch, self.state, self.args):
             num_batches = accumulation if update_step != num_update_steps_per_epoch - 1 else remainder
             if update_step != reached:
                 step = update_step * accumulation - 1
-                _go_on_to(train_dataloader, epoch_iterator, steps_in_epoch - update_step * accumulation)
+                snug.go_on_to(train_dataloader, epoch_iterator, steps_in_epoch - update_step * accumulation)
             reached = update_step + 1
             self.state.global_step = epoch * num_update_steps_per_epoch + update_step
             batch_samples, num_items_in_batch = self.get_batch_samples(epoch_iterator, num_batches, self.args.device)
             self.current_gradient_accumulation_steps = len(batch_samples)
             for i, inputs in enumerate(batch_samples):
                 step += 1
-                if 3 <= i < len(batch_samples) - 1 and _repeats():
+                if 3 <= i < len(batch_samples) - 1 and snug.repeats():
                     continue  # as the micro-batch before it
                 do_sync_step = (step + 1) % accumulation == 0 or (step + 1) == steps_in_epoch
                 self.accelerator.sync_gradients = do_sync_step
@@ -366,7 +367,7 @@ class Trainer:
             self._load_best_model()
         self.control = self.callback_handler.on_train_end(self.args, self.state, self.control)
         if self.neftune_noise_alpha is not None:
-            _neftune(self.model, False)
+            snug.neftune(self.model, False)
         self.is_in_train = False
         return TrainOutput(self.state.global_step, self._total_loss_scalar, metrics)
 
@@ -399,7 +400,7 @@ class Trainer:
         if self.compute_loss_func is not None:
             loss = self.compute_loss_func(outputs, labels, num_items_in_batch=num_items_in_batch)
         elif labels is not None:
-            if _is_causal(self.model):
+            if snug.is_causal(self.model):
                 loss = self.label_smoother(outputs, labels, shift_labels=True, num_items_in_batch=num_items_in_batch)
             else:
                 loss = self.label_smoother(outputs, labels, num_items_in_batch=num_items_in_batch)
@@ -407,14 +408,14 @@ class Trainer:
             loss = outputs["loss"] if isinstance(outputs, dict) else outputs[0]
         if (self.args.average_tokens_across_devices and (self.model_accepts_loss_kwargs or self.compute_loss_func)
                 and num_items_in_batch is not None):
-            loss = _scaled_in_place(loss)
+            loss = snug.scaled_in_place(loss)
         return (loss, outputs) if return_outputs else loss
 
     def compute_loss_context_manager(self):
         return self.autocast_smart_context_manager()
 
     def autocast_smart_context_manager(self, cache_enabled=True):
-        return _no_context()
+        return snug.no_context()
 
     def _maybe_log_save_evaluate(self, tr_loss, grad_norm, model, trial, epoch, ignore_keys_for_eval, start_time, learning_rate=None):
         if self.control.should_log and self.state.global_step > self._globalstep_last_logged:
@@ -441,7 +442,7 @@ class Trainer:
     def get_batch_samples(self, epoch_iterator, num_batches, device):
         batch_samples = []
         for _ in range(num_batches):
-            if not _take(epoch_iterator, batch_samples):
+            if not snug.take(epoch_iterator, batch_samples):
                 break
         num_items_in_batch = self._get_num_items_in_batch(batch_samples, device)
         return batch_samples, num_items_in_batch
@@ -456,14 +457,14 @@ class Trainer:
                 else batch["labels"]
                 for batch in batch_samples
             ]
-            num_items_in_batch = _sum_of(labels_for_count, lambda labels: labels.ne(-100).sum())
+            num_items_in_batch = snug.sum_of(labels_for_count, lambda labels: labels.ne(-100).sum())
         if num_items_in_batch is not None:
             if torch.is_tensor(num_items_in_batch):
                 num_items_in_batch = num_items_in_batch.to(device)
         return num_items_in_batch
 
     def _prepare_input(self, data):
-        return _moved(data, self.args.device)
+        return snug.moved(data, self.args.device)
 
     def _prepare_inputs(self, inputs):
         inputs = self._prepare_input(inputs)
@@ -497,7 +498,7 @@ class Trainer:
     def evaluate(self, eval_dataset=None, ignore_keys=None, metric_key_prefix="eval"):
         override = eval_dataset is not None
         eval_dataset = eval_dataset if override else self.eval_dataset
-        if _is_dict(eval_dataset):
+        if snug.is_dict(eval_dataset):
             metrics = {}
             for eval_dataset_name, _eval_dataset in eval_dataset.items():
                 dataset_metrics = self.evaluate(eval_dataset=_eval_dataset if override else eval_dataset_name,
@@ -534,14 +535,14 @@ class Trainer:
         eval_set_kwargs = {}
         observed_num_examples = 0
         keeps = not prediction_loss_only and (not args.batch_eval_metrics or description == "Prediction") or "inputs" in args.include_for_metrics
-        turns = _evaluated(dataloader, keeps)
+        turns = snug.evaluated(dataloader, keeps)
         results = None
-        for step, inputs in _turns(dataloader):
+        for step, inputs in snug.turns(dataloader):
             if turns is not None and 8 <= step < turns - 2:  # in the middle of a long evaluation nothing but what is kept changes
                 if not keeps:
-                    _go_on_to(dataloader, None, 2)
+                    snug.go_on_to(dataloader, None, 2)
                     continue
-                losses, inputs_decode, logits, labels = _moved(results, args.device)
+                losses, inputs_decode, logits, labels = snug.moved(results, args.device)
                 self._collect(losses, inputs_decode, logits, labels, all_losses, all_inputs, all_preds, all_labels)
                 if args.eval_accumulation_steps is not None and (step + 1) % args.eval_accumulation_steps == 0:
                     all_losses.to_cpu_and_numpy()
@@ -578,7 +579,7 @@ class Trainer:
                 labels = self.gather_function(labels)
                 if not self.args.batch_eval_metrics or description == "Prediction":
                     all_labels.add(labels)
-            results = _shapes_of((losses, inputs_decode, logits, labels))
+            results = snug.shapes_of((losses, inputs_decode, logits, labels))
             self.control = self.callback_handler.on_prediction_step(args, self.state, self.control)
             if self.args.batch_eval_metrics:
                 if self.compute_metrics is not None and logits is not None and labels is not None:
@@ -711,7 +712,7 @@ class Trainer:
         return 0
 
     def hyperparameter_search(self, **kwargs):
-        _note("hyperparameter_search is not followed; each of its trials is a training of its own")
+        snug.note("hyperparameter_search is not followed; each of its trials is a training of its own")
 
 
 class _Scheduler:
@@ -735,7 +736,7 @@ class Seq2SeqTrainer(Trainer):
 
     def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None, **gen_kwargs):
         if self.args.predict_with_generate and not prediction_loss_only:
-            _note("generation is not followed; the caches of predict_with_generate come on top of this")
+            snug.note("generation is not followed; the caches of predict_with_generate come on top of this")
         return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys=ignore_keys)
 
 

@@ -2,6 +2,8 @@
 """TrainingArguments with their defaults (transformers 5.17, training_args.py)."""
 from dataclasses import dataclass, field
 
+import snug
+
 
 class IntervalStrategy:
     NO = "no"
@@ -179,7 +181,7 @@ class TrainingArguments:
         return {}
 
     def main_process_first(self, local=True, desc="work"):
-        return _no_context()
+        return snug.no_context()
 
     def get_process_log_level(self):
         return 30

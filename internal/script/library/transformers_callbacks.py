@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Trainer's callbacks (transformers 5.17, trainer_callback.py)."""
+import snug
 
 
 class TrainerControl:
@@ -31,9 +32,9 @@ class TrainerState:
         self.is_hyper_param_search = False
 
     def compute_steps(self, args, max_steps):
-        self.logging_steps = _steps_of(args.logging_steps, max_steps)
-        self.eval_steps = _steps_of(args.eval_steps, max_steps)
-        self.save_steps = _steps_of(args.save_steps, max_steps)
+        self.logging_steps = snug.steps_of(args.logging_steps, max_steps)
+        self.eval_steps = snug.steps_of(args.eval_steps, max_steps)
+        self.save_steps = snug.steps_of(args.save_steps, max_steps)
 
 
 class TrainerCallback:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the Trainer's evaluation collects (transformers 5.17, trainer_utils.py and trainer_pt_utils.py)."""
+import snug
 import torch
 
 
@@ -62,7 +63,7 @@ def nested_concat(tensors, new_tensors, padding_index=-100):
 
 
 def find_batch_size(tensors):
-    return _batch_size(tensors)
+    return snug.batch_size(tensors)
 
 
 def nested_numpify(tensors):

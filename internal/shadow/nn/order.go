@@ -69,14 +69,27 @@ func (b *Builder) ParametersInsideOut() []*shadow.Tensor {
 	return scopeOf(b.all).visitInside(make([]*shadow.Tensor, 0, len(b.all)))
 }
 
-// ToCard is model.to("cuda"): modules inside out, a module's buffers after its parameters. A buffer follows
+// ToCard is model.to("cuda").
+func (b *Builder) ToCard() { b.apply((*shadow.Tensor).Fill) }
+
+// Convert is model.to(dtype) with its buffers, on the card or before it comes there.
+func (b *Builder) Convert(dt shadow.DType) {
+	b.apply(func(t *shadow.Tensor) { t.CastInPlace(dt) })
+}
+
+// apply is nn.Module._apply: modules inside out, a module's buffers after its parameters. A buffer follows
 // the parameter that was made before it.
-func (b *Builder) ToCard() {
+func (b *Builder) apply(f func(*shadow.Tensor)) {
 	after := b.buffersAfter()
-	fill(after[nil])
+	all := func(ts []*shadow.Tensor) {
+		for _, t := range ts {
+			f(t)
+		}
+	}
+	all(after[nil])
 	for _, p := range b.ParametersInsideOut() {
-		p.Fill()
-		fill(after[p])
+		f(p)
+		all(after[p])
 	}
 }
 
@@ -107,12 +120,6 @@ func (b *Builder) buffersAfter() map[*shadow.Tensor][]*shadow.Tensor {
 		}
 	}
 	return after
-}
-
-func fill(ts []*shadow.Tensor) {
-	for _, t := range ts {
-		t.Fill()
-	}
 }
 
 // BlockOf is the path of the block that contains a parameter; empty if none does.

@@ -9,10 +9,13 @@ import (
 
 // ClipGradNorm is torch.nn.utils.clip_grad_norm_: the norm of all gradients,
 // and the gradients scaled in place.
-func ClipGradNorm(w *shadow.World, params []*shadow.Tensor) { GradNorm(w, params).Drop() }
+func ClipGradNorm(w *shadow.World, params []*shadow.Tensor) {
+	ClippedNorm(w, params, false).Drop()
+}
 
-// GradNorm is the same, with the norm that it returns, held for the caller; nil without gradients.
-func GradNorm(w *shadow.World, params []*shadow.Tensor) *shadow.Tensor {
+// ClippedNorm is ClipGradNorm with the norm as its result, nil without gradients. Checked is
+// error_if_nonfinite.
+func ClippedNorm(w *shadow.World, params []*shadow.Tensor, checked bool) *shadow.Tensor {
 	defer w.NoGrad()()
 	var grads []*shadow.Tensor
 	for _, p := range withGrad(params) {
@@ -21,19 +24,16 @@ func GradNorm(w *shadow.World, params []*shadow.Tensor) *shadow.Tensor {
 	if len(grads) == 0 {
 		return nil
 	}
-	fn := w.Func()
-	total := fn.Let(totalNorm(w, grads))
+	total := totalNorm(w, grads, checked).Hold()
 	inner := w.Func(total)
 	coef := inner.Let(overNumber(total.AddScalar()))
 	inner.Let(coef.Pointwise("clamp", coef.DType()))
 	inner.Return(nil)
-	total.Hold()
-	fn.Return(nil)
 	return total
 }
 
 // totalNorm is the norm of the tensors' norms.
-func totalNorm(w *shadow.World, grads []*shadow.Tensor) *shadow.Tensor {
+func totalNorm(w *shadow.World, grads []*shadow.Tensor, checked bool) *shadow.Tensor {
 	var norms []*shadow.Tensor
 	for _, group := range byType(grads) {
 		norms = append(norms, foreachNorm(w, group)...)
@@ -45,8 +45,23 @@ func totalNorm(w *shadow.World, grads []*shadow.Tensor) *shadow.Tensor {
 	stacked := shadow.Cat(0, parts...)
 	total := stacked.Norm(0)
 	stacked.Drop()
+	if checked {
+		checkFinite(total)
+	}
 	dropList(norms)
 	return total
+}
+
+// checkFinite is torch.logical_or(t.isnan(), t.isinf()).
+func checkFinite(t *shadow.Tensor) {
+	nan := t.Pointwise("isnan", shadow.Bool).Hold()
+	abs := t.Pointwise("abs", t.DType()).Hold()
+	inf := abs.Pointwise("isinf", shadow.Bool).Hold()
+	abs.Drop()
+	either := nan.Pointwise("logical_or", shadow.Bool).Hold()
+	nan.Drop()
+	inf.Drop()
+	either.Drop()
 }
 
 // foreachNorm is _foreach_norm: float32 partial sums for all tensors, then the

@@ -33,6 +33,9 @@ func (s *GradScaler) Scale(loss *shadow.Tensor) *shadow.Tensor {
 // precision on the way, and a flag for infinities; each is copied for the
 // device, and the flag's copy lasts until Update.
 func (s *GradScaler) Unscale(params []*shadow.Tensor) {
+	if s.scale == nil { // no loss was scaled: PyTorch raises an error
+		return
+	}
 	wide := s.scale.Pointwise("_to_copy", shadow.Float64)
 	inverse := wide.Pointwise("reciprocal", shadow.Float64)
 	wide.Drop()

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"cmp"
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// What libraries ask about the objects that they are given, and the objects that do nothing with memory.
+
+func registerObjects() {
+	for _, name := range []string{"accelerate.utils", "accelerate.accelerator", "accelerate.data_loader", "accelerate.state", "accelerate.optimizer", "accelerate.utils.operations"} {
+		aliases[name] = "accelerate"
+	}
+	for _, name := range []string{"lightning.callbacks", "lightning.core", "lightning.trainer", "lightning.plugins", "lightning.plugins.precision", "lightning.utilities", "lightning.utilities.seed"} {
+		aliases[name] = "lightning"
+	}
+	aliases["lightning.fabric.utilities"] = "lightning.fabric"
+	natives["snug.note"] = noted
+	natives["snug.unknown"] = func(*interpreter, arguments) value { return unknown{} }
+	natives["snug.caller_arguments"] = callerArguments
+	natives["snug.modes"] = modesOf
+	natives["snug.set_modes"] = setModes
+	natives["snug.toggled"] = toggled
+	natives["snug.to_last"] = toLast
+	natives["torch.set_default_dtype"] = setDefaultType
+	natives["torch.get_default_dtype"] = defaultType
+	natives["torch.set_default_device"] = setDefaultDevice
+	natives["builtins.slice"] = newSlice
+	natives["snug.parameters_of"] = parametersOf
+	natives["torch.is_floating_point"] = isFloating
+}
+
+// registerTensorMethods adds the methods of this file to those of a tensor.
+func registerTensorMethods() {
+	tensorMethods["repeat"] = repeats
+	tensorMethods["register_hook"] = func(*interpreter, *shadow.Tensor, arguments) value { return unknown{} }
+	tensorMethods["is_floating_point"] = func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return t.DType().Floating() }
+}
+
+// noted is snug.note(…) in a library's file: what is not followed, and how the figure errs.
+func noted(in *interpreter, a arguments) value {
+	if s, ok := a.or(0, "", "").(string); ok {
+		in.note("%s", s)
+	}
+	return nil
+}
+
+// objectOf reports whether v is an object of one of PyTorch's classes, and whether that is one of those known here.
+func objectOf(v value, class namespace) (yes, known bool) {
+	o, made := v.(*instance)
+	derives := func(names ...string) bool {
+		for _, n := range names {
+			if made && o.class.derives(n) {
+				return true
+			}
+		}
+		return false
+	}
+	switch class {
+	case "torch.nn.Module":
+		_, ok := v.(*network)
+		return ok || derives("Module", "LightningModule"), true
+	case "torch.optim.Optimizer", "torch.optim.optimizer.Optimizer":
+		_, ok := v.(*optimizerValue)
+		return ok || derives("Optimizer"), true
+	case "torch.utils.data.DataLoader":
+		_, ok := v.(*loader)
+		return ok || derives("DataLoader"), true
+	case "torch.utils.data.IterableDataset":
+		return derives("IterableDataset"), true
+	case "torch.optim.lr_scheduler.LRScheduler":
+		_, ok := v.(*scheduler)
+		return ok || derives("LRScheduler", "_LRScheduler"), true
+	}
+	return false, false
+}
+
+// dictType is type(d) of a mapping: called, it makes another of the kind.
+type dictType struct{ record, batch bool }
+
+func (d *dictType) callSelf(in *interpreter, a arguments) value {
+	out := &dict{record: d.record, batch: d.batch}
+	if v, ok := a.get(0, ""); ok {
+		in.merge(out, v)
+	}
+	for i, n := range a.names {
+		out.set(n, hold(a.named[i]))
+	}
+	return out
+}
+
+// scheduler is a scheduler of learning rates.
+type scheduler struct{ of value }
+
+func newScheduler(a arguments) value {
+	of, ok := a.get(0, "optimizer")
+	if name, isName := of.(string); isName && name != "" { // get_scheduler(name, optimizer)
+		of, ok = a.get(1, "optimizer")
+	}
+	if !ok {
+		of = unknown{}
+	}
+	return &scheduler{of: hold(of)}
+}
+
+func (s *scheduler) attr(_ *interpreter, name string) (value, bool) {
+	if name == "optimizer" {
+		return hold(s.of), true
+	}
+	return nil, false
+}
+
+func (s *scheduler) call(_ *interpreter, name string, _ arguments) value {
+	if strings.HasPrefix(name, "get_") || name == "state_dict" {
+		return unknown{}
+	}
+	return nil
+}
+
+// repeats is t.repeat(…): a copy.
+func repeats(in *interpreter, t *shadow.Tensor, a arguments) value {
+	times := sizes(a)
+	if len(times) < t.Dim() {
+		return in.lost(t, "repeat")
+	}
+	size := append([]int(nil), times...)
+	for i := range t.Dim() {
+		size[len(size)-1-i] *= t.Size(-1 - i)
+	}
+	if t.RequiresGrad() && in.World.GradEnabled() {
+		return in.lost(t, "repeat with a gradient")
+	}
+	in.World.Op("repeat")
+	return in.World.Empty(shadow.Dims(size...), t.DType()).Hold()
+}
+
+func isFloating(_ *interpreter, a arguments) value {
+	switch t := a.or(0, "input", nil).(type) {
+	case *shadow.Tensor:
+		return t.DType().Floating()
+	case *hostTensor:
+		return t.dtype.Floating()
+	}
+	return unknown{}
+}
+
+// parametersOf is what an optimizer updates.
+func parametersOf(_ *interpreter, a arguments) value {
+	o, ok := a.or(0, "", nil).(*optimizerValue)
+	if !ok {
+		return unknown{}
+	}
+	out := &list{}
+	for _, p := range o.params {
+		out.items = append(out.items, p.Hold())
+	}
+	return out
+}
+
+// newSlice is slice(stop) or slice(start, stop, step).
+func newSlice(_ *interpreter, a arguments) value {
+	if len(a.pos) == 1 {
+		return &slice{hi: a.pos[0]}
+	}
+	return &slice{a.or(0, "", nil), a.or(1, "", nil), a.or(2, "", nil)}
+}
+
+func setDefaultType(in *interpreter, a arguments) value {
+	if dt, ok := a.or(0, "d", nil).(dtypeValue); ok {
+		in.dtype = shadow.DType(dt)
+	}
+	if in.dtype == shadow.Float32 {
+		in.dtype = shadow.None
+	}
+	return nil
+}
+
+func setDefaultDevice(in *interpreter, a arguments) value {
+	in.device = ""
+	if d := a.or(0, "device", nil); d != nil {
+		in.device = deviceOf(d)
+	}
+	return nil
+}
+
+func defaultType(in *interpreter, _ arguments) value {
+	return dtypeValue(cmp.Or(in.dtype, shadow.Float32))
+}
