@@ -177,8 +177,8 @@ func (in *interpreter) oneBatch(l *loader, n int) value {
 
 // collated is a batch of n samples in the host's memory.
 func (in *interpreter) collated(l *loader, n int) value {
-	if f, ok := l.collate.(*function); ok {
-		if v := in.tried(f, arguments{pos: []value{unknown{}}}); in.tells(v) {
+	if in.collates(l.collate) {
+		if v := in.tried(l.collate, arguments{pos: []value{unknown{}}}); in.tells(v) {
 			return in.sized(v, n)
 		}
 	}
@@ -228,10 +228,22 @@ func (in *interpreter) samples(l *loader, n int) value {
 	return in.mystery(n)
 }
 
+// collates reports whether a collate_fn is code that can be called for what it returns.
+func (in *interpreter) collates(v value) bool {
+	switch f := v.(type) {
+	case *function, *method:
+		return true
+	case *instance:
+		_, owner := f.class.find("__call__")
+		return owner != nil
+	}
+	return false
+}
+
 // tried calls a function of the script for what it shows of a batch.
-func (in *interpreter) tried(f *function, a arguments) value {
+func (in *interpreter) tried(f value, a arguments) value {
 	notes := len(in.result.Notes)
-	v := in.run(f, a)
+	v := in.invoke(f, a)
 	in.result.Notes = in.result.Notes[:notes]
 	return v
 }

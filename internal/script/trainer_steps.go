@@ -2,13 +2,17 @@
 
 package script
 
-import "snug/internal/shadow"
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
 
 // Which steps of a trainer's run are gone through: a long run repeats itself.
 
 // Bounds on a trainer's run.
 const (
-	wholeRun     = 24 // updates of a run that is gone through as a whole
+	wholeRun     = 12 // updates of a run that is gone through as a whole
 	firstUpdates = 4  // of a longer one
 	fewEpochs    = 3
 	maxEvaluated = 2000 // batches of an evaluation that keeps what it predicts
@@ -46,13 +50,14 @@ func whole(ns []int) *iterator {
 }
 
 // epochs is the first epochs and the last.
-func epochs(_ *interpreter, a arguments) value {
+func epochs(in *interpreter, a arguments) value {
 	n, _ := a.or(0, "", 1).(int)
-	var out []int
-	for i := range min(n, fewEpochs) {
-		out = append(out, i)
+	few := fewEpochs
+	if in.Whole {
+		few = maxTurns
 	}
-	if n > fewEpochs {
+	out := upTo(min(n, few))
+	if n > few {
 		out = append(out, n-1)
 	}
 	return whole(out)
@@ -64,32 +69,40 @@ func updateSteps(in *interpreter, a arguments) value {
 	n, _ := a.or(0, "", 1).(int)
 	before, _ := a.or(1, "", 0).(int)
 	periods, last := in.periods(a.or(2, "state", nil), a.or(3, "args", nil))
-	var out []int
-	for i := range n {
-		if n <= wholeRun || len(in.Lengths) > 0 && i < maxTurns || i < 2 || i >= n-1 || before+i < firstUpdates || last > 0 && before+i+1 == last || eventful(before+i, periods) {
-			out = append(out, i)
+	if n <= wholeRun || in.Whole || len(in.Lengths) > 0 {
+		return whole(upTo(min(n, maxRange)))
+	}
+	return whole(chosen(n, before, periods, last))
+}
+
+// chosen is those updates of a long epoch.
+func chosen(n, before int, periods []int, last int) []int {
+	out := append(upTo(firstUpdates-before), 0, 1, n-1, last-1-before)
+	for _, p := range periods {
+		for _, at := range []int{p, 2 * p} {
+			out = append(out, at-1-before, at-before, at+1-before)
 		}
 	}
-	return whole(out)
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(i int) bool { return i < 0 || i >= n })
+}
+
+// upTo is the numbers from 0 that are less than n.
+func upTo(n int) []int {
+	var out []int
+	for i := range n {
+		out = append(out, i)
+	}
+	return out
 }
 
 // countRepeated reports whether the micro-batch under way is one like those before it, and counts its backward pass.
 func countRepeated(in *interpreter, _ arguments) value {
-	if len(in.Lengths) > 0 {
+	if in.Whole || len(in.Lengths) > 0 {
 		return false
 	}
 	in.result.Backwards++
 	return true
-}
-
-// eventful reports whether an update, or the one before it, is the first or the second of a period.
-func eventful(done int, periods []int) bool {
-	for _, p := range periods {
-		if near := done + 1; near == p || near == 2*p || done == p || done == 2*p || done == p+1 || done == 2*p+1 {
-			return true
-		}
-	}
-	return false
 }
 
 // periods is after how many steps a trainer logs, evaluates and so on; last is the number of its last step.
@@ -193,7 +206,7 @@ func evaluated(in *interpreter, a arguments) value {
 	case known && n > maxEvaluated && keeps:
 		in.note("predictions are kept of %d batches, of which %d are counted; the run takes more than this", n, maxEvaluated)
 	}
-	if !known {
+	if !known || in.Whole {
 		return nil
 	}
 	return n

@@ -135,12 +135,8 @@ class TrainingArguments:
     def __post_init__(self):
         if isinstance(self.include_num_input_tokens_seen, bool):
             self.include_num_input_tokens_seen = "all" if self.include_num_input_tokens_seen else "no"
-        if isinstance(self.eval_strategy, bool):  # as a flag's text is read
-            self.eval_strategy = "no"
-        if isinstance(self.save_strategy, bool):
-            self.save_strategy = "no"
-        if isinstance(self.logging_strategy, bool):
-            self.logging_strategy = "no"
+        if hasattr(self, "evaluation_strategy"):  # its name before 4.41
+            self.eval_strategy = self.evaluation_strategy
         if isinstance(self.include_for_metrics, str):
             self.include_for_metrics = [self.include_for_metrics]
         if isinstance(self.label_names, str):
