@@ -4,10 +4,10 @@ package script
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
+	"snug/internal/pattern"
 	"snug/internal/shadow"
 	"snug/internal/shadow/train"
 )
@@ -115,7 +115,7 @@ func shiftsLabels(in *interpreter, a arguments) value {
 }
 
 // undecayed is the names of parameters that the Trainer lets not decay.
-var undecayed = regexp.MustCompile(`bias|layernorm|rmsnorm|(?:^|\.)norm(?:$|\.)|_norm(?:$|\.)`)
+var undecayed = pattern.New(`bias|layernorm|rmsnorm|(?:^|\.)norm(?:$|\.)|_norm(?:$|\.)`)
 
 // decayParameterNames is get_parameter_names without the layer norms and what the pattern names.
 func decayParameterNames(in *interpreter, a arguments) value {
@@ -126,7 +126,7 @@ func decayParameterNames(in *interpreter, a arguments) value {
 	}
 	net := n.there(in)
 	for _, p := range net.Parameters() {
-		if !net.LayerNorm(p) && !undecayed.MatchString(strings.ToLower(p.Name())) {
+		if !net.LayerNorm(p) && !undecayed.Regexp().MatchString(strings.ToLower(p.Name())) {
 			out.items = append(out.items, p.Name())
 		}
 	}

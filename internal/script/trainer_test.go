@@ -64,7 +64,7 @@ func TestDecay(t *testing.T) {
 		"model.layers.0.input_layernorm.weight": false, "model.norm.weight": false, "model.layers.0.self_attn.q_norm.weight": false,
 		"model.normal.weight": true, "model.embed_tokens.weight": true,
 	} {
-		if got := !undecayed.MatchString(name); got != decays {
+		if got := !undecayed.Regexp().MatchString(name); got != decays {
 			t.Errorf("%s decays: %v", name, got)
 		}
 	}
