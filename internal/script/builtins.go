@@ -50,6 +50,7 @@ func init() {
 	registerParsers()
 	registerTrainer()
 	registerPEFT()
+	registerQuantization()
 	registerObjects()
 }
 

@@ -244,6 +244,7 @@ func (in *interpreter) newNetwork(a arguments, from bool) value {
 		n.dtype = in.Stored
 	}
 	n.loading.Attention, _ = a.or(-1, "attn_implementation", "").(string)
+	n.loading.Quantized = quantization(in, a)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		n.mode.NoCache = !cache
 	}

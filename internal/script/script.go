@@ -88,9 +88,10 @@ type Making struct {
 
 // Loading is what a script says of a model before it is built.
 type Loading struct {
-	Attention string    // by its name in transformers; "" where it is left open
-	Adapters  *Adapters // that it gets before it comes onto the card; nil for none
-	Liger     *Liger    // kernels that take the place of its layers; nil for none
+	Attention string     // by its name in transformers; "" where it is left open
+	Adapters  *Adapters  // that it gets before it comes onto the card; nil for none
+	Liger     *Liger     // kernels that take the place of its layers; nil for none
+	Quantized *Quantized // how its weights are quantized; nil where the setup says
 }
 
 // Liger is which layers of a model liger-kernel replaces, where it has kernels for it.

@@ -97,8 +97,7 @@ func registerTorch() {
 		"torch.softmax": onTensor("softmax"), "torch.nn.functional.softmax": onTensor("softmax"),
 		"torch.argmax": onTensor("argmax"), "torch.max": onTensor("max"), "torch.mean": onTensor("mean"), "torch.sum": onTensor("sum"),
 		"torch.exp": onTensor("exp"), "torch.sigmoid": onTensor("sigmoid"), "torch.tanh": onTensor("tanh"),
-		"peft.prepare_model_for_kbit_training": firstArgument,
-		"transformers.set_seed":                nothing, "gc.collect": nothing,
+		"transformers.set_seed": nothing, "gc.collect": nothing,
 	} {
 		natives[name] = f
 	}

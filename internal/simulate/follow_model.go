@@ -68,12 +68,26 @@ func (r *run) prepare(l script.Loading) error {
 	if name := attentions[l.Attention]; name != "" {
 		s.Attention = name
 	}
+	if q := l.Quantized; q != nil {
+		s.Quantization = &setup.Quantization{Bits: 4, Double: q.Double, Compute: typeWord(q.Compute), Prepare: q.Prepare}
+	}
 	r.s = &s
 	r.setLiger(l.Liger)
 	if l.Adapters == nil {
 		return nil
 	}
 	return r.setAdapters(*l.Adapters)
+}
+
+// typeWord is a type as a setup names it.
+func typeWord(dt shadow.DType) string {
+	switch dt {
+	case shadow.BFloat16:
+		return setup.BF16
+	case shadow.Float16:
+		return setup.FP16
+	}
+	return setup.FP32
 }
 
 // setLiger makes Liger's kernels a part of the setup, where it has some for the model.
