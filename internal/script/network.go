@@ -14,15 +14,14 @@ import (
 // first uses it.
 type network struct {
 	refs
-	net      Net
-	here     bool // made on the card itself
-	dtype    shadow.DType
-	casted   shadow.DType // what it was cast to before it came onto the card
-	mode     Mode
-	copied   bool         // a copy whose parameters stay where they are made
-	autocast shadow.DType // that forward runs under by itself, with results in float32; None for none
-	loading  Loading      // how it is built
-	own      dict         // attributes that were set on it, such as another forward
+	net     Net
+	here    bool // made on the card itself
+	dtype   shadow.DType
+	casted  shadow.DType // what it was cast to before it came onto the card
+	mode    Mode
+	copied  bool    // a copy whose parameters stay where they are made
+	loading Loading // how it is built
+	own     dict    // attributes that were set on it, such as another forward
 }
 
 // release keeps the parameters: a script that deletes its model ends.
@@ -218,7 +217,7 @@ func (in *interpreter) forwardNetwork(n *network, a arguments) value {
 	mode.SkipLogits, _ = a.or(-1, "skip_logits", false).(bool)
 	mode.Items, _ = a.or(-1, "num_items_in_batch", nil).(*shadow.Tensor)
 	in.forwards()
-	out := n.forward(in, net, b, mode)
+	out := net.Call(b, mode)
 	for _, t := range made {
 		t.Drop()
 	}
@@ -226,27 +225,6 @@ func (in *interpreter) forwardNetwork(n *network, a arguments) value {
 		return tupleOutput(out)
 	}
 	return record(out)
-}
-
-// forward calls the model, under the autocast that accelerate has put around its forward.
-func (n *network) forward(in *interpreter, net Net, b family.Batch, mode Mode) (out family.Outputs) {
-	if n.autocast == shadow.None {
-		return net.Call(b, mode)
-	}
-	in.result.Autocasts = true
-	in.World.Autocast(n.autocast, func() { out = net.Call(b, mode) })
-	was := out
-	for _, t := range []**shadow.Tensor{&out.Loss, &out.Logits, &out.Hidden} {
-		if *t != nil {
-			*t = (*t).Float().Hold()
-		}
-	}
-	for _, t := range []*shadow.Tensor{was.Loss, was.Logits, was.Hidden} {
-		if t != nil {
-			t.Drop()
-		}
-	}
-	return out
 }
 
 // modelBatch is the arguments of a model's forward as a batch; made is what had to be put onto the card for it.

@@ -17,7 +17,6 @@ import (
 func registerTrainer() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
 		"no_context":            func(*interpreter, arguments) value { return &contextValue{} },
-		"autocast_forward":      autocastForward,
 		"neftune":               neftune,
 		"liger":                 liger,
 		"is_dict":               isDict,
@@ -28,11 +27,9 @@ func registerTrainer() {
 		"trainer_optimizer":     trainerOptimizer,
 		"place_states":          placeStates,
 		"loaded_states":         loadedStates,
-		"grad_norm":             gradNorm,
 		"scaled_in_place":       scaledInPlace,
 		"sum_of":                sumOf,
 		"moved":                 movedTo,
-		"first_rows":            firstRows,
 		"batch_size":            rowsOf,
 		"ceil":                  ceiling,
 	} {
@@ -45,17 +42,6 @@ func registerTrainer() {
 		return in.optimizerOver("adafactor", a.or(0, "params", nil))
 	}
 	registerSteps()
-}
-
-// autocastForward is what accelerate makes of model.forward: it runs under autocast, and what it returns in 16
-// bits becomes float32.
-func autocastForward(_ *interpreter, a arguments) value {
-	n, ok := a.or(0, "model", nil).(*network)
-	dt, isType := a.or(1, "dtype", nil).(dtypeValue)
-	if ok && isType {
-		n.autocast = shadow.DType(dt)
-	}
-	return nil
 }
 
 func neftune(_ *interpreter, a arguments) value {
@@ -133,18 +119,6 @@ func decayParameterNames(in *interpreter, a arguments) value {
 	return out
 }
 
-// gradNorm is clip_grad_norm_, with the norm as its result.
-func gradNorm(in *interpreter, a arguments) value {
-	in.mark(Update)
-	if most, ok := number(a.or(1, "max_norm", nil)); ok && most < math.MaxFloat32 {
-		in.result.Clips = true
-	}
-	if t := train.ClippedNorm(in.World, in.tensors(a.or(0, "parameters", nil)), false); t != nil {
-		return t
-	}
-	return unknown{}
-}
-
 // scaledInPlace is loss *= number.
 func scaledInPlace(_ *interpreter, a arguments) value {
 	t, ok := a.or(0, "loss", nil).(*shadow.Tensor)
@@ -169,14 +143,6 @@ func sumOf(in *interpreter, a arguments) value {
 
 func movedTo(in *interpreter, a arguments) value {
 	return in.moved(a.or(0, "", nil), arguments{pos: []value{"cuda"}})
-}
-
-// firstRows is the first samples of all tensors of a value: views.
-func firstRows(in *interpreter, a arguments) value {
-	n, _ := a.or(1, "", 0).(int)
-	return in.eachTensor(a.or(0, "", nil), func(t value) value {
-		return in.getitem(t, &slice{hi: n})
-	})
 }
 
 // eachTensor is a value with all of its tensors replaced.

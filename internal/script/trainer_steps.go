@@ -30,7 +30,6 @@ func registerSteps() {
 		"seek":        seeks,
 		"take":        takes,
 		"length":      lengthOrNone,
-		"remainder":   remainder,
 		"steps_of":    stepsOf,
 	} {
 		natives["snug."+name] = f
@@ -173,15 +172,6 @@ func lengthOrNone(in *interpreter, a arguments) value {
 		return n
 	}
 	return nil
-}
-
-// remainder is how many samples the last batch of a loader has, where they are fewer; -1 where that is not known.
-func remainder(_ *interpreter, a arguments) value {
-	l, ok := a.or(0, "", nil).(*loader)
-	if !ok || l.size < 0 {
-		return -1
-	}
-	return l.last
 }
 
 // stepsOf is a number of steps, which may be given as a part of all.

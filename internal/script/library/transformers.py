@@ -4,7 +4,7 @@ import snug
 import torch
 from torch.utils.data import DataLoader
 
-from accelerate_trainer import _Accelerator
+from accelerate import Accelerator
 from transformers_arguments import IntervalStrategy, SaveStrategy, Seq2SeqTrainingArguments, TrainingArguments
 from transformers_callbacks import CallbackHandler, DefaultFlowCallback, EarlyStoppingCallback, PrinterCallback, ProgressCallback, TrainerCallback, TrainerControl, TrainerState
 from transformers_evaluation import EvalLoopContainer, EvalLoopOutput, EvalPrediction, PredictionOutput, find_batch_size, nested_detach
@@ -55,7 +55,7 @@ class Trainer:
             args = TrainingArguments(output_dir="tmp_trainer")
         self.args = args
         self.model = model
-        self.accelerator = _Accelerator(args.mixed_precision)
+        self.accelerator = Accelerator(mixed_precision=args.mixed_precision)
         self.gather_function = self.accelerator.gather_for_metrics
         self.is_deepspeed_enabled = False
         self.is_fsdp_enabled = False
@@ -324,7 +324,7 @@ class Trainer:
                 if 3 <= i < len(batch_samples) - 1 and snug.repeats():
                     continue  # as the micro-batch before it
                 do_sync_step = (step + 1) % accumulation == 0 or (step + 1) == steps_in_epoch
-                self.accelerator.sync_gradients = do_sync_step
+                self.accelerator.gradient_state._set_sync_gradients(do_sync_step)
                 if step % accumulation == 0:
                     self.control = self.callback_handler.on_step_begin(self.args, self.state, self.control)
                 tr_loss_step = self.training_step(model, inputs, num_items_in_batch)
@@ -583,7 +583,7 @@ class Trainer:
             self.control = self.callback_handler.on_prediction_step(args, self.state, self.control)
             if self.args.batch_eval_metrics:
                 if self.compute_metrics is not None and logits is not None and labels is not None:
-                    is_last_step = self.accelerator.end_of_dataloader
+                    is_last_step = self.accelerator.gradient_state.end_of_dataloader
                     batch_kwargs = {}
                     batch_kwargs["losses"] = losses if "loss" in args.include_for_metrics else None
                     batch_kwargs["inputs"] = inputs if "inputs" in args.include_for_metrics else None
