@@ -14,9 +14,12 @@ import (
 //go:embed library
 var sources embed.FS
 
+// libraryFolder is where the paths of these files begin.
+const libraryFolder = "library/"
+
 // library is a file of our own that stands for a module.
 func library(module string) (*pysrc.File, error) {
-	path := "library/" + strings.ReplaceAll(module, ".", "_") + ".py"
+	path := libraryFolder + strings.ReplaceAll(module, ".", "_") + ".py"
 	src, err := sources.ReadFile(path)
 	if err != nil {
 		return nil, fs.ErrNotExist

@@ -15,6 +15,7 @@ type scope struct {
 	method   *class // the class whose method this is
 	self     value  // its first argument, borrowed
 	result   value
+	called   pysrc.Pos // where the call stands
 	yield    func(value) bool
 	isModule bool
 	isClass  bool // the body of a class, whose names its functions do not see

@@ -33,6 +33,10 @@ var aliases = map[string]string{
 	"torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
 	"transformers.trainer":                   "transformers",
 	"transformers.training_args":             "transformers",
+	"transformers.training_args_seq2seq":     "transformers", "transformers.trainer_seq2seq": "transformers",
+	"transformers.trainer_utils": "transformers", "transformers.trainer_callback": "transformers",
+	"transformers.trainer_pt_utils": "transformers", "transformers.data.data_collator": "transformers",
+	"transformers.optimization.Adafactor": "transformers.Adafactor",
 }
 
 // canonical is a dotted name without its other names.
@@ -93,7 +97,6 @@ func registerTorch() {
 		"torch.softmax": onTensor("softmax"), "torch.nn.functional.softmax": onTensor("softmax"),
 		"torch.argmax": onTensor("argmax"), "torch.max": onTensor("max"), "torch.mean": onTensor("mean"), "torch.sum": onTensor("sum"),
 		"torch.exp": onTensor("exp"), "torch.sigmoid": onTensor("sigmoid"), "torch.tanh": onTensor("tanh"),
-		"peft.get_peft_model": firstArgument, "peft.prepare_model_for_kbit_training": firstArgument,
 		"transformers.set_seed": nothing, "gc.collect": nothing,
 	} {
 		natives[name] = f
@@ -409,10 +412,10 @@ func deepcopy(in *interpreter, a arguments) value {
 		return hold(v)
 	}
 	if n.net == nil {
-		return &network{dtype: n.dtype, casted: n.casted, mode: n.mode}
+		return &network{dtype: n.dtype, casted: n.casted, mode: n.mode, loading: n.loading}
 	}
-	net := in.build(Making{DType: n.dtype, Cast: n.casted, Copied: true})
-	return &network{net: net, dtype: n.dtype, casted: n.casted, mode: n.mode, copied: true}
+	net := in.build(Making{DType: n.dtype, Cast: n.casted, Copied: true, Loading: n.loading})
+	return &network{net: net, dtype: n.dtype, casted: n.casted, mode: n.mode, loading: n.loading, copied: true}
 }
 
 // savedTensor is a tensor as a file holds it.
