@@ -180,7 +180,7 @@ func (in *interpreter) setattr(o value, name string, v value) {
 	case *network:
 		o.set(in, name, v)
 	case *configValue:
-		o.of.set(in, name, v)
+		o.set(name, v)
 	}
 	drop(v)
 }

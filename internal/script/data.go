@@ -325,9 +325,21 @@ func (in *interpreter) rows(d *hostTensor, n int) *hostTensor {
 	size := slices.Clone(d.size)
 	size[0] = n
 	if len(size) == 2 && d.dtype == shadow.Int64 && in.Seq > 0 {
-		size[1] = in.Seq
+		size[1] = in.Seq + in.beyond(size[1])
 	}
 	return &hostTensor{size: size, dtype: d.dtype}
+}
+
+// beyond is how many tokens more than a sequence a script's samples have: one where inputs and labels are cut
+// from the same row.
+func (in *interpreter) beyond(length int) int {
+	if off := length - in.length0; off >= -1 && off <= 1 {
+		return off
+	}
+	if length%8 == 1 {
+		return 1
+	}
+	return 0
 }
 
 // field is a tensor of a batch by its name; token ids where the name is not known.
