@@ -51,16 +51,16 @@ func (c *contextValue) within(in *interpreter, body func()) {
 		in.World.SetGrad(*c.grad)
 		defer in.World.SetGrad(was)
 	}
-	if c.autocast && c.uncached {
+	if !c.autocast {
+		body()
+		return
+	}
+	in.result.Autocasts = in.result.Autocasts || c.dtype != shadow.None
+	if c.uncached {
 		in.World.AutocastUncached(c.dtype, body)
 		return
 	}
-	if c.autocast {
-		in.result.Autocasts = in.result.Autocasts || c.dtype != shadow.None
-		in.World.Autocast(c.dtype, body)
-		return
-	}
-	body()
+	in.World.Autocast(c.dtype, body)
 }
 
 // withInstance is a context manager of the script's own.

@@ -23,6 +23,7 @@ type loader struct {
 	batch   int  // samples of a batch
 	size    int  // batches, -1 where that is not known
 	last    int  // samples of the last batch where they are fewer, else 0
+	drops   bool // drop_last
 	onCard  bool // a trainer puts the batches onto the card
 }
 
@@ -41,6 +42,10 @@ func (l *loader) attr(_ *interpreter, name string) (value, bool) {
 		return hold(l.of), true
 	case "batch_size":
 		return l.batch, true
+	case "drop_last":
+		return l.drops, true
+	case "sampler", "batch_sampler", "collate_fn", "num_workers", "generator":
+		return unknown{}, true
 	}
 	return nil, false
 }
@@ -57,6 +62,7 @@ func newLoader(in *interpreter, a arguments) value {
 	l.batch = in.batchSize(given)
 	samples := in.length(l.of)
 	drops, _ := a.or(-1, "drop_last", false).(bool)
+	l.drops = drops
 	if known && n > 0 && samples >= 0 {
 		l.size = samples / n
 		if rest := samples % n; rest > 0 && !drops {
@@ -190,7 +196,26 @@ func (in *interpreter) collated(l *loader, n int) value {
 			}
 		}
 	}
+	if o, ok := l.of.(*instance); ok {
+		if v := in.firstSample(o); in.tells(v) {
+			return in.sized(in.stacked(v), n)
+		}
+	}
 	return in.mystery(n)
+}
+
+// firstSample is what an iterable data set gives first.
+func (in *interpreter) firstSample(o *instance) value {
+	it := in.iterateInstance(o)
+	if it == nil {
+		return unknown{}
+	}
+	defer drop(it)
+	v, ok := it.next()
+	if !ok {
+		return unknown{}
+	}
+	return in.copied(v)
 }
 
 // tried calls a function of the script for what it shows of a batch.

@@ -72,7 +72,7 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 			return in.block(s.Else)
 		}
 		updates := in.result.Updates - before
-		if updates >= 2*enoughUpdates || updates == 0 && i >= maxTurns || !known && i >= 1 {
+		if !in.Whole && updates >= 2*enoughUpdates && i >= 2 || updates == 0 && i >= maxTurns || !known && i >= 1 {
 			return goOn
 		}
 		switch sig := in.block(s.Body); sig {

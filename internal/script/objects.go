@@ -150,15 +150,34 @@ func isFloating(_ *interpreter, a arguments) value {
 
 // parametersOf is what an optimizer updates.
 func parametersOf(_ *interpreter, a arguments) value {
-	o, ok := a.or(0, "", nil).(*optimizerValue)
-	if !ok {
+	o := unwrapped(a.or(0, "", nil))
+	if o == nil {
 		return unknown{}
 	}
+	return o.parameters()
+}
+
+func (o *optimizerValue) parameters() *list {
 	out := &list{}
 	for _, p := range o.params {
 		out.items = append(out.items, p.Hold())
 	}
 	return out
+}
+
+// unwrapped is the optimizer of PyTorch's within a library's; nil where there is none.
+func unwrapped(v value) *optimizerValue {
+	switch o := v.(type) {
+	case *optimizerValue:
+		return o
+	case *instance:
+		for _, name := range []string{"_optimizer", "optimizer"} {
+			if inner, ok := o.attrs.get(name); ok {
+				return unwrapped(inner)
+			}
+		}
+	}
+	return nil
 }
 
 // newSlice is slice(stop) or slice(start, stop, step).

@@ -238,3 +238,12 @@ func flagValue(text string, given bool) value {
 	}
 	return text
 }
+
+// commandLine is sys.argv.
+func (in *interpreter) commandLine() value {
+	l := &list{items: []value{in.File.Path}}
+	for _, a := range in.Args {
+		l.items = append(l.items, a)
+	}
+	return l
+}
