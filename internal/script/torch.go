@@ -359,6 +359,9 @@ func meanSquares(in *interpreter, a arguments) value {
 	if !okX || !okY {
 		return unknown{}
 	}
+	if reduction, ok := a.or(-1, "reduction", "mean").(string); ok && x.Shape() == y.Shape() && x.DType() == y.DType() {
+		return x.MSELoss(y, reduction).Hold()
+	}
 	return x.Sub(y).Pow().Mean(false, dimsOf(nil, x.Dim())...).Hold()
 }
 
