@@ -148,7 +148,7 @@ func (in *interpreter) noteTensors(what string, args arguments) {
 func (in *interpreter) run(f *function, args arguments) value {
 	hold(f)
 	f.scope.hold()
-	s := &scope{parent: f.scope, info: f.info, globals: f.scope.globals, file: f.file, method: f.owner}
+	s := &scope{parent: f.scope, info: f.info, globals: f.scope.globals, file: f.file, method: f.owner, called: in.at}
 	if len(args.pos) > 0 {
 		s.self = args.pos[0]
 	}

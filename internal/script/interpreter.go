@@ -97,9 +97,24 @@ func (in *interpreter) grow(n int) {
 	}
 }
 
+// place is the line of the script under way: where it calls into a library, the line of that call.
+func (in *interpreter) place() (path string, line int) {
+	at := in.at
+	for i := len(in.scopes) - 1; i > 0 && isLibrary(in.scopes[i].file); i-- {
+		if in.scopes[i].called.Line > 0 {
+			at = in.scopes[i].called
+		}
+		if !isLibrary(in.scopes[i-1].file) {
+			return in.scopes[i-1].file.Path, at.Line
+		}
+	}
+	return in.scope().file.Path, at.Line
+}
+
 // note says what is not followed, once.
 func (in *interpreter) note(format string, args ...any) {
-	text := fmt.Sprintf("%s:%d: %s", in.scope().file.Path, in.at.Line, fmt.Sprintf(format, args...))
+	path, line := in.place()
+	text := fmt.Sprintf("%s:%d: %s", path, line, fmt.Sprintf(format, args...))
 	if !in.noted[text] {
 		in.noted[text] = true
 		in.result.Notes = append(in.result.Notes, text)

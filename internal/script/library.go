@@ -14,9 +14,13 @@ import (
 //go:embed library
 var sources embed.FS
 
+const libraryFolder = "library/"
+
+func isLibrary(f *pysrc.File) bool { return strings.HasPrefix(f.Path, libraryFolder) }
+
 // library is a file of our own that stands for a module.
 func library(module string) (*pysrc.File, error) {
-	path := "library/" + strings.ReplaceAll(module, ".", "_") + ".py"
+	path := libraryFolder + strings.ReplaceAll(module, ".", "_") + ".py"
 	src, err := sources.ReadFile(path)
 	if err != nil {
 		return nil, fs.ErrNotExist

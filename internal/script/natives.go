@@ -42,6 +42,8 @@ func (in *interpreter) callName(path string, a arguments) value {
 	switch {
 	case modelClass(path):
 		return in.newNetwork(a)
+	case strings.HasPrefix(path, "torchvision.models.") && in.images():
+		return bareNetwork(in, a)
 	case strings.HasPrefix(path, "torch.optim.lr_scheduler."), strings.HasPrefix(path, "transformers.get_"), strings.HasPrefix(path, "transformers.optimization.get_"):
 		return newScheduler(a)
 	case strings.HasPrefix(path, "torch.optim."):
@@ -49,7 +51,9 @@ func (in *interpreter) callName(path string, a arguments) value {
 	}
 	if owner, method, ok := cutLast(path); ok {
 		if modelClass(owner) && strings.Contains(method, "from_") {
-			return in.newNetwork(a)
+			n := in.newNetwork(a).(*network)
+			n.mode.Eval = method == "from_pretrained"
+			return n
 		}
 	}
 	if !harmless(path) {

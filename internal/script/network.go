@@ -20,6 +20,7 @@ type network struct {
 	casted shadow.DType // what it was cast to before it came onto the card
 	mode   Mode
 	copied bool // a copy whose parameters stay where they are made
+	bare   bool // its forward returns the logits themselves
 	own    dict // attributes that were set on it, such as another forward
 }
 
@@ -213,6 +214,9 @@ func (in *interpreter) forwardNetwork(n *network, a arguments) value {
 	}
 	if whole, ok := a.or(-1, "return_dict", true).(bool); ok && !whole {
 		return tupleOutput(out)
+	}
+	if n.bare && out.Logits != nil {
+		return out.Logits
 	}
 	return record(out)
 }

@@ -19,6 +19,10 @@ func registerObjects() {
 		aliases[name] = "lightning"
 	}
 	aliases["lightning.fabric.utilities"] = "lightning.fabric"
+	for _, name := range []string{"timm.utils", "timm.optim", "timm.models"} {
+		aliases[name] = "timm"
+	}
+	natives["snug.network"] = bareNetwork
 	natives["snug.note"] = noted
 	natives["snug.unknown"] = func(*interpreter, arguments) value { return unknown{} }
 	natives["snug.caller_arguments"] = callerArguments
@@ -208,4 +212,12 @@ func setDefaultDevice(in *interpreter, a arguments) value {
 
 func defaultType(in *interpreter, _ arguments) value {
 	return dtypeValue(cmp.Or(in.dtype, shadow.Float32))
+}
+
+// bareNetwork is the setup's model where its forward returns logits and nothing around them, as those of timm
+// and torchvision do.
+func bareNetwork(in *interpreter, a arguments) value {
+	n := in.newNetwork(a).(*network)
+	n.bare = true
+	return n
 }

@@ -16,6 +16,7 @@ type scope struct {
 	self     value  // its first argument, borrowed
 	result   value
 	yield    func(value) bool
+	called   pysrc.Pos // where its function was called
 	isModule bool
 	isClass  bool // the body of a class, whose names its functions do not see
 }

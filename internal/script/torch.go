@@ -406,16 +406,17 @@ func compiled(in *interpreter, a arguments) value {
 }
 
 func deepcopy(in *interpreter, a arguments) value {
-	v := a.or(0, "x", nil)
-	n, ok := v.(*network)
-	if !ok {
+	switch v := a.or(0, "x", nil).(type) {
+	case *network:
+		return in.copiedNetwork(v)
+	case *instance:
+		if isModule(v) {
+			return in.copiedModule(v, map[*instance]*instance{})
+		}
+		return hold(v)
+	default:
 		return hold(v)
 	}
-	if n.net == nil {
-		return &network{dtype: n.dtype, casted: n.casted, mode: n.mode}
-	}
-	net := in.build(Making{DType: n.dtype, Cast: n.casted, Copied: true})
-	return &network{net: net, dtype: n.dtype, casted: n.casted, mode: n.mode, copied: true}
 }
 
 // savedTensor is a tensor as a file holds it.
