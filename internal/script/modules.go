@@ -141,6 +141,22 @@ func toggled(in *interpreter, a arguments) value {
 	return out
 }
 
+// optimizerToHost takes the states of an optimizer off the card, whose run has ended.
+func optimizerToHost(_ *interpreter, a arguments) value {
+	o := unwrapped(a.or(0, "", nil))
+	if o == nil {
+		return nil
+	}
+	if s, ok := o.opt.(stateful); ok {
+		for _, of := range s.States() {
+			for _, t := range of {
+				t.ToMeta()
+			}
+		}
+	}
+	return nil
+}
+
 // toLast has an iterator over batches go on to the last one.
 func toLast(_ *interpreter, a arguments) value {
 	if it, ok := a.or(0, "", nil).(*iterator); ok && it.skip != nil {

@@ -20,6 +20,7 @@ type network struct {
 	casted shadow.DType // what it was cast to before it came onto the card
 	mode   Mode
 	copied bool // a copy whose parameters stay where they are made
+	away   bool // on the host again
 	bare   bool // its forward returns the logits themselves
 	own    dict // attributes that were set on it, such as another forward
 }
@@ -147,12 +148,19 @@ func (n *network) move(in *interpreter, name string, a arguments) value {
 	case "cuda":
 		device = "cuda"
 	case "cpu":
-		return hold(n)
+		device = "cpu"
 	}
 	if dt != shadow.None {
 		n.cast(in, dt)
 	}
-	if device == "cuda" {
+	switch {
+	case device == "cpu" && n.net != nil && !n.away:
+		n.net.ToHost()
+		n.away = true
+	case device == "cuda" && n.away:
+		n.net.ToCard()
+		n.away = false
+	case device == "cuda":
 		n.there(in)
 	}
 	return hold(n)

@@ -30,6 +30,8 @@ func registerObjects() {
 	natives["snug.set_modes"] = setModes
 	natives["snug.toggled"] = toggled
 	natives["snug.to_last"] = toLast
+	natives["snug.optimizer_to_host"] = optimizerToHost
+	natives["torch._C._cuda_clearCublasWorkspaces"] = func(in *interpreter, _ arguments) value { in.World.ClearWorkspaces(); return nil }
 	natives["torch.set_default_dtype"] = setDefaultType
 	natives["torch.get_default_dtype"] = defaultType
 	natives["torch.set_default_device"] = setDefaultDevice

@@ -29,8 +29,9 @@ def _number(value, otherwise):
 
 # trainer/connectors/logger_connector/result.py: a logged value, on the card from its first logging on
 class _ResultMetric:
-    def __init__(self, name, fx, on_step, on_epoch, reduce_fx, prog_bar):
+    def __init__(self, name, fx, on_step, on_epoch, reduce_fx, prog_bar, dataloader_idx):
         self.name = name
+        self.dataloader_idx = dataloader_idx
         self.fx = fx
         self.on_step = on_step
         self.on_epoch = on_epoch
@@ -91,6 +92,7 @@ class _ResultCollection:
         self.items = {}
         self.batch = None
         self.batch_size = None
+        self.dataloader_idx = None
 
     def _extract_batch_size(self, batch_size, on_epoch, reduce_fx):
         if batch_size is None:
@@ -102,12 +104,15 @@ class _ResultCollection:
             self.batch_size = batch_size
         return batch_size
 
-    def log(self, fx, name, value, on_step, on_epoch, reduce_fx, enable_graph, batch_size, prog_bar):
+    def log(self, fx, name, value, on_step, on_epoch, reduce_fx, enable_graph, batch_size, prog_bar, add_dataloader_idx):
         if not enable_graph:
             value = value.detach()
         key = fx + "." + name
+        if add_dataloader_idx and self.dataloader_idx is not None:
+            key = key + "." + str(self.dataloader_idx)
+            fx = fx + "." + str(self.dataloader_idx)
         if key not in self.items:
-            self.items[key] = _ResultMetric(name, fx, on_step, on_epoch, reduce_fx, prog_bar)
+            self.items[key] = _ResultMetric(name, fx, on_step, on_epoch, reduce_fx, prog_bar, self.dataloader_idx)
         self.items[key].to(value.device)
         batch_size = self._extract_batch_size(batch_size, on_epoch, reduce_fx)
         self.items[key].update(value, batch_size)
@@ -116,7 +121,7 @@ class _ResultCollection:
     def metrics(self, on_step):
         metrics = {"callback": {}, "log": {}}
         for result_metric in self.items.values():
-            if result_metric.has_reset:
+            if result_metric.has_reset or result_metric.dataloader_idx != self.dataloader_idx:
                 continue
             cache = None
             if on_step and result_metric.on_step:
@@ -126,12 +131,15 @@ class _ResultCollection:
             if cache is None:
                 continue
             value = cache.detach()
-            forked_name = result_metric.name
+            name = result_metric.name
+            if result_metric.dataloader_idx is not None:
+                name = name + "/dataloader_idx_" + str(result_metric.dataloader_idx)
+            forked_name = name
             if result_metric.on_step and result_metric.on_epoch:
                 forked_name = forked_name + ("_step" if on_step else "_epoch")
             metrics["log"][forked_name] = value
             if self.training or result_metric.on_epoch and not on_step:
-                metrics["callback"][result_metric.name] = value
+                metrics["callback"][name] = value
                 metrics["callback"][forked_name] = value
             if result_metric.prog_bar:
                 value.item()
@@ -155,7 +163,7 @@ class _LoggerConnector:
     def should_reset_tensors(self, fx):
         return self._current_fx != fx and (self._first_loop_iter is None or self._first_loop_iter)
 
-    def on_batch_start(self, batch):
+    def on_batch_start(self, batch, dataloader_idx=None):
         if self._first_loop_iter is None:
             self._first_loop_iter = True
         elif self._first_loop_iter:
@@ -163,6 +171,7 @@ class _LoggerConnector:
         results = self.trainer._results
         results.batch = batch
         results.batch_size = None
+        results.dataloader_idx = dataloader_idx
 
     def update(self):
         metrics = self.trainer._results.metrics(self._first_loop_iter is not None)
@@ -396,7 +405,7 @@ class LightningModule(torch.nn.Module, _Hooks):
         if trainer._logger_connector.should_reset_tensors(fx):
             trainer._results.reset(fx=fx)
         if isinstance(value, torch.Tensor):
-            trainer._results.log(fx, name, value, on_step, on_epoch, reduce_fx, enable_graph, batch_size, prog_bar)
+            trainer._results.log(fx, name, value, on_step, on_epoch, reduce_fx, enable_graph, batch_size, prog_bar, add_dataloader_idx)
         trainer._logger_connector._current_fx = fx
 
     def _to_tensor(self, value):
@@ -916,7 +925,7 @@ class _EvaluationLoop:
     def _run(self, dataloaders, limit, sanity):
         trainer = self.trainer
         stage = self.stage
-        several = isinstance(dataloaders, (list, tuple))
+        several = isinstance(dataloaders, (list, tuple)) and len(dataloaders) > 1
         self.setup_data(dataloaders, limit)
         self._logged_outputs = []
         modes = snug.modes(trainer.lightning_module)
@@ -924,7 +933,7 @@ class _EvaluationLoop:
         trainer._call("on_" + stage + "_start")
         trainer._call("on_" + stage + "_epoch_start")
         dataloader_idx = 0
-        for loader in dataloaders if several else [dataloaders]:
+        for loader in dataloaders if isinstance(dataloaders, (list, tuple)) else [dataloaders]:
             length = self._max_batches[dataloader_idx]
             if length >= _INFINITE:
                 length = _UNSEEN
@@ -942,6 +951,7 @@ class _EvaluationLoop:
             dataloader_idx += 1
             self._store_dataloader_outputs()
         trainer._logger_connector.epoch_end_reached()
+        self._results.dataloader_idx = None
         trainer._call("on_" + stage + "_epoch_end")
         trainer._logger_connector.on_epoch_end()
         logged_outputs, self._logged_outputs = self._logged_outputs, []
@@ -965,7 +975,7 @@ class _EvaluationLoop:
         hook_kwargs = {"batch": batch, "batch_idx": batch_idx}
         if several:
             hook_kwargs["dataloader_idx"] = dataloader_idx
-        trainer._logger_connector.on_batch_start(batch)
+        trainer._logger_connector.on_batch_start(batch, dataloader_idx if several else None)
         trainer._call("on_" + stage + "_batch_start", *hook_kwargs.values())
         step_args = tuple(hook_kwargs.values())
         output = trainer.strategy.step(stage + "_step", *step_args)
@@ -1207,7 +1217,6 @@ class Trainer:
         self.global_rank = 0
         self.local_rank = 0
         self.num_devices = 1
-        self._fitted = False
         self._evaluating = None
         self._logger_connector = _LoggerConnector(self)
         self.fit_loop = _FitLoop(self)
@@ -1300,7 +1309,6 @@ class Trainer:
         self._teardown()
         self._call("on_fit_end")
         self.fitting = False
-        self._fitted = True
 
     def _run_sanity_check(self):
         val_loop = self.fit_loop.epoch_loop.val_loop
@@ -1320,16 +1328,18 @@ class Trainer:
             if hasattr(callback, hook_name):
                 getattr(callback, hook_name)(self, self.lightning_module)
 
-    # strategies/strategy.py: teardown moves everything to the host
+    # strategies/strategy.py: teardown moves everything to the host; then accelerators/cuda.py empties the cache
     def _teardown(self):
+        for optimizer in self.optimizers:
+            snug.optimizer_to_host(optimizer)
+        self.lightning_module.cpu()
+        torch._C._cuda_clearCublasWorkspaces()
         torch.cuda.empty_cache()
 
     def _evaluate(self, model, dataloaders, datamodule, stage, limit):
         if isinstance(dataloaders, LightningDataModule):
             datamodule = dataloaders
             dataloaders = None
-        if self._fitted:
-            snug.note("gradients and states that fit has left are still counted here; the figure of this evaluation may err high")
         name = "val" if stage == "validation" else stage
         self._connect(self.lightning_module if model is None else model, datamodule, stage)
         self.strategy.setup()
