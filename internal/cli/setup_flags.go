@@ -25,6 +25,7 @@ type setupFlags struct {
 	flags     *pflag.FlagSet
 	anyBatch  bool // the command looks for a batch, so that none need be given
 
+	guessed bool     // the setup's loop is what files show
 	from    string   // the files that the setup was found in, in words
 	project origin   // and what they say; zero where there are none
 	doubts  []string // and what of them no figure shows

@@ -54,7 +54,7 @@ func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error
 // source is where setups find what they name.
 func (f *setupFlags) source(env Env) setup.Source {
 	lengths, _ := f.flags.GetString("lengths")
-	return setup.Source{Open: env.opener(f.model, f.config, lengths), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}}
+	return setup.Source{Open: env.opener(f.model, f.config, lengths), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}, Guessed: f.guessed}
 }
 
 // requestsFrom reads those of a file. An error is for one that begins with nothing

@@ -2,7 +2,12 @@
 
 package cost
 
-import "snug/internal/shadow"
+import (
+	"slices"
+	"sync"
+
+	"snug/internal/shadow"
+)
 
 // Tape is the work of a step, noted down so that it can be timed on any number
 // of cards without being simulated again. It is a simulate.Stopwatch.
@@ -88,6 +93,25 @@ func (t *Tape) Times(n int) {
 
 // Reset makes the tape empty.
 func (t *Tape) Reset() { *t = Tape{} }
+
+// tapes is the marks of finished tapes, empty: a shortcut for the garbage collector.
+var tapes sync.Pool // of *[]mark
+
+// NewTape is an empty tape with room for the marks of a run.
+func NewTape() *Tape {
+	if room, _ := tapes.Get().(*[]mark); room != nil {
+		return &Tape{marks: *room}
+	}
+	return &Tape{}
+}
+
+// Finish ends a tape that is kept: it takes no more room than it has marks, and leaves the rest to the
+// next one.
+func (t *Tape) Finish() {
+	room := t.marks[:0]
+	t.marks = slices.Clone(t.marks)
+	tapes.Put(&room)
+}
 
 // MicroDone notes the end of a micro-batch.
 func (t *Tape) MicroDone() { t.marks = append(t.marks, mark{kind: microMark}) }

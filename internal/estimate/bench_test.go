@@ -53,7 +53,11 @@ func BenchmarkProbeMamba(b *testing.B) {
 	s := named(b, map[string]any{"model": map[string]any{"name": "mamba-130m"}, "batch": 4.0, "seq": 1024.0})
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := NewProbe(s, anyCard()); err != nil {
+		p, err := NewProbe(s, anyCard())
+		if err == nil {
+			_, err = p.Peaks()
+		}
+		if err != nil {
 			b.Fatal(err)
 		}
 	}

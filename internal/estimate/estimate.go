@@ -110,6 +110,10 @@ func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
 // FiguresContext is Figures that ends with the context.
 func FiguresContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
 	a, err := estimate(ctx, s, card, maxTried)
+	if a != nil && a.Run != nil {
+		a.Run.World.DiscardTags()
+		a.Run.World.DiscardTrace()
+	}
 	if a != nil {
 		a.Run, a.run = nil, nil
 	}

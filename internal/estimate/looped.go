@@ -64,7 +64,7 @@ func (r *run) playLoops(s *setup.Setup, v allocator.Version, card gpu.Card, limi
 	}
 	total := totalOf(card)
 	how := loops.Options{
-		Phases: o.phases, PassCopies: o.brief, Until: o.until, Since: o.since, Chart: o.chart,
+		Phases: o.phases, PassCopies: o.brief, Until: o.until, Settled: o.settled, Since: o.since, Chart: o.chart,
 		Most: o.left(), MaxSegments: maxSegments, MaxBytes: cmp.Or(o.most, maxBytes),
 	}
 	if limit > 0 && limit < total {
@@ -72,6 +72,7 @@ func (r *run) playLoops(s *setup.Setup, v allocator.Version, card gpu.Card, limi
 	}
 	out.Result, err = p.Play(allocator.NewDriver(total, card.Outside), how)
 	out.requested, out.retries, out.work = p.PeakRequested(), p.Retries(), p.Work()
+	out.flushed = p.Flushed()
 	return out, beyond(s, o.work, err)
 }
 

@@ -33,7 +33,7 @@ func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 	if more, ok := p.more[kind]; ok {
 		return more
 	}
-	m, err := margin(p.Setup, card, p.PeakReserved)
+	m, err := margin(p.Setup, card, p.peaks.Reserved)
 	if err != nil { // a size beyond any memory
 		return High(s, card, limit, nil)
 	}
@@ -55,7 +55,7 @@ func reserved(s *setup.Setup, p *profile.Program) (uint64, error) {
 	if errors.As(err, &oom) {
 		err = profile.ErrTooLarge
 	}
-	return probe.PeakReserved, err
+	return probe.peaks.Reserved, err
 }
 
 // outsideProfile is the error of recorded runs for reasons outside their profile. With several GPUs a

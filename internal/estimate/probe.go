@@ -4,12 +4,12 @@ package estimate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
 	"snug/internal/cost"
 	"snug/internal/gpu"
+	"snug/internal/loops"
 	"snug/internal/setup"
 	"snug/internal/simulate"
 	"snug/internal/stream"
@@ -21,8 +21,6 @@ import (
 type Probe struct {
 	Setup         *setup.Setup // the run that was tried
 	PeakRequested uint64       // what tensors ask for at most, or less: no options take less than that
-	PeakAllocated uint64       // with nothing in the way
-	PeakReserved  uint64       // the most bytes held from the driver
 	Floor         uint64       // lower bound of the bytes in tensors at any batch, length and checkpointing; 0 if not known
 	Weights       uint64       // of it, what loading takes for weights
 
@@ -33,6 +31,12 @@ type Probe struct {
 	events int
 	loops  int        // the number of events with all loops unfolded; 0 if it has no loops
 	tape   *cost.Tape // nil where the run was recorded
+
+	largest uint64     // bytes of the cards that are searched; 0 is no limit
+	playing sync.Mutex // held while the peaks are being found
+	peaks   Peaks
+	known   bool   // the peaks are known
+	over    uint64 // bytes that the run is known to reserve more than
 
 	mu    sync.Mutex
 	under map[string]uint64 // what was reserved under which options
@@ -54,7 +58,8 @@ func NewProbe(s *setup.Setup, card gpu.Card) (*Probe, error) {
 }
 
 // NewProbeUpTo is NewProbe for a search over cards of at most largest bytes; 0 is no limit. A run with
-// loops that is far too large for them is not simulated to its end. The context cancels it.
+// loops is played when it is first asked about, and not to its end if it is far too large for them. The
+// context cancels the simulation.
 func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err error) {
 	if s.Model.Program != nil {
 		return recordedProbe(s)
@@ -66,13 +71,15 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 			p, err = nil, fmt.Errorf("simulating %s failed; this is a bug in snug: %v", s.Model.Title(), r)
 		}
 	}()
-	p = &Probe{Setup: s, tape: &cost.Tape{}}
+	p = &Probe{Setup: s, tape: cost.NewTape(), largest: largest}
 	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, MaxEvents: eventsOf(&short), Stop: ctx.Err})
 	if err != nil {
 		return nil, beyond(s, 0, err)
 	}
+	p.tape.Finish()
 	made := runOf(result, false)
 	p.Floor, p.Weights = floors(made.trace, result.World.Tags)
+	result.World.DiscardTags()
 	p.uncertain = sync.OnceValue(p.uncertaintyOf(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
 	if simulate.Follows(s) {
@@ -81,11 +88,14 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	if made.loops != nil {
 		p.loops = made.loops.Len()
 	}
-	if err := p.measure(largest); err != nil {
+	if v, opt, err := settingsOf(s); err == nil && made.loops != nil && loops.Suits(v, opt) {
+		p.PeakRequested = made.loops.PeakRequested(max(p.last, 0)) // the rest when it is asked for
+	} else if _, err := p.Peaks(); err != nil {
 		return nil, err
 	}
-	if len(made.trace.Events) > maxKept || largest > 0 && p.PeakRequested > largest {
+	if len(made.trace.Events) > maxKept || largest > 0 && p.known && p.PeakRequested > largest {
 		p.run = func() (*run, error) { return streamOf(&short, simulate.Options{Card: card, Brief: true, Folds: true}) }
+		result.World.DiscardTrace()
 	}
 	return p, nil
 }
@@ -107,25 +117,6 @@ func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
 // runOf is the stream of a simulated run.
 func runOf(r *simulate.Result, again bool) *run {
 	return &run{trace: r.World.Trace, loops: r.Loops, again: again}
-}
-
-// measure finds the peaks without a limit. A run that is too long to be played to its end counts as
-// infinite once it has taken more than the largest card; otherwise its peaks are not known.
-func (p *Probe) measure(largest uint64) error {
-	got, err := p.play(p.Setup.Allocator, 0, farTooLarge*largest)
-	var beyond Beyond
-	switch {
-	case errors.As(err, &beyond) && largest > 0 && got.requested > largest:
-		p.PeakRequested, p.PeakAllocated, p.PeakReserved = endless, endless, endless
-		return nil
-	case err != nil:
-		return err
-	case got.OOM != nil:
-		return fmt.Errorf("a tensor of this run would be larger than any memory: %w", got.OOM)
-	}
-	p.PeakRequested, p.PeakAllocated, p.PeakReserved = got.requested, got.PeakAllocated, got.PeakReserved
-	p.events = max(p.events, got.work)
-	return nil
 }
 
 // Events is the length of the stream, and so the cost of a simulation.
@@ -158,87 +149,23 @@ func (p *Probe) Exceeds(limit uint64) bool {
 	if p.PeakRequested > limit {
 		return true
 	}
-	return p.requested != nil && p.PeakAllocated > limit && p.requested() > limit
-}
-
-// Verdict says whether a run fits, and how.
-type Verdict struct {
-	Fits    bool   // whether the run fits
-	Retries uint64 // times per step that PyTorch flushes its cache because memory has run out
-}
-
-// Within reports whether the run fits if PyTorch may reserve this many bytes, under these allocator
-// options. Fragmentation and retries count: unless the answer is obvious, the stream is played at that
-// limit.
-func (p *Probe) Within(reservable uint64, conf string) (Verdict, error) {
-	own := conf == p.Setup.Allocator
-	switch {
-	case own && p.PeakAllocated > reservable, p.Exceeds(reservable):
-		return Verdict{}, nil
-	case own && p.PeakReserved <= reservable:
-		return Verdict{Fits: true}, nil
-	case !own && !p.Plays(conf):
-		return Verdict{}, nil
-	}
-	p.mu.Lock()
-	v, known := p.within[atLimit{conf, reservable}]
-	p.mu.Unlock()
-	if known {
-		return v, nil
-	}
-	got, err := p.play(conf, reservable, 0)
-	var beyond Beyond
-	switch {
-	case errors.As(err, &beyond): // it would flush its cache without end
-	case err != nil:
-		return v, err
-	default:
-		v = Verdict{Fits: got.OOM == nil, Retries: got.retries}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.within == nil {
-		p.within = map[atLimit]Verdict{}
-	}
-	p.within[atLimit{conf, reservable}] = v
-	return v, nil
-}
-
-// atLimit is the limit and the options that a run is played under.
-type atLimit struct {
-	conf  string
-	limit uint64
-}
-
-// Under returns the bytes that the run reserves under these allocator options, without a limit.
-func (p *Probe) Under(conf string) (uint64, error) {
-	if conf == p.Setup.Allocator || p.PeakReserved == endless || !p.Plays(conf) {
-		return p.PeakReserved, nil
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if peak, ok := p.under[conf]; ok {
-		return peak, nil
-	}
-	got, err := p.play(conf, 0, 0)
-	if err == nil {
-		if p.under == nil {
-			p.under = map[string]uint64{}
-		}
-		p.under[conf] = got.PeakReserved
-	}
-	return got.PeakReserved, err
+	return p.requested != nil && p.peaks.Allocated > limit && p.requested() > limit
 }
 
 // play runs the stream, under some options and within a limit, 0 for none.
-func (p *Probe) play(conf string, limit, most uint64) (got played, err error) {
+func (p *Probe) play(conf string, limit, most uint64) (played, error) {
+	return p.playTo(conf, limit, playing{most: most})
+}
+
+// playTo is play with some more options.
+func (p *Probe) playTo(conf string, limit uint64, o playing) (got played, err error) {
 	s := *p.Setup
 	s.Allocator = conf
 	r, err := p.run()
 	if err != nil {
 		return got, err
 	}
-	o := playing{most: most, work: maxTried}
+	o.work = maxTried
 	switch {
 	case p.last < 0:
 	case limit == 0: // the last step is as the one before

@@ -31,8 +31,8 @@ func TestUnderOtherOptions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got != own.PeakReserved || got < p.PeakAllocated {
-			t.Errorf("%s: %v, as an option of the run %v", name, units.Bytes(got), units.Bytes(own.PeakReserved))
+		if want := peaksOf(t, own).Reserved; got != want || got < peaksOf(t, p).Allocated {
+			t.Errorf("%s: %v, as an option of the run %v", name, units.Bytes(got), units.Bytes(want))
 		}
 	}
 }
@@ -56,7 +56,7 @@ func TestPlays(t *testing.T) {
 
 // A run that is too large for every card is so under any options, and is not played.
 func TestEndlessUnderAnyOptions(t *testing.T) {
-	p := &Probe{Setup: named(t, mamba(nil)), PeakReserved: endless, run: func() (*run, error) {
+	p := &Probe{Setup: named(t, mamba(nil)), peaks: Peaks{endless, endless}, known: true, run: func() (*run, error) {
 		t.Error("it is played")
 		return nil, nil
 	}}
@@ -73,7 +73,8 @@ func TestRetriesAreTheLastSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := false
-	for limit := p.PeakAllocated; limit < p.PeakReserved; limit += (p.PeakReserved - p.PeakAllocated) / 32 {
+	peaks := peaksOf(t, p)
+	for limit := peaks.Allocated; limit < peaks.Reserved; limit += (peaks.Reserved - peaks.Allocated) / 32 {
 		v, err := p.Within(limit, p.Setup.Allocator)
 		if err != nil {
 			t.Fatal(err)

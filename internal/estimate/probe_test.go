@@ -30,8 +30,8 @@ func TestProbe(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if off := math.Abs(float64(p.PeakReserved)/float64(a.PeakReserved) - 1); off > 0.02 {
-				t.Errorf("the probe reserves %v, the whole run %v", units.Bytes(p.PeakReserved), units.Bytes(a.PeakReserved))
+			if got := peaksOf(t, p).Reserved; math.Abs(float64(got)/float64(a.PeakReserved)-1) > 0.02 {
+				t.Errorf("the probe reserves %v, the whole run %v", units.Bytes(got), units.Bytes(a.PeakReserved))
 			}
 			if got := p.Seconds(gpu.Reference, max(s.Accumulation, 1)); math.Abs(got-a.StepSeconds) > 1e-6 {
 				t.Errorf("the probe takes %v s a step, the whole run %v", got, a.StepSeconds)
@@ -41,11 +41,20 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+func peaksOf(t *testing.T, p *Probe) Peaks {
+	t.Helper()
+	peaks, err := p.Peaks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return peaks
+}
+
 // within wants more room never to be worse, up to the peaks.
 func within(t *testing.T, p *Probe) {
 	t.Helper()
-	fitted := false
-	for limit := p.PeakAllocated / 2; limit < p.PeakReserved*5/4; limit += p.PeakReserved / 16 {
+	fitted, peaks := false, peaksOf(t, p)
+	for limit := peaks.Allocated / 2; limit < peaks.Reserved*5/4; limit += peaks.Reserved / 16 {
 		v, err := p.Within(limit, p.Setup.Allocator)
 		if err != nil {
 			t.Fatal(err)
@@ -53,8 +62,8 @@ func within(t *testing.T, p *Probe) {
 		if fitted && !v.Fits {
 			t.Errorf("does not fit %v, but fits less", units.Bytes(limit))
 		}
-		if v.Fits && limit < p.PeakAllocated || !v.Fits && limit >= p.PeakReserved {
-			t.Errorf("fits %v: %t, with peaks of %v and %v", units.Bytes(limit), v.Fits, units.Bytes(p.PeakAllocated), units.Bytes(p.PeakReserved))
+		if v.Fits && limit < peaks.Allocated || !v.Fits && limit >= peaks.Reserved {
+			t.Errorf("fits %v: %t, with peaks of %v and %v", units.Bytes(limit), v.Fits, units.Bytes(peaks.Allocated), units.Bytes(peaks.Reserved))
 		}
 		fitted = v.Fits
 	}

@@ -36,5 +36,9 @@ func (p *Probe) extraIf(s *setup.Setup, o simulate.Options, fallback uint64) uin
 	if err != nil || got.OOM != nil {
 		return fallback
 	}
-	return got.PeakReserved - min(p.PeakReserved, got.PeakReserved)
+	own, err := p.Peaks()
+	if err != nil {
+		return fallback
+	}
+	return got.PeakReserved - min(own.Reserved, got.PeakReserved)
 }

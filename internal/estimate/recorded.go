@@ -134,7 +134,8 @@ func recordedProbe(s *setup.Setup) (*Probe, error) {
 	err := p.predict()
 	var oom *allocator.OutOfMemoryError
 	if errors.Is(err, profile.ErrTooLarge) || errors.As(err, &oom) {
-		p.PeakRequested, p.PeakAllocated, p.PeakReserved = endless, endless, endless
+		p.PeakRequested = endless
+		p.learn(Peaks{endless, endless})
 		return p, nil
 	}
 	if err != nil {
@@ -151,14 +152,14 @@ func unplayed(s *setup.Setup) *Probe {
 // recorded with, the profile has a faster way than to play it.
 func (p *Probe) predict() error {
 	if p.Setup.Allocator != "" {
-		return p.measure(0)
+		return p.measure()
 	}
 	kept := Kept(p.Setup)
 	got, err := Profile(p.Setup).PredictBeside(p.Setup.At(), kept)
 	if err != nil {
 		return err
 	}
-	p.PeakAllocated, p.PeakReserved = got.PeakAllocated, got.PeakReserved
+	p.learn(Peaks{got.PeakAllocated, got.PeakReserved})
 	p.PeakRequested = got.PeakAllocated / 2 // a block is at most 1 MiB too large, and that from 1 MiB on
 	p.requested = sync.OnceValue(func() uint64 {
 		n, err := Profile(p.Setup).Requested(p.Setup.At())

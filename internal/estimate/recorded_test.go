@@ -177,7 +177,7 @@ func TestOtherOptionsTakeSmallerBlocks(t *testing.T) {
 	const limit = 1120 << 20
 	for conf, want := range map[string]bool{"": false, "expandable_segments:True": true} {
 		if v, err := p.Within(limit, conf); err != nil || v.Fits != want {
-			t.Errorf("%q: fits %v, want %v (%v); blocks of %d", conf, v.Fits, want, err, p.PeakAllocated)
+			t.Errorf("%q: fits %v, want %v (%v); blocks of %d", conf, v.Fits, want, err, p.peaks.Allocated)
 		}
 	}
 }
@@ -205,8 +205,8 @@ func TestRecordedProbeErrors(t *testing.T) {
 				t.Fatal(err)
 			case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
 				t.Fatalf("error %v, want one about %s", err, c.err)
-			case c.err == "" && (probe.PeakReserved == endless) != (s.Batch > 1<<40):
-				t.Errorf("batch %d: %d bytes reserved", s.Batch, probe.PeakReserved)
+			case c.err == "" && (probe.peaks.Reserved == endless) != (s.Batch > 1<<40):
+				t.Errorf("batch %d: %d bytes reserved", s.Batch, probe.peaks.Reserved)
 			}
 		})
 	}

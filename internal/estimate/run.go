@@ -26,15 +26,16 @@ type run struct {
 
 // playing is how a run is played.
 type playing struct {
-	phases []uint64     // gets the most that was allocated in each
-	brief  bool         // past what comes again and changes nothing
-	until  int          // the event of the trace to stop before, if it is not 0
-	since  int          // the event from which on retries count
-	chart  *loops.Chart // to be filled in
-	most   uint64       // bytes beyond which a run with loops need not be simulated exactly; 0 is no limit
-	work   int          // limit of the work of such a run
-	spent  int          // how much of that it was already
-	stop   func() error // asked now and then, except about loops; its error ends the play; nil is to go on
+	phases  []uint64     // gets the most that was allocated in each
+	brief   bool         // past what comes again and changes nothing
+	until   int          // the event of the trace to stop before, if it is not 0
+	since   int          // the event from which on retries count
+	settled int          // the event to stop before if memory has not run out until then, of folded loops; 0 is to go on
+	chart   *loops.Chart // to be filled in
+	most    uint64       // bytes beyond which a run with loops need not be simulated exactly; 0 is no limit
+	work    int          // limit of the work of such a run
+	spent   int          // how much of that it was already
+	stop    func() error // asked now and then, except about loops; its error ends the play; nil is to go on
 }
 
 // played is the result of playing it.
@@ -42,7 +43,8 @@ type played struct {
 	allocator.Result
 	requested uint64 // at most at once
 	retries   uint64
-	work      int // what it cost, in events
+	flushed   bool // memory ran out and the cache was flushed
+	work      int  // what it cost, in events
 }
 
 // play plays a run on a card, within a limit or 0 for none.
@@ -122,6 +124,7 @@ func (r *run) playEach(al *allocator.Allocator, o playing) (out played, err erro
 	}
 	out.Result, err = al.Play(r.first(o.until), how)
 	out.requested, out.work = al.Stats().RequestedBytes.All.Peak, out.Events
+	out.flushed = al.Stats().AllocRetries > 0
 	if counts || o.since == 0 {
 		out.retries = al.Stats().AllocRetries - before
 	}

@@ -46,7 +46,7 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	if h.trl {
 		return h.trlLoss(hidden, b)
 	}
-	if h.liger {
+	if h.liger && h.withoutLogits(b) {
 		return h.ligerLoss(hidden, b)
 	}
 	if h.chunks > 1 {
@@ -63,11 +63,18 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	if b.Labels == nil {
 		return fn.Return(nil)
 	}
-	return fn.Return(causalLoss(logits, b.Labels, h.vocab))
+	return fn.Return(causalLoss(logits, b.Labels, h.vocab, h.calling))
+}
+
+// withoutLogits reports whether Liger's forward makes no logits: where it trains with labels, or is told to skip
+// them (lce_forward's skip_logits).
+func (h *causalHead) withoutLogits(b Batch) bool {
+	c := h.calling
+	return c == nil || b.Labels != nil && (c.SkipLogits || !h.lm.Weight.World().Eval)
 }
 
 // causalLoss is ForCausalLMLoss.
-func causalLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
+func causalLoss(logits, labels *shadow.Tensor, vocab int, how *Calling) *shadow.Tensor {
 	defer logits.World().As(shadow.Logits)()
 	fn := logits.World().Func(logits, labels)
 	fn.Set(&logits, logits.Float())
@@ -75,5 +82,5 @@ func causalLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
 	shift := fn.Let(labels.Slice(-1, 1, labels.Size(-1)).Contiguous())
 	fn.Set(&logits, logits.View(-1, vocab))
 	fn.Set(&shift, shift.View(-1))
-	return fn.Return(logits.CrossEntropy(shift))
+	return fn.Return(how.averaged(logits.CrossEntropy(shift)))
 }

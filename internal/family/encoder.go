@@ -111,12 +111,12 @@ func maskedLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
 }
 
 // maskedLMLoss is ForMaskedLMLoss: the same in float32.
-func maskedLMLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
+func maskedLMLoss(logits, labels *shadow.Tensor, vocab int, how *Calling) *shadow.Tensor {
 	fn := logits.World().Func(logits, labels)
 	fn.Set(&logits, logits.Float())
 	fn.Set(&logits, logits.View(-1, vocab))
 	fn.Set(&labels, labels.View(-1))
-	return fn.Return(logits.CrossEntropy(labels))
+	return fn.Return(how.averaged(logits.CrossEntropy(labels)))
 }
 
 // contrastiveLoss is the loss of an embedding model: tokens are mean-pooled and normalized, and each

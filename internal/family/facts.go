@@ -44,6 +44,8 @@ type Facts struct {
 	Experts bool
 	// Liger means that liger-kernel has kernels for it (0.8.5, monkey_patch.py).
 	Liger bool
+	// LMHead means that its class is called LMHeadModel, and not ForCausalLM.
+	LMHead bool
 	// ByToken means that the model runs a loop over tokens.
 	ByToken bool
 	// Dims are the sizes that the config may omit; zero where published formulas for transformers do not
@@ -102,7 +104,7 @@ var families = map[string]Facts{
 	},
 	"gpt2": {
 		make: newGPT2, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
-		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, Quantizes: true, Dims: Dims{768, 12, 12},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, LMHead: true, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"gpt_neox": {
 		make: newGPTNeoX, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},

@@ -129,7 +129,7 @@ func (n net) textBatch() Batch {
 // layer runs one block of a model, checkpointed where that was asked for.
 // Others are the tensors that the block reaches besides its input.
 func (n net) layer(m shadow.Module, x *shadow.Tensor, others ...*shadow.Tensor) *shadow.Tensor {
-	if !n.checkpoints() {
+	if !n.checkpoints() || n.run.Calling.skips() {
 		return n.w.Call(m, x)
 	}
 	return n.w.Checkpoint(n.reentrant(), x, func(x *shadow.Tensor) *shadow.Tensor { return n.w.Call(m, x) }, others...)

@@ -63,7 +63,7 @@ func (m *moeBlock) ligerExperts(hidden, index, weights *shadow.Tensor) *shadow.T
 func (h *causalHead) ligerLoss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	fn := hidden.World().Func(hidden)
 	kept := fn.Let(hidden.Alias()) // hidden_states[:, slice_indices, :]
-	return fn.Return(hidden.World().Call(&ligerCausalLoss{h.lm.Path, h.lm.Weight, b.Labels}, kept))
+	return fn.Return(h.calling.averaged(hidden.World().Call(&ligerCausalLoss{h.lm.Path, h.lm.Weight, b.Labels}, kept)))
 }
 
 // ligerCausalLoss is LigerForCausalLMLoss.

@@ -24,7 +24,14 @@ type mamba struct {
 	maskOfOnes bool // a mask of ones is detected and dropped
 }
 
+// maxMambaLayers is how many layers are simulated, each with its loops over tokens: four times as many as
+// the largest published model has.
+const maxMambaLayers = 256
+
 func newMamba(b *nn.Builder, c *Config, run Run) (Model, error) {
+	if n := c.Int("num_hidden_layers", 32); n > maxMambaLayers {
+		return nil, fmt.Errorf("config key \"num_hidden_layers\" is %d; mamba, which runs token by token, is simulated with at most %d layers", n, maxMambaLayers)
+	}
 	hidden := c.Positive("hidden_size", 768)
 	rank := (hidden + 15) / 16
 	if c.keys["time_step_rank"] != "auto" {
@@ -69,7 +76,7 @@ func (m *mamba) Loss(b Batch) *shadow.Tensor {
 	if b.Labels == nil {
 		return fn.Return(nil)
 	}
-	return fn.Return(causalLoss(logits, b.Labels, m.vocab))
+	return fn.Return(causalLoss(logits, b.Labels, m.vocab, m.run.Calling))
 }
 
 // forward is MambaModel.forward.

@@ -85,7 +85,7 @@ func (m *modernBert) Loss(b Batch) *shadow.Tensor {
 	if b.Labels == nil {
 		return fn.Return(nil)
 	}
-	return fn.Return(maskedLMLoss(logits, b.Labels, m.vocab))
+	return fn.Return(maskedLMLoss(logits, b.Labels, m.vocab, m.run.Calling))
 }
 
 // forward is ModernBertModel.forward.

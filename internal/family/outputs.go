@@ -17,7 +17,28 @@ type Calling struct {
 	Keep          *Outputs // takes the results; nil where the loop uses the loss alone, and trains without a cache
 	Cache         bool     // use_cache, as transformers has it by default
 	Checkpointing bool
-	Reentrant     bool // the older kind of checkpointing
+	Reentrant     bool           // the older kind of checkpointing
+	Every         int            // which blocks are checkpointed: every so manieth, from the first; 0 is each
+	SkipLogits    bool           // Liger's loss goes without the logits in an evaluation too
+	block         int            // the next block of the forward under way
+	Items         *shadow.Tensor // num_items_in_batch, by which transformers' losses divide their sum; nil for the mean
+}
+
+// skips reports whether the next block is one that is not checkpointed though others are.
+func (c *Calling) skips() bool {
+	if c == nil || c.Every < 2 {
+		return false
+	}
+	c.block++
+	return (c.block-1)%c.Every != 0
+}
+
+// averaged is the end of fixed_cross_entropy: a sum is divided by the items of all batches of a step.
+func (c *Calling) averaged(loss *shadow.Tensor) *shadow.Tensor {
+	if c == nil || c.Items == nil {
+		return loss
+	}
+	return loss.Div(c.Items)
 }
 
 // keepLogits holds the logits for the caller of the model.

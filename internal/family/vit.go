@@ -74,7 +74,7 @@ func (m *vit) Loss(b Batch) *shadow.Tensor {
 	if b.Labels == nil {
 		return fn.Return(nil)
 	}
-	return fn.Return(logits.View(-1, m.labels).CrossEntropy(b.Labels.View(-1)))
+	return fn.Return(m.run.Calling.averaged(logits.View(-1, m.labels).CrossEntropy(b.Labels.View(-1))))
 }
 
 // forward is ViTModel.forward.

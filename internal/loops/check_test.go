@@ -46,10 +46,18 @@ func (p *Player) check() error {
 			return fmt.Errorf("layout %d has %d members, want %d", n, l.members.count, shared[int32(n)])
 		}
 	}
+	for k, want := range own {
+		if got := p.sets[k.set].bin(k.size).own; got != want {
+			return fmt.Errorf("%d holes of %d quanta in set %d, want %d", got, k.size, k.set, want)
+		}
+	}
 	for set := range p.sets {
-		for size := range p.sets[set].fine {
-			if got, want := p.sets[set].fine[size].own, own[key{int32(set), uint64(size)}]; got != want {
-				return fmt.Errorf("%d holes of %d quanta in set %d, want %d", got, size, set, want)
+		for n, bins := range p.sets[set].fine {
+			for i := 0; bins != nil && i < fineBins; i++ {
+				size := uint64(n*fineBins + i)
+				if got, want := bins[i].own, own[key{int32(set), size}]; got != want {
+					return fmt.Errorf("%d holes of %d quanta in set %d, want %d", got, size, set, want)
+				}
 			}
 		}
 		for i, size := range p.sets[set].sizes {

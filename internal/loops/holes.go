@@ -13,16 +13,21 @@ type hole struct {
 	seg  int32
 }
 
-// holes is the free blocks of one pool and CUDA stream, by size.
+// holes is the free blocks of one pool and CUDA stream, by size. Those that fit into a segment for small
+// tensors have a place for each size, which is found at once.
 type holes struct {
-	fine  []bin // by size up to fineMost
-	any   [fineMost/64 + 1]uint64
-	sizes []uint64 // of the others, in order
+	fine  [fineMost / fineBins]*[fineBins]bin // by size below fineMost, made when needed
+	any   [fineMost / 64]uint64               // which sizes have holes
+	words [fineMost / 64 / 64]uint64          // which words of any are not zero
+	sizes []uint64                            // of the others, in order
 	other []*bin
 	idle  []*bin // that are empty
 }
 
-const fineMost = 4096
+const (
+	fineMost = largeBuffer/4096*4096 + 4096
+	fineBins = 512
+)
 
 // bin is the holes of one size. Holes of segments with a shared layout are found through the layout. For
 // the others it has a count and a heap with the lowest address on top. The heap may contain holes that no
@@ -37,11 +42,13 @@ func (b *bin) empty() bool { return b.own == 0 && len(b.layouts) == 0 }
 
 // bin is the bin of a size, made if need be.
 func (h *holes) bin(size uint64) *bin {
-	if size <= fineMost {
-		if h.fine == nil {
-			h.fine = make([]bin, fineMost+1)
+	if size < fineMost {
+		bins := h.fine[size/fineBins]
+		if bins == nil {
+			bins = new([fineBins]bin)
+			h.fine[size/fineBins] = bins
 		}
-		return &h.fine[size]
+		return &bins[size%fineBins]
 	}
 	i, ok := slices.BinarySearch(h.sizes, size)
 	if !ok {
@@ -63,16 +70,9 @@ func (h *holes) newBin() *bin {
 
 // next returns the first size, from the given one on, that has holes; nil if there is none.
 func (h *holes) next(size uint64) (uint64, *bin) {
-	if size <= fineMost {
-		w := size / 64
-		word := h.any[w] >> (size % 64) << (size % 64)
-		for word == 0 && w < fineMost/64 {
-			w++
-			word = h.any[w]
-		}
-		if word != 0 {
-			size = w*64 + uint64(bits.TrailingZeros64(word))
-			return size, &h.fine[size]
+	if size < fineMost {
+		if at, ok := h.nextFine(size); ok {
+			return at, &h.fine[at/fineBins][at%fineBins]
 		}
 	}
 	i, _ := slices.BinarySearch(h.sizes, size)
@@ -82,10 +82,31 @@ func (h *holes) next(size uint64) (uint64, *bin) {
 	return h.sizes[i], h.other[i]
 }
 
+// nextFine is next for a size below fineMost.
+func (h *holes) nextFine(size uint64) (uint64, bool) {
+	w := size / 64
+	if word := h.any[w] >> (size % 64); word != 0 {
+		return size + uint64(bits.TrailingZeros64(word)), true
+	}
+	w++
+	for k := w / 64; k < uint64(len(h.words)); k++ {
+		words := h.words[k]
+		if k == w/64 {
+			words = words >> (w % 64) << (w % 64)
+		}
+		if words != 0 {
+			w = k*64 + uint64(bits.TrailingZeros64(words))
+			return w*64 + uint64(bits.TrailingZeros64(h.any[w])), true
+		}
+	}
+	return 0, false
+}
+
 // filled notes that there are holes of a size.
 func (h *holes) filled(size uint64) {
-	if size <= fineMost {
+	if size < fineMost {
 		h.any[size/64] |= 1 << (size % 64)
+		h.words[size/64/64] |= 1 << (size / 64 % 64)
 	}
 }
 
@@ -93,8 +114,11 @@ func (h *holes) filled(size uint64) {
 func (h *holes) emptied(size uint64, b *bin) {
 	switch {
 	case !b.empty():
-	case size <= fineMost:
-		h.any[size/64] &^= 1 << (size % 64)
+	case size < fineMost:
+		w := size / 64
+		if h.any[w] &^= 1 << (size % 64); h.any[w] == 0 {
+			h.words[w/64] &^= 1 << (w % 64)
+		}
 	default:
 		i, _ := slices.BinarySearch(h.sizes, size)
 		h.idle = append(h.idle, b)

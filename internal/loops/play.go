@@ -30,6 +30,8 @@ type Options struct {
 	PassCopies bool
 	// Until is the event to stop before, if it is not 0.
 	Until int
+	// Settled is the event to stop before if memory has not run out until then; 0 is to go on.
+	Settled int
 	// Since is the event from which on Retries counts.
 	Since int
 	// Chart is filled in, if it is set.
@@ -84,6 +86,9 @@ func (p *Player) play(o Options) error {
 		skips = stream.NewSkips[state](f.Trace)
 	}
 	for i := 0; i < until; {
+		if o.Settled > 0 && i >= o.Settled && !p.Flushed() {
+			return nil
+		}
 		if i == o.Since {
 			p.before, p.counts = p.retries, true
 		}
@@ -119,6 +124,9 @@ func (p *Player) Retries() uint64 {
 	}
 	return p.retries - p.before
 }
+
+// Flushed reports whether the cache was flushed because memory ran out.
+func (p *Player) Flushed() bool { return p.retries > 0 }
 
 // Work is the work of the play so far; see [Options].
 func (p *Player) Work() int { return p.work + int(p.dev.Looked()/looksCost) }

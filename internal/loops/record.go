@@ -20,8 +20,9 @@ type recording struct {
 
 	segs  []int32 // by role
 	picks []pick
-	next  owner // the owner of the block that is freed next
-	made  map[owner]place
+	next  owner   // the owner of the block that is freed next
+	made  []place // of what it made and has not freed, by owner
+	holey bool    // a role is that of a void
 	taken []owned
 
 	below [][]uint64 // which ties there are, by role
@@ -82,7 +83,7 @@ func (w *watch) record(p *Player, b *body, done, turns int) {
 			roles: c.roles[:0], guards: c.guards[:0], ties: c.ties[:0], deeper: c.deeper[:0],
 		},
 		body: b, first: b.loop.Copy(done), left: turns, next: noOwner,
-		below: c.below, segs: c.segs[:0], picks: c.picks[:0], made: map[owner]place{}, taken: c.taken[:0],
+		below: c.below, segs: c.segs[:0], picks: c.picks[:0], made: cleared(c.made, turns*len(b.owned)), taken: c.taken[:0],
 		was: c.was[:0], deeps: c.deeps[:0], dead: c.dead[:0],
 		allocated: p.allocated, requested: p.requested,
 	}
@@ -95,6 +96,7 @@ func (c *recording) join(p *Player, i int32, r role) int32 {
 	r.set = s.set
 	was := piece{addr: s.addr, prev: s.prev, next: s.next}
 	if r.void = s.void; s.void {
+		c.holey = true
 		r.low, r.high = 1, math.MaxInt64
 		was.size = int64(p.voidSize(i))
 		c.admits(&r, int32(len(c.roles)), was.size)
@@ -133,7 +135,9 @@ func (c *recording) chosen(p *Player, r *request, got uint64, at place, grown bo
 	default:
 		i = c.join(p, at.seg-1, role{how: draw, size: r.size, got: got, at: at.at})
 	}
-	c.voids(p, r, got, i, grown)
+	if c.holey {
+		c.voids(p, r, got, i, grown)
+	}
 	if c.roles[i].void {
 		return
 	}
@@ -217,8 +221,8 @@ func (c *recording) freed(p *Player, at place) {
 	if x == noOwner {
 		return
 	}
-	if _, ok := c.made[x]; ok {
-		delete(c.made, x)
+	if k := c.madeAt(x); k >= 0 && c.made[k] != (place{}) {
+		c.made[k] = place{}
 		return
 	}
 	c.taken = append(c.taken, owned{x, i, at.at})
@@ -237,8 +241,10 @@ func (c *recording) noted(p *Player) {
 // finish makes a shortcut of the recording, nil where none can be.
 func (c *recording) finish(p *Player) *shortcut {
 	var left []owned
-	for x, at := range c.made {
-		left = append(left, owned{x, p.segs[at.seg-1].role - 1, at.at})
+	for k, at := range c.made {
+		if at != (place{}) {
+			left = append(left, owned{c.madeBy(k), p.segs[at.seg-1].role - 1, at.at})
+		}
 	}
 	c.linked(p)
 	for k, i := range c.segs {

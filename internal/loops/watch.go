@@ -2,6 +2,8 @@
 
 package loops
 
+import "math/bits"
+
 // watch observes a loop as it is played, for iterations that come out like earlier ones. An iteration is
 // identified by its decisions and by the layouts of the segments that it touched, as it left them. When
 // one is seen again, the iterations since then are worth recording.
@@ -31,7 +33,10 @@ const (
 )
 
 func (w *watch) begin(b *body) {
-	w.body, w.seen, w.sum = b, map[uint64]int{}, 0
+	if w.body, w.sum = b, 0; w.seen == nil {
+		w.seen = map[uint64]int{}
+	}
+	clear(w.seen)
 	w.period, w.streak, w.cycle, w.limit = 0, 0, 0, most
 	w.taken = nil
 }
@@ -58,7 +63,7 @@ func (w *watch) turn() {
 }
 
 // mix adds to the hash of the iteration.
-func (w *watch) mix(x uint64) { w.sum = scatter(w.sum*31 + x) }
+func (w *watch) mix(x uint64) { w.sum = bits.RotateLeft64((w.sum^x)*0x9e3779b97f4a7c15, 31) + x }
 
 func (w *watch) touch(p *Player, i int32) {
 	if s := &p.segs[i]; s.turn != w.stamp {
@@ -138,7 +143,7 @@ func (w *watch) freed(p *Player, at place) {
 // made notes the place of an allocation that outlives its iteration.
 func (w *watch) made(slot int32, copy int, at place) {
 	if w.rec != nil {
-		w.rec.made[owner{slot, copy - w.rec.first}] = at
+		w.rec.made[w.rec.madeAt(owner{slot, copy - w.rec.first})] = at
 	}
 }
 

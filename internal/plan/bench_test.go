@@ -37,6 +37,40 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
+// BenchmarkSearchSpread is a search for a model of 80 layers on eight GPUs, on which it does not fit as it
+// is.
+func BenchmarkSearchSpread(b *testing.B) {
+	asProgram(b)
+	for _, kind := range []string{"fsdp2", "ddp"} {
+		b.Run(kind, func(b *testing.B) {
+			s := run(b, map[string]any{
+				"model": map[string]any{"name": "llama-3.1-70b"}, "batch": 4.0, "accumulation": 4.0, "seq": 4096.0, "precision": "bf16",
+				"dist": map[string]any{"kind": kind, "world": 8.0},
+			})
+			r := Request{Setup: s, Card: card(b, "H100-80GB")}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Search(r); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkSearchLoops is a search for the largest model that goes token by token.
+func BenchmarkSearchLoops(b *testing.B) {
+	asProgram(b)
+	s := run(b, map[string]any{"model": map[string]any{"name": "mamba-2.8b"}, "batch": 8.0, "seq": 2048.0})
+	r := Request{Setup: s, Card: card(b, "H100-80GB")}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Search(r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // BenchmarkSearchAll is the table over every card that is known.
 func BenchmarkSearchAll(b *testing.B) {
 	asProgram(b)

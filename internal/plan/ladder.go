@@ -2,6 +2,8 @@
 
 package plan
 
+import "runtime"
+
 // rungs of the ladder: how much of the card each may use, and what it risks.
 // Only the last one goes to the very end, on the word of the simulation.
 var rungs = []struct {
@@ -51,4 +53,36 @@ func (s *search) probeAhead() {
 			}
 		}()
 	}
+}
+
+// playAhead does the same for runs that take long to play. The search goes through the variants one after
+// the other, so a second processor begins at the other end of them, and then climbs the ladder. Both
+// remember what they find, and neither changes what the other comes to. It ends soon after done is closed.
+func (s *search) playAhead(done <-chan struct{}) {
+	if runtime.GOMAXPROCS(0) < 2 {
+		return
+	}
+	variants := s.variants()
+	isDone := func() bool {
+		select {
+		case <-done:
+			return true
+		default:
+			return false
+		}
+	}
+	go func() {
+		first := room{s.req.Goal.share(), true}
+		for i := len(variants) - 1; i > 0 && !isDone(); i-- {
+			_, _ = s.within(variants[i], first, 0) // the caller that needs it gets the error
+		}
+		for _, r := range rungs {
+			if isDone() {
+				return
+			}
+			if c, err := s.best(variants, room{r.share, r.careful}); c != nil && err == nil {
+				_, _ = s.choice(c.settings)
+			}
+		}
+	}()
 }

@@ -22,7 +22,7 @@ type lever struct {
 // levers simulates each lever alone, on today's settings, and ranks those that save memory. It also
 // returns those that the model does not support, with the reasons.
 func (s *search) levers() ([]Lever, []Rejection, error) {
-	today, err := s.timed(s.today)
+	today, err := s.measured(s.today)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,11 +76,11 @@ func reason(err error) string {
 func (s *search) saving(today candidate, l lever) (Lever, error) {
 	x := s.today
 	l.pull(&x)
-	c, err := s.timed(x)
+	c, err := s.measured(x)
 	if err != nil {
 		return Lever{}, err
 	}
-	before, after := today.probe.PeakReserved, c.probe.PeakReserved
+	before, after := today.reserved, c.reserved
 	if x.allocator != s.today.allocator {
 		if after, err = c.probe.Under(x.allocator); err != nil {
 			return Lever{}, err

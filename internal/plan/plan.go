@@ -135,8 +135,15 @@ func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	long := today.Events() > longRun
-	if !long {
+	if _, err := today.Peaks(); err != nil {
+		return nil, err
+	}
+	s.long = today.Events() > longRun
+	if s.long {
+		done := make(chan struct{})
+		defer close(done)
+		s.playAhead(done)
+	} else {
 		s.probeAhead()
 	}
 	p, err := s.recommend()
@@ -146,7 +153,7 @@ func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if long {
+	if s.long {
 		p.Notes = append(p.Notes, "This run takes a long time to simulate, so levers and rejected settings are not shown.")
 		p.Ladder, err = s.ladder()
 		return p, err

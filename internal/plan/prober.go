@@ -165,14 +165,16 @@ func each(n int, do func(i int) error) error {
 }
 
 // inTurn calls do for 0 to n-1, as many at a time as there are processors, so that later calls can use
-// earlier results.
-func inTurn(n int, do func(i int)) {
+// earlier results. After one that returns false no further calls are begun.
+func inTurn(n int, do func(i int) bool) {
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for range min(n, runtime.GOMAXPROCS(0)) {
 		wait.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
+				if !do(i) {
+					next.Store(int64(n))
+				}
 			}
 		})
 	}

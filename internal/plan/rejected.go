@@ -96,6 +96,9 @@ func (s *search) bestOf(v settings) (candidate, error) {
 // against is why a candidate is not the choice.
 func (s *search) against(c candidate, best *Choice) (string, error) {
 	_, fits, err := s.placed(c, room{s.req.Goal.share(), true})
+	if err == nil {
+		err = c.measure()
+	}
 	if err != nil {
 		return "", err
 	}
@@ -107,7 +110,7 @@ func (s *search) against(c candidate, best *Choice) (string, error) {
 		return "smaller, and the recordings have no times", nil
 	case share < -0.005:
 		return fmt.Sprintf("%.0f %% slower", -100*share), nil
-	case c.probe.PeakReserved >= best.Estimate.PeakReserved:
+	case c.reserved >= best.Estimate.PeakReserved:
 		return "no faster, and takes more memory", nil
 	}
 	return "no faster, and changes more", nil
@@ -126,9 +129,9 @@ func (s *search) tooLarge(c candidate) string {
 // the rest of the process too.
 func (s *search) bytesNeeded(c candidate) uint64 {
 	if s.byLimit(c.settings) {
-		return c.probe.PeakReserved
+		return c.reserved
 	}
-	return c.probe.PeakReserved + s.outside(c.settings)
+	return c.reserved + s.outside(c.settings)
 }
 
 // bytesFree is the memory that a run has to fit into.

@@ -45,14 +45,14 @@ func (s *search) least() (candidate, error) {
 	}
 	found := make([]candidate, len(variants))
 	err := each(len(variants), func(i int) (err error) {
-		found[i], err = s.timed(s.split(variants[i], s.batches[0]))
+		found[i], err = s.measured(s.split(variants[i], s.batches[0]))
 		return err
 	})
 	if err != nil {
 		return candidate{}, err
 	}
 	return slices.MinFunc(found, func(a, b candidate) int {
-		return cmp.Compare(a.probe.PeakReserved, b.probe.PeakReserved)
+		return cmp.Compare(a.reserved, b.reserved)
 	}), nil
 }
 
@@ -94,12 +94,13 @@ type attempt struct {
 // list that cannot fit is simulated only if it might be that one.
 func (s *search) tryAll(x settings, levers []lever, lists [][]int) ([]int, attempt) {
 	tried := make([]attempt, len(lists))
-	inTurn(len(lists), func(i int) {
+	inTurn(len(lists), func(i int) bool {
 		y := x
 		for _, l := range lists[i] {
 			levers[l].pull(&y)
 		}
 		tried[i] = s.try(y, true)
+		return !tried[i].fits
 	})
 	if i := slices.IndexFunc(tried, func(t attempt) bool { return t.fits }); i >= 0 {
 		return lists[i], tried[i]
@@ -119,12 +120,12 @@ func (s *search) try(y settings, byFloor bool) attempt {
 	if byFloor && s.hopeless(y, r) {
 		return attempt{settings: y, takes: s.floor(y), least: true}
 	}
-	c, err := s.timed(y)
+	c, err := s.measured(y)
 	if err != nil {
 		return attempt{settings: y, takes: 1 << 62}
 	}
 	placed, fits, _ := s.placed(c, r)
-	return attempt{settings: placed.settings, fits: fits, takes: c.probe.PeakReserved}
+	return attempt{settings: placed.settings, fits: fits, takes: c.reserved}
 }
 
 // longer is each list with one more lever, in order and without doubles.

@@ -4,7 +4,9 @@ package plan
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -142,5 +144,27 @@ func TestLeastOfWhatFails(t *testing.T) {
 		if _, err := found.least(); !errors.Is(err, want) {
 			t.Errorf("variant %d: %v", failing, err)
 		}
+	}
+}
+
+// TestInTurnStops wants what comes before the call that is enough to be done, and most of the rest not.
+func TestInTurnStops(t *testing.T) {
+	const n, enough = 10_000, 7
+	var calls [n]atomic.Bool
+	inTurn(n, func(i int) bool {
+		calls[i].Store(true)
+		time.Sleep(time.Microsecond)
+		return i < enough
+	})
+	done := 0
+	for i := range calls {
+		if calls[i].Load() {
+			done++
+		} else if i <= enough {
+			t.Errorf("call %d is missing", i)
+		}
+	}
+	if done > n/2 {
+		t.Errorf("%d calls of %d, though one of the first was enough", done, n)
 	}
 }

@@ -17,6 +17,7 @@ type search struct {
 	*prober
 	req     Request
 	exact   bool     // on this very card, not on one of its generation
+	long    bool     // its runs take long to play
 	kind    gpu.Card // what decides which kernels run
 	today   settings
 	target  int // effective batch
@@ -36,6 +37,8 @@ type candidate struct {
 	probe   *estimate.Probe
 	seconds float64
 	rate    float64 // samples a second, over all GPUs
+
+	reserved uint64 // the most bytes that PyTorch holds, once it was measured
 }
 
 // equal is the ratio from which two speeds count as equal: the time model is not more precise.
@@ -73,7 +76,23 @@ func (s *search) timed(x settings) (candidate, error) {
 	if sec == 0 { // not timed: fewer, larger batches count as faster
 		sec = float64(x.accumulation)
 	}
-	return candidate{x, p, sec, float64(x.effective()) / sec}, nil
+	return candidate{settings: x, probe: p, seconds: sec, rate: float64(x.effective()) / sec}, nil
+}
+
+// measured is settings with their speed and their memory.
+func (s *search) measured(x settings) (candidate, error) {
+	c, err := s.timed(x)
+	if err != nil {
+		return c, err
+	}
+	return c, c.measure()
+}
+
+// measure finds the memory of a candidate.
+func (c *candidate) measure() error {
+	peaks, err := c.probe.Peaks()
+	c.reserved = peaks.Reserved
+	return err
 }
 
 // stepSeconds is how long a step takes. The allocator's options change nothing
@@ -121,8 +140,7 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 		}
 	}
 	if r.share*(1-s.req.Margin) < 1 {
-		peak, err := c.probe.Under(c.allocator)
-		return peak <= limit, err
+		return c.probe.Stays(limit, c.allocator)
 	}
 	v, err := c.probe.Within(limit, c.allocator)
 	return v.Fits && (v.Retries == 0 || !r.careful), err
@@ -154,6 +172,11 @@ func (s *search) best(variants []settings, r room) (*candidate, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
+	for i := range all {
+		if err := all[i].measure(); err != nil {
+			return nil, err
+		}
+	}
 	c := slices.MinFunc(all, s.order(fastest))
 	return s.simpler(c, r, fastest)
 }
@@ -167,7 +190,7 @@ func (s *search) order(fastest float64) func(a, b candidate) int {
 		}
 		return cmp.Or(
 			cmp.Compare(a.changes(s.today), b.changes(s.today)),
-			cmp.Compare(a.probe.PeakReserved, b.probe.PeakReserved),
+			cmp.Compare(a.reserved, b.reserved),
 			cmp.Compare(b.rate, a.rate))
 	}
 }
@@ -205,41 +228,6 @@ func (s *search) within(v settings, r room, fastest float64) ([]candidate, error
 		}
 	}
 	return out, nil
-}
-
-// largest is the index of the largest batch of a variant that fits, -1 if none
-// does.
-func (s *search) largest(v settings, r room) (int, error) {
-	low, high := -1, len(s.batches)
-	for high-low > 1 && !s.hopeless(v, r) {
-		at := (low + high) / 2
-		c, err := s.timed(s.split(v, s.batches[at]))
-		if err != nil {
-			return -1, err
-		}
-		_, fits, err := s.placed(c, r)
-		if err != nil {
-			return -1, err
-		}
-		if fits {
-			low = at
-		} else {
-			high = at
-		}
-	}
-	return low, nil
-}
-
-// hopeless reports whether settings are known to fit a room at no batch.
-func (s *search) hopeless(x settings, r room) bool { return s.floor(x) > s.reservable(x, r) }
-
-// split is a variant at a batch, with the accumulation that goes with it.
-func (s *search) split(v settings, batch int) settings {
-	v.batch, v.accumulation = batch, max(s.share/batch, 1)
-	if s.rules.locked["accumulation"] {
-		v.accumulation = s.today.accumulation
-	}
-	return v
 }
 
 // simpler takes back each change that makes no difference.

@@ -77,7 +77,11 @@ func bruteForce(t *testing.T, s *setup.Setup, effective int) float64 {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if p.PeakReserved+estimate.High(&x, gpu.Reference, s.Limit, nil) <= s.Limit {
+				peaks, err := p.Peaks()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if peaks.Reserved+estimate.High(&x, gpu.Reference, s.Limit, nil) <= s.Limit {
 					fastest = max(fastest, float64(effective)/p.Seconds(gpu.Reference, x.Accumulation))
 				}
 			}

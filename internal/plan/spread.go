@@ -81,10 +81,10 @@ func (s *search) loadNote(c *Choice) string {
 	}
 	whole := c.settings
 	whole.load = setup.LoadWhole
-	p, err := s.timed(whole)
-	if err != nil || p.probe.PeakReserved <= c.Estimate.PeakReserved {
+	p, err := s.measured(whole)
+	if err != nil || p.reserved <= c.Estimate.PeakReserved {
 		return ""
 	}
 	return fmt.Sprintf("This needs a sharded load: %[2]s. Moved to the GPU as a whole first, the model would take %[1]v.",
-		units.Bytes(p.probe.PeakReserved+c.Estimate.Outside), setup.HowToShard(c.settings.kind))
+		units.Bytes(p.reserved+c.Estimate.Outside), setup.HowToShard(c.settings.kind))
 }

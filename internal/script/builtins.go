@@ -48,6 +48,9 @@ func init() {
 	}
 	registerTorch()
 	registerParsers()
+	registerTrainer()
+	registerPEFT()
+	registerQuantization()
 	registerObjects()
 }
 
@@ -136,8 +139,9 @@ func enumerated(in *interpreter, a arguments) value {
 	}
 	i, _ := a.or(1, "start", 0).(int)
 	i--
+	var kept value // in the tuple that enumerate uses again
 	return &iterator{
-		size: of.size, data: of.data, end: func() { drop(of) },
+		size: of.size, data: of.data, whole: of.whole, end: func() { drop(of); drop(kept) },
 		skip: func() bool { return of.skip != nil && of.skip() },
 		next: func() (value, bool) {
 			v, ok := of.next()
@@ -145,6 +149,8 @@ func enumerated(in *interpreter, a arguments) value {
 				return nil, false
 			}
 			i++
+			drop(kept)
+			kept = hold(v)
 			return tupleOf(i, v), true
 		},
 	}
@@ -354,6 +360,12 @@ func instanceOf(v, kind value) (yes, known bool) {
 	case "builtins.tuple":
 		l, ok := v.(*list)
 		return ok && l.tuple, true
+	case "builtins.type":
+		_, ok := v.(*class)
+		return ok, true
+	case "builtins.bool":
+		_, ok := v.(bool)
+		return ok, true
 	case "builtins.str":
 		_, ok := v.(string)
 		return ok, true

@@ -421,6 +421,11 @@ func (in *interpreter) dataFields(o *instance, c *class, args arguments) {
 	for i, n := range args.names {
 		o.attrs.set(n, args.named[i])
 	}
+	if fn, owner := c.find("__post_init__"); owner != nil {
+		m := in.methodOf(o, fn)
+		drop(in.invoke(m, arguments{}))
+		drop(m)
+	}
 }
 
 func (c *class) allFields() []string {

@@ -13,6 +13,7 @@ type contextValue struct {
 	dtype    shadow.DType // of autocast; None switches it off
 	grad     *bool        // whether gradients are recorded within
 	uncached bool         // autocast without its cache of weights
+	inferred bool         // inference mode
 }
 
 // withs is a with statement: one item, then the rest inside of it.
@@ -50,6 +51,10 @@ func (c *contextValue) within(in *interpreter, body func()) {
 		was := in.World.GradEnabled()
 		in.World.SetGrad(*c.grad)
 		defer in.World.SetGrad(was)
+	}
+	if c.inferred {
+		in.World.Inference(body)
+		return
 	}
 	if !c.autocast {
 		body()
@@ -139,6 +144,15 @@ func (in *interpreter) autocastOf(dt shadow.DType, enabled value) *contextValue 
 }
 
 func noGrad(*interpreter, arguments) value { off := false; return &contextValue{grad: &off} }
+
+// inferenceMode is torch.inference_mode(mode).
+func inferenceMode(in *interpreter, a arguments) value {
+	if on, ok := a.or(0, "mode", true).(bool); ok && !on {
+		return &contextValue{}
+	}
+	off := false
+	return &contextValue{grad: &off, inferred: true}
+}
 
 func withGrad(*interpreter, arguments) value { on := true; return &contextValue{grad: &on} }
 

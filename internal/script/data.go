@@ -18,13 +18,14 @@ type Field struct {
 // loader is a DataLoader, or whatever gives batches.
 type loader struct {
 	refs
-	of      value // the data set
-	collate value
-	batch   int  // samples of a batch
-	size    int  // batches, -1 where that is not known
-	last    int  // samples of the last batch where they are fewer, else 0
-	drops   bool // drop_last
-	onCard  bool // a trainer puts the batches onto the card
+	of        value // the data set
+	collate   value
+	batch     int  // samples of a batch
+	size      int  // batches, -1 where that is not known
+	last      int  // samples of the last batch where they are fewer, else 0
+	onCard    bool // a trainer puts the batches onto the card
+	evaluates bool // its batches are a trainer's for evaluation
+	drops     bool // drop_last
 }
 
 func (l *loader) release() {
@@ -60,6 +61,12 @@ func newLoader(in *interpreter, a arguments) value {
 	l := &loader{of: hold(a.or(0, "dataset", unknown{})), collate: hold(a.or(-1, "collate_fn", nil)), size: -1}
 	n, known := given.(int)
 	l.batch = in.batchSize(given)
+	if training, ok := a.or(-1, "_training", nil).(bool); ok && known { // a trainer says which of its loaders trains
+		l.batch, l.evaluates = n, !training
+		if training {
+			l.batch = in.Batch
+		}
+	}
 	samples := in.length(l.of)
 	drops, _ := a.or(-1, "drop_last", false).(bool)
 	l.drops = drops
@@ -137,6 +144,11 @@ func (in *interpreter) batches(l *loader) *iterator {
 			i = l.size - 1
 			return true
 		},
+		seek: func(left int) {
+			if l.size >= 0 {
+				i = max(l.size-left, i)
+			}
+		},
 		end: func() { drop(l) },
 	}
 }
@@ -146,8 +158,12 @@ func (in *interpreter) nextLength(l *loader) {
 	if len(in.Lengths) == 0 || !in.World.GradEnabled() {
 		return
 	}
-	in.Seq = in.Lengths[min(in.fetched, len(in.Lengths)-1)]
-	in.fetched++
+	if l.evaluates {
+		in.Seq = slices.Max(in.Lengths)
+	} else {
+		in.Seq = in.Lengths[min(in.fetched, len(in.Lengths)-1)]
+		in.fetched++
+	}
 	for i := range in.Fields {
 		if f := &in.Fields[i]; len(f.Size) > 1 {
 			f.Size[1] = in.Seq
@@ -167,11 +183,30 @@ func (in *interpreter) oneBatch(l *loader, n int) value {
 
 // collated is a batch of n samples in the host's memory.
 func (in *interpreter) collated(l *loader, n int) value {
-	if f, ok := l.collate.(*function); ok {
-		if v := in.tried(f, arguments{pos: []value{unknown{}}}); in.tells(v) {
+	if in.collates(l.collate) {
+		if v := in.tried(l.collate, arguments{pos: []value{unknown{}}}); in.tells(v) {
 			return in.sized(v, n)
 		}
 	}
+	v := in.samples(l, n)
+	in.labelled(l.collate, v)
+	return v
+}
+
+// labelled adds the labels that a collator for language models makes of the inputs.
+func (in *interpreter) labelled(collate, batch value) {
+	o, ok := collate.(*instance)
+	d, isDict := batch.(*dict)
+	if !ok || !isDict || !o.class.derives("DataCollatorForLanguageModeling") && o.class.name != "DataCollatorForLanguageModeling" {
+		return
+	}
+	if ids, ok := d.get("input_ids"); ok {
+		d.set("labels", hold(ids))
+	}
+}
+
+// samples is n samples of the data set, stacked.
+func (in *interpreter) samples(l *loader, n int) value {
 	switch d := l.of.(type) {
 	case *hostTensor:
 		return in.rows(d, n)
@@ -218,10 +253,22 @@ func (in *interpreter) firstSample(o *instance) value {
 	return in.copied(v)
 }
 
+// collates reports whether a collate_fn is code that can be called for what it returns.
+func (in *interpreter) collates(v value) bool {
+	switch f := v.(type) {
+	case *function, *method:
+		return true
+	case *instance:
+		_, owner := f.class.find("__call__")
+		return owner != nil
+	}
+	return false
+}
+
 // tried calls a function of the script for what it shows of a batch.
-func (in *interpreter) tried(f *function, a arguments) value {
+func (in *interpreter) tried(f value, a arguments) value {
 	notes := len(in.result.Notes)
-	v := in.run(f, a)
+	v := in.invoke(f, a)
 	in.result.Notes = in.result.Notes[:notes]
 	return v
 }

@@ -95,9 +95,14 @@ func constant(text string) value {
 		return false
 	case "None":
 		return nil
+	case "...":
+		return ellipsis{}
 	}
 	return unknown{}
 }
+
+// ellipsis is Python's ... in an index: all dimensions that are not named.
+type ellipsis struct{}
 
 func (in *interpreter) name(id string) value {
 	if v, ok := in.scope().lookup(id); ok {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"snug/internal/pysrc"
 	"snug/internal/shadow"
@@ -87,7 +88,23 @@ func (in *interpreter) scope() *scope { return in.scopes[len(in.scopes)-1] }
 
 // fail gives the script up.
 func (in *interpreter) fail(format string, args ...any) {
-	panic(failure{path: in.scope().file.Path, at: in.at, text: fmt.Sprintf(format, args...)})
+	path, at := in.where()
+	panic(failure{path: path, at: at, text: fmt.Sprintf(format, args...)})
+}
+
+// where is the file and the place that is reached: what a library does stands at the script's call of it.
+func (in *interpreter) where() (path string, at pysrc.Pos) {
+	at = in.at
+	for i := len(in.scopes) - 1; i >= 0; i-- {
+		s := in.scopes[i]
+		if path = s.file.Path; !strings.HasPrefix(path, libraryFolder) {
+			return path, at
+		}
+		if s.called.Line > 0 {
+			at = s.called
+		}
+	}
+	return path, at
 }
 
 // grow counts items that a list is about to get, before there is memory for them.
@@ -97,24 +114,10 @@ func (in *interpreter) grow(n int) {
 	}
 }
 
-// place is the line of the script under way: where it calls into a library, the line of that call.
-func (in *interpreter) place() (path string, line int) {
-	at := in.at
-	for i := len(in.scopes) - 1; i > 0 && isLibrary(in.scopes[i].file); i-- {
-		if in.scopes[i].called.Line > 0 {
-			at = in.scopes[i].called
-		}
-		if !isLibrary(in.scopes[i-1].file) {
-			return in.scopes[i-1].file.Path, at.Line
-		}
-	}
-	return in.scope().file.Path, at.Line
-}
-
 // note says what is not followed, once.
 func (in *interpreter) note(format string, args ...any) {
-	path, line := in.place()
-	text := fmt.Sprintf("%s:%d: %s", path, line, fmt.Sprintf(format, args...))
+	path, at := in.where()
+	text := fmt.Sprintf("%s:%d: %s", path, at.Line, fmt.Sprintf(format, args...))
 	if !in.noted[text] {
 		in.noted[text] = true
 		in.result.Notes = append(in.result.Notes, text)

@@ -14,6 +14,7 @@ import (
 //go:embed library
 var sources embed.FS
 
+// libraryFolder is where the paths of these files begin.
 const libraryFolder = "library/"
 
 func isLibrary(f *pysrc.File) bool { return strings.HasPrefix(f.Path, libraryFolder) }

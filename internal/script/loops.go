@@ -47,9 +47,14 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 // enough reports whether a loop need not run turn i, after so many updates in it.
 func (in *interpreter) enough(it *iterator, i, updates int) bool {
 	if n := len(in.Lengths); n > 0 && updates > 0 {
+		if it.whole { // a trainer reads one batch ahead
+			return in.fetched > n
+		}
 		return in.fetched >= n
 	}
 	switch {
+	case it.whole:
+		return false
 	case in.Whole && it.size >= 0:
 		return i >= maxRange
 	case !it.data:
@@ -72,7 +77,8 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 			return in.block(s.Else)
 		}
 		updates := in.result.Updates - before
-		if !in.Whole && updates >= 2*enoughUpdates && i >= 2 || updates == 0 && i >= maxTurns || !known && i >= 1 {
+		generates := in.scope().yield != nil // the loop that it serves is cut short, if any
+		if !generates && !in.Whole && updates >= 2*enoughUpdates && i >= 2 || updates == 0 && i >= maxTurns || !known && i >= 1 {
 			return goOn
 		}
 		switch sig := in.block(s.Body); sig {

@@ -213,9 +213,9 @@ func (in *interpreter) copiedModule(o *instance, memo map[*instance]*instance) *
 
 // copiedNetwork is copy.deepcopy of a model, in the card's memory where the model is there.
 func (in *interpreter) copiedNetwork(n *network) value {
-	out := &network{dtype: n.dtype, casted: n.casted, mode: n.mode, bare: n.bare}
+	out := &network{dtype: n.dtype, casted: n.casted, mode: n.mode, bare: n.bare, loading: n.loading}
 	if n.net != nil {
-		out.net, out.copied = in.build(Making{DType: n.dtype, Cast: n.casted, Copied: true}), true
+		out.net, out.copied = in.build(Making{DType: n.dtype, Cast: n.casted, Copied: true, Loading: n.loading}), true
 	}
 	return out
 }

@@ -41,7 +41,7 @@ func (in *interpreter) callName(path string, a arguments) value {
 	}
 	switch {
 	case modelClass(path):
-		return in.newNetwork(a)
+		return in.newNetwork(a, false)
 	case strings.HasPrefix(path, "torchvision.models.") && in.images():
 		return bareNetwork(in, a)
 	case strings.HasPrefix(path, "torch.optim.lr_scheduler."), strings.HasPrefix(path, "transformers.get_"), strings.HasPrefix(path, "transformers.optimization.get_"):
@@ -51,7 +51,7 @@ func (in *interpreter) callName(path string, a arguments) value {
 	}
 	if owner, method, ok := cutLast(path); ok {
 		if modelClass(owner) && strings.Contains(method, "from_") {
-			n := in.newNetwork(a).(*network)
+			n := in.newNetwork(a, true).(*network)
 			n.mode.Eval = method == "from_pretrained"
 			return n
 		}
@@ -239,14 +239,16 @@ func stringMethod(s, name string, a arguments) value {
 	return unknown{}
 }
 
-// newNetwork is a model class called, or one of its from_… methods.
-func (in *interpreter) newNetwork(a arguments) value {
+// newNetwork is a model class called, or one of its from_… methods, which take the type that the config has.
+func (in *interpreter) newNetwork(a arguments, from bool) value {
 	n := &network{dtype: in.dtype, here: in.device == "cuda"}
-	for _, name := range []string{"dtype", "torch_dtype"} {
-		if dt, ok := a.or(-1, name, nil).(dtypeValue); ok {
-			n.dtype = shadow.DType(dt)
-		}
+	if dt := in.weightType(a); dt != shadow.None {
+		n.dtype = dt
+	} else if from && in.Stored != shadow.None {
+		n.dtype = in.Stored
 	}
+	n.loading.Attention, _ = a.or(-1, "attn_implementation", "").(string)
+	n.loading.Quantized = quantization(in, a)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		n.mode.NoCache = !cache
 	}
@@ -254,6 +256,21 @@ func (in *interpreter) newNetwork(a arguments) value {
 		n.there(in)
 	}
 	return n
+}
+
+// weightType is the type that a model's weights are loaded in; None where it is left open.
+func (in *interpreter) weightType(a arguments) shadow.DType {
+	for _, name := range []string{"dtype", "torch_dtype"} {
+		switch v := a.or(-1, name, nil).(type) {
+		case dtypeValue:
+			return shadow.DType(v)
+		case string:
+			if dt, ok := constants["torch."+v].(dtypeValue); ok {
+				return shadow.DType(dt)
+			}
+		}
+	}
+	return shadow.None
 }
 
 func (in *interpreter) mark(p Phase) {

@@ -14,15 +14,16 @@ import (
 // first uses it.
 type network struct {
 	refs
-	net    Net
-	here   bool // made on the card itself
-	dtype  shadow.DType
-	casted shadow.DType // what it was cast to before it came onto the card
-	mode   Mode
-	copied bool // a copy whose parameters stay where they are made
-	away   bool // on the host again
-	bare   bool // its forward returns the logits themselves
-	own    dict // attributes that were set on it, such as another forward
+	net     Net
+	here    bool // made on the card itself
+	dtype   shadow.DType
+	casted  shadow.DType // what it was cast to before it came onto the card
+	mode    Mode
+	copied  bool    // a copy whose parameters stay where they are made
+	loading Loading // how it is built
+	own     dict    // attributes that were set on it, such as another forward
+	away    bool    // on the host again
+	bare    bool    // its forward returns the logits themselves
 }
 
 // release keeps the parameters: a script that deletes its model ends.
@@ -41,7 +42,7 @@ func (c *configValue) attr(_ *interpreter, name string) (value, bool) {
 // there is the model on the card.
 func (n *network) there(in *interpreter) Net {
 	if n.net == nil {
-		n.net = in.build(Making{DType: n.dtype, Cast: n.casted, Here: n.here})
+		n.net = in.build(Making{DType: n.dtype, Cast: n.casted, Here: n.here, Loading: n.loading})
 	}
 	return n.net
 }
@@ -96,7 +97,10 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	case "named_parameters":
 		return n.named(in)
 	case "gradient_checkpointing_enable":
-		n.checkpoint(a)
+		n.checkpoint(in, a)
+		return nil
+	case "enable_input_require_grads":
+		n.mode.InputGrads = true
 		return nil
 	case "gradient_checkpointing_disable":
 		n.mode.Checkpointing = false
@@ -111,7 +115,7 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		return nil
 	case "state_dict":
 		return n.state(in)
-	case "load_state_dict", "save_pretrained", "tie_weights", "enable_input_require_grads", "print_trainable_parameters", "set_input_embeddings", "resize_token_embeddings":
+	case "load_state_dict", "save_pretrained", "tie_weights", "print_trainable_parameters", "set_input_embeddings", "resize_token_embeddings":
 		return nil
 	case "no_sync":
 		return &contextValue{}
@@ -127,8 +131,12 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	return unknown{}
 }
 
-func (n *network) checkpoint(a arguments) {
-	n.mode.Checkpointing = true
+func (n *network) checkpoint(in *interpreter, a arguments) {
+	n.mode.Checkpointing, n.mode.InputGrads = true, true
+	n.mode.Every, _ = a.or(1, "every_n_layers", 1).(int)
+	if off, ok := a.or(2, "offload", false).(bool); ok && off {
+		in.note("activations that gradient checkpointing offloads are counted on the card; the run takes less")
+	}
 	if d, ok := a.or(0, "gradient_checkpointing_kwargs", nil).(*dict); ok {
 		v, _ := d.get("use_reentrant")
 		n.mode.Reentrant, _ = v.(bool)
@@ -215,6 +223,8 @@ func (in *interpreter) forwardNetwork(n *network, a arguments) value {
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		mode.NoCache = !cache
 	}
+	mode.SkipLogits, _ = a.or(-1, "skip_logits", false).(bool)
+	mode.Items, _ = a.or(-1, "num_items_in_batch", nil).(*shadow.Tensor)
 	in.forwards()
 	out := net.Call(b, mode)
 	for _, t := range made {

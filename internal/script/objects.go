@@ -219,7 +219,7 @@ func defaultType(in *interpreter, _ arguments) value {
 // bareNetwork is the setup's model where its forward returns logits and nothing around them, as those of timm
 // and torchvision do.
 func bareNetwork(in *interpreter, a arguments) value {
-	n := in.newNetwork(a).(*network)
+	n := in.newNetwork(a, false).(*network)
 	n.bare = true
 	return n
 }

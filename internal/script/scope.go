@@ -15,8 +15,8 @@ type scope struct {
 	method   *class // the class whose method this is
 	self     value  // its first argument, borrowed
 	result   value
+	called   pysrc.Pos // where the call stands
 	yield    func(value) bool
-	called   pysrc.Pos // where its function was called
 	isModule bool
 	isClass  bool // the body of a class, whose names its functions do not see
 }

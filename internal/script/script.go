@@ -29,14 +29,23 @@ type Net interface {
 	ToCard()
 	// Call runs forward. Its results are the caller's.
 	Call(b family.Batch, mode Mode) family.Outputs
+	// LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
+	LayerNorm(p *shadow.Tensor) bool
+	// Embedding reports whether a parameter is the table of an nn.Embedding.
+	Embedding(p *shadow.Tensor) bool
 }
 
 // Mode says how a model is called.
 type Mode struct {
-	Eval          bool // model.eval() came last
-	NoCache       bool // use_cache is off
-	Checkpointing bool // gradient_checkpointing_enable() was called
-	Reentrant     bool // with the older kind of checkpointing
+	Eval          bool           // model.eval() came last
+	NoCache       bool           // use_cache is off
+	Checkpointing bool           // gradient_checkpointing_enable() was called
+	Reentrant     bool           // with the older kind of checkpointing
+	Every         int            // which layers are checkpointed: every so manieth
+	SkipLogits    bool           // skip_logits is given, for Liger's forward
+	InputGrads    bool           // enable_input_require_grads() was called, or checkpointing did
+	Noise         bool           // NEFTune's hook is on the input embedding
+	Items         *shadow.Tensor // num_items_in_batch, where it is given
 }
 
 // Run is a script and the run that it is followed for. What the script says stands; what it leaves open is
@@ -55,8 +64,14 @@ type Run struct {
 	Skips        int            // first updates that are left out, since scaled gradients overflow
 	Whole        bool           // every batch of loaders whose length is known is gone through
 
+	Causal bool         // the model's loss predicts the next token
+	Shifts bool         // transformers' Trainer counts its labels from the second token on
+	Stored shadow.DType // of the weights that from_pretrained reads; None where it is not known
+
 	// Build puts a model onto the card.
 	Build func(m Making) (Net, error)
+	// Adapt puts adapters into a model that is there.
+	Adapt func(n Net, a Adapters) error
 	// Mark is told what comes next.
 	Mark func(Phase)
 	// Import reads a module beside the script; fs.ErrNotExist where there is none.
@@ -71,7 +86,19 @@ type Making struct {
 	Cast   shadow.DType // what it is cast to before it comes onto the card, if not None
 	Here   bool         // it is made on the card itself, as under a device's context
 	Copied bool         // it is a copy of one that is there
+	Loading
 }
+
+// Loading is what a script says of a model before it is built.
+type Loading struct {
+	Attention string     // by its name in transformers; "" where it is left open
+	Adapters  *Adapters  // that it gets before it comes onto the card; nil for none
+	Liger     *Liger     // kernels that take the place of its layers; nil for none
+	Quantized *Quantized // how its weights are quantized; nil where the setup says
+}
+
+// Liger is which layers of a model liger-kernel replaces, where it has kernels for it.
+type Liger struct{ Rope, Norm, MLP, Loss bool }
 
 // Phase is a part of a run.
 type Phase int

@@ -161,7 +161,7 @@ func init() {
 		"tanh": plain((*shadow.Tensor).Tanh), "sigmoid": plain((*shadow.Tensor).Sigmoid), "relu": plain((*shadow.Tensor).ReLU),
 		"abs": plain((*shadow.Tensor).Abs), "log": plain((*shadow.Tensor).LogPlain), "sqrt": plain((*shadow.Tensor).Rsqrt),
 		"t":    plain((*shadow.Tensor).T),
-		"mean": tensorReduce((*shadow.Tensor).Mean), "sum": tensorReduce((*shadow.Tensor).Sum),
+		"mean": tensorReduce((*shadow.Tensor).Mean), "sum": tensorSum,
 		"view": tensorView((*shadow.Tensor).View), "reshape": tensorView((*shadow.Tensor).Reshape),
 		"size": tensorSize, "dim": func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return t.Dim() },
 		"numel":     func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return t.Numel() },
@@ -176,6 +176,7 @@ func init() {
 		"add_": writes, "mul_": writes, "div_": writes, "sub_": writes, "copy_": writes, "zero_": writes, "fill_": writes,
 		"lerp_": writes, "clamp_": writes, "normal_": writes, "uniform_": writes,
 		"new_zeros": newLike, "new_ones": newLike,
+		"isnan": comparing("!="), "isinf": isInfinite, "clamp": clamped, "masked_fill_": maskedFillInPlace, "new_full": newLike,
 		"masked_fill": maskedFill, "gather": gathers, "chunk": chunks, "expand": expands, "pow": scalar("**"),
 	}
 	registerTensorMethods()
@@ -438,7 +439,10 @@ func maskedFill(in *interpreter, t *shadow.Tensor, a arguments) value {
 }
 
 func gathers(in *interpreter, t *shadow.Tensor, a arguments) value {
-	if m, ok := a.or(1, "index", nil).(*shadow.Tensor); ok && !t.RequiresGrad() {
+	if m, ok := a.or(1, "index", nil).(*shadow.Tensor); ok {
+		if t.RequiresGrad() {
+			return t.Pick(m).Hold()
+		}
 		return t.Gather(m).Hold()
 	}
 	return in.lost(t, "gather")
@@ -499,6 +503,8 @@ func (in *interpreter) indexTensor(t *shadow.Tensor, key value) value {
 	for _, k := range keys {
 		next := out
 		switch k := k.(type) {
+		case ellipsis:
+			dim = out.Dim() - dimsAfter(keys)
 		case int:
 			next = out.Select(dim, k)
 		case *slice:

@@ -33,6 +33,10 @@ var aliases = map[string]string{
 	"torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
 	"transformers.trainer":                   "transformers",
 	"transformers.training_args":             "transformers",
+	"transformers.training_args_seq2seq":     "transformers", "transformers.trainer_seq2seq": "transformers",
+	"transformers.trainer_utils": "transformers", "transformers.trainer_callback": "transformers",
+	"transformers.trainer_pt_utils": "transformers", "transformers.data.data_collator": "transformers",
+	"transformers.optimization.Adafactor": "transformers.Adafactor",
 }
 
 // canonical is a dotted name without its other names.
@@ -68,7 +72,7 @@ func registerTorch() {
 		"torch.distributed.get_rank":       func(*interpreter, arguments) value { return 0 },
 		"torch.autocast":                   autocast,
 		"torch.amp.autocast_cuda":          autocastCUDA,
-		"torch.no_grad":                    noGrad, "torch.inference_mode": noGrad, "torch.enable_grad": withGrad,
+		"torch.no_grad":                    noGrad, "torch.inference_mode": inferenceMode, "torch.enable_grad": withGrad,
 		"torch.set_grad_enabled": setGrad,
 		"torch.amp.GradScaler":   newScaler,
 		"torch.compile":          compiled,
@@ -93,7 +97,6 @@ func registerTorch() {
 		"torch.softmax": onTensor("softmax"), "torch.nn.functional.softmax": onTensor("softmax"),
 		"torch.argmax": onTensor("argmax"), "torch.max": onTensor("max"), "torch.mean": onTensor("mean"), "torch.sum": onTensor("sum"),
 		"torch.exp": onTensor("exp"), "torch.sigmoid": onTensor("sigmoid"), "torch.tanh": onTensor("tanh"),
-		"peft.get_peft_model": firstArgument, "peft.prepare_model_for_kbit_training": firstArgument,
 		"transformers.set_seed": nothing, "gc.collect": nothing,
 	} {
 		natives[name] = f

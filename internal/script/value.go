@@ -266,11 +266,13 @@ type namespace string
 // iterator gives values one by one.
 type iterator struct {
 	refs
-	next func() (value, bool) // an owned value
-	end  func()
-	size int         // how many there are, -1 where that is not known
-	data bool        // they are batches
-	skip func() bool // goes on to the last one, where it is another than the rest
+	next  func() (value, bool) // an owned value
+	end   func()
+	size  int            // how many there are, -1 where that is not known
+	data  bool           // they are batches
+	skip  func() bool    // goes on to the last one, where it is another than the rest
+	seek  func(left int) // goes on until so many are left
+	whole bool           // a loop over it is not cut short
 }
 
 func (it *iterator) release() {

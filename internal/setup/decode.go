@@ -49,7 +49,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 		o.err = s.completeLengths(fields["steps"] != nil)
 	}
 	if o.err == nil {
-		o.err = s.readLoop(from)
+		o.err = s.readLoop(from, fields)
 	}
 	if err := o.done(); err != nil {
 		return s, err

@@ -36,8 +36,34 @@ type Script struct {
 	// Import reads a module beside the script; fs.ErrNotExist where there is none.
 	Import func(module string) (*pysrc.File, error)
 
-	noted sync.Mutex
-	notes []string
+	Guessed bool // the loop was found and not named: where it cannot be followed, a step of our own stands for it
+
+	given   map[string]bool // the fields that the setup was decoded from
+	decoded Setup           // as it was then
+	noted   sync.Mutex
+	notes   []string
+}
+
+// Says reports whether a field of the setup was given, or was changed since. What is neither is a default, and
+// the script's own value stands.
+func (s *Setup) Says(field string) bool {
+	x := s.Script
+	if x == nil || x.given[field] {
+		return true
+	}
+	switch was := &x.decoded; field {
+	case "accumulation":
+		return s.Accumulation != was.Accumulation
+	case "precision":
+		return s.Precision != was.Precision
+	case "optimizer":
+		return s.Optimizer != was.Optimizer
+	case "checkpointing":
+		return s.Checkpointing != was.Checkpointing
+	case "clip":
+		return s.Clip != was.Clip
+	}
+	return false
 }
 
 // Note remembers what of the script is not followed. Each run of it finds the same.
@@ -57,8 +83,25 @@ func (x *Script) Notes() []string {
 	return x.notes
 }
 
-// readLoop finds the loop that the setup names.
-func (s *Setup) readLoop(from Source) error {
+// readLoop finds the loop of the setup, which was decoded from some fields.
+func (s *Setup) readLoop(from Source, fields map[string]any) error {
+	err := s.findLoop(from)
+	if err != nil && from.Guessed {
+		s.Loop, s.Script = "", nil
+		return nil
+	}
+	if s.Script != nil {
+		s.Script.Guessed, s.Script.given = from.Guessed, map[string]bool{}
+		for name := range fields {
+			s.Script.given[name] = true
+		}
+		s.Script.decoded = *s
+	}
+	return err
+}
+
+// findLoop finds the loop that the setup names.
+func (s *Setup) findLoop(from Source) error {
 	words := strings.Fields(s.Loop)
 	switch {
 	case len(words) == 0:
@@ -128,4 +171,15 @@ func (s *Setup) loopEvidence() []string {
 		return []string{"loop " + s.Script.Name}
 	}
 	return []string{"loop read from a script"}
+}
+
+// loopName is the loop without its arguments.
+func (s *Setup) loopName() string {
+	name, _, _ := strings.Cut(s.Loop, " ")
+	return name
+}
+
+// tells reports whether the setup, and not a script, decides over a field.
+func (s *Setup) tells(field string) bool {
+	return s.Script == nil || s.Script.File == nil || s.Says(field)
 }

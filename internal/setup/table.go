@@ -39,7 +39,7 @@ func runSettings() []Setting {
 		{
 			Name: "precision", Flags: one("precision"), What: "`type` of weights and arithmetic", Words: Precisions, Default: FP32,
 			Use: InFiles | Allowed | LockedByProfile | InPlan, ShownByProfile: func(p Recorded) bool { return p.Precision != "" },
-			Phrases:  phrase(func(s *Setup) bool { return s.Precision != "" }, "%s", func(s *Setup) any { return s.precisionText() }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Precision != "" && s.tells("precision") }, "%s", func(s *Setup) any { return s.precisionText() }),
 			Row:      &Row{Cell: (*Setup).precisionText, Shown: func(now, _ *Setup) bool { return now.Precision != "" }},
 			Evidence: func(s *Setup) []string { return []string{"precision " + s.Precision} },
 			at:       func(s *Setup) any { return &s.Precision },
@@ -81,7 +81,7 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "loop", Flags: []Flag{{Name: "loop", What: "what the code around the model does: `step`, script, trainer, … or a Python file"}}, What: "what the `code` around the model does", Default: StepLoop,
-			Phrases:  phrase(func(s *Setup) bool { return s.Script != nil }, "loop of %s", func(s *Setup) any { return s.Loop }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Script != nil }, "loop of %s", func(s *Setup) any { return s.loopName() }),
 			Evidence: (*Setup).loopEvidence,
 			at:       func(s *Setup) any { return &s.Loop },
 		},
@@ -100,7 +100,7 @@ func runSettings() []Setting {
 		{
 			Name: "optimizer", Flags: []Flag{{Name: "optimizer", What: "optimizer `name`: adamw, adamw-fused, sgd-momentum, ... (default adamw)"}}, What: "optimizer `name`", Words: train.OptimizerNames(), Default: "adamw",
 			Use: InFiles | Allowed | LockedByProfile | InPlan, ShownByProfile: func(p Recorded) bool { return optimizerOf(p.Optimizer) != "" },
-			Phrases:  phrase(func(s *Setup) bool { return s.Optimizer != "" }, "%s", func(s *Setup) any { return s.Optimizer }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Optimizer != "" && s.tells("optimizer") }, "%s", func(s *Setup) any { return s.Optimizer }),
 			Row:      &Row{Cell: func(s *Setup) string { return s.Optimizer }, Shown: func(now, _ *Setup) bool { return now.Optimizer != "" }},
 			Evidence: func(s *Setup) []string { return []string{"optimizer " + s.Optimizer} },
 			at:       func(s *Setup) any { return &s.Optimizer },

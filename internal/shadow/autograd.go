@@ -21,6 +21,7 @@ type node struct {
 	back  func(g *Tensor) []*Tensor   // of an op with one output
 	backs func(g []*Tensor) []*Tensor // of one with several
 	leaf  *Tensor                     // set on AccumulateGrad alone
+	holds []*Tensor                   // attributes of a Function's context, which last as long as the node
 
 	before []func() // hooks on its output: they run when the gradient is complete
 
@@ -124,6 +125,13 @@ func (n *node) saveIf(cond bool, t *Tensor) *saved {
 	return n.save(t)
 }
 
+// hold keeps t as long as the node is there.
+func (n *node) hold(t *Tensor) {
+	if n != nil {
+		n.holds = append(n.holds, t.Hold())
+	}
+}
+
 // backward says how gradients flow through the op: from those of its outputs
 // to those of its inputs, in the order of record's inputs.
 func (n *node) backward(f func(g *Tensor) []*Tensor) {
@@ -173,8 +181,11 @@ func (n *node) unref() {
 // end lets go of everything that a node holds.
 func (n *node) end() {
 	n.release()
+	for _, t := range n.holds {
+		t.Drop()
+	}
 	next := n.next
-	n.next = nil
+	n.next, n.holds = nil, nil
 	for _, e := range next {
 		if e.to != nil {
 			e.to.unref()

@@ -182,7 +182,7 @@ func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor, oth
 	n := w.record("CheckpointFunctionBackward", x)
 	kept := n.save(x)
 	for _, t := range others {
-		t.Hold()
+		n.hold(t)
 	}
 	w.gradMode = false
 	x.Hold()
@@ -204,9 +204,6 @@ func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor, oth
 		gx := in.grad
 		in.grad = nil
 		in.Drop()
-		for _, t := range others {
-			t.Drop()
-		}
 		return inputGrads(gx.loosen())
 	})
 	return n.result(out, x)

@@ -23,13 +23,15 @@ type shelf[T any] struct {
 	next int // the next free object of the last page
 }
 
-// The pages of runs that are over, cleared: nothing but a shortcut for the
-// garbage collector.
+// The pages of runs that are over, cleared, and the traces and tags that nobody
+// needs any more, empty: nothing but a shortcut for the garbage collector.
 var (
 	tensorPages  sync.Pool
 	nodePages    sync.Pool
 	storagePages sync.Pool
 	savePages    sync.Pool
+	traces       sync.Pool // of *stream.Trace
+	tagRooms     sync.Pool // of *[]Tag
 )
 
 // take is the next object of the last page, or the first of a new one.
@@ -62,4 +64,19 @@ func (w *World) Finish() {
 	w.pages.storages.giveBack(&storagePages)
 	w.pages.saves.giveBack(&savePages)
 	w.frames, w.pins, w.watch, w.spaces, w.casts = nil, nil, nil, nil, castCache{}
+}
+
+// DiscardTags gives the room of the tags to the next run, where nobody asks for them any more.
+func (w *World) DiscardTags() {
+	tags := w.Tags[:0]
+	clear(tags[:cap(tags)])
+	tagRooms.Put(&tags)
+	w.Tags = nil
+}
+
+// DiscardTrace does the same with the trace. Whoever still has it must not use it.
+func (w *World) DiscardTrace() {
+	w.Trace.Reset()
+	traces.Put(w.Trace)
+	w.Trace = nil
 }

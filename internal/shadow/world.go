@@ -87,7 +87,16 @@ type World struct {
 
 // NewWorld makes an empty process that writes to a new trace.
 func NewWorld(r kernel.Rules) *World {
-	return &World{Rules: r, Trace: stream.New(1 << 15), Tags: make([]Tag, 0, 1<<13), gradMode: true}
+	w := &World{Rules: r, gradMode: true}
+	if w.Trace, _ = traces.Get().(*stream.Trace); w.Trace == nil {
+		w.Trace = stream.New(1 << 15)
+	}
+	if tags, _ := tagRooms.Get().(*[]Tag); tags != nil {
+		w.Tags = *tags
+	} else {
+		w.Tags = make([]Tag, 0, 1<<13)
+	}
+	return w
 }
 
 // alloc takes memory on the current CUDA stream.

@@ -32,7 +32,8 @@ func (r *run) follow() error {
 		World: r.w, File: file, Args: s.Script.Args, Import: s.Script.Import,
 		Batch: s.Batch, Seq: s.Seq, Lengths: slices.Concat(r.tokens...), Fields: fields, Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
-		Build: r.build, Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole,
+		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
+		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(),
 	}
 	if s.Optimizer != "adamw" {
 		how.Optimizer = s.Optimizer
@@ -151,13 +152,23 @@ func (n *net) ToCard() { n.builder.ToCard() }
 // Cast is model.to(dtype) on the card.
 func (n *net) Cast(dt shadow.DType) { n.builder.Convert(dt) }
 
+// Embedding reports whether a parameter is the table of an nn.Embedding.
+func (n *net) Embedding(p *shadow.Tensor) bool { return n.builder.OfEmbedding(p) }
+
+// LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
+func (n *net) LayerNorm(p *shadow.Tensor) bool { return n.builder.OfLayerNorm(p) }
+
 func (n *net) Parameters() []*shadow.Tensor { return n.params }
 
 // Call runs forward as the script calls the model.
 func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
-	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant}
+	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Every: mode.Every, SkipLogits: mode.SkipLogits}
+	n.builder.NoisyInputs(mode.Noise)
+	if mode.InputGrads {
+		n.builder.EnableInputRequireGrads()
+	}
 	if b.IDs != nil {
 		r.shape.Batch, r.shape.Seq = b.IDs.Size(0), b.IDs.Size(1)
 	}

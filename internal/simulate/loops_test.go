@@ -104,7 +104,7 @@ func (p program) scripted(t testing.TB, s *setup.Setup, args []string) *setup.Se
 // followed reports whether the program's libraries are followed.
 func followed(p program) bool {
 	folder, _, _ := strings.Cut(p.Program, "/")
-	return slices.Contains([]string{"plain", "accelerate", "lightning", "fabric", "timm"}, folder) || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)
+	return slices.Contains([]string{"plain", "trainer", "accelerate", "lightning", "fabric", "timm"}, folder) || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)
 }
 
 func TestLoops(t *testing.T) {

@@ -102,10 +102,22 @@ type run struct {
 // Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
 // copied, unless a log needs every op or the iterations turn out to differ.
 func Run(s *setup.Setup, o Options) (*Result, error) {
+	res, err := runLoop(s, o)
+	if err == nil || !Follows(s) || !s.Script.Guessed || o.Stop != nil && o.Stop() != nil {
+		return res, err
+	}
+	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures are those of a step in a function of its own, and may be too low", s.Loop, err)})
+	plain := *s
+	plain.Script = nil
+	return runLoop(&plain, o)
+}
+
+// runLoop runs the loop that the setup has.
+func runLoop(s *setup.Setup, o Options) (*Result, error) {
 	if Follows(s) && o.Watch != nil { // the watch sees a step of our own
 		plain := *s
 		plain.Script = nil
-		if _, err := Run(&plain, o); err != nil {
+		if _, err := runLoop(&plain, o); err != nil {
 			return nil, err
 		}
 		o.Watch = nil

@@ -83,6 +83,9 @@ func New(n int) *Trace {
 	return &Trace{Events: make([]Event, 0, n), Queues: []uint64{0}}
 }
 
+// Reset makes the trace as empty as a new one. It keeps the room of its events.
+func (t *Trace) Reset() { *t = Trace{Events: t.Events[:0], Queues: []uint64{0}} }
+
 // Reserve makes n IDs for allocations that are alive before the first event.
 // It must come before the first Alloc.
 func (t *Trace) Reserve(n uint32) {

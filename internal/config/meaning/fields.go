@@ -56,6 +56,7 @@ func (r *Run) Fields() map[string]any {
 	r.settleLoRA(out)
 	r.settleQuantization(out)
 	r.settleSpread(out)
+	r.settleLoop(out)
 	return out
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"snug/internal/config/systems"
+	"snug/internal/files"
 )
 
 // A folder often holds several configurations. One is the run's; others belong
@@ -202,6 +203,8 @@ func (p *Found) follow() error {
 		case errors.Is(err, fs.ErrNotExist):
 			p.Notes = append(p.Notes, fmt.Sprintf("%s names %s, which does not exist", b.Where(), name))
 			p.noteAbsent(b, name)
+			continue
+		case errors.Is(err, files.ErrFolder): // a model's, most likely
 			continue
 		case err != nil:
 			return err

@@ -42,6 +42,45 @@ func (s *Source) programTrainer(files Files) *systems.System {
 	return nil
 }
 
+// Program is the Python file in the folder that a script's only command starts, with its arguments; "" where
+// there is none. Arguments with variables in them are left out: what they give is read by their settings.
+func (s *Source) Program(files Files) (program string, args []string) {
+	for _, words := range s.Tree.Layers[0].Doc.Commands() {
+		i := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".py") })
+		if i < 0 {
+			continue
+		}
+		if program != "" {
+			return "", nil
+		}
+		for _, at := range []string{path.Clean(words[i]), path.Join(path.Dir(s.File), words[i])} {
+			if text, err := files.ReadFile(at); err == nil && len(text) <= largestFile {
+				program, args = at, plainArgs(words[i+1:])
+				break
+			}
+		}
+	}
+	return program, args
+}
+
+// plainArgs is the flags whose values are plain words.
+func plainArgs(words []string) (out []string) {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		valued := strings.HasPrefix(w, "-") && !strings.Contains(w, "=") && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-")
+		if valued {
+			if i++; !strings.ContainsAny(words[i], "$` ") {
+				out = append(out, w, words[i])
+			}
+			continue
+		}
+		if !strings.ContainsAny(w, "$` ") {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
 // StartsProgram reports whether a script starts a program whose name ends in ending, by its name or by
 // the path of a copy.
 func (s *Source) StartsProgram(ending string) bool {

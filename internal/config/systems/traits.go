@@ -83,6 +83,8 @@ type Behaviour struct {
 
 // Loading says how weights are loaded, and in which types.
 type Loading struct {
+	// Loop is the loop around the model, by its name in a setup, where the trainer has one of its own.
+	Loop string
 	// OwnModel is the model that is built from keys of the system's own, nil where a
 	// file names one.
 	OwnModel *OwnModel

@@ -117,7 +117,11 @@ func (r run) choice(x *setup.Setup) (choice, bool, error) {
 	}
 	seconds := p.Seconds(gpu.Reference, x.Accumulation)
 	c := choice{r.harness(x), r.name, false, v.Fits, float64(x.Batch*x.Accumulation) / seconds}
-	possible := float64(p.PeakAllocated) < 1.02*float64(x.Limit)
+	peaks, err := p.Peaks()
+	if err != nil {
+		return choice{}, false, err
+	}
+	possible := float64(peaks.Allocated) < 1.02*float64(x.Limit)
 	if x.Allocator != "" {
 		plain, err := p.Within(x.Limit, "")
 		possible = possible && err == nil && !plain.Fits

@@ -230,7 +230,14 @@ def reduce(tensor, reduction="mean", scale=1.0):
 
 
 def pad_across_processes(tensor, dim=0, pad_index=0, pad_first=False):
-    return tensor
+    def _pad_across_processes(tensor):
+        if dim >= len(tensor.shape):
+            return tensor
+        size = torch.tensor(list(tensor.shape), device=tensor.device)[None]
+        sizes = gather(size).cpu()
+        return tensor
+
+    return recursively_apply(_pad_across_processes, tensor)
 
 
 # utils/modeling.py: get_mixed_precision_context_manager
@@ -290,6 +297,7 @@ class DataLoaderShard(_PreparedLoader):
         self.gradient_state = _gradient_state
         self._drop_last = _drop_last
         self.iteration = 0
+        self.left = None
 
     def __iter__(self):
         self.begin()
@@ -312,6 +320,9 @@ class DataLoaderShard(_PreparedLoader):
             if batch_index >= self.skip_batches:
                 yield current_batch
             batch_index += 1
+            if self.left is not None:  # a trainer passes over batches like those before
+                next_batch = snug.seek(dataloader_iter, self.left)
+                self.left = None
             current_batch = next_batch
         self.iteration += 1
         self.end()
@@ -393,6 +404,7 @@ class AcceleratedOptimizer(torch.optim.Optimizer):
         self.gradient_state = _gradient_state
         self.device_placement = device_placement
         self.step_was_skipped = False
+        snug.place_states(self.optimizer)  # those that there are go to the card, their counters too
 
     @property
     def state(self):

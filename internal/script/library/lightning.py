@@ -52,6 +52,10 @@ class _ResultMetric:
         self.value = self.value.to(device)
         if self.cumulated_batch_size is not None:
             self.cumulated_batch_size = self.cumulated_batch_size.to(device)
+        if self._forward_cache is not None:
+            self._forward_cache = self._forward_cache.to(device)
+        if self._computed is not None:
+            self._computed = self._computed.to(device)
 
     def update(self, value, batch_size):
         self._computed = None
@@ -145,6 +149,10 @@ class _ResultCollection:
                 value.item()
         return metrics
 
+    def cpu(self):
+        for item in self.items.values():
+            item.to("cpu")
+
     def reset(self, fx=None):
         for item in self.items.values():
             if fx is None or fx == item.fx:
@@ -206,6 +214,10 @@ class _LoggerConnector:
             results.reset()
         self._first_loop_iter = None
         self._current_fx = None
+
+    def teardown(self):
+        self._logged_metrics = move_data_to_device(self._logged_metrics, "cpu")
+        self._callback_metrics = move_data_to_device(self._callback_metrics, "cpu")
 
     def reset_metrics(self):
         self._logged_metrics = {}
@@ -1333,6 +1345,9 @@ class Trainer:
         for optimizer in self.optimizers:
             snug.optimizer_to_host(optimizer)
         self.lightning_module.cpu()
+        for results in (self.fit_loop.epoch_loop._results, self.fit_loop.epoch_loop.val_loop._results):
+            results.cpu()
+        self._logger_connector.teardown()
         torch._C._cuda_clearCublasWorkspaces()
         torch.cuda.empty_cache()
 

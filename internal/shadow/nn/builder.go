@@ -27,7 +27,8 @@ type Builder struct {
 	outer  *Builder         // of the model that this one stands in
 	prefix string           // its path there
 	tied   []Tie
-	mapped bool // the table of quantized scales is on the GPU
+	mapped bool             // the table of quantized scales is on the GPU
+	norms  []*shadow.Tensor // the parameters of each nn.LayerNorm
 }
 
 // Tie is a module that shares a parameter of another.

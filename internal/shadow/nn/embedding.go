@@ -2,7 +2,11 @@
 
 package nn
 
-import "snug/internal/shadow"
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
 
 // Embedding is nn.Embedding.
 type Embedding struct {
@@ -10,6 +14,7 @@ type Embedding struct {
 	Weight *shadow.Tensor // (vocabulary, width)
 	Scale  *shadow.Tensor // multiplies the rows, where it is set (Gemma)
 	grads  bool           // its output is made to require a gradient
+	noise  bool           // is added to its output while training (NEFTune)
 }
 
 // Embedding makes an nn.Embedding.
@@ -20,6 +25,14 @@ func (b *Builder) Embedding(at string, rows, width int) *Embedding {
 	}
 	b.layers = append(b.layers, e)
 	return e
+}
+
+// OfEmbedding reports whether a parameter is the table of an nn.Embedding.
+func (b *Builder) OfEmbedding(p *shadow.Tensor) bool {
+	return slices.ContainsFunc(b.layers, func(m any) bool {
+		e, ok := m.(*Embedding)
+		return ok && e.Weight == p
+	})
 }
 
 // Call is embedding(ids).
@@ -33,6 +46,9 @@ func (e *Embedding) Forward(fn *shadow.Frame, ids *shadow.Tensor) *shadow.Tensor
 	}
 	if e.grads && !out.RequiresGrad() && out.World().GradEnabled() {
 		out.SetTrained(true)
+	}
+	if e.noise && !out.World().Eval {
+		out = out.AddOf(func() *shadow.Tensor { return out.EmptyLike(out.DType()) })
 	}
 	return out
 }

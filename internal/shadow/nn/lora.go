@@ -159,6 +159,14 @@ func (b *Builder) EnableInputRequireGrads() {
 	}
 }
 
+// NoisyInputs adds noise to the output of the input embedding, or stops doing so: transformers' hook for
+// NEFTune (integrations/neftune.py, 5.17), which is registered after the one above.
+func (b *Builder) NoisyInputs(on bool) {
+	if b.inputs != nil {
+		b.inputs.noise = on
+	}
+}
+
 func lastName(path string) string {
 	for i := len(path) - 1; i >= 0; i-- {
 		if path[i] == '.' {

@@ -2,7 +2,11 @@
 
 package nn
 
-import "snug/internal/shadow"
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
 
 // LayerNorm is nn.LayerNorm over the last dimension.
 type LayerNorm struct {
@@ -13,11 +17,16 @@ type LayerNorm struct {
 // LayerNorm makes an nn.LayerNorm with a bias or without.
 func (b *Builder) LayerNorm(at string, width int, bias bool) *LayerNorm {
 	l := &LayerNorm{Path: shadow.Path(at), Weight: b.Parameter(at+".weight", width)}
+	b.norms = append(b.norms, l.Weight)
 	if bias {
 		l.Bias = b.Parameter(at+".bias", width)
+		b.norms = append(b.norms, l.Bias)
 	}
 	return l
 }
+
+// OfLayerNorm reports whether a parameter belongs to an nn.LayerNorm.
+func (b *Builder) OfLayerNorm(p *shadow.Tensor) bool { return slices.Contains(b.norms, p) }
 
 // Call is norm(x).
 func (l *LayerNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }

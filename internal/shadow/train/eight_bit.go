@@ -25,6 +25,22 @@ type eightBit struct {
 	states int // moments per parameter
 	tables []*shadow.Tensor
 	made   map[*shadow.Tensor]bool
+	wide   map[*shadow.Tensor]bool // whose states stay in float32
+}
+
+// Widen keeps the states of parameters in float32: an override of bitsandbytes' GlobalOptimManager.
+func Widen(o Optimizer, params []*shadow.Tensor) {
+	switch o := o.(type) {
+	case groups:
+		for _, g := range o {
+			Widen(g, params)
+		}
+	case *eightBit:
+		o.wide = map[*shadow.Tensor]bool{}
+		for _, p := range params {
+			o.wide[p] = true
+		}
+	}
 }
 
 func newAdam8bit(w *shadow.World, params []*shadow.Tensor) Optimizer {
@@ -47,7 +63,7 @@ func (e *eightBit) Step() {
 
 func (e *eightBit) init(p *shadow.Tensor) {
 	dt := shadow.UInt8
-	if p.Numel() < least8bit {
+	if p.Numel() < least8bit || e.wide[p] {
 		dt = shadow.Float32
 	}
 	if dt == shadow.UInt8 && e.tables == nil {

@@ -7,6 +7,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -62,6 +63,9 @@ func NewOptimizer(w *shadow.World, name string, params ...[]*shadow.Tensor) (Opt
 	if len(params) == 1 {
 		return newOne(w, params[0]), nil
 	}
+	if name == "adafactor" { // its loop's names go on from group to group
+		return newOne(w, slices.Concat(params...)), nil
+	}
 	all := make(groups, len(params))
 	for i, group := range params {
 		all[i] = newOne(w, group)
@@ -81,6 +85,17 @@ func (g groups) Step() {
 	for _, o := range g {
 		o.Step()
 	}
+}
+
+// Counters is those of all groups.
+func (g groups) Counters() int {
+	n := 0
+	for _, o := range g {
+		if c, ok := o.(interface{ Counters() int }); ok {
+			n += c.Counters()
+		}
+	}
+	return n
 }
 
 // scaledGroups is groups whose optimizer takes the loss scale along.

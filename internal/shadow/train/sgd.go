@@ -98,6 +98,9 @@ func newAdagrad(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &adagrad{w: w, params: params}
 }
 
+// Counters is how many steps it counts before the first one, one for each parameter, in the host's memory.
+func (a *adagrad) Counters() int { return len(a.params) }
+
 // Step allocates the square roots of all sums and the scaled gradients.
 func (a *adagrad) Step() {
 	var std, numerator []*shadow.Tensor

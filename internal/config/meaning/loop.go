@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"path/filepath"
+	"strings"
+
+	"snug/internal/config/doc"
+)
+
+// settleLoop fills in the loop around the model: that of the program whose settings these are, where it is in
+// the folder, or the one that the trainer is known for.
+func (r *Run) settleLoop(out map[string]any) {
+	if r.Primary == nil || out["dist"] != nil || r.Trainer().OwnModel != nil {
+		return
+	}
+	if loop := r.programLoop(); loop != "" {
+		out["loop"] = loop
+	} else if loop := r.Trainer().Loop; loop != "" {
+		out["loop"] = loop
+	}
+}
+
+// programLoop is the program with its arguments; "" where it is not in the folder.
+func (r *Run) programLoop() string {
+	if r.Primary.Tree.Layers[0].Doc.Format() == doc.Python {
+		return filepath.Join(r.Root, r.Primary.File)
+	}
+	program, args := r.Primary.Program(r.Files())
+	if program == "" {
+		return ""
+	}
+	return strings.Join(append([]string{filepath.Join(r.Root, program)}, args...), " ")
+}

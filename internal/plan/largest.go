@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import "sort"
+
+// largest is the index of the largest batch of a variant that fits, -1 if none
+// does.
+func (s *search) largest(v settings, r room) (int, error) {
+	low, high := -1, len(s.batches)
+	if s.long {
+		high = s.possible(v, r)
+	}
+	for tries := 0; high-low > 1 && !s.hopeless(v, r); tries++ {
+		at := (low + high) / 2
+		if s.long && tries < 2 {
+			at = high - 1
+		}
+		c, err := s.timed(s.split(v, s.batches[at]))
+		if err != nil {
+			return -1, err
+		}
+		_, fits, err := s.placed(c, r)
+		if err != nil {
+			return -1, err
+		}
+		if fits {
+			low = at
+		} else {
+			high = at
+		}
+	}
+	return low, nil
+}
+
+// possible is the number of batches of a variant whose tensors alone are not too large for a room. To
+// know that a run is not played, and if it takes long to play, the largest of them are tried first: one of
+// these nearly always fits.
+func (s *search) possible(v settings, r room) int {
+	return sort.Search(len(s.batches), func(i int) bool {
+		c, err := s.timed(s.split(v, s.batches[i]))
+		return err == nil && c.probe.Exceeds(s.reservable(c.settings, r))
+	})
+}
+
+// hopeless reports whether settings are known to fit a room at no batch.
+func (s *search) hopeless(x settings, r room) bool { return s.floor(x) > s.reservable(x, r) }
+
+// split is a variant at a batch, with the accumulation that goes with it.
+func (s *search) split(v settings, batch int) settings {
+	v.batch, v.accumulation = batch, max(s.share/batch, 1)
+	if s.rules.locked["accumulation"] {
+		v.accumulation = s.today.accumulation
+	}
+	return v
+}

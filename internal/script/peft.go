@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+// PEFT's LoRA: a config, and a model that it is applied to.
+
+// Adapters is what a LoraConfig says.
+type Adapters struct {
+	Rank    int
+	Dropout float64
+	Targets []string // none for PEFT's own of the model
+	Save    []string // modules that are trained whole
+	DoRA    bool
+}
+
+func registerPEFT() {
+	natives["peft.LoraConfig"] = newLoraConfig
+	natives["peft.get_peft_model"] = peftModel
+}
+
+// loraConfig is a LoraConfig.
+type loraConfig struct{ Adapters }
+
+func newLoraConfig(in *interpreter, a arguments) value {
+	c := &loraConfig{Adapters{Rank: 8}}
+	if r, ok := a.or(-1, "r", 8).(int); ok {
+		c.Rank = r
+	}
+	c.Dropout, _ = number(a.or(-1, "lora_dropout", 0.0))
+	c.Targets = texts(in, a.or(-1, "target_modules", nil))
+	c.Save = texts(in, a.or(-1, "modules_to_save", nil))
+	c.DoRA, _ = a.or(-1, "use_dora", false).(bool)
+	if b, ok := a.or(-1, "bias", "none").(string); ok && b != "none" {
+		in.note("LoraConfig's bias=%s trains biases too, which are not counted", b)
+	}
+	return c
+}
+
+// texts is a list of texts, or one alone.
+func texts(in *interpreter, v value) []string {
+	if s, ok := v.(string); ok {
+		return []string{s}
+	}
+	var out []string
+	for _, x := range in.items(v, maxRange) {
+		if s, ok := x.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// peftModel is get_peft_model(model, config): a model that is not on the card yet gets its adapters before.
+func peftModel(in *interpreter, a arguments) value {
+	n, ok := a.or(0, "model", nil).(*network)
+	c, isLora := a.or(1, "peft_config", nil).(*loraConfig)
+	if !ok || !isLora {
+		in.note("what get_peft_model adds to the model is not followed")
+		return hold(a.or(0, "model", nil))
+	}
+	if n.net == nil {
+		n.loading.Adapters = &c.Adapters
+	} else {
+		in.adapt(n.net, c.Adapters)
+	}
+	if n.mode.Checkpointing {
+		n.mode.InputGrads = true
+	}
+	return hold(n)
+}
+
+func (in *interpreter) adapt(net Net, a Adapters) {
+	if in.Adapt == nil {
+		in.note("adapters are not followed here")
+		return
+	}
+	if err := in.Adapt(net, a); err != nil {
+		in.fail("%v", err)
+	}
+}

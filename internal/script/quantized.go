@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import "snug/internal/shadow"
+
+// Quantized is what a BitsAndBytesConfig says: weights of 4 bits.
+type Quantized struct {
+	Double  bool         // the scales are quantized too
+	Compute shadow.DType // the type that products are computed in
+	Prepare bool         // prepare_model_for_kbit_training was called
+}
+
+func registerQuantization() {
+	natives["transformers.BitsAndBytesConfig"] = newQuantization
+	natives["peft.prepare_model_for_kbit_training"] = prepareForTraining
+}
+
+// quantConfig is a BitsAndBytesConfig; of is nil where its weights are not of 4 bits.
+type quantConfig struct{ of *Quantized }
+
+func newQuantization(in *interpreter, a arguments) value {
+	c := &quantConfig{}
+	if on, _ := a.or(-1, "load_in_8bit", false).(bool); on {
+		in.note("weights of 8 bits are not simulated; they are counted as they would be without, and the run takes less")
+	}
+	if on, _ := a.or(-1, "load_in_4bit", false).(bool); !on {
+		return c
+	}
+	c.of = &Quantized{Compute: shadow.Float32}
+	c.of.Double, _ = a.or(-1, "bnb_4bit_use_double_quant", false).(bool)
+	switch t := a.or(-1, "bnb_4bit_compute_dtype", nil).(type) {
+	case dtypeValue:
+		c.of.Compute = shadow.DType(t)
+	case string:
+		if dt, ok := constants["torch."+t].(dtypeValue); ok {
+			c.of.Compute = shadow.DType(dt)
+		}
+	}
+	return c
+}
+
+// quantization is how from_pretrained quantizes what it loads; nil where it does not.
+func quantization(in *interpreter, a arguments) *Quantized {
+	c, ok := a.or(-1, "quantization_config", nil).(*quantConfig)
+	if !ok {
+		c = newQuantization(in, a).(*quantConfig)
+	}
+	if c.of == nil {
+		return nil
+	}
+	own := *c.of
+	return &own
+}
+
+// prepareForTraining is PEFT's prepare_model_for_kbit_training (0.19, utils/other.py): what is not quantized becomes
+// float32, and blocks are checkpointed unless that is turned off.
+func prepareForTraining(in *interpreter, a arguments) value {
+	n, ok := a.or(0, "model", nil).(*network)
+	if !ok {
+		return hold(a.or(0, "model", nil))
+	}
+	q := n.loading.Quantized
+	if q == nil || n.net != nil {
+		in.note("what prepare_model_for_kbit_training does to a model that is not quantized, or on the card already, is not followed")
+		return hold(n)
+	}
+	q.Prepare = true
+	if on, ok := a.or(1, "use_gradient_checkpointing", true).(bool); !ok || on {
+		n.checkpoint(in, arguments{names: []string{"gradient_checkpointing_kwargs"}, named: []value{a.or(2, "gradient_checkpointing_kwargs", nil)}})
+	}
+	return hold(n)
+}

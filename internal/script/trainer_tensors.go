@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import "snug/internal/shadow"
+
+// Methods of tensors that losses and evaluations use.
+
+// tensorSum is t.sum(dim, keepdim, dtype).
+func tensorSum(in *interpreter, t *shadow.Tensor, a arguments) value {
+	dt, ok := a.or(-1, "dtype", nil).(dtypeValue)
+	if !ok {
+		return tensorReduce((*shadow.Tensor).Sum)(in, t, a)
+	}
+	keep, _ := a.or(-1, "keepdim", false).(bool)
+	return t.SumAs(shadow.DType(dt), keep, dimsOf(a.or(0, "dim", nil), t.Dim())...).Hold()
+}
+
+// isInfinite is torch.isinf: t.abs() == inf.
+func isInfinite(in *interpreter, t *shadow.Tensor, _ arguments) value {
+	return t.Abs().Compare("==").Hold()
+}
+
+// clamped is torch.clamp of a tensor that is not trained.
+func clamped(in *interpreter, t *shadow.Tensor, _ arguments) value {
+	if t.RequiresGrad() {
+		return in.lost(t, "clamp")
+	}
+	return t.Pointwise("clamp", t.DType()).Hold()
+}
+
+func maskedFillInPlace(in *interpreter, t *shadow.Tensor, a arguments) value {
+	m, ok := a.or(0, "mask", nil).(*shadow.Tensor)
+	if !ok || !t.RequiresGrad() {
+		return writes(in, t, a)
+	}
+	return t.MaskedFillInPlace(m).Hold()
+}
+
+// dimsAfter is how many dimensions an index names after its ellipsis.
+func dimsAfter(keys []value) int {
+	n, after := 0, false
+	for _, k := range keys {
+		switch k.(type) {
+		case ellipsis:
+			n, after = 0, true
+		case nil:
+		default:
+			if after {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"snug/internal/shadow/train"
+)
+
+func TestFlags(t *testing.T) {
+	got := flagsOf([]string{
+		"--bf16", "--max-steps", "-1", "--optim=sgd", "--include_for_metrics", "inputs", "loss", "--max_steps", "6",
+		"--gradient_checkpointing_kwargs", `{"use_reentrant": true, "every_n_layers": 2}`, "--eval_strategy", "no",
+	})
+	kwargs, _ := got["gradient_checkpointing_kwargs"].(*dict)
+	if kwargs == nil {
+		t.Fatal("JSON is not read")
+	}
+	if v, _ := kwargs.get("use_reentrant"); v != true {
+		t.Errorf("use_reentrant is %v", v)
+	}
+	if v, _ := kwargs.get("every_n_layers"); v != 2 {
+		t.Errorf("every_n_layers is %v", v)
+	}
+	if l, _ := got["include_for_metrics"].(*list); l == nil || !slices.Equal(l.items, []value{"inputs", "loss"}) {
+		t.Errorf("include_for_metrics is %v", got["include_for_metrics"])
+	}
+	delete(got, "gradient_checkpointing_kwargs")
+	delete(got, "include_for_metrics")
+	want := map[string]any{"bf16": true, "optim": "sgd", "max_steps": 6, "eval_strategy": "no"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestChosen is which updates of a long epoch are gone through: the first, the last, and those at which
+// something happens with the ones around them.
+func TestChosen(t *testing.T) {
+	for _, c := range []struct {
+		n, before int
+		periods   []int
+		last      int
+		want      []int
+	}{
+		{n: 1000, last: 2000, want: []int{0, 1, 2, 3, 999}},
+		{n: 1000, periods: []int{100}, last: 400, want: []int{0, 1, 2, 3, 99, 100, 101, 199, 200, 201, 399, 999}},
+		{n: 1000, before: 1000, periods: []int{600}, last: 5000, want: []int{0, 1, 199, 200, 201, 999}},
+	} {
+		if got := chosen(c.n, c.before, c.periods, c.last); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: got %v", c, got)
+		}
+	}
+	if n := len(chosen(1<<40, 0, []int{500, 500, 500, 2}, 1<<40)); n > 40 {
+		t.Errorf("%d updates of a very long epoch", n)
+	}
+}
+
+func TestDecay(t *testing.T) {
+	for name, decays := range map[string]bool{
+		"model.layers.0.mlp.up_proj.weight": true, "model.layers.0.self_attn.q_proj.bias": false,
+		"model.layers.0.input_layernorm.weight": false, "model.norm.weight": false, "model.layers.0.self_attn.q_norm.weight": false,
+		"model.normal.weight": true, "model.embed_tokens.weight": true,
+	} {
+		if got := !undecayed.Regexp().MatchString(name); got != decays {
+			t.Errorf("%s decays: %v", name, got)
+		}
+	}
+}
+
+// TestTrainerOptimizers: every name becomes an optimizer that there is, and what is not simulated is said.
+func TestTrainerOptimizers(t *testing.T) {
+	for _, c := range []struct {
+		optim, extra, want string
+		said               bool
+	}{
+		{optim: "adamw_torch_fused", want: "adamw-fused"},
+		{optim: "adamw_torch", want: "adamw"},
+		{optim: "sgd", want: "sgd"},
+		{optim: "sgd", extra: "momentum=0.9, nesterov=true", want: "sgd-momentum"},
+		{optim: "sgd", extra: "momentum=0", want: "sgd"},
+		{optim: "adafactor", want: "adafactor"},
+		{optim: "rmsprop", extra: "centered=true", want: "rmsprop", said: true},
+		{optim: "adamw_8bit", want: "adamw-8bit"},
+		{optim: "paged_adamw_8bit", want: "adamw-8bit", said: true},
+		{optim: "lion_8bit", want: "lion-8bit"},
+		{optim: "galore_adamw", want: "adamw-fused", said: true},
+		{optim: "schedule_free_adamw", want: "adamw-fused", said: true},
+	} {
+		got, text := optimizerOf(c.optim, c.extra)
+		if got != c.want || (text != "") != c.said {
+			t.Errorf("%s %s: %s, %q", c.optim, c.extra, got, text)
+		}
+		if !slices.Contains(train.OptimizerNames(), got) {
+			t.Errorf("%s: there is no %s", c.optim, got)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"cmp"
+
+	"snug/internal/family"
+	"snug/internal/script"
+	"snug/internal/setup"
+	"snug/internal/shadow"
+)
+
+// modelType is the config's model_type.
+func (r *run) modelType() string {
+	name, _ := r.s.Model.Config["model_type"].(string)
+	return name
+}
+
+// causal reports whether the model's loss predicts the next token.
+func (r *run) causal() bool {
+	facts, ok := family.FactsOf(r.modelType())
+	return ok && len(facts.Heads) > 0 && cmp.Or(r.s.Model.Head, facts.Heads[0]) == family.CausalLM
+}
+
+// shifts reports whether transformers' Trainer knows that, and counts labels from the second token on: it looks
+// for ForCausalLM in the name of the model's class.
+func (r *run) shifts() bool {
+	facts, _ := family.FactsOf(r.modelType())
+	return r.causal() && !facts.LMHead
+}
+
+// stored is the type of the weights that from_pretrained reads: what the config says.
+func (r *run) stored() shadow.DType {
+	for _, key := range []string{"dtype", "torch_dtype"} {
+		switch name, _ := r.s.Model.Config[key].(string); name {
+		case "bfloat16":
+			return shadow.BFloat16
+		case "float16":
+			return shadow.Float16
+		case "float32":
+			return shadow.Float32
+		}
+	}
+	return shadow.None
+}
+
+// attentions is the setup's names of transformers' attn_implementation.
+var attentions = map[string]string{
+	"eager": "eager", "sdpa": "sdpa", "flash_attention_2": "flash", "flash_attention_3": "flash", "kernels-community/flash-attn2": "flash",
+}
+
+// maker builds the models of a script: each as the setup has it, with what the script says.
+func (r *run) maker() func(m script.Making) (script.Net, error) {
+	base := r.s
+	return func(m script.Making) (script.Net, error) {
+		r.s = base
+		if err := r.prepare(m.Loading); err != nil {
+			return nil, err
+		}
+		return r.build(m)
+	}
+}
+
+// prepare sets how the next model of the script is built.
+func (r *run) prepare(l script.Loading) error {
+	s := *r.s
+	if name := attentions[l.Attention]; name != "" {
+		s.Attention = name
+	}
+	if q := l.Quantized; q != nil {
+		s.Quantization = &setup.Quantization{Bits: 4, Double: q.Double, Compute: typeWord(q.Compute), Prepare: q.Prepare}
+	}
+	r.s = &s
+	r.setLiger(l.Liger)
+	if l.Adapters == nil {
+		return nil
+	}
+	return r.setAdapters(*l.Adapters)
+}
+
+// typeWord is a type as a setup names it.
+func typeWord(dt shadow.DType) string {
+	switch dt {
+	case shadow.BFloat16:
+		return setup.BF16
+	case shadow.Float16:
+		return setup.FP16
+	}
+	return setup.FP32
+}
+
+// setLiger makes Liger's kernels a part of the setup, where it has some for the model.
+func (r *run) setLiger(l *script.Liger) {
+	if l == nil || !r.s.Model.HasLiger() {
+		return
+	}
+	s := *r.s
+	s.Liger = nil
+	for i, on := range []bool{l.Rope, l.Norm, l.MLP} {
+		if on {
+			s.Liger = append(s.Liger, setup.LigerParts[i])
+		}
+	}
+	if l.Loss {
+		s.Loss = setup.LigerLoss
+	}
+	r.s = &s
+}
+
+// adapt puts adapters into a model that the script has on the card.
+func (r *run) adapt(n script.Net, a script.Adapters) error {
+	made, ok := n.(*net)
+	if err := r.setAdapters(a); err != nil || !ok {
+		return err
+	}
+	was := r.builder
+	r.builder = made.builder
+	err := r.addLora()
+	made.params = r.builder.Parameters()
+	r.builder = was
+	return err
+}
+
+// setAdapters makes adapters a part of the setup.
+func (r *run) setAdapters(a script.Adapters) error {
+	s := *r.s
+	s.LoRA = &setup.LoRA{Rank: a.Rank, Dropout: a.Dropout, Targets: a.Targets, Save: a.Save, DoRA: a.DoRA, PEFT: true}
+	if len(a.Targets) == 0 {
+		facts, _ := family.FactsOf(r.modelType())
+		s.LoRA.Targets = facts.LoRA
+	}
+	if len(s.LoRA.Targets) == 0 {
+		return setup.Wrong("PEFT knows no layers of %s to adapt by itself; set target_modules", s.Model.Title())
+	}
+	r.s = &s
+	return nil
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"strings"
+	"testing"
+
+	"snug/internal/pysrc"
+	"snug/internal/setup"
+)
+
+// trainerLine is the program of the measured runs with two layers and further arguments.
+func trainerLine(t testing.TB, more string) *setup.Setup {
+	p := program{ID: more, Program: "trainer/train.py"}
+	line := "--config_name models/gpt2-2l --block_size 256 --per_device_train_batch_size 2 --output_dir out --save_strategy no --logging_steps 2 --max_steps 6 --bf16 "
+	for _, a := range strings.Fields(line + more) {
+		p.Args = append(p.Args, a)
+	}
+	return p.setup(t)
+}
+
+// TestTrainerRepeats compares long runs of which only a part is gone through with the whole of them.
+func TestTrainerRepeats(t *testing.T) {
+	for _, more := range []string{
+		"--gradient_accumulation_steps 12",
+		"--max_steps -1 --num_train_epochs 5 --train_blocks 61 --eval_strategy epoch",
+		"--max_steps 150 --eval_strategy steps --eval_steps 40 --compute_accuracy",
+		"--max_steps 60 --torch_empty_cache_steps 20",
+		"--eval_strategy steps --eval_steps 3 --eval_blocks 163",
+		"--eval_strategy steps --eval_steps 3 --eval_blocks 163 --compute_accuracy",
+		"--do_predict --eval_blocks 163 --eval_accumulation_steps 3",
+	} {
+		t.Run(more, func(t *testing.T) {
+			some, err := Run(trainerLine(t, more), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := Run(trainerLine(t, more), Options{Whole: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(some.World.Trace.Events) > len(all.World.Trace.Events)*3/4 {
+				t.Errorf("%d of %d events", len(some.World.Trace.Events), len(all.World.Trace.Events))
+			}
+			got, want := played(t, some), played(t, all)
+			if got.PeakReserved != want.PeakReserved {
+				t.Errorf("reserved %d, in the whole run %d", got.PeakReserved, want.PeakReserved)
+			}
+		})
+	}
+}
+
+// trainerScript is a script around the Trainer with a body of its own.
+func trainerScript(t testing.TB, body string) *setup.Setup {
+	s := trainerLine(t, "")
+	f, err := pysrc.Parse("train.py", []byte(`
+import torch
+from torch import nn
+from torch.utils.data import Dataset
+from transformers import AutoConfig, AutoModelForCausalLM, DataCollatorForLanguageModeling, Trainer, TrainerCallback, TrainingArguments
+
+class Tokens(Dataset):
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, i):
+        ids = torch.randint(0, 50257, (256,))
+        return {"input_ids": ids, "labels": ids.clone()}
+
+def arguments(**more):
+    return TrainingArguments(output_dir="out", per_device_train_batch_size=2, max_steps=6, save_strategy="no", bf16=True, **more)
+
+model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("gpt2"))
+`+body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Script = &setup.Script{File: f}
+	return s
+}
+
+func trainerPeak(t testing.TB, body string) (uint64, []string) {
+	s := trainerScript(t, body)
+	res, err := Run(s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return played(t, res).PeakAllocated, s.Script.Notes()
+}
+
+// TestTrainerOverrides: what a subclass or a callback does counts.
+func TestTrainerOverrides(t *testing.T) {
+	plain, notes := trainerPeak(t, "Trainer(model, arguments(), train_dataset=Tokens()).train()\n")
+	if len(notes) > 0 {
+		t.Errorf("notes of a plain run: %q", notes)
+	}
+	const logits = 2 * 256 * 50257 * 4
+	for name, c := range map[string]struct {
+		body string
+		more uint64 // than the plain run
+	}{
+		"outputs kept": {`
+class Keeping(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        loss, outputs = super().compute_loss(model, inputs, return_outputs=True, num_items_in_batch=num_items_in_batch)
+        self.last = outputs
+        return (loss, outputs) if return_outputs else loss
+
+Keeping(model, arguments(), train_dataset=Tokens()).train()
+`, logits},
+		"gradients kept by a callback": {`
+class Keep(TrainerCallback):
+    def on_pre_optimizer_step(self, args, state, control, model=None, **kwargs):
+        self.kept = [p.grad.clone() for p in model.parameters()]
+
+Trainer(model, arguments(), train_dataset=Tokens(), callbacks=[Keep()]).train()
+`, 4 * 53_000_000},
+	} {
+		got, notes := trainerPeak(t, c.body)
+		if got < plain+c.more*9/10 || len(notes) > 0 {
+			t.Errorf("%s: %d after %d, %q", name, got, plain, notes)
+		}
+	}
+}
+
+// TestTrainerNotes: options that move memory and are not followed are said.
+func TestTrainerNotes(t *testing.T) {
+	for option, want := range map[string]string{
+		`torch_compile=True`:        "torch.compile",
+		`optim="galore_adamw"`:      "galore_adamw",
+		`optim="paged_adamw_8bit"`:  "paged_adamw_8bit",
+		`fsdp="full_shard"`:         "several GPUs",
+		`auto_find_batch_size=True`: "auto_find_batch_size",
+		`gradient_checkpointing=True, gradient_checkpointing_kwargs={"offload": True}`: "offload",
+	} {
+		_, notes := trainerPeak(t, "Trainer(model, arguments("+option+"), train_dataset=Tokens()).train()\n")
+		if all := strings.Join(notes, "\n"); !strings.Contains(all, want) || !strings.Contains(all, "train.py:") {
+			t.Errorf("%s: %q", option, notes)
+		}
+	}
+}

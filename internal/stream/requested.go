@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stream
+
+// plenty is more bytes than any memory has; counting stops there.
+const plenty = 1 << 56
+
+// PeakRequested is the most bytes that the allocations before an event of the folded trace ask for at
+// once; 0 is all of them. It takes no longer than reading the folded trace, because each iteration of a
+// loop asks for as much more than the one before it. Beyond any memory it is only a lower bound.
+func (f *Folded) PeakRequested(until int) uint64 {
+	if until == 0 {
+		until = len(f.Trace.Events)
+	}
+	r := requested{sizes: make([]uint64, f.Trace.next)}
+	loops := f.Loops()
+	for i := 0; i < until && r.peak < plenty; {
+		if len(loops) > 0 && loops[0].From == i {
+			r.loop(f.Trace.Events[i:loops[0].To], loops[0].Times)
+			i, loops = loops[0].To, loops[1:]
+			continue
+		}
+		r.event(&f.Trace.Events[i])
+		i++
+	}
+	return uint64(r.peak)
+}
+
+// requested counts the bytes that live allocations ask for.
+type requested struct {
+	now, peak int64
+	sizes     []uint64
+}
+
+func (r *requested) event(e *Event) {
+	switch e.Kind {
+	case Alloc:
+		r.sizes[e.ID] = min(e.Size, plenty)
+		r.now += int64(r.sizes[e.ID])
+		r.peak = max(r.peak, r.now)
+	case Free, FreeRequested:
+		r.now -= int64(r.sizes[e.ID])
+	}
+}
+
+// loop counts all iterations of a loop. The peak is in the first or in the last one.
+func (r *requested) loop(events []Event, times int) {
+	before := r.now
+	r.turn(events)
+	more := r.now - before
+	switch {
+	case r.peak >= plenty || more > plenty/int64(times):
+		r.peak = plenty
+		return
+	case times > 2:
+		r.now += more * int64(times-2)
+	}
+	if times > 1 {
+		r.turn(events)
+	}
+}
+
+// turn counts one iteration. Counting stops where there is more than any memory has.
+func (r *requested) turn(events []Event) {
+	for i := 0; i < len(events) && r.peak < plenty; i++ {
+		r.event(&events[i])
+	}
+}
