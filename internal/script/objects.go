@@ -15,9 +15,10 @@ func registerObjects() {
 	for _, name := range []string{"accelerate.utils", "accelerate.accelerator", "accelerate.data_loader", "accelerate.state", "accelerate.optimizer", "accelerate.utils.operations"} {
 		aliases[name] = "accelerate"
 	}
-	for _, name := range []string{"lightning.callbacks", "lightning.core", "lightning.trainer", "lightning.plugins", "lightning.plugins.precision", "lightning.utilities", "lightning.utilities.seed"} {
+	for _, name := range []string{"lightning.trainer", "lightning.utilities", "lightning.utilities.seed", "lightning.core.module", "lightning.core.datamodule"} {
 		aliases[name] = "lightning"
 	}
+	aliases["lightning.plugins"], aliases["lightning.plugins.precision"] = "lightning.precision", "lightning.precision"
 	aliases["lightning.fabric.utilities"] = "lightning.fabric"
 	for _, name := range []string{"timm.utils", "timm.optim", "timm.models"} {
 		aliases[name] = "timm"

@@ -56,3 +56,41 @@ func TestOptionsOfLibraries(t *testing.T) {
 		}
 	}
 }
+
+const lit = `import lightning.pytorch as pl
+import torch
+from lightning.pytorch.callbacks import EarlyStopping, LearningRateMonitor, ModelCheckpoint, CALLBACK
+from torch.utils.data import DataLoader
+from transformers import AutoConfig, AutoModelForCausalLM
+
+
+class Lit(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("gpt2"))
+
+    def training_step(self, batch, batch_idx):
+        return self.net(input_ids=batch, labels=batch).loss
+
+    def configure_optimizers(self):
+        return torch.optim.AdamW(self.parameters())
+
+
+callbacks = [ModelCheckpoint(), EarlyStopping("loss"), LearningRateMonitor(), pl.callbacks.TQDMProgressBar(), CALLBACK()]
+trainer = pl.Trainer(precision="bf16-mixed", max_steps=3, callbacks=callbacks)
+trainer.fit(Lit(), DataLoader(torch.randint(0, 100, (12, 64)), batch_size=2))
+`
+
+// TestCallbacks checks that callbacks which move memory in ways that are not followed are noted, and no others.
+func TestCallbacks(t *testing.T) {
+	for callback, note := range map[string]string{
+		"Timer":              "",
+		"EMAWeightAveraging": "train.py:20: the copies that WeightAveraging makes",
+		"ModelPruning":       "train.py:20: pruning is not followed",
+	} {
+		notes := strings.Join(followedScript(t, strings.ReplaceAll(lit, "CALLBACK", callback)), "\n")
+		if note == "" && notes != "" || !strings.Contains(notes, note) {
+			t.Errorf("%s: noted %q, want %q", callback, notes, note)
+		}
+	}
+}
