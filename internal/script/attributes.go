@@ -65,6 +65,9 @@ func (in *interpreter) namespaceAttr(o namespace, name string) value {
 	if v, ok := constants[path]; ok {
 		return v
 	}
+	if path == "sys.argv" {
+		return in.commandLine()
+	}
 	if strings.HasPrefix(path, "builtins.") {
 		return unknown{}
 	}

@@ -25,6 +25,7 @@ type loader struct {
 	last      int  // samples of the last batch where they are fewer, else 0
 	onCard    bool // a trainer puts the batches onto the card
 	evaluates bool // its batches are a trainer's for evaluation
+	drops     bool // drop_last
 }
 
 func (l *loader) release() {
@@ -42,6 +43,10 @@ func (l *loader) attr(_ *interpreter, name string) (value, bool) {
 		return hold(l.of), true
 	case "batch_size":
 		return l.batch, true
+	case "drop_last":
+		return l.drops, true
+	case "sampler", "batch_sampler", "collate_fn", "num_workers", "generator":
+		return unknown{}, true
 	}
 	return nil, false
 }
@@ -64,6 +69,7 @@ func newLoader(in *interpreter, a arguments) value {
 	}
 	samples := in.length(l.of)
 	drops, _ := a.or(-1, "drop_last", false).(bool)
+	l.drops = drops
 	if known && n > 0 && samples >= 0 {
 		l.size = samples / n
 		if rest := samples % n; rest > 0 && !drops {
@@ -225,6 +231,11 @@ func (in *interpreter) samples(l *loader, n int) value {
 			}
 		}
 	}
+	if o, ok := l.of.(*instance); ok {
+		if v := in.firstSample(o); in.tells(v) {
+			return in.sized(in.stacked(v), n)
+		}
+	}
 	return in.mystery(n)
 }
 
@@ -265,6 +276,20 @@ func (in *interpreter) sample(of value) value {
 		}
 	}
 	return unknown{}
+}
+
+// firstSample is what an iterable data set gives first.
+func (in *interpreter) firstSample(o *instance) value {
+	it := in.iterateInstance(o)
+	if it == nil {
+		return unknown{}
+	}
+	defer drop(it)
+	v, ok := it.next()
+	if !ok {
+		return unknown{}
+	}
+	return in.copied(v)
 }
 
 // collates reports whether a collate_fn is code that can be called for what it returns.

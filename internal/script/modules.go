@@ -13,32 +13,43 @@ import (
 
 // networks is the models that a value holds, in the order of their attributes.
 func networks(v value) []*network {
-	switch v := v.(type) {
-	case *network:
-		return []*network{v}
-	case *instance:
-		if !isModule(v) {
-			return nil
-		}
-		return networksOf(v.attrs.vals)
-	case *list:
-		return networksOf(v.items)
-	case *dict:
-		return networksOf(v.vals)
-	}
-	return nil
+	var f finder
+	f.find(v)
+	return f.found
 }
 
-func networksOf(vs []value) []*network {
-	var out []*network
-	for _, v := range vs {
-		for _, n := range networks(v) {
-			if !slices.Contains(out, n) {
-				out = append(out, n)
-			}
+// finder goes through objects for models. Objects may hold each other.
+type finder struct {
+	found []*network
+	seen  []value
+}
+
+func (f *finder) find(v value) {
+	switch v.(type) {
+	case *network, *instance, *list, *dict:
+		if slices.Contains(f.seen, v) {
+			return
 		}
+		f.seen = append(f.seen, v)
 	}
-	return out
+	switch v := v.(type) {
+	case *network:
+		f.found = append(f.found, v)
+	case *instance:
+		if isModule(v) {
+			f.all(v.attrs.vals)
+		}
+	case *list:
+		f.all(v.items)
+	case *dict:
+		f.all(v.vals)
+	}
+}
+
+func (f *finder) all(vs []value) {
+	for _, v := range vs {
+		f.find(v)
+	}
 }
 
 func isModule(o *instance) bool {
@@ -130,6 +141,22 @@ func toggled(in *interpreter, a arguments) value {
 	return out
 }
 
+// optimizerToHost takes the states of an optimizer off the card, whose run has ended.
+func optimizerToHost(_ *interpreter, a arguments) value {
+	o := unwrapped(a.or(0, "", nil))
+	if o == nil {
+		return nil
+	}
+	if s, ok := o.opt.(stateful); ok {
+		for _, of := range s.States() {
+			for _, t := range of {
+				t.ToMeta()
+			}
+		}
+	}
+	return nil
+}
+
 // toLast has an iterator over batches go on to the last one.
 func toLast(_ *interpreter, a arguments) value {
 	if it, ok := a.or(0, "", nil).(*iterator); ok && it.skip != nil {
@@ -143,7 +170,7 @@ func callerArguments(in *interpreter, _ arguments) value {
 	d := &dict{record: true, open: true}
 	for i := len(in.scopes) - 1; i >= 0; i-- {
 		s := in.scopes[i]
-		if strings.HasPrefix(s.file.Path, "library/") {
+		if isLibrary(s.file) {
 			continue
 		}
 		for k, name := range s.vars.keys {
@@ -154,4 +181,41 @@ func callerArguments(in *interpreter, _ arguments) value {
 		break
 	}
 	return d
+}
+
+// copiedModule is copy.deepcopy of a module, with copies of its models. Modules within it that are objects of
+// the script's own are copied too, each once.
+func (in *interpreter) copiedModule(o *instance, memo map[*instance]*instance) *instance {
+	if out, ok := memo[o]; ok {
+		hold(out)
+		return out
+	}
+	out := &instance{class: o.class}
+	memo[o] = out
+	for i, k := range o.attrs.keys {
+		v := o.attrs.vals[i]
+		switch x := v.(type) {
+		case *network:
+			v = in.copiedNetwork(x)
+		case *instance:
+			if isModule(x) {
+				v = in.copiedModule(x, memo)
+				break
+			}
+			hold(v)
+		default:
+			hold(v)
+		}
+		out.attrs.set(k, v)
+	}
+	return out
+}
+
+// copiedNetwork is copy.deepcopy of a model, in the card's memory where the model is there.
+func (in *interpreter) copiedNetwork(n *network) value {
+	out := &network{dtype: n.dtype, casted: n.casted, mode: n.mode, bare: n.bare, loading: n.loading}
+	if n.net != nil {
+		out.net, out.copied = in.build(Making{DType: n.dtype, Cast: n.casted, Copied: true, Loading: n.loading}), true
+	}
+	return out
 }

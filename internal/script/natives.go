@@ -44,6 +44,8 @@ func (in *interpreter) callName(path string, a arguments) value {
 		return in.newNetwork(path, "", a)
 	case configClass(path):
 		return newConfig(a)
+	case strings.HasPrefix(path, "torchvision.models.") && in.images():
+		return bareNetwork(in, a)
 	case strings.HasPrefix(path, "torch.optim.lr_scheduler."), strings.HasPrefix(path, "transformers.get_"), strings.HasPrefix(path, "transformers.optimization.get_"):
 		return newScheduler(a)
 	case strings.HasPrefix(path, "torch.optim."):
@@ -51,7 +53,9 @@ func (in *interpreter) callName(path string, a arguments) value {
 	}
 	if owner, method, ok := cutLast(path); ok {
 		if modelClass(owner) && strings.Contains(method, "from_") {
-			return in.newNetwork(owner, method, a)
+			n := in.newNetwork(owner, method, a).(*network)
+			n.mode.Eval = method == "from_pretrained"
+			return n
 		}
 		if configClass(owner) {
 			return newConfig(a)

@@ -23,6 +23,8 @@ type network struct {
 	loading Loading // how it is built
 	config  *configValue
 	own     dict // attributes that were set on it, such as another forward
+	away    bool // on the host again
+	bare    bool // its forward returns the logits themselves
 }
 
 // release keeps the parameters: a script that deletes its model ends.
@@ -170,12 +172,19 @@ func (n *network) move(in *interpreter, name string, a arguments) value {
 	case "cuda":
 		device = "cuda"
 	case "cpu":
-		return hold(n)
+		device = "cpu"
 	}
 	if dt != shadow.None {
 		n.cast(in, dt)
 	}
-	if device == "cuda" {
+	switch {
+	case device == "cpu" && n.net != nil && !n.away:
+		n.net.ToHost()
+		n.away = true
+	case device == "cuda" && n.away:
+		n.net.ToCard()
+		n.away = false
+	case device == "cuda":
 		n.there(in)
 	}
 	return hold(n)
@@ -239,6 +248,9 @@ func (in *interpreter) forwardNetwork(n *network, a arguments) value {
 	}
 	if whole, ok := a.or(-1, "return_dict", true).(bool); ok && !whole {
 		return tupleOutput(out)
+	}
+	if n.bare && out.Logits != nil {
+		return out.Logits
 	}
 	return record(out)
 }

@@ -176,3 +176,12 @@ func typed(o option, text string) value {
 	}
 	return text
 }
+
+// commandLine is sys.argv.
+func (in *interpreter) commandLine() value {
+	l := &list{items: []value{in.File.Path}}
+	for _, a := range in.Args {
+		l.items = append(l.items, a)
+	}
+	return l
+}

@@ -24,6 +24,9 @@ type Net interface {
 	Parameters() []*shadow.Tensor
 	// Cast is model.to(dtype).
 	Cast(dtype shadow.DType)
+	// ToHost is model.cpu(), and ToCard brings it back.
+	ToHost()
+	ToCard()
 	// Call runs forward. Its results are the caller's.
 	Call(b family.Batch, mode Mode) family.Outputs
 	// LayerNorm reports whether a parameter belongs to an nn.LayerNorm.

@@ -73,7 +73,7 @@ func registerTorch() {
 		"torch.distributed.get_rank":       func(*interpreter, arguments) value { return 0 },
 		"torch.autocast":                   autocast,
 		"torch.amp.autocast_cuda":          autocastCUDA,
-		"torch.no_grad":                    noGrad, "torch.inference_mode": noGrad, "torch.enable_grad": withGrad,
+		"torch.no_grad":                    noGrad, "torch.inference_mode": inferenceMode, "torch.enable_grad": withGrad,
 		"torch.set_grad_enabled": setGrad,
 		"torch.amp.GradScaler":   newScaler,
 		"torch.compile":          compiled,
@@ -405,6 +405,9 @@ func meanSquares(in *interpreter, a arguments) value {
 	if !okX || !okY {
 		return unknown{}
 	}
+	if reduction, ok := a.or(-1, "reduction", "mean").(string); ok && x.Shape() == y.Shape() && x.DType() == y.DType() {
+		return x.MSELoss(y, reduction).Hold()
+	}
 	return x.Sub(y).Pow().Mean(false, dimsOf(nil, x.Dim())...).Hold()
 }
 
@@ -449,16 +452,17 @@ func compiled(in *interpreter, a arguments) value {
 }
 
 func deepcopy(in *interpreter, a arguments) value {
-	v := a.or(0, "x", nil)
-	n, ok := v.(*network)
-	if !ok {
+	switch v := a.or(0, "x", nil).(type) {
+	case *network:
+		return in.copiedNetwork(v)
+	case *instance:
+		if isModule(v) {
+			return in.copiedModule(v, map[*instance]*instance{})
+		}
+		return hold(v)
+	default:
 		return hold(v)
 	}
-	if n.net == nil {
-		return &network{dtype: n.dtype, casted: n.casted, mode: n.mode, loading: n.loading}
-	}
-	net := in.build(Making{DType: n.dtype, Cast: n.casted, Copied: true, Loading: n.loading})
-	return &network{net: net, dtype: n.dtype, casted: n.casted, mode: n.mode, loading: n.loading, copied: true}
 }
 
 // savedTensor is a tensor as a file holds it.

@@ -143,6 +143,12 @@ type net struct {
 	builder *nn.Builder
 }
 
+// ToHost is model.cpu().
+func (n *net) ToHost() { n.builder.ToHost() }
+
+// ToCard is model.to("cuda") after it was on the host.
+func (n *net) ToCard() { n.builder.ToCard() }
+
 // Cast is model.to(dtype) on the card.
 func (n *net) Cast(dt shadow.DType) { n.builder.Convert(dt) }
 
