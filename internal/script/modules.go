@@ -13,32 +13,42 @@ import (
 
 // networks is the models that a value holds, in the order of their attributes.
 func networks(v value) []*network {
-	switch v := v.(type) {
-	case *network:
-		return []*network{v}
-	case *instance:
-		if !isModule(v) {
-			return nil
-		}
-		return networksOf(v.attrs.vals)
-	case *list:
-		return networksOf(v.items)
-	case *dict:
-		return networksOf(v.vals)
-	}
-	return nil
-}
-
-func networksOf(vs []value) []*network {
 	var out []*network
-	for _, v := range vs {
-		for _, n := range networks(v) {
+	seen := map[value]bool{} // objects may hold each other
+	var look func(v value)
+	look = func(v value) {
+		if n, ok := v.(*network); ok {
 			if !slices.Contains(out, n) {
 				out = append(out, n)
 			}
+			return
+		}
+		held := heldBy(v)
+		if held == nil || seen[v] {
+			return
+		}
+		seen[v] = true
+		for _, x := range held {
+			look(x)
 		}
 	}
+	look(v)
 	return out
+}
+
+// heldBy is what a container or a module holds.
+func heldBy(v value) []value {
+	switch v := v.(type) {
+	case *instance:
+		if isModule(v) {
+			return v.attrs.vals
+		}
+	case *list:
+		return v.items
+	case *dict:
+		return v.vals
+	}
+	return nil
 }
 
 func isModule(o *instance) bool {

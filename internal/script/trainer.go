@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"snug/internal/pattern"
+	"snug/internal/pysrc"
 	"snug/internal/shadow"
 	"snug/internal/shadow/train"
 )
@@ -45,7 +46,7 @@ func registerTrainer() {
 }
 
 func neftune(_ *interpreter, a arguments) value {
-	if n, ok := a.or(0, "model", nil).(*network); ok {
+	for _, n := range networks(a.or(0, "model", nil)) {
 		n.mode.Noise, _ = a.or(1, "on", false).(bool)
 	}
 	return nil
@@ -81,11 +82,18 @@ func isDict(_ *interpreter, a arguments) value {
 	return ok
 }
 
-// acceptsLossKwargs reports whether a model's forward takes the number of items: those of transformers that
-// have a **kwargs do, which is all of the kinds that are simulated.
+// acceptsLossKwargs reports whether a model's forward takes the number of items, among arguments that it does not
+// name. Those of transformers do, all of the kinds that are simulated.
 func acceptsLossKwargs(_ *interpreter, a arguments) value {
-	_, ok := a.or(0, "model", nil).(*network)
-	return ok
+	switch m := a.or(0, "model", nil).(type) {
+	case *network:
+		return true
+	case *instance:
+		v, _ := m.class.find("forward")
+		f, ok := v.(*function)
+		return ok && slices.ContainsFunc(f.params, func(p pysrc.Param) bool { return p.Stars == 2 })
+	}
+	return false
 }
 
 // isCausal reports whether the model's loss predicts the next token.
@@ -105,16 +113,23 @@ var undecayed = pattern.New(`bias|layernorm|rmsnorm|(?:^|\.)norm(?:$|\.)|_norm(?
 
 // decayParameterNames is get_parameter_names without the layer norms and what the pattern names.
 func decayParameterNames(in *interpreter, a arguments) value {
-	out := &list{}
-	n, ok := a.or(0, "model", nil).(*network)
-	if !ok {
-		return out
+	model := a.or(0, "model", nil)
+	norm := func(p *shadow.Tensor) bool {
+		return slices.ContainsFunc(networks(model), func(n *network) bool { return n.there(in).LayerNorm(p) })
 	}
-	net := n.there(in)
-	for _, p := range net.Parameters() {
-		if !net.LayerNorm(p) && !undecayed.Regexp().MatchString(strings.ToLower(p.Name())) {
-			out.items = append(out.items, p.Name())
+	method := in.getattr(model, "named_parameters")
+	named := in.invoke(method, arguments{})
+	defer drop(method)
+	defer drop(named)
+	out := &list{}
+	for _, row := range in.items(named, maxRange) {
+		if l, ok := row.(*list); ok && len(l.items) == 2 {
+			name, _ := l.items[0].(string)
+			if p, ok := l.items[1].(*shadow.Tensor); ok && !norm(p) && !undecayed.Regexp().MatchString(strings.ToLower(name)) {
+				out.items = append(out.items, name)
+			}
 		}
+		drop(row)
 	}
 	return out
 }
@@ -147,19 +162,32 @@ func movedTo(in *interpreter, a arguments) value {
 
 // eachTensor is a value with all of its tensors replaced.
 func (in *interpreter) eachTensor(v value, f func(value) value) value {
-	switch v := v.(type) {
+	return eachBut(v, f, map[value]bool{})
+}
+
+// eachBut leaves out the containers that are gone through already: they may hold themselves.
+func eachBut(v value, f func(value) value, under map[value]bool) value {
+	switch v.(type) {
 	case *shadow.Tensor, *hostTensor:
 		return f(v)
+	case *list, *dict:
+		if under[v] {
+			return unknown{}
+		}
+		under[v] = true
+		defer delete(under, v)
+	}
+	switch v := v.(type) {
 	case *list:
 		out := &list{tuple: v.tuple}
 		for _, x := range v.items {
-			out.items = append(out.items, in.eachTensor(x, f))
+			out.items = append(out.items, eachBut(x, f, under))
 		}
 		return out
 	case *dict:
 		out := &dict{record: v.record, batch: v.batch}
 		for i, k := range v.keys {
-			out.set(k, in.eachTensor(v.vals[i], f))
+			out.set(k, eachBut(v.vals[i], f, under))
 		}
 		return out
 	}
@@ -217,7 +245,7 @@ func trainerOptimizer(in *interpreter, a arguments) value {
 		name = in.Optimizer
 	}
 	o := in.optimizerOver(name, a.or(0, "params", nil)).(*optimizerValue)
-	if n, ok := a.or(-1, "model", nil).(*network); ok {
+	for _, n := range networks(a.or(-1, "model", nil)) {
 		train.Widen(o.opt, embeddings(n.there(in))) // 8-bit states are not for embeddings
 	}
 	return o
