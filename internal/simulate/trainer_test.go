@@ -95,6 +95,10 @@ func TestTrainerOverrides(t *testing.T) {
 	if len(notes) > 0 {
 		t.Errorf("notes of a plain run: %q", notes)
 	}
+	resumed, notes := trainerPeak(t, "Trainer(model, arguments(), train_dataset=Tokens()).train(resume_from_checkpoint='out/checkpoint-5')\n")
+	if resumed != plain || len(notes) > 0 {
+		t.Errorf("resumed: %d after %d, %q", resumed, plain, notes)
+	}
 	const logits = 2 * 256 * 50257 * 4
 	for name, c := range map[string]struct {
 		body string
