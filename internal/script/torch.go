@@ -3,6 +3,7 @@
 package script
 
 import (
+	"slices"
 	"strings"
 
 	"snug/internal/shadow"
@@ -92,7 +93,7 @@ func registerTorch() {
 		"torch.nn.parallel.DistributedDataParallel": firstArgument, "torch.nn.DataParallel": firstArgument,
 		"copy.deepcopy": deepcopy, "copy.copy": firstArgument,
 		"torch.ones_like": filledLike, "torch.zeros_like": filledLike, "torch.full_like": filledLike, "torch.empty_like": filledLike, "torch.randn_like": filledLike, "torch.rand_like": filledLike,
-		"torch.cat": concatenated(shadow.Cat), "torch.stack": concatenated(shadow.Stack), "torch.concat": concatenated(shadow.Cat),
+		"torch.cat": concatenated(shadow.Cat), "torch.stack": stackedOf, "torch.concat": concatenated(shadow.Cat),
 		"torch.log_softmax": onTensor("log_softmax"), "torch.nn.functional.log_softmax": onTensor("log_softmax"),
 		"torch.softmax": onTensor("softmax"), "torch.nn.functional.softmax": onTensor("softmax"),
 		"torch.argmax": onTensor("argmax"), "torch.max": onTensor("max"), "torch.mean": onTensor("mean"), "torch.sum": onTensor("sum"),
@@ -124,8 +125,11 @@ func made(name string) func(*interpreter, arguments) value {
 		case "randint":
 			t.dtype = shadow.Int64
 			for _, v := range append(append([]value(nil), a.pos...), a.or(-1, "size", nil)) {
-				if l, ok := v.(*list); ok {
-					t.size = ints(l.items)
+				switch v := v.(type) {
+				case *list:
+					t.size = ints(v.items)
+				case sizeValue:
+					t.size = v
 				}
 			}
 		case "arange", "randperm":
@@ -134,8 +138,11 @@ func made(name string) func(*interpreter, arguments) value {
 				t.size = []int{n}
 			}
 		case "full":
-			if l, ok := a.or(0, "size", nil).(*list); ok {
-				t.size = ints(l.items)
+			switch v := a.or(0, "size", nil).(type) {
+			case *list:
+				t.size = ints(v.items)
+			case sizeValue:
+				t.size = v
 			}
 		default:
 			t.size = sizes(a)
@@ -182,12 +189,9 @@ func newTensor(in *interpreter, a arguments) value {
 	case float64:
 		t.size = []int{}
 	case *list:
-		t.size = []int{len(v.items)}
-		if len(v.items) > 0 {
-			if _, ok := v.items[0].(int); ok {
-				t.dtype = shadow.Int64
-			}
-		}
+		t.size, t.dtype = nested(v)
+	case *place:
+		t.size, t.dtype = []int{}, shadow.Int64
 	default:
 		return unknown{}
 	}
@@ -198,6 +202,26 @@ func newTensor(in *interpreter, a arguments) value {
 		return in.onto(t)
 	}
 	return t
+}
+
+// nested is the shape of a list of lists, and the type of the numbers in it.
+func nested(l *list) (size []int, dt shadow.DType) {
+	size, dt = []int{len(l.items)}, shadow.Float32
+	if len(l.items) == 0 {
+		return size, dt
+	}
+	switch first := l.items[0].(type) {
+	case *list:
+		inner, of := nested(first)
+		return append(size, inner...), of
+	case *hostTensor:
+		return append(size, first.size...), first.dtype
+	case int, *place, unknown:
+		dt = shadow.Int64
+	case bool:
+		dt = shadow.Bool
+	}
+	return size, dt
 }
 
 func tensorDataset(a arguments) value {
@@ -279,6 +303,25 @@ func concatenated(f func(dim int, ts ...*shadow.Tensor) *shadow.Tensor) func(*in
 		}
 		return f(dim, ts...).Hold()
 	}
+}
+
+// stackedOf is torch.stack.
+func stackedOf(in *interpreter, a arguments) value {
+	l, ok := a.or(0, "tensors", nil).(*list)
+	if !ok || len(l.items) == 0 {
+		return unknown{}
+	}
+	if h, ok := l.items[0].(*hostTensor); ok {
+		dim, _ := a.or(1, "dim", 0).(int)
+		if dim < 0 {
+			dim += len(h.size) + 1
+		}
+		if dim < 0 || dim > len(h.size) {
+			return unknown{}
+		}
+		return &hostTensor{size: slices.Insert(slices.Clone(h.size), dim, len(l.items)), dtype: h.dtype}
+	}
+	return concatenated(shadow.Stack)(in, a)
 }
 
 func joinedHost(l *list, dim int) value {

@@ -33,7 +33,7 @@ func (r *run) follow() error {
 		Batch: s.Batch, Seq: s.Seq, Lengths: slices.Concat(r.tokens...), Fields: fields, Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
-		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(),
+		Config: s.Model.Config, Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(),
 	}
 	if s.Optimizer != "adamw" {
 		how.Optimizer = s.Optimizer
