@@ -87,6 +87,26 @@ func (g groups) Step() {
 	}
 }
 
+// Restore makes the states that an optimizer loads from a file, and reports whether it has some that are known.
+func Restore(o Optimizer) bool {
+	switch o := o.(type) {
+	case groups:
+		known := true
+		for _, g := range o {
+			known = Restore(g) && known
+		}
+		return known
+	case scaledGroups:
+		return Restore(o.groups)
+	case interface{ Restore() }:
+		o.Restore()
+		return true
+	case sgd:
+		return true
+	}
+	return false
+}
+
 // Counters is those of all groups.
 func (g groups) Counters() int {
 	n := 0
