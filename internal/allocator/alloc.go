@@ -2,11 +2,7 @@
 
 package allocator
 
-import (
-	"math/bits"
-
-	"snug/internal/freeset"
-)
+import "snug/internal/freeset"
 
 // request is an allocation on its way.
 type request struct {
@@ -50,48 +46,6 @@ func (a *Allocator) prepare(r *request, n uint64, stream uint16) {
 	r.poolIndex = a.choosePool(r.size, stream)
 	r.pool = a.pools[r.poolIndex]
 	r.expandable = a.opt.Expandable && !(a.rules.customPoolPlain && r.pool.isCustom())
-}
-
-// round is the size of the block that n bytes get, before any remainder that
-// is too small to split off.
-func (a *Allocator) round(n uint64) uint64 {
-	if n < minBlock {
-		return minBlock
-	}
-	if a.rounds {
-		log := bits.Len64(n) - 1
-		d := a.opt.Divisions[min(max(log-divisionsStart, 0), divisionSlots-1)]
-		if d > 0 && (d > 1 || !a.rules.divisionsFrom2) && n > minBlock*d {
-			return roundToDivision(n, d, log)
-		}
-	}
-	return (n + minBlock - 1) &^ (minBlock - 1)
-}
-
-// roundToDivision rounds n up to the next of d equal steps between two powers
-// of two. Up to 2.3 a single division came here too, and left n as it was.
-func roundToDivision(n, d uint64, log int) uint64 {
-	if d <= 1 || powerOfTwo(n) {
-		return n
-	}
-	floor := uint64(1) << log
-	step := floor >> (bits.Len64(d) - 1)
-	if step == 0 {
-		return 2 * floor
-	}
-	return (n + step - 1) &^ (step - 1)
-}
-
-// segmentSize is the size of the new segment for a request that fits nowhere.
-func (a *Allocator) segmentSize(size uint64) uint64 {
-	switch {
-	case size <= smallSize:
-		return smallBuffer
-	case size < minLargeAlloc:
-		return a.opt.LargeSegment
-	default:
-		return roundUp(size, roundLarge)
-	}
 }
 
 // find takes the best fit out of p's free set: the smallest block that is big

@@ -5,8 +5,6 @@ package allocator
 import (
 	"fmt"
 	"math"
-
-	"snug/internal/units"
 )
 
 // Unlimited is a max_split_size that is not set.
@@ -92,15 +90,3 @@ func (o Options) Check() error {
 	}
 	return nil
 }
-
-// The allocator's constants: the same in every version read, 1.7 to main.
-const (
-	minBlock       = 512             // rounding quantum and smallest block
-	smallSize      = units.MiB       // the largest rounded request of the small pool
-	smallBuffer    = 2 * units.MiB   // a segment, and an expandable page, of the small pool
-	minLargeAlloc  = 10 * units.MiB  // from here on a segment is made to measure
-	largeBuffer    = 20 * units.MiB  // the default of large_segment_size
-	roundLarge     = 2 * units.MiB   // segments made to measure are a multiple of this
-	absurdlyLarge  = uint64(1) << 60 // refused before anything else is tried
-	divisionsStart = 20              // log2 of the first size class of the divisions
-)

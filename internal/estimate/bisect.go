@@ -6,6 +6,9 @@ package estimate
 // next question. The order does not depend on the machine, so neither does the result; cores.go answers
 // several at once.
 
+// largestBatch is where the search stops: no card could train with more.
+const largestBatch = 1 << 20
+
 // bisection is the state of a search.
 type bisection interface {
 	next() int                // the batch to ask about, 0 where the search is over

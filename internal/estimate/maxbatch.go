@@ -25,9 +25,6 @@ type MaxAnswer struct {
 	trend trend // of the runs that fit
 }
 
-// largestBatch ends the search where no card could follow.
-const largestBatch = 1 << 20
-
 // ErrNoLimit is that there is nothing to search a batch for.
 var ErrNoLimit = errors.New("no memory limit; give a limit or a GPU")
 

@@ -14,20 +14,6 @@ import (
 	"snug/internal/config/tree"
 )
 
-// A project's folder may hold anything, and a search looks at all of it: a tree of
-// values takes a hundred times the bytes of its file, and composing files that name
-// each other takes more the more often they do. So what is read has bounds, which no
-// training project comes near.
-const (
-	largestFile  = 1 << 20  // bytes of a file that is found or that another file names
-	largestNamed = 4 << 20  // of one that the user names and that is no program
-	maxRead      = 32 << 20 // of all files of a project
-	maxParsed    = 8 << 20  // of those that a search takes apart
-	maxKept      = 200_000  // values of those that may be the run's
-	maxDefaults  = 2_000    // entries of defaults lists that one Hydra tree is made of
-	maxComposed  = 500_000  // values of all Hydra trees together
-)
-
 // reader is a project's files, each read once, and what the bounds leave.
 type reader struct {
 	files   Files

@@ -22,14 +22,6 @@ type Files interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 }
 
-// Bounds of a search, so that a home folder is refused rather than walked.
-const (
-	deepestFolder = 6
-	maxFolders    = 2000
-	maxFiles      = 500
-	maxEntries    = 200_000
-)
-
 // skipped are folders that hold no configuration of the user's own.
 var skipped = []string{
 	"examples", "docs", "node_modules", "__pycache__", "venv", "env", "site-packages", "dist-packages", "wandb", "mlruns", "outputs", "output",
