@@ -114,8 +114,8 @@ func Load(files fs.FS, name string) ([]Row, error) {
 	return out, in.Err()
 }
 
-// parse reads a row. What does not say where it was made was made on the reference,
-// with the PyTorch that setups have by default.
+// parse reads a row. A row that does not name its card and PyTorch was made on the reference card, with
+// the default PyTorch of setups.
 func parse(text []byte) (row Row, err error) {
 	var line struct {
 		Setup    map[string]any `json:"setup"`

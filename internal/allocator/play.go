@@ -114,7 +114,7 @@ func (a *Allocator) newPlayer(t *stream.Trace) (*player, error) {
 	p.res.PeakAllocated = a.stats.row[rowAll][allocatedBytes].peak
 	p.res.PeakReserved = a.stats.row[rowAll][reservedBytes].peak
 	if len(t.Queues) > maxOwners {
-		return nil, fmt.Errorf("the trace uses %d CUDA streams, where %d are the most", len(t.Queues), maxOwners)
+		return nil, fmt.Errorf("the trace uses %d CUDA streams; at most %d are supported", len(t.Queues), maxOwners)
 	}
 	for _, handle := range t.Queues {
 		p.streams = append(p.streams, a.stream(handle))

@@ -98,8 +98,8 @@ func TestChangeErrors(t *testing.T) {
 		want  string
 	}{
 		{"no such setting", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"batches": 1}, `setting "batches" is not known; did you mean batch?`},
-		{"zero", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"batch": 0}, "batch is 0; it must be a whole number from 1 on"},
-		{"no key", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"checkpointing": true}, "no file says checkpointing; bind it in snug.yaml"},
+		{"zero", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"batch": 0}, "batch is 0; it must be a whole number, at least 1"},
+		{"no key", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"checkpointing": true}, "no file sets checkpointing; bind it in snug.yaml"},
 		{"no word", map[string]string{"a.yaml": "base_model: x\nmicro_batch_size: 1\nbf16: auto\n"}, map[string]any{"precision": "fp16"}, "a.yaml (Axolotl) has no key for precision fp16"},
 		{"totals disagree", map[string]string{"a.json": hfJSON, "ds.json": `{"train_micro_batch_size_per_gpu": 4, "train_batch_size": 30}`},
 			map[string]any{"batch": 2}, "ds.json:1: train_batch_size is 30, which is not a multiple of batch times accumulation (16); make them agree first"},

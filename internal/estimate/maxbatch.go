@@ -25,7 +25,7 @@ type MaxAnswer struct {
 	trend trend // of the runs that fit
 }
 
-// ErrNoLimit is that there is nothing to search a batch for.
+// ErrNoLimit means that there is no limit to search a batch for.
 var ErrNoLimit = errors.New("no memory limit; give a limit or a GPU")
 
 // MaxBatch finds the largest batch of a setup that fits its limit and the card,
@@ -35,12 +35,12 @@ func MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	return MaxBatchContext(context.Background(), s, card)
 }
 
-// MaxBatchContext is MaxBatch that ends with the context.
+// MaxBatchContext is like MaxBatch, but ends with the context.
 func MaxBatchContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	return NewCores(runtime.GOMAXPROCS(0)).maxBatch(ctx, s, card)
 }
 
-// MaxBatch is MaxBatch on cores that several searches share.
+// MaxBatch is like the function MaxBatch, on cores that several searches share.
 func (c Cores) MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	return c.maxBatch(context.Background(), s, card)
 }

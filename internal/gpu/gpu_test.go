@@ -170,7 +170,7 @@ func TestParseMemory(t *testing.T) {
 		}
 	}
 	bad := map[string]string{
-		"0": "nothing fits into 0 bytes", "0GiB": "nothing fits", "-1": "less than nothing", "-24GB": "less than nothing",
+		"0": "nothing fits into 0 bytes", "0GiB": "nothing fits", "-1": "is negative", "-24GB": "is negative",
 		"24XB": "is not a size", "": "is not a size", "NaN": "is not a size", "-x": "is not a size", "1e30": "out of range",
 	}
 	for text, want := range bad {

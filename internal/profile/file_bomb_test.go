@@ -183,9 +183,9 @@ func TestLargestFile(t *testing.T) {
 		}
 	}
 	for want, file := range map[string][]byte{
-		fmt.Sprintf("%d are the most", maxEvents):   repeats(t, maxEvents+2),
-		fmt.Sprintf("%d are the most", maxAllTerms): terms(t, maxAllTerms/maxSum+1, maxSum),
-		fmt.Sprintf("more than %d", maxCommas):      segments(t, maxCommas+1),
+		fmt.Sprintf("at most %d are allowed", maxEvents):   repeats(t, maxEvents+2),
+		fmt.Sprintf("at most %d are allowed", maxAllTerms): terms(t, maxAllTerms/maxSum+1, maxSum),
+		fmt.Sprintf("more than %d", maxCommas):             segments(t, maxCommas+1),
 	} {
 		if _, err := Read(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("with more: %v, want %q", err, want)

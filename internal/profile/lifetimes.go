@@ -51,9 +51,8 @@ func lifetimes(rec *snapshot.Recording, d *snapshot.Device) []lifetime {
 	return out
 }
 
-// stackKeys hashes the stacks of a recording. Of a file's path only its name
-// counts: the same program may be installed elsewhere, and what watches it lies in
-// a folder that is made for each run.
+// stackKeys hashes the stacks of a recording. Only the name of a file counts, not its path: the same
+// program may be installed elsewhere, and the probe is in a folder made for each run.
 func stackKeys(rec *snapshot.Recording) []uint64 {
 	frames := make([]string, len(rec.Frames))
 	for i, f := range rec.Frames {

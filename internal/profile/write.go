@@ -88,8 +88,8 @@ func (t *tally) add(f *formula) {
 	t.votes[f]++
 }
 
-// elected returns the formula with the most votes. In a tie it is the first that grows, or else the
-// first; nil if there are no votes.
+// elected returns the formula with the most votes. In a tie it is the first that grows, or else the first;
+// nil without votes.
 func (t *tally) elected() *formula {
 	if t == nil {
 		return nil

@@ -33,7 +33,7 @@ func TestWhatIsNoFile(t *testing.T) {
 		}()
 		select {
 		case err := <-bound:
-			if err == nil || !strings.Contains(err.Error(), "only a regular file is read here") {
+			if err == nil || !strings.Contains(err.Error(), "only regular files are read here") {
 				t.Errorf("%s: %v", name, err)
 			}
 		case <-time.After(time.Minute): // of work for a millisecond

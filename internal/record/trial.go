@@ -33,8 +33,8 @@ type Trial struct {
 // is an *ExitError.
 func (t *Trial) Err() error { return t.err }
 
-// Discard removes what the run left on disk, its recording included; the recordings of
-// many runs would fill it. What was collected stays.
+// Discard removes the run's files, including its recording, because the recordings of many runs would fill
+// the disk. What was collected stays.
 func (t *Trial) Discard() error { return t.folder.Remove() }
 
 // CommandLine is the command with its size in it, as the user would write it: with
@@ -91,7 +91,7 @@ func (t *Trial) cardName() string {
 	return g.Name
 }
 
-// driverName is the card as its driver names it; "" where the run did not tell.
+// driverName is the card's name from its driver; "" if the run did not report it.
 func (t *Trial) driverName() string {
 	if g := t.GPU(); g != nil {
 		return g.Name

@@ -99,10 +99,9 @@ func crashText(f *run.Failure) string {
 	return f.Type + ": " + what
 }
 
-// stacksMayBeToBlame reports whether the last run ended in one of the ways in which
-// recording stacks, at work inside the allocator, could end it: Python's error for an
-// exception lost, a signal that no user sends, or, under a launcher, a process that
-// was gone without a word.
+// stacksMayBeToBlame reports whether the last run ended in a way that recording stacks inside the
+// allocator could cause: Python's error for a lost exception, a signal that no user sends, or, under a
+// launcher, a process that vanished silently.
 func stacksMayBeToBlame(trials []*Trial) bool {
 	i := slices.IndexFunc(trials, func(t *Trial) bool { return t.Outcome == nil })
 	if i < 0 {

@@ -11,10 +11,9 @@ import (
 // markName is the variable by which a run's processes are found again.
 const markName = "SNUG_RUN"
 
-// Env is an environment with the probe in it. Nothing else changes, except that
-// Python does not hold output back: through a pipe it would, on a terminal not; and
-// that the C library asks for large pages. PyTorch's record of a step grows by
-// megabytes, and to be given them 4 KiB at a time doubles what recording costs.
+// Env returns an environment with the probe in it. Two other things change. Python does not buffer its
+// output, as it would through a pipe. And the C library uses large pages: PyTorch's record of a step grows
+// by megabytes, and getting them 4 KiB at a time doubles the cost of recording.
 func (f *Folder) Env(base []string) []string {
 	path, tunables := f.Path, ""
 	out := slices.DeleteFunc(slices.Clone(base), func(v string) bool {
@@ -38,7 +37,7 @@ func (f *Folder) Env(base []string) []string {
 	return append(out, "GLIBC_TUNABLES="+withLargePages(tunables), "PYTHONPATH="+path, markName+"="+f.Path)
 }
 
-// withLargePages adds to settings of glibc, unless they say it already.
+// withLargePages adds large pages to glibc's tunables, unless they are set already.
 func withLargePages(tunables string) string {
 	const name = "glibc.malloc.hugetlb"
 	switch {
@@ -50,7 +49,7 @@ func withLargePages(tunables string) string {
 	return tunables + ":" + name + "=1"
 }
 
-// markOf is the mark that an environment carries.
+// markOf is the mark in an environment.
 func markOf(env []string) string {
 	for _, v := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(v, markName+"="); ok {

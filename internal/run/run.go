@@ -43,8 +43,8 @@ type Process interface {
 	Signal(os.Signal)
 	// End reaches whatever else it has started, too.
 	End(os.Signal)
-	// Sweep ends whatever of it is left, the hard way at last; in a hurry after
-	// it was asked to end already.
+	// Sweep ends all processes that are left, at last by force; without delay if they were already asked
+	// to end.
 	Sweep(hurry bool)
 }
 

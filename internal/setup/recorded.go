@@ -143,7 +143,7 @@ func (s *Setup) recordedSizes(p Recorded, name string) error {
 	return nil
 }
 
-// varied is what was varied as --vary has it: batch=2,3.
+// varied is what was varied, in the form of --vary: batch=2,3.
 func varied(p Recorded) []string {
 	var out []string
 	for _, q := range p.Names {

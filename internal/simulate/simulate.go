@@ -195,8 +195,8 @@ func (r *run) goesOn() {
 	}
 }
 
-// steps runs them. From the second update on a step usually leaves everything as it
-// was; then the rest are the same again, and need only be written.
+// steps runs the steps. From the second update on a step usually leaves everything as it was. Then the
+// rest are the same, and need only be copied.
 func (r *run) steps() {
 	o, from := r.o, 0
 	for i := range r.s.Steps {
@@ -316,7 +316,7 @@ func (r *run) addLora() error {
 	}
 	for _, name := range l.Save {
 		if !r.builder.Saves(name) {
-			return setup.Wrong("{lora.save} %s: no linear layer or embedding of this model is called so, and others are not trained whole here", name)
+			return setup.Wrong("{lora.save} %s: this model has no linear layer or embedding of that name, and other layers cannot be saved here", name)
 		}
 		if slices.ContainsFunc(r.builder.QuantizedLayers(), func(at string) bool { return strings.HasSuffix(at, name) }) {
 			return setup.Wrong("{lora.save} %s: its weight is quantized, and cannot be trained; remove it", name)
@@ -328,7 +328,7 @@ func (r *run) addLora() error {
 	}
 	r.builder.AddLora(how)
 	if !r.builder.Adapted() {
-		return setup.Wrong("{lora.targets} %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), thereAre(names))
+		return setup.Wrong("{lora.targets} %s: this model has no linear layer of that name%s", strings.Join(l.Targets, ", "), thereAre(names))
 	}
 	if p := r.s.Quantization; p != nil && p.Adapters != "" {
 		r.builder.CastTrained(typeOf(p.Adapters))
@@ -339,7 +339,7 @@ func (r *run) addLora() error {
 	return nil
 }
 
-// thereAre is the end of a sentence about targets that are none.
+// thereAre is the end of a sentence about targets that do not exist.
 func thereAre(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -377,9 +377,9 @@ func (r *run) zeroGrad() {
 	}
 }
 
-// microBatches runs the micro-batches of a step. The first one finds no gradients, unless
-// they are kept, and is the same in every step; further ones do the same again and add to those
-// that it left. What is the same need only be written.
+// microBatches runs the micro-batches of a step. The first one finds no gradients, unless they are kept,
+// and is the same in every step. Further ones do the same and add to its gradients. What is the same need
+// only be copied.
 func (r *run) microBatches() {
 	from, n := 0, max(r.s.Accumulation, 1)
 	if r.tokens == nil {

@@ -80,7 +80,7 @@ func TestPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for path, want := range map[string]string{huge: "more than measurements come to", link: "is a link to " + target, dangling: "is a link to ", dir: "not a plain file"} {
+	for path, want := range map[string]string{huge: "too large for measurements", link: "is a link to " + target, dangling: "is a link to ", dir: "not a plain file"} {
 		if !Exists(path) {
 			t.Errorf("%s: nothing is there", path)
 		}
@@ -134,7 +134,7 @@ func TestNonsenseRows(t *testing.T) {
 		"step_seconds = 'NaN'":           "NaN is not a valid step time",
 		"at = -1":                        "since 1970",
 		"at = 'x'":                       "since 1970",
-		"model = zeroblob(2000000)":      "longer than any run",
+		"model = zeroblob(2000000)":      "too long for a run",
 		"predicted = 1":                  "",
 		"reserved = 1":                   "",
 	} {

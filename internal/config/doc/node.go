@@ -15,8 +15,8 @@ type node struct {
 	name   string
 	// style is the format's own note of how the value is written.
 	style string
-	// parent is the map or list that it stands in, as the entry slot, and index
-	// where the keys of a large map stand. All are set once the tree is whole.
+	// parent is the map or list that contains it, as its entry slot; index holds the keys of a large map.
+	// All are set once the tree is complete.
 	parent *node
 	slot   int
 	index  *keyIndex

@@ -21,8 +21,8 @@ import (
 //	parser.add_argument("--bs", default=4)   --bs (its default)
 //	Trainer(args=T(bf16=True)).train()       Trainer.args.bf16
 //
-// What stands under if __name__ == "__main__" counts as the file's own. Other
-// statements are passed over. Nothing is executed; 5 * 8 is worked out.
+// Statements under if __name__ == "__main__" count as top-level. Other statements are skipped. Nothing is
+// executed; 5 * 8 is evaluated.
 type pythonSyntax struct{}
 
 func (pythonSyntax) parse(src []byte) (*node, error) {

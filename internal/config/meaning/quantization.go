@@ -115,7 +115,7 @@ func (r *Run) computesIn(b *projects.Bound, out map[string]any) string {
 	return ""
 }
 
-// computeType is a type of its own, rather than what files were saved in.
+// computeType returns dtype if products can have it; "" otherwise, as for the saved type.
 func computeType(dtype string) string {
 	if slices.Contains(setup.ComputeTypes, dtype) {
 		return dtype

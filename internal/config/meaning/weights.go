@@ -27,9 +27,8 @@ func (r *Run) IsUnused(setting string) bool {
 	return setting == "weights" && r.Trainer().Commands != nil && !r.adapts()
 }
 
-// settleWeights brings the type of the weights and the precision together, for a run with
-// adapters or without: a setup has both, and a type of its own without autocast is
-// the precision.
+// settleWeights makes the type of the weights and the precision consistent, with adapters or without: a
+// setup has both, and without autocast the type of the weights is the precision.
 func (r *Run) settleWeights(out map[string]any, adapts bool) {
 	precision, _ := out["precision"].(string)
 	held := r.heldIn(out)
@@ -79,7 +78,7 @@ func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, a
 	case autocast, held == "":
 		return held, precision
 	case held == setup.Saved && (precision == "" || precision == "fp32"):
-		return held, "" // no autocast: as it is saved it trains
+		return held, "" // no autocast: it trains in the type it was saved in
 	case precision == "" || precision == "fp32":
 		return held, held
 	case held == precision:

@@ -14,7 +14,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// reader is a project's files, each read once, and what the bounds leave.
+// reader is a project's files, each read once, and what remains of the limits.
 type reader struct {
 	files   Files
 	named   []string // by the user
@@ -33,7 +33,7 @@ func newReader(files Files, named []string) *reader {
 	}
 }
 
-// errSpent says that a bound on all files together was reached.
+// errSpent means that a limit on all files together was reached.
 var errSpent = errors.New("the project is larger than snug reads; name the config: --config-path FILE")
 
 // ReadDir lists a folder.
@@ -69,11 +69,11 @@ func (r *reader) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// errDense means that a file has more values than are kept of all, by its commas and
-// lines: to take it apart in order to count them would take hundreds of megabytes.
+// errDense means that a file has more values than are kept of all files, judging by its commas and lines.
+// Parsing it to count them would take hundreds of megabytes.
 var errDense = fmt.Errorf("more than %d lines and commas, too many for a config; is it the right file?", maxKept)
 
-// open takes a YAML file of a Hydra group apart, once.
+// open parses a YAML file of a Hydra group, once.
 func (r *reader) open(name string) (*doc.Document, error) {
 	if d, ok := r.trees[name]; ok {
 		return d, nil
@@ -93,7 +93,7 @@ func (r *reader) open(name string) (*doc.Document, error) {
 	return d, nil
 }
 
-// composed counts the values of a Hydra tree. A layer takes some time whatever is in it.
+// composed counts the values of a Hydra tree. A layer takes some time even if it is empty.
 func (r *reader) composed(layers []tree.Layer) error {
 	const layerCost = 20
 	for _, l := range layers {

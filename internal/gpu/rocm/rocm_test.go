@@ -145,7 +145,7 @@ func TestBadAnswers(t *testing.T) {
 		{"{}", "[]", "no gpu_data"},
 		{"[]", "[]", "names no GPU"},
 		{`[{"gpu": "zero"}]`, "[]", "list of cards"},
-		{string(good), "[]", "does not say the memory of GPU 0"},
+		{string(good), "[]", "does not report the memory of GPU 0"},
 		{string(good), "{}", "its memory"},
 	}
 	for _, tt := range tests {

@@ -58,7 +58,7 @@ func parseROCmSMI(out []byte) (*gpu.Report, error) {
 		}
 		total, err := strconv.ParseUint(text("VRAM Total Memory (B)"), 10, 62)
 		if err != nil {
-			return nil, fmt.Errorf("it does not say the memory of GPU %d", index)
+			return nil, fmt.Errorf("it does not report the memory of GPU %d", index)
 		}
 		used, _ := strconv.ParseUint(text("VRAM Total Used Memory (B)"), 10, 62)
 		used = min(used, total)
