@@ -48,9 +48,8 @@ func (a *Allocator) prepare(r *request, n uint64, stream uint16) {
 	r.expandable = a.opt.Expandable && !(a.rules.customPoolPlain && r.pool.isCustom())
 }
 
-// find takes the best fit out of p's free set: the smallest block that is big
-// enough. Only that one is looked at; if the rules of max_split_size refuse it,
-// there is no search for another.
+// find takes the best fit out of p's free set: the smallest block that is large enough. It considers only
+// that one; if the rules of max_split_size refuse it, it does not look for another.
 func (a *Allocator) find(r *request, p *pool) int32 {
 	if a.limited && a.opt.GCThreshold > 0 {
 		p.findCalls++
@@ -84,10 +83,9 @@ func (a *Allocator) find(r *request, p *pool) int32 {
 	return i
 }
 
-// stepExpandable moves on from an expandable best fit. A block that touches the
-// unmapped end of its segment counts with what it could grow to, so that holes
-// inside are filled before the growing end is nibbled at. With the option off,
-// expandable blocks are left over from before and passed by.
+// stepExpandable moves on from an expandable best fit. A block that touches the unmapped end of its
+// segment counts with the size it could grow to, so that holes inside are filled before the growing end is
+// used. If the option is off, expandable blocks are left over from earlier and are skipped.
 func (a *Allocator) stepExpandable(r *request, set *freeset.Set, c freeset.Cursor) freeset.Cursor {
 	if !r.expandable {
 		for c = set.Next(c); !c.End() && a.blocks[set.At(c).Block].vrange != 0; {
@@ -142,9 +140,9 @@ func (a *Allocator) finish(r *request, i int32) int32 {
 	return i
 }
 
-// shouldSplit tells whether what r leaves of block b becomes a block of its own. In the
-// small pool and in expandable segments any rest of 512 bytes does, whatever
-// max_split_size_mb says; in the large pool only a rest of more than 1 MiB.
+// shouldSplit reports whether the rest of block b after r becomes a separate block. In the small pool and
+// in expandable segments any rest of 512 bytes does, whatever max_split_size_mb says; in the large pool
+// only a rest of more than 1 MiB.
 func (a *Allocator) shouldSplit(r *request, b *block) bool {
 	p, rest := a.pools[b.pool], b.size-r.size
 	switch {

@@ -13,9 +13,9 @@ const (
 	minBlock       = 512             // rounding quantum and smallest block
 	smallSize      = units.MiB       // the largest rounded request of the small pool
 	smallBuffer    = 2 * units.MiB   // a segment, and an expandable page, of the small pool
-	minLargeAlloc  = 10 * units.MiB  // from here on a segment is made to measure
+	minLargeAlloc  = 10 * units.MiB  // from this size on a segment has the size of the request
 	largeBuffer    = 20 * units.MiB  // the default of large_segment_size
-	roundLarge     = 2 * units.MiB   // segments made to measure are a multiple of this
+	roundLarge     = 2 * units.MiB   // and is a multiple of this
 	absurdlyLarge  = uint64(1) << 60 // refused before anything else is tried
 	divisionsStart = 20              // log2 of the first size class of the divisions
 )
@@ -36,8 +36,8 @@ func (a *Allocator) round(n uint64) uint64 {
 	return (n + minBlock - 1) &^ (minBlock - 1)
 }
 
-// roundToDivision rounds n up to the next of d equal steps between two powers
-// of two. Up to 2.3 a single division came here too, and left n as it was.
+// roundToDivision rounds n up to the next of d equal steps between two powers of two. Up to 2.3 a single
+// division was handled here too, and did not change n.
 func roundToDivision(n, d uint64, log int) uint64 {
 	if d <= 1 || powerOfTwo(n) {
 		return n

@@ -66,8 +66,8 @@ func New(dev allocator.Device, v allocator.Version, streams, alive int) *Player 
 	return p
 }
 
-// Request is an allocation's size as the allocator sees it. A program of few
-// sizes works it out once for each.
+// Request is an allocation's size as the allocator sees it. A program with few sizes computes it once for
+// each.
 type Request struct {
 	size uint64
 	bin  uint32

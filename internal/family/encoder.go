@@ -27,8 +27,8 @@ func (n net) bidirectionalMask(mask *shadow.Tensor) {
 	fn.Return(nil)
 }
 
-// windowMask is create_bidirectional_sliding_window_mask: tokens look no further
-// than the window either way. Only sequences shorter than it go without.
+// windowMask is create_bidirectional_sliding_window_mask: tokens attend no further than the window in
+// either direction. Only shorter sequences need no mask.
 func (n net) windowMask(embeds, mask *shadow.Tensor, window int) *shadow.Tensor {
 	fn := n.w.Func(embeds, mask)
 	if mask != nil {

@@ -26,7 +26,7 @@ type Options struct {
 	// Phases receives the highest allocated bytes of each phase, by its number. Events before the first
 	// Mark belong to phase 0.
 	Phases []uint64
-	// PassCopies goes past stretches that come again and would change nothing.
+	// PassCopies skips parts that repeat and would change nothing.
 	PassCopies bool
 	// Until is the event to stop before, if it is not 0.
 	Until int

@@ -12,7 +12,7 @@ type trial struct {
 	even  []even
 }
 
-// even is a guard that hangs on addresses: the other hole is of the same size.
+// even is a guard that depends on addresses: the other hole has the same size.
 type even struct {
 	guard *guard
 	other int32
