@@ -16,8 +16,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// TestNobodyAsksWhichSystem wants what is special about a config system to be a field of
-// its table: nothing compares a system with another by its address or its name.
+// TestNobodyAsksWhichSystem checks that special behaviour of a config system is a field of its table:
+// nothing compares a system with another by its address or its name.
 func TestNobodyAsksWhichSystem(t *testing.T) {
 	seen := 0
 	for _, folder := range []string{"internal/config", "internal/record", "internal/cli"} {
@@ -40,7 +40,7 @@ func TestNobodyAsksWhichSystem(t *testing.T) {
 	}
 }
 
-// TestIdentityComparisonsAreFound shows the test above what it has to find.
+// TestIdentityComparisonsAreFound checks that the test above finds what it should.
 func TestIdentityComparisonsAreFound(t *testing.T) {
 	const source = `package a
 

@@ -32,8 +32,8 @@ func (c *countdown) Err() error {
 	return context.Canceled
 }
 
-// TestCancelledSearchEnds ends a context at several points of each question. Whatever is
-// asked after that is only what was under way: a search asks dozens of times.
+// TestCancelledSearchEnds cancels a context at several points of each question. After that only work that
+// was in progress may be done: a search asks dozens of times.
 func TestCancelledSearchEnds(t *testing.T) {
 	run := &snug.Setup{Model: snug.Model{Name: "gpt2"}, Batch: 4, Accumulation: 4, Seq: 128, Precision: snug.AmpFP16, Limit: 6 * snug.GiB}
 	const trace = "testdata/measured/traces/gpt2-2l-b4-s128-fp32-adamw.pickle.gz"

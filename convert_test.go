@@ -56,7 +56,7 @@ func TestNoFieldIsLost(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsASetting is the other way round: no field of Setup is read by nobody.
+// TestEveryFieldIsASetting is the reverse: every field of Setup is read.
 func TestEveryFieldIsASetting(t *testing.T) {
 	beside := map[string]bool{"id": true, "model.config": true, "model.name": true, "model.profile": true}
 	for _, name := range leaves(reflect.TypeFor[Setup](), "") {

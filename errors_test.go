@@ -138,8 +138,8 @@ func TestErrorsOfFiles(t *testing.T) {
 	}
 }
 
-// TestHubIsAsked wants a hub to be asked first, to leave what it does not know to the table, and
-// its errors to come through.
+// TestHubIsAsked checks that a hub is asked first, that unknown names are left to the table, and that its
+// errors are returned.
 func TestHubIsAsked(t *testing.T) {
 	broken := errors.New("the network is down")
 	var asked []string

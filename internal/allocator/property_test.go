@@ -18,8 +18,7 @@ var confs = []string{
 	"expandable_segments:True,garbage_collection_threshold:0.8,roundup_power2_divisions:16",
 }
 
-// deed is one thing done to an allocator under test: an operation and a number
-// that it makes of what it likes.
+// deed is one operation on an allocator under test, with a number that it interprets.
 type deed struct {
 	op     byte
 	amount uint64

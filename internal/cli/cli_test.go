@@ -163,7 +163,7 @@ func TestHelpFits(t *testing.T) {
 	}
 }
 
-// TestReadme runs the README's first command, which has to print what is shown.
+// TestReadme runs the README's first command and compares the output.
 func TestReadme(t *testing.T) {
 	page, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -39,9 +39,9 @@ cat > "$SNUG_RUN/7.jsonl" <<END
 END
 `
 
-// Kill snug profile at whatever it does outside of itself, or have that fail: the
-// user's files are the old ones or the new ones, what was measured before is still
-// known, and after the next start nothing is left of it anywhere.
+// Kill snug profile at any of its system calls, or make the call fail. The user's files must be the old
+// ones or the new ones, earlier measurements must be kept, and after the next start nothing may be left
+// behind.
 func TestProfileCrash(t *testing.T) {
 	if !crash.Supported() {
 		t.Skip("programs cannot be traced here")
@@ -109,7 +109,7 @@ func newCrashing(t *testing.T) *crashing {
 	return x
 }
 
-// run has a fault in one run of snug profile, and looks at what is left of that.
+// run injects a fault into one run of snug profile, and checks what it leaves behind.
 func (x *crashing) run(f crash.Fault) crash.Result {
 	dir, err := os.MkdirTemp("", "crashing")
 	if err != nil {

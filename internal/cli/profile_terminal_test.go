@@ -120,8 +120,8 @@ func (c *console) sees(text string) {
 	c.t.Fatalf("%q never came; this did:\n%s", text, c.shown.String())
 }
 
-// runs types a command line. What it prints is told from the line itself, which the
-// terminal shows too, by writing e_nd for end there.
+// runs types a command line. The terminal echoes the line, so it has e_nd instead of end, which
+// distinguishes it from the output.
 func (c *console) runs(line string) { c.types(strings.ReplaceAll(line, "e_nd", "e''nd") + "\n") }
 
 // Keys.
@@ -162,8 +162,8 @@ func needTimeout(t *testing.T, script string) {
 	}
 }
 
-// Ctrl-C and Ctrl-\ end the run, be the terminal the command's or not and whatever it
-// makes of them; the terminal is set as before.
+// Ctrl-C and Ctrl-\ end the run, whether or not the command has the terminal and whatever it does with the
+// signals. The settings of the terminal are restored.
 func TestTerminalKeysEnd(t *testing.T) {
 	const (
 		ask   = "stty -echo </dev/tty; "

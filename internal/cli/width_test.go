@@ -46,8 +46,8 @@ func TestOutputFits(t *testing.T) {
 	}
 }
 
-// fitsColumns runs a command and looks at each line. What is to be put into a
-// shell is never broken.
+// fitsColumns runs a command and checks the width of each line. Lines to be copied into a shell are never
+// broken.
 func fitsColumns(t *testing.T, lang, command string) {
 	t.Helper()
 	var out, said strings.Builder

@@ -58,8 +58,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A profile that does not tell how large the gradients are says what it leaves
-// out; one that does counts it.
+// A profile without the size of the gradients notes what it does not count; one with the size counts it.
 func TestUncounted(t *testing.T) {
 	ddp := map[string]any{"kind": "ddp", "world": 4.0}
 	view := map[string]any{"kind": "ddp", "world": 4.0, "bucket_view": true}

@@ -71,7 +71,7 @@ func TestEvidenceWidens(t *testing.T) {
 	}
 }
 
-// The table is read by its lines: it has to say what it says as JSON.
+// The table is read line by line. The result must equal that of a JSON decoder.
 func TestResidualsAreJSON(t *testing.T) {
 	var want Residuals
 	if err := json.Unmarshal([]byte(residualsJSON), &want); err != nil {

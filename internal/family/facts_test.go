@@ -37,8 +37,8 @@ func built(t *testing.T, modelType, head string) (params, linears []string) {
 	return params, b.LinearNames()
 }
 
-// TestFacts demands a full row of each family, and holds what it says about names
-// to the models as they are built.
+// TestFacts checks that each family has a complete row, and compares its names with the models as they are
+// built.
 func TestFacts(t *testing.T) {
 	for _, modelType := range Known() {
 		f, _ := FactsOf(modelType)

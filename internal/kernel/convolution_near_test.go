@@ -40,7 +40,7 @@ func TestGuessConv(t *testing.T) {
 	}
 }
 
-// Leaving out one convolution, those like it say what it takes in a large batch.
+// If one convolution is left out, similar ones give its workspace in a large batch.
 func TestNear(t *testing.T) {
 	for kind, share := range map[ConvKind]float64{FProp: 0.85, DGrad: 0.85, WGrad: 0.65} {
 		right, all := 0, 0

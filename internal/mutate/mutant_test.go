@@ -58,9 +58,8 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// A verdict is the tests': a mistake in this package's own code that its own test
-// sees is killed, one that nobody sees survives, and what does not compile is
-// neither.
+// The tests give the verdict: a mistake in this package that its own test sees is killed, one that no test
+// sees survives, and one that does not compile is neither.
 func TestVerdicts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles programs")

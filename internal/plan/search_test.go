@@ -191,8 +191,8 @@ func s0(s *setup.Setup, p *Plan) settings {
 	return x
 }
 
-// What a model cannot do is neither searched nor hidden: it is named once, with
-// the family's reason.
+// What a model does not support is neither searched nor hidden: it is listed once, with the family's
+// reason.
 func TestImpossible(t *testing.T) {
 	for _, c := range []struct{ model, change, why string }{
 		{"mpnet-base", "checkpointing", "mpnet does not support gradient checkpointing in transformers"},

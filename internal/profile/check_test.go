@@ -78,7 +78,7 @@ func TestFitRefuses(t *testing.T) {
 	}
 }
 
-// labelled is a recording that somebody takes for one of another batch.
+// labelled is a recording that is labelled with the wrong batch.
 func labelled(in Input, batch int64) Input {
 	in.At = Point{"batch": batch}
 	return in

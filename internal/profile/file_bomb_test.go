@@ -168,8 +168,8 @@ func chance(t testing.TB, events int) []byte {
 	return oneVariant(t, queues, made, kinds, make([]byte, made), random, ages.out, random)
 }
 
-// Whatever a profile holds, reading it asks for less than 300 MB, and one that holds
-// more is refused in a line that names the bound.
+// Reading any profile takes less than 300 MB. One that would take more is refused in one line that names
+// the limit.
 func TestLargestFile(t *testing.T) {
 	for name, file := range map[string][]byte{
 		"repeats": repeats(t, maxEvents), "chance": chance(t, maxEvents*7/8), "terms": terms(t, maxFormulas, maxAllTerms/maxFormulas),

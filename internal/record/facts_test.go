@@ -28,7 +28,7 @@ func TestPrecisionOf(t *testing.T) {
 	}
 }
 
-// What the probe told of the last run holds for the program; seconds are of all.
+// The program has the facts that the probe reported in the last run, and the step times of all runs.
 func TestFacts(t *testing.T) {
 	small := &run.Report{Steps: []run.Step{{}, {Seconds: 0.5}}}
 	last := &run.Report{
@@ -49,7 +49,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// Sizes that were not varied are told by the batches, the command and the files.
+// Sizes that were not varied come from the batches, the command and the files.
 func TestFixedSizes(t *testing.T) {
 	tokens := func(n int) *Trial {
 		inputs := []run.Input{{Name: "mask", Shape: []int{2, 9}}, {Name: "input_ids", Shape: []int{2, n}}}

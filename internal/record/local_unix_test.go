@@ -15,7 +15,7 @@ import (
 	"snug/internal/setup"
 )
 
-// A script or config that is a pipe is waited for by nobody, and a device has no end.
+// A script or config that is a pipe is refused without blocking, and so is a device, which has no end.
 func TestWhatIsNoFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := syscall.Mkfifo("pipe.yaml", 0o600); err != nil {

@@ -18,8 +18,8 @@ import (
 	"snug/internal/setup"
 )
 
-// A session runs whatever is bound in it, one rung of a ladder after the other. One
-// that does not fit is an answer, and the next goes on.
+// A session runs whatever is bound in it, one rung of a ladder after the other. A run that does not fit is
+// an answer, and the next one still runs.
 func TestLadder(t *testing.T) {
 	w := &world{t: t, train: func(j *job) run.Exit {
 		if j.value("--batch") == "64" {
@@ -112,7 +112,7 @@ func (s stuck) Report(context.Context) (*gpu.Report, error) {
 	select {}
 }
 
-// Nobody who presses Ctrl-C waits for a driver, nor does Ctrl-Z end anything.
+// Ctrl-C does not wait for a driver, and Ctrl-Z ends nothing.
 func TestInterruptedBeforeTheRun(t *testing.T) {
 	w := &world{t: t}
 	env, driver := w.env(), stuck{make(chan struct{})}

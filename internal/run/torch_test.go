@@ -226,8 +226,8 @@ func TestTorchStacks(t *testing.T) {
 	}
 }
 
-// Of a long recording every step is told, and what that takes stays a small part
-// of the run: of a hundred steps of 10 ms, few may ask what takes 1 ms.
+// Every step of a long recording is reported, and reporting stays a small part of the run: of a hundred
+// steps of 10 ms, few may make a query that takes 1 ms.
 func TestTorchShare(t *testing.T) {
 	got, out, o := watchRun(t, Settings{Steps: 100}, nil, python(t), "fake_cuda.py", "100")
 	if diff := cmp.Diff(ran{Trained: []int{100}, Ends: []string{"steps"}}, got); diff != "" {
@@ -265,7 +265,7 @@ func TestTorchKeepsSitecustomize(t *testing.T) {
 	}
 }
 
-// Whatever fails inside the probe, the training goes on to its own end.
+// Whatever fails inside the probe, the training continues to its own end.
 func TestTorchProbeFails(t *testing.T) {
 	f, err := NewFolder(t.TempDir(), Settings{Steps: 3})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// endless gives the same line again and again, and counts what was taken.
+// endless returns the same line again and again, and counts what was read.
 type endless struct {
 	line  string
 	taken int

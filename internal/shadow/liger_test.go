@@ -41,8 +41,8 @@ func TestLigerRowsBound(t *testing.T) {
 	})
 }
 
-// TestLigerKeeps trains one weight through each kernel: what is alive when
-// backward begins, and that all of it is gone after.
+// TestLigerKeeps trains one weight through each kernel and checks what is alive when backward begins, and
+// that all of it is freed afterwards.
 func TestLigerKeeps(t *testing.T) {
 	for name, c := range map[string]struct {
 		run  func(x, n *Tensor) *Tensor

@@ -168,8 +168,8 @@ func TestShardsShrink(t *testing.T) {
 	}
 }
 
-// DeepSpeed's first stage keeps what its second keeps, and PyTorch's own lacks
-// the float32 copies; while gradients are made it holds all of them at once.
+// DeepSpeed's first stage keeps what its second keeps, and PyTorch's own has no float32 copies. While
+// gradients are made, it holds all of them at once.
 func TestStages(t *testing.T) {
 	of := func(kind string) *setup.Setup {
 		s := smallLlama()

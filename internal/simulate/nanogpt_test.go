@@ -148,9 +148,9 @@ func nanoSetup(t *testing.T, fields map[string]any) *setup.Setup {
 	return s
 }
 
-// TestNanoGPTLoop lays a run beside train.py's own on the CPU, from the first batch to
-// the last update (testdata/measured/nanogpt_ops.py): when batches and
-// whatever has the size of the logits come and go, and in which order states are made.
+// TestNanoGPTLoop compares a run with train.py on the CPU, from the first batch to the last update
+// (testdata/measured/nanogpt_ops.py): when batches and tensors of the size of the logits are made and
+// freed, and the order in which states are made.
 func TestNanoGPTLoop(t *testing.T) {
 	c, recorded := readPEFT(t, "testdata/nanogpt_loop/loop.txt.gz")
 	s := caseSetup(c)

@@ -149,8 +149,8 @@ func TestQuantizedBytes(t *testing.T) {
 	}
 }
 
-// TestQuantizedLeavesNothing draws runs with quantized weights: a step leaves what the one
-// before it left, whatever is written again instead of run.
+// TestQuantizedLeavesNothing draws runs with quantized weights: each step leaves what the previous one
+// left, even if parts are copied instead of simulated.
 func TestQuantizedLeavesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pick := func(name string, words ...string) string { return rapid.SampledFrom(words).Draw(t, name) }

@@ -57,7 +57,7 @@ func measuredRuns(t *testing.T, folder string) []measuredRun {
 	return out
 }
 
-// moments is a trace as a list of allocations with what was freed before each.
+// moments is a trace as a list of allocations, each with what was freed before it.
 func moments(tr *stream.Trace, opAt func(event int) string) []moment {
 	var out []moment
 	var freed []uint64

@@ -70,8 +70,8 @@ func bothWays(t *testing.T, file []byte) (fast, slow *machine) {
 	return fast, slow
 }
 
-// sameRecording compares what two ways of reading found. The numbers of texts and
-// stacks are theirs alone, what they stand for is not.
+// sameRecording compares the results of two ways of reading. The numbers of texts and stacks may differ,
+// their contents may not.
 func sameRecording(t *testing.T, slow, fast *Recording) {
 	t.Helper()
 	opts := cmp.Options{

@@ -31,7 +31,7 @@ func raw(t testing.TB, path string, do ...string) *sql.DB {
 	return db
 }
 
-// Whoever only reads neither waits long for one who writes nor stands in his way.
+// A reader neither waits long for a writer nor blocks it.
 func TestReadDoesNotWait(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.db")
 	writer := open(t, path)
@@ -68,8 +68,7 @@ func TestReadDoesNotWait(t *testing.T) {
 	}
 }
 
-// What stands in the store's place and is none is refused, to read and to write, and
-// is what it was.
+// Anything else in the store's place is refused, for reading and for writing, and stays unchanged.
 func TestPlace(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -202,7 +201,7 @@ func TestNonsenseIsNotTaken(t *testing.T) {
 	}
 }
 
-// A secret gets neither in nor out, and leaves the rows that already have it.
+// Secrets are neither stored nor shown, and are removed from rows that already have them.
 func TestSecrets(t *testing.T) {
 	const secret = "Zx9Qw7Lm5"
 	path := filepath.Join(t.TempDir(), "m.db")

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// loop is what a turn does: what it makes, and when each of that goes.
+// loop is one iteration: what it makes, and when each of these is freed.
 type loop struct {
 	sizes []uint64
 	fates []int
@@ -204,8 +204,7 @@ func TestUnfoldRefuses(t *testing.T) {
 	}
 }
 
-// TestLoops walks a folded trace by what it says of its loops, and comes to the
-// unfolded one.
+// TestLoops walks a folded trace by its loops, and compares the result with the unfolded trace.
 func TestLoops(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawLoop(t).fold(t, rapid.IntRange(12, 60).Draw(t, "turns"))

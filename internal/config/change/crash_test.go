@@ -165,8 +165,7 @@ func leftovers(t *testing.T, root string) []string {
 
 var errCrash = errors.New("crashed")
 
-// The ways in which a run is stopped at a step: the process is gone, or one
-// call fails and it goes on.
+// The ways to stop a run at a step: the process is killed, or one call fails and it continues.
 var stopped = []struct {
 	name string
 	fail error
@@ -338,8 +337,8 @@ func TestStoppedWhileReverting(t *testing.T) {
 	}
 }
 
-// TestStoppedWhileRecovering stops again while what was stopped is being put
-// right: a change half-way through its renames, and one half taken back.
+// TestStoppedWhileRecovering stops a second time during recovery: from a change half-way through its
+// renames, and from a revert half done.
 func TestStoppedWhileRecovering(t *testing.T) {
 	run := func(s *Store) error { _, err := s.Recover(false); return err }
 	for _, first := range []struct {

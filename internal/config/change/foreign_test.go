@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// neighbour is a folder with a project and, beside it, a file that is none of
-// the project's business.
+// neighbour is a folder with a project and, next to it, a file that does not belong to the project.
 func neighbour(t *testing.T) (root, secret string) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -75,8 +74,8 @@ func TestForgedJournal(t *testing.T) {
 	}
 }
 
-// TestSealedPaths seals such entries as if we had written them: the paths alone
-// have to stop them.
+// TestSealedPaths seals such entries as if we had written them: the checks of paths alone have to stop
+// them.
 func TestSealedPaths(t *testing.T) {
 	for _, p := range []string{"SECRET", "../secret.txt", "link/secret.txt", "secretlink", ".git/hooks/pre-commit", ".snug/.gitignore"} {
 		for _, state := range []string{begun, done} {
@@ -307,9 +306,9 @@ func TestNothingStays(t *testing.T) {
 	wantFile(t, filepath.Join(root, ".snug/notes"), "mine")
 }
 
-// FuzzJournal puts any bytes in the place of an entry, as they are and sealed as
-// if we had written them. Nothing outside the folder changes, and nothing takes
-// long or much memory: the bounds are those of the journal itself.
+// FuzzJournal replaces an entry by any bytes, as they are and sealed as if we had written them. Nothing
+// outside the folder may change, and nothing may take long or much memory: the limits are those of the
+// journal itself.
 func FuzzJournal(f *testing.F) {
 	for _, state := range []string{begun, done} {
 		f.Add([]byte(forged(state, "../secret.txt")[entryName(1, state)]), state == begun)

@@ -132,7 +132,7 @@ func workOf(format Format, text string) work {
 	return least
 }
 
-// lookUp looks up a hundredth of the values, and what is not there.
+// lookUp looks up a hundredth of the values, and some that do not exist.
 func lookUp(d *Document) {
 	n := 0
 	d.Walk(func(v Value) bool {

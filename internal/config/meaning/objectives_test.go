@@ -19,8 +19,7 @@ func TestUnsearched(t *testing.T) {
 	}
 }
 
-// TestOtherTrainers tells scripts that train for something else by what they make or
-// start.
+// TestOtherTrainers recognizes scripts that train for another objective by what they make or start.
 func TestOtherTrainers(t *testing.T) {
 	const (
 		batch         = "per_device_train_batch_size"

@@ -74,7 +74,7 @@ func TestSearchHasAnEnd(t *testing.T) {
 	})
 }
 
-// What may be the run's is kept, up to so many values; what is refused says so too.
+// Values that may belong to the run are kept, up to a limit; what is refused is reported.
 func TestSearchKeepsSoMuch(t *testing.T) {
 	files := map[string]string{}
 	for i := range 40 {

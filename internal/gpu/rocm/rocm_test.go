@@ -79,8 +79,8 @@ func TestROCmSMI(t *testing.T) {
 	}
 }
 
-// sys is the kernel's files of a machine with one AMD card that nobody named,
-// an integrated one of Intel's, and one process.
+// sys is the kernel's files of a machine with one AMD card without a name, an integrated Intel GPU, and
+// one process.
 func sys() fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
