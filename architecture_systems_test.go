@@ -63,8 +63,8 @@ func f(s *systems.System, b projects.Binding) bool {
 	}
 }
 
-// identityComparisons are the places of a file that compare a system with one of the
-// tables, or its name with a text.
+// identityComparisons are the places in a file that compare a system with one of the tables, or its name
+// with a string.
 func identityComparisons(t *testing.T, name string, source any) []string {
 	t.Helper()
 	files := token.NewFileSet()
@@ -104,7 +104,7 @@ func identityComparisons(t *testing.T, name string, source any) []string {
 	return out
 }
 
-// isTable knows the address of a variable, and what systems returns.
+// isTable recognizes the address of a variable, and the results of package systems.
 func isTable(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.UnaryExpr:
@@ -124,7 +124,7 @@ func isName(e ast.Expr) bool {
 	return ok && slices.Contains([]string{"Name", "Title", "System"}, s.Sel.Name)
 }
 
-// isText knows a text that is the name of a system.
+// isText recognizes a string that is the name of a system.
 func isText(e ast.Expr) bool {
 	lit, ok := e.(*ast.BasicLit)
 	return ok && slices.ContainsFunc(systems.All(), func(s *systems.System) bool {

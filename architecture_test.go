@@ -55,8 +55,8 @@ func TestOneTableOfModels(t *testing.T) {
 	}
 }
 
-// TestNothingIsCompiledAtTheStart keeps the start of the program free of regular
-// expressions: internal/pattern has those that are compiled when they are used.
+// TestNothingIsCompiledAtTheStart checks that no regular expression is compiled when the program starts:
+// internal/pattern compiles them when they are used.
 func TestNothingIsCompiledAtTheStart(t *testing.T) {
 	files, _ := filepath.Glob("internal/*/*.go")
 	deeper, _ := filepath.Glob("internal/*/*/*.go")
@@ -81,8 +81,7 @@ func TestNothingIsCompiledAtTheStart(t *testing.T) {
 	}
 }
 
-// compiles says whether a declaration calls the regexp package, other than in
-// functions of its own.
+// compiles reports whether a declaration calls the regexp package, except inside a function literal.
 func compiles(n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -118,8 +117,8 @@ var readersOfTheirOwn = map[string]string{
 	"internal/profile/profiletest":   "reads this repository's recordings",
 }
 
-// TestOneReader wants every file to be opened by package files: a folder may hold a
-// FIFO or a link to /dev/zero in the place of any of them.
+// TestOneReader checks that package files opens every file: any file in a folder may be a FIFO or a link
+// to /dev/zero.
 func TestOneReader(t *testing.T) {
 	used := map[string]bool{}
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {

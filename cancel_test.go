@@ -11,8 +11,7 @@ import (
 	"snug"
 )
 
-// countdown is a context that ends when it has been asked so often, and counts how often it
-// is asked after that.
+// countdown is a context that ends after a number of calls, and counts the calls after that.
 type countdown struct {
 	context.Context
 	left, after atomic.Int64
@@ -70,10 +69,10 @@ func TestCancelledSearchEnds(t *testing.T) {
 	}
 }
 
-// maxAfter is how many simulated runs may have been waiting for a processor.
+// maxAfter is the number of simulated runs that may have been waiting for a processor.
 const maxAfter = 60
 
-// asksOf is at which of its questions to a context each is ended.
+// asksOf lists the calls of the context after which each question is cancelled.
 func asksOf(name string) []int64 {
 	switch name {
 	case "estimate":

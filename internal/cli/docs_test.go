@@ -70,7 +70,7 @@ func shownAgain(t *testing.T, page string) string {
 	return strings.Join(parts, prompt)
 }
 
-// TestReadmeExample wants the README's first command to print what stands below it.
+// TestReadmeExample checks that the README's first command prints the output shown below it.
 func TestReadmeExample(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

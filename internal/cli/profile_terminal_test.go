@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// console is a shell at a terminal, as a person has it.
+// console is a shell at a terminal, as a user has it.
 type console struct {
 	t      *testing.T
 	master *os.File
@@ -101,7 +101,7 @@ func (c *console) types(keys string) {
 	}
 }
 
-// sees waits for a text behind all that was waited for before.
+// sees waits for a text after everything that was waited for before.
 func (c *console) sees(text string) {
 	c.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -221,7 +221,7 @@ func TestTerminalPause(t *testing.T) {
 	}
 }
 
-// In the background there is no terminal to lend; that is said, and fg brings it.
+// In the background there is no terminal to lend. The user is told, and fg provides it.
 func TestTerminalInBackground(t *testing.T) {
 	c := newConsole(t, "read x; echo got-$x; exit 7")
 	c.runs("snug profile -- sh train.sh &")
@@ -232,7 +232,7 @@ func TestTerminalInBackground(t *testing.T) {
 	c.sees("end 7")
 }
 
-// Without a terminal a command learns so at once.
+// Without a terminal a command gets an error at once.
 func TestTerminalMissing(t *testing.T) {
 	c := newConsole(t, "read x </dev/tty; echo read-$?; exit 7")
 	c.runs("setsid -w snug profile -- sh train.sh </dev/null; echo e_nd $?")

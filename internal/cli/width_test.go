@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestOutputFits wants what commands print to fit 80 columns, with long names,
-// many options and figures beyond any card, with Unicode and without.
+// TestOutputFits checks that the output of commands fits 80 columns, with long names, many options and
+// figures beyond any card, with Unicode and without.
 func TestOutputFits(t *testing.T) {
 	lora := "--lora-rank 64 --lora-targets q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj --lora-dropout 0.05"
 	options := "--allocator expandable_segments:True,max_split_size_mb:128,garbage_collection_threshold:0.8"

@@ -30,8 +30,7 @@ func cardNamed(t *testing.T, name string) gpu.Card {
 	return card
 }
 
-// An interval comes from the narrowest kind of which three runs were measured, and
-// says which that is.
+// An interval comes from the narrowest kind with three measured runs, and names that kind.
 func TestEvidenceWidens(t *testing.T) {
 	var cases []Case
 	add := func(more []Case) { cases = append(cases, more...) }

@@ -62,7 +62,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestReadmeNamesFamilies demands that the README's list of families is whole.
+// TestReadmeNamesFamilies checks that the README's list of families is complete.
 func TestReadmeNamesFamilies(t *testing.T) {
 	page, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -23,7 +23,7 @@ func everyNth(n int) (out []convShape) {
 	return out
 }
 
-// Sizes alone tell nearly always which convolution it is.
+// Sizes alone nearly always identify the convolution.
 func TestGuessConv(t *testing.T) {
 	right, all := 0, 0
 	for _, c := range everyNth(7) {
@@ -68,7 +68,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// Copies are carried over in size, what comes on top of them as it is.
+// Copies are scaled; the rest is taken as it is.
 func TestCarry(t *testing.T) {
 	small := convShape{channels: 64, filters: 64, size: square(8), kernel: square(3), stride: square(1), padding: square(1), dilation: square(1), groups: 1}
 	large := small

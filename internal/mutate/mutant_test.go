@@ -22,8 +22,7 @@ func f(a, b int) int {
 }
 `
 
-// TestMutants wants each kind of mistake once where it can be made, and files that
-// still parse.
+// TestMutants checks that each kind of mistake is made once where possible, and that files still parse.
 func TestMutants(t *testing.T) {
 	found, err := mutantsOf("p.go", []byte(example))
 	if err != nil {

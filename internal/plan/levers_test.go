@@ -37,8 +37,8 @@ func named(levers []lever, change string) *lever {
 	return nil
 }
 
-// TestFlashLever offers flash attention where it would run: in 16 bits, on a card
-// that has it, for a model with attention that has it not yet.
+// TestFlashLever offers flash attention where it would run: in 16 bits, on a card that has it, for a model
+// that does not use it yet.
 func TestFlashLever(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -164,7 +164,7 @@ func TestPrecisionLevers(t *testing.T) {
 	}
 }
 
-// TestLeversPull wants each lever to change the run, and no two to change it alike.
+// TestLeversPull checks that each lever changes the run, and no two in the same way.
 func TestLeversPull(t *testing.T) {
 	pulled := map[string]bool{}
 	for _, s := range []*setup.Setup{

@@ -107,8 +107,7 @@ func bombs(t testing.TB) map[string][]byte {
 	}
 }
 
-// A file that speaks of more than it holds is refused before anything of that size
-// is asked for.
+// A file that claims more than it holds is refused before anything of that size is allocated.
 func TestFileOfFalseCounts(t *testing.T) {
 	for name, file := range bombs(t) {
 		var err error

@@ -40,8 +40,8 @@ func around(t testing.TB, p *Program, at Point) (low, high uint64) {
 	return said - min(max(d.Less, matters), said), said + max(d.More, matters)
 }
 
-// inside counts the measured runs that are where they were to be expected, and how
-// wide that is on average.
+// inside counts the measured runs that are where they are expected, and the average width of the
+// intervals.
 func inside(t *testing.T, strange bool) (in, all int, width float64) {
 	t.Helper()
 	for _, l := range ladders(t) {

@@ -69,7 +69,7 @@ func TestStepsThatDifferEndThere(t *testing.T) {
 	}
 }
 
-// What keeps more and more is not made to keep even more.
+// A run that keeps more and more memory is not extended.
 func TestWhatGrowsIsNotContinued(t *testing.T) {
 	kept := func(unit uint64) *stream.Trace {
 		tr := stream.New(64)

@@ -58,7 +58,7 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// What the probe tells is passed on while the run goes on.
+// What the probe reports is passed on while the run continues.
 func TestLive(t *testing.T) {
 	seen := make(chan int, 100)
 	w := &world{t: t, train: func(j *job) run.Exit {
@@ -191,7 +191,7 @@ func TestInputIsReadAgain(t *testing.T) {
 	}
 }
 
-// What could not be done after the runs is refused before them, and nothing is left.
+// What could not be done after the runs is refused before them, and nothing is left behind.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "train.py"), "print()")

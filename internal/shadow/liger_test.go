@@ -10,7 +10,7 @@ import (
 	"snug/internal/stream"
 )
 
-// TestLigerRows holds the rule to numbers from the original.
+// TestLigerRows compares the rule with numbers from the original.
 func TestLigerRows(t *testing.T) {
 	for _, c := range []struct{ rows, width, vocab, want int }{
 		{16384, 4096, 32000, 2048},

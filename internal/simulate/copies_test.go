@@ -10,8 +10,8 @@ import (
 	"snug/internal/allocator"
 )
 
-// TestCopiesPassed plays every measured case, with more micro-batches and steps
-// than it had, whole and with copies passed over: the allocator ends up the same.
+// TestCopiesPassed plays every measured case, with more micro-batches and steps than it had, in full and
+// with copies skipped: the allocator ends in the same state.
 func TestCopiesPassed(t *testing.T) {
 	passed := 0
 	for _, row := range measuredRows(t) {

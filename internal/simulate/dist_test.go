@@ -109,8 +109,8 @@ func TestWeightsAreKeptAsLoaded(t *testing.T) {
 	}
 }
 
-// However weights come to a GPU, it keeps the same of them; loaded sharded, it
-// never holds all.
+// However weights are loaded, a GPU keeps the same part of them; if they are loaded sharded, it never
+// holds all of them.
 func TestShardedLoads(t *testing.T) {
 	variants := map[string]func(s *setup.Setup){
 		"plain": func(*setup.Setup) {},

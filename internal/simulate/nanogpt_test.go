@@ -112,8 +112,8 @@ func (l *terseBlock) mlp(x *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(x)
 }
 
-// TestNanoGPTMeasured holds a run of that script to the bytes that it took on an H200
-// under PyTorch 2.11, three steps of three micro-batches of twelve.
+// TestNanoGPTMeasured compares a run of that script with the bytes that it took on an H200 under PyTorch
+// 2.11, three steps of three micro-batches of twelve.
 func TestNanoGPTMeasured(t *testing.T) {
 	s := nanoSetup(t, map[string]any{"batch": 12.0, "precision": "amp-bf16", "optimizer": "adamw-fused", "clip": true, "accumulation": 3.0})
 	res, err := Run(s, Options{Local: true, Model: newTerse})

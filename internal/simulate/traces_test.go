@@ -80,8 +80,8 @@ func moments(tr *stream.Trace, opAt func(event int) string) []moment {
 	return append(out, moment{op: "end", freed: sorted(freed)})
 }
 
-// TestTraces lays whole simulated runs beside recordings of the same runs,
-// loading included. SNUG_TRUTH names a folder with more of them.
+// TestTraces compares whole simulated runs with recordings of the same runs, including loading. SNUG_TRUTH
+// names a folder with more of them.
 func TestTraces(t *testing.T) {
 	folder := measuredFolder()
 	runs := measuredRuns(t, folder)

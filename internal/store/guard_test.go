@@ -118,8 +118,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// Rows that no run can have left do not decide over intervals; a list of them says
-// which it is, and that can be deleted.
+// Rows that no run can have left do not affect intervals; listing them names the row, and it can be
+// deleted.
 func TestNonsenseRows(t *testing.T) {
 	for set, why := range map[string]string{
 		"reserved = -5":                  "-5 is not a number of bytes",
@@ -173,7 +173,7 @@ func TestNonsenseRows(t *testing.T) {
 	}
 }
 
-// What cannot be a measurement is not taken, be it measured here or brought along.
+// What cannot be a measurement is refused, whether measured here or imported.
 func TestNonsenseIsNotTaken(t *testing.T) {
 	const line = `{"at":1,"card":"A","torch":"2.11","model":"m","allocated":1,"reserved":%s,"step_seconds":%s}` + "\n"
 	for _, x := range []struct{ reserved, seconds, want string }{
@@ -254,7 +254,7 @@ func TestSecrets(t *testing.T) {
 	without("scrubbed", file())
 }
 
-// BenchmarkOpen is of a store with a thousand runs, which is looked through for secrets.
+// BenchmarkOpen opens a store with a thousand runs, which is searched for secrets.
 func BenchmarkOpen(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "m.db")
 	s := open(b, path)

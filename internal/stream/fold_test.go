@@ -88,7 +88,7 @@ func (w *writer) mark(turn int) {
 	}
 }
 
-// free gives back what turn of made has that fate, during another.
+// free frees what iteration made has with that fate, during another.
 func (w *writer) free(l loop, of, during, fate int) {
 	if of < 0 || of >= len(w.made) {
 		return
@@ -119,7 +119,7 @@ func (l loop) fold(t rapid.TB, n int) *Folded {
 	return f
 }
 
-// TestUnfold: nine turns unfold to as many as were asked for.
+// TestUnfold: nine iterations unfold to as many as requested.
 func TestUnfold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := drawLoop(t)
@@ -175,7 +175,7 @@ func TestUnfoldCopies(t *testing.T) {
 	}
 }
 
-// TestUnfoldRefuses: turns that are not alike are not unfolded.
+// TestUnfoldRefuses: iterations that differ are not unfolded.
 func TestUnfoldRefuses(t *testing.T) {
 	l := loop{sizes: []uint64{10, 20}, fates: []int{withNext, backAgain}}
 	// at is the nth event of the fifth turn.

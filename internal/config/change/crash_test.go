@@ -228,11 +228,11 @@ func TestStoppedWhileApplying(t *testing.T) {
 	}
 }
 
-// checkCrashed wants a folder where the process died while applying to be whole,
-// and the way on and back to be open.
+// checkCrashed checks that a folder where the process died while applying is complete, and that it can be
+// applied and reverted.
 func checkCrashed(t *testing.T, root string) {
 	t.Helper()
-	// Whether it was made is what the journal says, and the files agree.
+	// The journal says whether the change was made, and the files agree.
 	s := open(t, root, Options{Folder: quickly, Now: clock})
 	made, err := s.List()
 	if err != nil {
@@ -248,8 +248,7 @@ func checkCrashed(t *testing.T, root string) {
 	case !stopped:
 		same(t, project, withoutBackups(tree(t, root)))
 	}
-	// Coming again, with the change or to take it back, ends well: in this folder
-	// and where it was moved to.
+	// Applying or reverting again succeeds: in this folder and in a moved one.
 	moved := filepath.Join(t.TempDir(), "moved")
 	if err := os.Rename(root, moved); err != nil {
 		t.Fatal(err)
@@ -270,8 +269,8 @@ func checkCrashed(t *testing.T, root string) {
 	}
 }
 
-// checkFailed wants a call that failed to be an error in one line, the old files,
-// and nothing left over.
+// checkFailed checks that a failed call returns an error in one line, and leaves the old files and nothing
+// else.
 func checkFailed(t *testing.T, root string, err, fail error) {
 	t.Helper()
 	got := tree(t, root)
@@ -292,7 +291,7 @@ func checkFailed(t *testing.T, root string, err, fail error) {
 	}
 }
 
-// twoChanges is a folder to take two changes back in.
+// twoChanges is a folder with two changes to revert.
 func twoChanges(t *testing.T, root string) {
 	t.Helper()
 	s := open(t, root, Options{Folder: quickly, Now: clock})
@@ -419,7 +418,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// afterKill wants everything to be taken back and made again after a kill.
+// afterKill checks that everything can be reverted and made again after a kill.
 func afterKill(t *testing.T, root string) {
 	t.Helper()
 	s := open(t, root, Options{Folder: quickly})

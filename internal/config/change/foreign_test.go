@@ -38,7 +38,7 @@ func forged(state string, paths ...string) map[string]string {
 	return map[string]string{entryName(1, state): string(text), revertName: string(revert)}
 }
 
-// everything is what a person may do in a folder.
+// everything is what a user may do in a folder.
 func everything(t *testing.T, root string, o Options) {
 	t.Helper()
 	o.Folder = quickly
@@ -51,8 +51,8 @@ func everything(t *testing.T, root string, o Options) {
 	_ = s.LastCheckpoint()
 }
 
-// TestForgedJournal puts journals of an attacker's making into a folder: nothing
-// outside it changes, and nothing in it by the journal's word.
+// TestForgedJournal puts an attacker's journals into a folder: nothing outside it changes, and nothing
+// inside because of the journal.
 func TestForgedJournal(t *testing.T) {
 	for _, p := range []string{
 		"SECRET", "../secret.txt", "conf/../../secret.txt", "./../secret.txt", "conf/../ds.json", "..", ".", "", "/", ".git/hooks/pre-commit", ".snug/lock", "link/secret.txt", "secretlink",
@@ -113,8 +113,8 @@ func wantFile(t *testing.T, name, want string) {
 	}
 }
 
-// TestLinkedFolders wants nothing to be written through links in the place of
-// snug's own folders and files.
+// TestLinkedFolders checks that nothing is written through links in the place of snug's own folders and
+// files.
 func TestLinkedFolders(t *testing.T) {
 	for _, at := range []string{".snug", ".snug/journal", ".snug/lock", ".snug/journal/000001.done", ".snug/journal/revert", "ds.json.backup", ".ds.json.snug-tmp", "ds.json"} {
 		t.Run(at, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestLinkedFolders(t *testing.T) {
 	}
 }
 
-// TestOutside wants edits outside the folder to be refused with what to do.
+// TestOutside checks that edits outside the folder are refused, with what to do.
 func TestOutside(t *testing.T) {
 	root, secret := neighbour(t)
 	outside := filepath.Join(filepath.Dir(root), "x.yaml")
@@ -163,7 +163,7 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestWhoseJournal follows a journal to where people take their folders.
+// TestWhoseJournal checks journals in folders that were moved, copied or cloned.
 func TestWhoseJournal(t *testing.T) {
 	here := Options{Folder: quickly, Machine: "this machine", Host: "here"}
 	for name, c := range map[string]struct {
@@ -280,8 +280,8 @@ func clone(t *testing.T, root string) string {
 	return to
 }
 
-// TestNothingStays wants no trace of snug after everything was taken back, and
-// what others keep in .snug to stay.
+// TestNothingStays checks that nothing of snug is left after everything was reverted, and that files of
+// others in .snug stay.
 func TestNothingStays(t *testing.T) {
 	root, _ := neighbour(t)
 	s := open(t, root, Options{Folder: quickly})

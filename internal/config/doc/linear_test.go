@@ -78,9 +78,9 @@ var large = []struct {
 	{JSON, "a text that is not closed", within("[\"", "\\\"", "")},
 }
 
-// TestReadingIsLinear holds what a file costs to its size: sixteen times as many
-// lines may take 36 times the bytes and 60 times the time, where a loop within a
-// loop takes 256 times. A machine that is busy gets a few tries.
+// TestReadingIsLinear compares the cost of a file with its size: sixteen times as many lines may take 36
+// times the bytes and 60 times the time, while a loop within a loop takes 256 times. A busy machine gets a
+// few tries.
 func TestReadingIsLinear(t *testing.T) {
 	const few, many = 1000, 16000
 	for _, c := range large {

@@ -18,8 +18,8 @@ const titanRun = "[model]\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n[o
 
 const foundryRun = "global_train_batch_size: 8\ndevice_train_microbatch_size: 4\nmax_seq_len: 512\noptimizer:\n  name: "
 
-// TestFused asks every system for the fused kernel of the optimizer it has: a key
-// of the system's own says it, or nothing is written.
+// TestFused plans the fused kernel of the optimizer in every system: it is written with one of the
+// system's keys, or not at all.
 func TestFused(t *testing.T) {
 	tests := []struct {
 		name, file, before string
@@ -75,7 +75,7 @@ func TestFused(t *testing.T) {
 	}
 }
 
-// TestKernelLeaves writes optimizers that have no choice of kernels over ones that do.
+// TestKernelLeaves replaces optimizers that have a choice of kernels by ones that do not.
 func TestKernelLeaves(t *testing.T) {
 	p := opened(t, fstest.MapFS{"a.yaml": &fstest.MapFile{Data: []byte(tuneModel + "  fused: True\n")}})
 	if _, err := New(p, configtest.Values(map[string]any{"optimizer": "adamw-8bit"})); err == nil || !strings.Contains(err.Error(), "a.yaml:6: optimizer.fused") {
