@@ -149,7 +149,7 @@ func TestEverythingIsDocumented(t *testing.T) {
 	}
 }
 
-// hidden tells whether a method belongs to a type that nobody sees.
+// hidden reports whether a method belongs to an unexported type.
 func hidden(receiver *ast.FieldList) bool {
 	if receiver == nil {
 		return false

@@ -14,7 +14,7 @@ import (
 type Case struct {
 	*Row
 	Estimated *estimate.Answer // the estimate, or nil
-	WithSkips *estimate.Answer // the estimate given which updates the run skipped; nil where it skipped none
+	WithSkips *estimate.Answer // the estimate given which updates the run skipped; nil if it skipped none
 	Err       error            // why there is no estimate
 }
 

@@ -179,7 +179,7 @@ func section(b *strings.Builder, title, column string, groups []Group) {
 	}
 }
 
-// listed is the error from which on a case is named.
+// listed is the error from which a case is listed.
 const listed = 0.005
 
 func (r *Report) exceptions(b *strings.Builder) {

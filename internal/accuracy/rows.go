@@ -20,7 +20,7 @@ import (
 type Row struct {
 	File     string         // the file that the row comes from
 	Fields   map[string]any // the setup as written in the file
-	Setup    *setup.Setup   // nil where it is not one that can be simulated
+	Setup    *setup.Setup   // nil if it is not one that can be simulated
 	Measured Measured       // what was measured
 	Card     gpu.Card       // that it was made on
 }

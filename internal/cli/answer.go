@@ -54,7 +54,7 @@ const many = 100
 type queue[A any] struct {
 	coming chan chan reply[A]
 	ahead  chan reply[A] // the next reply, if it was requested early
-	stop   chan struct{} // closed when nobody waits for replies any more
+	stop   chan struct{} // closed when no replies are wanted any more
 }
 
 func newQueue[A any]() *queue[A] {

@@ -127,7 +127,7 @@ func (e Env) open(path string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// find opens a regular file that nobody named.
+// find opens a regular file that the user did not name.
 func (e Env) find(path string) (io.ReadCloser, error) {
 	if e.Find == nil {
 		return e.Open(path)

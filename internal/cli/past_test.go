@@ -64,7 +64,7 @@ func TestEstimateBesideStore(t *testing.T) {
 	if got != without {
 		t.Errorf("with a locked store it says\n%swithout one\n%s", got, without)
 	}
-	if took > 4*time.Second { // whoever has something to keep waits for five
+	if took > 4*time.Second { // a writer waits for five
 		t.Errorf("it waited %v for the store", took)
 	}
 }

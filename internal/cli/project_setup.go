@@ -70,7 +70,7 @@ func spend(fields map[string]any) {
 	}
 }
 
-// gpus is how many a flag names, 0 where none does.
+// gpus is how many a flag names, 0 if none does.
 func (f *setupFlags) gpus() int {
 	if !f.flags.Changed("gpus") {
 		return 0

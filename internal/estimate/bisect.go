@@ -11,7 +11,7 @@ const largestBatch = 1 << 20
 
 // bisection is the state of a search.
 type bisection interface {
-	next() int                // the batch to ask about, 0 where the search is over
+	next() int                // the batch to ask about, 0 if the search is over
 	after(yes bool) bisection // the state after the answer
 }
 

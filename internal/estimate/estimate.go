@@ -31,17 +31,17 @@ type Answer struct {
 	Params        int        `json:"params,omitempty"`       // all parameters of the model
 	Trainable     int        `json:"trainable,omitempty"`    // the parameters that are trained
 	StepSeconds   float64    `json:"step_seconds,omitempty"` // the estimated time of one optimizer step
-	Fits          *bool      `json:"fits,omitempty"`         // whether the run fits the card or the limit; nil where neither is known
+	Fits          *bool      `json:"fits,omitempty"`         // whether the run fits the card or the limit; nil if neither is known
 	Source        string     `json:"source"`                 // "simulated" or "recorded"
 	Interval      [2]uint64  `json:"interval"`               // the bounds in which the peak of reserved memory is expected
-	Evidence      *Evidence  `json:"evidence,omitempty"`     // what the interval comes from; nil where that is this machine
+	Evidence      *Evidence  `json:"evidence,omitempty"`     // what the interval comes from; nil if that is this machine
 
 	Here      int                         `json:"-"` // runs on this machine that the interval comes from
 	Causes    []profile.Cause             `json:"-"` // the reasons for the width of a recorded run's interval
 	Uncertain []Uncertainty               `json:"-"` // what cannot be known about a simulated run in advance
 	Setup     *setup.Setup                `json:"-"` // the run that was estimated
 	Card      gpu.Card                    `json:"-"` // the card; zero where none was given
-	Run       *simulate.Result            `json:"-"` // nil where the run was recorded
+	Run       *simulate.Result            `json:"-"` // nil if the run was recorded
 	Play      allocator.Result            `json:"-"` // the result of the allocator
 	OOM       *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 

@@ -14,11 +14,11 @@ import (
 // MaxAnswer is the largest batch that trains within a limit.
 type MaxAnswer struct {
 	ID           string `json:"id"`            // the setup's ID
-	MaxBatch     int    `json:"max_batch"`     // the largest batch that fits; 0 where none does
+	MaxBatch     int    `json:"max_batch"`     // the largest batch that fits; 0 if none does
 	PeakReserved uint64 `json:"peak_reserved"` // at that batch; what batch 1 needs where not even that fits
 
-	Best *Answer `json:"-"` // the run at MaxBatch, nil where that is 0
-	Next *Answer `json:"-"` // the run with one more, nil where the search ended before it
+	Best *Answer `json:"-"` // the run at MaxBatch, nil if that is 0
+	Next *Answer `json:"-"` // the run with one more, nil if the search ended before it
 
 	card  gpu.Card // that it was looked for on
 	cores Cores

@@ -30,7 +30,7 @@ type Probe struct {
 	last   int                  // the event that the last step begins with, of a recording -1
 	events int
 	loops  int        // the number of events with all loops unfolded; 0 if it has no loops
-	tape   *cost.Tape // nil where the run was recorded
+	tape   *cost.Tape // nil if the run was recorded
 
 	largest uint64     // bytes of the cards that are searched; 0 is no limit
 	playing sync.Mutex // held while the peaks are being found

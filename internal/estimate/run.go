@@ -29,7 +29,7 @@ type playing struct {
 	phases  []uint64     // receives the most that was allocated in each phase
 	brief   bool         // skip what repeats and changes nothing
 	until   int          // the event of the trace to stop before, if it is not 0
-	since   int          // the event from which on retries count
+	since   int          // the event from which retries count
 	settled int          // with folded loops, the event to stop before if memory has not run out by then; 0 means never
 	chart   *loops.Chart // to be filled in
 	most    uint64       // bytes beyond which a run with loops need not be simulated exactly; 0 is no limit

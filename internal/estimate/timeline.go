@@ -13,7 +13,7 @@ type Timeline struct {
 	Allocated []uint64     // the highest in the column
 	Reserved  []uint64     // the highest in the column
 	Starts    []PhaseStart // where phases begin
-	Peak      int          // the column of the peak, -1 where it is not in this step
+	Peak      int          // the column of the peak, -1 if it is not in this step
 }
 
 // PhaseStart is the beginning of a phase of the step.

@@ -74,8 +74,8 @@ func (n net) tokenTypes(fn *shadow.Frame, zeros, positions *shadow.Tensor) *shad
 	return fn.Let(buffered.Expand(n.run.Batch, n.run.Seq)) // (B, S)
 }
 
-// positionsFrom is create_position_ids_from_input_ids: each token that is not
-// padding gets its number. RoBERTa adds the length of a cache, which is none.
+// positionsFrom is create_position_ids_from_input_ids: each token that is not padding gets its number.
+// RoBERTa adds the length of a cache, which is 0 here.
 func positionsFrom(ids *shadow.Tensor, past bool) *shadow.Tensor {
 	fn := ids.World().Func(ids)
 	mask := fn.Let(ids.Compare("ne").To(shadow.Int32))

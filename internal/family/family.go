@@ -18,7 +18,7 @@ import (
 // Run says how a model is fed and run.
 type Run struct {
 	*Shape
-	Calling       *Calling // nil where the loop uses the loss alone
+	Calling       *Calling // nil if the loop uses the loss alone
 	Head          string   // one of Heads
 	Positives     int      // positive samples per anchor, in contrastive training
 	Negatives     int      // negative samples per anchor
@@ -61,10 +61,10 @@ type Scripted interface {
 
 // Batch is the tensors of one micro-batch, in the order of the dict that holds them.
 type Batch struct {
-	IDs, Mask, Labels, Pixels *shadow.Tensor // nil where the model takes none
+	IDs, Mask, Labels, Pixels *shadow.Tensor // nil if the model takes none
 }
 
-// Drop lets go of the batch.
+// Drop releases the batch.
 func (b Batch) Drop() {
 	for _, t := range []*shadow.Tensor{b.IDs, b.Mask, b.Pixels, b.Labels} {
 		t.Drop()

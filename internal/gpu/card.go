@@ -40,7 +40,7 @@ type Card struct {
 }
 
 // Rates are peak rates in operations a second (a multiply-add is two), dense,
-// and with sums kept in fp32 as training does; 0 where the card has no
+// and with sums kept in fp32 as training does; 0 if the card has no
 // hardware for it.
 type Rates struct {
 	FP32 float64 // on the plain cores

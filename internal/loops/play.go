@@ -32,7 +32,7 @@ type Options struct {
 	Until int
 	// Settled is the event to stop before if memory has not run out until then; 0 is to go on.
 	Settled int
-	// Since is the event from which on Retries counts.
+	// Since is the event from which Retries counts.
 	Since int
 	// Chart is filled in, if it is set.
 	Chart *Chart

@@ -238,7 +238,7 @@ func (p *Player) placed(s *shortcut) bool {
 	return false
 }
 
-// addressed finds the address of each role's segment; false where the card is full,
+// addressed finds the address of each role's segment; false if the card is full,
 // or where another piece is too close to a new one.
 func (p *Player) addressed(s *shortcut) bool {
 	for k := range s.roles {

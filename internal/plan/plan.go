@@ -64,7 +64,7 @@ var Goals = []Goal{Throughput, Balanced, Quick}
 type Plan struct {
 	GPU         string      `json:"gpu"`         // the name of the card
 	Current     *Choice     `json:"current"`     // the run as it is
-	Recommended *Choice     `json:"recommended"` // nil where nothing fits
+	Recommended *Choice     `json:"recommended"` // nil if nothing fits
 	Ladder      []Rung      `json:"ladder"`      // choices from careful to tight
 	Levers      []Lever     `json:"levers"`      // single changes that save memory
 	Rejected    []Rejection `json:"rejected"`    // what was considered and not chosen

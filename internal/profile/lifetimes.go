@@ -16,7 +16,7 @@ import (
 // lifetime is one allocation of a recording as the alignment sees it.
 type lifetime struct {
 	size  uint64
-	stack uint64 // hash of the frames, 0 where there are none
+	stack uint64 // hash of the frames, 0 if there are none
 	span  int32  // allocations made while it lived; never ends: forever
 	queue uint16
 }

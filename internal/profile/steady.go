@@ -30,7 +30,7 @@ func (v *variant) repeats(sizes []uint64) int {
 		a, b := &v.events[n-1-i], &v.events[n-1-j]
 		return a.kind == b.kind && a.queue == b.queue && (a.kind != stream.Alloc || sizes[a.formula] == sizes[b.formula])
 	}
-	open := 0 // how much more often the last q events allocate than they let go
+	open := 0 // allocations minus frees in the last q events
 	for q, same := range matches(n, n/2, alike) {
 		if q == 0 {
 			continue

@@ -13,7 +13,7 @@ import (
 type call struct {
 	output   *formula // what it computes
 	input    *formula // for a weight's gradient: that of the input, computed before
-	incoming *formula // for a weight's gradient: what is let go after it
+	incoming *formula // for a weight's gradient: what is freed after it
 	sibling  *formula // for a weight's gradient: the workspace of the input's
 }
 

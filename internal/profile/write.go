@@ -13,7 +13,7 @@ type writer struct {
 	f      *fitter
 	k      int // the recording
 	events []stream.Event
-	stacks []uint32   // by event; nil where the recording has none
+	stacks []uint32   // by event; nil if the recording has none
 	base   []*formula // by allocation; nil for those before the first event
 	found  finds
 	convs  []seenConv // nil until asked for

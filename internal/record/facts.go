@@ -43,7 +43,7 @@ func facts(trials []*Trial) profile.Facts {
 // autocastInside lists libraries that turn autocast on inside the model, where the probe does not see it.
 var autocastInside = []string{"accelerate", "deepspeed", "lightning", "pytorch_lightning"}
 
-// precisionOf is the precision as setups write it, "" where it cannot be told.
+// precisionOf is the precision as setups write it, or "" if it is not known.
 func precisionOf(x *run.Report) string {
 	if x.State == nil || len(x.Batches) == 0 {
 		return ""

@@ -46,7 +46,7 @@ import (
 // Result is the outcome of a plan.
 type Result struct {
 	Trials  []*Trial         // one for each size, in the order of the plan
-	Program *profile.Program // nil where only one size was recorded
+	Program *profile.Program // nil if only one size was recorded
 	Profile string           // the file with the program; "" if there is none
 	Kept    []string         // recordings that were copied to Plan.Keep
 	Notes   []string         // what the user should know about all of this

@@ -18,7 +18,7 @@ type Trial struct {
 	Stacks bool          // where allocations come from is recorded too, which takes time
 
 	Outcome    *run.Outcome // how the run went; nil before it ran
-	Report     *run.Report  // of the processes that trained, the one that reserved the most; nil where none did
+	Report     *run.Report  // of the processes that trained, the one that reserved the most; nil if none did
 	Processes  int          // how many trained
 	Comparison *Comparison  // nil if there is no estimate to compare it with
 	Notes      []string     // what is worth knowing about a run that can be used
@@ -78,7 +78,7 @@ func (t *Trial) Card() gpu.Card {
 	return card
 }
 
-// cardName is the card as the catalogue names it, or as its driver does; "" where the
+// cardName is the card as the catalogue names it, or as its driver does; "" if the
 // run did not tell.
 func (t *Trial) cardName() string {
 	g := t.GPU()

@@ -12,7 +12,7 @@ import (
 	"snug/internal/units"
 )
 
-// verdict is why a run cannot be used, nil where it can.
+// verdict is why a run cannot be used, nil if it can.
 func (t *Trial) verdict() error {
 	out, steps := t.Outcome, t.session.plan.Steps
 	for _, x := range out.Reports {

@@ -49,7 +49,7 @@ func (m Model) HasLiger() bool { return m.facts().Liger }
 // HasExperts reports whether the model is a mixture of experts.
 func (m Model) HasExperts() bool { return m.facts().Experts }
 
-// LoRATargets are the layers that LoRA adapts by default; nil where those cannot be simulated.
+// LoRATargets are the layers that LoRA adapts by default; nil if those cannot be simulated.
 func (m Model) LoRATargets() []string { return m.facts().Targets() }
 
 // Dims are the defaults for sizes that the model's config may omit.

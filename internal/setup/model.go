@@ -30,7 +30,7 @@ type Source struct {
 	Base string
 	// Profile reads a profile; nil means that profiles cannot be read.
 	Profile func(io.Reader) (Program, error)
-	// Programs are those that were read, by name; nil remembers none.
+	// Programs caches the profiles that were read, by name; may be nil.
 	Programs map[string]Program
 }
 

@@ -27,7 +27,7 @@ func (o *object) fail(key, format string, args ...any) {
 	}
 }
 
-// value is the field, nil where it is absent or null.
+// value is the field, nil if it is absent or null.
 func (o *object) value(key string) any {
 	o.asked = append(o.asked, key)
 	return o.keys[key]

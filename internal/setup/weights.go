@@ -10,7 +10,7 @@ import (
 	"snug/internal/safetensors"
 )
 
-// weights reads the headers of the weight files next to a config. It returns nil where there are none
+// weights reads the headers of the weight files next to a config. It returns nil if there are none
 // that can be read: they only confirm what the config says.
 func (from Source) weights(folder string) *safetensors.Header {
 	if h, _ := from.header(filepath.Join(folder, "model.safetensors")); h != nil {

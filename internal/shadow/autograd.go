@@ -170,7 +170,7 @@ func (n *node) unref() {
 	}
 }
 
-// end lets go of everything that a node holds.
+// end releases everything that a node holds.
 func (n *node) end() {
 	n.release()
 	next := n.next

@@ -49,7 +49,7 @@ type Options struct {
 	Log         func(w *shadow.World, op string) // each op and phase, as it comes
 	Undivided   bool                             // no division of the loss, as the op recordings were made
 	OutOfPlace  bool                             // meeting gradients never add in place
-	LateBuckets bool                             // DDP's first buckets are let go in the step after next
+	LateBuckets bool                             // DDP's first buckets are released in the step after next
 	Skips       []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
 	Watch       Stopwatch                        // counts a step with everything in place, if set
 	Brief       bool                             // the first step, which makes the optimizer's states, has one micro-batch
@@ -132,7 +132,7 @@ const maxIterations = 12_000
 // ErrTooLong means that a run has more events than the options allow.
 var ErrTooLong = errors.New("the run makes too many allocations")
 
-// runFolded is nil where the run could not be unfolded.
+// runFolded is nil if the run could not be unfolded.
 func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	r := &run{s: s, o: o, folds: folds, tokens: s.Tokens(), opening: map[family.Shape]*shadow.Passage{}}
 	if Follows(s) {
@@ -403,7 +403,7 @@ func (r *run) microBatches() {
 	}
 }
 
-// reshape makes micro-batch k as long as it is, where lengths vary.
+// reshape gives micro-batch k its length, if lengths vary.
 func (r *run) reshape(k int) {
 	if r.tokens != nil {
 		r.shape.Seq = r.tokens[r.at][k]

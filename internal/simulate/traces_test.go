@@ -90,7 +90,7 @@ func TestTraces(t *testing.T) {
 	}
 	for _, r := range runs {
 		if m := r.Setup.Model; m.Name == "" && m.Config == nil {
-			continue // code of one's own, of which there are only recordings
+			continue // custom code, for which there are only recordings
 		}
 		t.Run(r.Setup.ID, func(t *testing.T) {
 			if d := r.Setup.Dist; d != nil && d.Kind == "ddp" {

@@ -60,7 +60,7 @@ func TestReadDoesNotWait(t *testing.T) {
 	if _, err := Read(path, time.Millisecond); err == nil || !strings.Contains(err.Error(), "in use by another process") {
 		t.Errorf("locked: %v", err)
 	}
-	if _, err := lock.Exec("ROLLBACK; BEGIN IMMEDIATE"); err != nil { // somebody is about to write
+	if _, err := lock.Exec("ROLLBACK; BEGIN IMMEDIATE"); err != nil { // another process is about to write
 		t.Fatal(err)
 	}
 	if r, ok, err := reader.Alike("H200", "2.11.0", "llama"); !ok || err != nil || r.Cases != 4 {

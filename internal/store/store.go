@@ -24,7 +24,7 @@ import (
 //	model         its name, or the command that ran without its secrets, its
 //	              script from the root
 //	size          batch=4,seq=512
-//	setup         the setup as JSON, "" where none was given
+//	setup         the setup as JSON, "" if none was given
 //	predicted     peak of reserved bytes, said before or without the run
 //	allocated     measured peak of allocated bytes
 //	reserved      measured peak of reserved bytes

@@ -88,7 +88,7 @@ func (w *writer) mark(turn int) {
 	}
 }
 
-// free frees what iteration made has with that fate, during another.
+// free frees, in iteration during, what iteration of made with that fate.
 func (w *writer) free(l loop, of, during, fate int) {
 	if of < 0 || of >= len(w.made) {
 		return

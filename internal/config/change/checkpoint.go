@@ -18,9 +18,9 @@ import (
 // Checkpoint is a run that was stopped and may be resumed with the config that is about to change.
 type Checkpoint struct {
 	Path     string // relative to the project's folder
-	Step     int    // optimizer steps so far, 0 where unknown
-	MaxSteps int    // of the whole run, 0 where unknown
-	Batch    int    // samples per GPU that the run had, 0 where unknown
+	Step     int    // optimizer steps so far, 0 if unknown
+	MaxSteps int    // of the whole run, 0 if unknown
+	Batch    int    // samples per GPU that the run had, 0 if unknown
 	Trainer  bool   // written by transformers' Trainer
 
 	made time.Time

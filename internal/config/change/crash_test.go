@@ -150,7 +150,7 @@ func withoutBackups(files map[string]string) map[string]string {
 	return files
 }
 
-// leftovers are files that nobody asked for.
+// leftovers are files that should not exist.
 func leftovers(t *testing.T, root string) []string {
 	t.Helper()
 	var names []string

@@ -48,7 +48,7 @@ import (
 // command line can say so.
 const journalVersion = 2
 
-// Limits for a journal that may come from somebody else.
+// Limits for a journal that may have been made by someone else.
 const (
 	maxEntries     = 10_000
 	largestJournal = 256 << 20

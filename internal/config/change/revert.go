@@ -178,7 +178,7 @@ func removedError(files ...string) error {
 	return fmt.Errorf("%s: removed since snug changed it; --force restores the old file", strings.Join(files, ", "))
 }
 
-// isOld reports whether a file, nil where it is not there, is as before the change.
+// isOld reports whether a file, nil if it is not there, is as before the change.
 func (f *journalFile) isOld(now []byte) bool {
 	return now == nil && f.Before == nil || now != nil && f.Before != nil && digest(now) == digest(f.Before)
 }
@@ -229,7 +229,7 @@ func (s *Store) restore(e *Entry, force bool) error {
 
 func (s *Store) restoreFile(f *journalFile, force bool) error {
 	if f.Backup && s.replacedBy(f.Path) != "" {
-		return nil // someone's own by now
+		return nil // edited by someone since
 	}
 	now, err := s.leftBy(f.Path)
 	if err != nil {
@@ -239,7 +239,7 @@ func (s *Store) restoreFile(f *journalFile, force bool) error {
 	case f.isOld(now):
 		return nil
 	case !f.isNew(now) && f.Backup:
-		return nil // someone's own by now
+		return nil // edited by someone since
 	case !f.isNew(now) && !force && now == nil:
 		return removedError(f.Path)
 	case !f.isNew(now) && !force:

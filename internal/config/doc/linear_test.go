@@ -26,8 +26,8 @@ func within(before, line, after string) func(n int) string {
 	}
 }
 
-// large is files that grow in one way each. What stands in them is what used to
-// be looked through again for every other line, here or in a library.
+// large is files that grow in one way each. They contain what used to be searched again for every other
+// line, here or in a library.
 var large = []struct {
 	format Format
 	name   string

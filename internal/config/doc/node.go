@@ -7,7 +7,7 @@ type node struct {
 	kind       Kind
 	data       any
 	start, end int    // the value's bytes, without anchor and tag
-	fixed      string // why it cannot be replaced; "" where it can
+	fixed      string // why it cannot be replaced; "" if it can
 	anchor     string
 	entries    []entry
 	// target is the definition of an alias or a variable, and name is its name.
@@ -53,7 +53,7 @@ func nestedTooDeep(at int) error {
 	return failAt(at, "values are nested more than %d deep here, and are not read any deeper", maxDepth)
 }
 
-// tooDeep is the first value that is nested too deep; nil where none is.
+// tooDeep is the first value that is nested too deep; nil if none is.
 func tooDeep(n *node, depth int) *node {
 	if depth > maxDepth {
 		return n

@@ -84,7 +84,7 @@ func nearestKey(got string, names []string) string {
 }
 
 // bothPrecisions is where bf16 and fp16 are both turned on, which trainers refuse;
-// "" where they are not.
+// "" if they are not.
 func (r *Run) bothPrecisions() string {
 	var on []projects.Bound
 	for _, b := range r.BindingsOf("precision") {

@@ -60,11 +60,10 @@ func (r *Run) heldIn(out map[string]any) string {
 	return held
 }
 
-// weightsInTraining is what becomes of weights that were loaded so. DeepSpeed casts all of
-// them to its 16 bits and keeps copies of what it trains in float32 (deepspeed 0.19,
-// runtime/engine.py). What is trained accelerate casts to float32 under FSDP and
-// autocast (accelerate 1.15, utils/fsdp_utils.py: fsdp2_prepare_model), and
-// LLaMA-Factory always (llamafactory 0.9.5, model/adapter.py: init_adapter).
+// weightsInTraining is what becomes of weights after they are loaded. DeepSpeed casts all of them to its
+// 16 bits and keeps copies of the trained ones in float32 (deepspeed 0.19, runtime/engine.py). Trained
+// weights are cast to float32 by accelerate under FSDP and autocast (accelerate 1.15, utils/fsdp_utils.py:
+// fsdp2_prepare_model), and by LLaMA-Factory always (llamafactory 0.9.5, model/adapter.py: init_adapter).
 func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, arithmetic string) {
 	cast, autocast := strings.CutPrefix(precision, "amp-")
 	kind, _ := r.Value("dist.kind").(string)

@@ -21,7 +21,7 @@ type reader struct {
 	texts   map[string][]byte
 	trees   map[string]*doc.Document // files of Hydra's groups
 	left    int                      // bytes to read
-	parse   int                      // bytes to take apart
+	parse   int                      // bytes to parse
 	keep    int                      // values to keep
 	compose int                      // values of Hydra trees to come
 }

@@ -141,8 +141,8 @@ func cutFold(text []byte, word string) (rest []byte, ok bool) {
 	return text[len(word):], true
 }
 
-// readSource reads a file and finds whose it is; nil where it is nobody's. One that a
-// search came upon counts as taken apart.
+// readSource reads a file and finds its system; nil if it has none. A file that a search found counts as
+// parsed.
 func readSource(files *reader, name string, searching bool) (*Source, []string, error) {
 	data, err := files.ReadFile(name)
 	if searching && errors.Is(err, errDense) {

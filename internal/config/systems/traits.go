@@ -83,7 +83,7 @@ type Behaviour struct {
 
 // Loading says how weights are loaded, and in which types.
 type Loading struct {
-	// OwnModel is the model that is built from keys of the system's own, nil where a
+	// OwnModel is the model that is built from keys of the system's own, nil if a
 	// file names one.
 	OwnModel *OwnModel
 	// Families is set if a model is named by its family and its size.

@@ -74,8 +74,7 @@ func parseROCmSMI(out []byte) (*gpu.Report, error) {
 	return r, nil
 }
 
-// product is the card's name; older versions swap series and model, and a
-// number is no name.
+// product is the card's name; older versions swap series and model, and a number is not a name.
 func product(text func(string) string) string {
 	for _, key := range []string{"Card Series", "Card series", "Card Model", "Card model"} {
 		if s := text(key); s != "" && !strings.HasPrefix(s, "0x") {
