@@ -61,7 +61,7 @@ func TestFixedSizes(t *testing.T) {
 		trials  []*Trial
 		want    profile.Point
 	}{
-		{"python train.py a.yaml", []*Trial{tokens(512), tokens(512)}, profile.Point{"seq": 512}}, // what was seen holds over what was said
+		{"python train.py a.yaml", []*Trial{tokens(512), tokens(512)}, profile.Point{"seq": 512}}, // observed values override configured ones
 		{"python train.py a.yaml", []*Trial{tokens(512), tokens(640)}, profile.Point{"seq": 256}},
 		{"python train.py a.yaml --max_seq_length 128", []*Trial{tokens(0)}, profile.Point{"seq": 128}},
 		{"python train.py", []*Trial{{At: profile.Point{"seq": 4}, Report: tokens(4).Report}}, profile.Point{}},

@@ -127,8 +127,8 @@ func isMain(tokens []pyToken) bool {
 	return text.String() == `if__name__=="__main__":`
 }
 
-// numberRepeats gives names that are there several times their numbers: a, a
-// become a#1, a#2. Maps of one name (a function written twice) too.
+// numberRepeats numbers names that occur several times: a, a become a#1, a#2. Maps with the same name (a
+// function written twice) too.
 func numberRepeats(n *node, depth int) {
 	if depth > maxDepth || n.kind != Map {
 		return
