@@ -35,8 +35,8 @@ func (w *World) summed(dt DType) DType {
 	return dt
 }
 
-// reduce allocates the result of a reduction over dims, and what the kernel
-// needs briefly where several blocks share one output.
+// reduce allocates the result of a reduction over dims, and the temporary memory of the kernel if several
+// blocks share one output.
 func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 	size := t.size
 	for i := len(dims) - 1; i >= 0; i-- {

@@ -48,8 +48,8 @@ type adam struct{ moments }
 
 func newAdam(w *shadow.World, params []*shadow.Tensor) Optimizer { return &adam{newMoments(w, params)} }
 
-// Step works on all parameters of a type at once: the one thing that it
-// allocates is the square roots of all second moments.
+// Step works on all parameters of a type at once. It allocates only the square roots of all second
+// moments.
 func (a *adam) Step() {
 	foreachEach(a.init(nil), func(group []*shadow.Tensor) []*shadow.Tensor {
 		return foreach(a.w, "_foreach_sqrt", group)
@@ -76,8 +76,8 @@ func (a *adamFused) Restore() { a.make(a.params, a.counter) }
 
 func (a *adamFused) counter(p *shadow.Tensor) { a.steps = append(a.steps, zeros(p, shadow.Dims())) }
 
-// scalesItself marks an optimizer that takes the loss scale along, so that
-// gradients need not be divided before.
+// scalesItself marks an optimizer that applies the loss scale itself, so that gradients need not be
+// divided before.
 func (a *adamFused) scalesItself() {}
 
 // adamLoop is foreach=False: one parameter after another.
@@ -87,8 +87,8 @@ func newAdamLoop(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &adamLoop{newMoments(w, params)}
 }
 
-// Step needs a square root and its quotient for each parameter; the quotient
-// has a name and stays until the next one is there.
+// Step needs a square root and its quotient for each parameter; the quotient has a name and stays until
+// the next one exists.
 func (a *adamLoop) Step() {
 	defer a.w.NoGrad()()
 	var denom *shadow.Tensor

@@ -168,8 +168,7 @@ func foreachEach(params []*shadow.Tensor, temporaries func(group []*shadow.Tenso
 	dropList(held)
 }
 
-// dropList ends a Python list: it lets go of its items from the last to the
-// first.
+// dropList ends a Python list: it releases its items from the last to the first.
 func dropList(ts []*shadow.Tensor) {
 	for i := len(ts) - 1; i >= 0; i-- {
 		ts[i].Drop()
