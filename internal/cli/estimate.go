@@ -98,7 +98,7 @@ func runEstimate(env Env, o estimateOptions) error {
 				return printJSON(env.Stdout, struct {
 					*estimate.Answer
 					Notes []string `json:"notes,omitempty"`
-				}{a, o.doubts})
+				}{a, allNotes(a.Setup, card, o.doubts)})
 			}
 			_, _ = io.WriteString(env.Stdout, before)
 			before = "\n\n"

@@ -70,7 +70,7 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 				return printJSON(env.Stdout, struct {
 					*estimate.MaxAnswer
 					Notes []string `json:"notes,omitempty"`
-				}{a.MaxAnswer, o.doubts})
+				}{a.MaxAnswer, allNotes(a.tried().Setup, card, o.doubts)})
 			}
 			text, err := a.withLoad(card)
 			if err == nil {

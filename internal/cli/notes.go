@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
@@ -29,4 +30,9 @@ func (a asides) say(env Env, texts []string) {
 			fmt.Fprintf(env.Stderr, "snug: note: %s\n", text)
 		}
 	}
+}
+
+// allNotes is everything that there is to say of a run on a card, for JSON.
+func allNotes(s *setup.Setup, card gpu.Card, doubts []string) []string {
+	return slices.Concat(estimate.Notes(s, card), doubts, estimate.Uncounted(s))
 }

@@ -13,7 +13,7 @@ var hfOptimizers = []Term{
 	{"paged_adamw_32bit", "adamw-fused"}, // two states a weight, and one kernel that needs no copies
 	{"adamw_hf", "adamw-loop"},           // until 4.50
 	{"sgd", "sgd"},
-	{"adafactor", "adafactor"},
+	{"adafactor", "adafactor"}, {"adagrad", "adagrad"}, {"rmsprop", "rmsprop"},
 	{"adamw_bnb_8bit", "adamw-8bit"},
 	{"adamw_8bit", "adamw-8bit"},
 	{"paged_adamw_8bit", "adamw-8bit"},
