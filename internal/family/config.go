@@ -11,8 +11,9 @@ import (
 // Config is the contents of a config.json. A missing key has the default that the family passes when it
 // reads it.
 type Config struct {
-	keys map[string]any
-	err  error
+	keys     map[string]any
+	defaults map[string]any // of the numbers that the family asked for and the keys do not have
+	err      error
 }
 
 // NewConfig wraps decoded JSON.
@@ -37,6 +38,7 @@ func (c *Config) Has(key string) bool { return c.keys[key] != nil }
 func (c *Config) Int(key string, def int) int {
 	v := c.keys[key]
 	if v == nil {
+		c.defaulted(key, def)
 		return def
 	}
 	f, ok := v.(float64)
@@ -45,6 +47,24 @@ func (c *Config) Int(key string, def int) int {
 		return def
 	}
 	return int(f)
+}
+
+// defaulted remembers the default of a key.
+func (c *Config) defaulted(key string, def int) {
+	if c.defaults == nil {
+		c.defaults = map[string]any{}
+	}
+	c.defaults[key] = float64(def)
+}
+
+// Complete is the keys with the family's defaults of those that they leave out, once a model was made from them.
+func (c *Config) Complete() map[string]any {
+	out := maps.Clone(c.defaults)
+	if out == nil {
+		out = map[string]any{}
+	}
+	maps.Copy(out, c.keys)
+	return out
 }
 
 // Positive is an Int that cannot be zero.

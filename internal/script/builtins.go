@@ -47,6 +47,7 @@ func init() {
 		return d
 	}
 	natives["builtins.filter"] = filtered
+	natives["builtins.vars"] = varsOf
 	for _, name := range []string{"random.randint", "random.randrange", "numpy.random.randint"} {
 		natives[name] = func(*interpreter, arguments) value { return newPlace() }
 	}
@@ -476,6 +477,21 @@ func mapped(in *interpreter, a arguments) value {
 		out.items = append(out.items, in.invoke(a.or(0, "", nil), arguments{pos: []value{v}}))
 	}
 	return out
+}
+
+// varsOf is vars(o): an object's attributes.
+func varsOf(in *interpreter, a arguments) value {
+	d := &dict{}
+	switch o := a.or(0, "", nil).(type) {
+	case *dict:
+		in.merge(d, o)
+		d.open = false
+	case *instance:
+		in.merge(d, &o.attrs)
+	default:
+		return unknown{}
+	}
+	return d
 }
 
 // filtered is filter(f, items): what may pass does.

@@ -24,7 +24,7 @@ func (r *run) follow() error {
 	if err != nil {
 		return err
 	}
-	fields, err := r.fields()
+	fields, config, err := r.fields()
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (r *run) follow() error {
 		Batch: s.Batch, Seq: s.Seq, Lengths: slices.Concat(r.tokens...), Fields: fields, Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
-		Config: s.Model.Config, Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(),
+		Config: config, Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(),
 	}
 	if s.Optimizer != "adamw" {
 		how.Optimizer = s.Optimizer
@@ -87,12 +87,16 @@ func (r *run) markPhase(p script.Phase) {
 	r.w.Mark([...]uint32{script.Forward: Forward, script.Backward: Backward, script.Update: Optimizer, script.Evaluation: Evaluation}[p])
 }
 
-// fields is the tensors of a batch as the model takes them, from a model that is made for this alone.
-func (r *run) fields() (out []script.Field, err error) {
+// fields is the tensors of a batch as the model takes them, and its configuration with all defaults, from a
+// model that is made for this alone.
+func (r *run) fields() (out []script.Field, config map[string]any, err error) {
 	of := &run{s: r.s, o: Options{Card: r.o.Card, Model: r.o.Model}, calling: &family.Calling{}}
 	of.newWorld()
 	if err := of.loadModel(); err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if of.config != nil {
+		config = of.config.Complete()
 	}
 	of.w.OnHost(func() {
 		b := of.model.Batch()
@@ -105,7 +109,7 @@ func (r *run) fields() (out []script.Field, err error) {
 			}
 		}
 	})
-	return out, nil
+	return out, config, nil
 }
 
 // build loads a model for the script. The first one is the run's own.

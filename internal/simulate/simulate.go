@@ -94,6 +94,7 @@ type run struct {
 	folds   bool                             // long loops run a few of their turns
 	tokens  [][]int                          // of each micro-batch of each step, where they vary
 	opening map[family.Shape]*shadow.Passage // the first micro-batch of that shape, which every such step begins with
+	config  *family.Config                   // of the model, where it has one
 	calling *family.Calling                  // how the model is called, where a script calls it
 	here    bool                             // the script makes its model on the card
 	weights shadow.DType                     // of the model that the script loads; None where the setup says
@@ -291,7 +292,8 @@ func (r *run) makeModel() error {
 	case s.Model.Config == nil:
 		r.model, err = family.Named(r.builder, s.Model.Name, how)
 	default:
-		r.model, err = family.New(r.builder, family.NewConfig(s.Model.Config), how)
+		r.config = family.NewConfig(s.Model.Config)
+		r.model, err = family.New(r.builder, r.config, how)
 	}
 	r.script, _ = r.model.(family.Scripted)
 	var no *family.Refusal
