@@ -52,6 +52,8 @@ func init() {
 	registerPEFT()
 	registerQuantization()
 	registerObjects()
+	registerModules()
+	registerFunctional()
 }
 
 func nothing(*interpreter, arguments) value { return nil }

@@ -45,43 +45,6 @@ func isModule(o *instance) bool {
 	return o.class.derives("Module") || o.class.derives("LightningModule")
 }
 
-// moduleMethod is a method that an object has from nn.Module, or from a base that is not known.
-func (in *interpreter) moduleMethod(o *instance, name string, a arguments) value {
-	name = strings.TrimPrefix(name, "super.")
-	switch name {
-	case "__init__", "register_buffer", "save_hyperparameters", "log", "log_dict", "print":
-		return nil
-	case "to", "cuda", "cpu", "half", "bfloat16", "float", "train", "eval", "requires_grad_", "zero_grad", "gradient_checkpointing_enable":
-		for _, n := range networks(o) {
-			drop(n.call(in, name, a))
-		}
-		return hold(o)
-	case "parameters", "named_parameters", "state_dict":
-		return in.joined(networks(o), name, a)
-	}
-	return unknown{}
-}
-
-// joined is what a method gives for each of several models, in one list or dict.
-func (in *interpreter) joined(ns []*network, name string, a arguments) value {
-	if len(ns) == 0 {
-		return &list{}
-	}
-	out := ns[0].call(in, name, a)
-	for _, n := range ns[1:] {
-		more := n.call(in, name, a)
-		if d, ok := out.(*dict); ok {
-			in.merge(d, more)
-			drop(more)
-			continue
-		}
-		if l, ok := out.(*list); ok {
-			l.items = append(l.items, more.(*list).items...)
-		}
-	}
-	return out
-}
-
 // modesOf is whether each model of a module trains.
 func modesOf(_ *interpreter, a arguments) value {
 	out := &list{}

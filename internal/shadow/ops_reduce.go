@@ -110,6 +110,9 @@ func (t *Tensor) Sum(keep bool, dims ...int) *Tensor {
 	if !dt.Floating() {
 		dt = Int64
 	}
+	if t.w.autocast != None && dt.Half() {
+		dt = Float32
+	}
 	out := t.reduce("sum", dims, keep, dt)
 	from := t.size
 	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.restore(from, dims, keep)) })
@@ -230,6 +233,7 @@ func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 	n := w.record(node, in)
 	w.Op(op)
 	out := w.Empty(in.size, dt)
+	w.rowMajor(in)()
 	w.Launch(out, in)
 	result := n.save(out)
 	from := in.dtype
