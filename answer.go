@@ -108,8 +108,8 @@ func (c *Components) UnmarshalJSON(data []byte) error {
 // Evidence is the measured runs that an interval comes from.
 type Evidence struct {
 	Runs   int    `json:"runs"`             // the number of measured runs
-	Family string `json:"family,omitempty"` // of all of them; empty where any counts
-	Option string `json:"option,omitempty"` // that all of them had; empty where any counts
+	Family string `json:"family,omitempty"` // of all of them; empty if any counts
+	Option string `json:"option,omitempty"` // that all of them had; empty if any counts
 	Card   string `json:"card,omitempty"`   // that they were made on
 	Torch  string `json:"torch,omitempty"`  // and with
 	Lacks  string `json:"lacks,omitempty"`  // what none of them had

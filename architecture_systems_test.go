@@ -16,8 +16,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// TestNobodyAsksWhichSystem wants what is special about a config system to be a field of
-// its table: nothing compares a system with another by its address or its name.
+// TestNobodyAsksWhichSystem checks that special behaviour of a config system is a field of its table:
+// nothing compares a system with another by its address or its name.
 func TestNobodyAsksWhichSystem(t *testing.T) {
 	seen := 0
 	for _, folder := range []string{"internal/config", "internal/record", "internal/cli"} {
@@ -40,7 +40,7 @@ func TestNobodyAsksWhichSystem(t *testing.T) {
 	}
 }
 
-// TestIdentityComparisonsAreFound shows the test above what it has to find.
+// TestIdentityComparisonsAreFound checks that the test above finds what it should.
 func TestIdentityComparisonsAreFound(t *testing.T) {
 	const source = `package a
 
@@ -63,8 +63,8 @@ func f(s *systems.System, b projects.Binding) bool {
 	}
 }
 
-// identityComparisons are the places of a file that compare a system with one of the
-// tables, or its name with a text.
+// identityComparisons are the places in a file that compare a system with one of the tables, or its name
+// with a string.
 func identityComparisons(t *testing.T, name string, source any) []string {
 	t.Helper()
 	files := token.NewFileSet()
@@ -104,7 +104,7 @@ func identityComparisons(t *testing.T, name string, source any) []string {
 	return out
 }
 
-// isTable knows the address of a variable, and what systems returns.
+// isTable recognizes the address of a variable, and the results of package systems.
 func isTable(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.UnaryExpr:
@@ -124,7 +124,7 @@ func isName(e ast.Expr) bool {
 	return ok && slices.Contains([]string{"Name", "Title", "System"}, s.Sel.Name)
 }
 
-// isText knows a text that is the name of a system.
+// isText recognizes a string that is the name of a system.
 func isText(e ast.Expr) bool {
 	lit, ok := e.(*ast.BasicLit)
 	return ok && slices.ContainsFunc(systems.All(), func(s *systems.System) bool {

@@ -16,8 +16,8 @@ import (
 	"snug/internal/family"
 )
 
-// namesModels are files that may name a model type: what they say is about one
-// trainer or one measured run, not about models.
+// namesModels are files that may name a model type, because they are about one trainer or one measured run
+// and not about models.
 var namesModels = []string{
 	"internal/config/meaning/fields.go",  // nanotron's own model is Llama
 	"internal/config/systems/nanogpt.go", // its own script
@@ -26,7 +26,7 @@ var namesModels = []string{
 	"internal/plan/choices/runs.go",      // which runs were measured
 }
 
-// TestOneTableOfModels wants nobody but family to know model types by name.
+// TestOneTableOfModels checks that only package family knows model types by name.
 func TestOneTableOfModels(t *testing.T) {
 	known := family.Known()
 	err := filepath.WalkDir("internal", func(path string, d fs.DirEntry, err error) error {
@@ -55,8 +55,8 @@ func TestOneTableOfModels(t *testing.T) {
 	}
 }
 
-// TestNothingIsCompiledAtTheStart keeps the start of the program free of regular
-// expressions: internal/pattern has those that are compiled when they are used.
+// TestNothingIsCompiledAtTheStart checks that no regular expression is compiled when the program starts:
+// internal/pattern compiles them when they are used.
 func TestNothingIsCompiledAtTheStart(t *testing.T) {
 	files, _ := filepath.Glob("internal/*/*.go")
 	deeper, _ := filepath.Glob("internal/*/*/*.go")
@@ -81,8 +81,7 @@ func TestNothingIsCompiledAtTheStart(t *testing.T) {
 	}
 }
 
-// compiles says whether a declaration calls the regexp package, other than in
-// functions of its own.
+// compiles reports whether a declaration calls the regexp package, except inside a function literal.
 func compiles(n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -98,8 +97,8 @@ func compiles(n ast.Node) bool {
 	return found
 }
 
-// reading are the functions that read files without a bound, or wait for what is no
-// file. Package files has others in their place.
+// reading lists the functions that read files without a limit, or block on something that is not a file.
+// Package files has replacements.
 var reading = []string{"os.Open", "os.ReadFile", "os.DirFS", "io.ReadAll", "fs.ReadFile", "os.OpenFile", "os.OpenRoot"}
 
 // readersOfTheirOwn are the places that may call them, and why.
@@ -118,8 +117,8 @@ var readersOfTheirOwn = map[string]string{
 	"internal/profile/profiletest":   "reads this repository's recordings",
 }
 
-// TestOneReader wants every file to be opened by package files: a folder may hold a
-// FIFO or a link to /dev/zero in the place of any of them.
+// TestOneReader checks that package files opens every file: any file in a folder may be a FIFO or a link
+// to /dev/zero.
 func TestOneReader(t *testing.T) {
 	used := map[string]bool{}
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
@@ -145,7 +144,7 @@ func TestOneReader(t *testing.T) {
 	}
 }
 
-// exception is the entry of readersOfTheirOwn that covers a file, "" where none does.
+// exception is the entry of readersOfTheirOwn that covers a file, or "".
 func exception(name string) string {
 	name = filepath.ToSlash(name)
 	for at := range readersOfTheirOwn {

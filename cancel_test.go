@@ -11,8 +11,7 @@ import (
 	"snug"
 )
 
-// countdown is a context that ends when it has been asked so often, and counts how often it
-// is asked after that.
+// countdown is a context that ends after a number of calls, and counts the calls after that.
 type countdown struct {
 	context.Context
 	left, after atomic.Int64
@@ -32,8 +31,8 @@ func (c *countdown) Err() error {
 	return context.Canceled
 }
 
-// TestCancelledSearchEnds ends a context at several points of each question. Whatever is
-// asked after that is only what was under way: a search asks dozens of times.
+// TestCancelledSearchEnds cancels a context at several points of each question. After that only work that
+// was in progress may be done: a search asks dozens of times.
 func TestCancelledSearchEnds(t *testing.T) {
 	run := &snug.Setup{Model: snug.Model{Name: "gpt2"}, Batch: 4, Accumulation: 4, Seq: 128, Precision: snug.AmpFP16, Limit: 6 * snug.GiB}
 	const trace = "testdata/measured/traces/gpt2-2l-b4-s128-fp32-adamw.pickle.gz"
@@ -70,10 +69,10 @@ func TestCancelledSearchEnds(t *testing.T) {
 	}
 }
 
-// maxAfter is how many simulated runs may have been waiting for a processor.
+// maxAfter is the number of simulated runs that may have been waiting for a processor.
 const maxAfter = 60
 
-// asksOf is at which of its questions to a context each is ended.
+// asksOf lists the calls of the context after which each question is cancelled.
 func asksOf(name string) []int64 {
 	switch name {
 	case "estimate":

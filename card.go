@@ -34,7 +34,7 @@ type Card struct {
 }
 
 // Rates are peak rates in operations a second, where a multiply-add is two: dense, with
-// sums in float32. They are 0 where the card has no hardware for it.
+// sums in float32. They are 0 if the card has no hardware for it.
 type Rates struct {
 	FP32 float64 // on the plain cores
 	TF32 float64 // float32 matrices on the tensor cores

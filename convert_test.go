@@ -18,9 +18,8 @@ import (
 	"snug/internal/setup"
 )
 
-// TestEverySettingHasAField gives each setting of the internal table a value in the public
-// Setup, and wants that value among the fields that the table then reads. A setting that is
-// added to the table alone fails here.
+// TestEverySettingHasAField gives each setting of the internal table a value in the public Setup, and
+// checks that the table reads it. A setting that is only in the table fails here.
 func TestEverySettingHasAField(t *testing.T) {
 	for _, x := range setup.Settings() {
 		s := &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}}
@@ -43,7 +42,7 @@ func TestEverySettingHasAField(t *testing.T) {
 	}
 }
 
-// TestNoFieldIsLost holds the structs themselves against each other.
+// TestNoFieldIsLost compares the structs themselves.
 func TestNoFieldIsLost(t *testing.T) {
 	ours, theirs := leaves(reflect.TypeFor[Setup](), ""), leaves(reflect.TypeFor[setup.Setup](), "")
 	for _, name := range theirs {
@@ -56,7 +55,7 @@ func TestNoFieldIsLost(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsASetting is the other way round: no field of Setup is read by nobody.
+// TestEveryFieldIsASetting is the reverse: every field of Setup is read.
 func TestEveryFieldIsASetting(t *testing.T) {
 	beside := map[string]bool{"id": true, "model.config": true, "model.name": true, "model.profile": true}
 	for _, name := range leaves(reflect.TypeFor[Setup](), "") {
@@ -66,7 +65,7 @@ func TestEveryFieldIsASetting(t *testing.T) {
 	}
 }
 
-// TestEveryWordHasAConstant holds the constants against the words of the table.
+// TestEveryWordHasAConstant compares the constants with the words of the table.
 func TestEveryWordHasAConstant(t *testing.T) {
 	have := map[string][]any{
 		"model.head":           {CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification},
@@ -97,8 +96,7 @@ func TestEveryWordHasAConstant(t *testing.T) {
 	}
 }
 
-// TestSetupComesBack wants an internal setup that has every field to be the same
-// public one that it was made from.
+// TestSetupComesBack checks that a setup with every field is the same after both conversions.
 func TestSetupComesBack(t *testing.T) {
 	yes := true
 	want := &Setup{
@@ -126,7 +124,7 @@ func TestSetupComesBack(t *testing.T) {
 	}
 }
 
-// TestCardComesBack fills each field of a card, and wants it to survive both ways.
+// TestCardComesBack fills each field of a card, and checks that it is the same after both conversions.
 func TestCardComesBack(t *testing.T) {
 	var in gpu.Card
 	fill(reflect.ValueOf(&in).Elem())
@@ -135,8 +133,8 @@ func TestCardComesBack(t *testing.T) {
 	}
 }
 
-// TestAnswersHaveEveryField fills each field of an internal answer or plan that JSON has,
-// and wants the same JSON of the public one.
+// TestAnswersHaveEveryField fills each JSON field of an internal answer or plan, and checks that the
+// public one has the same JSON.
 func TestAnswersHaveEveryField(t *testing.T) {
 	var a estimate.Answer
 	fill(reflect.ValueOf(&a).Elem())
@@ -161,7 +159,7 @@ func same(t *testing.T, what string, in, out any) {
 	}
 }
 
-// fill gives every exported field that JSON has, or that has no tag, a value.
+// fill sets every exported field that is in JSON or has no tag.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

@@ -69,7 +69,7 @@ func public(err error) error {
 	return err
 }
 
-// kindOf is the kind of an internal error, nil where it has none.
+// kindOf is the kind of an internal error, nil if it has none.
 func kindOf(err error) error {
 	var beyond estimate.Beyond
 	var card *gpu.UnknownError

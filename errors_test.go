@@ -21,8 +21,7 @@ func gpt2(change func(*snug.Setup)) *snug.Setup {
 	return s
 }
 
-// TestErrorsSpeakOfFields wants each mistake to be about its field, to be of its kind, and
-// to name no flag.
+// TestErrorsSpeakOfFields checks that each error names its field, has the right kind, and names no flag.
 func TestErrorsSpeakOfFields(t *testing.T) {
 	ctx := context.Background()
 	estimate := func(change func(*snug.Setup)) error {
@@ -124,7 +123,7 @@ func TestNothingToFitInto(t *testing.T) {
 	}
 }
 
-// TestErrorsOfFiles wants what the file system said to come through.
+// TestErrorsOfFiles checks that errors of the file system are wrapped.
 func TestErrorsOfFiles(t *testing.T) {
 	ctx, none := context.Background(), snug.WithFS(fstest.MapFS{})
 	_, predict := snug.Predict(ctx, "memory.snug", snug.Size{"batch": 2}, none)
@@ -138,8 +137,8 @@ func TestErrorsOfFiles(t *testing.T) {
 	}
 }
 
-// TestHubIsAsked wants a hub to be asked first, to leave what it does not know to the table, and
-// its errors to come through.
+// TestHubIsAsked checks that a hub is asked first, that unknown names are left to the table, and that its
+// errors are returned.
 func TestHubIsAsked(t *testing.T) {
 	broken := errors.New("the network is down")
 	var asked []string
@@ -168,7 +167,7 @@ func TestHubIsAsked(t *testing.T) {
 	}
 }
 
-// TestCacheOfTheHub looks a model up as the Hugging Face libraries keep it.
+// TestCacheOfTheHub looks up a model in a Hugging Face cache.
 func TestCacheOfTheHub(t *testing.T) {
 	files := fstest.MapFS{
 		"hub/models--acme--tiny/refs/main":                 {Data: []byte("abc")},
@@ -183,7 +182,7 @@ func TestCacheOfTheHub(t *testing.T) {
 	}
 }
 
-// TestOpenerIsClosed wants every file that is opened to be closed.
+// TestOpenerIsClosed checks that every opened file is closed.
 func TestOpenerIsClosed(t *testing.T) {
 	open := 0
 	opener := snug.WithOpener(func(name string) (io.ReadCloser, error) {
@@ -209,7 +208,7 @@ func (c *counted) Close() error {
 	return nil
 }
 
-// TestSizesOfAProfile wants quantities without a field to be fields in JSON.
+// TestSizesOfAProfile checks that quantities without a field are fields in JSON.
 func TestSizesOfAProfile(t *testing.T) {
 	text := `{"batch":2,"frames":16,"model":{"profile":"memory.snug"}}`
 	s, err := snug.Parse([]byte(text))
@@ -225,7 +224,7 @@ func TestSizesOfAProfile(t *testing.T) {
 	}
 }
 
-// TestKnownNamesAreKnown asks for each model and card that the library lists.
+// TestKnownNamesAreKnown looks up each model and card that the library lists.
 func TestKnownNamesAreKnown(t *testing.T) {
 	for _, name := range snug.Models() {
 		if err := snug.Check(context.Background(), &snug.Setup{Model: snug.Model{Name: name}, Batch: 1, Seq: 8}); errors.Is(err, snug.ErrUnknownModel) {

@@ -14,8 +14,8 @@ import (
 	"snug"
 )
 
-// FuzzParse wants a setup that was read to be the same once it is written and read again, and
-// whatever it says to be checked without a panic.
+// FuzzParse checks that a setup is the same after it is written and read again, and that checking it never
+// panics.
 func FuzzParse(f *testing.F) {
 	for _, text := range setups {
 		f.Add([]byte(text))

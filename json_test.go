@@ -70,8 +70,8 @@ func object(t *testing.T, text string) (out map[string]any) {
 	return out
 }
 
-// agrees wants the library's answer to be what the command prints, and what is printed to
-// be read back as that answer.
+// agrees checks that the library's answer is what the command prints, and that the output decodes to the
+// same answer.
 func agrees[T any](t *testing.T, printed string, answer *T) {
 	t.Helper()
 	data, err := json.Marshal(answer)

@@ -181,7 +181,7 @@ func module(of string) string {
 // forTests are the modules that only tests use.
 var forTests = []string{"github.com/rogpeppe/go-internal", "github.com/google/go-cmp", "pgregory.net/rapid", "golang.org/x/tools"}
 
-// TestModulesOfTests keeps them out of the program, whoever would bring them in.
+// TestModulesOfTests checks that modules for tests are not part of the program.
 func TestModulesOfTests(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".", "./cmd/snug").Output()
 	if err != nil {

@@ -94,7 +94,7 @@ func (o *options) opened(ctx context.Context, name string) (io.ReadCloser, error
 	return cancelled{f, ctx.Err}, nil
 }
 
-// cancelled is a file that ends with an error once nobody waits for it.
+// cancelled is a file that returns an error once its context has ended.
 type cancelled struct {
 	io.ReadCloser
 	stopped func() error

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestReadmeIsTheExample wants the program in the README to be the one that is run here.
+// TestReadmeIsTheExample checks that the program in the README is the one that is run here.
 func TestReadmeIsTheExample(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {

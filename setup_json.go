@@ -150,7 +150,7 @@ func kindName(t reflect.Type) string {
 	return "an object"
 }
 
-// modelJSON is a Model as it stands in JSON.
+// modelJSON is a Model in JSON.
 type modelJSON struct {
 	Config  any    `json:"config,omitempty"`
 	Name    string `json:"name,omitempty"`

@@ -59,7 +59,7 @@ func Estimate(ctx context.Context, s *Setup, card Card, opts ...Option) (*Answer
 	out := answerOf(a, s.Model)
 	out.Notes = notesOf(in, card.internal())
 	if a.Card.Unnamed {
-		out.StepSeconds = 0 // nobody knows how fast it is
+		out.StepSeconds = 0 // its speed is not known
 	}
 	return out, nil
 }

@@ -31,8 +31,7 @@ func parsed(t *testing.T) (set *token.FileSet, files []*ast.File) {
 	return set, files
 }
 
-// TestNoInternalTypeIsExported wants whoever imports this package to be able to name
-// everything that it takes and gives.
+// TestNoInternalTypeIsExported checks that importers of this package can name every type in its API.
 func TestNoInternalTypeIsExported(t *testing.T) {
 	set, files := parsed(t)
 	conf := types.Config{Importer: importer.ForCompiler(set, "source", nil)}
@@ -111,8 +110,8 @@ func (w *walker) fields(at string, x *types.Struct) {
 	}
 }
 
-// name is a type that has one: it must not be internal, and if it is this package's,
-// what it is made of must not be either.
+// name checks a named type: it must not be internal, and if it belongs to this package, neither may its
+// parts.
 func (w *walker) name(at string, x *types.Named) {
 	pkg := x.Obj().Pkg()
 	if pkg == nil {
@@ -150,7 +149,7 @@ func TestEverythingIsDocumented(t *testing.T) {
 	}
 }
 
-// hidden tells whether a method belongs to a type that nobody sees.
+// hidden reports whether a method belongs to an unexported type.
 func hidden(receiver *ast.FieldList) bool {
 	if receiver == nil {
 		return false

@@ -35,8 +35,7 @@ func main() {
 	}, os.Args[1:]))
 }
 
-// writeFile puts a file in place when all of it is on disk, so that nobody ever
-// finds half of one.
+// writeFile renames a file into place once it is complete on disk, so that no reader sees half of one.
 func writeFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".snug-*")
 	if err != nil {

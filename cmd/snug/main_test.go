@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestVersion keeps the program and the CHANGELOG at the same version: the newest one
-// that has a heading or, where changes stand above it, the one that they will be in.
+// TestVersion checks that the program and the CHANGELOG have the same version: that of the newest heading
+// or, if there are changes above it, the one they will be released in.
 func TestVersion(t *testing.T) {
 	text, err := os.ReadFile("../../CHANGELOG.md")
 	if err != nil {

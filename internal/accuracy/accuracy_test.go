@@ -26,7 +26,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// TestPeers works each formula out by hand for one run of gpt2.
+// TestPeers compares each formula with a result computed by hand for one run of gpt2.
 func TestPeers(t *testing.T) {
 	s, err := setup.Decode(map[string]any{
 		"model": map[string]any{"config": map[string]any{"model_type": "gpt2"}}, "batch": 4.0, "seq": 1024.0, "precision": "amp-bf16",

@@ -14,7 +14,7 @@ import (
 type Case struct {
 	*Row
 	Estimated *estimate.Answer // the estimate, or nil
-	WithSkips *estimate.Answer // the estimate given which updates the run skipped; nil where it skipped none
+	WithSkips *estimate.Answer // the estimate given which updates the run skipped; nil if it skipped none
 	Err       error            // why there is no estimate
 }
 
@@ -26,8 +26,8 @@ func (c *Case) Allocated() float64 { return off(c.Estimated.PeakAllocated, c.Mea
 
 func off(estimated, truth uint64) float64 { return float64(estimated)/float64(truth) - 1 }
 
-// Compare estimates every row that can be, in order. The measurements' card had
-// room for all of them.
+// Compare estimates every row that can be estimated, in order. The card of the measurements had enough
+// memory for all of them.
 func Compare(rows []Row) []Case {
 	out := make([]Case, len(rows))
 	each(len(rows), func(i int) {
@@ -44,7 +44,7 @@ func Compare(rows []Row) []Case {
 	return out
 }
 
-// unlimited is the card of a measurement, without its end.
+// unlimited is the card of a measurement, without its memory limit.
 func unlimited(card gpu.Card) gpu.Card {
 	card.Total = 1 << 57
 	return card

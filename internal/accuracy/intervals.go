@@ -17,8 +17,7 @@ import (
 // run is checked with the intervals that the others give: all but itself and repetitions of it, and then
 // all but its whole family, which shows how a new model would do.
 
-// asides are files that count for intervals alone: measured later, some of them the
-// same run again.
+// asides are files that are used for intervals only: measured later, some of them the same run again.
 var asides = []string{"more_dist.jsonl"}
 
 // Judged is a measured run, and whether intervals made without it contain it.

@@ -12,8 +12,8 @@ import (
 	"snug/internal/gpu"
 )
 
-// Intervals hold nine in ten of the measured runs that they were not made from: of
-// every card, family and option, without the run itself and without its family.
+// Intervals contain nine in ten of the measured runs that they were not made from: for every card, family
+// and option, without the run itself and without its family.
 func TestIntervalsHoldOutOfSample(t *testing.T) {
 	var names []string
 	for _, f := range files {

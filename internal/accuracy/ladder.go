@@ -131,7 +131,7 @@ func (r *ladderRow) predicted(p *profile.Program) (Rung, error) {
 	return out, out.predict(p)
 }
 
-// predict estimates the run from a profile that tells what snug profile finds out.
+// predict estimates the run from a profile that contains what snug profile finds out.
 func (r *Rung) predict(p *profile.Program) error {
 	p.Facts.Precision = r.Precision
 	estimated, err := fromProfile(p, map[string]any{"batch": float64(r.Batch)}, gpu.Card{})

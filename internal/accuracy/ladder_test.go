@@ -9,10 +9,9 @@ import (
 	"snug/internal/units"
 )
 
-// TestRealRunsAreInside: every real run is where an estimate from recordings at
-// smaller batches expects it, the one that left out an update too. The interval is
-// narrower than one for all models was, -5.3 to +4.4 %, wherever the prediction
-// was right and no update can be left out.
+// TestRealRunsAreInside checks that every real run, including the one that skipped an update, is in the
+// interval of an estimate from recordings at smaller batches. Where the prediction was right and no update
+// can be skipped, the interval is narrower than one for all models would be, -5.3 to +4.4 %.
 func TestRealRunsAreInside(t *testing.T) {
 	ladders, err := loadLadders(os.DirFS("../../testdata/measured"))
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"snug/internal/setup"
 )
 
-// The formulas that are used where nobody simulates. Each is written here from
-// its published form, so that it can be held against the same measurements.
+// Formulas that are used instead of a simulation. Each is written here from its published form, so that it
+// can be compared with the same measurements.
 
 // peer is one formula: the bytes that it gives for a setup with this many parameters, or 0 if it does not
 // apply.

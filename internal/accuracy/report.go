@@ -179,7 +179,7 @@ func section(b *strings.Builder, title, column string, groups []Group) {
 	}
 }
 
-// listed is the error from which on a case is named.
+// listed is the error from which a case is listed.
 const listed = 0.005
 
 func (r *Report) exceptions(b *strings.Builder) {
@@ -212,7 +212,7 @@ func (c *Case) note() string {
 		n, of, signed(off(c.WithSkips.PeakReserved, c.Measured.PeakReserved)))
 }
 
-// again says how the same case came out where it was measured for longer.
+// again says what the same case gave when it was measured for longer.
 func (r *Report) again(c *Case) string {
 	for i := range r.Cases {
 		if o := &r.Cases[i]; o.File == longer && o.ID() == c.ID()+twentySteps && o.Estimated != nil {
@@ -239,7 +239,7 @@ func (r *Report) maxBatch(b *strings.Builder) {
 	}
 }
 
-// peers holds the common formulas against the same cases of dev.jsonl.
+// peers compares the common formulas with the same cases of dev.jsonl.
 func (r *Report) peers(b *strings.Builder) {
 	b.WriteString("\n## Other formulas, on the cases of `dev`\n\nComputed by our own code (`internal/accuracy/peers.go`) from the published formulas.\n\n| | formula | cases | median | 95th | worst | under |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |\n")
 	write := func(name, formula string, errs []float64) {

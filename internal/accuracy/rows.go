@@ -20,7 +20,7 @@ import (
 type Row struct {
 	File     string         // the file that the row comes from
 	Fields   map[string]any // the setup as written in the file
-	Setup    *setup.Setup   // nil where it is not one that can be simulated
+	Setup    *setup.Setup   // nil if it is not one that can be simulated
 	Measured Measured       // what was measured
 	Card     gpu.Card       // that it was made on
 }
@@ -114,8 +114,8 @@ func Load(files fs.FS, name string) ([]Row, error) {
 	return out, in.Err()
 }
 
-// parse reads a row. What does not say where it was made was made on the reference,
-// with the PyTorch that setups have by default.
+// parse reads a row. A row that does not name its card and PyTorch was made on the reference card, with
+// the default PyTorch of setups.
 func parse(text []byte) (row Row, err error) {
 	var line struct {
 		Setup    map[string]any `json:"setup"`

@@ -2,11 +2,7 @@
 
 package allocator
 
-import (
-	"math/bits"
-
-	"snug/internal/freeset"
-)
+import "snug/internal/freeset"
 
 // request is an allocation on its way.
 type request struct {
@@ -52,51 +48,8 @@ func (a *Allocator) prepare(r *request, n uint64, stream uint16) {
 	r.expandable = a.opt.Expandable && !(a.rules.customPoolPlain && r.pool.isCustom())
 }
 
-// round is the size of the block that n bytes get, before any remainder that
-// is too small to split off.
-func (a *Allocator) round(n uint64) uint64 {
-	if n < minBlock {
-		return minBlock
-	}
-	if a.rounds {
-		log := bits.Len64(n) - 1
-		d := a.opt.Divisions[min(max(log-divisionsStart, 0), divisionSlots-1)]
-		if d > 0 && (d > 1 || !a.rules.divisionsFrom2) && n > minBlock*d {
-			return roundToDivision(n, d, log)
-		}
-	}
-	return (n + minBlock - 1) &^ (minBlock - 1)
-}
-
-// roundToDivision rounds n up to the next of d equal steps between two powers
-// of two. Up to 2.3 a single division came here too, and left n as it was.
-func roundToDivision(n, d uint64, log int) uint64 {
-	if d <= 1 || powerOfTwo(n) {
-		return n
-	}
-	floor := uint64(1) << log
-	step := floor >> (bits.Len64(d) - 1)
-	if step == 0 {
-		return 2 * floor
-	}
-	return (n + step - 1) &^ (step - 1)
-}
-
-// segmentSize is the size of the new segment for a request that fits nowhere.
-func (a *Allocator) segmentSize(size uint64) uint64 {
-	switch {
-	case size <= smallSize:
-		return smallBuffer
-	case size < minLargeAlloc:
-		return a.opt.LargeSegment
-	default:
-		return roundUp(size, roundLarge)
-	}
-}
-
-// find takes the best fit out of p's free set: the smallest block that is big
-// enough. Only that one is looked at; if the rules of max_split_size refuse it,
-// there is no search for another.
+// find takes the best fit out of p's free set: the smallest block that is large enough. It considers only
+// that one; if the rules of max_split_size refuse it, it does not look for another.
 func (a *Allocator) find(r *request, p *pool) int32 {
 	if a.limited && a.opt.GCThreshold > 0 {
 		p.findCalls++
@@ -130,10 +83,9 @@ func (a *Allocator) find(r *request, p *pool) int32 {
 	return i
 }
 
-// stepExpandable moves on from an expandable best fit. A block that touches the
-// unmapped end of its segment counts with what it could grow to, so that holes
-// inside are filled before the growing end is nibbled at. With the option off,
-// expandable blocks are left over from before and passed by.
+// stepExpandable moves on from an expandable best fit. A block that touches the unmapped end of its
+// segment counts with the size it could grow to, so that holes inside are filled before the growing end is
+// used. If the option is off, expandable blocks are left over from earlier and are skipped.
 func (a *Allocator) stepExpandable(r *request, set *freeset.Set, c freeset.Cursor) freeset.Cursor {
 	if !r.expandable {
 		for c = set.Next(c); !c.End() && a.blocks[set.At(c).Block].vrange != 0; {
@@ -188,9 +140,9 @@ func (a *Allocator) finish(r *request, i int32) int32 {
 	return i
 }
 
-// shouldSplit tells whether what r leaves of block b becomes a block of its own. In the
-// small pool and in expandable segments any rest of 512 bytes does, whatever
-// max_split_size_mb says; in the large pool only a rest of more than 1 MiB.
+// shouldSplit reports whether the rest of block b after r becomes a separate block. In the small pool and
+// in expandable segments any rest of 512 bytes does, whatever max_split_size_mb says; in the large pool
+// only a rest of more than 1 MiB.
 func (a *Allocator) shouldSplit(r *request, b *block) bool {
 	p, rest := a.pools[b.pool], b.size-r.size
 	switch {

@@ -5,8 +5,7 @@ package allocator
 // block is a stretch of a segment. prev and next are its neighbours in the same
 // segment by address; 0 is none, so a block with neither is a whole segment.
 //
-// Blocks that are free and neighbours are always one block, unless memory is
-// behind only one of them.
+// Free blocks that are neighbours are always merged, unless only one of them has memory behind it.
 type block struct {
 	addr      uint64
 	size      uint64
@@ -30,7 +29,7 @@ const (
 	flagHeld            // the recording has an event for when its free completes
 )
 
-// idle reports whether the block is neither in use nor waited for; it may be unmapped.
+// idle reports whether the block is neither in use nor pending; it may be unmapped.
 func (b *block) idle() bool { return b.flags&(flagAllocated|flagUsed) == 0 && b.waits == 0 }
 
 func (b *block) split() bool { return b.prev|b.next != 0 }
@@ -90,9 +89,8 @@ func (a *Allocator) linkAfter(i, b int32) {
 	}
 }
 
-// merge lets dst swallow its neighbour src, and returns how many bytes it
-// gained. It refuses, with 0, a neighbour that is in use, awaited, or on the
-// other side of the mapped border.
+// merge merges the neighbour src into dst and returns how many bytes dst gained. It returns 0 for a
+// neighbour that is in use, pending, or on the other side of the mapped border.
 func (a *Allocator) merge(dst, src int32) uint64 {
 	if src == 0 {
 		return 0

@@ -40,8 +40,7 @@ func (d *Simple) Reserve(bytes uint64) uint64 {
 	return addr
 }
 
-// Map takes memory whose addresses are reserved already. However many the pages
-// are, they are counted at once.
+// Map takes memory whose addresses are already reserved. All pages are counted at once.
 func (d *Simple) Map(page, n uint64) uint64 {
 	page = roundUp(page, granularity)
 	if busy := d.used + d.Outside; busy < d.used || busy > d.Total {

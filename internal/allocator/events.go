@@ -14,7 +14,7 @@ func (a *Allocator) recordEvents(i int32) {
 	a.blocks[i].flags &^= flagUsed
 }
 
-// processEvents opens every allocation outside a capture.
+// processEvents is called at the start of every allocation outside a capture.
 func (a *Allocator) processEvents() {
 	a.recordDeferred(nil)
 	if a.pending.done {
@@ -22,9 +22,8 @@ func (a *Allocator) processEvents() {
 	}
 }
 
-// recordDeferred catches up on the frees that came during a capture: all of
-// them, or those of one private pool. Streams recorded during the capture need
-// no event: by now the capture has joined them.
+// recordDeferred completes the frees that came during a capture: all of them, or those of one private
+// pool. Streams recorded during the capture need no event, because the capture has joined them by now.
 func (a *Allocator) recordDeferred(only *privatePool) {
 	blocks := a.pending.deferred
 	a.pending.deferred = nil

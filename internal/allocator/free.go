@@ -25,9 +25,9 @@ func newPendingFrees() pendingFrees {
 
 func (p *pendingFrees) any() bool { return p.queued > 0 || len(p.deferred) > 0 }
 
-// SetEventsDone chooses what an allocation finds when it looks at the events of
-// pending frees: all over (true, the default), or none. The truth lies between
-// and depends on the clock. A flush of the cache waits for all of them anyway.
+// SetEventsDone sets what an allocation finds when it checks the events of pending frees: all done (true,
+// the default), or none. In reality it depends on timing and is between the two. A flush of the cache
+// waits for all of them anyway.
 func (a *Allocator) SetEventsDone(done bool) { a.pending.done = done }
 
 // RecordStream is tensor.record_stream: stream uses the block too, so its Free will wait.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 )
 
-// obtain is what happens when no cached block fits: ever harder ways to get
-// memory from the device, in PyTorch's order. What they release stays released
-// even if the request fails in the end.
+// obtain is called when no cached block fits. It tries ways to get memory from the device in PyTorch's
+// order, each more drastic than the last. What they release stays released even if the request fails in
+// the end.
 func (a *Allocator) obtain(r *request) (int32, error) {
 	r.segment = a.segmentSize(r.size)
 	if err := cmp.Or(a.refusesExpandable(r), a.checkWork()); err != nil {
@@ -71,7 +71,7 @@ func (a *Allocator) grow(r *request) int32 {
 	return b
 }
 
-// countGrowth books device memory that came in by one call.
+// countGrowth counts device memory that was taken by one call.
 func (a *Allocator) countGrowth(p *pool, bytes uint64) {
 	a.total += bytes
 	a.stats.add(p.row, reservedBytes, bytes)
@@ -81,7 +81,7 @@ func (a *Allocator) countGrowth(p *pool, bytes uint64) {
 	}
 }
 
-// countShrink books device memory that went back by one call.
+// countShrink counts device memory that was returned by one call.
 func (a *Allocator) countShrink(p *pool, bytes uint64) {
 	a.total -= bytes
 	a.stats.sub(p.row, reservedBytes, bytes)

@@ -9,8 +9,8 @@ import (
 	"snug/internal/freeset"
 )
 
-// audit walks every block and compares what it finds with the sets and the
-// statistics. It is the definition of a sane allocator.
+// audit walks every block and compares it with the sets and the statistics. It defines what a consistent
+// allocator is.
 func audit(a *Allocator) error {
 	w := walk{a: a, sets: map[int32]bool{}}
 	for i := 1; i < len(a.blocks); i++ {

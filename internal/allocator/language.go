@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// The script language is how the allocator is tested from outside: one command
-// a line, and lines out that say what became of memory.
+// The script language tests the allocator from outside: one command per line, and output that shows the
+// state of memory.
 //
 //	total B          the card has B bytes            (before or between allocations)
 //	ctx B            B bytes are used by others

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMessages holds the text of every version against one that was seen.
+// TestMessages compares the text of every version with a real message.
 func TestMessages(t *testing.T) {
 	const (
 		head   = "CUDA out of memory. Tried to allocate 100.00 MiB. GPU 0 has a total capacity of 256.00 MiB of which 156.00 MiB is free. "
@@ -68,7 +68,7 @@ func TestAbsurdRequest(t *testing.T) {
 	}
 }
 
-// TestRejection is throw_on_cudamalloc_oom: no flush, its own counter, its own words.
+// TestRejection is throw_on_cudamalloc_oom: no flush, a separate counter and a separate message.
 func TestRejection(t *testing.T) {
 	opt, err := ParseOptions("throw_on_cudamalloc_oom:True", Version{2, 12})
 	if err != nil {

@@ -5,8 +5,6 @@ package allocator
 import (
 	"fmt"
 	"math"
-
-	"snug/internal/units"
 )
 
 // Unlimited is a max_split_size that is not set.
@@ -84,23 +82,11 @@ func (o Options) Check() error {
 	o = o.filled()
 	switch {
 	case o.LargeSegment <= minLargeAlloc || o.LargeSegment >= absurdlyLarge:
-		return fmt.Errorf("large segments of %d bytes", o.LargeSegment)
+		return fmt.Errorf("large segments of %d bytes are not possible", o.LargeSegment)
 	case o.MaxSplitSize < o.LargeSegment || o.MaxNonSplitRounding < o.LargeSegment:
 		return fmt.Errorf("blocks of %d bytes are not split and %d more not split off, with segments of %d", o.MaxSplitSize, o.MaxNonSplitRounding, o.LargeSegment)
 	case !(o.GCThreshold >= 0 && o.GCThreshold < 1) || !(o.Fraction >= 0 && o.Fraction <= 1):
-		return fmt.Errorf("a threshold of %v and a fraction of %v, which are not shares", o.GCThreshold, o.Fraction)
+		return fmt.Errorf("a threshold of %v and a fraction of %v, which must be between 0 and 1", o.GCThreshold, o.Fraction)
 	}
 	return nil
 }
-
-// The allocator's constants: the same in every version read, 1.7 to main.
-const (
-	minBlock       = 512             // rounding quantum and smallest block
-	smallSize      = units.MiB       // the largest rounded request of the small pool
-	smallBuffer    = 2 * units.MiB   // a segment, and an expandable page, of the small pool
-	minLargeAlloc  = 10 * units.MiB  // from here on a segment is made to measure
-	largeBuffer    = 20 * units.MiB  // the default of large_segment_size
-	roundLarge     = 2 * units.MiB   // segments made to measure are a multiple of this
-	absurdlyLarge  = uint64(1) << 60 // refused before anything else is tried
-	divisionsStart = 20              // log2 of the first size class of the divisions
-)

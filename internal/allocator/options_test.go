@@ -105,7 +105,7 @@ func TestParseOptionsErrors(t *testing.T) {
 	}
 }
 
-// TestReparse is what a second string keeps of the first.
+// TestReparse checks what a second string keeps of the first.
 func TestReparse(t *testing.T) {
 	first := "expandable_segments:True,max_split_size_mb:64,max_non_split_rounding_mb:32,garbage_collection_threshold:0.5,roundup_power2_divisions:4"
 	for _, test := range []struct {

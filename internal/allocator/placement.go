@@ -10,7 +10,7 @@ import "snug/internal/units"
 // made with cudaMalloc, 6,500 segments in all, on one H200 with driver 580, CUDA
 // 13.0 and PyTorch 2.11, in five different layouts of the address space.
 //
-// The rule
+// # The rules
 //
 //  1. Sizes are multiples of 2 MiB. Addresses are reserved in chunks that begin
 //     and end on multiples of 32 MiB, as large as the request needs.
@@ -22,43 +22,38 @@ import "snug/internal/units"
 //  4. A chunk in which nothing is in use any more is given back at once, and
 //     becomes such a gap. A chunk in partial use keeps its freed ranges as holes.
 //
-// Since chunks usually go downwards, "newest first" usually looks like "lowest
-// address first". Three recordings that have a newer chunk above an older one
-// decide for the former; nothing in any single-GPU recording contradicts it.
+// Since chunks usually go downwards, "newest first" usually looks like "lowest address first". Three
+// recordings have a newer chunk above an older one, and show that the newer one is used; no single-GPU
+// recording contradicts it.
 //
-// The others
+// # Other users of the address space
 //
-// PyTorch is not alone in that address space. It skips ranges that the driver or a
-// library took in between. Their sizes and moments are seen; the causes named here
-// are inferred from what ran just then:
+// PyTorch shares that address space. It skips ranges that the driver or a library took in between. Their
+// sizes and times are recorded; the causes named here are inferred from what ran at that time:
 //
-//   - The context holds 416 MiB, with the first 2 MiB that PyTorch asks for at
-//     their end, and a chunk above, of which 24 MiB are free.
-//   - The first kernel takes 2 MiB for code. The first that spills to the stack
-//     moves local memory to a new place, 506 MiB, and all the 416 MiB but that
-//     first segment fall free.
-//   - The first kernel that can assert (an embedding lookup) takes 10 MiB, which
-//     is what the device heap (8 MiB) and the print buffer come to.
-//   - A cuBLAS handle takes 64 MiB, just before PyTorch gives it a workspace,
-//     which on this card is 32 MiB. There are two handles: backward has its own.
-//   - Code goes on arriving, 2 to 10 MiB at a time, as new kernels are met.
+//   - The context has 416 MiB, which end with the first 2 MiB that PyTorch asks for, and a chunk
+//     above, of which 24 MiB are free.
+//   - The first kernel takes 2 MiB for code. The first one that spills to the stack moves local
+//     memory to a new place, 506 MiB, and frees the 416 MiB except for that first segment.
+//   - The first kernel that can assert (an embedding lookup) takes 10 MiB, the size of the device
+//     heap (8 MiB) and the print buffer together.
+//   - A cuBLAS handle takes 64 MiB, just before PyTorch gives it a workspace, which on this card is
+//     32 MiB. There are two handles: backward has its own.
+//   - More code is loaded, 2 to 10 MiB at a time, when new kernels first run.
 //
-// A Device sees none of this, so two guesses replace it. Local memory moves
-// with the third segment, or the second if that is a small one: by then
-// parameters have been filled in. A segment of the workspace's size is the
-// workspace, and what goes before a handle is taken then; later code is left out.
-// A program that loads its weights without running a kernel will differ here.
+// A Device sees none of this, so two guesses replace it. Local memory moves with the third segment, or
+// with the second if that is a small one: by then parameters have been initialized. A segment of the
+// workspace's size is taken for the workspace, and the memory of its handle is placed then. Later code is
+// left out. A program that loads its weights without running a kernel will differ here.
 //
-// How sure is it
+// # How certain this is
 //
-// Rules 1 to 3 are as good as certain for this driver, rule 4 rests on nine
-// recordings, and the sizes on all of them. With the two guesses instead of the
-// real moments, 99 in 100 pairs of segments of a single-GPU recording come out in
-// the right order, and replaying those 52 at these addresses gives all 52 peaks of
-// reserved memory, and of allocated, to the byte; plainly increasing addresses give
-// 44 and 32. It can still miss: leave out one of the 2 MiB pieces of code and one
-// recording is off by 0.6 or by 4 %, because a tie depends on it. Other cards, drivers and operating
-// systems were not examined.
+// Rules 1 to 3 are practically certain for this driver. Rule 4 is based on nine recordings, and the sizes
+// on all of them. With the two guesses instead of the real times, 99 in 100 pairs of segments of a
+// single-GPU recording are in the right order. Replaying those 52 recordings at these addresses gives all
+// 52 peaks of reserved and of allocated memory to the byte; simply increasing addresses give 44 and 32. It
+// can still be wrong: without one of the 2 MiB pieces of code, one recording is off by 0.6 or by 4 %,
+// because a tie depends on it. Other cards, drivers and operating systems were not examined.
 
 const (
 	contextBytes  = 416 * units.MiB
@@ -81,7 +76,7 @@ const (
 	hostAddresses = 1 << 46
 )
 
-// Driver is a Device that places segments as NVIDIA's driver was seen to.
+// Driver is a Device that places segments as NVIDIA's driver does in the recordings.
 type Driver struct {
 	Simple // the account of memory
 

@@ -7,15 +7,14 @@ import (
 	"slices"
 )
 
-// addresses is the part of the process's address space that the driver draws
-// on: the chunks it has, and where it gets the next one. A run has tens of chunks;
-// a search among a million takes twenty steps all the same.
+// addresses is the part of the process's address space that the driver uses: its chunks, and where it gets
+// the next one. A run has tens of chunks; a search among a million takes only twenty steps.
 type addresses struct {
 	chunks []chunk          // oldest first; a released chunk leaves a hole in the slice
-	rooms  []uint64         // a tree over the row: the most room in each half of each half
-	owner  map[uint64]int32 // by the address of what was placed: its chunk
+	rooms  []uint64         // a tree over the chunks: the largest hole in each half of each half
+	owner  map[uint64]int32 // the chunk of each placed address
 	gone   int              // the number of released chunks
-	gaps   []span           // ranges that came back, by address
+	gaps   []span           // ranges that were given back, by address
 	floor  uint64           // everything below is unused
 	spare  []span           // where new chunks get their list of holes from
 	work   uint64           // gaps and holes that were looked at
@@ -94,7 +93,7 @@ func (a *addresses) reserve(bytes uint64) uint64 {
 	return a.floor
 }
 
-// release makes s free again, and gives its chunk back when nothing else is in it.
+// release frees s, and gives its chunk back if nothing else is in it.
 func (a *addresses) release(s span) {
 	i, ok := a.owner[s.lo]
 	if !ok {
@@ -121,7 +120,7 @@ func (a *addresses) put(i int32, s span) {
 	a.setRoom(i)
 }
 
-// closeUp takes the chunks that are gone out of the row.
+// closeUp removes the released chunks from the slice.
 func (a *addresses) closeUp() {
 	moved := make([]int32, len(a.chunks))
 	kept := a.chunks[:0]
@@ -138,7 +137,7 @@ func (a *addresses) closeUp() {
 	a.measure()
 }
 
-// newest returns the last chunk with that much room, or -1.
+// newest returns the last chunk with a hole of that size, or -1.
 func (a *addresses) newest(bytes uint64) int32 {
 	if len(a.rooms) == 0 || a.rooms[1] < bytes {
 		return -1
@@ -152,7 +151,7 @@ func (a *addresses) newest(bytes uint64) int32 {
 	return int32(i - len(a.rooms)/2)
 }
 
-// setRoom brings the tree up to date with a chunk.
+// setRoom updates the tree for a chunk.
 func (a *addresses) setRoom(chunk int32) {
 	i := len(a.rooms)/2 + int(chunk)
 	a.rooms[i] = a.chunks[chunk].room

@@ -11,7 +11,7 @@ import (
 	"snug/internal/units"
 )
 
-// plainAddresses is the rule as it is written down: look at every chunk.
+// plainAddresses is the simplest form of the rule: it examines every chunk.
 type plainAddresses struct {
 	addresses
 }
@@ -45,7 +45,7 @@ func (a *plainAddresses) release(s span) {
 	}
 }
 
-// Chunks that are found in few steps are those that looking at all would find.
+// The fast search finds the same chunks as examining all of them.
 func TestAddresses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var quick addresses
@@ -72,7 +72,7 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// A hundred thousand chunks that are all full are not looked at one by one.
+// A hundred thousand full chunks are not examined one by one.
 func TestManyChunks(t *testing.T) {
 	d := NewDriver(1<<58, 0)
 	const n = 100_000

@@ -24,8 +24,7 @@ type chunk struct {
 	room  uint64 // the largest hole, so that a full chunk is skipped quickly
 }
 
-// take cuts bytes from the low end of the first hole that is large enough.
-// The caller has looked at room.
+// take cuts bytes from the low end of the first hole that is large enough. The caller has checked room.
 func (c *chunk) take(bytes uint64) uint64 {
 	i := slices.IndexFunc(c.holes, func(h span) bool { return h.bytes() >= bytes })
 	addr := c.holes[i].lo

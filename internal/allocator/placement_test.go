@@ -64,8 +64,7 @@ func segmentEvents(t *testing.T, words []string) []segmentEvent {
 	return out
 }
 
-// follow asks a fresh Driver for what a recording asked for, and returns where
-// the recording's and the Driver's segments lie.
+// follow makes the requests of a recording to a fresh Driver, and returns the addresses of both.
 func follow(t *testing.T, events []segmentEvent) (recorded, placed []int) {
 	t.Helper()
 	d := NewDriver(1<<40, 0)
@@ -88,8 +87,8 @@ func follow(t *testing.T, events []segmentEvent) (recorded, placed []int) {
 
 func fromContext(addr uint64) int { return (int(addr) - contextEnd) / units.MiB }
 
-// TestDriverOrder compares the order of addresses, pair by pair. It cannot be
-// perfect: what libraries take in between is only guessed at.
+// TestDriverOrder compares the order of addresses, pair by pair. It cannot be perfect, because the memory
+// of libraries is only guessed.
 func TestDriverOrder(t *testing.T) {
 	right, pairs := 0, 0
 	for name, events := range recordedPlacements(t) {

@@ -20,17 +20,17 @@ type PlayOptions struct {
 	// Phases receives the highest allocated bytes of each phase, by its number. Events before the first
 	// Mark belong to phase 0.
 	Phases []uint64
-	// PassCopies goes past stretches of the trace that come again and would
-	// change nothing. Observe does not hear of their events.
+	// PassCopies skips parts of the trace that repeat and would change nothing. Observe is not called for
+	// their events.
 	PassCopies bool
 	// EventsAtSync completes the frees that wait for another stream only when the
 	// cache is flushed, instead of at the next allocation: the upper bound.
 	EventsAtSync bool
-	// Stop, if set, is asked now and then; its error ends the replay.
+	// Stop, if set, is called now and then; its error ends the replay.
 	Stop func() error
 }
 
-// stopEvery is after how many events Stop is asked: some milliseconds.
+// stopEvery is the number of events between calls of Stop: some milliseconds.
 const stopEvery = 1 << 16
 
 // Result is the outcome of a replay. Indices are those of the trace's events; a peak that existed before
@@ -114,7 +114,7 @@ func (a *Allocator) newPlayer(t *stream.Trace) (*player, error) {
 	p.res.PeakAllocated = a.stats.row[rowAll][allocatedBytes].peak
 	p.res.PeakReserved = a.stats.row[rowAll][reservedBytes].peak
 	if len(t.Queues) > maxOwners {
-		return nil, fmt.Errorf("the trace uses %d CUDA streams, where %d are the most", len(t.Queues), maxOwners)
+		return nil, fmt.Errorf("the trace uses %d CUDA streams; at most %d are supported", len(t.Queues), maxOwners)
 	}
 	for _, handle := range t.Queues {
 		p.streams = append(p.streams, a.stream(handle))
@@ -170,8 +170,7 @@ func (p *player) outcome(i int, err error) (Result, error) {
 	return p.result(i), fmt.Errorf("event %d: %w", i, err)
 }
 
-// result closes the books. Memory mapped for a request that failed all the same
-// is part of the peak.
+// result completes the Result. Memory mapped for a request that failed in the end is part of the peak.
 func (p *player) result(events int) Result {
 	p.res.Events = events
 	p.notePeaks(events - 1)

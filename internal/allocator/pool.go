@@ -23,7 +23,7 @@ type pool struct {
 	findCalls uint64
 }
 
-// set is the free blocks of a stream, nil where there never were any.
+// set is the free blocks of a stream, nil if there never were any.
 func (p *pool) set(stream uint16) *freeset.Set {
 	if int(stream) >= len(p.free) {
 		return nil

@@ -113,8 +113,8 @@ func (a *Allocator) newPrivatePool(id PoolID, opt PoolOptions) *privatePool {
 	return p
 }
 
-// addPool uses the place of a pool that is gone, so that a program that makes
-// graphs for ever does not run out of places.
+// addPool reuses the index of a pool that is gone, so that a program that keeps making graphs does not run
+// out of them.
 func (a *Allocator) addPool(p *pool) uint16 {
 	at := slices.Index(a.pools, nil)
 	if at < 0 {

@@ -91,8 +91,8 @@ func TestCaptureOrder(t *testing.T) {
 	}
 }
 
-// TestDeferredFree: a block that another stream uses, freed during a capture,
-// waits for the capture's end; in 2.12 the end itself sees to it.
+// TestDeferredFree: a block that another stream uses, freed during a capture, waits for the capture's end;
+// in 2.12 the end itself completes it.
 func TestDeferredFree(t *testing.T) {
 	for minor, want := range map[int]uint64{11: 1, 12: 0} {
 		a := newAllocator(t, 1<<30, minor, "")
@@ -154,9 +154,9 @@ func TestOldDivisions(t *testing.T) {
 	}
 }
 
-// TestSwitchingExpandable: with the option off again, expandable blocks are
-// passed by and the request gets a plain segment; with max_split_size too, the
-// real allocator may fail its own assertion, and ours refuses.
+// TestSwitchingExpandable: with the option off again, expandable blocks are skipped and the request gets a
+// plain segment. With max_split_size as well, the real allocator may fail its own assertion, and ours
+// returns an error.
 func TestSwitchingExpandable(t *testing.T) {
 	a := newAllocator(t, 1<<30, 11, "expandable_segments:True")
 	must(t, a.Free(alloc(t, a, 30<<20)))

@@ -18,8 +18,7 @@ var confs = []string{
 	"expandable_segments:True,garbage_collection_threshold:0.8,roundup_power2_divisions:16",
 }
 
-// deed is one thing done to an allocator under test: an operation and a number
-// that it makes of what it likes.
+// deed is one operation on an allocator under test, with a number that it interprets.
 type deed struct {
 	op     byte
 	amount uint64
@@ -53,7 +52,7 @@ func newSubject(minor, conf uint64) (*subject, error) {
 	return &subject{a: a, dev: dev}, err
 }
 
-// do carries out one deed. Errors that PyTorch would raise too are no failures.
+// do carries out one operation. Errors that PyTorch would raise too are not failures.
 func (s *subject) do(d deed) error {
 	stream := d.amount % 7 / 5 * 0x1000
 	switch d.op % 16 {
@@ -94,8 +93,7 @@ func (s *subject) do(d deed) error {
 	return nil
 }
 
-// pools opens and closes scopes of two private pools; misuse is refused, and
-// being refused must leave no trace.
+// pools opens and closes scopes of two private pools. Misuse is refused and must change nothing.
 func (s *subject) pools(n uint64) {
 	id := PoolID{A: 1 + n%2}
 	switch n / 2 % 3 {
@@ -136,8 +134,7 @@ func TestInvariants(t *testing.T) {
 	})
 }
 
-// TestInvariantsAtRandom is the same without the care for small counterexamples,
-// which reaches states that need many steps.
+// TestInvariantsAtRandom is the same without shrinking, which reaches states that need many steps.
 func TestInvariantsAtRandom(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -59,7 +59,7 @@ func (a *Allocator) releasePoolBlocks(p *pool) {
 			a.returnSegment(i)
 		}
 	}
-	// Unmapping changes the free set under way, so the list made before is walked.
+	// Unmapping changes the free set, so a list made before is walked.
 	for _, i := range expandable {
 		a.unmapPages(i)
 		if !a.blocks[i].split() && !a.blocks[i].mapped() {
@@ -83,9 +83,9 @@ func (a *Allocator) returnSegment(i int32) {
 	a.drop(i)
 }
 
-// releaseSome works only under max_split_size: it returns one oversize block
-// that is big enough, or as many as it takes, the largest first. The answer says
-// whether it was enough; what was returned stays returned either way.
+// releaseSome works only under max_split_size: it returns one oversize block that is large enough, or as
+// many as needed, the largest first. The result says whether that was enough; what was returned stays
+// returned either way.
 func (a *Allocator) releaseSome(r *request) (bool, error) {
 	limit := a.opt.MaxSplitSize
 	if limit == Unlimited {
@@ -139,10 +139,9 @@ func (a *Allocator) largestBelow(set *freeset.Set, c freeset.Cursor) []int32 {
 	return a.scratch
 }
 
-// collect is garbage_collection_threshold: above that share of the limit, whole
-// free segments of the large pool go back, those first that were passed over
-// most often. Age is counted in calls of find since the block became free.
-// (Before 2.3 each block counted for itself; the numbers are the same.)
+// collect is garbage_collection_threshold: above that share of the limit, free segments of the large pool
+// are returned, starting with those that were passed over most often. Age is counted in calls of find
+// since the block became free. (Before 2.3 each block had its own count; the numbers are the same.)
 func (a *Allocator) collect() {
 	threshold := uint64(a.opt.GCThreshold * float64(a.limit))
 	if a.total <= threshold {

@@ -9,8 +9,8 @@ import (
 	"snug/internal/stream"
 )
 
-// TestRestorePlay continues a recording: one allocation is held, one is
-// pending, and what is free is found.
+// TestRestorePlay continues a recording: one allocation is held, one is pending, and free blocks are
+// found.
 func TestRestorePlay(t *testing.T) {
 	a := newAllocator(t, 1<<30, 11, "")
 	err := a.Restore([]SegmentState{

@@ -41,8 +41,8 @@ type Stats struct {
 	DeviceFrees    uint64 // calls of cudaFree or cuMemRelease
 }
 
-// counter is a Stat while it counts. Freed is not kept: it follows from the
-// rest, and every event would pay for it.
+// counter is a Stat while it counts. Freed is computed from the rest, because counting it would slow down
+// every event.
 type counter struct {
 	current, peak, allocated uint64
 	origin                   uint64 // current when the sums were last reset

@@ -30,8 +30,8 @@ func TestParseVersion(t *testing.T) {
 	}
 }
 
-// TestRulesMatrix names, for every rule, the versions that have it. It is the
-// version matrix once more, written the other way round.
+// TestRulesMatrix lists, for every rule, the versions that have it: the version table in the other
+// direction.
 func TestRulesMatrix(t *testing.T) {
 	tests := []struct {
 		rule        string

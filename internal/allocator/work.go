@@ -4,13 +4,11 @@ package allocator
 
 import "errors"
 
-// PyTorch's allocator looks at blocks one by one where it grows expandable segments,
-// empties its cache or collects garbage, and so does this one. A run has hundreds of
-// them. A file can be made to have hundreds of thousands, and to look at all of them
-// at every event; so the looks are counted, and there is an end to them.
+// PyTorch's allocator examines blocks one by one when it grows expandable segments, empties its cache or
+// collects garbage, and so does this one. A run has hundreds of them. A crafted file can have hundreds of
+// thousands, and have all of them examined at every event. So the work is counted and limited.
 
-// maxWork is some seconds' worth. Recordings of a million events take a thousandth
-// of it, under whatever options.
+// maxWork takes some seconds. Recordings of a million events take a thousandth of it, under any options.
 const maxWork = 1 << 28
 
 var errTooMuchWork = errors.New("too many free blocks: this would take hours, and is not a real training run")

@@ -70,7 +70,7 @@ func TestRestoreManyOwners(t *testing.T) {
 	}
 }
 
-// Gaps that are too small are looked at for every request; there is an end to that.
+// Gaps that are too small are examined for every request; the total is limited.
 func TestMostWork(t *testing.T) {
 	const gaps, room = 10_000, 5_000_000
 	a := restored(t, &Simple{Total: 1 << 45}, heldPages(gaps, 2*largeBuffer, func(int) uint64 { return 0 }))

@@ -66,8 +66,8 @@ func New(dev allocator.Device, v allocator.Version, streams, alive int) *Player 
 	return p
 }
 
-// Request is an allocation's size as the allocator sees it. A program of few
-// sizes works it out once for each.
+// Request is an allocation's size as the allocator sees it. A program with few sizes computes it once for
+// each.
 type Request struct {
 	size uint64
 	bin  uint32
@@ -109,8 +109,8 @@ func (p *Player) Alloc(r *Request, stream uint16) int32 {
 	return i
 }
 
-// Moment is Alloc and Free at once. Only the peak changes, unless memory grows, or a block is cut where
-// ties go by age, because the remainder joins to a new block.
+// Moment is Alloc and Free at once. Only the peak changes, unless memory grows, or a block is cut and ties
+// go by age: then the merged remainder is a new block.
 func (p *Player) Moment(r *Request, stream uint16) {
 	got, _, _ := p.sets[int32(stream)*2+r.pool].best(r)
 	if got == 0 {

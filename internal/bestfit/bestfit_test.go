@@ -32,7 +32,7 @@ func play(t *stream.Trace, v allocator.Version) *Player {
 	return p
 }
 
-// The peaks are those of package allocator, whatever comes and goes.
+// The peaks equal those of package allocator for any sequence of allocations and frees.
 func TestIsTheAllocator(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := stream.New(400)
@@ -76,8 +76,8 @@ func compare(t rapid.TB, tr *stream.Trace, v allocator.Version) {
 	}
 }
 
-// From 2.12 the oldest of equal blocks wins. What is given back at once makes a
-// block anew where it was cut off, so that the other one is next.
+// From 2.12 the oldest of equal blocks wins. A block that is freed at once is made anew where it was cut
+// off, so that the other one is next.
 func TestMomentMakesYounger(t *testing.T) {
 	tr := stream.New(16)
 	x, y := tr.Alloc(9<<20, 0), tr.Alloc(8<<20, 0)

@@ -40,8 +40,7 @@ func TestVariant(t *testing.T) {
 	}
 }
 
-// Lines are found by names that are cut out of them: each has to be what JSON makes
-// of its line.
+// Lines are found by names that are cut out of them: each must equal the name that a JSON decoder reads.
 func TestEachIsFoundByItsNames(t *testing.T) {
 	for _, e := range all() {
 		for _, name := range []string{e.Name, e.Hub} {

@@ -17,8 +17,8 @@ type reply[A any] struct {
 	broken error // why there is no further request
 }
 
-// answer asks each setup's question, several at a time, and prints the answers
-// in order. One that cannot be answered does not stop the rest.
+// answer answers each setup, several at a time, and prints the answers in order. A setup that cannot be
+// answered does not stop the rest.
 func answer[A any](env Env, json bool, rs requests, ask func(*setup.Setup) (A, error), show func(A) error) (failed int, err error) {
 	q := newQueue[A]()
 	defer close(q.stop)
@@ -46,22 +46,22 @@ func answer[A any](env Env, json bool, rs requests, ask func(*setup.Setup) (A, e
 	return failed, verdict(failed, asked, last, json)
 }
 
-// many is from how many answers on a command takes its time.
+// many is the number of answers from which a command is expected to take long.
 const many = 100
 
-// queue is the replies to come, in the order of their requests. It has an end, so that
-// of a file of many setups no more are read than are being answered.
+// queue holds the replies to come, in the order of their requests. Its length is bounded, so that no more
+// of a file of setups is read than is being answered.
 type queue[A any] struct {
 	coming chan chan reply[A]
-	ahead  chan reply[A] // the next one, where it was asked for early
-	stop   chan struct{} // closed when nobody waits for replies any more
+	ahead  chan reply[A] // the next reply, if it was requested early
+	stop   chan struct{} // closed when no replies are wanted any more
 }
 
 func newQueue[A any]() *queue[A] {
 	return &queue[A]{coming: make(chan chan reply[A], atOnce()), stop: make(chan struct{})}
 }
 
-// atOnce is how many questions are asked at a time. Each takes some megabytes.
+// atOnce is how many setups are answered at a time. Each takes some megabytes.
 func atOnce() int { return min(runtime.GOMAXPROCS(0), 16) }
 
 // next is where the next reply will come.

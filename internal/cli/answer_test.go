@@ -14,8 +14,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Of many setups no more are read than are being answered, and the answers come in
-// their order.
+// No more of many setups are read than are being answered, and the answers are in order.
 func TestAnswersAsItReads(t *testing.T) {
 	const n = 10_000
 	var read, shown, most atomic.Int64

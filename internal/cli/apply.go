@@ -60,7 +60,7 @@ func newApply(env Env) *cobra.Command {
 	return cmd
 }
 
-// runApply is the command: read the settings, write or show them.
+// runApply is the command: it reads the settings and writes or shows them.
 func runApply(env Env, o applyOptions) error {
 	want, err := o.settings(env)
 	if err != nil {
@@ -76,8 +76,8 @@ func runApply(env Env, o applyOptions) error {
 	return report.text(env.Stdout, env.screen())
 }
 
-// write puts settings into a project's files, or only works out what it would
-// do: find the files, plan, write.
+// write puts settings into a project's files, or only plans to: it finds the files, plans the edits and
+// writes them.
 func (f *projectFlags) write(env Env, want wanted, yes bool) (*applyReport, error) {
 	if err := env.checkFolder(f.folder); err != nil {
 		return nil, err
@@ -108,8 +108,8 @@ func (f *projectFlags) write(env Env, want wanted, yes bool) (*applyReport, erro
 	return report, nil
 }
 
-// recover deals with a change that was interrupted before, and names a journal
-// that is not this folder's.
+// recover handles a change that was interrupted earlier, and reports a journal that belongs to another
+// folder.
 func (r *applyReport) recover(store *change.Store, write bool) error {
 	foreign, err := store.Foreign()
 	if err != nil {

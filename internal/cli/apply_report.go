@@ -19,8 +19,8 @@ import (
 type applyReport struct {
 	change *change.Change
 	notes  []string
-	id     int    // of the change in the journal, 0 where nothing was written
-	flag   string // that would write, --yes where empty
+	id     int    // the change's ID in the journal, 0 if nothing was written
+	flag   string // the flag that would write; --yes if empty
 }
 
 func (r *applyReport) note(format string, args ...any) {
@@ -46,7 +46,7 @@ func (r *applyReport) plan(store *change.Store, project *config.Project, want wa
 	return nil
 }
 
-// resumed warns where a run may be taken up again with another batch.
+// resumed warns if a run may be resumed with another batch.
 func resumed(store *change.Store, project *config.Project, want setup.Values) []string {
 	before := change.Batches{Batch: number(project.Value("batch"), 0), Accumulation: number(project.Value("accumulation"), 1)}
 	after := change.Batches{Batch: number(want.Get("batch"), before.Batch), Accumulation: number(want.Get("accumulation"), before.Accumulation)}
@@ -67,7 +67,7 @@ func number(v any, otherwise int) int {
 	return otherwise
 }
 
-// widestLine is how many bytes of a line of a diff are shown.
+// widestLine is how many bytes of a diff's line are shown.
 const widestLine = 1000
 
 func (r *applyReport) text(w io.Writer, s term.Screen) error {

@@ -17,17 +17,17 @@ import (
 	"snug/internal/setup"
 )
 
-// wanted is what to write, and what cannot be because no file holds it.
+// wanted is the settings to write, and those that no file can hold.
 type wanted struct {
 	values    setup.Values
 	elsewhere []string
-	// advised says that optimize named the settings: all that it looked at, and
-	// not only those that a person wants written.
+	// advised means that optimize gave the settings: all that it considered, not only those that the user
+	// wants written.
 	advised bool
 }
 
-// plan works out the edits. Of advice, what is off and in no file stays unsaid
-// where it cannot be said.
+// plan plans the edits. If the settings are advice, one that is off and has no key in the files is
+// skipped.
 func (w wanted) plan(project *config.Project) (edits.Plan, error) {
 	plan, err := project.Change(w.values)
 	if err == nil || !w.advised {
@@ -112,8 +112,7 @@ func (o *optimized) pick(rung string) (setup.Values, error) {
 	return settings, nil
 }
 
-// fromSettings turns a setup's fields into settings of files. Some are not the
-// files' business.
+// fromSettings turns the fields of a setup into settings of files. Some do not belong in files.
 func fromSettings(fields setup.Values) (wanted, error) {
 	var w wanted
 	known := map[string]systems.Setting{}

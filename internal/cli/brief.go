@@ -9,15 +9,15 @@ import (
 	"snug/internal/term"
 )
 
-// Messages quote the user's files, in which a value may be as long as the file may be. What is wrong is at
-// the beginning of a message and what to do at its end, so both are kept.
+// Messages quote the user's files, and a value can be as long as its file. A message begins with what is
+// wrong and ends with what to do, so both ends are kept.
 const (
 	maxMessage = 2000 // bytes of a message
 	keptHead   = 1200 // of one that is longer
 	keptTail   = 600
 )
 
-// brief is a message without the middle of what is too long to read.
+// brief returns the message, without its middle if it is too long to read.
 func brief(text string) string {
 	if len(text) <= maxMessage {
 		return text

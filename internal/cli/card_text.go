@@ -9,9 +9,8 @@ import (
 	"snug/internal/units"
 )
 
-// A card is one of the catalogue, one of which only the memory is known, or one of
-// the catalogue with another memory: --gpu L4 --gpu-memory 30 is no L4, but a card
-// that is like it in all else.
+// A card is from the catalogue, or only its memory is known, or it is from the catalogue with other
+// memory: --gpu L4 --gpu-memory 30 is not an L4, but like one in everything else.
 
 // room is the memory of a card and whose it is: of 23.51 GiB on RTX-4090.
 func room(c gpu.Card) string {

@@ -15,14 +15,14 @@ import (
 	"snug/internal/files"
 )
 
-// Mistakes that every command can be given: values that are empty, because a
-// variable of a script was, and folders in the place of files.
+// Mistakes that are possible with every command: empty values, because a script's variable was empty, and
+// folders in place of files.
 
-// mayBeEmpty are the flags for which nothing is a value: no options at all.
+// mayBeEmpty lists the flags for which an empty value means something: no options at all.
 var mayBeEmpty = []string{"allocator", "alloc-conf"}
 
-// refuseEmpty has a command and those under it refuse empty flags and arguments.
-// What stands behind -- is somebody else's command line.
+// refuseEmpty makes a command and its subcommands refuse empty flags and arguments. What follows -- is
+// another command's line.
 func refuseEmpty(cmd *cobra.Command) {
 	own := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -49,7 +49,7 @@ func refuseEmpty(cmd *cobra.Command) {
 	}
 }
 
-// errNotPlain is for devices and pipes, in whose place a file would be put.
+// errNotPlain is for devices and pipes, which must not be replaced by a file.
 var errNotPlain = errors.New("not a regular file")
 
 // write writes a whole file, or says why not.

@@ -26,19 +26,19 @@ type Env struct {
 	Stdin          io.Reader                                // standard input
 	Stdout, Stderr io.Writer                                // standard output and standard error
 	Getenv         func(string) string                      // looks up an environment variable
-	LookupEnv      func(string) (string, bool)              // nil: what Getenv says is not empty is set
+	LookupEnv      func(string) (string, bool)              // nil: a variable is set if Getenv returns a value
 	Open           func(path string) (io.ReadCloser, error) // a file that the user named, or a pipe
 	Find           func(path string) (io.ReadCloser, error) // a regular file found in a folder or named by another file; nil: Open
 	WriteFile      func(path string, data []byte) error     // the whole file or nothing of it
 	GPUs           []gpu.Source                             // ways to ask which GPUs are here
-	CPUs           int                                      // of this machine; 0 where nobody asked
-	Environ        func() []string                          // what commands that snug starts find around them
+	CPUs           int                                      // number of processors; 0 if not known
+	Environ        func() []string                          // the environment of the commands that snug starts
 	Runner         run.Runner                               // starts them; nil: this machine
-	GoesOn         func()                                   // called where a command will go on for long; nil is nothing
+	GoesOn         func()                                   // called when a command will take long; may be nil
 	Build          Build                                    // which snug this is
 }
 
-// asksJSON says whether snug was asked for JSON; behind -- another command is.
+// asksJSON reports whether --json was given before --.
 func asksJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]
@@ -70,7 +70,7 @@ func Run(ctx context.Context, env Env, args []string) int {
 	return exitCode(err)
 }
 
-// secrets are those that a command line and the environment hold.
+// secrets returns the secrets in the command line and the environment.
 func (e Env) secrets(args []string) redact.Values {
 	if e.Environ == nil {
 		return redact.ValuesOf(args, nil)
@@ -78,7 +78,7 @@ func (e Env) secrets(args []string) redact.Values {
 	return redact.ValuesOf(args, e.Environ())
 }
 
-// oneLine keeps a message on its line, whatever was wrapped into it.
+// oneLine puts a message on one line, whatever it wraps.
 func oneLine(s string) string {
 	return brief(strings.ReplaceAll(strings.TrimSpace(s), "\n", "; "))
 }
@@ -108,7 +108,7 @@ func (e Env) lookupEnv(name string) (string, bool) {
 	return v, v != ""
 }
 
-// machine is which GPUs are here, as far as PyTorch would see them.
+// machine returns the GPUs of this machine that PyTorch would see.
 func (e Env) machine(ctx context.Context) *gpu.Machine {
 	m := gpu.Detect(ctx, e.GPUs)
 	m.Limit(e.lookupEnv)
@@ -127,7 +127,7 @@ func (e Env) open(path string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// find opens a regular file that nobody named.
+// find opens a regular file that the user did not name.
 func (e Env) find(path string) (io.ReadCloser, error) {
 	if e.Find == nil {
 		return e.Open(path)
@@ -146,7 +146,7 @@ func (e Env) opener(typed ...string) func(string) (io.ReadCloser, error) {
 	}
 }
 
-// absolute is a path from the root, or as it is where that cannot be told.
+// absolute returns the absolute path, or the path itself if it cannot be made absolute.
 func absolute(name string) string {
 	if abs, err := filepath.Abs(name); err == nil {
 		return abs
@@ -154,7 +154,7 @@ func absolute(name string) string {
 	return name
 }
 
-// reason strips what the message says already: the operation and the path.
+// reason strips the operation and the path from an error; the message has them already.
 func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

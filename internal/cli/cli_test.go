@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// recordedGPUs asks no machine but files in a folder, named after what would be
-// asked: nvidia-smi.query-gpu, amd-smi.static and so on.
+// recordedGPUs reads files in a folder instead of asking the machine. They are named after the query:
+// nvidia-smi.query-gpu, amd-smi.static and so on.
 func recordedGPUs(dir string) []gpu.Source {
 	run := func(_ context.Context, name string, args ...string) ([]byte, error) {
 		ask, _, _ := strings.Cut(args[0], "=")
@@ -143,7 +143,7 @@ func head_(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), data[:n], 0o644))
 }
 
-// TestHelpFits wants every help text to fit a terminal of 80 columns.
+// TestHelpFits checks that every help text fits a terminal of 80 columns.
 func TestHelpFits(t *testing.T) {
 	lines := [][]string{{"--help"}}
 	for _, c := range newRoot(Env{}).Commands() {
@@ -163,7 +163,7 @@ func TestHelpFits(t *testing.T) {
 	}
 }
 
-// TestReadme runs the README's first command, which has to print what is shown.
+// TestReadme runs the README's first command and compares the output.
 func TestReadme(t *testing.T) {
 	page, err := os.ReadFile("../../README.md")
 	if err != nil {

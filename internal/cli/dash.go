@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Some commands take a training command behind --, which is easily forgotten. Its
-// flags are then snug's, or nobody's.
+// Some commands take a training command after --, which is easily forgotten. Its flags are then taken for
+// snug's.
 
 // takesCommand says whether a command runs another.
 func takesCommand(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "-- COMMAND") }
@@ -25,8 +25,8 @@ func dashMissing(cmd *cobra.Command, words []string) error {
 	return fmt.Errorf("put -- before the training command and after all options of snug: %s%s -- %s", cmd.CommandPath(), flag, strings.Join(words, " ")+" ...")
 }
 
-// optionsFirst refuses an option of snug behind a command without --: the command
-// would get it, and few say so.
+// optionsFirst refuses an option of snug after a command without --. The command would get it, and few
+// report unknown options.
 func optionsFirst(cmd *cobra.Command, words []string) error {
 	behind := slices.ContainsFunc(words, func(w string) bool { return w == "--vary" || strings.HasPrefix(w, "--vary=") })
 	if cmd.ArgsLenAtDash() >= 0 || !behind {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestProfilePage runs the commands of docs/profile.md, one after the other in a
-// folder with the measured recordings, which have to print what is shown.
+// TestProfilePage runs the commands of docs/profile.md in order, in a folder with the measured recordings,
+// and compares their output with the page.
 func TestProfilePage(t *testing.T) {
 	const path = "../../docs/profile.md"
 	page, err := os.ReadFile(path)
@@ -34,8 +34,8 @@ func TestProfilePage(t *testing.T) {
 	}
 }
 
-// shownAgain is a page with what its commands print now. What they write they
-// find again, and nobody else does.
+// shownAgain is a page with the current output of its commands. They find the files that earlier ones
+// wrote.
 func shownAgain(t *testing.T, page string) string {
 	t.Helper()
 	written := map[string][]byte{}
@@ -70,7 +70,7 @@ func shownAgain(t *testing.T, page string) string {
 	return strings.Join(parts, prompt)
 }
 
-// TestReadmeExample wants the README's first command to print what stands below it.
+// TestReadmeExample checks that the README's first command prints the output shown below it.
 func TestReadmeExample(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -10,10 +10,9 @@ import (
 	"snug/internal/store"
 )
 
-// recording is the outside world as internal/record sees it: the command that it runs
-// has the streams and the environment of snug itself. Standard input is not the
-// command's where snug reads it, which a file called - says; nor is standard output
-// where it is for an answer alone.
+// recording is the outside world as internal/record sees it. The command runs with the streams and the
+// environment of snug itself. It gets no standard input if snug reads that (a file named -), and no
+// standard output if that is only for the answer.
 func (e Env) recording(events record.Events, file string, answerAlone bool) record.Env {
 	out := record.Env{
 		Stdout: raw(e.Stdout), Stderr: raw(e.Stderr), Environ: e.Environ, LookupEnv: e.lookupEnv, GPUs: e.GPUs, Runner: e.Runner,

@@ -30,12 +30,12 @@ PyTorch's caching allocator, so fragmentation is included. The setup comes from
 a file (JSON, JSON Lines or YAML), from flags, or from both; flags override the
 file. Without either, snug reads the training configs in the folder.`
 
-// ofProfiles is for the help of the commands that take a profile for a model.
+// ofProfiles is in the help of the commands that accept a profile as the model.
 const ofProfiles = `A profile (--model memory.snug) covers the recorded run, at any value of the
 sizes that were varied. A setting that differs from the recording is an error; a
 setting that the profile does not contain is ignored, with a note.`
 
-// manySetups is for the help of the commands that take a file of setups.
+// manySetups is in the help of the commands that accept a file of setups.
 const manySetups = `If a file contains many setups, they are answered in order. If one of them
 fails, its answer is an error, the others go on, and the exit code is 1. If
 there is only one setup and it fails, the exit code is 2.`
@@ -110,8 +110,7 @@ func runEstimate(env Env, o estimateOptions) error {
 	return err
 }
 
-// ask estimates one setup. Seconds are those of a card that was named: one of
-// which only the memory is known has none.
+// ask estimates one setup. Times need a named card; if only its memory is known, there are none.
 func (o *estimateOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past) (*estimate.Answer, error) {
 	if err := estimate.Runnable(s, card); err != nil {
 		return nil, err
@@ -124,8 +123,8 @@ func (o *estimateOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past) 
 	return a, err
 }
 
-// verdict is how a command ends that had failures: one setup alone could not be
-// done; among many it is something found.
+// verdict returns the error of a command with failures: a single setup that failed is an error, failures
+// among many are a finding.
 func verdict(failed, of int, last error, json bool) error {
 	switch {
 	case failed == 0:
@@ -138,7 +137,7 @@ func verdict(failed, of int, last error, json bool) error {
 	return last
 }
 
-// complain says what is wrong with one setup, where its answer would have been.
+// complain reports what is wrong with one setup, in place of its answer.
 func (r request) complain(env Env, json bool, err error, many bool) {
 	if json {
 		_ = printJSON(env.Stdout, struct {
@@ -153,7 +152,7 @@ func (r request) complain(env Env, json bool, err error, many bool) {
 	fmt.Fprintf(env.Stderr, "snug: %s\n", r.from.located(err))
 }
 
-// answered is an error that standard output has in JSON already.
+// answered is an error that was already printed as JSON.
 type answered struct{ error }
 
 func (a answered) Unwrap() error { return a.error }
@@ -163,7 +162,7 @@ func isAnswered(err error) bool {
 	return errors.As(err, &a)
 }
 
-// estimateReport is what `snug estimate` has to say to people.
+// estimateReport is the output of `snug estimate` for people.
 type estimateReport struct {
 	*estimate.Answer
 	card    gpu.Card

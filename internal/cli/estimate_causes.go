@@ -11,8 +11,8 @@ import (
 	"snug/internal/units"
 )
 
-// causes is why the interval is as wide as it is: what is open about the run, and
-// which measured runs say how far off such estimates have been.
+// causes explains the width of the interval: what is not known about the run, and which measured runs show
+// how far off such estimates are.
 func (r estimateReport) causes() (out []string) {
 	if r.Setup.AsRecorded().Precision == "amp-fp16" && r.Here == 0 {
 		out = append(out, "the first updates may be skipped in float16")
@@ -50,7 +50,7 @@ func (r estimateReport) causes() (out []string) {
 	return out
 }
 
-// open says what about a simulated run nobody can know before it.
+// open lists what cannot be known about a simulated run in advance.
 func (r estimateReport) open(o estimate.Uncertainty) []string {
 	switch {
 	case o.What == estimate.Buckets:

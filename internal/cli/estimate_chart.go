@@ -125,7 +125,7 @@ func (r estimateReport) timeline(b *strings.Builder, s term.Screen) error {
 
 var phaseNames = [...]string{"load", "forward", "backward", "optimizer"}
 
-// phaseAxis writes each phase's name where it begins, as far as there is room.
+// phaseAxis writes each phase's name where it begins, if there is space.
 func phaseAxis(line estimate.Timeline, s term.Screen) string {
 	cells := []rune(strings.Repeat(" ", len(line.Allocated)))
 	for i, p := range line.Starts {

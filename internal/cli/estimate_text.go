@@ -76,7 +76,7 @@ func (r estimateReport) title(b *strings.Builder, s term.Screen) {
 	b.WriteString("\n")
 }
 
-// remedies is what would make a run of varying lengths take less.
+// remedies lists changes with which a run of varying lengths would take less.
 func (r estimateReport) remedies(b *strings.Builder) error {
 	list, err := r.Remedies()
 	if err != nil || len(list) == 0 {
@@ -89,7 +89,7 @@ func (r estimateReport) remedies(b *strings.Builder) error {
 	return nil
 }
 
-// weights holds the model against the files that it would be loaded from.
+// weights compares the model with the files that it would be loaded from.
 func (r estimateReport) weights(b *strings.Builder) {
 	w := r.Setup.Model.Weights
 	switch {
@@ -101,7 +101,7 @@ func (r estimateReport) weights(b *strings.Builder) {
 	}
 }
 
-// settings is how the run was set up, in words that belong together.
+// settings describes the run, grouped by what belongs together.
 func settings(x *setup.Setup) []string {
 	batch := fmt.Sprintf("batch %s", term.Count(x.Batch))
 	if x.Seq > 0 {
@@ -143,7 +143,7 @@ func wrap(words []string, between string, width int) []string {
 	return append(lines, line)
 }
 
-// total is the one number, against the card where there is one.
+// total is the main figure, compared with the card if there is one.
 func (r estimateReport) total(b *strings.Builder, s term.Screen) {
 	line := func(label string, value uint64, note string) {
 		fmt.Fprintf(b, "  %-16s %10s  %s\n", label, units.Bytes(value), note)
@@ -236,11 +236,11 @@ func (r estimateReport) place(g estimate.Group) string {
 	return "(outside the modules)"
 }
 
-// searchable is how many events a run may have for its largest batch to be
-// looked for along the way: a search plays a dozen such runs, in a second or so.
+// searchable is how many events a run may have for its largest batch to be searched as well. A search
+// plays a dozen such runs, in about a second.
 const searchable = 500_000
 
-// whatFits says which batch would fit, or who finds it where that takes a while.
+// whatFits says which batch would fit, or which command finds it if that takes long.
 func (r estimateReport) whatFits(b *strings.Builder, s term.Screen) error {
 	if r.Fits == nil {
 		return nil

@@ -36,8 +36,8 @@ func exitHelp() string {
 	return b.String()
 }
 
-// found is an error that is an answer: it does not fit, or there is something
-// to report. Its text may be empty when standard output has said it all.
+// found is an error that is an answer: the run does not fit, or there is something to report. Its text is
+// empty if standard output has everything.
 type found struct{ text string }
 
 func (f found) Error() string { return f.text }
@@ -54,7 +54,7 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// isFailure says whether an error is no answer, whatever its exit code.
+// isFailure reports whether an error is not an answer, whatever its exit code.
 func isFailure(err error) bool {
 	var command *record.ExitError
 	return errors.As(err, &command) || exitCode(err) == exitFailed

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A flag that holds one value and is given another would silently be the last one:
-// --gpu A100 --gpu L4 answers for the L4 alone. Every such flag refuses it.
+// By default the last value of a repeated flag wins: --gpu A100 --gpu L4 would silently answer for the L4
+// alone. Every flag with a single value refuses this.
 
-// refuseTwice has the flags of a command and of those under it refuse a second
-// value. Lists, which collect theirs, are left alone.
+// refuseTwice makes the flags of a command and its subcommands refuse a second value. Lists collect theirs
+// and are left alone.
 func refuseTwice(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, list := f.Value.(pflag.SliceValue); !list {
@@ -25,7 +25,7 @@ func refuseTwice(cmd *cobra.Command) {
 	}
 }
 
-// once is a flag's value that is set once, or to the same again.
+// once is the value of a flag that may be set once, or again to the same value.
 type once struct {
 	pflag.Value
 	given bool

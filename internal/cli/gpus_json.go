@@ -44,7 +44,7 @@ type machineAnswer struct {
 	Notes   []string        `json:"notes,omitempty"`
 }
 
-// deviceAnswer is a device with the card it is planned for as.
+// deviceAnswer is a device and the card that plans for it use.
 type deviceAnswer struct {
 	gpu.Device
 	Card string `json:"card,omitempty"` // its name in the catalogue
@@ -73,7 +73,7 @@ func newMachineAnswer(m *gpu.Machine) machineAnswer {
 	return a
 }
 
-// catalogueName is the card that a device is, or "" where it is none known.
+// catalogueName is the device's name in the catalogue, or "" if it is not there.
 func catalogueName(d gpu.Device) string {
 	if name := d.Card().Name; name != d.Name {
 		return name

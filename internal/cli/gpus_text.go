@@ -21,7 +21,7 @@ func printLines(w io.Writer, lines []string) error {
 	return err
 }
 
-// machineReport is what `snug gpus` has to say to people.
+// machineReport is the output of `snug gpus` for people.
 type machineReport struct {
 	*gpu.Machine
 	screen term.Screen
@@ -86,8 +86,7 @@ func (r machineReport) title(d gpu.Driver) string {
 
 const deviceIndent = "     "
 
-// device is one GPU: a line for what it is, one for its memory, then who holds
-// it.
+// device describes one GPU: a line for what it is, one for its memory, then the processes that use it.
 func (r machineReport) device(d gpu.Device) []string {
 	facts := []string{fmt.Sprintf("%3d  %s", d.Index, r.screen.Paint(term.Bold, d.Name))}
 	if name := catalogueName(d); name == "" {
@@ -124,7 +123,7 @@ func (r machineReport) ecc(d gpu.Device) string {
 	return "ECC " + d.ECC
 }
 
-// seenAs is PyTorch's number where it is not the driver's.
+// seenAs is PyTorch's index of the GPU if it differs from the driver's.
 func (r machineReport) seenAs(ordinal, index int, cut bool) string {
 	switch {
 	case cut:

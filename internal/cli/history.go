@@ -61,7 +61,7 @@ func exactlyOne(cmd *cobra.Command, args []string) error {
 // pastRuns reads the store.
 func pastRuns(env Env) ([]store.Run, error) { return fromStore(env, (*store.Store).List) }
 
-// fromStore reads something from the store; where there is none, nothing was measured.
+// fromStore reads from the store. If there is no store, nothing was measured.
 func fromStore[T any](env Env, read func(*store.Store) ([]T, error)) ([]T, error) {
 	path := store.Path(env.Getenv)
 	if !store.Exists(path) {
@@ -91,8 +91,7 @@ func runHistory(env Env, asJSON bool) error {
 	return err
 }
 
-// historyTable has a column for estimates only where there are some: names need
-// the room.
+// historyTable has a column for estimates only if there are any, to leave space for names.
 func historyTable(runs []store.Run) term.Table {
 	t := term.Table{Header: []string{"model", "no.", "day", "size", "card", "PyTorch", "reserved", "estimate"}, Right: []int{1, 6, 7}}
 	if !slices.ContainsFunc(runs, func(r store.Run) bool { return missed(r) != "" }) {

@@ -63,7 +63,7 @@ func deleteHistory(env Env, args []string, yes bool) error {
 	return err
 }
 
-// chosenRuns are the runs that numbers, or all, stand for.
+// chosenRuns returns the runs with the given numbers, or all of them.
 func chosenRuns(all []int64, args []string) ([]int64, error) {
 	var ids []int64
 	for _, a := range args {
@@ -81,8 +81,7 @@ func chosenRuns(all []int64, args []string) ([]int64, error) {
 	return slices.Compact(ids), nil
 }
 
-// confirmDelete asks who types; whatever is not a yes is a no. Where nobody does,
-// --yes has to say it.
+// confirmDelete asks the user; anything but yes means no. Without a terminal, --yes is required.
 func (e Env) confirmDelete(runs int) error {
 	if !term.Interactive(e.Stdin) {
 		return errors.New("this deletes all runs and cannot be undone; add --yes to confirm")

@@ -13,7 +13,7 @@ import (
 	"snug/internal/store"
 )
 
-// History goes to other machines and comes from there as a file, one run a line.
+// History is exported to and imported from a file with one run per line.
 
 func newHistoryExport(env Env) *cobra.Command {
 	force := false
@@ -50,8 +50,8 @@ func exportHistory(env Env, args []string, force bool) error {
 	return err
 }
 
-// mayReplace wants to be told before an export takes the place of a file. One that
-// holds something is never replaced by nothing, which would be all that is lost.
+// mayReplace refuses to overwrite a file with an export unless --force is given. An empty export never
+// replaces a file that has content.
 func (e Env) mayReplace(path string, empty, force bool) error {
 	info, err := os.Stat(path)
 	switch {
@@ -65,8 +65,8 @@ func (e Env) mayReplace(path string, empty, force bool) error {
 	return nil
 }
 
-// importHistory reads the whole export before it touches the store, which a file
-// that is none should not even make.
+// importHistory reads the whole export before it touches the store, so that a wrong file does not even
+// create one.
 func importHistory(env Env, file string) error {
 	in, err := env.open(file)
 	if err != nil {
@@ -97,7 +97,7 @@ func importHistory(env Env, file string) error {
 	return err
 }
 
-// wereOf is how many of some there were, in a sentence.
+// wereOf says, in a sentence, how many there were.
 func wereOf(n, all int) string {
 	switch {
 	case n == 1:

@@ -12,11 +12,11 @@ import (
 	"snug/internal/store"
 )
 
-// A run is kept with its whole command, in which the interpreter comes first and
-// often takes more room than a column has. People call it by its script.
+// A run is stored with its whole command. The interpreter comes first and is often wider than the column,
+// so the run is named after its script.
 
-// runNames are what the runs are called in a list: the model, or the script with
-// the folder it stands in, and as many folders more as tell it from another.
+// runNames are the names of the runs in a list: the model, or the script with its folder and as many
+// parent folders as it takes to tell it from the others.
 func runNames(runs []store.Run) []string {
 	paths := make([]string, len(runs))
 	for i, r := range runs {
@@ -32,7 +32,7 @@ func runNames(runs []store.Run) []string {
 	return paths
 }
 
-// shortest is for each path as much of its end as no other of them has.
+// shortest returns, for each path, the shortest end that no other path has.
 func shortest(paths []string) map[string]string {
 	names, open := map[string]string{}, map[string]bool{}
 	for _, p := range paths {
@@ -53,7 +53,7 @@ func shortest(paths []string) map[string]string {
 	return names
 }
 
-// oneRow is a text that stays in its row of a table, whoever wrote it.
+// oneRow returns a text that stays in its row of a table, whatever it contains.
 func oneRow(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -63,8 +63,8 @@ func oneRow(text string) string {
 	}, text)
 }
 
-// calledBy is the script of a command, or the command without the folders of its
-// program where it has none.
+// calledBy is the script of a command. If there is none, it is the command without the folders of its
+// program.
 func calledBy(words []string) string {
 	if i := run.ScriptIndex(words); i >= 0 {
 		return filepath.ToSlash(filepath.Clean(words[i]))
@@ -78,7 +78,7 @@ func calledBy(words []string) string {
 	return strings.Join(words, " ")
 }
 
-// lastElements is the end of a path; of anything else, all of it.
+// lastElements is the end of a path; other texts are returned whole.
 func lastElements(path string, n int) string {
 	parts := strings.Split(path, "/")
 	if strings.Contains(path, " ") || len(parts) <= n {

@@ -17,9 +17,8 @@ import (
 	"snug/internal/files"
 )
 
-// hostile are the files that snug opens by itself, and a command that does. The
-// command ends whatever stands in their place, and says so unless it does without
-// the file as if it were not there.
+// hostile lists the files that snug opens by itself, each with a command that does so. Whatever is in
+// their place, the command ends, and reports it unless it treats the file as missing.
 var hostile = []struct {
 	file, command string
 	says          bool

@@ -13,8 +13,8 @@ import (
 	"snug/internal/units"
 )
 
-// loadText says, where the model is whole on each GPU before it is sharded and
-// that is what takes most, what steps take and how it could be loaded; "" else.
+// loadText says what the steps take and how the model could be loaded, if the peak is while loading
+// because each GPU holds the whole model before it is sharded. Otherwise it is empty.
 func loadText(a *estimate.Answer, card gpu.Card) (string, error) {
 	b, err := a.Sharded(card)
 	if b == nil || err != nil {

@@ -84,10 +84,10 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 	return err
 }
 
-// errNoRoom begins with a flag's name, as it is about what no flag said.
+// errNoRoom begins with flags, because no flag gave a limit.
 var errNoRoom = errors.New("--gpu, --gpu-memory or --limit is required")
 
-// edge is the largest batch, and the run at the largest one that is sure to fit.
+// edge is the largest batch, and the run at the largest batch that is sure to fit.
 type edge struct {
 	*estimate.MaxAnswer
 	safe *estimate.Answer
@@ -121,7 +121,7 @@ func (m edge) title() string {
 	return m.ID + ": "
 }
 
-// withLoad is the text, with what loading has to do with it where nothing fits.
+// withLoad returns the text, with a note on loading if nothing fits.
 func (m edge) withLoad(card gpu.Card) (string, error) {
 	if m.Best != nil {
 		return m.text(card), nil
@@ -130,8 +130,8 @@ func (m edge) withLoad(card gpu.Card) (string, error) {
 	return m.text(card) + " " + load, err
 }
 
-// text is the answer in a sentence or two: the edge, and how far below it
-// the run fits with its whole interval.
+// text is the answer in a sentence or two: the largest batch, and the largest at which the whole interval
+// fits.
 func (m edge) text(card gpu.Card) string {
 	into := "the limit"
 	if limit := m.tried().Setup.Limit; card.Total > 0 && (limit == 0 || limit > card.Total) {
@@ -146,7 +146,7 @@ func (m edge) text(card gpu.Card) string {
 	text := fmt.Sprintf("The largest batch that fits %s is %s, with %v; %s would need %v.", into,
 		term.Count(m.MaxBatch), held(m.Best), term.Count(m.MaxBatch+1), held(m.Next))
 	off := "if the estimate is off by as much as earlier ones."
-	if estimate.Profile(m.Best.Setup) != nil { // where it also counts what the profile leaves open
+	if estimate.Profile(m.Best.Setup) != nil { // the interval then also covers what the profile leaves open
 		off = "if the estimate is off by as much as it may be."
 	}
 	switch {
@@ -158,8 +158,8 @@ func (m edge) text(card gpu.Card) string {
 	return text
 }
 
-// held is what a run holds of that which it has to fit into: a limit is on what
-// PyTorch reserves, a card has to hold the rest too.
+// held is the memory that has to fit: a limit applies to what PyTorch reserves, a card has to hold the
+// rest as well.
 func held(a *estimate.Answer) units.Bytes {
 	if a.Setup.Limit > 0 {
 		return units.Bytes(a.PeakReserved)

@@ -10,8 +10,8 @@ import (
 	"snug/internal/setup"
 )
 
-// asides are notes on standard error, beside an answer that stands. Each is said
-// once, however many setups it is about.
+// asides are notes on standard error that do not change an answer. Each is printed once, however many
+// setups it applies to.
 type asides map[string]bool
 
 // about says what there is to say of a run on a card.

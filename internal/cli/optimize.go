@@ -92,7 +92,7 @@ func newOptimize(env Env) *cobra.Command {
 	return cmd
 }
 
-// runOptimize is the command: read, choose a card, search, print, write.
+// runOptimize is the command: it reads the runs, chooses a card, searches, prints and writes.
 func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string) error {
 	if err := o.check(); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (o *optimizeOptions) check() error {
 	return nil
 }
 
-// read is the runs as they are, measured first where that was asked for.
+// read returns the runs as they are. With --profile they are measured first.
 func (o *optimizeOptions) read(ctx context.Context, env Env, args []string) (*today, error) {
 	if o.profile {
 		return o.measureFirst(ctx, env, args)
@@ -164,7 +164,7 @@ func (o *optimizeOptions) read(ctx context.Context, env Env, args []string) (*to
 	return o.today(env)
 }
 
-// plans searches on one card in full, or on several side by side.
+// plans searches one card in full, or several side by side.
 func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library plan.Library, files *writer) ([]*plan.Plan, error) {
 	r := plan.Request{
 		Setup: s, Card: where.cards[0], Target: o.target, Margin: o.margin, Goal: plan.Goal(o.goal),
@@ -199,8 +199,8 @@ func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library p
 	return []*plan.Plan{p}, err
 }
 
-// stops is why the run would stop on the card whatever is planned: what it would
-// have to change for that stays as it is.
+// stops returns why the run would stop on the card in any plan: avoiding it would change what has to stay
+// as it is.
 func (o *optimizeOptions) stops(s *setup.Setup, where places, files *writer) error {
 	err := estimate.Runnable(s, where.cards[0])
 	if err == nil || len(where.cards) > 1 {

@@ -15,8 +15,8 @@ import (
 	"snug/internal/units"
 )
 
-// cardsText is one table over cards: what to set on each, what it takes, and how
-// fast it is against the fastest.
+// cardsText is one table over cards: what to set on each, what it takes, and how fast it is compared with
+// the fastest.
 func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, sorted bool) error {
 	plans = slices.Clone(plans)
 	if sorted {
@@ -52,7 +52,7 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, sorted bool) erro
 	return err
 }
 
-// elsewise is the changes that the table has no room for.
+// elsewise lists the changes that have no column in the table.
 func elsewise(plans []*plan.Plan) string {
 	now := plans[0].Current.Estimate.Setup
 	count, fit, order := map[string]int{}, 0, []string(nil)

@@ -46,7 +46,7 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	return report.text(env.Stdout, env.screen())
 }
 
-// introduce says what nobody asked for: an example, a card that was found.
+// introduce reports what the user did not ask for: that this is an example, or which card was found.
 func (o *optimizeOptions) introduce(env Env, t *today, where places) error {
 	var sentences []string
 	if t.example {
@@ -76,8 +76,8 @@ func (o *optimizeOptions) introduce(env Env, t *today, where places) error {
 	return err
 }
 
-// files says which values in the project's files the recommended settings
-// change, and changes them where that was asked for.
+// files lists the values in the project's files that the recommended settings change, and with --apply
+// changes them.
 func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyReport, error) {
 	if t.project == nil || len(plans) != 1 || plans[0].Recommended == nil {
 		return nil, nil
@@ -102,7 +102,7 @@ func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyRe
 	return report, nil
 }
 
-// changes is what of the recommended settings differs from today's.
+// changes is the recommended settings that differ from the current ones.
 func changes(p *plan.Plan) setup.Values {
 	return p.Recommended.Settings.Changed(p.Current.Settings)
 }

@@ -9,12 +9,12 @@ import (
 	"snug/internal/setup"
 )
 
-// autocasts is the precisions that a plan may turn to.
+// autocasts are the precisions that a plan may switch to.
 var autocasts = []string{"amp-bf16", "amp-fp16"}
 
-// loads asks the project's files how they would load the weights under another
-// precision: writing fp16 over bf16 may change them, leave them as they are, or make
-// a run of it that PyTorch stops. Where flags say either, the files are not asked.
+// loads returns how the project's files would load the weights under another precision: writing fp16 over
+// bf16 may change the weights, leave them as they are, or give a run that PyTorch stops. If flags set
+// either, the files are not consulted.
 func (o *optimizeOptions) loads(env Env, t *today, flags map[string]any, list []request) {
 	if t.project == nil || flags["precision"] != nil || flags["weights"] != nil {
 		return
@@ -33,9 +33,8 @@ func (o *optimizeOptions) loads(env Env, t *today, flags map[string]any, list []
 	}
 }
 
-// loading is how weights are loaded once a precision is written, unknown where no
-// file has a place for it. The files are told the type of the weights only where they
-// would take another than the run should have.
+// loading is how weights are loaded once a precision is written; unknown if no file has a key for it. The
+// type of the weights is written only if the files would otherwise load another one.
 func (o *optimizeOptions) loading(env Env, t *today, flags map[string]any, s *setup.Setup, precision string) (setup.Loading, bool) {
 	best := cmp.Or(s.WeightsUnder(precision), "fp32")
 	written, alone := o.rewritten(env, t, flags, setup.Assign("precision", precision))
@@ -55,8 +54,8 @@ func (o *optimizeOptions) loading(env Env, t *today, flags map[string]any, s *se
 	return setup.Loading{Never: true}, true
 }
 
-// rewritten is the run once settings are written, nil where that is none that could
-// be started; written is whether files have a place for them.
+// rewritten is the run after settings are written; nil if it could not be started. written reports whether
+// the files have keys for them.
 func (o *optimizeOptions) rewritten(env Env, t *today, flags map[string]any, want setup.Values) (written bool, s *setup.Setup) {
 	p, err := t.project.With(want)
 	if err != nil {

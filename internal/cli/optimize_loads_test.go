@@ -19,8 +19,8 @@ const savedModel = `{"architectures": ["LlamaForCausalLM"], "model_type": "llama
  "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4,
  "vocab_size": 8000, "max_position_embeddings": 512, "dtype": "bfloat16"}`
 
-// What is written trains, and takes what was promised: one key can be the type of the
-// weights and that of the arithmetic.
+// What is written trains, and takes the promised memory: one key can be the type of both the weights and
+// the arithmetic.
 func TestAppliedAsPromised(t *testing.T) {
 	trainer := "model_name_or_path: ./model\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 2\noutput_dir: out\n"
 	axolotl := "base_model: ./model\nmicro_batch_size: 4\nsequence_len: 256\n"

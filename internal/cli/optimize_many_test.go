@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// manyLines is a file of setups that are made as they are read, and what is written
-// of the answers: how far the one is ahead of the other.
+// manyLines is a file of setups that are made as they are read. It also counts the answers written, to
+// show how far reading is ahead of writing.
 type manyLines struct {
 	n              int
 	limit          string

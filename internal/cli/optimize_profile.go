@@ -15,12 +15,10 @@ import (
 	"snug/internal/setup"
 )
 
-// Optimize with --profile runs the training command at small sizes first. Of a
-// model that snug knows, the measured peaks say how far off its estimates are;
-// of any other, the recordings are the model.
+// Optimize with --profile first runs the training command at small sizes. For a model that snug knows, the
+// measured peaks show how far off its estimates are; for any other, the recordings are the model.
 
-// measureFirst runs the command and gives back today's runs as they are to be
-// planned then.
+// measureFirst runs the command and returns the current runs as they are to be planned.
 func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []string) (*today, error) {
 	words, err := o.command(args)
 	if err != nil {
@@ -44,9 +42,8 @@ func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []stri
 	return o.today(env)
 }
 
-// known is the run of a model that snug knows; nil where it does not, so that
-// recordings have to tell. Whatever else is wrong would be wrong after a run, too,
-// and is an error before it.
+// known returns the run if snug knows its model, and nil if recordings are needed. Any other mistake would
+// remain after a run, so it is reported before one.
 func known(t *today, err error) (*setup.Setup, error) {
 	switch {
 	case errors.Is(err, setup.ErrUnknownModel):
@@ -75,7 +72,7 @@ func known(t *today, err error) (*setup.Setup, error) {
 	return r.setup, nil
 }
 
-// command is what trains: behind --, or what snug.yaml says.
+// command is the training command: after --, or from snug.yaml.
 func (o *optimizeOptions) command(args []string) ([]string, error) {
 	if len(args) > 0 {
 		return args, nil
@@ -87,7 +84,7 @@ func (o *optimizeOptions) command(args []string) ([]string, error) {
 	return words, err
 }
 
-// saysBatch tells whether the effective batch of today will be known.
+// saysBatch reports whether the current effective batch will be known.
 func (o *optimizeOptions) saysBatch(env Env) bool {
 	if o.file != "" || o.target > 0 || o.flags.Changed("batch") {
 		return true
@@ -96,12 +93,11 @@ func (o *optimizeOptions) saysBatch(env Env) bool {
 	return err == nil && project.Fields()["batch"] != nil
 }
 
-// smallBatches is what a command is run at where nobody says.
+// smallBatches are the batches that a command is run at by default.
 var smallBatches = []string{"batch=2,3"}
 
-// record runs the command: at the sizes of --vary; else at two small batches; else,
-// where the command and its config files have no place for those and a known model
-// needs no profile, once as it is.
+// record runs the command: at the sizes of --vary; else at two small batches; else, if those cannot be set
+// and the model is known and needs no profile, once as it is.
 func (o *optimizeOptions) record(ctx context.Context, env Env, words []string, base *setup.Setup) (*record.Result, error) {
 	p, err := o.plan(env, words, base)
 	if err != nil {
@@ -120,8 +116,7 @@ func (o *optimizeOptions) record(ctx context.Context, env Env, words []string, b
 	return s.Record(ctx)
 }
 
-// plan is what to record. Of a known model one size is enough: it is compared with
-// its estimate.
+// plan is what to record. For a known model one size is enough: it is compared with its estimate.
 func (o *optimizeOptions) plan(env Env, words []string, base *setup.Setup) (record.Plan, error) {
 	vary := o.vary
 	if len(vary) == 0 {
@@ -142,9 +137,8 @@ func (o *optimizeOptions) plan(env Env, words []string, base *setup.Setup) (reco
 	return p, err
 }
 
-// residual is how far off the estimates of a run are on a card: as they have been
-// here, or as those of the runs that were measured first. Nil where nothing was
-// measured.
+// residual is how far off the estimates of a run are on a card, from earlier runs here or from those just
+// measured. It is nil if nothing was measured.
 func (o *optimizeOptions) residual(env Env, s *setup.Setup, card gpu.Card) *estimate.Range {
 	past := env.past(card.Name)
 	defer past.Close()

@@ -21,8 +21,8 @@ func (oneCard) Report(context.Context) (*gpu.Report, error) {
 	return &gpu.Report{Devices: []gpu.Device{{Name: "NVIDIA L4", Total: 22 * units.GiB, Free: 22 * units.GiB}}}, nil
 }
 
-// How many workers a loader gets depends on the processors beside the card: those
-// here say nothing about a card elsewhere.
+// The number of workers of a loader depends on the processors of the card's machine: those of this machine
+// do not count for a card elsewhere.
 func TestWorkersOfTheCardsMachine(t *testing.T) {
 	for _, c := range []struct {
 		args string

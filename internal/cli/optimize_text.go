@@ -18,7 +18,7 @@ import (
 type planReport struct {
 	*plan.Plan
 	s    term.Screen
-	cpus int // of the machine with the card; 0 where that is not this one
+	cpus int // processors of the machine with the card; 0 if that is another machine
 }
 
 func (r planReport) text(w io.Writer) error {
@@ -86,7 +86,7 @@ func (r planReport) into() string {
 	return fmt.Sprintf("%s, %v", r.GPU, units.Bytes(r.Card.Total))
 }
 
-// takes is what a choice takes and which share of the card that is.
+// takes is the memory of a choice and its share of the card.
 func (r planReport) takes(c *plan.Choice) (size, share string) {
 	a := c.Estimate
 	limit := a.Setup.Limit
@@ -107,7 +107,7 @@ func (r planReport) speed(c *plan.Choice) string {
 	return fmt.Sprintf("%.2f%s", c.SamplesPerSecond/r.Current.SamplesPerSecond, r.s.Times())
 }
 
-// sideBySide is today's settings beside the recommended ones.
+// sideBySide shows the current settings next to the recommended ones.
 func (r planReport) sideBySide(b *strings.Builder) {
 	now, then := r.Current.Estimate.Setup.AsRecorded(), r.Recommended.Estimate.Setup.AsRecorded()
 	t := term.Table{Header: []string{"", "today", "recommended"}, Indent: 2}
@@ -132,7 +132,7 @@ func (r planReport) sideBySide(b *strings.Builder) {
 	r.table(b, t)
 }
 
-// listed is a row with one item a line, where its columns hold lists.
+// listed is a row whose columns hold lists, with one item per line.
 func listed(row []string) [][]string {
 	var out [][]string
 	for column, text := range row {

@@ -18,13 +18,12 @@ import (
 // today is the runs as they are, and where they were found.
 type today struct {
 	requests requests
-	limited  bool            // every one brings its own limit; not looked at where a card is named
-	project  *config.Project // whose files say so, or nil
+	limited  bool            // every setup has its own limit; ignored if a card is named
+	project  *config.Project // the project they were read from, or nil
 	example  bool            // nothing was found: this is the built-in one
 }
 
-// library is how the project's library does LoRA. A precision that a flag gives
-// stays as it is.
+// library is how the project's library makes LoRA adapters. A precision given by a flag stays as it is.
 func (t *today) library(s *setup.Setup) plan.Library {
 	if t.project == nil {
 		return plan.Library{}
@@ -36,8 +35,7 @@ func (t *today) library(s *setup.Setup) plan.Library {
 	return plan.Library{PEFT: a.PEFT, Weights: a.Weights, Precision: a.Precision}
 }
 
-// example is what is shown to whoever has nothing to show yet: a small GPT-2 as
-// tutorials train it.
+// example is shown if nothing else is found: a small GPT-2 as tutorials train it.
 func example() map[string]any {
 	return map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "accumulation": 16.0, "seq": 1024.0}
 }
@@ -45,8 +43,8 @@ func example() map[string]any {
 // exampleCard is for the example where there is no GPU.
 const exampleCard = "RTX-4090"
 
-// today reads the runs: from --setup, from flags, from the config files of the
-// folder, or the example. Flags lie over what files say.
+// today reads the runs from --setup, from flags, from the config files of the folder, or takes the
+// example. Flags override files.
 func (o *optimizeOptions) today(env Env) (*today, error) {
 	over, err := o.fields()
 	if err != nil {
@@ -75,8 +73,8 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 	return t, err
 }
 
-// todayOf is the runs of a file, which are read as they are planned. Where nobody
-// names a card, it is read first to see whether one is needed.
+// todayOf is the runs of a file, which are read as they are planned. If no card is named, the file is read
+// once before to see whether one is needed.
 func (o *optimizeOptions) todayOf(env Env, over map[string]any) (*today, error) {
 	if o.gpu != "" || o.gpuMemory != "" || o.auto {
 		rs, err := o.requestsOver(env, over)
@@ -103,8 +101,8 @@ func (o *optimizeOptions) todayOf(env Env, over map[string]any) (*today, error) 
 	return t, err
 }
 
-// found lays the flags over what the folder's files say, or over the example. A
-// model on the command line is a question of its own, unless files are named.
+// found applies the flags to what the folder's files say, or to the example. A model on the command line
+// is a separate run, unless files are named.
 func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[string]any, error) {
 	asked := len(o.paths) > 0 || o.flags.Changed("dir") || o.apply
 	if o.recorded == "" && over["model"] != nil && !asked && !o.completedBy(env, over) {
@@ -146,8 +144,8 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	return fields, nil
 }
 
-// spread puts the GPUs of all machines into the fields. More than one GPU
-// without a word on how is DistributedDataParallel.
+// spread puts the GPUs of all machines into the fields. Several GPUs without a kind mean
+// DistributedDataParallel.
 func (o *optimizeOptions) spread(over map[string]any) {
 	if o.nodes > 1 && !o.flags.Changed("gpus") {
 		setup.Put(over, "dist.world", 1.0)
@@ -174,8 +172,8 @@ func worldOf(fields map[string]any) int {
 type places struct {
 	cards []gpu.Card
 	taken uint64 // bytes of it that others hold
-	found string // how it was found, where nobody named it
-	here  bool   // it is in this machine, whose processors then count
+	found string // how it was found, if the user did not name it
+	here  bool   // it is in this machine, so that its processors count
 }
 
 // place is the cards that were named, or the first one of this machine.
@@ -204,8 +202,7 @@ func (o *optimizeOptions) place(ctx context.Context, env Env, t *today) (places,
 	return out, nil
 }
 
-// here is the first GPU of this machine that PyTorch would use, less what others
-// hold of it.
+// here is the first GPU of this machine that PyTorch would use, less the memory that other processes hold.
 func (o *optimizeOptions) here(ctx context.Context, env Env, t *today) (places, error) {
 	visible := env.machine(ctx).Visible()
 	if len(visible) > 0 {
@@ -227,7 +224,7 @@ func (o *optimizeOptions) here(ctx context.Context, env Env, t *today) (places, 
 	return places{}, errors.New("no GPU found here; name one with --gpu, or give --gpu-memory")
 }
 
-// limited says whether every setup brings its own limit, those that can be read.
+// limited reports whether every readable setup has its own limit.
 func limited(rs requests) bool {
 	for r, err := range rs {
 		if err == nil && r.err == nil && r.setup.Limit == 0 {

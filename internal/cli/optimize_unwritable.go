@@ -15,8 +15,8 @@ import (
 	"snug/internal/setup"
 )
 
-// writer knows what the files of a project can say. A plan counts on nothing else,
-// whether it is to be written or only shown: --apply writes what was shown.
+// writer knows which values a project's files can hold. A plan uses only those, whether it is written or
+// only shown, so that --apply writes what was shown.
 type writer struct {
 	project *config.Project
 
@@ -27,7 +27,7 @@ type writer struct {
 // refusal is why a setting cannot have a value that was asked for.
 type refusal struct{ setting, value, why string }
 
-// writer is that of the run's files; nil where there are none.
+// writer is that of the run's files; nil if there are none.
 func (t *today) writer() *writer {
 	if t.project == nil {
 		return nil
@@ -35,7 +35,7 @@ func (t *today) writer() *writer {
 	return &writer{project: t.project, refused: map[refusal]bool{}}
 }
 
-// writable tells whether the files have a place for a value.
+// writable reports whether the files have a key for a value.
 func (w *writer) writable(setting string, value any) bool {
 	_, err := w.project.Change(setup.Assign(setting, value))
 	if err == nil {
@@ -47,9 +47,8 @@ func (w *writer) writable(setting string, value any) bool {
 	return false
 }
 
-// refusals is what was left out of a plan, and why, those among the levers that
-// would make a run fit included. That a run which fits cannot be checkpointed or
-// shared out more thinly is no loss.
+// refusals lists what was left out of a plan and why, including the levers that would make a run fit. If
+// the run fits, checkpointing and thinner sharding are not missed and not listed.
 func (w *writer) refusals(p *plan.Plan) []string {
 	if w == nil {
 		return nil

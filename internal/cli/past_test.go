@@ -13,8 +13,8 @@ import (
 	"snug/internal/store"
 )
 
-// An estimate takes from a store what it can have at once: not from one that another
-// process has locked, and not what no measurement can have left.
+// An estimate uses from a store what it can get at once: nothing from one that another process has locked,
+// and no impossible measurements.
 func TestEstimateBesideStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.db")
 	estimate := func() (string, time.Duration) {
@@ -64,7 +64,7 @@ func TestEstimateBesideStore(t *testing.T) {
 	if got != without {
 		t.Errorf("with a locked store it says\n%swithout one\n%s", got, without)
 	}
-	if took > 4*time.Second { // whoever has something to keep waits for five
+	if took > 4*time.Second { // a writer waits for five
 		t.Errorf("it waited %v for the store", took)
 	}
 }

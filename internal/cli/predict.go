@@ -151,8 +151,8 @@ func readProgram(env Env, args []string) (*profile.Program, error) {
 	return profile.Fit(inputs)
 }
 
-// isProfile says whether a file is a memory.snug. A pipe is taken for none: what
-// was read of it is gone.
+// isProfile reports whether a file is a memory.snug. A pipe counts as none, because what is read from it
+// is gone.
 func isProfile(env Env, path string) bool {
 	f, err := env.find(path)
 	if err != nil {
@@ -163,7 +163,7 @@ func isProfile(env Env, path string) bool {
 	return profile.Is(head)
 }
 
-// readProfile reads a memory.snug. A single recording is a likely slip.
+// readProfile reads a memory.snug. A single recording is a likely mistake.
 func readProfile(env Env, path string) (*profile.Program, error) {
 	f, err := env.open(path)
 	if err != nil {

@@ -64,7 +64,7 @@ func newProfile(env Env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.SetInterspersed(false) // without -- too, the command's own flags are its own
+	f.SetInterspersed(false) // even without --, flags after the command belong to the command
 	f.StringArrayVar(&o.vary, "vary", nil, "small sizes to run, as `name=N,N`; may be repeated")
 	f.IntVar(&o.steps, "steps", record.DefaultSteps, "record `N` optimizer steps")
 	f.StringVarP(&o.out, "out", "o", "memory.snug", "`file` for the profile")
@@ -76,7 +76,7 @@ func newProfile(env Env) *cobra.Command {
 	f.StringVar(&o.setup, "setup", "", "`file` with a setup, to compare measured and estimated memory")
 	f.StringSliceVar(&o.configs, "config-path", nil, "config `files` that contain the varied sizes")
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "config" { // what the flag was called before it was called as elsewhere
+		if name == "config" { // the former name of the flag
 			name = "config-path"
 		}
 		return pflag.NormalizedName(name)
@@ -86,7 +86,7 @@ func newProfile(env Env) *cobra.Command {
 	return cmd
 }
 
-// runProfile is the command: record what the flags ask for, and print what came of it.
+// runProfile is the command: it records what the flags ask for and prints the result.
 func runProfile(ctx context.Context, env Env, o profileOptions, args []string) error {
 	if err := o.check(args); err != nil {
 		return err

@@ -24,7 +24,7 @@ import (
 	"snug/internal/store"
 )
 
-// standIn leaves in the probe's folder what the probe would, from a real recording.
+// standIn writes what the probe would write into its folder, from a real recording.
 const standIn = `
 cp "$RECORDED/$1.pickle" "$SNUG_RUN/7.pickle"
 cat > "$SNUG_RUN/7.jsonl" <<END
@@ -39,9 +39,9 @@ cat > "$SNUG_RUN/7.jsonl" <<END
 END
 `
 
-// Kill snug profile at whatever it does outside of itself, or have that fail: the
-// user's files are the old ones or the new ones, what was measured before is still
-// known, and after the next start nothing is left of it anywhere.
+// Kill snug profile at any of its system calls, or make the call fail. The user's files must be the old
+// ones or the new ones, earlier measurements must be kept, and after the next start nothing may be left
+// behind.
 func TestProfileCrash(t *testing.T) {
 	if !crash.Supported() {
 		t.Skip("programs cannot be traced here")
@@ -109,7 +109,7 @@ func newCrashing(t *testing.T) *crashing {
 	return x
 }
 
-// run has a fault in one run of snug profile, and looks at what is left of that.
+// run injects a fault into one run of snug profile, and checks what it leaves behind.
 func (x *crashing) run(f crash.Fault) crash.Result {
 	dir, err := os.MkdirTemp("", "crashing")
 	if err != nil {
@@ -199,7 +199,7 @@ func (p place) left(r crash.Result) error {
 	return p.remembered()
 }
 
-// remembered wants the run that was known before, and of the new ones both or none.
+// remembered checks that the earlier run is stored, and of the new ones both or none.
 func (p place) remembered() error {
 	s, err := store.Read(p.at("data", "m.db"), time.Second)
 	if err != nil {
@@ -213,8 +213,7 @@ func (p place) remembered() error {
 	return err
 }
 
-// nextStart starts snug once more, after which there are the user's files and nothing
-// else.
+// nextStart starts snug once more; after that only the user's files may exist.
 func (p place) nextStart() error {
 	works, _ := filepath.Glob(p.at("tmp", "snug-profile-*"))
 	for _, w := range works { // nobody is still making or removing it

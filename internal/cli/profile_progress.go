@@ -10,8 +10,7 @@ import (
 	"snug/internal/units"
 )
 
-// progress tells the user of runs while they happen. Steps are counted where the
-// command's own output does not show.
+// progress reports runs while they happen. Steps are counted if the command's own output is not shown.
 func progress(env Env, steps int, quiet bool) record.Events {
 	e := record.Events{
 		Say: env.say,

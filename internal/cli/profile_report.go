@@ -133,8 +133,7 @@ func comparisonTable(figures []record.Figure) term.Table {
 	return t
 }
 
-// offBy is how far off an estimate is, in per cent. What rounds to nothing has no
-// sign of its own.
+// offBy is how far off an estimate is, in per cent. What rounds to zero has no sign.
 func offBy(estimated, measured uint64) string {
 	text := fmt.Sprintf("%+.2f %%", (float64(estimated)/float64(measured)-1)*100)
 	if text == "-0.00 %" {
@@ -143,7 +142,7 @@ func offBy(estimated, measured uint64) string {
 	return text
 }
 
-// conclusion is what has come of it, and what to do next.
+// conclusion is the outcome, and what to do next.
 func (r profileReport) conclusion(width int) []string {
 	text := ""
 	switch {
@@ -158,7 +157,7 @@ func (r profileReport) conclusion(width int) []string {
 	return wrap(strings.Fields(text), " ", width)
 }
 
-// next is what the profile answers: commands to copy, each in a line.
+// next lists commands that use the profile, one per line.
 func (r profileReport) next() []string {
 	at, card := r.Program.Recorded()[0], "CARD"
 	for name := range at {

@@ -11,8 +11,8 @@ import (
 	"snug/internal/setup"
 )
 
-// readReference reads the one setup of --setup, before anything runs: a mistake in it
-// would otherwise show afterwards. Without --setup there is nothing to compare with.
+// readReference reads the one setup of --setup before anything runs, so that a mistake in it is reported
+// first. Without --setup there is nothing to compare with.
 func readReference(env Env, file string, at profile.Point) (*record.Reference, error) {
 	if file == "" {
 		return nil, nil

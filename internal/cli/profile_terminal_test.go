@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// console is a shell at a terminal, as a person has it.
+// console is a shell at a terminal, as a user has it.
 type console struct {
 	t      *testing.T
 	master *os.File
@@ -101,7 +101,7 @@ func (c *console) types(keys string) {
 	}
 }
 
-// sees waits for a text behind all that was waited for before.
+// sees waits for a text after everything that was waited for before.
 func (c *console) sees(text string) {
 	c.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -120,8 +120,8 @@ func (c *console) sees(text string) {
 	c.t.Fatalf("%q never came; this did:\n%s", text, c.shown.String())
 }
 
-// runs types a command line. What it prints is told from the line itself, which the
-// terminal shows too, by writing e_nd for end there.
+// runs types a command line. The terminal echoes the line, so it has e_nd instead of end, which
+// distinguishes it from the output.
 func (c *console) runs(line string) { c.types(strings.ReplaceAll(line, "e_nd", "e''nd") + "\n") }
 
 // Keys.
@@ -162,8 +162,8 @@ func needTimeout(t *testing.T, script string) {
 	}
 }
 
-// Ctrl-C and Ctrl-\ end the run, be the terminal the command's or not and whatever it
-// makes of them; the terminal is set as before.
+// Ctrl-C and Ctrl-\ end the run, whether or not the command has the terminal and whatever it does with the
+// signals. The settings of the terminal are restored.
 func TestTerminalKeysEnd(t *testing.T) {
 	const (
 		ask   = "stty -echo </dev/tty; "
@@ -221,7 +221,7 @@ func TestTerminalPause(t *testing.T) {
 	}
 }
 
-// In the background there is no terminal to lend; that is said, and fg brings it.
+// In the background there is no terminal to lend. The user is told, and fg provides it.
 func TestTerminalInBackground(t *testing.T) {
 	c := newConsole(t, "read x; echo got-$x; exit 7")
 	c.runs("snug profile -- sh train.sh &")
@@ -232,7 +232,7 @@ func TestTerminalInBackground(t *testing.T) {
 	c.sees("end 7")
 }
 
-// Without a terminal a command learns so at once.
+// Without a terminal a command gets an error at once.
 func TestTerminalMissing(t *testing.T) {
 	c := newConsole(t, "read x </dev/tty; echo read-$?; exit 7")
 	c.runs("setsid -w snug profile -- sh train.sh </dev/null; echo e_nd $?")

@@ -91,8 +91,7 @@ func (p projectFiles) Inside(name string) bool {
 	return files.Inside(p.folder, filepath.FromSlash(name))
 }
 
-// maxListed is how many entries of a folder are looked at: of a folder of ten
-// million the list alone takes gigabytes.
+// maxListed is how many entries of a folder are read: the list of ten million alone takes gigabytes.
 const maxListed = 200_000
 
 // ReadDir lists a folder of the project.
@@ -100,8 +99,8 @@ func (p projectFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	return files.ReadDir(p.at(name), maxListed)
 }
 
-// bindingsTable is what was found, one line a place. Where the screen is narrow
-// the keys are left out: the line says where to look.
+// bindingsTable lists what was found, one place per line. On a narrow screen the keys are left out: the
+// line says where to look.
 func bindingsTable(p *config.Project, screen term.Screen) []string {
 	t := term.Table{Header: []string{"setting", "value", "where", "key"}}
 	last := ""
@@ -137,7 +136,7 @@ func valueText(b projects.Binding) string {
 			return short(text)
 		}
 		if len(v) > widestValue {
-			return "..." + v[len(v)-widestValue+3:] // a model is told by the end of its name
+			return "..." + v[len(v)-widestValue+3:] // the end of a model's name says most
 		}
 		return v
 	default:

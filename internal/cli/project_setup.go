@@ -12,8 +12,8 @@ import (
 	"snug/internal/setup"
 )
 
-// requestsIn reads the setups from --setup or from flags; where neither says
-// which model, the config files of the folder do. Flags lie over what files say.
+// requestsIn reads the setups from --setup or from flags. If neither names a model, the config files of
+// the folder do. Flags override files.
 func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	over, err := f.fields()
 	if err != nil {
@@ -51,27 +51,27 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	return f.requestsOver(env, fields)
 }
 
-// unusable is what is said where a configuration is there and cannot be used.
+// unusable is the error for a configuration that exists but cannot be used.
 func unusable(why string) error {
 	return fmt.Errorf("no training config could be read here: %s; or describe the run with --model, --config or --setup", why)
 }
 
-// transformersOf is the version that a flag names, "" where none does.
+// transformersOf is the version that a flag gives, or "".
 func transformersOf(over map[string]any) string {
 	versions, _ := over["versions"].(map[string]any)
 	text, _ := versions["transformers"].(string)
 	return text
 }
 
-// spend takes the version of transformers out of what a project's files and flags say:
-// it chose the defaults of their settings, and tells nothing of the run beside those.
+// spend removes the version of transformers from what files and flags say: it chose the defaults of their
+// settings and has no other effect on the run.
 func spend(fields map[string]any) {
 	if versions, _ := fields["versions"].(map[string]any); versions != nil {
 		delete(versions, "transformers")
 	}
 }
 
-// gpus is how many a flag names, 0 where none does.
+// gpus is how many a flag names, 0 if none does.
 func (f *setupFlags) gpus() int {
 	if !f.flags.Changed("gpus") {
 		return 0
@@ -80,9 +80,8 @@ func (f *setupFlags) gpus() int {
 	return max(n, 0)
 }
 
-// completedBy tells whether the flags add just what the files of the folder do
-// not say, the model: otherwise a model on the command line is a question of its
-// own. A profile is one too, as it knows how it was run.
+// completedBy reports whether the flags add only what the folder's files lack, the model. Otherwise a
+// model on the command line is a separate run. So is a profile, which knows how it was run.
 func (f *projectFlags) completedBy(env Env, over map[string]any) bool {
 	model, _ := over["model"].(map[string]any)
 	if model["name"] == nil && model["config"] == nil && model["profile"] == nil {
@@ -95,8 +94,7 @@ func (f *projectFlags) completedBy(env Env, over map[string]any) bool {
 	return err == nil && project.Fields()["model"] == nil
 }
 
-// lacks is whether a field that the files do not say is not said by a flag
-// either.
+// lacks reports whether neither the files nor a flag give a field.
 func (f *setupFlags) lacks(fields map[string]any, field string) bool {
 	if field == "batch" && f.anyBatch || field == "dist.world" && f.gpus() > 0 {
 		return false
@@ -113,7 +111,7 @@ func (f *setupFlags) lacks(fields map[string]any, field string) bool {
 	return in[inner] == nil
 }
 
-// lacking is that neither files nor flags say what has to be known.
+// lacking means that neither files nor flags give what is required.
 type lacking struct{ meaning.Missing }
 
 func (l lacking) Error() string { return l.Setting + ": " + l.Say }

@@ -15,9 +15,8 @@ import (
 // profileFile is where a project's profile is by custom.
 const profileFile = "memory" + profileExt
 
-// modelled is what a project's files say, with the profile beside them for a
-// model where they name none, as they cannot where it is code of one's own. A
-// profile that snug.yaml names is seen from the project's folder.
+// modelled is what a project's files say. If they name no model, as for a user's own code, the profile
+// next to them is the model. A profile named in snug.yaml is relative to the project's folder.
 func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
 	m, _ := fields["model"].(map[string]any)
 	if name, _ := m["profile"].(string); name != "" && !filepath.IsAbs(name) {
@@ -34,9 +33,8 @@ func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
 	return fields
 }
 
-// refuseUnrecordedSizes refuses a size on the command line that a profile does not
-// tell. A config file says what the training needs; a flag asks about that very size,
-// and there is no answer.
+// refuseUnrecordedSizes refuses a size on the command line that the profile does not contain. A config
+// file says what training needs, but a flag asks about that size, and there is no answer.
 func (f *setupFlags) refuseUnrecordedSizes(s *setup.Setup) error {
 	for x, flag := range settingFlags() {
 		if f.flags.Changed(flag.Name) && x.Has(setup.Size) && slices.Contains(s.Unverified, x.Name) {

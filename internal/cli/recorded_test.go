@@ -11,15 +11,15 @@ import (
 	"snug/internal/setup"
 )
 
-// silent is a profile of recordings of which nobody told anything.
+// silent is a profile of recordings without any facts.
 type silent struct{}
 
 func (silent) Recorded() setup.Recorded {
 	return setup.Recorded{Torch: "2.11", Names: []string{"batch"}, Sizes: []map[string]int64{{"batch": 2}, {"batch": 3}}}
 }
 
-// TestFlagsBesideProfiles wants every flag that a recorded run cannot use refused
-// or noted: none is passed over in silence.
+// TestFlagsBesideProfiles checks that every flag that a recorded run cannot use is refused or noted: none
+// is silently ignored.
 func TestFlagsBesideProfiles(t *testing.T) {
 	used := []string{"batch", "accumulation", "dist", "gpus", "bucket-view", "allocator", "limit"}
 	values := map[string]string{

@@ -159,7 +159,7 @@ func readSnapshot(env Env, path string) (*snapshot.Recording, error) {
 	return rec, nil
 }
 
-// checkConf wants options that the recording's PyTorch has, or the one of --torch.
+// checkConf requires options that the recording's PyTorch has, or the one of --torch.
 func (o *replayOptions) checkConf(rec *snapshot.Recording) error {
 	version, err := replay.Version(rec, o.torch)
 	if err != nil || !o.confSet {

@@ -11,8 +11,7 @@ import (
 	"snug/internal/units"
 )
 
-// comparison writes what each setting would have given, best first, and the
-// line that brings the best one about.
+// comparison lists what each setting would have given, best first, and the line that sets the best one.
 func (r *replayReport) comparison(b *strings.Builder, s term.Screen) {
 	if len(r.outcomes) == 0 {
 		return
@@ -59,7 +58,7 @@ func difference(got, was uint64, s term.Screen) string {
 	return text
 }
 
-// advice is the line to export, where a setting is better than what there was.
+// advice is the line to export, if a setting is better than the recorded one.
 func (r *replayReport) advice() string {
 	best := r.outcomes[0]
 	worse := r.result.OOM != nil && best.Fits() || best.PeakReserved < r.result.PeakReserved

@@ -85,7 +85,7 @@ func (r *replayReport) figures(b *strings.Builder, s term.Screen) {
 	fmt.Fprintf(b, "  %-15s %s\n", "replay", r.verdict(s))
 }
 
-// when describes an event, without the time where there is no room for it.
+// when describes an event, without the time if there is no space for it.
 func (r *replayReport) when(event, room int) string {
 	m := replay.MomentOf(r.rec, r.device, event)
 	if m.Event < 0 {

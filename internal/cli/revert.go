@@ -76,8 +76,8 @@ func runRevert(env Env, o revertOptions) error {
 	return printReverted(env.Stdout, env.screen(), back)
 }
 
-// listChanges shows the changes that can be taken back, and names a journal that
-// is not this folder's.
+// listChanges shows the changes that can be reverted, and reports a journal that belongs to another
+// folder.
 func listChanges(env Env, store *change.Store, asJSON bool) error {
 	entries, err := store.List()
 	if err != nil {

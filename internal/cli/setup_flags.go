@@ -14,8 +14,8 @@ import (
 	"snug/internal/setup"
 )
 
-// setupFlags are the flags of the commands that take a setup: a file, a flag for
-// each field, and the card. A flag beside a file overrides the file's field.
+// setupFlags are the flags of the commands that take a setup: a file, a flag for each field, and the card.
+// Flags override the file's fields.
 type setupFlags struct {
 	file      string
 	gpu       string
@@ -23,12 +23,12 @@ type setupFlags struct {
 	model     string
 	config    string
 	flags     *pflag.FlagSet
-	anyBatch  bool // the command looks for a batch, so that none need be given
+	anyBatch  bool // the command searches for a batch, so that none is required
 
 	guessed bool     // the setup's loop is what files show
 	from    string   // the files that the setup was found in, in words
-	project origin   // and what they say; zero where there are none
-	doubts  []string // and what of them no figure shows
+	project origin   // what they say; zero if there are none
+	doubts  []string // what they say that no figure includes
 }
 
 func (f *setupFlags) add(cmd *cobra.Command) {
@@ -81,8 +81,8 @@ func (f *setupFlags) fields() (map[string]any, error) {
 	return out, nil
 }
 
-// card is the GPU that was named, or one of the memory that was given; without
-// either, the reference without a size.
+// card is the GPU that was named, or one with the memory that was given; without either, the reference
+// card without a size.
 func (f *setupFlags) card() (gpu.Card, error) {
 	card := gpu.Reference
 	card.Total = 0

@@ -12,33 +12,32 @@ import (
 	"snug/internal/setup"
 )
 
-// A setup comes from flags, from a file, or from both. What is wrong with a field
-// is said about the flag where that gave it, and else about the field, with the
-// place in the file that it stands in.
+// A setup comes from flags, from a file, or from both. An error about a field names the flag if that set
+// it, and otherwise the field with its place in the file.
 
 // origin is where the fields of one setup were read.
 type origin struct {
 	flags map[string]string // the fields that flags gave, with their flags
-	under map[string]any    // what a file said before flags were laid over it; nil where there is none
+	under map[string]any    // the fields of a file before flags were applied; nil if there is no file
 	place string            // of the whole setup: file, or file:line
 	lines map[string]string
-	spell func(field string, value any) string // how files would say it; nil where there are none
+	spell func(field string, value any) string // how files would write it; nil if there are none
 }
 
-// modelFlags are the flags of a model, which have more to them than one field.
+// modelFlags are the flags of a model, which set more than one field.
 var modelFlags = map[string]string{"model": "model", "model.name": "model", "model.profile": "model", "model.config": "config"}
 
-// questionFlags are the flags that ask something of a run, whatever describes it.
+// questionFlags are the flags that ask about a run and do not describe it.
 var questionFlags = map[string]string{
 	"lock": "lock", "allow": "allow", "goal": "goal", "margin": "margin", "target": "target-effective-batch", "at": "at",
 }
 
-// flagOf is the flag that gives a field, "" where there is none.
+// flagOf is the flag that sets a field, or "".
 func flagOf(field string) string {
 	return cmp.Or(setup.FlagOf(field), modelFlags[field])
 }
 
-// flagSaying is what gives a field a value on the command line, "" where no flag does.
+// flagSaying is the flag and value that set a field on the command line, or "".
 func flagSaying(field, value string) string {
 	for x, flag := range settingFlags() {
 		if x.Name == field && flag.Means != nil && fmt.Sprint(flag.Means) == value {
@@ -51,9 +50,8 @@ func flagSaying(field, value string) string {
 	return ""
 }
 
-// name is what the user calls a field. One that is missing altogether is asked
-// for as a flag where nothing but flags was given, or where they made the object
-// that it belongs into.
+// name is what the user calls a field. A missing field is called by its flag if only flags were given, or
+// if flags made the object that it belongs to.
 func (o origin) name(field string) string {
 	field, value, assigned := strings.Cut(field, "=")
 	if assigned {
@@ -70,8 +68,8 @@ func (o origin) name(field string) string {
 	return field
 }
 
-// assigned is how the user gives a field a value: in the file that the run is from
-// where that has a key for it, and no flag stands over it.
+// assigned is how the user sets a field: in the file of the run if it has a key for it and no flag
+// overrides it.
 func (o origin) assigned(field, value string) string {
 	if o.spell != nil && o.flags[field] == "" {
 		if text := o.spell(field, value); text != "" {
@@ -93,8 +91,8 @@ func (o origin) text(err error) string {
 	return oneLine(err.Error())
 }
 
-// located is the text with the place in a file that it is about. What begins
-// with a flag is about no file.
+// located is the text with the place in a file that it refers to. A text that begins with a flag refers to
+// no file.
 func (o origin) located(err error) string {
 	text, place := o.text(err), o.place
 	var field *setup.FieldError
@@ -129,7 +127,7 @@ func (f *setupFlags) given() map[string]string {
 	return out
 }
 
-// fromProject is the origin of fields that the config files of a folder gave.
+// fromProject is the origin of fields that were read from the config files of a folder.
 func fromProject(p *config.Project) origin {
 	file, _ := p.Main()
 	o := origin{under: p.Fields(), place: file, lines: map[string]string{}, spell: p.Spell}

@@ -15,7 +15,7 @@ import (
 	"snug/internal/setup"
 )
 
-// request is one setup that was asked about, or why it cannot be.
+// request is one setup to answer, or the error that prevents it.
 type request struct {
 	id    string
 	from  origin
@@ -23,12 +23,11 @@ type request struct {
 	err   error
 }
 
-// requests are those that were asked about, one after the other. An error is the last:
-// what could not be read further.
+// requests are the setups to answer, in order. An error is the last: the rest could not be read.
 type requests = iter.Seq2[request, error]
 
-// requestsOver lays fields over those of the file, or makes a setup of them
-// alone. A file may hold more than the memory does, so it is read as it is answered.
+// requestsOver applies fields to those of the file, or makes a setup of them alone. A file may be larger
+// than memory, so it is read while it is answered.
 func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error) {
 	if f.file == "" {
 		if over["model"] == nil {
@@ -57,8 +56,8 @@ func (f *setupFlags) source(env Env) setup.Source {
 	return setup.Source{Open: env.opener(f.model, f.config, lengths), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}, Guessed: f.guessed}
 }
 
-// requestsFrom reads those of a file. An error is for one that begins with nothing
-// that could be a setup.
+// requestsFrom reads the setups of a file. It returns an error if the file does not begin with anything
+// like a setup.
 func (f *setupFlags) requestsFrom(env Env, in io.Reader, over map[string]any) (requests, error) {
 	read, from := setup.NewReader(in), f.source(env)
 	first, err := read.Next()
@@ -82,7 +81,7 @@ func (f *setupFlags) requestsFrom(env Env, in io.Reader, over map[string]any) (r
 	}, nil
 }
 
-// closing closes a file when all that is wanted of it is read.
+// closing closes a file once it has been read.
 func closing(rs requests, in io.Closer) requests {
 	return func(yield func(request, error) bool) {
 		defer in.Close()
@@ -90,8 +89,8 @@ func closing(rs requests, in io.Closer) requests {
 	}
 }
 
-// begin reads the first n requests, or as many as there are. The requests that it
-// returns are all of them, those included.
+// begin reads the first n requests, or as many as there are. The requests that it returns are all of them,
+// including those.
 func begin(rs requests, n int) ([]request, requests, error) {
 	next, stop := iter.Pull2(rs)
 	var first []request
@@ -118,7 +117,7 @@ func begin(rs requests, n int) ([]request, requests, error) {
 	}, nil
 }
 
-// requestOf is one setup of a file, with what the flags say over it.
+// requestOf is one setup of a file, with the flags applied.
 func (f *setupFlags) requestOf(raw setup.Raw, over map[string]any, from setup.Source) request {
 	if raw.Err != nil { // which says where
 		return request{err: fmt.Errorf("%s:%w", f.file, raw.Err)}
@@ -155,8 +154,8 @@ func all(rs requests, err error) ([]request, error) {
 	return out, nil
 }
 
-// fromHere makes the path of a model that flags name one from here: beside a file
-// of setups it would be seen from that file's folder.
+// fromHere makes the path of a model given by flags relative to this folder; otherwise it would be
+// relative to the folder of the setups' file.
 func fromHere(over map[string]any) map[string]any {
 	model, _ := over["model"].(map[string]any)
 	for key, v := range model {
@@ -188,8 +187,8 @@ func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
 	return request{id: id, setup: s, err: err}
 }
 
-// withoutLiger does as Liger does with a model it has no kernels for, where a file
-// turns it on for whatever is trained: it leaves the model as it is.
+// withoutLiger removes Liger if it has no kernels for the model. A file may turn it on for whatever is
+// trained, and Liger then leaves the model as it is.
 func (f *setupFlags) withoutLiger(s *setup.Setup) {
 	asked := f.flags.Changed("liger") || f.flags.Changed("loss")
 	on := len(s.Liger) > 0 || s.Loss == setup.LigerLoss
@@ -200,7 +199,7 @@ func (f *setupFlags) withoutLiger(s *setup.Setup) {
 	f.doubts = append(f.doubts, fmt.Sprintf("%s: Liger has no kernels for %s and does not change it, so none are counted", f.project.place, s.Model.Title()))
 }
 
-// lay puts the fields of over on top of those of a file.
+// lay overrides the fields of a file with those of over.
 func lay(over, fields map[string]any) map[string]any {
 	for k, v := range over {
 		if in, ok := v.(map[string]any); ok {

@@ -8,14 +8,13 @@ import (
 	"slices"
 )
 
-// maxSpooled is how much of a file may be read before it is known what to do with
-// it: half a million setups.
+// maxSpooled is how much of a file may be read before it is known how to answer it: half a million setups.
 const maxSpooled = 64 << 20
 
 var errSpooled = errors.New("too many setups with a limit of their own; name the card with --gpu or --gpu-memory, or split the file")
 
-// spool is a file that can be read from its beginning a second time, also where it is
-// a pipe: it keeps what was read the first time, and lets go of it when it is read again.
+// spool is a file that can be read a second time from its beginning, even if it is a pipe. It keeps what
+// was read the first time, and releases it during the second.
 type spool struct {
 	in     io.Reader
 	err    error    // what in ended with

@@ -14,8 +14,8 @@ import (
 	"snug/internal/spelling"
 )
 
-// noSuchCommand is how a command with others under it checks its arguments:
-// whatever is left is a command that does not exist.
+// noSuchCommand checks the arguments of a command that has subcommands: whatever is left is a command that
+// does not exist.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -29,7 +29,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q%s", args[0], spelling.Hint(args[0], names, "see "+cmd.CommandPath()+" --help"))
 }
 
-// flagError makes one line of a flag that does not exist or has a bad value.
+// flagError returns a one-line error for a flag that does not exist or has a bad value.
 func flagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	name, unknown := strings.CutPrefix(text, "unknown flag: --")
@@ -59,7 +59,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("unknown flag --%s; see %s --help", name, cmd.CommandPath())
 }
 
-// commandsWith are the other commands that have a flag of this name.
+// commandsWith returns the other commands that have a flag of this name.
 func commandsWith(cmd *cobra.Command, name string) []string {
 	var out []string
 	for _, c := range cmd.Root().Commands() {

@@ -15,9 +15,8 @@ import (
 // maxSizes bounds the number of runs.
 const maxSizes = 16
 
-// varied is the sizes that --vary asks for: the first value of each quantity together,
-// then every other value with the rest at their first. Without --vary it is the
-// command as it is, a size of no quantities.
+// varied is the sizes of --vary: the first value of each quantity together, then every other value with
+// the rest at their first. Without --vary it is the command as it is, one size without quantities.
 func varied(vary []string) ([]profile.Point, error) {
 	first := profile.Point{}
 	var others []profile.Point
@@ -68,8 +67,8 @@ func parseVary(text string) ([]profile.Point, error) {
 	return out, nil
 }
 
-// checkName refuses another word for a setting: what is recorded as bs, only snug
-// predict could be asked for.
+// checkName refuses another name for a setting: a profile recorded with bs could be used only by snug
+// predict.
 func checkName(text string) error {
 	name, values, _ := strings.Cut(text, "=")
 	if own := record.SettingName(name); own != name {
@@ -78,7 +77,7 @@ func checkName(text string) error {
 	return nil
 }
 
-// checkTwoSizes refuses what would be run at one size only: no profile comes of it.
+// checkTwoSizes refuses --vary with a single size: a profile needs two.
 func checkTwoSizes(vary []string, sizes []profile.Point) error {
 	if len(vary) == 0 || len(sizes) > 1 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Build is which snug this is. What its build did not note is empty.
+// Build identifies this build of snug. Fields that the build did not record are empty.
 type Build struct {
 	Version  string `json:"version"`            // the release, such as v1.2.0
 	Revision string `json:"revision,omitempty"` // the commit that it was built from
@@ -20,8 +20,8 @@ type Build struct {
 	Platform string `json:"platform,omitempty"` // operating system and architecture
 }
 
-// BuildOf is what the program's own file says about its build. The version is that of
-// its module where it was installed by one; otherwise the one given, of the source.
+// BuildOf reads the build from the program's own file. The version is that of its module if it was
+// installed as one; otherwise the given version of the source.
 func BuildOf(source string, info *debug.BuildInfo) Build {
 	b := Build{Version: source}
 	if info == nil {

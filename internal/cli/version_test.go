@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBuild wants a snug to know which one it is, however it was built.
+// TestBuild checks that snug knows its version, however it was built.
 func TestBuild(t *testing.T) {
 	set := func(of ...string) (out []debug.BuildSetting) {
 		for i := 0; i < len(of); i += 2 {

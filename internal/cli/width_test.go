@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestOutputFits wants what commands print to fit 80 columns, with long names,
-// many options and figures beyond any card, with Unicode and without.
+// TestOutputFits checks that the output of commands fits 80 columns, with long names, many options and
+// figures beyond any card, with Unicode and without.
 func TestOutputFits(t *testing.T) {
 	lora := "--lora-rank 64 --lora-targets q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj --lora-dropout 0.05"
 	options := "--allocator expandable_segments:True,max_split_size_mb:128,garbage_collection_threshold:0.8"
@@ -46,8 +46,8 @@ func TestOutputFits(t *testing.T) {
 	}
 }
 
-// fitsColumns runs a command and looks at each line. What is to be put into a
-// shell is never broken.
+// fitsColumns runs a command and checks the width of each line. Lines to be copied into a shell are never
+// broken.
 func fitsColumns(t *testing.T, lang, command string) {
 	t.Helper()
 	var out, said strings.Builder

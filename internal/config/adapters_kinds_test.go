@@ -34,7 +34,7 @@ func fixtures(t *testing.T) map[string]*fixture {
 	return out
 }
 
-// TestEveryAdapterHasAFixture wants each system to bind something in one.
+// TestEveryAdapterHasAFixture checks that each system binds something in a fixture.
 func TestEveryAdapterHasAFixture(t *testing.T) {
 	seen := map[string]bool{}
 	for name, c := range fixtures(t) {
@@ -53,8 +53,8 @@ func TestEveryAdapterHasAFixture(t *testing.T) {
 	}
 }
 
-// TestWindowsLineEndings wants every fixture changed to the same lines when its
-// files come from Windows. Scripts are left as they are: bash reads none that do.
+// TestWindowsLineEndings checks that every fixture changes in the same way with Windows line endings.
+// Scripts are left as they are: bash cannot read such scripts.
 func TestWindowsLineEndings(t *testing.T) {
 	for name, c := range fixtures(t) {
 		t.Run(name, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"testing/fstest"
 )
 
-// trainingScript is a script of some 2,000 lines around transformers' Trainer, as
-// they grow in a project: options, a model of one's own, data, helpers.
+// trainingScript is a script of some 2,000 lines around transformers' Trainer, as in a grown project:
+// options, its own model, data, helpers.
 func trainingScript() string {
 	var b strings.Builder
 	b.WriteString("import argparse\nimport torch\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n\nBATCH_SIZE = 8\n")
@@ -51,8 +51,7 @@ func launchScript() string {
 		repeated("  --flag_%d $VAR_%d \\\n", 70) + "  --max_seq_length 128\n"
 }
 
-// BenchmarkRead reads a project as an estimate does: what its files say, what is
-// missing, and what is in doubt.
+// BenchmarkRead reads a project as an estimate does: its settings, what is missing, and its warnings.
 func BenchmarkRead(b *testing.B) {
 	for _, c := range []struct{ name, file, text string }{
 		{"2000 lines of Python", "train.py", trainingScript()},

@@ -15,8 +15,8 @@ import (
 // unquoted matches a word that a shell takes literally.
 var unquoted = pattern.New(`^[A-Za-z0-9_./:+,=@%^-]+$`)
 
-// readsConfig makes every setting of a line count: flags alone may belong to any program, those of a
-// command that reads a config belong to training.
+// readsConfig makes every setting of a command line count: flags alone may belong to any program, but
+// those of a command that reads a config belong to training.
 const readsConfig = " --config command.sh"
 
 // CommandSettings returns the settings in the words of a command, such as --batch-size 8 or

@@ -19,8 +19,8 @@ import (
 // Project is a folder with the configuration of a training run.
 type Project struct{ *meaning.Run }
 
-// Open finds the settings of a project: in the files that are named, or else in
-// whatever its folder holds. A snug.yaml there has the first word.
+// Open finds the settings of a project: in the files that are named, or else in whatever its folder
+// contains. A snug.yaml there takes precedence.
 func Open(files projects.Files, root string, names ...string) (*Project, error) {
 	found, err := projects.Find(files, root, names...)
 	if err != nil {

@@ -174,7 +174,7 @@ func signs(a *systems.System) string {
 	return strings.Join(out, "; ")
 }
 
-// TestTables checks that the tables say what they may say.
+// TestTables checks that the tables are valid.
 func TestTables(t *testing.T) {
 	known := append(systems.SettingNames(), "lora", "lora.linear", "autocast", "kernels", "plugins", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "chunks", "lora.mlp", "lora.output", "uncounted", "quantized", "quant_method", "refused", "noted", "link", "nodes", "image",
 		"allocator", "target_seq", "eval.batch", "eval.when", "shape.n_layer", "shape.n_head", "shape.n_embd", "shape.dropout", "shape.bias", "shape.dataset")
@@ -203,7 +203,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// checkWords wants every meaning to be one that a setup knows.
+// checkWords checks that a setup has every meaning.
 func checkWords(t *testing.T, where string, k systems.Key) {
 	t.Helper()
 	allowed := map[string][]string{

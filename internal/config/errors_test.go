@@ -13,7 +13,7 @@ import (
 	"snug/internal/config/configtest"
 )
 
-// TestOpenErrors wants one clear line for what cannot be read.
+// TestOpenErrors checks that there is one clear line for what cannot be read.
 func TestOpenErrors(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -66,8 +66,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestOthersDoNotMatter names a file that is fine, beside others that are not. A
-// stage of its own is another matter.
+// TestOthersDoNotMatter names a valid file next to invalid ones. A stage that belongs to the file does
+// matter.
 func TestOthersDoNotMatter(t *testing.T) {
 	of := map[string]string{"a.yaml": "batch_size: 2\n", "b.yaml": "batch_size: [1]\n", "c.yaml": "batch_size: 1\nbatch_size: 2\n", "d.yaml": "x: [\n"}
 	if _, err := Open(files(of), ".", "a.yaml"); err != nil {
@@ -88,7 +88,7 @@ func files(of map[string]string) fstest.MapFS {
 	return out
 }
 
-// TestChangeErrors wants what cannot be changed to be refused as a whole.
+// TestChangeErrors checks that a change that is partly impossible is refused as a whole.
 func TestChangeErrors(t *testing.T) {
 	hfJSON := `{"per_device_train_batch_size": 4, "gradient_accumulation_steps": 4, "deepspeed": "ds.json"}`
 	for _, c := range []struct {
@@ -98,8 +98,8 @@ func TestChangeErrors(t *testing.T) {
 		want  string
 	}{
 		{"no such setting", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"batches": 1}, `setting "batches" is not known; did you mean batch?`},
-		{"zero", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"batch": 0}, "batch is 0; it must be a whole number from 1 on"},
-		{"no key", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"checkpointing": true}, "no file says checkpointing; bind it in snug.yaml"},
+		{"zero", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"batch": 0}, "batch is 0; it must be a whole number, at least 1"},
+		{"no key", map[string]string{"a.yaml": "batch_size: 2\n"}, map[string]any{"checkpointing": true}, "no file sets checkpointing; bind it in snug.yaml"},
 		{"no word", map[string]string{"a.yaml": "base_model: x\nmicro_batch_size: 1\nbf16: auto\n"}, map[string]any{"precision": "fp16"}, "a.yaml (Axolotl) has no key for precision fp16"},
 		{"totals disagree", map[string]string{"a.json": hfJSON, "ds.json": `{"train_micro_batch_size_per_gpu": 4, "train_batch_size": 30}`},
 			map[string]any{"batch": 2}, "ds.json:1: train_batch_size is 30, which is not a multiple of batch times accumulation (16); make them agree first"},
@@ -123,8 +123,8 @@ func TestChangeErrors(t *testing.T) {
 	}
 }
 
-// TestAliases wants a value that another key takes by an alias to change for
-// both, unless that is a setting of its own.
+// TestAliases checks that a value that another key takes through an alias changes for both, unless the
+// other is a setting too.
 func TestAliases(t *testing.T) {
 	for _, c := range []struct{ text, note, refused string }{
 		{"batch_size: &n 4\nval_batch: *n\n", "a.yaml:2: val_batch takes its value from batch_size and changes with it", ""},

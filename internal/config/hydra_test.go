@@ -38,8 +38,7 @@ func TestHydraMain(t *testing.T) {
 	}
 }
 
-// A value is overridden under the name that it has in the composed tree, in
-// whichever file it stands.
+// A value is overridden under its name in the composed tree, whichever file defines it.
 func TestOverride(t *testing.T) {
 	files := fstest.MapFS{
 		"conf/config.yaml":     {Data: []byte("defaults:\n  - data: text\n  - _self_\ntrain:\n  batch_size: ${data.batch_size}\n")},

@@ -31,9 +31,9 @@ var large = []struct{ name, file, before, line string }{
 	{"keys of JSON", "ds.json", "{\"train_micro_batch_size_per_gpu\": 8, \"zero_optimization\": {\"stage\": 2},\n", "\"key_%d\": [1, {\"a\": 2}],\n"},
 }
 
-// TestReadingAProjectIsLinear holds what a project costs to its size: sixteen times
-// as many lines may take 36 times the bytes and 60 times the time, where a loop within
-// a loop takes 256 times. A machine that is busy gets a few tries.
+// TestReadingAProjectIsLinear compares the cost of a project with its size: sixteen times as many lines
+// may take 36 times the bytes and 60 times the time, while a loop within a loop takes 256 times. A busy
+// machine gets a few tries.
 func TestReadingAProjectIsLinear(t *testing.T) {
 	const few, many = 200, 3200
 	for _, c := range large {

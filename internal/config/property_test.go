@@ -21,8 +21,8 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// TestChangeIsRead draws a fixture and settings for it: whatever Change plans can
-// be applied, and is read back as it was meant.
+// TestChangeIsRead draws a fixture and settings for it: any plan of Change can be applied, and the new
+// values are read back.
 func TestChangeIsRead(t *testing.T) {
 	names, err := filepath.Glob("testdata/adapters/*.txtar")
 	if err != nil {
@@ -72,8 +72,8 @@ func (c *fixture) changeIsRead(t *rapid.T) {
 	}
 }
 
-// ownWords wants every word that a plan writes to be one of the system's own: what
-// is only read, no system need understand.
+// ownWords checks that every word that a plan writes is one that the system accepts: words that snug only
+// reads may be unknown to it.
 func ownWords(t interface{ Fatalf(string, ...any) }, p *Project, plan edits.Plan) {
 	for _, e := range plan.Edits {
 		text, ok := e.Value.(string)
@@ -137,8 +137,8 @@ func asAny[T any](g *rapid.Generator[T]) *rapid.Generator[any] {
 	return rapid.Map(g, func(v T) any { return v })
 }
 
-// FuzzOpen reads whatever comes as a project: an error or a project, and every
-// plan can be carried out or says why not.
+// FuzzOpen reads any bytes as a project: the result is an error or a project, and every plan can be
+// carried out or is refused with a reason.
 func FuzzOpen(f *testing.F) {
 	names, err := filepath.Glob("testdata/adapters/*.txtar")
 	if err != nil {

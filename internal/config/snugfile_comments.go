@@ -47,8 +47,8 @@ func writeComments(b *bytes.Buffer, lines []bindingLine) {
 	}
 }
 
-// comment is the comment in so many columns: without the system where that is too
-// much, then cut; "" where hardly anything is left.
+// comment is the comment in the given number of columns: without the system if that is too long, then cut;
+// "" if hardly anything is left.
 func (l bindingLine) comment(room int) string {
 	if l.value == "" {
 		return ""

@@ -20,8 +20,8 @@ import (
 	"snug/internal/setup"
 )
 
-// TestNewSnugFile wants a snug.yaml that is read and changes nothing: the same
-// setup, and the same edits for the same settings.
+// TestNewSnugFile checks that the new snug.yaml can be read and changes nothing: the same setup, and the
+// same edits for the same settings.
 func TestNewSnugFile(t *testing.T) {
 	names, err := filepath.Glob("testdata/adapters/*.txtar")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestWriteComments(t *testing.T) {
 	}
 }
 
-// TestSnugFileAlone wants every setting to work in a snug.yaml that describes the run by itself.
+// TestSnugFileAlone checks that every setting works in a snug.yaml that describes the run by itself.
 func TestSnugFileAlone(t *testing.T) {
 	if p, err := Open(fstest.MapFS{projects.SnugFile: {Data: []byte("command: python train.py\n")}}, "."); err == nil {
 		t.Errorf("a command alone describes a run: %v", p.Fields())

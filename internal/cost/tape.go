@@ -9,8 +9,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// Tape is the work of a step, noted down so that it can be timed on any number
-// of cards without being simulated again. It is a simulate.Stopwatch.
+// Tape is the work of a step, recorded so that it can be timed on any number of cards without another
+// simulation. It is a simulate.Stopwatch.
 type Tape struct {
 	marks   []mark
 	kernels []shadow.Kernel // each once: equal layers launch equal ones
@@ -19,8 +19,7 @@ type Tape struct {
 	times   int // how often the iteration that stands for others is done
 }
 
-// mark is one thing that happened: a kind, for the host's work which, and for a
-// kernel's which of those on the tape.
+// mark is one recorded event: its kind and, for host work and kernels, which one.
 type mark struct {
 	kind   tapeKind
 	host   shadow.HostWork
@@ -105,7 +104,7 @@ func NewTape() *Tape {
 	return &Tape{}
 }
 
-// Finish ends a tape that is kept: it takes no more room than it has marks, and leaves the rest to the
+// Finish ends a tape that is kept: it trims the tape to its marks and leaves the rest of the memory to the
 // next one.
 func (t *Tape) Finish() {
 	room := t.marks[:0]

@@ -43,6 +43,6 @@ type Fault struct {
 // Result is the outcome.
 type Result struct {
 	Calls int    // that changed something, up to the end
-	Call  string // the one that the fault was at, "" where the program ended before
-	Code  int    // the program's exit code, -1 where it was killed
+	Call  string // the one that the fault was at, "" if the program ended before
+	Code  int    // the program's exit code, -1 if it was killed
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// share is one in how many points are run where nobody asks for all.
+// share is the fraction of points that are run by default: one in share.
 const share = 10
 
 // Points chooses which of the failure points 1 to n a test runs: a tenth of them, spread evenly and with

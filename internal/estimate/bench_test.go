@@ -63,8 +63,8 @@ func BenchmarkProbeMamba(b *testing.B) {
 	}
 }
 
-// BenchmarkMamba is an answer for a model that goes token by token: of its thirteen
-// million events few are played.
+// BenchmarkMamba is an answer for a model that runs token by token: few of its thirteen million events are
+// played.
 func BenchmarkMamba(b *testing.B) {
 	asProgram(b)
 	s := named(b, map[string]any{"model": map[string]any{"name": "mamba-130m"}, "batch": 1.0, "seq": 8192.0})

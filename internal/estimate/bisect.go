@@ -6,14 +6,16 @@ package estimate
 // next question. The order does not depend on the machine, so neither does the result; cores.go answers
 // several at once.
 
+// largestBatch is where the search stops: no card could train with more.
+const largestBatch = 1 << 20
+
 // bisection is the state of a search.
 type bisection interface {
-	next() int                // the batch to ask about, 0 where the search is over
+	next() int                // the batch to ask about, 0 if the search is over
 	after(yes bool) bisection // the state after the answer
 }
 
-// upward looks for the largest batch that fits: it doubles until one does not, and
-// then halves the gap.
+// upward searches the largest batch that fits: it doubles until one does not fit, and then halves the gap.
 type upward struct {
 	low, high int  // the largest that fits; the least that does not, or is not known to
 	bounded   bool // high does not fit
@@ -40,8 +42,8 @@ func (u upward) after(fits bool) bisection {
 	return upward{at, u.high, true}
 }
 
-// downward looks for the largest batch that is sure to fit, from the edge down: in
-// steps that double until one is, as it is seldom far, and then halves the gap.
+// downward searches the largest batch that is sure to fit, down from the largest that fits. The answer is
+// seldom far away, so it goes in steps that double until one is safe, and then halves the gap.
 type downward struct {
 	low, high int  // the next to ask about, or the largest that is safe; the least that is not
 	step      int  // how far the next one is

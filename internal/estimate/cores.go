@@ -39,7 +39,7 @@ type ahead struct {
 	cores Cores
 	try   func(batch int) (*Answer, error)
 	guess func(batch int) bool
-	known map[int]tried // answered before they were asked
+	known map[int]tried // results that were computed before they were needed
 }
 
 // tried is the result of a run.
@@ -51,7 +51,7 @@ type tried struct {
 // ask answers the next question of a search.
 func (a *ahead) ask(b bisection) (*Answer, error) {
 	got, ok := a.known[b.next()]
-	if !ok { // those that are known: on a way that the search did not take
+	if !ok { // the known ones are on a path that the search did not take
 		a.known = a.tryAll(a.likely(b))
 		got = a.known[b.next()]
 	}
@@ -59,8 +59,8 @@ func (a *ahead) ask(b bisection) (*Answer, error) {
 	return got.answer, got.err
 }
 
-// likely is the next question, and as many of those after it as have a core, which is
-// taken.
+// likely returns the next question, and as many of the following ones as there are free cores. It takes
+// those cores.
 func (a *ahead) likely(b bisection) []int {
 	batches := []int{b.next()}
 	for len(batches) < maxAhead {
@@ -92,7 +92,7 @@ func (a *ahead) tryAll(batches []int) map[int]tried {
 	return out
 }
 
-// trend is the memory at two batches, from which that at others is guessed.
+// trend is the memory at two batches, from which the memory at others is guessed.
 type trend struct {
 	batch [2]int // 0: not known yet
 	peak  [2]uint64

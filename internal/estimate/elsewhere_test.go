@@ -51,7 +51,7 @@ func TestUnknownKernelsWiden(t *testing.T) {
 	}
 }
 
-// The kernels alone widen the interval, whatever estimates have been off by.
+// The kernels alone widen the interval, whatever the errors of estimates.
 func TestUnknownConvolutionsMoveTheEnds(t *testing.T) {
 	s := named(t, map[string]any{"model": map[string]any{"name": "torchvision/resnet50"}, "batch": 64.0, "precision": "amp-bf16"})
 	for _, name := range []string{"A100-80GB", "RTX-4090"} {
@@ -65,8 +65,7 @@ func TestUnknownConvolutionsMoveTheEnds(t *testing.T) {
 	}
 }
 
-// A planner leaves room for what is not known: for buckets that come on top, and for
-// kernels of the card.
+// A planner leaves memory for what is not known: additional buckets, and the card's kernels.
 func TestProbeLeavesRoomForWhatIsOpen(t *testing.T) {
 	ddp := fields("gpt2", map[string]any{"dist": map[string]any{"kind": "ddp", "world": 2.0}})
 	conv := map[string]any{"model": map[string]any{"name": "torchvision/resnet18"}, "batch": 64.0, "precision": "fp32"}

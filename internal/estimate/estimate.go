@@ -31,17 +31,17 @@ type Answer struct {
 	Params        int        `json:"params,omitempty"`       // all parameters of the model
 	Trainable     int        `json:"trainable,omitempty"`    // the parameters that are trained
 	StepSeconds   float64    `json:"step_seconds,omitempty"` // the estimated time of one optimizer step
-	Fits          *bool      `json:"fits,omitempty"`         // whether the run fits the card or the limit; nil where neither is known
+	Fits          *bool      `json:"fits,omitempty"`         // whether the run fits the card or the limit; nil if neither is known
 	Source        string     `json:"source"`                 // "simulated" or "recorded"
 	Interval      [2]uint64  `json:"interval"`               // the bounds in which the peak of reserved memory is expected
-	Evidence      *Evidence  `json:"evidence,omitempty"`     // what the interval comes from; nil where that is this machine
+	Evidence      *Evidence  `json:"evidence,omitempty"`     // what the interval comes from; nil if that is this machine
 
 	Here      int                         `json:"-"` // runs on this machine that the interval comes from
 	Causes    []profile.Cause             `json:"-"` // the reasons for the width of a recorded run's interval
 	Uncertain []Uncertainty               `json:"-"` // what cannot be known about a simulated run in advance
 	Setup     *setup.Setup                `json:"-"` // the run that was estimated
 	Card      gpu.Card                    `json:"-"` // the card; zero where none was given
-	Run       *simulate.Result            `json:"-"` // nil where the run was recorded
+	Run       *simulate.Result            `json:"-"` // nil if the run was recorded
 	Play      allocator.Result            `json:"-"` // the result of the allocator
 	OOM       *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
 
@@ -85,7 +85,7 @@ func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return EstimateContext(context.Background(), s, card)
 }
 
-// EstimateContext is Estimate that ends with the context, before the next micro-batch.
+// EstimateContext is like Estimate, but ends with the context, before the next micro-batch.
 func EstimateContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return estimate(ctx, s, card, maxWork)
 }
@@ -101,13 +101,12 @@ func estimate(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*An
 	return a, nil
 }
 
-// Figures is Estimate without the stream behind it, for a search, which goes
-// further with loops.
+// Figures is Estimate without the stream, for a search. It goes further with loops.
 func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return FiguresContext(context.Background(), s, card)
 }
 
-// FiguresContext is Figures that ends with the context.
+// FiguresContext is like Figures, but ends with the context.
 func FiguresContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
 	a, err := estimate(ctx, s, card, maxTried)
 	if a != nil && a.Run != nil {
@@ -120,8 +119,8 @@ func FiguresContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer
 	return a, err
 }
 
-// try takes a setup's stream and plays it on the card, no more. It may be so much
-// work where there are loops.
+// try gets a setup's stream and plays it on the card, nothing more. The amount of work is limited if there
+// are loops.
 func try(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -129,7 +128,7 @@ func try(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer,
 	return tryAs(s, spread(card, s.Dist), most, simulate.Options{Stop: ctx.Err})
 }
 
-// tryAs is try with the memory that the process finds on the card, for a run simulated with some options.
+// tryAs is try for a run simulated with some options, with the memory that its process finds on the card.
 func tryAs(s *setup.Setup, card gpu.Card, most int, o simulate.Options) (a *Answer, err error) {
 	if s.Model.Program != nil {
 		a, err = recorded(s, card)
@@ -145,7 +144,7 @@ func tryAs(s *setup.Setup, card gpu.Card, most int, o simulate.Options) (a *Answ
 	return a, err
 }
 
-// finish computes the figures of a run with enough memory, and sums up.
+// finish computes the figures of a run with enough memory.
 func (a *Answer) finish() error {
 	if a.OOM != nil {
 		if err := a.play(a.shown(), a.shownLimit()); err != nil {

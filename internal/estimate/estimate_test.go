@@ -31,7 +31,7 @@ var variants = map[string]map[string]any{
 	"limited":       fields("gpt2", map[string]any{"limit": "1GiB"}),
 }
 
-// TestComponentsSum holds for every run: what the peak is made of is the peak.
+// TestComponentsSum checks that the components add up to the peak in every run.
 func TestComponentsSum(t *testing.T) {
 	for name, f := range variants {
 		t.Run(name, func(t *testing.T) {
@@ -58,9 +58,8 @@ func TestComponentsSum(t *testing.T) {
 	}
 }
 
-// TestLogitsAreSeen wants the peak of a small model with a large vocabulary to
-// be in its logits: (B, S, V) in bf16, in fp32, as log-probabilities, and the
-// gradient of those.
+// TestLogitsAreSeen checks that the peak of a small model with a large vocabulary is in its logits: (B, S,
+// V) in bf16, in fp32, as log-probabilities, and their gradient.
 func TestLogitsAreSeen(t *testing.T) {
 	a, err := Estimate(named(t, fields("gpt2", map[string]any{"batch": 8.0, "seq": 1024.0})), anyCard())
 	if err != nil {
@@ -75,8 +74,8 @@ func TestLogitsAreSeen(t *testing.T) {
 	}
 }
 
-// TestOptimizerPeak wants a run with a tiny batch to peak in the optimizer, with
-// everything of the states there and nothing of the forward.
+// TestOptimizerPeak checks that a run with a tiny batch peaks in the optimizer, with all states and
+// nothing of the forward.
 func TestOptimizerPeak(t *testing.T) {
 	a, err := Estimate(named(t, fields("gpt2", map[string]any{"batch": 1.0, "seq": 8.0, "precision": "fp32"})), anyCard())
 	if err != nil {
@@ -130,7 +129,7 @@ func TestDoesNotFit(t *testing.T) {
 	}
 }
 
-// TestMaxBatchIsTheLast wants the answer to fit and the next one not to.
+// TestMaxBatchIsTheLast checks that the answer fits and the next batch does not.
 func TestMaxBatchIsTheLast(t *testing.T) {
 	card := gpu.Reference
 	card.Total = 8 << 30

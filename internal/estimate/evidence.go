@@ -13,11 +13,11 @@ import (
 // Evidence is the measured runs that an interval comes from.
 type Evidence struct {
 	Runs   int    `json:"runs"`             // the number of measured runs
-	Family string `json:"family,omitempty"` // of all of them; "" where any counts
+	Family string `json:"family,omitempty"` // family of all runs; "" if they have several
 	Option string `json:"option,omitempty"` // likewise
-	Card   string `json:"card,omitempty"`   // that they were made on
-	Torch  string `json:"torch,omitempty"`  // and with
-	Lacks  string `json:"lacks,omitempty"`  // what none of them had, so that they are of another kind
+	Card   string `json:"card,omitempty"`   // the card they were made on
+	Torch  string `json:"torch,omitempty"`  // the PyTorch they were made with
+	Lacks  string `json:"lacks,omitempty"`  // what none of the runs had, so that they are only similar
 }
 
 // String describes the evidence briefly: 14 runs of llama on H200, PyTorch 2.11.

@@ -27,7 +27,7 @@ const (
 	maxWork     = 4_000_000  // steps of package loops for one answer
 	maxTried    = 12_000_000 // the same for one try of a search
 	maxDrawn    = 2_500_000  // what an answer may have cost for its course to be drawn too
-	maxSegments = 250_000    // of memory at once, where there are loops
+	maxSegments = 250_000    // the most work of an answer for which a timeline is computed as well
 	maxBytes    = 8 << 40    // the same in bytes
 	maxUnfolded = 3_300_000  // events of loops that are written out
 	fewUnfolded = 1_000_000  // the same in a search, which plays dozens of runs
@@ -41,8 +41,8 @@ func eventsOf(s *setup.Setup) int {
 	return maxEvents
 }
 
-// farTooLarge is how many times over a run has to exceed every card of a search for
-// its figures to matter no more.
+// farTooLarge is the factor by which a run has to exceed every card of a search for its figures not to
+// matter any more.
 const farTooLarge = 4
 
 // Beyond means that a run is longer or larger than can be simulated.
@@ -76,7 +76,7 @@ func (r *run) playLoops(s *setup.Setup, v allocator.Version, card gpu.Card, limi
 	return out, beyond(s, o.work, err)
 }
 
-// left is the remaining work of a play; at least one step.
+// left is the work that remains for a play; at least one step.
 func (o *playing) left() int { return max(o.work-o.spent, 1) }
 
 // beyond names the field that makes a run too long or too large, the limit, and what to do.
@@ -87,7 +87,7 @@ func beyond(s *setup.Setup, work int, err error) error {
 	case errors.Is(err, simulate.ErrTooLong):
 		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run makes more than the %s allocations and frees that are simulated, because kernels split its very large tensors; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(maxEvents))}
 	case errors.Is(err, loops.ErrTooLarge):
-		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run takes more than 8 TiB, as far as a model that runs token by token is simulated; shorten {seq}, lower {batch} or turn {checkpointing} on", s.Seq, s.Batch)}
+		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run takes more than 8 TiB, the limit for a model that runs token by token; shorten {seq}, lower {batch} or turn {checkpointing} on", s.Seq, s.Batch)}
 	case errors.Is(err, loops.ErrTooLong):
 		return Beyond{setup.Wrong("{seq} %d is too long for %s: it runs token by token, which is simulated for %s steps of the allocator and %d segments of memory; shorten {seq}", s.Seq, s.Model.Title(), millions(work), maxSegments)}
 	}
@@ -97,8 +97,7 @@ func beyond(s *setup.Setup, work int, err error) error {
 // millions formats a limit.
 func millions(n int) string { return fmt.Sprintf("%.1f million", float64(n)/1e6) }
 
-// unfolded is the run with its loops written out. The events that the options
-// name are then others.
+// unfolded is the run with its loops written out. Event numbers in the options are adjusted.
 func (r *run) unfolded(s *setup.Setup, o *playing) (*run, error) {
 	if r.loops == nil {
 		return r, nil

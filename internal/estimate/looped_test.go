@@ -97,8 +97,8 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// TestManyLayers wants a model of very many layers with loops to be refused for its layers, before it is
-// simulated.
+// TestManyLayers checks that a model of very many layers with loops is refused for its layers, before it
+// is simulated.
 func TestManyLayers(t *testing.T) {
 	config := map[string]any{"model_type": "mamba", "hidden_size": 64.0, "vocab_size": 100.0, "num_hidden_layers": 1000.0}
 	s := named(t, mamba(map[string]any{"model": map[string]any{"config": config}, "seq": 2048.0}))

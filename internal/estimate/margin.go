@@ -44,8 +44,7 @@ func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 	return m.More
 }
 
-// reserved is the peak of a run that follows another program, with nothing in
-// the way.
+// reserved is the peak of a run that follows another program, without a limit.
 func reserved(s *setup.Setup, p *profile.Program) (uint64, error) {
 	other := *s
 	other.Model.Program = program{p}
@@ -73,7 +72,7 @@ func outsideProfile(s *setup.Setup) (r Range) {
 }
 
 // several is how far runs over several GPUs have been from one figure: those of that
-// kind, or all.
+// several is the range of errors for runs over several GPUs: of that kind, or of all.
 func (t Residuals) several(kind string) Range {
 	if g := t.Several[kind]; g.Cases >= enough {
 		return g

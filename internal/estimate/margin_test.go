@@ -11,8 +11,8 @@ import (
 	"snug/internal/profile"
 )
 
-// Each cause widens the interval of a recorded run on its own side, and what is
-// known of the machine takes the place of all of them.
+// Each cause widens the interval of a recorded run on its own side, and measurements on this machine
+// replace all of them.
 func TestRecordedInterval(t *testing.T) {
 	ddp := map[string]any{"kind": "ddp", "world": 2.0}
 	const without = 2323644416 - 1960837120 // what the measured run would take less of without its updates

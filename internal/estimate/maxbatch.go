@@ -14,21 +14,18 @@ import (
 // MaxAnswer is the largest batch that trains within a limit.
 type MaxAnswer struct {
 	ID           string `json:"id"`            // the setup's ID
-	MaxBatch     int    `json:"max_batch"`     // the largest batch that fits; 0 where none does
+	MaxBatch     int    `json:"max_batch"`     // the largest batch that fits; 0 if none does
 	PeakReserved uint64 `json:"peak_reserved"` // at that batch; what batch 1 needs where not even that fits
 
-	Best *Answer `json:"-"` // the run at MaxBatch, nil where that is 0
-	Next *Answer `json:"-"` // the run with one more, nil where the search ended before it
+	Best *Answer `json:"-"` // the run at MaxBatch, nil if that is 0
+	Next *Answer `json:"-"` // the run with one more, nil if the search ended before it
 
 	card  gpu.Card // that it was looked for on
 	cores Cores
 	trend trend // of the runs that fit
 }
 
-// largestBatch ends the search where no card could follow.
-const largestBatch = 1 << 20
-
-// ErrNoLimit is that there is nothing to search a batch for.
+// ErrNoLimit means that there is no limit to search a batch for.
 var ErrNoLimit = errors.New("no memory limit; give a limit or a GPU")
 
 // MaxBatch finds the largest batch of a setup that fits its limit and the card,
@@ -38,12 +35,12 @@ func MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	return MaxBatchContext(context.Background(), s, card)
 }
 
-// MaxBatchContext is MaxBatch that ends with the context.
+// MaxBatchContext is like MaxBatch, but ends with the context.
 func MaxBatchContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	return NewCores(runtime.GOMAXPROCS(0)).maxBatch(ctx, s, card)
 }
 
-// MaxBatch is MaxBatch on cores that several searches share.
+// MaxBatch is like the function MaxBatch, on cores that several searches share.
 func (c Cores) MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	return c.maxBatch(context.Background(), s, card)
 }

@@ -12,8 +12,8 @@ import (
 	"snug/internal/setup"
 )
 
-// Notes lists what has to be said about a run on a card besides its figures: what they leave open, and
-// what the card does not support in hardware.
+// Notes lists what the user should know about a run on a card besides its figures: what they do not
+// include, and what the card does not support in hardware.
 func Notes(s *setup.Setup, card gpu.Card) []string {
 	return NotesNamed(s, card, func(field string) string { return "--" + field })
 }
@@ -48,7 +48,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	return out
 }
 
-// idleVersions are versions that a setup gives and that change no figure of it.
+// idleVersions lists versions that are given in a setup but have no effect on its figures.
 func idleVersions(s *setup.Setup) (out []string) {
 	if Profile(s) != nil {
 		return nil // it is one of the unverified fields
@@ -86,7 +86,7 @@ func insteadOfBF16(s *setup.Setup) string {
 	case asked && s.Quantization != nil && s.Quantization.Adapters != "":
 		return "and a gradient scaler for fp16 does not work with the 16-bit adapters that TRL uses"
 	case asked && s.NeverTrains("amp-fp16"):
-		return "these files cannot say amp-fp16 with weights that a gradient scaler trains"
+		return "these files cannot set amp-fp16 with weights that a gradient scaler trains"
 	case asked:
 		return "use precision amp-fp16, with a gradient scaler"
 	case s.Quantization != nil && s.Quantization.Compute == "bf16":
@@ -97,8 +97,7 @@ func insteadOfBF16(s *setup.Setup) string {
 	return ""
 }
 
-// Runnable is why a run would stop on a card whatever memory it takes, nil where it
-// would not.
+// Runnable returns an error if the run would stop on the card regardless of memory.
 func Runnable(s *setup.Setup, card gpu.Card) error {
 	if s.Attention == setup.Flash && card.LacksFlash() && s.Model.Program == nil {
 		return setup.Wrong("{attention} is flash, which has no kernels for %s: the run would stop at it; use {attention=sdpa}", card.Name)

@@ -30,7 +30,7 @@ func TestNotes(t *testing.T) {
 		{"T4", setup.Setup{Precision: "fp32", Dist: setup.Over("ddp", 2)}, ""},
 		{"A100-40GB", setup.Setup{Precision: "bf16", Dist: sharded}, ""},
 		{"MI300X", setup.Setup{Precision: "bf16"}, ""},
-		{"T4", setup.Setup{Precision: "amp-bf16", Loads: map[string]setup.Loading{"amp-fp16": {Never: true}}}, "these files cannot say amp-fp16"},
+		{"T4", setup.Setup{Precision: "amp-bf16", Loads: map[string]setup.Loading{"amp-fp16": {Never: true}}}, "these files cannot set amp-fp16"},
 		{"T4", setup.Setup{Precision: "amp-fp16", Guessed: true}, "a gradient scaler would stop it"},
 		{"L4", setup.Setup{Precision: "fp32", Guessed: true}, "give it with --precision"},
 		{"L4", setup.Setup{Precision: "amp-bf16", Guessed: true}, "give it with --weights"},
@@ -58,8 +58,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A profile that does not tell how large the gradients are says what it leaves
-// out; one that does counts it.
+// A profile without the size of the gradients notes what it does not count; one with the size counts it.
 func TestUncounted(t *testing.T) {
 	ddp := map[string]any{"kind": "ddp", "world": 4.0}
 	view := map[string]any{"kind": "ddp", "world": 4.0, "bucket_view": true}

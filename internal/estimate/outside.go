@@ -18,7 +18,7 @@ const (
 	outsideStreams = 70 * units.MiB
 )
 
-// spread is the card as a process of a run over several GPUs finds it.
+// spread is the card as a process sees it in a run over several GPUs.
 func spread(card gpu.Card, d *setup.Dist) gpu.Card {
 	if d == nil {
 		return card

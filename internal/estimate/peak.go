@@ -9,7 +9,7 @@ import (
 	"snug/internal/stream"
 )
 
-// Alive is allocations of one place in the run that exist at the peak.
+// Alive is the allocations from one place in the run that exist at the peak.
 type Alive struct {
 	Count     int              // how many: more than one where a loop makes them
 	Bytes     uint64           // each
@@ -50,8 +50,7 @@ func (a *Answer) components() Components {
 	return c
 }
 
-// atPeak calls yield for each allocation that exists when the peak is reached, with
-// how many there are of it.
+// atPeak calls yield for each allocation that exists at the peak, with the number of copies.
 func (a *Answer) atPeak(yield func(id uint32, count int, bytes uint64)) {
 	t := a.run.trace
 	count, bytes := a.run.alive(a.Play.PeakAllocatedAt), make([]uint64, t.Allocations())
@@ -67,7 +66,7 @@ func (a *Answer) atPeak(yield func(id uint32, count int, bytes uint64)) {
 	}
 }
 
-// alive is how many there are of each allocation after an event.
+// alive is the number of copies of each allocation after an event.
 func (r *run) alive(at int) []int {
 	if r.loops != nil {
 		return r.loops.Alive(at)
@@ -84,5 +83,5 @@ func (r *run) alive(at int) []int {
 	return out
 }
 
-// rounded is what the allocator makes of a request at its default options.
+// rounded is the size that the allocator makes of a request, with default options.
 func rounded(n uint64) uint64 { return (n + 511) / 512 * 512 }

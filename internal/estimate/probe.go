@@ -20,17 +20,17 @@ import (
 // two, after which memory has usually settled. Estimate checks the result of the search.
 type Probe struct {
 	Setup         *setup.Setup // the run that was tried
-	PeakRequested uint64       // what tensors ask for at most, or less: no options take less than that
+	PeakRequested uint64       // the most that tensors request at once, or a lower bound of it: no options take less
 	Floor         uint64       // lower bound of the bytes in tensors at any batch, length and checkpointing; 0 if not known
-	Weights       uint64       // of it, what loading takes for weights
+	Weights       uint64       // the part of it that loading takes for weights
 
-	requested func() uint64 // PeakRequested more closely, for a recording; nil where it is exact
+	requested func() uint64 // a closer PeakRequested, for a recording; nil if it is exact
 
 	run    func() (*run, error) // made when first played
 	last   int                  // the event that the last step begins with, of a recording -1
 	events int
 	loops  int        // the number of events with all loops unfolded; 0 if it has no loops
-	tape   *cost.Tape // nil where the run was recorded
+	tape   *cost.Tape // nil if the run was recorded
 
 	largest uint64     // bytes of the cards that are searched; 0 is no limit
 	playing sync.Mutex // held while the peaks are being found
@@ -39,11 +39,11 @@ type Probe struct {
 	over    uint64 // bytes that the run is known to reserve more than
 
 	mu    sync.Mutex
-	under map[string]uint64 // what was reserved under which options
+	under map[string]uint64 // bytes reserved, by options
 	more  map[[2]int]uint64 // how much more a recorded run may reserve, by kind of card
 
-	within    map[atLimit]Verdict // whether it fits where
-	uncertain func() uint64       // how much more a simulated run may reserve, whichever way it goes
+	within    map[atLimit]Verdict // whether it fits, by limit and options
+	uncertain func() uint64       // how much more a simulated run may reserve because of what is not known
 }
 
 // How many steps, and how many micro-batches of each, a probe runs.
@@ -100,9 +100,8 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	return p, nil
 }
 
-// maxKept is how long a stream may be for a probe to keep it, and not to make it
-// again when it is asked for: a search has dozens of them. Those that fit no card are
-// hardly ever asked for.
+// maxKept is the longest stream that a probe keeps instead of making it again when needed: a search has
+// dozens of them. Those that fit no card are rarely needed again.
 const maxKept = 1 << 19
 
 func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
@@ -152,7 +151,7 @@ func (p *Probe) Exceeds(limit uint64) bool {
 	return p.requested != nil && p.peaks.Allocated > limit && p.requested() > limit
 }
 
-// play runs the stream, under some options and within a limit, 0 for none.
+// play runs the stream, under some options and within a limit; 0 is no limit.
 func (p *Probe) play(conf string, limit, most uint64) (played, error) {
 	return p.playTo(conf, limit, playing{most: most})
 }

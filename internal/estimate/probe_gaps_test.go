@@ -11,8 +11,8 @@ import (
 
 const expandable = "expandable_segments:True"
 
-// TestUnderOtherOptions holds what a probe says of other options against a probe that
-// has them from the start, of a run with loops and of one without.
+// TestUnderOtherOptions compares a probe under other options with a probe that had them from the start,
+// for a run with loops and one without.
 func TestUnderOtherOptions(t *testing.T) {
 	for name, fields := range map[string]map[string]any{
 		"loops": mamba(map[string]any{"seq": 257.0, "batch": 3.0}),
@@ -37,8 +37,8 @@ func TestUnderOtherOptions(t *testing.T) {
 	}
 }
 
-// TestPlays wants a search not to ask about options under which a long loop would
-// have to be written out.
+// TestPlays checks that a search does not try options under which a long loop would have to be written
+// out.
 func TestPlays(t *testing.T) {
 	for seq, want := range map[float64]bool{100: true, 4096: false} {
 		p, err := NewProbe(named(t, mamba(map[string]any{"seq": seq})), gpu.Reference)

@@ -54,8 +54,8 @@ func TestQuestionsBeforePeaks(t *testing.T) {
 	}
 }
 
-// TestPlaysOnlyWhenAsked wants a run with loops not to be played for its speed, nor where its tensors
-// alone are too large.
+// TestPlaysOnlyWhenAsked checks that a run with loops is not played if only its speed is needed, or if its
+// tensors alone are too large.
 func TestPlaysOnlyWhenAsked(t *testing.T) {
 	p, err := NewProbe(named(t, mamba(map[string]any{"seq": 300.0})), gpu.Reference)
 	if err != nil {

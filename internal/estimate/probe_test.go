@@ -10,7 +10,7 @@ import (
 	"snug/internal/units"
 )
 
-// TestProbe holds what a search goes by against the whole estimate.
+// TestProbe compares the figures of a search with the whole estimate.
 func TestProbe(t *testing.T) {
 	tests := map[string]map[string]any{
 		"gpt2":          {"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "seq": 512.0, "precision": "amp-bf16"},
@@ -50,7 +50,7 @@ func peaksOf(t *testing.T, p *Probe) Peaks {
 	return peaks
 }
 
-// within wants more room never to be worse, up to the peaks.
+// within checks that more memory is never worse, up to the peaks.
 func within(t *testing.T, p *Probe) {
 	t.Helper()
 	fitted, peaks := false, peaksOf(t, p)

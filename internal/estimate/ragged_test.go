@@ -50,9 +50,8 @@ func raggedRows(t *testing.T) (rows []raggedRow) {
 	return rows
 }
 
-// TestVaryingLengths holds runs of forty steps, each of another length, against what
-// they reserved on an H200: to the byte, with and without a remedy. What is allocated
-// at once is within 0.005 %.
+// TestVaryingLengths compares runs of forty steps of different lengths with what they reserved on an H200:
+// to the byte, with and without a remedy. Allocated memory is within 0.005 %.
 func TestVaryingLengths(t *testing.T) {
 	for _, row := range raggedRows(t) {
 		a, err := Estimate(row.setup, gpu.Card{})

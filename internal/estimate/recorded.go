@@ -113,8 +113,8 @@ func Kept(s *setup.Setup) uint64 {
 	return kept
 }
 
-// addsGradients reports whether gradients stay over forwards where the recordings
-// had one a step.
+// addsGradients reports whether gradients stay over several forwards although the recordings had one per
+// step.
 func addsGradients(s *setup.Setup) bool {
 	return s.Accumulation > 1 && Profile(s).Facts.Accumulation == 1
 }
@@ -148,8 +148,8 @@ func unplayed(s *setup.Setup) *Probe {
 	return &Probe{Setup: s, last: -1, run: sync.OnceValues(func() (*run, error) { return recordedRun(s) })}
 }
 
-// predict finds the peaks of a recorded run. Under the options that it was
-// recorded with, the profile has a faster way than to play it.
+// predict finds the peaks of a recorded run. With the recorded options the profile has a faster way than
+// playing it.
 func (p *Probe) predict() error {
 	if p.Setup.Allocator != "" {
 		return p.measure()

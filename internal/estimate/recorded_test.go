@@ -182,8 +182,7 @@ func TestOtherOptionsTakeSmallerBlocks(t *testing.T) {
 	}
 }
 
-// A size beyond any memory fits nowhere, which is an answer; any other mistake is
-// one, and is told.
+// A size beyond any memory fits nowhere, which is an answer; any other mistake is an error.
 func TestRecordedProbeErrors(t *testing.T) {
 	p := towers(t)
 	for _, c := range []struct {

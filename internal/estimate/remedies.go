@@ -11,7 +11,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Remedy is a change to a run of varying lengths, and what it would reserve then.
+// Remedy is a change to a run of varying lengths, and what the run would reserve with it.
 type Remedy struct {
 	Change       string // in words
 	PeakReserved uint64 // of the run with the change, in bytes
@@ -26,8 +26,8 @@ const maxRemedied = 800_000
 // padded is what lengths are rounded up to, so that fewer of them differ.
 const padded = 64
 
-// Remedies simulates what usually helps where lengths vary, each on its own, and
-// returns what does, the best first.
+// Remedies simulates the usual remedies for varying lengths, each on its own, and returns those that help,
+// the best first.
 func (a *Answer) Remedies() ([]Remedy, error) {
 	s := a.Setup
 	if s.Lengths == nil || len(a.run.trace.Events) > maxRemedied {

@@ -21,8 +21,8 @@ import (
 //	version, any card
 //	everything
 //
-// What can go either way in a run does not count as an error (see Uncertainty): only what lies outside
-// both bounds does.
+// An uncertainty that can go either way does not count as an error (see Uncertainty): only what lies
+// outside both bounds does.
 
 // Residuals are the errors of estimates. `make accuracy` writes the table.
 type Residuals struct {
@@ -91,9 +91,9 @@ func (r Range) merge(o Range) Range {
 // overSeveral is the group of all runs over several GPUs.
 const overSeveral = "dist"
 
-// groups is every group that a run counts under: all, its family, each option, and
-// each option with that family. What is off in a run over several GPUs says nothing
-// about one, so that those count for their kind alone.
+// groups lists every group that a run counts in: all, its family, each option, and each option with that
+// family. An error of a run over several GPUs says nothing about one GPU, so those runs count only for
+// their kind.
 func groups(s *setup.Setup) []string {
 	if s.Dist != nil {
 		out := []string{overSeveral, overSeveral + " " + s.Dist.Kind}
@@ -164,9 +164,9 @@ func (m Measured) all(s *setup.Setup) Range {
 	return r
 }
 
-// about returns the errors of the family's runs, and which part of them has the fewest runs behind it. An
-// option with few measurements for this family widens the range to that of the option with other
-// families, and an option with few measurements at all to that of all runs.
+// about returns the errors of the family's runs, and which part of them has the fewest runs. An option
+// with few measurements for this family widens the range to that of the option with other families; an
+// option with few measurements at all widens it to that of all runs.
 func (m Measured) about(s *setup.Setup) (Range, Evidence) {
 	family := s.Model.Family()
 	r, from := m.Groups[family], Evidence{Family: family}

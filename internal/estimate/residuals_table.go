@@ -12,12 +12,11 @@ import (
 //go:embed residuals.json
 var residualsJSON string
 
-// residuals is the table when it is first asked for.
+// residuals is the table, read when it is first needed.
 var residuals = sync.OnceValue(func() Residuals { return readResiduals(residualsJSON) })
 
-// readResiduals reads the table as it is written: one group after the other, a line
-// for each of its numbers. Every estimate waits for it, and JSON in general takes
-// five times as long.
+// readResiduals reads the table in the form in which it is written: one group after the other, one number
+// per line. Every estimate waits for it, and a general JSON reader takes five times as long.
 func readResiduals(text string) (t Residuals) {
 	name, r := "", Range{}
 	for line := range strings.Lines(text) {
@@ -43,8 +42,8 @@ func readResiduals(text string) (t Residuals) {
 	return t
 }
 
-// put is a range where the table has it: in the group of the last card and version,
-// or, after those, beside them.
+// put stores a range in the table: in the group of the last card and version, or in the tables that follow
+// those.
 func (t *Residuals) put(name string, r Range) {
 	switch {
 	case t.Several != nil: // the last of the table

@@ -30,8 +30,7 @@ func cardNamed(t *testing.T, name string) gpu.Card {
 	return card
 }
 
-// An interval comes from the narrowest kind of which three runs were measured, and
-// says which that is.
+// An interval comes from the narrowest kind with three measured runs, and names that kind.
 func TestEvidenceWidens(t *testing.T) {
 	var cases []Case
 	add := func(more []Case) { cases = append(cases, more...) }
@@ -71,7 +70,7 @@ func TestEvidenceWidens(t *testing.T) {
 	}
 }
 
-// The table is read by its lines: it has to say what it says as JSON.
+// The table is read line by line. The result must equal that of a JSON decoder.
 func TestResidualsAreJSON(t *testing.T) {
 	var want Residuals
 	if err := json.Unmarshal([]byte(residualsJSON), &want); err != nil {

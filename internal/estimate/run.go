@@ -12,30 +12,30 @@ import (
 	"snug/internal/stream"
 )
 
-// run is the interface between the makers of a stream and its players. A simulated run is its trace
-// alone; a recorded one may begin with existing memory, and hold more than was recorded.
+// run connects what makes a stream with what plays it. A simulated run is its trace alone; a recorded one
+// may begin with existing memory, and hold more than was recorded.
 type run struct {
 	trace  *stream.Trace
 	loops  *stream.Folded // the trace, if it has folded loops
-	again  bool           // it is played more than once, and by one at a time
-	player *loops.Player  // what has learned the loops, where that is so
-	whole  *run           // the same written out, where it must be and that is so
+	again  bool           // it is played more than once, never concurrently
+	player *loops.Player  // has learned the loops, if again is set
+	whole  *run           // the same run written out, if needed and again is set
 	start  []allocator.SegmentState
 	kept   uint64 // bytes held in addition to the trace, from beginning to end
 }
 
 // playing is how a run is played.
 type playing struct {
-	phases  []uint64     // gets the most that was allocated in each
-	brief   bool         // past what comes again and changes nothing
+	phases  []uint64     // receives the most that was allocated in each phase
+	brief   bool         // skip what repeats and changes nothing
 	until   int          // the event of the trace to stop before, if it is not 0
-	since   int          // the event from which on retries count
-	settled int          // the event to stop before if memory has not run out until then, of folded loops; 0 is to go on
+	since   int          // the event from which retries count
+	settled int          // with folded loops, the event to stop before if memory has not run out by then; 0 means never
 	chart   *loops.Chart // to be filled in
 	most    uint64       // bytes beyond which a run with loops need not be simulated exactly; 0 is no limit
 	work    int          // limit of the work of such a run
 	spent   int          // how much of that it was already
-	stop    func() error // asked now and then, except about loops; its error ends the play; nil is to go on
+	stop    func() error // called now and then, except within loops; its error ends the play; may be nil
 }
 
 // played is the result of playing it.
@@ -67,7 +67,7 @@ func (r *run) play(s *setup.Setup, card gpu.Card, limit uint64, o playing) (play
 	return whole.playEach(al, o)
 }
 
-// allocator makes the one that the setup's process would have.
+// allocator makes the allocator that the setup's process would have.
 func (r *run) allocator(v allocator.Version, opt allocator.Options, card gpu.Card, limit uint64) (*allocator.Allocator, error) {
 	total := totalOf(card)
 	al, err := allocator.New(allocator.NewDriver(total, card.Outside), v, opt)

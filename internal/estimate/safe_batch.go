@@ -38,7 +38,7 @@ func (m *MaxAnswer) SafeBatch(like *Answer) (*Answer, error) {
 	return safe, nil
 }
 
-// guessSafe guesses by the run at the edge whether a smaller one is sure to fit.
+// guessSafe guesses from the run at the largest batch whether a smaller one is sure to fit.
 func (m *MaxAnswer) guessSafe(edge *Answer) func(batch int) bool {
 	upper := float64(edge.Interval[1])
 	less := m.trend.slope() * upper / float64(max(edge.PeakReserved, 1)) // for each batch
@@ -58,7 +58,7 @@ func (m *MaxAnswer) estimateAt(batch int, like *Answer) (*Answer, error) {
 	return a, err
 }
 
-// calibrate gives a run the interval that like has.
+// calibrate sets the interval of a run to that of like.
 func calibrate(a, like *Answer) {
 	if like != nil && like.measured != nil {
 		a.Calibrate(*like.measured)

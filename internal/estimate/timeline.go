@@ -8,12 +8,12 @@ import (
 	"snug/internal/stream"
 )
 
-// Timeline is one optimizer step over time, in columns of as many events each.
+// Timeline is one optimizer step over time, in columns with the same number of events.
 type Timeline struct {
 	Allocated []uint64     // the highest in the column
 	Reserved  []uint64     // the highest in the column
 	Starts    []PhaseStart // where phases begin
-	Peak      int          // the column of the peak, -1 where it is not in this step
+	Peak      int          // the column of the peak, -1 if it is not in this step
 }
 
 // PhaseStart is the beginning of a phase of the step.
@@ -52,7 +52,7 @@ func (a *Answer) Timeline(columns int) (Timeline, error) {
 
 func (a *Answer) hasLoops() bool { return a.run.loops != nil }
 
-// at is where an event of the trace is once its loops are unfolded.
+// at is the position of an event of the trace after its loops are unfolded.
 func (r *run) at(i int) int {
 	if r.loops == nil {
 		return i
@@ -60,8 +60,7 @@ func (r *run) at(i int) int {
 	return r.loops.At(i)
 }
 
-// stepAround is the events of the step that holds one of the unfolded trace, or of
-// the last step.
+// stepAround is the events of the step that contains an event of the unfolded trace, or of the last step.
 func (a *Answer) stepAround(at int) (from, to int) {
 	events := a.run.trace.Events
 	last := uint32(simulate.Load)

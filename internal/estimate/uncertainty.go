@@ -29,8 +29,8 @@ const (
 	// update is skipped and the scale is halved. How often that happens depends on the values. Until the
 	// first update there are no optimizer states, and if they are made later they fill other holes.
 	Updates Unknown = iota
-	// Buckets: whether DDP's first buckets are gone when the second ones are made
-	// depends on when a thread of NCCL's looks. They may come on top of anything.
+	// Buckets: whether DDP's first buckets are freed before the second ones are made depends on the timing
+	// of a thread of NCCL. So they may add to any peak.
 	Buckets
 	// Kernels: the needs of some kernels are not known for the card or the version.
 	Kernels
@@ -61,7 +61,7 @@ func (a *Answer) uncertainties() (out []Uncertainty, err error) {
 	return out, nil
 }
 
-// skippedUpdates leaves out the first, and all of them.
+// skippedUpdates skips the first update, and all of them.
 func (a *Answer) skippedUpdates() (o Uncertainty, err error) {
 	if a.Setup.Precision != "amp-fp16" || a.Setup.LeftOut > 0 {
 		return o, nil
@@ -109,8 +109,8 @@ func (a *Answer) unknownKernels() (o Uncertainty, err error) {
 	return o, nil
 }
 
-// unfollowed is for scripts of which parts were not followed: the run may be one whose names live on, as those
-// of a tutorial's loop do, and be off by a twentieth besides.
+// unfollowed is for scripts that could not be followed in full: the names of the run may live on, as in
+// the loop of a tutorial, and the figure may be off by a further twentieth.
 func (a *Answer) unfollowed() (o Uncertainty, err error) {
 	if !simulate.Follows(a.Setup) || len(a.Setup.Script.Notes()) == 0 {
 		return o, nil
@@ -143,7 +143,7 @@ func openBytes(open shadow.Open) (sum uint64) {
 	return sum
 }
 
-// widen widens o to a peak beside the estimated one.
+// widen widens o to include another peak.
 func (o *Uncertainty) widen(estimated, peak uint64) {
 	o.Less = max(o.Less, estimated-min(peak, estimated))
 	o.More = max(o.More, peak-min(peak, estimated))

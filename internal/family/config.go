@@ -129,7 +129,7 @@ func (c *Config) Ints(key string) []int {
 	return out
 }
 
-// HeadDim is hidden over heads, which has to come out even.
+// HeadDim is hidden size divided by heads, which must have no remainder.
 func (c *Config) HeadDim(hidden, heads int) int {
 	if hidden%heads != 0 && c.err == nil {
 		c.err = fmt.Errorf("hidden size %d is not divisible by %d attention heads", hidden, heads)
@@ -155,7 +155,7 @@ func (c *Config) alias(key, other string) {
 	c.keys = keys
 }
 
-// null reports whether a key is there with the value null.
+// null reports whether a key has the value null.
 func (c *Config) null(key string) bool {
 	v, there := c.keys[key]
 	return there && v == nil

@@ -27,8 +27,8 @@ func (n net) bidirectionalMask(mask *shadow.Tensor) {
 	fn.Return(nil)
 }
 
-// windowMask is create_bidirectional_sliding_window_mask: tokens look no further
-// than the window either way. Only sequences shorter than it go without.
+// windowMask is create_bidirectional_sliding_window_mask: tokens attend no further than the window in
+// either direction. Only shorter sequences need no mask.
 func (n net) windowMask(embeds, mask *shadow.Tensor, window int) *shadow.Tensor {
 	fn := n.w.Func(embeds, mask)
 	if mask != nil {
@@ -74,8 +74,8 @@ func (n net) tokenTypes(fn *shadow.Frame, zeros, positions *shadow.Tensor) *shad
 	return fn.Let(buffered.Expand(n.run.Batch, n.run.Seq)) // (B, S)
 }
 
-// positionsFrom is create_position_ids_from_input_ids: each token that is not
-// padding gets its number. RoBERTa adds the length of a cache, which is none.
+// positionsFrom is create_position_ids_from_input_ids: each token that is not padding gets its number.
+// RoBERTa adds the length of a cache, which is 0 here.
 func positionsFrom(ids *shadow.Tensor, past bool) *shadow.Tensor {
 	fn := ids.World().Func(ids)
 	mask := fn.Let(ids.Compare("ne").To(shadow.Int32))

@@ -37,8 +37,8 @@ func built(t *testing.T, modelType, head string) (params, linears []string) {
 	return params, b.LinearNames()
 }
 
-// TestFacts demands a full row of each family, and holds what it says about names
-// to the models as they are built.
+// TestFacts checks that each family has a complete row, and compares its names with the models as they are
+// built.
 func TestFacts(t *testing.T) {
 	for _, modelType := range Known() {
 		f, _ := FactsOf(modelType)
@@ -62,7 +62,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestReadmeNamesFamilies demands that the README's list of families is whole.
+// TestReadmeNamesFamilies checks that the README's list of families is complete.
 func TestReadmeNamesFamilies(t *testing.T) {
 	page, err := os.ReadFile("../../README.md")
 	if err != nil {

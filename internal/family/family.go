@@ -18,7 +18,7 @@ import (
 // Run says how a model is fed and run.
 type Run struct {
 	*Shape
-	Calling       *Calling // nil where the loop uses the loss alone
+	Calling       *Calling // nil if the loop uses the loss alone
 	Head          string   // one of Heads
 	Positives     int      // positive samples per anchor, in contrastive training
 	Negatives     int      // negative samples per anchor
@@ -31,8 +31,8 @@ type Run struct {
 	Liger         []string // the layers that are Liger's: "rope", "norm", "mlp"
 }
 
-// Shape is how much a forward is given. All of a run share it, and it may be another
-// from one micro-batch to the next.
+// Shape is the size of a forward's input. All parts of a run share it, and it may change from one
+// micro-batch to the next.
 type Shape struct {
 	Batch     int // samples per forward pass
 	Seq       int // tokens per sample
@@ -61,10 +61,10 @@ type Scripted interface {
 
 // Batch is the tensors of one micro-batch, in the order of the dict that holds them.
 type Batch struct {
-	IDs, Mask, Labels, Pixels *shadow.Tensor // nil where the model takes none
+	IDs, Mask, Labels, Pixels *shadow.Tensor // nil if the model takes none
 }
 
-// Drop lets go of the batch.
+// Drop releases the batch.
 func (b Batch) Drop() {
 	for _, t := range []*shadow.Tensor{b.IDs, b.Mask, b.Pixels, b.Labels} {
 		t.Drop()
@@ -103,7 +103,7 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, c.Err()
 }
 
-// check refuses what no model of the type can be run as.
+// check refuses runs that no model of the type supports.
 func (f Facts) check(name string, run Run) error {
 	if !slices.Contains(f.Heads, run.Head) {
 		return refuse("model.head", "%s is trained as %s, not as %q", name, strings.Join(f.Heads, " or "), run.Head)

@@ -9,9 +9,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// Gemma 2: transformers/models/gemma2/modeling_gemma2.py. Llama's attention, with
-// four norms a layer, every other layer looking through a window, and logits
-// squeezed by a tanh.
+// Gemma 2: transformers/models/gemma2/modeling_gemma2.py. It has Llama's attention, four norms per layer,
+// a sliding window in every other layer, and logits capped by a tanh.
 
 func newGemma2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return newGemma(b, c, run, gemmaShape{
@@ -28,7 +27,7 @@ func newGemma2(b *nn.Builder, c *Config, run Run) (Model, error) {
 // gemmaShape is where the Gemmas from the second on differ.
 type gemmaShape struct {
 	vocab     int
-	slides    func(i int) bool                       // whether a layer looks through the window
+	slides    func(i int) bool                       // whether a layer has a sliding window
 	softcap   bool                                   // of the logits
 	attention func(a *llamaAttention) shadow.Module2 // what Llama's becomes
 	rotary    func(dim int, windows []int) layerRotary

@@ -28,8 +28,8 @@ func (r Run) checkLiger(model string, f Facts) error {
 	return refuse(field, "Liger has no kernels for %s and does not change it; remove this setting; it has them for %s", model, strings.Join(Types(func(f Facts) bool { return f.Liger }), ", "))
 }
 
-// checkLigerExperts refuses Liger's MLP where some layers have experts and others
-// have none: it looks for them in every layer, and stops.
+// checkLigerExperts refuses Liger's MLP if only some layers have experts: Liger expects them in every
+// layer, and fails.
 func (r Run) checkLigerExperts(s llamaShape) error {
 	for i := range s.layers {
 		if r.liger("mlp") && !s.moe.sparse(i) {

@@ -109,8 +109,8 @@ type mambaLikeMixer interface {
 	initWeights()
 }
 
-// initTimeStep is the second half of init_mamba_weights: time steps of so many
-// channels, and what softplus would make them from. expm1 takes what exp takes.
+// initTimeStep is the second half of init_mamba_weights: random time steps, one per channel, and their
+// inverse under softplus. expm1 takes the same memory as exp.
 func initTimeStep(fn *shadow.Frame, w *shadow.World, width int) {
 	dt := fn.Let(w.Full(shadow.Float32, width).MulScalar().AddScalar().Exp().Clamp())
 	fn.Let(dt.Add(dt.Neg().Exp().Neg().LogPlain()))

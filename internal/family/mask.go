@@ -112,7 +112,7 @@ func findPacked(pos *shadow.Tensor) {
 	fn.Return(nil)
 }
 
-// allOnes is fast_all, which asks whether a mask of ones is one.
+// allOnes is fast_all, which checks whether a mask has only ones.
 func (n net) allOnes(mask *shadow.Tensor) {
 	if mask != nil {
 		shadow.Item(mask.Sum(false, 0, 1).Compare("eq"))

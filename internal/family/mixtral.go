@@ -75,7 +75,7 @@ func (c *Config) noRouterLogits() {
 	}
 }
 
-// chosenFit sees to it that a token does not choose more experts than there are.
+// chosenFit checks that a token does not choose more experts than there are.
 func (c *Config) chosenFit(m *moeShape) {
 	if m.chosen > m.experts {
 		c.fail("num_experts_per_tok", "at most the number of experts")

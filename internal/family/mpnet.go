@@ -90,8 +90,7 @@ func (m *mpnet) encode(hidden *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(hidden)
 }
 
-// positionBias is compute_position_bias. The buckets are computed on the CPU
-// and come over whole.
+// positionBias is compute_position_bias. The buckets are computed on the CPU and copied as a whole.
 func (m *mpnet) positionBias() *shadow.Tensor {
 	fn := m.w.Func()
 	B, S := m.run.Batch, m.run.Seq

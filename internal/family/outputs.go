@@ -14,7 +14,7 @@ type Outputs struct {
 
 // Calling is how the forward under way is called. All of a run share it.
 type Calling struct {
-	Keep          *Outputs // takes the results; nil where the loop uses the loss alone, and trains without a cache
+	Keep          *Outputs // takes the results; nil if the loop uses the loss alone, and trains without a cache
 	Cache         bool     // use_cache, as transformers has it by default
 	Checkpointing bool
 	Reentrant     bool           // the older kind of checkpointing

@@ -14,7 +14,7 @@ import (
 // rotary is LlamaRotaryEmbedding.
 type rotary struct {
 	invFreq  *shadow.Tensor
-	measures bool           // it looks at the length of the sequence each time
+	measures bool           // it checks the length of the sequence each time
 	cos, sin *shadow.Tensor // of the forward that runs
 }
 
@@ -42,7 +42,7 @@ func frequencies(w *shadow.World, dim int) *shadow.Tensor {
 // one for each type of layer. Like layerMasks, it is used once in each forward.
 type layerRotary struct {
 	full    *rotary
-	sliding *rotary // of the layers that look through a window
+	sliding *rotary // for the layers with a sliding window
 }
 
 // sharedRotary is one for all layers.
@@ -51,8 +51,7 @@ func sharedRotary(b *nn.Builder, c *Config, dim int) layerRotary {
 	return layerRotary{r, r}
 }
 
-// rotaryByType is one for each type of layer that there is, in the order of the
-// types' names.
+// rotaryByType makes one for each type of layer in the model, in the order of the types' names.
 func rotaryByType(b *nn.Builder, c *Config, dim int, windows []int) (l layerRotary) {
 	if slices.Contains(windows, 0) {
 		l.full = newRotary(b, c, dim, c.ropeTypeOf("full_attention"))

@@ -10,9 +10,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// TestRotaryByType lays layers and parameters beside the rotary embeddings that come
-// of them: one for each type of layer that there is, scaled as that type's own
-// parameters say, or as the old key says for all of them.
+// TestRotaryByType compares layers and parameters with the resulting rotary embeddings: one for each type
+// of layer in the model, scaled by that type's own parameters, or by the old key for all of them.
 func TestRotaryByType(t *testing.T) {
 	byType := map[string]any{"rope_parameters": map[string]any{
 		"full_attention": map[string]any{"rope_type": "dynamic"}, "sliding_attention": map[string]any{"rope_type": "default"},

@@ -19,7 +19,7 @@ type t5Attention struct {
 	dropout    float64
 
 	// of the call that runs
-	states *shadow.Tensor  // what a cross-attention looks at
+	states *shadow.Tensor  // what a cross-attention attends to
 	bias   **shadow.Tensor // position_bias, made if it is not there
 	block  *shadow.Frame   // holds the bias once it is made
 	cache  *shadow.Frame   // holds keys and values; nil for no cache

@@ -52,7 +52,7 @@ func (n net) sdpaAttention(q, k, v *shadow.Tensor, a attending) *shadow.Tensor {
 	return fn.Return(out)
 }
 
-// eagerAttention is eager_attention_forward as Llama has it, and most after it.
+// eagerAttention is eager_attention_forward of Llama, which most later models share.
 func (n net) eagerAttention(q, k, v *shadow.Tensor, a attending) (out, weights *shadow.Tensor) {
 	fn := n.w.Func(q, k, v, a.mask)
 	groups := q.Size(1) / k.Size(1)

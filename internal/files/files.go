@@ -31,9 +31,9 @@ func Open(name string) (*os.File, error) {
 	return checked(f, name, func(m fs.FileMode) bool { return m.IsRegular() })
 }
 
-// OpenNamed opens a file that the user named on the command line: a regular file, or whatever it is if the
-// name stands for an open file of this process. Another pipe might never get a writer, so it is refused
-// without blocking, as a device is.
+// OpenNamed opens a file that the user named on the command line: a regular file, or anything if the name
+// refers to an open file of this process. Another pipe might never get a writer, so it is refused without
+// blocking, and so are devices.
 func OpenNamed(name string) (*os.File, error) {
 	if !descriptor(name) {
 		f, err := Open(name)
@@ -51,8 +51,8 @@ func OpenNamed(name string) (*os.File, error) {
 	})
 }
 
-// descriptor reports whether a name stands for a file that is open already: standard input, or what a
-// shell puts in the place of <(...).
+// descriptor reports whether a name refers to a file that is already open: standard input, or what a shell
+// substitutes for <(...).
 func descriptor(name string) bool {
 	name = path.Clean(filepath.ToSlash(name))
 	if name == "/dev/stdin" {
@@ -66,8 +66,7 @@ func descriptor(name string) bool {
 	return false
 }
 
-// checked looks at what was really opened: a name may stand for something else a
-// moment later.
+// checked examines what was really opened: a name may refer to something else a moment later.
 func checked(f *os.File, name string, ok func(fs.FileMode) bool) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && !ok(info.Mode()) {
@@ -111,7 +110,7 @@ var (
 	// ErrFolder means that a name is a folder's.
 	ErrFolder = errors.New("it is a folder; name a file")
 	// ErrNotRegular means that a name is not that of a regular file or folder.
-	ErrNotRegular = errors.New("only a regular file is read here")
+	ErrNotRegular = errors.New("only regular files are read here")
 )
 
 // notRegularError is ErrNotRegular where it is known what the thing is.

@@ -52,7 +52,7 @@ func TestReadAFolder(t *testing.T) {
 	}
 }
 
-// The bound holds whatever a file says of its size, and however it comes.
+// The limit applies whatever size a file claims, and however it is read.
 func TestReadAll(t *testing.T) {
 	text := strings.Repeat("x", 4096)
 	for _, r := range []func() io.Reader{

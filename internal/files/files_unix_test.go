@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// What stands in the place of a file is told apart without being waited for.
+// Things in the place of a file are recognized without blocking.
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	fifo, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "config.json")

@@ -29,8 +29,8 @@ func whole(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Limit is r, which fails with a TooLargeError once it has given more than most
-// bytes: for files that are understood while they are read.
+// Limit returns a reader that fails with a TooLargeError after most bytes. It is for files that are parsed
+// while they are read.
 func Limit(r io.Reader, most int64) io.Reader { return &limited{r, most, most} }
 
 type limited struct {
@@ -38,8 +38,7 @@ type limited struct {
 	left, most int64
 }
 
-// Read asks for one byte more than may come, so that a file of just the bound ends
-// as any other.
+// Read asks for one byte more than is allowed, so that a file of exactly the limit ends like any other.
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left < 0 {
 		return 0, TooLargeError{l.most}

@@ -36,5 +36,5 @@ type TooManyError struct {
 }
 
 func (e TooManyError) Error() string {
-	return fmt.Sprintf("more than %d files are in this folder", e.Most)
+	return fmt.Sprintf("this folder has more than %d files", e.Most)
 }

@@ -106,8 +106,8 @@ func (s *Set) SeekSize(size uint64) Cursor {
 	return c
 }
 
-// seekBins is SeekSize of what is in bins. A fine bin of a whole number of quanta
-// needs no look inside.
+// seekBins is SeekSize without the block that is kept apart. A fine bin whose size is a whole number of
+// quanta need not be searched.
 func (s *Set) seekBins(size uint64) Cursor {
 	i := binOf(size)
 	if s.holds(i) {

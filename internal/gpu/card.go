@@ -40,7 +40,7 @@ type Card struct {
 }
 
 // Rates are peak rates in operations a second (a multiply-add is two), dense,
-// and with sums kept in fp32 as training does; 0 where the card has no
+// and with sums kept in fp32 as training does; 0 if the card has no
 // hardware for it.
 type Rates struct {
 	FP32 float64 // on the plain cores
@@ -97,8 +97,8 @@ func (c Card) Flash() bool {
 // LacksFlash reports whether the card is known to have no kernels for flash attention.
 func (c Card) LacksFlash() bool { return !c.Flash() && (c.Capability > 0 || c.Maker == AMD) }
 
-// Precisions are the settings of `precision` that make sense on the card, the
-// fastest with the fewest worries first.
+// Precisions are the settings of `precision` that make sense on the card: the fastest first, and among
+// equals the simplest.
 func (c Card) Precisions() []string {
 	if c.BF16() {
 		return []string{"bf16", "amp-bf16", "amp-fp16", "fp16", "fp32"}

@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// Source is something that can be asked which GPUs are here: a library, a
-// program, files of the kernel.
+// Source is a way to list the GPUs of this machine: a library, a program, files of the kernel.
 type Source interface {
 	// Name is the program or library that is asked.
 	Name() string
@@ -25,7 +24,7 @@ type Report struct {
 	Devices []Device // in the source's order
 }
 
-// Machine is the GPUs of this machine, and where that was learned.
+// Machine is the GPUs of this machine, and the sources that reported them.
 type Machine struct {
 	Devices []Device  // all GPUs
 	Drivers []Driver  // one for each maker with GPUs
@@ -41,14 +40,14 @@ type Driver struct {
 	Source  string `json:"source"`            // the name of the Source that reported it
 }
 
-// Attempt is a source that was asked; Err is nil where it answered.
+// Attempt is a source that was tried; Err is nil if it succeeded.
 type Attempt struct {
 	Source string // the name of the Source
 	Err    error  // nil if it answered
 }
 
-// Detect asks the sources in order. Once one has listed a maker's GPUs, that maker's other sources are
-// not asked. A source that fails is an Attempt with its error, never a failure of Detect.
+// Detect tries the sources in order. Once one has listed a maker's GPUs, that maker's other sources are
+// not tried. A source that fails is an Attempt with its error, never a failure of Detect.
 func Detect(ctx context.Context, sources []Source) *Machine {
 	m := &Machine{}
 	for _, s := range sources {
@@ -84,7 +83,7 @@ func (m *Machine) count() {
 	if next[NVIDIA] > 0 {
 		return
 	}
-	// With nothing but slices, CUDA shows the first of them alone.
+	// If there are only slices, CUDA shows the first one alone.
 	for i := range m.Devices {
 		if s := m.Devices[i].Slices; len(s) > 0 {
 			s[0].Ordinal = 0

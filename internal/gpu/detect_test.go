@@ -80,12 +80,12 @@ func TestVisibleDevices(t *testing.T) {
 		{"", []int{Hidden, Hidden, Hidden}, ""},
 		{"-1", []int{Hidden, Hidden, Hidden}, ""},
 		{"1,-1,2", []int{Hidden, 0, Hidden}, ""},
-		{"1,9,2", []int{Hidden, 0, Hidden}, `"9" is no GPU here`},
-		{"none", []int{Hidden, Hidden, Hidden}, `"none" is no GPU here`},
+		{"1,9,2", []int{Hidden, 0, Hidden}, `"9" is not a GPU of this machine`},
+		{"none", []int{Hidden, Hidden, Hidden}, `"none" is not a GPU of this machine`},
 		{"1,1", []int{Hidden, Hidden, Hidden}, "twice"},
 		{"GPU-bb,GPU-aa11", []int{1, Hidden, 0}, ""},
-		{"GPU-aa", []int{Hidden, Hidden, Hidden}, "no GPU here"}, // two begin so
-		{"99999999999999999999", []int{Hidden, Hidden, Hidden}, "no GPU here"},
+		{"GPU-aa", []int{Hidden, Hidden, Hidden}, "not a GPU of this machine"}, // two UUIDs begin like this
+		{"99999999999999999999", []int{Hidden, Hidden, Hidden}, "not a GPU of this machine"},
 	}
 	for _, tt := range tests {
 		m := Detect(context.Background(), []Source{source{"x", NVIDIA, nvidia("aa11", "aa22", "bb33"), nil}})

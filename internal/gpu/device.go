@@ -91,8 +91,8 @@ func (d Device) Card() Card {
 	return c
 }
 
-// likely is the one card that the device can be by what the driver says of it,
-// where it does not say its name: AMD's kernel driver gives desktop cards none.
+// likely is the only card that the device can be, judging by what the driver reports, if it does not
+// report a name: AMD's kernel driver has none for desktop cards.
 func (d Device) likely() (Card, error) {
 	var found []Card
 	for _, e := range catalogue() {
@@ -107,8 +107,8 @@ func (d Device) likely() (Card, error) {
 	return found[0], nil
 }
 
-// Card is a slice of a device as the planner takes it. A slice has its share of
-// the multiprocessors' rate, and of the bandwidth as much as of the memory.
+// Card is a slice of a device for planning. Its rate is its share of the multiprocessors, and its
+// bandwidth its share of the memory.
 func (s Slice) Card(of Device) Card {
 	c := of.Card()
 	c.Name = strings.TrimSpace(c.Name + " MIG " + s.Profile)

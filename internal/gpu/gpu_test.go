@@ -85,8 +85,7 @@ func TestFindRefuses(t *testing.T) {
 	}
 }
 
-// TestCatalogue holds what must be true of any card, so that a slip in a row
-// shows.
+// TestCatalogue checks what must be true of any card, to find typos in a row.
 func TestCatalogue(t *testing.T) {
 	for _, c := range Cards() {
 		sold := float64(c.Memory) * units.GiB
@@ -125,8 +124,8 @@ func TestReferenceIsOfTheCatalogue(t *testing.T) {
 	}
 }
 
-// TestAssumedTotals holds the rule for totals against the cards on which both
-// nvidia-smi's and PyTorch's are known.
+// TestAssumedTotals compares the rule for totals with the cards for which both nvidia-smi's and PyTorch's
+// are known.
 func TestAssumedTotals(t *testing.T) {
 	shown := map[string]uint64{
 		"B200": 183359, "H200": 143771, "H100-80GB": 81559, "A100-80GB": 81920, "A100-40GB": 40960, "L40S": 46068, "L4": 23034,
@@ -170,7 +169,7 @@ func TestParseMemory(t *testing.T) {
 		}
 	}
 	bad := map[string]string{
-		"0": "nothing fits into 0 bytes", "0GiB": "nothing fits", "-1": "less than nothing", "-24GB": "less than nothing",
+		"0": "nothing fits into 0 bytes", "0GiB": "nothing fits", "-1": "is negative", "-24GB": "is negative",
 		"24XB": "is not a size", "": "is not a size", "NaN": "is not a size", "-x": "is not a size", "1e30": "out of range",
 	}
 	for text, want := range bad {

@@ -24,7 +24,7 @@ func ForMemory(total uint64) Card {
 func ParseMemory(text string) (uint64, error) {
 	if rest, minus := strings.CutPrefix(strings.TrimSpace(text), "-"); minus {
 		if _, err := units.Parse(rest, units.GiB); err == nil {
-			return 0, fmt.Errorf("%q is less than nothing; write a card's memory like 24, 24GiB or 24GB", text)
+			return 0, fmt.Errorf("%q is negative; write a card's memory like 24, 24GiB or 24GB", text)
 		}
 	}
 	size, err := units.Parse(text, units.GiB)

@@ -87,11 +87,11 @@ func (m *Machine) keep(maker Maker, variable, value string) {
 	}
 }
 
-// endsAt notes an entry that names nothing; -1 and nothing at all are how
-// people hide everything on purpose.
+// endsAt notes an entry that names nothing. -1 and an empty list are common ways to hide everything, and
+// are not noted.
 func (m *Machine) endsAt(variable, entry, value string) {
 	if e := strings.TrimSpace(entry); e != "" && e != "-1" {
-		m.Notes = append(m.Notes, fmt.Sprintf("%s=%s: %q is no GPU here, and what follows it does not count", variable, value, e))
+		m.Notes = append(m.Notes, fmt.Sprintf("%s=%s: %q is not a GPU of this machine, so it and those after it are ignored", variable, value, e))
 	}
 }
 

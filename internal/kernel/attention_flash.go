@@ -10,9 +10,9 @@ import "math"
 // FlashPadding is the number of elements by which a head is padded.
 func FlashPadding(width int) int { return (8 - width%8) % 8 }
 
-// FlashSplits is the partial results of the forward pass where keys are split over
-// blocks because the queries alone leave the card idle: one number a row, and a row
-// of the result; zeros where keys are not split.
+// FlashSplits is the size of the partial results of the forward pass if keys are split over blocks because
+// the queries alone leave the card idle: one number per row, and a row of the result; zeros if keys are
+// not split.
 func (r Rules) FlashSplits(a Attention) (sums, results uint64) {
 	if a.Dropout {
 		return 0, 0

@@ -103,7 +103,7 @@ func (c convShape) far(d convShape) float64 {
 	return sum
 }
 
-// Near returns the workspace of the nearest measured convolution, scaled to c; nil where no similar one
+// Near returns the workspace of the nearest measured convolution, scaled to c; nil if no similar one
 // has the same kind of workspace at the sizes seen.
 func (c ConvShape) Near(kind ConvKind, elementBytes int, half bool, seen []BatchBytes) ConvWorkspace {
 	return c.near(kind, elementBytes, half, seen, convShape{})

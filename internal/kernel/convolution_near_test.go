@@ -23,7 +23,7 @@ func everyNth(n int) (out []convShape) {
 	return out
 }
 
-// Sizes alone tell nearly always which convolution it is.
+// Sizes alone nearly always identify the convolution.
 func TestGuessConv(t *testing.T) {
 	right, all := 0, 0
 	for _, c := range everyNth(7) {
@@ -40,7 +40,7 @@ func TestGuessConv(t *testing.T) {
 	}
 }
 
-// Leaving out one convolution, those like it say what it takes in a large batch.
+// If one convolution is left out, similar ones give its workspace in a large batch.
 func TestNear(t *testing.T) {
 	for kind, share := range map[ConvKind]float64{FProp: 0.85, DGrad: 0.85, WGrad: 0.65} {
 		right, all := 0, 0
@@ -68,7 +68,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// Copies are carried over in size, what comes on top of them as it is.
+// Copies are scaled; the rest is taken as it is.
 func TestCarry(t *testing.T) {
 	small := convShape{channels: 64, filters: 64, size: square(8), kernel: square(3), stride: square(1), padding: square(1), dilation: square(1), groups: 1}
 	large := small

@@ -13,8 +13,7 @@ const (
 	cublasLtDefault = 1 << 20
 )
 
-// ROCm's libraries stand in their place on AMD's cards: 32 MiB, and 128 on gfx94x
-// and gfx95x; for products with a bias 76.
+// On AMD's cards ROCm's libraries have 32 MiB, and 128 on gfx94x and gfx95x; for products with a bias 76.
 const (
 	hipblas   = 128 << 20
 	hipblasLt = 76 << 20

@@ -10,7 +10,7 @@ package kernel
 // Elsewhere its figure is the best guess, with bounds that hold whatever the library does there. The
 // distance between the bounds is how much the missing fact can matter.
 
-// Fact is something that is known of some cards and versions only.
+// Fact is something that is known only for some cards and versions.
 type Fact uint8
 
 // The facts. None is for a rule that holds everywhere.
@@ -66,7 +66,7 @@ type Figure struct {
 // sure is a figure that holds everywhere.
 func sure(n uint64) Figure { return Figure{N: n, Least: n, Most: n} }
 
-// between is a figure that follows from a fact, with its ends where that is not known.
+// between is a figure that follows from a fact, with bounds if the fact is not known.
 func (r Rules) between(f Fact, n, least, most uint64) Figure {
 	if r.Known(f) {
 		return sure(n)

@@ -16,7 +16,7 @@ type Rules struct {
 	SMs          int // multiprocessors
 
 	Unnamed bool // the card was not named; the other fields are assumptions
-	Foreign bool // not a card of CUDA's: the rest is the nearest there is to it
+	Foreign bool // not a CUDA card: the other fields are the nearest equivalents
 }
 
 // Type is the element type of a kernel, as far as the choice of kernel depends on it.

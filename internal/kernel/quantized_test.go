@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestFuses4bit lays the choice of kernel beside bitsandbytes' own, 0.50.2: each line
-// of the file is a card, a type, the shape of a weight, and the rows, of those that
-// are tried, that one kernel does (_gemm_4bit_use_custom_cuda called with them).
+// TestFuses4bit compares the choice of kernel with that of bitsandbytes 0.50.2: each line of the file is a
+// card, a type, the shape of a weight, and those of the tried rows that one kernel handles
+// (_gemm_4bit_use_custom_cuda called with them).
 func TestFuses4bit(t *testing.T) {
 	tried := []int{4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 23, 24, 32, 33, 48, 49, 64, 65, 96, 97, 128, 129, 192, 193, 256, 257, 320, 321, 384, 385, 512, 513, 1536, 1537}
 	types := map[string]Type{"bf16": BFloat16, "fp16": Float16, "fp32": Float32}

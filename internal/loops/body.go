@@ -246,7 +246,7 @@ func (p *Player) forget(b *body) {
 	}
 }
 
-// recycle gives what a loop makes the room of what was forgotten.
+// recycle reuses the memory of forgotten records for what a loop makes.
 func (p *Player) recycle(b *body) {
 	for _, s := range b.steps {
 		if n := len(p.idleRuns); s.kind == takeOwned && n > 0 {

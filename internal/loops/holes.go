@@ -31,7 +31,7 @@ const (
 
 // bin is the holes of one size. Holes of segments with a shared layout are found through the layout. For
 // the others it has a count and a heap with the lowest address on top. The heap may contain holes that no
-// longer exist; the segment has to be asked.
+// longer exist, so the segment has to be checked.
 type bin struct {
 	layouts []int32 // those that have such a hole, and members
 	own     int
@@ -134,8 +134,7 @@ func (h *holes) add(size uint64, x hole) {
 	h.filled(size)
 }
 
-// drop takes one away, and where it was the last of its size all that its heap
-// still holds.
+// drop removes one hole. If it was the last of its size, it also empties the heap.
 func (h *holes) drop(size uint64) {
 	b := h.bin(size)
 	if b.own--; b.own == 0 {

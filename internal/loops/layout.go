@@ -4,7 +4,7 @@ package loops
 
 import "slices"
 
-// layout is how segments of one set are cut, many of them alike.
+// layout is how segments of one set are divided into blocks. Many segments share one.
 type layout struct {
 	marks   []mark
 	sum     uint64

@@ -43,7 +43,7 @@ const (
 	smallMost   = units.MiB / quantum      // the largest request of the small pool
 	smallBuffer = 2 * units.MiB / quantum  // a segment of the small pool
 	largeBuffer = 20 * units.MiB / quantum // a segment for up to minLarge
-	minLarge    = 10 * units.MiB / quantum // from here on a segment is made to measure
+	minLarge    = 10 * units.MiB / quantum // from this size on a segment has the size of the request
 	roundLarge  = 2 * units.MiB / quantum
 	absurd      = uint64(1) << 60 // bytes, refused before anything else is tried
 )
@@ -53,8 +53,8 @@ func Suits(v allocator.Version, o allocator.Options) bool {
 	return !v.AtLeast(12) && (o == allocator.Options{} || o == allocator.DefaultOptions())
 }
 
-// Player plays one stream, any number of times. What it learns of the loops in one
-// play is of use in the next. It is not safe for concurrent use.
+// Player plays one stream, any number of times. What it learns about the loops in one play is used in the
+// next. It is not safe for concurrent use.
 type Player struct {
 	version allocator.Version
 	stream  *stream.Folded

@@ -14,8 +14,8 @@ import (
 
 var torch211 = allocator.Version{Major: 2, Minor: 11}
 
-// TestIsTheAllocator holds the play of folded loops to package allocator, which
-// plays each of their turns: peaks, phases, retries and the course of a step.
+// TestIsTheAllocator compares the play of folded loops with package allocator, which plays every
+// iteration: peaks, phases, retries and the timeline of a step.
 func TestIsTheAllocator(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawModel(t).fold(t, rapid.IntRange(12, 1500).Draw(t, "turns"))
@@ -114,7 +114,7 @@ func playWhole(t rapid.TB, f *stream.Folded, limit uint64, chart *Chart, since i
 	return out
 }
 
-// TestPassesCopies: a step that comes again and finds all as it was is passed over.
+// TestPassesCopies: a step that repeats and finds the same state is skipped.
 func TestPassesCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t)
@@ -143,8 +143,8 @@ func TestPassesCopies(t *testing.T) {
 	})
 }
 
-// TestPassesOver: of a long loop few turns are played. Without that everything
-// would be as right, and a thousand times as slow.
+// TestPassesOver: few iterations of a long loop are played. Otherwise everything would still be right, but
+// a thousand times as slow.
 func TestPassesOver(t *testing.T) {
 	m := model{layers: []layer{{
 		ahead: []made{{98304, 0, local}, {98304, 0, back}, {6144, 0, atEnd}},

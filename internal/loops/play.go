@@ -26,13 +26,13 @@ type Options struct {
 	// Phases receives the highest allocated bytes of each phase, by its number. Events before the first
 	// Mark belong to phase 0.
 	Phases []uint64
-	// PassCopies goes past stretches that come again and would change nothing.
+	// PassCopies skips parts that repeat and would change nothing.
 	PassCopies bool
 	// Until is the event to stop before, if it is not 0.
 	Until int
 	// Settled is the event to stop before if memory has not run out until then; 0 is to go on.
 	Settled int
-	// Since is the event from which on Retries counts.
+	// Since is the event from which Retries counts.
 	Since int
 	// Chart is filled in, if it is set.
 	Chart *Chart

@@ -121,7 +121,7 @@ func (c *recording) counts(n int) {
 // and saves little.
 const maxRoles = 128
 
-// chosen notes the choice of a hole, and what it hung on.
+// chosen records the choice of a hole, and what it depended on.
 func (c *recording) chosen(p *Player, r *request, got uint64, at place, grown bool) {
 	i := p.segs[at.seg-1].role - 1
 	switch {
@@ -238,7 +238,7 @@ func (c *recording) noted(p *Player) {
 	c.events++
 }
 
-// finish makes a shortcut of the recording, nil where none can be.
+// finish makes a shortcut of the recording, or returns nil if that is not possible.
 func (c *recording) finish(p *Player) *shortcut {
 	var left []owned
 	for k, at := range c.made {

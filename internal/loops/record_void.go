@@ -86,8 +86,8 @@ func (c *recording) voids(p *Player, r *request, got uint64, chosen int32, grown
 	}
 }
 
-// isDeeper notes that a void was larger than one that was chosen, and by how much it
-// has to be to begin with.
+// isDeeper records that a void was larger than one that was chosen, and by how much it has to be larger at
+// the beginning.
 func (c *recording) isDeeper(k int32, size int64, chosen int32, got, by int64) {
 	c.broken = c.broken || size <= got
 	for i := range c.deeper {

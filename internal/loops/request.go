@@ -117,8 +117,7 @@ func (p *Player) free(at place, bytes uint64) {
 	h.add(o.marks[j+1].at()-from, hole{s.addr + from, i})
 }
 
-// grow asks the device for a segment, and where it has no more for what the
-// cache holds.
+// grow takes a segment from the device. If the device has no more, it flushes the cache and tries again.
 func (p *Player) grow(r *request) (int32, error) {
 	if i := p.segment(r); i != none {
 		return i, nil

@@ -55,7 +55,7 @@ type segments struct {
 }
 
 // above is how far above the first segment others may lie. The driver goes down from there, except for a
-// little room that it had left.
+// small hole that it had left.
 const above = 1 << 30 / quantum
 
 // slot is the slot of an address. No two segments have parts in the same.
@@ -92,8 +92,8 @@ func (g *segments) newSegment(addr uint64, set int32) int32 {
 	return i
 }
 
-// doubled is a slice with room for one more. It grows by doubling, however long it
-// is: append is more careful with long ones, and copies them more often.
+// doubled is a slice with space for one more element. It always doubles; append grows long slices by less,
+// and copies them more often.
 func doubled[T any](s []T) []T {
 	if len(s) < cap(s) {
 		return s

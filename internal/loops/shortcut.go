@@ -33,7 +33,7 @@ type shortcut struct {
 	longer bool      // there is a shortcut of more such iterations
 }
 
-// role is the part of a segment, or of a piece of one, in a shortcut.
+// role is what a segment, or a piece of one, does in a shortcut.
 type role struct {
 	how           way
 	set           int32
@@ -67,8 +67,8 @@ const (
 	born              // it was filled from a void
 )
 
-// guard is the worst hole that a size was content with. No other segment may have
-// a better one; got is more than any hole where a new segment had to be made.
+// guard is the worst hole that a request of a size accepted. No other segment may have a better one; got
+// is larger than any hole if a new segment had to be made.
 type guard struct {
 	set       int32
 	size, got uint64
@@ -76,7 +76,7 @@ type guard struct {
 	voids     []deep  // what else was chosen
 }
 
-// tie is two roles that an address decided between: the lower one was chosen.
+// tie is two roles with holes of equal size: the one with the lower address was chosen.
 type tie struct{ low, high int32 }
 
 // last is the later one of the two.

@@ -11,7 +11,7 @@ type tally struct {
 	work                 int // the work of the play, see Options.Most
 	allocated, requested uint64
 	retries, before      uint64
-	counts               bool // the event was reached from which on retries count
+	counts               bool // the event from which retries count was reached
 	peakRequested        uint64
 	res                  allocator.Result
 	phase                uint32

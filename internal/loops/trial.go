@@ -12,7 +12,7 @@ type trial struct {
 	even  []even
 }
 
-// even is a guard that hangs on addresses: the other hole is of the same size.
+// even is a guard that depends on addresses: the other hole has the same size.
 type even struct {
 	guard *guard
 	other int32
@@ -238,7 +238,7 @@ func (p *Player) placed(s *shortcut) bool {
 	return false
 }
 
-// addressed finds the address of each role's segment; false where the card is full,
+// addressed finds the address of each role's segment; false if the card is full,
 // or where another piece is too close to a new one.
 func (p *Player) addressed(s *shortcut) bool {
 	for k := range s.roles {

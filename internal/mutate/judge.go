@@ -80,7 +80,7 @@ func (j judge) try(m mutant) (verdict, error) {
 	return survived, nil
 }
 
-// overlayOf writes what go -overlay reads: which file stands in for which.
+// overlayOf writes what go -overlay reads: which file replaces which.
 func overlayOf(dir string, m mutant) (string, error) {
 	source, err := files.Read(m.file, 1<<24)
 	if err != nil {

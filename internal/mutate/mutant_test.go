@@ -22,8 +22,7 @@ func f(a, b int) int {
 }
 `
 
-// TestMutants wants each kind of mistake once where it can be made, and files that
-// still parse.
+// TestMutants checks that each kind of mistake is made once where possible, and that files still parse.
 func TestMutants(t *testing.T) {
 	found, err := mutantsOf("p.go", []byte(example))
 	if err != nil {
@@ -58,9 +57,8 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// A verdict is the tests': a mistake in this package's own code that its own test
-// sees is killed, one that nobody sees survives, and what does not compile is
-// neither.
+// The tests give the verdict: a mistake in this package that its own test sees is killed, one that no test
+// sees survives, and one that does not compile is neither.
 func TestVerdicts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles programs")

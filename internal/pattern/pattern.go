@@ -70,7 +70,7 @@ func (p *Pattern) Index(text string) []int {
 }
 
 // begin is the line that a search begins with: the one of the first word. It is
-// -1 where no match can be.
+// -1 if no match can be.
 func (p *Pattern) begin(text string) int {
 	if len(p.words) == 0 {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// The LoRA that a lever adds is the one that the run's library would.
+// The LoRA that a lever adds is made as by the run's library.
 func TestAdaptersOfLibrary(t *testing.T) {
 	llama := setup.Model{Config: map[string]any{"model_type": "llama", "dtype": "bfloat16"}}
 	for name, x := range map[string]struct {
@@ -42,8 +42,8 @@ func TestAdaptersOfLibrary(t *testing.T) {
 	}
 }
 
-// Without autocast the weights have the type of the precision, and a gradient
-// scaler wants what is trained in float32.
+// Without autocast the weights have the type of the precision, and a gradient scaler needs trained weights
+// in float32.
 func TestWeightsGoWithAutocast(t *testing.T) {
 	saved := setup.Model{Config: map[string]any{"model_type": "llama", "dtype": "bfloat16"}}
 	for _, c := range []struct {

@@ -34,8 +34,8 @@ func (s *search) choice(x settings) (*Choice, error) {
 	return out, nil
 }
 
-// fields are settings under a setup's names, with what has to be said of the weights
-// where the precision is another.
+// fields are settings under the names of a setup, with the type of the weights if the precision changes
+// it.
 func (s *search) fields(x settings) setup.Values {
 	out := setup.Planned(x.on(s.base))
 	if say := s.base.Loads[x.precision].Say; say != "" && x.precision != s.today.precision {
@@ -54,8 +54,8 @@ func (s *search) answer(x settings, seconds float64) (*estimate.Answer, error) {
 // runs reports whether a run completes.
 func runs(a *estimate.Answer) bool { return a.Fits == nil || *a.Fits }
 
-// fastest is the best choice in a room. Estimate has the last word on whether it
-// fits: it runs more micro-batches than a probe.
+// fastest is the best choice in a room. Estimate decides whether it fits, because it runs more
+// micro-batches than a probe.
 func (s *search) fastest(variants []settings, r room) (*Choice, error) {
 	for {
 		best, err := s.best(variants, r)
@@ -109,8 +109,7 @@ func (s *search) chosen() (*Choice, error) {
 // estimated time, and not worth computing everything twice.
 const gain = 1.05
 
-// worthwhile is the choice, or the best one without checkpointing where that
-// comes close.
+// worthwhile is the choice, or the best one without checkpointing if that comes close.
 func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) {
 	if !c.settings.checkpointing || s.today.checkpointing {
 		return c, nil
@@ -131,8 +130,8 @@ func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) 
 	return other, nil
 }
 
-// fallbacks is sets of variants to try one after another: as things are, then
-// what changes more than anyone should without need.
+// fallbacks lists sets of variants to try in order: first with things as they are, then with changes that
+// should be made only if needed.
 func (s *search) fallbacks() [][]settings {
 	plain := s.variants()
 	out := [][]settings{plain}

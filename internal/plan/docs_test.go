@@ -24,8 +24,8 @@ type guide struct {
 	expects, later      string // in the first stage and, where it says so, the others
 }
 
-// guides is the four cards of a guide for an embedder of records with four text
-// fields, and what it expects to be used.
+// guides is the four cards of a guide for an embedder of records with four text fields, and the memory use
+// it expects.
 var guides = []guide{
 	{"Quadro-RTX-6000", 45, 5, "19.8 GB", ""},
 	{"V100-32GB", 64, 4, "26.5 GB", ""},

@@ -4,8 +4,8 @@ package plan
 
 import "runtime"
 
-// rungs of the ladder: how much of the card each may use, and what it risks.
-// Only the last one goes to the very end, on the word of the simulation.
+// rungs of the ladder: how much of the card each may use, and what it risks. Only the last one uses the
+// whole card, relying on the simulation.
 var rungs = []struct {
 	name    string
 	share   float64
@@ -18,7 +18,7 @@ var rungs = []struct {
 	{"maximum", 1, false, "fits exactly in the simulation; anything unexpected ends the run"},
 }
 
-// ladder is the fastest way to run within growing shares of the card.
+// ladder is the fastest settings within growing shares of the card.
 func (s *search) ladder() ([]Rung, error) {
 	out := make([]Rung, len(rungs))
 	err := each(len(rungs), func(i int) error {
@@ -37,7 +37,7 @@ func (s *search) ladder() ([]Rung, error) {
 	return out, err
 }
 
-// probeAhead simulates what every search will ask for, while processors are idle.
+// probeAhead simulates what every search will need, while processors are idle.
 func (s *search) probeAhead() {
 	top := s.batches[len(s.batches)-1]
 	middle := s.batches[(len(s.batches)-1)/2]
@@ -55,9 +55,9 @@ func (s *search) probeAhead() {
 	}
 }
 
-// playAhead does the same for runs that take long to play. The search goes through the variants one after
-// the other, so a second processor begins at the other end of them, and then climbs the ladder. Both
-// remember what they find, and neither changes what the other comes to. It ends soon after done is closed.
+// playAhead does the same for runs that take long to play. The search goes through the variants in order,
+// so a second processor starts at the other end, and then climbs the ladder. Both store their results, and
+// neither changes the other's. It ends soon after done is closed.
 func (s *search) playAhead(done <-chan struct{}) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		return

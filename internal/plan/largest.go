@@ -33,9 +33,9 @@ func (s *search) largest(v settings, r room) (int, error) {
 	return low, nil
 }
 
-// possible is the number of batches of a variant whose tensors alone are not too large for a room. To
-// know that a run is not played, and if it takes long to play, the largest of them are tried first: one of
-// these nearly always fits.
+// possible is the number of batches of a variant whose tensors alone are not too large for a room. Finding
+// out does not play a run. If playing takes long, the largest of them are tried first: one of these nearly
+// always fits.
 func (s *search) possible(v settings, r room) int {
 	return sort.Search(len(s.batches), func(i int) bool {
 		c, err := s.timed(s.split(v, s.batches[i]))
@@ -46,7 +46,7 @@ func (s *search) possible(v settings, r room) int {
 // hopeless reports whether settings are known to fit a room at no batch.
 func (s *search) hopeless(x settings, r room) bool { return s.floor(x) > s.reservable(x, r) }
 
-// split is a variant at a batch, with the accumulation that goes with it.
+// split is a variant at a batch, with the matching accumulation.
 func (s *search) split(v settings, batch int) settings {
 	v.batch, v.accumulation = batch, max(s.share/batch, 1)
 	if s.rules.locked["accumulation"] {

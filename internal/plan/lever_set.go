@@ -4,8 +4,7 @@ package plan
 
 import "snug/internal/setup"
 
-// leverSet is which of the table's levers are pulled: one bit each, so that settings can
-// be compared.
+// leverSet is the set of the table's levers that are used, one bit each, so that settings can be compared.
 type leverSet uint64
 
 // pull pulls them on a setup.
@@ -20,8 +19,8 @@ func (p leverSet) pull(s *setup.Setup) {
 	}
 }
 
-// tableLevers is the levers of the table that the run could pull: those that round
-// what is trained, or those that leave it as it is.
+// tableLevers lists the levers of the table that the run could use: those that change trained weights by
+// rounding, or those that do not.
 func (s *search) tableLevers(rounding bool) []lever {
 	var out []lever
 	for i, l := range setup.Levers() {

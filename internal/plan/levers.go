@@ -43,8 +43,8 @@ func (s *search) levers() ([]Lever, []Rejection, error) {
 	return out, s.impossible(pulls, fails), nil
 }
 
-// impossible is the levers that cannot be simulated. Those that fail for one
-// reason are one rejection, so that it is read once.
+// impossible lists the levers that cannot be simulated. Those with the same reason are one rejection, so
+// that it is read once.
 func (s *search) impossible(pulls []lever, fails []error) []Rejection {
 	var out []Rejection
 	for i, err := range fails {
@@ -92,7 +92,7 @@ func (s *search) saving(today candidate, l lever) (Lever, error) {
 	return Lever{Change: l.change, Saves: before - after, Costs: s.costs(today, c, l.price)}, nil
 }
 
-// costs is the time that a lever takes or gives, and its price beyond that.
+// costs is the time that a lever adds or saves, and its other price.
 func (s *search) costs(today, c candidate, price string) string {
 	time := "no extra time"
 	switch share := today.rate/c.rate - 1; {
@@ -154,10 +154,10 @@ func (s *search) pullable() []lever {
 	return out
 }
 
-// lossChunks is into how many pieces of the sequence a loss is cut.
+// lossChunks is the number of chunks of the sequence in which a loss is computed.
 const lossChunks = 8
 
-// smallVocabulary is the size of a tokenizer made for one's own texts.
+// smallVocabulary is the size of a tokenizer made for the user's own texts.
 const smallVocabulary = 10_000
 
 func hasVocabulary(s *setup.Setup) bool {
@@ -174,7 +174,7 @@ const usualRank = 16
 // adapters is the LoRA that a run could have.
 func (s *search) adapters() adapters { return adapters{usualRank, s.req.Library} }
 
-// String names the library where one makes the adapters: they take more then.
+// String names the library if it makes the adapters, because they then take more.
 func (a adapters) String() string {
 	if a.PEFT {
 		return fmt.Sprintf("PEFT's LoRA of rank %d", a.rank)

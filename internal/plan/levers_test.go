@@ -37,8 +37,8 @@ func named(levers []lever, change string) *lever {
 	return nil
 }
 
-// TestFlashLever offers flash attention where it would run: in 16 bits, on a card
-// that has it, for a model with attention that has it not yet.
+// TestFlashLever offers flash attention where it would run: in 16 bits, on a card that has it, for a model
+// that does not use it yet.
 func TestFlashLever(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -58,8 +58,7 @@ func TestFlashLever(t *testing.T) {
 	}
 }
 
-// Half the batch with twice the accumulation is the same effective batch, and the
-// lever is called what it does.
+// Half the batch with twice the accumulation gives the same effective batch, and the lever's name says so.
 func TestHalvingLever(t *testing.T) {
 	s := small(t, map[string]any{"batch": 6.0, "accumulation": 5.0})
 	l := named(searching(t, s, gpu.Reference).pullable(), "batch 3")
@@ -101,7 +100,7 @@ func TestRecordedOptions(t *testing.T) {
 	}
 }
 
-// TestRecordedUncounted says of a plan what its figures leave out, once.
+// TestRecordedUncounted checks that a plan notes what its figures do not include, once.
 func TestRecordedUncounted(t *testing.T) {
 	p, err := Search(Request{Setup: recordedSetup(t, towers(t, profile.Facts{})), Card: gpu.ForMemory(8 * units.GiB)})
 	if err != nil {
@@ -118,9 +117,8 @@ func TestRecordedUncounted(t *testing.T) {
 	}
 }
 
-// TestRejected names what was not chosen with its own settings: the same run with
-// checkpointing the other way, by how much it is slower, and today's precision where
-// the card has no hardware for it.
+// TestRejected checks that each rejection has its own settings: the same run with checkpointing the other
+// way and how much slower it is, and the current precision if the card has no hardware for it.
 func TestRejected(t *testing.T) {
 	p, err := Search(Request{Setup: gpt2(t, map[string]any{"precision": "bf16"}), Card: card(t, "T4")})
 	if err != nil {
@@ -166,7 +164,7 @@ func TestPrecisionLevers(t *testing.T) {
 	}
 }
 
-// TestLeversPull wants each lever to change the run, and no two to change it alike.
+// TestLeversPull checks that each lever changes the run, and no two in the same way.
 func TestLeversPull(t *testing.T) {
 	pulled := map[string]bool{}
 	for _, s := range []*setup.Setup{

@@ -9,11 +9,11 @@ type Loader struct {
 	Persistent bool // workers live on between epochs
 }
 
-// maxWorkers of one DataLoader: more seldom bring anything but memory.
+// maxWorkers is the limit for one DataLoader: more workers rarely help and take memory.
 const maxWorkers = 8
 
-// LoaderFor shares out a machine's processors: each GPU's process keeps one for
-// itself, its loader gets the rest.
+// LoaderFor divides a machine's processors: each GPU's process keeps one for itself, and its loader gets
+// the rest.
 func LoaderFor(cpus, gpus int) Loader {
 	each := cpus/max(gpus, 1) - 1
 	workers := min(max(each, 0), maxWorkers)

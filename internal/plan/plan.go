@@ -29,7 +29,7 @@ type Request struct {
 	Reserve uint64       // bytes of the card that are for others
 	Goal    Goal         // what matters most; the zero value is Throughput
 	Lock    []string     // fields of the setup that stay as they are
-	Allow   []string     // fields that may change though it changes what is trained
+	Allow   []string     // fields that may change although this changes what is trained
 
 	Library Library // how adapters would be made, if there were any
 
@@ -37,14 +37,14 @@ type Request struct {
 	// value. It may be called from several goroutines.
 	Writable func(setting string, value any) bool
 
-	Measured *estimate.Range // how far off estimates of this run were, where it was measured; nil where not
+	Measured *estimate.Range // how far off estimates of this run were; nil if it was not measured
 }
 
 // Library says how a run's library does LoRA, if known.
 type Library struct {
 	PEFT      bool   // adapters are PEFT's
 	Weights   string // type that the frozen weights are loaded in, as in a setup
-	Precision string // the precision then, where it is another than without adapters
+	Precision string // the precision with adapters, if it differs
 }
 
 // Goal is what the settings are optimized for.
@@ -64,7 +64,7 @@ var Goals = []Goal{Throughput, Balanced, Quick}
 type Plan struct {
 	GPU         string      `json:"gpu"`         // the name of the card
 	Current     *Choice     `json:"current"`     // the run as it is
-	Recommended *Choice     `json:"recommended"` // nil where nothing fits
+	Recommended *Choice     `json:"recommended"` // nil if nothing fits
 	Ladder      []Rung      `json:"ladder"`      // choices from careful to tight
 	Levers      []Lever     `json:"levers"`      // single changes that save memory
 	Rejected    []Rejection `json:"rejected"`    // what was considered and not chosen
@@ -75,7 +75,7 @@ type Plan struct {
 	Target  int      `json:"-"` // the effective batch that was asked for
 	Notes   []string `json:"-"` // what the user has to know
 	Room    uint64   `json:"-"` // bytes that the run has to fit into
-	Least   *Choice  `json:"-"` // where nothing fits: what takes least
+	Least   *Choice  `json:"-"` // if nothing fits: the settings that take least
 	Rescue  []string `json:"-"` // and the shortest list of levers that makes it fit
 	Rescued *Choice  `json:"-"` // with which it is this
 }

@@ -36,8 +36,8 @@ func gpt2(t testing.TB, more map[string]any) *setup.Setup {
 	return run(t, fields)
 }
 
-// TestEffectiveBatch is the first promise: it stays what it was, in every
-// recommendation and on every rung.
+// TestEffectiveBatch checks the first promise: the effective batch stays the same, in every recommendation
+// and on every rung.
 func TestEffectiveBatch(t *testing.T) {
 	ddp := map[string]any{"kind": "ddp", "world": 4.0}
 	tests := map[string]struct {

@@ -17,10 +17,10 @@ import (
 // processors. It may be shared by the searches over several cards.
 type prober struct {
 	base    *setup.Setup
-	today   settings // whose figures are shown however large they are
+	today   settings // its figures are shown however large they are
 	largest uint64   // bytes of a card that is searched for
 	slots   chan struct{}
-	ctx     context.Context // of the search, with which it ends
+	ctx     context.Context // the context of the search
 
 	mu      sync.Mutex
 	probes  map[probeKey]*once[*estimate.Probe]
@@ -57,7 +57,7 @@ func (p *prober) during(ctx context.Context) *prober {
 	return p
 }
 
-// upTo makes probes stop where a run is far too large for each of some cards.
+// upTo makes probes stop if a run is far too large for every one of the cards.
 func (p *prober) upTo(cards ...gpu.Card) *prober {
 	for _, c := range cards {
 		p.largest = max(p.largest, c.Total)
@@ -104,7 +104,7 @@ func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 	})
 }
 
-// note stores what one run shows about all that differ only in batch and length, and what its weights
+// note stores what one run shows about all runs that differ only in batch and length, and what its weights
 // show about those that load the same way.
 func (p *prober) note(x settings, found *estimate.Probe) {
 	p.mu.Lock()
@@ -130,8 +130,8 @@ func (p *prober) estimate(x settings, card gpu.Card) (*estimate.Answer, error) {
 	})
 }
 
-// roughly is the answer on any card of a kind, from one that they share where
-// that is all there is to it: where the run meets no limit.
+// roughly is the answer on any card of a kind. If the run reaches no limit, it is taken from an answer
+// that the cards share.
 func (p *prober) roughly(x settings, card, kind gpu.Card, seconds float64) (*estimate.Answer, error) {
 	a, err := remembered(p, p.answers, probeKey{x, kind}, func() (*estimate.Answer, error) {
 		free := x.on(p.base)

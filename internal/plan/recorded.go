@@ -14,9 +14,9 @@ import (
 	"snug/internal/units"
 )
 
-// A run whose model is a profile is searched like any other: its probes take
-// their stream from the recordings instead of from a family. What the recordings
-// do not vary stays as it is, and speed is what they took.
+// A run whose model is a profile is searched like any other: its probes take their stream from the
+// recordings instead of from a family. What the recordings do not vary stays as it is, and speeds are the
+// recorded ones.
 
 // isRecorded reports whether the model is a profile.
 func (s *search) isRecorded() bool { return s.base.Model.Program != nil }

@@ -77,8 +77,7 @@ func (s *search) flipped(x settings) []settings {
 	return out
 }
 
-// bestOf is a variant at the largest batch that fits, or at the smallest where
-// none does.
+// bestOf is a variant at the largest batch that fits, or at the smallest if none does.
 func (s *search) bestOf(v settings) (candidate, error) {
 	r := room{s.req.Goal.share(), true}
 	v.allocator = s.today.allocator

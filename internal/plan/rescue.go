@@ -87,7 +87,7 @@ type attempt struct {
 	settings
 	fits  bool
 	takes uint64
-	least bool // no more is known than that it takes so much, and does not fit
+	least bool // only a lower bound is known, which does not fit
 }
 
 // tryAll tries each list of levers, and returns the first that fits, else the one that takes least. A
@@ -114,7 +114,7 @@ func (s *search) tryAll(x settings, levers []lever, lists [][]int) ([]int, attem
 	}
 }
 
-// try is what settings take. By the floor alone, where that does not fit, it is at least so much.
+// try returns the memory of settings. If their lower bound does not fit, it returns that.
 func (s *search) try(y settings, byFloor bool) attempt {
 	r := room{share: s.req.Goal.share()}
 	if byFloor && s.hopeless(y, r) {
@@ -128,7 +128,7 @@ func (s *search) try(y settings, byFloor bool) attempt {
 	return attempt{settings: placed.settings, fits: fits, takes: c.reserved}
 }
 
-// longer is each list with one more lever, in order and without doubles.
+// longer is each list with one more lever, in order and without duplicates.
 func longer(lists [][]int, n int) [][]int {
 	var out [][]int
 	for _, l := range lists {
@@ -145,8 +145,8 @@ func longer(lists [][]int, n int) [][]int {
 	return out
 }
 
-// further is the levers that the search itself may not pull, those first that
-// change least of what is trained.
+// further lists the levers that the search itself may not use, starting with those that change least of
+// what is trained.
 func (s *search) further(x settings) []lever {
 	if s.isRecorded() {
 		return s.furtherRecorded(x)

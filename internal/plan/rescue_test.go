@@ -15,7 +15,7 @@ import (
 	"snug/internal/units"
 )
 
-// TestRescue wants a list of levers that makes it fit, and none that is shorter.
+// TestRescue checks that a list of levers makes the run fit, and that no shorter one does.
 func TestRescue(t *testing.T) {
 	s := run(t, map[string]any{
 		"model": map[string]any{"name": "gpt2"}, "batch": 1.0, "seq": 512.0, "precision": "amp-bf16", "limit": 1600.0 * units.MiB,
@@ -38,8 +38,7 @@ func TestRescue(t *testing.T) {
 	}
 }
 
-// TestAllow wants sequences cut only where that was allowed, and no further than
-// needed.
+// TestAllow checks that sequences are cut only if allowed, and no further than needed.
 func TestAllow(t *testing.T) {
 	s := small(t, map[string]any{"seq": 4096.0, "batch": 1.0, "limit": 300.0 * units.MiB})
 	p, err := Search(Request{Setup: s, Card: gpu.Reference})
@@ -64,8 +63,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestSharding wants a run over GPUs that does not fit under DDP to be sharded,
-// and said.
+// TestSharding checks that a run over GPUs that does not fit under DDP is sharded, with a note.
 func TestSharding(t *testing.T) {
 	s := gpt2(t, map[string]any{"batch": 1.0, "precision": "amp-bf16", "seq": 128.0, "limit": 1700.0 * units.MiB, "dist": map[string]any{"kind": "ddp", "world": 8.0}})
 	p, err := Search(Request{Setup: s, Card: gpu.Reference})
@@ -91,8 +89,8 @@ func TestDivisors(t *testing.T) {
 	}
 }
 
-// TestPrime wants an effective batch that nothing divides to be rounded down
-// rather than trained one sample at a time, and said out loud.
+// TestPrime checks that an effective batch without divisors is rounded down rather than trained one sample
+// at a time, with a note.
 func TestPrime(t *testing.T) {
 	s := small(t, map[string]any{"limit": 700.0 * units.MiB})
 	p, err := Search(Request{Setup: s, Card: gpu.Reference, Target: 251})
@@ -147,7 +145,8 @@ func TestLeastOfWhatFails(t *testing.T) {
 	}
 }
 
-// TestInTurnStops wants what comes before the call that is enough to be done, and most of the rest not.
+// TestInTurnStops checks that the calls before the one that is enough are done, and most of the rest are
+// not.
 func TestInTurnStops(t *testing.T) {
 	const n, enough = 10_000, 7
 	var calls [n]atomic.Bool

@@ -31,9 +31,9 @@ func (s *search) reservable(x settings, r room) uint64 {
 	return out
 }
 
-// What is assumed of a card that nobody measured: its total by a rule that was
-// within 1.5 % wherever it could be checked, and what a process holds outside
-// PyTorch, which differs by some 200 MiB between generations.
+// What is assumed about a card that was not measured: its total, by a rule that was within 1.5 % wherever
+// it could be checked, and the memory of a process outside PyTorch, which differs by some 200 MiB between
+// generations.
 const (
 	totalMayLack  = 0.015
 	outsideMayAdd = 200 * units.MiB

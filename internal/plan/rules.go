@@ -17,7 +17,7 @@ import (
 type rules struct {
 	locked, allowed map[string]bool
 	quick           bool // nothing but batch and accumulation
-	gathers16       bool // FSDP computes in 16 bits as it is
+	gathers16       bool // FSDP already computes in 16 bits
 	writable        func(setting string, value any) bool
 }
 
@@ -60,8 +60,7 @@ func readRules(r Request) (rules, error) {
 	return out, nil
 }
 
-// unreachable reports whether none of the precisions that would be tried can be
-// written so that the run trains.
+// unreachable reports whether none of the precisions to try can be written so that the run trains.
 func (r Request) unreachable(rules rules) bool {
 	today := r.Setup.Precision
 	return !slices.ContainsFunc(rules.precisions(today, r.Card), func(precision string) bool {
@@ -69,7 +68,7 @@ func (r Request) unreachable(rules rules) bool {
 	})
 }
 
-// lockUnwritable locks what has one other value, where that cannot be written.
+// lockUnwritable locks settings that have one other value, if it cannot be written.
 func (s *search) lockUnwritable() {
 	if s.rules.writable == nil {
 		return
@@ -85,8 +84,7 @@ func (s *search) lockUnwritable() {
 
 func (r rules) fixed(field string) bool { return r.locked[field] || r.quick }
 
-// splits is the micro-batches to choose from: those that divide what each GPU
-// has of the effective batch.
+// splits lists the micro-batches to choose from: the divisors of each GPU's share of the effective batch.
 func (s *search) splits() ([]int, error) {
 	x, target := s.today, s.target
 	if target < x.world {
@@ -119,7 +117,7 @@ func locked(field, format string, args ...any) error {
 	return e
 }
 
-// Beyond these no batch is looked at: no card holds that many samples, or tokens.
+// Limits of the batches to try: no card holds more samples or tokens.
 const (
 	maxSamples = 1 << 16
 	maxTokens  = 1 << 27
@@ -128,8 +126,8 @@ const (
 // most is the largest micro-batch that is worth a look.
 func (s *search) most() int { return max(min(s.share, maxSamples, maxTokens/max(s.today.seq, 1)), 1) }
 
-// variants is the combinations of settings other than the batch, those without
-// checkpointing first: they are the faster ones, where they fit.
+// variants lists the combinations of settings other than the batch. Those without checkpointing come
+// first: they are faster if they fit.
 func (s *search) variants() []settings {
 	var out []settings
 	for _, checkpointing := range s.rules.checkpointing(s.base) {
@@ -152,8 +150,8 @@ func (s *search) lacksFlash() bool {
 	return s.today.attention == setup.Flash && s.req.Card.LacksFlash()
 }
 
-// neverCheckpoints reports whether the model's family cannot do it at all. Whatever
-// else is wrong with the setup, its simulation says.
+// neverCheckpoints reports whether the model's family does not support checkpointing at all. Other
+// mistakes in the setup are left to its simulation.
 func (s *search) neverCheckpoints() bool {
 	if s.base.Model.Config == nil || s.isRecorded() || s.rules.fixed("checkpointing") {
 		return false
@@ -164,7 +162,7 @@ func (s *search) neverCheckpoints() bool {
 	return errors.As(simulate.Check(x.on(s.base), s.kind), &no) && no.Field == "checkpointing"
 }
 
-// checkpointing is both ways where the model knows them: torchvision's do not.
+// checkpointing is both values if the model supports it; torchvision's do not.
 func (r rules) checkpointing(base *setup.Setup) []bool {
 	if r.fixed("checkpointing") || base.Model.Config == nil {
 		return []bool{base.Checkpointing}
@@ -195,7 +193,7 @@ func (r rules) precisions(today string, card gpu.Card) []string {
 	return slices.DeleteFunc(out, func(p string) bool { return p != today && len(out) > 1 && !r.writes("precision", p) })
 }
 
-// sane reports whether a card can do what settings ask of it.
+// sane reports whether a card supports the settings.
 func (r rules) sane(x settings, card gpu.Card) bool {
 	return r.computes(x, card) && (r.fixed("attention") || x.attention != setup.Flash || !card.LacksFlash())
 }
@@ -205,13 +203,13 @@ func (r rules) computes(x settings, card gpu.Card) bool {
 	return r.fixed("precision") || !isBF16(x.precision) || card.BF16()
 }
 
-// emulatesBF16 reports whether the run computes in bf16 as it is, and the card only imitates it.
+// emulatesBF16 reports whether the run already computes in bf16 and the card only emulates it.
 func (s *search) emulatesBF16() bool { return isBF16(s.today.precision) && !s.req.Card.BF16() }
 
 func isBF16(precision string) bool { return precision == setup.BF16 || precision == setup.AmpBF16 }
 
-// fused maps an optimizer to its kind that does the same in one kernel, with less temporary memory and in
-// less time.
+// fused maps an optimizer to its variant that does the same in one kernel, faster and with less temporary
+// memory.
 var fused = map[string]string{"adamw": "adamw-fused", "adamw-loop": "adamw-fused", "adam": "adam-fused", "adam-loop": "adam-fused"}
 
 func (r rules) optimizers(x settings) []string {

@@ -16,7 +16,7 @@ import (
 type search struct {
 	*prober
 	req     Request
-	exact   bool     // on this very card, not on one of its generation
+	exact   bool     // for this card itself, not for one of its generation
 	long    bool     // its runs take long to play
 	kind    gpu.Card // what decides which kernels run
 	today   settings
@@ -27,8 +27,8 @@ type search struct {
 	set     []settings // the variants that the choice was made from
 
 	mu      sync.Mutex
-	refused map[settings]bool    // what Estimate would not have after all
-	seconds map[settings]float64 // what a step takes, of those asked before
+	refused map[settings]bool    // what Estimate refused in the end
+	seconds map[settings]float64 // step times that were computed before
 }
 
 // candidate is settings with what a probe says about them.
@@ -50,7 +50,7 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 		s.kind = gpu.Card{} // kernels are those of the recording, on any card
 	}
 	if r.Setup.Lengths != nil {
-		return nil, setup.Wrong("{lengths}: a search over settings is not done for varying lengths yet; ask snug max-batch for the batch, or snug estimate about each setting")
+		return nil, setup.Wrong("{lengths}: settings cannot be searched for varying lengths yet; use snug max-batch for the batch, or snug estimate for each setting")
 	}
 	var err error
 	if s.rules, err = readRules(r); err != nil {
@@ -95,8 +95,7 @@ func (c *candidate) measure() error {
 	return err
 }
 
-// stepSeconds is how long a step takes. The allocator's options change nothing
-// about it.
+// stepSeconds is the time of a step. The allocator's options do not affect it.
 func (s *search) stepSeconds(x settings, p *estimate.Probe) float64 {
 	x.allocator = ""
 	s.mu.Lock()
@@ -111,8 +110,7 @@ func (s *search) stepSeconds(x settings, p *estimate.Probe) float64 {
 	return sec
 }
 
-// placed is the candidate with the allocator's options that let it fit, if any
-// do. Today's come first.
+// placed is the candidate with allocator options that let it fit, if any do. The current ones come first.
 func (s *search) placed(c candidate, r room) (candidate, bool, error) {
 	for _, conf := range s.rules.allocators(s.base) {
 		c.allocator = conf
@@ -181,8 +179,7 @@ func (s *search) best(variants []settings, r room) (*candidate, error) {
 	return s.simpler(c, r, fastest)
 }
 
-// order prefers the faster, then the one that changes less, then the one that
-// takes less.
+// order prefers the faster, then the one with fewer changes, then the one with less memory.
 func (s *search) order(fastest float64) func(a, b candidate) int {
 	return func(a, b candidate) int {
 		if x, y := a.rate >= equal*fastest, b.rate >= equal*fastest; x != y {
@@ -195,9 +192,9 @@ func (s *search) order(fastest float64) func(a, b candidate) int {
 	}
 }
 
-// within is the batches of one variant that fit and are worth comparing: the
-// largest, and smaller ones while they are about as fast. None are where not
-// even the largest of all batches would be as fast as what is there already.
+// within lists the batches of one variant that fit and are worth comparing: the largest, and smaller ones
+// while they are about as fast. It is empty if even the largest of all batches would be slower than the
+// best so far.
 func (s *search) within(v settings, r room, fastest float64) ([]candidate, error) {
 	if s.hopeless(v, r) {
 		return nil, nil
@@ -230,7 +227,7 @@ func (s *search) within(v settings, r room, fastest float64) ([]candidate, error
 	return out, nil
 }
 
-// simpler takes back each change that makes no difference.
+// simpler reverts each change that makes no difference.
 func (s *search) simpler(c candidate, r room, fastest float64) (*candidate, error) {
 	back := []func(x *settings){
 		func(x *settings) { x.allocator = s.today.allocator },

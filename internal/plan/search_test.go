@@ -31,8 +31,8 @@ func small(t testing.TB, more map[string]any) *setup.Setup {
 	return run(t, fields)
 }
 
-// TestExhaustive holds the search against all that it could have chosen: nothing
-// that fits is faster by more than counts as equal, however much room there is.
+// TestExhaustive compares the search with everything it could have chosen: nothing that fits is faster by
+// more than counts as equal, whatever the limit.
 func TestExhaustive(t *testing.T) {
 	for i, effective := range []int{12, 24, 36, 64} {
 		for mib := 220 + 10*i; mib < 2500; mib = mib * 3 / 2 {
@@ -90,7 +90,7 @@ func bruteForce(t *testing.T, s *setup.Setup, effective int) float64 {
 	return fastest
 }
 
-// TestLocks wants locked fields to stay, one at a time and all at once.
+// TestLocks checks that locked fields stay, one at a time and all at once.
 func TestLocks(t *testing.T) {
 	s := small(t, map[string]any{"precision": "fp32", "attention": "eager"})
 	today := setup.Planned(s)
@@ -143,7 +143,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestShares wants rungs, margins and goals to keep to their share of the card.
+// TestShares checks that rungs, margins and goals keep to their share of the card.
 func TestShares(t *testing.T) {
 	s := gpt2(t, map[string]any{"precision": "amp-bf16"})
 	c := card(t, "T4")
@@ -191,8 +191,8 @@ func s0(s *setup.Setup, p *Plan) settings {
 	return x
 }
 
-// What a model cannot do is neither searched nor hidden: it is named once, with
-// the family's reason.
+// What a model does not support is neither searched nor hidden: it is listed once, with the family's
+// reason.
 func TestImpossible(t *testing.T) {
 	for _, c := range []struct{ model, change, why string }{
 		{"mpnet-base", "checkpointing", "mpnet does not support gradient checkpointing in transformers"},

@@ -23,14 +23,14 @@ type settings struct {
 	kind                  string // of dist
 	world                 int
 	paramType, reduceType string
-	load                  string // how weights come to it
+	load                  string // how weights are loaded
 	bucketView            bool
 	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
 	lora                  adapters
 	levers                leverSet // of the table's levers
 }
 
-// adapters is a lever too: LoRA of a rank, as the run's library does it.
+// adapters is also a lever: LoRA with a rank, as the run's library does it.
 type adapters struct {
 	rank int
 	Library
@@ -92,8 +92,8 @@ func (x settings) lasting() settings {
 	return x
 }
 
-// loading is the part of the settings that decides how weights get onto the card. If they are not sharded
-// before, every GPU loads all of them.
+// loading is the part of the settings that decides how weights get onto the card. Unless they are sharded
+// first, every GPU loads all of them.
 func (x settings) loading() settings {
 	whole := x.kind == "" || !x.spread().LoadsSharded()
 	x = x.lasting()

@@ -10,8 +10,8 @@ import (
 	"snug/internal/setup"
 )
 
-// TestSettingsAreThoseOfTheTable wants every setting that the table says a plan chooses
-// to come through the planner's own: none may be dropped on the way.
+// TestSettingsAreThoseOfTheTable checks that every setting that the table lets a plan choose survives the
+// planner's own type.
 func TestSettingsAreThoseOfTheTable(t *testing.T) {
 	s := &setup.Setup{
 		Batch: 3, Accumulation: 5, Seq: 32, TargetSeq: 16, Positives: 2, Negatives: 7, Precision: setup.BF16, Optimizer: "sgd",

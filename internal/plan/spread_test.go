@@ -43,7 +43,7 @@ func TestLoadSharded(t *testing.T) {
 	}
 }
 
-// DeepSpeed's runs go on to its next stages, which are one number in its files.
+// DeepSpeed runs move on to its next stages, which are one number in its files.
 func TestNextStages(t *testing.T) {
 	s := run(t, map[string]any{
 		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 1.0, "seq": 128.0, "precision": "bf16", "checkpointing": true,

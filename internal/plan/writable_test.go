@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestWritable wants a plan to keep to what can be written, in what it recommends
-// and on every rung.
+// TestWritable checks that a plan uses only settings that can be written, in its recommendation and on
+// every rung.
 func TestWritable(t *testing.T) {
 	tests := map[string]struct {
 		more    map[string]any

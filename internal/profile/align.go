@@ -76,8 +76,8 @@ func (al *aligner) explained(a, b uint64) bool {
 	return false
 }
 
-// inStep reports whether what follows a pair corresponds, so that the pair does too, though its sizes are
-// not explained or one lives longer.
+// inStep reports whether the allocations after a pair correspond, so that the pair does too, although its
+// sizes are not explained or one lives longer.
 func (al *aligner) inStep(i, j int) bool {
 	for k := 1; k <= ahead; k++ {
 		if i+k >= len(al.a) || j+k >= len(al.b) {

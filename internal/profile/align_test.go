@@ -63,8 +63,7 @@ func TestStacksDecide(t *testing.T) {
 	}
 }
 
-// Whatever a recording lacks of another, what both have is found, as long as the
-// two end alike.
+// Whatever one recording lacks, allocations that both have are matched, if the two end alike.
 func TestAlignFindsWhatIsMissing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 400).Draw(t, "n")

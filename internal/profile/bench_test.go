@@ -83,8 +83,8 @@ func BenchmarkFile(b *testing.B) {
 	}
 }
 
-// BenchmarkMargin is the interval at one size: of a network whose convolutions
-// were measured, as if they had not been, and with updates that may be left out.
+// BenchmarkMargin computes the interval at one size: for a network whose convolutions were measured, as if
+// they had not been, and with updates that may be skipped.
 func BenchmarkMargin(b *testing.B) {
 	for _, c := range []struct {
 		name, precision string

@@ -19,8 +19,8 @@ func (s *solver) bound(obs []observation) *formula {
 	return &formula{terms: []term{{int64(math.Ceil(share)), uint8(mono)}}, seen: slices.Clone(obs), certainty: Bounded}
 }
 
-// alone is the formula for an allocation that only one recording has. What
-// divides by all quantities grows with them, what does not is constant.
+// alone is the formula for an allocation that only one recording has. If its size is divisible by all
+// quantities it grows with them; otherwise it is constant.
 func (s *solver) alone(o observation) *formula {
 	for mono := s.product(); mono > 0; mono-- {
 		if v := uint64(s.values[o.recording][mono]); s.monos[mono].flat() && v > 1 && o.size%v == 0 {

@@ -12,8 +12,7 @@ import (
 	"snug/internal/replay"
 )
 
-// check refuses recordings that no program can be made of, and fills in what
-// they share.
+// check refuses recordings that cannot be combined into a program, and fills in what they share.
 func (f *fitter) check() error {
 	if len(f.inputs) < 2 {
 		return errors.New("a prediction needs recordings at two sizes or more: record a second one at another batch size")

@@ -78,7 +78,7 @@ func TestFitRefuses(t *testing.T) {
 	}
 }
 
-// labelled is a recording that somebody takes for one of another batch.
+// labelled is a recording that is labelled with the wrong batch.
 func labelled(in Input, batch int64) Input {
 	in.At = Point{"batch": batch}
 	return in
@@ -118,7 +118,7 @@ func TestPredictRefuses(t *testing.T) {
 	}{
 		"not varied": {Point{"batch": 8, "seq": 256}, "seq is 128 in every recording"},
 		"not named":  {Point{"batch": 8, "depth": 2}, "depth is not a quantity"},
-		"left out":   {Point{"seq": 128}, "does not say what batch is"},
+		"left out":   {Point{"seq": 128}, "has no value for batch"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -6,26 +6,23 @@ import "snug/internal/kernel"
 
 // Sums of a matrix over its rows: the gradients of biases and of norms' weights.
 //
-// With few rows the kernel needs nothing; from about a thousand on it shares the
-// work among blocks and takes a buffer briefly, which grows with the rows
-// until the card is full and can be larger than the matrix. Small recordings do
-// not show it, or only its beginning, so it is computed as the kernel does.
+// With few rows the kernel needs no buffer. From about a thousand rows on it divides the work among blocks
+// and briefly takes a buffer, which grows with the rows until the card is full and can be larger than the
+// matrix. Small recordings show it only in part or not at all, so it is computed as in the kernel.
 //
-// Where the recording has the buffer, the sum is known by its sizes: whatever is
-// allocated right before or freed right after must give just this buffer.
+// If the recording has the buffer, the sum is recognized by its sizes: a tensor allocated just before or
+// freed just after must give exactly this buffer.
 //
 //	+ outputs·e   + buffer   + semaphores   - semaphores   - buffer
 //
-// Where it has none, two places are known to sum. The backward of a linear layer
-// allocates the gradients of input, weight and bias one after the other, and
-// then lets the incoming gradient go; a norm's weight takes the sum of a product
-// that is made for it and goes right after.
+// If it has none, two places are known to sum. The backward of a linear layer allocates the gradients of
+// input, weight and bias in this order, and then frees the incoming gradient. A norm's weight takes the
+// sum of a product that is made for it and freed right after.
 //
 //	+ rows·inputs·e   + outputs·inputs·e   + outputs·e   - rows·outputs·e
 //	+ rows·outputs·e  + outputs·e   - rows·outputs·e
 //
-// The sizes have to agree on rows, outputs and the bytes e of an element, which
-// leaves little room for mistakes.
+// The sizes have to agree on rows, outputs and the bytes e of an element, so mistakes are unlikely.
 
 // columnSum is one of the two allocations of such a sum.
 type columnSum struct {

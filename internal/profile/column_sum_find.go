@@ -37,8 +37,7 @@ func (w *writer) shown(i int) *columnSum {
 			}
 		}
 	}
-	// The matrix may be held by something else, as the gradient that also goes
-	// past a residual branch.
+	// Something else may hold the matrix, such as a residual branch that uses the same gradient.
 	if sum := w.linear(i, i+5); sum != nil && w.confirmed(sum, i) {
 		return sum
 	}
@@ -61,8 +60,8 @@ func (w *writer) around(i int) []term {
 	return out
 }
 
-// linear looks for the end of a linear layer's backward at event i, which
-// allocates the bias's gradient; what is let go then starts at event after.
+// linear looks for the end of a linear layer's backward at event i, which allocates the gradient of the
+// bias. The frees that follow start at event after.
 func (w *writer) linear(i, after int) *columnSum {
 	dw := w.before(i)
 	dx := w.before(dw)
@@ -70,7 +69,7 @@ func (w *writer) linear(i, after int) *columnSum {
 		return nil
 	}
 	if first := w.before(dx); first >= 0 && w.isCublas(dx) {
-		dx = first // the first product on this thread brings cuBLAS's workspace
+		dx = first // the first product on this thread allocates cuBLAS's workspace
 	}
 	bias, weight, input := w.base[w.events[i].ID], w.base[w.events[dw].ID], single(w.base[w.events[dx].ID])
 	if input == nil || !weight.constant() {
@@ -79,7 +78,7 @@ func (w *writer) linear(i, after int) *columnSum {
 	return w.agreed(bias.terms[0].coef, weight.terms[0].coef, *input, i, after)
 }
 
-// minRow is the fewest bytes that are taken for a sum over rows.
+// minRow is the fewest bytes in a row that are recognized as a sum over rows.
 const minRow = 256
 
 // isCublas reports whether event i allocates the cuBLAS workspace of the recordings' card, or of any card
@@ -91,8 +90,8 @@ func (w *writer) isCublas(i int) bool {
 	return w.events[i].Size == w.f.rules.Cublas().N
 }
 
-// product looks for the sum of a product made for it. Norms' weights are float32
-// where gradients are cast to it, and like all gradients elsewhere.
+// product looks for the sum of a product made for it. The weights of norms are float32 if gradients are
+// cast to it, and otherwise like all gradients.
 func (w *writer) product(i int) *columnSum {
 	if i == 0 || i+1 >= len(w.events) || w.events[i+1].Kind != stream.Free || w.events[i-1].Kind != stream.Alloc || w.events[i+1].ID != w.events[i-1].ID {
 		return nil
@@ -115,10 +114,9 @@ func (w *writer) noteElement(i int, e int64) {
 	w.casts = w.casts || w.castLater(i, 2*int64(w.events[i].Size))
 }
 
-// before is the last allocation before event i with at most a few frees between
-// the two, as a checkpoint lets go of what it recomputed: activations, and the
-// cast of the weight whose gradient this is; -1 if none is. A free of another
-// size means that the gradient itself was cast, which is another matter.
+// before is the last allocation before event i, with at most a few frees between the two; -1 if there is
+// none. A checkpoint frees what it recomputed there: activations, and the cast of the weight whose
+// gradient this is. A free of another size means that the gradient itself was cast, which is not a sum.
 func (w *writer) before(i int) int {
 	size := none
 	for j := i - 1; j >= max(i-4, 0); j-- {
@@ -135,8 +133,8 @@ func (w *writer) before(i int) int {
 	return -1
 }
 
-// agreed looks among what is freed next for the incoming gradient. If that is
-// held elsewhere, the size of elements is the one that other layers had.
+// agreed looks for the incoming gradient among what is freed next. If something else holds it, the element
+// size is taken from other layers.
 func (w *writer) agreed(bias, weight int64, input term, i, after int) *columnSum {
 	for j := after; j < len(w.events) && w.events[j].Kind == stream.Free; j++ {
 		incoming := single(w.base[w.events[j].ID])
@@ -183,8 +181,8 @@ func (w *writer) hasBuffer(i int) bool {
 		e[2].Kind == stream.Free && e[2].ID == e[1].ID && e[3].Kind == stream.Free && e[3].ID == e[0].ID
 }
 
-// confirmed reports whether a sum has the buffer and the semaphores that are behind
-// event i, in every recording that has them.
+// confirmed reports whether a sum has the buffer and the semaphores that follow event i, in every
+// recording that has them.
 func (w *writer) confirmed(sum *columnSum, i int) bool {
 	semaphores := *sum
 	semaphores.semaphores = true

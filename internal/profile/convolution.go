@@ -12,16 +12,14 @@ import (
 
 // Convolutions that were measured.
 //
-// The backward of a convolution shows itself as a linear layer's does: the
-// gradients of input and weight, each with the workspace of its kernel, and then
-// the incoming gradient goes.
+// The backward of a convolution looks like that of a linear layer: the gradients of input and weight, each
+// followed by the workspace of its kernel; then the incoming gradient is freed.
 //
 //	+ batch·in·e (+ workspace -)   + weight·e (+ workspace -)   (+ bias·e)   - batch·out·e
 //
-// The three sizes say which convolutions it can be, and the workspaces in the
-// recordings say which it is. Where that is one whose workspaces were measured
-// at many batch sizes (kernel's table), they are taken from there, also where
-// the small batch of the recording needed none.
+// The three sizes narrow down the convolution, and the workspaces in the recordings identify it. If its
+// workspaces were measured at many batch sizes (kernel's table), they are taken from there, even if the
+// small batch of the recording needed none.
 
 // measuredConv is a workspace that was measured by the value of a quantity.
 type measuredConv struct {
@@ -37,9 +35,9 @@ type conv struct {
 	guess   bool // not measured: its workspaces are those of one like it
 }
 
-// convolutions finds the measured ones and notes the formulas of their
-// workspaces, in base for those that are there, in extra for those to add.
-// Sixteen bits are bfloat16 unless some workspace is float16's alone.
+// convolutions finds the measured ones and stores the formulas of their workspaces: in base for workspaces
+// that exist, in extra for those to add. 16-bit elements are taken for bfloat16 unless some workspace fits
+// only float16.
 func (w *writer) convolutions(rec *snapshot.Recording, d *snapshot.Device) {
 	plain := w.search(rec, d, false)
 	if half := w.search(rec, d, true); half.count() > plain.count() {
@@ -80,9 +78,8 @@ func (w *writer) search(rec *snapshot.Recording, d *snapshot.Device, half bool) 
 	return w.found
 }
 
-// backwardOf looks for a convolution whose weight's gradient event i allocates.
-// It returns all that it can be, as where only their dilation differs, and notes
-// the workspaces of the first.
+// backwardOf looks for a convolution whose weight's gradient event i allocates. It returns all candidates,
+// which may differ only in dilation, and notes the workspaces of the first.
 func (w *writer) backwardOf(i int) []conv {
 	if w.events[i].Kind != stream.Alloc || w.moment(i) || !w.base[w.events[i].ID].constant() {
 		return nil
@@ -94,7 +91,7 @@ func (w *writer) backwardOf(i int) []conv {
 	if w.moment(after) {
 		after += 2
 	}
-	plain := dx == i-1 && after == i+1 // no workspaces: it may as well be a linear layer
+	plain := dx == i-1 && after == i+1 // no workspaces: it could also be a linear layer
 	after = w.pastBias(after)
 	if plain || after >= len(w.events) || w.events[after].Kind != stream.Free {
 		return nil
@@ -142,9 +139,9 @@ func (w *writer) pastBias(i int) int {
 	return i + 1
 }
 
-// measuredAt tries both sizes of elements. Of three sizes one may be missing:
-// that of the input's gradient for the first layer, whose input has none, or that
-// of the incoming one. Then the workspaces must tell.
+// measuredAt tries both element sizes. One of the three sizes may be missing: that of the input's
+// gradient, which the first layer does not have, or that of the incoming gradient. Then the workspaces
+// decide.
 func (w *writer) measuredAt(i, dx int, in, out *term) []conv {
 	weight := w.base[w.events[i].ID].terms[0].coef
 	for _, e := range []int64{2, 4} {
@@ -183,8 +180,8 @@ func (w *writer) agreeing(c conv, sizes kernel.ConvSizes, i, dx int) (can []conv
 	return can
 }
 
-// measured is the formula of the workspace behind event i as it was measured
-// for a convolution, nil where that differs from the recordings.
+// measured is the formula of the measured workspace after event i, or nil if it differs from the
+// recordings.
 func (w *writer) measured(c conv, kind kernel.ConvKind, i int) *formula {
 	quantity := w.f.quantity(c.mono)
 	obs := []observation{{w.k, 0}}
@@ -207,7 +204,7 @@ func (w *writer) measured(c conv, kind kernel.ConvKind, i int) *formula {
 	return &formula{measured: &measuredConv{quantity, row}, seen: obs, certainty: how}
 }
 
-// take notes the measured workspace behind event i, if it is one.
+// take notes the measured workspace after event i, if it is one.
 func (w *writer) take(c conv, kind kernel.ConvKind, i int) bool {
 	f := w.measured(c, kind, i)
 	switch {
@@ -221,7 +218,7 @@ func (w *writer) take(c conv, kind kernel.ConvKind, i int) bool {
 	return true
 }
 
-// quantity is the one that a monomial is, -1 for products and powers.
+// quantity is the only quantity of a monomial; -1 for products and powers.
 func (f *fitter) quantity(mono uint8) int {
 	m := f.program.monos[mono]
 	if m.degree() != 1 {

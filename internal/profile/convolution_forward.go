@@ -29,10 +29,9 @@ func (w *writer) forwardOf(i int, known []conv, named bool) {
 	}
 }
 
-// which is the convolution whose output event i allocates: the one whose weight
-// was cast for it, or the only one that it can be. Those that take the same are
-// one, and a measured one, or one that needs just what is seen, goes before one
-// that is guessed.
+// which finds the convolution whose output event i allocates: the one whose weight was cast for it, or the
+// only candidate. Candidates with equal workspaces count as one. A measured one, or one that needs exactly
+// what is seen, is preferred to a guessed one.
 func (w *writer) which(i int, out term, known []conv) *conv {
 	var best *conv
 	var points kernel.ConvWorkspace
@@ -107,7 +106,7 @@ func (w *writer) sameCall(j, i int) bool {
 	return w.stacks[j] == w.stacks[i]
 }
 
-// convKey is a question to the table of measured convolutions.
+// convKey is a lookup in the table of measured convolutions.
 type convKey struct {
 	shape   kernel.ConvShape
 	kind    kernel.ConvKind
@@ -115,7 +114,7 @@ type convKey struct {
 	half    bool
 }
 
-// row asks the table once for each question.
+// row looks up each key once.
 func (f *fitter) row(k convKey) kernel.ConvWorkspace {
 	row, ok := f.convs[k]
 	if !ok {
@@ -125,7 +124,7 @@ func (f *fitter) row(k convKey) kernel.ConvWorkspace {
 	return row
 }
 
-// shapes asks for the measured convolutions of such sizes once.
+// shapes looks up the measured convolutions of such sizes once.
 func (f *fitter) shapes(s kernel.ConvSizes) []kernel.ConvShape {
 	shapes, ok := f.sizes[s]
 	if !ok && !f.strange {

@@ -8,9 +8,8 @@ import (
 	"snug/internal/kernel"
 )
 
-// Convolutions that were not measured, but are like others that were. Their
-// shape is guessed from the sizes of their tensors; that it is one at all is
-// believed where a workspace is made of just what that shape needs.
+// Convolutions that were not measured but are similar to measured ones. Their shape is guessed from the
+// sizes of their tensors. It counts as a convolution only if a workspace is exactly what that shape needs.
 
 // guessed is backwardOf for guessed convolutions.
 func (w *writer) guessed(i, dx int, in *term, after int) []conv {
@@ -54,7 +53,7 @@ func (w *writer) explained(c conv, kind kernel.ConvKind, i int) bool {
 	return true
 }
 
-// near is what the convolution nearest to c takes, once for each question.
+// near looks up what the convolution nearest to c takes, once for each key.
 func (w *writer) near(c conv, kind kernel.ConvKind, quantity int, obs []observation) kernel.ConvWorkspace {
 	var seen []kernel.BatchBytes
 	for _, o := range obs {

@@ -11,8 +11,8 @@ import (
 )
 
 // A card of another kind runs other kernels. For two of them the sources show what they take there: the
-// workspaces that cuBLAS keeps, which are four times as large on sm_90 as elsewhere, and the buffers of
-// sums. These are planned with. What convolutions and attention take there is not known.
+// workspaces of cuBLAS, which are four times as large on sm_90 as elsewhere, and the buffers of sums.
+// Plans use these. What convolutions and attention take there is not known.
 
 // elsewhere returns the program for one variant on another kind of card; nil if that is the card of the
 // recordings or is not known.
@@ -31,7 +31,7 @@ func (p *Program) elsewhere(card gpu.Card, like *variant) *Program {
 	return q.with(like, v)
 }
 
-// summing is p with its sums as on another card, those of the recordings too.
+// summing is p with all sums as on another card, including those of the recordings.
 func (p *Program) summing(on kernel.Rules) Program {
 	q := *p
 	q.on = &on
@@ -112,8 +112,8 @@ func (p *Program) onOtherCards() (out []*Program) {
 	return out
 }
 
-// cublas are the events that allocate its workspaces: of just that size, made in
-// the first step and kept, and no optimizer states.
+// cublas lists the events that allocate its workspaces: of exactly that size, made in the first step and
+// kept, and not optimizer states.
 func (p *Program) cublas(v *variant, bytes uint64) (out []int) {
 	states := p.states(v)
 	for _, i := range p.kept(v) {
@@ -125,8 +125,8 @@ func (p *Program) cublas(v *variant, bytes uint64) (out []int) {
 	return out
 }
 
-// kept are the events that allocate what does not depend on the quantities and
-// is never let go, after the first that allocates what does.
+// kept lists the events that allocate memory that does not depend on the quantities and is never freed,
+// after the first that allocates memory that does.
 func (p *Program) kept(v *variant) (out []int) {
 	freed := make([]bool, v.made)
 	for i := range v.events {

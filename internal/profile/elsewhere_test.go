@@ -76,8 +76,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// Recordings that name their card are read by its rules: what its sums take, and
-// its cuBLAS.
+// Recordings that name their card are read by its rules for sums and cuBLAS.
 func TestSumsOfTheRecordedCard(t *testing.T) {
 	for name, fields := range transformers() {
 		for _, on := range []string{"T4", "A100-80GB", "RTX-4090", "B200"} {

@@ -55,8 +55,8 @@ func (p *Program) work(at Point) float64 {
 	return x
 }
 
-// line is the one nearest to some points, neither falling nor below zero at
-// nothing: no step is made faster by more work.
+// line is the straight line nearest to some points that neither falls nor is below zero at no work: more
+// work never makes a step faster.
 func line(xs, ys []float64) (base, slope float64) {
 	n := float64(len(xs))
 	var mx, my, xy, xx float64

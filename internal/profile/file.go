@@ -36,10 +36,9 @@ import (
 //	count, formulas     see file_formula.go
 //	count, variants     the events as each recording ran them
 //
-// A variant's events are five columns, each behind its length in bytes: kinds,
-// one byte each; of allocations the formulas and the queues; of all others which
-// allocation they are about, and the queues. Columns of a loop repeat, and that is
-// what deflate is good at.
+// A variant's events are five columns, each preceded by its length in bytes: the kinds, one byte each; the
+// formulas and the queues of allocations; and for all other events the allocation they refer to, and the
+// queues. The columns of a loop repeat, so deflate compresses them well.
 const (
 	fileMagic   = "snugmem\n"
 	fileVersion = 3
@@ -47,7 +46,7 @@ const (
 	bodyAt      = 16
 )
 
-// checksum is CRC-32C, whose tables take as long to make as a small file to read.
+// checksum is CRC-32C. Making its tables takes as long as reading a small file.
 func checksum(body []byte) uint32 { return crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)) }
 
 // fileHeader describes the meaning of the numbers.
@@ -112,8 +111,8 @@ func Read(r io.Reader) (*Program, error) {
 	return readBody(body)
 }
 
-// inflate is the body of a file. One that would be larger than any of so few bytes
-// was made to fill the memory.
+// inflate is the body of a file. A body larger than so few bytes can hold was made to fill the memory, and
+// is refused.
 func inflate(file []byte) ([]byte, error) {
 	most := bodyLimit(len(file))
 	text, err := files.ReadAll(flate.NewReader(bytes.NewReader(file[bodyAt:])), int64(most))

@@ -107,8 +107,7 @@ func bombs(t testing.TB) map[string][]byte {
 	}
 }
 
-// A file that speaks of more than it holds is refused before anything of that size
-// is asked for.
+// A file that claims more than it holds is refused before anything of that size is allocated.
 func TestFileOfFalseCounts(t *testing.T) {
 	for name, file := range bombs(t) {
 		var err error
@@ -168,8 +167,8 @@ func chance(t testing.TB, events int) []byte {
 	return oneVariant(t, queues, made, kinds, make([]byte, made), random, ages.out, random)
 }
 
-// Whatever a profile holds, reading it asks for less than 300 MB, and one that holds
-// more is refused in a line that names the bound.
+// Reading any profile takes less than 300 MB. One that would take more is refused in one line that names
+// the limit.
 func TestLargestFile(t *testing.T) {
 	for name, file := range map[string][]byte{
 		"repeats": repeats(t, maxEvents), "chance": chance(t, maxEvents*7/8), "terms": terms(t, maxFormulas, maxAllTerms/maxFormulas),
@@ -183,9 +182,9 @@ func TestLargestFile(t *testing.T) {
 		}
 	}
 	for want, file := range map[string][]byte{
-		fmt.Sprintf("%d are the most", maxEvents):   repeats(t, maxEvents+2),
-		fmt.Sprintf("%d are the most", maxAllTerms): terms(t, maxAllTerms/maxSum+1, maxSum),
-		fmt.Sprintf("more than %d", maxCommas):      segments(t, maxCommas+1),
+		fmt.Sprintf("at most %d are allowed", maxEvents):   repeats(t, maxEvents+2),
+		fmt.Sprintf("at most %d are allowed", maxAllTerms): terms(t, maxAllTerms/maxSum+1, maxSum),
+		fmt.Sprintf("more than %d", maxCommas):             segments(t, maxCommas+1),
 	} {
 		if _, err := Read(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("with more: %v, want %q", err, want)

@@ -18,8 +18,7 @@ func (e *encoder) bytes(b []byte) {
 	e.out = append(e.out, b...)
 }
 
-// decoder reads it. The first mistake sticks; from then on everything is zero
-// and counts are none, so that loops end.
+// decoder reads it. The first error sticks; after it every value and count is zero, so that loops end.
 type decoder struct {
 	in  []byte
 	err error
@@ -31,7 +30,7 @@ type decoder struct {
 
 func (d *decoder) fail(format string, args ...any) {
 	if d.err == nil {
-		d.err = fmt.Errorf("the profile makes no sense: "+format, args...)
+		d.err = fmt.Errorf("the profile is damaged: "+format, args...)
 	}
 	d.in = nil
 }
@@ -81,7 +80,7 @@ func (d *decoder) count() int {
 func (d *decoder) atMost(most int, what string) int {
 	n := d.count()
 	if n > most {
-		d.fail("%d %s, where %d are the most", n, what, most)
+		d.fail("%d %s, where at most %d are allowed", n, what, most)
 		return 0
 	}
 	return n
@@ -91,7 +90,7 @@ func (d *decoder) atMost(most int, what string) int {
 func (d *decoder) atMostTerms(most int, what string) int {
 	n := d.atMost(most, what)
 	if d.termsRead += n; d.termsRead > maxAllTerms {
-		d.fail("%d terms or more, where %d are the most", d.termsRead, maxAllTerms)
+		d.fail("%d terms or more, where at most %d are allowed", d.termsRead, maxAllTerms)
 		return 0
 	}
 	return n

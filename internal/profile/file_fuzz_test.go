@@ -10,7 +10,7 @@ import (
 	"snug/internal/gpu"
 )
 
-// maxWait is a watchdog's: whatever a fuzzer finds is done in a thousandth of it.
+// maxWait is for a watchdog: whatever a fuzzer finds takes a thousandth of it.
 const maxWait = 20 * time.Second
 
 // bounded runs f, which may ask the heap for so many bytes, and not for ever.
@@ -23,9 +23,8 @@ func bounded(t *testing.T, what string, most int, f func()) {
 	}
 }
 
-// FuzzRead feeds bodies with a right checksum, so that what is behind it is
-// reached. Whatever can be read can be asked for a prediction and its margin; both
-// take memory in proportion to the body.
+// FuzzRead tries bodies with a valid checksum, so that the code behind it is reached. A profile that can
+// be read gives a prediction and its margin, in memory proportional to the body.
 func FuzzRead(f *testing.F) {
 	p := fitted(f, transformer(2), transformer(3))
 	body, err := p.body()

@@ -4,11 +4,10 @@ package profile
 
 import "fmt"
 
-// A profile lies beside the training code, and snug opens it by itself. So a file
-// of a few bytes must not make it ask for gigabytes: whatever the file counts has
-// a bound, and is held against it before anything of that size is made. The bounds
-// are far above what recordings come to, and Write keeps to them too. Together they
-// keep what reading a file takes below 300 MB.
+// A profile is stored next to the training code, and snug opens it without being told. So a file of a few
+// bytes must not make it allocate gigabytes: every count in the file has a limit, which is checked before
+// anything of that size is made. The limits are far above what recordings need, and Write keeps to them
+// too. Together they keep the memory for reading a file below 300 MB.
 const (
 	maxFile       = 32 << 20
 	maxBody       = 32 << 20
@@ -71,8 +70,7 @@ func (p *Program) tooLong() error {
 	return nil
 }
 
-// checkWork refuses a program that takes too long to be worked out at the sizes of
-// its recordings.
+// checkWork refuses a program that takes too long to evaluate at the sizes of its recordings.
 func (d *decoder) checkWork(p *Program) {
 	if n := (len(p.formulas) + p.terms()) * max(len(p.variants), 1); n > maxWork {
 		d.fail("%d formulas for %d recordings", len(p.formulas), len(p.variants))

@@ -22,7 +22,7 @@ import (
 // length is always found.
 const repeatMin = 64
 
-// withoutRepeats writes body with its long repetitions taken out.
+// withoutRepeats writes body without its long repetitions.
 func withoutRepeats(body []byte) []byte {
 	e := &encoder{}
 	seen := map[uint64]int{} // the hash of repeatMin bytes: where they last began
@@ -102,12 +102,12 @@ func withRepeatsLength(in []byte, most int) (int, error) {
 		case d.err != nil:
 			return 0, d.err
 		case n > uint64(most) || length > uint64(most)-n:
-			return 0, fmt.Errorf("the profile makes no sense: it expands to more than %d bytes", most)
+			return 0, fmt.Errorf("the profile is damaged: it expands to more than %d bytes", most)
 		case length == 0:
 			return int(n), nil
 		}
 		if back := d.uint(); d.err == nil && (back == 0 || back > n) {
-			return 0, errors.New("the profile makes no sense: it repeats what is not there")
+			return 0, errors.New("the profile is damaged: it repeats data that is not there")
 		}
 		n += length
 	}

@@ -123,7 +123,7 @@ func TestRepeats(t *testing.T) {
 	})
 }
 
-// FuzzRepeats reads what nobody wrote.
+// FuzzRepeats reads data that no writer made.
 func FuzzRepeats(f *testing.F) {
 	f.Add(withoutRepeats(bytes.Repeat([]byte("sixty-four bytes are enough to be seen again "), 9)))
 	f.Add([]byte{1, 'a', 200, 1, 1, 0, 0})

@@ -62,9 +62,9 @@ func (v *variant) columns() *columns {
 // nearAge is the age from which a free is written relative to the one before it.
 const nearAge = 64
 
-// age writes which allocation an event is about: of the last nearAge ones how many
-// were made since; of older ones, which a backward pass lets go in the order of their
-// making or against it, how far it is from the older one before.
+// age writes which allocation an event refers to. One of the last nearAge is given by how many were made
+// since. Older ones, which a backward pass frees in the order in which they were made or the reverse, are
+// given relative to the older one before.
 func (e *encoder) age(made, id uint32, far *uint32) {
 	if age := made - 1 - id; age < nearAge {
 		e.uint(uint64(age) << 1)
@@ -164,7 +164,7 @@ func (d *decoder) events(p *Program, v *variant, in *[5]decoder) {
 		return
 	}
 	if n := p.events() + len(kinds); n > maxEvents {
-		d.fail("%d events or more, where %d are the most", n, maxEvents)
+		d.fail("%d events or more, where at most %d are allowed", n, maxEvents)
 		return
 	}
 	v.events = make([]event, len(kinds))

@@ -112,7 +112,7 @@ func (f *fitter) align() error {
 	return nil
 }
 
-// ratios are what one recording's sizes may be to another's, by one monomial.
+// ratios lists the possible ratios of sizes between two recordings, by monomial.
 func (f *fitter) ratios(from, to int) []ratio {
 	var out []ratio
 	for _, m := range f.program.monos[1:] {

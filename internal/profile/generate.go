@@ -21,7 +21,7 @@ func (p *Program) values(at Point) ([]int64, error) {
 	}
 	for _, name := range p.Names {
 		if _, ok := at[name]; !ok {
-			return nil, fmt.Errorf("%s does not say what %s is", at, name)
+			return nil, fmt.Errorf("%s has no value for %s", at, name)
 		}
 	}
 	return at.values(p.Names), nil

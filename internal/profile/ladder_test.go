@@ -109,7 +109,7 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// What was recorded is predicted to the byte, by whatever recording it is.
+// Recorded sizes are predicted to the byte, from any of the recordings.
 func TestRecordedSizesAreReproduced(t *testing.T) {
 	for model, l := range ladders(t) {
 		if len(l.inputs) < 2 {

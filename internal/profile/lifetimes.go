@@ -16,7 +16,7 @@ import (
 // lifetime is one allocation of a recording as the alignment sees it.
 type lifetime struct {
 	size  uint64
-	stack uint64 // hash of the frames, 0 where there are none
+	stack uint64 // hash of the frames, 0 if there are none
 	span  int32  // allocations made while it lived; never ends: forever
 	queue uint16
 }
@@ -51,9 +51,8 @@ func lifetimes(rec *snapshot.Recording, d *snapshot.Device) []lifetime {
 	return out
 }
 
-// stackKeys hashes the stacks of a recording. Of a file's path only its name
-// counts: the same program may be installed elsewhere, and what watches it lies in
-// a folder that is made for each run.
+// stackKeys hashes the stacks of a recording. Only the name of a file counts, not its path: the same
+// program may be installed elsewhere, and the probe is in a folder made for each run.
 func stackKeys(rec *snapshot.Recording) []uint64 {
 	frames := make([]string, len(rec.Frames))
 	for i, f := range rec.Frames {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Formulas go through any two sizes, those of a mistake as well: of a script that
-// ignores its batch, of files whose sizes were swapped or written down wrong, of
-// runs that differ in something else too. Some of it shows in how sizes change.
+// A formula can be found for any two sizes, even for mistakes: a script that ignores its batch, files
+// whose sizes were swapped or written down wrong, runs that differ in something else. Some mistakes show
+// in how sizes change.
 
 // change is how the allocations of one recording compare with those of a smaller
 // one, in bytes of the larger.
@@ -22,9 +22,9 @@ type change struct {
 	squares       uint64 // of those, what grew as its square or cube
 }
 
-// likely refuses two recordings whose sizes are hardly those that were named, and
-// notes what is odd about others. Squares are odd of batch alone: attention has
-// them of a sequence, and an image of its side.
+// likely refuses two recordings whose sizes are probably not the named ones, and notes other oddities.
+// Growth by the square is odd for the batch only: attention has it for a sequence, and an image for its
+// side.
 func (f *fitter) likely(from, to int, pairs []int32) error {
 	name, ratio := f.grew(from, to)
 	if ratio == 0 {
@@ -55,8 +55,8 @@ func (f *fitter) likely(from, to int, pairs []int32) error {
 	return nil
 }
 
-// grew is by how much the quantities grew from one recording to another, all
-// together; 0 where one of them fell. The name is that of the only one that grew.
+// grew is the factor by which the quantities grew from one recording to another, all together; 0 if one of
+// them fell. The name is that of the quantity if only one grew.
 func (f *fitter) grew(from, to int) (name string, ratio float64) {
 	ratio = 1
 	count := 0

@@ -10,31 +10,29 @@ import (
 	"snug/internal/units"
 )
 
-// How far a run can be from its prediction follows from what the profile does
-// not know. Of 446 predictions beside real runs (34 models, from all pairs and
-// triples of their recordings), 431 were right to the byte. The others have these causes, and are
-// handled like this:
+// How far a run can be from its prediction follows from what the profile does not know. Of 446 predictions
+// compared with real runs (34 models, all pairs and triples of their recordings), 431 were right to the
+// byte. The others have these causes, handled as follows:
 //
-//   - Workspaces without a formula or a measurement. Planned with none of
-//     them, with half, half as much again and twice as much, the peak either stays
-//     or moves; where it stayed, none was off by a segment. Where it moves, those plans are the bounds.
-//     For workspaces guessed from like convolutions that would be too much, as most guesses are right:
-//     the ends are how far such predictions were off (Guessed).
-//   - Recordings that are not of quite the same program, as where a large batch
-//     took other kernels than a small one: tensors stay without a counterpart or
-//     without a formula, and others are paired wrongly (Unlike).
-//   - Sizes below all recorded ones, where kernels for little work come in
-//     (Smaller).
-//   - A gradient scaler that leaves out updates (updates.go).
+//   - Workspaces without a formula or a measurement. The run is planned with none of them, half,
+//     one and a half times and twice their size. If the peak stays the same, no prediction was off by
+//     a segment; otherwise these plans are the bounds. For workspaces guessed from similar
+//     convolutions that would be too wide, as most guesses are right: their bounds are the errors of
+//     such predictions (Guessed).
+//   - Recordings of programs that differ, for example if a large batch uses other kernels than a
+//     small one. Then tensors have no counterpart or no formula, and others are paired wrongly
+//     (Unlike).
+//   - Sizes below all recorded ones, for which other kernels are used (Smaller).
+//   - A gradient scaler that skips updates (updates.go).
 //
-// All of them were on one kind of card. On another the run is planned with what is
-// known of it (elsewhere.go), and no convolution counts as measured.
+// All of these runs were on one kind of card. For another kind the run is planned with what is known about
+// it (elsewhere.go), and no convolution counts as measured.
 //
-// How far beyond the recordings a size lies explains nothing: of 256 predictions
-// without any of this, up to 43 times as far, one was off, by 10 MiB.
+// How far a size is beyond the recordings does not matter: of 256 predictions without any of these causes,
+// up to 43 times as far, one was off, by 10 MiB.
 
-// Residual is the range of errors of predictions from p, without a plan: the widest of those with the
-// same causes.
+// Residual is the range of errors of predictions from p without a plan: the widest of those with the same
+// causes.
 func (p *Program) Residual() (r Residual) {
 	for i := range p.formulas {
 		switch f := &p.formulas[i]; {
@@ -54,7 +52,7 @@ type Margin struct {
 	Causes     []Cause // the reasons
 }
 
-// Cause is why a run may reserve something else than predicted.
+// Cause is a reason why a run may reserve more or less than predicted.
 type Cause int
 
 // The causes.
@@ -68,13 +66,13 @@ const (
 	Unplaced                // the card of the recordings is not known
 )
 
-// matters is from where on plans differ: less than the smallest segment for
-// large tensors is lost in how the allocator rounds.
+// matters is the difference from which plans differ: anything below the smallest segment for large tensors
+// is lost in the allocator's rounding.
 const matters = 20 * units.MiB
 
-// Margin finds what a prediction for a card leaves open; one without a compute
-// capability is that of the recordings. Peak is asked for what other programs like
-// p reserve at that size, and not at all where p leaves nothing open.
+// Margin finds what a prediction for a card does not determine. A card without a compute capability is
+// that of the recordings. Margin calls peak for what other programs like p reserve at that size; if p
+// determines everything, it is not called.
 func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, error)) (Margin, error) {
 	values, err := p.values(at)
 	if err != nil {

@@ -40,8 +40,8 @@ func around(t testing.TB, p *Program, at Point) (low, high uint64) {
 	return said - min(max(d.Less, matters), said), said + max(d.More, matters)
 }
 
-// inside counts the measured runs that are where they were to be expected, and how
-// wide that is on average.
+// inside counts the measured runs that are where they are expected, and the average width of the
+// intervals.
 func inside(t *testing.T, strange bool) (in, all int, width float64) {
 	t.Helper()
 	for _, l := range ladders(t) {
@@ -72,8 +72,8 @@ func inside(t *testing.T, strange bool) (in, all int, width float64) {
 	return in, all, width / float64(all)
 }
 
-// All measured runs lie where Margin expects them, the one that left out an update
-// too. As if nobody had measured any of their convolutions, all do but a few.
+// All measured runs are where Margin expects them, including the one that skipped an update. If none of
+// their convolutions had been measured, all but a few would be.
 func TestMarginHoldsTheTruth(t *testing.T) {
 	for _, c := range []struct {
 		strange bool

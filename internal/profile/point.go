@@ -27,7 +27,7 @@ func ParsePoint(text string) (Point, error) {
 		}
 		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("%s is %q in %q, and should be a whole number from 1 on", name, strings.TrimSpace(value), text)
+			return nil, fmt.Errorf("%s is %q in %q; it must be a whole number, at least 1", name, strings.TrimSpace(value), text)
 		}
 		if n > maxQuantity {
 			return nil, fmt.Errorf("%s is %d, which is too large for a training step", name, n)

@@ -10,17 +10,16 @@ import (
 	"snug/internal/stream"
 )
 
-// A search for the largest batch asks for many sizes of one program. What it
-// needs are two peaks, which package bestfit gives without the stream ever
-// being written down.
+// A search for the largest batch needs the peaks of one program at many sizes, and nothing else. Package
+// bestfit computes them without writing the stream down.
 
-// maxStreams is from how many CUDA streams on package bestfit, which has tables for
-// each, takes more memory than it saves time.
+// maxStreams is the number of CUDA streams from which package bestfit, which has tables for each, takes
+// more memory than it saves time.
 const maxStreams = 64
 
-// survey says how many allocations a variant has alive at most, and 0 where it
-// is not one for package bestfit: it is too long, starts with segments of another
-// make, or does something else than to allocate, and to free each allocation once.
+// survey returns the most allocations of a variant that are alive at once, or 0 if package bestfit cannot
+// play it: it is too long, starts with segments of another kind, or does more than allocate and free each
+// allocation once.
 func (v *variant) survey() (most int) {
 	if v.whole.made > bestfit.MaxAllocations || len(v.queues) > maxStreams || !bestfit.Restorable(v.start, v.queues) {
 		return 0

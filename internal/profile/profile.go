@@ -49,7 +49,7 @@ type Program struct {
 	Options allocator.Options // the allocator options of the recordings
 	Card    string            // the card of the recordings; "" if not known
 	Facts   Facts             // what else was recorded: parameters, step times
-	Doubts  []string          // signs that the recordings are not what they are said to be; not stored in a file
+	Doubts  []string          // signs that the recordings are not what the user says; not stored in a file
 
 	on       *kernel.Rules // another card than that of the recordings; nil is that
 	monos    []monomial

@@ -12,9 +12,9 @@ import (
 // quantum is what PyTorch rounds every allocation up to, at least.
 const quantum = 512
 
-// Requested is the most that the tensors of a run hold at once at a size, each
-// rounded up as under any options: no allocator can do with less. It takes one
-// walk over the events, where to play them takes a search for each.
+// Requested is the most that the tensors of a run hold at once at a size, each rounded up as under any
+// options: no allocator can do with less. It takes one pass over the events, while playing them takes a
+// search for each.
 func (p *Program) Requested(at Point) (uint64, error) {
 	values, err := p.values(at)
 	if err != nil {

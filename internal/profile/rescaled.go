@@ -9,8 +9,8 @@ import (
 	"snug/internal/stream"
 )
 
-// rescaled are programs in which some allocations take other shares of what is
-// predicted; none where the variant makes no such allocation.
+// rescaled returns programs in which some allocations take other shares of their predicted sizes; none if
+// the variant makes no such allocation.
 func (p *Program) rescaled(v *variant, sizes []uint64, these func(*formula) bool) []*Program {
 	there := slices.ContainsFunc(v.events, func(e event) bool {
 		return e.kind == stream.Alloc && sizes[e.formula] > 0 && these(&p.formulas[e.formula])

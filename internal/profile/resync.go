@@ -2,8 +2,8 @@
 
 package profile
 
-// cell is one entry of the table of best scores: the score of the best way to
-// lay the allocations so far beside each other, and its last step.
+// cell is one entry of the table of best scores: the score of the best alignment of the allocations so
+// far, and its last step.
 type cell struct {
 	score int32
 	step  step
@@ -18,9 +18,8 @@ const (
 	skipB      // one that only b has
 )
 
-// The scores. A gap costs less than half of a sure pair is worth, so that one
-// missing allocation is seen as that and not as a row of strange sizes. Among
-// sure pairs those are better that live just as long.
+// The scores. A gap costs less than half the value of a sure pair, so that one missing allocation is seen
+// as such and not as a row of strange sizes. Among sure pairs, those with equal lifetimes are better.
 const (
 	surePair  = 10
 	oddPair   = 2
@@ -28,14 +27,14 @@ const (
 	spanShift = 3 // the most that a different lifetime takes off
 )
 
-// The table starts small and doubles where it does not lead back into step.
+// The table starts small and doubles if the sequences do not get back into step.
 const (
 	smallTable = 32
 	largeTable = 2048
 )
 
-// resync finds how the two sequences go on from a place where they differ,
-// notes the pairs on the way, and returns where both are in step again.
+// resync aligns the two sequences from a place where they differ, notes the pairs on the way, and returns
+// where both are in step again.
 func (al *aligner) resync(i, j int) (int, int) {
 	for width := smallTable; ; width *= 2 {
 		n, m := min(width, len(al.a)-i), min(width, len(al.b)-j)

@@ -124,7 +124,7 @@ func (s *solver) fit(obs []observation, choice []int) *formula {
 	return f
 }
 
-// eliminate is Gauss's, in fractions: all equations, as many unknowns as chosen.
+// eliminate is Gaussian elimination in fractions: all equations, as many unknowns as chosen.
 func (s *solver) eliminate(obs []observation, choice []int) ([]*big.Rat, bool) {
 	n := len(choice)
 	rows := make([][]*big.Rat, len(obs))

@@ -8,31 +8,29 @@ import (
 	"snug/internal/stream"
 )
 
-// Training goes on for longer than a recording of it. Where the last steps of a
-// recording are all the same, so will be those to come; yet a few more can take
-// more memory, as the free blocks that a step finds are not where the step
-// before found them. So they are played too.
+// Training continues for longer than a recording of it. If the last steps of a recording are all the same,
+// so are those that follow. But a few more steps can take more memory, because each finds its free blocks
+// in other places than the one before. So they are played too.
 
-// moreSteps is how often the end of a recording that repeats itself is played
-// again. After one or two more steps nothing new comes.
+// moreSteps is how often the repeating end of a recording is played again. After one or two more steps
+// nothing changes.
 const moreSteps = 2
 
 // maxParts is how many times the repeated part may fit into a recording:
 // shorter ones are loops within a step.
 const maxParts = 8
 
-// repeats is how many events at the end of a variant are the same as those right
-// before them, 0 where none are; sizes are those of its formulas as recorded. In
-// which order things are let go can differ from step to step, as where a cache is
-// cleared, and does not count; but as many go as come: a run that keeps something
-// each time has not settled.
+// repeats is the number of events at the end of a variant that equal those right before them, or 0; sizes
+// are those of its formulas as recorded. The order of frees may differ from step to step, for example when
+// a cache is cleared, and does not count. But allocations and frees must balance: a run that keeps
+// something in each step has not settled.
 func (v *variant) repeats(sizes []uint64) int {
 	n := len(v.events)
 	alike := func(i, j int) bool { // from the last event to the first
 		a, b := &v.events[n-1-i], &v.events[n-1-j]
 		return a.kind == b.kind && a.queue == b.queue && (a.kind != stream.Alloc || sizes[a.formula] == sizes[b.formula])
 	}
-	open := 0 // how much more often the last q events allocate than they let go
+	open := 0 // allocations minus frees in the last q events
 	for q, same := range matches(n, n/2, alike) {
 		if q == 0 {
 			continue
@@ -50,8 +48,8 @@ func (v *variant) repeats(sizes []uint64) int {
 	return 0
 }
 
-// matches is, for each place of a sequence of n up to the last that is asked for, how
-// many elements from there on are those of its beginning (Gusfield's Z).
+// matches is, for each position of a sequence of n up to the last needed, the number of elements from
+// there on that equal its beginning (Gusfield's Z).
 func matches(n, last int, alike func(i, j int) bool) []int32 {
 	z := make([]int32, last+1)
 	l, r := 0, 0
@@ -81,9 +79,8 @@ func (v *variant) inOrder() {
 	}
 }
 
-// whole is a variant as it is played: the events of the recording, and those at
-// its end that repeat themselves moreSteps times more. They are not written down
-// again: a recording has millions.
+// whole is a variant as it is played: the events of the recording, and its repeating end moreSteps times
+// more. The repetitions are not written out, because a recording has millions of events.
 type whole struct {
 	events []event
 	period int    // how many of them, at the end, repeat themselves
@@ -123,9 +120,9 @@ func (v *variant) longer(period int) whole {
 	return w
 }
 
-// parts is the events in the order they are played, and what is added to the
-// number of each allocation among them. One that is let go a step later than it was
-// made finds its like of the step before.
+// parts lists the events in the order they are played, with the offset to add to the number of each
+// allocation. An allocation that is freed one step after it was made refers to its counterpart of the step
+// before.
 func (w *whole) parts() iter.Seq2[uint32, []event] {
 	return func(yield func(uint32, []event) bool) {
 		if !yield(0, w.events) || w.period == 0 {

@@ -8,8 +8,8 @@ import (
 	"snug/internal/stream"
 )
 
-// threeSteps is a run whose first step keeps something and whose others are
-// alike, but for the order in which two things are let go.
+// threeSteps is a run whose first step keeps something and whose others are the same, except for the order
+// of two frees.
 func threeSteps(unit uint64, alike bool) *stream.Trace {
 	t := stream.New(64)
 	last := t.Alloc(7*unit, 0)
@@ -69,7 +69,7 @@ func TestStepsThatDifferEndThere(t *testing.T) {
 	}
 }
 
-// What keeps more and more is not made to keep even more.
+// A run that keeps more and more memory is not extended.
 func TestWhatGrowsIsNotContinued(t *testing.T) {
 	kept := func(unit uint64) *stream.Trace {
 		tr := stream.New(64)
@@ -88,8 +88,8 @@ func TestWhatGrowsIsNotContinued(t *testing.T) {
 	}
 }
 
-// Stacks that share nothing, as those of another version of a program, are not
-// held against two recordings.
+// Stacks that have nothing in common, as in another version of a program, do not make two recordings
+// different.
 func TestStacksThatShareNothing(t *testing.T) {
 	a, b := []lifetime{{size: 1, stack: 3}, {size: 2, stack: 5}}, []lifetime{{size: 1, stack: 7}, {size: 2, stack: 5}, {size: 2, stack: 9}}
 	if shareStacks(a, b) {

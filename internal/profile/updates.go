@@ -13,11 +13,11 @@ import (
 // run. Until its first update a run has no optimizer states, and if they are made later they fill other
 // holes.
 //
-// A recording shows the states: of all stretches of events without an allocation of the batch's size, as
-// in an update, the first update leaves by far the most memory behind.
+// A recording shows the states: among all stretches of events without an allocation that grows with the
+// batch, as in an update, the first update leaves by far the most memory behind.
 
-// leavingOut returns the programs of runs that never get to an update, and of runs that get to it one
-// step later, if they can be derived, for one variant. Only runs in float16 have them.
+// leavingOut returns the programs of runs that never make an update, and of runs that make it one step
+// later, for one variant, if they can be derived. Only runs in float16 have them.
 func (p *Program) leavingOut(v *variant) []*Program {
 	if p.Facts.Precision != "amp-fp16" {
 		return nil
@@ -63,8 +63,8 @@ func (f *formula) fixed() bool {
 // the end of a backward pass.
 const passage = 64
 
-// updates are the events that the first update, which makes the states, and later
-// ones begin with: before each stands a passage like that before the states.
+// updates lists the events at which the first update, which makes the states, and later ones begin: each
+// is preceded by a passage like that before the states.
 func (v *variant) updates(states []int) []int {
 	first, last := states[0], states[len(states)-1]
 	n := min(passage, first)
@@ -79,8 +79,8 @@ func (v *variant) updates(states []int) []int {
 	return out
 }
 
-// inUpdates are the states, and what is allocated and freed again before anything
-// of the batch's size is.
+// inUpdates lists the states, and what is allocated and freed again before the next allocation that grows
+// with the batch.
 func (p *Program) inUpdates(v *variant, states, begins []int) map[int]bool {
 	out := map[int]bool{}
 	for _, i := range states {

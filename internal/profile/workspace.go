@@ -8,8 +8,8 @@ import (
 	"snug/internal/stream"
 )
 
-// workspace reports whether event i allocates what the very next event frees,
-// right after another allocation: a kernel's workspace, behind its output.
+// workspace reports whether event i allocates what the very next event frees, right after another
+// allocation: a kernel's workspace, after its output.
 func (w *writer) workspace(i int) bool {
 	return w.moment(i) && i > 0 && w.events[i-1].Kind == stream.Alloc
 }
@@ -52,8 +52,8 @@ func (w *writer) workspaceFormula(i int) *formula {
 	return w.withPartials(i, c, w.grown(c, obs), obs, Bounded)
 }
 
-// withPartials adds the partial sums of a weight's gradient that small batches
-// do without. They come with the work, up to a share for each multiprocessor.
+// withPartials adds the partial sums of a weight's gradient, which small batches do not need. They grow
+// with the work, up to a share for each multiprocessor.
 func (w *writer) withPartials(i int, c call, terms []term, obs []observation, how Certainty) *formula {
 	f := &formula{terms: terms, seen: obs, certainty: how}
 	if c.incoming == nil || len(terms) == 0 || terms[0].mono == 0 && terms[0].coef > c.output.terms[0].coef+tinyBytes {

@@ -13,7 +13,7 @@ import (
 type call struct {
 	output   *formula // what it computes
 	input    *formula // for a weight's gradient: that of the input, computed before
-	incoming *formula // for a weight's gradient: what is let go after it
+	incoming *formula // for a weight's gradient: what is freed after it
 	sibling  *formula // for a weight's gradient: the workspace of the input's
 }
 
@@ -43,9 +43,9 @@ func growingOnly(f *formula) *formula {
 	return f
 }
 
-// first is for the weight's gradient of a layer whose input has none, the first.
-// It copies what its forward copied, and its partial sums may be double those of
-// a small batch. It is nil for other workspaces.
+// first is for the weight's gradient of the first layer, whose input has no gradient. It copies what its
+// forward copied, and its partial sums may be double those of a small batch. It is nil for other
+// workspaces.
 func (w *writer) first(c call, obs []observation) *formula {
 	if c.input != nil || c.incoming == nil || !c.output.constant() {
 		return nil
@@ -85,10 +85,9 @@ func (w *writer) steep(c call, f *formula) bool {
 	return w.exceeds(f.growing(), w.copies(c, 0))
 }
 
-// partly is for a kernel that copied only some of its tensors in small batches,
-// or took more than all of them, which ends as batches grow: the terms of all
-// copies. Which input belongs to an output is read from backward. It is nil for
-// other workspaces.
+// partly is for a kernel that copied only some of its tensors in small batches, or took more than all of
+// them, which ends as batches grow: the terms of all copies. Backward shows which input belongs to an
+// output. It is nil for other workspaces.
 func (w *writer) partly(c call, f *formula, obs []observation) []term {
 	out := single(c.output)
 	if out == nil {

@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// worstCase puts together what the causes amount to. They are not added
-// up: the worst of them counts.
+// worstCase combines the causes. They are not added up: the worst of them counts.
 type worstCase struct {
 	peak  func(*Program) (uint64, error)
 	plain *Program // as predicted
@@ -43,14 +42,14 @@ func (w *worstCase) plan(c Cause, programs []*Program) {
 	w.low, w.high = min(w.low, low), max(w.high, high)
 }
 
-// guess holds guesses for as far off as others were, if they move the peak at all.
+// guess applies the usual error of guesses, if they move the peak at all.
 func (w *worstCase) guess(programs []*Program) {
 	low, high := w.ends(programs)
 	w.known(Workspaces, residuals().Guessed, high-low > matters)
 }
 
-// ends are the lowest and the highest peak of programs and the one predicted. One
-// that needs more than any memory is none that a run could follow.
+// ends are the lowest and the highest peak of the programs and of the prediction. A program that needs
+// more than any memory is skipped, because no run could follow it.
 func (w *worstCase) ends(programs []*Program) (low, high uint64) {
 	if len(programs) > 0 {
 		w.begin()

@@ -13,7 +13,7 @@ type writer struct {
 	f      *fitter
 	k      int // the recording
 	events []stream.Event
-	stacks []uint32   // by event; nil where the recording has none
+	stacks []uint32   // by event; nil if the recording has none
 	base   []*formula // by allocation; nil for those before the first event
 	found  finds
 	convs  []seenConv // nil until asked for
@@ -88,8 +88,8 @@ func (t *tally) add(f *formula) {
 	t.votes[f]++
 }
 
-// elected returns the formula with the most votes. In a tie it is the first that grows, or else the
-// first; nil if there are no votes.
+// elected returns the formula with the most votes. In a tie it is the first that grows, or else the first;
+// nil without votes.
 func (t *tally) elected() *formula {
 	if t == nil {
 		return nil

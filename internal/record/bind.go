@@ -18,9 +18,8 @@ import (
 	"snug/internal/spelling"
 )
 
-// binder puts values into a command. A value goes where the command says {batch};
-// else to an option of the script that it runs, or an override where that is Hydra's;
-// else into a copy of a file that it names.
+// binder puts values into a command. A value goes where the command has {batch}; else to an option of the
+// script that it runs, or to an override if it uses Hydra; else into a copy of a file that it names.
 type binder struct {
 	files   userFiles
 	launch  run.Launch
@@ -143,8 +142,8 @@ func settingAt(project *config.Project, e change.Edit) string {
 	return e.Path[len(e.Path)-1]
 }
 
-// optionAt is the option of a script whose default stands at a path, "" where
-// something else does. One that is there twice has a number.
+// optionAt is the option of a script whose default is at a path, or "". An option that occurs twice has a
+// number.
 func optionAt(p doc.Path) string {
 	option, _, _ := strings.Cut(p[len(p)-1], "#")
 	if !strings.HasPrefix(option, "-") {

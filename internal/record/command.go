@@ -24,7 +24,7 @@ func (c *command) fill(name string, value any) (found bool) {
 	hole := "{" + name + "}"
 	for _, list := range [][]string{c.args, c.env} {
 		for i, w := range list {
-			own := strings.ReplaceAll(w, "$"+hole, "\x00") // which no word of a command can hold
+			own := strings.ReplaceAll(w, "$"+hole, "\x00") // no word of a command can contain it
 			found = found || strings.Contains(own, hole)
 			own = strings.ReplaceAll(own, hole, fmt.Sprint(value))
 			list[i] = strings.ReplaceAll(own, "\x00", "$"+hole)

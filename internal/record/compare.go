@@ -56,9 +56,8 @@ func (r *Reference) compare(t *Trial) (*Comparison, error) {
 	return &Comparison{s, fields, a, figures(t.Report, a)}, nil
 }
 
-// figures lays measured and estimated figures side by side: what stays from step to
-// step one by one, what comes and goes (gradients too, of which some are there at the
-// peak) as a sum.
+// figures compares measured and estimated figures: what stays from step to step one by one, what changes
+// within a step as a sum (gradients too, of which some exist at the peak).
 func figures(x *run.Report, a *estimate.Answer) []Figure {
 	c := a.Components
 	var out []Figure

@@ -35,7 +35,7 @@ func card(t *testing.T, name string) gpu.Card {
 	return c
 }
 
-// compared is a result of runs that reserved so much of what was estimated.
+// compared is a result of runs that reserved the given shares of their estimates.
 func compared(shares ...float64) *Result {
 	r := &Result{}
 	for _, share := range shares {
@@ -69,7 +69,7 @@ func TestReferenceFollowsTheRun(t *testing.T) {
 	}
 }
 
-// A mistake is found before anything runs; a model that nobody covers is none.
+// A mistake is found before anything runs; a model that no family covers is not a mistake.
 func TestReferenceCheck(t *testing.T) {
 	if err := reference().Check(nil); err != nil {
 		t.Error(err)
@@ -99,7 +99,7 @@ func TestResidual(t *testing.T) {
 	}
 }
 
-// What was measured here before counts on that card, under that PyTorch.
+// Earlier measurements here count for the same card and PyTorch.
 func TestPast(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.db")
 	s, h200 := gpt2(t), card(t, "H200")

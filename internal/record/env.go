@@ -15,16 +15,16 @@ import (
 
 // Env is the outside world as a session sees it. The comment of a field says what nil means.
 type Env struct {
-	Stdin          *os.File                    // what the command reads; nil: it has nothing to read
+	Stdin          *os.File                    // standard input of the command; nil: none
 	Stdout, Stderr io.Writer                   // the command's output; nil discards it
-	Environ        func() []string             // what the command finds around it; nil: nothing
+	Environ        func() []string             // the environment of the command; nil: empty
 	LookupEnv      func(string) (string, bool) // a variable of that; nil: none is set
 	GPUs           []gpu.Source                // ways to ask which GPUs are here
 	Files          Files                       // the user's files; nil: those of this machine
 	TempDir        string                      // for the session's private folder; "": the system's place
 	Runner         run.Runner                  // starts the command; nil: on this machine
 	Signals        Signals                     // nil: those of this process
-	Store          func() (Store, error)       // opens what keeps measurements; nil: nothing is kept
+	Store          func() (Store, error)       // opens the store of measurements; nil: nothing is stored
 	Now            func() time.Time            // nil: the clock of this machine
 	Events         Events                      // called when something happens
 }
@@ -57,8 +57,7 @@ type Signals interface {
 	Notify(chan<- os.Signal)
 	// Stop ends Notify: signals have their usual effect again.
 	Stop(chan<- os.Signal)
-	// Pause does what Ctrl-Z asks for, and returns when snug is to go on; false
-	// where the signal was another one.
+	// Pause stops snug as Ctrl-Z requests, and returns when it continues; false if it was another signal.
 	Pause(os.Signal, chan<- os.Signal) bool
 }
 

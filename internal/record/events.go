@@ -6,7 +6,7 @@ import "snug/internal/run"
 
 // Events has functions that are called as things happen, one at a time. A nil function is not called.
 type Events struct {
-	// Say gets a message for the user: something done unasked, a warning, what the run waits for.
+	// Say gets a message for the user: a warning, something done unasked, or what the run is waiting for.
 	Say func(text string)
 	// Started is called when run n of a total begins.
 	Started func(t *Trial, n, of int)

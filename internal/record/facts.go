@@ -40,11 +40,10 @@ func facts(trials []*Trial) profile.Facts {
 	return f
 }
 
-// autocastInside are libraries that turn autocast on inside of the model that is
-// called, where the probe does not see it.
+// autocastInside lists libraries that turn autocast on inside the model, where the probe does not see it.
 var autocastInside = []string{"accelerate", "deepspeed", "lightning", "pytorch_lightning"}
 
-// precisionOf is the precision as setups write it, "" where it cannot be told.
+// precisionOf is the precision as setups write it, or "" if it is not known.
 func precisionOf(x *run.Report) string {
 	if x.State == nil || len(x.Batches) == 0 {
 		return ""

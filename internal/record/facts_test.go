@@ -28,7 +28,7 @@ func TestPrecisionOf(t *testing.T) {
 	}
 }
 
-// What the probe told of the last run holds for the program; seconds are of all.
+// The program has the facts that the probe reported in the last run, and the step times of all runs.
 func TestFacts(t *testing.T) {
 	small := &run.Report{Steps: []run.Step{{}, {Seconds: 0.5}}}
 	last := &run.Report{
@@ -49,7 +49,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// Sizes that were not varied are told by the batches, the command and the files.
+// Sizes that were not varied come from the batches, the command and the files.
 func TestFixedSizes(t *testing.T) {
 	tokens := func(n int) *Trial {
 		inputs := []run.Input{{Name: "mask", Shape: []int{2, 9}}, {Name: "input_ids", Shape: []int{2, n}}}
@@ -61,7 +61,7 @@ func TestFixedSizes(t *testing.T) {
 		trials  []*Trial
 		want    profile.Point
 	}{
-		{"python train.py a.yaml", []*Trial{tokens(512), tokens(512)}, profile.Point{"seq": 512}}, // what was seen holds over what was said
+		{"python train.py a.yaml", []*Trial{tokens(512), tokens(512)}, profile.Point{"seq": 512}}, // observed values override configured ones
 		{"python train.py a.yaml", []*Trial{tokens(512), tokens(640)}, profile.Point{"seq": 256}},
 		{"python train.py a.yaml --max_seq_length 128", []*Trial{tokens(0)}, profile.Point{"seq": 128}},
 		{"python train.py", []*Trial{{At: profile.Point{"seq": 4}, Report: tokens(4).Report}}, profile.Point{}},

@@ -10,8 +10,8 @@ import (
 	"snug/internal/run"
 )
 
-// ExitError is an error that comes with an exit code for snug to end with: that of the
-// command, or of the signal that ended it.
+// ExitError is an error with the exit code that snug should end with: that of the command, or of the
+// signal that ended it.
 type ExitError struct {
 	Code int    // snug's exit status
 	Text string // the message
@@ -56,8 +56,8 @@ func IsInterrupted(err error) bool {
 	return errors.As(err, &exit) && exit.interrupted
 }
 
-// unlessInterrupted does work that may take a while. A signal that comes first is
-// returned at once, and the work is left to itself.
+// unlessInterrupted does work that may take a while. If a signal comes first, it returns at once and
+// abandons the work.
 func (s *Session) unlessInterrupted(work func()) error {
 	done := make(chan struct{})
 	go func() {

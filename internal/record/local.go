@@ -18,8 +18,8 @@ import (
 // are refused without waiting for them.
 type localFiles struct{}
 
-// What is read of a file or a folder at most: more than any script of a training run
-// has, and a list that fits in memory.
+// Limits on what is read: more than any script of a training run has, and a folder's list that fits in
+// memory.
 const (
 	maxScript = 4 << 20
 	maxListed = 200_000

@@ -15,7 +15,7 @@ import (
 	"snug/internal/setup"
 )
 
-// A script or config that is a pipe is waited for by nobody, and a device has no end.
+// A script or config that is a pipe is refused without blocking, and so is a device, which has no end.
 func TestWhatIsNoFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := syscall.Mkfifo("pipe.yaml", 0o600); err != nil {
@@ -33,7 +33,7 @@ func TestWhatIsNoFile(t *testing.T) {
 		}()
 		select {
 		case err := <-bound:
-			if err == nil || !strings.Contains(err.Error(), "only a regular file is read here") {
+			if err == nil || !strings.Contains(err.Error(), "only regular files are read here") {
 				t.Errorf("%s: %v", name, err)
 			}
 		case <-time.After(time.Minute): // of work for a millisecond

@@ -22,7 +22,7 @@ var outside = map[string][]string{
 	"time":     {"Duration", "Time", "Millisecond", "Minute"},
 }
 
-// TestOutsideComesThroughEnv wants no file but local.go to reach the machine itself.
+// TestOutsideComesThroughEnv checks that only local.go accesses the machine itself.
 func TestOutsideComesThroughEnv(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 20 {

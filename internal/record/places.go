@@ -15,7 +15,7 @@ import (
 
 // Files that could not be written after the runs are refused before them.
 
-// errNotRegular is for devices and pipes, in whose place a file would be put.
+// errNotRegular is for devices and pipes, which must not be replaced by a file.
 var errNotRegular = errors.New("not a regular file")
 
 // checkOutFolder requires that the folder for the profile exists.
@@ -85,8 +85,8 @@ func isProfile(in Files, path string) bool {
 	return profile.Is(head)
 }
 
-// mayWriteIn tries whether files can be made in a folder, or in the nearest above it
-// where it is yet to be made.
+// mayWriteIn tries whether files can be created in a folder or, if it does not exist yet, in its nearest
+// existing parent.
 func (s *Session) mayWriteIn(folder string) error {
 	for folder != filepath.Dir(folder) {
 		if _, err := s.env.Files.Stat(folder); !errors.Is(err, fs.ErrNotExist) {

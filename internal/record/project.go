@@ -47,8 +47,8 @@ func (b binder) holdsAny(file string, settings []string) bool {
 	})
 }
 
-// hydraMain is the config that the script of a command has Hydra start from, "" where
-// that cannot be told; ok is false where it does not use Hydra.
+// hydraMain is the config that Hydra starts from in the script of a command, or "" if it is not known; ok
+// is false if the script does not use Hydra.
 func (b binder) hydraMain(words []string) (file string, ok bool) {
 	script := b.script(words)
 	if script == "" {
@@ -84,7 +84,7 @@ func (b binder) configsIn(words []string) []string {
 // scriptRunners are launchers that run a script. The words after it are the script's own arguments.
 var scriptRunners = []string{"sh", "bash", "dash", "zsh", "fish", "make", "just"}
 
-// script is the Python file that the command runs, as a path from here; "" where it
+// script is the Python file that the command runs, as a path from here; "" if it
 // names none.
 func (b binder) script(words []string) string {
 	if slices.Contains(scriptRunners, b.launch.Launcher) {

@@ -46,7 +46,7 @@ import (
 // Result is the outcome of a plan.
 type Result struct {
 	Trials  []*Trial         // one for each size, in the order of the plan
-	Program *profile.Program // nil where only one size was recorded
+	Program *profile.Program // nil if only one size was recorded
 	Profile string           // the file with the program; "" if there is none
 	Kept    []string         // recordings that were copied to Plan.Keep
 	Notes   []string         // what the user should know about all of this
@@ -63,9 +63,8 @@ func Run(ctx context.Context, env Env, p Plan) (*Result, error) {
 	return s.Record(ctx)
 }
 
-// Record runs every size of the plan and makes of the recordings what can be made:
-// a profile of two or more, a comparison with the plan's reference, and a row each
-// in the store.
+// Record runs every size of the plan and uses the recordings: a profile of two or more, a comparison with
+// the plan's reference, and a row each in the store.
 func (s *Session) Record(ctx context.Context) (*Result, error) {
 	r := &Result{}
 	err := s.measure(ctx, r)
@@ -80,8 +79,8 @@ func (s *Session) Record(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// measure runs every size, and all of them once more without stacks where recording
-// those may have been what broke a run.
+// measure runs every size. If recording stacks may have broken a run, it runs all of them again without
+// stacks.
 func (s *Session) measure(ctx context.Context, r *Result) error {
 	if s.binder.launch.Warning != "" {
 		s.say("%s", s.binder.launch.Warning)
@@ -104,7 +103,7 @@ func (s *Session) measure(ctx context.Context, r *Result) error {
 	return s.runAll(ctx, r)
 }
 
-// runAll runs every size, one after the other. The first that cannot be used ends it.
+// runAll runs every size, one after the other, and stops at the first run that cannot be used.
 func (s *Session) runAll(ctx context.Context, r *Result) error {
 	for _, text := range placements(s.bound) {
 		s.say("%s", text)

@@ -12,8 +12,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Reference describes the run that is recorded as a setup, so that what it takes can
-// be compared with what would be estimated for it.
+// Reference describes the recorded run as a setup, so that its memory can be compared with an estimate.
 type Reference struct {
 	fields map[string]any
 	source setup.Source

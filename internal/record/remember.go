@@ -12,7 +12,7 @@ import (
 	"snug/internal/store"
 )
 
-// remember keeps what was measured in the store. Where it cannot, a note says so.
+// remember stores what was measured. If that fails, there is a note.
 func (s *Session) remember(r *Result) {
 	if s.env.Store == nil {
 		return
@@ -50,8 +50,8 @@ func (s *Session) row(t *Trial) store.Run {
 	return row
 }
 
-// commandToKeep is the command as the store has it, without its secrets. The script's
-// path is from the root, since train.py alone is every project's.
+// commandToKeep is the command for the store, without its secrets. The script's path is absolute, since
+// every project has a train.py.
 func (s *Session) commandToKeep() string {
 	words := slices.Clone(s.binder.launch.Args)
 	if i := run.ScriptIndex(words); i >= 0 && s.binder.files.isRegular(words[i]) {

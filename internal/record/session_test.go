@@ -18,8 +18,8 @@ import (
 	"snug/internal/setup"
 )
 
-// A session runs whatever is bound in it, one rung of a ladder after the other. One
-// that does not fit is an answer, and the next goes on.
+// A session runs whatever is bound in it, one rung of a ladder after the other. A run that does not fit is
+// an answer, and the next one still runs.
 func TestLadder(t *testing.T) {
 	w := &world{t: t, train: func(j *job) run.Exit {
 		if j.value("--batch") == "64" {
@@ -58,7 +58,7 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// What the probe tells is passed on while the run goes on.
+// What the probe reports is passed on while the run continues.
 func TestLive(t *testing.T) {
 	seen := make(chan int, 100)
 	w := &world{t: t, train: func(j *job) run.Exit {
@@ -112,7 +112,7 @@ func (s stuck) Report(context.Context) (*gpu.Report, error) {
 	select {}
 }
 
-// Nobody who presses Ctrl-C waits for a driver, nor does Ctrl-Z end anything.
+// Ctrl-C does not wait for a driver, and Ctrl-Z ends nothing.
 func TestInterruptedBeforeTheRun(t *testing.T) {
 	w := &world{t: t}
 	env, driver := w.env(), stuck{make(chan struct{})}
@@ -191,7 +191,7 @@ func TestInputIsReadAgain(t *testing.T) {
 	}
 }
 
-// What could not be done after the runs is refused before them, and nothing is left.
+// What could not be done after the runs is refused before them, and nothing is left behind.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "train.py"), "print()")

@@ -26,7 +26,7 @@ import (
 // longestWord is what Linux takes as one word of a command, its end included.
 const longestWord = 128<<10 - 1
 
-// runText has the command run a changed script; false where the script is not
+// runText has the command run a changed script; false if the script is not
 // what the command itself runs.
 func (c *command) runText(program int, file string, data []byte) (bool, error) {
 	at := slices.IndexFunc(c.args, func(w string) bool { return c.files.local(w) == file })
@@ -60,7 +60,7 @@ var bashSource = pattern.New(`(\$\{?)BASH_SOURCE(?:\[(?:0|-1)\])?([^\[\w]|$)`)
 var usesOwnPath = pattern.New(`\$(?:0\b|\{0\b)`)
 
 // shellOf is the words of the command up to the shell that runs the script and
-// its options; nil where the script is not run so.
+// its options; nil if the script is not run so.
 func (c *command) shellOf(program, at int, text string) []string {
 	switch {
 	case at == program:
@@ -82,7 +82,7 @@ var posixShells = []string{"sh", "bash", "dash", "ash", "ksh", "zsh"}
 func isShell(word string) bool { return slices.Contains(posixShells, filepath.Base(word)) }
 
 // interpreter is the shell that a script's first line names, with its options;
-// nil where it names something else.
+// nil if it names something else.
 func interpreter(text string) []string {
 	line, _, _ := strings.Cut(text, "\n")
 	line, ok := strings.CutPrefix(line, "#!")

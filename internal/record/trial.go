@@ -18,7 +18,7 @@ type Trial struct {
 	Stacks bool          // where allocations come from is recorded too, which takes time
 
 	Outcome    *run.Outcome // how the run went; nil before it ran
-	Report     *run.Report  // of the processes that trained, the one that reserved the most; nil where none did
+	Report     *run.Report  // of the processes that trained, the one that reserved the most; nil if none did
 	Processes  int          // how many trained
 	Comparison *Comparison  // nil if there is no estimate to compare it with
 	Notes      []string     // what is worth knowing about a run that can be used
@@ -33,8 +33,8 @@ type Trial struct {
 // is an *ExitError.
 func (t *Trial) Err() error { return t.err }
 
-// Discard removes what the run left on disk, its recording included; the recordings of
-// many runs would fill it. What was collected stays.
+// Discard removes the run's files, including its recording, because the recordings of many runs would fill
+// the disk. What was collected stays.
 func (t *Trial) Discard() error { return t.folder.Remove() }
 
 // CommandLine is the command with its size in it, as the user would write it: with
@@ -78,7 +78,7 @@ func (t *Trial) Card() gpu.Card {
 	return card
 }
 
-// cardName is the card as the catalogue names it, or as its driver does; "" where the
+// cardName is the card as the catalogue names it, or as its driver does; "" if the
 // run did not tell.
 func (t *Trial) cardName() string {
 	g := t.GPU()
@@ -91,7 +91,7 @@ func (t *Trial) cardName() string {
 	return g.Name
 }
 
-// driverName is the card as its driver names it; "" where the run did not tell.
+// driverName is the card's name from its driver; "" if the run did not report it.
 func (t *Trial) driverName() string {
 	if g := t.GPU(); g != nil {
 		return g.Name

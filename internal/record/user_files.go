@@ -21,7 +21,7 @@ func (f userFiles) local(name string) string {
 	return filepath.ToSlash(rel)
 }
 
-// absolute is a path from the root, or as it is where that cannot be told.
+// absolute is the absolute path, or the path itself if that is not known.
 func (f userFiles) absolute(name string) string {
 	if abs, err := f.Abs(name); err == nil {
 		return abs

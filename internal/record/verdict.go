@@ -12,7 +12,7 @@ import (
 	"snug/internal/units"
 )
 
-// verdict is why a run cannot be used, nil where it can.
+// verdict is why a run cannot be used, nil if it can.
 func (t *Trial) verdict() error {
 	out, steps := t.Outcome, t.session.plan.Steps
 	for _, x := range out.Reports {
@@ -99,10 +99,9 @@ func crashText(f *run.Failure) string {
 	return f.Type + ": " + what
 }
 
-// stacksMayBeToBlame reports whether the last run ended in one of the ways in which
-// recording stacks, at work inside the allocator, could end it: Python's error for an
-// exception lost, a signal that no user sends, or, under a launcher, a process that
-// was gone without a word.
+// stacksMayBeToBlame reports whether the last run ended in a way that recording stacks inside the
+// allocator could cause: Python's error for a lost exception, a signal that no user sends, or, under a
+// launcher, a process that vanished silently.
 func stacksMayBeToBlame(trials []*Trial) bool {
 	i := slices.IndexFunc(trials, func(t *Trial) bool { return t.Outcome == nil })
 	if i < 0 {

@@ -14,8 +14,8 @@ import (
 	"snug/internal/run"
 )
 
-// Of every way in which a run can end, what is said about it and which exit code it
-// gives snug; 0 is a plain error, - one that can be used.
+// For every way in which a run can end: the message, and the exit code of snug; 0 is a plain error, -
+// means that the run can be used.
 func TestVerdict(t *testing.T) {
 	const trained = `{"event":"torch","versions":{"torch":"2.11.0"}}
 {"event":"step","n":1}

@@ -73,7 +73,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// A setup as the store keeps it has no secrets, and stays what it is.
+// A setup in the store has no secrets, and is otherwise unchanged.
 func TestTextKeepsSetups(t *testing.T) {
 	const setup = `{"batch":2,"model":{"config":{"bos_token_id":1,"eos_token_id":[1,2],"model_type":"llama","num_key_value_heads":12,"pad_token_id":null}},"seq":512}`
 	if got := Text(setup); got != setup {
@@ -107,8 +107,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// What is hidden once stays as it is, JSON stays JSON, and a named secret is never
-// seen again, whatever it is made of.
+// Redacting twice changes nothing more, JSON stays JSON, and a named secret never appears again, whatever
+// its characters.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"--hf_token x", `{"password": 1}`, "https://a:b@c", "KEY='a", "token==a=b", "--key --key a", "a:b://c@d@e"} {
 		f.Add(s)

@@ -38,8 +38,8 @@ func oneGPU(path string) bool {
 	return true
 }
 
-// TestOwnAddresses replays recordings of one GPU at addresses of our own making:
-// none may be off by more than one percent, and all but a few have to be exact.
+// TestOwnAddresses replays recordings of one GPU at our own addresses: none may be off by more than one
+// percent, and all but a few have to be exact.
 func TestOwnAddresses(t *testing.T) {
 	folder := cmp.Or(os.Getenv("SNUG_TRUTH"), "../../testdata/measured")
 	files, _ := filepath.Glob(filepath.Join(folder, "traces", "*.pickle.gz"))
@@ -72,9 +72,9 @@ func TestOwnAddresses(t *testing.T) {
 	}
 }
 
-// BenchmarkReplay plays a recording of 1.4 million entries, holding every segment
-// against the recorded ones. PyTorch writes two entries for most frees, which
-// the trace folds into one event: both figures are given.
+// BenchmarkReplay plays a recording of 1.4 million entries, comparing every segment with the recorded
+// ones. PyTorch writes two entries for most frees, which the trace folds into one event: both figures are
+// given.
 func BenchmarkReplay(b *testing.B) {
 	folder := cmp.Or(os.Getenv("SNUG_TRUTH"), "../../testdata/measured")
 	rec := readRecording(b, filepath.Join(folder, "traces", "hilbert-b1-s8192-amp-bf16-adamw.pickle.gz"))

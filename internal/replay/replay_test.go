@@ -42,7 +42,7 @@ func run(t *testing.T, rec *snapshot.Recording, d *snapshot.Device, o Options) *
 	return res
 }
 
-// TestMismatches changes a recording and wants the change to be named.
+// TestMismatches changes a recording and checks that the change is named.
 func TestMismatches(t *testing.T) {
 	tests := map[string]struct {
 		file   string

@@ -51,8 +51,8 @@ func (t *attendant) paused(sig os.Signal) bool {
 	return true
 }
 
-// typedBefore is the key that ended a command which had the terminal, nil for none.
-// That is heard of in two ways, of which the command's end may be the quicker.
+// typedBefore is the key that ended a command which had the terminal, or nil. The command's end may be
+// noticed before the key.
 func (t *attendant) typedBefore(e Exit) os.Signal {
 	if !t.has {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"snug/internal/files"
 )
@@ -63,58 +62,6 @@ func NewFolder(parent string, s Settings) (*Folder, error) {
 
 // Remove removes the folder with everything in it.
 func (f *Folder) Remove() error { return os.RemoveAll(f.Path) }
-
-// markName is the variable by which a run's processes are found again.
-const markName = "SNUG_RUN"
-
-// Env is an environment with the probe in it. Nothing else changes, except that
-// Python does not hold output back: through a pipe it would, on a terminal not; and
-// that the C library asks for large pages. PyTorch's record of a step grows by
-// megabytes, and to be given them 4 KiB at a time doubles what recording costs.
-func (f *Folder) Env(base []string) []string {
-	path, tunables := f.Path, ""
-	out := slices.DeleteFunc(slices.Clone(base), func(v string) bool {
-		name, value, _ := strings.Cut(v, "=")
-		switch name {
-		case "PYTHONPATH":
-			if value != "" {
-				path += string(os.PathListSeparator) + value
-			}
-		case "GLIBC_TUNABLES":
-			tunables = value
-		case markName:
-		default:
-			return false
-		}
-		return true
-	})
-	if !slices.ContainsFunc(out, func(v string) bool { return strings.HasPrefix(v, "PYTHONUNBUFFERED=") }) {
-		out = append(out, "PYTHONUNBUFFERED=1")
-	}
-	return append(out, "GLIBC_TUNABLES="+withLargePages(tunables), "PYTHONPATH="+path, markName+"="+f.Path)
-}
-
-// withLargePages adds to settings of glibc, unless they say it already.
-func withLargePages(tunables string) string {
-	const name = "glibc.malloc.hugetlb"
-	switch {
-	case strings.Contains(tunables, name):
-		return tunables
-	case tunables == "":
-		return name + "=1"
-	}
-	return tunables + ":" + name + "=1"
-}
-
-// markOf is the mark that an environment carries.
-func markOf(env []string) string {
-	for _, v := range slices.Backward(env) {
-		if value, ok := strings.CutPrefix(v, markName+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
 
 // maxReport is the size of a report of a million steps.
 const maxReport = 256 << 20

@@ -19,9 +19,8 @@ type Launch struct {
 	Lost    bool // it cannot: to run the command would show nothing
 }
 
-// ReadLaunch takes a command line apart. Whatever starts the training, the probe
-// travels in the environment, so that a launcher has to be known only where it
-// keeps the environment from its children.
+// ReadLaunch analyses a command line. The probe is in the environment, so a launcher has to be known only
+// if it does not pass the environment to its children.
 func ReadLaunch(words []string) Launch {
 	var l Launch
 	for len(words) > 0 && isAssignment(words[0]) {

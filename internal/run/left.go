@@ -18,9 +18,9 @@ import (
 )
 
 // A snug that is killed leaves behind its folder, files that it was writing, and the command, which then
-// trains for nobody. The next snug removes them if all the evidence agrees: the folder's name and owner,
-// and a lock that is not held. Without locks, the process in the name has to be gone; that alone proves
-// little in a container that shares the folder for temporary files.
+// trains in vain. The next snug removes them if all the evidence agrees: the folder's name and owner, and
+// a lock that is not held. Without locks, the process in the name has to be gone; that alone proves little
+// in a container that shares the folder for temporary files.
 //
 // A command that was to continue after its recorded steps is the user's training, and is left alone.
 
@@ -69,8 +69,7 @@ func (l *Left) clean(work string, runs []string) {
 	}
 }
 
-// young is the age at which a folder without a lock may still be in the making, or on
-// its way out.
+// young is the age below which a folder without a lock may still be under construction or being removed.
 const young = 2 * time.Second
 
 // claim returns the lock of a folder that is no longer needed, or nil.

@@ -136,8 +136,8 @@ func leftWork(t *testing.T, parent, settings string, command ...string) (work st
 	return work, training
 }
 
-// What a killed snug has left running is ended, whatever it thinks of signals, and
-// goes with its folder.
+// Processes that a killed snug left running are ended, however they handle signals, and removed with its
+// folder.
 func TestRemoveLeftEndsRuns(t *testing.T) {
 	parent := t.TempDir()
 	work, training := leftWork(t, parent, "{}", "sh", "-c", `trap "" TERM; echo; while :; do sleep 1; done`)
@@ -170,7 +170,7 @@ func TestRemoveLeftEndsRuns(t *testing.T) {
 	}
 }
 
-// The process of another user is not touched, whatever it calls itself.
+// The process of another user is never touched, whatever its name.
 func TestRemoveLeftOfOthers(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can run something as another user")
@@ -205,9 +205,8 @@ func TestRemoveLeftSparesRuns(t *testing.T) {
 	}
 }
 
-// A folder is abandoned where its lock is free, even if its process's number is
-// another's by now; and one that was being made or removed when its process was killed
-// is, too, once nobody can still be at it.
+// A folder is abandoned if its lock is free, even if its process number is in use again. One that was
+// being made or removed when its process was killed is abandoned too, once it is old enough.
 func TestRemoveLeftByLock(t *testing.T) {
 	parent := t.TempDir()
 	folder := func(name, lock string) string {
@@ -239,8 +238,8 @@ func TestRemoveLeftByLock(t *testing.T) {
 	}
 }
 
-// What was being written beside the user's files goes, and nothing else that the
-// folder names.
+// Files that were being written next to the user's files are removed, and nothing else that the folder
+// names.
 func TestRemoveLeftOutside(t *testing.T) {
 	parent, user := t.TempDir(), t.TempDir()
 	w, err := NewWork(parent)

@@ -19,12 +19,12 @@ type listener struct {
 	in  io.Closer
 }
 
-// listening tells the number of each signal in a line. In some shells a signal ends
-// read as the end of the input does.
+// listening prints the number of each signal on a line. In some shells a signal ends read like the end of
+// the input.
 const listening = `trap 'echo 2;s=1' INT; trap 'echo 3;s=1' QUIT; trap 'echo 20;s=1' TSTP; echo 0
 while :; do s=; read x || test "$s" || exit; done`
 
-// listen starts one; nil where it cannot be.
+// listen starts one; nil if it cannot be.
 func listen(group int, to chan<- os.Signal) *listener {
 	cmd := exec.Command("/bin/sh", "-c", listening)
 	cmd.Env = []string{} // without the mark: it is not part of the run

@@ -12,9 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// isolate puts the command into a session of its own. It has no terminal there, and
-// learns so at once where it asks for it; in snug's session it would be stopped for
-// that, which is not noticed here.
+// isolate puts the command into its own session, without a terminal, so that it gets an error at once if
+// it asks for one. In snug's session it would be stopped instead, which snug would not notice.
 func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if f, ok := cmd.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -22,8 +21,8 @@ func isolate(cmd *exec.Cmd) {
 	}
 }
 
-// marked knows of no process beyond the group where the system does not show
-// other processes' environments.
+// marked finds no process outside the group if the system does not show the environments of other
+// processes.
 func marked(string) []int { return nil }
 
 func marks() map[int]string { return nil }

@@ -16,8 +16,8 @@ import (
 // Local starts commands on this machine.
 type Local struct{}
 
-// lastWords is how long output is waited for after the command itself has
-// ended: a process that it left behind may hold the pipes open for ever.
+// lastWords is how long to wait for output after the command has ended: a process that it left behind may
+// hold the pipes open for ever.
 const lastWords = 2 * time.Second
 
 // lastLook is how long the system may take to remove killed processes.
@@ -110,7 +110,7 @@ func (p *local) End(s os.Signal) {
 }
 
 // Sweep gives the remaining processes a moment to end, then sends SIGTERM, then SIGKILL. Processes that
-// were already asked have had that moment, and those that were killed are only waited for.
+// were already asked to end get no further moment, and those that were killed are only waited for.
 func (p *local) Sweep(hurry bool) {
 	p.tty.takeBack()
 	defer p.tty.close()

@@ -13,20 +13,20 @@ import (
 type Report struct {
 	PID      int               // process ID
 	Began    float64           // seconds since 1970
-	Rank     int               // of a distributed run; -1 where it is not one
+	Rank     int               // of a distributed run; -1 if it is not one
 	World    int               // processes of a distributed run
 	Versions map[string]string // of Python, torch and what else it loaded
-	GPU      *GPU              // nil where it used none
+	GPU      *GPU              // nil if it used none
 	NoGPU    bool              // it trained, and not on a GPU
 	Batches  []Batch           // the inputs of the first steps
 	Steps    []Step            // optimizer steps, in order
 	Times    []float64         // seconds between the ends of steps, by the GPU's clock
 	State    *State            // at the end of the last recorded step
-	Snapshot *Snapshot         // nil where none was written
+	Snapshot *Snapshot         // nil if none was written
 	OOM      *Failure          // set if it ran out of memory
 	Crash    *Failure          // set if it ended with another exception
 	Failures []Failure         // the probe's own
-	End      string            // "steps", "nogpu", "exit", or "" where it ended without a word
+	End      string            // "steps", "nogpu", "exit", or "" if it ended without a word
 }
 
 // GPU is the card that a process trained on.
@@ -216,7 +216,7 @@ func (r *Report) PeakAllocated() uint64 {
 	return peak
 }
 
-// StepSeconds is the median time of a step after the first, 0 where unknown.
+// StepSeconds is the median time of a step after the first, 0 if unknown.
 func (r *Report) StepSeconds() float64 {
 	times := slices.Clone(r.Times)
 	if len(times) == 0 {

@@ -8,6 +8,7 @@
 //	work.go      the private folder of one snug, and its files next to the user's
 //	left.go      removes what a killed snug left behind
 //	folder.go    the folder of one run: the probe goes in, reports come out
+//	environment.go  the environment of the command
 //	probe.py     what runs inside the user's Python processes
 //	session.go   one run, from its start to its last process
 //	stop.go      ends a run that does not end by itself
@@ -42,8 +43,8 @@ type Process interface {
 	Signal(os.Signal)
 	// End reaches whatever else it has started, too.
 	End(os.Signal)
-	// Sweep ends whatever of it is left, the hard way at last; in a hurry after
-	// it was asked to end already.
+	// Sweep ends all processes that are left, at last by force; without delay if they were already asked
+	// to end.
 	Sweep(hurry bool)
 }
 

@@ -21,11 +21,11 @@ type Session struct {
 	Timeout        time.Duration    // 0 is none
 	Signals        <-chan os.Signal // to forward; the run ends with them
 	Runner         Runner           // nil: this machine
-	Reported       func([]*Report)  // is given what was reported so far, at each look; may be nil
+	Reported       func([]*Report)  // called with what was reported so far; may be nil
 	Grace          time.Duration    // between SIGTERM and SIGKILL; 0 is the default of stop.go
-	Slow           func()           // is called where the command takes its time to end; may be nil
-	Asked          func(Asked)      // is called where the command asks for the terminal; may be nil
-	Resumed        func()           // is called after a pause, which takes the handler of its signal away; may be nil
+	Slow           func()           // called if the command takes long to end; may be nil
+	Asked          func(Asked)      // called if the command asks for the terminal; may be nil
+	Resumed        func()           // called after a pause, which removes the handler of its signal; may be nil
 }
 
 // Outcome is the result of a run.
@@ -40,8 +40,8 @@ type Outcome struct {
 	Unprobed bool          // PyTorch was seen to run where the probe is not, and nowhere else
 }
 
-// patience is how long a run that snug ends has before it is made to end. One that took too long has had
-// its time; others may be saving.
+// patience is how long a run that snug ends has before it is killed. One that exceeded its time limit gets
+// little; others may be saving.
 func (o *Outcome) patience() time.Duration {
 	if o.TimedOut {
 		return hurry
@@ -55,8 +55,8 @@ const (
 	look   = 250 * time.Millisecond
 )
 
-// Run runs the command and comes back when its last process is gone. A signal that
-// came before is enough for it not to begin.
+// Run runs the command and returns when its last process is gone. If a signal came before, it does not
+// start.
 func (s *Session) Run(ctx context.Context, f *Folder) (*Outcome, error) {
 	select {
 	case sig := <-s.Signals:

@@ -78,8 +78,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// Whatever a command does, who has pressed Ctrl-C waits five seconds at most: twice
-// until more is done, for output, and for the system to do it.
+// Whatever a command does, a user who pressed Ctrl-C waits at most five seconds: two signals, the
+// remaining output, and the system.
 func TestStopIsQuick(t *testing.T) {
 	if most := 2*hurry + lastWords + lastLook + 100*time.Millisecond; most > 5*time.Second {
 		t.Errorf("%v", most)
@@ -133,8 +133,8 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// Where nobody reads the output any more, the run ends; and who waits for one that
-// takes its time is told.
+// If nothing reads the output any more, the run ends; and the user is told if the command takes long to
+// end.
 func TestStopSlowly(t *testing.T) {
 	signals, told := make(chan os.Signal, 2), make(chan struct{})
 	out := &said{want: "ready", came: make(chan struct{})}
@@ -163,8 +163,8 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// A command that ignores being asked is ended as after Ctrl-C, which takes too short for the user to be
-// told that it takes a while.
+// A command that ignores requests to end is killed as after Ctrl-C, too quickly for a message that it
+// takes long.
 func TestTimeoutIsQuick(t *testing.T) {
 	told := make(chan struct{}, 1)
 	s := Session{

@@ -30,7 +30,7 @@ type terminal struct {
 	told   bool      // that it cannot be lent now
 }
 
-// openTerminal is nil where snug has no terminal.
+// openTerminal is nil if snug has no terminal.
 func openTerminal() *terminal {
 	f, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -39,7 +39,7 @@ func openTerminal() *terminal {
 	return &terminal{file: f, typed: make(chan os.Signal, 4)}
 }
 
-// close lets go of the terminal.
+// close releases the terminal.
 func (t *terminal) close() {
 	if t != nil {
 		_ = t.file.Close()

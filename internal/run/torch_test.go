@@ -68,7 +68,7 @@ func watchRun(t *testing.T, s Settings, env []string, args ...string) (ran, stri
 	return got, out.String(), o
 }
 
-// A command that sets PYTHONPATH anew leaves the probe out, and that is noticed.
+// A command that overwrites PYTHONPATH loses the probe, and that is noticed.
 func TestUnprobed(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other processes are not looked into here")
@@ -186,7 +186,7 @@ func TestTorchWithoutGPU(t *testing.T) {
 	}
 }
 
-// Without a card the calls that the probe makes of one are at least walked.
+// Without a card the calls that the probe makes to one are at least executed.
 func TestTorchPretendedGPU(t *testing.T) {
 	got, out, o := watchRun(t, Settings{Steps: 3, KeepRunning: true}, nil, python(t), "fake_cuda.py", "10")
 	if diff := cmp.Diff(ran{Trained: []int{3}, Ends: []string{"steps"}}, got); diff != "" {
@@ -217,8 +217,8 @@ func calls(out string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(out), " ", "_"), "\n", " ")
 }
 
-// Stacks are those of allocations, never of frees: to look for one while an
-// exception is on its way is what broke runs.
+// Stacks are recorded for allocations, never for frees: collecting one while an exception is being raised
+// broke runs.
 func TestTorchStacks(t *testing.T) {
 	_, out, _ := watchRun(t, Settings{Steps: 1, Stacks: true, KeepRunning: true}, nil, python(t), "fake_cuda.py", "1")
 	if got := calls(out); !strings.HasPrefix(got, "history_all_alloc ") {
@@ -226,8 +226,8 @@ func TestTorchStacks(t *testing.T) {
 	}
 }
 
-// Of a long recording every step is told, and what that takes stays a small part
-// of the run: of a hundred steps of 10 ms, few may ask what takes 1 ms.
+// Every step of a long recording is reported, and reporting stays a small part of the run: of a hundred
+// steps of 10 ms, few may make a query that takes 1 ms.
 func TestTorchShare(t *testing.T) {
 	got, out, o := watchRun(t, Settings{Steps: 100}, nil, python(t), "fake_cuda.py", "100")
 	if diff := cmp.Diff(ran{Trained: []int{100}, Ends: []string{"steps"}}, got); diff != "" {
@@ -247,8 +247,7 @@ func TestTorchShare(t *testing.T) {
 	}
 }
 
-// A sitecustomize that was there before is still loaded, and its mistakes are
-// its own.
+// An existing sitecustomize is still loaded, and its errors are not the probe's.
 func TestTorchKeepsSitecustomize(t *testing.T) {
 	dir := t.TempDir()
 	for _, x := range []struct{ text, want string }{
@@ -265,7 +264,7 @@ func TestTorchKeepsSitecustomize(t *testing.T) {
 	}
 }
 
-// Whatever fails inside the probe, the training goes on to its own end.
+// Whatever fails inside the probe, the training continues to its own end.
 func TestTorchProbeFails(t *testing.T) {
 	f, err := NewFolder(t.TempDir(), Settings{Steps: 3})
 	if err != nil {

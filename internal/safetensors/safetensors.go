@@ -46,7 +46,7 @@ func ReadHeader(r io.Reader) (*Header, error) {
 	}
 	n := binary.LittleEndian.Uint64(length[:])
 	if n < 2 || n > MaxHeader {
-		return nil, fmt.Errorf("not a safetensors file: a header of %d bytes, where %d are the most", n, MaxHeader)
+		return nil, fmt.Errorf("not a safetensors file: its header has %d bytes, and %d is the limit", n, MaxHeader)
 	}
 	body := &io.LimitedReader{R: r, N: int64(n)}
 	h, err := parse(json.NewDecoder(body))
@@ -99,7 +99,7 @@ func (h *Header) tensor(name string, in *json.Decoder) error {
 		return fmt.Errorf("tensor %q in the safetensors header: %w", name, err)
 	}
 	if n > math.MaxInt64-h.Params {
-		return errors.New("the safetensors header counts more elements than there can be")
+		return errors.New("the safetensors header has more elements than are possible")
 	}
 	h.Params += n
 	h.Types[t.DType] += n
@@ -130,7 +130,7 @@ func (t *tensor) elements() (int, error) {
 		n *= d
 	}
 	if n*size != 8*(t.Offsets[1]-t.Offsets[0]) {
-		return 0, fmt.Errorf("shape %v does not take its %d bytes", t.Shape, t.Offsets[1]-t.Offsets[0])
+		return 0, fmt.Errorf("shape %v does not match its %d bytes", t.Shape, t.Offsets[1]-t.Offsets[0])
 	}
 	return int(n), nil
 }

@@ -39,7 +39,7 @@ func TestBadHeaders(t *testing.T) {
 		want string
 	}{
 		"empty":     {nil, "shorter"},
-		"huge":      {bytes.Repeat([]byte{255}, 16), "a header of"},
+		"huge":      {bytes.Repeat([]byte{255}, 16), "its header has"},
 		"cut off":   {file(`{"a":{"dtype"`)[:12], "cut off"},
 		"not JSON":  {file(`{"a":`), "not JSON"},
 		"a list":    {file(`[1,2,3]`), "not JSON"},
@@ -48,7 +48,7 @@ func TestBadHeaders(t *testing.T) {
 		"type":      {file(`{"a":{"dtype":"F7","shape":[1],"data_offsets":[0,4]}}`), `type "F7"`},
 		"offsets":   {file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}`), "data_offsets"},
 		"too large": {file(`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}}`), "too large"},
-		"too short": {file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`), "does not take"},
+		"too short": {file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`), "does not match"},
 		"negative":  {file(`{"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,4]}}`), "cannot unmarshal"},
 	}
 	for name, tt := range tests {

@@ -65,6 +65,9 @@ func (in *interpreter) namespaceAttr(o namespace, name string) value {
 	if v, ok := constants[path]; ok {
 		return v
 	}
+	if path == "sys.argv" {
+		return in.commandLine()
+	}
 	if strings.HasPrefix(path, "builtins.") {
 		return unknown{}
 	}
@@ -185,7 +188,7 @@ func (in *interpreter) setattr(o value, name string, v value) {
 	case *network:
 		o.set(in, name, v)
 	case *configValue:
-		o.of.set(in, name, v)
+		o.set(name, v)
 	}
 	drop(v)
 }
@@ -261,6 +264,11 @@ func (in *interpreter) listItem(o *list, key value) value {
 
 // bounds is the range of a slice over n items, without its step.
 func (s *slice) bounds(n int) (lo, hi int) {
+	if a, ok := s.lo.(*place); ok {
+		if b, ok := s.hi.(*place); ok && a.of == b.of {
+			return 0, min(max(b.plus-a.plus, 0), n)
+		}
+	}
 	at := func(v value, otherwise int) int {
 		i, ok := v.(int)
 		if !ok {

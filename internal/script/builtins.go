@@ -46,7 +46,13 @@ func init() {
 		}
 		return d
 	}
+	natives["builtins.filter"] = filtered
+	for _, name := range []string{"random.randint", "random.randrange", "numpy.random.randint"} {
+		natives[name] = func(*interpreter, arguments) value { return newPlace() }
+	}
+	natives["snug.load_model"] = func(in *interpreter, _ arguments) value { return &network{dtype: in.dtype, here: in.device == "cuda"} }
 	registerTorch()
+	registerPatterns()
 	registerParsers()
 	registerTrainer()
 	registerPEFT()
@@ -470,6 +476,25 @@ func mapped(in *interpreter, a arguments) value {
 	out := &list{}
 	for _, v := range in.items(a.or(1, "", nil), maxRange) {
 		out.items = append(out.items, in.invoke(a.or(0, "", nil), arguments{pos: []value{v}}))
+	}
+	return out
+}
+
+// filtered is filter(f, items): what may pass does.
+func filtered(in *interpreter, a arguments) value {
+	out := &list{}
+	for _, v := range in.items(a.or(1, "", nil), maxRange) {
+		test := hold(v)
+		if f := a.or(0, "", nil); f != nil {
+			test = in.invoke(f, arguments{pos: []value{test}})
+		}
+		yes, known := truth(test)
+		drop(test)
+		if yes || !known {
+			out.items = append(out.items, v)
+			continue
+		}
+		drop(v)
 	}
 	return out
 }

@@ -13,6 +13,7 @@ type contextValue struct {
 	dtype    shadow.DType // of autocast; None switches it off
 	grad     *bool        // whether gradients are recorded within
 	uncached bool         // autocast without its cache of weights
+	inferred bool         // inference mode
 }
 
 // withs is a with statement: one item, then the rest inside of it.
@@ -51,16 +52,20 @@ func (c *contextValue) within(in *interpreter, body func()) {
 		in.World.SetGrad(*c.grad)
 		defer in.World.SetGrad(was)
 	}
-	if c.autocast && c.uncached {
+	if c.inferred {
+		in.World.Inference(body)
+		return
+	}
+	if !c.autocast {
+		body()
+		return
+	}
+	in.result.Autocasts = in.result.Autocasts || c.dtype != shadow.None
+	if c.uncached {
 		in.World.AutocastUncached(c.dtype, body)
 		return
 	}
-	if c.autocast {
-		in.result.Autocasts = in.result.Autocasts || c.dtype != shadow.None
-		in.World.Autocast(c.dtype, body)
-		return
-	}
-	body()
+	in.World.Autocast(c.dtype, body)
 }
 
 // withInstance is a context manager of the script's own.
@@ -139,6 +144,15 @@ func (in *interpreter) autocastOf(dt shadow.DType, enabled value) *contextValue 
 }
 
 func noGrad(*interpreter, arguments) value { off := false; return &contextValue{grad: &off} }
+
+// inferenceMode is torch.inference_mode(mode).
+func inferenceMode(in *interpreter, a arguments) value {
+	if on, ok := a.or(0, "mode", true).(bool); ok && !on {
+		return &contextValue{}
+	}
+	off := false
+	return &contextValue{grad: &off, inferred: true}
+}
 
 func withGrad(*interpreter, arguments) value { on := true; return &contextValue{grad: &on} }
 

@@ -25,6 +25,7 @@ type loader struct {
 	last      int  // samples of the last batch where they are fewer, else 0
 	onCard    bool // a trainer puts the batches onto the card
 	evaluates bool // its batches are a trainer's for evaluation
+	drops     bool // drop_last
 }
 
 func (l *loader) release() {
@@ -42,6 +43,10 @@ func (l *loader) attr(_ *interpreter, name string) (value, bool) {
 		return hold(l.of), true
 	case "batch_size":
 		return l.batch, true
+	case "drop_last":
+		return l.drops, true
+	case "sampler", "batch_sampler", "collate_fn", "num_workers", "generator":
+		return unknown{}, true
 	}
 	return nil, false
 }
@@ -64,6 +69,7 @@ func newLoader(in *interpreter, a arguments) value {
 	}
 	samples := in.length(l.of)
 	drops, _ := a.or(-1, "drop_last", false).(bool)
+	l.drops = drops
 	if known && n > 0 && samples >= 0 {
 		l.size = samples / n
 		if rest := samples % n; rest > 0 && !drops {
@@ -178,7 +184,7 @@ func (in *interpreter) oneBatch(l *loader, n int) value {
 // collated is a batch of n samples in the host's memory.
 func (in *interpreter) collated(l *loader, n int) value {
 	if in.collates(l.collate) {
-		if v := in.tried(l.collate, arguments{pos: []value{unknown{}}}); in.tells(v) {
+		if v := in.tried(l.collate, arguments{pos: []value{in.sampleList(l.of, n)}}); in.tells(v) {
 			return in.sized(v, n)
 		}
 	}
@@ -225,7 +231,65 @@ func (in *interpreter) samples(l *loader, n int) value {
 			}
 		}
 	}
+	if o, ok := l.of.(*instance); ok {
+		if v := in.firstSample(o); in.tells(v) {
+			return in.sized(in.stacked(v), n)
+		}
+	}
 	return in.mystery(n)
+}
+
+// sampleList is what a collate_fn is given: n samples, as alike as the first of the data set.
+func (in *interpreter) sampleList(of value, n int) value {
+	sample := in.sample(of)
+	if isUnknown(sample) {
+		return sample
+	}
+	in.grow(n)
+	out := &list{items: make([]value, n)}
+	for i := range out.items {
+		out.items[i] = hold(sample)
+	}
+	drop(sample)
+	return out
+}
+
+// sample is the first sample of a data set.
+func (in *interpreter) sample(of value) value {
+	switch d := of.(type) {
+	case *hostTensor:
+		return indexHost(in.rows(d, d.size[0]), 0)
+	case *list:
+		if !d.tuple && len(d.items) > 0 {
+			return hold(d.items[0])
+		}
+		row := &list{tuple: true}
+		for _, x := range d.items {
+			row.items = append(row.items, in.sample(x))
+		}
+		return row
+	case *instance:
+		if fn, owner := d.class.find("__getitem__"); owner != nil {
+			m := in.methodOf(d, fn)
+			defer drop(m)
+			return in.invoke(m, arguments{pos: []value{0}})
+		}
+	}
+	return unknown{}
+}
+
+// firstSample is what an iterable data set gives first.
+func (in *interpreter) firstSample(o *instance) value {
+	it := in.iterateInstance(o)
+	if it == nil {
+		return unknown{}
+	}
+	defer drop(it)
+	v, ok := it.next()
+	if !ok {
+		return unknown{}
+	}
+	return in.copied(v)
 }
 
 // collates reports whether a collate_fn is code that can be called for what it returns.
@@ -325,9 +389,21 @@ func (in *interpreter) rows(d *hostTensor, n int) *hostTensor {
 	size := slices.Clone(d.size)
 	size[0] = n
 	if len(size) == 2 && d.dtype == shadow.Int64 && in.Seq > 0 {
-		size[1] = in.Seq
+		size[1] = in.Seq + in.beyond(size[1])
 	}
 	return &hostTensor{size: size, dtype: d.dtype}
+}
+
+// beyond is how many tokens more than a sequence a script's samples have: one where inputs and labels are cut
+// from the same row.
+func (in *interpreter) beyond(length int) int {
+	if off := length - in.length0; off >= -1 && off <= 1 {
+		return off
+	}
+	if length%8 == 1 {
+		return 1
+	}
+	return 0
 }
 
 // field is a tensor of a batch by its name; token ids where the name is not known.
@@ -415,8 +491,7 @@ func (in *interpreter) iterate(v value) *iterator {
 		if len(v.size) == 0 {
 			return nil
 		}
-		row := &hostTensor{size: v.size[1:], dtype: v.dtype}
-		return itemsOf(v.size[0], func(int) value { return row }, func() int { return v.size[0] }, nil)
+		return itemsOf(v.size[0], func(i int) value { return indexHost(v, i) }, func() int { return v.size[0] }, nil)
 	case *instance:
 		return in.iterateInstance(v)
 	}

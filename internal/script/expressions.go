@@ -279,7 +279,7 @@ func truth(v value) (yes, known bool) {
 		return len(v.keys) > 0, !v.open || len(v.keys) > 0
 	case sizeValue:
 		return len(v) > 0, true
-	case unknown, *shadow.Tensor, *hostTensor, *bound:
+	case unknown, *shadow.Tensor, *hostTensor, *bound, *place:
 		return false, false
 	case namespace:
 		return true, !isUnknownName(v)

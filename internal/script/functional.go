@@ -171,7 +171,12 @@ func distance(op string) func(*interpreter, arguments) value {
 		if !okX || !okY {
 			return unknown{}
 		}
-		return x.Distance(op, y, text(a, 4, "reduction", "mean")).Hold()
+		reduction := text(a, 4, "reduction", "mean")
+		if op == "mse_loss" || op == "smooth_l1_loss" { // one kernel over both, which are broadcast first
+			wide := shadow.Broadcast(x.Shape(), y.Shape())
+			return x.ExpandAs(wide).MSELoss(y.ExpandAs(wide), reduction).Hold()
+		}
+		return x.Distance(op, y, reduction).Hold()
 	}
 }
 

@@ -75,7 +75,9 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 			return &hostTensor{size: d, dtype: t.dtype}
 		}
 		return unknown{}
-	case "item", "tolist", "sum", "mean", "argmax", "max", "min":
+	case "item":
+		return newPlace()
+	case "tolist", "sum", "mean", "argmax", "max", "min":
 		return unknown{}
 	case "split", "chunk", "unbind":
 		return unknown{}
@@ -104,9 +106,14 @@ func indexHost(t *hostTensor, key value) value {
 			lo, hi := k.bounds(size[dim])
 			size[dim] = hi - lo
 			dim++
+		case *place, unknown:
+			size = append(size[:dim], size[dim+1:]...)
 		default:
 			return unknown{}
 		}
+	}
+	if len(size) == 0 && t.dtype == shadow.Int64 {
+		return newPlace()
 	}
 	return &hostTensor{size: size, dtype: t.dtype}
 }

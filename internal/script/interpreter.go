@@ -27,6 +27,7 @@ type interpreter struct {
 	modules    map[string]*scope // those that were imported, nil while one is under way
 	noted      map[string]bool
 	result     Result
+	length0    int // tokens of a sample, as the setup has them
 	fetched    int // training batches
 	statements int
 	evaluated  int // expressions
@@ -41,7 +42,7 @@ type interpreter struct {
 }
 
 func newInterpreter(run Run) *interpreter {
-	return &interpreter{Run: run, modules: map[string]*scope{}, noted: map[string]bool{}}
+	return &interpreter{Run: run, length0: run.Seq, modules: map[string]*scope{}, noted: map[string]bool{}}
 }
 
 // module runs a file from top to bottom, and returns its names.

@@ -17,6 +17,8 @@ var sources embed.FS
 // libraryFolder is where the paths of these files begin.
 const libraryFolder = "library/"
 
+func isLibrary(f *pysrc.File) bool { return strings.HasPrefix(f.Path, libraryFolder) }
+
 // library is a file of our own that stands for a module.
 func library(module string) (*pysrc.File, error) {
 	path := libraryFolder + strings.ReplaceAll(module, ".", "_") + ".py"

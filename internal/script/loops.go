@@ -78,7 +78,7 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 		}
 		updates := in.result.Updates - before
 		generates := in.scope().yield != nil // the loop that it serves is cut short, if any
-		if !generates && updates >= 2*enoughUpdates || updates == 0 && i >= maxTurns || !known && i >= 1 {
+		if !generates && !in.Whole && updates >= 2*enoughUpdates && i >= 2 || updates == 0 && i >= maxTurns || !known && i >= 1 {
 			return goOn
 		}
 		switch sig := in.block(s.Body); sig {

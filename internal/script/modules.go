@@ -4,7 +4,6 @@ package script
 
 import (
 	"slices"
-	"strings"
 
 	"snug/internal/shadow"
 )
@@ -13,32 +12,43 @@ import (
 
 // networks is the models that a value holds, in the order of their attributes.
 func networks(v value) []*network {
-	switch v := v.(type) {
-	case *network:
-		return []*network{v}
-	case *instance:
-		if !isModule(v) {
-			return nil
-		}
-		return networksOf(v.attrs.vals)
-	case *list:
-		return networksOf(v.items)
-	case *dict:
-		return networksOf(v.vals)
-	}
-	return nil
+	var f finder
+	f.find(v)
+	return f.found
 }
 
-func networksOf(vs []value) []*network {
-	var out []*network
-	for _, v := range vs {
-		for _, n := range networks(v) {
-			if !slices.Contains(out, n) {
-				out = append(out, n)
-			}
+// finder goes through objects for models. Objects may hold each other.
+type finder struct {
+	found []*network
+	seen  []value
+}
+
+func (f *finder) find(v value) {
+	switch v.(type) {
+	case *network, *instance, *list, *dict:
+		if slices.Contains(f.seen, v) {
+			return
 		}
+		f.seen = append(f.seen, v)
 	}
-	return out
+	switch v := v.(type) {
+	case *network:
+		f.found = append(f.found, v)
+	case *instance:
+		if isModule(v) {
+			f.all(v.attrs.vals)
+		}
+	case *list:
+		f.all(v.items)
+	case *dict:
+		f.all(v.vals)
+	}
+}
+
+func (f *finder) all(vs []value) {
+	for _, v := range vs {
+		f.find(v)
+	}
 }
 
 func isModule(o *instance) bool {
@@ -93,6 +103,22 @@ func toggled(in *interpreter, a arguments) value {
 	return out
 }
 
+// optimizerToHost takes the states of an optimizer off the card, whose run has ended.
+func optimizerToHost(_ *interpreter, a arguments) value {
+	o := unwrapped(a.or(0, "", nil))
+	if o == nil {
+		return nil
+	}
+	if s, ok := o.opt.(stateful); ok {
+		for _, of := range s.States() {
+			for _, t := range of {
+				t.ToMeta()
+			}
+		}
+	}
+	return nil
+}
+
 // toLast has an iterator over batches go on to the last one.
 func toLast(_ *interpreter, a arguments) value {
 	if it, ok := a.or(0, "", nil).(*iterator); ok && it.skip != nil {
@@ -106,7 +132,7 @@ func callerArguments(in *interpreter, _ arguments) value {
 	d := &dict{record: true, open: true}
 	for i := len(in.scopes) - 1; i >= 0; i-- {
 		s := in.scopes[i]
-		if strings.HasPrefix(s.file.Path, "library/") {
+		if isLibrary(s.file) {
 			continue
 		}
 		for k, name := range s.vars.keys {
@@ -117,4 +143,13 @@ func callerArguments(in *interpreter, _ arguments) value {
 		break
 	}
 	return d
+}
+
+// copiedNetwork is copy.deepcopy of a model, in the card's memory where the model is there.
+func (in *interpreter) copiedNetwork(n *network) value {
+	out := &network{dtype: n.dtype, casted: n.casted, mode: n.mode, bare: n.bare, loading: n.loading}
+	if n.net != nil {
+		out.net, out.copied = in.build(Making{DType: n.dtype, Cast: n.casted, Copied: true, Loading: n.loading}), true
+	}
+	return out
 }

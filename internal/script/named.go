@@ -22,8 +22,8 @@ func Named(name string) (*pysrc.File, error) {
 	return pysrc.Parse(path, src)
 }
 
-// ourNames is the module that loops known by name import: settings, which the setup gives, and loader, which
-// gives training batches.
+// ourNames is the module that loops known by name import: settings, which the setup gives, loader, which gives
+// training batches, and load_model, which makes the setup's model.
 func (in *interpreter) ourNames() *scope {
 	s := &scope{file: in.File, isModule: true}
 	s.globals = s
@@ -32,6 +32,7 @@ func (in *interpreter) ourNames() *scope {
 		settings.set(name, v)
 	}
 	s.vars.set("settings", settings)
+	s.vars.set("load_model", namespace("snug.load_model"))
 	s.vars.set("loader", &loader{of: unknown{}, batch: in.Batch, size: -1})
 	return s
 }

@@ -41,7 +41,11 @@ func (in *interpreter) callName(path string, a arguments) value {
 	}
 	switch {
 	case modelClass(path):
-		return in.newNetwork(a, false)
+		return in.newNetwork(path, "", a)
+	case configClass(path):
+		return newConfig(a)
+	case strings.HasPrefix(path, "torchvision.models.") && in.images():
+		return bareNetwork(in, a)
 	case strings.HasPrefix(path, "torch.optim.lr_scheduler."), strings.HasPrefix(path, "transformers.get_"), strings.HasPrefix(path, "transformers.optimization.get_"):
 		return newScheduler(a)
 	case strings.HasPrefix(path, "torch.optim."):
@@ -49,7 +53,12 @@ func (in *interpreter) callName(path string, a arguments) value {
 	}
 	if owner, method, ok := cutLast(path); ok {
 		if modelClass(owner) && strings.Contains(method, "from_") {
-			return in.newNetwork(a, true)
+			n := in.newNetwork(owner, method, a).(*network)
+			n.mode.Eval = method == "from_pretrained"
+			return n
+		}
+		if configClass(owner) {
+			return newConfig(a)
 		}
 	}
 	if !harmless(path) {
@@ -239,13 +248,17 @@ func stringMethod(s, name string, a arguments) value {
 }
 
 // newNetwork is a model class called, or one of its from_… methods, which take the type that the config has.
-func (in *interpreter) newNetwork(a arguments, from bool) value {
+func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	n := &network{dtype: in.dtype, here: in.device == "cuda"}
 	if dt := in.weightType(a); dt != shadow.None {
 		n.dtype = dt
-	} else if from && in.Stored != shadow.None {
+	} else if method != "" && in.Stored != shadow.None {
 		n.dtype = in.Stored
+	} else if method != "from_pretrained" && n.dtype == shadow.None {
+		n.dtype = shadow.Float32
 	}
+	n.configure(a, method)
+	n.loading.Head = in.headOf(class[strings.LastIndexByte(class, '.')+1:])
 	n.loading.Attention, _ = a.or(-1, "attn_implementation", "").(string)
 	n.loading.Quantized = quantization(in, a)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {

@@ -21,20 +21,34 @@ type network struct {
 	mode    Mode
 	copied  bool    // a copy whose parameters stay where they are made
 	loading Loading // how it is built
-	own     dict    // attributes that were set on it, such as another forward
+	config  *configValue
+	own     dict // attributes that were set on it, such as another forward
+	away    bool // on the host again
+	bare    bool // its forward returns the logits themselves
 }
 
 // release keeps the parameters: a script that deletes its model ends.
 func (n *network) release() { n.last() }
 
-// configValue is model.config.
-type configValue struct{ of *network }
-
-func (c *configValue) attr(_ *interpreter, name string) (value, bool) {
-	if name == "use_cache" {
-		return !c.of.mode.NoCache, true
+// configure takes the configuration over that a model is made from, and what changes it.
+func (n *network) configure(a arguments, method string) {
+	c, ok := a.or(-1, "config", nil).(*configValue)
+	if !ok && method != "from_pretrained" {
+		c, ok = a.or(0, "", nil).(*configValue)
 	}
-	return unknown{}, true
+	n.config = newConfig(arguments{})
+	if ok {
+		for k, v := range c.changed {
+			n.config.changed[k] = v
+		}
+	}
+	if method == "from_pretrained" {
+		n.config.change(a)
+	}
+	if cache, ok := n.config.changed["use_cache"].(bool); ok {
+		n.mode.NoCache = !cache
+	}
+	n.loading.Config = n.config.changed
 }
 
 // there is the model on the card.
@@ -51,7 +65,11 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 	}
 	switch name {
 	case "config":
-		return &configValue{of: n}, true
+		if n.config == nil {
+			n.config = newConfig(arguments{})
+		}
+		n.config.of = n
+		return hold(n.config), true
 	case "device":
 		return "cuda", true
 	case "module", "model", "base_model", "_orig_mod":
@@ -154,12 +172,19 @@ func (n *network) move(in *interpreter, name string, a arguments) value {
 	case "cuda":
 		device = "cuda"
 	case "cpu":
-		return hold(n)
+		device = "cpu"
 	}
 	if dt != shadow.None {
 		n.cast(in, dt)
 	}
-	if device == "cuda" {
+	switch {
+	case device == "cpu" && n.net != nil && !n.away:
+		n.net.ToHost()
+		n.away = true
+	case device == "cuda" && n.away:
+		n.net.ToCard()
+		n.away = false
+	case device == "cuda":
 		n.there(in)
 	}
 	return hold(n)
@@ -223,6 +248,9 @@ func (in *interpreter) forwardNetwork(n *network, a arguments) value {
 	}
 	if whole, ok := a.or(-1, "return_dict", true).(bool); ok && !whole {
 		return tupleOutput(out)
+	}
+	if n.bare && out.Logits != nil {
+		return out.Logits
 	}
 	return record(out)
 }

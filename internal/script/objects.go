@@ -15,10 +15,15 @@ func registerObjects() {
 	for _, name := range []string{"accelerate.utils", "accelerate.accelerator", "accelerate.data_loader", "accelerate.state", "accelerate.optimizer", "accelerate.utils.operations"} {
 		aliases[name] = "accelerate"
 	}
-	for _, name := range []string{"lightning.callbacks", "lightning.core", "lightning.trainer", "lightning.plugins", "lightning.plugins.precision", "lightning.utilities", "lightning.utilities.seed"} {
+	for _, name := range []string{"lightning.trainer", "lightning.utilities", "lightning.utilities.seed", "lightning.core.module", "lightning.core.datamodule"} {
 		aliases[name] = "lightning"
 	}
+	aliases["lightning.plugins"], aliases["lightning.plugins.precision"] = "lightning.precision", "lightning.precision"
 	aliases["lightning.fabric.utilities"] = "lightning.fabric"
+	for _, name := range []string{"timm.utils", "timm.optim", "timm.models"} {
+		aliases[name] = "timm"
+	}
+	natives["snug.network"] = bareNetwork
 	natives["snug.note"] = noted
 	natives["snug.unknown"] = func(*interpreter, arguments) value { return unknown{} }
 	natives["snug.caller_arguments"] = callerArguments
@@ -26,6 +31,8 @@ func registerObjects() {
 	natives["snug.set_modes"] = setModes
 	natives["snug.toggled"] = toggled
 	natives["snug.to_last"] = toLast
+	natives["snug.optimizer_to_host"] = optimizerToHost
+	natives["torch._C._cuda_clearCublasWorkspaces"] = func(in *interpreter, _ arguments) value { in.World.ClearWorkspaces(); return nil }
 	natives["torch.set_default_dtype"] = setDefaultType
 	natives["torch.get_default_dtype"] = defaultType
 	natives["torch.set_default_device"] = setDefaultDevice
@@ -132,15 +139,34 @@ func isFloating(_ *interpreter, a arguments) value {
 
 // parametersOf is what an optimizer updates.
 func parametersOf(_ *interpreter, a arguments) value {
-	o, ok := a.or(0, "", nil).(*optimizerValue)
-	if !ok {
+	o := unwrapped(a.or(0, "", nil))
+	if o == nil {
 		return unknown{}
 	}
+	return o.parameters()
+}
+
+func (o *optimizerValue) parameters() *list {
 	out := &list{}
 	for _, p := range o.params {
 		out.items = append(out.items, p.Hold())
 	}
 	return out
+}
+
+// unwrapped is the optimizer of PyTorch's within a library's; nil where there is none.
+func unwrapped(v value) *optimizerValue {
+	switch o := v.(type) {
+	case *optimizerValue:
+		return o
+	case *instance:
+		for _, name := range []string{"_optimizer", "optimizer"} {
+			if inner, ok := o.attrs.get(name); ok {
+				return unwrapped(inner)
+			}
+		}
+	}
+	return nil
 }
 
 // newSlice is slice(stop) or slice(start, stop, step).
@@ -171,4 +197,12 @@ func setDefaultDevice(in *interpreter, a arguments) value {
 
 func defaultType(in *interpreter, _ arguments) value {
 	return dtypeValue(cmp.Or(in.dtype, shadow.Float32))
+}
+
+// bareNetwork is the setup's model where its forward returns logits and nothing around them, as those of timm
+// and torchvision do.
+func bareNetwork(in *interpreter, _ arguments) value {
+	n := &network{dtype: in.dtype, here: in.device == "cuda"}
+	n.bare = true
+	return n
 }

@@ -53,6 +53,9 @@ func (in *interpreter) binary(op string, l, r value) value {
 	if v, ok := arithmetic(op, l, r); ok {
 		return v
 	}
+	if v, ok := placed(op, l, r); ok {
+		return v
+	}
 	switch a := l.(type) {
 	case string:
 		if b, ok := r.(string); ok && op == "+" && len(a)+len(b) < maxText {

@@ -102,7 +102,11 @@ func optimizerName(class string, a arguments) string {
 
 func (o *optimizerValue) attr(_ *interpreter, name string) (value, bool) {
 	switch name {
-	case "param_groups", "state", "defaults":
+	case "param_groups":
+		group := &dict{open: true}
+		group.set("params", o.parameters())
+		return &list{items: []value{group}}, true
+	case "state", "defaults":
 		return unknown{}, true
 	}
 	return nil, false
@@ -220,7 +224,7 @@ func newScaler(in *interpreter, a arguments) value {
 }
 
 func (s *scalerValue) call(in *interpreter, name string, a arguments) value {
-	opt, _ := a.or(0, "optimizer", nil).(*optimizerValue)
+	opt := unwrapped(a.or(0, "optimizer", nil))
 	switch name {
 	case "scale":
 		t, ok := a.or(0, "outputs", nil).(*shadow.Tensor)

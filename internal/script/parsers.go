@@ -50,9 +50,9 @@ func (p *parser) call(in *interpreter, name string, a arguments) value {
 			p.options = append(p.options, option{dest: n, value: a.named[i]})
 		}
 	case "parse_args":
-		return p.parse(in.Args)
+		return p.parse(in, in.Args)
 	case "parse_known_args":
-		return tupleOf(p.parse(in.Args), &list{})
+		return tupleOf(p.parse(in, in.Args), &list{})
 	}
 	return nil
 }
@@ -105,10 +105,10 @@ func longest(flags []string) string {
 }
 
 // parse is parse_args with the script's command line.
-func (p *parser) parse(args []string) value {
+func (p *parser) parse(in *interpreter, args []string) value {
 	d := &dict{record: true, open: true}
 	for _, o := range p.options {
-		d.set(o.dest, hold(o.value))
+		d.set(o.dest, in.sizeNamed(o.dest, hold(o.value)))
 	}
 	for i := 0; i < len(args); i++ {
 		flag, given, joined := strings.Cut(args[i], "=")
@@ -128,6 +128,20 @@ func (p *parser) parse(args []string) value {
 		}
 	}
 	return d
+}
+
+// sizeNamed is the value of an argument that no command line gives: of the batch and the length the setup's own,
+// whatever their default is.
+func (in *interpreter) sizeNamed(name string, otherwise value) value {
+	switch name {
+	case "batch_size", "train_batch_size", "per_device_train_batch_size", "per_device_batch_size", "micro_batch_size", "device_batch_size", "bs":
+		return in.Batch
+	case "seq_len", "seq_length", "max_seq_len", "max_seq_length", "sequence_length", "block_size", "context_length", "max_length":
+		if in.Seq > 0 {
+			return in.Seq
+		}
+	}
+	return otherwise
 }
 
 func has(flags []string, flag string) bool {
@@ -161,4 +175,13 @@ func typed(o option, text string) value {
 		}
 	}
 	return text
+}
+
+// commandLine is sys.argv.
+func (in *interpreter) commandLine() value {
+	l := &list{items: []value{in.File.Path}}
+	for _, a := range in.Args {
+		l.items = append(l.items, a)
+	}
+	return l
 }

@@ -24,6 +24,9 @@ type Net interface {
 	Parameters() []*shadow.Tensor
 	// Cast is model.to(dtype).
 	Cast(dtype shadow.DType)
+	// ToHost is model.cpu(), and ToCard brings it back.
+	ToHost()
+	ToCard()
 	// Call runs forward. Its results are the caller's.
 	Call(b family.Batch, mode Mode) family.Outputs
 	// LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
@@ -61,9 +64,10 @@ type Run struct {
 	Skips        int            // first updates that are left out, since scaled gradients overflow
 	Whole        bool           // every batch of loaders whose length is known is gone through
 
-	Causal bool         // the model's loss predicts the next token
-	Shifts bool         // transformers' Trainer counts its labels from the second token on
-	Stored shadow.DType // of the weights that from_pretrained reads; None where it is not known
+	Config map[string]any // of the model, as its config.json has it
+	Causal bool           // the model's loss predicts the next token
+	Shifts bool           // transformers' Trainer counts its labels from the second token on
+	Stored shadow.DType   // of the weights that from_pretrained reads; None where it is not known
 
 	// Build puts a model onto the card.
 	Build func(m Making) (Net, error)
@@ -88,10 +92,12 @@ type Making struct {
 
 // Loading is what a script says of a model before it is built.
 type Loading struct {
-	Attention string     // by its name in transformers; "" where it is left open
-	Adapters  *Adapters  // that it gets before it comes onto the card; nil for none
-	Liger     *Liger     // kernels that take the place of its layers; nil for none
-	Quantized *Quantized // how its weights are quantized; nil where the setup says
+	Config    map[string]any // keys of its configuration that the script changes
+	Head      string         // what its class is trained as; "" where the setup says
+	Attention string         // by its name in transformers; "" where it is left open
+	Adapters  *Adapters      // that it gets before it comes onto the card; nil for none
+	Liger     *Liger         // kernels that take the place of its layers; nil for none
+	Quantized *Quantized     // how its weights are quantized; nil where the setup says
 }
 
 // Liger is which layers of a model liger-kernel replaces, where it has kernels for it.

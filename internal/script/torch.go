@@ -3,6 +3,7 @@
 package script
 
 import (
+	"slices"
 	"strings"
 
 	"snug/internal/shadow"
@@ -72,7 +73,7 @@ func registerTorch() {
 		"torch.distributed.get_rank":       func(*interpreter, arguments) value { return 0 },
 		"torch.autocast":                   autocast,
 		"torch.amp.autocast_cuda":          autocastCUDA,
-		"torch.no_grad":                    noGrad, "torch.inference_mode": noGrad, "torch.enable_grad": withGrad,
+		"torch.no_grad":                    noGrad, "torch.inference_mode": inferenceMode, "torch.enable_grad": withGrad,
 		"torch.set_grad_enabled": setGrad,
 		"torch.amp.GradScaler":   newScaler,
 		"torch.compile":          compiled,
@@ -89,7 +90,7 @@ func registerTorch() {
 		"torch.nn.parallel.DistributedDataParallel": firstArgument, "torch.nn.DataParallel": firstArgument,
 		"copy.deepcopy": deepcopy, "copy.copy": firstArgument,
 		"torch.ones_like": filledLike, "torch.zeros_like": filledLike, "torch.full_like": filledLike, "torch.empty_like": filledLike, "torch.randn_like": filledLike, "torch.rand_like": filledLike,
-		"torch.cat": concatenated(shadow.Cat), "torch.stack": concatenated(shadow.Stack), "torch.concat": concatenated(shadow.Cat),
+		"torch.cat": concatenated(shadow.Cat), "torch.stack": stackedOf, "torch.concat": concatenated(shadow.Cat),
 		"torch.log_softmax": onTensor("log_softmax"), "torch.nn.functional.log_softmax": onTensor("log_softmax"),
 		"torch.softmax": onTensor("softmax"), "torch.nn.functional.softmax": onTensor("softmax"),
 		"torch.argmax": onTensor("argmax"), "torch.max": onTensor("max"), "torch.mean": onTensor("mean"), "torch.sum": onTensor("sum"),
@@ -121,8 +122,11 @@ func made(name string) func(*interpreter, arguments) value {
 		case "randint":
 			t.dtype = shadow.Int64
 			for _, v := range append(append([]value(nil), a.pos...), a.or(-1, "size", nil)) {
-				if l, ok := v.(*list); ok {
-					t.size = ints(l.items)
+				switch v := v.(type) {
+				case *list:
+					t.size = ints(v.items)
+				case sizeValue:
+					t.size = v
 				}
 			}
 		case "arange", "randperm":
@@ -131,8 +135,11 @@ func made(name string) func(*interpreter, arguments) value {
 				t.size = []int{n}
 			}
 		case "full":
-			if l, ok := a.or(0, "size", nil).(*list); ok {
-				t.size = ints(l.items)
+			switch v := a.or(0, "size", nil).(type) {
+			case *list:
+				t.size = ints(v.items)
+			case sizeValue:
+				t.size = v
 			}
 		default:
 			t.size = sizes(a)
@@ -179,12 +186,9 @@ func newTensor(in *interpreter, a arguments) value {
 	case float64:
 		t.size = []int{}
 	case *list:
-		t.size = []int{len(v.items)}
-		if len(v.items) > 0 {
-			if _, ok := v.items[0].(int); ok {
-				t.dtype = shadow.Int64
-			}
-		}
+		t.size, t.dtype = nested(v)
+	case *place:
+		t.size, t.dtype = []int{}, shadow.Int64
 	default:
 		return unknown{}
 	}
@@ -195,6 +199,26 @@ func newTensor(in *interpreter, a arguments) value {
 		return in.onto(t)
 	}
 	return t
+}
+
+// nested is the shape of a list of lists, and the type of the numbers in it.
+func nested(l *list) (size []int, dt shadow.DType) {
+	size, dt = []int{len(l.items)}, shadow.Float32
+	if len(l.items) == 0 {
+		return size, dt
+	}
+	switch first := l.items[0].(type) {
+	case *list:
+		inner, of := nested(first)
+		return append(size, inner...), of
+	case *hostTensor:
+		return append(size, first.size...), first.dtype
+	case int, *place, unknown:
+		dt = shadow.Int64
+	case bool:
+		dt = shadow.Bool
+	}
+	return size, dt
 }
 
 func tensorDataset(a arguments) value {
@@ -278,6 +302,25 @@ func concatenated(f func(dim int, ts ...*shadow.Tensor) *shadow.Tensor) func(*in
 	}
 }
 
+// stackedOf is torch.stack.
+func stackedOf(in *interpreter, a arguments) value {
+	l, ok := a.or(0, "tensors", nil).(*list)
+	if !ok || len(l.items) == 0 {
+		return unknown{}
+	}
+	if h, ok := l.items[0].(*hostTensor); ok {
+		dim, _ := a.or(1, "dim", 0).(int)
+		if dim < 0 {
+			dim += len(h.size) + 1
+		}
+		if dim < 0 || dim > len(h.size) {
+			return unknown{}
+		}
+		return &hostTensor{size: slices.Insert(slices.Clone(h.size), dim, len(l.items)), dtype: h.dtype}
+	}
+	return concatenated(shadow.Stack)(in, a)
+}
+
 func joinedHost(l *list, dim int) value {
 	var out *hostTensor
 	for _, v := range l.items {
@@ -343,15 +386,6 @@ func compiled(in *interpreter, a arguments) value {
 
 func deepcopy(in *interpreter, a arguments) value {
 	return in.copiedValue(a.or(0, "x", nil), map[value]value{})
-}
-
-// copiedNetwork is copy.deepcopy of a model.
-func (in *interpreter) copiedNetwork(n *network) value {
-	if n.net == nil {
-		return &network{dtype: n.dtype, casted: n.casted, mode: n.mode, loading: n.loading}
-	}
-	net := in.build(Making{DType: n.dtype, Cast: n.casted, Copied: true, Loading: n.loading})
-	return &network{net: net, dtype: n.dtype, casted: n.casted, mode: n.mode, loading: n.loading, copied: true}
 }
 
 // savedTensor is a tensor as a file holds it.

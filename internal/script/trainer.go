@@ -5,11 +5,9 @@ package script
 import (
 	"math"
 	"slices"
-	"strings"
 
-	"snug/internal/pattern"
+	"snug/internal/pysrc"
 	"snug/internal/shadow"
-	"snug/internal/shadow/train"
 )
 
 // What the files of the library for transformers' Trainer need and Python cannot say.
@@ -45,7 +43,7 @@ func registerTrainer() {
 }
 
 func neftune(_ *interpreter, a arguments) value {
-	if n, ok := a.or(0, "model", nil).(*network); ok {
+	for _, n := range networks(a.or(0, "model", nil)) {
 		n.mode.Noise, _ = a.or(1, "on", false).(bool)
 	}
 	return nil
@@ -81,11 +79,18 @@ func isDict(_ *interpreter, a arguments) value {
 	return ok
 }
 
-// acceptsLossKwargs reports whether a model's forward takes the number of items: those of transformers that
-// have a **kwargs do, which is all of the kinds that are simulated.
+// acceptsLossKwargs reports whether a model's forward takes the number of items, among arguments that it does not
+// name. Those of transformers do, all of the kinds that are simulated.
 func acceptsLossKwargs(_ *interpreter, a arguments) value {
-	_, ok := a.or(0, "model", nil).(*network)
-	return ok
+	switch m := a.or(0, "model", nil).(type) {
+	case *network:
+		return true
+	case *instance:
+		v, _ := m.class.find("forward")
+		f, ok := v.(*function)
+		return ok && slices.ContainsFunc(f.params, func(p pysrc.Param) bool { return p.Stars == 2 })
+	}
+	return false
 }
 
 // isCausal reports whether the model's loss predicts the next token.
@@ -98,25 +103,6 @@ func isCausal(in *interpreter, a arguments) value {
 func shiftsLabels(in *interpreter, a arguments) value {
 	_, ok := a.or(0, "model", nil).(*network)
 	return ok && in.Shifts
-}
-
-// undecayed is the names of parameters that the Trainer lets not decay.
-var undecayed = pattern.New(`bias|layernorm|rmsnorm|(?:^|\.)norm(?:$|\.)|_norm(?:$|\.)`)
-
-// decayParameterNames is get_parameter_names without the layer norms and what the pattern names.
-func decayParameterNames(in *interpreter, a arguments) value {
-	out := &list{}
-	n, ok := a.or(0, "model", nil).(*network)
-	if !ok {
-		return out
-	}
-	net := n.there(in)
-	for _, p := range net.Parameters() {
-		if !net.LayerNorm(p) && !undecayed.Regexp().MatchString(strings.ToLower(p.Name())) {
-			out.items = append(out.items, p.Name())
-		}
-	}
-	return out
 }
 
 // scaledInPlace is loss *= number.
@@ -147,19 +133,32 @@ func movedTo(in *interpreter, a arguments) value {
 
 // eachTensor is a value with all of its tensors replaced.
 func (in *interpreter) eachTensor(v value, f func(value) value) value {
-	switch v := v.(type) {
+	return eachBut(v, f, map[value]bool{})
+}
+
+// eachBut leaves out the containers that are gone through already: they may hold themselves.
+func eachBut(v value, f func(value) value, under map[value]bool) value {
+	switch v.(type) {
 	case *shadow.Tensor, *hostTensor:
 		return f(v)
+	case *list, *dict:
+		if under[v] {
+			return unknown{}
+		}
+		under[v] = true
+		defer delete(under, v)
+	}
+	switch v := v.(type) {
 	case *list:
 		out := &list{tuple: v.tuple}
 		for _, x := range v.items {
-			out.items = append(out.items, in.eachTensor(x, f))
+			out.items = append(out.items, eachBut(x, f, under))
 		}
 		return out
 	case *dict:
 		out := &dict{record: v.record, batch: v.batch}
 		for i, k := range v.keys {
-			out.set(k, in.eachTensor(v.vals[i], f))
+			out.set(k, eachBut(v.vals[i], f, under))
 		}
 		return out
 	}
@@ -183,103 +182,4 @@ func ceiling(_ *interpreter, a arguments) value {
 		return int(math.Ceil(x))
 	}
 	return unknown{}
-}
-
-// placeStates is what AcceleratedOptimizer does with the states that an optimizer has before its first step.
-func placeStates(in *interpreter, a arguments) value {
-	o, ok := a.or(0, "", nil).(*optimizerValue)
-	if !ok {
-		return nil
-	}
-	if s, ok := o.opt.(interface{ Counters() int }); ok {
-		for range s.Counters() {
-			o.steps = append(o.steps, in.World.Input(shadow.Float32))
-		}
-	}
-	return nil
-}
-
-// loadedStates is the states of a checkpoint, which are those of a step.
-func loadedStates(in *interpreter, _ arguments) value {
-	in.note("states that a run resumes with come onto the card before its first step; they are counted from the first step on")
-	return nil
-}
-
-// trainerOptimizer makes the optimizer of the argument optim over groups of parameters.
-func trainerOptimizer(in *interpreter, a arguments) value {
-	optim, _ := a.or(-1, "optim", "").(string)
-	extra, _ := a.or(-1, "optim_args", "").(string)
-	name, text := optimizerOf(optim, extra)
-	if text != "" && in.Optimizer == "" {
-		in.note("optim %s %s", optim, text)
-	}
-	if in.Optimizer != "" {
-		name = in.Optimizer
-	}
-	o := in.optimizerOver(name, a.or(0, "params", nil)).(*optimizerValue)
-	if n, ok := a.or(-1, "model", nil).(*network); ok {
-		train.Widen(o.opt, embeddings(n.there(in))) // 8-bit states are not for embeddings
-	}
-	return o
-}
-
-// embeddings is the tables of a model.
-func embeddings(n Net) []*shadow.Tensor {
-	var out []*shadow.Tensor
-	for _, p := range n.Parameters() {
-		if n.Embedding(p) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// optimizerOf is the setup's name of an optimizer of the Trainer, and what is to be said of it.
-func optimizerOf(optim, extra string) (name, text string) {
-	as := func(other string) string { return "is not simulated; it is counted as " + other }
-	switch optim {
-	case "adamw_torch_fused", "adamw_apex_fused":
-		return "adamw-fused", ""
-	case "adamw_torch", "adamw_hf":
-		return "adamw", ""
-	case "sgd":
-		if given(extra, "momentum") {
-			return "sgd-momentum", ""
-		}
-		return "sgd", ""
-	case "adafactor", "adagrad":
-		return optim, ""
-	case "rmsprop":
-		if given(extra, "momentum") || given(extra, "centered") {
-			return optim, "with a momentum or centered keeps one state more than is counted; the run takes more"
-		}
-		return optim, ""
-	case "adamw_bnb_8bit", "adamw_8bit":
-		return "adamw-8bit", ""
-	case "paged_adamw_8bit":
-		return "adamw-8bit", "keeps its states in memory that the host shares; the run may take less"
-	case "lion_8bit":
-		return "lion-8bit", ""
-	case "paged_lion_8bit":
-		return "lion-8bit", "keeps its states in memory that the host shares; the run may take less"
-	case "lion_32bit", "paged_lion_32bit":
-		return "lion", as("lion")
-	case "paged_adamw_32bit":
-		return "adamw-fused", "keeps its states in memory that the host shares; the run may take less"
-	}
-	switch {
-	case strings.HasPrefix(optim, "galore"), strings.HasPrefix(optim, "apollo"), strings.Contains(optim, "lomo"):
-		return "adamw-fused", as("adamw") + ", and takes less"
-	case strings.Contains(optim, "ademamix"):
-		return "adamw-fused", as("adamw") + ", and keeps one state more"
-	}
-	return "adamw-fused", as("adamw")
-}
-
-// given reports whether a list such as momentum=0.9,nesterov=true has a key that is not zero.
-func given(list, key string) bool {
-	return slices.ContainsFunc(strings.Split(strings.ReplaceAll(list, " ", ""), ","), func(pair string) bool {
-		k, v, _ := strings.Cut(pair, "=")
-		return k == key && !slices.Contains([]string{"0", "0.0", "False", "false"}, v)
-	})
 }

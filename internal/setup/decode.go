@@ -137,7 +137,7 @@ func (s *Setup) complete() error {
 		return Wrong("{"+field+"} is %d, and %s is trained as %s, which compares no samples; remove it, or set {model.head=encoder}", n, s.Model.Title(), s.Model.Head)
 	}
 	if f.Positions.Images && s.Lengths != nil {
-		return Wrong("{lengths}: %s is given images, which have no tokens; leave it out", s.Model.Title())
+		return Wrong("{lengths}: %s takes images, which have no tokens; remove it", s.Model.Title())
 	}
 	if f.Positions.Images { // which have no tokens, whatever else a file says
 		s.Seq, s.TargetSeq = 0, 0

@@ -49,7 +49,7 @@ func (m Model) HasLiger() bool { return m.facts().Liger }
 // HasExperts reports whether the model is a mixture of experts.
 func (m Model) HasExperts() bool { return m.facts().Experts }
 
-// LoRATargets are the layers that LoRA adapts by default; nil where those cannot be simulated.
+// LoRATargets are the layers that LoRA adapts by default; nil if those cannot be simulated.
 func (m Model) LoRATargets() []string { return m.facts().Targets() }
 
 // Dims are the defaults for sizes that the model's config may omit.
@@ -74,7 +74,7 @@ func headOf(config map[string]any) (string, error) {
 	return "", unknownModel("architectures names %q, whose head is not known; set {model.head} to one of %s", class, strings.Join(family.Heads(), ", "))
 }
 
-// layerKeys are the numbers of layers of a model: an absurd one would take for ever to simulate.
+// layerKeys are the keys for the number of layers. An absurd number would take forever to simulate.
 var layerKeys = []string{"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers", "channels"}
 
 const (

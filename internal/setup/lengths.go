@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// Lengths is how long the samples of a run are, where they are not all alike. One of
-// its forms is given.
+// Lengths is the lengths of the samples of a run, if they vary. It has one of several forms.
 type Lengths struct {
 	Each      []int           // tokens of each step's batch, in order
 	Uniform   *[2]int         // from, to
@@ -29,16 +28,14 @@ type Lengths struct {
 	longest bool   // the longest step comes first
 }
 
-// Padded is the lengths with each batch padded to a multiple of so many tokens, but to
-// no more than most.
+// Padded is the lengths with each batch padded to a multiple of to tokens, but to no more than most.
 func (l *Lengths) Padded(to, most int) *Lengths {
 	out := *l
 	out.pad, out.most = to, most
 	return &out
 }
 
-// LongestFirst is the lengths in another order: the step with the longest batch is the
-// first.
+// LongestFirst is the lengths in another order: the step with the longest batch comes first.
 func (l *Lengths) LongestFirst() *Lengths {
 	out := *l
 	out.longest = true
@@ -258,8 +255,8 @@ func (l *Lengths) draw(r *rand.Rand) int {
 	return l.Longest()
 }
 
-// Tokens is how long each micro-batch of each step is: as the list says, or drawn
-// sample by sample, each batch as long as its longest.
+// Tokens is the length of each micro-batch of each step: from the list, or drawn sample by sample, where a
+// batch is as long as its longest sample.
 func (s *Setup) Tokens() [][]int {
 	l := s.Lengths
 	if l == nil {
@@ -316,22 +313,22 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 	switch {
 	case l == nil:
 		if s.Seed != 0 {
-			return Wrong("{seed} is %d, and nothing is drawn by it; it goes with {lengths}", s.Seed)
+			return Wrong("{seed} is %d, but has no effect without {lengths}; remove it", s.Seed)
 		}
 		if s.Steps > maxSteps {
 			return Wrong("{steps} is %d; it must be at most %d", s.Steps, maxSteps)
 		}
 		return nil
 	case s.Seq > 0:
-		return Wrong("{seq} is %d, and {lengths} says how long samples are; leave one of them out", s.Seq)
+		return Wrong("{seq} is %d, but {lengths} gives the length of samples; remove one of them", s.Seq)
 	case s.Model.Program != nil:
-		return Wrong("{lengths} is not predicted from a profile yet; leave it out")
+		return Wrong("{lengths} cannot be used with a profile yet; remove it")
 	case s.TargetSeq > 0:
-		return Wrong("{lengths} is not simulated with {target_seq}; leave one of them out")
+		return Wrong("{lengths} cannot be used with {target_seq}; remove one of them")
 	case l.Each != nil && !saysSteps:
 		s.Steps = len(l.Each)
 	case l.Each != nil && s.Steps > len(l.Each):
-		return Wrong("{steps} is %d, and {lengths} has %d; leave {steps} out", s.Steps, len(l.Each))
+		return Wrong("{steps} is %d, but {lengths} has %d; remove {steps}", s.Steps, len(l.Each))
 	case !saysSteps:
 		s.Steps = usualRaggedSteps
 	}

@@ -16,8 +16,8 @@ import (
 	"snug/internal/files"
 )
 
-// A file of lengths has one sample a line: a number of tokens, or an object of JSON
-// that has one, or the tokens themselves. A JSON list of numbers is read as well.
+// A file of lengths has one sample per line: a number of tokens, or a JSON object with that number or with
+// the tokens themselves. A JSON list of numbers is read as well.
 
 // Bounds of such a file.
 const (
@@ -33,7 +33,7 @@ var (
 	textKeys   = []string{"text", "messages", "conversations", "prompt", "instruction", "content"}
 )
 
-// lengthsText reads what a flag or a string says: numbers, a distribution, or a file.
+// lengthsText reads a flag or a string: numbers, a distribution, or a file.
 func (o *object) lengthsText(key, text string, l *Lengths) {
 	kind, rest, named := strings.Cut(text, ":")
 	switch {
@@ -61,7 +61,7 @@ func (o *object) lengthsText(key, text string, l *Lengths) {
 	}
 }
 
-// numbers is a list of numbers in text, as decoded JSON has them; what is none stays text.
+// numbers is a list of numbers in text, as decoded from JSON; anything else stays text.
 func numbers(text, between string) []any {
 	var out []any
 	for _, part := range strings.Split(text, between) {
@@ -81,7 +81,7 @@ func (s *Setup) readLengths(from Source) error {
 	}
 	path := s.Lengths.file
 	if from.Open == nil {
-		return Wrong("{lengths} %s is a file, and none can be read here; give the lengths themselves", path)
+		return Wrong("{lengths} %s is a file, but files cannot be read here; give the lengths themselves", path)
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(from.Base, path)
@@ -118,11 +118,11 @@ func samplesIn(r io.Reader) ([]int, error) {
 	}
 	switch err := in.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, Wrong("it has a line of more than %d bytes; one sample a line is read", maxLengthLine)
+		return nil, Wrong("it has a line of more than %d bytes; write one sample per line", maxLengthLine)
 	case err != nil:
 		return nil, err
 	case len(out) == 0:
-		return nil, errors.New("it holds no lengths; give one number of tokens a line, or JSON lines with length or input_ids")
+		return nil, errors.New("it contains no lengths; write one number of tokens per line, or JSON lines with length or input_ids")
 	}
 	return out, nil
 }
@@ -181,5 +181,5 @@ func sampleOf(v map[string]any) ([]int, error) {
 			return nil, Wrong("holds text (%s), and how many tokens that is depends on the tokenizer; write a file of their numbers, such as len(tokenizer(text).input_ids), one a line", key)
 		}
 	}
-	return nil, Wrong("has no field that tells its length; known are %s", strings.Join(append(lengthKeys[:len(lengthKeys):len(lengthKeys)], tokenKeys...), ", "))
+	return nil, Wrong("has no field with its length; known: %s", strings.Join(append(lengthKeys[:len(lengthKeys):len(lengthKeys)], tokenKeys...), ", "))
 }

@@ -61,24 +61,24 @@ func TestDrawnLengths(t *testing.T) {
 
 func TestLengthsRefused(t *testing.T) {
 	for want, fields := range map[string]map[string]any{
-		"lengths[1] is 0":           {"lengths": []any{5.0, 0.0}},
-		"lengths[0] is -3":          {"lengths": []any{-3.0}},
-		"learned positions":         {"lengths": []any{5000.0}},
-		"has 0 entries":             {"lengths": []any{}},
-		"leave one of them out":     {"lengths": []any{5.0}, "seq": 128.0},
-		"lengths has 1":             {"lengths": []any{5.0}, "steps": 9.0},
-		"goes from 9 down to 4":     {"lengths": map[string]any{"uniform": []any{9.0, 4.0}}},
-		"median is missing":         {"lengths": map[string]any{"lognormal": map[string]any{"sigma": 1.0, "max": 9.0}}},
-		"zipf is not known":         {"lengths": map[string]any{"zipf": 1.0}},
-		"no share above 0":          {"lengths": map[string]any{"histogram": []any{[]any{64.0, 0.0}}}},
-		"micro-batches":             {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "accumulation": 1000.0},
-		"samples that are drawn":    {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "batch": 1e6},
-		"nothing is drawn by it":    {"lengths": nil, "seed": 3.0, "seq": 8.0},
-		"whose decoder has lengths": {"lengths": []any{5.0}, "model": map[string]any{"name": "t5-base"}},
-		"is neither a list":         {"lengths": "unifrom:64-512"},
-		"it has to be a list":       {"lengths": true},
-		"it must be at most 64":     {"steps": 65.0, "seq": 8.0, "lengths": nil},
-		"it must be at most 2000":   {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "steps": 2001.0},
+		"lengths[1] is 0":               {"lengths": []any{5.0, 0.0}},
+		"lengths[0] is -3":              {"lengths": []any{-3.0}},
+		"learned positions":             {"lengths": []any{5000.0}},
+		"has 0 entries":                 {"lengths": []any{}},
+		"remove one of them":            {"lengths": []any{5.0}, "seq": 128.0},
+		"lengths has 1":                 {"lengths": []any{5.0}, "steps": 9.0},
+		"goes from 9 down to 4":         {"lengths": map[string]any{"uniform": []any{9.0, 4.0}}},
+		"median is missing":             {"lengths": map[string]any{"lognormal": map[string]any{"sigma": 1.0, "max": 9.0}}},
+		"zipf is not known":             {"lengths": map[string]any{"zipf": 1.0}},
+		"no share above 0":              {"lengths": map[string]any{"histogram": []any{[]any{64.0, 0.0}}}},
+		"micro-batches":                 {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "accumulation": 1000.0},
+		"samples that are drawn":        {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "batch": 1e6},
+		"has no effect without lengths": {"lengths": nil, "seed": 3.0, "seq": 8.0},
+		"whose decoder has lengths":     {"lengths": []any{5.0}, "model": map[string]any{"name": "t5-base"}},
+		"is neither a list":             {"lengths": "unifrom:64-512"},
+		"it has to be a list":           {"lengths": true},
+		"it must be at most 64":         {"steps": 65.0, "seq": 8.0, "lengths": nil},
+		"it must be at most 2000":       {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "steps": 2001.0},
 	} {
 		_, err := ragged(t, fields["lengths"], fields)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -90,11 +90,11 @@ func TestLengthsRefused(t *testing.T) {
 func TestLengthFilesRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"\x00\xff\x13":                      "neither a number nor JSON",
-		"":                                  "holds no lengths",
+		"":                                  "contains no lengths",
 		"12\n0\n":                           "line 2 has the length 0",
 		"12.5":                              "length 12.5",
 		"{\"text\": \"hello\"}":             "depends on the tokenizer",
-		"{\"a\": 1}":                        "no field that tells its length",
+		"{\"a\": 1}":                        "no field with its length",
 		strings.Repeat("1", 17<<20):         "a line of more than",
 		strings.Repeat("7\n", maxSamples+1): "more than the 4194304 samples",
 	} {

@@ -122,7 +122,7 @@ func (s *Setup) unscalable() error {
 	return nil
 }
 
-// SavedIn is the type of the model's weights according to its files; "" where they do not say.
+// SavedIn is the type of the model's weights according to its files; "" if they do not say.
 func (m Model) SavedIn() string {
 	dtype, _ := m.savedIn("")
 	return dtype

@@ -55,7 +55,7 @@ func TestCompleteWeights(t *testing.T) {
 	}
 }
 
-// Where nothing says a precision, a model that is loaded as it is saved trains so.
+// Without a precision, a model that is loaded as it was saved trains in that type.
 func TestPrecisionAsSaved(t *testing.T) {
 	for name, x := range map[string]struct {
 		fields    map[string]any
@@ -79,7 +79,7 @@ func TestPrecisionAsSaved(t *testing.T) {
 	}
 }
 
-// A gradient scaler trains weights of 16 bits in hardly any way.
+// A gradient scaler can hardly ever train 16-bit weights.
 func TestScaledWeights(t *testing.T) {
 	for name, x := range map[string]struct {
 		s   Setup

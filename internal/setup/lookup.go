@@ -53,7 +53,7 @@ type settingTable struct {
 	byName map[string]*Setting
 }
 
-// table is made when it is first asked for: some words are worked out.
+// table is made when it is first used, because some words are computed.
 var table = sync.OnceValue(func() settingTable {
 	t := settingTable{byName: map[string]*Setting{}}
 	for _, part := range [][]Setting{runSettings(), adapterSettings(), placeSettings()} {

@@ -30,10 +30,10 @@ type Source struct {
 	Base string
 	// Profile reads a profile; nil means that profiles cannot be read.
 	Profile func(io.Reader) (Program, error)
-	// Guessed is whether the setup's loop is one that files show and nobody named: where it cannot be
+	// Guessed reports that the setup's loop was found in files, and not named by the user. If it cannot be
 	// followed, the run has a step of our own, and a note says so.
 	Guessed bool
-	// Programs are those that were read, by name; nil remembers none.
+	// Programs caches the profiles that were read, by name; may be nil.
 	Programs map[string]Program
 }
 

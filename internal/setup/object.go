@@ -27,7 +27,7 @@ func (o *object) fail(key, format string, args ...any) {
 	}
 }
 
-// value is the field, nil where it is absent or null.
+// value is the field, nil if it is absent or null.
 func (o *object) value(key string) any {
 	o.asked = append(o.asked, key)
 	return o.keys[key]
@@ -63,7 +63,7 @@ func (o *object) text(key string) string {
 	return ""
 }
 
-// choice is one of a few words; any text where there are none.
+// choice is one of a few words, or any text if there are none.
 func (o *object) choice(key, otherwise string, words []string) string {
 	v := o.text(key)
 	if v == "" {
@@ -160,7 +160,7 @@ func (o *object) words(key string) []string {
 	return out
 }
 
-// listed is a list of a few words; of any where there are none.
+// listed is a list of a few words, or of any text if there are none.
 func (o *object) listed(key string, words []string) []string {
 	given := o.words(key)
 	for _, w := range given {

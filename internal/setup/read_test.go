@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// endless gives the same line again and again, and counts what was taken.
+// endless returns the same line again and again, and counts what was read.
 type endless struct {
 	line  string
 	taken int
@@ -61,7 +61,7 @@ func TestReaderHasAnEnd(t *testing.T) {
 	}
 }
 
-// Files of every kind are told apart by their beginning.
+// Files of every kind are distinguished by their beginning.
 func TestReadKinds(t *testing.T) {
 	big := strings.Repeat(" ", 70_000) // more than is buffered at a time
 	for name, c := range map[string]struct {

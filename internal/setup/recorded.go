@@ -27,9 +27,9 @@ type Recorded struct {
 	Names         []string           // the quantities that were varied
 	Sizes         []map[string]int64 // at which sizes
 	Fixed         map[string]int64   // named quantities that were not varied
-	Precision     string             // one of Precisions; "" where it is not known
+	Precision     string             // one of Precisions; "" if it is not known
 	Optimizer     string             // its class: AdamW
-	Checkpointing *bool              // nil where it is not known
+	Checkpointing *bool              // nil if it is not known
 	Accumulation  int                // backward passes per step
 	World         int                // processes that trained together
 	Kind          string             // of dist
@@ -143,7 +143,7 @@ func (s *Setup) recordedSizes(p Recorded, name string) error {
 	return nil
 }
 
-// varied is what was varied as --vary has it: batch=2,3.
+// varied is what was varied, in the form of --vary: batch=2,3.
 func varied(p Recorded) []string {
 	var out []string
 	for _, q := range p.Names {
@@ -164,7 +164,7 @@ func isSize(name string) bool {
 	return x != nil && x.Has(Size)
 }
 
-// size is a quantity of the setup, 0 where it is not given.
+// size is a quantity of the setup, 0 if it is not given.
 func (s *Setup) size(name string) int {
 	if isSize(name) {
 		return Find(name).Value(s).(int)

@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// recordedSpread checks over how many GPUs the run goes, and how. DDP holds the
-// same on each of them, so that one process tells about any number; what is
-// sharded depends on it.
+// recordedSpread checks the number of GPUs of the run, and how they share it. DDP holds the same on each
+// GPU, so one process stands for any number; what is sharded depends on the number.
 func (s *Setup) recordedSpread(p Recorded, name string) error {
 	was := max(p.World, 1)
 	switch d := s.Dist; {

@@ -162,8 +162,8 @@ func TestUnverifiedWithin(t *testing.T) {
 	}
 }
 
-// What a profile does not tell is taken on the user's word, and not shown over
-// its figures; what it does tell is not.
+// What a profile does not contain is accepted as the user says, and not shown above its figures; what it
+// does contain is checked.
 func TestUnverified(t *testing.T) {
 	said := map[string]any{
 		"model": map[string]any{"profile": "m.snug"}, "batch": 8.0, "seq": 64.0, "negatives": 7.0, "precision": "amp-fp16", "optimizer": "adamw",

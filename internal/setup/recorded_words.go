@@ -49,8 +49,7 @@ func (s *Setup) loadedIn(precision string) bool {
 	return s.Precision == "amp-"+precision && (s.Weights == Saved || s.Weights == precision)
 }
 
-// plainOptimizer is an optimizer's name without its kind of kernel, which its
-// class does not tell.
+// plainOptimizer is an optimizer's name without its kind of kernel, which the class does not show.
 func plainOptimizer(name string) string {
 	for _, kind := range []string{"-fused", "-loop", "-momentum", "-foreach"} {
 		name = strings.TrimSuffix(name, kind)

@@ -30,14 +30,14 @@ type Setting struct {
 	// ShownByProfile reports whether the recordings of a profile show it; nil means never, so that a setup
 	// with a profile has only the user's word for it.
 	ShownByProfile func(Recorded) bool
-	// Phrases describes it in the lines above an estimate; empty where it is the usual value.
+	// Phrases describes it in the lines above an estimate; empty if it is the usual value.
 	Phrases func(*Setup) []string
 	// Row is its line in the table of snug optimize; nil for none.
 	Row *Row
 	// Evidence returns the groups of measured runs that a setup belongs to because of this setting; nil
 	// for sizes, and for settings that do not affect the error of estimates.
 	Evidence func(*Setup) []string
-	// Lever says how it saves memory if it is not set yet; nil where it does not, or where the planner's
+	// Lever says how it saves memory if it is not set yet; nil if it does not, or where the planner's
 	// search varies it.
 	Lever *Lever
 

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTable checks that every row says what a row has to say, once.
+// TestTable checks that every row is complete and unique.
 func TestTable(t *testing.T) {
 	names, flags := map[string]bool{}, map[string]bool{}
 	for _, x := range Settings() {
@@ -38,7 +38,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableHasEveryField lays the rows beside the fields that the JSON of a setup has.
+// TestTableHasEveryField compares the rows with the fields in the JSON of a setup.
 func TestTableHasEveryField(t *testing.T) {
 	want := []string{"id", "model.config", "model.name", "model.profile"} // which are no settings
 	for _, x := range Settings() {
@@ -92,8 +92,8 @@ func sample(x *Setting) any {
 	return max(x.Least, 1)
 }
 
-// TestRowsAreTheirFields sets each setting through its row, and wants it back under its
-// own name in the JSON of the setup: a row that has another's field would not do.
+// TestRowsAreTheirFields sets each setting through its row, and checks that it appears under its own name
+// in the JSON of the setup, in case a row has another's field.
 func TestRowsAreTheirFields(t *testing.T) {
 	for _, x := range Settings() {
 		s := &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}}
@@ -121,7 +121,7 @@ func TestRowsAreTheirFields(t *testing.T) {
 	}
 }
 
-// TestPlanned wants what a plan says in any case, and objects only where they are.
+// TestPlanned checks what every plan gives, and that objects are given only if they exist.
 func TestPlanned(t *testing.T) {
 	s := &Setup{Batch: 2, Precision: BF16, Dist: Over(FSDP2, 4)}
 	s.Dist.Load = LoadSharded

@@ -37,7 +37,7 @@ type Setup struct {
 	Versions      Versions      `json:"versions,omitzero"`        // the installed libraries
 	Steps         int           `json:"steps,omitempty"`          // optimizer steps to simulate
 
-	Script     *Script            `json:"-"` // what Loop names; nil where it is a step of our own
+	Script     *Script            `json:"-"` // what Loop names; nil if it is a step of our own
 	Sizes      map[string]int     `json:"-"` // quantities that a profile varies and that have no field
 	Loaded     string             `json:"-"` // Weights as written, before the model's files were read: a type, or Saved
 	Loads      map[string]Loading `json:"-"` // how its files would load weights, by precision, where they were asked

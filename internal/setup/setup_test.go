@@ -91,7 +91,7 @@ func TestHeadAndLength(t *testing.T) {
 	}
 }
 
-// TestBadSetups has one line for each thing that can be wrong.
+// TestBadSetups has one line for each possible mistake.
 func TestBadSetups(t *testing.T) {
 	const gpt2 = `"model": {"config": {"model_type": "gpt2"}}`
 	tests := map[string]string{

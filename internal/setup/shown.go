@@ -41,7 +41,7 @@ func Rows(now, then *Setup) [][]string {
 	return out
 }
 
-// phrase is a phrase where it holds, with values of the setup in it.
+// phrase is a phrase with values of the setup, if its condition holds.
 func phrase(holds func(*Setup) bool, format string, values ...func(*Setup) any) func(*Setup) []string {
 	return func(s *Setup) []string {
 		if !holds(s) {
@@ -75,7 +75,7 @@ func orDefault(s string) string {
 	return s
 }
 
-// precisionText is the precision, and that the model's files decide it where they do.
+// precisionText is the precision, with a remark if the model's files decide it.
 func (s *Setup) precisionText() string {
 	if s.Loaded == Saved && !s.Autocasts() && s.Precision == s.Model.SavedIn() {
 		return s.Precision + " as saved"
@@ -96,8 +96,8 @@ func (s *Setup) WeightsText() string {
 	return s.Precision
 }
 
-// weightsPhrase is that type, where it is not the usual one. Of quantized weights
-// only the rest has it.
+// weightsPhrase is that type, if it is not the usual one. For quantized weights it applies only to the
+// rest.
 func (s *Setup) weightsPhrase() []string {
 	switch {
 	case s.Weights == "" || s.Quantization != nil:

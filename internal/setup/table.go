@@ -70,7 +70,7 @@ func runSettings() []Setting {
 			Use: Size | InPlan, ShownByProfile: always, at: func(s *Setup) any { return &s.TargetSeq },
 		},
 		{
-			Name: "lengths", Flags: []Flag{{Name: "lengths", What: "`lengths` of samples that vary: 128,512,… (one a step), uniform:64-512, or a file"}}, What: "`lengths` of samples that vary",
+			Name: "lengths", Flags: []Flag{{Name: "lengths", What: "`lengths` of samples that vary: 128,512,… (one per step), uniform:64-512, or a file"}}, What: "`lengths` of samples that vary",
 			Phrases:  phrase(func(s *Setup) bool { return s.Lengths != nil }, "varying lengths"),
 			Evidence: where(func(s *Setup) bool { return s.Lengths != nil }, "varying lengths"),
 			at:       func(s *Setup) any { return &s.Lengths },

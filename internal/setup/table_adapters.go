@@ -2,7 +2,7 @@
 
 package setup
 
-// adapterSettings is the rows of what is frozen, and what is trained beside it.
+// adapterSettings is the rows for frozen weights and for what is trained besides them.
 func adapterSettings() []Setting {
 	return []Setting{
 		{

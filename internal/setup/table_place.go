@@ -4,8 +4,7 @@ package setup
 
 import "strings"
 
-// placeSettings is the rows of where a run takes place: on how many GPUs, within
-// what, and with which libraries.
+// placeSettings is the rows for where a run takes place: the GPUs, the limits and the libraries.
 func placeSettings() []Setting {
 	return []Setting{
 		{

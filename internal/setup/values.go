@@ -48,7 +48,7 @@ func (x *Setting) Value(s *Setup) any {
 	}
 }
 
-// Get is the value of a setting, nil where it is not among them.
+// Get is the value of a setting, nil if it is not among them.
 func (vs Values) Get(setting string) any {
 	for _, v := range vs {
 		if v.Setting == setting {

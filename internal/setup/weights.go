@@ -10,7 +10,7 @@ import (
 	"snug/internal/safetensors"
 )
 
-// weights reads the headers of the weight files next to a config. It returns nil where there are none
+// weights reads the headers of the weight files next to a config. It returns nil if there are none
 // that can be read: they only confirm what the config says.
 func (from Source) weights(folder string) *safetensors.Header {
 	if h, _ := from.header(filepath.Join(folder, "model.safetensors")); h != nil {
@@ -31,7 +31,7 @@ func (from Source) weights(folder string) *safetensors.Header {
 // maxHeaders is how many bytes of headers are read of a model in many files.
 const maxHeaders = 4 * safetensors.MaxHeader
 
-// headers is the sum of those of some files, nil where one cannot be read.
+// headers is the sum of the headers of some files; nil if one cannot be read.
 func (from Source) headers(folder string, names []string) *safetensors.Header {
 	sum, left := &safetensors.Header{Types: map[string]int{}}, int64(maxHeaders)
 	for _, name := range names {

@@ -7,7 +7,7 @@ package shadow
 type castCache struct {
 	of    map[*Tensor]*Tensor
 	order []*Tensor
-	off   bool // cache_enabled=False
+	off   bool // cache_enabled=False, or inference mode
 }
 
 // withAutocast runs body under torch.autocast; None leaves everything as it is.
@@ -34,6 +34,14 @@ func (w *World) AutocastUncached(dt DType, body func()) {
 		body()
 		w.casts.off = was
 	})
+}
+
+// Inference runs body under torch.inference_mode(): autocast caches no weights there, and finds none.
+func (w *World) Inference(body func()) {
+	was := w.casts.off
+	w.casts.off = true
+	defer func() { w.casts.off = was }()
+	body()
 }
 
 // AutocastType is the type that torch.autocast casts to, None outside of it.

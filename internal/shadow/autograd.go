@@ -51,8 +51,8 @@ type saved struct {
 // get is the saved tensor, once the engine has unpacked it.
 func (s *saved) get() *Tensor { return s.t }
 
-// record begins an op's node, or returns nil when nothing needs a gradient.
-// Every method of a nil node does nothing, so that ops need not ask.
+// record begins an op's node, or returns nil if nothing needs a gradient. Every method of a nil node does
+// nothing, so that ops need not check.
 //
 // Autograd saves an op's inputs before the op runs: call record and save before
 // the first allocation.
@@ -164,7 +164,7 @@ func (n *node) output(t *Tensor, nr int32) {
 	n.refs++
 }
 
-// unref takes one pointer to the node away; the last one ends it.
+// unref removes one reference to the node; the last one ends it.
 func (n *node) unref() {
 	n.refs--
 	switch {
@@ -178,7 +178,7 @@ func (n *node) unref() {
 	}
 }
 
-// end lets go of everything that a node holds.
+// end releases everything that a node holds.
 func (n *node) end() {
 	n.release()
 	for _, t := range n.holds {
@@ -222,9 +222,8 @@ func (t *Tensor) Function(name string, forward func() *Tensor, backward func(g *
 	return n.result(out, t)
 }
 
-// AfterGrad is t with a node of the given name behind it that runs hook when the
-// gradient of t is there, as wrappers put it in front of a module. Where no gradient
-// will come it is t itself.
+// AfterGrad is t with a node of the given name behind it that runs hook when the gradient of t arrives, as
+// wrappers put in front of a module. If no gradient will come, it is t itself.
 func (t *Tensor) AfterGrad(name string, hook func()) *Tensor {
 	if !t.requiresGrad || !t.w.gradMode {
 		return t
@@ -234,8 +233,8 @@ func (t *Tensor) AfterGrad(name string, hook func()) *Tensor {
 		func(g *Tensor) *Tensor { hook(); return g })
 }
 
-// BeforeBackward runs hook when the gradient of t is complete, before the op that
-// made t runs its backward; never, where no gradient will come.
+// BeforeBackward runs hook when the gradient of t is complete, before the op that made t runs its
+// backward. If no gradient will come, it is never run.
 func (t *Tensor) BeforeBackward(hook func()) {
 	if t.requiresGrad && t.fn != nil && t.w.gradMode {
 		t.fn.before = append(t.fn.before, hook)

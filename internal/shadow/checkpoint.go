@@ -4,12 +4,11 @@ package shadow
 
 // Activation checkpointing, both kinds (torch/utils/checkpoint.py, 2.11).
 //
-// The newer one (use_reentrant=False) runs the region with hooks on what
-// autograd saves: nothing is kept but a place for it. The first node of the
-// region that asks for its tensors in backward makes the region run again,
-// with the same hooks now keeping what they see, until the last place is
-// filled; there the recomputation stops, in the middle of the op if need be.
-// Each recomputed tensor dies with the node that used it.
+// The newer one (use_reentrant=False) runs the region with hooks on what autograd saves: only a
+// placeholder is kept. The first node of the region that needs its tensors in backward makes the region
+// run again. Now the same hooks keep what they see, until the last placeholder is filled; there the
+// recomputation stops, if necessary in the middle of an op. Each recomputed tensor is freed with the node
+// that used it.
 //
 // The older one (use_reentrant=True) runs the region without a graph, keeps its
 // input, and in backward runs the whole region again and a backward through it.
@@ -73,9 +72,8 @@ func (h *hooks) kept(t *Tensor) *Tensor {
 	return t.alias(t.size, t.stride).Hold()
 }
 
-// unpack makes a node's saved tensors available, recomputing its region if
-// need be. What came out of a region is returned: the node lets go of it when
-// it has run.
+// unpack makes a node's saved tensors available, recomputing its region if necessary. It returns what came
+// out of a region: the node releases it when it has run.
 func (n *node) unpack() []*Tensor {
 	var out []*Tensor
 	for _, s := range n.saved {
@@ -93,8 +91,8 @@ func (n *node) unpack() []*Tensor {
 	return out
 }
 
-// leave is called when a node lets go of its place: with the last one goes what
-// the region kept to run again.
+// leave is called when a node releases its place: with the last one, what the region kept for running
+// again is released.
 func (p *holder) leave() {
 	p.gone = true
 	p.t.Drop()

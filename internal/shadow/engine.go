@@ -116,8 +116,8 @@ func (n *node) run(g []*Tensor) []*Tensor {
 	return n.backs(g)
 }
 
-// forget ends what a node unpacked from a checkpoint: locals of its function,
-// which go in reverse when it returns.
+// forget frees what a node unpacked from a checkpoint: locals of its function, which are released in
+// reverse when it returns.
 func (n *node) forget(unpacked []*Tensor) {
 	if len(unpacked) == 0 {
 		return
@@ -216,8 +216,8 @@ func (t *Tensor) exclusive() bool {
 	return t.refs == 1 && !t.isView && t.mem != nil && t.mem.refs == 1
 }
 
-// accumulateGrad is AccumulateGrad: the first gradient is taken over where it
-// can be, later ones are added to it. It takes over the hold on g.
+// accumulateGrad is AccumulateGrad: the first gradient is taken over if possible, and later ones are added
+// to it. It takes over the reference to g.
 func (w *World) accumulateGrad(leaf, g *Tensor) {
 	if g == nil {
 		return

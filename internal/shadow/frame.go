@@ -71,8 +71,8 @@ func (f *Frame) Del(at **Tensor) {
 	f.Set(at, nil)
 }
 
-// Return leaves the function: its names go, in the order in which they were
-// first bound, and the result stays with the caller.
+// Return leaves the function: its names are released in the order in which they were first bound, and the
+// result stays with the caller.
 func (f *Frame) Return(v *Tensor) *Tensor {
 	v.Hold()
 	f.exit()

@@ -19,7 +19,7 @@ func (w *World) RandInt(d ...int) *Tensor {
 	return w.Empty(Dims(d...), Int64)
 }
 
-// Constant is a tensor of one element that a Python module holds for good.
+// Constant is a tensor of one element that a Python module holds permanently.
 func (w *World) Constant(dt DType) {
 	defer w.As(Temporaries)()
 	w.Empty(Dims(), dt).Hold()

@@ -10,7 +10,7 @@ import (
 	"snug/internal/stream"
 )
 
-// TestLigerRows holds the rule to numbers from the original.
+// TestLigerRows compares the rule with numbers from the original.
 func TestLigerRows(t *testing.T) {
 	for _, c := range []struct{ rows, width, vocab, want int }{
 		{16384, 4096, 32000, 2048},
@@ -41,8 +41,8 @@ func TestLigerRowsBound(t *testing.T) {
 	})
 }
 
-// TestLigerKeeps trains one weight through each kernel: what is alive when
-// backward begins, and that all of it is gone after.
+// TestLigerKeeps trains one weight through each kernel and checks what is alive when backward begins, and
+// that all of it is freed afterwards.
 func TestLigerKeeps(t *testing.T) {
 	for name, c := range map[string]struct {
 		run  func(x, n *Tensor) *Tensor

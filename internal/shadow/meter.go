@@ -59,7 +59,7 @@ func (w *World) host(h HostWork) {
 	}
 }
 
-// Unmetered does work of the first step alone, which is not what a step takes.
+// Unmetered does work that only the first step has, so it is not counted.
 func (w *World) Unmetered(do func()) {
 	meter := w.Meter
 	w.Meter = nil

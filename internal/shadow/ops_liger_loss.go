@@ -51,8 +51,8 @@ func (w *World) equalsOne(g *Tensor) {
 	}
 }
 
-// saveDetached keeps t.detach(), which is the only tensor of its memory when t is
-// gone, and so one that a second gradient may be added into.
+// saveDetached keeps t.detach(). Once t is gone it is the only tensor with this memory, so that a second
+// gradient may be added to it in place.
 func (n *node) saveDetached(t *Tensor) *saved {
 	if n == nil || t == nil {
 		return &saved{}

@@ -172,7 +172,7 @@ func (t *Tensor) reduced(reduction string) *Tensor {
 	return t.Mean(false, allDims(t.size)...)
 }
 
-// Distance is F.mse_loss, l1_loss, smooth_l1_loss or huber_loss. Autocast casts both to float32.
+// Distance is F.l1_loss or huber_loss. Autocast casts both to float32.
 func (t *Tensor) Distance(op string, target *Tensor, reduction string) *Tensor {
 	w := t.w
 	mark := w.pin(t, target)
@@ -180,34 +180,26 @@ func (t *Tensor) Distance(op string, target *Tensor, reduction string) *Tensor {
 	w.pin(y)
 	x := w.toFloat32(t)
 	w.pin(x)
-	out := x.distance(op, y, reduction).Hold()
+	var out *Tensor
+	if op == "l1_loss" {
+		out = x.Sub(y).AbsGrad().reduced(reduction)
+	} else {
+		out = x.huber(y).reduced(reduction)
+	}
+	out.Hold()
 	w.unpin(mark)
 	return out.loosen()
 }
 
-func (t *Tensor) distance(op string, target *Tensor, reduction string) *Tensor {
-	w := t.w
-	if op == "l1_loss" {
-		return t.Sub(target).AbsGrad().reduced(reduction)
-	}
-	n := w.record("MseLossBackward0", t, target)
+func (t *Tensor) huber(target *Tensor) *Tensor {
+	n := t.w.record("HuberLossBackward0", t, target)
 	self, other := n.save(t), n.save(target)
-	dt := promote(t.dtype, target.dtype)
-	var out *Tensor
-	if reduction == "none" {
-		out = t.binary(op, target, dt)
-	} else {
-		w.Op(op)
-		out = w.Empty(Dims(), dt)
-		each := t.binary(op, target, dt).Hold()
-		w.reduceScratch(reductionOf("mean", dt), each, dt, allDims(each.size), dt)
-		each.Drop()
-	}
+	out := t.binary("huber_loss", target, promote(t.dtype, target.dtype))
 	n.backward(func(g *Tensor) []*Tensor {
 		var grads [2]*Tensor
 		for i := range grads {
 			if n.needsGrad(i) {
-				grads[i] = self.get().binary(op+"_backward", other.get(), dt)
+				grads[i] = self.get().binary("huber_loss_backward", other.get(), g.dtype)
 			}
 		}
 		return inputGrads(grads[0], grads[1])

@@ -16,7 +16,7 @@ func (t *Tensor) sumTo(size Shape) *Tensor {
 	}
 	out := t
 	if len(dims) > 0 {
-		out = t.reduce("sum", dims, true, t.dtype)
+		out = t.reduce("sum", dims, true, t.w.summed(t.dtype))
 	}
 	if lead > 0 {
 		out.Hold()
@@ -27,8 +27,16 @@ func (t *Tensor) sumTo(size Shape) *Tensor {
 	return out
 }
 
-// reduce allocates the result of a reduction over dims, and what the kernel
-// needs briefly where several blocks share one output.
+// summed is the type of a sum: autocast has halves summed into float32, in a backward under it as well.
+func (w *World) summed(dt DType) DType {
+	if w.autocast != None && dt.Half() {
+		return Float32
+	}
+	return dt
+}
+
+// reduce allocates the result of a reduction over dims, and the temporary memory of the kernel if several
+// blocks share one output.
 func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 	size := t.size
 	for i := len(dims) - 1; i >= 0; i-- {
@@ -110,9 +118,7 @@ func (t *Tensor) Sum(keep bool, dims ...int) *Tensor {
 	if !dt.Floating() {
 		dt = Int64
 	}
-	if t.w.autocast != None && dt.Half() {
-		dt = Float32
-	}
+	dt = t.w.summed(dt)
 	out := t.reduce("sum", dims, keep, dt)
 	from := t.size
 	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.restore(from, dims, keep)) })

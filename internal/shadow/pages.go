@@ -4,9 +4,8 @@ package shadow
 
 import "sync"
 
-// pages is room for the objects that a run makes by the hundred thousand. They
-// come from pages of many, which is several times faster than one by one, and
-// the pages go back for the next run when this one is over.
+// pages is memory for the objects that a run makes by the hundred thousand. They are allocated many at a
+// time, which is several times faster than one by one, and the pages are reused by the next run.
 type pages struct {
 	tensors  shelf[Tensor]
 	nodes    shelf[node]
@@ -23,8 +22,8 @@ type shelf[T any] struct {
 	next int // the next free object of the last page
 }
 
-// The pages of runs that are over, cleared, and the traces and tags that nobody
-// needs any more, empty: nothing but a shortcut for the garbage collector.
+// Cleared pages of finished runs, and empty traces and tags that are no longer needed. They only save work
+// for the garbage collector.
 var (
 	tensorPages  sync.Pool
 	nodePages    sync.Pool
@@ -48,7 +47,7 @@ func (s *shelf[T]) take(pool *sync.Pool) *T {
 	return t
 }
 
-// giveBack clears the pages and puts them where the next run finds them.
+// giveBack clears the pages and stores them for the next run.
 func (s *shelf[T]) giveBack(pool *sync.Pool) {
 	for _, p := range s.used {
 		clear(p[:])
@@ -66,7 +65,7 @@ func (w *World) Finish() {
 	w.frames, w.pins, w.watch, w.spaces, w.casts = nil, nil, nil, nil, castCache{}
 }
 
-// DiscardTags gives the room of the tags to the next run, where nobody asks for them any more.
+// DiscardTags gives the memory of the tags to the next run. They must not be used afterwards.
 func (w *World) DiscardTags() {
 	tags := w.Tags[:0]
 	clear(tags[:cap(tags)])
@@ -74,7 +73,7 @@ func (w *World) DiscardTags() {
 	w.Tags = nil
 }
 
-// DiscardTrace does the same with the trace. Whoever still has it must not use it.
+// DiscardTrace does the same with the trace. It must not be used afterwards.
 func (w *World) DiscardTrace() {
 	w.Trace.Reset()
 	traces.Put(w.Trace)

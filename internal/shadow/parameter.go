@@ -2,9 +2,8 @@
 
 package shadow
 
-// Parameters, and what happens to their memory behind autograd's back: models are
-// made on the meta device and filled later, cast in place, sharded, laid into flat
-// tensors.
+// Parameters, and changes to their memory that autograd does not see: models are made on the meta device
+// and filled later, cast in place, sharded, and put into flat tensors.
 
 // Parameter makes a trainable leaf and holds it. On the meta device it has no memory until it is filled.
 func (w *World) Parameter(name string, size Shape, dt DType, meta bool) *Tensor {
@@ -55,7 +54,7 @@ func (t *Tensor) AsParameter(trained bool) *Tensor {
 	return p
 }
 
-// ToMeta lets go of t's memory; t goes on as one on the meta device.
+// ToMeta frees t's memory; t stays as a tensor on the meta device.
 func (t *Tensor) ToMeta() {
 	t.w.release(t.mem)
 	t.mem = nil

@@ -49,7 +49,7 @@ func (p *Passage) End() {
 	}
 }
 
-// arrives notes that a leaf has got a gradient; more says that it had one.
+// arrives records that a leaf got a gradient; more means that it already had one.
 func (p *Passage) arrives(a arrival, more bool) {
 	m := a.leaf.grad.mem
 	if m == nil || more {

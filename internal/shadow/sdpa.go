@@ -4,8 +4,8 @@ package shadow
 
 import "snug/internal/kernel"
 
-// F.scaled_dot_product_attention and the kernels behind it, whose choice and
-// workspaces package kernel knows.
+// F.scaled_dot_product_attention and its kernels. Package kernel has the rules of their choice and their
+// workspaces.
 
 // Attention is the arguments of SDPA. Query is [B, H, Sq, D]; Key and Value are [B, Hkv, Skv, D]. Mask is
 // added to the scores, or is boolean, or is nil.
@@ -173,7 +173,7 @@ func (w *World) efficientDelta(q *Tensor, bytes uint64) *storage {
 	return delta
 }
 
-// biasGrad has rows of a multiple of 16 elements, of which the mask's are a view.
+// biasGrad has rows of a multiple of 16 elements; the gradient of the mask is a view of it.
 func (w *World) biasGrad(mask *Tensor) *Tensor {
 	cols := mask.Size(-1)
 	full := w.Empty(mask.size.With(mask.size.n-1, (cols+15)/16*16), mask.dtype)

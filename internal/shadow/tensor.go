@@ -86,8 +86,8 @@ func (t *Tensor) Hold() *Tensor {
 	return t
 }
 
-// Drop takes a holder away; the last one frees the tensor. A temporary, which has
-// none, is freed at once; nil is nothing.
+// Drop removes a reference; the last one frees the tensor. A temporary, which has none, is freed at once.
+// Dropping nil does nothing.
 func (t *Tensor) Drop() {
 	if t == nil {
 		return
@@ -119,8 +119,8 @@ func (t *Tensor) die() {
 	t.grad.Drop()
 }
 
-// pin holds tensors while a C++ function runs; unpin lets go of those pinned
-// since, the last first. An exception that passes through lets go of them too.
+// pin holds tensors while a C++ function runs; unpin releases those pinned since, the last first. An
+// exception that passes through releases them too.
 func (w *World) pin(ts ...*Tensor) (mark int) {
 	mark = len(w.pins)
 	for _, t := range ts {

@@ -2,6 +2,12 @@
 
 package shadow
 
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
 // workspaceKey is whose workspace it is: handles of cuBLAS belong to threads, and
 // each has one for each CUDA stream.
 type workspaceKey struct {
@@ -40,4 +46,23 @@ func (w *World) workspace(k workspaceKey, bytes uint64) {
 	w.component = Workspace
 	w.spaces[k] = w.alloc(bytes)
 	w.component = was
+}
+
+// ClearWorkspaces is torch._C._cuda_clearCublasWorkspaces(): the next product makes its workspace anew.
+func (w *World) ClearWorkspaces() {
+	for _, k := range slices.SortedFunc(maps.Keys(w.spaces), workspaceKey.compare) {
+		w.release(w.spaces[k])
+	}
+	w.spaces = nil
+}
+
+// compare orders workspaces, so that runs are repeatable.
+func (k workspaceKey) compare(o workspaceKey) int {
+	number := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(k.thread, o.thread), cmp.Compare(k.queue, o.queue), cmp.Compare(number(k.lt), number(o.lt)))
 }

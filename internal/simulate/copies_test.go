@@ -10,8 +10,8 @@ import (
 	"snug/internal/allocator"
 )
 
-// TestCopiesPassed plays every measured case, with more micro-batches and steps
-// than it had, whole and with copies passed over: the allocator ends up the same.
+// TestCopiesPassed plays every measured case, with more micro-batches and steps than it had, in full and
+// with copies skipped: the allocator ends in the same state.
 func TestCopiesPassed(t *testing.T) {
 	passed := 0
 	for _, row := range measuredRows(t) {
@@ -58,7 +58,7 @@ func TestCopiesPassed(t *testing.T) {
 	}
 }
 
-// levels is what is there at the end and at most, without how often.
+// levels is the memory at the end and at the peak, without counts.
 func levels(s allocator.Stats) [][2]uint64 {
 	var out [][2]uint64
 	for _, p := range []allocator.ByPool{s.AllocatedBytes, s.ActiveBytes, s.ReservedBytes, s.Segment, s.InactiveSplit, s.InactiveSplitBytes} {

@@ -52,7 +52,7 @@ func decoderSetup(modelType string, keys map[string]any) *setup.Setup {
 	return &setup.Setup{Model: setup.Model{Config: c, Head: "causal-lm"}, Batch: 3, Seq: 17}
 }
 
-// live is what is still allocated when a run of that many steps ends.
+// live is what is still allocated after a run of that many steps.
 func live(t *testing.T, s *setup.Setup, steps int) uint64 {
 	t.Helper()
 	s.Steps = steps
@@ -74,8 +74,8 @@ func live(t *testing.T, s *setup.Setup, steps int) uint64 {
 	return sum
 }
 
-// A step gives back all that it takes, whatever the options: after the second
-// as much is alive as after the third.
+// A step frees everything that it allocates, under any options: the second step leaves as much alive as
+// the third.
 func TestDecodersLeakNothing(t *testing.T) {
 	for _, modelType := range decoders() {
 		for _, precision := range []string{"fp32", "bf16", "amp-bf16", "amp-fp16"} {

@@ -109,8 +109,8 @@ func TestWeightsAreKeptAsLoaded(t *testing.T) {
 	}
 }
 
-// However weights come to a GPU, it keeps the same of them; loaded sharded, it
-// never holds all.
+// However weights are loaded, a GPU keeps the same part of them; if they are loaded sharded, it never
+// holds all of them.
 func TestShardedLoads(t *testing.T) {
 	variants := map[string]func(s *setup.Setup){
 		"plain": func(*setup.Setup) {},
@@ -168,8 +168,8 @@ func TestShardsShrink(t *testing.T) {
 	}
 }
 
-// DeepSpeed's first stage keeps what its second keeps, and PyTorch's own lacks
-// the float32 copies; while gradients are made it holds all of them at once.
+// DeepSpeed's first stage keeps what its second keeps, and PyTorch's own has no float32 copies. While
+// gradients are made, it holds all of them at once.
 func TestStages(t *testing.T) {
 	of := func(kind string) *setup.Setup {
 		s := smallLlama()

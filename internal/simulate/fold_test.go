@@ -13,8 +13,8 @@ import (
 	"snug/internal/setup"
 )
 
-// TestFolded holds runs of which a few turns of each loop were run against runs
-// that go through all of them: events, copies, tags and seconds.
+// TestFolded compares runs in which only a few iterations of each loop were simulated with runs that
+// simulate all of them: events, copies, tags and seconds.
 func TestFolded(t *testing.T) {
 	for name, more := range map[string]map[string]any{
 		"fp32":            {},

@@ -33,7 +33,7 @@ func (r *run) follow() error {
 		Batch: s.Batch, Seq: s.Seq, Lengths: slices.Concat(r.tokens...), Fields: fields, Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
-		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(),
+		Config: s.Model.Config, Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(),
 	}
 	if s.Optimizer != "adamw" {
 		how.Optimizer = s.Optimizer
@@ -142,6 +142,12 @@ type net struct {
 	params  []*shadow.Tensor
 	builder *nn.Builder
 }
+
+// ToHost is model.cpu().
+func (n *net) ToHost() { n.builder.ToHost() }
+
+// ToCard is model.to("cuda") after it was on the host.
+func (n *net) ToCard() { n.builder.ToCard() }
 
 // Cast is model.to(dtype) on the card.
 func (n *net) Cast(dt shadow.DType) { n.builder.Convert(dt) }

@@ -4,6 +4,7 @@ package simulate
 
 import (
 	"cmp"
+	"maps"
 
 	"snug/internal/family"
 	"snug/internal/script"
@@ -65,6 +66,13 @@ func (r *run) maker() func(m script.Making) (script.Net, error) {
 // prepare sets how the next model of the script is built.
 func (r *run) prepare(l script.Loading) error {
 	s := *r.s
+	if l.Head != "" && s.Model.Config != nil {
+		s.Model.Head = l.Head
+	}
+	if len(l.Config) > 0 && s.Model.Config != nil {
+		s.Model.Config = maps.Clone(s.Model.Config)
+		maps.Copy(s.Model.Config, l.Config)
+	}
 	if name := attentions[l.Attention]; name != "" {
 		s.Attention = name
 	}

@@ -20,7 +20,7 @@ func keeping(s *setup.Setup) *setup.Setup {
 	return s
 }
 
-// TestKeptGradientsStay wants what stays after a step to be more by the gradients.
+// TestKeptGradientsStay checks that the gradients are what stays after a step in addition.
 func TestKeptGradientsStay(t *testing.T) {
 	dropped, kept := aliveAfterSteps(t, smallLlama()), aliveAfterSteps(t, keeping(smallLlama()))
 	_, trained := smallLlamaCount(t)
@@ -31,8 +31,8 @@ func TestKeptGradientsStay(t *testing.T) {
 	}
 }
 
-// TestKeptGradientsAreAddedTo lays a micro-batch that finds last step's gradients beside
-// one that finds those of the micro-batch before it: to memory they are the same.
+// TestKeptGradientsAreAddedTo compares a micro-batch that finds the last step's gradients with one that
+// finds those of the previous micro-batch: their memory is the same.
 func TestKeptGradientsAreAddedTo(t *testing.T) {
 	for _, precision := range []string{"fp32", "amp-bf16", "amp-fp16", "bf16"} {
 		kept, twice := keeping(smallLlama()), smallLlama()
@@ -80,7 +80,7 @@ func microSizes(t *testing.T, s *setup.Setup) [][]int64 {
 	return out
 }
 
-// TestKeptGradientsAreWritten wants the steps that are only written to be those that run.
+// TestKeptGradientsAreWritten checks that copied steps equal simulated ones.
 func TestKeptGradientsAreWritten(t *testing.T) {
 	for _, accumulation := range []int{1, 3} {
 		s := keeping(smallLlama())

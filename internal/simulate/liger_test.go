@@ -12,8 +12,8 @@ import (
 	"snug/internal/stream"
 )
 
-// TestLigerLeavesNothing draws runs with any of Liger's kernels: what is alive at
-// their end is what is alive without them.
+// TestLigerLeavesNothing draws runs with any of Liger's kernels: at their end the same tensors are alive
+// as without the kernels.
 func TestLigerLeavesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pick := func(name string, words ...string) string { return rapid.SampledFrom(words).Draw(t, name) }

@@ -64,6 +64,14 @@ func (p program) setup(t testing.TB) *setup.Setup {
 		}
 		return ""
 	}
+	if folder, _, _ := strings.Cut(p.Program, "/"); folder == "timm" {
+		if !strings.HasPrefix(next("--model"), "resnet") {
+			t.Skip("timm's own model, which no family is")
+		}
+		s.Model.Name = "torchvision/" + next("--model")
+		fmt.Sscan(next("--batch-size"), &s.Batch)
+		return p.scripted(t, s, args)
+	}
 	raw, err := os.ReadFile(filepath.Join(loopsDir, next("--config", "--config_name"), "config.json"))
 	if err != nil {
 		t.Skip(err)
@@ -76,6 +84,11 @@ func (p program) setup(t testing.TB) *setup.Setup {
 	if strings.Contains(p.Program, "fp32") {
 		s.Precision = setup.FP32
 	}
+	return p.scripted(t, s, args)
+}
+
+// scripted gives a setup the program as its loop.
+func (p program) scripted(t testing.TB, s *setup.Setup, args []string) *setup.Setup {
 	src, err := os.ReadFile(filepath.Join(loopsDir, p.Program))
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +104,7 @@ func (p program) setup(t testing.TB) *setup.Setup {
 // followed reports whether the program's libraries are followed.
 func followed(p program) bool {
 	folder, _, _ := strings.Cut(p.Program, "/")
-	return slices.Contains([]string{"plain", "trainer", "accelerate", "lightning", "fabric"}, folder) || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)
+	return slices.Contains([]string{"plain", "trainer", "accelerate", "lightning", "fabric", "timm"}, folder) || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)
 }
 
 func TestLoops(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// TestMicroBatchesRepeat holds runs whose further micro-batches are written
-// against runs that go through all of them, which a log makes them do.
+// TestMicroBatchesRepeat compares runs whose later micro-batches are copied with runs in which all are
+// simulated because of a log.
 func TestMicroBatchesRepeat(t *testing.T) {
 	tests := map[string]map[string]any{
 		"gpt2":          {"model": map[string]any{"name": "gpt2"}, "precision": "amp-bf16"},

@@ -24,7 +24,7 @@ type loopNames struct {
 // were 2: from the second on, which finds the names of the one before, all are alike.
 const estimateBatches = 4
 
-// bind gives a name another value; what it held before goes once the new one is there.
+// bind gives a name another value; the old value is freed once the new one exists.
 func bind(at **shadow.Tensor, to *shadow.Tensor) {
 	old := *at
 	*at = to.Hold()
@@ -91,7 +91,7 @@ func (r *run) scriptMicroBatch() {
 	r.note("backward done")
 }
 
-// wrapped is the model with what a run on several GPUs puts around it.
+// wrapped is the model with the wrapper of a run on several GPUs.
 func (r *run) wrapped(b family.Batch) (logits, loss *shadow.Tensor) {
 	loss = r.forward(func() *shadow.Tensor {
 		logits, loss = r.script.Forward(b)

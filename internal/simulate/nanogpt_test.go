@@ -112,8 +112,8 @@ func (l *terseBlock) mlp(x *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(x)
 }
 
-// TestNanoGPTMeasured holds a run of that script to the bytes that it took on an H200
-// under PyTorch 2.11, three steps of three micro-batches of twelve.
+// TestNanoGPTMeasured compares a run of that script with the bytes that it took on an H200 under PyTorch
+// 2.11, three steps of three micro-batches of twelve.
 func TestNanoGPTMeasured(t *testing.T) {
 	s := nanoSetup(t, map[string]any{"batch": 12.0, "precision": "amp-bf16", "optimizer": "adamw-fused", "clip": true, "accumulation": 3.0})
 	res, err := Run(s, Options{Local: true, Model: newTerse})
@@ -148,9 +148,9 @@ func nanoSetup(t *testing.T, fields map[string]any) *setup.Setup {
 	return s
 }
 
-// TestNanoGPTLoop lays a run beside train.py's own on the CPU, from the first batch to
-// the last update (testdata/measured/nanogpt_ops.py): when batches and
-// whatever has the size of the logits come and go, and in which order states are made.
+// TestNanoGPTLoop compares a run with train.py on the CPU, from the first batch to the last update
+// (testdata/measured/nanogpt_ops.py): when batches and tensors of the size of the logits are made and
+// freed, and the order in which states are made.
 func TestNanoGPTLoop(t *testing.T) {
 	c, recorded := readPEFT(t, "testdata/nanogpt_loop/loop.txt.gz")
 	s := caseSetup(c)

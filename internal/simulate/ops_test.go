@@ -19,8 +19,8 @@ import (
 	"snug/internal/stream"
 )
 
-// A recorded run of two steps: for each allocation its size and the op it came
-// from, and what was freed since the one before.
+// A recorded run of two steps: the size and the op of each allocation, and what was freed since the
+// previous one.
 type moment struct {
 	op    string
 	size  uint64

@@ -14,9 +14,8 @@ import (
 	"snug/internal/stream"
 )
 
-// TestRequestedPeaks compares the most bytes asked for at once in the last step
-// with what was measured: it needs no allocator, so a difference is the
-// stream's.
+// TestRequestedPeaks compares the most bytes requested at once in the last step with the measurements. It
+// needs no allocator, so a difference is in the stream.
 func TestRequestedPeaks(t *testing.T) {
 	for _, row := range measuredRows(t) {
 		if row.Setup.Dist != nil || row.Measured.Requested == 0 {

@@ -24,7 +24,7 @@ import (
 // rows is how many tokens the recordings have in a batch.
 const rows = 3 * 100
 
-// peftEvent is an allocation or a free, and the how-manieth op it came in.
+// peftEvent is an allocation or a free, and the index of its op.
 type peftEvent struct {
 	op    int
 	id    int

@@ -30,9 +30,9 @@ func qlora(config map[string]any, head string) *setup.Setup {
 // later are the families of quantized_layers.txt that are not simulated yet.
 var later = []string{"gemma", "phi", "bloom", "xlm-roberta"}
 
-// TestQuantizedLayers lays the layers that are quantized beside those that transformers
-// 5.17 replaces by Linear4bit, in models of two blocks: of those with a 1 in their
-// name the file has none, as they are like the first.
+// TestQuantizedLayers compares the quantized layers with those that transformers 5.17 replaces by
+// Linear4bit, in models of two blocks. The file omits layers with a 1 in their name, as they are like the
+// first.
 func TestQuantizedLayers(t *testing.T) {
 	data, err := os.ReadFile("testdata/quantized_layers.txt")
 	if err != nil {
@@ -74,8 +74,8 @@ func TestQuantizedLayers(t *testing.T) {
 	}
 }
 
-// TestQuantizedOrder lays the order in which parameters come to the GPU beside that in
-// which from_pretrained of transformers 5.17 set them, quantized, of a Qwen2 of 11 blocks.
+// TestQuantizedOrder compares the order in which parameters are loaded with that of from_pretrained of
+// transformers 5.17, quantized, for a Qwen2 of 11 blocks.
 func TestQuantizedOrder(t *testing.T) {
 	data, err := os.ReadFile("testdata/quantized_order.txt")
 	if err != nil {
@@ -100,9 +100,9 @@ func TestQuantizedOrder(t *testing.T) {
 	}
 }
 
-// TestQuantizedBytes works out by hand what the weights of llama-3.2-1b take, as
-// bitsandbytes documents it: 4 bits a number, and of each block of 64 a scale in
-// float32, or 8 bits and of each 256 of those a scale in float32.
+// TestQuantizedBytes computes by hand what the weights of llama-3.2-1b take, as bitsandbytes documents it:
+// 4 bits per number, and for each block of 64 a scale in float32, or in 8 bits with a float32 scale for
+// each 256 of them.
 func TestQuantizedBytes(t *testing.T) {
 	numbers := 0
 	for _, shape := range [][2]int{{2048, 2048}, {512, 2048}, {512, 2048}, {2048, 2048}, {8192, 2048}, {8192, 2048}, {2048, 8192}} {
@@ -149,8 +149,8 @@ func TestQuantizedBytes(t *testing.T) {
 	}
 }
 
-// TestQuantizedLeavesNothing draws runs with quantized weights: a step leaves what the one
-// before it left, whatever is written again instead of run.
+// TestQuantizedLeavesNothing draws runs with quantized weights: each step leaves what the previous one
+// left, even if parts are copied instead of simulated.
 func TestQuantizedLeavesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pick := func(name string, words ...string) string { return rapid.SampledFrom(words).Draw(t, name) }

@@ -11,8 +11,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// TestRepeatedSteps holds steps that were written again against steps that were
-// run: a log makes every one run.
+// TestRepeatedSteps compares copied steps with simulated ones: a log makes every step be simulated.
 func TestRepeatedSteps(t *testing.T) {
 	base := map[string]any{"batch": 2.0, "seq": 32.0, "steps": 4.0, "precision": "amp-bf16"}
 	for name, more := range map[string]map[string]any{
@@ -83,8 +82,8 @@ func TestMeasuredCasesWritten(t *testing.T) {
 	}
 }
 
-// compareWithRun holds a run of which as much as possible is written against
-// one that runs everything.
+// compareWithRun compares a run in which as much as possible is copied with one in which everything is
+// simulated.
 func compareWithRun(t *testing.T, s *setup.Setup) {
 	t.Helper()
 	written, err := Run(s, Options{})

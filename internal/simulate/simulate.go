@@ -49,7 +49,7 @@ type Options struct {
 	Log         func(w *shadow.World, op string) // each op and phase, as it comes
 	Undivided   bool                             // no division of the loss, as the op recordings were made
 	OutOfPlace  bool                             // meeting gradients never add in place
-	LateBuckets bool                             // DDP's first buckets are let go in the step after next
+	LateBuckets bool                             // DDP's first buckets are released in the step after next
 	Skips       []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
 	Watch       Stopwatch                        // counts a step with everything in place, if set
 	Brief       bool                             // the first step, which makes the optimizer's states, has one micro-batch
@@ -146,7 +146,7 @@ const maxIterations = 12_000
 // ErrTooLong means that a run has more events than the options allow.
 var ErrTooLong = errors.New("the run makes too many allocations")
 
-// runFolded is nil where the run could not be unfolded.
+// runFolded is nil if the run could not be unfolded.
 func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	r := &run{s: s, o: o, folds: folds, tokens: s.Tokens(), opening: map[family.Shape]*shadow.Passage{}}
 	if Follows(s) {
@@ -209,8 +209,8 @@ func (r *run) goesOn() {
 	}
 }
 
-// steps runs them. From the second update on a step usually leaves everything as it
-// was; then the rest are the same again, and need only be written.
+// steps runs the steps. From the second update on a step usually leaves everything as it was. Then the
+// rest are the same, and need only be copied.
 func (r *run) steps() {
 	o, from := r.o, 0
 	for i := range r.s.Steps {
@@ -330,7 +330,7 @@ func (r *run) addLora() error {
 	}
 	for _, name := range l.Save {
 		if !r.builder.Saves(name) {
-			return setup.Wrong("{lora.save} %s: no linear layer or embedding of this model is called so, and others are not trained whole here", name)
+			return setup.Wrong("{lora.save} %s: this model has no linear layer or embedding of that name, and other layers cannot be saved here", name)
 		}
 		if slices.ContainsFunc(r.builder.QuantizedLayers(), func(at string) bool { return strings.HasSuffix(at, name) }) {
 			return setup.Wrong("{lora.save} %s: its weight is quantized, and cannot be trained; remove it", name)
@@ -342,7 +342,7 @@ func (r *run) addLora() error {
 	}
 	r.builder.AddLora(how)
 	if !r.builder.Adapted() {
-		return setup.Wrong("{lora.targets} %s: no linear layer of this model is called so%s", strings.Join(l.Targets, ", "), thereAre(names))
+		return setup.Wrong("{lora.targets} %s: this model has no linear layer of that name%s", strings.Join(l.Targets, ", "), thereAre(names))
 	}
 	if p := r.s.Quantization; p != nil && p.Adapters != "" {
 		r.builder.CastTrained(typeOf(p.Adapters))
@@ -353,7 +353,7 @@ func (r *run) addLora() error {
 	return nil
 }
 
-// thereAre is the end of a sentence about targets that are none.
+// thereAre is the end of a sentence about targets that do not exist.
 func thereAre(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -391,9 +391,9 @@ func (r *run) zeroGrad() {
 	}
 }
 
-// microBatches runs the micro-batches of a step. The first one finds no gradients, unless
-// they are kept, and is the same in every step; further ones do the same again and add to those
-// that it left. What is the same need only be written.
+// microBatches runs the micro-batches of a step. The first one finds no gradients, unless they are kept,
+// and is the same in every step. Further ones do the same and add to its gradients. What is the same need
+// only be copied.
 func (r *run) microBatches() {
 	from, n := 0, max(r.s.Accumulation, 1)
 	if r.tokens == nil {
@@ -417,7 +417,7 @@ func (r *run) microBatches() {
 	}
 }
 
-// reshape makes micro-batch k as long as it is, where lengths vary.
+// reshape gives micro-batch k its length, if lengths vary.
 func (r *run) reshape(k int) {
 	if r.tokens != nil {
 		r.shape.Seq = r.tokens[r.at][k]

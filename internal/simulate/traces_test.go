@@ -57,7 +57,7 @@ func measuredRuns(t *testing.T, folder string) []measuredRun {
 	return out
 }
 
-// moments is a trace as a list of allocations with what was freed before each.
+// moments is a trace as a list of allocations, each with what was freed before it.
 func moments(tr *stream.Trace, opAt func(event int) string) []moment {
 	var out []moment
 	var freed []uint64
@@ -80,8 +80,8 @@ func moments(tr *stream.Trace, opAt func(event int) string) []moment {
 	return append(out, moment{op: "end", freed: sorted(freed)})
 }
 
-// TestTraces lays whole simulated runs beside recordings of the same runs,
-// loading included. SNUG_TRUTH names a folder with more of them.
+// TestTraces compares whole simulated runs with recordings of the same runs, including loading. SNUG_TRUTH
+// names a folder with more of them.
 func TestTraces(t *testing.T) {
 	folder := measuredFolder()
 	runs := measuredRuns(t, folder)
@@ -90,7 +90,7 @@ func TestTraces(t *testing.T) {
 	}
 	for _, r := range runs {
 		if m := r.Setup.Model; m.Name == "" && m.Config == nil {
-			continue // code of one's own, of which there are only recordings
+			continue // custom code, for which there are only recordings
 		}
 		t.Run(r.Setup.ID, func(t *testing.T) {
 			if d := r.Setup.Dist; d != nil && d.Kind == "ddp" {

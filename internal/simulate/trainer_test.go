@@ -95,6 +95,10 @@ func TestTrainerOverrides(t *testing.T) {
 	if len(notes) > 0 {
 		t.Errorf("notes of a plain run: %q", notes)
 	}
+	resumed, notes := trainerPeak(t, "Trainer(model, arguments(), train_dataset=Tokens()).train(resume_from_checkpoint='out/checkpoint-5')\n")
+	if max(resumed, plain)-min(resumed, plain) > plain/100 || len(notes) > 0 { // other blocks hold the states
+		t.Errorf("resumed: %d after %d, %q", resumed, plain, notes)
+	}
 	const logits = 2 * 256 * 50257 * 4
 	for name, c := range map[string]struct {
 		body string
@@ -116,11 +120,46 @@ class Keep(TrainerCallback):
 
 Trainer(model, arguments(), train_dataset=Tokens(), callbacks=[Keep()]).train()
 `, 4 * 53_000_000},
+		"a module around the model": {`
+class Around(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model, self.me = model, self
+
+    def forward(self, input_ids, labels=None):
+        logits = self.model(input_ids=input_ids).logits
+        kept = logits.float()
+        loss = nn.functional.cross_entropy(kept.view(-1, kept.size(-1)), labels.view(-1))
+        return {"loss": loss, "logits": logits}
+
+Trainer(Around(model), arguments(), train_dataset=Tokens()).train()
+`, 0},
 	} {
 		got, notes := trainerPeak(t, c.body)
 		if got < plain+c.more*9/10 || len(notes) > 0 {
 			t.Errorf("%s: %d after %d, %q", name, got, plain, notes)
 		}
+	}
+}
+
+// TestTrainerLoads: what a script says of the weights it loads counts.
+func TestTrainerLoads(t *testing.T) {
+	const train = `
+model = get_peft_model(model, LoraConfig(r=8, target_modules=["c_attn", "c_proj"]))
+Trainer(model, arguments(), train_dataset=Tokens()).train()
+`
+	const imports = "from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training\nfrom transformers import BitsAndBytesConfig\n"
+	var last uint64 = 1 << 40
+	for _, load := range []string{
+		"",
+		"model = AutoModelForCausalLM.from_pretrained('gpt2', dtype=torch.bfloat16)\n",
+		"model = AutoModelForCausalLM.from_pretrained('gpt2', dtype='bfloat16', quantization_config=BitsAndBytesConfig(load_in_4bit=True))\n",
+	} {
+		got, notes := trainerPeak(t, imports+load+train)
+		if got >= last || len(notes) > 0 {
+			t.Errorf("%q: %d after %d, %q", load, got, last, notes)
+		}
+		last = got
 	}
 }
 

@@ -18,7 +18,7 @@ func chosen(n int) []uint64 {
 	return out
 }
 
-// Whatever the addresses are, a search passes few of the others.
+// Whatever the addresses are, a search examines few of the others.
 func TestChosenAddresses(t *testing.T) {
 	const n = 100_000
 	table := newAddressTable()

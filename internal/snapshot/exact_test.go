@@ -14,7 +14,7 @@ import (
 	"snug/internal/snapshot"
 )
 
-// measured is what PyTorch itself said of a recorded run.
+// measured is what PyTorch itself reported for a recorded run.
 type measured struct {
 	trace                       string
 	peakAllocated, peakReserved uint64
@@ -112,7 +112,7 @@ func checkExact(t *testing.T, row measured) {
 	}
 }
 
-// checkTails cuts the beginning off and wants the rest to go as it went.
+// checkTails cuts off the beginning and checks that the rest is unchanged.
 func checkTails(t *testing.T, path string) {
 	t.Helper()
 	for _, share := range []float64{0.01, 0.1, 0.33, 0.5, 0.9, 1} {

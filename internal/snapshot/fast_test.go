@@ -70,8 +70,8 @@ func bothWays(t *testing.T, file []byte) (fast, slow *machine) {
 	return fast, slow
 }
 
-// sameRecording compares what two ways of reading found. The numbers of texts and
-// stacks are theirs alone, what they stand for is not.
+// sameRecording compares the results of two ways of reading. The numbers of texts and stacks may differ,
+// their contents may not.
 func sameRecording(t *testing.T, slow, fast *Recording) {
 	t.Helper()
 	opts := cmp.Options{
@@ -204,7 +204,7 @@ func TestFastPathAgreesOnRecordings(t *testing.T) {
 	}
 }
 
-// wantSameError wants both ways to refuse a file with the same words.
+// wantSameError checks that both ways refuse a file with the same message.
 func wantSameError(t *testing.T, file []byte) {
 	t.Helper()
 	_, _, fast := read(bytes.NewReader(file))
@@ -269,7 +269,7 @@ func TestFilledLater(t *testing.T) {
 	}
 }
 
-// FuzzFast wants the fast path to find what the machine finds.
+// FuzzFast checks that the fast path finds what the machine finds.
 func FuzzFast(f *testing.F) {
 	main, module := frameOf("main", 9), frameOf("<module>", 20)
 	stacks := []any{l{main, module}, l{module}, l{}, l{main, module, main}}

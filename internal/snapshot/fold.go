@@ -108,7 +108,7 @@ func (f *folder) alloc(i int, e *entry) error {
 	f.seen.set(s, alive, f.fresh)
 	f.ids[i] = f.fresh
 	if f.fresh++; f.fresh == early {
-		return errors.New("is one allocation too many")
+		return errors.New("exceeds the number of allocations that can be counted")
 	}
 	return nil
 }

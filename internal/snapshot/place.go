@@ -74,7 +74,7 @@ func (f *folder) blockSize(s *Segment, i int) (uint64, error) {
 		}
 	}
 	if size > room {
-		return 0, fmt.Errorf("frees %d bytes at %#x, where only %d were", b.requested, b.addr, room)
+		return 0, fmt.Errorf("frees %d bytes at %#x, where only %d are allocated", b.requested, b.addr, room)
 	}
 	return size, nil
 }

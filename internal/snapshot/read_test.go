@@ -80,8 +80,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A recording made without the requests of frees: what completes is the free,
-// also of what was there before.
+// A recording without the requests of frees: the completion is the free, also for blocks from before the
+// recording.
 func TestRequestsLeftOut(t *testing.T) {
 	rec := mustRead(t, snapshotOf(
 		l{segmentOf(0, base, 2, true, 2*mib, "inactive")},

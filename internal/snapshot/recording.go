@@ -149,7 +149,7 @@ func (m *machine) finals(v value) (map[int][]Segment, error) {
 // checks that they cover the segment.
 func (s *Segment) settle() error {
 	if s.Size == 0 || s.Addr+s.Size < s.Addr {
-		return fmt.Errorf("the segment at %#x with %d bytes makes no sense", s.Addr, s.Size)
+		return fmt.Errorf("the segment at %#x with %d bytes is not possible", s.Addr, s.Size)
 	}
 	at := s.Addr
 	for i := range s.Blocks {

@@ -39,7 +39,7 @@ type rewinder struct {
 
 func (r *rewinder) event(e SegmentEvent) error {
 	if e.Size == 0 || e.Addr+e.Size < e.Addr {
-		return errors.New("that makes no sense")
+		return errors.New("that is not possible")
 	}
 	switch e.Kind {
 	case SegmentAlloc:

@@ -21,7 +21,7 @@ type stackTable struct {
 	refs   []uint32 // the frames of all stacks, one stack after the other
 	stacks []list   // ranges of refs
 	ids    map[uint64]uint32
-	secret uint64 // without it a file could choose stacks whose hashes meet
+	secret uint64 // without it a file could choose stacks with equal hashes
 }
 
 func newStackTable() stackTable {

@@ -10,9 +10,8 @@ import (
 	"snug/internal/redact"
 )
 
-// What comes from elsewhere, an export or a database that other programs can
-// change, is looked at before it is believed: one row of nonsense would be the
-// interval of every later estimate.
+// Data from elsewhere (an export, or a database that other programs can change) is checked before it is
+// used: one row of nonsense would become the interval of every later estimate.
 
 const (
 	maxBytes   = 1 << 43 // 8 TiB, an order above the largest card
@@ -33,7 +32,7 @@ func (r *Run) check() error {
 		return errors.New("\"step_seconds\" should be the time of a step")
 	}
 	if len(r.Card)+len(r.Torch)+len(r.CUDA)+len(r.Family)+len(r.Model)+len(r.Size)+len(r.Setup) > maxLine {
-		return errors.New("it is longer than any run")
+		return errors.New("it is too long for a run")
 	}
 	return nil
 }
@@ -57,7 +56,7 @@ type wrongRow struct {
 }
 
 func (w *wrongRow) Error() string {
-	return fmt.Sprintf("run %d: %v; snug history delete %d takes it out", w.id, w.why, w.id)
+	return fmt.Sprintf("run %d: %v; snug history delete %d removes it", w.id, w.why, w.id)
 }
 
 // scan reads a row. SQLite lets a column hold values of any type.
@@ -89,8 +88,8 @@ func scan(rows *sql.Rows) (Run, error) {
 	return r.redacted(), nil
 }
 
-// scrub takes secrets out of rows that were kept before snug knew to. The database
-// overwrites what is replaced.
+// scrub removes secrets from rows that were stored by earlier versions. The database overwrites what is
+// replaced.
 func scrub(tx *sql.Tx) error {
 	rows, err := tx.Query("SELECT id, model, setup FROM runs")
 	if err != nil {

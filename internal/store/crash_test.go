@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// history is one thing after another that happens to a store. It says what is done.
+// history is a sequence of operations on a store, with their names.
 func history(path string) error {
 	steps := []func(*Store) error{
 		func(s *Store) error { return s.Add(runsOf(10, 13)...) },
@@ -55,7 +55,7 @@ func history(path string) error {
 	return nil
 }
 
-// runsOf are runs told apart by what they reserved, as long as real ones.
+// runsOf makes runs of realistic length that differ in their reserved bytes.
 func runsOf(from, to uint64) []Run {
 	var out []Run
 	for n := from; n < to; n++ {
@@ -81,8 +81,8 @@ func after(steps int, existed bool) []uint64 {
 	return out
 }
 
-// Kill a process at whatever it does to a store, or have that fail: what was kept is
-// kept, what was being done is done or not, and whoever comes next can go on.
+// Kill a process at any of its operations on a store, or make the operation fail. Stored data must
+// survive, the current operation must be done or not, and the next process must be able to continue.
 func TestCrash(t *testing.T) {
 	if !crash.Supported() {
 		t.Skip("programs cannot be traced here")
@@ -143,7 +143,7 @@ type crashing struct {
 	existed bool
 }
 
-// run has a fault in what happens to a store, and looks what is left of that.
+// run injects a fault into a step of the history, and checks the store after it.
 func (x crashing) run(f crash.Fault) crash.Result {
 	dir, err := os.MkdirTemp("", "store")
 	if err != nil {
@@ -199,7 +199,7 @@ func (x crashing) problem(path, said string, r crash.Result) string {
 	return ""
 }
 
-// holds says whether a store holds what it has to after some steps and perhaps the next.
+// holds checks that a store contains what it must after some steps and perhaps the next one.
 func holds(path string, done int, existed bool) string {
 	s, err := Read(path, time.Second)
 	if err != nil {

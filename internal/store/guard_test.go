@@ -31,7 +31,7 @@ func raw(t testing.TB, path string, do ...string) *sql.DB {
 	return db
 }
 
-// Whoever only reads neither waits long for one who writes nor stands in his way.
+// A reader neither waits long for a writer nor blocks it.
 func TestReadDoesNotWait(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.db")
 	writer := open(t, path)
@@ -60,7 +60,7 @@ func TestReadDoesNotWait(t *testing.T) {
 	if _, err := Read(path, time.Millisecond); err == nil || !strings.Contains(err.Error(), "in use by another process") {
 		t.Errorf("locked: %v", err)
 	}
-	if _, err := lock.Exec("ROLLBACK; BEGIN IMMEDIATE"); err != nil { // somebody is about to write
+	if _, err := lock.Exec("ROLLBACK; BEGIN IMMEDIATE"); err != nil { // another process is about to write
 		t.Fatal(err)
 	}
 	if r, ok, err := reader.Alike("H200", "2.11.0", "llama"); !ok || err != nil || r.Cases != 4 {
@@ -68,8 +68,7 @@ func TestReadDoesNotWait(t *testing.T) {
 	}
 }
 
-// What stands in the store's place and is none is refused, to read and to write, and
-// is what it was.
+// Anything else in the store's place is refused, for reading and for writing, and stays unchanged.
 func TestPlace(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -80,7 +79,7 @@ func TestPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for path, want := range map[string]string{huge: "more than measurements come to", link: "is a link to " + target, dangling: "is a link to ", dir: "not a plain file"} {
+	for path, want := range map[string]string{huge: "too large for measurements", link: "is a link to " + target, dangling: "is a link to ", dir: "not a plain file"} {
 		if !Exists(path) {
 			t.Errorf("%s: nothing is there", path)
 		}
@@ -119,8 +118,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// Rows that no run can have left do not decide over intervals; a list of them says
-// which it is, and that can be deleted.
+// Rows that no run can have left do not affect intervals; listing them names the row, and it can be
+// deleted.
 func TestNonsenseRows(t *testing.T) {
 	for set, why := range map[string]string{
 		"reserved = -5":                  "-5 is not a number of bytes",
@@ -134,7 +133,7 @@ func TestNonsenseRows(t *testing.T) {
 		"step_seconds = 'NaN'":           "NaN is not a valid step time",
 		"at = -1":                        "since 1970",
 		"at = 'x'":                       "since 1970",
-		"model = zeroblob(2000000)":      "longer than any run",
+		"model = zeroblob(2000000)":      "too long for a run",
 		"predicted = 1":                  "",
 		"reserved = 1":                   "",
 	} {
@@ -174,7 +173,7 @@ func TestNonsenseRows(t *testing.T) {
 	}
 }
 
-// What cannot be a measurement is not taken, be it measured here or brought along.
+// What cannot be a measurement is refused, whether measured here or imported.
 func TestNonsenseIsNotTaken(t *testing.T) {
 	const line = `{"at":1,"card":"A","torch":"2.11","model":"m","allocated":1,"reserved":%s,"step_seconds":%s}` + "\n"
 	for _, x := range []struct{ reserved, seconds, want string }{
@@ -202,7 +201,7 @@ func TestNonsenseIsNotTaken(t *testing.T) {
 	}
 }
 
-// A secret gets neither in nor out, and leaves the rows that already have it.
+// Secrets are neither stored nor shown, and are removed from rows that already have them.
 func TestSecrets(t *testing.T) {
 	const secret = "Zx9Qw7Lm5"
 	path := filepath.Join(t.TempDir(), "m.db")
@@ -255,7 +254,7 @@ func TestSecrets(t *testing.T) {
 	without("scrubbed", file())
 }
 
-// BenchmarkOpen is of a store with a thousand runs, which is looked through for secrets.
+// BenchmarkOpen opens a store with a thousand runs, which is searched for secrets.
 func BenchmarkOpen(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "m.db")
 	s := open(b, path)

@@ -28,8 +28,7 @@ func (s *Store) Export(w io.Writer) error {
 	return nil
 }
 
-// maxLine bounds a line of an export, a setup being a few kilobytes, and maxRuns
-// their number: more than anybody measures.
+// maxLine limits a line of an export (a setup has a few kilobytes), and maxRuns the number of lines.
 const (
 	maxLine = 1 << 20
 	maxRuns = 1 << 20
@@ -57,7 +56,7 @@ func ReadExport(r io.Reader) ([]Run, error) {
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("line %d: it is longer than any run", n+1)
+		return nil, fmt.Errorf("line %d: it is too long for a run", n+1)
 	case err != nil:
 		return nil, fmt.Errorf("line %d: %w", n+1, err)
 	case len(out) == 0:
@@ -79,11 +78,11 @@ func readRun(line []byte) (Run, error) {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind) && kind.Field == "":
-		return Run{}, fmt.Errorf("it should be one run, as {...}, and is of type %s", kind.Value)
+		return Run{}, fmt.Errorf("it must be one run, like {...}, not of type %s", kind.Value)
 	case errors.As(err, &kind):
 		return Run{}, fmt.Errorf("%q cannot be of type %s", strings.TrimPrefix(kind.Field, "Run."), kind.Value)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return Run{}, errors.New("it ends within a run; is the file whole?")
+		return Run{}, errors.New("it ends within a run; is the file complete?")
 	case err != nil:
 		return Run{}, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}

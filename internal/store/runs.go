@@ -19,7 +19,7 @@ type Run struct {
 	Model       string  `json:"model"`                  // its name, or the command that ran
 	Size        string  `json:"size,omitempty"`         // such as "batch=2,seq=128"
 	Setup       string  `json:"setup,omitempty"`        // as JSON
-	Predicted   uint64  `json:"predicted,omitempty"`    // reserved bytes; 0 where there was no estimate
+	Predicted   uint64  `json:"predicted,omitempty"`    // reserved bytes; 0 if there was no estimate
 	Allocated   uint64  `json:"allocated"`              // peak, in bytes
 	Reserved    uint64  `json:"reserved"`               // peak, in bytes
 	StepSeconds float64 `json:"step_seconds,omitempty"` // measured

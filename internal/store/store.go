@@ -24,7 +24,7 @@ import (
 //	model         its name, or the command that ran without its secrets, its
 //	              script from the root
 //	size          batch=4,seq=512
-//	setup         the setup as JSON, "" where none was given
+//	setup         the setup as JSON, "" if none was given
 //	predicted     peak of reserved bytes, said before or without the run
 //	allocated     measured peak of allocated bytes
 //	reserved      measured peak of reserved bytes
@@ -99,8 +99,8 @@ func Open(path string) (*Store, error) {
 	return connect(path, "_txlock=immediate&_pragma=secure_delete(1)", patience, (*Store).prepare)
 }
 
-// Read opens a store that exists to read it, and waits no longer than that where
-// another process is writing. It takes no lock that would keep one from it.
+// Read opens an existing store for reading. If another process is writing, it waits no longer than wait.
+// It takes no lock that would block a writer.
 func Read(path string, wait time.Duration) (*Store, error) {
 	return connect(path, "mode=rw", wait, (*Store).look) // rw: what a process that was killed left half done is undone first
 }
@@ -140,13 +140,12 @@ func refuse(path string) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("the store of measurements %s is not a plain file; set SNUG_STORE to one", path)
 	case info.Size() > maxSize:
-		return fmt.Errorf("the store of measurements %s has %d MiB, more than measurements come to (%d); move it away, or set SNUG_STORE", path, info.Size()>>20, maxSize>>20)
+		return fmt.Errorf("the store of measurements %s is %d MiB, too large for measurements (at most %d); move it away, or set SNUG_STORE", path, info.Size()>>20, maxSize>>20)
 	}
 	return nil
 }
 
-// prepare makes the schema in a new file, and takes out of an older one what is not
-// to be kept.
+// prepare creates the schema in a new file, and removes from an older one what must not be kept.
 func (s *Store) prepare() error {
 	tx, err := s.db.Begin()
 	if err != nil {

@@ -134,10 +134,10 @@ func TestReadExportBad(t *testing.T) {
 		good + `{"at":1,"reserved":2,"x":1}`: "unknown field",
 		`{"at":1,"reserved":-2}`:             "line 1",
 		`{"at":0,"reserved":2}`:              "since 1970",
-		`[]`:                                 "line 1: it should be one run, as {...}, and is of type array",
+		`[]`:                                 "line 1: it must be one run, like {...}, not of type array",
 		`{"at":"x"}`:                         `line 1: "at" cannot be of type string`,
 		good + "\n" + `{"at":1`:              "line 3: it ends within a run",
-		strings.Repeat(" ", maxLine+1):       "line 1: it is longer than any run",
+		strings.Repeat(" ", maxLine+1):       "line 1: it is too long for a run",
 	} {
 		if _, err := ReadExport(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80q: %v", text, err)

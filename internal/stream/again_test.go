@@ -60,7 +60,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// What cannot be the same again is refused, and nothing is written.
+// What cannot be repeated is refused, and nothing is written.
 func TestAgainRefuses(t *testing.T) {
 	for name, change := range map[string]func(t *Trace) Changes{
 		"what is older goes":       func(t *Trace) Changes { t.Free(0); return Changes{} },

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// loop is what a turn does: what it makes, and when each of that goes.
+// loop is one iteration: what it makes, and when each of these is freed.
 type loop struct {
 	sizes []uint64
 	fates []int
@@ -88,7 +88,7 @@ func (w *writer) mark(turn int) {
 	}
 }
 
-// free gives back what turn of made has that fate, during another.
+// free frees, in iteration during, what iteration of made with that fate.
 func (w *writer) free(l loop, of, during, fate int) {
 	if of < 0 || of >= len(w.made) {
 		return
@@ -119,7 +119,7 @@ func (l loop) fold(t rapid.TB, n int) *Folded {
 	return f
 }
 
-// TestUnfold: nine turns unfold to as many as were asked for.
+// TestUnfold: nine iterations unfold to as many as requested.
 func TestUnfold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := drawLoop(t)
@@ -175,7 +175,7 @@ func TestUnfoldCopies(t *testing.T) {
 	}
 }
 
-// TestUnfoldRefuses: turns that are not alike are not unfolded.
+// TestUnfoldRefuses: iterations that differ are not unfolded.
 func TestUnfoldRefuses(t *testing.T) {
 	l := loop{sizes: []uint64{10, 20}, fates: []int{withNext, backAgain}}
 	// at is the nth event of the fifth turn.
@@ -204,8 +204,7 @@ func TestUnfoldRefuses(t *testing.T) {
 	}
 }
 
-// TestLoops walks a folded trace by what it says of its loops, and comes to the
-// unfolded one.
+// TestLoops walks a folded trace by its loops, and compares the result with the unfolded trace.
 func TestLoops(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawLoop(t).fold(t, rapid.IntRange(12, 60).Draw(t, "turns"))

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPeakRequested holds the count over folded loops to one over all their iterations.
+// TestPeakRequested compares the count over folded loops with one over all their iterations.
 func TestPeakRequested(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawLoop(t).fold(t, rapid.IntRange(12, 60).Draw(t, "turns"))
@@ -41,7 +41,7 @@ func TestPeakRequested(t *testing.T) {
 	})
 }
 
-// TestPeakRequestedBeyondAnyMemory wants sizes that no counter holds not to wrap around.
+// TestPeakRequestedBeyondAnyMemory checks that sizes that no counter holds do not wrap around.
 func TestPeakRequestedBeyondAnyMemory(t *testing.T) {
 	for _, size := range []uint64{1 << 50, 1 << 55, 1<<64 - 1} {
 		f := loop{sizes: []uint64{size}, fates: []int{backAgain}}.fold(t, 1<<20)

@@ -23,7 +23,7 @@ type Kind uint8
 const (
 	// Alloc asks for Size bytes on Queue; ID names the allocation from here on.
 	Alloc Kind = iota
-	// Free gives ID back, and nothing else uses it: the block can be reused at once.
+	// Free frees ID, which no other stream uses: the block can be reused at once.
 	Free
 	// FreeRequested gives ID back while another CUDA stream may still use it:
 	// it no longer counts as allocated but cannot be reused yet.

@@ -76,7 +76,7 @@ func (s Screen) Cut(text string, width int) string {
 	return string([]rune(text)[:max(width-1, 0)]) + more
 }
 
-// cutCell shortens a cell. Of a path the end says which it is.
+// cutCell shortens a cell. Of a path it keeps the end, which says most.
 func (s Screen) cutCell(text string, width int) string {
 	n := utf8.RuneCountInString(text)
 	if n <= width || !strings.Contains(text, "/") || strings.Contains(text, " ") {

@@ -99,7 +99,7 @@ func ParseLimit(text string) (Bytes, error) {
 	case b == 0:
 		return 0, errors.New("nothing fits into 0 bytes")
 	case b < leastLimit && strings.Trim(text, "0123456789. ") == "":
-		return 0, fmt.Errorf("%s alone is bytes, and nothing fits into so few; write %sGiB", strings.TrimSpace(text), strings.TrimSpace(text))
+		return 0, fmt.Errorf("%s without a unit means bytes, which is too little; write %sGiB", strings.TrimSpace(text), strings.TrimSpace(text))
 	}
 	return b, nil
 }

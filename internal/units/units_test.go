@@ -16,8 +16,8 @@ func TestParseLimit(t *testing.T) {
 		"24GB":        {24e9, ""},
 		"512 KiB":     {512 * KiB, ""}, // small, and meant
 		"2097152":     {2 * MiB, ""},
-		"24":          {0, "24 alone is bytes, and nothing fits into so few; write 24GiB"},
-		" 1.5 ":       {0, "1.5 alone is bytes, and nothing fits into so few; write 1.5GiB"},
+		"24":          {0, "24 without a unit means bytes, which is too little; write 24GiB"},
+		" 1.5 ":       {0, "1.5 without a unit means bytes, which is too little; write 1.5GiB"},
 		"0":           {0, "nothing fits into 0 bytes"},
 		"much":        {0, `"much" is not a size`},
 		"99999999TiB": {0, "out of range"},

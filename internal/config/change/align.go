@@ -98,7 +98,7 @@ func (a *aligner) once(old, oldEnd, new, newEnd int) []run {
 	return out
 }
 
-// rising is the longest part of a list in which the lines of the new text rise, too.
+// rising is the longest part of a list in which the lines of the new text are also in rising order.
 func rising(list []run) []run {
 	var ends []int // the smallest last element of the rising parts of each length
 	before := make([]int, len(list))

@@ -44,7 +44,7 @@ func (s *Store) Apply(c *Change, note string) (*Entry, error) {
 	return entry, s.commit(entry, files)
 }
 
-// errInterrupted says that an earlier change has to be dealt with first.
+// errInterrupted means that an earlier change has to be finished or reverted first.
 var errInterrupted = errors.New("an earlier change was interrupted; snug revert restores its files")
 
 // unchanged checks that nothing was written since the change was planned.
@@ -103,8 +103,8 @@ func (s *Store) withBackups(files []File, made []*Entry) ([]File, error) {
 	return append(backups, files...), nil
 }
 
-// backup is the .backup file of a file. One that exists is replaced only if a
-// change of ours wrote it; else the next free name is taken.
+// backup is the .backup file of a file. An existing one is replaced only if a change of ours wrote it;
+// otherwise the next free name is used.
 func (s *Store) backup(f File, made []*Entry) (File, error) {
 	for n := 1; n < 1000; n++ {
 		name := f.Path + ".backup"
@@ -125,7 +125,7 @@ func (s *Store) backup(f File, made []*Entry) (File, error) {
 	return File{}, fmt.Errorf("%s has too many .backup files; remove some", f.Path)
 }
 
-// wroteBackup reports whether one of our changes wrote a backup as it is now.
+// wroteBackup reports whether one of our changes wrote the backup and it has not changed since.
 func wroteBackup(made []*Entry, name, sum string) bool {
 	for _, e := range made {
 		for _, f := range e.Files {
@@ -176,7 +176,7 @@ func (s *Store) commit(entry *Entry, files []File) error {
 		}
 		return fmt.Errorf("writing %s: %w; nothing was changed", s.at(to), explain(err))
 	}
-	// The change is made; that its mark lasts is all that is left.
+	// The change is made. Only the mark remains to be synced.
 	_ = s.folder.SyncDir(journalFolder)
 	return nil
 }

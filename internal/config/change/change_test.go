@@ -79,7 +79,7 @@ func same(t *testing.T, want, got map[string]string) {
 	}
 }
 
-// quick is a disk that does not wait for the metal.
+// quick is a disk that does not wait for the hardware.
 type quick struct{ *Disk }
 
 func quickly(root string) (Folder, error) {
@@ -225,8 +225,8 @@ func TestEditedByHand(t *testing.T) {
 	same(t, project, tree(t, root))
 }
 
-// TestRemovedByHand wants a file that is gone to be named as such, and one that
-// is back by hand to be no obstacle.
+// TestRemovedByHand checks that a missing file is reported as such, and that one that was restored by hand
+// is no obstacle.
 func TestRemovedByHand(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, project)
@@ -362,9 +362,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce lets many processes' worth of stores change and take back in
-// one folder: each call succeeds or says that another is at work, and in the end
-// everything can be taken back.
+// TestManyAtOnce has many stores change and revert in one folder at once: each call succeeds or reports
+// that another is at work, and in the end everything can be reverted.
 func TestManyAtOnce(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, project)

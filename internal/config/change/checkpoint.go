@@ -15,13 +15,12 @@ import (
 	"snug/internal/pattern"
 )
 
-// Checkpoint is a run that was stopped and may be taken up again with the
-// config that is about to change.
+// Checkpoint is a run that was stopped and may be resumed with the config that is about to change.
 type Checkpoint struct {
 	Path     string // relative to the project's folder
-	Step     int    // optimizer steps so far, 0 where unknown
-	MaxSteps int    // of the whole run, 0 where unknown
-	Batch    int    // samples per GPU that the run had, 0 where unknown
+	Step     int    // optimizer steps so far, 0 if unknown
+	MaxSteps int    // of the whole run, 0 if unknown
+	Batch    int    // samples per GPU that the run had, 0 if unknown
 	Trainer  bool   // written by transformers' Trainer
 
 	made time.Time
@@ -105,7 +104,7 @@ func hasWeights(entries []fs.DirEntry) bool {
 	})
 }
 
-// trainerState reads what transformers' Trainer wrote down.
+// trainerState reads the state that transformers' Trainer wrote.
 func (s *Store) trainerState(c *Checkpoint) {
 	data, err := s.folder.ReadFile(path.Join(c.Path, "trainer_state.json"))
 	if err != nil {
@@ -150,7 +149,7 @@ func (c *Checkpoint) Warnings(before, after Batches) []string {
 	if before.Effective() == after.Effective() {
 		warnings = append(warnings, fmt.Sprintf("%s: the effective batch stays %d samples a GPU, so a run resumed from it keeps its steps and its schedule", at, before.Effective()))
 	} else {
-		warnings = append(warnings, fmt.Sprintf("%s: a run resumed from it goes on with %d instead of %d samples a GPU and step: its step count no longer says how much data it has seen, warmup, decay, max_steps and save_steps still count steps, and a length given in epochs becomes another number of steps", at, after.Effective(), before.Effective()))
+		warnings = append(warnings, fmt.Sprintf("%s: a run resumed from it continues with %d instead of %d samples a GPU and step: its step count no longer says how much data it has seen, warmup, decay, max_steps and save_steps still count steps, and a length given in epochs becomes another number of steps", at, after.Effective(), before.Effective()))
 	}
 	// transformers pull requests 27568 (November 2023) and 43770 (February 2026).
 	if c.Trainer && c.Batch > 0 && c.Batch != after.Batch {

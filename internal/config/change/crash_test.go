@@ -150,7 +150,7 @@ func withoutBackups(files map[string]string) map[string]string {
 	return files
 }
 
-// leftovers are files that nobody asked for.
+// leftovers are files that should not exist.
 func leftovers(t *testing.T, root string) []string {
 	t.Helper()
 	var names []string
@@ -165,8 +165,7 @@ func leftovers(t *testing.T, root string) []string {
 
 var errCrash = errors.New("crashed")
 
-// The ways in which a run is stopped at a step: the process is gone, or one
-// call fails and it goes on.
+// The ways to stop a run at a step: the process is killed, or one call fails and it continues.
 var stopped = []struct {
 	name string
 	fail error
@@ -229,11 +228,11 @@ func TestStoppedWhileApplying(t *testing.T) {
 	}
 }
 
-// checkCrashed wants a folder where the process died while applying to be whole,
-// and the way on and back to be open.
+// checkCrashed checks that a folder where the process died while applying is complete, and that it can be
+// applied and reverted.
 func checkCrashed(t *testing.T, root string) {
 	t.Helper()
-	// Whether it was made is what the journal says, and the files agree.
+	// The journal says whether the change was made, and the files agree.
 	s := open(t, root, Options{Folder: quickly, Now: clock})
 	made, err := s.List()
 	if err != nil {
@@ -249,8 +248,7 @@ func checkCrashed(t *testing.T, root string) {
 	case !stopped:
 		same(t, project, withoutBackups(tree(t, root)))
 	}
-	// Coming again, with the change or to take it back, ends well: in this folder
-	// and where it was moved to.
+	// Applying or reverting again succeeds: in this folder and in a moved one.
 	moved := filepath.Join(t.TempDir(), "moved")
 	if err := os.Rename(root, moved); err != nil {
 		t.Fatal(err)
@@ -271,8 +269,8 @@ func checkCrashed(t *testing.T, root string) {
 	}
 }
 
-// checkFailed wants a call that failed to be an error in one line, the old files,
-// and nothing left over.
+// checkFailed checks that a failed call returns an error in one line, and leaves the old files and nothing
+// else.
 func checkFailed(t *testing.T, root string, err, fail error) {
 	t.Helper()
 	got := tree(t, root)
@@ -293,7 +291,7 @@ func checkFailed(t *testing.T, root string, err, fail error) {
 	}
 }
 
-// twoChanges is a folder to take two changes back in.
+// twoChanges is a folder with two changes to revert.
 func twoChanges(t *testing.T, root string) {
 	t.Helper()
 	s := open(t, root, Options{Folder: quickly, Now: clock})
@@ -338,8 +336,8 @@ func TestStoppedWhileReverting(t *testing.T) {
 	}
 }
 
-// TestStoppedWhileRecovering stops again while what was stopped is being put
-// right: a change half-way through its renames, and one half taken back.
+// TestStoppedWhileRecovering stops a second time during recovery: from a change half-way through its
+// renames, and from a revert half done.
 func TestStoppedWhileRecovering(t *testing.T) {
 	run := func(s *Store) error { _, err := s.Recover(false); return err }
 	for _, first := range []struct {
@@ -420,7 +418,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// afterKill wants everything to be taken back and made again after a kill.
+// afterKill checks that everything can be reverted and made again after a kill.
 func afterKill(t *testing.T, root string) {
 	t.Helper()
 	s := open(t, root, Options{Folder: quickly})

@@ -13,8 +13,8 @@ func (c *Change) Diff() []byte {
 	return out
 }
 
-// Shown is the diff for a person to read. Of lines that have more than width bytes, only the part around
-// the change is left; cut is how many there are.
+// Shown is the diff for a person to read. Lines of more than width bytes are cut to the part around the
+// change; cut is their number.
 func (c *Change) Shown(width int) (diff []byte, cut int) {
 	var out bytes.Buffer
 	for _, f := range c.Files {

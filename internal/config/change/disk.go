@@ -16,8 +16,8 @@ import (
 	"snug/internal/files"
 )
 
-// Disk is a folder of the real file system. Every call goes through an os.Root,
-// so a link that is put in the way between two calls does not lead out either.
+// Disk is a folder of the real file system. Every call goes through an os.Root, so even a link that is
+// created between two calls cannot lead out of it.
 type Disk struct {
 	root  *os.Root
 	path  string
@@ -202,7 +202,7 @@ func (d *Disk) lockFile(name string) (*os.File, error) {
 	return d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|dontWait, 0o600)
 }
 
-// names reports whether a name still leads to an open file.
+// names reports whether a name still refers to an open file.
 func (d *Disk) names(name string, f *os.File) bool {
 	there, err := d.root.Lstat(name)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// neighbour is a folder with a project and, beside it, a file that is none of
-// the project's business.
+// neighbour is a folder with a project and, next to it, a file that does not belong to the project.
 func neighbour(t *testing.T) (root, secret string) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -39,7 +38,7 @@ func forged(state string, paths ...string) map[string]string {
 	return map[string]string{entryName(1, state): string(text), revertName: string(revert)}
 }
 
-// everything is what a person may do in a folder.
+// everything is what a user may do in a folder.
 func everything(t *testing.T, root string, o Options) {
 	t.Helper()
 	o.Folder = quickly
@@ -52,8 +51,8 @@ func everything(t *testing.T, root string, o Options) {
 	_ = s.LastCheckpoint()
 }
 
-// TestForgedJournal puts journals of an attacker's making into a folder: nothing
-// outside it changes, and nothing in it by the journal's word.
+// TestForgedJournal puts an attacker's journals into a folder: nothing outside it changes, and nothing
+// inside because of the journal.
 func TestForgedJournal(t *testing.T) {
 	for _, p := range []string{
 		"SECRET", "../secret.txt", "conf/../../secret.txt", "./../secret.txt", "conf/../ds.json", "..", ".", "", "/", ".git/hooks/pre-commit", ".snug/lock", "link/secret.txt", "secretlink",
@@ -75,8 +74,8 @@ func TestForgedJournal(t *testing.T) {
 	}
 }
 
-// TestSealedPaths seals such entries as if we had written them: the paths alone
-// have to stop them.
+// TestSealedPaths seals such entries as if we had written them: the checks of paths alone have to stop
+// them.
 func TestSealedPaths(t *testing.T) {
 	for _, p := range []string{"SECRET", "../secret.txt", "link/secret.txt", "secretlink", ".git/hooks/pre-commit", ".snug/.gitignore"} {
 		for _, state := range []string{begun, done} {
@@ -114,8 +113,8 @@ func wantFile(t *testing.T, name, want string) {
 	}
 }
 
-// TestLinkedFolders wants nothing to be written through links in the place of
-// snug's own folders and files.
+// TestLinkedFolders checks that nothing is written through links in the place of snug's own folders and
+// files.
 func TestLinkedFolders(t *testing.T) {
 	for _, at := range []string{".snug", ".snug/journal", ".snug/lock", ".snug/journal/000001.done", ".snug/journal/revert", "ds.json.backup", ".ds.json.snug-tmp", "ds.json"} {
 		t.Run(at, func(t *testing.T) {
@@ -139,7 +138,7 @@ func TestLinkedFolders(t *testing.T) {
 	}
 }
 
-// TestOutside wants edits outside the folder to be refused with what to do.
+// TestOutside checks that edits outside the folder are refused, with what to do.
 func TestOutside(t *testing.T) {
 	root, secret := neighbour(t)
 	outside := filepath.Join(filepath.Dir(root), "x.yaml")
@@ -164,7 +163,7 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestWhoseJournal follows a journal to where people take their folders.
+// TestWhoseJournal checks journals in folders that were moved, copied or cloned.
 func TestWhoseJournal(t *testing.T) {
 	here := Options{Folder: quickly, Machine: "this machine", Host: "here"}
 	for name, c := range map[string]struct {
@@ -281,8 +280,8 @@ func clone(t *testing.T, root string) string {
 	return to
 }
 
-// TestNothingStays wants no trace of snug after everything was taken back, and
-// what others keep in .snug to stay.
+// TestNothingStays checks that nothing of snug is left after everything was reverted, and that files of
+// others in .snug stay.
 func TestNothingStays(t *testing.T) {
 	root, _ := neighbour(t)
 	s := open(t, root, Options{Folder: quickly})
@@ -307,9 +306,9 @@ func TestNothingStays(t *testing.T) {
 	wantFile(t, filepath.Join(root, ".snug/notes"), "mine")
 }
 
-// FuzzJournal puts any bytes in the place of an entry, as they are and sealed as
-// if we had written them. Nothing outside the folder changes, and nothing takes
-// long or much memory: the bounds are those of the journal itself.
+// FuzzJournal replaces an entry by any bytes, as they are and sealed as if we had written them. Nothing
+// outside the folder may change, and nothing may take long or much memory: the limits are those of the
+// journal itself.
 func FuzzJournal(f *testing.F) {
 	for _, state := range []string{begun, done} {
 		f.Add([]byte(forged(state, "../secret.txt")[entryName(1, state)]), state == begun)

@@ -48,7 +48,7 @@ import (
 // command line can say so.
 const journalVersion = 2
 
-// Limits for a journal that may come from somebody else.
+// Limits for a journal that may have been made by someone else.
 const (
 	maxEntries     = 10_000
 	largestJournal = 256 << 20
@@ -115,7 +115,7 @@ func entryName(id int, state string) string {
 	return fmt.Sprintf("%s/%06d%s", journalFolder, id, state)
 }
 
-// listing is the journal's folder, looked at once.
+// listing is the contents of the journal's folder, read once.
 type listing struct {
 	own     map[string][]*Entry // by state, oldest first
 	foreign []*Entry            // of other folders and machines
@@ -161,8 +161,8 @@ func (s *Store) list() (listing, error) {
 	return l, nil
 }
 
-// add sorts an entry to its owner. The number in the name counts, since that is
-// the file that would be written over.
+// add files an entry under its owner. The number in the file's name counts, since that is the file that
+// would be overwritten.
 func (l *listing) add(s *Store, e *Entry, name, state string) error {
 	n, _ := strconv.Atoi(strings.TrimSuffix(name, state))
 	l.last = max(l.last, n, 1)
@@ -214,7 +214,7 @@ func (s *Store) readEntry(name string) (*Entry, int, error) {
 	return &e, len(data), nil
 }
 
-// List is the changes that can be taken back, newest first.
+// List is the changes that can be reverted, newest first.
 func (s *Store) List() ([]*Entry, error) {
 	l, err := s.list()
 	all := slices.Clone(l.own[done])
@@ -246,7 +246,7 @@ func (s *Store) foreignText(entries []*Entry) string {
 	return fmt.Sprintf("%s does not belong to this folder (%s) and is not used; remove it if you do not need it", journal, of)
 }
 
-// short is text that others wrote, as much of it as a message has room for.
+// short is as much of a text written by others as fits into a message.
 func short(text string) string {
 	const most = 200
 	if len(text) <= most {

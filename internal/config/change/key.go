@@ -10,14 +10,14 @@ import (
 	"snug/internal/files"
 )
 
-// The key of the seals is a random number in the user's own configuration folder, made
-// with the first change, together with the machine's identity. The identity alone may be
-// known to others, where an image was installed with it, or missing.
+// The key of the seals is a random number in the user's own configuration folder, made with the first
+// change, together with the machine's identity. The identity alone may be missing, or known to others if
+// an image was installed with it.
 
 // keyBytes is how long the key's file is at most.
 const keyBytes = 256
 
-// keyFile is where the key is; "" where the user has no such folder.
+// keyFile is where the key is; "" if the user has no such folder.
 func keyFile() string {
 	folder, err := os.UserConfigDir()
 	if err != nil || !filepath.IsAbs(folder) {
@@ -26,7 +26,7 @@ func keyFile() string {
 	return filepath.Join(folder, "snug", "journal.key")
 }
 
-// readKey is the key, "" where there is none yet.
+// readKey is the key, "" if there is none yet.
 func readKey() string {
 	name := keyFile()
 	if name == "" {
@@ -39,8 +39,8 @@ func readKey() string {
 	return string(data)
 }
 
-// makeKey makes the key, unless another process is faster; "" where it cannot be kept.
-// It appears under its name with all of its bytes.
+// makeKey makes the key, unless another process is faster; "" if it cannot be stored. The file appears
+// under its name only when complete.
 func makeKey() string {
 	name := keyFile()
 	if name == "" || os.MkdirAll(filepath.Dir(name), 0o700) != nil {
@@ -55,6 +55,6 @@ func makeKey() string {
 	if closing := f.Close(); err != nil || closing != nil {
 		return ""
 	}
-	_ = os.Link(f.Name(), name) // which fails where it is there by now
+	_ = os.Link(f.Name(), name) // fails if it exists by now
 	return readKey()
 }

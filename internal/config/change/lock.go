@@ -16,9 +16,8 @@ import (
 //
 // A lock file that came with a clone is not locked and blocks nobody.
 
-// lock makes snug's folder and takes the lock. Another snug that has taken back
-// its last change removes the folder, before or just after: so it is made again
-// under the lock.
+// lock makes snug's folder and takes the lock. Another snug that reverts its last change may remove the
+// folder before or just after that, so it is made again under the lock.
 func (s *Store) lock() (release func(), err error) {
 	holder := fmt.Sprintf("process %d on %s since %s", s.pid, s.host, s.now().UTC().Format("2006-01-02T15:04:05Z"))
 	for range 10 {
@@ -44,7 +43,7 @@ func (s *Store) lock() (release func(), err error) {
 	return release, nil
 }
 
-// heldBy is the error that another process, which it names, holds a lock.
+// heldBy is the error that a named process holds the lock.
 type heldBy string
 
 func (h heldBy) Error() string {

@@ -102,10 +102,10 @@ func (s *Store) checkFolders() error {
 	return nil
 }
 
-// errNoChange says that there is nothing to take back.
+// errNoChange means that there is nothing to revert.
 var errNoChange = errors.New("there is no change to undo")
 
-// noChange is errNoChange, and what is there in its place.
+// noChange is errNoChange, with what is there instead.
 func (s *Store) noChange(foreign []*Entry) error {
 	if len(foreign) > 0 {
 		return fmt.Errorf("%s: %w; %s", s.root, errNoChange, s.foreignText(foreign))

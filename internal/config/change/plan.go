@@ -18,7 +18,7 @@ import (
 type File struct {
 	// Path is the file itself, links followed, relative to the project's folder.
 	Path string
-	// Before is the old content, nil where there was no file.
+	// Before is the old content, nil if there was no file.
 	Before []byte
 	// After is the new content.
 	After []byte
@@ -37,7 +37,7 @@ type Change struct {
 	Warnings []string
 }
 
-// Value is one value that changes: From is empty where it is new.
+// Value is one value that changes: From is empty if it is new.
 type Value struct {
 	File     string   // relative to the folder
 	Path     doc.Path // of the value in the file
@@ -144,7 +144,7 @@ func (p *planning) add(f *File) *File {
 	return f
 }
 
-// inside is the file that a name leads to, which has to be one of the project.
+// inside is the file that a name leads to. It has to be inside the project.
 func (s *Store) inside(name string) (string, error) {
 	target, err := s.folder.Resolve(name)
 	if errors.Is(err, ErrOutside) {

@@ -23,8 +23,8 @@ func (s *Store) interrupted(l listing) bool {
 	return plan != nil || err != nil || len(l.own[begun]) > 0
 }
 
-// Recover deals with what was interrupted: a change that was begun is taken
-// back, taking back is finished. It returns the changes that are gone.
+// Recover handles what was interrupted: a change that was begun is reverted, and a revert is finished. It
+// returns the changes that are gone.
 func (s *Store) Recover(force bool) ([]*Entry, error) {
 	release, err := s.lock()
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Store) recover(force bool) ([]*Entry, error) {
 	return gone, nil
 }
 
-// recoverRevert goes on with taking back what was being taken back.
+// recoverRevert continues a revert that was interrupted.
 func (s *Store) recoverRevert(force bool) ([]*Entry, error) {
 	plan, err := s.readReverting()
 	if err != nil || plan == nil {

@@ -25,9 +25,9 @@ type Reverted struct {
 	Interrupted bool
 }
 
-// Revert takes back the last n changes, as one: their files are again what they
-// were before the oldest of them. A change that was interrupted is the first to
-// go. Files that were edited since stop it, unless force overwrites them.
+// Revert reverts the last n changes as one: their files are again as they were before the oldest of them.
+// An interrupted change is reverted first. Files that were edited since stop it, unless force overwrites
+// them.
 func (s *Store) Revert(n int, force bool) (Reverted, error) {
 	var out Reverted
 	if n < 1 {
@@ -55,7 +55,7 @@ func (s *Store) Revert(n int, force bool) (Reverted, error) {
 	return out, err
 }
 
-// leave gives the lock back. With no change left, nothing of snug stays behind.
+// leave releases the lock. If no change is left, it removes everything of snug's.
 func (s *Store) leave(release func()) {
 	if l, err := s.list(); err == nil && l.last == 0 {
 		_ = s.folder.Remove(revertName)
@@ -178,7 +178,7 @@ func removedError(files ...string) error {
 	return fmt.Errorf("%s: removed since snug changed it; --force restores the old file", strings.Join(files, ", "))
 }
 
-// isOld reports whether a file, nil where it is not there, is as before the change.
+// isOld reports whether a file, nil if it is not there, is as before the change.
 func (f *journalFile) isOld(now []byte) bool {
 	return now == nil && f.Before == nil || now != nil && f.Before != nil && digest(now) == digest(f.Before)
 }
@@ -186,9 +186,8 @@ func (f *journalFile) isOld(now []byte) bool {
 // isNew reports whether a file is as the change left it.
 func (f *journalFile) isNew(now []byte) bool { return now != nil && digest(now) == f.After }
 
-// finishRevert restores the files of changes, newest first, and drops their
-// entries. It can be stopped and begun again at any point: an entry goes when
-// its files are back.
+// finishRevert restores the files of changes, newest first, and removes their entries. It can be stopped
+// and resumed at any point: an entry is removed when its files are back.
 func (s *Store) finishRevert(entries []*Entry, force bool) error {
 	for _, e := range entries {
 		if err := s.restore(e, force); err != nil {
@@ -201,7 +200,7 @@ func (s *Store) finishRevert(entries []*Entry, force bool) error {
 	if err := s.folder.Remove(revertName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing %s: %w", s.at(revertName), explain(err))
 	}
-	// If this is lost, the next snug finds the mark and nothing to do.
+	// If this is lost, the next snug finds the mark and has nothing to do.
 	_ = s.folder.SyncDir(journalFolder)
 	return nil
 }
@@ -230,7 +229,7 @@ func (s *Store) restore(e *Entry, force bool) error {
 
 func (s *Store) restoreFile(f *journalFile, force bool) error {
 	if f.Backup && s.replacedBy(f.Path) != "" {
-		return nil // someone's own by now
+		return nil // edited by someone since
 	}
 	now, err := s.leftBy(f.Path)
 	if err != nil {
@@ -240,7 +239,7 @@ func (s *Store) restoreFile(f *journalFile, force bool) error {
 	case f.isOld(now):
 		return nil
 	case !f.isNew(now) && f.Backup:
-		return nil // someone's own by now
+		return nil // edited by someone since
 	case !f.isNew(now) && !force && now == nil:
 		return removedError(f.Path)
 	case !f.isNew(now) && !force:

@@ -41,7 +41,7 @@ func Open(root string, o Options) (*Store, error) {
 		s.now = time.Now
 	}
 	if s.host == "" {
-		s.host, _ = os.Hostname() // without one, machines are told apart by machineID alone
+		s.host, _ = os.Hostname() // without one, only machineID distinguishes machines
 	}
 	if s.machine == "" {
 		s.keyed(readKey())
@@ -57,8 +57,8 @@ func Open(root string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// keyed takes the key of the seals, if there is one; else the machine's identity or its
-// name has to do until one is made.
+// keyed loads the key of the seals, if there is one. Until it is made, the machine's identity or its name
+// is used.
 func (s *Store) keyed(key string) {
 	s.machine, s.keyless = cmp.Or(machineID(), s.host)+key, key == ""
 }
@@ -86,7 +86,7 @@ func (s *Store) prepare() error {
 	return nil
 }
 
-// ignoreAll keeps git from taking the journal along.
+// ignoreAll makes git ignore the journal.
 const ignoreAll = "*\n"
 
 // write writes a file completely or not at all: next to its place, synced, then renamed. like is the file

@@ -52,8 +52,8 @@ func TestUnified(t *testing.T) {
 	}
 }
 
-// TestUnifiedProperty wants every diff to make the new text of the old one, and to
-// leave alone what the two begin and end with.
+// TestUnifiedProperty checks that every diff turns the old text into the new one, and does not touch their
+// common beginning and end.
 func TestUnifiedProperty(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) string {
 		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "b", "c", "}", "batch: 8", "\r"}), 0, 30).Draw(t, "lines")
@@ -84,8 +84,8 @@ func wantDiff(t failer, from, to string) {
 	}
 }
 
-// patched applies a diff as patch does, strictly: every line that stays or goes has
-// to be where its hunk says.
+// patched applies a diff as strictly as patch does: every kept or removed line has to be where its hunk
+// says.
 func patched(from, diff string) (string, error) {
 	old, at := linesOf([]byte(from)), 0
 	var out strings.Builder
@@ -129,8 +129,7 @@ func oldRange(header string) (start, n int) {
 	return start, n
 }
 
-// A file in which every line changes its place takes no longer than its length: it
-// is looked at once for each depth.
+// A file in which every line moves takes time in proportion to its length: it is read once for each depth.
 func TestAlignIsBounded(t *testing.T) {
 	var from, to []string
 	for i := range 20000 {
@@ -150,7 +149,7 @@ func TestNamesOfOneLine(t *testing.T) {
 	}
 }
 
-// Of a long line the part around the change is shown, with how much is left out.
+// A long line is cut to the part around the change, with the number of bytes left out.
 func TestLongLinesAreShortened(t *testing.T) {
 	const megabyte = 1 << 20
 	far := strings.Repeat("é", megabyte/2)

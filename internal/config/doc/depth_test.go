@@ -56,8 +56,8 @@ var nested = []struct {
 	{Shell, "arrays", func(n int) string { return strings.Repeat("a=(", n) + strings.Repeat(")", n) + "\n" }},
 }
 
-// TestDepthIsBounded reads what is nested as deep as anybody writes, and refuses
-// the rest with one line, at a price that does not grow with how deep it goes.
+// TestDepthIsBounded reads values nested as deep as real configs, and refuses deeper ones in one line, at
+// a cost that does not grow with the depth.
 func TestDepthIsBounded(t *testing.T) {
 	for _, c := range nested {
 		t.Run(string(c.format)+"/"+c.name, func(t *testing.T) {

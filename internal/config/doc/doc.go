@@ -53,7 +53,7 @@ var extensions = map[string]Format{
 	".sh":   Shell, ".bash": Shell, ".zsh": Shell, ".slurm": Shell, ".sbatch": Shell,
 }
 
-// maxSize is more than any config and less than what would make us slow.
+// maxSize is more than any config has and small enough to be parsed quickly.
 const maxSize = 16 << 20
 
 // FormatOf is the format of a file by its name, or by its #! line.
@@ -79,7 +79,7 @@ type Document struct {
 	name       string
 	format     Format
 	src        []byte
-	text       string // the same, for values to be parts of
+	text       string // the same as a string, so that values can be slices of it
 	lines      []int  // where they begin
 	counts     []int  // characters before each block; nil where each is one byte
 	root       *node

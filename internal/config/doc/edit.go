@@ -25,9 +25,8 @@ func (d *Document) SetShared(p Path, value any) (*Document, error) {
 	return d.set(p, value, true)
 }
 
-// Insert adds a key that is not there, with the maps on the way to it where
-// they are missing, in the style and indentation of its neighbours. A key that
-// is there is set.
+// Insert adds a missing key, with any missing maps that lead to it, in the style and indentation of its
+// neighbours. An existing key is set.
 func (d *Document) Insert(p Path, value any) (*Document, error) {
 	switch _, err := d.lookup(p); {
 	case err == nil:

@@ -32,8 +32,8 @@ func fuzzFormat(f *testing.F, format Format, seeds ...string) {
 	})
 }
 
-// openWithin opens a file and holds it to what reading one of its size may take;
-// nil where it does not open.
+// openWithin opens a file and checks that this takes no more memory than its size allows; nil if it does
+// not open.
 func openWithin(t *testing.T, format Format, data []byte) *Document {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

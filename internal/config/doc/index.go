@@ -36,7 +36,7 @@ type reference struct {
 // references is those that lead to each node, in the document's order.
 type references map[*node][]reference
 
-// index prepares a tree for being looked things up in.
+// index prepares a tree for lookups.
 func index(root *node) references {
 	x := indexer{to: references{}}
 	x.visit(root, false)
@@ -48,8 +48,8 @@ type indexer struct {
 	count int
 }
 
-// visit indexes a node and what it holds. References within what a merge key
-// brings in merge into the map that the key stands in.
+// visit indexes a node and its contents. References inside what a merge key adds merge into the map that
+// contains the key.
 func (x *indexer) visit(n *node, merged bool) {
 	if n.kind == Map && len(n.entries) > fewEntries {
 		n.index = newKeyIndex(n.entries)

@@ -32,8 +32,8 @@ func (jsonSyntax) parse(src []byte) (*node, error) {
 	return jsonNode(&top, from)
 }
 
-// jsonTooDeep is the bracket that leads too deep, or -1. The library calls itself
-// for each one, so that it cannot be left to find out.
+// jsonTooDeep is the position of the bracket that nests too deep, or -1. The library recurses for each
+// bracket, so this has to be checked before it.
 func jsonTooDeep(src []byte) int {
 	depth := 0
 	for at := 0; at < len(src); at++ {

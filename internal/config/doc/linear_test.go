@@ -26,8 +26,8 @@ func within(before, line, after string) func(n int) string {
 	}
 }
 
-// large is files that grow in one way each. What stands in them is what used to
-// be looked through again for every other line, here or in a library.
+// large is files that grow in one way each. They contain what used to be searched again for every other
+// line, here or in a library.
 var large = []struct {
 	format Format
 	name   string
@@ -78,9 +78,9 @@ var large = []struct {
 	{JSON, "a text that is not closed", within("[\"", "\\\"", "")},
 }
 
-// TestReadingIsLinear holds what a file costs to its size: sixteen times as many
-// lines may take 36 times the bytes and 60 times the time, where a loop within a
-// loop takes 256 times. A machine that is busy gets a few tries.
+// TestReadingIsLinear compares the cost of a file with its size: sixteen times as many lines may take 36
+// times the bytes and 60 times the time, while a loop within a loop takes 256 times. A busy machine gets a
+// few tries.
 func TestReadingIsLinear(t *testing.T) {
 	const few, many = 1000, 16000
 	for _, c := range large {
@@ -132,7 +132,7 @@ func workOf(format Format, text string) work {
 	return least
 }
 
-// lookUp looks up a hundredth of the values, and what is not there.
+// lookUp looks up a hundredth of the values, and some that do not exist.
 func lookUp(d *Document) {
 	n := 0
 	d.Walk(func(v Value) bool {

@@ -7,7 +7,7 @@ type node struct {
 	kind       Kind
 	data       any
 	start, end int    // the value's bytes, without anchor and tag
-	fixed      string // why it cannot be replaced; "" where it can
+	fixed      string // why it cannot be replaced; "" if it can
 	anchor     string
 	entries    []entry
 	// target is the definition of an alias or a variable, and name is its name.
@@ -15,8 +15,8 @@ type node struct {
 	name   string
 	// style is the format's own note of how the value is written.
 	style string
-	// parent is the map or list that it stands in, as the entry slot, and index
-	// where the keys of a large map stand. All are set once the tree is whole.
+	// parent is the map or list that contains it, as its entry slot; index holds the keys of a large map.
+	// All are set once the tree is complete.
 	parent *node
 	slot   int
 	index  *keyIndex
@@ -53,7 +53,7 @@ func nestedTooDeep(at int) error {
 	return failAt(at, "values are nested more than %d deep here, and are not read any deeper", maxDepth)
 }
 
-// tooDeep is the first value that is nested too deep; nil where none is.
+// tooDeep is the first value that is nested too deep; nil if none is.
 func tooDeep(n *node, depth int) *node {
 	if depth > maxDepth {
 		return n

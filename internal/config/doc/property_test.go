@@ -167,8 +167,8 @@ func (w *writer) shell(size int) {
 	w.line("cat <<END" + w.nl + "--f-0 1" + w.nl + "END")
 }
 
-// readings is every single value of a document by its path. Aliases are left
-// out: they change with what they refer to.
+// readings is every scalar value of a document by its path. Aliases are left out, because they change with
+// their targets.
 func readings(d *Document) map[string]string {
 	all := map[string]string{}
 	d.Walk(func(v Value) bool {
@@ -245,8 +245,7 @@ func randomEdits(t *rapid.T, d *Document) int {
 	return made
 }
 
-// linesStay checks that an insertion only adds: without what is new, the text
-// is the old one.
+// linesStay checks that an insertion only adds: without the new lines, the text is the old one.
 func linesStay(t *rapid.T, before, after *Document) {
 	old, now := string(before.Bytes()), string(after.Bytes())
 	i := 0

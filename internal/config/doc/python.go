@@ -21,8 +21,8 @@ import (
 //	parser.add_argument("--bs", default=4)   --bs (its default)
 //	Trainer(args=T(bf16=True)).train()       Trainer.args.bf16
 //
-// What stands under if __name__ == "__main__" counts as the file's own. Other
-// statements are passed over. Nothing is executed; 5 * 8 is worked out.
+// Statements under if __name__ == "__main__" count as top-level. Other statements are skipped. Nothing is
+// executed; 5 * 8 is evaluated.
 type pythonSyntax struct{}
 
 func (pythonSyntax) parse(src []byte) (*node, error) {
@@ -127,8 +127,8 @@ func isMain(tokens []pyToken) bool {
 	return text.String() == `if__name__=="__main__":`
 }
 
-// numberRepeats gives names that are there several times their numbers: a, a
-// become a#1, a#2. Maps of one name (a function written twice) too.
+// numberRepeats numbers names that occur several times: a, a become a#1, a#2. Maps with the same name (a
+// function written twice) too.
 func numberRepeats(n *node, depth int) {
 	if depth > maxDepth || n.kind != Map {
 		return

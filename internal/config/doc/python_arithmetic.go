@@ -4,8 +4,8 @@ package doc
 
 import "math/bits"
 
-// evaluate works out whole-number arithmetic like 5 * 8 or 2**10, so that a
-// setting written as a product is known. Anything else is not for us.
+// evaluate computes whole-number arithmetic like 5 * 8 or 2**10, so that a setting written as a product is
+// known. It does not handle anything else.
 func evaluate(tokens []pyToken) (int64, bool) {
 	if len(tokens) > 64 {
 		return 0, false

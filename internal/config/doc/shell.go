@@ -110,8 +110,8 @@ func (p *shParser) argument(words []shWord) int {
 	return 0
 }
 
-// following is the word that a flag's value is: the next one, unless that is a
-// flag itself or an argument like a.b=1.
+// following is the word that is a flag's value: the next one, unless that is a flag itself or an argument
+// like a.b=1.
 func (p *shParser) following(words []shWord) *shWord {
 	if len(words) < 2 {
 		return nil

@@ -30,7 +30,7 @@ func nameEnd(text, others string) int {
 	return runEnd(text, others)
 }
 
-// assigned is the name in NAME=…, "" where a word is no assignment.
+// assigned is the name in NAME=…, or "" if a word is not an assignment.
 func assigned(word string) string {
 	end := nameEnd(word, "")
 	if !strings.HasPrefix(word[end:], "=") {
@@ -39,7 +39,7 @@ func assigned(word string) string {
 	return word[:end]
 }
 
-// flagOf is the flag in --name or --name=…, "" where a word begins with none.
+// flagOf is the flag in --name or --name=…, "" if a word begins with none.
 func flagOf(word string) (flag string, equals bool) {
 	dashes := 0
 	for dashes < min(2, len(word)) && word[dashes] == '-' {
@@ -85,7 +85,7 @@ func isDottedKey(word string) bool {
 	return size > 0 && steps > 0 && strings.HasPrefix(rest, "=")
 }
 
-// variableIn is the name in $NAME or ${NAME}, "" where a text is not that alone.
+// variableIn is the name in $NAME or ${NAME}, "" if a text is not that alone.
 func variableIn(text string) string {
 	name, ok := strings.CutPrefix(text, "$")
 	if inner, braces := strings.CutPrefix(name, "{"); braces {

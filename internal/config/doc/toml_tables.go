@@ -45,8 +45,8 @@ func (b *tomlBuilder) header(keys []tomlKey, array bool) {
 	b.current = at
 }
 
-// through is the table that a part of a header leads to on its way: made where
-// it is missing, the last item where it is a list of tables.
+// through is the table that a part of a header leads through: it is made if missing, and of a list of
+// tables it is the last item.
 func (b *tomlBuilder) through(at *node, k tomlKey, line int, key string) *node {
 	n := b.there[tomlSpot{at, k.name}]
 	switch {

@@ -95,8 +95,8 @@ func tomlCheck(kind unstable.Kind, text string, at int) error {
 	return failAt(at+max(column-1-len(key), 0), "%s", strings.TrimPrefix(d.Error(), "toml: "))
 }
 
-// isPlainInteger knows a whole number that is sure to fit: no sign, no
-// underscores, not in hexadecimal.
+// isPlainInteger recognizes a whole number that is sure to fit: no sign, no underscores, not in
+// hexadecimal.
 func isPlainInteger(text string) bool {
 	return len(text) <= 18 && strings.Trim(text, "0123456789") == "" && (text[0] != '0' || len(text) == 1)
 }

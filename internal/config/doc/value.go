@@ -63,9 +63,9 @@ var (
 	ErrNotFound = errors.New("not there")
 	// ErrShared means that an edit would change other places as well.
 	ErrShared = errors.New("shared with other places")
-	// ErrAmbiguous says that a key stands there several times.
+	// ErrAmbiguous means that a key occurs several times.
 	ErrAmbiguous = errors.New("defined more than once")
-	// ErrFixed says that a value stands there but cannot be replaced safely.
+	// ErrFixed means that a value exists but cannot be replaced safely.
 	ErrFixed = errors.New("cannot be edited in place")
 	// ErrKind means that the value is a map or a list, or that the new value is.
 	ErrKind = errors.New("wrong kind of value")

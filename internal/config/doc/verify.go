@@ -12,9 +12,8 @@ type expected struct {
 	reads any
 }
 
-// differs holds the tree after an edit against the one before and says what is
-// not as it should be. References are compared by name, not followed: their
-// definitions are in the tree themselves.
+// differs compares the tree after an edit with the one before and describes an unexpected difference.
+// References are compared by name, not followed: their definitions are in the tree themselves.
 func (e expected) differs(old, now *node, depth int) error {
 	switch {
 	case depth > maxDepth:
@@ -60,7 +59,7 @@ func (e expected) differsHere(now *node) error {
 	return nil
 }
 
-// differsInside checks a map that was to get one key more.
+// differsInside checks a map that should have one more key.
 func (e expected) differsInside(old, now *node, depth int) error {
 	if now.kind != Map || len(now.entries) != len(old.entries)+1 {
 		return fmt.Errorf("%d keys would become %d", len(old.entries), len(now.entries))
@@ -77,12 +76,12 @@ func (e expected) differsInside(old, now *node, depth int) error {
 	}
 	for _, key := range e.keys[1:] {
 		if added == nil || added.kind != Map || len(added.entries) != 1 || added.entries[0].key != key {
-			return fmt.Errorf("%s would not be where it should", key)
+			return fmt.Errorf("%s would be in the wrong place", key)
 		}
 		added = added.entries[0].value
 	}
 	if added == nil || added.data != e.reads {
-		return fmt.Errorf("the new value would not be there")
+		return fmt.Errorf("the new value would be missing")
 	}
 	rest.style = old.style // a map where there was nothing, a TOML table that gets a header
 	return expected{}.differsShape(old, &rest, depth)

@@ -51,7 +51,7 @@ func yamlDocuments(src []byte) (top *yaml.Node, err error) {
 	// The library is not proof against every hostile input.
 	defer func() {
 		if r := recover(); r != nil {
-			top, err = nil, fmt.Errorf("not YAML that can be read: %v", r)
+			top, err = nil, fmt.Errorf("cannot be read as YAML: %v", r)
 		}
 	}()
 	for dec := yaml.NewDecoder(bytes.NewReader(src)); ; {

@@ -49,7 +49,7 @@ func yamlSays(err error) string {
 	return message
 }
 
-// cutNumber takes a number and what stands after it off a text.
+// cutNumber cuts a number and the text after it off a text.
 func cutNumber(text, after string) (n int, rest string, ok bool) {
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	n, err := strconv.Atoi(text[:digits])
@@ -57,7 +57,7 @@ func cutNumber(text, after string) (n int, rest string, ok bool) {
 	return n, rest, ok && err == nil
 }
 
-// notText is the first byte that no text holds, or -1.
+// notText is the first byte that cannot occur in text, or -1.
 func notText(src []byte) int {
 	for at := 0; at < len(src); {
 		r, size := utf8.DecodeRune(src[at:])

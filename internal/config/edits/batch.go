@@ -10,10 +10,9 @@ import (
 	"snug/internal/config/projects"
 )
 
-// batches settles how batch, accumulation and the total hang together, before
-// anything is written: micro-batch × accumulation × GPUs is the effective batch,
-// and some systems write it down (DeepSpeed refuses to start when the three do
-// not agree) while others have nothing but the total and the micro-batch.
+// batches decides how batch, accumulation and the total change together, before anything is written.
+// Micro-batch × accumulation × GPUs is the effective batch. Some systems write all three down (DeepSpeed
+// refuses to start if they do not agree); others have only the total and the micro-batch.
 func (c *planner) batches() error {
 	p := c.project
 	batch, steps, world := p.Whole("batch"), p.Accumulation(), p.World()
@@ -105,9 +104,8 @@ func (c *planner) insertTotal(to int) error {
 	return c.insert("effective", total)
 }
 
-// schedule scales a schedule of accumulation. Its phases keep their proportions,
-// so that each keeps its effective batch; where that would take a fraction of a
-// forward it is rounded, and said.
+// schedule scales a schedule of accumulation. Its phases keep their proportions, so that each keeps its
+// effective batch. If that needs a fraction of a forward, it is rounded with a note.
 func (c *planner) schedule(b projects.Bound, phases []projects.Phase, v any) error {
 	first, ok := v.(int)
 	if !ok {

@@ -11,8 +11,7 @@ import (
 	"snug/internal/config/doc"
 )
 
-// What cannot be replaced where it stands is refused in the plan, not when half
-// of the files are open.
+// What cannot be replaced in place is refused in the plan, not when half of the files are open.
 func TestChangeRefusesFixed(t *testing.T) {
 	files := fstest.MapFS{"run.sh": {Data: []byte("accelerate launch run_clm.py --model_name_or_path gpt2 \\\n  --per_device_train_batch_size 4 --bf16 --output_dir out\n")}}
 	p := opened(t, files)

@@ -23,15 +23,15 @@ func (c *planner) insert(setting string, v any) error {
 	if p.Primary == nil || p.Primary.System.ByName {
 		text := p.Spell(setting, v)
 		if of := p.BindingsOf(setting); len(of) > 0 && p.Primary != nil {
-			return fmt.Errorf("%s: %s cannot say %s; write %s yourself", of[0].Where(), of[0].Path, v, cmp.Or(text, "it there"))
+			return fmt.Errorf("%s: %s cannot be set to %s; write %s yourself", of[0].Where(), of[0].Path, v, cmp.Or(text, "it there"))
 		}
 		if text != "" {
-			return fmt.Errorf("%s does not say %s; add %s there, or bind it in snug.yaml", p.Primary.File, setting, text)
+			return fmt.Errorf("%s does not set %s; add %s there, or bind it in snug.yaml", p.Primary.File, setting, text)
 		}
 		if p.Own != nil && p.Own.Set[setting] != nil {
 			return fmt.Errorf("%s is under set in %s, which snug does not change; edit it there, or bind it to a file (%[1]s: file#path.to.key)", setting, projects.SnugFile)
 		}
-		return fmt.Errorf("no file says %s; bind it in snug.yaml (%s: file#path.to.key) or add it by hand", setting, setting)
+		return fmt.Errorf("no file sets %s; bind it in snug.yaml (%s: file#path.to.key) or add it by hand", setting, setting)
 	}
 	for _, k := range p.Primary.System.ForSetting(setting) {
 		if k.WithinDeepSpeed() {

@@ -30,8 +30,7 @@ func TestWeightsAreInsertedBesideTheModel(t *testing.T) {
 	}
 }
 
-// A script that makes TrainingArguments gets what it does not say as arguments of
-// the call.
+// A script that makes TrainingArguments gets settings that it lacks as arguments of the call.
 func TestArgumentsAreInserted(t *testing.T) {
 	const before = "m = f(batch_size=2)\nargs = TrainingArguments(\n    per_device_train_batch_size=4,\n    bf16=True,\n)\ntrainer = Trainer(m, args=args)\n"
 	const want = "m = f(batch_size=2)\nargs = TrainingArguments(\n    per_device_train_batch_size=2,\n    bf16=False,\n" +
@@ -54,7 +53,7 @@ func TestArgumentsAreInserted(t *testing.T) {
 	}
 }
 
-// A stage alone is no config of DeepSpeed's: where none stands there, none is added.
+// A stage alone is not a DeepSpeed config: if there is no config, none is added.
 func TestStageIsNotInserted(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.yaml": "per_device_train_batch_size: 2\noutput_dir: out\nmodel_name_or_path: gpt2\ndeepspeed:\n  bf16: {enabled: auto}\n",

@@ -18,8 +18,8 @@ const titanRun = "[model]\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n[o
 
 const foundryRun = "global_train_batch_size: 8\ndevice_train_microbatch_size: 4\nmax_seq_len: 512\noptimizer:\n  name: "
 
-// TestFused asks every system for the fused kernel of the optimizer it has: a key
-// of the system's own says it, or nothing is written.
+// TestFused plans the fused kernel of the optimizer in every system: it is written with one of the
+// system's keys, or not at all.
 func TestFused(t *testing.T) {
 	tests := []struct {
 		name, file, before string
@@ -31,7 +31,7 @@ func TestFused(t *testing.T) {
 		{"torchtune, off", "a.yaml", tuneModel + "  fused: False\n", "adamw", "  fused: True", ""},
 		{"torchtune, Adam", "a.yaml", strings.Replace(tuneModel, "AdamW", "Adam", 1), "adam", "  fused: true", ""},
 		{"torchtune, on", "a.yaml", tuneModel + "  fused: True\n", "adamw-fused", "  fused: True", ""},
-		{"torchtune, 8 bits", "a.yaml", strings.Replace(tuneModel, "torch.optim.AdamW", "bitsandbytes.optim.PagedAdamW8bit", 1), "adamw-8bit", "", "cannot say"},
+		{"torchtune, 8 bits", "a.yaml", strings.Replace(tuneModel, "torch.optim.AdamW", "bitsandbytes.optim.PagedAdamW8bit", 1), "adamw-8bit", "", "cannot be set to"},
 		{"Lightning", "a.yaml", lightningRun + "optimizer:\n  class_path: torch.optim.AdamW\n  init_args:\n    lr: 1e-3\n", "adamw", "    fused: true", ""},
 		{"Lightning, short", "a.yaml", lightningRun + "optimizer:\n  class_path: AdamW\n", "adamw", "    fused: true", ""},
 		{"Lightning, clipping", "a.yaml", strings.Replace(lightningRun, "max_epochs: 1", "max_epochs: 1\n  gradient_clip_val: 1.0", 1) +
@@ -41,9 +41,9 @@ func TestFused(t *testing.T) {
 		{"torchtitan", "a.toml", titanRun + "name = \"AdamW\"\n", "adamw-fused", "name = \"AdamW\"", ""},
 		{"torchtitan, foreach", "a.toml", titanRun + "name = \"AdamW\"\nimplementation = \"foreach\"\n", "adamw", `implementation = "fused"`, ""},
 		{"torchtitan, no name", "a.toml", titanRun + "implementation = \"for-loop\"\n", "adamw-loop", `implementation = "fused"`, ""},
-		{"Composer", "a.yaml", foundryRun + "decoupled_adamw\n", "adamw", "", "cannot say"},
-		{"Composer, adamw", "a.yaml", foundryRun + "adamw\n", "adamw", "", "cannot say"},
-		{"kohya", "a.toml", "train_batch_size = 4\noptimizer_type = \"AdamW\"\n", "adamw", "", "cannot say"},
+		{"Composer", "a.yaml", foundryRun + "decoupled_adamw\n", "adamw", "", "cannot be set to"},
+		{"Composer, adamw", "a.yaml", foundryRun + "adamw\n", "adamw", "", "cannot be set to"},
+		{"kohya", "a.toml", "train_batch_size = 4\noptimizer_type = \"AdamW\"\n", "adamw", "", "cannot be set to"},
 		{"own", "a.yaml", "batch_size: 4\noptimizer: AdamW\n", "adamw", "", "only your program knows"},
 		{"own flag", "a.sh", "python t.py --batch-size 4 --optimizer adamw\n", "adamw", "", "only your program knows"},
 		{"trainer's flag", "a.sh", "python t.py --per_device_train_batch_size 4 --optim adamw_torch\n", "adamw", "python t.py --per_device_train_batch_size 4 --optim adamw_torch_fused", ""},
@@ -75,7 +75,7 @@ func TestFused(t *testing.T) {
 	}
 }
 
-// TestKernelLeaves writes optimizers that have no choice of kernels over ones that do.
+// TestKernelLeaves replaces optimizers that have a choice of kernels by ones that do not.
 func TestKernelLeaves(t *testing.T) {
 	p := opened(t, fstest.MapFS{"a.yaml": &fstest.MapFile{Data: []byte(tuneModel + "  fused: True\n")}})
 	if _, err := New(p, configtest.Values(map[string]any{"optimizer": "adamw-8bit"})); err == nil || !strings.Contains(err.Error(), "a.yaml:6: optimizer.fused") {

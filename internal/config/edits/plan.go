@@ -123,7 +123,7 @@ func (c *planner) canSay(of []projects.Bound, setting string, v any) bool {
 	}
 	for _, b := range of {
 		if b.Source.System.Tied && b.Source != c.project.Primary && setting != "dist.kind" {
-			continue // it follows the main file, which has no word for a stage
+			continue // it follows the main file, which has no value for a stage
 		}
 		if !b.Key.Together() || b.Key.Means == v || reflect.DeepEqual(b.Value, v) {
 			return true
@@ -174,7 +174,7 @@ func (c *planner) write(b projects.Bound, v any) error {
 		return c.schedule(b, phases, v)
 	}
 	if text, ok := v.(string); ok && b.Source.System.NoAutocast && b.Source.Link != nil {
-		v = strings.TrimPrefix(text, "amp-") // autocast belongs to the file that names it
+		v = strings.TrimPrefix(text, "amp-") // the file that names autocast sets it
 	}
 	file, err := b.Key.Write(v, b.Place.Value, c.project.World())
 	if err != nil {
@@ -221,9 +221,8 @@ func (c *planner) edit(b projects.Bound, p doc.Path, v any) {
 	c.edits = append(c.edits, plannedEdit{change.Edit{File: b.File, Path: p, Value: v, Shared: ok && len(aliases) > 0}, b.Source})
 }
 
-// aliases are the places that hold the same value by a YAML alias, and whether
-// they may change with it: not where one holds another setting, and not where
-// more than the value is shared.
+// aliases returns the places that have the same value through a YAML alias, and whether they may change
+// with it. They may not if one of them is another setting, or if more than the value is shared.
 func (c *planner) aliases(b projects.Bound, p doc.Path) ([]doc.Reference, bool) {
 	i := slices.IndexFunc(b.Source.Tree.Layers, func(l tree.Layer) bool { return l.File == b.File })
 	if i < 0 {
@@ -254,7 +253,7 @@ type Plan struct {
 	Notes []string
 }
 
-// likeKinds reports whether two kinds are one library's.
+// likeKinds reports whether two kinds belong to the same library.
 func likeKinds(a, b any) bool {
 	of := func(v any) setup.Dist { kind, _ := v.(string); return setup.Dist{Kind: kind} }
 	x, y := of(a), of(b)

@@ -10,9 +10,8 @@ import (
 )
 
 // Checkpointing has two switches under accelerate's FSDP: the trainer's own, and
-// fsdp_activation_checkpointing in accelerate's file. It is on where either is, and
-// transformers' Trainer refuses to start where both are (5.22, trainer.py:
-// create_accelerator_and_postprocess).
+// fsdp_activation_checkpointing in accelerate's file. It is on if either is. If both are on, transformers'
+// Trainer refuses to start (5.22, trainer.py: create_accelerator_and_postprocess).
 
 // CheckpointingKeys is the keys of checkpointing: accelerate's, and all others.
 func (r *Run) CheckpointingKeys() (sharded, own []projects.Bound) {
@@ -44,7 +43,7 @@ func (r *Run) TrainerCheckpoints() bool {
 	return r.trainerDefault("checkpointing") == true
 }
 
-// firstValue is the first value of some keys that is any.
+// firstValue is the first key that has a value.
 func firstValue(of []projects.Bound) (v any) {
 	for _, b := range of {
 		v = firstNonNil(v, b.Value)

@@ -13,16 +13,16 @@ import (
 // environments are the folders that hold a project's own Python.
 var environments = []string{".venv", "venv", "env"}
 
-// How pip and uv note down what is installed. Families were held to these majors of
-// transformers, and no other is taken for known.
+// How pip and uv record what is installed. Families were checked with these major versions of
+// transformers; others are not trusted.
 var (
 	transformersInfo = pattern.New(`^transformers-([45]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
 	bnbInfo          = pattern.New(`^bitsandbytes-(0\.(?:4[3-9]|[5-9][0-9])(?:\.[0-9]+)*)\.dist-info$`)
 	trlInfo          = pattern.New(`^trl-([01]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
 )
 
-// installed is the version of a library in a project's own environment, "" where it
-// has none there: nothing is run to find out.
+// installed is the version of a library in the project's own environment; "" if it is not there. Nothing
+// is run to find out.
 func installed(files projects.Files, info *pattern.Pattern) string {
 	for _, env := range environments {
 		for _, lib := range libraries(files, env) {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUnsearched wants figures to come with a word on the files that were not read.
+// TestUnsearched checks that the figures come with a note on the files that were not read.
 func TestUnsearched(t *testing.T) {
 	p := opened(t, fstest.MapFS{"a.yaml": {Data: []byte("batch_size: 4\n")}})
 	p.Unsearched = "two files were not read"
@@ -19,8 +19,7 @@ func TestUnsearched(t *testing.T) {
 	}
 }
 
-// TestOtherTrainers tells scripts that train for something else by what they make or
-// start.
+// TestOtherTrainers recognizes scripts that train for another objective by what they make or start.
 func TestOtherTrainers(t *testing.T) {
 	const (
 		batch         = "per_device_train_batch_size"

@@ -40,8 +40,8 @@ func FuzzPickledVocabulary(f *testing.F) {
 	})
 }
 
-// TestOwnTokens asks where the tokens of a model from scratch come from, and what is
-// said where nobody knows.
+// TestOwnTokens checks where the vocabulary size of a model from scratch comes from, and the warning if it
+// is not known.
 func TestOwnTokens(t *testing.T) {
 	const meta = "\x80\x04\x95$\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\nvocab_size\x94K\x60."
 	for name, x := range map[string]struct {

@@ -16,7 +16,7 @@ import (
 // the rest: the type of products, whether what is not quantized is cast to float32, and the type of
 // adapters.
 
-// quantizing is the key that quantizes weights, nil where none does.
+// quantizing is the key that quantizes weights, nil if none does.
 func (r *Run) quantizing() *projects.Bound {
 	for _, b := range r.BindingsOf("quantized") {
 		if v, _ := b.Value.(string); v != "" {
@@ -26,7 +26,7 @@ func (r *Run) quantizing() *projects.Bound {
 	return nil
 }
 
-// QuantizedAt is file:line of what quantizes weights, "" where nothing does.
+// QuantizedAt is file:line of what quantizes weights, "" if nothing does.
 func (r *Run) QuantizedAt() string {
 	if b := r.quantizing(); b != nil && !r.setInSnugFile("quantization.bits") {
 		return b.Where()
@@ -115,7 +115,7 @@ func (r *Run) computesIn(b *projects.Bound, out map[string]any) string {
 	return ""
 }
 
-// computeType is a type of its own, rather than what files were saved in.
+// computeType returns dtype if products can have it; "" otherwise, as for the saved type.
 func computeType(dtype string) string {
 	if slices.Contains(setup.ComputeTypes, dtype) {
 		return dtype

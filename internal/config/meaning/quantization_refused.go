@@ -18,7 +18,7 @@ func (r *Run) quantizesNothing(b *projects.Bound) bool {
 	return b.Key.Quantizer != nil && b.Key.Quantizer.NeedsMethod && len(r.BindingsOf("quant_method")) == 0
 }
 
-// unquantizable is why quantized weights are not simulated, "" where they are.
+// unquantizable is why quantized weights are not simulated, "" if they are.
 func (r *Run) unquantizable(b *projects.Bound) string {
 	switch {
 	case r.Trainer().QuantizesItself != "":
@@ -42,8 +42,8 @@ func (r *Run) refusedQuantization() []Missing {
 	return []Missing{{Weights, fmt.Sprintf("%s: %s %s; measure it: snug profile -- <your command>", b.Where(), b.Path, r.unquantizable(b))}}
 }
 
-// quantizationWarnings is what files leave open about quantized weights: a program of one's own
-// decides the rest.
+// quantizationWarnings lists what files do not say about quantized weights: the user's own program decides
+// the rest.
 func (r *Run) quantizationWarnings(run map[string]any) []string {
 	b, in := r.quantizing(), run["quantization"]
 	if b != nil && r.quantizesNothing(b) && in == nil {
@@ -65,9 +65,9 @@ func (r *Run) quantizationWarnings(run map[string]any) []string {
 	return nil
 }
 
-// olderTRL is that the TRL that is installed has another way with quantized weights:
-// before 0.26 it cast them to float32 by PEFT's function, and with bf16 cast embeddings and
-// head again (models/utils.py: prepare_peft_model).
+// olderTRL returns the note that the installed TRL treats quantized weights differently: before 0.26 it
+// cast them to float32 with PEFT's function, and with bf16 cast embeddings and head back (models/utils.py:
+// prepare_peft_model).
 func (r *Run) olderTRL() string {
 	var minor int
 	if n, _ := fmt.Sscanf(r.trl, "0.%d", &minor); !r.Trainer().UsesTRL || n != 1 || minor >= 26 {

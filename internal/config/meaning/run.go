@@ -39,7 +39,7 @@ func New(found *projects.Found) *Run {
 	return r
 }
 
-// RunsAs has the project run as another does by the word of its user.
+// RunsAs makes the project run like another system, as its user says.
 func (r *Run) RunsAs(other *Run) {
 	r.Uses(other.transformers)
 	r.Spans(other.gpus)
@@ -50,8 +50,7 @@ func (r *Run) Spans(gpus int) {
 	r.gpus = cmp.Or(gpus, r.gpus)
 }
 
-// Uses has the project run with a version of transformers that its user names; ""
-// leaves it as it is.
+// Uses sets the version of transformers that the user names; "" changes nothing.
 func (r *Run) Uses(transformers string) {
 	r.transformers = cmp.Or(transformers, r.transformers)
 }

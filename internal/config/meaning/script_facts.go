@@ -32,7 +32,7 @@ func (r *Run) scriptType() string {
 }
 
 // adaptersMadeAt is the line of a Python script that puts PEFT's adapters onto its model,
-// 0 where none does.
+// 0 if none does.
 func (r *Run) adaptersMadeAt() int {
 	if r.Primary == nil || !r.Primary.System.ByName || r.adapts() {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"snug/internal/setup"
 )
 
-// trlMinor is the minor of the TRL 1 that is installed, 0 for what came before, and that
-// of the table where none is.
+// trlMinor is the minor version of the installed TRL 1, 0 for earlier ones, and that of the table if none
+// is installed.
 func (r *Run) trlMinor() (minor int) {
 	if r.trl == "" {
 		return 16
@@ -18,8 +18,8 @@ func (r *Run) trlMinor() (minor int) {
 	return minor
 }
 
-// lossByVersion is whose code computes the loss with the TRL that is installed. It began to
-// offer pieces in 1.4, made them the rule in 1.6, and has its own kernels since 1.15.
+// lossByVersion is whose code computes the loss with the installed TRL. It introduced a loss in pieces in
+// 1.4, made it the default in 1.6, and has its own kernels since 1.15.
 func (r *Run) lossByVersion(out map[string]any) {
 	minor, chunks := r.trlMinor(), r.Value("chunks")
 	whole := chunks == "no" || chunks == nil && minor < 6 || minor < 4
@@ -28,7 +28,7 @@ func (r *Run) lossByVersion(out map[string]any) {
 	}
 }
 
-// olderLoss is that an older TRL computes its loss in other pieces than those counted.
+// olderLoss returns the note that an older TRL computes its loss in other pieces than those counted.
 func (r *Run) olderLoss(run map[string]any) []string {
 	if r.trlMinor() >= 15 || !r.Trainer().UsesTRL || run["loss"] != setup.TRLLoss {
 		return nil

@@ -12,11 +12,11 @@ import (
 	"snug/internal/spelling"
 )
 
-// A misspelt key is read by nobody: most trainers silently use their default. Systems have many more keys
-// than their tables here, so there is a warning only about a key that is a few letters away from one that
+// A misspelt key is silently ignored: most trainers use their default. Systems have many more keys than
+// their tables here, so there is a warning only about a key that is a few letters away from one that
 // matters, and only if that one is missing.
 
-// typos is the keys that are most likely others, misspelt.
+// typos lists the keys that are probably misspelt.
 func (r *Run) typos() []string {
 	var out []string
 	for _, s := range r.boundSources() {
@@ -56,8 +56,8 @@ func typosIn(s *projects.Source) []string {
 	return out
 }
 
-// nearestKey is the name that another was most likely to be, "" where it is one itself or
-// near none. The longer a name, the more letters may be wrong.
+// nearestKey is the key that a name was probably meant to be; "" if it is a key itself or is near none.
+// The longer a name, the more letters may be wrong.
 func nearestKey(got string, names []string) string {
 	if slices.Contains(names, got) {
 		return ""
@@ -74,7 +74,7 @@ func nearestKey(got string, names []string) string {
 			allowed = 2
 		}
 		if apart := len(got) - len(n); apart > allowed || -apart > allowed {
-			continue // as many letters at least are wrong
+			continue // at least as many letters are wrong
 		}
 		if d := spelling.Distance(got, n); d <= allowed && d < least {
 			best, least = n, d
@@ -84,7 +84,7 @@ func nearestKey(got string, names []string) string {
 }
 
 // bothPrecisions is where bf16 and fp16 are both turned on, which trainers refuse;
-// "" where they are not.
+// "" if they are not.
 func (r *Run) bothPrecisions() string {
 	var on []projects.Bound
 	for _, b := range r.BindingsOf("precision") {

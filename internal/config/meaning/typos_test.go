@@ -8,7 +8,7 @@ import (
 	"snug/internal/config/systems"
 )
 
-// TestNearestKey wants slips to be told from keys that are others'.
+// TestNearestKey checks that typos are distinguished from keys of other programs.
 func TestNearestKey(t *testing.T) {
 	var names []string
 	for _, s := range systems.All() {

@@ -75,8 +75,8 @@ func (r *Run) castsWithoutFlash() []string {
 	return []string{fmt.Sprintf("%s: without flash attention %s casts embeddings, head and norms to float32; they are counted in %s, with gradients and states", r.Primary.File, r.Trainer().Title, held)}
 }
 
-// computedSettings is settings that only the run itself works out, and what is counted for
-// them where its user does not say.
+// computedSettings lists settings that only the run itself computes, and what is counted for them unless
+// the user gives a value.
 func (r *Run) computedSettings(run map[string]any) []string {
 	var out []string
 	fields := r.Fields()
@@ -119,7 +119,7 @@ func flagOf(setting string) string {
 	return setup.FlagOf(setting)
 }
 
-// shortened cuts a value to the room of a line.
+// shortened cuts a value so that it fits on a line.
 func shortened(text string) string {
 	line, _, cut := strings.Cut(text, "\n")
 	if runes := []rune(line); len(runes) > 32 {

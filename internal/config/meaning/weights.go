@@ -27,9 +27,8 @@ func (r *Run) IsUnused(setting string) bool {
 	return setting == "weights" && r.Trainer().Commands != nil && !r.adapts()
 }
 
-// settleWeights brings the type of the weights and the precision together, for a run with
-// adapters or without: a setup has both, and a type of its own without autocast is
-// the precision.
+// settleWeights makes the type of the weights and the precision consistent, with adapters or without: a
+// setup has both, and without autocast the type of the weights is the precision.
 func (r *Run) settleWeights(out map[string]any, adapts bool) {
 	precision, _ := out["precision"].(string)
 	held := r.heldIn(out)
@@ -61,11 +60,10 @@ func (r *Run) heldIn(out map[string]any) string {
 	return held
 }
 
-// weightsInTraining is what becomes of weights that were loaded so. DeepSpeed casts all of
-// them to its 16 bits and keeps copies of what it trains in float32 (deepspeed 0.19,
-// runtime/engine.py). What is trained accelerate casts to float32 under FSDP and
-// autocast (accelerate 1.15, utils/fsdp_utils.py: fsdp2_prepare_model), and
-// LLaMA-Factory always (llamafactory 0.9.5, model/adapter.py: init_adapter).
+// weightsInTraining is what becomes of weights after they are loaded. DeepSpeed casts all of them to its
+// 16 bits and keeps copies of the trained ones in float32 (deepspeed 0.19, runtime/engine.py). Trained
+// weights are cast to float32 by accelerate under FSDP and autocast (accelerate 1.15, utils/fsdp_utils.py:
+// fsdp2_prepare_model), and by LLaMA-Factory always (llamafactory 0.9.5, model/adapter.py: init_adapter).
 func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, arithmetic string) {
 	cast, autocast := strings.CutPrefix(precision, "amp-")
 	kind, _ := r.Value("dist.kind").(string)
@@ -79,7 +77,7 @@ func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, a
 	case autocast, held == "":
 		return held, precision
 	case held == setup.Saved && (precision == "" || precision == "fp32"):
-		return held, "" // no autocast: as it is saved it trains
+		return held, "" // no autocast: it trains in the type it was saved in
 	case precision == "" || precision == "fp32":
 		return held, held
 	case held == precision:

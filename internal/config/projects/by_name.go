@@ -23,8 +23,8 @@ type candidate struct {
 // hit is a key of a table that the name of a value means.
 type hit struct{ value, key int }
 
-// candidates finds the candidates of a source that is known by names only, if it
-// holds anything telling.
+// candidates finds the candidates of a source that is known by names only, if it contains anything
+// significant.
 func candidates(a *systems.System, t tree.Tree) []candidate {
 	x, keys := t.Index(), a.Keys().All
 	var out []candidate

@@ -10,10 +10,9 @@ import (
 // maxRivals limits the other places that a note names.
 const maxRivals = 8
 
-// claims is the candidates for one setting, and which of them have as good a claim
-// as others: the same rank, and another value. A program of a thousand functions
-// may have a thousand of them, so that those of a rank and a value are kept
-// together.
+// claims is the candidates for one setting, and which of them are equally likely: of the same rank, with
+// another value. A program of a thousand functions may have a thousand candidates, so those with equal
+// rank and value are stored together.
 type claims struct {
 	of     []candidate
 	places []valuePlace

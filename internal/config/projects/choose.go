@@ -148,8 +148,8 @@ func (p *Found) attached(main *Source, rest []*Source) []*Source {
 	return out
 }
 
-// stages looks under the folder of a main file that was named for the stages
-// that belong to it; whatever cannot be read there is none.
+// stages searches the folder of a named main file for the stages that belong to it. Files that cannot be
+// read are not stages.
 func (p *Found) stages(main *Source) []*Source {
 	if !main.System.HasStages {
 		return nil

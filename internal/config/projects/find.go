@@ -13,13 +13,13 @@ import (
 	"snug/internal/config/systems"
 )
 
-// ErrNothing says that a folder holds no configuration that snug knows.
+// ErrNothing means that a folder contains no configuration that snug knows.
 var ErrNothing = errors.New("no training config found")
 
-// ErrSeveral says that a folder holds configurations of more than one run.
+// ErrSeveral means that a folder contains configurations of more than one run.
 var ErrSeveral = errors.New("there are several configs here")
 
-// nothingFound is ErrNothing where something was there and could not be used.
+// nothingFound is ErrNothing for a folder with something that could not be used.
 type nothingFound struct{ root, why string }
 
 // Error says why nothing was found.
@@ -50,8 +50,8 @@ func likeliest(notes []string) string {
 // unreadable is the beginning of the note on a file that cannot be read.
 const unreadable = "passed over: "
 
-// Find finds the settings of a project: in the files that are named, or else in
-// whatever its folder holds. A snug.yaml there has the first word.
+// Find finds the settings of a project: in the files that are named, or else in whatever its folder
+// contains. A snug.yaml there takes precedence.
 func Find(files Files, root string, names ...string) (*Found, error) {
 	read := newReader(files, names)
 	p := &Found{Root: root, files: read, Names: names}
@@ -239,7 +239,7 @@ func (p *Found) unbind(setting string) {
 	delete(p.bySetting, setting)
 }
 
-// BindingsOf is the bindings of one setting, to look at.
+// BindingsOf returns the bindings of one setting. The caller must not change them.
 func (p *Found) BindingsOf(setting string) []Bound { return p.bySetting[setting] }
 
 // Main is the file with the run's settings, and its kind; snug.yaml without a kind if that describes all of

@@ -30,7 +30,7 @@ type Found struct {
 
 	files   *reader
 	Names   []string // of the files that were named, where any were
-	Primary *Source  // the file that holds the run's settings, nil where snug.yaml binds all
+	Primary *Source  // the file that holds the run's settings, nil if snug.yaml binds all
 	Own     *OwnFile // the project's snug.yaml, or nil
 	Bound   []Bound  // every key that was found, in the order of settings
 	// bySetting is the same by setting, in the same order.
@@ -38,7 +38,7 @@ type Found struct {
 	AbsentFiles []Bound      // keys that name files which are not there
 	Unreadable  []BrokenFile // files that might be configurations and could not be read
 
-	Unsearched string // what a search did not read, "" where it read all
+	Unsearched string // what a search did not read, "" if it read all
 }
 
 // Files gives access to the project's files, within its bounds.

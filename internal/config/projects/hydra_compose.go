@@ -94,11 +94,11 @@ func (c *hydraComposer) add(file string, d *doc.Document, group string, mount do
 			return err
 		}
 	}
-	c.seen[key] = true // not before: a circle is one, and no repetition
+	c.seen[key] = true // only now, so that a cycle is not taken for a repetition
 	return nil
 }
 
-// entries are those of a file's defaults list. How many there are has an end.
+// entries returns the entries of a file's defaults list. Their total number is limited.
 func (c *hydraComposer) entries(file string, d *doc.Document) ([]defaultsEntry, error) {
 	entries, err := defaultsOf(d, maxDefaults)
 	if err != nil {

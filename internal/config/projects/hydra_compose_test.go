@@ -48,7 +48,7 @@ func TestHydraNamesTwice(t *testing.T) {
 	})
 }
 
-// What cannot be passed over, as it stands under another key each time, has an end.
+// Files that cannot be skipped, because each is under another key, are limited in number.
 func TestHydraHasAnEnd(t *testing.T) {
 	keys, deep, long := map[string]string{}, map[string]string{}, map[string]string{}
 	for i := range 19 {
@@ -108,8 +108,8 @@ func (c *hydraComposer) forward(file, group string, mount doc.Path) []tree.Layer
 	return out
 }
 
-// TestHydraPassesOver holds trees in which repetitions are passed over to trees in
-// which they are not: they say the same.
+// TestHydraPassesOver compares trees in which repetitions are skipped with trees in which they are not:
+// they have the same values.
 func TestHydraPassesOver(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		files := map[string]string{}

@@ -12,12 +12,12 @@ import (
 	"snug/internal/pattern/patterntest"
 )
 
-// TestPatterns holds patterns to the expressions that they search for.
+// TestPatterns compares patterns with their regular expressions.
 func TestPatterns(t *testing.T) {
 	patterntest.FindAsExpressions(t, "AutoModel.from_pretrained(x, dtype=bfloat16", newDType, fromPretrainedCall, exampleProgram)
 }
 
-// TestWhatIsReadByHand holds functions to the expressions that they stand for.
+// TestWhatIsReadByHand compares functions with the regular expressions that they replace.
 func TestWhatIsReadByHand(t *testing.T) {
 	trainerCall := regexp.MustCompile(`(?ms)^[^#\n]*?\bSFTTrainer\((?:[^()]|\([^()]*\)){0,800}?\bmodel\s*=\s*` + nameExpression + `|^[^#\n]*?\bSFTTrainer\(\s*("[^"\n]*")`)
 	saysSize := regexp.MustCompile(`(?i)batch[_-]?size|["']--bs["']`)

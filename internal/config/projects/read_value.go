@@ -26,8 +26,8 @@ type Phase struct {
 // valueReader reads the values of a key.
 type valueReader struct{ *systems.Key }
 
-// read understands a value in a setup's terms: an int, float64, bool, string,
-// []string, []Phase or map[string]any. Nil means that it says nothing.
+// read converts a value to a setup's terms: an int, float64, bool, string, []string, []Phase or
+// map[string]any. Nil means that it sets nothing.
 func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 	v := at.Value
 	if v.Kind == doc.Null && k.Kind != systems.Word || at.Computed != "" {
@@ -74,7 +74,7 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 	return text, nil
 }
 
-// Read understands a value of a key in a setup's terms.
+// Read converts a value of a key to a setup's terms.
 func Read(k *systems.Key, t tree.Tree, at tree.Place) (any, error) { return valueReader{k}.read(t, at) }
 
 // IsComputed reports whether a value is known only to a program: an expression or a call.

@@ -14,28 +14,14 @@ import (
 	"snug/internal/config/tree"
 )
 
-// A project's folder may hold anything, and a search looks at all of it: a tree of
-// values takes a hundred times the bytes of its file, and composing files that name
-// each other takes more the more often they do. So what is read has bounds, which no
-// training project comes near.
-const (
-	largestFile  = 1 << 20  // bytes of a file that is found or that another file names
-	largestNamed = 4 << 20  // of one that the user names and that is no program
-	maxRead      = 32 << 20 // of all files of a project
-	maxParsed    = 8 << 20  // of those that a search takes apart
-	maxKept      = 200_000  // values of those that may be the run's
-	maxDefaults  = 2_000    // entries of defaults lists that one Hydra tree is made of
-	maxComposed  = 500_000  // values of all Hydra trees together
-)
-
-// reader is a project's files, each read once, and what the bounds leave.
+// reader is a project's files, each read once, and what remains of the limits.
 type reader struct {
 	files   Files
 	named   []string // by the user
 	texts   map[string][]byte
 	trees   map[string]*doc.Document // files of Hydra's groups
 	left    int                      // bytes to read
-	parse   int                      // bytes to take apart
+	parse   int                      // bytes to parse
 	keep    int                      // values to keep
 	compose int                      // values of Hydra trees to come
 }
@@ -47,7 +33,7 @@ func newReader(files Files, named []string) *reader {
 	}
 }
 
-// errSpent says that a bound on all files together was reached.
+// errSpent means that a limit on all files together was reached.
 var errSpent = errors.New("the project is larger than snug reads; name the config: --config-path FILE")
 
 // ReadDir lists a folder.
@@ -83,11 +69,11 @@ func (r *reader) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// errDense means that a file has more values than are kept of all, by its commas and
-// lines: to take it apart in order to count them would take hundreds of megabytes.
+// errDense means that a file has more values than are kept of all files, judging by its commas and lines.
+// Parsing it to count them would take hundreds of megabytes.
 var errDense = fmt.Errorf("more than %d lines and commas, too many for a config; is it the right file?", maxKept)
 
-// open takes a YAML file of a Hydra group apart, once.
+// open parses a YAML file of a Hydra group, once.
 func (r *reader) open(name string) (*doc.Document, error) {
 	if d, ok := r.trees[name]; ok {
 		return d, nil
@@ -107,7 +93,7 @@ func (r *reader) open(name string) (*doc.Document, error) {
 	return d, nil
 }
 
-// composed counts the values of a Hydra tree. A layer takes some time whatever is in it.
+// composed counts the values of a Hydra tree. A layer takes some time even if it is empty.
 func (r *reader) composed(layers []tree.Layer) error {
 	const layerCost = 20
 	for _, l := range layers {

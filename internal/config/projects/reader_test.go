@@ -49,8 +49,7 @@ func mapFS(files map[string]string) fstest.MapFS {
 	return out
 }
 
-// Of a folder of many large files the small ones are read, and the note says of how
-// many others that was all.
+// In a folder of many large files the small ones are read, and a note says how many were not.
 func TestSearchHasAnEnd(t *testing.T) {
 	files := map[string]string{"conf/train.yaml": "batch_size: 4\nlr: 0.1\n"}
 	for i := range 100 {
@@ -74,7 +73,7 @@ func TestSearchHasAnEnd(t *testing.T) {
 	})
 }
 
-// What may be the run's is kept, up to so many values; what is refused says so too.
+// Values that may belong to the run are kept, up to a limit; what is refused is reported.
 func TestSearchKeepsSoMuch(t *testing.T) {
 	files := map[string]string{}
 	for i := range 40 {

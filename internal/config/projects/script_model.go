@@ -15,7 +15,7 @@ import (
 // class that is a model's, or SFTTrainer(model="gpt2"). Tokenizers and configs are
 // loaded by the same name and are not the model.
 
-// findType is the type that a script loads its model in, "" where it names none.
+// findType is the type that a script loads its model in, "" if it names none.
 func (s *Source) findType() string {
 	if found := newDType.Find(s.Tree.Layers[0].Doc.Text()); found != nil {
 		return found[1]

@@ -22,14 +22,6 @@ type Files interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 }
 
-// Bounds of a search, so that a home folder is refused rather than walked.
-const (
-	deepestFolder = 6
-	maxFolders    = 2000
-	maxFiles      = 500
-	maxEntries    = 200_000
-)
-
 // skipped are folders that hold no configuration of the user's own.
 var skipped = []string{
 	"examples", "docs", "node_modules", "__pycache__", "venv", "env", "site-packages", "dist-packages", "wandb", "mlruns", "outputs", "output",
@@ -149,8 +141,8 @@ func cutFold(text []byte, word string) (rest []byte, ok bool) {
 	return text[len(word):], true
 }
 
-// readSource reads a file and finds whose it is; nil where it is nobody's. One that a
-// search came upon counts as taken apart.
+// readSource reads a file and finds its system; nil if it has none. A file that a search found counts as
+// parsed.
 func readSource(files *reader, name string, searching bool) (*Source, []string, error) {
 	data, err := files.ReadFile(name)
 	if searching && errors.Is(err, errDense) {

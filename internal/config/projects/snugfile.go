@@ -157,7 +157,7 @@ func (r *ownReader) command(at tree.Place) error {
 	return nil
 }
 
-// Command is the training command that a project's snug.yaml names, nil where it
+// Command is the training command that a project's snug.yaml names, nil if it
 // names none.
 func Command(files Files) ([]string, error) {
 	own, err := readSnugFile(files)

@@ -92,7 +92,7 @@ func OwnKey(b OwnBinding) (*systems.Key, error) {
 		return nil, err
 	}
 	if b.Not && s.Kind != systems.Switch {
-		return nil, errors.New(b.where + ": not is for true and false; " + b.Setting + " is a " + string(s.Kind))
+		return nil, errors.New(b.where + ": \"not\" applies only to true and false; " + b.Setting + " is a " + string(s.Kind))
 	}
 	k := s.BoundKey(b.Path)
 	k.Inverted, k.Source = b.Not, SnugFile

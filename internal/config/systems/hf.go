@@ -20,9 +20,8 @@ const TrainerBatch = "per_device_train_batch_size"
 
 const scriptsArgument = "is an argument of scripts like run_clm.py; in your own script, pass it to from_pretrained instead"
 
-// hf is Hugging Face's TrainingArguments, as HfArgumentParser reads them from
-// JSON or YAML. The model stands in the script's own arguments, by custom under
-// model_name_or_path.
+// hf is Hugging Face's TrainingArguments, as HfArgumentParser reads them from JSON or YAML. The model is
+// among the script's own arguments, usually as model_name_or_path.
 var hf = System{
 	Name: "hf", Title: "Hugging Face TrainingArguments", Formats: []doc.Format{doc.JSON, doc.YAML},
 	Signs: []string{TrainerBatch, "gradient_accumulation_steps output_dir"},

@@ -6,7 +6,7 @@ import "snug/internal/config/doc"
 
 const nanotronArgs = "nanotron, config/config.py and config/parallelism_config.py"
 
-// nanotron is nanotron's YAML; the model's own config stands in it.
+// nanotron is nanotron's YAML, which contains the model's own config.
 var nanotron = System{
 	Name: "nanotron", Title: "nanotron", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"tokens.micro_batch_size parallelism"},

@@ -8,7 +8,7 @@ import (
 	"snug/internal/pattern/patterntest"
 )
 
-// TestPatterns holds patterns to the expressions that they search for.
+// TestPatterns compares patterns with their regular expressions.
 func TestPatterns(t *testing.T) {
 	patterntest.FindAsExpressions(t, "args = SFTConfig(", startsSFT, parsesSFT, othersDefaults, startsPEFT, hfScript.Makes, trlScript.Makes)
 }

@@ -53,8 +53,7 @@ func quantMethod(path, source string) Key {
 // quantTypes is bnb_4bit_quant_type.
 var quantTypes = []Term{{"nf4", "nf4"}, {"fp4", "fp4"}}
 
-// computeTypes is bnb_4bit_compute_dtype, and computeNames what programs of one's own
-// may call the same.
+// computeTypes is bnb_4bit_compute_dtype, and computeNames is its possible names in users' own programs.
 var (
 	computeTypes = []Term{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}}
 	computeNames = []Term{{"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"}, {"torch.float32", "fp32"}, {"bf16", "bf16"}, {"fp16", "fp16"}, {"fp32", "fp32"}}

@@ -129,11 +129,11 @@ func (s Setting) Check(value any) error {
 	switch v := value.(type) {
 	case int:
 		if v < s.Least || v > 1<<30 {
-			return fmt.Errorf("%s is %d; it must be a whole number from %d on", s.Name, v, s.Least)
+			return fmt.Errorf("%s is %d; it must be a whole number, at least %d", s.Name, v, s.Least)
 		}
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-			return fmt.Errorf("%s is %v; it must be a number from 0 on", s.Name, v)
+			return fmt.Errorf("%s is %v; it must be a number, at least 0", s.Name, v)
 		}
 	case string:
 		if s.Kind == Word && !slices.Contains(s.Words, v) {

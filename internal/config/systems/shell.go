@@ -35,6 +35,7 @@ func shellKeys() []Key {
 			Words: []Term{{"sdpa", "sdpa"}, {"eager", "eager"}, {"flash_attn", "flash"}, {"flash_attention_2", "flash"}}},
 		{Setting: "optimizer", Path: "**.optim", Kind: Word, Words: hfOptimizers, Source: hfArgs},
 		{Setting: "model", Path: "**.model", Kind: Name, Source: swift},
+		{Setting: "model", Path: "**.config_name", Kind: Name, Source: modelArguments}, // to train one from scratch
 		{Setting: "lora", Path: "**.use_peft", Kind: Switch, Source: trlModel},
 		{Setting: "lora.targets", Path: "**.target_modules", Kind: Names, Source: swift},
 		{Setting: "dist.world", Path: "**.nproc_per_node", Kind: Whole, Unit: "GPUs", Source: launchers},

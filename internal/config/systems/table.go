@@ -39,7 +39,7 @@ type Key struct {
 	// do not include.
 	Setting string
 	// Path leads to the value. A step * is any item of a list; **.name is that
-	// name at any depth. It is "" where the system has no key: Default is how it
+	// name at any depth. It is "" if the system has no key: Default is how it
 	// always is there.
 	Path string
 	// Kind is how the value is written.

@@ -83,9 +83,9 @@ type Behaviour struct {
 
 // Loading says how weights are loaded, and in which types.
 type Loading struct {
-	// Loop is the loop around the model, by its name in a setup, where the trainer has one of its own.
+	// Loop is the loop around the model, by its name in a setup, if the trainer has one of its own.
 	Loop string
-	// OwnModel is the model that is built from keys of the system's own, nil where a
+	// OwnModel is the model that is built from keys of the system's own, nil if a
 	// file names one.
 	OwnModel *OwnModel
 	// Families is set if a model is named by its family and its size.

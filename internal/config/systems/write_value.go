@@ -62,7 +62,7 @@ func (k *Key) Cannot(v any) error {
 	if k.Kind == Word && len(k.Reads) > 0 && (len(k.Words) == 0 || k.Source == byCustom) {
 		return fmt.Errorf("only your program knows the values of %s; for %s %v, set it yourself", name, k.Setting, v)
 	}
-	return fmt.Errorf("%s cannot say %s %v", name, k.Setting, v)
+	return fmt.Errorf("%s cannot be set to %s %v", name, k.Setting, v)
 }
 
 func (k *Key) writeSwitch(v any, now doc.Value) (any, error) {

@@ -30,7 +30,7 @@ func layered(t *testing.T, texts ...string) Tree {
 	return New(layers...)
 }
 
-// TestFind asks for the file and the path that really hold a value.
+// TestFind checks the file and the path that really hold a value.
 func TestFind(t *testing.T) {
 	tree := layered(t,
 		"data.yaml", "data", "batch_size: 4\nworkers: ${.batch_size}\n",
@@ -62,7 +62,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestUsers asks who else takes a value from where it stands.
+// TestUsers checks which other places take a value.
 func TestUsers(t *testing.T) {
 	tree := layered(t, "main.yaml", "", "n: 4\na: ${n}\nb:\n  c: ${a}\nd: 4\n")
 	at, err := tree.Find(doc.Path{"n"})
@@ -74,7 +74,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestExpand asks which paths a pattern of a table means.
+// TestExpand checks which paths match a pattern of a table.
 func TestExpand(t *testing.T) {
 	tree := layered(t, "main.yaml", "", "sets: [{n: 1}, {n: 2}]\ndeep: {er: {n: 3}}\n")
 	for pattern, want := range map[string]string{

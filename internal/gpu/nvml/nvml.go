@@ -87,7 +87,7 @@ func failure(l library, doing string, c code) error {
 	return fmt.Errorf("%s: %s", doing, l.ErrorString(c))
 }
 
-// Report loads the library, asks it everything and lets it go again.
+// Report loads the library, queries everything and unloads it again.
 func (s Source) Report(context.Context) (*gpu.Report, error) {
 	l, unload, err := open(s.Paths)
 	if err != nil {

@@ -60,8 +60,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestFailedInit runs against a library that aborts when it is called after
-// its initialisation failed: that this test ends is what it tests.
+// TestFailedInit uses a library that aborts if it is called after its initialisation failed: the test
+// passes if it ends.
 func TestFailedInit(t *testing.T) {
 	_, err := Source{Paths: []string{fake(t, "-DFAIL")}}.Report(context.Background())
 	if err == nil || err.Error() != "starting: Driver Not Loaded" {

@@ -30,7 +30,7 @@ func (f *functions) Processes(h handle) ([]process, code) {
 	return out, last
 }
 
-// processes asks until the room is enough: some may start in between.
+// processes asks again until the buffer is large enough: processes may start in between.
 func processes(list func(handle, *uint32, *processInfo) code, h handle) ([]processInfo, code) {
 	if list == nil {
 		return nil, notFound

@@ -92,5 +92,5 @@ type (
 // version2 tells the library which structure is passed.
 const version2 = uint32(unsafe.Sizeof(memoryInfo2{})) | 2<<24
 
-// untold is the memory of a process that the driver keeps to itself.
+// untold is the memory of a process that the driver does not report.
 const untold = ^uint64(0)

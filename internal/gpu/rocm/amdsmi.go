@@ -92,7 +92,7 @@ func parseAMDSMI(static, metric []byte) (*gpu.Report, error) {
 			}
 		}
 		if d.Total == 0 {
-			return nil, fmt.Errorf("it does not say the memory of GPU %d", c.GPU)
+			return nil, fmt.Errorf("it does not report the memory of GPU %d", c.GPU)
 		}
 		if d.Free == 0 {
 			d.Free = d.Total - min(d.Used, d.Total)

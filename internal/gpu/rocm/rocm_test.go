@@ -79,8 +79,8 @@ func TestROCmSMI(t *testing.T) {
 	}
 }
 
-// sys is the kernel's files of a machine with one AMD card that nobody named,
-// an integrated one of Intel's, and one process.
+// sys is the kernel's files of a machine with one AMD card without a name, an integrated Intel GPU, and
+// one process.
 func sys() fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
@@ -145,7 +145,7 @@ func TestBadAnswers(t *testing.T) {
 		{"{}", "[]", "no gpu_data"},
 		{"[]", "[]", "names no GPU"},
 		{`[{"gpu": "zero"}]`, "[]", "list of cards"},
-		{string(good), "[]", "does not say the memory of GPU 0"},
+		{string(good), "[]", "does not report the memory of GPU 0"},
 		{string(good), "{}", "its memory"},
 	}
 	for _, tt := range tests {

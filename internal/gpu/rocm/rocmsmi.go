@@ -58,7 +58,7 @@ func parseROCmSMI(out []byte) (*gpu.Report, error) {
 		}
 		total, err := strconv.ParseUint(text("VRAM Total Memory (B)"), 10, 62)
 		if err != nil {
-			return nil, fmt.Errorf("it does not say the memory of GPU %d", index)
+			return nil, fmt.Errorf("it does not report the memory of GPU %d", index)
 		}
 		used, _ := strconv.ParseUint(text("VRAM Total Used Memory (B)"), 10, 62)
 		used = min(used, total)
@@ -74,8 +74,7 @@ func parseROCmSMI(out []byte) (*gpu.Report, error) {
 	return r, nil
 }
 
-// product is the card's name; older versions swap series and model, and a
-// number is no name.
+// product is the card's name; older versions swap series and model, and a number is not a name.
 func product(text func(string) string) string {
 	for _, key := range []string{"Card Series", "Card series", "Card Model", "Card model"} {
 		if s := text(key); s != "" && !strings.HasPrefix(s, "0x") {

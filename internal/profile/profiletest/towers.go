@@ -13,8 +13,8 @@ import (
 	"snug/internal/snapshot"
 )
 
-// Towers is a model that no family covers, recorded on an H200 at batch 64 and
-// 96. What was told beside the recordings is for the test to say.
+// Towers is a model that no family covers, recorded on an H200 at batch 64 and 96. The test fills in other
+// facts.
 func Towers(t testing.TB) *profile.Program {
 	t.Helper()
 	var inputs []profile.Input

@@ -2,14 +2,13 @@
 # A loop with accelerate, as in its examples.
 import torch
 from accelerate import Accelerator
-from snug import loader, settings
-from transformers import AutoModelForCausalLM
+from snug import load_model, loader, settings
 
 
 def main():
     mixed = {"amp-bf16": "bf16", "amp-fp16": "fp16"}.get(settings.precision, "no")
     accelerator = Accelerator(mixed_precision=mixed, gradient_accumulation_steps=settings.accumulation)
-    model = AutoModelForCausalLM.from_pretrained("the model")
+    model = load_model()
     optimizer = torch.optim.AdamW(model.parameters())
     model, optimizer, train_dataloader = accelerator.prepare(model, optimizer, loader)
     model.train()

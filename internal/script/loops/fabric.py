@@ -2,15 +2,14 @@
 # A loop with Lightning's Fabric, as in its documentation.
 import lightning as L
 import torch
-from snug import loader, settings
-from transformers import AutoModelForCausalLM
+from snug import load_model, loader, settings
 
 
 def main():
     precision = {"amp-bf16": "bf16-mixed", "amp-fp16": "16-mixed", "bf16": "bf16-true", "fp16": "16-true"}.get(settings.precision, "32-true")
     fabric = L.Fabric(accelerator="cuda", devices=1, precision=precision)
     fabric.launch()
-    model = AutoModelForCausalLM.from_pretrained("the model")
+    model = load_model()
     optimizer = torch.optim.AdamW(model.parameters())
     model, optimizer = fabric.setup(model, optimizer)
     dataloader = fabric.setup_dataloaders(loader)

@@ -2,14 +2,13 @@
 # A LightningModule around a model of transformers.
 import lightning as L
 import torch
-from snug import loader, settings
-from transformers import AutoModelForCausalLM
+from snug import load_model, loader, settings
 
 
 class LanguageModel(L.LightningModule):
     def __init__(self):
         super().__init__()
-        self.model = AutoModelForCausalLM.from_pretrained("the model")
+        self.model = load_model()
 
     def training_step(self, batch, batch_idx):
         outputs = self.model(**batch)

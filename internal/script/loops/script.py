@@ -2,10 +2,9 @@
 # The loop of tutorials, at the top level of a script: outputs and loss keep their values until the next
 # forward has made new ones.
 import torch
-from snug import loader, settings
-from transformers import AutoModelForCausalLM
+from snug import load_model, loader, settings
 
-model = AutoModelForCausalLM.from_pretrained("the model").to("cuda")
+model = load_model().to("cuda")
 model.train()
 optimizer = torch.optim.AdamW(model.parameters())
 scaler = torch.amp.GradScaler(enabled=settings.precision == "amp-fp16")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # transformers' Trainer, with the arguments that a setup gives.
-from snug import loader, settings
-from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from snug import load_model, loader, settings
+from transformers import Trainer, TrainingArguments
 
 args = TrainingArguments(
     output_dir="out",
@@ -12,6 +12,6 @@ args = TrainingArguments(
     bf16=settings.precision == "amp-bf16",
     fp16=settings.precision == "amp-fp16",
 )
-model = AutoModelForCausalLM.from_pretrained("the model")
+model = load_model()
 trainer = Trainer(model=model, args=args, train_dataset=loader.dataset)
 trainer.train()

@@ -24,7 +24,7 @@ type Builder struct {
 	made   []*shadow.Tensor // parameters and buffers, in the order of their making
 	layers []any            // each *Linear, *Embedding and buffer's *Tensor, in order
 	inputs *Embedding       // the first one: what get_input_embeddings returns
-	outer  *Builder         // of the model that this one stands in
+	outer  *Builder         // of the model that contains this one
 	prefix string           // its path there
 	tied   []Tie
 	mapped bool             // the table of quantized scales is on the GPU

@@ -4,9 +4,9 @@ package nn
 
 import "snug/internal/shadow"
 
-// forward4bit is Linear4bit.forward: the input goes to the type that is computed
-// in, the result comes back. A bias of another type is cast for good, at the first
-// forward that meets it; before 0.50 to the input's type, and from there each time.
+// forward4bit is Linear4bit.forward: the input is cast to the compute type, and the result back. A bias of
+// another type is cast permanently in the first forward that uses it; before 0.50 to the input's type, and
+// from there each time.
 func (l *Linear) forward4bit(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	dtype, older := x.DType(), x.World().Rules.BitsAndBytes < 50
 	if older {

@@ -150,9 +150,8 @@ func (ad *adapter) cast(dt shadow.DType) {
 	}
 }
 
-// EnableInputRequireGrads makes the output of the input embedding a leaf that
-// requires a gradient, so that checkpointed layers over frozen weights have
-// something to go back to.
+// EnableInputRequireGrads makes the output of the input embedding a leaf that requires a gradient, so that
+// gradients flow through checkpointed layers with frozen weights.
 func (b *Builder) EnableInputRequireGrads() {
 	if b.inputs != nil {
 		b.inputs.grads = true

@@ -41,7 +41,7 @@ func (b *Builder) saved(at string, p *shadow.Tensor) *shadow.Tensor {
 		return nil
 	}
 	own := lastName(p.Name())
-	if p.Name() == b.prefix+at+"."+own { // not one that it shares with another
+	if p.Name() == b.prefix+at+"."+own { // not a weight shared with another layer
 		moveInside("original", p)
 	}
 	was := b.DType

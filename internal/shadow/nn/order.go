@@ -72,6 +72,14 @@ func (b *Builder) ParametersInsideOut() []*shadow.Tensor {
 // ToCard is model.to("cuda").
 func (b *Builder) ToCard() { b.apply((*shadow.Tensor).Fill) }
 
+// ToHost is model.cpu(): gradients go with their parameters.
+func (b *Builder) ToHost() {
+	b.apply(func(t *shadow.Tensor) {
+		t.ToMeta()
+		t.TakeGrad().Drop()
+	})
+}
+
 // Convert is model.to(dtype) with its buffers, on the card or before it comes there.
 func (b *Builder) Convert(dt shadow.DType) {
 	b.apply(func(t *shadow.Tensor) { t.CastInPlace(dt) })

@@ -25,8 +25,8 @@ func newAdafactor(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &adafactor{w: w, params: params, state: map[*shadow.Tensor]*factors{}}
 }
 
-// Step goes through the parameters one by one; the loop's names keep what the
-// one before left in them.
+// Step goes through the parameters one by one; the loop's variables keep their values from the previous
+// one.
 func (a *adafactor) Step() {
 	defer a.w.NoGrad()()
 	fn := a.w.Func()

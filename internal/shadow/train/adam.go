@@ -23,7 +23,13 @@ func newMoments(w *shadow.World, params []*shadow.Tensor) moments {
 // init makes the states of parameters that see their first gradient.
 func (m *moments) init(before func(p *shadow.Tensor)) []*shadow.Tensor {
 	live := withGrad(m.params)
-	for _, p := range live {
+	m.make(live, before)
+	return live
+}
+
+// make makes the states of parameters that have none.
+func (m *moments) make(of []*shadow.Tensor, before func(p *shadow.Tensor)) {
+	for _, p := range of {
 		if _, ok := m.state[p]; ok {
 			continue
 		}
@@ -32,16 +38,18 @@ func (m *moments) init(before func(p *shadow.Tensor)) []*shadow.Tensor {
 		}
 		m.state[p] = [2]*shadow.Tensor{zerosLike(p, p.DType()), zerosLike(p, p.DType())}
 	}
-	return live
 }
+
+// Restore makes the states before the first step, as load_state_dict does with those of a file.
+func (m *moments) Restore() { m.make(m.params, nil) }
 
 // adam is the default form: foreach.
 type adam struct{ moments }
 
 func newAdam(w *shadow.World, params []*shadow.Tensor) Optimizer { return &adam{newMoments(w, params)} }
 
-// Step works on all parameters of a type at once: the one thing that it
-// allocates is the square roots of all second moments.
+// Step works on all parameters of a type at once. It allocates only the square roots of all second
+// moments.
 func (a *adam) Step() {
 	foreachEach(a.init(nil), func(group []*shadow.Tensor) []*shadow.Tensor {
 		return foreach(a.w, "_foreach_sqrt", group)
@@ -60,11 +68,16 @@ func newAdamFused(w *shadow.World, params []*shadow.Tensor) Optimizer {
 
 // Step allocates nothing but the states.
 func (a *adamFused) Step() {
-	a.init(func(p *shadow.Tensor) { a.steps = append(a.steps, zeros(p, shadow.Dims())) })
+	a.init(a.counter)
 }
 
-// scalesItself marks an optimizer that takes the loss scale along, so that
-// gradients need not be divided before.
+// Restore is that of moments, with the counters.
+func (a *adamFused) Restore() { a.make(a.params, a.counter) }
+
+func (a *adamFused) counter(p *shadow.Tensor) { a.steps = append(a.steps, zeros(p, shadow.Dims())) }
+
+// scalesItself marks an optimizer that applies the loss scale itself, so that gradients need not be
+// divided before.
 func (a *adamFused) scalesItself() {}
 
 // adamLoop is foreach=False: one parameter after another.
@@ -74,8 +87,8 @@ func newAdamLoop(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &adamLoop{newMoments(w, params)}
 }
 
-// Step needs a square root and its quotient for each parameter; the quotient
-// has a name and stays until the next one is there.
+// Step needs a square root and its quotient for each parameter; the quotient has a name and stays until
+// the next one exists.
 func (a *adamLoop) Step() {
 	defer a.w.NoGrad()()
 	var denom *shadow.Tensor

@@ -38,7 +38,7 @@ type DDP struct {
 	rebuilt bool
 
 	Late bool      // the watchdog comes after the second forward has begun
-	late []*bucket // that it has not let go
+	late []*bucket // buckets that it has not released
 }
 
 // bucket is one flat tensor that gradients are reduced in.

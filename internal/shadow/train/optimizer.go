@@ -87,6 +87,26 @@ func (g groups) Step() {
 	}
 }
 
+// Restore makes the states that an optimizer loads from a file, and reports whether it has some that are known.
+func Restore(o Optimizer) bool {
+	switch o := o.(type) {
+	case groups:
+		known := true
+		for _, g := range o {
+			known = Restore(g) && known
+		}
+		return known
+	case scaledGroups:
+		return Restore(o.groups)
+	case interface{ Restore() }:
+		o.Restore()
+		return true
+	case sgd:
+		return true
+	}
+	return false
+}
+
 // Counters is those of all groups.
 func (g groups) Counters() int {
 	n := 0
@@ -148,8 +168,7 @@ func foreachEach(params []*shadow.Tensor, temporaries func(group []*shadow.Tenso
 	dropList(held)
 }
 
-// dropList ends a Python list: it lets go of its items from the last to the
-// first.
+// dropList ends a Python list: it releases its items from the last to the first.
 func dropList(ts []*shadow.Tensor) {
 	for i := len(ts) - 1; i >= 0; i-- {
 		ts[i].Drop()

@@ -15,9 +15,8 @@ import (
 	"snug/internal/stream"
 )
 
-// TestOptimizers lays what optimizers allocate and let go of beside what torch,
-// lion-pytorch and bitsandbytes did, in two steps over parameters of two types
-// (testdata/measured/optim_ops.py).
+// TestOptimizers compares what optimizers allocate and free with what torch, lion-pytorch and bitsandbytes
+// did, in two steps over parameters of two types (testdata/measured/optim_ops.py).
 func TestOptimizers(t *testing.T) {
 	data, err := os.ReadFile("testdata/optimizers.txt")
 	if err != nil {

@@ -39,6 +39,29 @@ func (s *sgdMomentum) Step() {
 	}
 }
 
+// States is each parameter's momentum buffer, none for one that was not updated yet.
+func (s *sgdMomentum) States() [][]*shadow.Tensor {
+	var out [][]*shadow.Tensor
+	for _, p := range s.params {
+		if b := s.buffer[p]; b != nil {
+			out = append(out, []*shadow.Tensor{b})
+		}
+	}
+	return out
+}
+
+// Replace takes other momentum buffers in the place of those that are there.
+func (s *sgdMomentum) Replace(states [][]*shadow.Tensor) {
+	for i, p := range s.params {
+		if i >= len(states) || len(states[i]) < 1 {
+			return
+		}
+		old := s.buffer[p]
+		s.buffer[p] = states[i][0]
+		old.Drop()
+	}
+}
+
 type rmsprop struct {
 	w      *shadow.World
 	params []*shadow.Tensor

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocator
+
+import (
+	"math/bits"
+
+	"snug/internal/units"
+)
+
+// The allocator's constants: the same in every version read, 1.7 to main.
+const (
+	minBlock       = 512             // rounding quantum and smallest block
+	smallSize      = units.MiB       // the largest rounded request of the small pool
+	smallBuffer    = 2 * units.MiB   // a segment, and an expandable page, of the small pool
+	minLargeAlloc  = 10 * units.MiB  // from this size on a segment has the size of the request
+	largeBuffer    = 20 * units.MiB  // the default of large_segment_size
+	roundLarge     = 2 * units.MiB   // and is a multiple of this
+	absurdlyLarge  = uint64(1) << 60 // refused before anything else is tried
+	divisionsStart = 20              // log2 of the first size class of the divisions
+)
+
+// round is the size of the block that n bytes get, before any remainder that
+// is too small to split off.
+func (a *Allocator) round(n uint64) uint64 {
+	if n < minBlock {
+		return minBlock
+	}
+	if a.rounds {
+		log := bits.Len64(n) - 1
+		d := a.opt.Divisions[min(max(log-divisionsStart, 0), divisionSlots-1)]
+		if d > 0 && (d > 1 || !a.rules.divisionsFrom2) && n > minBlock*d {
+			return roundToDivision(n, d, log)
+		}
+	}
+	return (n + minBlock - 1) &^ (minBlock - 1)
+}
+
+// roundToDivision rounds n up to the next of d equal steps between two powers of two. Up to 2.3 a single
+// division was handled here too, and did not change n.
+func roundToDivision(n, d uint64, log int) uint64 {
+	if d <= 1 || powerOfTwo(n) {
+		return n
+	}
+	floor := uint64(1) << log
+	step := floor >> (bits.Len64(d) - 1)
+	if step == 0 {
+		return 2 * floor
+	}
+	return (n + step - 1) &^ (step - 1)
+}
+
+// segmentSize is the size of the new segment for a request that fits nowhere.
+func (a *Allocator) segmentSize(size uint64) uint64 {
+	switch {
+	case size <= smallSize:
+		return smallBuffer
+	case size < minLargeAlloc:
+		return a.opt.LargeSegment
+	default:
+		return roundUp(size, roundLarge)
+	}
+}

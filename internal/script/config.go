@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"fmt"
+	"strings"
+)
+
+// configValue is a model's configuration: the setup's, with what the script changes in it.
+type configValue struct {
+	refs
+	changed map[string]any
+	of      *network // whose it is; nil before there is one
+}
+
+func (c *configValue) release() { c.last() }
+
+// newConfig is AutoConfig.from_pretrained, or the class of a configuration called.
+func newConfig(a arguments) *configValue {
+	c := &configValue{changed: map[string]any{}}
+	c.change(a)
+	return c
+}
+
+// change takes the arguments over that are values of a configuration.
+func (c *configValue) change(a arguments) {
+	for i, name := range a.names {
+		switch v := a.named[i].(type) {
+		case int:
+			c.changed[name] = float64(v)
+		case float64, bool, string:
+			if !notOfConfig[name] {
+				c.changed[name] = v
+			}
+		}
+	}
+}
+
+// notOfConfig is arguments of from_pretrained that are no keys of a configuration.
+var notOfConfig = map[string]bool{
+	"dtype": true, "torch_dtype": true, "device_map": true, "attn_implementation": true, "cache_dir": true, "revision": true,
+	"trust_remote_code": true, "token": true, "local_files_only": true, "low_cpu_mem_usage": true, "use_safetensors": true,
+}
+
+func (c *configValue) attr(in *interpreter, name string) (value, bool) {
+	if c.of != nil && name == "use_cache" {
+		return !c.of.mode.NoCache, true
+	}
+	v, ok := c.changed[name]
+	if !ok {
+		v, ok = in.Config[name]
+	}
+	if !ok {
+		if v, ok = in.Config[synonyms[name]]; !ok {
+			return unknown{}, true
+		}
+	}
+	if n, isNumber := v.(float64); isNumber && n == float64(int(n)) {
+		return int(n), true
+	}
+	switch v.(type) {
+	case float64, bool, string, nil:
+		return v, true
+	}
+	return unknown{}, true
+}
+
+// synonyms is how configurations call the same thing: transformers maps them in attribute_map.
+var synonyms = map[string]string{
+	"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head", "max_position_embeddings": "n_positions",
+}
+
+// set is config.name = v.
+func (c *configValue) set(name string, v value) {
+	if on, ok := v.(bool); ok && name == "use_cache" && c.of != nil {
+		c.of.mode.NoCache = !on
+	}
+	c.change(arguments{names: []string{name}, named: []value{v}})
+}
+
+func (c *configValue) call(_ *interpreter, name string, a arguments) value {
+	switch name {
+	case "update":
+		if d, ok := a.or(0, "", nil).(*dict); ok {
+			for i, k := range d.keys {
+				if key, ok := k.(string); ok {
+					c.set(key, d.vals[i])
+				}
+			}
+		}
+	case "to_dict", "to_diff_dict":
+		return &dict{open: true}
+	}
+	return nil
+}
+
+// configClass reports whether a dotted name is a class of configurations.
+func configClass(path string) bool {
+	return strings.HasPrefix(path, "transformers.") && strings.HasSuffix(path, "Config") && !strings.HasSuffix(path, "BitsAndBytesConfig")
+}
+
+// heads is what a class of models is trained as, by a part of its name. What comes first counts.
+var heads = []struct{ part, head string }{
+	{"ForCausalLM", "causal-lm"}, {"LMHead", "causal-lm"}, {"ForMaskedLM", "masked-lm"}, {"ForSeq2SeqLM", "seq2seq-lm"},
+	{"ForConditionalGeneration", "seq2seq-lm"}, {"ForImageClassification", "image-classification"}, {"WithLMHead", "causal-lm"},
+}
+
+// headOf is the head of a class of models; "encoder" is none. A head that is not simulated ends the reading.
+func (in *interpreter) headOf(class string) string {
+	for _, h := range heads {
+		if strings.Contains(class, h.part) {
+			return h.head
+		}
+	}
+	if strings.Contains(class, "For") {
+		panic(stopped{fmt.Errorf("%s:%d: %s has a head that is not simulated; record the run: snug profile -- python3 %s", in.scope().file.Path, in.at.Line, class, in.File.Path)})
+	}
+	return "encoder"
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"strings"
+	"testing"
+
+	"snug/internal/pysrc"
+	"snug/internal/setup"
+)
+
+// followedScript runs a script of two layers of GPT-2 and returns what was noted.
+func followedScript(t *testing.T, src string) []string {
+	t.Helper()
+	p := program{Program: "plain/tutorial.py", Args: []any{"--config", "models/gpt2-2l", "--batch-size", 2, "--seq-len", 64}}
+	s := p.setup(t)
+	f, err := pysrc.Parse("train.py", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Script = &setup.Script{File: f}
+	if _, err := Run(s, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return s.Script.Notes()
+}
+
+const accelerated = `import torch
+from accelerate import Accelerator
+from transformers import AutoConfig, AutoModelForCausalLM
+
+accelerator = Accelerator(OPTIONS)
+model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("gpt2"))
+optimizer = torch.optim.AdamW(model.parameters())
+loader = torch.utils.data.DataLoader(torch.randint(0, 100, (12, 64)), batch_size=2)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+for x in loader:
+    accelerator.backward(model(input_ids=x, labels=x).loss)
+    optimizer.step()
+    optimizer.zero_grad()
+`
+
+// TestOptionsOfLibraries checks that an option that is not followed is noted at the script's own line, and
+// that one that is followed is not.
+func TestOptionsOfLibraries(t *testing.T) {
+	for _, tc := range []struct{ options, note string }{
+		{`mixed_precision="bf16"`, ""},
+		{`mixed_precision="fp8"`, "train.py:5: fp8 is not followed"},
+		{`mixed_precision="bf16", dynamo_backend="inductor"`, "train.py:5: torch.compile is not simulated"},
+		{`mixed_precision="bf16", fsdp_plugin=plugin`, "train.py:5: the plugins of Accelerator for several cards"},
+	} {
+		notes := strings.Join(followedScript(t, strings.ReplaceAll(accelerated, "OPTIONS", tc.options)), "\n")
+		if tc.note == "" && notes != "" || !strings.Contains(notes, tc.note) {
+			t.Errorf("Accelerator(%s): noted %q, want %q", tc.options, notes, tc.note)
+		}
+	}
+}
+
+const lit = `import lightning.pytorch as pl
+import torch
+from lightning.pytorch.callbacks import EarlyStopping, LearningRateMonitor, ModelCheckpoint, CALLBACK
+from torch.utils.data import DataLoader
+from transformers import AutoConfig, AutoModelForCausalLM
+
+
+class Lit(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("gpt2"))
+
+    def training_step(self, batch, batch_idx):
+        return self.net(input_ids=batch, labels=batch).loss
+
+    def configure_optimizers(self):
+        return torch.optim.AdamW(self.parameters())
+
+
+callbacks = [ModelCheckpoint(), EarlyStopping("loss"), LearningRateMonitor(), pl.callbacks.TQDMProgressBar(), CALLBACK()]
+trainer = pl.Trainer(precision="bf16-mixed", max_steps=3, callbacks=callbacks)
+trainer.fit(Lit(), DataLoader(torch.randint(0, 100, (12, 64)), batch_size=2))
+`
+
+// TestCallbacks checks that callbacks which move memory in ways that are not followed are noted, and no others.
+func TestCallbacks(t *testing.T) {
+	for callback, note := range map[string]string{
+		"Timer":              "",
+		"EMAWeightAveraging": "train.py:20: the copies that WeightAveraging makes",
+		"ModelPruning":       "train.py:20: pruning is not followed",
+	} {
+		notes := strings.Join(followedScript(t, strings.ReplaceAll(lit, "CALLBACK", callback)), "\n")
+		if note == "" && notes != "" || !strings.Contains(notes, note) {
+			t.Errorf("%s: noted %q, want %q", callback, notes, note)
+		}
+	}
+}
