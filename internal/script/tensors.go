@@ -291,7 +291,7 @@ func sizes(a arguments) []int {
 			return v
 		}
 	}
-	var out []int
+	out := []int{}
 	for _, v := range vs {
 		n, ok := v.(int)
 		if !ok {
@@ -473,14 +473,16 @@ func (in *interpreter) lost(t *shadow.Tensor, op string) value {
 }
 
 // tensorBackward is loss.backward().
-func tensorBackward(in *interpreter, t *shadow.Tensor, _ arguments) value {
+func tensorBackward(in *interpreter, t *shadow.Tensor, a arguments) value {
 	if !t.RequiresGrad() {
 		in.note("backward() of a tensor without a graph")
 		return nil
 	}
 	in.mark(Backward)
 	in.result.Backwards++
-	t.Backward()
+	g, _ := a.or(0, "gradient", nil).(*shadow.Tensor)
+	keeps, _ := a.or(1, "retain_graph", false).(bool)
+	t.BackwardWith(g, keeps)
 	in.forwards()
 	return nil
 }

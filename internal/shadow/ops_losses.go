@@ -132,10 +132,13 @@ func (t *Tensor) smoothLoss(target *Tensor, how CrossEntropyLoss) *Tensor {
 		ret = fn.Let(smooth.SumAll())
 	case "none":
 	default:
-		kept := fn.Let(ignored.Pointwise("bitwise_not", Bool))
-		ret = fn.Let(smooth.SumAll().Div(kept.SumAll()))
+		kept := ignored.Pointwise("bitwise_not", Bool).Hold()
+		count := kept.SumAll().Hold() // C++ evaluates the right side first
+		ret = fn.Let(smooth.SumAll().Div(count))
+		count.Drop()
+		kept.Drop()
 	}
-	share := ret.MulScalar().Hold() // C++ evaluates the right side first
+	share := ret.MulScalar().Hold()
 	out := nll.MulScalar().Add(share)
 	share.Drop()
 	return fn.Return(out)

@@ -105,26 +105,24 @@ func (t *Tensor) PowBy(o *Tensor) *Tensor {
 	return out
 }
 
-// NormOver is torch.linalg.vector_norm(t, 2, dims). Autocast casts its argument to float32.
+// NormOver is torch.linalg.vector_norm(t, 2, dims). Under autocast its result is of float32.
 func (t *Tensor) NormOver(keep bool, dims ...int) *Tensor {
-	return t.inFloat32(func(t *Tensor) *Tensor {
-		n := t.w.record("LinalgVectorNormBackward0", t)
-		self := n.save(t)
-		out := t.reduce(vectorNorm, dims, keep, t.dtype)
-		result := n.save(out)
-		from := t.size
-		n.backward(func(g *Tensor) []*Tensor { // grad * (self / norm).masked_fill_(norm == 0, 0)
-			wide, norm := g.restoreKept(from, dims, keep).Hold(), result.get().restoreKept(from, dims, keep).Hold()
-			unit := self.get().Div(norm).Hold()
-			zero := norm.Pointwise("eq", Bool).Hold()
-			out := wide.Mul(unit)
-			for _, t := range []*Tensor{zero, unit, norm, wide} {
-				t.Drop()
-			}
-			return inputGrads(out)
-		})
-		return n.result(out, t)
+	n := t.w.record("LinalgVectorNormBackward0", t)
+	self := n.save(t)
+	out := t.reduce(vectorNorm, dims, keep, t.w.summed(t.dtype))
+	result := n.save(out)
+	from := t.size
+	n.backward(func(g *Tensor) []*Tensor { // grad * (self / norm).masked_fill_(norm == 0, 0)
+		wide, norm := g.restoreKept(from, dims, keep).Hold(), result.get().restoreKept(from, dims, keep).Hold()
+		unit := self.get().Div(norm).Hold()
+		zero := norm.Pointwise("eq", Bool).Hold()
+		out := wide.Mul(unit)
+		for _, t := range []*Tensor{zero, unit, norm, wide} {
+			t.Drop()
+		}
+		return inputGrads(out)
 	})
+	return n.result(out, t)
 }
 
 // NormalizeOver is F.normalize(t, dim=dim): t over its length.

@@ -108,7 +108,7 @@ func followed(p program) bool {
 }
 
 func TestLoops(t *testing.T) {
-	for _, file := range []string{"measured_plain.jsonl", "measured_libraries.jsonl", "measured_trainer.jsonl", "measured_wild.jsonl"} {
+	for _, file := range []string{"measured_plain.jsonl", "measured_libraries.jsonl", "measured_trainer.jsonl"} {
 		for _, p := range programs(t, file) {
 			if !followed(p) {
 				continue
@@ -154,7 +154,7 @@ func played(t testing.TB, res *Result) allocator.Result {
 
 // TestRecordedLoops lays runs of the same programs, with two layers, beside their recordings.
 func TestRecordedLoops(t *testing.T) {
-	for _, p := range append(programs(t, "measured_recorded.jsonl"), programs(t, "cases/recorded.jsonl")...) {
+	for _, p := range programs(t, "measured_recorded.jsonl") {
 		path := filepath.Join(loopsDir, "recorded", p.ID+".pickle.gz")
 		if _, err := os.Stat(path); err != nil || !followed(p) {
 			continue
