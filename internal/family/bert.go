@@ -91,7 +91,7 @@ func (m *bert) forward(b Batch) *shadow.Tensor {
 	m.bidirectionalMask(b.Mask)
 	hidden := fn.Let(m.encode(embeds))
 	if m.pooler != nil {
-		fn.Let(m.w.Call(m.pooler, hidden))
+		m.run.Calling.keepPooled(fn.Let(m.w.Call(m.pooler, hidden)))
 	}
 	return fn.Return(hidden)
 }

@@ -9,6 +9,7 @@ type Outputs struct {
 	Loss   *shadow.Tensor // nil without labels
 	Logits *shadow.Tensor
 	Hidden *shadow.Tensor   // the last hidden states, of a model without a head
+	Pooled *shadow.Tensor   // the first token's, through a layer more, where such a model has one
 	Cache  []*shadow.Tensor // keys and values of each layer, where use_cache is on
 }
 
@@ -57,6 +58,13 @@ func (c *Calling) keepHidden(hidden *shadow.Tensor) bool {
 	return true
 }
 
+// keepPooled holds what a pooler made.
+func (c *Calling) keepPooled(pooled *shadow.Tensor) {
+	if c != nil && c.Keep != nil {
+		c.Keep.Pooled = pooled.Hold()
+	}
+}
+
 // cached is past_key_values.update: keys and values are appended to an empty cache, which copies them, and
 // the names are bound to the copies. A layer with a window keeps the end of them.
 func (n net) cached(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
@@ -64,13 +72,13 @@ func (n net) cached(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
 		return
 	}
 	c := n.run.Calling
+	if window > 0 {
+		c.Keep.Cache = append(c.Keep.Cache, n.w.Input(shadow.Int64)) // the window's size, on the card
+	}
 	k := shadow.Cat(-2, n.emptyCache(*key), *key)
 	c.Keep.Cache = append(c.Keep.Cache, k.Hold())
 	v := shadow.Cat(-2, n.emptyCache(*key), *value)
 	c.Keep.Cache = append(c.Keep.Cache, v.Hold())
-	if window > 0 {
-		c.Keep.Cache = append(c.Keep.Cache, n.w.Input(shadow.Int64)) // the window's size, on the card
-	}
 	fn.Set2(key, k, value, v)
 }
 

@@ -114,6 +114,10 @@ func (in *interpreter) instanceAttr(o *instance, name string) value {
 		return in.methodOf(o, v)
 	}
 	switch name {
+	case "training":
+		if isModule(o) {
+			return true
+		}
 	case "__class__":
 		return o.class
 	case "__dict__":
@@ -168,6 +172,7 @@ func (in *interpreter) superAttr(s *super, name string) value {
 func (in *interpreter) setattr(o value, name string, v value) {
 	switch o := o.(type) {
 	case *instance:
+		o.register(name, v)
 		o.attrs.set(name, v)
 		return
 	case *class:
@@ -295,6 +300,9 @@ func (in *interpreter) setitem(o, key, v value) {
 			drop(old)
 			return
 		}
+	case *instance:
+		drop(in.callMethod(o, "__setitem__", hold(key), v))
+		return
 	}
 	drop(v)
 }

@@ -59,6 +59,8 @@ func init() {
 	registerPEFT()
 	registerQuantization()
 	registerObjects()
+	registerModules()
+	registerFunctional()
 }
 
 func nothing(*interpreter, arguments) value { return nil }

@@ -52,7 +52,7 @@ func (c *configValue) attr(in *interpreter, name string) (value, bool) {
 		v, ok = in.Config[name]
 	}
 	if !ok {
-		if v, ok = in.Config[synonyms[name]]; !ok {
+		if v, ok = in.synonym(name); !ok {
 			return unknown{}, true
 		}
 	}
@@ -67,8 +67,19 @@ func (c *configValue) attr(in *interpreter, name string) (value, bool) {
 }
 
 // synonyms is how configurations call the same thing: transformers maps them in attribute_map.
-var synonyms = map[string]string{
-	"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head", "max_position_embeddings": "n_positions",
+var synonyms = map[string][]string{
+	"hidden_size": {"n_embd", "dim", "d_model"}, "num_hidden_layers": {"n_layer", "n_layers", "num_layers", "encoder_layers"},
+	"num_attention_heads": {"n_head", "n_heads", "num_heads", "encoder_attention_heads"}, "max_position_embeddings": {"n_positions", "n_ctx"},
+}
+
+// synonym is a key of the configuration under its other names.
+func (in *interpreter) synonym(name string) (any, bool) {
+	for _, other := range synonyms[name] {
+		if v, ok := in.Config[other]; ok {
+			return v, true
+		}
+	}
+	return nil, false
 }
 
 // set is config.name = v.

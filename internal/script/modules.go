@@ -4,7 +4,6 @@ package script
 
 import (
 	"slices"
-	"strings"
 
 	"snug/internal/shadow"
 )
@@ -54,43 +53,6 @@ func (f *finder) all(vs []value) {
 
 func isModule(o *instance) bool {
 	return o.class.derives("Module") || o.class.derives("LightningModule")
-}
-
-// moduleMethod is a method that an object has from nn.Module, or from a base that is not known.
-func (in *interpreter) moduleMethod(o *instance, name string, a arguments) value {
-	name = strings.TrimPrefix(name, "super.")
-	switch name {
-	case "__init__", "register_buffer", "save_hyperparameters", "log", "log_dict", "print":
-		return nil
-	case "to", "cuda", "cpu", "half", "bfloat16", "float", "train", "eval", "requires_grad_", "zero_grad", "gradient_checkpointing_enable":
-		for _, n := range networks(o) {
-			drop(n.call(in, name, a))
-		}
-		return hold(o)
-	case "parameters", "named_parameters", "state_dict":
-		return in.joined(networks(o), name, a)
-	}
-	return unknown{}
-}
-
-// joined is what a method gives for each of several models, in one list or dict.
-func (in *interpreter) joined(ns []*network, name string, a arguments) value {
-	if len(ns) == 0 {
-		return &list{}
-	}
-	out := ns[0].call(in, name, a)
-	for _, n := range ns[1:] {
-		more := n.call(in, name, a)
-		if d, ok := out.(*dict); ok {
-			in.merge(d, more)
-			drop(more)
-			continue
-		}
-		if l, ok := out.(*list); ok {
-			l.items = append(l.items, more.(*list).items...)
-		}
-	}
-	return out
 }
 
 // modesOf is whether each model of a module trains.
@@ -181,34 +143,6 @@ func callerArguments(in *interpreter, _ arguments) value {
 		break
 	}
 	return d
-}
-
-// copiedModule is copy.deepcopy of a module, with copies of its models. Modules within it that are objects of
-// the script's own are copied too, each once.
-func (in *interpreter) copiedModule(o *instance, memo map[*instance]*instance) *instance {
-	if out, ok := memo[o]; ok {
-		hold(out)
-		return out
-	}
-	out := &instance{class: o.class}
-	memo[o] = out
-	for i, k := range o.attrs.keys {
-		v := o.attrs.vals[i]
-		switch x := v.(type) {
-		case *network:
-			v = in.copiedNetwork(x)
-		case *instance:
-			if isModule(x) {
-				v = in.copiedModule(x, memo)
-				break
-			}
-			hold(v)
-		default:
-			hold(v)
-		}
-		out.attrs.set(k, v)
-	}
-	return out
 }
 
 // copiedNetwork is copy.deepcopy of a model, in the card's memory where the model is there.

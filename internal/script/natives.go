@@ -89,6 +89,9 @@ func harmless(path string) bool {
 func (in *interpreter) callBound(b *bound, a arguments) value {
 	switch o := b.self.(type) {
 	case *shadow.Tensor:
+		if !o.Here() && !anywhere[b.name] {
+			return in.hostMethod(&hostTensor{size: sizeOf(o), dtype: o.DType()}, b.name, a)
+		}
 		if f, ok := tensorMethods[b.name]; ok {
 			return f(in, o, a)
 		}

@@ -303,6 +303,9 @@ func record(out family.Outputs) value {
 	if out.Hidden != nil {
 		d.set("last_hidden_state", out.Hidden)
 	}
+	if out.Pooled != nil {
+		d.set("pooler_output", out.Pooled)
+	}
 	if len(out.Cache) > 0 {
 		cache := &list{opaque: true}
 		for _, t := range out.Cache {

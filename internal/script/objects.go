@@ -43,7 +43,6 @@ func registerObjects() {
 
 // registerTensorMethods adds the methods of this file to those of a tensor.
 func registerTensorMethods() {
-	tensorMethods["repeat"] = repeats
 	tensorMethods["register_hook"] = func(*interpreter, *shadow.Tensor, arguments) value { return unknown{} }
 	tensorMethods["is_floating_point"] = func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return t.DType().Floating() }
 }
@@ -126,23 +125,6 @@ func (s *scheduler) call(_ *interpreter, name string, _ arguments) value {
 		return unknown{}
 	}
 	return nil
-}
-
-// repeats is t.repeat(…): a copy.
-func repeats(in *interpreter, t *shadow.Tensor, a arguments) value {
-	times := sizes(a)
-	if len(times) < t.Dim() {
-		return in.lost(t, "repeat")
-	}
-	size := append([]int(nil), times...)
-	for i := range t.Dim() {
-		size[len(size)-1-i] *= t.Size(-1 - i)
-	}
-	if t.RequiresGrad() && in.World.GradEnabled() {
-		return in.lost(t, "repeat with a gradient")
-	}
-	in.World.Op("repeat")
-	return in.World.Empty(shadow.Dims(size...), t.DType()).Hold()
 }
 
 func isFloating(_ *interpreter, a arguments) value {

@@ -208,10 +208,8 @@ func number(v value) (float64, bool) {
 func (in *interpreter) inPlace(op string, old, v value) value {
 	switch o := old.(type) {
 	case *shadow.Tensor:
-		if !o.RequiresGrad() || !in.World.GradEnabled() {
-			in.World.Op(op + "=")
-			return o.Hold() // written where it is
-		}
+		in.writesInto(op, o, v)
+		return o.Hold()
 	case *list:
 		if op == "+" && !o.tuple {
 			o.items = append(o.items, in.items(v, 0)...)

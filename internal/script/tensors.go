@@ -10,6 +10,7 @@ import (
 
 // tensorOperation is l op r where one of them is a tensor.
 func (in *interpreter) tensorOperation(op string, l, r value) (value, bool) {
+	l, r = offCard(l), offCard(r)
 	a, okA := l.(*shadow.Tensor)
 	b, okB := r.(*shadow.Tensor)
 	switch {
@@ -43,6 +44,12 @@ func (in *interpreter) pair(op string, a, b *shadow.Tensor) value {
 		return a.Matmul(b).Hold()
 	case "&", "|", "^":
 		return a.And(b).Hold()
+	case "**":
+		if !a.RequiresGrad() && !b.RequiresGrad() || !in.World.GradEnabled() {
+			return a.PowBy(b).Hold()
+		}
+	case "%", "//":
+		return a.Plain("remainder", a.DType()).Hold()
 	}
 	in.note("the operator %s of tensors is not followed", op)
 	return unknown{}
@@ -60,6 +67,15 @@ func scalarOperation(op string, t *shadow.Tensor, reversed bool) *shadow.Tensor 
 		return t.AddScalar()
 	case "**":
 		return t.Pow()
+	case "/":
+		if reversed {
+			return t.Reciprocal().MulScalar()
+		}
+		if !t.DType().Floating() {
+			return t.Plain("div", shadow.Float32)
+		}
+	case "%", "//", "&", "|", "^":
+		return t.Plain("remainder", t.DType())
 	}
 	return t.MulScalar()
 }
@@ -86,6 +102,9 @@ func (in *interpreter) tensorAttr(t *shadow.Tensor, name string) (value, bool) {
 	case "shape":
 		return sizeOf(t), true
 	case "device":
+		if !t.Here() {
+			return "cpu", true
+		}
 		return "cuda", true
 	case "dtype":
 		return dtypeValue(t.DType()), true
@@ -167,8 +186,8 @@ func init() {
 		"numel":     func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return t.Numel() },
 		"transpose": tensorTranspose, "permute": tensorPermute,
 		"unsqueeze": tensorDim((*shadow.Tensor).Unsqueeze), "squeeze": tensorSqueeze,
-		"flatten": tensorFlatten,
-		"argmax":  tensorArgmax, "max": tensorMax,
+		"flatten":  tensorFlatten,
+		"argmax":   tensorArgmax,
 		"backward": tensorBackward,
 		"softmax":  tensorSoftmax((*shadow.Tensor).Softmax), "log_softmax": tensorSoftmax((*shadow.Tensor).LogSoftmax),
 		"add": other("+"), "sub": other("-"), "mul": other("*"), "div": other("/"), "matmul": other("@"), "mm": other("@"),
@@ -177,9 +196,10 @@ func init() {
 		"lerp_": writes, "clamp_": writes, "normal_": writes, "uniform_": writes,
 		"new_zeros": newLike, "new_ones": newLike,
 		"isnan": comparing("!="), "isinf": isInfinite, "clamp": clamped, "masked_fill_": maskedFillInPlace, "new_full": newLike,
-		"masked_fill": maskedFill, "gather": gathers, "chunk": chunks, "expand": expands, "pow": scalar("**"),
+		"masked_fill": maskedFill, "chunk": chunks, "expand": expands, "pow": scalar("**"),
 	}
 	registerTensorMethods()
+	registerMoreMethods()
 }
 
 func requiresGrad(_ *interpreter, t *shadow.Tensor, a arguments) value {
@@ -271,7 +291,7 @@ func sizes(a arguments) []int {
 			return v
 		}
 	}
-	var out []int
+	out := []int{}
 	for _, v := range vs {
 		n, ok := v.(int)
 		if !ok {
@@ -378,24 +398,6 @@ func tensorArgmax(_ *interpreter, t *shadow.Tensor, a arguments) value {
 	return t.Argmax(false).Hold()
 }
 
-// tensorMax is t.max(dim), a pair, or the largest of all.
-func tensorMax(in *interpreter, t *shadow.Tensor, a arguments) value {
-	i, ok := a.or(0, "dim", nil).(int)
-	if !ok {
-		in.World.Op("max")
-		return in.World.Empty(shadow.Dims(), t.DType()).Hold()
-	}
-	if t.RequiresGrad() && in.World.GradEnabled() {
-		in.note("the gradient of max is not followed; what it keeps is not counted")
-	}
-	keep, _ := a.or(1, "keepdim", false).(bool)
-	values, indices := t.MaxDim(keep, i)
-	pair := &dict{record: true, batch: true}
-	pair.set("values", values.Hold())
-	pair.set("indices", indices.Hold())
-	return pair
-}
-
 func tensorSoftmax(f func(t *shadow.Tensor, dt shadow.DType) *shadow.Tensor) func(*interpreter, *shadow.Tensor, arguments) value {
 	return func(in *interpreter, t *shadow.Tensor, a arguments) value {
 		dt, _ := a.or(-1, "dtype", dtypeValue(shadow.None)).(dtypeValue)
@@ -438,16 +440,6 @@ func maskedFill(in *interpreter, t *shadow.Tensor, a arguments) value {
 	return in.lost(t, "masked_fill")
 }
 
-func gathers(in *interpreter, t *shadow.Tensor, a arguments) value {
-	if m, ok := a.or(1, "index", nil).(*shadow.Tensor); ok {
-		if t.RequiresGrad() {
-			return t.Pick(m).Hold()
-		}
-		return t.Gather(m).Hold()
-	}
-	return in.lost(t, "gather")
-}
-
 func chunks(in *interpreter, t *shadow.Tensor, a arguments) value {
 	n, ok := a.or(0, "chunks", nil).(int)
 	if !ok {
@@ -481,14 +473,16 @@ func (in *interpreter) lost(t *shadow.Tensor, op string) value {
 }
 
 // tensorBackward is loss.backward().
-func tensorBackward(in *interpreter, t *shadow.Tensor, _ arguments) value {
+func tensorBackward(in *interpreter, t *shadow.Tensor, a arguments) value {
 	if !t.RequiresGrad() {
 		in.note("backward() of a tensor without a graph")
 		return nil
 	}
 	in.mark(Backward)
 	in.result.Backwards++
-	t.Backward()
+	g, _ := a.or(0, "gradient", nil).(*shadow.Tensor)
+	keeps, _ := a.or(1, "retain_graph", false).(bool)
+	t.BackwardWith(g, keeps)
 	in.forwards()
 	return nil
 }

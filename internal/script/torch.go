@@ -85,11 +85,8 @@ func registerTorch() {
 		"torch.utils.data.DataLoader":    newLoader,
 		"torch.utils.data.TensorDataset": func(_ *interpreter, a arguments) value { return tensorDataset(a) },
 		"torch.utils.data.Subset":        firstArgument, "torch.utils.data.random_split": randomSplit,
-		"torch.nn.utils.clip_grad_norm_":  clipNorm,
-		"torch.nn.utils.clip_grad_value_": nothing,
-		"torch.nn.CrossEntropyLoss":       module(crossEntropy), "torch.nn.functional.cross_entropy": crossEntropy,
-		"torch.nn.MSELoss": module(meanSquares), "torch.nn.functional.mse_loss": meanSquares,
-		"torch.nn.KLDivLoss": module(klDiv), "torch.nn.functional.kl_div": klDiv,
+		"torch.nn.utils.clip_grad_norm_":            clipNorm,
+		"torch.nn.utils.clip_grad_value_":           nothing,
 		"torch.nn.parallel.DistributedDataParallel": firstArgument, "torch.nn.DataParallel": firstArgument,
 		"copy.deepcopy": deepcopy, "copy.copy": firstArgument,
 		"torch.ones_like": filledLike, "torch.zeros_like": filledLike, "torch.full_like": filledLike, "torch.empty_like": filledLike, "torch.randn_like": filledLike, "torch.rand_like": filledLike,
@@ -358,70 +355,6 @@ func onTensor(method string) func(*interpreter, arguments) value {
 	}
 }
 
-// lossModule is a loss as a module.
-type lossModule struct {
-	f    func(*interpreter, arguments) value
-	with arguments
-}
-
-func module(f func(*interpreter, arguments) value) func(*interpreter, arguments) value {
-	return func(_ *interpreter, a arguments) value {
-		m := &lossModule{f: f}
-		for i, n := range a.names {
-			m.with.names, m.with.named = append(m.with.names, n), append(m.with.named, hold(a.named[i]))
-		}
-		return m
-	}
-}
-
-func (m *lossModule) callSelf(in *interpreter, a arguments) value {
-	a.names, a.named = append(a.names, m.with.names...), append(a.named, m.with.named...)
-	return m.f(in, a)
-}
-
-func (m *lossModule) call(in *interpreter, name string, a arguments) value {
-	if name == "forward" {
-		return m.callSelf(in, a)
-	}
-	return m
-}
-
-func crossEntropy(in *interpreter, a arguments) value {
-	x, okX := a.or(0, "input", nil).(*shadow.Tensor)
-	y, okY := a.or(1, "target", nil).(*shadow.Tensor)
-	if !okX || !okY {
-		return unknown{}
-	}
-	if r, ok := a.or(-1, "reduction", "mean").(string); ok && r == "none" {
-		in.note("cross_entropy with reduction none is counted with its mean")
-	}
-	return x.CrossEntropy(y).Hold()
-}
-
-// meanSquares is F.mse_loss.
-func meanSquares(in *interpreter, a arguments) value {
-	x, okX := a.or(0, "input", nil).(*shadow.Tensor)
-	y, okY := a.or(1, "target", nil).(*shadow.Tensor)
-	if !okX || !okY {
-		return unknown{}
-	}
-	if reduction, ok := a.or(-1, "reduction", "mean").(string); ok && x.Shape() == y.Shape() && x.DType() == y.DType() {
-		return x.MSELoss(y, reduction).Hold()
-	}
-	return x.Sub(y).Pow().Mean(false, dimsOf(nil, x.Dim())...).Hold()
-}
-
-// klDiv is F.kl_div.
-func klDiv(in *interpreter, a arguments) value {
-	x, okX := a.or(0, "input", nil).(*shadow.Tensor)
-	y, okY := a.or(1, "target", nil).(*shadow.Tensor)
-	if !okX || !okY {
-		return unknown{}
-	}
-	reduction, _ := a.or(-1, "reduction", "mean").(string)
-	return x.KLDiv(y, reduction).Hold()
-}
-
 // filledLike is torch.ones_like and its kin.
 func filledLike(in *interpreter, a arguments) value {
 	dt, given := a.or(-1, "dtype", nil).(dtypeValue)
@@ -452,17 +385,7 @@ func compiled(in *interpreter, a arguments) value {
 }
 
 func deepcopy(in *interpreter, a arguments) value {
-	switch v := a.or(0, "x", nil).(type) {
-	case *network:
-		return in.copiedNetwork(v)
-	case *instance:
-		if isModule(v) {
-			return in.copiedModule(v, map[*instance]*instance{})
-		}
-		return hold(v)
-	default:
-		return hold(v)
-	}
+	return in.copiedValue(a.or(0, "x", nil), map[value]value{})
 }
 
 // savedTensor is a tensor as a file holds it.

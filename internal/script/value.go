@@ -186,8 +186,9 @@ type class struct {
 // instance is an object of such a class.
 type instance struct {
 	refs
-	class *class
-	attrs dict
+	class   *class
+	attrs   dict
+	buffers map[string]bool // attributes that register_buffer has set
 }
 
 func (o *instance) release() {

@@ -15,6 +15,7 @@ type engine struct {
 	w     *World
 	ready []*node // a heap: the highest sequence number first
 	stamp uint64
+	keeps bool // retain_graph: what nodes saved stays
 }
 
 // Backward runs the graph behind t, which must be a scalar, and leaves the
@@ -24,6 +25,18 @@ func (t *Tensor) Backward() {
 	w.Op("ones_like")
 	g := t.EmptyLike(t.dtype)
 	w.backward(t, g)
+}
+
+// BackwardWith is t.backward(g, retain_graph): a gradient that is nil is made, and a graph that is kept can be
+// run once more.
+func (t *Tensor) BackwardWith(g *Tensor, keeps bool) {
+	t.w.retains = keeps
+	if g == nil {
+		t.Backward()
+	} else {
+		t.w.backward(t, g)
+	}
+	t.w.retains = false
 }
 
 // BackwardTemporary is (expression).backward(): the expression's value dies
@@ -41,7 +54,7 @@ func (w *World) backward(root, g *Tensor) {
 	grad, thread, component, path, turn := w.gradMode, w.thread, w.component, w.path, w.turns.now
 	w.gradMode, w.thread, w.component, w.path = false, backwardThread, Temporaries, nil
 	w.stamp++
-	e := &engine{w: w, stamp: w.stamp}
+	e := &engine{w: w, stamp: w.stamp, keeps: w.retains}
 	start := root.fn
 	e.count(start)
 	start.deps = 0
@@ -104,7 +117,9 @@ func (e *engine) evaluate(n *node) {
 	for _, g := range in {
 		g.Drop()
 	}
-	n.release()
+	if !e.keeps {
+		n.release()
+	}
 	e.handOn(n, out)
 }
 

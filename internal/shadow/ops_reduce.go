@@ -239,6 +239,7 @@ func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 	n := w.record(node, in)
 	w.Op(op)
 	out := w.Empty(in.size, dt)
+	w.rowMajor(in)()
 	w.Launch(out, in)
 	result := n.save(out)
 	from := in.dtype

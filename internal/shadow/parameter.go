@@ -43,6 +43,17 @@ func (t *Tensor) Fill() {
 	}
 }
 
+// Here reports whether t has its memory on the card, and is not on the meta device or in the host's memory.
+func (t *Tensor) Here() bool { return t.mem != nil || t.Numel() == 0 }
+
+// AsParameter is nn.Parameter(t): the same memory as a leaf of its own.
+func (t *Tensor) AsParameter(trained bool) *Tensor {
+	p := t.alias(t.size, t.stride)
+	p.isView = false
+	p.SetTrained(trained)
+	return p
+}
+
 // ToMeta frees t's memory; t stays as a tensor on the meta device.
 func (t *Tensor) ToMeta() {
 	t.w.release(t.mem)

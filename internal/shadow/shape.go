@@ -145,6 +145,9 @@ func broadcast(a, b Shape) Shape {
 	return a
 }
 
+// Broadcast is the shape that two become together.
+func Broadcast(a, b Shape) Shape { return broadcast(a, b) }
+
 // expandStrides is the strides of an operand seen at a larger shape: zero
 // where it repeats.
 func expandStrides(size, stride, to Shape) Shape {

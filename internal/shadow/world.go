@@ -40,6 +40,7 @@ type World struct {
 	MaxEvents int           // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
 
 	gradMode bool
+	retains  bool  // the backward under way keeps the graph
 	onHost   bool  // tensors are made in the host's memory
 	autocast DType // None outside torch.autocast
 	casts    castCache

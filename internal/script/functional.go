@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"snug/internal/shadow"
+)
+
+// torch.nn.functional, and torch's functions that are not methods of a tensor.
+
+func registerFunctional() {
+	for name, f := range map[string]func(*interpreter, arguments) value{
+		"linear": linear, "embedding": embedding, "layer_norm": layerNorm, "dropout": dropout,
+		"cross_entropy": crossEntropy, "nll_loss": nllLoss, "kl_div": klDiv, "normalize": normalize,
+		"mse_loss": distance("mse_loss"), "l1_loss": distance("l1_loss"), "smooth_l1_loss": distance("smooth_l1_loss"), "huber_loss": distance("huber_loss"),
+		"binary_cross_entropy_with_logits": bceWithLogits, "cosine_similarity": cosineSimilarity,
+		"pairwise_distance": pairwiseDistance, "triplet_margin_loss": tripletMargin, "one_hot": oneHot,
+		"silu": activation((*shadow.Tensor).SiLU), "gelu": activation((*shadow.Tensor).GELU), "tanh": activation((*shadow.Tensor).Tanh),
+		"relu": activation((*shadow.Tensor).ReLU), "sigmoid": activation((*shadow.Tensor).Sigmoid), "softplus": activation((*shadow.Tensor).Softplus),
+		"logsigmoid": activation((*shadow.Tensor).LogSigmoid), "leaky_relu": activation((*shadow.Tensor).LeakyReLU),
+		"elu": activation((*shadow.Tensor).LeakyReLU), "softmax": onTensor("softmax"), "log_softmax": onTensor("log_softmax"),
+	} {
+		natives["torch.nn.functional."+name] = f
+	}
+	for _, name := range []string{
+		"gather", "index_select", "masked_fill", "clamp", "logsumexp", "norm", "std", "var", "min", "amax", "amin", "prod",
+		"abs", "log", "sqrt", "rsqrt", "pow", "square", "reciprocal", "neg", "cos", "sin", "sign", "isnan", "isinf", "isfinite", "logical_not", "round", "floor", "ceil",
+		"topk", "sort", "argsort", "cumsum", "flip", "roll", "tril", "triu", "repeat_interleave", "split", "chunk", "unbind", "flatten", "squeeze", "unsqueeze",
+		"transpose", "permute", "reshape", "any", "all", "add", "sub", "mul", "div", "matmul", "mm", "bmm", "eq", "ne", "lt", "gt", "le", "ge", "maximum", "minimum",
+		"logical_and", "logical_or", "where", "argmin", "clone", "bernoulli", "log1p", "expm1", "erf", "relu", "count_nonzero", "dot", "t",
+	} {
+		if _, ok := natives["torch."+name]; !ok {
+			natives["torch."+name] = onTensor(name)
+		}
+	}
+	natives["torch.where"] = where
+	natives["torch.linalg.norm"] = onTensor("norm")
+	natives["torch.linalg.vector_norm"] = vectorNorm
+	natives["torch.nn.functional.gumbel_softmax"] = unfollowed("gumbel_softmax")
+	natives["torch.einsum"] = einsum
+	natives["torch.cosine_similarity"] = cosineSimilarity
+	natives["torch.dropout"] = dropout
+	natives["torch.randint_like"] = filledLike
+	natives["snug.rnn"] = recurrent
+}
+
+// unfollowed is a function that is noted where it is given tensors.
+func unfollowed(name string) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		in.noteTensors(name, a)
+		return unknown{}
+	}
+}
+
+// card is an argument that is a tensor on the card.
+func card(a arguments, i int, name string) (*shadow.Tensor, bool) {
+	t, ok := a.or(i, name, nil).(*shadow.Tensor)
+	return t, ok && t.Here()
+}
+
+// optional is an argument that may be None; nil then.
+func optional(a arguments, i int, name string) *shadow.Tensor {
+	t, _ := a.or(i, name, nil).(*shadow.Tensor)
+	return t
+}
+
+func text(a arguments, i int, name, otherwise string) string {
+	s, ok := a.or(i, name, otherwise).(string)
+	if !ok {
+		return otherwise
+	}
+	return s
+}
+
+func linear(in *interpreter, a arguments) value {
+	x, ok := card(a, 0, "input")
+	weight, okW := card(a, 1, "weight")
+	if !ok || !okW {
+		return unknown{}
+	}
+	return x.Linear(weight, optional(a, 2, "bias")).Hold()
+}
+
+func embedding(in *interpreter, a arguments) value {
+	ids, ok := card(a, 0, "input")
+	table, okT := card(a, 1, "weight")
+	if !ok || !okT {
+		return unknown{}
+	}
+	return ids.Embedding(table).Hold()
+}
+
+func layerNorm(in *interpreter, a arguments) value {
+	x, ok := card(a, 0, "input")
+	if !ok {
+		return unknown{}
+	}
+	if l, ok := a.or(1, "normalized_shape", nil).(*list); ok && len(l.items) > 1 {
+		in.note("a layer norm over several dimensions is counted as one over the last")
+	}
+	return x.LayerNorm(optional(a, 2, "weight"), optional(a, 3, "bias")).Hold()
+}
+
+// dropout is F.dropout(input, p, training): outside of training its input.
+func dropout(in *interpreter, a arguments) value {
+	x, ok := card(a, 0, "input")
+	if !ok {
+		return hold(a.or(0, "input", unknown{}))
+	}
+	if on, ok := a.or(2, "training", true).(bool); ok && !on {
+		return x.Hold()
+	}
+	p, known := number(a.or(1, "p", 0.5))
+	if !known {
+		p = 0.5
+	}
+	return x.Dropout(p).Hold()
+}
+
+func activation(f func(*shadow.Tensor) *shadow.Tensor) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		x, ok := card(a, 0, "input")
+		if !ok {
+			return hold(a.or(0, "input", unknown{}))
+		}
+		if in, ok := a.or(-1, "inplace", false).(bool); ok && in && (!x.RequiresGrad() || !in) {
+			return x.Hold()
+		}
+		return f(x).Hold()
+	}
+}
+
+func normalize(in *interpreter, a arguments) value {
+	x, ok := card(a, 0, "input")
+	if !ok {
+		return hold(a.or(0, "input", unknown{}))
+	}
+	dim, _ := a.or(2, "dim", 1).(int)
+	if p, ok := number(a.or(1, "p", 2)); ok && p != 2 {
+		in.note("normalize with another norm than the second is counted as that")
+	}
+	return x.NormalizeOver(dim).Hold()
+}
+
+func crossEntropy(in *interpreter, a arguments) value {
+	x, okX := card(a, 0, "input")
+	y, okY := card(a, 1, "target")
+	if !okX || !okY {
+		return unknown{}
+	}
+	smoothing, _ := number(a.or(7, "label_smoothing", 0))
+	return x.CrossEntropyOf(y, shadow.CrossEntropyLoss{
+		Reduction: text(a, 6, "reduction", "mean"), Smooth: smoothing != 0, Weight: optional(a, 2, "weight"),
+	}).Hold()
+}
+
+func nllLoss(in *interpreter, a arguments) value {
+	x, okX := card(a, 0, "input")
+	y, okY := card(a, 1, "target")
+	if !okX || !okY {
+		return unknown{}
+	}
+	return x.NLL(y, shadow.CrossEntropyLoss{Reduction: text(a, 6, "reduction", "mean"), Weight: optional(a, 2, "weight")}).Hold()
+}
+
+// distance is F.mse_loss and its kin.
+func distance(op string) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		x, okX := card(a, 0, "input")
+		y, okY := card(a, 1, "target")
+		if !okX || !okY {
+			return unknown{}
+		}
+		reduction := text(a, 4, "reduction", "mean")
+		if op == "mse_loss" || op == "smooth_l1_loss" { // one kernel over both, which are broadcast first
+			wide := shadow.Broadcast(x.Shape(), y.Shape())
+			return x.ExpandAs(wide).MSELoss(y.ExpandAs(wide), reduction).Hold()
+		}
+		return x.Distance(op, y, reduction).Hold()
+	}
+}
+
+func klDiv(in *interpreter, a arguments) value {
+	x, okX := card(a, 0, "input")
+	y, okY := card(a, 1, "target")
+	if !okX || !okY {
+		return unknown{}
+	}
+	logs, _ := a.or(5, "log_target", false).(bool)
+	return x.KLDivOf(y, text(a, 4, "reduction", "mean"), logs).Hold()
+}
+
+func bceWithLogits(in *interpreter, a arguments) value {
+	x, okX := card(a, 0, "input")
+	y, okY := card(a, 1, "target")
+	if !okX || !okY {
+		return unknown{}
+	}
+	return x.BCEWithLogits(y, optional(a, 2, "weight"), optional(a, 6, "pos_weight"), text(a, 5, "reduction", "mean")).Hold()
+}
+
+func cosineSimilarity(in *interpreter, a arguments) value {
+	x, okX := card(a, 0, "x1")
+	y, okY := card(a, 1, "x2")
+	if !okX || !okY {
+		return unknown{}
+	}
+	dim, _ := a.or(2, "dim", 1).(int)
+	return x.CosineSimilarity(y, dim).Hold()
+}
+
+func pairwiseDistance(in *interpreter, a arguments) value {
+	x, okX := card(a, 0, "x1")
+	y, okY := card(a, 1, "x2")
+	if !okX || !okY {
+		return unknown{}
+	}
+	keep, _ := a.or(4, "keepdim", false).(bool)
+	return x.PairwiseDistance(y, keep).Hold()
+}
+
+func tripletMargin(in *interpreter, a arguments) value {
+	x, okX := card(a, 0, "anchor")
+	p, okP := card(a, 1, "positive")
+	n, okN := card(a, 2, "negative")
+	if !okX || !okP || !okN {
+		return unknown{}
+	}
+	swap, _ := a.or(6, "swap", false).(bool)
+	return x.TripletMargin(p, n, swap, text(a, 9, "reduction", "mean")).Hold()
+}
+
+func oneHot(in *interpreter, a arguments) value {
+	t, ok := card(a, 0, "tensor")
+	classes, known := a.or(1, "num_classes", -1).(int)
+	if !ok || !known || classes < 1 {
+		in.noteTensors("one_hot without a number of classes", a)
+		return unknown{}
+	}
+	return t.OneHot(classes).Hold()
+}
+
+// where is torch.where(condition, input, other), of which either may be a number.
+func where(in *interpreter, a arguments) value {
+	cond, ok := card(a, 0, "condition")
+	x, okX := card(a, 1, "input")
+	y, okY := card(a, 2, "other")
+	switch {
+	case !ok || !okX && !okY:
+		in.noteTensors("torch.where", a)
+		return unknown{}
+	case okX && okY:
+		return shadow.WhereGrad(cond, x, y).Hold()
+	case okY:
+		return shadow.Where(cond, y).Hold()
+	}
+	return shadow.Where(cond, x).Hold()
+}
+
+func vectorNorm(in *interpreter, a arguments) value {
+	x, ok := card(a, 0, "x")
+	if !ok {
+		return unknown{}
+	}
+	keep, _ := a.or(3, "keepdim", false).(bool)
+	return x.NormOver(keep, dimsOf(a.or(2, "dim", nil), x.Dim())...).Hold()
+}
+
+// recurrent is the forward of nn.LSTM and its kin.
+func recurrent(in *interpreter, a arguments) value {
+	in.noteTensors("nn.LSTM", a)
+	return tupleOf(hold(a.or(1, "input", unknown{})), unknown{})
+}

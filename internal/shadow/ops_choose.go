@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+import "snug/internal/kernel"
+
+// Ops that take some of the elements, with their gradients.
+
+// intoZeros is zeros of a shape, into which g is written.
+func (g *Tensor) intoZeros(op string, size Shape) *Tensor {
+	g.w.Op("new_zeros")
+	zeros := g.w.Empty(size, g.dtype)
+	g.w.Launch(zeros, g)
+	return g.w.unlessInPlace(op, zeros)
+}
+
+// IndexSelect is torch.index_select(t, dim, index).
+func (t *Tensor) IndexSelect(dim int, index *Tensor) *Tensor {
+	w := t.w
+	n := w.record("IndexSelectBackward0", t)
+	n.save(index)
+	w.Op("index_select")
+	out := w.Empty(t.size.With(t.size.at(dim), index.Numel()), t.dtype)
+	w.Launch(out, out)
+	from := t.size
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.intoZeros("index_add", from)) })
+	return n.result(out, t, index)
+}
+
+// Extreme is t.max(dim) or t.min(dim): the values and their indices, by which the gradient goes back.
+func (t *Tensor) Extreme(op string, keep bool, dim int) (values, indices *Tensor) {
+	w := t.w
+	n := w.record("MaxBackward0", t)
+	dim = t.size.at(dim)
+	size := t.size.Remove(dim)
+	if keep {
+		size = t.size.With(dim, 1)
+	}
+	w.Op(op)
+	values, indices = w.Empty(size, t.dtype).Hold(), w.Empty(size, Int64).Hold()
+	w.reduceScratch(kernel.ReduceIndex, t, t.dtype, []int{dim}, t.dtype)
+	n.save(indices)
+	from := t.size
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.intoZeros("scatter", from)) })
+	n.output(values, 0)
+	dropTemporaries(t)
+	return values.loosen(), indices.loosen()
+}
+
+// ExtremeAll is t.max() or t.min(): its gradient is shared by all elements that are equal to it.
+func (t *Tensor) ExtremeAll(op string) *Tensor {
+	n := t.w.record("MaxBackward1", t)
+	self := n.save(t)
+	out := t.reduce(op, allDims(t.size), false, t.dtype)
+	result := n.save(out)
+	n.backward(func(g *Tensor) []*Tensor { // mask * (grad / mask.sum())
+		x, v := self.get(), result.get()
+		nan := x.Pointwise("isnan", Bool).Hold()
+		none := v.Pointwise("isnan", Bool).Hold()
+		mask := x.binary("eq", v, Bool).Hold()
+		count := mask.reduce("sum", allDims(mask.size), false, Int64).Hold()
+		share := g.Div(count).Hold()
+		out := mask.binary("mul", share, g.dtype)
+		for _, t := range []*Tensor{share, count, mask, none, nan} {
+			t.Drop()
+		}
+		return inputGrads(out)
+	})
+	return n.result(out, t)
+}
+
+// Amax is torch.amax or amin over dimensions.
+func (t *Tensor) Amax(op string, keep bool, dims ...int) *Tensor {
+	n := t.w.record("AmaxBackward0", t)
+	self := n.save(t)
+	out := t.reduce(op, dims, keep, t.dtype)
+	result := n.save(out)
+	from := t.size
+	n.backward(func(g *Tensor) []*Tensor { // (grad * mask) / mask.sum(dims, true)
+		wide, most := g.restoreKept(from, dims, keep).Hold(), result.get().restoreKept(from, dims, keep).Hold()
+		mask := most.binary("eq", self.get(), Bool).Hold()
+		product := wide.Mul(mask).Hold()
+		count := mask.reduce("sum", dims, true, Int64).Hold()
+		out := product.Div(count)
+		for _, t := range []*Tensor{count, product, mask, most, wide} {
+			t.Drop()
+		}
+		return inputGrads(out)
+	})
+	return n.result(out, t)
+}
+
+// restoreKept puts reduced dimensions back with a size of one.
+func (g *Tensor) restoreKept(size Shape, dims []int, keep bool) *Tensor {
+	out := g.alias(g.size, g.stride)
+	if !keep {
+		for _, d := range sortedDims(size, dims) {
+			out = out.Unsqueeze(d)
+		}
+	}
+	return out
+}
+
+// WhereGrad is torch.where(cond, a, b) of tensors.
+func WhereGrad(cond, a, b *Tensor) *Tensor {
+	w := cond.w
+	n := w.record("WhereBackward0", a, b)
+	kept := n.save(cond)
+	size := broadcast(broadcast(cond.size, a.size), b.size)
+	w.Op("where")
+	out := w.emptyStrided(size, iterStrides(size, cond, a, b), resultType(a, b))
+	w.Launch(out, cond, a, b)
+	n.backward(func(g *Tensor) []*Tensor {
+		var ga, gb *Tensor
+		if n.needsGrad(1) {
+			gb = kept.get().orNumber(g)
+		}
+		if n.needsGrad(0) {
+			ga = kept.get().orNumber(g)
+		}
+		return inputGrads(ga, gb)
+	})
+	return n.result(out, cond, a, b)
+}
+
+// OneHot is F.one_hot(t, classes).
+func (t *Tensor) OneHot(classes int) *Tensor {
+	t.w.Op("zeros")
+	out := t.w.Empty(t.size.Append(classes), Int64)
+	dropTemporaries(t)
+	return out
+}
+
+// Moved is torch.flip, roll, tril or triu: a copy with the elements elsewhere, or without some; its gradient is
+// moved alike.
+func (t *Tensor) Moved(op string) *Tensor {
+	n := t.w.record("MovedBackward0", t)
+	out := t.Pointwise(op, t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.Pointwise(op, g.dtype)) })
+	return n.result(out, t)
+}
+
+// Repeat is t.repeat(times…), one for each dimension.
+func (t *Tensor) Repeat(times ...int) *Tensor {
+	w := t.w
+	size, lead := Dims(times...), len(times)-t.size.n
+	for i := range t.size.n {
+		size.d[lead+i] *= t.size.d[i]
+	}
+	n := w.record("RepeatBackward0", t)
+	w.Op("repeat")
+	out := w.Empty(size, t.dtype)
+	w.Launch(out, t)
+	from := t.size
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.repeatGrad(times, from)) })
+	return n.result(out, t)
+}
+
+// repeatGrad sums over the repetitions: dimensions in front, and those that were repeated.
+func (g *Tensor) repeatGrad(times []int, size Shape) *Tensor {
+	lead := len(times) - size.n
+	var shape Shape
+	var dims []int
+	for i, k := range times {
+		switch {
+		case i < lead:
+			dims = append(dims, shape.n)
+			shape = shape.Append(k)
+		case k == 1:
+			shape = shape.Append(size.d[i-lead])
+		default:
+			dims = append(dims, shape.n)
+			shape = shape.Append(k).Append(size.d[i-lead])
+		}
+	}
+	if len(dims) == 0 {
+		return g
+	}
+	return g.ReshapeAs(shape).reduce("sum", dims, false, g.dtype)
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Ops that write into a tensor which has names in a script: it is the same tensor afterwards, with a new history.
+
+// rebase gives t, which the op has written to, the op as its history.
+func (n *node) rebase(t *Tensor) {
+	if n == nil {
+		return
+	}
+	old := t.fn
+	n.output(t, 0)
+	t.leaf = false
+	if old != nil {
+		old.unref()
+	}
+}
+
+// AddInto is t += o, or t -= o; o is nil for a number.
+func (t *Tensor) AddInto(o *Tensor) {
+	n := t.w.record("AddBackward0", t, o)
+	t.w.Op("add_")
+	t.w.Launch(t)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g, g) })
+	n.rebase(t)
+	dropTemporaries(o)
+}
+
+// MulInto is t *= o; o is nil for a number. The product rule needs t as it was, so that a copy is kept.
+func (t *Tensor) MulInto(o *Tensor) {
+	w := t.w
+	n := w.record("MulBackward0", t, o)
+	other := n.saveIf(o != nil && n.needsGrad(0), o)
+	var self *saved
+	if o != nil && n.needsGrad(1) {
+		w.Op("clone")
+		before := t.EmptyLike(t.dtype)
+		self = n.save(before)
+		dropTemporaries(before)
+	}
+	w.Op("mul_")
+	w.Launch(t)
+	n.backward(func(g *Tensor) []*Tensor {
+		var gs, g2 *Tensor
+		if self != nil {
+			g2 = g.Mul(self.get())
+		}
+		switch {
+		case other != nil:
+			gs = g.Mul(other.get())
+		case o == nil:
+			gs = g.MulScalar()
+		}
+		return inputGrads(gs, g2)
+	})
+	n.rebase(t)
+	dropTemporaries(o)
+}
+
+// MaskedFillInto is t.masked_fill_(mask, number).
+func (t *Tensor) MaskedFillInto(mask *Tensor) {
+	n := t.w.record("MaskedFillBackward0", t)
+	m := n.save(mask)
+	t.w.Op("masked_fill_")
+	t.w.Launch(t, mask)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.maskedFill(m.get())) })
+	n.rebase(t)
+	dropTemporaries(mask)
+}
