@@ -48,12 +48,13 @@ func init() {
 	}
 	natives["builtins.filter"] = filtered
 	natives["builtins.vars"] = varsOf
-	for _, name := range []string{"random.randint", "random.randrange", "numpy.random.randint"} {
+	for _, name := range []string{"random.randint", "random.randrange"} {
 		natives[name] = func(*interpreter, arguments) value { return newPlace() }
 	}
 	natives["snug.load_model"] = func(in *interpreter, _ arguments) value { return &network{dtype: in.dtype, here: in.device == "cuda"} }
 	registerTorch()
 	registerPatterns()
+	registerNumPy()
 	registerParsers()
 	registerTrainer()
 	registerPEFT()
