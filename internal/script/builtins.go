@@ -34,7 +34,7 @@ func init() {
 	natives["itertools.chain"] = chained
 	natives["functools.partial"] = newPartial
 	natives["collections.deque"] = toList
-	natives["collections.defaultdict"] = func(*interpreter, arguments) value { return &dict{open: true} }
+	natives["collections.defaultdict"] = func(_ *interpreter, a arguments) value { return &dict{missing: hold(a.or(0, "default_factory", nil))} }
 	natives["collections.OrderedDict"] = toDict
 	natives["contextlib.nullcontext"] = func(*interpreter, arguments) value { return &contextValue{} }
 	natives["os.environ.get"] = environment
