@@ -306,6 +306,8 @@ func (in *interpreter) setitem(o, key, v value) {
 	case *instance:
 		drop(in.callMethod(o, "__setitem__", hold(key), v))
 		return
+	case *shadow.Tensor:
+		in.setElements(o, key, v)
 	}
 	drop(v)
 }

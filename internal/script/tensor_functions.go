@@ -217,13 +217,13 @@ func tensorWhere(in *interpreter, t *shadow.Tensor, a arguments) value {
 	return shadow.Where(cond, t).Hold()
 }
 
-// dots is t.dot(o): their product, summed.
+// dots is t.dot(o) of two vectors.
 func dots(in *interpreter, t *shadow.Tensor, a arguments) value {
 	o, ok := card(a, 0, "other")
 	if !ok {
 		return in.lost(t, "dot")
 	}
-	return t.Mul(o).SumAll().Hold()
+	return t.Dot(o).Hold()
 }
 
 func tensorTopK(in *interpreter, t *shadow.Tensor, a arguments) value {

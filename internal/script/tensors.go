@@ -41,7 +41,7 @@ func (in *interpreter) pair(op string, a, b *shadow.Tensor) value {
 	case "/":
 		return a.Div(b).Hold()
 	case "@":
-		return a.Matmul(b).Hold()
+		return product(a, b).Hold()
 	case "&", "|", "^":
 		return a.And(b).Hold()
 	case "**":
@@ -486,57 +486,6 @@ func tensorBackward(in *interpreter, t *shadow.Tensor, a arguments) value {
 	t.BackwardWith(g, keeps)
 	in.forwards()
 	return nil
-}
-
-// indexTensor is t[key].
-func (in *interpreter) indexTensor(t *shadow.Tensor, key value) value {
-	keys := []value{key}
-	if l, ok := key.(*list); ok && l.tuple {
-		keys = l.items
-	}
-	out, dim := t.Hold(), 0
-	for _, k := range keys {
-		next := out
-		switch k := k.(type) {
-		case ellipsis:
-			dim = out.Dim() - dimsAfter(keys)
-		case int:
-			next = out.Select(dim, k)
-		case *slice:
-			lo, hi := k.bounds(out.Size(dim))
-			if hi-lo != out.Size(dim) || len(keys) == 1 {
-				next = out.Slice(dim, lo, hi)
-			}
-			dim++
-		case nil:
-			next = out.Unsqueeze(dim)
-			dim++
-		case *shadow.Tensor:
-			return in.indexed(out, k)
-		default:
-			in.note("this index of a tensor is not followed")
-			dim++
-		}
-		if next != out {
-			next.Hold()
-			out.Drop()
-			out = next
-		}
-	}
-	return out
-}
-
-// indexed is t[mask] or t[indices]; t is taken over.
-func (in *interpreter) indexed(t, by *shadow.Tensor) value {
-	var out *shadow.Tensor
-	if by.DType() == shadow.Bool {
-		out = t.Masked(by)
-	} else {
-		out = t.Index(by)
-	}
-	out.Hold()
-	t.Drop()
-	return out
 }
 
 // holdsTensor reports whether a value is a tensor on the card, or has one.

@@ -229,21 +229,39 @@ func tensorDataset(a arguments) value {
 	return out
 }
 
-func randomSplit(_ *interpreter, a arguments) value {
+func randomSplit(in *interpreter, a arguments) value {
 	out := &list{}
-	if l, ok := a.or(1, "lengths", nil).(*list); ok {
-		for _, n := range l.items {
-			part := hold(a.or(0, "dataset", nil))
-			if h, ok := part.(*hostTensor); ok {
-				if k, ok := n.(int); ok {
-					part = &hostTensor{size: append([]int{k}, h.size[1:]...), dtype: h.dtype}
-				}
-			}
-			out.items = append(out.items, part)
-		}
-		return out
+	l, ok := a.or(1, "lengths", nil).(*list)
+	if !ok {
+		return unknown{}
 	}
-	return unknown{}
+	for _, n := range l.items {
+		out.items = append(out.items, in.part(a.or(0, "dataset", nil), n))
+	}
+	return out
+}
+
+// part is so many samples of a data set, or such a share of them.
+func (in *interpreter) part(of, n value) value {
+	if share, ok := n.(float64); ok {
+		n = int(share * float64(max(in.length(of), 0)))
+	}
+	k, known := n.(int)
+	switch d := of.(type) {
+	case *hostTensor:
+		if known && len(d.size) > 0 {
+			return &hostTensor{size: append([]int{k}, d.size[1:]...), dtype: d.dtype}
+		}
+	case *list:
+		if d.tuple { // a TensorDataset
+			part := &list{tuple: true}
+			for _, t := range d.items {
+				part.items = append(part.items, in.part(t, n))
+			}
+			return part
+		}
+	}
+	return hold(of)
 }
 
 func clipNorm(in *interpreter, a arguments) value {

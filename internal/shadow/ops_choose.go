@@ -27,6 +27,67 @@ func (t *Tensor) IndexSelect(dim int, index *Tensor) *Tensor {
 	return n.result(out, t, index)
 }
 
+// IndexAt is t[…, i, j, …] with whole numbers for the dimensions from dim on. Its gradient is added into zeros.
+func (t *Tensor) IndexAt(dim int, index ...*Tensor) *Tensor {
+	w := t.w
+	n := w.record("IndexBackward0", t)
+	for _, i := range index {
+		n.save(i)
+	}
+	at := index[0].size
+	for _, i := range index[1:] {
+		at = broadcast(at, i.size)
+	}
+	rows, from := 1, t.size
+	for k := range index {
+		rows *= t.size.d[dim+k]
+	}
+	out := w.indexed(t, dim, at, index)
+	n.backward(func(g *Tensor) []*Tensor {
+		zeros := g.intoZeros("index_put", from).Hold()
+		w.indexPut(at.Numel(), rows)
+		return inputGrads(zeros.loosen())
+	})
+	return n.result(out, t)
+}
+
+// indexed allocates the result of an index; indices of several shapes are copied to one.
+func (w *World) indexed(t *Tensor, dim int, at Shape, index []*Tensor) *Tensor {
+	mark, same := w.pin(index...), true
+	wide := make([]*Tensor, len(index))
+	for k, i := range index {
+		wide[k] = i.ExpandAs(at)
+		w.pin(wide[k])
+		same = same && wide[k].stride == wide[0].stride
+	}
+	w.Op("index")
+	if !same {
+		for _, i := range wide {
+			w.pin(i.Contiguous())
+		}
+	}
+	var size Shape
+	for k := range dim {
+		size = size.Append(t.size.d[k])
+	}
+	for k := range at.n {
+		size = size.Append(at.d[k])
+	}
+	for k := dim + len(index); k < t.size.n; k++ {
+		size = size.Append(t.size.d[k])
+	}
+	out := w.Empty(size, t.dtype)
+	w.Launch(out, out)
+	w.unpin(mark)
+	return out
+}
+
+// PutMasked is t[mask] = values: the places of the mask are found first.
+func (t *Tensor) PutMasked(mask *Tensor) {
+	t.w.Op("index_put_")
+	t.w.release(t.w.nonzero(mask))
+}
+
 // Extreme is t.max(dim) or t.min(dim): the values and their indices, by which the gradient goes back.
 func (t *Tensor) Extreme(op string, keep bool, dim int) (values, indices *Tensor) {
 	w := t.w
@@ -76,13 +137,13 @@ func (t *Tensor) Amax(op string, keep bool, dims ...int) *Tensor {
 	out := t.reduce(op, dims, keep, t.dtype)
 	result := n.save(out)
 	from := t.size
-	n.backward(func(g *Tensor) []*Tensor { // (grad * mask) / mask.sum(dims, true)
+	n.backward(func(g *Tensor) []*Tensor { // grad / mask.sum(dims, true) * mask
 		wide, most := g.restoreKept(from, dims, keep).Hold(), result.get().restoreKept(from, dims, keep).Hold()
 		mask := most.binary("eq", self.get(), Bool).Hold()
-		product := wide.Mul(mask).Hold()
 		count := mask.reduce("sum", dims, true, Int64).Hold()
-		out := product.Div(count)
-		for _, t := range []*Tensor{count, product, mask, most, wide} {
+		share := wide.Div(count).Hold()
+		out := share.Mul(mask)
+		for _, t := range []*Tensor{share, count, mask, most, wide} {
 			t.Drop()
 		}
 		return inputGrads(out)

@@ -44,12 +44,7 @@ func (t *Tensor) Pick(index *Tensor) *Tensor {
 func (t *Tensor) SumAs(dt DType, keep bool, dims ...int) *Tensor {
 	n := t.w.record("SumBackward1", t)
 	out := t.reduce("sum", dims, keep, dt)
-	from, was := t.size, t.dtype
-	n.backward(func(g *Tensor) []*Tensor {
-		if g.dtype != was {
-			g = g.To(was)
-		}
-		return inputGrads(g.restore(from, dims, keep))
-	})
+	from := t.size
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.restore(from, dims, keep)) })
 	return n.result(out, t)
 }

@@ -121,7 +121,7 @@ func (t *Tensor) smoothLoss(target *Tensor, how CrossEntropyLoss) *Tensor {
 	class := min(1, t.size.n-1)
 	of := t
 	if how.Weight != nil {
-		of = t.Mul(how.Weight)
+		of = t.Mul(how.Weight.alongClasses(t.size.n))
 	}
 	smooth := of.Sum(false, class).Neg()
 	ignored := fn.Let(target.Pointwise("eq", Bool))
@@ -132,7 +132,7 @@ func (t *Tensor) smoothLoss(target *Tensor, how CrossEntropyLoss) *Tensor {
 		ret = fn.Let(smooth.SumAll())
 	case "none":
 	default:
-		kept := ignored.Pointwise("bitwise_not", Bool).Hold()
+		kept := ignored.weights(target, how.Weight).Hold()
 		count := kept.SumAll().Hold() // C++ evaluates the right side first
 		ret = fn.Let(smooth.SumAll().Div(count))
 		count.Drop()
@@ -144,6 +144,25 @@ func (t *Tensor) smoothLoss(target *Tensor, how CrossEntropyLoss) *Tensor {
 	return fn.Return(out)
 }
 
+// weights is the weights of the targets that are not ignored: 1, or those of their classes.
+func (ignored *Tensor) weights(target, weight *Tensor) *Tensor {
+	if weight == nil {
+		return ignored.Pointwise("bitwise_not", Bool)
+	}
+	index := target.maskedFill(ignored).Hold()
+	defer index.Drop()
+	return weight.w.Empty(target.size, weight.dtype)
+}
+
+// alongClasses is the weights of classes as they meet logits of n dimensions.
+func (weight *Tensor) alongClasses(n int) *Tensor {
+	size := Dims(weight.Numel())
+	for size.n < n-1 {
+		size = size.Append(1)
+	}
+	return weight.ViewAs(size)
+}
+
 // probabilityLoss is cross_entropy_loss_prob_target over log probabilities.
 func (t *Tensor) probabilityLoss(target *Tensor, how CrossEntropyLoss) *Tensor {
 	w := t.w
@@ -153,7 +172,7 @@ func (t *Tensor) probabilityLoss(target *Tensor, how CrossEntropyLoss) *Tensor {
 	}
 	product := t.Mul(target)
 	if how.Weight != nil {
-		product = product.Mul(how.Weight)
+		product = product.Mul(how.Weight.alongClasses(t.size.n))
 	}
 	switch how.Reduction {
 	case "none":
@@ -275,6 +294,7 @@ func (t *Tensor) CosineSimilarity(o *Tensor, dim int) *Tensor {
 	a, b := fn.Let(x.ExpandAs(size)), fn.Let(y.ExpandAs(size))
 	na := fn.Let(a.NormOver(true, dim).Clone())
 	nb := fn.Let(b.NormOver(true, dim).Clone())
+	w.Scratch(x.dtype.Bytes()) // the least length, with which both are clamped
 	right := b.Div(nb).Hold()
 	out := a.Div(na).Mul(right).Sum(false, dim)
 	right.Drop()
@@ -359,12 +379,12 @@ func (t *Tensor) xlogy() *Tensor {
 		product := g.Mul(x).Hold() // grad * self / other
 		g2 := product.Div(x).Hold()
 		product.Drop()
-		low := x.Pointwise("le", Bool).Hold() // xlogy(grad, other).masked_fill((self == 0) & (other <= 0), 0)
+		each := g.binary("xlogy", x, g.dtype).Hold() // .masked_fill((self == 0) & (other <= 0), 0)
+		low := x.Pointwise("le", Bool).Hold()
 		zero := x.Pointwise("eq", Bool).Hold()
 		both := zero.binary("bitwise_and", low, Bool).Hold()
-		each := g.binary("xlogy", x, g.dtype).Hold()
 		g1 := each.maskedFill(both)
-		for _, t := range []*Tensor{each, both, zero, low} {
+		for _, t := range []*Tensor{both, zero, low, each} {
 			t.Drop()
 		}
 		return inputGrads(g1, g2.loosen())

@@ -176,22 +176,20 @@ func (t *Tensor) Spread(op string, keep bool, dims ...int) *Tensor {
 	from := t.size
 	n.backward(func(g *Tensor) []*Tensor { // (2 / (N - 1)) * grad * (self - self.mean(dims, true)); std divides first
 		wide := g.restoreKept(from, dims, keep).Hold()
-		if result != nil {
+		if result != nil { // grad / (2 * result), where that is not zero
 			twice := result.get().Pointwise("mul", g.dtype).Hold()
 			share := g.Div(twice).Hold()
-			mask := twice.Pointwise("eq", Bool).Hold()
-			filled := share.Pointwise("masked_fill", g.dtype).Hold()
-			for _, t := range []*Tensor{mask, share, twice, wide} {
-				t.Drop()
-			}
-			wide = filled.restoreKept(from, dims, keep).Hold()
-			filled.Drop()
+			result.get().Pointwise("eq", Bool).Hold().Drop()
+			twice.Drop()
+			wide.Drop()
+			wide = share.restoreKept(from, dims, keep).Hold()
+			share.Drop()
 		}
-		scaled := wide.Pointwise("mul", g.dtype).Hold()
 		mean := self.get().reduce("mean", dims, true, g.dtype).Hold()
 		diff := self.get().Sub(mean).Hold()
+		scaled := wide.Pointwise("mul", g.dtype).Hold()
 		out := scaled.Mul(diff)
-		for _, t := range []*Tensor{diff, mean, scaled, wide} {
+		for _, t := range []*Tensor{scaled, diff, mean, wide} {
 			t.Drop()
 		}
 		return inputGrads(out)
@@ -220,14 +218,62 @@ func (t *Tensor) Larger(op string, o *Tensor) *Tensor {
 			if !n.needsGrad(i) {
 				continue
 			}
-			equal := self.get().binary("eq", other.get(), Bool).Hold()
 			half := g.Pointwise("div", g.dtype).Hold()
+			equal := self.get().binary("eq", other.get(), Bool).Hold()
 			grads[i] = g.withLayout("where", equal)
 			self.get().binary("lt", other.get(), Bool).Hold().Drop()
-			half.Drop()
 			equal.Drop()
+			half.Drop()
 		}
 		return inputGrads(grads[0], grads[1])
+	})
+	return n.result(out, t, o)
+}
+
+// Mv is a matrix times a vector.
+func (t *Tensor) Mv(o *Tensor) *Tensor {
+	return t.w.autocasted([]*Tensor{t, o}, func(a []*Tensor) *Tensor { return a[0].mv(a[1]) })
+}
+
+func (t *Tensor) mv(o *Tensor) *Tensor {
+	w := t.w
+	n := w.record("MvBackward0", t, o)
+	vec := n.saveIf(n.needsGrad(0), o)
+	self := n.saveIf(n.needsGrad(1), t)
+	w.Op("mv")
+	out := w.Empty(Dims(t.size.d[0]), t.dtype)
+	w.cublas()
+	w.Launch(out, t)
+	n.backward(func(g *Tensor) []*Tensor {
+		var ga, gb *Tensor
+		if vec != nil { // grad.ger(vec)
+			ga = g.Unsqueeze(1).binary("mul", vec.get(), g.dtype)
+		}
+		if self != nil {
+			gb = self.get().T().mv(g)
+		}
+		return inputGrads(ga, gb)
+	})
+	return n.result(out, t, o)
+}
+
+// Dot is the product of two vectors.
+func (t *Tensor) Dot(o *Tensor) *Tensor {
+	w := t.w
+	n := w.record("DotBackward0", t, o)
+	other, self := n.saveIf(n.needsGrad(0), o), n.saveIf(n.needsGrad(1), t)
+	w.Op("dot")
+	out := w.Empty(Dims(), t.dtype)
+	w.cublas()
+	n.backward(func(g *Tensor) []*Tensor {
+		var ga, gb *Tensor
+		if other != nil {
+			ga = g.Mul(other.get())
+		}
+		if self != nil {
+			gb = g.Mul(self.get())
+		}
+		return inputGrads(ga, gb)
 	})
 	return n.result(out, t, o)
 }

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"snug/internal/shadow"
+)
+
+// indexTensor is t[key].
+func (in *interpreter) indexTensor(t *shadow.Tensor, key value) value {
+	keys := []value{key}
+	if l, ok := key.(*list); ok && l.tuple {
+		keys = l.items
+	}
+	out, dim := t.Hold(), 0
+	for i := 0; i < len(keys); i++ {
+		next := out
+		switch k := keys[i].(type) {
+		case ellipsis:
+			dim = out.Dim() - dimsAfter(keys)
+		case int:
+			next = out.Select(dim, k)
+		case *slice:
+			next = sliced(out, dim, k, len(keys) == 1)
+			dim++
+		case nil:
+			next = out.Unsqueeze(dim)
+			dim++
+		case *shadow.Tensor, *hostTensor, *list:
+			by := in.indices(keys[i:])
+			if len(by) == 0 {
+				in.note("this index of a tensor is not followed")
+				dim++
+				break
+			}
+			next = in.indexed(out, dim, by)
+			dim += by[0].Dim()
+			i += len(by) - 1
+			dropTensors(by)
+		default:
+			in.note("this index of a tensor is not followed")
+			dim++
+		}
+		if next != out {
+			next.Hold()
+			out.Drop()
+			out = next
+		}
+	}
+	return out
+}
+
+// sliced is one dimension cut; a slice that leaves nothing out makes nothing, unless it is the only one.
+func sliced(t *shadow.Tensor, dim int, k *slice, alone bool) *shadow.Tensor {
+	lo, hi := k.bounds(t.Size(dim))
+	if step, ok := k.step.(int); ok && step > 1 {
+		return t.SliceStep(dim, lo, hi, step)
+	}
+	if hi-lo != t.Size(dim) || alone {
+		return t.Slice(dim, lo, hi)
+	}
+	return t
+}
+
+// indices is the tensors that an index begins with, held; those of the host are brought to the card.
+func (in *interpreter) indices(keys []value) []*shadow.Tensor {
+	var out []*shadow.Tensor
+	for _, k := range keys {
+		switch k := k.(type) {
+		case *shadow.Tensor:
+			out = append(out, k.Hold())
+			continue
+		case *hostTensor:
+			out = append(out, in.onto(k))
+			continue
+		case *list:
+			if ns := ints(k.items); len(ns) > 0 && !k.tuple {
+				out = append(out, in.onto(&hostTensor{size: []int{len(ns)}, dtype: shadow.Int64}))
+				continue
+			}
+		}
+		break
+	}
+	return out
+}
+
+func dropTensors(ts []*shadow.Tensor) {
+	for _, t := range ts {
+		t.Drop()
+	}
+}
+
+// indexed is t[mask] or t[indices], for the dimensions from dim on.
+func (in *interpreter) indexed(t *shadow.Tensor, dim int, by []*shadow.Tensor) *shadow.Tensor {
+	if by[0].DType() == shadow.Bool {
+		if dim > 0 || len(by) > 1 {
+			in.note("a mask over other dimensions than the first is not followed")
+			return t
+		}
+		return t.Masked(by[0])
+	}
+	return t.IndexAt(dim, by...)
+}
+
+// setElements is t[key] = v: written where it is. Only a mask's places take memory.
+func (in *interpreter) setElements(t *shadow.Tensor, key, v value) {
+	if x, ok := v.(*shadow.Tensor); ok && in.World.GradEnabled() && (t.RequiresGrad() || x.RequiresGrad()) {
+		in.note("the gradient of an assignment to a part of a tensor is not followed")
+	}
+	mask, ok := key.(*shadow.Tensor)
+	if x, isTensor := v.(*shadow.Tensor); ok && isTensor && mask.DType() == shadow.Bool && x.Dim() > 0 {
+		t.PutMasked(mask)
+		return
+	}
+	in.World.Op("copy_")
+}
+
+// product is a @ b.
+func product(a, b *shadow.Tensor) *shadow.Tensor {
+	switch {
+	case a.Dim() == 1 && b.Dim() == 1:
+		return a.Dot(b)
+	case a.Dim() == 2 && b.Dim() == 1:
+		return a.Mv(b)
+	}
+	return a.Matmul(b)
+}
