@@ -119,8 +119,8 @@ func newBertEmbeddings(b *nn.Builder, at string, cfg bertConfig) *bertEmbeddings
 		tokenType:      b.Embedding(at+".token_type_embeddings", cfg.types, cfg.hidden),
 		norm:           b.LayerNorm(at+".LayerNorm", cfg.hidden, true),
 		dropout:        nn.Dropout(cfg.dropout),
-		positionIDs:    b.Buffer(shadow.Int64, 1, cfg.positions),
-		tokenTypeZeros: b.Buffer(shadow.Int64, 1, cfg.positions),
+		positionIDs:    b.BufferAt(at+".position_ids", shadow.Int64, 1, cfg.positions),
+		tokenTypeZeros: b.BufferAt(at+".token_type_ids", shadow.Int64, 1, cfg.positions),
 	}
 }
 

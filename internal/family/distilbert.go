@@ -35,7 +35,7 @@ func newDistilBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 	m.word = b.Embedding(at+"embeddings.word_embeddings", m.vocab, dim)
 	m.position = b.Embedding(at+"embeddings.position_embeddings", places, dim)
 	m.norm = b.LayerNorm(at+"embeddings.LayerNorm", dim, true)
-	m.positionIDs = b.Buffer(shadow.Int64, 1, places)
+	m.positionIDs = b.BufferAt(at+"embeddings.position_ids", shadow.Int64, 1, places)
 	for i := range layers {
 		at := fmt.Sprintf("%stransformer.layer.%d", at, i)
 		m.layers = append(m.layers, &distilLayer{

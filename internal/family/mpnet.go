@@ -35,7 +35,7 @@ func newMPNet(b *nn.Builder, c *Config, run Run) (Model, error) {
 	m.word = b.Embedding(at+"embeddings.word_embeddings", cfg.vocab, cfg.hidden)
 	m.position = b.Embedding(at+"embeddings.position_embeddings", cfg.positions, cfg.hidden)
 	m.norm = b.LayerNorm(at+"embeddings.LayerNorm", cfg.hidden, true)
-	b.Buffer(shadow.Int64, 1, cfg.positions) // position_ids
+	b.BufferAt(at+"embeddings.position_ids", shadow.Int64, 1, cfg.positions)
 	for i := range cfg.layers {
 		m.layers = append(m.layers, newMPNetLayer(b, fmt.Sprintf("%sencoder.layer.%d", at, i), cfg))
 	}

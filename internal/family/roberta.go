@@ -38,8 +38,8 @@ func newRobertaEmbeddings(b *nn.Builder, at string, cfg bertConfig) *robertaEmbe
 		norm:      b.LayerNorm(at+".LayerNorm", cfg.hidden, true),
 		dropout:   nn.Dropout(cfg.dropout),
 	}
-	b.Buffer(shadow.Int64, 1, cfg.positions) // position_ids
-	e.tokenTypeZeros = b.Buffer(shadow.Int64, 1, cfg.positions)
+	b.BufferAt(at+".position_ids", shadow.Int64, 1, cfg.positions)
+	e.tokenTypeZeros = b.BufferAt(at+".token_type_ids", shadow.Int64, 1, cfg.positions)
 	e.position = b.Embedding(at+".position_embeddings", cfg.positions, cfg.hidden)
 	return e
 }

@@ -199,6 +199,9 @@ func (in *interpreter) getitem(o, key value) value {
 	case *list:
 		return in.listItem(o, key)
 	case *dict:
+		if _, ok := o.get(key); !ok && o.missing != nil {
+			o.set(hold(key), in.invoke(o.missing, arguments{}))
+		}
 		return dictItem(o, key)
 	case *shadow.Tensor:
 		return in.indexTensor(o, key)

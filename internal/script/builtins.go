@@ -34,7 +34,7 @@ func init() {
 	natives["itertools.chain"] = chained
 	natives["functools.partial"] = newPartial
 	natives["collections.deque"] = toList
-	natives["collections.defaultdict"] = func(*interpreter, arguments) value { return &dict{open: true} }
+	natives["collections.defaultdict"] = func(_ *interpreter, a arguments) value { return &dict{missing: hold(a.or(0, "default_factory", nil))} }
 	natives["collections.OrderedDict"] = toDict
 	natives["contextlib.nullcontext"] = func(*interpreter, arguments) value { return &contextValue{} }
 	natives["os.environ.get"] = environment
@@ -48,12 +48,13 @@ func init() {
 	}
 	natives["builtins.filter"] = filtered
 	natives["builtins.vars"] = varsOf
-	for _, name := range []string{"random.randint", "random.randrange", "numpy.random.randint"} {
+	for _, name := range []string{"random.randint", "random.randrange"} {
 		natives[name] = func(*interpreter, arguments) value { return newPlace() }
 	}
 	natives["snug.load_model"] = func(in *interpreter, _ arguments) value { return &network{dtype: in.dtype, here: in.device == "cuda"} }
 	registerTorch()
 	registerPatterns()
+	registerNumPy()
 	registerParsers()
 	registerTrainer()
 	registerPEFT()

@@ -157,6 +157,9 @@ func (in *interpreter) run(f *function, args arguments) value {
 		return in.generator(f, s)
 	}
 	out := in.body(f, s)
+	if f.name == "step" && f.owner != nil && f.owner.derives("Optimizer") {
+		in.result.Updates++
+	}
 	drop(f)
 	return out
 }

@@ -135,7 +135,7 @@ func (in *interpreter) batches(l *loader) *iterator {
 				n = l.last
 			}
 			in.nextLength(l)
-			return in.oneBatch(l, n), true
+			return in.oneBatch(l, (i-1)*l.batch, n), true
 		},
 		skip: func() bool {
 			if l.last == 0 || i >= l.size {
@@ -171,8 +171,9 @@ func (in *interpreter) nextLength(l *loader) {
 	}
 }
 
-func (in *interpreter) oneBatch(l *loader, n int) value {
-	v := in.collated(l, n)
+// oneBatch is n samples from one on.
+func (in *interpreter) oneBatch(l *loader, from, n int) value {
+	v := in.collated(l, from, n)
 	if l.onCard {
 		moved := in.moved(v, arguments{pos: []value{"cuda"}})
 		drop(v)
@@ -182,9 +183,12 @@ func (in *interpreter) oneBatch(l *loader, n int) value {
 }
 
 // collated is a batch of n samples in the host's memory.
-func (in *interpreter) collated(l *loader, n int) value {
+func (in *interpreter) collated(l *loader, from, n int) value {
 	if in.collates(l.collate) {
-		if v := in.tried(l.collate, arguments{pos: []value{in.sampleList(l.of, n)}}); in.tells(v) {
+		if v := in.tried(l.collate, arguments{pos: []value{in.sampleList(l.of, from, n)}}); in.tells(v) {
+			if len(in.Lengths) == 0 && in.shaped(v) {
+				return v
+			}
 			return in.sized(v, n)
 		}
 	}
@@ -239,40 +243,49 @@ func (in *interpreter) samples(l *loader, n int) value {
 	return in.mystery(n)
 }
 
-// sampleList is what a collate_fn is given: n samples, as alike as the first of the data set.
-func (in *interpreter) sampleList(of value, n int) value {
-	sample := in.sample(of)
+// cheapSample is how many expressions a sample may take for each of a batch to be made by itself.
+const cheapSample = 60
+
+// sampleList is what a collate_fn is given: n samples from one on. If they take long to make, all are as the first.
+func (in *interpreter) sampleList(of value, from, n int) value {
+	before := in.evaluated
+	sample := in.sample(of, from)
 	if isUnknown(sample) {
 		return sample
 	}
 	in.grow(n)
 	out := &list{items: make([]value, n)}
+	each := in.evaluated-before <= cheapSample
 	for i := range out.items {
-		out.items[i] = hold(sample)
+		if i == 0 || !each {
+			out.items[i] = hold(sample)
+			continue
+		}
+		out.items[i] = in.sample(of, from+i)
 	}
 	drop(sample)
 	return out
 }
 
-// sample is the first sample of a data set.
-func (in *interpreter) sample(of value) value {
+// sample is one sample of a data set.
+func (in *interpreter) sample(of value, i int) value {
 	switch d := of.(type) {
 	case *hostTensor:
-		return indexHost(in.rows(d, d.size[0]), 0)
+		return indexHost(in.rows(d, d.size[0]), i)
 	case *list:
 		if !d.tuple && len(d.items) > 0 {
-			return hold(d.items[0])
+			return hold(d.items[i%len(d.items)])
 		}
 		row := &list{tuple: true}
 		for _, x := range d.items {
-			row.items = append(row.items, in.sample(x))
+			row.items = append(row.items, in.sample(x, i))
 		}
 		return row
 	case *instance:
 		if fn, owner := d.class.find("__getitem__"); owner != nil {
 			m := in.methodOf(d, fn)
 			defer drop(m)
-			return in.invoke(m, arguments{pos: []value{0}})
+			return in.invoke(m, arguments{pos: []value{i}})
 		}
 	}
 	return unknown{}
@@ -320,6 +333,19 @@ func (in *interpreter) tells(v value) bool {
 	case *list:
 		return len(v.items) > 0
 	case *hostTensor:
+		return true
+	}
+	return false
+}
+
+// shaped reports whether all of a batch is known.
+func (in *interpreter) shaped(v value) bool {
+	switch v := v.(type) {
+	case *dict:
+		return !slices.ContainsFunc(v.vals, func(x value) bool { return !in.shaped(x) })
+	case *list:
+		return !slices.ContainsFunc(v.items, func(x value) bool { return !in.shaped(x) })
+	case *hostTensor, *shadow.Tensor, nil, bool, int, float64, string:
 		return true
 	}
 	return false

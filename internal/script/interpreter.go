@@ -27,8 +27,9 @@ type interpreter struct {
 	modules    map[string]*scope // those that were imported, nil while one is under way
 	noted      map[string]bool
 	result     Result
-	length0    int // tokens of a sample, as the setup has them
-	fetched    int // training batches
+	hooks      map[*shadow.Tensor]value // what is called when a gradient has come
+	length0    int                      // tokens of a sample, as the setup has them
+	fetched    int                      // training batches
 	statements int
 	evaluated  int // expressions
 	listed     int // items of all lists that were made

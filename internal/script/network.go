@@ -280,6 +280,13 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	b.Mask = take(1, "attention_mask")
 	b.Pixels = take(-1, "pixel_values")
 	b.Labels = take(-1, "labels")
+	if !in.images() && b.IDs == nil {
+		if h, ok := in.field("input_ids", in.Batch).(*hostTensor); ok {
+			in.note("what the model is given here is not known; it is taken to be the training batch's tokens")
+			made = append(made, in.onto(h))
+			b.IDs = made[len(made)-1]
+		}
+	}
 	if in.images() && b.Pixels == nil {
 		b.Pixels, b.IDs = b.IDs, nil
 	}

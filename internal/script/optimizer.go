@@ -266,3 +266,18 @@ func (s *scalerValue) step(in *interpreter, opt *optimizerValue) {
 	}
 	s.scaler.Step(opt.opt, opt.params)
 }
+
+// afterGrad is parameter.register_post_accumulate_grad_hook(f): f is called whenever a backward has brought its
+// gradient.
+func afterGrad(in *interpreter, t *shadow.Tensor, a arguments) value {
+	if in.hooks == nil {
+		in.hooks = map[*shadow.Tensor]value{}
+		in.World.OnGrad(func(leaf *shadow.Tensor) {
+			if f, ok := in.hooks[leaf]; ok {
+				drop(in.invoke(f, arguments{pos: []value{leaf.Hold()}}))
+			}
+		})
+	}
+	in.hooks[t] = hold(a.or(0, "hook", nil))
+	return unknown{}
+}

@@ -166,7 +166,8 @@ func init() {
 	read := func(_ *interpreter, t *shadow.Tensor, _ arguments) value { t.Item(); return unknown{} }
 	tensorMethods = map[string]func(*interpreter, *shadow.Tensor, arguments) value{
 		"to": tensorTo, "type": tensorTo,
-		"cuda": itself, "requires_grad_": requiresGrad, "retain_grad": itself, "data_ptr": read,
+		"register_post_accumulate_grad_hook": afterGrad,
+		"cuda":                               itself, "requires_grad_": requiresGrad, "retain_grad": itself, "data_ptr": read,
 		"cpu": host, "numpy": host, "tolist": read, "item": read, "__float__": read,
 		"float":      plain((*shadow.Tensor).Float),
 		"half":       plain(func(t *shadow.Tensor) *shadow.Tensor { return t.To(shadow.Float16) }),

@@ -81,12 +81,13 @@ func (l *list) release() {
 // transformers' ModelOutput are.
 type dict struct {
 	refs
-	keys   []value
-	vals   []value
-	record bool
-	open   bool          // other keys may be there, unknown
-	batch  bool          // a batch of an unknown data set, which may be a tuple as well
-	index  map[value]int // of the keys, where they are many
+	keys    []value
+	vals    []value
+	record  bool
+	open    bool          // other keys may be there, unknown
+	batch   bool          // a batch of an unknown data set, which may be a tuple as well
+	missing value         // makes the values of keys that are not there; nil where none are made
+	index   map[value]int // of the keys, where they are many
 }
 
 // indexed is how many keys a dict has before they are looked up and not searched.

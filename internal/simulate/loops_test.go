@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,7 +98,14 @@ func (p program) scripted(t testing.TB, s *setup.Setup, args []string) *setup.Se
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Script = &setup.Script{File: f, Args: args}
+	s.Script = &setup.Script{File: f, Args: args, Import: func(module string) (*pysrc.File, error) {
+		name := module + ".py"
+		src, err := os.ReadFile(filepath.Join(loopsDir, filepath.Dir(p.Program), name))
+		if err != nil {
+			return nil, fs.ErrNotExist
+		}
+		return pysrc.Parse(name, src)
+	}}
 	return s
 }
 

@@ -75,6 +75,13 @@ func (b *Builder) Buffer(dt shadow.DType, d ...int) *shadow.Tensor {
 	return b.Register(b.W.Empty(shadow.Dims(d...), dt))
 }
 
+// BufferAt is Buffer with the buffer's path, where other modules are made after it in its own.
+func (b *Builder) BufferAt(name string, dt shadow.DType, d ...int) *shadow.Tensor {
+	t := b.Buffer(dt, d...)
+	t.Rename(b.prefix + name)
+	return t
+}
+
 // Register is register_buffer for a tensor that was computed.
 func (b *Builder) Register(t *shadow.Tensor) *shadow.Tensor {
 	t.Hold()

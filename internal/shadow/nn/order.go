@@ -11,9 +11,10 @@ import (
 
 // scope is a module in the tree that parameters' names span.
 type scope struct {
-	own   []*shadow.Tensor
-	inner []*scope
-	at    map[string]*scope
+	own     []*shadow.Tensor
+	buffers []*shadow.Tensor
+	inner   []*scope
+	at      map[string]*scope
 }
 
 // moduleOrder puts parameters in the order in which nn.Module.parameters()
@@ -25,14 +26,19 @@ func moduleOrder(made []*shadow.Tensor) []*shadow.Tensor {
 func scopeOf(made []*shadow.Tensor) *scope {
 	root := &scope{}
 	for _, p := range made {
-		m := root
-		names := strings.Split(p.Name(), ".")
-		for _, name := range names[:len(names)-1] {
-			m = m.child(name)
-		}
+		m := root.of(p.Name())
 		m.own = append(m.own, p)
 	}
 	return root
+}
+
+// of is the module that a tensor of a name belongs to.
+func (m *scope) of(tensor string) *scope {
+	names := strings.Split(tensor, ".")
+	for _, name := range names[:len(names)-1] {
+		m = m.child(name)
+	}
+	return m
 }
 
 func (m *scope) child(name string) *scope {
@@ -85,49 +91,58 @@ func (b *Builder) Convert(dt shadow.DType) {
 	b.apply(func(t *shadow.Tensor) { t.CastInPlace(dt) })
 }
 
-// apply is nn.Module._apply: modules inside out, a module's buffers after its parameters. A buffer follows
-// the parameter that was made before it.
+// apply is nn.Module._apply: modules inside out, a module's buffers after its parameters.
 func (b *Builder) apply(f func(*shadow.Tensor)) {
-	after := b.buffersAfter()
-	all := func(ts []*shadow.Tensor) {
-		for _, t := range ts {
+	var visit func(m *scope)
+	visit = func(m *scope) {
+		for _, c := range m.inner {
+			visit(c)
+		}
+		for _, t := range append(slices.Clone(m.own), m.buffers...) {
 			f(t)
 		}
 	}
-	all(after[nil])
-	for _, p := range b.ParametersInsideOut() {
-		f(p)
-		all(after[p])
-	}
+	visit(b.modules())
 }
 
 // CopyToCard is copy.deepcopy of a model on the card: a module's own tensors before those inside it. A buffer
 // is copied by its storage, for which an empty tensor is made first and given it.
 func (b *Builder) CopyToCard() {
-	after := b.buffersAfter()
-	for _, p := range append([]*shadow.Tensor{nil}, b.Parameters()...) {
-		if p != nil {
-			p.Fill()
+	var visit func(m *scope)
+	visit = func(m *scope) {
+		for _, t := range m.own {
+			t.Fill()
 		}
-		for _, t := range after[p] {
+		for _, t := range m.buffers {
 			t.Fill()
 			b.W.Scratch(t.DType().Bytes())
 		}
-	}
-}
-
-// buffersAfter is the buffers by the parameter that was made before them.
-func (b *Builder) buffersAfter() map[*shadow.Tensor][]*shadow.Tensor {
-	after := map[*shadow.Tensor][]*shadow.Tensor{}
-	var last *shadow.Tensor
-	for _, t := range b.made {
-		if slices.Contains(b.all, t) {
-			last = t
-		} else if !t.Dropped() {
-			after[last] = append(after[last], t)
+		for _, c := range m.inner {
+			visit(c)
 		}
 	}
-	return after
+	visit(b.modules())
+}
+
+// modules is the tree of modules with their parameters and buffers. A buffer without a name belongs to the
+// module of the parameter that was made before it.
+func (b *Builder) modules() *scope {
+	root := &scope{}
+	last := root
+	for _, t := range b.made {
+		switch {
+		case slices.Contains(b.all, t):
+			last = root.of(t.Name())
+			last.own = append(last.own, t)
+		case t.Dropped():
+		case t.Name() != "":
+			m := root.of(t.Name())
+			m.buffers = append(m.buffers, t)
+		default:
+			last.buffers = append(last.buffers, t)
+		}
+	}
+	return root
 }
 
 // BlockOf is the path of the block that contains a parameter; empty if none does.
