@@ -349,6 +349,9 @@ func instanceOf(v, kind value) (yes, known bool) {
 		return false, false
 	}
 	if c, ok := kind.(*class); ok {
+		if _, native := v.(*optimizerValue); native {
+			return c.name == "Optimizer", true
+		}
 		o, ok := v.(*instance)
 		return ok && (o.class == c || o.class.derives(c.name)), true
 	}

@@ -156,12 +156,18 @@ func (in *interpreter) run(f *function, args arguments) value {
 	if f.info.generator {
 		return in.generator(f, s)
 	}
+	before := in.result.Updates
 	out := in.body(f, s)
-	if f.name == "step" && f.owner != nil && f.owner.derives("Optimizer") {
+	if f.updates() && in.result.Updates == before {
 		in.result.Updates++
 	}
 	drop(f)
 	return out
+}
+
+// updates reports whether a function is the step of an optimizer that the script writes itself.
+func (f *function) updates() bool {
+	return f.name == "step" && f.owner != nil && f.owner.derives("Optimizer") && !strings.HasPrefix(f.file.Path, "library/")
 }
 
 // body runs a function's statements in its scope.
