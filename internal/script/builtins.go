@@ -77,6 +77,8 @@ func length(in *interpreter, a arguments) value {
 		return len(v.keys)
 	case string:
 		return len(v)
+	case *submodule:
+		return v.blocks(in)
 	case sizeValue:
 		return len(v)
 	case *shadow.Tensor:
