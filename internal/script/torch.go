@@ -282,7 +282,7 @@ func (in *interpreter) tensors(v value) []*shadow.Tensor {
 	case *submodule:
 		return v.parameters(in)
 	case *network:
-		return v.there(in).Parameters()
+		return v.made(in).Parameters()
 	case *list:
 		var out []*shadow.Tensor
 		for _, x := range v.items {
