@@ -33,6 +33,7 @@ var aliases = map[string]string{
 	"torch.amp.autocast":        "torch.autocast",
 	"torch.cuda.amp.GradScaler": "torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler": "torch.amp.GradScaler",
 	"torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
+	"torch.optim.optimizer":                  "torch.optim",
 	"transformers.trainer":                   "transformers",
 	"transformers.training_args":             "transformers",
 	"transformers.training_args_seq2seq":     "transformers", "transformers.trainer_seq2seq": "transformers",

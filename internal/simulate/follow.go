@@ -179,6 +179,9 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	if b.IDs != nil {
 		r.shape.Batch, r.shape.Seq = b.IDs.Size(0), b.IDs.Size(1)
 	}
+	if b.Labels != nil && b.Labels.Dim() == 2 {
+		r.shape.TargetSeq = b.Labels.Size(1)
+	}
 	if b.Pixels != nil {
 		r.shape.Batch = b.Pixels.Size(0)
 	}
