@@ -88,6 +88,7 @@ type Making struct {
 	Cast   shadow.DType // what it is cast to before it comes onto the card, if not None
 	Here   bool         // it is made on the card itself, as under a device's context
 	Copied bool         // it is a copy of one that is there
+	Waits  bool         // it stays in the host's memory until ToCard
 	Loading
 }
 

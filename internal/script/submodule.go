@@ -35,7 +35,7 @@ func (m *submodule) has(parameter string) bool {
 
 // parameters are those of the submodule.
 func (m *submodule) parameters(in *interpreter) (out []*shadow.Tensor) {
-	for _, p := range m.of.there(in).Parameters() {
+	for _, p := range m.of.made(in).Parameters() {
 		if m.has(p.Name()) {
 			out = append(out, p)
 		}
@@ -50,7 +50,7 @@ func (m *submodule) attr(in *interpreter, name string) (value, bool) {
 			return inner, true
 		}
 	}
-	for _, p := range m.of.there(in).Parameters() {
+	for _, p := range m.of.made(in).Parameters() {
 		if strings.HasSuffix(p.Name(), inner.path) && m.has(p.Name()) {
 			return p.Hold(), true
 		}

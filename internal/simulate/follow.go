@@ -126,6 +126,7 @@ func (r *run) build(m script.Making) (script.Net, error) {
 		r.builder.Convert(m.Cast)
 	}
 	switch {
+	case r.hosted() && m.Waits:
 	case r.hosted() && m.Copied:
 		r.builder.CopyToCard()
 	case r.hosted():
