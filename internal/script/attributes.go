@@ -187,6 +187,8 @@ func (in *interpreter) setattr(o value, name string, v value) {
 		in.setTensorAttr(o, name, v)
 	case *network:
 		o.set(in, name, v)
+	case *submodule:
+		in.note("a part of the model is replaced here, which is not followed; the figure may be off either way")
 	case *configValue:
 		o.set(name, v)
 	}
@@ -205,6 +207,10 @@ func (in *interpreter) getitem(o, key value) value {
 		return dictItem(o, key)
 	case *shadow.Tensor:
 		return in.indexTensor(o, key)
+	case *submodule:
+		l := o.list(in)
+		defer drop(l)
+		return in.listItem(l, key)
 	case *hostTensor:
 		return indexHost(o, key)
 	case sizeValue:

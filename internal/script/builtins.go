@@ -77,6 +77,8 @@ func length(in *interpreter, a arguments) value {
 		return len(v.keys)
 	case string:
 		return len(v)
+	case *submodule:
+		return v.blocks(in)
 	case sizeValue:
 		return len(v)
 	case *shadow.Tensor:
@@ -349,6 +351,9 @@ func instanceOf(v, kind value) (yes, known bool) {
 		return false, false
 	}
 	if c, ok := kind.(*class); ok {
+		if _, native := v.(*optimizerValue); native {
+			return c.name == "Optimizer", true
+		}
 		o, ok := v.(*instance)
 		return ok && (o.class == c || o.class.derives(c.name)), true
 	}

@@ -156,12 +156,18 @@ func (in *interpreter) run(f *function, args arguments) value {
 	if f.info.generator {
 		return in.generator(f, s)
 	}
+	before := in.result.Updates
 	out := in.body(f, s)
-	if f.name == "step" && f.owner != nil && f.owner.derives("Optimizer") {
+	if f.updates() && in.result.Updates == before {
 		in.result.Updates++
 	}
 	drop(f)
 	return out
+}
+
+// updates reports whether a function is the step of an optimizer that the script writes itself.
+func (f *function) updates() bool {
+	return f.name == "step" && f.owner != nil && f.owner.derives("Optimizer") && !strings.HasPrefix(f.file.Path, "library/")
 }
 
 // body runs a function's statements in its scope.
@@ -338,7 +344,27 @@ func (in *interpreter) decorated(ds []pysrc.Expr, f *function) value {
 			f.name = "property " + f.name
 		case "no_grad", "inference_mode", "enable_grad", "autocast":
 			f.body = []pysrc.Stmt{&pysrc.With{Pos: f.body[0].At(), Items: []pysrc.WithItem{{X: calledDecorator(ds[i])}}, Body: f.body}}
+		default:
+			if v := in.ownDecorator(ds[i], f); v != value(f) {
+				return v
+			}
 		}
+	}
+	return f
+}
+
+// ownDecorator applies a decorator that the script writes itself; what it makes of the function takes its place.
+func (in *interpreter) ownDecorator(e pysrc.Expr, f *function) value {
+	d := in.eval1(e)
+	defer drop(d)
+	switch d.(type) {
+	case *function, *method, *partial:
+		v := in.invoke(d, arguments{pos: []value{hold(f)}})
+		if isUnknown(v) || v == nil {
+			return f
+		}
+		drop(f)
+		return v
 	}
 	return f
 }

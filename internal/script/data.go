@@ -505,6 +505,10 @@ func (in *interpreter) iterate(v value) *iterator {
 		return v
 	case *loader:
 		return in.batches(v)
+	case *submodule:
+		l := v.list(in)
+		defer drop(l)
+		return in.iterate(l)
 	case *list:
 		hold(v)
 		return itemsOf(len(v.items), func(i int) value { return hold(v.items[i]) }, func() int { return len(v.items) }, func() { drop(v) })

@@ -42,6 +42,9 @@ func registerFunctional() {
 	natives["torch.dropout"] = dropout
 	natives["torch.randint_like"] = filledLike
 	natives["snug.rnn"] = recurrent
+	for name, dt := range map[string]shadow.DType{"LongTensor": shadow.Int64, "IntTensor": shadow.Int32, "FloatTensor": shadow.Float32, "HalfTensor": shadow.Float16, "BoolTensor": shadow.Bool, "DoubleTensor": shadow.Float64} {
+		natives["torch."+name] = tensorClass(dt)
+	}
 }
 
 // unfollowed is a function that is noted where it is given tensors.
@@ -266,8 +269,15 @@ func vectorNorm(in *interpreter, a arguments) value {
 	return x.NormOver(keep, dimsOf(a.or(2, "dim", nil), x.Dim())...).Hold()
 }
 
-// recurrent is the forward of nn.LSTM and its kin.
-func recurrent(in *interpreter, a arguments) value {
-	in.noteTensors("nn.LSTM", a)
-	return tupleOf(hold(a.or(1, "input", unknown{})), unknown{})
+// tensorClass is torch.LongTensor and its kin: of a list, or of sizes.
+func tensorClass(dt shadow.DType) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		if _, sized := a.or(0, "", nil).(int); sized {
+			if size := sizes(a); size != nil {
+				return &hostTensor{size: size, dtype: dt}
+			}
+			return unknown{}
+		}
+		return newTensor(in, arguments{pos: a.pos, names: []string{"dtype"}, named: []value{dtypeValue(dt)}})
+	}
 }

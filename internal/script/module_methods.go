@@ -329,6 +329,9 @@ func (in *interpreter) moves(o *instance, name string, a arguments, seen map[val
 	for _, b := range o.ownBuffers() {
 		o.attrs.set(b.name, in.movedBuffer(b.of, device, dt))
 	}
+	if flat, ok := o.attrs.get("_flat_weights"); ok && (device == "cuda" || dt != shadow.None) {
+		shadow.FlattenWeights(in.tensors(flat))
+	}
 }
 
 // moveTo is the device and the type of to(…), cuda(), half() and so on.

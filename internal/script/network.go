@@ -79,11 +79,14 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 	case "dtype":
 		return dtypeValue(cmp.Or(n.casted, n.dtype)), true
 	}
-	return nil, false
+	return n.part(in, name)
 }
 
 // set is model.name = v.
-func (n *network) set(_ *interpreter, name string, v value) {
+func (n *network) set(in *interpreter, name string, v value) {
+	if o, ok := v.(*instance); ok && isModule(o) {
+		in.note("a part of the model is replaced here, which is not followed; the figure may be off either way")
+	}
 	n.own.set(name, hold(v))
 	if name == "use_cache" {
 		if on, ok := v.(bool); ok {

@@ -32,6 +32,9 @@ func (in *interpreter) newOptimizer(path string, a arguments) value {
 	if in.Optimizer != "" {
 		name = in.Optimizer
 	}
+	if on, ok := a.or(-1, "amsgrad", false).(bool); ok && on {
+		in.note("amsgrad's third state is not counted; the run takes more, as much as its gradients")
+	}
 	return in.optimizerOver(name, a.or(0, "params", nil))
 }
 

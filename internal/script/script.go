@@ -64,6 +64,7 @@ type Run struct {
 	Skips        int            // first updates that are left out, since scaled gradients overflow
 	Whole        bool           // every batch of loaders whose length is known is gone through
 
+	Names  []string       // of the model's parameters
 	Config map[string]any // of the model, as its config.json has it
 	Causal bool           // the model's loss predicts the next token
 	Shifts bool           // transformers' Trainer counts its labels from the second token on

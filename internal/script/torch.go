@@ -279,6 +279,8 @@ func (in *interpreter) tensors(v value) []*shadow.Tensor {
 	switch v := v.(type) {
 	case *shadow.Tensor:
 		return []*shadow.Tensor{v}
+	case *submodule:
+		return v.parameters(in)
 	case *network:
 		return v.there(in).Parameters()
 	case *list:

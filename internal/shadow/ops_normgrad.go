@@ -9,7 +9,6 @@ package shadow
 func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw, db *Tensor) {
 	w.Op(op)
 	mark := w.pin(x.Contiguous())
-	w.pin(g.Contiguous())
 	if want[0] {
 		dx = w.Empty(x.size, x.dtype)
 	}
@@ -19,6 +18,7 @@ func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw,
 	if want[2] {
 		db = w.Empty(weight.size, weight.dtype)
 	}
+	w.pin(g.Contiguous())
 	if rows := w.normPartials(x); rows > 0 {
 		partW, partB := w.partialsOf(dw, rows), w.partialsOf(db, rows)
 		dw, db = sumPartials(partW, dw), sumPartials(partB, db)

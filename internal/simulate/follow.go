@@ -24,16 +24,15 @@ func (r *run) follow() error {
 	if err != nil {
 		return err
 	}
-	fields, config, err := r.fields()
-	if err != nil {
-		return err
-	}
 	how := script.Run{
 		World: r.w, File: file, Args: s.Script.Args, Import: s.Script.Import,
-		Batch: s.Batch, Seq: s.Seq, Lengths: slices.Concat(r.tokens...), Fields: fields, Accumulation: s.Accumulation,
+		Batch: s.Batch, Seq: s.Seq, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
-		Config: config, Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(),
+		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(),
+	}
+	if err := r.fields(&how); err != nil {
+		return err
 	}
 	if s.Optimizer != "adamw" {
 		how.Optimizer = s.Optimizer
@@ -87,16 +86,19 @@ func (r *run) markPhase(p script.Phase) {
 	r.w.Mark([...]uint32{script.Forward: Forward, script.Backward: Backward, script.Update: Optimizer, script.Evaluation: Evaluation}[p])
 }
 
-// fields is the tensors of a batch as the model takes them, and its configuration with all defaults, from a
-// model that is made for this alone.
-func (r *run) fields() (out []script.Field, config map[string]any, err error) {
+// fields tells the script what the model is like: the tensors of a batch, its configuration with all defaults, and
+// its parameters' names, from a model that is made for this alone.
+func (r *run) fields(how *script.Run) error {
 	of := &run{s: r.s, o: Options{Card: r.o.Card, Model: r.o.Model}, calling: &family.Calling{}}
 	of.newWorld()
 	if err := of.loadModel(); err != nil {
-		return nil, nil, err
+		return err
 	}
 	if of.config != nil {
-		config = of.config.Complete()
+		how.Config = of.config.Complete()
+	}
+	for _, p := range of.builder.Parameters() {
+		how.Names = append(how.Names, p.Name())
 	}
 	of.w.OnHost(func() {
 		b := of.model.Batch()
@@ -105,11 +107,11 @@ func (r *run) fields() (out []script.Field, config map[string]any, err error) {
 			of   *shadow.Tensor
 		}{{"input_ids", b.IDs}, {"pixel_values", b.Pixels}, {"attention_mask", b.Mask}, {"labels", b.Labels}} {
 			if f.of != nil {
-				out = append(out, script.Field{Name: f.name, Size: f.of.Sizes(), DType: f.of.DType()})
+				how.Fields = append(how.Fields, script.Field{Name: f.name, Size: f.of.Sizes(), DType: f.of.DType()})
 			}
 		}
 	})
-	return out, config, nil
+	return nil
 }
 
 // build loads a model for the script. The first one is the run's own.

@@ -456,7 +456,7 @@ class MarginRankingLoss(torch.nn.Module):
         return F.margin_ranking_loss(input1, input2, target, reduction=self.reduction)
 
 
-# modules/rnn.py: for each layer and direction w_ih, w_hh, b_ih, b_hh; on the card they are one flat tensor.
+# modules/rnn.py: for each layer and direction w_ih, w_hh, b_ih, b_hh; on the card they are parts of one tensor.
 class LSTM(torch.nn.Module):
     gates = 4
 
@@ -466,7 +466,6 @@ class LSTM(torch.nn.Module):
         self.hidden_size = hidden_size
         self.num_layers = num_layers
         self.batch_first = batch_first
-        self.dropout = dropout
         self.bidirectional = bidirectional
         self._flat_weights = []
         directions = 2 if bidirectional else 1
@@ -479,6 +478,8 @@ class LSTM(torch.nn.Module):
                 if bias:
                     self._add("bias_ih_l" + str(layer) + suffix, (self.gates * hidden_size,), device, dtype)
                     self._add("bias_hh_l" + str(layer) + suffix, (self.gates * hidden_size,), device, dtype)
+        if num_layers > 1 or dropout or proj_size or self.gates != 4:
+            snug.note("what cuDNN takes for this recurrent layer is estimated")
 
     def _add(self, name, size, device, dtype):
         weight = torch.nn.Parameter(torch.empty(size, device=device, dtype=dtype))
@@ -489,12 +490,31 @@ class LSTM(torch.nn.Module):
         pass
 
     def forward(self, input, hx=None):
-        return snug.rnn(self, input, hx)
+        if hx is None:
+            count = self.num_layers * (2 if self.bidirectional else 1)
+            batch = input.size(0) if self.batch_first else input.size(1)
+            h_zeros = torch.zeros(count, batch, self.hidden_size, dtype=input.dtype, device=input.device)
+            c_zeros = torch.zeros(count, batch, self.hidden_size, dtype=input.dtype, device=input.device)
+            hx = (h_zeros, c_zeros)
+        result = snug.rnn(self, input, hx[0], hx[1])
+        output = result[0]
+        hidden = result[1:]
+        return output, hidden
 
 
 class GRU(LSTM):
     gates = 3
 
+    def forward(self, input, hx=None):
+        if hx is None:
+            count = self.num_layers * (2 if self.bidirectional else 1)
+            batch = input.size(0) if self.batch_first else input.size(1)
+            hx = torch.zeros(count, batch, self.hidden_size, dtype=input.dtype, device=input.device)
+        result = snug.rnn(self, input, hx, None)
+        output = result[0]
+        hidden = result[1]
+        return output, hidden
 
-class RNN(LSTM):
+
+class RNN(GRU):
     gates = 1

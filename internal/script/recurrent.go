@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"snug/internal/shadow"
+)
+
+// recurrent is snug.rnn(module, input, hidden, cell) in the forward of nn.LSTM and its kin: the outputs and the
+// last states.
+func recurrent(in *interpreter, a arguments) value {
+	m, ok := a.or(0, "", nil).(*instance)
+	x, okX := card(a, 1, "")
+	hidden, okH := card(a, 2, "")
+	if !ok || !okX || !okH || x.Dim() != 3 {
+		in.noteTensors("a recurrent layer", a)
+		return tupleOf(unknown{}, unknown{}, unknown{})
+	}
+	if in.World.AutocastType() != shadow.None {
+		in.note("a recurrent layer is not followed under autocast; it is counted without, which may be more")
+	}
+	flat, _ := m.attrs.get("_flat_weights")
+	r := &shadow.Recurrent{
+		Weights: in.tensors(flat), Gates: in.whole(m, "gates"), Hidden: in.whole(m, "hidden_size"), Layers: in.whole(m, "num_layers"),
+		Directions: 1, BatchFirst: in.flag(m, "batch_first"), Training: in.World.GradEnabled() && in.flag(m, "training"),
+	}
+	if in.flag(m, "bidirectional") {
+		r.Directions = 2
+	}
+	out, lastHidden, lastCell := r.Run(x, hidden, optional(a, 3, ""))
+	result := tupleOf(out.Hold(), lastHidden.Hold())
+	if lastCell != nil {
+		result.items = append(result.items, lastCell.Hold())
+	}
+	return result
+}
+
+// whole is an attribute that is a whole number.
+func (in *interpreter) whole(o *instance, name string) int {
+	v := in.getattr(o, name)
+	defer drop(v)
+	n, _ := v.(int)
+	return n
+}
+
+// flag is an attribute that is true or false.
+func (in *interpreter) flag(o *instance, name string) bool {
+	v := in.getattr(o, name)
+	defer drop(v)
+	yes, _ := v.(bool)
+	return yes
+}

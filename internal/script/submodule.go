@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// submodule is a part of the model, such as model.transformer.h or one of its blocks: people freeze them.
+type submodule struct {
+	refs
+	of   *network
+	path string
+}
+
+func (m *submodule) release() { m.last() }
+
+// part is the submodule of a model at a name; false if none of its parameters is there.
+func (n *network) part(in *interpreter, name string) (value, bool) {
+	within := func(p string) bool { return strings.HasPrefix(p, name+".") || strings.Contains(p, "."+name+".") }
+	if !slices.ContainsFunc(in.Names, within) {
+		return nil, false
+	}
+	return &submodule{of: n, path: name}, true
+}
+
+// has reports whether a parameter belongs to the submodule.
+func (m *submodule) has(parameter string) bool {
+	return strings.HasPrefix(parameter, m.path+".") || strings.Contains(parameter, "."+m.path+".")
+}
+
+// parameters are those of the submodule.
+func (m *submodule) parameters(in *interpreter) (out []*shadow.Tensor) {
+	for _, p := range m.of.there(in).Parameters() {
+		if m.has(p.Name()) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (m *submodule) attr(in *interpreter, name string) (value, bool) {
+	inner := &submodule{of: m.of, path: m.path + "." + name}
+	for _, p := range in.Names {
+		if inner.has(p) {
+			return inner, true
+		}
+	}
+	for _, p := range m.of.there(in).Parameters() {
+		if strings.HasSuffix(p.Name(), inner.path) && m.has(p.Name()) {
+			return p.Hold(), true
+		}
+	}
+	return nil, false
+}
+
+// blocks is how many numbered modules a submodule has: the length of a list of layers.
+func (m *submodule) blocks(in *interpreter) int {
+	n := 0
+	for _, p := range in.Names {
+		if _, rest, ok := strings.Cut("."+p, "."+m.path+"."); ok {
+			number, _, _ := strings.Cut(rest, ".")
+			if i, err := strconv.Atoi(number); err == nil {
+				n = max(n, i+1)
+			}
+		}
+	}
+	return n
+}
+
+// block is the i-th of them.
+func (m *submodule) block(i int) value {
+	return &submodule{of: m.of, path: m.path + "." + strconv.Itoa(i)}
+}
+
+// list is the blocks as a list.
+func (m *submodule) list(in *interpreter) *list {
+	out := &list{}
+	for i := range m.blocks(in) {
+		out.items = append(out.items, m.block(i))
+	}
+	return out
+}
+
+func (m *submodule) call(in *interpreter, name string, a arguments) value {
+	switch name {
+	case "parameters", "named_parameters":
+		out := &list{}
+		for _, p := range m.parameters(in) {
+			if name == "parameters" {
+				out.items = append(out.items, p.Hold())
+				continue
+			}
+			out.items = append(out.items, tupleOf(p.Name(), p.Hold()))
+		}
+		return out
+	case "requires_grad_":
+		for _, p := range m.parameters(in) {
+			requiresGrad(in, p, a).(*shadow.Tensor).Drop()
+		}
+	case "children", "modules":
+		return m.list(in)
+	}
+	return hold(m)
+}
