@@ -68,7 +68,7 @@ func TestEveryFieldIsASetting(t *testing.T) {
 // TestEveryWordHasAConstant compares the constants with the words of the table.
 func TestEveryWordHasAConstant(t *testing.T) {
 	have := map[string][]any{
-		"model.head":           {CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification},
+		"model.head":           {CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, SequenceClassification, TokenClassification},
 		"precision":            {FP32, AmpBF16, AmpFP16, BF16, FP16},
 		"weights":              {Float32, BFloat16, Float16, Saved},
 		"optimizer":            {Adafactor, Adagrad, Adam, AdamFused, AdamLoop, AdamW, AdamW8Bit, AdamWFused, AdamWLoop, Lion, Lion8Bit, RMSprop, SGD, SGDMomentum},

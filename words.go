@@ -86,6 +86,11 @@ const (
 	// the similarities. Setup.Positives and Setup.Negatives belong to it.
 	Encoder             Head = "encoder"
 	ImageClassification Head = "image-classification"
+	// SequenceClassification sorts each text into one of the config's num_labels classes. With one class,
+	// or another problem_type in the config, its labels are numbers.
+	SequenceClassification Head = "sequence-classification"
+	// TokenClassification does so with each token.
+	TokenClassification Head = "token-classification"
 )
 
 // Loss is whose code computes the loss of a causal model.

@@ -117,13 +117,18 @@ func settings(x *setup.Setup) []string {
 		batch += fmt.Sprintf(" to %s", term.Count(x.TargetSeq))
 	}
 	out := []string{batch}
-	if head := x.Model.Head; x.Model.Program == nil && (head == "masked-lm" || head == "encoder") {
+	if head := x.Model.Head; x.Model.Program == nil && headed(head) {
 		out = append(out, head+" head") // such models are trained with either
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.Sizes)) {
 		out = append(out, fmt.Sprintf("%s %s", name, term.Count(x.Sizes[name])))
 	}
 	return append(out, setup.Phrases(x)...)
+}
+
+// headed reports whether models of a head are trained with others as well.
+func headed(head string) bool {
+	return head == "masked-lm" || head == "encoder" || head == "sequence-classification" || head == "token-classification"
 }
 
 // wrap joins words into lines that fit.

@@ -46,6 +46,7 @@ type bert struct {
 	layers     []*bertLayer
 	pooler     *bertPooler
 	head       *lmHead
+	classes    *classifier
 }
 
 // embedder turns token ids into the first hidden states.
@@ -54,7 +55,12 @@ type embedder interface {
 }
 
 func newBert(b *nn.Builder, c *Config, run Run) (Model, error) {
-	return newBertModel(b, readBert(c, 30522), run), nil
+	cfg := readBert(c, 30522)
+	m := newBertModel(b, cfg, run)
+	if classifies(run.Head) {
+		m.classes = newBertClassifier(b, c, cfg, run)
+	}
+	return m, nil
 }
 
 func newBertModel(b *nn.Builder, cfg bertConfig, run Run) *bert {
@@ -62,38 +68,45 @@ func newBertModel(b *nn.Builder, cfg bertConfig, run Run) *bert {
 	at := m.prefix("bert")
 	emb := newBertEmbeddings(b, at+"embeddings", cfg)
 	m.embeddings = emb
-	m.build(b, at, cfg)
+	m.build(b, at, cfg, run.Head == Encoder || run.Head == SequenceClassification)
 	if run.Head == "masked-lm" {
 		m.head = newBertHead(b, "cls.predictions", ".transform.dense", ".transform.LayerNorm", cfg, emb.word)
 	}
 	return m
 }
 
-// build makes what follows the embeddings: the layers, and the pooler unless
-// there is a head.
-func (m *bert) build(b *nn.Builder, at string, cfg bertConfig) {
+// build makes what follows the embeddings: the layers, and the pooler where the
+// model has one.
+func (m *bert) build(b *nn.Builder, at string, cfg bertConfig, pools bool) {
 	m.layers = newBertLayers(b, m.net, at+"encoder.layer", cfg)
-	if m.run.Head != "masked-lm" {
+	if pools {
 		m.pooler = newBertPooler(b, at+"pooler", cfg.hidden)
 	}
 	b.Scratch(shadow.Int64, cfg.positions) // _init_weights copies an arange into position_ids
 }
 
-func (m *bert) Batch() Batch { return m.textBatch() }
+func (m *bert) Batch() Batch { return m.encoderBatch(m.classes) }
 
-// Loss is BertForMaskedLM.forward, or an embedder's loss over BertModel.
-func (m *bert) Loss(b Batch) *shadow.Tensor { return m.encoderLoss(m.forward(b), m.head, b, m.vocab) }
+// Loss is BertForMaskedLM.forward, or that of another head, or an embedder's loss over BertModel.
+func (m *bert) Loss(b Batch) *shadow.Tensor {
+	hidden, pooled := m.forward(b)
+	return m.encoderLoss(encoded{hidden, pooled, b.Mask}, m.head, m.classes, b, m.vocab)
+}
 
-// forward is BertModel.forward.
-func (m *bert) forward(b Batch) *shadow.Tensor {
+// forward is BertModel.forward. What the pooler made is returned where a head takes it.
+func (m *bert) forward(b Batch) (hidden, pooled *shadow.Tensor) {
 	fn := m.w.Func()
 	embeds := fn.Let(m.embeddings.forward(m.net, b.IDs)) // (B, S, H)
 	m.bidirectionalMask(b.Mask)
-	hidden := fn.Let(m.encode(embeds))
+	hidden = fn.Let(m.encode(embeds))
 	if m.pooler != nil {
-		m.run.Calling.keepPooled(fn.Let(m.w.Call(m.pooler, hidden)))
+		pooled = fn.Let(m.w.Call(m.pooler, hidden))
 	}
-	return fn.Return(hidden)
+	if m.classes == nil {
+		m.run.Calling.keepPooled(pooled)
+		pooled = nil
+	}
+	return fn.Return2(hidden, pooled)
 }
 
 // encode is BertEncoder.forward.

@@ -20,6 +20,7 @@ type distilBert struct {
 	positionIDs    *shadow.Tensor
 	layers         []*distilLayer
 	head           *lmHead
+	classes        *classifier
 }
 
 func newDistilBert(b *nn.Builder, c *Config, run Run) (Model, error) {
@@ -72,15 +73,18 @@ func newDistilBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 			tieDecoder(b, m.head.decoder, m.word)
 		}
 	}
+	if classifies(run.Head) {
+		m.classes = newDistilClassifier(b, c, dim, m)
+	}
 	return m, nil
 }
 
-func (m *distilBert) Batch() Batch { return m.textBatch() }
+func (m *distilBert) Batch() Batch { return m.encoderBatch(m.classes) }
 
-// Loss is DistilBertForMaskedLM.forward, or an embedder's loss over
+// Loss is DistilBertForMaskedLM.forward, or that of another head, or an embedder's loss over
 // DistilBertModel.
 func (m *distilBert) Loss(b Batch) *shadow.Tensor {
-	return m.encoderLoss(m.forward(b), m.head, b, m.vocab)
+	return m.encoderLoss(encoded{hidden: m.forward(b), mask: b.Mask}, m.head, m.classes, b, m.vocab)
 }
 
 // forward is DistilBertModel.forward.

@@ -9,10 +9,10 @@ import "snug/internal/shadow"
 
 // prefix is the path of an encoder in its model: its own name in a model with a head, otherwise the top.
 func (n net) prefix(name string) string {
-	if n.run.Head == "masked-lm" {
-		return name + "."
+	if n.run.Head == Encoder {
+		return ""
 	}
-	return ""
+	return name + "."
 }
 
 // bidirectionalMask is create_bidirectional_mask: a mask of ones is detected and dropped, for eager
@@ -87,17 +87,20 @@ func positionsFrom(ids *shadow.Tensor, past bool) *shadow.Tensor {
 	return fn.Return(count.To(shadow.Int64).AddScalar())
 }
 
-// encoderLoss is the loss of an encoder: that of its masked language model, or without a head that of an
-// embedding model.
-func (n net) encoderLoss(hidden *shadow.Tensor, head *lmHead, b Batch, vocab int) *shadow.Tensor {
+// encoderLoss is the loss of an encoder: that of its classes or of its masked language model, or without a
+// head that of an embedding model.
+func (n net) encoderLoss(e encoded, head *lmHead, classes *classifier, b Batch, vocab int) *shadow.Tensor {
+	if classes != nil {
+		return n.classLoss(classes, e, b.Labels)
+	}
 	if head == nil {
-		if n.run.Calling.keepHidden(hidden) {
+		if n.run.Calling.keepHidden(e.hidden) {
 			return nil
 		}
-		return contrastiveLoss(hidden)
+		return contrastiveLoss(e.hidden)
 	}
-	fn := n.w.Func(hidden)
-	logits := fn.Let(head.Call(hidden)) // (B, S, V)
+	fn := n.w.Func(e.hidden)
+	logits := fn.Let(head.Call(e.hidden)) // (B, S, V)
 	n.run.Calling.keepLogits(logits)
 	if b.Labels == nil {
 		return fn.Return(nil)

@@ -3,6 +3,7 @@
 package family
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -16,10 +17,15 @@ const (
 	Encoder             = "encoder"              // embeds texts, for contrastive training
 	Seq2SeqLM           = "seq2seq-lm"           // encoder and decoder
 	ImageClassification = "image-classification" // classifies images
+
+	SequenceClassification = "sequence-classification" // classifies texts
+	TokenClassification    = "token-classification"    // classifies each token of a text
 )
 
 // Heads is every one of them.
-func Heads() []string { return []string{CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification} }
+func Heads() []string {
+	return []string{CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, SequenceClassification, TokenClassification}
+}
 
 // Facts is what other packages may ask about a model type before a model is built. This table is the only
 // place that has model types by name: a new family is one file and one row here.
@@ -33,6 +39,8 @@ type Facts struct {
 	// Output is the last name of the layer that makes logits. PEFT's all-linear
 	// and bitsandbytes leave it alone.
 	Output string
+	// Classes is the same of a model for sequence-classification; "" is classifier.
+	Classes string
 	// LoRA is the layers that PEFT adapts by default: TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
 	// in peft/utils/constants.py, the same for these from 0.16 to 0.21. For a family that is not in there
 	// PEFT has no default, and Suggested lists layers like those it adapts for others.
@@ -80,7 +88,7 @@ const maxPositions = "max_position_embeddings"
 
 var (
 	decoderHeads = []string{CausalLM, Encoder}
-	encoderHeads = []string{MaskedLM, Encoder}
+	encoderHeads = []string{MaskedLM, Encoder, SequenceClassification, TokenClassification}
 	qv           = []string{"q_proj", "v_proj"}
 )
 
@@ -136,7 +144,7 @@ var families = map[string]Facts{
 	},
 	"mpnet": {
 		make: newMPNet, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true}, late: true,
-		Blocks: []string{"mpnet.encoder.layer", "encoder.layer"}, Output: "decoder", Suggested: []string{"q", "v"}, Quantizes: true, Dims: Dims{768, 12, 12},
+		Blocks: []string{"mpnet.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", Suggested: []string{"q", "v"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"multi-encoder": {
 		make: newMultiEncoder, Heads: []string{Encoder}, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
@@ -168,7 +176,7 @@ var families = map[string]Facts{
 	},
 	"roberta": {
 		make: newRoberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true},
-		Blocks: []string{"roberta.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
+		Blocks: []string{"roberta.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"t5": {
 		make: newT5, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 512},
@@ -215,4 +223,17 @@ func (f Facts) Targets() []string {
 }
 
 // prepare passes the facts to a builder.
-func (f Facts) prepare(b *nn.Builder) { b.Output, b.Blocks = f.Output, f.Blocks }
+func (f Facts) prepare(b *nn.Builder, head string) {
+	b.Output, b.Blocks, b.WholeQuantized = f.output(head), f.Blocks, classifies(head)
+}
+
+// output is the last name of the layer that makes the logits of a head.
+func (f Facts) output(head string) string {
+	switch head {
+	case SequenceClassification:
+		return cmp.Or(f.Classes, "classifier")
+	case TokenClassification:
+		return "classifier"
+	}
+	return f.Output
+}

@@ -49,8 +49,8 @@ func TestFacts(t *testing.T) {
 				if f.Blocks != nil && !slices.ContainsFunc(f.Blocks, func(list string) bool { return isList(params, list) }) {
 					t.Errorf("no parameter stands in %v: %v", f.Blocks, params[:min(len(params), 8)])
 				}
-				if head != Encoder && f.Output != "" && !slices.Contains(linears, f.Output) {
-					t.Errorf("no layer is called %s: %v", f.Output, linears)
+				if head != Encoder && f.Output != "" && !slices.Contains(linears, f.output(head)) {
+					t.Errorf("no layer is called %s: %v", f.output(head), linears)
 				}
 				for _, target := range f.Targets() {
 					if !slices.Contains(linears, target) {

@@ -92,7 +92,7 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if err := f.check(mt, run); err != nil {
 		return nil, err
 	}
-	f.prepare(b)
+	f.prepare(b, run.Head)
 	if !f.late {
 		b.W.Constant(b.DType)
 	}
@@ -111,13 +111,13 @@ func (f Facts) check(name string, run Run) error {
 	return run.checkLiger(name, f)
 }
 
-// textBatch is token ids, a mask of ones, and labels that copy the ids.
+// textBatch is token ids, a mask of ones, and a label for each token.
 func (n net) textBatch() Batch {
 	b := Batch{IDs: n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)}
 	if n.run.Mask {
 		b.Mask = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
 	}
-	if n.run.Head == CausalLM || n.run.Head == MaskedLM {
+	if n.run.Head == CausalLM || n.run.Head == MaskedLM || n.run.Head == TokenClassification {
 		b.Labels = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
 	}
 	if n.run.Head == Seq2SeqLM {

@@ -24,6 +24,7 @@ type modernBert struct {
 	window   int
 	sliding  *shadow.Tensor // the mask of the forward that runs
 	head     *lmHead
+	classes  *classifier
 	headDim  int
 	attnDrop float64
 }
@@ -64,14 +65,20 @@ func newModernBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 			tieDecoder(b, m.head.decoder, m.embed)
 		}
 	}
+	if classifies(run.Head) {
+		m.classes = newModernClassifier(b, c, hidden, run)
+	}
 	return m, nil
 }
 
-func (m *modernBert) Batch() Batch { return m.textBatch() }
+func (m *modernBert) Batch() Batch { return m.encoderBatch(m.classes) }
 
-// Loss is ModernBertForMaskedLM.forward, or an embedder's loss over
+// Loss is ModernBertForMaskedLM.forward, or that of another head, or an embedder's loss over
 // ModernBertModel.
 func (m *modernBert) Loss(b Batch) *shadow.Tensor {
+	if m.classes != nil {
+		return m.classLoss(m.classes, encoded{hidden: m.forward(b), mask: b.Mask}, b.Labels)
+	}
 	fn := m.w.Func()
 	hidden := fn.Let(m.forward(b))
 	if m.head == nil {

@@ -23,6 +23,7 @@ type mpnet struct {
 	relative       *nn.Embedding
 	pooler         *bertPooler
 	head           *lmHead
+	classes        *classifier
 }
 
 func newMPNet(b *nn.Builder, c *Config, run Run) (Model, error) {
@@ -40,7 +41,7 @@ func newMPNet(b *nn.Builder, c *Config, run Run) (Model, error) {
 		m.layers = append(m.layers, newMPNetLayer(b, fmt.Sprintf("%sencoder.layer.%d", at, i), cfg))
 	}
 	m.relative = b.Embedding(at+"encoder.relative_attention_bias", c.Positive("relative_attention_num_buckets", 32), cfg.heads)
-	if run.Head != "masked-lm" {
+	if run.Head == Encoder {
 		m.pooler = newBertPooler(b, at+"pooler", cfg.hidden)
 	}
 	b.Scratch(shadow.Int64, cfg.positions) // _init_weights copies an arange into position_ids
@@ -48,13 +49,18 @@ func newMPNet(b *nn.Builder, c *Config, run Run) (Model, error) {
 		cfg.act = (*shadow.Tensor).GELU
 		m.head = newBertHead(b, "lm_head", ".dense", ".layer_norm", cfg, m.word)
 	}
+	if classifies(run.Head) {
+		m.classes = newRobertaClassifier(b, c, cfg.hidden, m.dropout, run)
+	}
 	return m, nil
 }
 
-func (m *mpnet) Batch() Batch { return m.textBatch() }
+func (m *mpnet) Batch() Batch { return m.encoderBatch(m.classes) }
 
-// Loss is MPNetForMaskedLM.forward, or an embedder's loss over MPNetModel.
-func (m *mpnet) Loss(b Batch) *shadow.Tensor { return m.encoderLoss(m.forward(b), m.head, b, m.vocab) }
+// Loss is MPNetForMaskedLM.forward, or that of another head, or an embedder's loss over MPNetModel.
+func (m *mpnet) Loss(b Batch) *shadow.Tensor {
+	return m.encoderLoss(encoded{hidden: m.forward(b), mask: b.Mask}, m.head, m.classes, b, m.vocab)
+}
 
 // forward is MPNetModel.forward.
 func (m *mpnet) forward(b Batch) *shadow.Tensor {

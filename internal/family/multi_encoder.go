@@ -107,7 +107,8 @@ func (m *multiEncoder) embed(toks []*shadow.Tensor, mask *shadow.Tensor) *shadow
 	fn := m.w.Func()
 	outs := make([]*shadow.Tensor, len(m.encoders))
 	for i, enc := range m.encoders {
-		outs[i] = fn.Let(enc.forward(Batch{IDs: toks[i], Mask: mask}).Mean(false, 1)) // (rows, H)
+		hidden, _ := enc.forward(Batch{IDs: toks[i], Mask: mask})
+		outs[i] = fn.Let(hidden.Mean(false, 1)) // (rows, H)
 	}
 	return fn.Return(m.proj.Call(m.w.Call(m.moe, shadow.Cat(-1, outs...))))
 }

@@ -161,7 +161,7 @@ const lossChunks = 8
 const smallVocabulary = 10_000
 
 func hasVocabulary(s *setup.Setup) bool {
-	if s.Model.Config == nil || s.Model.Head == "encoder" || s.Model.Head == "image-classification" {
+	if s.Model.Config == nil || s.Model.Head == "encoder" || strings.HasSuffix(s.Model.Head, "-classification") {
 		return false
 	}
 	v, given := s.Model.Config["vocab_size"].(float64)

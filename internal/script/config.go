@@ -120,6 +120,7 @@ func configClass(path string) bool {
 var heads = []struct{ part, head string }{
 	{"ForCausalLM", "causal-lm"}, {"LMHead", "causal-lm"}, {"ForMaskedLM", "masked-lm"}, {"ForSeq2SeqLM", "seq2seq-lm"},
 	{"ForConditionalGeneration", "seq2seq-lm"}, {"ForImageClassification", "image-classification"}, {"WithLMHead", "causal-lm"},
+	{"ForSequenceClassification", "sequence-classification"}, {"ForTokenClassification", "token-classification"},
 }
 
 // headOf is the head of a class of models; "encoder" is none. A head that is not simulated ends the reading.

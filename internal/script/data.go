@@ -377,7 +377,7 @@ func (in *interpreter) stacked(v value) value {
 		for i := range v.items {
 			v.items[i] = in.stacked(v.items[i])
 		}
-	case int:
+	case int, *place:
 		return &hostTensor{size: []int{1}, dtype: shadow.Int64}
 	case float64:
 		return &hostTensor{size: []int{1}, dtype: shadow.Float64}

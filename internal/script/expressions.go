@@ -179,7 +179,7 @@ func (in *interpreter) attribute(e *pysrc.Attribute) value {
 
 func (in *interpreter) conditional(e *pysrc.Conditional) value {
 	test := in.eval1(e.Test)
-	yes, _ := truth(test)
+	yes, _ := decided(e.Test, test)
 	drop(test)
 	if yes {
 		return in.eval1(e.Then)
@@ -191,9 +191,13 @@ func (in *interpreter) boolean(e *pysrc.BoolOp) value {
 	var unsure bool
 	for i, x := range e.Values {
 		v := in.eval1(x)
-		yes, known := truth(v)
+		yes, known := decided(x, v)
 		unsure = unsure || !known
 		if known && yes == (e.Op == "or") || i == len(e.Values)-1 && !unsure {
+			if _, plain := truth(v); !plain {
+				drop(v)
+				return yes
+			}
 			return v
 		}
 		drop(v)

@@ -14,7 +14,7 @@ func (in *interpreter) unary(e *pysrc.Unary) value {
 	v := in.eval1(e.X)
 	defer drop(v)
 	if e.Op == "not" {
-		yes, known := truth(v)
+		yes, known := decided(e.X, v)
 		if !known {
 			return unknown{}
 		}

@@ -103,7 +103,7 @@ var touching = map[string]bool{
 
 func (in *interpreter) ifs(s *pysrc.If) signal {
 	test := in.eval1(s.Test)
-	yes, known := truth(test)
+	yes, known := decided(s.Test, test)
 	drop(test)
 	if !known {
 		in.at = s.At()

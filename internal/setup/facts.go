@@ -66,6 +66,7 @@ func headOf(config map[string]any) (string, error) {
 		{"ForCausalLM", family.CausalLM}, {"LMHeadModel", family.CausalLM}, {"ForMaskedLM", family.MaskedLM},
 		{"ForPreTraining", family.MaskedLM}, {"ForConditionalGeneration", family.Seq2SeqLM},
 		{"ForImageClassification", family.ImageClassification}, {"Model", family.Encoder},
+		{"ForSequenceClassification", family.SequenceClassification}, {"ForTokenClassification", family.TokenClassification},
 	} {
 		if strings.HasSuffix(class, x.suffix) {
 			return x.head, nil

@@ -15,20 +15,21 @@ import (
 // Builder makes a model's parameters, in the order in which its modules are
 // constructed.
 type Builder struct {
-	W      *shadow.World // the world that the model lives in
-	DType  shadow.DType  // type of new parameters
-	Meta   bool          // parameters have no memory until they are sharded or quantized
-	Output string        // last name of the layer that makes logits: one value for each word of the vocabulary
-	Blocks []string      // paths of the lists of blocks, which FSDP wraps one by one
-	all    []*shadow.Tensor
-	made   []*shadow.Tensor // parameters and buffers, in the order of their making
-	layers []any            // each *Linear, *Embedding and buffer's *Tensor, in order
-	inputs *Embedding       // the first one: what get_input_embeddings returns
-	outer  *Builder         // of the model that contains this one
-	prefix string           // its path there
-	tied   []Tie
-	mapped bool             // the table of quantized scales is on the GPU
-	norms  []*shadow.Tensor // the parameters of each nn.LayerNorm
+	W              *shadow.World // the world that the model lives in
+	DType          shadow.DType  // type of new parameters
+	Meta           bool          // parameters have no memory until they are sharded or quantized
+	Output         string        // last name of the layer that makes logits: one value for each word of the vocabulary
+	WholeQuantized bool          // bitsandbytes quantizes that layer too
+	Blocks         []string      // paths of the lists of blocks, which FSDP wraps one by one
+	all            []*shadow.Tensor
+	made           []*shadow.Tensor // parameters and buffers, in the order of their making
+	layers         []any            // each *Linear, *Embedding and buffer's *Tensor, in order
+	inputs         *Embedding       // the first one: what get_input_embeddings returns
+	outer          *Builder         // of the model that contains this one
+	prefix         string           // its path there
+	tied           []Tie
+	mapped         bool             // the table of quantized scales is on the GPU
+	norms          []*shadow.Tensor // the parameters of each nn.LayerNorm
 }
 
 // Tie is a module that shares a parameter of another.

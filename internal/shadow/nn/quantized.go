@@ -45,7 +45,7 @@ type quantState struct {
 func (b *Builder) Quantize(p Quantization) {
 	layers := map[*shadow.Tensor]*Linear{}
 	for _, m := range b.layers {
-		if lin, ok := m.(*Linear); ok && !lin.output {
+		if lin, ok := m.(*Linear); ok && (!lin.output || b.WholeQuantized) {
 			layers[lin.Weight] = lin
 		}
 	}
@@ -70,7 +70,7 @@ func (b *Builder) Quantize(p Quantization) {
 func (b *Builder) Quantizes() bool {
 	return slices.ContainsFunc(b.layers, func(m any) bool {
 		lin, ok := m.(*Linear)
-		return ok && !lin.output
+		return ok && (!lin.output || b.WholeQuantized)
 	})
 }
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
+
+// The heads of transformers' ForSequenceClassification and ForTokenClassification.
+
+// classifier sorts texts, or each of their tokens, into classes.
+type classifier struct {
+	labels  int
+	problem string // problem_type of the config; "" is chosen by the labels
+	score   scorer
+}
+
+// scorer is the part of a head that makes logits: (B, labels) of texts, (B, S, labels) of tokens. Its names are
+// those of the model's own forward.
+type scorer interface {
+	logits(fn *shadow.Frame, e encoded) *shadow.Tensor
+}
+
+// encoded is what an encoder returns, and the mask that it was given.
+type encoded struct {
+	hidden *shadow.Tensor // (B, S, H)
+	pooled *shadow.Tensor // (B, H), of a model with a pooler
+	mask   *shadow.Tensor
+}
+
+// classifies reports whether a head sorts into classes.
+func classifies(head string) bool {
+	return head == SequenceClassification || head == TokenClassification
+}
+
+func newClassifier(c *Config, s scorer) *classifier {
+	k := &classifier{labels: c.labels(), problem: c.String("problem_type", ""), score: s}
+	switch k.problem {
+	case "", "regression", "single_label_classification", "multi_label_classification":
+	default:
+		c.fail("problem_type", "regression, single_label_classification or multi_label_classification")
+	}
+	return k
+}
+
+// classLoss is the forward of such a model after its encoder, whose outputs live until it returns.
+func (n net) classLoss(k *classifier, e encoded, labels *shadow.Tensor) *shadow.Tensor {
+	fn := n.w.Func(e.hidden, e.pooled)
+	logits := fn.Let(k.score.logits(fn, e))
+	n.run.Calling.keepLogits(logits)
+	if labels == nil {
+		return fn.Return(nil)
+	}
+	if n.run.Head == TokenClassification {
+		return fn.Return(maskedLoss(logits, labels, k.labels))
+	}
+	return fn.Return(k.loss(logits, labels))
+}
+
+// loss is that of texts: the kind of problem decides which.
+func (k *classifier) loss(logits, labels *shadow.Tensor) *shadow.Tensor {
+	switch k.kind(labels.DType()) {
+	case "regression":
+		if k.labels == 1 {
+			logits, labels = squeezed(logits), squeezed(labels)
+		}
+		return logits.MSELoss(labels, "mean")
+	case "multi_label_classification":
+		return logits.BCEWithLogits(labels, nil, nil, "mean")
+	}
+	return maskedLoss(logits, labels, k.labels)
+}
+
+// kind is problem_type, or what the labels make it.
+func (k *classifier) kind(of shadow.DType) string {
+	switch {
+	case k.problem != "":
+		return k.problem
+	case k.labels == 1:
+		return "regression"
+	case of.Floating():
+		return "multi_label_classification"
+	}
+	return "single_label_classification"
+}
+
+// squeezed is t.squeeze(): a view without dimensions of one.
+func squeezed(t *shadow.Tensor) *shadow.Tensor {
+	for i := t.Dim() - 1; i >= 0; i-- {
+		if t.Size(i) == 1 {
+			t = t.Squeeze(i)
+		}
+	}
+	return t
+}
+
+// classLabels is a label for each text: a class, or the numbers that a regression or several classes at once ask for.
+func (n net) classLabels(k *classifier) *shadow.Tensor {
+	switch k.kind(shadow.Int64) {
+	case "regression":
+		if k.labels == 1 {
+			return n.w.Input(shadow.Float32, n.run.Batch)
+		}
+		return n.w.Input(shadow.Float32, n.run.Batch, k.labels)
+	case "multi_label_classification":
+		return n.w.Input(shadow.Float32, n.run.Batch, k.labels)
+	}
+	return n.w.Input(shadow.Int64, n.run.Batch)
+}
+
+// encoderBatch is token ids, a mask of ones, and the labels that the head takes.
+func (n net) encoderBatch(k *classifier) Batch {
+	b := n.textBatch()
+	if n.run.Head == SequenceClassification {
+		b.Labels = n.classLabels(k)
+	}
+	return b
+}
+
+// classDropout is the key classifier_dropout, or another where it is null.
+func (c *Config) classDropout(other float64) nn.Dropout {
+	return nn.Dropout(c.Float("classifier_dropout", other))
+}
+
+// tokenScorer is a dropout and a layer: for each token, or for what a pooler made of the first.
+type tokenScorer struct {
+	dropout nn.Dropout
+	out     *nn.Linear
+	pooled  bool
+}
+
+func (s *tokenScorer) logits(fn *shadow.Frame, e encoded) *shadow.Tensor {
+	of := e.hidden
+	if s.pooled {
+		of = e.pooled
+	}
+	return s.out.Call(fn.Let(s.dropout.Call(of)))
+}
+
+// firstScorer is RobertaClassificationHead and MPNetClassificationHead: the first token through two layers.
+type firstScorer struct {
+	shadow.Path
+	dense, out *nn.Linear
+	dropout    nn.Dropout
+}
+
+func newFirstScorer(b *nn.Builder, hidden, labels int, dropout nn.Dropout) *firstScorer {
+	return &firstScorer{
+		Path:    "classifier",
+		dense:   b.Linear("classifier.dense", hidden, hidden, true),
+		dropout: dropout,
+		out:     b.Linear("classifier.out_proj", hidden, labels, true),
+	}
+}
+
+func (s *firstScorer) logits(_ *shadow.Frame, e encoded) *shadow.Tensor {
+	return e.hidden.World().Call(s, e.hidden)
+}
+
+// Forward is that of the module.
+func (s *firstScorer) Forward(fn *shadow.Frame, features *shadow.Tensor) *shadow.Tensor {
+	x := fn.Let(features.Select(1, 0)) // (B, H)
+	fn.Set(&x, s.dropout.Call(x))
+	fn.Set(&x, s.dense.Call(x))
+	fn.Set(&x, x.Tanh())
+	fn.Set(&x, s.dropout.Call(x))
+	fn.Set(&x, s.out.Call(x)) // (B, labels)
+	return x
+}
