@@ -33,6 +33,10 @@ func (c *configValue) change(a arguments) {
 			if !notOfConfig[name] {
 				c.changed[name] = v
 			}
+		case *dict:
+			if name == "id2label" && !v.open && len(v.keys) > 0 {
+				c.changed["num_labels"] = float64(len(v.keys))
+			}
 		}
 	}
 }
@@ -52,7 +56,9 @@ func (c *configValue) attr(in *interpreter, name string) (value, bool) {
 		v, ok = in.Config[name]
 	}
 	if !ok {
-		if v, ok = in.synonym(name); !ok {
+		if v, ok = in.synonym(name); !ok && name == "num_labels" {
+			return c.labels(in), true
+		} else if !ok {
 			return unknown{}, true
 		}
 	}
@@ -64,6 +70,14 @@ func (c *configValue) attr(in *interpreter, name string) (value, bool) {
 		return v, true
 	}
 	return unknown{}, true
+}
+
+// labels is num_labels where nothing says it: as many as there are names of them, or transformers' two.
+func (c *configValue) labels(in *interpreter) int {
+	if names, ok := in.Config["id2label"].(map[string]any); ok {
+		return len(names)
+	}
+	return 2
 }
 
 // synonyms is how configurations call the same thing: transformers maps them in attribute_map.

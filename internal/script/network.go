@@ -345,11 +345,15 @@ func modelClass(path string) bool {
 	return strings.HasPrefix(last, "AutoModel") || strings.Contains(last, "For") || strings.HasSuffix(last, "Model") || strings.HasSuffix(last, "LMHead")
 }
 
-// build puts a model onto the card.
+// build puts a model onto the card. The first one is what batches are for: a script may give it another head than the
+// setup has.
 func (in *interpreter) build(m Making) Net {
 	net, err := in.Build(m)
 	if err != nil {
 		panic(stopped{err})
+	}
+	if !in.built {
+		in.Fields, in.built = net.Fields(), true
 	}
 	return net
 }

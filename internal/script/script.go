@@ -29,6 +29,8 @@ type Net interface {
 	ToCard()
 	// Call runs forward. Its results are the caller's.
 	Call(b family.Batch, mode Mode) family.Outputs
+	// Fields is what a batch of an unknown data set carries for it.
+	Fields() []Field
 	// LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
 	LayerNorm(p *shadow.Tensor) bool
 	// Embedding reports whether a parameter is the table of an nn.Embedding.

@@ -100,18 +100,25 @@ func (r *run) fields(how *script.Run) error {
 	for _, p := range of.builder.Parameters() {
 		how.Names = append(how.Names, p.Name())
 	}
-	of.w.OnHost(func() {
-		b := of.model.Batch()
+	how.Fields = of.batchFields(of.model)
+	return nil
+}
+
+// batchFields is the tensors of a batch as a model takes them.
+func (r *run) batchFields(m family.Model) (out []script.Field) {
+	r.w.OnHost(func() {
+		b := m.Batch()
 		for _, f := range []struct {
 			name string
 			of   *shadow.Tensor
 		}{{"input_ids", b.IDs}, {"pixel_values", b.Pixels}, {"attention_mask", b.Mask}, {"labels", b.Labels}} {
 			if f.of != nil {
-				how.Fields = append(how.Fields, script.Field{Name: f.name, Size: f.of.Sizes(), DType: f.of.DType()})
+				out = append(out, script.Field{Name: f.name, Size: f.of.Sizes(), DType: f.of.DType()})
 			}
 		}
+		b.Drop()
 	})
-	return nil
+	return out
 }
 
 // build loads a model for the script. The first one is the run's own.
@@ -157,6 +164,9 @@ func (n *net) ToCard() { n.builder.ToCard() }
 
 // Cast is model.to(dtype) on the card.
 func (n *net) Cast(dt shadow.DType) { n.builder.Convert(dt) }
+
+// Fields is what a batch of an unknown data set carries for the model.
+func (n *net) Fields() []script.Field { return n.r.batchFields(n.model) }
 
 // Embedding reports whether a parameter is the table of an nn.Embedding.
 func (n *net) Embedding(p *shadow.Tensor) bool { return n.builder.OfEmbedding(p) }
