@@ -332,8 +332,10 @@ func (in *interpreter) function(params []pysrc.Param) *function {
 	return f
 }
 
-// decorated applies the decorators that are known; others are taken to leave the function as it is.
+// decorated applies the decorators that are known and those of the script; others are taken to leave the function
+// as it is.
 func (in *interpreter) decorated(ds []pysrc.Expr, f *function) value {
+	var out value = f
 	for i := len(ds) - 1; i >= 0; i-- {
 		switch name := decorator(ds[i]); name {
 		case "staticmethod":
@@ -345,26 +347,23 @@ func (in *interpreter) decorated(ds []pysrc.Expr, f *function) value {
 		case "no_grad", "inference_mode", "enable_grad", "autocast":
 			f.body = []pysrc.Stmt{&pysrc.With{Pos: f.body[0].At(), Items: []pysrc.WithItem{{X: calledDecorator(ds[i])}}, Body: f.body}}
 		default:
-			if v := in.ownDecorator(ds[i], f); v != value(f) {
-				return v
-			}
+			out = in.ownDecorator(ds[i], out)
 		}
 	}
-	return f
+	return out
 }
 
-// ownDecorator applies a decorator that the script writes itself; what it makes of the function takes its place.
-func (in *interpreter) ownDecorator(e pysrc.Expr, f *function) value {
-	d := in.eval1(e)
-	defer drop(d)
-	switch d.(type) {
-	case *function, *method, *partial:
-		v := in.invoke(d, arguments{pos: []value{hold(f)}})
-		if isUnknown(v) || v == nil {
-			return f
+// ownDecorator calls a decorator that the script itself defines; f is taken over.
+func (in *interpreter) ownDecorator(e pysrc.Expr, f value) value {
+	by := in.eval1(e)
+	defer drop(by)
+	switch by.(type) {
+	case *function, *method, *partial, *instance:
+		hold(f)
+		if out := in.invoke(by, arguments{pos: []value{f}}); !isUnknown(out) {
+			drop(f)
+			return out
 		}
-		drop(f)
-		return v
 	}
 	return f
 }

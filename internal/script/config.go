@@ -48,8 +48,13 @@ var notOfConfig = map[string]bool{
 }
 
 func (c *configValue) attr(in *interpreter, name string) (value, bool) {
+	return c.get(in, name), true
+}
+
+// get is a value of the configuration.
+func (c *configValue) get(in *interpreter, name string) value {
 	if c.of != nil && name == "use_cache" {
-		return !c.of.mode.NoCache, true
+		return !c.of.mode.NoCache
 	}
 	v, ok := c.changed[name]
 	if !ok {
@@ -57,19 +62,19 @@ func (c *configValue) attr(in *interpreter, name string) (value, bool) {
 	}
 	if !ok {
 		if v, ok = in.synonym(name); !ok && name == "num_labels" {
-			return c.labels(in), true
+			return c.labels(in)
 		} else if !ok {
-			return unknown{}, true
+			return unknown{}
 		}
 	}
 	if n, isNumber := v.(float64); isNumber && n == float64(int(n)) {
-		return int(n), true
+		return int(n)
 	}
 	switch v.(type) {
 	case float64, bool, string, nil:
-		return v, true
+		return v
 	}
-	return unknown{}, true
+	return unknown{}
 }
 
 // labels is num_labels where nothing says it: as many as there are names of them, or transformers' two.

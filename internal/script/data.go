@@ -308,7 +308,7 @@ func (in *interpreter) firstSample(o *instance) value {
 // collates reports whether a collate_fn is code that can be called for what it returns.
 func (in *interpreter) collates(v value) bool {
 	switch f := v.(type) {
-	case *function, *method:
+	case *function, *method, *partial:
 		return true
 	case *instance:
 		_, owner := f.class.find("__call__")

@@ -67,12 +67,12 @@ func optional(a arguments, i int, name string) *shadow.Tensor {
 	return t
 }
 
-func text(a arguments, i int, name, otherwise string) string {
-	s, ok := a.or(i, name, otherwise).(string)
-	if !ok {
-		return otherwise
+// reduction is a loss's argument of that name.
+func reduction(a arguments, i int) string {
+	if s, ok := a.or(i, "reduction", "mean").(string); ok {
+		return s
 	}
-	return s
+	return "mean"
 }
 
 func linear(in *interpreter, a arguments) value {
@@ -153,7 +153,7 @@ func crossEntropy(in *interpreter, a arguments) value {
 	}
 	smoothing, _ := number(a.or(7, "label_smoothing", 0))
 	return x.CrossEntropyOf(y, shadow.CrossEntropyLoss{
-		Reduction: text(a, 6, "reduction", "mean"), Smooth: smoothing != 0, Weight: optional(a, 2, "weight"),
+		Reduction: reduction(a, 6), Smooth: smoothing != 0, Weight: optional(a, 2, "weight"),
 	}).Hold()
 }
 
@@ -163,7 +163,7 @@ func nllLoss(in *interpreter, a arguments) value {
 	if !okX || !okY {
 		return unknown{}
 	}
-	return x.NLL(y, shadow.CrossEntropyLoss{Reduction: text(a, 6, "reduction", "mean"), Weight: optional(a, 2, "weight")}).Hold()
+	return x.NLL(y, shadow.CrossEntropyLoss{Reduction: reduction(a, 6), Weight: optional(a, 2, "weight")}).Hold()
 }
 
 // distance is F.mse_loss and its kin.
@@ -174,7 +174,7 @@ func distance(op string) func(*interpreter, arguments) value {
 		if !okX || !okY {
 			return unknown{}
 		}
-		reduction := text(a, 4, "reduction", "mean")
+		reduction := reduction(a, 4)
 		if op == "mse_loss" || op == "smooth_l1_loss" { // one kernel over both, which are broadcast first
 			wide := shadow.Broadcast(x.Shape(), y.Shape())
 			return x.ExpandAs(wide).MSELoss(y.ExpandAs(wide), reduction).Hold()
@@ -190,7 +190,7 @@ func klDiv(in *interpreter, a arguments) value {
 		return unknown{}
 	}
 	logs, _ := a.or(5, "log_target", false).(bool)
-	return x.KLDivOf(y, text(a, 4, "reduction", "mean"), logs).Hold()
+	return x.KLDivOf(y, reduction(a, 4), logs).Hold()
 }
 
 func bceWithLogits(in *interpreter, a arguments) value {
@@ -199,7 +199,7 @@ func bceWithLogits(in *interpreter, a arguments) value {
 	if !okX || !okY {
 		return unknown{}
 	}
-	return x.BCEWithLogits(y, optional(a, 2, "weight"), optional(a, 6, "pos_weight"), text(a, 5, "reduction", "mean")).Hold()
+	return x.BCEWithLogits(y, optional(a, 2, "weight"), optional(a, 6, "pos_weight"), reduction(a, 5)).Hold()
 }
 
 func cosineSimilarity(in *interpreter, a arguments) value {
@@ -230,7 +230,7 @@ func tripletMargin(in *interpreter, a arguments) value {
 		return unknown{}
 	}
 	swap, _ := a.or(6, "swap", false).(bool)
-	return x.TripletMargin(p, n, swap, text(a, 9, "reduction", "mean")).Hold()
+	return x.TripletMargin(p, n, swap, reduction(a, 9)).Hold()
 }
 
 func oneHot(in *interpreter, a arguments) value {

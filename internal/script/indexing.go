@@ -93,6 +93,7 @@ func dropTensors(ts []*shadow.Tensor) {
 // indexed is t[mask] or t[indices], for the dimensions from dim on.
 func (in *interpreter) indexed(t *shadow.Tensor, dim int, by []*shadow.Tensor) *shadow.Tensor {
 	if by[0].DType() == shadow.Bool {
+		in.note("how many elements this mask selects is not known; all are counted")
 		if dim > 0 || len(by) > 1 {
 			in.note("a mask over other dimensions than the first is not followed")
 			return t

@@ -126,7 +126,7 @@ func (in *interpreter) namedParameters(v value) []member {
 	everyModule(v, "", map[value]bool{}, func(path string, m value) {
 		switch m := m.(type) {
 		case *network:
-			for _, p := range m.there(in).Parameters() {
+			for _, p := range m.made(in).Parameters() {
 				add(joinPath(path, p.Name()), p)
 			}
 		case *instance:

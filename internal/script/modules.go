@@ -148,7 +148,12 @@ func callerArguments(in *interpreter, _ arguments) value {
 // copiedNetwork is copy.deepcopy of a model, in the card's memory where the model is there.
 func (in *interpreter) copiedNetwork(n *network) value {
 	out := &network{dtype: n.dtype, casted: n.casted, mode: n.mode, bare: n.bare, loading: n.loading}
-	if n.net != nil {
+	switch {
+	case n.waits:
+		for i, p := range out.made(in).Parameters() {
+			p.SetTrained(n.net.Parameters()[i].RequiresGrad())
+		}
+	case n.net != nil:
 		out.net, out.copied = in.build(Making{DType: n.dtype, Cast: n.casted, Copied: true, Loading: n.loading}), true
 	}
 	return out

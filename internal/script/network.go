@@ -22,9 +22,11 @@ type network struct {
 	copied  bool    // a copy whose parameters stay where they are made
 	loading Loading // how it is built
 	config  *configValue
-	own     dict // attributes that were set on it, such as another forward
-	away    bool // on the host again
-	bare    bool // its forward returns the logits themselves
+	own     dict     // attributes that were set on it, such as another forward
+	away    bool     // on the host, again or still
+	waits   bool     // on the host still: what is needed on the card comes there
+	bare    bool     // its forward returns the logits themselves
+	known   []string // the names of its parameters, once they were asked for
 }
 
 // release keeps the parameters: a script that deletes its model ends.
@@ -55,6 +57,22 @@ func (n *network) configure(a arguments, method string) {
 func (n *network) there(in *interpreter) Net {
 	if n.net == nil {
 		n.net = in.build(Making{DType: n.dtype, Cast: n.casted, Here: n.here, Loading: n.loading})
+	}
+	if n.waits {
+		n.net.ToCard()
+		n.away, n.waits = false, false
+	}
+	return n.net
+}
+
+// made is the model where it is: one that the script has not moved yet is in the host's memory.
+func (n *network) made(in *interpreter) Net {
+	if n.net == nil && !n.here {
+		n.net = in.build(Making{DType: n.dtype, Cast: n.casted, Waits: true, Loading: n.loading})
+		n.away, n.waits = true, true
+	}
+	if n.net == nil {
+		return n.there(in)
 	}
 	return n.net
 }
@@ -125,12 +143,12 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		n.mode.Checkpointing = false
 		return nil
 	case "requires_grad_":
-		for _, p := range n.there(in).Parameters() {
+		for _, p := range n.made(in).Parameters() {
 			requiresGrad(in, p, a).(*shadow.Tensor).Drop()
 		}
 		return hold(n)
 	case "zero_grad":
-		zeroGrads(n.there(in).Parameters())
+		zeroGrads(n.made(in).Parameters())
 		return nil
 	case "state_dict":
 		return n.state(in)
@@ -186,7 +204,7 @@ func (n *network) move(in *interpreter, name string, a arguments) value {
 		n.away = true
 	case device == "cuda" && n.away:
 		n.net.ToCard()
-		n.away = false
+		n.away, n.waits = false, false
 	case device == "cuda":
 		n.there(in)
 	}
@@ -203,7 +221,7 @@ func (n *network) cast(_ *interpreter, dt shadow.DType) {
 
 func (n *network) parameters(in *interpreter) []value {
 	var out []value
-	for _, p := range n.there(in).Parameters() {
+	for _, p := range n.made(in).Parameters() {
 		out = append(out, p.Hold())
 	}
 	return out
@@ -211,7 +229,7 @@ func (n *network) parameters(in *interpreter) []value {
 
 func (n *network) named(in *interpreter) value {
 	out := &list{}
-	for _, p := range n.there(in).Parameters() {
+	for _, p := range n.made(in).Parameters() {
 		out.items = append(out.items, tupleOf(p.Name(), p.Hold()))
 	}
 	return out
@@ -220,7 +238,7 @@ func (n *network) named(in *interpreter) value {
 // state is model.state_dict(): views of the parameters.
 func (n *network) state(in *interpreter) value {
 	d := &dict{}
-	for _, p := range n.there(in).Parameters() {
+	for _, p := range n.made(in).Parameters() {
 		d.set(p.Name(), p.Detach().Hold())
 	}
 	return d

@@ -66,11 +66,12 @@ type Run struct {
 	Skips        int            // first updates that are left out, since scaled gradients overflow
 	Whole        bool           // every batch of loaders whose length is known is gone through
 
-	Names  []string       // of the model's parameters
-	Config map[string]any // of the model, as its config.json has it
-	Causal bool           // the model's loss predicts the next token
-	Shifts bool           // transformers' Trainer counts its labels from the second token on
-	Stored shadow.DType   // of the weights that from_pretrained reads; None where it is not known
+	// NamesOf is the names of the parameters of a model that is built so.
+	NamesOf func(Loading) []string
+	Config  map[string]any // of the model, as its config.json has it
+	Causal  bool           // the model's loss predicts the next token
+	Shifts  bool           // transformers' Trainer counts its labels from the second token on
+	Stored  shadow.DType   // of the weights that from_pretrained reads; None where it is not known
 
 	// Build puts a model onto the card.
 	Build func(m Making) (Net, error)
@@ -90,6 +91,7 @@ type Making struct {
 	Cast   shadow.DType // what it is cast to before it comes onto the card, if not None
 	Here   bool         // it is made on the card itself, as under a device's context
 	Copied bool         // it is a copy of one that is there
+	Waits  bool         // it stays in the host's memory until ToCard
 	Loading
 }
 

@@ -142,12 +142,21 @@ func (in *interpreter) setTensorAttr(t *shadow.Tensor, name string, v value) {
 			t.SetTrained(on)
 		}
 	case "grad":
-		if v == nil {
+		if g, ok := v.(*shadow.Tensor); ok {
+			g.Hold()
+			t.TakeGrad().Drop()
+			t.SetGrad(g)
+		} else if v == nil {
 			t.TakeGrad().Drop()
 		}
 	case "data":
-		if to, ok := v.(*shadow.Tensor); ok {
-			in.note("a tensor's data is replaced by %s, which is not followed", to)
+		switch to := v.(type) {
+		case *shadow.Tensor:
+			t.SetData(to)
+		case *hostTensor:
+			if t.Here() {
+				in.note("a tensor's data is replaced by numbers of the host; its memory is counted as before")
+			}
 		}
 	}
 }

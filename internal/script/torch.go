@@ -3,6 +3,7 @@
 package script
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -32,6 +33,7 @@ var aliases = map[string]string{
 	"torch.amp.autocast":        "torch.autocast",
 	"torch.cuda.amp.GradScaler": "torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler": "torch.amp.GradScaler",
 	"torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
+	"torch.optim.optimizer":                  "torch.optim",
 	"transformers.trainer":                   "transformers",
 	"transformers.training_args":             "transformers",
 	"transformers.training_args_seq2seq":     "transformers", "transformers.trainer_seq2seq": "transformers",
@@ -131,8 +133,10 @@ func made(name string) func(*interpreter, arguments) value {
 			}
 		case "arange", "randperm":
 			t.dtype = shadow.Int64
-			if n, ok := a.or(len(a.pos)-1, "", nil).(int); ok {
+			if n := rangeLength(a); n >= 0 {
 				t.size = []int{n}
+			} else {
+				in.note("how long this range is is not known; it is not counted")
 			}
 		case "full":
 			switch v := a.or(0, "size", nil).(type) {
@@ -155,6 +159,30 @@ func made(name string) func(*interpreter, arguments) value {
 		}
 		return t
 	}
+}
+
+// rangeLength is how many numbers torch.arange(start, end, step) has, -1 where that is not known.
+func rangeLength(a arguments) int {
+	ends := []float64{0, 0, 1}
+	for i, v := range a.pos[:min(len(a.pos), 3)] {
+		x, ok := number(v)
+		if !ok {
+			return -1
+		}
+		ends[i] = x
+	}
+	for i, name := range []string{"start", "end", "step"} {
+		if x, ok := number(a.or(-1, name, nil)); ok {
+			ends[i] = x
+		}
+	}
+	if len(a.pos) == 1 {
+		ends[0], ends[1] = 0, ends[0]
+	}
+	if ends[2] == 0 {
+		return -1
+	}
+	return max(int(math.Ceil((ends[1]-ends[0])/ends[2])), 0)
 }
 
 func deviceOf(v value) string {
@@ -282,7 +310,7 @@ func (in *interpreter) tensors(v value) []*shadow.Tensor {
 	case *submodule:
 		return v.parameters(in)
 	case *network:
-		return v.there(in).Parameters()
+		return v.made(in).Parameters()
 	case *list:
 		var out []*shadow.Tensor
 		for _, x := range v.items {

@@ -106,6 +106,14 @@ func parts(s pysrc.Stmt, expr func(pysrc.Expr), block func([]pysrc.Stmt)) {
 		expr(s.X)
 	case *pysrc.Assert:
 		expr(s.Test)
+	default:
+		blockParts(s, expr, block)
+	}
+}
+
+// blockParts is parts of the statements that have blocks.
+func blockParts(s pysrc.Stmt, expr func(pysrc.Expr), block func([]pysrc.Stmt)) {
+	switch s := s.(type) {
 	case *pysrc.If:
 		expr(s.Test)
 		block(s.Then)

@@ -89,7 +89,7 @@ func (r *Recurrent) Run(t, hidden, cell *Tensor) (out, lastHidden, lastCell *Ten
 		n.save(kept)
 		dropTemporaries(kept)
 	}
-	n.backwards(func(g []*Tensor) []*Tensor { return r.backward(n, input.get(), result.get(), state, g) })
+	n.backwards(func(g []*Tensor) []*Tensor { return r.backward(input.get(), result.get(), state, g) })
 	n.output(out, 0)
 	n.output(lastHidden, 1)
 	if lastCell != nil {
@@ -99,7 +99,7 @@ func (r *Recurrent) Run(t, hidden, cell *Tensor) (out, lastHidden, lastCell *Ten
 }
 
 // backward is _cudnn_rnn_backward: the gradient of the input, then that of all weights in one tensor.
-func (r *Recurrent) backward(n *node, input, result *Tensor, state Shape, g []*Tensor) []*Tensor {
+func (r *Recurrent) backward(input, result *Tensor, state Shape, g []*Tensor) []*Tensor {
 	w, dt := input.w, input.dtype
 	fn := w.Func()
 	states := 1

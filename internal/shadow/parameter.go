@@ -54,6 +54,16 @@ func (t *Tensor) AsParameter(trained bool) *Tensor {
 	return p
 }
 
+// SetData is t.data = o: t goes on with the memory of o, and lets go of its own.
+func (t *Tensor) SetData(o *Tensor) {
+	if o.mem != nil {
+		o.mem.refs++
+	}
+	old := t.mem
+	t.mem, t.size, t.stride, t.dtype = o.mem, o.size, o.stride, o.dtype
+	t.w.release(old)
+}
+
 // ToMeta frees t's memory; t stays as a tensor on the meta device.
 func (t *Tensor) ToMeta() {
 	t.w.release(t.mem)

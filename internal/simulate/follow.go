@@ -87,7 +87,7 @@ func (r *run) markPhase(p script.Phase) {
 }
 
 // fields tells the script what the model is like: the tensors of a batch, its configuration with all defaults, and
-// its parameters' names, from a model that is made for this alone.
+// its parameters' names, from models that are made for this alone.
 func (r *run) fields(how *script.Run) error {
 	of := &run{s: r.s, o: Options{Card: r.o.Card, Model: r.o.Model}, calling: &family.Calling{}}
 	of.newWorld()
@@ -97,11 +97,26 @@ func (r *run) fields(how *script.Run) error {
 	if of.config != nil {
 		how.Config = of.config.Complete()
 	}
-	for _, p := range of.builder.Parameters() {
-		how.Names = append(how.Names, p.Name())
-	}
+	how.NamesOf = of.namesOf()
 	how.Fields = of.batchFields(of.model)
 	return nil
+}
+
+// namesOf is the names of the parameters of a model that a script builds, which may have another head.
+func (r *run) namesOf() func(l script.Loading) []string {
+	base, made := r.s, r.builder
+	return func(l script.Loading) (out []string) {
+		r.s, r.builder = base, made
+		if l.Head != base.Model.Head || len(l.Config) > 0 {
+			if r.prepare(script.Loading{Head: l.Head, Config: l.Config}) != nil || r.loadModel() != nil {
+				return nil
+			}
+		}
+		for _, p := range r.builder.Parameters() {
+			out = append(out, p.Name())
+		}
+		return out
+	}
 }
 
 // batchFields is the tensors of a batch as a model takes them.
@@ -133,6 +148,7 @@ func (r *run) build(m script.Making) (script.Net, error) {
 		r.builder.Convert(m.Cast)
 	}
 	switch {
+	case r.hosted() && m.Waits:
 	case r.hosted() && m.Copied:
 		r.builder.CopyToCard()
 	case r.hosted():
@@ -187,6 +203,9 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	}
 	if b.IDs != nil {
 		r.shape.Batch, r.shape.Seq = b.IDs.Size(0), b.IDs.Size(1)
+	}
+	if b.Labels != nil && b.Labels.Dim() == 2 {
+		r.shape.TargetSeq = b.Labels.Size(1)
 	}
 	if b.Pixels != nil {
 		r.shape.Batch = b.Pixels.Size(0)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,7 +71,7 @@ func (p program) setup(t testing.TB) *setup.Setup {
 			t.Skip("timm's own model, which no family is")
 		}
 		s.Model.Name = "torchvision/" + next("--model")
-		fmt.Sscan(next("--batch-size"), &s.Batch)
+		s.Batch = whole(next("--batch-size"))
 		return p.scripted(t, s, args)
 	}
 	raw, err := os.ReadFile(filepath.Join(loopsDir, next("--config", "--config_name"), "config.json"))
@@ -80,9 +81,9 @@ func (p program) setup(t testing.TB) *setup.Setup {
 	if err := json.Unmarshal(raw, &s.Model.Config); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Sscan(next("--batch-size", "--per_device_train_batch_size"), &s.Batch)
-	fmt.Sscan(next("--seq-len", "--block_size"), &s.Seq)
-	if strings.Contains(p.Program, "fp32") {
+	s.Batch = whole(next("--batch-size", "--per_device_train_batch_size"))
+	s.Seq = whole(next("--seq-len", "--block_size"))
+	if strings.Contains(p.Program, "fp32") || strings.HasPrefix(p.Program, "wild/") { // whose scripts say it
 		s.Precision = setup.FP32
 	}
 	return p.scripted(t, s, args)
@@ -107,6 +108,12 @@ func (p program) scripted(t testing.TB, s *setup.Setup, args []string) *setup.Se
 		return pysrc.Parse(name, src)
 	}}
 	return s
+}
+
+// whole is a number of a command line, 0 where there is none.
+func whole(text string) int {
+	n, _ := strconv.Atoi(text)
+	return n
 }
 
 // followed reports whether the program's libraries are followed.

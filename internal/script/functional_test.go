@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"slices"
+	"testing"
+
+	"snug/internal/kernel"
+	"snug/internal/pysrc"
+	"snug/internal/shadow"
+	"snug/internal/stream"
+)
+
+// allocations follows a script and returns the bytes of each allocation, and the notes.
+func allocations(t *testing.T, src string) (sizes []uint64, notes []string) {
+	t.Helper()
+	f, err := pysrc.Parse("test.py", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := shadow.NewWorld(kernel.Rules{Torch: 211, Capability: 90, SMs: 132})
+	res, err := Follow(Run{World: w, File: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range w.Trace.Events {
+		if e.Kind == stream.Alloc {
+			sizes = append(sizes, e.Size)
+		}
+	}
+	return sizes, res.Notes
+}
+
+// TestModules wants modules moved as Module._apply does: those within first, then parameters, then buffers.
+func TestModules(t *testing.T) {
+	got, notes := allocations(t, `
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(3))
+        self.register_buffer("steps", torch.zeros(5, dtype=torch.long))
+        self.body = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 4, bias=False))
+        self.heads = nn.ModuleDict({"a": nn.LayerNorm(7), "b": nn.Embedding(9, 2)})
+        self.unseen = [nn.Linear(100, 100)]
+
+net = Net()
+names = [n for n, p in net.named_parameters()]
+net.to("cuda")
+torch.zeros(len(names), dtype=torch.bool, device="cuda")
+names = [n for n in names if n.startswith("heads.")]
+torch.zeros(len(names), dtype=torch.bool, device="cuda")
+`)
+	want := []uint64{8 * 16 * 4, 16 * 4, 16 * 4 * 4, 7 * 4, 7 * 4, 9 * 2 * 4, 3 * 4, 5 * 8, 7, 3}
+	if !slices.Equal(got, want) || len(notes) > 0 {
+		t.Errorf("got %v, want %v; notes %v", got, want, notes)
+	}
+}
+
+// TestEvaluation wants a dropout of modules within to follow train and eval.
+func TestEvaluation(t *testing.T) {
+	const program = `
+import torch
+from torch import nn
+net = nn.Sequential(nn.ModuleList([nn.Dropout(0.5)])[0], nn.Dropout(0.1))
+x = torch.zeros(2, 3, device="cuda")
+`
+	train, _ := allocations(t, program+"net(x)\n")
+	if want := []uint64{24, 6, 24, 6, 24}; !slices.Equal(train, want) {
+		t.Errorf("training makes %v, want %v", train, want)
+	}
+	eval, _ := allocations(t, program+"net.eval()\nnet(x)\n")
+	if want := []uint64{24}; !slices.Equal(eval, want) {
+		t.Errorf("evaluation makes %v, want %v", eval, want)
+	}
+}
+
+// TestGradients wants what PyTorch 2.11 allocates for functions and their gradients, as a dispatch mode lists it.
+// x is of 4 by 8, y of 4 whole numbers.
+func TestGradients(t *testing.T) {
+	const program = `
+import torch
+import torch.nn.functional as F
+x = torch.nn.Parameter(torch.zeros(4, 8, device="cuda"))
+y = torch.zeros(4, dtype=torch.long, device="cuda")
+`
+	const all, row, one, root = 128, 16, 4, 4
+	for _, c := range []struct {
+		code string
+		want []uint64
+	}{
+		{"x.sum().backward()", []uint64{one, root, all}},
+		{"x.pow(2).sum().backward()", []uint64{all, one, root, all, all, all}},
+		{"x.gather(1, y.unsqueeze(1)).sum().backward()", []uint64{row, one, root, all}},
+		{"x.max(1).values.sum().backward()", []uint64{row, 32, one, root, all}},
+		{"x.log().sum().backward()", []uint64{all, one, root, all}},
+		{"x.sqrt().sum().backward()", []uint64{all, one, root, all, all}},
+		{"x.abs().sum().backward()", []uint64{all, one, root, all, all}},
+		{"x.std(0).sum().backward()", []uint64{32, one, root, 32, 32, 8, 32, all, 32, all}},
+		{"F.cross_entropy(x, y, reduction='none').sum().backward()", []uint64{all, row, one, one, root, all, all}},
+		{"F.binary_cross_entropy_with_logits(x, torch.zeros(4, 8, device='cuda')).backward()", []uint64{all, all, all, one, root, all}},
+		{"(x @ x.t()).sum().backward()", nil},
+		{"z = x * 2\nz += x\nz.sum().backward()", []uint64{all, one, root, all, all}},
+		{"loss = x.mean()\nloss.backward(retain_graph=True)\nloss.backward()", []uint64{one, root, all, root, all}},
+	} {
+		got, notes := allocations(t, program+c.code+"\n")
+		if len(notes) > 0 {
+			t.Errorf("%s: notes %v", c.code, notes)
+		}
+		if c.want != nil && !slices.Equal(got[2:], c.want) {
+			t.Errorf("%s makes %v, want %v", c.code, got[2:], c.want)
+		}
+	}
+}
+
+// TestEinsum wants equations read that a product of two tensors can do, and no others.
+func TestEinsum(t *testing.T) {
+	for equation, want := range map[string]bool{"nc,ck->nk": true, "nc,nc->n": true, "bhid, bhjd -> bhij": true, "ij->ji": false, "nc,ck,kd->nd": false, "nc,ck->n": false, "...c,ck->...k": false} {
+		if _, ok := parseEinsum(equation); ok != want {
+			t.Errorf("%s: %v", equation, ok)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// loopFigures is how far off the reading of some programs is.
+type loopFigures struct {
+	runs, refused, noted int
+	off                  []float64 // in percent of the reserved bytes that were measured, largest last
+	under                float64   // the most that one is too low without a note
+}
+
+// bars are what the reading of each folder's programs has to keep.
+var bars = map[string]struct {
+	within float64 // percent that nine in ten are within; those without a note for strangers' programs
+	under  float64 // percent that none without a note is below
+}{
+	"plain": {0.01, 0.01}, "trainer": {0.02, 0.01}, "accelerate": {0.02, 0.02}, "lightning": {0.02, 0.02}, "fabric": {0.02, 0.02},
+	"timm": {0.02, 0.02}, "wild": {1, 5},
+}
+
+// TestLoopFigures prints the table of docs/loops.md, and holds it to its bars.
+func TestLoopFigures(t *testing.T) {
+	all := map[string]*loopFigures{}
+	for _, file := range []string{"measured_plain.jsonl", "measured_libraries.jsonl", "measured_trainer.jsonl", "measured_wild.jsonl"} {
+		for _, p := range programs(t, file) {
+			folder, _, _ := strings.Cut(p.Program, "/")
+			if _, counted := bars[folder]; counted && p.models(t) {
+				f := cmp.Or(all[folder], &loopFigures{})
+				all[folder] = f
+				f.add(t, p)
+			}
+		}
+	}
+	table := &strings.Builder{}
+	fmt.Fprintln(table, "| programs | runs | not simulated | with notes | median | nine in ten within | most under, without a note |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+	for _, folder := range []string{"plain", "trainer", "accelerate", "lightning", "fabric", "timm", "wild"} {
+		f := all[folder]
+		slices.Sort(f.off)
+		fmt.Fprintf(table, "| %s | %d | %d | %d | %.2f %% | %.2f %% | %.2f %% |\n", folder, f.runs, f.refused, f.noted, f.at(0.5), f.at(0.9), f.under)
+		if b := bars[folder]; f.at(0.9) > b.within && folder != "wild" || f.under > b.under {
+			t.Errorf("%s: nine in ten within %.2f %%, %.2f %% under; the bars are %v", folder, f.at(0.9), f.under, b)
+		}
+	}
+	t.Log("\n" + table.String())
+	doc, err := os.ReadFile("../../docs/loops.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(doc), table.String()) {
+		t.Error("docs/loops.md has another table; put this one there")
+	}
+}
+
+// models reports whether the program's model is one that a family covers; timm's transformers have none.
+func (p program) models(t *testing.T) bool {
+	return !strings.HasPrefix(p.Program, "timm/") || strings.Contains(p.ID, "resnet")
+}
+
+// add reads one program.
+func (f *loopFigures) add(t *testing.T, p program) {
+	f.runs++
+	s := p.setup(t)
+	res, err := Run(s, Options{})
+	if err != nil {
+		f.refused++
+		return
+	}
+	off := 100 * (float64(played(t, res).PeakReserved)/float64(p.Measured.Reserved) - 1)
+	f.off = append(f.off, math.Abs(off))
+	if len(s.Script.Notes()) > 0 {
+		f.noted++
+	} else {
+		f.under = max(f.under, -off)
+	}
+}
+
+// at is a quantile of the errors.
+func (f *loopFigures) at(q float64) float64 {
+	if len(f.off) == 0 {
+		return math.Inf(1)
+	}
+	return f.off[int(q*float64(len(f.off)-1))]
+}
