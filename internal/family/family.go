@@ -106,9 +106,18 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 // check refuses runs that no model of the type supports.
 func (f Facts) check(name string, run Run) error {
 	if !slices.Contains(f.Heads, run.Head) {
-		return refuse("model.head", "%s is trained as %s, not as %q", name, strings.Join(f.Heads, " or "), run.Head)
+		return refuse("model.head", "%s is trained as %s, not as %q", name, either(f.Heads), run.Head)
 	}
 	return run.checkLiger(name, f)
+}
+
+// either is names as a sentence offers them: a, b or c.
+func either(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // textBatch is token ids, a mask of ones, and a label for each token.

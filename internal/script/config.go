@@ -33,6 +33,10 @@ func (c *configValue) change(a arguments) {
 			if !notOfConfig[name] {
 				c.changed[name] = v
 			}
+		case *dict:
+			if name == "id2label" && !v.open && len(v.keys) > 0 {
+				c.changed["num_labels"] = float64(len(v.keys))
+			}
 		}
 	}
 }
@@ -57,7 +61,9 @@ func (c *configValue) get(in *interpreter, name string) value {
 		v, ok = in.Config[name]
 	}
 	if !ok {
-		if v, ok = in.synonym(name); !ok {
+		if v, ok = in.synonym(name); !ok && name == "num_labels" {
+			return c.labels(in)
+		} else if !ok {
 			return unknown{}
 		}
 	}
@@ -69,6 +75,14 @@ func (c *configValue) get(in *interpreter, name string) value {
 		return v
 	}
 	return unknown{}
+}
+
+// labels is num_labels where nothing says it: as many as there are names of them, or transformers' two.
+func (c *configValue) labels(in *interpreter) int {
+	if names, ok := in.Config["id2label"].(map[string]any); ok {
+		return len(names)
+	}
+	return 2
 }
 
 // synonyms is how configurations call the same thing: transformers maps them in attribute_map.

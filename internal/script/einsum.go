@@ -20,7 +20,7 @@ func einsum(in *interpreter, a arguments) value {
 		in.noteTensors("einsum", a)
 		return unknown{}
 	}
-	return e.run(in, x, y).Hold()
+	return e.run(x, y).Hold()
 }
 
 // einsumOf is an equation of two operands, and its letters by where they stand.
@@ -62,7 +62,7 @@ func parseEinsum(equation string) (e einsumOf, ok bool) {
 }
 
 // run is sumproduct_pair: (both, left, summed) times (both, summed, right).
-func (e einsumOf) run(in *interpreter, x, y *shadow.Tensor) *shadow.Tensor {
+func (e einsumOf) run(x, y *shadow.Tensor) *shadow.Tensor {
 	size := map[rune]int{}
 	for i, c := range e.left {
 		size[c] = x.Size(i)

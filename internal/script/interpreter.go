@@ -36,6 +36,7 @@ type interpreter struct {
 	depth      int
 	scopes     []*scope // the functions under way, the innermost last
 	at         pysrc.Pos
+	built      bool             // a model is on the card
 	first      int              // the batch size that the script gives its first loader
 	files      map[string]value // what torch.save has written
 	device     string           // where tensors are made if nothing else is said, "" for the host

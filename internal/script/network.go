@@ -22,10 +22,11 @@ type network struct {
 	copied  bool    // a copy whose parameters stay where they are made
 	loading Loading // how it is built
 	config  *configValue
-	own     dict // attributes that were set on it, such as another forward
-	away    bool // on the host, again or still
-	waits   bool // on the host still: what is needed on the card comes there
-	bare    bool // its forward returns the logits themselves
+	own     dict     // attributes that were set on it, such as another forward
+	away    bool     // on the host, again or still
+	waits   bool     // on the host still: what is needed on the card comes there
+	bare    bool     // its forward returns the logits themselves
+	known   []string // the names of its parameters, once they were asked for
 }
 
 // release keeps the parameters: a script that deletes its model ends.
@@ -365,11 +366,15 @@ func modelClass(path string) bool {
 	return strings.HasPrefix(last, "AutoModel") || strings.Contains(last, "For") || strings.HasSuffix(last, "Model") || strings.HasSuffix(last, "LMHead")
 }
 
-// build puts a model onto the card.
+// build puts a model onto the card. The first one is what batches are for: a script may give it another head than the
+// setup has.
 func (in *interpreter) build(m Making) Net {
 	net, err := in.Build(m)
 	if err != nil {
 		panic(stopped{err})
+	}
+	if !in.built {
+		in.Fields, in.built = net.Fields(), true
 	}
 	return net
 }

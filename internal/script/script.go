@@ -29,6 +29,8 @@ type Net interface {
 	ToCard()
 	// Call runs forward. Its results are the caller's.
 	Call(b family.Batch, mode Mode) family.Outputs
+	// Fields is what a batch of an unknown data set carries for it.
+	Fields() []Field
 	// LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
 	LayerNorm(p *shadow.Tensor) bool
 	// Embedding reports whether a parameter is the table of an nn.Embedding.
@@ -64,11 +66,12 @@ type Run struct {
 	Skips        int            // first updates that are left out, since scaled gradients overflow
 	Whole        bool           // every batch of loaders whose length is known is gone through
 
-	Names  []string       // of the model's parameters
-	Config map[string]any // of the model, as its config.json has it
-	Causal bool           // the model's loss predicts the next token
-	Shifts bool           // transformers' Trainer counts its labels from the second token on
-	Stored shadow.DType   // of the weights that from_pretrained reads; None where it is not known
+	// NamesOf is the names of the parameters of a model that is built so.
+	NamesOf func(Loading) []string
+	Config  map[string]any // of the model, as its config.json has it
+	Causal  bool           // the model's loss predicts the next token
+	Shifts  bool           // transformers' Trainer counts its labels from the second token on
+	Stored  shadow.DType   // of the weights that from_pretrained reads; None where it is not known
 
 	// Build puts a model onto the card.
 	Build func(m Making) (Net, error)

@@ -22,10 +22,18 @@ func (m *submodule) release() { m.last() }
 // part is the submodule of a model at a name; false if none of its parameters is there.
 func (n *network) part(in *interpreter, name string) (value, bool) {
 	within := func(p string) bool { return strings.HasPrefix(p, name+".") || strings.Contains(p, "."+name+".") }
-	if !slices.ContainsFunc(in.Names, within) {
+	if !slices.ContainsFunc(n.names(in), within) {
 		return nil, false
 	}
 	return &submodule{of: n, path: name}, true
+}
+
+// names are those of the model's parameters, also before it is on the card.
+func (n *network) names(in *interpreter) []string {
+	if n.known == nil && in.NamesOf != nil {
+		n.known = in.NamesOf(n.loading)
+	}
+	return n.known
 }
 
 // has reports whether a parameter belongs to the submodule.
@@ -45,7 +53,7 @@ func (m *submodule) parameters(in *interpreter) (out []*shadow.Tensor) {
 
 func (m *submodule) attr(in *interpreter, name string) (value, bool) {
 	inner := &submodule{of: m.of, path: m.path + "." + name}
-	for _, p := range in.Names {
+	for _, p := range m.of.names(in) {
 		if inner.has(p) {
 			return inner, true
 		}
@@ -61,7 +69,7 @@ func (m *submodule) attr(in *interpreter, name string) (value, bool) {
 // blocks is how many numbered modules a submodule has: the length of a list of layers.
 func (m *submodule) blocks(in *interpreter) int {
 	n := 0
-	for _, p := range in.Names {
+	for _, p := range m.of.names(in) {
 		if _, rest, ok := strings.Cut("."+p, "."+m.path+"."); ok {
 			number, _, _ := strings.Cut(rest, ".")
 			if i, err := strconv.Atoi(number); err == nil {

@@ -5,8 +5,10 @@ package setup
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"snug/internal/catalog"
 	"snug/internal/family"
 )
 
@@ -51,6 +53,12 @@ func (m Model) HasExperts() bool { return m.facts().Experts }
 
 // LoRATargets are the layers that LoRA adapts by default; nil if those cannot be simulated.
 func (m Model) LoRATargets() []string { return m.facts().Targets() }
+
+// Trains reports whether a model that is built in under a name can be trained as head.
+func Trains(name, head string) bool {
+	e := catalog.Find(name)
+	return e != nil && slices.Contains(Model{Config: e.Config}.facts().Heads, head)
+}
 
 // Dims are the defaults for sizes that the model's config may omit.
 func (m Model) Dims() family.Dims { return m.facts().Dims }

@@ -100,7 +100,7 @@ func (r *run) markPhase(p script.Phase) {
 }
 
 // fields tells the script what the model is like: the tensors of a batch, its configuration with all defaults, and
-// its parameters' names, from a model that is made for this alone.
+// its parameters' names, from models that are made for this alone.
 func (r *run) fields(how *script.Run) error {
 	of := &run{s: r.s, o: Options{Card: r.o.Card, Model: r.o.Model}, calling: &family.Calling{}}
 	of.newWorld()
@@ -110,21 +110,43 @@ func (r *run) fields(how *script.Run) error {
 	if of.config != nil {
 		how.Config = of.config.Complete()
 	}
-	for _, p := range of.builder.Parameters() {
-		how.Names = append(how.Names, p.Name())
+	how.NamesOf = of.namesOf()
+	how.Fields = of.batchFields(of.model)
+	return nil
+}
+
+// namesOf is the names of the parameters of a model that a script builds, which may have another head.
+func (r *run) namesOf() func(l script.Loading) []string {
+	base, made := r.s, r.builder
+	return func(l script.Loading) (out []string) {
+		r.s, r.builder = base, made
+		if l.Head != base.Model.Head || len(l.Config) > 0 {
+			if r.prepare(script.Loading{Head: l.Head, Config: l.Config}) != nil || r.loadModel() != nil {
+				return nil
+			}
+		}
+		for _, p := range r.builder.Parameters() {
+			out = append(out, p.Name())
+		}
+		return out
 	}
-	of.w.OnHost(func() {
-		b := of.model.Batch()
+}
+
+// batchFields is the tensors of a batch as a model takes them.
+func (r *run) batchFields(m family.Model) (out []script.Field) {
+	r.w.OnHost(func() {
+		b := m.Batch()
 		for _, f := range []struct {
 			name string
 			of   *shadow.Tensor
 		}{{"input_ids", b.IDs}, {"pixel_values", b.Pixels}, {"attention_mask", b.Mask}, {"labels", b.Labels}} {
 			if f.of != nil {
-				how.Fields = append(how.Fields, script.Field{Name: f.name, Size: f.of.Sizes(), DType: f.of.DType()})
+				out = append(out, script.Field{Name: f.name, Size: f.of.Sizes(), DType: f.of.DType()})
 			}
 		}
+		b.Drop()
 	})
-	return nil
+	return out
 }
 
 // build loads a model for the script. The first one is the run's own.
@@ -171,6 +193,9 @@ func (n *net) ToCard() { n.builder.ToCard() }
 
 // Cast is model.to(dtype) on the card.
 func (n *net) Cast(dt shadow.DType) { n.builder.Convert(dt) }
+
+// Fields is what a batch of an unknown data set carries for the model.
+func (n *net) Fields() []script.Field { return n.r.batchFields(n.model) }
 
 // Embedding reports whether a parameter is the table of an nn.Embedding.
 func (n *net) Embedding(p *shadow.Tensor) bool { return n.builder.OfEmbedding(p) }

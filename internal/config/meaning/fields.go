@@ -140,7 +140,7 @@ func (r *Run) settleModel(out map[string]any) {
 	case string:
 		if !strings.Contains(v, "${") && v != "" {
 			out["model"] = map[string]any{"name": r.ModelName(v)}
-			put(out, "model.head", loaded.Head)
+			put(out, "model.head", r.countedHead(v, loaded.Head))
 		}
 	case map[string]any:
 		config := map[string]any{"model_type": "llama"}

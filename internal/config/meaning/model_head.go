@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"snug/internal/config/projects"
+	"snug/internal/setup"
 )
 
 // scriptModel returns what the main script says about its model.
@@ -16,11 +17,22 @@ func (r *Run) scriptModel() projects.LoadedModel {
 	return r.Primary.Model()
 }
 
+// encoder is the head that stands for small ones that are not simulated.
+const encoder = "encoder"
+
+// countedHead is the head that a model is counted with: that of its class where models of its family have it.
+func (r *Run) countedHead(name, head string) string {
+	if head == "" || head == encoder || setup.Trains(r.ModelName(name), head) {
+		return head
+	}
+	return encoder
+}
+
 // otherHead returns the warning that a model is counted with another head than it has.
 func (r *Run) otherHead(run map[string]any) []string {
 	l := r.scriptModel()
 	model, _ := run["model"].(map[string]any)
-	if l.Head == "" || model["head"] != l.Head {
+	if l.Head == "" || model["head"] != encoder {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: %s: counted as a sentence encoder, which also has a small head; set --head for another", l.Where, l.Class)}

@@ -42,9 +42,17 @@ var (
 		"run_glue", "run_qa", "run_ner", "run_swag", "run_classification", "run_xnli")
 )
 
-// encoders are endings of classes without logits over the vocabulary: what trains is
+// heads are those of classes without logits over the vocabulary, by the ending of their name. What is not simulated is
 // counted as a sentence encoder. So is a model without any head (BertModel).
-var encoders = []string{"ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice"}
+var heads = []struct{ ending, head string }{
+	{"ForSequenceClassification", "sequence-classification"}, {"ForTokenClassification", "token-classification"},
+	{"ForQuestionAnswering", "encoder"}, {"ForMultipleChoice", "encoder"},
+}
+
+// exampleHeads are those of transformers' examples, by a part of their name.
+var exampleHeads = []struct{ part, head string }{
+	{"ner", "token-classification"}, {"qa", "encoder"}, {"swag", "encoder"}, {"", "sequence-classification"},
+}
 
 // findModel returns what a script says about its model.
 func (s *Source) findModel() LoadedModel {
@@ -69,7 +77,13 @@ func (s *Source) exampleHead(d *doc.Document) LoadedModel {
 	if at == nil {
 		return LoadedModel{}
 	}
-	return LoadedModel{Head: "encoder", Class: Submatch(d, at, 1), Where: s.LineOf(d, at[2])}
+	class := Submatch(d, at, 1)
+	for _, x := range exampleHeads {
+		if strings.HasPrefix(class, "run_"+x.part) {
+			return LoadedModel{Head: x.head, Class: class, Where: s.LineOf(d, at[2])}
+		}
+	}
+	return LoadedModel{}
 }
 
 // classModel is the first model that a script loads by its class.
@@ -96,8 +110,13 @@ func (s *Source) classModel(d *doc.Document) LoadedModel {
 // headOf is the head that a class of models is counted with, "" for its own.
 func headOf(class string) string {
 	bare := strings.HasSuffix(class, "Model") && !strings.HasSuffix(class, "LMHeadModel")
-	if bare || slices.ContainsFunc(encoders, func(e string) bool { return strings.HasSuffix(class, e) }) {
+	if bare {
 		return "encoder"
+	}
+	for _, x := range heads {
+		if strings.HasSuffix(class, x.ending) {
+			return x.head
+		}
 	}
 	return ""
 }
