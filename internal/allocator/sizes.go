@@ -8,9 +8,12 @@ import (
 	"snug/internal/units"
 )
 
+// Quantum is what every request is rounded up to, with default options.
+const Quantum = 512
+
 // The allocator's constants: the same in every version read, 1.7 to main.
 const (
-	minBlock       = 512             // rounding quantum and smallest block
+	minBlock       = Quantum         // the smallest block
 	smallSize      = units.MiB       // the largest rounded request of the small pool
 	smallBuffer    = 2 * units.MiB   // a segment, and an expandable page, of the small pool
 	minLargeAlloc  = 10 * units.MiB  // from this size on a segment has the size of the request

@@ -19,7 +19,7 @@ import (
 
 // The allocator's constants.
 const (
-	quantum     = 512
+	quantum     = allocator.Quantum
 	smallMost   = units.MiB      // the largest rounded request of the small pool
 	smallBuffer = 2 * units.MiB  // a segment of the small pool
 	largeBuffer = 20 * units.MiB // a segment for up to minLarge

@@ -5,6 +5,7 @@ package estimate
 import (
 	"slices"
 
+	"snug/internal/allocator"
 	"snug/internal/shadow"
 	"snug/internal/stream"
 )
@@ -84,4 +85,6 @@ func (r *run) alive(at int) []int {
 }
 
 // rounded is the size that the allocator makes of a request, with default options.
-func rounded(n uint64) uint64 { return (n + 511) / 512 * 512 }
+func rounded(n uint64) uint64 {
+	return (n + allocator.Quantum - 1) / allocator.Quantum * allocator.Quantum
+}

@@ -39,7 +39,7 @@ import (
 
 // The allocator's constants, sizes of blocks in quanta.
 const (
-	quantum     = 512
+	quantum     = allocator.Quantum
 	smallMost   = units.MiB / quantum      // the largest request of the small pool
 	smallBuffer = 2 * units.MiB / quantum  // a segment of the small pool
 	largeBuffer = 20 * units.MiB / quantum // a segment for up to minLarge

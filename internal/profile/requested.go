@@ -9,8 +9,7 @@ import (
 	"snug/internal/stream"
 )
 
-// quantum is what PyTorch rounds every allocation up to, at least.
-const quantum = 512
+const quantum = allocator.Quantum
 
 // Requested is the most that the tensors of a run hold at once at a size, each rounded up as under any
 // options: no allocator can do with less. It takes one pass over the events, while playing them takes a

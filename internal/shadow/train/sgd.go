@@ -8,8 +8,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// torch.optim.SGD, RMSprop and Adagrad in their foreach forms (torch/optim,
-// 2.11), with their default arguments.
+// torch.optim.SGD in its foreach form (torch/optim, 2.11), with its default arguments.
 
 type sgd struct{}
 
@@ -60,57 +59,4 @@ func (s *sgdMomentum) Replace(states [][]*shadow.Tensor) {
 		s.buffer[p] = states[i][0]
 		old.Drop()
 	}
-}
-
-type rmsprop struct {
-	w      *shadow.World
-	params []*shadow.Tensor
-	square map[*shadow.Tensor]*shadow.Tensor
-}
-
-func newRMSprop(w *shadow.World, params []*shadow.Tensor) Optimizer {
-	return &rmsprop{w: w, params: params, square: map[*shadow.Tensor]*shadow.Tensor{}}
-}
-
-// Step allocates the square roots of all averages.
-func (r *rmsprop) Step() {
-	live := withGrad(r.params)
-	for _, p := range live {
-		if r.square[p] == nil {
-			r.square[p] = zerosLike(p, p.DType())
-		}
-	}
-	foreachEach(live, func(group []*shadow.Tensor) []*shadow.Tensor {
-		return foreach(r.w, "_foreach_sqrt", group)
-	})
-}
-
-type adagrad struct {
-	w      *shadow.World
-	params []*shadow.Tensor
-}
-
-// newAdagrad makes the sums already: Adagrad does not wait for the first step.
-func newAdagrad(w *shadow.World, params []*shadow.Tensor) Optimizer {
-	for _, p := range params {
-		zerosLike(p, p.DType())
-	}
-	return &adagrad{w: w, params: params}
-}
-
-// Counters is how many steps it counts before the first one, one for each parameter, in the host's memory.
-func (a *adagrad) Counters() int { return len(a.params) }
-
-// Step allocates the square roots of all sums and the scaled gradients.
-func (a *adagrad) Step() {
-	var std, numerator []*shadow.Tensor
-	for _, group := range byType(withGrad(a.params)) {
-		s := foreach(a.w, "_foreach_sqrt", group)
-		dropList(std)
-		n := foreach(a.w, "_foreach_mul", group)
-		dropList(numerator)
-		std, numerator = s, n
-	}
-	dropList(std)
-	dropList(numerator)
 }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"strconv"
+	"strings"
+)
+
+// lengthsText reads a flag or a string: numbers, a distribution, or a file.
+func (o *object) lengthsText(key, text string, l *Lengths) {
+	kind, rest, named := strings.Cut(text, ":")
+	switch {
+	case named && kind == "uniform":
+		o.distribution(key, map[string]any{"uniform": numbers(rest, "-")}, l)
+	case named && kind == "lognormal":
+		n := numbers(rest, ",")
+		if len(n) != 3 {
+			o.fail(key, " %q has to be a median, a sigma and a maximum, as lognormal:160,0.6,1024", text)
+			return
+		}
+		o.distribution(key, map[string]any{"lognormal": map[string]any{"median": n[0], "sigma": n[1], "max": n[2]}}, l)
+	case named && kind == "histogram":
+		var list []any
+		for _, bucket := range strings.Split(rest, ",") {
+			list = append(list, numbers(bucket, "="))
+		}
+		o.distribution(key, map[string]any{"histogram": list}, l)
+	case strings.Trim(text, "0123456789, ") == "" && text != "":
+		l.Each = o.eachLength(key, numbers(text, ","))
+	case !strings.ContainsAny(text, "./\\"):
+		o.fail(key, " %q is neither a list, as 128,512, nor a distribution, as uniform:64-512 (or lognormal, histogram), nor a file such as lengths.txt", text)
+	default:
+		l.file = text
+	}
+}
+
+// numbers is a list of numbers in text, as decoded from JSON; anything else stays text.
+func numbers(text, between string) []any {
+	var out []any
+	for _, part := range strings.Split(text, between) {
+		if f, err := strconv.ParseFloat(strings.TrimSpace(part), 64); err == nil {
+			out = append(out, f)
+		} else {
+			out = append(out, part)
+		}
+	}
+	return out
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package train
+
+import (
+	"snug/internal/shadow"
+)
+
+// torch.optim.Adagrad in its foreach form (torch/optim, 2.11), with its default arguments.
+
+type adagrad struct {
+	w      *shadow.World
+	params []*shadow.Tensor
+}
+
+// newAdagrad makes the sums already: Adagrad does not wait for the first step.
+func newAdagrad(w *shadow.World, params []*shadow.Tensor) Optimizer {
+	for _, p := range params {
+		zerosLike(p, p.DType())
+	}
+	return &adagrad{w: w, params: params}
+}
+
+// Counters is how many steps it counts before the first one, one for each parameter, in the host's memory.
+func (a *adagrad) Counters() int { return len(a.params) }
+
+// Step allocates the square roots of all sums and the scaled gradients.
+func (a *adagrad) Step() {
+	var std, numerator []*shadow.Tensor
+	for _, group := range byType(withGrad(a.params)) {
+		s := foreach(a.w, "_foreach_sqrt", group)
+		dropList(std)
+		n := foreach(a.w, "_foreach_mul", group)
+		dropList(numerator)
+		std, numerator = s, n
+	}
+	dropList(std)
+	dropList(numerator)
+}
