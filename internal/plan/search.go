@@ -10,6 +10,7 @@ import (
 	"snug/internal/estimate"
 	"snug/internal/gpu"
 	"snug/internal/setup"
+	"snug/internal/simulate"
 )
 
 // search is a search on one card under way.
@@ -45,6 +46,10 @@ type candidate struct {
 const equal = 0.99
 
 func newSearch(r Request, p *prober, exact bool) (*search, error) {
+	r, err := asScripted(r)
+	if err != nil {
+		return nil, err
+	}
 	s := &search{prober: p, req: r, exact: exact, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), refused: map[settings]bool{}, seconds: map[settings]float64{}}
 	if s.isRecorded() {
 		s.kind = gpu.Card{} // kernels are those of the recording, on any card
@@ -52,7 +57,6 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 	if r.Setup.Lengths != nil {
 		return nil, setup.Wrong("{lengths}: settings cannot be searched for varying lengths yet; use snug max-batch for the batch, or snug estimate for each setting")
 	}
-	var err error
 	if s.rules, err = readRules(r); err != nil {
 		return nil, err
 	}
@@ -64,6 +68,28 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 	s.set = s.variants()
 	s.batches, err = s.splits()
 	return s, err
+}
+
+// asScripted is a request for a run whose loop is read from a script: its precision is the script's, and what the
+// script decides stays as it is.
+func asScripted(r Request) (Request, error) {
+	if !simulate.Follows(r.Setup) || r.Setup.Script.File == nil {
+		return r, nil
+	}
+	if _, err := simulate.Run(r.Setup, simulate.Options{Card: r.Card}); err != nil {
+		return r, err
+	}
+	s := *r.Setup
+	for _, field := range []string{"precision", "optimizer", "accumulation"} {
+		if !r.Setup.Says(field) {
+			r.Lock = append(r.Lock[:len(r.Lock):len(r.Lock)], field)
+		}
+	}
+	if p := s.Script.Precision(); p != "" && !r.Setup.Says("precision") {
+		s.Precision, s.Weights = p, ""
+	}
+	r.Setup = &s
+	return r, nil
 }
 
 // timed is settings with their speed.

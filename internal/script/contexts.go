@@ -3,6 +3,8 @@
 package script
 
 import (
+	"cmp"
+
 	"snug/internal/pysrc"
 	"snug/internal/shadow"
 )
@@ -61,6 +63,7 @@ func (c *contextValue) within(in *interpreter, body func()) {
 		return
 	}
 	in.result.Autocasts = in.result.Autocasts || c.dtype != shadow.None
+	in.result.Autocast = cmp.Or(in.result.Autocast, c.dtype)
 	if c.uncached {
 		in.World.AutocastUncached(c.dtype, body)
 		return

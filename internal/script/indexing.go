@@ -98,6 +98,7 @@ func (in *interpreter) indexed(t *shadow.Tensor, dim int, by []*shadow.Tensor) *
 			in.note("a mask over other dimensions than the first is not followed")
 			return t
 		}
+		in.note("how many elements this mask chooses is not known; all are counted, which is the most")
 		return t.Masked(by[0])
 	}
 	return t.IndexAt(dim, by...)

@@ -156,7 +156,10 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		return nil
 	case "no_sync":
 		return &contextValue{}
-	case "num_parameters", "get_memory_footprint", "named_modules", "modules", "children", "named_children", "buffers", "named_buffers", "get_input_embeddings", "get_output_embeddings":
+	case "modules", "named_modules", "children", "named_children":
+		in.note("the modules of the model are not gone through one by one; what the script changes in them is not followed")
+		return unknown{}
+	case "num_parameters", "get_memory_footprint", "buffers", "named_buffers", "get_input_embeddings", "get_output_embeddings":
 		return unknown{}
 	case "generate":
 		in.note("generation is not followed")

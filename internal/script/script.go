@@ -121,11 +121,12 @@ const (
 
 // Result is what following a script showed.
 type Result struct {
-	Notes     []string // what was not followed, each with its line
-	Updates   int      // optimizer steps
-	Backwards int      // backward passes
-	Autocasts bool     // autocast was entered
-	Clips     bool     // gradients were clipped
+	Notes     []string     // what was not followed, each with its line
+	Updates   int          // optimizer steps
+	Backwards int          // backward passes
+	Autocasts bool         // autocast was entered
+	Autocast  shadow.DType // what it cast to first
+	Clips     bool         // gradients were clipped
 }
 
 // Follow runs through the script.

@@ -38,10 +38,25 @@ type Script struct {
 
 	Guessed bool // the loop was found and not named: where it cannot be followed, a step of our own stands for it
 
-	given   map[string]bool // the fields that the setup was decoded from
-	decoded Setup           // as it was then
-	noted   sync.Mutex
-	notes   []string
+	given     map[string]bool // the fields that the setup was decoded from
+	decoded   Setup           // as it was then
+	noted     sync.Mutex
+	notes     []string
+	precision string
+}
+
+// Learn remembers the precision that the script computes in.
+func (x *Script) Learn(precision string) {
+	x.noted.Lock()
+	x.precision = precision
+	x.noted.Unlock()
+}
+
+// Precision is the one that the script computes in, once it was followed: "" before, or if it does not show.
+func (x *Script) Precision() string {
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.precision
 }
 
 // Says reports whether a field of the setup was given, or was changed since. What is neither is a default, and

@@ -3,6 +3,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -47,6 +48,7 @@ func (r *run) follow() error {
 	if res.Updates == 0 {
 		return setup.Wrong("{loop} %s: no update of an optimizer was found in it; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
 	}
+	s.Script.Learn(r.precision(res))
 	s.Script.Note(append(res.Notes, differences(s, res)...))
 	return nil
 }
@@ -65,6 +67,17 @@ func settings(s *setup.Setup) map[string]any {
 		"batch": s.Batch, "accumulation": max(s.Accumulation, 1), "clip": s.Clip, "checkpointing": s.Checkpointing,
 		"precision": s.Precision, "optimizer": s.Optimizer, "set_to_none": !s.KeepsGradients(),
 	}
+}
+
+// precision is what a script computes in: what autocast casts to, or the type of its weights.
+func (r *run) precision(res *script.Result) string {
+	switch cmp.Or(res.Autocast, r.weights) {
+	case shadow.BFloat16:
+		return map[bool]string{true: setup.AmpBF16, false: setup.BF16}[res.Autocasts]
+	case shadow.Float16:
+		return map[bool]string{true: setup.AmpFP16, false: setup.FP16}[res.Autocasts]
+	}
+	return ""
 }
 
 // differences are settings that the script has otherwise, or does not have.

@@ -115,13 +115,8 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 
 // runLoop runs the loop that the setup has.
 func runLoop(s *setup.Setup, o Options) (*Result, error) {
-	if Follows(s) && o.Watch != nil { // the watch sees a step of our own
-		plain := *s
-		plain.Script = nil
-		if _, err := runLoop(&plain, o); err != nil {
-			return nil, err
-		}
-		o.Watch = nil
+	if Follows(s) && o.Watch != nil {
+		return runWatched(s, o)
 	}
 	res, err := runFolded(s, o, o.Log == nil && s.Lengths == nil)
 	if err != nil || res != nil {
@@ -131,6 +126,22 @@ func runLoop(s *setup.Setup, o Options) (*Result, error) {
 		o.Watch.Reset()
 	}
 	return runFolded(s, o, false)
+}
+
+// runWatched follows a script, and has the watch see a step of our own in the script's precision.
+func runWatched(s *setup.Setup, o Options) (*Result, error) {
+	plain, watched := *s, o
+	o.Watch = nil
+	res, err := runLoop(s, o)
+	if err != nil {
+		return nil, err
+	}
+	plain.Script = nil
+	if p := s.Script.Precision(); p != "" && !s.Says("precision") {
+		plain.Precision, plain.Weights = p, ""
+	}
+	_, err = runLoop(&plain, watched)
+	return res, err
 }
 
 // Check builds the model of a setup without running it, and returns an error if its family does not

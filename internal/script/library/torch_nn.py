@@ -478,8 +478,7 @@ class LSTM(torch.nn.Module):
                 if bias:
                     self._add("bias_ih_l" + str(layer) + suffix, (self.gates * hidden_size,), device, dtype)
                     self._add("bias_hh_l" + str(layer) + suffix, (self.gates * hidden_size,), device, dtype)
-        if num_layers > 1 or dropout or proj_size or self.gates != 4:
-            snug.note("what cuDNN takes for this recurrent layer is estimated")
+        snug.note("what cuDNN takes for a recurrent layer is estimated from a small one; a large one may take some percent more")
 
     def _add(self, name, size, device, dtype):
         weight = torch.nn.Parameter(torch.empty(size, device=device, dtype=dtype))
