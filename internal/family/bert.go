@@ -57,7 +57,7 @@ type embedder interface {
 func newBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 	cfg := readBert(c, 30522)
 	m := newBertModel(b, cfg, run)
-	if classifies(run.Head) {
+	if Classifies(run.Head) {
 		m.classes = newBertClassifier(b, c, cfg, run)
 	}
 	return m, nil

@@ -29,8 +29,8 @@ type encoded struct {
 	mask   *shadow.Tensor
 }
 
-// classifies reports whether a head sorts into classes.
-func classifies(head string) bool {
+// Classifies reports whether a head sorts into classes.
+func Classifies(head string) bool {
 	return head == SequenceClassification || head == TokenClassification
 }
 

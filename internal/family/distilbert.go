@@ -73,7 +73,7 @@ func newDistilBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 			tieDecoder(b, m.head.decoder, m.word)
 		}
 	}
-	if classifies(run.Head) {
+	if Classifies(run.Head) {
 		m.classes = newDistilClassifier(b, c, dim, m)
 	}
 	return m, nil

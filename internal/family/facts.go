@@ -224,7 +224,7 @@ func (f Facts) Targets() []string {
 
 // prepare passes the facts to a builder.
 func (f Facts) prepare(b *nn.Builder, head string) {
-	b.Output, b.Blocks, b.WholeQuantized = f.output(head), f.Blocks, classifies(head)
+	b.Output, b.Blocks, b.WholeQuantized = f.output(head), f.Blocks, Classifies(head)
 }
 
 // output is the last name of the layer that makes the logits of a head.

@@ -65,7 +65,7 @@ func newModernBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 			tieDecoder(b, m.head.decoder, m.embed)
 		}
 	}
-	if classifies(run.Head) {
+	if Classifies(run.Head) {
 		m.classes = newModernClassifier(b, c, hidden, run)
 	}
 	return m, nil

@@ -49,7 +49,7 @@ func newMPNet(b *nn.Builder, c *Config, run Run) (Model, error) {
 		cfg.act = (*shadow.Tensor).GELU
 		m.head = newBertHead(b, "lm_head", ".dense", ".layer_norm", cfg, m.word)
 	}
-	if classifies(run.Head) {
+	if Classifies(run.Head) {
 		m.classes = newRobertaClassifier(b, c, cfg.hidden, m.dropout, run)
 	}
 	return m, nil

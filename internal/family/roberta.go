@@ -21,7 +21,7 @@ func newRoberta(b *nn.Builder, c *Config, run Run) (Model, error) {
 		cfg.act = (*shadow.Tensor).GELU
 		m.head = newBertHead(b, "lm_head", ".dense", ".layer_norm", cfg, emb.word)
 	}
-	if classifies(run.Head) {
+	if Classifies(run.Head) {
 		m.classes = newRobertaClassifier(b, c, cfg.hidden, c.classDropout(cfg.dropout), run)
 	}
 	return m, nil

@@ -2,6 +2,8 @@
 
 package script
 
+import "strings"
+
 // PEFT's LoRA: a config, and a model that it is applied to.
 
 // Adapters is what a LoraConfig says.
@@ -11,6 +13,7 @@ type Adapters struct {
 	Targets []string // none for PEFT's own of the model
 	Save    []string // modules that are trained whole
 	DoRA    bool
+	Classes bool // task_type is one of classes, whose layer PEFT trains whole
 }
 
 func registerPEFT() {
@@ -30,10 +33,20 @@ func newLoraConfig(in *interpreter, a arguments) value {
 	c.Targets = texts(in, a.or(-1, "target_modules", nil))
 	c.Save = texts(in, a.or(-1, "modules_to_save", nil))
 	c.DoRA, _ = a.or(-1, "use_dora", false).(bool)
+	c.Classes = classTask(a.or(-1, "task_type", nil))
 	if b, ok := a.or(-1, "bias", "none").(string); ok && b != "none" {
 		in.note("LoraConfig's bias=%s trains biases too, which are not counted", b)
 	}
 	return c
+}
+
+// classTask reports whether a task_type is that of texts or tokens with classes.
+func classTask(v value) bool {
+	name, ok := v.(string)
+	if n, isName := v.(namespace); isName {
+		name, ok = string(n), true
+	}
+	return ok && (strings.HasSuffix(name, "SEQ_CLS") || strings.HasSuffix(name, "TOKEN_CLS"))
 }
 
 // texts is a list of texts, or one alone.

@@ -5,6 +5,7 @@ package simulate
 import (
 	"cmp"
 	"maps"
+	"slices"
 
 	"snug/internal/family"
 	"snug/internal/script"
@@ -140,6 +141,9 @@ func (r *run) setAdapters(a script.Adapters) error {
 	}
 	if len(s.LoRA.Targets) == 0 {
 		return setup.Wrong("PEFT knows no layers of %s to adapt by itself; set target_modules", s.Model.Title())
+	}
+	if a.Classes && !slices.Contains(a.Save, "classifier") && family.Classifies(s.Model.Head) {
+		s.LoRA.Save = append(slices.Clip(a.Save), "classifier")
 	}
 	r.s = &s
 	return nil

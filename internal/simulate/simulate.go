@@ -345,7 +345,7 @@ func (r *run) addLora() error {
 		if !r.builder.Saves(name) {
 			return setup.Wrong("{lora.save} %s: this model has no linear layer or embedding of that name, and other layers cannot be saved here", name)
 		}
-		if slices.ContainsFunc(r.builder.QuantizedLayers(), func(at string) bool { return strings.HasSuffix(at, name) }) {
+		if slices.ContainsFunc(r.builder.QuantizedLayers(), func(at string) bool { return nn.Named(at, name) }) {
 			return setup.Wrong("{lora.save} %s: its weight is quantized, and cannot be trained; remove it", name)
 		}
 	}

@@ -13,10 +13,15 @@ import (
 // original stays, frozen, and other layers go on sharing its weight (peft/utils/other.py,
 // ModulesToSaveWrapper, 0.21).
 
-// saves reports whether the module at a path is trained whole. PEFT looks at the end
-// of its path, letter by letter.
+// saves reports whether the module at a path is trained whole, alone or with one that contains it.
 func (l Lora) saves(at string) bool {
-	return slices.ContainsFunc(l.Save, func(name string) bool { return strings.HasSuffix(at, name) })
+	return slices.ContainsFunc(l.Save, func(name string) bool { return Named(at, name) })
+}
+
+// Named reports whether modules_to_save takes the module at a path by a name. PEFT looks at the end of the path,
+// and of those of the modules around it, letter by letter.
+func Named(at, name string) bool {
+	return strings.HasSuffix(at, name) || strings.Contains(at, name+".")
 }
 
 // save makes the copies, after the adapters.
@@ -51,16 +56,25 @@ func (b *Builder) saved(at string, p *shadow.Tensor) *shadow.Tensor {
 	return c
 }
 
-// Saves reports whether name is the name of a layer that can be trained whole.
+// Saves reports whether name is the name of a layer that can be trained whole, or of a module made of such layers.
 func (b *Builder) Saves(name string) bool {
-	l := Lora{Save: []string{name}}
-	return slices.ContainsFunc(b.layers, func(m any) bool {
+	layers := map[string]bool{}
+	for _, m := range b.layers {
 		switch m := m.(type) {
 		case *Linear:
-			return l.saves(m.At())
+			layers[m.At()] = layers[m.At()] || Named(m.At(), name)
 		case *Embedding:
-			return l.saves(m.At())
+			layers[m.At()] = layers[m.At()] || Named(m.At(), name)
 		}
-		return false
+	}
+	found := false
+	for _, named := range layers {
+		found = found || named
+	}
+	return found && !slices.ContainsFunc(b.all, func(p *shadow.Tensor) bool {
+		path := strings.TrimPrefix(p.Name(), b.prefix)
+		at := strings.TrimSuffix(path, "."+lastName(path))
+		_, layer := layers[at]
+		return Named(at, name) && !layer
 	})
 }
