@@ -188,7 +188,7 @@ func init() {
 		"contiguous": plain((*shadow.Tensor).Contiguous),
 		"neg":        plain((*shadow.Tensor).Neg), "exp": plain((*shadow.Tensor).Exp),
 		"tanh": plain((*shadow.Tensor).Tanh), "sigmoid": plain((*shadow.Tensor).Sigmoid), "relu": plain((*shadow.Tensor).ReLU),
-		"abs": plain((*shadow.Tensor).Abs), "log": plain((*shadow.Tensor).LogPlain), "sqrt": plain((*shadow.Tensor).Rsqrt),
+
 		"t":    plain((*shadow.Tensor).T),
 		"mean": tensorReduce((*shadow.Tensor).Mean), "sum": tensorSum,
 		"view": tensorView((*shadow.Tensor).View), "reshape": tensorView((*shadow.Tensor).Reshape),
@@ -202,10 +202,10 @@ func init() {
 		"softmax":  tensorSoftmax((*shadow.Tensor).Softmax), "log_softmax": tensorSoftmax((*shadow.Tensor).LogSoftmax),
 		"add": other("+"), "sub": other("-"), "mul": other("*"), "div": other("/"), "matmul": other("@"), "mm": other("@"),
 		"eq": comparing("=="), "ne": comparing("!="), "lt": comparing("<"), "gt": comparing(">"),
-		"add_": writes, "mul_": writes, "div_": writes, "sub_": writes, "copy_": writes, "zero_": writes, "fill_": writes,
+		"copy_": writes, "zero_": writes, "fill_": writes,
 		"lerp_": writes, "clamp_": writes, "normal_": writes, "uniform_": writes,
 		"new_zeros": newLike, "new_ones": newLike,
-		"isnan": comparing("!="), "isinf": isInfinite, "clamp": clamped, "masked_fill_": maskedFillInPlace, "new_full": newLike,
+
 		"masked_fill": maskedFill, "chunk": chunks, "expand": expands, "pow": scalar("**"),
 	}
 	registerTensorMethods()
