@@ -40,7 +40,7 @@ func newMultiEncoder(b *nn.Builder, c *Config, run Run) (Model, error) {
 	m.moe = newMixture(b, c, "moe", channels*hidden)
 	m.proj = b.Linear("proj", channels*hidden, hidden, true)
 	if b.DType = dt; dt.Half() {
-		b.Cast(dt)
+		b.CastParameters(dt)
 	}
 	return m, nil
 }

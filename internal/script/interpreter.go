@@ -12,15 +12,6 @@ import (
 	"snug/internal/shadow"
 )
 
-// Bounds on what a script may do before it is given up.
-const (
-	maxStatements  = 400_000
-	maxExpressions = 5_000_000
-	maxItems       = 2_000_000 // of all lists together, those that are gone as well
-	maxText        = 1 << 13   // bytes of a string that is put together
-	maxDepth       = 150
-)
-
 // interpreter follows one script.
 type interpreter struct {
 	Run

@@ -52,9 +52,9 @@ func (b *Builder) keep(p *shadow.Tensor) {
 	}
 }
 
-// Cast is model.to(dtype): each floating parameter is copied before its old
+// CastParameters is model.to(dtype) without its buffers: each floating parameter is copied before its old
 // memory goes.
-func (b *Builder) Cast(dt shadow.DType) {
+func (b *Builder) CastParameters(dt shadow.DType) {
 	for _, p := range b.Parameters() {
 		p.CastInPlace(dt)
 	}
