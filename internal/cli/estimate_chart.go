@@ -123,7 +123,7 @@ func (r estimateReport) timeline(b *strings.Builder, s term.Screen) error {
 	return nil
 }
 
-var phaseNames = [...]string{"load", "forward", "backward", "optimizer"}
+var phaseNames = [...]string{simulate.Load: "load", simulate.Forward: "forward", simulate.Backward: "backward", simulate.Optimizer: "optimizer", simulate.Evaluation: "evaluation"}
 
 // phaseAxis writes each phase's name where it begins, if there is space.
 func phaseAxis(line estimate.Timeline, s term.Screen) string {

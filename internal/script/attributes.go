@@ -294,6 +294,7 @@ func (s *slice) bounds(n int) (lo, hi int) {
 
 // setitem is o[key] = v, which it takes over.
 func (in *interpreter) setitem(o, key, v value) {
+	in.puts(v, o)
 	switch o := o.(type) {
 	case *dict:
 		o.set(key, v)

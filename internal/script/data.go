@@ -82,6 +82,7 @@ func newLoader(in *interpreter, a arguments) value {
 
 // batchSize is the batch of a loader that the script gives so many samples.
 func (in *interpreter) batchSize(given value) int {
+	in.asked = true
 	n, ok := given.(int)
 	if !ok || n < 1 {
 		return in.Batch
@@ -414,10 +415,19 @@ func (in *interpreter) sized(v value, n int) value {
 func (in *interpreter) rows(d *hostTensor, n int) *hostTensor {
 	size := slices.Clone(d.size)
 	size[0] = n
-	if len(size) == 2 && d.dtype == shadow.Int64 && in.Seq > 0 {
+	own := in.lengths && len(in.Lengths) == 0
+	if len(size) == 2 && d.dtype == shadow.Int64 && in.Seq > 0 && !own {
 		size[1] = in.Seq + in.beyond(size[1])
 	}
 	return &hostTensor{size: size, dtype: d.dtype}
+}
+
+// measure looks whether the script's own data has the setup's length. If so, all its lengths stand: labels may be
+// shorter than inputs.
+func (in *interpreter) measure(size []int) {
+	for _, n := range size {
+		in.lengths = in.lengths || n > 8 && n >= in.length0-1 && n <= in.length0+1
+	}
 }
 
 // beyond is how many tokens more than a sequence a script's samples have: one where inputs and labels are cut
@@ -446,6 +456,7 @@ func (in *interpreter) field(name string, n int) value {
 
 // mystery is a batch of an unknown data set: what the model takes.
 func (in *interpreter) mystery(n int) value {
+	in.asked = true
 	d := &dict{record: true, batch: true}
 	for _, f := range in.Fields {
 		d.set(f.Name, in.field(f.Name, n))

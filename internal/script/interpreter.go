@@ -20,6 +20,11 @@ type interpreter struct {
 	result     Result
 	hooks      map[*shadow.Tensor]value // what is called when a gradient has come
 	length0    int                      // tokens of a sample, as the setup has them
+	rows0      int                      // of the first batch that the model is trained on
+	rowsAt     pysrc.Pos                // where that is
+	asked      bool                     // the batch that the script computes with is the setup's
+	model      string                   // the name that the script loads its first model by
+	lengths    bool                     // the script's own data is as long as the setup says
 	fetched    int                      // training batches
 	statements int
 	evaluated  int // expressions

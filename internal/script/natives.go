@@ -48,7 +48,7 @@ func (in *interpreter) callName(path string, a arguments) value {
 		return bareNetwork(in, a)
 	case strings.HasPrefix(path, "torch.optim.lr_scheduler."), strings.HasPrefix(path, "transformers.get_"), strings.HasPrefix(path, "transformers.optimization.get_"):
 		return newScheduler(a)
-	case strings.HasPrefix(path, "torch.optim."):
+	case strings.HasPrefix(path, "torch.optim."), strings.HasPrefix(path, "bitsandbytes.optim."):
 		return in.newOptimizer(path, a)
 	}
 	if owner, method, ok := cutLast(path); ok {
@@ -118,8 +118,10 @@ func (in *interpreter) listMethod(l *list, name string, a arguments) value {
 	switch name {
 	case "append", "add", "appendleft":
 		in.grow(1)
+		in.puts(v, l)
 		l.items = append(l.items, hold(v))
 	case "extend", "update":
+		in.puts(v, l)
 		l.items = append(l.items, in.items(v, 0)...)
 	case "clear":
 		old := l.items
@@ -139,6 +141,7 @@ func (in *interpreter) listMethod(l *list, name string, a arguments) value {
 	case "copy":
 		return in.listOperation("*", l, 1)
 	case "insert":
+		in.puts(a.or(1, "", nil), l)
 		l.items = append(l.items, hold(a.or(1, "", nil)))
 	case "index", "count":
 		return unknown{}
@@ -258,6 +261,7 @@ func (in *interpreter) newNetwork(class, method string, a arguments) value {
 		n.dtype = shadow.Float32
 	}
 	n.configure(a, method)
+	in.another(method, a)
 	n.loading.Head = in.headOf(class[strings.LastIndexByte(class, '.')+1:])
 	n.loading.Attention, _ = a.or(-1, "attn_implementation", "").(string)
 	n.loading.Quantized = quantization(in, a)

@@ -304,6 +304,9 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	b.Mask = take(1, "attention_mask")
 	b.Pixels = take(-1, "pixel_values")
 	b.Labels = take(-1, "labels")
+	if first := cmp.Or(b.IDs, b.Pixels); first != nil && in.rows0 == 0 && in.World.GradEnabled() {
+		in.rows0, in.rowsAt = first.Size(0), in.at
+	}
 	if !in.images() && b.IDs == nil {
 		if h, ok := in.field("input_ids", in.Batch).(*hostTensor); ok {
 			in.note("what the model is given here is not known; it is taken to be the training batch's tokens")

@@ -12,7 +12,13 @@ func registerNumPy() {
 		"numpy.random.normal": shadow.Float64, "numpy.random.random": shadow.Float64, "numpy.random.uniform": shadow.Float64,
 		"numpy.zeros": shadow.Float64, "numpy.ones": shadow.Float64, "numpy.empty": shadow.Float64,
 	} {
-		natives[name] = func(_ *interpreter, a arguments) value { return arrayOf(a, dt) }
+		natives[name] = func(in *interpreter, a arguments) value {
+			v := arrayOf(a, dt)
+			if h, ok := v.(*hostTensor); ok {
+				in.measure(h.size)
+			}
+			return v
+		}
 	}
 	natives["numpy.array"] = newTensor
 	natives["numpy.asarray"] = newTensor

@@ -212,6 +212,7 @@ func (in *interpreter) inPlace(op string, old, v value) value {
 		return o.Hold()
 	case *list:
 		if op == "+" && !o.tuple {
+			in.puts(v, o)
 			o.items = append(o.items, in.items(v, 0)...)
 			return hold(o)
 		}

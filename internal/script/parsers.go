@@ -10,6 +10,7 @@ import (
 // parser is an argparse.ArgumentParser: what it knows is its defaults, and what the command line gives.
 type parser struct {
 	options []option
+	others  bool // it lets others pass
 }
 
 type option struct {
@@ -52,6 +53,7 @@ func (p *parser) call(in *interpreter, name string, a arguments) value {
 	case "parse_args":
 		return p.parse(in, in.Args)
 	case "parse_known_args":
+		p.others = true
 		return tupleOf(p.parse(in, in.Args), &list{})
 	}
 	return nil
@@ -112,6 +114,7 @@ func (p *parser) parse(in *interpreter, args []string) value {
 	}
 	for i := 0; i < len(args); i++ {
 		flag, given, joined := strings.Cut(args[i], "=")
+		in.known(p, flag)
 		for _, o := range p.options {
 			if !has(o.flags, flag) {
 				continue
@@ -130,11 +133,25 @@ func (p *parser) parse(in *interpreter, args []string) value {
 	return d
 }
 
+// known refuses an option of the command line that the script's parser does not have.
+func (in *interpreter) known(p *parser, flag string) {
+	if !strings.HasPrefix(flag, "--") || p.others {
+		return
+	}
+	for _, o := range p.options {
+		if has(o.flags, flag) {
+			return
+		}
+	}
+	in.fail("the script has no option %s", flag)
+}
+
 // sizeNamed is the value of an argument that no command line gives: of the batch and the length the setup's own,
 // whatever their default is.
 func (in *interpreter) sizeNamed(name string, otherwise value) value {
 	switch name {
 	case "batch_size", "train_batch_size", "per_device_train_batch_size", "per_device_batch_size", "micro_batch_size", "device_batch_size", "bs":
+		in.asked = true
 		return in.Batch
 	case "seq_len", "seq_length", "max_seq_len", "max_seq_length", "sequence_length", "block_size", "context_length", "max_length":
 		if in.Seq > 0 {

@@ -143,12 +143,13 @@ func Follow(run Run) (res *Result, err error) {
 		case stopped:
 			res, err = nil, e.error
 		case string, runtime.Error: // an op on shapes that do not fit, as the real one would fail on them
-			res, err = nil, failure{path: in.scope().file.Path, at: in.at, text: fmt.Sprintf("what happens here cannot be followed (%v); name the loop instead: --loop script", e)}
+			res, err = nil, failure{path: in.scope().file.Path, at: in.at, text: "the shapes of tensors here cannot be followed; name the loop instead: --loop script, or record the run: snug profile -- python3 " + run.File.Path}
 		default:
 			panic(e)
 		}
 	}()
 	in.module(run.File, "__main__")
+	in.checkBatch()
 	return &in.result, nil
 }
 

@@ -136,7 +136,7 @@ func made(name string) func(*interpreter, arguments) value {
 			if n := rangeLength(a); n >= 0 {
 				t.size = []int{n}
 			} else {
-				in.note("how long this range is is not known; it is not counted")
+				in.note("the length of this range is not known; it is not counted")
 			}
 		case "full":
 			switch v := a.or(0, "size", nil).(type) {
@@ -154,6 +154,7 @@ func made(name string) func(*interpreter, arguments) value {
 		if t.size == nil {
 			return unknown{}
 		}
+		in.measure(t.size)
 		if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" || !ok && in.device == "cuda" {
 			return in.onto(t)
 		}

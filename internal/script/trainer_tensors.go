@@ -21,22 +21,6 @@ func isInfinite(in *interpreter, t *shadow.Tensor, _ arguments) value {
 	return t.Abs().Compare("==").Hold()
 }
 
-// clamped is torch.clamp of a tensor that is not trained.
-func clamped(in *interpreter, t *shadow.Tensor, _ arguments) value {
-	if t.RequiresGrad() {
-		return in.lost(t, "clamp")
-	}
-	return t.Pointwise("clamp", t.DType()).Hold()
-}
-
-func maskedFillInPlace(in *interpreter, t *shadow.Tensor, a arguments) value {
-	m, ok := a.or(0, "mask", nil).(*shadow.Tensor)
-	if !ok || !t.RequiresGrad() {
-		return writes(in, t, a)
-	}
-	return t.MaskedFillInPlace(m).Hold()
-}
-
 // dimsAfter is how many dimensions an index names after its ellipsis.
 func dimsAfter(keys []value) int {
 	n, after := 0, false

@@ -125,7 +125,7 @@ func (s *Setup) findLoop(from Source) error {
 		s.Script = &Script{Name: s.Loop}
 		return nil
 	case !strings.HasSuffix(words[0], ".py"):
-		return Wrong("{loop} %q is not known%s", s.Loop, spelling.Hint(s.Loop, Loops, "; known: "+strings.Join(Loops, ", ")+", or the Python file that has the loop"))
+		return Wrong("{loop} %q is not known%s", s.Loop, spelling.Hint(s.Loop, Loops, "known: "+strings.Join(Loops, ", ")+", or the Python file that has the loop, such as train.py"))
 	case from.Open == nil:
 		return Wrong("{loop} %s is a file, and none can be read here", words[0])
 	}
@@ -197,4 +197,12 @@ func (s *Setup) loopName() string {
 // tells reports whether the setup, and not a script, decides over a field.
 func (s *Setup) tells(field string) bool {
 	return s.Script == nil || s.Script.File == nil || s.Says(field)
+}
+
+// shownPrecision is the precision in words: of a script its own, once it was followed.
+func (s *Setup) shownPrecision() string {
+	if s.tells("precision") {
+		return s.precisionText()
+	}
+	return s.Script.Precision()
 }

@@ -39,7 +39,7 @@ func runSettings() []Setting {
 		{
 			Name: "precision", Flags: one("precision"), What: "`type` of weights and arithmetic", Words: Precisions, Default: FP32,
 			Use: InFiles | Allowed | LockedByProfile | InPlan, ShownByProfile: func(p Recorded) bool { return p.Precision != "" },
-			Phrases:  phrase(func(s *Setup) bool { return s.Precision != "" && s.tells("precision") }, "%s", func(s *Setup) any { return s.precisionText() }),
+			Phrases:  phrase(func(s *Setup) bool { return s.shownPrecision() != "" }, "%s", func(s *Setup) any { return s.shownPrecision() }),
 			Row:      &Row{Cell: (*Setup).precisionText, Shown: func(now, _ *Setup) bool { return now.Precision != "" }},
 			Evidence: func(s *Setup) []string { return []string{"precision " + s.Precision} },
 			at:       func(s *Setup) any { return &s.Precision },

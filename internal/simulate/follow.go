@@ -13,6 +13,7 @@ import (
 	"snug/internal/setup"
 	"snug/internal/shadow"
 	"snug/internal/shadow/nn"
+	"snug/internal/units"
 )
 
 // Follows reports whether the loop of a setup is followed from a script. On several GPUs it is not.
@@ -49,6 +50,9 @@ func (r *run) follow() error {
 		return setup.Wrong("{loop} %s: no update of an optimizer was found in it; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
 	}
 	s.Script.Learn(r.precision(res))
+	if n := growth(r.w.Trace); n > 0 {
+		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, and memory does not settle; the figures are those of its first steps", s.Loop, units.Bytes(n)))
+	}
 	s.Script.Note(append(res.Notes, differences(s, res)...))
 	return nil
 }
@@ -88,9 +92,9 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 		}
 	}
 	per := (res.Backwards + res.Updates/2) / res.Updates
-	say(s.Accumulation > 1 && per != s.Accumulation, "it runs %d backward passes for each update, and accumulation is %d; the figures are as it runs", per, s.Accumulation)
-	say(s.Clip && !res.Clips, "it does not clip gradients, and the figures are without")
-	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, and the figures are without")
+	say(s.Accumulation > 1 && per != s.Accumulation, "accumulation is %d, and the script runs its backward %s per update; the figures are the script's", s.Accumulation, times(per))
+	say(s.Clip && !res.Clips, "it does not clip gradients, and neither do the figures")
+	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, and the figures are without it")
 	return out
 }
 
@@ -227,4 +231,12 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	out.Loss = r.forward(func() *shadow.Tensor { return n.model.Loss(b) }).Hold()
 	r.w.Eval = false
 	return out
+}
+
+// times is a count in words.
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"snug/internal/stream"
+	"snug/internal/units"
+)
+
+// growth is how many bytes more a script holds after each of its last updates than after the one before, if it
+// is as many each time: a list of outputs that is never emptied.
+func growth(t *stream.Trace) uint64 {
+	const enough = 3
+	after := heldAfter(t)
+	if len(after) <= enough+1 {
+		return 0
+	}
+	last := after[len(after)-enough-1:]
+	by := last[1] - last[0]
+	for i := range enough {
+		if last[i+1]-last[i] != by {
+			return 0
+		}
+	}
+	if by < units.MiB {
+		return 0
+	}
+	return uint64(by)
+}
+
+// heldAfter is the bytes that are held as each forward pass after an update begins.
+func heldAfter(t *stream.Trace) (out []int64) {
+	sizes, held, phase := map[uint32]uint64{}, int64(0), uint32(Load)
+	for _, e := range t.Events {
+		switch e.Kind {
+		case stream.Alloc:
+			sizes[e.ID] = e.Size
+			held += int64(e.Size)
+		case stream.Free, stream.FreeRequested:
+			held -= int64(sizes[e.ID])
+		case stream.Mark:
+			if phase == Optimizer && e.ID == Forward {
+				out = append(out, held)
+			}
+			phase = e.ID
+		}
+	}
+	return out
+}
