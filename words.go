@@ -15,6 +15,7 @@ const (
 	AccelerateLoop Loop = "accelerate" // accelerate's examples
 	LightningLoop  Loop = "lightning"  // Lightning's Trainer
 	FabricLoop     Loop = "fabric"     // Lightning's Fabric
+	TRLLoop        Loop = "trl"        // TRL's SFTTrainer
 )
 
 // Precision is the type of weights and arithmetic.

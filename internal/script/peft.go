@@ -19,6 +19,20 @@ type Adapters struct {
 func registerPEFT() {
 	natives["peft.LoraConfig"] = newLoraConfig
 	natives["peft.get_peft_model"] = peftModel
+	natives["snug.trl_loss"] = trlLoss
+}
+
+// trlLoss has TRL compute a model's loss.
+func trlLoss(in *interpreter, a arguments) value {
+	n, ok := a.or(0, "", nil).(*network)
+	switch {
+	case !ok:
+	case n.net != nil:
+		in.note("the model is on the card before SFTTrainer gets it, and its loss is counted as the model's own; the run takes less")
+	default:
+		n.loading.Loss = "trl"
+	}
+	return nil
 }
 
 // loraConfig is a LoraConfig.

@@ -101,6 +101,7 @@ type Loading struct {
 	Head      string         // what its class is trained as; "" where the setup says
 	Attention string         // by its name in transformers; "" where it is left open
 	Adapters  *Adapters      // that it gets before it comes onto the card; nil for none
+	Loss      string         // whose code computes it, by its name in a setup; "" where it is left open
 	Liger     *Liger         // kernels that take the place of its layers; nil for none
 	Quantized *Quantized     // how its weights are quantized; nil where the setup says
 }

@@ -20,7 +20,7 @@ import (
 const StepLoop = "step"
 
 // Loops are the loops that are known by name; any other is read from a Python file.
-var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric"}
+var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl"}
 
 // Bounds of the Python files that a loop is read from.
 const (

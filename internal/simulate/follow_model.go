@@ -74,6 +74,7 @@ func (r *run) prepare(l script.Loading) error {
 		s.Model.Config = maps.Clone(s.Model.Config)
 		maps.Copy(s.Model.Config, l.Config)
 	}
+	s.Loss = cmp.Or(s.Loss, l.Loss)
 	if name := attentions[l.Attention]; name != "" {
 		s.Attention = name
 	}

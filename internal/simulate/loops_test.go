@@ -82,7 +82,7 @@ func (p program) setup(t testing.TB) *setup.Setup {
 		t.Fatal(err)
 	}
 	s.Batch = whole(next("--batch-size", "--per_device_train_batch_size"))
-	s.Seq = whole(next("--seq-len", "--block_size"))
+	s.Seq = whole(next("--seq-len", "--block_size", "--seq_len"))
 	if strings.Contains(p.Program, "fp32") || strings.HasPrefix(p.Program, "wild/") { // whose scripts say it
 		s.Precision = setup.FP32
 	}

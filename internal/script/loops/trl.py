@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# TRL's SFTTrainer, with the arguments that a setup gives.
+from snug import load_model, loader, settings
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(
+    output_dir="out",
+    per_device_train_batch_size=settings.batch,
+    gradient_accumulation_steps=settings.accumulation,
+    gradient_checkpointing=settings.checkpointing,
+    max_grad_norm=1.0 if settings.clip else 0.0,
+    bf16=settings.precision == "amp-bf16",
+    fp16=settings.precision == "amp-fp16",
+)
+trainer = SFTTrainer(model=load_model(), args=args, train_dataset=loader.dataset)
+trainer.train()
