@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"snug/internal/shadow"
 )
@@ -13,7 +14,8 @@ import (
 // natives is the functions that are known, by their dotted names.
 var natives map[string]func(in *interpreter, a arguments) value
 
-func init() {
+// register fills the tables of natives, when the first script is followed: most runs of snug follow none.
+var register = sync.OnceFunc(func() {
 	natives = map[string]func(*interpreter, arguments) value{}
 	for name, f := range map[string]func(*interpreter, arguments) value{
 		"print": nothing, "len": length, "range": ranged, "enumerate": enumerated, "zip": zipped,
@@ -62,7 +64,8 @@ func init() {
 	registerObjects()
 	registerModules()
 	registerFunctional()
-}
+	registerMethods()
+})
 
 func nothing(*interpreter, arguments) value { return nil }
 

@@ -40,6 +40,7 @@ type interpreter struct {
 }
 
 func newInterpreter(run Run) *interpreter {
+	register()
 	return &interpreter{Run: run, length0: run.Seq, modules: map[string]*scope{}, noted: map[string]bool{}}
 }
 

@@ -164,7 +164,8 @@ func (in *interpreter) setTensorAttr(t *shadow.Tensor, name string, v value) {
 // tensorMethods is the methods of a tensor on the card.
 var tensorMethods map[string]func(in *interpreter, t *shadow.Tensor, a arguments) value
 
-func init() {
+// registerMethods fills the table of methods.
+func registerMethods() {
 	plain := func(f func(*shadow.Tensor) *shadow.Tensor) func(*interpreter, *shadow.Tensor, arguments) value {
 		return func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return f(t).Hold() }
 	}
