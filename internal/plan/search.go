@@ -88,6 +88,9 @@ func asScripted(r Request) (Request, error) {
 	if p := s.Script.Precision(); p != "" && !r.Setup.Says("precision") {
 		s.Precision, s.Weights = p, ""
 	}
+	if n := s.Script.Accumulation(); n > 1 && !r.Setup.Says("accumulation") {
+		s.Accumulation = n
+	}
 	r.Setup = &s
 	return r, nil
 }

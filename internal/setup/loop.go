@@ -43,13 +43,21 @@ type Script struct {
 	noted     sync.Mutex
 	notes     []string
 	precision string
+	backwards int // for each update
 }
 
-// Learn remembers the precision that the script computes in.
-func (x *Script) Learn(precision string) {
+// Learn remembers the precision that the script computes in, and its backward passes for each update.
+func (x *Script) Learn(precision string, backwards int) {
 	x.noted.Lock()
-	x.precision = precision
+	x.precision, x.backwards = precision, backwards
 	x.noted.Unlock()
+}
+
+// Accumulation is the script's backward passes for each update, once it was followed; 0 before.
+func (x *Script) Accumulation() int {
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.backwards
 }
 
 // Precision is the one that the script computes in, once it was followed: "" before, or if it does not show.

@@ -49,7 +49,7 @@ func (r *run) follow() error {
 	if res.Updates == 0 {
 		return setup.Wrong("{loop} %s: no update of an optimizer was found in it; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
 	}
-	s.Script.Learn(r.precision(res))
+	s.Script.Learn(r.precision(res), perUpdate(res))
 	if n := growth(r.w.Trace); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, and memory does not settle; the figures are those of its first steps", s.Loop, units.Bytes(n)))
 	}
@@ -84,6 +84,9 @@ func (r *run) precision(res *script.Result) string {
 	return ""
 }
 
+// perUpdate is how many backward passes the script runs for each update, rounded.
+func perUpdate(res *script.Result) int { return (res.Backwards + res.Updates/2) / res.Updates }
+
 // differences are settings that the script has otherwise, or does not have.
 func differences(s *setup.Setup, res *script.Result) (out []string) {
 	say := func(is bool, format string, args ...any) {
@@ -91,7 +94,7 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 			out = append(out, s.Loop+": "+fmt.Sprintf(format, args...))
 		}
 	}
-	per := (res.Backwards + res.Updates/2) / res.Updates
+	per := perUpdate(res)
 	say(s.Accumulation > 1 && per != s.Accumulation, "accumulation is %d, and the script runs its backward %s per update; the figures are the script's", s.Accumulation, times(per))
 	say(s.Clip && !res.Clips, "it does not clip gradients, and neither do the figures")
 	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, and the figures are without it")
