@@ -167,7 +167,7 @@ func (in *interpreter) run(f *function, args arguments) value {
 
 // updates reports whether a function is the step of an optimizer that the script writes itself.
 func (f *function) updates() bool {
-	return f.name == "step" && f.owner != nil && f.owner.derives("Optimizer") && !strings.HasPrefix(f.file.Path, "library/")
+	return f.name == "step" && f.owner != nil && f.owner.derives("Optimizer") && !strings.HasPrefix(f.file.Path, libraryFolder)
 }
 
 // body runs a function's statements in its scope.

@@ -11,11 +11,11 @@ import (
 	"snug/internal/pysrc"
 )
 
-//go:embed library
+//go:embed site-packages
 var sources embed.FS
 
 // libraryFolder is where the paths of these files begin.
-const libraryFolder = "library/"
+const libraryFolder = "site-packages/"
 
 func isLibrary(f *pysrc.File) bool { return strings.HasPrefix(f.Path, libraryFolder) }
 

@@ -5,7 +5,7 @@
 // are not known stay unknown, and what cannot be followed is noted with its line.
 //
 // Libraries around PyTorch (transformers' Trainer, accelerate, Lightning and others) are followed too, from
-// short Python files of our own in the folder library, which bind names as the originals do.
+// short Python files of our own in the folder site-packages, which bind names as the originals do.
 package script
 
 import (
