@@ -4,6 +4,7 @@ package setup
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -67,6 +68,9 @@ func (x *Script) Precision() string {
 	return x.precision
 }
 
+// Readable reports whether there is a script to follow; one that could not be read has only notes.
+func (x *Script) Readable() bool { return x != nil && (x.Name != "" || x.File != nil) }
+
 // Says reports whether a field of the setup was given, or was changed since. What is neither is a default, and
 // the script's own value stands.
 func (s *Setup) Says(field string) bool {
@@ -110,7 +114,8 @@ func (x *Script) Notes() []string {
 func (s *Setup) readLoop(from Source, fields map[string]any) error {
 	err := s.findLoop(from)
 	if err != nil && from.Guessed {
-		s.Loop, s.Script = "", nil
+		s.Script = &Script{Guessed: true, notes: []string{fmt.Sprintf("the loop of %s is not read (%v); the figures are those of a step in a function of its own, and may be too low", s.loopName(), err)}}
+		s.Loop = ""
 		return nil
 	}
 	if s.Script != nil {
@@ -188,7 +193,7 @@ func besides(from Source, folder string) func(string) (*pysrc.File, error) {
 // loopEvidence groups runs by their loop.
 func (s *Setup) loopEvidence() []string {
 	switch {
-	case s.Script == nil:
+	case !s.Script.Readable():
 		return nil
 	case s.Script.Name != "":
 		return []string{"loop " + s.Script.Name}

@@ -17,7 +17,9 @@ import (
 )
 
 // Follows reports whether the loop of a setup is followed from a script. On several GPUs it is not.
-func Follows(s *setup.Setup) bool { return s.Script != nil && s.Dist == nil && s.Model.Program == nil }
+func Follows(s *setup.Setup) bool {
+	return s.Script.Readable() && s.Dist == nil && s.Model.Program == nil
+}
 
 // follow runs the setup's script in place of a loop of our own.
 func (r *run) follow() error {
