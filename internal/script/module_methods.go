@@ -9,8 +9,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// What an object has from nn.Module: its parameters, buffers and modules are attributes, in the order in which
-// they were set.
+// Methods and attributes that an object inherits from nn.Module. Its parameters, buffers and modules are attributes,
+// in the order in which they were set.
 
 func registerModules() {
 	natives["torch.nn.Parameter"] = newParameter
@@ -23,7 +23,7 @@ func registerModules() {
 
 func firstTensor(_ *interpreter, a arguments) value { return hold(a.or(0, "tensor", nil)) }
 
-// newParameter is nn.Parameter(data, requires_grad): one without memory where its data is the host's.
+// newParameter implements nn.Parameter(data, requires_grad). It takes no memory if its data is on the host.
 func newParameter(in *interpreter, a arguments) value {
 	trained, ok := a.or(1, "requires_grad", true).(bool)
 	var p *shadow.Tensor
@@ -40,26 +40,26 @@ func newParameter(in *interpreter, a arguments) value {
 	return p
 }
 
-// parameterOf reports whether an attribute is an nn.Parameter.
+// parameterOf returns the tensor if an attribute is an nn.Parameter.
 func parameterOf(v value) (*shadow.Tensor, bool) {
 	t, ok := v.(*shadow.Tensor)
 	return t, ok && t.Name() != ""
 }
 
-// register names a parameter after the attribute that it becomes.
+// register names a parameter after the attribute it is assigned to.
 func (o *instance) register(name string, v value) {
 	if p, ok := parameterOf(v); ok && p.Name() == "parameter" {
 		p.Rename(name)
 	}
 }
 
-// member is a parameter, a buffer or a module of a module, by its attribute.
+// member is a parameter, buffer or submodule, with its attribute name.
 type member struct {
 	name string
 	of   value
 }
 
-// children is the modules of a module.
+// children returns the direct submodules.
 func (o *instance) children() []member {
 	return o.members(func(_ string, v value) bool {
 		switch v := v.(type) {
@@ -72,12 +72,12 @@ func (o *instance) children() []member {
 	})
 }
 
-// ownParameters is a module's parameters without those of its modules.
+// ownParameters returns a module's parameters without those of its submodules.
 func (o *instance) ownParameters() []member {
 	return o.members(func(_ string, v value) bool { _, ok := parameterOf(v); return ok })
 }
 
-// ownBuffers is what register_buffer has set.
+// ownBuffers returns the buffers set by register_buffer.
 func (o *instance) ownBuffers() []member {
 	return o.members(func(name string, v value) bool { return o.buffers[name] && v != nil })
 }
@@ -92,7 +92,7 @@ func (o *instance) members(is func(name string, v value) bool) []member {
 	return out
 }
 
-// everyModule calls f with a module and those within, the outer first, each once, with their paths.
+// everyModule calls f for a module and all modules inside it, outer first, each once, with their paths.
 func everyModule(v value, path string, seen map[value]bool, f func(path string, m value)) {
 	if seen[v] {
 		return
@@ -113,7 +113,7 @@ func joinPath(path, name string) string {
 	return path + "." + name
 }
 
-// namedParameters is a module's parameters with their paths, each once.
+// namedParameters returns a module's parameters with their paths, each once.
 func (in *interpreter) namedParameters(v value) []member {
 	var out []member
 	seen := map[*shadow.Tensor]bool{}
@@ -138,7 +138,7 @@ func (in *interpreter) namedParameters(v value) []member {
 	return out
 }
 
-// namedBuffers is the buffers of the script's own modules.
+// namedBuffers returns the buffers of modules that the script defines.
 func namedBuffers(v value) []member {
 	var out []member
 	everyModule(v, "", map[value]bool{}, func(path string, m value) {
@@ -151,7 +151,7 @@ func namedBuffers(v value) []member {
 	return out
 }
 
-// moduleMethod is a method that an object has from nn.Module, or from a base that is not known.
+// moduleMethod calls a method inherited from nn.Module, or from an unknown base.
 func (in *interpreter) moduleMethod(o *instance, name string, a arguments) value {
 	name = strings.TrimPrefix(name, "super.")
 	switch name {
@@ -167,7 +167,7 @@ func (in *interpreter) moduleMethod(o *instance, name string, a arguments) value
 	return in.asks(o, name, a)
 }
 
-// asks is a method that lists what a module has.
+// asks calls a method that lists the contents of a module.
 func (in *interpreter) asks(o *instance, name string, a arguments) value {
 	switch name {
 	case "parameters":
@@ -228,7 +228,7 @@ func pairs(ms []member) value {
 	return out
 }
 
-// stateOf is module.state_dict(): views of the parameters, and the buffers.
+// stateOf implements module.state_dict(): views of the parameters, and the buffers.
 func (in *interpreter) stateOf(o *instance) value {
 	d := &dict{}
 	for _, m := range append(in.namedParameters(o), namedBuffers(o)...) {
@@ -241,7 +241,7 @@ func (in *interpreter) stateOf(o *instance) value {
 	return d
 }
 
-// registers is register_buffer, register_parameter or add_module.
+// registers implements register_buffer, register_parameter and add_module.
 func (in *interpreter) registers(o *instance, kind string, a arguments) {
 	name, ok := a.or(0, "name", "").(string)
 	if !ok {
@@ -260,7 +260,7 @@ func (in *interpreter) registers(o *instance, kind string, a arguments) {
 	in.setattr(o, name, hold(v))
 }
 
-// changes is a method that changes a module and those within it.
+// changes calls a method that changes a module and those inside it.
 func (in *interpreter) changes(o *instance, name string, a arguments) {
 	switch name {
 	case "train", "eval":
@@ -297,7 +297,7 @@ func setTraining(m value, on bool) {
 	}
 }
 
-// applies is module.apply(fn): the modules within first.
+// applies implements module.apply(fn), inner modules first.
 func (in *interpreter) applies(v value, fn value) {
 	if o, ok := v.(*instance); ok {
 		for _, c := range o.children() {
@@ -307,8 +307,8 @@ func (in *interpreter) applies(v value, fn value) {
 	drop(in.invoke(fn, arguments{pos: []value{hold(v)}}))
 }
 
-// moves is module.to(…) and its kin, as Module._apply goes: the modules within first, then parameters, then
-// buffers.
+// moves implements module.to(…) and similar methods in the order of Module._apply: inner modules first, then
+// parameters, then buffers.
 func (in *interpreter) moves(o *instance, name string, a arguments, seen map[value]bool) {
 	if seen[o] {
 		return
@@ -334,7 +334,7 @@ func (in *interpreter) moves(o *instance, name string, a arguments, seen map[val
 	}
 }
 
-// moveTo is the device and the type of to(…), cuda(), half() and so on.
+// moveTo returns the device and dtype that to(…), cuda(), half() and so on ask for.
 func moveTo(name string, a arguments) (device string, dt shadow.DType) {
 	switch name {
 	case "cuda":
@@ -381,12 +381,12 @@ func (in *interpreter) movedBuffer(v value, device string, dt shadow.DType) valu
 	return hold(v)
 }
 
-// copiedModule is copy.deepcopy of an object: its parameters and buffers first, then its modules.
+// copiedModule implements copy.deepcopy of an object: parameters and buffers first, then submodules.
 func (in *interpreter) copiedModule(o *instance, done map[value]value) value {
 	c := &instance{class: o.class, buffers: o.buffers}
 	done[o] = c
 	for i, k := range o.attrs.keys {
-		c.attrs.set(k, hold(o.attrs.vals[i])) // the order of the attributes
+		c.attrs.set(k, hold(o.attrs.vals[i])) // keeps the order of the attributes
 	}
 	copies := func(ms []member) {
 		for _, m := range ms {
@@ -396,7 +396,7 @@ func (in *interpreter) copiedModule(o *instance, done map[value]value) value {
 	copies(o.ownParameters())
 	copies(o.ownBuffers())
 	copies(o.children())
-	for i, k := range o.attrs.keys { // lists that name the modules and parameters once more
+	for i, k := range o.attrs.keys { // lists that refer to the modules and parameters again
 		if l, ok := o.attrs.vals[i].(*list); ok {
 			c.attrs.set(k, in.copiedValue(l, done))
 		}
@@ -407,7 +407,7 @@ func (in *interpreter) copiedModule(o *instance, done map[value]value) value {
 	return c
 }
 
-// copiedValue is copy.deepcopy of a value; done is what was copied before.
+// copiedValue implements copy.deepcopy of a value; done maps values to the copies made so far.
 func (in *interpreter) copiedValue(v value, done map[value]value) value {
 	switch v.(type) {
 	case *shadow.Tensor, *network, *instance, *list, *dict:
@@ -445,7 +445,7 @@ func (in *interpreter) copiedValue(v value, done map[value]value) value {
 	return hold(v)
 }
 
-// copiedTensor is a tensor of its own with the same numbers.
+// copiedTensor returns a copy of a tensor in its own memory.
 func (in *interpreter) copiedTensor(t *shadow.Tensor) *shadow.Tensor {
 	trained := t.RequiresGrad()
 	if !t.Here() {
