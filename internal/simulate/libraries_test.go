@@ -48,7 +48,7 @@ func TestOptionsOfLibraries(t *testing.T) {
 		{`mixed_precision="bf16"`, ""},
 		{`mixed_precision="fp8"`, "train.py:5: fp8 is not followed"},
 		{`mixed_precision="bf16", dynamo_backend="inductor"`, "train.py:5: torch.compile is not simulated"},
-		{`mixed_precision="bf16", fsdp_plugin=plugin`, "train.py:5: the plugins of Accelerator for several cards"},
+		{`mixed_precision="bf16", fsdp_plugin=plugin`, "train.py:5: Accelerator's plugins for several cards"},
 	} {
 		notes := strings.Join(followedScript(t, strings.ReplaceAll(accelerated, "OPTIONS", tc.options)), "\n")
 		if tc.note == "" && notes != "" || !strings.Contains(notes, tc.note) {
@@ -85,7 +85,7 @@ trainer.fit(Lit(), DataLoader(torch.randint(0, 100, (12, 64)), batch_size=2))
 func TestCallbacks(t *testing.T) {
 	for callback, note := range map[string]string{
 		"Timer":              "",
-		"EMAWeightAveraging": "train.py:20: the copies that WeightAveraging makes",
+		"EMAWeightAveraging": "train.py:20: WeightAveraging's temporary copies",
 		"ModelPruning":       "train.py:20: pruning is not followed",
 	} {
 		notes := strings.Join(followedScript(t, strings.ReplaceAll(lit, "CALLBACK", callback)), "\n")
