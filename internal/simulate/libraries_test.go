@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// followedScript runs a script of two layers of GPT-2 and returns what was noted.
+// followedScript follows a script with a GPT-2 of two layers and returns the notes.
 func followedScript(t *testing.T, src string) []string {
 	t.Helper()
 	p := program{Program: "plain/tutorial.py", Args: []any{"--config", "models/gpt2-2l", "--batch-size", 2, "--seq-len", 64}}
@@ -81,7 +81,7 @@ trainer = pl.Trainer(precision="bf16-mixed", max_steps=3, callbacks=callbacks)
 trainer.fit(Lit(), DataLoader(torch.randint(0, 100, (12, 64)), batch_size=2))
 `
 
-// TestCallbacks checks that callbacks which move memory in ways that are not followed are noted, and no others.
+// TestCallbacks checks that a callback is noted if and only if its effect on memory is not followed.
 func TestCallbacks(t *testing.T) {
 	for callback, note := range map[string]string{
 		"Timer":              "",
