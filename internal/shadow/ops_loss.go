@@ -28,8 +28,8 @@ func (t *Tensor) KLDiv(target *Tensor, reduction string) *Tensor {
 	return out
 }
 
-// MSELoss is F.mse_loss of tensors of one shape. Its mean or sum is written into the tensor that was made for
-// all differences, and keeps that tensor's memory.
+// MSELoss is F.mse_loss of tensors of one shape. Its mean or sum is written into the tensor of all
+// differences, and keeps that tensor's memory.
 func (t *Tensor) MSELoss(target *Tensor, reduction string) *Tensor {
 	defer t.w.As(Logits)()
 	w := t.w
