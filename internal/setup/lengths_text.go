@@ -35,7 +35,7 @@ func (o *object) lengthsText(key, text string, l *Lengths) {
 	}
 }
 
-// numbers is a list of numbers in text, as decoded from JSON; anything else stays text.
+// numbers splits a list of numbers, as decoded from JSON; anything else stays text.
 func numbers(text, between string) []any {
 	var out []any
 	for _, part := range strings.Split(text, between) {
