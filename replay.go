@@ -36,13 +36,13 @@ type ReplayAnswer struct {
 	PeakAllocated Bytes `json:"peak_allocated"`
 	// PeakReserved is the most that PyTorch held from the driver.
 	PeakReserved Bytes `json:"peak_reserved"`
-	// Exact says whether the replay took from the driver, and gave back, exactly what the
+	// Exact reports whether the replay took from the driver, and gave back, exactly what the
 	// recorded run did, request by request. It is nil for a replay under other options or a
 	// limit, which has nothing to be compared with.
 	Exact *bool `json:"exact,omitempty"`
 	// Mismatch is the first difference.
 	Mismatch string `json:"mismatch,omitempty"`
-	// Fits says whether the replay stayed within the limit; nil if there is none.
+	// Fits reports whether the replay stayed within the limit; nil if there is none.
 	Fits *bool `json:"fits,omitempty"`
 	// OOM says where the replay ran out of memory; nil if it did not.
 	OOM *ReplayOOM `json:"oom,omitempty"`
@@ -152,7 +152,7 @@ func (o *ReplayOptions) answer(r *replay.Result) *ReplayAnswer {
 	return out
 }
 
-// fits is an answer only where there was something to fit into.
+// fits returns whether the run fits, or nil if there is no limit.
 func (o *ReplayOptions) fits(r *replay.Result) *bool {
 	if o.Limit == 0 {
 		return nil

@@ -87,7 +87,7 @@ func loadLadders(measured fs.FS) (out []ladder, err error) {
 	return slices.DeleteFunc(out, func(l ladder) bool { return len(l.recorded) < 2 }), nil
 }
 
-// add counts a run, or takes its recording where that is kept.
+// add counts a run, or uses its recording if there is one.
 func (l *ladder) add(measured fs.FS, r ladderRow) error {
 	if r.Trace == "" {
 		l.rows = append(l.rows, r)

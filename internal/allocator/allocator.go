@@ -60,7 +60,7 @@ type Allocator struct {
 	pools    []*pool           // blocks name their pool by its place here; 0 is small, 1 is large
 	streams  []uint64          // their handles
 	indices  map[uint64]uint16 // of streams, by handle
-	ordered  []uint16          // streams in order of their handles, those ordered so far
+	ordered  []uint16          // streams sorted by handle, as far as sorted
 	ranges   []virtualRange    // expandable segments; 0 is none
 	created  uint64            // creation counter of blocks
 	total    uint64            // device memory held

@@ -83,13 +83,13 @@ func shown(word string) string {
 	return word
 }
 
-// scriptRun is a run under way.
+// scriptRun is a run in progress.
 type scriptRun struct {
 	w    io.Writer
 	dev  *Simple
 	a    *Allocator
 	refs map[string]Ref
-	busy bool // whether the allocator was used yet: until then conf is start-up
+	busy bool // whether the allocator has been used; before that, conf sets start-up options
 }
 
 func newScript(w io.Writer, v Version) (*scriptRun, error) {

@@ -18,7 +18,7 @@ type pool struct {
 	small     bool
 	row       int // of the statistics
 	owner     *privatePool
-	free      []*freeset.Set // by stream index; nil or missing where nothing was ever free
+	free      []*freeset.Set // by stream index; nil or missing if nothing was ever free
 	unmapped  []rangeList    // by stream index, if any
 	findCalls uint64
 }

@@ -148,7 +148,7 @@ func (b *bin) halve(s spot) spot {
 	return s
 }
 
-// remove takes a hole out and says whether the bin has others.
+// remove removes a hole and reports whether the bin has others.
 func (b *bin) remove(s spot) bool {
 	if len(b.chunks) == 0 {
 		b.n--

@@ -15,13 +15,13 @@ import (
 
 // models.jsonl is one model a line. Keys that transformers would give the same
 // value by default are left out. dtype is what from_pretrained(dtype="auto") loads:
-// the config's own, or that of the weights where it names none (as of BERT, GPT-2,
+// the config's own, or that of the weights if it names none (as for BERT, GPT-2,
 // T5); an entry without it could not be looked up.
 //
 //go:embed models.jsonl
 var lines string
 
-// variants.jsonl is models that share a config with one of models.jsonl, but for the
+// variants.jsonl lists models that share a config with one of models.jsonl, except for the
 // values they have anew: its chat model, its copies, its shape with another vocabulary.
 //
 //go:embed variants.jsonl

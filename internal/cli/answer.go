@@ -74,7 +74,7 @@ func (q *queue[A]) next() (chan reply[A], bool) {
 	return r, ok
 }
 
-// more says whether there is a next one.
+// more reports whether there is a next one.
 func (q *queue[A]) more() bool {
 	r, ok := q.next()
 	q.ahead = r

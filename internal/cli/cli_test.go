@@ -62,7 +62,7 @@ func condition(cond string) (bool, error) {
 	return false, fmt.Errorf("%q is not known", cond)
 }
 
-// TestScripts runs testdata/*.txtar. Recordings stand in $RECORDINGS and $TRACES, and
+// TestScripts runs testdata/*.txtar. Recordings are in $RECORDINGS and $TRACES, and
 // $RUNS is how many runs were measured. Beyond testscript's own commands there are
 //
 //	exits N COMMAND...     run a command and want this exit code

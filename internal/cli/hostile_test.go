@@ -83,7 +83,7 @@ func TestWhatIsNoFile(t *testing.T) {
 	}
 }
 
-// stand puts what is no file in the place of one.
+// stand puts something that is not a file in the place of one.
 func stand(name, kind string) error {
 	if kind == "pipe" {
 		return syscall.Mkfifo(name, 0o600)

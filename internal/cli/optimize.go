@@ -33,7 +33,7 @@ type optimizeOptions struct {
 	json                 bool
 
 	measured *record.Result // what --profile ran
-	recorded string         // and the profile it made, where that is the model
+	recorded string         // the profile it made, if that is the model
 }
 
 const optimizeLong = `Choose the settings that train fastest on a card.

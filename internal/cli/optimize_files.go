@@ -12,7 +12,7 @@ import (
 	"snug/internal/units"
 )
 
-// finish prints the plans, and writes the settings where that was asked for.
+// finish prints the plans, and writes the settings if asked to.
 func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.Plan) error {
 	report, err := o.files(env, t, plans)
 	if err != nil {

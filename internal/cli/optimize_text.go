@@ -146,10 +146,10 @@ func listed(row []string) [][]string {
 	return out
 }
 
-// fits tells whether a choice runs.
+// fits reports whether a choice runs.
 func fits(c *plan.Choice) bool { return c.Estimate.Fits == nil || *c.Estimate.Fits }
 
-// recorded tells whether the model is a profile.
+// recorded reports whether the model is a profile.
 func (r planReport) recorded() bool { return r.Current.Estimate.Setup.Model.Program != nil }
 
 // speeds is today's beside the recommended one.

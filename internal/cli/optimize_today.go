@@ -15,7 +15,7 @@ import (
 	"snug/internal/setup"
 )
 
-// today is the runs as they are, and where they were found.
+// today holds the current runs, and where they were found.
 type today struct {
 	requests requests
 	limited  bool            // every setup has its own limit; ignored if a card is named
@@ -40,7 +40,7 @@ func example() map[string]any {
 	return map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "accumulation": 16.0, "seq": 1024.0}
 }
 
-// exampleCard is for the example where there is no GPU.
+// exampleCard is used in the example if there is no GPU.
 const exampleCard = "RTX-4090"
 
 // today reads the runs from --setup, from flags, from the config files of the folder, or takes the

@@ -216,7 +216,7 @@ func (p place) remembered() error {
 // nextStart starts snug once more; after that only the user's files may exist.
 func (p place) nextStart() error {
 	works, _ := filepath.Glob(p.at("tmp", "snug-profile-*"))
-	for _, w := range works { // nobody is still making or removing it
+	for _, w := range works { // no process is still making or removing it
 		old := time.Now().Add(-time.Minute)
 		_ = os.Chtimes(w, old, old)
 	}

@@ -133,7 +133,7 @@ func comparisonTable(figures []record.Figure) term.Table {
 	return t
 }
 
-// offBy is how far off an estimate is, in per cent. What rounds to zero has no sign.
+// offBy formats the error of an estimate in per cent. A value that rounds to zero has no sign.
 func offBy(estimated, measured uint64) string {
 	text := fmt.Sprintf("%+.2f %%", (float64(estimated)/float64(measured)-1)*100)
 	if text == "-0.00 %" {

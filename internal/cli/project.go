@@ -125,7 +125,7 @@ func bindingsTable(p *config.Project, screen term.Screen) []string {
 	return screen.Table(t)
 }
 
-// valueText is a binding's value, and how the file writes it where that differs.
+// valueText returns a binding's value, and how the file writes it if that differs.
 func valueText(b projects.Binding) string {
 	text := strings.Trim(strings.SplitN(b.Text, "\n", 2)[0], `"'`)
 	switch v := b.Value.(type) {

@@ -35,7 +35,7 @@ func trainingScript() string {
 	return b.String()
 }
 
-// repeated is a line so many times, with its number for each %d.
+// repeated returns a line n times, with its number for each %d.
 func repeated(line string, n int) string {
 	var b strings.Builder
 	for i := range n {

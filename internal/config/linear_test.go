@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// large is projects of one file that grow in one way each, by what stands before the
+// large holds projects of one file that grow in one way each, by the text before the
 // line that is repeated.
 var large = []struct{ name, file, before, line string }{
 	{"names", "train.py", "batch_size = 8\n", "name_%d = 1\n"},

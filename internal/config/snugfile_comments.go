@@ -19,7 +19,7 @@ type bindingLine struct {
 // A snug.yaml is as wide as a terminal. Places in files cannot be shortened, so the comments are.
 const (
 	pageWidth     = 80
-	commentColumn = 64 // no further right do comments stand in a column
+	commentColumn = 64 // comments are aligned at most this far right
 	leastComment  = 20 // columns of a comment that is cut: less says nothing
 )
 

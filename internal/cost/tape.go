@@ -37,7 +37,7 @@ const (
 	moreMark // the first micro-batch once more, with gradients there
 	updateMark
 	timesMark // what follows is done several times
-	onceMark  // what follows is done once
+	onceMark  // the following work is done once
 )
 
 // work is what the time of an optimizer step is computed from.

@@ -94,7 +94,7 @@ func (t *tracer) follow() error {
 	}
 }
 
-// stopped has a thread go on from where it was stopped.
+// stopped resumes a thread where it was stopped.
 func (t *tracer) stopped(pid int, s syscall.WaitStatus) {
 	pass := 0
 	switch first := !t.known[pid]; {

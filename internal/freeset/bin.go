@@ -168,7 +168,7 @@ func (b *bin) find(block int32) (place, bool) {
 	return place{}, false
 }
 
-// remove takes the entry at p out and says whether the bin holds others.
+// remove removes the entry at p and reports whether the bin holds others.
 func (b *bin) remove(p place) bool {
 	if p.chunk > 0 {
 		return b.removeAmongMany(p)

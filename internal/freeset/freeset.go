@@ -24,7 +24,7 @@ import "math/bits"
 const (
 	quantum    = 512
 	fineBins   = 1 << fineLog / quantum // bins of one quantum each
-	fineLog    = 21                     // log2 of where they end
+	fineLog    = 21                     // log2 of their upper end
 	coarseBits = 6                      // log2 of the bins of one doubling
 	binWords   = (fineBins + (64-fineLog)<<coarseBits) / 64
 	binCount   = binWords * 64

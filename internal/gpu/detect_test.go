@@ -13,7 +13,7 @@ import (
 	"snug/internal/units"
 )
 
-// source answers what it is told to.
+// source returns fixed answers.
 type source struct {
 	name   string
 	maker  Maker

@@ -35,7 +35,7 @@ func (r Rules) EfficientBackward(a Attention) Figure {
 }
 
 // accumulators are those of the queries' gradient, for each head, block of queries and
-// part of the head a lock of 16 bytes and a float32 tile of so many rows, and perhaps
+// part of the head a lock of 16 bytes and a float32 tile of that many rows, and perhaps
 // those of the keys' and values'.
 func (a Attention) accumulators(rows int, all bool) uint64 {
 	cols := (a.Width + 63) / 64 * 64

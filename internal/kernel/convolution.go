@@ -22,7 +22,7 @@ package kernel
 // Which of these a shape gets cannot be computed from outside, so it is
 // measured: cudnn_workspaces.txt. All parts are constant or proportional to the
 // batch, so between two measured sizes with the same kernel a straight line is
-// exact. Where the kernel changes between them, the larger of the two is taken.
+// exact. If the kernel changes between them, the larger of the two is taken.
 
 // ConvKind is one of a convolution's three products.
 type ConvKind int

@@ -55,7 +55,7 @@ const (
 	measuredSMs        = 132
 )
 
-// Figure is the result of a rule: a number of bytes or of something else. Where it is not known for the
+// Figure is the result of a rule: a number of bytes or of something else. If it is not known for the
 // card, Least and Most are its bounds, and Lacks is the missing fact.
 type Figure struct {
 	N           uint64 // the best guess

@@ -14,7 +14,7 @@ const (
 )
 
 // SplitWithSizes is the table for splitting rows into chunks of the given bytes: three entries per split,
-// one per block, and the blocks' running sum. Each block moves several tiles where there would be too
+// one per block, and the blocks' running sum. Each block moves several tiles if there would be too
 // many blocks.
 func (r Rules) SplitWithSizes(chunks []int, rows int) uint64 {
 	tiles := blocksOf(chunks, splitTile)

@@ -189,7 +189,7 @@ func (it *reduceIter) outputVector(first int) int {
 }
 
 // global is setReduceConfig: the bytes of the buffer that blocks share and of
-// their semaphores, or zeros where no output is shared.
+// their semaphores, or zeros if no output is shared.
 func (it *reduceIter) global(k Reduction, sms int) (buffer, semaphores int) {
 	numel := 1
 	for _, s := range it.shape[:it.n] {

@@ -16,7 +16,7 @@ type mutant struct {
 	file       string
 	line       int
 	start, end int
-	text       string // what stands there instead
+	text       string // the replacement
 	what       string // what was done, for people
 }
 

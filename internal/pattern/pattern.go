@@ -24,7 +24,7 @@ type Pattern struct {
 // outsideComments is the beginning of expressions that ignore comments.
 const outsideComments = `(?m)^[^#\n]*`
 
-// New is the pattern of a regular expression. Where words are given, each match
+// New compiles a regular expression. If words are given, each match
 // has one of them on its first line, or on its second after nothing but a line
 // break: a text without any is not searched.
 func New(expression string, words ...string) *Pattern {

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the tables in docs/optimize.md"
 type guide struct {
 	card                string
 	batch, accumulation int
-	expects, later      string // in the first stage and, where it says so, the others
+	expects, later      string // in the first stage and, if it says so, the others
 }
 
 // guides is the four cards of a guide for an embedder of records with four text fields, and the memory use
@@ -88,7 +88,7 @@ func workedExample(t *testing.T) string {
 	return b.String() + "\n"
 }
 
-// row is a card's line.
+// row formats a card's row of the table.
 func row(g guide, p *Plan) string {
 	takes := func(c *Choice) string {
 		d := c.Estimate.DevicePeak

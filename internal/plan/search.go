@@ -13,7 +13,7 @@ import (
 	"snug/internal/simulate"
 )
 
-// search is a search on one card under way.
+// search is the state of a search on one card.
 type search struct {
 	*prober
 	req     Request

@@ -27,7 +27,7 @@ type settings struct {
 	bucketView            bool
 	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
 	lora                  adapters
-	levers                leverSet // of the table's levers
+	levers                leverSet // the levers of the table that are used
 }
 
 // adapters is also a lever: LoRA with a rank, as the run's library does it.

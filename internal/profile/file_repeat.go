@@ -91,7 +91,7 @@ func withRepeats(in []byte, most int) ([]byte, error) {
 	}
 }
 
-// withRepeatsLength is the length of a text with its repetitions.
+// withRepeatsLength returns the length of a text with its repetitions.
 func withRepeatsLength(in []byte, most int) (int, error) {
 	d := &decoder{in: in}
 	n := uint64(0)

@@ -24,7 +24,7 @@ func (m monomial) at(values []int64) float64 {
 	return v
 }
 
-// exact is the value of m where it is known to be small enough.
+// exact returns the value of m if it is known to be small enough.
 func (m monomial) exact(values []int64) int64 {
 	v := int64(1)
 	for i, power := range m {

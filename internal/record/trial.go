@@ -34,7 +34,7 @@ type Trial struct {
 func (t *Trial) Err() error { return t.err }
 
 // Discard removes the run's files, including its recording, because the recordings of many runs would fill
-// the disk. What was collected stays.
+// the disk. Collected data is kept.
 func (t *Trial) Discard() error { return t.folder.Remove() }
 
 // CommandLine is the command with its size in it, as the user would write it: with

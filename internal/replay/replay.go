@@ -186,7 +186,7 @@ func expandableSeen(d *snapshot.Device) bool {
 	return false
 }
 
-// recordedOptions takes the option string where it can be read, and the values
+// recordedOptions takes the option string if it can be read, and the values
 // beside it, which also hold what was set while the program ran.
 func recordedOptions(s snapshot.Settings, v allocator.Version) (allocator.Options, error) {
 	opt, err := allocator.ParseOptions(s.Conf, v)

@@ -53,7 +53,7 @@ func TestRemoveLeft(t *testing.T) {
 	keep := []string{
 		filepath.Base(mine.Path),
 		put(fmt.Sprintf("snug-profile-%d-2", os.Getpid()), true), // its process lives
-		put(fmt.Sprintf("snug-profile-%d-3", pid), false),        // no lock: nobody's
+		put(fmt.Sprintf("snug-profile-%d-3", pid), false),        // no lock: it belongs to no process
 		put(fmt.Sprintf("snug-profile-%d-x", pid), true),
 		put("snug-profile-123", true),
 		put(fmt.Sprintf("other-%d-1", pid), true),

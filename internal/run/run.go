@@ -50,7 +50,7 @@ type Process interface {
 
 // interactive is a process that may need the terminal, which is snug's until then.
 type interactive interface {
-	// Attend looks whether the command waits for the terminal, and lends it.
+	// Attend checks whether the command waits for the terminal, and lends it.
 	Attend() Asked
 	// Typed has the signals of keys that went to the command, which has the terminal.
 	Typed() <-chan os.Signal

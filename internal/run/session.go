@@ -86,7 +86,7 @@ func (s *Session) Run(ctx context.Context, f *Folder) (*Outcome, error) {
 	return out, err
 }
 
-// follow waits for the end, and brings it about where it has to.
+// follow waits for the end, and ends the command if necessary.
 func (s *Session) follow(ctx context.Context, p Process, f *Folder, out *Outcome) Exit {
 	done := make(chan Exit, 1)
 	go func() { done <- p.Wait() }()

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// said is an output that tells when a text has come.
+// said is an output that signals when a text has been written.
 type said struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer

@@ -23,7 +23,7 @@ import (
 type terminal struct {
 	file   *os.File
 	typed  chan os.Signal
-	lent   int         // the process group that has it, or 0
+	lent   int         // the process group that has the terminal, or 0
 	before *term.State // how it was set
 	keys   *listener
 	looked time.Time // when all processes were last looked at
@@ -102,7 +102,7 @@ func start(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// Attend looks whether the command waits for the terminal, and lends it.
+// Attend checks whether the command waits for the terminal, and lends it.
 func (p *local) Attend() Asked {
 	t := p.tty
 	if t == nil {

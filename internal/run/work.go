@@ -27,7 +27,7 @@ const (
 	workPrefix  = "snug-profile-"
 	lockName    = "lock"
 	outsideName = "outside"
-	lockedText  = "locked\n" // in the lock, where locking works
+	lockedText  = "locked\n" // in the lock, if locking works
 )
 
 // Work is the private folder of a process that profiles.

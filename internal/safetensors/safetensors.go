@@ -81,7 +81,7 @@ func parse(in *json.Decoder) (*Header, error) {
 	return h, nil
 }
 
-// tensor counts what stands behind a name.
+// tensor counts the tensor with a name.
 func (h *Header) tensor(name string, in *json.Decoder) error {
 	var text json.RawMessage
 	if err := in.Decode(&text); err != nil {

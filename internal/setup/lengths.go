@@ -108,14 +108,14 @@ func (o *object) lengths(key string) *Lengths {
 	case string:
 		o.lengthsText(key, v, l)
 	default:
-		o.fail(key, " is %s; it has to be a list, as [128, 512], a distribution, as {\"uniform\": [64, 512]}, or a file", show(v))
+		o.fail(key, " is %s; it must be a list such as [128, 512], a distribution such as {\"uniform\": [64, 512]}, or a file", show(v))
 	}
 	return l
 }
 
 func (o *object) eachLength(key string, list []any) []int {
 	if len(list) == 0 || len(list) > maxLengths {
-		o.fail(key, " has %d entries; it has to have one for each step, and %d at most", len(list), maxLengths)
+		o.fail(key, " has %d entries; it must have one for each step, and %d at most", len(list), maxLengths)
 		return nil
 	}
 	out := make([]int, len(list))
@@ -147,7 +147,7 @@ func (o *object) distribution(key string, v map[string]any, l *Lengths) {
 	case kinds[0] == "histogram":
 		l.Histogram = in.histogram()
 	default:
-		o.fail(key, " %s is not known; known are uniform, lognormal, histogram", kinds[0])
+		o.fail(key, " %s is not known; known: uniform, lognormal, histogram", kinds[0])
 	}
 	if o.err == nil {
 		o.err = in.err
@@ -157,7 +157,7 @@ func (o *object) distribution(key string, v map[string]any, l *Lengths) {
 func (o *object) uniform() *[2]int {
 	list, ok := o.value("uniform").([]any)
 	if !ok || len(list) != 2 {
-		o.fail("uniform", " is %s; it has to be the shortest and the longest, as [64, 512]", show(o.keys["uniform"]))
+		o.fail("uniform", " is %s; it must be the shortest and the longest, such as [64, 512]", show(o.keys["uniform"]))
 		return nil
 	}
 	out := [2]int{o.length("uniform", "[0]", list[0]), o.length("uniform", "[1]", list[1])}
@@ -185,19 +185,19 @@ func (o *object) lognormal() *Lognormal {
 func (o *object) histogram() [][2]float64 {
 	list, ok := o.value("histogram").([]any)
 	if !ok || len(list) == 0 || len(list) > maxBuckets {
-		o.fail("histogram", " has to be a list of lengths and shares, as [[64, 0.2], [128, 0.8]], %d at most", maxBuckets)
+		o.fail("histogram", " must be a list of lengths and shares, such as [[64, 0.2], [128, 0.8]], %d at most", maxBuckets)
 		return nil
 	}
 	var out [][2]float64
 	for i, v := range list {
 		pair, _ := v.([]any)
 		if len(pair) != 2 {
-			o.fail("histogram", "[%d] is %s; it has to be a length and its share", i, show(v))
+			o.fail("histogram", "[%d] is %s; it must be a length and its share", i, show(v))
 			return nil
 		}
 		share, ok := pair[1].(float64)
 		if !ok || math.IsNaN(share) || share < 0 || share > 1e12 {
-			o.fail("histogram", "[%d] has the share %s; it has to be a number, 0 or more", i, show(pair[1]))
+			o.fail("histogram", "[%d] has the share %s; it must be a number, 0 or more", i, show(pair[1]))
 		}
 		out = append(out, [2]float64{float64(o.length("histogram", fmt.Sprintf("[%d]", i), pair[0])), share})
 	}
@@ -336,7 +336,7 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 		return Wrong("{lengths} has %d steps; runs of varying length are simulated up to %d", s.Steps, maxRaggedSteps)
 	}
 	if n := s.Steps * max(s.Accumulation, 1); n > maxRaggedSteps {
-		return Wrong("{steps} %d times {accumulation} %d are more than the %d micro-batches that are simulated where lengths vary; lower one of them", s.Steps, s.Accumulation, maxRaggedSteps)
+		return Wrong("{steps} %d times {accumulation} %d are more than the %d micro-batches that are simulated if lengths vary; lower one of them", s.Steps, s.Accumulation, maxRaggedSteps)
 	}
 	if n := s.Steps * max(s.Accumulation, 1); l.Each == nil && s.Batch > maxDrawn/n {
 		return Wrong("{batch} %d over {steps} %d makes more than the %d samples that are drawn; lower one of them", s.Batch, s.Steps, maxDrawn)

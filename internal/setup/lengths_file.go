@@ -118,7 +118,7 @@ func samplesOf(text []byte) ([]int, error) {
 // checkedLength returns a length if it is valid.
 func checkedLength(f float64) ([]int, error) {
 	if f != math.Trunc(f) || f < 1 || f > maxSeq {
-		return nil, Wrong("has the length %s; it has to be a whole number from 1 to %d", strconv.FormatFloat(f, 'g', -1, 64), maxSeq)
+		return nil, Wrong("has the length %s; it must be a whole number from 1 to %d", strconv.FormatFloat(f, 'g', -1, 64), maxSeq)
 	}
 	return []int{int(f)}, nil
 }
@@ -137,7 +137,7 @@ func sampleOf(v map[string]any) ([]int, error) {
 	}
 	for _, key := range textKeys {
 		if v[key] != nil {
-			return nil, Wrong("holds text (%s), and how many tokens that is depends on the tokenizer; write a file of their numbers, such as len(tokenizer(text).input_ids), one a line", key)
+			return nil, Wrong("holds text (%s), and how many tokens that is depends on the tokenizer; write a file of their numbers, such as len(tokenizer(text).input_ids), one per line", key)
 		}
 	}
 	return nil, Wrong("has no field with its length; known: %s", strings.Join(append(lengthKeys[:len(lengthKeys):len(lengthKeys)], tokenKeys...), ", "))

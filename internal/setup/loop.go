@@ -140,7 +140,7 @@ func (s *Setup) findLoop(from Source) error {
 	case !strings.HasSuffix(words[0], ".py"):
 		return Wrong("{loop} %q is not known%s", s.Loop, spelling.Hint(s.Loop, Loops, "known: "+strings.Join(Loops, ", ")+", or the Python file that has the loop, such as train.py"))
 	case from.Open == nil:
-		return Wrong("{loop} %s is a file, and none can be read here", words[0])
+		return Wrong("{loop} %s is a file, but files cannot be read here", words[0])
 	}
 	path := words[0]
 	if !filepath.IsAbs(path) {

@@ -133,7 +133,7 @@ type Segment struct {
 	Addr       uint64   // of the first byte
 	Size       uint64   // bytes
 	Stream     uint64   // CUDA stream handle
-	Pool       [2]int64 // (0, 0) but for CUDA graphs and MemPools
+	Pool       [2]int64 // (0, 0) except for CUDA graphs and MemPools
 	Device     int      // CUDA's index
 	Small      bool     // it belongs to the small pool
 	Expandable bool     // it grows page by page

@@ -139,7 +139,7 @@ func (m *machine) scanStack(b []byte) (value, int) {
 }
 
 // itemsLen is the length of what puts named objects into a list: MARK GET…
-// APPENDS, or GET APPEND. It is 0 where b begins with anything else, or where no
+// APPENDS, or GET APPEND. It is 0 if b begins with anything else, or if no
 // end is in sight; if the list is filled all the same, no key follows it and
 // scanEntry gives up.
 func itemsLen(b []byte) int {

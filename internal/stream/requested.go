@@ -60,7 +60,7 @@ func (r *requested) loop(events []Event, times int) {
 	}
 }
 
-// turn counts one iteration. Counting stops where there is more than any memory has.
+// turn counts one iteration. Counting stops at more than any memory has.
 func (r *requested) turn(events []Event) {
 	for i := 0; i < len(events) && r.peak < plenty; i++ {
 		r.event(&events[i])

@@ -18,7 +18,7 @@ type Screen struct {
 	Color   bool // whether to use escape sequences
 	Unicode bool // block characters can be shown
 
-	mark rune // what Paint writes in the place of an escape, for an Output to send as one
+	mark rune // written by Paint instead of an escape, for an Output to send as one
 }
 
 const (

@@ -27,7 +27,7 @@ type Edit struct {
 	Path doc.Path
 	// Value is the new value: a bool, an int, a float64, a string or nil.
 	Value any
-	// Insert adds the key where it is missing. Without it a missing key is an
+	// Insert adds the key if it is missing. Without it a missing key is an
 	// error.
 	Insert bool
 	// Shared allows a value to change that other places use too.

@@ -161,7 +161,7 @@ func (s *Store) leftBy(name string) ([]byte, error) {
 	return s.content(name)
 }
 
-// replacedBy says what is in the place of a file, "" if it is a regular file or nothing.
+// replacedBy describes what has replaced a file, "" if it is a regular file or nothing.
 func (s *Store) replacedBy(name string) string {
 	info, err := s.folder.Lstat(name)
 	if err != nil || info.Mode().IsRegular() {

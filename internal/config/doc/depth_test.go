@@ -84,7 +84,7 @@ func TestDepthIsBounded(t *testing.T) {
 	}
 }
 
-// tellsDepth says whether a message names a bound: ours, or that of a library
+// tellsDepth reports whether a message names a limit: ours, or that of a library
 // which notices first.
 func tellsDepth(message string) bool {
 	return strings.Contains(message, fmt.Sprintf("nested more than %d deep", maxDepth)) ||

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// fuzzFormat opens anything, and where it opens, tries edits on it: none may
+// fuzzFormat opens any input and, if that works, tries edits on it: none may
 // panic, none may touch a byte that is not of its value.
 func fuzzFormat(f *testing.F, format Format, seeds ...string) {
 	for _, s := range seeds {

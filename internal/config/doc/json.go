@@ -167,7 +167,7 @@ func jsonNumber(n *node, v json.Number) error {
 }
 
 func (jsonSyntax) render(_ []byte, old *node, value any) (string, any, error) {
-	// "8" stays a text, "auto" may become a number.
+	// "8" stays a string, "auto" may become a number.
 	if s, ok := old.data.(string); ok && numeric(s) && value != nil {
 		value = bare(value)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// lines writes a line so many times, with its number for each %d.
+// lines writes a line n times, with its number for each %d.
 func lines(line string) func(n int) string { return within("", line, "") }
 
 // within does so between two texts.

@@ -78,7 +78,7 @@ func pyNumberOf(text string) (Kind, any) {
 	return Expression, nil
 }
 
-// pyUnquote decodes a text without prefix, or with one that changes nothing.
+// pyUnquote decodes a string without prefix, or with one that changes nothing.
 func pyUnquote(text string) (string, bool) {
 	body := strings.TrimLeft(text, "uU")
 	if len(body) < 2 || body[0] != '"' && body[0] != '\'' {

@@ -180,7 +180,7 @@ func (p *shParser) value(start, end int) *node {
 	return n
 }
 
-// link leads each use of a variable to its definition, where it has one only.
+// link links each use of a variable to its definition, if it has only one.
 func (p *shParser) link() {
 	for _, n := range p.uses {
 		name := n.name[1:]

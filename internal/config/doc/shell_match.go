@@ -85,7 +85,7 @@ func isDottedKey(word string) bool {
 	return size > 0 && steps > 0 && strings.HasPrefix(rest, "=")
 }
 
-// variableIn is the name in $NAME or ${NAME}, "" if a text is not that alone.
+// variableIn is the name in $NAME or ${NAME}, "" if the text is anything else.
 func variableIn(text string) string {
 	name, ok := strings.CutPrefix(text, "$")
 	if inner, braces := strings.CutPrefix(name, "{"); braces {

@@ -55,7 +55,7 @@ func contentStart(src []byte) int {
 }
 
 // formatFloat writes a number so that every reader takes it for one with a
-// fraction: PyYAML reads 1e-05 as a text, 1.0e-05 as a number.
+// fraction: PyYAML reads 1e-05 as a string, 1.0e-05 as a number.
 func formatFloat(v float64) string {
 	text := strconv.FormatFloat(v, 'g', -1, 64)
 	mantissa, exponent, scientific := strings.Cut(text, "e")
@@ -76,7 +76,7 @@ func numeric(text string) bool {
 	return strings.EqualFold(text, "true") || strings.EqualFold(text, "false")
 }
 
-// bare formats a value that is not a text, as most formats do.
+// bare formats a value that is not a string, as most formats do.
 func bare(value any) string {
 	switch v := value.(type) {
 	case bool:

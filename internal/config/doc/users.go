@@ -57,7 +57,7 @@ func (d *Document) reaching(n *node) []reference {
 		return nil // a YAML key, which nothing can be set in
 	}
 	var out []reference
-	next := "" // the key that leads on from a map around n
+	next := "" // the key that leads from an enclosing map towards n
 	for at := n; at != nil; at = at.parent {
 		for _, r := range d.references[at] {
 			if !r.merge || next == "" || !r.overrides(next) {

@@ -118,7 +118,7 @@ func (d *Document) located(err error) error {
 	return fmt.Errorf("%s: %w", d.name, err)
 }
 
-// lineStarts is where each line of a text begins.
+// lineStarts returns where each line of a text begins.
 func lineStarts(src []byte) []int {
 	starts := []int{0}
 	for i, c := range src {

@@ -47,7 +47,7 @@ func yamlRender(was string, old *node, value any) (string, any) {
 	return bare(value), value
 }
 
-// isWord recognizes a text that needs no quotes, whatever follows it.
+// isWord recognizes a string that needs no quotes, whatever follows it.
 func isWord(text string) bool {
 	return text != "" && text[0] != '+' && text[0] != '-' && runEnd(text, "./+-") == len(text)
 }
@@ -64,7 +64,7 @@ func yamlString(v, style string) string {
 	return "'" + strings.ReplaceAll(v, "'", "''") + "'"
 }
 
-// readsAsText reports whether a word without quotes stays a text.
+// readsAsText reports whether a word without quotes stays a string.
 func readsAsText(word string) bool {
 	switch strings.ToLower(word) {
 	case "yes", "no", "on", "off", "=":

@@ -19,7 +19,7 @@ type Run struct {
 	// think of them.
 	Bindings []projects.Binding
 
-	transformers string // its version, where it is known
+	transformers string // its version, if known
 	trl          string // and TRL's
 	gpus         int    // the number given by the user; 0 leaves it to the files
 }

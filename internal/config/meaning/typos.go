@@ -38,7 +38,7 @@ func (r *Run) boundSources() []*projects.Source {
 
 // typosIn is those of one source.
 func typosIn(s *projects.Source) []string {
-	if s.System.OwnProgram || s.System.Rest != nil { // any key may stand there
+	if s.System.OwnProgram || s.System.Rest != nil { // any key is allowed there
 		return nil
 	}
 	known := s.System.Keys().Names

@@ -133,7 +133,7 @@ func saysBatch(text []byte) bool {
 	return false
 }
 
-// cutFold takes a word off the beginning of a text, in whatever case.
+// cutFold cuts a word off the beginning of a text, ignoring case.
 func cutFold(text []byte, word string) (rest []byte, ok bool) {
 	if len(text) < len(word) || !strings.EqualFold(string(text[:len(word)]), word) {
 		return text, false

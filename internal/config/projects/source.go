@@ -16,7 +16,7 @@ type Source struct {
 	File   string          // the one that people would name
 	System *systems.System // whose convention it follows
 	Tree   tree.Tree       // what it holds
-	// Link is the binding that names the file, where one does.
+	// Link is the binding that names the file, if one does.
 	Link *Bound
 	// program is the system of the program that a shell script passes its flags
 	// to, where that program is here and says so.

@@ -88,7 +88,7 @@ type Key struct {
 	Locks *Lock
 	// Default is the value if the key is missing, as its file would write it; "" if there is none.
 	Default string
-	// Source is where this was read.
+	// Source is the source of this information.
 	Source string
 }
 

@@ -2,7 +2,7 @@
 
 package systems
 
-// Deviation says whether the run takes less or more than figures that leave something out.
+// Deviation says whether the run takes less or more than figures that omit something.
 type Deviation string
 
 // The deviations.

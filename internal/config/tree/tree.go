@@ -31,7 +31,7 @@ type Tree struct {
 	lastWriters func() *layerIndex // which layer has the last word on a path
 }
 
-// New is the tree of some layers, whose values are gone through once at most.
+// New returns the tree of some layers, whose values are visited at most once.
 func New(layers ...Layer) Tree {
 	t := Tree{Layers: layers, lastWriters: sync.OnceValue(func() *layerIndex { return newLayerIndex(layers) })}
 	t.Index = sync.OnceValue(func() *Index { return newIndex(t) })

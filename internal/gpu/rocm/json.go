@@ -80,7 +80,7 @@ func (a *amount) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// bytes is the amount as memory. What amd-smi calls MB is MiB.
+// bytes returns the amount in bytes. amd-smi's MB is MiB.
 func (a amount) bytes() uint64 {
 	scale := uint64(1)
 	switch strings.ToUpper(a.unit) {

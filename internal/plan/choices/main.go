@@ -105,7 +105,7 @@ func same(a, b *setup.Setup) bool {
 }
 
 // choice reports whether a setup is worth measuring: not where even its tensors
-// alone are beyond the cap, nor with expandable segments where it fits anyway.
+// alone are beyond the cap, nor with expandable segments if it fits anyway.
 func (r run) choice(x *setup.Setup) (choice, bool, error) {
 	p, err := estimate.NewProbe(x, gpu.Reference)
 	if err != nil {
