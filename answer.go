@@ -69,7 +69,7 @@ type Components struct {
 	Recorded bool `json:"-"`
 }
 
-// recordedComponents is what of them a profile tells apart.
+// recordedComponents are the components that a profile distinguishes.
 type recordedComponents struct {
 	Parameters    Bytes `json:"parameters"`
 	Gradients     Bytes `json:"gradients,omitempty"`

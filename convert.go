@@ -114,7 +114,7 @@ func cardOf(c gpu.Card) Card {
 	}
 }
 
-// internal is the card with what it leaves open: one of which only the memory is known
+// internal returns the card with its gaps filled in: one of which only the memory is known
 // is like the reference in all else.
 func (c Card) internal() gpu.Card {
 	if c.Name == "" && c.Capability == 0 && c.Arch == "" {
@@ -164,7 +164,7 @@ func componentsOf(c estimate.Components) Components {
 	}
 }
 
-// notesOf is what there is to say of a run on a card, by the names of fields.
+// notesOf returns the notes on a run on a card, with the names of fields.
 func notesOf(s *setup.Setup, card gpu.Card) []string {
 	notes := estimate.NotesNamed(s, card, func(field string) string { return field })
 	return slices.Concat(notes, estimate.Uncounted(s))

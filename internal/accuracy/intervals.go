@@ -90,7 +90,7 @@ type Held struct {
 	Name           string  // the group
 	Runs           int     // the number of runs
 	Itself, Family int     // held by the interval made without the run itself, and without its family
-	Width          float64 // of the first, as a share of what was estimated, in the median
+	Width          float64 // median width of the first, as a fraction of the estimate
 }
 
 // heldBy counts the runs under each name.

@@ -91,7 +91,7 @@ func flash(cases []Case) (lost, gained profile.Residual, err error) {
 	return lost, gained, nil
 }
 
-// reserves is what the run would on a card like the reference of another capability.
+// reserves returns the bytes that the run would reserve on a card like the reference with another capability.
 func (c *Case) reserves(capability int) (float64, error) {
 	card := unlimited(gpu.Reference)
 	card.Capability = capability

@@ -9,7 +9,7 @@ import (
 	"snug/internal/setup"
 )
 
-// reply is what became of one request.
+// reply is the result of one request.
 type reply[A any] struct {
 	request
 	answer A

@@ -78,7 +78,7 @@ func readOptimized(in io.Reader, rung string) (wanted, error) {
 	if err != nil {
 		return wanted{}, err
 	}
-	w, err := fromSettings(settings.Changed(o.Current.Settings)) // what stays need not be written
+	w, err := fromSettings(settings.Changed(o.Current.Settings)) // unchanged values need not be written
 	w.advised = true
 	return w, err
 }

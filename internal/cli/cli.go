@@ -83,7 +83,7 @@ func oneLine(s string) string {
 	return brief(strings.ReplaceAll(strings.TrimSpace(s), "\n", "; "))
 }
 
-// screen is what standard output can show.
+// screen describes what standard output can show.
 func (e Env) screen() term.Screen {
 	if o, ok := e.Stdout.(*term.Output); ok {
 		return o.Screen()

@@ -186,7 +186,7 @@ func (r estimateReport) color() term.Style {
 	return term.Green
 }
 
-// against is the verdict.
+// against returns the verdict: whether the run fits.
 func (r estimateReport) against(s term.Screen) string {
 	into := ""
 	if r.card.Total > 0 {

@@ -137,7 +137,7 @@ const (
 	maxNodes     = 1 << 13
 )
 
-// check is what can be said against the flags alone.
+// check returns an error that the flags alone show.
 func (o *optimizeOptions) check() error {
 	switch {
 	case len(o.vary) > 0 && !o.profile:

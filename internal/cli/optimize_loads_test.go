@@ -56,7 +56,7 @@ func TestAppliedAsPromised(t *testing.T) {
 	}
 }
 
-// takes is what an estimate has to be the same in.
+// takes holds the parts of an estimate that must be equal.
 type takes struct {
 	Reserved uint64 `json:"peak_reserved"`
 	Peak     uint64 `json:"device_peak"`

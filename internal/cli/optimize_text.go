@@ -68,7 +68,7 @@ func samplesText(n int) string {
 	return term.Count(n) + " samples per step"
 }
 
-// into is what the run has to fit into.
+// into describes what the run must fit into.
 func (r planReport) into() string {
 	limit := r.Current.Estimate.Setup.Limit
 	switch {
@@ -170,7 +170,7 @@ func (r planReport) table(b *strings.Builder, t term.Table) {
 	b.WriteString("\n")
 }
 
-// notes is what to know about the plan.
+// notes returns the notes on the plan.
 func (r planReport) notes(b *strings.Builder) {
 	for _, n := range r.Notes {
 		for _, l := range wrap(strings.Fields(n), " ", r.s.Width-2) {

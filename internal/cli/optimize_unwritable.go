@@ -56,7 +56,7 @@ func (w *writer) refusals(p *plan.Plan) []string {
 	for _, lever := range p.Rescue {
 		name, value, _ := strings.Cut(lever, " ")
 		if !slices.Contains([]string{"checkpointing", "precision", "optimizer", "attention"}, name) {
-			continue // what a plan never writes
+			continue // a plan never writes it
 		}
 		if _, want, err := systems.ParseSetting(name + "=" + cmp.Or(value, "true")); err == nil {
 			w.writable(name, want)

@@ -169,7 +169,7 @@ func (p place) profile(f crash.Fault) (crash.Result, error) {
 	}, f)
 }
 
-// left says what is wrong with what a run has left.
+// left describes what is wrong with the files that a run has left.
 func (p place) left(r crash.Result) error {
 	said, _ := os.ReadFile(p.at("said"))
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")

@@ -86,7 +86,7 @@ func (r profileReport) text(w io.Writer, s term.Screen) error {
 	return err
 }
 
-// where is on what it was measured.
+// where returns the card and version of the measurement.
 func (r profileReport) where() string {
 	x := r.Trials[0].Report
 	text := "PyTorch " + x.Versions["torch"]

@@ -27,8 +27,8 @@ type setupFlags struct {
 
 	guessed bool     // the setup's loop is what files show
 	from    string   // the files that the setup was found in, in words
-	project origin   // what they say; zero if there are none
-	doubts  []string // what they say that no figure includes
+	project origin   // origin of their settings; zero if there are none
+	doubts  []string // settings in files that no figure includes
 }
 
 func (f *setupFlags) add(cmd *cobra.Command) {

@@ -55,7 +55,7 @@ func TestReadingAProjectIsLinear(t *testing.T) {
 	}
 }
 
-// work is what reading a project takes.
+// work is the cost of reading a project.
 type work struct {
 	bytes uint64
 	time  time.Duration

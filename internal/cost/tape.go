@@ -36,7 +36,7 @@ const (
 	microMark
 	moreMark // the first micro-batch once more, with gradients there
 	updateMark
-	timesMark // what follows is done several times
+	timesMark // the following work is done several times
 	onceMark  // the following work is done once
 )
 

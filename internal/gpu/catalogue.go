@@ -15,7 +15,7 @@ import (
 type spec struct {
 	name      string
 	memory    int    // GB as sold
-	usable    usable // what a process can be given
+	usable    usable // memory available to a process
 	arch      string
 	sms       int
 	bandwidth float64 // GB/s

@@ -95,7 +95,7 @@ func (m *Machine) endsAt(variable, entry, value string) {
 	}
 }
 
-// named is the ordinal of what an entry names: an index, the beginning of a
+// named returns the ordinal of the device that an entry names: an index, the beginning of a
 // UUID that only one GPU has, or a slice.
 func (m *Machine) named(maker Maker, entry string) *int {
 	if strings.HasPrefix(entry, "MIG-") {

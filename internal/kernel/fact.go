@@ -16,12 +16,12 @@ type Fact uint8
 // The facts. None is for a rule that holds everywhere.
 const (
 	None               Fact = iota // everything is known
-	Convolutions                   // what cuDNN takes for them
-	CudnnAttention                 // what its attention takes
+	Convolutions                   // cuDNN's workspaces for them
+	CudnnAttention                 // the memory of its attention
 	EfficientAttention             // which tiles the memory-efficient kernel has
 	Sorting                        // how many items a block of CUB's sorts and scans
 	NormSums                       // when norms' gradients are summed in two passes
-	Products                       // what the library for matrix products keeps
+	Products                       // memory that the library for matrix products keeps
 	Facts                          // how many there are
 )
 

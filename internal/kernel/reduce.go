@@ -15,7 +15,7 @@ import "math/bits"
 
 // Reduction is the template arguments of the kernel.
 type Reduction struct {
-	Acc    int // bytes of what is accumulated for one output
+	Acc    int // bytes of the accumulator for one output
 	Unroll int // elements that a thread loads at once (vt0)
 }
 
@@ -35,7 +35,7 @@ func ReduceSame(bytes int) Reduction { return Reduction{Acc: bytes, Unroll: 4} }
 // Reduced describes the input and output of a reduction.
 type Reduced struct {
 	N            int           // dimensions
-	Size, Stride Dims          // of what is read
+	Size, Stride Dims          // of the input
 	Over         [MaxDims]bool // the dimensions that are reduced
 	In, Out      int           // bytes of an element that is read, and of one that is written
 	Narrows      bool          // it reads and writes halves, and accumulates in float32

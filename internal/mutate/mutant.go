@@ -17,7 +17,7 @@ type mutant struct {
 	line       int
 	start, end int
 	text       string // the replacement
-	what       string // what was done, for people
+	what       string // the change, in words
 }
 
 // apply returns the file with the mistake.
@@ -108,7 +108,7 @@ func (f *finder) add(start, end token.Pos, text, what string) {
 	f.found = append(f.found, mutant{f.name, at.Line, at.Offset, f.fset.Position(end).Offset, text, what})
 }
 
-// text is what a node looks like, of many lines the first.
+// text returns the source of a node; of several lines, only the first.
 func (f *finder) text(n ast.Node) string {
 	return string(f.source[f.fset.Position(n.Pos()).Offset:f.fset.Position(n.End()).Offset])
 }

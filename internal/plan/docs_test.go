@@ -33,7 +33,7 @@ var guides = []guide{
 	{"A100-80GB", 128, 2, "51.5 GB", "21.4 GB"},
 }
 
-// stages is what changes over the guide's curriculum.
+// stages are the changes over the guide's curriculum.
 var stages = []struct {
 	name                 string
 	positives, negatives float64

@@ -25,8 +25,8 @@ type prober struct {
 	mu      sync.Mutex
 	probes  map[probeKey]*once[*estimate.Probe]
 	answers map[probeKey]*once[*estimate.Answer]
-	floors  map[settings]uint64 // what is taken at any batch and length, by what it depends on
-	weights map[settings]uint64 // what loading takes for weights, likewise
+	floors  map[settings]uint64 // memory needed at any batch and length, by the settings it depends on
+	weights map[settings]uint64 // memory of the loaded weights, likewise
 }
 
 // probeKey is everything that a simulated stream depends on.

@@ -14,7 +14,7 @@ type room struct {
 	careful bool
 }
 
-// reservable is what PyTorch may reserve in a room.
+// reservable returns the bytes that PyTorch may reserve in a room.
 func (s *search) reservable(x settings, r room) uint64 {
 	card, share := s.req.Card, r.share*(1-s.req.Margin)
 	if card.Total > 0 {

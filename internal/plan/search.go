@@ -19,7 +19,7 @@ type search struct {
 	req     Request
 	exact   bool     // for this card itself, not for one of its generation
 	long    bool     // its runs take long to play
-	kind    gpu.Card // what decides which kernels run
+	kind    gpu.Card // decides which kernels run
 	today   settings
 	target  int // effective batch
 	share   int // of it, for each GPU
@@ -28,7 +28,7 @@ type search struct {
 	set     []settings // the variants that the choice was made from
 
 	mu      sync.Mutex
-	refused map[settings]bool    // what Estimate refused in the end
+	refused map[settings]bool    // settings that Estimate refused
 	seconds map[settings]float64 // step times that were computed before
 }
 

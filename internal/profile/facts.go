@@ -4,7 +4,7 @@ package profile
 
 import "math"
 
-// Facts is what was recorded besides the streams. Unknown fields are zero: recordings made by hand have
+// Facts holds everything recorded besides the streams. Unknown fields are zero: recordings made by hand have
 // none of them.
 type Facts struct {
 	Model         string   `json:"model,omitempty"`         // class of the module that was trained

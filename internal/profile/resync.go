@@ -103,7 +103,7 @@ func (al *aligner) fill(i, j, n, m int) {
 	}
 }
 
-// worth is what a pair scores.
+// worth returns the score of a pair.
 func (al *aligner) worth(i, j int) int32 {
 	switch {
 	case al.sure(i, j):

@@ -12,7 +12,7 @@ type worstCase struct {
 	peak  func(*Program) (uint64, error)
 	plain *Program // as predicted
 
-	base      uint64 // what that reserves; 0 until it is asked for
+	base      uint64 // bytes that it reserves; 0 until computed
 	low, high uint64 // among the plans
 	residual  Residual
 	causes    []Cause

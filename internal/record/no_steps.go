@@ -112,7 +112,7 @@ func (t *Trial) missingScript() string {
 	return cmp.Or(t.command.files.local(m[1]), m[1])
 }
 
-// whyNoGPU is why PyTorch has no GPU, and what to do.
+// whyNoGPU returns why PyTorch has no GPU, and what to do.
 func whyNoGPU(x *run.Report) string {
 	if x.Versions["cuda"] != "" || x.Versions["hip"] != "" {
 		return "PyTorch sees none here; run this on a machine with one"

@@ -61,7 +61,7 @@ func (r *Reference) decode(at profile.Point, x *run.Report) (*setup.Setup, map[s
 	return s, fields, err
 }
 
-// at is the fields of the setup, with what the run says put over them.
+// at returns the fields of the setup, overridden by those of the run.
 func (r *Reference) at(at profile.Point, x *run.Report) map[string]any {
 	fields := maps.Clone(r.fields)
 	for name, n := range at {

@@ -23,7 +23,7 @@ import (
 // BASH_SOURCE is empty then; for a script that is run it equals $0, so the text uses that instead. A
 // script that starts itself again is refused, because it would start the unchanged file.
 
-// longestWord is what Linux takes as one word of a command, its end included.
+// longestWord is the longest word of a command that Linux accepts, including its terminator.
 const longestWord = 128<<10 - 1
 
 // runText has the command run a changed script; false if the script is not

@@ -26,7 +26,7 @@ import (
 
 var workName = pattern.New(`^` + workPrefix + `([1-9][0-9]{0,9})-[0-9]+$`)
 
-// Left is what killed processes left behind.
+// Left describes the files that killed processes left behind.
 type Left struct {
 	Folders   int // that were removed
 	Processes int // that were ended

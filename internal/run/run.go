@@ -77,7 +77,7 @@ type Runner interface {
 // Exit says how a command ended.
 type Exit struct {
 	Code   int            // as the shell would have it: 128 + n for signal n
-	Signal syscall.Signal // that ended it, if one did
+	Signal syscall.Signal // the signal that ended it, if any
 }
 
 // Crashed reports whether the command was ended by a signal for a fault or for lack of memory, also if a

@@ -51,6 +51,7 @@ func (t *Tensor) NLL(target *Tensor, how CrossEntropyLoss) *Tensor {
 	return out.loosen()
 }
 
+// nll is nll_loss_forward for logits of one or two dimensions.
 func (t *Tensor) nll(target *Tensor, how CrossEntropyLoss) *Tensor {
 	w := t.w
 	n := w.record("NllLossBackward0", t)

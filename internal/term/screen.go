@@ -12,7 +12,7 @@ import (
 	xterm "golang.org/x/term"
 )
 
-// Screen is what the output can show.
+// Screen describes what the output can show.
 type Screen struct {
 	Width   int  // columns
 	Color   bool // whether to use escape sequences

@@ -139,7 +139,7 @@ func (o *faultyOutput) Chmod(mode fs.FileMode) error {
 	return o.Output.Chmod(mode)
 }
 
-// withoutBackups is what a person trains from.
+// withoutBackups returns the files that a training run reads.
 func withoutBackups(files map[string]string) map[string]string {
 	files = maps.Clone(files)
 	for name := range files {

@@ -38,7 +38,7 @@ func forged(state string, paths ...string) map[string]string {
 	return map[string]string{entryName(1, state): string(text), revertName: string(revert)}
 }
 
-// everything is what a user may do in a folder.
+// everything runs each command that a user may run in a folder.
 func everything(t *testing.T, root string, o Options) {
 	t.Helper()
 	o.Folder = quickly
@@ -262,7 +262,7 @@ func swap(t *testing.T, root string) string {
 	return other
 }
 
-// clone is what a colleague gets when the journal was committed by force.
+// clone returns a copy of a folder whose journal was committed by force.
 func clone(t *testing.T, root string) string {
 	to := root + "-clone"
 	for _, args := range [][]string{

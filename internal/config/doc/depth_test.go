@@ -91,7 +91,7 @@ func tellsDepth(message string) bool {
 		strings.Contains(message, "max depth of 10000") || strings.Contains(message, "maximum of 10000 levels deep")
 }
 
-// maxBytes is what reading a file of a size may allocate.
+// maxBytes returns how many bytes reading a file of a size may allocate.
 func maxBytes(size int) uint64 { return uint64(size)*4000 + 1<<20 }
 
 // TestMergesAreBounded looks a key up that sixteen maps in a row each merge twice,

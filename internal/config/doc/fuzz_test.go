@@ -53,7 +53,7 @@ func openWithin(t *testing.T, format Format, data []byte) *Document {
 	return d
 }
 
-// edits are what is tried on a value.
+// edits lists the edits that are tried on a value.
 var edits = []any{7, true, "word", "a: 'b' \"c\" #d", nil, 0.5, inserted{}}
 
 // inserted is a new key rather than a new value.

@@ -97,7 +97,7 @@ func TestReadingIsLinear(t *testing.T) {
 	}
 }
 
-// work is what reading a file takes.
+// work is the cost of reading a file.
 type work struct {
 	bytes uint64
 	time  time.Duration

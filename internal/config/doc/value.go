@@ -52,7 +52,7 @@ type Value struct {
 
 // Reference is a place that takes its value from elsewhere.
 type Reference struct {
-	Name         string // what it refers by: *name, <<, $NAME
+	Name         string // the reference as written: *name, <<, $NAME
 	Path         Path   // of the definition
 	Line, Column int    // of the reference
 }

@@ -60,7 +60,7 @@ func (r *Run) heldIn(out map[string]any) string {
 	return held
 }
 
-// weightsInTraining is what becomes of weights after they are loaded. DeepSpeed casts all of them to its
+// weightsInTraining returns the types of weights and arithmetic once weights are loaded. DeepSpeed casts all to its
 // 16 bits and keeps copies of the trained ones in float32 (deepspeed 0.19, runtime/engine.py). Trained
 // weights are cast to float32 by accelerate under FSDP and autocast (accelerate 1.15, utils/fsdp_utils.py:
 // fsdp2_prepare_model), and by LLaMA-Factory always (llamafactory 0.9.5, model/adapter.py: init_adapter).

@@ -12,7 +12,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Bound is a binding with what it takes to change it.
+// Bound is a binding with the information needed to change it.
 type Bound struct {
 	Binding
 	Key    *systems.Key // its row in the table

@@ -14,7 +14,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// reader is a project's files, each read once, and what remains of the limits.
+// reader reads a project's files, each once, and tracks the limits.
 type reader struct {
 	files   Files
 	named   []string // by the user

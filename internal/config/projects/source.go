@@ -15,7 +15,7 @@ import (
 type Source struct {
 	File   string          // the one that people would name
 	System *systems.System // whose convention it follows
-	Tree   tree.Tree       // what it holds
+	Tree   tree.Tree       // its contents
 	// Link is the binding that names the file, if one does.
 	Link *Bound
 	// program is the system of the program that a shell script passes its flags

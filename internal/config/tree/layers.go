@@ -12,7 +12,7 @@ import (
 // layerIndex finds the layer of a tree that decides a path, so that a tree of many layers is not searched
 // layer by layer.
 type layerIndex struct {
-	last map[string]int // by path: the last layer that writes it down
+	last map[string]int // by path: the last layer that sets it
 	// refer are layers with aliases and merge keys, through which a path leads that is
 	// not written down. They are asked one by one; maxReferring of them.
 	refer []int

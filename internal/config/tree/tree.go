@@ -20,7 +20,7 @@ import (
 // Layer is one document of a tree and the key that it is put under.
 type Layer struct {
 	File  string        // its name
-	Doc   *doc.Document // what it holds
+	Doc   *doc.Document // its contents
 	Mount doc.Path      // the key, nil for the root
 }
 
