@@ -71,7 +71,6 @@ func outsideProfile(s *setup.Setup) (r Range) {
 	return r
 }
 
-// several is how far runs over several GPUs have been from one figure: those of that
 // several is the range of errors for runs over several GPUs: of that kind, or of all.
 func (t Residuals) several(kind string) Range {
 	if g := t.Several[kind]; g.Cases >= enough {
