@@ -74,12 +74,24 @@ func lookup(want []string) (Card, bool) {
 	joined := strings.Join(want, "")
 	for _, e := range catalogue() {
 		for _, has := range e.names {
-			if joined == strings.Join(has, "") || len(want) == len(has) && covers(has, want) {
+			if joins(has, joined) || len(want) == len(has) && covers(has, want) {
 				return e.Card, true
 			}
 		}
 	}
 	return Card{}, false
+}
+
+// joins reports whether words written together are a name.
+func joins(words []string, name string) bool {
+	for _, w := range words {
+		rest, ok := strings.CutPrefix(name, w)
+		if !ok {
+			return false
+		}
+		name = rest
+	}
+	return name == ""
 }
 
 // mentioning are the cards with a name that has all of these words.

@@ -98,7 +98,7 @@ func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, e
 	}
 	if p.recordedAt(values) == none {
 		if p.Unplaced() {
-			w.plan(Unplaced, p.onOtherCards())
+			w.plan(Unplaced, p.onOtherCards(values, sizes))
 		}
 		w.known(Unlike, known.Unlike, p.unpaired(v, sizes) > matters)
 		w.known(Smaller, known.Smaller, p.below(values))

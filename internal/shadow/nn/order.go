@@ -11,10 +11,10 @@ import (
 
 // scope is a module in the tree given by the parameters' names.
 type scope struct {
+	name    string
 	own     []*shadow.Tensor
 	buffers []*shadow.Tensor
 	inner   []*scope
-	at      map[string]*scope
 }
 
 // moduleOrder puts parameters in the order in which nn.Module.parameters()
@@ -34,23 +34,25 @@ func scopeOf(made []*shadow.Tensor) *scope {
 
 // of returns the module that the tensor with this name belongs to.
 func (m *scope) of(tensor string) *scope {
-	names := strings.Split(tensor, ".")
-	for _, name := range names[:len(names)-1] {
-		m = m.child(name)
+	for {
+		name, rest, inside := strings.Cut(tensor, ".")
+		if !inside {
+			return m
+		}
+		m, tensor = m.child(name), rest
 	}
-	return m
 }
 
+// child is the module of a name inside m. Tensors mostly come module by module, so the newest is looked at
+// first.
 func (m *scope) child(name string) *scope {
-	c := m.at[name]
-	if c == nil {
-		c = &scope{}
-		if m.at == nil {
-			m.at = map[string]*scope{}
+	for _, c := range slices.Backward(m.inner) {
+		if c.name == name {
+			return c
 		}
-		m.at[name] = c
-		m.inner = append(m.inner, c)
 	}
+	c := &scope{name: name}
+	m.inner = append(m.inner, c)
 	return c
 }
 
