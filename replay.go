@@ -123,7 +123,7 @@ func (o *ReplayOptions) checkAllocator(rec *snapshot.Recording) error {
 	return nil
 }
 
-// pick is the device asked for, or the busiest.
+// pick returns the device asked for, or the busiest.
 func (o *ReplayOptions) pick(rec *snapshot.Recording) (*snapshot.Device, error) {
 	d := rec.Busiest()
 	if o.Device != nil {
@@ -137,7 +137,7 @@ func (o *ReplayOptions) pick(rec *snapshot.Recording) (*snapshot.Device, error) 
 	return d, nil
 }
 
-// answer is what a replay came to.
+// answer returns what a replay came to.
 func (o *ReplayOptions) answer(r *replay.Result) *ReplayAnswer {
 	out := &ReplayAnswer{
 		Events: r.Events, PeakAllocated: Bytes(r.PeakAllocated), PeakReserved: Bytes(r.PeakReserved), Mismatch: r.Mismatch, Fits: o.fits(r),

@@ -32,7 +32,7 @@ type Rung struct {
 	Precision string          // of the run
 }
 
-// off is how far the prediction is from the real run.
+// off returns how far the prediction is from the real run.
 func (r *Rung) off() float64 { return float64(r.Predicted)/float64(r.Real) - 1 }
 
 // inside reports whether the real run is in the expected interval.

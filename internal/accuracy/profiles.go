@@ -23,7 +23,7 @@ type cause struct {
 	profile.Residual
 }
 
-// profileResiduals is how far off predictions from recordings have been.
+// profileResiduals returns how far off predictions from recordings have been.
 func profileResiduals(measured fs.FS, ladders []ladder, cases []Case) (r profile.Residuals, err error) {
 	causes, err := lines[cause](measured, predictionsFile)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *Case) reserves(capability int) (float64, error) {
 	return simulated(c.Setup, card)
 }
 
-// ProfileResiduals is the table that intervals of recorded runs come from, as JSON.
+// ProfileResiduals returns the table that intervals of recorded runs come from, as JSON.
 func (r *Report) ProfileResiduals() ([]byte, error) {
 	t := r.Recorded
 	for _, x := range []*profile.Residual{&t.Guessed, &t.Unlike, &t.Smaller, &t.FlashLost, &t.FlashGained} {

@@ -70,7 +70,7 @@ func runScript(r io.Reader, w io.Writer, v Version) error {
 	return nil
 }
 
-// shown is a word for a message: as it is if it is a plain word; otherwise quoted and cut short, because
+// shown returns a word for a message: as it is if it is a plain word; otherwise quoted and cut short, because
 // the file may not be a script at all.
 func shown(word string) string {
 	const most = 20

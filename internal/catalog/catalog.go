@@ -62,7 +62,7 @@ func modelsIn(lines, name string) []model {
 	return out
 }
 
-// valueOf is the first text that a line has under a key.
+// valueOf returns the first text that a line has under a key.
 func valueOf(line, key string) string {
 	_, rest, _ := strings.Cut(line, `"`+key+`":"`)
 	value, _, _ := strings.Cut(rest, `"`)
@@ -78,7 +78,7 @@ func decode[T any](line string) T {
 	return v
 }
 
-// entry is the model of a line of variants.jsonl.
+// entry returns the model of a line of variants.jsonl.
 func (m *model) entry() Entry {
 	v := decode[variant](m.line)
 	e := decode[Entry](match(models(), v.Of).line)
@@ -118,7 +118,7 @@ func match(models []model, name string) *model {
 	return nil
 }
 
-// Names is the short names, in the order of the list, without the variants.
+// Names returns the short names, in the order of the list, without the variants.
 func Names() []string {
 	var out []string
 	for _, m := range models() {

@@ -61,10 +61,10 @@ func newQueue[A any]() *queue[A] {
 	return &queue[A]{coming: make(chan chan reply[A], atOnce()), stop: make(chan struct{})}
 }
 
-// atOnce is how many setups are answered at a time. Each takes some megabytes.
+// atOnce returns how many setups are answered at a time. Each takes some megabytes.
 func atOnce() int { return min(runtime.GOMAXPROCS(0), 16) }
 
-// next is where the next reply will come.
+// next returns where the next reply will come.
 func (q *queue[A]) next() (chan reply[A], bool) {
 	if r := q.ahead; r != nil {
 		q.ahead = nil

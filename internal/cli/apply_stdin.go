@@ -83,7 +83,7 @@ func readOptimized(in io.Reader, rung string) (wanted, error) {
 	return w, err
 }
 
-// pick is the recommended settings, or those of a step of the ladder.
+// pick returns the recommended settings, or those of a step of the ladder.
 func (o *optimized) pick(rung string) (setup.Values, error) {
 	settings := o.Recommended.Settings
 	if rung != "" {

@@ -99,7 +99,7 @@ func raw(w io.Writer) io.Writer {
 	return w
 }
 
-// lookupEnv is a variable, and whether it is set at all.
+// lookupEnv returns a variable, and whether it is set at all.
 func (e Env) lookupEnv(name string) (string, bool) {
 	if e.LookupEnv != nil {
 		return e.LookupEnv(name)

@@ -94,7 +94,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// measuredRuns is how many measured runs the general interval comes from: more with
+// measuredRuns returns how many measured runs the general interval comes from: more with
 // every run that is measured.
 func measuredRuns(t *testing.T) string {
 	t.Helper()

@@ -228,7 +228,7 @@ func (r estimateReport) alive(b *strings.Builder, s term.Screen) {
 	}
 }
 
-// place is where a group's tensors were made.
+// place returns where a group's tensors were made.
 func (r estimateReport) place(g estimate.Group) string {
 	switch {
 	case g.Path != "":

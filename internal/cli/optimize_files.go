@@ -102,7 +102,7 @@ func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyRe
 	return report, nil
 }
 
-// changes is the recommended settings that differ from the current ones.
+// changes returns the recommended settings that differ from the current ones.
 func changes(p *plan.Plan) setup.Values {
 	return p.Recommended.Settings.Changed(p.Current.Settings)
 }

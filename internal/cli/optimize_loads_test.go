@@ -63,7 +63,7 @@ type takes struct {
 	Error    string `json:"error"`
 }
 
-// advice is what optimize promises, and with which settings.
+// advice returns what optimize promises, and with which settings.
 func advice(t *testing.T) (takes, map[string]any) {
 	t.Helper()
 	var p struct {

@@ -27,7 +27,7 @@ type writer struct {
 // refusal is why a setting cannot have a value that was asked for.
 type refusal struct{ setting, value, why string }
 
-// writer is that of the run's files; nil if there are none.
+// writer returns the writer of the run's files, or nil if there are none.
 func (t *today) writer() *writer {
 	if t.project == nil {
 		return nil

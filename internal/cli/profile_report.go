@@ -142,7 +142,7 @@ func offBy(estimated, measured uint64) string {
 	return text
 }
 
-// conclusion is the outcome, and what to do next.
+// conclusion returns the outcome, and what to do next.
 func (r profileReport) conclusion(width int) []string {
 	text := ""
 	switch {

@@ -61,7 +61,7 @@ type work struct {
 	time  time.Duration
 }
 
-// workOf is the least of a few readings.
+// workOf returns the least of a few readings.
 func workOf(t *testing.T, file, text string) work {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	files := fstest.MapFS{file: &fstest.MapFile{Data: []byte(text)}}

@@ -47,7 +47,7 @@ func writeComments(b *bytes.Buffer, lines []bindingLine) {
 	}
 }
 
-// comment is the comment in the given number of columns: without the system if that is too long, then cut;
+// comment returns the comment in the given number of columns: without the system if that is too long, then cut;
 // "" if hardly anything is left.
 func (l bindingLine) comment(room int) string {
 	if l.value == "" {
@@ -74,7 +74,7 @@ func oneLine(text string) string {
 	return strings.TrimSpace(first)
 }
 
-// firstRunes is the beginning of a text, n letters at most.
+// firstRunes returns the beginning of a text, n letters at most.
 func firstRunes(text string, n int) string {
 	for i := range text {
 		if n--; n < 0 {

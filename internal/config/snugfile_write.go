@@ -30,7 +30,7 @@ const snugEmpty = `
 #   seq: 512
 `
 
-// NewSnugFile is a commented snug.yaml for a project; nil is one in which
+// NewSnugFile returns a commented snug.yaml for a project; nil is one in which
 // nothing was found.
 func NewSnugFile(p *Project) []byte {
 	b := bytes.NewBufferString(snugHead)

@@ -56,7 +56,7 @@ func (r Rules) cudnnFirst() bool {
 	return r.Torch >= 209 && (r.Capability == 90 || r.Capability == 100 || r.Torch >= 210 && r.Capability == 103)
 }
 
-// rows is the number of queries over all heads.
+// rows returns the number of queries over all heads.
 func (a Attention) rows() int { return a.Batch * a.Heads * a.Queries }
 
 // CudnnForward is cuDNN's workspace in the forward pass. At most it would be one

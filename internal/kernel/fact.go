@@ -63,10 +63,10 @@ type Figure struct {
 	Lacks       Fact   // the fact that is not known; None where the figure is exact
 }
 
-// sure is a figure that holds everywhere.
+// sure returns a figure that holds everywhere.
 func sure(n uint64) Figure { return Figure{N: n, Least: n, Most: n} }
 
-// between is a figure that follows from a fact, with bounds if the fact is not known.
+// between returns a figure that follows from a fact, with bounds if the fact is not known.
 func (r Rules) between(f Fact, n, least, most uint64) Figure {
 	if r.Known(f) {
 		return sure(n)
@@ -79,7 +79,7 @@ func (f Figure) Times(n uint64) Figure {
 	return Figure{N: n * f.N, Least: n * f.Least, Most: n * f.Most, Lacks: f.Lacks}
 }
 
-// Open is the distance between the bounds.
+// Open returns the distance between the bounds.
 func (f Figure) Open() uint64 { return f.Most - f.Least }
 
 // Side selects the figure to use.
@@ -92,7 +92,7 @@ const (
 	Most               // the upper bound
 )
 
-// On is the figure on one side.
+// On returns the figure on one side.
 func (f Figure) On(s Side) uint64 {
 	switch s {
 	case Least:

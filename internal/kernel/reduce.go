@@ -150,7 +150,7 @@ func (it *reduceIter) narrow() bool {
 	return numel <= limit && in <= limit && out <= limit
 }
 
-// reducedDims is how many of the leading dimensions are reduced.
+// reducedDims returns how many of the leading dimensions are reduced.
 func (it *reduceIter) reducedDims() int {
 	n := 0
 	for i := range it.n {
@@ -171,7 +171,7 @@ func (it *reduceIter) outputs() int {
 	return n
 }
 
-// outputVector is how many neighbouring outputs one thread computes.
+// outputVector returns how many neighbouring outputs one thread computes.
 func (it *reduceIter) outputVector(first int) int {
 	v := 4
 	shrink := func(n int) {

@@ -45,7 +45,7 @@ type finder struct {
 	found  []mutant
 }
 
-// mutantsOf are all mutants of a file, in the order of its text.
+// mutantsOf returns all mutants of a file, in the order of its text.
 func mutantsOf(name string, source []byte) ([]mutant, error) {
 	f := finder{name: name, source: source, fset: token.NewFileSet()}
 	tree, err := parser.ParseFile(f.fset, name, source, parser.SkipObjectResolution)

@@ -109,7 +109,7 @@ func row(g guide, p *Plan) string {
 	return out + fmt.Sprintf(" %s | %s | %s |\n", p.Recommended.Change, takes(p.Recommended), faster)
 }
 
-// embedder is the guide's model, with its settings for a card.
+// embedder returns the guide's model, with its settings for a card.
 func embedder(t *testing.T, g guide, positives, negatives float64) *setup.Setup {
 	return run(t, map[string]any{
 		"model": map[string]any{"config": map[string]any{

@@ -116,7 +116,7 @@ func (p *prober) note(x settings, found *estimate.Probe) {
 	}
 }
 
-// floor is the lower bound of the memory of settings, as far as similar runs have shown it.
+// floor returns the lower bound of the memory of settings, as far as similar runs have shown it.
 func (p *prober) floor(x settings) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,7 +130,7 @@ func (p *prober) estimate(x settings, card gpu.Card) (*estimate.Answer, error) {
 	})
 }
 
-// roughly is the answer on any card of a kind. If the run reaches no limit, it is taken from an answer
+// roughly returns the answer on any card of a kind. If the run reaches no limit, it is taken from an answer
 // that the cards share.
 func (p *prober) roughly(x settings, card, kind gpu.Card, seconds float64) (*estimate.Answer, error) {
 	a, err := remembered(p, p.answers, probeKey{x, kind}, func() (*estimate.Answer, error) {

@@ -91,7 +91,7 @@ func (s *search) uncounted(c *Choice) []string {
 	return out
 }
 
-// furtherRecorded is the levers that a profile has.
+// furtherRecorded returns the levers that a profile has.
 func (s *search) furtherRecorded(x settings) []lever {
 	var out []lever
 	if x.batch > 1 && s.base.Model.Varies("batch") {

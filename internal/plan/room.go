@@ -39,7 +39,7 @@ const (
 	outsideMayAdd = 200 * units.MiB
 )
 
-// possiblyMissing is how much less memory the card may have than assumed. A limit given by the user is
+// possiblyMissing returns how much less memory the card may have than assumed. A limit given by the user is
 // exact.
 func (s *search) possiblyMissing() uint64 {
 	card := s.req.Card

@@ -70,7 +70,7 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 	return s, err
 }
 
-// asScripted is a request for a run whose loop is read from a script: its precision is the script's, and what the
+// asScripted returns a request for a run whose loop is read from a script: its precision is the script's, and what the
 // script decides stays as it is.
 func asScripted(r Request) (Request, error) {
 	if !simulate.Follows(r.Setup) || r.Setup.Script.File == nil {
@@ -124,7 +124,7 @@ func (c *candidate) measure() error {
 	return err
 }
 
-// stepSeconds is the time of a step. The allocator's options do not affect it.
+// stepSeconds returns the time of a step. The allocator's options do not affect it.
 func (s *search) stepSeconds(x settings, p *estimate.Probe) float64 {
 	x.allocator = ""
 	s.mu.Lock()
@@ -139,7 +139,7 @@ func (s *search) stepSeconds(x settings, p *estimate.Probe) float64 {
 	return sec
 }
 
-// placed is the candidate with allocator options that let it fit, if any do. The current ones come first.
+// placed returns the candidate with allocator options that let it fit, if any do. The current ones come first.
 func (s *search) placed(c candidate, r room) (candidate, bool, error) {
 	for _, conf := range s.rules.allocators(s.base) {
 		c.allocator = conf

@@ -65,10 +65,10 @@ func (p *Program) rules() kernel.Rules {
 	return card.Kernels(p.torch())
 }
 
-// torch is the release that was recorded: 211 for 2.11.
+// torch returns the release that was recorded: 211 for 2.11.
 func (p *Program) torch() int { return 100*p.Torch.Major + p.Torch.Minor }
 
-// card is the card of the recordings, or the reference card if it is not recorded or not in the
+// card returns the card of the recordings, or the reference card if it is not recorded or not in the
 // catalogue.
 func (p *Program) card() (card gpu.Card, known bool) {
 	card, err := gpu.Find(p.Card)

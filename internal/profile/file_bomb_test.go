@@ -15,7 +15,7 @@ import (
 	"snug/internal/stream"
 )
 
-// allocated is how many bytes f asks the heap for, given back or not.
+// allocated returns how many bytes f asks the heap for, given back or not.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -51,7 +51,7 @@ func packedAt(t testing.TB, text []byte, level int) []byte {
 
 const bombHeader = `{"torch":"2.11","options":{},"quantities":["batch"]}`
 
-// opening is a body up to the columns of its one variant: a formula of 512 bytes,
+// opening returns a body up to the columns of its one variant: a formula of 512 bytes,
 // and queues.
 func opening(queues int) *encoder {
 	e := &encoder{}
@@ -76,7 +76,7 @@ func repeating(text []byte, n uint64, after []byte) []byte {
 	return e.out
 }
 
-// bombs are files of a few hundred bytes that speak of hundreds of millions.
+// bombs are files of a few hundred bytes that declare hundreds of millions.
 func bombs(t testing.TB) map[string][]byte {
 	const many = 400 << 20
 	events := opening(1)
@@ -118,7 +118,7 @@ func TestFileOfFalseCounts(t *testing.T) {
 	}
 }
 
-// oneVariant is a file of one variant with these columns.
+// oneVariant returns a file of one variant with these columns.
 func oneVariant(t testing.TB, queues, made int, columns ...[]byte) []byte {
 	t.Helper()
 	e := opening(queues)
@@ -133,7 +133,7 @@ func oneVariant(t testing.TB, queues, made int, columns ...[]byte) []byte {
 	return unrepeated(t, e.out)
 }
 
-// unrepeated is a file whose body is compressed a little only: of a small file no
+// unrepeated returns a file whose body is compressed a little only: of a small file no
 // large body is believed.
 func unrepeated(t testing.TB, body []byte) []byte {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 // the quantities are batch and seq.
 type monomial []uint8
 
-// at is the value of m.
+// at returns the value of m.
 func (m monomial) at(values []int64) float64 {
 	v := 1.0
 	for i, power := range m {
@@ -169,7 +169,7 @@ func (f *formula) constant() bool {
 	return len(f.terms) == 1 && f.terms[0].mono == 0
 }
 
-// growing are the terms that change with the quantities.
+// growing returns the terms that change with the quantities.
 func (f *formula) growing() []term {
 	var out []term
 	for _, t := range f.terms {

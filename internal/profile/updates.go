@@ -37,7 +37,7 @@ func (p *Program) leavingOut(v *variant) []*Program {
 	return out
 }
 
-// states are the events that allocate them.
+// states returns the events that allocate them.
 func (p *Program) states(v *variant) (states []int) {
 	var these []int
 	next := 0 // event

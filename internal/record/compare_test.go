@@ -35,7 +35,7 @@ func card(t *testing.T, name string) gpu.Card {
 	return c
 }
 
-// compared is a result of runs that reserved the given shares of their estimates.
+// compared returns a result of runs that reserved the given shares of their estimates.
 func compared(shares ...float64) *Result {
 	r := &Result{}
 	for _, share := range shares {

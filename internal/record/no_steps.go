@@ -102,7 +102,7 @@ func (t *Trial) lacksTorch() bool {
 // launcher in between has its own exit code.
 var scriptNotFound = pattern.New(`(?m)^\S*python\S*: can't open file '([^'\n]+)': \[Errno 2\]`)
 
-// missingScript is the script that Python did not find, "" if that is not why the
+// missingScript returns the script that Python did not find, "" if that is not why the
 // command failed.
 func (t *Trial) missingScript() string {
 	m := scriptNotFound.Find(string(t.Outcome.Tail))

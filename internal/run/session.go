@@ -40,7 +40,7 @@ type Outcome struct {
 	Unprobed bool          // PyTorch was seen to run where the probe is not, and nowhere else
 }
 
-// patience is how long a run that snug ends has before it is killed. One that exceeded its time limit gets
+// patience returns how long a run that snug ends has before it is killed. One that exceeded its time limit gets
 // little; others may be saving.
 func (o *Outcome) patience() time.Duration {
 	if o.TimedOut {

@@ -189,7 +189,7 @@ func TestExitAndOutputComeThrough(t *testing.T) {
 	}
 }
 
-// A process that keeps the pipe open does not keep snug.
+// TestLeftoversEnd checks that snug ends although a process keeps the pipe open.
 func TestLeftoversEnd(t *testing.T) {
 	f := folder(t)
 	s := Session{Args: []string{"sh", "-c", "sleep 600 & exit 0"}, Env: os.Environ(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}

@@ -22,7 +22,7 @@ type stat struct {
 	stopped    int // by which signal; 0 before Linux 5.17
 }
 
-// pids are the numbers of all processes.
+// pids returns the numbers of all processes.
 func pids() []int {
 	proc, err := os.Open("/proc")
 	if err != nil {

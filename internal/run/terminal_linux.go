@@ -46,7 +46,7 @@ func (t *terminal) close() {
 	}
 }
 
-// foreground is the process group that the keys go to.
+// foreground returns the process group that the keys go to.
 func (t *terminal) foreground() int {
 	group, err := unix.IoctlGetInt(int(t.file.Fd()), unix.TIOCGPGRP)
 	if err != nil {
@@ -166,7 +166,7 @@ func (p *local) waiting() int {
 	return 0
 }
 
-// pauses are the signals that pause a run: the one of Ctrl-Z.
+// pauses returns the signals that pause a run: the one of Ctrl-Z.
 func pauses() []os.Signal { return []os.Signal{syscall.SIGTSTP} }
 
 func isPause(s os.Signal) bool { return s == syscall.SIGTSTP }

@@ -22,7 +22,7 @@ func Named(name string) (*pysrc.File, error) {
 	return pysrc.Parse(path, src)
 }
 
-// ourNames is the module that these loops import: settings from the setup, loader for training batches, and
+// ourNames returns the module that these loops import: settings from the setup, loader for training batches, and
 // load_model for the setup's model.
 func (in *interpreter) ourNames() *scope {
 	s := &scope{file: in.File, isModule: true}

@@ -80,7 +80,7 @@ const (
 
 var segmentKindNames = [...]string{"segment_alloc", "segment_free", "segment_map", "segment_unmap"}
 
-// String is the name of the kind.
+// String returns the name of the kind.
 func (k SegmentKind) String() string { return segmentKindNames[k] }
 
 // SegmentEvent is memory taken from the driver or returned to it.

@@ -52,7 +52,7 @@ PRAGMA user_version = 1;`
 
 const version = 1
 
-// Path is the path of the store: $SNUG_STORE, or in the user's data folder. It is empty if there is no
+// Path returns the path of the store: $SNUG_STORE, or in the user's data folder. It is empty if there is no
 // such folder.
 func Path(getenv func(string) string) string {
 	if p := getenv("SNUG_STORE"); p != "" {

@@ -176,7 +176,7 @@ var stopped = []struct {
 	{"broken", syscall.EIO, false},
 }
 
-// prepared is a folder to run an operation in.
+// prepared returns a folder to run an operation in.
 func prepared(t *testing.T, prepare func(t *testing.T, root string)) string {
 	t.Helper()
 	root := t.TempDir()
@@ -185,7 +185,7 @@ func prepared(t *testing.T, prepare func(t *testing.T, root string)) string {
 	return root
 }
 
-// stepsOf is how many steps an operation has when nothing stops it.
+// stepsOf returns how many steps an operation has when nothing stops it.
 func stepsOf(t *testing.T, prepare func(t *testing.T, root string), run func(s *Store) error) int {
 	t.Helper()
 	f := &faulty{}

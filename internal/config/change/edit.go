@@ -34,7 +34,7 @@ type Edit struct {
 	Shared bool
 }
 
-// On is a document with the edit made.
+// On returns a document with the edit made.
 func (e Edit) On(d *doc.Document) (*doc.Document, error) {
 	switch {
 	case e.Insert && !d.Has(e.Path):

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// neighbour is a folder with a project and, next to it, a file that does not belong to the project.
+// neighbour returns a folder with a project and, next to it, a file that does not belong to the project.
 func neighbour(t *testing.T) (root, secret string) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -27,7 +27,7 @@ func neighbour(t *testing.T) (root, secret string) {
 	return root, secret
 }
 
-// forged is a journal's entry that would overwrite files if it were obeyed.
+// forged returns a journal's entry that would overwrite files if it were obeyed.
 func forged(state string, paths ...string) map[string]string {
 	e := Entry{Version: journalVersion, ID: 1, Note: "batch=8"}
 	for _, p := range paths {

@@ -59,7 +59,7 @@ func (s *Store) here(o *owner) bool {
 	return o.Folder == s.folder.Path() || o.Inode != 0 && o.Inode == s.folder.Inode()
 }
 
-// mac is the seal of a file, computed without the seal in it.
+// mac returns the seal of a file, computed without the seal in it.
 func (s *Store) mac(f sealed) (string, error) {
 	o := f.owned()
 	kept := o.Seal

@@ -109,10 +109,10 @@ var endless = work{1 << 62, 1 << 62}
 
 const attempts = 20
 
-// or is the least of two readings of one file.
+// or returns the least of two readings of one file.
 func (w work) or(x work) work { return work{min(w.bytes, x.bytes), min(w.time, x.time)} }
 
-// workOf is the least of a few readings: each opens a file, goes through it and
+// workOf returns the least of a few readings: each opens a file, goes through it and
 // looks some of it up. Files that are refused are only opened.
 func workOf(format Format, text string) work {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

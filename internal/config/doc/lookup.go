@@ -44,7 +44,7 @@ func (d *Document) lookup(p Path) ([]step, error) {
 	return steps, nil
 }
 
-// mergeKey is the position of a map's first << key.
+// mergeKey returns the position of a map's first << key.
 func mergeKey(n *node) int {
 	if all := n.merges(); len(all) > 0 {
 		return n.entries[all[0]].keyStart

@@ -117,7 +117,7 @@ func isCall(tokens []pyToken) bool {
 	return false
 }
 
-// call is the keyword arguments of name(…), as a map.
+// call returns the keyword arguments of name(…), as a map.
 func (p *pyParser) call(tokens []pyToken) *node {
 	n := &node{kind: Map, style: pyCall}
 	p.arguments(n, tokens[:2+tokens[1].closing], 0)

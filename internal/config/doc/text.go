@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// newline is the line ending that a file uses.
+// newline returns the line ending that a file uses.
 func newline(src []byte) string {
 	if i := bytes.IndexByte(src, '\n'); i > 0 && src[i-1] == '\r' {
 		return "\r\n"
@@ -16,7 +16,7 @@ func newline(src []byte) string {
 	return "\n"
 }
 
-// lineStart is the beginning of the line of a byte.
+// lineStart returns the beginning of the line of a byte.
 func lineStart(src []byte, at int) int {
 	return bytes.LastIndexByte(src[:at], '\n') + 1
 }
@@ -33,7 +33,7 @@ func lineEnd(src []byte, at int) int {
 	return end
 }
 
-// indentation is the white space that the line of a byte begins with.
+// indentation returns the white space that the line of a byte begins with.
 func indentation(src []byte, at int) string {
 	line := src[lineStart(src, at):]
 	line = bytes.TrimPrefix(line, []byte(bom))
@@ -46,7 +46,7 @@ func beginsLine(src []byte, at int) bool {
 	return len(bytes.TrimLeft(before, " \t")) == 0
 }
 
-// contentStart is the first byte after a byte order mark.
+// contentStart returns the first byte after a byte order mark.
 func contentStart(src []byte) int {
 	if bytes.HasPrefix(src, []byte(bom)) {
 		return len(bom)

@@ -118,7 +118,7 @@ func tomlSection(src []byte, table *node, section string) splice {
 	return s
 }
 
-// tomlCommentsAbove is the beginning of the comments directly above a line.
+// tomlCommentsAbove returns the beginning of the comments directly above a line.
 func tomlCommentsAbove(src []byte, at int) int {
 	for at > contentStart(src) {
 		previous := max(lineStart(src, at-1), contentStart(src))

@@ -143,7 +143,7 @@ func appendLine(src []byte, at int, lines string) splice {
 	return splice{at, at, nl + lines}
 }
 
-// yamlUnit is the indentation of a file: how much more its first indented line has than the line before.
+// yamlUnit returns the indentation of a file: how much more its first indented line has than the line before.
 func yamlUnit(src []byte) string {
 	previous := 0
 	for line := range bytes.Lines(src) {

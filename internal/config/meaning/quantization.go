@@ -16,7 +16,7 @@ import (
 // the rest: the type of products, whether what is not quantized is cast to float32, and the type of
 // adapters.
 
-// quantizing is the key that quantizes weights, nil if none does.
+// quantizing returns the key that quantizes weights, nil if none does.
 func (r *Run) quantizing() *projects.Bound {
 	for _, b := range r.BindingsOf("quantized") {
 		if v, _ := b.Value.(string); v != "" {

@@ -24,7 +24,7 @@ type Run struct {
 	gpus         int    // the number given by the user; 0 leaves it to the files
 }
 
-// New is the run that was found in a folder.
+// New returns the run that was found in a folder.
 func New(found *projects.Found) *Run {
 	r := &Run{Found: found, transformers: installed(found.Files(), transformersInfo), trl: installed(found.Files(), trlInfo)}
 	for _, b := range r.Bound {

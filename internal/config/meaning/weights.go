@@ -13,7 +13,7 @@ import (
 // autocast to bfloat16, because transformers 5 loads a model as it was saved. Then trained weights,
 // gradients and optimizer states have 16 bits too, unless the trainer casts them.
 
-// ValueOrDefault is the value of a setting in the files, or else the system's default.
+// ValueOrDefault returns the value of a setting in the files, or else the system's default.
 func (r *Run) ValueOrDefault(setting string) any {
 	if v := r.Value(setting); v != nil {
 		return v
@@ -47,7 +47,7 @@ func (r *Run) settleWeights(out map[string]any, adapts bool) {
 	}
 }
 
-// heldIn is the type of the weights according to the files and the system; "" for float32.
+// heldIn returns the type of the weights according to the files and the system; "" for float32.
 func (r *Run) heldIn(out map[string]any) string {
 	held, _ := out["weights"].(string)
 	inScript := r.scriptType()

@@ -103,7 +103,7 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 	return b, nil
 }
 
-// notes are what the user should know about a binding.
+// notes returns what the user should know about a binding.
 func (b Bound) notes() []string {
 	where := fmt.Sprintf("%s:%d", b.File, b.Line)
 	var out []string

@@ -171,7 +171,7 @@ func (r *reader) lookOnce(name string, keep func(*Source) bool) *searched {
 	return &searched{name, s, notes, err}
 }
 
-// unsearchedNote is the note on what a search did not read.
+// unsearchedNote returns the note on what a search did not read.
 func unsearchedNote(n, of int) string {
 	if n == 0 {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// allocated is how many bytes f asks the heap for, given back or not.
+// allocated returns how many bytes f asks the heap for, given back or not.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -31,7 +31,7 @@ func bounded(t *testing.T, most int, f func()) {
 	}
 }
 
-// text is a file of this many bytes with nothing of interest.
+// text returns a file of this many bytes with nothing of interest.
 func text(head string, size int) string {
 	var b strings.Builder
 	b.WriteString(head)

@@ -95,7 +95,7 @@ func mayBeConfig(name string) bool {
 // are common.
 func isData(name string) bool { return strings.EqualFold(path.Ext(name), ".json") && !usualName(name) }
 
-// largeNote is the note on files that are too large to be read unless they are named, the usual names
+// largeNote returns the note on files that are too large to be read unless they are named, the usual names
 // first.
 func largeNote(large []string) string {
 	slices.SortStableFunc(large, func(a, b string) int {

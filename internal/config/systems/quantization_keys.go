@@ -59,7 +59,7 @@ var (
 	computeNames = []Term{{"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"}, {"torch.float32", "fp32"}, {"bf16", "bf16"}, {"fp16", "fp16"}, {"fp32", "fp32"}}
 )
 
-// bnbKeys are the arguments of BitsAndBytesConfig.
+// bnbKeys returns the arguments of BitsAndBytesConfig.
 func bnbKeys(prefix, source string) []Key {
 	return at(prefix,
 		Key{Setting: "quantization.type", Path: "bnb_4bit_quant_type", Kind: Word, Words: quantTypes, Source: source},
@@ -68,7 +68,7 @@ func bnbKeys(prefix, source string) []Key {
 	)
 }
 
-// ComputeType is the type of products by a name of PyTorch's, "" for one that is not
+// ComputeType returns the type of products by a name of PyTorch's, "" for one that is not
 // known.
 func ComputeType(name string) string {
 	means, _ := Meaning(computeTypes, name)

@@ -24,7 +24,7 @@ type Setting struct {
 	Least int      // of whole numbers
 }
 
-// Settings is all of them, in the order in which people think of them.
+// Settings returns all of them, in the order in which people think of them.
 func Settings() []Setting { return slices.Clone(allSettings()) }
 
 var allSettings = sync.OnceValue(func() []Setting {

@@ -126,7 +126,7 @@ type System struct {
 	Sharding
 }
 
-// All is every system, the most specific first: where a file looks like
+// All returns every system, the most specific first: where a file looks like
 // several, the first that matches has it.
 func All() []*System {
 	return []*System{
@@ -136,7 +136,7 @@ func All() []*System {
 	}
 }
 
-// ForSetting is the keys of one setting, in the order of the table.
+// ForSetting returns the keys of one setting, in the order of the table.
 func (s *System) ForSetting(setting string) []*Key { return s.Keys().bySetting[setting] }
 
 // Together is for settings that several keys express together: bf16 and fp16. For the others the first
@@ -153,7 +153,7 @@ func (k *Key) OnlyNoted() bool {
 	return k.Setting == "refused" || k.Setting == "noted" || k.Setting == "quantized" || k.Setting == "quant_method"
 }
 
-// SettingKind is the kind of the setting that the key decides.
+// SettingKind returns the kind of the setting that the key decides.
 func (k *Key) SettingKind() Kind {
 	if k.Setting == "lora" {
 		return Switch

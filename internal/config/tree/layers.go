@@ -43,7 +43,7 @@ func newLayerIndex(layers []Layer) *layerIndex {
 
 func pathKey(p doc.Path) string { return strings.Join(p, "\x00") }
 
-// above are the layers beyond one that may hold a path, the last one first.
+// above returns the layers beyond one that may hold a path, the last one first.
 func (x *layerIndex) above(i int, p doc.Path) []int {
 	var out []int
 	last, ok := x.last[pathKey(p)]
@@ -61,7 +61,7 @@ func (x *layerIndex) above(i int, p doc.Path) []int {
 	return out
 }
 
-// layersWith are the layers of a tree that may hold a path, the last one first,
+// layersWith returns the layers of a tree that may hold a path, the last one first,
 // beyond the i-th.
 func (t Tree) layersWith(i int, p doc.Path) []int {
 	if t.lastWriters != nil && len(t.Layers) > 1 {

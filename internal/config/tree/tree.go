@@ -53,7 +53,7 @@ type Place struct {
 // ErrAbsent means that a tree has no such key.
 var ErrAbsent = errors.New("not there")
 
-// Find is the value at a path, interpolations followed.
+// Find returns the value at a path, interpolations followed.
 func (t Tree) Find(p doc.Path) (Place, error) { return t.follow(p, nil) }
 
 const maxHops = 16
@@ -111,7 +111,7 @@ func (t Tree) standsAbove(i int, p doc.Path) (Place, error) {
 	return Place{}, fmt.Errorf("%s: %w", p, ErrAbsent)
 }
 
-// Nearest is the layer that a new key goes into: the last of those that are put
+// Nearest returns the layer that a new key goes into: the last of those that are put
 // furthest down on the way to it.
 func (t Tree) Nearest(p doc.Path) Layer {
 	best := t.Layers[0]

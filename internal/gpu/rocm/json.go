@@ -12,7 +12,7 @@ import (
 	"snug/internal/units"
 )
 
-// answer is the JSON in what a program wrote. Both of AMD's are Python and may
+// answer returns the JSON in what a program wrote. Both of AMD's are Python and may
 // write warnings before it.
 func answer(out []byte) ([]byte, error) {
 	for rest := out; ; {
