@@ -56,8 +56,8 @@ func outwards(low, high float64) (float64, float64) {
 	return math.Floor(low*1e4) / 1e4, math.Ceil(high*1e4) / 1e4
 }
 
-// several returns how far off runs over several GPUs were from one figure, whatever went
-// one way or the other in them, by kind.
+// several returns the errors of runs over several GPUs relative to one figure, in either direction,
+// by kind.
 func (r *Report) several() map[string]estimate.Range {
 	out := map[string]estimate.Range{}
 	for _, c := range r.judged() {

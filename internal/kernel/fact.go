@@ -60,7 +60,7 @@ const (
 type Figure struct {
 	N           uint64 // the best guess
 	Least, Most uint64 // the bounds
-	Lacks       Fact   // the fact that is not known; None where the figure is exact
+	Lacks       Fact   // the fact that is not known; None if the figure is exact
 }
 
 // sure returns a figure that holds everywhere.

@@ -71,7 +71,7 @@ func TestHalvingLever(t *testing.T) {
 	}
 }
 
-// What would rescue a recorded run keeps its effective batch.
+// TestRecordedBatchOfOne checks that changes that rescue a recorded run keep its effective batch.
 func TestRecordedBatchOfOne(t *testing.T) {
 	s := searching(t, recordedSetup(t, towers(t, profile.Facts{})), gpu.Reference)
 	l := named(s.further(s.today), "batch 1")

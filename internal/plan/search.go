@@ -32,7 +32,7 @@ type search struct {
 	seconds map[settings]float64 // step times that were computed before
 }
 
-// candidate is settings with what a probe says about them.
+// candidate is settings with the figures of their probe.
 type candidate struct {
 	settings
 	probe   *estimate.Probe

@@ -60,7 +60,7 @@ func (p *Program) trace(v *variant, w whole, values []int64, at Point) (*stream.
 	t := stream.New(w.length())
 	t.Queues = v.queues
 	t.Reserve(v.before)
-	ids := make([]uint32, w.made) // in the new trace, one more; 0 is not made
+	ids := make([]uint32, w.made) // ID in the new trace plus one; 0 if not made yet
 	for id := range v.before {
 		ids[id] = id + 1
 	}

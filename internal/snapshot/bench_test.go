@@ -122,7 +122,7 @@ func readFile(b *testing.B, path string) {
 	}
 }
 
-// peakRSS returns the most memory this process ever had, in bytes, 0 where /proc does
+// peakRSS returns the most memory this process ever had, in bytes, 0 if /proc does
 // not say.
 func peakRSS() float64 {
 	status, _ := os.ReadFile("/proc/self/status")

@@ -35,7 +35,7 @@ const (
 	RecordStream
 	// EmptyCache is torch.cuda.empty_cache().
 	EmptyCache
-	// Mark opens phase ID (the meaning of the number is the maker's).
+	// Mark begins phase ID; the writer of the trace defines the numbers.
 	Mark
 )
 

@@ -81,7 +81,7 @@ type Document struct {
 	src        []byte
 	text       string // the same as a string, so that values can be slices of it
 	lines      []int  // where they begin
-	counts     []int  // characters before each block; nil where each is one byte
+	counts     []int  // characters before each block; nil if each is one byte
 	root       *node
 	references references
 	syntax     syntax

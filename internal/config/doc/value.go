@@ -153,7 +153,7 @@ func (d *Document) characters(at int) int {
 
 const characterBlock = 64
 
-// characterCounts returns the characters before each block; nil where each is a byte.
+// characterCounts returns the characters before each block; nil if each is a byte.
 func characterCounts(src []byte) []int {
 	if !slices.ContainsFunc(src, func(c byte) bool { return c >= utf8.RuneSelf }) {
 		return nil

@@ -16,7 +16,7 @@ import (
 // Where a file does not set something, the default of its system holds, which is in the system's table. A
 // script that passes flags is not a system: the program that it starts decides which defaults hold.
 
-// scriptType returns the type that a Python script names where it loads its model, "" where
+// scriptType returns the type that a Python script names when it loads its model, "" if
 // it names none.
 func (r *Run) scriptType() string {
 	if r.Primary == nil || r.Primary.System.For == nil {

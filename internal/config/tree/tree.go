@@ -28,7 +28,7 @@ type Layer struct {
 type Tree struct {
 	Layers      []Layer            // the first is the main document
 	Index       func() *Index      // every value
-	lastWriters func() *layerIndex // which layer has the last word on a path
+	lastWriters func() *layerIndex // the layer that decides each path
 }
 
 // New returns the tree of some layers, whose values are visited at most once.
