@@ -50,7 +50,7 @@ func TestNoInternalTypeIsExported(t *testing.T) {
 	}
 }
 
-// walker follows what is exported.
+// walker visits everything that is exported.
 type walker struct {
 	t     *testing.T
 	seen  map[types.Type]bool

@@ -9,7 +9,7 @@ package kernel
 // Queries, Width], keys and values [Batch, KeyHeads, Keys, Width].
 type Attention struct {
 	Type                                         Type // of query, key and value
-	Batch, Heads, KeyHeads, Queries, Keys, Width int  // sizes; KeyHeads is the heads of key and value, Width that of one head
+	Batch, Heads, KeyHeads, Queries, Keys, Width int  // sizes; KeyHeads counts the heads of key and value, Width is that of one head
 
 	Mask    Mask // the attn_mask argument
 	GQA     bool // enable_gqa: key and value may have fewer heads

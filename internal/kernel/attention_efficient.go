@@ -3,7 +3,7 @@
 package kernel
 
 // The memory-efficient kernel (aten/src/ATen/native/transformers/cuda/mem_eff_attention):
-// for float32, and for masks where the others do not take them.
+// for float32, and for masks that the other kernels do not support.
 
 // EfficientForward returns the memory of the forward pass: wide heads in 16 bits are summed in float32.
 func (r Rules) EfficientForward(a Attention) Figure {

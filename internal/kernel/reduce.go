@@ -19,7 +19,7 @@ type Reduction struct {
 	Unroll int // elements that a thread loads at once (vt0)
 }
 
-// The kinds of reductions that accumulate the same whatever they read: a value with
+// The kinds of reductions whose accumulator does not depend on the input type: a value with
 // its index, and Welford's mean and variance.
 var (
 	ReduceIndex   = Reduction{Acc: 16, Unroll: 4} // max, min, argmax and argmin

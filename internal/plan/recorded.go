@@ -55,7 +55,7 @@ func recordedOptions(base *setup.Setup) bool {
 	return p != nil && p.Options != allocator.DefaultOptions()
 }
 
-// recordedNotes lists what the user has to know about a choice that is based on recordings.
+// recordedNotes returns the notes on a choice that is based on recordings.
 func (s *search) recordedNotes(c *Choice) []string {
 	p := estimate.Profile(s.base)
 	if p == nil {

@@ -84,7 +84,7 @@ type run struct {
 	model   family.Model
 	shape   *family.Shape    // of the current micro-batch
 	script  family.Scripted  // the model, if it has a training script of its own
-	names   loopNames        // of that script
+	names   loopNames        // variables of that script
 	wrapper wrapper          // of a run on several GPUs
 	params  []*shadow.Tensor // passed to the optimizer
 	mine    []*shadow.Tensor // those of them that this process updates
