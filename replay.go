@@ -100,7 +100,7 @@ func Replay(ctx context.Context, file string, o ReplayOptions, opts ...Option) (
 	return out, nil
 }
 
-// check is what can be said against the options alone.
+// check validates the options that do not depend on a recording.
 func (o *ReplayOptions) check() error {
 	if o.Torch == "" {
 		return nil

@@ -93,7 +93,7 @@ type edge struct {
 	safe *estimate.Answer
 }
 
-// ask looks for both; JSON has no place for the second.
+// ask finds the largest batch and, unless the output is JSON, the largest that surely fits.
 func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, cores estimate.Cores) (edge, error) {
 	if err := estimate.Runnable(s, card); err != nil {
 		return edge{}, err

@@ -205,7 +205,7 @@ func lay(over, fields map[string]any) map[string]any {
 		if in, ok := v.(map[string]any); ok {
 			if under, ok := fields[k].(map[string]any); ok {
 				if k == "model" && (in["name"] != nil || in["config"] != nil || in["profile"] != nil) {
-					under = map[string]any{} // another model, not a second one
+					under = map[string]any{} // a different model replaces the file's, with all its fields
 				}
 				if kind, ok := in["kind"].(string); ok && k == "dist" {
 					under = maps.Clone(under)

@@ -12,7 +12,7 @@ import (
 // bindingLine is a line of snug.yaml with the current value as a comment.
 type bindingLine struct {
 	text   string
-	value  string // "" has no comment
+	value  string // "" for no comment
 	system string // the system whose convention it follows, or ""
 }
 

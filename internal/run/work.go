@@ -164,7 +164,7 @@ func (w *Work) Put(path string, write func(io.Writer) error) error {
 	return err
 }
 
-// MayWriteIn tries whether files can be made in a folder.
+// MayWriteIn returns an error if no file can be created in the folder. It tries to create one.
 func (w *Work) MayWriteIn(folder string) error {
 	f, err := w.Aside(folder)
 	if err != nil {

@@ -337,9 +337,7 @@ func (r *run) addLora() error {
 		targets[t] = true
 	}
 	if targets[setup.AllLinear] {
-		for _, n := range names {
-			targets[n] = n != r.builder.Output
-		}
+		r.builder.AllLinear(targets)
 	}
 	for _, name := range l.Save {
 		if !r.builder.Saves(name) {

@@ -49,7 +49,7 @@ func scan(files Files) (out []candidateFile, large []string, err error) {
 			if queue[n] == "." {
 				return nil, nil, reason(err)
 			}
-			continue // a folder that may not be read is not the one
+			continue // skip folders that cannot be read
 		}
 		if entriesSeen += len(entries); entriesSeen > maxEntries {
 			return nil, nil, fmt.Errorf("there are more than %d files here; name the config: --config-path FILE", maxEntries)

@@ -24,7 +24,7 @@ func AsNumber(v doc.Value) (float64, bool) {
 	return 0, false
 }
 
-// AsBool is a value as yes or no.
+// AsBool returns v as a boolean; ok is false if v is not one.
 func AsBool(v doc.Value) (on, ok bool) {
 	switch d := v.Data.(type) {
 	case bool:

@@ -92,7 +92,7 @@ type Key struct {
 	Source string
 }
 
-// Term is a value as files write it and as a setup does.
+// Term maps a value's spelling in a file to its spelling in a setup.
 type Term struct {
 	File  string // as a file writes it
 	Means string // as in a setup; "" means nothing

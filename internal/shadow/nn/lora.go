@@ -110,6 +110,13 @@ func (b *Builder) LinearNames() []string {
 	return out
 }
 
+// AllLinear adds what PEFT's all-linear stands for to the targets: every linear layer except the output.
+func (b *Builder) AllLinear(targets map[string]bool) {
+	for _, name := range b.LinearNames() {
+		targets[name] = name != b.Output
+	}
+}
+
 // moveInside renames a parameter of a layer that is now a module inside another,
 // next to its adapters.
 func moveInside(module string, p *shadow.Tensor) {

@@ -8,6 +8,9 @@ import (
 	"snug/internal/units"
 )
 
+// One GPU's memory outside PyTorch's allocator, the CUDA context and the kernels, is a fact of its card:
+// see outside in gpu/card.go. This file is about several GPUs.
+
 // Memory that a run over several GPUs takes outside PyTorch's allocator, measured on
 // the reference card: an NCCL communicator of one process took 558 MiB; the
 // CUDA streams that FSDP2 makes took 70 MiB without the collectives
