@@ -108,12 +108,6 @@ func (o *object) checkTransformers(text string) {
 	}
 }
 
-func (o *object) checkLoRA(s *Setup) {
-	if len(s.LoRA.Targets) == 0 && !s.LoRA.PEFT {
-		o.fail("targets", " is empty; name the linear layers to adapt, such as q_proj and v_proj, or all-linear")
-	}
-}
-
 // complete fills in the settings that the model decides and checks the numbers against it.
 func (s *Setup) complete() error {
 	f := s.Model.facts()

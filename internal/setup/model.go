@@ -139,13 +139,25 @@ func (m *Model) found(from Source) error {
 			return err
 		}
 	}
-	names := append(catalog.Names(), family.NamedModels()...)
+	return unknownModel("{model.name} %q is not known%s", name, modelHint(name))
+}
+
+// modelHint suggests a model whose name has the same words, or nearly the same letters.
+func modelHint(name string) string {
 	near := name
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, ".") {
 		near = path.Base(name) // a copy of a model usually has the same name
 	}
-	return unknownModel("{model.name} %q is not known%s", name, spelling.Hint(near, names,
-		"it is neither built in nor a config.json nor in the Hugging Face cache"))
+	for _, n := range family.NamedModels() {
+		if strings.EqualFold(path.Base(n), near) {
+			return "; did you mean " + n + "?"
+		}
+	}
+	if like := catalog.Like(near); len(like) > 0 {
+		return "; did you mean " + strings.Join(like[:min(len(like), 3)], " or ") + "?"
+	}
+	return spelling.Hint(near, append(catalog.Names(), family.NamedModels()...),
+		"it is neither built in (snug models lists those) nor a config.json nor in the Hugging Face cache")
 }
 
 // load reads a config.json, or the one in a folder, and the headers of the weights

@@ -3,6 +3,7 @@
 package setup
 
 import (
+	"encoding/json"
 	"io"
 	"io/fs"
 	"strings"
@@ -142,7 +143,6 @@ func TestBadSetups(t *testing.T) {
 		`{"model": {"config": "broken.json"}, "batch": 4}`:                                                         `broken.json:2:1: not JSON`,
 		`{"model": {"config": {"model_type": "llama", "num_hidden_layers": 1e9}}, "batch": 4}`:                     `config key "num_hidden_layers" is 1000000000; it must be at most 1000`,
 		`{"model": {"config": {"model_type": "bert", "architectures": ["BertForQuestionAnswering"]}}, "batch": 4}`: `set model.head to one of causal-lm`,
-		`{` + gpt2 + `, "batch": 4, "lora": {"rank": 8}}`:                                                          `lora.targets is empty; name the linear layers`,
 		`{` + gpt2 + `, "batch": 4, "lora": {"targets": ["c_attn"]}}`:                                              `lora.rank is missing`,
 		`{` + gpt2 + `, "batch": 4, "lora": {"rank": 0, "targets": ["c_attn"]}}`:                                   `lora.rank is 0; it must be at least 1`,
 		`{` + gpt2 + `, "batch": 4, "lora": {"rank": 8, "targets": "c_attn"}}`:                                     `lora.targets is "c_attn"; it must be a list of names`,
@@ -153,7 +153,6 @@ func TestBadSetups(t *testing.T) {
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "ddp"}}`:                                                      `dist.world is missing`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "zero2", "world": 8, "load": "sharded"}}`:                     `dist.load belongs to fsdp2 and zero3, which shard weights, not to zero2`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "fsdp2", "world": 8, "load": "shared"}}`:                      `dist.load "shared" is not known; did you mean sharded?`,
-		`{` + gpt2 + `, "batch": 4, "dist": {"world": 8}}`:                                                         `dist.kind is missing`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "fsdp2", "world": 8, "bucket_view": true}}`:                   `dist.bucket_view belongs to ddp`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "ddp", "world": 8, "param_dtype": "bf16"}}`:                   `dist.param_dtype and dist.reduce_dtype belong to fsdp2`,
 		`{` + gpt2 + `, "batch": 4, "allocator": "expandable_segment:True"}`:                                       `allocator: `,
@@ -241,4 +240,43 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A rank alone is what PEFT makes of it, and a number of GPUs alone is DDP.
+func TestShortForms(t *testing.T) {
+	s, err := Decode(map[string]any{
+		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 4.0, "seq": 128.0,
+		"lora": map[string]any{"rank": 16.0}, "dist": map[string]any{"world": 8.0},
+	}, Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(s.LoRA.Targets, " "); got != "q_proj v_proj" || !s.LoRA.PEFT {
+		t.Errorf("LoRA of rank 16 adapts %q, PEFT %v", got, s.LoRA.PEFT)
+	}
+	if s.Dist.Kind != DDP || s.Dist.World() != 8 {
+		t.Errorf("8 GPUs are %+v", s.Dist)
+	}
+}
+
+// Hints lead to the name or word that was meant, or list what there is.
+func TestHints(t *testing.T) {
+	for given, want := range map[string]string{
+		`{"model": {"name": "resnet50"}, "batch": 4}`:                                             "did you mean torchvision/resnet50?",
+		`{"model": {"name": "llama-3.3-70b"}, "batch": 4, "seq": 8}`:                              "did you mean meta-llama/Llama-3.3-70B-Instruct?",
+		`{"model": {"name": "gemma-3-999m"}, "batch": 4, "seq": 8}`:                               "it is neither built in (snug models lists those)",
+		`{"model": {"name": "gpt2"}, "batch": 4, "seq": 8, "precision": "bf16-mixed"}`:            "did you mean amp-bf16?",
+		`{"model": {"name": "gpt2"}, "batch": 4, "seq": 8, "precision": "fp8"}`:                   "known: fp32, amp-bf16, amp-fp16, bf16, fp16",
+		`{"model": {"name": "gpt2"}, "batch": 4, "seq": 8, "optimizer": "adamw_torch_fused"}`:     "did you mean adamw-fused?",
+		`{"model": {"name": "gpt2"}, "batch": 4, "seq": 8, "attention": "flash_attention_2"}`:     "did you mean flash?",
+		`{"model": {"name": "gpt2"}, "batch": 4, "seq": 8, "dist": {"kind": "fsdp", "world": 2}}`: "did you mean fsdp2?",
+	} {
+		var fields map[string]any
+		if err := json.Unmarshal([]byte(given), &fields); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Decode(fields, Source{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\n got %v\nwant %q in it", given, err, want)
+		}
+	}
 }
