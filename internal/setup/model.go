@@ -134,10 +134,8 @@ func (m *Model) found(from Source) error {
 			return m.load(path.Join(repo, "snapshots", strings.TrimSpace(string(ref))), Source{Open: from.Open})
 		}
 	}
-	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".json") {
-		if err := m.load(name, from); err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := m.load(name, from); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return unknownModel("{model.name} %q is not known%s", name, modelHint(name))
 }
@@ -153,7 +151,10 @@ func modelHint(name string) string {
 			return "; did you mean " + n + "?"
 		}
 	}
-	if like := catalog.Like(near); len(like) > 0 {
+	switch like := catalog.Like(near); {
+	case len(like) > 0 && !strings.Contains(like[0], "/"): // the original
+		return "; did you mean " + like[0] + "?"
+	case len(like) > 0:
 		return "; did you mean " + strings.Join(like[:min(len(like), 3)], " or ") + "?"
 	}
 	return spelling.Hint(near, append(catalog.Names(), family.NamedModels()...),

@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// Nearest returns the name with the smallest Distance from got, or "" if none is close. Another number is
-// another thing and no typo: fp8 is not near to fp32.
+// Nearest returns the name with the smallest Distance from got, or "" if none is close. Other
+// digits in more than one place are another thing and no typo: fp8 is not near to fp32.
 func Nearest(got string, names []string) string {
 	best, least := "", len(got)/3+2
 	for _, n := range names {
-		if d := Distance(strings.ToLower(got), strings.ToLower(n)); d < least && digits(got) == digits(n) {
+		d := Distance(strings.ToLower(got), strings.ToLower(n))
+		if d < least && (d == 1 || digits(got) == digits(n)) {
 			best, least = n, d
 		}
 	}
