@@ -142,10 +142,11 @@ func (s *Setup) complete() error {
 	}
 	longest := s.Model.Longest()
 	if s.Seq == 0 {
-		s.Longest = true
-		if s.Seq = longest; longest == 0 {
-			return Wrong("{seq} is missing, and %s has no maximum; give the tokens per sample", s.Model.Title())
+		upTo := ""
+		if longest > 0 {
+			upTo = fmt.Sprintf(" (%s takes up to %d)", s.Model.Title(), longest)
 		}
+		return Wrong("{seq} is missing; give the tokens per sample%s, or {lengths}", upTo)
 	}
 	if s.Model.Head == "seq2seq-lm" && s.Lengths != nil {
 		return Wrong("{lengths} is not simulated for %s, whose decoder has lengths of its own; give {seq} and {target_seq}", s.Model.Title())
