@@ -23,7 +23,7 @@ import (
 // search some seconds.
 const (
 	maxEvents   = 1_000_000  // of a run, its loops folded
-	maxVaried   = 1_200_000  // the same where lengths vary, so that every step is another
+	maxVaried   = 2_000_000  // the same where lengths vary, so that every step is another
 	maxWork     = 4_000_000  // steps of package loops for one answer
 	maxTried    = 12_000_000 // the same for one try of a search
 	maxDrawn    = 2_500_000  // what an answer may have cost for its course to be drawn too

@@ -18,6 +18,7 @@ package shadow
 
 import (
 	"cmp"
+	"slices"
 
 	"snug/internal/kernel"
 	"snug/internal/stream"
@@ -59,6 +60,8 @@ type World struct {
 	component  Component
 	afterGrad  func(leaf *Tensor)
 	passage    *Passage // being noted
+	arrived    int      // gradients that came in the last passage
+	layouts    map[*Tensor]*gradLayout
 	turns      turns
 	origin     []uint32 // of an unfolded trace: the ID that each had before
 
@@ -98,6 +101,12 @@ func NewWorld(r kernel.Rules) *World {
 		w.Tags = make([]Tag, 0, 1<<13)
 	}
 	return w
+}
+
+// Expect makes room for as many times the events that there are.
+func (w *World) Expect(times int) {
+	w.Trace.Events = slices.Grow(w.Trace.Events, len(w.Trace.Events)*(times-1))
+	w.Tags = slices.Grow(w.Tags, len(w.Tags)*(times-1))
 }
 
 // alloc takes memory on the current CUDA stream.

@@ -233,6 +233,19 @@ func (r *run) steps() {
 		}
 		from, r.at = len(r.w.Trace.Events), i
 		r.step(i < len(o.Skips) && o.Skips[i])
+		r.settle(i)
+	}
+}
+
+// settle prepares for many more steps, where each has its own length: what step i dropped is used again,
+// and the events of the rest get their room at once.
+func (r *run) settle(i int) {
+	if r.tokens == nil || !r.mayCopy() {
+		return
+	}
+	r.w.Recycle()
+	if i == 1 {
+		r.w.Expect(r.s.Steps/2 + 1)
 	}
 }
 
