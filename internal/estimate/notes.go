@@ -26,7 +26,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
 	if s.Lengths != nil && s.Lengths.Each == nil {
-		out = append(out, fmt.Sprintf("lengths were drawn by %s %d: another order, or more steps, may reserve more than the interval says; try other seeds", name("seed"), s.Seed))
+		out = append(out, fmt.Sprintf("lengths were drawn by %s %d: another order, or more steps, may reserve more than the interval says", name("seed"), s.Seed))
 	}
 	out = append(out, s.Script.Notes()...)
 	if s.Script.Readable() && s.Dist != nil {

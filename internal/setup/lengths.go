@@ -22,24 +22,12 @@ type Lengths struct {
 	Samples   []int           // the lengths of a data set, each as likely
 	Given     json.RawMessage // as the setup says it
 
-	file    string // that holds the samples, where one does
-	pad     int    // batches are padded to a multiple of so many tokens, 0 for none
-	most    int    // but to no more than this
-	longest bool   // the longest step comes first
-}
-
-// Padded is the lengths with each batch padded to a multiple of to tokens, but to no more than most.
-func (l *Lengths) Padded(to, most int) *Lengths {
-	out := *l
-	out.pad, out.most = to, most
-	return &out
-}
-
-// LongestFirst is the lengths in another order: the step with the longest batch comes first.
-func (l *Lengths) LongestFirst() *Lengths {
-	out := *l
-	out.longest = true
-	return &out
+	file  string  // that holds the samples, where one does
+	order Order   // in which they come
+	pad   int     // batches are padded to a multiple of so many tokens, 0 for none
+	most  int     // but to no more than this
+	cut   int     // longer samples are cut to this, 0 for none
+	fixed [][]int // of each micro-batch, where they are settled
 }
 
 // Lognormal is a distribution of lengths.
@@ -253,58 +241,6 @@ func (l *Lengths) draw(r *rand.Rand) int {
 		}
 	}
 	return l.Longest()
-}
-
-// Tokens is the length of each micro-batch of each step: from the list, or drawn sample by sample, where a
-// batch is as long as its longest sample.
-func (s *Setup) Tokens() [][]int {
-	l := s.Lengths
-	if l == nil {
-		return nil
-	}
-	r := rand.New(rand.NewPCG(uint64(s.Seed), 0))
-	out := make([][]int, s.Steps)
-	for i := range out {
-		out[i] = make([]int, max(s.Accumulation, 1))
-		for k := range out[i] {
-			out[i][k] = l.padded(l.batch(r, i, s.Batch))
-		}
-	}
-	if l.longest {
-		toFront(out)
-	}
-	return out
-}
-
-// batch is how long a batch of step i is.
-func (l *Lengths) batch(r *rand.Rand, i, samples int) (n int) {
-	if l.Each != nil {
-		return l.Each[i]
-	}
-	for range samples {
-		n = max(n, l.draw(r))
-	}
-	return n
-}
-
-func (l *Lengths) padded(n int) int {
-	if l.pad == 0 {
-		return n
-	}
-	return max(n, min((n+l.pad-1)/l.pad*l.pad, l.most))
-}
-
-// toFront makes the step with the longest batch the first one.
-func toFront(steps [][]int) {
-	at := 0
-	for i, s := range steps {
-		if slices.Max(s) > slices.Max(steps[at]) {
-			at = i
-		}
-	}
-	first := steps[at]
-	copy(steps[1:], steps[:at])
-	steps[0] = first
 }
 
 // completeLengths makes seq the longest, and steps as many as there are lengths.

@@ -113,3 +113,42 @@ func FuzzLengthsFile(f *testing.F) {
 		}
 	})
 }
+
+// TestGroupedLengths groups one epoch of four mega-batches: each falls, and the longest batch is the first.
+func TestGroupedLengths(t *testing.T) {
+	s, err := ragged(t, "uniform:1-500", map[string]any{"steps": 40.0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := slices.Concat(s.Tokens()...)
+	s.Lengths = s.Lengths.Ordered(Grouped)
+	got := slices.Concat(s.Tokens()...)
+	if slices.Max(got) != got[0] || got[0] != slices.Max(plain) || len(got) != 40 {
+		t.Errorf("%v begins with %d, and the longest is %d", got, got[0], slices.Max(plain))
+	}
+	for from := 0; from < 40; from += 10 {
+		part := got[from+1 : from+10]
+		if !slices.IsSortedFunc(part, func(a, b int) int { return b - a }) {
+			t.Errorf("mega-batch from %d rises: %v", from, part)
+		}
+	}
+	s.Lengths = s.Lengths.Ordered(Packed)
+	if got := slices.Concat(s.Tokens()...); slices.Min(got) != 500 {
+		t.Errorf("packed rows of %v", got)
+	}
+	s.Lengths = s.Lengths.CutTo(80)
+	if got := slices.Concat(s.Tokens()...); slices.Max(got) != 80 {
+		t.Errorf("cut rows of %v", got)
+	}
+}
+
+func TestSampledLengths(t *testing.T) {
+	tokens := [][]int{{5, 6, 7}, {8, 9, 1}, {2, 2, 2}, {3, 99, 4}}
+	got := Sampled(tokens, 2, 2)
+	if len(got) != 2 || !slices.Equal(got[0], []int{5, 7}) || !slices.Equal(got[1], []int{3, 99}) {
+		t.Errorf("%v", got)
+	}
+	if tokens[0][1] != 6 {
+		t.Error("the run itself was changed")
+	}
+}
