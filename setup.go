@@ -18,6 +18,9 @@ type Setup struct {
 	TargetSeq int `json:"target_seq,omitempty"`
 	// Lengths says how long samples are where they are not all alike, in the place of Seq.
 	Lengths Lengths `json:"lengths,omitempty"`
+	// Tokenizer is the path of the tokenizer.json that counts the tokens of the texts in the
+	// file of Lengths.
+	Tokenizer string `json:"tokenizer,omitempty"`
 	// Seed is what lengths are drawn by.
 	Seed int `json:"seed,omitempty"`
 	// Loop is what the code around the model does with its results.

@@ -28,6 +28,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	if s.Lengths != nil && s.Lengths.Each == nil {
 		out = append(out, fmt.Sprintf("lengths were drawn by %s %d: another order, or more steps, may reserve more than the interval says", name("seed"), s.Seed))
 	}
+	out = append(out, s.Lengths.Notes()...)
 	out = append(out, s.Script.Notes()...)
 	if s.Script.Readable() && s.Dist != nil {
 		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are those of a step in a function of its own, and may be too low", name("loop"), s.Loop))

@@ -22,12 +22,13 @@ type Lengths struct {
 	Samples   []int           // the lengths of a data set, each as likely
 	Given     json.RawMessage // as the setup says it
 
-	file  string  // that holds the samples, where one does
-	order Order   // in which they come
-	pad   int     // batches are padded to a multiple of so many tokens, 0 for none
-	most  int     // but to no more than this
-	cut   int     // longer samples are cut to this, 0 for none
-	fixed [][]int // of each micro-batch, where they are settled
+	notes []string // on what was read
+	file  string   // that holds the samples, where one does
+	order Order    // in which they come
+	pad   int      // batches are padded to a multiple of so many tokens, 0 for none
+	most  int      // but to no more than this
+	cut   int      // longer samples are cut to this, 0 for none
+	fixed [][]int  // of each micro-batch, where they are settled
 }
 
 // Lognormal is a distribution of lengths.
@@ -255,8 +256,12 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 			return Wrong("{steps} is %d; it must be at most %d", s.Steps, maxSteps)
 		}
 		return nil
+	case s.Seq > 0 && l.Samples != nil:
+		l.cut = s.Seq
 	case s.Seq > 0:
 		return Wrong("{seq} is %d, but {lengths} gives the length of samples; remove one of them", s.Seq)
+	}
+	switch {
 	case s.Model.Program != nil:
 		return Wrong("{lengths} cannot be used with a profile yet; remove it")
 	case s.TargetSeq > 0:
@@ -277,6 +282,14 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 	if n := s.Steps * max(s.Accumulation, 1); l.Each == nil && s.Batch > maxDrawn/n {
 		return Wrong("{batch} %d over {steps} %d makes more than the %d samples that are drawn; lower one of them", s.Batch, s.Steps, maxDrawn)
 	}
-	s.Seq = l.Longest()
+	s.Seq = l.padded(l.Longest())
 	return nil
+}
+
+// Notes is what to know about the lengths that were read from a file.
+func (l *Lengths) Notes() []string {
+	if l == nil {
+		return nil
+	}
+	return l.notes
 }

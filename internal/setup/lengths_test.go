@@ -89,29 +89,21 @@ func TestLengthsRefused(t *testing.T) {
 
 func TestLengthFilesRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"\x00\xff\x13":                      "neither a number nor JSON",
+		"\x00\xff\x13":                      "it is not a text",
+		"\xff\x13":                          "neither a number nor JSON",
 		"":                                  "contains no lengths",
 		"12\n0\n":                           "line 2 has the length 0",
 		"12.5":                              "length 12.5",
 		"{\"text\": \"hello\"}":             "depends on the tokenizer",
 		"{\"a\": 1}":                        "no field with its length",
 		strings.Repeat("1", 17<<20):         "a line of more than",
-		strings.Repeat("7\n", maxSamples+1): "more than the 4194304 samples",
+		strings.Repeat("7\n", maxSamples+1): "is beyond the 4194304 samples",
 	} {
-		if _, err := samplesIn(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		d := &dataFile{notes: map[string]bool{}}
+		if err := d.read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v, want %q", text, err, want)
 		}
 	}
-}
-
-func FuzzLengthsFile(f *testing.F) {
-	f.Add("12\n{\"length\": 90}\n[4, 5]\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		out, err := samplesIn(strings.NewReader(text))
-		if err == nil && (len(out) == 0 || slices.Min(out) < 1 || slices.Max(out) > maxSeq) {
-			t.Errorf("%q gives %v", text, out)
-		}
-	})
 }
 
 // TestGroupedLengths groups one epoch of four mega-batches: each falls, and the longest batch is the first.

@@ -15,6 +15,7 @@ type Setup struct {
 	TargetSeq     int           `json:"target_seq,omitempty"`     // tokens of the decoder per sample, for seq2seq models
 	Lengths       *Lengths      `json:"lengths,omitempty"`        // of samples that are not all alike; Seq is then the longest
 	Seed          int           `json:"seed,omitempty"`           // of what is drawn
+	Tokenizer     string        `json:"tokenizer,omitempty"`      // the tokenizer.json that counts the texts of Lengths
 	Loop          string        `json:"loop,omitempty"`           // what the code around the model does: one of Loops, or a Python file with its arguments
 	Positives     int           `json:"positives,omitempty"`      // positive samples per anchor, in contrastive training
 	Negatives     int           `json:"negatives,omitempty"`      // negative samples per anchor
