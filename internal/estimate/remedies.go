@@ -48,14 +48,14 @@ func LengthRemedies(s *setup.Setup) (out []LengthRemedy) {
 		out = append(out, LengthRemedy{change, costs, func(s *setup.Setup) { s.Lengths = on(s.Lengths) }})
 	}
 	longest := s.Seq
-	add(fmt.Sprintf("padding to multiples of %d", padded), "pad_to_multiple_of of the collator", func(l *setup.Lengths) *setup.Lengths { return l.Padded(padded, longest) })
+	add(fmt.Sprintf("padding to multiples of %d", padded), "pad_to_multiple_of in the collator", func(l *setup.Lengths) *setup.Lengths { return l.Padded(padded, longest) })
 	if bucket := (longest + buckets - 1) / buckets; bucket > padded {
 		add(fmt.Sprintf("padding to %d lengths, up to %d", buckets, longest), "more padding is computed", func(l *setup.Lengths) *setup.Lengths { return l.Padded(bucket, longest) })
 	}
-	add("the longest batch first", "the order of the first batches", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.LongestFirst) })
+	add("the longest batch first", "in the sampler", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.LongestFirst) })
 	if s.Lengths.Each == nil {
-		add("grouping by length", "batches are less mixed", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.Grouped) })
-		add(fmt.Sprintf("packing to %d tokens", longest), "more samples in each batch", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.Packed) })
+		add("grouping by length", "train_sampling_strategy group_by_length of the Trainer (group_by_length before 5.0)", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.Grouped) })
+		add(fmt.Sprintf("packing to %d tokens", longest), "packing of TRL and LLaMA-Factory, sample_packing of axolotl; more samples in each batch", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.Packed) })
 	}
 	return out
 }

@@ -54,19 +54,28 @@ func TestVaryingLengths(t *testing.T) {
 	}
 }
 
-// TestVaryingLengthsFitInOtherOrders checks that a recommendation fits with other seeds too.
+// TestVaryingLengthsFitInOtherOrders has a run that fits as it is drawn, with 12.02 GiB of 13, but not in its
+// next orders, which take 13.57 and 16.12: what is recommended has to stay within the limit in all of them.
 func TestVaryingLengthsFitInOtherOrders(t *testing.T) {
-	p, s := varying(t, "RTX-3080")
-	on, _ := gpu.Find("RTX-3080")
-	if p.Recommended == nil {
-		t.Fatal("nothing is recommended")
+	const limit = 13 << 30
+	s, err := setup.Decode(map[string]any{
+		"model": map[string]any{"name": "gpt2"}, "batch": 8.0, "seed": 3.0, "limit": float64(limit),
+		"lengths": map[string]any{"uniform": []any{64.0, 512.0}},
+	}, setup.Source{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for seed := range 3 {
+	on, _ := gpu.Find("RTX-4090")
+	p, err := Search(Request{Setup: s, Card: on, Lock: []string{"batch", "accumulation", "precision", "optimizer"}})
+	if err != nil || p.Recommended == nil {
+		t.Fatal(p, err)
+	}
+	for seed := 3; seed < 6; seed++ {
 		x := p.Recommended.settings.on(s)
-		x.Seed = seed
+		x.Seed, x.Limit = seed, 0
 		a, err := estimate.Figures(x, on)
-		if err != nil || !*a.Fits {
-			t.Errorf("%v does not fit with seed %d: %v", p.Recommended.Settings, seed, err)
+		if err != nil || a.PeakReserved > limit {
+			t.Errorf("%s takes %d with seed %d, %v", p.Recommended.Change, a.PeakReserved, seed, err)
 		}
 	}
 }

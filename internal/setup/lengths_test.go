@@ -63,6 +63,7 @@ func TestLengthsRefused(t *testing.T) {
 	for want, fields := range map[string]map[string]any{
 		"lengths[1] is 0":               {"lengths": []any{5.0, 0.0}},
 		"lengths[0] is -3":              {"lengths": []any{-3.0}},
+		"lengths[0] is -5":              {"lengths": "-5,3"},
 		"learned positions":             {"lengths": []any{5000.0}},
 		"has 0 entries":                 {"lengths": []any{}},
 		"remove one of them":            {"lengths": []any{5.0}, "seq": 128.0},
