@@ -14,6 +14,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"snug/internal/files"
 )
 
 // maxFile is how large a tokenizer's file may be. The largest in use have 40 MB.
@@ -43,12 +45,9 @@ type document struct {
 
 // Read reads a tokenizer.json.
 func Read(r io.Reader) (*Counter, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	data, err := files.ReadAll(r, maxFile)
 	if err != nil {
 		return nil, err
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("it has more than the %d bytes of any tokenizer", maxFile)
 	}
 	var d document
 	if err := json.Unmarshal(data, &d); err != nil || d.Model == nil {
