@@ -155,7 +155,7 @@ func kindOf(raw json.RawMessage) (string, error) {
 // decode reads a part of the file.
 func decode(raw json.RawMessage, into any) error {
 	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("a part of it cannot be read (%v): %.60s", err, raw)
+		return fmt.Errorf("a part of it cannot be read (%w): %.60s", err, raw)
 	}
 	return nil
 }
