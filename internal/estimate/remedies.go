@@ -12,7 +12,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Remedy is a change to a run of varying lengths, and what the run would reserve with it.
+// Remedy is a change to a run of varying lengths, with the memory the run would then reserve.
 type Remedy struct {
 	Change       string `json:"change"`        // in words
 	PeakReserved uint64 `json:"peak_reserved"` // of the run with the change, in bytes
@@ -33,7 +33,7 @@ const (
 	maxSplitSize       = "max_split_size_mb:128"
 )
 
-// padded is what lengths are rounded up to, so that fewer of them differ.
+// padded is the multiple to which lengths are rounded up, so that fewer of them differ.
 const padded = 64
 
 // buckets is how many lengths there are if batches are padded to a few only.

@@ -12,7 +12,7 @@ import (
 	"snug/internal/stream"
 )
 
-// run connects what makes a stream with what plays it. A simulated run is its trace alone; a recorded one
+// run is a stream that can be played. A simulated run is only a trace; a recorded one
 // may begin with existing memory, and hold more than was recorded.
 type run struct {
 	trace  *stream.Trace
@@ -24,7 +24,7 @@ type run struct {
 	kept   uint64 // bytes held in addition to the trace, from beginning to end
 }
 
-// playing is how a run is played.
+// playing holds the options of a play.
 type playing struct {
 	phases  []uint64                             // receives the most that was allocated in each phase
 	brief   bool                                 // skip what repeats and changes nothing
@@ -42,10 +42,10 @@ type playing struct {
 // played is the result of playing it.
 type played struct {
 	allocator.Result
-	requested uint64 // at most at once
+	requested uint64 // the most bytes requested at once
 	retries   uint64
 	flushed   bool // memory ran out and the cache was flushed
-	work      int  // what it cost, in events
+	work      int  // its cost, in events
 }
 
 // play plays a run on a card, within a limit or 0 for none.
@@ -88,7 +88,7 @@ func totalOf(card gpu.Card) uint64 {
 	return card.Total
 }
 
-// settingsOf is the allocator's version and options. A profile brings its own.
+// settingsOf returns the allocator's version and options. A profile brings its own.
 func settingsOf(s *setup.Setup) (allocator.Version, allocator.Options, error) {
 	torch := s.Versions.Torch
 	if torch == "" {
@@ -105,7 +105,7 @@ func settingsOf(s *setup.Setup) (allocator.Version, allocator.Options, error) {
 	return v, opt, err
 }
 
-// playEach plays every event, after allocating what is kept.
+// playEach plays every event, after allocating the kept memory.
 func (r *run) playEach(al *allocator.Allocator, o playing) (out played, err error) {
 	if oom, err := r.keep(al); oom != nil || err != nil {
 		out.Result = allocator.Result{PeakAllocatedAt: -1, PeakReservedAt: -1, OOM: oom}
@@ -135,7 +135,7 @@ func (r *run) playEach(al *allocator.Allocator, o playing) (out played, err erro
 	return out, err
 }
 
-// keep allocates what is kept in addition to the trace.
+// keep allocates memory held in addition to the trace.
 func (r *run) keep(al *allocator.Allocator) (*allocator.OutOfMemoryError, error) {
 	if r.kept == 0 {
 		return nil, nil
@@ -148,7 +148,7 @@ func (r *run) keep(al *allocator.Allocator) (*allocator.OutOfMemoryError, error)
 	return nil, err
 }
 
-// first is the trace up to an event, all of it for 0.
+// first returns the trace up to an event, all of it for 0.
 func (r *run) first(events int) *stream.Trace {
 	if events == 0 {
 		return r.trace

@@ -38,7 +38,7 @@ type adapters struct {
 	Library
 }
 
-// of is the adapters of a run that has none.
+// of returns the adapters of a run that has none.
 func (a adapters) of(s *setup.Setup) *setup.LoRA {
 	return &setup.LoRA{Rank: a.rank, Alpha: float64(2 * a.rank), Targets: s.Model.LoRATargets(), PEFT: a.PEFT}
 }
@@ -56,7 +56,7 @@ func settingsOf(s *setup.Setup) settings {
 	return x
 }
 
-// on is the setup with these settings.
+// on returns the setup with these settings.
 func (x settings) on(base *setup.Setup) *setup.Setup {
 	s := *base
 	s.Batch, s.Accumulation, s.Seq, s.TargetSeq = x.batch, x.accumulation, x.seq, x.targetSeq
@@ -108,7 +108,7 @@ func (x settings) loading() settings {
 	return x
 }
 
-// effective is the number of samples per optimizer step.
+// effective returns the number of samples per optimizer step.
 func (x settings) effective() int { return x.batch * x.accumulation * x.world }
 
 // changes counts in how many ways two settings differ; batch and accumulation

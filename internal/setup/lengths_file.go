@@ -20,7 +20,7 @@ import (
 // tokens themselves, or with texts, which a tokenizer counts. A JSON list, a CSV, and the indices of NumPy and
 // Megatron are read as well. See lengths_lines.go, lengths_csv.go and lengths_index.go.
 
-// Bounds of such a file.
+// Limits of a file of lengths.
 const (
 	maxLengthBytes = 4 << 30
 	maxLengthLine  = 16 << 20
@@ -40,7 +40,7 @@ type dataFile struct {
 	notes   map[string]bool // what is left out of the counts
 }
 
-// readLengths opens the file that the lengths are in, if they are in one.
+// readLengths reads the lengths from a file, if they are in one.
 func (s *Setup) readLengths(from Source) error {
 	if s.Lengths == nil || s.Lengths.file == "" {
 		if s.Tokenizer != "" {
