@@ -51,7 +51,7 @@ type Answer struct {
 	run      *run
 	most     int    // limit on the work
 	work     int    // the work of playing it, in events
-	measured *Range // what it was calibrated with
+	measured *Range // the range it was calibrated with
 
 	reservedBy map[int]uint64 // where lengths vary: the most that was reserved by the last event of each step
 }

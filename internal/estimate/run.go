@@ -26,15 +26,15 @@ type run struct {
 
 // playing holds the options of a play.
 type playing struct {
-	phases  []uint64                             // receives the most that was allocated in each phase
+	phases  []uint64                             // receives the most allocated bytes of each phase
 	brief   bool                                 // skip what repeats and changes nothing
-	until   int                                  // the event of the trace to stop before, if it is not 0
+	until   int                                  // the event before which to stop, if it is not 0
 	since   int                                  // the event from which retries count
-	settled int                                  // with folded loops, the event to stop before if memory has not run out by then; 0 means never
+	settled int                                  // with folded loops, the event before which to stop if memory has not run out by then; 0 means never
 	chart   *loops.Chart                         // to be filled in
 	most    uint64                               // bytes beyond which a run with loops need not be simulated exactly; 0 is no limit
 	work    int                                  // limit of the work of such a run
-	spent   int                                  // how much of that it was already
+	spent   int                                  // work already done
 	observe func(i int, al *allocator.Allocator) // called after every event of a run without folded loops; may be nil
 	stop    func() error                         // called now and then, except within loops; its error ends the play; may be nil
 }

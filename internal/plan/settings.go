@@ -27,7 +27,7 @@ type settings struct {
 	bucketView            bool
 	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
 	lora                  adapters
-	levers                leverSet // of the table's levers
+	levers                leverSet // the levers of the table that are used
 	seed                  int      // beyond the run's own
 	lengths               int      // of the remedies for varying lengths, from 1; 0 for none
 }

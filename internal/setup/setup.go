@@ -13,10 +13,10 @@ type Setup struct {
 	Batch         int           `json:"batch"`                    // samples per GPU and forward pass: the micro-batch
 	Seq           int           `json:"seq,omitempty"`            // tokens per sample
 	TargetSeq     int           `json:"target_seq,omitempty"`     // tokens of the decoder per sample, for seq2seq models
-	Lengths       *Lengths      `json:"lengths,omitempty"`        // of samples that are not all alike; Seq is then the longest
-	Seed          int           `json:"seed,omitempty"`           // of what is drawn
+	Lengths       *Lengths      `json:"lengths,omitempty"`        // lengths of samples, if they vary; Seq is then the longest
+	Seed          int           `json:"seed,omitempty"`           // seed of random lengths
 	Tokenizer     string        `json:"tokenizer,omitempty"`      // the tokenizer.json that counts the texts of Lengths
-	Loop          string        `json:"loop,omitempty"`           // what the code around the model does: one of Loops, or a Python file with its arguments
+	Loop          string        `json:"loop,omitempty"`           // the code around the model: one of Loops, or a Python file with its arguments
 	Positives     int           `json:"positives,omitempty"`      // positive samples per anchor, in contrastive training
 	Negatives     int           `json:"negatives,omitempty"`      // negative samples per anchor
 	Precision     string        `json:"precision,omitempty"`      // the type of weights and arithmetic

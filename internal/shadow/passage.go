@@ -25,10 +25,10 @@ type arrival struct {
 	grad  *Tensor     // not to be looked at once the passage has ended
 	like  *gradLayout // of it
 	id    uint32      // its memory
-	at    int         // the event before which it came
-	taken bool        // the leaf took the memory over, else it has a copy
+	at    int         // the event before which it arrived
+	taken bool        // the leaf took the memory over; otherwise it has a copy
 	lent  bool        // that memory had another reference
-	tag   Tag         // what the memory counted as before
+	tag   Tag         // what the memory was counted as before
 }
 
 // gradLayout is what a gradient looks like.

@@ -59,7 +59,7 @@ type World struct {
 	path       []string
 	component  Component
 	afterGrad  func(leaf *Tensor)
-	passage    *Passage // being noted
+	passage    *Passage // being recorded
 	arrived    int      // gradients that came in the last passage
 	layouts    map[*Tensor]*gradLayout
 	turns      turns
@@ -109,7 +109,7 @@ func (w *World) Expect(times int) {
 	w.Tags = slices.Grow(w.Tags, len(w.Tags)*(times-1))
 }
 
-// alloc takes memory on the current CUDA stream.
+// alloc allocates memory on the current CUDA stream.
 func (w *World) alloc(bytes uint64) *storage {
 	if bytes == 0 || w.onHost {
 		return nil
