@@ -59,10 +59,31 @@ func idleVersions(s *setup.Setup) (out []string) {
 		}
 	}
 	v := s.Versions
-	say(v.Transformers != "", "versions.transformers is "+v.Transformers+" and has no effect: models are simulated as in transformers 5.17")
+	if text := transformersNote(s); text != "" {
+		out = append(out, text)
+	}
 	say(v.CUDA != "", "versions.cuda is "+v.CUDA+" and has no effect: kernels are simulated as in CUDA 13.0")
 	say(v.BitsAndBytes != "" && s.Quantization == nil, "versions.bitsandbytes is "+v.BitsAndBytes+" and has no effect: no weights are quantized")
 	return out
+}
+
+// transformersNote says which release of transformers is simulated, where that is not the one given or
+// was not given.
+func transformersNote(s *setup.Setup) string {
+	v := s.Versions
+	switch {
+	case v.Transformers == "" && s.MovedByTransformers():
+		return fmt.Sprintf("models are simulated as in transformers %s, which was current with PyTorch %s; give another with versions.transformers", v.AssumedTransformers(), v.Torch)
+	case v.Transformers == "":
+		return ""
+	case v.TransformersRelease() > setup.NewestTransformersRelease:
+		return "versions.transformers is " + v.Transformers + ", newer than the newest known: models are simulated as in transformers " + setup.NewestTransformers
+	case v.TransformersRelease() < setup.OldestTransformersRelease:
+		return "versions.transformers is " + v.Transformers + ", older than the oldest known: models are simulated as in transformers " + setup.OldestTransformers
+	case !s.MovedByTransformers():
+		return "versions.transformers is " + v.Transformers + " and has no effect: what is simulated of this run is the same in transformers " + setup.NewestTransformers
+	}
+	return ""
 }
 
 // loadedNote returns the note that the saved type of the weights is not known, if that matters.
