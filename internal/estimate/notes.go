@@ -32,6 +32,9 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	if s.Script.Readable() && s.Dist != nil {
 		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are those of a step in a function of its own, and may be too low", name("loop"), s.Loop))
 	}
+	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
+		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which came with 2.6: simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
+	}
 	out = append(out, idleVersions(s)...)
 	if text := loadedNote(s, name); text != "" {
 		out = append(out, text)

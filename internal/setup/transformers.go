@@ -47,10 +47,23 @@ func (v Versions) AssumedTransformers() string {
 	return fmt.Sprintf("%d.%d", n/100, n%100)
 }
 
+// ReentrantByDefault reports whether gradient_checkpointing_enable asks for the older kind of
+// checkpointing where nothing is said: in transformers 4. Under FSDP2 and DeepSpeed only the newer kind is
+// simulated.
+func (s *Setup) ReentrantByDefault() bool {
+	switch {
+	case !s.Checkpointing || s.Model.Config == nil || s.Dist.DeepSpeed():
+		return false
+	case s.Dist.FSDP() && s.DistKind() != FSDP1:
+		return false
+	}
+	return s.Versions.TransformersRelease() < 500
+}
+
 // MovedByTransformers reports whether the run is simulated differently from one with the newest
 // transformers.
 func (s *Setup) MovedByTransformers() bool {
-	return s.Model.Head == family.CausalLM && s.Loss == "" && s.LossChunks < 2 && s.Model.facts().LossMoved(s.Versions.TransformersRelease())
+	return s.ReentrantByDefault() || s.Model.Head == family.CausalLM && s.Loss == "" && s.LossChunks < 2 && s.Model.facts().LossMoved(s.Versions.TransformersRelease())
 }
 
 // release is 445 for "4.45.2".

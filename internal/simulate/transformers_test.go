@@ -42,6 +42,48 @@ func TestCausalLossPadsLabels(t *testing.T) {
 	}
 }
 
+// The same under FSDP1 over two GPUs, and Llama-3-8B with Liger's kernels over two and four
+// (refs/a100_80gb_liger.csv there): each block's input, and the gradient of it, stay to the backward's end.
+func TestLoraUnderFSDP1(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		setup     *setup.Setup
+		allocated float64
+	}{
+		{"mistral, 2 GPUs, batch 2", over(2, mistralLora(2, "4.48")), 15144870400},
+		{"mistral, 2 GPUs, batch 4", over(2, mistralLora(4, "4.48")), 21959827968},
+		{"mistral, 2 GPUs, batch 4, transformers 4.45", over(2, mistralLora(4, "4.45")), 22161170432},
+		{"llama, 2 GPUs, batch 4", over(2, llamaLora(4)), 23383704064},
+		{"llama, 2 GPUs, batch 16", over(2, llamaLora(16)), 61448585728},
+		{"llama, 4 GPUs, batch 8", over(4, llamaLora(8)), 32003797504},
+	} {
+		got := float64(peakOff(t, c.setup, nil, 0))
+		if off := math.Abs(got/c.allocated - 1); off > 0.012 {
+			t.Errorf("%s: %.0f bytes, measured %.0f", c.name, got, c.allocated)
+		}
+	}
+}
+
+// over spreads a run over GPUs.
+func over(gpus int, s *setup.Setup) *setup.Setup {
+	d := setup.Over(setup.FSDP1, gpus)
+	d.Load = setup.LoadSharded
+	if s.Precision == setup.AmpBF16 {
+		d.ParamDType, d.ReduceDType = setup.BF16, setup.BF16
+	}
+	s.Dist = d
+	return s
+}
+
+// llamaLora is Llama-3-8B as that benchmark trains it.
+func llamaLora(batch int) *setup.Setup {
+	s := mistralLora(batch, "4.45")
+	s.Model.Config = map[string]any{"model_type": "llama", "intermediate_size": 14336.0, "num_key_value_heads": 8.0, "vocab_size": 128256.0}
+	s.Precision, s.Weights = setup.AmpBF16, setup.BF16
+	s.Liger, s.Loss = []string{"rope", "norm"}, "liger"
+	return s
+}
+
 func mistralLora(batch int, transformers string) *setup.Setup {
 	none := false
 	return &setup.Setup{
