@@ -63,7 +63,10 @@ func (s *Setup) ReentrantByDefault() bool {
 // MovedByTransformers reports whether the run is simulated differently from one with the newest
 // transformers.
 func (s *Setup) MovedByTransformers() bool {
-	return s.ReentrantByDefault() || s.Model.Head == family.CausalLM && s.Loss == "" && s.LossChunks < 2 && s.Model.facts().LossMoved(s.Versions.TransformersRelease())
+	if s.ReentrantByDefault() || s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 {
+		return true
+	}
+	return s.Model.Head == family.CausalLM && s.Loss == "" && s.LossChunks < 2 && s.Model.facts().LossMoved(s.Versions.TransformersRelease())
 }
 
 // release is 445 for "4.45.2".

@@ -93,3 +93,44 @@ func mistralLora(batch int, transformers string) *setup.Setup {
 		LoRA: &setup.LoRA{Rank: 16, Targets: []string{"q_proj", "k_proj", "v_proj", "o_proj"}, PEFT: true, Dropout: 0.1},
 	}
 }
+
+// Mixtral in 4 bits under transformers 4, whose experts are modules and are quantized: measured as above, at
+// 24bdadb, with double quantization.
+func TestExpertsAreQuantizedModules(t *testing.T) {
+	for batch, allocated := range map[float64]float64{4: 36731843072, 8: 48770183680} {
+		s, err := setup.Decode(map[string]any{
+			"model": map[string]any{"config": map[string]any{"model_type": "mixtral"}}, "batch": batch, "seq": 4096.0,
+			"lora":         map[string]any{"rank": 16.0, "targets": []any{"q_proj", "k_proj", "v_proj", "o_proj"}, "peft": true, "dropout": 0.1},
+			"quantization": map[string]any{"bits": 4.0, "type": "nf4", "double": true, "compute": "bf16"},
+			"precision":    "amp-bf16", "weights": "bf16", "checkpointing": true, "attention": "flash", "attention_mask": false,
+			"optimizer": "adamw", "clip": true, "versions": map[string]any{"transformers": "4.48", "torch": "2.4", "bitsandbytes": "0.43"},
+		}, setup.Source{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := float64(peakOff(t, s, nil, 0))
+		if off := math.Abs(got/allocated - 1); off > 0.01 {
+			t.Errorf("batch %.0f: %.0f bytes, measured %.0f", batch, got, allocated)
+		}
+	}
+}
+
+// The experts have as many parameters in either form.
+func TestExpertsInEitherForm(t *testing.T) {
+	for _, model := range []string{"mixtral", "qwen3_moe"} {
+		params := map[string]int{}
+		for _, release := range []string{"4.57", "5.17"} {
+			s := mistralLora(1, release)
+			s.Model.Config = map[string]any{"model_type": model, "num_hidden_layers": 2.0}
+			s.Seq, s.LoRA, s.Checkpointing, s.Steps = 64, nil, false, 1
+			r, err := Run(s, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			params[release] = r.Params
+		}
+		if params["4.57"] != params["5.17"] {
+			t.Errorf("%s has %d parameters in 4.57 and %d in 5.17", model, params["4.57"], params["5.17"])
+		}
+	}
+}
