@@ -35,6 +35,9 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
 		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which came with 2.6: simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
 	}
+	if s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 && Profile(s) == nil {
+		out = append(out, "experts are taken to get equally many tokens; those that get more take more for a moment")
+	}
 	out = append(out, idleVersions(s)...)
 	if text := loadedNote(s, name); text != "" {
 		out = append(out, text)

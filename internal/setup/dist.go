@@ -139,15 +139,15 @@ func DistTakes(kind, field string) bool {
 	return true
 }
 
-// LoadsSharded reports whether no GPU holds the whole model while it is loaded. By default FSDP2 loads as
-// measured, with the model on the GPU before fully_shard, and ZeRO-3 as transformers and
-// accelerate start it, with zero.Init.
+// LoadsSharded reports whether no GPU holds the whole model while it is loaded. By default FSDP2 is as it
+// was measured, with the model on the GPU before fully_shard; FSDP1 is as accelerate starts it, with the
+// model on the CPU; and ZeRO-3 is as transformers and accelerate start it, with zero.Init.
 func (d *Dist) LoadsSharded() bool {
 	switch {
 	case d == nil || !DistTakes(d.Kind, "load"):
 		return false
 	case d.Load == "":
-		return d.Kind == Zero3
+		return d.Kind == Zero3 || d.Kind == FSDP1
 	}
 	return d.Load == LoadSharded
 }
@@ -160,8 +160,11 @@ func (d *Dist) LoadsWhole() bool {
 
 // HowToShard says how to start a run of a kind so that weights are loaded in parts.
 func HowToShard(kind string) string {
-	if kind == Zero3 {
+	switch kind {
+	case Zero3:
 		return "zero.Init, as from_pretrained does under ZeRO-3"
+	case FSDP1:
+		return "leave it on the CPU, and give FSDP the device_id"
 	}
 	return "call fully_shard while it is on the meta device or the CPU, not on the GPU"
 }
@@ -170,7 +173,7 @@ func HowToShard(kind string) string {
 // ZeroRedundancyOptimizer.
 func (d *Dist) DeepSpeed() bool { return d != nil && kinds[d.Kind].deepspeed }
 
-// FSDP reports whether the run uses fully_shard.
+// FSDP reports whether the run uses FullyShardedDataParallel or fully_shard.
 func (d *Dist) FSDP() bool { return d != nil && kinds[d.Kind].fsdp }
 
 // firstFSDP2 is the release of PyTorch that has fully_shard as torch.distributed.fsdp.fully_shard; two before

@@ -37,6 +37,7 @@ type FSDP1 struct {
 	post  uint16      // the stream that reduces gradients
 	order []*flatUnit // in which units first ended their forward
 	kept  []*shadow.Tensor
+	begun bool // the first forward has been
 }
 
 // flatUnit is an FSDP module with its FlatParamHandle.
@@ -162,11 +163,35 @@ func (f *FSDP1) Shards() (out []*shadow.Tensor) {
 
 // Forward is the root's forward around the model's.
 func (f *FSDP1) Forward(run func() *shadow.Tensor) *shadow.Tensor {
+	if !f.begun {
+		f.begun = true
+		f.initialize()
+	}
 	root := f.units[0]
 	root.PreForward(nil)
 	loss := run()
 	root.PostForward(loss)
 	return loss
+}
+
+// initialize is init_flat_param_attributes of each unit, in the first forward: the tensors that parameters
+// will be gathered into are made whole, on the stream of the model, and their memory goes back.
+func (f *FSDP1) initialize() {
+	defer f.w.As(shadow.Parameters)()
+	made := func(size shadow.Shape, dt shadow.DType) { f.w.Empty(size, dt).Hold().Drop() }
+	for _, u := range f.units {
+		if len(u.members) == 0 {
+			continue
+		}
+		low, own := u.flat.DType(), u.shard.DType()
+		if low != own {
+			made(u.shard.Shape(), low)
+		}
+		made(u.flat.Shape(), low)
+		if low != own {
+			made(u.flat.Shape(), own)
+		}
+	}
 }
 
 // finish is the root's callback at the end of backward: what is still gathered goes, and with the hooks
