@@ -77,7 +77,7 @@ func TestEveryWordHasAConstant(t *testing.T) {
 		"attention":            {SDPA, Eager, Flash},
 		"quantization.type":    {NF4, FP4},
 		"quantization.compute": {BFloat16, Float16, Float32}, "quantization.adapters": {BFloat16, Float16, Float32},
-		"dist.kind":        {DDP, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero2, Zero3},
+		"dist.kind":        {DDP, FSDP1, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero2, Zero3},
 		"dist.param_dtype": {Float32, BFloat16, Float16}, "dist.reduce_dtype": {Float32, BFloat16, Float16},
 		"dist.load": {LoadWhole, LoadSharded},
 	}

@@ -307,7 +307,7 @@ func (r *run) makeModel() error {
 		Shape: r.shape, Calling: r.calling, Head: s.Model.Head,
 		Positives: s.Positives, Negatives: s.Negatives,
 		Attention: s.Attention, Mask: s.AttentionMask == nil || *s.AttentionMask,
-		Checkpointing: s.Checkpointing, Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger,
+		Checkpointing: s.Checkpointing, Reentrant: s.ReentrantByDefault(), Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger, Transformers: s.Versions.TransformersRelease(),
 	}
 	var err error
 	switch {
