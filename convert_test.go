@@ -22,7 +22,7 @@ import (
 // checks that the table reads it. A setting that is only in the table fails here.
 func TestEverySettingHasAField(t *testing.T) {
 	for _, x := range setup.Settings() {
-		s := &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}}
+		s := &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}, Evaluation: &Evaluation{}}
 		field, ok := fieldAt(reflect.ValueOf(s).Elem(), x.Name)
 		if !ok {
 			t.Errorf("Setup has no field for %s; add it to setup.go", x.Name)

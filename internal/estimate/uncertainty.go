@@ -36,7 +36,13 @@ const (
 	Kernels
 	// Code: parts of the script that the loop is read from could not be followed.
 	Code
+	// Compiled: under torch.compile fused ops keep fewer activations. The figure is that of eager mode.
+	Compiled
 )
+
+// compiledLess is the share that torch.compile is known to save at most: torchtune's table of options has Llama 3.2
+// 3B at 51 GiB where it is 60 without, torchtitan's benchmark Llama 3.1 8B at 77.0 where it is 82.4.
+const compiledLess = 0.15
 
 // Ends is the least and the most that the run reserves, whichever way it goes.
 func (a *Answer) Ends() (least, most uint64) {
@@ -49,7 +55,7 @@ func (a *Answer) Ends() (least, most uint64) {
 }
 
 func (a *Answer) uncertainties() (out []Uncertainty, err error) {
-	for _, find := range []func() (Uncertainty, error){a.skippedUpdates, a.lateBuckets, a.unknownKernels, a.unfollowed} {
+	for _, find := range []func() (Uncertainty, error){a.skippedUpdates, a.lateBuckets, a.unknownKernels, a.unfollowed, a.compiled} {
 		o, err := find()
 		if err != nil {
 			return nil, err
@@ -123,6 +129,14 @@ func (a *Answer) unfollowed() (o Uncertainty, err error) {
 		return o, err
 	}
 	o.More = max(b.PeakReserved, a.PeakReserved) - a.PeakReserved + a.PeakReserved/20
+	return o, nil
+}
+
+// compiled widens the interval downwards by what torch.compile has saved elsewhere.
+func (a *Answer) compiled() (o Uncertainty, err error) {
+	if a.Setup.Compiles() {
+		o = Uncertainty{What: Compiled, Less: uint64(compiledLess * float64(a.PeakReserved))}
+	}
 	return o, nil
 }
 

@@ -99,6 +99,8 @@ func (in *interpreter) batchSize(given value) int {
 // length is how many samples a data set has, -1 where that is not known.
 func (in *interpreter) length(of value) int {
 	switch d := of.(type) {
+	case *samples:
+		return d.n
 	case *hostTensor:
 		return d.size[0]
 	case *list:

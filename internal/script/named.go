@@ -23,7 +23,7 @@ func Named(name string) (*pysrc.File, error) {
 }
 
 // ourNames is the module that loops known by name import: settings, which the setup gives, loader, which gives
-// training batches, and load_model, which makes the setup's model.
+// training batches, eval_loader, which gives those of the evaluation, and load_model, which makes the setup's model.
 func (in *interpreter) ourNames() *scope {
 	s := &scope{file: in.File, isModule: true}
 	s.globals = s
@@ -31,8 +31,11 @@ func (in *interpreter) ourNames() *scope {
 	for name, v := range in.Settings {
 		settings.set(name, v)
 	}
+	settings.set("evaluation", in.Evaluation.record())
 	s.vars.set("settings", settings)
 	s.vars.set("load_model", namespace("snug.load_model"))
 	s.vars.set("loader", &loader{of: unknown{}, batch: in.Batch, size: -1})
+	batches, batch := in.Evaluation.Batches, in.Evaluation.Batch
+	s.vars.set("eval_loader", &loader{of: &samples{n: batches * batch}, batch: batch, size: batches, evaluates: true})
 	return s
 }

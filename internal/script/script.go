@@ -64,6 +64,7 @@ type Run struct {
 	Autocast     shadow.DType   // where the script leaves it open
 	Settings     map[string]any // the arguments of a trainer, where no command line gives them
 	Skips        int            // first updates that are left out, since scaled gradients overflow
+	Evaluation   Evaluating     // of a loop known by name
 	Whole        bool           // every batch of loaders whose length is known is gone through
 
 	// NamesOf is the names of the parameters of a model that is built so.
@@ -128,6 +129,7 @@ type Result struct {
 	Autocasts bool         // autocast was entered
 	Autocast  shadow.DType // what it cast to first
 	Clips     bool         // gradients were clipped
+	Compiles  bool         // torch.compile was called
 }
 
 // Follow runs through the script.

@@ -79,6 +79,7 @@ func registerTorch() {
 		"torch.set_grad_enabled": setGrad,
 		"torch.amp.GradScaler":   newScaler,
 		"torch.compile":          compiled,
+		"snug.compiled":          compiled,
 		"torch.save":             saves, "torch.load": loads,
 		"torch.is_tensor": func(_ *interpreter, a arguments) value {
 			y, _ := instanceOf(a.or(0, "", nil), namespace("torch.Tensor"))
@@ -429,8 +430,14 @@ func emptyCache(in *interpreter, _ arguments) value {
 }
 
 func compiled(in *interpreter, a arguments) value {
-	in.note("torch.compile is not simulated; a compiled model usually takes less")
+	in.compiles()
 	return firstArgument(in, a)
+}
+
+// compiles notes that something is compiled.
+func (in *interpreter) compiles() {
+	in.result.Compiles = true
+	in.note("torch.compile is not simulated; a compiled model usually takes less")
 }
 
 func deepcopy(in *interpreter, a arguments) value {

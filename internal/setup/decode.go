@@ -23,6 +23,8 @@ const (
 	maxSteps  = 64
 	maxWorld  = 1 << 16
 	maxRank   = 1 << 16
+
+	maxEvaluated = 2000 // batches of an evaluation
 )
 
 // Decode understands one setup: every field is checked, defaults are filled in,
@@ -129,6 +131,9 @@ func (s *Setup) complete() error {
 	if err := s.completeWeights(); err != nil {
 		return err
 	}
+	if err := s.completeEvaluation(); err != nil {
+		return err
+	}
 	if s.Loss != "" && s.Model.Head != "causal-lm" {
 		return Wrong("{loss} %s is for a causal-lm, but %s is trained as %s; remove it", s.Loss, s.Model.Title(), s.Model.Head)
 	}
@@ -169,8 +174,8 @@ func (s *Setup) complete() error {
 		if f.Positions.Learned && x.n > longest {
 			return Wrong("{"+x.field+"} is %d; %s has %d learned positions, and a longer sequence crashes", x.n, s.Model.Title(), longest)
 		}
-		if s.Batch*x.n > maxTokens || s.Batch*x.n > maxPairs/max(x.n, 1) {
-			return Wrong("{batch} %d times {"+x.field+"} %d is more than any GPU could hold", s.Batch, x.n)
+		if field, batch := s.largestBatch(); batch*x.n > maxTokens || batch*x.n > maxPairs/max(x.n, 1) {
+			return Wrong("{"+field+"} %d times {"+x.field+"} %d is more than any GPU could hold", batch, x.n)
 		}
 	}
 	return nil

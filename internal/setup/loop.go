@@ -43,29 +43,45 @@ type Script struct {
 	decoded   Setup           // as it was then
 	noted     sync.Mutex
 	notes     []string
-	precision string
-	backwards int // for each update
+	learned   Learned
 }
 
-// Learn remembers the precision that the script computes in, and its backward passes for each update.
-func (x *Script) Learn(precision string, backwards int) {
+// Learned is what following a script showed about the run.
+type Learned struct {
+	Precision string // that it computes in; "" if it does not show
+	Backwards int    // backward passes for each update
+	Compiles  bool   // it calls torch.compile
+}
+
+// Learn remembers what following the script showed.
+func (x *Script) Learn(l Learned) {
 	x.noted.Lock()
-	x.precision, x.backwards = precision, backwards
+	x.learned = l
 	x.noted.Unlock()
+}
+
+// Compiles reports whether the run is under torch.compile: by the setup, or by its script once that was followed.
+func (s *Setup) Compiles() bool {
+	if s.Compile || s.Script == nil {
+		return s.Compile
+	}
+	s.Script.noted.Lock()
+	defer s.Script.noted.Unlock()
+	return s.Script.learned.Compiles
 }
 
 // Accumulation is the script's backward passes for each update, once it was followed; 0 before.
 func (x *Script) Accumulation() int {
 	x.noted.Lock()
 	defer x.noted.Unlock()
-	return x.backwards
+	return x.learned.Backwards
 }
 
 // Precision is the one that the script computes in, once it was followed: "" before, or if it does not show.
 func (x *Script) Precision() string {
 	x.noted.Lock()
 	defer x.noted.Unlock()
-	return x.precision
+	return x.learned.Precision
 }
 
 // Readable reports whether there is a script to follow; one that could not be read has only notes.

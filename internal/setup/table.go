@@ -138,6 +138,11 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Clip },
 		},
 		{
+			Name: "compile", Flags: one("compile"), What: "torch.compile, which is not simulated: the figures are those without it",
+			Phrases: phrase(func(s *Setup) bool { return s.Compile }, "torch.compile"),
+			at:      func(s *Setup) any { return &s.Compile },
+		},
+		{
 			Name: "set_to_none", Flags: one("set-to-none"), What: "zero_grad frees the gradients; false keeps them, filled with zeros", Default: true,
 			Phrases:  phrase((*Setup).KeepsGradients, "gradients kept between steps"),
 			Evidence: where((*Setup).KeepsGradients, "gradients kept between steps"),

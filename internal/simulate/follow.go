@@ -33,7 +33,7 @@ func (r *run) follow() error {
 		Batch: s.Batch, Seq: s.Seq, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
-		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(),
+		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s),
 	}
 	if err := r.fields(&how); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (r *run) follow() error {
 	if res.Updates == 0 {
 		return setup.Wrong("{loop} %s: no update of an optimizer was found in it; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
 	}
-	s.Script.Learn(r.precision(res), perUpdate(res))
+	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles})
 	if n := growth(r.w.Trace); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, and memory does not settle; the figures are those of its first steps", s.Loop, units.Bytes(n)))
 	}
@@ -235,6 +235,9 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r.w.Eval = mode.Eval
 	out.Loss = r.forward(func() *shadow.Tensor { return n.model.Loss(b) }).Hold()
 	r.w.Eval = false
+	if e := r.s.Evaluation; e != nil && mode.Eval && out.Logits != nil {
+		e.Learn(out.Logits.Bytes())
+	}
 	return out
 }
 
