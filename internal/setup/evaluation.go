@@ -15,7 +15,7 @@ type Evaluation struct {
 	Batches     int  `json:"batches,omitempty"`      // forward passes of an evaluation; 0 is FewBatches
 	KeepsLogits bool `json:"keeps_logits,omitempty"` // the logits of all batches stay on the card until the evaluation ends
 
-	logits atomic.Uint64 // bytes of a batch's, once it was simulated
+	logits atomic.Uint64 `json:"-"` // bytes of a batch's, once it was simulated
 }
 
 // Learn remembers how large the logits of a batch are.

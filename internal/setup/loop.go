@@ -39,11 +39,11 @@ type Script struct {
 
 	Guessed bool // the loop was found and not named: where it cannot be followed, a step of our own stands for it
 
-	given     map[string]bool // the fields that the setup was decoded from
-	decoded   Setup           // as it was then
-	noted     sync.Mutex
-	notes     []string
-	learned   Learned
+	given   map[string]bool // the fields that the setup was decoded from
+	decoded Setup           // as it was then
+	noted   sync.Mutex
+	notes   []string
+	learned Learned
 }
 
 // Learned is what following a script showed about the run.
