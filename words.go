@@ -9,13 +9,14 @@ type Loop string
 
 // The loops known by name.
 const (
-	StepLoop       Loop = "step"       // a step in a function of its own, the default
-	ScriptLoop     Loop = "script"     // at the top level of a script, as in tutorials
-	TrainerLoop    Loop = "trainer"    // transformers' Trainer
-	AccelerateLoop Loop = "accelerate" // accelerate's examples
-	LightningLoop  Loop = "lightning"  // Lightning's Trainer
-	FabricLoop     Loop = "fabric"     // Lightning's Fabric
-	TRLLoop        Loop = "trl"        // TRL's SFTTrainer
+	StepLoop       Loop = "step"                  // a step in a function of its own, the default
+	ScriptLoop     Loop = "script"                // at the top level of a script, as in tutorials
+	TrainerLoop    Loop = "trainer"               // transformers' Trainer
+	AccelerateLoop Loop = "accelerate"            // accelerate's examples
+	LightningLoop  Loop = "lightning"             // Lightning's Trainer
+	FabricLoop     Loop = "fabric"                // Lightning's Fabric
+	TRLLoop        Loop = "trl"                   // TRL's SFTTrainer
+	SentenceLoop   Loop = "sentence-transformers" // its trainer, for Encoder
 )
 
 // Precision is the type of weights and arithmetic.

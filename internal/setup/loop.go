@@ -20,8 +20,11 @@ import (
 // with it.
 const StepLoop = "step"
 
+// SentenceLoop is the loop of sentence-transformers, whose losses compare what an encoder returns.
+const SentenceLoop = "sentence-transformers"
+
 // Loops are the loops that are known by name; any other is read from a Python file.
-var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl"}
+var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", SentenceLoop}
 
 // Bounds of the Python files that a loop is read from.
 const (

@@ -24,6 +24,9 @@ func Follows(s *setup.Setup) bool {
 // follow runs the setup's script in place of a loop of our own.
 func (r *run) follow() error {
 	s := r.s
+	if s.Script.Name != "" && s.Model.Head == family.Encoder && s.Script.Name != setup.SentenceLoop {
+		return setup.Wrong("{loop} %s takes the loss from its model, and an encoder returns none; use {loop=sentence-transformers}", s.Loop)
+	}
 	file, err := scriptOf(s.Script)
 	if err != nil {
 		return err
@@ -71,7 +74,7 @@ func scriptOf(s *setup.Script) (*pysrc.File, error) {
 func settings(s *setup.Setup) map[string]any {
 	return map[string]any{
 		"batch": s.Batch, "accumulation": max(s.Accumulation, 1), "clip": s.Clip, "checkpointing": s.Checkpointing,
-		"precision": s.Precision, "optimizer": s.Optimizer, "set_to_none": !s.KeepsGradients(),
+		"positives": s.Positives, "negatives": s.Negatives, "precision": s.Precision, "optimizer": s.Optimizer, "set_to_none": !s.KeepsGradients(),
 	}
 }
 
