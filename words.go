@@ -17,6 +17,8 @@ const (
 	FabricLoop     Loop = "fabric"                // Lightning's Fabric
 	TRLLoop        Loop = "trl"                   // TRL's SFTTrainer
 	SentenceLoop   Loop = "sentence-transformers" // its trainer, for Encoder
+	TimmLoop       Loop = "timm"                  // timm's train.py, for models of images
+	NanoGPTLoop    Loop = "nanogpt"               // nanoGPT's train.py, with its own model
 )
 
 // Precision is the type of weights and arithmetic.

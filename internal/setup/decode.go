@@ -118,6 +118,9 @@ func (o *object) checkLoRA(s *Setup) {
 
 // complete fills in what the model decides and checks the numbers against it.
 func (s *Setup) complete() error {
+	if err := s.completeLoop(); err != nil {
+		return err
+	}
 	f := s.Model.facts()
 	if s.Model.Head == "" && len(f.Heads) > 0 {
 		s.Model.Head = f.Heads[0]

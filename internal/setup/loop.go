@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"snug/internal/family"
 	"snug/internal/files"
 	"snug/internal/pysrc"
 	"snug/internal/spelling"
@@ -24,7 +25,7 @@ const StepLoop = "step"
 const SentenceLoop = "sentence-transformers"
 
 // Loops are the loops that are known by name; any other is read from a Python file.
-var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", SentenceLoop}
+var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", SentenceLoop, "timm", family.NanoGPT}
 
 // Bounds of the Python files that a loop is read from.
 const (
@@ -170,6 +171,24 @@ func (s *Setup) findLoop(from Source) error {
 		return Wrong("{loop}: %v", err)
 	}
 	s.Script = &Script{File: f, Args: words[1:], Import: besides(from, filepath.Dir(path))}
+	return nil
+}
+
+// completeLoop gives a model to the loops that bring their own code for it, and refuses what a loop cannot train.
+func (s *Setup) completeLoop() error {
+	if s.Script == nil {
+		return nil
+	}
+	switch name := s.Script.Name; {
+	case name == family.NanoGPT:
+		config := family.AsNanoGPT(s.Model.Config)
+		if config == nil {
+			return Wrong("{loop} %s trains nanoGPT's own GPT, and GPT-2 by its code, but not %s; use {loop=script}", name, s.Model.Title())
+		}
+		s.Model.Config, s.Script = config, nil // which is simulated with its own loop
+	case name == "timm" && !s.Model.facts().Positions.Images:
+		return Wrong("{loop} %s trains models of images, and %s takes text; use {loop=script}", name, s.Model.Title())
+	}
 	return nil
 }
 

@@ -81,7 +81,7 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "loop", Flags: []Flag{{Name: "loop", What: "what the code around the model does: `step`, script, trainer, … or a Python file"}}, What: "what the `code` around the model does", Default: StepLoop,
-			Phrases:  phrase(func(s *Setup) bool { return s.Script.Readable() }, "loop of %s", func(s *Setup) any { return s.loopName() }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Loop != "" }, "loop of %s", func(s *Setup) any { return s.loopName() }),
 			Evidence: (*Setup).loopEvidence,
 			at:       func(s *Setup) any { return &s.Loop },
 		},

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"snug/internal/family"
 	"snug/internal/pysrc"
@@ -58,8 +59,21 @@ func (r *run) follow() error {
 	if n := growth(r.w.Trace); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, and memory does not settle; the figures are those of its first steps", s.Loop, units.Bytes(n)))
 	}
-	s.Script.Note(append(res.Notes, differences(s, res)...))
+	s.Script.Note(append(namedNotes(s, res.Notes), differences(s, res)...))
 	return nil
+}
+
+// namedNotes are the notes of a loop known by name without the lines of our own file.
+func namedNotes(s *setup.Setup, notes []string) (out []string) {
+	for _, n := range notes {
+		if s.Script.Name != "" {
+			if _, text, ok := strings.Cut(n, ": "); ok && strings.HasPrefix(n, "examples/") {
+				n = s.Script.Name + ": " + text
+			}
+		}
+		out = append(out, n)
+	}
+	return out
 }
 
 // scriptOf is the file of a loop that is read, or known by name.
@@ -73,7 +87,7 @@ func scriptOf(s *setup.Script) (*pysrc.File, error) {
 // settings is what a loop known by name is told about the run.
 func settings(s *setup.Setup) map[string]any {
 	return map[string]any{
-		"batch": s.Batch, "accumulation": max(s.Accumulation, 1), "clip": s.Clip, "checkpointing": s.Checkpointing,
+		"model": strings.TrimPrefix(cmp.Or(s.Model.Name, s.Model.Family()), "torchvision/"), "batch": s.Batch, "accumulation": max(s.Accumulation, 1), "clip": s.Clip, "checkpointing": s.Checkpointing,
 		"positives": s.Positives, "negatives": s.Negatives, "precision": s.Precision, "optimizer": s.Optimizer, "set_to_none": !s.KeepsGradients(),
 	}
 }
