@@ -18,6 +18,7 @@ const (
 	TRLLoop        Loop = "trl"                   // TRL's SFTTrainer
 	SentenceLoop   Loop = "sentence-transformers" // its trainer, for Encoder
 	TimmLoop       Loop = "timm"                  // timm's train.py, for models of images
+	TorchtuneLoop  Loop = "torchtune"             // torchtune's recipes for one device
 	NanoGPTLoop    Loop = "nanogpt"               // nanoGPT's train.py, with its own model
 )
 

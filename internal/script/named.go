@@ -5,6 +5,7 @@ package script
 import (
 	"embed"
 	"fmt"
+	"strings"
 
 	"snug/internal/pysrc"
 )
@@ -21,6 +22,9 @@ func Named(name string) (*pysrc.File, error) {
 	}
 	return pysrc.Parse(path, src)
 }
+
+// isNamed reports whether the loop is one that is known by name, whose settings are the setup's.
+func (in *interpreter) isNamed() bool { return strings.HasPrefix(in.File.Path, "examples/") }
 
 // ourNames is the module that loops known by name import: settings, which the setup gives, loader, which gives
 // training batches, eval_loader, which gives those of the evaluation, and load_model, which makes the setup's model.

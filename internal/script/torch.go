@@ -94,6 +94,7 @@ func registerTorch() {
 		"copy.deepcopy": deepcopy, "copy.copy": firstArgument,
 		"torch.ones_like": filledLike, "torch.zeros_like": filledLike, "torch.full_like": filledLike, "torch.empty_like": filledLike, "torch.randn_like": filledLike, "torch.rand_like": filledLike,
 		"torch.cat": concatenated(shadow.Cat), "torch.stack": stackedOf, "torch.concat": concatenated(shadow.Cat),
+		"torch.hstack":      concatenated(hstacked),
 		"torch.log_softmax": onTensor("log_softmax"), "torch.nn.functional.log_softmax": onTensor("log_softmax"),
 		"torch.softmax": onTensor("softmax"), "torch.nn.functional.softmax": onTensor("softmax"),
 		"torch.argmax": onTensor("argmax"), "torch.max": onTensor("max"), "torch.mean": onTensor("mean"), "torch.sum": onTensor("sum"),
@@ -140,6 +141,12 @@ func made(name string) func(*interpreter, arguments) value {
 				in.note("the length of this range is not known; it is not counted")
 			}
 		case "full":
+			switch a.or(1, "fill_value", nil).(type) { // whose type it has
+			case int:
+				t.dtype = shadow.Int64
+			case bool:
+				t.dtype = shadow.Bool
+			}
 			switch v := a.or(0, "size", nil).(type) {
 			case *list:
 				t.size = ints(v.items)
@@ -350,6 +357,11 @@ func concatenated(f func(dim int, ts ...*shadow.Tensor) *shadow.Tensor) func(*in
 		}
 		return f(dim, ts...).Hold()
 	}
+}
+
+// hstacked is torch.hstack, which joins vectors at their only dimension and others at the second.
+func hstacked(_ int, ts ...*shadow.Tensor) *shadow.Tensor {
+	return shadow.Cat(min(1, ts[0].Dim()-1), ts...)
 }
 
 // stackedOf is torch.stack.

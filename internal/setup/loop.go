@@ -25,7 +25,7 @@ const StepLoop = "step"
 const SentenceLoop = "sentence-transformers"
 
 // Loops are the loops that are known by name; any other is read from a Python file.
-var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", SentenceLoop, "timm", family.NanoGPT}
+var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", SentenceLoop, "timm", "torchtune", family.NanoGPT}
 
 // Bounds of the Python files that a loop is read from.
 const (

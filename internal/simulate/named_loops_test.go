@@ -70,3 +70,26 @@ func TestNanoGPTByName(t *testing.T) {
 		t.Errorf("Llama in nanoGPT's loop: %v", err)
 	}
 }
+
+// TestTorchtuneLoop checks that torchtune's chunked loss never casts all logits to float32 at once, and that the
+// note on whose modules are counted is there, without the place of our own file.
+func TestTorchtuneLoop(t *testing.T) {
+	fields := func(loop string) map[string]any {
+		return map[string]any{"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 2.0, "seq": 512.0, "precision": "bf16", "loop": loop, "clip": true}
+	}
+	var forward [2]uint64
+	for i, loop := range []string{"torchtune", "script"} {
+		s, err := decoded(t, fields(loop))
+		if err != nil {
+			t.Fatal(err)
+		}
+		forward[i] = phasePeak(t, s, Backward)
+		if notes := s.Script.Notes(); loop == "torchtune" && (len(notes) != 1 || !strings.HasPrefix(notes[0], "torchtune: torchtune's own modules")) {
+			t.Errorf("notes %q", notes)
+		}
+	}
+	const logits = 2 * 512 * 128256 * 4
+	if forward[0]+logits/2 > forward[1] {
+		t.Errorf("torchtune's backward takes %d bytes, that of a script %d", forward[0], forward[1])
+	}
+}
