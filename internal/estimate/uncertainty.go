@@ -123,7 +123,7 @@ func (a *Answer) unfollowed() (o Uncertainty, err error) {
 	}
 	o = Uncertainty{What: Code, Less: a.PeakReserved / 20}
 	s := *a.Setup
-	s.Script = &setup.Script{Name: "script"}
+	s.Script = &setup.Script{Name: "script", Guessed: true} // a step of our own if the model returns no loss
 	b, err := tryAs(&s, a.shown(), a.most-a.work, simulate.Options{Stop: a.stopped})
 	if err != nil {
 		return o, err

@@ -42,7 +42,7 @@ func (r *run) follow() error {
 	if err := r.fields(&how); err != nil {
 		return err
 	}
-	if s.Optimizer != "adamw" {
+	if s.Optimizer != "adamw" || s.Script.Name != "" && s.Says("optimizer") {
 		how.Optimizer = s.Optimizer
 	}
 	res, err := script.Follow(how)

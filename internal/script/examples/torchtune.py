@@ -5,7 +5,7 @@ import torch
 from snug import eval_loader, load_model, loader, settings
 from torchtune import CEWithChunkedOutputLoss, batch_to_device, scale_grads
 
-snug.note("torchtune's own modules are counted as transformers', which take about as much; optimizer_in_bwd and offloading are not counted, and take less")
+snug.note("torchtune's own modules are counted as transformers'; they keep up to a tenth more, and less with optimizer_in_bwd or offloading")
 
 
 class Recipe:
