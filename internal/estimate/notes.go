@@ -35,7 +35,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	}
 	out = append(out, evaluationNotes(s)...)
 	if s.Compile && s.Model.Program == nil {
-		out = append(out, "torch.compile is not simulated: the figures are those of eager mode, which usually takes more, since fused ops keep fewer activations; autotuning may briefly take more")
+		out = append(out, "torch.compile is not simulated: the figures are those of eager mode, which usually takes more, since fused ops keep fewer activations; now and then it takes less")
 	}
 	out = append(out, idleVersions(s)...)
 	if text := loadedNote(s, name); text != "" {
