@@ -13,7 +13,7 @@ import (
 //go:embed examples
 var loops embed.FS
 
-// Named is a loop that is known by name: a short script of ours, written as such scripts are.
+// Named returns a loop that is known by name: a short script of ours in the usual style.
 func Named(name string) (*pysrc.File, error) {
 	path := "examples/" + name + ".py"
 	src, err := loops.ReadFile(path)
@@ -26,8 +26,8 @@ func Named(name string) (*pysrc.File, error) {
 // isNamed reports whether the loop is one that is known by name, whose settings are the setup's.
 func (in *interpreter) isNamed() bool { return strings.HasPrefix(in.File.Path, "examples/") }
 
-// ourNames is the module that loops known by name import: settings, which the setup gives, loader, which gives
-// training batches, eval_loader, which gives those of the evaluation, and load_model, which makes the setup's model.
+// ourNames returns the module that these loops import: settings from the setup, loader for training batches,
+// eval_loader for those of the evaluation, and load_model for the setup's model.
 func (in *interpreter) ourNames() *scope {
 	s := &scope{file: in.File, isModule: true}
 	s.globals = s
