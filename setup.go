@@ -51,6 +51,11 @@ type Setup struct {
 	Accumulation int `json:"accumulation,omitempty"`
 	// Clip is whether the gradient norm is clipped.
 	Clip bool `json:"clip,omitempty"`
+	// Compile is whether the model runs under torch.compile. Figures are those without it, which
+	// usually takes more.
+	Compile bool `json:"compile,omitempty"`
+	// Evaluation is forward passes without gradients between steps; nil is none.
+	Evaluation *Evaluation `json:"evaluation,omitempty"`
 	// SetToNone is whether zero_grad drops gradients instead of filling them with zeros;
 	// nil is true.
 	SetToNone *bool `json:"set_to_none,omitempty"`
@@ -116,6 +121,18 @@ type LoRA struct {
 	DoRA bool `json:"dora,omitempty"`
 	// Save is the layers that are trained whole beside the adapters: PEFT's modules_to_save.
 	Save []string `json:"save,omitempty"`
+}
+
+// Evaluation is forward passes without gradients that a run makes between steps.
+type Evaluation struct {
+	// Batch is the samples of a forward pass; 0 is the batch of training.
+	Batch int `json:"batch,omitempty"`
+	// Every is after how many optimizer steps an evaluation comes; 0 is once memory has settled.
+	Every int `json:"every,omitempty"`
+	// Batches is the forward passes of one evaluation; 0 is 4.
+	Batches int `json:"batches,omitempty"`
+	// KeepsLogits is whether the logits of all its batches are kept on the card until it ends.
+	KeepsLogits bool `json:"keeps_logits,omitempty"`
 }
 
 // Quantization is frozen weights that bitsandbytes quantizes, with adapters of PEFT beside

@@ -9,13 +9,17 @@ type Loop string
 
 // The loops known by name.
 const (
-	StepLoop       Loop = "step"       // a step in a function of its own, the default
-	ScriptLoop     Loop = "script"     // at the top level of a script, as in tutorials
-	TrainerLoop    Loop = "trainer"    // transformers' Trainer
-	AccelerateLoop Loop = "accelerate" // accelerate's examples
-	LightningLoop  Loop = "lightning"  // Lightning's Trainer
-	FabricLoop     Loop = "fabric"     // Lightning's Fabric
-	TRLLoop        Loop = "trl"        // TRL's SFTTrainer
+	StepLoop       Loop = "step"                  // a step in a function of its own, the default
+	ScriptLoop     Loop = "script"                // at the top level of a script, as in tutorials
+	TrainerLoop    Loop = "trainer"               // transformers' Trainer
+	AccelerateLoop Loop = "accelerate"            // accelerate's examples
+	LightningLoop  Loop = "lightning"             // Lightning's Trainer
+	FabricLoop     Loop = "fabric"                // Lightning's Fabric
+	TRLLoop        Loop = "trl"                   // TRL's SFTTrainer
+	SentenceLoop   Loop = "sentence-transformers" // its trainer, for Encoder
+	TimmLoop       Loop = "timm"                  // timm's train.py, for models of images
+	TorchtuneLoop  Loop = "torchtune"             // torchtune's recipes for one device
+	NanoGPTLoop    Loop = "nanogpt"               // nanoGPT's train.py, with its own model
 )
 
 // Precision is the type of weights and arithmetic.

@@ -55,6 +55,8 @@ func (r estimateReport) open(o estimate.Uncertainty) []string {
 	switch {
 	case o.What == estimate.Buckets:
 		return []string{"DDP may hold its first buckets for longer"}
+	case o.What == estimate.Compiled:
+		return []string{"torch.compile: −44 % to +9 % in 11 runs"}
 	case o.What == estimate.Code:
 		return []string{"parts of the script are not followed"}
 	case o.What == estimate.Kernels && max(o.Less, o.More) >= units.MiB:

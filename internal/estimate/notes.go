@@ -10,6 +10,7 @@ import (
 
 	"snug/internal/gpu"
 	"snug/internal/setup"
+	"snug/internal/units"
 )
 
 // Notes lists what the user should know about a run on a card besides its figures: what they do not
@@ -39,6 +40,10 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	if s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 && Profile(s) == nil {
 		out = append(out, "experts are taken to get equally many tokens; those that get more take more for a moment")
 	}
+	out = append(out, evaluationNotes(s)...)
+	if s.Compile && s.Model.Program == nil {
+		out = append(out, "torch.compile is not simulated: the figures are those of eager mode, which usually takes more, since fused ops keep fewer activations; now and then it takes less")
+	}
 	out = append(out, idleVersions(s)...)
 	if text := loadedNote(s, name); text != "" {
 		out = append(out, text)
@@ -53,6 +58,20 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 		out = append(out, "Liger autotunes its expert kernels in the first step; Triton briefly takes 256 MiB for that, which are not counted; LIGER_FUSED_MOE_AUTOTUNE=0 turns it off")
 	}
 	return out
+}
+
+// evaluationNotes says what of an evaluation is not counted.
+func evaluationNotes(s *setup.Setup) []string {
+	e := s.Evaluation
+	switch {
+	case e == nil || s.Model.Program != nil:
+		return nil
+	case s.Dist != nil:
+		return []string{"evaluation is simulated on one GPU only: the figures are those of training alone, and may be too low"}
+	case e.KeepsLogits && e.Batches == 0 && e.Logits() > 0:
+		return []string{fmt.Sprintf("the evaluation keeps logits of %d batches; each batch more adds %s; say how many there are with evaluation.batches (--eval-batches)", e.Turns(), units.Bytes(e.Logits()))}
+	}
+	return nil
 }
 
 // idleVersions lists versions that are given in a setup but have no effect on its figures.

@@ -124,7 +124,7 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	result.World.DiscardTags()
 	p.uncertain = sync.OnceValue(p.uncertaintyOf(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
-	if simulate.Follows(s) || s.Lengths != nil {
+	if simulate.Follows(s) || s.Lengths != nil || s.Evaluation != nil {
 		p.last = -1 // its steps are not alike
 	}
 	if made.loops != nil {

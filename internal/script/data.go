@@ -99,6 +99,8 @@ func (in *interpreter) batchSize(given value) int {
 // length returns the number of samples in a data set, or -1 if unknown.
 func (in *interpreter) length(of value) int {
 	switch d := of.(type) {
+	case *samples:
+		return d.n
 	case *hostTensor:
 		return d.size[0]
 	case *list:
@@ -187,7 +189,7 @@ func (in *interpreter) oneBatch(l *loader, from, n int) value {
 func (in *interpreter) collated(l *loader, from, n int) value {
 	if in.collates(l.collate) {
 		if v := in.tried(l.collate, arguments{pos: []value{in.sampleList(l.of, from, n)}}); in.tells(v) {
-			if len(in.Lengths) == 0 && in.shaped(v) {
+			if d, ok := v.(*dict); len(in.Lengths) == 0 && in.shaped(v) && (!ok || !d.batch) {
 				return v
 			}
 			return in.sized(v, n)

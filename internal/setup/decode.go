@@ -23,6 +23,8 @@ const (
 	maxSteps  = 64
 	maxWorld  = 1 << 16
 	maxRank   = 1 << 16
+
+	maxEvaluated = 2000 // batches of an evaluation
 )
 
 // Decode decodes one setup: it checks every field, fills in defaults,
@@ -116,6 +118,9 @@ func (o *object) checkLoRA(s *Setup) {
 
 // complete fills in the settings that the model decides and checks the numbers against it.
 func (s *Setup) complete() error {
+	if err := s.completeLoop(); err != nil {
+		return err
+	}
 	f := s.Model.facts()
 	if s.Model.Head == "" && len(f.Heads) > 0 {
 		s.Model.Head = f.Heads[0]
@@ -127,6 +132,9 @@ func (s *Setup) complete() error {
 		return err
 	}
 	if err := s.completeWeights(); err != nil {
+		return err
+	}
+	if err := s.completeEvaluation(); err != nil {
 		return err
 	}
 	if s.Loss != "" && s.Model.Head != "causal-lm" {
@@ -172,8 +180,8 @@ func (s *Setup) complete() error {
 		if f.Positions.Learned && x.n > longest {
 			return Wrong("{"+x.field+"} is %d; %s has %d learned positions, and a longer sequence crashes", x.n, s.Model.Title(), longest)
 		}
-		if s.Batch*x.n > maxTokens || s.Batch*x.n > maxPairs/max(x.n, 1) {
-			return Wrong("{batch} %d times {"+x.field+"} %d is more than any GPU could hold", s.Batch, x.n)
+		if field, batch := s.largestBatch(); batch*x.n > maxTokens || batch*x.n > maxPairs/max(x.n, 1) {
+			return Wrong("{"+field+"} %d times {"+x.field+"} %d is more than any GPU could hold", batch, x.n)
 		}
 	}
 	return nil

@@ -29,6 +29,8 @@ type Setup struct {
 	AttentionMask *bool         `json:"attention_mask,omitempty"` // whether the batch carries a mask; nil is true
 	Accumulation  int           `json:"accumulation,omitempty"`   // forward passes per optimizer step
 	Clip          bool          `json:"clip,omitempty"`           // whether the gradient norm is clipped
+	Compile       bool          `json:"compile,omitempty"`        // whether the model runs under torch.compile, which is not simulated
+	Evaluation    *Evaluation   `json:"evaluation,omitempty"`     // between steps; nil is none
 	SetToNone     *bool         `json:"set_to_none,omitempty"`    // whether zero_grad drops gradients, or fills them and keeps them; nil is PyTorch's default, true
 	LoRA          *LoRA         `json:"lora,omitempty"`           // adapters; nil trains all weights
 	Quantization  *Quantization `json:"quantization,omitempty"`   // quantization of the weights that LoRA freezes; nil is none

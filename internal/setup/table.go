@@ -85,7 +85,7 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "loop", Flags: []Flag{{Name: "loop", What: "what the code around the model does: `step`, script, trainer, … or a Python file"}}, What: "what the `code` around the model does", Default: StepLoop,
-			Phrases:  phrase(func(s *Setup) bool { return s.Script.Readable() }, "loop of %s", func(s *Setup) any { return s.loopName() }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Loop != "" }, "loop of %s", func(s *Setup) any { return s.loopName() }),
 			Evidence: (*Setup).loopEvidence,
 			at:       func(s *Setup) any { return &s.Loop },
 		},
@@ -140,6 +140,11 @@ func runSettings() []Setting {
 			Phrases:  phrase(func(s *Setup) bool { return s.Clip }, "clipping"),
 			Evidence: where(func(s *Setup) bool { return s.Clip }, "clipping"),
 			at:       func(s *Setup) any { return &s.Clip },
+		},
+		{
+			Name: "compile", Flags: one("compile"), What: "torch.compile, which is not simulated: the figures are those without it",
+			Phrases: phrase(func(s *Setup) bool { return s.Compile }, "torch.compile"),
+			at:      func(s *Setup) any { return &s.Compile },
 		},
 		{
 			Name: "set_to_none", Flags: one("set-to-none"), What: "zero_grad frees the gradients; false keeps them, filled with zeros", Default: true,

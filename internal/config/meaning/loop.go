@@ -15,10 +15,11 @@ func (r *Run) settleLoop(out map[string]any) {
 	if r.Primary == nil || out["dist"] != nil || r.Trainer().OwnModel != nil {
 		return
 	}
+	model, _ := out["model"].(map[string]any)
 	if loop := r.programLoop(); loop != "" {
 		out["loop"] = loop
-	} else if loop := r.Trainer().Loop; loop != "" {
-		out["loop"] = loop
+	} else if t := r.Trainer(); t.Loop != "" && model["head"] != "encoder" && (t.LoopLoss == "" || t.LoopLoss == out["loss"]) {
+		out["loop"] = t.Loop
 	}
 }
 

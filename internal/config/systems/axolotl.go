@@ -27,6 +27,7 @@ var axolotl = System{
 		LoRAKernels: "Axolotl's own kernels (lora_mlp_kernel, lora_qkv_kernel, lora_o_kernel)",
 	},
 	Loading: Loading{
+		Loop:              "trainer", // core/trainers/base.py: AxolotlTrainer
 		PreparesQuantized: true, Computes: ComputesAsArithmetic,
 		CastsWithoutFlash: true, // 0.18, loaders/model.py: _configure_embedding_dtypes
 	},

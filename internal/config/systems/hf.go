@@ -29,7 +29,7 @@ var hf = System{
 
 	Finding:   Finding{HoldsWhenBound: true},
 	Behaviour: Behaviour{RefusesTwoSwitches: true},
-	Loading:   Loading{LoadsTyped: true, SavedSince5: true, LoadedByScript: true},
+	Loading:   Loading{Loop: "trainer", LoadsTyped: true, SavedSince5: true, LoadedByScript: true},
 	Sharding:  Sharding{GathersInAutocast: true},
 }
 

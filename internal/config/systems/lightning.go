@@ -16,6 +16,7 @@ var lightning = System{
 	},
 	Keys: keysOf(func() []Key { return append(lightningKeys(""), lightningKeys("fit.")...) }),
 
+	Loading:  Loading{Loop: "lightning"},
 	Sharding: Sharding{GathersInAutocast: true},
 }
 

@@ -85,6 +85,8 @@ type Behaviour struct {
 type Loading struct {
 	// Loop is the loop around the model, by its name in a setup, if the trainer has one of its own.
 	Loop string
+	// LoopLoss is the loss that the loop computes, by its name in a setup; "" if it takes any.
+	LoopLoss string
 	// OwnModel is the model that is built from keys of the system's own, nil if a
 	// file names one.
 	OwnModel *OwnModel

@@ -28,6 +28,7 @@ var trl = System{
 
 	Behaviour: Behaviour{UsesTRL: true, RefusesTwoSwitches: true},
 	Loading: Loading{
+		Loop: "trl", LoopLoss: "trl",
 		LoadsTyped: true, TypeIsPrecision: true, Computes: ComputesAsHeld,
 		QuantizedAdapters: "bf16", // 1.16, trainer/sft_trainer.py
 	},
