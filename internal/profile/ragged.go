@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import "fmt"
+
+// In some programs every step has another size: a batch is padded to its longest sample, or holds graphs of
+// different sizes. The probe sees what enters the model, so that a step has quantities of its own besides
+// those of the run: a padded length, a number of nodes. Then
+//
+//	notes.go             what the probe saw
+//	ragged_columns.go    the numbers that change from step to step
+//	ragged_sections.go   a recording as a sequence of steps, all aligned with one another
+//	ragged_solve.go      formulas over all steps of all recordings, and the quantities they need
+//	ragged_fit.go        recordings → Program
+//	ragged_data.go       what those quantities are in steps with another batch
+//	ragged_play.go       a run of many steps, drawn and played
+//	ragged_file.go       all of this in memory.snug
+
+// ragged is what a program knows about steps that differ. The quantities of its formulas are those of the run,
+// followed by these.
+type ragged struct {
+	quantities []quantity
+	data       data
+	only       *drawnRun        // one run alone; nil is the middle of several
+	steps      [][]recordedStep // by variant
+	carried    []map[uint32]int // by variant: allocations of the last step but one that the last one frees, and their counterparts there
+}
+
+// recordedStep is a step of a variant.
+type recordedStep struct {
+	begin  int     // its first event
+	values []int64 // of the quantities
+}
+
+// quantity is a number that changes from step to step.
+type quantity struct {
+	Column   string `json:"column"`             // as the probe saw it
+	Multiple int64  `json:"multiple,omitempty"` // rounded up to a multiple of this; 0 is not rounded
+}
+
+// of is the quantity of a step with these columns.
+func (q quantity) of(columns map[string]int64) int64 { return q.round(columns[q.Column]) }
+
+func (q quantity) round(n int64) int64 {
+	if q.Multiple > 1 {
+		return (n + q.Multiple - 1) / q.Multiple * q.Multiple
+	}
+	return n
+}
+
+// String is the quantity as a report names it.
+func (q quantity) String() string {
+	if q.Multiple > 1 {
+		return fmt.Sprintf("%s in multiples of %d", q.Column, q.Multiple)
+	}
+	return q.Column
+}
+
+// Ragged reports whether the steps of the recorded run have different sizes.
+func (p *Program) Ragged() bool { return p.ragged != nil }

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"encoding/binary"
+
+	"snug/internal/replay"
+	"snug/internal/stream"
+)
+
+// raggedFitter makes a program of recordings whose steps differ.
+type raggedFitter struct {
+	*fitter
+	notes      []*notes
+	sections   [][]section
+	table      *table
+	explaining []monomial // products of what changes, which may explain how sizes do
+	families   *families
+	members    map[int32]*family
+	order      []int32 // the families as they are first met
+	sums       *sums
+	chosen     []int
+}
+
+// ragged is a fitter for recordings whose steps differ, or nil: they do not, or the probe did not see it.
+func (f *fitter) ragged() *raggedFitter {
+	r := &raggedFitter{fitter: f}
+	var steps [][]map[string]int64
+	for k, in := range f.inputs {
+		n := readNotes(in.Recording.Probe)
+		if n == nil || f.devices[k].Times == nil {
+			return nil
+		}
+		s := n.steps()
+		if s == nil {
+			return nil
+		}
+		r.notes, steps = append(r.notes, n), append(steps, s)
+	}
+	if !varies(steps) {
+		return nil
+	}
+	r.tabulate(steps)
+	return r
+}
+
+// tabulate numbers the steps of all recordings and lists what they have.
+func (r *raggedFitter) tabulate(steps [][]map[string]int64) {
+	var rows []map[string]int64
+	var at [][]int64
+	for k := range r.inputs {
+		sections := cut(r.devices[k], r.notes[k])
+		for s := range sections {
+			sections[s].point = len(rows) + max(s-1, 0)
+		}
+		r.sections = append(r.sections, sections)
+		endSpans(r.lives[k], sections)
+		for _, row := range steps[k] {
+			rows, at = append(rows, row), append(at, r.points[k])
+		}
+	}
+	r.table = newTable(r.program.Names, at, rows)
+	few := min(len(r.table.run)+len(r.table.candidates), 6)
+	r.explaining = monomials(few)[1:]
+}
+
+// fit makes the program.
+func (r *raggedFitter) fit() error {
+	if len(r.table.candidates) == 0 {
+		return nil
+	}
+	r.alignSections()
+	r.gather()
+	r.chosen = r.choose()
+	r.sums = r.solver(r.chosen)
+	p := r.program
+	p.monos = r.sums.monos
+	p.ragged = &ragged{}
+	for _, c := range r.chosen {
+		p.ragged.quantities = append(p.ragged.quantities, r.table.candidates[c])
+	}
+	for k := range r.inputs {
+		r.write(k)
+	}
+	var err error
+	p.ragged.data, err = r.data()
+	return err
+}
+
+// gather lists the sizes of each family.
+func (r *raggedFitter) gather() {
+	r.members = map[int32]*family{}
+	for k, sections := range r.sections {
+		for s := range sections {
+			for id := sections[s].first; id < sections[s].next; id++ {
+				root := r.families.of(k, id)
+				m := r.members[root]
+				if m == nil {
+					m = &family{}
+					r.members[root] = m
+					r.order = append(r.order, root)
+				}
+				m.add(observation{sections[s].point, r.lives[k][id].size})
+			}
+		}
+	}
+}
+
+func (m *family) add(o observation) {
+	for _, x := range m.obs {
+		if x.recording == o.recording {
+			m.odd = m.odd || x.size != o.size
+			return
+		}
+	}
+	m.obs = append(m.obs, o)
+}
+
+// write makes the variant of recording k.
+func (r *raggedFitter) write(k int) {
+	d, sections := r.devices[k], r.sections[k]
+	last := sections[len(sections)-1]
+	v := variant{at: r.points[k], queues: d.Trace.Queues, start: replay.Start(d), before: d.Trace.Initial, made: last.next}
+	for i := range d.Trace.Events[:last.event+last.events] {
+		e := &d.Trace.Events[i]
+		out := event{id: e.ID, queue: e.Queue, kind: e.Kind}
+		if e.Kind == stream.Alloc {
+			out.formula = r.intern(r.formula(k, e.ID))
+		}
+		v.events = append(v.events, out)
+	}
+	r.program.variants = append(r.program.variants, v)
+	var steps []recordedStep
+	for _, s := range sections[1:] {
+		steps = append(steps, recordedStep{s.event, r.stepValues(s.point)})
+	}
+	rg := r.program.ragged
+	rg.steps = append(rg.steps, steps)
+	rg.carried = append(rg.carried, r.carriedOver(k))
+}
+
+// stepValues are the chosen quantities at a point.
+func (r *raggedFitter) stepValues(point int) []int64 {
+	var out []int64
+	for _, c := range r.chosen {
+		out = append(out, r.table.values[point][len(r.table.run)+c])
+	}
+	return out
+}
+
+// formula is the formula of an allocation: that of its family.
+func (r *raggedFitter) formula(k int, id uint32) *formula {
+	m := r.members[r.families.of(k, id)]
+	obs := m.obs
+	if len(obs) == 1 {
+		return r.sums.alone(obs[0])
+	}
+	if !m.odd {
+		if f := r.sums.solve(obs, maxTerms); f != nil {
+			return f
+		}
+	}
+	return r.sums.nearest(obs)
+}
+
+// carriedOver are the allocations of the last step but one that the last one frees, each with its counterpart
+// in the last step, by number within it.
+func (r *raggedFitter) carriedOver(k int) map[uint32]int {
+	sections := r.sections[k]
+	last, before := sections[len(sections)-1], sections[len(sections)-2]
+	counterpart := map[int32]int{}
+	for id := last.next; id > last.first; id-- {
+		counterpart[r.families.of(k, id-1)] = int(id - 1 - last.first)
+	}
+	out := map[uint32]int{}
+	for _, e := range r.devices[k].Trace.Events[last.event : last.event+last.events] {
+		if e.Kind != stream.Free && e.Kind != stream.FreeRequested || e.ID < before.first || e.ID >= before.next {
+			continue
+		}
+		if j, ok := counterpart[r.families.of(k, e.ID)]; ok {
+			out[e.ID] = j
+		}
+	}
+	return out
+}
+
+// alone is the formula for a size that was seen once: a multiple of the first product that divides it, the
+// largest first.
+func (s *sums) alone(o observation) *formula {
+	for mono := len(s.monos) - 1; mono > 0; mono-- {
+		if v := s.values[o.recording][mono]; s.monos[mono].degree() <= 2 && s.monos[mono].flat() && v > 1 && o.size%uint64(v) == 0 {
+			return &formula{terms: []term{{int64(o.size / uint64(v)), uint8(mono)}}, certainty: Fitted}
+		}
+	}
+	return &formula{terms: []term{{int64(o.size), 0}}, certainty: Fitted}
+}
+
+// textOf is a key for observations.
+func textOf(obs []observation) string {
+	var key []byte
+	for _, o := range obs {
+		key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(o.recording)), o.size)
+	}
+	return string(key)
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"slices"
+
+	"snug/internal/gpu"
+)
+
+// A ragged run depends on the samples that come. Its margin is that of other draws: shorter runs reserve less,
+// and in longer ones a longer batch comes.
+var otherRuns = []drawnRun{{seed: 101, steps: usualSteps / 2}, {seed: 102, steps: usualSteps / 2}, {seed: 103, steps: usualSteps / 2},
+	{seed: 201, steps: 4 * usualSteps}, {seed: 202, steps: 4 * usualSteps}, {seed: 203, steps: 4 * usualSteps}}
+
+// drawnRun is one run among those that can be drawn.
+type drawnRun struct {
+	seed  uint64
+	steps int
+}
+
+// drawing is p for one run only.
+func (p *Program) drawing(run drawnRun) *Program {
+	q, rg := *p, *p.ragged
+	rg.only = &run
+	q.ragged = &rg
+	return &q
+}
+
+// raggedMargin is Margin for a run whose steps differ.
+func (p *Program) raggedMargin(values []int64, card gpu.Card, peak func(*Program) (uint64, error)) (Margin, error) {
+	w := &worstCase{peak: peak, plain: p}
+	w.because(Drawn)
+	var others []*Program
+	for _, run := range otherRuns {
+		others = append(others, p.drawing(run))
+	}
+	w.plan(Drawn, others)
+	v := p.nearest(values)
+	sizes := slices.Repeat([]uint64{1}, len(p.formulas))
+	w.plan(Workspaces, p.rescaled(v, sizes, (*formula).bounded))
+	if now := card.Kernels(p.torch()); (card.Capability != 0 || card.Maker == gpu.AMD) && now != p.rules() {
+		w.because(Elsewhere)
+	}
+	w.known(Smaller, residuals().Smaller, p.below(values))
+	return w.margin()
+}
