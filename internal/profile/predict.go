@@ -13,6 +13,10 @@ type Prediction struct {
 	At            Point  `json:"at"`             // the size
 	PeakAllocated uint64 `json:"peak_allocated"` // bytes
 	PeakReserved  uint64 `json:"peak_reserved"`  // bytes
+
+	// Interval is what a run may reserve, in bytes. Only a run whose steps differ in size has one here: its
+	// peak depends on the samples that come.
+	Interval *[2]uint64 `json:"interval,omitempty"`
 }
 
 // endless is a card that nothing fills.

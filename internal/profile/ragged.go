@@ -59,3 +59,22 @@ func (q quantity) String() string {
 
 // Ragged reports whether the steps of the recorded run have different sizes.
 func (p *Program) Ragged() bool { return p.ragged != nil }
+
+// DescribeSteps says how the steps of a ragged run differ and where their sizes are taken from; "" if they are
+// all the same.
+func (p *Program) DescribeSteps() string {
+	if p.ragged == nil {
+		return ""
+	}
+	var names []string
+	for _, q := range p.ragged.quantities {
+		names = append(names, q.String())
+	}
+	d := &p.ragged.data
+	from := map[string]string{
+		FromSamples: fmt.Sprintf("%d samples of the data set", len(d.Units)),
+		FromBatches: fmt.Sprintf("%d batches of the data loader", len(d.Units)),
+		FromSteps:   "the recorded steps alone: record more of them (--steps) for a better answer",
+	}[d.Source]
+	return fmt.Sprintf("steps differ in %s;\n%d steps are drawn from %s", list(names), usualSteps, from)
+}

@@ -45,3 +45,23 @@ func (p *Program) raggedMargin(values []int64, card gpu.Card, peak func(*Program
 	w.known(Smaller, residuals().Smaller, p.below(values))
 	return w.margin()
 }
+
+// WithInterval adds to a prediction how much less and more a run may reserve, if its steps differ in size.
+func (p *Program) WithInterval(got *Prediction) error {
+	if p.ragged == nil {
+		return nil
+	}
+	m, err := p.Margin(got.At, gpu.Card{}, func(q *Program) (uint64, error) {
+		other, err := q.Predict(got.At)
+		if err != nil {
+			return 0, err
+		}
+		return other.PeakReserved, nil
+	})
+	if err != nil {
+		return err
+	}
+	least := max(m.Less, matters)
+	got.Interval = &[2]uint64{got.PeakReserved - min(least, got.PeakReserved), got.PeakReserved + max(m.More, matters)}
+	return nil
+}
