@@ -23,6 +23,7 @@ type ragged struct {
 	quantities []quantity
 	data       data
 	only       *drawnRun        // one run alone; nil is the middle of several
+	given      []int64          // the length of each step, as the user says it; nil: drawn from the data
 	steps      [][]recordedStep // by variant
 	carried    []map[uint32]int // by variant: allocations of the last step but one that the last one frees, and their counterparts there
 }
@@ -77,4 +78,26 @@ func (p *Program) DescribeSteps() string {
 		FromSteps:   "the recorded steps alone: record more of them (--steps) for a better answer",
 	}[d.Source]
 	return fmt.Sprintf("steps differ in %s;\n%d steps are drawn from %s", list(names), usualSteps, from)
+}
+
+// HasLength reports whether the steps differ in one length alone, that of the longest sample, so that a user
+// can say what it is.
+func (p *Program) HasLength() bool {
+	if p.ragged == nil || len(p.ragged.quantities) == 0 {
+		return false
+	}
+	for i, q := range p.ragged.quantities {
+		if p.ragged.data.Rules[i] != longest || q.Column != p.ragged.quantities[0].Column {
+			return false
+		}
+	}
+	return true
+}
+
+// WithLengths is p with the length of each step given. It needs HasLength.
+func (p *Program) WithLengths(lengths []int64) *Program {
+	q, rg := *p, *p.ragged
+	rg.given = lengths
+	q.ragged = &rg
+	return &q
 }

@@ -24,6 +24,9 @@ type drawn [][]int64
 
 // runAt draws a run.
 func (p *Program) runAt(values []int64, seed uint64, steps int) drawn {
+	if p.ragged.given != nil {
+		return p.ragged.asGiven()
+	}
 	random := rand.New(rand.NewPCG(seed, 0x736e7567))
 	samples := int64(1)
 	if b := p.ragged.data.Batch; b >= 0 {
@@ -32,6 +35,17 @@ func (p *Program) runAt(values []int64, seed uint64, steps int) drawn {
 	out := make(drawn, steps)
 	for i := range out {
 		out[i] = p.ragged.draw(random, samples)
+	}
+	return out
+}
+
+// asGiven is the run whose lengths the user gave.
+func (rg *ragged) asGiven() drawn {
+	out := make(drawn, len(rg.given))
+	for i, n := range rg.given {
+		for _, q := range rg.quantities {
+			out[i] = append(out[i], q.round(n))
+		}
 	}
 	return out
 }
@@ -227,6 +241,10 @@ func (p *Program) raggedPredict(values []int64, at Point, kept uint64) (*Predict
 	type outcome struct {
 		*Prediction
 		seed uint64
+	}
+	if p.ragged.given != nil {
+		got, err := p.peaksOf(values, p.ragged.asGiven(), at, kept)
+		return got, drawnRun{}, err
 	}
 	if only := p.ragged.only; only != nil {
 		got, err := p.peaksOf(values, p.runAt(values, only.seed, only.steps), at, kept)
