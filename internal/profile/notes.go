@@ -21,6 +21,7 @@ type notes struct {
 	Ahead struct {
 		Samples []inputs `json:"samples"` // batches of one sample
 		Groups  []inputs `json:"groups"`  // batches of the samples 0 to 3, 4 to 7, …
+		Order   []inputs `json:"order"`   // batches of one sample, in the order in which the run takes them, from its first step on
 		Batches []inputs `json:"ahead"`   // of the steps that would have come next
 	} `json:"ahead"`
 }

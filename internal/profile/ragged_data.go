@@ -17,6 +17,7 @@ type data struct {
 	Units  []unit   `json:"units"`
 	Rules  []string `json:"rules"`            // by quantity: how units make a batch
 	Batch  int      `json:"batch"`            // which quantity of the run is the number of samples; -1 is none
+	Order  bool     `json:"order,omitempty"`  // units are in the order in which the run takes them
 	Sorted bool     `json:"sorted,omitempty"` // the program chooses which samples make a batch, so units are not combined at random
 }
 
@@ -52,6 +53,7 @@ func (r *raggedFitter) data() (data, error) {
 	n := r.notes[len(r.notes)-1]
 	d.Sorted = n.Loader.Sampler != "" && n.Loader.Sampler != "BatchSampler" && n.Loader.Sampler != "NoneType"
 	switch {
+	case r.inOrder(&d):
 	case !d.Sorted && r.fromSamples(&d):
 	case r.fromCalls(&d):
 	case r.fromBatches(&d):
@@ -66,6 +68,7 @@ func (r *raggedFitter) fromSamples(d *data) bool {
 	var units []unit
 	for _, n := range r.notes {
 		units = append(units, r.units(n.Ahead.Samples)...)
+		units = append(units, r.units(n.Ahead.Order)...)
 	}
 	if len(units) < enoughBatches {
 		return false

@@ -10,7 +10,7 @@ import (
 
 // A ragged run depends on the samples that come. Its margin is that of other draws: shorter runs reserve less,
 // and in longer ones a longer batch comes.
-var otherRuns = []drawnRun{{seed: 101, steps: usualSteps / 2}, {seed: 102, steps: usualSteps / 2}, {seed: 103, steps: usualSteps / 2},
+var otherRuns = []drawnRun{{seed: 0, steps: usualSteps / 2}, {seed: 0, steps: 2 * usualSteps}, {seed: 0, steps: 4 * usualSteps}, {seed: 101, steps: usualSteps / 2}, {seed: 102, steps: usualSteps / 2}, {seed: 103, steps: usualSteps / 2},
 	{seed: 201, steps: 4 * usualSteps}, {seed: 202, steps: 4 * usualSteps}, {seed: 203, steps: 4 * usualSteps}}
 
 // drawnRun is one run among those that can be drawn.

@@ -32,6 +32,9 @@ func (p *Program) runAt(values []int64, seed uint64, steps int) drawn {
 	if b := p.ragged.data.Batch; b >= 0 {
 		samples = values[b]
 	}
+	if p.ragged.data.Order && seed == 0 {
+		return p.ragged.inOrder(random, samples, steps)
+	}
 	out := make(drawn, steps)
 	for i := range out {
 		out[i] = p.ragged.draw(random, samples)
@@ -251,7 +254,11 @@ func (p *Program) raggedPredict(values []int64, at Point, kept uint64) (*Predict
 		return got, *only, err
 	}
 	var all []outcome
-	for seed := range uint64(seeds) {
+	count := uint64(seeds)
+	if p.ragged.data.Order {
+		count = 1 // the run as it will be
+	}
+	for seed := range count {
 		got, err := p.peaksOf(values, p.runAt(values, seed, usualSteps), at, kept)
 		if err != nil {
 			return nil, drawnRun{}, err
