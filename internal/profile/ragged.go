@@ -37,25 +37,36 @@ type recordedStep struct {
 // quantity is a number that changes from step to step.
 type quantity struct {
 	Column   string `json:"column"`             // as the probe saw it
+	Shift    int64  `json:"shift,omitempty"`    // added to it: a target without its last token is one shorter
 	Multiple int64  `json:"multiple,omitempty"` // rounded up to a multiple of this; 0 is not rounded
+	Rows     bool   `json:"rows,omitempty"`     // of all samples together, before it is rounded
 }
 
-// of is the quantity of a step with these columns.
-func (q quantity) of(columns map[string]int64) int64 { return q.round(columns[q.Column]) }
-
-func (q quantity) round(n int64) int64 {
+// of is the quantity of a step with this many samples, whose column is n.
+func (q quantity) of(n, samples int64) int64 {
+	n = min(max(n+q.Shift, 1), maxQuantity)
+	if q.Rows {
+		n *= samples
+	}
 	if q.Multiple > 1 {
-		return (n + q.Multiple - 1) / q.Multiple * q.Multiple
+		n = (n + q.Multiple - 1) / q.Multiple * q.Multiple
 	}
 	return n
 }
 
 // String is the quantity as a report names it.
 func (q quantity) String() string {
-	if q.Multiple > 1 {
-		return fmt.Sprintf("%s in multiples of %d", q.Column, q.Multiple)
+	name := q.Column
+	if q.Shift != 0 {
+		name = fmt.Sprintf("%s %+d", name, q.Shift)
 	}
-	return q.Column
+	if q.Rows {
+		name = "batch × " + name
+	}
+	if q.Multiple > 1 {
+		return fmt.Sprintf("%s in multiples of %d", name, q.Multiple)
+	}
+	return name
 }
 
 // Ragged reports whether the steps of the recorded run have different sizes.

@@ -30,8 +30,9 @@ func newTable(names []string, at [][]int64, rows []map[string]int64) *table {
 		seen = append(seen, column(len(rows), func(i int) int64 { return at[i][k] }))
 	}
 	add := func(q quantity) {
-		values := column(len(rows), func(i int) int64 { return q.of(rows[i]) })
-		if slices.Min(values) < 1 || slices.Max(values) > maxQuantity || slices.Min(values) == slices.Max(values) {
+		least := slices.Min(column(len(rows), func(i int) int64 { return rows[i][q.Column] }))
+		values := column(len(rows), func(i int) int64 { return q.of(rows[i][q.Column], samplesOf(names, at[i])) })
+		if least < 1 || slices.Max(values) > maxQuantity || slices.Min(values) == slices.Max(values) {
 			return
 		}
 		if !slices.ContainsFunc(seen, func(s []int64) bool { return slices.Equal(s, values) }) {
@@ -40,19 +41,62 @@ func newTable(names []string, at [][]int64, rows []map[string]int64) *table {
 		}
 	}
 	for _, name := range t.names() {
-		add(quantity{Column: name})
+		add(t.shifted(name))
 	}
 	t.candidates = t.candidates[:min(len(t.candidates), maxCandidates)]
 	seen = seen[:len(names)+len(t.candidates)]
 	for _, q := range slices.Clone(t.candidates) {
 		for _, m := range rounds {
-			add(quantity{q.Column, m})
+			add(quantity{Column: q.Column, Shift: q.Shift, Multiple: m})
+			if isDimension(q.Column) {
+				add(quantity{Column: q.Column, Shift: q.Shift, Multiple: m, Rows: true})
+			}
 		}
 	}
 	for i := range rows {
 		t.values = append(t.values, column(len(seen), func(k int) int64 { return seen[k][i] }))
 	}
 	return t
+}
+
+// shifted is a column of a call as one of the loader that differs from it by the same number in all steps, if
+// there is one: what the data has later is known for the loader.
+func (t *table) shifted(name string) quantity {
+	if strings.HasPrefix(name, fromData) {
+		return quantity{Column: name}
+	}
+	for _, other := range t.names() {
+		shift := t.rows[0][name] - t.rows[0][other]
+		same := strings.HasPrefix(other, fromData) && t.changes(other)
+		for _, row := range t.rows {
+			same = same && row[name]-row[other] == shift
+		}
+		if same {
+			return quantity{Column: other, Shift: shift}
+		}
+	}
+	return quantity{Column: name}
+}
+
+// changes reports whether a column is not always the same.
+func (t *table) changes(name string) bool {
+	return slices.ContainsFunc(t.rows, func(row map[string]int64) bool { return row[name] != t.rows[0][name] })
+}
+
+// batchAmong is the quantity of a run that is its number of samples; -1 is none.
+func batchAmong(names []string) int {
+	if len(names) == 1 {
+		return 0
+	}
+	return slices.Index(names, "batch")
+}
+
+// samplesOf is the number of samples of a step.
+func samplesOf(names []string, at []int64) int64 {
+	if i := batchAmong(names); i >= 0 {
+		return at[i]
+	}
+	return 1
 }
 
 func column(n int, at func(i int) int64) []int64 {
@@ -91,7 +135,7 @@ func varies(steps [][]map[string]int64) bool {
 	for _, recording := range steps {
 		for _, s := range recording {
 			for name, v := range s {
-				if isDimension(name) && recording[0][name] != v {
+				if was, ok := recording[0][name]; ok && isDimension(name) && was != v {
 					return true
 				}
 			}

@@ -43,10 +43,7 @@ const enoughBatches = 8
 
 // data finds out what the quantities can be.
 func (r *raggedFitter) data() (data, error) {
-	d := data{Batch: slices.Index(r.table.run, "batch")}
-	if d.Batch < 0 && len(r.table.run) == 1 {
-		d.Batch = 0
-	}
+	d := data{Batch: batchAmong(r.table.run)}
 	for i, q := range r.program.ragged.quantities {
 		d.Rules = append(d.Rules, r.rule(i, q))
 	}
@@ -278,7 +275,7 @@ func (rg *ragged) draw(random *rand.Rand, samples int64) []int64 {
 		case d.Sorted:
 			v = first[i]
 		}
-		out[i] = q.round(min(max(v, 1), maxQuantity))
+		out[i] = q.of(v, samples)
 	}
 	return out
 }

@@ -161,7 +161,7 @@ func (r *raggedFitter) formula(k int, id uint32) *formula {
 			return f
 		}
 	}
-	return r.sums.nearest(obs)
+	return r.sums.nearest(obs, batchAmong(r.table.run))
 }
 
 // carriedOver are the allocations of the last step but one that the last one frees, each with its counterpart

@@ -25,13 +25,10 @@ type drawn [][]int64
 // runAt draws a run.
 func (p *Program) runAt(values []int64, seed uint64, steps int) drawn {
 	if p.ragged.given != nil {
-		return p.ragged.asGiven()
+		return p.ragged.asGiven(values)
 	}
 	random := rand.New(rand.NewPCG(seed, 0x736e7567))
-	samples := int64(1)
-	if b := p.ragged.data.Batch; b >= 0 {
-		samples = values[b]
-	}
+	samples := p.ragged.samples(values)
 	if p.ragged.data.Order && seed == 0 {
 		return p.ragged.inOrder(random, samples, steps)
 	}
@@ -42,12 +39,20 @@ func (p *Program) runAt(values []int64, seed uint64, steps int) drawn {
 	return out
 }
 
+// samples is the number of samples of a step.
+func (rg *ragged) samples(values []int64) int64 {
+	if b := rg.data.Batch; b >= 0 {
+		return values[b]
+	}
+	return 1
+}
+
 // asGiven is the run whose lengths the user gave.
-func (rg *ragged) asGiven() drawn {
+func (rg *ragged) asGiven(values []int64) drawn {
 	out := make(drawn, len(rg.given))
 	for i, n := range rg.given {
 		for _, q := range rg.quantities {
-			out[i] = append(out[i], q.round(n))
+			out[i] = append(out[i], q.of(n, rg.samples(values)))
 		}
 	}
 	return out
@@ -246,7 +251,7 @@ func (p *Program) raggedPredict(values []int64, at Point, kept uint64) (*Predict
 		seed uint64
 	}
 	if p.ragged.given != nil {
-		got, err := p.peaksOf(values, p.ragged.asGiven(), at, kept)
+		got, err := p.peaksOf(values, p.ragged.asGiven(values), at, kept)
 		return got, drawnRun{}, err
 	}
 	if only := p.ragged.only; only != nil {

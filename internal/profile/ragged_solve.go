@@ -171,18 +171,44 @@ func (s *sums) leastSquares(obs []observation, choice []int) ([]float64, bool) {
 }
 
 // nearest is the formula for sizes that no sum explains: a multiple of the product that they follow most
-// closely, the largest multiple seen.
-func (s *sums) nearest(obs []observation) *formula {
+// closely, the largest multiple seen. Sizes that follow none, such as those that depend on single samples, are
+// taken to grow with the run alone, from their mean.
+func (s *sums) nearest(obs []observation, run int) *formula {
 	best, least, coef := 0, math.Inf(1), 0.0
-	for i := range s.monos {
-		low, high := math.Inf(1), 0.0
-		for _, o := range obs {
-			share := float64(o.size) / s.floats[o.recording][i]
-			low, high = min(low, share), max(high, share)
-		}
-		if spread := high / max(low, 1e-9); spread < 0.999*least {
+	for i, m := range s.monos {
+		low, high := s.shares(obs, i)
+		if spread := high / max(low, 1e-9); m.degree() <= 2 && spread < 0.999*least {
 			best, least, coef = i, spread, high
 		}
 	}
+	if least > followed {
+		best, coef = s.first(run), 0
+		for _, o := range obs {
+			coef += float64(o.size) / s.floats[o.recording][best] / float64(len(obs))
+		}
+	}
 	return &formula{terms: []term{{int64(math.Ceil(coef)), uint8(best)}}, certainty: Bounded}
+}
+
+// followed is the spread up to which sizes follow a product.
+const followed = 1.3
+
+// shares are the least and the largest multiple of a product among sizes.
+func (s *sums) shares(obs []observation, mono int) (low, high float64) {
+	low = math.Inf(1)
+	for _, o := range obs {
+		share := float64(o.size) / s.floats[o.recording][mono]
+		low, high = min(low, share), max(high, share)
+	}
+	return low, high
+}
+
+// first is the product of a single quantity, of that one.
+func (s *sums) first(quantity int) int {
+	for i, m := range s.monos {
+		if m.degree() == 1 && quantity >= 0 && m[quantity] == 1 {
+			return i
+		}
+	}
+	return 0
 }

@@ -88,7 +88,7 @@ func TestRaggedSteps(t *testing.T) {
 	for _, n := range lengths {
 		var step []int64
 		for _, q := range p.ragged.quantities {
-			step = append(step, q.round(n))
+			step = append(step, q.of(n, 12))
 		}
 		run = append(run, step)
 	}
