@@ -39,15 +39,11 @@ type quantity struct {
 	Column   string `json:"column"`             // as the probe saw it
 	Shift    int64  `json:"shift,omitempty"`    // added to it: a target without its last token is one shorter
 	Multiple int64  `json:"multiple,omitempty"` // rounded up to a multiple of this; 0 is not rounded
-	Rows     bool   `json:"rows,omitempty"`     // of all samples together, before it is rounded
 }
 
-// of is the quantity of a step with this many samples, whose column is n.
-func (q quantity) of(n, samples int64) int64 {
+// of is the quantity of a step whose column is n.
+func (q quantity) of(n int64) int64 {
 	n = min(max(n+q.Shift, 1), maxQuantity)
-	if q.Rows {
-		n *= samples
-	}
 	if q.Multiple > 1 {
 		n = (n + q.Multiple - 1) / q.Multiple * q.Multiple
 	}
@@ -59,9 +55,6 @@ func (q quantity) String() string {
 	name := q.Column
 	if q.Shift != 0 {
 		name = fmt.Sprintf("%s %+d", name, q.Shift)
-	}
-	if q.Rows {
-		name = "batch × " + name
 	}
 	if q.Multiple > 1 {
 		return fmt.Sprintf("%s in multiples of %d", name, q.Multiple)

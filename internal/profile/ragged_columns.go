@@ -31,7 +31,7 @@ func newTable(names []string, at [][]int64, rows []map[string]int64) *table {
 	}
 	add := func(q quantity) {
 		least := slices.Min(column(len(rows), func(i int) int64 { return rows[i][q.Column] }))
-		values := column(len(rows), func(i int) int64 { return q.of(rows[i][q.Column], samplesOf(names, at[i])) })
+		values := column(len(rows), func(i int) int64 { return q.of(rows[i][q.Column]) })
 		if least < 1 || slices.Max(values) > maxQuantity || slices.Min(values) == slices.Max(values) {
 			return
 		}
@@ -48,9 +48,6 @@ func newTable(names []string, at [][]int64, rows []map[string]int64) *table {
 	for _, q := range slices.Clone(t.candidates) {
 		for _, m := range rounds {
 			add(quantity{Column: q.Column, Shift: q.Shift, Multiple: m})
-			if isDimension(q.Column) {
-				add(quantity{Column: q.Column, Shift: q.Shift, Multiple: m, Rows: true})
-			}
 		}
 	}
 	for i := range rows {
@@ -89,14 +86,6 @@ func batchAmong(names []string) int {
 		return 0
 	}
 	return slices.Index(names, "batch")
-}
-
-// samplesOf is the number of samples of a step.
-func samplesOf(names []string, at []int64) int64 {
-	if i := batchAmong(names); i >= 0 {
-		return at[i]
-	}
-	return 1
 }
 
 func column(n int, at func(i int) int64) []int64 {

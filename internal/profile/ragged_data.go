@@ -275,7 +275,7 @@ func (rg *ragged) draw(random *rand.Rand, samples int64) []int64 {
 		case d.Sorted:
 			v = first[i]
 		}
-		out[i] = q.of(v, samples)
+		out[i] = q.of(v)
 	}
 	return out
 }

@@ -121,23 +121,60 @@ func (m *family) add(o observation) {
 func (r *raggedFitter) write(k int) {
 	d, sections := r.devices[k], r.sections[k]
 	last := sections[len(sections)-1]
-	v := variant{at: r.points[k], queues: d.Trace.Queues, start: replay.Start(d), before: d.Trace.Initial, made: last.next}
-	for i := range d.Trace.Events[:last.event+last.events] {
-		e := &d.Trace.Events[i]
-		out := event{id: e.ID, queue: e.Queue, kind: e.Kind}
-		if e.Kind == stream.Alloc {
-			out.formula = r.intern(r.formula(k, e.ID))
-		}
-		v.events = append(v.events, out)
+	w := &writer{
+		f: r.fitter, ragged: r, k: k, events: d.Trace.Events[:last.event+last.events], made: d.Trace.Allocations(),
+		base: make([]*formula, d.Trace.Allocations()),
 	}
-	r.program.variants = append(r.program.variants, v)
-	var steps []recordedStep
-	for _, s := range sections[1:] {
-		steps = append(steps, recordedStep{s.event, r.stepValues(s.point)})
+	for id := sections[0].first; id < last.next; id++ {
+		w.base[id] = r.formula(k, id)
+	}
+	for i := range w.events {
+		w.sumAt(i) // for the size of elements
+	}
+	begins := make([]int, len(sections))
+	for s := range sections {
+		begins[s] = len(w.out)
+		for i := sections[s].event; i < sections[s].event+sections[s].events; i++ {
+			w.add(i)
+		}
+	}
+	v := variant{at: r.points[k], queues: d.Trace.Queues, start: replay.Start(d), before: d.Trace.Initial, events: w.out, made: w.made}
+	r.place(k, v, begins[1:])
+}
+
+// place adds a variant to the program, with the beginnings of its steps.
+func (r *raggedFitter) place(k int, v variant, begins []int) {
+	names := v.order()
+	v.inOrder()
+	v.made = v.before // what came after the last step is not made
+	for i := range v.events {
+		if v.events[i].kind == stream.Alloc {
+			v.made++
+		}
 	}
 	rg := r.program.ragged
-	rg.steps = append(rg.steps, steps)
-	rg.carried = append(rg.carried, r.carriedOver(k))
+	var steps []recordedStep
+	for s, begin := range begins {
+		steps = append(steps, recordedStep{begin, r.stepValues(r.sections[k][s+1].point)})
+	}
+	first, _ := lastStep(&v, begins[len(begins)-1])
+	carried := map[uint32]int{}
+	for id, counterpart := range r.carriedOver(k) {
+		carried[names[id]] = int(names[counterpart] - first)
+	}
+	rg.steps, rg.carried = append(rg.steps, steps), append(rg.carried, carried)
+	r.program.variants = append(r.program.variants, v)
+}
+
+// pointAt is the point of an event.
+func (r *raggedFitter) pointAt(k, event int) int {
+	point := r.sections[k][0].point
+	for _, s := range r.sections[k] {
+		if event >= s.event {
+			point = s.point
+		}
+	}
+	return point
 }
 
 // stepValues are the chosen quantities at a point.
@@ -165,21 +202,21 @@ func (r *raggedFitter) formula(k int, id uint32) *formula {
 }
 
 // carriedOver are the allocations of the last step but one that the last one frees, each with its counterpart
-// in the last step, by number within it.
-func (r *raggedFitter) carriedOver(k int) map[uint32]int {
+// in the last step.
+func (r *raggedFitter) carriedOver(k int) map[uint32]uint32 {
 	sections := r.sections[k]
 	last, before := sections[len(sections)-1], sections[len(sections)-2]
-	counterpart := map[int32]int{}
+	counterpart := map[int32]uint32{}
 	for id := last.next; id > last.first; id-- {
-		counterpart[r.families.of(k, id-1)] = int(id - 1 - last.first)
+		counterpart[r.families.of(k, id-1)] = id - 1
 	}
-	out := map[uint32]int{}
+	out := map[uint32]uint32{}
 	for _, e := range r.devices[k].Trace.Events[last.event : last.event+last.events] {
 		if e.Kind != stream.Free && e.Kind != stream.FreeRequested || e.ID < before.first || e.ID >= before.next {
 			continue
 		}
-		if j, ok := counterpart[r.families.of(k, e.ID)]; ok {
-			out[e.ID] = j
+		if id, ok := counterpart[r.families.of(k, e.ID)]; ok {
+			out[e.ID] = id
 		}
 	}
 	return out

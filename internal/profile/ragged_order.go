@@ -106,7 +106,7 @@ func (rg *ragged) next(i int, samples int64) []int64 {
 	}
 	out := joined(d.Units[i*n:(i+1)*n], d.Rules)
 	for k, q := range rg.quantities {
-		out[k] = q.of(out[k], samples)
+		out[k] = q.of(out[k])
 	}
 	return out
 }
@@ -126,7 +126,7 @@ func (rg *ragged) between(i int, samples int64) []int64 {
 		if d.Rules[k] == total {
 			out[k] = out[k] * samples / (int64(len(units)) * d.Unit)
 		}
-		out[k] = q.of(out[k], samples)
+		out[k] = q.of(out[k])
 	}
 	return out
 }

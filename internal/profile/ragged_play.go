@@ -25,7 +25,7 @@ type drawn [][]int64
 // runAt draws a run.
 func (p *Program) runAt(values []int64, seed uint64, steps int) drawn {
 	if p.ragged.given != nil {
-		return p.ragged.asGiven(values)
+		return p.ragged.asGiven()
 	}
 	random := rand.New(rand.NewPCG(seed, 0x736e7567))
 	samples := p.ragged.samples(values)
@@ -48,11 +48,11 @@ func (rg *ragged) samples(values []int64) int64 {
 }
 
 // asGiven is the run whose lengths the user gave.
-func (rg *ragged) asGiven(values []int64) drawn {
+func (rg *ragged) asGiven() drawn {
 	out := make(drawn, len(rg.given))
 	for i, n := range rg.given {
 		for _, q := range rg.quantities {
-			out[i] = append(out[i], q.of(n, rg.samples(values)))
+			out[i] = append(out[i], q.of(n))
 		}
 	}
 	return out
@@ -251,7 +251,7 @@ func (p *Program) raggedPredict(values []int64, at Point, kept uint64) (*Predict
 		seed uint64
 	}
 	if p.ragged.given != nil {
-		got, err := p.peaksOf(values, p.ragged.asGiven(values), at, kept)
+		got, err := p.peaksOf(values, p.ragged.asGiven(), at, kept)
 		return got, drawnRun{}, err
 	}
 	if only := p.ragged.only; only != nil {

@@ -88,7 +88,7 @@ func TestRaggedSteps(t *testing.T) {
 	for _, n := range lengths {
 		var step []int64
 		for _, q := range p.ragged.quantities {
-			step = append(step, q.of(n, 12))
+			step = append(step, q.of(n))
 		}
 		run = append(run, step)
 	}
