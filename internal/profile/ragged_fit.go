@@ -73,7 +73,7 @@ func (r *raggedFitter) fit() error {
 	r.alignSections()
 	r.gather()
 	r.chosen = r.choose()
-	r.sums = r.solver(r.chosen)
+	r.sums, r.rules = r.solver(r.chosen), r.program.rules()
 	p := r.program
 	p.monos = r.sums.monos
 	p.ragged = &ragged{}
